@@ -1,0 +1,105 @@
+// Collective operations among the ranks of one group, in the order of the program.
+//
+// All ranks of a group call the same operations in the same order; the program guarantees it and VerifyProgram
+// checks it. An operation is enqueued on `stream` and returns at once; all operations of a communicator go to one
+// stream, or to streams ordered by events. Buffers must stay valid until the stream has passed the operation, and
+// when it has, no peer reads or writes them any more. Operations enqueued during a capture are part of the step.
+//
+// Ranks, roots and peers are positions in the group, 0..size()-1. Counts and sizes are in elements. Buffers must not
+// overlap, except where "in place" is said. Wrong arguments are returned at once (kInvalidArgument); errors that
+// appear later (a peer died, or called something else) are returned by Stream::Synchronize or CapturedStep::Wait
+// and name the group, the operation, its sequence number and the two ranks.
+// Thread-compatible: one thread enqueues. Implemented by local; the same suite tests all (tests/conformance).
+#ifndef PARTITA_RUNTIME_COMM_COMMUNICATOR_H_
+#define PARTITA_RUNTIME_COMM_COMMUNICATOR_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "graph/dtype.h"
+#include "graph/reduction.h"
+#include "runtime/device/stream.h"
+
+namespace partita {
+
+struct ConstBuffer {
+  const void* data = nullptr;  // may be null if count is 0
+  int64_t count = 0;
+  DType dtype = DType::kF32;
+
+  int64_t bytes() const { return count * SizeOf(dtype); }
+};
+
+struct Buffer {
+  void* data = nullptr;
+  int64_t count = 0;
+  DType dtype = DType::kF32;
+
+  int64_t bytes() const { return count * SizeOf(dtype); }
+  operator ConstBuffer() const { return {data, count, dtype}; }
+};
+
+// One block of a grouped point-to-point operation.
+struct Transfer {
+  static Transfer Send(int peer, ConstBuffer from) { return {peer, true, from, {}}; }
+  static Transfer Receive(int peer, Buffer to) { return {peer, false, {}, to}; }
+
+  int peer = 0;
+  bool send = false;
+  ConstBuffer from;  // if send
+  Buffer to;         // if not
+};
+
+// What one rank's communicator did since its creation. Summed over the ranks of a group it is the group's traffic
+// (derivation.md section 3), counted from the buffers and from what was really copied, not from any prediction.
+struct CommBytes {
+  int64_t payload = 0;  // bytes of the full buffer, once per call (group rank 0); of point-to-point: what it sent
+  int64_t wire = 0;     // bytes that changed rank
+  int64_t calls = 0;
+  int64_t waits = 0;        // calls that had to wait for a peer
+  double wait_seconds = 0;  // in which this rank did nothing but wait for peers
+
+  double MeanWaitSeconds() const { return waits == 0 ? 0 : wait_seconds / static_cast<double>(waits); }
+};
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // out[i] = reduction over ranks of in[i], the same bits on all ranks. In place: in == out. Not for u8.
+  virtual absl::Status AllReduce(ConstBuffer in, Buffer out, Reduction reduction, Stream& stream) = 0;
+
+  // out = the ranks' `in`, in rank order; counts[r] = elements of rank r. In place: in is the rank's block of out.
+  virtual absl::Status AllGather(ConstBuffer in, Buffer out, std::span<const int64_t> counts, Stream& stream) = 0;
+
+  // out = the rank's block of the reduction of all `in`; counts[r] = elements of rank r's block. In place: out is
+  // the rank's block of in. Not for u8.
+  virtual absl::Status ReduceScatter(ConstBuffer in, Buffer out, std::span<const int64_t> counts, Reduction reduction,
+                                     Stream& stream) = 0;
+
+  // out = the root's `in`, on all ranks; `in` is looked at on the root only. In place: in == out.
+  virtual absl::Status Broadcast(ConstBuffer in, Buffer out, int root, Stream& stream) = 0;
+
+  // The root's out = the reduction of all `in`; `out` is looked at on the root only. In place: in == out. Not for u8.
+  virtual absl::Status Reduce(ConstBuffer in, Buffer out, int root, Reduction reduction, Stream& stream) = 0;
+
+  // Rank r's block of `in` (send_counts[r] elements, in rank order) goes to rank r; out = what came, in rank order.
+  virtual absl::Status AllToAll(ConstBuffer in, std::span<const int64_t> send_counts, Buffer out,
+                                std::span<const int64_t> receive_counts, Stream& stream) = 0;
+
+  // Blocks between pairs of ranks, all under way together. The k-th block sent to a peer is the k-th that the peer
+  // receives from this rank in the call that meets this one; both calls must list the same blocks of the pair.
+  // Only the ranks with transfers need to call. A block to oneself is copied.
+  virtual absl::Status SendReceive(std::span<const Transfer> transfers, Stream& stream) = 0;
+
+  // Safe to call at any time; exact when the streams used are idle.
+  virtual CommBytes bytes() const = 0;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_COMMUNICATOR_H_

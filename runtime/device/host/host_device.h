@@ -1,0 +1,54 @@
+// The host as a device that is really asynchronous: each stream is a thread, so a missing wait is a real race that a
+// thread sanitizer sees, and that seeded delays make likely to show as a wrong result.
+//
+// The process must set OMP_WAIT_POLICY=passive before libgomp starts (the tools do it, by running themselves again):
+// OpenMP threads that spin at a barrier take the cores from the other streams.
+#ifndef PARTITA_RUNTIME_DEVICE_HOST_HOST_DEVICE_H_
+#define PARTITA_RUNTIME_DEVICE_HOST_HOST_DEVICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "runtime/device/device.h"
+
+namespace partita {
+
+struct HostDeviceOptions {
+  int threads = 1;  // OpenMP threads of the tasks of one stream
+
+  // With a seed, the start of each task is delayed with this probability, by up to so many microseconds. Whether and
+  // how long depends on nothing but seed, stream (in order of creation), task and replay number.
+  std::optional<uint64_t> delay_seed;
+  double delay_probability = 1.0 / 16;
+  int delay_microseconds = 200;
+
+  int64_t stack_bytes = 0;  // of a stream's thread; 0: what the system gives
+};
+
+class HostCapturedStep;
+
+class HostDevice : public Device {
+ public:
+  explicit HostDevice(HostDeviceOptions options = {}, std::string name = "host");
+  ~HostDevice() override;
+
+  const std::string& name() const override { return name_; }
+  absl::StatusOr<std::unique_ptr<Stream>> CreateStream(std::string name) override;
+  absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override;
+  absl::StatusOr<std::unique_ptr<Arena>> Allocate(int64_t bytes) override;
+  absl::Status BeginCapture(std::span<Stream* const> streams) override;
+  absl::StatusOr<std::unique_ptr<CapturedStep>> EndCapture() override;
+
+ private:
+  const HostDeviceOptions options_;
+  const std::string name_;
+  int streams_created_ = 0;
+  std::unique_ptr<HostCapturedStep> capture_;  // not null between BeginCapture and EndCapture
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_DEVICE_HOST_HOST_DEVICE_H_

@@ -1,0 +1,94 @@
+// A stream of the host device: a thread that takes work in order and blocks when there is none.
+#ifndef PARTITA_RUNTIME_DEVICE_HOST_HOST_STREAM_H_
+#define PARTITA_RUNTIME_DEVICE_HOST_HOST_STREAM_H_
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/device/host/host_device.h"
+#include "runtime/device/host/host_node.h"
+#include "runtime/device/stream.h"
+
+namespace partita {
+
+class HostStream : public Stream {
+ public:
+  // `index` is the stream's number in its device, `device` is only compared. kResourceExhausted: no more threads.
+  static absl::StatusOr<std::unique_ptr<HostStream>> Create(std::string name, int index, const HostDevice* device,
+                                                            const HostDeviceOptions& options);
+  ~HostStream() override;
+
+  const std::string& name() const override { return name_; }
+  absl::Status Record(Event& event) override;
+  absl::Status Wait(Event& event) override;
+  absl::Status Copy(void* to, const void* from, int64_t bytes) override;
+  absl::Status Zero(void* to, int64_t bytes) override;
+  absl::Status Synchronize() override;
+  void Tag(int32_t node) override { tag_ = node; }
+
+  // Runs `task` in the order of the stream, on its thread. Its argument must live until it has run; of a captured task
+  // until the captured step is gone. kInvalidArgument: no function.
+  absl::Status Enqueue(HostTask task);
+
+  // True between BeginCapture and EndCapture: enqueued work will run once per replay, not once.
+  bool capturing() const { return capture_ != nullptr; }
+
+ private:
+  friend class HostDevice;
+  friend class HostCapturedStep;
+
+  // A piece of work in the queue: one node, or a stream's part of a captured step.
+  struct Item {
+    HostNode node;
+    std::shared_ptr<Signal> signal;  // keeps the signal of a record or wait alive
+    HostCapturedStep* step = nullptr;
+    int part = 0;
+  };
+
+  HostStream(std::string name, int index, const HostDevice* device, const HostDeviceOptions& options);
+  absl::Status Start();
+  absl::Status Add(const HostNode& node);
+  void Push(Item item);
+  void Loop();
+  void RunItem(const Item& item);
+  void RunTask(const HostNode& node);
+
+  const std::string name_;
+  const HostDevice* const device_;
+  const int threads_;
+  const int64_t stack_bytes_;
+  const HostDelay delay_;
+
+  // Of the enqueuing thread.
+  int32_t tag_ = -1;
+  HostCapturedStep* capture_ = nullptr;
+  int capture_part_ = 0;
+
+  // Of the stream's thread.
+  bool failed_ = false;
+  uint64_t tasks_run_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;  // work came, or all work has ended
+  std::vector<Item> queue_;          // swapped with the thread's own vector, so that neither allocates for long
+  int64_t pushed_ = 0;
+  int64_t done_ = 0;
+  bool stop_ = false;
+  bool clear_failure_ = false;  // Synchronize took the error: the next task runs again
+  absl::Status error_;          // the first since the last Synchronize
+
+  pthread_t thread_{};
+  bool started_ = false;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_DEVICE_HOST_HOST_STREAM_H_

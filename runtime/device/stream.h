@@ -1,0 +1,51 @@
+// An ordered queue of work on a device.
+//
+// Enqueuing returns at once; work of one stream runs one after the other, work of two streams at the same time
+// unless an event orders it. Buffers must stay valid until the stream has passed the work that uses them.
+// While the device captures this stream, work is not run but kept in the captured step (Device::BeginCapture).
+//
+// An error of the work itself appears later: outside of captures the stream skips the tasks behind a failed one
+// (events are still recorded, nothing hangs) until Synchronize returns the error; in a replay see CapturedStep.
+// Destroying a stream waits for its work. Thread-compatible: one thread enqueues at a time.
+#ifndef PARTITA_RUNTIME_DEVICE_STREAM_H_
+#define PARTITA_RUNTIME_DEVICE_STREAM_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "runtime/device/event.h"
+
+namespace partita {
+
+class Stream {
+ public:
+  virtual ~Stream() = default;
+
+  virtual const std::string& name() const = 0;
+
+  // `event` stands from now on for this place in the stream. kInvalidArgument: an event of another kind of device.
+  virtual absl::Status Record(Event& event) = 0;
+
+  // Work enqueued on this stream from now on starts after what `event` stands for at this call; later records
+  // do not matter. Inside a capture the event must have been recorded in the same capture before, outside its
+  // latest record must not be a captured one: kInvalidArgument.
+  virtual absl::Status Wait(Event& event) = 0;
+
+  // Copies `bytes` between device buffers that do not overlap; 0 bytes are allowed, negative are kInvalidArgument.
+  virtual absl::Status Copy(void* to, const void* from, int64_t bytes) = 0;
+
+  // Fills `bytes` with zeros.
+  virtual absl::Status Zero(void* to, int64_t bytes) = 0;
+
+  // Blocks until all work enqueued so far has ended; returns the first error of work outside of captured steps
+  // since the last call. kFailedPrecondition while the stream is captured.
+  virtual absl::Status Synchronize() = 0;
+
+  // Work enqueued from now on belongs to launch `node` of the timeline (SpanRecorder); -1: to none.
+  virtual void Tag(int32_t node) = 0;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_DEVICE_STREAM_H_
