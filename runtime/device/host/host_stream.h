@@ -55,7 +55,7 @@ class HostStream : public Stream {
 
   HostStream(std::string name, int index, const HostDevice* device, const HostDeviceOptions& options);
   absl::Status Start();
-  absl::Status Add(const HostNode& node);
+  absl::Status Add(HostNode node);
   void Push(Item item);
   void Loop();
   void RunItem(const Item& item);
@@ -63,7 +63,7 @@ class HostStream : public Stream {
 
   const std::string name_;
   const HostDevice* const device_;
-  const int threads_;
+  [[maybe_unused]] const int threads_;
   const int64_t stack_bytes_;
   const HostDelay delay_;
 
@@ -73,17 +73,17 @@ class HostStream : public Stream {
   int capture_part_ = 0;
 
   // Of the stream's thread.
-  bool failed_ = false;
+  bool failed_ = false;  // error_ is set
   uint64_t tasks_run_ = 0;
 
   std::mutex mutex_;
-  std::condition_variable changed_;  // work came, or all work has ended
-  std::vector<Item> queue_;          // swapped with the thread's own vector, so that neither allocates for long
+  std::condition_variable work_came_;
+  std::condition_variable work_done_;
+  std::vector<Item> queue_;  // swapped with the thread's own vector, so that neither allocates for long
   int64_t pushed_ = 0;
   int64_t done_ = 0;
   bool stop_ = false;
-  bool clear_failure_ = false;  // Synchronize took the error: the next task runs again
-  absl::Status error_;          // the first since the last Synchronize
+  absl::Status error_;  // the first since the last Synchronize; the tasks behind it are skipped
 
   pthread_t thread_{};
   bool started_ = false;

@@ -1,0 +1,94 @@
+#include "runtime/device/host/host_device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/status.h"
+#include "runtime/device/host/host_captured_step.h"
+#include "runtime/device/host/host_event.h"
+#include "runtime/device/host/host_stream.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kAlignment = 64;
+
+struct Free {
+  void operator()(void* pointer) const { std::free(pointer); }
+};
+
+class HostArena : public Arena {
+ public:
+  HostArena(std::unique_ptr<void, Free> data, int64_t bytes) : data_(std::move(data)), bytes_(bytes) {}
+  void* data() const override { return data_.get(); }
+  int64_t bytes() const override { return bytes_; }
+
+ private:
+  const std::unique_ptr<void, Free> data_;
+  const int64_t bytes_;
+};
+
+}  // namespace
+
+HostDevice::HostDevice(HostDeviceOptions options, std::string name)
+    : options_(std::move(options)), name_(std::move(name)) {}
+
+HostDevice::~HostDevice() = default;
+
+absl::StatusOr<std::unique_ptr<Stream>> HostDevice::CreateStream(std::string name) {
+  ASSIGN_OR_RETURN(std::unique_ptr<HostStream> stream,
+                   HostStream::Create(std::move(name), streams_created_, this, options_));
+  ++streams_created_;
+  return stream;
+}
+
+absl::StatusOr<std::unique_ptr<Event>> HostDevice::CreateEvent() { return std::make_unique<HostEvent>(); }
+
+absl::StatusOr<std::unique_ptr<Arena>> HostDevice::Allocate(int64_t bytes) {
+  if (bytes < 0) return InvalidArgument("device '{}': cannot allocate {} bytes", name_, bytes);
+  void* data = nullptr;
+  if (posix_memalign(&data, kAlignment, std::max(bytes, kAlignment)) != 0) {
+    return ResourceExhausted("device '{}': no memory for {} bytes", name_, bytes);
+  }
+  std::memset(data, 0, std::max(bytes, kAlignment));
+  return std::make_unique<HostArena>(std::unique_ptr<void, Free>(data), bytes);
+}
+
+absl::Status HostDevice::BeginCapture(std::span<Stream* const> streams) {
+  if (capture_ != nullptr) {
+    return absl::FailedPreconditionError(fmt::format("device '{}': a capture is under way", name_));
+  }
+  std::vector<HostStream*> captured;
+  for (Stream* stream : streams) {
+    auto* const host_stream = dynamic_cast<HostStream*>(stream);
+    if (host_stream == nullptr || host_stream->device_ != this) {
+      return InvalidArgument("device '{}': cannot capture stream '{}' of another device", name_,
+                             stream == nullptr ? "" : stream->name());
+    }
+    if (std::ranges::count(captured, host_stream) != 0) {
+      return InvalidArgument("device '{}': stream '{}' is named twice in a capture", name_, stream->name());
+    }
+    captured.push_back(host_stream);
+  }
+  capture_ = std::make_unique<HostCapturedStep>();
+  for (size_t i = 0; i < captured.size(); ++i) {
+    capture_->AddPart(captured[i]);
+    captured[i]->capture_ = capture_.get();
+    captured[i]->capture_part_ = static_cast<int>(i);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<CapturedStep>> HostDevice::EndCapture() {
+  if (capture_ == nullptr) {
+    return absl::FailedPreconditionError(fmt::format("device '{}': no capture is under way", name_));
+  }
+  std::unique_ptr<HostCapturedStep> step = std::move(capture_);
+  RETURN_IF_ERROR(step->Finish());
+  return step;
+}
+
+}  // namespace partita
