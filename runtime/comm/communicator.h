@@ -7,8 +7,8 @@
 //
 // Ranks, roots and peers are positions in the group, 0..size()-1. Counts and sizes are in elements. Buffers must not
 // overlap, except where "in place" is said. Wrong arguments are returned at once (kInvalidArgument); errors that
-// appear later (a peer died, or called something else) are returned by Stream::Synchronize or CapturedStep::Wait
-// and name the group, the operation, its sequence number and the two ranks.
+// appear later (a peer died, or called something else) are returned by Stream::Synchronize or CapturedStep::Wait,
+// of which a mismatch names the group, the two ranks, their operations and sequence numbers.
 // Thread-compatible: one thread enqueues. Implemented by local; the same suite tests all (tests/conformance).
 #ifndef PARTITA_RUNTIME_COMM_COMMUNICATOR_H_
 #define PARTITA_RUNTIME_COMM_COMMUNICATOR_H_

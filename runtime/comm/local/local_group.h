@@ -1,0 +1,76 @@
+// Where the ranks of a group meet. All the waiting, matching and aborting of local collectives is here.
+//
+// A collective's last rank to arrive finds the calls of all others. If there is little to copy it does the phases of
+// all ranks while they sleep: one hand-over between threads costs more than tens of kilobytes. Otherwise each rank does
+// its own phases, with barriers between them. Pairs of a SendReceive meet one by one; who comes second copies both
+// ways.
+#ifndef PARTITA_RUNTIME_COMM_LOCAL_LOCAL_GROUP_H_
+#define PARTITA_RUNTIME_COMM_LOCAL_LOCAL_GROUP_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/comm/local/local_call.h"
+
+namespace partita {
+
+// Thread-safe.
+class LocalGroup {
+ public:
+  // `abort_world` is called, without any lock held, with the error of a mismatch.
+  LocalGroup(int id, std::vector<int> ranks, std::function<void(const absl::Status&)> abort_world);
+
+  const std::vector<int>& ranks() const { return ranks_; }
+
+  // False if the rank has joined already.
+  bool Join(int rank);
+
+  // Runs the call's rank's part; blocks until no peer touches its buffers any more, also when it fails.
+  absl::Status Run(LocalCall& call);
+
+  // Ranks that wait now or later get `status`. The first one counts.
+  void Abort(const absl::Status& status);
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  absl::Status RunCollective(LocalCall& call, Lock& lock);
+  absl::Status RunOwnPhases(LocalCall& call, Lock& lock);
+  absl::Status RunPairs(LocalCall& call, Lock& lock);
+  absl::Status MeetPeer(LocalCall& call, LocalPair& pair, Lock& lock);
+  void RunAllPhases();
+  bool IsSmall() const;
+
+  absl::Status Post(LocalCall& call);
+  absl::Status MatchCollective(const LocalCall& call);
+  absl::Status Mismatch(const LocalCall& a, const LocalCall& b, const std::string& why) const;
+  absl::Status Barrier(LocalCall& call, int copying_next, Lock& lock);
+  absl::Status Leave(LocalCall& call, Lock& lock);
+  void EndCopying(int count);
+  template <typename Condition>
+  void WaitUntil(LocalCall& call, Lock& lock, Condition condition);
+
+  const int id_;
+  const std::vector<int> ranks_;  // world ranks, in group order
+  const std::function<void(const absl::Status&)> abort_world_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<bool> joined_;
+  std::vector<int64_t> sequences_;  // calls so far, by rank
+  std::vector<LocalCall*> posted_;  // the calls under way, by rank
+  int arrived_ = 0;                 // ranks at the present barrier
+  uint64_t round_ = 0;              // barriers passed
+  bool done_by_last_ = false;       // the last rank of the round's first barrier did all the work
+  int copying_ = 0;  // ranks that may touch peers' buffers now; nobody leaves an aborted call before it is 0
+  absl::Status aborted_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_LOCAL_LOCAL_GROUP_H_

@@ -1,0 +1,76 @@
+#include "runtime/comm/local/local_reduce.h"
+
+#include <algorithm>
+#include <concepts>
+#include <type_traits>
+
+#include "runtime/base/check.h"
+#include "runtime/comm/local/local_call.h"
+
+namespace partita {
+namespace {
+
+// Elements reduced at a time: the partial result stays in the first cache, and an input is read before its place is
+// written, which makes in-place reductions right.
+constexpr int64_t kChunk = 1024;
+
+struct Add {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::integral<T>) {
+      using Unsigned = std::make_unsigned_t<T>;
+      return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
+    } else {
+      return a + b;
+    }
+  }
+};
+
+struct Max {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return b > a || b != b ? b : a;  // a NaN in `a` stays: no comparison with it is true
+  }
+};
+
+template <typename T, typename Function>
+void ReduceChunks(std::span<LocalCall* const> calls, int64_t first, int64_t count, T* to, Function function) {
+  T partial[kChunk];
+  for (int64_t begin = 0; begin < count; begin += kChunk) {
+    const int64_t size = std::min(kChunk, count - begin);
+    const auto input = [&](size_t rank) { return static_cast<const T*>(calls[rank]->in.data) + first + begin; };
+    std::copy_n(input(0), size, partial);
+    for (size_t rank = 1; rank < calls.size(); ++rank) {
+      const T* const values = input(rank);
+      for (int64_t i = 0; i < size; ++i) partial[i] = function(partial[i], values[i]);
+    }
+    std::copy_n(partial, size, to + begin);
+  }
+}
+
+template <typename T>
+void ReduceTyped(Reduction reduction, std::span<LocalCall* const> calls, int64_t first, int64_t count, void* to) {
+  if (reduction == Reduction::kSum) {
+    ReduceChunks(calls, first, count, static_cast<T*>(to), Add());
+  } else {
+    ReduceChunks(calls, first, count, static_cast<T*>(to), Max());
+  }
+}
+
+}  // namespace
+
+void ReduceElements(Reduction reduction, DType dtype, std::span<LocalCall* const> calls, int64_t first, int64_t count,
+                    void* to) {
+  switch (dtype) {
+    case DType::kF32:
+      return ReduceTyped<float>(reduction, calls, first, count, to);
+    case DType::kF64:
+      return ReduceTyped<double>(reduction, calls, first, count, to);
+    case DType::kI32:
+      return ReduceTyped<int32_t>(reduction, calls, first, count, to);
+    case DType::kU8:
+      CHECK(dtype != DType::kU8);  // refused when enqueued
+  }
+}
+
+}  // namespace partita
