@@ -1,8 +1,8 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon et al., SC 2011, section 3.3).
 //
-// A number depends on (seed, name, iteration, global element index) and on nothing else: not on the rank that asks, not on
-// the order of asking, not on the number of threads. So a dropout mask and an initial value are the same however a value
-// is split. Host and device code share this file; only PhiloxKey is for the host alone.
+// A number depends on (seed, name, iteration, global element index) and on nothing else: not on the rank that asks, not
+// on the order of asking, not on the number of threads. So a dropout mask and an initial value are the same however a
+// value is split. Host and device code share this file; only PhiloxKey is for the host alone.
 //
 //   key      seed xor FNV-1a-64(name)                         two 32-bit words, low word first
 //   counter  (index / 4, iteration), each 64 bits             four 32-bit words, low words first
@@ -65,8 +65,8 @@ PARTITA_HOST_DEVICE inline float ToUniform(uint32_t word) {
   return static_cast<float>(word >> 8) * (1.0f / 16777216.0f);
 }
 
-// Two words as one normal number (Box and Muller): radius from `a`, angle from `b`; `sine` takes the second of the pair.
-// 1 - u is in (0, 1], so the logarithm is finite and the largest magnitude is sqrt(48 ln 2) = 5.77.
+// Two words as one normal number (Box and Muller): radius from `a`, angle from `b`; `sine` takes the second of the
+// pair. 1 - u is in (0, 1], so the logarithm is finite and the largest magnitude is sqrt(48 ln 2) = 5.77.
 PARTITA_HOST_DEVICE inline double ToNormal(uint32_t a, uint32_t b, bool sine) {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - static_cast<double>(ToUniform(a))));
   const double angle = 6.283185307179586476925 * static_cast<double>(ToUniform(b));

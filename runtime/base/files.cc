@@ -1,0 +1,179 @@
+#include "runtime/base/files.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+// The kernel moves at most 2 GiB - 4 KiB in one call.
+constexpr size_t kLargestTransfer = size_t{1} << 30;
+constexpr int64_t kFirstChunk = 64 << 10;
+
+// Closes what it holds unless Close() was called, whose error matters to a writer.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  int get() const { return fd_; }
+  bool Close() { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+absl::Status SystemError(const char* what, const std::string& path) {
+  const int error = errno;
+  // std::strerror is not thread-safe; this is.
+  const std::string reason = std::generic_category().message(error);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
+    return ResourceExhausted("{}: cannot {}: {}", path, what, reason);
+  }
+  return InvalidArgument("{}: cannot {}: {}", path, what, reason);
+}
+
+absl::Status TooLarge(const std::string& path, const std::string& found, int64_t limit) {
+  return InvalidArgument("{}: found {} bytes, allowed are at most {}", path, found, limit);
+}
+
+// Reads up to `count` bytes to `out`; fewer only at the end of the file.
+absl::StatusOr<int64_t> ReadUpTo(int fd, char* out, int64_t count, const std::string& path) {
+  int64_t done = 0;
+  while (done < count) {
+    const ssize_t got = ::read(fd, out + done, std::min<size_t>(count - done, kLargestTransfer));
+    if (got == 0) break;
+    if (got > 0) {
+      done += got;
+    } else if (errno != EINTR) {
+      return SystemError("read", path);
+    }
+  }
+  return done;
+}
+
+absl::Status WriteAll(int fd, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), std::min(bytes.size(), kLargestTransfer));
+    if (put >= 0) {
+      bytes.remove_prefix(put);
+    } else if (errno != EINTR) {
+      return SystemError("write", path);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WritePieces(int fd, std::span<const std::string_view> pieces, const std::string& path) {
+  for (const std::string_view piece : pieces) RETURN_IF_ERROR(WriteAll(fd, piece, path));
+  return absl::OkStatus();
+}
+
+// Beside the target, so that the rename stays in one file system; unique among the threads of all processes here.
+std::string TemporaryPath(const std::string& path) {
+  static std::atomic<uint64_t> counter{0};
+  return fmt::format("{}.tmp-{}-{}", path, ::getpid(), counter.fetch_add(1));
+}
+
+// Makes the rename itself durable. Some file systems cannot sync a folder (EINVAL): nothing more can be done there.
+absl::Status SyncFolder(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.get() < 0) return SystemError("open its folder to sync it", path);
+  if (::fsync(fd.get()) != 0 && errno != EINVAL) return SystemError("sync its folder", path);
+  return absl::OkStatus();
+}
+
+absl::Status WriteTemporary(const std::string& temporary, std::span<const std::string_view> pieces, mode_t mode,
+                            const std::string& path) {
+  Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (fd.get() < 0) return SystemError("create a file beside it", path);
+  RETURN_IF_ERROR(WritePieces(fd.get(), pieces, path));
+  if (::fsync(fd.get()) != 0) return SystemError("sync", path);
+  if (!fd.Close()) return SystemError("close", path);
+  return absl::OkStatus();
+}
+
+absl::Status Replace(const std::string& path, std::span<const std::string_view> pieces, mode_t mode) {
+  const std::string temporary = TemporaryPath(path);
+  absl::Status status = WriteTemporary(temporary, pieces, mode, path);
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) status = SystemError("replace", path);
+  if (!status.ok()) {
+    ::unlink(temporary.c_str());
+    return status;
+  }
+  return SyncFolder(path);
+}
+
+absl::Status WriteInPlace(const std::string& path, std::span<const std::string_view> pieces) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (fd.get() < 0) return SystemError("open for writing", path);
+  RETURN_IF_ERROR(WritePieces(fd.get(), pieces, path));
+  if (!fd.Close()) return SystemError("close", path);
+  return absl::OkStatus();
+}
+
+// The file that `path` means in the end, so that a link stays a link.
+std::string FollowLinks(const std::string& path) {
+  char* resolved = ::realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return path;
+  std::string result = resolved;
+  ::free(resolved);
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return SystemError("open", path);
+  struct stat info;
+  if (::fstat(fd.get(), &info) != 0) return SystemError("read the size", path);
+  if (S_ISDIR(info.st_mode)) return InvalidArgument("{}: found a directory, allowed is a file", path);
+  if (S_ISREG(info.st_mode) && info.st_size > limit) return TooLarge(path, fmt::to_string(info.st_size), limit);
+
+  // A file may grow while it is read, and a pipe has no size: one byte more than expected is asked for.
+  std::string bytes;
+  int64_t target = S_ISREG(info.st_mode) ? info.st_size + 1 : std::min(kFirstChunk, limit + 1);
+  while (true) {
+    const int64_t begin = bytes.size();
+    bytes.resize(target);
+    ASSIGN_OR_RETURN(const int64_t got, ReadUpTo(fd.get(), bytes.data() + begin, target - begin, path));
+    if (begin + got < target) {
+      bytes.resize(begin + got);
+      return bytes;
+    }
+    if (target > limit) return TooLarge(path, fmt::format("at least {}", target), limit);
+    target = std::min(2 * target, limit + 1);
+  }
+}
+
+absl::Status WriteFileAtomically(const std::string& path, std::span<const std::string_view> pieces) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0) return Replace(path, pieces, 0666);
+  if (S_ISDIR(info.st_mode)) return InvalidArgument("{}: found a directory, allowed is a file", path);
+  if (!S_ISREG(info.st_mode)) return WriteInPlace(path, pieces);
+  return Replace(FollowLinks(path), pieces, info.st_mode & 0777);
+}
+
+absl::Status WriteFileAtomically(const std::string& path, std::string_view contents) {
+  return WriteFileAtomically(path, std::span(&contents, 1));
+}
+
+}  // namespace partita

@@ -1,0 +1,144 @@
+#include "runtime/base/files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace partita {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kLimit = 1 << 20;
+
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + "/files_" + std::to_string(::getpid()) + "_" +
+              ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  int Entries() const {
+    return std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator());
+  }
+
+  std::string folder_;
+};
+
+std::string Message(const absl::Status& status) { return std::string(status.message()); }
+
+TEST_F(Files, WhatIsWrittenIsRead) {
+  const std::string binary("a\0b\xff\n", 5);
+  for (const std::string& contents : {std::string(), binary, std::string(kLimit, 'x')}) {
+    ASSERT_TRUE(WriteFileAtomically(Path("file"), contents).ok());
+    EXPECT_EQ(ReadFile(Path("file"), kLimit).value(), contents);
+  }
+  EXPECT_EQ(Entries(), 1);
+}
+
+TEST_F(Files, PiecesAreConcatenated) {
+  const std::vector<std::string_view> pieces = {"one ", "", "two"};
+  ASSERT_TRUE(WriteFileAtomically(Path("file"), pieces).ok());
+  EXPECT_EQ(ReadFile(Path("file"), kLimit).value(), "one two");
+}
+
+TEST_F(Files, LimitIsInclusive) {
+  ASSERT_TRUE(WriteFileAtomically(Path("file"), "12345").ok());
+  EXPECT_TRUE(ReadFile(Path("file"), 5).ok());
+  const absl::Status status = ReadFile(Path("file"), 4).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(status), HasSubstr("5 bytes, allowed are at most 4"));
+}
+
+TEST_F(Files, EndlessFileStopsAtTheLimit) {
+  EXPECT_THAT(Message(ReadFile("/dev/zero", kLimit).status()), HasSubstr("allowed are at most 1048576"));
+  EXPECT_EQ(ReadFile("/dev/null", 0).value(), "");
+}
+
+TEST_F(Files, PipeIsReadToItsEnd) {
+  ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
+  const std::string contents(300'000, 'p');
+  std::thread writer([&] { EXPECT_TRUE(WriteFileAtomically(Path("pipe"), contents).ok()); });
+  EXPECT_EQ(ReadFile(Path("pipe"), kLimit).value(), contents);
+  writer.join();
+  EXPECT_EQ(Entries(), 1);
+}
+
+TEST_F(Files, ErrorsNameThePathAndTheReason) {
+  const absl::Status missing = ReadFile(Path("nothing"), kLimit).status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Message(missing), Path("nothing") + ": cannot open: No such file or directory");
+  EXPECT_THAT(Message(ReadFile(folder_, kLimit).status()), HasSubstr("found a directory"));
+  EXPECT_THAT(Message(WriteFileAtomically(folder_, "x")), HasSubstr("found a directory"));
+  EXPECT_EQ(Message(WriteFileAtomically(Path("no/file"), "x")),
+            Path("no/file") + ": cannot create a file beside it: No such file or directory");
+}
+
+TEST_F(Files, FullDeviceIsResourceExhausted) {
+  const absl::Status status = WriteFileAtomically("/dev/full", "x");
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Message(status), HasSubstr("No space left on device"));
+}
+
+// A failure half-way, by the process's own limit on file sizes.
+TEST_F(Files, FailedWriteLeavesTheOldFileAndNothingElse) {
+  ASSERT_TRUE(WriteFileAtomically(Path("file"), "old").ok());
+  struct rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  struct rlimit small = before;
+  small.rlim_cur = 1000;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const absl::Status status = WriteFileAtomically(Path("file"), std::string(5000, 'n'));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Message(status), HasSubstr("cannot write: File too large"));
+  EXPECT_EQ(ReadFile(Path("file"), kLimit).value(), "old");
+  EXPECT_EQ(Entries(), 1);
+}
+
+TEST_F(Files, LinkAndModeSurvive) {
+  ASSERT_TRUE(WriteFileAtomically(Path("target"), "old").ok());
+  ASSERT_EQ(::chmod(Path("target").c_str(), 0600), 0);
+  ASSERT_EQ(::symlink("target", Path("link").c_str()), 0);
+  ASSERT_TRUE(WriteFileAtomically(Path("link"), "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(Path("link")));
+  EXPECT_EQ(ReadFile(Path("target"), kLimit).value(), "new");
+  struct stat info;
+  ASSERT_EQ(::stat(Path("target").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+}
+
+// Readers see one of the whole files, whoever writes last.
+TEST_F(Files, ConcurrentWritersNeverMix) {
+  std::vector<std::thread> writers;
+  for (char c : {'a', 'b', 'c'}) {
+    writers.emplace_back([this, c] {
+      for (int i = 0; i < 20; ++i) EXPECT_TRUE(WriteFileAtomically(Path("file"), std::string(10'000, c)).ok());
+    });
+  }
+  for (int i = 0; i < 200; ++i) {
+    const auto contents = ReadFile(Path("file"), kLimit);
+    if (!contents.ok()) continue;
+    ASSERT_EQ(contents->size(), 10'000u);
+    ASSERT_EQ(*contents, std::string(10'000, contents->front()));
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(Entries(), 1);
+}
+
+}  // namespace
+}  // namespace partita
