@@ -1,0 +1,147 @@
+#include "runtime/data/image_batches.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/philox.h"
+#include "runtime/base/status.h"
+#include "runtime/data/permutation.h"
+
+namespace partita {
+namespace {
+
+// Numbers of one batch: sizes in bytes stay far from the end of 64 bits.
+constexpr int64_t kLargestBatch = int64_t{1} << 40;
+
+absl::Status CheckAugmentation(const ImageBatchOptions& options, ImageShape shape) {
+  const Augmentation& augmentation = options.augmentation;
+  if (options.mode == BatchMode::kEvaluation && (augmentation.shift != 0 || augmentation.flip)) {
+    return InvalidArgument("augmentation: found one for an evaluation, allowed is it in training only");
+  }
+  const int64_t side = std::min(shape.height, shape.width);
+  if (augmentation.shift < 0 || augmentation.shift >= side) {
+    return InvalidArgument("augmentation: found a shift of {} pixels, allowed are 0 to {} for images of {}x{}",
+                           augmentation.shift, side - 1, shape.height, shape.width);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOptions(const ImageBatchOptions& options, const ImageDataset& dataset) {
+  if (dataset.count < 1 || dataset.count > std::numeric_limits<uint32_t>::max()) {
+    return InvalidArgument("data: found {} samples, allowed are 1 to {}", dataset.count,
+                           std::numeric_limits<uint32_t>::max());
+  }
+  if (options.batch_rows < 1 || options.batch_rows > std::numeric_limits<uint32_t>::max()) {
+    return InvalidArgument("batch: found {} rows, allowed are 1 to {}", options.batch_rows,
+                           std::numeric_limits<uint32_t>::max());
+  }
+  if (options.mode == BatchMode::kTraining && dataset.count < options.batch_rows) {
+    return InvalidArgument("data: found {} samples, a training batch of {} needs at least as many", dataset.count,
+                           options.batch_rows);
+  }
+  int64_t numbers = dataset.shape.elements();
+  if (__builtin_mul_overflow(numbers, options.batch_rows, &numbers) || numbers > kLargestBatch) {
+    return InvalidArgument("batch: found {} rows of {} numbers, allowed are at most {} numbers", options.batch_rows,
+                           dataset.shape.elements(), kLargestBatch);
+  }
+  RETURN_IF_ERROR(CheckAugmentation(options, dataset.shape));
+  return CheckNormalization(options.normalization, dataset.shape.channels);
+}
+
+bool Fits(const BatchBuffers& out, Rows rows, int64_t elements) {
+  const int64_t n = rows.size(), size = SizeOf(out.dtype);
+  return static_cast<int64_t>(out.images.size()) == n * elements * size &&
+         static_cast<int64_t>(out.labels.size()) == n && static_cast<int64_t>(out.weights.size()) == n * size;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<ImageBatches>> ImageBatches::Create(std::shared_ptr<const ImageDataset> dataset,
+                                                                   ImageBatchOptions options) {
+  RETURN_IF_ERROR(CheckOptions(options, *dataset));
+  return std::shared_ptr<ImageBatches>(new ImageBatches(std::move(dataset), std::move(options)));
+}
+
+ImageBatches::ImageBatches(std::shared_ptr<const ImageDataset> dataset, ImageBatchOptions options)
+    : dataset_(std::move(dataset)),
+      options_(std::move(options)),
+      augmentation_key_(PhiloxKey(options_.seed, kAugmentationName)),
+      table_f32_(NormalizationTable<float>(options_.normalization)),
+      table_f64_(NormalizationTable<double>(options_.normalization)) {}
+
+int64_t ImageBatches::batches_per_epoch() const {
+  if (options_.mode == BatchMode::kTraining) return dataset_->count / options_.batch_rows;
+  return (dataset_->count + options_.batch_rows - 1) / options_.batch_rows;
+}
+
+int64_t ImageBatches::samples() const { return std::min(dataset_->count, batches_per_epoch() * options_.batch_rows); }
+
+absl::Status ImageBatches::Fill(int64_t batch, Rows rows, const BatchBuffers& out) const {
+  CHECK(batch >= 0);
+  CHECK(0 <= rows.begin && rows.begin <= rows.end && rows.end <= options_.batch_rows);
+  CHECK(IsFloating(out.dtype) && Fits(out, rows, dataset_->shape.elements()));
+  if (rows.size() == 0) return absl::OkStatus();
+  if (out.dtype == DType::kF32) {
+    FillRows(batch, rows, table_f32_, out);
+  } else {
+    FillRows(batch, rows, table_f64_, out);
+  }
+  return absl::OkStatus();
+}
+
+ImageBatches::Order ImageBatches::OrderOf(int64_t epoch) const {
+  const std::lock_guard lock(mutex_);
+  if (epoch != epoch_) {
+    order_ = std::make_shared<const std::vector<uint32_t>>(EpochPermutation(options_.seed, epoch, dataset_->count));
+    epoch_ = epoch;
+  }
+  return order_;
+}
+
+template <typename T>
+void ImageBatches::FillRows(int64_t batch, Rows rows, const std::vector<T>& table, const BatchBuffers& out) const {
+  const bool training = options_.mode == BatchMode::kTraining;
+  const int64_t epoch = batch / batches_per_epoch();
+  const int64_t first = batch % batches_per_epoch() * options_.batch_rows;
+  const Order order = training ? OrderOf(epoch) : nullptr;
+  const int64_t elements = dataset_->shape.elements();
+  T* images = reinterpret_cast<T*>(out.images.data());
+  T* weights = reinterpret_cast<T*>(out.weights.data());
+  for (int64_t i = 0; i < rows.size(); ++i) {
+    const int64_t position = first + rows.begin + i;
+    const bool present = position < dataset_->count;
+    weights[i] = present ? 1 : 0;
+    if (!present) {
+      std::fill_n(images + i * elements, elements, T{0});
+      out.labels[i] = 0;
+      continue;
+    }
+    const int64_t sample = training ? (*order)[position] : position;
+    const Transform transform =
+        training ? DrawTransform(options_.augmentation, augmentation_key_, epoch, sample) : Transform{};
+    FillImage(sample, transform, table, images + i * elements);
+    out.labels[i] = dataset_->labels[sample];
+  }
+}
+
+template <typename T>
+void ImageBatches::FillImage(int64_t sample, const Transform& transform, const std::vector<T>& table, T* out) const {
+  const auto [height, width, channels] = dataset_->shape;
+  const uint8_t* image = dataset_->image(sample).data();
+  const bool zero = options_.augmentation.border == Border::kZero;
+  for (int64_t y = 0; y < height; ++y) {
+    const int64_t from_y = y - transform.dy;
+    const uint8_t* row = image + std::clamp<int64_t>(from_y, 0, height - 1) * width * channels;
+    const bool row_outside = from_y < 0 || from_y >= height;
+    for (int64_t x = 0; x < width; ++x) {
+      const int64_t from_x = (transform.flip ? width - 1 - x : x) - transform.dx;
+      const bool outside = row_outside || from_x < 0 || from_x >= width;
+      const uint8_t* pixel = row + std::clamp<int64_t>(from_x, 0, width - 1) * channels;
+      for (int64_t c = 0; c < channels; ++c) *out++ = table[c * 256 + (outside && zero ? 0 : pixel[c])];
+    }
+  }
+}
+
+}  // namespace partita

@@ -1,0 +1,144 @@
+#include "runtime/data/prefetcher.h"
+
+#include <algorithm>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+absl::Status CheckOptions(const BatchSource& source, const PrefetchOptions& options) {
+  for (const Rows& rows : options.ranks) {
+    if (rows.begin < 0 || rows.end < rows.begin || rows.end > source.batch_rows()) {
+      return InvalidArgument("prefetch: found rows [{}, {}), a batch has rows 0 to {}", rows.begin, rows.end,
+                             source.batch_rows());
+    }
+  }
+  if (!IsFloating(options.dtype)) {
+    return InvalidArgument("prefetch: found images of {}, allowed are f32 and f64", Name(options.dtype));
+  }
+  if (options.depth < 1 || options.first_batch < 0 || options.batch_count < -1) {
+    return InvalidArgument("prefetch: found depth {}, first batch {}, batch count {}; allowed are from 1, 0, -1",
+                           options.depth, options.first_batch, options.batch_count);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Prefetcher>> Prefetcher::Start(std::shared_ptr<const BatchSource> source,
+                                                              PrefetchOptions options) {
+  RETURN_IF_ERROR(CheckOptions(*source, options));
+  std::unique_ptr<Prefetcher> result(new Prefetcher(std::move(source), std::move(options)));
+  try {
+    result->Allocate();
+    result->thread_ = std::thread([prefetcher = result.get()] { prefetcher->Run(); });
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("prefetch: no memory for {} batches of {} rows", result->options_.depth + 1,
+                             result->source_->batch_rows());
+  } catch (const std::system_error& error) {
+    return ResourceExhausted("prefetch: cannot start a thread: {}", error.what());
+  }
+  return absl::StatusOr<std::unique_ptr<Prefetcher>>(std::move(result));
+}
+
+Prefetcher::Prefetcher(std::shared_ptr<const BatchSource> source, PrefetchOptions options)
+    : source_(std::move(source)), options_(std::move(options)) {
+  for (const Rows& rows : options_.ranks) {
+    const auto found = std::find(blocks_.begin(), blocks_.end(), rows);
+    block_of_rank_.push_back(found - blocks_.begin());
+    if (found == blocks_.end()) blocks_.push_back(rows);
+  }
+}
+
+void Prefetcher::Allocate() {
+  for (int64_t i = 0; i < options_.depth + 1; ++i) slots_.push_back(MakeSlot());
+}
+
+Prefetcher::~Prefetcher() {
+  Stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+Prefetcher::Slot Prefetcher::MakeSlot() const {
+  const int64_t elements = source_->shape().elements(), size = SizeOf(options_.dtype);
+  int64_t rows = 0;
+  for (const Rows& block : blocks_) rows += block.size();
+  Slot slot;
+  slot.memory = std::make_unique<std::byte[]>(rows * (elements + 1) * size);
+  slot.labels = std::make_unique<int32_t[]>(rows);
+  // First the images of all blocks, then their weights.
+  std::byte* images = slot.memory.get();
+  std::byte* weights = images + rows * elements * size;
+  int32_t* labels = slot.labels.get();
+  for (const Rows& block : blocks_) {
+    const size_t n = block.size();
+    slot.buffers.push_back({options_.dtype, {images, n * elements * size}, {labels, n}, {weights, n * size}});
+    images += n * elements * size;
+    weights += n * size;
+    labels += n;
+  }
+  for (const size_t block : block_of_rank_) {
+    const BatchBuffers& buffers = slot.buffers[block];
+    slot.batch.parts.push_back({blocks_[block], buffers.images, buffers.labels, buffers.weights});
+  }
+  return slot;
+}
+
+absl::StatusOr<const Batch*> Prefetcher::Next() {
+  std::unique_lock lock(mutex_);
+  // The batch given out last, if any, is free from here on; until now the ring held it back.
+  freed_changed_.notify_one();
+  const int64_t wanted = taken_;
+  taken_ = wanted + 1;
+  made_changed_.wait(lock, [&] { return stopped_ || finished_ || made_ > wanted; });
+  if (stopped_) return absl::CancelledError("the input was stopped");
+  if (made_ > wanted) return &slots_[wanted % slots_.size()].batch;
+  taken_ = wanted;
+  if (!error_.ok()) return error_;
+  return static_cast<const Batch*>(nullptr);
+}
+
+void Prefetcher::Stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  made_changed_.notify_all();
+  freed_changed_.notify_all();
+}
+
+void Prefetcher::Run() {
+  const int64_t ring = slots_.size();
+  for (int64_t i = 0; i != options_.batch_count; ++i) {
+    {
+      std::unique_lock lock(mutex_);
+      // Slot i % ring held batch i - ring, which is free once batch i - ring + 1 was asked for.
+      freed_changed_.wait(lock, [&] { return stopped_ || i < ring || taken_ > i - ring + 1; });
+      if (stopped_) return;
+    }
+    const absl::Status status = Make(options_.first_batch + i, slots_[i % ring]);
+    const std::lock_guard lock(mutex_);
+    if (status.ok()) {
+      ++made_;
+    } else {
+      error_ = status;
+      finished_ = true;
+    }
+    made_changed_.notify_one();
+    if (finished_) return;
+  }
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  made_changed_.notify_one();
+}
+
+absl::Status Prefetcher::Make(int64_t number, Slot& slot) const {
+  slot.batch.number = number;
+  slot.batch.epoch = number / source_->batches_per_epoch();
+  for (size_t i = 0; i < blocks_.size(); ++i) RETURN_IF_ERROR(source_->Fill(number, blocks_[i], slot.buffers[i]));
+  return absl::OkStatus();
+}
+
+}  // namespace partita

@@ -1,0 +1,170 @@
+#include "runtime/data/prefetcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "runtime/data/image_batches.h"
+
+namespace partita {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Batch n has the label n in every row; counts what it was asked, can be slow and can fail.
+class CountingSource : public BatchSource {
+ public:
+  ImageShape shape() const override { return {1, 1, 1}; }
+  int64_t classes() const override { return 1 << 30; }
+  int64_t samples() const override { return 16; }
+  int64_t batch_rows() const override { return 4; }
+  int64_t batches_per_epoch() const override { return 4; }
+  absl::Status Fill(int64_t batch, Rows rows, const BatchBuffers& out) const override {
+    ++fills_;
+    if (batch == fails_at) return absl::InvalidArgumentError("shard 7 is damaged");
+    std::this_thread::sleep_for(delay);
+    std::fill(out.labels.begin(), out.labels.end(), static_cast<int32_t>(batch));
+    EXPECT_EQ(static_cast<int64_t>(out.labels.size()), rows.size());
+    return absl::OkStatus();
+  }
+  int fills() const { return fills_; }
+
+  int64_t fails_at = -1;
+  std::chrono::microseconds delay{0};
+
+ private:
+  mutable std::atomic<int> fills_{0};
+};
+
+std::unique_ptr<Prefetcher> Start(std::shared_ptr<const BatchSource> source, PrefetchOptions options) {
+  auto prefetcher = Prefetcher::Start(std::move(source), std::move(options));
+  EXPECT_TRUE(prefetcher.ok()) << prefetcher.status();
+  return *std::move(prefetcher);
+}
+
+TEST(Prefetcher, EveryRankGetsItsRowsOfEveryBatch) {
+  const auto dataset = std::make_shared<const ImageDataset>(MakeMockDataset(21, {4, 3, 2}, 5, 1).value());
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    const std::shared_ptr<const BatchSource> source =
+        ImageBatches::Create(dataset, {BatchMode::kEvaluation, 4, 0, {}, MeasureNormalization(*dataset)}).value();
+    const std::vector<Rows> ranks = {{0, 3}, {3, 4}, {0, 3}, {4, 4}, {0, 4}};
+    const auto prefetcher = Start(source, {ranks, dtype, 0, source->batches_per_epoch(), 2});
+    for (int64_t b = 0; b < 6; ++b) {
+      const auto batch = prefetcher->Next();
+      ASSERT_TRUE(batch.ok() && *batch != nullptr);
+      EXPECT_EQ((*batch)->number, b);
+      ASSERT_EQ((*batch)->parts.size(), ranks.size());
+      for (size_t r = 0; r < ranks.size(); ++r) {
+        const BatchPart& part = (*batch)->parts[r];
+        const int64_t size = SizeOf(dtype), n = ranks[r].size();
+        std::vector<std::byte> images(n * 24 * size), weights(n * size);
+        std::vector<int32_t> labels(n);
+        ASSERT_TRUE(source->Fill(b, ranks[r], {dtype, images, labels, weights}).ok());
+        EXPECT_EQ(part.rows, ranks[r]);
+        EXPECT_TRUE(std::equal(part.images.begin(), part.images.end(), images.begin(), images.end()));
+        EXPECT_TRUE(std::equal(part.labels.begin(), part.labels.end(), labels.begin(), labels.end()));
+        EXPECT_TRUE(std::equal(part.weights.begin(), part.weights.end(), weights.begin(), weights.end()));
+      }
+    }
+    EXPECT_EQ(prefetcher->Next().value(), nullptr);
+    EXPECT_EQ(prefetcher->Next().value(), nullptr);
+  }
+}
+
+TEST(Prefetcher, GoesOnOverEpochsFromAnyBatch) {
+  const auto prefetcher = Start(std::make_shared<CountingSource>(), {{{0, 4}}, DType::kF32, 6, -1, 2});
+  for (int64_t b = 6; b < 200; ++b) {
+    const Batch* batch = prefetcher->Next().value();
+    ASSERT_EQ(batch->number, b);
+    ASSERT_EQ(batch->epoch, b / 4);
+    ASSERT_EQ(batch->parts[0].labels[3], b);
+  }
+}
+
+// While the caller holds a batch, the thread fills exactly `depth` further ones and leaves that one alone.
+TEST(Prefetcher, IsBoundedAndLeavesTheHeldBatchAlone) {
+  for (const int64_t depth : {1, 2, 5}) {
+    const auto source = std::make_shared<CountingSource>();
+    const auto prefetcher = Start(source, {{{0, 4}}, DType::kF32, 0, -1, depth});
+    for (int64_t b = 0; b < 12; ++b) {
+      const Batch* batch = prefetcher->Next().value();
+      while (source->fills() < b + 1 + depth) std::this_thread::sleep_for(std::chrono::microseconds(50));
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      EXPECT_EQ(source->fills(), b + 1 + depth);
+      EXPECT_EQ(batch->parts[0].labels[0], b);
+    }
+  }
+}
+
+TEST(Prefetcher, ErrorComesAfterTheBatchesBeforeItAndStays) {
+  for (const int64_t fails_at : {0, 1, 5}) {
+    const auto source = std::make_shared<CountingSource>();
+    source->fails_at = fails_at;
+    const auto prefetcher = Start(source, {{{0, 4}}, DType::kF32, 0, -1, 3});
+    for (int64_t b = 0; b < fails_at; ++b) EXPECT_EQ(prefetcher->Next().value()->number, b);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(prefetcher->Next().status().message(), "shard 7 is damaged");
+  }
+}
+
+TEST(Prefetcher, StopEndsAWaitingNext) {
+  const auto source = std::make_shared<CountingSource>();
+  source->delay = std::chrono::milliseconds(20);
+  const auto prefetcher = Start(source, {{{0, 4}}, DType::kF32, 0, -1, 1});
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    prefetcher->Stop();
+  });
+  absl::Status status;
+  while (status.ok()) status = prefetcher->Next().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(prefetcher->Next().status().code(), absl::StatusCode::kCancelled);
+  stopper.join();
+}
+
+// Destroyed before, while and after it makes batches, full or empty, with and without a reader.
+TEST(Prefetcher, EndsAtAnyMoment) {
+  for (int i = 0; i < 200; ++i) {
+    const auto source = std::make_shared<CountingSource>();
+    source->delay = std::chrono::microseconds(i % 4 * 30);
+    if (i % 5 == 4) source->fails_at = 2;
+    auto prefetcher = Start(source, {{{0, 2}, {2, 4}}, DType::kF32, 0, i % 7 == 6 ? 3 : -1, 1 + i % 3});
+    for (int n = 0; n < i % 9; ++n) {
+      if (!prefetcher->Next().ok()) break;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(i % 11 * 20));
+    prefetcher.reset();
+    const int fills = source->fills();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    EXPECT_EQ(source->fills(), fills);
+  }
+}
+
+TEST(Prefetcher, NoBatchesAtAll) {
+  const auto prefetcher = Start(std::make_shared<CountingSource>(), {{{0, 4}}, DType::kF32, 0, 0, 2});
+  EXPECT_EQ(prefetcher->Next().value(), nullptr);
+}
+
+TEST(Prefetcher, RefusesWhatCannotWork) {
+  const auto error = [](const PrefetchOptions& options) {
+    const auto prefetcher = Prefetcher::Start(std::make_shared<CountingSource>(), options);
+    return prefetcher.ok() ? "accepted" : std::string(prefetcher.status().message());
+  };
+  EXPECT_THAT(error({{{0, 5}}}), HasSubstr("found rows [0, 5), a batch has rows 0 to 4"));
+  EXPECT_THAT(error({{{-1, 2}}}), HasSubstr("found rows [-1, 2)"));
+  EXPECT_THAT(error({{{3, 2}}}), HasSubstr("found rows [3, 2)"));
+  EXPECT_THAT(error({{{0, 4}}, DType::kI32}), HasSubstr("found images of i32"));
+  EXPECT_THAT(error({{{0, 4}}, DType::kF32, -1}), HasSubstr("first batch -1"));
+  EXPECT_THAT(error({{{0, 4}}, DType::kF32, 0, -2}), HasSubstr("batch count -2"));
+  EXPECT_THAT(error({{{0, 4}}, DType::kF32, 0, -1, 0}), HasSubstr("depth 0"));
+  EXPECT_EQ(error({{{0, 4}}}), "accepted");
+}
+
+}  // namespace
+}  // namespace partita
