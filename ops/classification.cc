@@ -1,0 +1,19 @@
+#include "ops/classification.h"
+
+#include "ops/op_checks.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+
+absl::Status CheckClassifier(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "logits"));
+  RETURN_IF_ERROR(CheckRank(node, 0, "logits", {2}, "[n,classes]"));
+  const Shape samples = {node.inputs[0]->shape[0]};
+  RETURN_IF_ERROR(CheckDType(node, 1, "labels", DType::kI32));
+  RETURN_IF_ERROR(CheckShape(node, 1, "labels", samples, "one for each sample of logits"));
+  return CheckLike(node, 2, "sample_weight", samples, "one for each sample of logits");
+}
+
+Rule SamplesToScalar() { return {"samples", {S(0), S(0), S(0)}, {P()}}; }
+
+}  // namespace partita

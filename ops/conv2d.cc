@@ -1,0 +1,154 @@
+// y[n,i,j,o] = sum over a, b, c of w[o,a,b,c] x[n, i*stride - top + a*dilation, j*stride - left + b*dilation, g+c]
+//
+//   x [n,h,w,c]   w [o,kh,kw,c/groups]   y [n,h',w',o]   padding (top, bottom, left, right) reads zeros
+// Output channels [k*o/groups, (k+1)*o/groups) see the k-th block of c/groups input channels (g = k*c/groups).
+// With more than one group a channel split would cut through groups, so only samples may be split.
+//
+//   conv2d_input_grad(dy, w) shape=x     the transpose in x: linear in dy and w
+//   conv2d_weight_grad(x, dy) shape=w    the transpose in w: a sum over samples
+#include "ops/definitions.h"
+#include "ops/op_builder.h"
+#include "ops/op_checks.h"
+#include "ops/op_rules.h"
+#include "ops/window.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+// The output of x * w; both have rank 4 and positive sizes.
+absl::StatusOr<Shape> ConvolutionOutput(const Attributes& attributes, const Shape& x, const Shape& w) {
+  const int64_t groups = attributes.Int("groups");
+  RETURN_IF_ERROR(CheckAtLeast(attributes, "groups", 1));
+  if (x[3] % groups != 0 || w[0] % groups != 0) {
+    return InvalidArgument("attribute groups is {}; it must divide the {} input channels and the {} output channels",
+                           groups, x[3], w[0]);
+  }
+  if (w[3] != x[3] / groups) {
+    return InvalidArgument("w has shape {}: {} input channels; x has {} in {} groups: {} are needed", ToString(w), w[3],
+                           x[3], groups, x[3] / groups);
+  }
+  ASSIGN_OR_RETURN(const Window window, ConvolutionWindow(attributes, w[1], w[2]));
+  ASSIGN_OR_RETURN(const auto outputs, WindowOutputs(window, x[1], x[2]));
+  return Shape{x[0], outputs[0], outputs[1], w[0]};
+}
+
+absl::StatusOr<std::vector<TensorType>> Conv2dShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
+  RETURN_IF_ERROR(CheckDType(node, 1, "w", node.inputs[0]->dtype));
+  RETURN_IF_ERROR(CheckRank(node, 0, "x", {4}, "[n,h,w,c]"));
+  RETURN_IF_ERROR(CheckRank(node, 1, "w", {4}, "[out,h,w,in]"));
+  ASSIGN_OR_RETURN(Shape y, ConvolutionOutput(node.attributes, node.inputs[0]->shape, node.inputs[1]->shape));
+  return std::vector<TensorType>{{node.inputs[0]->dtype, std::move(y)}};
+}
+
+absl::StatusOr<std::vector<TensorType>> InputGradShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "dy"));
+  RETURN_IF_ERROR(CheckDType(node, 1, "w", node.inputs[0]->dtype));
+  RETURN_IF_ERROR(CheckRank(node, 1, "w", {4}, "[out,h,w,in]"));
+  ASSIGN_OR_RETURN(const Shape x, ShapeAttribute(node.attributes, 4));
+  if (x.size() != 4) return InvalidArgument("attribute shape is {}; [n,h,w,c] is needed", ToString(x));
+  ASSIGN_OR_RETURN(const Shape y, ConvolutionOutput(node.attributes, x, node.inputs[1]->shape));
+  RETURN_IF_ERROR(CheckShape(node, 0, "dy", y, "the convolution's output"));
+  return std::vector<TensorType>{{node.inputs[0]->dtype, x}};
+}
+
+absl::StatusOr<std::vector<TensorType>> WeightGradShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
+  RETURN_IF_ERROR(CheckDType(node, 1, "dy", node.inputs[0]->dtype));
+  RETURN_IF_ERROR(CheckRank(node, 0, "x", {4}, "[n,h,w,c]"));
+  ASSIGN_OR_RETURN(const Shape w, ShapeAttribute(node.attributes, 4));
+  if (w.size() != 4) return InvalidArgument("attribute shape is {}; [out,h,w,in] is needed", ToString(w));
+  ASSIGN_OR_RETURN(const Shape y, ConvolutionOutput(node.attributes, node.inputs[0]->shape, w));
+  RETURN_IF_ERROR(CheckShape(node, 1, "dy", y, "the convolution's output"));
+  return std::vector<TensorType>{{node.inputs[0]->dtype, w}};
+}
+
+// `samples`, then the channel rules if groups allow them, then the two ways to carry a P.
+std::vector<Rule> BilinearRules(const NodeView& node, Rule samples, Rule output_channels, Rule input_channels) {
+  std::vector<Rule> rules = {std::move(samples)};
+  if (node.attributes.Int("groups") == 1) {
+    rules.push_back(std::move(output_channels));
+    rules.push_back(std::move(input_channels));
+  }
+  rules.push_back(Partial({P(), R()}));
+  rules.push_back(Partial({R(), P()}));
+  return rules;
+}
+
+std::vector<Rule> Conv2dRules(const NodeView& node) {
+  return BilinearRules(node, {"samples", {S(0), R()}, {S(0)}}, {"output_channels", {R(), S(0)}, {S(3)}},
+                       {"input_channels", {S(3), S(3)}, {P()}});
+}
+
+std::vector<Rule> InputGradRules(const NodeView& node) {
+  return BilinearRules(node, {"samples", {S(0), R()}, {S(0)}}, {"output_channels", {S(3), S(0)}, {P()}},
+                       {"input_channels", {R(), S(3)}, {S(3)}});
+}
+
+std::vector<Rule> WeightGradRules(const NodeView& node) {
+  return BilinearRules(node, {"samples", {S(0), S(0)}, {P()}}, {"output_channels", {R(), S(3)}, {S(0)}},
+                       {"input_channels", {S(3), R()}, {S(3)}});
+}
+
+absl::StatusOr<std::vector<ValueId>> Conv2dGradient(GradientBuilder& builder, const Node& node,
+                                                    const std::vector<ValueId>& cotangents,
+                                                    const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(2, kNoValue);
+  const ValueId x = node.inputs[0], w = node.inputs[1], dy = cotangents[0];
+  if (wanted[0]) {
+    ASSIGN_OR_RETURN(result[0], AddOne(builder, "conv2d_input_grad", {dy, w},
+                                       WithShape(node, InputShape(builder, node, 0)), InputName(builder, node, 0)));
+  }
+  if (wanted[1]) {
+    ASSIGN_OR_RETURN(result[1], AddOne(builder, "conv2d_weight_grad", {x, dy},
+                                       WithShape(node, InputShape(builder, node, 1)), InputName(builder, node, 1)));
+  }
+  return result;
+}
+
+// A multiply-add per element of y and tap of w.
+double Cost(const Shape& y, const Shape& w) { return 2 * Count(y) * Count(w) / static_cast<double>(w[0]); }
+
+Op ConvolutionOp(const std::string& name) {
+  return Op(name)
+      .Attribute("stride", std::vector<int64_t>{1, 1})
+      .Attribute("padding", std::vector<int64_t>{0, 0, 0, 0})
+      .Attribute("dilation", std::vector<int64_t>{1, 1})
+      .Attribute("groups", int64_t{1});
+}
+
+}  // namespace
+
+OpDefinition Conv2dOp() {
+  return ConvolutionOp("conv2d")
+      .Inputs({"x"})
+      .Parameters({"w"})
+      .Shape(Conv2dShape)
+      .Rules(Conv2dRules)
+      .Gradient(Conv2dGradient)
+      .Flops([](const NodeView& node) { return Cost(node.outputs[0].shape, node.inputs[1]->shape); });
+}
+
+OpDefinition Conv2dInputGradOp() {
+  return ConvolutionOp("conv2d_input_grad")
+      .Internal()
+      .Inputs({"dy"})
+      .Parameters({"w"})
+      .Required("shape", std::vector<int64_t>())
+      .Shape(InputGradShape)
+      .Rules(InputGradRules)
+      .Flops([](const NodeView& node) { return Cost(node.inputs[0]->shape, node.inputs[1]->shape); });
+}
+
+OpDefinition Conv2dWeightGradOp() {
+  return ConvolutionOp("conv2d_weight_grad")
+      .Internal()
+      .Inputs({"x", "dy"})
+      .Required("shape", std::vector<int64_t>())
+      .Shape(WeightGradShape)
+      .Rules(WeightGradRules)
+      .Flops([](const NodeView& node) { return Cost(node.inputs[1]->shape, node.outputs[0].shape); });
+}
+
+}  // namespace partita

@@ -1,0 +1,92 @@
+// Batch normalization per channel, from shifted sums (design.md 5.8).
+//
+//   s1 = sum(x - shift)   s2 = sum((x - shift)^2)   over the m elements of a group
+//   mean' = s1 / m        variance = s2 / m - mean'^2        inverse = 1 / sqrt(variance + epsilon)
+//   y = gamma * (x - shift - mean') * inverse + beta
+//
+// The coefficients of a channel are made once, in double; the loops over elements use the short functions below. Forward
+// and backward decide about relu with the very same NormalizeElement, so their masks agree bitwise (all files that use
+// it are compiled without contraction of multiply and add).
+#ifndef PARTITA_OPS_FUNCTORS_BATCH_NORM_H_
+#define PARTITA_OPS_FUNCTORS_BATCH_NORM_H_
+
+#include <cmath>
+
+#include "ops/functors/relu.h"
+#include "runtime/base/philox.h"
+
+namespace partita {
+
+struct BatchMoments {
+  double shifted_mean = 0;  // mean'
+  double variance = 0;
+};
+
+PARTITA_HOST_DEVICE inline BatchMoments MakeBatchMoments(double s1, double s2, double count) {
+  const double mean = s1 / count;
+  const double variance = s2 / count - mean * mean;
+  return {mean, variance < 0 ? 0 : variance};  // rounding may leave a constant channel slightly negative
+}
+
+// y = (x - mean) * scale + beta
+template <typename T>
+struct NormalizeCoefficients {
+  T mean, scale, beta;
+};
+
+template <typename T>
+PARTITA_HOST_DEVICE inline NormalizeCoefficients<T> MakeNormalizeCoefficients(double mean, double variance,
+                                                                              double epsilon, double gamma,
+                                                                              double beta) {
+  return {static_cast<T>(mean), static_cast<T>(gamma / std::sqrt(variance + epsilon)), static_cast<T>(beta)};
+}
+
+template <typename T>
+PARTITA_HOST_DEVICE inline T NormalizeElement(T x, T mean, T scale, T beta) {
+  return (x - mean) * scale + beta;
+}
+
+// The cotangent behind the fused relu: 0 where the normalised value is not positive.
+template <typename T>
+PARTITA_HOST_DEVICE inline T NormalizedCotangent(T x, T dy, T mean, T scale, T beta, bool relu) {
+  return relu ? ReluGrad(dy, NormalizeElement(x, mean, scale, beta)) : dy;
+}
+
+// What a group and channel give to the gradients, from a = sum(dy) and b = sum(dy * (x - mean)).
+struct BatchNormGradient {
+  double ds1 = 0, ds2 = 0, dgamma = 0, dbeta = 0;
+};
+
+PARTITA_HOST_DEVICE inline BatchNormGradient MakeBatchNormGradient(double a, double b, const BatchMoments& moments,
+                                                                   double count, double epsilon, double gamma) {
+  const double inverse = 1 / std::sqrt(moments.variance + epsilon);
+  BatchNormGradient result;
+  result.dbeta = a;
+  result.dgamma = b * inverse;
+  const double dvariance = -0.5 * gamma * inverse * inverse * result.dgamma;
+  const double dmean = -gamma * inverse * a;
+  result.ds1 = (dmean - 2 * moments.shifted_mean * dvariance) / count;
+  result.ds2 = dvariance / count;
+  return result;
+}
+
+// The part of dx that flows through the statistics.
+template <typename T>
+PARTITA_HOST_DEVICE inline T StatisticsGradElement(T x, T shift, T ds1, T ds2) {
+  return ds1 + T(2) * (x - shift) * ds2;
+}
+
+// running = (1 - momentum) * running + momentum * value
+template <typename T>
+PARTITA_HOST_DEVICE inline T RunningAverage(T running, T value, T momentum) {
+  return (T(1) - momentum) * running + momentum * value;
+}
+
+// The unbiased variance; that of a single element is 0.
+PARTITA_HOST_DEVICE inline double UnbiasedVariance(double variance, double count) {
+  return count > 1 ? variance * (count / (count - 1)) : variance;
+}
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_FUNCTORS_BATCH_NORM_H_

@@ -1,0 +1,76 @@
+// Softmax of one row of `classes` logits, and losses on it. Everything is taken relative to the row's largest value.
+#ifndef PARTITA_OPS_FUNCTORS_SOFTMAX_H_
+#define PARTITA_OPS_FUNCTORS_SOFTMAX_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "ops/functors/maximum.h"
+#include "runtime/base/philox.h"
+
+namespace partita {
+
+// The index of the largest value, the lowest one of equals.
+template <typename T>
+PARTITA_HOST_DEVICE inline int64_t ArgMax(const T* row, int64_t classes) {
+  int64_t best = 0;
+  for (int64_t i = 1; i < classes; ++i) {
+    if (Exceeds(row[i], row[best])) best = i;
+  }
+  return best;
+}
+
+template <typename T>
+PARTITA_HOST_DEVICE inline T LogSumExp(const T* row, int64_t classes) {
+  const T largest = row[ArgMax(row, classes)];
+  T sum = 0;
+  for (int64_t i = 0; i < classes; ++i) sum += std::exp(row[i] - largest);
+  return largest + std::log(sum);
+}
+
+template <typename T>
+PARTITA_HOST_DEVICE inline void LogSoftmaxRow(const T* x, T* y, int64_t classes) {
+  const T total = LogSumExp(x, classes);
+  for (int64_t i = 0; i < classes; ++i) y[i] = x[i] - total;
+}
+
+// dx = dy - exp(y) * sum(dy), y being the log-softmax
+template <typename T>
+PARTITA_HOST_DEVICE inline void LogSoftmaxGradRow(const T* y, const T* dy, T* dx, int64_t classes) {
+  T sum = 0;
+  for (int64_t i = 0; i < classes; ++i) sum += dy[i];
+  for (int64_t i = 0; i < classes; ++i) dx[i] = dy[i] - std::exp(y[i]) * sum;
+}
+
+// Smoothing moves `smoothing` of the target's mass evenly onto all classes.
+template <typename T>
+PARTITA_HOST_DEVICE inline T SmoothedTarget(int64_t i, int64_t label, int64_t classes, T smoothing) {
+  return (i == label ? T(1) - smoothing : T(0)) + smoothing / static_cast<T>(classes);
+}
+
+// -sum_i target_i log softmax(row)_i
+template <typename T>
+PARTITA_HOST_DEVICE inline T CrossEntropyRow(const T* row, int64_t classes, int64_t label, T smoothing) {
+  const T total = LogSumExp(row, classes);
+  T loss = (T(1) - smoothing) * (total - row[label]);
+  if (smoothing != T(0)) {
+    T sum = 0;
+    for (int64_t i = 0; i < classes; ++i) sum += total - row[i];
+    loss += smoothing / static_cast<T>(classes) * sum;
+  }
+  return loss;
+}
+
+// d = factor * (softmax(row) - target); `d` may be `row`.
+template <typename T>
+PARTITA_HOST_DEVICE inline void CrossEntropyGradRow(const T* row, T* d, int64_t classes, int64_t label, T smoothing,
+                                                    T factor) {
+  const T total = LogSumExp(row, classes);
+  for (int64_t i = 0; i < classes; ++i) {
+    d[i] = factor * (std::exp(row[i] - total) - SmoothedTarget(i, label, classes, smoothing));
+  }
+}
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_FUNCTORS_SOFTMAX_H_

@@ -1,0 +1,144 @@
+// matmul and convolution on our own matrix product, for f64 (which oneDNN refuses) and as f32's second choice.
+//
+// A sample's windows are laid out as a matrix, a row per output pixel and a column per weight of a filter ("im2col"):
+//   y = columns w^T        dcolumns = dy w, added back to dx        dw = dy^T columns, summed over samples
+#include <algorithm>
+
+#include "ops/host/fast/fast_kernels.h"
+#include "ops/host/fast/gemm.h"
+#include "ops/host/geometry.h"
+
+namespace partita {
+namespace {
+
+int64_t Pixels(const Convolution& conv) { return conv.images.out_h * conv.images.out_w; }
+int64_t FilterSize(const Convolution& conv) { return conv.window.kernel_h * conv.window.kernel_w * conv.group_c(); }
+
+// Calls f(x, column) for the `group_c` channels that meet at each output pixel and place of the window: x is their
+// index in the sample, -1 in the padding, `column` their index in the matrix of columns.
+template <typename F>
+void ForEveryPlace(const Convolution& conv, int64_t group, const F& f) {
+  const Images& size = conv.images;
+  const Window& window = conv.window;
+  int64_t column = 0;
+  for (int64_t i = 0; i < size.out_h; ++i) {
+    for (int64_t j = 0; j < size.out_w; ++j) {
+      for (int64_t p = 0; p < window.kernel_h; ++p) {
+        const int64_t row = i * window.stride_h + p * window.dilation_h - window.top;
+        for (int64_t q = 0; q < window.kernel_w; ++q) {
+          const int64_t place = j * window.stride_w + q * window.dilation_w - window.left;
+          const bool inside = row >= 0 && row < size.h && place >= 0 && place < size.w;
+          f(inside ? (row * size.w + place) * size.c + group * conv.group_c() : -1, column);
+          column += conv.group_c();
+        }
+      }
+    }
+  }
+}
+
+template <typename T>
+void ToColumns(const Convolution& conv, int64_t group, const T* x, T* columns) {
+  const int64_t depth = conv.group_c();
+  ForEveryPlace(conv, group, [=](int64_t from, int64_t to) {
+    if (from < 0) {
+      std::fill(columns + to, columns + to + depth, T(0));
+    } else {
+      std::copy(x + from, x + from + depth, columns + to);
+    }
+  });
+}
+
+template <typename T>
+void AddColumns(const Convolution& conv, int64_t group, const T* columns, T* x) {
+  const int64_t depth = conv.group_c();
+  ForEveryPlace(conv, group, [=](int64_t to, int64_t from) {
+    if (to < 0) return;
+    for (int64_t k = 0; k < depth; ++k) x[to + k] += columns[from + k];
+  });
+}
+
+// Addresses of a sample and group, and the workspace: Gemm's, then the columns.
+template <typename T>
+struct Place {
+  Place(const Convolution& conv, const KernelArguments& a, int64_t n, int64_t group)
+      : x(n * conv.images.h * conv.images.w * conv.images.c),
+        y(n * Pixels(conv) * conv.images.out_c + group * conv.group_out_c()),
+        w(group * conv.group_out_c() * FilterSize(conv)),
+        gemm(Scratch<T>(a)),
+        columns(Scratch<T>(a) + kGemmWorkspaceElements) {}
+
+  int64_t x, y, w;  // offsets in elements
+  T *gemm, *columns;
+};
+
+template <typename F>
+absl::StatusOr<PreparedKernel> PrepareConvolution(const LocalNode& node, const Convolution& conv, F compute) {
+  const int64_t elements = kGemmWorkspaceElements + Pixels(conv) * FilterSize(conv);
+  return PreparedFloating(node.outputs[0].dtype, compute, elements * SizeOf(node.outputs[0].dtype));
+}
+
+// Calls f(place, group) for every sample and group.
+template <typename T, typename F>
+void ForSamples(const Convolution& conv, const KernelArguments& a, const F& f) {
+  for (int64_t n = 0; n < conv.images.n; ++n) {
+    for (int64_t group = 0; group < conv.groups; ++group) f(Place<T>(conv, a, n, group), group);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedKernel> Im2ColConv2d(const LocalNode& node) {
+  const Convolution conv = ForwardConvolution(node);
+  return PrepareConvolution(node, conv, [conv]<typename T>(const KernelArguments& a) {
+    const int64_t filter = FilterSize(conv);
+    ForSamples<T>(conv, a, [&](const Place<T>& at, int64_t group) {
+      ToColumns(conv, group, In<T>(a, 0) + at.x, at.columns);
+      Gemm(Pixels(conv), conv.group_out_c(), filter, {at.columns, filter, 1}, {In<T>(a, 1) + at.w, 1, filter},
+           Out<T>(a, 0) + at.y, conv.images.out_c, false, at.gemm);
+    });
+  });
+}
+
+absl::StatusOr<PreparedKernel> Im2ColConv2dInputGrad(const LocalNode& node) {
+  const Convolution conv = InputGradConvolution(node);
+  const int64_t elements = node.outputs[0].elements();
+  return PrepareConvolution(node, conv, [conv, elements]<typename T>(const KernelArguments& a) {
+    const int64_t filter = FilterSize(conv);
+    std::fill(Out<T>(a, 0), Out<T>(a, 0) + elements, T(0));
+    ForSamples<T>(conv, a, [&](const Place<T>& at, int64_t group) {
+      Gemm(Pixels(conv), filter, conv.group_out_c(), {In<T>(a, 0) + at.y, conv.images.out_c, 1},
+           {In<T>(a, 1) + at.w, filter, 1}, at.columns, filter, false, at.gemm);
+      AddColumns(conv, group, at.columns, Out<T>(a, 0) + at.x);
+    });
+  });
+}
+
+absl::StatusOr<PreparedKernel> Im2ColConv2dWeightGrad(const LocalNode& node) {
+  const Convolution conv = WeightGradConvolution(node);
+  const int64_t elements = node.outputs[0].elements();
+  return PrepareConvolution(node, conv, [conv, elements]<typename T>(const KernelArguments& a) {
+    const int64_t filter = FilterSize(conv);
+    std::fill(Out<T>(a, 0), Out<T>(a, 0) + elements, T(0));
+    ForSamples<T>(conv, a, [&](const Place<T>& at, int64_t group) {
+      ToColumns(conv, group, In<T>(a, 0) + at.x, at.columns);
+      Gemm(conv.group_out_c(), filter, Pixels(conv), {In<T>(a, 1) + at.y, 1, conv.images.out_c},
+           {at.columns, filter, 1}, Out<T>(a, 0) + at.w, filter, true, at.gemm);
+    });
+  });
+}
+
+absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node) {
+  const bool transpose_x = node.attributes.Bool("transpose_x"), transpose_w = node.attributes.Bool("transpose_w");
+  const int64_t m = node.outputs[0].shape()[0], n = node.outputs[0].shape()[1];
+  const int64_t k = InputShape(node, 0)[transpose_x ? 0 : 1];
+  return PreparedFloating(
+      node.outputs[0].dtype,
+      [=]<typename T>(const KernelArguments& a) {
+        const MatrixView<T> x{In<T>(a, 0), transpose_x ? 1 : k, transpose_x ? m : 1};
+        const MatrixView<T> w{In<T>(a, 1), transpose_w ? 1 : n, transpose_w ? k : 1};
+        Gemm(m, n, k, x, w, Out<T>(a, 0), n, false, Scratch<T>(a));
+      },
+      kGemmWorkspaceElements * SizeOf(node.outputs[0].dtype));
+}
+
+}  // namespace partita

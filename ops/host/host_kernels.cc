@@ -1,0 +1,183 @@
+#include "ops/host/host_kernels.h"
+
+#include <map>
+#include <span>
+
+#include "graph/op_definition.h"
+#include "ops/host/fast/fast_kernels.h"
+#include "ops/host/host_kernel.h"
+#include "ops/host/onednn/onednn_kernels.h"
+#include "ops/host/parallel.h"
+#include "ops/host/reference/reference_kernels.h"
+#include "runtime/base/check.h"
+#include "runtime/device/host/host_stream.h"
+
+// Kernels that builds without OpenMP and oneDNN (the thread sanitizer's) leave out.
+#ifdef PARTITA_NO_OPENMP
+#define FAST(...)
+#else
+#define FAST(...) {__VA_ARGS__},
+#endif
+
+namespace partita {
+namespace {
+
+using KernelTable = std::map<std::string, std::vector<HostKernelEntry>>;
+
+// A kernel that cannot run a node says why; the next one is asked. The last takes everything.
+const KernelTable& Table() {
+  static const KernelTable& table = *new KernelTable{
+      {"constant", {{"reference", ReferenceConstant}}},
+      {"cast", {{"reference", ReferenceCast}}},
+      {"reshape", {{"reference", ReferenceReshape}}},
+      {"conv2d",
+       {FAST("onednn", OneDnnConv2d) FAST("im2col", Im2ColConv2d) {"reference", ReferenceConv2d}}},
+      {"conv2d_input_grad",
+       {FAST("onednn", OneDnnConv2dInputGrad) FAST("im2col", Im2ColConv2dInputGrad) {"reference",
+                                                                                       ReferenceConv2dInputGrad}}},
+      {"conv2d_weight_grad",
+       {FAST("onednn", OneDnnConv2dWeightGrad) FAST("im2col", Im2ColConv2dWeightGrad) {"reference",
+                                                                                         ReferenceConv2dWeightGrad}}},
+      {"matmul", {FAST("onednn", OneDnnMatMul) FAST("blocked", BlockedMatMul) {"reference", ReferenceMatMul}}},
+      {"bias", {FAST("fast", FastBias) {"reference", ReferenceBias}}},
+      {"bias_grad", {FAST("fast", FastBiasGrad) {"reference", ReferenceBiasGrad}}},
+      {"relu", {FAST("fast", FastRelu) {"reference", ReferenceRelu}}},
+      {"relu_grad", {FAST("fast", FastReluGrad) {"reference", ReferenceReluGrad}}},
+      {"add", {FAST("fast", FastAdd) {"reference", ReferenceAdd}}},
+      {"mul", {FAST("fast", FastMul) {"reference", ReferenceMul}}},
+      {"dropout", {FAST("fast", FastDropout) {"reference", ReferenceDropout}}},
+      {"concat", {FAST("fast", FastConcat) {"reference", ReferenceConcat}}},
+      {"slice", {FAST("fast", FastSlice) {"reference", ReferenceSlice}}},
+      {"slice_grad", {FAST("fast", FastSliceGrad) {"reference", ReferenceSliceGrad}}},
+      {"max_pool", {FAST("fast", FastMaxPool) {"reference", ReferenceMaxPool}}},
+      {"max_pool_grad", {FAST("fast", FastMaxPoolGrad) {"reference", ReferenceMaxPoolGrad}}},
+      {"average_pool", {FAST("fast", FastAveragePool) {"reference", ReferenceAveragePool}}},
+      {"average_pool_grad", {FAST("fast", FastAveragePoolGrad) {"reference", ReferenceAveragePoolGrad}}},
+      {"global_average_pool", {FAST("fast", FastGlobalAveragePool) {"reference", ReferenceGlobalAveragePool}}},
+      {"global_average_pool_grad",
+       {FAST("fast", FastGlobalAveragePoolGrad) {"reference", ReferenceGlobalAveragePoolGrad}}},
+      {"batch_norm_statistics", {FAST("fast", FastBatchNormStatistics) {"reference", ReferenceBatchNormStatistics}}},
+      {"batch_norm_normalize", {FAST("fast", FastBatchNormNormalize) {"reference", ReferenceBatchNormNormalize}}},
+      {"batch_norm_inference", {FAST("fast", FastBatchNormInference) {"reference", ReferenceBatchNormInference}}},
+      {"batch_norm_running", {{"reference", ReferenceBatchNormRunning}}},
+      {"batch_norm_gradient_sums",
+       {FAST("fast", FastBatchNormGradientSums) {"reference", ReferenceBatchNormGradientSums}}},
+      {"batch_norm_normalize_input_grad",
+       {FAST("fast", FastBatchNormNormalizeInputGrad) {"reference", ReferenceBatchNormNormalizeInputGrad}}},
+      {"batch_norm_statistics_grad",
+       {FAST("fast", FastBatchNormStatisticsGrad) {"reference", ReferenceBatchNormStatisticsGrad}}},
+      {"batch_norm_input_grad", {FAST("fast", FastBatchNormInputGrad) {"reference", ReferenceBatchNormInputGrad}}},
+      {"log_softmax", {FAST("fast", FastLogSoftmax) {"reference", ReferenceLogSoftmax}}},
+      {"log_softmax_grad", {FAST("fast", FastLogSoftmaxGrad) {"reference", ReferenceLogSoftmaxGrad}}},
+      {"softmax_cross_entropy",
+       {FAST("fast", FastSoftmaxCrossEntropy) {"reference", ReferenceSoftmaxCrossEntropy}}},
+      {"softmax_cross_entropy_grad",
+       {FAST("fast", FastSoftmaxCrossEntropyGrad) {"reference", ReferenceSoftmaxCrossEntropyGrad}}},
+      {"accuracy", {{"reference", ReferenceAccuracy}}},
+      {"learning_rate", {{"reference", ReferenceLearningRate}}},
+      {"increment", {{"reference", ReferenceIncrement}}},
+      {"sum_of_squares", {FAST("fast", FastSumOfSquares) {"reference", ReferenceSumOfSquares}}},
+      {"clip_scale", {{"reference", ReferenceClipScale}}},
+      {"sgd", {FAST("fast", FastSgd) {"reference", ReferenceSgd}}},
+      {"sgd_momentum", {FAST("fast", FastSgdMomentum) {"reference", ReferenceSgdMomentum}}},
+  };
+  return table;
+}
+
+std::span<const HostKernelEntry> Entries(const std::string& op, bool reference_only) {
+  const auto found = Table().find(op);
+  if (found == Table().end()) return {};
+  const std::span<const HostKernelEntry> entries = found->second;
+  return reference_only ? entries.last(1) : entries;
+}
+
+class HostKernel : public Kernel {
+ public:
+  explicit HostKernel(Computation compute) : compute_(std::move(compute)) {}
+
+  absl::Status Launch(Stream& stream) override {
+    HostStream* host_stream = dynamic_cast<HostStream*>(&stream);
+    CHECK(host_stream != nullptr);
+    return host_stream->Enqueue({Run, this});
+  }
+
+ private:
+  static absl::Status Run(void* self) { return static_cast<HostKernel*>(self)->compute_(); }
+
+  const Computation compute_;
+};
+
+// While it lives, the calling thread has this many OpenMP threads; 0: as it was.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads) : before_(MaxThreads()) { SetMaxThreads(threads > 0 ? threads : before_); }
+  ~ThreadScope() { SetMaxThreads(before_); }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  const int before_;
+};
+
+class HostKernelLibrary : public KernelLibrary {
+ public:
+  explicit HostKernelLibrary(const HostKernelOptions& options) : options_(options) {}
+
+  absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const override {
+    const ThreadScope threads(options_.threads);
+    std::string refusals;
+    for (const HostKernelEntry& entry : Entries(node.op->name, options_.reference_only)) {
+      const absl::StatusOr<PreparedKernel> prepared = entry.prepare(node);
+      if (prepared.ok()) return KernelChoice{KernelName(node, entry), prepared->workspace_bytes, true};
+      refusals += fmt::format("; {}: {}", KernelName(node, entry), std::string(prepared.status().message()));
+    }
+    if (refusals.empty()) refusals = "; the op has no kernels";
+    return InvalidArgument("node '{}': no host kernel computes {}{}", node.name, node.op->name, refusals);
+  }
+
+  absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
+                                                 KernelArguments arguments) const override {
+    const ThreadScope threads(options_.threads);
+    for (const HostKernelEntry& entry : Entries(node.op->name, options_.reference_only)) {
+      if (KernelName(node, entry) != choice.kernel) continue;
+      ASSIGN_OR_RETURN(const PreparedKernel prepared, entry.prepare(node));
+      ASSIGN_OR_RETURN(Computation compute, prepared.bind(arguments));
+      return std::make_unique<HostKernel>(std::move(compute));
+    }
+    return InvalidArgument("node '{}': the host has no kernel '{}' for {}", node.name, choice.kernel, node.op->name);
+  }
+
+ private:
+  static std::string KernelName(const LocalNode& node, const HostKernelEntry& entry) {
+    return std::string(entry.name) + "_" + node.op->name;
+  }
+
+  const HostKernelOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<KernelLibrary> MakeHostKernels(const HostKernelOptions& options) {
+  return std::make_unique<HostKernelLibrary>(options);
+}
+
+const KernelLibrary& HostKernels() {
+  static const KernelLibrary& library = *MakeHostKernels({}).release();
+  return library;
+}
+
+std::vector<std::string> HostKernelNames(const std::string& op, const HostKernelOptions& options) {
+  std::vector<std::string> names;
+  for (const HostKernelEntry& entry : Entries(op, options.reference_only)) {
+    names.push_back(std::string(entry.name) + "_" + op);
+  }
+  return names;
+}
+
+std::vector<std::string> HostKernelOps() {
+  std::vector<std::string> ops;
+  for (const auto& [op, entries] : Table()) ops.push_back(op);
+  return ops;
+}
+
+}  // namespace partita

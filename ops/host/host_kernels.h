@@ -1,0 +1,39 @@
+// The kernels of the host: for each op the list of those that compute it, the preferred one first, the plain reference
+// last. A new kernel is one function (ops/host/host_kernel.h) and one entry in that list.
+//
+// A kernel computes on the thread of the host stream it is launched on, with that thread's OpenMP threads; a replay
+// allocates nothing of ours (oneDNN makes a few allocations of its own). The same inputs give the same bits for the same
+// number of threads. A computation refuses data that is out of range (a label that is no class) with kInvalidArgument.
+#ifndef PARTITA_OPS_HOST_HOST_KERNELS_H_
+#define PARTITA_OPS_HOST_HOST_KERNELS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/exec/kernel.h"
+
+namespace partita {
+
+struct HostKernelOptions {
+  // Only the last kernel of each list, as builds without OpenMP have it.
+  bool reference_only = false;
+  // OpenMP threads of the streams that will run the kernels (HostDeviceOptions::threads): oneDNN plans for a number of
+  // threads. 0: as many as the thread has that chooses and creates them.
+  int threads = 0;
+};
+
+std::unique_ptr<KernelLibrary> MakeHostKernels(const HostKernelOptions& options);
+
+// MakeHostKernels({}).
+const KernelLibrary& HostKernels();
+
+// The names of an op's kernels in order of preference; empty for an op without kernels (a state, a move).
+std::vector<std::string> HostKernelNames(const std::string& op, const HostKernelOptions& options = {});
+
+// Names of the ops that have kernels, sorted.
+std::vector<std::string> HostKernelOps();
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_HOST_KERNELS_H_

@@ -1,0 +1,137 @@
+// conv2d and its gradients on oneDNN. One plan serves the three: which of x, w and y is computed is all that differs.
+#include <memory>
+
+#include "ops/host/geometry.h"
+#include "ops/host/onednn/onednn_kernels.h"
+#include "ops/host/onednn/onednn_program.h"
+
+namespace partita {
+namespace {
+
+using Dims = dnnl::memory::dims;
+using Desc = dnnl::memory::desc;
+constexpr auto kF32 = dnnl::memory::data_type::f32;
+
+Desc Nhwc(int64_t n, int64_t h, int64_t w, int64_t c) { return Desc({n, c, h, w}, kF32, {h * w * c, 1, w * c, c}); }
+
+Dims WeightDims(const Convolution& conv) {
+  const Window& window = conv.window;
+  if (conv.groups == 1) return {conv.images.out_c, conv.images.c, window.kernel_h, window.kernel_w};
+  return {conv.groups, conv.group_out_c(), conv.group_c(), window.kernel_h, window.kernel_w};
+}
+
+// Our OHWI weights in oneDNN's order of dimensions.
+Desc OhwiWeights(const Convolution& conv) {
+  const int64_t i = 1, w = conv.group_c(), h = conv.window.kernel_w * w, o = conv.window.kernel_h * h;
+  if (conv.groups == 1) return Desc(WeightDims(conv), kF32, {o, i, h, w});
+  return Desc(WeightDims(conv), kF32, {conv.group_out_c() * o, o, i, h, w});
+}
+
+// What oneDNN made of a convolution, without addresses.
+struct Plan {
+  Plan(const Convolution& conv, const dnnl::primitive_desc& descriptor, const Desc& weights)
+      : descriptor(descriptor), x(Nhwc(conv.images.n, conv.images.h, conv.images.w, conv.images.c)),
+        y(Nhwc(conv.images.n, conv.images.out_h, conv.images.out_w, conv.images.out_c)), user_weights(OhwiWeights(conv)),
+        weights(weights), scratchpad(descriptor.scratchpad_desc()) {}
+
+  bool reorders() const { return weights != user_weights; }
+  int64_t reordered_bytes() const { return reorders() ? AlignUp(static_cast<int64_t>(weights.get_size())) : 0; }
+  int64_t workspace_bytes() const { return reordered_bytes() + AlignUp(static_cast<int64_t>(scratchpad.get_size())); }
+
+  dnnl::primitive_desc descriptor;
+  Desc x, y, user_weights, weights, scratchpad;
+};
+
+enum class Role { kForward, kInputGrad, kWeightGrad };
+
+Plan MakePlan(const Convolution& conv, Role role) {
+  const Window& window = conv.window;
+  const Desc x = Nhwc(conv.images.n, conv.images.h, conv.images.w, conv.images.c);
+  const Desc y = Nhwc(conv.images.n, conv.images.out_h, conv.images.out_w, conv.images.out_c);
+  const Desc w(WeightDims(conv), kF32, dnnl::memory::format_tag::any);
+  const Dims strides = {window.stride_h, window.stride_w};
+  const Dims dilation = {window.dilation_h - 1, window.dilation_w - 1};
+  const Dims before = {window.top, window.left}, after = {window.bottom, window.right};
+  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+  const dnnl::engine& engine = OneDnnEngine();
+  const dnnl::convolution_forward::primitive_desc forward(engine, dnnl::prop_kind::forward_training, kDirect, x, w, y,
+                                                          strides, dilation, before, after, UserScratchpad());
+  if (role == Role::kForward) return Plan(conv, forward, forward.weights_desc());
+  if (role == Role::kInputGrad) {
+    const dnnl::convolution_backward_data::primitive_desc backward(engine, kDirect, x, w, y, strides, dilation, before,
+                                                                   after, forward, UserScratchpad());
+    return Plan(conv, backward, backward.weights_desc());
+  }
+  const dnnl::convolution_backward_weights::primitive_desc backward(engine, kDirect, x, w, y, strides, dilation, before,
+                                                                    after, forward, UserScratchpad());
+  return Plan(conv, backward, backward.diff_weights_desc());
+}
+
+// The arguments of the three roles; x, w and y are at their places whichever of them is computed.
+struct Addresses {
+  void *x, *w, *y;
+};
+
+Addresses AddressesOf(const KernelArguments& a, Role role) {
+  const auto input = [&](size_t i) { return const_cast<void*>(a.inputs[i]); };  // oneDNN has no const memories
+  if (role == Role::kForward) return {input(0), input(1), a.outputs[0]};
+  if (role == Role::kInputGrad) return {a.outputs[0], input(1), input(0)};
+  return {input(0), a.outputs[0], input(1)};
+}
+
+std::shared_ptr<OneDnnProgram> Bind(const Plan& plan, Role role, const KernelArguments& a) {
+  auto program = std::make_shared<OneDnnProgram>();
+  const Addresses at = AddressesOf(a, role);
+  const dnnl_memory_t x = program->Memory(plan.x, at.x), y = program->Memory(plan.y, at.y);
+  const dnnl_memory_t user_w = program->Memory(plan.user_weights, at.w);
+  const dnnl_memory_t w = plan.reorders() ? program->Memory(plan.weights, Scratch<void>(a)) : user_w;
+  const dnnl_memory_t scratchpad = program->Memory(plan.scratchpad, Scratch<void>(a, plan.reordered_bytes()));
+  const auto reorder = [&](const Desc& from, const Desc& to, dnnl_memory_t source, dnnl_memory_t target) {
+    if (!plan.reorders()) return;
+    const dnnl::reorder::primitive_desc descriptor(OneDnnEngine(), from, OneDnnEngine(), to);
+    program->Add(dnnl::reorder(descriptor), {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}});
+  };
+  if (role != Role::kWeightGrad) reorder(plan.user_weights, plan.weights, user_w, w);
+  const dnnl::primitive primitive(plan.descriptor.get());
+  if (role == Role::kForward) {
+    program->Add(primitive, {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y},
+                             {DNNL_ARG_SCRATCHPAD, scratchpad}});
+  } else if (role == Role::kInputGrad) {
+    program->Add(primitive, {{DNNL_ARG_DIFF_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_DST, y},
+                             {DNNL_ARG_SCRATCHPAD, scratchpad}});
+  } else {
+    program->Add(primitive, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_WEIGHTS, w}, {DNNL_ARG_DIFF_DST, y},
+                             {DNNL_ARG_SCRATCHPAD, scratchpad}});
+    reorder(plan.weights, plan.user_weights, w, user_w);
+  }
+  return program;
+}
+
+absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node, const Convolution& conv, Role role) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  if (conv.empty()) return InvalidArgument("the block is empty");
+  return Guarded([&]() -> absl::StatusOr<PreparedKernel> {
+    const Plan plan = MakePlan(conv, role);
+    return PreparedKernel{plan.workspace_bytes(), [plan, role](const KernelArguments& a) {
+                            return Guarded([&]() -> absl::StatusOr<Computation> {
+                              return Computation([program = Bind(plan, role, a)] { return program->Run(); });
+                            });
+                          }};
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedKernel> OneDnnConv2d(const LocalNode& node) {
+  return Prepare(node, ForwardConvolution(node), Role::kForward);
+}
+
+absl::StatusOr<PreparedKernel> OneDnnConv2dInputGrad(const LocalNode& node) {
+  return Prepare(node, InputGradConvolution(node), Role::kInputGrad);
+}
+
+absl::StatusOr<PreparedKernel> OneDnnConv2dWeightGrad(const LocalNode& node) {
+  return Prepare(node, WeightGradConvolution(node), Role::kWeightGrad);
+}
+
+}  // namespace partita

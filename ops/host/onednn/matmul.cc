@@ -1,0 +1,42 @@
+// matmul on oneDNN; a transposed operand is one with its strides exchanged.
+#include <memory>
+
+#include "ops/host/onednn/onednn_kernels.h"
+#include "ops/host/onednn/onednn_program.h"
+
+namespace partita {
+namespace {
+
+// [rows, columns], stored row by row, or column by column if `transposed`.
+dnnl::memory::desc Matrix(int64_t rows, int64_t columns, bool transposed) {
+  return dnnl::memory::desc({rows, columns}, dnnl::memory::data_type::f32,
+                            transposed ? dnnl::memory::dims{1, rows} : dnnl::memory::dims{columns, 1});
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedKernel> OneDnnMatMul(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const bool transpose_x = node.attributes.Bool("transpose_x"), transpose_w = node.attributes.Bool("transpose_w");
+  const int64_t m = node.outputs[0].shape()[0], n = node.outputs[0].shape()[1];
+  const int64_t k = InputShape(node, 0)[transpose_x ? 0 : 1];
+  if (m == 0 || n == 0 || k == 0) return InvalidArgument("the block is empty");
+  return Guarded([&]() -> absl::StatusOr<PreparedKernel> {
+    const dnnl::matmul::primitive_desc descriptor(OneDnnEngine(), Matrix(m, k, transpose_x), Matrix(k, n, transpose_w),
+                                                  Matrix(m, n, false), UserScratchpad());
+    const auto bind = [descriptor](const KernelArguments& a) {
+      return Guarded([&]() -> absl::StatusOr<Computation> {
+        auto program = std::make_shared<OneDnnProgram>();
+        program->Add(dnnl::matmul(descriptor),
+                     {{DNNL_ARG_SRC, program->Memory(descriptor.src_desc(), const_cast<void*>(a.inputs[0]))},
+                      {DNNL_ARG_WEIGHTS, program->Memory(descriptor.weights_desc(), const_cast<void*>(a.inputs[1]))},
+                      {DNNL_ARG_DST, program->Memory(descriptor.dst_desc(), a.outputs[0])},
+                      {DNNL_ARG_SCRATCHPAD, program->Memory(descriptor.scratchpad_desc(), a.workspace)}});
+        return Computation([program] { return program->Run(); });
+      });
+    };
+    return PreparedKernel{AlignUp(static_cast<int64_t>(descriptor.scratchpad_desc().get_size())), bind};
+  });
+}
+
+}  // namespace partita

@@ -1,0 +1,19 @@
+// Kernels on oneDNN: f32 alone, no empty blocks. Everything else is refused, and the next kernel of the list is asked.
+//
+// Activations stay NHWC; convolution weights take the format that oneDNN likes best and are reordered from or to OHWI in
+// each step, in the workspace, which holds oneDNN's scratchpad as well.
+#ifndef PARTITA_OPS_HOST_ONEDNN_ONEDNN_KERNELS_H_
+#define PARTITA_OPS_HOST_ONEDNN_ONEDNN_KERNELS_H_
+
+#include "ops/host/host_kernel.h"
+
+namespace partita {
+
+absl::StatusOr<PreparedKernel> OneDnnConv2d(const LocalNode& node);
+absl::StatusOr<PreparedKernel> OneDnnConv2dInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> OneDnnConv2dWeightGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> OneDnnMatMul(const LocalNode& node);
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_ONEDNN_ONEDNN_KERNELS_H_

@@ -1,0 +1,38 @@
+#include "ops/host/onednn/onednn_program.h"
+
+namespace partita {
+
+const dnnl::engine& OneDnnEngine() {
+  static const dnnl::engine& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::primitive_attr UserScratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+OneDnnProgram::OneDnnProgram() : stream_(OneDnnEngine()) {}
+
+dnnl_memory_t OneDnnProgram::Memory(const dnnl::memory::desc& description, void* address) {
+  memories_.emplace_back(description, OneDnnEngine(), address);
+  return memories_.back().get();
+}
+
+void OneDnnProgram::Add(dnnl::primitive primitive, std::initializer_list<std::pair<int, dnnl_memory_t>> arguments) {
+  Step step{std::move(primitive), {}};
+  for (const auto& [role, memory] : arguments) step.arguments.push_back({role, memory});
+  steps_.push_back(std::move(step));
+}
+
+absl::Status OneDnnProgram::Run() const {
+  for (const Step& step : steps_) {
+    const dnnl_status_t status = dnnl_primitive_execute(step.primitive.get(), stream_.get(),
+                                                        static_cast<int>(step.arguments.size()), step.arguments.data());
+    if (status != dnnl_success) return Internal("oneDNN: a primitive failed with status {}", static_cast<int>(status));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace partita

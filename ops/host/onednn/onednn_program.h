@@ -1,0 +1,56 @@
+// A few oneDNN primitives run one after the other. Primitives, memories and argument lists are made once; running them
+// allocates nothing of ours. oneDNN's exceptions end in this file and the callers of Guarded.
+#ifndef PARTITA_OPS_HOST_ONEDNN_ONEDNN_PROGRAM_H_
+#define PARTITA_OPS_HOST_ONEDNN_ONEDNN_PROGRAM_H_
+
+#include <initializer_list>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "oneapi/dnnl/dnnl.hpp"
+#include "runtime/base/status.h"
+
+namespace partita {
+
+// The one CPU engine of the process.
+const dnnl::engine& OneDnnEngine();
+
+// Attributes that put the scratchpad into memory of the caller.
+dnnl::primitive_attr UserScratchpad();
+
+// f(), with oneDNN's exceptions as kInvalidArgument: "oneDNN: could not create a primitive descriptor ...".
+template <typename F>
+auto Guarded(const F& f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const dnnl::error& error) {
+    return InvalidArgument("oneDNN: {}", error.message);
+  }
+}
+
+class OneDnnProgram {
+ public:
+  OneDnnProgram();
+
+  // A memory of form `description` at `address`; stays valid as long as the program.
+  dnnl_memory_t Memory(const dnnl::memory::desc& description, void* address);
+  // Appends a primitive with its arguments (DNNL_ARG_SRC, ...). May throw dnnl::error.
+  void Add(dnnl::primitive primitive, std::initializer_list<std::pair<int, dnnl_memory_t>> arguments);
+
+  absl::Status Run() const;
+
+ private:
+  struct Step {
+    dnnl::primitive primitive;
+    std::vector<dnnl_exec_arg_t> arguments;
+  };
+
+  dnnl::stream stream_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_ONEDNN_ONEDNN_PROGRAM_H_

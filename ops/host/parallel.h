@@ -1,0 +1,59 @@
+// Loops over the OpenMP threads of the stream that runs the kernel (omp_get_max_threads() of the calling thread).
+//
+// Work is cut by its size alone, never by the number of threads; a kernel that reduces keeps one partial result per
+// chunk and adds them in order, so the bits of a result do not depend on how many threads there are.
+#ifndef PARTITA_OPS_HOST_PARALLEL_H_
+#define PARTITA_OPS_HOST_PARALLEL_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace partita {
+
+inline int MaxThreads() {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
+inline void SetMaxThreads([[maybe_unused]] int threads) {
+#ifdef _OPENMP
+  omp_set_num_threads(threads);
+#endif
+}
+
+// Below this many touched elements a second thread costs more than it brings: waking it takes some microseconds.
+inline constexpr int64_t kParallelElements = 16384;
+
+// Calls f(i) for 0 <= i < count, contiguous ranges per thread; serial if `elements`, what all calls together touch, is
+// small.
+template <typename F>
+void ParallelFor(int64_t count, int64_t elements, const F& f) {
+  const int threads = elements < kParallelElements ? 1 : static_cast<int>(std::min<int64_t>(MaxThreads(), count));
+  if (threads <= 1) {
+    for (int64_t i = 0; i < count; ++i) f(i);
+    return;
+  }
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (int64_t i = 0; i < count; ++i) f(i);
+#endif
+}
+
+// Calls f(begin, end) for the pieces of [0, elements).
+template <typename F>
+void ParallelRange(int64_t elements, const F& f) {
+  constexpr int64_t kPiece = 8192;
+  const int64_t pieces = (elements + kPiece - 1) / kPiece;
+  ParallelFor(pieces, elements, [&](int64_t i) { f(i * kPiece, std::min(elements, (i + 1) * kPiece)); });
+}
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_PARALLEL_H_

@@ -1,0 +1,130 @@
+// Reference kernels of element-wise ops, bias and dropout. Outputs may lie at the address of an input.
+#include <vector>
+
+#include "ops/functors/dropout.h"
+#include "ops/functors/relu.h"
+#include "ops/host/geometry.h"
+#include "ops/host/global_index.h"
+#include "ops/host/reference/reference_kernels.h"
+
+namespace partita {
+namespace {
+
+// Calls f with a null pointer of the C++ type of `dtype`.
+template <typename F>
+void WithType(DType dtype, const F& f) {
+  switch (dtype) {
+    case DType::kF32:
+      return f(static_cast<float*>(nullptr));
+    case DType::kF64:
+      return f(static_cast<double*>(nullptr));
+    case DType::kI32:
+      return f(static_cast<int32_t*>(nullptr));
+    case DType::kU8:
+      return f(static_cast<uint8_t*>(nullptr));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedKernel> ReferenceConstant(const LocalNode& node) {
+  const int64_t elements = node.outputs[0].elements();
+  const DType dtype = node.outputs[0].dtype;
+  const double value = node.attributes.Float("value");
+  return Prepared([=](const KernelArguments& a) {
+    WithType(dtype, [&]<typename T>(T*) {
+      for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = static_cast<T>(value);
+    });
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceCast(const LocalNode& node) {
+  const int64_t elements = node.outputs[0].elements();
+  const DType from = Input(node, 0).dtype, to = node.outputs[0].dtype;
+  return Prepared([=](const KernelArguments& a) {
+    WithType(from, [&]<typename From>(From*) {
+      WithType(to, [&]<typename To>(To*) {
+        for (int64_t i = 0; i < elements; ++i) Out<To>(a, 0)[i] = static_cast<To>(In<From>(a, 0)[i]);
+      });
+    });
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceAdd(const LocalNode& node) {
+  const int64_t elements = node.outputs[0].elements();
+  return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < elements; ++i) {
+      T sum = In<T>(a, 0)[i];
+      for (size_t k = 1; k < a.inputs.size(); ++k) sum += In<T>(a, k)[i];
+      Out<T>(a, 0)[i] = sum;
+    }
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceMul(const LocalNode& node) {
+  const int64_t elements = node.outputs[0].elements();
+  return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = In<T>(a, 0)[i] * In<T>(a, 1)[i];
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceRelu(const LocalNode& node) {
+  const int64_t elements = node.outputs[0].elements();
+  return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = Relu(In<T>(a, 0)[i]);
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceReluGrad(const LocalNode& node) {
+  const int64_t elements = node.outputs[0].elements();
+  return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = ReluGrad(In<T>(a, 0)[i], In<T>(a, 1)[i]);
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node) {
+  const Rows x = MakeRows(node.outputs[0].shape());
+  return PreparedFloating(node.outputs[0].dtype, [x]<typename T>(const KernelArguments& a) {
+    for (int64_t r = 0; r < x.rows; ++r) {
+      for (int64_t c = 0; c < x.channels; ++c) {
+        Out<T>(a, 0)[r * x.channels + c] = In<T>(a, 0)[r * x.channels + c] + In<T>(a, 1)[c];
+      }
+    }
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceBiasGrad(const LocalNode& node) {
+  const Rows dy = MakeRows(InputShape(node, 0));
+  return PreparedFloating(node.outputs[0].dtype, [dy]<typename T>(const KernelArguments& a) {
+    for (int64_t c = 0; c < dy.channels; ++c) {
+      double sum = 0;
+      for (int64_t r = 0; r < dy.rows; ++r) sum += In<T>(a, 0)[r * dy.channels + c];
+      Out<T>(a, 0)[c] = static_cast<T>(sum);
+    }
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node) {
+  const LocalTensor x = node.outputs[0];
+  const double rate = node.attributes.Float("rate");
+  const std::string& key_name = node.attributes.String("key");
+  const std::string name = key_name.empty() ? node.name : key_name;
+  return PreparedFloating(x.dtype, [=]<typename T>(const KernelArguments& a) {
+    const uint64_t key = PhiloxKey(a.seed, name);
+    const int32_t* iteration_input = In<int32_t>(a, 1);
+    const uint64_t iteration = iteration_input == nullptr ? 0 : static_cast<uint64_t>(*iteration_input);
+    const T scale = static_cast<T>(1 / (1 - rate));
+    const GlobalRows rows(x);
+    for (int64_t r = 0; r < rows.count; ++r) {
+      const uint64_t start = rows.Start(r);
+      for (int64_t i = 0; i < rows.length; ++i) {
+        const uint64_t index = start + static_cast<uint64_t>(i);
+        const uint32_t word = RandomBlock(key, iteration, index / 4).lane[index % 4];
+        const int64_t local = r * rows.length + i;
+        Out<T>(a, 0)[local] = Dropout(In<T>(a, 0)[local], word, DropoutThreshold(rate), scale);
+      }
+    }
+  });
+}
+
+}  // namespace partita

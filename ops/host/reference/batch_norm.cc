@@ -1,0 +1,88 @@
+// Reference kernels of batch normalization, forward and running statistics. stats is [groups,2,channels].
+#include "ops/functors/batch_norm.h"
+#include "ops/host/geometry.h"
+#include "ops/host/reference/reference_kernels.h"
+
+namespace partita {
+
+absl::StatusOr<PreparedKernel> ReferenceBatchNormStatistics(const LocalNode& node) {
+  const SampleGroups groups = MakeSampleGroups(Input(node, 0), node.attributes.Int("samples"));
+  return PreparedFloating(node.outputs[0].dtype, [groups]<typename T>(const KernelArguments& a) {
+    const T *x = In<T>(a, 0), *shift = In<T>(a, 1);
+    for (int64_t g = 0; g < groups.groups; ++g) {
+      for (int64_t c = 0; c < groups.channels; ++c) {
+        double s1 = 0, s2 = 0;
+        for (int64_t r = 0; r < groups.rows_per_group; ++r) {
+          const double d = static_cast<double>(x[(g * groups.rows_per_group + r) * groups.channels + c]) - shift[c];
+          s1 += d;
+          s2 += d * d;
+        }
+        Out<T>(a, 0)[2 * g * groups.channels + c] = static_cast<T>(s1);
+        Out<T>(a, 0)[(2 * g + 1) * groups.channels + c] = static_cast<T>(s2);
+      }
+    }
+  });
+}
+
+// (x, stats, shift, gamma, beta) -> y
+absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalize(const LocalNode& node) {
+  const SampleGroups groups = MakeSampleGroups(Input(node, 0), node.attributes.Int("samples"));
+  const double epsilon = node.attributes.Float("epsilon");
+  const bool relu = node.attributes.Bool("relu");
+  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
+    for (int64_t c = 0; c < groups.channels; ++c) {
+      for (int64_t g = 0; g < groups.groups; ++g) {
+        const T* stats = In<T>(a, 1) + 2 * g * groups.channels;
+        const BatchMoments moments = MakeBatchMoments(stats[c], stats[groups.channels + c], groups.count);
+        const auto k = MakeNormalizeCoefficients<T>(moments.shifted_mean + In<T>(a, 2)[c], moments.variance, epsilon,
+                                                    In<T>(a, 3)[c], In<T>(a, 4)[c]);
+        for (int64_t r = 0; r < groups.rows_per_group; ++r) {
+          const int64_t i = (g * groups.rows_per_group + r) * groups.channels + c;
+          const T y = NormalizeElement(In<T>(a, 0)[i], k.mean, k.scale, k.beta);
+          Out<T>(a, 0)[i] = relu ? Relu(y) : y;
+        }
+      }
+    }
+  });
+}
+
+// (stats, running_mean, running_variance) -> both, new. The shift of stats is the running mean as read.
+absl::StatusOr<PreparedKernel> ReferenceBatchNormRunning(const LocalNode& node) {
+  const int64_t groups = InputShape(node, 0)[0], channels = InputShape(node, 0)[2];
+  const double momentum = node.attributes.Float("momentum");
+  const double count = static_cast<double>(node.attributes.Int("count"));
+  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
+    for (int64_t c = 0; c < channels; ++c) {
+      const T shift = In<T>(a, 1)[c];
+      T mean = shift, variance = In<T>(a, 2)[c];
+      for (int64_t g = 0; g < groups; ++g) {
+        const T* stats = In<T>(a, 0) + 2 * g * channels;
+        const BatchMoments moments = MakeBatchMoments(stats[c], stats[channels + c], count);
+        mean = RunningAverage(mean, static_cast<T>(moments.shifted_mean + shift), static_cast<T>(momentum));
+        variance = RunningAverage(variance, static_cast<T>(UnbiasedVariance(moments.variance, count)),
+                                  static_cast<T>(momentum));
+      }
+      Out<T>(a, 0)[c] = mean;
+      Out<T>(a, 1)[c] = variance;
+    }
+  });
+}
+
+// (x, gamma, beta, running_mean, running_variance) -> y
+absl::StatusOr<PreparedKernel> ReferenceBatchNormInference(const LocalNode& node) {
+  const Rows x = MakeRows(InputShape(node, 0));
+  const double epsilon = node.attributes.Float("epsilon");
+  const bool relu = node.attributes.Bool("relu");
+  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
+    for (int64_t c = 0; c < x.channels; ++c) {
+      const auto k = MakeNormalizeCoefficients<T>(In<T>(a, 3)[c], In<T>(a, 4)[c], epsilon, In<T>(a, 1)[c],
+                                                  In<T>(a, 2)[c]);
+      for (int64_t r = 0; r < x.rows; ++r) {
+        const T y = NormalizeElement(In<T>(a, 0)[r * x.channels + c], k.mean, k.scale, k.beta);
+        Out<T>(a, 0)[r * x.channels + c] = relu ? Relu(y) : y;
+      }
+    }
+  });
+}
+
+}  // namespace partita

@@ -1,0 +1,109 @@
+// Reference kernels of matmul and of convolution with its two gradients: the definitions as loops.
+//
+//   y[n,i,j,o] = sum over (p,q,k) of x[n, i*stride + p*dilation - top, j*stride + q*dilation - left, g*K + k] w[o,p,q,k]
+//
+// with o in group g and K channels in a group; pixels outside of the image are zero.
+#include <vector>
+
+#include "ops/host/geometry.h"
+#include "ops/host/reference/reference_kernels.h"
+
+namespace partita {
+namespace {
+
+// The index of the pixel of x (in pixels) that output pixel (i, j) of sample n sees at place (p, q) of the window, or -1.
+int64_t Pixel(const Convolution& conv, int64_t n, int64_t i, int64_t j, int64_t p, int64_t q) {
+  const Window& window = conv.window;
+  const int64_t row = i * window.stride_h + p * window.dilation_h - window.top;
+  const int64_t column = j * window.stride_w + q * window.dilation_w - window.left;
+  if (row < 0 || row >= conv.images.h || column < 0 || column >= conv.images.w) return -1;
+  return (n * conv.images.h + row) * conv.images.w + column;
+}
+
+// Calls f(index in x, index in w, index in y) for every product of the convolution.
+template <typename F>
+void ForEveryProduct(const Convolution& conv, const F& f) {
+  const Images& size = conv.images;
+  const int64_t depth = conv.group_c();
+  for (int64_t n = 0; n < size.n; ++n) {
+    for (int64_t i = 0; i < size.out_h; ++i) {
+      for (int64_t j = 0; j < size.out_w; ++j) {
+        for (int64_t p = 0; p < conv.window.kernel_h; ++p) {
+          for (int64_t q = 0; q < conv.window.kernel_w; ++q) {
+            const int64_t pixel = Pixel(conv, n, i, j, p, q);
+            if (pixel < 0) continue;
+            for (int64_t o = 0; o < size.out_c; ++o) {
+              const int64_t y = ((n * size.out_h + i) * size.out_w + j) * size.out_c + o;
+              const int64_t w = ((o * conv.window.kernel_h + p) * conv.window.kernel_w + q) * depth;
+              const int64_t x = pixel * size.c + o / conv.group_out_c() * depth;
+              for (int64_t k = 0; k < depth; ++k) f(x + k, w + k, y);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+// A convolution kernel whose output, `elements` sums, is accumulated in double in the workspace.
+// add(arguments, type, sums) adds all products.
+template <typename F>
+absl::StatusOr<PreparedKernel> AccumulatingKernel(const LocalTensor& output, F add) {
+  const int64_t elements = output.elements();
+  return PreparedFloating(
+      output.dtype,
+      [elements, add]<typename T>(const KernelArguments& a) {
+        double* sums = Scratch<double>(a);
+        for (int64_t i = 0; i < elements; ++i) sums[i] = 0;
+        add(a, static_cast<T*>(nullptr), sums);
+        for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = static_cast<T>(sums[i]);
+      },
+      elements * static_cast<int64_t>(sizeof(double)));
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node) {
+  const bool transpose_x = node.attributes.Bool("transpose_x"), transpose_w = node.attributes.Bool("transpose_w");
+  const int64_t m = node.outputs[0].shape()[0], n = node.outputs[0].shape()[1];
+  const int64_t k = InputShape(node, 0)[transpose_x ? 0 : 1];
+  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
+    const T *x = In<T>(a, 0), *w = In<T>(a, 1);
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int64_t l = 0; l < k; ++l) {
+          sum += static_cast<double>(transpose_x ? x[l * m + i] : x[i * k + l]) *
+                 static_cast<double>(transpose_w ? w[j * k + l] : w[l * n + j]);
+        }
+        Out<T>(a, 0)[i * n + j] = static_cast<T>(sum);
+      }
+    }
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceConv2d(const LocalNode& node) {
+  return AccumulatingKernel(node.outputs[0], [conv = ForwardConvolution(node)]<typename T>(const KernelArguments& a, T*,
+                                                                                           double* sums) {
+    const T *in = In<T>(a, 0), *weights = In<T>(a, 1);
+    ForEveryProduct(conv, [=](int64_t x, int64_t w, int64_t y) { sums[y] += double{in[x]} * double{weights[w]}; });
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceConv2dInputGrad(const LocalNode& node) {
+  return AccumulatingKernel(node.outputs[0], [conv = InputGradConvolution(node)]<typename T>(const KernelArguments& a,
+                                                                                             T*, double* sums) {
+    const T *dy = In<T>(a, 0), *weights = In<T>(a, 1);
+    ForEveryProduct(conv, [=](int64_t x, int64_t w, int64_t y) { sums[x] += double{dy[y]} * double{weights[w]}; });
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceConv2dWeightGrad(const LocalNode& node) {
+  return AccumulatingKernel(node.outputs[0], [conv = WeightGradConvolution(node)]<typename T>(const KernelArguments& a,
+                                                                                              T*, double* sums) {
+    const T *in = In<T>(a, 0), *dy = In<T>(a, 1);
+    ForEveryProduct(conv, [=](int64_t x, int64_t w, int64_t y) { sums[w] += double{in[x]} * double{dy[y]}; });
+  });
+}
+
+}  // namespace partita

@@ -1,0 +1,70 @@
+// The last kernel of every op: plain serial loops for f32 and f64 that follow the definition word by word. Every faster
+// kernel is tested against them. Sums over many elements are taken in double.
+//
+// Blocks may be empty: loops then run zero times, and sums are zero.
+#ifndef PARTITA_OPS_HOST_REFERENCE_REFERENCE_KERNELS_H_
+#define PARTITA_OPS_HOST_REFERENCE_REFERENCE_KERNELS_H_
+
+#include "ops/host/host_kernel.h"
+
+namespace partita {
+
+// arithmetic.cc
+absl::StatusOr<PreparedKernel> ReferenceConstant(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceCast(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceAdd(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceMul(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceRelu(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceReluGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBiasGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node);
+
+// shaping.cc
+absl::StatusOr<PreparedKernel> ReferenceReshape(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceConcat(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSlice(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSliceGrad(const LocalNode& node);
+
+// contraction.cc
+absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceConv2d(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceConv2dInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceConv2dWeightGrad(const LocalNode& node);
+
+// pooling.cc
+absl::StatusOr<PreparedKernel> ReferenceMaxPool(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceMaxPoolGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceAveragePool(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceAveragePoolGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceGlobalAveragePool(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceGlobalAveragePoolGrad(const LocalNode& node);
+
+// batch_norm.cc, batch_norm_grad.cc
+absl::StatusOr<PreparedKernel> ReferenceBatchNormStatistics(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalize(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBatchNormRunning(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBatchNormInference(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBatchNormGradientSums(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalizeInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBatchNormStatisticsGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceBatchNormInputGrad(const LocalNode& node);
+
+// loss.cc
+absl::StatusOr<PreparedKernel> ReferenceLogSoftmax(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceLogSoftmaxGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropy(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropyGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceAccuracy(const LocalNode& node);
+
+// optimizer.cc
+absl::StatusOr<PreparedKernel> ReferenceLearningRate(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceIncrement(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSumOfSquares(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceClipScale(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSgd(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSgdMomentum(const LocalNode& node);
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_REFERENCE_REFERENCE_KERNELS_H_

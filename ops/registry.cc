@@ -1,0 +1,69 @@
+#include "ops/registry.h"
+
+#include "graph/moves/move_ops.h"
+#include "ops/definitions.h"
+
+namespace partita {
+namespace {
+
+std::vector<OpDefinition> AllDefinitions() {
+  std::vector<OpDefinition> definitions = {
+      InputOp(),
+      ParameterOp(),
+      StateOp(),
+      ConstantOp(),
+      Conv2dOp(),
+      Conv2dInputGradOp(),
+      Conv2dWeightGradOp(),
+      MatMulOp(),
+      BiasOp(),
+      BiasGradOp(),
+      ReluOp(),
+      ReluGradOp(),
+      AddOp(),
+      MulOp(),
+      MaxPoolOp(),
+      MaxPoolGradOp(),
+      AveragePoolOp(),
+      AveragePoolGradOp(),
+      GlobalAveragePoolOp(),
+      GlobalAveragePoolGradOp(),
+      BatchNormOp(),
+      BatchNormStatisticsOp(),
+      BatchNormNormalizeOp(),
+      BatchNormRunningOp(),
+      BatchNormInferenceOp(),
+      BatchNormGradientSumsOp(),
+      BatchNormNormalizeInputGradOp(),
+      BatchNormStatisticsGradOp(),
+      BatchNormInputGradOp(),
+      DropoutOp(),
+      ConcatOp(),
+      SliceOp(),
+      SliceGradOp(),
+      ReshapeOp(),
+      CastOp(),
+      LogSoftmaxOp(),
+      LogSoftmaxGradOp(),
+      SoftmaxCrossEntropyOp(),
+      SoftmaxCrossEntropyGradOp(),
+      AccuracyOp(),
+      LearningRateOp(),
+      IncrementOp(),
+      SumOfSquaresOp(),
+      ClipScaleOp(),
+      SgdOp(),
+      SgdMomentumOp(),
+  };
+  for (OpDefinition& move : MoveDefinitions()) definitions.push_back(std::move(move));
+  return definitions;
+}
+
+}  // namespace
+
+const OpRegistry& Ops() {
+  static const auto& registry = *new OpRegistry(AllDefinitions());
+  return registry;
+}
+
+}  // namespace partita
