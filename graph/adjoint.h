@@ -1,0 +1,28 @@
+// Takes the adjoint of a partitioned forward graph: appends its backward nodes (derivation.md section 2).
+//
+// The graph is walked in exact reverse. Every op emits its gradient ops, every move its adjoint, chosen by the form in which
+// the cotangent comes. Contributions of several consumers are added per layout; where the producer is an op or a
+// parameter, what is P is resolved before an R is added to it. Nothing here knows of data or model parallelism.
+#ifndef PARTITA_GRAPH_ADJOINT_H_
+#define PARTITA_GRAPH_ADJOINT_H_
+
+#include <map>
+
+#include "absl/status/statusor.h"
+#include "graph/layout_builder.h"
+
+namespace partita {
+
+// The layout that a parameter's update wants for its gradient; parameters without entry: that of the parameter.
+using UpdateLayouts = std::map<ValueId, Layout>;
+
+// Returns the gradient of each parameter that the loss depends on, in its update's layout (S, R or At over every axis).
+// `builder.graph().loss` is a scalar; it is seeded with 1.
+absl::StatusOr<std::map<ValueId, ValueId>> AppendAdjoint(LayoutBuilder& builder, const UpdateLayouts& updates = {});
+
+// The layout of a resolved cotangent: S and At as forward, R where the value is R or P.
+Layout DualLayout(const Layout& layout);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_ADJOINT_H_

@@ -1,0 +1,63 @@
+#include "graph/box_copy.h"
+
+namespace partita {
+
+std::optional<int64_t> RunStart(const Box& part, const Box& whole) {
+  int64_t start = 0;
+  bool inside_run = false;  // an outer dimension has more than one index: all inner ones must be whole
+  for (size_t d = 0; d < whole.size.size(); ++d) {
+    if (inside_run && part.size[d] != whole.size[d]) return std::nullopt;
+    inside_run = inside_run || part.size[d] > 1;
+    start = start * whole.size[d] + part.offset[d] - whole.offset[d];
+  }
+  return start;
+}
+
+bool FollowEachOther(const std::vector<HeldBox>& blocks, const Box& whole) {
+  int64_t next = 0;
+  for (const HeldBox& block : blocks) {
+    if (Count(block) == 0) continue;
+    if (RunStart(*block, whole) != next) return false;
+    next += block->elements();
+  }
+  return true;
+}
+
+BoxCopy CopyOf(const Box& part, const Box& from, const Box& to, DType dtype) {
+  BoxCopy copy;
+  copy.element_bytes = SizeOf(dtype);
+  copy.from_shape = from.size;
+  copy.to_shape = to.size;
+  copy.size = part.size;
+  for (size_t d = 0; d < part.size.size(); ++d) {
+    copy.from_start.push_back(part.offset[d] - from.offset[d]);
+    copy.to_start.push_back(part.offset[d] - to.offset[d]);
+  }
+  return copy;
+}
+
+std::vector<BoxCopy> PackCopies(const std::vector<HeldBox>& blocks, const Box& whole, DType dtype) {
+  std::vector<BoxCopy> copies;
+  int64_t packed = 0;
+  for (const HeldBox& block : blocks) {
+    if (Count(block) == 0) continue;
+    copies.push_back(CopyOf(*block, whole, *block, dtype));
+    copies.back().to = packed;
+    packed += block->elements() * SizeOf(dtype);
+  }
+  return copies;
+}
+
+std::vector<BoxCopy> UnpackCopies(const std::vector<HeldBox>& blocks, const Box& whole, DType dtype) {
+  std::vector<BoxCopy> copies;
+  int64_t packed = 0;
+  for (const HeldBox& block : blocks) {
+    if (Count(block) == 0) continue;
+    copies.push_back(CopyOf(*block, *block, whole, dtype));
+    copies.back().from = packed;
+    packed += block->elements() * SizeOf(dtype);
+  }
+  return copies;
+}
+
+}  // namespace partita

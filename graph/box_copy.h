@@ -1,0 +1,34 @@
+// Boxes of dense row-major tensors as bytes: when a box is one run, when blocks follow each other, how one is copied.
+#ifndef PARTITA_GRAPH_BOX_COPY_H_
+#define PARTITA_GRAPH_BOX_COPY_H_
+
+#include <optional>
+#include <vector>
+
+#include "graph/schedule.h"
+
+namespace partita {
+
+// What a rank holds; nullopt: nothing (an At elsewhere, or no elements).
+using HeldBox = std::optional<Box>;
+
+inline int64_t Count(const HeldBox& box) { return box ? box->elements() : 0; }
+
+// Where `part` begins in `whole` (elements of its row-major order), if its elements are one run there. `part` lies
+// inside `whole` and is not empty.
+std::optional<int64_t> RunStart(const Box& part, const Box& whole);
+
+// True if the blocks follow each other in `whole` in their order, from its beginning and without gaps: packing them, or
+// unpacking, would copy nothing but equal bytes.
+bool FollowEachOther(const std::vector<HeldBox>& blocks, const Box& whole);
+
+// Copies `part` of the global tensor from where it lies in `from` to where it lies in `to`. Offsets 0.
+BoxCopy CopyOf(const Box& part, const Box& from, const Box& to, DType dtype);
+
+// The blocks one after the other <-> their places in `whole`. Offsets are relative to the two tensors.
+std::vector<BoxCopy> PackCopies(const std::vector<HeldBox>& blocks, const Box& whole, DType dtype);
+std::vector<BoxCopy> UnpackCopies(const std::vector<HeldBox>& blocks, const Box& whole, DType dtype);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_BOX_COPY_H_

@@ -1,0 +1,228 @@
+#include "graph/choose_layout.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "graph/moves/move_bytes.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+// Cut points in units of a split: of `cuts` in elements; nullopt if a cut lies inside a unit.
+std::optional<std::vector<int64_t>> InUnits(const std::vector<int64_t>& cuts, int64_t unit) {
+  std::vector<int64_t> units;
+  for (int64_t cut : cuts) {
+    if (cut % unit != 0) return std::nullopt;
+    units.push_back(cut / unit);
+  }
+  return units;
+}
+
+// A rule of one axis made concrete: one axis layout for each input and output.
+struct Candidate {
+  std::vector<AxisLayout> inputs, outputs;
+};
+
+class AxisChooser {
+ public:
+  AxisChooser(const LayoutRequest& request, const std::vector<Rule>& rules, int axis)
+      : request_(request), rules_(rules), axis_(axis), size_(request.mesh->axes[axis].size) {
+    for (size_t i = 0; i < request.inputs.size() && lead_ < 0; ++i) {
+      if (request.inputs[i].leads && request.inputs[i].layout != nullptr) lead_ = static_cast<int>(i);
+    }
+  }
+
+  absl::StatusOr<Candidate> Choose() const {
+    if (size_ == 1) return All(AxisLayout::Replicate());
+    if (!request_.configs.empty() && request_.configs[axis_]) return Named(*request_.configs[axis_]);
+    if (lead_ < 0) return All(AxisLayout::Replicate());
+    const AxisLayout lead = Current(lead_);
+    if (lead.partial()) {
+      if (std::optional<Candidate> kept = Cheapest(&lead); kept) return *kept;
+      return *Cheapest(request_.keep_lead ? &kReplicated : nullptr);
+    }
+    if (request_.keep_lead) {
+      if (std::optional<Candidate> kept = Cheapest(&lead); kept) return *kept;
+    }
+    return *Cheapest(nullptr);
+  }
+
+ private:
+  static inline const AxisLayout kReplicated{};
+
+  // The layout that an input has now over this axis; a free one has whatever is asked of it.
+  AxisLayout Current(int input) const { return (*request_.inputs[input].layout)[axis_]; }
+
+  Candidate All(const AxisLayout& layout) const {
+    return {std::vector<AxisLayout>(request_.inputs.size(), layout),
+            std::vector<AxisLayout>(request_.view.outputs.size(), layout)};
+  }
+
+  absl::StatusOr<Candidate> Named(const AxisConfig& config) const {
+    const MeshAxis& mesh_axis = request_.mesh->axes[axis_];
+    if (config.split == "replicate") return All(AxisLayout::Replicate());
+    if (config.split == "at") return All(AxisLayout::At(config.coordinate));
+    for (const Rule& rule : rules_) {
+      if (rule.name != config.split) continue;
+      const int64_t units = Units(rule);
+      if (!config.cuts.empty() && (static_cast<int>(config.cuts.size()) != size_ + 1 || config.cuts.front() != 0 ||
+                                   config.cuts.back() != units || !std::is_sorted(config.cuts.begin(), config.cuts.end()))) {
+        return InvalidArgument("'{}' over axis '{}': cuts [{}] found; {} points that rise from 0 to {} are needed",
+                               config.split, mesh_axis.name, fmt::join(config.cuts, ","), size_ + 1, units);
+      }
+      return Concrete(rule, config.cuts.empty() ? BalancedCuts(units, size_) : config.cuts);
+    }
+    std::vector<std::string> names = {"replicate", "at"};
+    for (const Rule& rule : rules_) {
+      if (rule.name != "partial") names.push_back(rule.name);
+    }
+    return InvalidArgument("op '{}' cannot be split by '{}' over axis '{}'; it knows [{}]", request_.op->name, config.split,
+                           mesh_axis.name, fmt::join(names, ", "));
+  }
+
+  // How many units the splits of a rule have (0 if the rule splits nothing).
+  int64_t Units(const Rule& rule) const {
+    for (size_t i = 0; i < rule.inputs.size(); ++i) {
+      if (rule.inputs[i].kind == AxisLayout::Kind::kSplit && request_.inputs[i].type != nullptr) {
+        return request_.inputs[i].type->shape[rule.inputs[i].dimension] / rule.inputs[i].unit;
+      }
+    }
+    for (size_t o = 0; o < rule.outputs.size(); ++o) {
+      if (rule.outputs[o].kind == AxisLayout::Kind::kSplit) {
+        return request_.view.outputs[o].shape[rule.outputs[o].dimension] / rule.outputs[o].unit;
+      }
+    }
+    return 0;
+  }
+
+  AxisLayout FromPattern(const Pattern& pattern, const std::vector<int64_t>& units) const {
+    switch (pattern.kind) {
+      case AxisLayout::Kind::kReplicate: return AxisLayout::Replicate();
+      case AxisLayout::Kind::kPartial: return AxisLayout::Partial(pattern.reduction);
+      case AxisLayout::Kind::kAt: CHECK(false);
+      case AxisLayout::Kind::kSplit: break;
+    }
+    if (units.empty()) return AxisLayout::Split(pattern.dimension);
+    std::vector<int64_t> cuts;
+    for (int64_t cut : units) cuts.push_back(cut * pattern.unit);
+    // Balanced cuts are not written out: they then nest inside blocks of any size.
+    if (cuts == BalancedCuts(cuts.back(), size_)) cuts.clear();
+    return AxisLayout::Split(pattern.dimension, std::move(cuts));
+  }
+
+  // `units`: the cut points in units; empty: balanced, whatever the block.
+  Candidate Concrete(const Rule& rule, const std::vector<int64_t>& units) const {
+    Candidate candidate;
+    for (size_t i = 0; i < request_.inputs.size(); ++i) candidate.inputs.push_back(FromPattern(rule.inputs[i], units));
+    for (const Pattern& pattern : rule.outputs) candidate.outputs.push_back(FromPattern(pattern, units));
+    return candidate;
+  }
+
+  // The cut points in units that an input's present split gives a rule; nullopt if it cuts inside a unit. Empty: balanced.
+  std::optional<std::vector<int64_t>> UnitsOf(int input, const Pattern& pattern, const Rule& rule) const {
+    const AxisLayout layout = Current(input);
+    bool plain = layout.cuts.empty();
+    for (const Pattern& p : rule.inputs) plain = plain && p.unit == 1;
+    for (const Pattern& p : rule.outputs) plain = plain && p.unit == 1;
+    if (plain) return std::vector<int64_t>();
+    const int64_t n = request_.inputs[input].type->shape[pattern.dimension];
+    return InUnits(layout.cuts.empty() ? BalancedCuts(n, size_) : layout.cuts, pattern.unit);
+  }
+
+  // Makes a rule concrete by the cuts of the first input that is split already as the rule wants; else balanced.
+  std::optional<Candidate> Follow(const Rule& rule) const {
+    bool splits = false, units_differ = false;
+    for (size_t i = 0; i < request_.inputs.size(); ++i) {
+      const Pattern& pattern = rule.inputs[i];
+      if (pattern.kind != AxisLayout::Kind::kSplit) continue;
+      splits = true;
+      units_differ = units_differ || pattern.unit != 1;
+      if (request_.inputs[i].layout == nullptr) continue;
+      const AxisLayout layout = Current(i);
+      if (!layout.split() || layout.dimension != pattern.dimension) continue;
+      std::optional<std::vector<int64_t>> units = UnitsOf(i, pattern, rule);
+      if (!units) return std::nullopt;
+      return Concrete(rule, *units);
+    }
+    if (splits && units_differ) return Concrete(rule, BalancedCuts(Units(rule), size_));
+    return Concrete(rule, {});
+  }
+
+  // Wire bytes to bring all inputs to the candidate; nullopt if one cannot be brought there.
+  std::optional<int64_t> Cost(const Candidate& candidate) const {
+    int64_t cost = 0;
+    for (size_t i = 0; i < request_.inputs.size(); ++i) {
+      const InputState& input = request_.inputs[i];
+      const AxisLayout& wanted = candidate.inputs[i];
+      if (input.type == nullptr) continue;
+      if (input.layout == nullptr) {
+        if (wanted.partial()) return std::nullopt;
+        continue;
+      }
+      const AxisLayout& current = (*input.layout)[axis_];
+      if (wanted.partial()) {
+        if (current != wanted) return std::nullopt;
+        continue;
+      }
+      if (wanted == current) continue;
+      Layout to = *input.layout;
+      // An implied reduction always goes to R first; slicing is free then.
+      to[axis_] = current.partial() ? AxisLayout::Replicate() : wanted;
+      cost += WireBytes(*input.layout, to, *input.type, *request_.mesh);
+    }
+    return cost;
+  }
+
+  // The cheapest candidate, the first of equals; those that keep `lead` only, if it is given.
+  std::optional<Candidate> Cheapest(const AxisLayout* lead) const {
+    std::optional<Candidate> best;
+    int64_t least = std::numeric_limits<int64_t>::max();
+    bool best_keeps = false;
+    auto consider = [&](const Candidate& candidate) {
+      const AxisLayout& lead_layout = candidate.inputs[lead_];
+      if (lead != nullptr && lead_layout != *lead) return;
+      const std::optional<int64_t> cost = Cost(candidate);
+      const bool keeps = lead_layout == Current(lead_);
+      if (!cost || *cost > least || (*cost == least && (best_keeps || !keeps))) return;
+      best = candidate;
+      least = *cost;
+      best_keeps = keeps;
+    };
+    for (const Rule& rule : rules_) {
+      if (std::optional<Candidate> candidate = Follow(rule); candidate) consider(*candidate);
+    }
+    consider(All(AxisLayout::Replicate()));
+    for (size_t i = 0; i < request_.inputs.size(); ++i) {
+      if (request_.inputs[i].layout != nullptr && Current(i).at()) consider(All(Current(i)));
+    }
+    return best;
+  }
+
+  const LayoutRequest& request_;
+  const std::vector<Rule>& rules_;
+  const int axis_;
+  const int size_;
+  int lead_ = -1;
+};
+
+}  // namespace
+
+absl::StatusOr<NodeLayouts> ChooseLayouts(const LayoutRequest& request) {
+  const int axes = static_cast<int>(request.mesh->axes.size());
+  NodeLayouts layouts;
+  layouts.inputs.assign(request.inputs.size(), Layout(axes));
+  layouts.outputs.assign(request.view.outputs.size(), Layout(axes));
+  const std::vector<Rule> rules = request.op->rules ? request.op->rules(request.view) : std::vector<Rule>();
+  for (int a = 0; a < axes; ++a) {
+    ASSIGN_OR_RETURN(const Candidate candidate, AxisChooser(request, rules, a).Choose());
+    for (size_t i = 0; i < request.inputs.size(); ++i) layouts.inputs[i][a] = candidate.inputs[i];
+    for (size_t o = 0; o < layouts.outputs.size(); ++o) layouts.outputs[o][a] = candidate.outputs[o];
+  }
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    if (request.inputs[i].type == nullptr) layouts.inputs[i].clear();
+  }
+  return layouts;
+}
+
+}  // namespace partita

@@ -1,0 +1,54 @@
+// Element types. f32 is what training uses; f64 serves the gradient checks on the host; i32 labels; u8 raw images.
+#ifndef PARTITA_GRAPH_DTYPE_H_
+#define PARTITA_GRAPH_DTYPE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace partita {
+
+enum class DType : uint8_t { kF32, kF64, kI32, kU8 };
+
+// Bytes of one element.
+constexpr int64_t SizeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return 4;
+    case DType::kF64:
+      return 8;
+    case DType::kI32:
+      return 4;
+    case DType::kU8:
+      return 1;
+  }
+  return 0;
+}
+
+constexpr bool IsFloating(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
+
+// "f32", "f64", "i32", "u8": the names of the text form and of messages.
+constexpr const char* Name(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return "f32";
+    case DType::kF64:
+      return "f64";
+    case DType::kI32:
+      return "i32";
+    case DType::kU8:
+      return "u8";
+  }
+  return "?";
+}
+
+inline std::optional<DType> ParseDType(const std::string& name) {
+  for (DType dtype : {DType::kF32, DType::kF64, DType::kI32, DType::kU8}) {
+    if (name == Name(dtype)) return dtype;
+  }
+  return std::nullopt;
+}
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_DTYPE_H_

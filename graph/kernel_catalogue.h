@@ -1,0 +1,52 @@
+// What a scheduler must know of kernels, and nothing else (design.md 5.1): which one computes a node, how much
+// workspace it needs, whether it is deterministic. A backend fills a catalogue from its libraries; MakeSchedule stays
+// pure.
+#ifndef PARTITA_GRAPH_KERNEL_CATALOGUE_H_
+#define PARTITA_GRAPH_KERNEL_CATALOGUE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+
+namespace partita {
+
+// What one rank holds of a value: its box (offset and local sizes) of the global shape.
+struct LocalTensor {
+  DType dtype = DType::kF32;
+  Shape global;
+  Box box;
+
+  const Shape& shape() const { return box.size; }
+  int64_t elements() const { return box.elements(); }
+  int64_t bytes() const { return elements() * SizeOf(dtype); }
+};
+
+// One rank's share of a node: the same op and attributes, local tensors. Absent optional inputs are nullopt. Inputs and
+// outputs may be empty; a node all of whose outputs are empty is never launched.
+struct LocalNode {
+  std::string name;  // of the (global) node
+  const OpDefinition* op = nullptr;
+  Attributes attributes;
+  std::vector<std::optional<LocalTensor>> inputs;
+  std::vector<LocalTensor> outputs;
+};
+
+struct KernelChoice {
+  std::string kernel;           // "onednn_convolution", "reference_convolution", ...
+  int64_t workspace_bytes = 0;  // scratch memory that the launch may use; 64-byte aligned by the planner
+  bool deterministic = true;    // same inputs, same bits
+};
+
+// Thread-compatible.
+class KernelCatalogue {
+ public:
+  virtual ~KernelCatalogue() = default;
+  // The first kernel of the op's list that takes the node. An error names the node and why each kernel refused.
+  virtual absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const = 0;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_KERNEL_CATALOGUE_H_

@@ -1,0 +1,164 @@
+#include "graph/layout.h"
+
+#include <cctype>
+#include <charconv>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+bool ParseInt(const std::string& text, int64_t& number) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+// The cut points of one axis over a (parent) block of n elements.
+std::vector<int64_t> Cuts(const AxisLayout& axis, int64_t n, int p) {
+  return axis.cuts.empty() ? BalancedCuts(n, p) : axis.cuts;
+}
+
+}  // namespace
+
+AxisLayout AxisLayout::Split(int dimension, std::vector<int64_t> cuts) {
+  AxisLayout layout;
+  layout.kind = Kind::kSplit;
+  layout.dimension = dimension;
+  layout.cuts = std::move(cuts);
+  return layout;
+}
+
+AxisLayout AxisLayout::Partial(Reduction reduction) {
+  AxisLayout layout;
+  layout.kind = Kind::kPartial;
+  layout.reduction = reduction;
+  return layout;
+}
+
+AxisLayout AxisLayout::At(int coordinate) {
+  AxisLayout layout;
+  layout.kind = Kind::kAt;
+  layout.coordinate = coordinate;
+  return layout;
+}
+
+std::string AxisLayout::ToString() const {
+  switch (kind) {
+    case Kind::kReplicate: return "R";
+    case Kind::kPartial: return reduction == Reduction::kMax ? "P(max)" : "P";
+    case Kind::kAt: return fmt::format("At{}", coordinate);
+    case Kind::kSplit: break;
+  }
+  return cuts.empty() ? fmt::format("S{}", dimension) : fmt::format("S{}[{}]", dimension, fmt::join(cuts, ","));
+}
+
+Layout Replicated(const Mesh& mesh) { return Layout(mesh.axes.size()); }
+
+std::string ToString(const Layout& layout, const Mesh& mesh) {
+  std::string text = "{";
+  for (size_t a = 0; a < layout.size(); ++a) {
+    text += fmt::format("{}{}:{}", a == 0 ? "" : " ", mesh.axes[a].name, layout[a].ToString());
+  }
+  return text + "}";
+}
+
+absl::StatusOr<AxisLayout> ParseAxisLayout(const std::string& text) {
+  int64_t number = 0;
+  if (text == "R") return AxisLayout::Replicate();
+  if (text == "P") return AxisLayout::Partial();
+  if (text == "P(max)") return AxisLayout::Partial(Reduction::kMax);
+  if (text.rfind("At", 0) == 0 && ParseInt(text.substr(2), number) && number >= 0) {
+    return AxisLayout::At(static_cast<int>(number));
+  }
+  if (text.rfind("S", 0) == 0) {
+    const size_t bracket = text.find('[');
+    if (ParseInt(text.substr(1, bracket == std::string::npos ? bracket : bracket - 1), number) && number >= 0) {
+      std::vector<int64_t> cuts;
+      if (bracket == std::string::npos) return AxisLayout::Split(static_cast<int>(number));
+      const int dimension = static_cast<int>(number);
+      size_t begin = bracket + 1;
+      while (text.back() == ']' && begin < text.size()) {
+        const size_t end = text.find_first_of(",]", begin);
+        if (!ParseInt(text.substr(begin, end - begin), number)) break;
+        cuts.push_back(number);
+        begin = end + 1;
+      }
+      if (begin == text.size() && cuts.size() > 1) return AxisLayout::Split(dimension, std::move(cuts));
+    }
+  }
+  return InvalidArgument("'{}' is no axis layout; allowed are R, P, P(max), At<c>, S<d> and S<d>[0,...]", text);
+}
+
+std::vector<int64_t> BalancedCuts(int64_t n, int p) {
+  std::vector<int64_t> cuts(p + 1, 0);
+  for (int i = 0; i < p; ++i) cuts[i + 1] = cuts[i] + n / p + (i < n % p ? 1 : 0);
+  return cuts;
+}
+
+absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& mesh) {
+  if (layout.size() != mesh.axes.size()) {
+    return InvalidArgument("the layout names {} axes; the mesh '{}' has {}", layout.size(), mesh.ToString(),
+                           mesh.axes.size());
+  }
+  for (size_t a = 0; a < layout.size(); ++a) {
+    const AxisLayout& axis = layout[a];
+    const MeshAxis& mesh_axis = mesh.axes[a];
+    if (axis.at() && (axis.coordinate < 0 || axis.coordinate >= mesh_axis.size)) {
+      return InvalidArgument("{} lies off axis '{}' of size {}", axis.ToString(), mesh_axis.name, mesh_axis.size);
+    }
+    if (!axis.split()) continue;
+    if (axis.dimension < 0 || axis.dimension >= static_cast<int>(shape.size())) {
+      return InvalidArgument("{} over axis '{}' splits a dimension that shape {} does not have", axis.ToString(),
+                             mesh_axis.name, ToString(shape));
+    }
+    if (axis.cuts.empty()) continue;
+    // An outer split of the same dimension leaves parent blocks; explicit cuts must fit all of them, so these must be equal.
+    int64_t n = shape[axis.dimension];
+    for (size_t outer = 0; outer < a; ++outer) {
+      if (!layout[outer].split() || layout[outer].dimension != axis.dimension) continue;
+      const std::vector<int64_t> cuts = Cuts(layout[outer], n, mesh.axes[outer].size);
+      for (size_t i = 1; i + 1 < cuts.size(); ++i) {
+        if (cuts[i + 1] - cuts[i] != cuts[1] - cuts[0]) {
+          return InvalidArgument("{} over axis '{}': explicit cuts inside blocks of different sizes",
+                                 axis.ToString(), mesh_axis.name);
+        }
+      }
+      n = cuts[1] - cuts[0];
+    }
+    bool rises = axis.cuts.front() == 0 && axis.cuts.back() == n;
+    for (size_t i = 0; i + 1 < axis.cuts.size(); ++i) rises = rises && axis.cuts[i] <= axis.cuts[i + 1];
+    if (!rises || static_cast<int>(axis.cuts.size()) != mesh_axis.size + 1) {
+      return InvalidArgument("{} over axis '{}': {} cut points that rise from 0 to {} are needed", axis.ToString(),
+                             mesh_axis.name, mesh_axis.size + 1, n);
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::optional<Box> LocalBox(const Layout& layout, const Shape& shape, const Mesh& mesh, int rank) {
+  Box box = WholeBox(shape);
+  const std::vector<int> coordinates = mesh.Coordinates(rank);
+  for (size_t a = 0; a < layout.size(); ++a) {
+    const AxisLayout& axis = layout[a];
+    if (axis.at() && axis.coordinate != coordinates[a]) return std::nullopt;
+    if (!axis.split()) continue;
+    const std::vector<int64_t> cuts = Cuts(axis, box.size[axis.dimension], mesh.axes[a].size);
+    const int c = coordinates[a];
+    box.offset[axis.dimension] += cuts[c];
+    box.size[axis.dimension] = cuts[c + 1] - cuts[c];
+  }
+  return box;
+}
+
+bool SameAxis(const AxisLayout& a, const AxisLayout& b, int64_t dimension_size, int axis_size) {
+  if (a.kind != b.kind) return false;
+  switch (a.kind) {
+    case AxisLayout::Kind::kReplicate: return true;
+    case AxisLayout::Kind::kPartial: return a.reduction == b.reduction;
+    case AxisLayout::Kind::kAt: return a.coordinate == b.coordinate;
+    case AxisLayout::Kind::kSplit: break;
+  }
+  return a.dimension == b.dimension && Cuts(a, dimension_size, axis_size) == Cuts(b, dimension_size, axis_size);
+}
+
+}  // namespace partita

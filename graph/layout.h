@@ -1,0 +1,73 @@
+// How a value lies on a mesh (derivation.md section 1): per mesh axis
+//   Split(d)     rank i of the axis holds block i of dimension d: balanced (the first n mod p blocks get one more), or
+//   by
+//                explicit cut points; blocks may be empty
+//   Replicate    every rank holds the same bytes
+//   Partial      the value is the sum (or maximum) over the axis of what the ranks hold
+//   At(c)        only the rank with coordinate c holds it
+// Two axes on one dimension nest in mesh-axis order, cuts relative to the parent block (10 over 2 x 2: 3,2,3,2).
+// Text: `{data:S0 model:At1}`, cuts as `S0[0,22,43]`, maximum as `P(max)`.
+#ifndef PARTITA_GRAPH_LAYOUT_H_
+#define PARTITA_GRAPH_LAYOUT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/mesh.h"
+#include "graph/reduction.h"
+#include "graph/shape.h"
+
+namespace partita {
+
+struct AxisLayout {
+  enum class Kind : uint8_t { kReplicate, kSplit, kPartial, kAt };
+
+  Kind kind = Kind::kReplicate;
+  int dimension = 0;                      // kSplit
+  int coordinate = 0;                     // kAt
+  Reduction reduction = Reduction::kSum;  // kPartial
+  std::vector<int64_t> cuts;              // kSplit: size + 1 cut points from 0 to the dimension's size; empty: balanced
+
+  static AxisLayout Replicate() { return {}; }
+  static AxisLayout Split(int dimension, std::vector<int64_t> cuts = {});
+  static AxisLayout Partial(Reduction reduction = Reduction::kSum);
+  static AxisLayout At(int coordinate);
+
+  bool replicated() const { return kind == Kind::kReplicate; }
+  bool split() const { return kind == Kind::kSplit; }
+  bool partial() const { return kind == Kind::kPartial; }
+  bool at() const { return kind == Kind::kAt; }
+  bool operator==(const AxisLayout&) const = default;
+
+  // "R", "S0", "S0[0,22,43]", "P", "P(max)", "At1"
+  std::string ToString() const;
+};
+
+// One AxisLayout per axis of the mesh. Empty on an unpartitioned graph (a mesh without axes).
+using Layout = std::vector<AxisLayout>;
+
+Layout Replicated(const Mesh& mesh);
+std::string ToString(const Layout& layout, const Mesh& mesh);  // "{data:S0 model:R}"
+absl::StatusOr<AxisLayout> ParseAxisLayout(const std::string& text);
+
+// The balanced cut points of n elements over p blocks: p + 1 numbers from 0 to n.
+std::vector<int64_t> BalancedCuts(int64_t n, int p);
+
+// Checks a layout against a shape: dimensions exist, coordinates lie on the axis, cut points rise from 0 to the size of
+// the (parent) block. Names what is wrong.
+absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& mesh);
+
+// The part of a value that `rank` holds: nullopt if an At keeps the value elsewhere; an empty box if its block is
+// empty.
+std::optional<Box> LocalBox(const Layout& layout, const Shape& shape, const Mesh& mesh, int rank);
+
+// True if the two axis layouts put the same elements on the same ranks of axis `axis` for a value of `shape` (a
+// balanced split equals its explicit cuts when it is the only split of that dimension).
+bool SameAxis(const AxisLayout& a, const AxisLayout& b, int64_t dimension_size, int axis_size);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_LAYOUT_H_

@@ -1,0 +1,366 @@
+#include "graph/lower_moves.h"
+
+#include <algorithm>
+#include <numeric>
+#include <sstream>
+
+#include "graph/op_definition.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+
+// A move with one operand, seen by all ranks that meet in it.
+struct MoveLowering::Move {
+  NodeId node = -1;
+  ValueId input = kNoValue, output = kNoValue;
+  DType dtype = DType::kF32;
+  const Meeting* meeting = nullptr;
+  std::vector<HeldBox> from, to;  // per rank of the group; empty boxes count as nothing
+
+  int self() const { return meeting->self; }
+  const HeldBox& own_from() const { return from[meeting->self]; }
+  const HeldBox& own_to() const { return to[meeting->self]; }
+  int64_t bytes(int64_t count) const { return count * SizeOf(dtype); }
+  CollectiveLaunch Collective(CollectiveKind kind) const {
+    CollectiveLaunch collective;
+    collective.kind = kind;
+    collective.group = meeting->group;
+    collective.dtype = dtype;
+    return collective;
+  }
+};
+
+namespace {
+
+std::vector<int64_t> Counts(const std::vector<HeldBox>& blocks) {
+  std::vector<int64_t> counts(blocks.size());
+  std::transform(blocks.begin(), blocks.end(), counts.begin(), Count);
+  return counts;
+}
+
+int64_t Sum(const std::vector<int64_t>& counts) { return std::accumulate(counts.begin(), counts.end(), int64_t{0}); }
+
+HeldBox Held(const std::optional<Box>& box) { return box && !box->empty() ? box : std::nullopt; }
+
+HeldBox Common(const HeldBox& a, const HeldBox& b) { return a && b ? Held(Intersect(*a, *b)) : std::nullopt; }
+
+}  // namespace
+
+absl::StatusOr<const Meeting*> MoveLowering::MeetingOver(const std::string& axes) {
+  auto [found, inserted] = meetings_.try_emplace(axes);
+  Meeting& meeting = found->second;
+  if (!inserted) return &meeting;
+  std::istringstream names(axes);
+  for (std::string name; std::getline(names, name, ',');) {
+    meeting.axes.push_back(graph_.mesh().AxisIndex(name));
+    if (meeting.axes.back() < 0) return Internal("mesh '{}' has no axis '{}'", graph_.mesh().ToString(), name);
+  }
+  std::sort(meeting.axes.begin(), meeting.axes.end());
+  meeting.ranks = graph_.mesh().Group(rank_, meeting.axes);
+  const auto self = std::find(meeting.ranks.begin(), meeting.ranks.end(), rank_);
+  meeting.self = static_cast<int>(self - meeting.ranks.begin());
+  meeting.group = program_.GroupOf(meeting.axes, rank_);
+  return &meeting;
+}
+
+absl::StatusOr<MoveLowering::Move> MoveLowering::Describe(NodeId id) {
+  const Node& node = graph_.node(id);
+  if (node.inputs.size() != 1 || node.outputs.size() != 1) {
+    return Internal("move '{}' ({}) takes one value, not {}", graph_.name(id), node.op->name, node.inputs.size());
+  }
+  ASSIGN_OR_RETURN(const Meeting* meeting, MeetingOver(node.attributes.String("axes")));
+  const Value& input = graph_.value(node.inputs[0]);
+  const Value& output = graph_.value(node.outputs[0]);
+  Move move{id, node.inputs[0], node.outputs[0], input.type.dtype, meeting, {}, {}};
+  if (input.type != output.type) return Misfit(move);
+  for (int rank : meeting->ranks) {
+    move.from.push_back(Held(LocalBox(input.layout, input.type.shape, graph_.mesh(), rank)));
+    move.to.push_back(Held(LocalBox(output.layout, output.type.shape, graph_.mesh(), rank)));
+  }
+  return move;
+}
+
+absl::Status MoveLowering::Lower(NodeId id) {
+  const Node& node = graph_.node(id);
+  const std::string& op = node.op->name;
+  if (op == "all_reduce" && node.inputs.size() > 1) {
+    ASSIGN_OR_RETURN(const Meeting* meeting, MeetingOver(node.attributes.String("axes")));
+    return Bucket(id, *meeting);
+  }
+  ASSIGN_OR_RETURN(const Move move, Describe(id));
+  if (op == "zero_extend") return ZeroExtend(move);
+  const bool sums = op == "all_reduce" || op == "reduce_scatter" || op == "sum_reduce";
+  for (int axis : move.meeting->axes) {
+    if (graph_.mesh().axes[axis].size > 1 && graph_.layout(move.input)[axis].partial() != sums) return Misfit(move);
+  }
+  const bool view = op == "drop" || (move.from == move.to && (!sums || move.from.size() == 1));
+  if (view) {
+    if (move.own_to() && move.own_to() != move.own_from()) return Misfit(move);
+    if (move.own_to()) out_.tensor_of[move.output] = out_.tensor_of[move.input];
+    return absl::OkStatus();
+  }
+  if (op == "slice_move") return Slice(move);
+  if (move.meeting->group < 0) {
+    return Internal("move '{}': the program has no group over '{}' for rank {}", graph_.name(id),
+                    node.attributes.String("axes"), rank_);
+  }
+  if (op == "all_reduce") return AllReduce(move);
+  if (op == "all_gather") return AllGather(move);
+  if (op == "reduce_scatter") return ReduceScatter(move);
+  if (op == "broadcast") return Broadcast(move);
+  if (op == "sum_reduce") return SumReduce(move);
+  if (op == "send" || op == "gather" || op == "scatter" || op == "repartition") return AllToAll(move);
+  return Internal("node '{}': '{}' is no move that can be lowered", graph_.name(id), op);
+}
+
+absl::Status MoveLowering::AllReduce(const Move& move) {
+  if (move.from != move.to) return Misfit(move);
+  if (!move.own_from()) return absl::OkStatus();
+  const TensorId input = out_.tensor_of[move.input];
+  const TensorId output = NewOutput(move.output);
+  CollectiveLaunch collective = move.Collective(CollectiveKind::kAllReduce);
+  collective.reduction = ReductionOf(move.input, *move.meeting);
+  collective.input_count = collective.output_count = Count(move.own_from());
+  AppendCollective(move.node, collective, input, output).in_place.push_back({input, output});
+  return absl::OkStatus();
+}
+
+absl::Status MoveLowering::Bucket(NodeId id, const Meeting& meeting) {
+  const Node& node = graph_.node(id);
+  if (node.inputs.size() != node.outputs.size()) return Internal("bucket '{}' loses members", graph_.name(id));
+  CollectiveLaunch collective;
+  collective.group = meeting.group;
+  collective.dtype = graph_.type(node.inputs[0]).dtype;
+  collective.reduction = ReductionOf(node.inputs[0], meeting);
+  const TensorId bucket = out_.AddTensor({0, MemoryKind::kActivation, graph_.name(id), -1, 0});
+  std::vector<BoxCopy> copies;
+  std::vector<TensorId> operands;
+  int64_t bytes = 0;
+  for (size_t m = 0; m < node.inputs.size(); ++m) {
+    const ValueId input = node.inputs[m];
+    const ValueId output = node.outputs[m];
+    if (graph_.type(input) != graph_.type(output) || graph_.type(input).dtype != collective.dtype ||
+        ReductionOf(input, meeting) != collective.reduction) {
+      return Internal("bucket '{}': member '{}' differs in dtype, shape or reduction", graph_.name(id),
+                      graph_.value(input).name);
+    }
+    if (!local_.Holds(input)) continue;
+    if (meeting.ranks.size() == 1) {
+      out_.tensor_of[output] = out_.tensor_of[input];
+      continue;
+    }
+    const Box flat = WholeBox({local_.values[input]->elements()});
+    copies.push_back(CopyOf(flat, flat, flat, collective.dtype));
+    copies.back().to = bytes;
+    operands.insert(operands.end(), {out_.tensor_of[input], bucket});
+    const TensorId member = NewOutput(output);
+    out_.tensors[member].inside = bucket;
+    out_.tensors[member].offset = bytes;
+    bytes += out_.tensors[member].bytes;
+  }
+  out_.tensors[bucket].bytes = bytes;
+  if (bytes == 0) return absl::OkStatus();
+  if (meeting.group < 0) return Internal("bucket '{}': the program has no such group", graph_.name(id));
+  LocalLaunch& pack = Append(id, "/pack");
+  pack.launch.work = CopyLaunch{{}, std::move(copies)};
+  pack.operands = std::move(operands);
+  pack.packs_bucket = true;
+  collective.input_count = collective.output_count = bytes / SizeOf(collective.dtype);
+  AppendCollective(id, collective, bucket, bucket);
+  return absl::OkStatus();
+}
+
+absl::Status MoveLowering::AllGather(const Move& move) {
+  if (!move.own_to()) return absl::OkStatus();
+  CollectiveLaunch collective = move.Collective(CollectiveKind::kAllGather);
+  collective.send_counts = Counts(move.from);
+  collective.input_count = Count(move.own_from());
+  collective.output_count = Count(move.own_to());
+  if (Sum(collective.send_counts) != collective.output_count) return Misfit(move);
+  const TensorId input = out_.tensor_of[move.input];
+  if (FollowEachOther(move.from, *move.own_to())) {
+    AppendCollective(move.node, std::move(collective), input, NewOutput(move.output));
+    return absl::OkStatus();
+  }
+  const TensorId gathered = NewTemporary(move.node, "/gathered", move.bytes(collective.output_count));
+  AppendCollective(move.node, std::move(collective), input, gathered);
+  AppendCopy(move.node, "/unpack", UnpackCopies(move.from, *move.own_to(), move.dtype), gathered,
+             NewOutput(move.output));
+  return absl::OkStatus();
+}
+
+absl::Status MoveLowering::ReduceScatter(const Move& move) {
+  if (!move.own_from()) return absl::OkStatus();
+  CollectiveLaunch collective = move.Collective(CollectiveKind::kReduceScatter);
+  collective.reduction = ReductionOf(move.input, *move.meeting);
+  collective.send_counts = Counts(move.to);
+  collective.input_count = Count(move.own_from());
+  collective.output_count = Count(move.own_to());
+  if (Sum(collective.send_counts) != collective.input_count) return Misfit(move);
+  const TensorId input = Packed(move, out_.tensor_of[move.input], move.to, *move.own_from());
+  AppendCollective(move.node, std::move(collective), input, NewOutput(move.output));
+  return absl::OkStatus();
+}
+
+absl::Status MoveLowering::Broadcast(const Move& move) {
+  if (!move.own_to()) return absl::OkStatus();
+  const auto root = std::find_if(move.from.begin(), move.from.end(), [](const HeldBox& box) { return box.has_value(); });
+  if (root == move.from.end() || *root != move.own_to()) return Misfit(move);
+  CollectiveLaunch collective = move.Collective(CollectiveKind::kBroadcast);
+  collective.root = static_cast<int>(root - move.from.begin());
+  collective.input_count = Count(move.own_from());
+  collective.output_count = Count(move.own_to());
+  const TensorId input = out_.tensor_of[move.input];
+  if (collective.root == move.self()) out_.tensor_of[move.output] = input;
+  const TensorId output = collective.root == move.self() ? input : NewOutput(move.output);
+  AppendCollective(move.node, std::move(collective), input, output);
+  return absl::OkStatus();
+}
+
+absl::Status MoveLowering::SumReduce(const Move& move) {
+  if (!move.own_from()) return absl::OkStatus();
+  const auto root = std::find_if(move.to.begin(), move.to.end(), [](const HeldBox& box) { return box.has_value(); });
+  if (root == move.to.end() || *root != move.own_from()) return Misfit(move);
+  CollectiveLaunch collective = move.Collective(CollectiveKind::kReduce);
+  collective.reduction = ReductionOf(move.input, *move.meeting);
+  collective.root = static_cast<int>(root - move.to.begin());
+  collective.input_count = Count(move.own_from());
+  collective.output_count = Count(move.own_to());
+  const TensorId input = out_.tensor_of[move.input];
+  const TensorId output = NewOutput(move.output);
+  LocalLaunch& launch = AppendCollective(move.node, std::move(collective), input, output);
+  if (output >= 0) launch.in_place.push_back({input, output});
+  return absl::OkStatus();
+}
+
+// Two ranks hold either the same box or boxes without a common element, for boxes are products of blocks.
+absl::Status MoveLowering::AllToAll(const Move& move) {
+  const int ranks = static_cast<int>(move.from.size());
+  const auto first_holder = [&](const HeldBox& box) {
+    return static_cast<int>(std::find(move.from.begin(), move.from.end(), box) - move.from.begin());
+  };
+  std::vector<HeldBox> sent(ranks), received(ranks);
+  int64_t elements = 0;
+  const bool lends = move.own_from() && first_holder(move.own_from()) == move.self();
+  for (int r = 0; r < ranks; ++r) {
+    elements += Count(move.to[r]);
+    // Rank r takes a block from its own copy; else from the first that holds it.
+    const bool takes_mine = r == move.self() || (lends && move.from[r] != move.own_from());
+    if (takes_mine) sent[r] = Common(move.own_from(), move.to[r]);
+    const bool other = move.from[r] && move.from[r] != move.own_from();
+    if (r == move.self() || (other && first_holder(move.from[r]) == r)) received[r] = Common(move.from[r], move.own_to());
+  }
+  if (elements == 0) return absl::OkStatus();
+  CollectiveLaunch collective = move.Collective(CollectiveKind::kAllToAll);
+  collective.send_counts = Counts(sent);
+  collective.receive_counts = Counts(received);
+  collective.input_count = Sum(collective.send_counts);
+  collective.output_count = Sum(collective.receive_counts);
+  if (collective.output_count != Count(move.own_to())) return Misfit(move);
+  const TensorId input =
+      collective.input_count == 0 ? -1 : Packed(move, out_.tensor_of[move.input], sent, *move.own_from());
+  if (!move.own_to() || FollowEachOther(received, *move.own_to())) {
+    AppendCollective(move.node, std::move(collective), input, NewOutput(move.output));
+    return absl::OkStatus();
+  }
+  const TensorId arrived = NewTemporary(move.node, "/received", move.bytes(collective.output_count));
+  AppendCollective(move.node, std::move(collective), input, arrived);
+  AppendCopy(move.node, "/unpack", UnpackCopies(received, *move.own_to(), move.dtype), arrived,
+             NewOutput(move.output));
+  return absl::OkStatus();
+}
+
+absl::Status MoveLowering::Slice(const Move& move) {
+  if (!move.own_to()) return absl::OkStatus();
+  if (Common(move.own_from(), move.own_to()) != move.own_to()) return Misfit(move);
+  AppendCopy(move.node, "", {CopyOf(*move.own_to(), *move.own_from(), *move.own_to(), move.dtype)},
+             out_.tensor_of[move.input], NewOutput(move.output));
+  return absl::OkStatus();
+}
+
+absl::Status MoveLowering::ZeroExtend(const Move& move) {
+  if (!move.own_to()) return absl::OkStatus();
+  const std::vector<int> coordinates = graph_.mesh().Coordinates(rank_);
+  const Layout& layout = graph_.layout(move.input);
+  const bool counts = std::all_of(move.meeting->axes.begin(), move.meeting->axes.end(), [&](int axis) {
+    return !layout[axis].replicated() || coordinates[axis] == 0;
+  });
+  if (counts && move.own_from() == move.own_to()) {
+    out_.tensor_of[move.output] = out_.tensor_of[move.input];
+    return absl::OkStatus();
+  }
+  const TensorId output = NewOutput(move.output);
+  LocalLaunch& launch = Append(move.node, "");
+  CopyLaunch copy;
+  copy.zero = {0, out_.tensors[output].bytes};
+  launch.operands = {output};
+  if (counts && move.own_from()) {
+    if (Common(move.own_from(), move.own_to()) != move.own_from()) return Misfit(move);
+    copy.copies.push_back(CopyOf(*move.own_from(), *move.own_from(), *move.own_to(), move.dtype));
+    launch.operands.insert(launch.operands.end(), {out_.tensor_of[move.input], output});
+  }
+  launch.launch.work = std::move(copy);
+  return absl::OkStatus();
+}
+
+absl::Status MoveLowering::Misfit(const Move& move) const {
+  const Value& input = graph_.value(move.input);
+  const Value& output = graph_.value(move.output);
+  return Internal("move '{}': {} over '{}' does not lead from {}{} {} to {}{} {}", output.name,
+                  graph_.node(move.node).op->name, graph_.node(move.node).attributes.String("axes"),
+                  Name(input.type.dtype), ToString(input.type.shape), ToString(input.layout, graph_.mesh()),
+                  Name(output.type.dtype), ToString(output.type.shape), ToString(output.layout, graph_.mesh()));
+}
+
+Reduction MoveLowering::ReductionOf(ValueId input, const Meeting& meeting) const {
+  for (int axis : meeting.axes) {
+    if (graph_.layout(input)[axis].partial()) return graph_.layout(input)[axis].reduction;
+  }
+  return Reduction::kSum;
+}
+
+TensorId MoveLowering::NewOutput(ValueId value) {
+  if (!local_.Holds(value)) return -1;
+  const TensorId tensor =
+      out_.AddTensor({local_.values[value]->bytes(), MemoryKind::kActivation, graph_.value(value).name, -1, 0});
+  out_.tensor_of[value] = tensor;
+  return tensor;
+}
+
+TensorId MoveLowering::NewTemporary(NodeId node, const char* suffix, int64_t bytes) {
+  return out_.AddTensor({bytes, MemoryKind::kWorkspace, graph_.name(node) + suffix, -1, 0});
+}
+
+LocalLaunch& MoveLowering::Append(NodeId node, const char* suffix) {
+  LocalLaunch& launch = out_.launches.emplace_back();
+  launch.launch.name = graph_.name(node) + suffix;
+  launch.launch.node = node;
+  launch.launch.phase = graph_.node(node).phase;
+  return launch;
+}
+
+void MoveLowering::AppendCopy(NodeId node, const char* suffix, std::vector<BoxCopy> copies, TensorId from, TensorId to) {
+  LocalLaunch& launch = Append(node, suffix);
+  for (size_t c = 0; c < copies.size(); ++c) launch.operands.insert(launch.operands.end(), {from, to});
+  launch.launch.work = CopyLaunch{{}, std::move(copies)};
+}
+
+LocalLaunch& MoveLowering::AppendCollective(NodeId node, CollectiveLaunch collective, TensorId input, TensorId output) {
+  LocalLaunch& launch = Append(node, "");
+  for (auto [tensor, offset] : {std::pair{input, &collective.input}, std::pair{output, &collective.output}}) {
+    if (tensor < 0) continue;
+    *offset = 0;
+    launch.operands.push_back(tensor);
+  }
+  launch.launch.work = std::move(collective);
+  return launch;
+}
+
+TensorId MoveLowering::Packed(const Move& move, TensorId from, const std::vector<HeldBox>& blocks, const Box& whole) {
+  if (FollowEachOther(blocks, whole)) return from;
+  const TensorId packed = NewTemporary(move.node, "/packed", move.bytes(Sum(Counts(blocks))));
+  AppendCopy(move.node, "/pack", PackCopies(blocks, whole, move.dtype), from, packed);
+  return packed;
+}
+
+}  // namespace partita

@@ -1,0 +1,88 @@
+// Moves become what a rank does for them: pack -> one contiguous collective -> unpack, or a local copy, or nothing.
+//
+//   all_reduce      P -> R               AllReduce in place where possible. Several operands (a bucket): one AllReduce
+//                                        over one buffer in which the members lie without padding
+//   all_gather      S -> R               AllGather of the ranks' blocks, unpacked unless they follow each other
+//   reduce_scatter  P -> S               packed unless the blocks follow each other, ReduceScatter
+//   broadcast       At -> R              Broadcast; the root's copy is a view
+//   sum_reduce      P -> At              Reduce
+//   send gather scatter repartition      AllToAll with the counts of the boxes' intersections, packed and unpacked as
+//                                        needed. Of replicated sources a rank takes its own, else the lowest one's
+//   slice_move      R -> S               a local copy
+//   drop            R -> At              a view on the holder
+//   zero_extend     S, At or R -> P      zeros and a local copy; of R only the copy of coordinate 0 counts
+// A move that changes nothing on any rank (a group of one) is a view. A collective in which no rank has an element is
+// launched by none; else every rank of the group launches it, with counts 0 where it has nothing.
+#ifndef PARTITA_GRAPH_LOWER_MOVES_H_
+#define PARTITA_GRAPH_LOWER_MOVES_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/box_copy.h"
+#include "graph/local_program.h"
+#include "graph/localize.h"
+#include "graph/program.h"
+
+namespace partita {
+
+// The ranks that meet in a move, as one of them sees it.
+struct Meeting {
+  int group = -1;  // id in the program; -1: the program has none (an error where a collective is needed)
+  std::vector<int> axes;
+  std::vector<int> ranks;
+  int self = 0;  // position of this rank
+};
+
+// Lowers the moves of one entry point for one rank, in the order of its nodes. Borrows its arguments.
+class MoveLowering {
+ public:
+  MoveLowering(const Program& program, const Graph& entry, int rank, const LocalGraph& local, LocalProgram& out)
+      : program_(program), graph_(entry), rank_(rank), local_(local), out_(out) {}
+
+  // Appends the launches of a move node and the tensors of its outputs. kInternal: an unknown move, axis or group, or
+  // layouts that the move does not fit.
+  absl::Status Lower(NodeId node);
+
+ private:
+  struct Move;
+
+  absl::StatusOr<const Meeting*> MeetingOver(const std::string& axes);
+  absl::StatusOr<Move> Describe(NodeId node);
+
+  absl::Status AllReduce(const Move& move);
+  absl::Status Bucket(NodeId node, const Meeting& meeting);
+  absl::Status AllGather(const Move& move);
+  absl::Status ReduceScatter(const Move& move);
+  absl::Status Broadcast(const Move& move);
+  absl::Status SumReduce(const Move& move);
+  absl::Status AllToAll(const Move& move);
+  absl::Status Slice(const Move& move);
+  absl::Status ZeroExtend(const Move& move);
+
+  absl::Status Misfit(const Move& move) const;
+  Reduction ReductionOf(ValueId input, const Meeting& meeting) const;
+  TensorId NewOutput(ValueId value);
+  TensorId NewTemporary(NodeId node, const char* suffix, int64_t bytes);
+  LocalLaunch& Append(NodeId node, const char* suffix);
+  // A copy between two tensors, all boxes of it.
+  void AppendCopy(NodeId node, const char* suffix, std::vector<BoxCopy> copies, TensorId from, TensorId to);
+  // The collective of a move; -1 tensors: this rank gives or gets nothing.
+  LocalLaunch& AppendCollective(NodeId node, CollectiveLaunch collective, TensorId input, TensorId output);
+  // `from`, or a temporary that holds its blocks one after the other.
+  TensorId Packed(const Move& move, TensorId from, const std::vector<HeldBox>& blocks, const Box& whole);
+
+  const Program& program_;
+  const Graph& graph_;
+  int rank_;
+  const LocalGraph& local_;
+  LocalProgram& out_;
+  std::map<std::string, Meeting> meetings_;  // by the text of `axes`
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_LOWER_MOVES_H_

@@ -1,0 +1,29 @@
+// From a model and a strategy to the program that all ranks run (design.md section 1, steps 3 to 5).
+#ifndef PARTITA_GRAPH_MAKE_PROGRAM_H_
+#define PARTITA_GRAPH_MAKE_PROGRAM_H_
+
+#include "absl/status/statusor.h"
+#include "graph/model.h"
+#include "graph/moves/move_bytes.h"
+#include "graph/op_definition.h"
+#include "graph/program.h"
+#include "graph/strategy.h"
+
+namespace partita {
+
+struct ProgramOptions {
+  DType floating = DType::kF32;  // the type of all floating values
+  bool fuse = true;              // passes that join nodes for speed; off where tests look at single values
+  int64_t bucket_bytes = -1;     // over the strategy's; -1: as the strategy says
+};
+
+// Pure and linear in the graph. Errors name the node or the strategy's entry.
+absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,
+                                    const ProgramOptions& options = {});
+
+// Bytes that one step of `entry` moves in each group of the program, by the layouts.
+std::vector<MoveBytes> PredictBytes(const Program& program, const Graph& entry);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_MAKE_PROGRAM_H_

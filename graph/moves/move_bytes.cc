@@ -1,0 +1,66 @@
+#include "graph/moves/move_bytes.h"
+
+#include <optional>
+
+#include "graph/moves/plan_move.h"
+#include "graph/op_definition.h"
+
+namespace partita {
+namespace {
+
+int64_t BoxBytes(const std::optional<Box>& box, DType dtype) { return box ? box->elements() * SizeOf(dtype) : 0; }
+
+// Bytes of blocks that change rank. The blocks of the source do not overlap within a group unless they are replicas; then
+// one of them is sent, and nothing to a rank that holds its part already.
+int64_t BlocksThatChangeRank(const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh,
+                             const std::vector<int>& ranks) {
+  int64_t bytes = 0;
+  for (int rank : ranks) {
+    const std::optional<Box> wanted = LocalBox(to, type.shape, mesh, rank);
+    if (!wanted) continue;
+    const std::optional<Box> held = LocalBox(from, type.shape, mesh, rank);
+    bytes += BoxBytes(wanted, type.dtype);
+    if (held) bytes -= BoxBytes(Intersect(*wanted, *held), type.dtype);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh,
+                      const std::vector<int>& ranks) {
+  const int64_t others = static_cast<int64_t>(ranks.size()) - 1;
+  if (op == "slice_move" || op == "drop" || op == "zero_extend") return {};
+  if (op == "send" || op == "gather" || op == "scatter" || op == "repartition") {
+    const int64_t bytes = BlocksThatChangeRank(from, to, type, mesh, ranks);
+    return {bytes, bytes};
+  }
+  // The full buffer is what a rank holds on the side where the axes are not split.
+  const bool full_at_end = op == "all_gather" || op == "broadcast";
+  const int64_t n = BoxBytes(LocalBox(full_at_end ? to : from, type.shape, mesh, ranks[0]), type.dtype);
+  return {n, (op == "all_reduce" ? 2 : 1) * others * n};
+}
+
+MoveBytes BytesOfNode(const Graph& graph, const Node& move, const std::vector<int>& ranks) {
+  MoveBytes bytes;
+  for (size_t i = 0; i < move.inputs.size(); ++i) {
+    const Value& from = graph.value(move.inputs[i]);
+    bytes += BytesOfMove(move.op->name, from.layout, graph.layout(move.outputs[i]), from.type, graph.mesh(), ranks);
+  }
+  return bytes;
+}
+
+int64_t WireBytes(const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh) {
+  int64_t bytes = 0;
+  Layout layout = from;
+  for (const MoveStep& step : PlanMove(from, to, type.shape, mesh)) {
+    for (int rank = 0; rank < mesh.size(); ++rank) {
+      const std::vector<int> ranks = mesh.Group(rank, step.axes);
+      if (ranks[0] == rank) bytes += BytesOfMove(step.op, layout, step.to, type, mesh, ranks).wire;
+    }
+    layout = step.to;
+  }
+  return bytes;
+}
+
+}  // namespace partita

@@ -1,0 +1,38 @@
+// The bytes of a move, from layouts alone (derivation.md section 3): what the communicators must count.
+#ifndef PARTITA_GRAPH_MOVES_MOVE_BYTES_H_
+#define PARTITA_GRAPH_MOVES_MOVE_BYTES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/layout.h"
+
+namespace partita {
+
+struct MoveBytes {
+  int64_t payload = 0;  // bytes of the group's full buffer
+  int64_t wire = 0;     // bytes that leave ranks, summed over the group
+
+  MoveBytes& operator+=(const MoveBytes& other) {
+    payload += other.payload;
+    wire += other.wire;
+    return *this;
+  }
+  bool operator==(const MoveBytes&) const = default;
+};
+
+// Of one group: `ranks` as Mesh::Group gives them.
+MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh,
+                      const std::vector<int>& ranks);
+
+// Of a move node (all operands of a bucket) in the group `ranks`.
+MoveBytes BytesOfNode(const Graph& graph, const Node& move, const std::vector<int>& ranks);
+
+// Wire bytes, summed over all groups, of the moves that lead from one layout to another.
+int64_t WireBytes(const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_MOVES_MOVE_BYTES_H_

@@ -1,0 +1,155 @@
+#include "graph/partition.h"
+
+#include <algorithm>
+
+#include "graph/choose_layout.h"
+#include "graph/layout_builder.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+bool IsState(const OpDefinition& op) { return op.name == "parameter" || op.name == "state"; }
+
+bool HasRule(const std::vector<Rule>& rules, const std::string& split) {
+  return split == "replicate" || split == "at" ||
+         std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.name == split; });
+}
+
+class Partitioner {
+ public:
+  Partitioner(const Graph& forward, const Strategy& strategy, const OpRegistry& registry,
+              const std::map<std::string, Layout>& states)
+      : forward_(forward), strategy_(strategy), index_(strategy), states_(states), graph_(strategy.mesh), builder_(graph_, registry),
+        value_(forward.values().size(), kNoValue), free_(forward.values().size()) {}
+
+  absl::StatusOr<Graph> Run() {
+    for (NodeId id = 0; id < static_cast<NodeId>(forward_.nodes().size()); ++id) {
+      const Node& node = forward_.node(id);
+      if (IsState(*node.op)) {
+        RETURN_IF_ERROR(Defer(node));
+      } else {
+        RETURN_IF_ERROR(Place(node));
+      }
+    }
+    RETURN_IF_ERROR(Finish());
+    return std::move(graph_);
+  }
+
+ private:
+  // States and parameters wait for their first consumer, which decides how they lie, but for the axes that are named here.
+  absl::Status Defer(const Node& node) {
+    const Value& value = forward_.value(node.outputs[0]);
+    FreeSource source{value.name, node.op, node.attributes, value.type, {}};
+    if (auto found = states_.find(value.name); found != states_.end()) {
+      for (const AxisLayout& axis : found->second) source.fixed.push_back(axis);
+    } else {
+      ASSIGN_OR_RETURN(source.fixed, NamedAxes(node, value));
+    }
+    free_[node.outputs[0]] = std::move(source);
+    return absl::OkStatus();
+  }
+
+  // A parameter follows its op unless an entry names it, and it alone.
+  absl::StatusOr<std::vector<std::optional<AxisLayout>>> NamedAxes(const Node& node, const Value& value) {
+    std::vector<std::optional<AxisLayout>> fixed(graph_.mesh().axes.size());
+    for (int i : index_.Matching(value.name)) {
+      const OpConfig& config = strategy_.ops[i];
+      if (config.pattern != value.name) continue;
+      LayoutRequest request{node.op, NodeView{node.attributes, {}, {value.type}}, {}, {}, true, &graph_.mesh()};
+      request.configs.resize(fixed.size());
+      for (const auto& [axis, choice] : config.axes) request.configs[graph_.mesh().AxisIndex(axis)] = choice;
+      auto layouts = ChooseLayouts(request);
+      if (!layouts.ok()) return WithContext(fmt::format("node '{}'", value.name), layouts.status());
+      for (const auto& [axis, choice] : config.axes) {
+        const int a = graph_.mesh().AxisIndex(axis);
+        if (!fixed[a]) fixed[a] = layouts->outputs[0][a];
+      }
+    }
+    return fixed;
+  }
+
+  absl::Status Place(const Node& node) {
+    NodeRequest request;
+    request.op = node.op->name;
+    request.attributes = node.attributes;
+    request.phase = node.phase;
+    NodeView view{node.attributes, {}, {}};
+    for (ValueId output : node.outputs) {
+      request.names.push_back(forward_.value(output).name);
+      view.outputs.push_back(forward_.type(output));
+    }
+    for (ValueId input : node.inputs) {
+      const bool free = input != kNoValue && free_[input].op != nullptr && value_[input] == kNoValue;
+      request.inputs.push_back(input == kNoValue || free ? kNoValue : value_[input]);
+      request.free.push_back(free ? &free_[input] : nullptr);
+      view.inputs.push_back(input == kNoValue ? nullptr : &forward_.type(input));
+    }
+    request.configs =
+        ConfigsOf(strategy_, index_, request.names[0], node.op->rules ? node.op->rules(view) : std::vector<Rule>());
+    ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, builder_.Add(request));
+    for (size_t o = 0; o < outputs.size(); ++o) value_[node.outputs[o]] = outputs[o];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (request.free[i] != nullptr) value_[node.inputs[i]] = graph_.Find(request.free[i]->name);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish() {
+    for (const State& state : forward_.states()) {
+      if (value_[state.value] == kNoValue) {  // nobody reads it here
+        const FreeSource& source = free_[state.value];
+        Layout layout = Replicated(graph_.mesh());
+        for (size_t a = 0; a < source.fixed.size(); ++a) {
+          if (source.fixed[a]) layout[a] = *source.fixed[a];
+        }
+        ASSIGN_OR_RETURN(value_[state.value],
+                         builder_.AddSource(source.op->name, source.attributes, source.name, layout, Phase::kForward));
+      }
+      ValueId update = kNoValue;
+      if (state.update != kNoValue) {
+        update = builder_.MoveTo(value_[state.update], graph_.layout(value_[state.value]), Phase::kUpdate);
+      }
+      graph_.AddState({value_[state.value], update});
+    }
+    if (forward_.loss != kNoValue) graph_.loss = value_[forward_.loss];
+    for (ValueId metric : forward_.metrics) graph_.metrics.push_back(value_[metric]);
+    return absl::OkStatus();
+  }
+
+  const Graph& forward_;
+  const Strategy& strategy_;
+  const StrategyIndex index_;
+  const std::map<std::string, Layout>& states_;
+  Graph graph_;
+  LayoutBuilder builder_;
+  std::vector<ValueId> value_;     // of the forward graph's values in graph_
+  std::vector<FreeSource> free_;   // op == nullptr: not a state
+};
+
+}  // namespace
+
+std::vector<std::optional<AxisConfig>> ConfigsOf(const Strategy& strategy, const StrategyIndex& index,
+                                                 const std::string& name, const std::vector<Rule>& rules) {
+  const Mesh& mesh = strategy.mesh;
+  const size_t generated = name.find('@');
+  const std::string meant = name.substr(0, generated);
+  std::vector<std::optional<AxisConfig>> configs(mesh.axes.size());
+  for (int i : index.Matching(meant)) {
+    const OpConfig& entry = strategy.ops[i];
+    const bool exact = entry.pattern == name;
+    for (const auto& [axis_name, config] : entry.axes) {
+      const int axis = mesh.AxisIndex(axis_name);
+      if (axis < 0 || configs[axis] || mesh.axes[axis].size == 1) continue;
+      if (exact || HasRule(rules, config.split)) configs[axis] = config;
+    }
+  }
+  return configs;
+}
+
+absl::StatusOr<Graph> Partition(const Graph& forward, const Strategy& strategy, const OpRegistry& registry,
+                                const std::map<std::string, Layout>& states) {
+  return Partitioner(forward, strategy, registry, states).Run();
+}
+
+}  // namespace partita

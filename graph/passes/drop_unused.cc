@@ -1,0 +1,34 @@
+#include "graph/passes/drop_unused.h"
+
+#include <algorithm>
+
+#include "graph/passes/rewriter.h"
+
+namespace partita {
+
+Graph DropUnused(const Graph& graph) {
+  std::vector<bool> needed(graph.values().size(), false);
+  auto need = [&](ValueId value) {
+    if (value != kNoValue) needed[value] = true;
+  };
+  need(graph.loss);
+  for (ValueId metric : graph.metrics) need(metric);
+  for (const State& state : graph.states()) {
+    need(state.value);
+    need(state.update);
+  }
+  std::vector<bool> kept(graph.nodes().size(), false);
+  for (NodeId id = static_cast<NodeId>(graph.nodes().size()); id-- > 0;) {
+    const Node& node = graph.node(id);
+    kept[id] = node.op->name == "input" ||
+               std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return needed[output]; });
+    if (kept[id]) std::for_each(node.inputs.begin(), node.inputs.end(), need);
+  }
+  Rewriter rewriter(graph);
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    if (kept[id]) rewriter.Copy(id);
+  }
+  return rewriter.Finish();
+}
+
+}  // namespace partita

@@ -1,0 +1,18 @@
+// Removes nodes that no result, no state update and no other kept node needs.
+//
+//   before   %a = relu(%x)   %b = relu(%x)   loss %b
+//   after    %b = relu(%x)   loss %b
+//
+// Inputs and states stay.
+#ifndef PARTITA_GRAPH_PASSES_DROP_UNUSED_H_
+#define PARTITA_GRAPH_PASSES_DROP_UNUSED_H_
+
+#include "graph/graph.h"
+
+namespace partita {
+
+Graph DropUnused(const Graph& graph);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_PASSES_DROP_UNUSED_H_

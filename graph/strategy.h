@@ -1,0 +1,68 @@
+// A strategy: the mesh, and what is said by hand about single ops. What it does not name follows by rule
+// (derivation.md section 1).
+#ifndef PARTITA_GRAPH_STRATEGY_H_
+#define PARTITA_GRAPH_STRATEGY_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "graph/model.h"
+
+namespace partita {
+
+// How an op lies over one mesh axis: one of its rules by name ("samples", "output_channels", ...), whole on every rank
+// ("replicate"), or on one rank of the axis ("at").
+struct AxisConfig {
+  std::string split;          // the rule's name, "replicate" or "at"
+  int coordinate = 0;         // of "at"
+  std::vector<int64_t> cuts;  // explicit cut points in units of the split; empty: balanced
+};
+
+// One entry of a strategy. `pattern` is a node's name or a pattern with '*' (any run of characters) and '?'; the first
+// entry that matches a node and names an axis decides that axis. `update` says, for a parameter, how its update is
+// computed over an axis: "dimension0" of the update split over `data` is sharded optimizer state (derivation.md 4.5).
+struct OpConfig {
+  std::string pattern;
+  std::map<std::string, AxisConfig> axes;    // by mesh axis name
+  std::map<std::string, AxisConfig> update;  // parameters only
+};
+
+struct Strategy {
+  Mesh mesh;
+  std::vector<OpConfig> ops;
+  int64_t bucket_bytes = -1;  // gradient bucket size; 0: no buckets; -1: chosen from the cost of latency
+};
+
+// Finds the entries that match a name without walking all of them: exact names by a table, patterns one by one.
+// The strategy must outlive the index.
+class StrategyIndex {
+ public:
+  explicit StrategyIndex(const Strategy& strategy);
+  // Indices into Strategy::ops, rising.
+  std::vector<int> Matching(const std::string& name) const;
+
+ private:
+  const Strategy& strategy_;
+  std::unordered_map<std::string, std::vector<int>> exact_;
+  std::vector<int> patterns_;
+};
+
+// `text` matches `pattern` with '*' and '?'. Linear in both for patterns with one '*'; no recursion.
+bool MatchesPattern(const std::string& pattern, const std::string& text);
+
+// The strategy of `--dp N --mp M` (derivation.md section 1): mesh data:N model:M, samples over data, every conv and
+// matmul with at least M output channels split by output channel over model with inputs gathered.
+absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int model);
+
+// Checks a strategy against a forward graph: patterns that match nothing, axes and splits that do not exist (did you
+// mean), coordinates off the axis, cuts that do not cover, a mesh axis of size < 1.
+absl::Status CheckStrategy(const Strategy& strategy, const Graph& forward);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_STRATEGY_H_
