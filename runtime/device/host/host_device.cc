@@ -1,5 +1,7 @@
 #include "runtime/device/host/host_device.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +17,9 @@ namespace partita {
 namespace {
 
 constexpr int64_t kAlignment = 64;
+
+// An arena is touched at once: one that is larger than the machine would end the process instead of this call.
+int64_t PhysicalBytes() { return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE); }
 
 struct Free {
   void operator()(void* pointer) const { std::free(pointer); }
@@ -50,8 +55,8 @@ absl::StatusOr<std::unique_ptr<Event>> HostDevice::CreateEvent() { return std::m
 absl::StatusOr<std::unique_ptr<Arena>> HostDevice::Allocate(int64_t bytes) {
   if (bytes < 0) return InvalidArgument("device '{}': cannot allocate {} bytes", name_, bytes);
   void* data = nullptr;
-  if (posix_memalign(&data, kAlignment, std::max(bytes, kAlignment)) != 0) {
-    return ResourceExhausted("device '{}': no memory for {} bytes", name_, bytes);
+  if (bytes > PhysicalBytes() || posix_memalign(&data, kAlignment, std::max(bytes, kAlignment)) != 0) {
+    return ResourceExhausted("device '{}': no memory for {} bytes; the machine has {}", name_, bytes, PhysicalBytes());
   }
   std::memset(data, 0, std::max(bytes, kAlignment));
   return std::make_unique<HostArena>(std::unique_ptr<void, Free>(data), bytes);

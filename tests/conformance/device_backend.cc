@@ -1,0 +1,48 @@
+#include "tests/conformance/device_backend.h"
+
+#include <cstring>
+#include <optional>
+
+#include "runtime/device/host/host_device.h"
+#include "runtime/device/host/host_stream.h"
+
+namespace partita {
+namespace {
+
+class HostBackend : public DeviceBackend {
+ public:
+  HostBackend(std::string name, std::optional<uint64_t> delay_seed) : name_(std::move(name)) {
+    options_.delay_seed = delay_seed;
+  }
+
+  std::string name() const override { return name_; }
+  std::unique_ptr<Device> CreateDevice() const override { return std::make_unique<HostDevice>(options_); }
+
+  absl::Status Enqueue(Stream& stream, std::function<absl::Status()>& work) const override {
+    const auto run = [](void* argument) { return (*static_cast<std::function<absl::Status()>*>(argument))(); };
+    return dynamic_cast<HostStream&>(stream).Enqueue({run, &work});
+  }
+
+  void Upload(void* to, const void* from, int64_t bytes) const override { Copy(to, from, bytes); }
+  void Download(void* to, const void* from, int64_t bytes) const override { Copy(to, from, bytes); }
+
+ private:
+  static void Copy(void* to, const void* from, int64_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  }
+
+  const std::string name_;
+  HostDeviceOptions options_;
+};
+
+}  // namespace
+
+const std::vector<const DeviceBackend*>& DeviceBackends() {
+  static const auto& backends = *new std::vector<const DeviceBackend*>{
+      new HostBackend("host", std::nullopt),
+      new HostBackend("host_delayed", 7),
+  };
+  return backends;
+}
+
+}  // namespace partita
