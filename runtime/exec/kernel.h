@@ -1,0 +1,39 @@
+// How one rank's share of a node is computed: the interface between the executor and the backends (ops/host, ops/cuda).
+#ifndef PARTITA_RUNTIME_EXEC_KERNEL_H_
+#define PARTITA_RUNTIME_EXEC_KERNEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "graph/kernel_catalogue.h"
+#include "runtime/device/stream.h"
+
+namespace partita {
+
+// Addresses of a launch. Inputs that are absent or empty are nullptr. They stay the same for the life of the kernel.
+struct KernelArguments {
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  void* workspace = nullptr;
+  uint64_t seed = 0;  // of the run: keys of counter-based random numbers derive from it
+};
+
+// Bound to one launch of one schedule: created before the first step, launched once a step. Not thread-safe.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  // Enqueues the work on `stream`. Returns at once; no allocation when a captured step is replayed.
+  virtual absl::Status Launch(Stream& stream) = 0;
+};
+
+// A catalogue that can also make what it names.
+class KernelLibrary : public KernelCatalogue {
+ public:
+  virtual absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
+                                                         KernelArguments arguments) const = 0;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_EXEC_KERNEL_H_
