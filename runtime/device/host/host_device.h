@@ -21,7 +21,7 @@ struct HostDeviceOptions {
 
   // With a seed, the start of each task is delayed with this probability, by up to so many microseconds. Whether and
   // how long depends on nothing but seed, stream (in order of creation), task and replay number.
-  std::optional<uint64_t> delay_seed;
+  std::optional<uint64_t> delay_seed = std::nullopt;
   double delay_probability = 1.0 / 16;
   int delay_microseconds = 200;
 

@@ -1,0 +1,80 @@
+// Groups of the ranks of one process. The collectives themselves: tests/conformance.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "runtime/comm/local/local_communicator.h"
+#include "runtime/device/host/host_device.h"
+
+namespace partita {
+namespace {
+
+bool Contains(const absl::Status& status, const std::string& text) {
+  return std::string(status.message()).find(text) != std::string::npos;
+}
+
+TEST(LocalWorld, RefusesGroupsThatCannotBe) {
+  EXPECT_EQ(LocalWorld::Create(0).status().code(), absl::StatusCode::kInvalidArgument);
+  const std::unique_ptr<LocalWorld> world = *LocalWorld::Create(4);
+  const auto refused = [&](int id, std::vector<int> ranks, int rank, const std::string& words) {
+    const absl::Status status = world->CreateCommunicator(id, std::move(ranks), rank).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(Contains(status, words)) << status;
+  };
+  refused(1, {}, 0, "group 1: ranks []");
+  refused(1, {0, 4}, 0, "ranks [0,4], expected different ones of 0..3");
+  refused(1, {-1, 0}, 0, "ranks [-1,0]");
+  refused(1, {2, 0, 2}, 0, "ranks [2,0,2]");
+  refused(1, {1, 2}, 3, "rank 3 is not among [1,2]");
+  const std::unique_ptr<Communicator> first = *world->CreateCommunicator(1, {3, 1}, 1);
+  refused(1, {1, 3}, 3, "group 1: rank 3 says its ranks are [1,3], another one said [3,1]");
+  refused(1, {3, 1}, 1, "group 1: rank 1 has joined already");
+  EXPECT_TRUE(world->CreateCommunicator(1, {3, 1}, 3).ok());
+}
+
+TEST(LocalWorld, RanksArePlacesInTheGroup) {
+  const std::unique_ptr<LocalWorld> world = *LocalWorld::Create(6);
+  const std::unique_ptr<Communicator> communicator = *world->CreateCommunicator(0, {5, 2, 4}, 4);
+  EXPECT_EQ(communicator->rank(), 2);
+  EXPECT_EQ(communicator->size(), 3);
+}
+
+// A mismatch in one group ends the waiting in every other: rank 2 waits for rank 1, which has failed elsewhere.
+TEST(LocalWorld, AMismatchEndsTheWholeWorld) {
+  std::unique_ptr<LocalWorld> world = *LocalWorld::Create(3);
+  HostDevice device;
+  float x[2] = {};
+  const std::unique_ptr<Communicator> a0 = *world->CreateCommunicator(0, {0, 1}, 0);
+  const std::unique_ptr<Communicator> a1 = *world->CreateCommunicator(0, {0, 1}, 1);
+  const std::unique_ptr<Communicator> b2 = *world->CreateCommunicator(1, {1, 2}, 2);
+  const std::unique_ptr<Stream> s0 = *device.CreateStream("0"), s1 = *device.CreateStream("1"),
+                                s2 = *device.CreateStream("2");
+  const Buffer one{x, 1, DType::kF32}, two{x, 2, DType::kF32};
+  ASSERT_TRUE(b2->AllReduce(one, one, Reduction::kSum, *s2).ok());
+  ASSERT_TRUE(a0->AllReduce(one, one, Reduction::kSum, *s0).ok());
+  ASSERT_TRUE(a1->AllReduce(two, two, Reduction::kSum, *s1).ok());
+  for (const auto& stream : {s0.get(), s1.get(), s2.get()}) {
+    EXPECT_TRUE(Contains(stream->Synchronize(), "group 0: different counts")) << stream->name();
+  }
+  const std::unique_ptr<Communicator> late = *world->CreateCommunicator(2, {0}, 0);
+  world = nullptr;  // communicators may outlive it
+  ASSERT_TRUE(late->AllReduce(one, one, Reduction::kSum, *s0).ok());
+  EXPECT_TRUE(Contains(s0->Synchronize(), "group 0: different counts"));
+}
+
+TEST(LocalWorld, ACommunicatorRunsOneCallAtATime) {
+  const std::unique_ptr<LocalWorld> world = *LocalWorld::Create(2);
+  HostDevice device;
+  float x[2] = {};
+  const std::unique_ptr<Communicator> c0 = *world->CreateCommunicator(5, {0, 1}, 0);
+  const std::unique_ptr<Stream> s0 = *device.CreateStream("0"), s1 = *device.CreateStream("1");
+  const Buffer one{x, 1, DType::kF32};
+  ASSERT_TRUE(c0->AllReduce(one, one, Reduction::kSum, *s0).ok());
+  ASSERT_TRUE(c0->AllReduce(one, one, Reduction::kSum, *s1).ok());
+  EXPECT_TRUE(Contains(s0->Synchronize(), "one rank runs two calls at a time"));
+  EXPECT_TRUE(Contains(s1->Synchronize(), "one rank runs two calls at a time"));
+}
+
+}  // namespace
+}  // namespace partita

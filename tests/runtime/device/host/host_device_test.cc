@@ -1,0 +1,152 @@
+// What is true of the host device only: threads, delays, and that a missing wait shows. The rest: tests/conformance.
+#include "runtime/device/host/host_device.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#ifndef PARTITA_NO_OPENMP
+#include <omp.h>
+#endif
+
+#include "runtime/device/host/host_node.h"
+#include "runtime/device/host/host_stream.h"
+
+namespace partita {
+namespace {
+
+HostStream& Host(const std::unique_ptr<Stream>& stream) { return static_cast<HostStream&>(*stream); }
+
+TEST(HostDevice, SaysThatAThreadCannotBeStarted) {
+  HostDevice device({.stack_bytes = int64_t{1} << 46});
+  const absl::Status status = device.CreateStream("compute").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_NE(std::string(status.message()).find("stream 'compute': cannot start its thread"), std::string::npos);
+}
+
+TEST(HostDevice, StackSizeIsForTheStreamsThread) {
+  HostDevice device({.stack_bytes = 64 << 20});
+  const std::unique_ptr<Stream> stream = *device.CreateStream("compute");
+  const auto use_48_mib = [](void* sum) {
+    volatile char stack[48 << 20];
+    for (size_t i = 0; i < sizeof(stack); i += 4096) stack[i] = 1;
+    *static_cast<int*>(sum) = stack[4096];
+    return absl::OkStatus();
+  };
+  int sum = 0;
+  ASSERT_TRUE(Host(stream).Enqueue({use_48_mib, &sum}).ok());
+  EXPECT_TRUE(stream->Synchronize().ok());
+  EXPECT_EQ(sum, 1);
+}
+
+TEST(HostDevice, RefusesWrongOptionsAndTasks) {
+  HostDevice device({.threads = 0});
+  EXPECT_EQ(device.CreateStream("compute").status().code(), absl::StatusCode::kInvalidArgument);
+  HostDevice good;
+  const std::unique_ptr<Stream> stream = *good.CreateStream("compute");
+  EXPECT_EQ(Host(stream).Enqueue({nullptr, nullptr}).code(), absl::StatusCode::kInvalidArgument);
+}
+
+#ifndef PARTITA_NO_OPENMP
+TEST(HostDevice, TasksHaveTheThreadsAskedFor) {
+  for (int threads : {1, 3}) {
+    HostDevice device({.threads = threads});
+    const std::unique_ptr<Stream> stream = *device.CreateStream("compute");
+    int seen = 0;
+    const auto ask = [](void* seen) {
+      *static_cast<int*>(seen) = omp_get_max_threads();
+      return absl::OkStatus();
+    };
+    ASSERT_TRUE(Host(stream).Enqueue({ask, &seen}).ok());
+    ASSERT_TRUE(stream->Synchronize().ok());
+    EXPECT_EQ(seen, threads);
+  }
+}
+#endif
+
+TEST(HostDelay, IsSeldomShortAndReproducible) {
+  const HostDelay delay(3, 1.0 / 16, 200, 0), same(3, 1.0 / 16, 200, 0), other_stream(3, 1.0 / 16, 200, 1),
+      other_seed(4, 1.0 / 16, 200, 0);
+  int delayed = 0, stream_differs = 0, seed_differs = 0, replay_differs = 0;
+  std::set<int> lengths;
+  constexpr int kTasks = 16000;
+  for (int task = 0; task < kTasks; ++task) {
+    const int length = delay.Microseconds(task, 1);
+    ASSERT_EQ(length, same.Microseconds(task, 1));
+    ASSERT_GE(length, 0);
+    ASSERT_LE(length, 200);
+    delayed += length > 0;
+    lengths.insert(length);
+    stream_differs += length != other_stream.Microseconds(task, 1);
+    seed_differs += length != other_seed.Microseconds(task, 1);
+    replay_differs += length != delay.Microseconds(task, 2);
+  }
+  EXPECT_NEAR(delayed, kTasks / 16, 4 * std::sqrt(kTasks / 16));
+  EXPECT_GT(lengths.size(), 190u);
+  for (int differs : {stream_differs, seed_differs, replay_differs}) EXPECT_NEAR(differs, kTasks / 8, kTasks / 40);
+}
+
+TEST(HostDelay, IsOffWithoutASeed) {
+  const HostDelay delay(std::nullopt, 1, 200, 0);
+  EXPECT_FALSE(delay.enabled());
+  EXPECT_EQ(delay.Microseconds(5, 5), 0);
+}
+
+// Two streams hand a value over, with and without the wait. Atomic, so that what is missing is only the order.
+class HandOver {
+ public:
+  HandOver(HostDeviceOptions options, bool with_wait) : device_(options) {
+    std::unique_ptr<Event> event = *device_.CreateEvent();
+    Stream* const streams[] = {producer_.get(), consumer_.get()};
+    EXPECT_TRUE(device_.BeginCapture(streams).ok());
+    EXPECT_TRUE(Host(producer_).Enqueue({Produce, this}).ok());
+    EXPECT_TRUE(producer_->Record(*event).ok());
+    if (with_wait) {
+      EXPECT_TRUE(consumer_->Wait(*event).ok());
+    }
+    EXPECT_TRUE(Host(consumer_).Enqueue({Consume, this}).ok());
+    step_ = *device_.EndCapture();
+  }
+
+  // In how many of `replays` the consumer saw an old value.
+  int WrongResults(int replays) {
+    int wrong = 0;
+    for (int replay = 1; replay <= replays; ++replay) {
+      EXPECT_TRUE(step_->Launch().ok());
+      EXPECT_TRUE(step_->Wait().ok());
+      wrong += seen_ != replay;
+    }
+    return wrong;
+  }
+
+ private:
+  static absl::Status Produce(void* self) {
+    ++static_cast<HandOver*>(self)->value_;
+    return absl::OkStatus();
+  }
+  static absl::Status Consume(void* self) {
+    auto* const hand_over = static_cast<HandOver*>(self);
+    hand_over->seen_ = hand_over->value_.load();
+    return absl::OkStatus();
+  }
+
+  std::atomic<int> value_{0};
+  std::atomic<int> seen_{0};
+  HostDevice device_;
+  std::unique_ptr<Stream> producer_ = *device_.CreateStream("producer");
+  std::unique_ptr<Stream> consumer_ = *device_.CreateStream("consumer");
+  std::unique_ptr<CapturedStep> step_;
+};
+
+TEST(HostDelay, ShowsAMissingWait) {
+  const HostDeviceOptions delayed{.delay_seed = 1, .delay_probability = 0.5};
+  EXPECT_GT(HandOver(delayed, false).WrongResults(100), 5);
+  EXPECT_EQ(HandOver(delayed, true).WrongResults(100), 0);
+  EXPECT_EQ(HandOver({}, true).WrongResults(1000), 0);
+}
+
+}  // namespace
+}  // namespace partita
