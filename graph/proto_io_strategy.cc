@@ -1,0 +1,158 @@
+#include "graph/node_name.h"
+#include "graph/proto_io.h"
+#include "proto/strategy.pb.h"
+#include "runtime/base/files.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+constexpr int kMostRanks = 65536;
+
+using AxisProtos = google::protobuf::RepeatedPtrField<AxisConfigProto>;
+
+absl::StatusOr<Mesh> ReadMesh(const StrategyProto& proto) {
+  if (proto.mesh_size() == 0)
+    return InvalidArgument("field mesh is missing; at least one axis with name and size is needed");
+  Mesh mesh;
+  int64_t ranks = 1;
+  for (const MeshAxisProto& axis : proto.mesh()) {
+    RETURN_IF_ERROR(WithContext("mesh", CheckNodeName(axis.name())));
+    if (mesh.AxisIndex(axis.name()) >= 0) {
+      return InvalidArgument("mesh: axis {} is named twice; once is allowed", Quoted(axis.name()));
+    }
+    if (axis.size() < 1 || axis.size() > kMostRanks || ranks * axis.size() > kMostRanks) {
+      return InvalidArgument("mesh: axis {} has size {}; at least 1, and at most {} ranks in all, are allowed",
+                             Quoted(axis.name()), axis.size(), kMostRanks);
+    }
+    ranks *= axis.size();
+    mesh.axes.push_back({axis.name(), axis.size()});
+  }
+  return mesh;
+}
+
+absl::Status CheckCuts(const std::vector<int64_t>& cuts, int blocks) {
+  bool rising = static_cast<int>(cuts.size()) == blocks + 1 && cuts[0] == 0;
+  for (size_t i = 1; i < cuts.size(); ++i) rising = rising && cuts[i] >= cuts[i - 1];
+  if (rising) return absl::OkStatus();
+  const std::vector<int64_t> shown(cuts.begin(), cuts.begin() + std::min<size_t>(cuts.size(), 16));
+  return InvalidArgument("cuts are [{}{}]; {} numbers that begin with 0 and never fall are needed, one more than ranks",
+                         fmt::join(shown, ","), cuts.size() > shown.size() ? ",..." : "", blocks + 1);
+}
+
+absl::StatusOr<AxisConfig> ReadAxis(const AxisConfigProto& proto, int size) {
+  RETURN_IF_ERROR(WithContext("field split", CheckNodeName(proto.split())));
+  AxisConfig config{proto.split(), proto.coordinate(), {proto.cuts().begin(), proto.cuts().end()}};
+  const bool at = config.split == "at", whole = at || config.split == "replicate";
+  if (at && (!proto.has_coordinate() || config.coordinate < 0 || config.coordinate >= size)) {
+    return InvalidArgument("split is 'at' and coordinate is {}; a coordinate from 0 to {} is needed",
+                           proto.has_coordinate() ? fmt::to_string(config.coordinate) : "missing", size - 1);
+  }
+  if (!at && proto.has_coordinate()) {
+    return InvalidArgument("coordinate is given with split {}; it belongs to split 'at'", Quoted(config.split));
+  }
+  if (whole && !config.cuts.empty()) {
+    return InvalidArgument("cuts are given with split {}, which cuts nothing", Quoted(config.split));
+  }
+  if (!config.cuts.empty()) RETURN_IF_ERROR(CheckCuts(config.cuts, size));
+  return config;
+}
+
+absl::StatusOr<std::map<std::string, AxisConfig>> ReadAxes(const AxisProtos& protos, const Mesh& mesh) {
+  std::vector<std::string> names;
+  for (const MeshAxis& axis : mesh.axes) names.push_back(axis.name);
+  std::map<std::string, AxisConfig> axes;
+  for (const AxisConfigProto& proto : protos) {
+    const int axis = mesh.AxisIndex(proto.axis());
+    if (axis < 0) {
+      return InvalidArgument("the mesh has no axis {}{}", Quoted(proto.axis()), Suggestion(proto.axis(), names));
+    }
+    absl::StatusOr<AxisConfig> config = ReadAxis(proto, mesh.axes[axis].size);
+    if (!config.ok()) return WithContext(fmt::format("axis {}", Quoted(proto.axis())), config.status());
+    if (!axes.emplace(proto.axis(), *std::move(config)).second) {
+      return InvalidArgument("axis {} is named twice; once is allowed", Quoted(proto.axis()));
+    }
+  }
+  return axes;
+}
+
+absl::StatusOr<OpConfig> ReadOpConfig(const OpConfigProto& proto, const Mesh& mesh) {
+  std::string literal = proto.pattern();
+  for (char& c : literal) c = c == '*' || c == '?' ? '_' : c;
+  RETURN_IF_ERROR(WithContext("field pattern ('*' and '?' are allowed as well)", CheckNodeName(literal)));
+  if (proto.axes().empty() && proto.update().empty())
+    return InvalidArgument("it names no axis; axes or update is needed");
+  OpConfig config{proto.pattern(), {}, {}};
+  ASSIGN_OR_RETURN(config.axes, ReadAxes(proto.axes(), mesh));
+  ASSIGN_OR_RETURN(config.update, ReadAxes(proto.update(), mesh));
+  return config;
+}
+
+absl::StatusOr<Strategy> ReadStrategy(const StrategyProto& proto) {
+  Strategy strategy;
+  ASSIGN_OR_RETURN(strategy.mesh, ReadMesh(proto));
+  for (int i = 0; i < proto.ops_size(); ++i) {
+    absl::StatusOr<OpConfig> config = ReadOpConfig(proto.ops(i), strategy.mesh);
+    const std::string context = fmt::format("entry {} ({})", i + 1, Quoted(proto.ops(i).pattern()));
+    if (!config.ok()) return WithContext(context, config.status());
+    strategy.ops.push_back(*std::move(config));
+  }
+  if (!proto.has_bucket_bytes()) return strategy;
+  strategy.bucket_bytes = proto.bucket_bytes();
+  if (strategy.bucket_bytes >= 0) return strategy;
+  return InvalidArgument("bucket_bytes is {}; at least 0 is allowed", strategy.bucket_bytes);
+}
+
+void WriteAxes(const std::map<std::string, AxisConfig>& axes, AxisProtos& protos) {
+  for (const auto& [name, config] : axes) {
+    AxisConfigProto& proto = *protos.Add();
+    proto.set_axis(name);
+    proto.set_split(config.split);
+    if (config.split == "at") proto.set_coordinate(config.coordinate);
+    for (int64_t cut : config.cuts) proto.add_cuts(cut);
+  }
+}
+
+StrategyProto WriteStrategy(const Strategy& strategy) {
+  StrategyProto proto;
+  proto.set_schema_version(1);
+  for (const MeshAxis& axis : strategy.mesh.axes) {
+    MeshAxisProto& written = *proto.add_mesh();
+    written.set_name(axis.name);
+    written.set_size(axis.size);
+  }
+  for (const OpConfig& config : strategy.ops) {
+    OpConfigProto& written = *proto.add_ops();
+    written.set_pattern(config.pattern);
+    WriteAxes(config.axes, *written.mutable_axes());
+    WriteAxes(config.update, *written.mutable_update());
+  }
+  if (strategy.bucket_bytes >= 0) proto.set_bucket_bytes(strategy.bucket_bytes);
+  return proto;
+}
+
+}  // namespace
+
+absl::StatusOr<Strategy> LoadStrategy(const std::string& path) {
+  ASSIGN_OR_RETURN(const ProtoFormat format, FormatOf(path));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kLargestProtoFile));
+  return ParseStrategy(bytes, format, path);
+}
+
+absl::StatusOr<Strategy> ParseStrategy(const std::string& bytes, ProtoFormat format, const std::string& source) {
+  StrategyProto proto;
+  RETURN_IF_ERROR(ParseMessage(bytes, format, source, proto));
+  absl::StatusOr<Strategy> strategy = ReadStrategy(proto);
+  if (!strategy.ok()) return WithContext(source, strategy.status());
+  return strategy;
+}
+
+std::string PrintStrategy(const Strategy& strategy, ProtoFormat format) {
+  return PrintMessage(WriteStrategy(strategy), format);
+}
+
+absl::Status SaveStrategy(const Strategy& strategy, const std::string& path) {
+  return SaveMessage(WriteStrategy(strategy), path);
+}
+
+}  // namespace partita
