@@ -100,11 +100,12 @@ absl::Status LocalGroup::Mismatch(const LocalCall& a, const LocalCall& b, const 
 }
 
 absl::Status LocalGroup::RunCollective(LocalCall& call, Lock& lock) {
-  if (arrived_ + 1 == static_cast<int>(posted_.size()) && IsSmall()) {
+  const bool last = arrived_ + 1 == static_cast<int>(posted_.size());
+  if (last && IsSmall()) {
     RunAllPhases();
     return absl::OkStatus();
   }
-  if (arrived_ + 1 == static_cast<int>(posted_.size())) done_by_last_ = false;
+  if (last) done_by_last_ = false;
   RETURN_IF_ERROR(Barrier(call, static_cast<int>(posted_.size()), lock));
   return done_by_last_ ? absl::OkStatus() : RunOwnPhases(call, lock);
 }

@@ -19,7 +19,8 @@ bool IsTask(const HostNode& node) { return node.kind != HostNode::Kind::kRecord 
 
 }  // namespace
 
-HostCapturedStep::HostCapturedStep() : id_(NextCaptureId()) {}
+HostCapturedStep::HostCapturedStep(std::function<void(const absl::Status&)> on_failure)
+    : id_(NextCaptureId()), on_failure_(std::move(on_failure)) {}
 
 HostCapturedStep::~HostCapturedStep() { Wait().IgnoreError(); }
 
@@ -136,9 +137,13 @@ void HostCapturedStep::Walk(const Part& part) {
 }
 
 void HostCapturedStep::Fail(absl::Status status) {
-  std::lock_guard lock(mutex_);
-  if (error_.ok()) error_ = std::move(status);
-  failed_.store(true, std::memory_order_relaxed);
+  {
+    std::lock_guard lock(mutex_);
+    if (!error_.ok()) return;
+    error_ = status;
+    failed_.store(true, std::memory_order_relaxed);
+  }
+  if (on_failure_) on_failure_(status);
 }
 
 }  // namespace partita

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace partita {
 
 class HostCapturedStep : public CapturedStep {
  public:
-  HostCapturedStep();
+  explicit HostCapturedStep(std::function<void(const absl::Status&)> on_failure);
   ~HostCapturedStep() override;
 
   // While capturing: streams become parts, their work is added to them.
@@ -49,6 +50,7 @@ class HostCapturedStep : public CapturedStep {
   void Fail(absl::Status status);
 
   const uint64_t id_;
+  const std::function<void(const absl::Status&)> on_failure_;
   std::vector<Part> parts_;
   std::deque<Signal> signals_;  // of the records, each reaches the replay number
   int32_t tags_ = 0;

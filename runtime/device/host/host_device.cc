@@ -78,7 +78,7 @@ absl::Status HostDevice::BeginCapture(std::span<Stream* const> streams) {
     }
     captured.push_back(host_stream);
   }
-  capture_ = std::make_unique<HostCapturedStep>();
+  capture_ = std::make_unique<HostCapturedStep>(options_.on_failure);
   for (size_t i = 0; i < captured.size(); ++i) {
     capture_->AddPart(captured[i]);
     captured[i]->capture_ = capture_.get();

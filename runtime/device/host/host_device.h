@@ -7,6 +7,7 @@
 #define PARTITA_RUNTIME_DEVICE_HOST_HOST_DEVICE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +27,10 @@ struct HostDeviceOptions {
   int delay_microseconds = 200;
 
   int64_t stack_bytes = 0;  // of a stream's thread; 0: what the system gives
+
+  // Called with the first error of a replay, on the thread of the stream that met it, before the replay has ended: the
+  // place to release peers that would wait for this device for ever. Must not wait for any stream.
+  std::function<void(const absl::Status&)> on_failure;
 };
 
 class HostCapturedStep;
