@@ -60,7 +60,7 @@ constexpr int64_t kLarge = 9001;
 // Blocks of the kinds that matter: even, uneven, with empty ones, all empty, large.
 inline std::vector<Counts> CountCases(int ranks) {
   std::vector<Counts> cases;
-  for (int64_t scale : {0, 1, 5, kLarge}) {
+  for (const int64_t scale : std::initializer_list<int64_t>{0, 1, 5, kLarge}) {
     Counts even(ranks, scale), uneven, holes;
     for (int rank = 0; rank < ranks; ++rank) {
       uneven.push_back(scale + (rank * 5) % 3);
