@@ -1,0 +1,55 @@
+// One table of ops with attributes and inputs, for every test that runs over all ops: gradients by finite differences,
+// kernels against their reference, layouts against one rank, and the definitions themselves. Sizes are odd and small.
+#ifndef PARTITA_TESTS_OPS_OP_CASES_H_
+#define PARTITA_TESTS_OPS_OP_CASES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/op_definition.h"
+
+namespace partita {
+
+enum class Fill {
+  kUniform,     // uniform in [low, high)
+  kSpread,      // distinct, evenly spaced in (low, high), shuffled, never 0: away from the kinks of relu and max
+  kIntegers,    // whole numbers in [low, high)
+  kStatistics,  // [G,2,C] sums over `high` elements: mean within 0.5 of 0, mean square between 1 and 2
+};
+
+struct CaseInput {
+  TensorType type;
+  bool differentiable = false;
+  Fill fill = Fill::kUniform;
+  double low = -1;
+  double high = 1;
+};
+
+struct OpCase {
+  std::string name;  // unique: "conv2d/stride"
+  std::string op;
+  Attributes attributes;                         // complete: defaults are filled in
+  std::vector<std::optional<CaseInput>> inputs;  // nullopt: an absent optional input
+};
+
+// Ops with a gradient, every combination of attributes that matters; floats are f64.
+std::vector<OpCase> GradientCases();
+
+// GradientCases and the ops without a gradient that have kernels: gradient ops, updates, metrics. Left out are the ops
+// whose inputs must fit together (max_pool_grad: y is the pooled x), which the gradients' tests reach.
+std::vector<OpCase> KernelCases();
+
+// The same case with every f64 input, and a `dtype` attribute of f64, made f32.
+OpCase InF32(OpCase op_case);
+
+// The values of an input, row-major; the same for the same seed.
+std::vector<double> CaseValues(const CaseInput& input, uint64_t seed);
+
+// A case's node for the functions of a definition; `outputs` are inferred (CHECKed). Keeps pointers into `op_case`.
+NodeView ViewOf(const OpCase& op_case);
+
+}  // namespace partita
+
+#endif  // PARTITA_TESTS_OPS_OP_CASES_H_

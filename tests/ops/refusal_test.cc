@@ -1,0 +1,281 @@
+// What is refused, and with which words: the input or attribute, what was found, what is allowed.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/ops/infer.h"
+
+namespace partita {
+namespace {
+
+using Ints = std::vector<int64_t>;
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+const double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Refusal {
+  std::string op;
+  Attributes attributes;
+  std::vector<std::optional<TensorType>> inputs;
+  std::string message;  // a part of it
+};
+
+void ExpectRefused(const std::vector<Refusal>& refusals) {
+  for (const Refusal& r : refusals) {
+    const auto outputs = Infer(r.op, r.attributes, r.inputs);
+    ASSERT_FALSE(outputs.ok()) << r.op << ": expected " << r.message;
+    EXPECT_EQ(outputs.status().code(), absl::StatusCode::kInvalidArgument) << r.op;
+    EXPECT_NE(std::string(outputs.status().message()).find(r.message), std::string::npos)
+        << r.op << ": " << outputs.status() << "\nexpected: " << r.message;
+  }
+}
+
+TEST(Refusal, Sources) {
+  const auto parameter = [](const std::string& initializer, Ints shape, double scale = 1.0) {
+    return Attributes{{"initializer", initializer}, {"shape", std::move(shape)}, {"scale", scale}};
+  };
+  ExpectRefused({
+      {"input", {{"shape", Ints{}}}, {}, "attribute shape has 0 dimensions; 1 to 8 are allowed"},
+      {"input", {{"shape", Ints(9, 1)}}, {}, "attribute shape has 9 dimensions; 1 to 8 are allowed"},
+      {"input", {{"shape", Ints{4, -1}}}, {}, "attribute shape is [4,-1]; each number must be at least 1"},
+      {"input", {{"shape", Ints{4, 0}}}, {}, "each number must be at least 1"},
+      {"input", {{"shape", Ints{kMax}}}, {}, "attribute shape: "},
+      {"input", {{"shape", Ints{int64_t{1} << 32, int64_t{1} << 32}}}, {}, "attribute shape: "},
+      {"input", {{"shape", Ints{4}}, {"dtype", "f23"}}, {}, "attribute dtype is 'f23'; allowed are f32, f64, i32, u8"},
+      {"parameter", parameter("he_norml", {3, 3}), {}, "did you mean he_normal?"},
+      {"parameter", parameter("he_normal", {3}), {}, "initializer he_normal needs a shape [in,out] or [out,h,w,in]"},
+      {"parameter", parameter("uniform", {3}, 0), {}, "attribute scale is 0; it must be finite and greater than 0"},
+      {"parameter", parameter("constant", {3}, kNan), {}, "attribute scale is nan; it must be finite"},
+      {"parameter", parameter("constant", {3}, 1e300), {}, "an f32 holds at most"},
+      {"parameter", parameter("constant", {}), {}, "attribute shape has no dimensions"},
+      {"constant",
+       {{"shape", Ints{2}}, {"value", 256.0}, {"dtype", "u8"}},
+       {},
+       "an u8 holds whole numbers from 0 to 255"},
+      {"constant", {{"shape", Ints{2}}, {"value", 0.5}, {"dtype", "i32"}}, {}, "holds whole numbers"},
+      {"constant", {{"shape", Ints{2}}, {"value", kInfinity}}, {}, "attribute value is inf; it must be finite"},
+  });
+  Attributes integers = parameter("uniform", {3});
+  integers.Set("dtype", "i32");
+  ExpectRefused(
+      {{"parameter", integers, {}, "gives f32 or f64, not i32"}, {"state", integers, {}, "gives f32 or f64, not i32"}});
+}
+
+TEST(Refusal, Convolution) {
+  const TensorType x = F32({2, 5, 6, 4}), w = F32({6, 3, 3, 4});
+  ExpectRefused({
+      {"conv2d", {}, {F32({2, 5, 6}), w}, "input x has shape [2,5,6]; [n,h,w,c] is needed"},
+      {"conv2d", {}, {x, F32({6, 3, 3})}, "input w has shape [6,3,3]; [out,h,w,in] is needed"},
+      {"conv2d", {}, {x, F32({6, 3, 3, 5})}, "5 input channels; x has 4 in 1 groups: 4 are needed"},
+      {"conv2d", {}, {x, F64({6, 3, 3, 4})}, "input w has element type f64; f32 is needed"},
+      {"conv2d", {}, {I32({2, 5, 6, 4}), w}, "input x has element type i32; f32 or f64 is needed"},
+      {"conv2d", {}, {x, F32({6, 7, 3, 4})}, "kernel height 7 with dilation 1 covers 7 elements, but the padded input"},
+      {"conv2d", {{"dilation", Ints{1, 3}}}, {x, w}, "kernel width 3 with dilation 3 covers 7 elements"},
+      {"conv2d", {{"stride", Ints{0, 1}}}, {x, w}, "attribute stride is [0,1]; each number must be at least 1"},
+      {"conv2d", {{"stride", Ints{1}}}, {x, w}, "attribute stride has 1 numbers; 2 are needed"},
+      {"conv2d", {{"dilation", Ints{1, 0}}}, {x, w}, "attribute dilation is [1,0]"},
+      {"conv2d", {{"dilation", Ints{kMax, 1}}}, {x, w}, "does not fit in 64 bits"},
+      {"conv2d",
+       {{"padding", Ints{0, -1, 0, 0}}},
+       {x, w},
+       "attribute padding is [0,-1,0,0]; each number must be at least 0"},
+      {"conv2d", {{"padding", Ints{1, 1}}}, {x, w}, "attribute padding has 2 numbers; 4 are needed"},
+      {"conv2d", {{"padding", Ints{kMax, kMax, 0, 0}}}, {x, w}, "does not fit in 64 bits"},
+      {"conv2d", {{"padding", Ints{kMax - 9, 1, 0, 0}}}, {x, w}, "the output: "},
+      {"conv2d", {{"groups", int64_t{3}}}, {x, w}, "attribute groups is 3; it must divide the 4 input channels"},
+      {"conv2d", {{"groups", int64_t{0}}}, {x, w}, "attribute groups is 0; it must be at least 1"},
+      {"conv2d", {{"groups", kMin}}, {x, w}, "it must be at least 1"},
+      {"conv2d", {{"strides", Ints{1, 1}}}, {x, w}, "stride"},
+      {"conv2d", {{"stride", int64_t{1}}}, {x, w}, "stride"},
+      {"conv2d", {}, {x}, "conv2d takes 2 inputs; 1 are given"},
+      {"conv2d", {}, {x, std::nullopt}, "input w of conv2d is missing"},
+      {"conv2d", {}, {F32({2, kMax, 6, 4}), w}, "input x: "},
+      {"conv2d", {}, {F32({0, 5, 6, 4}), w}, "input x has shape [0,5,6,4]; every size must be at least 1"},
+      {"conv2d_input_grad", {{"shape", Ints{2, 5, 6}}}, {F32({2, 3, 4, 6}), w}, "attribute shape has 3 dimensions"},
+      {"conv2d_input_grad",
+       {{"shape", Ints{2, 5, 6, 4}}},
+       {F32({2, 3, 3, 6}), w},
+       "input dy has shape [2,3,3,6]; [2,3,4,6]"},
+      {"conv2d_weight_grad", {{"shape", Ints{6, 3, 3, 4}}}, {x, F32({1, 3, 4, 6})}, "input dy has shape [1,3,4,6]"},
+  });
+}
+
+TEST(Refusal, Dense) {
+  ExpectRefused({
+      {"matmul",
+       {},
+       {F32({4, 6}), F32({5, 8})},
+       "input w has shape [5,8]: its dimension 0 must be 6, as dimension 1 of x"},
+      {"matmul", {{"transpose_w", true}}, {F32({4, 6}), F32({6, 8})}, "its dimension 1 must be 6"},
+      {"matmul", {}, {F32({4, 6, 1}), F32({6, 8})}, "input x has shape [4,6,1]; [m,k]"},
+      {"matmul", {}, {F32({int64_t{1} << 40, 1}), F32({1, int64_t{1} << 40})}, "the output: "},
+      {"bias", {}, {F32({4, 6}), F32({4})}, "input b has shape [4]; [6] is needed"},
+      {"bias", {}, {F32({4}), F32({4})}, "[n,c] or [n,h,w,c] is needed"},
+      {"relu", {}, {I32({4})}, "input x has element type i32"},
+      {"relu", {}, {F32(Shape(9, 1))}, "input x has 9 dimensions; at most 8 are allowed"},
+      {"add", {}, {}, "add takes at least 1 inputs; 0 are given"},
+      {"add", {}, {F32({3}), F32({4})}, "input x[1] has shape [4]; [3] is needed"},
+      {"mul", {}, {F32({3}), F64({3})}, "input y has element type f64; f32 is needed"},
+      {"dropout",
+       {{"rate", 1.0}},
+       {F32({3}), std::nullopt},
+       "attribute rate is 1; it must be at least 0 and less than 1"},
+      {"dropout", {{"rate", -0.1}}, {F32({3}), std::nullopt}, "attribute rate is -0.1"},
+      {"dropout", {{"rate", kNan}}, {F32({3}), std::nullopt}, "attribute rate is nan"},
+      {"dropout", {}, {F32({3}), std::nullopt}, "rate"},
+      {"dropout", {{"rate", 0.5}}, {F32({3}), F32({})}, "input iteration has element type f32; i32 is needed"},
+  });
+}
+
+TEST(Refusal, Pooling) {
+  const TensorType x = F32({2, 5, 6, 4});
+  ExpectRefused({
+      {"max_pool", {{"kernel", Ints{6, 2}}}, {x}, "kernel height 6 with dilation 1 covers 6 elements"},
+      {"max_pool", {{"kernel", Ints{0, 2}}}, {x}, "attribute kernel is [0,2]; each number must be at least 1"},
+      {"max_pool", {{"kernel", Ints{}}}, {x}, "attribute kernel has 0 numbers; 2 are needed"},
+      {"max_pool", {{"kernel", Ints{2, 2}}, {"stride", Ints{-1, 1}}}, {x}, "attribute stride is [-1,1]"},
+      {"average_pool",
+       {{"kernel", Ints{2, 2}}, {"padding", Ints{2, 0, 0, 0}}},
+       {x},
+       "must be less than the kernel's 2"},
+      {"average_pool", {{"kernel", Ints{2, kMax}}, {"padding", Ints{0, 0, kMax - 1, kMax - 1}}}, {x}, "64 bits"},
+      {"average_pool", {{"kernel", Ints{2, 2}}}, {F32({2, 5})}, "input x has shape [2,5]; [n,h,w,c] is needed"},
+      {"max_pool_grad",
+       {{"kernel", Ints{2, 2}}},
+       {x, F32({2, 4, 5, 4}), F32({2, 4, 4, 4})},
+       "input dy has shape [2,4,4,4]"},
+      {"average_pool_grad", {{"kernel", Ints{2, 2}}, {"shape", Ints{2, 1, 6, 4}}}, {x}, "no output"},
+      {"global_average_pool", {}, {F32({2, 5})}, "[n,h,w,c] is needed"},
+      {"global_average_pool_grad", {{"shape", Ints{2, 5, 5, 3}}}, {F32({2, 4})}, "input dy has shape [2,4]; [2,3]"},
+  });
+}
+
+TEST(Refusal, BatchNorm) {
+  const TensorType x = F32({6, 4}), v = F32({4});
+  const auto with = [](const std::string& name, Attribute value) { return Attributes{{name, std::move(value)}}; };
+  ExpectRefused({
+      {"batch_norm",
+       {},
+       {x, F32({6}), v, v, v},
+       "input gamma has shape [6]; [4] is needed (one number for each channel"},
+      {"batch_norm", {}, {x, v, v, v, F64({4})}, "input running_variance has element type f64"},
+      {"batch_norm",
+       with("epsilon", 0.0),
+       {x, v, v, v, v},
+       "attribute epsilon is 0; it must be finite and greater than 0"},
+      {"batch_norm", with("momentum", 1.5), {x, v, v, v, v}, "attribute momentum is 1.5; it must lie between 0 and 1"},
+      {"batch_norm",
+       with("statistics_samples", int64_t{4}),
+       {x, v, v, v, v},
+       "it must divide the 6 samples of the batch"},
+      {"batch_norm", with("statistics_samples", int64_t{-2}), {x, v, v, v, v}, "it must be at least 0"},
+      {"batch_norm", with("statistics_samples", kMin), {x, v, v, v, v}, "it must be at least 0"},
+      {"batch_norm", with("statistics_samples", kMax), {x, v, v, v, v}, "it must divide"},
+      {"batch_norm", with("statistics_samples", int64_t{1}), {x, v, v, v, v}, "a variance needs at least 2"},
+      {"batch_norm", {}, {F32({6, 4, 4}), v, v, v, v}, "[n,c] or [n,h,w,c] is needed"},
+      {"batch_norm_normalize",
+       with("samples", int64_t{3}),
+       {x, F32({1, 2, 4}), v, v, v},
+       "input stats has shape [1,2,4]; [2,2,4]"},
+      {"batch_norm_running",
+       with("count", int64_t{1}),
+       {F32({1, 2, 4}), v, v},
+       "attribute count is 1; it must be at least 2"},
+      {"batch_norm_running", with("count", int64_t{8}), {F32({1, 3, 4}), v, v}, "[groups,2,channels] is needed"},
+  });
+}
+
+TEST(Refusal, Rearranging) {
+  const TensorType x = F32({4, 6});
+  const auto box = [](Ints begin, Ints size) {
+    return Attributes{{"begin", std::move(begin)}, {"size", std::move(size)}};
+  };
+  ExpectRefused({
+      {"concat", {{"axis", int64_t{2}}}, {x, x}, "attribute axis is 2; input x[0] has shape [4,6]: 0 to 1 are allowed"},
+      {"concat", {{"axis", int64_t{-1}}}, {x, x}, "attribute axis is -1"},
+      {"concat", {{"axis", kMax}}, {x, x}, "attribute axis is"},
+      {"concat", {{"axis", int64_t{0}}}, {F32({})}, "attribute axis is 0"},
+      {"concat", {{"axis", int64_t{1}}}, {x, F32({5, 6})}, "input x[1] has shape [5,6]; [4,6] is needed"},
+      {"concat", {{"axis", int64_t{1}}}, {x, F32({4})}, "input x[1] has shape [4]; [4,6] is needed"},
+      {"slice", box({0, 3}, {4, 4}), {x}, "leave shape [4,6] at dimension 1"},
+      {"slice", box({0, kMax}, {4, 1}), {x}, "leave shape"},
+      {"slice", box({0, 1}, {4, kMax}), {x}, "leave shape"},
+      {"slice", box({-1, 0}, {4, 1}), {x}, "attribute begin is [-1,0]; each number must be at least 0"},
+      {"slice", box({0, 0}, {4, 0}), {x}, "attribute size is [4,0]; each number must be at least 1"},
+      {"slice", box({0}, {4}), {x}, "attribute begin has 1 numbers; 2 are needed"},
+      {"slice_grad", {{"begin", Ints{3, 0}}, {"shape", Ints{6, 6}}}, {x}, "leave shape [6,6] at dimension 0"},
+      {"slice_grad", {{"begin", Ints{0}}, {"shape", Ints{24}}}, {x}, "1 dimensions are needed"},
+      {"reshape", {{"shape", Ints{5, -1}}}, {x}, "input x has shape [4,6] with 24 elements, which do not fill it"},
+      {"reshape", {{"shape", Ints{5, 5}}}, {x}, "which do not fill it"},
+      {"reshape",
+       {{"shape", Ints{-1, -1}}},
+       {x},
+       "a size of attribute shape is -1; sizes must be at least 1, and one may"},
+      {"reshape", {{"shape", Ints{0, -1}}}, {x}, "a size of attribute shape is 0"},
+      {"reshape", {{"shape", Ints{kMax, kMax}}}, {x}, "its elements do not fit in 64 bits"},
+      {"reshape", {{"shape", Ints(9, 1)}}, {F32({1})}, "attribute shape has 9 dimensions; at most 8"},
+      {"cast", {{"dtype", "float"}}, {x}, "attribute dtype is 'float'; allowed are"},
+  });
+}
+
+TEST(Refusal, Classification) {
+  const TensorType logits = F32({4, 6});
+  ExpectRefused({
+      {"softmax_cross_entropy",
+       {},
+       {logits, F32({4}), std::nullopt},
+       "input labels has element type f32; i32 is needed"},
+      {"softmax_cross_entropy", {}, {logits, I32({5}), std::nullopt}, "input labels has shape [5]; [4] is needed"},
+      {"softmax_cross_entropy", {}, {logits, I32({4}), F32({1})}, "input sample_weight has shape [1]; [4] is needed"},
+      {"softmax_cross_entropy", {}, {F32({4}), I32({4}), std::nullopt}, "[n,classes] is needed"},
+      {"softmax_cross_entropy",
+       {{"label_smoothing", 1.0}},
+       {logits, I32({4}), std::nullopt},
+       "attribute label_smoothing is 1"},
+      {"softmax_cross_entropy_grad",
+       {},
+       {logits, I32({4}), std::nullopt, F32({1})},
+       "input dloss has shape [1]; [] is needed"},
+      {"accuracy", {}, {logits, I32({4, 1}), std::nullopt}, "input labels has shape [4,1]"},
+      {"log_softmax", {}, {F32({4, 6, 2})}, "[n,c] is needed"},
+  });
+}
+
+TEST(Refusal, Updates) {
+  const TensorType w = F32({3, 5}), scalar = F32({}), i = I32({});
+  const auto rate = [](const std::string& schedule, const std::string& name, Attribute value) {
+    Attributes attributes = {{"schedule", schedule}, {"base", 0.1}};
+    attributes.Set(name, std::move(value));
+    return attributes;
+  };
+  ExpectRefused({
+      {"learning_rate", rate("cosin", "steps", int64_t{5}), {i}, "did you mean cosine?"},
+      {"learning_rate", rate("cosine", "steps", int64_t{0}), {i}, "attribute steps is 0; it must be at least 1"},
+      {"learning_rate", rate("one_cycle", "steps", int64_t{-5}), {i}, "attribute steps is -5"},
+      {"learning_rate",
+       rate("step", "decay_steps", int64_t{0}),
+       {i},
+       "attribute decay_steps is 0; it must be at least 1"},
+      {"learning_rate", rate("constant", "warmup_steps", int64_t{-1}), {i}, "attribute warmup_steps is -1"},
+      {"learning_rate", rate("constant", "base", -1.0), {i}, "attribute base is -1; it must be finite and at least 0"},
+      {"learning_rate", rate("constant", "base", kNan), {i}, "attribute base is nan"},
+      {"learning_rate", rate("constant", "dtype", "i32"), {i}, "a rate is f32 or f64"},
+      {"learning_rate", rate("constant", "steps", int64_t{5}), {scalar}, "input iteration has element type f32"},
+      {"increment", {}, {I32({1})}, "input iteration has shape [1]; [] is needed"},
+      {"clip_scale", {{"max_norm", 0.0}}, {scalar}, "attribute max_norm is 0"},
+      {"sgd", {}, {w, F32({5, 3}), scalar, std::nullopt}, "input g has shape [5,3]; [3,5] is needed"},
+      {"sgd", {}, {w, w, F32({1}), std::nullopt}, "input rate has shape [1]"},
+      {"sgd", {{"weight_decay", -1.0}}, {w, w, scalar, std::nullopt}, "attribute weight_decay is -1"},
+      {"sgd_momentum", {{"momentum", 1.0}}, {w, w, w, scalar, scalar}, "attribute momentum is 1"},
+  });
+  Attributes warm = rate("cosine", "steps", int64_t{5});
+  warm.Set("warmup_steps", int64_t{5});
+  Attributes cycle = rate("one_cycle", "steps", int64_t{5});
+  cycle.Set("warmup_steps", int64_t{1});
+  ExpectRefused({{"learning_rate", warm, {i}, "attribute warmup_steps is 5; it must be less than the 5 steps"},
+                 {"learning_rate", cycle, {i}, "one_cycle has a warm-up of its own"}});
+}
+
+}  // namespace
+}  // namespace partita

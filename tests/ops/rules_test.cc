@@ -1,0 +1,203 @@
+// What must hold for the rules of every op: dimensions exist, the splits of one rule have the same number of units, and
+// carried partial sums stay linear.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "ops/registry.h"
+#include "tests/ops/op_cases.h"
+
+namespace partita {
+namespace {
+
+using Kind = AxisLayout::Kind;
+
+struct Side {
+  const Pattern* pattern;
+  const Shape* shape;
+};
+
+// Every pattern of a rule with the shape it lies on; absent inputs are left out.
+std::vector<Side> Sides(const Rule& rule, const NodeView& view) {
+  std::vector<Side> sides;
+  for (size_t i = 0; i < rule.inputs.size(); ++i) {
+    if (view.inputs[i] != nullptr) sides.push_back({&rule.inputs[i], &view.inputs[i]->shape});
+  }
+  for (size_t i = 0; i < rule.outputs.size(); ++i) sides.push_back({&rule.outputs[i], &view.outputs[i].shape});
+  return sides;
+}
+
+class EveryCase : public testing::TestWithParam<OpCase> {};
+
+TEST_P(EveryCase, RulesListEveryInputAndOutput) {
+  const NodeView view = ViewOf(GetParam());
+  for (const Rule& rule : Ops().Find(GetParam().op)->rules(view)) {
+    EXPECT_EQ(rule.inputs.size(), view.inputs.size()) << rule.name;
+    EXPECT_EQ(rule.outputs.size(), view.outputs.size()) << rule.name;
+    EXPECT_FALSE(rule.name.empty());
+  }
+}
+
+TEST_P(EveryCase, SplitsOfOneRuleHaveTheSameUnits) {
+  const NodeView view = ViewOf(GetParam());
+  for (const Rule& rule : Ops().Find(GetParam().op)->rules(view)) {
+    std::set<int64_t> units;
+    for (const Side& side : Sides(rule, view)) {
+      if (side.pattern->kind != Kind::kSplit) continue;
+      ASSERT_GE(side.pattern->dimension, 0) << rule.name;
+      ASSERT_LT(side.pattern->dimension, static_cast<int>(side.shape->size())) << rule.name;
+      ASSERT_GE(side.pattern->unit, 1) << rule.name;
+      const int64_t size = (*side.shape)[side.pattern->dimension];
+      EXPECT_EQ(size % side.pattern->unit, 0) << rule.name;
+      units.insert(size / side.pattern->unit);
+    }
+    EXPECT_LE(units.size(), 1u) << rule.name;
+  }
+}
+
+TEST_P(EveryCase, OnlyTheRulePartialTakesPartialInputs) {
+  const NodeView view = ViewOf(GetParam());
+  for (const Rule& rule : Ops().Find(GetParam().op)->rules(view)) {
+    size_t partial_inputs = 0;
+    bool splits = false;
+    for (const Pattern& pattern : rule.inputs) {
+      partial_inputs += pattern.kind == Kind::kPartial;
+      splits |= pattern.kind == Kind::kSplit;
+      EXPECT_NE(pattern.kind, Kind::kAt);
+    }
+    EXPECT_EQ(rule.name == "partial", partial_inputs > 0);
+    if (partial_inputs == 0) continue;
+    EXPECT_FALSE(splits);
+    for (const Pattern& pattern : rule.outputs) EXPECT_EQ(pattern.kind, Kind::kPartial);
+  }
+}
+
+TEST_P(EveryCase, NamesOfSplitsAreUnique) {
+  std::set<std::string> names;
+  for (const Rule& rule : Ops().Find(GetParam().op)->rules(ViewOf(GetParam()))) {
+    if (rule.name == "partial") continue;
+    EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
+  }
+}
+
+TEST_P(EveryCase, InPlacePairsHaveTheSameType) {
+  const NodeView view = ViewOf(GetParam());
+  for (const auto& [input, output] : Ops().Find(GetParam().op)->in_place) {
+    ASSERT_LT(input, static_cast<int>(view.inputs.size()));
+    ASSERT_NE(view.inputs[input], nullptr);
+    EXPECT_EQ(*view.inputs[input], view.outputs.at(output));
+  }
+}
+
+TEST_P(EveryCase, FlopsAreFinite) {
+  const double flops = Ops().Find(GetParam().op)->flops(ViewOf(GetParam()));
+  EXPECT_GE(flops, 0);
+  EXPECT_LT(flops, 1e9);
+}
+
+TEST_P(EveryCase, IsTheSameInF32) {
+  const NodeView wide = ViewOf(GetParam());
+  const OpCase narrow_case = InF32(GetParam());
+  const NodeView narrow = ViewOf(narrow_case);
+  for (size_t i = 0; i < wide.outputs.size(); ++i) EXPECT_EQ(wide.outputs[i].shape, narrow.outputs[i].shape);
+}
+
+std::string CaseName(const testing::TestParamInfo<OpCase>& info) {
+  std::string name = info.param.name;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, EveryCase, testing::ValuesIn(KernelCases()), CaseName);
+
+std::vector<std::string> RuleTexts(const std::string& op, const Attributes& attributes,
+                                   std::vector<TensorType> inputs) {
+  OpCase op_case{op, op, *CompleteAttributes(*Ops().Find(op), attributes), {}};
+  for (TensorType& input : inputs) op_case.inputs.push_back(CaseInput{input});
+  const NodeView view = ViewOf(op_case);
+  const auto text = [](const Pattern& p) {
+    if (p.kind == Kind::kReplicate) return std::string("R");
+    if (p.kind == Kind::kPartial) return std::string("P");
+    return "S" + std::to_string(p.dimension) + (p.unit == 1 ? "" : "/" + std::to_string(p.unit));
+  };
+  std::vector<std::string> texts;
+  for (const Rule& rule : Ops().Find(op)->rules(view)) {
+    std::string line = rule.name + ":";
+    for (const Pattern& pattern : rule.inputs) line += " " + text(pattern);
+    line += " ->";
+    for (const Pattern& pattern : rule.outputs) line += " " + text(pattern);
+    texts.push_back(line);
+  }
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+TensorType F(Shape shape) { return {DType::kF32, std::move(shape)}; }
+
+TEST(Rules, MatMul) {
+  EXPECT_EQ(RuleTexts("matmul", {}, {F({4, 6}), F({6, 8})}),
+            (Texts{"samples: S0 R -> S0", "output_channels: R S1 -> S1", "input_channels: S1 S0 -> P",
+                   "partial: P R -> P", "partial: R P -> P"}));
+  EXPECT_EQ(RuleTexts("matmul", {{"transpose_x", true}, {"transpose_w", true}}, {F({6, 4}), F({8, 6})}),
+            (Texts{"samples: S1 R -> S0", "output_channels: R S0 -> S1", "input_channels: S0 S1 -> P",
+                   "partial: P R -> P", "partial: R P -> P"}));
+}
+
+TEST(Rules, ConvolutionWithGroupsSplitsSamplesOnly) {
+  const Texts texts = RuleTexts("conv2d", {{"groups", int64_t{2}}}, {F({4, 5, 5, 4}), F({6, 3, 3, 2})});
+  EXPECT_EQ(texts, (Texts{"samples: S0 R -> S0", "partial: P R -> P", "partial: R P -> P"}));
+}
+
+TEST(Rules, ReshapeMergesLeadingDimensionsInUnits) {
+  const Attributes merge = {{"shape", std::vector<int64_t>{15, 7}}};
+  EXPECT_EQ(RuleTexts("reshape", merge, {F({3, 5, 7})}),
+            (Texts{"samples: S0 -> S0/5", "channels: S2 -> S1", "partial: P -> P"}));
+  const Attributes rows = {{"shape", std::vector<int64_t>{4, 9, 5}}};
+  EXPECT_EQ(RuleTexts("reshape", rows, {F({6, 6, 5})}),
+            (Texts{"samples: S0/3 -> S0/2", "channels: S2 -> S2", "partial: P -> P"}));
+  const Attributes ones = {{"shape", std::vector<int64_t>{5, 4}}};
+  EXPECT_EQ(RuleTexts("reshape", ones, {F({5, 1, 1, 4})}),
+            (Texts{"samples: S0 -> S0", "channels: S3 -> S1", "partial: P -> P"}));
+}
+
+TEST(Rules, BatchStatisticsAreCutBetweenGroupsOnly) {
+  EXPECT_EQ(RuleTexts("batch_norm_statistics", {}, {F({6, 2, 2, 3}), F({3})}),
+            (Texts{"samples: S0 R -> P", "height: S1 R -> P", "width: S2 R -> P", "channels: S3 S0 -> S2"}));
+  EXPECT_EQ(RuleTexts("batch_norm_statistics", {{"samples", int64_t{3}}}, {F({6, 2, 2, 3}), F({3})}),
+            (Texts{"samples: S0/3 R -> S0", "height: S1 R -> P", "width: S2 R -> P", "channels: S3 S0 -> S2"}));
+  EXPECT_EQ(RuleTexts("batch_norm_statistics", {{"samples", int64_t{1}}}, {F({6, 2, 2, 3}), F({3})})[0],
+            "samples: S0 R -> S0");
+}
+
+TEST(Rules, BatchNormSumsOfGroups) {
+  const std::vector<TensorType> inputs = {F({6, 4}), F({6, 4}), F({2, 2, 4}), F({4}), F({4}), F({4})};
+  EXPECT_EQ(RuleTexts("batch_norm_gradient_sums", {{"samples", int64_t{3}}}, inputs),
+            (Texts{"samples: S0/3 S0/3 S0 R R R -> S0 P P", "channels: S1 S1 S2 S0 S0 S0 -> S2 S0 S0"}));
+}
+
+TEST(Rules, BatchNormCompositeFollowsItsGroups) {
+  const std::vector<TensorType> inputs = {F({6, 4}), F({4}), F({4}), F({4}), F({4})};
+  EXPECT_EQ(RuleTexts("batch_norm", {{"statistics_samples", int64_t{2}}}, inputs),
+            (Texts{"samples: S0/2 R R R R -> S0/2", "channels: S1 S0 S0 S0 S0 -> S1"}));
+}
+
+TEST(Rules, LossOfSplitSamplesIsPartial) {
+  EXPECT_EQ(RuleTexts("softmax_cross_entropy", {}, {F({6, 4}), TensorType{DType::kI32, {6}}, F({6})}),
+            (Texts{"samples: S0 S0 S0 -> P"}));
+}
+
+TEST(Rules, ConcatAndSliceKeepTheirAxisWhole) {
+  EXPECT_EQ(RuleTexts("concat", {{"axis", int64_t{1}}}, {F({6, 4}), F({6, 2})}),
+            (Texts{"samples: S0 S0 -> S0", "partial: P P -> P"}));
+  EXPECT_EQ(
+      RuleTexts("slice", {{"begin", std::vector<int64_t>{0, 1}}, {"size", std::vector<int64_t>{6, 2}}}, {F({6, 4})}),
+      (Texts{"samples: S0 -> S0", "partial: P -> P"}));
+}
+
+TEST(Rules, CastFromIntegersCarriesNoPartialSums) {
+  EXPECT_EQ(RuleTexts("cast", {{"dtype", "f32"}}, {TensorType{DType::kU8, {6}}}), (Texts{"samples: S0 -> S0"}));
+  EXPECT_EQ(RuleTexts("cast", {{"dtype", "f64"}}, {F({6})}), (Texts{"samples: S0 -> S0", "partial: P -> P"}));
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,169 @@
+// Shapes that are inferred.
+#include <gtest/gtest.h>
+
+#include "tests/ops/infer.h"
+
+namespace partita {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+struct ShapeCase {
+  std::string op;
+  Attributes attributes;
+  std::vector<std::optional<TensorType>> inputs;
+  std::vector<TensorType> outputs;
+};
+
+std::vector<ShapeCase> SourceCases() {
+  return {
+      {"input", {{"shape", Ints{64, 28, 28, 1}}}, {}, {F32({64, 28, 28, 1})}},
+      {"input", {{"shape", Ints{64}}, {"dtype", "i32"}}, {}, {I32({64})}},
+      {"parameter", {{"shape", Ints{3, 5}}, {"initializer", "he_normal"}}, {}, {F32({3, 5})}},
+      {"parameter", {{"shape", Ints{3}}, {"initializer", "constant"}, {"dtype", "f64"}}, {}, {F64({3})}},
+      {"state", {{"shape", Ints{}}, {"initializer", "constant"}, {"scale", 0.0}, {"dtype", "i32"}}, {}, {I32({})}},
+      {"constant", {{"shape", Ints{2}}, {"value", 255.0}, {"dtype", "u8"}}, {}, {U8({2})}},
+  };
+}
+
+std::vector<ShapeCase> ConvolutionCases() {
+  const Ints one = {1, 1, 1, 1};
+  return {
+      {"conv2d", {}, {F32({8, 28, 28, 3}), F32({16, 3, 3, 3})}, {F32({8, 26, 26, 16})}},
+      {"conv2d", {{"padding", one}}, {F32({8, 28, 28, 3}), F32({16, 3, 3, 3})}, {F32({8, 28, 28, 16})}},
+      {"conv2d",
+       {{"padding", one}, {"stride", Ints{2, 3}}},
+       {F32({8, 9, 9, 3}), F32({16, 3, 3, 3})},
+       {F32({8, 5, 3, 16})}},
+      {"conv2d", {{"dilation", Ints{2, 4}}}, {F32({8, 9, 9, 3}), F32({16, 3, 3, 3})}, {F32({8, 5, 1, 16})}},
+      {"conv2d", {{"groups", int64_t{3}}}, {F64({8, 9, 9, 6}), F64({9, 1, 1, 2})}, {F64({8, 9, 9, 9})}},
+      {"conv2d", {{"padding", Ints{0, 0, 3, 3}}}, {F32({1, 17, 17, 2}), F32({4, 1, 7, 2})}, {F32({1, 17, 17, 4})}},
+      {"conv2d_input_grad",
+       {{"shape", Ints{8, 9, 9, 3}}, {"stride", Ints{2, 3}}, {"padding", one}},
+       {F32({8, 5, 3, 16}), F32({16, 3, 3, 3})},
+       {F32({8, 9, 9, 3})}},
+      {"conv2d_weight_grad",
+       {{"shape", Ints{16, 3, 3, 3}}},
+       {F32({8, 9, 9, 3}), F32({8, 7, 7, 16})},
+       {F32({16, 3, 3, 3})}},
+  };
+}
+
+std::vector<ShapeCase> DenseCases() {
+  return {
+      {"matmul", {}, {F32({4, 6}), F32({6, 8})}, {F32({4, 8})}},
+      {"matmul", {{"transpose_x", true}}, {F32({6, 4}), F32({6, 8})}, {F32({4, 8})}},
+      {"matmul", {{"transpose_w", true}}, {F32({4, 6}), F32({8, 6})}, {F32({4, 8})}},
+      {"bias", {}, {F32({4, 6}), F32({6})}, {F32({4, 6})}},
+      {"bias_grad", {}, {F32({4, 3, 3, 6})}, {F32({6})}},
+      {"relu", {}, {F32({4, 6, 2})}, {F32({4, 6, 2})}},
+      {"add", {}, {F32({}), F32({}), F32({})}, {F32({})}},
+      {"mul", {}, {F64({3}), F64({3})}, {F64({3})}},
+      {"dropout", {{"rate", 0.5}}, {F32({3, 5}), std::nullopt}, {F32({3, 5})}},
+      {"dropout", {{"rate", 0.0}}, {F32({3, 5}), I32({})}, {F32({3, 5})}},
+  };
+}
+
+std::vector<ShapeCase> PoolingCases() {
+  const Attributes halves = {{"kernel", Ints{2, 2}}, {"stride", Ints{2, 2}}};
+  const Attributes same = {{"kernel", Ints{3, 3}}, {"padding", Ints{1, 1, 1, 1}}};
+  return {
+      {"max_pool", halves, {F32({8, 28, 27, 3})}, {F32({8, 14, 13, 3})}},
+      {"average_pool", same, {F32({8, 7, 7, 3})}, {F32({8, 7, 7, 3})}},
+      {"max_pool_grad", halves, {F32({8, 28, 27, 3}), F32({8, 14, 13, 3}), F32({8, 14, 13, 3})}, {F32({8, 28, 27, 3})}},
+      {"average_pool_grad",
+       {{"kernel", Ints{2, 2}}, {"stride", Ints{2, 2}}, {"shape", Ints{8, 5, 5, 3}}},
+       {F32({8, 2, 2, 3})},
+       {F32({8, 5, 5, 3})}},
+      {"global_average_pool", {}, {F32({8, 7, 7, 3})}, {F32({8, 3})}},
+      {"global_average_pool_grad", {{"shape", Ints{8, 7, 7, 3}}}, {F32({8, 3})}, {F32({8, 7, 7, 3})}},
+  };
+}
+
+std::vector<ShapeCase> BatchNormCases() {
+  const TensorType x = F32({6, 2, 2, 4}), vector = F32({4}), whole = F32({1, 2, 4}), groups = F32({3, 2, 4});
+  const Attributes two = {{"samples", int64_t{2}}};
+  return {
+      {"batch_norm", {}, {x, vector, vector, vector, vector}, {x}},
+      {"batch_norm_statistics", {}, {x, vector}, {whole}},
+      {"batch_norm_statistics", two, {x, vector}, {groups}},
+      {"batch_norm_statistics", {{"samples", int64_t{6}}}, {x, vector}, {whole}},
+      {"batch_norm_normalize", two, {x, groups, vector, vector, vector}, {x}},
+      {"batch_norm_gradient_sums", two, {x, x, groups, vector, vector, vector}, {groups, vector, vector}},
+      {"batch_norm_input_grad", {}, {x, x, whole, vector, vector, vector, whole}, {x}},
+      {"batch_norm_running", {{"count", int64_t{8}}}, {groups, vector, vector}, {vector, vector}},
+      {"batch_norm_inference", {}, {x, vector, vector, vector, vector}, {x}},
+  };
+}
+
+std::vector<ShapeCase> RearrangingCases() {
+  return {
+      {"concat", {{"axis", int64_t{1}}}, {F32({4, 6}), F32({4, 1})}, {F32({4, 7})}},
+      {"concat", {{"axis", int64_t{0}}}, {I32({4}), I32({3}), I32({2})}, {I32({9})}},
+      {"slice", {{"begin", Ints{1, 2}}, {"size", Ints{3, 4}}}, {F32({4, 6})}, {F32({3, 4})}},
+      {"slice_grad", {{"begin", Ints{1, 2}}, {"shape", Ints{4, 6}}}, {F32({3, 4})}, {F32({4, 6})}},
+      {"reshape", {{"shape", Ints{-1, 4}}}, {F32({4, 6})}, {F32({6, 4})}},
+      {"reshape", {{"shape", Ints{}}}, {F32({1, 1})}, {F32({})}},
+      {"cast", {{"dtype", "f32"}}, {U8({4, 6})}, {F32({4, 6})}},
+  };
+}
+
+std::vector<ShapeCase> TrainingCases() {
+  const TensorType w = F32({3, 5}), scalar = F32({});
+  return {
+      {"log_softmax", {}, {F32({4, 6})}, {F32({4, 6})}},
+      {"softmax_cross_entropy", {}, {F32({4, 6}), I32({4}), std::nullopt}, {scalar}},
+      {"softmax_cross_entropy_grad", {}, {F64({4, 6}), I32({4}), F64({4}), F64({})}, {F64({4, 6})}},
+      {"accuracy", {}, {F32({4, 6}), I32({4}), F32({4})}, {scalar}},
+      {"learning_rate", {{"schedule", "constant"}, {"base", 0.1}}, {I32({})}, {scalar}},
+      {"increment", {}, {I32({})}, {I32({})}},
+      {"sum_of_squares", {}, {w}, {scalar}},
+      {"clip_scale", {{"max_norm", 1.0}}, {scalar}, {scalar}},
+      {"sgd", {}, {w, w, scalar, std::nullopt}, {w}},
+      {"sgd_momentum", {{"momentum", 0.9}}, {w, w, w, scalar, scalar}, {w, w}},
+  };
+}
+
+void ExpectShapes(const std::vector<ShapeCase>& cases) {
+  for (const ShapeCase& c : cases) {
+    const auto outputs = Infer(c.op, c.attributes, c.inputs);
+    ASSERT_TRUE(outputs.ok()) << c.op << ": " << outputs.status();
+    ASSERT_EQ(outputs->size(), c.outputs.size()) << c.op;
+    ASSERT_EQ(static_cast<int>(outputs->size()), Ops().Find(c.op)->outputs) << c.op;
+    for (size_t i = 0; i < c.outputs.size(); ++i) {
+      EXPECT_EQ((*outputs)[i].dtype, c.outputs[i].dtype) << c.op;
+      EXPECT_EQ((*outputs)[i].shape, c.outputs[i].shape) << c.op;
+    }
+  }
+}
+
+TEST(Shape, Sources) { ExpectShapes(SourceCases()); }
+TEST(Shape, Convolution) { ExpectShapes(ConvolutionCases()); }
+TEST(Shape, Dense) { ExpectShapes(DenseCases()); }
+TEST(Shape, Pooling) { ExpectShapes(PoolingCases()); }
+TEST(Shape, BatchNorm) { ExpectShapes(BatchNormCases()); }
+TEST(Shape, Rearranging) { ExpectShapes(RearrangingCases()); }
+TEST(Shape, Training) { ExpectShapes(TrainingCases()); }
+
+TEST(Flops, CountMultiplyAddsTwice) {
+  const Attributes attributes = *CompleteAttributes(*Ops().Find("conv2d"), {{"padding", Ints{1, 1, 1, 1}}});
+  const TensorType x = F32({2, 28, 28, 3}), w = F32({16, 3, 3, 3});
+  EXPECT_EQ(Ops().Find("conv2d")->flops({attributes, {&x, &w}, {F32({2, 28, 28, 16})}}), 2.0 * 2 * 28 * 28 * 16 * 27);
+  const Attributes plain = *CompleteAttributes(*Ops().Find("matmul"), {});
+  const TensorType a = F32({4, 6}), b = F32({6, 8});
+  EXPECT_EQ(Ops().Find("matmul")->flops({plain, {&a, &b}, {F32({4, 8})}}), 2.0 * 4 * 6 * 8);
+}
+
+TEST(Registry, SaysWhatAUserMayWrite) {
+  for (const std::string op : {"input", "conv2d", "batch_norm", "softmax_cross_entropy", "accuracy"}) {
+    EXPECT_TRUE(Ops().Find(op)->user) << op;
+  }
+  for (const std::string op : {"conv2d_input_grad", "batch_norm_running", "sgd", "learning_rate", "all_reduce"}) {
+    EXPECT_FALSE(Ops().Find(op)->user) << op;
+  }
+  EXPECT_TRUE(Ops().Find("all_reduce")->move);
+  EXPECT_EQ(Ops().Find("conv3d"), nullptr);
+}
+
+}  // namespace
+}  // namespace partita
