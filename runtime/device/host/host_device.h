@@ -30,7 +30,7 @@ struct HostDeviceOptions {
 
   // Called with the first error of a replay, on the thread of the stream that met it, before the replay has ended: the
   // place to release peers that would wait for this device for ever. Must not wait for any stream.
-  std::function<void(const absl::Status&)> on_failure;
+  std::function<void(const absl::Status&)> on_failure = nullptr;
 };
 
 class HostCapturedStep;

@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/comm/local/local_communicator.h"
 #include "runtime/device/host/host_device.h"
+#include "runtime/device/host/host_stream.h"
 
 namespace partita {
 namespace {
@@ -61,6 +63,32 @@ TEST(LocalWorld, AMismatchEndsTheWholeWorld) {
   world = nullptr;  // communicators may outlive it
   ASSERT_TRUE(late->AllReduce(one, one, Reduction::kSum, *s0).ok());
   EXPECT_TRUE(Contains(s0->Synchronize(), "group 0: different counts"));
+}
+
+// Rank 1 fails before its collective; rank 0, which is waited for first, is released by the failing device.
+TEST(LocalWorld, AFailedReplayReleasesItsPeers) {
+  const std::unique_ptr<LocalWorld> world = *LocalWorld::Create(2);
+  HostDevice devices[] = {HostDevice({.on_failure = [&](const absl::Status& status) { world->Abort(status); }}),
+                          HostDevice({.on_failure = [&](const absl::Status& status) { world->Abort(status); }})};
+  float x[2] = {};
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  std::vector<std::unique_ptr<Stream>> streams;
+  std::vector<std::unique_ptr<CapturedStep>> steps;
+  for (int rank = 0; rank < 2; ++rank) {
+    communicators.push_back(*world->CreateCommunicator(0, {0, 1}, rank));
+    streams.push_back(*devices[rank].CreateStream("comm"));
+    Stream* const captured[] = {streams[rank].get()};
+    ASSERT_TRUE(devices[rank].BeginCapture(captured).ok());
+    const auto fail = [](void*) { return absl::OutOfRangeError("not finite"); };
+    if (rank == 1) {
+      ASSERT_TRUE(static_cast<HostStream&>(*streams[rank]).Enqueue({fail, nullptr}).ok());
+    }
+    const Buffer one{x + rank, 1, DType::kF32};
+    ASSERT_TRUE(communicators[rank]->AllReduce(one, one, Reduction::kSum, *streams[rank]).ok());
+    steps.push_back(*devices[rank].EndCapture());
+  }
+  for (const auto& step : steps) ASSERT_TRUE(step->Launch().ok());
+  for (const auto& step : steps) EXPECT_EQ(step->Wait(), absl::OutOfRangeError("not finite"));
 }
 
 TEST(LocalWorld, ACommunicatorRunsOneCallAtATime) {

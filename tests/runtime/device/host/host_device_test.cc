@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <set>
+#include <string>
 #include <vector>
 
 #ifndef PARTITA_NO_OPENMP
@@ -48,6 +49,22 @@ TEST(HostDevice, RefusesWrongOptionsAndTasks) {
   HostDevice good;
   const std::unique_ptr<Stream> stream = *good.CreateStream("compute");
   EXPECT_EQ(Host(stream).Enqueue({nullptr, nullptr}).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(HostDevice, TellsTheFirstFailureBeforeTheReplayEnds) {
+  std::vector<std::string> told;
+  HostDevice device({.on_failure = [&](const absl::Status& status) { told.emplace_back(status.message()); }});
+  const std::unique_ptr<Stream> stream = *device.CreateStream("compute");
+  Stream* const streams[] = {stream.get()};
+  ASSERT_TRUE(device.BeginCapture(streams).ok());
+  ASSERT_TRUE(Host(stream).Enqueue({[](void*) { return absl::InternalError("first"); }, nullptr}).ok());
+  ASSERT_TRUE(Host(stream).Enqueue({[](void*) { return absl::InternalError("second"); }, nullptr}).ok());
+  const std::unique_ptr<CapturedStep> step = *device.EndCapture();
+  for (size_t replay = 1; replay <= 2; ++replay) {
+    ASSERT_TRUE(step->Launch().ok());
+    EXPECT_EQ(step->Wait(), absl::InternalError("first"));
+    EXPECT_EQ(told, std::vector<std::string>(replay, "first"));
+  }
 }
 
 #ifndef PARTITA_NO_OPENMP
