@@ -1,7 +1,6 @@
 #include "ops/host/host_kernels.h"
 
 #include <map>
-#include <span>
 
 #include "graph/op_definition.h"
 #include "ops/host/fast/fast_kernels.h"
@@ -84,11 +83,15 @@ const KernelTable& Table() {
   return table;
 }
 
-std::span<const HostKernelEntry> Entries(const std::string& op, bool reference_only) {
+std::vector<HostKernelEntry> Entries(const std::string& op, const HostKernelOptions& options) {
   const auto found = Table().find(op);
   if (found == Table().end()) return {};
-  const std::span<const HostKernelEntry> entries = found->second;
-  return reference_only ? entries.last(1) : entries;
+  std::vector<HostKernelEntry> entries = found->second;
+  if (options.reference_only) entries.erase(entries.begin(), entries.end() - 1);
+  if (!options.family.empty()) {
+    std::erase_if(entries, [&](const HostKernelEntry& entry) { return entry.name != options.family; });
+  }
+  return entries;
 }
 
 class HostKernel : public Kernel {
@@ -126,7 +129,7 @@ class HostKernelLibrary : public KernelLibrary {
   absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const override {
     const ThreadScope threads(options_.threads);
     std::string refusals;
-    for (const HostKernelEntry& entry : Entries(node.op->name, options_.reference_only)) {
+    for (const HostKernelEntry& entry : Entries(node.op->name, options_)) {
       const absl::StatusOr<PreparedKernel> prepared = entry.prepare(node);
       if (prepared.ok()) return KernelChoice{KernelName(node, entry), prepared->workspace_bytes, true};
       refusals += fmt::format("; {}: {}", KernelName(node, entry), std::string(prepared.status().message()));
@@ -138,7 +141,7 @@ class HostKernelLibrary : public KernelLibrary {
   absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
                                                  KernelArguments arguments) const override {
     const ThreadScope threads(options_.threads);
-    for (const HostKernelEntry& entry : Entries(node.op->name, options_.reference_only)) {
+    for (const HostKernelEntry& entry : Entries(node.op->name, options_)) {
       if (KernelName(node, entry) != choice.kernel) continue;
       ASSIGN_OR_RETURN(const PreparedKernel prepared, entry.prepare(node));
       ASSIGN_OR_RETURN(Computation compute, prepared.bind(arguments));
@@ -168,7 +171,7 @@ const KernelLibrary& HostKernels() {
 
 std::vector<std::string> HostKernelNames(const std::string& op, const HostKernelOptions& options) {
   std::vector<std::string> names;
-  for (const HostKernelEntry& entry : Entries(op, options.reference_only)) {
+  for (const HostKernelEntry& entry : Entries(op, options)) {
     names.push_back(std::string(entry.name) + "_" + op);
   }
   return names;

@@ -1,15 +1,15 @@
 // Reference kernels of the updates. Outputs may lie at the address of the input they replace.
 #include "ops/functors/sgd.h"
-#include "ops/host/learning_rate.h"
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/host/sgd_arguments.h"
+#include "ops/learning_rate.h"
 
 namespace partita {
 
 absl::StatusOr<PreparedKernel> ReferenceLearningRate(const LocalNode& node) {
-  return PreparedFloating(node.outputs[0].dtype, [rate = MakeLearningRateSchedule(node.attributes)]<typename T>(
+  return PreparedFloating(node.outputs[0].dtype, [schedule = ScheduleOf(node.attributes)]<typename T>(
                                                      const KernelArguments& a) {
-    *Out<T>(a, 0) = static_cast<T>(LearningRateAt(rate, *In<int32_t>(a, 0)));
+    *Out<T>(a, 0) = static_cast<T>(schedule.Rate(*In<int32_t>(a, 0)));
   });
 }
 

@@ -1,0 +1,117 @@
+// Fast element-wise ops. Outputs may lie at the address of an input.
+#include "ops/functors/dropout.h"
+#include "ops/functors/relu.h"
+#include "ops/host/fast/fast_kernels.h"
+#include "ops/host/global_index.h"
+#include "ops/host/parallel.h"
+#include "ops/host/target_clones.h"
+
+namespace partita {
+namespace {
+
+PARTITA_TARGET_CLONES void ReluRange(const float* x, float* y, int64_t n) {
+  PARTITA_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) y[i] = Relu(x[i]);
+}
+
+PARTITA_TARGET_CLONES void ReluGradRange(const float* dy, const float* y, float* dx, int64_t n) {
+  PARTITA_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) dx[i] = ReluGrad(dy[i], y[i]);
+}
+
+PARTITA_TARGET_CLONES void AddRange(const float* a, const float* b, float* sum, int64_t n) {
+  PARTITA_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) sum[i] = a[i] + b[i];
+}
+
+PARTITA_TARGET_CLONES void MulRange(const float* a, const float* b, float* product, int64_t n) {
+  PARTITA_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) product[i] = a[i] * b[i];
+}
+
+struct DropoutStep {
+  uint64_t key, iteration;
+  uint32_t threshold;
+  float scale;
+};
+
+// Elements whose global indices are `start`, start + 1, ...: one block of random words serves four of them.
+void DropoutRange(const float* x, float* y, int64_t n, uint64_t start, const DropoutStep& step) {
+  for (int64_t i = 0; i < n;) {
+    const uint64_t index = start + static_cast<uint64_t>(i);
+    const PhiloxBlock block = RandomBlock(step.key, step.iteration, index / 4);
+    for (uint64_t lane = index % 4; lane < 4 && i < n; ++lane, ++i) {
+      y[i] = Dropout(x[i], block.lane[lane], step.threshold, step.scale);
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedKernel> FastRelu(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  return Prepared([elements = node.outputs[0].elements()](const KernelArguments& a) {
+    ParallelRange(elements, [&](int64_t begin, int64_t end) {
+      ReluRange(In<float>(a, 0) + begin, Out<float>(a, 0) + begin, end - begin);
+    });
+  });
+}
+
+absl::StatusOr<PreparedKernel> FastReluGrad(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  return Prepared([elements = node.outputs[0].elements()](const KernelArguments& a) {
+    ParallelRange(elements, [&](int64_t begin, int64_t end) {
+      ReluGradRange(In<float>(a, 0) + begin, In<float>(a, 1) + begin, Out<float>(a, 0) + begin, end - begin);
+    });
+  });
+}
+
+// Only the first input may lie where the output does, so the partial sums overwrite nothing that is still to be read.
+absl::StatusOr<PreparedKernel> FastAdd(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  return Prepared([elements = node.outputs[0].elements()](const KernelArguments& a) {
+    ParallelRange(elements, [&](int64_t begin, int64_t end) {
+      float* sum = Out<float>(a, 0) + begin;
+      if (a.inputs.size() == 1 && sum != In<float>(a, 0) + begin) {
+        std::copy(In<float>(a, 0) + begin, In<float>(a, 0) + end, sum);
+      }
+      for (size_t k = 1; k < a.inputs.size(); ++k) {
+        AddRange(k == 1 ? In<float>(a, 0) + begin : sum, In<float>(a, k) + begin, sum, end - begin);
+      }
+    });
+  });
+}
+
+absl::StatusOr<PreparedKernel> FastMul(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  return Prepared([elements = node.outputs[0].elements()](const KernelArguments& a) {
+    ParallelRange(elements, [&](int64_t begin, int64_t end) {
+      MulRange(In<float>(a, 0) + begin, In<float>(a, 1) + begin, Out<float>(a, 0) + begin, end - begin);
+    });
+  });
+}
+
+absl::StatusOr<PreparedKernel> FastDropout(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const LocalTensor x = node.outputs[0];
+  const double rate = node.attributes.Float("rate");
+  const std::string& key_name = node.attributes.String("key");
+  const std::string name = key_name.empty() ? node.name : key_name;
+  return Prepared([=](const KernelArguments& a) {
+    const int32_t* iteration = In<int32_t>(a, 1);
+    const DropoutStep step{PhiloxKey(a.seed, name), iteration == nullptr ? 0 : static_cast<uint64_t>(*iteration),
+                           DropoutThreshold(rate), static_cast<float>(1 / (1 - rate))};
+    const GlobalRows rows(x);
+    ParallelRange(x.elements(), [&](int64_t begin, int64_t end) {
+      while (begin < end) {
+        const int64_t row = begin / rows.length, at = begin % rows.length;
+        const int64_t n = std::min(end - begin, rows.length - at);
+        DropoutRange(In<float>(a, 0) + begin, Out<float>(a, 0) + begin, n, rows.Start(row) + static_cast<uint64_t>(at),
+                     step);
+        begin += n;
+      }
+    });
+  });
+}
+
+}  // namespace partita

@@ -1,0 +1,229 @@
+// Fast gradients of batch normalization: one pass over (x, dy) for the sums, one for dx. The mask of a fused relu is
+// computed again from x. Inputs begin with (x, dy, stats, shift, gamma, beta).
+#include "ops/functors/batch_norm.h"
+#include "ops/host/fast/batch_norm_table.h"
+#include "ops/host/fast/fast_kernels.h"
+#include "ops/host/fast/lanes.h"
+#include "ops/host/target_clones.h"
+
+namespace partita {
+namespace {
+
+// What flows through the statistics is ds1 + 2 (x - shift) ds2 = (x - mean) * slope + offset.
+struct GradRow : NormalizeRow {
+  static constexpr int kKinds = kNormalizeKinds + 2;
+  GradRow(const WideRows& rows, float* table, int64_t g)
+      : NormalizeRow(rows, table, kKinds, g),
+        slope(rows.Coefficients(table, kKinds, g, 3)),
+        offset(rows.Coefficients(table, kKinds, g, 4)) {}
+  float *slope, *offset;
+};
+
+struct NodeInfo {
+  explicit NodeInfo(const LocalNode& node)
+      : groups(MakeSampleGroups(Input(node, 0), node.attributes.Int("samples"))),
+        rows(groups),
+        epsilon(node.attributes.Float("epsilon")),
+        relu(node.attributes.Bool("relu")) {}
+  BatchNormInputs Inputs(const KernelArguments& a) const {
+    return {In<float>(a, 2), In<float>(a, 3), In<float>(a, 4), In<float>(a, 5)};
+  }
+  SampleGroups groups;
+  WideRows rows;
+  double epsilon;
+  bool relu;
+};
+
+template <bool kRelu>
+PARTITA_INLINE void AddGradientsLoop(const float* x, const float* dy, int64_t elements, int64_t width,
+                                     const NormalizeRow& k, float* s1, float* s2) {
+  const auto cotangent = [&](int64_t at, int64_t i) __attribute__((always_inline)) {
+    return NormalizedCotangent(x[at], dy[at], k.mean[i], k.scale[i], k.beta[i], kRelu);
+  };
+  int64_t done = 0;
+  for (; done + 2 * width <= elements; done += 2 * width) {
+    PARTITA_INDEPENDENT
+    for (int64_t i = 0; i < width; ++i) {
+      const int64_t first = done + i, second = done + width + i;
+      const float d = cotangent(first, i), e = cotangent(second, i);
+      s1[i] += d + e;
+      s2[i] += d * (x[first] - k.mean[i]) + e * (x[second] - k.mean[i]);
+    }
+  }
+  for (; done < elements; done += width) {
+    const int64_t length = elements - done < width ? elements - done : width;
+    PARTITA_INDEPENDENT
+    for (int64_t i = 0; i < length; ++i) {
+      const float d = cotangent(done + i, i);
+      s1[i] += d;
+      s2[i] += d * (x[done + i] - k.mean[i]);
+    }
+  }
+}
+
+PARTITA_TARGET_CLONES void AddGradients(const float* x, const float* dy, int64_t elements, int64_t width,
+                                        NormalizeRow k, float* s1, float* s2) {
+  AddGradientsLoop<false>(x, dy, elements, width, k, s1, s2);
+}
+
+PARTITA_TARGET_CLONES void AddGradientsRelu(const float* x, const float* dy, int64_t elements, int64_t width,
+                                            NormalizeRow k, float* s1, float* s2) {
+  AddGradientsLoop<true>(x, dy, elements, width, k, s1, s2);
+}
+
+template <bool kRelu, bool kStatistics>
+PARTITA_INLINE void InputGradLoop(const float* x, const float* dy, float* dx, int64_t elements, int64_t width,
+                                  const GradRow& k) {
+  for (int64_t done = 0; done < elements; done += width) {
+    const int64_t length = elements - done < width ? elements - done : width;
+    PARTITA_INDEPENDENT
+    for (int64_t i = 0; i < length; ++i) {
+      const float value = x[done + i];
+      const float d = NormalizedCotangent(value, dy[done + i], k.mean[i], k.scale[i], k.beta[i], kRelu) * k.scale[i];
+      dx[done + i] = kStatistics ? d + ((value - k.mean[i]) * k.slope[i] + k.offset[i]) : d;
+    }
+  }
+}
+
+PARTITA_TARGET_CLONES void InputGrad(const float* x, const float* dy, float* dx, int64_t elements, int64_t width,
+                                     GradRow k) {
+  InputGradLoop<false, true>(x, dy, dx, elements, width, k);
+}
+
+PARTITA_TARGET_CLONES void InputGradRelu(const float* x, const float* dy, float* dx, int64_t elements, int64_t width,
+                                         GradRow k) {
+  InputGradLoop<true, true>(x, dy, dx, elements, width, k);
+}
+
+PARTITA_TARGET_CLONES void NormalizeInputGrad(const float* x, const float* dy, float* dx, int64_t elements,
+                                              int64_t width, GradRow k) {
+  InputGradLoop<false, false>(x, dy, dx, elements, width, k);
+}
+
+PARTITA_TARGET_CLONES void NormalizeInputGradRelu(const float* x, const float* dy, float* dx, int64_t elements,
+                                                  int64_t width, GradRow k) {
+  InputGradLoop<true, false>(x, dy, dx, elements, width, k);
+}
+
+PARTITA_TARGET_CLONES void StatisticsGrad(const float* x, float* dx, int64_t elements, int64_t width,
+                                          const float* shift, const float* ds1, const float* ds2) {
+  for (int64_t done = 0; done < elements; done += width) {
+    const int64_t length = elements - done < width ? elements - done : width;
+    PARTITA_INDEPENDENT
+    for (int64_t i = 0; i < length; ++i) dx[done + i] = StatisticsGradElement(x[done + i], shift[i], ds1[i], ds2[i]);
+  }
+}
+
+void FillStatisticsPart(const NodeInfo& info, const BatchNormInputs& inputs, const float* dstats, float* table) {
+  const WideRows& rows = info.rows;
+  if (rows.width() == 0) return;
+  for (int64_t g = 0; g < rows.groups(); ++g) {
+    const GradRow k(rows, table, g);
+    const float* d = dstats + 2 * g * rows.channels();
+    for (int64_t c = 0; c < rows.channels(); ++c) {
+      const double slope = 2.0 * d[rows.channels() + c];
+      k.slope[c] = static_cast<float>(slope);
+      k.offset[c] = static_cast<float>(d[c] + inputs.Moments(rows, g, c, info.groups.count).shifted_mean * slope);
+    }
+    rows.Repeat(k.slope);
+    rows.Repeat(k.offset);
+  }
+}
+
+}  // namespace
+
+// -> dstats, dgamma, dbeta
+absl::StatusOr<PreparedKernel> FastBatchNormGradientSums(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const NodeInfo info(node);
+  const int64_t sums_at = info.rows.coefficient_bytes(kNormalizeKinds);
+  const int64_t totals_at = sums_at + info.rows.reduction_bytes();
+  const auto compute = [=](const KernelArguments& a) {
+    const int64_t channels = info.groups.channels;
+    const BatchNormInputs inputs = info.Inputs(a);
+    float *table = Scratch<float>(a), *dstats = Out<float>(a, 0);
+    double* totals = Scratch<double>(a, totals_at);  // dgamma, then dbeta, over all groups
+    std::fill(totals, totals + 2 * channels, 0.0);
+    FillNormalizeTable(info.rows, info.groups.count, info.epsilon, inputs, kNormalizeKinds, table);
+    const auto add = info.relu ? AddGradientsRelu : AddGradients;
+    info.rows.Reduce(
+        Scratch<void>(a, sums_at),
+        [&](int64_t g, int64_t begin, int64_t end, float* s1, float* s2) {
+          add(In<float>(a, 0) + begin, In<float>(a, 1) + begin, end - begin, info.rows.width(),
+              NormalizeRow(info.rows, table, kNormalizeKinds, g), s1, s2);
+        },
+        [&](int64_t g, int64_t c, double sum, double product) {
+          const BatchNormGradient d = MakeBatchNormGradient(sum, product, inputs.Moments(info.rows, g, c, info.groups.count),
+                                                            info.groups.count, info.epsilon, inputs.gamma[c]);
+          dstats[2 * g * channels + c] = static_cast<float>(d.ds1);
+          dstats[(2 * g + 1) * channels + c] = static_cast<float>(d.ds2);
+          totals[c] += d.dgamma;
+          totals[channels + c] += d.dbeta;
+        });
+    for (int64_t c = 0; c < channels; ++c) {
+      Out<float>(a, 1)[c] = static_cast<float>(totals[c]);
+      Out<float>(a, 2)[c] = static_cast<float>(totals[channels + c]);
+    }
+  };
+  return Prepared(compute, totals_at + 2 * info.groups.channels * static_cast<int64_t>(sizeof(double)));
+}
+
+absl::StatusOr<PreparedKernel> FastBatchNormNormalizeInputGrad(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const NodeInfo info(node);
+  const auto compute = [=](const KernelArguments& a) {
+    float* table = Scratch<float>(a);
+    FillNormalizeTable(info.rows, info.groups.count, info.epsilon, info.Inputs(a), GradRow::kKinds, table);
+    info.rows.ForChunks([&](int64_t g, int64_t begin, int64_t end) {
+      const auto grad = info.relu ? NormalizeInputGradRelu : NormalizeInputGrad;
+      grad(In<float>(a, 0) + begin, In<float>(a, 1) + begin, Out<float>(a, 0) + begin, end - begin, info.rows.width(),
+           GradRow(info.rows, table, g));
+    });
+  };
+  return Prepared(compute, info.rows.coefficient_bytes(GradRow::kKinds));
+}
+
+// (x, dy, stats, shift, gamma, beta, dstats) -> dx
+absl::StatusOr<PreparedKernel> FastBatchNormInputGrad(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const NodeInfo info(node);
+  const auto compute = [=](const KernelArguments& a) {
+    float* table = Scratch<float>(a);
+    const BatchNormInputs inputs = info.Inputs(a);
+    FillNormalizeTable(info.rows, info.groups.count, info.epsilon, inputs, GradRow::kKinds, table);
+    FillStatisticsPart(info, inputs, In<float>(a, 6), table);
+    info.rows.ForChunks([&](int64_t g, int64_t begin, int64_t end) {
+      const auto grad = info.relu ? InputGradRelu : InputGrad;
+      grad(In<float>(a, 0) + begin, In<float>(a, 1) + begin, Out<float>(a, 0) + begin, end - begin, info.rows.width(),
+           GradRow(info.rows, table, g));
+    });
+  };
+  return Prepared(compute, info.rows.coefficient_bytes(GradRow::kKinds));
+}
+
+// (x, shift, dstats) -> dx
+absl::StatusOr<PreparedKernel> FastBatchNormStatisticsGrad(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const WideRows rows(MakeSampleGroups(Input(node, 0), node.attributes.Int("samples")));
+  constexpr int kKinds = 3;
+  const auto compute = [=](const KernelArguments& a) {
+    float* table = Scratch<float>(a);
+    for (int64_t g = 0; g < (rows.width() > 0 ? rows.groups() : 0); ++g) {
+      const float* sources[kKinds] = {In<float>(a, 1), In<float>(a, 2) + 2 * g * rows.channels(),
+                                      In<float>(a, 2) + (2 * g + 1) * rows.channels()};
+      for (int kind = 0; kind < kKinds; ++kind) {
+        float* coefficients = rows.Coefficients(table, kKinds, g, kind);
+        std::copy(sources[kind], sources[kind] + rows.channels(), coefficients);
+        rows.Repeat(coefficients);
+      }
+    }
+    rows.ForChunks([&](int64_t g, int64_t begin, int64_t end) {
+      StatisticsGrad(In<float>(a, 0) + begin, Out<float>(a, 0) + begin, end - begin, rows.width(),
+                     rows.Coefficients(table, kKinds, g, 0), rows.Coefficients(table, kKinds, g, 1),
+                     rows.Coefficients(table, kKinds, g, 2));
+    });
+  };
+  return Prepared(compute, rows.coefficient_bytes(kKinds));
+}
+
+}  // namespace partita

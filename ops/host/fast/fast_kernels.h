@@ -1,0 +1,62 @@
+// Our own vectorised loops on the stream's OpenMP threads: f32, and for contractions f64 as well. They refuse other
+// dtypes. Each is tested against the f64 reference over a table of attributes and odd sizes (tests/ops/host).
+#ifndef PARTITA_OPS_HOST_FAST_FAST_KERNELS_H_
+#define PARTITA_OPS_HOST_FAST_FAST_KERNELS_H_
+
+#include "ops/host/host_kernel.h"
+
+namespace partita {
+
+// contraction.cc: f32 and f64
+absl::StatusOr<PreparedKernel> Im2ColConv2d(const LocalNode& node);
+absl::StatusOr<PreparedKernel> Im2ColConv2dInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> Im2ColConv2dWeightGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node);
+
+// arithmetic.cc
+absl::StatusOr<PreparedKernel> FastRelu(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastReluGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastAdd(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastMul(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastDropout(const LocalNode& node);
+
+// bias.cc
+absl::StatusOr<PreparedKernel> FastBias(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastBiasGrad(const LocalNode& node);
+
+// optimizer.cc
+absl::StatusOr<PreparedKernel> FastSumOfSquares(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastSgd(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastSgdMomentum(const LocalNode& node);
+
+// shaping.cc: any dtype
+absl::StatusOr<PreparedKernel> FastConcat(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastSlice(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastSliceGrad(const LocalNode& node);
+
+// pooling.cc, global_average_pool.cc
+absl::StatusOr<PreparedKernel> FastMaxPool(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastMaxPoolGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastAveragePool(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastAveragePoolGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastGlobalAveragePool(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastGlobalAveragePoolGrad(const LocalNode& node);
+
+// batch_norm.cc, batch_norm_grad.cc
+absl::StatusOr<PreparedKernel> FastBatchNormStatistics(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastBatchNormNormalize(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastBatchNormInference(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastBatchNormGradientSums(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastBatchNormNormalizeInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastBatchNormStatisticsGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastBatchNormInputGrad(const LocalNode& node);
+
+// loss.cc
+absl::StatusOr<PreparedKernel> FastLogSoftmax(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastLogSoftmaxGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastSoftmaxCrossEntropy(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastSoftmaxCrossEntropyGrad(const LocalNode& node);
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_FAST_FAST_KERNELS_H_

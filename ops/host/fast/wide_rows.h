@@ -1,0 +1,106 @@
+// Per-channel work on [groups, rows, channels] at full vector width, whatever the number of channels.
+//
+// A row of few channels is short for a vector loop, but rows lie one after the other: as many as make about 256
+// elements are taken as one wide row, with the channels' coefficients repeated as often. Groups are cut into chunks by
+// their size alone; a reduction keeps sums per chunk and adds them in order, in double.
+#ifndef PARTITA_OPS_HOST_FAST_WIDE_ROWS_H_
+#define PARTITA_OPS_HOST_FAST_WIDE_ROWS_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "ops/host/geometry.h"
+#include "ops/host/host_kernel.h"
+#include "ops/host/parallel.h"
+
+namespace partita {
+
+class WideRows {
+ public:
+  explicit WideRows(const SampleGroups& groups)
+      : groups_(groups.groups), channels_(groups.channels), group_elements_(groups.rows_per_group * groups.channels) {
+    if (group_elements_ == 0) return;
+    width_ = channels_ * std::max<int64_t>(1, 256 / channels_);
+    const int64_t wide_rows = (group_elements_ + width_ - 1) / width_;
+    const int64_t wanted = std::clamp<int64_t>(group_elements_ / 16384, 1, 16);
+    chunk_ = (wide_rows + wanted - 1) / wanted * width_;
+    chunks_ = (group_elements_ + chunk_ - 1) / chunk_;
+  }
+  explicit WideRows(const Rows& rows) : WideRows(SampleGroups{1, rows.rows, rows.channels, 0}) {}
+
+  int64_t width() const { return width_; }
+  int64_t channels() const { return channels_; }
+  int64_t groups() const { return groups_; }
+
+  // Bytes of `kinds` coefficients for every group and element of a wide row.
+  int64_t coefficient_bytes(int kinds) const {
+    return AlignUp(groups_ * kinds * width_ * static_cast<int64_t>(sizeof(float)));
+  }
+  // Bytes of the two sums of Reduce.
+  int64_t reduction_bytes() const {
+    return AlignUp(groups_ * chunks_ * 2 * (width_ * static_cast<int64_t>(sizeof(float)) +
+                                            channels_ * static_cast<int64_t>(sizeof(double))));
+  }
+
+  // Coefficient `kind` of group g, repeated over a wide row.
+  float* Coefficients(float* table, int kinds, int64_t g, int kind) const {
+    return table + (g * kinds + kind) * width_;
+  }
+
+  // Repeats the first `channels` of `coefficients` over the wide row.
+  void Repeat(float* coefficients) const {
+    for (int64_t i = channels_; i < width_; ++i) coefficients[i] = coefficients[i - channels_];
+  }
+
+  // Calls f(group, begin, end) for the chunks of all groups: elements [begin, end) of the whole tensor, from the start
+  // of a wide row of the group.
+  template <typename F>
+  void ForChunks(const F& f) const {
+    ParallelFor(groups_ * chunks_, groups_ * group_elements_, [&](int64_t task) {
+      const int64_t g = task / chunks_, chunk = task % chunks_;
+      f(g, g * group_elements_ + chunk * chunk_, g * group_elements_ + std::min(group_elements_, (chunk + 1) * chunk_));
+    });
+  }
+
+  // add(g, begin, end, s1, s2) adds into two wide rows of zeros; result(g, c, sum1, sum2) gets the sums of each group and
+  // channel, for all channels of a group before the next group.
+  template <typename Add, typename Result>
+  void Reduce(void* workspace, const Add& add, const Result& result) const {
+    double* sums = static_cast<double*>(workspace);
+    float* wide_sums = reinterpret_cast<float*>(sums + groups_ * chunks_ * 2 * channels_);
+    ForChunks([&](int64_t g, int64_t begin, int64_t end) {
+      const int64_t task = g * chunks_ + (begin - g * group_elements_) / chunk_;
+      float* wide = wide_sums + task * 2 * width_;
+      std::fill(wide, wide + 2 * width_, 0.0f);
+      add(g, begin, end, wide, wide + width_);
+      Fold(wide, sums + task * 2 * channels_);
+      Fold(wide + width_, sums + (task * 2 + 1) * channels_);
+    });
+    for (int64_t g = 0; g < groups_; ++g) {
+      for (int64_t c = 0; c < channels_; ++c) {
+        double sum1 = 0, sum2 = 0;
+        for (int64_t task = g * chunks_; task < (g + 1) * chunks_; ++task) {
+          sum1 += sums[task * 2 * channels_ + c];
+          sum2 += sums[(task * 2 + 1) * channels_ + c];
+        }
+        result(g, c, sum1, sum2);
+      }
+    }
+  }
+
+ private:
+  // Sums of a wide row -> sums of channels.
+  void Fold(const float* wide, double* sums) const {
+    for (int64_t c = 0; c < channels_; ++c) sums[c] = wide[c];
+    for (int64_t i = channels_; i < width_; i += channels_) {
+      for (int64_t c = 0; c < channels_; ++c) sums[c] += wide[i + c];
+    }
+  }
+
+  int64_t groups_, channels_, group_elements_;
+  int64_t width_ = 0, chunk_ = 0, chunks_ = 0;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_FAST_WIDE_ROWS_H_
