@@ -159,9 +159,11 @@ class Adjoint : public GradientBuilder {
     return sums;
   }
 
-  // S and At contributions to a value that is R over an axis. Next to a P sum, or to another S or At, they join the P sum; alone
-  // they are brought to R, or straight to where `source` (the layout before an all_gather or broadcast) wants them.
-  absl::StatusOr<std::vector<ValueId>> ResolveUneven(std::vector<ValueId> sums, const Layout& forward, const Layout* source) {
+  // S and At contributions to a value that is R over an axis. Next to a P sum, or to another S or At, they join the P
+  // sum; alone they are brought to R, or straight to where `source` (the layout before an all_gather or broadcast)
+  // wants them.
+  absl::StatusOr<std::vector<ValueId>> ResolveUneven(std::vector<ValueId> sums, const Layout& forward,
+                                                     const Layout* source) {
     for (size_t a = 0; a < forward.size(); ++a) {
       if (!forward[a].replicated() && !forward[a].partial()) continue;
       std::vector<AxisLayout> forms;
@@ -169,7 +171,8 @@ class Adjoint : public GradientBuilder {
       for (ValueId sum : sums) {
         const AxisLayout& form = graph().layout(sum)[a];
         partial = partial || form.partial();
-        if ((form.split() || form.at()) && std::find(forms.begin(), forms.end(), form) == forms.end()) forms.push_back(form);
+        if ((form.split() || form.at()) && std::find(forms.begin(), forms.end(), form) == forms.end())
+          forms.push_back(form);
       }
       for (ValueId& sum : sums) {
         Layout to = graph().layout(sum);

@@ -63,10 +63,14 @@ class Update {
 
   absl::Status Rate() {
     const LearningRate& r = rate_config_;
-    Attributes attributes{{"dtype", std::string(Name(dtype_))}, {"schedule", r.schedule},
-                          {"base", r.base},                     {"steps", r.steps},
-                          {"warmup_steps", r.warmup_steps},     {"decay", r.decay},
-                          {"decay_steps", r.decay_steps},       {"final", r.final}};
+    Attributes attributes{{"dtype", std::string(Name(dtype_))},
+                          {"schedule", r.schedule},
+                          {"base", r.base},
+                          {"steps", r.steps},
+                          {"warmup_steps", r.warmup_steps},
+                          {"decay", r.decay},
+                          {"decay_steps", r.decay_steps},
+                          {"final", r.final}};
     ASSIGN_OR_RETURN(rate_, Add("learning_rate", {iteration_}, std::move(attributes), {"@learning_rate"}));
     return absl::OkStatus();
   }
@@ -80,8 +84,10 @@ class Update {
     ValueId result = kNoValue;
     if (optimizer_.momentum > 0) {
       const std::string slot_name = value.name + "@momentum";
-      Attributes slot_attributes{{"dtype", std::string(Name(value.type.dtype))}, {"shape", value.type.shape},
-                                 {"initializer", std::string("constant")}, {"scale", 0.0}};
+      Attributes slot_attributes{{"dtype", std::string(Name(value.type.dtype))},
+                                 {"shape", value.type.shape},
+                                 {"initializer", std::string("constant")},
+                                 {"scale", 0.0}};
       ASSIGN_OR_RETURN(const ValueId slot,
                        builder_.AddSource("state", std::move(slot_attributes), slot_name, layout, Phase::kUpdate));
       attributes.Set("momentum", optimizer_.momentum);
@@ -108,8 +114,8 @@ class Update {
 
 }  // namespace
 
-absl::Status AppendUpdate(LayoutBuilder& builder, const std::map<ValueId, ValueId>& gradients, const Optimizer& optimizer,
-                          const LearningRate& rate, ValueId iteration) {
+absl::Status AppendUpdate(LayoutBuilder& builder, const std::map<ValueId, ValueId>& gradients,
+                          const Optimizer& optimizer, const LearningRate& rate, ValueId iteration) {
   return Update(builder, optimizer, rate, iteration).Run(gradients);
 }
 

@@ -66,8 +66,9 @@ class AxisChooser {
     for (const Rule& rule : rules_) {
       if (rule.name != config.split) continue;
       const int64_t units = Units(rule);
-      if (!config.cuts.empty() && (static_cast<int>(config.cuts.size()) != size_ + 1 || config.cuts.front() != 0 ||
-                                   config.cuts.back() != units || !std::is_sorted(config.cuts.begin(), config.cuts.end()))) {
+      if (!config.cuts.empty() &&
+          (static_cast<int>(config.cuts.size()) != size_ + 1 || config.cuts.front() != 0 ||
+           config.cuts.back() != units || !std::is_sorted(config.cuts.begin(), config.cuts.end()))) {
         return InvalidArgument("'{}' over axis '{}': cuts [{}] found; {} points that rise from 0 to {} are needed",
                                config.split, mesh_axis.name, fmt::join(config.cuts, ","), size_ + 1, units);
       }
@@ -77,8 +78,8 @@ class AxisChooser {
     for (const Rule& rule : rules_) {
       if (rule.name != "partial") names.push_back(rule.name);
     }
-    return InvalidArgument("op '{}' cannot be split by '{}' over axis '{}'; it knows [{}]", request_.op->name, config.split,
-                           mesh_axis.name, fmt::join(names, ", "));
+    return InvalidArgument("op '{}' cannot be split by '{}' over axis '{}'; it knows [{}]", request_.op->name,
+                           config.split, mesh_axis.name, fmt::join(names, ", "));
   }
 
   // How many units the splits of a rule have (0 if the rule splits nothing).
@@ -98,10 +99,14 @@ class AxisChooser {
 
   AxisLayout FromPattern(const Pattern& pattern, const std::vector<int64_t>& units) const {
     switch (pattern.kind) {
-      case AxisLayout::Kind::kReplicate: return AxisLayout::Replicate();
-      case AxisLayout::Kind::kPartial: return AxisLayout::Partial(pattern.reduction);
-      case AxisLayout::Kind::kAt: CHECK(false);
-      case AxisLayout::Kind::kSplit: break;
+      case AxisLayout::Kind::kReplicate:
+        return AxisLayout::Replicate();
+      case AxisLayout::Kind::kPartial:
+        return AxisLayout::Partial(pattern.reduction);
+      case AxisLayout::Kind::kAt:
+        CHECK(false);
+      case AxisLayout::Kind::kSplit:
+        break;
     }
     if (units.empty()) return AxisLayout::Split(pattern.dimension);
     std::vector<int64_t> cuts;
@@ -119,7 +124,8 @@ class AxisChooser {
     return candidate;
   }
 
-  // The cut points in units that an input's present split gives a rule; nullopt if it cuts inside a unit. Empty: balanced.
+  // The cut points in units that an input's present split gives a rule; nullopt if it cuts inside a unit. Empty:
+  // balanced.
   std::optional<std::vector<int64_t>> UnitsOf(int input, const Pattern& pattern, const Rule& rule) const {
     const AxisLayout layout = Current(input);
     bool plain = layout.cuts.empty();

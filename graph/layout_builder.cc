@@ -51,14 +51,15 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
   return graph_.node(id).outputs;
 }
 
-absl::StatusOr<ValueId> LayoutBuilder::AddSource(const std::string& op_name, Attributes attributes, const std::string& name,
-                                                 Layout layout, Phase phase) {
+absl::StatusOr<ValueId> LayoutBuilder::AddSource(const std::string& op_name, Attributes attributes,
+                                                 const std::string& name, Layout layout, Phase phase) {
   const OpDefinition* op = registry_.Find(op_name);
   CHECK(op != nullptr);
   ASSIGN_OR_RETURN(attributes, CompleteAttributes(*op, attributes));
   ASSIGN_OR_RETURN(std::vector<TensorType> types, op->shape(NodeView{attributes, {}, {}}));
   RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", name), CheckLayout(layout, types[0].shape, graph_.mesh())));
-  const NodeId id = graph_.AddNode({op, std::move(attributes), {}, {}, phase}, {{name, types[0], std::move(layout), -1}});
+  const NodeId id =
+      graph_.AddNode({op, std::move(attributes), {}, {}, phase}, {{name, types[0], std::move(layout), -1}});
   return graph_.node(id).outputs[0];
 }
 
@@ -69,11 +70,13 @@ ValueId LayoutBuilder::Place(const FreeSource& source, const Layout& wanted) {
   for (size_t a = 0; a < source.fixed.size(); ++a) {
     if (source.fixed[a]) layout[a] = *source.fixed[a];
   }
-  const NodeId id = graph_.AddNode({source.op, source.attributes, {}, {}, Phase::kForward}, {{source.name, source.type, layout, -1}});
+  const NodeId id =
+      graph_.AddNode({source.op, source.attributes, {}, {}, Phase::kForward}, {{source.name, source.type, layout, -1}});
   return graph_.node(id).outputs[0];
 }
 
-// A P axis becomes R first, shared by all consumers, unless the strategy asked for this consumer's layout: then it is one move.
+// A P axis becomes R first, shared by all consumers, unless the strategy asked for this consumer's layout: then it is
+// one move.
 ValueId LayoutBuilder::Bring(ValueId value, const Layout& wanted, const NodeRequest& request) {
   Layout resolved = graph_.layout(value);
   for (size_t a = 0; a < wanted.size(); ++a) {
@@ -110,8 +113,8 @@ ValueId LayoutBuilder::MoveTo(ValueId value, const Layout& layout, Phase phase) 
   return value;
 }
 
-ValueId LayoutBuilder::AddMove(const std::string& op_name, const std::vector<int>& axes, ValueId value, const Layout& layout,
-                               Phase phase) {
+ValueId LayoutBuilder::AddMove(const std::string& op_name, const std::vector<int>& axes, ValueId value,
+                               const Layout& layout, Phase phase) {
   const OpDefinition* op = registry_.Find(op_name);
   CHECK(op != nullptr);
   const std::string name = graph_.UniqueName(graph_.value(value).name + "@" + op_name);

@@ -53,8 +53,8 @@ absl::StatusOr<UpdateLayouts> LayoutsOfUpdates(const Graph& graph, const Strateg
         const int a = graph.mesh().AxisIndex(axis);
         if (layout[a].replicated()) layout[a] = chosen->outputs[0][a];
       }
-      RETURN_IF_ERROR(WithContext(fmt::format("update of '{}'", value.name),
-                                  CheckLayout(layout, value.type.shape, graph.mesh())));
+      RETURN_IF_ERROR(
+          WithContext(fmt::format("update of '{}'", value.name), CheckLayout(layout, value.type.shape, graph.mesh())));
       layouts[state.value] = layout;
       break;
     }
@@ -71,8 +71,7 @@ absl::StatusOr<Graph> MakeTraining(const Model& model, const Graph& forward, con
   if (graph.loss != kNoValue) {
     ASSIGN_OR_RETURN(const UpdateLayouts updates, LayoutsOfUpdates(graph, strategy));
     ASSIGN_OR_RETURN(const auto gradients, AppendAdjoint(builder, updates));
-    RETURN_IF_ERROR(
-        AppendUpdate(builder, gradients, model.optimizer, model.learning_rate, graph.Find(kIterationName)));
+    RETURN_IF_ERROR(AppendUpdate(builder, gradients, model.optimizer, model.learning_rate, graph.Find(kIterationName)));
   }
   ResolveResults(builder);
   graph = DropUnused(graph);
@@ -100,7 +99,8 @@ absl::StatusOr<Graph> MakeEvaluation(const Graph& training, const Graph& forward
 // Groups in the order in which the program first uses them, all groups of one set of axes together.
 void CollectGroups(const Graph& graph, Program& program, std::set<std::vector<int>>& seen) {
   for (const Node& node : graph.nodes()) {
-    if (!node.op->move || node.op->name == "slice_move" || node.op->name == "drop" || node.op->name == "zero_extend") continue;
+    if (!node.op->move || node.op->name == "slice_move" || node.op->name == "drop" || node.op->name == "zero_extend")
+      continue;
     const std::vector<int> axes = MoveAxes(node, graph.mesh());
     if (!seen.insert(axes).second) continue;
     for (int rank = 0; rank < graph.mesh().size(); ++rank) {
@@ -115,8 +115,7 @@ void CollectGroups(const Graph& graph, Program& program, std::set<std::vector<in
 absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,
                                     const ProgramOptions& options) {
   RETURN_IF_ERROR(CheckStrategy(strategy, model.graph));
-  const Graph forward =
-      options.floating == DType::kF32 ? model.graph : ConvertDType(model.graph, options.floating);
+  const Graph forward = options.floating == DType::kF32 ? model.graph : ConvertDType(model.graph, options.floating);
   Program program;
   program.mesh = strategy.mesh;
   ASSIGN_OR_RETURN(program.train, MakeTraining(model, forward, strategy, registry, options));

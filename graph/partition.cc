@@ -20,8 +20,14 @@ class Partitioner {
  public:
   Partitioner(const Graph& forward, const Strategy& strategy, const OpRegistry& registry,
               const std::map<std::string, Layout>& states)
-      : forward_(forward), strategy_(strategy), index_(strategy), states_(states), graph_(strategy.mesh), builder_(graph_, registry),
-        value_(forward.values().size(), kNoValue), free_(forward.values().size()) {}
+      : forward_(forward),
+        strategy_(strategy),
+        index_(strategy),
+        states_(states),
+        graph_(strategy.mesh),
+        builder_(graph_, registry),
+        value_(forward.values().size(), kNoValue),
+        free_(forward.values().size()) {}
 
   absl::StatusOr<Graph> Run() {
     for (NodeId id = 0; id < static_cast<NodeId>(forward_.nodes().size()); ++id) {
@@ -37,7 +43,8 @@ class Partitioner {
   }
 
  private:
-  // States and parameters wait for their first consumer, which decides how they lie, but for the axes that are named here.
+  // States and parameters wait for their first consumer, which decides how they lie, but for the axes that are named
+  // here.
   absl::Status Defer(const Node& node) {
     const Value& value = forward_.value(node.outputs[0]);
     FreeSource source{value.name, node.op, node.attributes, value.type, {}};
@@ -123,8 +130,8 @@ class Partitioner {
   const std::map<std::string, Layout>& states_;
   Graph graph_;
   LayoutBuilder builder_;
-  std::vector<ValueId> value_;     // of the forward graph's values in graph_
-  std::vector<FreeSource> free_;   // op == nullptr: not a state
+  std::vector<ValueId> value_;    // of the forward graph's values in graph_
+  std::vector<FreeSource> free_;  // op == nullptr: not a state
 };
 
 }  // namespace

@@ -32,7 +32,8 @@ absl::Status CheckMesh(const Mesh& mesh) {
   std::set<std::string> names;
   int64_t ranks = 1;
   for (const MeshAxis& axis : mesh.axes) {
-    if (axis.name.empty() || axis.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") != std::string::npos) {
+    if (axis.name.empty() ||
+        axis.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") != std::string::npos) {
       return InvalidArgument("mesh axis '{}': names are made of a-z, 0-9 and _", axis.name.substr(0, 64));
     }
     if (!names.insert(axis.name).second) return InvalidArgument("mesh axis '{}' is named twice", axis.name);
@@ -51,14 +52,15 @@ struct Matched {
   std::set<std::string> splits;
 };
 
-absl::Status CheckMatch(const OpConfig& entry, const Node& node, const std::vector<Rule>& rules, const std::string& name,
-                        Matched& matched) {
+absl::Status CheckMatch(const OpConfig& entry, const Node& node, const std::vector<Rule>& rules,
+                        const std::string& name, Matched& matched) {
   ++matched.nodes;
   for (const Rule& rule : rules) {
     if (rule.name != "partial") matched.splits.insert(rule.name);
   }
   if (!entry.update.empty() && Exact(entry) && node.op->name != "parameter") {
-    return InvalidArgument("entry '{}': only a parameter has an update; '{}' is a {}", entry.pattern, name, node.op->name);
+    return InvalidArgument("entry '{}': only a parameter has an update; '{}' is a {}", entry.pattern, name,
+                           node.op->name);
   }
   return absl::OkStatus();
 }
@@ -73,14 +75,14 @@ absl::Status CheckAxes(const OpConfig& entry, const Mesh& mesh, const Matched& m
                                DidYouMean(name, AxisNames(mesh)));
       }
       if (config.split == "at" && (config.coordinate < 0 || config.coordinate >= mesh.axes[axis].size)) {
-        return InvalidArgument("entry '{}': at {} lies off axis '{}', which has {} ranks", entry.pattern, config.coordinate,
-                               name, mesh.axes[axis].size);
+        return InvalidArgument("entry '{}': at {} lies off axis '{}', which has {} ranks", entry.pattern,
+                               config.coordinate, name, mesh.axes[axis].size);
       }
       if (config.split == "at" || config.split == "replicate" || matched.splits.count(config.split) > 0) continue;
       std::vector<std::string> known(matched.splits.begin(), matched.splits.end());
       known.insert(known.end(), {"replicate", "at"});
-      return InvalidArgument("entry '{}': no node that it matches can be split by '{}'; {}", entry.pattern, config.split,
-                             DidYouMean(config.split, known));
+      return InvalidArgument("entry '{}': no node that it matches can be split by '{}'; {}", entry.pattern,
+                             config.split, DidYouMean(config.split, known));
     }
   }
   return absl::OkStatus();
@@ -130,7 +132,8 @@ absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int m
     OpConfig config{forward.name(id), {}, {}};
     if (op == "conv2d" || op == "matmul") {
       const std::vector<Rule> rules = RulesOf(forward, node);
-      const bool splits = std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.name == "output_channels"; });
+      const bool splits =
+          std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.name == "output_channels"; });
       const bool enough = forward.type(node.outputs[0]).shape.back() >= model;
       config.axes["model"] = Split(splits && enough ? "output_channels" : "replicate");
     } else if (op == "softmax_cross_entropy" || op == "log_softmax" || op == "accuracy") {

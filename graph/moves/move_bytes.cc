@@ -10,8 +10,8 @@ namespace {
 
 int64_t BoxBytes(const std::optional<Box>& box, DType dtype) { return box ? box->elements() * SizeOf(dtype) : 0; }
 
-// Bytes of blocks that change rank. The blocks of the source do not overlap within a group unless they are replicas; then
-// one of them is sent, and nothing to a rank that holds its part already.
+// Bytes of blocks that change rank. The blocks of the source do not overlap within a group unless they are replicas;
+// then one of them is sent, and nothing to a rank that holds its part already.
 int64_t BlocksThatChangeRank(const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh,
                              const std::vector<int>& ranks) {
   int64_t bytes = 0;
@@ -27,8 +27,8 @@ int64_t BlocksThatChangeRank(const Layout& from, const Layout& to, const TensorT
 
 }  // namespace
 
-MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh,
-                      const std::vector<int>& ranks) {
+MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& to, const TensorType& type,
+                      const Mesh& mesh, const std::vector<int>& ranks) {
   const int64_t others = static_cast<int64_t>(ranks.size()) - 1;
   if (op == "slice_move" || op == "drop" || op == "zero_extend") return {};
   if (op == "send" || op == "gather" || op == "scatter" || op == "repartition") {

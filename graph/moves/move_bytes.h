@@ -24,8 +24,8 @@ struct MoveBytes {
 };
 
 // Of one group: `ranks` as Mesh::Group gives them.
-MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh,
-                      const std::vector<int>& ranks);
+MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& to, const TensorType& type,
+                      const Mesh& mesh, const std::vector<int>& ranks);
 
 // Of a move node (all operands of a bucket) in the group `ranks`.
 MoveBytes BytesOfNode(const Graph& graph, const Node& move, const std::vector<int>& ranks);

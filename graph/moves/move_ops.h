@@ -1,7 +1,7 @@
 // The move ops: linear data movements between two layouts of one value (derivation.md section 2).
 //
-// A move node has one input and one output of the same type (all_reduce may carry several: a gradient bucket), an attribute
-// `axes` ("data" or "data,model": the mesh axes over which ranks meet), and says the rest by the two layouts:
+// A move node has one input and one output of the same type (all_reduce may carry several: a gradient bucket), an
+// attribute `axes` ("data" or "data,model": the mesh axes over which ranks meet), and says the rest by the two layouts:
 //   all_reduce P->R   all_gather S->R   reduce_scatter P->S   broadcast At->R   sum_reduce P->At   send At(a)->At(b)
 //   gather S->At      scatter At->S     slice_move R->S       drop R->At        zero_extend R|S|At->P
 //   repartition: any layout without P to any other

@@ -53,7 +53,8 @@ const char* MoveOf(const AxisLayout& from, const AxisLayout& to) {
       return to.kind == Kind::kReplicate ? "all_gather" : to.kind == Kind::kAt ? "gather" : "repartition";
     case Kind::kAt:
       return to.kind == Kind::kReplicate ? "broadcast" : to.kind == Kind::kSplit ? "scatter" : "send";
-    case Kind::kReplicate: return to.kind == Kind::kSplit ? "slice_move" : "drop";
+    case Kind::kReplicate:
+      return to.kind == Kind::kSplit ? "slice_move" : "drop";
   }
   return "";
 }

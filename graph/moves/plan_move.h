@@ -16,9 +16,9 @@ struct MoveStep {
   Layout to;
 };
 
-// The steps from `from` to `to`; empty if they are the same. All P axes that become R are one all_reduce over the joined set.
-// Axes that split one dimension together change one by one only from the innermost outwards; everything else is one
-// repartition. An axis may become P (zero_extend). Layouts must fit `shape` and `mesh` (CheckLayout).
+// The steps from `from` to `to`; empty if they are the same. All P axes that become R are one all_reduce over the
+// joined set. Axes that split one dimension together change one by one only from the innermost outwards; everything
+// else is one repartition. An axis may become P (zero_extend). Layouts must fit `shape` and `mesh` (CheckLayout).
 std::vector<MoveStep> PlanMove(const Layout& from, const Layout& to, const Shape& shape, const Mesh& mesh);
 
 }  // namespace partita

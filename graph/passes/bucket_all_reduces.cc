@@ -1,10 +1,10 @@
 #include "graph/passes/bucket_all_reduces.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
-
-#include <fmt/format.h>
 
 #include "graph/passes/rewriter.h"
 

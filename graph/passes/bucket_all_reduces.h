@@ -3,8 +3,8 @@
 //   before   %a.r = all_reduce(%a) axes=data   %b = ...   %b.r = all_reduce(%b) axes=data
 //   after    %b = ...   %a.r, %b.r = all_reduce(%a, %b) axes=data
 //
-// A bucket is closed when it holds `bytes`, or when a node reads one of its results. Works on every communicator's moves
-// alike. The payload is exactly the sum of the members.
+// A bucket is closed when it holds `bytes`, or when a node reads one of its results. Works on every communicator's
+// moves alike. The payload is exactly the sum of the members.
 #ifndef PARTITA_GRAPH_PASSES_BUCKET_ALL_REDUCES_H_
 #define PARTITA_GRAPH_PASSES_BUCKET_ALL_REDUCES_H_
 

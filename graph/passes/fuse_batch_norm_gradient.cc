@@ -24,8 +24,7 @@ Graph FuseBatchNormGradient(const Graph& graph, const OpRegistry& registry) {
     const Node& add = graph.node(id);
     if (add.op->name != "add" || add.inputs.size() != 2) continue;
     for (int first : {0, 1}) {
-      const NodeId normalize =
-          SoleProducer(graph, readers, add.inputs[first], "batch_norm_normalize_input_grad");
+      const NodeId normalize = SoleProducer(graph, readers, add.inputs[first], "batch_norm_normalize_input_grad");
       const NodeId statistics = SoleProducer(graph, readers, add.inputs[1 - first], "batch_norm_statistics_grad");
       if (normalize < 0 || statistics < 0) continue;
       if (graph.node(normalize).inputs[0] != graph.node(statistics).inputs[0]) continue;

@@ -10,7 +10,8 @@ namespace {
 // The two moves are one reduce_scatter: no inner split of the dimension is in the way.
 bool IsReduceScatter(const Graph& graph, const Node& reduce, const Node& slice) {
   const Value& from = graph.value(reduce.inputs[0]);
-  const std::vector<MoveStep> steps = PlanMove(from.layout, graph.layout(slice.outputs[0]), from.type.shape, graph.mesh());
+  const std::vector<MoveStep> steps =
+      PlanMove(from.layout, graph.layout(slice.outputs[0]), from.type.shape, graph.mesh());
   return steps.size() == 1 && steps[0].op == "reduce_scatter";
 }
 

@@ -32,8 +32,8 @@ class Preparation {
   }
 
  private:
-  absl::StatusOr<std::vector<ValueId>> Add(const std::string& op_name, std::vector<ValueId> inputs, Attributes attributes,
-                                           const std::vector<std::string>& names) {
+  absl::StatusOr<std::vector<ValueId>> Add(const std::string& op_name, std::vector<ValueId> inputs,
+                                           Attributes attributes, const std::vector<std::string>& names) {
     const OpDefinition* op = registry_.Find(op_name);
     CHECK(op != nullptr);
     ASSIGN_OR_RETURN(attributes, CompleteAttributes(*op, attributes));
@@ -42,13 +42,16 @@ class Preparation {
     ASSIGN_OR_RETURN(const std::vector<TensorType> types, op->shape(view));
     std::vector<Value> outputs;
     for (size_t o = 0; o < types.size(); ++o) outputs.push_back({names[o], types[o], {}, -1});
-    const NodeId id = rewriter_.graph().AddNode({op, std::move(attributes), std::move(inputs), {}, Phase::kForward}, outputs);
+    const NodeId id =
+        rewriter_.graph().AddNode({op, std::move(attributes), std::move(inputs), {}, Phase::kForward}, outputs);
     return rewriter_.graph().node(id).outputs;
   }
 
   absl::Status AddIteration() {
-    Attributes attributes{{"dtype", std::string("i32")}, {"shape", std::vector<int64_t>()},
-                          {"initializer", std::string("constant")}, {"scale", 0.0}};
+    Attributes attributes{{"dtype", std::string("i32")},
+                          {"shape", std::vector<int64_t>()},
+                          {"initializer", std::string("constant")},
+                          {"scale", 0.0}};
     ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, Add("state", {}, std::move(attributes), {kIterationName}));
     iteration_ = outputs[0];
     return absl::OkStatus();

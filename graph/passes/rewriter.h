@@ -25,7 +25,8 @@ class Rewriter {
   NodeId Copy(NodeId original);
   // The outputs of a node as the original has them, for a node that replaces it.
   std::vector<Value> Outputs(NodeId original) const;
-  // Appends a node in place of an original one: with its outputs' names, types and layouts, which are mapped to the new ones.
+  // Appends a node in place of an original one: with its outputs' names, types and layouts, which are mapped to the new
+  // ones.
   NodeId Replace(NodeId original, Node node);
 
   // Takes over states, loss and metrics (states whose value was dropped are left out) and gives the copy away.
