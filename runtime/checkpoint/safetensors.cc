@@ -1,0 +1,248 @@
+#include "runtime/checkpoint/safetensors.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <utility>
+
+#include "runtime/base/files.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "tensors are written as they lie in memory");
+
+constexpr size_t kLengthBytes = 8;
+constexpr uint64_t kLongestHeader = 100'000'000;
+constexpr int64_t kLargestFile = int64_t{1} << 40;
+constexpr char kFormatKey[] = "format";
+
+std::string ShapeText(std::span<const int64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
+
+// Bytes of a tensor, each product checked; false where 64 bits do not hold it or the last byte is not full.
+bool SizeInBytes(std::span<const int64_t> shape, int64_t bits, int64_t& bytes) {
+  int64_t product = 1;
+  for (const int64_t size : shape) {
+    if (size < 0 || __builtin_mul_overflow(product, size, &product)) return false;
+  }
+  if (__builtin_mul_overflow(product, bits, &product) || product % 8 != 0) return false;
+  bytes = product / 8;
+  return true;
+}
+
+// Writing.
+
+absl::Status CheckTensor(const std::string& file, const NamedTensor& tensor) {
+  if (tensor.name.empty() || tensor.name == "__metadata__") {
+    return InvalidArgument("{}: tensor {}: found a name that the format does not allow", file, Printable(tensor.name));
+  }
+  int64_t bytes = 0;
+  if (!SizeInBytes(tensor.shape, 8 * SizeOf(tensor.dtype), bytes) ||
+      bytes != static_cast<int64_t>(tensor.bytes.size())) {
+    return InvalidArgument("{}: tensor {}: found {} bytes, {}{} needs another number", file, Printable(tensor.name),
+                           tensor.bytes.size(), Name(tensor.dtype), ShapeText(tensor.shape));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckInput(const std::string& file, std::span<const NamedTensor> tensors, const Metadata& metadata) {
+  std::vector<std::string_view> names;
+  for (const NamedTensor& tensor : tensors) {
+    RETURN_IF_ERROR(CheckTensor(file, tensor));
+    names.push_back(tensor.name);
+  }
+  std::sort(names.begin(), names.end());
+  if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
+    return InvalidArgument("{}: tensor {}: found twice, allowed is once", file, Printable(*twice));
+  }
+  for (const char* key : {kFormatKey, kChecksumKey}) {
+    if (metadata.contains(key)) return InvalidArgument("{}: metadata {}: found, but it is the writer's", file, key);
+  }
+  return absl::OkStatus();
+}
+
+// By alignment, largest first, then by name: every tensor lies aligned, and the order of the caller does not matter.
+std::vector<const NamedTensor*> InFileOrder(std::span<const NamedTensor> tensors) {
+  std::vector<const NamedTensor*> order;
+  for (const NamedTensor& tensor : tensors) order.push_back(&tensor);
+  std::sort(order.begin(), order.end(), [](const NamedTensor* a, const NamedTensor* b) {
+    const StoredType *x = StoredTypeOf(a->dtype), *y = StoredTypeOf(b->dtype);
+    return x != y ? x > y : a->name < b->name;
+  });
+  return order;
+}
+
+class Hash {
+ public:
+  Hash() { XXH3_128bits_reset(&state_); }
+  void Add(const void* bytes, size_t count) { XXH3_128bits_update(&state_, bytes, count); }
+  std::string Text() const {
+    const XXH128_hash_t hash = XXH3_128bits_digest(&state_);
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  }
+
+ private:
+  XXH3_state_t state_;
+};
+
+// Over the header without the checksum itself, as we would write it, and then the buffer.
+absl::StatusOr<Hash> HashOfHeader(const std::string& file, Header header) {
+  header.metadata.erase(kChecksumKey);
+  ASSIGN_OR_RETURN(const std::string json, FormatHeader(file, header));
+  Hash hash;
+  hash.Add(json.data(), json.size());
+  return hash;
+}
+
+// Reading.
+
+absl::StatusOr<std::string_view> HeaderJson(const std::string& file, std::string_view bytes) {
+  if (bytes.size() < kLengthBytes) {
+    return InvalidArgument("{}: found {} bytes, a file has at least {}", file, bytes.size(), kLengthBytes);
+  }
+  uint64_t length = 0;
+  for (size_t i = 0; i < kLengthBytes; ++i) length |= uint64_t{static_cast<uint8_t>(bytes[i])} << 8 * i;
+  if (length > kLongestHeader) {
+    return InvalidArgument("{}: offset 0: found a header length of {}, allowed are at most {}", file, length,
+                           kLongestHeader);
+  }
+  if (length > bytes.size() - kLengthBytes) {
+    return InvalidArgument("{}: offset 0: found a header length of {}, the file has {} bytes behind it", file, length,
+                           bytes.size() - kLengthBytes);
+  }
+  return bytes.substr(kLengthBytes, length);
+}
+
+// The tensors, by offset, must cover the buffer without hole or overlap, each with exactly its bytes.
+absl::Status CheckTiling(const std::string& file, const Header& header, int64_t buffer) {
+  int64_t reached = 0;
+  for (const StoredTensor& tensor : header.tensors) {
+    const std::string place = fmt::format("{}: tensor {}", file, Printable(tensor.name));
+    if (tensor.begin != reached || tensor.end < tensor.begin) {
+      return InvalidArgument(
+          "{}: data_offsets: found [{},{}], allowed is a begin at {} (no hole, no overlap) and an end "
+          "not before it",
+          place, tensor.begin, tensor.end, reached);
+    }
+    int64_t bytes = 0;
+    if (!SizeInBytes(tensor.shape, tensor.type->bits, bytes)) {
+      return InvalidArgument("{}: shape: found {}{}, allowed is a whole number of bytes below 2^60", place,
+                             tensor.type->name, ShapeText(tensor.shape));
+    }
+    if (bytes != tensor.end - tensor.begin) {
+      return InvalidArgument("{}: data_offsets: found {} bytes, {}{} has {}", place, tensor.end - tensor.begin,
+                             tensor.type->name, ShapeText(tensor.shape), bytes);
+    }
+    reached = tensor.end;
+  }
+  if (reached != buffer) {
+    return InvalidArgument("{}: found {} bytes behind the header, its tensors have {}", file, buffer, reached);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckChecksum(const std::string& file, const Header& header, std::string_view buffer) {
+  const auto expected = header.metadata.find(kChecksumKey);
+  if (expected == header.metadata.end()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(Hash hash, HashOfHeader(file, header));
+  hash.Add(buffer.data(), buffer.size());
+  if (hash.Text() != expected->second) {
+    return InvalidArgument(
+        "{}: found checksum {}, its metadata says {}: the file was damaged, or changed by a program "
+        "that does not know the checksum",
+        file, hash.Text(), Printable(expected->second));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<EncodedFile> EncodeSafetensors(const std::string& file, std::span<const NamedTensor> tensors,
+                                              const Metadata& metadata) {
+  RETURN_IF_ERROR(CheckInput(file, tensors, metadata));
+  Header header{metadata, {}};
+  header.metadata[kFormatKey] = "pt";
+  EncodedFile result;
+  int64_t end = 0;
+  for (const NamedTensor* tensor : InFileOrder(tensors)) {
+    const int64_t begin = end;
+    end += static_cast<int64_t>(tensor->bytes.size());
+    header.tensors.push_back({tensor->name, StoredTypeOf(tensor->dtype), tensor->shape, begin, end});
+    result.tensors.push_back(tensor->bytes);
+  }
+  ASSIGN_OR_RETURN(Hash hash, HashOfHeader(file, header));
+  for (const std::span<const std::byte> bytes : result.tensors) hash.Add(bytes.data(), bytes.size());
+  header.metadata[kChecksumKey] = hash.Text();
+  ASSIGN_OR_RETURN(const std::string json, FormatHeader(file, header));
+  if (json.size() > kLongestHeader) {
+    return InvalidArgument("{}: found a header of {} bytes, allowed are at most {}", file, json.size(), kLongestHeader);
+  }
+  for (size_t i = 0; i < kLengthBytes; ++i) result.head.push_back(static_cast<char>(uint64_t{json.size()} >> 8 * i));
+  result.head += json;
+  return result;
+}
+
+absl::Status SaveSafetensors(const std::string& path, std::span<const NamedTensor> tensors, const Metadata& metadata) {
+  ASSIGN_OR_RETURN(const EncodedFile encoded, EncodeSafetensors(path, tensors, metadata));
+  std::vector<std::string_view> pieces = {encoded.head};
+  for (const std::span<const std::byte> bytes : encoded.tensors) {
+    pieces.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return WriteFileAtomically(path, pieces);
+}
+
+absl::StatusOr<SafetensorsFile> SafetensorsFile::Parse(const std::string& file, std::string bytes) {
+  ASSIGN_OR_RETURN(const std::string_view json, HeaderJson(file, bytes));
+  ASSIGN_OR_RETURN(Header header, ParseHeader(file, json));
+  std::stable_sort(header.tensors.begin(), header.tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  const size_t data = kLengthBytes + json.size();
+  const std::string_view buffer = std::string_view(bytes).substr(data);
+  RETURN_IF_ERROR(CheckTiling(file, header, buffer.size()));
+  RETURN_IF_ERROR(CheckChecksum(file, header, buffer));
+  return SafetensorsFile(file, std::move(bytes), std::move(header), data);
+}
+
+SafetensorsFile::SafetensorsFile(std::string path, std::string bytes, Header header, size_t data)
+    : path_(std::move(path)), bytes_(std::move(bytes)), header_(std::move(header)), data_(data) {
+  for (size_t i = 0; i < header_.tensors.size(); ++i) by_name_[header_.tensors[i].name] = i;
+}
+
+const StoredTensor* SafetensorsFile::Find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &header_.tensors[found->second];
+}
+
+std::span<const std::byte> SafetensorsFile::Bytes(const StoredTensor& tensor) const {
+  return std::as_bytes(std::span(bytes_)).subspan(data_ + tensor.begin, tensor.end - tensor.begin);
+}
+
+absl::StatusOr<std::span<const std::byte>> SafetensorsFile::Get(std::string_view name, DType dtype,
+                                                                std::span<const int64_t> shape) const {
+  const StoredTensor* tensor = Find(name);
+  if (tensor == nullptr) {
+    std::string found;
+    for (size_t i = 0; i < std::min<size_t>(header_.tensors.size(), 5); ++i) {
+      found += (i == 0 ? ": " : ", ") + Printable(header_.tensors[i].name);
+    }
+    return InvalidArgument("{}: tensor {}: not found among the {} of the file{}{}", path_, Printable(name),
+                           header_.tensors.size(), found, header_.tensors.size() > 5 ? ", ..." : "");
+  }
+  const StoredType* type = StoredTypeOf(dtype);
+  if (tensor->type != type || !std::equal(tensor->shape.begin(), tensor->shape.end(), shape.begin(), shape.end())) {
+    return InvalidArgument("{}: tensor {}: found {}{}, needed is {}{}", path_, Printable(name), tensor->type->name,
+                           ShapeText(tensor->shape), type->name, ShapeText(shape));
+  }
+  return Bytes(*tensor);
+}
+
+absl::StatusOr<SafetensorsFile> LoadSafetensors(const std::string& path) {
+  ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, kLargestFile));
+  return SafetensorsFile::Parse(path, std::move(bytes));
+}
+
+}  // namespace partita

@@ -1,0 +1,86 @@
+// Safetensors files: named tensors that any framework reads, and that hold no code.
+//
+//   u64 little-endian N | N bytes of JSON (header.h) | the tensors, which tile the rest of the file exactly
+//
+// Ours say {"format":"pt"} in their metadata, as other readers want, and carry a checksum over everything else, so that
+// any damaged byte is found on loading. The same tensors and metadata give the same bytes.
+#ifndef PARTITA_RUNTIME_CHECKPOINT_SAFETENSORS_H_
+#define PARTITA_RUNTIME_CHECKPOINT_SAFETENSORS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/dtype.h"
+#include "runtime/checkpoint/header.h"
+
+namespace partita {
+
+// The checksum's key in the metadata; the value is XXH3-128 in hexadecimal.
+inline constexpr char kChecksumKey[] = "partita.xxh3";
+
+// A tensor to be saved; the bytes stay the caller's.
+struct NamedTensor {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::vector<int64_t> shape;  // empty: a scalar
+  std::span<const std::byte> bytes;
+};
+
+using Metadata = std::map<std::string, std::string>;
+
+// The bytes of the file in pieces that refer to `tensors`, to be written one after the other; for tests and other
+// sinks. kInvalidArgument: two tensors of one name, a name that is empty or `__metadata__`, text that is not UTF-8,
+// bytes that are not as many as dtype and shape say, a metadata key that is the writer's ("format", kChecksumKey).
+struct EncodedFile {
+  std::string head;
+  std::vector<std::span<const std::byte>> tensors;
+};
+absl::StatusOr<EncodedFile> EncodeSafetensors(const std::string& file, std::span<const NamedTensor> tensors,
+                                              const Metadata& metadata);
+
+// Saves atomically (runtime/base/files.h): after an error an older file is as it was.
+absl::Status SaveSafetensors(const std::string& path, std::span<const NamedTensor> tensors, const Metadata& metadata);
+
+// A file in memory. Views into it are valid as long as it lives and is not moved. Immutable, so thread-safe.
+class SafetensorsFile {
+ public:
+  // Every rule of the format is checked; a broken one is kInvalidArgument: the file, the tensor or offset, what was
+  // found, what is allowed.
+  static absl::StatusOr<SafetensorsFile> Parse(const std::string& file, std::string bytes);
+
+  const std::string& path() const { return path_; }
+  const Metadata& metadata() const { return header_.metadata; }
+  std::span<const StoredTensor> tensors() const { return header_.tensors; }  // by place in the file
+
+  // Null if there is none.
+  const StoredTensor* Find(std::string_view name) const;
+
+  // The bytes of a tensor of this file. Not necessarily aligned for its type: other writers need not pad.
+  std::span<const std::byte> Bytes(const StoredTensor& tensor) const;
+
+  // The bytes of the tensor that the caller needs. kInvalidArgument if it is missing or has another type or shape.
+  absl::StatusOr<std::span<const std::byte>> Get(std::string_view name, DType dtype,
+                                                 std::span<const int64_t> shape) const;
+
+ private:
+  SafetensorsFile(std::string path, std::string bytes, Header header, size_t data);
+
+  std::string path_;
+  std::string bytes_;
+  Header header_;
+  size_t data_;                                         // where the buffer begins
+  std::map<std::string, size_t, std::less<>> by_name_;  // index into header_.tensors
+};
+
+absl::StatusOr<SafetensorsFile> LoadSafetensors(const std::string& path);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_CHECKPOINT_SAFETENSORS_H_

@@ -1,0 +1,185 @@
+#include "runtime/checkpoint/safetensors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/base/files.h"
+
+namespace partita {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::vector<float> kWeights = {1, 2, 3, 4, 5, -6};
+const std::vector<double> kLosses = {0.5, 0.25};
+const std::vector<int32_t> kStep = {12};
+const std::vector<uint8_t> kImage = {1, 2, 3};
+
+std::vector<NamedTensor> Sample() {
+  return {{"z/image", DType::kU8, {1, 3, 1}, std::as_bytes(std::span(kImage))},
+          {"b", DType::kF32, {2, 3}, std::as_bytes(std::span(kWeights))},
+          {"step", DType::kI32, {}, std::as_bytes(std::span(kStep))},
+          {"a", DType::kF32, {0, 7}, {}},
+          {"losses", DType::kF64, {2}, std::as_bytes(std::span(kLosses))}};
+}
+
+std::string Encoded(const std::vector<NamedTensor>& tensors, const Metadata& metadata = {}) {
+  const auto encoded = EncodeSafetensors("f", tensors, metadata);
+  EXPECT_TRUE(encoded.ok()) << encoded.status();
+  std::string bytes = encoded->head;
+  for (const auto& tensor : encoded->tensors) bytes.append(reinterpret_cast<const char*>(tensor.data()), tensor.size());
+  return bytes;
+}
+
+std::string EncodeError(const std::vector<NamedTensor>& tensors, const Metadata& metadata = {}) {
+  const auto encoded = EncodeSafetensors("f", tensors, metadata);
+  return encoded.ok() ? "accepted" : std::string(encoded.status().message());
+}
+
+TEST(Safetensors, WhatIsSavedIsLoaded) {
+  const std::string path = ::testing::TempDir() + "/round_" + std::to_string(::getpid()) + ".safetensors";
+  ASSERT_TRUE(SaveSafetensors(path, Sample(), {{"model", "mlp \"quoted\" \xc3\xa4\n"}}).ok());
+  const auto file = LoadSafetensors(path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  ::unlink(path.c_str());
+  EXPECT_EQ(file->metadata().at("model"), "mlp \"quoted\" \xc3\xa4\n");
+  EXPECT_EQ(file->metadata().at("format"), "pt");
+  ASSERT_EQ(file->tensors().size(), 5u);
+  for (const NamedTensor& tensor : Sample()) {
+    const auto bytes = file->Get(tensor.name, tensor.dtype, tensor.shape);
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    EXPECT_TRUE(std::equal(bytes->begin(), bytes->end(), tensor.bytes.begin(), tensor.bytes.end()));
+  }
+}
+
+TEST(Safetensors, NothingIsAFileToo) {
+  const auto file = SafetensorsFile::Parse("f", Encoded({}));
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_TRUE(file->tensors().empty());
+}
+
+// Bytes exact, but for the checksum: f64 before f32 before i32 before u8, then by name; header padded to 8.
+TEST(Safetensors, BytesAreDeterministicAndSorted) {
+  std::vector<NamedTensor> tensors = Sample();
+  const std::string bytes = Encoded(tensors);
+  const std::string head = R"({"__metadata__":{"format":"pt","partita.xxh3":"................................"},)"
+                           R"("losses":{"dtype":"F64","shape":[2],"data_offsets":[0,16]},)"
+                           R"("a":{"dtype":"F32","shape":[0,7],"data_offsets":[16,16]},)"
+                           R"("b":{"dtype":"F32","shape":[2,3],"data_offsets":[16,40]},)"
+                           R"("step":{"dtype":"I32","shape":[],"data_offsets":[40,44]},)"
+                           R"("z/image":{"dtype":"U8","shape":[1,3,1],"data_offsets":[44,47]}})";
+  const size_t padded = (head.size() + 7) / 8 * 8;
+  ASSERT_EQ(bytes.size(), 8 + padded + 47);
+  EXPECT_EQ(static_cast<uint8_t>(bytes[0]) + 256 * static_cast<uint8_t>(bytes[1]), static_cast<int>(padded));
+  for (size_t i = 0; i < head.size(); ++i) {
+    const bool checksum = head[i] == '.' && head[i + 1] != 'x';
+    EXPECT_EQ(checksum ? '.' : bytes[8 + i], head[i]) << i;
+  }
+  EXPECT_EQ(bytes.substr(8 + head.size(), padded - head.size()), std::string(padded - head.size(), ' '));
+  std::mt19937 random(3);
+  for (int i = 0; i < 20; ++i) {
+    std::shuffle(tensors.begin(), tensors.end(), random);
+    EXPECT_EQ(Encoded(tensors), bytes);
+  }
+}
+
+TEST(Safetensors, WriterRefusesWhatNobodyCouldRead) {
+  const auto bytes = std::as_bytes(std::span(kWeights));
+  EXPECT_THAT(EncodeError({{"a", DType::kF32, {6}, bytes}, {"a", DType::kF32, {6}, bytes}}), HasSubstr("found twice"));
+  EXPECT_THAT(EncodeError({{"", DType::kF32, {6}, bytes}}), HasSubstr("does not allow"));
+  EXPECT_THAT(EncodeError({{"__metadata__", DType::kF32, {6}, bytes}}), HasSubstr("does not allow"));
+  EXPECT_THAT(EncodeError({{"a", DType::kF32, {7}, bytes}}), HasSubstr("\"a\": found 24 bytes, f32[7] needs another"));
+  EXPECT_THAT(EncodeError({{"a", DType::kF32, {-6, -1}, bytes}}), HasSubstr("needs another"));
+  EXPECT_THAT(EncodeError({{"a", DType::kF32, {int64_t{1} << 40, int64_t{1} << 40}, bytes}}),
+              HasSubstr("needs another"));
+  EXPECT_THAT(EncodeError({{"\xff", DType::kF32, {6}, bytes}}), HasSubstr("not UTF-8"));
+  EXPECT_THAT(EncodeError({}, {{"key", "\xff"}}), HasSubstr("not UTF-8"));
+  EXPECT_THAT(EncodeError({}, {{"format", "np"}}), HasSubstr("it is the writer's"));
+  EXPECT_THAT(EncodeError({}, {{kChecksumKey, "0"}}), HasSubstr("it is the writer's"));
+}
+
+TEST(Safetensors, SaveThatFailsNamesThePath) {
+  const absl::Status status = SaveSafetensors("/no/such/folder/m.safetensors", Sample(), {});
+  EXPECT_THAT(std::string(status.message()), StartsWith("/no/such/folder/m.safetensors: cannot create"));
+  EXPECT_THAT(std::string(LoadSafetensors("/no/such/file").status().message()),
+              StartsWith("/no/such/file: cannot open"));
+}
+
+TEST(Safetensors, GetSaysWhatIsMissingOrDifferent) {
+  const auto file = SafetensorsFile::Parse("m.st", Encoded(Sample()));
+  ASSERT_TRUE(file.ok());
+  const auto error = [&](std::string_view name, DType dtype, std::vector<int64_t> shape) {
+    return std::string(file->Get(name, dtype, shape).status().message());
+  };
+  EXPECT_EQ(error("w", DType::kF32, {2}),
+            R"(m.st: tensor "w": not found among the 5 of the file: "losses", "a", "b", "step", "z/image")");
+  EXPECT_EQ(error("b", DType::kF32, {3, 2}), R"(m.st: tensor "b": found F32[2,3], needed is F32[3,2])");
+  EXPECT_EQ(error("b", DType::kI32, {2, 3}), R"(m.st: tensor "b": found F32[2,3], needed is I32[2,3])");
+  EXPECT_EQ(error("b", DType::kF32, {2, 3, 1}), R"(m.st: tensor "b": found F32[2,3], needed is F32[2,3,1])");
+}
+
+TEST(Safetensors, EveryTruncationIsRefused) {
+  const std::string whole = Encoded(Sample(), {{"note", "x"}});
+  for (size_t length = 0; length < whole.size(); ++length) {
+    const auto file = SafetensorsFile::Parse("f", whole.substr(0, length));
+    ASSERT_FALSE(file.ok()) << length;
+    ASSERT_THAT(std::string(file.status().message()), StartsWith("f: "));
+  }
+  EXPECT_FALSE(SafetensorsFile::Parse("f", whole + "x").ok());
+}
+
+// Any one damaged byte is found, or it is one that means nothing: padding, or the name of the checksum itself.
+TEST(Safetensors, EveryDamagedByteIsFound) {
+  const std::string whole = Encoded(Sample(), {{"note", "x"}});
+  const auto original = SafetensorsFile::Parse("f", whole);
+  ASSERT_TRUE(original.ok());
+  int taken = 0;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = whole;
+      damaged[i] ^= 1 << bit;
+      const auto file = SafetensorsFile::Parse("f", damaged);
+      if (!file.ok()) continue;
+      ++taken;
+      EXPECT_FALSE(file->metadata().contains(kChecksumKey)) << i;
+      for (const NamedTensor& tensor : Sample()) {
+        const auto bytes = file->Get(tensor.name, tensor.dtype, tensor.shape);
+        ASSERT_TRUE(bytes.ok()) << i << " " << bytes.status();
+        EXPECT_TRUE(std::equal(bytes->begin(), bytes->end(), tensor.bytes.begin(), tensor.bytes.end()));
+      }
+    }
+  }
+  EXPECT_GT(taken, 0);
+  EXPECT_LT(taken, 100);
+}
+
+TEST(Safetensors, RandomBytesNeverCrash) {
+  const std::string whole = Encoded(Sample());
+  std::mt19937 random(1);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string bytes = whole;
+    for (int n = random() % 6; n >= 0; --n) bytes[random() % bytes.size()] = static_cast<char>(random());
+    if (i % 2 == 0) bytes.resize(random() % bytes.size());
+    const auto file = SafetensorsFile::Parse("f", bytes);
+    EXPECT_TRUE(file.ok() || file.status().code() == absl::StatusCode::kInvalidArgument) << file.status();
+  }
+}
+
+TEST(Safetensors, ManyTensorsTakeLinearTime) {
+  std::vector<NamedTensor> tensors;
+  for (int i = 0; i < 50'000; ++i) tensors.push_back({"layer" + std::to_string(i), DType::kF32, {0}, {}});
+  const auto file = SafetensorsFile::Parse("f", Encoded(tensors));
+  ASSERT_TRUE(file.ok());
+  EXPECT_NE(file->Find("layer49999"), nullptr);
+}
+
+}  // namespace
+}  // namespace partita
