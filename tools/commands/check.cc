@@ -1,0 +1,31 @@
+// `trainer check`: everything about graph and strategy that can be known without running, and nothing is written.
+#include "graph/make_program.h"
+#include "ops/registry.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/inputs.h"
+#include "tools/exit_code.h"
+
+namespace partita {
+namespace {
+
+absl::StatusOr<int> Check(const CommandContext& context) {
+  ASSIGN_OR_RETURN(const Model model, ReadModel(context.flags));
+  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(context.flags, model.graph));
+  ASSIGN_OR_RETURN(const Program program, MakeProgram(model, strategy, Ops()));
+  context.out << fmt::format("graph     ok: {} nodes, {} states\n", model.graph.nodes().size(),
+                             model.graph.states().size());
+  context.out << fmt::format("strategy  ok: mesh {}, {} entries\n", strategy.mesh.ToString(), strategy.ops.size());
+  context.out << fmt::format("program   ok: {} nodes to train, {} to evaluate, {} groups\n",
+                             program.train.nodes().size(), program.evaluate.nodes().size(), program.groups.size());
+  return kExitFinished;
+}
+
+}  // namespace
+
+Command CheckCommand() {
+  Command command{"check", "check a graph and a strategy without running them", "GRAPH", ModelFlags(), Check};
+  for (const std::string& flag : StrategyFlags()) command.flags.push_back(flag);
+  return command;
+}
+
+}  // namespace partita

@@ -1,0 +1,15 @@
+// The trainer's commands, one function each; tools/trainer.cc has the list.
+#ifndef PARTITA_TOOLS_COMMANDS_COMMANDS_H_
+#define PARTITA_TOOLS_COMMANDS_COMMANDS_H_
+
+#include "tools/program.h"
+
+namespace partita {
+
+Command CheckCommand();    // check.cc
+Command ShowCommand();     // show.cc
+Command VersionCommand();  // version.cc
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_COMMANDS_H_

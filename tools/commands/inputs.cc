@@ -1,0 +1,56 @@
+#include "tools/commands/inputs.h"
+
+#include "graph/graph_assembler.h"
+#include "graph/proto_io.h"
+#include "ops/registry.h"
+#include "tools/exit_code.h"
+
+namespace partita {
+namespace {
+
+absl::Status CheckRanks(const Flags& flags, const Mesh& mesh, const std::string& what) {
+  if (!flags.Given("ranks") || flags.Int("ranks") == mesh.size()) return absl::OkStatus();
+  return FlagError("flag --ranks is {}, but {} has {} ranks ({}); they must be equal", flags.Int("ranks"), what,
+                   mesh.size(), mesh.ToString());
+}
+
+absl::StatusOr<Strategy> StrategyOfFile(const Flags& flags, const Graph& forward) {
+  const std::string& path = flags.Text("strategy");
+  for (const char* other : {"dp", "mp"}) {
+    if (flags.Given(other)) return FlagError("flags --strategy and --{} are given; one of them is allowed", other);
+  }
+  ASSIGN_OR_RETURN(Strategy strategy, LoadStrategy(path));
+  RETURN_IF_ERROR(WithContext(path, CheckStrategy(strategy, forward)));
+  RETURN_IF_ERROR(CheckRanks(flags, strategy.mesh, path));
+  return strategy;
+}
+
+}  // namespace
+
+std::vector<std::string> ModelFlags() { return {"batch", "learning-rate"}; }
+
+std::vector<std::string> StrategyFlags() { return {"ranks", "dp", "mp", "strategy"}; }
+
+absl::StatusOr<Model> ReadModel(const Flags& flags) {
+  const std::string& path = flags.arguments()[0];
+  ASSIGN_OR_RETURN(Model model, LoadModel(path, Ops()));
+  if (flags.Int("batch") > 0) {
+    absl::StatusOr<Graph> graph = WithBatch(model.graph, flags.Int("batch"), Ops());
+    if (!graph.ok()) return WithContext(fmt::format("{} with --batch={}", path, flags.Int("batch")), graph.status());
+    model.graph = *std::move(graph);
+  }
+  if (flags.IsSet("learning-rate")) model.learning_rate.base = flags.Float("learning-rate");
+  return model;
+}
+
+absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward) {
+  if (flags.IsSet("strategy")) return StrategyOfFile(flags, forward);
+  const int64_t model = flags.Int("mp"), ranks = flags.Int("ranks");
+  int64_t data = flags.Int("dp");
+  if (flags.Given("ranks") && !flags.Given("dp") && ranks % model == 0) data = ranks / model;
+  ASSIGN_OR_RETURN(Strategy strategy, DataModelStrategy(forward, static_cast<int>(data), static_cast<int>(model)));
+  RETURN_IF_ERROR(CheckRanks(flags, strategy.mesh, fmt::format("--dp={} x --mp={}", data, model)));
+  return strategy;
+}
+
+}  // namespace partita

@@ -1,0 +1,29 @@
+// The model and the strategy that a command's flags and argument speak of.
+#ifndef PARTITA_TOOLS_COMMANDS_INPUTS_H_
+#define PARTITA_TOOLS_COMMANDS_INPUTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/model.h"
+#include "graph/strategy.h"
+#include "tools/flags.h"
+
+namespace partita {
+
+// Flags that ReadModel reads.
+std::vector<std::string> ModelFlags();  // batch, learning-rate
+// Flags that ReadStrategy reads.
+std::vector<std::string> StrategyFlags();  // ranks, dp, mp, strategy
+
+// The graph that the command's argument names, with --batch and --learning-rate over it.
+absl::StatusOr<Model> ReadModel(const Flags& flags);
+
+// --strategy, else --dp and --mp; checked against the graph and --ranks. With --ranks alone (or with --mp), the rest of
+// the ranks are replicas. FlagError if the flags contradict each other.
+absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_INPUTS_H_

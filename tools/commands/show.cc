@@ -1,0 +1,153 @@
+// `trainer show`: what a graph is: its sizes (text, json) or its picture (dot).
+#include <fmt/ranges.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tools/commands/commands.h"
+#include "tools/commands/inputs.h"
+#include "tools/exit_code.h"
+#include "tools/models/models.h"
+
+namespace partita {
+namespace {
+
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+std::string Printed(const Value& value) {
+  return fmt::format("{} {}{}", value.name, Name(value.type.dtype), ToString(value.type.shape));
+}
+
+std::map<std::string, int> CountOps(const Graph& graph) {
+  std::map<std::string, int> counts;
+  for (const Node& node : graph.nodes()) ++counts[node.op->name];
+  return counts;
+}
+
+struct Total {
+  int tensors = 0;
+  int64_t elements = 0;
+  int64_t bytes = 0;
+};
+
+Total SumOf(const Graph& graph, const std::string& op) {
+  Total total;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->name != op) continue;
+    const TensorType& type = graph.type(node.outputs[0]);
+    ++total.tensors;
+    total.elements += Elements(type.shape);
+    total.bytes += Elements(type.shape) * SizeOf(type.dtype);
+  }
+  return total;
+}
+
+std::string Printed(const Total& total) {
+  return fmt::format("{} in {} tensors, {:.1f} KiB", total.elements, total.tensors,
+                     static_cast<double>(total.bytes) / 1024);
+}
+
+std::vector<std::string> InputsOf(const Graph& graph) {
+  std::vector<std::string> inputs;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->name == "input") inputs.push_back(Printed(graph.value(node.outputs[0])));
+  }
+  return inputs;
+}
+
+int64_t BatchOf(const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    if (node.op->name == "input") return graph.type(node.outputs[0]).shape[0];
+  }
+  return 1;
+}
+
+std::string Printed(const Optimizer& optimizer) {
+  return fmt::format("sgd, momentum {}{}, weight decay {}, {}", optimizer.momentum,
+                     optimizer.nesterov ? " (nesterov)" : "", optimizer.weight_decay,
+                     optimizer.clip_norm > 0 ? fmt::format("clipped to norm {}", optimizer.clip_norm) : "not clipped");
+}
+
+void ShowText(const Model& model, std::ostream& out) {
+  const Graph& graph = model.graph;
+  std::string ops;
+  for (const auto& [op, count] : CountOps(graph)) ops += fmt::format("{}{} {}", ops.empty() ? "" : ", ", count, op);
+  std::vector<std::string> metrics;
+  for (ValueId metric : graph.metrics) metrics.push_back(graph.value(metric).name);
+  const double multiply_adds = MultiplyAdds(graph), batch = static_cast<double>(BatchOf(graph));
+  const Lines lines = {
+      {"model", model.name},
+      {"inputs", fmt::format("{}", fmt::join(InputsOf(graph), ", "))},
+      {"nodes", fmt::format("{}: {}", graph.nodes().size(), ops)},
+      {"parameters", Printed(SumOf(graph, "parameter"))},
+      {"states", Printed(SumOf(graph, "state"))},
+      {"multiply-adds", fmt::format("{:.0f} a sample, {:.0f} a batch", multiply_adds / batch, multiply_adds)},
+      {"loss", graph.value(graph.loss).name},
+      {"metrics", fmt::format("{}", fmt::join(metrics, ", "))},
+      {"optimizer", Printed(model.optimizer)},
+      {"learning rate", fmt::format("{}, base {}", model.learning_rate.schedule, model.learning_rate.base)},
+  };
+  for (const auto& [name, value] : lines) out << fmt::format("{:<14} {}\n", name, value);
+}
+
+void ShowJson(const Model& model, std::ostream& out) {
+  const Graph& graph = model.graph;
+  nlohmann::json metrics = nlohmann::json::array();
+  for (ValueId metric : graph.metrics) metrics.push_back(graph.value(metric).name);
+  const Total parameters = SumOf(graph, "parameter"), states = SumOf(graph, "state");
+  const nlohmann::json json = {
+      {"schema_version", 1},
+      {"model", model.name},
+      {"inputs", InputsOf(graph)},
+      {"nodes", graph.nodes().size()},
+      {"ops", CountOps(graph)},
+      {"parameters", parameters.elements},
+      {"parameter_bytes", parameters.bytes},
+      {"state_bytes", states.bytes},
+      {"multiply_adds_per_sample", MultiplyAdds(graph) / static_cast<double>(BatchOf(graph))},
+      {"loss", graph.value(graph.loss).name},
+      {"metrics", metrics},
+  };
+  out << json.dump(2) << "\n";
+}
+
+// Names have no characters that dot must be told of (graph/node_name.h).
+void ShowDot(const Model& model, std::ostream& out) {
+  const Graph& graph = model.graph;
+  out << "digraph \"" << model.name << "\" {\n  node [shape=box];\n";
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    const TensorType& type = graph.type(node.outputs[0]);
+    const char* shape = node.inputs.empty() ? " shape=ellipse" : "";
+    out << fmt::format("  \"{0}\" [label=\"{0}\\n{1} {2}{3}\"{4}];\n", graph.name(id), node.op->name, Name(type.dtype),
+                       ToString(type.shape), shape);
+    for (ValueId input : node.inputs) {
+      if (input != kNoValue) out << fmt::format("  \"{}\" -> \"{}\";\n", graph.value(input).name, graph.name(id));
+    }
+  }
+  out << "}\n";
+}
+
+absl::StatusOr<int> Show(const CommandContext& context) {
+  const std::string& format = context.flags.Text("format");
+  if (format == "csv") return FlagError("flag --format is csv; show writes text, json and dot");
+  ASSIGN_OR_RETURN(const Model model, ReadModel(context.flags));
+  if (format == "json") {
+    ShowJson(model, context.out);
+  } else if (format == "dot") {
+    ShowDot(model, context.out);
+  } else {
+    ShowText(model, context.out);
+  }
+  return kExitFinished;
+}
+
+}  // namespace
+
+Command ShowCommand() {
+  Command command{"show", "what a graph is; --format=dot draws it", "GRAPH", ModelFlags(), Show};
+  command.flags.push_back("format");
+  return command;
+}
+
+}  // namespace partita

@@ -1,0 +1,19 @@
+#include "tools/models/layers.h"
+
+namespace partita {
+
+absl::StatusOr<Model> MakeLeNet5(const ModelOptions& options, const OpRegistry& registry) {
+  ModelLayers layers(options, registry, /*batch_norm=*/false, /*dropout=*/false);
+  GraphBuilder& b = layers.builder();
+  ValueId x = layers.Conv("conv1", layers.images(), {.channels = 6, .kernel = 5, .padding = 2});
+  x = b.MaxPool("pool1", x, {.kernel = 2, .stride = 2});
+  x = layers.Conv("conv2", x, {.channels = 16, .kernel = 5});
+  x = b.MaxPool("pool2", x, {.kernel = 2, .stride = 2});
+  x = b.Flatten("flatten", x);
+  x = layers.Hidden("dense1", x, 120);
+  x = layers.Hidden("dense2", x, 84);
+  x = layers.Dropout("dropout", x, 0.2);
+  return layers.Finish("lenet5", x, /*label_smoothing=*/0);
+}
+
+}  // namespace partita

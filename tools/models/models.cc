@@ -1,0 +1,54 @@
+#include "tools/models/models.h"
+
+#include <utility>
+
+#include "graph/node_name.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+using Maker = absl::StatusOr<Model> (*)(const ModelOptions&, const OpRegistry&);
+
+constexpr std::pair<const char*, Maker> kModels[] = {
+    {"lenet5", MakeLeNet5},
+    {"mlp", MakeMlp},
+    {"mini-inception", MakeMiniInception},
+};
+
+}  // namespace
+
+std::vector<std::string> ModelNames() {
+  std::vector<std::string> names;
+  for (const auto& model : kModels) names.emplace_back(model.first);
+  return names;
+}
+
+absl::StatusOr<Model> MakeModel(const std::string& name, const ModelOptions& options, const OpRegistry& registry) {
+  for (const auto& [known, make] : kModels) {
+    if (name == known) return make(options, registry);
+  }
+  return InvalidArgument("model {} is unknown{}", Quoted(name), Suggestion(name, ModelNames()));
+}
+
+double MultiplyAdds(const Graph& graph) {
+  double flops = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->name != "conv2d" && node.op->name != "matmul") continue;
+    NodeView view{node.attributes, {}, {}};
+    for (ValueId input : node.inputs) view.inputs.push_back(&graph.type(input));
+    for (ValueId output : node.outputs) view.outputs.push_back(graph.type(output));
+    flops += node.op->flops(view);
+  }
+  return flops / 2;
+}
+
+int64_t ParameterCount(const Graph& graph) {
+  int64_t count = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->name == "parameter") count += Elements(graph.type(node.outputs[0]).shape);
+  }
+  return count;
+}
+
+}  // namespace partita

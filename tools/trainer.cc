@@ -1,0 +1,22 @@
+// The trainer: one line for each command.
+#include <iostream>
+
+#include "tools/commands/commands.h"
+#include "tools/program.h"
+#include "tools/trainer_flags.h"
+
+int main(int argc, char** argv) {
+  using namespace partita;
+  const ProgramDefinition trainer = {
+      "trainer",
+      "trains a graph on many devices",
+      TrainerFlags(),
+      {
+          CheckCommand(),
+          ShowCommand(),
+          VersionCommand(),
+      },
+  };
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  return RunProgram(trainer, arguments, SystemFlagEnvironment(trainer.name), std::cout, std::cerr);
+}

@@ -1,0 +1,77 @@
+#include "tools/trainer_flags.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kMostRanks = 4096;
+constexpr int64_t kMany = int64_t{1} << 53;
+
+std::vector<FlagDefinition> Parallelism() {
+  return {
+      IntFlag("ranks", "1", 1, kMostRanks, "workers, each with a device of its own"),
+      IntFlag("dp", "1", 1, kMostRanks, "replicas of the model (data parallelism)"),
+      IntFlag("mp", "1", 1, kMostRanks, "ranks of a worker group that share a model (model parallelism)"),
+      PathFlag("strategy", "a strategy file in place of --dp and --mp"),
+      ChoiceFlag("device", "host", {"host"}, "what ranks run on"),
+      IntFlag("threads", "0", 0, 1024, "threads of one rank's kernels; 0: the cores shared among the ranks"),
+      BytesFlag("memory", "", 1, "what one rank may use; a plan that needs more is refused"),
+      BytesFlag("bucket-bytes", "", 0, "size of gradient buckets, over the strategy's; 0: none"),
+  };
+}
+
+std::vector<FlagDefinition> Training() {
+  return {
+      PathFlag("data", "folder with the IDX files of a data set"),
+      IntFlag("epochs", "1", 1, 1'000'000, "passes over the training set"),
+      IntFlag("steps", "0", 0, kMany, "stop after so many steps; 0: as --epochs says"),
+      IntFlag("batch", "0", 0, 1 << 24, "global batch; 0: the graph's"),
+      FloatFlag("learning-rate", "", 0, 1e6, "base or peak of the schedule, over the graph's"),
+      IntFlag("seed", "1", 0, kMany, "of initial values, dropout, order and augmentation"),
+      BoolFlag("augment", "shift and flip the training images"),
+      ChoiceFlag("precision", "f32", {"f32", "f64"}, "of all floating values; f64 on the host only"),
+      FloatFlag("tolerance", "", 0, 1, "verify: largest relative difference; unset: by precision"),
+  };
+}
+
+std::vector<FlagDefinition> Files() {
+  return {
+      PathFlag("save", "write parameters and running statistics (.safetensors)"),
+      PathFlag("load", "read parameters and running statistics (.safetensors)"),
+      PathFlag("report", "write what the run did (.json)"),
+      PathFlag("trace", "write the timeline of the last steps (Chrome and Perfetto JSON)"),
+  };
+}
+
+std::vector<FlagDefinition> Output() {
+  return {
+      ChoiceFlag("format", "text", {"text", "json", "csv", "dot"}, "of the results on standard output"),
+      ChoiceFlag("log", "info", {"debug", "info", "warning", "error"}, "least level that is logged"),
+  };
+}
+
+std::vector<FlagDefinition> Debugging() {
+  return {
+      BoolFlag("verify-passes", "check the program after each pass"),
+      IntFlag("delay-seed", "0", 0, kMany, "delay launches at random by this seed; 0: no delays"),
+  };
+}
+
+}  // namespace
+
+std::vector<FlagDefinition> TrainerFlags() {
+  std::vector<FlagDefinition> flags;
+  const auto add = [&flags](const char* group, std::vector<FlagDefinition> list) {
+    for (FlagDefinition& flag : list) {
+      flag.group = group;
+      flags.push_back(std::move(flag));
+    }
+  };
+  add("Parallelism", Parallelism());
+  add("Training", Training());
+  add("Files", Files());
+  add("Output", Output());
+  add("Debugging", Debugging());
+  return flags;
+}
+
+}  // namespace partita
