@@ -21,6 +21,13 @@ class CollectivesTest : public CommTest {
       }
     }
   }
+
+  absl::Status Sleep(Stream& stream) { return backend().device_backend().Enqueue(stream, sleep_); }
+
+  std::function<absl::Status()> sleep_ = [] {
+    std::this_thread::sleep_for(kSlow);
+    return absl::OkStatus();
+  };
 };
 
 TEST_P(CollectivesTest, AllReduce) {
@@ -280,21 +287,28 @@ TEST_P(CollectivesTest, CollectivesAreReplayed) {
   EXPECT_EQ(comm(0).bytes().calls, 400);
 }
 
-// The last rank comes late: the others have waited for it, and say so.
+// One rank comes late, so the others wait for it, and say so: not longer than the test took, and about as long as it
+// was late. (Whoever gets no processor in time waits less: one good attempt of many will do.)
 TEST_P(CollectivesTest, WaitingIsMeasured) {
   if (p() < 2) return;
+  const double late = std::chrono::duration<double>(kSlow).count();
+  const auto begin = std::chrono::steady_clock::now();
   std::vector<Buffer> x;
   for (int r = 0; r < p(); ++r) x.push_back(NewBuffer(r, 4, DType::kF32));
-  for (int r = 0; r + 1 < p(); ++r) ASSERT_OK(comm(r).AllReduce(x[r], x[r], Reduction::kSum, stream(r)));
-  std::this_thread::sleep_for(2 * kSlow);
-  ASSERT_OK(comm(p() - 1).AllReduce(x.back(), x.back(), Reduction::kSum, stream(p() - 1)));
-  for (int r = 0; r < p(); ++r) EXPECT_OK(Synchronize(r));
-  const CommBytes first = comm(0).bytes(), last = comm(p() - 1).bytes();
-  EXPECT_EQ(first.waits, 1);
-  EXPECT_GE(first.wait_seconds, std::chrono::duration<double>(kSlow).count());
-  EXPECT_EQ(first.MeanWaitSeconds(), first.wait_seconds);
-  EXPECT_EQ(last.waits, 0);
-  EXPECT_EQ(last.MeanWaitSeconds(), 0);
+  double longest = 0, before = 0;
+  for (int attempt = 1; attempt <= 50 && longest < 0.9 * late; ++attempt) {
+    ASSERT_OK(Sleep(stream(p() - 1)));
+    OnRanks([&](int r) { return comm(r).AllReduce(x[r], x[r], Reduction::kSum, stream(r)); });
+    int64_t waits = 0;
+    for (int r = 0; r < p(); ++r) waits += comm(r).bytes().waits;
+    EXPECT_EQ(waits, attempt * (p() - 1));  // all but the one who comes last
+    const CommBytes bytes = comm(0).bytes();
+    longest = std::max(longest, bytes.wait_seconds - before);
+    before = bytes.wait_seconds;
+    EXPECT_EQ(bytes.MeanWaitSeconds(), bytes.waits == 0 ? 0 : bytes.wait_seconds / bytes.waits);
+  }
+  EXPECT_GE(longest, 0.9 * late);
+  EXPECT_LE(before, 1.1 * std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, CollectivesTest,
