@@ -112,27 +112,14 @@ class Adjoint : public GradientBuilder {
     const ValueId input = node.inputs[0], output = node.outputs[0];
     if (!wanted_[input] || contributions_[output].empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(std::vector<ValueId> sums, SumPerLayout(contributions_[output], graph().value(output).name));
-    const std::vector<int> axes = MoveAxes(node, graph().mesh());
     if (node.op->name == "all_gather" || node.op->name == "broadcast") {
       ASSIGN_OR_RETURN(sums, ResolveUneven(sums, graph().layout(output), &graph().layout(input)));
     } else {
       ASSIGN_OR_RETURN(sums, ResolveUneven(sums, graph().layout(output), nullptr));
     }
-    for (ValueId sum : sums) contributions_[input].push_back(AdjointMove(node, axes, sum));
+    for (ValueId sum : sums) contributions_[input].push_back(AppendMoveAdjoint(builder_, node, sum));
     contributions_[output].clear();
     return absl::OkStatus();
-  }
-
-  ValueId AdjointMove(const Node& move, const std::vector<int>& axes, ValueId sum) {
-    const Layout& before = graph().layout(move.inputs[0]);
-    Layout to = graph().layout(sum);
-    // R -> S and R -> At: the cotangent stays where it is; the sum over consumers decides later.
-    const bool stays = move.op->name == "slice_move" || move.op->name == "drop";
-    for (int axis : axes) {
-      if (stays) continue;
-      to[axis] = before[axis].partial() ? AxisLayout::Replicate() : before[axis];
-    }
-    return builder_.MoveTo(sum, to, Phase::kBackward);
   }
 
   absl::StatusOr<std::vector<ValueId>> SumPerLayout(const std::vector<ValueId>& values, const std::string& base) {
@@ -230,6 +217,16 @@ Layout DualLayout(const Layout& layout) {
     if (axis.partial()) axis = AxisLayout::Replicate();
   }
   return dual;
+}
+
+ValueId AppendMoveAdjoint(LayoutBuilder& builder, const Node& move, ValueId cotangent) {
+  const Graph& graph = builder.graph();
+  // R -> S and R -> At: the cotangent stays where it is; the sum over consumers decides later.
+  if (move.op->name == "slice_move" || move.op->name == "drop") return cotangent;
+  const Layout before = DualLayout(graph.layout(move.inputs[0]));
+  Layout to = graph.layout(cotangent);
+  for (int axis : MoveAxes(move, graph.mesh())) to[axis] = before[axis];
+  return builder.MoveTo(cotangent, to, Phase::kBackward);
 }
 
 absl::StatusOr<std::map<ValueId, ValueId>> AppendAdjoint(LayoutBuilder& builder, const UpdateLayouts& updates) {

@@ -1,7 +1,7 @@
 // Takes the adjoint of a partitioned forward graph: appends its backward nodes (derivation.md section 2).
 //
-// The graph is walked in exact reverse. Every op emits its gradient ops, every move its adjoint, chosen by the form in which
-// the cotangent comes. Contributions of several consumers are added per layout; where the producer is an op or a
+// The graph is walked in exact reverse. Every op emits its gradient ops, every move its adjoint, chosen by the form in
+// which the cotangent comes. Contributions of several consumers are added per layout; where the producer is an op or a
 // parameter, what is P is resolved before an R is added to it. Nothing here knows of data or model parallelism.
 #ifndef PARTITA_GRAPH_ADJOINT_H_
 #define PARTITA_GRAPH_ADJOINT_H_
@@ -19,6 +19,11 @@ using UpdateLayouts = std::map<ValueId, Layout>;
 // Returns the gradient of each parameter that the loss depends on, in its update's layout (S, R or At over every axis).
 // `builder.graph().loss` is a scalar; it is seeded with 1.
 absl::StatusOr<std::map<ValueId, ValueId>> AppendAdjoint(LayoutBuilder& builder, const UpdateLayouts& updates = {});
+
+// Appends the adjoint of one move for a cotangent of its output, by the form (P, R, S or At) that this has on the
+// move's axes; other axes keep their form. Returns the cotangent of the move's input. `move` is a copy of the node: the
+// graph grows.
+ValueId AppendMoveAdjoint(LayoutBuilder& builder, const Node& move, ValueId cotangent);
 
 // The layout of a resolved cotangent: S and At as forward, R where the value is R or P.
 Layout DualLayout(const Layout& layout);

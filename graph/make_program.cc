@@ -96,20 +96,6 @@ absl::StatusOr<Graph> MakeEvaluation(const Graph& training, const Graph& forward
   return BucketAllReduces(DropUnused(graph), BucketBytes(kLatency, kBytesPerSecond));
 }
 
-// Groups in the order in which the program first uses them, all groups of one set of axes together.
-void CollectGroups(const Graph& graph, Program& program, std::set<std::vector<int>>& seen) {
-  for (const Node& node : graph.nodes()) {
-    if (!node.op->move || node.op->name == "slice_move" || node.op->name == "drop" || node.op->name == "zero_extend")
-      continue;
-    const std::vector<int> axes = MoveAxes(node, graph.mesh());
-    if (!seen.insert(axes).second) continue;
-    for (int rank = 0; rank < graph.mesh().size(); ++rank) {
-      std::vector<int> ranks = graph.mesh().Group(rank, axes);
-      if (ranks[0] == rank) program.groups.push_back({axes, std::move(ranks)});
-    }
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,
@@ -120,10 +106,24 @@ absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy
   program.mesh = strategy.mesh;
   ASSIGN_OR_RETURN(program.train, MakeTraining(model, forward, strategy, registry, options));
   ASSIGN_OR_RETURN(program.evaluate, MakeEvaluation(program.train, forward, strategy, registry, options));
-  std::set<std::vector<int>> seen;
-  CollectGroups(program.train, program, seen);
-  CollectGroups(program.evaluate, program, seen);
+  CollectGroups(program.train, program);
+  CollectGroups(program.evaluate, program);
   return program;
+}
+
+void CollectGroups(const Graph& graph, Program& program) {
+  std::set<std::vector<int>> seen;
+  for (const CommunicationGroup& group : program.groups) seen.insert(group.axes);
+  for (const Node& node : graph.nodes()) {
+    if (!node.op->move || node.op->name == "slice_move" || node.op->name == "drop" || node.op->name == "zero_extend")
+      continue;
+    const std::vector<int> axes = MoveAxes(node, graph.mesh());
+    if (!seen.insert(axes).second) continue;
+    for (int rank = 0; rank < graph.mesh().size(); ++rank) {
+      std::vector<int> ranks = graph.mesh().Group(rank, axes);
+      if (ranks[0] == rank) program.groups.push_back({axes, std::move(ranks)});
+    }
+  }
 }
 
 std::vector<MoveBytes> PredictBytes(const Program& program, const Graph& entry) {

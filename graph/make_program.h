@@ -21,6 +21,10 @@ struct ProgramOptions {
 absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,
                                     const ProgramOptions& options = {});
 
+// Adds the groups that `graph` needs and the program has not yet: in the order in which it first uses them, all groups
+// of one set of axes together.
+void CollectGroups(const Graph& graph, Program& program);
+
 // Bytes that one step of `entry` moves in each group of the program, by the layouts.
 std::vector<MoveBytes> PredictBytes(const Program& program, const Graph& entry);
 

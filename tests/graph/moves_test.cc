@@ -1,0 +1,118 @@
+// Which moves lead from one layout to another, and their bytes (derivation.md sections 2 and 3).
+#include <gtest/gtest.h>
+
+#include "graph/moves/move_bytes.h"
+#include "graph/moves/move_ops.h"
+#include "graph/moves/plan_move.h"
+
+namespace partita {
+namespace {
+
+const Mesh kLine{{{"a", 3}}};
+const Mesh kTwoByTwo{{{"data", 2}, {"model", 2}}};
+
+Layout Parse(const std::vector<std::string>& axes) {
+  Layout layout;
+  for (const std::string& axis : axes) layout.push_back(*ParseAxisLayout(axis));
+  return layout;
+}
+
+// "reduce_scatter(data) all_gather(model)"
+std::string Steps(const std::vector<std::string>& from, const std::vector<std::string>& to, const Shape& shape,
+                  const Mesh& mesh) {
+  std::string text;
+  for (const MoveStep& step : PlanMove(Parse(from), Parse(to), shape, mesh)) {
+    text += (text.empty() ? "" : " ") + step.op + "(" + AxesName(step.axes, mesh) + ")";
+  }
+  return text;
+}
+
+TEST(PlanMove, EveryRowOfTheTable) {
+  const Shape shape = {7, 4};
+  const auto steps = [&](const char* from, const char* to) { return Steps({from}, {to}, shape, kLine); };
+  EXPECT_EQ(steps("P", "R"), "all_reduce(a)");
+  EXPECT_EQ(steps("S0", "R"), "all_gather(a)");
+  EXPECT_EQ(steps("P", "S1"), "reduce_scatter(a)");
+  EXPECT_EQ(steps("At1", "R"), "broadcast(a)");
+  EXPECT_EQ(steps("P", "At2"), "sum_reduce(a)");
+  EXPECT_EQ(steps("At0", "At2"), "send(a)");
+  EXPECT_EQ(steps("S0", "At1"), "gather(a)");
+  EXPECT_EQ(steps("At1", "S0"), "scatter(a)");
+  EXPECT_EQ(steps("R", "S0"), "slice_move(a)");
+  EXPECT_EQ(steps("R", "At0"), "drop(a)");
+  EXPECT_EQ(steps("S0", "S1"), "repartition(a)");
+  EXPECT_EQ(steps("S0", "S0[0,1,2,7]"), "repartition(a)");
+  for (const char* from : {"S0", "At1", "R"}) EXPECT_EQ(steps(from, "P"), "zero_extend(a)");
+  EXPECT_EQ(steps("S0", "S0[0,3,5,7]"), "") << "balanced cuts written out";
+}
+
+TEST(PlanMove, PartialAxesAreReducedTogether) {
+  EXPECT_EQ(Steps({"P", "P"}, {"R", "R"}, {8}, kTwoByTwo), "all_reduce(data,model)");
+  EXPECT_EQ(Steps({"P", "P"}, {"R", "S0"}, {8}, kTwoByTwo), "all_reduce(data) reduce_scatter(model)");
+  EXPECT_EQ(Steps({"P", "S0"}, {"S0", "S0"}, {8}, kTwoByTwo), "all_reduce(data) repartition(data,model)")
+      << "a scatter outside of an inner split is no scatter";
+}
+
+TEST(PlanMove, NestedSplitsChangeFromTheInnermost) {
+  EXPECT_EQ(Steps({"S0", "S0"}, {"R", "R"}, {8}, kTwoByTwo), "all_gather(model) all_gather(data)");
+  EXPECT_EQ(Steps({"S0", "S0"}, {"S0", "R"}, {8}, kTwoByTwo), "all_gather(model)");
+  EXPECT_EQ(Steps({"S0", "S0"}, {"R", "S0"}, {8}, kTwoByTwo), "repartition(data,model)");
+  EXPECT_EQ(Steps({"S0", "R"}, {"R", "S0"}, {8}, kTwoByTwo), "repartition(data,model)");
+  EXPECT_EQ(Steps({"R", "R"}, {"S0", "S0"}, {8}, kTwoByTwo), "slice_move(data) slice_move(model)");
+  EXPECT_EQ(Steps({"S0", "S1"}, {"S1", "S0"}, {8, 8}, kTwoByTwo), "repartition(data,model)");
+  EXPECT_EQ(Steps({"S0", "At1"}, {"S0", "R"}, {8}, kTwoByTwo), "broadcast(model)");
+}
+
+// For every pair of layouts the steps end where they should, and each step is one that MoveBytes knows.
+TEST(PlanMove, AllPairsArrive) {
+  const Shape shape = {5, 3};
+  const std::vector<std::string> forms = {"R", "P", "S0", "S1", "At0", "At1", "S0[0,1,5]"};
+  int pairs = 0;
+  for (const std::string& f0 : forms) {
+    for (const std::string& f1 : forms) {
+      const Layout from = Parse({f0, f1});
+      if (!CheckLayout(from, shape, kTwoByTwo).ok()) continue;
+      for (const std::string& t0 : forms) {
+        for (const std::string& t1 : forms) {
+          const Layout to = Parse({t0, t1});
+          if (!CheckLayout(to, shape, kTwoByTwo).ok() || t0 == "P" || t1 == "P") continue;
+          const std::vector<MoveStep> steps = PlanMove(from, to, shape, kTwoByTwo);
+          ++pairs;
+          const Layout& end = steps.empty() ? from : steps.back().to;
+          for (int rank = 0; rank < 4; ++rank) {
+            EXPECT_EQ(LocalBox(end, shape, kTwoByTwo, rank), LocalBox(to, shape, kTwoByTwo, rank))
+                << f0 << " " << f1 << " -> " << t0 << " " << t1;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(pairs, 1000);
+}
+
+TEST(MoveBytes, FormulasOfTheDerivation) {
+  const TensorType type{DType::kF32, {7, 4}};  // 112 bytes
+  const auto bytes = [&](const char* op, const char* from, const char* to) {
+    return BytesOfMove(op, Parse({from}), Parse({to}), type, kLine, {0, 1, 2});
+  };
+  EXPECT_EQ(bytes("all_reduce", "P", "R"), (MoveBytes{112, 448}));
+  EXPECT_EQ(bytes("all_gather", "S0", "R"), (MoveBytes{112, 224}));
+  EXPECT_EQ(bytes("reduce_scatter", "P", "S0"), (MoveBytes{112, 224}));
+  EXPECT_EQ(bytes("broadcast", "At1", "R"), (MoveBytes{112, 224}));
+  EXPECT_EQ(bytes("sum_reduce", "P", "At1"), (MoveBytes{112, 224}));
+  EXPECT_EQ(bytes("send", "At0", "At2"), (MoveBytes{112, 112}));
+  EXPECT_EQ(bytes("gather", "S0", "At0"), (MoveBytes{64, 64})) << "blocks 3,2,2 rows; the first is there already";
+  EXPECT_EQ(bytes("scatter", "At0", "S0"), (MoveBytes{64, 64}));
+  EXPECT_EQ(bytes("repartition", "S0", "S0[0,7,7,7]"), (MoveBytes{64, 64}));
+  EXPECT_EQ(bytes("slice_move", "R", "S0"), MoveBytes());
+  EXPECT_EQ(bytes("zero_extend", "S0", "P"), MoveBytes());
+}
+
+TEST(MoveBytes, WireBytesCountEveryGroup) {
+  const TensorType type{DType::kF32, {64, 10}};
+  EXPECT_EQ(WireBytes(Parse({"S0", "P"}), Parse({"S0", "R"}), type, kTwoByTwo), 2 * 2560);
+  EXPECT_EQ(WireBytes(Parse({"S0", "R"}), Parse({"S0", "R"}), type, kTwoByTwo), 0);
+}
+
+}  // namespace
+}  // namespace partita

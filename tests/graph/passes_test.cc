@@ -1,0 +1,210 @@
+// Each pass is its picture, text to text.
+#include <gtest/gtest.h>
+
+#include "graph/passes/bucket_all_reduces.h"
+#include "graph/passes/convert_dtype.h"
+#include "graph/passes/drop_unused.h"
+#include "graph/passes/fuse_batch_norm_gradient.h"
+#include "graph/passes/fuse_moves.h"
+#include "graph/passes/fuse_normalize_relu.h"
+#include "graph/passes/prepare_evaluation.h"
+#include "graph/passes/prepare_training.h"
+#include "graph/text.h"
+#include "ops/registry.h"
+
+namespace partita {
+namespace {
+
+Graph Parse(const std::string& text) {
+  absl::StatusOr<Graph> graph = ParseText(text, Ops());
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return graph.ok() ? *std::move(graph) : Graph();
+}
+
+constexpr char kBatchNorm[] = R"(state %mean
+state %variance
+%x = input() f32[6,5,5,4]
+%gamma = parameter() initializer=constant f32[4]
+%beta = parameter() initializer=constant f32[4]
+%mean = state() initializer=constant f32[4]
+%variance = state() initializer=constant f32[4]
+)";
+
+TEST(DropUnused, WhatNobodyNeedsGoes) {
+  const Graph graph = Parse(R"(%x = input() f32[4]
+%a = relu(%x) f32[4]
+%b = relu(%x) f32[4]
+metric %b
+)");
+  EXPECT_EQ(ToText(DropUnused(graph)), "%x = input() f32[4]\n%b = relu(%x) f32[4]\nmetric %b\n");
+}
+
+TEST(FuseMoves, AllReduceThenSliceIsReduceScatter) {
+  const Graph graph = Parse(R"(mesh data:2
+%a = input() f32[4] {data:P}
+%b = all_reduce(%a) axes=data f32[4] {data:R}
+%c = slice_move(%b) axes=data f32[4] {data:S0}
+metric %c
+)");
+  EXPECT_EQ(ToText(FuseMoves(graph, Ops())), R"(mesh data:2
+%a = input() f32[4] {data:P}
+%c = reduce_scatter(%a) axes=data f32[4] {data:S0}
+metric %c
+)");
+}
+
+TEST(FuseMoves, ASecondReaderKeepsTheAllReduce) {
+  const std::string text = R"(mesh data:2
+%a = input() f32[4] {data:P}
+%b = all_reduce(%a) axes=data f32[4] {data:R}
+%c = slice_move(%b) axes=data f32[4] {data:S0}
+metric %b
+metric %c
+)";
+  EXPECT_EQ(ToText(FuseMoves(Parse(text), Ops())), text);
+}
+
+TEST(PrepareTraining, BatchNormIsStatisticsAndNormalize) {
+  const Graph graph = Parse(std::string(kBatchNorm) +
+                            "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=3 f32[6,5,5,4]\n"
+                            "%z = dropout(%y, _) rate=0.2 f32[6,5,5,4]\nmetric %z\n");
+  const absl::StatusOr<Graph> prepared = PrepareTraining(graph, Ops());
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  EXPECT_EQ(ToText(*prepared), R"(state %mean = %y@running_mean
+state %variance = %y@running_variance
+state %@iteration
+%@iteration = state() initializer=constant scale=0.0 i32[]
+%x = input() f32[6,5,5,4]
+%gamma = parameter() initializer=constant f32[4]
+%beta = parameter() initializer=constant f32[4]
+%mean = state() initializer=constant f32[4]
+%variance = state() initializer=constant f32[4]
+%y@statistics = batch_norm_statistics(%x, %mean) samples=3 f32[2,2,4]
+%y = batch_norm_normalize(%x, %y@statistics, %mean, %gamma, %beta) samples=3 f32[6,5,5,4]
+%y@running_mean, %y@running_variance = batch_norm_running(%y@statistics, %mean, %variance) count=75 f32[4], f32[4]
+%z = dropout(%y, %@iteration) key=z rate=0.2 f32[6,5,5,4]
+metric %z
+)");
+}
+
+TEST(PrepareTraining, GroupsOfStatisticsMustDivideTheBatch) {
+  const Graph graph =
+      Parse(std::string(kBatchNorm) + "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) f32[6,5,5,4]\nmetric %y\n");
+  Graph wrong = graph;
+  const absl::StatusOr<Graph> parsed =
+      ParseText(std::string(kBatchNorm) +
+                    "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=4\nmetric %y\n",
+                Ops());
+  const absl::Status status = parsed.ok() ? PrepareTraining(*parsed, Ops()).status() : parsed.status();
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(std::string(status.message()).find("4"), std::string::npos) << status;
+}
+
+TEST(PrepareEvaluation, RunningStatisticsNoDropoutAndWeights) {
+  const Graph graph = Parse(R"(state %mean
+state %variance
+%x = input() f32[6,4]
+%t = input() i32[6]
+%gamma = parameter() initializer=constant f32[4]
+%beta = parameter() initializer=constant f32[4]
+%mean = state() initializer=constant f32[4]
+%variance = state() initializer=constant f32[4]
+%y = batch_norm(%x, %gamma, %beta, %mean, %variance) f32[6,4]
+%z = dropout(%y, _) rate=0.2 f32[6,4]
+%l = softmax_cross_entropy(%z, %t, _) f32[]
+loss %l
+)");
+  const absl::StatusOr<Graph> prepared = PrepareEvaluation(graph, Ops());
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  const std::string text = ToText(*prepared);
+  EXPECT_NE(text.find("%y = batch_norm_inference(%x, %gamma, %beta, %mean, %variance) f32[6,4]\n"
+                      "%@sample_weight = input() f32[6]\n"
+                      "%l = softmax_cross_entropy(%y, %t, %@sample_weight) f32[]\nloss %l\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(FuseNormalizeRelu, ReluJoinsTheNormalizeBeforeIt) {
+  const std::string nodes = "%s = batch_norm_statistics(%x, %mean) f32[1,2,4]\n";
+  const Graph graph = Parse(std::string(kBatchNorm) + nodes +
+                            "%y = batch_norm_normalize(%x, %s, %mean, %gamma, %beta) f32[6,5,5,4]\n"
+                            "%r = relu(%y) f32[6,5,5,4]\nmetric %r\n");
+  EXPECT_EQ(ToText(FuseNormalizeRelu(graph)),
+            std::string(kBatchNorm) + nodes +
+                "%r = batch_norm_normalize(%x, %s, %mean, %gamma, %beta) relu=true f32[6,5,5,4]\nmetric %r\n");
+}
+
+TEST(FuseNormalizeRelu, ASecondReaderKeepsBoth) {
+  const std::string text = std::string(kBatchNorm) +
+                           "%y = batch_norm_inference(%x, %gamma, %beta, %mean, %variance) f32[6,5,5,4]\n"
+                           "%r = relu(%y) f32[6,5,5,4]\nmetric %r\nmetric %y\n";
+  EXPECT_EQ(ToText(FuseNormalizeRelu(Parse(text))), text);
+}
+
+TEST(FuseBatchNormGradient, OnePassForBothWays) {
+  const std::string nodes = R"(%dy = input() f32[6,5,5,4]
+%s = batch_norm_statistics(%x, %mean) f32[1,2,4]
+%ds = input() f32[1,2,4]
+)";
+  const Graph graph = Parse(std::string(kBatchNorm) + nodes +
+                            R"(%a = batch_norm_normalize_input_grad(%x, %dy, %s, %mean, %gamma, %beta) f32[6,5,5,4]
+%b = batch_norm_statistics_grad(%x, %mean, %ds) f32[6,5,5,4]
+%c = add(%a, %b) f32[6,5,5,4]
+metric %c
+)");
+  EXPECT_EQ(ToText(FuseBatchNormGradient(graph, Ops())),
+            std::string(kBatchNorm) + nodes +
+                "%c = batch_norm_input_grad(%x, %dy, %s, %mean, %gamma, %beta, %ds) f32[6,5,5,4]\nmetric %c\n");
+}
+
+constexpr char kThreeReduces[] = R"(mesh data:2
+%a = input() f32[4] {data:P}
+%b = input() f32[6] {data:P}
+%c = input() f32[2] {data:P}
+%ar = all_reduce(%a) axes=data f32[4] {data:R}
+%br = all_reduce(%b) axes=data f32[6] {data:R}
+%r = relu(%br) f32[6] {data:R}
+%cr = all_reduce(%c) axes=data f32[2] {data:R}
+metric %ar
+metric %r
+metric %cr
+)";
+
+TEST(BucketAllReduces, AReaderClosesTheBucket) {
+  EXPECT_EQ(ToText(BucketAllReduces(Parse(kThreeReduces), 1 << 20)), R"(mesh data:2
+%a = input() f32[4] {data:P}
+%b = input() f32[6] {data:P}
+%c = input() f32[2] {data:P}
+%ar, %br = all_reduce(%a, %b) axes=data f32[4] {data:R}, f32[6] {data:R}
+%r = relu(%br) f32[6] {data:R}
+%cr = all_reduce(%c) axes=data f32[2] {data:R}
+metric %ar
+metric %r
+metric %cr
+)");
+}
+
+TEST(BucketAllReduces, AFullBucketClosesAndZeroMeansAlone) {
+  EXPECT_EQ(ToText(BucketAllReduces(Parse(kThreeReduces), 16)), kThreeReduces);
+  EXPECT_EQ(ToText(BucketAllReduces(Parse(kThreeReduces), 0)), kThreeReduces);
+}
+
+TEST(BucketAllReduces, SizeFollowsFromLatency) {
+  EXPECT_EQ(BucketBytes(10e-6, 10e9), 1000000) << "10 us of latency are a tenth of 100 us at 10 GB/s";
+}
+
+TEST(ConvertDType, FloatsChangeIntegersStay) {
+  const Graph graph = Parse(R"(%x = input() f32[4,3]
+%t = input() i32[4]
+%l = softmax_cross_entropy(%x, %t, _) f32[]
+loss %l
+)");
+  EXPECT_EQ(ToText(ConvertDType(graph, DType::kF64)), R"(%x = input() f64[4,3]
+%t = input() i32[4]
+%l = softmax_cross_entropy(%x, %t, _) f64[]
+loss %l
+)");
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,138 @@
+// What a strategy makes of a graph, and what is refused.
+#include "graph/strategy.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/make_program.h"
+#include "graph/text.h"
+#include "ops/registry.h"
+
+namespace partita {
+namespace {
+
+constexpr char kForward[] = R"(state %w
+state %v
+%x = input() f32[8,6]
+%t = input() i32[8]
+%w = parameter() initializer=he_normal f32[6,5]
+%h = matmul(%x, %w) f32[8,5]
+%a = relu(%h) f32[8,5]
+%v = parameter() initializer=he_normal f32[5,3]
+%z = matmul(%a, %v) f32[8,3]
+%l = softmax_cross_entropy(%z, %t, _) f32[]
+loss %l
+)";
+
+Graph Forward() { return *ParseText(kForward, Ops()); }
+
+AxisConfig Split(const std::string& name, std::vector<int64_t> cuts = {}) { return {name, 0, std::move(cuts)}; }
+
+absl::StatusOr<Graph> Train(const Strategy& strategy) {
+  absl::StatusOr<Program> program = MakeProgram({"m", Forward(), {}, {}}, strategy, Ops(), {.bucket_bytes = 0});
+  if (!program.ok()) return program.status();
+  return program->train;
+}
+
+std::string LayoutOf(const Graph& graph, const std::string& value) {
+  return ToString(graph.layout(graph.Find(value)), graph.mesh());
+}
+
+TEST(MatchesPattern, StarsAndQuestionMarks) {
+  EXPECT_TRUE(MatchesPattern("*", ""));
+  EXPECT_TRUE(MatchesPattern("a*b*c", "a-b-b-c"));
+  EXPECT_TRUE(MatchesPattern("conv?", "conv1"));
+  EXPECT_FALSE(MatchesPattern("conv?", "conv12"));
+  EXPECT_FALSE(MatchesPattern("a*b", "a-c"));
+  EXPECT_TRUE(MatchesPattern("**", "x"));
+}
+
+TEST(Strategy, TheFirstEntryDecidesAnAxis) {
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 2}, {"model", 2}};
+  strategy.ops = {{"h", {{"model", Split("output_channels")}}, {}},
+                  {"h", {{"model", Split("input_channels")}, {"data", Split("samples")}}, {}}};
+  const absl::StatusOr<Graph> graph = Train(strategy);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(LayoutOf(*graph, "h"), "{data:S0 model:S1}");
+  EXPECT_EQ(LayoutOf(*graph, "w"), "{data:R model:S1}");
+}
+
+TEST(Strategy, UnevenCutsAreFollowed) {
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 2}};
+  strategy.ops = {{"x", {{"data", Split("samples", {0, 5, 8})}}, {}}};
+  const absl::StatusOr<Graph> graph = Train(strategy);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  for (const char* value : {"h", "a", "z"}) EXPECT_EQ(LayoutOf(*graph, value), "{data:S0[0,5,8]}");
+  EXPECT_EQ(LayoutOf(*graph, "t"), "{data:R}") << "labels are sliced where they are needed";
+}
+
+TEST(Strategy, DataTimesModelByFlags) {
+  const absl::StatusOr<Strategy> strategy = DataModelStrategy(Forward(), 2, 4);
+  ASSERT_TRUE(strategy.ok());
+  const absl::StatusOr<Graph> graph = Train(*strategy);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(LayoutOf(*graph, "h"), "{data:S0 model:S1}");
+  EXPECT_EQ(LayoutOf(*graph, "z"), "{data:S0 model:R}") << "3 channels are fewer than 4 ranks";
+}
+
+TEST(Strategy, OneRankMovesNothing) {
+  const absl::StatusOr<Strategy> strategy = DataModelStrategy(Forward(), 1, 1);
+  ASSERT_TRUE(strategy.ok());
+  const absl::StatusOr<Graph> graph = Train(*strategy);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  for (const Node& node : graph->nodes()) EXPECT_FALSE(node.op->move) << graph->value(node.outputs[0]).name;
+}
+
+TEST(Strategy, ShardedUpdateKeepsItsSlotsSharded) {
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 2}};
+  strategy.ops = {{"w", {}, {{"data", Split("dimension0")}}}, {"*", {{"data", Split("samples")}}, {}}};
+  Model model{"m", Forward(), {}, {}};
+  model.optimizer.momentum = 0.9;
+  const absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops());
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(LayoutOf(program->train, "w@momentum"), "{data:S0}");
+  EXPECT_EQ(LayoutOf(program->train, "v@momentum"), "{data:R}");
+}
+
+struct Refusal {
+  const char* name;
+  Strategy strategy;
+  const char* says;
+};
+
+std::vector<Refusal> Refusals() {
+  const Mesh mesh{{{"data", 2}}};
+  return {
+      {"NoSuchNode", {mesh, {{"hh", {{"data", Split("samples")}}, {}}}, -1}, "names no node"},
+      {"NoSuchPattern", {mesh, {{"conv*", {{"data", Split("samples")}}, {}}}, -1}, "names no node"},
+      {"NoSuchAxis", {mesh, {{"h", {{"dta", Split("samples")}}, {}}}, -1}, "did you mean 'data'"},
+      {"NoSuchSplit", {mesh, {{"h", {{"data", Split("sample")}}, {}}}, -1}, "did you mean 'samples'"},
+      {"SplitOfAnotherOp", {mesh, {{"a", {{"data", Split("output_channels")}}, {}}}, -1}, "'a'"},
+      {"OffTheAxis", {mesh, {{"h", {{"data", {"at", 2, {}}}}, {}}}, -1}, "which has 2 ranks"},
+      {"CutsThatDoNotCover", {mesh, {{"h", {{"data", Split("samples", {0, 3, 7})}}, {}}}, -1}, "rise from 0 to 8"},
+      {"CutsThatFall", {mesh, {{"h", {{"data", Split("samples", {0, 9, 8})}}, {}}}, -1}, "rise from 0 to 8"},
+      {"TooManyCuts", {mesh, {{"h", {{"data", Split("samples", {0, 1, 2, 8})}}, {}}}, -1}, "3 points"},
+      {"SaysNothing", {mesh, {{"h", {}, {}}}, -1}, "says nothing"},
+      {"UpdateOfAnOp", {mesh, {{"h", {}, {{"data", Split("dimension0")}}}}, -1}, "only a parameter"},
+      {"EmptyAxis", {{{{"data", 0}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "at least 1"},
+      {"AxisTwice", {{{{"data", 2}, {"data", 2}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "twice"},
+      {"TooManyRanks", {{{{"data", 70000}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "more than"},
+  };
+}
+
+class Refused : public testing::TestWithParam<Refusal> {};
+
+TEST_P(Refused, InWords) {
+  const absl::StatusOr<Graph> graph = Train(GetParam().strategy);
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(std::string(graph.status().message()).find(GetParam().says), std::string::npos) << graph.status();
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, Refused, testing::ValuesIn(Refusals()),
+                         [](const auto& refusal) { return std::string(refusal.param.name); });
+
+}  // namespace
+}  // namespace partita
