@@ -20,22 +20,23 @@ struct InputState {
 };
 
 struct NodeLayouts {
-  std::vector<Layout> inputs;   // what each input must be brought to (absent inputs: empty)
+  std::vector<Layout> inputs;  // what each input must be brought to (absent inputs: empty)
   std::vector<Layout> outputs;
 };
 
 struct LayoutRequest {
   const OpDefinition* op = nullptr;
-  NodeView view;                                     // with outputs inferred
+  NodeView view;  // with outputs inferred
   std::vector<InputState> inputs;
-  std::vector<std::optional<AxisConfig>> configs;    // per mesh axis: what the strategy says; empty: nothing for any axis
-  bool keep_lead = true;                             // forward nodes keep the lead's layout where legal, even if it costs more
+  std::vector<std::optional<AxisConfig>> configs;  // per mesh axis: what the strategy says; empty: nothing for any axis
+  bool keep_lead = true;  // forward nodes keep the lead's layout where legal, even if it costs more
   const Mesh* mesh = nullptr;
 };
 
-// Per axis, in this order: the strategy's word; else, among the op's rules (in their order), all R and all At(c), those that
-// keep the lead's layout; among these the one whose inputs move the fewest wire bytes. A P input that the rule does not take is counted as
-// resolved to R. Errors: the strategy names a split that the op does not have, or cuts that it cannot have.
+// Per axis, in this order: the strategy's word; else, among the op's rules (in their order), all R and all At(c), those
+// that keep the lead's layout; among these the one whose inputs move the fewest wire bytes. A P input that the rule
+// does not take is counted as resolved to R. Errors: the strategy names a split that the op does not have, or cuts that
+// it cannot have.
 absl::StatusOr<NodeLayouts> ChooseLayouts(const LayoutRequest& request);
 
 }  // namespace partita

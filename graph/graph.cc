@@ -10,9 +10,12 @@ namespace partita {
 
 const char* Name(Phase phase) {
   switch (phase) {
-    case Phase::kForward: return "forward";
-    case Phase::kBackward: return "backward";
-    case Phase::kUpdate: return "update";
+    case Phase::kForward:
+      return "forward";
+    case Phase::kBackward:
+      return "backward";
+    case Phase::kUpdate:
+      return "update";
   }
   return "?";
 }
@@ -27,7 +30,9 @@ std::string ToString(const Attribute& attribute) {
       return text;
     }
     std::string operator()(const std::string& value) const { return value; }
-    std::string operator()(const std::vector<int64_t>& value) const { return fmt::format("[{}]", fmt::join(value, ",")); }
+    std::string operator()(const std::vector<int64_t>& value) const {
+      return fmt::format("[{}]", fmt::join(value, ","));
+    }
   };
   return std::visit(Printer(), attribute);
 }

@@ -44,10 +44,14 @@ AxisLayout AxisLayout::At(int coordinate) {
 
 std::string AxisLayout::ToString() const {
   switch (kind) {
-    case Kind::kReplicate: return "R";
-    case Kind::kPartial: return reduction == Reduction::kMax ? "P(max)" : "P";
-    case Kind::kAt: return fmt::format("At{}", coordinate);
-    case Kind::kSplit: break;
+    case Kind::kReplicate:
+      return "R";
+    case Kind::kPartial:
+      return reduction == Reduction::kMax ? "P(max)" : "P";
+    case Kind::kAt:
+      return fmt::format("At{}", coordinate);
+    case Kind::kSplit:
+      break;
   }
   return cuts.empty() ? fmt::format("S{}", dimension) : fmt::format("S{}[{}]", dimension, fmt::join(cuts, ","));
 }
@@ -112,15 +116,16 @@ absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& m
                              mesh_axis.name, ToString(shape));
     }
     if (axis.cuts.empty()) continue;
-    // An outer split of the same dimension leaves parent blocks; explicit cuts must fit all of them, so these must be equal.
+    // An outer split of the same dimension leaves parent blocks; explicit cuts must fit all of them, so these must be
+    // equal.
     int64_t n = shape[axis.dimension];
     for (size_t outer = 0; outer < a; ++outer) {
       if (!layout[outer].split() || layout[outer].dimension != axis.dimension) continue;
       const std::vector<int64_t> cuts = Cuts(layout[outer], n, mesh.axes[outer].size);
       for (size_t i = 1; i + 1 < cuts.size(); ++i) {
         if (cuts[i + 1] - cuts[i] != cuts[1] - cuts[0]) {
-          return InvalidArgument("{} over axis '{}': explicit cuts inside blocks of different sizes",
-                                 axis.ToString(), mesh_axis.name);
+          return InvalidArgument("{} over axis '{}': explicit cuts inside blocks of different sizes", axis.ToString(),
+                                 mesh_axis.name);
         }
       }
       n = cuts[1] - cuts[0];
@@ -153,10 +158,14 @@ std::optional<Box> LocalBox(const Layout& layout, const Shape& shape, const Mesh
 bool SameAxis(const AxisLayout& a, const AxisLayout& b, int64_t dimension_size, int axis_size) {
   if (a.kind != b.kind) return false;
   switch (a.kind) {
-    case AxisLayout::Kind::kReplicate: return true;
-    case AxisLayout::Kind::kPartial: return a.reduction == b.reduction;
-    case AxisLayout::Kind::kAt: return a.coordinate == b.coordinate;
-    case AxisLayout::Kind::kSplit: break;
+    case AxisLayout::Kind::kReplicate:
+      return true;
+    case AxisLayout::Kind::kPartial:
+      return a.reduction == b.reduction;
+    case AxisLayout::Kind::kAt:
+      return a.coordinate == b.coordinate;
+    case AxisLayout::Kind::kSplit:
+      break;
   }
   return a.dimension == b.dimension && Cuts(a, dimension_size, axis_size) == Cuts(b, dimension_size, axis_size);
 }

@@ -1,6 +1,7 @@
 // Appends nodes to a partitioned graph: chooses their layouts, brings their inputs there by moves, and shares moves.
 //
-// The one way by which partition, adjoint and optimizer write a graph, so that forward and backward obey the same tables.
+// The one way by which partition, adjoint and optimizer write a graph, so that forward and backward obey the same
+// tables.
 #ifndef PARTITA_GRAPH_LAYOUT_BUILDER_H_
 #define PARTITA_GRAPH_LAYOUT_BUILDER_H_
 
@@ -26,10 +27,10 @@ struct FreeSource {
 
 struct NodeRequest {
   std::string op;
-  std::vector<ValueId> inputs;                     // kNoValue: absent, or free (then `free` has an entry)
-  std::vector<const FreeSource*> free;             // per input, or empty
+  std::vector<ValueId> inputs;          // kNoValue: absent, or free (then `free` has an entry)
+  std::vector<const FreeSource*> free;  // per input, or empty
   Attributes attributes;
-  std::vector<std::string> names;                  // of the outputs; must be unique
+  std::vector<std::string> names;  // of the outputs; must be unique
   Phase phase = Phase::kForward;
   std::vector<std::optional<AxisConfig>> configs;  // per mesh axis, or empty
   bool keep_lead = true;                           // ChooseLayouts
@@ -43,19 +44,20 @@ class LayoutBuilder {
   Graph& graph() { return graph_; }
   const OpRegistry& registry() const { return registry_; }
 
-  // Appends the node and the moves that it needs; returns its outputs. A free input is placed as the node wants it; its value is
-  // found by graph().Find(name) afterwards.
+  // Appends the node and the moves that it needs; returns its outputs. A free input is placed as the node wants it; its
+  // value is found by graph().Find(name) afterwards.
   absl::StatusOr<std::vector<ValueId>> Add(const NodeRequest& request);
 
   // Appends a node without inputs, at a given layout.
-  absl::StatusOr<ValueId> AddSource(const std::string& op, Attributes attributes, const std::string& name, Layout layout,
-                                    Phase phase);
+  absl::StatusOr<ValueId> AddSource(const std::string& op, Attributes attributes, const std::string& name,
+                                    Layout layout, Phase phase);
 
   // The value brought to `layout`: itself, an earlier move's result, or new moves.
   ValueId MoveTo(ValueId value, const Layout& layout, Phase phase);
 
   // Appends one move node over `axes`.
-  ValueId AddMove(const std::string& op, const std::vector<int>& axes, ValueId value, const Layout& layout, Phase phase);
+  ValueId AddMove(const std::string& op, const std::vector<int>& axes, ValueId value, const Layout& layout,
+                  Phase phase);
 
  private:
   ValueId Place(const FreeSource& source, const Layout& wanted);

@@ -62,9 +62,9 @@ absl::StatusOr<Attributes> CompleteAttributes(const OpDefinition& op, const Attr
       std::vector<std::string> names;
       for (const AttributeDefinition& known : op.attributes) names.push_back(known.name);
       const std::optional<std::string> nearest = NearestName(name, names);
-      return InvalidArgument("op '{}' has no attribute '{}'; {}", op.name, name,
-                             nearest ? fmt::format("did you mean '{}'?", *nearest)
-                                     : fmt::format("it has [{}]", fmt::join(names, ", ")));
+      return InvalidArgument(
+          "op '{}' has no attribute '{}'; {}", op.name, name,
+          nearest ? fmt::format("did you mean '{}'?", *nearest) : fmt::format("it has [{}]", fmt::join(names, ", ")));
     }
     const Attribute& type = definition->type_and_default;
     if (value.index() == type.index()) {

@@ -1,5 +1,6 @@
-// The worked examples of the derivation as golden files: a forward graph and a strategy in, the program's training graph
-// out, bytes exact. Each file has three sections: "== forward" (text form), "== strategy" (text proto), "== program".
+// The worked examples of the derivation as golden files: a forward graph and a strategy in, the program's training
+// graph out, bytes exact. Each file has three sections: "== forward" (text form), "== strategy" (text proto), "==
+// program".
 #include <gtest/gtest.h>
 
 #include <map>
