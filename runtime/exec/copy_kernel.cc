@@ -47,17 +47,6 @@ absl::Status ForEachRow(const StridedCopy& copy, std::vector<int64_t>& index, co
   }
 }
 
-void CopyHere(const StridedCopy& copy, std::vector<int64_t>& index) {
-  if (copy.dimensions.empty()) {
-    std::memcpy(copy.to, copy.from, static_cast<size_t>(copy.run_bytes));
-    return;
-  }
-  ForEachRow(copy, index, [&](const char* from, char* to) {
-    CopyRuns(from, to, copy.run_bytes, copy.dimensions[0]);
-    return absl::OkStatus();
-  }).IgnoreError();
-}
-
 absl::Status CopyOnStream(const StridedCopy& copy, std::vector<int64_t>& index, Stream& stream) {
   if (copy.dimensions.empty()) return stream.Copy(copy.to, copy.from, copy.run_bytes);
   return ForEachRow(copy, index, [&](const char* from, char* to) -> absl::Status {
@@ -71,7 +60,18 @@ absl::Status CopyOnStream(const StridedCopy& copy, std::vector<int64_t>& index, 
 
 }  // namespace
 
-StridedCopy MakeStridedCopy(const BoxCopy& copy, void* arena) {
+void RunStridedCopy(const StridedCopy& copy, std::vector<int64_t>& index) {
+  if (copy.dimensions.empty()) {
+    std::memcpy(copy.to, copy.from, static_cast<size_t>(copy.run_bytes));
+    return;
+  }
+  ForEachRow(copy, index, [&](const char* from, char* to) {
+    CopyRuns(from, to, copy.run_bytes, copy.dimensions[0]);
+    return absl::OkStatus();
+  }).IgnoreError();
+}
+
+StridedCopy MakeStridedCopy(const BoxCopy& copy, const void* from, void* to) {
   StridedCopy strided;
   const int64_t element = copy.element_bytes;
   int64_t from_stride = element, to_stride = element;
@@ -95,8 +95,8 @@ StridedCopy MakeStridedCopy(const BoxCopy& copy, void* arena) {
     from_stride *= copy.from_shape[i];
     to_stride *= copy.to_shape[i];
   }
-  strided.from = static_cast<const char*>(arena) + copy.from + from_start;
-  strided.to = static_cast<char*>(arena) + copy.to + to_start;
+  strided.from = static_cast<const char*>(from) + copy.from + from_start;
+  strided.to = static_cast<char*>(to) + copy.to + to_start;
   strided.run_bytes = run;
   return strided;
 }
@@ -105,7 +105,7 @@ CopyKernel::CopyKernel(const CopyLaunch& launch, void* arena)
     : zero_(static_cast<char*>(arena) + launch.zero.offset), zero_bytes_(launch.zero.bytes) {
   size_t dimensions = 0;
   for (const BoxCopy& copy : launch.copies) {
-    StridedCopy strided = MakeStridedCopy(copy, arena);
+    StridedCopy strided = MakeStridedCopy(copy, arena, arena);
     if (strided.run_bytes == 0 || strided.from == strided.to) continue;  // a box onto itself is there already
     dimensions = std::max(dimensions, strided.dimensions.size());
     copies_.push_back(std::move(strided));
@@ -125,7 +125,7 @@ absl::Status CopyKernel::Launch(Stream& stream) {
 absl::Status CopyKernel::Run(void* self) {
   auto& kernel = *static_cast<CopyKernel*>(self);
   if (kernel.zero_bytes_ > 0) std::memset(kernel.zero_, 0, static_cast<size_t>(kernel.zero_bytes_));
-  for (const StridedCopy& copy : kernel.copies_) CopyHere(copy, kernel.index_);
+  for (const StridedCopy& copy : kernel.copies_) RunStridedCopy(copy, kernel.index_);
   return absl::OkStatus();
 }
 

@@ -24,7 +24,11 @@ struct StridedCopy {
   std::vector<Dimension> dimensions;  // of the runs, the innermost first; empty: one run
 };
 
-StridedCopy MakeStridedCopy(const BoxCopy& copy, void* arena);
+// The offsets of `copy` count from `from` and `to`.
+StridedCopy MakeStridedCopy(const BoxCopy& copy, const void* from, void* to);
+
+// Copies here and now. `index` has at least one entry per dimension; its values do not matter.
+void RunStridedCopy(const StridedCopy& copy, std::vector<int64_t>& index);
 
 // On host streams a launch is one task; on others, which cannot run our code, each run is one Stream::Copy.
 class CopyKernel : public Kernel {

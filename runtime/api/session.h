@@ -1,0 +1,120 @@
+// A program at work: one session per process owns all its ranks, and drives them step by step (design.md 5.17).
+//
+// It knows no files and no data sets. Before a step the caller writes the rows of each input into the ranks' places; a
+// step reports loss and metrics; states are read and written whole. Thread-compatible, but Abort may come from any
+// thread. Destroying a session waits for nothing but the step that runs.
+#ifndef PARTITA_RUNTIME_API_SESSION_H_
+#define PARTITA_RUNTIME_API_SESSION_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/moves/move_bytes.h"
+#include "graph/program.h"
+#include "runtime/api/rank_runtime.h"
+#include "runtime/api/session_options.h"
+
+namespace partita {
+
+struct StepResult {
+  double loss = 0;
+  std::vector<std::pair<std::string, double>> metrics;  // in the order of the graph
+};
+
+// What the communicators of a group did since the last ResetCounters.
+struct GroupTraffic {
+  MoveBytes bytes;    // summed over the ranks
+  int64_t calls = 0;  // of the group's first rank
+  int64_t waits = 0;  // calls in which a rank had to wait, summed over the ranks
+  double wait_seconds = 0;
+};
+
+// One launch of the last step.
+struct LaunchSpan {
+  const Launch* launch = nullptr;  // of Session::schedule
+  double begin = 0, end = 0;       // seconds since the step was started on the first rank
+};
+
+class Session {
+ public:
+  // Makes, verifies and binds the schedules of all ranks, and initialises the states.
+  // kResourceExhausted: a rank's arena is larger than the limit or the machine. kInternal: a schedule does not verify.
+  static absl::StatusOr<std::unique_ptr<Session>> Start(Program program, const SessionOptions& options);
+  ~Session();
+
+  const Program& program() const { return program_; }
+  int ranks() const { return static_cast<int>(ranks_.size()); }
+  int threads_per_rank() const { return options_.threads_per_rank; }
+  const Graph& graph(Entry entry) const { return entry == Entry::kTrain ? program_.train : program_.evaluate; }
+  const Schedule& schedule(Entry entry, int rank) const { return ranks_[rank]->schedule(entry); }
+
+  // Where a rank's block of an input is to be written before each step (a step leaves something else there).
+  // kInvalidArgument: no such input.
+  absl::StatusOr<HeldPart> InputPlacement(Entry entry, const std::string& name, int rank) const;
+  // Writes the whole of an input to all ranks: `bytes` of the input's type and global shape.
+  absl::Status StageInput(Entry entry, const std::string& name, const HostTensor& whole);
+
+  // One step on all ranks. kOutOfRange: the loss is not finite; the first value that is not is named. After any other
+  // error the session is dead and every call returns that error.
+  absl::StatusOr<StepResult> Train();
+  absl::StatusOr<StepResult> Evaluate();
+
+  // The states of the program, in its order; parameters, optimizer slots, running statistics, the iteration.
+  std::vector<std::string> StateNames() const;
+  bool IsParameter(const std::string& state) const;
+  absl::StatusOr<HostTensor> ReadState(const std::string& name) const;
+  // kInvalidArgument: no such state, or another type or shape.
+  absl::Status WriteState(const std::string& name, const HostTensor& tensor);
+
+  // Whether ranks that hold the same part of a state hold the same bits of it.
+  absl::StatusOr<bool> ReplicasEqual(const std::string& state) const;
+
+  // After a training step of a session that observes: a value of the training graph, gathered from the ranks, or as one
+  // rank holds it.
+  absl::StatusOr<WholeValue> Observed(const std::string& name) const;
+  HeldPart ObservedPart(ValueId value, int rank) const { return ranks_[rank]->ObservedPart(value); }
+
+  // By group of the program.
+  std::vector<GroupTraffic> Traffic() const;
+  void ResetCounters();
+  // Of one step.
+  std::vector<MoveBytes> PredictedBytes(Entry entry) const;
+
+  // Of one rank: as planned for the larger of the two entry points, and the highest byte that was really touched.
+  const MemoryUse& PlannedMemory(int rank) const;
+  int64_t UsedMemory(int rank) const;
+  const MemoryCheck& memory_check(int rank) const { return ranks_[rank]->memory_check(); }
+
+  // Spans of the last step of `entry`; empty if it was not recorded. Recording costs a few nanoseconds a launch.
+  void RecordTimeline(bool on);
+  std::vector<LaunchSpan> Timeline(Entry entry, int rank) const;
+
+  // Ends the step that runs, and the session: collectives that wait return `status`. Any thread, any time.
+  void Abort(const absl::Status& status);
+
+ private:
+  Session(Program program, const SessionOptions& options);
+  absl::Status Build();
+  absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry, const KernelCatalogue& kernels) const;
+  absl::StatusOr<StepResult> Step(Entry entry);
+  absl::Status RunAll(const std::vector<Executor*>& executors);
+  StepResult ResultOf(Entry entry) const;
+  absl::Status NotFinite(Entry entry, const StepResult& result);
+  const Placement* FindState(const std::string& name, int rank) const;
+
+  const Program program_;
+  SessionOptions options_;
+  std::unique_ptr<LocalWorld> world_;
+  std::vector<std::unique_ptr<RankRuntime>> ranks_;
+  std::vector<std::vector<CommBytes>> counted_before_;  // by rank and group
+  std::vector<uint64_t> started_;                       // by rank, cycles: when the last step was started
+  int64_t train_steps_ = 0;
+  absl::Status dead_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_API_SESSION_H_

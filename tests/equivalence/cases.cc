@@ -1,0 +1,100 @@
+#include "tests/equivalence/cases.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "graph/proto_io.h"
+#include "ops/registry.h"
+#include "runtime/base/philox.h"
+#include "runtime/base/status.h"
+#include "tools/models/models.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kBatch = 7;
+constexpr int64_t kPixels = 12;
+constexpr int64_t kChannels = 8;
+constexpr int64_t kClasses = 10;
+
+template <typename T>
+void Put(HostTensor& tensor, int64_t index, T value) {
+  std::memcpy(tensor.bytes.data() + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+std::string ExampleFile(const Case& one) {
+  std::string model = one.model;
+  std::replace(model.begin(), model.end(), '-', '_');
+  const bool inception_placement = one.model == "mini-inception" && one.strategy == "placement";
+  return "tools/models/examples/" + model + "_" + (inception_placement ? "2x2" : one.strategy) + ".pbtxt";
+}
+
+}  // namespace
+
+std::string Case::Name() const {
+  std::string name = model + "_" + strategy + (regularized ? "_regularized" : "_plain");
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+std::ostream& operator<<(std::ostream& out, const Case& one) { return out << one.Name(); }
+
+std::vector<Case> AllCases() {
+  std::vector<Case> cases;
+  for (const char* model : {"lenet5", "mlp", "mini-inception"}) {
+    for (const char* strategy : {"1x1", "2x1", "1x2", "2x2", "4x1", "1x4", "3x1", "placement", "mixed"}) {
+      for (bool regularized : {false, true}) cases.push_back({model, strategy, regularized});
+    }
+  }
+  return cases;
+}
+
+absl::StatusOr<Model> MakeSmallModel(const Case& one, double learning_rate) {
+  ModelOptions options;
+  options.batch = kBatch;
+  options.image_size = kPixels;
+  options.channel_limit = kChannels;
+  options.dropout = one.regularized;
+  options.batch_norm = one.regularized;
+  ASSIGN_OR_RETURN(Model model, MakeModel(one.model, options, Ops()));
+  model.optimizer = Optimizer{0.9, 5e-4, true, 1.0};
+  model.learning_rate = LearningRate{};
+  model.learning_rate.base = learning_rate;
+  return model;
+}
+
+absl::StatusOr<Strategy> MakeStrategy(const Case& one, const Model& model) {
+  const size_t cross = one.strategy.find('x');
+  if (cross != 1) return LoadStrategy(ExampleFile(one));
+  return DataModelStrategy(model.graph, one.strategy[0] - '0', one.strategy[2] - '0');
+}
+
+absl::StatusOr<Program> SerialProgram(const Model& model, const ProgramOptions& options) {
+  return MakeProgram(model, Strategy{}, Ops(), options);
+}
+
+absl::StatusOr<Program> PlanOf(const Case& one, const Model& model, const ProgramOptions& options) {
+  ASSIGN_OR_RETURN(const Strategy strategy, MakeStrategy(one, model));
+  return MakeProgram(model, strategy, Ops(), options);
+}
+
+Batch MakeBatch(uint64_t seed, int step, DType floating) {
+  const uint64_t key = PhiloxKey(seed, "images");
+  Batch batch;
+  batch.images = {floating, {kBatch, kPixels, kPixels, 1}, {}};
+  const int64_t elements = Elements(batch.images.shape);
+  batch.images.bytes.resize(static_cast<size_t>(elements * SizeOf(floating)));
+  for (int64_t i = 0; i < elements; ++i) {
+    const float pixel = 2 * Uniform(key, static_cast<uint64_t>(step), static_cast<uint64_t>(i)) - 1;
+    floating == DType::kF32 ? Put(batch.images, i, pixel) : Put(batch.images, i, static_cast<double>(pixel));
+  }
+  batch.labels = {DType::kI32, {kBatch}, std::vector<char>(kBatch * sizeof(int32_t))};
+  const uint64_t label_key = PhiloxKey(seed, "labels");
+  for (int64_t i = 0; i < kBatch; ++i) {
+    const float label = Uniform(label_key, static_cast<uint64_t>(step), static_cast<uint64_t>(i)) * kClasses;
+    Put(batch.labels, i, static_cast<int32_t>(label));
+  }
+  return batch;
+}
+
+}  // namespace partita

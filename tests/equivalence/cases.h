@@ -1,0 +1,43 @@
+// The table 'equal to serial': small forms of the three shipped models (12 x 12 pixels, at most 8 channels, batch 7),
+// each under every kind of strategy, with and without dropout and batch norm.
+#ifndef PARTITA_TESTS_EQUIVALENCE_CASES_H_
+#define PARTITA_TESTS_EQUIVALENCE_CASES_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/make_program.h"
+#include "runtime/api/gather.h"
+
+namespace partita {
+
+struct Case {
+  std::string model;         // lenet5, mlp, mini-inception
+  std::string strategy;      // "2x1": data x model; "placement" and "mixed": the shipped examples, 2 x 2
+  bool regularized = false;  // with dropout and batch norm
+
+  std::string Name() const;  // for gtest
+};
+std::ostream& operator<<(std::ostream& out, const Case& one);
+
+std::vector<Case> AllCases();
+
+// The learning rate is constant.
+absl::StatusOr<Model> MakeSmallModel(const Case& one, double learning_rate);
+absl::StatusOr<Strategy> MakeStrategy(const Case& one, const Model& model);
+// The same model on one rank.
+absl::StatusOr<Program> SerialProgram(const Model& model, const ProgramOptions& options);
+absl::StatusOr<Program> PlanOf(const Case& one, const Model& model, const ProgramOptions& options);
+
+// A batch of a step: the same numbers in every floating type.
+struct Batch {
+  HostTensor images, labels;
+};
+Batch MakeBatch(uint64_t seed, int step, DType floating);
+
+}  // namespace partita
+
+#endif  // PARTITA_TESTS_EQUIVALENCE_CASES_H_

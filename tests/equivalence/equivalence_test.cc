@@ -1,0 +1,254 @@
+// Every case of the table equals the single rank: in f64 over 20 free-running steps, in f32 step by step, and with the
+// same bits however the launches are delayed. In all of these runs the bytes counted are the bytes predicted.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "runtime/api/verify_plan.h"
+#include "runtime/base/status.h"
+#include "tests/equivalence/cases.h"
+#include "tests/equivalence/near_tie.h"
+
+namespace partita {
+namespace {
+
+constexpr int kSteps = 20;
+constexpr int kMostLeftOut = 4;
+constexpr int64_t kGuardBytes = 64;
+
+#define ASSERT_OK_AND_ASSIGN(declaration, expression) \
+  ASSERT_OK_AND_ASSIGN_TO(PARTITA_CONCATENATE(or_, __LINE__), declaration, expression)
+#define ASSERT_OK_AND_ASSIGN_TO(temporary, declaration, expression) \
+  auto temporary = (expression);                                    \
+  ASSERT_TRUE(temporary.ok()) << temporary.status();                \
+  declaration = *std::move(temporary)
+
+SessionOptions Options(uint64_t seed) {
+  SessionOptions options;
+  options.seed = seed;
+  options.threads_per_rank = 1;
+  return options;
+}
+
+ProgramOptions Floating(DType dtype, bool fuse) {
+  ProgramOptions options;
+  options.floating = dtype;
+  options.fuse = fuse;
+  return options;
+}
+
+// Counted since the last ResetCounters, over so many training steps.
+void ExpectPredictedBytes(const Session& session, int64_t steps) {
+  const std::vector<GroupTraffic> counted = session.Traffic();
+  const std::vector<MoveBytes> predicted = session.PredictedBytes(Entry::kTrain);
+  ASSERT_EQ(counted.size(), predicted.size());
+  for (size_t group = 0; group < counted.size(); ++group) {
+    const std::string name = ToString(session.program().groups[group], session.program().mesh);
+    EXPECT_EQ(counted[group].bytes.payload, predicted[group].payload * steps) << "payload of " << name;
+    EXPECT_EQ(counted[group].bytes.wire, predicted[group].wire * steps) << "wire of " << name;
+  }
+}
+
+absl::Status Stage(Session& session, const Batch& batch) {
+  RETURN_IF_ERROR(session.StageInput(Entry::kTrain, "images", batch.images));
+  return session.StageInput(Entry::kTrain, "labels", batch.labels);
+}
+
+absl::Status Stage(PlanVerifier& verifier, const Batch& batch) {
+  RETURN_IF_ERROR(verifier.StageInput("images", batch.images));
+  return verifier.StageInput("labels", batch.labels);
+}
+
+class Equivalence : public testing::TestWithParam<Case> {};
+
+// Forward, gradients and parameters within 1e-10, every value apart, dead bytes poisoned.
+TEST_P(Equivalence, DoublePrecisionRunsAlike) {
+  const Case& one = GetParam();
+  ASSERT_OK_AND_ASSIGN(const Model model, MakeSmallModel(one, 1e-2));
+  ASSERT_OK_AND_ASSIGN(Program serial, SerialProgram(model, Floating(DType::kF64, false)));
+  ASSERT_OK_AND_ASSIGN(Program plan, PlanOf(one, model, Floating(DType::kF64, false)));
+  VerifyPlanOptions options;
+  options.session = Options(1);
+  options.session.poison = true;
+  options.tolerance = 1e-10;
+  options.floor = 1e-6;
+  options.same_beginning = false;
+  ASSERT_OK_AND_ASSIGN(const auto verifier, PlanVerifier::Start(std::move(serial), std::move(plan), options));
+  EXPECT_FALSE(verifier->gradients().empty());
+  for (int step = 0; step < kSteps; ++step) {
+    ASSERT_TRUE(Stage(*verifier, MakeBatch(1, step, DType::kF64)).ok());
+    ASSERT_OK_AND_ASSIGN(const StepComparison comparison, verifier->Step());
+    const TensorDifference* const first = comparison.First();
+    ASSERT_EQ(first, nullptr) << "step " << step << ": " << ToString(*first);
+  }
+  ExpectPredictedBytes(verifier->plan(), kSteps);
+}
+
+// The serial f32 run, the plan from its states step by step, and the judge: the serial run in f64 from the same states.
+struct SinglePrecision {
+  std::unique_ptr<PlanVerifier> verifier;
+  std::unique_ptr<Session> judge;
+};
+
+absl::StatusOr<SinglePrecision> StartSinglePrecision(const Case& one, const Model& model, uint64_t seed) {
+  ASSIGN_OR_RETURN(Program serial, SerialProgram(model, Floating(DType::kF32, true)));
+  ASSIGN_OR_RETURN(Program plan, PlanOf(one, model, Floating(DType::kF32, true)));
+  ASSIGN_OR_RETURN(Program judge, SerialProgram(model, Floating(DType::kF64, false)));
+  VerifyPlanOptions options;
+  options.session = Options(seed);
+  options.session.guard_bytes = kGuardBytes;
+  options.session.reuse_memory = false;  // a guard behind every tensor
+  SinglePrecision runs;
+  ASSIGN_OR_RETURN(runs.verifier, PlanVerifier::Start(std::move(serial), std::move(plan), options));
+  SessionOptions observing = Options(seed);
+  observing.observe = true;
+  ASSIGN_OR_RETURN(runs.judge, Session::Start(std::move(judge), observing));
+  return runs;
+}
+
+HostTensor InDoublePrecision(const HostTensor& tensor) {
+  if (tensor.dtype != DType::kF32) return tensor;
+  const std::vector<double> elements = ToDoubles(tensor);
+  const char* const bytes = reinterpret_cast<const char*>(elements.data());
+  return {DType::kF64, tensor.shape, std::vector<char>(bytes, bytes + elements.size() * sizeof(double))};
+}
+
+// Whether the step that the serial run is about to make is left out of the comparison.
+absl::StatusOr<bool> LeaveOut(SinglePrecision& runs, uint64_t seed, int step) {
+  for (const std::string& name : runs.judge->StateNames()) {
+    ASSIGN_OR_RETURN(const HostTensor state, runs.verifier->serial().ReadState(name));
+    RETURN_IF_ERROR(runs.judge->WriteState(name, InDoublePrecision(state)));
+  }
+  RETURN_IF_ERROR(Stage(*runs.judge, MakeBatch(seed, step, DType::kF64)));
+  RETURN_IF_ERROR(runs.judge->Train().status());
+  ASSIGN_OR_RETURN(const std::string tie, FindNearTie(*runs.judge));
+  return !tie.empty();
+}
+
+// Runs the 20 steps of one seed; `losses` are the serial ones.
+void RunSinglePrecision(const Case& one, const Model& model, uint64_t seed, std::vector<double>& losses,
+                        int& left_out) {
+  ASSERT_OK_AND_ASSIGN(SinglePrecision runs, StartSinglePrecision(one, model, seed));
+  losses.clear();
+  left_out = 0;
+  for (int step = 0; step < kSteps; ++step) {
+    ASSERT_OK_AND_ASSIGN(const bool leave_out, LeaveOut(runs, seed, step));
+    ASSERT_TRUE(Stage(*runs.verifier, MakeBatch(seed, step, DType::kF32)).ok());
+    ASSERT_OK_AND_ASSIGN(const StepComparison comparison, runs.verifier->Step());
+    losses.push_back(comparison.serial_loss);
+    left_out += leave_out;
+    const TensorDifference* const first = comparison.First();
+    if (leave_out) continue;
+    ASSERT_EQ(first, nullptr) << "seed " << seed << " step " << step << ": " << ToString(*first);
+  }
+  ExpectPredictedBytes(runs.verifier->plan(), kSteps);
+  for (int rank = 0; rank < runs.verifier->plan().ranks(); ++rank) {
+    EXPECT_TRUE(runs.verifier->plan().memory_check(rank).CheckGuards().ok());
+  }
+}
+
+TEST_P(Equivalence, SinglePrecisionStepsAlike) {
+  const Case& one = GetParam();
+  ASSERT_OK_AND_ASSIGN(const Model model, MakeSmallModel(one, 1e-3));
+  std::vector<double> losses;
+  uint64_t seed = 0;
+  int left_out = kSteps;
+  while (left_out > kMostLeftOut) {
+    ASSERT_LT(++seed, 10u) << "no seed with at most " << kMostLeftOut << " steps left out";
+    RunSinglePrecision(one, model, seed, losses, left_out);
+    if (HasFatalFailure()) return;
+  }
+  std::cout << one.Name() << ": seed " << seed << ", " << left_out << " of " << kSteps
+            << " steps are too near to a kink and left out\n";
+  // The plan on its own, as it is trained: shared memory, two compute streams.
+  ASSERT_OK_AND_ASSIGN(Program plan, PlanOf(one, model, Floating(DType::kF32, true)));
+  SessionOptions options = Options(seed);
+  options.compute_streams = 2;
+  ASSERT_OK_AND_ASSIGN(const auto session, Session::Start(std::move(plan), options));
+  for (int step = 0; step < kSteps; ++step) {
+    ASSERT_TRUE(Stage(*session, MakeBatch(seed, step, DType::kF32)).ok());
+    ASSERT_OK_AND_ASSIGN(const StepResult result, session->Train());
+    EXPECT_NEAR(result.loss, losses[step], 1e-2 * std::abs(losses[step])) << "step " << step;
+  }
+  ExpectPredictedBytes(*session, kSteps);
+}
+
+// The bits of every value on every rank, of all states and of the loss, over 3 steps.
+uint64_t HashOf(uint64_t hash, const void* data, size_t bytes) {
+  const auto* const byte = static_cast<const unsigned char*>(data);
+  for (size_t i = 0; i < bytes; ++i) hash = (hash ^ byte[i]) * 0x100000001B3;
+  return hash;
+}
+
+absl::StatusOr<std::vector<uint64_t>> BitsOfRun(const Case& one, const Model& model,
+                                                std::optional<uint64_t> delay_seed) {
+  ASSIGN_OR_RETURN(Program plan, PlanOf(one, model, Floating(DType::kF32, true)));
+  SessionOptions options = Options(5);
+  options.delay_seed = delay_seed;
+  options.compute_streams = 2;
+  options.observe = true;
+  ASSIGN_OR_RETURN(const auto session, Session::Start(std::move(plan), options));
+  const Graph& graph = session->graph(Entry::kTrain);
+  std::vector<uint64_t> bits;
+  for (int step = 0; step < 3; ++step) {
+    RETURN_IF_ERROR(Stage(*session, MakeBatch(5, step, DType::kF32)));
+    RETURN_IF_ERROR(session->Train().status());
+    for (ValueId value = 0; value < static_cast<ValueId>(graph.values().size()); ++value) {
+      uint64_t hash = 0xCBF29CE484222325;
+      for (int rank = 0; rank < session->ranks(); ++rank) {
+        const HeldPart part = session->ObservedPart(value, rank);
+        if (part.data != nullptr) hash = HashOf(hash, part.data, static_cast<size_t>(part.tensor.bytes()));
+      }
+      bits.push_back(hash);
+      ASSIGN_OR_RETURN(const WholeValue whole, session->Observed(graph.value(value).name));
+      if (!whole.replicas_equal) return Internal("ranks hold different bits of '{}'", graph.value(value).name);
+    }
+  }
+  for (const std::string& name : session->StateNames()) {
+    ASSIGN_OR_RETURN(const HostTensor state, session->ReadState(name));
+    ASSIGN_OR_RETURN(const bool equal, session->ReplicasEqual(name));
+    if (!equal) return Internal("ranks hold different bits of state '{}'", name);
+    bits.push_back(HashOf(0xCBF29CE484222325, state.bytes.data(), state.bytes.size()));
+  }
+  ExpectPredictedBytes(*session, 3);
+  return bits;
+}
+
+TEST_P(Equivalence, TheBitsAreTheSameInEveryRun) {
+  const Case& one = GetParam();
+  ASSERT_OK_AND_ASSIGN(const Model model, MakeSmallModel(one, 1e-2));
+  ASSERT_OK_AND_ASSIGN(const std::vector<uint64_t> first, BitsOfRun(one, model, std::nullopt));
+  ASSERT_OK_AND_ASSIGN(const std::vector<uint64_t> second, BitsOfRun(one, model, std::nullopt));
+  EXPECT_EQ(first, second);
+  for (uint64_t delay_seed : {1, 2, 3}) {
+    ASSERT_OK_AND_ASSIGN(const std::vector<uint64_t> delayed, BitsOfRun(one, model, delay_seed));
+    EXPECT_EQ(first, delayed) << "delayed by seed " << delay_seed;
+  }
+}
+
+// Without observers: nothing is written behind the planned peak, and the peak is reached.
+TEST_P(Equivalence, TheHighestByteTouchedIsThePlannedPeak) {
+  const Case& one = GetParam();
+  ASSERT_OK_AND_ASSIGN(const Model model, MakeSmallModel(one, 1e-2));
+  ASSERT_OK_AND_ASSIGN(Program plan, PlanOf(one, model, Floating(DType::kF32, true)));
+  ASSERT_OK_AND_ASSIGN(const auto session, Session::Start(std::move(plan), Options(3)));
+  for (int step = 0; step < 2; ++step) {
+    ASSERT_TRUE(Stage(*session, MakeBatch(3, step, DType::kF32)).ok());
+    ASSERT_OK_AND_ASSIGN(const StepResult result, session->Train());
+    EXPECT_TRUE(std::isfinite(result.loss));
+  }
+  for (int rank = 0; rank < session->ranks(); ++rank) {
+    // Tensors begin at multiples of 64 bytes; what is behind the end of the last one is nobody's.
+    EXPECT_EQ(session->UsedMemory(rank), session->memory_check(rank).highest_end()) << "rank " << rank;
+    EXPECT_LE(session->UsedMemory(rank), session->PlannedMemory(rank).total);
+    EXPECT_GT(session->UsedMemory(rank), session->PlannedMemory(rank).total - 64);
+    EXPECT_TRUE(session->memory_check(rank).CheckGuards().ok());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, Equivalence, testing::ValuesIn(AllCases()),
+                         [](const testing::TestParamInfo<Case>& info) { return info.param.Name(); });
+
+}  // namespace
+}  // namespace partita
