@@ -52,12 +52,18 @@ struct StateUpdate {
   TensorId update = -1;
 };
 
+// A value that the host reads at the end of the step.
+struct Result {
+  ValueId value = kNoValue;
+  TensorId tensor = -1;
+};
+
 struct LocalProgram {
   std::vector<PlannedTensor> tensors;  // the states come first, in the program's order
   std::vector<LocalLaunch> launches;   // begins with the host's; its last one is added by AssignStorage
   std::vector<TensorId> tensor_of;     // by ValueId; -1: nothing here
   std::vector<StateUpdate> updates;
-  std::vector<TensorId> results;  // what the host reads at the end
+  std::vector<Result> results;
 
   TensorId AddTensor(PlannedTensor tensor) {
     tensors.push_back(std::move(tensor));

@@ -181,7 +181,13 @@ class GraphLowering {
     std::vector<ValueId> results = graph_.metrics;
     if (graph_.loss != kNoValue) results.insert(results.begin(), graph_.loss);
     for (ValueId result : results) {
-      if (out_.tensor_of[result] >= 0) out_.results.push_back(out_.tensor_of[result]);
+      TensorId tensor = out_.tensor_of[result];
+      if (tensor < 0) continue;
+      // A state is reported as it was read in this step, and may be overwritten in it.
+      const MemoryKind kind = out_.tensors[tensor].kind;
+      const bool state = kind == MemoryKind::kParameter || kind == MemoryKind::kState;
+      if (state) tensor = AppendSave(graph_.value(result).name, tensor);
+      out_.results.push_back({result, tensor});
     }
   }
 

@@ -42,6 +42,19 @@ int64_t Sum(const std::vector<int64_t>& counts) { return std::accumulate(counts.
 
 HeldBox Held(const std::optional<Box>& box) { return box && !box->empty() ? box : std::nullopt; }
 
+// Positions of those that hold anything.
+std::vector<int> Holders(const std::vector<HeldBox>& boxes) {
+  std::vector<int> holders;
+  for (size_t r = 0; r < boxes.size(); ++r) {
+    if (boxes[r]) holders.push_back(static_cast<int>(r));
+  }
+  return holders;
+}
+
+bool AllAre(const HeldBox& box, const std::vector<HeldBox>& boxes) {
+  return std::all_of(boxes.begin(), boxes.end(), [&](const HeldBox& other) { return other == box; });
+}
+
 HeldBox Common(const HeldBox& a, const HeldBox& b) { return a && b ? Held(Intersect(*a, *b)) : std::nullopt; }
 
 }  // namespace
@@ -203,11 +216,11 @@ absl::Status MoveLowering::ReduceScatter(const Move& move) {
 }
 
 absl::Status MoveLowering::Broadcast(const Move& move) {
-  if (!move.own_to()) return absl::OkStatus();
-  const auto root = std::find_if(move.from.begin(), move.from.end(), [](const HeldBox& box) { return box.has_value(); });
-  if (root == move.from.end() || *root != move.own_to()) return Misfit(move);
+  const std::vector<int> holders = Holders(move.from);
+  if (holders.empty() && Holders(move.to).empty()) return absl::OkStatus();
+  if (holders.size() != 1 || !AllAre(move.from[holders[0]], move.to)) return Misfit(move);
   CollectiveLaunch collective = move.Collective(CollectiveKind::kBroadcast);
-  collective.root = static_cast<int>(root - move.from.begin());
+  collective.root = holders[0];
   collective.input_count = Count(move.own_from());
   collective.output_count = Count(move.own_to());
   const TensorId input = out_.tensor_of[move.input];
@@ -218,12 +231,12 @@ absl::Status MoveLowering::Broadcast(const Move& move) {
 }
 
 absl::Status MoveLowering::SumReduce(const Move& move) {
-  if (!move.own_from()) return absl::OkStatus();
-  const auto root = std::find_if(move.to.begin(), move.to.end(), [](const HeldBox& box) { return box.has_value(); });
-  if (root == move.to.end() || *root != move.own_from()) return Misfit(move);
+  const std::vector<int> holders = Holders(move.to);
+  if (holders.empty() && Holders(move.from).empty()) return absl::OkStatus();
+  if (holders.size() != 1 || !AllAre(move.to[holders[0]], move.from)) return Misfit(move);
   CollectiveLaunch collective = move.Collective(CollectiveKind::kReduce);
   collective.reduction = ReductionOf(move.input, *move.meeting);
-  collective.root = static_cast<int>(root - move.to.begin());
+  collective.root = holders[0];
   collective.input_count = Count(move.own_from());
   collective.output_count = Count(move.own_to());
   const TensorId input = out_.tensor_of[move.input];
@@ -248,7 +261,8 @@ absl::Status MoveLowering::AllToAll(const Move& move) {
     const bool takes_mine = r == move.self() || (lends && move.from[r] != move.own_from());
     if (takes_mine) sent[r] = Common(move.own_from(), move.to[r]);
     const bool other = move.from[r] && move.from[r] != move.own_from();
-    if (r == move.self() || (other && first_holder(move.from[r]) == r)) received[r] = Common(move.from[r], move.own_to());
+    if (r == move.self() || (other && first_holder(move.from[r]) == r))
+      received[r] = Common(move.from[r], move.own_to());
   }
   if (elements == 0) return absl::OkStatus();
   CollectiveLaunch collective = move.Collective(CollectiveKind::kAllToAll);
@@ -265,8 +279,7 @@ absl::Status MoveLowering::AllToAll(const Move& move) {
   }
   const TensorId arrived = NewTemporary(move.node, "/received", move.bytes(collective.output_count));
   AppendCollective(move.node, std::move(collective), input, arrived);
-  AppendCopy(move.node, "/unpack", UnpackCopies(received, *move.own_to(), move.dtype), arrived,
-             NewOutput(move.output));
+  AppendCopy(move.node, "/unpack", UnpackCopies(received, *move.own_to(), move.dtype), arrived, NewOutput(move.output));
   return absl::OkStatus();
 }
 
@@ -282,9 +295,8 @@ absl::Status MoveLowering::ZeroExtend(const Move& move) {
   if (!move.own_to()) return absl::OkStatus();
   const std::vector<int> coordinates = graph_.mesh().Coordinates(rank_);
   const Layout& layout = graph_.layout(move.input);
-  const bool counts = std::all_of(move.meeting->axes.begin(), move.meeting->axes.end(), [&](int axis) {
-    return !layout[axis].replicated() || coordinates[axis] == 0;
-  });
+  const bool counts = std::all_of(move.meeting->axes.begin(), move.meeting->axes.end(),
+                                  [&](int axis) { return !layout[axis].replicated() || coordinates[axis] == 0; });
   if (counts && move.own_from() == move.own_to()) {
     out_.tensor_of[move.output] = out_.tensor_of[move.input];
     return absl::OkStatus();
@@ -339,7 +351,8 @@ LocalLaunch& MoveLowering::Append(NodeId node, const char* suffix) {
   return launch;
 }
 
-void MoveLowering::AppendCopy(NodeId node, const char* suffix, std::vector<BoxCopy> copies, TensorId from, TensorId to) {
+void MoveLowering::AppendCopy(NodeId node, const char* suffix, std::vector<BoxCopy> copies, TensorId from,
+                              TensorId to) {
   LocalLaunch& launch = Append(node, suffix);
   for (size_t c = 0; c < copies.size(); ++c) launch.operands.insert(launch.operands.end(), {from, to});
   launch.launch.work = CopyLaunch{{}, std::move(copies)};

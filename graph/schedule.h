@@ -60,7 +60,8 @@ const char* Name(CollectiveKind kind);
 //   broadcast       output_count on all ranks; input_count 0 but on the root, where output == input and the bytes are
 //                   only read
 //   reduce          input_count on all ranks; output_count 0 but on the root
-//   all_to_all      send_counts[r] to rank r and receive_counts[r] from it, blocks in rank order, one to itself included
+//   all_to_all      send_counts[r] to rank r and receive_counts[r] from it, blocks in rank order, one to itself
+//   included
 struct CollectiveLaunch {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   int group = 0;  // id in Program::groups
@@ -141,12 +142,12 @@ struct Schedule {
   int host_stream() const { return streams; }
 };
 
-// The bytes that the work of a launch touches, from its offsets. Empty ones are left out. Of a box of a tensor it is the
-// run from the box's first to its last element. Host launches: nothing (their bytes are the placements').
+// The bytes that the work of a launch touches, from its offsets. Empty ones are left out. Of a box of a tensor it is
+// the run from the box's first to its last element. Host launches: nothing (their bytes are the placements').
 std::vector<Access> AccessesOf(const Launch& launch);
 
-// The offset of a value of `entry`, the graph that the schedule was made from; -1 if there is no such value or this rank
-// holds nothing of it.
+// The offset of a value of `entry`, the graph that the schedule was made from; -1 if there is no such value or this
+// rank holds nothing of it.
 int64_t OffsetOf(const Schedule& schedule, const Graph& entry, const std::string& value_name);
 
 }  // namespace partita

@@ -17,7 +17,7 @@ std::vector<int> LastUses(const LocalProgram& program) {
   for (size_t l = 0; l < program.launches.size(); ++l) {
     VisitTensors(program.launches[l], [&](TensorId tensor, bool) { last[tensor] = static_cast<int>(l); });
   }
-  for (TensorId result : program.results) last[result] = kEndOfStep;
+  for (const Result& result : program.results) last[result.tensor] = kEndOfStep;
   for (const StateUpdate& update : program.updates) last[update.update] = kEndOfStep;
   return last;
 }
@@ -48,7 +48,8 @@ void BindBuckets(LocalProgram& program) {
   for (size_t l = 0; l < program.launches.size(); ++l) {
     if (program.launches[l].packs_bucket) DropFittingCopies(program, last_use, static_cast<int>(l));
   }
-  std::erase_if(program.launches, [](const LocalLaunch& launch) { return launch.packs_bucket && launch.operands.empty(); });
+  std::erase_if(program.launches,
+                [](const LocalLaunch& launch) { return launch.packs_bucket && launch.operands.empty(); });
 }
 
 class StorageAssignment {
@@ -71,6 +72,7 @@ class StorageAssignment {
       if (kind == MemoryKind::kParameter || kind == MemoryKind::kState) AddStorage(tensor, 0);
     }
     for (size_t l = 0; l < program_.launches.size(); ++l) Visit(static_cast<int>(l));
+    PlaceUnwritten();
     AppendStores();
     AppendEnd();
     SetLastUses();
@@ -87,13 +89,26 @@ class StorageAssignment {
     });
   }
 
+  // What comes out of a bucket is written with the bucket and by nobody else.
+  void PlaceUnwritten() {
+    for (TensorId tensor = 0; tensor < static_cast<TensorId>(program_.tensors.size()); ++tensor) {
+      const TensorId inside = program_.tensors[tensor].inside;
+      if (inside >= 0 && plan_.storage_of[tensor] < 0) Bind(tensor);
+      if (inside >= 0 && plan_.last_write[tensor] < 0) plan_.last_write[tensor] = plan_.last_write[inside];
+    }
+  }
+
+  void Bind(TensorId member) {
+    const PlannedTensor& planned = program_.tensors[member];
+    plan_.storage_of[member] = plan_.storage_of[planned.inside];
+    plan_.offset_in[member] = planned.offset;
+  }
+
   void Place(TensorId tensor, const LocalLaunch& launch, int l) {
     const PlannedTensor& planned = program_.tensors[tensor];
     if (planned.inside >= 0) {
       if (plan_.storage_of[planned.inside] < 0) AddStorage(planned.inside, l);
-      plan_.storage_of[tensor] = plan_.storage_of[planned.inside];
-      plan_.offset_in[tensor] = planned.offset;
-      return;
+      return Bind(tensor);
     }
     const TensorId state = target_[tensor];
     if (state >= 0 && planned.kind == MemoryKind::kActivation && CanReplace(state, tensor, launch, l)) {
@@ -115,6 +130,7 @@ class StorageAssignment {
   }
 
   void TakePlaceOf(TensorId from, TensorId to) {
+    if (plan_.storage_of[from] < 0) Bind(from);
     CHECK(program_.tensors[from].bytes == program_.tensors[to].bytes);
     plan_.storage_of[to] = plan_.storage_of[from];
     plan_.offset_in[to] = plan_.offset_in[from];
@@ -124,7 +140,7 @@ class StorageAssignment {
   void AddStorage(TensorId tensor, int first) {
     const PlannedTensor& planned = program_.tensors[tensor];
     plan_.storage_of[tensor] = static_cast<int>(plan_.storages.size());
-    plan_.storages.push_back({planned.name, planned.bytes, planned.kind, first, first});
+    plan_.storages.push_back({planned.name, planned.bytes, planned.kind, first, first, false});
   }
 
   void AppendStores() {
@@ -145,15 +161,18 @@ class StorageAssignment {
     end.launch.name = "step end";
     end.launch.phase = Phase::kUpdate;
     end.launch.work = HostLaunch{false};
-    end.operands = program_.results;
+    for (const Result& result : program_.results) end.operands.push_back(result.tensor);
   }
 
   // A storage lives as long as anything in it is used; states and staged inputs all the time.
   void SetLastUses() {
     const int end = static_cast<int>(program_.launches.size()) - 1;
     for (int l = 0; l <= end; ++l) {
+      const bool collective = std::holds_alternative<CollectiveLaunch>(program_.launches[l].launch.work);
       VisitTensors(program_.launches[l], [&](TensorId tensor, bool) {
-        plan_.storages[plan_.storage_of[tensor]].last = l;
+        Storage& storage = plan_.storages[plan_.storage_of[tensor]];
+        storage.last = l;
+        storage.last_by_collective = collective;
       });
     }
     for (Storage& storage : plan_.storages) {

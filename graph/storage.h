@@ -1,5 +1,5 @@
-// Which tensors share bytes: outputs in place of inputs that nobody needs any more, members inside their bucket, the new
-// state in the place of the old one.
+// Which tensors share bytes: outputs in place of inputs that nobody needs any more, members inside their bucket, the
+// new state in the place of the old one.
 #ifndef PARTITA_GRAPH_STORAGE_H_
 #define PARTITA_GRAPH_STORAGE_H_
 
@@ -17,13 +17,14 @@ struct Storage {
   MemoryKind kind = MemoryKind::kActivation;
   int first = 0;
   int last = 0;
+  bool last_by_collective = false;  // the last use is a collective: it may run long after its turn in program order
 };
 
 struct StoragePlan {
-  std::vector<Storage> storages;     // parameters and states first, in the order of their tensors
-  std::vector<int> storage_of;       // by TensorId
-  std::vector<int64_t> offset_in;    // by TensorId: bytes from the storage's beginning
-  std::vector<int> last_write;       // by TensorId: the last launch that writes it; -1: none (a state)
+  std::vector<Storage> storages;   // parameters and states first, in the order of their tensors
+  std::vector<int> storage_of;     // by TensorId
+  std::vector<int64_t> offset_in;  // by TensorId: bytes from the storage's beginning
+  std::vector<int> last_write;     // by TensorId: the last launch that writes it; -1: none (a state)
 };
 
 // Every tensor gets a storage. Changes the program where that saves or needs a copy:

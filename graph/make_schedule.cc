@@ -1,0 +1,164 @@
+#include "graph/make_schedule.h"
+
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "graph/lower_graph.h"
+#include "graph/memory_plan.h"
+#include "graph/op_definition.h"
+#include "graph/storage.h"
+#include "graph/streams.h"
+#include "runtime/base/check.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+// What a rank holds of a value that an At keeps elsewhere.
+Box NoBox(const Shape& shape) { return {std::vector<int64_t>(shape.size(), 0), Shape(shape.size(), 0)}; }
+
+// Gives tensors their addresses and copies them into the schedule.
+class Binder {
+ public:
+  Binder(const Program& program, const Graph& entry, const LocalGraph& local, LocalProgram& lowered,
+         const StoragePlan& storage, const MemoryPlan& memory, Schedule& schedule)
+      : program_(program),
+        graph_(entry),
+        local_(local),
+        lowered_(lowered),
+        storage_(storage),
+        memory_(memory),
+        schedule_(schedule) {}
+
+  void Run() {
+    BindLaunches();
+    BindStates();
+    BindValues();
+    for (size_t s = 0; s < storage_.storages.size(); ++s) {
+      const Storage& storage = storage_.storages[s];
+      const bool state = storage.kind == MemoryKind::kParameter || storage.kind == MemoryKind::kState;
+      schedule_.lifetimes.push_back(
+          {storage.name, {memory_.offsets[s], storage.bytes}, storage.first, storage.last, state});
+    }
+    schedule_.memory = memory_.use;
+  }
+
+ private:
+  int64_t OffsetOf(TensorId tensor) const {
+    if (tensor < 0) return -1;
+    return memory_.offsets[storage_.storage_of[tensor]] + storage_.offset_in[tensor];
+  }
+
+  void BindLaunches() {
+    schedule_.launches.reserve(lowered_.launches.size());
+    for (LocalLaunch& local : lowered_.launches) {
+      Launch& launch = schedule_.launches.emplace_back(std::move(local.launch));
+      if (const auto* host = std::get_if<HostLaunch>(&launch.work)) {
+        for (TensorId tensor : local.operands) {
+          launch.accesses.push_back({{OffsetOf(tensor), lowered_.tensors[tensor].bytes}, host->begin});
+        }
+        continue;
+      }
+      size_t next = 0;
+      VisitOffsets(launch.work, [&](int64_t& offset, bool) {
+        if (offset >= 0) offset += OffsetOf(local.operands[next++]);
+      });
+      CHECK(next == local.operands.size());
+      launch.accesses = AccessesOf(launch);
+    }
+  }
+
+  LocalTensor Tensor(ValueId value) const {
+    const TensorType& type = graph_.type(value);
+    return local_.values[value] ? *local_.values[value] : LocalTensor{type.dtype, type.shape, NoBox(type.shape)};
+  }
+
+  void BindStates() {
+    TensorId tensor = 0;  // LowerGraph makes the states' tensors first, in this order
+    for (const State& state : program_.train.states()) {
+      const Value& value = program_.train.value(state.value);
+      std::optional<Box> box = LocalBox(value.layout, value.type.shape, program_.train.mesh(), schedule_.rank);
+      const bool holds = box && !box->empty();
+      Placement placement{value.name, {value.type.dtype, value.type.shape, box.value_or(NoBox(value.type.shape))}, -1};
+      if (holds) placement.offset = OffsetOf(tensor++);
+      schedule_.states.push_back(std::move(placement));
+    }
+  }
+
+  void BindValues() {
+    std::unordered_map<ValueId, TensorId> reported;
+    for (const Result& result : lowered_.results) reported[result.value] = result.tensor;
+    for (ValueId value = 0; value < static_cast<ValueId>(graph_.values().size()); ++value) {
+      const TensorId tensor = lowered_.tensor_of[value];
+      schedule_.values.push_back({Tensor(value), OffsetOf(tensor), tensor < 0 ? -1 : storage_.last_write[tensor]});
+      if (graph_.node(graph_.value(value).producer).op->name == "input") {
+        schedule_.inputs.push_back({graph_.value(value).name, Tensor(value), OffsetOf(tensor)});
+      }
+    }
+    std::vector<ValueId> results = graph_.metrics;
+    if (graph_.loss != kNoValue) results.insert(results.begin(), graph_.loss);
+    for (ValueId value : results) {
+      const auto found = reported.find(value);
+      const TensorId tensor = found == reported.end() ? -1 : found->second;
+      schedule_.results.push_back({graph_.value(value).name, Tensor(value), OffsetOf(tensor)});
+    }
+  }
+
+  const Program& program_;
+  const Graph& graph_;
+  const LocalGraph& local_;
+  LocalProgram& lowered_;
+  const StoragePlan& storage_;
+  const MemoryPlan& memory_;
+  Schedule& schedule_;
+};
+
+// The launches that make what each launch reads.
+std::vector<std::vector<int>> Producers(const LocalProgram& lowered) {
+  std::vector<std::vector<int>> producers(lowered.launches.size());
+  std::vector<int> writer(lowered.tensors.size(), -1);
+  for (size_t l = 0; l < lowered.launches.size(); ++l) {
+    VisitTensors(lowered.launches[l], [&](TensorId tensor, bool write) {
+      const TensorId inside = lowered.tensors[tensor].inside;
+      const int maker = writer[tensor] >= 0 || inside < 0 ? writer[tensor] : writer[inside];
+      if (!write && maker >= 0) producers[l].push_back(maker);
+    });
+    VisitTensors(lowered.launches[l], [&](TensorId tensor, bool write) {
+      if (write) writer[tensor] = static_cast<int>(l);
+    });
+  }
+  return producers;
+}
+
+}  // namespace
+
+absl::StatusOr<Schedule> MakeSchedule(const Program& program, const Graph& entry, int rank,
+                                      const KernelCatalogue& kernels, const ScheduleOptions& options) {
+  if (options.compute_streams < 1) {
+    return InvalidArgument("{} compute streams; at least 1 is needed", options.compute_streams);
+  }
+  if (rank < 0 || rank >= entry.mesh().size()) {
+    return InvalidArgument("rank {} is not on the mesh '{}' of {} ranks", rank, entry.mesh().ToString(),
+                           entry.mesh().size());
+  }
+  const LocalGraph local = Localize(entry, rank);
+  ASSIGN_OR_RETURN(LocalProgram lowered, LowerGraph(program, entry, rank, local, kernels));
+  const StoragePlan storage = AssignStorage(lowered);
+  MemoryOptions memory_options;
+  memory_options.limit = options.memory_limit;
+  memory_options.guard_bytes = options.guard_bytes;
+  memory_options.reuse = options.reuse_memory;
+  if (options.compute_streams > 1) memory_options.linger = 4 * options.compute_streams;
+  ASSIGN_OR_RETURN(const MemoryPlan memory, PlanMemory(storage.storages, rank, memory_options));
+  const std::vector<std::vector<int>> producers = Producers(lowered);
+  Schedule schedule;
+  schedule.rank = rank;
+  Binder(program, entry, local, lowered, storage, memory, schedule).Run();
+  AssignStreams(producers, options.compute_streams, schedule);
+  DeclareOrder(schedule);
+  AssignWaits(schedule);
+  return schedule;
+}
+
+}  // namespace partita

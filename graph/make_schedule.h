@@ -1,0 +1,32 @@
+// From a program to what one rank launches (design.md section 1, item 6): pure, no device, n log n in the nodes.
+#ifndef PARTITA_GRAPH_MAKE_SCHEDULE_H_
+#define PARTITA_GRAPH_MAKE_SCHEDULE_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "graph/kernel_catalogue.h"
+#include "graph/program.h"
+#include "graph/schedule.h"
+
+namespace partita {
+
+struct ScheduleOptions {
+  int compute_streams = 1;
+  int64_t memory_limit = 0;  // bytes of the arena; 0: none
+  // For tests of the memory plan: bytes that no launch may touch after every tensor, and whether tensors may follow
+  // each other in the same bytes.
+  int64_t guard_bytes = 0;
+  bool reuse_memory = true;
+};
+
+// The schedule of `rank` for `entry`: program.train or program.evaluate. The schedules of all entry points of a rank
+// have their states at the same offsets, so they can run in one arena of the larger total.
+// Errors: kInvalidArgument (compute_streams < 1), kResourceExhausted (memory_limit), kInternal (a program that
+// contradicts itself), and what the catalogue returns for a node that no kernel takes.
+absl::StatusOr<Schedule> MakeSchedule(const Program& program, const Graph& entry, int rank,
+                                      const KernelCatalogue& kernels, const ScheduleOptions& options = {});
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_MAKE_SCHEDULE_H_

@@ -1,0 +1,318 @@
+// Every move, run on plain memory: what each rank has afterwards is its box of the global value.
+#include "graph/lower_moves.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "graph/verify_collectives.h"
+#include "graph/verify_schedule.h"
+#include "tests/graph/schedule/interpreter.h"
+#include "tests/graph/schedule/schedule_testing.h"
+
+namespace partita {
+namespace {
+
+const AxisLayout R = AxisLayout::Replicate();
+const AxisLayout P = AxisLayout::Partial();
+AxisLayout S(int dimension, std::vector<int64_t> cuts = {}) { return AxisLayout::Split(dimension, std::move(cuts)); }
+AxisLayout At(int coordinate) { return AxisLayout::At(coordinate); }
+
+const Mesh kLine{{{"data", 4}}};
+const Mesh kGrid{{{"data", 2}, {"model", 2}}};
+
+struct Case {
+  std::string op;
+  std::string axes;
+  Mesh mesh;
+  Shape shape;
+  Layout from, to;
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+  return out << c.op << " over " << c.axes << " " << ToString(c.shape) << " " << ToString(c.from, c.mesh) << " -> "
+             << ToString(c.to, c.mesh);
+}
+
+class EveryMove : public testing::TestWithParam<Case> {
+ protected:
+  EveryMove() : builder_(GetParam().mesh) {
+    Attributes attributes;
+    for (const AxisLayout& axis : GetParam().from) {
+      if (axis.partial()) attributes.Set("partial", true);
+    }
+    input_ = builder_.Op("fill", "x", {}, GetParam().shape, GetParam().from, attributes);
+    output_ = builder_.Move(GetParam().op, GetParam().axes, input_, GetParam().to);
+    program_ = ProgramOf(builder_.graph);
+    schedules_ = SchedulesOf(program_, program_.train);
+  }
+
+  // What rank r holds of the output right after it is made.
+  std::vector<std::vector<float>> Run() {
+    std::vector<std::vector<float>> held(schedules_.size());
+    Interpreter interpreter(program_, schedules_);
+    interpreter.after = [&](int rank, int launch) {
+      const ValuePlacement& placement = schedules_[rank].values[output_];
+      if (placement.launch != launch) return;
+      held[rank] = interpreter.Read(rank, placement.offset, placement.tensor.elements());
+    };
+    EXPECT_TRUE(interpreter.Step(1));
+    return held;
+  }
+
+  bool Sums() const {
+    return GetParam().op == "all_reduce" || GetParam().op == "reduce_scatter" || GetParam().op == "sum_reduce";
+  }
+
+  std::vector<int> GroupOf(int rank) {
+    LocalProgram out;
+    std::vector<int> axes;
+    for (size_t a = 0; a < GetParam().mesh.axes.size(); ++a) {
+      if (GetParam().axes.find(GetParam().mesh.axes[a].name) != std::string::npos) axes.push_back(static_cast<int>(a));
+    }
+    return GetParam().mesh.Group(rank, axes);
+  }
+
+  // The element with global index i, as a rank of this group has it.
+  float Expected(int rank, int64_t i) {
+    if (!Sums()) return static_cast<float>(i);
+    float sum = 0;
+    for (int peer : GroupOf(rank)) sum += static_cast<float>(i + 1000 * (peer + 1));
+    return sum;
+  }
+
+  // Global indices of the elements of a box, in row-major order.
+  std::vector<int64_t> Indices(const std::optional<Box>& box) const {
+    std::vector<int64_t> indices;
+    if (!box || box->empty()) return indices;
+    for (int64_t i = 0; i < Elements(GetParam().shape); ++i) {
+      int64_t rest = i;
+      bool inside = true;
+      for (size_t d = GetParam().shape.size(); d-- > 0;) {
+        const int64_t index = rest % GetParam().shape[d];
+        rest /= GetParam().shape[d];
+        inside = inside && index >= box->offset[d] && index < box->offset[d] + box->size[d];
+      }
+      if (inside) indices.push_back(i);
+    }
+    return indices;
+  }
+
+  TestGraph builder_;
+  ValueId input_ = kNoValue, output_ = kNoValue;
+  Program program_;
+  std::vector<Schedule> schedules_;
+};
+
+TEST_P(EveryMove, LeavesEachRankItsBox) {
+  for (const Schedule& schedule : schedules_) {
+    const absl::Status status = VerifySchedule(schedule);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  const absl::Status status = VerifyCollectives(program_, schedules_);
+  ASSERT_TRUE(status.ok()) << status;
+  const std::vector<std::vector<float>> held = Run();
+  const bool zero_extend = GetParam().op == "zero_extend";
+  for (int rank = 0; rank < GetParam().mesh.size(); ++rank) {
+    const std::vector<int64_t> indices =
+        Indices(LocalBox(builder_.graph.layout(output_), GetParam().shape, GetParam().mesh, rank));
+    ASSERT_EQ(held[rank].size(), indices.size()) << "rank " << rank;
+    for (size_t i = 0; i < indices.size(); ++i) {
+      float value = held[rank][i];
+      if (zero_extend) {  // the summands of the group are the value
+        value = 0;
+        for (int peer : GroupOf(rank)) value += held[peer][i];
+      }
+      ASSERT_EQ(value, Expected(rank, indices[i])) << "rank " << rank << " element " << i;
+    }
+  }
+}
+
+// The chosen op alone: nothing else is launched, and no rank of a group is missing.
+TEST_P(EveryMove, EitherAllRanksOfAGroupMeetOrNone) {
+  for (const CommunicationGroup& group : program_.groups) {
+    const int id = static_cast<int>(&group - program_.groups.data());
+    std::vector<int> calls(GetParam().mesh.size(), 0);
+    for (const Schedule& schedule : schedules_) {
+      for (const Launch& launch : schedule.launches) {
+        const auto* collective = std::get_if<CollectiveLaunch>(&launch.work);
+        if (collective != nullptr && collective->group == id) ++calls[schedule.rank];
+      }
+    }
+    for (int rank : group.ranks) EXPECT_EQ(calls[rank], calls[group.ranks[0]]);
+  }
+}
+
+const Case kCases[] = {
+    {"all_reduce", "data", kLine, {5, 3}, {P}, {R}},
+    {"all_reduce", "data", kLine, {}, {P}, {R}},
+    {"all_reduce", "data", kLine, {0, 3}, {P}, {R}},
+    {"all_reduce", "data,model", kGrid, {5}, {P, P}, {R, R}},
+    {"all_reduce", "model", kGrid, {5, 3}, {S(0), P}, {S(0), R}},
+    {"all_reduce", "model", kGrid, {1, 3}, {S(0), P}, {S(0), R}},
+    {"all_reduce", "data", kGrid, {4}, {P, At(1)}, {R, At(1)}},
+    {"all_reduce", "data", {{{"data", 1}}}, {4}, {P}, {R}},
+    {"all_gather", "data", kLine, {10, 2}, {S(0)}, {R}},
+    {"all_gather", "data", kLine, {3, 10}, {S(1)}, {R}},
+    {"all_gather", "data", kLine, {2, 3}, {S(0)}, {R}},
+    {"all_gather", "data", kLine, {3, 2}, {S(1)}, {R}},
+    {"all_gather", "data", kLine, {9}, {S(0, {0, 0, 5, 5, 9})}, {R}},
+    {"all_gather", "data,model", kGrid, {10}, {S(0), S(0)}, {R, R}},
+    {"all_gather", "model", kGrid, {10, 3}, {S(0), S(0)}, {S(0), R}},
+    {"all_gather", "data,model", kGrid, {5, 7}, {S(0), S(1)}, {R, R}},
+    {"all_gather", "data", kGrid, {5, 7}, {S(1), S(0)}, {R, S(0)}},
+    {"reduce_scatter", "data", kLine, {10, 2}, {P}, {S(0)}},
+    {"reduce_scatter", "data", kLine, {3, 10}, {P}, {S(1)}},
+    {"reduce_scatter", "data", kLine, {2, 3}, {P}, {S(0)}},
+    {"reduce_scatter", "data", kLine, {2, 3}, {P}, {S(1)}},
+    {"reduce_scatter", "data,model", kGrid, {7, 3}, {P, P}, {S(0), S(1)}},
+    {"broadcast", "data", kLine, {3, 2}, {At(2)}, {R}},
+    {"broadcast", "model", kGrid, {5}, {S(0), At(1)}, {S(0), R}},
+    {"broadcast", "data,model", kGrid, {5}, {At(1), At(0)}, {R, R}},
+    {"sum_reduce", "data", kLine, {3, 2}, {P}, {At(1)}},
+    {"sum_reduce", "data,model", kGrid, {3}, {P, P}, {At(1), At(1)}},
+    {"send", "data", kLine, {3, 2}, {At(0)}, {At(3)}},
+    {"send", "data", kLine, {3, 2}, {At(2)}, {At(2)}},
+    {"send", "data", kLine, {}, {At(1)}, {At(0)}},
+    {"send", "model", kGrid, {3, 2}, {S(0), At(0)}, {S(0), At(1)}},
+    {"gather", "data", kLine, {10, 2}, {S(0)}, {At(2)}},
+    {"gather", "data", kLine, {3, 10}, {S(1)}, {At(0)}},
+    {"gather", "data", kLine, {3, 2}, {S(1)}, {At(3)}},
+    {"scatter", "data", kLine, {10, 2}, {At(1)}, {S(0)}},
+    {"scatter", "data", kLine, {3, 10}, {At(1)}, {S(1)}},
+    {"scatter", "data", kLine, {2, 3}, {At(3)}, {S(0)}},
+    {"repartition", "data", kLine, {6, 5}, {S(0)}, {S(1)}},
+    {"repartition", "data", kLine, {9, 2}, {S(0, {0, 7, 7, 8, 9})}, {S(0)}},
+    {"repartition", "data", kLine, {2, 3}, {S(0)}, {S(1)}},
+    {"repartition", "data,model", kGrid, {7, 3}, {S(0), R}, {R, S(0)}},
+    {"repartition", "data,model", kGrid, {7, 3}, {R, S(1)}, {S(0), At(1)}},
+    {"repartition", "data,model", kGrid, {7, 3}, {At(1), S(1)}, {S(0), R}},
+    {"repartition", "data,model", kGrid, {4, 4}, {R, R}, {S(0), S(1)}},
+    {"slice_move", "data", kLine, {10, 3}, {R}, {S(0)}},
+    {"slice_move", "data", kLine, {3, 10}, {R}, {S(1)}},
+    {"slice_move", "model", kGrid, {10, 3}, {S(0), R}, {S(0), S(0)}},
+    {"drop", "data", kLine, {3}, {R}, {At(2)}},
+    {"zero_extend", "data", kLine, {10, 3}, {S(0)}, {P}},
+    {"zero_extend", "data", kLine, {3, 10}, {S(1)}, {P}},
+    {"zero_extend", "data", kLine, {2, 3}, {S(0)}, {P}},
+    {"zero_extend", "data", kLine, {3}, {At(2)}, {P}},
+    {"zero_extend", "data", kLine, {3}, {R}, {P}},
+    {"zero_extend", "data,model", kGrid, {5, 3}, {S(1), R}, {P, P}},
+};
+INSTANTIATE_TEST_SUITE_P(AllMoves, EveryMove, testing::ValuesIn(kCases));
+
+// The only launch of that kind of work on a rank.
+template <typename Work>
+std::vector<const Work*> WorkOf(const Schedule& schedule) {
+  std::vector<const Work*> found;
+  for (const Launch& launch : schedule.launches) {
+    if (const auto* work = std::get_if<Work>(&launch.work)) found.push_back(work);
+  }
+  return found;
+}
+
+std::vector<Schedule> OneMove(const Mesh& mesh, const std::string& op, Shape shape, AxisLayout from, AxisLayout to) {
+  TestGraph builder(mesh);
+  const ValueId x = builder.Op("fill", "x", {}, std::move(shape), {std::move(from)});
+  builder.Move(op, "data", x, {std::move(to)});
+  const Program program = ProgramOf(builder.graph);
+  return SchedulesOf(program, program.train);
+}
+
+TEST(LowerMoves, CountsOfUnevenBlocks) {
+  for (const Schedule& schedule : OneMove(kLine, "reduce_scatter", {10, 2}, P, S(0))) {
+    const auto collectives = WorkOf<CollectiveLaunch>(schedule);
+    ASSERT_EQ(collectives.size(), 1u);
+    EXPECT_EQ(collectives[0]->send_counts, (std::vector<int64_t>{6, 6, 4, 4}));
+    EXPECT_EQ(collectives[0]->input_count, 20);
+    EXPECT_EQ(collectives[0]->output_count, schedule.rank < 2 ? 6 : 4);
+    EXPECT_TRUE(WorkOf<CopyLaunch>(schedule).empty()) << "rows need no packing";
+  }
+}
+
+TEST(LowerMoves, CountsOfEmptyBlocks) {
+  for (const Schedule& schedule : OneMove(kLine, "gather", {2, 3}, S(0), At(3))) {
+    const auto collectives = WorkOf<CollectiveLaunch>(schedule);
+    ASSERT_EQ(collectives.size(), 1u) << "a rank that gives nothing takes part";
+    const bool gives = schedule.rank < 2;
+    EXPECT_EQ(collectives[0]->send_counts, (std::vector<int64_t>{0, 0, 0, gives ? 3 : 0}));
+    EXPECT_EQ(collectives[0]->input >= 0, gives);
+    EXPECT_EQ(collectives[0]->receive_counts,
+              schedule.rank == 3 ? (std::vector<int64_t>{3, 3, 0, 0}) : (std::vector<int64_t>{0, 0, 0, 0}));
+  }
+}
+
+TEST(LowerMoves, ColumnsArePackedAndUnpacked) {
+  for (const Schedule& schedule : OneMove(kLine, "repartition", {8, 8}, S(0), S(1))) {
+    EXPECT_GE(FindLaunch(schedule, "x@repartition/pack"), 0);
+    EXPECT_EQ(FindLaunch(schedule, "x@repartition/unpack"), -1) << "received row blocks follow each other";
+  }
+  for (const Schedule& schedule : OneMove(kLine, "all_gather", {8, 8}, S(1), R)) {
+    EXPECT_EQ(FindLaunch(schedule, "x@all_gather/pack"), -1);
+    EXPECT_GE(FindLaunch(schedule, "x@all_gather/unpack"), 0);
+  }
+}
+
+TEST(LowerMoves, ReplicatedSourceIsTakenFromItselfElseFromTheLowestHolder) {
+  TestGraph builder(kGrid);
+  const ValueId x = builder.Op("fill", "x", {}, {4}, {S(0), R});
+  builder.Move("repartition", "data,model", x, {R, S(0)});  // ranks 0,1 hold [0,2), ranks 2,3 hold [2,4)
+  const Program program = ProgramOf(builder.graph);
+  const std::vector<Schedule> schedules = SchedulesOf(program, program.train);
+  const auto sends = [&](int rank) { return WorkOf<CollectiveLaunch>(schedules[rank])[0]->send_counts; };
+  EXPECT_EQ(sends(0), (std::vector<int64_t>{2, 0, 2, 0}));  // itself, and rank 2, which wants [0,2)
+  EXPECT_EQ(sends(1), (std::vector<int64_t>{0, 0, 0, 0}));
+  EXPECT_EQ(sends(2), (std::vector<int64_t>{0, 2, 0, 0}));
+  EXPECT_EQ(sends(3), (std::vector<int64_t>{0, 0, 0, 2}));
+}
+
+TEST(LowerMoves, BroadcastRootKeepsItsBytes) {
+  const std::vector<Schedule> schedules = OneMove(kLine, "broadcast", {3}, At(2), R);
+  EXPECT_EQ(schedules[2].values[0].offset, schedules[2].values[1].offset);
+  const CollectiveLaunch& other = *WorkOf<CollectiveLaunch>(schedules[1])[0];
+  EXPECT_EQ(other.input, -1);
+  EXPECT_EQ(other.input_count, 0);
+  EXPECT_EQ(other.output_count, 3);
+  EXPECT_EQ(other.root, 2);
+}
+
+TEST(LowerMoves, GroupOfOneMovesNothing) {
+  for (const char* op : {"all_reduce", "reduce_scatter"}) {
+    const std::vector<Schedule> schedules =
+        OneMove({{{"data", 1}}}, op, {3}, P, std::string(op) == "all_reduce" ? R : S(0));
+    EXPECT_TRUE(WorkOf<CollectiveLaunch>(schedules[0]).empty());
+    EXPECT_EQ(schedules[0].values[0].offset, schedules[0].values[1].offset);
+  }
+}
+
+// What the first rank says that finds something wrong.
+absl::Status LoweringError(const Mesh& mesh, const std::string& op, AxisLayout from, AxisLayout to,
+                           bool groups = true) {
+  TestGraph builder(mesh);
+  builder.Move(op, "data", builder.Op("fill", "x", {}, {4}, {std::move(from)}), {std::move(to)});
+  Program program = ProgramOf(builder.graph);
+  if (!groups) program.groups.clear();
+  for (int rank = 0; rank < mesh.size(); ++rank) {
+    const absl::Status status = MakeSchedule(program, program.train, rank, TestKernels()).status();
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+TEST(LowerMoves, LayoutsThatDoNotFitAreRefusedByName) {
+  const absl::Status status = LoweringError(kLine, "all_gather", P, R);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_NE(std::string(status.message()).find("'x@all_gather': all_gather over 'data'"), std::string::npos) << status;
+  EXPECT_FALSE(LoweringError(kLine, "all_reduce", R, R).ok());
+  EXPECT_FALSE(LoweringError(kLine, "all_reduce", P, S(0)).ok());
+  EXPECT_FALSE(LoweringError(kLine, "broadcast", R, At(1)).ok());
+  EXPECT_FALSE(LoweringError(kLine, "slice_move", S(0), R).ok());
+}
+
+TEST(LowerMoves, MissingGroupIsRefused) {
+  const absl::Status status = LoweringError(kLine, "all_reduce", P, R, false);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_NE(std::string(status.message()).find("no group over 'data'"), std::string::npos) << status;
+}
+
+}  // namespace
+}  // namespace partita
