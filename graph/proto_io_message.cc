@@ -129,11 +129,25 @@ bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
+// Text with one line for each field of the root, so that a node is a line.
 std::string PrintText(const pb::Message& message) {
   pb::TextFormat::Printer printer;
   printer.SetUseShortRepeatedPrimitives(true);
-  std::string text;
-  CHECK(printer.PrintToString(message, &text));
+  printer.SetSingleLineMode(true);
+  const pb::Reflection& reflection = *message.GetReflection();
+  std::vector<const pb::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  std::string text, value;
+  for (const pb::FieldDescriptor* field : fields) {
+    CHECK(!field->is_map());  // has no order of its own
+    const bool is_message = field->cpp_type() == pb::FieldDescriptor::CPPTYPE_MESSAGE;
+    const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      printer.PrintFieldValueToString(message, field, field->is_repeated() ? i : -1, &value);
+      text += is_message ? fmt::format("{} {{ {}}}\n", field->name(), value)
+                         : fmt::format("{}: {}\n", field->name(), value);
+    }
+  }
   return text;
 }
 

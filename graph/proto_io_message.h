@@ -25,7 +25,8 @@ absl::StatusOr<ProtoFormat> FormatOf(const std::string& path);
 absl::Status ParseMessage(const std::string& bytes, ProtoFormat format, const std::string& source,
                           google::protobuf::Message& message);
 
-// Deterministic: equal messages, equal bytes. JSON has the field names of the schema and every field, also unset ones.
+// Deterministic: equal messages, equal bytes. Text has a line for each field of the root, so it cannot be had of a root
+// with maps (the report). JSON has the field names of the schema and every field, also unset ones.
 std::string PrintMessage(const google::protobuf::Message& message, ProtoFormat format);
 
 // Files of at most kLargestProtoFile bytes; the extension says the format.

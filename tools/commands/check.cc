@@ -9,7 +9,8 @@ namespace partita {
 namespace {
 
 absl::StatusOr<int> Check(const CommandContext& context) {
-  ASSIGN_OR_RETURN(const Model model, ReadModel(context.flags));
+  ASSIGN_OR_RETURN(Model model, ReadModel(context.flags));
+  SetScheduleSteps(model, model.learning_rate.warmup_steps + 1);  // any length will do
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(context.flags, model.graph));
   ASSIGN_OR_RETURN(const Program program, MakeProgram(model, strategy, Ops()));
   context.out << fmt::format("graph     ok: {} nodes, {} states\n", model.graph.nodes().size(),

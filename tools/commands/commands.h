@@ -6,9 +6,13 @@
 
 namespace partita {
 
-Command CheckCommand();    // check.cc
-Command ShowCommand();     // show.cc
-Command VersionCommand();  // version.cc
+Command CheckCommand();     // check.cc
+Command EvaluateCommand();  // evaluate.cc
+Command PlanCommand();      // plan.cc
+Command ShowCommand();      // show.cc
+Command TrainCommand();     // train.cc
+Command VerifyCommand();    // verify.cc
+Command VersionCommand();   // version.cc
 
 }  // namespace partita
 

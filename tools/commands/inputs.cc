@@ -43,6 +43,15 @@ absl::StatusOr<Model> ReadModel(const Flags& flags) {
   return model;
 }
 
+void SetScheduleSteps(Model& model, int64_t steps) {
+  if (model.learning_rate.steps == 0) model.learning_rate.steps = steps;
+}
+
+void AssumeScheduleLength(Model& model) {
+  LearningRate& rate = model.learning_rate;
+  if (rate.steps == 0) rate.steps = 2 * rate.warmup_steps + 1;
+}
+
 absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward) {
   if (flags.IsSet("strategy")) return StrategyOfFile(flags, forward);
   const int64_t model = flags.Int("mp"), ranks = flags.Int("ranks");

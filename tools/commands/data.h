@@ -1,0 +1,25 @@
+// The data set that a command's flags speak of, as batches for a graph.
+#ifndef PARTITA_TOOLS_COMMANDS_DATA_H_
+#define PARTITA_TOOLS_COMMANDS_DATA_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/data/image_dataset.h"
+#include "runtime/train/image_inputs.h"
+#include "runtime/train/trainer.h"
+#include "tools/flags.h"
+
+namespace partita {
+
+// Flags that ReadData reads; --augment is for training alone.
+std::vector<std::string> DataFlags();  // data, mock-data, seed
+
+// The sets of --data (Fashion-MNIST by default), or random ones of the graph's own size with --mock-data; checked
+// against the graph. `augment`: shift and flip the training images.
+absl::StatusOr<TrainingData> ReadData(const Flags& flags, const ImageInputs& inputs, bool augment);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_DATA_H_

@@ -1,0 +1,64 @@
+// `trainer evaluate`: loss and accuracy of saved parameters on the test set.
+#include "ops/registry.h"
+#include "runtime/train/evaluator.h"
+#include "runtime/train/model_file.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/data.h"
+#include "tools/commands/inputs.h"
+#include "tools/commands/outputs.h"
+#include "tools/commands/report.h"
+#include "tools/commands/run_options.h"
+#include "tools/commands/signals.h"
+#include "tools/exit_code.h"
+
+namespace partita {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Session>> StartLoaded(const Flags& flags, const Model& model, const Strategy& strategy) {
+  Model complete = model;
+  AssumeScheduleLength(complete);
+  ASSIGN_OR_RETURN(Program program, MakeProgram(complete, strategy, Ops(), ReadProgramOptions(flags)));
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), ReadSessionOptions(flags)));
+  RETURN_IF_ERROR(LoadStates(*session, model, flags.Text("load")));
+  return session;
+}
+
+absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  RETURN_IF_ERROR(CheckFormat(flags, {"text", "json"}));
+  RETURN_IF_ERROR(CheckOutputs(flags, {"report"}));
+  RETURN_IF_ERROR(SetUpLogging(flags));
+  if (!flags.IsSet("load")) return FlagError("evaluate needs --load=FILE: what train --save wrote");
+  ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
+  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
+  const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
+  if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
+  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, /*augment=*/false));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartLoaded(flags, model, strategy));
+  const std::atomic<int>& stop = StopOnSignals();
+  ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, *inputs, data.test, &stop));
+  ReportProto report = BeginReport("evaluate", flags, model.name, *session);
+  AddMemory(*session, report);
+  report.set_outcome(evaluation ? "finished" : "interrupted");
+  if (evaluation) {
+    AddTraffic(*session, Entry::kEvaluate, session->Traffic(), data.test->batches_per_epoch(), report);
+    report.set_test_accuracy(evaluation->accuracy);
+    if (flags.Text("format") == "text") context.out << fmt::format("test loss       {:.4f}\n", evaluation->loss);
+  }
+  PrintReport(report, flags, context.out);
+  RETURN_IF_ERROR(SaveReport(report, flags));
+  return evaluation ? static_cast<int>(kExitFinished) : ExitCodeOfSignal(stop.load());
+}
+
+}  // namespace
+
+Command EvaluateCommand() {
+  Command command{"evaluate", "evaluate saved parameters on a test set", "GRAPH", ModelFlags(), RunEvaluate};
+  for (const auto& flags : {StrategyFlags(), RunFlags(), DataFlags()}) {
+    command.flags.insert(command.flags.end(), flags.begin(), flags.end());
+  }
+  for (const char* flag : {"load", "report", "format", "delay-seed"}) command.flags.push_back(flag);
+  return command;
+}
+
+}  // namespace partita

@@ -1,0 +1,43 @@
+// `trainer plan`: what would run: groups, layouts, kernels, bytes, memory and work, without running anything.
+#include "graph/proto_io_message.h"
+#include "ops/host/host_kernels.h"
+#include "ops/registry.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/inputs.h"
+#include "tools/commands/outputs.h"
+#include "tools/commands/plan_proto.h"
+#include "tools/commands/run_options.h"
+#include "tools/exit_code.h"
+
+namespace partita {
+namespace {
+
+absl::StatusOr<int> RunPlan(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  RETURN_IF_ERROR(CheckFormat(flags, {"text", "json"}));
+  ASSIGN_OR_RETURN(Model model, ReadModel(flags));
+  AssumeScheduleLength(model);
+  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
+  ASSIGN_OR_RETURN(const Program program, MakeProgram(model, strategy, Ops(), ReadProgramOptions(flags)));
+  HostKernelOptions kernel_options;
+  kernel_options.threads = ThreadsPerRank(flags, program.mesh.size());
+  const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels(kernel_options);
+  ScheduleOptions options;
+  options.memory_limit = flags.Int("memory");
+  ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, *kernels, options));
+  context.out << (flags.Text("format") == "json" ? PrintMessage(plan, ProtoFormat::kJson) : FormatPlan(plan));
+  return kExitFinished;
+}
+
+}  // namespace
+
+Command PlanCommand() {
+  Command command{"plan", "what would run: layouts, bytes, memory, work", "GRAPH", ModelFlags(), RunPlan};
+  for (const auto& flags : {StrategyFlags(), RunFlags()}) {
+    command.flags.insert(command.flags.end(), flags.begin(), flags.end());
+  }
+  command.flags.push_back("format");
+  return command;
+}
+
+}  // namespace partita

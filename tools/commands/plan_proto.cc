@@ -1,0 +1,129 @@
+#include "tools/commands/plan_proto.h"
+
+#include "graph/make_program.h"
+#include "graph/op_definition.h"
+#include "runtime/base/status.h"
+#include "tools/version.h"
+
+namespace partita {
+namespace {
+
+double FlopsOf(const Graph& graph, const Node& node) {
+  if (!node.op->flops) return 0;
+  NodeView view{node.attributes, {}, {}};
+  for (const ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph.type(input));
+  for (const ValueId output : node.outputs) view.outputs.push_back(graph.type(output));
+  return node.op->flops(view);
+}
+
+// Of the rank's share.
+double FlopsOf(const LocalNode& node) {
+  if (!node.op->flops) return 0;
+  std::vector<TensorType> inputs;
+  for (const auto& input : node.inputs)
+    inputs.push_back(input ? TensorType{input->dtype, input->shape()} : TensorType{});
+  NodeView view{node.attributes, {}, {}};
+  for (size_t i = 0; i < inputs.size(); ++i) view.inputs.push_back(node.inputs[i] ? &inputs[i] : nullptr);
+  for (const LocalTensor& output : node.outputs) view.outputs.push_back({output.dtype, output.shape()});
+  return node.op->flops(view);
+}
+
+void AddMesh(const Mesh& mesh, PlanProto& plan) {
+  for (const MeshAxis& axis : mesh.axes) {
+    PlanAxisProto* const entry = plan.add_mesh();
+    entry->set_name(axis.name);
+    entry->set_size(axis.size);
+  }
+}
+
+void AddGroups(const Program& program, PlanProto& plan) {
+  const std::vector<MoveBytes> bytes = PredictBytes(program, program.train);
+  for (size_t g = 0; g < program.groups.size(); ++g) {
+    PlanGroupProto* const entry = plan.add_groups();
+    for (const int axis : program.groups[g].axes) entry->add_axes(program.mesh.axes[axis].name);
+    for (const int rank : program.groups[g].ranks) entry->add_ranks(rank);
+    entry->set_payload_bytes(bytes[g].payload);
+    entry->set_wire_bytes(bytes[g].wire);
+  }
+}
+
+// Every rank of a group takes part in all its collectives: its first one counts them.
+void CountCollectives(const Program& program, const Schedule& schedule, PlanProto& plan) {
+  for (const Launch& launch : schedule.launches) {
+    const auto* const collective = std::get_if<CollectiveLaunch>(&launch.work);
+    if (collective == nullptr || program.groups[collective->group].ranks[0] != schedule.rank) continue;
+    PlanGroupProto* const group = plan.mutable_groups(collective->group);
+    group->set_operations(group->operations() + 1);
+  }
+}
+
+void AddNodes(const Graph& graph, PlanProto& plan) {
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    const Value& output = graph.value(node.outputs[0]);
+    PlanNodeProto* const entry = plan.add_nodes();
+    entry->set_name(output.name);
+    entry->set_op(node.op->name);
+    for (const ValueId input : node.inputs) {
+      if (input != kNoValue) entry->add_inputs(graph.value(input).name);
+    }
+    entry->set_type(fmt::format("{}{}", Name(output.type.dtype), ToString(output.type.shape)));
+    entry->set_layout(ToString(output.layout, graph.mesh()));
+    entry->set_phase(Name(node.phase));
+    entry->set_flops(FlopsOf(graph, node));
+  }
+}
+
+void AddLaunches(const Schedule& schedule, PlanRankProto& rank) {
+  double flops = 0;
+  for (const Launch& launch : schedule.launches) {
+    if (std::holds_alternative<HostLaunch>(launch.work)) continue;
+    PlanLocalProto* const entry = rank.add_nodes();
+    entry->set_name(launch.name);
+    entry->set_stream(launch.stream);
+    const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
+    if (kernel == nullptr) continue;
+    entry->set_kernel(kernel->choice.kernel);
+    entry->set_workspace_bytes(kernel->choice.workspace_bytes);
+    for (const int64_t size : kernel->node.outputs[0].shape()) entry->add_shape(size);
+    flops += FlopsOf(kernel->node);
+  }
+  rank.set_flops(flops);
+}
+
+void SetMemory(const MemoryUse& use, PlanMemoryProto& memory) {
+  memory.set_parameter_bytes(use.parameters);
+  memory.set_state_bytes(use.states);
+  memory.set_input_bytes(use.inputs);
+  memory.set_activation_bytes(use.activations);
+  memory.set_workspace_bytes(use.workspace);
+  memory.set_total_bytes(use.total);
+}
+
+}  // namespace
+
+absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const KernelCatalogue& kernels,
+                                   const ScheduleOptions& options) {
+  PlanProto plan;
+  plan.set_schema_version(1);
+  plan.set_tool_version(kToolVersion);
+  plan.set_model(model);
+  AddMesh(program.mesh, plan);
+  AddGroups(program, plan);
+  AddNodes(program.train, plan);
+  for (int r = 0; r < program.mesh.size(); ++r) {
+    const auto train = MakeSchedule(program, program.train, r, kernels, options);
+    if (!train.ok()) return WithContext(fmt::format("rank {}", r), train.status());
+    const auto evaluate = MakeSchedule(program, program.evaluate, r, kernels, options);
+    if (!evaluate.ok()) return WithContext(fmt::format("rank {}", r), evaluate.status());
+    PlanRankProto* const rank = plan.add_ranks();
+    rank->set_rank(r);
+    AddLaunches(*train, *rank);
+    SetMemory(train->memory.total >= evaluate->memory.total ? train->memory : evaluate->memory,
+              *rank->mutable_memory());
+    CountCollectives(program, *train, plan);
+  }
+  return plan;
+}
+
+}  // namespace partita

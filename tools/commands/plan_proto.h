@@ -1,0 +1,24 @@
+// What will run, as proto/plan.proto: from a program and the kernels' catalogue alone, nothing is run.
+#ifndef PARTITA_TOOLS_COMMANDS_PLAN_PROTO_H_
+#define PARTITA_TOOLS_COMMANDS_PLAN_PROTO_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "graph/kernel_catalogue.h"
+#include "graph/make_schedule.h"
+#include "graph/program.h"
+#include "proto/plan.pb.h"
+
+namespace partita {
+
+// The same arguments give the same message. Errors are those of MakeSchedule, with the rank.
+absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const KernelCatalogue& kernels,
+                                   const ScheduleOptions& options);
+
+// Tables for people.
+std::string FormatPlan(const PlanProto& plan);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_PLAN_PROTO_H_

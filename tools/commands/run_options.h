@@ -1,0 +1,30 @@
+// How a program is made and run, from a command's flags.
+#ifndef PARTITA_TOOLS_COMMANDS_RUN_OPTIONS_H_
+#define PARTITA_TOOLS_COMMANDS_RUN_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/make_program.h"
+#include "runtime/api/session_options.h"
+#include "tools/flags.h"
+
+namespace partita {
+
+// Flags that these functions read, but for seed and delay-seed, which commands that run nothing do not take.
+std::vector<std::string> RunFlags();  // device, threads, memory, bucket-bytes, precision, log
+
+ProgramOptions ReadProgramOptions(const Flags& flags);
+
+SessionOptions ReadSessionOptions(const Flags& flags);
+
+// Threads of one rank's kernels: --threads, or the cores shared among the ranks.
+int ThreadsPerRank(const Flags& flags, int ranks);
+
+// Sets the log up as --log says. Before the command starts threads.
+absl::Status SetUpLogging(const Flags& flags);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_RUN_OPTIONS_H_

@@ -1,0 +1,104 @@
+// `trainer train`: from a graph, a strategy and a data set to parameters.
+#include <spdlog/spdlog.h>
+
+#include "ops/registry.h"
+#include "runtime/train/model_file.h"
+#include "runtime/train/trainer.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/data.h"
+#include "tools/commands/inputs.h"
+#include "tools/commands/outputs.h"
+#include "tools/commands/report.h"
+#include "tools/commands/run_options.h"
+#include "tools/commands/signals.h"
+#include "tools/commands/timeline.h"
+#include "tools/exit_code.h"
+
+namespace partita {
+namespace {
+
+struct Prepared {
+  Model model;
+  ImageInputs inputs;
+  TrainingData data;
+  TrainingOptions options;
+  std::unique_ptr<Session> session;
+};
+
+// Everything that can be refused is refused here, before anything is written.
+absl::StatusOr<Prepared> Prepare(const Flags& flags) {
+  RETURN_IF_ERROR(CheckFormat(flags, {"text", "json"}));
+  RETURN_IF_ERROR(CheckOutputs(flags, {"save", "report", "trace"}));
+  RETURN_IF_ERROR(SetUpLogging(flags));
+  Prepared prepared;
+  ASSIGN_OR_RETURN(prepared.model, ReadModel(flags));
+  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, prepared.model.graph));
+  absl::StatusOr<ImageInputs> inputs = FindImageInputs(prepared.model.graph);
+  if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
+  prepared.inputs = *std::move(inputs);
+  ASSIGN_OR_RETURN(prepared.data, ReadData(flags, prepared.inputs, flags.Bool("augment")));
+  prepared.options.epochs = flags.Int("epochs");
+  prepared.options.steps = flags.Int("steps");
+  SetScheduleLength(PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch()),
+                    prepared.model.learning_rate);
+  ASSIGN_OR_RETURN(Program program, MakeProgram(prepared.model, strategy, Ops(), ReadProgramOptions(flags)));
+  SessionOptions options = ReadSessionOptions(flags);
+  options.record_timeline = flags.IsSet("trace");
+  ASSIGN_OR_RETURN(prepared.session, Session::Start(std::move(program), options));
+  if (flags.IsSet("load")) {
+    RETURN_IF_ERROR(LoadStates(*prepared.session, prepared.model, flags.Text("load")));
+  }
+  return prepared;
+}
+
+std::string OutcomeOf(const absl::Status& status, bool stopped) {
+  if (status.ok()) return stopped ? "interrupted" : "finished";
+  return status.code() == absl::StatusCode::kOutOfRange ? "non_finite" : "failed";
+}
+
+absl::Status Save(const Flags& flags, const Prepared& prepared, const absl::Status& trained) {
+  if (flags.IsSet("save") && trained.ok()) {
+    RETURN_IF_ERROR(SaveStates(*prepared.session, prepared.model, flags.Text("save")));
+  }
+  if (flags.IsSet("trace") && trained.ok()) return SaveTimeline(*prepared.session, flags.Text("trace"));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int> RunTrain(const CommandContext& context) {
+  ASSIGN_OR_RETURN(Prepared prepared, Prepare(context.flags));
+  const std::atomic<int>& stop = StopOnSignals();
+  const bool text = context.flags.Text("format") == "text";
+  prepared.options.stop = &stop;
+  prepared.options.on_progress = [](const Progress& progress) { spdlog::info("{}", FormatProgress(progress)); };
+  prepared.options.on_epoch = [&](const EpochResult& epoch) {
+    if (text) context.out << FormatEpoch(epoch) << std::endl;
+  };
+  TrainingResult result;
+  const absl::Status trained = Train(*prepared.session, prepared.inputs, prepared.data, prepared.options, result);
+  const absl::Status saved = Save(context.flags, prepared, trained);
+  ReportProto report = BeginReport("train", context.flags, prepared.model.name, *prepared.session);
+  AddTraining(result, report);
+  AddTraffic(*prepared.session, Entry::kTrain, result.traffic, result.steps, report);
+  AddMemory(*prepared.session, report);
+  report.set_outcome(OutcomeOf(trained, result.stopped));
+  RETURN_IF_ERROR(SaveReport(report, context.flags));
+  RETURN_IF_ERROR(trained);
+  RETURN_IF_ERROR(saved);
+  PrintReport(report, context.flags, context.out);
+  return result.stopped ? ExitCodeOfSignal(stop.load()) : kExitFinished;
+}
+
+}  // namespace
+
+Command TrainCommand() {
+  Command command{"train", "train a graph on labelled images", "GRAPH", ModelFlags(), RunTrain};
+  for (const auto& flags : {StrategyFlags(), RunFlags(), DataFlags()}) {
+    command.flags.insert(command.flags.end(), flags.begin(), flags.end());
+  }
+  for (const char* flag : {"augment", "epochs", "steps", "save", "load", "report", "trace", "format", "delay-seed"}) {
+    command.flags.push_back(flag);
+  }
+  return command;
+}
+
+}  // namespace partita

@@ -1,0 +1,113 @@
+// `trainer verify`: the plan and the same graph on one rank side by side.
+#include <nlohmann/json.hpp>
+
+#include "ops/registry.h"
+#include "runtime/api/verify_plan.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/data.h"
+#include "tools/commands/inputs.h"
+#include "tools/commands/outputs.h"
+#include "tools/commands/run_options.h"
+#include "tools/exit_code.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kSteps = 3;
+
+VerifyPlanOptions ReadOptions(const Flags& flags) {
+  VerifyPlanOptions options;
+  options.session = ReadSessionOptions(flags);
+  if (flags.Text("precision") == "f64") {
+    options.tolerance = 1e-10;
+    options.floor = 1e-6;
+  }
+  if (flags.IsSet("tolerance")) options.tolerance = flags.Float("tolerance");
+  return options;
+}
+
+HostTensor MakeTensor(const TensorType& type) {
+  HostTensor tensor{type.dtype, type.shape, {}};
+  tensor.bytes.resize(static_cast<size_t>(Elements(type.shape) * SizeOf(type.dtype)));
+  return tensor;
+}
+
+// Writes global batch `number` to both sides.
+absl::Status StageBatch(const BatchSource& source, const ImageInputs& inputs, int64_t number, PlanVerifier& verifier) {
+  const Graph& graph = verifier.serial().graph(Entry::kTrain);
+  HostTensor images = MakeTensor(graph.type(graph.Find(inputs.images)));
+  HostTensor labels = MakeTensor(graph.type(graph.Find(inputs.labels)));
+  HostTensor weights = MakeTensor({images.dtype, {inputs.batch()}});
+  BatchBuffers buffers;
+  buffers.dtype = images.dtype;
+  buffers.images = std::as_writable_bytes(std::span(images.bytes));
+  buffers.labels = {reinterpret_cast<int32_t*>(labels.bytes.data()), static_cast<size_t>(inputs.batch())};
+  buffers.weights = std::as_writable_bytes(std::span(weights.bytes));
+  RETURN_IF_ERROR(source.Fill(number, {0, inputs.batch()}, buffers));
+  RETURN_IF_ERROR(verifier.StageInput(inputs.images, images));
+  return verifier.StageInput(inputs.labels, labels);
+}
+
+absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model model) {
+  AssumeScheduleLength(model);
+  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
+  ASSIGN_OR_RETURN(Program plan, MakeProgram(model, strategy, Ops(), ReadProgramOptions(flags)));
+  ASSIGN_OR_RETURN(Program serial, MakeProgram(model, Strategy{}, Ops(), ReadProgramOptions(flags)));
+  return PlanVerifier::Start(std::move(serial), std::move(plan), ReadOptions(flags));
+}
+
+nlohmann::json ToJson(int64_t step, const StepComparison& comparison) {
+  const TensorDifference* const first = comparison.First();
+  const TensorDifference* const worst = comparison.Worst();
+  return {{"step", step},
+          {"serial_loss", comparison.serial_loss},
+          {"loss", comparison.loss},
+          {"tensors", comparison.tensors.size()},
+          {"first", first == nullptr ? "" : ToString(*first)},
+          {"worst", worst == nullptr ? "" : ToString(*worst)}};
+}
+
+std::string ToText(int64_t step, const StepComparison& comparison) {
+  const TensorDifference* const worst = comparison.Worst();
+  return fmt::format("step {}: loss {:.6f}, serial {:.6f}; {} tensors compared; worst: {}\n", step, comparison.loss,
+                     comparison.serial_loss, comparison.tensors.size(), worst == nullptr ? "none" : ToString(*worst));
+}
+
+absl::StatusOr<int> RunVerify(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  RETURN_IF_ERROR(CheckFormat(flags, {"text", "json"}));
+  RETURN_IF_ERROR(SetUpLogging(flags));
+  ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
+  const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
+  if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
+  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, /*augment=*/false));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PlanVerifier> verifier, Start(flags, model));
+  const int64_t steps = flags.Int("steps") > 0 ? flags.Int("steps") : kSteps;
+  nlohmann::json rows = nlohmann::json::array();
+  absl::Status status;
+  for (int64_t step = 1; step <= steps && status.ok(); ++step) {
+    RETURN_IF_ERROR(StageBatch(*data.training, *inputs, step - 1, *verifier));
+    ASSIGN_OR_RETURN(const StepComparison comparison, verifier->Step());
+    rows.push_back(ToJson(step, comparison));
+    if (flags.Text("format") == "text") context.out << ToText(step, comparison);
+    const TensorDifference* const first = comparison.First();
+    if (first != nullptr) status = VerificationFailure("step {}: {}", step, ToString(*first));
+  }
+  const nlohmann::json json = {{"schema_version", 1}, {"equal", status.ok()}, {"steps", rows}};
+  if (flags.Text("format") == "json") context.out << json.dump(2) << "\n";
+  RETURN_IF_ERROR(status);
+  return kExitFinished;
+}
+
+}  // namespace
+
+Command VerifyCommand() {
+  Command command{"verify", "run a plan and the same graph on one rank side by side", "GRAPH", ModelFlags(), RunVerify};
+  for (const auto& flags : {StrategyFlags(), RunFlags(), DataFlags()}) {
+    command.flags.insert(command.flags.end(), flags.begin(), flags.end());
+  }
+  for (const char* flag : {"steps", "tolerance", "format", "delay-seed"}) command.flags.push_back(flag);
+  return command;
+}
+
+}  // namespace partita
