@@ -34,6 +34,11 @@ std::set<int> EntangledAxes(const Layout& from, const Layout& to, const Shape& s
     }
     // One axis alone that only changes its cuts needs no company.
     if (!prefix && before.size() == 1 && before == after) continue;
+    // Splits that nest arise from the outermost inwards, which only slices can be sure to do.
+    for (int a : after) {
+      const bool arises = std::find(before.begin(), before.end(), a) == before.end();
+      if (after.size() > 1 && arises && !from[a].replicated()) prefix = false;
+    }
     if (!prefix) {
       entangled.insert(before.begin(), before.end());
       entangled.insert(after.begin(), after.end());
