@@ -20,7 +20,7 @@ struct HostKernelOptions {
   bool reference_only = false;
   // If not empty, only kernels of this family: "onednn", "im2col", "blocked", "fast" or "reference" (a kernel is called
   // <family>_<op>). Tests single out a kernel by it.
-  std::string family;
+  std::string family = "";
   // OpenMP threads of the streams that will run the kernels (HostDeviceOptions::threads): oneDNN plans for a number of
   // threads. 0: as many as the thread has that chooses and creates them.
   int threads = 0;

@@ -1,0 +1,252 @@
+// The table of nodes that all host kernels are run on.
+#include <cmath>
+
+#include "graph/op_definition.h"
+#include "ops/host/host_kernels.h"
+#include "runtime/base/philox.h"
+#include "tests/ops/host/kernel_case.h"
+
+namespace partita {
+namespace {
+
+using Ints = std::vector<int64_t>;
+using Types = std::vector<std::optional<TensorType>>;
+
+TensorType F32(Shape shape) { return {DType::kF32, std::move(shape)}; }
+TensorType I32(Shape shape) { return {DType::kI32, std::move(shape)}; }
+
+class Table {
+ public:
+  void Add(const std::string& op, const Attributes& attributes, const Types& inputs) {
+    KernelCase result{op + "_" + std::to_string(cases.size()), WholeNode(op, attributes, inputs), {}};
+    result.inputs = SuitableInputs(result.node, 100 + cases.size());
+    cases.push_back(std::move(result));
+  }
+  std::vector<KernelCase> cases;
+};
+
+struct ConvolutionSizes {
+  Shape x;
+  int64_t out_c;
+  Ints kernel, stride, padding, dilation;
+  int64_t groups;
+};
+
+void AddConvolution(Table& table, const ConvolutionSizes& s) {
+  Attributes attributes{{"stride", s.stride}, {"padding", s.padding}, {"dilation", s.dilation}, {"groups", s.groups}};
+  const Shape w{s.out_c, s.kernel[0], s.kernel[1], s.x[3] / s.groups};
+  const LocalNode forward = WholeNode("conv2d", attributes, {F32(s.x), F32(w)});
+  const Shape y = forward.outputs[0].global;
+  table.Add("conv2d", attributes, {F32(s.x), F32(w)});
+  attributes.Set("shape", s.x);
+  table.Add("conv2d_input_grad", attributes, {F32(y), F32(w)});
+  attributes.Set("shape", w);
+  table.Add("conv2d_weight_grad", attributes, {F32(s.x), F32(y)});
+}
+
+void AddConvolutions(Table& table) {
+  const std::vector<ConvolutionSizes> sizes = {
+      {{3, 7, 9, 1}, 5, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1},
+      {{2, 8, 8, 16}, 24, {1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 1},
+      {{2, 9, 7, 5}, 7, {3, 2}, {2, 3}, {1, 0, 0, 1}, {1, 1}, 1},
+      {{2, 11, 11, 4}, 6, {3, 3}, {1, 2}, {2, 2, 2, 2}, {2, 3}, 1},
+      {{2, 8, 8, 12}, 8, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 4},
+      {{2, 8, 6, 16}, 16, {3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}, 16},
+      {{1, 5, 5, 3}, 2, {5, 5}, {1, 1}, {2, 2, 2, 2}, {1, 1}, 1},
+      {{4, 14, 14, 32}, 48, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1},
+      {{2, 6, 6, 3}, 33, {1, 7}, {1, 1}, {0, 0, 3, 3}, {1, 1}, 1},
+      {{1, 3, 3, 2}, 3, {3, 3}, {3, 3}, {2, 2, 2, 2}, {1, 1}, 1},
+  };
+  for (const ConvolutionSizes& s : sizes) AddConvolution(table, s);
+}
+
+void AddMatMuls(Table& table) {
+  for (const bool x : {false, true}) {
+    for (const bool w : {false, true}) {
+      for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 1, 1}, {7, 10, 13}, {65, 33, 300}, {5, 600, 64}}) {
+        table.Add("matmul", {{"transpose_x", x}, {"transpose_w", w}},
+                  {F32(x ? Shape{k, m} : Shape{m, k}), F32(w ? Shape{n, k} : Shape{k, n})});
+      }
+    }
+  }
+}
+
+void AddPooling(Table& table) {
+  struct Sizes {
+    Shape x;
+    Ints kernel, stride, padding;
+  };
+  const std::vector<Sizes> sizes = {
+      {{3, 8, 8, 32}, {2, 2}, {2, 2}, {0, 0, 0, 0}}, {{2, 7, 9, 13}, {3, 3}, {1, 1}, {1, 1, 1, 1}},
+      {{2, 9, 8, 5}, {3, 2}, {2, 2}, {1, 0, 0, 1}},  {{1, 7, 7, 1}, {2, 2}, {3, 3}, {0, 0, 0, 0}},
+      {{5, 28, 28, 24}, {3, 3}, {2, 2}, {1, 1, 1, 1}},
+  };
+  for (const Sizes& s : sizes) {
+    Attributes attributes{{"kernel", s.kernel}, {"stride", s.stride}, {"padding", s.padding}};
+    const Shape y = WholeNode("max_pool", attributes, {F32(s.x)}).outputs[0].global;
+    table.Add("max_pool", attributes, {F32(s.x)});
+    table.Add("max_pool_grad", attributes, {F32(s.x), F32(y), F32(y)});
+    for (const bool count_padding : {true, false}) {
+      attributes.Set("count_padding", count_padding);
+      attributes.Remove("shape");
+      table.Add("average_pool", attributes, {F32(s.x)});
+      attributes.Set("shape", s.x);
+      table.Add("average_pool_grad", attributes, {F32(y)});
+    }
+    table.Add("global_average_pool", {}, {F32(s.x)});
+    table.Add("global_average_pool_grad", {{"shape", s.x}}, {F32({s.x[0], s.x[3]})});
+  }
+}
+
+void AddBatchNorm(Table& table, const Shape& shape, int64_t samples, bool relu) {
+  const int64_t c = shape.back();
+  const TensorType x = F32(shape), vector = F32({c}), stats = F32({samples == 0 ? 1 : shape[0] / samples, 2, c});
+  const Attributes grouped{{"samples", samples}};
+  Attributes attributes{{"samples", samples}, {"epsilon", 1e-3}, {"relu", relu}};
+  table.Add("batch_norm_statistics", grouped, {x, vector});
+  table.Add("batch_norm_statistics_grad", grouped, {x, vector, stats});
+  table.Add("batch_norm_normalize", attributes, {x, stats, vector, vector, vector});
+  table.Add("batch_norm_gradient_sums", attributes, {x, x, stats, vector, vector, vector});
+  table.Add("batch_norm_normalize_input_grad", attributes, {x, x, stats, vector, vector, vector});
+  table.Add("batch_norm_input_grad", attributes, {x, x, stats, vector, vector, vector, stats});
+  attributes.Remove("samples");
+  table.Add("batch_norm_inference", attributes, {x, vector, vector, vector, vector});
+  table.Add("batch_norm_running", {{"momentum", 0.1}, {"count", int64_t{50}}}, {stats, vector, vector});
+}
+
+void AddBatchNorms(Table& table) {
+  AddBatchNorm(table, {4, 5, 7, 3}, 0, false);
+  AddBatchNorm(table, {4, 5, 7, 24}, 2, true);
+  AddBatchNorm(table, {8, 28, 28, 32}, 0, true);
+  AddBatchNorm(table, {6, 300}, 3, true);
+  AddBatchNorm(table, {64, 7}, 0, false);
+}
+
+void AddElementwise(Table& table) {
+  for (const Shape& shape : std::vector<Shape>{{3, 5}, {4, 33, 33, 24}, {2, 3, 3, 1}, {70000, 1}}) {
+    const TensorType x = F32(shape), vector = F32({shape.back()});
+    table.Add("relu", {}, {x});
+    table.Add("relu_grad", {}, {x, x});
+    table.Add("mul", {}, {x, x});
+    table.Add("add", {}, {x});
+    table.Add("add", {}, {x, x});
+    table.Add("add", {}, {x, x, x, x});
+    table.Add("bias", {}, {x, vector});
+    table.Add("bias_grad", {}, {x});
+    table.Add("dropout", {{"rate", 0.3}, {"key", std::string("forward")}}, {x, I32({})});
+    table.Add("dropout", {{"rate", 0.5}, {"key", std::string("forward")}}, {x, std::nullopt});
+    table.Add("reshape", {{"shape", Ints{Elements(shape)}}}, {x});
+    table.Add("cast", {{"dtype", std::string("i32")}}, {x});
+    table.Add("sum_of_squares", {}, {x});
+    const Attributes decay{{"weight_decay", 0.01}};
+    table.Add("sgd", decay, {x, x, F32({}), std::nullopt});
+    table.Add("sgd", decay, {x, x, F32({}), F32({})});
+    for (const bool nesterov : {false, true}) {
+      table.Add("sgd_momentum", {{"weight_decay", 0.01}, {"momentum", 0.9}, {"nesterov", nesterov}},
+                {x, x, x, F32({}), F32({})});
+    }
+  }
+}
+
+void AddShaping(Table& table) {
+  table.Add("concat", {{"axis", int64_t{3}}}, {F32({3, 5, 4, 7}), F32({3, 5, 4, 1}), F32({3, 5, 4, 16})});
+  table.Add("concat", {{"axis", int64_t{0}}}, {F32({3, 5}), F32({1, 5})});
+  table.Add("concat", {{"axis", int64_t{1}}}, {F32({16, 200, 9}), F32({16, 3, 9})});
+  const std::vector<std::pair<Ints, Shape>> parts = {
+      {{0, 0, 0, 8}, {6, 14, 14, 24}}, {{1, 2, 3, 4}, {2, 5, 6, 7}}, {{0, 3, 0, 0}, {6, 4, 14, 40}}, {{2, 0, 0, 0}, {1, 14, 14, 40}},
+      {{0, 0, 0, 0}, {6, 14, 14, 40}}, {{5, 13, 0, 39}, {1, 1, 14, 1}}};
+  for (const auto& [begin, size] : parts) {
+    table.Add("slice", {{"begin", begin}, {"size", size}}, {F32({6, 14, 14, 40})});
+    table.Add("slice_grad", {{"begin", begin}, {"shape", Ints{6, 14, 14, 40}}}, {F32(size)});
+  }
+}
+
+void AddLosses(Table& table) {
+  for (const auto& [n, classes] : std::vector<std::pair<int64_t, int64_t>>{{1, 2}, {64, 10}, {37, 301}}) {
+    const TensorType logits = F32({n, classes}), labels = I32({n}), weights = F32({n});
+    table.Add("log_softmax", {}, {logits});
+    table.Add("log_softmax_grad", {}, {logits, logits});
+    table.Add("accuracy", {}, {logits, labels, std::nullopt});
+    table.Add("accuracy", {}, {logits, labels, weights});
+    for (const double smoothing : {0.0, 0.1}) {
+      const Attributes attributes{{"label_smoothing", smoothing}};
+      table.Add("softmax_cross_entropy", attributes, {logits, labels, std::nullopt});
+      table.Add("softmax_cross_entropy", attributes, {logits, labels, weights});
+      table.Add("softmax_cross_entropy_grad", attributes, {logits, labels, weights, F32({})});
+      table.Add("softmax_cross_entropy_grad", attributes, {logits, labels, std::nullopt, F32({})});
+    }
+  }
+}
+
+void AddScalars(Table& table) {
+  table.Add("constant", {{"dtype", std::string("f32")}, {"shape", Ints{3, 4}}, {"value", 2.5}}, {});
+  table.Add("increment", {}, {I32({})});
+  table.Add("clip_scale", {{"max_norm", 0.5}}, {F32({})});
+  table.Add("learning_rate", {{"dtype", std::string("f32")}, {"schedule", std::string("one_cycle")}, {"base", 0.1},
+                              {"steps", int64_t{100}}}, {I32({})});
+}
+
+// s1 and s2 of x [n,...,c] relative to `shift`, per group of samples.
+Values StatisticsOf(const LocalNode& node, const Values& x, const Values& shift, int64_t groups) {
+  const int64_t c = node.inputs[0]->shape().back(), rows = node.inputs[0]->elements() / c / groups;
+  Values stats(groups * 2 * c, 0);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const int64_t channel = static_cast<int64_t>(i) % c, g = static_cast<int64_t>(i) / c / rows;
+    const double d = x[i] - shift[channel];
+    stats[2 * g * c + channel] += d;
+    stats[(2 * g + 1) * c + channel] += d * d;
+  }
+  for (double& value : stats) value = static_cast<float>(value);
+  return stats;
+}
+
+}  // namespace
+
+std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
+  std::vector<Values> inputs;
+  const std::string& op = node.op->name;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    inputs.push_back(node.inputs[i].has_value() ? RandomValues(node.inputs[i]->elements(), seed * 16 + i) : Values{});
+    if (!node.inputs[i].has_value()) continue;
+    const bool variance = (op == "batch_norm_inference" && i == 4) || (op == "batch_norm_running" && i > 0);
+    const bool positive = variance || op == "clip_scale" || (op == "batch_norm_running" && i == 0);
+    for (size_t k = 0; k < inputs[i].size(); ++k) {
+      if (positive) inputs[i][k] = std::abs(inputs[i][k]) + 0.5;
+      if (node.inputs[i]->dtype == DType::kI32) inputs[i][k] = static_cast<double>((k * 7 + seed) % 5);
+    }
+  }
+  const bool labelled = op == "accuracy" || op.rfind("softmax_cross_entropy", 0) == 0;
+  if (labelled) {
+    for (double& label : inputs[1]) label = std::fmod(label, static_cast<double>(node.inputs[0]->shape()[1]));
+  }
+  if (op == "max_pool_grad") {
+    LocalNode forward = node;
+    inputs[1] = Outputs(WholeNode("max_pool", {{"kernel", node.attributes.Ints("kernel")},
+                                               {"stride", node.attributes.Ints("stride")},
+                                               {"padding", node.attributes.Ints("padding")}},
+                                  {TensorType{DType::kF32, node.inputs[0]->global}}),
+                        {inputs[0]}, {.reference_only = true})[0];
+  }
+  const size_t stats = op == "batch_norm_normalize" ? 1 : 2;
+  const bool normalizes = op == "batch_norm_normalize" || op == "batch_norm_gradient_sums" ||
+                          op == "batch_norm_normalize_input_grad" || op == "batch_norm_input_grad";
+  if (normalizes) {
+    inputs[stats] = StatisticsOf(node, inputs[0], inputs[stats + 1], node.inputs[stats]->shape()[0]);
+  }
+  return inputs;
+}
+
+std::vector<KernelCase> AllCases() {
+  Table table;
+  AddConvolutions(table);
+  AddMatMuls(table);
+  AddPooling(table);
+  AddBatchNorms(table);
+  AddElementwise(table);
+  AddShaping(table);
+  AddLosses(table);
+  AddScalars(table);
+  return std::move(table.cases);
+}
+
+}  // namespace partita

@@ -1,0 +1,106 @@
+// Every kernel against the f64 reference, over the table of cases.cc.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "graph/op_definition.h"
+#include "ops/host/host_kernels.h"
+#include "ops/registry.h"
+#include "tests/ops/host/kernel_case.h"
+
+namespace partita {
+namespace {
+
+// The largest difference allowed, relative to the largest magnitude (or 1): f32 rounds at 6e-8, and sums of n terms
+// lose up to n roundings. f64 own loops differ from the f64 reference by the order of sums alone.
+double Tolerance(const std::string& op, DType dtype) {
+  if (dtype == DType::kF64) return 1e-13;
+  static const auto& contractions =
+      *new std::set<std::string>{"conv2d", "conv2d_input_grad", "conv2d_weight_grad", "matmul"};
+  if (contractions.count(op) > 0) return 5e-6;
+  if (op.rfind("batch_norm", 0) == 0 || op == "bias_grad") return 5e-6;
+  if (op == "dropout" || op == "concat" || op == "slice" || op == "max_pool") return 1e-7;
+  return 1e-6;
+}
+
+std::string Family(const std::string& kernel, const std::string& op) {
+  return kernel.substr(0, kernel.size() - op.size() - 1);
+}
+
+class EveryKernel : public testing::TestWithParam<KernelCase> {};
+
+// Aligned and unaligned addresses, one thread and two. A kernel that refuses the dtype is not asked for it.
+TEST_P(EveryKernel, EqualsTheReference) {
+  const KernelCase& c = GetParam();
+  const std::string& op = c.node.op->name;
+  const std::vector<Values> expected = Outputs(InF64(c.node), c.inputs, {.reference_only = true});
+  for (const std::string& kernel : HostKernelNames(op)) {
+    const std::string family = Family(kernel, op);
+    for (const DType dtype : {DType::kF32, DType::kF64}) {
+      const bool f32_only = family == "onednn" || (family == "fast" && op != "concat" && op != "slice" && op != "slice_grad");
+      if (dtype == DType::kF64 && f32_only) continue;
+      const LocalNode node = dtype == DType::kF32 ? c.node : InF64(c.node);
+      for (const int threads : {1, 2}) {
+        for (const int64_t misalignment : {0, 8}) {
+          const std::vector<Values> found =
+              Outputs(node, c.inputs, {.family = family, .threads = threads, .misalignment = misalignment});
+          ASSERT_EQ(found.size(), expected.size());
+          for (size_t i = 0; i < found.size(); ++i) {
+            EXPECT_LE(Distance(found[i], expected[i]), Tolerance(op, dtype))
+                << kernel << " output " << i << " " << Name(dtype) << " threads " << threads << " misalignment "
+                << misalignment;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Where the op's definition allows it, an output at its input's address gets the same bits.
+TEST_P(EveryKernel, InPlaceChangesNothing) {
+  const KernelCase& c = GetParam();
+  if (c.node.op->in_place.empty()) GTEST_SKIP() << "not in place";
+  for (const std::string& kernel : HostKernelNames(c.node.op->name)) {
+    RunOptions options{.family = Family(kernel, c.node.op->name), .threads = 2};
+    const std::vector<Values> apart = Outputs(c.node, c.inputs, options);
+    options.in_place = true;
+    EXPECT_EQ(Outputs(c.node, c.inputs, options), apart) << kernel;
+  }
+}
+
+TEST_P(EveryKernel, GivesTheSameBitsAgain) {
+  const KernelCase& c = GetParam();
+  for (const std::string& kernel : HostKernelNames(c.node.op->name)) {
+    RunOptions options{.family = Family(kernel, c.node.op->name), .threads = 2};
+    const std::vector<Values> first = Outputs(c.node, c.inputs, options);
+    EXPECT_EQ(Outputs(c.node, c.inputs, options), first) << kernel;
+    if (options.family == "onednn") continue;  // plans its work for the number of threads
+    options.threads = 1;
+    EXPECT_EQ(Outputs(c.node, c.inputs, options), first) << kernel << " with one thread";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Host, EveryKernel, testing::ValuesIn(AllCases()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(HostKernelTable, EveryOpWithAKernelHasACase) {
+  std::set<std::string> tested;
+  for (const KernelCase& c : AllCases()) tested.insert(c.node.op->name);
+  for (const std::string& op : HostKernelOps()) EXPECT_EQ(tested.count(op), 1u) << op;
+}
+
+// All ops but moves, sources and the composite.
+TEST(HostKernelTable, EveryOpThatComputesHasAKernel) {
+  const std::set<std::string> without = {"input", "parameter", "state", "batch_norm"};
+  for (const std::string& name : Ops().Names()) {
+    if (Ops().Find(name)->move) continue;
+    EXPECT_EQ(HostKernelNames(name).empty(), without.count(name) > 0) << name;
+    if (!HostKernelNames(name).empty()) {
+      EXPECT_EQ(HostKernelNames(name).back(), "reference_" + name);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,212 @@
+#include "tests/ops/host/kernel_case.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "graph/op_definition.h"
+#include "ops/host/host_kernels.h"
+#include "ops/registry.h"
+#include "runtime/base/check.h"
+#include "runtime/base/philox.h"
+#include "runtime/base/status.h"
+#include "runtime/device/host/host_device.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kGuard = 64;  // bytes before and behind a block
+constexpr unsigned char kGuardByte = 0xA5;
+
+// Memory of a tensor or workspace between guard bytes; all bits set at birth, which is NaN and -1.
+class Block {
+ public:
+  Block(int64_t bytes, int64_t misalignment) : bytes_(bytes), misalignment_(misalignment) {
+    const int64_t size = (bytes + 4 * kGuard) / 64 * 64;
+    memory_.reset(static_cast<unsigned char*>(std::aligned_alloc(64, size)));
+    std::memset(memory_.get(), kGuardByte, size);
+    if (bytes > 0) std::memset(data(), 0xFF, bytes);
+  }
+
+  void* data() const { return memory_.get() + kGuard + misalignment_; }
+
+  bool intact() const {
+    for (int64_t i = 0; i < kGuard + misalignment_; ++i) {
+      if (memory_.get()[i] != kGuardByte) return false;
+    }
+    for (int64_t i = 0; i < kGuard; ++i) {
+      if (memory_.get()[kGuard + misalignment_ + bytes_ + i] != kGuardByte) return false;
+    }
+    return true;
+  }
+
+ private:
+  struct Free {
+    void operator()(unsigned char* p) const { std::free(p); }
+  };
+  int64_t bytes_, misalignment_;
+  std::unique_ptr<unsigned char, Free> memory_;
+};
+
+template <typename To, typename From>
+void Convert(const From* from, int64_t elements, To* to) {
+  for (int64_t i = 0; i < elements; ++i) to[i] = static_cast<To>(from[i]);
+}
+
+void Write(const Values& values, DType dtype, void* to) {
+  const int64_t n = static_cast<int64_t>(values.size());
+  if (dtype == DType::kF32) Convert(values.data(), n, static_cast<float*>(to));
+  if (dtype == DType::kF64) Convert(values.data(), n, static_cast<double*>(to));
+  if (dtype == DType::kI32) Convert(values.data(), n, static_cast<int32_t*>(to));
+  if (dtype == DType::kU8) Convert(values.data(), n, static_cast<uint8_t*>(to));
+}
+
+Values Read(const void* from, DType dtype, int64_t n) {
+  Values values(n);
+  if (dtype == DType::kF32) Convert(static_cast<const float*>(from), n, values.data());
+  if (dtype == DType::kF64) Convert(static_cast<const double*>(from), n, values.data());
+  if (dtype == DType::kI32) Convert(static_cast<const int32_t*>(from), n, values.data());
+  if (dtype == DType::kU8) Convert(static_cast<const uint8_t*>(from), n, values.data());
+  return values;
+}
+
+absl::Status RunOnStream(Kernel& kernel, int threads) {
+  HostDevice device(HostDeviceOptions{.threads = threads});
+  ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device.CreateStream("test"));
+  RETURN_IF_ERROR(kernel.Launch(*stream));
+  return stream->Synchronize();
+}
+
+// The blocks of a run and the kernel's view of them.
+struct Buffers {
+  std::vector<std::unique_ptr<Block>> inputs, outputs;
+  std::unique_ptr<Block> workspace;
+  KernelArguments arguments;
+};
+
+Buffers MakeBuffers(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options,
+                    int64_t workspace_bytes) {
+  Buffers buffers;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool present = node.inputs[i].has_value() && node.inputs[i]->elements() > 0;
+    const int64_t bytes = present ? node.inputs[i]->bytes() : 0;
+    buffers.inputs.push_back(std::make_unique<Block>(bytes, options.misalignment));
+    if (present) Write(inputs[i], node.inputs[i]->dtype, buffers.inputs[i]->data());
+    buffers.arguments.inputs.push_back(present ? buffers.inputs[i]->data() : nullptr);
+  }
+  for (const LocalTensor& output : node.outputs) {
+    buffers.outputs.push_back(std::make_unique<Block>(output.bytes(), options.misalignment));
+    buffers.arguments.outputs.push_back(output.elements() > 0 ? buffers.outputs.back()->data() : nullptr);
+  }
+  for (const auto& [input, output] : node.op->in_place) {
+    if (options.in_place) buffers.arguments.outputs[output] = const_cast<void*>(buffers.arguments.inputs[input]);
+  }
+  buffers.workspace = std::make_unique<Block>(workspace_bytes, 0);
+  buffers.arguments.workspace = workspace_bytes > 0 ? buffers.workspace->data() : nullptr;
+  buffers.arguments.seed = options.seed;
+  return buffers;
+}
+
+}  // namespace
+
+LocalNode WholeNode(const std::string& op, const Attributes& attributes,
+                    const std::vector<std::optional<TensorType>>& inputs) {
+  LocalNode node;
+  node.name = "node";
+  node.op = Ops().Find(op);
+  CHECK(node.op != nullptr);
+  const absl::StatusOr<Attributes> complete = CompleteAttributes(*node.op, attributes);
+  EXPECT_TRUE(complete.ok()) << op << ": " << complete.status();
+  node.attributes = *complete;
+  NodeView view{node.attributes, {}, {}};
+  for (const auto& input : inputs) {
+    view.inputs.push_back(input.has_value() ? &*input : nullptr);
+    node.inputs.push_back(std::nullopt);
+    if (input.has_value()) node.inputs.back() = LocalTensor{input->dtype, input->shape, WholeBox(input->shape)};
+  }
+  const absl::StatusOr<std::vector<TensorType>> outputs = node.op->shape(view);
+  EXPECT_TRUE(outputs.ok()) << op << ": " << outputs.status();
+  for (const TensorType& output : *outputs) {
+    node.outputs.push_back({output.dtype, output.shape, WholeBox(output.shape)});
+  }
+  return node;
+}
+
+LocalNode InF64(LocalNode node) {
+  const auto widen = [](LocalTensor& tensor) {
+    if (tensor.dtype == DType::kF32) tensor.dtype = DType::kF64;
+  };
+  for (auto& input : node.inputs) {
+    if (input.has_value()) widen(*input);
+  }
+  for (LocalTensor& output : node.outputs) widen(output);
+  return node;
+}
+
+void Narrow(LocalTensor& tensor, int dimension, int64_t begin, int64_t end) {
+  tensor.box.offset[dimension] = begin;
+  tensor.box.size[dimension] = end - begin;
+}
+
+Values Part(const Values& whole, const LocalTensor& part) {
+  Values result;
+  for (int64_t i = 0; i < Elements(part.global); ++i) {
+    int64_t rest = i;
+    bool inside = true;
+    for (int d = static_cast<int>(part.global.size()) - 1; d >= 0; --d) {
+      const int64_t index = rest % part.global[d];
+      inside = inside && index >= part.box.offset[d] && index < part.box.offset[d] + part.box.size[d];
+      rest /= part.global[d];
+    }
+    if (inside) result.push_back(whole[i]);
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<Values>> RunKernel(const LocalNode& node, const std::vector<Values>& inputs,
+                                              const RunOptions& options) {
+  const std::unique_ptr<KernelLibrary> library =
+      MakeHostKernels({options.reference_only, options.family, options.threads});
+  ASSIGN_OR_RETURN(const KernelChoice choice, library->Choose(node));
+  const Buffers buffers = MakeBuffers(node, inputs, options, choice.workspace_bytes);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, library->Create(node, choice, buffers.arguments));
+  RETURN_IF_ERROR(RunOnStream(*kernel, options.threads));
+  std::vector<Values> results;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    EXPECT_TRUE(buffers.outputs[i]->intact()) << choice.kernel << " wrote beyond output " << i;
+    results.push_back(Read(buffers.arguments.outputs[i], node.outputs[i].dtype, node.outputs[i].elements()));
+  }
+  EXPECT_TRUE(buffers.workspace->intact()) << choice.kernel << " wrote beyond its workspace";
+  return results;
+}
+
+std::vector<Values> Outputs(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options) {
+  absl::StatusOr<std::vector<Values>> result = RunKernel(node, inputs, options);
+  EXPECT_TRUE(result.ok()) << result.status();
+  if (!result.ok()) return std::vector<Values>(node.outputs.size());
+  return *std::move(result);
+}
+
+double Distance(const Values& a, const Values& b) {
+  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
+  double difference = 0, largest = 1;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) != std::isnan(b[i])) return std::numeric_limits<double>::infinity();
+    if (std::isnan(a[i]) || a[i] == b[i]) continue;
+    difference = std::max(difference, std::abs(a[i] - b[i]));
+    largest = std::max(largest, std::abs(b[i]));
+  }
+  return difference / largest;
+}
+
+Values RandomValues(int64_t elements, uint64_t seed) {
+  Values values(elements);
+  for (int64_t i = 0; i < elements; ++i) values[i] = static_cast<float>(Normal(seed, 0, static_cast<uint64_t>(i)));
+  return values;
+}
+
+}  // namespace partita

@@ -1,0 +1,69 @@
+// Runs one kernel on one node: what the tests of host kernels share. Values are doubles here, whatever the dtype is.
+#ifndef PARTITA_TESTS_OPS_HOST_KERNEL_CASE_H_
+#define PARTITA_TESTS_OPS_HOST_KERNEL_CASE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/kernel_catalogue.h"
+
+namespace partita {
+
+using Values = std::vector<double>;
+
+// A whole (unsplit) node of `op`: attributes completed and output types inferred by the op's definition. An input with
+// an empty optional is absent. Fails the test if the definition refuses it.
+LocalNode WholeNode(const std::string& op, const Attributes& attributes,
+                    const std::vector<std::optional<TensorType>>& inputs);
+
+// The same node with f64 in place of f32.
+LocalNode InF64(LocalNode node);
+
+// Makes `tensor` the part [begin, end) of dimension `dimension`.
+void Narrow(LocalTensor& tensor, int dimension, int64_t begin, int64_t end);
+
+// The values of the part of a dense tensor that `part` is.
+Values Part(const Values& whole, const LocalTensor& part);
+
+struct RunOptions {
+  std::string family = "";    // of the kernel; empty: the first that takes the node
+  bool reference_only = false;
+  int threads = 1;
+  int64_t misalignment = 0;   // bytes added to 64-byte aligned addresses of inputs and outputs
+  bool in_place = false;      // outputs lie at the inputs that the op's definition names
+  uint64_t seed = 7;
+};
+
+// Runs the node through a kernel of the host, on a host stream. Outputs and workspace are full of NaN (integers: -1)
+// before; bytes around the outputs and the workspace are checked not to change.
+absl::StatusOr<std::vector<Values>> RunKernel(const LocalNode& node, const std::vector<Values>& inputs,
+                                              const RunOptions& options = {});
+
+// RunKernel, which must succeed.
+std::vector<Values> Outputs(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options = {});
+
+// max |a - b| / max(1, max |b|); infinite if sizes differ or one is not a number where the other is.
+double Distance(const Values& a, const Values& b);
+
+// Numbers with a normal distribution that an f32 holds exactly.
+Values RandomValues(int64_t elements, uint64_t seed);
+
+// A node with the inputs it is run on.
+struct KernelCase {
+  std::string name;
+  LocalNode node;
+  std::vector<Values> inputs;
+};
+
+// f32 nodes of every op that has kernels: attributes, odd sizes, one and many channels (cases.cc).
+std::vector<KernelCase> AllCases();
+
+// Random inputs that suit the op: labels are classes, variances are positive, statistics and maxima belong to x.
+std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed);
+
+}  // namespace partita
+
+#endif  // PARTITA_TESTS_OPS_HOST_KERNEL_CASE_H_
