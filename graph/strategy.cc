@@ -15,13 +15,6 @@ std::vector<std::string> AxisNames(const Mesh& mesh) {
   return names;
 }
 
-std::vector<Rule> RulesOf(const Graph& graph, const Node& node) {
-  NodeView view{node.attributes, {}, {}};
-  for (ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph.type(input));
-  for (ValueId output : node.outputs) view.outputs.push_back(graph.type(output));
-  return node.op->rules ? node.op->rules(view) : std::vector<Rule>();
-}
-
 std::string DidYouMean(const std::string& name, const std::vector<std::string>& names) {
   const std::optional<std::string> nearest = NearestName(name, names);
   return nearest ? fmt::format("did you mean '{}'?", *nearest) : fmt::format("known are [{}]", fmt::join(names, ", "));
@@ -98,8 +91,6 @@ absl::Status NamesNothing(const OpConfig& entry, const Graph& forward) {
                          nearest ? fmt::format("; did you mean '{}'?", *nearest) : "");
 }
 
-AxisConfig Split(const std::string& name) { return {name, 0, {}}; }
-
 }  // namespace
 
 bool MatchesPattern(const std::string& pattern, const std::string& text) {
@@ -122,31 +113,11 @@ bool MatchesPattern(const std::string& pattern, const std::string& text) {
   return p == pattern.size();
 }
 
-absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int model) {
-  Strategy strategy;
-  strategy.mesh.axes = {{"data", data}, {"model", model}};
-  RETURN_IF_ERROR(CheckMesh(strategy.mesh));
-  for (NodeId id = 0; id < static_cast<NodeId>(forward.nodes().size()); ++id) {
-    const Node& node = forward.node(id);
-    const std::string& op = node.op->name;
-    OpConfig config{forward.name(id), {}, {}};
-    if (op == "conv2d" || op == "matmul") {
-      const std::vector<Rule> rules = RulesOf(forward, node);
-      const bool splits =
-          std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.name == "output_channels"; });
-      const bool enough = forward.type(node.outputs[0]).shape.back() >= model;
-      config.axes["model"] = Split(splits && enough ? "output_channels" : "replicate");
-    } else if (op == "softmax_cross_entropy" || op == "log_softmax" || op == "accuracy") {
-      config.axes["model"] = Split("replicate");
-    } else if (op == "concat" || op == "reshape") {
-      // Along a dimension that the channel split may lie on they take R.
-      const int channels = static_cast<int>(forward.type(node.inputs[0]).shape.size()) - 1;
-      if (op == "reshape" || node.attributes.Int("axis") == channels) config.axes["model"] = Split("replicate");
-    }
-    if (!config.axes.empty()) strategy.ops.push_back(std::move(config));
-  }
-  strategy.ops.push_back({"*", {{"data", Split("samples")}}, {}});
-  return strategy;
+std::vector<Rule> RulesOf(const Graph& graph, const Node& node) {
+  NodeView view{node.attributes, {}, {}};
+  for (ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph.type(input));
+  for (ValueId output : node.outputs) view.outputs.push_back(graph.type(output));
+  return node.op->rules ? node.op->rules(view) : std::vector<Rule>();
 }
 
 StrategyIndex::StrategyIndex(const Strategy& strategy) : strategy_(strategy) {

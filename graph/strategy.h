@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
-#include "graph/model.h"
+#include "graph/op_definition.h"
 
 namespace partita {
 
@@ -55,9 +55,8 @@ class StrategyIndex {
 // `text` matches `pattern` with '*' and '?'. Linear in both for patterns with one '*'; no recursion.
 bool MatchesPattern(const std::string& pattern, const std::string& text);
 
-// The strategy of `--dp N --mp M` (derivation.md section 1): mesh data:N model:M, samples over data, every conv and
-// matmul with at least M output channels split by output channel over model with inputs gathered.
-absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int model);
+// The legal splits of a node of a verified graph.
+std::vector<Rule> RulesOf(const Graph& graph, const Node& node);
 
 // Checks a strategy against a forward graph: patterns that match nothing, axes and splits that do not exist (did you
 // mean), coordinates off the axis, cuts that do not cover, a mesh axis of size < 1.

@@ -5,6 +5,7 @@
 
 #include "graph/proto_io.h"
 #include "ops/registry.h"
+#include "partitioner/data_model_strategy.h"
 #include "runtime/base/philox.h"
 #include "runtime/base/status.h"
 #include "tools/models/models.h"

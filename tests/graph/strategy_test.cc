@@ -67,23 +67,6 @@ TEST(Strategy, UnevenCutsAreFollowed) {
   EXPECT_EQ(LayoutOf(*graph, "t"), "{data:R}") << "labels are sliced where they are needed";
 }
 
-TEST(Strategy, DataTimesModelByFlags) {
-  const absl::StatusOr<Strategy> strategy = DataModelStrategy(Forward(), 2, 4);
-  ASSERT_TRUE(strategy.ok());
-  const absl::StatusOr<Graph> graph = Train(*strategy);
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  EXPECT_EQ(LayoutOf(*graph, "h"), "{data:S0 model:S1}");
-  EXPECT_EQ(LayoutOf(*graph, "z"), "{data:S0 model:R}") << "3 channels are fewer than 4 ranks";
-}
-
-TEST(Strategy, OneRankMovesNothing) {
-  const absl::StatusOr<Strategy> strategy = DataModelStrategy(Forward(), 1, 1);
-  ASSERT_TRUE(strategy.ok());
-  const absl::StatusOr<Graph> graph = Train(*strategy);
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  for (const Node& node : graph->nodes()) EXPECT_FALSE(node.op->move) << graph->value(node.outputs[0]).name;
-}
-
 TEST(Strategy, ShardedUpdateKeepsItsSlotsSharded) {
   Strategy strategy;
   strategy.mesh.axes = {{"data", 2}};

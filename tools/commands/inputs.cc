@@ -3,6 +3,7 @@
 #include "graph/graph_assembler.h"
 #include "graph/proto_io.h"
 #include "ops/registry.h"
+#include "partitioner/data_model_strategy.h"
 #include "tools/exit_code.h"
 
 namespace partita {
