@@ -192,8 +192,8 @@ TEST(Program, SaysWhatIsWrong) {
   EXPECT_EQ(Call({"fail"}).code, 4);
   EXPECT_EQ(Call({"fail"}).error, "trainer: too large\n");
   EXPECT_EQ(Call({}).code, 2);
-  EXPECT_EQ(Call({"trian"}).error, "trainer: command 'trian' is unknown; did you mean 'train'?\n");
-  EXPECT_EQ(Call({"trian"}).code, 2);
+  EXPECT_EQ(Call({"trains"}).error, "trainer: command 'trains' is unknown; did you mean 'train'?\n");
+  EXPECT_EQ(Call({"trains"}).code, 2);
   EXPECT_EQ(Call({"train"}).error, "trainer: train needs an argument: GRAPH\n");
   EXPECT_EQ(Call({"train", "a", "b"}).error, "trainer: train takes one argument (GRAPH); found 2: 'b'\n");
   EXPECT_EQ(Call({"fail", "a"}).error, "trainer: fail takes no argument; found 1: 'a'\n");

@@ -20,10 +20,10 @@
 namespace partita {
 
 struct ModelOptions {
-  int64_t batch = 64;                          // global
-  int64_t image_size = 28;                     // pixels, square; lenet5 needs at least 12, mini-inception 4
-  int64_t channel_limit = 0;                   // the most channels or units a hidden layer has; 0: as the model says
-  int64_t statistics_samples = 0;              // of batch norm
+  int64_t batch = 64;              // global
+  int64_t image_size = 28;         // pixels, square; lenet5 needs at least 12, mini-inception 4
+  int64_t channel_limit = 0;       // the most channels or units a hidden layer has; 0: as the model says
+  int64_t statistics_samples = 0;  // of batch norm
   // Unset: as the model says (mini-inception: both). Without batch norm, layers have a bias.
   std::optional<bool> dropout = std::nullopt;
   std::optional<bool> batch_norm = std::nullopt;

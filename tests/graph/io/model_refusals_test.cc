@@ -123,7 +123,7 @@ const Case kNodeCases[] = {
      WithNodes(R"(nodes { name: "p" op: "relu" inputs: "q" } nodes { name: "q" op: "relu" inputs: "p" })"),
      {"cycle of 2 nodes", "'p'", "'q'"}},
     {"ShapeMismatch", Broken("[3, 2]", "[5, 2]"), {"node 'z' (matmul)", "5"}},
-    {"RankMismatch", Broken("[3, 2]", "[3, 2, 1]"), {"node 'z' (matmul)"}},
+    {"RankMismatch", Broken("[4, 3]", "[4, 3, 1]"), {"node 'z' (matmul)"}},
     {"LabelType", Broken("\"i32\"", "\"f32\""), {"node 'loss' (softmax_cross_entropy)", "i32"}},
     {"DTypeName", Broken("\"i32\"", "\"i23\""), {"node 'y' (input)", "i23"}},
     {"SizeZero", Broken("[4, 3]", "[0, 3]"), {"node 'x' (input)", "[0,3]"}},
