@@ -26,8 +26,9 @@ struct Candidate {
 
 class AxisChooser {
  public:
-  AxisChooser(const LayoutRequest& request, const std::vector<Rule>& rules, int axis)
-      : request_(request), rules_(rules), axis_(axis), size_(request.mesh->axes[axis].size) {
+  // `outer`: what was chosen over the axes before this one.
+  AxisChooser(const LayoutRequest& request, const std::vector<Rule>& rules, const NodeLayouts& outer, int axis)
+      : request_(request), rules_(rules), outer_(outer), axis_(axis), size_(request.mesh->axes[axis].size) {
     for (size_t i = 0; i < request.inputs.size() && lead_ < 0; ++i) {
       if (request.inputs[i].leads && request.inputs[i].layout != nullptr) lead_ = static_cast<int>(i);
     }
@@ -65,7 +66,13 @@ class AxisChooser {
     if (config.split == "at") return All(AxisLayout::At(config.coordinate));
     for (const Rule& rule : rules_) {
       if (rule.name != config.split) continue;
-      const int64_t units = Units(rule);
+      const std::optional<int64_t> inside = UnitsInside(rule);
+      if (!inside) {
+        return InvalidArgument(
+            "'{}' over axis '{}': the blocks of an outer axis cut its units, or hold different numbers", config.split,
+            mesh_axis.name);
+      }
+      const int64_t units = *inside;
       if (!config.cuts.empty() &&
           (static_cast<int>(config.cuts.size()) != size_ + 1 || config.cuts.front() != 0 ||
            config.cuts.back() != units || !std::is_sorted(config.cuts.begin(), config.cuts.end()))) {
@@ -82,16 +89,45 @@ class AxisChooser {
                            config.split, mesh_axis.name, fmt::join(names, ", "));
   }
 
-  // How many units the splits of a rule have (0 if the rule splits nothing).
-  int64_t Units(const Rule& rule) const {
+  // The size of a dimension inside a block of the outer axes that split it too: they nest. nullopt: blocks of different
+  // sizes.
+  std::optional<int64_t> SizeInside(const Layout& layout, int dimension, int64_t size) const {
+    for (int a = 0; a < axis_; ++a) {
+      if (!layout[a].split() || layout[a].dimension != dimension) continue;
+      const std::vector<int64_t> cuts =
+          layout[a].cuts.empty() ? BalancedCuts(size, request_.mesh->axes[a].size) : layout[a].cuts;
+      size = cuts[1];
+      for (size_t i = 1; i + 1 < cuts.size(); ++i) {
+        if (cuts[i + 1] - cuts[i] != size) return std::nullopt;
+      }
+    }
+    return size;
+  }
+
+  static bool UnitsDiffer(const Rule& rule) {
+    const auto differs = [](const Pattern& pattern) { return pattern.unit != 1; };
+    return std::any_of(rule.inputs.begin(), rule.inputs.end(), differs) ||
+           std::any_of(rule.outputs.begin(), rule.outputs.end(), differs);
+  }
+
+  // How many units a rule splits (0 if it splits nothing), inside a block of the outer axes where it nests. nullopt:
+  // the blocks do not hold the same number of whole units. Elements that are units of their own nest in any blocks.
+  std::optional<int64_t> UnitsInside(const Rule& rule) const {
+    const auto inside = [&](const Pattern& pattern, const Shape& shape, const Layout& outer) -> std::optional<int64_t> {
+      const int64_t size = shape[pattern.dimension];
+      if (!UnitsDiffer(rule)) return size;
+      const std::optional<int64_t> block = SizeInside(outer, pattern.dimension, size);
+      if (!block || *block % pattern.unit != 0) return std::nullopt;
+      return *block / pattern.unit;
+    };
     for (size_t i = 0; i < rule.inputs.size(); ++i) {
       if (rule.inputs[i].kind == AxisLayout::Kind::kSplit && request_.inputs[i].type != nullptr) {
-        return request_.inputs[i].type->shape[rule.inputs[i].dimension] / rule.inputs[i].unit;
+        return inside(rule.inputs[i], request_.inputs[i].type->shape, outer_.inputs[i]);
       }
     }
     for (size_t o = 0; o < rule.outputs.size(); ++o) {
       if (rule.outputs[o].kind == AxisLayout::Kind::kSplit) {
-        return request_.view.outputs[o].shape[rule.outputs[o].dimension] / rule.outputs[o].unit;
+        return inside(rule.outputs[o], request_.view.outputs[o].shape, outer_.outputs[o]);
       }
     }
     return 0;
@@ -128,22 +164,19 @@ class AxisChooser {
   // balanced.
   std::optional<std::vector<int64_t>> UnitsOf(int input, const Pattern& pattern, const Rule& rule) const {
     const AxisLayout layout = Current(input);
-    bool plain = layout.cuts.empty();
-    for (const Pattern& p : rule.inputs) plain = plain && p.unit == 1;
-    for (const Pattern& p : rule.outputs) plain = plain && p.unit == 1;
-    if (plain) return std::vector<int64_t>();
-    const int64_t n = request_.inputs[input].type->shape[pattern.dimension];
-    return InUnits(layout.cuts.empty() ? BalancedCuts(n, size_) : layout.cuts, pattern.unit);
+    if (layout.cuts.empty() && !UnitsDiffer(rule)) return std::vector<int64_t>();
+    if (!layout.cuts.empty()) return InUnits(layout.cuts, pattern.unit);
+    const int64_t size = request_.inputs[input].type->shape[pattern.dimension];
+    const std::optional<int64_t> block = SizeInside(outer_.inputs[input], pattern.dimension, size);
+    if (!block) return std::nullopt;
+    return InUnits(BalancedCuts(*block, size_), pattern.unit);
   }
 
   // Makes a rule concrete by the cuts of the first input that is split already as the rule wants; else balanced.
   std::optional<Candidate> Follow(const Rule& rule) const {
-    bool splits = false, units_differ = false;
     for (size_t i = 0; i < request_.inputs.size(); ++i) {
       const Pattern& pattern = rule.inputs[i];
       if (pattern.kind != AxisLayout::Kind::kSplit) continue;
-      splits = true;
-      units_differ = units_differ || pattern.unit != 1;
       if (request_.inputs[i].layout == nullptr) continue;
       const AxisLayout layout = Current(i);
       if (!layout.split() || layout.dimension != pattern.dimension) continue;
@@ -151,8 +184,10 @@ class AxisChooser {
       if (!units) return std::nullopt;
       return Concrete(rule, *units);
     }
-    if (splits && units_differ) return Concrete(rule, BalancedCuts(Units(rule), size_));
-    return Concrete(rule, {});
+    if (!UnitsDiffer(rule)) return Concrete(rule, {});
+    const std::optional<int64_t> units = UnitsInside(rule);
+    if (!units) return std::nullopt;
+    return Concrete(rule, BalancedCuts(*units, size_));
   }
 
   // Wire bytes to bring all inputs to the candidate; nullopt if one cannot be brought there.
@@ -207,6 +242,7 @@ class AxisChooser {
 
   const LayoutRequest& request_;
   const std::vector<Rule>& rules_;
+  const NodeLayouts& outer_;
   const int axis_;
   const int size_;
   int lead_ = -1;
@@ -221,7 +257,7 @@ absl::StatusOr<NodeLayouts> ChooseLayouts(const LayoutRequest& request) {
   layouts.outputs.assign(request.view.outputs.size(), Layout(axes));
   const std::vector<Rule> rules = request.op->rules ? request.op->rules(request.view) : std::vector<Rule>();
   for (int a = 0; a < axes; ++a) {
-    ASSIGN_OR_RETURN(const Candidate candidate, AxisChooser(request, rules, a).Choose());
+    ASSIGN_OR_RETURN(const Candidate candidate, AxisChooser(request, rules, layouts, a).Choose());
     for (size_t i = 0; i < request.inputs.size(); ++i) layouts.inputs[i][a] = candidate.inputs[i];
     for (size_t o = 0; o < layouts.outputs.size(); ++o) layouts.outputs[o][a] = candidate.outputs[o];
   }
