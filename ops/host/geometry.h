@@ -84,8 +84,8 @@ struct Pooling {
   // What an average over output pixel (i, j) divides by; at least 1, for windows that see padding alone.
   int64_t Divisor(int64_t i, int64_t j) const {
     if (count_padding) return window.kernel_h * window.kernel_w;
-    return std::max<int64_t>(1, std::max<int64_t>(0, RowEnd(i) - RowBegin(i)) *
-                                    std::max<int64_t>(0, ColumnEnd(j) - ColumnBegin(j)));
+    return std::max<int64_t>(
+        1, std::max<int64_t>(0, RowEnd(i) - RowBegin(i)) * std::max<int64_t>(0, ColumnEnd(j) - ColumnBegin(j)));
   }
 };
 
@@ -110,7 +110,7 @@ inline Rows MakeRows(const Shape& shape) {
 
 // The samples of [n,...,c] in the groups that batch statistics are taken over.
 struct SampleGroups {
-  int64_t groups = 1;         // local ones
+  int64_t groups = 1;          // local ones
   int64_t rows_per_group = 0;  // rows of channels in a group, as this rank holds them
   int64_t channels = 0;
   double count = 0;  // elements of a group and channel over all ranks
@@ -118,15 +118,16 @@ struct SampleGroups {
   int64_t rows() const { return groups * rows_per_group; }
 };
 
-// `samples` consecutive samples of the global batch make a group, 0: all of them. A rank holds whole groups.
+// `samples` consecutive samples of the global batch make a group, 0: all of them. A rank holds whole groups, or a part of
+// the only one.
 inline SampleGroups MakeSampleGroups(const LocalTensor& x, int64_t samples) {
   const Rows rows = MakeRows(x.shape());
-  const int64_t n = x.shape()[0];
+  const bool whole = samples == 0 || samples == x.global[0];
   SampleGroups result;
   result.channels = rows.channels;
-  result.groups = samples == 0 ? 1 : n / samples;
+  result.groups = whole ? 1 : x.shape()[0] / samples;
   result.rows_per_group = result.groups == 0 ? 0 : rows.rows / result.groups;
-  result.count = static_cast<double>(samples == 0 ? x.global[0] : samples);
+  result.count = static_cast<double>(whole ? x.global[0] : samples);
   for (size_t d = 1; d + 1 < x.global.size(); ++d) result.count *= static_cast<double>(x.global[d]);
   return result;
 }
