@@ -2,16 +2,22 @@
 #include <iostream>
 
 #include "tools/commands/commands.h"
+#include "tools/passive_threads.h"
 #include "tools/program.h"
 #include "tools/trainer_flags.h"
 
 int main(int argc, char** argv) {
   using namespace partita;
+  WaitPassively(argv);
   const ProgramDefinition trainer = {
       "trainer",
       "trains a graph on many devices",
       TrainerFlags(),
       {
+          TrainCommand(),
+          EvaluateCommand(),
+          PlanCommand(),
+          VerifyCommand(),
           CheckCommand(),
           ShowCommand(),
           VersionCommand(),

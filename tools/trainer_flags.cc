@@ -21,7 +21,8 @@ std::vector<FlagDefinition> Parallelism() {
 
 std::vector<FlagDefinition> Training() {
   return {
-      PathFlag("data", "folder with the IDX files of a data set"),
+      PathFlag("data", "folder with the IDX files of a data set; unset: Debian's Fashion-MNIST"),
+      BoolFlag("mock-data", "random images in place of a data set"),
       IntFlag("epochs", "1", 1, 1'000'000, "passes over the training set"),
       IntFlag("steps", "0", 0, kMany, "stop after so many steps; 0: as --epochs says"),
       IntFlag("batch", "0", 0, 1 << 24, "global batch; 0: the graph's"),
@@ -38,7 +39,7 @@ std::vector<FlagDefinition> Files() {
       PathFlag("save", "write parameters and running statistics (.safetensors)"),
       PathFlag("load", "read parameters and running statistics (.safetensors)"),
       PathFlag("report", "write what the run did (.json)"),
-      PathFlag("trace", "write the timeline of the last steps (Chrome and Perfetto JSON)"),
+      PathFlag("trace", "write the timeline of the last step (Chrome and Perfetto JSON)"),
   };
 }
 

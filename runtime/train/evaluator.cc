@@ -1,0 +1,54 @@
+#include "runtime/train/evaluator.h"
+
+#include <chrono>
+
+#include "runtime/base/status.h"
+#include "runtime/train/batch_feed.h"
+
+namespace partita {
+
+double MetricOf(const StepResult& result, const std::string& name) {
+  for (const auto& [metric, value] : result.metrics) {
+    if (metric == name) return value;
+  }
+  return 0;
+}
+
+absl::Status CheckTraffic(const Session& session, Entry entry, int64_t steps) {
+  const std::vector<MoveBytes> predicted = session.PredictedBytes(entry);
+  const std::vector<GroupTraffic> counted = session.Traffic();
+  for (size_t g = 0; g < predicted.size(); ++g) {
+    const MoveBytes expected{predicted[g].payload * steps, predicted[g].wire * steps};
+    if (counted[g].bytes == expected) continue;
+    return Internal("group {}: {} steps moved {} bytes ({} on the wire), predicted are {} ({})",
+                    ToString(session.program().groups[g], session.program().mesh), steps, counted[g].bytes.payload,
+                    counted[g].bytes.wire, expected.payload, expected.wire);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const ImageInputs& inputs,
+                                                      std::shared_ptr<const BatchSource> source,
+                                                      const std::atomic<int>* stop) {
+  const auto start = std::chrono::steady_clock::now();
+  const int64_t batches = source->batches_per_epoch();
+  ASSIGN_OR_RETURN(const BatchFeed feed, BatchFeed::Create(session, Entry::kEvaluate, inputs));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(source, 0, batches));
+  session.ResetCounters();
+  Evaluation sum;
+  for (int64_t b = 0; b < batches; ++b) {
+    if (stop != nullptr && stop->load() != 0) return std::nullopt;
+    ASSIGN_OR_RETURN(const Batch* const batch, prefetcher->Next());
+    feed.Stage(*batch);
+    ASSIGN_OR_RETURN(const StepResult result, session.Evaluate());
+    sum.loss += result.loss;
+    sum.accuracy += MetricOf(result, inputs.accuracy);
+  }
+  RETURN_IF_ERROR(CheckTraffic(session, Entry::kEvaluate, batches));
+  // A batch reports sums of weights over its rows, filled-up rows included.
+  const double samples_per_row = static_cast<double>(inputs.batch()) / static_cast<double>(source->samples());
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  return Evaluation{sum.loss * samples_per_row, sum.accuracy * samples_per_row, seconds.count()};
+}
+
+}  // namespace partita

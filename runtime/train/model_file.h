@@ -1,0 +1,23 @@
+// Parameters and running statistics as a safetensors file: whole tensors, whatever the layout that they have.
+#ifndef PARTITA_RUNTIME_TRAIN_MODEL_FILE_H_
+#define PARTITA_RUNTIME_TRAIN_MODEL_FILE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/model.h"
+#include "runtime/api/session.h"
+
+namespace partita {
+
+// Saves the states of the user's graph, gathered from the ranks; not those that training added (momentum, iteration).
+absl::Status SaveStates(const Session& session, const Model& model, const std::string& path);
+
+// Loads what SaveStates (or another writer) saved. kInvalidArgument before any state is changed: a state that the file
+// lacks, a tensor that the graph lacks, another type or shape.
+absl::Status LoadStates(Session& session, const Model& model, const std::string& path);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_TRAIN_MODEL_FILE_H_

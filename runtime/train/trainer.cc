@@ -1,0 +1,178 @@
+#include "runtime/train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "graph/op_definition.h"
+#include "ops/learning_rate.h"
+#include "runtime/base/status.h"
+#include "runtime/train/batch_feed.h"
+#include "runtime/train/evaluator.h"
+
+namespace partita {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// The rate of each step, as the program's own node computes it.
+std::optional<LearningRateSchedule> ScheduleIn(const Graph& train) {
+  for (const Node& node : train.nodes()) {
+    if (node.op->name == "learning_rate") return ScheduleOf(node.attributes);
+  }
+  return std::nullopt;
+}
+
+// What progress lines tell: means since the line before.
+class Meter {
+ public:
+  Meter(const Session& session, const TrainingOptions& options, int64_t rows) : options_(options), rows_(rows) {
+    for (int rank = 0; rank < session.ranks(); ++rank) {
+      memory_ = std::max(memory_, session.PlannedMemory(rank).total);
+    }
+  }
+
+  void Start() {
+    start_ = Clock::now();
+    loss_ = 0;
+    steps_ = 0;
+  }
+
+  void Count(int64_t step, double epochs, double learning_rate, double loss) {
+    loss_ += loss;
+    ++steps_;
+    const double seconds = SecondsSince(start_);
+    if (seconds < options_.progress_seconds) return;
+    const double steps = static_cast<double>(steps_);
+    options_.on_progress({step, epochs, loss_ / steps, learning_rate, steps * static_cast<double>(rows_) / seconds,
+                          seconds / steps * 1e3, memory_, 0});
+    Start();
+  }
+
+ private:
+  const TrainingOptions& options_;
+  const int64_t rows_;
+  int64_t memory_ = 0;
+  Clock::time_point start_ = Clock::now();
+  double loss_ = 0;
+  int64_t steps_ = 0;
+};
+
+class Run {
+ public:
+  Run(Session& session, const ImageInputs& inputs, const TrainingData& data, const TrainingOptions& options,
+      BatchFeed feed, TrainingResult& result)
+      : session_(session),
+        inputs_(inputs),
+        data_(data),
+        options_(options),
+        result_(result),
+        feed_(std::move(feed)),
+        meter_(session, options, inputs.batch()),
+        schedule_(ScheduleIn(session.program().train)),
+        per_epoch_(data.training->batches_per_epoch()),
+        steps_(PlannedSteps(options, per_epoch_)) {}
+
+  absl::Status AllEpochs() {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> batches, feed_.Prefetch(data_.training, 0, steps_));
+    while (result_.steps < steps_ && !Stopped()) {
+      EpochResult epoch;
+      epoch.epoch = static_cast<int>(result_.epochs.size()) + 1;
+      const absl::Status trained = OneEpoch(*batches, epoch);
+      result_.seconds += epoch.seconds;
+      result_.samples += epoch.samples;
+      const absl::Status evaluated = trained.ok() && !Stopped() ? Evaluate(epoch) : trained;
+      result_.epochs.push_back(epoch);
+      RETURN_IF_ERROR(evaluated);
+      options_.on_epoch(epoch);
+    }
+    result_.stopped = Stopped();
+    return absl::OkStatus();
+  }
+
+ private:
+  bool Stopped() const { return options_.stop != nullptr && options_.stop->load() != 0; }
+
+  absl::Status OneEpoch(Prefetcher& batches, EpochResult& epoch) {
+    session_.ResetCounters();
+    meter_.Start();
+    const Clock::time_point start = Clock::now();
+    absl::Status status;
+    while (status.ok() && epoch.steps < per_epoch_ && result_.steps < steps_ && !Stopped()) {
+      status = OneStep(batches, epoch);
+    }
+    epoch.seconds = SecondsSince(start);
+    epoch.samples = epoch.steps * inputs_.batch();
+    if (epoch.steps > 0) {
+      epoch.loss /= static_cast<double>(epoch.steps);
+      epoch.accuracy /= static_cast<double>(epoch.steps);
+    }
+    RETURN_IF_ERROR(status);
+    AddTraffic();
+    return CheckTraffic(session_, Entry::kTrain, epoch.steps);
+  }
+
+  absl::Status OneStep(Prefetcher& batches, EpochResult& epoch) {
+    ASSIGN_OR_RETURN(const Batch* const batch, batches.Next());
+    feed_.Stage(*batch);
+    epoch.learning_rate = schedule_ ? schedule_->Rate(result_.steps) : 0;
+    ASSIGN_OR_RETURN(const StepResult step, session_.Train());
+    ++epoch.steps;
+    ++result_.steps;
+    epoch.loss += step.loss;
+    epoch.accuracy += MetricOf(step, inputs_.accuracy);
+    meter_.Count(result_.steps, static_cast<double>(result_.steps) / static_cast<double>(per_epoch_),
+                 epoch.learning_rate, step.loss);
+    return absl::OkStatus();
+  }
+
+  absl::Status Evaluate(EpochResult& epoch) {
+    ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(session_, inputs_, data_.test, options_.stop));
+    if (!evaluation) return absl::OkStatus();
+    epoch.test_loss = evaluation->loss;
+    epoch.test_accuracy = evaluation->accuracy;
+    return absl::OkStatus();
+  }
+
+  void AddTraffic() {
+    const std::vector<GroupTraffic> traffic = session_.Traffic();
+    result_.traffic.resize(traffic.size());
+    for (size_t g = 0; g < traffic.size(); ++g) {
+      result_.traffic[g].bytes += traffic[g].bytes;
+      result_.traffic[g].calls += traffic[g].calls;
+      result_.traffic[g].waits += traffic[g].waits;
+      result_.traffic[g].wait_seconds += traffic[g].wait_seconds;
+    }
+  }
+
+  Session& session_;
+  const ImageInputs& inputs_;
+  const TrainingData& data_;
+  const TrainingOptions& options_;
+  TrainingResult& result_;
+  const BatchFeed feed_;
+  Meter meter_;
+  const std::optional<LearningRateSchedule> schedule_;
+  const int64_t per_epoch_;
+  const int64_t steps_;
+};
+
+}  // namespace
+
+int64_t PlannedSteps(const TrainingOptions& options, int64_t batches_per_epoch) {
+  const int64_t all = options.epochs * batches_per_epoch;
+  return options.steps > 0 ? std::min(options.steps, all) : all;
+}
+
+void SetScheduleLength(int64_t steps, LearningRate& rate) {
+  if (rate.steps == 0) rate.steps = steps;
+}
+
+absl::Status Train(Session& session, const ImageInputs& inputs, const TrainingData& data,
+                   const TrainingOptions& options, TrainingResult& result) {
+  ASSIGN_OR_RETURN(BatchFeed feed, BatchFeed::Create(session, Entry::kTrain, inputs));
+  return Run(session, inputs, data, options, std::move(feed), result).AllEpochs();
+}
+
+}  // namespace partita

@@ -1,0 +1,71 @@
+// Trains a session on a training set, epoch by epoch, and evaluates it on a test set after each.
+#ifndef PARTITA_RUNTIME_TRAIN_TRAINER_H_
+#define PARTITA_RUNTIME_TRAIN_TRAINER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/model.h"
+#include "runtime/api/session.h"
+#include "runtime/data/batch_source.h"
+#include "runtime/telemetry/progress.h"
+#include "runtime/train/image_inputs.h"
+
+namespace partita {
+
+struct TrainingData {
+  std::shared_ptr<const BatchSource> training;
+  std::shared_ptr<const BatchSource> test;
+};
+
+struct EpochResult {
+  int epoch = 0;                                   // from 1
+  int64_t steps = 0;                               // done in this epoch
+  double loss = 0;                                 // mean over the steps
+  double accuracy = 0;                             // mean over the steps
+  double seconds = 0;                              // of training, without evaluation
+  int64_t samples = 0;                             // trained on
+  double learning_rate = 0;                        // of the last step
+  std::optional<double> test_loss, test_accuracy;  // of the set after the epoch; none if it was stopped before
+};
+
+// What was done, also when it ended with an error.
+struct TrainingResult {
+  std::vector<EpochResult> epochs;
+  int64_t steps = 0;
+  int64_t samples = 0;
+  double seconds = 0;                 // of training, without evaluation
+  bool stopped = false;               // by the flag, before the end
+  std::vector<GroupTraffic> traffic;  // of all training steps, by group of the program
+
+  double SamplesPerSecond() const { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }
+};
+
+struct TrainingOptions {
+  int64_t epochs = 1;
+  int64_t steps = 0;  // ends after so many if that is earlier; 0: epochs alone
+  // Set non-zero by anybody at any time: the step that runs is finished and Train returns OK.
+  const std::atomic<int>* stop = nullptr;
+  double progress_seconds = 2;  // time between two calls of on_progress
+  std::function<void(const Progress&)> on_progress = [](const Progress&) {};
+  std::function<void(const EpochResult&)> on_epoch = [](const EpochResult&) {};
+};
+
+// Steps that a run takes.
+int64_t PlannedSteps(const TrainingOptions& options, int64_t batches_per_epoch);
+
+// A schedule that has no length of its own (steps == 0) gets that of the run.
+void SetScheduleLength(int64_t steps, LearningRate& rate);
+
+// `result` holds what was done whatever is returned. kOutOfRange: a loss is not finite: step and node.
+absl::Status Train(Session& session, const ImageInputs& inputs, const TrainingData& data,
+                   const TrainingOptions& options, TrainingResult& result);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_TRAIN_TRAINER_H_

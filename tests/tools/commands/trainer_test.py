@@ -1,0 +1,236 @@
+"""Runs the real trainer as its users do: exit codes, files, signals."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import unittest
+
+TRAINER = os.path.abspath("tools/trainer")
+EXAMPLES = os.path.abspath("tools/models/examples")
+MLP = os.path.join(EXAMPLES, "mlp.pbtxt")
+LENET = os.path.join(EXAMPLES, "lenet5.pbtxt")
+
+
+def example(name):
+    return os.path.join(EXAMPLES, name)
+
+
+class TrainerTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def call(self, *arguments, code=0):
+        done = subprocess.run([TRAINER, *arguments], capture_output=True, text=True, cwd=self.folder, timeout=300)
+        self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}{done.stderr}")
+        return done
+
+    def train(self, *arguments, code=0):
+        return self.call("train", "--mock-data", "--batch=8", "--steps=4", "--threads=1", *arguments, code=code)
+
+    def refused(self, code, says, *arguments):
+        """A refusal is one sentence on standard error, and nothing is written."""
+        done = self.call(*arguments, code=code)
+        self.assertIn(says, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+class RefusalTest(TrainerTest):
+
+    def test_wrong_flags(self):
+        outputs = ["--save=s.safetensors", "--report=r.json", "--trace=t.json"]
+        for says, flags in [
+            ("did you mean --epochs", ["--epoch=3"]),
+            ("'many'", ["--epochs=many"]),
+            ("must be equal", ["--dp=2", "--mp=2", "--ranks=3"]),
+            ("--dp", ["--strategy=" + example("mlp_mixed.pbtxt"), "--dp=2"]),
+            ("--mock-data", ["--data=/nowhere", "--mock-data"]),
+            ("dot", ["--format=dot"]),
+        ]:
+            with self.subTest(flags=flags):
+                self.refused(2, says, "train", *flags, *outputs, MLP)
+        self.refused(2, "GRAPH", "train", *outputs)
+        self.refused(2, "--load", "evaluate", "--mock-data", MLP)
+
+    def test_wrong_output_paths(self):
+        for says, flag in [
+            ("there is no folder", "--save=missing/s.safetensors"),
+            ("is a folder", "--trace=" + EXAMPLES),
+            (".json", "--report=report.txt"),
+        ]:
+            with self.subTest(flag=flag):
+                self.refused(2, says, "train", "--mock-data", "--steps=1", flag, MLP)
+        self.refused(2, "same file", "train", "--mock-data", "--report=a.json", "--trace=./a.json", MLP)
+
+    def test_wrong_files(self):
+        outputs = ["--save=s.safetensors", "--report=r.json"]
+        self.refused(3, "none.pbtxt", "train", *outputs, "none.pbtxt")
+        self.refused(3, "mlp_mixed", "train", *outputs, example("mlp_mixed.pbtxt"))
+        self.refused(3, "names no node", "train", "--strategy=" + example("lenet5_mixed.pbtxt"), *outputs, MLP)
+        self.refused(3, "/nowhere", "train", "--data=/nowhere", *outputs, MLP)
+        self.refused(3, "none.safetensors", "train", "--mock-data", "--load=none.safetensors", *outputs, MLP)
+
+    def test_more_samples_in_a_batch_than_in_the_set(self):
+        self.refused(3, "60000", "train", "--batch=60001", "--save=s.safetensors", MLP)
+
+    def test_what_does_not_fit(self):
+        for command in (["train", "--mock-data", "--report=r.json"], ["plan"]):
+            with self.subTest(command=command[0]):
+                self.refused(4, "rank 0", *command, "--memory=64KiB", MLP)
+
+    def test_a_loss_that_is_not_finite(self):
+        done = self.call("train", "--mock-data", "--batch=8", "--steps=200", "--learning-rate=1000000",
+                         "--report=r.json", "--save=s.safetensors", LENET, code=5)
+        self.assertRegex(done.stderr, r"step \d+: node 'loss'")
+        with open(self.path("r.json")) as file:
+            self.assertEqual(json.load(file)["outcome"], "non_finite")
+        self.assertFalse(os.path.exists(self.path("s.safetensors")))
+
+
+class TrainTest(TrainerTest):
+
+    def test_hybrid_reports_what_it_predicted(self):
+        self.train("--dp=2", "--mp=2", "--report=r.json", "--trace=t.json", LENET)
+        with open(self.path("r.json")) as file:
+            report = json.load(file)
+        self.assertEqual(report["outcome"], "finished")
+        self.assertEqual(report["strategy"], "data:2 model:2")
+        self.assertEqual(report["flags"]["dp"], "2")
+        self.assertEqual(len(report["devices"]), 4)
+        self.assertEqual(sum(int(epoch["steps"]) for epoch in report["epochs"]), 4)
+        self.assertIn("test_accuracy", report)
+        moved = 0
+        for group in report["groups"]:
+            self.assertEqual(group["predicted_payload_bytes"], group["counted_payload_bytes"])
+            self.assertEqual(group["predicted_wire_bytes"], group["counted_wire_bytes"])
+            moved += int(group["counted_wire_bytes"])
+        self.assertGreater(moved, 0)
+        for rank in report["memory"]:
+            self.assertGreater(int(rank["used_bytes"]), 0)
+            self.assertLessEqual(int(rank["used_bytes"]), int(rank["planned_bytes"]))
+        with open(self.path("t.json")) as file:
+            slices = [event for event in json.load(file)["traceEvents"] if event["ph"] == "X"]
+        self.assertEqual({event["pid"] for event in slices}, {0, 1, 2, 3})
+
+    def test_summary_says_what_the_report_says(self):
+        text = self.train("--dp=2", MLP).stdout
+        for word in ("test accuracy", "throughput", "predicted", "counted", "planned", "used"):
+            self.assertIn(word, text)
+        self.assertEqual(json.loads(self.train("--dp=2", "--format=json", MLP).stdout)["command"], "train")
+
+    def test_parameters_survive_saving_and_any_split(self):
+        self.train("--dp=2", "--mp=2", "--save=s.safetensors", "--report=r.json", LENET)
+        with open(self.path("r.json")) as file:
+            trained = json.load(file)["test_accuracy"]
+        for flags in (["--ranks=1"], ["--dp=2", "--mp=2"], ["--dp=3"]):
+            with self.subTest(flags=flags):
+                done = self.call("evaluate", "--mock-data", "--batch=8", "--load=s.safetensors", "--format=json",
+                                 *flags, LENET)
+                self.assertAlmostEqual(json.loads(done.stdout)["test_accuracy"], trained, places=6)
+        done = self.call("evaluate", "--mock-data", "--load=s.safetensors", MLP, code=3)
+        self.assertIn("s.safetensors", done.stderr)
+
+    def test_saved_bytes_depend_on_the_seed_alone(self):
+        for name, seed in (("a", 7), ("b", 7), ("c", 8)):
+            self.train("--dp=2", f"--seed={seed}", f"--save={name}.safetensors", MLP)
+        contents = []
+        for name in "abc":
+            with open(self.path(name + ".safetensors"), "rb") as file:
+                contents.append(file.read())
+        self.assertEqual(contents[0], contents[1])
+        self.assertNotEqual(contents[0], contents[2])
+
+    def test_delays_change_nothing(self):
+        self.train("--dp=2", "--save=a.safetensors", LENET)
+        self.train("--dp=2", "--delay-seed=3", "--save=b.safetensors", LENET)
+        with open(self.path("a.safetensors"), "rb") as a, open(self.path("b.safetensors"), "rb") as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_signals_finish_the_step(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(signal=number):
+                self.interrupt(number, code)
+
+    def interrupt(self, number, code):
+        report, saved = self.path("r.json"), self.path("s.safetensors")
+        process = subprocess.Popen(
+            [TRAINER, "train", "--mock-data", "--epochs=1000000", "--dp=2", "--threads=1", "--report=" + report,
+             "--save=" + saved, MLP], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            self.assertTrue(process.stdout.readline().startswith("epoch 1"))
+            process.send_signal(number)
+            _, error = process.communicate(timeout=120)
+        finally:
+            process.kill()
+            process.wait()
+        self.assertEqual(process.returncode, code, error)
+        with open(report) as file:
+            self.assertEqual(json.load(file)["outcome"], "interrupted")
+        self.assertGreater(os.path.getsize(saved), 0)
+        os.unlink(report)
+        os.unlink(saved)
+
+
+class PlanTest(TrainerTest):
+
+    STRATEGY = "--strategy=" + example("mini_inception_2x2.pbtxt")
+    GRAPH = example("mini_inception.pbtxt")
+
+    def test_is_deterministic(self):
+        for form in ("text", "json"):
+            with self.subTest(format=form):
+                plans = {self.call("plan", self.STRATEGY, "--format=" + form, self.GRAPH).stdout for _ in range(2)}
+                self.assertEqual(len(plans), 1)
+
+    def test_tells_groups_memory_and_layouts(self):
+        plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
+        self.assertEqual([axis["name"] for axis in plan["mesh"]], ["data", "model"])
+        self.assertEqual(len(plan["ranks"]), 4)
+        for rank in plan["ranks"]:
+            memory = rank["memory"]
+            parts = sum(int(memory[part + "_bytes"])
+                        for part in ("parameter", "state", "input", "activation", "workspace"))
+            self.assertEqual(parts, int(memory["total_bytes"]))
+            self.assertGreater(rank["flops"], 0)
+        self.assertTrue(all(int(group["operations"]) > 0 for group in plan["groups"]))
+        layouts = {node["name"]: node["layout"] for node in plan["nodes"]}
+        self.assertEqual(layouts["a2_3x3/conv"], "{data:S0 model:At1}")
+        self.assertEqual(layouts["classifier/matmul"], "{data:S0 model:S1}")
+
+    def test_text_has_the_numbers_of_json(self):
+        text = self.call("plan", self.STRATEGY, self.GRAPH).stdout
+        plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
+        for group in plan["groups"]:
+            self.assertIsNotNone(re.search(rf"\b{group['operations']} +{group['payload_bytes']} +{group['wire_bytes']}$",
+                                           text, re.MULTILINE))
+        for rank in plan["ranks"]:
+            self.assertIn(rank["memory"]["total_bytes"], text)
+
+
+class VerifyTest(TrainerTest):
+
+    def test_equal(self):
+        for flags in (["--dp=2", "--mp=2"], ["--strategy=" + example("lenet5_placement.pbtxt")]):
+            with self.subTest(flags=flags):
+                done = self.call("verify", "--mock-data", "--batch=7", "--precision=f64", "--format=json", *flags, LENET)
+                answer = json.loads(done.stdout)
+                self.assertTrue(answer["equal"])
+                self.assertEqual(len(answer["steps"]), 3)
+
+    def test_names_the_first_difference(self):
+        # Sums in another order are not equal to the last bit.
+        done = self.call("verify", "--mock-data", "--batch=7", "--dp=2", "--mp=2", "--tolerance=0", LENET, code=6)
+        self.assertRegex(done.stderr, r"step 1: .*'.+': differs by")
+
+
+if __name__ == "__main__":
+    unittest.main()
