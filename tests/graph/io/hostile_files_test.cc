@@ -1,7 +1,8 @@
 // No file crashes the reader, and nothing that is cut short is taken for whole.
 #include <pthread.h>
+#include <time.h>
 
-#include <chrono>
+#include <cstdio>
 #include <functional>
 #include <random>
 
@@ -121,6 +122,13 @@ TEST(HostileFiles, NothingIsLogged) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
+// Time that this thread computed; what else runs on the machine does not count.
+double ThreadSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 // A chain of relu behind the logits, written backwards.
 std::string Chain(int length, const std::string& first_input) {
   std::string nodes;
@@ -134,13 +142,14 @@ std::string Chain(int length, const std::string& first_input) {
 TEST(LargeGraphs, HundredThousandNodesOnASmallStackInASecond) {
   const std::string text = WithNodes(Chain(100'000, "z"));
   OnSmallStack([&] {
-    const auto start = std::chrono::steady_clock::now();
+    const double start = ThreadSeconds();
     const absl::StatusOr<Model> model = ParseText(text);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const double seconds = ThreadSeconds() - start;
     ASSERT_TRUE(model.ok()) << model.status();
     EXPECT_EQ(model->graph.nodes().size(), 100'006u);
+    std::printf("100,000 nodes: %.3f s\n", seconds);
 #if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    EXPECT_LT(seconds.count(), 1.0);
+    EXPECT_LT(seconds, 1.0);
 #endif
   });
 }
