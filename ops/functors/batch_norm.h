@@ -4,9 +4,9 @@
 //   mean' = s1 / m        variance = s2 / m - mean'^2        inverse = 1 / sqrt(variance + epsilon)
 //   y = gamma * (x - shift - mean') * inverse + beta
 //
-// The coefficients of a channel are made once, in double; the loops over elements use the short functions below. Forward
-// and backward decide about relu with the very same NormalizeElement, so their masks agree bitwise (all files that use
-// it are compiled without contraction of multiply and add).
+// The coefficients of a channel are made once, in double; the loops over elements use the short functions below.
+// Forward and backward decide about relu with the very same NormalizeElement, so their masks agree bitwise (all files
+// that use it are compiled without contraction of multiply and add).
 #ifndef PARTITA_OPS_FUNCTORS_BATCH_NORM_H_
 #define PARTITA_OPS_FUNCTORS_BATCH_NORM_H_
 

@@ -52,7 +52,8 @@ inline const Shape& InputShape(const LocalNode& node, size_t i) { return node.in
 // A kernel from `compute(arguments)`, which returns nothing or a Status.
 template <typename F>
 PreparedKernel Prepared(F compute, int64_t workspace_bytes = 0) {
-  return {workspace_bytes, [compute = std::move(compute)](const KernelArguments& arguments) -> absl::StatusOr<Computation> {
+  return {workspace_bytes,
+          [compute = std::move(compute)](const KernelArguments& arguments) -> absl::StatusOr<Computation> {
             return Computation([compute, arguments]() -> absl::Status {
               if constexpr (std::is_void_v<decltype(compute(arguments))>) {
                 compute(arguments);

@@ -29,56 +29,54 @@ const KernelTable& Table() {
       {"constant", {{"reference", ReferenceConstant}}},
       {"cast", {{"reference", ReferenceCast}}},
       {"reshape", {{"reference", ReferenceReshape}}},
-      {"conv2d",
-       {FAST("onednn", OneDnnConv2d) FAST("im2col", Im2ColConv2d) {"reference", ReferenceConv2d}}},
+      {"conv2d", {FAST("onednn", OneDnnConv2d) FAST("im2col", Im2ColConv2d){"reference", ReferenceConv2d}}},
       {"conv2d_input_grad",
-       {FAST("onednn", OneDnnConv2dInputGrad) FAST("im2col", Im2ColConv2dInputGrad) {"reference",
-                                                                                       ReferenceConv2dInputGrad}}},
+       {FAST("onednn", OneDnnConv2dInputGrad)
+            FAST("im2col", Im2ColConv2dInputGrad){"reference", ReferenceConv2dInputGrad}}},
       {"conv2d_weight_grad",
-       {FAST("onednn", OneDnnConv2dWeightGrad) FAST("im2col", Im2ColConv2dWeightGrad) {"reference",
-                                                                                         ReferenceConv2dWeightGrad}}},
-      {"matmul", {FAST("onednn", OneDnnMatMul) FAST("blocked", BlockedMatMul) {"reference", ReferenceMatMul}}},
-      {"bias", {FAST("fast", FastBias) {"reference", ReferenceBias}}},
-      {"bias_grad", {FAST("fast", FastBiasGrad) {"reference", ReferenceBiasGrad}}},
-      {"relu", {FAST("fast", FastRelu) {"reference", ReferenceRelu}}},
-      {"relu_grad", {FAST("fast", FastReluGrad) {"reference", ReferenceReluGrad}}},
-      {"add", {FAST("fast", FastAdd) {"reference", ReferenceAdd}}},
-      {"mul", {FAST("fast", FastMul) {"reference", ReferenceMul}}},
-      {"dropout", {FAST("fast", FastDropout) {"reference", ReferenceDropout}}},
-      {"concat", {FAST("fast", FastConcat) {"reference", ReferenceConcat}}},
-      {"slice", {FAST("fast", FastSlice) {"reference", ReferenceSlice}}},
-      {"slice_grad", {FAST("fast", FastSliceGrad) {"reference", ReferenceSliceGrad}}},
-      {"max_pool", {FAST("fast", FastMaxPool) {"reference", ReferenceMaxPool}}},
-      {"max_pool_grad", {FAST("fast", FastMaxPoolGrad) {"reference", ReferenceMaxPoolGrad}}},
-      {"average_pool", {FAST("fast", FastAveragePool) {"reference", ReferenceAveragePool}}},
-      {"average_pool_grad", {FAST("fast", FastAveragePoolGrad) {"reference", ReferenceAveragePoolGrad}}},
-      {"global_average_pool", {FAST("fast", FastGlobalAveragePool) {"reference", ReferenceGlobalAveragePool}}},
+       {FAST("onednn", OneDnnConv2dWeightGrad)
+            FAST("im2col", Im2ColConv2dWeightGrad){"reference", ReferenceConv2dWeightGrad}}},
+      {"matmul", {FAST("onednn", OneDnnMatMul) FAST("blocked", BlockedMatMul){"reference", ReferenceMatMul}}},
+      {"bias", {FAST("fast", FastBias){"reference", ReferenceBias}}},
+      {"bias_grad", {FAST("fast", FastBiasGrad){"reference", ReferenceBiasGrad}}},
+      {"relu", {FAST("fast", FastRelu){"reference", ReferenceRelu}}},
+      {"relu_grad", {FAST("fast", FastReluGrad){"reference", ReferenceReluGrad}}},
+      {"add", {FAST("fast", FastAdd){"reference", ReferenceAdd}}},
+      {"mul", {FAST("fast", FastMul){"reference", ReferenceMul}}},
+      {"dropout", {FAST("fast", FastDropout){"reference", ReferenceDropout}}},
+      {"concat", {FAST("fast", FastConcat){"reference", ReferenceConcat}}},
+      {"slice", {FAST("fast", FastSlice){"reference", ReferenceSlice}}},
+      {"slice_grad", {FAST("fast", FastSliceGrad){"reference", ReferenceSliceGrad}}},
+      {"max_pool", {FAST("fast", FastMaxPool){"reference", ReferenceMaxPool}}},
+      {"max_pool_grad", {FAST("fast", FastMaxPoolGrad){"reference", ReferenceMaxPoolGrad}}},
+      {"average_pool", {FAST("fast", FastAveragePool){"reference", ReferenceAveragePool}}},
+      {"average_pool_grad", {FAST("fast", FastAveragePoolGrad){"reference", ReferenceAveragePoolGrad}}},
+      {"global_average_pool", {FAST("fast", FastGlobalAveragePool){"reference", ReferenceGlobalAveragePool}}},
       {"global_average_pool_grad",
-       {FAST("fast", FastGlobalAveragePoolGrad) {"reference", ReferenceGlobalAveragePoolGrad}}},
-      {"batch_norm_statistics", {FAST("fast", FastBatchNormStatistics) {"reference", ReferenceBatchNormStatistics}}},
-      {"batch_norm_normalize", {FAST("fast", FastBatchNormNormalize) {"reference", ReferenceBatchNormNormalize}}},
-      {"batch_norm_inference", {FAST("fast", FastBatchNormInference) {"reference", ReferenceBatchNormInference}}},
+       {FAST("fast", FastGlobalAveragePoolGrad){"reference", ReferenceGlobalAveragePoolGrad}}},
+      {"batch_norm_statistics", {FAST("fast", FastBatchNormStatistics){"reference", ReferenceBatchNormStatistics}}},
+      {"batch_norm_normalize", {FAST("fast", FastBatchNormNormalize){"reference", ReferenceBatchNormNormalize}}},
+      {"batch_norm_inference", {FAST("fast", FastBatchNormInference){"reference", ReferenceBatchNormInference}}},
       {"batch_norm_running", {{"reference", ReferenceBatchNormRunning}}},
       {"batch_norm_gradient_sums",
-       {FAST("fast", FastBatchNormGradientSums) {"reference", ReferenceBatchNormGradientSums}}},
+       {FAST("fast", FastBatchNormGradientSums){"reference", ReferenceBatchNormGradientSums}}},
       {"batch_norm_normalize_input_grad",
-       {FAST("fast", FastBatchNormNormalizeInputGrad) {"reference", ReferenceBatchNormNormalizeInputGrad}}},
+       {FAST("fast", FastBatchNormNormalizeInputGrad){"reference", ReferenceBatchNormNormalizeInputGrad}}},
       {"batch_norm_statistics_grad",
-       {FAST("fast", FastBatchNormStatisticsGrad) {"reference", ReferenceBatchNormStatisticsGrad}}},
-      {"batch_norm_input_grad", {FAST("fast", FastBatchNormInputGrad) {"reference", ReferenceBatchNormInputGrad}}},
-      {"log_softmax", {FAST("fast", FastLogSoftmax) {"reference", ReferenceLogSoftmax}}},
-      {"log_softmax_grad", {FAST("fast", FastLogSoftmaxGrad) {"reference", ReferenceLogSoftmaxGrad}}},
-      {"softmax_cross_entropy",
-       {FAST("fast", FastSoftmaxCrossEntropy) {"reference", ReferenceSoftmaxCrossEntropy}}},
+       {FAST("fast", FastBatchNormStatisticsGrad){"reference", ReferenceBatchNormStatisticsGrad}}},
+      {"batch_norm_input_grad", {FAST("fast", FastBatchNormInputGrad){"reference", ReferenceBatchNormInputGrad}}},
+      {"log_softmax", {FAST("fast", FastLogSoftmax){"reference", ReferenceLogSoftmax}}},
+      {"log_softmax_grad", {FAST("fast", FastLogSoftmaxGrad){"reference", ReferenceLogSoftmaxGrad}}},
+      {"softmax_cross_entropy", {FAST("fast", FastSoftmaxCrossEntropy){"reference", ReferenceSoftmaxCrossEntropy}}},
       {"softmax_cross_entropy_grad",
-       {FAST("fast", FastSoftmaxCrossEntropyGrad) {"reference", ReferenceSoftmaxCrossEntropyGrad}}},
+       {FAST("fast", FastSoftmaxCrossEntropyGrad){"reference", ReferenceSoftmaxCrossEntropyGrad}}},
       {"accuracy", {{"reference", ReferenceAccuracy}}},
       {"learning_rate", {{"reference", ReferenceLearningRate}}},
       {"increment", {{"reference", ReferenceIncrement}}},
-      {"sum_of_squares", {FAST("fast", FastSumOfSquares) {"reference", ReferenceSumOfSquares}}},
+      {"sum_of_squares", {FAST("fast", FastSumOfSquares){"reference", ReferenceSumOfSquares}}},
       {"clip_scale", {{"reference", ReferenceClipScale}}},
-      {"sgd", {FAST("fast", FastSgd) {"reference", ReferenceSgd}}},
-      {"sgd_momentum", {FAST("fast", FastSgdMomentum) {"reference", ReferenceSgdMomentum}}},
+      {"sgd", {FAST("fast", FastSgd){"reference", ReferenceSgd}}},
+      {"sgd_momentum", {FAST("fast", FastSgdMomentum){"reference", ReferenceSgdMomentum}}},
   };
   return table;
 }
@@ -108,18 +106,6 @@ class HostKernel : public Kernel {
   static absl::Status Run(void* self) { return static_cast<HostKernel*>(self)->compute_(); }
 
   const Computation compute_;
-};
-
-// While it lives, the calling thread has this many OpenMP threads; 0: as it was.
-class ThreadScope {
- public:
-  explicit ThreadScope(int threads) : before_(MaxThreads()) { SetMaxThreads(threads > 0 ? threads : before_); }
-  ~ThreadScope() { SetMaxThreads(before_); }
-  ThreadScope(const ThreadScope&) = delete;
-  ThreadScope& operator=(const ThreadScope&) = delete;
-
- private:
-  const int before_;
 };
 
 class HostKernelLibrary : public KernelLibrary {

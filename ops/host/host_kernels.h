@@ -2,8 +2,9 @@
 // last. A new kernel is one function (ops/host/host_kernel.h) and one entry in that list.
 //
 // A kernel computes on the thread of the host stream it is launched on, with that thread's OpenMP threads; a replay
-// allocates nothing of ours (oneDNN makes a few allocations of its own). The same inputs give the same bits for the same
-// number of threads. A computation refuses data that is out of range (a label that is no class) with kInvalidArgument.
+// allocates nothing of ours (oneDNN makes a few allocations of its own). The same inputs give the same bits for the
+// same number of threads. A computation refuses data that is out of range (a label that is no class) with
+// kInvalidArgument.
 #ifndef PARTITA_OPS_HOST_HOST_KERNELS_H_
 #define PARTITA_OPS_HOST_HOST_KERNELS_H_
 

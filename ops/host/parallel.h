@@ -28,10 +28,25 @@ inline void SetMaxThreads([[maybe_unused]] int threads) {
 #endif
 }
 
-// Below this many touched elements a second thread costs more than it brings: waking it takes some microseconds.
-inline constexpr int64_t kParallelElements = 16384;
+// While it lives, parallel regions of the calling thread have this many threads; 0: as many as before.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads) : before_(MaxThreads()) {
+    if (threads > 0) SetMaxThreads(threads);
+  }
+  ~ThreadScope() { SetMaxThreads(before_); }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
 
-// Calls f(i) for 0 <= i < count, contiguous ranges per thread; serial if `elements`, what all calls together touch, is
+ private:
+  const int before_;
+};
+
+// Below this much work, in elements that a plain loop touches, a second thread costs more than it brings: waking it and
+// waiting for it takes some 10 microseconds, for threads that block and do not spin.
+inline constexpr int64_t kParallelElements = 131072;
+
+// Calls f(i) for 0 <= i < count, contiguous ranges per thread; serial if `elements`, the work of all calls together, is
 // small.
 template <typename F>
 void ParallelFor(int64_t count, int64_t elements, const F& f) {
@@ -46,12 +61,12 @@ void ParallelFor(int64_t count, int64_t elements, const F& f) {
 #endif
 }
 
-// Calls f(begin, end) for the pieces of [0, elements).
+// Calls f(begin, end) for the pieces of [0, elements); one element costs as much as `cost` of a plain loop.
 template <typename F>
-void ParallelRange(int64_t elements, const F& f) {
-  constexpr int64_t kPiece = 8192;
+void ParallelRange(int64_t elements, const F& f, int64_t cost = 1) {
+  constexpr int64_t kPiece = 4096;
   const int64_t pieces = (elements + kPiece - 1) / kPiece;
-  ParallelFor(pieces, elements, [&](int64_t i) { f(i * kPiece, std::min(elements, (i + 1) * kPiece)); });
+  ParallelFor(pieces, elements * cost, [&](int64_t i) { f(i * kPiece, std::min(elements, (i + 1) * kPiece)); });
 }
 
 }  // namespace partita

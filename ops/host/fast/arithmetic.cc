@@ -29,6 +29,9 @@ PARTITA_TARGET_CLONES void MulRange(const float* a, const float* b, float* produ
   for (int64_t i = 0; i < n; ++i) product[i] = a[i] * b[i];
 }
 
+// A random number costs as much as touching so many elements.
+constexpr int64_t kCostOfRandom = 25;
+
 struct DropoutStep {
   uint64_t key, iteration;
   uint32_t threshold;
@@ -102,7 +105,7 @@ absl::StatusOr<PreparedKernel> FastDropout(const LocalNode& node) {
     const DropoutStep step{PhiloxKey(a.seed, name), iteration == nullptr ? 0 : static_cast<uint64_t>(*iteration),
                            DropoutThreshold(rate), static_cast<float>(1 / (1 - rate))};
     const GlobalRows rows(x);
-    ParallelRange(x.elements(), [&](int64_t begin, int64_t end) {
+    const auto drop = [&](int64_t begin, int64_t end) {
       while (begin < end) {
         const int64_t row = begin / rows.length, at = begin % rows.length;
         const int64_t n = std::min(end - begin, rows.length - at);
@@ -110,7 +113,8 @@ absl::StatusOr<PreparedKernel> FastDropout(const LocalNode& node) {
                      step);
         begin += n;
       }
-    });
+    };
+    ParallelRange(x.elements(), drop, kCostOfRandom);
   });
 }
 

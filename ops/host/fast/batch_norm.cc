@@ -1,5 +1,6 @@
 // Fast batch normalization, forward: one pass over x for the statistics, one for the result.
 #include "ops/functors/batch_norm.h"
+
 #include "ops/host/fast/batch_norm_table.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/target_clones.h"

@@ -153,8 +153,9 @@ absl::StatusOr<PreparedKernel> FastBatchNormGradientSums(const LocalNode& node) 
               NormalizeRow(info.rows, table, kNormalizeKinds, g), s1, s2);
         },
         [&](int64_t g, int64_t c, double sum, double product) {
-          const BatchNormGradient d = MakeBatchNormGradient(sum, product, inputs.Moments(info.rows, g, c, info.groups.count),
-                                                            info.groups.count, info.epsilon, inputs.gamma[c]);
+          const BatchNormGradient d =
+              MakeBatchNormGradient(sum, product, inputs.Moments(info.rows, g, c, info.groups.count), info.groups.count,
+                                    info.epsilon, inputs.gamma[c]);
           dstats[2 * g * channels + c] = static_cast<float>(d.ds1);
           dstats[(2 * g + 1) * channels + c] = static_cast<float>(d.ds2);
           totals[c] += d.dgamma;

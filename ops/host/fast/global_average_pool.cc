@@ -1,4 +1,5 @@
-// Fast global average pooling: [n,h,w,c] -> [n,c]. The mean is over the global image, of which a rank may hold some rows.
+// Fast global average pooling: [n,h,w,c] -> [n,c]. The mean is over the global image, of which a rank may hold some
+// rows.
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/fast/lanes.h"
 #include "ops/host/parallel.h"

@@ -7,8 +7,8 @@
 namespace partita {
 namespace {
 
-// An exponential costs as much as some ten touched elements.
-constexpr int64_t kCostOfElement = 10;
+// An exponential costs as much as touching so many elements.
+constexpr int64_t kCostOfElement = 50;
 
 }  // namespace
 

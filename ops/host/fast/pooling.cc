@@ -17,24 +17,6 @@ struct Patch {
   int64_t rows, columns, row_stride, channels;  // the stride in elements
 };
 
-struct MaximumBody {
-  const float* x;
-  float* y;
-  Patch patch;
-  template <typename V>
-  PARTITA_INLINE void Run(int64_t c) const {
-    V best = V{} - std::numeric_limits<float>::infinity();
-    for (int64_t i = 0; i < patch.rows; ++i) {
-      for (int64_t j = 0; j < patch.columns; ++j) {
-        V value;
-        Load(x + i * patch.row_stride + j * patch.channels + c, value);
-        best = ((value > best) | (value != value)) ? value : best;  // Exceeds, lane by lane
-      }
-    }
-    Store(y + c, best);
-  }
-};
-
 struct MaximumGradBody {
   const float *x, *y, *dy;
   float* dx;
@@ -85,11 +67,23 @@ PARTITA_INLINE Patch WindowPatch(const Pooling& pool, int64_t i, int64_t j, int6
   return {pool.RowEnd(i) - row, pool.ColumnEnd(j) - column, size.w * size.c, size.c};
 }
 
-PARTITA_TARGET_CLONES void MaxPoolRow(const Pooling& pool, const float* x, float* y, int64_t i) {
-  for (int64_t j = 0; j < pool.images.out_w; ++j) {
+// y = the larger of x and y, channel by channel.
+PARTITA_INLINE void TakeLarger(const float* x, float* y, int64_t channels) {
+  PARTITA_INDEPENDENT
+  for (int64_t c = 0; c < channels; ++c) y[c] = Exceeds(x[c], y[c]) ? x[c] : y[c];
+}
+
+// Over memory and not with Lanes: gcc 12 takes an ordered comparison of its vectors apart into scalars.
+PARTITA_TARGET_CLONES void MaxPoolRow(const Pooling& pool, const float* x, float* y, int64_t row) {
+  const int64_t channels = pool.images.c;
+  for (int64_t j = 0; j < pool.images.out_w; ++j, y += channels) {
     int64_t first;
-    const Patch patch = WindowPatch(pool, i, j, first);
-    ForChannels(pool.images.c, MaximumBody{x + first, y + j * pool.images.c, patch});
+    const Patch patch = WindowPatch(pool, row, j, first);
+    std::fill(y, y + channels, -std::numeric_limits<float>::infinity());
+    for (int64_t i = 0; i < patch.rows; ++i) {
+      const float* pixels = x + first + i * patch.row_stride;
+      for (int64_t k = 0; k < patch.columns; ++k) TakeLarger(pixels + k * channels, y, channels);
+    }
   }
 }
 
@@ -157,14 +151,20 @@ PARTITA_TARGET_CLONES void AveragePoolGradRow(const Pooling& pool, const float* 
   }
 }
 
+// The elements that all windows together see.
+int64_t WindowElements(const Pooling& pool) {
+  const Images& size = pool.images;
+  return size.n * size.out_h * size.out_w * size.c * pool.window.kernel_h * pool.window.kernel_w;
+}
+
 }  // namespace
 
 absl::StatusOr<PreparedKernel> FastMaxPool(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const Pooling pool = MakePooling(InputShape(node, 0), node.outputs[0].shape(), node.attributes);
-  return Prepared([pool, elements = Input(node, 0).elements()](const KernelArguments& a) {
+  return Prepared([pool, work = WindowElements(pool)](const KernelArguments& a) {
     const Images& size = pool.images;
-    ParallelFor(size.n * size.out_h, elements, [&](int64_t task) {
+    ParallelFor(size.n * size.out_h, work, [&](int64_t task) {
       MaxPoolRow(pool, In<float>(a, 0) + task / size.out_h * size.h * size.w * size.c,
                  Out<float>(a, 0) + task * size.out_w * size.c, task % size.out_h);
     });
@@ -174,10 +174,10 @@ absl::StatusOr<PreparedKernel> FastMaxPool(const LocalNode& node) {
 absl::StatusOr<PreparedKernel> FastMaxPoolGrad(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const Pooling pool = MakePooling(InputShape(node, 0), InputShape(node, 1), node.attributes);
-  return Prepared([pool, elements = node.outputs[0].elements()](const KernelArguments& a) {
+  return Prepared([pool, work = WindowElements(pool)](const KernelArguments& a) {
     const Images& size = pool.images;
     const int64_t x = size.h * size.w * size.c, y = size.out_h * size.out_w * size.c;
-    ParallelFor(size.n, elements, [&](int64_t n) {
+    ParallelFor(size.n, work, [&](int64_t n) {
       MaxPoolGradSample(pool, In<float>(a, 0) + n * x, In<float>(a, 1) + n * y, In<float>(a, 2) + n * y,
                         Out<float>(a, 0) + n * x);
     });
@@ -187,9 +187,9 @@ absl::StatusOr<PreparedKernel> FastMaxPoolGrad(const LocalNode& node) {
 absl::StatusOr<PreparedKernel> FastAveragePool(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const Pooling pool = MakePooling(InputShape(node, 0), node.outputs[0].shape(), node.attributes);
-  return Prepared([pool, elements = Input(node, 0).elements()](const KernelArguments& a) {
+  return Prepared([pool, work = WindowElements(pool)](const KernelArguments& a) {
     const Images& size = pool.images;
-    ParallelFor(size.n * size.out_h, elements, [&](int64_t task) {
+    ParallelFor(size.n * size.out_h, work, [&](int64_t task) {
       AveragePoolRow(pool, In<float>(a, 0) + task / size.out_h * size.h * size.w * size.c,
                      Out<float>(a, 0) + task * size.out_w * size.c, task % size.out_h);
     });
@@ -199,9 +199,9 @@ absl::StatusOr<PreparedKernel> FastAveragePool(const LocalNode& node) {
 absl::StatusOr<PreparedKernel> FastAveragePoolGrad(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const Pooling pool = MakePooling(node.outputs[0].shape(), InputShape(node, 0), node.attributes);
-  return Prepared([pool, elements = node.outputs[0].elements()](const KernelArguments& a) {
+  return Prepared([pool, work = WindowElements(pool)](const KernelArguments& a) {
     const Images& size = pool.images;
-    ParallelFor(size.n * size.h, elements, [&](int64_t task) {
+    ParallelFor(size.n * size.h, work, [&](int64_t task) {
       AveragePoolGradRow(pool, In<float>(a, 0) + task / size.h * size.out_h * size.out_w * size.c,
                          Out<float>(a, 0) + task * size.w * size.c, task % size.h);
     });

@@ -109,9 +109,8 @@ absl::StatusOr<PreparedKernel> FastSlice(const LocalNode& node) {
   const Runs runs(InputShape(node, 0), node.attributes.Ints("begin"), node.outputs[0].shape(),
                   SizeOf(node.outputs[0].dtype));
   return Prepared([runs](const KernelArguments& a) {
-    runs.ForAll([&](int64_t whole, int64_t part) {
-      CopyRun(Out<char>(a, 0) + part, In<char>(a, 0) + whole, runs.bytes());
-    });
+    runs.ForAll(
+        [&](int64_t whole, int64_t part) { CopyRun(Out<char>(a, 0) + part, In<char>(a, 0) + whole, runs.bytes()); });
   });
 }
 
@@ -120,9 +119,8 @@ absl::StatusOr<PreparedKernel> FastSliceGrad(const LocalNode& node) {
                   SizeOf(node.outputs[0].dtype));
   return Prepared([runs, bytes = node.outputs[0].bytes()](const KernelArguments& a) {
     if (bytes > 0) std::memset(a.outputs[0], 0, bytes);
-    runs.ForAll([&](int64_t whole, int64_t part) {
-      CopyRun(Out<char>(a, 0) + whole, In<char>(a, 0) + part, runs.bytes());
-    });
+    runs.ForAll(
+        [&](int64_t whole, int64_t part) { CopyRun(Out<char>(a, 0) + whole, In<char>(a, 0) + part, runs.bytes()); });
   });
 }
 

@@ -38,8 +38,8 @@ class WideRows {
   }
   // Bytes of the two sums of Reduce.
   int64_t reduction_bytes() const {
-    return AlignUp(groups_ * chunks_ * 2 * (width_ * static_cast<int64_t>(sizeof(float)) +
-                                            channels_ * static_cast<int64_t>(sizeof(double))));
+    return AlignUp(groups_ * chunks_ * 2 *
+                   (width_ * static_cast<int64_t>(sizeof(float)) + channels_ * static_cast<int64_t>(sizeof(double))));
   }
 
   // Coefficient `kind` of group g, repeated over a wide row.
@@ -62,8 +62,8 @@ class WideRows {
     });
   }
 
-  // add(g, begin, end, s1, s2) adds into two wide rows of zeros; result(g, c, sum1, sum2) gets the sums of each group and
-  // channel, for all channels of a group before the next group.
+  // add(g, begin, end, s1, s2) adds into two wide rows of zeros; result(g, c, sum1, sum2) gets the sums of each group
+  // and channel, for all channels of a group before the next group.
   template <typename Add, typename Result>
   void Reduce(void* workspace, const Add& add, const Result& result) const {
     double* sums = static_cast<double*>(workspace);

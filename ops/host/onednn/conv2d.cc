@@ -4,6 +4,7 @@
 #include "ops/host/geometry.h"
 #include "ops/host/onednn/onednn_kernels.h"
 #include "ops/host/onednn/onednn_program.h"
+#include "ops/host/parallel.h"
 
 namespace partita {
 namespace {
@@ -30,9 +31,12 @@ Desc OhwiWeights(const Convolution& conv) {
 // What oneDNN made of a convolution, without addresses.
 struct Plan {
   Plan(const Convolution& conv, const dnnl::primitive_desc& descriptor, const Desc& weights)
-      : descriptor(descriptor), x(Nhwc(conv.images.n, conv.images.h, conv.images.w, conv.images.c)),
-        y(Nhwc(conv.images.n, conv.images.out_h, conv.images.out_w, conv.images.out_c)), user_weights(OhwiWeights(conv)),
-        weights(weights), scratchpad(descriptor.scratchpad_desc()) {}
+      : descriptor(descriptor),
+        x(Nhwc(conv.images.n, conv.images.h, conv.images.w, conv.images.c)),
+        y(Nhwc(conv.images.n, conv.images.out_h, conv.images.out_w, conv.images.out_c)),
+        user_weights(OhwiWeights(conv)),
+        weights(weights),
+        scratchpad(descriptor.scratchpad_desc()) {}
 
   bool reorders() const { return weights != user_weights; }
   int64_t reordered_bytes() const { return reorders() ? AlignUp(static_cast<int64_t>(weights.get_size())) : 0; }
@@ -88,20 +92,24 @@ std::shared_ptr<OneDnnProgram> Bind(const Plan& plan, Role role, const KernelArg
   const dnnl_memory_t scratchpad = program->Memory(plan.scratchpad, Scratch<void>(a, plan.reordered_bytes()));
   const auto reorder = [&](const Desc& from, const Desc& to, dnnl_memory_t source, dnnl_memory_t target) {
     if (!plan.reorders()) return;
+    const int threads = static_cast<int64_t>(plan.weights.get_size()) / 4 < kParallelElements ? 1 : 0;
+    const ThreadScope scope(threads);  // the primitive remembers for how many threads it was made
     const dnnl::reorder::primitive_desc descriptor(OneDnnEngine(), from, OneDnnEngine(), to);
-    program->Add(dnnl::reorder(descriptor), {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}});
+    program->Add(dnnl::reorder(descriptor), {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}}, threads);
   };
   if (role != Role::kWeightGrad) reorder(plan.user_weights, plan.weights, user_w, w);
   const dnnl::primitive primitive(plan.descriptor.get());
   if (role == Role::kForward) {
-    program->Add(primitive, {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y},
-                             {DNNL_ARG_SCRATCHPAD, scratchpad}});
+    program->Add(primitive,
+                 {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}, {DNNL_ARG_SCRATCHPAD, scratchpad}});
   } else if (role == Role::kInputGrad) {
-    program->Add(primitive, {{DNNL_ARG_DIFF_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_DST, y},
-                             {DNNL_ARG_SCRATCHPAD, scratchpad}});
+    program->Add(
+        primitive,
+        {{DNNL_ARG_DIFF_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_SCRATCHPAD, scratchpad}});
   } else {
-    program->Add(primitive, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_WEIGHTS, w}, {DNNL_ARG_DIFF_DST, y},
-                             {DNNL_ARG_SCRATCHPAD, scratchpad}});
+    program->Add(
+        primitive,
+        {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_WEIGHTS, w}, {DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_SCRATCHPAD, scratchpad}});
     reorder(plan.weights, plan.user_weights, w, user_w);
   }
   return program;

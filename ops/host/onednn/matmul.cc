@@ -3,6 +3,7 @@
 
 #include "ops/host/onednn/onednn_kernels.h"
 #include "ops/host/onednn/onednn_program.h"
+#include "ops/host/parallel.h"
 
 namespace partita {
 namespace {
@@ -13,6 +14,9 @@ dnnl::memory::desc Matrix(int64_t rows, int64_t columns, bool transposed) {
                             transposed ? dnnl::memory::dims{1, rows} : dnnl::memory::dims{columns, 1});
 }
 
+// Fewer products than these, some 10 microseconds, do not repay a second thread.
+constexpr int64_t kParallelProducts = 1 << 20;
+
 }  // namespace
 
 absl::StatusOr<PreparedKernel> OneDnnMatMul(const LocalNode& node) {
@@ -21,17 +25,21 @@ absl::StatusOr<PreparedKernel> OneDnnMatMul(const LocalNode& node) {
   const int64_t m = node.outputs[0].shape()[0], n = node.outputs[0].shape()[1];
   const int64_t k = InputShape(node, 0)[transpose_x ? 0 : 1];
   if (m == 0 || n == 0 || k == 0) return InvalidArgument("the block is empty");
+  const int threads = m * n * k < kParallelProducts ? 1 : 0;
+  const ThreadScope scope(threads);  // the primitive remembers for how many threads it was made
   return Guarded([&]() -> absl::StatusOr<PreparedKernel> {
     const dnnl::matmul::primitive_desc descriptor(OneDnnEngine(), Matrix(m, k, transpose_x), Matrix(k, n, transpose_w),
                                                   Matrix(m, n, false), UserScratchpad());
-    const auto bind = [descriptor](const KernelArguments& a) {
+    const auto bind = [descriptor, threads](const KernelArguments& a) {
       return Guarded([&]() -> absl::StatusOr<Computation> {
         auto program = std::make_shared<OneDnnProgram>();
+        const ThreadScope scope(threads);
         program->Add(dnnl::matmul(descriptor),
                      {{DNNL_ARG_SRC, program->Memory(descriptor.src_desc(), const_cast<void*>(a.inputs[0]))},
                       {DNNL_ARG_WEIGHTS, program->Memory(descriptor.weights_desc(), const_cast<void*>(a.inputs[1]))},
                       {DNNL_ARG_DST, program->Memory(descriptor.dst_desc(), a.outputs[0])},
-                      {DNNL_ARG_SCRATCHPAD, program->Memory(descriptor.scratchpad_desc(), a.workspace)}});
+                      {DNNL_ARG_SCRATCHPAD, program->Memory(descriptor.scratchpad_desc(), a.workspace)}},
+                     threads);
         return Computation([program] { return program->Run(); });
       });
     };

@@ -1,7 +1,7 @@
 // Kernels on oneDNN: f32 alone, no empty blocks. Everything else is refused, and the next kernel of the list is asked.
 //
-// Activations stay NHWC; convolution weights take the format that oneDNN likes best and are reordered from or to OHWI in
-// each step, in the workspace, which holds oneDNN's scratchpad as well.
+// Activations stay NHWC; convolution weights take the format that oneDNN likes best and are reordered from or to OHWI
+// in each step, in the workspace, which holds oneDNN's scratchpad as well.
 #ifndef PARTITA_OPS_HOST_ONEDNN_ONEDNN_KERNELS_H_
 #define PARTITA_OPS_HOST_ONEDNN_ONEDNN_KERNELS_H_
 

@@ -1,5 +1,7 @@
 #include "ops/host/onednn/onednn_program.h"
 
+#include "ops/host/parallel.h"
+
 namespace partita {
 
 const dnnl::engine& OneDnnEngine() {
@@ -20,14 +22,16 @@ dnnl_memory_t OneDnnProgram::Memory(const dnnl::memory::desc& description, void*
   return memories_.back().get();
 }
 
-void OneDnnProgram::Add(dnnl::primitive primitive, std::initializer_list<std::pair<int, dnnl_memory_t>> arguments) {
-  Step step{std::move(primitive), {}};
+void OneDnnProgram::Add(dnnl::primitive primitive, std::initializer_list<std::pair<int, dnnl_memory_t>> arguments,
+                        int threads) {
+  Step step{std::move(primitive), {}, threads};
   for (const auto& [role, memory] : arguments) step.arguments.push_back({role, memory});
   steps_.push_back(std::move(step));
 }
 
 absl::Status OneDnnProgram::Run() const {
   for (const Step& step : steps_) {
+    const ThreadScope threads(step.threads);
     const dnnl_status_t status = dnnl_primitive_execute(step.primitive.get(), stream_.get(),
                                                         static_cast<int>(step.arguments.size()), step.arguments.data());
     if (status != dnnl_success) return Internal("oneDNN: a primitive failed with status {}", static_cast<int>(status));

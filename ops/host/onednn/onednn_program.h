@@ -35,8 +35,9 @@ class OneDnnProgram {
 
   // A memory of form `description` at `address`; stays valid as long as the program.
   dnnl_memory_t Memory(const dnnl::memory::desc& description, void* address);
-  // Appends a primitive with its arguments (DNNL_ARG_SRC, ...). May throw dnnl::error.
-  void Add(dnnl::primitive primitive, std::initializer_list<std::pair<int, dnnl_memory_t>> arguments);
+  // Appends a primitive with its arguments (DNNL_ARG_SRC, ...), to be run on so many threads; 0: on those of the
+  // calling thread. (oneDNN wakes all threads for the smallest piece of work.)
+  void Add(dnnl::primitive primitive, std::initializer_list<std::pair<int, dnnl_memory_t>> arguments, int threads = 0);
 
   absl::Status Run() const;
 
@@ -44,6 +45,7 @@ class OneDnnProgram {
   struct Step {
     dnnl::primitive primitive;
     std::vector<dnnl_exec_arg_t> arguments;
+    int threads;
   };
 
   dnnl::stream stream_;

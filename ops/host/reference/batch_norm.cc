@@ -1,5 +1,6 @@
 // Reference kernels of batch normalization, forward and running statistics. stats is [groups,2,channels].
 #include "ops/functors/batch_norm.h"
+
 #include "ops/host/geometry.h"
 #include "ops/host/reference/reference_kernels.h"
 
@@ -75,8 +76,8 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormInference(const LocalNode& node
   const bool relu = node.attributes.Bool("relu");
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     for (int64_t c = 0; c < x.channels; ++c) {
-      const auto k = MakeNormalizeCoefficients<T>(In<T>(a, 3)[c], In<T>(a, 4)[c], epsilon, In<T>(a, 1)[c],
-                                                  In<T>(a, 2)[c]);
+      const auto k =
+          MakeNormalizeCoefficients<T>(In<T>(a, 3)[c], In<T>(a, 4)[c], epsilon, In<T>(a, 1)[c], In<T>(a, 2)[c]);
       for (int64_t r = 0; r < x.rows; ++r) {
         const T y = NormalizeElement(In<T>(a, 0)[r * x.channels + c], k.mean, k.scale, k.beta);
         Out<T>(a, 0)[r * x.channels + c] = relu ? Relu(y) : y;

@@ -105,9 +105,8 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormInputGrad(const LocalNode& node
       const Channel<T> channel(a, groups, epsilon, g, c);
       const T* d = In<T>(a, 6) + 2 * g * groups.channels;
       ForElements(groups, g, c, [&](int64_t i) {
-        Out<T>(a, 0)[i] =
-            channel.Cotangent(a, i, relu) * channel.k.scale +
-            StatisticsGradElement(In<T>(a, 0)[i], In<T>(a, 3)[c], d[c], d[groups.channels + c]);
+        Out<T>(a, 0)[i] = channel.Cotangent(a, i, relu) * channel.k.scale +
+                          StatisticsGradElement(In<T>(a, 0)[i], In<T>(a, 3)[c], d[c], d[groups.channels + c]);
       });
     });
   });

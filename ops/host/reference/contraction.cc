@@ -1,6 +1,7 @@
 // Reference kernels of matmul and of convolution with its two gradients: the definitions as loops.
 //
-//   y[n,i,j,o] = sum over (p,q,k) of x[n, i*stride + p*dilation - top, j*stride + q*dilation - left, g*K + k] w[o,p,q,k]
+//   y[n,i,j,o] = sum over (p,q,k) of x[n, i*stride + p*dilation - top, j*stride + q*dilation - left, g*K + k]
+//   w[o,p,q,k]
 //
 // with o in group g and K channels in a group; pixels outside of the image are zero.
 #include <vector>
@@ -11,7 +12,8 @@
 namespace partita {
 namespace {
 
-// The index of the pixel of x (in pixels) that output pixel (i, j) of sample n sees at place (p, q) of the window, or -1.
+// The index of the pixel of x (in pixels) that output pixel (i, j) of sample n sees at place (p, q) of the window, or
+// -1.
 int64_t Pixel(const Convolution& conv, int64_t n, int64_t i, int64_t j, int64_t p, int64_t q) {
   const Window& window = conv.window;
   const int64_t row = i * window.stride_h + p * window.dilation_h - window.top;
@@ -83,27 +85,27 @@ absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedKernel> ReferenceConv2d(const LocalNode& node) {
-  return AccumulatingKernel(node.outputs[0], [conv = ForwardConvolution(node)]<typename T>(const KernelArguments& a, T*,
-                                                                                           double* sums) {
-    const T *in = In<T>(a, 0), *weights = In<T>(a, 1);
-    ForEveryProduct(conv, [=](int64_t x, int64_t w, int64_t y) { sums[y] += double{in[x]} * double{weights[w]}; });
-  });
+  return AccumulatingKernel(
+      node.outputs[0], [conv = ForwardConvolution(node)]<typename T>(const KernelArguments& a, T*, double* sums) {
+        const T *in = In<T>(a, 0), *weights = In<T>(a, 1);
+        ForEveryProduct(conv, [=](int64_t x, int64_t w, int64_t y) { sums[y] += double{in[x]} * double{weights[w]}; });
+      });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceConv2dInputGrad(const LocalNode& node) {
-  return AccumulatingKernel(node.outputs[0], [conv = InputGradConvolution(node)]<typename T>(const KernelArguments& a,
-                                                                                             T*, double* sums) {
-    const T *dy = In<T>(a, 0), *weights = In<T>(a, 1);
-    ForEveryProduct(conv, [=](int64_t x, int64_t w, int64_t y) { sums[x] += double{dy[y]} * double{weights[w]}; });
-  });
+  return AccumulatingKernel(
+      node.outputs[0], [conv = InputGradConvolution(node)]<typename T>(const KernelArguments& a, T*, double* sums) {
+        const T *dy = In<T>(a, 0), *weights = In<T>(a, 1);
+        ForEveryProduct(conv, [=](int64_t x, int64_t w, int64_t y) { sums[x] += double{dy[y]} * double{weights[w]}; });
+      });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceConv2dWeightGrad(const LocalNode& node) {
-  return AccumulatingKernel(node.outputs[0], [conv = WeightGradConvolution(node)]<typename T>(const KernelArguments& a,
-                                                                                              T*, double* sums) {
-    const T *in = In<T>(a, 0), *dy = In<T>(a, 1);
-    ForEveryProduct(conv, [=](int64_t x, int64_t w, int64_t y) { sums[w] += double{in[x]} * double{dy[y]}; });
-  });
+  return AccumulatingKernel(
+      node.outputs[0], [conv = WeightGradConvolution(node)]<typename T>(const KernelArguments& a, T*, double* sums) {
+        const T *in = In<T>(a, 0), *dy = In<T>(a, 1);
+        ForEveryProduct(conv, [=](int64_t x, int64_t w, int64_t y) { sums[w] += double{in[x]} * double{dy[y]}; });
+      });
 }
 
 }  // namespace partita

@@ -7,10 +7,10 @@
 namespace partita {
 
 absl::StatusOr<PreparedKernel> ReferenceLearningRate(const LocalNode& node) {
-  return PreparedFloating(node.outputs[0].dtype, [schedule = ScheduleOf(node.attributes)]<typename T>(
-                                                     const KernelArguments& a) {
-    *Out<T>(a, 0) = static_cast<T>(schedule.Rate(*In<int32_t>(a, 0)));
-  });
+  return PreparedFloating(node.outputs[0].dtype,
+                          [schedule = ScheduleOf(node.attributes)]<typename T>(const KernelArguments& a) {
+                            *Out<T>(a, 0) = static_cast<T>(schedule.Rate(*In<int32_t>(a, 0)));
+                          });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceIncrement(const LocalNode&) {

@@ -72,7 +72,8 @@ TEST(PartialSums, OfNoSamplesAreZero) {
       const auto outputs = RunPart(partial.node, inputs, {.family = family}, [&](LocalNode& node) {
         for (const int i : partial.split) Narrow(*node.inputs[i], 0, 2, 2);
       });
-      for (const Values& output : outputs) EXPECT_EQ(output, Values(output.size(), 0)) << partial.node.op->name << family;
+      for (const Values& output : outputs)
+        EXPECT_EQ(output, Values(output.size(), 0)) << partial.node.op->name << family;
     }
   }
 }
@@ -155,8 +156,8 @@ TEST(EmptyBlocks, NoSamplesAreNoWork) {
 
 // The mask belongs to the global element: cut anywhere, the parts are those of the whole.
 TEST(Dropout, MaskDoesNotDependOnTheSplit) {
-  const LocalNode node =
-      WholeNode("dropout", {{"rate", 0.4}, {"key", std::string("drop")}}, {F32({5, 6, 7, 9}), TensorType{DType::kI32, {}}});
+  const LocalNode node = WholeNode("dropout", {{"rate", 0.4}, {"key", std::string("drop")}},
+                                   {F32({5, 6, 7, 9}), TensorType{DType::kI32, {}}});
   const std::vector<Values> inputs = SuitableInputs(node, 8);
   for (const std::string& family : Families("dropout")) {
     const RunOptions options{.family = family, .threads = 2};

@@ -38,7 +38,8 @@ TEST_P(EveryKernel, EqualsTheReference) {
   for (const std::string& kernel : HostKernelNames(op)) {
     const std::string family = Family(kernel, op);
     for (const DType dtype : {DType::kF32, DType::kF64}) {
-      const bool f32_only = family == "onednn" || (family == "fast" && op != "concat" && op != "slice" && op != "slice_grad");
+      const bool f32_only =
+          family == "onednn" || (family == "fast" && op != "concat" && op != "slice" && op != "slice_grad");
       if (dtype == DType::kF64 && f32_only) continue;
       const LocalNode node = dtype == DType::kF32 ? c.node : InF64(c.node);
       for (const int threads : {1, 2}) {

@@ -76,7 +76,8 @@ TEST(ReferenceConvolution, GradientsAreAdjoints) {
 
 std::vector<std::string> PoolFamilies() {
   std::vector<std::string> families;
-  for (const std::string& kernel : HostKernelNames("max_pool_grad")) families.push_back(kernel.substr(0, kernel.find('_')));
+  for (const std::string& kernel : HostKernelNames("max_pool_grad"))
+    families.push_back(kernel.substr(0, kernel.find('_')));
   return families;
 }
 
@@ -84,8 +85,8 @@ std::vector<std::string> PoolFamilies() {
 TEST(MaxPool, TiesGoToTheFirstInRowMajorOrder) {
   const int64_t channels = 29;
   const TensorType x{DType::kF32, {1, 2, 2, channels}}, y{DType::kF32, {1, 1, 1, channels}};
-  const LocalNode node = WholeNode("max_pool_grad", {{"kernel", std::vector<int64_t>{2, 2}}, {"stride", std::vector<int64_t>{2, 2}}},
-                                   {x, y, y});
+  const LocalNode node = WholeNode(
+      "max_pool_grad", {{"kernel", std::vector<int64_t>{2, 2}}, {"stride", std::vector<int64_t>{2, 2}}}, {x, y, y});
   Values in(4 * channels, 2), expected(4 * channels, 0);
   for (int64_t c = 0; c < channels; ++c) {
     in[3 * channels + c] = 1;
@@ -101,7 +102,8 @@ TEST(MaxPool, TiesGoToTheFirstInRowMajorOrder) {
 
 // Overlapping windows of few distinct values: all kernels agree exactly.
 TEST(MaxPool, KernelsAgreeOnTies) {
-  const Attributes attributes{{"kernel", std::vector<int64_t>{3, 3}}, {"stride", std::vector<int64_t>{1, 2}},
+  const Attributes attributes{{"kernel", std::vector<int64_t>{3, 3}},
+                              {"stride", std::vector<int64_t>{1, 2}},
                               {"padding", std::vector<int64_t>{1, 1, 1, 1}}};
   const TensorType x{DType::kF32, {3, 9, 8, 21}};
   const LocalNode forward = WholeNode("max_pool", attributes, {x});
@@ -129,12 +131,14 @@ TEST(NotANumber, GoesThrough) {
     Values in(72, 1);
     in[20] = nan;
     EXPECT_TRUE(std::isnan(Outputs(WholeNode("relu", {}, {x}), {in}, options)[0][20]));
-    const LocalNode pool = WholeNode("max_pool", {{"kernel", std::vector<int64_t>{2, 2}}, {"stride", std::vector<int64_t>{2, 2}}}, {x});
+    const LocalNode pool =
+        WholeNode("max_pool", {{"kernel", std::vector<int64_t>{2, 2}}, {"stride", std::vector<int64_t>{2, 2}}}, {x});
     EXPECT_TRUE(std::isnan(Outputs(pool, {in}, options)[0][2]));
     const TensorType vector{DType::kF32, {18}}, stats{DType::kF32, {1, 2, 18}};
     const LocalNode normalize = WholeNode("batch_norm_normalize", {{"relu", true}}, {x, stats, vector, vector, vector});
     Values sums(36, 4);
-    EXPECT_TRUE(std::isnan(Outputs(normalize, {in, sums, Values(18, 0), Values(18, 1), Values(18, 0)}, options)[0][20]));
+    EXPECT_TRUE(
+        std::isnan(Outputs(normalize, {in, sums, Values(18, 0), Values(18, 1), Values(18, 0)}, options)[0][20]));
   }
 }
 
@@ -147,8 +151,8 @@ TEST(BatchNorm, GradientIsTheClosedForm) {
   const LocalNode sums = WholeNode("batch_norm_gradient_sums", attributes, {x, x, stats, vector, vector, vector});
   const LocalNode fused = WholeNode("batch_norm_input_grad", attributes, {x, x, stats, vector, vector, vector, stats});
   const LocalNode statistics = WholeNode("batch_norm_statistics", {}, {x, vector});
-  std::vector<Values> inputs = {RandomValues(m * c, 1), RandomValues(m * c, 2), {}, RandomValues(c, 3),
-                                RandomValues(c, 4),     RandomValues(c, 5)};
+  std::vector<Values> inputs = {RandomValues(m * c, 1), RandomValues(m * c, 2), {},
+                                RandomValues(c, 3),     RandomValues(c, 4),     RandomValues(c, 5)};
   inputs[2] = Outputs(statistics, {inputs[0], inputs[3]}, kReference)[0];
   const std::vector<Values> gradients = Outputs(sums, inputs, kReference);
   std::vector<Values> with_dstats = inputs;
@@ -171,23 +175,26 @@ TEST(BatchNorm, GradientIsTheClosedForm) {
     EXPECT_NEAR(gradients[2][k], dy_mean * m, 1e-12);
   }
   EXPECT_LE(Distance(dx, expected), 1e-12);
-  Values parts = Outputs(WholeNode("batch_norm_normalize_input_grad", attributes, {x, x, stats, vector, vector, vector}),
-                         inputs, kReference)[0];
+  Values parts =
+      Outputs(WholeNode("batch_norm_normalize_input_grad", attributes, {x, x, stats, vector, vector, vector}), inputs,
+              kReference)[0];
   const Values second = Outputs(WholeNode("batch_norm_statistics_grad", {}, {x, vector, stats}),
                                 {inputs[0], inputs[3], gradients[0]}, kReference)[0];
   for (size_t i = 0; i < parts.size(); ++i) parts[i] += second[i];
   EXPECT_LE(Distance(parts, dx), 1e-14);
 }
 
-// The gradient lets through exactly what the forward pass let through, by the bits, in the fast kernels and the reference.
+// The gradient lets through exactly what the forward pass let through, by the bits, in the fast kernels and the
+// reference.
 TEST(BatchNorm, FusedReluHasOneMask) {
   const TensorType x{DType::kF32, {16, 14, 14, 24}}, vector{DType::kF32, {24}}, stats{DType::kF32, {1, 2, 24}};
   const Attributes attributes{{"epsilon", 1e-3}, {"relu", true}};
   const LocalNode forward = WholeNode("batch_norm_normalize", attributes, {x, stats, vector, vector, vector});
-  const LocalNode grad = WholeNode("batch_norm_normalize_input_grad", attributes, {x, x, stats, vector, vector, vector});
+  const LocalNode grad =
+      WholeNode("batch_norm_normalize_input_grad", attributes, {x, x, stats, vector, vector, vector});
   std::vector<Values> inputs = SuitableInputs(forward, 12);
   for (double& value : inputs[0]) value = std::round(8 * value) / 8;  // many elements share a value near the threshold
-  for (int64_t c = 0; c < 24; ++c) {  // the threshold falls on a value that occurs
+  for (int64_t c = 0; c < 24; ++c) {                                  // the threshold falls on a value that occurs
     inputs[4][c] = 0;
     inputs[1][c] = 0;
     inputs[1][24 + c] = 16 * 14 * 14;
@@ -203,8 +210,8 @@ TEST(BatchNorm, FusedReluHasOneMask) {
 }
 
 TEST(BatchNorm, RunningAveragesTakeGroupsInOrder) {
-  const LocalNode node = WholeNode("batch_norm_running", {{"momentum", 0.1}, {"count", int64_t{4}}},
-                                   {F64({2, 2, 1}), F64({1}), F64({1})});
+  const LocalNode node =
+      WholeNode("batch_norm_running", {{"momentum", 0.1}, {"count", int64_t{4}}}, {F64({2, 2, 1}), F64({1}), F64({1})});
   // Group means 3 and 5 (shift 2), biased variances 1 and 2; unbiased 4/3 and 8/3.
   const std::vector<Values> out = Outputs(node, {{4, 8, 12, 44}, {2}, {10}}, kReference);
   EXPECT_NEAR(out[0][0], 0.9 * (0.9 * 2 + 0.1 * 3) + 0.1 * 5, 1e-12);
@@ -213,14 +220,17 @@ TEST(BatchNorm, RunningAveragesTakeGroupsInOrder) {
 
 TEST(AveragePool, BorderRules) {
   const TensorType x = F64({1, 2, 2, 1});
-  Attributes attributes{{"kernel", std::vector<int64_t>{3, 3}}, {"stride", std::vector<int64_t>{1, 1}},
+  Attributes attributes{{"kernel", std::vector<int64_t>{3, 3}},
+                        {"stride", std::vector<int64_t>{1, 1}},
                         {"padding", std::vector<int64_t>{1, 1, 1, 1}}};
   attributes.Set("count_padding", true);
-  EXPECT_LE(Distance(Outputs(WholeNode("average_pool", attributes, {x}), {{1, 2, 3, 4}}, kReference)[0],
-                     Values(4, 10.0 / 9)), 1e-15);
+  EXPECT_LE(
+      Distance(Outputs(WholeNode("average_pool", attributes, {x}), {{1, 2, 3, 4}}, kReference)[0], Values(4, 10.0 / 9)),
+      1e-15);
   attributes.Set("count_padding", false);
-  EXPECT_LE(Distance(Outputs(WholeNode("average_pool", attributes, {x}), {{1, 2, 3, 4}}, kReference)[0],
-                     Values(4, 2.5)), 1e-15);
+  EXPECT_LE(
+      Distance(Outputs(WholeNode("average_pool", attributes, {x}), {{1, 2, 3, 4}}, kReference)[0], Values(4, 2.5)),
+      1e-15);
 }
 
 TEST(SoftmaxCrossEntropy, SmoothedLossOfKnownLogits) {

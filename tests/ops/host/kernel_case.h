@@ -29,11 +29,11 @@ void Narrow(LocalTensor& tensor, int dimension, int64_t begin, int64_t end);
 Values Part(const Values& whole, const LocalTensor& part);
 
 struct RunOptions {
-  std::string family = "";    // of the kernel; empty: the first that takes the node
+  std::string family = "";  // of the kernel; empty: the first that takes the node
   bool reference_only = false;
   int threads = 1;
-  int64_t misalignment = 0;   // bytes added to 64-byte aligned addresses of inputs and outputs
-  bool in_place = false;      // outputs lie at the inputs that the op's definition names
+  int64_t misalignment = 0;  // bytes added to 64-byte aligned addresses of inputs and outputs
+  bool in_place = false;     // outputs lie at the inputs that the op's definition names
   uint64_t seed = 7;
 };
 

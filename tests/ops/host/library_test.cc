@@ -1,6 +1,4 @@
 // The library around the kernels: choice, refusals, errors of data, allocations.
-#include "ops/host/host_kernels.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -8,6 +6,7 @@
 #include <new>
 
 #include "graph/op_definition.h"
+#include "ops/host/host_kernels.h"
 #include "runtime/device/host/host_device.h"
 #include "tests/ops/host/kernel_case.h"
 
@@ -57,8 +56,7 @@ TEST(HostKernels, RefusesAnOpWithoutKernelsAndAnUnknownKernel) {
 TEST(HostKernels, LabelThatIsNoClassIsNamedWithItsSample) {
   for (const bool reference : {false, true}) {
     for (const std::string op : {"softmax_cross_entropy", "accuracy"}) {
-      LocalNode node =
-          WholeNode(op, {}, {TensorType{DType::kF32, {4, 3}}, TensorType{DType::kI32, {4}}, std::nullopt});
+      LocalNode node = WholeNode(op, {}, {TensorType{DType::kF32, {4, 3}}, TensorType{DType::kI32, {4}}, std::nullopt});
       Narrow(*node.inputs[0], 0, 2, 4);
       Narrow(*node.inputs[1], 0, 2, 4);
       for (const double label : {3.0, -1.0}) {
@@ -98,7 +96,8 @@ TEST(HostKernels, ReplayAllocatesNothing) {
     ASSERT_TRUE(device.BeginCapture(streams).ok());
     ASSERT_TRUE((*kernel)->Launch(*stream).ok());
     const std::unique_ptr<CapturedStep> step = *device.EndCapture();
-    for (int i = 0; i < 3; ++i) ASSERT_TRUE(step->Launch().ok() && step->Wait().ok());  // threads and queues are made here
+    for (int i = 0; i < 3; ++i)
+      ASSERT_TRUE(step->Launch().ok() && step->Wait().ok());  // threads and queues are made here
     const int64_t before = allocations;
     ASSERT_TRUE(step->Launch().ok() && step->Wait().ok());
     EXPECT_EQ(allocations - before, 0) << choice->kernel;
