@@ -112,24 +112,31 @@ template <bool kRecording, bool kDelayed>
 void HostCapturedStep::Walk(const Part& part) {
   const auto replay = static_cast<uint32_t>(replay_);
   SpanRecorder* const recorder = recorder_;
+  uint64_t now = 0;  // when the task before ended, if nothing came between: one stamp then serves two spans
   for (const HostNode& node : part.nodes) {
     if (node.kind == HostNode::Kind::kRecord) {
+      now = 0;
       node.signal->Raise(replay);
       continue;
     }
     if (node.kind == HostNode::Kind::kWait) {
+      now = 0;
       node.signal->Await(replay);
       continue;
     }
     if (failed_.load(std::memory_order_relaxed)) [[unlikely]]
       continue;
-    if constexpr (kDelayed) part.stream->delay_.Before(&node - part.nodes.data(), replay_);
+    if constexpr (kDelayed) {
+      part.stream->delay_.Before(&node - part.nodes.data(), replay_);
+      now = 0;
+    }
     if constexpr (kRecording) {
-      if (node.begins_tag) recorder->Begin(node.tag, ReadCycles());
+      if (node.begins_tag) recorder->Begin(node.tag, now != 0 ? now : ReadCycles());
     }
     absl::Status status = RunHostTask(node);
     if constexpr (kRecording) {
-      if (node.ends_tag) recorder->End(node.tag, ReadCycles());
+      now = node.ends_tag ? ReadCycles() : 0;
+      if (node.ends_tag) recorder->End(node.tag, now);
     }
     if (!status.ok()) [[unlikely]]
       Fail(std::move(status));
