@@ -42,6 +42,12 @@ ValueId Graph::Find(const std::string& value_name) const {
   return found == by_name_.end() ? kNoValue : found->second;
 }
 
+void Graph::Reserve(size_t nodes, size_t values) {
+  nodes_.reserve(nodes);
+  values_.reserve(values);
+  by_name_.reserve(values);
+}
+
 NodeId Graph::AddNode(Node node, const std::vector<Value>& outputs) {
   const NodeId id = static_cast<NodeId>(nodes_.size());
   CHECK(!outputs.empty());

@@ -79,6 +79,9 @@ class Graph {
   // kNoValue if there is none.
   ValueId Find(const std::string& value_name) const;
 
+  // Room for so many nodes and values, for passes that know how many they will add.
+  void Reserve(size_t nodes, size_t values);
+
   // Appends a node; its outputs must be added with it: names (unique; CHECKed), types and layouts.
   NodeId AddNode(Node node, const std::vector<Value>& outputs);
   void AddState(State state) { states_.push_back(state); }

@@ -65,7 +65,7 @@ absl::StatusOr<UpdateLayouts> LayoutsOfUpdates(const Graph& graph, const Strateg
 absl::StatusOr<Graph> MakeTraining(const Model& model, const Graph& forward, const Strategy& strategy,
                                    const OpRegistry& registry, const ProgramOptions& options) {
   ASSIGN_OR_RETURN(Graph prepared, PrepareTraining(forward, registry));
-  if (options.fuse) prepared = FuseNormalizeRelu(prepared);
+  if (options.fuse) prepared = FuseNormalizeRelu(std::move(prepared));
   ASSIGN_OR_RETURN(Graph graph, Partition(prepared, strategy, registry));
   LayoutBuilder builder(graph, registry);
   if (graph.loss != kNoValue) {
@@ -75,8 +75,8 @@ absl::StatusOr<Graph> MakeTraining(const Model& model, const Graph& forward, con
   }
   ResolveResults(builder);
   graph = DropUnused(graph);
-  graph = FuseMoves(graph, registry);
-  if (options.fuse) graph = FuseBatchNormGradient(graph, registry);
+  graph = FuseMoves(std::move(graph), registry);
+  if (options.fuse) graph = FuseBatchNormGradient(std::move(graph), registry);
   int64_t bytes = options.bucket_bytes >= 0 ? options.bucket_bytes : strategy.bucket_bytes;
   if (bytes < 0) bytes = BucketBytes(kLatency, kBytesPerSecond);
   return BucketAllReduces(graph, bytes);
@@ -85,7 +85,7 @@ absl::StatusOr<Graph> MakeTraining(const Model& model, const Graph& forward, con
 absl::StatusOr<Graph> MakeEvaluation(const Graph& training, const Graph& forward, const Strategy& strategy,
                                      const OpRegistry& registry, const ProgramOptions& options) {
   ASSIGN_OR_RETURN(Graph prepared, PrepareEvaluation(forward, registry));
-  if (options.fuse) prepared = FuseNormalizeRelu(prepared);
+  if (options.fuse) prepared = FuseNormalizeRelu(std::move(prepared));
   std::map<std::string, Layout> states;
   for (const State& state : training.states()) {
     states[training.value(state.value).name] = training.layout(state.value);

@@ -143,17 +143,21 @@ class StorageAssignment {
     plan_.storages.push_back({planned.name, planned.bytes, planned.kind, first, first, false});
   }
 
+  // One launch for all: they are small as a rule (running statistics that the backward pass reads as they were).
   void AppendStores() {
+    LocalLaunch store;
+    CopyLaunch copy;
     for (const StateUpdate& update : program_.updates) {
       if (plan_.storage_of[update.update] == plan_.storage_of[update.state]) continue;
-      const PlannedTensor& state = program_.tensors[update.state];
-      LocalLaunch& store = program_.launches.emplace_back();
-      store.launch.name = state.name + "/store";
-      store.launch.phase = Phase::kUpdate;
-      const Box flat = WholeBox({state.bytes});
-      store.launch.work = CopyLaunch{{}, {CopyOf(flat, flat, flat, DType::kU8)}};
-      store.operands = {update.update, update.state};
+      const Box flat = WholeBox({program_.tensors[update.state].bytes});
+      copy.copies.push_back(CopyOf(flat, flat, flat, DType::kU8));
+      store.operands.insert(store.operands.end(), {update.update, update.state});
     }
+    if (copy.copies.empty()) return;
+    store.launch.name = "store states";
+    store.launch.phase = Phase::kUpdate;
+    store.launch.work = std::move(copy);
+    program_.launches.push_back(std::move(store));
   }
 
   void AppendEnd() {

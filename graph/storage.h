@@ -30,7 +30,7 @@ struct StoragePlan {
 // Every tensor gets a storage. Changes the program where that saves or needs a copy:
 // - the copy of a bucket's member goes if the member has no reader after it: it is made inside the bucket right away;
 // - an update is made in the place of its state if every reader of the old state comes before (or reads in place), else
-//   a copy to the state is appended;
+//   it is copied to the state at the end, by one launch for all such updates;
 // - the host's last launch is appended.
 // Linear in the launches.
 StoragePlan AssignStorage(LocalProgram& program);

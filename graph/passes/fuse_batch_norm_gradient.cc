@@ -13,12 +13,13 @@ NodeId SoleProducer(const Graph& graph, const std::vector<int>& readers, ValueId
 
 }  // namespace
 
-Graph FuseBatchNormGradient(const Graph& graph, const OpRegistry& registry) {
+Graph FuseBatchNormGradient(Graph graph, const OpRegistry& registry) {
   const std::vector<int> readers = CountReaders(graph);
   struct Parts {
     NodeId normalize = -1, statistics = -1;
   };
   std::vector<Parts> parts(graph.nodes().size());
+  bool any = false;
   std::vector<bool> dropped(graph.nodes().size(), false);
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& add = graph.node(id);
@@ -29,9 +30,10 @@ Graph FuseBatchNormGradient(const Graph& graph, const OpRegistry& registry) {
       if (normalize < 0 || statistics < 0) continue;
       if (graph.node(normalize).inputs[0] != graph.node(statistics).inputs[0]) continue;
       parts[id] = {normalize, statistics};
-      dropped[normalize] = dropped[statistics] = true;
+      dropped[normalize] = dropped[statistics] = any = true;
     }
   }
+  if (!any) return graph;
   Rewriter rewriter(graph);
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     if (dropped[id]) continue;

@@ -17,9 +17,10 @@ bool IsReduceScatter(const Graph& graph, const Node& reduce, const Node& slice) 
 
 }  // namespace
 
-Graph FuseMoves(const Graph& graph, const OpRegistry& registry) {
+Graph FuseMoves(Graph graph, const OpRegistry& registry) {
   const std::vector<int> readers = CountReaders(graph);
   std::vector<bool> dropped(graph.nodes().size(), false);
+  bool any = false;
   std::vector<NodeId> reduce_of(graph.nodes().size(), -1);
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& slice = graph.node(id);
@@ -30,7 +31,9 @@ Graph FuseMoves(const Graph& graph, const OpRegistry& registry) {
     if (!IsReduceScatter(graph, reduce, slice)) continue;
     dropped[producer] = true;
     reduce_of[id] = producer;
+    any = true;
   }
+  if (!any) return graph;
   Rewriter rewriter(graph);
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     if (dropped[id]) continue;

@@ -11,7 +11,8 @@
 
 namespace partita {
 
-Graph FuseMoves(const Graph& graph, const OpRegistry& registry);
+// Gives the same graph back, uncopied, where there is nothing to join.
+Graph FuseMoves(Graph graph, const OpRegistry& registry);
 
 }  // namespace partita
 

@@ -4,9 +4,9 @@
 
 namespace partita {
 
-Graph FuseNormalizeRelu(const Graph& graph) {
+Graph FuseNormalizeRelu(Graph graph) {
   const std::vector<int> readers = CountReaders(graph);
-  Rewriter rewriter(graph);
+  bool any = false;
   // By normalize node: the relu that takes its place.
   std::vector<NodeId> relu_of(graph.nodes().size(), -1);
   std::vector<bool> fused(graph.nodes().size(), false);
@@ -17,8 +17,10 @@ Graph FuseNormalizeRelu(const Graph& graph) {
     const std::string& op = graph.node(producer).op->name;
     if (op != "batch_norm_normalize" && op != "batch_norm_inference") continue;
     relu_of[producer] = id;
-    fused[id] = true;
+    fused[id] = any = true;
   }
+  if (!any) return graph;
+  Rewriter rewriter(graph);
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     if (fused[id]) continue;
     if (relu_of[id] < 0) {

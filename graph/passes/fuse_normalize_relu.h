@@ -11,7 +11,8 @@
 
 namespace partita {
 
-Graph FuseNormalizeRelu(const Graph& graph);
+// Gives the same graph back, uncopied, where there is nothing to join.
+Graph FuseNormalizeRelu(Graph graph);
 
 }  // namespace partita
 

@@ -12,7 +12,9 @@ namespace partita {
 
 class Rewriter {
  public:
-  explicit Rewriter(const Graph& from) : from_(from), graph_(from.mesh()), value_(from.values().size(), kNoValue) {}
+  explicit Rewriter(const Graph& from) : from_(from), graph_(from.mesh()), value_(from.values().size(), kNoValue) {
+    graph_.Reserve(from.nodes().size(), from.values().size());
+  }
 
   const Graph& from() const { return from_; }
   Graph& graph() { return graph_; }
