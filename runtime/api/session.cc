@@ -117,6 +117,7 @@ absl::StatusOr<StepResult> Session::Step(Entry entry) {
   RETURN_IF_ERROR(dead_);
   const bool diagnosable = options_.find_non_finite && entry == Entry::kTrain;
   std::vector<Executor*> executors;
+  executors.reserve(ranks_.size());
   for (auto& rank : ranks_) {
     if (diagnosable) rank->TakeSnapshot();
     executors.push_back(&rank->executor(entry));

@@ -95,6 +95,10 @@ Batch MakeBatch(uint64_t seed, int step, DType floating) {
     const float label = Uniform(label_key, static_cast<uint64_t>(step), static_cast<uint64_t>(i)) * kClasses;
     Put(batch.labels, i, static_cast<int32_t>(label));
   }
+  batch.weights = {floating, {kBatch}, std::vector<char>(static_cast<size_t>(kBatch * SizeOf(floating)))};
+  for (int64_t i = 0; i < kBatch; ++i) {
+    floating == DType::kF32 ? Put(batch.weights, i, 1.0f) : Put(batch.weights, i, 1.0);
+  }
   return batch;
 }
 

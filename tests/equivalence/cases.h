@@ -35,6 +35,7 @@ absl::StatusOr<Program> PlanOf(const Case& one, const Model& model, const Progra
 // A batch of a step: the same numbers in every floating type.
 struct Batch {
   HostTensor images, labels;
+  HostTensor weights;  // of evaluation: all samples count
 };
 Batch MakeBatch(uint64_t seed, int step, DType floating);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "graph/passes/prepare_evaluation.h"
 #include "runtime/api/verify_plan.h"
 #include "runtime/base/status.h"
 #include "tests/equivalence/cases.h"
@@ -238,6 +239,13 @@ TEST_P(Equivalence, TheHighestByteTouchedIsThePlannedPeak) {
     ASSERT_OK_AND_ASSIGN(const StepResult result, session->Train());
     EXPECT_TRUE(std::isfinite(result.loss));
   }
+  // The arena is as large as the larger of the two entry points wants it.
+  const Batch batch = MakeBatch(3, 2, DType::kF32);
+  ASSERT_TRUE(session->StageInput(Entry::kEvaluate, "images", batch.images).ok());
+  ASSERT_TRUE(session->StageInput(Entry::kEvaluate, "labels", batch.labels).ok());
+  ASSERT_TRUE(session->StageInput(Entry::kEvaluate, kSampleWeightName, batch.weights).ok());
+  ASSERT_OK_AND_ASSIGN(const StepResult result, session->Evaluate());
+  EXPECT_TRUE(std::isfinite(result.loss));
   for (int rank = 0; rank < session->ranks(); ++rank) {
     // Tensors begin at multiples of 64 bytes; what is behind the end of the last one is nobody's.
     EXPECT_EQ(session->UsedMemory(rank), session->memory_check(rank).highest_end()) << "rank " << rank;

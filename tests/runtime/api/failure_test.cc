@@ -1,0 +1,103 @@
+// A session ends cleanly whatever happens to one of its ranks, and says what it was.
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+#include "runtime/base/status.h"
+#include "tests/runtime/api/session_fixture.h"
+
+namespace partita {
+namespace {
+
+void SetAll(Session& session, const std::string& state, float value) {
+  HostTensor tensor = *session.ReadState(state);
+  for (size_t i = 0; i < tensor.bytes.size(); i += sizeof(float)) std::memcpy(&tensor.bytes[i], &value, sizeof(float));
+  ASSERT_TRUE(session.WriteState(state, tensor).ok());
+}
+
+bool Mentions(const absl::Status& status, const std::string& text) {
+  return std::string(status.message()).find(text) != std::string::npos;
+}
+
+TEST(Failure, ALossThatIsNotFiniteNamesStepAndFirstValue) {
+  for (const char* strategy : {"1x1", "2x2", "placement"}) {
+    auto session = *Session::Start(SmallProgram("mlp", strategy, /*regularized=*/false), SmallOptions());
+    StageTraining(*session, MakeBatch(1, 0, DType::kF32));
+    ASSERT_TRUE(session->Train().ok());
+    // Products of the second layer overflow; those of the first do not.
+    SetAll(*session, "dense1/matmul/weights", 1e30f);
+    SetAll(*session, "dense2/matmul/weights", 1e30f);
+    Batch batch = MakeBatch(1, 1, DType::kF32);
+    const float bright = 1;
+    for (size_t i = 0; i < batch.images.bytes.size(); i += 4) std::memcpy(&batch.images.bytes[i], &bright, 4);
+    StageTraining(*session, batch);
+    const absl::Status status = session->Train().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange) << status;
+    EXPECT_TRUE(Mentions(status, "step 2")) << status;
+    EXPECT_TRUE(Mentions(status, "'loss'")) << status;
+    EXPECT_TRUE(Mentions(status, "'dense2/matmul")) << status;
+  }
+}
+
+TEST(Failure, TheFirstValueIsNotLookedForWhereNobodyAsked) {
+  SessionOptions options = SmallOptions();
+  options.find_non_finite = false;
+  const auto session = SmallSession("mlp", "2x1", options);
+  SetAll(*session, "dense1/matmul/weights", std::numeric_limits<float>::quiet_NaN());
+  StageTraining(*session, MakeBatch(1, 0, DType::kF32));
+  const absl::Status status = session->Train().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_FALSE(Mentions(status, "first value")) << status;
+}
+
+// One rank's kernel refuses its data: the others, which wait for it in collectives, are released.
+TEST(Failure, AFailingRankEndsTheStepOnAllRanks) {
+  for (const char* strategy : {"1x1", "2x1", "2x2", "mixed"}) {
+    const auto session = SmallSession("lenet5", strategy);
+    StageTraining(*session, MakeBatch(1, 0, DType::kF32));
+    ASSERT_TRUE(session->Train().ok());
+    Batch batch = MakeBatch(1, 1, DType::kF32);
+    const int32_t no_class = 10;
+    std::memcpy(batch.labels.bytes.data() + 6 * sizeof(int32_t), &no_class, sizeof(int32_t));  // the last row
+    StageTraining(*session, batch);
+    const absl::Status status = session->Train().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    StageTraining(*session, MakeBatch(1, 2, DType::kF32));
+    EXPECT_EQ(session->Train().status(), status) << "the session is dead";
+  }
+}
+
+TEST(Failure, AnAbortEndsTheStepThatRuns) {
+  const absl::Status reason = absl::UnavailableError("the user is gone");
+  SessionOptions options = SmallOptions();
+  options.delay_seed = 1;
+  const auto session = SmallSession("mini-inception", "2x2", options);
+  std::atomic<bool> started{false};
+  std::thread other([&] {
+    started.wait(false);
+    session->Abort(reason);
+  });
+  absl::Status status;
+  for (int step = 0; step < 1000 && status.ok(); ++step) {
+    StageTraining(*session, MakeBatch(1, step, DType::kF32));
+    status = session->Train().status();
+    started.store(true);
+    started.notify_all();
+  }
+  other.join();
+  EXPECT_EQ(status.code(), reason.code()) << status;
+}
+
+TEST(Failure, ASessionMayBeDestroyedAtAnyTime) {
+  for (int steps = 0; steps < 3; ++steps) {
+    const auto session = SmallSession("mlp", "2x2");
+    for (int step = 0; step < steps; ++step) {
+      StageTraining(*session, MakeBatch(1, step, DType::kF32));
+      EXPECT_TRUE(session->Train().ok());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace partita

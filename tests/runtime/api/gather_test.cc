@@ -1,0 +1,75 @@
+#include "runtime/api/gather.h"
+
+#include <gtest/gtest.h>
+
+namespace partita {
+namespace {
+
+// What the ranks of `mesh` hold of the value whose element i is i; of a partial value each holds (rank + 1) times it.
+struct Held {
+  Held(const Layout& layout, const Shape& shape, const Mesh& mesh) {
+    data.resize(static_cast<size_t>(mesh.size()));
+    for (int rank = 0; rank < mesh.size(); ++rank) {
+      const std::optional<Box> box = LocalBox(layout, shape, mesh, rank);
+      HeldPart part{{DType::kF64, shape, box.value_or(Box{shape, Shape(shape.size(), 0)})}, nullptr};
+      bool partial = false;
+      for (const AxisLayout& axis : layout) partial = partial || axis.partial();
+      if (box && !box->empty()) {
+        for (int64_t i = 0; i < Elements(shape); ++i) {
+          const int64_t row = i / shape[1], column = i % shape[1];
+          if (row < box->offset[0] || row >= box->offset[0] + box->size[0]) continue;
+          if (column < box->offset[1] || column >= box->offset[1] + box->size[1]) continue;
+          data[rank].push_back(static_cast<double>(partial ? i * (rank + 1) : i));
+        }
+        part.data = data[rank].data();
+      }
+      parts.push_back(part);
+    }
+  }
+  std::vector<std::vector<double>> data;
+  std::vector<HeldPart> parts;
+};
+
+TEST(Gather, PutsBlocksTogetherAndAddsSummands) {
+  const Mesh mesh{{{"a", 2}, {"b", 3}}};
+  const Shape shape{5, 4};
+  const AxisLayout R = AxisLayout::Replicate(), P = AxisLayout::Partial();
+  const AxisLayout S0 = AxisLayout::Split(0), S1 = AxisLayout::Split(1), At1 = AxisLayout::At(1);
+  struct {
+    Layout layout;
+    double factor;  // of element i
+  } const cases[] = {
+      {{R, R}, 1},         {{S0, S1}, 1},         {{S0, S0}, 1},   {{R, S0}, 1},
+      {{At1, S1}, 1},      {{At1, At1}, 1},       {{P, R}, 1 + 4},  // the summands are those of ranks 0 and 3
+      {{R, P}, 1 + 2 + 3},                                          // of ranks 0, 1 and 2
+      {{P, P}, 21},        {{At1, P}, 4 + 5 + 6},
+  };
+  for (const auto& [layout, factor] : cases) {
+    const Held held(layout, shape, mesh);
+    const WholeValue value = GatherValue({DType::kF64, shape}, layout, mesh, held.parts);
+    ASSERT_EQ(value.elements.size(), 20u) << ToString(layout, mesh);
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(value.elements[i], factor * i) << ToString(layout, mesh);
+  }
+}
+
+TEST(Gather, TakesTheMaximumOfAPartialMaximum) {
+  const Mesh mesh{{{"a", 3}}};
+  const Layout layout{AxisLayout::Partial(Reduction::kMax)};
+  const Held held(layout, {2, 2}, mesh);
+  const WholeValue value = GatherValue({DType::kF64, {2, 2}}, layout, mesh, held.parts);
+  EXPECT_EQ(value.elements, (std::vector<double>{0, 3, 6, 9}));
+}
+
+TEST(Gather, APartGoesToItsPlaceAndBack) {
+  const LocalTensor tensor{DType::kI32, {4, 4}, {{1, 2}, {2, 2}}};
+  std::vector<int32_t> part{1, 2, 3, 4}, back(4);
+  std::vector<char> whole(64);
+  CopyFromPart({tensor, part.data()}, whole.data());
+  const std::vector<double> elements = ToDoubles({DType::kI32, {4, 4}, whole});
+  EXPECT_EQ(elements, (std::vector<double>{0, 0, 0, 0, 0, 0, 1, 2, 0, 0, 3, 4, 0, 0, 0, 0}));
+  CopyToPart(whole.data(), {tensor, back.data()});
+  EXPECT_EQ(back, part);
+}
+
+}  // namespace
+}  // namespace partita
