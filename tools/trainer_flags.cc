@@ -52,7 +52,6 @@ std::vector<FlagDefinition> Output() {
 
 std::vector<FlagDefinition> Debugging() {
   return {
-      BoolFlag("verify-passes", "check the program after each pass"),
       IntFlag("delay-seed", "0", 0, kMany, "delay launches at random by this seed; 0: no delays"),
   };
 }

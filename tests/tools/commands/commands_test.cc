@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -88,6 +89,17 @@ TEST(Check, RefusesWithExitCodes) {
   const Answer other = Call({"check", "--strategy=" + kExamples + "lenet5_mixed.pbtxt", graph});
   EXPECT_EQ(other.code, kExitFiles);
   EXPECT_THAT(other.error, HasSubstr("'conv1/conv' names no node"));
+}
+
+TEST(TrainerFlags, EveryFlagIsTakenByACommand) {
+  const std::vector<Command> commands = {CheckCommand(), EvaluateCommand(), PlanCommand(),   ShowCommand(),
+                                         TrainCommand(), VerifyCommand(),   VersionCommand()};
+  for (const FlagDefinition& flag : TrainerFlags()) {
+    const bool taken = std::any_of(commands.begin(), commands.end(), [&](const Command& command) {
+      return std::find(command.flags.begin(), command.flags.end(), flag.name) != command.flags.end();
+    });
+    EXPECT_TRUE(taken) << "--" << flag.name;
+  }
 }
 
 TEST(Version, NamesTheLibraries) {
