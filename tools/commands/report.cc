@@ -1,5 +1,6 @@
 #include "tools/commands/report.h"
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 
@@ -19,18 +20,24 @@ std::string ProcessorName() {
   return "unknown";
 }
 
-// Collectives of a step that a kernel of the group's first rank waits for.
+// Collectives of a step that a kernel of the group's first rank waits for, itself or what unpacks it.
 int64_t BlockingCollectives(const Session& session, Entry entry, int group) {
   const Schedule& schedule = session.schedule(entry, session.program().groups[group].ranks[0]);
+  const int communication = schedule.streams - 1;
+  std::vector<int> collective(schedule.launches.size(), -1);  // the last one of the stream, up to a launch
   std::set<int> blocking;
-  for (const Launch& launch : schedule.launches) {
-    if (!std::holds_alternative<KernelLaunch>(launch.work)) continue;
+  int last = -1;
+  for (int l = 0; l < static_cast<int>(schedule.launches.size()); ++l) {
+    const Launch& launch = schedule.launches[l];
+    if (std::holds_alternative<CollectiveLaunch>(launch.work)) last = l;
+    if (launch.stream == communication) collective[l] = last;
+    if (launch.stream >= communication) continue;
     for (const int wait : launch.waits) {
-      const auto* const collective = std::get_if<CollectiveLaunch>(&schedule.launches[wait].work);
-      if (collective != nullptr && collective->group == group) blocking.insert(wait);
+      if (collective[wait] >= 0) blocking.insert(collective[wait]);
     }
   }
-  return static_cast<int64_t>(blocking.size());
+  return std::count_if(blocking.begin(), blocking.end(),
+                       [&](int l) { return std::get<CollectiveLaunch>(schedule.launches[l].work).group == group; });
 }
 
 std::string Percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
