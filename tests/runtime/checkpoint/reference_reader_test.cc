@@ -1,8 +1,7 @@
 // Our files read by the real safetensors package, and its files by us.
 //
-// Needs a Python with what tools/python/requirements.txt lists: PARTITA_PYTHON, or ~/.cache/partita/python/bin/python.
+// The package is a pinned wheel that Bazel unpacks beside the test (tools/bazel/python.txt).
 #include <gtest/gtest.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,24 +15,16 @@
 namespace partita {
 namespace {
 
-// The interpreter; empty if there is none that has the package. A test's HOME may be another than the user's.
+// Debian's interpreter, with the unpacked wheels before its own packages.
 std::string Python() {
-  std::vector<std::string> candidates;
-  if (const char* chosen = std::getenv("PARTITA_PYTHON")) candidates.push_back(chosen);
-  if (const passwd* user = ::getpwuid(::getuid())) {
-    candidates.push_back(std::string(user->pw_dir) + "/.cache/partita/python/bin/python");
-  }
-  for (const std::string& python : candidates) {
-    if (std::system(("'" + python + "' -c 'import safetensors.numpy' > /dev/null 2>&1").c_str()) == 0) return python;
-  }
-  return "";
+  const std::filesystem::path wheels = std::filesystem::absolute("../python_wheels/site");
+  return "PYTHONPATH='" + wheels.lexically_normal().string() + "' /usr/bin/python3";
 }
 
 class ReferenceReader : public ::testing::Test {
  protected:
   void SetUp() override {
-    python_ = Python();
-    if (python_.empty()) GTEST_SKIP() << "no Python with the package safetensors; tools/install makes one";
+    ASSERT_EQ(std::system((Python() + " -c 'import safetensors.numpy'").c_str()), 0);
     folder_ = ::testing::TempDir() + "/reference_" + std::to_string(::getpid());
     std::filesystem::create_directories(folder_);
   }
@@ -44,10 +35,10 @@ class ReferenceReader : public ::testing::Test {
   // Runs a script in the folder; its standard error is shown if it fails.
   bool Run(const std::string& script) {
     EXPECT_TRUE(WriteFileAtomically(folder_ + "/script.py", script).ok());
-    return std::system(("cd '" + folder_ + "' && '" + python_ + "' script.py").c_str()) == 0;
+    return std::system(("cd '" + folder_ + "' && " + Python() + " script.py").c_str()) == 0;
   }
 
-  std::string python_, folder_;
+  std::string folder_;
 };
 
 TEST_F(ReferenceReader, ReadsWhatWeWrite) {
