@@ -25,7 +25,7 @@ struct RankParts {
   int rank = 0;
   Schedule train, evaluate;
   const Program* program = nullptr;        // outlives the rank
-  const KernelLibrary* kernels = nullptr;  // only used by Create
+  const KernelLibrary* kernels = nullptr;  // outlives the rank
   LocalWorld* world = nullptr;
   std::function<void(const absl::Status&)> on_failure;  // HostDeviceOptions
 };

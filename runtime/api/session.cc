@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Start(Program program, const S
   return session;
 }
 
-absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry, const KernelCatalogue& kernels) const {
+absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry) const {
   ScheduleOptions options;
   options.compute_streams = options_.compute_streams;
   options.memory_limit = options_.memory_limit;
@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry,
   options.reuse_memory = options_.reuse_memory;
   std::vector<Schedule> schedules;
   for (int rank = 0; rank < program_.mesh.size(); ++rank) {
-    ASSIGN_OR_RETURN(Schedule schedule, MakeSchedule(program_, entry, rank, kernels, options));
+    ASSIGN_OR_RETURN(Schedule schedule, MakeSchedule(program_, entry, rank, *kernels_, options));
     RETURN_IF_ERROR(WithContext(fmt::format("rank {}", rank), VerifySchedule(schedule)));
     schedules.push_back(std::move(schedule));
   }
@@ -67,9 +67,9 @@ absl::Status Session::Build() {
   HostKernelOptions kernel_options;
   kernel_options.reference_only = options_.reference_kernels;
   kernel_options.threads = options_.threads_per_rank;
-  const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels(kernel_options);
-  ASSIGN_OR_RETURN(std::vector<Schedule> train, MakeSchedules(program_.train, *kernels));
-  ASSIGN_OR_RETURN(std::vector<Schedule> evaluate, MakeSchedules(program_.evaluate, *kernels));
+  kernels_ = MakeHostKernels(kernel_options);
+  ASSIGN_OR_RETURN(std::vector<Schedule> train, MakeSchedules(program_.train));
+  ASSIGN_OR_RETURN(std::vector<Schedule> evaluate, MakeSchedules(program_.evaluate));
   ASSIGN_OR_RETURN(world_, LocalWorld::Create(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     for (size_t s = 0; s < train[rank].states.size(); ++s) {
@@ -80,7 +80,7 @@ absl::Status Session::Build() {
     parts.train = std::move(train[rank]);
     parts.evaluate = std::move(evaluate[rank]);
     parts.program = &program_;
-    parts.kernels = kernels.get();
+    parts.kernels = kernels_.get();
     parts.world = world_.get();
     parts.on_failure = [world = world_.get()](const absl::Status& status) { world->Abort(status); };
     ASSIGN_OR_RETURN(std::unique_ptr<RankRuntime> runtime, RankRuntime::Create(std::move(parts), options_));

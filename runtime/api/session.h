@@ -98,7 +98,7 @@ class Session {
  private:
   Session(Program program, const SessionOptions& options);
   absl::Status Build();
-  absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry, const KernelCatalogue& kernels) const;
+  absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
   absl::StatusOr<StepResult> Step(Entry entry);
   absl::Status RunAll(const std::vector<Executor*>& executors);
   StepResult ResultOf(Entry entry) const;
@@ -107,6 +107,7 @@ class Session {
 
   const Program program_;
   SessionOptions options_;
+  std::unique_ptr<KernelLibrary> kernels_;  // a diagnosis makes kernels as well
   std::unique_ptr<LocalWorld> world_;
   std::vector<std::unique_ptr<RankRuntime>> ranks_;
   std::vector<std::vector<CommBytes>> counted_before_;  // by rank and group
