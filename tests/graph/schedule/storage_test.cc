@@ -87,7 +87,7 @@ TEST(Storage, UpdateIsMadeInThePlaceOfItsState) {
   builder.graph.SetUpdate(w, builder.Op("combine", "w.new", {w}, {100}));
   const Schedule schedule = Schedules(builder.graph)[0];
   EXPECT_EQ(schedule.values[1].offset, schedule.states[0].offset);
-  EXPECT_EQ(FindLaunch(schedule, "w/store"), -1);
+  EXPECT_EQ(FindLaunch(schedule, "store states"), -1);
   EXPECT_EQ(schedule.memory.total, 400);
 }
 
@@ -107,7 +107,7 @@ TEST(Storage, UpdateBeforeALaterReaderOfTheOldStateIsStoredAtTheEnd) {
   builder.Op("combine", "late", {w}, {100});
   const Schedule schedule = Schedules(builder.graph)[0];
   EXPECT_NE(schedule.values[1].offset, schedule.states[0].offset);
-  EXPECT_GT(FindLaunch(schedule, "w/store"), FindLaunch(schedule, "late"));
+  EXPECT_GT(FindLaunch(schedule, "store states"), FindLaunch(schedule, "late"));
 }
 
 TEST(Storage, StatesMaySwapAndAStateMayBeReportedAsItWas) {
