@@ -1,0 +1,163 @@
+#include "tests/mutation/judge.h"
+
+#include <cstring>
+#include <optional>
+
+#include "graph/graph_assembler.h"
+#include "graph/make_program.h"
+#include "graph/make_schedule.h"
+#include "graph/verify.h"
+#include "graph/verify_schedule.h"
+#include "ops/host/host_kernels.h"
+#include "ops/registry.h"
+#include "runtime/api/verify_plan.h"
+#include "runtime/base/status.h"
+#include "tools/models/models.h"
+
+namespace partita {
+namespace {
+
+constexpr int kSteps = 2;
+constexpr int64_t kMemory = int64_t{64} << 20;
+// Of the largest gradient's norm. A gradient that is zero but for rounding (a shift before a batch norm) is compared
+// with the others: 1e-14 of the largest, some tens of roundings.
+constexpr double kFloor = 1e-4;
+constexpr double kMostMultiplyAdds = 1e8;  // a step: forward, and twice as many backward
+constexpr int kMostRanks = 6;              // that are run
+
+// A refusal names a fault of the user in words; everything else is a fault of ours.
+Verdict Refusal(const absl::Status& status) {
+  const bool user =
+      status.code() == absl::StatusCode::kInvalidArgument || status.code() == absl::StatusCode::kResourceExhausted;
+  if (user && status.message().size() > 10 && status.message().size() < 4000) {
+    return {Outcome::kRefused, std::string(status.message())};
+  }
+  return {Outcome::kWrong, "refused by " + status.ToString()};
+}
+
+SessionOptions Options() {
+  SessionOptions options;
+  options.seed = 3;
+  options.threads_per_rank = 1;
+  options.memory_limit = kMemory;
+  options.find_non_finite = false;
+  options.reference_kernels = true;
+  options.poison = true;
+  return options;
+}
+
+// Numbers in [0, 1), labels in [0, 10).
+HostTensor Batch(const TensorType& type, int step) {
+  Dice dice(100 + step);
+  HostTensor tensor{type.dtype, type.shape, std::vector<char>(Elements(type.shape) * SizeOf(type.dtype))};
+  for (int64_t i = 0; i < Elements(type.shape); ++i) {
+    char* const at = tensor.bytes.data() + i * SizeOf(type.dtype);
+    const double number = static_cast<double>(dice.Below(1 << 30)) / (1 << 30);
+    const int32_t label = static_cast<int32_t>(dice.Below(10));
+    const float single = static_cast<float>(number);
+    if (type.dtype == DType::kF64) std::memcpy(at, &number, sizeof(number));
+    if (type.dtype == DType::kF32) std::memcpy(at, &single, sizeof(single));
+    if (type.dtype == DType::kI32) std::memcpy(at, &label, sizeof(label));
+    if (type.dtype == DType::kU8) *at = static_cast<char>(label);
+  }
+  return tensor;
+}
+
+std::vector<Value> InputsOf(const Graph& graph) {
+  std::vector<Value> inputs;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->name == "input") inputs.push_back(graph.value(node.outputs[0]));
+  }
+  return inputs;
+}
+
+// How a program runs alone: the first step that fails and its error, or a run without.
+struct Alone {
+  int steps = 0;
+  absl::Status status;
+};
+
+Alone RunAlone(const Program& program) {
+  Alone alone;
+  absl::StatusOr<std::unique_ptr<Session>> session = Session::Start(program, Options());
+  alone.status = session.status();
+  for (; alone.status.ok() && alone.steps < kSteps; ++alone.steps) {
+    for (const Value& input : InputsOf(program.train)) {
+      alone.status.Update((*session)->StageInput(Entry::kTrain, input.name, Batch(input.type, alone.steps)));
+    }
+    if (alone.status.ok()) alone.status = (*session)->Train().status();
+    if (!alone.status.ok()) break;
+  }
+  return alone;
+}
+
+// A step failed: it must be the data's fault, and fail alike in both.
+Verdict Stopped(const Program& serial, const Program& plan) {
+  const Alone one = RunAlone(serial), many = RunAlone(plan);
+  const std::string both = fmt::format("serial: step {}: {}; plan: step {}: {}", one.steps, one.status.ToString(),
+                                       many.steps, many.status.ToString());
+  const bool data =
+      one.status.code() == absl::StatusCode::kOutOfRange || one.status.code() == absl::StatusCode::kInvalidArgument;
+  const bool alike = one.status.code() == many.status.code() && one.steps == many.steps;
+  return {data && alike ? Outcome::kStopped : Outcome::kWrong, both};
+}
+
+Verdict Run(const Program& serial, const Program& plan) {
+  VerifyPlanOptions options;
+  options.session = Options();
+  options.tolerance = 1e-10;
+  options.floor = kFloor;
+  options.same_beginning = false;
+  const absl::StatusOr<std::unique_ptr<PlanVerifier>> verifier = PlanVerifier::Start(serial, plan, options);
+  if (!verifier.ok()) return Refusal(verifier.status());
+  for (int step = 0; step < kSteps; ++step) {
+    for (const Value& input : InputsOf(serial.train)) {
+      const absl::Status staged = (*verifier)->StageInput(input.name, Batch(input.type, step));
+      if (!staged.ok()) return {Outcome::kWrong, staged.ToString()};
+    }
+    const absl::StatusOr<StepComparison> comparison = (*verifier)->Step();
+    if (!comparison.ok()) return Stopped(serial, plan);
+    const TensorDifference* const first = comparison->First();
+    if (first != nullptr) return {Outcome::kWrong, fmt::format("step {}: {}", step, ToString(*first))};
+  }
+  return {Outcome::kRan, ""};
+}
+
+// Everything but running: the schedules of the first and the last rank.
+Verdict PlanOnly(const Program& plan) {
+  ScheduleOptions options;
+  options.memory_limit = kMemory;
+  HostKernelOptions reference;
+  reference.reference_only = true;
+  const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels(reference);
+  for (const Graph* entry : {&plan.train, &plan.evaluate}) {
+    for (const int rank : {0, plan.mesh.size() - 1}) {
+      const absl::StatusOr<Schedule> schedule = MakeSchedule(plan, *entry, rank, *kernels, options);
+      if (!schedule.ok()) return Refusal(schedule.status());
+      const absl::Status verified = VerifySchedule(*schedule);
+      if (!verified.ok()) return {Outcome::kWrong, verified.ToString()};
+    }
+  }
+  return {Outcome::kPlanned, ""};
+}
+
+}  // namespace
+
+Verdict Judge(const Subject& subject) {
+  absl::StatusOr<Graph> graph = BuildGraph(subject.nodes, subject.loss, subject.metrics, Ops());
+  if (!graph.ok()) return Refusal(graph.status());
+  const double multiply_adds = 3 * MultiplyAdds(*graph);
+  Model model{subject.model, *std::move(graph), subject.optimizer, subject.learning_rate};
+  if (const absl::Status verified = VerifyModel(model); !verified.ok()) return Refusal(verified);
+  ProgramOptions options;
+  options.floating = DType::kF64;
+  options.fuse = false;
+  const absl::StatusOr<Program> plan = MakeProgram(model, subject.strategy, Ops(), options);
+  if (!plan.ok()) return Refusal(plan.status());
+  const absl::StatusOr<Program> serial = MakeProgram(model, Strategy{}, Ops(), options);
+  if (!serial.ok()) return {Outcome::kWrong, "only the serial program is refused: " + serial.status().ToString()};
+  if (multiply_adds > kMostMultiplyAdds || plan->mesh.size() > kMostRanks) return PlanOnly(*plan);
+  return Run(*serial, *plan);
+}
+
+}  // namespace partita

@@ -1,0 +1,83 @@
+#include "tests/mutation/subject.h"
+
+#include "graph/graph_assembler.h"
+#include "ops/registry.h"
+#include "runtime/base/check.h"
+#include "tools/models/models.h"
+
+namespace partita {
+namespace {
+
+Model DrawModel(Dice& dice) {
+  ModelOptions options;
+  options.batch = 4 + static_cast<int64_t>(dice.Below(3));
+  options.channel_limit = 3 + static_cast<int64_t>(dice.Below(3));
+  options.batch_norm = dice.OneIn(2);
+  options.dropout = dice.OneIn(2);
+  options.dtype = DType::kF64;
+  const std::string name = dice.Pick(ModelNames());
+  options.image_size = name == "lenet5" ? 12 : 6;
+  if (options.batch == 6 && dice.OneIn(2)) options.statistics_samples = 3;
+  absl::StatusOr<Model> model = MakeModel(name, options, Ops());
+  CHECK(model.ok());
+  model->learning_rate = LearningRate{};
+  model->learning_rate.base = 0.01;
+  return *std::move(model);
+}
+
+std::vector<std::string> SplitsOf(const Graph& graph, const Node& node) {
+  NodeView view{node.attributes, {}, {}};
+  for (ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph.type(input));
+  for (ValueId output : node.outputs) view.outputs.push_back(graph.type(output));
+  std::vector<std::string> splits = {"replicate", "at"};
+  if (!node.op->rules) return splits;
+  for (const Rule& rule : node.op->rules(view)) {
+    if (rule.name != "partial") splits.push_back(rule.name);
+  }
+  return splits;
+}
+
+absl::StatusOr<Graph> GraphOf(const Subject& subject) {
+  return BuildGraph(subject.nodes, subject.loss, subject.metrics, Ops());
+}
+
+}  // namespace
+
+OpConfig DrawEntry(const Subject& subject, Dice& dice) {
+  const absl::StatusOr<Graph> graph = GraphOf(subject);
+  const MeshAxis& axis = dice.Pick(subject.strategy.mesh.axes);
+  OpConfig entry;
+  if (!graph.ok()) {  // mutated before: any name and split will do
+    entry.pattern = dice.Pick(subject.nodes).name;
+    entry.axes[axis.name] = {"samples", 0, {}};
+    return entry;
+  }
+  const NodeId id = static_cast<NodeId>(dice.Below(graph->nodes().size()));
+  entry.pattern = graph->name(id);
+  const std::vector<std::string> splits = SplitsOf(*graph, graph->node(id));
+  const int coordinate = axis.size < 1 ? 0 : static_cast<int>(dice.Below(axis.size));
+  const bool update = graph->node(id).op->name == "parameter" && dice.OneIn(2);
+  AxisConfig config{dice.Pick(splits), 0, {}};
+  if (config.split == "at") config.coordinate = coordinate;
+  (update ? entry.update : entry.axes)[axis.name] = config;
+  return entry;
+}
+
+Subject DrawSubject(Dice& dice) {
+  const Model model = DrawModel(dice);
+  Subject subject;
+  subject.model = model.name;
+  subject.nodes = Describe(model.graph);
+  subject.loss = model.graph.value(model.graph.loss).name;
+  for (ValueId metric : model.graph.metrics) subject.metrics.push_back(model.graph.value(metric).name);
+  subject.optimizer = model.optimizer;
+  subject.learning_rate = model.learning_rate;
+  const std::vector<std::vector<MeshAxis>> meshes = {
+      {{"data", 1}}, {{"data", 2}}, {{"data", 3}}, {{"data", 2}, {"model", 2}}, {{"data", 1}, {"model", 3}}};
+  subject.strategy.mesh.axes = dice.Pick(meshes);
+  for (size_t entries = dice.Below(12); entries-- > 0;) subject.strategy.ops.push_back(DrawEntry(subject, dice));
+  if (dice.OneIn(2)) subject.strategy.ops.push_back({"*", {{"data", {"samples", 0, {}}}}, {}});
+  return subject;
+}
+
+}  // namespace partita

@@ -1,0 +1,54 @@
+// What is mutated: a valid graph as its nodes are described in a file, how it is trained, and a strategy for it.
+#ifndef PARTITA_TESTS_MUTATION_SUBJECT_H_
+#define PARTITA_TESTS_MUTATION_SUBJECT_H_
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "graph/model.h"
+#include "graph/node_order.h"
+#include "graph/strategy.h"
+
+namespace partita {
+
+struct Subject {
+  std::string model;
+  std::vector<NodeDescription> nodes;
+  std::string loss;
+  std::vector<std::string> metrics;
+  Optimizer optimizer;
+  LearningRate learning_rate;
+  Strategy strategy;
+};
+
+// Draws of one seed; the same on every machine.
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : generator_(seed * 0x9E3779B97F4A7C15 + 1) {}
+
+  // In [0, below).
+  size_t Below(size_t below) { return generator_() % below; }
+  bool OneIn(size_t n) { return Below(n) == 0; }
+  template <typename T>
+  const T& Pick(const std::vector<T>& from) {
+    return from[Below(from.size())];
+  }
+  template <typename T>
+  T& Pick(std::vector<T>& from) {
+    return from[Below(from.size())];
+  }
+
+ private:
+  std::mt19937_64 generator_;
+};
+
+// One of the shipped models in a tiny form, with a valid strategy on 1 to 4 ranks that names some of its nodes.
+Subject DrawSubject(Dice& dice);
+
+// An entry that names a node and one of the splits that its op has there.
+OpConfig DrawEntry(const Subject& subject, Dice& dice);
+
+}  // namespace partita
+
+#endif  // PARTITA_TESTS_MUTATION_SUBJECT_H_
