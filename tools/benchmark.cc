@@ -2,9 +2,9 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "tools/benchmark/allocation_count.h"
-#include "tools/benchmark/executor_benchmark.h"
-#include "tools/benchmark/train_benchmark.h"
+#include "tools/benchmarks/allocation_count.h"
+#include "tools/benchmarks/executor_benchmark.h"
+#include "tools/benchmarks/train_benchmark.h"
 #include "tools/exit_code.h"
 #include "tools/passive_threads.h"
 #include "tools/program.h"

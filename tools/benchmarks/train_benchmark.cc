@@ -1,4 +1,4 @@
-#include "tools/benchmark/train_benchmark.h"
+#include "tools/benchmarks/train_benchmark.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,7 +11,7 @@
 #include "runtime/base/status.h"
 #include "runtime/data/image_batches.h"
 #include "runtime/train/image_inputs.h"
-#include "tools/benchmark/train_peer.h"
+#include "tools/benchmarks/train_peer.h"
 #include "tools/models/models.h"
 
 namespace partita {

@@ -2,8 +2,8 @@
 //
 // Everything trains on the same kind of random batches that lie ready in memory: data sets and prefetching are no part
 // of it. Medians over the rounds; a round that nothing warmed up is not counted.
-#ifndef PARTITA_TOOLS_BENCHMARK_TRAIN_BENCHMARK_H_
-#define PARTITA_TOOLS_BENCHMARK_TRAIN_BENCHMARK_H_
+#ifndef PARTITA_TOOLS_BENCHMARKS_TRAIN_BENCHMARK_H_
+#define PARTITA_TOOLS_BENCHMARKS_TRAIN_BENCHMARK_H_
 
 #include <cstdint>
 #include <string>
@@ -45,4 +45,4 @@ std::string ToJson(const std::vector<TrainRow>& rows);
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_BENCHMARK_TRAIN_BENCHMARK_H_
+#endif  // PARTITA_TOOLS_BENCHMARKS_TRAIN_BENCHMARK_H_

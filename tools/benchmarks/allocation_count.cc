@@ -1,4 +1,4 @@
-#include "tools/benchmark/allocation_count.h"
+#include "tools/benchmarks/allocation_count.h"
 
 #include <atomic>
 #include <cstdlib>

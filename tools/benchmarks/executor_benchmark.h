@@ -5,8 +5,8 @@
 //   wavefront  a square grid, each node after its left and its upper neighbour; rows are dealt out to the streams, so
 //   on
 //              two of them every node waits for the other stream
-#ifndef PARTITA_TOOLS_BENCHMARK_EXECUTOR_BENCHMARK_H_
-#define PARTITA_TOOLS_BENCHMARK_EXECUTOR_BENCHMARK_H_
+#ifndef PARTITA_TOOLS_BENCHMARKS_EXECUTOR_BENCHMARK_H_
+#define PARTITA_TOOLS_BENCHMARKS_EXECUTOR_BENCHMARK_H_
 
 #include <cstdint>
 #include <functional>
@@ -47,4 +47,4 @@ Schedule EmptySchedule(const std::string& shape, int64_t nodes, int streams);
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_BENCHMARK_EXECUTOR_BENCHMARK_H_
+#endif  // PARTITA_TOOLS_BENCHMARKS_EXECUTOR_BENCHMARK_H_

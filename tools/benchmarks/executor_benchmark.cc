@@ -1,4 +1,4 @@
-#include "tools/benchmark/executor_benchmark.h"
+#include "tools/benchmarks/executor_benchmark.h"
 
 #include <fmt/format.h>
 

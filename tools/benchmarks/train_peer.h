@@ -1,6 +1,6 @@
 // Another framework that trains the same network: a child process that is told how many steps and answers how long.
-#ifndef PARTITA_TOOLS_BENCHMARK_TRAIN_PEER_H_
-#define PARTITA_TOOLS_BENCHMARK_TRAIN_PEER_H_
+#ifndef PARTITA_TOOLS_BENCHMARKS_TRAIN_PEER_H_
+#define PARTITA_TOOLS_BENCHMARKS_TRAIN_PEER_H_
 
 #include <sys/types.h>
 
@@ -40,4 +40,4 @@ class TrainPeer {
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_BENCHMARK_TRAIN_PEER_H_
+#endif  // PARTITA_TOOLS_BENCHMARKS_TRAIN_PEER_H_

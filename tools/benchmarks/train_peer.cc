@@ -1,4 +1,4 @@
-#include "tools/benchmark/train_peer.h"
+#include "tools/benchmarks/train_peer.h"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,6 +1,6 @@
 // Counts the heap allocations of the process: linking this replaces operator new. For benchmarks and tests only.
-#ifndef PARTITA_TOOLS_BENCHMARK_ALLOCATION_COUNT_H_
-#define PARTITA_TOOLS_BENCHMARK_ALLOCATION_COUNT_H_
+#ifndef PARTITA_TOOLS_BENCHMARKS_ALLOCATION_COUNT_H_
+#define PARTITA_TOOLS_BENCHMARKS_ALLOCATION_COUNT_H_
 
 #include <cstdint>
 
@@ -11,4 +11,4 @@ int64_t AllocationCount();
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_BENCHMARK_ALLOCATION_COUNT_H_
+#endif  // PARTITA_TOOLS_BENCHMARKS_ALLOCATION_COUNT_H_

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tools/benchmark/train_benchmark.h"
+#include "tools/benchmarks/train_benchmark.h"
 
 namespace partita {
 
