@@ -1,8 +1,8 @@
 // A step allocates nothing: neither in the executor nor in what it launches (reference kernels; oneDNN makes a few
 // allocations of its own). What a session allocates for a step's result does not grow with the graph.
 #include "tests/runtime/api/session_fixture.h"
-#include "tools/benchmark/allocation_count.h"
-#include "tools/benchmark/executor_benchmark.h"
+#include "tools/benchmarks/allocation_count.h"
+#include "tools/benchmarks/executor_benchmark.h"
 
 namespace partita {
 namespace {
