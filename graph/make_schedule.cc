@@ -39,7 +39,8 @@ class Binder {
       const Storage& storage = storage_.storages[s];
       const bool state = storage.kind == MemoryKind::kParameter || storage.kind == MemoryKind::kState;
       schedule_.lifetimes.push_back(
-          {storage.name, {memory_.offsets[s], storage.bytes}, storage.first, storage.last, state});
+          {storage.name, {memory_.offsets[s], storage.bytes}, storage.first, storage.last, state,
+           storage.kind == MemoryKind::kWorkspace});
     }
     schedule_.memory = memory_.use;
   }

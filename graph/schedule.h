@@ -119,6 +119,7 @@ struct Lifetime {
   int first = 0;
   int last = 0;
   bool persistent = false;  // a state: outlives the step
+  bool scratch = false;     // workspace, which a kernel need not use to its last byte
 };
 
 // Bytes. The first five add up to the total (padding is counted with what it follows).

@@ -36,7 +36,7 @@ MemoryCheck::MemoryCheck(std::vector<const Schedule*> schedules, void* arena, in
     planned_ = std::max(planned_, schedule->memory.total);
     for (const Lifetime& lifetime : schedule->lifetimes) {
       used.push_back(lifetime.range);
-      highest_end_ = std::max(highest_end_, End(lifetime.range));
+      if (!lifetime.scratch) highest_end_ = std::max(highest_end_, End(lifetime.range));
       if (lifetime.persistent) states_.push_back(lifetime.range);
     }
   }

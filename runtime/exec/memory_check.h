@@ -31,7 +31,8 @@ class MemoryCheck {
   int64_t HighestTouched() const;
 
   int64_t planned() const { return planned_; }
-  // The highest end of any tensor: `planned` without the padding behind the last one.
+  // The highest end of any tensor that is written whole: `planned` without the padding behind the last one, unless the
+  // peak is workspace, of which a kernel may leave the end untouched.
   int64_t highest_end() const { return highest_end_; }
 
  private:
