@@ -57,6 +57,8 @@ std::vector<PartialOp> PartialOps() {
       {WholeNode("matmul", {{"transpose_x", true}}, {F32({6, 5}), F32({6, 7})}), {0, 1}},
       {WholeNode("bias_grad", {}, {x}), {0}},
       {WholeNode("batch_norm_statistics", {}, {x, vector}), {0}},
+      // A group as large as the batch is the whole batch, of which a rank may hold a part.
+      {WholeNode("batch_norm_statistics", {{"samples", int64_t{6}}}, {x, vector}), {0}},
       {WholeNode("batch_norm_gradient_sums", norm, {x, x, stats, vector, vector, vector}), {0, 1}},
       {WholeNode("softmax_cross_entropy", {}, {F32({6, 10}), labels, F32({6})}), {0, 1, 2}},
       {WholeNode("accuracy", {}, {F32({6, 10}), labels, std::nullopt}), {0, 1}},
