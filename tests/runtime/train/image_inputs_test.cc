@@ -1,0 +1,58 @@
+// Which inputs of a graph a data set of images can give, and which data sets fit.
+#include "runtime/train/image_inputs.h"
+
+#include <gmock/gmock.h>
+
+#include "graph/builder.h"
+#include "ops/registry.h"
+#include "tools/models/models.h"
+
+namespace partita {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Refusal(const absl::Status& status) {
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+// A classifier of images [4, 6] into 3 classes with one more input.
+Graph WithInput(const std::string& name, DType dtype, const Shape& shape) {
+  GraphBuilder b(Ops());
+  const ValueId images = b.Input("images", DType::kF32, {4, 6});
+  const ValueId labels = b.Input("labels", DType::kI32, {4});
+  b.Input(name, dtype, shape);
+  return b.Build(b.SoftmaxCrossEntropy("loss", b.MatMul("dense", images, 3), labels, 0), {}).value();
+}
+
+TEST(FindImageInputs, KnowsTheShippedModels) {
+  for (const std::string& name : ModelNames()) {
+    const Model model = MakeModel(name, {.batch = 6}, Ops()).value();
+    const ImageInputs inputs = FindImageInputs(model.graph).value();
+    EXPECT_EQ(inputs.images, "images");
+    EXPECT_EQ(inputs.labels, "labels");
+    EXPECT_EQ(inputs.accuracy, "accuracy");
+    EXPECT_EQ(inputs.batch(), 6);
+    EXPECT_EQ(inputs.classes, 10);
+  }
+}
+
+TEST(FindImageInputs, NamesWhatNoDataSetGives) {
+  EXPECT_THAT(Refusal(FindImageInputs(WithInput("mask", DType::kF32, {4})).status()), HasSubstr("'mask' f32[4]"));
+  EXPECT_THAT(Refusal(FindImageInputs(WithInput("more", DType::kF32, {4, 6})).status()),
+              HasSubstr("'images' takes the images already"));
+}
+
+TEST(CheckDataset, ComparesShapesAndClasses) {
+  const Model model = MakeModel("lenet5", {.batch = 2, .image_size = 12}, Ops()).value();
+  const ImageInputs inputs = FindImageInputs(model.graph).value();
+  EXPECT_TRUE(CheckDataset(inputs, MakeMockDataset(4, {12, 12, 1}, 10, 1).value(), "folder").ok());
+  EXPECT_THAT(Refusal(CheckDataset(inputs, MakeMockDataset(4, {12, 11, 1}, 10, 1).value(), "folder")),
+              HasSubstr("folder: the images are 12 x 11 x 1"));
+  EXPECT_THAT(Refusal(CheckDataset(inputs, MakeMockDataset(4, {12, 12, 1}, 11, 1).value(), "folder")),
+              HasSubstr("11 classes"));
+}
+
+}  // namespace
+}  // namespace partita
