@@ -31,17 +31,23 @@ absl::StatusOr<PreparedKernel> ReferenceReshape(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedKernel> ReferenceConcat(const LocalNode& node) {
+  struct Piece {
+    Shape shape;
+    std::vector<int64_t> begin;  // of its box in the output
+  };
   const size_t axis = node.attributes.Int("axis");
   const int64_t size = SizeOf(node.outputs[0].dtype);
-  std::vector<Shape> parts;
-  for (size_t k = 0; k < node.inputs.size(); ++k) parts.push_back(InputShape(node, k));
+  std::vector<Piece> parts;
+  std::vector<int64_t> begin(node.outputs[0].shape().size(), 0);
+  for (size_t k = 0; k < node.inputs.size(); ++k) {
+    parts.push_back({InputShape(node, k), begin});
+    begin[axis] += parts[k].shape[axis];
+  }
   return Prepared([=, whole = node.outputs[0].shape()](const KernelArguments& a) {
-    std::vector<int64_t> begin(whole.size(), 0);
     for (size_t k = 0; k < parts.size(); ++k) {
-      ForBox(whole, begin, parts[k], [&](int64_t to, int64_t from) {
+      ForBox(whole, parts[k].begin, parts[k].shape, [&](int64_t to, int64_t from) {
         std::memcpy(Out<char>(a, 0) + to * size, In<char>(a, k) + from * size, size);
       });
-      begin[axis] += parts[k][axis];
     }
   });
 }
