@@ -28,7 +28,8 @@ std::vector<FlagDefinition> Training() {
       IntFlag("batch", "0", 0, 1 << 24, "global batch; 0: the graph's"),
       FloatFlag("learning-rate", "", 0, 1e6, "base or peak of the schedule, over the graph's"),
       IntFlag("seed", "1", 0, kMany, "of initial values, dropout, order and augmentation"),
-      BoolFlag("augment", "shift and flip the training images"),
+      BoolFlag("flip", "mirror training images left and right at random"),
+      IntFlag("shift", "0", 0, 1024, "shift training images at random by up to so many pixels"),
       ChoiceFlag("precision", "f32", {"f32", "f64"}, "of all floating values; f64 on the host only"),
       FloatFlag("tolerance", "", 0, 1, "verify: largest relative difference; unset: by precision"),
   };

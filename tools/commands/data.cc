@@ -8,7 +8,6 @@ namespace partita {
 namespace {
 
 constexpr int64_t kMockBatches = 50;
-constexpr int64_t kAugmentationShift = 2;  // pixels
 
 absl::StatusOr<ImageSets> MockSets(const ImageInputs& inputs, uint64_t seed) {
   ImageSets sets;
@@ -23,7 +22,7 @@ absl::StatusOr<ImageSets> MockSets(const ImageInputs& inputs, uint64_t seed) {
 
 std::vector<std::string> DataFlags() { return {"data", "mock-data", "seed"}; }
 
-absl::StatusOr<TrainingData> ReadData(const Flags& flags, const ImageInputs& inputs, bool augment) {
+absl::StatusOr<TrainingData> ReadData(const Flags& flags, const ImageInputs& inputs, const Augmentation& augmentation) {
   const bool mock = flags.Bool("mock-data");
   if (mock && flags.IsSet("data")) return FlagError("flags --data and --mock-data are given; one of them is allowed");
   const std::string folder = flags.IsSet("data") ? flags.Text("data") : kFashionMnistFolder;
@@ -38,7 +37,7 @@ absl::StatusOr<TrainingData> ReadData(const Flags& flags, const ImageInputs& inp
     return ImageBatches::Create(std::make_shared<const ImageDataset>(std::move(set)), options);
   };
   TrainingData data;
-  if (augment) options.augmentation = {kAugmentationShift, Border::kZero, /*flip=*/true};
+  options.augmentation = augmentation;
   ASSIGN_OR_RETURN(data.training, make(sets.train));
   options.augmentation = {};
   options.mode = BatchMode::kEvaluation;

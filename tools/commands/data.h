@@ -6,19 +6,19 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/data/image_dataset.h"
+#include "runtime/data/augmentation.h"
 #include "runtime/train/image_inputs.h"
 #include "runtime/train/trainer.h"
 #include "tools/flags.h"
 
 namespace partita {
 
-// Flags that ReadData reads; --augment is for training alone.
+// Flags that ReadData reads.
 std::vector<std::string> DataFlags();  // data, mock-data, seed
 
 // The sets of --data (Fashion-MNIST by default), or random ones of the graph's own size with --mock-data; checked
-// against the graph. `augment`: shift and flip the training images.
-absl::StatusOr<TrainingData> ReadData(const Flags& flags, const ImageInputs& inputs, bool augment);
+// against the graph. `augmentation` is done to training images alone.
+absl::StatusOr<TrainingData> ReadData(const Flags& flags, const ImageInputs& inputs, const Augmentation& augmentation);
 
 }  // namespace partita
 

@@ -33,7 +33,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
   const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
   if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
-  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, /*augment=*/false));
+  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, Augmentation{}));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartLoaded(flags, model, strategy));
   const std::atomic<int>& stop = StopOnSignals();
   ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, *inputs, data.test, &stop));

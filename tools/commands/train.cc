@@ -25,6 +25,10 @@ struct Prepared {
   std::unique_ptr<Session> session;
 };
 
+Augmentation ReadAugmentation(const Flags& flags) {
+  return {.shift = flags.Int("shift"), .border = Border::kZero, .flip = flags.Bool("flip")};
+}
+
 // Everything that can be refused is refused here, before anything is written.
 absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   RETURN_IF_ERROR(CheckFormat(flags, {"text", "json"}));
@@ -36,7 +40,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   absl::StatusOr<ImageInputs> inputs = FindImageInputs(prepared.model.graph);
   if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
   prepared.inputs = *std::move(inputs);
-  ASSIGN_OR_RETURN(prepared.data, ReadData(flags, prepared.inputs, flags.Bool("augment")));
+  ASSIGN_OR_RETURN(prepared.data, ReadData(flags, prepared.inputs, ReadAugmentation(flags)));
   prepared.options.epochs = flags.Int("epochs");
   prepared.options.steps = flags.Int("steps");
   SetScheduleLength(PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch()),
@@ -95,7 +99,8 @@ Command TrainCommand() {
   for (const auto& flags : {StrategyFlags(), RunFlags(), DataFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"augment", "epochs", "steps", "save", "load", "report", "trace", "format", "delay-seed"}) {
+  for (const char* flag :
+       {"flip", "shift", "epochs", "steps", "save", "load", "report", "trace", "format", "delay-seed"}) {
     command.flags.push_back(flag);
   }
   return command;

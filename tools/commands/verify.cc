@@ -80,7 +80,7 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
   ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
   const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
   if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
-  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, /*augment=*/false));
+  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, Augmentation{}));
   ASSIGN_OR_RETURN(const std::unique_ptr<PlanVerifier> verifier, Start(flags, model));
   const int64_t steps = flags.Int("steps") > 0 ? flags.Int("steps") : kSteps;
   nlohmann::json rows = nlohmann::json::array();
