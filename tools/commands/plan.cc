@@ -14,7 +14,7 @@ namespace {
 
 absl::StatusOr<int> RunPlan(const CommandContext& context) {
   const Flags& flags = context.flags;
-  RETURN_IF_ERROR(CheckFormat(flags, {"text", "json"}));
+  RETURN_IF_ERROR(CheckFormat(flags, {"text", "json", "dot"}));
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
@@ -25,7 +25,12 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   ScheduleOptions options;
   options.memory_limit = flags.Int("memory");
   ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, *kernels, options));
-  context.out << (flags.Text("format") == "json" ? PrintMessage(plan, ProtoFormat::kJson) : FormatPlan(plan));
+  const std::string& format = flags.Text("format");
+  if (format == "json") {
+    context.out << PrintMessage(plan, ProtoFormat::kJson);
+  } else {
+    context.out << (format == "dot" ? DrawPlan(plan) : FormatPlan(plan));
+  }
   return kExitFinished;
 }
 

@@ -1,6 +1,7 @@
 #include "tools/commands/plan_proto.h"
 
 #include "graph/make_program.h"
+#include "graph/moves/move_ops.h"
 #include "graph/op_definition.h"
 #include "runtime/base/status.h"
 #include "tools/version.h"
@@ -57,7 +58,19 @@ void CountCollectives(const Program& program, const Schedule& schedule, PlanProt
   }
 }
 
-void AddNodes(const Graph& graph, PlanProto& plan) {
+void SetMove(const Program& program, const Node& move, PlanNodeProto& entry) {
+  const std::vector<int> axes = MoveAxes(move, program.mesh);
+  for (const int axis : axes) entry.add_axes(program.mesh.axes[axis].name);
+  MoveBytes bytes;
+  for (const CommunicationGroup& group : program.groups) {
+    if (group.axes == axes) bytes += BytesOfNode(program.train, move, group.ranks);
+  }
+  entry.set_payload_bytes(bytes.payload);
+  entry.set_wire_bytes(bytes.wire);
+}
+
+void AddNodes(const Program& program, PlanProto& plan) {
+  const Graph& graph = program.train;
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);
     const Value& output = graph.value(node.outputs[0]);
@@ -71,6 +84,8 @@ void AddNodes(const Graph& graph, PlanProto& plan) {
     entry->set_layout(ToString(output.layout, graph.mesh()));
     entry->set_phase(Name(node.phase));
     entry->set_flops(FlopsOf(graph, node));
+    for (const ValueId value : node.outputs) entry->add_outputs(graph.value(value).name);
+    if (node.op->move) SetMove(program, node, *entry);
   }
 }
 
@@ -110,7 +125,7 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
   plan.set_model(model);
   AddMesh(program.mesh, plan);
   AddGroups(program, plan);
-  AddNodes(program.train, plan);
+  AddNodes(program, plan);
   for (int r = 0; r < program.mesh.size(); ++r) {
     const auto train = MakeSchedule(program, program.train, r, kernels, options);
     if (!train.ok()) return WithContext(fmt::format("rank {}", r), train.status());

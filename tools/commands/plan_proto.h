@@ -19,6 +19,10 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
 // Tables for people.
 std::string FormatPlan(const PlanProto& plan);
 
+// A picture in Graphviz's language: the mesh and its groups; nodes with layouts, framed by phase; moves with their
+// bytes.
+std::string DrawPlan(const PlanProto& plan);
+
 }  // namespace partita
 
 #endif  // PARTITA_TOOLS_COMMANDS_PLAN_PROTO_H_

@@ -60,10 +60,13 @@ std::string FormatMemory(const PlanProto& plan) {
 }
 
 std::string FormatNodes(const PlanProto& plan) {
-  std::vector<std::vector<std::string>> rows = {{"phase", "node", "op", "type", "layout", "MFLOP"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"phase", "node", "op", "type", "layout", "MFLOP", "axes", "wire bytes"}};
   for (const PlanNodeProto& node : plan.nodes()) {
     rows.push_back({node.phase(), node.name(), node.op(), node.type(), node.layout(),
-                    node.flops() > 0 ? fmt::format("{:.3f}", node.flops() / 1e6) : ""});
+                    node.flops() > 0 ? fmt::format("{:.3f}", node.flops() / 1e6) : "",
+                    fmt::format("{}", fmt::join(node.axes(), "+")),
+                    node.axes_size() > 0 ? fmt::format("{}", node.wire_bytes()) : ""});
   }
   return FormatTable(rows, 5);
 }

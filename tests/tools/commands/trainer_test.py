@@ -186,7 +186,7 @@ class PlanTest(TrainerTest):
     GRAPH = example("mini_inception.pbtxt")
 
     def test_is_deterministic(self):
-        for form in ("text", "json"):
+        for form in ("text", "json", "dot"):
             with self.subTest(format=form):
                 plans = {self.call("plan", self.STRATEGY, "--format=" + form, self.GRAPH).stdout for _ in range(2)}
                 self.assertEqual(len(plans), 1)
@@ -214,6 +214,25 @@ class PlanTest(TrainerTest):
                                            text, re.MULTILINE))
         for rank in plan["ranks"]:
             self.assertIn(rank["memory"]["total_bytes"], text)
+
+    def test_bytes_of_moves_are_those_of_groups(self):
+        plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
+        for size in ("payload_bytes", "wire_bytes"):
+            self.assertEqual(sum(int(node[size]) for node in plan["nodes"]),
+                             sum(int(group[size]) for group in plan["groups"]))
+
+    def test_picture_has_every_node_edge_and_move(self):
+        plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
+        picture = self.call("plan", self.STRATEGY, "--format=dot", self.GRAPH).stdout
+        drawn = set(re.findall(r'^    "([^"]+)" \[label=', picture, re.MULTILINE))
+        self.assertEqual(drawn, {node["name"] for node in plan["nodes"]})
+        edges = re.findall(r'^  "([^"]+)" -> "([^"]+)";$', picture, re.MULTILINE)
+        self.assertEqual(len(edges), sum(len(node["inputs"]) for node in plan["nodes"]))
+        self.assertLessEqual({end for edge in edges for end in edge}, drawn)
+        for node in plan["nodes"]:
+            if node["axes"]:
+                self.assertIn(f"{node['op']} over {'+'.join(node['axes'])}\\n{node['wire_bytes']} wire bytes",
+                              picture)
 
 
 class VerifyTest(TrainerTest):
