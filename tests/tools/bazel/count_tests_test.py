@@ -73,6 +73,10 @@ class CountTests(unittest.TestCase):
         events = [{"id": {"targetCompleted": {"label": "//a"}}, "aborted": {"reason": "ANALYSIS_FAILURE"}}]
         self.assertEqual(self.count(events + self.target("//b", "PASSED", ["pass"])), (1, "1 passed, 1 failed"))
 
+    def test_target_that_is_not_for_this_platform(self):
+        events = [{"id": {"targetCompleted": {"label": "//a"}}, "aborted": {"reason": "SKIPPED"}}]
+        self.assertEqual(self.count(events + self.target("//b", "PASSED", ["pass"])), (0, "1 passed, 0 failed"))
+
     def test_broken_xml_of_a_target_that_failed(self):
         events = self.target("//a", "FAILED", [])
         with open(self.path("a1.xml"), "w", encoding="utf-8") as file:
