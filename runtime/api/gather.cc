@@ -72,6 +72,10 @@ void CopyToPart(const char* whole, const HeldPart& part) {
   if (part.data != nullptr) Copy(CopyOfPart(part.tensor, false), whole, static_cast<char*>(part.data));
 }
 
+bool IsFirstReplica(const Layout& layout, const Mesh& mesh, int rank) {
+  return FirstReplica(layout, mesh, mesh.Coordinates(rank)) == rank;
+}
+
 std::vector<double> ToDoubles(const HostTensor& tensor) {
   std::vector<double> elements;
   switch (tensor.dtype) {

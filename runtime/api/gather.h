@@ -27,6 +27,9 @@ struct HeldPart {
 void CopyFromPart(const HeldPart& part, char* whole);
 void CopyToPart(const char* whole, const HeldPart& part);
 
+// Whether no rank before this one holds the same bytes of a value of that layout.
+bool IsFirstReplica(const Layout& layout, const Mesh& mesh, int rank);
+
 // Elements of a tensor as doubles, which hold those of every type exactly.
 std::vector<double> ToDoubles(const HostTensor& tensor);
 

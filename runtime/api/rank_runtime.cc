@@ -38,8 +38,8 @@ void VisitBeginning(const Schedule& schedule, const Visit& visit) {
 
 RankRuntime::RankRuntime(RankParts parts, const SessionOptions& options)
     : rank_(parts.rank),
-      train_(std::move(parts.train)),
-      evaluate_(std::move(parts.evaluate)),
+      train_(*parts.train),
+      evaluate_(*parts.evaluate),
       program_(parts.program),
       kernels_(parts.kernels),
       world_(parts.world),

@@ -10,7 +10,7 @@
 #include "graph/schedule.h"
 #include "runtime/api/gather.h"
 #include "runtime/api/session_options.h"
-#include "runtime/comm/local/local_communicator.h"
+#include "runtime/comm/world.h"
 #include "runtime/device/host/host_device.h"
 #include "runtime/device/span_recorder.h"
 #include "runtime/exec/executor.h"
@@ -23,10 +23,12 @@ enum class Entry : uint8_t { kTrain, kEvaluate };
 // What a rank is made from.
 struct RankParts {
   int rank = 0;
-  Schedule train, evaluate;
-  const Program* program = nullptr;        // outlives the rank
-  const KernelLibrary* kernels = nullptr;  // outlives the rank
-  LocalWorld* world = nullptr;
+  // These outlive the rank.
+  const Schedule* train = nullptr;
+  const Schedule* evaluate = nullptr;
+  const Program* program = nullptr;
+  const KernelLibrary* kernels = nullptr;
+  World* world = nullptr;
   std::function<void(const absl::Status&)> on_failure;  // HostDeviceOptions
 };
 
@@ -37,7 +39,6 @@ class RankRuntime {
   static absl::StatusOr<std::unique_ptr<RankRuntime>> Create(RankParts parts, const SessionOptions& options);
   ~RankRuntime();
 
-  const Schedule& schedule(Entry entry) const { return entry == Entry::kTrain ? train_ : evaluate_; }
   Executor& executor(Entry entry) { return entry == Entry::kTrain ? *train_executor_ : *evaluate_executor_; }
   const std::vector<std::unique_ptr<Communicator>>& communicators() const { return communicators_; }
   const MemoryCheck& memory_check() const { return *memory_check_; }
@@ -66,10 +67,10 @@ class RankRuntime {
   ExecutorBinding Binding(uint64_t seed) const;
 
   const int rank_;
-  const Schedule train_, evaluate_;
+  const Schedule &train_, &evaluate_;
   const Program* const program_;
   const KernelLibrary* const kernels_;
-  LocalWorld* const world_;
+  World* const world_;
   const uint64_t seed_;
   HostDevice device_;
   std::unique_ptr<Arena> arena_;

@@ -1,7 +1,10 @@
 #include "runtime/api/session.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <thread>
 
 #include "graph/make_program.h"
@@ -10,8 +13,11 @@
 #include "graph/verify_collectives.h"
 #include "graph/verify_schedule.h"
 #include "ops/host/host_kernels.h"
+#include "runtime/api/job.h"
+#include "runtime/api/packed_values.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
+#include "runtime/comm/local/local_communicator.h"
 #include "runtime/device/cycle_clock.h"
 
 namespace partita {
@@ -68,32 +74,57 @@ absl::Status Session::Build() {
   kernel_options.reference_only = options_.reference_kernels;
   kernel_options.threads = options_.threads_per_rank;
   kernels_ = MakeHostKernels(kernel_options);
-  ASSIGN_OR_RETURN(std::vector<Schedule> train, MakeSchedules(program_.train));
-  ASSIGN_OR_RETURN(std::vector<Schedule> evaluate, MakeSchedules(program_.evaluate));
-  ASSIGN_OR_RETURN(world_, LocalWorld::Create(ranks));
-  for (int rank = 0; rank < ranks; ++rank) {
-    for (size_t s = 0; s < train[rank].states.size(); ++s) {
-      CHECK(train[rank].states[s].offset == evaluate[rank].states[s].offset);
+  ASSIGN_OR_RETURN(train_, MakeSchedules(program_.train));
+  ASSIGN_OR_RETURN(evaluate_, MakeSchedules(program_.evaluate));
+  RETURN_IF_ERROR(FindWorld());
+  ranks_.resize(static_cast<size_t>(ranks));
+  for (const int rank : local_ranks_) {
+    for (size_t s = 0; s < train_[rank].states.size(); ++s) {
+      CHECK(train_[rank].states[s].offset == evaluate_[rank].states[s].offset);
     }
     RankParts parts;
     parts.rank = rank;
-    parts.train = std::move(train[rank]);
-    parts.evaluate = std::move(evaluate[rank]);
+    parts.train = &train_[rank];
+    parts.evaluate = &evaluate_[rank];
     parts.program = &program_;
     parts.kernels = kernels_.get();
-    parts.world = world_.get();
-    parts.on_failure = [world = world_.get()](const absl::Status& status) { world->Abort(status); };
-    ASSIGN_OR_RETURN(std::unique_ptr<RankRuntime> runtime, RankRuntime::Create(std::move(parts), options_));
-    ranks_.push_back(std::move(runtime));
+    parts.world = world_;
+    parts.on_failure = [world = world_](const absl::Status& status) { world->Abort(status); };
+    ASSIGN_OR_RETURN(ranks_[rank], RankRuntime::Create(std::move(parts), options_));
   }
-  started_.resize(static_cast<size_t>(ranks));
+  started_.resize(local_ranks_.size());
   ResetCounters();
   return absl::OkStatus();
 }
 
+absl::Status Session::FindWorld() {
+  const int ranks = program_.mesh.size();
+  if (options_.job == nullptr) {
+    local_ranks_.resize(static_cast<size_t>(ranks));
+    std::iota(local_ranks_.begin(), local_ranks_.end(), 0);
+    ASSIGN_OR_RETURN(own_world_, LocalWorld::Create(ranks));
+    world_ = own_world_.get();
+    return absl::OkStatus();
+  }
+  local_ranks_ = options_.job->ranks();
+  world_ = &options_.job->world();
+  if (!local_ranks_.empty() && local_ranks_.front() >= 0 && local_ranks_.back() < ranks) return absl::OkStatus();
+  return InvalidArgument("this process has the ranks [{}], the strategy's mesh {} has {}", fmt::join(local_ranks_, ","),
+                         program_.mesh.ToString(), ranks);
+}
+
+HeldPart Session::PartOf(const Placement& placement, int rank) const {
+  return ranks_[rank] == nullptr ? HeldPart{placement.tensor, nullptr} : ranks_[rank]->PartOf(placement);
+}
+
+HeldPart Session::ObservedPart(ValueId value, int rank) const {
+  if (ranks_[rank] == nullptr) return {train_[rank].values[value].tensor, nullptr};
+  return ranks_[rank]->ObservedPart(value);
+}
+
 absl::StatusOr<HeldPart> Session::InputPlacement(Entry entry, const std::string& name, int rank) const {
   for (const Placement& placement : schedule(entry, rank).inputs) {
-    if (placement.name == name) return ranks_[rank]->PartOf(placement);
+    if (placement.name == name) return PartOf(placement, rank);
   }
   return InvalidArgument("there is no input '{}'", name);
 }
@@ -117,10 +148,10 @@ absl::StatusOr<StepResult> Session::Step(Entry entry) {
   RETURN_IF_ERROR(dead_);
   const bool diagnosable = options_.find_non_finite && entry == Entry::kTrain;
   std::vector<Executor*> executors;
-  executors.reserve(ranks_.size());
-  for (auto& rank : ranks_) {
-    if (diagnosable) rank->TakeSnapshot();
-    executors.push_back(&rank->executor(entry));
+  executors.reserve(local_ranks_.size());
+  for (const int rank : local_ranks_) {
+    if (diagnosable) ranks_[rank]->TakeSnapshot();
+    executors.push_back(&ranks_[rank]->executor(entry));
   }
   if (entry == Entry::kTrain) ++train_steps_;
   RETURN_IF_ERROR(RunAll(executors));
@@ -137,11 +168,12 @@ absl::Status Session::RunAll(const std::vector<Executor*>& executors) {
     status = executors[started]->Start();
   }
   if (!status.ok()) world_->Abort(status);
-  for (size_t rank = 0; rank < started; ++rank) {
-    const absl::Status ended = executors[rank]->Wait();
+  for (size_t i = 0; i < started; ++i) {
+    const absl::Status ended = executors[i]->Wait();
     if (status.ok()) status = ended;
   }
-  for (size_t rank = 0; rank < ranks_.size() && status.ok(); ++rank) {
+  for (size_t i = 0; i < local_ranks_.size() && status.ok(); ++i) {
+    const int rank = local_ranks_[i];
     status = WithContext(fmt::format("rank {}", rank),
                          ranks_[rank]->memory_check().CheckGuards(/*guard_only=*/options_.guard_bytes == 0));
   }
@@ -152,8 +184,9 @@ absl::Status Session::RunAll(const std::vector<Executor*>& executors) {
 StepResult Session::ResultOf(Entry entry) const {
   StepResult result;
   const Graph& entry_graph = graph(entry);
-  for (const Placement& placement : ranks_[0]->schedule(entry).results) {
-    const double value = ScalarAt(ranks_[0]->PartOf(placement));
+  const int rank = local_ranks_.front();  // all ranks hold the results
+  for (const Placement& placement : schedule(entry, rank).results) {
+    const double value = ScalarAt(PartOf(placement, rank));
     if (entry_graph.loss != kNoValue && placement.name == entry_graph.value(entry_graph.loss).name) {
       result.loss = value;
     } else {
@@ -171,9 +204,9 @@ absl::Status Session::NotFinite(Entry entry, const StepResult& result) {
   if (!options_.find_non_finite) return absl::OutOfRangeError(what);
   std::vector<std::unique_ptr<Executor>> diagnoses;
   std::vector<Executor*> executors;
-  for (auto& rank : ranks_) {
-    rank->RestoreSnapshot();
-    ASSIGN_OR_RETURN(std::unique_ptr<Executor> diagnosis, rank->MakeDiagnosis());
+  for (const int rank : local_ranks_) {
+    ranks_[rank]->RestoreSnapshot();
+    ASSIGN_OR_RETURN(std::unique_ptr<Executor> diagnosis, ranks_[rank]->MakeDiagnosis());
     executors.push_back(diagnosis.get());
     diagnoses.push_back(std::move(diagnosis));
   }
@@ -181,6 +214,13 @@ absl::Status Session::NotFinite(Entry entry, const StepResult& result) {
   ValueId first = kNoValue;
   for (const auto& diagnosis : diagnoses) {
     const ValueId value = diagnosis->FirstNonFinite();
+    if (value != kNoValue && (first == kNoValue || value < first)) first = value;
+  }
+  PackedValues packed;
+  packed.Add(first);
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather(packed.bytes()));
+  for (const std::string& process : all) {
+    const auto value = PackedReader(process).Next<ValueId>();
     if (value != kNoValue && (first == kNoValue || value < first)) first = value;
   }
   if (first == kNoValue) return absl::OutOfRangeError(what);
@@ -206,16 +246,18 @@ const Placement* Session::FindState(const std::string& name, int rank) const {
 }
 
 absl::StatusOr<HostTensor> Session::ReadState(const std::string& name) const {
-  HostTensor tensor;
+  if (FindState(name, 0) == nullptr) return InvalidArgument("there is no state '{}'", name);
+  const Layout& layout = program_.train.layout(program_.train.Find(name));
+  std::vector<HeldPart> parts;
   for (int rank = 0; rank < ranks(); ++rank) {
-    const Placement* const placement = FindState(name, rank);
-    if (placement == nullptr) return InvalidArgument("there is no state '{}'", name);
-    if (rank == 0) {
-      tensor = {placement->tensor.dtype, placement->tensor.global, {}};
-      tensor.bytes.resize(static_cast<size_t>(Elements(tensor.shape) * SizeOf(tensor.dtype)));
-    }
-    CopyFromPart(ranks_[rank]->PartOf(*placement), tensor.bytes.data());
+    parts.push_back(PartOf(*FindState(name, rank), rank));
+    if (!IsFirstReplica(layout, program_.mesh, rank)) parts.back().data = nullptr;
   }
+  std::vector<std::string> storage;
+  ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
+  HostTensor tensor{parts[0].tensor.dtype, parts[0].tensor.global, {}};
+  tensor.bytes.resize(static_cast<size_t>(Elements(tensor.shape) * SizeOf(tensor.dtype)));
+  for (const HeldPart& part : parts) CopyFromPart(part, tensor.bytes.data());
   return tensor;
 }
 
@@ -227,7 +269,7 @@ absl::Status Session::WriteState(const std::string& name, const HostTensor& tens
       return InvalidArgument("state '{}' is {}{}, given is {}{}", name, Name(placement->tensor.dtype),
                              ToString(placement->tensor.global), Name(tensor.dtype), ToString(tensor.shape));
     }
-    CopyToPart(tensor.bytes.data(), ranks_[rank]->PartOf(*placement));
+    CopyToPart(tensor.bytes.data(), PartOf(*placement, rank));
   }
   return absl::OkStatus();
 }
@@ -238,8 +280,10 @@ absl::StatusOr<bool> Session::ReplicasEqual(const std::string& state) const {
   for (int rank = 0; rank < ranks(); ++rank) {
     const Placement* const placement = FindState(state, rank);
     if (placement == nullptr) return InvalidArgument("there is no state '{}'", state);
-    parts.push_back(ranks_[rank]->PartOf(*placement));
+    parts.push_back(PartOf(*placement, rank));
   }
+  std::vector<std::string> storage;
+  ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
   return GatherValue(program_.train.type(value), program_.train.layout(value), program_.mesh, parts).replicas_equal;
 }
 
@@ -247,13 +291,15 @@ absl::StatusOr<WholeValue> Session::Observed(const std::string& name) const {
   const ValueId value = program_.train.Find(name);
   if (value == kNoValue || !options_.observe) return InvalidArgument("no value '{}' is observed", name);
   std::vector<HeldPart> parts;
-  for (const auto& rank : ranks_) parts.push_back(rank->ObservedPart(value));
+  for (int rank = 0; rank < ranks(); ++rank) parts.push_back(ObservedPart(value, rank));
+  std::vector<std::string> storage;
+  ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
   return GatherValue(program_.train.type(value), program_.train.layout(value), program_.mesh, parts);
 }
 
 std::vector<GroupTraffic> Session::Traffic() const {
   std::vector<GroupTraffic> traffic(program_.groups.size());
-  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+  for (const int rank : local_ranks_) {
     for (size_t group = 0; group < traffic.size(); ++group) {
       const auto& communicator = ranks_[rank]->communicators()[group];
       if (communicator == nullptr) continue;
@@ -268,9 +314,29 @@ std::vector<GroupTraffic> Session::Traffic() const {
   return traffic;
 }
 
+absl::StatusOr<std::vector<GroupTraffic>> Session::JobTraffic() const {
+  std::vector<GroupTraffic> traffic = Traffic();
+  if (options_.job == nullptr) return traffic;
+  PackedValues packed;
+  for (const GroupTraffic& group : traffic) packed.Add(group);
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather(packed.bytes()));
+  traffic.assign(traffic.size(), {});
+  for (const std::string& process : all) {
+    PackedReader values(process);
+    for (GroupTraffic& group : traffic) {
+      const auto part = values.Next<GroupTraffic>();
+      group.bytes += part.bytes;
+      group.calls += part.calls;
+      group.waits += part.waits;
+      group.wait_seconds += part.wait_seconds;
+    }
+  }
+  return traffic;
+}
+
 void Session::ResetCounters() {
   counted_before_.assign(ranks_.size(), std::vector<CommBytes>(program_.groups.size()));
-  for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+  for (const int rank : local_ranks_) {
     for (size_t group = 0; group < program_.groups.size(); ++group) {
       const auto& communicator = ranks_[rank]->communicators()[group];
       if (communicator != nullptr) counted_before_[rank][group] = communicator->bytes();
@@ -288,13 +354,60 @@ const MemoryUse& Session::PlannedMemory(int rank) const {
 
 int64_t Session::UsedMemory(int rank) const { return ranks_[rank]->memory_check().HighestTouched(); }
 
+absl::StatusOr<std::vector<int64_t>> Session::JobUsedMemory() const {
+  PackedValues packed;
+  for (const int rank : local_ranks_) {
+    packed.Add(rank);
+    packed.Add(UsedMemory(rank));
+  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather(packed.bytes()));
+  std::vector<int64_t> used(ranks_.size());
+  for (const std::string& process : all) {
+    PackedReader values(process);
+    while (!values.AtEnd()) {
+      const int rank = values.Next<int>();
+      used[rank] = values.Next<int64_t>();
+    }
+  }
+  return used;
+}
+
+absl::StatusOr<std::vector<std::string>> Session::AllGather(const std::string& bytes) const {
+  if (options_.job == nullptr) return std::vector<std::string>{bytes};
+  return options_.job->AllGather(bytes);
+}
+
+// The parts of all ranks, of which those in other processes lie in `storage`.
+absl::StatusOr<std::vector<HeldPart>> Session::AllParts(std::vector<HeldPart> parts,
+                                                        std::vector<std::string>& storage) const {
+  if (options_.job == nullptr) return parts;
+  PackedValues packed;
+  for (const int rank : local_ranks_) {
+    if (parts[rank].data == nullptr) continue;
+    packed.Add(rank);
+    packed.AddBytes(parts[rank].data, parts[rank].tensor.bytes());
+  }
+  ASSIGN_OR_RETURN(storage, AllGather(packed.bytes()));
+  for (const std::string& process : storage) {
+    PackedReader values(process);
+    while (!values.AtEnd()) {
+      HeldPart& part = parts[values.Next<int>()];
+      char* const bytes = const_cast<char*>(values.NextBytes(part.tensor.bytes()));
+      if (part.data == nullptr) part.data = bytes;
+    }
+  }
+  return parts;
+}
+
 void Session::RecordTimeline(bool on) {
-  for (auto& rank : ranks_) rank->SetRecording(on);
+  for (const int rank : local_ranks_) ranks_[rank]->SetRecording(on);
 }
 
 std::vector<LaunchSpan> Session::Timeline(Entry entry, int rank) const {
+  if (ranks_[rank] == nullptr) return {};
   const std::vector<Span> spans = ranks_[rank]->recorder(entry).Spans();
-  const double shift = static_cast<double>(started_[rank] - started_[0]) * SecondsPerCycle();
+  const auto index = static_cast<size_t>(std::ranges::find(local_ranks_, rank) - local_ranks_.begin());
+  const double shift = static_cast<double>(started_[index] - started_[0]) * SecondsPerCycle();
   const std::vector<Launch>& launches = schedule(entry, rank).launches;
   std::vector<LaunchSpan> timeline;
   for (size_t l = 0; l < std::min(spans.size(), launches.size()); ++l) {

@@ -1,4 +1,8 @@
-// A program at work: one session per process owns all its ranks, and drives them step by step (design.md 5.17).
+// A program at work: one session per process owns all ranks that live there, and drives them step by step (design.md
+// 5.17).
+//
+// Where the ranks are spread over processes (SessionOptions::job), a rank of another process holds nothing here: its
+// parts have no data. Methods said to be collective are called by all processes, in the same order.
 //
 // It knows no files and no data sets. Before a step the caller writes the rows of each input into the ranks' places; a
 // step reports loss and metrics; states are read and written whole. Thread-compatible, but Abort may come from any
@@ -35,7 +39,7 @@ struct GroupTraffic {
 // One launch of the last step.
 struct LaunchSpan {
   const Launch* launch = nullptr;  // of Session::schedule
-  double begin = 0, end = 0;       // seconds since the step was started on the first rank
+  double begin = 0, end = 0;       // seconds since the step was started on the first rank of this process
 };
 
 class Session {
@@ -46,10 +50,11 @@ class Session {
   ~Session();
 
   const Program& program() const { return program_; }
-  int ranks() const { return static_cast<int>(ranks_.size()); }
+  int ranks() const { return program_.mesh.size(); }
+  const std::vector<int>& local_ranks() const { return local_ranks_; }
   int threads_per_rank() const { return options_.threads_per_rank; }
   const Graph& graph(Entry entry) const { return entry == Entry::kTrain ? program_.train : program_.evaluate; }
-  const Schedule& schedule(Entry entry, int rank) const { return ranks_[rank]->schedule(entry); }
+  const Schedule& schedule(Entry entry, int rank) const { return (entry == Entry::kTrain ? train_ : evaluate_)[rank]; }
 
   // Where a rank's block of an input is to be written before each step (a step leaves something else there).
   // kInvalidArgument: no such input.
@@ -57,40 +62,47 @@ class Session {
   // Writes the whole of an input to all ranks: `bytes` of the input's type and global shape.
   absl::Status StageInput(Entry entry, const std::string& name, const HostTensor& whole);
 
-  // One step on all ranks. kOutOfRange: the loss is not finite; the first value that is not is named. After any other
-  // error the session is dead and every call returns that error.
+  // Collective: one step on all ranks. kOutOfRange: the loss is not finite; the first value that is not is named. After
+  // any other error the session is dead and every call returns that error.
   absl::StatusOr<StepResult> Train();
   absl::StatusOr<StepResult> Evaluate();
 
   // The states of the program, in its order; parameters, optimizer slots, running statistics, the iteration.
   std::vector<std::string> StateNames() const;
   bool IsParameter(const std::string& state) const;
-  absl::StatusOr<HostTensor> ReadState(const std::string& name) const;
-  // kInvalidArgument: no such state, or another type or shape.
+  absl::StatusOr<HostTensor> ReadState(const std::string& name) const;  // collective
+  // To the ranks of this process. kInvalidArgument: no such state, or another type or shape.
   absl::Status WriteState(const std::string& name, const HostTensor& tensor);
 
-  // Whether ranks that hold the same part of a state hold the same bits of it.
+  // Collective. Whether ranks that hold the same part of a state hold the same bits of it.
   absl::StatusOr<bool> ReplicasEqual(const std::string& state) const;
 
-  // After a training step of a session that observes: a value of the training graph, gathered from the ranks, or as one
-  // rank holds it.
+  // After a training step of a session that observes: a value of the training graph, gathered from the ranks
+  // (collective), or as one rank holds it.
   absl::StatusOr<WholeValue> Observed(const std::string& name) const;
-  HeldPart ObservedPart(ValueId value, int rank) const { return ranks_[rank]->ObservedPart(value); }
+  HeldPart ObservedPart(ValueId value, int rank) const;
 
-  // By group of the program.
+  // By group of the program: of the ranks of this process, and (collective) of all.
   std::vector<GroupTraffic> Traffic() const;
+  absl::StatusOr<std::vector<GroupTraffic>> JobTraffic() const;
   void ResetCounters();
   // Of one step.
   std::vector<MoveBytes> PredictedBytes(Entry entry) const;
 
-  // Of one rank: as planned for the larger of the two entry points, and the highest byte that was really touched.
+  // Of one rank: as planned for the larger of the two entry points, and the highest byte that was really touched (of a
+  // rank of this process; or, collective, of all).
   const MemoryUse& PlannedMemory(int rank) const;
   int64_t UsedMemory(int rank) const;
+  absl::StatusOr<std::vector<int64_t>> JobUsedMemory() const;
   const MemoryCheck& memory_check(int rank) const { return ranks_[rank]->memory_check(); }
 
-  // Spans of the last step of `entry`; empty if it was not recorded. Recording costs a few nanoseconds a launch.
+  // Spans of the last step of `entry`; empty if it was not recorded or the rank is not here. Recording costs a few
+  // nanoseconds a launch.
   void RecordTimeline(bool on);
   std::vector<LaunchSpan> Timeline(Entry entry, int rank) const;
+
+  // Collective: what each process says, in the order of their first ranks. kUnavailable: a process is gone.
+  absl::StatusOr<std::vector<std::string>> AllGather(const std::string& bytes) const;
 
   // Ends the step that runs, and the session: collectives that wait return `status`. Any thread, any time.
   void Abort(const absl::Status& status);
@@ -98,20 +110,26 @@ class Session {
  private:
   Session(Program program, const SessionOptions& options);
   absl::Status Build();
+  absl::Status FindWorld();
+  HeldPart PartOf(const Placement& placement, int rank) const;
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
   absl::StatusOr<StepResult> Step(Entry entry);
   absl::Status RunAll(const std::vector<Executor*>& executors);
   StepResult ResultOf(Entry entry) const;
   absl::Status NotFinite(Entry entry, const StepResult& result);
   const Placement* FindState(const std::string& name, int rank) const;
+  absl::StatusOr<std::vector<HeldPart>> AllParts(std::vector<HeldPart> parts, std::vector<std::string>& storage) const;
 
   const Program program_;
   SessionOptions options_;
   std::unique_ptr<KernelLibrary> kernels_;  // a diagnosis makes kernels as well
-  std::unique_ptr<LocalWorld> world_;
-  std::vector<std::unique_ptr<RankRuntime>> ranks_;
+  std::vector<int> local_ranks_;
+  std::unique_ptr<World> own_world_;  // without a job
+  World* world_ = nullptr;
+  std::vector<Schedule> train_, evaluate_;              // by rank, of all
+  std::vector<std::unique_ptr<RankRuntime>> ranks_;     // by rank; null: in another process
   std::vector<std::vector<CommBytes>> counted_before_;  // by rank and group
-  std::vector<uint64_t> started_;                       // by rank, cycles: when the last step was started
+  std::vector<uint64_t> started_;                       // by local rank, cycles: when the last step was started
   int64_t train_steps_ = 0;
   absl::Status dead_;
 };

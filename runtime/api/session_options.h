@@ -3,13 +3,17 @@
 #define PARTITA_RUNTIME_API_SESSION_OPTIONS_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace partita {
 
+class Job;
+
 struct SessionOptions {
+  std::shared_ptr<Job> job;  // null: all ranks live in this process
   uint64_t seed = 0;         // of initial values and dropout
   int threads_per_rank = 0;  // OpenMP threads of a stream; 0: the machine's, shared among the ranks, at least one
   int compute_streams = 1;   // besides the one for communication

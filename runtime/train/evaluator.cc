@@ -16,7 +16,7 @@ double MetricOf(const StepResult& result, const std::string& name) {
 
 absl::Status CheckTraffic(const Session& session, Entry entry, int64_t steps) {
   const std::vector<MoveBytes> predicted = session.PredictedBytes(entry);
-  const std::vector<GroupTraffic> counted = session.Traffic();
+  ASSIGN_OR_RETURN(const std::vector<GroupTraffic> counted, session.JobTraffic());
   for (size_t g = 0; g < predicted.size(); ++g) {
     const MoveBytes expected{predicted[g].payload * steps, predicted[g].wire * steps};
     if (counted[g].bytes == expected) continue;

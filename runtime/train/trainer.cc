@@ -109,7 +109,7 @@ class Run {
       epoch.accuracy /= static_cast<double>(epoch.steps);
     }
     RETURN_IF_ERROR(status);
-    AddTraffic();
+    RETURN_IF_ERROR(AddTraffic());
     return CheckTraffic(session_, Entry::kTrain, epoch.steps);
   }
 
@@ -135,8 +135,8 @@ class Run {
     return absl::OkStatus();
   }
 
-  void AddTraffic() {
-    const std::vector<GroupTraffic> traffic = session_.Traffic();
+  absl::Status AddTraffic() {
+    ASSIGN_OR_RETURN(const std::vector<GroupTraffic> traffic, session_.JobTraffic());
     result_.traffic.resize(traffic.size());
     for (size_t g = 0; g < traffic.size(); ++g) {
       result_.traffic[g].bytes += traffic[g].bytes;
@@ -144,6 +144,7 @@ class Run {
       result_.traffic[g].waits += traffic[g].waits;
       result_.traffic[g].wait_seconds += traffic[g].wait_seconds;
     }
+    return absl::OkStatus();
   }
 
   Session& session_;

@@ -275,7 +275,7 @@ absl::StatusOr<std::unique_ptr<LocalWorld>> LocalWorld::Create(int ranks) {
   return std::unique_ptr<LocalWorld>(new LocalWorld(std::make_shared<LocalWorldState>(ranks)));
 }
 
-void LocalWorld::Abort(absl::Status status) {
+void LocalWorld::Abort(const absl::Status& status) {
   CHECK(!status.ok());
   state_->Abort(status);
 }

@@ -11,29 +11,23 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/comm/communicator.h"
+#include "runtime/comm/world.h"
 
 namespace partita {
 
 struct LocalWorldState;
 
 // What the ranks of a process share. Thread-safe. Communicators may outlive it.
-class LocalWorld {
+class LocalWorld : public World {
  public:
   // kInvalidArgument: less than one rank.
   static absl::StatusOr<std::unique_ptr<LocalWorld>> Create(int ranks);
-  ~LocalWorld();
+  ~LocalWorld() override;
 
-  // The communicator of world rank `rank` in the group `group_id`, whose members are the world ranks `ranks`, in group
-  // order. The members may come in any order and at any time. It must outlive the steps captured with it and
-  // may be destroyed only when its streams have passed its operations.
-  // kInvalidArgument: ranks that do not exist, are named twice or differ from those that another member gave for
-  // this id; `rank` not among them, or already created.
-  absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks, int rank);
+  absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
+                                                                   int rank) override;
 
-  // Every collective that waits now or is started later, in every group of this world, returns `status` (not OK)
-  // instead of hanging. The first abort counts; there is no way back. A mismatch between ranks aborts by itself.
-  void Abort(absl::Status status);
+  void Abort(const absl::Status& status) override;
 
  private:
   explicit LocalWorld(std::shared_ptr<LocalWorldState> state);

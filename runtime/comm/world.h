@@ -1,0 +1,35 @@
+// Makes the communicators of the ranks that live in this process.
+//
+// Thread-safe. Communicators must not outlive their world. Implemented by local and gloo.
+#ifndef PARTITA_RUNTIME_COMM_WORLD_H_
+#define PARTITA_RUNTIME_COMM_WORLD_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/comm/communicator.h"
+
+namespace partita {
+
+class World {
+ public:
+  virtual ~World() = default;
+
+  // The communicator of world rank `rank`, which lives here, in the group `group_id`, whose members are the world ranks
+  // `ranks`, in group order. All members call it, in any order and at any time. It must outlive the steps
+  // captured with it and may be destroyed only when its streams have passed its operations.
+  // kInvalidArgument: ranks that do not exist or are named twice, or that differ from those that another member gave
+  // for this id; `rank` not among them, or created already.
+  virtual absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
+                                                                           int rank) = 0;
+
+  // Every collective that waits now or is started later, in every group of this world, returns `status` (not OK)
+  // instead of hanging. The first abort counts; there is no way back. A mismatch between ranks aborts by itself.
+  virtual void Abort(const absl::Status& status) = 0;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_WORLD_H_
