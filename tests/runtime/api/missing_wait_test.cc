@@ -5,6 +5,7 @@
 #include "graph/make_schedule.h"
 #include "graph/verify_schedule.h"
 #include "ops/host/host_kernels.h"
+#include "runtime/comm/local/local_communicator.h"
 #include "tests/runtime/api/session_fixture.h"
 
 namespace partita {
@@ -23,8 +24,8 @@ struct OneRank {
   std::vector<char> Bits(const Schedule& schedule, std::optional<uint64_t> delay_seed) const {
     const auto world = *LocalWorld::Create(1);
     RankParts parts;
-    parts.train = schedule;
-    parts.evaluate = evaluate;
+    parts.train = &schedule;
+    parts.evaluate = &evaluate;
     parts.program = &program;
     parts.kernels = kernels.get();
     parts.world = world.get();
