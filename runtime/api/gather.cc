@@ -21,11 +21,7 @@ BoxCopy CopyOfPart(const LocalTensor& tensor, bool to_whole) {
   return copy;
 }
 
-void Copy(const BoxCopy& copy, const char* from, char* to) {
-  const StridedCopy strided = MakeStridedCopy(copy, from, to);
-  std::vector<int64_t> index(strided.dimensions.size());
-  RunStridedCopy(strided, index);
-}
+void Copy(const BoxCopy& copy, const char* from, char* to) { RunStridedCopy(MakeStridedCopy(copy, from, to)); }
 
 template <typename T>
 void AppendDoubles(const HostTensor& tensor, std::vector<double>& elements) {

@@ -1,4 +1,4 @@
-// A device: where streams run and memory lies. Implemented by host; tests/conformance is the suite for all.
+// A device: where streams run and memory lies. Implemented by host and cuda; tests/conformance is the suite for all.
 //
 // Streams, events, arenas and captured steps are owned by the caller. A captured step must be destroyed before the
 // streams it was captured from, and these before the device.
@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -48,19 +49,41 @@ class CapturedStep {
   virtual void SetRecording(SpanRecorder* recorder) = 0;
 };
 
+// Bytes.
+struct DeviceMemory {
+  int64_t free = 0;
+  int64_t total = 0;
+};
+
+// Where streams compete for the device, work of a high one starts first.
+enum class StreamPriority : uint8_t { kNormal, kHigh };
+
 class Device {
  public:
   virtual ~Device() = default;
 
   virtual const std::string& name() const = 0;
 
+  // Whether the host may read and write arenas directly (while no stream uses the bytes).
+  virtual bool host_addressable() const = 0;
+
   // kResourceExhausted: no more threads or device streams.
-  virtual absl::StatusOr<std::unique_ptr<Stream>> CreateStream(std::string name) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Stream>> CreateStream(std::string name, StreamPriority priority) = 0;
+  absl::StatusOr<std::unique_ptr<Stream>> CreateStream(std::string name) {
+    return CreateStream(std::move(name), StreamPriority::kNormal);
+  }
 
   virtual absl::StatusOr<std::unique_ptr<Event>> CreateEvent() = 0;
 
   // kResourceExhausted: the device has not so much memory. kInvalidArgument: negative.
   virtual absl::StatusOr<std::unique_ptr<Arena>> Allocate(int64_t bytes) = 0;
+
+  // Memory of the host that streams of this device copy from and to without waiting (pinned, on a GPU); also 64-byte
+  // aligned and zero. Errors as of Allocate.
+  virtual absl::StatusOr<std::unique_ptr<Arena>> AllocateHost(int64_t bytes) = 0;
+
+  // What Allocate could give now, and what there is in all.
+  virtual absl::StatusOr<DeviceMemory> Memory() = 0;
 
   // From now on work enqueued on `streams` (all of this device, each named once) is kept and not run.
   // Inside a capture an event must be recorded before it is waited for; one event may be recorded several times.

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/device/event.h"
+#include "runtime/device/strided_copy.h"
 
 namespace partita {
 
@@ -32,8 +33,12 @@ class Stream {
   // latest record must not be a captured one: kInvalidArgument.
   virtual absl::Status Wait(Event& event) = 0;
 
-  // Copies `bytes` between device buffers that do not overlap; 0 bytes are allowed, negative are kInvalidArgument.
+  // Copies `bytes` between buffers that do not overlap, each in an arena or in memory of Device::AllocateHost; 0 bytes
+  // are allowed, negative are kInvalidArgument.
   virtual absl::Status Copy(void* to, const void* from, int64_t bytes) = 0;
+
+  // The same for runs of bytes. `copy` must stay where it is as long as the work may run.
+  virtual absl::Status CopyStrided(const StridedCopy& copy) = 0;
 
   // Fills `bytes` with zeros.
   virtual absl::Status Zero(void* to, int64_t bytes) = 0;
@@ -42,8 +47,10 @@ class Stream {
   // since the last call. kFailedPrecondition while the stream is captured.
   virtual absl::Status Synchronize() = 0;
 
-  // Work enqueued from now on belongs to launch `node` of the timeline (SpanRecorder); -1: to none.
-  virtual void Tag(int32_t node) = 0;
+  // Work enqueued from now on belongs to launch `node` of the timeline (SpanRecorder), which profilers of the device
+  // show as `name`; -1: to none.
+  virtual void Tag(int32_t node, const std::string& name) = 0;
+  void Tag(int32_t node) { Tag(node, {}); }
 };
 
 }  // namespace partita

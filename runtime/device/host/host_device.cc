@@ -43,7 +43,7 @@ HostDevice::HostDevice(HostDeviceOptions options, std::string name)
 
 HostDevice::~HostDevice() = default;
 
-absl::StatusOr<std::unique_ptr<Stream>> HostDevice::CreateStream(std::string name) {
+absl::StatusOr<std::unique_ptr<Stream>> HostDevice::CreateStream(std::string name, StreamPriority) {
   ASSIGN_OR_RETURN(std::unique_ptr<HostStream> stream,
                    HostStream::Create(std::move(name), streams_created_, this, options_));
   ++streams_created_;
@@ -60,6 +60,10 @@ absl::StatusOr<std::unique_ptr<Arena>> HostDevice::Allocate(int64_t bytes) {
   }
   std::memset(data, 0, std::max(bytes, kAlignment));
   return std::make_unique<HostArena>(std::unique_ptr<void, Free>(data), bytes);
+}
+
+absl::StatusOr<DeviceMemory> HostDevice::Memory() {
+  return DeviceMemory{int64_t{sysconf(_SC_AVPHYS_PAGES)} * sysconf(_SC_PAGESIZE), PhysicalBytes()};
 }
 
 absl::Status HostDevice::BeginCapture(std::span<Stream* const> streams) {

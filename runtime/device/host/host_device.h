@@ -41,9 +41,13 @@ class HostDevice : public Device {
   ~HostDevice() override;
 
   const std::string& name() const override { return name_; }
-  absl::StatusOr<std::unique_ptr<Stream>> CreateStream(std::string name) override;
+  bool host_addressable() const override { return true; }
+  absl::StatusOr<std::unique_ptr<Stream>> CreateStream(std::string name, StreamPriority priority) override;
+  using Device::CreateStream;
   absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override;
   absl::StatusOr<std::unique_ptr<Arena>> Allocate(int64_t bytes) override;
+  absl::StatusOr<std::unique_ptr<Arena>> AllocateHost(int64_t bytes) override { return Allocate(bytes); }
+  absl::StatusOr<DeviceMemory> Memory() override;
   absl::Status BeginCapture(std::span<Stream* const> streams) override;
   absl::StatusOr<std::unique_ptr<CapturedStep>> EndCapture() override;
 

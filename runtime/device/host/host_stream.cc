@@ -118,6 +118,16 @@ absl::Status HostStream::Copy(void* to, const void* from, int64_t bytes) {
   return Add(node);
 }
 
+absl::Status HostStream::CopyStrided(const StridedCopy& copy) {
+  if (copy.run_bytes == 0) return absl::OkStatus();
+  if (copy.dimensions.empty()) return Copy(copy.to, copy.from, copy.run_bytes);
+  const auto run = [](void* argument) {
+    RunStridedCopy(*static_cast<const StridedCopy*>(argument));
+    return absl::OkStatus();
+  };
+  return Enqueue({run, const_cast<StridedCopy*>(&copy)});
+}
+
 absl::Status HostStream::Zero(void* to, int64_t bytes) {
   if (bytes < 0 || (bytes > 0 && to == nullptr)) {
     return InvalidArgument("stream '{}': cannot zero {} bytes at {}", name_, bytes, to);

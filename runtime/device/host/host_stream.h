@@ -30,9 +30,11 @@ class HostStream : public Stream {
   absl::Status Record(Event& event) override;
   absl::Status Wait(Event& event) override;
   absl::Status Copy(void* to, const void* from, int64_t bytes) override;
+  absl::Status CopyStrided(const StridedCopy& copy) override;
   absl::Status Zero(void* to, int64_t bytes) override;
   absl::Status Synchronize() override;
-  void Tag(int32_t node) override { tag_ = node; }
+  void Tag(int32_t node, const std::string&) override { tag_ = node; }
+  using Stream::Tag;
 
   // Runs `task` in the order of the stream, on its thread. Its argument must live until it has run; of a captured task
   // until the captured step is gone. kInvalidArgument: no function.

@@ -1,6 +1,6 @@
-#include "tests/tools/bazel/add_one.h"
-
 #include <cuda_runtime.h>
+
+#include "tests/tools/bazel/add_one.h"
 
 namespace partita {
 namespace {

@@ -1,0 +1,75 @@
+// A captured step of a GPU: a CUDA graph of all its streams, launched by one call.
+//
+// The capture begins on the first stream; the others are forked from it by an event and joined at the end, so the graph
+// holds what the streams' events order and no more. With a timeline, events that a replay really records stand around
+// each tag; they cost two nodes a tag, so whether they do is decided before the capture.
+#ifndef PARTITA_RUNTIME_DEVICE_CUDA_CUDA_CAPTURED_STEP_H_
+#define PARTITA_RUNTIME_DEVICE_CUDA_CUDA_CAPTURED_STEP_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "runtime/device/cuda/cuda_event.h"
+#include "runtime/device/cuda/cuda_stream.h"
+#include "runtime/device/device.h"
+
+namespace partita {
+
+class CudaCapturedStep : public CapturedStep {
+ public:
+  // Begins the capture. `streams`: at least one.
+  static absl::StatusOr<std::unique_ptr<CudaCapturedStep>> Begin(CudaContext* context, std::vector<CudaStream*> streams,
+                                                                 bool timeline);
+  ~CudaCapturedStep() override;
+
+  // Ends the capture, also where it returns an error.
+  absl::Status Finish();
+
+  uint64_t id() const { return id_; }  // of this capture, never 0
+
+  // While capturing: `stream` is about to get work of this tag.
+  absl::Status BeginTag(CudaStream& stream, int32_t tag);
+  // No more work of the tag that got some last, for now. An error is kept for Finish.
+  void EndTag();
+
+  absl::Status Launch() override;
+  absl::Status Wait() override;
+  void SetRecording(SpanRecorder* recorder) override;
+
+ private:
+  struct TagSpan {
+    CudaStream* stream = nullptr;
+    std::unique_ptr<CudaEvent> begin, end;  // with a timeline only
+  };
+
+  CudaCapturedStep(CudaContext* context, std::vector<CudaStream*> streams, bool timeline);
+  CudaStream& origin() const { return *streams_[0]; }
+  absl::Status Fork();
+  absl::Status Join();
+  absl::Status RecordTime(std::unique_ptr<CudaEvent>& event, CudaStream& stream);
+  absl::Status ReadSpans();
+
+  CudaContext* const context_;
+  const uint64_t id_;
+  const std::vector<CudaStream*> streams_;
+  const bool timeline_;
+
+  std::map<int32_t, TagSpan> tags_;
+  int32_t open_tag_ = -1;  // the tag that got work last
+  absl::Status tags_failed_;
+  int32_t clashing_ = -1;  // a tag that was used on two streams
+  CudaStream* clashing_stream_ = nullptr;
+  std::unique_ptr<CudaEvent> start_;
+
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t executable_ = nullptr;
+  std::unique_ptr<CudaEvent> before_, done_;
+  bool launched_ = false;
+  SpanRecorder* recorder_ = nullptr;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_DEVICE_CUDA_CUDA_CAPTURED_STEP_H_

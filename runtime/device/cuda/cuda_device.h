@@ -1,0 +1,65 @@
+// One GPU. All ranks that share it share this object; each has its own arena and streams.
+#ifndef PARTITA_RUNTIME_DEVICE_CUDA_CUDA_DEVICE_H_
+#define PARTITA_RUNTIME_DEVICE_CUDA_CUDA_DEVICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/device/cuda/cuda_captured_step.h"
+#include "runtime/device/cuda/cuda_context.h"
+#include "runtime/device/device.h"
+
+namespace partita {
+
+struct CudaDeviceOptions {
+  int index = 0;
+  // Captured steps keep the times of their launches; CapturedStep::SetRecording does nothing without.
+  bool timeline = false;
+  const CudaApi* api = &RealCudaApi();
+};
+
+class CudaDevice : public Device {
+ public:
+  // kUnavailable: no driver or one that is too old, no GPU, or this program has no code for it.
+  // kInvalidArgument: fewer GPUs than `index` says.
+  static absl::StatusOr<std::unique_ptr<CudaDevice>> Create(const CudaDeviceOptions& options);
+
+  const std::string& name() const override { return context_.name(); }
+  bool host_addressable() const override { return false; }
+  absl::StatusOr<std::unique_ptr<Stream>> CreateStream(std::string name, StreamPriority priority) override;
+  using Device::CreateStream;
+  absl::StatusOr<std::unique_ptr<Event>> CreateEvent() override;
+  absl::StatusOr<std::unique_ptr<Arena>> Allocate(int64_t bytes) override;
+  absl::StatusOr<std::unique_ptr<Arena>> AllocateHost(int64_t bytes) override;
+  absl::StatusOr<DeviceMemory> Memory() override;
+  absl::Status BeginCapture(std::span<Stream* const> streams) override;
+  absl::StatusOr<std::unique_ptr<CapturedStep>> EndCapture() override;
+
+  CudaContext& context() { return context_; }
+  // Major * 10 + minor: 90 of an H200.
+  int compute_capability() const { return capability_; }
+  int multiprocessors() const { return multiprocessors_; }
+  // cudaDeviceProp::name: "NVIDIA H200".
+  const std::string& model() const { return model_; }
+
+ private:
+  CudaDevice(const CudaDeviceOptions& options, const cudaDeviceProp& properties);
+  absl::Status CheckCode();
+
+  CudaContext context_;
+  const bool timeline_;
+  const std::string model_;
+  const int capability_;
+  const int multiprocessors_;
+  std::unique_ptr<CudaCapturedStep> capture_;  // not null between BeginCapture and EndCapture
+};
+
+// GPUs of this machine. kUnavailable: no driver, or one that is too old.
+absl::StatusOr<int> CountCudaDevices(const CudaApi& api = RealCudaApi());
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_DEVICE_CUDA_CUDA_DEVICE_H_

@@ -1,0 +1,133 @@
+#include "runtime/device/cuda/cuda_stream.h"
+
+#include <fmt/format.h>
+#include <nvtx3/nvToolsExt.h>
+
+#include "runtime/base/status.h"
+#include "runtime/device/cuda/cuda_captured_step.h"
+#include "runtime/device/cuda/strided_copy_kernel.h"
+
+namespace partita {
+namespace {
+
+absl::StatusOr<CudaEvent*> CudaEventOf(Event& event, const std::string& stream) {
+  if (auto* const cuda_event = dynamic_cast<CudaEvent*>(&event)) return cuda_event;
+  return InvalidArgument("stream '{}': an event of another kind of device", stream);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CudaStream>> CudaStream::Create(CudaContext* context, std::string name, int priority) {
+  RETURN_IF_ERROR(context->Activate());
+  cudaStream_t stream = nullptr;
+  RETURN_IF_ERROR(context->Check(context->api().cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority),
+                                 "cudaStreamCreateWithPriority", fmt::format("stream '{}'", name)));
+  return std::unique_ptr<CudaStream>(new CudaStream(context, std::move(name), stream));
+}
+
+CudaStream::~CudaStream() {
+  Tag(-1, {});
+  context_->ActivateToFree();
+  context_->api().cudaStreamSynchronize(stream_);
+  context_->api().cudaStreamDestroy(stream_);
+}
+
+absl::Status CudaStream::Check(cudaError_t error, const char* call) {
+  if (error == cudaSuccess) return absl::OkStatus();
+  return context_->Check(error, call, fmt::format("stream '{}'", name_));
+}
+
+uint64_t CudaStream::capture_id() const { return capturing() ? capture_->id() : 0; }
+
+// Before every enqueuing call: the GPU is the thread's, and the stream stands behind the last step.
+absl::Status CudaStream::Use() {
+  RETURN_IF_ERROR(context_->Activate());
+  if (capturing()) return absl::OkStatus();
+  used_ = true;
+  if (behind_ == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(Check(context_->api().cudaStreamWaitEvent(stream_, behind_, 0), "cudaStreamWaitEvent"));
+  behind_ = nullptr;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<cudaStream_t> CudaStream::BeginWork() {
+  RETURN_IF_ERROR(Use());
+  if (capturing()) RETURN_IF_ERROR(capture_->BeginTag(*this, tag_));
+  return stream_;
+}
+
+absl::Status CudaStream::Record(Event& event) {
+  ASSIGN_OR_RETURN(CudaEvent* const cuda_event, CudaEventOf(event, name_));
+  RETURN_IF_ERROR(Use());
+  RETURN_IF_ERROR(Check(context_->api().cudaEventRecord(cuda_event->event_, stream_), "cudaEventRecord"));
+  cuda_event->capture_ = capture_id();
+  return absl::OkStatus();
+}
+
+absl::Status CudaStream::Wait(Event& event) {
+  ASSIGN_OR_RETURN(CudaEvent* const cuda_event, CudaEventOf(event, name_));
+  if (cuda_event->capture_ != capture_id()) {
+    return InvalidArgument("stream '{}': waits {} for an event that was not recorded there before", name_,
+                           capturing() ? "inside a capture" : "outside of captures");
+  }
+  RETURN_IF_ERROR(Use());
+  return Check(context_->api().cudaStreamWaitEvent(stream_, cuda_event->event_, 0), "cudaStreamWaitEvent");
+}
+
+absl::Status CudaStream::Copy(void* to, const void* from, int64_t bytes) {
+  if (bytes < 0 || (bytes > 0 && (to == nullptr || from == nullptr))) {
+    return InvalidArgument("stream '{}': cannot copy {} bytes from {} to {}", name_, bytes, from, to);
+  }
+  if (bytes == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(cudaStream_t const stream, BeginWork());
+  return Check(context_->api().cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), cudaMemcpyDefault, stream),
+               "cudaMemcpyAsync");
+}
+
+absl::Status CudaStream::CopyStrided(const StridedCopy& copy) {
+  if (copy.run_bytes == 0) return absl::OkStatus();
+  if (copy.dimensions.empty()) return Copy(copy.to, copy.from, copy.run_bytes);
+  StridedCopyArguments arguments;
+  if (!MakeStridedCopyArguments(copy, arguments)) {
+    return InvalidArgument("stream '{}': cannot copy runs over {} dimensions, at most {}", name_,
+                           copy.dimensions.size(), StridedCopyArguments::kDimensions);
+  }
+  void* pointers[] = {&arguments};
+  return Launch(StridedCopyKernel(arguments), {arguments.blocks()}, {StridedCopyArguments::kThreads}, pointers);
+}
+
+absl::Status CudaStream::Zero(void* to, int64_t bytes) {
+  if (bytes < 0 || (bytes > 0 && to == nullptr)) {
+    return InvalidArgument("stream '{}': cannot zero {} bytes at {}", name_, bytes, to);
+  }
+  if (bytes == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(cudaStream_t const stream, BeginWork());
+  return Check(context_->api().cudaMemsetAsync(to, 0, static_cast<size_t>(bytes), stream), "cudaMemsetAsync");
+}
+
+absl::Status CudaStream::Launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes) {
+  ASSIGN_OR_RETURN(cudaStream_t const stream, BeginWork());
+  return Check(context_->api().cudaLaunchKernel(function, grid, block, arguments, shared_bytes, stream),
+               "cudaLaunchKernel");
+}
+
+absl::Status CudaStream::CallOnHost(void (*run)(void*), void* argument) {
+  ASSIGN_OR_RETURN(cudaStream_t const stream, BeginWork());
+  return Check(context_->api().cudaLaunchHostFunc(stream, run, argument), "cudaLaunchHostFunc");
+}
+
+absl::Status CudaStream::Synchronize() {
+  if (capturing()) return absl::FailedPreconditionError(fmt::format("stream '{}' is being captured", name_));
+  RETURN_IF_ERROR(Use());
+  return Check(context_->api().cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+}
+
+void CudaStream::Tag(int32_t node, const std::string& name) {
+  if (capturing()) capture_->EndTag();
+  if (named_) nvtxRangePop();
+  named_ = node >= 0 && !name.empty();
+  if (named_) nvtxRangePushA(name.c_str());
+  tag_ = node;
+}
+
+}  // namespace partita

@@ -1,0 +1,74 @@
+// A stream of a GPU.
+//
+// Libraries that enqueue by themselves (cuBLASLt, cuDNN, NCCL) get the stream from BeginWork; own kernels are launched
+// by Launch. While the stream is captured both become part of the step. Outside of captures, errors of the work
+// itself appear at Synchronize, and end the use of the GPU.
+#ifndef PARTITA_RUNTIME_DEVICE_CUDA_CUDA_STREAM_H_
+#define PARTITA_RUNTIME_DEVICE_CUDA_CUDA_STREAM_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/device/cuda/cuda_context.h"
+#include "runtime/device/cuda/cuda_event.h"
+#include "runtime/device/stream.h"
+
+namespace partita {
+
+class CudaCapturedStep;
+
+class CudaStream : public Stream {
+ public:
+  static absl::StatusOr<std::unique_ptr<CudaStream>> Create(CudaContext* context, std::string name, int priority);
+  ~CudaStream() override;
+
+  const std::string& name() const override { return name_; }
+  absl::Status Record(Event& event) override;
+  absl::Status Wait(Event& event) override;
+  absl::Status Copy(void* to, const void* from, int64_t bytes) override;
+  absl::Status CopyStrided(const StridedCopy& copy) override;
+  absl::Status Zero(void* to, int64_t bytes) override;
+  absl::Status Synchronize() override;
+  void Tag(int32_t node, const std::string& name) override;
+  using Stream::Tag;
+
+  // Launches a __global__ function: `arguments` are the addresses of its arguments, read during this call.
+  absl::Status Launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes = 0);
+
+  // The stream for a library that enqueues work by itself, right now; ask again for each piece of work.
+  absl::StatusOr<cudaStream_t> BeginWork();
+
+  // Calls run(argument) on a thread of the runtime, in the order of the stream. For tests and diagnoses: it stalls the
+  // GPU, and `run` may not call CUDA.
+  absl::Status CallOnHost(void (*run)(void*), void* argument);
+
+  CudaContext& context() const { return *context_; }
+  bool capturing() const { return capture_ != nullptr; }
+
+ private:
+  friend class CudaDevice;
+  friend class CudaCapturedStep;
+
+  CudaStream(CudaContext* context, std::string name, cudaStream_t stream)
+      : context_(context), name_(std::move(name)), stream_(stream) {}
+
+  // OK, or the error with the stream's name.
+  absl::Status Check(cudaError_t error, const char* call);
+  absl::Status Use();
+  uint64_t capture_id() const;
+
+  CudaContext* const context_;
+  const std::string name_;
+  cudaStream_t const stream_;
+  int32_t tag_ = -1;
+  bool named_ = false;  // a range of the profiler is open
+  CudaCapturedStep* capture_ = nullptr;
+  bool used_ = false;             // has work that a captured step does not know of
+  cudaEvent_t behind_ = nullptr;  // the end of a step that was launched on another stream; work comes after it
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_DEVICE_CUDA_CUDA_STREAM_H_

@@ -1,0 +1,449 @@
+#include "tests/runtime/device/cuda/fake_cuda.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <set>
+
+#include "runtime/base/check.h"
+#include "runtime/device/cuda/cuda_error.h"
+#include "runtime/device/cuda/strided_copy_kernel.h"
+
+namespace partita {
+namespace {
+
+struct Graph {
+  struct Node {
+    std::set<int> after;
+    std::function<void()> run;
+  };
+  std::vector<Node> nodes;
+  bool capturing = true;
+};
+
+struct FakeStream {
+  Graph* graph = nullptr;  // that it is captured into
+  std::set<int> frontier;  // nodes that the next one comes after
+};
+
+struct FakeEvent {
+  Graph* graph = nullptr;  // of the latest record; null: outside of captures
+  std::set<int> frontier;
+  double time = 0;
+};
+
+void Forget(Graph* graph, std::set<FakeStream*>& streams) {
+  for (FakeStream* stream : streams) {
+    if (stream->graph == graph) *stream = {};
+  }
+}
+
+}  // namespace
+
+struct FakeCudaState {
+  FakeCuda* fake = nullptr;
+  int64_t countdown = 0;  // to the call that fails; 0: none does
+  cudaError_t error = cudaSuccess;
+  bool failed = false;
+  std::map<void*, int64_t> memory;  // device allocations
+  std::set<void*> host_memory;
+  std::set<FakeStream*> streams;
+  std::set<FakeEvent*> events;
+  std::set<Graph*> graphs;
+  std::map<Graph*, Graph*> executables;
+  FakeStream default_stream;
+  double clock = 0;
+  uint64_t replays = 0;
+};
+
+namespace {
+
+FakeCudaState* current = nullptr;
+
+// What the call is to return before it does anything.
+cudaError_t Enter(const char* name) {
+  FakeCudaState& state = *current;
+  state.fake->calls.push_back(name);
+  if (state.failed && IsSticky(state.error)) return state.error;
+  if (state.countdown == 0 || --state.countdown != 0) return cudaSuccess;
+  state.failed = true;
+  return state.error;
+}
+
+#define ENTER(name)                                                      \
+  if (const cudaError_t entered = Enter(name); entered != cudaSuccess) { \
+    return entered;                                                      \
+  }
+
+FakeStream& StreamOf(cudaStream_t stream) {
+  return stream == nullptr ? current->default_stream : *reinterpret_cast<FakeStream*>(stream);
+}
+FakeEvent& EventOf(cudaEvent_t event) { return *reinterpret_cast<FakeEvent*>(event); }
+
+cudaError_t Enqueue(cudaStream_t handle, std::function<void()> run) {
+  FakeStream& stream = StreamOf(handle);
+  if (stream.graph == nullptr) {
+    run();
+    current->clock += 1;
+    return cudaSuccess;
+  }
+  const int node = static_cast<int>(stream.graph->nodes.size());
+  stream.graph->nodes.push_back({stream.frontier, std::move(run)});
+  stream.frontier = {node};
+  return cudaSuccess;
+}
+
+cudaError_t DriverGetVersion(int* version) {
+  ENTER("cudaDriverGetVersion");
+  *version = current->fake->driver;
+  return cudaSuccess;
+}
+
+cudaError_t GetDeviceCount(int* count) {
+  ENTER("cudaGetDeviceCount");
+  *count = current->fake->devices;
+  return *count == 0 ? cudaErrorNoDevice : cudaSuccess;
+}
+
+cudaError_t GetDeviceProperties(cudaDeviceProp* properties, int) {
+  ENTER("cudaGetDeviceProperties");
+  std::strcpy(properties->name, "Fake GPU");
+  properties->major = 9;
+  properties->minor = 0;
+  properties->multiProcessorCount = 4;
+  return cudaSuccess;
+}
+
+cudaError_t SetDevice(int device) {
+  ENTER("cudaSetDevice");
+  return device < current->fake->devices ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t FuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  ENTER("cudaFuncGetAttributes");
+  *attributes = {};
+  return current->fake->has_code ? cudaSuccess : cudaErrorNoKernelImageForDevice;
+}
+
+cudaError_t GetStreamPriorityRange(int* least, int* greatest) {
+  ENTER("cudaDeviceGetStreamPriorityRange");
+  *least = 0;
+  *greatest = -5;
+  return cudaSuccess;
+}
+
+int64_t UsedMemory() {
+  int64_t used = 0;
+  for (const auto& [data, bytes] : current->memory) used += bytes;
+  return used;
+}
+
+cudaError_t MemGetInfo(size_t* free, size_t* total) {
+  ENTER("cudaMemGetInfo");
+  *total = static_cast<size_t>(current->fake->memory);
+  *free = static_cast<size_t>(current->fake->memory - UsedMemory());
+  return cudaSuccess;
+}
+
+cudaError_t Malloc(void** data, size_t bytes) {
+  ENTER("cudaMalloc");
+  if (static_cast<int64_t>(bytes) > current->fake->memory - UsedMemory()) return cudaErrorMemoryAllocation;
+  CHECK(posix_memalign(data, 256, bytes) == 0);
+  std::memset(*data, 0xA5, bytes);
+  current->memory[*data] = static_cast<int64_t>(bytes);
+  return cudaSuccess;
+}
+
+cudaError_t Free(void* data) {
+  const cudaError_t error = Enter("cudaFree");
+  CHECK(current->memory.erase(data) == 1);
+  std::free(data);
+  return error;
+}
+
+cudaError_t HostAlloc(void** data, size_t bytes, unsigned) {
+  ENTER("cudaHostAlloc");
+  CHECK(posix_memalign(data, 256, bytes) == 0);
+  current->host_memory.insert(*data);
+  return cudaSuccess;
+}
+
+cudaError_t FreeHost(void* data) {
+  const cudaError_t error = Enter("cudaFreeHost");
+  CHECK(current->host_memory.erase(data) == 1);
+  std::free(data);
+  return error;
+}
+
+cudaError_t MemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+  ENTER("cudaMemcpyAsync");
+  return Enqueue(stream, [=] { std::memcpy(to, from, bytes); });
+}
+
+cudaError_t MemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  ENTER("cudaMemsetAsync");
+  return Enqueue(stream, [=] { std::memset(to, value, bytes); });
+}
+
+cudaError_t LaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t, cudaStream_t stream) {
+  ENTER("cudaLaunchKernel");
+  const auto kernel = current->fake->kernels.find(function);
+  if (kernel == current->fake->kernels.end()) return cudaErrorInvalidDeviceFunction;
+  return Enqueue(stream, kernel->second(grid, block, arguments));
+}
+
+cudaError_t LaunchHostFunc(cudaStream_t stream, cudaHostFn_t run, void* argument) {
+  ENTER("cudaLaunchHostFunc");
+  return Enqueue(stream, [=] { run(argument); });
+}
+
+cudaError_t StreamCreate(cudaStream_t* stream, unsigned, int) {
+  ENTER("cudaStreamCreateWithPriority");
+  auto* const made = new FakeStream();
+  current->streams.insert(made);
+  *stream = reinterpret_cast<cudaStream_t>(made);
+  return cudaSuccess;
+}
+
+cudaError_t StreamDestroy(cudaStream_t stream) {
+  const cudaError_t error = Enter("cudaStreamDestroy");
+  CHECK(current->streams.erase(&StreamOf(stream)) == 1);
+  delete &StreamOf(stream);
+  return error;
+}
+
+cudaError_t StreamSynchronize(cudaStream_t stream) {
+  ENTER("cudaStreamSynchronize");
+  return StreamOf(stream).graph == nullptr ? cudaSuccess : cudaErrorStreamCaptureUnsupported;
+}
+
+cudaError_t StreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned) {
+  ENTER("cudaStreamWaitEvent");
+  FakeStream& stream = StreamOf(handle);
+  const FakeEvent& waited = EventOf(event);
+  if (waited.graph == nullptr) return stream.graph == nullptr ? cudaSuccess : cudaErrorStreamCaptureIsolation;
+  if (stream.graph != nullptr && stream.graph != waited.graph) return cudaErrorStreamCaptureMerge;
+  stream.graph = waited.graph;
+  stream.frontier.insert(waited.frontier.begin(), waited.frontier.end());
+  return cudaSuccess;
+}
+
+cudaError_t EventCreate(cudaEvent_t* event, unsigned) {
+  ENTER("cudaEventCreateWithFlags");
+  auto* const made = new FakeEvent();
+  current->events.insert(made);
+  *event = reinterpret_cast<cudaEvent_t>(made);
+  return cudaSuccess;
+}
+
+cudaError_t EventDestroy(cudaEvent_t event) {
+  const cudaError_t error = Enter("cudaEventDestroy");
+  CHECK(current->events.erase(&EventOf(event)) == 1);
+  delete &EventOf(event);
+  return error;
+}
+
+cudaError_t EventRecord(cudaEvent_t event, cudaStream_t stream) {
+  ENTER("cudaEventRecord");
+  EventOf(event).graph = StreamOf(stream).graph;
+  EventOf(event).frontier = StreamOf(stream).frontier;
+  return cudaSuccess;
+}
+
+cudaError_t EventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  ENTER("cudaEventRecordWithFlags");
+  CHECK(flags == cudaEventRecordExternal);
+  FakeEvent* const recorded = &EventOf(event);
+  return Enqueue(stream, [recorded] { recorded->time = current->clock; });
+}
+
+cudaError_t EventQuery(cudaEvent_t) {
+  ENTER("cudaEventQuery");
+  return cudaSuccess;
+}
+
+cudaError_t EventSynchronize(cudaEvent_t event) {
+  ENTER("cudaEventSynchronize");
+  return EventOf(event).graph == nullptr ? cudaSuccess : cudaErrorCapturedEvent;
+}
+
+cudaError_t EventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  ENTER("cudaEventElapsedTime");
+  *milliseconds = static_cast<float>(EventOf(end).time - EventOf(begin).time);
+  return cudaSuccess;
+}
+
+cudaError_t StreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  ENTER("cudaStreamBeginCapture");
+  auto* const graph = new Graph();
+  current->graphs.insert(graph);
+  StreamOf(stream) = {graph, {}};
+  return cudaSuccess;
+}
+
+// Whether every node comes before one of `last`.
+bool AllJoined(const Graph& graph, const std::set<int>& last) {
+  std::vector<int> open(last.begin(), last.end());
+  std::set<int> reached(last.begin(), last.end());
+  while (!open.empty()) {
+    const int node = open.back();
+    open.pop_back();
+    for (int before : graph.nodes[node].after) {
+      if (reached.insert(before).second) open.push_back(before);
+    }
+  }
+  return reached.size() == graph.nodes.size();
+}
+
+cudaError_t StreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const cudaError_t error = Enter("cudaStreamEndCapture");
+  Graph* const captured = StreamOf(stream).graph;
+  CHECK(captured != nullptr);
+  const bool joined = AllJoined(*captured, StreamOf(stream).frontier);
+  Forget(captured, current->streams);
+  captured->capturing = false;
+  if (error == cudaSuccess && joined) {
+    *graph = reinterpret_cast<cudaGraph_t>(captured);
+    return cudaSuccess;
+  }
+  current->graphs.erase(captured);
+  delete captured;
+  return joined ? error : cudaErrorStreamCaptureUnjoined;
+}
+
+cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+  ENTER("cudaGraphInstantiate");
+  auto* const copy = new Graph(*reinterpret_cast<Graph*>(graph));
+  current->executables[copy] = reinterpret_cast<Graph*>(graph);
+  *executable = reinterpret_cast<cudaGraphExec_t>(copy);
+  return cudaSuccess;
+}
+
+cudaError_t GraphDestroy(cudaGraph_t graph) {
+  const cudaError_t error = Enter("cudaGraphDestroy");
+  CHECK(current->graphs.erase(reinterpret_cast<Graph*>(graph)) == 1);
+  delete reinterpret_cast<Graph*>(graph);
+  return error;
+}
+
+cudaError_t GraphExecDestroy(cudaGraphExec_t executable) {
+  const cudaError_t error = Enter("cudaGraphExecDestroy");
+  CHECK(current->executables.erase(reinterpret_cast<Graph*>(executable)) == 1);
+  delete reinterpret_cast<Graph*>(executable);
+  return error;
+}
+
+cudaError_t GraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  ENTER("cudaGraphLaunch");
+  CHECK(StreamOf(stream).graph == nullptr);
+  const Graph& graph = *reinterpret_cast<Graph*>(executable);
+  std::mt19937_64 random(current->fake->seed * 1000003 + current->replays++);
+  std::vector<size_t> open(graph.nodes.size());
+  std::vector<std::vector<int>> next(graph.nodes.size());
+  std::vector<int> ready;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    open[n] = graph.nodes[n].after.size();
+    if (open[n] == 0) ready.push_back(static_cast<int>(n));
+    for (int before : graph.nodes[n].after) next[before].push_back(static_cast<int>(n));
+  }
+  while (!ready.empty()) {
+    std::swap(ready[random() % ready.size()], ready.back());
+    const int node = ready.back();
+    ready.pop_back();
+    graph.nodes[node].run();
+    current->clock += 1;
+    for (int after : next[node]) {
+      if (--open[after] == 0) ready.push_back(after);
+    }
+  }
+  return cudaSuccess;
+}
+
+const char* GetErrorName(cudaError_t) { return "cudaErrorOfTheFake"; }
+const char* GetErrorString(cudaError_t error) { return error == cudaErrorMemoryAllocation ? "out of memory" : "fake"; }
+cudaError_t GetLastError() { return cudaSuccess; }
+
+std::function<void()> CopyStrided(dim3, dim3, void** arguments) {
+  const auto a = *static_cast<const StridedCopyArguments*>(arguments[0]);
+  return [a] {
+    for (int64_t i = 0; i < a.accesses; ++i) {
+      int64_t rest = i, from = 0, to = 0;
+      for (int d = 0; d < a.dimensions; ++d) {
+        from += rest % a.size[d] * a.from_stride[d];
+        to += rest % a.size[d] * a.to_stride[d];
+        rest /= a.size[d];
+      }
+      std::memcpy(a.to + to, a.from + from, static_cast<size_t>(a.width));
+    }
+  };
+}
+
+}  // namespace
+
+FakeCuda::FakeCuda() : state_(std::make_unique<FakeCudaState>()) {
+  CHECK(current == nullptr);
+  state_->fake = this;
+  current = state_.get();
+  api_.cudaDriverGetVersion = DriverGetVersion;
+  api_.cudaDeviceGetStreamPriorityRange = GetStreamPriorityRange;
+  api_.cudaEventCreateWithFlags = EventCreate;
+  api_.cudaEventDestroy = EventDestroy;
+  api_.cudaEventElapsedTime = EventElapsedTime;
+  api_.cudaEventQuery = EventQuery;
+  api_.cudaEventRecord = EventRecord;
+  api_.cudaEventRecordWithFlags = EventRecordWithFlags;
+  api_.cudaEventSynchronize = EventSynchronize;
+  api_.cudaFree = Free;
+  api_.cudaFreeHost = FreeHost;
+  api_.cudaFuncGetAttributes = FuncGetAttributes;
+  api_.cudaGetDeviceCount = GetDeviceCount;
+  api_.cudaGetDeviceProperties = GetDeviceProperties;
+  api_.cudaGetErrorName = GetErrorName;
+  api_.cudaGetErrorString = GetErrorString;
+  api_.cudaGetLastError = GetLastError;
+  api_.cudaGraphDestroy = GraphDestroy;
+  api_.cudaGraphExecDestroy = GraphExecDestroy;
+  api_.cudaGraphInstantiate = GraphInstantiate;
+  api_.cudaGraphLaunch = GraphLaunch;
+  api_.cudaHostAlloc = HostAlloc;
+  api_.cudaLaunchHostFunc = LaunchHostFunc;
+  api_.cudaLaunchKernel = LaunchKernel;
+  api_.cudaMalloc = Malloc;
+  api_.cudaMemcpyAsync = MemcpyAsync;
+  api_.cudaMemGetInfo = MemGetInfo;
+  api_.cudaMemsetAsync = MemsetAsync;
+  api_.cudaSetDevice = SetDevice;
+  api_.cudaStreamBeginCapture = StreamBeginCapture;
+  api_.cudaStreamCreateWithPriority = StreamCreate;
+  api_.cudaStreamDestroy = StreamDestroy;
+  api_.cudaStreamEndCapture = StreamEndCapture;
+  api_.cudaStreamSynchronize = StreamSynchronize;
+  api_.cudaStreamWaitEvent = StreamWaitEvent;
+  StridedCopyArguments arguments = {};
+  for (const int64_t accesses : {int64_t{1}, int64_t{1} << 40}) {
+    for (const int width : {1, 2, 4, 8, 16}) {
+      arguments.accesses = accesses;
+      arguments.width = width;
+      Register(StridedCopyKernel(arguments), CopyStrided);
+    }
+  }
+}
+
+FakeCuda::~FakeCuda() { current = nullptr; }
+
+void FakeCuda::FailAt(int64_t call, cudaError_t error) {
+  state_->countdown = call;
+  state_->error = error;
+  state_->failed = false;
+}
+
+bool FakeCuda::failed() const { return state_->failed; }
+
+int64_t FakeCuda::live() const {
+  const FakeCudaState& s = *state_;
+  return static_cast<int64_t>(s.memory.size() + s.host_memory.size() + s.streams.size() + s.events.size() +
+                              s.graphs.size() + s.executables.size());
+}
+
+}  // namespace partita

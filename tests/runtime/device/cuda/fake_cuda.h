@@ -1,0 +1,63 @@
+// The CUDA runtime without a GPU: the functions of CudaApi on the host's memory, one after the other.
+//
+// Outside of captures work is done when it is enqueued. A capture becomes a graph of nodes with the dependencies that
+// streams and events give; a replay runs the nodes in a random order that these allow, so that a missing wait shows. A
+// capture that forgets to join a stream is refused, as CUDA refuses it. Any call can be made to fail.
+#ifndef PARTITA_TESTS_RUNTIME_DEVICE_CUDA_FAKE_CUDA_H_
+#define PARTITA_TESTS_RUNTIME_DEVICE_CUDA_FAKE_CUDA_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/device/cuda/cuda_api.h"
+
+namespace partita {
+
+struct FakeCudaState;
+
+// One at a time: the functions of a table have no argument for it. Not thread-safe.
+class FakeCuda {
+ public:
+  // What a launch does: reads the arguments now, and returns what is done when the kernel runs.
+  using Kernel = std::function<std::function<void()>(dim3 grid, dim3 block, void** arguments)>;
+
+  FakeCuda();
+  ~FakeCuda();
+  FakeCuda(const FakeCuda&) = delete;
+
+  const CudaApi& api() const { return api_; }
+
+  int devices = 1;
+  int driver = CUDART_VERSION;
+  int64_t memory = int64_t{1} << 30;
+  bool has_code = true;  // for the fake GPU
+  uint64_t seed = 1;     // of the order of nodes
+
+  // Launches of `function` do `kernel`; others fail. The strided copy is there from the beginning.
+  void Register(const void* function, Kernel kernel) { kernels[function] = std::move(kernel); }
+
+  // The `call`-th call from now on (1: the next) returns `error`; a sticky one is returned by all later calls too.
+  // What frees or destroys does so all the same.
+  void FailAt(int64_t call, cudaError_t error);
+  bool failed() const;  // that call came
+
+  // Calls so far that can fail, by name, in order.
+  std::vector<std::string> calls;
+
+  // Memory, streams, events and graphs that were not given back.
+  int64_t live() const;
+
+  std::map<const void*, Kernel> kernels;
+
+ private:
+  CudaApi api_;
+  std::unique_ptr<FakeCudaState> state_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_TESTS_RUNTIME_DEVICE_CUDA_FAKE_CUDA_H_
