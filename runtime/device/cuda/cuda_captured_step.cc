@@ -59,12 +59,13 @@ absl::Status CudaCapturedStep::Join() {
 }
 
 absl::Status CudaCapturedStep::Finish() {
-  absl::Status status = Join();
+  const absl::Status status = Join();
   for (CudaStream* stream : streams_) stream->capture_ = nullptr;
-  context_->ActivateToFree();
+  const absl::Status active = context_->Activate();
   const absl::Status ended =
       context_->Check(context_->api().cudaStreamEndCapture(origin().stream_, &graph_), "cudaStreamEndCapture");
   RETURN_IF_ERROR(status);
+  RETURN_IF_ERROR(active);
   RETURN_IF_ERROR(ended);
   if (clashing_ >= 0) {
     return InvalidArgument("capture: tag {} is used on stream '{}' and on stream '{}'; a launch has one stream",
