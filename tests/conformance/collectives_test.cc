@@ -301,7 +301,11 @@ TEST_P(CollectivesTest, WaitingIsMeasured) {
     OnRanks([&](int r) { return comm(r).AllReduce(x[r], x[r], Reduction::kSum, stream(r)); });
     int64_t waits = 0;
     for (int r = 0; r < p(); ++r) waits += comm(r).bytes().waits;
-    EXPECT_EQ(waits, attempt * (p() - 1));  // all but the one who comes last
+    if (backend().knows_who_waits()) {
+      EXPECT_EQ(waits, attempt * (p() - 1));  // all but the one who comes last
+    } else {
+      EXPECT_GE(waits, attempt * (p() - 1));
+    }
     const CommBytes bytes = comm(0).bytes();
     longest = std::max(longest, bytes.wait_seconds - before);
     before = bytes.wait_seconds;

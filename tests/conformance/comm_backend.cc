@@ -1,22 +1,29 @@
 #include "tests/conformance/comm_backend.h"
 
+#include <functional>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/comm/gloo/gloo_world.h"
 #include "runtime/comm/local/local_communicator.h"
+#include "tests/conformance/memory_store.h"
 
 namespace partita {
 namespace {
 
-class LocalRanks : public CommRanks {
+using Worlds = std::vector<std::shared_ptr<World>>;  // by rank
+
+class WorldRanks : public CommRanks {
  public:
-  LocalRanks(const DeviceBackend& backend, int ranks, int group_id) : world_(*LocalWorld::Create(ranks)) {
+  WorldRanks(const DeviceBackend& backend, Worlds worlds, int group_id) : worlds_(std::move(worlds)) {
+    const int ranks = static_cast<int>(worlds_.size());
     std::vector<int> members(ranks);
     std::iota(members.begin(), members.end(), 0);
     for (int rank = 0; rank < ranks; ++rank) {
       devices_.push_back(backend.CreateDevice());
-      communicators_.push_back(*world_->CreateCommunicator(group_id, members, rank));
+      communicators_.push_back(*worlds_[rank]->CreateCommunicator(group_id, members, rank));
       streams_.push_back(*devices_.back()->CreateStream("comm"));
     }
   }
@@ -24,30 +31,58 @@ class LocalRanks : public CommRanks {
   Device& device(int rank) override { return *devices_[rank]; }
   Stream& stream(int rank) override { return *streams_[rank]; }
   Communicator& communicator(int rank) override { return *communicators_[rank]; }
-  void Abort(const absl::Status& status) override { world_->Abort(status); }
+  void Abort(const absl::Status& status) override {
+    for (const auto& world : worlds_) world->Abort(status);
+  }
 
  private:
-  std::unique_ptr<LocalWorld> world_;
+  const Worlds worlds_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<std::unique_ptr<Communicator>> communicators_;
   std::vector<std::unique_ptr<Stream>> streams_;  // destroyed first: their work uses the rest
 };
 
-class LocalBackend : public CommBackend {
+Worlds LocalWorlds(int ranks) {
+  const std::shared_ptr<World> world = *LocalWorld::Create(ranks);
+  return Worlds(ranks, world);
+}
+
+// Ranks are threads here, but talk over TCP on the loopback interface as processes do.
+Worlds GlooWorlds(int ranks) {
+  MemoryStore store;
+  GlooOptions options;
+  options.probe_after = std::chrono::milliseconds(20);
+  Worlds worlds(ranks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] { worlds[rank] = *GlooWorld::Connect(rank, ranks, store, options); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return worlds;
+}
+
+class WorldBackend : public CommBackend {
  public:
-  LocalBackend(std::string name, const DeviceBackend* device_backend)
-      : name_(std::move(name)), device_backend_(device_backend) {}
+  WorldBackend(std::string name, const DeviceBackend* device_backend, std::function<Worlds(int)> make_worlds,
+               bool knows_who_waits)
+      : name_(std::move(name)),
+        device_backend_(device_backend),
+        make_worlds_(std::move(make_worlds)),
+        knows_who_waits_(knows_who_waits) {}
 
   std::string name() const override { return name_; }
   const DeviceBackend& device_backend() const override { return *device_backend_; }
   bool counts_wire() const override { return true; }
+  bool knows_who_waits() const override { return knows_who_waits_; }
   std::unique_ptr<CommRanks> CreateRanks(int ranks, int group_id) const override {
-    return std::make_unique<LocalRanks>(*device_backend_, ranks, group_id);
+    return std::make_unique<WorldRanks>(*device_backend_, make_worlds_(ranks), group_id);
   }
 
  private:
   const std::string name_;
   const DeviceBackend* const device_backend_;
+  const std::function<Worlds(int)> make_worlds_;
+  const bool knows_who_waits_;
 };
 
 const DeviceBackend* FindDeviceBackend(const std::string& name) {
@@ -62,8 +97,10 @@ const DeviceBackend* FindDeviceBackend(const std::string& name) {
 
 const std::vector<const CommBackend*>& CommBackends() {
   static const auto& backends = *new std::vector<const CommBackend*>{
-      new LocalBackend("local", FindDeviceBackend("host")),
-      new LocalBackend("local_delayed", FindDeviceBackend("host_delayed")),
+      new WorldBackend("local", FindDeviceBackend("host"), LocalWorlds, true),
+      new WorldBackend("local_delayed", FindDeviceBackend("host_delayed"), LocalWorlds, true),
+      new WorldBackend("gloo", FindDeviceBackend("host"), GlooWorlds, false),
+      new WorldBackend("gloo_delayed", FindDeviceBackend("host_delayed"), GlooWorlds, false),
   };
   return backends;
 }

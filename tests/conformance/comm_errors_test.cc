@@ -21,7 +21,12 @@ class CommErrorsTest : public CommTest {
       ASSERT_OK(r == 0 ? odd(r) : even(r));
     }
     for (int r = 0; r < p(); ++r) {
-      const absl::Status status = now_->stream(r).Synchronize();
+      absl::Status status = now_->stream(r).Synchronize();
+      // Where data travels, a rank may have got all it wants before the others are found not to fit.
+      if (status.ok() && !backend().knows_who_waits()) {
+        ASSERT_OK(now_->communicator(r).AllReduce(b_[r], b_[r], Reduction::kSum, now_->stream(r)));
+        status = now_->stream(r).Synchronize();
+      }
       EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << "rank " << r;
       for (const std::string& word : words) {
         EXPECT_NE(std::string(status.message()).find(word), std::string::npos) << word << " in " << status;

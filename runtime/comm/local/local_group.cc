@@ -13,18 +13,6 @@ namespace {
 // small virtual machine, in which one thread copies some 200 KiB.
 constexpr int64_t kSmallBytes = 128 << 10;
 
-void Count(const LocalCall& call) {
-  const bool sends = call.operation == CommOperation::kSendReceive || call.operation == CommOperation::kAllToAll;
-  const int64_t payload = sends ? call.wire : call.rank == 0 ? call.FullBytes() : 0;
-  LocalCounters& counters = *call.counters;
-  counters.calls.fetch_add(1, std::memory_order_relaxed);
-  counters.payload.fetch_add(payload, std::memory_order_relaxed);
-  counters.wire.fetch_add(call.wire, std::memory_order_relaxed);
-  if (call.waited == 0) return;
-  counters.waits.fetch_add(1, std::memory_order_relaxed);
-  counters.wait_cycles.fetch_add(call.waited, std::memory_order_relaxed);
-}
-
 }  // namespace
 
 LocalGroup::LocalGroup(int id, std::vector<int> ranks, std::function<void(const absl::Status&)> abort_world)
@@ -59,7 +47,6 @@ absl::Status LocalGroup::Run(LocalCall& call) {
   if (status.ok()) {
     status = call.operation == CommOperation::kSendReceive ? RunPairs(call, lock) : RunCollective(call, lock);
   }
-  Count(call);
   lock.unlock();
   if (!status.ok()) abort_world_(status);
   return status;
@@ -67,8 +54,6 @@ absl::Status LocalGroup::Run(LocalCall& call) {
 
 absl::Status LocalGroup::Post(LocalCall& call) {
   call.sequence = ++sequences_[call.rank];
-  call.wire = 0;
-  call.waited = 0;
   if (!aborted_.ok()) return aborted_;
   if (posted_[call.rank] != nullptr) return Mismatch(call, *posted_[call.rank], "one rank runs two calls at a time");
   if (call.operation != CommOperation::kSendReceive) RETURN_IF_ERROR(MatchCollective(call));
@@ -81,7 +66,7 @@ absl::Status LocalGroup::MatchCollective(const LocalCall& call) {
   for (LocalCall* peer : posted_) {
     if (peer == nullptr) continue;
     if (peer->operation == CommOperation::kSendReceive) {
-      const LocalPair* const pair = peer->FindPair(call.rank);
+      const HostPair* const pair = peer->FindPair(call.rank);
       if (pair != nullptr && !pair->met) return Mismatch(call, *peer, "different operations");
       continue;
     }
@@ -92,11 +77,8 @@ absl::Status LocalGroup::MatchCollective(const LocalCall& call) {
 }
 
 absl::Status LocalGroup::Mismatch(const LocalCall& a, const LocalCall& b, const std::string& why) const {
-  const LocalCall& first = a.rank <= b.rank ? a : b;
-  const LocalCall& second = a.rank <= b.rank ? b : a;
-  return Internal("group {}: {}: rank {} calls {} (sequence number {}), rank {} calls {} (sequence number {})", id_,
-                  why, ranks_[first.rank], first.Describe(), first.sequence, ranks_[second.rank], second.Describe(),
-                  second.sequence);
+  return absl::InternalError(MismatchMessage(id_, why, {ranks_[a.rank], a.Describe(), a.sequence},
+                                             {ranks_[b.rank], b.Describe(), b.sequence}));
 }
 
 absl::Status LocalGroup::RunCollective(LocalCall& call, Lock& lock) {
@@ -171,9 +153,9 @@ void LocalGroup::EndCopying(int count) {
 
 absl::Status LocalGroup::RunPairs(LocalCall& call, Lock& lock) {
   call.unmet = static_cast<int>(call.pairs.size());
-  for (LocalPair& pair : call.pairs) pair.met = false;
+  for (HostPair& pair : call.pairs) pair.met = false;
   CopyBlocks(call.self, call.self);
-  for (LocalPair& pair : call.pairs) {
+  for (HostPair& pair : call.pairs) {
     if (const absl::Status status = MeetPeer(call, pair, lock); !status.ok()) {
       if (aborted_.ok()) aborted_ = status;
       changed_.notify_all();
@@ -187,11 +169,11 @@ absl::Status LocalGroup::RunPairs(LocalCall& call, Lock& lock) {
 }
 
 // If the peer is there, exchanges the blocks; else the peer will, when it comes.
-absl::Status LocalGroup::MeetPeer(LocalCall& call, LocalPair& pair, Lock& lock) {
+absl::Status LocalGroup::MeetPeer(LocalCall& call, HostPair& pair, Lock& lock) {
   LocalCall* const peer = posted_[pair.peer];
   if (!aborted_.ok() || pair.met || peer == nullptr) return absl::OkStatus();
   if (peer->operation != CommOperation::kSendReceive) return Mismatch(call, *peer, "different operations");
-  LocalPair* const peer_pair = peer->FindPair(call.rank);
+  HostPair* const peer_pair = peer->FindPair(call.rank);
   if (peer_pair == nullptr || peer_pair->met) return absl::OkStatus();  // its call for us is a later one
   const std::string why = FindMismatch(pair, *peer_pair);
   if (!why.empty()) return Mismatch(call, *peer, why);

@@ -42,7 +42,7 @@ class LocalGroup {
   absl::Status RunCollective(LocalCall& call, Lock& lock);
   absl::Status RunOwnPhases(LocalCall& call, Lock& lock);
   absl::Status RunPairs(LocalCall& call, Lock& lock);
-  absl::Status MeetPeer(LocalCall& call, LocalPair& pair, Lock& lock);
+  absl::Status MeetPeer(LocalCall& call, HostPair& pair, Lock& lock);
   void RunAllPhases();
   bool IsSmall() const;
 

@@ -1,11 +1,10 @@
-#include "runtime/comm/local/local_reduce.h"
+#include "runtime/comm/host/host_reduce.h"
 
 #include <algorithm>
 #include <concepts>
 #include <type_traits>
 
 #include "runtime/base/check.h"
-#include "runtime/comm/local/local_call.h"
 
 namespace partita {
 namespace {
@@ -34,13 +33,13 @@ struct Max {
 };
 
 template <typename T, typename Function>
-void ReduceChunks(std::span<LocalCall* const> calls, int64_t first, int64_t count, T* to, Function function) {
+void ReduceChunks(std::span<const void* const> inputs, int64_t count, T* to, Function function) {
   T partial[kChunk];
   for (int64_t begin = 0; begin < count; begin += kChunk) {
     const int64_t size = std::min(kChunk, count - begin);
-    const auto input = [&](size_t rank) { return static_cast<const T*>(calls[rank]->in.data) + first + begin; };
+    const auto input = [&](size_t rank) { return static_cast<const T*>(inputs[rank]) + begin; };
     std::copy_n(input(0), size, partial);
-    for (size_t rank = 1; rank < calls.size(); ++rank) {
+    for (size_t rank = 1; rank < inputs.size(); ++rank) {
       const T* const values = input(rank);
       for (int64_t i = 0; i < size; ++i) partial[i] = function(partial[i], values[i]);
     }
@@ -49,25 +48,24 @@ void ReduceChunks(std::span<LocalCall* const> calls, int64_t first, int64_t coun
 }
 
 template <typename T>
-void ReduceTyped(Reduction reduction, std::span<LocalCall* const> calls, int64_t first, int64_t count, void* to) {
+void ReduceTyped(Reduction reduction, std::span<const void* const> inputs, int64_t count, void* to) {
   if (reduction == Reduction::kSum) {
-    ReduceChunks(calls, first, count, static_cast<T*>(to), Add());
+    ReduceChunks(inputs, count, static_cast<T*>(to), Add());
   } else {
-    ReduceChunks(calls, first, count, static_cast<T*>(to), Max());
+    ReduceChunks(inputs, count, static_cast<T*>(to), Max());
   }
 }
 
 }  // namespace
 
-void ReduceElements(Reduction reduction, DType dtype, std::span<LocalCall* const> calls, int64_t first, int64_t count,
-                    void* to) {
+void ReduceElements(Reduction reduction, DType dtype, std::span<const void* const> inputs, int64_t count, void* to) {
   switch (dtype) {
     case DType::kF32:
-      return ReduceTyped<float>(reduction, calls, first, count, to);
+      return ReduceTyped<float>(reduction, inputs, count, to);
     case DType::kF64:
-      return ReduceTyped<double>(reduction, calls, first, count, to);
+      return ReduceTyped<double>(reduction, inputs, count, to);
     case DType::kI32:
-      return ReduceTyped<int32_t>(reduction, calls, first, count, to);
+      return ReduceTyped<int32_t>(reduction, inputs, count, to);
     case DType::kU8:
       CHECK(dtype != DType::kU8);  // refused when enqueued
   }

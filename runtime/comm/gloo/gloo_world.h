@@ -1,0 +1,56 @@
+// Communicators among ranks that are processes, one rank in each, over TCP by Gloo.
+//
+// Streams must be HostStreams. A collective blocks its stream's thread (never spins). Gloo ends the process where sizes
+// do not fit, so what is sent is named by a hash of the call and its size: calls that do not fit never meet, and are
+// found when one has waited for `probe_after`. Reductions give the same bits as `local`.
+//
+// A rank whose connection ends without a word, or that answers nothing for `timeout`, ends the world of all others with
+// kUnavailable, which names it, and the group, operation and sequence number under way. The network is trusted.
+#ifndef PARTITA_RUNTIME_COMM_GLOO_GLOO_WORLD_H_
+#define PARTITA_RUNTIME_COMM_GLOO_GLOO_WORLD_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/comm/key_value_store.h"
+#include "runtime/comm/world.h"
+
+namespace partita {
+
+class GlooWorldState;
+
+struct GlooOptions {
+  std::string address = "127.0.0.1";  // numeric, of the interface to listen on
+  std::chrono::milliseconds connect_timeout = std::chrono::seconds(30);
+  std::chrono::milliseconds timeout = std::chrono::seconds(10);  // of a rank that does not answer
+  std::chrono::milliseconds probe_after = std::chrono::milliseconds(100);
+};
+
+class GlooWorld : public World {
+ public:
+  // All ranks call it. kUnavailable: a rank did not come in time; it is named.
+  static absl::StatusOr<std::unique_ptr<GlooWorld>> Connect(int rank, int ranks, KeyValueStore& store,
+                                                            const GlooOptions& options);
+  // Says good-bye; the others go on without this rank. Communicators must be gone.
+  ~GlooWorld() override;
+
+  absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
+                                                                   int rank) override;
+  // Tells the other ranks, whose worlds end with the same status.
+  void Abort(const absl::Status& status) override;
+
+  // "; in flight: group 7: all_reduce of 20 f32 (sum), sequence number 2" for each collective under way; else empty.
+  std::string InFlight() const;
+
+ private:
+  explicit GlooWorld(std::unique_ptr<GlooWorldState> state);
+  std::unique_ptr<GlooWorldState> state_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_GLOO_GLOO_WORLD_H_

@@ -1,0 +1,148 @@
+#include "runtime/comm/host/host_call.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace partita {
+
+const char* Name(CommOperation operation) {
+  switch (operation) {
+    case CommOperation::kAllReduce:
+      return "all_reduce";
+    case CommOperation::kAllGather:
+      return "all_gather";
+    case CommOperation::kReduceScatter:
+      return "reduce_scatter";
+    case CommOperation::kBroadcast:
+      return "broadcast";
+    case CommOperation::kReduce:
+      return "reduce";
+    case CommOperation::kAllToAll:
+      return "all_to_all";
+    case CommOperation::kSendReceive:
+      return "send_receive";
+  }
+  return "?";
+}
+
+HostPair* HostCall::FindPair(int peer) {
+  const auto pair = std::ranges::find(pairs, peer, &HostPair::peer);
+  return pair == pairs.end() ? nullptr : &*pair;
+}
+
+std::string HostCall::Describe() const {
+  const char* const name = Name(operation);
+  const char* const dtype = Name(in.dtype);
+  switch (operation) {
+    case CommOperation::kAllReduce:
+      return fmt::format("{} of {} {} ({})", name, in.count, dtype, Name(reduction));
+    case CommOperation::kAllGather:
+      return fmt::format("{} of [{}] {}", name, fmt::join(counts, ","), dtype);
+    case CommOperation::kReduceScatter:
+      return fmt::format("{} of [{}] {} ({})", name, fmt::join(counts, ","), dtype, Name(reduction));
+    case CommOperation::kBroadcast:
+      return fmt::format("{} of {} {} from {}", name, out.count, Name(out.dtype), root);
+    case CommOperation::kReduce:
+      return fmt::format("{} of {} {} ({}) to {}", name, in.count, dtype, Name(reduction), root);
+    case CommOperation::kAllToAll:
+      return fmt::format("{} of [{}] to [{}] {}", name, fmt::join(counts, ","), fmt::join(receive_counts, ","), dtype);
+    case CommOperation::kSendReceive: {
+      std::vector<int> peers;
+      for (const HostPair& pair : pairs) peers.push_back(pair.peer);
+      return fmt::format("{} with [{}]", name, fmt::join(peers, ","));
+    }
+  }
+  return name;
+}
+
+int64_t HostCall::FullBytes() const {
+  switch (operation) {
+    case CommOperation::kAllReduce:
+    case CommOperation::kReduceScatter:
+    case CommOperation::kReduce:
+      return in.bytes();
+    case CommOperation::kAllGather:
+    case CommOperation::kBroadcast:
+      return out.bytes();
+    case CommOperation::kAllToAll:
+    case CommOperation::kSendReceive:
+      return 0;  // their payload is what they send
+  }
+  return 0;
+}
+
+std::string FindMismatch(const HostCall& a, const HostCall& b) {
+  if (a.operation != b.operation) return "different operations";
+  const bool broadcast = a.operation == CommOperation::kBroadcast;
+  if (broadcast ? a.out.dtype != b.out.dtype : a.in.dtype != b.in.dtype) return "different types";
+  switch (a.operation) {
+    case CommOperation::kAllToAll:
+      if (a.counts[b.rank] != b.receive_counts[a.rank] || b.counts[a.rank] != a.receive_counts[b.rank]) {
+        return "one sends what the other does not receive";
+      }
+      return "";
+    case CommOperation::kAllGather:
+    case CommOperation::kReduceScatter:
+      if (a.counts != b.counts) return "different counts";
+      break;
+    case CommOperation::kBroadcast:
+      if (a.out.count != b.out.count) return "different counts";
+      break;
+    default:
+      if (a.in.count != b.in.count) return "different counts";
+  }
+  if (a.root != b.root) return "different roots";
+  return a.reduction == b.reduction ? "" : "different reductions";
+}
+
+std::string FindMismatch(const HostPair& a, const HostPair& b) {
+  const auto one_way = [](const std::vector<ConstBuffer>& sent, const std::vector<Buffer>& received) -> std::string {
+    if (sent.size() != received.size()) return fmt::format("{} blocks sent, {} received", sent.size(), received.size());
+    for (size_t i = 0; i < sent.size(); ++i) {
+      if (sent[i].count != received[i].count || sent[i].dtype != received[i].dtype) {
+        return fmt::format("block {}: {} {} sent, {} {} received", i, sent[i].count, Name(sent[i].dtype),
+                           received[i].count, Name(received[i].dtype));
+      }
+    }
+    return "";
+  };
+  const std::string forth = one_way(a.sent, b.received);
+  return forth.empty() ? one_way(b.sent, a.received) : forth;
+}
+
+std::string MismatchMessage(int group, const std::string& why, const NamedCall& a, const NamedCall& b) {
+  const NamedCall& first = a.rank <= b.rank ? a : b;
+  const NamedCall& second = a.rank <= b.rank ? b : a;
+  return fmt::format("group {}: {}: rank {} calls {} (sequence number {}), rank {} calls {} (sequence number {})",
+                     group, why, first.rank, first.description, first.sequence, second.rank, second.description,
+                     second.sequence);
+}
+
+CommBlock BalancedBlock(int64_t n, int64_t p, int64_t rank) {
+  const int64_t rest = n % p;
+  return {rank * (n / p) + std::min(rank, rest), n / p + (rank < rest ? 1 : 0)};
+}
+
+CommBlock CountedBlock(std::span<const int64_t> counts, int rank) {
+  const auto before = counts.first(static_cast<size_t>(rank));
+  return {std::accumulate(before.begin(), before.end(), int64_t{0}), counts[rank]};
+}
+
+int64_t CopyBlocks(const HostPair& from, const HostPair& to) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < from.sent.size(); ++i) {
+    CopyBytes(to.received[i].data, from.sent[i].data, from.sent[i].bytes());
+    bytes += from.sent[i].bytes();
+  }
+  return bytes;
+}
+
+void CopyBytes(void* to, const void* from, int64_t bytes) {
+  if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
+}
+
+}  // namespace partita

@@ -1,0 +1,105 @@
+// One rank's part of one collective whose work is a task on a host stream: what was asked for, how it is told to
+// people, and whether the parts of two ranks fit together.
+#ifndef PARTITA_RUNTIME_COMM_HOST_HOST_CALL_H_
+#define PARTITA_RUNTIME_COMM_HOST_HOST_CALL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/communicator.h"
+
+namespace partita {
+
+class HostCommunicator;
+
+enum class CommOperation { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kSendReceive };
+
+// "all_reduce", ...: the names of the moves.
+const char* Name(CommOperation operation);
+
+// The blocks of a SendReceive that are exchanged with one peer.
+struct HostPair {
+  int peer = 0;
+  std::vector<ConstBuffer> sent;
+  std::vector<Buffer> received;
+  bool met = false;  // in this run: the peer's call was found, and the blocks are copied or being copied
+};
+
+// The record that a stream's task points to, prepared when it is enqueued so that a replay allocates nothing.
+struct HostCall {
+  virtual ~HostCall() = default;
+
+  HostCommunicator* communicator = nullptr;
+  CommOperation operation = CommOperation::kAllReduce;
+  int rank = 0;
+  ConstBuffer in;
+  Buffer out;
+  Reduction reduction = Reduction::kSum;
+  int root = 0;
+  std::vector<int64_t> counts;          // all_gather, reduce_scatter: per rank; all_to_all: sent to each
+  std::vector<int64_t> receive_counts;  // all_to_all
+  std::vector<HostPair> pairs;          // send_receive: by peer, without the rank itself
+  HostPair self;                        // send_receive: blocks to itself
+
+  // Of the present run; written by who runs it, read for the counters when it has ended.
+  int64_t sequence = 0;  // the how manyth call of this rank in the group, from 1
+  int64_t wire = 0;      // bytes that left this rank, or came to it
+  uint64_t waited = 0;   // cycles
+
+  std::atomic<bool> finished{false};  // has run at least once; one that is not captured can be dropped then
+
+  HostPair* FindPair(int peer);
+
+  // "all_reduce of 100 f32 (sum)".
+  std::string Describe() const;
+
+  // Bytes of the group's full buffer (derivation.md section 3), from the buffer handed to this rank.
+  int64_t FullBytes() const;
+};
+
+// Why the two calls cannot be parts of one collective (not of send_receive); empty if they can.
+std::string FindMismatch(const HostCall& a, const HostCall& b);
+
+// Why the blocks of two ranks for each other do not fit; empty if they do.
+std::string FindMismatch(const HostPair& a, const HostPair& b);
+
+// "group 7: why: rank 0 calls ... (sequence number 2), rank 1 calls ... (sequence number 2)", lower rank first.
+struct NamedCall {
+  int rank = 0;  // of the world
+  std::string description;
+  int64_t sequence = 0;
+};
+std::string MismatchMessage(int group, const std::string& why, const NamedCall& a, const NamedCall& b);
+
+// Elements [first, first + count) of a flat buffer.
+struct CommBlock {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+// Block `rank` of n elements in p balanced blocks: the first n mod p have one more.
+CommBlock BalancedBlock(int64_t n, int64_t p, int64_t rank);
+
+// Block `rank` of blocks of these sizes.
+CommBlock CountedBlock(std::span<const int64_t> counts, int rank);
+
+inline char* At(const Buffer& buffer, int64_t element) {
+  return static_cast<char*>(buffer.data) + element * SizeOf(buffer.dtype);
+}
+
+inline const char* At(const ConstBuffer& buffer, int64_t element) {
+  return static_cast<const char*>(buffer.data) + element * SizeOf(buffer.dtype);
+}
+
+// dst = src, unless they are the same place. Zero bytes need no pointers.
+void CopyBytes(void* to, const void* from, int64_t bytes);
+
+// Copies the blocks that one rank sends into the buffers in which its peer receives them; returns their bytes.
+int64_t CopyBlocks(const HostPair& from, const HostPair& to);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_HOST_HOST_CALL_H_
