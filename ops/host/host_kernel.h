@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ops/node_geometry.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/kernel.h"
 
@@ -44,10 +45,6 @@ template <typename T>
 T* Scratch(const KernelArguments& arguments, int64_t offset = 0) {
   return reinterpret_cast<T*>(static_cast<char*>(arguments.workspace) + offset);
 }
-
-inline bool HasInput(const LocalNode& node, size_t i) { return i < node.inputs.size() && node.inputs[i].has_value(); }
-inline const LocalTensor& Input(const LocalNode& node, size_t i) { return *node.inputs[i]; }
-inline const Shape& InputShape(const LocalNode& node, size_t i) { return node.inputs[i]->shape(); }
 
 // A kernel from `compute(arguments)`, which returns nothing or a Status.
 template <typename F>

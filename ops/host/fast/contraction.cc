@@ -6,7 +6,7 @@
 
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/fast/gemm.h"
-#include "ops/host/geometry.h"
+#include "ops/node_geometry.h"
 
 namespace partita {
 namespace {
@@ -19,7 +19,7 @@ int64_t FilterSize(const Convolution& conv) { return conv.window.kernel_h * conv
 template <typename F>
 void ForEveryPlace(const Convolution& conv, int64_t group, const F& f) {
   const Images& size = conv.images;
-  const Window& window = conv.window;
+  const SlidingWindow& window = conv.window;
   int64_t column = 0;
   for (int64_t i = 0; i < size.out_h; ++i) {
     for (int64_t j = 0; j < size.out_w; ++j) {

@@ -5,9 +5,9 @@
 #include "ops/functors/maximum.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/fast/lanes.h"
-#include "ops/host/geometry.h"
 #include "ops/host/parallel.h"
 #include "ops/host/target_clones.h"
+#include "ops/node_geometry.h"
 
 namespace partita {
 namespace {
@@ -143,7 +143,7 @@ struct AverageGradBody {
 
 PARTITA_TARGET_CLONES void AveragePoolGradRow(const Pooling& pool, const float* dy, float* dx, int64_t row) {
   const Images& size = pool.images;
-  const Window& window = pool.window;
+  const SlidingWindow& window = pool.window;
   const Covering rows = CoveringOutputs(row, window.top, window.kernel_h, window.stride_h, size.out_h);
   for (int64_t column = 0; column < size.w; ++column) {
     const Covering columns = CoveringOutputs(column, window.left, window.kernel_w, window.stride_w, size.out_w);

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ops/host/geometry.h"
+#include "ops/node_geometry.h"
 #include "ops/host/host_kernel.h"
 #include "ops/host/parallel.h"
 

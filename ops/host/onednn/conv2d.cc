@@ -1,10 +1,10 @@
 // conv2d and its gradients on oneDNN. One plan serves the three: which of x, w and y is computed is all that differs.
 #include <memory>
 
-#include "ops/host/geometry.h"
 #include "ops/host/onednn/onednn_kernels.h"
 #include "ops/host/onednn/onednn_program.h"
 #include "ops/host/parallel.h"
+#include "ops/node_geometry.h"
 
 namespace partita {
 namespace {
@@ -16,7 +16,7 @@ constexpr auto kF32 = dnnl::memory::data_type::f32;
 Desc Nhwc(int64_t n, int64_t h, int64_t w, int64_t c) { return Desc({n, c, h, w}, kF32, {h * w * c, 1, w * c, c}); }
 
 Dims WeightDims(const Convolution& conv) {
-  const Window& window = conv.window;
+  const SlidingWindow& window = conv.window;
   if (conv.groups == 1) return {conv.images.out_c, conv.images.c, window.kernel_h, window.kernel_w};
   return {conv.groups, conv.group_out_c(), conv.group_c(), window.kernel_h, window.kernel_w};
 }
@@ -49,7 +49,7 @@ struct Plan {
 enum class Role { kForward, kInputGrad, kWeightGrad };
 
 Plan MakePlan(const Convolution& conv, Role role) {
-  const Window& window = conv.window;
+  const SlidingWindow& window = conv.window;
   const Desc x = Nhwc(conv.images.n, conv.images.h, conv.images.w, conv.images.c);
   const Desc y = Nhwc(conv.images.n, conv.images.out_h, conv.images.out_w, conv.images.out_c);
   const Desc w(WeightDims(conv), kF32, dnnl::memory::format_tag::any);

@@ -3,9 +3,9 @@
 
 #include "ops/functors/dropout.h"
 #include "ops/functors/relu.h"
-#include "ops/host/geometry.h"
 #include "ops/host/global_index.h"
 #include "ops/host/reference/reference_kernels.h"
+#include "ops/node_geometry.h"
 
 namespace partita {
 namespace {

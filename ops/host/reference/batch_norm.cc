@@ -1,8 +1,8 @@
 // Reference kernels of batch normalization, forward and running statistics. stats is [groups,2,channels].
 #include "ops/functors/batch_norm.h"
 
-#include "ops/host/geometry.h"
 #include "ops/host/reference/reference_kernels.h"
+#include "ops/node_geometry.h"
 
 namespace partita {
 

@@ -6,21 +6,11 @@
 // with o in group g and K channels in a group; pixels outside of the image are zero.
 #include <vector>
 
-#include "ops/host/geometry.h"
 #include "ops/host/reference/reference_kernels.h"
+#include "ops/node_geometry.h"
 
 namespace partita {
 namespace {
-
-// The index of the pixel of x (in pixels) that output pixel (i, j) of sample n sees at place (p, q) of the window, or
-// -1.
-int64_t Pixel(const Convolution& conv, int64_t n, int64_t i, int64_t j, int64_t p, int64_t q) {
-  const Window& window = conv.window;
-  const int64_t row = i * window.stride_h + p * window.dilation_h - window.top;
-  const int64_t column = j * window.stride_w + q * window.dilation_w - window.left;
-  if (row < 0 || row >= conv.images.h || column < 0 || column >= conv.images.w) return -1;
-  return (n * conv.images.h + row) * conv.images.w + column;
-}
 
 // Calls f(index in x, index in w, index in y) for every product of the convolution.
 template <typename F>
@@ -32,7 +22,7 @@ void ForEveryProduct(const Convolution& conv, const F& f) {
       for (int64_t j = 0; j < size.out_w; ++j) {
         for (int64_t p = 0; p < conv.window.kernel_h; ++p) {
           for (int64_t q = 0; q < conv.window.kernel_w; ++q) {
-            const int64_t pixel = Pixel(conv, n, i, j, p, q);
+            const int64_t pixel = conv.Pixel(n, i, j, p, q);
             if (pixel < 0) continue;
             for (int64_t o = 0; o < size.out_c; ++o) {
               const int64_t y = ((n * size.out_h + i) * size.out_w + j) * size.out_c + o;

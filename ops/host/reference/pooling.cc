@@ -2,8 +2,8 @@
 #include <limits>
 
 #include "ops/functors/maximum.h"
-#include "ops/host/geometry.h"
 #include "ops/host/reference/reference_kernels.h"
+#include "ops/node_geometry.h"
 
 namespace partita {
 namespace {

@@ -167,21 +167,32 @@ Values Part(const Values& whole, const LocalTensor& part) {
   return result;
 }
 
+absl::StatusOr<std::vector<Values>> RunOnBuffers(const LocalNode& node, const std::vector<Values>& inputs,
+                                                 const RunOptions& options, int64_t workspace_bytes,
+                                                 const std::string& kernel,
+                                                 const std::function<absl::Status(const KernelArguments&)>& run) {
+  const Buffers buffers = MakeBuffers(node, inputs, options, workspace_bytes);
+  RETURN_IF_ERROR(run(buffers.arguments));
+  std::vector<Values> results;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    EXPECT_TRUE(buffers.outputs[i]->intact()) << kernel << " wrote beyond output " << i;
+    results.push_back(Read(buffers.arguments.outputs[i], node.outputs[i].dtype, node.outputs[i].elements()));
+  }
+  EXPECT_TRUE(buffers.workspace->intact()) << kernel << " wrote beyond its workspace";
+  return results;
+}
+
 absl::StatusOr<std::vector<Values>> RunKernel(const LocalNode& node, const std::vector<Values>& inputs,
                                               const RunOptions& options) {
   const std::unique_ptr<KernelLibrary> library =
       MakeHostKernels({options.reference_only, options.family, options.threads});
   ASSIGN_OR_RETURN(const KernelChoice choice, library->Choose(node));
-  const Buffers buffers = MakeBuffers(node, inputs, options, choice.workspace_bytes);
-  ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel, library->Create(node, choice, buffers.arguments));
-  RETURN_IF_ERROR(RunOnStream(*kernel, options.threads));
-  std::vector<Values> results;
-  for (size_t i = 0; i < node.outputs.size(); ++i) {
-    EXPECT_TRUE(buffers.outputs[i]->intact()) << choice.kernel << " wrote beyond output " << i;
-    results.push_back(Read(buffers.arguments.outputs[i], node.outputs[i].dtype, node.outputs[i].elements()));
-  }
-  EXPECT_TRUE(buffers.workspace->intact()) << choice.kernel << " wrote beyond its workspace";
-  return results;
+  return RunOnBuffers(node, inputs, options, choice.workspace_bytes, choice.kernel,
+                      [&](const KernelArguments& arguments) -> absl::Status {
+                        ASSIGN_OR_RETURN(const std::unique_ptr<Kernel> kernel,
+                                         library->Create(node, choice, arguments));
+                        return RunOnStream(*kernel, options.threads);
+                      });
 }
 
 std::vector<Values> Outputs(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options) {

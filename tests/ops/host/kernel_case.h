@@ -3,12 +3,14 @@
 #define PARTITA_TESTS_OPS_HOST_KERNEL_CASE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/kernel_catalogue.h"
+#include "runtime/exec/kernel.h"
 
 namespace partita {
 
@@ -37,7 +39,15 @@ struct RunOptions {
   uint64_t seed = 7;
 };
 
-// Runs the node through a kernel of the host, on a host stream. Outputs and workspace are full of NaN (integers: -1)
+// Runs `run` on fresh addresses of the node, with `workspace_bytes` of workspace. Outputs and workspace are full of NaN
+// (integers: -1) before; bytes around the outputs and the workspace are checked not to change. `kernel` is for
+// messages.
+absl::StatusOr<std::vector<Values>> RunOnBuffers(const LocalNode& node, const std::vector<Values>& inputs,
+                                                 const RunOptions& options, int64_t workspace_bytes,
+                                                 const std::string& kernel,
+                                                 const std::function<absl::Status(const KernelArguments&)>& run);
+
+// RunOnBuffers with a kernel of the host, on a host stream. Outputs and workspace are full of NaN (integers: -1)
 // before; bytes around the outputs and the workspace are checked not to change.
 absl::StatusOr<std::vector<Values>> RunKernel(const LocalNode& node, const std::vector<Values>& inputs,
                                               const RunOptions& options = {});

@@ -1,0 +1,27 @@
+// Launches of the reference contractions: matmul and convolution with its two gradients, sums taken in double. Every
+// attribute, f32 and f64; slow, and right.
+#ifndef PARTITA_OPS_CUDA_CONTRACTION_H_
+#define PARTITA_OPS_CUDA_CONTRACTION_H_
+
+#include "graph/dtype.h"
+#include "ops/cuda/launch.h"
+#include "ops/functors/geometry.h"
+
+namespace partita::launch {
+
+// y[m,n] = sum over k of x[m,k] w[k,n], either operand perhaps stored transposed.
+struct MatMulSizes {
+  int64_t m = 0, n = 0, k = 0;
+  bool transpose_x = false, transpose_w = false;
+};
+LaunchError MatMul(DType dtype, const MatMulSizes& sizes, const void* x, const void* w, void* y, CudaQueue queue);
+
+LaunchError Conv2d(DType dtype, const Convolution& conv, const void* x, const void* w, void* y, CudaQueue queue);
+LaunchError Conv2dInputGrad(DType dtype, const Convolution& conv, const void* dy, const void* w, void* dx,
+                            CudaQueue queue);
+LaunchError Conv2dWeightGrad(DType dtype, const Convolution& conv, const void* x, const void* dy, void* dw,
+                             CudaQueue queue);
+
+}  // namespace partita::launch
+
+#endif  // PARTITA_OPS_CUDA_CONTRACTION_H_

@@ -1,0 +1,71 @@
+// What a kernel of the GPU is made of, for those who write one.
+//
+// A factory looks at a node and refuses with a reason, or says how much workspace it needs, whether it is
+// deterministic, and how to bind the node to addresses. Binding gives a function that enqueues the work on a stream and
+// returns at once; it is called while a step is captured, never during its replay. No factory of an own kernel touches
+// a device.
+#ifndef PARTITA_OPS_CUDA_CUDA_KERNEL_H_
+#define PARTITA_OPS_CUDA_CUDA_KERNEL_H_
+
+#include <functional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ops/cuda/launch.h"
+#include "ops/node_geometry.h"
+#include "runtime/base/status.h"
+#include "runtime/exec/kernel.h"
+
+namespace partita {
+
+using CudaEnqueue = std::function<absl::Status(CudaQueue)>;
+
+struct PreparedCudaKernel {
+  int64_t workspace_bytes = 0;
+  bool deterministic = true;
+  std::function<absl::StatusOr<CudaEnqueue>(const KernelArguments&)> bind;
+};
+
+// Addresses of a launch; null where an input is absent or empty.
+inline const void* In(const KernelArguments& arguments, size_t i) {
+  return i < arguments.inputs.size() ? arguments.inputs[i] : nullptr;
+}
+template <typename T>
+const T* In(const KernelArguments& arguments, size_t i) {
+  return static_cast<const T*>(In(arguments, i));
+}
+inline void* Out(const KernelArguments& arguments, size_t i) { return arguments.outputs[i]; }
+
+// What a queue refused is the queue's to say: its error goes before this one.
+inline absl::Status LaunchStatus(LaunchError error) {
+  if (error == LaunchError::kNone) return absl::OkStatus();
+  if (error == LaunchError::kUnknownDType) return Internal("a kernel was launched on a dtype that it does not know");
+  return Unavailable("the stream takes no more work");
+}
+
+// A kernel of our own from launch(arguments, queue), which returns a LaunchError.
+template <typename F>
+PreparedCudaKernel OwnKernel(F launch, int64_t workspace_bytes = 0) {
+  return {workspace_bytes, true, [launch](const KernelArguments& arguments) -> absl::StatusOr<CudaEnqueue> {
+            return CudaEnqueue([launch, arguments](CudaQueue queue) { return LaunchStatus(launch(arguments, queue)); });
+          }};
+}
+
+inline absl::Status RequireFloating(DType dtype) {
+  if (dtype == DType::kF32 || dtype == DType::kF64) return absl::OkStatus();
+  return InvalidArgument("dtype is {}, allowed are f32 and f64", Name(dtype));
+}
+
+// The same, of the first output's dtype: launch(arguments, dtype, queue); refuses what is not a float.
+template <typename F>
+absl::StatusOr<PreparedCudaKernel> OwnFloatingKernel(const LocalNode& node, F launch, int64_t workspace_bytes = 0) {
+  const DType dtype = node.outputs[0].dtype;
+  RETURN_IF_ERROR(RequireFloating(dtype));
+  return OwnKernel([launch, dtype](const KernelArguments& a, CudaQueue queue) { return launch(a, dtype, queue); },
+                   workspace_bytes);
+}
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_CUDA_CUDA_KERNEL_H_

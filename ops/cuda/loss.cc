@@ -1,0 +1,71 @@
+// Softmax, losses and accuracy of a node.
+#include "ops/cuda/loss.h"
+
+#include "ops/cuda/own_kernels.h"
+
+namespace partita {
+namespace {
+
+// (logits, labels, sample_weight?)
+launch::LabelledRowsLaunch RowsOf(const LocalNode& node) {
+  launch::LabelledRowsLaunch rows;
+  rows.rows = InputShape(node, 0)[0];
+  rows.classes = InputShape(node, 0)[1];
+  rows.global_rows = static_cast<double>(Input(node, 0).global[0]);
+  if (node.attributes.Has("label_smoothing")) rows.smoothing = node.attributes.Float("label_smoothing");
+  return rows;
+}
+
+launch::LabelledRowsLaunch Bound(launch::LabelledRowsLaunch rows, const KernelArguments& a) {
+  rows.logits = In(a, 0);
+  rows.labels = In<int32_t>(a, 1);
+  rows.weights = In(a, 2);
+  return rows;
+}
+
+int64_t RowBytes(const launch::LabelledRowsLaunch& rows) { return rows.rows * static_cast<int64_t>(sizeof(double)); }
+
+}  // namespace
+
+absl::StatusOr<PreparedCudaKernel> CudaLogSoftmax(const LocalNode& node) {
+  const int64_t rows = InputShape(node, 0)[0], classes = InputShape(node, 0)[1];
+  return OwnFloatingKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::LogSoftmax(dtype, rows, classes, In(a, 0), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxGrad(const LocalNode& node) {
+  const int64_t rows = InputShape(node, 0)[0], classes = InputShape(node, 0)[1];
+  return OwnFloatingKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::LogSoftmaxGrad(dtype, rows, classes, In(a, 0), In(a, 1), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropy(const LocalNode& node) {
+  const launch::LabelledRowsLaunch rows = RowsOf(node);
+  return OwnFloatingKernel(
+      node,
+      [rows](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch::CrossEntropy(dtype, Bound(rows, a), Out(a, 0), static_cast<double*>(a.workspace), q);
+      },
+      RowBytes(rows));
+}
+
+// (logits, labels, sample_weight?, dloss)
+absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropyGrad(const LocalNode& node) {
+  return OwnFloatingKernel(node, [rows = RowsOf(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::CrossEntropyGrad(dtype, Bound(rows, a), In(a, 3), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaAccuracy(const LocalNode& node) {
+  const launch::LabelledRowsLaunch rows = RowsOf(node);
+  return OwnFloatingKernel(
+      node,
+      [rows](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch::Accuracy(dtype, Bound(rows, a), Out(a, 0), static_cast<double*>(a.workspace), q);
+      },
+      RowBytes(rows));
+}
+
+}  // namespace partita

@@ -1,0 +1,36 @@
+// Launches of softmax, losses and accuracy on rows of logits. A GPU cannot refuse a label that is no class: the results
+// are NaN, which the run reports as a loss that is not finite.
+#ifndef PARTITA_OPS_CUDA_LOSS_H_
+#define PARTITA_OPS_CUDA_LOSS_H_
+
+#include <cstdint>
+
+#include "graph/dtype.h"
+#include "ops/cuda/launch.h"
+
+namespace partita::launch {
+
+LaunchError LogSoftmax(DType dtype, int64_t rows, int64_t classes, const void* x, void* y, CudaQueue queue);
+LaunchError LogSoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const void* y, const void* dy, void* dx,
+                           CudaQueue queue);
+
+struct LabelledRowsLaunch {
+  int64_t rows = 0, classes = 0;
+  double global_rows = 0;        // the mean is over all ranks' samples
+  double smoothing = 0;          // of the labels
+  const void* logits = nullptr;  // [rows, classes]
+  const int32_t* labels = nullptr;
+  const void* weights = nullptr;  // null: every sample counts once
+};
+
+// `workspace` has room for a double per row.
+LaunchError CrossEntropy(DType dtype, const LabelledRowsLaunch& rows, void* loss, double* workspace, CudaQueue queue);
+LaunchError Accuracy(DType dtype, const LabelledRowsLaunch& rows, void* accuracy, double* workspace, CudaQueue queue);
+
+// `dloss` is a scalar in device memory; dlogits may be the logits.
+LaunchError CrossEntropyGrad(DType dtype, const LabelledRowsLaunch& rows, const void* dloss, void* dlogits,
+                             CudaQueue queue);
+
+}  // namespace partita::launch
+
+#endif  // PARTITA_OPS_CUDA_LOSS_H_

@@ -1,0 +1,106 @@
+#include "ops/cuda/column_sums.h"
+#include "ops/cuda/elementwise.h"
+#include "ops/cuda/reductions.h"
+
+namespace partita::launch {
+namespace {
+
+template <typename T>
+struct ElementTerm {
+  const T* x;
+  int64_t rows, channels;
+
+  struct Column {
+    const T* x;
+    int64_t channels;
+    PARTITA_HOST_DEVICE void operator()(int64_t row, double* sum) const {
+      sum[0] += static_cast<double>(x[row * channels]);
+    }
+  };
+  PARTITA_HOST_DEVICE Column At(int64_t group, int64_t channel) const {
+    return {x + group * rows * channels + channel, channels};
+  }
+};
+
+template <typename T>
+struct ColumnQuotientBody {
+  ColumnChunks chunks;
+  const double* partial;
+  double divisor;
+  T* y;
+  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
+    y[i] = static_cast<T>(TotalOfColumn<1>(chunks, partial, i / chunks.channels, i % chunks.channels).at[0] / divisor);
+  }
+};
+
+template <typename T>
+struct SquaresBody {
+  using Value = double;
+  const T* x;
+  FlatChunks chunks;
+  double* partial;
+
+  template <int kLanes, int kDepth>
+  PARTITA_HOST_DEVICE double Partial(int64_t block, int, int depth) const {
+    const int64_t end = Smaller(chunks.elements, (block + 1) * chunks.chunk_elements);
+    double sum = 0;
+    for (int64_t i = block * chunks.chunk_elements + depth; i < end; i += kDepth) {
+      sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    }
+    return sum;
+  }
+  PARTITA_HOST_DEVICE void Combine(double& sum, double more) const { sum += more; }
+  template <int kLanes>
+  PARTITA_HOST_DEVICE void Store(int64_t block, int, double sum) const {
+    partial[block] = sum;
+  }
+};
+
+// One block adds up everything.
+template <typename T>
+struct DoublesBody {
+  using Value = double;
+  const double* values;
+  int64_t count;
+  double divisor;
+  T* y;
+
+  template <int kLanes, int kDepth>
+  PARTITA_HOST_DEVICE double Partial(int64_t, int, int depth) const {
+    double sum = 0;
+    for (int64_t i = depth; i < count; i += kDepth) sum += values[i];
+    return sum;
+  }
+  PARTITA_HOST_DEVICE void Combine(double& sum, double more) const { sum += more; }
+  template <int kLanes>
+  PARTITA_HOST_DEVICE void Store(int64_t, int, double sum) const {
+    *y = static_cast<T>(sum / divisor);
+  }
+};
+
+}  // namespace
+
+LaunchError SumOverRows(DType dtype, const ColumnChunks& chunks, const void* x, double divisor, void* y,
+                        double* workspace, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    const ElementTerm<T> term{As<T>(x), chunks.rows, chunks.channels};
+    if (const LaunchError error = SumColumns<1>(chunks, term, workspace, queue); error != kLaunched) return error;
+    return ForEach(chunks.groups * chunks.channels, ColumnQuotientBody<T>{chunks, workspace, divisor, As<T>(y)}, queue);
+  });
+}
+
+LaunchError SumOfSquares(DType dtype, const FlatChunks& chunks, const void* x, void* y, double* workspace,
+                         CudaQueue queue) {
+  const LaunchError error = WithFloating(dtype, [&]<typename T>() {
+    return Reduce<1, kBlockThreads>(chunks.chunks, SquaresBody<T>{As<T>(x), chunks, workspace}, queue);
+  });
+  return error != kLaunched ? error : SumOfDoubles(dtype, workspace, chunks.chunks, 1, y, queue);
+}
+
+LaunchError SumOfDoubles(DType dtype, const double* values, int64_t count, double divisor, void* y, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    return Reduce<1, kBlockThreads>(1, DoublesBody<T>{values, count, divisor, As<T>(y)}, queue);
+  });
+}
+
+}  // namespace partita::launch

@@ -1,0 +1,182 @@
+// The kernels of ops/cuda without a GPU: their .cu files compiled as C++, where a launch is a loop over the same bodies
+// in the same partition (ops/cuda/loops.h), against the host's f64 reference over the table of tests/ops/host/cases.cc.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "graph/op_definition.h"
+#include "ops/cuda/kernel_table.h"
+#include "ops/host/host_kernels.h"
+#include "ops/registry.h"
+#include "tests/ops/host/kernel_case.h"
+
+namespace partita {
+namespace {
+
+// The largest difference allowed, relative to the largest magnitude (or 1). Sums are taken in double, so f32 results
+// differ by a few roundings; exp and log of f32 are the library's.
+double Tolerance(DType dtype) { return dtype == DType::kF64 ? 1e-13 : 2e-6; }
+
+absl::StatusOr<std::vector<Values>> Emulate(const CudaKernelEntry& entry, const LocalNode& node,
+                                            const std::vector<Values>& inputs, const RunOptions& options = {}) {
+  ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, entry.prepare(node));
+  EXPECT_TRUE(prepared.deterministic);
+  return RunOnBuffers(node, inputs, options, prepared.workspace_bytes, std::string(entry.family) + "_" + node.op->name,
+                      [&](const KernelArguments& arguments) -> absl::Status {
+                        ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared.bind(arguments));
+                        return enqueue(nullptr);
+                      });
+}
+
+std::vector<Values> Emulated(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options = {}) {
+  absl::StatusOr<std::vector<Values>> result = Emulate(CudaKernelEntries(node.op->name).back(), node, inputs, options);
+  EXPECT_TRUE(result.ok()) << node.op->name << ": " << result.status();
+  return result.ok() ? *std::move(result) : std::vector<Values>(node.outputs.size());
+}
+
+void ExpectNear(const std::vector<Values>& found, const std::vector<Values>& expected, double tolerance,
+                const std::string& what) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_LE(Distance(found[i], expected[i]), tolerance) << what << " output " << i;
+  }
+}
+
+class EmulatedKernel : public testing::TestWithParam<KernelCase> {};
+
+// Aligned and unaligned addresses (the latter go element by element).
+TEST_P(EmulatedKernel, EqualsTheHostsReference) {
+  const KernelCase& c = GetParam();
+  const std::vector<Values> expected = Outputs(InF64(c.node), c.inputs, {.reference_only = true});
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    const LocalNode node = dtype == DType::kF32 ? c.node : InF64(c.node);
+    for (const int64_t misalignment : {0, 8}) {
+      ExpectNear(Emulated(node, c.inputs, {.misalignment = misalignment}), expected, Tolerance(dtype),
+                 std::string(Name(dtype)) + " misalignment " + std::to_string(misalignment));
+    }
+  }
+}
+
+TEST_P(EmulatedKernel, InPlaceChangesNothing) {
+  const KernelCase& c = GetParam();
+  if (c.node.op->in_place.empty()) GTEST_SKIP() << "not in place";
+  EXPECT_EQ(Emulated(c.node, c.inputs, {.in_place = true}), Emulated(c.node, c.inputs));
+}
+
+// Element-wise arithmetic, choices of elements and maxima are the very functors of the host: the same bits.
+TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
+  static const auto& exact = *new std::set<std::string>{"constant",
+                                                        "cast",
+                                                        "reshape",
+                                                        "bias",
+                                                        "relu",
+                                                        "relu_grad",
+                                                        "add",
+                                                        "mul",
+                                                        "dropout",
+                                                        "concat",
+                                                        "slice",
+                                                        "slice_grad",
+                                                        "max_pool",
+                                                        "max_pool_grad",
+                                                        "accuracy",
+                                                        "increment",
+                                                        "sgd",
+                                                        "clip_scale",
+                                                        "sgd_momentum",
+                                                        "learning_rate",
+                                                        "average_pool_grad",
+                                                        "batch_norm_normalize",
+                                                        "batch_norm_inference",
+                                                        "batch_norm_running",
+                                                        "batch_norm_input_grad"};
+  const KernelCase& c = GetParam();
+  if (exact.count(c.node.op->name) == 0) GTEST_SKIP() << "sums in another order";
+  EXPECT_EQ(Emulated(c.node, c.inputs), Outputs(c.node, c.inputs, {.reference_only = true}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, EmulatedKernel, testing::ValuesIn(AllCases()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(CudaKernelTable, HasTheOpsOfTheHost) { EXPECT_EQ(CudaKernelOps(), HostKernelOps()); }
+
+// Labels that are no class cannot be refused on a device: loss, gradient and accuracy are not numbers.
+TEST(EmulatedLoss, ALabelThatIsNoClassGivesNaN) {
+  for (const int64_t classes : {5, 100}) {
+    const TensorType logits{DType::kF32, {4, classes}}, labels{DType::kI32, {4}}, scalar{DType::kF32, {}};
+    for (const double bad : {-1.0, static_cast<double>(classes)}) {
+      const std::vector<Values> inputs = {RandomValues(4 * classes, 3), {0, 1, bad, 2}, {}, {1}};
+      const LocalNode loss = WholeNode("softmax_cross_entropy", {}, {logits, labels, std::nullopt});
+      EXPECT_TRUE(std::isnan(Emulated(loss, inputs)[0][0]));
+      const LocalNode accuracy = WholeNode("accuracy", {}, {logits, labels, std::nullopt});
+      EXPECT_TRUE(std::isnan(Emulated(accuracy, inputs)[0][0]));
+      const LocalNode grad = WholeNode("softmax_cross_entropy_grad", {}, {logits, labels, std::nullopt, scalar});
+      const Values d = Emulated(grad, inputs)[0];
+      for (int64_t i = 0; i < 4 * classes; ++i) EXPECT_EQ(std::isnan(d[i]), i / classes == 2) << i;
+    }
+  }
+}
+
+// A NaN in the data comes out wherever the host lets it out.
+TEST(EmulatedKernels, KeepNaN) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const KernelCase& c : AllCases()) {
+    const bool floating = !c.node.inputs.empty() && c.node.inputs[0]->dtype == DType::kF32;
+    if (!floating || c.node.op->name == "cast" || c.inputs[0].size() < 2) continue;
+    std::vector<Values> inputs = c.inputs;
+    inputs[0][inputs[0].size() / 2] = nan;
+    ExpectNear(Emulated(c.node, inputs), Outputs(InF64(c.node), inputs, {.reference_only = true}), 2e-6, c.name);
+  }
+}
+
+// A rank that holds no samples writes the zeros of its partial sums.
+TEST(EmulatedKernels, SumsOverNothingAreZero) {
+  LocalNode bias = WholeNode("bias_grad", {}, {TensorType{DType::kF32, {8, 40}}});
+  Narrow(*bias.inputs[0], 0, 3, 3);
+  EXPECT_EQ(Emulated(bias, {{}}), std::vector<Values>{Values(40, 0)});
+  LocalNode weights = WholeNode("conv2d_weight_grad",
+                                {{"stride", std::vector<int64_t>{1, 1}},
+                                 {"padding", std::vector<int64_t>{1, 1, 1, 1}},
+                                 {"dilation", std::vector<int64_t>{1, 1}},
+                                 {"groups", int64_t{1}},
+                                 {"shape", std::vector<int64_t>{3, 3, 3, 2}}},
+                                {TensorType{DType::kF32, {2, 5, 5, 2}}, TensorType{DType::kF32, {2, 5, 5, 3}}});
+  Narrow(*weights.inputs[0], 0, 1, 1);
+  Narrow(*weights.inputs[1], 0, 1, 1);
+  EXPECT_EQ(Emulated(weights, {{}, {}}), std::vector<Values>{Values(54, 0)});
+  LocalNode stats = WholeNode("batch_norm_statistics", {{"samples", int64_t{0}}},
+                              {TensorType{DType::kF32, {6, 5}}, TensorType{DType::kF32, {5}}});
+  Narrow(*stats.inputs[0], 0, 6, 6);
+  EXPECT_EQ(Emulated(stats, {{}, Values(5, 1)}), std::vector<Values>{Values(10, 0)});
+  LocalNode loss = WholeNode("softmax_cross_entropy", {},
+                             {TensorType{DType::kF32, {4, 5}}, TensorType{DType::kI32, {4}}, std::nullopt});
+  Narrow(*loss.inputs[0], 0, 4, 4);
+  Narrow(*loss.inputs[1], 0, 4, 4);
+  EXPECT_EQ(Emulated(loss, {{}, {}, {}}), std::vector<Values>{Values(1, 0)});
+}
+
+// The mask of a block is that part of the whole mask.
+TEST(EmulatedDropout, DependsOnTheGlobalIndexAlone) {
+  const LocalNode whole = WholeNode("dropout", {{"rate", 0.4}, {"key", std::string("k")}},
+                                    {TensorType{DType::kF32, {4, 6, 7}}, std::nullopt});
+  const Values x = RandomValues(4 * 6 * 7, 5), y = Emulated(whole, {x, {}})[0];
+  for (int dimension = 0; dimension < 3; ++dimension) {
+    LocalNode part = whole;
+    Narrow(*part.inputs[0], dimension, 1, 4);
+    Narrow(part.outputs[0], dimension, 1, 4);
+    EXPECT_EQ(Emulated(part, {Part(x, *part.inputs[0]), {}})[0], Part(y, part.outputs[0])) << dimension;
+  }
+}
+
+TEST(EmulatedKernels, RefuseADTypeThatIsNoFloat) {
+  LocalNode relu = WholeNode("relu", {}, {TensorType{DType::kF32, {3}}});
+  relu.inputs[0]->dtype = relu.outputs[0].dtype = DType::kI32;
+  const auto refused = CudaKernelEntries("relu").back().prepare(relu);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().message(), "dtype is i32, allowed are f32 and f64");
+}
+
+}  // namespace
+}  // namespace partita
