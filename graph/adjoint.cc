@@ -18,12 +18,14 @@ class Adjoint : public GradientBuilder {
     FindWanted();
     RETURN_IF_ERROR(Seed());
     for (NodeId id = forward_nodes; id-- > 0;) {
+      builder_.SetMicroBatch(graph().node(id).micro_batch);
       if (graph().node(id).op->move) {
         RETURN_IF_ERROR(Move(id));
       } else {
         RETURN_IF_ERROR(Op(id));
       }
     }
+    builder_.SetMicroBatch(-1);
     return std::move(gradients_);
   }
 
@@ -136,14 +138,31 @@ class Adjoint : public GradientBuilder {
     }
     std::vector<ValueId> sums;
     for (std::vector<ValueId>& group : by_layout) {
-      if (group.size() == 1) {
-        sums.push_back(group[0]);
-      } else {
-        ASSIGN_OR_RETURN(const std::vector<ValueId> sum, Add("add", std::move(group), {}, base));
-        sums.push_back(sum[0]);
-      }
+      ASSIGN_OR_RETURN(const ValueId sum, Sum(std::move(group), base));
+      sums.push_back(sum);
     }
     return sums;
+  }
+
+  int32_t MicroBatchOf(ValueId value) const { return graph().node(graph().value(value).producer).micro_batch; }
+
+  // Contributions of micro-batches are added one micro-batch after the other, each as soon as it is there: not all of
+  // them have to be kept.
+  absl::StatusOr<ValueId> Sum(std::vector<ValueId> values, const std::string& base) {
+    std::stable_sort(values.begin(), values.end(),
+                     [&](ValueId a, ValueId b) { return MicroBatchOf(a) < MicroBatchOf(b); });
+    const int32_t own = builder_.micro_batch();
+    std::vector<ValueId> terms;
+    for (size_t i = 0; i < values.size(); ++i) {
+      terms.push_back(values[i]);
+      const int32_t micro_batch = MicroBatchOf(values[i]);
+      if (terms.size() == 1 || (i + 1 < values.size() && MicroBatchOf(values[i + 1]) == micro_batch)) continue;
+      builder_.SetMicroBatch(micro_batch);
+      ASSIGN_OR_RETURN(terms, Add("add", std::move(terms), {}, base));
+    }
+    CHECK(terms.size() == 1);
+    builder_.SetMicroBatch(own);
+    return terms[0];
   }
 
   // S and At contributions to a value that is R over an axis. Next to a P sum, or to another S or At, they join the P

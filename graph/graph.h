@@ -50,6 +50,7 @@ struct Node {
   std::vector<ValueId> inputs;  // kNoValue: an optional input that is absent
   std::vector<ValueId> outputs;
   Phase phase = Phase::kForward;
+  int32_t micro_batch = -1;  // that it computes; -1: what it computes is of no single one
 };
 
 // A named value that outlives a step (design.md section 3). `value` is the output of a `parameter` or `state` node;

@@ -39,7 +39,7 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
     if (free != nullptr) inputs[i] = Place(*free, layouts->inputs[i]);
     if (inputs[i] != kNoValue) inputs[i] = Bring(inputs[i], layouts->inputs[i], request);
   }
-  Node node{op, std::move(attributes), std::move(inputs), {}, request.phase};
+  Node node{op, std::move(attributes), std::move(inputs), {}, request.phase, micro_batch_};
   std::vector<Value> outputs;
   for (size_t o = 0; o < types->size(); ++o) {
     CHECK(o < request.names.size());
@@ -118,8 +118,9 @@ ValueId LayoutBuilder::AddMove(const std::string& op_name, const std::vector<int
   const OpDefinition* op = registry_.Find(op_name);
   CHECK(op != nullptr);
   const std::string name = graph_.UniqueName(graph_.value(value).name + "@" + op_name);
-  const NodeId id = graph_.AddNode({op, Attributes{{"axes", AxesName(axes, graph_.mesh())}}, {value}, {}, phase},
-                                   {{name, graph_.type(value), layout, -1}});
+  const Attributes attributes{{"axes", AxesName(axes, graph_.mesh())}};
+  const NodeId id =
+      graph_.AddNode({op, attributes, {value}, {}, phase, micro_batch_}, {{name, graph_.type(value), layout, -1}});
   return graph_.node(id).outputs[0];
 }
 

@@ -44,6 +44,10 @@ class LayoutBuilder {
   Graph& graph() { return graph_; }
   const OpRegistry& registry() const { return registry_; }
 
+  // What is appended from now on belongs to this micro-batch (Node::micro_batch).
+  void SetMicroBatch(int32_t micro_batch) { micro_batch_ = micro_batch; }
+  int32_t micro_batch() const { return micro_batch_; }
+
   // Appends the node and the moves that it needs; returns its outputs. A free input is placed as the node wants it; its
   // value is found by graph().Find(name) afterwards.
   absl::StatusOr<std::vector<ValueId>> Add(const NodeRequest& request);
@@ -66,6 +70,7 @@ class LayoutBuilder {
 
   Graph& graph_;
   const OpRegistry& registry_;
+  int32_t micro_batch_ = -1;
   std::unordered_map<ValueId, std::vector<ValueId>> moved_;  // the results of moves of a value
   std::unordered_map<ValueId, ValueId> resolved_;            // P values that all later consumers read as R
 };

@@ -14,8 +14,10 @@
 #include "graph/passes/fuse_batch_norm_gradient.h"
 #include "graph/passes/fuse_moves.h"
 #include "graph/passes/fuse_normalize_relu.h"
+#include "graph/passes/order_pipeline.h"
 #include "graph/passes/prepare_evaluation.h"
 #include "graph/passes/prepare_training.h"
+#include "graph/passes/unroll_micro_batches.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -66,6 +68,10 @@ absl::StatusOr<Graph> MakeTraining(const Model& model, const Graph& forward, con
                                    const OpRegistry& registry, const ProgramOptions& options) {
   ASSIGN_OR_RETURN(Graph prepared, PrepareTraining(forward, registry));
   if (options.fuse) prepared = FuseNormalizeRelu(std::move(prepared));
+  const bool pipelined = strategy.pipeline.micro_batches > 1;
+  if (pipelined) {
+    ASSIGN_OR_RETURN(prepared, UnrollMicroBatches(prepared, strategy.pipeline.micro_batches, registry));
+  }
   ASSIGN_OR_RETURN(Graph graph, Partition(prepared, strategy, registry));
   LayoutBuilder builder(graph, registry);
   if (graph.loss != kNoValue) {
@@ -77,6 +83,9 @@ absl::StatusOr<Graph> MakeTraining(const Model& model, const Graph& forward, con
   graph = DropUnused(graph);
   graph = FuseMoves(std::move(graph), registry);
   if (options.fuse) graph = FuseBatchNormGradient(std::move(graph), registry);
+  if (pipelined) {
+    ASSIGN_OR_RETURN(graph, OrderPipeline(graph, strategy.pipeline));
+  }
   int64_t bytes = options.bucket_bytes >= 0 ? options.bucket_bytes : strategy.bucket_bytes;
   if (bytes < 0) bytes = BucketBytes(kLatency, kBytesPerSecond);
   return BucketAllReduces(graph, bytes);

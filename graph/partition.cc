@@ -94,6 +94,7 @@ class Partitioner {
     }
     request.configs =
         ConfigsOf(strategy_, index_, request.names[0], node.op->rules ? node.op->rules(view) : std::vector<Rule>());
+    builder_.SetMicroBatch(node.micro_batch);
     ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, builder_.Add(request));
     for (size_t o = 0; o < outputs.size(); ++o) value_[node.outputs[o]] = outputs[o];
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -103,6 +104,7 @@ class Partitioner {
   }
 
   absl::Status Finish() {
+    builder_.SetMicroBatch(-1);
     for (const State& state : forward_.states()) {
       if (value_[state.value] == kNoValue) {  // nobody reads it here
         const FreeSource& source = free_[state.value];

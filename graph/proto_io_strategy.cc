@@ -8,6 +8,7 @@ namespace partita {
 namespace {
 
 constexpr int kMostRanks = 65536;
+constexpr int64_t kMostMicroBatches = 65536;
 
 using AxisProtos = google::protobuf::RepeatedPtrField<AxisConfigProto>;
 
@@ -88,6 +89,24 @@ absl::StatusOr<OpConfig> ReadOpConfig(const OpConfigProto& proto, const Mesh& me
   return config;
 }
 
+absl::StatusOr<Pipeline> ReadPipeline(const StrategyProto& proto) {
+  Pipeline pipeline;
+  if (proto.has_micro_batches()) pipeline.micro_batches = proto.micro_batches();
+  if (pipeline.micro_batches < 1 || pipeline.micro_batches > kMostMicroBatches) {
+    return InvalidArgument("micro_batches is {}; 1 to {} are allowed", pipeline.micro_batches, kMostMicroBatches);
+  }
+  if (!proto.stage_axis().empty()) RETURN_IF_ERROR(WithContext("field stage_axis", CheckNodeName(proto.stage_axis())));
+  pipeline.stage_axis = proto.stage_axis();
+  if (proto.pipeline().empty()) return pipeline;
+  const std::optional<PipelineOrder> order = FindPipelineOrder(proto.pipeline());
+  if (!order) {
+    return InvalidArgument("pipeline is {}; allowed are {}{}", Quoted(proto.pipeline()),
+                           fmt::join(PipelineOrderNames(), ", "), Suggestion(proto.pipeline(), PipelineOrderNames()));
+  }
+  pipeline.order = *order;
+  return pipeline;
+}
+
 absl::StatusOr<Strategy> ReadStrategy(const StrategyProto& proto) {
   Strategy strategy;
   ASSIGN_OR_RETURN(strategy.mesh, ReadMesh(proto));
@@ -97,6 +116,7 @@ absl::StatusOr<Strategy> ReadStrategy(const StrategyProto& proto) {
     if (!config.ok()) return WithContext(context, config.status());
     strategy.ops.push_back(*std::move(config));
   }
+  ASSIGN_OR_RETURN(strategy.pipeline, ReadPipeline(proto));
   if (!proto.has_bucket_bytes()) return strategy;
   strategy.bucket_bytes = proto.bucket_bytes();
   if (strategy.bucket_bytes >= 0) return strategy;
@@ -128,6 +148,11 @@ StrategyProto WriteStrategy(const Strategy& strategy) {
     WriteAxes(config.update, *written.mutable_update());
   }
   if (strategy.bucket_bytes >= 0) proto.set_bucket_bytes(strategy.bucket_bytes);
+  if (strategy.pipeline.micro_batches != 1) {
+    proto.set_micro_batches(strategy.pipeline.micro_batches);
+    proto.set_pipeline(Name(strategy.pipeline.order));
+  }
+  proto.set_stage_axis(strategy.pipeline.stage_axis);
   return proto;
 }
 

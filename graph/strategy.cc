@@ -37,6 +37,15 @@ absl::Status CheckMesh(const Mesh& mesh) {
   return absl::OkStatus();
 }
 
+absl::Status CheckPipeline(const Pipeline& pipeline, const Mesh& mesh) {
+  if (pipeline.micro_batches < 1) {
+    return InvalidArgument("micro_batches is {}; at least 1 is allowed", pipeline.micro_batches);
+  }
+  if (pipeline.stage_axis.empty() || mesh.AxisIndex(pipeline.stage_axis) >= 0) return absl::OkStatus();
+  return InvalidArgument("stage_axis: the mesh has no axis '{}'; {}", pipeline.stage_axis.substr(0, 64),
+                         DidYouMean(pipeline.stage_axis, AxisNames(mesh)));
+}
+
 bool Exact(const OpConfig& entry) { return entry.pattern.find_first_of("*?") == std::string::npos; }
 
 // What the nodes that an entry matches have to do with it.
@@ -142,6 +151,7 @@ std::vector<int> StrategyIndex::Matching(const std::string& name) const {
 
 absl::Status CheckStrategy(const Strategy& strategy, const Graph& forward) {
   RETURN_IF_ERROR(CheckMesh(strategy.mesh));
+  RETURN_IF_ERROR(CheckPipeline(strategy.pipeline, strategy.mesh));
   const StrategyIndex index(strategy);
   std::vector<Matched> matched(strategy.ops.size());
   for (NodeId id = 0; id < static_cast<NodeId>(forward.nodes().size()); ++id) {

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
 #include "graph/op_definition.h"
+#include "graph/pipeline.h"
 
 namespace partita {
 
@@ -32,10 +33,19 @@ struct OpConfig {
   std::map<std::string, AxisConfig> update;  // parameters only
 };
 
+// The batch in parts that follow each other (graph/passes/unroll_micro_batches.h), through the stages that the
+// coordinates of `stage_axis` are.
+struct Pipeline {
+  int64_t micro_batches = 1;  // of equal size
+  std::string stage_axis;     // a mesh axis over which ops lie "at" their stage; empty: one stage
+  PipelineOrder order = PipelineOrder::kOneForwardOneBackward;
+};
+
 struct Strategy {
   Mesh mesh;
   std::vector<OpConfig> ops;
   int64_t bucket_bytes = -1;  // gradient bucket size; 0: no buckets; -1: chosen from the cost of latency
+  Pipeline pipeline = {};
 };
 
 // Finds the entries that match a name without walking all of them: exact names by a table, patterns one by one.
@@ -59,7 +69,7 @@ bool MatchesPattern(const std::string& pattern, const std::string& text);
 std::vector<Rule> RulesOf(const Graph& graph, const Node& node);
 
 // Checks a strategy against a forward graph: patterns that match nothing, axes and splits that do not exist (did you
-// mean), coordinates off the axis, cuts that do not cover, a mesh axis of size < 1.
+// mean), coordinates off the axis, cuts that do not cover, a mesh axis of size < 1, a stage axis that is none.
 absl::Status CheckStrategy(const Strategy& strategy, const Graph& forward);
 
 }  // namespace partita

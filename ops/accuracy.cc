@@ -1,5 +1,5 @@
 // 1/n sum over i of weight_i * [argmax over c of logits[i,c] == label_i]; of equal logits the lowest class wins; n is
-// the number of samples of the global batch.
+// the number of samples of the global batch: `batch`, or if that is 0 the rows of logits.
 #include "ops/classification.h"
 #include "ops/definitions.h"
 #include "ops/op_builder.h"
@@ -20,6 +20,7 @@ OpDefinition AccuracyOp() {
   return Op("accuracy")
       .Inputs({"logits", "labels"})
       .Optional("sample_weight")
+      .Attribute("batch", int64_t{0})
       .Shape(AccuracyShape)
       .Rules([](const NodeView&) { return std::vector<Rule>{SamplesToScalar()}; })
       .Flops([](const NodeView& node) { return Count(node.inputs[0]->shape); });

@@ -7,6 +7,7 @@ namespace partita {
 
 absl::Status CheckClassifier(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "logits"));
+  RETURN_IF_ERROR(CheckAtLeast(node.attributes, "batch", 0));
   RETURN_IF_ERROR(CheckRank(node, 0, "logits", {2}, "[n,classes]"));
   const Shape samples = {node.inputs[0]->shape[0]};
   RETURN_IF_ERROR(CheckDType(node, 1, "labels", DType::kI32));

@@ -1,8 +1,8 @@
 // y = x / (1 - rate) where the element is kept, else 0. It is kept if u >= rate, with
 //   u = Uniform(PhiloxKey(seed, key), iteration, global element index)
-// so the mask is the same however x is split. `key` is the name of the forward node (a pass fills in an empty one); the
-// gradient is the same op with the same key on the cotangent. Without an iteration input (a user's graph) a pass adds
-// it.
+// so the mask is the same however x is split; of a micro-batch, `first_sample` is its place in the batch. `key` is the
+// name of the forward node (a pass fills in an empty one); the gradient is the same op with the same key on the
+// cotangent. Without an iteration input (a user's graph) a pass adds it.
 #include "ops/definitions.h"
 #include "ops/op_builder.h"
 #include "ops/op_checks.h"
@@ -15,6 +15,7 @@ namespace {
 absl::StatusOr<std::vector<TensorType>> DropoutShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
   RETURN_IF_ERROR(CheckNumber(node.attributes, "rate", 0, 1));
+  RETURN_IF_ERROR(CheckAtLeast(node.attributes, "first_sample", 0));
   if (node.inputs[1] != nullptr) {
     RETURN_IF_ERROR(CheckDType(node, 1, "iteration", DType::kI32));
     RETURN_IF_ERROR(CheckShape(node, 1, "iteration", {}, "the step's number"));
@@ -42,6 +43,7 @@ OpDefinition DropoutOp() {
       .Optional("iteration")
       .Required("rate", 0.0)
       .Attribute("key", "")
+      .Attribute("first_sample", int64_t{0})
       .Shape(DropoutShape)
       .Rules([](const NodeView& node) {
         return EveryDimension(static_cast<int>(node.inputs[0]->shape.size()), {true, false});

@@ -1,4 +1,5 @@
-// loss = 1/n sum over i of weight_i * loss_i, with n the samples of the global batch (also where weights are given) and
+// loss = 1/n sum over i of weight_i * loss_i, with n the samples of the global batch (also where weights are given):
+// `batch`, or if that is 0 the rows of logits; and
 //   loss_i = - sum over c of q[i,c] log_softmax(logits)[i,c]
 //   q[i,c] = (1 - s) [c == label_i] + s / classes,   s = label_smoothing (Szegedy et al. 2016, section 7)
 //
@@ -46,6 +47,7 @@ OpDefinition SoftmaxCrossEntropyOp() {
       .Inputs({"logits", "labels"})
       .Optional("sample_weight")
       .Attribute("label_smoothing", 0.0)
+      .Attribute("batch", int64_t{0})
       .Shape(LossShape)
       .Rules([](const NodeView&) { return std::vector<Rule>{SamplesToScalar()}; })
       .Gradient(LossGradient)
@@ -59,6 +61,7 @@ OpDefinition SoftmaxCrossEntropyGradOp() {
       .Optional("sample_weight")
       .Inputs({"dloss"})
       .Attribute("label_smoothing", 0.0)
+      .Attribute("batch", int64_t{0})
       .Shape(GradShape)
       .Rules([](const NodeView&) {
         return std::vector<Rule>{{"samples", {S(0), S(0), S(0), R()}, {S(0)}}};

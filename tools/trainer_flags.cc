@@ -12,6 +12,7 @@ std::vector<FlagDefinition> Parallelism() {
       IntFlag("dp", "1", 1, kMostRanks, "replicas of the model (data parallelism)"),
       IntFlag("mp", "1", 1, kMostRanks, "ranks of a worker group that share a model (model parallelism)"),
       PathFlag("strategy", "a strategy file in place of --dp and --mp"),
+      IntFlag("micro-batches", "1", 1, 65536, "equal parts of a batch, one after the other; over the strategy's"),
       ChoiceFlag("device", "host", {"host"}, "what ranks run on"),
       IntFlag("threads", "0", 0, 1024, "threads of one rank's kernels; 0: the cores shared among the ranks"),
       BytesFlag("memory", "", 1, "what one rank may use; a plan that needs more is refused"),

@@ -13,7 +13,8 @@ struct LabelledRows {
       : n(InputShape(node, 0)[0]),
         classes(InputShape(node, 0)[1]),
         first(Input(node, 0).box.offset[0]),
-        global_n(static_cast<double>(Input(node, 0).global[0])) {}
+        global_n(static_cast<double>(node.attributes.Int("batch") > 0 ? node.attributes.Int("batch")
+                                                                      : Input(node, 0).global[0])) {}
 
   int64_t Label(const KernelArguments& arguments, int64_t i) const { return In<int32_t>(arguments, 1)[i]; }
 

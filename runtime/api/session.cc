@@ -10,6 +10,7 @@
 #include "graph/make_program.h"
 #include "graph/make_schedule.h"
 #include "graph/op_definition.h"
+#include "graph/passes/unroll_micro_batches.h"
 #include "graph/verify_collectives.h"
 #include "graph/verify_schedule.h"
 #include "ops/host/host_kernels.h"
@@ -122,21 +123,34 @@ HeldPart Session::ObservedPart(ValueId value, int rank) const {
   return ranks_[rank]->ObservedPart(value);
 }
 
-absl::StatusOr<HeldPart> Session::InputPlacement(Entry entry, const std::string& name, int rank) const {
+absl::StatusOr<std::vector<HeldPart>> Session::InputPlacements(Entry entry, const std::string& name, int rank) const {
+  std::vector<HeldPart> parts;
   for (const Placement& placement : schedule(entry, rank).inputs) {
-    if (placement.name == name) return PartOf(placement, rank);
+    if (placement.name == name) return std::vector<HeldPart>{PartOf(placement, rank)};
+    if (placement.name == MicroBatchName(name, static_cast<int64_t>(parts.size()))) {
+      parts.push_back(PartOf(placement, rank));
+    }
   }
-  return InvalidArgument("there is no input '{}'", name);
+  if (parts.empty()) return InvalidArgument("there is no input '{}'", name);
+  // Micro-batches follow each other in the batch.
+  for (size_t m = 0; m < parts.size(); ++m) {
+    LocalTensor& tensor = parts[m].tensor;
+    tensor.box.offset[0] += static_cast<int64_t>(m) * tensor.global[0];
+    tensor.global[0] *= static_cast<int64_t>(parts.size());
+  }
+  return parts;
 }
 
 absl::Status Session::StageInput(Entry entry, const std::string& name, const HostTensor& whole) {
   for (int rank = 0; rank < ranks(); ++rank) {
-    ASSIGN_OR_RETURN(const HeldPart part, InputPlacement(entry, name, rank));
-    if (part.tensor.dtype != whole.dtype || part.tensor.global != whole.shape) {
-      return InvalidArgument("input '{}' is {}{}, given is {}{}", name, Name(part.tensor.dtype),
-                             ToString(part.tensor.global), Name(whole.dtype), ToString(whole.shape));
+    ASSIGN_OR_RETURN(const std::vector<HeldPart> parts, InputPlacements(entry, name, rank));
+    for (const HeldPart& part : parts) {
+      if (part.tensor.dtype != whole.dtype || part.tensor.global != whole.shape) {
+        return InvalidArgument("input '{}' is {}{}, given is {}{}", name, Name(part.tensor.dtype),
+                               ToString(part.tensor.global), Name(whole.dtype), ToString(whole.shape));
+      }
+      CopyToPart(whole.bytes.data(), part);
     }
-    CopyToPart(whole.bytes.data(), part);
   }
   return absl::OkStatus();
 }

@@ -56,9 +56,9 @@ class Session {
   const Graph& graph(Entry entry) const { return entry == Entry::kTrain ? program_.train : program_.evaluate; }
   const Schedule& schedule(Entry entry, int rank) const { return (entry == Entry::kTrain ? train_ : evaluate_)[rank]; }
 
-  // Where a rank's block of an input is to be written before each step (a step leaves something else there).
-  // kInvalidArgument: no such input.
-  absl::StatusOr<HeldPart> InputPlacement(Entry entry, const std::string& name, int rank) const;
+  // Where a rank's block of an input is to be written before each step (a step leaves something else there); a block
+  // for each micro-batch where the program has them. kInvalidArgument: no such input.
+  absl::StatusOr<std::vector<HeldPart>> InputPlacements(Entry entry, const std::string& name, int rank) const;
   // Writes the whole of an input to all ranks: `bytes` of the input's type and global shape.
   absl::Status StageInput(Entry entry, const std::string& name, const HostTensor& whole);
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "graph/op_definition.h"
+#include "graph/passes/unroll_micro_batches.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -54,6 +55,20 @@ double Excess(const TensorDifference& tensor) {
   if (!tensor.replicas_equal) return std::numeric_limits<double>::infinity();
   if (tensor.difference == 0) return 0;
   return tensor.allowed == 0 ? std::numeric_limits<double>::infinity() : tensor.difference / tensor.allowed;
+}
+
+// The values of `plan` that are `name`, which `node` makes in the serial graph: one, one of each micro-batch, or none.
+std::vector<std::string> TwinsOf(const std::string& name, const Node& node, const Graph& plan) {
+  const auto same = [&](const std::string& twin) {
+    const ValueId value = plan.Find(twin);
+    return value != kNoValue && plan.node(plan.value(value).producer).op == node.op;
+  };
+  if (same(name)) return {name};
+  std::vector<std::string> twins;
+  while (same(MicroBatchName(name, static_cast<int64_t>(twins.size())))) {
+    twins.push_back(MicroBatchName(name, static_cast<int64_t>(twins.size())));
+  }
+  return twins;
 }
 
 }  // namespace
@@ -118,9 +133,8 @@ absl::Status PlanVerifier::MatchNames() {
   for (const Node& node : serial.nodes()) {
     if (node.phase != Phase::kForward || node.op->move) continue;
     for (ValueId output : node.outputs) {
-      const ValueId twin = plan.Find(serial.value(output).name);
-      if (twin == kNoValue || plan.node(plan.value(twin).producer).op != node.op) continue;
-      forward_.push_back(serial.value(output).name);
+      const std::vector<std::string> twins = TwinsOf(serial.value(output).name, node, plan);
+      if (!twins.empty()) forward_.push_back({serial.value(output).name, twins});
     }
   }
   for (const State& state : serial.states()) {
@@ -173,11 +187,28 @@ TensorDifference PlanVerifier::Compare(TensorDifference::Kind kind, const std::s
   return tensor;
 }
 
+// Micro-batches follow each other in the first dimension; what has the whole value's size is a part of a sum.
+absl::StatusOr<WholeValue> PlanVerifier::PlanValue(const Forward& value, size_t elements) const {
+  ASSIGN_OR_RETURN(WholeValue whole, plan_->Observed(value.plan[0]));
+  const bool summed = value.plan.size() > 1 && whole.elements.size() == elements;
+  for (size_t m = 1; m < value.plan.size(); ++m) {
+    ASSIGN_OR_RETURN(const WholeValue part, plan_->Observed(value.plan[m]));
+    whole.replicas_equal = whole.replicas_equal && part.replicas_equal;
+    if (summed) {
+      for (size_t i = 0; i < elements; ++i) whole.elements[i] += part.elements[i];
+    } else {
+      whole.elements.insert(whole.elements.end(), part.elements.begin(), part.elements.end());
+    }
+  }
+  return whole;
+}
+
 absl::Status PlanVerifier::CompareForward(StepComparison& comparison) const {
-  for (const std::string& name : forward_) {
-    ASSIGN_OR_RETURN(const WholeValue serial, serial_->Observed(name));
-    ASSIGN_OR_RETURN(const WholeValue plan, plan_->Observed(name));
-    comparison.tensors.push_back(Compare(TensorDifference::Kind::kForward, name, plan.elements, serial.elements));
+  for (const Forward& value : forward_) {
+    ASSIGN_OR_RETURN(const WholeValue serial, serial_->Observed(value.serial));
+    ASSIGN_OR_RETURN(const WholeValue plan, PlanValue(value, serial.elements.size()));
+    comparison.tensors.push_back(
+        Compare(TensorDifference::Kind::kForward, value.serial, plan.elements, serial.elements));
     comparison.tensors.back().replicas_equal = plan.replicas_equal;
   }
   return absl::OkStatus();

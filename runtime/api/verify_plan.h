@@ -83,7 +83,14 @@ class PlanVerifier {
 
   const VerifyPlanOptions options_;
   std::unique_ptr<Session> serial_, plan_;
-  std::vector<std::string> forward_;  // in program order
+  // A value of the serial graph, and what it is in the plan's: itself, or one value for each micro-batch.
+  struct Forward {
+    std::string serial;
+    std::vector<std::string> plan;
+  };
+  absl::StatusOr<WholeValue> PlanValue(const Forward& value, size_t elements) const;
+
+  std::vector<Forward> forward_;  // in program order
   std::vector<Gradient> gradients_;
   double gradient_norm_ = 0;  // the largest of the serial step
 };

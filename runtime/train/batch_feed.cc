@@ -40,14 +40,16 @@ absl::StatusOr<BatchFeed> BatchFeed::Create(const Session& session, Entry entry,
                                                        {Field::kLabels, inputs.labels}};
   if (session.graph(entry).Find(kSampleWeightName) != kNoValue) fields.emplace_back(Field::kWeights, kSampleWeightName);
   BatchFeed feed;
-  feed.dtype_ = session.graph(entry).type(session.graph(entry).Find(inputs.images)).dtype;
   feed.rows_.resize(static_cast<size_t>(session.ranks()));
   for (int rank = 0; rank < session.ranks(); ++rank) {
     for (const auto& [field, name] : fields) {
-      ASSIGN_OR_RETURN(HeldPart part, session.InputPlacement(entry, name, rank));
-      if (part.data == nullptr) continue;
-      feed.rows_[rank] = Hull(feed.rows_[rank], RowsOf(part.tensor));
-      feed.places_.push_back({rank, field, std::move(part)});
+      ASSIGN_OR_RETURN(std::vector<HeldPart> parts, session.InputPlacements(entry, name, rank));
+      for (HeldPart& part : parts) {
+        if (field == Field::kImages) feed.dtype_ = part.tensor.dtype;
+        if (part.data == nullptr) continue;
+        feed.rows_[rank] = Hull(feed.rows_[rank], RowsOf(part.tensor));
+        feed.places_.push_back({rank, field, std::move(part)});
+      }
     }
   }
   for (Place& place : feed.places_) MoveToRows(feed.rows_[place.rank], place.part);

@@ -13,10 +13,19 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kBatch = 7;
 constexpr int64_t kPixels = 12;
 constexpr int64_t kChannels = 8;
 constexpr int64_t kClasses = 10;
+
+// Four micro-batches of three samples: on one rank, on two replicas that have two and one of them, and over two stages
+// in each order.
+constexpr int64_t kMicroBatches = 4;
+constexpr int64_t kMicroBatchSamples = 3;
+constexpr const char* kPipelines[] = {"micro", "micro_data", "gpipe", "1f1b", "1f1b_overlap"};
+
+bool IsPipeline(const Case& one) {
+  return std::find(std::begin(kPipelines), std::end(kPipelines), one.strategy) != std::end(kPipelines);
+}
 
 template <typename T>
 void Put(HostTensor& tensor, int64_t index, T value) {
@@ -30,6 +39,28 @@ std::string ExampleFile(const Case& one) {
   return "tools/models/examples/" + model + "_" + (inception_placement ? "2x2" : one.strategy) + ".pbtxt";
 }
 
+// The first half of the nodes on stage 0, the others on stage 1, but states: those follow.
+absl::StatusOr<Strategy> MakePipeline(const Case& one, const Model& model) {
+  Strategy strategy;
+  strategy.pipeline.micro_batches = kMicroBatches;
+  if (one.strategy == "micro") return strategy;
+  if (one.strategy == "micro_data") {
+    ASSIGN_OR_RETURN(strategy, DataModelStrategy(model.graph, 2, 1));
+    strategy.pipeline.micro_batches = kMicroBatches;
+    return strategy;
+  }
+  strategy.mesh.axes = {{"stage", 2}};
+  strategy.pipeline.stage_axis = "stage";
+  strategy.pipeline.order = *FindPipelineOrder(one.strategy);
+  const auto nodes = static_cast<NodeId>(model.graph.nodes().size());
+  for (NodeId id = 0; id < nodes; ++id) {
+    const std::string& op = model.graph.node(id).op->name;
+    if (op == "parameter" || op == "state" || op == "input") continue;
+    strategy.ops.push_back({model.graph.name(id), {{"stage", {"at", id < nodes / 2 ? 0 : 1, {}}}}, {}});
+  }
+  return strategy;
+}
+
 }  // namespace
 
 std::string Case::Name() const {
@@ -40,9 +71,14 @@ std::string Case::Name() const {
 
 std::ostream& operator<<(std::ostream& out, const Case& one) { return out << one.Name(); }
 
+int64_t BatchOf(const Case& one) { return IsPipeline(one) ? kMicroBatches * kMicroBatchSamples : kBatch; }
+
 std::vector<Case> AllCases() {
   std::vector<Case> cases;
   for (const char* model : {"lenet5", "mlp", "mini-inception"}) {
+    for (const char* strategy : kPipelines) {
+      for (bool regularized : {false, true}) cases.push_back({model, strategy, regularized});
+    }
     for (const char* strategy : {"1x1", "2x1", "1x2", "2x2", "4x1", "1x4", "3x1", "placement", "mixed"}) {
       for (bool regularized : {false, true}) cases.push_back({model, strategy, regularized});
     }
@@ -52,11 +88,12 @@ std::vector<Case> AllCases() {
 
 absl::StatusOr<Model> MakeSmallModel(const Case& one, double learning_rate) {
   ModelOptions options;
-  options.batch = kBatch;
+  options.batch = BatchOf(one);
   options.image_size = kPixels;
   options.channel_limit = kChannels;
   options.dropout = one.regularized;
   options.batch_norm = one.regularized;
+  if (IsPipeline(one)) options.statistics_samples = kMicroBatchSamples;
   ASSIGN_OR_RETURN(Model model, MakeModel(one.model, options, Ops()));
   model.optimizer = Optimizer{0.9, 5e-4, true, 1.0};
   model.learning_rate = LearningRate{};
@@ -65,6 +102,7 @@ absl::StatusOr<Model> MakeSmallModel(const Case& one, double learning_rate) {
 }
 
 absl::StatusOr<Strategy> MakeStrategy(const Case& one, const Model& model) {
+  if (IsPipeline(one)) return MakePipeline(one, model);
   const size_t cross = one.strategy.find('x');
   if (cross != 1) return LoadStrategy(ExampleFile(one));
   return DataModelStrategy(model.graph, one.strategy[0] - '0', one.strategy[2] - '0');
@@ -79,24 +117,24 @@ absl::StatusOr<Program> PlanOf(const Case& one, const Model& model, const Progra
   return MakeProgram(model, strategy, Ops(), options);
 }
 
-Batch MakeBatch(uint64_t seed, int step, DType floating) {
+Batch MakeBatch(uint64_t seed, int step, DType floating, int64_t samples) {
   const uint64_t key = PhiloxKey(seed, "images");
   Batch batch;
-  batch.images = {floating, {kBatch, kPixels, kPixels, 1}, {}};
+  batch.images = {floating, {samples, kPixels, kPixels, 1}, {}};
   const int64_t elements = Elements(batch.images.shape);
   batch.images.bytes.resize(static_cast<size_t>(elements * SizeOf(floating)));
   for (int64_t i = 0; i < elements; ++i) {
     const float pixel = 2 * Uniform(key, static_cast<uint64_t>(step), static_cast<uint64_t>(i)) - 1;
     floating == DType::kF32 ? Put(batch.images, i, pixel) : Put(batch.images, i, static_cast<double>(pixel));
   }
-  batch.labels = {DType::kI32, {kBatch}, std::vector<char>(kBatch * sizeof(int32_t))};
+  batch.labels = {DType::kI32, {samples}, std::vector<char>(static_cast<size_t>(samples) * sizeof(int32_t))};
   const uint64_t label_key = PhiloxKey(seed, "labels");
-  for (int64_t i = 0; i < kBatch; ++i) {
+  for (int64_t i = 0; i < samples; ++i) {
     const float label = Uniform(label_key, static_cast<uint64_t>(step), static_cast<uint64_t>(i)) * kClasses;
     Put(batch.labels, i, static_cast<int32_t>(label));
   }
-  batch.weights = {floating, {kBatch}, std::vector<char>(static_cast<size_t>(kBatch * SizeOf(floating)))};
-  for (int64_t i = 0; i < kBatch; ++i) {
+  batch.weights = {floating, {samples}, std::vector<char>(static_cast<size_t>(samples * SizeOf(floating)))};
+  for (int64_t i = 0; i < samples; ++i) {
     floating == DType::kF32 ? Put(batch.weights, i, 1.0f) : Put(batch.weights, i, 1.0);
   }
   return batch;

@@ -14,14 +14,19 @@
 
 namespace partita {
 
+inline constexpr int64_t kBatch = 7;
+
 struct Case {
   std::string model;         // lenet5, mlp, mini-inception
-  std::string strategy;      // "2x1": data x model; "placement" and "mixed": the shipped examples, 2 x 2
+  std::string strategy;      // "2x1": data x model; "placement" and "mixed": the shipped examples, 2 x 2;
+                             // "micro", "micro_data", "gpipe", "1f1b", "1f1b_overlap": micro-batches
   bool regularized = false;  // with dropout and batch norm
 
   std::string Name() const;  // for gtest
 };
 std::ostream& operator<<(std::ostream& out, const Case& one);
+
+int64_t BatchOf(const Case& one);  // kBatch, but for pipelines
 
 std::vector<Case> AllCases();
 
@@ -37,7 +42,7 @@ struct Batch {
   HostTensor images, labels;
   HostTensor weights;  // of evaluation: all samples count
 };
-Batch MakeBatch(uint64_t seed, int step, DType floating);
+Batch MakeBatch(uint64_t seed, int step, DType floating, int64_t samples = kBatch);
 
 }  // namespace partita
 

@@ -79,7 +79,7 @@ TEST_P(Equivalence, DoublePrecisionRunsAlike) {
   ASSERT_OK_AND_ASSIGN(const auto verifier, PlanVerifier::Start(std::move(serial), std::move(plan), options));
   EXPECT_FALSE(verifier->gradients().empty());
   for (int step = 0; step < kSteps; ++step) {
-    ASSERT_TRUE(Stage(*verifier, MakeBatch(1, step, DType::kF64)).ok());
+    ASSERT_TRUE(Stage(*verifier, MakeBatch(1, step, DType::kF64, BatchOf(one))).ok());
     ASSERT_OK_AND_ASSIGN(const StepComparison comparison, verifier->Step());
     const TensorDifference* const first = comparison.First();
     ASSERT_EQ(first, nullptr) << "step " << step << ": " << ToString(*first);
@@ -117,12 +117,12 @@ HostTensor InDoublePrecision(const HostTensor& tensor) {
 }
 
 // Whether the step that the serial run is about to make is left out of the comparison.
-absl::StatusOr<bool> LeaveOut(SinglePrecision& runs, uint64_t seed, int step) {
+absl::StatusOr<bool> LeaveOut(SinglePrecision& runs, uint64_t seed, int step, int64_t samples) {
   for (const std::string& name : runs.judge->StateNames()) {
     ASSIGN_OR_RETURN(const HostTensor state, runs.verifier->serial().ReadState(name));
     RETURN_IF_ERROR(runs.judge->WriteState(name, InDoublePrecision(state)));
   }
-  RETURN_IF_ERROR(Stage(*runs.judge, MakeBatch(seed, step, DType::kF64)));
+  RETURN_IF_ERROR(Stage(*runs.judge, MakeBatch(seed, step, DType::kF64, samples)));
   RETURN_IF_ERROR(runs.judge->Train().status());
   ASSIGN_OR_RETURN(const std::string tie, FindNearTie(*runs.judge));
   return !tie.empty();
@@ -135,8 +135,8 @@ void RunSinglePrecision(const Case& one, const Model& model, uint64_t seed, std:
   losses.clear();
   left_out = 0;
   for (int step = 0; step < kSteps; ++step) {
-    ASSERT_OK_AND_ASSIGN(const bool leave_out, LeaveOut(runs, seed, step));
-    ASSERT_TRUE(Stage(*runs.verifier, MakeBatch(seed, step, DType::kF32)).ok());
+    ASSERT_OK_AND_ASSIGN(const bool leave_out, LeaveOut(runs, seed, step, BatchOf(one)));
+    ASSERT_TRUE(Stage(*runs.verifier, MakeBatch(seed, step, DType::kF32, BatchOf(one))).ok());
     ASSERT_OK_AND_ASSIGN(const StepComparison comparison, runs.verifier->Step());
     losses.push_back(comparison.serial_loss);
     left_out += leave_out;
@@ -169,7 +169,7 @@ TEST_P(Equivalence, SinglePrecisionStepsAlike) {
   options.compute_streams = 2;
   ASSERT_OK_AND_ASSIGN(const auto session, Session::Start(std::move(plan), options));
   for (int step = 0; step < kSteps; ++step) {
-    ASSERT_TRUE(Stage(*session, MakeBatch(seed, step, DType::kF32)).ok());
+    ASSERT_TRUE(Stage(*session, MakeBatch(seed, step, DType::kF32, BatchOf(one))).ok());
     ASSERT_OK_AND_ASSIGN(const StepResult result, session->Train());
     EXPECT_NEAR(result.loss, losses[step], 1e-2 * std::abs(losses[step])) << "step " << step;
   }
@@ -194,7 +194,7 @@ absl::StatusOr<std::vector<uint64_t>> BitsOfRun(const Case& one, const Model& mo
   const Graph& graph = session->graph(Entry::kTrain);
   std::vector<uint64_t> bits;
   for (int step = 0; step < 3; ++step) {
-    RETURN_IF_ERROR(Stage(*session, MakeBatch(5, step, DType::kF32)));
+    RETURN_IF_ERROR(Stage(*session, MakeBatch(5, step, DType::kF32, BatchOf(one))));
     RETURN_IF_ERROR(session->Train().status());
     for (ValueId value = 0; value < static_cast<ValueId>(graph.values().size()); ++value) {
       uint64_t hash = 0xCBF29CE484222325;
@@ -237,10 +237,10 @@ absl::StatusOr<std::unique_ptr<Session>> RunBothEntries(const Case& one, bool re
   options.reference_kernels = reference_kernels;
   ASSIGN_OR_RETURN(auto session, Session::Start(std::move(plan), options));
   for (int step = 0; step < 2; ++step) {
-    RETURN_IF_ERROR(Stage(*session, MakeBatch(3, step, DType::kF32)));
+    RETURN_IF_ERROR(Stage(*session, MakeBatch(3, step, DType::kF32, BatchOf(one))));
     RETURN_IF_ERROR(session->Train().status());
   }
-  const Batch batch = MakeBatch(3, 2, DType::kF32);
+  const Batch batch = MakeBatch(3, 2, DType::kF32, BatchOf(one));
   RETURN_IF_ERROR(session->StageInput(Entry::kEvaluate, "images", batch.images));
   RETURN_IF_ERROR(session->StageInput(Entry::kEvaluate, "labels", batch.labels));
   RETURN_IF_ERROR(session->StageInput(Entry::kEvaluate, kSampleWeightName, batch.weights));

@@ -110,9 +110,9 @@ std::vector<double> Fill(Session& session, const std::string& name, const Layout
         whole[i] += numbers[i];
       }
     }
-    absl::StatusOr<HeldPart> part = session.InputPlacement(Entry::kTrain, name, rank);
-    EXPECT_TRUE(part.ok()) << part.status();
-    if (part.ok() && part->data != nullptr) CopyToPart(entry->second.bytes.data(), *part);
+    const absl::StatusOr<std::vector<HeldPart>> parts = session.InputPlacements(Entry::kTrain, name, rank);
+    EXPECT_TRUE(parts.ok()) << parts.status();
+    if (parts.ok() && parts->at(0).data != nullptr) CopyToPart(entry->second.bytes.data(), parts->at(0));
   }
   return whole;
 }

@@ -26,11 +26,20 @@ absl::StatusOr<Strategy> StrategyOfFile(const Flags& flags, const Graph& forward
   return strategy;
 }
 
+absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forward) {
+  const int64_t model = flags.Int("mp"), ranks = flags.Int("ranks");
+  int64_t data = flags.Int("dp");
+  if (flags.Given("ranks") && !flags.Given("dp") && ranks % model == 0) data = ranks / model;
+  ASSIGN_OR_RETURN(Strategy strategy, DataModelStrategy(forward, static_cast<int>(data), static_cast<int>(model)));
+  RETURN_IF_ERROR(CheckRanks(flags, strategy.mesh, fmt::format("--dp={} x --mp={}", data, model)));
+  return strategy;
+}
+
 }  // namespace
 
 std::vector<std::string> ModelFlags() { return {"batch", "learning-rate"}; }
 
-std::vector<std::string> StrategyFlags() { return {"ranks", "dp", "mp", "strategy"}; }
+std::vector<std::string> StrategyFlags() { return {"ranks", "dp", "mp", "strategy", "micro-batches"}; }
 
 absl::StatusOr<Model> ReadModel(const Flags& flags) {
   const std::string& path = flags.arguments()[0];
@@ -54,12 +63,9 @@ void AssumeScheduleLength(Model& model) {
 }
 
 absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward) {
-  if (flags.IsSet("strategy")) return StrategyOfFile(flags, forward);
-  const int64_t model = flags.Int("mp"), ranks = flags.Int("ranks");
-  int64_t data = flags.Int("dp");
-  if (flags.Given("ranks") && !flags.Given("dp") && ranks % model == 0) data = ranks / model;
-  ASSIGN_OR_RETURN(Strategy strategy, DataModelStrategy(forward, static_cast<int>(data), static_cast<int>(model)));
-  RETURN_IF_ERROR(CheckRanks(flags, strategy.mesh, fmt::format("--dp={} x --mp={}", data, model)));
+  ASSIGN_OR_RETURN(Strategy strategy,
+                   flags.IsSet("strategy") ? StrategyOfFile(flags, forward) : StrategyOfSizes(flags, forward));
+  if (flags.Given("micro-batches")) strategy.pipeline.micro_batches = flags.Int("micro-batches");
   return strategy;
 }
 

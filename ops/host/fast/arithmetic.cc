@@ -98,13 +98,14 @@ absl::StatusOr<PreparedKernel> FastDropout(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const LocalTensor x = node.outputs[0];
   const double rate = node.attributes.Float("rate");
+  const int64_t first_sample = node.attributes.Int("first_sample");
   const std::string& key_name = node.attributes.String("key");
   const std::string name = key_name.empty() ? node.name : key_name;
   return Prepared([=](const KernelArguments& a) {
     const int32_t* iteration = In<int32_t>(a, 1);
     const DropoutStep step{PhiloxKey(a.seed, name), iteration == nullptr ? 0 : static_cast<uint64_t>(*iteration),
                            DropoutThreshold(rate), static_cast<float>(1 / (1 - rate))};
-    const GlobalRows rows(x);
+    const GlobalRows rows(x, first_sample);
     const auto drop = [&](int64_t begin, int64_t end) {
       while (begin < end) {
         const int64_t row = begin / rows.length, at = begin % rows.length;

@@ -107,6 +107,7 @@ absl::StatusOr<PreparedKernel> ReferenceBiasGrad(const LocalNode& node) {
 absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node) {
   const LocalTensor x = node.outputs[0];
   const double rate = node.attributes.Float("rate");
+  const int64_t first_sample = node.attributes.Int("first_sample");
   const std::string& key_name = node.attributes.String("key");
   const std::string name = key_name.empty() ? node.name : key_name;
   return PreparedFloating(x.dtype, [=]<typename T>(const KernelArguments& a) {
@@ -114,7 +115,7 @@ absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node) {
     const int32_t* iteration_input = In<int32_t>(a, 1);
     const uint64_t iteration = iteration_input == nullptr ? 0 : static_cast<uint64_t>(*iteration_input);
     const T scale = static_cast<T>(1 / (1 - rate));
-    const GlobalRows rows(x);
+    const GlobalRows rows(x, first_sample);
     for (int64_t r = 0; r < rows.count; ++r) {
       const uint64_t start = rows.Start(r);
       for (int64_t i = 0; i < rows.length; ++i) {

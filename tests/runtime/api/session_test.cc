@@ -40,13 +40,13 @@ TEST(Session, AnInputLiesInTheBlocksOfItsLayout) {
   const auto session = SmallSession("mlp", "2x1");  // 7 rows: 4 and 3
   int64_t next = 0;
   for (int rank = 0; rank < 2; ++rank) {
-    const HeldPart part = *session->InputPlacement(Entry::kTrain, "images", rank);
+    const HeldPart part = session->InputPlacements(Entry::kTrain, "images", rank)->at(0);
     ASSERT_NE(part.data, nullptr);
     EXPECT_EQ(part.tensor.box.offset[0], next);
     next += part.tensor.box.size[0];
   }
   EXPECT_EQ(next, 7);
-  EXPECT_EQ(session->InputPlacement(Entry::kTrain, "imges", 0).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(session->InputPlacements(Entry::kTrain, "imges", 0).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(session->StageInput(Entry::kTrain, "images", MakeBatch(1, 0, DType::kF64).images).code(),
             absl::StatusCode::kInvalidArgument);
 }

@@ -238,7 +238,8 @@ class PlanTest(TrainerTest):
 class VerifyTest(TrainerTest):
 
     def test_equal(self):
-        for flags in (["--dp=2", "--mp=2"], ["--strategy=" + example("lenet5_placement.pbtxt")]):
+        for flags in (["--dp=2", "--mp=2"], ["--strategy=" + example("lenet5_placement.pbtxt")],
+                      ["--dp=2", "--micro-batches=7"]):
             with self.subTest(flags=flags):
                 done = self.call("verify", "--mock-data", "--batch=7", "--precision=f64", "--format=json", *flags, LENET)
                 answer = json.loads(done.stdout)

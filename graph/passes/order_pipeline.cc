@@ -1,0 +1,84 @@
+#include "graph/passes/order_pipeline.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "graph/op_definition.h"
+#include "graph/passes/rewriter.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+constexpr int kEveryStage = -1;
+
+class PipelineSorter {
+ public:
+  PipelineSorter(const Graph& graph, const Pipeline& pipeline)
+      : graph_(graph),
+        axis_(pipeline.stage_axis.empty() ? -1 : graph.mesh().AxisIndex(pipeline.stage_axis)),
+        times_(pipeline.order, axis_ < 0 ? 1 : graph.mesh().axes[axis_].size, pipeline.micro_batches),
+        time_(graph.nodes().size()) {}
+
+  absl::StatusOr<std::vector<NodeId>> Run() {
+    for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
+      const Node& node = graph_.node(id);
+      RETURN_IF_ERROR(CheckStages(id));
+      time_[id] = TimeOfTask(node);
+      for (const ValueId input : node.inputs) {
+        if (input != kNoValue) time_[id] = std::max(time_[id], time_[graph_.value(input).producer]);
+      }
+    }
+    std::vector<NodeId> order(graph_.nodes().size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return time_[a] < time_[b]; });
+    return order;
+  }
+
+ private:
+  // Where a node computes: the coordinate on the stage axis; kEveryStage if it is not on one rank of it.
+  int StageOf(const Node& node) const {
+    if (axis_ < 0) return 0;
+    const AxisLayout& layout = graph_.layout(node.outputs[0])[static_cast<size_t>(axis_)];
+    return layout.at() ? layout.coordinate : kEveryStage;
+  }
+
+  int64_t TimeOfTask(const Node& node) const {
+    if (node.phase == Phase::kUpdate) return std::numeric_limits<int64_t>::max();
+    const int stage = StageOf(node);
+    // A move comes when what it moves is there, for whoever is to have it.
+    if (node.micro_batch < 0 || stage == kEveryStage || node.op->move) return 0;
+    return times_.At(stage, {node.micro_batch, node.phase == Phase::kBackward});
+  }
+
+  absl::Status CheckStages(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (axis_ < 0 || !node.op->move || node.phase != Phase::kForward || node.micro_batch < 0) return absl::OkStatus();
+    const Node& producer = graph_.node(graph_.value(node.inputs[0]).producer);
+    const int from = StageOf(producer), to = StageOf(node);
+    if (from == kEveryStage || to == kEveryStage || from <= to || producer.micro_batch < 0) return absl::OkStatus();
+    const std::string& name = graph_.value(node.inputs[0]).name;
+    return InvalidArgument(
+        "'{}' is computed on stage {} and read on stage {}: stages form a cycle; a stage may only "
+        "read what it or an earlier stage computes",
+        name.substr(0, name.find('@')), from, to);
+  }
+
+  const Graph& graph_;
+  const int axis_;  // of the mesh; -1: one stage
+  const PipelineTimes times_;
+  std::vector<int64_t> time_;  // by node
+};
+
+}  // namespace
+
+absl::StatusOr<Graph> OrderPipeline(const Graph& graph, const Pipeline& pipeline) {
+  ASSIGN_OR_RETURN(const std::vector<NodeId> order, PipelineSorter(graph, pipeline).Run());
+  Rewriter rewriter(graph);
+  for (const NodeId id : order) rewriter.Copy(id);
+  return rewriter.Finish();
+}
+
+}  // namespace partita

@@ -1,0 +1,24 @@
+// Puts the nodes of a training graph into the order in which micro-batches pass through the stages (graph/pipeline.h).
+//
+//   before   f@micro0 f@micro1 b@micro1 b@micro0 update
+//   after    f@micro0 b@micro0 f@micro1 b@micro1 update                      (one stage, 1f1b)
+//
+// A node's stage is where it lies on the stage axis; without one, all is one stage. A node never comes before what it
+// reads, whatever the pipeline says, so this order changes time and memory and no result. One order for all ranks: it
+// is also that of the collectives.
+#ifndef PARTITA_GRAPH_PASSES_ORDER_PIPELINE_H_
+#define PARTITA_GRAPH_PASSES_ORDER_PIPELINE_H_
+
+#include "absl/status/statusor.h"
+#include "graph/graph.h"
+#include "graph/strategy.h"
+
+namespace partita {
+
+// kInvalidArgument: a stage reads what a later stage computes in the forward phase (a cycle of stages); both nodes are
+// named.
+absl::StatusOr<Graph> OrderPipeline(const Graph& graph, const Pipeline& pipeline);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_PASSES_ORDER_PIPELINE_H_

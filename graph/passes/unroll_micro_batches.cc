@@ -1,0 +1,198 @@
+#include "graph/passes/unroll_micro_batches.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "graph/strategy.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+class Unroller {
+ public:
+  Unroller(const Graph& from, int64_t micro_batches, const OpRegistry& registry)
+      : from_(from),
+        micro_batches_(micro_batches),
+        registry_(registry),
+        graph_(from.mesh()),
+        blocks_(from.values().size()),
+        whole_(from.values().size(), kNoValue) {}
+
+  absl::StatusOr<Graph> Run() {
+    for (NodeId id = 0; id < static_cast<NodeId>(from_.nodes().size()); ++id) {
+      RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", from_.name(id)), Visit(id)));
+    }
+    for (const State& state : from_.states()) {
+      ASSIGN_OR_RETURN(const ValueId update, Whole(state.update));
+      graph_.AddState({whole_[state.value], update});
+    }
+    ASSIGN_OR_RETURN(graph_.loss, Whole(from_.loss));
+    for (const ValueId metric : from_.metrics) {
+      ASSIGN_OR_RETURN(const ValueId whole, Whole(metric));
+      graph_.metrics.push_back(whole);
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  bool InBlocks(ValueId value) const { return value != kNoValue && !blocks_[value].empty(); }
+
+  absl::Status Visit(NodeId id) {
+    const Node& node = from_.node(id);
+    if (node.op->name == "input" && !from_.type(node.outputs[0]).shape.empty()) {
+      RETURN_IF_ERROR(CheckDivides(from_.type(node.outputs[0]).shape[0], 1));
+      return Unroll(id, Rule{"", {}, {S(0)}});
+    }
+    if (std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return InBlocks(input); })) {
+      return CopyWhole(id);
+    }
+    RETURN_IF_ERROR(CheckStatistics(node));
+    const std::optional<Rule> rule = RuleOverBlocks(node);
+    return rule ? Unroll(id, *rule) : CopyWhole(id);
+  }
+
+  absl::Status CheckDivides(int64_t size, int64_t unit) const {
+    if (size % unit == 0 && (size / unit) % micro_batches_ == 0) return absl::OkStatus();
+    return InvalidArgument("micro_batches is {}, which does not divide the {} samples of the batch", micro_batches_,
+                           size / unit);
+  }
+
+  absl::Status CheckStatistics(const Node& node) const {
+    if (node.op->name != "batch_norm_statistics") return absl::OkStatus();
+    const int64_t batch = from_.type(node.inputs[0]).shape[0], given = node.attributes.Int("samples");
+    const int64_t group = given == 0 ? batch : given, micro_batch = batch / micro_batches_;
+    if (micro_batch % group == 0) return absl::OkStatus();
+    return InvalidArgument(
+        "micro-batches of {} samples cut the batch statistics, which are over {} samples; a statistics_samples that "
+        "divides {} is needed",
+        micro_batch, group, micro_batch);
+  }
+
+  // The rule by which the node's inputs in blocks are split in their first dimension and all others are whole.
+  std::optional<Rule> RuleOverBlocks(const Node& node) const {
+    const auto follows = [&](ValueId input, const Pattern& pattern) {
+      if (input == kNoValue) return true;
+      if (!InBlocks(input)) return pattern.kind == AxisLayout::Kind::kReplicate;
+      return pattern.kind == AxisLayout::Kind::kSplit && pattern.dimension == 0 &&
+             CheckDivides(from_.type(input).shape[0], pattern.unit).ok();
+    };
+    const auto in_blocks_or_sum = [](const Pattern& pattern) {
+      if (pattern.kind == AxisLayout::Kind::kSplit) return pattern.dimension == 0;
+      return pattern.kind == AxisLayout::Kind::kPartial && pattern.reduction == Reduction::kSum;
+    };
+    for (const Rule& rule : RulesOf(from_, node)) {
+      bool legal = std::all_of(rule.outputs.begin(), rule.outputs.end(), in_blocks_or_sum);
+      for (size_t i = 0; i < node.inputs.size(); ++i) legal = legal && follows(node.inputs[i], rule.inputs[i]);
+      if (legal) return rule;
+    }
+    return std::nullopt;
+  }
+
+  absl::Status Unroll(NodeId id, const Rule& rule) {
+    const Node& node = from_.node(id);
+    std::vector<std::vector<ValueId>> copies(node.outputs.size());
+    for (int64_t m = 0; m < micro_batches_; ++m) {
+      Node copy{node.op, AttributesOf(node, m), {}, {}, node.phase};
+      copy.micro_batch = static_cast<int32_t>(m);
+      for (const ValueId input : node.inputs) {
+        copy.inputs.push_back(InBlocks(input) ? blocks_[input][m] : Mapped(input));
+      }
+      std::vector<std::string> names;
+      for (const ValueId output : node.outputs) names.push_back(MicroBatchName(from_.value(output).name, m));
+      ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, Append(std::move(copy), names));
+      for (size_t o = 0; o < outputs.size(); ++o) copies[o].push_back(outputs[o]);
+    }
+    for (size_t o = 0; o < copies.size(); ++o) {
+      if (rule.outputs[o].kind == AxisLayout::Kind::kSplit) {
+        blocks_[node.outputs[o]] = std::move(copies[o]);
+      } else {
+        ASSIGN_OR_RETURN(whole_[node.outputs[o]],
+                         Join("add", {}, std::move(copies[o]), from_.value(node.outputs[o]).name + "@sum"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // What the op's attributes say of the first dimension, for one micro-batch.
+  Attributes AttributesOf(const Node& node, int64_t micro_batch) const {
+    Attributes attributes = node.attributes;
+    const TensorType& type = from_.type(node.outputs[0]);
+    for (const char* sizes : {"shape", "size"}) {  // of inputs and reshape; of slice
+      if (node.op->FindAttribute(sizes) == nullptr || type.shape.empty()) continue;
+      Shape shape = type.shape;
+      shape[0] /= micro_batches_;
+      attributes.Set(sizes, std::move(shape));
+    }
+    if (node.op->FindAttribute("first_sample") != nullptr) {
+      attributes.Set("first_sample", micro_batch * (type.shape[0] / micro_batches_));
+    }
+    if (node.op->FindAttribute("batch") != nullptr) attributes.Set("batch", from_.type(node.inputs[0]).shape[0]);
+    return attributes;
+  }
+
+  absl::Status CopyWhole(NodeId id) {
+    Node copy = from_.node(id);
+    copy.outputs.clear();
+    std::vector<std::string> names;
+    for (ValueId& input : copy.inputs) {
+      ASSIGN_OR_RETURN(input, Whole(input));
+    }
+    for (const ValueId output : from_.node(id).outputs) names.push_back(from_.value(output).name);
+    ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, Append(std::move(copy), names));
+    for (size_t o = 0; o < outputs.size(); ++o) whole_[from_.node(id).outputs[o]] = outputs[o];
+    return absl::OkStatus();
+  }
+
+  ValueId Mapped(ValueId value) const { return value == kNoValue ? kNoValue : whole_[value]; }
+
+  absl::StatusOr<ValueId> Whole(ValueId value) {
+    if (value == kNoValue || whole_[value] != kNoValue) return Mapped(value);
+    ASSIGN_OR_RETURN(whole_[value],
+                     Join("concat", {{"axis", int64_t{0}}}, blocks_[value], from_.value(value).name + "@whole"));
+    return whole_[value];
+  }
+
+  absl::StatusOr<ValueId> Join(const std::string& op, const Attributes& attributes, std::vector<ValueId> parts,
+                               const std::string& name) {
+    if (parts.size() == 1) return parts[0];
+    const OpDefinition* const definition = registry_.Find(op);
+    CHECK(definition != nullptr);
+    ASSIGN_OR_RETURN(Attributes complete, CompleteAttributes(*definition, attributes));
+    ASSIGN_OR_RETURN(const std::vector<ValueId> outputs,
+                     Append({definition, std::move(complete), std::move(parts), {}, Phase::kForward}, {name}));
+    return outputs[0];
+  }
+
+  absl::StatusOr<std::vector<ValueId>> Append(Node node, const std::vector<std::string>& names) {
+    NodeView view{node.attributes, {}, {}};
+    for (const ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph_.type(input));
+    ASSIGN_OR_RETURN(const std::vector<TensorType> types, node.op->shape(view));
+    std::vector<Value> outputs;
+    for (size_t o = 0; o < types.size(); ++o) outputs.push_back({names[o], types[o], {}, -1});
+    const NodeId id = graph_.AddNode(std::move(node), outputs);
+    return graph_.node(id).outputs;
+  }
+
+  const Graph& from_;
+  const int64_t micro_batches_;
+  const OpRegistry& registry_;
+  Graph graph_;
+  std::vector<std::vector<ValueId>> blocks_;  // by original value: its micro-batches; empty: not in blocks
+  std::vector<ValueId> whole_;                // by original value
+};
+
+}  // namespace
+
+absl::StatusOr<Graph> UnrollMicroBatches(const Graph& forward, int64_t micro_batches, const OpRegistry& registry) {
+  if (micro_batches < 1) return InvalidArgument("micro_batches is {}; at least 1 is allowed", micro_batches);
+  return Unroller(forward, micro_batches, registry).Run();
+}
+
+std::string MicroBatchName(const std::string& name, int64_t micro_batch) {
+  return fmt::format("{}@micro{}", name, micro_batch);
+}
+
+}  // namespace partita

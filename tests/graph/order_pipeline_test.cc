@@ -1,0 +1,105 @@
+// The order of a pipeline in a whole program: tasks in their order, collectives the same for all ranks, and refusals.
+#include "graph/passes/order_pipeline.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "graph/make_program.h"
+#include "graph/text.h"
+#include "ops/registry.h"
+
+namespace partita {
+namespace {
+
+// Two layers and a loss on 8 samples.
+Model TwoLayers() {
+  absl::StatusOr<Graph> graph = ParseText(R"(state %w1
+state %w2
+%x = input() f32[8,3]
+%t = input() i32[8]
+%w1 = parameter() initializer=he_normal f32[3,5]
+%a = matmul(%x, %w1) f32[8,5]
+%b = relu(%a) f32[8,5]
+%w2 = parameter() initializer=he_normal f32[5,2]
+%c = matmul(%b, %w2) f32[8,2]
+%l = softmax_cross_entropy(%c, %t, _) f32[]
+loss %l
+)",
+                                          Ops());
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  Model model;
+  model.graph = *std::move(graph);
+  return model;
+}
+
+OpConfig At(const std::string& node, int stage) { return {node, {{"stage", {"at", stage, {}}}}, {}}; }
+
+Strategy TwoStages(PipelineOrder order, int64_t micro_batches) {
+  Strategy strategy;
+  strategy.mesh.axes = {{"stage", 2}};
+  strategy.ops = {At("a", 0), At("b", 0), At("c", 1), At("l", 1)};
+  strategy.pipeline = {micro_batches, "stage", order};
+  return strategy;
+}
+
+// The order in which the nodes of `op` in `phase` run, by micro-batch.
+std::string Order(const Graph& graph, const std::string& forward_name, Phase phase) {
+  std::string order;
+  for (const Node& node : graph.nodes()) {
+    const std::string& name = graph.value(node.outputs[0]).name;
+    if (node.phase == phase && !node.op->move && node.micro_batch >= 0 && name.rfind(forward_name + "@micro", 0) == 0) {
+      order += static_cast<char>('0' + node.micro_batch);
+    }
+  }
+  return order;
+}
+
+// Micro-batches of layer 1 ("F0") and of the gradient that reaches it ("B0"), in the program's order.
+std::string TasksOfStage0(const Graph& graph) {
+  std::string tasks;
+  for (const Node& node : graph.nodes()) {
+    const std::string& name = graph.value(node.outputs[0]).name;
+    const bool forward = node.phase == Phase::kForward && name.rfind("b@micro", 0) == 0 && !node.op->move;
+    const bool backward = node.op->name == "relu_grad";
+    if (forward || backward) tasks += fmt::format("{}{} ", forward ? "F" : "B", node.micro_batch);
+  }
+  return tasks;
+}
+
+TEST(OrderPipeline, StagesDoTheirTasksInTheOrderAskedFor) {
+  const auto order = [](PipelineOrder order) {
+    absl::StatusOr<Program> program = MakeProgram(TwoLayers(), TwoStages(order, 4), Ops());
+    EXPECT_TRUE(program.ok()) << program.status();
+    return TasksOfStage0(program->train);
+  };
+  EXPECT_EQ(order(PipelineOrder::kGPipe), "F0 F1 F2 F3 B0 B1 B2 B3 ");
+  EXPECT_EQ(order(PipelineOrder::kOneForwardOneBackward), "F0 F1 B0 F2 B1 F3 B2 B3 ");
+  EXPECT_EQ(order(PipelineOrder::kOverlapFriendly), "F0 F1 F2 B0 F3 B1 B2 B3 ");
+}
+
+TEST(OrderPipeline, WithoutStagesMicroBatchesFollowEachOther) {
+  Strategy strategy;
+  strategy.pipeline.micro_batches = 4;
+  const absl::StatusOr<Program> program = MakeProgram(TwoLayers(), strategy, Ops());
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(TasksOfStage0(program->train), "F0 B0 F1 B1 F2 B2 F3 B3 ");
+  EXPECT_EQ(Order(program->train, "c", Phase::kForward), "0123");
+}
+
+TEST(OrderPipeline, StagesThatFormACycleAreRefused) {
+  Strategy strategy = TwoStages(PipelineOrder::kGPipe, 2);
+  strategy.ops = {At("a", 1), At("b", 0), At("c", 1), At("l", 1)};
+  EXPECT_EQ(MakeProgram(TwoLayers(), strategy, Ops()).status().message(),
+            "'a' is computed on stage 1 and read on stage 0: stages form a cycle; a stage may only read what it or an "
+            "earlier stage computes");
+}
+
+TEST(OrderPipeline, AStageAxisThatTheMeshLacksIsRefused) {
+  Strategy strategy = TwoStages(PipelineOrder::kGPipe, 2);
+  strategy.pipeline.stage_axis = "stages";
+  EXPECT_EQ(MakeProgram(TwoLayers(), strategy, Ops()).status().message(),
+            "stage_axis: the mesh has no axis 'stages'; did you mean 'stage'?");
+}
+
+}  // namespace
+}  // namespace partita
