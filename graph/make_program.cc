@@ -64,14 +64,21 @@ absl::StatusOr<UpdateLayouts> LayoutsOfUpdates(const Graph& graph, const Strateg
   return layouts;
 }
 
+absl::StatusOr<Graph> InMicroBatches(Graph graph, const Pipeline& pipeline, const OpRegistry& registry) {
+  if (pipeline.micro_batches == 1) return graph;
+  return UnrollMicroBatches(graph, pipeline.micro_batches, registry);
+}
+
+absl::StatusOr<Graph> InPipelineOrder(Graph graph, const Pipeline& pipeline) {
+  if (pipeline.micro_batches == 1) return graph;
+  return OrderPipeline(graph, pipeline);
+}
+
 absl::StatusOr<Graph> MakeTraining(const Model& model, const Graph& forward, const Strategy& strategy,
                                    const OpRegistry& registry, const ProgramOptions& options) {
   ASSIGN_OR_RETURN(Graph prepared, PrepareTraining(forward, registry));
   if (options.fuse) prepared = FuseNormalizeRelu(std::move(prepared));
-  const bool pipelined = strategy.pipeline.micro_batches > 1;
-  if (pipelined) {
-    ASSIGN_OR_RETURN(prepared, UnrollMicroBatches(prepared, strategy.pipeline.micro_batches, registry));
-  }
+  ASSIGN_OR_RETURN(prepared, InMicroBatches(std::move(prepared), strategy.pipeline, registry));
   ASSIGN_OR_RETURN(Graph graph, Partition(prepared, strategy, registry));
   LayoutBuilder builder(graph, registry);
   if (graph.loss != kNoValue) {
@@ -83,9 +90,7 @@ absl::StatusOr<Graph> MakeTraining(const Model& model, const Graph& forward, con
   graph = DropUnused(graph);
   graph = FuseMoves(std::move(graph), registry);
   if (options.fuse) graph = FuseBatchNormGradient(std::move(graph), registry);
-  if (pipelined) {
-    ASSIGN_OR_RETURN(graph, OrderPipeline(graph, strategy.pipeline));
-  }
+  ASSIGN_OR_RETURN(graph, InPipelineOrder(std::move(graph), strategy.pipeline));
   int64_t bytes = options.bucket_bytes >= 0 ? options.bucket_bytes : strategy.bucket_bytes;
   if (bytes < 0) bytes = BucketBytes(kLatency, kBytesPerSecond);
   return BucketAllReduces(graph, bytes);
@@ -95,6 +100,7 @@ absl::StatusOr<Graph> MakeEvaluation(const Graph& training, const Graph& forward
                                      const OpRegistry& registry, const ProgramOptions& options) {
   ASSIGN_OR_RETURN(Graph prepared, PrepareEvaluation(forward, registry));
   if (options.fuse) prepared = FuseNormalizeRelu(std::move(prepared));
+  ASSIGN_OR_RETURN(prepared, InMicroBatches(std::move(prepared), strategy.pipeline, registry));
   std::map<std::string, Layout> states;
   for (const State& state : training.states()) {
     states[training.value(state.value).name] = training.layout(state.value);
@@ -102,7 +108,8 @@ absl::StatusOr<Graph> MakeEvaluation(const Graph& training, const Graph& forward
   ASSIGN_OR_RETURN(Graph graph, Partition(prepared, strategy, registry, states));
   LayoutBuilder builder(graph, registry);
   ResolveResults(builder);
-  return BucketAllReduces(DropUnused(graph), BucketBytes(kLatency, kBytesPerSecond));
+  ASSIGN_OR_RETURN(graph, InPipelineOrder(DropUnused(graph), strategy.pipeline));
+  return BucketAllReduces(graph, BucketBytes(kLatency, kBytesPerSecond));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Computes a training graph's batch in micro-batches: every node that follows the samples stands once for each.
+// Computes the batch of a graph in micro-batches: every node that follows the samples stands once for each.
 //
 //   before   %x = input() f32[8,4]           %y = matmul(%x, %w) f32[8,2]         %l = softmax_cross_entropy(%y, %t)
 //   after    %x@micro0 = input() f32[4,4]    %y@micro0 = matmul(%x@micro0, %w)    %l@micro0 = ... batch=8
@@ -21,7 +21,7 @@
 
 namespace partita {
 
-// `forward`: what PrepareTraining makes, without layouts. kInvalidArgument: micro_batches < 1, or do not divide the
+// `forward`: what PrepareTraining or PrepareEvaluation makes, without layouts. kInvalidArgument: micro_batches < 1, or do not divide the
 // first dimension of an input, or would cut a group of batch statistics; the node is named.
 absl::StatusOr<Graph> UnrollMicroBatches(const Graph& forward, int64_t micro_batches, const OpRegistry& registry);
 

@@ -38,7 +38,9 @@ void Copy(std::span<const std::byte> from, const HeldPart& to) {
 absl::StatusOr<BatchFeed> BatchFeed::Create(const Session& session, Entry entry, const ImageInputs& inputs) {
   std::vector<std::pair<Field, std::string>> fields = {{Field::kImages, inputs.images},
                                                        {Field::kLabels, inputs.labels}};
-  if (session.graph(entry).Find(kSampleWeightName) != kNoValue) fields.emplace_back(Field::kWeights, kSampleWeightName);
+  if (session.InputPlacements(entry, kSampleWeightName, 0).ok()) {
+    fields.emplace_back(Field::kWeights, kSampleWeightName);
+  }
   BatchFeed feed;
   feed.rows_.resize(static_cast<size_t>(session.ranks()));
   for (int rank = 0; rank < session.ranks(); ++rank) {
