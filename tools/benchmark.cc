@@ -5,6 +5,7 @@
 #include "tools/benchmarks/allocation_count.h"
 #include "tools/benchmarks/comm_benchmark.h"
 #include "tools/benchmarks/executor_benchmark.h"
+#include "tools/benchmarks/kernel_benchmark.h"
 #include "tools/benchmarks/train_benchmark.h"
 #include "tools/exit_code.h"
 #include "tools/passive_threads.h"
@@ -32,6 +33,8 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("kills", "300", 0, 1'000'000, "ranks that are killed"),
       IntFlag("stops", "100", 0, 1'000'000, "ranks that are stopped"),
       IntFlag("seed", "1", 0, 1'000'000'000, "of which rank and when"),
+      ChoiceFlag("device", "host", {"host", "cuda"}, "whose kernels are measured"),
+      IntFlag("threads", "2", 1, 1024, "of the host's kernels"),
       PathFlag("strategy", "of the hybrid; unset: the shipped 2 x 2 one for mini-inception, none for others"),
   };
 }
@@ -89,6 +92,19 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   return kExitFinished;
 }
 
+absl::StatusOr<int> RunKernels(const CommandContext& context) {
+  KernelTarget target;
+  if (context.flags.Text("device") == "cuda") {
+    ASSIGN_OR_RETURN(target, OpenCudaTarget());
+  } else {
+    target = OpenHostTarget(static_cast<int>(context.flags.Int("threads")));
+  }
+  ASSIGN_OR_RETURN(const std::vector<KernelRow> rows,
+                   BenchmarkKernels(target, static_cast<int>(context.flags.Int("rounds"))));
+  context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  return kExitFinished;
+}
+
 }  // namespace
 }  // namespace partita
 
@@ -111,6 +127,11 @@ int main(int argc, char** argv) {
            {"ranks", "kills", "stops", "seed"},
            RunFaults},
           {"executor", "what the executor itself costs for each node", "", {"format", "rounds"}, RunExecutor},
+          {"kernels",
+           "what each kernel reaches of what its device can do",
+           "",
+           {"format", "rounds", "device", "threads"},
+           RunKernels},
           {"train",
            "training throughput, alone and beside another framework",
            "",
