@@ -34,6 +34,7 @@ const KernelTable& Table() {
       {"average_pool_grad", {{"own", CudaAveragePoolGrad}}},
       {"global_average_pool", {{"own", CudaGlobalAveragePool}}},
       {"global_average_pool_grad", {{"own", CudaGlobalAveragePoolGrad}}},
+      {"halo_exchange_adjoint", {{"own", CudaHaloExchangeAdjoint}}},
       {"batch_norm_statistics", {{"own", CudaBatchNormStatistics}}},
       {"batch_norm_normalize", {{"own", CudaBatchNormNormalize}}},
       {"batch_norm_inference", {{"own", CudaBatchNormInference}}},
