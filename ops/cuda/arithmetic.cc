@@ -69,6 +69,7 @@ absl::StatusOr<PreparedCudaKernel> CudaDropout(const LocalNode& node) {
   }
   launch::DropoutLaunch dropout;
   dropout.block = MakeGlobalBlock(x);
+  dropout.block.offset[0] += node.attributes.Int("first_sample");
   dropout.rate = node.attributes.Float("rate");
   const std::string& key_name = node.attributes.String("key");
   const std::string name = key_name.empty() ? node.name : key_name;

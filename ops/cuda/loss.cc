@@ -11,7 +11,8 @@ launch::LabelledRowsLaunch RowsOf(const LocalNode& node) {
   launch::LabelledRowsLaunch rows;
   rows.rows = InputShape(node, 0)[0];
   rows.classes = InputShape(node, 0)[1];
-  rows.global_rows = static_cast<double>(Input(node, 0).global[0]);
+  const int64_t batch = node.attributes.Int("batch");
+  rows.global_rows = static_cast<double>(batch > 0 ? batch : Input(node, 0).global[0]);
   if (node.attributes.Has("label_smoothing")) rows.smoothing = node.attributes.Float("label_smoothing");
   return rows;
 }

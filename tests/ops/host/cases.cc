@@ -136,6 +136,7 @@ void AddElementwise(Table& table) {
     table.Add("bias_grad", {}, {x});
     table.Add("dropout", {{"rate", 0.3}, {"key", std::string("forward")}}, {x, I32({})});
     table.Add("dropout", {{"rate", 0.5}, {"key", std::string("forward")}}, {x, std::nullopt});
+    table.Add("dropout", {{"rate", 0.3}, {"key", std::string("forward")}, {"first_sample", int64_t{5}}}, {x, I32({})});
     table.Add("reshape", {{"shape", Ints{Elements(shape)}}}, {x});
     table.Add("cast", {{"dtype", std::string("i32")}}, {x});
     table.Add("sum_of_squares", {}, {x});
@@ -170,6 +171,9 @@ void AddLosses(Table& table) {
     table.Add("log_softmax_grad", {}, {logits, logits});
     table.Add("accuracy", {}, {logits, labels, std::nullopt});
     table.Add("accuracy", {}, {logits, labels, weights});
+    table.Add("accuracy", {{"batch", int64_t{41}}}, {logits, labels, std::nullopt});
+    table.Add("softmax_cross_entropy", {{"batch", int64_t{41}}}, {logits, labels, std::nullopt});
+    table.Add("softmax_cross_entropy_grad", {{"batch", int64_t{41}}}, {logits, labels, std::nullopt, F32({})});
     for (const double smoothing : {0.0, 0.1}) {
       const Attributes attributes{{"label_smoothing", smoothing}};
       table.Add("softmax_cross_entropy", attributes, {logits, labels, std::nullopt});
