@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "graph/schedule.h"
 #include "runtime/api/gather.h"
+#include "runtime/api/host_view.h"
 #include "runtime/api/session_options.h"
 #include "runtime/comm/world.h"
 #include "runtime/device/host/host_device.h"
@@ -24,6 +26,7 @@ enum class Entry : uint8_t { kTrain, kEvaluate };
 struct RankParts {
   int rank = 0;
   // These outlive the rank.
+  Device* device = nullptr;  // that ranks share; null: a host device of the rank's own
   const Schedule* train = nullptr;
   const Schedule* evaluate = nullptr;
   const Program* program = nullptr;
@@ -35,21 +38,37 @@ struct RankParts {
 // Thread-compatible.
 class RankRuntime {
  public:
-  // Allocates the arena, initialises the states, creates communicators in the order of the program and captures.
+  // Allocates the arena, initialises the states, creates communicators in the order of the program.
   static absl::StatusOr<std::unique_ptr<RankRuntime>> Create(RankParts parts, const SessionOptions& options);
   ~RankRuntime();
 
+  // Makes the executors of all ranks of a device; of one rank where each has its own.
+  static absl::Status Capture(std::span<RankRuntime* const> ranks, const SessionOptions& options);
+
+  // Before any of the ranks that share an executor is destroyed.
+  void DropExecutors() { train_executor_ = evaluate_executor_ = nullptr; }
+
+  // Ranks that share a device have one executor.
   Executor& executor(Entry entry) { return entry == Entry::kTrain ? *train_executor_ : *evaluate_executor_; }
   const std::vector<std::unique_ptr<Communicator>>& communicators() const { return communicators_; }
+
+  // The canaries in the arena and behind it; only where the host reaches it.
   const MemoryCheck& memory_check() const { return *memory_check_; }
   MemoryCheck& memory_check() { return *memory_check_; }
+  absl::Status CheckGuards(bool guard_only) const;
+  // The highest byte that was touched; as planned where the host cannot look.
+  int64_t UsedMemory() const;
 
-  // The bytes of a placement of one of the two schedules.
+  // The bytes of a placement of one of the two schedules, as the host sees them. Inputs are taken from there when a
+  // step starts, results are there when it has ended; of states see the next two.
   HeldPart PartOf(const Placement& placement) const;
+  // What the device holds of a state becomes what the host sees, or the other way round.
+  absl::Status Fetch(const Placement& state) const;
+  absl::Status Store(const Placement& state) const;
   // The observed bytes of a value of the training graph.
   HeldPart ObservedPart(ValueId value) const;
 
-  // Remembers states and training inputs as they are now, and puts them back.
+  // Remembers states and training inputs as they are now, and puts them back. Only where the host reaches the arena.
   void TakeSnapshot();
   void RestoreSnapshot();
 
@@ -57,14 +76,18 @@ class RankRuntime {
   absl::StatusOr<std::unique_ptr<Executor>> MakeDiagnosis();
 
   void SetRecording(bool on);
-  const SpanRecorder& recorder(Entry entry) const { return entry == Entry::kTrain ? train_spans_ : evaluate_spans_; }
+  std::vector<Span> Spans(Entry entry) const;
 
  private:
   RankRuntime(RankParts parts, const SessionOptions& options);
   absl::Status Build(const SessionOptions& options);
   absl::Status CreateCommunicators();
   absl::Status InitializeStates(uint64_t seed);
-  ExecutorBinding Binding(uint64_t seed) const;
+  ExecutorBinding Binding(const Schedule& schedule) const;
+  Transport ToDevice(const Placement& placement) const;
+  Transport ToHost(const Placement& placement) const;
+  absl::Status Move(const Transport& transport) const;
+  ExecutorRank MemberOf(Entry entry, const SessionOptions& options) const;
 
   const int rank_;
   const Schedule &train_, &evaluate_;
@@ -72,13 +95,15 @@ class RankRuntime {
   const KernelLibrary* const kernels_;
   World* const world_;
   const uint64_t seed_;
-  HostDevice device_;
+  const std::unique_ptr<HostDevice> own_device_;
+  Device* const device_;
   std::unique_ptr<Arena> arena_;
+  std::unique_ptr<HostView> view_;
   std::unique_ptr<MemoryCheck> memory_check_;
   std::vector<std::unique_ptr<Communicator>> communicators_;  // by group id; null: no member
   std::vector<std::unique_ptr<Stream>> streams_;
-  SpanRecorder train_spans_, evaluate_spans_;
-  std::unique_ptr<Executor> train_executor_, evaluate_executor_;
+  std::shared_ptr<Executor> train_executor_, evaluate_executor_;
+  int place_ = 0;  // among the ranks of the executors
   std::vector<char> snapshot_;
 };
 

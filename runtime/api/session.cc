@@ -45,7 +45,12 @@ Session::Session(Program program, const SessionOptions& options) : program_(std:
   if (options_.threads_per_rank <= 0) options_.threads_per_rank = DefaultThreads(program_.mesh.size());
 }
 
-Session::~Session() = default;
+Session::~Session() {
+  // A step of several ranks uses the streams of all.
+  for (auto& rank : ranks_) {
+    if (rank != nullptr) rank->DropExecutors();
+  }
+}
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Start(Program program, const SessionOptions& options) {
   std::unique_ptr<Session> session(new Session(std::move(program), options));
@@ -93,8 +98,17 @@ absl::Status Session::Build() {
     parts.on_failure = [world = world_](const absl::Status& status) { world->Abort(status); };
     ASSIGN_OR_RETURN(ranks_[rank], RankRuntime::Create(std::move(parts), options_));
   }
+  RETURN_IF_ERROR(Capture());
   started_.resize(local_ranks_.size());
   ResetCounters();
+  return absl::OkStatus();
+}
+
+absl::Status Session::Capture() {
+  for (const int rank : local_ranks_) {
+    RankRuntime* const runtime = ranks_[rank].get();
+    RETURN_IF_ERROR(RankRuntime::Capture(std::span(&runtime, 1), options_));
+  }
   return absl::OkStatus();
 }
 
@@ -165,7 +179,8 @@ absl::StatusOr<StepResult> Session::Step(Entry entry) {
   executors.reserve(local_ranks_.size());
   for (const int rank : local_ranks_) {
     if (diagnosable) ranks_[rank]->TakeSnapshot();
-    executors.push_back(&ranks_[rank]->executor(entry));
+    Executor* const executor = &ranks_[rank]->executor(entry);
+    if (executors.empty() || executors.back() != executor) executors.push_back(executor);
   }
   if (entry == Entry::kTrain) ++train_steps_;
   RETURN_IF_ERROR(RunAll(executors));
@@ -188,8 +203,8 @@ absl::Status Session::RunAll(const std::vector<Executor*>& executors) {
   }
   for (size_t i = 0; i < local_ranks_.size() && status.ok(); ++i) {
     const int rank = local_ranks_[i];
-    status = WithContext(fmt::format("rank {}", rank),
-                         ranks_[rank]->memory_check().CheckGuards(/*guard_only=*/options_.guard_bytes == 0));
+    status =
+        WithContext(fmt::format("rank {}", rank), ranks_[rank]->CheckGuards(/*guard_only=*/options_.guard_bytes == 0));
   }
   dead_ = status;
   return status;
@@ -259,12 +274,20 @@ const Placement* Session::FindState(const std::string& name, int rank) const {
   return nullptr;
 }
 
+absl::StatusOr<HeldPart> Session::StatePart(const std::string& name, int rank) const {
+  const Placement* const placement = FindState(name, rank);
+  if (placement == nullptr) return InvalidArgument("there is no state '{}'", name);
+  if (ranks_[rank] != nullptr) RETURN_IF_ERROR(ranks_[rank]->Fetch(*placement));
+  return PartOf(*placement, rank);
+}
+
 absl::StatusOr<HostTensor> Session::ReadState(const std::string& name) const {
   if (FindState(name, 0) == nullptr) return InvalidArgument("there is no state '{}'", name);
   const Layout& layout = program_.train.layout(program_.train.Find(name));
   std::vector<HeldPart> parts;
   for (int rank = 0; rank < ranks(); ++rank) {
-    parts.push_back(PartOf(*FindState(name, rank), rank));
+    ASSIGN_OR_RETURN(HeldPart part, StatePart(name, rank));
+    parts.push_back(std::move(part));
     if (!IsFirstReplica(layout, program_.mesh, rank)) parts.back().data = nullptr;
   }
   std::vector<std::string> storage;
@@ -284,6 +307,7 @@ absl::Status Session::WriteState(const std::string& name, const HostTensor& tens
                              ToString(placement->tensor.global), Name(tensor.dtype), ToString(tensor.shape));
     }
     CopyToPart(tensor.bytes.data(), PartOf(*placement, rank));
+    if (ranks_[rank] != nullptr) RETURN_IF_ERROR(ranks_[rank]->Store(*placement));
   }
   return absl::OkStatus();
 }
@@ -292,9 +316,8 @@ absl::StatusOr<bool> Session::ReplicasEqual(const std::string& state) const {
   const ValueId value = program_.train.Find(state);
   std::vector<HeldPart> parts;
   for (int rank = 0; rank < ranks(); ++rank) {
-    const Placement* const placement = FindState(state, rank);
-    if (placement == nullptr) return InvalidArgument("there is no state '{}'", state);
-    parts.push_back(PartOf(*placement, rank));
+    ASSIGN_OR_RETURN(HeldPart part, StatePart(state, rank));
+    parts.push_back(std::move(part));
   }
   std::vector<std::string> storage;
   ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
@@ -366,7 +389,7 @@ const MemoryUse& Session::PlannedMemory(int rank) const {
   return train.total >= evaluate.total ? train : evaluate;
 }
 
-int64_t Session::UsedMemory(int rank) const { return ranks_[rank]->memory_check().HighestTouched(); }
+int64_t Session::UsedMemory(int rank) const { return ranks_[rank]->UsedMemory(); }
 
 absl::StatusOr<std::vector<int64_t>> Session::JobUsedMemory() const {
   PackedValues packed;
@@ -419,7 +442,7 @@ void Session::RecordTimeline(bool on) {
 
 std::vector<LaunchSpan> Session::Timeline(Entry entry, int rank) const {
   if (ranks_[rank] == nullptr) return {};
-  const std::vector<Span> spans = ranks_[rank]->recorder(entry).Spans();
+  const std::vector<Span> spans = ranks_[rank]->Spans(entry);
   const auto index = static_cast<size_t>(std::ranges::find(local_ranks_, rank) - local_ranks_.begin());
   const double shift = static_cast<double>(started_[index] - started_[0]) * SecondsPerCycle();
   const std::vector<Launch>& launches = schedule(entry, rank).launches;

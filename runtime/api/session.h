@@ -111,12 +111,14 @@ class Session {
   Session(Program program, const SessionOptions& options);
   absl::Status Build();
   absl::Status FindWorld();
+  absl::Status Capture();
   HeldPart PartOf(const Placement& placement, int rank) const;
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
   absl::StatusOr<StepResult> Step(Entry entry);
   absl::Status RunAll(const std::vector<Executor*>& executors);
   StepResult ResultOf(Entry entry) const;
   absl::Status NotFinite(Entry entry, const StepResult& result);
+  absl::StatusOr<HeldPart> StatePart(const std::string& name, int rank) const;
   const Placement* FindState(const std::string& name, int rank) const;
   absl::StatusOr<std::vector<HeldPart>> AllParts(std::vector<HeldPart> parts, std::vector<std::string>& storage) const;
 

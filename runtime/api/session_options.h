@@ -23,6 +23,7 @@ struct SessionOptions {
   // first value that is not. Costs one copy of the states.
   bool find_non_finite = true;
   bool record_timeline = false;
+  bool replay = true;  // ExecutorOptions
 
   // For tests. delay_seed: HostDeviceOptions. poison, guard_bytes, reuse_memory: ExecutorOptions, ScheduleOptions;
   // with guard bytes the canaries between tensors are looked at after every step.

@@ -1,15 +1,13 @@
-// Runs one rank's schedule on a device: binds offsets to addresses, makes kernels, captures all launches with their
+// Runs the schedules of ranks on a device: binds offsets to addresses, makes kernels, captures all launches with their
 // streams and waits once, and replays them step by step (design.md section 1, items 7 to 9).
 //
+// One rank, or several that share a device: those are walked by one thread and captured into one step (design.md 5.6).
 // A step allocates nothing and never waits for the host between its first and its last launch. Thread-compatible.
 #ifndef PARTITA_RUNTIME_EXEC_EXECUTOR_H_
 #define PARTITA_RUNTIME_EXEC_EXECUTOR_H_
 
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,10 +15,17 @@
 #include "graph/schedule.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/device/device.h"
+#include "runtime/device/span_recorder.h"
 #include "runtime/exec/kernel.h"
-#include "runtime/exec/watch.h"
 
 namespace partita {
+
+// A copy between the arena and memory of Device::AllocateHost.
+struct Transport {
+  void* to = nullptr;
+  const void* from = nullptr;
+  int64_t bytes = 0;
+};
 
 // What a schedule is bound to. Everything is owned by the caller and must outlive the executor, but for the lists.
 struct ExecutorBinding {
@@ -30,9 +35,12 @@ struct ExecutorBinding {
   const KernelLibrary* kernels = nullptr;    // that the schedule was made with; only used by Create
   std::vector<Communicator*> communicators;  // by group id; null where this rank is no member
   uint64_t seed = 0;                         // of the run
+  // Where the host does not reach the arena: copies before the first launch (staged inputs) and after the last one
+  // (what the step reports).
+  std::vector<Transport> at_start, at_end;
 };
 
-// For tests and diagnoses, on host streams only. All off: the schedule and nothing else.
+// For tests and diagnoses. As it is: the schedule and nothing else. `check_finite` and `poison` on host streams only.
 struct ExecutorOptions {
   // Values whose bytes are copied right after the launch that writes them, with the real offsets (those that are there
   // before the step: when it starts).
@@ -42,14 +50,27 @@ struct ExecutorOptions {
   // Runs the launches one after the other in program order, over all streams, and overwrites the bytes of every
   // lifetime when it begins and when it ends (kPoisonByte). With the launches at once, a late reader would race.
   bool poison = false;
+  // False: nothing is captured, every step enqueues all launches anew, under their names for profilers. Slow.
+  bool replay = true;
 };
+
+struct ExecutorRank {
+  const Schedule* schedule = nullptr;  // outlives the executor, unless it replays
+  ExecutorBinding binding;
+  ExecutorOptions options;
+};
+
+class RankWalk;
 
 class Executor {
  public:
   // Errors: kInternal (a schedule that does not fit the binding), and those of kernels, streams and communicators.
-  // `schedule` is not needed afterwards.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(const Schedule& schedule, ExecutorBinding binding,
                                                           ExecutorOptions options = {});
+
+  // For several ranks of one device, all of them with or without replay; `ranks` is not empty. Their order is that of
+  // the arguments `rank` below.
+  static absl::StatusOr<std::unique_ptr<Executor>> CreateTogether(const std::vector<ExecutorRank>& ranks);
 
   // Waits for the step that runs.
   ~Executor();
@@ -61,36 +82,31 @@ class Executor {
   // Blocks until the step has ended; returns the first error of any launch.
   absl::Status Wait();
 
-  // From the next step on `recorder` gets the spans, the index of the launch being the tag; null turns it off.
-  void SetRecording(SpanRecorder* recorder) { step_->SetRecording(recorder); }
+  // From the next step on the spans of all launches are kept; not without replay.
+  void SetRecording(bool on);
+  // Of the last recorded step, by launch; empty if nothing is recorded.
+  std::vector<Span> Spans(int rank = 0) const;
 
-  // After a step: the bytes of an observed value; null if it was not observed or this rank holds nothing of it.
-  const void* Observed(ValueId value) const;
+  // After a step: the bytes of an observed value; null if it was not observed or the rank holds nothing of it.
+  const void* Observed(ValueId value, int rank = 0) const;
 
   // After a step with check_finite: the first value in program order that is not finite; kNoValue if there is none.
   ValueId FirstNonFinite() const;
 
  private:
-  struct Watched {
-    ValueId value = kNoValue;
-    int launch = -1;  // -1: before the step
-    Watch watch;
-  };
+  Executor(Device* device, bool replay);
+  absl::Status Capture();
+  absl::Status Walk();
+  absl::Status WalkOneCollective();
 
-  explicit Executor(ExecutorBinding binding);
-  absl::Status PlanWatches(const Schedule& schedule, const ExecutorOptions& options);
-  absl::Status Capture(const Schedule& schedule, const ExecutorOptions& options);
-  absl::Status Walk(const Schedule& schedule, const ExecutorOptions& options);
-  absl::Status EnqueueWork(const Launch& launch, Stream& stream);
-  absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelLaunch& launch) const;
-
-  const ExecutorBinding binding_;
-  std::vector<std::unique_ptr<Kernel>> kernels_;
-  std::deque<Watched> watched_;  // of values, by launch; addresses are tasks' arguments
-  std::deque<Watch> poison_;
-  std::vector<std::vector<Watch*>> before_, behind_;  // by launch; empty lists if nothing is watched
-  std::vector<Watched*> at_start_;
-  std::unordered_map<ValueId, const Watch*> observed_;
+  Device* const device_;
+  const bool replay_;
+  std::vector<Stream*> streams_;  // of all ranks
+  std::vector<std::unique_ptr<RankWalk>> walks_;
+  std::vector<int32_t> first_tags_;  // by rank, and one more
+  SpanRecorder recorder_;
+  bool recording_ = false;
+  bool started_ = false;                // without replay
   std::unique_ptr<CapturedStep> step_;  // last: its tasks use the rest
 };
 

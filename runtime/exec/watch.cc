@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/base/status.h"
+#include "runtime/device/host/host_stream.h"
 
 namespace partita {
 namespace {
@@ -31,7 +32,7 @@ bool AllFinite(const void* data, int64_t elements, DType dtype) {
 void Watch::Run() {
   switch (kind) {
     case Kind::kCopy:
-      std::memcpy(copy.data(), data, static_cast<size_t>(bytes));
+      std::memcpy(copy->data(), data, static_cast<size_t>(bytes));
       return;
     case Kind::kFinite:
       finite = AllFinite(data, bytes / SizeOf(dtype), dtype);
@@ -44,8 +45,9 @@ void Watch::Run() {
 
 absl::Status Watch::Enqueue(Stream& stream) {
   auto* const host = dynamic_cast<HostStream*>(&stream);
-  if (host == nullptr) return InvalidArgument("stream '{}': only host streams can be watched", stream.name());
-  return host->Enqueue({RunWatch, this});
+  if (host != nullptr) return host->Enqueue({RunWatch, this});
+  if (kind == Kind::kCopy) return stream.Copy(copy->data(), data, bytes);
+  return InvalidArgument("stream '{}': only host streams look for values or poison them", stream.name());
 }
 
 }  // namespace partita

@@ -4,11 +4,11 @@
 #define PARTITA_RUNTIME_EXEC_WATCH_H_
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "absl/status/status.h"
 #include "graph/dtype.h"
-#include "runtime/device/host/host_stream.h"
+#include "runtime/device/device.h"
 
 namespace partita {
 
@@ -20,13 +20,13 @@ struct Watch {
   DType dtype = DType::kF32;  // kFinite
   char* data = nullptr;       // what is copied, looked at or poisoned
   int64_t bytes = 0;
-  std::vector<char> copy;  // kCopy: as of the last step
-  bool finite = true;      // kFinite: as of the last step
+  std::unique_ptr<Arena> copy;  // kCopy: as of the last step, in memory of Device::AllocateHost
+  bool finite = true;           // kFinite: as of the last step
 
-  // Does it here and now.
+  // Does it here and now, in the host's memory.
   void Run();
 
-  // Does it on `stream` in its order; kInvalidArgument if it is not a host stream.
+  // Does it on `stream` in its order; kInvalidArgument: not a host stream, and not kCopy.
   absl::Status Enqueue(Stream& stream);
 };
 

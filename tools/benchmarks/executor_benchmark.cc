@@ -11,7 +11,6 @@
 #include "runtime/device/cycle_clock.h"
 #include "runtime/device/host/host_device.h"
 #include "runtime/device/host/host_stream.h"
-#include "runtime/device/span_recorder.h"
 #include "runtime/exec/executor.h"
 
 namespace partita {
@@ -59,7 +58,6 @@ Placed Place(const std::string& shape, int64_t node, int64_t side, int streams) 
 // One case: its executor, and what was measured so far.
 struct Case {
   ExecutorRow row;
-  SpanRecorder recorder;
   std::unique_ptr<Executor> executor;
   std::vector<double> seconds;  // of each round's step
   int64_t allocations = 0;
@@ -135,7 +133,7 @@ absl::StatusOr<std::vector<ExecutorRow>> BenchmarkExecutor(const ExecutorBenchma
                                                                        .kernels = &kernels,
                                                                        .communicators = {},
                                                                        .seed = 0}));
-          if (recorder) made->executor->SetRecording(&made->recorder);
+          made->executor->SetRecording(recorder);
           for (int step = 0; step < kWarmUp; ++step) RETURN_IF_ERROR(Step(*made->executor));
           made->seconds.reserve(static_cast<size_t>(options.rounds));
           cases.push_back(std::move(made));

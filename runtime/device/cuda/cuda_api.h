@@ -21,7 +21,6 @@ namespace partita {
   X(cudaEventSynchronize)             \
   X(cudaFree)                         \
   X(cudaFreeHost)                     \
-  X(cudaFuncGetAttributes)            \
   X(cudaGetDeviceCount)               \
   X(cudaGetDeviceProperties)          \
   X(cudaGetErrorName)                 \
@@ -29,12 +28,8 @@ namespace partita {
   X(cudaGetLastError)                 \
   X(cudaGraphDestroy)                 \
   X(cudaGraphExecDestroy)             \
-  X(cudaGraphInstantiate)             \
   X(cudaGraphLaunch)                  \
-  X(cudaHostAlloc)                    \
   X(cudaLaunchHostFunc)               \
-  X(cudaLaunchKernel)                 \
-  X(cudaMalloc)                       \
   X(cudaMemcpyAsync)                  \
   X(cudaMemGetInfo)                   \
   X(cudaMemsetAsync)                  \
@@ -46,9 +41,20 @@ namespace partita {
   X(cudaStreamSynchronize)            \
   X(cudaStreamWaitEvent)
 
+// Those that C++ headers of CUDA overload, with the types of the C functions.
+#define PARTITA_CUDA_OVERLOADED_FUNCTIONS(X)                                   \
+  X(cudaFuncGetAttributes, (cudaFuncAttributes*, const void*))                 \
+  X(cudaGraphInstantiate, (cudaGraphExec_t*, cudaGraph_t, unsigned long long)) \
+  X(cudaHostAlloc, (void**, size_t, unsigned))                                 \
+  X(cudaLaunchKernel, (const void*, dim3, dim3, void**, size_t, cudaStream_t)) \
+  X(cudaMalloc, (void**, size_t))
+
 struct CudaApi {
 #define PARTITA_CUDA_SLOT(name) decltype(&::name) name = nullptr;
   PARTITA_CUDA_FUNCTIONS(PARTITA_CUDA_SLOT)
+#undef PARTITA_CUDA_SLOT
+#define PARTITA_CUDA_SLOT(name, arguments) cudaError_t(*name) arguments = nullptr;
+  PARTITA_CUDA_OVERLOADED_FUNCTIONS(PARTITA_CUDA_SLOT)
 #undef PARTITA_CUDA_SLOT
 };
 

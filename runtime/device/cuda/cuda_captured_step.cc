@@ -140,6 +140,7 @@ absl::Status CudaCapturedStep::Launch() {
   }
   RETURN_IF_CUDA_ERROR(*context_, cudaGraphLaunch, executable_, origin().stream_);
   launched_ = true;
+  for (const std::function<void()>& run : on_launch_) run();
   return origin().Record(*done_);
 }
 
@@ -147,6 +148,7 @@ absl::Status CudaCapturedStep::Wait() {
   if (!launched_) return absl::OkStatus();
   launched_ = false;
   RETURN_IF_ERROR(done_->Synchronize());
+  RETURN_IF_ERROR(context_->Activate());  // whoever gave the GPU up while the step ran says why
   return recorder_ == nullptr ? absl::OkStatus() : ReadSpans();
 }
 

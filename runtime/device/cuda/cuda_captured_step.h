@@ -7,8 +7,10 @@
 #define PARTITA_RUNTIME_DEVICE_CUDA_CUDA_CAPTURED_STEP_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/device/cuda/cuda_event.h"
@@ -33,6 +35,9 @@ class CudaCapturedStep : public CapturedStep {
   absl::Status BeginTag(CudaStream& stream, int32_t tag);
   // No more work of the tag that got some last, for now. An error is kept for Finish.
   void EndTag();
+
+  // While capturing: `run` is called at each replay.
+  void OnLaunch(std::function<void()> run) { on_launch_.push_back(std::move(run)); }
 
   absl::Status Launch() override;
   absl::Status Wait() override;
@@ -63,6 +68,7 @@ class CudaCapturedStep : public CapturedStep {
   CudaStream* clashing_stream_ = nullptr;
   std::unique_ptr<CudaEvent> start_;
 
+  std::vector<std::function<void()>> on_launch_;
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t executable_ = nullptr;
   std::unique_ptr<CudaEvent> before_, done_;

@@ -20,11 +20,13 @@ absl::Status CudaContext::Check(cudaError_t error, const char* call, const std::
   const std::string device = fmt::format("device '{}'", name_);
   const absl::Status status = CudaStatus(api_, error, call, where.empty() ? device : device + ": " + where);
   api_.cudaGetLastError();  // the runtime remembers an error until it is asked for
-  if (IsSticky(error)) {
-    std::lock_guard lock(mutex_);
-    if (dead_.ok()) dead_ = status;
-  }
+  if (IsSticky(error)) Kill(status);
   return status;
+}
+
+void CudaContext::Kill(const absl::Status& why) {
+  std::lock_guard lock(mutex_);
+  if (dead_.ok()) dead_ = why;
 }
 
 }  // namespace partita

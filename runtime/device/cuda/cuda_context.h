@@ -24,6 +24,9 @@ class CudaContext {
   // Makes this GPU the one of the calling thread; before every call. After a sticky error: that error, at once.
   absl::Status Activate();
 
+  // Gives the GPU up: from now on every use of it returns `why` (not OK). The first reason counts.
+  void Kill(const absl::Status& why);
+
   // The same for destructors, which free what they own whatever has happened.
   void ActivateToFree() const { api_.cudaSetDevice(index_); }
 

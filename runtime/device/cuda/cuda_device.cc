@@ -69,6 +69,7 @@ CudaDevice::CudaDevice(const CudaDeviceOptions& options, const cudaDeviceProp& p
     : context_(*options.api, options.index, fmt::format("cuda:{}", options.index)),
       timeline_(options.timeline),
       model_(properties.name),
+      bus_id_(fmt::format("{:04x}:{:02x}:{:02x}", properties.pciDomainID, properties.pciBusID, properties.pciDeviceID)),
       capability_(properties.major * 10 + properties.minor),
       multiprocessors_(properties.multiProcessorCount) {}
 

@@ -42,6 +42,8 @@ class CudaDevice : public Device {
   // Major * 10 + minor: 90 of an H200.
   int compute_capability() const { return capability_; }
   int multiprocessors() const { return multiprocessors_; }
+  // Where it is in the machine: "0000:1b:00".
+  const std::string& bus_id() const { return bus_id_; }
   // cudaDeviceProp::name: "NVIDIA H200".
   const std::string& model() const { return model_; }
 
@@ -52,6 +54,7 @@ class CudaDevice : public Device {
   CudaContext context_;
   const bool timeline_;
   const std::string model_;
+  const std::string bus_id_;
   const int capability_;
   const int multiprocessors_;
   std::unique_ptr<CudaCapturedStep> capture_;  // not null between BeginCapture and EndCapture

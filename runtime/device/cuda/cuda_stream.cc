@@ -41,6 +41,10 @@ uint64_t CudaStream::capture_id() const { return capturing() ? capture_->id() : 
 
 // Before every enqueuing call: the GPU is the thread's, and the stream stands behind the last step.
 absl::Status CudaStream::Use() {
+  if (held_) {
+    return absl::FailedPreconditionError(
+        fmt::format("stream '{}': its last collective waits for calls of other ranks", name_));
+  }
   RETURN_IF_ERROR(context_->Activate());
   if (capturing()) return absl::OkStatus();
   used_ = true;
@@ -48,6 +52,11 @@ absl::Status CudaStream::Use() {
   RETURN_IF_ERROR(Check(context_->api().cudaStreamWaitEvent(stream_, behind_, 0), "cudaStreamWaitEvent"));
   behind_ = nullptr;
   return absl::OkStatus();
+}
+
+void CudaStream::OnEachRun(std::function<void()> run) {
+  if (!capturing()) return run();
+  capture_->OnLaunch(std::move(run));
 }
 
 absl::StatusOr<cudaStream_t> CudaStream::BeginWork() {

@@ -7,6 +7,7 @@
 #define PARTITA_RUNTIME_DEVICE_CUDA_CUDA_STREAM_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -44,6 +45,15 @@ class CudaStream : public Stream {
   // GPU, and `run` may not call CUDA.
   absl::Status CallOnHost(void (*run)(void*), void* argument);
 
+  // Calls `run` each time the work enqueued here is started: now, or at each replay of the step that is captured, on
+  // the thread that launches it. Must not call CUDA.
+  void OnEachRun(std::function<void()> run);
+
+  // Between these two nothing can be enqueued here (kFailedPrecondition): a collective waits for its peers' calls,
+  // which the same thread is about to make, and what comes behind it must not come before it.
+  void Hold() { held_ = true; }
+  void Release() { held_ = false; }
+
   CudaContext& context() const { return *context_; }
   bool capturing() const { return capture_ != nullptr; }
 
@@ -63,6 +73,7 @@ class CudaStream : public Stream {
   const std::string name_;
   cudaStream_t const stream_;
   int32_t tag_ = -1;
+  bool held_ = false;
   bool named_ = false;  // a range of the profiler is open
   CudaCapturedStep* capture_ = nullptr;
   bool used_ = false;             // has work that a captured step does not know of

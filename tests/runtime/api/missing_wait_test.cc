@@ -32,6 +32,8 @@ struct OneRank {
     SessionOptions options = SmallOptions();
     options.delay_seed = delay_seed;
     auto rank = *RankRuntime::Create(std::move(parts), options);
+    RankRuntime* const runtime = rank.get();
+    EXPECT_TRUE(RankRuntime::Capture(std::span(&runtime, 1), options).ok());
     for (int step = 0; step < 3; ++step) {
       const Batch batch = MakeBatch(4, step, DType::kF32);
       for (const Placement& input : schedule.inputs) {
