@@ -120,6 +120,7 @@ TEST_P(CapturedStepTest, AStepWithoutWorkEnds) {
 
 // a fails; b waits for a's event and for a second one behind it: nothing hangs, nothing behind runs, the next is whole.
 TEST_P(CapturedStepTest, AFailureSkipsTheRestOfAllStreamsOnce) {
+  if (!GetParam()->reports_failed_work()) GTEST_SKIP() << "host functions of this runtime cannot fail";
   bool fail = true;
   int on_a = 0, on_b = 0;
   const auto step = Capture({a_.get(), b_.get()}, [&] {

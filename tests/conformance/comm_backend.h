@@ -39,6 +39,9 @@ class CommBackend {
 
   // True if the rank that comes last never waits; where data must travel, every rank does.
   virtual bool knows_who_waits() const = 0;
+
+  // True if all ranks are driven by one thread: behind a collective a rank can enqueue nothing before all have called.
+  virtual bool walked_together() const { return false; }
 };
 
 // Every backend of this build. Never freed.

@@ -5,6 +5,7 @@
 
 #include "runtime/device/host/host_device.h"
 #include "runtime/device/host/host_stream.h"
+#include "tests/conformance/cuda_backend.h"
 
 namespace partita {
 namespace {
@@ -38,10 +39,14 @@ class HostBackend : public DeviceBackend {
 }  // namespace
 
 const std::vector<const DeviceBackend*>& DeviceBackends() {
-  static const auto& backends = *new std::vector<const DeviceBackend*>{
-      new HostBackend("host", std::nullopt),
-      new HostBackend("host_delayed", 7),
-  };
+  static const auto& backends = *[] {
+    auto* const all = new std::vector<const DeviceBackend*>{
+        new HostBackend("host", std::nullopt),
+        new HostBackend("host_delayed", 7),
+    };
+    all->insert(all->end(), CudaDeviceBackends().begin(), CudaDeviceBackends().end());
+    return all;
+  }();
   return backends;
 }
 

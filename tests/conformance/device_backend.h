@@ -21,6 +21,9 @@ class DeviceBackend {
   // Enqueues a host function in the order of the stream; `work` must outlive stream and step.
   virtual absl::Status Enqueue(Stream& stream, std::function<absl::Status()>& work) const = 0;
 
+  // Whether a host function that returns an error fails the stream's work; a GPU's runtime knows no such thing.
+  virtual bool reports_failed_work() const { return true; }
+
   // Between device memory and the test; streams that use it must be idle.
   virtual void Upload(void* to, const void* from, int64_t bytes) const = 0;
   virtual void Download(void* to, const void* from, int64_t bytes) const = 0;

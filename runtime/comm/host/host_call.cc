@@ -75,6 +75,36 @@ int64_t HostCall::FullBytes() const {
   return 0;
 }
 
+int64_t HostCall::WireBytes(int64_t size) const {
+  const int64_t peers = size - 1;
+  const auto but_own = [this](const std::vector<int64_t>& all) {
+    return std::accumulate(all.begin(), all.end(), int64_t{0}) - all[rank];
+  };
+  switch (operation) {
+    case CommOperation::kAllReduce: {
+      const int64_t own = BalancedBlock(in.count, size, rank).count;
+      return (peers * own + in.count - own) * SizeOf(in.dtype);
+    }
+    case CommOperation::kReduceScatter:
+      return peers * counts[rank] * SizeOf(in.dtype);
+    case CommOperation::kReduce:
+      return rank == root ? peers * in.bytes() : 0;
+    case CommOperation::kBroadcast:
+      return rank == root ? 0 : out.bytes();
+    case CommOperation::kAllGather:
+    case CommOperation::kAllToAll:
+      return but_own(counts) * SizeOf(in.dtype);
+    case CommOperation::kSendReceive: {
+      int64_t bytes = 0;
+      for (const HostPair& pair : pairs) {
+        for (const ConstBuffer& block : pair.sent) bytes += block.bytes();
+      }
+      return bytes;
+    }
+  }
+  return 0;
+}
+
 std::string FindMismatch(const HostCall& a, const HostCall& b) {
   if (a.operation != b.operation) return "different operations";
   const bool broadcast = a.operation == CommOperation::kBroadcast;

@@ -58,6 +58,9 @@ struct HostCall {
 
   // Bytes of the group's full buffer (derivation.md section 3), from the buffer handed to this rank.
   int64_t FullBytes() const;
+
+  // Bytes that leave this rank or come to it, in a group of so many ranks: this rank's part of the group's traffic.
+  int64_t WireBytes(int64_t size) const;
 };
 
 // Why the two calls cannot be parts of one collective (not of send_receive); empty if they can.

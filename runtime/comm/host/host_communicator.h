@@ -1,48 +1,23 @@
-// What communicators whose collectives are tasks on a host stream have in common: they check arguments, keep the
-// records that tasks point to, and count. Implemented by local and gloo.
+// What communicators whose collectives are tasks on a host stream have in common: they keep the records that tasks
+// point to. Implemented by local and gloo.
 //
 // AllReduce is reduce-scatter and all-gather over balanced blocks of the flat buffer; reductions run in ascending rank
 // order at the owner of a block. So all ranks get the same bits, and local and gloo give the same bits.
 #ifndef PARTITA_RUNTIME_COMM_HOST_HOST_COMMUNICATOR_H_
 #define PARTITA_RUNTIME_COMM_HOST_HOST_COMMUNICATOR_H_
 
-#include <atomic>
-#include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "runtime/comm/communicator.h"
-#include "runtime/comm/host/host_call.h"
+#include "runtime/comm/host/checked_communicator.h"
 
 namespace partita {
 
-// kInvalidArgument: what World::CreateCommunicator says of the ranks of a group. `world`: how many ranks there are.
-absl::Status CheckGroup(int group_id, std::span<const int> ranks, int rank, int world);
-
-class HostCommunicator : public Communicator {
+class HostCommunicator : public CheckedCommunicator {
  public:
-  HostCommunicator(int rank, int size) : rank_(rank), size_(size) {}
-
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  absl::Status AllReduce(ConstBuffer in, Buffer out, Reduction reduction, Stream& stream) override;
-  absl::Status AllGather(ConstBuffer in, Buffer out, std::span<const int64_t> counts, Stream& stream) override;
-  absl::Status ReduceScatter(ConstBuffer in, Buffer out, std::span<const int64_t> counts, Reduction reduction,
-                             Stream& stream) override;
-  absl::Status Broadcast(ConstBuffer in, Buffer out, int root, Stream& stream) override;
-  absl::Status Reduce(ConstBuffer in, Buffer out, int root, Reduction reduction, Stream& stream) override;
-  absl::Status AllToAll(ConstBuffer in, std::span<const int64_t> send_counts, Buffer out,
-                        std::span<const int64_t> receive_counts, Stream& stream) override;
-  absl::Status SendReceive(std::span<const Transfer> transfers, Stream& stream) override;
-  CommBytes bytes() const override;
+  using CheckedCommunicator::CheckedCommunicator;
 
  protected:
-  // A record of the backend's own kind.
-  virtual std::unique_ptr<HostCall> NewCall() const = 0;
-
   // When it is filled in and before it is enqueued: all that a run should not have to allocate.
   virtual absl::Status Prepare(HostCall&) { return absl::OkStatus(); }
 
@@ -50,30 +25,14 @@ class HostCommunicator : public Communicator {
   // error, no peer touches the call's buffers any more.
   virtual absl::Status Run(HostCall& call) = 0;
 
+  absl::Status CheckStream(CommOperation operation, const Stream& stream) const override;
+  absl::Status Enqueue(std::unique_ptr<HostCall> call, Stream& stream) override;
+
  private:
   static absl::Status RunCall(void* call);
-  void Count(const HostCall& call);
 
-  absl::Status CheckBuffer(const char* name, const ConstBuffer& buffer, int64_t count) const;
-  absl::Status CheckCounts(const char* name, std::span<const int64_t> counts) const;
-  absl::Status CheckReducible(DType dtype) const;
-  absl::Status CheckSameType(DType in, DType out) const;
-  absl::Status CheckRank(const char* name, int rank) const;
-  absl::Status SortTransfers(std::span<const Transfer> transfers, std::vector<HostPair>& pairs, HostPair& self) const;
-  absl::StatusOr<std::unique_ptr<HostCall>> Begin(CommOperation operation, const Stream& stream) const;
-  absl::Status Enqueue(std::unique_ptr<HostCall> call, Stream& stream);
-
-  const int rank_;
-  const int size_;
   std::vector<std::unique_ptr<HostCall>> captured_;  // the arguments of tasks that may be replayed at any time
   std::vector<std::unique_ptr<HostCall>> once_;      // of the others, until they have run
-
-  // CommBytes. Written by the thread that runs a call, read by any.
-  std::atomic<int64_t> payload_{0};
-  std::atomic<int64_t> wire_{0};
-  std::atomic<int64_t> calls_{0};
-  std::atomic<int64_t> waits_{0};
-  std::atomic<uint64_t> wait_cycles_{0};
 };
 
 }  // namespace partita

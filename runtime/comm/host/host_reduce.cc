@@ -1,10 +1,9 @@
 #include "runtime/comm/host/host_reduce.h"
 
 #include <algorithm>
-#include <concepts>
-#include <type_traits>
 
 #include "runtime/base/check.h"
+#include "runtime/comm/reduction_functors.h"
 
 namespace partita {
 namespace {
@@ -12,25 +11,6 @@ namespace {
 // Elements reduced at a time: the partial result stays in the first cache, and an input is read before its place is
 // written, which makes in-place reductions right.
 constexpr int64_t kChunk = 1024;
-
-struct Add {
-  template <typename T>
-  T operator()(T a, T b) const {
-    if constexpr (std::integral<T>) {
-      using Unsigned = std::make_unsigned_t<T>;
-      return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
-    } else {
-      return a + b;
-    }
-  }
-};
-
-struct Max {
-  template <typename T>
-  T operator()(T a, T b) const {
-    return b > a || b != b ? b : a;  // a NaN in `a` stays: no comparison with it is true
-  }
-};
 
 template <typename T, typename Function>
 void ReduceChunks(std::span<const void* const> inputs, int64_t count, T* to, Function function) {
@@ -50,9 +30,9 @@ void ReduceChunks(std::span<const void* const> inputs, int64_t count, T* to, Fun
 template <typename T>
 void ReduceTyped(Reduction reduction, std::span<const void* const> inputs, int64_t count, void* to) {
   if (reduction == Reduction::kSum) {
-    ReduceChunks(inputs, count, static_cast<T*>(to), Add());
+    ReduceChunks(inputs, count, static_cast<T*>(to), ReduceAdd());
   } else {
-    ReduceChunks(inputs, count, static_cast<T*>(to), Max());
+    ReduceChunks(inputs, count, static_cast<T*>(to), ReduceMax());
   }
 }
 

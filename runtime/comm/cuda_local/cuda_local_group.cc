@@ -1,0 +1,188 @@
+#include "runtime/comm/cuda_local/cuda_local_group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/status.h"
+#include "runtime/comm/cuda_local/reduce_kernel.h"
+
+namespace partita {
+
+absl::StatusOr<std::unique_ptr<CudaLocalGroup>> CudaLocalGroup::Create(int id, std::vector<int> ranks,
+                                                                       CudaDevice* device) {
+  std::unique_ptr<CudaLocalGroup> group(new CudaLocalGroup(id, std::move(ranks)));
+  for (Posted& posted : group->posted_) {
+    ASSIGN_OR_RETURN(posted.ready, CudaEvent::Create(&device->context()));
+    ASSIGN_OR_RETURN(posted.done, CudaEvent::Create(&device->context()));
+  }
+  return group;
+}
+
+bool CudaLocalGroup::Join(int rank) { return !std::exchange(posted_[rank].joined, true); }
+
+absl::Status CudaLocalGroup::Post(std::shared_ptr<HostCall> call, CudaStream& stream, Count count) {
+  Posted& posted = posted_[call->rank];
+  call->sequence = ++posted.sequence;
+  RETURN_IF_ERROR(CheckFit(*call));
+  posted.call = call;
+  posted.stream = &stream;
+  posted.count = std::move(count);
+  const std::vector<int> members = Complete(*call);
+  if (members.empty()) {
+    stream.Hold();
+    return absl::OkStatus();
+  }
+  for (int member : members) posted_[member].stream->Release();
+  const absl::Status status = Enqueue(members);
+  for (int member : members) posted_[member].call = nullptr;
+  return status;
+}
+
+absl::Status CudaLocalGroup::CheckFit(const HostCall& call) const {
+  for (const Posted& posted : posted_) {
+    if (posted.call == nullptr) continue;
+    const HostCall& peer = *posted.call;
+    std::string why = "one rank runs two calls at a time";
+    if (peer.rank != call.rank) {
+      const bool pairs = call.operation == CommOperation::kSendReceive;
+      if (pairs && peer.operation == call.operation) {
+        HostPair* const mine = const_cast<HostCall&>(call).FindPair(peer.rank);
+        HostPair* const theirs = const_cast<HostCall&>(peer).FindPair(call.rank);
+        why = mine == nullptr || theirs == nullptr ? "" : FindMismatch(*mine, *theirs);
+      } else {
+        why = FindMismatch(call, peer);
+      }
+    }
+    if (why.empty()) continue;
+    return Internal("{}", MismatchMessage(id_, why, {ranks_[call.rank], call.Describe(), call.sequence},
+                                          {ranks_[peer.rank], peer.Describe(), peer.sequence}));
+  }
+  return absl::OkStatus();
+}
+
+// The ranks whose calls can be enqueued together with this one; none as long as one of them has not called.
+std::vector<int> CudaLocalGroup::Complete(const HostCall& call) const {
+  std::vector<int> members;
+  if (call.operation != CommOperation::kSendReceive) {
+    for (const Posted& posted : posted_) {
+      if (posted.call == nullptr) return {};
+      members.push_back(posted.call->rank);
+    }
+    return members;
+  }
+  members = {call.rank};
+  for (size_t i = 0; i < members.size(); ++i) {
+    for (const HostPair& pair : posted_[members[i]].call->pairs) {
+      const HostCall* const peer = posted_[pair.peer].call.get();
+      if (peer == nullptr || const_cast<HostCall*>(peer)->FindPair(members[i]) == nullptr) return {};
+      if (std::ranges::count(members, pair.peer) == 0) members.push_back(pair.peer);
+    }
+  }
+  return members;
+}
+
+absl::Status CudaLocalGroup::Enqueue(std::span<const int> members) {
+  RETURN_IF_ERROR(Barrier(members, &Posted::ready));
+  for (int rank : members) RETURN_IF_ERROR(Work(rank));
+  RETURN_IF_ERROR(Barrier(members, &Posted::done));
+  for (int rank : members) {
+    Posted& posted = posted_[rank];
+    posted.stream->OnEachRun([call = posted.call, count = posted.count] { count(*call); });
+  }
+  return absl::OkStatus();
+}
+
+// Every member's stream goes on when all have come here.
+absl::Status CudaLocalGroup::Barrier(std::span<const int> members, std::unique_ptr<CudaEvent> Posted::*event) {
+  for (int rank : members) RETURN_IF_ERROR(posted_[rank].stream->Record(*(posted_[rank].*event)));
+  for (int rank : members) {
+    for (int other : members) {
+      if (other != rank) RETURN_IF_ERROR(posted_[rank].stream->Wait(*(posted_[other].*event)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaLocalGroup::Work(int rank) {
+  HostCall& call = *posted_[rank].call;
+  switch (call.operation) {
+    case CommOperation::kAllReduce: {
+      std::vector<void*> outs;
+      const CommBlock own = BalancedBlock(call.in.count, static_cast<int64_t>(posted_.size()), rank);
+      for (const Posted& posted : posted_) outs.push_back(At(posted.call->out, own.first));
+      // The blocks that others reduce come here.
+      call.wire += (call.in.count - own.count) * SizeOf(call.in.dtype);
+      return Reduce(rank, own, outs);
+    }
+    case CommOperation::kReduceScatter: {
+      void* const out = call.out.data;
+      return Reduce(rank, CountedBlock(call.counts, rank), std::span(&out, 1));
+    }
+    case CommOperation::kReduce: {
+      if (rank != call.root) return absl::OkStatus();
+      void* const out = call.out.data;
+      return Reduce(rank, {0, call.in.count}, std::span(&out, 1));
+    }
+    case CommOperation::kBroadcast:
+      if (rank != call.root) call.wire += call.out.bytes();
+      return Copy(rank, call.out.data, posted_[call.root].call->in.data, call.out.bytes());
+    case CommOperation::kAllGather:
+    case CommOperation::kAllToAll:
+      return PullBlocks(rank);
+    case CommOperation::kSendReceive:
+      return PullPairs(rank);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaLocalGroup::Reduce(int rank, CommBlock block, std::span<void* const> outs) {
+  HostCall& call = *posted_[rank].call;
+  if (block.count == 0) return absl::OkStatus();
+  ReduceArguments arguments = {};
+  for (const Posted& posted : posted_) arguments.in[arguments.inputs++] = At(posted.call->in, block.first);
+  for (void* out : outs) arguments.out[arguments.outputs++] = out;
+  arguments.count = block.count;
+  call.wire += static_cast<int64_t>(posted_.size() - 1) * block.count * SizeOf(call.in.dtype);
+  void* pointers[] = {&arguments};
+  return posted_[rank].stream->Launch(ReduceKernel(call.reduction, call.in.dtype), {arguments.blocks()},
+                                      {ReduceArguments::kThreads}, pointers);
+}
+
+absl::Status CudaLocalGroup::Copy(int rank, void* to, const void* from, int64_t bytes) {
+  return to == from ? absl::OkStatus() : posted_[rank].stream->Copy(to, from, bytes);
+}
+
+// The block of every rank, in rank order, into the rank's out.
+absl::Status CudaLocalGroup::PullBlocks(int rank) {
+  HostCall& call = *posted_[rank].call;
+  const bool all_to_all = call.operation == CommOperation::kAllToAll;
+  for (const Posted& posted : posted_) {
+    const HostCall& peer = *posted.call;
+    const CommBlock place = CountedBlock(all_to_all ? call.receive_counts : call.counts, peer.rank);
+    const CommBlock block = all_to_all ? CountedBlock(peer.counts, rank) : CommBlock{0, peer.in.count};
+    RETURN_IF_ERROR(
+        Copy(rank, At(call.out, place.first), At(peer.in, block.first), block.count * SizeOf(call.in.dtype)));
+    // Of all_to_all a rank counts what it sends, of all_gather what comes to it.
+    const int64_t crossed = all_to_all ? call.counts[peer.rank] : block.count;
+    if (&peer != &call) call.wire += crossed * SizeOf(call.in.dtype);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaLocalGroup::PullPairs(int rank) {
+  HostCall& call = *posted_[rank].call;
+  for (size_t i = 0; i < call.self.received.size(); ++i) {
+    RETURN_IF_ERROR(Copy(rank, call.self.received[i].data, call.self.sent[i].data, call.self.sent[i].bytes()));
+  }
+  for (const HostPair& pair : call.pairs) {
+    for (const ConstBuffer& block : pair.sent) call.wire += block.bytes();
+    const HostPair& peer = *posted_[pair.peer].call->FindPair(rank);
+    for (size_t i = 0; i < pair.received.size(); ++i) {
+      RETURN_IF_ERROR(Copy(rank, pair.received[i].data, peer.sent[i].data, peer.sent[i].bytes()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace partita

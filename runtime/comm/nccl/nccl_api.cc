@@ -1,0 +1,52 @@
+#include "runtime/comm/nccl/nccl_api.h"
+
+#include <vector>
+
+#include "runtime/base/status.h"
+#include "runtime/device/cuda/lazy_library.h"
+
+namespace partita {
+namespace {
+
+std::string VersionText(int version) {
+  return fmt::format("{}.{}.{}", version / 10000, version % 10000 / 100, version % 100);
+}
+
+absl::Status Load(NcclApi& api) {
+  const std::vector<LibrarySlot> slots = {
+#define PARTITA_NCCL_SLOT(name) {#name, reinterpret_cast<void**>(&api.name)},
+      PARTITA_NCCL_FUNCTIONS(PARTITA_NCCL_SLOT)
+#undef PARTITA_NCCL_SLOT
+  };
+  RETURN_IF_ERROR(LoadLibrary({"NCCL", "libnccl.so.2"}, slots));
+  return CheckNcclVersion(api);
+}
+
+}  // namespace
+
+absl::StatusOr<const NcclApi*> LoadNccl() {
+  static NcclApi api;
+  static const auto& loaded = *new absl::Status(Load(api));
+  RETURN_IF_ERROR(loaded);
+  return &api;
+}
+
+absl::Status CheckNcclVersion(const NcclApi& api) {
+  int version = 0;
+  const ncclResult_t result = api.ncclGetVersion(&version);
+  if (result != ncclSuccess) return NcclStatus(api, result, nullptr, "ncclGetVersion", "NCCL");
+  if (version >= NCCL_VERSION_CODE && version / 10000 == NCCL_MAJOR) return absl::OkStatus();
+  return Unavailable("NCCL {} was found; this program was built against {} and needs that or a newer {}.x",
+                     VersionText(version), VersionText(NCCL_VERSION_CODE), NCCL_MAJOR);
+}
+
+absl::Status NcclStatus(const NcclApi& api, ncclResult_t result, ncclComm_t comm, const std::string& call,
+                        const std::string& where) {
+  const char* const last = api.ncclGetLastError(comm);
+  std::string message = fmt::format("{}: {}: {}", where, call, api.ncclGetErrorString(result));
+  if (last != nullptr && *last != '\0') message += fmt::format(" ({})", last);
+  const bool ours = result == ncclInvalidArgument || result == ncclInvalidUsage;
+  return absl::Status(ours ? absl::StatusCode::kInternal : absl::StatusCode::kUnavailable, message);
+}
+
+}  // namespace partita

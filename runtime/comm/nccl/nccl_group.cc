@@ -1,0 +1,207 @@
+#include "runtime/comm/nccl/nccl_group.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/status.h"
+#include "runtime/comm/nccl/count_up_kernel.h"
+
+namespace partita {
+namespace {
+
+ncclDataType_t TypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return ncclFloat32;
+    case DType::kF64:
+      return ncclFloat64;
+    case DType::kI32:
+      return ncclInt32;
+    default:
+      break;
+  }
+  CHECK(SizeOf(dtype) == 1);
+  return ncclUint8;
+}
+
+ncclRedOp_t OperatorOf(Reduction reduction) { return reduction == Reduction::kSum ? ncclSum : ncclMax; }
+
+size_t Count(int64_t elements) { return static_cast<size_t>(elements); }
+
+bool AllEqual(const std::vector<int64_t>& counts) {
+  return std::ranges::all_of(counts, [&](int64_t count) { return count == counts[0]; });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<NcclGroup>> NcclGroup::Create(const NcclApi* api, CudaDevice* device, int id, int rank,
+                                                             int size, const ncclUniqueId& unique) {
+  std::unique_ptr<NcclGroup> group(new NcclGroup(api, id, rank, size));
+  ASSIGN_OR_RETURN(group->progress_, device->AllocateHost(sizeof(unsigned long long)));
+  RETURN_IF_ERROR(device->context().Activate());
+  RETURN_IF_ERROR(group->Check(api->ncclCommInitRank(&group->comm_, size, unique, rank), "ncclCommInitRank",
+                               fmt::format("{} ranks", size)));
+  return group;
+}
+
+NcclGroup::~NcclGroup() {
+  std::lock_guard lock(mutex_);
+  if (comm_ != nullptr) api_->ncclCommDestroy(comm_);
+}
+
+absl::Status NcclGroup::Check(ncclResult_t result, const char* call, const std::string& what) const {
+  if (result == ncclSuccess) return absl::OkStatus();
+  return NcclStatus(*api_, result, comm_, call, fmt::format("group {}: {}", id_, what));
+}
+
+absl::Status NcclGroup::Enqueue(const HostCall& call, CudaStream& stream) {
+  RETURN_IF_ERROR(EnqueueWork(call, stream));
+  void* number = progress_->data();
+  void* arguments[] = {&number};
+  RETURN_IF_ERROR(stream.Launch(CountUpKernel(), {1}, {1}, arguments));
+  const std::string* const name = &names_.emplace_back(call.Describe());
+  stream.OnEachRun([this, name] {
+    const int64_t sequence = started_.fetch_add(1) + 1;
+    recent_[sequence % kRemembered].store(name);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status NcclGroup::EnqueueWork(const HostCall& call, CudaStream& stream) {
+  ASSIGN_OR_RETURN(cudaStream_t const handle, stream.BeginWork());
+  {
+    std::lock_guard lock(mutex_);
+    if (comm_ == nullptr) return Unavailable("group {}: {}: the group was aborted", id_, call.Describe());
+    switch (call.operation) {
+      case CommOperation::kAllReduce:
+      case CommOperation::kBroadcast:
+      case CommOperation::kReduce:
+        return Whole(call, handle);
+      case CommOperation::kAllGather:
+      case CommOperation::kReduceScatter:
+        return Blocks(call, handle);
+      case CommOperation::kAllToAll:
+      case CommOperation::kSendReceive:
+        RETURN_IF_ERROR(Grouped(call, handle));
+    }
+  }
+  return CopyOwn(call, stream);
+}
+
+absl::Status NcclGroup::Whole(const HostCall& call, cudaStream_t stream) {
+  const ConstBuffer in = call.in;
+  const Buffer out = call.out;
+  if (call.operation == CommOperation::kAllReduce) {
+    return Check(api_->ncclAllReduce(in.data, out.data, Count(in.count), TypeOf(in.dtype), OperatorOf(call.reduction),
+                                     comm_, stream),
+                 "ncclAllReduce", call.Describe());
+  }
+  if (call.operation == CommOperation::kReduce) {
+    return Check(api_->ncclReduce(in.data, out.data, Count(in.count), TypeOf(in.dtype), OperatorOf(call.reduction),
+                                  call.root, comm_, stream),
+                 "ncclReduce", call.Describe());
+  }
+  const void* const from = rank_ == call.root ? in.data : out.data;
+  return Check(api_->ncclBroadcast(from, out.data, Count(out.count), TypeOf(out.dtype), call.root, comm_, stream),
+               "ncclBroadcast", call.Describe());
+}
+
+// NCCL's own have blocks of one size; others are one broadcast, or reduction, for each block that is not empty.
+absl::Status NcclGroup::Blocks(const HostCall& call, cudaStream_t stream) {
+  const bool gather = call.operation == CommOperation::kAllGather;
+  const ncclDataType_t type = TypeOf(call.in.dtype);
+  const ncclRedOp_t reduction = OperatorOf(call.reduction);
+  if (AllEqual(call.counts)) {
+    const size_t count = Count(call.counts[0]);
+    return gather ? Check(api_->ncclAllGather(call.in.data, call.out.data, count, type, comm_, stream), "ncclAllGather",
+                          call.Describe())
+                  : Check(api_->ncclReduceScatter(call.in.data, call.out.data, count, type, reduction, comm_, stream),
+                          "ncclReduceScatter", call.Describe());
+  }
+  RETURN_IF_ERROR(Check(api_->ncclGroupStart(), "ncclGroupStart", call.Describe()));
+  absl::Status status;
+  for (int owner = 0; owner < size_ && status.ok(); ++owner) {
+    const CommBlock block = CountedBlock(call.counts, owner);
+    if (block.count == 0) continue;
+    const size_t count = Count(block.count);
+    if (gather) {
+      void* const place = At(call.out, block.first);
+      const void* const from = owner == rank_ ? call.in.data : place;
+      status =
+          Check(api_->ncclBroadcast(from, place, count, type, owner, comm_, stream), "ncclBroadcast", call.Describe());
+    } else {
+      status =
+          Check(api_->ncclReduce(At(call.in, block.first), call.out.data, count, type, reduction, owner, comm_, stream),
+                "ncclReduce", call.Describe());
+    }
+  }
+  const absl::Status ended = Check(api_->ncclGroupEnd(), "ncclGroupEnd", call.Describe());
+  return status.ok() ? ended : status;
+}
+
+// Blocks between pairs of ranks; those to oneself are copied, and empty ones do not exist for either side.
+absl::Status NcclGroup::Grouped(const HostCall& call, cudaStream_t stream) {
+  RETURN_IF_ERROR(Check(api_->ncclGroupStart(), "ncclGroupStart", call.Describe()));
+  absl::Status status;
+  const auto send = [&](int peer, const void* from, int64_t count, DType dtype) {
+    if (!status.ok() || count == 0) return;
+    status = Check(api_->ncclSend(from, Count(count), TypeOf(dtype), peer, comm_, stream), "ncclSend", call.Describe());
+  };
+  const auto receive = [&](int peer, void* to, int64_t count, DType dtype) {
+    if (!status.ok() || count == 0) return;
+    status = Check(api_->ncclRecv(to, Count(count), TypeOf(dtype), peer, comm_, stream), "ncclRecv", call.Describe());
+  };
+  if (call.operation == CommOperation::kAllToAll) {
+    for (int peer = 0; peer < size_; ++peer) {
+      if (peer == rank_) continue;
+      const CommBlock sent = CountedBlock(call.counts, peer), received = CountedBlock(call.receive_counts, peer);
+      send(peer, At(call.in, sent.first), sent.count, call.in.dtype);
+      receive(peer, At(call.out, received.first), received.count, call.out.dtype);
+    }
+  }
+  for (const HostPair& pair : call.pairs) {
+    for (const ConstBuffer& block : pair.sent) send(pair.peer, block.data, block.count, block.dtype);
+    for (const Buffer& block : pair.received) receive(pair.peer, block.data, block.count, block.dtype);
+  }
+  const absl::Status ended = Check(api_->ncclGroupEnd(), "ncclGroupEnd", call.Describe());
+  return status.ok() ? ended : status;
+}
+
+absl::Status NcclGroup::CopyOwn(const HostCall& call, CudaStream& stream) {
+  if (call.operation == CommOperation::kAllToAll) {
+    const CommBlock from = CountedBlock(call.counts, rank_), to = CountedBlock(call.receive_counts, rank_);
+    return stream.Copy(At(call.out, to.first), At(call.in, from.first), from.count * SizeOf(call.in.dtype));
+  }
+  for (size_t i = 0; i < call.self.received.size(); ++i) {
+    RETURN_IF_ERROR(stream.Copy(call.self.received[i].data, call.self.sent[i].data, call.self.sent[i].bytes()));
+  }
+  return absl::OkStatus();
+}
+
+int64_t NcclGroup::finished() const {
+  return static_cast<int64_t>(*static_cast<volatile const unsigned long long*>(progress_->data()));
+}
+
+std::string NcclGroup::Current() const {
+  const int64_t sequence = std::min(finished() + 1, started());
+  const std::string* const name = recent_[sequence % kRemembered].load();
+  return fmt::format("{}, sequence number {}", name == nullptr ? "no collective" : *name, sequence);
+}
+
+absl::Status NcclGroup::PollError() {
+  std::lock_guard lock(mutex_);
+  if (comm_ == nullptr) return absl::OkStatus();
+  ncclResult_t async = ncclSuccess;
+  RETURN_IF_ERROR(Check(api_->ncclCommGetAsyncError(comm_, &async), "ncclCommGetAsyncError", Current()));
+  if (async == ncclInProgress) return absl::OkStatus();
+  return Check(async, "in the background", Current());
+}
+
+void NcclGroup::Abort() {
+  std::lock_guard lock(mutex_);
+  if (comm_ != nullptr) api_->ncclCommAbort(std::exchange(comm_, nullptr));
+}
+
+}  // namespace partita

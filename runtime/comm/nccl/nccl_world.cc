@@ -1,0 +1,190 @@
+#include "runtime/comm/nccl/nccl_world.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/comm/host/checked_communicator.h"
+
+namespace partita {
+namespace {
+
+class NcclCommunicator : public CheckedCommunicator {
+ public:
+  NcclCommunicator(std::shared_ptr<NcclGroup> group, const CudaContext* context, int rank, int size)
+      : CheckedCommunicator(rank, size), group_(std::move(group)), context_(context) {}
+
+ protected:
+  absl::Status CheckStream(CommOperation operation, const Stream& stream) const override {
+    const auto* const cuda_stream = dynamic_cast<const CudaStream*>(&stream);
+    if (cuda_stream != nullptr && &cuda_stream->context() == context_) return absl::OkStatus();
+    return InvalidArgument("{}: stream '{}' is not of device '{}'", Name(operation), stream.name(), context_->name());
+  }
+
+  absl::Status Enqueue(std::unique_ptr<HostCall> call, Stream& stream) override {
+    auto& cuda_stream = static_cast<CudaStream&>(stream);
+    RETURN_IF_ERROR(group_->Enqueue(*call, cuda_stream));
+    call->wire = call->WireBytes(size());
+    cuda_stream.OnEachRun([this, run = std::shared_ptr<HostCall>(std::move(call))] { Count(*run); });
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::shared_ptr<NcclGroup> group_;
+  const CudaContext* const context_;
+};
+
+}  // namespace
+
+std::string NcclHost() {
+  if (const char* const host = std::getenv("NCCL_HOSTID"); host != nullptr && *host != '\0') return host;
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
+}
+
+NcclWorld::NcclWorld(NcclWorldOptions options) : options_(std::move(options)), ids_(options_.groups.size()) {}
+
+absl::StatusOr<std::unique_ptr<NcclWorld>> NcclWorld::Create(NcclWorldOptions options) {
+  std::unique_ptr<NcclWorld> world(new NcclWorld(std::move(options)));
+  RETURN_IF_ERROR(world->Exchange());
+  if (world->options_.poll_every.count() > 0) world->watchdog_ = std::thread([world = world.get()] { world->Watch(); });
+  return world;
+}
+
+NcclWorld::~NcclWorld() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  stop_changed_.notify_all();
+  if (watchdog_.joinable()) watchdog_.join();
+}
+
+// Host and GPU, each ended by a zero byte; then the ids of the groups that begin with this rank, in their order.
+std::string NcclWorld::OwnWords(absl::Status& status) const {
+  std::string words = options_.host + '\0' + options_.device->bus_id() + '\0';
+  for (const std::vector<int>& ranks : options_.groups) {
+    if (ranks.empty() || ranks[0] != options_.rank || !status.ok()) continue;
+    ncclUniqueId id = {};
+    const ncclResult_t result = options_.api->ncclGetUniqueId(&id);
+    if (result != ncclSuccess) status = NcclStatus(*options_.api, result, nullptr, "ncclGetUniqueId", "NCCL");
+    words.append(id.internal, sizeof(id.internal));
+  }
+  return words;
+}
+
+absl::Status NcclWorld::Exchange() {
+  absl::Status status;
+  const std::string words = OwnWords(status);
+  // The others wait for this process to say something, whatever has happened here.
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, options_.exchange(words));
+  RETURN_IF_ERROR(status);
+  return Understand(all);
+}
+
+absl::Status NcclWorld::Understand(const std::vector<std::string>& all) {
+  if (static_cast<int>(all.size()) != options_.ranks) {
+    return InvalidArgument("{} processes for {} ranks; NCCL needs a process for each rank", all.size(), options_.ranks);
+  }
+  std::map<std::string, int> places;  // host and GPU -> rank
+  std::vector<size_t> next;           // where the next id of each rank's words begins
+  for (int rank = 0; rank < options_.ranks; ++rank) {
+    const size_t host = all[rank].find('\0');
+    const size_t gpu = host == std::string::npos ? host : all[rank].find('\0', host + 1);
+    if (gpu == std::string::npos) return Unavailable("rank {} does not say where its GPU is", rank);
+    next.push_back(gpu + 1);
+    const auto [place, is_new] = places.emplace(all[rank].substr(0, gpu), rank);
+    if (is_new) continue;
+    return Unavailable(
+        "ranks {} and {} have the same GPU {} of host {}; NCCL needs one for each, or a distinct NCCL_HOSTID in each "
+        "process",
+        place->second, rank, all[rank].substr(host + 1, gpu - host - 1), all[rank].substr(0, host));
+  }
+  for (size_t group = 0; group < ids_.size(); ++group) {
+    const int first = options_.groups[group][0];
+    if (next[first] + sizeof(ids_[group].internal) > all[first].size()) {
+      return Unavailable("rank {} has no id for group {}", first, group);
+    }
+    std::memcpy(ids_[group].internal, all[first].data() + next[first], sizeof(ids_[group].internal));
+    next[first] += sizeof(ids_[group].internal);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Communicator>> NcclWorld::CreateCommunicator(int group_id, std::vector<int> ranks,
+                                                                            int rank) {
+  RETURN_IF_ERROR(CheckGroup(group_id, ranks, rank, options_.ranks));
+  if (group_id < 0 || group_id >= static_cast<int>(ids_.size()) || options_.groups[group_id] != ranks ||
+      rank != options_.rank) {
+    return InvalidArgument("group {}: rank {} of [{}] is not what this process was told", group_id, rank,
+                           fmt::join(ranks, ","));
+  }
+  const auto place = static_cast<int>(std::ranges::find(ranks, rank) - ranks.begin());
+  const auto size = static_cast<int>(ranks.size());
+  {
+    std::lock_guard lock(mutex_);
+    RETURN_IF_ERROR(aborted_);
+    if (groups_.contains(group_id)) return InvalidArgument("group {}: rank {} has joined already", group_id, rank);
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<NcclGroup> group,
+                   NcclGroup::Create(options_.api, options_.device, group_id, place, size, ids_[group_id]));
+  std::lock_guard lock(mutex_);
+  groups_[group_id] = group;
+  watched_[group_id] = {group.get(), 0, std::chrono::steady_clock::now()};
+  return std::make_unique<NcclCommunicator>(group, &options_.device->context(), place, size);
+}
+
+void NcclWorld::Abort(const absl::Status& status) {
+  std::vector<std::shared_ptr<NcclGroup>> groups;
+  {
+    std::lock_guard lock(mutex_);
+    if (!aborted_.ok()) return;
+    aborted_ = status;
+    for (const auto& [id, group] : groups_) groups.push_back(group);
+  }
+  // First the reason, then the end: whoever waits for the step finds the reason when the step ends.
+  options_.device->context().Kill(status);
+  for (const auto& group : groups) group->Abort();
+}
+
+void NcclWorld::Watch() {
+  std::unique_lock lock(mutex_);
+  while (!stop_changed_.wait_for(lock, options_.poll_every, [this] { return stop_; })) {
+    lock.unlock();
+    Poll();
+    lock.lock();
+  }
+}
+
+void NcclWorld::Poll() {
+  absl::Status status;
+  {
+    std::lock_guard lock(mutex_);
+    if (!aborted_.ok()) return;
+    for (auto& [id, watched] : watched_) {
+      if (status.ok()) status = Look(watched);
+    }
+  }
+  if (!status.ok()) Abort(WithContext(fmt::format("rank {}", options_.rank), status));
+}
+
+absl::Status NcclWorld::Look(Watched& watched) const {
+  NcclGroup& group = *watched.group;
+  RETURN_IF_ERROR(group.PollError());
+  const int64_t finished = group.finished();
+  const auto now = std::chrono::steady_clock::now();
+  if (finished != watched.finished || finished == group.started()) {
+    watched.finished = finished;
+    watched.since = now;
+  }
+  if (options_.give_up_after.count() == 0 || now - watched.since < options_.give_up_after) return absl::OkStatus();
+  return Unavailable("group {}: {}: has not ended within {} ms; a peer is gone or stuck", group.id(), group.Current(),
+                     options_.give_up_after.count());
+}
+
+}  // namespace partita

@@ -1,0 +1,85 @@
+// Communicators on NCCL: one rank for each process and GPU.
+//
+// The processes exchange once what all groups need: where each one's GPU is, and an id for each group, made by the
+// group's first rank. Communicators are then created in the order of the program, each call blocking until the others
+// have come. A watchdog thread asks NCCL for errors in the background; the first one, or a collective that does not
+// move on for too long, aborts all groups, gives the GPU up and says which group, operation and sequence number it was.
+#ifndef PARTITA_RUNTIME_COMM_NCCL_NCCL_WORLD_H_
+#define PARTITA_RUNTIME_COMM_NCCL_NCCL_WORLD_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/comm/nccl/nccl_api.h"
+#include "runtime/comm/nccl/nccl_group.h"
+#include "runtime/comm/world.h"
+#include "runtime/device/cuda/cuda_device.h"
+
+namespace partita {
+
+struct NcclWorldOptions {
+  const NcclApi* api = nullptr;
+  CudaDevice* device = nullptr;  // outlives the world
+  int rank = 0;
+  int ranks = 1;
+  std::vector<std::vector<int>> groups;  // the program's: the ranks of each, in group order
+  // What each process says, in the order of their ranks; all processes call it.
+  std::function<absl::StatusOr<std::vector<std::string>>(const std::string&)> exchange;
+  std::string host;  // ranks of one host must have GPUs of their own; NCCL_HOSTID, or the machine's name
+  std::chrono::milliseconds poll_every{100};   // 0: no thread, Poll is called by hand
+  std::chrono::milliseconds give_up_after{0};  // a collective that has not ended then is stuck; 0: never
+};
+
+// NCCL_HOSTID, or the machine's name.
+std::string NcclHost();
+
+// Thread-safe.
+class NcclWorld : public World {
+ public:
+  // kUnavailable: two ranks of one host have the same GPU; what the exchange says.
+  static absl::StatusOr<std::unique_ptr<NcclWorld>> Create(NcclWorldOptions options);
+  ~NcclWorld() override;
+
+  absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
+                                                                   int rank) override;
+  void Abort(const absl::Status& status) override;
+
+  // One look of the watchdog.
+  void Poll();
+
+ private:
+  struct Watched {
+    NcclGroup* group = nullptr;
+    int64_t finished = 0;
+    std::chrono::steady_clock::time_point since;
+  };
+
+  explicit NcclWorld(NcclWorldOptions options);
+  absl::Status Exchange();
+  std::string OwnWords(absl::Status& status) const;
+  absl::Status Understand(const std::vector<std::string>& all);
+  void Watch();
+  absl::Status Look(Watched& watched) const;
+
+  const NcclWorldOptions options_;
+  std::vector<ncclUniqueId> ids_;  // by group
+
+  std::mutex mutex_;
+  std::condition_variable stop_changed_;
+  bool stop_ = false;
+  absl::Status aborted_;
+  std::map<int, std::shared_ptr<NcclGroup>> groups_;
+  std::map<int, Watched> watched_;
+  std::thread watchdog_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_NCCL_NCCL_WORLD_H_

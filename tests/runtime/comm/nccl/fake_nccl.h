@@ -1,0 +1,43 @@
+// NCCL without GPUs: every call is written down, and any can be made to fail. Nothing is moved.
+#ifndef PARTITA_TESTS_RUNTIME_COMM_NCCL_FAKE_NCCL_H_
+#define PARTITA_TESTS_RUNTIME_COMM_NCCL_FAKE_NCCL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/nccl/nccl_api.h"
+
+namespace partita {
+
+// One at a time: the functions of a table have no argument for it.
+class FakeNccl {
+ public:
+  FakeNccl();
+  ~FakeNccl();
+  FakeNccl(const FakeNccl&) = delete;
+
+  const NcclApi& api() const { return api_; }
+
+  int version = NCCL_VERSION_CODE;
+  ncclResult_t background = ncclSuccess;  // what ncclCommGetAsyncError finds
+
+  // "all_reduce 7", "send 3 to 1", "init 2 ranks as 0 by 'id 1'", ...: in order. Counts in elements.
+  std::vector<std::string> log;
+
+  // The `call`-th call from now on (1: the next) that can fail returns ncclSystemError.
+  void FailAt(int64_t call) { countdown = call, failed = false; }
+  int64_t countdown = 0;
+  bool failed = false;
+
+  int64_t live = 0;  // communicators that were neither destroyed nor aborted
+  int open_groups = 0;
+  int ids = 0;
+
+ private:
+  NcclApi api_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_TESTS_RUNTIME_COMM_NCCL_FAKE_NCCL_H_

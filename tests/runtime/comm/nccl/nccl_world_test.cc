@@ -1,0 +1,224 @@
+// NCCL's communicators over fakes: what is asked of the library and in which order, and what is said when it fails.
+#include "runtime/comm/nccl/nccl_world.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "runtime/base/status.h"
+#include "runtime/comm/nccl/count_up_kernel.h"
+#include "tests/runtime/comm/nccl/fake_nccl.h"
+#include "tests/runtime/device/cuda/fake_cuda.h"
+
+namespace partita {
+namespace {
+
+using Log = std::vector<std::string>;
+
+// Rank 1 of three, in groups {0, 1, 2} and {1, 2}; what the other processes say is made up.
+class NcclWorldTest : public testing::Test {
+ protected:
+  NcclWorldTest() {
+    cuda_.Register(CountUpKernel(), [](dim3, dim3, void** arguments) {
+      auto* const number = *static_cast<unsigned long long**>(arguments[0]);
+      return [number] { ++*number; };
+    });
+  }
+
+  static std::string Words(const std::string& host, const std::string& gpu, std::vector<std::string> ids) {
+    std::string words = host + '\0' + gpu + '\0';
+    for (std::string& id : ids) {
+      id.resize(NCCL_UNIQUE_ID_BYTES);
+      words += id;
+    }
+    return words;
+  }
+
+  NcclWorldOptions Options() {
+    NcclWorldOptions options;
+    options.api = &nccl_.api();
+    options.device = device_.get();
+    options.rank = 1;
+    options.ranks = 3;
+    options.groups = {{0, 1, 2}, {1, 2}};
+    options.host = "here";
+    options.poll_every = std::chrono::milliseconds(0);
+    options.exchange = [this](const std::string& own) -> absl::StatusOr<std::vector<std::string>> {
+      if (!exchange_.ok()) return exchange_;
+      return std::vector<std::string>{Words("there", "0000:00:00", {"id of 0"}), own, third_};
+    };
+    return options;
+  }
+
+  absl::Status Start(NcclWorldOptions options) {
+    ASSIGN_OR_RETURN(world_, NcclWorld::Create(std::move(options)));
+    ASSIGN_OR_RETURN(all_, world_->CreateCommunicator(0, {0, 1, 2}, 1));
+    ASSIGN_OR_RETURN(pair_, world_->CreateCommunicator(1, {1, 2}, 1));
+    nccl_.log.clear();
+    return absl::OkStatus();
+  }
+
+  absl::Status Everything() {
+    float x[12] = {};
+    const Buffer in{x, 6, DType::kF32}, out{x + 6, 6, DType::kF32};
+    RETURN_IF_ERROR(all_->AllReduce(in, in, Reduction::kSum, *stream_));
+    RETURN_IF_ERROR(all_->AllGather({x, 2, DType::kF32}, out, std::vector<int64_t>{2, 2, 2}, *stream_));
+    RETURN_IF_ERROR(all_->AllGather({x, 1, DType::kF32}, out, std::vector<int64_t>{5, 1, 0}, *stream_));
+    RETURN_IF_ERROR(
+        all_->ReduceScatter(in, {x, 1, DType::kF32}, std::vector<int64_t>{5, 1, 0}, Reduction::kMax, *stream_));
+    RETURN_IF_ERROR(all_->Broadcast({}, out, 2, *stream_));
+    RETURN_IF_ERROR(all_->Reduce(in, {}, 0, Reduction::kSum, *stream_));
+    RETURN_IF_ERROR(all_->AllToAll(in, std::vector<int64_t>{3, 1, 2}, {x + 6, 3, DType::kF32},
+                                   std::vector<int64_t>{2, 1, 0}, *stream_));
+    return pair_->SendReceive(
+        std::vector{Transfer::Send(1, {x, 3, DType::kF32}), Transfer::Receive(1, {x, 2, DType::kF32})}, *stream_);
+  }
+
+  FakeCuda cuda_;
+  FakeNccl nccl_;
+  absl::Status exchange_;
+  std::string third_ = Words("there", "0000:01:00", {});
+  const std::unique_ptr<CudaDevice> device_ = *CudaDevice::Create({0, false, &cuda_.api()});
+  const std::unique_ptr<Stream> stream_ = *device_->CreateStream("comm", StreamPriority::kHigh);
+  std::unique_ptr<NcclWorld> world_;
+  std::unique_ptr<Communicator> all_, pair_;
+};
+
+TEST_F(NcclWorldTest, GroupsAreCreatedInTheProgramsOrderByTheIdOfTheirFirstRank) {
+  ASSERT_TRUE(NcclWorld::Create(Options()).ok());
+  EXPECT_EQ(nccl_.log, (Log{"id"}));  // of group 1, which begins here
+  nccl_.log.clear();
+  world_ = *NcclWorld::Create(Options());
+  all_ = *world_->CreateCommunicator(0, {0, 1, 2}, 1);
+  pair_ = *world_->CreateCommunicator(1, {1, 2}, 1);
+  EXPECT_EQ(nccl_.log, (Log{"id", "init 3 ranks as 1 by 'id of 0'", "init 2 ranks as 0 by 'id 2'"}));
+  EXPECT_EQ(world_->CreateCommunicator(1, {1, 2}, 1).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(world_->CreateCommunicator(0, {1, 0, 2}, 1).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(NcclWorldTest, UnevenBlocksAreGroupsOfWholeOperations) {
+  ASSERT_TRUE(Start(Options()).ok());
+  ASSERT_TRUE(Everything().ok());
+  EXPECT_EQ(nccl_.log, (Log{"all_reduce 6 sum",
+                            "all_gather 2",
+                            "group {",
+                            "broadcast 5 from 0 in place",
+                            "broadcast 1 from 1",
+                            "}",
+                            "group {",
+                            "reduce 5 max to 0",
+                            "reduce 1 max to 1",
+                            "}",
+                            "broadcast 6 from 2 in place",
+                            "reduce 6 sum to 0",
+                            "group {",
+                            "send 3 to 0",
+                            "receive 2 from 0",
+                            "send 2 to 2",
+                            "}",
+                            "group {",
+                            "send 3 to 1",
+                            "receive 2 from 1",
+                            "}"}));
+  // 4 bytes: all_reduce 2 * 2 + 4, all_gather 4 and 5, reduce_scatter 2, broadcast 6, all_to_all 5.
+  EXPECT_EQ(all_->bytes().wire, 4 * (8 + 4 + 5 + 2 + 6 + 0 + 5));
+  EXPECT_EQ(all_->bytes().calls, 7);
+  EXPECT_EQ(pair_->bytes().payload, 4 * 3);
+}
+
+TEST_F(NcclWorldTest, AnErrorInTheBackgroundEndsAllAndNamesTheCollective) {
+  ASSERT_TRUE(Start(Options()).ok());
+  ASSERT_TRUE(Everything().ok());
+  world_->Poll();
+  EXPECT_TRUE(stream_->Synchronize().ok());
+  nccl_.background = ncclRemoteError;
+  nccl_.log.clear();
+  world_->Poll();
+  EXPECT_EQ(nccl_.log, (Log{"abort", "abort"}));
+  const absl::Status status = stream_->Synchronize();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(status.message(),
+            "rank 1: group 0: all_to_all of [3,1,2] to [2,1,0] f32, sequence number 7: in the background: remote error "
+            "(connection closed)");
+  EXPECT_FALSE(Everything().ok());
+  EXPECT_EQ(world_->CreateCommunicator(1, {1, 2}, 1).status(), status);
+  world_->Poll();  // nothing more happens
+  EXPECT_EQ(nccl_.live, 0);
+}
+
+TEST_F(NcclWorldTest, ACollectiveThatDoesNotMoveOnIsGivenUp) {
+  cuda_.Register(CountUpKernel(), [](dim3, dim3, void**) { return [] {}; });  // the GPU never comes there
+  NcclWorldOptions options = Options();
+  options.give_up_after = std::chrono::milliseconds(20);
+  ASSERT_TRUE(Start(std::move(options)).ok());
+  world_->Poll();
+  EXPECT_TRUE(stream_->Synchronize().ok());
+  float x[6] = {};
+  ASSERT_TRUE(pair_->AllReduce({x, 6, DType::kF32}, {x, 6, DType::kF32}, Reduction::kSum, *stream_).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  world_->Poll();
+  EXPECT_EQ(stream_->Synchronize().message(),
+            "rank 1: group 1: all_reduce of 6 f32 (sum), sequence number 1: has not ended within 20 ms; a peer is gone "
+            "or stuck");
+}
+
+TEST_F(NcclWorldTest, TheWatchdogLooksByItself) {
+  NcclWorldOptions options = Options();
+  options.poll_every = std::chrono::milliseconds(1);
+  nccl_.background = ncclRemoteError;
+  ASSERT_TRUE(Start(std::move(options)).ok() || nccl_.live == 0);
+  for (int i = 0; i < 2000 && device_->context().Activate().ok(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(device_->context().Activate().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(NcclWorldTest, TwoRanksOnOneGpuAreRefused) {
+  third_ = Words("here", "0000:00:00", {});
+  EXPECT_EQ(
+      NcclWorld::Create(Options()).status().message(),
+      "ranks 1 and 2 have the same GPU 0000:00:00 of host here; NCCL needs one for each, or a distinct NCCL_HOSTID "
+      "in each process");
+}
+
+TEST_F(NcclWorldTest, WhatTheOthersSayIsNotTrusted) {
+  third_ = "nonsense";
+  EXPECT_EQ(NcclWorld::Create(Options()).status().code(), absl::StatusCode::kUnavailable);
+  third_ = Words("there", "0000:01:00", {});
+  NcclWorldOptions options = Options();
+  options.groups = {{2, 1}};
+  EXPECT_EQ(NcclWorld::Create(std::move(options)).status().message(), "rank 2 has no id for group 0");
+  exchange_ = absl::UnavailableError("rank 0 is gone");
+  EXPECT_EQ(NcclWorld::Create(Options()).status(), exchange_);
+}
+
+TEST_F(NcclWorldTest, AnOlderLibraryIsRefused) {
+  EXPECT_TRUE(CheckNcclVersion(nccl_.api()).ok());
+  nccl_.version = 21805;
+  EXPECT_EQ(CheckNcclVersion(nccl_.api()).message(),
+            "NCCL 2.18.5 was found; this program was built against 2.28.9 and needs that or a newer 2.x");
+}
+
+TEST_F(NcclWorldTest, EveryCallMayFail) {
+  int64_t failures = 0;
+  for (int64_t call = 1;; ++call) {
+    nccl_.FailAt(call);
+    absl::Status status = Start(Options());
+    if (status.ok()) status = Everything();
+    all_ = nullptr;
+    pair_ = nullptr;
+    world_ = nullptr;
+    EXPECT_EQ(nccl_.live, 0) << "call " << call;
+    EXPECT_EQ(nccl_.open_groups, 0) << "call " << call;
+    if (!nccl_.failed) break;
+    if (status.ok()) continue;  // it was a destruction
+    ++failures;
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+    EXPECT_NE(std::string(status.message()).find("system error (connection closed)"), std::string::npos) << status;
+  }
+  EXPECT_GE(failures, 20);
+}
+
+}  // namespace
+}  // namespace partita
