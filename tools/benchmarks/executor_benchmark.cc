@@ -132,7 +132,9 @@ absl::StatusOr<std::vector<ExecutorRow>> BenchmarkExecutor(const ExecutorBenchma
                                                                        .arena = arena->data(),
                                                                        .kernels = &kernels,
                                                                        .communicators = {},
-                                                                       .seed = 0}));
+                                                                       .seed = 0,
+                                                                       .at_start = {},
+                                                                       .at_end = {}}));
           made->executor->SetRecording(recorder);
           for (int step = 0; step < kWarmUp; ++step) RETURN_IF_ERROR(Step(*made->executor));
           made->seconds.reserve(static_cast<size_t>(options.rounds));

@@ -1,0 +1,127 @@
+// Ranks that share a device which the host does not reach, as on a GPU, here made of the host's streams: they are
+// walked together, inputs and results travel with the step, states are stored and fetched. The bits are those of a
+// session.
+#include <gtest/gtest.h>
+
+#include "graph/make_schedule.h"
+#include "ops/host/host_kernels.h"
+#include "runtime/api/rank_runtime.h"
+#include "runtime/comm/local/local_communicator.h"
+#include "runtime/device/host/host_device.h"
+#include "tests/runtime/api/session_fixture.h"
+
+namespace partita {
+namespace {
+
+constexpr int kSteps = 3;
+
+// The session would read and write arenas of a HostDevice directly.
+class FarDevice : public HostDevice {
+ public:
+  using HostDevice::HostDevice;
+  bool host_addressable() const override { return false; }
+};
+
+class SharedDevice {
+ public:
+  SharedDevice(const std::string& model, const std::string& strategy, bool replay)
+      : program_(SmallProgram(model, strategy)),
+        kernels_(MakeHostKernels({.threads = 1})),
+        world_(*LocalWorld::Create(program_.mesh.size())) {
+    const int ranks = program_.mesh.size();
+    options_.replay = replay;
+    for (int rank = 0; rank < ranks; ++rank) {
+      train_.push_back(*MakeSchedule(program_, program_.train, rank, *kernels_, {}));
+      evaluate_.push_back(*MakeSchedule(program_, program_.evaluate, rank, *kernels_, {}));
+    }
+    std::vector<RankRuntime*> all;
+    for (int rank = 0; rank < ranks; ++rank) {
+      RankParts parts;
+      parts.rank = rank;
+      parts.device = &device_;
+      parts.train = &train_[rank];
+      parts.evaluate = &evaluate_[rank];
+      parts.program = &program_;
+      parts.kernels = kernels_.get();
+      parts.world = world_.get();
+      ranks_.push_back(*RankRuntime::Create(std::move(parts), options_));
+      all.push_back(ranks_.back().get());
+    }
+    const absl::Status captured = RankRuntime::Capture(all, options_);
+    EXPECT_TRUE(captured.ok()) << captured;
+  }
+
+  ~SharedDevice() {
+    for (auto& rank : ranks_) rank->DropExecutors();
+  }
+
+  // The loss of rank 0.
+  double Step(const Batch& batch) {
+    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
+      for (const Placement& input : train_[rank].inputs) {
+        if (input.offset < 0) continue;
+        CopyToPart((input.name == "images" ? batch.images : batch.labels).bytes.data(), ranks_[rank]->PartOf(input));
+      }
+    }
+    Executor& executor = ranks_[0]->executor(Entry::kTrain);
+    EXPECT_EQ(&executor, &ranks_.back()->executor(Entry::kTrain));
+    EXPECT_TRUE(executor.Start().ok());
+    EXPECT_EQ(executor.Start().code(), absl::StatusCode::kFailedPrecondition);
+    const absl::Status ended = executor.Wait();
+    EXPECT_TRUE(ended.ok()) << ended;
+    return *static_cast<const float*>(ranks_[0]->PartOf(train_[0].results[0]).data);
+  }
+
+  // What rank 0 holds of a state.
+  std::vector<char> Held(const std::string& name) {
+    for (const Placement& state : train_[0].states) {
+      if (state.name != name || state.offset < 0) continue;
+      EXPECT_TRUE(ranks_[0]->Fetch(state).ok());
+      const char* const data = static_cast<const char*>(ranks_[0]->PartOf(state).data);
+      return {data, data + state.tensor.bytes()};
+    }
+    return {};
+  }
+
+ private:
+  SessionOptions options_ = SmallOptions();
+  const Program program_;
+  const std::unique_ptr<KernelLibrary> kernels_;
+  const std::unique_ptr<LocalWorld> world_;
+  FarDevice device_;
+  std::vector<Schedule> train_, evaluate_;
+  std::vector<std::unique_ptr<RankRuntime>> ranks_;
+};
+
+void ExpectTheBitsOfASession(const std::string& strategy, bool replay) {
+  const auto session = SmallSession("lenet5", strategy);
+  SharedDevice shared("lenet5", strategy, replay);
+  const auto part = [&](const std::string& name) {
+    for (const Placement& state : session->schedule(Entry::kTrain, 0).states) {
+      if (state.name == name) return state.tensor;
+    }
+    return LocalTensor{};
+  };
+  for (int step = 0; step <= kSteps; ++step) {
+    for (const std::string& name : session->StateNames()) {
+      const LocalTensor tensor = part(name);
+      std::vector<char> expected(static_cast<size_t>(tensor.bytes()));
+      CopyToPart(session->ReadState(name)->bytes.data(), {tensor, expected.data()});
+      const std::vector<char> held = shared.Held(name);
+      if (held.empty()) continue;
+      EXPECT_EQ(held, expected) << name << " before step " << step;
+    }
+    const Batch batch = MakeBatch(4, step, DType::kF32);
+    StageTraining(*session, batch);
+    EXPECT_EQ(shared.Step(batch), session->Train()->loss);
+  }
+}
+
+TEST(SharedDevice, OneRank) { ExpectTheBitsOfASession("1x1", true); }
+TEST(SharedDevice, Replicas) { ExpectTheBitsOfASession("2x1", true); }
+TEST(SharedDevice, Hybrid) { ExpectTheBitsOfASession("2x2", true); }
+TEST(SharedDevice, HybridWithoutReplay) { ExpectTheBitsOfASession("2x2", false); }
+TEST(SharedDevice, Mixed) { ExpectTheBitsOfASession("mixed", true); }
+
+}  // namespace
+}  // namespace partita
