@@ -1,6 +1,7 @@
 #include "graph/layout.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "runtime/base/status.h"
@@ -50,6 +51,13 @@ int64_t Cuttable(const AxisLayout& axis, int64_t dimension_size) {
 // The cut points of one axis over a (parent) block of n elements.
 std::vector<int64_t> Cuts(const AxisLayout& axis, int64_t n, int p) {
   return axis.cuts.empty() ? BalancedCuts(n, p) : axis.cuts;
+}
+
+// Where block i of them begins and ends.
+std::pair<int64_t, int64_t> CutBlock(const AxisLayout& axis, int64_t n, int p, int i) {
+  if (!axis.cuts.empty()) return {axis.cuts[i], axis.cuts[i + 1]};
+  const int64_t begin = i * (n / p) + std::min<int64_t>(i, n % p);
+  return {begin, begin + n / p + (i < n % p ? 1 : 0)};
 }
 
 }  // namespace
@@ -196,18 +204,20 @@ bool SplitBefore(const Layout& layout, size_t a) {
 
 std::optional<Box> LocalBox(const Layout& layout, const Shape& shape, const Mesh& mesh, int rank) {
   Box box = WholeBox(shape);
-  const std::vector<int> coordinates = mesh.Coordinates(rank);
+  int ranks = mesh.size();  // that share the coordinates so far
   for (size_t a = 0; a < layout.size(); ++a) {
     const AxisLayout& axis = layout[a];
-    if (axis.at() && axis.coordinate != coordinates[a]) return std::nullopt;
+    const int size = mesh.axes[a].size;
+    ranks /= size;
+    const int coordinate = rank / ranks % size;
+    if (axis.at() && axis.coordinate != coordinate) return std::nullopt;
     if (!axis.split()) continue;
     const int d = axis.dimension;
     // Until the end, the box counts outputs in dimensions that are split by windows.
     if (axis.windows && !SplitBefore(layout, a)) box.size[d] = axis.windows->count;
-    const std::vector<int64_t> cuts = Cuts(axis, box.size[d], mesh.axes[a].size);
-    const int c = coordinates[a];
-    box.offset[d] += cuts[c];
-    box.size[d] = cuts[c + 1] - cuts[c];
+    const auto [begin, end] = CutBlock(axis, box.size[d], size, coordinate);
+    box.offset[d] += begin;
+    box.size[d] = end - begin;
   }
   for (size_t a = 0; a < layout.size(); ++a) {
     if (!layout[a].windows || SplitBefore(layout, a)) continue;
@@ -232,6 +242,7 @@ bool SameAxis(const AxisLayout& a, const AxisLayout& b, int64_t dimension_size, 
       break;
   }
   if (a.dimension != b.dimension || a.windows != b.windows) return false;
+  if (a.cuts == b.cuts) return true;
   const int64_t n = Cuttable(a, dimension_size);
   return Cuts(a, n, axis_size) == Cuts(b, n, axis_size);
 }
