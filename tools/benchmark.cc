@@ -4,6 +4,7 @@
 
 #include "tools/benchmarks/allocation_count.h"
 #include "tools/benchmarks/executor_benchmark.h"
+#include "tools/benchmarks/kernel_benchmark.h"
 #include "tools/benchmarks/train_benchmark.h"
 #include "tools/exit_code.h"
 #include "tools/passive_threads.h"
@@ -24,6 +25,8 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("batch", "64", 1, 1 << 20, "global batch"),
       ChoiceFlag("model", "mini-inception", {"mini-inception", "lenet5", "mlp"}, "what is trained"),
       ChoiceFlag("peer", "none", {"none", "pytorch"}, "what is trained beside ours; see tools/peer/install"),
+      ChoiceFlag("device", "host", {"host", "cuda"}, "whose kernels are measured"),
+      IntFlag("threads", "2", 1, 1024, "of the host's kernels"),
       PathFlag("strategy", "of the hybrid; unset: the shipped 2 x 2 one for mini-inception, none for others"),
   };
 }
@@ -63,6 +66,19 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   return kExitFinished;
 }
 
+absl::StatusOr<int> RunKernels(const CommandContext& context) {
+  KernelTarget target;
+  if (context.flags.Text("device") == "cuda") {
+    ASSIGN_OR_RETURN(target, OpenCudaTarget());
+  } else {
+    target = OpenHostTarget(static_cast<int>(context.flags.Int("threads")));
+  }
+  ASSIGN_OR_RETURN(const std::vector<KernelRow> rows,
+                   BenchmarkKernels(target, static_cast<int>(context.flags.Int("rounds"))));
+  context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  return kExitFinished;
+}
+
 }  // namespace
 }  // namespace partita
 
@@ -75,6 +91,11 @@ int main(int argc, char** argv) {
       BenchmarkFlags(),
       {
           {"executor", "what the executor itself costs for each node", "", {"format", "rounds"}, RunExecutor},
+          {"kernels",
+           "what each kernel reaches of what its device can do",
+           "",
+           {"format", "rounds", "device", "threads"},
+           RunKernels},
           {"train",
            "training throughput, alone and beside another framework",
            "",

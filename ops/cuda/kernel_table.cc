@@ -9,50 +9,63 @@ namespace {
 
 using KernelTable = std::map<std::string, std::vector<CudaKernelEntry>>;
 
+template <absl::StatusOr<PreparedCudaKernel> (*kPrepare)(const LocalNode&)>
+absl::StatusOr<PreparedCudaKernel> Own(const LocalNode& node, ForeignKernels&) {
+  return kPrepare(node);
+}
+
+absl::StatusOr<PreparedCudaKernel> MatMul(const LocalNode& node, ForeignKernels& foreign) {
+  return foreign.MatMul(node);
+}
+
+absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node, ForeignKernels& foreign) {
+  return foreign.Convolution(node);
+}
+
 const KernelTable& Table() {
   static const KernelTable& table = *new KernelTable{
-      {"constant", {{"own", CudaConstant}}},
-      {"cast", {{"own", CudaCast}}},
-      {"reshape", {{"own", CudaReshape}}},
-      {"conv2d", {{"reference", CudaConv2d}}},
-      {"conv2d_input_grad", {{"reference", CudaConv2dInputGrad}}},
-      {"conv2d_weight_grad", {{"reference", CudaConv2dWeightGrad}}},
-      {"matmul", {{"reference", CudaMatMul}}},
-      {"bias", {{"own", CudaBias}}},
-      {"bias_grad", {{"own", CudaBiasGrad}}},
-      {"relu", {{"own", CudaRelu}}},
-      {"relu_grad", {{"own", CudaReluGrad}}},
-      {"add", {{"own", CudaAdd}}},
-      {"mul", {{"own", CudaMul}}},
-      {"dropout", {{"own", CudaDropout}}},
-      {"concat", {{"own", CudaConcat}}},
-      {"slice", {{"own", CudaSlice}}},
-      {"slice_grad", {{"own", CudaSliceGrad}}},
-      {"max_pool", {{"own", CudaMaxPool}}},
-      {"max_pool_grad", {{"own", CudaMaxPoolGrad}}},
-      {"average_pool", {{"own", CudaAveragePool}}},
-      {"average_pool_grad", {{"own", CudaAveragePoolGrad}}},
-      {"global_average_pool", {{"own", CudaGlobalAveragePool}}},
-      {"global_average_pool_grad", {{"own", CudaGlobalAveragePoolGrad}}},
-      {"batch_norm_statistics", {{"own", CudaBatchNormStatistics}}},
-      {"batch_norm_normalize", {{"own", CudaBatchNormNormalize}}},
-      {"batch_norm_inference", {{"own", CudaBatchNormInference}}},
-      {"batch_norm_running", {{"own", CudaBatchNormRunning}}},
-      {"batch_norm_gradient_sums", {{"own", CudaBatchNormGradientSums}}},
-      {"batch_norm_normalize_input_grad", {{"own", CudaBatchNormNormalizeInputGrad}}},
-      {"batch_norm_statistics_grad", {{"own", CudaBatchNormStatisticsGrad}}},
-      {"batch_norm_input_grad", {{"own", CudaBatchNormInputGrad}}},
-      {"log_softmax", {{"own", CudaLogSoftmax}}},
-      {"log_softmax_grad", {{"own", CudaLogSoftmaxGrad}}},
-      {"softmax_cross_entropy", {{"own", CudaSoftmaxCrossEntropy}}},
-      {"softmax_cross_entropy_grad", {{"own", CudaSoftmaxCrossEntropyGrad}}},
-      {"accuracy", {{"own", CudaAccuracy}}},
-      {"learning_rate", {{"own", CudaLearningRate}}},
-      {"increment", {{"own", CudaIncrement}}},
-      {"sum_of_squares", {{"own", CudaSumOfSquares}}},
-      {"clip_scale", {{"own", CudaClipScale}}},
-      {"sgd", {{"own", CudaSgd}}},
-      {"sgd_momentum", {{"own", CudaSgdMomentum}}},
+      {"constant", {{"own", Own<CudaConstant>}}},
+      {"cast", {{"own", Own<CudaCast>}}},
+      {"reshape", {{"own", Own<CudaReshape>}}},
+      {"conv2d", {{"cudnn", Convolution}, {"reference", Own<CudaConv2d>}}},
+      {"conv2d_input_grad", {{"cudnn", Convolution}, {"reference", Own<CudaConv2dInputGrad>}}},
+      {"conv2d_weight_grad", {{"cudnn", Convolution}, {"reference", Own<CudaConv2dWeightGrad>}}},
+      {"matmul", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMul>}}},
+      {"bias", {{"own", Own<CudaBias>}}},
+      {"bias_grad", {{"own", Own<CudaBiasGrad>}}},
+      {"relu", {{"own", Own<CudaRelu>}}},
+      {"relu_grad", {{"own", Own<CudaReluGrad>}}},
+      {"add", {{"own", Own<CudaAdd>}}},
+      {"mul", {{"own", Own<CudaMul>}}},
+      {"dropout", {{"own", Own<CudaDropout>}}},
+      {"concat", {{"own", Own<CudaConcat>}}},
+      {"slice", {{"own", Own<CudaSlice>}}},
+      {"slice_grad", {{"own", Own<CudaSliceGrad>}}},
+      {"max_pool", {{"own", Own<CudaMaxPool>}}},
+      {"max_pool_grad", {{"own", Own<CudaMaxPoolGrad>}}},
+      {"average_pool", {{"own", Own<CudaAveragePool>}}},
+      {"average_pool_grad", {{"own", Own<CudaAveragePoolGrad>}}},
+      {"global_average_pool", {{"own", Own<CudaGlobalAveragePool>}}},
+      {"global_average_pool_grad", {{"own", Own<CudaGlobalAveragePoolGrad>}}},
+      {"batch_norm_statistics", {{"own", Own<CudaBatchNormStatistics>}}},
+      {"batch_norm_normalize", {{"own", Own<CudaBatchNormNormalize>}}},
+      {"batch_norm_inference", {{"own", Own<CudaBatchNormInference>}}},
+      {"batch_norm_running", {{"own", Own<CudaBatchNormRunning>}}},
+      {"batch_norm_gradient_sums", {{"own", Own<CudaBatchNormGradientSums>}}},
+      {"batch_norm_normalize_input_grad", {{"own", Own<CudaBatchNormNormalizeInputGrad>}}},
+      {"batch_norm_statistics_grad", {{"own", Own<CudaBatchNormStatisticsGrad>}}},
+      {"batch_norm_input_grad", {{"own", Own<CudaBatchNormInputGrad>}}},
+      {"log_softmax", {{"own", Own<CudaLogSoftmax>}}},
+      {"log_softmax_grad", {{"own", Own<CudaLogSoftmaxGrad>}}},
+      {"softmax_cross_entropy", {{"own", Own<CudaSoftmaxCrossEntropy>}}},
+      {"softmax_cross_entropy_grad", {{"own", Own<CudaSoftmaxCrossEntropyGrad>}}},
+      {"accuracy", {{"own", Own<CudaAccuracy>}}},
+      {"learning_rate", {{"own", Own<CudaLearningRate>}}},
+      {"increment", {{"own", Own<CudaIncrement>}}},
+      {"sum_of_squares", {{"own", Own<CudaSumOfSquares>}}},
+      {"clip_scale", {{"own", Own<CudaClipScale>}}},
+      {"sgd", {{"own", Own<CudaSgd>}}},
+      {"sgd_momentum", {{"own", Own<CudaSgdMomentum>}}},
   };
   return table;
 }

@@ -10,9 +10,19 @@
 
 namespace partita {
 
+// Kernels of libraries that are opened at run time. Each refuses with a reason, the library's absence among them.
+class ForeignKernels {
+ public:
+  virtual ~ForeignKernels() = default;
+  virtual absl::StatusOr<PreparedCudaKernel> MatMul(const LocalNode& node) = 0;
+  // conv2d and its two gradients.
+  virtual absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node) = 0;
+};
+
 struct CudaKernelEntry {
-  const char* family;  // "own", "reference"; a kernel is called <family>_<op>
-  absl::StatusOr<PreparedCudaKernel> (*prepare)(const LocalNode& node);
+  const char* family;  // "cudnn", "cublaslt", "own", "reference"; a kernel is called <family>_<op>
+  // Own kernels do not look at `foreign`.
+  absl::StatusOr<PreparedCudaKernel> (*prepare)(const LocalNode& node, ForeignKernels& foreign);
 };
 
 // Empty for an op without kernels (a state, a move).
@@ -20,6 +30,17 @@ const std::vector<CudaKernelEntry>& CudaKernelEntries(const std::string& op);
 
 // Names of the ops that have kernels, sorted.
 std::vector<std::string> CudaKernelOps();
+
+// For where no library is to be used: all refuse with `reason`.
+class NoForeignKernels : public ForeignKernels {
+ public:
+  explicit NoForeignKernels(std::string reason) : reason_(std::move(reason)) {}
+  absl::StatusOr<PreparedCudaKernel> MatMul(const LocalNode&) override { return Unavailable("{}", reason_); }
+  absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode&) override { return Unavailable("{}", reason_); }
+
+ private:
+  const std::string reason_;
+};
 
 }  // namespace partita
 

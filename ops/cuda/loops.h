@@ -12,7 +12,6 @@
 #define PARTITA_OPS_CUDA_LOOPS_H_
 
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 #include <vector>
 
@@ -27,12 +26,20 @@ namespace partita {
 
 inline constexpr int kBlockThreads = 256;
 
-#ifdef __CUDACC__
-
 // A grid that covers everything needs no more blocks than this; the rest is done by stepping.
 inline constexpr int64_t kMaxBlocks = int64_t{1} << 20;
 
 inline int64_t Blocks(int64_t wanted) { return wanted < kMaxBlocks ? wanted : kMaxBlocks; }
+
+inline LaunchError CopyBytes(void* to, const void* from, int64_t bytes, CudaQueue queue) {
+  return bytes <= 0 || to == from ? kLaunched : queue->Copy(to, from, bytes);
+}
+
+inline LaunchError ZeroBytes(void* to, int64_t bytes, CudaQueue queue) {
+  return bytes <= 0 ? kLaunched : queue->Zero(to, bytes);
+}
+
+#ifdef __CUDACC__
 
 // A kernel's arguments are a count and a body.
 template <typename Body>
@@ -110,29 +117,29 @@ LaunchError ReduceRows(int64_t rows, const Body& body, CudaQueue queue) {
   return LaunchLoop(ReduceRowsKernel<Body>, {Blocks(rows), kBlockThreads, 1}, rows, body, queue);
 }
 
-inline LaunchError CopyBytes(void* to, const void* from, int64_t bytes, CudaQueue queue) {
-  if (bytes <= 0 || to == from) return kLaunched;
-  return queue->Copy(to, from, bytes);
-}
-
-inline LaunchError ZeroBytes(void* to, int64_t bytes, CudaQueue queue) {
-  if (bytes <= 0) return kLaunched;
-  return queue->Zero(to, bytes);
-}
-
 #else  // the same loops without a GPU
+
+// The queue is asked as for a launch, and the loop runs if it takes it.
+inline LaunchError Ask(int64_t blocks, int lanes, int depth, CudaQueue queue) {
+  return queue->Launch(nullptr, {Blocks(blocks), lanes, depth}, nullptr);
+}
 
 // Backwards, so that a body which leans on the order of its calls does not go unnoticed.
 template <typename Body>
-LaunchError ForEach(int64_t count, const Body& body, CudaQueue) {
+LaunchError ForEach(int64_t count, const Body& body, CudaQueue queue) {
   static_assert(std::is_trivially_copyable_v<Body>);
+  if (count <= 0) return kLaunched;
+  const int64_t blocks = (count + kBlockThreads - 1) / kBlockThreads;
+  if (const LaunchError error = Ask(blocks, kBlockThreads, 1, queue); error != kLaunched) return error;
   for (int64_t i = count; i-- > 0;) body(i);
   return kLaunched;
 }
 
 template <int kLanes, int kDepth, typename Body>
-LaunchError Reduce(int64_t blocks, const Body& body, CudaQueue) {
+LaunchError Reduce(int64_t blocks, const Body& body, CudaQueue queue) {
   static_assert(std::is_trivially_copyable_v<Body> && (kDepth & (kDepth - 1)) == 0);
+  if (blocks <= 0) return kLaunched;
+  if (const LaunchError error = Ask(blocks, kLanes, kDepth, queue); error != kLaunched) return error;
   std::vector<typename Body::Value> values(kDepth);
   for (int64_t block = blocks; block-- > 0;) {
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -149,8 +156,10 @@ LaunchError Reduce(int64_t blocks, const Body& body, CudaQueue) {
 }
 
 template <typename Body>
-LaunchError ReduceRows(int64_t rows, const Body& body, CudaQueue) {
+LaunchError ReduceRows(int64_t rows, const Body& body, CudaQueue queue) {
   static_assert(std::is_trivially_copyable_v<Body>);
+  if (rows <= 0) return kLaunched;
+  if (const LaunchError error = Ask(rows, kBlockThreads, 1, queue); error != kLaunched) return error;
   std::vector<typename Body::FirstValue> first(kBlockThreads);
   std::vector<typename Body::SecondValue> second(kBlockThreads);
   for (int64_t row = rows; row-- > 0;) {
@@ -164,16 +173,6 @@ LaunchError ReduceRows(int64_t rows, const Body& body, CudaQueue) {
     }
     for (int t = kBlockThreads; t-- > 0;) body.Finish(row, t, first[0], second[0]);
   }
-  return kLaunched;
-}
-
-inline LaunchError CopyBytes(void* to, const void* from, int64_t bytes, CudaQueue) {
-  if (bytes > 0 && to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
-  return kLaunched;
-}
-
-inline LaunchError ZeroBytes(void* to, int64_t bytes, CudaQueue) {
-  if (bytes > 0) std::memset(to, 0, static_cast<size_t>(bytes));
   return kLaunched;
 }
 

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <set>
 
 #include "graph/op_definition.h"
 #include "ops/cuda/kernel_table.h"
+#include "ops/cuda/optimizer.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
@@ -19,19 +21,49 @@ namespace {
 // differ by a few roundings; exp and log of f32 are the library's.
 double Tolerance(DType dtype) { return dtype == DType::kF64 ? 1e-13 : 2e-6; }
 
+// Copies here and now; refuses the call `fail_at`, the first is 1.
+class CountingQueue : public LaunchQueue {
+ public:
+  int calls = 0, fail_at = 0;
+
+  LaunchError Launch(const void*, const LaunchShape& shape, void**) override {
+    EXPECT_GT(shape.blocks, 0);
+    EXPECT_LE(shape.lanes * shape.depth, 1024);
+    return Call();
+  }
+  LaunchError Copy(void* to, const void* from, int64_t bytes) override {
+    if (Call() != kLaunched) return LaunchError::kQueue;
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+    return kLaunched;
+  }
+  LaunchError Zero(void* to, int64_t bytes) override {
+    if (Call() != kLaunched) return LaunchError::kQueue;
+    std::memset(to, 0, static_cast<size_t>(bytes));
+    return kLaunched;
+  }
+  CUstream_st* BeginWork() override { return nullptr; }
+
+ private:
+  LaunchError Call() { return ++calls == fail_at ? LaunchError::kQueue : kLaunched; }
+};
+
 absl::StatusOr<std::vector<Values>> Emulate(const CudaKernelEntry& entry, const LocalNode& node,
-                                            const std::vector<Values>& inputs, const RunOptions& options = {}) {
-  ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, entry.prepare(node));
+                                            const std::vector<Values>& inputs, const RunOptions& options,
+                                            CountingQueue& queue) {
+  NoForeignKernels none("no library here");
+  ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, entry.prepare(node, none));
   EXPECT_TRUE(prepared.deterministic);
   return RunOnBuffers(node, inputs, options, prepared.workspace_bytes, std::string(entry.family) + "_" + node.op->name,
                       [&](const KernelArguments& arguments) -> absl::Status {
                         ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared.bind(arguments));
-                        return enqueue(nullptr);
+                        return enqueue(&queue);
                       });
 }
 
 std::vector<Values> Emulated(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options = {}) {
-  absl::StatusOr<std::vector<Values>> result = Emulate(CudaKernelEntries(node.op->name).back(), node, inputs, options);
+  CountingQueue queue;
+  absl::StatusOr<std::vector<Values>> result =
+      Emulate(CudaKernelEntries(node.op->name).back(), node, inputs, options, queue);
   EXPECT_TRUE(result.ok()) << node.op->name << ": " << result.status();
   return result.ok() ? *std::move(result) : std::vector<Values>(node.outputs.size());
 }
@@ -63,6 +95,21 @@ TEST_P(EmulatedKernel, InPlaceChangesNothing) {
   const KernelCase& c = GetParam();
   if (c.node.op->in_place.empty()) GTEST_SKIP() << "not in place";
   EXPECT_EQ(Emulated(c.node, c.inputs, {.in_place = true}), Emulated(c.node, c.inputs));
+}
+
+// Each launch of a kernel is refused once: an error, and nothing is launched behind it.
+TEST_P(EmulatedKernel, AnyLaunchMayFail) {
+  const KernelCase& c = GetParam();
+  const CudaKernelEntry& entry = CudaKernelEntries(c.node.op->name).back();
+  CountingQueue whole;
+  ASSERT_TRUE(Emulate(entry, c.node, c.inputs, {}, whole).ok());
+  EXPECT_GE(whole.calls, 1);
+  for (int n = 1; n <= whole.calls; ++n) {
+    CountingQueue queue;
+    queue.fail_at = n;
+    EXPECT_EQ(Emulate(entry, c.node, c.inputs, {}, queue).status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(queue.calls, n);
+  }
 }
 
 // Element-wise arithmetic, choices of elements and maxima are the very functors of the host: the same bits.
@@ -170,10 +217,47 @@ TEST(EmulatedDropout, DependsOnTheGlobalIndexAlone) {
   }
 }
 
+// Many parameters of odd sizes, some empty, in few launches: each as if it were alone.
+TEST(EmulatedSgd, ManyTensorsGoInOneLaunch) {
+  const float rate = 0.1f, clip = 0.5f;
+  const launch::SgdLaunch sgd{&rate, &clip, 0.01, 0.9, true};
+  std::vector<std::vector<float>> w, g, m;
+  for (int64_t t = 0; t < 150; ++t) {
+    const int64_t n = t % 7 == 3 ? 0 : t * t % 301 + 1;
+    for (auto* all : {&w, &g, &m}) {
+      const Values values = RandomValues(n, static_cast<uint64_t>(3 * t) + (all == &g) + 2 * (all == &m));
+      all->emplace_back(values.begin(), values.end());
+    }
+  }
+  for (const bool momentum : {true, false}) {
+    auto alone_w = w, alone_m = m, many_w = w, many_m = m;
+    std::vector<launch::SgdTensor> tensors;
+    CountingQueue one_by_one, together;
+    for (size_t t = 0; t < w.size(); ++t) {
+      const int64_t n = static_cast<int64_t>(w[t].size());
+      const auto tensor = [&](auto& own_w, auto& own_m) {
+        float* const slot = momentum ? own_m[t].data() : nullptr;
+        return launch::SgdTensor{own_w[t].data(), g[t].data(), slot, own_w[t].data(), slot, n};
+      };
+      tensors.push_back(tensor(many_w, many_m));
+      const launch::SgdTensor alone = tensor(alone_w, alone_m);
+      if (n == 0) continue;
+      ASSERT_TRUE(launch::Sgd(DType::kF32, sgd, &alone, 1, &one_by_one) == kLaunched);
+    }
+    const int count = static_cast<int>(tensors.size());
+    ASSERT_TRUE(launch::Sgd(DType::kF32, sgd, tensors.data(), count, &together) == kLaunched);
+    EXPECT_EQ(together.calls, 3);
+    EXPECT_EQ(many_w, alone_w);
+    EXPECT_EQ(many_m, alone_m);
+    EXPECT_NE(many_w, w);
+  }
+}
+
 TEST(EmulatedKernels, RefuseADTypeThatIsNoFloat) {
   LocalNode relu = WholeNode("relu", {}, {TensorType{DType::kF32, {3}}});
   relu.inputs[0]->dtype = relu.outputs[0].dtype = DType::kI32;
-  const auto refused = CudaKernelEntries("relu").back().prepare(relu);
+  NoForeignKernels none("no library here");
+  const auto refused = CudaKernelEntries("relu").back().prepare(relu, none);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().message(), "dtype is i32, allowed are f32 and f64");
 }

@@ -1,0 +1,192 @@
+#include "ops/cuda/cublaslt_matmul.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+
+namespace partita {
+namespace {
+
+template <typename T>
+using Handle = std::unique_ptr<T, std::function<void(T*)>>;
+
+// Row-major y = x w is column-major y' = w' x', the same bytes read as transposes: cuBLASLt's A is w, its B is x.
+struct Product {
+  uint64_t m, n, k;  // of y[m,n]
+  bool transpose_x, transpose_w;
+  bool f64;
+
+  std::string Key() const { return fmt::format("{} {} {} {:d} {:d} {:d}", m, n, k, transpose_x, transpose_w, f64); }
+};
+
+Product ProductOf(const LocalNode& node) {
+  Product product;
+  product.transpose_x = node.attributes.Bool("transpose_x");
+  product.transpose_w = node.attributes.Bool("transpose_w");
+  product.m = static_cast<uint64_t>(node.outputs[0].shape()[0]);
+  product.n = static_cast<uint64_t>(node.outputs[0].shape()[1]);
+  product.k = static_cast<uint64_t>(InputShape(node, 0)[product.transpose_x ? 0 : 1]);
+  product.f64 = node.outputs[0].dtype == DType::kF64;
+  return product;
+}
+
+bool Aligned(const KernelArguments& a) {
+  const uintptr_t bits = reinterpret_cast<uintptr_t>(In(a, 0)) | reinterpret_cast<uintptr_t>(In(a, 1)) |
+                         reinterpret_cast<uintptr_t>(Out(a, 0));
+  return bits % 16 == 0;
+}
+
+inline constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;  // what the library's guide asks for on Hopper
+
+}  // namespace
+
+struct MatMulPlan {
+  bool f64 = false;
+  Handle<cublasLtMatmulDescOpaque_t> operation;
+  Handle<cublasLtMatrixLayoutOpaque_t> a, b, d;
+  // For operands at multiples of 16 bytes, and for any.
+  cublasLtMatmulHeuristicResult_t aligned, unaligned;
+};
+
+namespace {
+
+// Builds a plan; the first error ends it.
+class Planner {
+ public:
+  Planner(const CublasLtApi& api, cublasLtHandle_t handle, const Product& product, bool allow_tf32)
+      : api_(api), handle_(handle), product_(product), allow_tf32_(allow_tf32) {}
+
+  absl::StatusOr<std::shared_ptr<const MatMulPlan>> Make() {
+    auto plan = std::make_shared<MatMulPlan>();
+    plan->f64 = product_.f64;
+    ASSIGN_OR_RETURN(plan->operation, Operation());
+    const Product& p = product_;
+    ASSIGN_OR_RETURN(plan->a, p.transpose_w ? Layout(p.k, p.n) : Layout(p.n, p.k));
+    ASSIGN_OR_RETURN(plan->b, p.transpose_x ? Layout(p.m, p.k) : Layout(p.k, p.m));
+    ASSIGN_OR_RETURN(plan->d, Layout(p.n, p.m));
+    ASSIGN_OR_RETURN(plan->aligned, Algorithm(*plan, 16));
+    ASSIGN_OR_RETURN(plan->unaligned, Algorithm(*plan, p.f64 ? 8 : 4));
+    return std::shared_ptr<const MatMulPlan>(plan);
+  }
+
+ private:
+  cudaDataType_t type() const { return product_.f64 ? CUDA_R_64F : CUDA_R_32F; }
+
+  absl::StatusOr<Handle<cublasLtMatmulDescOpaque_t>> Operation() {
+    cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
+    if (product_.f64) compute = CUBLAS_COMPUTE_64F;
+    if (!product_.f64 && allow_tf32_) compute = CUBLAS_COMPUTE_32F_FAST_TF32;
+    cublasLtMatmulDesc_t raw = nullptr;
+    RETURN_IF_ERROR(
+        CublasLtStatus(api_, api_.cublasLtMatmulDescCreate(&raw, compute, type()), "cublasLtMatmulDescCreate"));
+    Handle<cublasLtMatmulDescOpaque_t> operation(raw, [api = api_](auto* p) { api.cublasLtMatmulDescDestroy(p); });
+    const cublasOperation_t a = product_.transpose_w ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasOperation_t b = product_.transpose_x ? CUBLAS_OP_T : CUBLAS_OP_N;
+    for (const auto& [name, value] : {std::pair{CUBLASLT_MATMUL_DESC_TRANSA, a}, {CUBLASLT_MATMUL_DESC_TRANSB, b}}) {
+      RETURN_IF_ERROR(CublasLtStatus(api_, api_.cublasLtMatmulDescSetAttribute(raw, name, &value, sizeof(value)),
+                                     "cublasLtMatmulDescSetAttribute"));
+    }
+    return operation;
+  }
+
+  // A dense column-major matrix.
+  absl::StatusOr<Handle<cublasLtMatrixLayoutOpaque_t>> Layout(uint64_t rows, uint64_t columns) {
+    cublasLtMatrixLayout_t raw = nullptr;
+    RETURN_IF_ERROR(
+        CublasLtStatus(api_, api_.cublasLtMatrixLayoutCreate(&raw, type(), rows, columns, static_cast<int64_t>(rows)),
+                       "cublasLtMatrixLayoutCreate"));
+    return Handle<cublasLtMatrixLayoutOpaque_t>(raw, [api = api_](auto* p) { api.cublasLtMatrixLayoutDestroy(p); });
+  }
+
+  absl::StatusOr<Handle<cublasLtMatmulPreferenceOpaque_t>> Preference(uint32_t alignment) {
+    cublasLtMatmulPreference_t raw = nullptr;
+    RETURN_IF_ERROR(CublasLtStatus(api_, api_.cublasLtMatmulPreferenceCreate(&raw), "cublasLtMatmulPreferenceCreate"));
+    Handle<cublasLtMatmulPreferenceOpaque_t> preference(
+        raw, [api = api_](auto* p) { api.cublasLtMatmulPreferenceDestroy(p); });
+    const auto set = [&](cublasLtMatmulPreferenceAttributes_t name, const auto& value) {
+      return CublasLtStatus(api_, api_.cublasLtMatmulPreferenceSetAttribute(raw, name, &value, sizeof(value)),
+                            "cublasLtMatmulPreferenceSetAttribute");
+    };
+    RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace));
+    for (const auto name : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      RETURN_IF_ERROR(set(name, alignment));
+    }
+    return preference;
+  }
+
+  absl::StatusOr<cublasLtMatmulHeuristicResult_t> Algorithm(const MatMulPlan& plan, uint32_t alignment) {
+    ASSIGN_OR_RETURN(const auto preference, Preference(alignment));
+    std::array<cublasLtMatmulHeuristicResult_t, 4> results{};
+    int found = 0;
+    RETURN_IF_ERROR(
+        CublasLtStatus(api_,
+                       api_.cublasLtMatmulAlgoGetHeuristic(handle_, plan.operation.get(), plan.a.get(), plan.b.get(),
+                                                           plan.d.get(), plan.d.get(), preference.get(),
+                                                           static_cast<int>(results.size()), results.data(), &found),
+                       "cublasLtMatmulAlgoGetHeuristic"));
+    for (int i = 0; i < found; ++i) {
+      if (results[i].state == CUBLAS_STATUS_SUCCESS && results[i].workspaceSize <= kMostWorkspace) return results[i];
+    }
+    return InvalidArgument("cuBLASLt has no algorithm for a product of {} x {} x {}", product_.m, product_.n,
+                           product_.k);
+  }
+
+  const CublasLtApi& api_;
+  cublasLtHandle_t handle_;
+  const Product product_;
+  const bool allow_tf32_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<CublasLtMatMuls>> CublasLtMatMuls::Create(const CublasLtApi& api, bool allow_tf32) {
+  std::shared_ptr<CublasLtMatMuls> products(new CublasLtMatMuls(api, allow_tf32));
+  RETURN_IF_ERROR(CublasLtStatus(api, api.cublasLtCreate(&products->handle_), "cublasLtCreate"));
+  return products;
+}
+
+CublasLtMatMuls::~CublasLtMatMuls() {
+  plans_.clear();
+  if (handle_ != nullptr) api_.cublasLtDestroy(handle_);
+}
+
+absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::Prepare(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireFloating(node.outputs[0].dtype));
+  const Product product = ProductOf(node);
+  if (product.k == 0) return InvalidArgument("the inner dimension is empty");
+  std::shared_ptr<const MatMulPlan> plan;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::shared_ptr<const MatMulPlan>& kept = plans_[product.Key()];
+    if (kept == nullptr) {
+      ASSIGN_OR_RETURN(kept, Planner(api_, handle_, product, allow_tf32_).Make());
+    }
+    plan = kept;
+  }
+  PreparedCudaKernel kernel;
+  kernel.workspace_bytes = static_cast<int64_t>(std::max(plan->aligned.workspaceSize, plan->unaligned.workspaceSize));
+  kernel.bind = [self = shared_from_this(), plan](const KernelArguments& arguments) -> absl::StatusOr<CudaEnqueue> {
+    return CudaEnqueue([self, plan, arguments](CudaQueue queue) { return self->Run(*plan, arguments, queue); });
+  };
+  return kernel;
+}
+
+absl::Status CublasLtMatMuls::Run(const MatMulPlan& plan, const KernelArguments& arguments, CudaQueue queue) const {
+  CUstream_st* const stream = queue->BeginWork();
+  if (stream == nullptr) return LaunchStatus(LaunchError::kQueue);
+  const cublasLtMatmulHeuristicResult_t& chosen = Aligned(arguments) ? plan.aligned : plan.unaligned;
+  const float one = 1, zero = 0;
+  const double one64 = 1, zero64 = 0;
+  const void* alpha = plan.f64 ? static_cast<const void*>(&one64) : &one;
+  const void* beta = plan.f64 ? static_cast<const void*>(&zero64) : &zero;
+  void* const y = Out(arguments, 0);
+  return CublasLtStatus(api_,
+                        api_.cublasLtMatmul(handle_, plan.operation.get(), alpha, In(arguments, 1), plan.a.get(),
+                                            In(arguments, 0), plan.b.get(), beta, y, plan.d.get(), y, plan.d.get(),
+                                            &chosen.algo, arguments.workspace, chosen.workspaceSize, stream),
+                        "cublasLtMatmul");
+}
+
+}  // namespace partita

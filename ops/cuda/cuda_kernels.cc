@@ -1,0 +1,83 @@
+#include "ops/cuda/cuda_kernels.h"
+
+#include <utility>
+
+#include "graph/op_definition.h"
+#include "ops/cuda/stream_queue.h"
+#include "runtime/base/check.h"
+
+namespace partita {
+namespace {
+
+std::string KernelName(const std::string& op, const CudaKernelEntry& entry) {
+  return std::string(entry.family) + "_" + op;
+}
+
+class CudaKernel : public Kernel {
+ public:
+  CudaKernel(std::string node, CudaEnqueue enqueue) : node_(std::move(node)), enqueue_(std::move(enqueue)) {}
+
+  absl::Status Launch(Stream& stream) override {
+    CudaStream* const cuda_stream = dynamic_cast<CudaStream*>(&stream);
+    CHECK(cuda_stream != nullptr);
+    StreamQueue queue(*cuda_stream);
+    const absl::Status status = enqueue_(&queue);
+    return WithContext("node '" + node_ + "'", queue.status().ok() ? status : queue.status());
+  }
+
+ private:
+  const std::string node_;
+  const CudaEnqueue enqueue_;
+};
+
+class CudaKernelLibrary : public KernelLibrary {
+ public:
+  explicit CudaKernelLibrary(CudaKernelOptions options) : options_(std::move(options)) {
+    if (options_.foreign == nullptr) options_.foreign = std::make_shared<NoForeignKernels>("libraries are not used");
+  }
+
+  absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const override {
+    std::string refusals;
+    for (const CudaKernelEntry& entry : CudaKernelEntries(node.op->name)) {
+      if (!Allowed(entry)) continue;
+      const std::string name = KernelName(node.op->name, entry);
+      const absl::StatusOr<PreparedCudaKernel> prepared = entry.prepare(node, *options_.foreign);
+      if (prepared.ok()) return KernelChoice{name, prepared->workspace_bytes, prepared->deterministic};
+      refusals += fmt::format("; {}: {}", name, std::string(prepared.status().message()));
+    }
+    if (refusals.empty()) refusals = "; the op has no kernels";
+    return InvalidArgument("node '{}': no CUDA kernel computes {}{}", node.name, node.op->name, refusals);
+  }
+
+  absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
+                                                 KernelArguments arguments) const override {
+    for (const CudaKernelEntry& entry : CudaKernelEntries(node.op->name)) {
+      if (!Allowed(entry) || KernelName(node.op->name, entry) != choice.kernel) continue;
+      ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, entry.prepare(node, *options_.foreign));
+      ASSIGN_OR_RETURN(CudaEnqueue enqueue, prepared.bind(arguments));
+      return std::make_unique<CudaKernel>(node.name, std::move(enqueue));
+    }
+    return InvalidArgument("node '{}': CUDA has no kernel '{}' for {}", node.name, choice.kernel, node.op->name);
+  }
+
+ private:
+  bool Allowed(const CudaKernelEntry& entry) const {
+    return options_.family.empty() || options_.family == entry.family;
+  }
+
+  CudaKernelOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<KernelLibrary> MakeCudaKernels(CudaKernelOptions options) {
+  return std::make_unique<CudaKernelLibrary>(std::move(options));
+}
+
+std::vector<std::string> CudaKernelNames(const std::string& op) {
+  std::vector<std::string> names;
+  for (const CudaKernelEntry& entry : CudaKernelEntries(op)) names.push_back(KernelName(op, entry));
+  return names;
+}
+
+}  // namespace partita

@@ -1,0 +1,33 @@
+// The kernels of NVIDIA GPUs as the executor asks for them.
+//
+// A node's kernel is the first of its op's list (kernel_table.h) that takes it. Workspace is declared before execution;
+// a launch enqueues and returns, and may be captured. Choices are kept by what the node computes, so equal nodes of all
+// ranks of a process get the same kernel.
+#ifndef PARTITA_OPS_CUDA_CUDA_KERNELS_H_
+#define PARTITA_OPS_CUDA_CUDA_KERNELS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ops/cuda/kernel_table.h"
+#include "runtime/exec/kernel.h"
+
+namespace partita {
+
+struct CudaKernelOptions {
+  // If not empty, only kernels of this family, as in tests: "cudnn", "cublaslt", "own" or "reference".
+  std::string family = "";
+  // Kernels of libraries; null: none. Owned by the library.
+  std::shared_ptr<ForeignKernels> foreign = nullptr;
+};
+
+// Kernels that Create makes are launched on streams of a CudaDevice.
+std::unique_ptr<KernelLibrary> MakeCudaKernels(CudaKernelOptions options);
+
+// The names of an op's kernels in order of preference.
+std::vector<std::string> CudaKernelNames(const std::string& op);
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_CUDA_CUDA_KERNELS_H_

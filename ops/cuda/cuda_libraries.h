@@ -1,0 +1,29 @@
+// cuDNN and cuBLASLt for one GPU, opened when they are there. Where one is missing its kernels refuse with the reason,
+// and the next kernel of the list is asked.
+#ifndef PARTITA_OPS_CUDA_CUDA_LIBRARIES_H_
+#define PARTITA_OPS_CUDA_CUDA_LIBRARIES_H_
+
+#include <memory>
+
+#include "ops/cuda/cudnn_convolution.h"
+#include "ops/cuda/kernel_table.h"
+#include "ops/cuda/plan_cache.h"
+#include "runtime/device/cuda/cuda_device.h"
+
+namespace partita {
+
+struct CudaLibraryOptions {
+  bool allow_tf32 = false;
+  bool deterministic = true;  // never times, never takes a kernel whose bits may differ
+};
+
+// `device` must outlive what is returned and all kernels of it; so must `plans`.
+std::shared_ptr<ForeignKernels> OpenCudaLibraries(CudaDevice& device, const CudaLibraryOptions& options,
+                                                  PlanCache* plans);
+
+// Times plans on memory and a stream of its own of `device`: the median of a few repetitions.
+PlanTimer MakePlanTimer(CudaDevice& device);
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_CUDA_CUDA_LIBRARIES_H_

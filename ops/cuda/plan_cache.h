@@ -1,0 +1,44 @@
+// Plans of foreign libraries by what they are for: (op, shape, library version, device) -> a text of the library's own.
+//
+// Kept in memory and, if a folder is named, on disk, a file per plan, so the next run need not search. A file that
+// cannot be read, is damaged or belongs to another key counts as absent; one that cannot be written is not written. The
+// lowest rank's plans go to the others by Export and Import before they choose kernels, so that all ranks run the same
+// ones.
+#ifndef PARTITA_OPS_CUDA_PLAN_CACHE_H_
+#define PARTITA_OPS_CUDA_PLAN_CACHE_H_
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace partita {
+
+// Thread-safe.
+class PlanCache {
+ public:
+  // `folder` is made when the first plan is written; empty: memory only.
+  explicit PlanCache(std::string folder = "") : folder_(std::move(folder)) {}
+
+  std::optional<std::string> Find(const std::string& key);
+
+  // Replaces what there was. `key` has no line break.
+  void Add(const std::string& key, const std::string& plan);
+
+  // All plans of this run as one text, and back; kInvalidArgument: not such a text, then nothing is taken.
+  std::string Export() const;
+  absl::Status Import(const std::string& text);
+
+ private:
+  std::string Path(const std::string& key) const;
+
+  const std::string folder_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> plans_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_CUDA_PLAN_CACHE_H_

@@ -1,0 +1,208 @@
+// Convolutions through a fake cuDNN, which computes what the descriptors say.
+#include <gtest/gtest.h>
+
+#include "graph/op_definition.h"
+#include "ops/cuda/cudnn_convolution.h"
+#include "tests/ops/cuda/fake_cudnn.h"
+#include "tests/ops/cuda/host_queue.h"
+#include "tests/ops/host/kernel_case.h"
+
+namespace partita {
+namespace {
+
+using Notes = std::vector<cudnnBackendNumericalNote_t>;
+
+absl::StatusOr<std::vector<Values>> Computed(const CudnnApi& api, const LocalNode& node,
+                                             const std::vector<Values>& inputs, const RunOptions& run = {},
+                                             const CudnnOptions& options = {}, PlanCache* cache = nullptr) {
+  PlanCache own;
+  ASSIGN_OR_RETURN(const auto convolutions, CudnnConvolutions::Create(api, options, cache == nullptr ? &own : cache));
+  ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, convolutions->Prepare(node));
+  return RunOnBuffers(node, inputs, run, prepared.workspace_bytes, "cudnn",
+                      [&](const KernelArguments& arguments) -> absl::Status {
+                        ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared.bind(arguments));
+                        HostQueue queue;
+                        return enqueue(&queue);
+                      });
+}
+
+bool IsConvolution(const LocalNode& node) { return node.op->name.rfind("conv2d", 0) == 0; }
+
+const std::vector<KernelCase>& Cases() {
+  static const auto& cases = *new std::vector<KernelCase>(AllCases());
+  return cases;
+}
+
+KernelCase AnyCase(const std::string& op = "conv2d") {
+  for (const KernelCase& c : Cases()) {
+    if (c.node.op->name == op) return c;
+  }
+  return {};
+}
+
+// Layouts, strides, dilations, groups and paddings of all three directions.
+TEST(CudnnConvolution, EveryCaseEqualsTheHost) {
+  int tried = 0;
+  for (const KernelCase& c : Cases()) {
+    if (!IsConvolution(c.node)) continue;
+    FakeCudnn fake;
+    const auto found = Computed(fake.api(), c.node, c.inputs);
+    ASSERT_TRUE(found.ok()) << c.name << ": " << found.status();
+    EXPECT_LE(Distance((*found)[0], Outputs(InF64(c.node), c.inputs, {.reference_only = true})[0]), 1e-5) << c.name;
+    EXPECT_EQ(fake.live, 0);
+    ++tried;
+  }
+  EXPECT_GE(tried, 30);
+}
+
+// The first engine that works and keeps to the rules.
+TEST(CudnnConvolution, EnginesKeepToTheRules) {
+  const KernelCase c = AnyCase();
+  const Notes tensor_core = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, rounds = {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS},
+              any_order = {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC};
+  struct Expected {
+    bool tf32, deterministic;
+    int engine;
+  };
+  for (const Expected& e : {Expected{false, true, 4}, {true, true, 1}, {false, false, 3}, {true, false, 1}}) {
+    FakeCudnn fake;
+    fake.engines = {{.works = false}, {.notes = tensor_core}, {.notes = rounds}, {.notes = any_order}, {}};
+    ASSERT_TRUE(
+        Computed(fake.api(), c.node, c.inputs, {}, {.allow_tf32 = e.tf32, .deterministic = e.deterministic}).ok());
+    EXPECT_EQ(fake.engines_run, std::vector<int>{e.engine}) << e.tf32 << e.deterministic;
+  }
+}
+
+TEST(CudnnConvolution, SaysWhetherItIsDeterministic) {
+  FakeCudnn fake;
+  fake.engines = {{.notes = {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, .workspace = 777}};
+  PlanCache cache;
+  for (int again = 0; again < 2; ++again) {  // also of a plan that was kept
+    const auto convolutions = CudnnConvolutions::Create(fake.api(), {.deterministic = false}, &cache);
+    const auto prepared = (*convolutions)->Prepare(AnyCase().node);
+    ASSERT_TRUE(prepared.ok());
+    EXPECT_FALSE(prepared->deterministic);
+    EXPECT_EQ(prepared->workspace_bytes, 777);
+  }
+  EXPECT_EQ(fake.plans_made, 1);
+}
+
+TEST(CudnnConvolution, TheFallbackListIsAskedLast) {
+  FakeCudnn fake;
+  fake.engines = {{.works = false}, {.workspace = int64_t{2} << 30}};
+  const KernelCase c = AnyCase();
+  ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs).ok());
+  EXPECT_EQ(fake.engines_run, std::vector<int>{2});
+  fake.fallback.clear();
+  EXPECT_EQ(Computed(fake.api(), c.node, c.inputs).status().message(),
+            "none of the 2 engines that cuDNN names takes it: cudnnBackendFinalize of a plan answers a fake's error");
+}
+
+// Out of time's order: the fastest of those that can be timed. Never where results must repeat.
+TEST(CudnnConvolution, PlansAreTimedOnlyWhereTheyMayDiffer) {
+  const KernelCase c = AnyCase();
+  const std::vector<double> seconds = {3, 1, 2};
+  size_t timed = 0;
+  CudnnOptions options;
+  options.timer = [&](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
+    std::vector<char> memory(bytes + 64);
+    HostQueue queue;
+    char* const aligned = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
+    RETURN_IF_ERROR(run(aligned, &queue));
+    if (timed == 1) return ++timed, Unavailable("lost");
+    return seconds[timed++];
+  };
+  for (const bool deterministic : {true, false}) {
+    FakeCudnn fake;
+    fake.engines = {{}, {}, {}};
+    options.deterministic = deterministic;
+    ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, options).ok());
+    EXPECT_EQ(fake.engines_run, deterministic ? std::vector<int>{0} : (std::vector<int>{0, 1, 2, 2}));
+  }
+  EXPECT_EQ(timed, 3u);
+}
+
+// Found once per process and key; then read from the cache, unless the library does not know the text.
+TEST(CudnnConvolution, APlanIsKept) {
+  FakeCudnn fake;
+  fake.engines = {{.works = false}, {}};
+  const KernelCase c = AnyCase();
+  PlanCache cache;
+  ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, {}, &cache).ok());
+  EXPECT_EQ(fake.plans_made, 2);
+  const auto again = Computed(fake.api(), c.node, c.inputs, {}, {}, &cache);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(fake.plans_made, 2);
+  EXPECT_EQ(*again, *Computed(fake.api(), c.node, c.inputs));
+  EXPECT_EQ(fake.plans_made, 4);
+  fake.text_is_known = false;
+  ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, {}, &cache).ok());
+  EXPECT_EQ(fake.plans_made, 6);
+  ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, {.device = "another"}, &cache).ok());
+  EXPECT_EQ(fake.plans_made, 8);
+  EXPECT_EQ(fake.engines_run, std::vector<int>(5, 1));
+}
+
+// A gradient of weights may lie anywhere; else an odd address goes to the reference kernel, which HostQueue refuses.
+TEST(CudnnConvolution, OddAddressesGoToTheReference) {
+  FakeCudnn fake;
+  const KernelCase forward = AnyCase();
+  EXPECT_FALSE(Computed(fake.api(), forward.node, forward.inputs, {.misalignment = 4}).ok());
+  EXPECT_TRUE(fake.engines_run.empty());
+  PlanCache cache;
+  const KernelCase weights = AnyCase("conv2d_weight_grad");
+  const auto convolutions = CudnnConvolutions::Create(fake.api(), {}, &cache);
+  const auto prepared = (*convolutions)->Prepare(weights.node);
+  alignas(16) static float x[1000], dy[1000], dw[1000];
+  static char workspace[1024];
+  const auto enqueue = prepared->bind({{x, dy}, {dw + 1}, workspace, 0});
+  ASSERT_TRUE(enqueue.ok());
+  HostQueue queue;
+  EXPECT_TRUE((*enqueue)(&queue).ok());
+  EXPECT_EQ(fake.engines_run.size(), 1u);
+}
+
+TEST(CudnnConvolution, RefusesWhatItCannotDo) {
+  FakeCudnn fake;
+  PlanCache cache;
+  const auto convolutions = CudnnConvolutions::Create(fake.api(), {}, &cache);
+  LocalNode node = AnyCase().node;
+  EXPECT_EQ((*convolutions)->Prepare(InF64(node)).status().message(), "dtype is f64, allowed is f32");
+  Narrow(*node.inputs[0], 0, 0, 0);
+  Narrow(node.outputs[0], 0, 0, 0);
+  EXPECT_EQ((*convolutions)->Prepare(node).status().message(), "an image or a filter is empty");
+}
+
+// Each call fails once: an error that says which, or a plan found in another way; nothing is lost, nothing crashes.
+TEST(CudnnConvolution, EveryCallMayFail) {
+  for (const std::string op : {"conv2d", "conv2d_input_grad", "conv2d_weight_grad"}) {
+    const KernelCase c = AnyCase(op);
+    int calls = 0;
+    std::vector<Values> whole;
+    {
+      FakeCudnn fake;
+      const auto result = Computed(fake.api(), c.node, c.inputs);
+      ASSERT_TRUE(result.ok());
+      whole = *result;
+      calls = fake.calls;
+    }
+    ASSERT_GT(calls, 40);
+    int failed = 0;
+    for (int n = 1; n <= calls; ++n) {
+      FakeCudnn fake;
+      fake.fail_at = n;
+      const auto result = Computed(fake.api(), c.node, c.inputs);
+      EXPECT_EQ(fake.live, 0) << n;
+      if (result.ok()) {
+        EXPECT_EQ(*result, whole) << n;
+      } else {
+        ++failed;
+        EXPECT_NE(result.status().message().find("answers a fake's error"), std::string::npos) << result.status();
+      }
+    }
+    EXPECT_GT(failed, 30);
+  }
+}
+
+}  // namespace
+}  // namespace partita
