@@ -19,7 +19,7 @@ struct CudaKernelOptions {
   // If not empty, only kernels of this family, as in tests: "cudnn", "cublaslt", "own" or "reference".
   std::string family = "";
   // Kernels of libraries; null: none. Owned by the library.
-  std::shared_ptr<ForeignKernels> foreign;
+  std::shared_ptr<ForeignKernels> foreign = nullptr;
 };
 
 // Kernels that Create makes are launched on streams of a CudaDevice.

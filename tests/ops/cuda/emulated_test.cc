@@ -9,6 +9,7 @@
 
 #include "graph/op_definition.h"
 #include "ops/cuda/kernel_table.h"
+#include "ops/cuda/optimizer.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
@@ -214,6 +215,42 @@ TEST(EmulatedDropout, DependsOnTheGlobalIndexAlone) {
     Narrow(*part.inputs[0], dimension, 1, 4);
     Narrow(part.outputs[0], dimension, 1, 4);
     EXPECT_EQ(Emulated(part, {Part(x, *part.inputs[0]), {}})[0], Part(y, part.outputs[0])) << dimension;
+  }
+}
+
+// Many parameters of odd sizes, some empty, in few launches: each as if it were alone.
+TEST(EmulatedSgd, ManyTensorsGoInOneLaunch) {
+  const float rate = 0.1f, clip = 0.5f;
+  const launch::SgdLaunch sgd{&rate, &clip, 0.01, 0.9, true};
+  std::vector<std::vector<float>> w, g, m;
+  for (int64_t t = 0; t < 150; ++t) {
+    const int64_t n = t % 7 == 3 ? 0 : t * t % 301 + 1;
+    for (auto* all : {&w, &g, &m}) {
+      const Values values = RandomValues(n, static_cast<uint64_t>(3 * t) + (all == &g) + 2 * (all == &m));
+      all->emplace_back(values.begin(), values.end());
+    }
+  }
+  for (const bool momentum : {true, false}) {
+    auto alone_w = w, alone_m = m, many_w = w, many_m = m;
+    std::vector<launch::SgdTensor> tensors;
+    CountingQueue one_by_one, together;
+    for (size_t t = 0; t < w.size(); ++t) {
+      const int64_t n = static_cast<int64_t>(w[t].size());
+      const auto tensor = [&](auto& own_w, auto& own_m) {
+        float* const slot = momentum ? own_m[t].data() : nullptr;
+        return launch::SgdTensor{own_w[t].data(), g[t].data(), slot, own_w[t].data(), slot, n};
+      };
+      tensors.push_back(tensor(many_w, many_m));
+      const launch::SgdTensor alone = tensor(alone_w, alone_m);
+      if (n == 0) continue;
+      ASSERT_TRUE(launch::Sgd(DType::kF32, sgd, &alone, 1, &one_by_one) == kLaunched);
+    }
+    const int count = static_cast<int>(tensors.size());
+    ASSERT_TRUE(launch::Sgd(DType::kF32, sgd, tensors.data(), count, &together) == kLaunched);
+    EXPECT_EQ(together.calls, 3);
+    EXPECT_EQ(many_w, alone_w);
+    EXPECT_EQ(many_m, alone_m);
+    EXPECT_NE(many_w, w);
   }
 }
 

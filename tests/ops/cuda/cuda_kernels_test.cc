@@ -1,0 +1,128 @@
+// The library of GPU kernels without a GPU: choices, refusals, and launches on a CudaStream over a fake CUDA.
+#include "ops/cuda/cuda_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "graph/op_definition.h"
+#include "ops/cuda/cuda_libraries.h"
+#include "runtime/device/cuda/cuda_device.h"
+#include "tests/ops/host/kernel_case.h"
+#include "tests/runtime/device/cuda/fake_cuda.h"
+
+namespace partita {
+namespace {
+
+LocalNode Relu(DType dtype) {
+  LocalNode node = WholeNode("relu", {}, {TensorType{DType::kF32, {2, 3}}});
+  node.name = "activation";
+  node.inputs[0]->dtype = node.outputs[0].dtype = dtype;
+  return node;
+}
+
+LocalNode Reshape() {
+  LocalNode node = WholeNode("reshape", {{"shape", std::vector<int64_t>{6}}}, {TensorType{DType::kF32, {2, 3}}});
+  node.name = "flat";
+  return node;
+}
+
+LocalNode Product() {
+  LocalNode node = WholeNode("matmul", {}, {TensorType{DType::kF32, {2, 3}}, TensorType{DType::kF32, {3, 4}}});
+  node.name = "dense";
+  return node;
+}
+
+TEST(CudaKernels, NamesAreInOrderOfPreference) {
+  EXPECT_EQ(CudaKernelNames("conv2d"), (std::vector<std::string>{"cudnn_conv2d", "reference_conv2d"}));
+  EXPECT_EQ(CudaKernelNames("matmul"), (std::vector<std::string>{"cublaslt_matmul", "reference_matmul"}));
+  EXPECT_EQ(CudaKernelNames("relu"), std::vector<std::string>{"own_relu"});
+  EXPECT_TRUE(CudaKernelNames("input").empty());
+}
+
+TEST(CudaKernels, TheReferenceTakesWhatALibraryRefuses) {
+  const auto kernels = MakeCudaKernels({});
+  const auto choice = kernels->Choose(Product());
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_EQ(choice->kernel, "reference_matmul");
+  EXPECT_TRUE(choice->deterministic);
+}
+
+TEST(CudaKernels, ARefusalNamesNodeAndReasons) {
+  EXPECT_EQ(MakeCudaKernels({})->Choose(Relu(DType::kI32)).status().message(),
+            "node 'activation': no CUDA kernel computes relu; own_relu: dtype is i32, allowed are f32 and f64");
+  EXPECT_EQ(MakeCudaKernels({.family = "cublaslt"})->Choose(Product()).status().message(),
+            "node 'dense': no CUDA kernel computes matmul; cublaslt_matmul: libraries are not used");
+  EXPECT_EQ(MakeCudaKernels({.family = "cudnn"})->Choose(Product()).status().message(),
+            "node 'dense': no CUDA kernel computes matmul; the op has no kernels");
+  EXPECT_EQ(MakeCudaKernels({})->Create(Product(), {"onednn_matmul", 0, true}, {}).status().message(),
+            "node 'dense': CUDA has no kernel 'onednn_matmul' for matmul");
+}
+
+// A device, a stream and memory over the fake; then the node is launched once. `calls`: those before all is given back.
+absl::Status LaunchOnce(const FakeCuda& fake, const LocalNode& node, std::vector<float>* result,
+                        size_t* calls = nullptr) {
+  ASSIGN_OR_RETURN(const auto device, CudaDevice::Create({.api = &fake.api()}));
+  ASSIGN_OR_RETURN(const auto stream, device->CreateStream("test"));
+  ASSIGN_OR_RETURN(const auto arena, device->Allocate(512));
+  const std::vector<float> x = {1, -2, 3, -4, 5, -6};
+  char* const data = static_cast<char*>(arena->data());
+  RETURN_IF_ERROR(stream->Copy(data, x.data(), 24));
+  const auto kernels = MakeCudaKernels({});
+  ASSIGN_OR_RETURN(const KernelChoice choice, kernels->Choose(node));
+  ASSIGN_OR_RETURN(const auto kernel, kernels->Create(node, choice, {{data}, {data + 256}, nullptr, 0}));
+  RETURN_IF_ERROR(kernel->Launch(*stream));
+  result->resize(6);
+  RETURN_IF_ERROR(stream->Copy(result->data(), data + 256, 24));
+  RETURN_IF_ERROR(stream->Synchronize());
+  if (calls != nullptr) *calls = fake.calls.size();
+  return absl::OkStatus();
+}
+
+TEST(CudaKernels, ALaunchGoesToTheStream) {
+  FakeCuda fake;
+  std::vector<float> result;
+  ASSERT_TRUE(LaunchOnce(fake, Reshape(), &result).ok());
+  EXPECT_EQ(result, (std::vector<float>{1, -2, 3, -4, 5, -6}));
+  // The fake knows no __global__ function of ours: it gets the launch, and refuses it.
+  const absl::Status refused = LaunchOnce(fake, Relu(DType::kF32), &result);
+  EXPECT_FALSE(refused.ok());
+  EXPECT_EQ(refused.message().rfind("node 'activation': ", 0), 0u) << refused;
+  EXPECT_EQ(std::count(fake.calls.begin(), fake.calls.end(), "cudaLaunchKernel"), 1);
+}
+
+// Whatever call of CUDA fails: an error, nothing lost, no crash.
+TEST(CudaKernels, EveryCallMayFail) {
+  size_t calls = 0;
+  std::vector<float> result;
+  {
+    FakeCuda fake;
+    ASSERT_TRUE(LaunchOnce(fake, Reshape(), &result, &calls).ok());
+  }
+  ASSERT_GT(calls, 5u);
+  for (size_t n = 1; n <= calls; ++n) {
+    FakeCuda fake;
+    fake.FailAt(static_cast<int64_t>(n), cudaErrorLaunchFailure);
+    const absl::Status status = LaunchOnce(fake, Reshape(), &result);
+    EXPECT_FALSE(status.ok()) << n << " " << fake.calls[n - 1];
+    EXPECT_EQ(fake.live(), 0) << n;
+  }
+}
+
+// Where a library is missing or does not work with the device, its kernels say why and the reference is taken.
+TEST(CudaKernels, LibrariesThatCannotBeUsedSayWhy) {
+  FakeCuda fake;
+  const auto device = CudaDevice::Create({.api = &fake.api()});
+  ASSERT_TRUE(device.ok()) << device.status();
+  PlanCache plans;
+  const auto foreign = OpenCudaLibraries(**device, {}, &plans);
+  const auto refused = MakeCudaKernels({.family = "cublaslt", .foreign = foreign})->Choose(Product());
+  if (refused.ok()) GTEST_SKIP() << "there is a GPU";
+  EXPECT_NE(refused.status().message().find("cublas"), std::string::npos) << refused.status();
+  const auto choice = MakeCudaKernels({.foreign = foreign})->Choose(Product());
+  ASSERT_TRUE(choice.ok());
+  EXPECT_EQ(choice->kernel, "reference_matmul");
+}
+
+}  // namespace
+}  // namespace partita
