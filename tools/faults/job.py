@@ -19,7 +19,7 @@ def free_port():
 
 
 class Job:
-    """Ranks as processes; what rank r writes to standard error is in error(r)."""
+    """Ranks as processes; what rank r writes is in said(r)."""
 
     def __init__(self, command, ranks, environment=None, variables=lambda rank: {}):
         """variables(rank): besides those that a launcher sets."""
@@ -37,7 +37,7 @@ class Job:
             }
             place = {**(environment or os.environ), **place, **variables(rank)}
             self.processes.append(
-                subprocess.Popen(command, env=place, stdout=subprocess.DEVNULL, stderr=self._files[rank]))
+                subprocess.Popen(command, env=place, stdout=self._files[rank], stderr=subprocess.STDOUT))
 
     def __enter__(self):
         return self
@@ -50,7 +50,7 @@ class Job:
         for file in self._files:
             file.close()
 
-    def error(self, rank):
+    def said(self, rank):
         self._files[rank].seek(0)
         return self._files[rank].read().decode(errors="replace")
 
@@ -86,7 +86,7 @@ def fault(command, ranks, victim, delay, number, limit, join_timeout):
         others = [rank for rank in range(ranks) if rank != victim]
         seconds = job.wait(others, begin + join_timeout + limit) - begin
         codes = {rank: job.processes[rank].returncode for rank in others}
-        errors = {rank: job.error(rank) for rank in others}
+        errors = {rank: job.said(rank) for rank in others}
         what = f"rank {victim} signal {number} after {delay:.3f} s: codes {codes} in {seconds:.3f} s: {errors}"
         if over or all(code == 0 for code in codes.values()):
             return "over", seconds
@@ -95,8 +95,9 @@ def fault(command, ranks, victim, delay, number, limit, join_timeout):
         failed = [rank for rank in others if codes[rank] == PEER_GONE]
         if any(MISSING.search(errors[rank]) for rank in failed):
             return "meeting", seconds
-        assert all(re.search(rf"rank {victim} (is gone|has been silent|has not answered|has left)", errors[rank])
-                   for rank in failed), what
+        named = re.compile(rf"rank {victim} (is gone|has been silent|has not answered|has left)|"
+                           rf"no connection to rank {victim}")
+        assert all(named.search(errors[rank]) for rank in failed), what
         assert seconds < limit, what
         return "running", seconds
 
@@ -110,4 +111,4 @@ def stop_and_continue(command, ranks, victim, delay, timeout):
         job.wait(others, time.monotonic() + timeout + 5)
         job.signal(victim, signal.SIGCONT)
         job.wait([victim], time.monotonic() + 5)
-        return job.processes[victim].returncode, job.error(victim)
+        return job.processes[victim].returncode, job.said(victim)

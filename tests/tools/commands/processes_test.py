@@ -58,7 +58,7 @@ class ProcessesTest(unittest.TestCase):
 class EqualityTest(ProcessesTest):
 
     def run_both(self, ranks, *arguments):
-        """Trains with ranks as threads and as processes; the models must be the same bytes, the reports say the same."""
+        """Trains with ranks as threads and as processes: the same bytes of the model, the same report."""
         reports = []
         for how, launch in [("local", []), ("gloo", ["launch", f"--nproc={ranks}", "--"])]:
             self.call(TRAINER, *launch, "train", "--mock-data", "--steps=6", "--threads=1", *arguments,
@@ -132,8 +132,8 @@ class RefusalTest(ProcessesTest):
             with job.Job(command, 2, without_launchers(), lambda rank: {variable: "7"} if rank == 1 else {}) as ranks:
                 ranks.wait([0, 1], time.monotonic() + 60)
                 for rank in range(2):
-                    self.assertEqual(ranks.processes[rank].returncode, 3, ranks.error(rank))
-                    self.assertIn(says, ranks.error(rank))
+                    self.assertEqual(ranks.processes[rank].returncode, 3, ranks.said(rank))
+                    self.assertIn(says, ranks.said(rank))
 
     def test_a_rank_that_never_comes(self):
         command = [TRAINER, "train", "--mock-data", "--batch=9", "--steps=3", "--dp=3", "--join-timeout=1", MLP]
@@ -142,15 +142,22 @@ class RefusalTest(ProcessesTest):
         self.assertIn("ranks 1, 2 did not come within 1.0 s", alone.stderr)
 
     def test_strangers_do_no_harm(self):
-        command = [TRAINER, "train", "--mock-data", "--batch=8", "--epochs=20", "--dp=2", MLP]
+        command = [TRAINER, "train", "--mock-data", "--batch=8", "--epochs=100000", "--dp=2", MLP]
         with job.Job(command, 2, without_launchers()) as ranks:
-            place = {name: value for name, value in self.environment_of(ranks.processes[1]).items()}
-            for says, variables in [("there is a rank 1 already", {}), ("has another token", {"PARTITA_JOB_TOKEN": "x"})]:
+            deadline = time.monotonic() + 60
+            while "epoch 1" not in ranks.said(0):
+                self.assertLess(time.monotonic(), deadline, ranks.said(0))
+                time.sleep(0.05)
+            place = self.environment_of(ranks.processes[1])
+            for says, variables in [("there is a rank 1 already", {}),
+                                    ("has another token", {"PARTITA_JOB_TOKEN": "x"})]:
                 second = self.call(*command, code=3, environment={**place, **variables})
                 self.assertIn(says, second.stderr)
-            ranks.wait([0, 1], time.monotonic() + 120)
+            self.assertEqual([process.poll() for process in ranks.processes], [None, None])
+            ranks.signal(1, signal.SIGTERM)  # one is told, both stop after the same step
+            ranks.wait([0, 1], time.monotonic() + 60)
             for rank in range(2):
-                self.assertEqual(ranks.processes[rank].returncode, 0, ranks.error(rank))
+                self.assertEqual(ranks.processes[rank].returncode, 143, ranks.said(rank))
 
     @staticmethod
     def environment_of(process):
@@ -182,7 +189,7 @@ class FaultTest(ProcessesTest):
             time.sleep(0.5)
             ranks.signal(1, signal.SIGCONT)
             ranks.wait([0, 1], time.monotonic() + 120)
-            self.assertEqual([process.returncode for process in ranks.processes], [0, 0], ranks.error(0))
+            self.assertEqual([process.returncode for process in ranks.processes], [0, 0], ranks.said(0))
 
 
 class LaunchTest(ProcessesTest):
