@@ -1,6 +1,7 @@
 #include "graph/adjoint.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "graph/moves/move_ops.h"
 #include "runtime/base/status.h"
@@ -224,7 +225,7 @@ class Adjoint : public GradientBuilder {
   const UpdateLayouts& updates_;
   std::vector<std::vector<ValueId>> contributions_;  // by forward value
   std::vector<bool> wanted_;
-  std::map<std::string, int> names_;
+  std::unordered_map<std::string, int> names_;
   std::map<ValueId, ValueId> gradients_;
 };
 

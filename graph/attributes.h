@@ -3,8 +3,11 @@
 #define PARTITA_GRAPH_ATTRIBUTES_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -14,37 +17,50 @@ namespace partita {
 
 using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
 
+// A value type whose copies share their entries until one of them is changed, so that passes copy nodes cheaply. Copies
+// may be used by different threads.
 class Attributes {
  public:
-  Attributes() = default;
-  Attributes(std::initializer_list<std::pair<const std::string, Attribute>> entries) : entries_(entries) {}
+  using Entries = std::map<std::string, Attribute, std::less<>>;
 
-  bool Has(const std::string& name) const { return entries_.count(name) > 0; }
-  void Set(const std::string& name, Attribute value) { entries_[name] = std::move(value); }
-  void Remove(const std::string& name) { entries_.erase(name); }
+  Attributes() = default;
+  Attributes(std::initializer_list<Entries::value_type> entries) : entries_(std::make_shared<Entries>(entries)) {}
+
+  bool Has(std::string_view name) const { return entries().count(name) > 0; }
+  void Set(const std::string& name, Attribute value) { Own()[name] = std::move(value); }
+  void Remove(const std::string& name) { Own().erase(name); }
 
   // The value of a required attribute. The op's definition has filled in defaults and checked types, so a missing one
   // is a bug of ours.
-  bool Bool(const std::string& name) const { return Get<bool>(name); }
-  int64_t Int(const std::string& name) const { return Get<int64_t>(name); }
-  double Float(const std::string& name) const { return Get<double>(name); }
-  const std::string& String(const std::string& name) const { return Get<std::string>(name); }
-  const std::vector<int64_t>& Ints(const std::string& name) const { return Get<std::vector<int64_t>>(name); }
+  bool Bool(std::string_view name) const { return Get<bool>(name); }
+  int64_t Int(std::string_view name) const { return Get<int64_t>(name); }
+  double Float(std::string_view name) const { return Get<double>(name); }
+  const std::string& String(std::string_view name) const { return Get<std::string>(name); }
+  const std::vector<int64_t>& Ints(std::string_view name) const { return Get<std::vector<int64_t>>(name); }
 
-  const std::map<std::string, Attribute>& entries() const { return entries_; }
-  bool operator==(const Attributes&) const = default;
+  const Entries& entries() const {
+    static const auto& none = *new Entries;
+    return entries_ ? *entries_ : none;
+  }
+  bool operator==(const Attributes& other) const { return entries() == other.entries(); }
 
  private:
   template <typename T>
-  const T& Get(const std::string& name) const {
-    auto found = entries_.find(name);
-    CHECK(found != entries_.end());
+  const T& Get(std::string_view name) const {
+    auto found = entries().find(name);
+    CHECK(found != entries().end());
     const T* value = std::get_if<T>(&found->second);
     CHECK(value != nullptr);
     return *value;
   }
 
-  std::map<std::string, Attribute> entries_;
+  // The entries, shared with no copy any more. Only the owner of the last reference sees a count of 1.
+  Entries& Own() {
+    if (!entries_ || entries_.use_count() > 1) entries_ = std::make_shared<Entries>(entries());
+    return *entries_;
+  }
+
+  std::shared_ptr<Entries> entries_;  // nullptr: none
 };
 
 // "stride=[2,2]", "rate=0.2", "transpose_x=true", "schedule=one_cycle": how an attribute is written in the text form.

@@ -19,7 +19,7 @@ void ByteHistory::FillGaps(int64_t begin, int64_t end) {
   auto run = runs_.lower_bound(begin);
   while (begin < end) {
     const int64_t next = run == runs_.end() ? end : std::min(run->first, end);
-    if (begin < next) runs_.emplace_hint(run, begin, Run{next, -1, {}});
+    if (begin < next) run = std::next(runs_.emplace_hint(run, begin, Run{next, -1, {}}));
     if (run == runs_.end()) return;
     begin = run->second.end;
     ++run;

@@ -3,9 +3,9 @@
 #define PARTITA_GRAPH_BYTE_HISTORY_H_
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "graph/schedule.h"
 
 namespace partita {
@@ -55,7 +55,7 @@ class ByteHistory {
   void Overwrite(int64_t begin, int64_t end, int writer);
 
   int streams_;
-  std::map<int64_t, Run> runs_;  // by first byte
+  absl::btree_map<int64_t, Run> runs_;  // by first byte
 };
 
 }  // namespace partita

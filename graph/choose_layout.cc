@@ -155,6 +155,8 @@ class AxisChooser {
   // `units`: the cut points in units; empty: balanced, whatever the block.
   Candidate Concrete(const Rule& rule, const std::vector<int64_t>& units) const {
     Candidate candidate;
+    candidate.inputs.reserve(request_.inputs.size());
+    candidate.outputs.reserve(rule.outputs.size());
     for (size_t i = 0; i < request_.inputs.size(); ++i) candidate.inputs.push_back(FromPattern(rule.inputs[i], units));
     for (const Pattern& pattern : rule.outputs) candidate.outputs.push_back(FromPattern(pattern, units));
     return candidate;

@@ -37,49 +37,52 @@ std::string ToString(const Attribute& attribute) {
   return std::visit(Printer(), attribute);
 }
 
-ValueId Graph::Find(const std::string& value_name) const {
-  auto found = by_name_.find(value_name);
-  return found == by_name_.end() ? kNoValue : found->second;
+ValueId Graph::Find(std::string_view value_name) const {
+  static_assert(NameIndex::kNone == kNoValue);
+  return by_name_.Find(value_name, [&](ValueId id) -> const std::string& { return values_[id].name; });
 }
 
 void Graph::Reserve(size_t nodes, size_t values) {
   nodes_.reserve(nodes);
   values_.reserve(values);
-  by_name_.reserve(values);
+  by_name_.Reserve(values);
 }
 
-NodeId Graph::AddNode(Node node, const std::vector<Value>& outputs) {
+NodeId Graph::AddNode(Node node, std::vector<Value> outputs) {
   const NodeId id = static_cast<NodeId>(nodes_.size());
   CHECK(!outputs.empty());
+  for (ValueId input : node.inputs) CHECK(input < static_cast<ValueId>(values_.size()));
   node.outputs.clear();
-  for (const Value& output : outputs) {
+  node.outputs.reserve(outputs.size());
+  const auto name_of = [&](ValueId value) -> const std::string& { return values_[value].name; };
+  for (Value& output : outputs) {
     const ValueId value = static_cast<ValueId>(values_.size());
-    CHECK(by_name_.emplace(output.name, value).second);
-    values_.push_back(output);
-    values_.back().producer = id;
+    CHECK(by_name_.Add(output.name, value, name_of));
+    output.producer = id;
+    values_.push_back(std::move(output));
     node.outputs.push_back(value);
   }
-  for (ValueId input : node.inputs) CHECK(input == kNoValue || values_[input].producer < id);
   nodes_.push_back(std::move(node));
   return id;
 }
 
+void Graph::AddState(State state) {
+  state_of_.emplace(state.value, states_.size());
+  states_.push_back(state);
+}
+
 void Graph::SetUpdate(ValueId state_value, ValueId update) {
-  for (State& state : states_) {
-    if (state.value == state_value) {
-      state.update = update;
-      return;
-    }
-  }
-  CHECK(false);
+  const auto state = state_of_.find(state_value);
+  CHECK(state != state_of_.end());
+  states_[state->second].update = update;
 }
 
 std::string Graph::UniqueName(const std::string& base) const {
-  if (by_name_.count(base) == 0) return base;
+  if (Find(base) == kNoValue) return base;
   int& suffix = next_suffix_.try_emplace(base, 2).first->second;
   while (true) {
     std::string name = fmt::format("{}@{}", base, suffix++);
-    if (by_name_.count(name) == 0) return name;
+    if (Find(name) == kNoValue) return name;
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "graph/dtype.h"
 #include "graph/layout.h"
 #include "graph/mesh.h"
+#include "graph/name_index.h"
 #include "graph/shape.h"
 
 namespace partita {
@@ -78,14 +80,14 @@ class Graph {
   // The name of a node: that of its first output.
   const std::string& name(NodeId id) const { return values_[nodes_[id].outputs[0]].name; }
   // kNoValue if there is none.
-  ValueId Find(const std::string& value_name) const;
+  ValueId Find(std::string_view value_name) const;
 
   // Room for so many nodes and values, for passes that know how many they will add.
   void Reserve(size_t nodes, size_t values);
 
   // Appends a node; its outputs must be added with it: names (unique; CHECKed), types and layouts.
-  NodeId AddNode(Node node, const std::vector<Value>& outputs);
-  void AddState(State state) { states_.push_back(state); }
+  NodeId AddNode(Node node, std::vector<Value> outputs);
+  void AddState(State state);
   void SetUpdate(ValueId state_value, ValueId update);
   void SetLayout(ValueId value, Layout layout) { values_[value].layout = std::move(layout); }
 
@@ -101,7 +103,8 @@ class Graph {
   std::vector<Node> nodes_;
   std::vector<Value> values_;
   std::vector<State> states_;
-  std::unordered_map<std::string, ValueId> by_name_;
+  std::unordered_map<ValueId, size_t> state_of_;  // position in states_ by the state's value
+  NameIndex by_name_;
   mutable std::unordered_map<std::string, int> next_suffix_;
 };
 

@@ -1,5 +1,6 @@
 #include "graph/layout.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 
@@ -16,6 +17,13 @@ bool ParseInt(const std::string& text, int64_t& number) {
 // The cut points of one axis over a (parent) block of n elements.
 std::vector<int64_t> Cuts(const AxisLayout& axis, int64_t n, int p) {
   return axis.cuts.empty() ? BalancedCuts(n, p) : axis.cuts;
+}
+
+// Where block i of them begins and ends.
+std::pair<int64_t, int64_t> CutBlock(const AxisLayout& axis, int64_t n, int p, int i) {
+  if (!axis.cuts.empty()) return {axis.cuts[i], axis.cuts[i + 1]};
+  const int64_t begin = i * (n / p) + std::min<int64_t>(i, n % p);
+  return {begin, begin + n / p + (i < n % p ? 1 : 0)};
 }
 
 }  // namespace
@@ -142,15 +150,17 @@ absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& m
 
 std::optional<Box> LocalBox(const Layout& layout, const Shape& shape, const Mesh& mesh, int rank) {
   Box box = WholeBox(shape);
-  const std::vector<int> coordinates = mesh.Coordinates(rank);
+  int ranks = mesh.size();  // that share the coordinates so far
   for (size_t a = 0; a < layout.size(); ++a) {
     const AxisLayout& axis = layout[a];
-    if (axis.at() && axis.coordinate != coordinates[a]) return std::nullopt;
+    const int size = mesh.axes[a].size;
+    ranks /= size;
+    const int coordinate = rank / ranks % size;
+    if (axis.at() && axis.coordinate != coordinate) return std::nullopt;
     if (!axis.split()) continue;
-    const std::vector<int64_t> cuts = Cuts(axis, box.size[axis.dimension], mesh.axes[a].size);
-    const int c = coordinates[a];
-    box.offset[axis.dimension] += cuts[c];
-    box.size[axis.dimension] = cuts[c + 1] - cuts[c];
+    const auto [begin, end] = CutBlock(axis, box.size[axis.dimension], size, coordinate);
+    box.offset[axis.dimension] += begin;
+    box.size[axis.dimension] = end - begin;
   }
   return box;
 }
@@ -167,7 +177,8 @@ bool SameAxis(const AxisLayout& a, const AxisLayout& b, int64_t dimension_size, 
     case AxisLayout::Kind::kSplit:
       break;
   }
-  return a.dimension == b.dimension && Cuts(a, dimension_size, axis_size) == Cuts(b, dimension_size, axis_size);
+  if (a.dimension != b.dimension || a.cuts == b.cuts) return a.dimension == b.dimension;
+  return Cuts(a, dimension_size, axis_size) == Cuts(b, dimension_size, axis_size);
 }
 
 }  // namespace partita

@@ -14,6 +14,8 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
 
   LayoutRequest choice{op, NodeView{attributes, {}, {}}, {}, request.configs, request.keep_lead, &graph_.mesh()};
   std::vector<ValueId> inputs = request.inputs;
+  choice.inputs.reserve(inputs.size());
+  choice.view.inputs.reserve(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const FreeSource* free = i < request.free.size() ? request.free[i] : nullptr;
     InputState state;
@@ -41,13 +43,14 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
   }
   Node node{op, std::move(attributes), std::move(inputs), {}, request.phase, micro_batch_};
   std::vector<Value> outputs;
+  outputs.reserve(types->size());
   for (size_t o = 0; o < types->size(); ++o) {
     CHECK(o < request.names.size());
     RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", request.names[0]),
                                 CheckLayout(layouts->outputs[o], (*types)[o].shape, graph_.mesh())));
-    outputs.push_back({request.names[o], (*types)[o], layouts->outputs[o], -1});
+    outputs.push_back({request.names[o], std::move((*types)[o]), std::move(layouts->outputs[o]), -1});
   }
-  const NodeId id = graph_.AddNode(std::move(node), outputs);
+  const NodeId id = graph_.AddNode(std::move(node), std::move(outputs));
   return graph_.node(id).outputs;
 }
 

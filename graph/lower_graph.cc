@@ -23,6 +23,8 @@ class GraphLowering {
 
   absl::StatusOr<LocalProgram> Run() {
     out_.tensor_of.assign(graph_.values().size(), -1);
+    out_.tensors.reserve(graph_.values().size());
+    out_.launches.reserve(graph_.nodes().size());
     RETURN_IF_ERROR(AddStates());
     AddBegin();
     for (NodeId node = 0; node < static_cast<NodeId>(graph_.nodes().size()); ++node) {
@@ -108,6 +110,9 @@ class GraphLowering {
     launch.launch.name = graph_.name(id);
     launch.launch.node = id;
     launch.launch.phase = node.phase;
+    launch.operands.reserve(node.inputs.size() + node.outputs.size() + 1);
+    kernel.inputs.reserve(node.inputs.size());
+    kernel.outputs.reserve(node.outputs.size());
     for (ValueId input : node.inputs) {
       const TensorId tensor = input == kNoValue ? -1 : out_.tensor_of[input];
       kernel.inputs.push_back(tensor < 0 ? -1 : 0);

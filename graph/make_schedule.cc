@@ -21,7 +21,7 @@ Box NoBox(const Shape& shape) { return {std::vector<int64_t>(shape.size(), 0), S
 // Gives tensors their addresses and copies them into the schedule.
 class Binder {
  public:
-  Binder(const Program& program, const Graph& entry, const LocalGraph& local, LocalProgram& lowered,
+  Binder(const Program& program, const Graph& entry, LocalGraph& local, LocalProgram& lowered,
          const StoragePlan& storage, const MemoryPlan& memory, Schedule& schedule)
       : program_(program),
         graph_(entry),
@@ -34,13 +34,19 @@ class Binder {
   void Run() {
     BindLaunches();
     BindStates();
+    BindInputs();
+    BindResults();
     BindValues();
+    schedule_.lifetimes.reserve(storage_.storages.size());
     for (size_t s = 0; s < storage_.storages.size(); ++s) {
       const Storage& storage = storage_.storages[s];
       const bool state = storage.kind == MemoryKind::kParameter || storage.kind == MemoryKind::kState;
-      schedule_.lifetimes.push_back(
-          {storage.name, {memory_.offsets[s], storage.bytes}, storage.first, storage.last, state,
-           storage.kind == MemoryKind::kWorkspace});
+      schedule_.lifetimes.push_back({storage.name,
+                                     {memory_.offsets[s], storage.bytes},
+                                     storage.first,
+                                     storage.last,
+                                     state,
+                                     storage.kind == MemoryKind::kWorkspace});
     }
     schedule_.memory = memory_.use;
   }
@@ -87,16 +93,17 @@ class Binder {
     }
   }
 
-  void BindValues() {
+  void BindInputs() {
+    for (const Node& node : graph_.nodes()) {
+      if (node.op->name != "input") continue;
+      const ValueId value = node.outputs[0];
+      schedule_.inputs.push_back({graph_.value(value).name, Tensor(value), OffsetOf(lowered_.tensor_of[value])});
+    }
+  }
+
+  void BindResults() {
     std::unordered_map<ValueId, TensorId> reported;
     for (const Result& result : lowered_.results) reported[result.value] = result.tensor;
-    for (ValueId value = 0; value < static_cast<ValueId>(graph_.values().size()); ++value) {
-      const TensorId tensor = lowered_.tensor_of[value];
-      schedule_.values.push_back({Tensor(value), OffsetOf(tensor), tensor < 0 ? -1 : storage_.last_write[tensor]});
-      if (graph_.node(graph_.value(value).producer).op->name == "input") {
-        schedule_.inputs.push_back({graph_.value(value).name, Tensor(value), OffsetOf(tensor)});
-      }
-    }
     std::vector<ValueId> results = graph_.metrics;
     if (graph_.loss != kNoValue) results.insert(results.begin(), graph_.loss);
     for (ValueId value : results) {
@@ -106,9 +113,20 @@ class Binder {
     }
   }
 
+  // The last to be called: it takes the local tensors.
+  void BindValues() {
+    schedule_.values.reserve(graph_.values().size());
+    for (ValueId value = 0; value < static_cast<ValueId>(graph_.values().size()); ++value) {
+      const TensorId tensor = lowered_.tensor_of[value];
+      const int last_write = tensor < 0 ? -1 : storage_.last_write[tensor];
+      LocalTensor placed = local_.values[value] ? *std::move(local_.values[value]) : Tensor(value);
+      schedule_.values.push_back({std::move(placed), OffsetOf(tensor), last_write});
+    }
+  }
+
   const Program& program_;
   const Graph& graph_;
-  const LocalGraph& local_;
+  LocalGraph& local_;
   LocalProgram& lowered_;
   const StoragePlan& storage_;
   const MemoryPlan& memory_;
@@ -143,7 +161,7 @@ absl::StatusOr<Schedule> MakeSchedule(const Program& program, const Graph& entry
     return InvalidArgument("rank {} is not on the mesh '{}' of {} ranks", rank, entry.mesh().ToString(),
                            entry.mesh().size());
   }
-  const LocalGraph local = Localize(entry, rank);
+  LocalGraph local = Localize(entry, rank);
   ASSIGN_OR_RETURN(LocalProgram lowered, LowerGraph(program, entry, rank, local, kernels));
   const StoragePlan storage = AssignStorage(lowered);
   MemoryOptions memory_options;

@@ -34,8 +34,13 @@ int Mesh::Rank(const std::vector<int>& coordinates) const {
 
 std::vector<int> Mesh::Group(int rank, const std::vector<int>& group_axes) const {
   std::vector<int> coordinates = Coordinates(rank);
-  for (int axis : group_axes) coordinates[axis] = 0;
+  int count = 1;
+  for (int axis : group_axes) {
+    coordinates[axis] = 0;
+    count *= axes[axis].size;
+  }
   std::vector<int> ranks;
+  ranks.reserve(count);
   while (true) {
     ranks.push_back(Rank(coordinates));
     size_t i = group_axes.size();
@@ -47,6 +52,15 @@ std::vector<int> Mesh::Group(int rank, const std::vector<int>& group_axes) const
     }
     if (group_axes.empty()) return ranks;
   }
+}
+
+bool Mesh::Leads(int rank, const std::vector<int>& group_axes) const {
+  for (int axis : group_axes) {
+    int inner = 1;  // ranks that agree on this axis and those before it
+    for (size_t a = axis + 1; a < axes.size(); ++a) inner *= axes[a].size;
+    if (rank / inner % axes[axis].size != 0) return false;
+  }
+  return true;
 }
 
 std::string Mesh::ToString() const {

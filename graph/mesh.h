@@ -28,6 +28,8 @@ struct Mesh {
   // The ranks that `rank` meets when it communicates over `axes` (sorted axis indices): all ranks that agree with it on
   // every other axis, in row-major order of their coordinates on `axes`.
   std::vector<int> Group(int rank, const std::vector<int>& axes) const;
+  // True if `rank` is the first of its group over `axes`.
+  bool Leads(int rank, const std::vector<int>& axes) const;
 
   // "data:2 model:2"
   std::string ToString() const;

@@ -55,7 +55,7 @@ std::vector<std::string> OpRegistry::Names() const {
 }
 
 absl::StatusOr<Attributes> CompleteAttributes(const OpDefinition& op, const Attributes& given) {
-  Attributes complete;
+  Attributes complete = given;
   for (const auto& [name, value] : given.entries()) {
     const AttributeDefinition* definition = op.FindAttribute(name);
     if (definition == nullptr) {
@@ -67,15 +67,15 @@ absl::StatusOr<Attributes> CompleteAttributes(const OpDefinition& op, const Attr
           nearest ? fmt::format("did you mean '{}'?", *nearest) : fmt::format("it has [{}]", fmt::join(names, ", ")));
     }
     const Attribute& type = definition->type_and_default;
-    if (value.index() == type.index()) {
-      complete.Set(name, value);
-    } else if (std::holds_alternative<double>(type) && std::holds_alternative<int64_t>(value)) {
+    if (value.index() == type.index()) continue;
+    if (std::holds_alternative<double>(type) && std::holds_alternative<int64_t>(value)) {
       complete.Set(name, static_cast<double>(std::get<int64_t>(value)));
     } else {
       return InvalidArgument("attribute '{}' of op '{}' is {}; found {} ({})", name, op.name, TypeName(type),
                              TypeName(value), ToString(value));
     }
   }
+  if (given.entries().size() == op.attributes.size()) return complete;
   for (const AttributeDefinition& definition : op.attributes) {
     if (complete.Has(definition.name)) continue;
     if (definition.required) return InvalidArgument("op '{}' needs attribute '{}'", op.name, definition.name);

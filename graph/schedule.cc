@@ -21,6 +21,7 @@ ByteRange RunOf(int64_t offset, const Shape& shape, const std::vector<int64_t>& 
 }
 
 void AddKernel(std::vector<Access>& accesses, const KernelLaunch& kernel) {
+  accesses.reserve(kernel.inputs.size() + kernel.outputs.size() + 1);
   for (size_t i = 0; i < kernel.inputs.size(); ++i) {
     if (kernel.node.inputs[i]) Add(accesses, kernel.inputs[i], kernel.node.inputs[i]->bytes(), false);
   }
@@ -31,6 +32,7 @@ void AddKernel(std::vector<Access>& accesses, const KernelLaunch& kernel) {
 }
 
 void AddCopy(std::vector<Access>& accesses, const CopyLaunch& launch) {
+  accesses.reserve(2 * launch.copies.size() + 1);
   Add(accesses, launch.zero.offset, launch.zero.bytes, true);
   for (const BoxCopy& copy : launch.copies) {
     const ByteRange from = RunOf(copy.from, copy.from_shape, copy.from_start, copy.size, copy.element_bytes);
@@ -42,6 +44,7 @@ void AddCopy(std::vector<Access>& accesses, const CopyLaunch& launch) {
 
 void AddCollective(std::vector<Access>& accesses, const CollectiveLaunch& collective) {
   const int64_t element = SizeOf(collective.dtype);
+  accesses.reserve(2);
   Add(accesses, collective.input, collective.input_count * element, false);
   const bool reads_only = collective.kind == CollectiveKind::kBroadcast && collective.input == collective.output;
   if (!reads_only) Add(accesses, collective.output, collective.output_count * element, true);

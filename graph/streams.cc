@@ -79,15 +79,18 @@ void DeclareOrder(Schedule& schedule) {
 void AssignWaits(Schedule& schedule) {
   const int streams = schedule.streams + 1;
   const int launches = static_cast<int>(schedule.launches.size());
-  std::vector<std::vector<int>> declared(launches);
-  for (const OrderEdge& edge : schedule.order) declared[edge.after].push_back(edge.before);
+  std::vector<OrderEdge> declared = schedule.order;
+  std::stable_sort(declared.begin(), declared.end(),
+                   [](const OrderEdge& a, const OrderEdge& b) { return a.after < b.after; });
+  auto edge = declared.begin();
   ByteHistory history(streams);
   Clocks clocks(launches, streams);
   std::vector<int> position(launches), previous(streams, -1);
   std::vector<int> needed;
   for (int l = 0; l < launches; ++l) {
     Launch& launch = schedule.launches[l];
-    needed = declared[l];
+    needed.clear();
+    for (; edge != declared.end() && edge->after == l; ++edge) needed.push_back(edge->before);
     for (const Access& access : launch.accesses) {
       history.Touch(access, l, launch.stream, [&](int earlier) {
         if (earlier != l) needed.push_back(earlier);

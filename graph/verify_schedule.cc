@@ -1,9 +1,9 @@
 #include "graph/verify_schedule.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
+#include "absl/container/btree_map.h"
 #include "graph/happens_before.h"
 #include "runtime/base/status.h"
 
@@ -115,14 +115,16 @@ class AccessLog {
 
   absl::Status Add(const Access& access, int launch) {
     const int64_t end = access.range.offset + access.range.bytes;
-    const auto stop = CutAt(end);
-    for (auto cell = CutAt(access.range.offset); cell != stop; ++cell) {
+    CutAt(end);
+    const auto first = CutAt(access.range.offset);
+    auto cell = first;
+    for (; cell != cells_.end() && cell->first < end; ++cell) {
       const auto next = std::next(cell);
-      const ByteRange common{cell->first, (next == stop ? end : next->first) - cell->first};
+      const ByteRange common{cell->first, (next == cells_.end() ? end : next->first) - cell->first};
       RETURN_IF_ERROR(Check(cell->second, access, launch, common));
       if (!access.write) AddReader(cell->second, launch);
     }
-    if (access.write) Write(access.range, launch);
+    if (access.write) Overwrite(first, cell, launch);
     return absl::OkStatus();
   }
 
@@ -135,7 +137,7 @@ class AccessLog {
     int writer = kNobody;
     std::vector<int> readers;  // since then, the last of each stream
   };
-  using Cells = std::map<int64_t, Cell>;
+  using Cells = absl::btree_map<int64_t, Cell>;
 
   int StreamOf(int launch) const { return schedule_.launches[launch % schedule_.launches.size()].stream; }
 
@@ -167,7 +169,8 @@ class AccessLog {
   Cells::iterator CutAt(int64_t offset) {
     const auto cell = std::prev(cells_.upper_bound(offset));
     if (cell->first == offset) return cell;
-    return cells_.emplace_hint(std::next(cell), offset, cell->second);
+    Cell right = cell->second;
+    return cells_.emplace_hint(std::next(cell), offset, std::move(right));
   }
 
   void AddReader(Cell& cell, int launch) const {
@@ -180,8 +183,13 @@ class AccessLog {
   }
 
   void Write(const ByteRange& range, int writer) {
-    const auto stop = CutAt(range.offset + range.bytes);
+    CutAt(range.offset + range.bytes);
     const auto first = CutAt(range.offset);
+    Overwrite(first, cells_.lower_bound(range.offset + range.bytes), writer);
+  }
+
+  // One cell in place of those in [first, stop).
+  void Overwrite(Cells::iterator first, Cells::iterator stop, int writer) {
     first->second = Cell{writer, {}};
     cells_.erase(std::next(first), stop);
   }
@@ -238,25 +246,28 @@ class Living {
   }
 
   const Schedule& schedule_;
-  std::map<int64_t, const Lifetime*> alive_;
+  absl::btree_map<int64_t, const Lifetime*> alive_;
 };
 
 absl::Status CheckLifetimes(const Schedule& schedule) {
   const int launches = static_cast<int>(schedule.launches.size());
-  std::vector<std::vector<const Lifetime*>> beginning(launches), ended(launches + 1);
+  std::vector<const Lifetime*> beginning, ending;  // in the order in which they do
   for (const Lifetime& lifetime : schedule.lifetimes) {
     const bool whole = lifetime.first == 0 && lifetime.last == launches - 1;
     if (lifetime.first < 0 || lifetime.last < lifetime.first || lifetime.last >= launches ||
         lifetime.range.bytes <= 0 || (lifetime.persistent && !whole)) {
       return Internal("'{}' lives from launch {} to {} of {}", lifetime.name, lifetime.first, lifetime.last, launches);
     }
-    beginning[lifetime.first].push_back(&lifetime);
-    ended[lifetime.last + 1].push_back(&lifetime);
+    beginning.push_back(&lifetime);
+    ending.push_back(&lifetime);
   }
+  std::sort(beginning.begin(), beginning.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
+  std::sort(ending.begin(), ending.end(), [](const auto* a, const auto* b) { return a->last < b->last; });
   Living living(schedule);
+  auto next = beginning.begin(), ended = ending.begin();
   for (int l = 0; l < launches; ++l) {
-    for (const Lifetime* lifetime : ended[l]) living.Finish(*lifetime);
-    for (const Lifetime* lifetime : beginning[l]) RETURN_IF_ERROR(living.Begin(*lifetime));
+    for (; ended != ending.end() && (*ended)->last < l; ++ended) living.Finish(**ended);
+    for (; next != beginning.end() && (*next)->first == l; ++next) RETURN_IF_ERROR(living.Begin(**next));
     for (const Access& access : schedule.launches[l].accesses) RETURN_IF_ERROR(living.CheckInside(access, l));
   }
   return absl::OkStatus();

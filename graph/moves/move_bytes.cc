@@ -55,8 +55,8 @@ int64_t WireBytes(const Layout& from, const Layout& to, const TensorType& type, 
   Layout layout = from;
   for (const MoveStep& step : PlanMove(from, to, type.shape, mesh)) {
     for (int rank = 0; rank < mesh.size(); ++rank) {
-      const std::vector<int> ranks = mesh.Group(rank, step.axes);
-      if (ranks[0] == rank) bytes += BytesOfMove(step.op, layout, step.to, type, mesh, ranks).wire;
+      if (!mesh.Leads(rank, step.axes)) continue;
+      bytes += BytesOfMove(step.op, layout, step.to, type, mesh, mesh.Group(rank, step.axes)).wire;
     }
     layout = step.to;
   }

@@ -88,7 +88,7 @@ class Bucketer {
         bucket_of_[output] = nullptr;
       }
     }
-    const NodeId id = rewriter_.graph().AddNode(std::move(joined), outputs);
+    const NodeId id = rewriter_.graph().AddNode(std::move(joined), std::move(outputs));
     for (size_t o = 0; o < originals.size(); ++o) rewriter_.Map(originals[o], rewriter_.graph().node(id).outputs[o]);
     bucket = Bucket();
   }

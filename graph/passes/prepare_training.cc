@@ -38,6 +38,7 @@ class Preparation {
     CHECK(op != nullptr);
     ASSIGN_OR_RETURN(attributes, CompleteAttributes(*op, attributes));
     NodeView view{attributes, {}, {}};
+    view.inputs.reserve(inputs.size());
     for (ValueId input : inputs) view.inputs.push_back(&rewriter_.graph().type(input));
     ASSIGN_OR_RETURN(const std::vector<TensorType> types, op->shape(view));
     std::vector<Value> outputs;

@@ -14,6 +14,7 @@ NodeId Rewriter::Copy(NodeId original) {
 
 std::vector<Value> Rewriter::Outputs(NodeId original) const {
   std::vector<Value> outputs;
+  outputs.reserve(from_.node(original).outputs.size());
   for (ValueId output : from_.node(original).outputs) outputs.push_back(from_.value(output));
   return outputs;
 }
