@@ -17,6 +17,7 @@
 #include "graph/passes/order_pipeline.h"
 #include "graph/passes/prepare_evaluation.h"
 #include "graph/passes/prepare_training.h"
+#include "graph/passes/run_passes.h"
 #include "graph/passes/unroll_micro_batches.h"
 #include "runtime/base/status.h"
 
@@ -64,15 +65,9 @@ absl::StatusOr<UpdateLayouts> LayoutsOfUpdates(const Graph& graph, const Strateg
   return layouts;
 }
 
-absl::StatusOr<Graph> MakeTraining(const Model& model, const Graph& forward, const Strategy& strategy,
-                                   const OpRegistry& registry, const ProgramOptions& options) {
-  ASSIGN_OR_RETURN(Graph prepared, PrepareTraining(forward, registry));
-  if (options.fuse) prepared = FuseNormalizeRelu(std::move(prepared));
-  const bool pipelined = strategy.pipeline.micro_batches > 1;
-  if (pipelined) {
-    ASSIGN_OR_RETURN(prepared, UnrollMicroBatches(prepared, strategy.pipeline.micro_batches, registry));
-  }
-  ASSIGN_OR_RETURN(Graph graph, Partition(prepared, strategy, registry));
+// Everything that is added to the partitioned forward graph: one builder, so that all of it shares its moves.
+absl::StatusOr<Graph> AppendBackward(Graph graph, const Model& model, const Strategy& strategy,
+                                     const OpRegistry& registry) {
   LayoutBuilder builder(graph, registry);
   if (graph.loss != kNoValue) {
     ASSIGN_OR_RETURN(const UpdateLayouts updates, LayoutsOfUpdates(graph, strategy));
@@ -80,41 +75,86 @@ absl::StatusOr<Graph> MakeTraining(const Model& model, const Graph& forward, con
     RETURN_IF_ERROR(AppendUpdate(builder, gradients, model.optimizer, model.learning_rate, graph.Find(kIterationName)));
   }
   ResolveResults(builder);
-  graph = DropUnused(graph);
-  graph = FuseMoves(std::move(graph), registry);
-  if (options.fuse) graph = FuseBatchNormGradient(std::move(graph), registry);
-  if (pipelined) {
-    ASSIGN_OR_RETURN(graph, OrderPipeline(graph, strategy.pipeline));
-  }
-  int64_t bytes = options.bucket_bytes >= 0 ? options.bucket_bytes : strategy.bucket_bytes;
-  if (bytes < 0) bytes = BucketBytes(kLatency, kBytesPerSecond);
-  return BucketAllReduces(graph, bytes);
+  return graph;
 }
 
-absl::StatusOr<Graph> MakeEvaluation(const Graph& training, const Graph& forward, const Strategy& strategy,
-                                     const OpRegistry& registry, const ProgramOptions& options) {
-  ASSIGN_OR_RETURN(Graph prepared, PrepareEvaluation(forward, registry));
-  if (options.fuse) prepared = FuseNormalizeRelu(std::move(prepared));
-  std::map<std::string, Layout> states;
-  for (const State& state : training.states()) {
-    states[training.value(state.value).name] = training.layout(state.value);
-  }
-  ASSIGN_OR_RETURN(Graph graph, Partition(prepared, strategy, registry, states));
+Graph WithResolvedResults(Graph graph, const OpRegistry& registry) {
   LayoutBuilder builder(graph, registry);
   ResolveResults(builder);
-  return BucketAllReduces(DropUnused(graph), BucketBytes(kLatency, kBytesPerSecond));
+  return graph;
 }
+
+std::map<std::string, Layout> StateLayouts(const Graph& training) {
+  std::map<std::string, Layout> layouts;
+  for (const State& state : training.states()) {
+    layouts[training.value(state.value).name] = training.layout(state.value);
+  }
+  return layouts;
+}
+
+// The passes of both entry points, in their order. They borrow what they are made from.
+class PassList {
+ public:
+  PassList(const Model& model, const Strategy& strategy, const OpRegistry& registry, const ProgramOptions& options)
+      : model_(model), strategy_(strategy), registry_(registry), options_(options) {}
+
+  std::vector<Pass> Training() const {
+    std::vector<Pass> passes = {{"prepare_training", [this](Graph g) { return PrepareTraining(g, registry_); }}};
+    if (options_.fuse) passes.push_back({"fuse_normalize_relu", FuseNormalizeRelu});
+    const int64_t micro_batches = strategy_.pipeline.micro_batches;
+    if (micro_batches > 1) {
+      passes.push_back(
+          {"unroll_micro_batches", [=, this](Graph g) { return UnrollMicroBatches(g, micro_batches, registry_); }});
+    }
+    passes.push_back({"partition", [this](Graph g) { return Partition(g, strategy_, registry_); }});
+    passes.push_back(
+        {"adjoint and update", [this](Graph g) { return AppendBackward(std::move(g), model_, strategy_, registry_); }});
+    passes.push_back({"drop_unused", DropUnused});
+    passes.push_back({"fuse_moves", [this](Graph g) { return FuseMoves(std::move(g), registry_); }});
+    if (options_.fuse) {
+      passes.push_back(
+          {"fuse_batch_norm_gradient", [this](Graph g) { return FuseBatchNormGradient(std::move(g), registry_); }});
+    }
+    if (micro_batches > 1) {
+      passes.push_back({"order_pipeline", [this](Graph g) { return OrderPipeline(g, strategy_.pipeline); }});
+    }
+    int64_t bytes = options_.bucket_bytes >= 0 ? options_.bucket_bytes : strategy_.bucket_bytes;
+    if (bytes < 0) bytes = BucketBytes(kLatency, kBytesPerSecond);
+    passes.push_back({"bucket_all_reduces", [bytes](Graph g) { return BucketAllReduces(g, bytes); }});
+    return passes;
+  }
+
+  std::vector<Pass> Evaluation(const std::map<std::string, Layout>& states) const {
+    std::vector<Pass> passes = {{"prepare_evaluation", [this](Graph g) { return PrepareEvaluation(g, registry_); }}};
+    if (options_.fuse) passes.push_back({"fuse_normalize_relu", FuseNormalizeRelu});
+    passes.push_back({"partition", [this, &states](Graph g) { return Partition(g, strategy_, registry_, states); }});
+    passes.push_back({"resolve_results", [this](Graph g) { return WithResolvedResults(std::move(g), registry_); }});
+    passes.push_back({"drop_unused", DropUnused});
+    const int64_t bytes = BucketBytes(kLatency, kBytesPerSecond);
+    passes.push_back({"bucket_all_reduces", [bytes](Graph g) { return BucketAllReduces(g, bytes); }});
+    return passes;
+  }
+
+ private:
+  const Model& model_;
+  const Strategy& strategy_;
+  const OpRegistry& registry_;
+  const ProgramOptions& options_;
+};
 
 }  // namespace
 
 absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,
                                     const ProgramOptions& options) {
   RETURN_IF_ERROR(CheckStrategy(strategy, model.graph));
-  const Graph forward = options.floating == DType::kF32 ? model.graph : ConvertDType(model.graph, options.floating);
+  Graph forward = options.floating == DType::kF32 ? model.graph : ConvertDType(model.graph, options.floating);
+  const PassList passes(model, strategy, registry, options);
   Program program;
   program.mesh = strategy.mesh;
-  ASSIGN_OR_RETURN(program.train, MakeTraining(model, forward, strategy, registry, options));
-  ASSIGN_OR_RETURN(program.evaluate, MakeEvaluation(program.train, forward, strategy, registry, options));
+  ASSIGN_OR_RETURN(program.train, RunPasses(forward, passes.Training(), "train", options.verify_passes));
+  const std::map<std::string, Layout> states = StateLayouts(program.train);
+  ASSIGN_OR_RETURN(program.evaluate,
+                   RunPasses(std::move(forward), passes.Evaluation(states), "evaluate", options.verify_passes));
   CollectGroups(program.train, program);
   CollectGroups(program.evaluate, program);
   return program;
@@ -129,8 +169,7 @@ void CollectGroups(const Graph& graph, Program& program) {
     const std::vector<int> axes = MoveAxes(node, graph.mesh());
     if (!seen.insert(axes).second) continue;
     for (int rank = 0; rank < graph.mesh().size(); ++rank) {
-      std::vector<int> ranks = graph.mesh().Group(rank, axes);
-      if (ranks[0] == rank) program.groups.push_back({axes, std::move(ranks)});
+      if (graph.mesh().Leads(rank, axes)) program.groups.push_back({axes, graph.mesh().Group(rank, axes)});
     }
   }
 }

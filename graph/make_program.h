@@ -15,6 +15,7 @@ struct ProgramOptions {
   DType floating = DType::kF32;  // the type of all floating values
   bool fuse = true;              // passes that join nodes for speed; off where tests look at single values
   int64_t bucket_bytes = -1;     // over the strategy's; -1: as the strategy says
+  bool verify_passes = false;    // check the graph after each pass (graph/passes/run_passes.h); tests always do
 };
 
 // Pure and linear in the graph. Errors name the node or the strategy's entry.

@@ -54,6 +54,7 @@ std::vector<FlagDefinition> Output() {
 
 std::vector<FlagDefinition> Debugging() {
   return {
+      BoolFlag("verify-passes", "check the graph after each pass, and name the pass that breaks it"),
       IntFlag("delay-seed", "0", 0, kMany, "delay launches at random by this seed; 0: no delays"),
   };
 }

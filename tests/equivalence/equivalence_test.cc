@@ -37,6 +37,7 @@ ProgramOptions Floating(DType dtype, bool fuse) {
   ProgramOptions options;
   options.floating = dtype;
   options.fuse = fuse;
+  options.verify_passes = true;
   return options;
 }
 

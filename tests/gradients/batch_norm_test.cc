@@ -90,6 +90,7 @@ absl::StatusOr<std::unique_ptr<Session>> MakeSession(const Case& c, bool serial)
   ProgramOptions program_options;
   program_options.floating = DType::kF64;
   program_options.fuse = c.fuse;
+  program_options.verify_passes = true;
   ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), program_options));
   SessionOptions options;
   options.threads_per_rank = 1;

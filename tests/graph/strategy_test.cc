@@ -28,7 +28,8 @@ Graph Forward() { return *ParseText(kForward, Ops()); }
 AxisConfig Split(const std::string& name, std::vector<int64_t> cuts = {}) { return {name, 0, std::move(cuts)}; }
 
 absl::StatusOr<Graph> Train(const Strategy& strategy) {
-  absl::StatusOr<Program> program = MakeProgram({"m", Forward(), {}, {}}, strategy, Ops(), {.bucket_bytes = 0});
+  absl::StatusOr<Program> program =
+      MakeProgram({"m", Forward(), {}, {}}, strategy, Ops(), {.bucket_bytes = 0, .verify_passes = true});
   if (!program.ok()) return program.status();
   return program->train;
 }
@@ -73,7 +74,7 @@ TEST(Strategy, ShardedUpdateKeepsItsSlotsSharded) {
   strategy.ops = {{"w", {}, {{"data", Split("dimension0")}}}, {"*", {{"data", Split("samples")}}, {}}};
   Model model{"m", Forward(), {}, {}};
   model.optimizer.momentum = 0.9;
-  const absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops());
+  const absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), {.verify_passes = true});
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ(LayoutOf(program->train, "w@momentum"), "{data:S0}");
   EXPECT_EQ(LayoutOf(program->train, "v@momentum"), "{data:R}");

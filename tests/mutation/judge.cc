@@ -152,6 +152,7 @@ Verdict Judge(const Subject& subject) {
   ProgramOptions options;
   options.floating = DType::kF64;
   options.fuse = false;
+  options.verify_passes = true;
   const absl::StatusOr<Program> plan = MakeProgram(model, subject.strategy, Ops(), options);
   if (!plan.ok()) return Refusal(plan.status());
   const absl::StatusOr<Program> serial = MakeProgram(model, Strategy{}, Ops(), options);

@@ -25,7 +25,8 @@ loss %l
 Graph Forward() { return *ParseText(kForward, Ops()); }
 
 absl::StatusOr<Graph> Train(const Strategy& strategy) {
-  absl::StatusOr<Program> program = MakeProgram({"m", Forward(), {}, {}}, strategy, Ops(), {.bucket_bytes = 0});
+  absl::StatusOr<Program> program =
+      MakeProgram({"m", Forward(), {}, {}}, strategy, Ops(), {.bucket_bytes = 0, .verify_passes = true});
   if (!program.ok()) return program.status();
   return program->train;
 }

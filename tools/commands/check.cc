@@ -12,7 +12,9 @@ absl::StatusOr<int> Check(const CommandContext& context) {
   ASSIGN_OR_RETURN(Model model, ReadModel(context.flags));
   SetScheduleSteps(model, model.learning_rate.warmup_steps + 1);  // any length will do
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(context.flags, model.graph));
-  ASSIGN_OR_RETURN(const Program program, MakeProgram(model, strategy, Ops()));
+  ProgramOptions options;
+  options.verify_passes = context.flags.Bool("verify-passes");
+  ASSIGN_OR_RETURN(const Program program, MakeProgram(model, strategy, Ops(), options));
   context.out << fmt::format("graph     ok: {} nodes, {} states\n", model.graph.nodes().size(),
                              model.graph.states().size());
   context.out << fmt::format("strategy  ok: mesh {}, {} entries\n", strategy.mesh.ToString(), strategy.ops.size());
@@ -26,6 +28,7 @@ absl::StatusOr<int> Check(const CommandContext& context) {
 Command CheckCommand() {
   Command command{"check", "check a graph and a strategy without running them", "GRAPH", ModelFlags(), Check};
   for (const std::string& flag : StrategyFlags()) command.flags.push_back(flag);
+  command.flags.push_back("verify-passes");
   return command;
 }
 

@@ -7,12 +7,15 @@
 
 namespace partita {
 
-std::vector<std::string> RunFlags() { return {"device", "threads", "memory", "bucket-bytes", "precision", "log"}; }
+std::vector<std::string> RunFlags() {
+  return {"device", "threads", "memory", "bucket-bytes", "precision", "verify-passes", "log"};
+}
 
 ProgramOptions ReadProgramOptions(const Flags& flags) {
   ProgramOptions options;
   if (flags.Text("precision") == "f64") options.floating = DType::kF64;
   if (flags.IsSet("bucket-bytes")) options.bucket_bytes = flags.Int("bucket-bytes");
+  options.verify_passes = flags.Bool("verify-passes");
   return options;
 }
 

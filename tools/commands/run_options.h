@@ -13,7 +13,7 @@
 namespace partita {
 
 // Flags that these functions read, but for seed and delay-seed, which commands that run nothing do not take.
-std::vector<std::string> RunFlags();  // device, threads, memory, bucket-bytes, precision, log
+std::vector<std::string> RunFlags();  // device, threads, memory, bucket-bytes, precision, verify-passes, log
 
 ProgramOptions ReadProgramOptions(const Flags& flags);
 

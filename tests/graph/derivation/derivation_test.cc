@@ -41,8 +41,8 @@ TEST_P(Derivation, TextInTextOut) {
   ASSERT_TRUE(forward.ok()) << forward.status();
   absl::StatusOr<Strategy> strategy = ParseStrategy(sections["strategy"], ProtoFormat::kText, path);
   ASSERT_TRUE(strategy.ok()) << strategy.status();
-  const absl::StatusOr<Program> program =
-      MakeProgram({GetParam(), *std::move(forward), {}, {}}, *strategy, Ops(), {.bucket_bytes = 0});
+  const absl::StatusOr<Program> program = MakeProgram({GetParam(), *std::move(forward), {}, {}}, *strategy, Ops(),
+                                                      {.bucket_bytes = 0, .verify_passes = true});
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ(ToText(program->train, {.bytes = true}), sections["program"]);
 

@@ -66,7 +66,7 @@ class ShippedModels : public testing::TestWithParam<Split> {
     const absl::StatusOr<Strategy> strategy =
         DataModelStrategy(model->graph, GetParam().data, GetParam().ranks_of_model);
     ASSERT_TRUE(strategy.ok()) << strategy.status();
-    absl::StatusOr<Program> program = MakeProgram(*model, *strategy, Ops());
+    absl::StatusOr<Program> program = MakeProgram(*model, *strategy, Ops(), {.verify_passes = true});
     ASSERT_TRUE(program.ok()) << program.status();
     program_ = *std::move(program);
   }

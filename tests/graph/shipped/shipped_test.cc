@@ -29,7 +29,7 @@ class ShippedModels : public testing::TestWithParam<Shipped> {
     model->learning_rate.steps = 100;
     const absl::StatusOr<Strategy> strategy = LoadStrategy(folder + GetParam().strategy + ".pbtxt");
     ASSERT_TRUE(strategy.ok()) << strategy.status();
-    absl::StatusOr<Program> program = MakeProgram(*model, *strategy, Ops());
+    absl::StatusOr<Program> program = MakeProgram(*model, *strategy, Ops(), {.verify_passes = true});
     ASSERT_TRUE(program.ok()) << program.status();
     program_ = *std::move(program);
     const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels({.reference_only = true});

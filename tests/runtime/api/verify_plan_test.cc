@@ -14,7 +14,8 @@ std::unique_ptr<PlanVerifier> Verifier(const std::string& strategy, bool same_be
   VerifyPlanOptions options;
   options.session = SmallOptions();
   options.same_beginning = same_beginning;
-  auto verifier = PlanVerifier::Start(*SerialProgram(model, {}), *PlanOf(one, model, {}), options);
+  auto verifier = PlanVerifier::Start(*SerialProgram(model, {.verify_passes = true}),
+                                      *PlanOf(one, model, {.verify_passes = true}), options);
   EXPECT_TRUE(verifier.ok()) << verifier.status();
   return *std::move(verifier);
 }

@@ -44,7 +44,8 @@ Fixture Make(int64_t batch, int data, int model) {
   const Strategy strategy = DataModelStrategy(fixture.model.graph, data, model).value();
   SessionOptions options;
   options.threads_per_rank = 1;
-  fixture.session = Session::Start(MakeProgram(fixture.model, strategy, Ops()).value(), options).value();
+  fixture.session =
+      Session::Start(MakeProgram(fixture.model, strategy, Ops(), {.verify_passes = true}).value(), options).value();
   return fixture;
 }
 
