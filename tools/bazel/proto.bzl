@@ -8,7 +8,7 @@ def _protos(label):
         label = label + ":" + label.split("/")[-1]
     return label + "_protos"
 
-def partita_proto_library(name, srcs, deps = [], visibility = None):
+def partita_proto_library(name, srcs, deps = [], grpc = False, visibility = None):
     """Generates C++ from protos and compiles it.
 
     Protos import each other from the repository's root: import "proto/graph.proto".
@@ -17,6 +17,7 @@ def partita_proto_library(name, srcs, deps = [], visibility = None):
       name: the cc_library's name.
       srcs: .proto files of this package.
       deps: partita_proto_library labels whose files srcs import.
+      grpc: also generates the services, by Debian's grpc_cpp_plugin.
       visibility: of the library.
     """
     native.filegroup(
@@ -26,11 +27,16 @@ def partita_proto_library(name, srcs, deps = [], visibility = None):
     )
     headers = [src.replace(".proto", ".pb.h") for src in srcs]
     sources = [src.replace(".proto", ".pb.cc") for src in srcs]
+    plugin = ""
+    if grpc:
+        headers += [src.replace(".proto", ".grpc.pb.h") for src in srcs]
+        sources += [src.replace(".proto", ".grpc.pb.cc") for src in srcs]
+        plugin = "--plugin=protoc-gen-grpc=$$(command -v grpc_cpp_plugin) --grpc_out=$(GENDIR) "
     native.genrule(
         name = name + "_generate",
         srcs = srcs + [":" + name + "_protos"],
         outs = headers + sources,
-        cmd = "protoc -I. --cpp_out=$(GENDIR) " + " ".join(["$(location %s)" % src for src in srcs]),
+        cmd = "protoc -I. --cpp_out=$(GENDIR) " + plugin + " ".join(["$(location %s)" % src for src in srcs]),
         message = "Generating C++ of " + name,
     )
     cc_library(
@@ -39,5 +45,5 @@ def partita_proto_library(name, srcs, deps = [], visibility = None):
         hdrs = headers,
         copts = ["-w"],
         visibility = visibility,
-        deps = deps + ["//tools/bazel/third_party:protobuf"],
+        deps = deps + (["//tools/bazel/third_party:grpc"] if grpc else []) + ["//tools/bazel/third_party:protobuf"],
     )

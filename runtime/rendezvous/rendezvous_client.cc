@@ -1,0 +1,236 @@
+#include "runtime/rendezvous/rendezvous_client.h"
+
+#include <fmt/ranges.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/rendezvous/quiet_grpc.h"
+#include "runtime/rendezvous/rendezvous.grpc.pb.h"
+#include "runtime/rendezvous/token.h"
+#include "runtime/rendezvous/version.h"
+
+namespace partita {
+namespace {
+
+using rendezvous::ToRank;
+using rendezvous::ToServer;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// Time for the server to end the stream after a good-bye.
+constexpr milliseconds kFarewell(250);
+
+// Beyond a barrier's time, which the server keeps: it names the missing.
+constexpr milliseconds kAnswerTime(2000);
+
+class Client : public RendezvousClient {
+ public:
+  explicit Client(const Options& options) : options_(options) {}
+  ~Client() override { Leave(); }
+
+  absl::Status Connect() {
+    QuietGrpc();
+    grpc::ChannelArguments arguments;
+    // Rank 0 may come last; it should not then be noticed late.
+    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    const std::string target = fmt::format("{}:{}", options_.address, options_.port);
+    channel_ = grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+    if (!channel_->WaitForConnected(std::chrono::system_clock::now() + options_.join_timeout)) {
+      return Unavailable("rank {}: nobody serves the rendezvous at {}; is rank 0 running?", options_.rank, target);
+    }
+    stub_ = rendezvous::Rendezvous::NewStub(channel_);
+    stream_ = stub_->Join(&context_);
+    RETURN_IF_ERROR(Handshake());
+    heard_ = Clock::now();
+    reader_ = std::thread([this] { Read(); });
+    pulse_ = std::thread([this] { Beat(); });
+    return WithContext("joining the job", Barrier("join", options_.join_timeout));
+  }
+
+  absl::Status Set(const std::string& key, const std::string& value) override {
+    ToServer message;
+    message.mutable_set()->set_key(key);
+    message.mutable_set()->set_value(value);
+    return Write(message);
+  }
+
+  absl::StatusOr<std::string> Get(const std::string& key, milliseconds timeout) override {
+    ToServer message;
+    message.mutable_get()->set_key(key);
+    RETURN_IF_ERROR(Write(message));
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, timeout, [&] { return values_.count(key) > 0 || !failed_.ok(); });
+    if (values_.count(key) > 0) return values_[key];
+    RETURN_IF_ERROR(failed_);
+    return Unavailable("nobody has said '{}' within {} ms", key, timeout.count());
+  }
+
+  absl::Status Barrier(const std::string& name, milliseconds timeout) override {
+    ToServer message;
+    message.mutable_barrier()->set_name(name);
+    message.mutable_barrier()->set_timeout_milliseconds(timeout.count());
+    RETURN_IF_ERROR(Write(message));
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, timeout + kAnswerTime, [&] { return barriers_.count(name) > 0 || !failed_.ok(); });
+    const auto end = barriers_.find(name);
+    if (end == barriers_.end()) return failed_.ok() ? Unavailable("rank 0 does not answer") : failed_;
+    const std::vector<int> missing = std::move(end->second);
+    barriers_.erase(end);
+    if (missing.empty()) return absl::OkStatus();
+    return Unavailable("rank{} {} did not come within {:.1f} s", missing.size() == 1 ? "" : "s",
+                       fmt::join(missing, ", "), static_cast<double>(timeout.count()) / 1000);
+  }
+
+  void Fail(const absl::Status& status) override {
+    ToServer message;
+    message.mutable_failure()->set_code(static_cast<int>(status.code()));
+    message.mutable_failure()->set_message(std::string(status.message()));
+    Write(message).IgnoreError();  // without a server all ranks end anyhow
+  }
+
+  void Leave() override {
+    {
+      std::lock_guard lock(mutex_);
+      if (leaving_) return;
+      leaving_ = true;
+      changed_.notify_all();
+    }
+    if (pulse_.joinable()) pulse_.join();
+    if (!reader_.joinable()) {
+      if (stream_ != nullptr) context_.TryCancel();
+      return;
+    }
+    ToServer message;
+    message.mutable_leave();
+    Write(message).IgnoreError();
+    {
+      std::lock_guard write(write_mutex_);
+      stream_->WritesDone();
+    }
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, kFarewell, [&] { return ended_; });
+    }
+    context_.TryCancel();
+    reader_.join();
+  }
+
+ private:
+  absl::Status Handshake() {
+    ToServer message;
+    const std::string nonce = NewNonce();
+    rendezvous::Hello& hello = *message.mutable_hello();
+    hello.set_version(kRendezvousVersion);
+    hello.set_rank(options_.rank);
+    hello.set_ranks(options_.ranks);
+    hello.set_nonce(nonce);
+    ToRank answer;
+    if (!stream_->Write(message) || !stream_->Read(&answer)) return Unavailable("rank 0 ended the handshake");
+    if (!answer.has_challenge()) return InvalidArgument("rank 0 refuses rank {}: {}", options_.rank, answer.refused());
+    const rendezvous::Challenge& challenge = answer.challenge();
+    if (!SameProof(challenge.proof(), ServerProof(options_.token, nonce, challenge.nonce()))) {
+      return InvalidArgument("rank {} has another token than the rendezvous at {}:{}", options_.rank, options_.address,
+                             options_.port);
+    }
+    message.set_proof(RankProof(options_.token, nonce, challenge.nonce(), options_.rank, options_.ranks));
+    if (!stream_->Write(message) || !stream_->Read(&answer)) return Unavailable("rank 0 ended the handshake");
+    if (answer.has_welcome()) return absl::OkStatus();
+    return InvalidArgument("rank 0 refuses rank {}: {}", options_.rank, answer.refused());
+  }
+
+  absl::Status Write(const ToServer& message) {
+    {
+      std::lock_guard lock(mutex_);
+      RETURN_IF_ERROR(failed_);
+    }
+    std::lock_guard write(write_mutex_);
+    return stream_->Write(message) ? absl::OkStatus() : absl::UnavailableError("the control stream to rank 0 ended");
+  }
+
+  void Read() {
+    ToRank message;
+    while (stream_->Read(&message)) {
+      std::unique_lock lock(mutex_);
+      heard_ = Clock::now();
+      if (message.has_value()) {
+        values_[message.value().key()] = message.value().value();
+      } else if (message.has_barrier_end()) {
+        const auto& missing = message.barrier_end().missing();
+        barriers_[message.barrier_end().name()] = std::vector<int>(missing.begin(), missing.end());
+      } else if (message.has_failure()) {
+        lock.unlock();
+        Failed(absl::Status(static_cast<absl::StatusCode>(message.failure().code()), message.failure().message()));
+        continue;
+      }
+      changed_.notify_all();
+    }
+    Failed(absl::UnavailableError("rank 0 is gone: the control stream to it ended"));
+    std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  }
+
+  void Beat() {
+    const milliseconds interval = std::min(milliseconds(1000), options_.timeout / 4);
+    ToServer message;
+    message.mutable_heartbeat();
+    std::unique_lock lock(mutex_);
+    while (!leaving_ && failed_.ok()) {
+      const Clock::time_point heard = heard_;
+      lock.unlock();
+      Write(message).IgnoreError();  // the reader sees the end of the stream
+      if (Clock::now() - heard > options_.timeout) {
+        Failed(Unavailable("rank 0 has been silent for {} ms", options_.timeout.count()));
+      }
+      lock.lock();
+      changed_.wait_for(lock, interval, [&] { return leaving_ || !failed_.ok(); });
+    }
+  }
+
+  void Failed(const absl::Status& status) {
+    {
+      std::lock_guard lock(mutex_);
+      if (leaving_ || !failed_.ok()) return;
+      failed_ = status;
+      changed_.notify_all();
+    }
+    options_.on_failure(status);
+  }
+
+  const Options options_;
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<rendezvous::Rendezvous::Stub> stub_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<ToServer, ToRank>> stream_;
+  std::thread reader_, pulse_;
+  std::mutex write_mutex_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, std::string> values_;
+  std::map<std::string, std::vector<int>> barriers_;  // that ended: who was missing
+  Clock::time_point heard_;
+  absl::Status failed_;
+  bool leaving_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RendezvousClient>> RendezvousClient::Join(const Options& options) {
+  auto client = std::make_unique<Client>(options);
+  RETURN_IF_ERROR(client->Connect());
+  return client;
+}
+
+}  // namespace partita

@@ -1,0 +1,216 @@
+#include "runtime/rendezvous/rendezvous_server.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/rendezvous/quiet_grpc.h"
+#include "runtime/rendezvous/rendezvous.grpc.pb.h"
+#include "runtime/rendezvous/roster.h"
+#include "runtime/rendezvous/token.h"
+#include "runtime/rendezvous/version.h"
+
+namespace partita {
+namespace {
+
+using rendezvous::ToRank;
+using rendezvous::ToServer;
+using Stream = grpc::ServerReaderWriter<ToRank, ToServer>;
+using Clock = std::chrono::steady_clock;
+
+// Between two looks at deadlines.
+constexpr std::chrono::milliseconds kTick(50);
+
+// Each stream takes a thread; beyond the ranks there may be so many strangers at a time.
+constexpr int kStrangers = 16;
+
+// The open stream of a rank. The stream is null when it has ended.
+struct Session {
+  std::mutex mutex;
+  Stream* stream = nullptr;
+  grpc::ServerContext* context = nullptr;
+};
+
+class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
+ public:
+  explicit Server(const Options& options) : options_(options), roster_(options.ranks, options.timeout) {}
+
+  ~Server() override {
+    if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    if (ticker_.joinable()) ticker_.join();
+  }
+
+  absl::Status Listen() {
+    QuietGrpc();
+    grpc::ServerBuilder builder;
+    grpc::ResourceQuota quota;
+    quota.SetMaxThreads(2 * options_.ranks + kStrangers);
+    builder.SetResourceQuota(quota);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                               static_cast<int>(options_.handshake_timeout.count()));
+    builder.AddListeningPort(fmt::format("{}:{}", options_.address, options_.port), grpc::InsecureServerCredentials(),
+                             &port_);
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port_ == 0) {
+      return Unavailable("rank 0 cannot serve the rendezvous on {}:{}; is the port taken?", options_.address,
+                         options_.port);
+    }
+    ticker_ = std::thread([this] { Tick(); });
+    return absl::OkStatus();
+  }
+
+  int port() const override { return port_; }
+
+  bool WaitUntilEmpty(std::chrono::milliseconds timeout) override {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, timeout, [&] { return sessions_.empty(); });
+  }
+
+  grpc::Status Join(grpc::ServerContext* context, Stream* stream) override {
+    const int rank = Admit(*context, *stream);
+    if (rank < 0) return grpc::Status::OK;
+    ToServer message;
+    while (stream->Read(&message)) {
+      Roster::Letters letters;
+      {
+        std::lock_guard lock(mutex_);
+        roster_.Receive(rank, message, Clock::now(), letters);
+      }
+      Deliver(letters);
+    }
+    End(rank);
+    return grpc::Status::OK;
+  }
+
+ private:
+  // The rank that joined; -1: refused.
+  int Admit(grpc::ServerContext& context, Stream& stream) {
+    {
+      std::lock_guard lock(mutex_);
+      strangers_[&context] = Clock::now();
+    }
+    rendezvous::Hello hello;
+    const std::string refused = Handshake(stream, hello);
+    std::unique_lock lock(mutex_);
+    strangers_.erase(&context);
+    const std::string why = refused.empty() ? roster_.Join(hello.rank(), hello.ranks(), Clock::now()) : refused;
+    ToRank answer;
+    if (!why.empty()) {
+      lock.unlock();
+      answer.set_refused(why);
+      stream.Write(answer);
+      return -1;
+    }
+    auto session = std::make_shared<Session>();
+    session->stream = &stream;
+    session->context = &context;
+    sessions_[hello.rank()] = session;
+    lock.unlock();
+    answer.mutable_welcome();
+    std::lock_guard write(session->mutex);
+    stream.Write(answer);
+    return hello.rank();
+  }
+
+  std::string Handshake(Stream& stream, rendezvous::Hello& hello) const {
+    ToServer message;
+    if (!stream.Read(&message) || !message.has_hello()) return "a stream begins with a hello";
+    hello = message.hello();
+    if (hello.version() != kRendezvousVersion) {
+      return fmt::format("rank {} speaks version {} of the rendezvous, rank 0 version {}", hello.rank(),
+                         hello.version(), kRendezvousVersion);
+    }
+    const std::string nonce = NewNonce();
+    ToRank challenge;
+    challenge.mutable_challenge()->set_nonce(nonce);
+    challenge.mutable_challenge()->set_proof(ServerProof(options_.token, hello.nonce(), nonce));
+    if (!stream.Write(challenge) || !stream.Read(&message)) return "the stream ended in the handshake";
+    const std::string proof = RankProof(options_.token, hello.nonce(), nonce, hello.rank(), hello.ranks());
+    return SameProof(message.proof(), proof) ? "" : fmt::format("rank {} has another token than rank 0", hello.rank());
+  }
+
+  void End(int rank) {
+    Roster::Letters letters;
+    std::shared_ptr<Session> session;
+    {
+      std::lock_guard lock(mutex_);
+      session = sessions_[rank];
+      roster_.End(rank, letters);
+    }
+    {
+      std::lock_guard write(session->mutex);
+      session->stream = nullptr;
+    }
+    Deliver(letters);
+    std::lock_guard lock(mutex_);
+    sessions_.erase(rank);
+    changed_.notify_all();
+  }
+
+  void Deliver(const Roster::Letters& letters) {
+    for (const Roster::Letter& letter : letters) {
+      std::shared_ptr<Session> session;
+      {
+        std::lock_guard lock(mutex_);
+        const auto found = sessions_.find(letter.rank);
+        if (found != sessions_.end()) session = found->second;
+      }
+      if (session == nullptr) continue;
+      std::lock_guard write(session->mutex);
+      if (session->stream != nullptr) session->stream->Write(letter.message);
+    }
+  }
+
+  void Tick() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+      changed_.wait_for(lock, kTick, [&] { return stopping_; });
+      const Clock::time_point now = Clock::now();
+      for (const auto& [context, begin] : strangers_) {
+        if (now - begin > options_.handshake_timeout) context->TryCancel();
+      }
+      Roster::Letters letters;
+      for (const int rank : roster_.Tick(now, letters)) {
+        const auto found = sessions_.find(rank);
+        if (found != sessions_.end()) found->second->context->TryCancel();
+      }
+      lock.unlock();
+      Deliver(letters);
+      lock.lock();
+    }
+  }
+
+  const Options options_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+  std::thread ticker_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Roster roster_;
+  std::map<int, std::shared_ptr<Session>> sessions_;  // of the ranks that joined
+  std::map<grpc::ServerContext*, Clock::time_point> strangers_;
+  bool stopping_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RendezvousServer>> RendezvousServer::Start(const Options& options) {
+  auto server = std::make_unique<Server>(options);
+  RETURN_IF_ERROR(server->Listen());
+  return server;
+}
+
+}  // namespace partita

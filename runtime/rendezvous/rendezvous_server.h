@@ -1,0 +1,36 @@
+// Serves the rendezvous of one job: see rendezvous.proto. Runs in rank 0.
+#ifndef PARTITA_RUNTIME_RENDEZVOUS_RENDEZVOUS_SERVER_H_
+#define PARTITA_RUNTIME_RENDEZVOUS_RENDEZVOUS_SERVER_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace partita {
+
+class RendezvousServer {
+ public:
+  struct Options {
+    std::string address = "127.0.0.1";
+    int port = 0;  // 0: any
+    int ranks = 1;
+    std::string token;
+    std::chrono::milliseconds timeout = std::chrono::seconds(10);           // of a rank that is silent
+    std::chrono::milliseconds handshake_timeout = std::chrono::seconds(5);  // of one that does not say who it is
+  };
+
+  // kUnavailable: the port is taken.
+  static absl::StatusOr<std::unique_ptr<RendezvousServer>> Start(const Options& options);
+  virtual ~RendezvousServer() = default;  // ends all streams
+
+  virtual int port() const = 0;
+
+  // Waits until all ranks that joined have left or failed; false: not within `timeout`.
+  virtual bool WaitUntilEmpty(std::chrono::milliseconds timeout) = 0;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_RENDEZVOUS_RENDEZVOUS_SERVER_H_

@@ -1,0 +1,204 @@
+// The rendezvous over real connections; ranks are threads here, and processes in tests/tools/commands.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "runtime/rendezvous/rendezvous_client.h"
+#include "runtime/rendezvous/rendezvous_server.h"
+#include "runtime/rendezvous/token.h"
+
+namespace partita {
+namespace {
+
+using std::chrono::milliseconds;
+using Clients = std::vector<std::unique_ptr<RendezvousClient>>;
+
+bool Says(const absl::Status& status, const std::string& words) {
+  return std::string(status.message()).find(words) != std::string::npos;
+}
+
+class RendezvousTest : public testing::Test {
+ protected:
+  static constexpr int kRanks = 3;
+
+  void SetUp() override {
+    RendezvousServer::Options options;
+    options.ranks = kRanks;
+    options.token = "secret";
+    options.handshake_timeout = milliseconds(200);
+    server_ = *RendezvousServer::Start(options);
+  }
+
+  RendezvousClient::Options Options(int rank) {
+    RendezvousClient::Options options;
+    options.port = server_->port();
+    options.rank = rank;
+    options.ranks = kRanks;
+    options.token = "secret";
+    options.join_timeout = std::chrono::seconds(20);
+    options.on_failure = [this](const absl::Status& status) {
+      std::lock_guard lock(mutex_);
+      failures_.push_back(status);
+    };
+    return options;
+  }
+
+  Clients JoinAll() {
+    Clients clients(kRanks);
+    OnRanks([&](int rank) { clients[rank] = *RendezvousClient::Join(Options(rank)); });
+    return clients;
+  }
+
+  static void OnRanks(const std::function<void(int)>& body) {
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < kRanks; ++rank) threads.emplace_back(body, rank);
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  // Connects and sends something that is no gRPC; true if the server ends the connection.
+  bool StrangerIsSentAway(const std::string& words) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(server_->port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    const timeval patience{5, 0};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    EXPECT_EQ(send(fd, words.data(), words.size(), MSG_NOSIGNAL), static_cast<ssize_t>(words.size()));
+    char buffer[256];
+    ssize_t count = 1;
+    while (count > 0) count = recv(fd, buffer, sizeof(buffer), 0);
+    const bool ended = count == 0 || errno == ECONNRESET;
+    close(fd);
+    return ended;
+  }
+
+  std::unique_ptr<RendezvousServer> server_;
+  std::mutex mutex_;
+  std::vector<absl::Status> failures_;
+};
+
+TEST_F(RendezvousTest, RanksMeetAndTalk) {
+  Clients clients = JoinAll();
+  OnRanks([&](int rank) {
+    const std::string own = std::to_string(rank), next = std::to_string((rank + 1) % kRanks);
+    EXPECT_TRUE(clients[rank]->Set("key " + own, "value " + own).ok());
+    EXPECT_EQ(*clients[rank]->Get("key " + next, std::chrono::seconds(10)), "value " + next);
+    EXPECT_TRUE(clients[rank]->Barrier("done", std::chrono::seconds(10)).ok());
+  });
+  const absl::Status nobody = clients[0]->Get("nothing", milliseconds(50)).status();
+  EXPECT_EQ(nobody.code(), absl::StatusCode::kUnavailable);
+  clients.clear();
+  EXPECT_TRUE(server_->WaitUntilEmpty(std::chrono::seconds(10)));
+  EXPECT_TRUE(failures_.empty());
+}
+
+TEST_F(RendezvousTest, ListsTheMissingAtTheDeadline) {
+  RendezvousClient::Options options = Options(1);
+  options.join_timeout = milliseconds(200);
+  const auto client = RendezvousClient::Join(options);
+  EXPECT_EQ(client.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(Says(client.status(), "ranks 0, 2 did not come within 0.2 s")) << client.status();
+}
+
+TEST_F(RendezvousTest, SaysThatNobodyServes) {
+  RendezvousClient::Options options = Options(1);
+  server_ = nullptr;
+  options.join_timeout = milliseconds(200);
+  const auto client = RendezvousClient::Join(options);
+  EXPECT_TRUE(Says(client.status(), "nobody serves the rendezvous")) << client.status();
+}
+
+TEST_F(RendezvousTest, RefusesWhoDoesNotBelongAndGoesOn) {
+  const Clients clients = JoinAll();
+  RendezvousClient::Options twice = Options(1), wrong = Options(2), many = Options(2);
+  wrong.token = "another";
+  many.ranks = 4;
+  const auto refused = [](const RendezvousClient::Options& options, const std::string& words) {
+    const absl::Status status = RendezvousClient::Join(options).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(Says(status, words)) << status;
+  };
+  refused(twice, "there is a rank 1 already");
+  refused(wrong, "another token");
+  refused(many, "says that the job has 4 ranks, it has 3");
+  EXPECT_TRUE(StrangerIsSentAway("GET / HTTP/1.1\r\n\r\n"));
+  EXPECT_TRUE(StrangerIsSentAway(NewNonce() + NewNonce()));
+  EXPECT_TRUE(StrangerIsSentAway(""));  // says nothing until the handshake's time is over
+  OnRanks([&](int rank) { EXPECT_TRUE(clients[rank]->Barrier("still here", std::chrono::seconds(10)).ok()); });
+  EXPECT_TRUE(failures_.empty());
+}
+
+TEST_F(RendezvousTest, AFailureIsToldToAll) {
+  const Clients clients = JoinAll();
+  clients[1]->Fail(absl::UnavailableError("rank 1 is tired"));
+  for (const auto& client : clients) {
+    EXPECT_TRUE(Says(client->Barrier("never", std::chrono::seconds(10)), "rank 1 is tired"));
+  }
+  for (int wait = 0; wait < 1000; ++wait) {
+    std::this_thread::sleep_for(milliseconds(5));
+    std::lock_guard lock(mutex_);
+    if (failures_.size() == kRanks) break;
+  }
+  EXPECT_EQ(failures_, std::vector(kRanks, absl::UnavailableError("rank 1 is tired")));
+}
+
+TEST_F(RendezvousTest, TheEndOfTheServerIsTheEndOfRank0) {
+  const Clients clients = JoinAll();
+  server_ = nullptr;
+  for (const auto& client : clients) {
+    const absl::Status status = client->Barrier("never", std::chrono::seconds(10));
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_TRUE(Says(status, "rank 0") && Says(status, "control stream")) << status;
+  }
+}
+
+TEST_F(RendezvousTest, AMismatchNamesTheFieldBothRanksAndBothValues) {
+  Clients clients = JoinAll();
+  std::vector<absl::Status> compared(kRanks);
+  OnRanks([&](int rank) {
+    std::map<std::string, std::string> fields = {{"the graph", "g"}, {"the seed", rank == 2 ? "7" : "1"}};
+    if (rank == 2) fields["flag --batch"] = "8";
+    compared[rank] = CompareDigests(*clients[rank], rank, fields, std::chrono::seconds(10));
+  });
+  for (const absl::Status& status : compared) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(Says(status, "ranks do not agree on flag --batch: rank 0 has '', rank 2 has '8'")) << status;
+  }
+}
+
+TEST_F(RendezvousTest, EqualDigestsPass) {
+  Clients clients = JoinAll();
+  OnRanks([&](int rank) {
+    EXPECT_TRUE(CompareDigests(*clients[rank], rank, {{"the graph", "g"}}, std::chrono::seconds(10)).ok());
+  });
+}
+
+TEST_F(RendezvousTest, ATakenPortIsNamed) {
+  RendezvousServer::Options options;
+  options.port = server_->port();
+  const auto second = RendezvousServer::Start(options);
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(Says(second.status(), std::to_string(server_->port()))) << second.status();
+}
+
+TEST(Token, ProofsDependOnEverythingButTheSide) {
+  EXPECT_EQ(NewToken().size(), 64u);
+  EXPECT_NE(NewToken(), NewToken());
+  EXPECT_TRUE(SameProof(RankProof("t", "a", "b", 1, 2), RankProof("t", "a", "b", 1, 2)));
+  const std::string proof = RankProof("t", "a", "b", 1, 2);
+  for (const std::string& other :
+       {RankProof("u", "a", "b", 1, 2), RankProof("t", "x", "b", 1, 2), RankProof("t", "a", "x", 1, 2),
+        RankProof("t", "a", "b", 0, 2), RankProof("t", "a", "b", 1, 3), ServerProof("t", "a", "b"), std::string()}) {
+    EXPECT_FALSE(SameProof(proof, other));
+  }
+}
+
+}  // namespace
+}  // namespace partita
