@@ -76,7 +76,10 @@ absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& 
                                std::ostream& out) {
   std::vector<FlagDefinition> all = program.flags;
   all.insert(all.end(), CommonFlags().begin(), CommonFlags().end());
-  ASSIGN_OR_RETURN(const Flags flags, Flags::Parse(FlagsOf(program, command), all, arguments, environment));
+  auto end = arguments.end();
+  if (command.passes_on) end = std::find(arguments.begin(), arguments.end(), "--");
+  const std::vector<std::string> own(arguments.begin(), end);
+  ASSIGN_OR_RETURN(const Flags flags, Flags::Parse(FlagsOf(program, command), all, own, environment));
   if (flags.Bool("help") || flags.Bool("help-all")) {
     out << CommandUsage(program, command, flags.Bool("help-all"));
     return kExitFinished;
@@ -86,7 +89,7 @@ absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& 
     return kExitFinished;
   }
   RETURN_IF_ERROR(CheckArguments(command, flags));
-  return command.run({flags, out});
+  return command.run({flags, out, std::vector<std::string>(end == arguments.end() ? end : end + 1, arguments.end())});
 }
 
 }  // namespace

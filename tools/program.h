@@ -16,6 +16,7 @@ namespace partita {
 struct CommandContext {
   const Flags& flags;
   std::ostream& out;
+  std::vector<std::string> rest;  // of a command that passes on: what stood behind `--`, as given
 };
 
 struct Command {
@@ -25,6 +26,7 @@ struct Command {
   std::vector<std::string> flags;  // names in the program's table
   // The exit code of a run that did what it was asked for, or an error (tools/exit_code.h turns it into a code).
   std::function<absl::StatusOr<int>(const CommandContext&)> run;
+  bool passes_on = false;  // takes the command line of another program behind `--`
 };
 
 struct ProgramDefinition {

@@ -20,6 +20,15 @@ std::vector<FlagDefinition> Parallelism() {
   };
 }
 
+std::vector<FlagDefinition> Processes() {
+  return {
+      IntFlag("nproc", "2", 1, kMostRanks, "launch: processes, one for each rank"),
+      IntFlag("port", "0", 0, 65535, "launch: where rank 0 serves the rendezvous; 0: any free one"),
+      IntFlag("join-timeout", "60", 1, 86'400, "seconds in which all ranks of a job must come"),
+      IntFlag("timeout", "10", 1, 86'400, "seconds after which a silent rank counts as lost"),
+  };
+}
+
 std::vector<FlagDefinition> Training() {
   return {
       PathFlag("data", "folder with the IDX files of a data set; unset: Debian's Fashion-MNIST"),
@@ -69,6 +78,7 @@ std::vector<FlagDefinition> TrainerFlags() {
     }
   };
   add("Parallelism", Parallelism());
+  add("Processes", Processes());
   add("Training", Training());
   add("Files", Files());
   add("Output", Output());

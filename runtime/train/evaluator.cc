@@ -4,6 +4,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/train/batch_feed.h"
+#include "runtime/train/stop_vote.h"
 
 namespace partita {
 
@@ -37,7 +38,8 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Im
   session.ResetCounters();
   Evaluation sum;
   for (int64_t b = 0; b < batches; ++b) {
-    if (stop != nullptr && stop->load() != 0) return std::nullopt;
+    ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(session, stop));
+    if (stopped_by != 0) return std::nullopt;
     ASSIGN_OR_RETURN(const Batch* const batch, prefetcher->Next());
     feed.Stage(*batch);
     ASSIGN_OR_RETURN(const StepResult result, session.Evaluate());

@@ -19,14 +19,15 @@ struct Evaluation {
   double seconds = 0;
 };
 
-// Every sample of `source` (of BatchMode::kEvaluation) counts exactly once, whatever the batch. Empty if `*stop` (may
-// be null) became non-zero before the end. kOutOfRange: the loss is not finite. kInternal: the communicators counted
-// other bytes than the layouts predict.
+// Collective. Every sample of `source` (of BatchMode::kEvaluation) counts exactly once, whatever the batch. Empty if
+// `*stop` (may be null) became non-zero before the end. kOutOfRange: the loss is not finite. kInternal: the
+// communicators counted other bytes than the layouts predict.
 absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const ImageInputs& inputs,
                                                       std::shared_ptr<const BatchSource> source,
                                                       const std::atomic<int>* stop);
 
-// kInternal unless the bytes since the last ResetCounters are those of `steps` steps of `entry`, group by group.
+// Collective. kInternal unless the bytes since the last ResetCounters are those of `steps` steps of `entry`, group by
+// group.
 absl::Status CheckTraffic(const Session& session, Entry entry, int64_t steps);
 
 // The metric of that name; 0 if there is none.

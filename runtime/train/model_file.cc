@@ -32,6 +32,7 @@ absl::Status SaveStates(const Session& session, const Model& model, const std::s
     ASSIGN_OR_RETURN(HostTensor state, session.ReadState(name));
     states.push_back(std::move(state));
   }
+  if (session.local_ranks().front() != 0) return absl::OkStatus();
   std::vector<NamedTensor> tensors;
   for (size_t i = 0; i < names.size(); ++i) {
     tensors.push_back({names[i], states[i].dtype, states[i].shape, std::as_bytes(std::span(states[i].bytes))});

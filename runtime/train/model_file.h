@@ -11,11 +11,12 @@
 
 namespace partita {
 
-// Saves the states of the user's graph, gathered from the ranks; not those that training added (momentum, iteration).
+// Collective; the process of rank 0 writes. Saves the states of the user's graph, gathered from the ranks; not those
+// that training added (momentum, iteration).
 absl::Status SaveStates(const Session& session, const Model& model, const std::string& path);
 
-// Loads what SaveStates (or another writer) saved. kInvalidArgument before any state is changed: a state that the file
-// lacks, a tensor that the graph lacks, another type or shape.
+// Collective; every process reads the file. Loads what SaveStates (or another writer) saved. kInvalidArgument before
+// any state is changed: a state that the file lacks, a tensor that the graph lacks, another type or shape.
 absl::Status LoadStates(Session& session, const Model& model, const std::string& path);
 
 }  // namespace partita

@@ -8,6 +8,7 @@
 #include "runtime/base/status.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/evaluator.h"
+#include "runtime/train/stop_vote.h"
 
 namespace partita {
 namespace {
@@ -76,6 +77,7 @@ class Run {
 
   absl::Status AllEpochs() {
     ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> batches, feed_.Prefetch(data_.training, 0, steps_));
+    RETURN_IF_ERROR(Vote());
     while (result_.steps < steps_ && !Stopped()) {
       EpochResult epoch;
       epoch.epoch = static_cast<int>(result_.epochs.size()) + 1;
@@ -87,12 +89,16 @@ class Run {
       RETURN_IF_ERROR(evaluated);
       options_.on_epoch(epoch);
     }
-    result_.stopped = Stopped();
     return absl::OkStatus();
   }
 
  private:
-  bool Stopped() const { return options_.stop != nullptr && options_.stop->load() != 0; }
+  bool Stopped() const { return result_.stopped_by != 0; }
+
+  absl::Status Vote() {
+    ASSIGN_OR_RETURN(result_.stopped_by, VoteToStop(session_, options_.stop));
+    return absl::OkStatus();
+  }
 
   absl::Status OneEpoch(Prefetcher& batches, EpochResult& epoch) {
     session_.ResetCounters();
@@ -124,12 +130,12 @@ class Run {
     epoch.accuracy += MetricOf(step, inputs_.accuracy);
     meter_.Count(result_.steps, static_cast<double>(result_.steps) / static_cast<double>(per_epoch_),
                  epoch.learning_rate, step.loss);
-    return absl::OkStatus();
+    return Vote();
   }
 
   absl::Status Evaluate(EpochResult& epoch) {
     ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(session_, inputs_, data_.test, options_.stop));
-    if (!evaluation) return absl::OkStatus();
+    if (!evaluation) return Vote();
     epoch.test_loss = evaluation->loss;
     epoch.test_accuracy = evaluation->accuracy;
     return absl::OkStatus();

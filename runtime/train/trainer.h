@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -21,6 +22,7 @@ namespace partita {
 struct TrainingData {
   std::shared_ptr<const BatchSource> training;
   std::shared_ptr<const BatchSource> test;
+  std::string manifest;  // differs for different data: what processes of a job compare
 };
 
 struct EpochResult {
@@ -40,7 +42,7 @@ struct TrainingResult {
   int64_t steps = 0;
   int64_t samples = 0;
   double seconds = 0;                 // of training, without evaluation
-  bool stopped = false;               // by the flag, before the end
+  int stopped_by = 0;                 // what the flag was set to before the end; 0: it was not
   std::vector<GroupTraffic> traffic;  // of all training steps, by group of the program
 
   double SamplesPerSecond() const { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }
@@ -49,7 +51,7 @@ struct TrainingResult {
 struct TrainingOptions {
   int64_t epochs = 1;
   int64_t steps = 0;  // ends after so many if that is earlier; 0: epochs alone
-  // Set non-zero by anybody at any time: the step that runs is finished and Train returns OK.
+  // Set non-zero by anybody at any time, in any process: the step that runs is finished and Train returns OK.
   const std::atomic<int>* stop = nullptr;
   double progress_seconds = 2;  // time between two calls of on_progress
   std::function<void(const Progress&)> on_progress = [](const Progress&) {};

@@ -8,6 +8,7 @@ namespace partita {
 
 Command CheckCommand();     // check.cc
 Command EvaluateCommand();  // evaluate.cc
+Command LaunchCommand();    // launch.cc
 Command PlanCommand();      // plan.cc
 Command ShowCommand();      // show.cc
 Command TrainCommand();     // train.cc

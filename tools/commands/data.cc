@@ -37,6 +37,8 @@ absl::StatusOr<TrainingData> ReadData(const Flags& flags, const ImageInputs& inp
     return ImageBatches::Create(std::make_shared<const ImageDataset>(std::move(set)), options);
   };
   TrainingData data;
+  data.manifest = fmt::format("{} + {} samples, {:016x} {:016x}", sets.train.count, sets.test.count, Digest(sets.train),
+                              Digest(sets.test));
   options.augmentation = augmentation;
   ASSIGN_OR_RETURN(data.training, make(sets.train));
   options.augmentation = {};

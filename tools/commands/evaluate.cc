@@ -2,10 +2,12 @@
 #include "ops/registry.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/model_file.h"
+#include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/data.h"
 #include "tools/commands/inputs.h"
 #include "tools/commands/outputs.h"
+#include "tools/commands/processes.h"
 #include "tools/commands/report.h"
 #include "tools/commands/run_options.h"
 #include "tools/commands/signals.h"
@@ -14,11 +16,14 @@
 namespace partita {
 namespace {
 
-absl::StatusOr<std::unique_ptr<Session>> StartLoaded(const Flags& flags, const Model& model, const Strategy& strategy) {
+absl::StatusOr<std::unique_ptr<Session>> StartLoaded(const Flags& flags, const Model& model, const Strategy& strategy,
+                                                     const TrainingData& data) {
   Model complete = model;
   AssumeScheduleLength(complete);
   ASSIGN_OR_RETURN(Program program, MakeProgram(complete, strategy, Ops(), ReadProgramOptions(flags)));
-  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), ReadSessionOptions(flags)));
+  SessionOptions options = ReadSessionOptions(flags);
+  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data));
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
   RETURN_IF_ERROR(LoadStates(*session, model, flags.Text("load")));
   return session;
 }
@@ -34,27 +39,30 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
   if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, Augmentation{}));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartLoaded(flags, model, strategy));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartLoaded(flags, model, strategy, data));
   const std::atomic<int>& stop = StopOnSignals();
   ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, *inputs, data.test, &stop));
   ReportProto report = BeginReport("evaluate", flags, model.name, *session);
-  AddMemory(*session, report);
+  RETURN_IF_ERROR(AddMemory(*session, report));
+  std::ostream& out = Speaks(*session) ? context.out : Silence();
   report.set_outcome(evaluation ? "finished" : "interrupted");
   if (evaluation) {
-    AddTraffic(*session, Entry::kEvaluate, session->Traffic(), data.test->batches_per_epoch(), report);
+    ASSIGN_OR_RETURN(const std::vector<GroupTraffic> traffic, session->JobTraffic());
+    AddTraffic(*session, Entry::kEvaluate, traffic, data.test->batches_per_epoch(), report);
     report.set_test_accuracy(evaluation->accuracy);
-    if (flags.Text("format") == "text") context.out << fmt::format("test loss       {:.4f}\n", evaluation->loss);
+    if (flags.Text("format") == "text") out << fmt::format("test loss       {:.4f}\n", evaluation->loss);
   }
-  PrintReport(report, flags, context.out);
-  RETURN_IF_ERROR(SaveReport(report, flags));
-  return evaluation ? static_cast<int>(kExitFinished) : ExitCodeOfSignal(stop.load());
+  ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &stop));
+  PrintReport(report, flags, out);
+  if (Speaks(*session)) RETURN_IF_ERROR(SaveReport(report, flags));
+  return evaluation ? static_cast<int>(kExitFinished) : ExitCodeOfSignal(stopped_by);
 }
 
 }  // namespace
 
 Command EvaluateCommand() {
   Command command{"evaluate", "evaluate saved parameters on a test set", "GRAPH", ModelFlags(), RunEvaluate};
-  for (const auto& flags : {StrategyFlags(), RunFlags(), DataFlags()}) {
+  for (const auto& flags : {StrategyFlags(), RunFlags(), DataFlags(), JobFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
   for (const char* flag : {"load", "report", "format", "delay-seed"}) command.flags.push_back(flag);

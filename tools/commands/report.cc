@@ -129,13 +129,15 @@ void AddTraffic(const Session& session, Entry entry, const std::vector<GroupTraf
   }
 }
 
-void AddMemory(const Session& session, ReportProto& report) {
+absl::Status AddMemory(const Session& session, ReportProto& report) {
+  ASSIGN_OR_RETURN(const std::vector<int64_t> used, session.JobUsedMemory());
   for (int rank = 0; rank < session.ranks(); ++rank) {
     ReportMemoryProto* const memory = report.add_memory();
     memory->set_rank(rank);
     memory->set_planned_bytes(session.PlannedMemory(rank).total);
-    memory->set_used_bytes(session.UsedMemory(rank));
+    memory->set_used_bytes(used[rank]);
   }
+  return absl::OkStatus();
 }
 
 std::string FormatEpoch(const EpochResult& epoch) {

@@ -20,7 +20,7 @@ ReportProto BeginReport(const std::string& command, const Flags& flags, const st
 void AddTraining(const TrainingResult& result, ReportProto& report);
 void AddTraffic(const Session& session, Entry entry, const std::vector<GroupTraffic>& traffic, int64_t steps,
                 ReportProto& report);
-void AddMemory(const Session& session, ReportProto& report);
+absl::Status AddMemory(const Session& session, ReportProto& report);
 
 // One line; after an epoch.
 std::string FormatEpoch(const EpochResult& epoch);

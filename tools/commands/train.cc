@@ -8,6 +8,7 @@
 #include "tools/commands/data.h"
 #include "tools/commands/inputs.h"
 #include "tools/commands/outputs.h"
+#include "tools/commands/processes.h"
 #include "tools/commands/report.h"
 #include "tools/commands/run_options.h"
 #include "tools/commands/signals.h"
@@ -48,6 +49,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   ASSIGN_OR_RETURN(Program program, MakeProgram(prepared.model, strategy, Ops(), ReadProgramOptions(flags)));
   SessionOptions options = ReadSessionOptions(flags);
   options.record_timeline = flags.IsSet("trace");
+  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, prepared.data));
   ASSIGN_OR_RETURN(prepared.session, Session::Start(std::move(program), options));
   if (flags.IsSet("load")) {
     RETURN_IF_ERROR(LoadStates(*prepared.session, prepared.model, flags.Text("load")));
@@ -64,18 +66,23 @@ absl::Status Save(const Flags& flags, const Prepared& prepared, const absl::Stat
   if (flags.IsSet("save") && trained.ok()) {
     RETURN_IF_ERROR(SaveStates(*prepared.session, prepared.model, flags.Text("save")));
   }
-  if (flags.IsSet("trace") && trained.ok()) return SaveTimeline(*prepared.session, flags.Text("trace"));
+  if (flags.IsSet("trace") && trained.ok() && Speaks(*prepared.session))
+    return SaveTimeline(*prepared.session, flags.Text("trace"));
   return absl::OkStatus();
 }
 
 absl::StatusOr<int> RunTrain(const CommandContext& context) {
   ASSIGN_OR_RETURN(Prepared prepared, Prepare(context.flags));
   const std::atomic<int>& stop = StopOnSignals();
+  const bool speaks = Speaks(*prepared.session);
   const bool text = context.flags.Text("format") == "text";
+  std::ostream& out = speaks ? context.out : Silence();
   prepared.options.stop = &stop;
-  prepared.options.on_progress = [](const Progress& progress) { spdlog::info("{}", FormatProgress(progress)); };
+  prepared.options.on_progress = [speaks](const Progress& progress) {
+    if (speaks) spdlog::info("{}", FormatProgress(progress));
+  };
   prepared.options.on_epoch = [&](const EpochResult& epoch) {
-    if (text) context.out << FormatEpoch(epoch) << std::endl;
+    if (text) out << FormatEpoch(epoch) << std::endl;
   };
   TrainingResult result;
   const absl::Status trained = Train(*prepared.session, prepared.inputs, prepared.data, prepared.options, result);
@@ -83,20 +90,21 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   ReportProto report = BeginReport("train", context.flags, prepared.model.name, *prepared.session);
   AddTraining(result, report);
   AddTraffic(*prepared.session, Entry::kTrain, result.traffic, result.steps, report);
-  AddMemory(*prepared.session, report);
-  report.set_outcome(OutcomeOf(trained, result.stopped));
-  RETURN_IF_ERROR(SaveReport(report, context.flags));
+  const absl::Status remembered = AddMemory(*prepared.session, report);
+  report.set_outcome(OutcomeOf(trained, result.stopped_by != 0));
+  if (speaks) RETURN_IF_ERROR(SaveReport(report, context.flags));
   RETURN_IF_ERROR(trained);
   RETURN_IF_ERROR(saved);
-  PrintReport(report, context.flags, context.out);
-  return result.stopped ? ExitCodeOfSignal(stop.load()) : kExitFinished;
+  RETURN_IF_ERROR(remembered);
+  PrintReport(report, context.flags, out);
+  return result.stopped_by != 0 ? ExitCodeOfSignal(result.stopped_by) : kExitFinished;
 }
 
 }  // namespace
 
 Command TrainCommand() {
   Command command{"train", "train a graph on labelled images", "GRAPH", ModelFlags(), RunTrain};
-  for (const auto& flags : {StrategyFlags(), RunFlags(), DataFlags()}) {
+  for (const auto& flags : {StrategyFlags(), RunFlags(), DataFlags(), JobFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
   for (const char* flag :

@@ -65,7 +65,7 @@ TEST(Train, WalksEpochsAndDropsThePartialBatch) {
   EXPECT_EQ(seen, 2);
   EXPECT_EQ(result.steps, 2 * (kTrainingSamples / 8));
   EXPECT_EQ(result.samples, result.steps * 8);
-  EXPECT_FALSE(result.stopped);
+  EXPECT_EQ(result.stopped_by, 0);
   EXPECT_LT(result.epochs[1].loss, result.epochs[0].loss + 0.1);
   ASSERT_TRUE(result.epochs[1].test_accuracy.has_value());
 }
@@ -93,7 +93,7 @@ TEST(Train, AStopEndsAfterTheStep) {
     if (progress.step == 9) stop.store(2);
   };
   const TrainingResult result = TrainOn(fixture, options);
-  EXPECT_TRUE(result.stopped);
+  EXPECT_NE(result.stopped_by, 0);
   EXPECT_EQ(result.steps, 9);
   EXPECT_FALSE(result.epochs.back().test_accuracy.has_value());
 }

@@ -1,0 +1,251 @@
+"""Ranks as real processes: the same results as threads, and what happens when one of them ends, stops or is wrong."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from tools.faults import job, run
+
+TRAINER = os.path.abspath("tools/trainer")
+EXAMPLES = os.path.abspath("tools/models/examples")
+MLP = os.path.join(EXAMPLES, "mlp.pbtxt")
+
+
+def example(name):
+    return os.path.join(EXAMPLES, name)
+
+
+def without_launchers():
+    """The environment of this process, in which a launcher of the test may itself run."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMI_", "SLURM_"))}
+
+
+def processes_of(command):
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/cmdline", "rb") as file:
+                if command in file.read().decode(errors="replace"):
+                    found.append(int(entry))
+        except OSError:
+            pass
+    return found
+
+
+class ProcessesTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def call(self, *arguments, code=0, environment=None):
+        done = subprocess.run([*arguments], capture_output=True, text=True, cwd=self.folder, timeout=300,
+                              env=environment or without_launchers())
+        self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}{done.stderr}")
+        return done
+
+
+class EqualityTest(ProcessesTest):
+
+    def run_both(self, ranks, *arguments):
+        """Trains with ranks as threads and as processes: the same bytes of the model, the same report."""
+        reports = []
+        for how, launch in [("local", []), ("gloo", ["launch", f"--nproc={ranks}", "--"])]:
+            self.call(TRAINER, *launch, "train", "--mock-data", "--steps=6", "--threads=1", *arguments,
+                      "--save=" + self.path(how + ".safetensors"), "--report=" + self.path(how + ".json"))
+            with open(self.path(how + ".json"), encoding="utf-8") as file:
+                reports.append(json.load(file))
+        with open(self.path("local.safetensors"), "rb") as local, open(self.path("gloo.safetensors"), "rb") as gloo:
+            self.assertEqual(local.read(), gloo.read())
+        local, gloo = reports
+        for key in ["training_loss", "test_loss", "test_accuracy"]:
+            self.assertEqual([epoch[key] for epoch in local["epochs"]], [epoch[key] for epoch in gloo["epochs"]])
+        self.assertEqual([memory["used_bytes"] for memory in local["memory"]],
+                         [memory["used_bytes"] for memory in gloo["memory"]])
+        self.assertGreater(len(gloo["groups"]), 0)
+        for mine, other in zip(local["groups"], gloo["groups"]):
+            for kind in ["payload", "wire"]:
+                self.assertEqual(other[f"counted_{kind}_bytes"], other[f"predicted_{kind}_bytes"])
+                self.assertEqual(other[f"counted_{kind}_bytes"], mine[f"counted_{kind}_bytes"])
+
+    def test_data_parallel(self):
+        self.run_both(3, "--batch=10", "--dp=3", MLP)
+
+    def test_data_and_model_parallel(self):
+        self.run_both(4, "--batch=8", "--dp=2", "--mp=2", MLP)
+
+    def test_mixed_layouts_in_f64(self):
+        self.run_both(4, "--batch=8", "--precision=f64", "--strategy=" + example("lenet5_mixed.pbtxt"),
+                      example("lenet5.pbtxt"))
+
+    def test_placement(self):
+        self.run_both(4, "--batch=8", "--strategy=" + example("mini_inception_2x2.pbtxt"),
+                      example("mini_inception.pbtxt"))
+
+    def test_evaluation_loads_in_every_process(self):
+        model = self.path("model.safetensors")
+        self.call(TRAINER, "train", "--mock-data", "--batch=8", "--steps=3", "--save=" + model, MLP)
+        alone = self.call(TRAINER, "evaluate", "--mock-data", "--batch=8", "--dp=2", "--load=" + model, MLP)
+        launched = self.call(TRAINER, "launch", "--nproc=2", "--", "evaluate", "--mock-data", "--batch=8", "--dp=2",
+                             "--load=" + model, MLP)
+        loss = re.compile(r"test loss.*")
+        self.assertEqual(loss.search(alone.stdout).group(), loss.search(launched.stdout).group())
+        self.assertEqual(len(loss.findall(launched.stdout)), 1)
+
+    def test_mpirun(self):
+        mpirun = shutil.which("mpirun")
+        if mpirun is None:
+            self.skipTest("Debian's openmpi-bin is not installed; its variables are tested in launcher_test")
+        done = self.call(mpirun, "--allow-run-as-root", "--oversubscribe", "-np", "2", TRAINER, "train", "--mock-data",
+                         "--batch=8", "--steps=3", "--dp=2", MLP,
+                         environment={**without_launchers(), "MASTER_PORT": str(job.free_port())})
+        self.assertEqual(done.stdout.count("outcome"), 1)
+
+
+class RefusalTest(ProcessesTest):
+
+    def test_launch(self):
+        self.assertIn("behind `--`", self.call(TRAINER, "launch", "--nproc=2", code=2).stderr)
+        wrong = self.call(TRAINER, "launch", "--nproc=2", "--", "train", "--mock-data", "--dp=3", MLP, code=2)
+        self.assertIn("has started 2 processes, but the strategy has 3 ranks", wrong.stderr)
+
+    def test_launchers_that_do_not_agree(self):
+        both = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "PMI_RANK": "1", "PMI_SIZE": "2"}
+        wrong = self.call(TRAINER, "train", "--mock-data", "--dp=2", MLP, code=2,
+                          environment={**without_launchers(), **both})
+        self.assertIn("unset one of them", wrong.stderr)
+
+    def test_ranks_that_do_not_mean_the_same(self):
+        command = [TRAINER, "train", "--mock-data", "--batch=8", "--steps=3", "--dp=2", MLP]
+        for variable, says in [("TRAINER_SEED", "do not agree on flag --seed: rank 0 has '', rank 1 has '7'"),
+                               ("TRAINER_LEARNING_RATE", "do not agree on flag --learning-rate")]:
+            with job.Job(command, 2, without_launchers(), lambda rank: {variable: "7"} if rank == 1 else {}) as ranks:
+                ranks.wait([0, 1], time.monotonic() + 60)
+                for rank in range(2):
+                    self.assertEqual(ranks.processes[rank].returncode, 3, ranks.said(rank))
+                    self.assertIn(says, ranks.said(rank))
+
+    def test_a_rank_that_never_comes(self):
+        command = [TRAINER, "train", "--mock-data", "--batch=9", "--steps=3", "--dp=3", "--join-timeout=1", MLP]
+        place = {"RANK": "0", "WORLD_SIZE": "3", "LOCAL_RANK": "0", "MASTER_PORT": str(job.free_port())}
+        alone = self.call(*command, code=138, environment={**without_launchers(), **place})
+        self.assertIn("ranks 1, 2 did not come within 1.0 s", alone.stderr)
+
+    def test_strangers_do_no_harm(self):
+        command = [TRAINER, "train", "--mock-data", "--batch=8", "--epochs=100000", "--dp=2", MLP]
+        with job.Job(command, 2, without_launchers()) as ranks:
+            deadline = time.monotonic() + 60
+            while "epoch 1" not in ranks.said(0):
+                self.assertLess(time.monotonic(), deadline, ranks.said(0))
+                time.sleep(0.05)
+            place = self.environment_of(ranks.processes[1])
+            for says, variables in [("there is a rank 1 already", {}),
+                                    ("has another token", {"PARTITA_JOB_TOKEN": "x"})]:
+                second = self.call(*command, code=3, environment={**place, **variables})
+                self.assertIn(says, second.stderr)
+            self.assertEqual([process.poll() for process in ranks.processes], [None, None])
+            ranks.signal(1, signal.SIGTERM)  # one is told, both stop after the same step
+            ranks.wait([0, 1], time.monotonic() + 60)
+            for rank in range(2):
+                self.assertEqual(ranks.processes[rank].returncode, 143, ranks.said(rank))
+
+    @staticmethod
+    def environment_of(process):
+        with open(f"/proc/{process.pid}/environ", "rb") as file:
+            entries = file.read().decode().split("\0")
+        return dict(entry.split("=", 1) for entry in entries if "=" in entry)
+
+
+class FaultTest(ProcessesTest):
+
+    def test_kills(self):
+        phases = run.run(run.command_of(TRAINER, MLP, 3), 3, "kill", 20, 1, 1.0)
+        self.assertGreater(len(phases["running"]), 5)
+
+    def test_stops(self):
+        phases = run.run(run.command_of(TRAINER, MLP, 3), 3, "stop", 5, 2, 0.6)
+        self.assertEqual(sum(len(seconds) for seconds in phases.values()), 5)
+
+    def test_a_stopped_rank_that_goes_on_was_given_up(self):
+        command = [TRAINER, "train", "--mock-data", "--batch=8", "--epochs=1000", "--dp=2", "--timeout=1", MLP]
+        code, error = job.stop_and_continue(command, 2, 1, 0.7, timeout=1)
+        self.assertEqual(code, 138, error)
+
+    def test_a_short_stop_does_no_harm(self):
+        command = [TRAINER, "train", "--mock-data", "--batch=8", "--epochs=10", "--dp=2", MLP]
+        with job.Job(command, 2, without_launchers()) as ranks:
+            time.sleep(0.3)
+            ranks.signal(1, signal.SIGSTOP)
+            time.sleep(0.5)
+            ranks.signal(1, signal.SIGCONT)
+            ranks.wait([0, 1], time.monotonic() + 120)
+            self.assertEqual([process.returncode for process in ranks.processes], [0, 0], ranks.said(0))
+
+
+class LaunchTest(ProcessesTest):
+
+    def start(self, *more):
+        """A job that would run for long, in a folder of its own by which its processes are found."""
+        graph = self.path("graph.pbtxt")
+        shutil.copy(MLP, graph)
+        launcher = subprocess.Popen([TRAINER, "launch", "--nproc=3", "--", "train", "--mock-data", "--batch=9",
+                                     "--epochs=100000", "--dp=3", *more, graph], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, env=without_launchers())
+        self.addCleanup(launcher.stdout.close)
+        self.addCleanup(launcher.stderr.close)
+        deadline = time.monotonic() + 60
+        while len(processes_of(graph)) < 4:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        return launcher, graph
+
+    def ranks(self, launcher, graph):
+        return [process for process in processes_of(graph) if process != launcher.pid]
+
+    def assert_gone(self, graph, seconds):
+        deadline = time.monotonic() + seconds
+        while processes_of(graph):
+            self.assertLess(time.monotonic(), deadline, "orphans")
+            time.sleep(0.01)
+
+    def test_ends_all_when_one_dies(self):
+        for delay in [0, 1]:
+            launcher, graph = self.start()
+            time.sleep(delay)
+            os.kill(self.ranks(launcher, graph)[0], signal.SIGKILL)
+            _, error = launcher.communicate(timeout=10)
+            self.assertEqual(launcher.returncode, 128 + signal.SIGKILL)
+            self.assertRegex(error, r"launch: rank \d \(process \d+\) was ended by signal 9")
+            self.assert_gone(graph, 1)
+
+    def test_leaves_no_orphans_when_it_is_killed(self):
+        launcher, graph = self.start()
+        launcher.kill()
+        self.assert_gone(graph, 2)
+        launcher.wait()
+
+    def test_passes_signals_on(self):
+        report, model = self.path("report.json"), self.path("model.safetensors")
+        launcher, graph = self.start("--report=" + report, "--save=" + model)
+        self.assertIn("epoch 1", launcher.stdout.readline())
+        launcher.send_signal(signal.SIGTERM)
+        _, error = launcher.communicate(timeout=60)
+        self.assertEqual(launcher.returncode, 128 + signal.SIGTERM, error)
+        with open(report, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["outcome"], "interrupted")
+        self.assertTrue(os.path.exists(model))
+        self.assert_gone(graph, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

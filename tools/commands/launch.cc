@@ -1,0 +1,70 @@
+// `trainer launch`: the ranks of a job as processes of this machine.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <iostream>
+
+#include "runtime/base/status.h"
+#include "runtime/rendezvous/token.h"
+#include "tools/commands/child_processes.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/launcher.h"
+#include "tools/exit_code.h"
+
+namespace partita {
+namespace {
+
+constexpr char kLoopback[] = "127.0.0.1";
+
+// A port that nobody has now.
+absl::StatusOr<int> FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  const bool bound = fd >= 0 && bind(fd, any, size) == 0 && getsockname(fd, any, &size) == 0;
+  if (fd >= 0) close(fd);
+  if (!bound) return Unavailable("there is no free port on {}", kLoopback);
+  return ntohs(address.sin_port);
+}
+
+absl::StatusOr<int> RunLaunch(const CommandContext& context) {
+  if (context.rest.empty()) return FlagError("launch needs a command behind `--`: launch --nproc=2 -- train GRAPH");
+  const int64_t count = context.flags.Int("nproc");
+  int64_t port = context.flags.Int("port");
+  if (port == 0) {
+    ASSIGN_OR_RETURN(port, FreePort());
+  }
+  std::vector<std::string> arguments = {"/proc/self/exe"};
+  arguments.insert(arguments.end(), context.rest.begin(), context.rest.end());
+  std::map<std::string, std::string> variables = {
+      {"WORLD_SIZE", std::to_string(count)},
+      {"LOCAL_WORLD_SIZE", std::to_string(count)},
+      {"ROLE_WORLD_SIZE", std::to_string(count)},
+      {"GROUP_RANK", "0"},
+      {"MASTER_ADDR", kLoopback},
+      {"MASTER_PORT", std::to_string(port)},
+      {kTokenVariable, NewToken()},
+      {kLauncherVariable, "trainer launch"},
+      {"TORCHELASTIC_USE_AGENT_STORE", ""},
+  };
+  ChildProcesses children(context.out, std::cerr);
+  for (int64_t rank = 0; rank < count; ++rank) {
+    for (const char* name : {"RANK", "LOCAL_RANK", "ROLE_RANK"}) variables[name] = std::to_string(rank);
+    RETURN_IF_ERROR(children.Start(arguments, variables));
+  }
+  return children.Wait();
+}
+
+}  // namespace
+
+Command LaunchCommand() {
+  return {"launch",  "run a command as a job of several processes: launch --nproc=2 -- train GRAPH",
+          "",        {"nproc", "port"},
+          RunLaunch, /*passes_on=*/true};
+}
+
+}  // namespace partita
