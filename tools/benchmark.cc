@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "tools/benchmarks/allocation_count.h"
+#include "tools/benchmarks/comm_benchmark.h"
 #include "tools/benchmarks/executor_benchmark.h"
 #include "tools/benchmarks/kernel_benchmark.h"
 #include "tools/benchmarks/train_benchmark.h"
@@ -15,6 +16,9 @@ namespace {
 
 // Under `bazel run` these lie in the folder that the program is started in; else start it in the repository.
 constexpr char kHybrid[] = "tools/models/examples/mini_inception_2x2.pbtxt";
+constexpr char kFaultScript[] = "tools/faults/run.py";
+constexpr char kTrainer[] = "tools/trainer";
+constexpr char kFaultGraph[] = "tools/models/examples/mlp.pbtxt";
 constexpr char kPeerScript[] = "tools/peer/train.py";
 
 std::vector<FlagDefinition> BenchmarkFlags() {
@@ -27,6 +31,10 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       ChoiceFlag("peer", "none", {"none", "pytorch"}, "what is trained beside ours; see tools/peer/install"),
       ChoiceFlag("device", "host", {"host", "cuda"}, "whose kernels are measured"),
       IntFlag("threads", "2", 1, 1024, "of the host's kernels"),
+      IntFlag("ranks", "2", 2, 64, "of comm and faults"),
+      IntFlag("kills", "300", 0, 1'000'000, "ranks that are killed"),
+      IntFlag("stops", "100", 0, 1'000'000, "ranks that are stopped"),
+      IntFlag("seed", "1", 0, 1'000'000'000, "of which rank and when"),
       PathFlag("strategy", "of the hybrid; unset: the shipped 2 x 2 one for mini-inception, none for others"),
   };
 }
@@ -44,6 +52,24 @@ absl::StatusOr<int> RunExecutor(const CommandContext& context) {
   ASSIGN_OR_RETURN(const std::vector<ExecutorRow> rows, BenchmarkExecutor(options));
   context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
+}
+
+absl::StatusOr<int> RunComm(const CommandContext& context) {
+  CommBenchmarkOptions options;
+  options.ranks = static_cast<int>(context.flags.Int("ranks"));
+  options.rounds = static_cast<int>(context.flags.Int("rounds"));
+  ASSIGN_OR_RETURN(const std::vector<CommRow> rows, BenchmarkComm(options));
+  context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  return kExitFinished;
+}
+
+absl::StatusOr<int> RunFaults(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  const std::string command =
+      fmt::format("python3 {} --trainer={} --graph={} --ranks={} --kills={} --stops={} --seed={}", kFaultScript,
+                  kTrainer, kFaultGraph, flags.Int("ranks"), flags.Int("kills"), flags.Int("stops"), flags.Int("seed"));
+  context.out << std::flush;
+  return std::system(command.c_str()) == 0 ? kExitFinished : kExitVerification;
 }
 
 absl::StatusOr<int> RunTrain(const CommandContext& context) {
@@ -90,6 +116,16 @@ int main(int argc, char** argv) {
       "measures how fast it is, as ratios",
       BenchmarkFlags(),
       {
+          {"comm",
+           "every collective as threads and as processes do it, and Gloo's own ring",
+           "",
+           {"format", "rounds", "ranks"},
+           RunComm},
+          {"faults",
+           "kills and stops ranks of real jobs; how soon the others end",
+           "",
+           {"ranks", "kills", "stops", "seed"},
+           RunFaults},
           {"executor", "what the executor itself costs for each node", "", {"format", "rounds"}, RunExecutor},
           {"kernels",
            "what each kernel reaches of what its device can do",
