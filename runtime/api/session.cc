@@ -14,6 +14,7 @@
 #include "graph/verify_collectives.h"
 #include "graph/verify_schedule.h"
 #include "ops/host/host_kernels.h"
+#include "runtime/api/gpu.h"
 #include "runtime/api/job.h"
 #include "runtime/api/packed_values.h"
 #include "runtime/base/check.h"
@@ -76,13 +77,11 @@ absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry)
 
 absl::Status Session::Build() {
   const int ranks = program_.mesh.size();
-  HostKernelOptions kernel_options;
-  kernel_options.reference_only = options_.reference_kernels;
-  kernel_options.threads = options_.threads_per_rank;
-  kernels_ = MakeHostKernels(kernel_options);
+  RETURN_IF_ERROR(FindKernels());
   ASSIGN_OR_RETURN(train_, MakeSchedules(program_.train));
   ASSIGN_OR_RETURN(evaluate_, MakeSchedules(program_.evaluate));
   RETURN_IF_ERROR(FindWorld());
+  RETURN_IF_ERROR(CheckGpuMemory());
   ranks_.resize(static_cast<size_t>(ranks));
   for (const int rank : local_ranks_) {
     for (size_t s = 0; s < train_[rank].states.size(); ++s) {
@@ -90,6 +89,7 @@ absl::Status Session::Build() {
     }
     RankParts parts;
     parts.rank = rank;
+    parts.device = gpu_.get();
     parts.train = &train_[rank];
     parts.evaluate = &evaluate_[rank];
     parts.program = &program_;
@@ -104,7 +104,37 @@ absl::Status Session::Build() {
   return absl::OkStatus();
 }
 
+absl::Status Session::FindKernels() {
+  if (options_.gpu) {
+    ASSIGN_OR_RETURN(gpu_, OpenGpu(*options_.gpu, options_.record_timeline));
+    ASSIGN_OR_RETURN(kernels_, MakeGpuKernels(*gpu_));
+    options_.find_non_finite = false;
+    return absl::OkStatus();
+  }
+  HostKernelOptions options;
+  options.reference_only = options_.reference_kernels;
+  options.threads = options_.threads_per_rank;
+  kernels_ = MakeHostKernels(options);
+  return absl::OkStatus();
+}
+
+// Before anything is allocated: one sentence now is better than a step that fails later.
+absl::Status Session::CheckGpuMemory() {
+  if (gpu_ == nullptr) return absl::OkStatus();
+  int64_t planned = 0;
+  for (const int rank : local_ranks_) planned += PlannedMemory(rank).total;
+  ASSIGN_OR_RETURN(const DeviceMemory memory, gpu_->Memory());
+  if (planned <= memory.free) return absl::OkStatus();
+  return ResourceExhausted("device '{}': the plan needs {} bytes for {} ranks; of its {} bytes {} are free",
+                           gpu_->name(), planned, local_ranks_.size(), memory.total, memory.free);
+}
+
 absl::Status Session::Capture() {
+  if (gpu_ != nullptr) {
+    std::vector<RankRuntime*> all;
+    for (const int rank : local_ranks_) all.push_back(ranks_[rank].get());
+    return RankRuntime::Capture(all, options_);
+  }
   for (const int rank : local_ranks_) {
     RankRuntime* const runtime = ranks_[rank].get();
     RETURN_IF_ERROR(RankRuntime::Capture(std::span(&runtime, 1), options_));
@@ -117,13 +147,22 @@ absl::Status Session::FindWorld() {
   if (options_.job == nullptr) {
     local_ranks_.resize(static_cast<size_t>(ranks));
     std::iota(local_ranks_.begin(), local_ranks_.end(), 0);
-    ASSIGN_OR_RETURN(own_world_, LocalWorld::Create(ranks));
+    if (gpu_ == nullptr) {
+      ASSIGN_OR_RETURN(own_world_, LocalWorld::Create(ranks));
+    } else {
+      ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program_, nullptr));
+    }
     world_ = own_world_.get();
     return absl::OkStatus();
   }
   local_ranks_ = options_.job->ranks();
   world_ = &options_.job->world();
-  if (!local_ranks_.empty() && local_ranks_.front() >= 0 && local_ranks_.back() < ranks) return absl::OkStatus();
+  if (!local_ranks_.empty() && local_ranks_.front() >= 0 && local_ranks_.back() < ranks) {
+    if (gpu_ == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program_, options_.job.get()));
+    world_ = own_world_.get();
+    return absl::OkStatus();
+  }
   return InvalidArgument("this process has the ranks [{}], the strategy's mesh {} has {}", fmt::join(local_ranks_, ","),
                          program_.mesh.ToString(), ranks);
 }

@@ -45,13 +45,16 @@ struct LaunchSpan {
 class Session {
  public:
   // Makes, verifies and binds the schedules of all ranks, and initialises the states.
-  // kResourceExhausted: a rank's arena is larger than the limit or the machine. kInternal: a schedule does not verify.
+  // kResourceExhausted: a rank's arena is larger than the limit or the machine, or those of all ranks than what is free
+  // on the GPU. kInternal: a schedule does not verify. With a GPU see also runtime/api/gpu.h.
   static absl::StatusOr<std::unique_ptr<Session>> Start(Program program, const SessionOptions& options);
   ~Session();
 
   const Program& program() const { return program_; }
   int ranks() const { return program_.mesh.size(); }
   const std::vector<int>& local_ranks() const { return local_ranks_; }
+  // Of the GPU that the ranks of this process live on; empty: they live on the host.
+  std::string gpu_name() const { return gpu_ == nullptr ? "" : gpu_->name(); }
   int threads_per_rank() const { return options_.threads_per_rank; }
   const Graph& graph(Entry entry) const { return entry == Entry::kTrain ? program_.train : program_.evaluate; }
   const Schedule& schedule(Entry entry, int rank) const { return (entry == Entry::kTrain ? train_ : evaluate_)[rank]; }
@@ -110,7 +113,9 @@ class Session {
  private:
   Session(Program program, const SessionOptions& options);
   absl::Status Build();
+  absl::Status FindKernels();
   absl::Status FindWorld();
+  absl::Status CheckGpuMemory();
   absl::Status Capture();
   HeldPart PartOf(const Placement& placement, int rank) const;
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
@@ -124,9 +129,10 @@ class Session {
 
   const Program program_;
   SessionOptions options_;
+  std::unique_ptr<Device> gpu_;             // null: the ranks have devices of the host
   std::unique_ptr<KernelLibrary> kernels_;  // a diagnosis makes kernels as well
   std::vector<int> local_ranks_;
-  std::unique_ptr<World> own_world_;  // without a job
+  std::unique_ptr<World> own_world_;  // unless it is the job's
   World* world_ = nullptr;
   std::vector<Schedule> train_, evaluate_;              // by rank, of all
   std::vector<std::unique_ptr<RankRuntime>> ranks_;     // by rank; null: in another process

@@ -14,6 +14,9 @@ class Job;
 
 struct SessionOptions {
   std::shared_ptr<Job> job;  // null: all ranks live in this process
+  // The GPU of all ranks of this process; unset: each rank is a device of the host. On a GPU nothing looks for the
+  // first value that is not finite, and a rank's memory is used as planned, without canaries.
+  std::optional<int> gpu;
   uint64_t seed = 0;         // of initial values and dropout
   int threads_per_rank = 0;  // OpenMP threads of a stream; 0: the machine's, shared among the ranks, at least one
   int compute_streams = 1;   // besides the one for communication

@@ -86,8 +86,8 @@ ReportProto BeginReport(const std::string& command, const Flags& flags, const st
   for (int rank = 0; rank < session.ranks(); ++rank) {
     ReportDeviceProto* const device = report.add_devices();
     device->set_rank(rank);
-    device->set_kind("host");
-    device->set_name(ProcessorName());
+    device->set_kind(session.gpu_name().empty() ? "host" : "cuda");
+    device->set_name(session.gpu_name().empty() ? ProcessorName() : session.gpu_name());
     device->set_threads(session.threads_per_rank());
   }
   for (const auto& [name, version] : LibraryVersions()) (*report.mutable_libraries())[name] = version;

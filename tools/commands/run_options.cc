@@ -1,13 +1,33 @@
 #include "tools/commands/run_options.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <thread>
 
+#include "runtime/api/gpu.h"
 #include "runtime/telemetry/log.h"
+#include "tools/exit_code.h"
 
 namespace partita {
 
-std::vector<std::string> RunFlags() { return {"device", "threads", "memory", "bucket-bytes", "precision", "log"}; }
+namespace {
+
+// Of the processes that a launcher starts on one machine each has a GPU of its own.
+int GpuIndex(const Flags& flags) {
+  if (flags.Int("gpu") >= 0) return static_cast<int>(flags.Int("gpu"));
+  const char* const local_rank = std::getenv("LOCAL_RANK");
+  int index = 0;
+  if (local_rank != nullptr) std::from_chars(local_rank, local_rank + std::strlen(local_rank), index);
+  return std::max(0, index);
+}
+
+}  // namespace
+
+std::vector<std::string> RunFlags() {
+  return {"device", "gpu", "launch-each", "threads", "memory", "bucket-bytes", "precision", "log"};
+}
 
 ProgramOptions ReadProgramOptions(const Flags& flags) {
   ProgramOptions options;
@@ -21,8 +41,17 @@ SessionOptions ReadSessionOptions(const Flags& flags) {
   options.seed = static_cast<uint64_t>(flags.Int("seed"));
   options.threads_per_rank = static_cast<int>(flags.Int("threads"));
   options.memory_limit = flags.Int("memory");
+  if (flags.Text("device") == "cuda") options.gpu = GpuIndex(flags);
+  options.replay = !flags.Bool("launch-each");
   if (flags.Int("delay-seed") > 0) options.delay_seed = static_cast<uint64_t>(flags.Int("delay-seed"));
   return options;
+}
+
+absl::Status CheckDevice(const Flags& flags) {
+  if (flags.Text("device") != "cuda") return absl::OkStatus();
+  const absl::Status opened = OpenGpu(GpuIndex(flags), /*timeline=*/false).status();
+  if (absl::IsInvalidArgument(opened)) return FlagError("flag --gpu: {}", std::string(opened.message()));
+  return opened;
 }
 
 int ThreadsPerRank(const Flags& flags, int ranks) {

@@ -13,11 +13,14 @@
 namespace partita {
 
 // Flags that these functions read, but for seed and delay-seed, which commands that run nothing do not take.
-std::vector<std::string> RunFlags();  // device, threads, memory, bucket-bytes, precision, log
+std::vector<std::string> RunFlags();  // device, gpu, launch-each, threads, memory, bucket-bytes, precision, log
 
 ProgramOptions ReadProgramOptions(const Flags& flags);
 
 SessionOptions ReadSessionOptions(const Flags& flags);
+
+// Whether ranks can run on what --device and --gpu say: said before anything is read.
+absl::Status CheckDevice(const Flags& flags);
 
 // Threads of one rank's kernels: --threads, or the cores shared among the ranks.
 int ThreadsPerRank(const Flags& flags, int ranks);

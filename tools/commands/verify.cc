@@ -77,6 +77,7 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
   const Flags& flags = context.flags;
   RETURN_IF_ERROR(CheckFormat(flags, {"text", "json"}));
   RETURN_IF_ERROR(SetUpLogging(flags));
+  RETURN_IF_ERROR(CheckDevice(flags));
   ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
   const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
   if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());

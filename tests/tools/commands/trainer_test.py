@@ -87,6 +87,15 @@ class RefusalTest(TrainerTest):
             with self.subTest(command=command[0]):
                 self.refused(4, "rank 0", *command, "--memory=64KiB", MLP)
 
+    def test_a_gpu_that_is_not_there(self):
+        command = [TRAINER, "train", "--device=cuda", "--gpu=1024", "--mock-data", "--report=r.json", MLP]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, timeout=300)
+        # With GPUs: the number is wrong. Without: no driver, or a build without CUDA.
+        self.assertIn(done.returncode, [2, 138], done.stderr)
+        self.assertEqual(done.returncode == 2, "there is no device cuda:1024" in done.stderr, done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
     def test_a_loss_that_is_not_finite(self):
         done = self.call("train", "--mock-data", "--batch=8", "--steps=200", "--learning-rate=1000000",
                          "--report=r.json", "--save=s.safetensors", LENET, code=5)

@@ -1,0 +1,70 @@
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "ops/cuda/cuda_kernels.h"
+#include "ops/cuda/cuda_libraries.h"
+#include "ops/cuda/plan_cache.h"
+#include "runtime/api/gpu.h"
+#include "runtime/api/job.h"
+#include "runtime/base/status.h"
+#include "runtime/comm/cuda_local/cuda_local_world.h"
+#include "runtime/comm/nccl/nccl_world.h"
+#include "runtime/device/cuda/cuda_device.h"
+
+namespace partita {
+namespace {
+
+// The kernels and the plans that they refer to.
+class GpuKernels : public KernelLibrary {
+ public:
+  explicit GpuKernels(CudaDevice& device) {
+    CudaKernelOptions options;
+    options.foreign = OpenCudaLibraries(device, {}, &plans_);
+    kernels_ = MakeCudaKernels(std::move(options));
+  }
+
+  absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const override { return kernels_->Choose(node); }
+  absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
+                                                 KernelArguments arguments) const override {
+    return kernels_->Create(node, choice, std::move(arguments));
+  }
+
+ private:
+  PlanCache plans_;
+  std::unique_ptr<KernelLibrary> kernels_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index, bool timeline) {
+  CudaDeviceOptions options;
+  options.index = index;
+  options.timeline = timeline;
+  return CudaDevice::Create(options);
+}
+
+absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu) {
+  return std::make_unique<GpuKernels>(static_cast<CudaDevice&>(gpu));
+}
+
+absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& program, Job* job) {
+  auto& device = static_cast<CudaDevice&>(gpu);
+  const int ranks = program.mesh.size();
+  if (job == nullptr) return CudaLocalWorld::Create(ranks, &device);
+  if (job->ranks().size() != 1) {
+    return InvalidArgument("this process has the ranks [{}]; with NCCL each process has one",
+                           fmt::join(job->ranks(), ","));
+  }
+  NcclWorldOptions options;
+  ASSIGN_OR_RETURN(options.api, LoadNccl());
+  options.device = &device;
+  options.rank = job->ranks()[0];
+  options.ranks = ranks;
+  for (const auto& group : program.groups) options.groups.push_back(group.ranks);
+  options.exchange = [job](const std::string& words) { return job->AllGather(words); };
+  options.host = NcclHost();
+  return NcclWorld::Create(std::move(options));
+}
+
+}  // namespace partita

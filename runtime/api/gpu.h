@@ -1,0 +1,31 @@
+// The GPU on which ranks of this process live. In a build without CUDA there is none (no_gpu.cc).
+#ifndef PARTITA_RUNTIME_API_GPU_H_
+#define PARTITA_RUNTIME_API_GPU_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/program.h"
+#include "runtime/comm/world.h"
+#include "runtime/device/device.h"
+#include "runtime/exec/kernel.h"
+
+namespace partita {
+
+class Job;
+
+// Opens GPU `index`. `timeline`: steps keep the times of their launches. kUnavailable: there is none, or this program
+// cannot use it. kInvalidArgument: there are fewer.
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index, bool timeline);
+
+// The kernels for ranks on `gpu`.
+absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu);
+
+// How the ranks talk: all in this process and sharing the GPU (`job` null), or one in each process of a job, by NCCL.
+// `gpu` outlives the world. kInvalidArgument: more ranks than can share a GPU, several ranks in one process of a job.
+absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& program, Job* job);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_API_GPU_H_
