@@ -1,0 +1,85 @@
+"""The bundle's runner counts what its programs say, and a program that dies is a failure."""
+
+import contextlib
+import io
+import json
+import os
+import tempfile
+import unittest
+from unittest import mock
+
+from tests.gpu import run
+
+GOOD = {"testsuites": [{"name": "S", "testsuite": [
+    {"name": "a", "status": "RUN", "result": "COMPLETED"},
+    {"name": "b", "status": "RUN", "result": "SKIPPED"},
+]}]}
+BAD = {"testsuites": [{"name": "S", "testsuite": [
+    {"name": "a", "status": "RUN", "result": "COMPLETED"},
+    {"name": "c", "status": "RUN", "result": "COMPLETED", "failures": [{"failure": "1 is not 2"}]},
+]}]}
+
+
+class RunTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.bundle = folder.name
+        for name in ("bin", "tests", "lib", "models"):
+            os.mkdir(os.path.join(self.bundle, name))
+        self.program("bin/trainer", "exit 0")
+
+    def program(self, path, body):
+        path = os.path.join(self.bundle, path)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + body + "\n")
+        os.chmod(path, 0o755)
+
+    def make_test(self, name="t_test", cases=None, code=0):
+        body = f"exit {code}"
+        if cases is not None:
+            body = f"cat >\"${{1#--gtest_output=json:}}\" <<'END'\n{json.dumps(cases)}\nEND\nexit {code}"
+        self.program("tests/" + name, body)
+
+    def run_bundle(self, *arguments):
+        """(exit code, last line, results)."""
+        path = os.path.join(self.bundle, "results.json")
+        printed = io.StringIO()
+        with mock.patch.object(run, "HERE", self.bundle), contextlib.redirect_stdout(printed):
+            code = run.main(["--results=" + path, *arguments])
+        with open(path, encoding="utf-8") as file:
+            return code, printed.getvalue().splitlines()[-1], json.load(file)
+
+    def test_counts_cases_and_skips_what_was_not_run(self):
+        self.make_test(cases=GOOD)
+        code, line, results = self.run_bundle("--only=t_test")
+        self.assertEqual((code, line), (0, "1 passed, 0 failed"))
+        self.assertEqual([r["outcome"] for r in results["results"]], ["passed", "skipped"])
+
+    def test_a_case_that_failed_says_why(self):
+        self.make_test(cases=BAD, code=1)
+        code, line, results = self.run_bundle("--only=t_test")
+        self.assertEqual((code, line), (1, "1 passed, 1 failed"))
+        self.assertIn("1 is not 2", results["results"][1]["detail"])
+
+    def test_a_program_that_dies_is_a_failure(self):
+        self.make_test(cases=None, code=139)
+        self.assertEqual(self.run_bundle("--only=t_test")[:2], (1, "0 passed, 1 failed"))
+        self.make_test(cases=GOOD, code=134)
+        self.assertEqual(self.run_bundle("--only=t_test")[:2], (1, "1 passed, 1 failed"))
+
+    def test_the_trainer_runs_on_the_gpu(self):
+        self.program("bin/trainer", 'case "$*" in *--device=cuda*) exit 0 ;; esac; exit 2')
+        self.assertEqual(self.run_bundle("--only=verify")[:2], (0, f"{len(run.TRAINING) - 3} passed, 0 failed"))
+        self.program("bin/trainer", "echo there is no NVIDIA driver >&2; exit 138")
+        code, line, results = self.run_bundle("--only=verify dp=2 mp=2")
+        self.assertEqual((code, line), (1, "0 passed, 1 failed"))
+        self.assertEqual(results["results"][0]["detail"], "exit code 138: there is no NVIDIA driver")
+
+    def test_nothing_that_passed_is_no_success(self):
+        self.assertEqual(self.run_bundle("--only=no such check")[:2], (1, "0 passed, 0 failed"))
+
+
+if __name__ == "__main__":
+    unittest.main()
