@@ -112,7 +112,7 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormGradientSums(const LocalNode& no
         return launch::BatchNormGradientSums(dtype, GradientBound(norm, a), Out(a, 0), Out(a, 1), Out(a, 2),
                                              a.workspace, q);
       },
-      launch::ChunksOf(norm.groups).partial_bytes(2));
+      launch::ChunksOf(norm.groups).partial_bytes(2) + launch::ChunksOf(norm.groups).totals_bytes(2));
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormNormalizeInputGrad(const LocalNode& node) {

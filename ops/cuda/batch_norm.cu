@@ -27,15 +27,12 @@ struct ShiftedTerm {
 };
 
 template <typename A>
-struct StatisticsBody {
-  ColumnChunks chunks;
-  const double* partial;
+struct StatisticsFinish {
   A* stats;
-  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t group = i / chunks.channels, c = i % chunks.channels;
-    const Sums<2> sums = TotalOfColumn<2>(chunks, partial, group, c);
-    stats[2 * group * chunks.channels + c] = static_cast<A>(sums.at[0]);
-    stats[(2 * group + 1) * chunks.channels + c] = static_cast<A>(sums.at[1]);
+  int64_t channels;
+  PARTITA_HOST_DEVICE void operator()(int64_t group, int64_t c, const Sums<2>& sums) const {
+    stats[2 * group * channels + c] = static_cast<A>(sums.at[0]);
+    stats[(2 * group + 1) * channels + c] = static_cast<A>(sums.at[1]);
   }
 };
 
@@ -102,7 +99,7 @@ LaunchError BatchNormStatistics(DType dtype, const BatchNormLaunch& node, void* 
     using A = Compute<T>;
     const ShiftedTerm<T> term{As<T>(node.x), As<A>(node.shift), chunks.rows, chunks.channels};
     if (const LaunchError error = SumColumns<2>(chunks, term, partial, queue); error != kLaunched) return error;
-    return ForEach(chunks.groups * chunks.channels, StatisticsBody<A>{chunks, partial, As<A>(stats)}, queue);
+    return FinishColumns<2>(chunks, StatisticsFinish<A>{As<A>(stats), chunks.channels}, partial, queue);
   });
 }
 

@@ -28,7 +28,7 @@ inline ColumnChunks ChunksOf(const SampleGroups& groups) {
 // Bytes of workspace for what is made once per group and channel: normalize, the input gradients (`gradient`).
 int64_t BatchNormTableBytes(DType dtype, int64_t groups, int64_t channels, bool gradient);
 
-// `workspace`: ChunksOf(groups).partial_bytes(2)
+// `workspace`: ChunksOf(groups).partial_bytes(2); of the gradient sums totals_bytes(2) more
 LaunchError BatchNormStatistics(DType dtype, const BatchNormLaunch& node, void* stats, void* workspace,
                                 CudaQueue queue);
 LaunchError BatchNormGradientSums(DType dtype, const BatchNormLaunch& node, void* dstats, void* dgamma, void* dbeta,

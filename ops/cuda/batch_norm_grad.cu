@@ -34,18 +34,27 @@ struct CotangentTerm {
   }
 };
 
+// [groups][channels]
+struct TotalsFinish {
+  Sums<2>* totals;
+  int64_t channels;
+  PARTITA_HOST_DEVICE void operator()(int64_t group, int64_t c, const Sums<2>& sums) const {
+    totals[group * channels + c] = sums;
+  }
+};
+
 // One channel: the gradients of its groups in order.
 template <typename A>
 struct GradientSumsBody {
-  ColumnChunks chunks;
-  const double* partial;
+  int64_t groups;
+  const Sums<2>* totals;
   ChannelInputs<A> in;
   A *dstats, *dgamma, *dbeta;
 
   PARTITA_HOST_DEVICE void operator()(int64_t c) const {
     double gamma_sum = 0, beta_sum = 0;
-    for (int64_t group = 0; group < chunks.groups; ++group) {
-      const Sums<2> sums = TotalOfColumn<2>(chunks, partial, group, c);
+    for (int64_t group = 0; group < groups; ++group) {
+      const Sums<2> sums = totals[group * in.channels + c];
       const BatchNormGradient d =
           MakeBatchNormGradient(sums.at[0], sums.at[1], in.Moments(group, c), in.count, in.epsilon, in.gamma[c]);
       dstats[2 * group * in.channels + c] = static_cast<A>(d.ds1);
@@ -114,7 +123,10 @@ LaunchError BatchNormGradientSums(DType dtype, const BatchNormLaunch& node, void
     const ChannelInputs<A> in = ChannelInputsOf<A>(node);
     const CotangentTerm<T> term{As<T>(node.x), As<T>(node.dy), in, chunks.rows, node.relu};
     if (const LaunchError error = SumColumns<2>(chunks, term, partial, queue); error != kLaunched) return error;
-    const GradientSumsBody<A> body{chunks, partial, in, As<A>(dstats), As<A>(dgamma), As<A>(dbeta)};
+    auto* const totals = reinterpret_cast<Sums<2>*>(partial + chunks.partial_bytes(2) / int64_t{sizeof(double)});
+    const LaunchError error = FinishColumns<2>(chunks, TotalsFinish{totals, chunks.channels}, partial, queue);
+    if (error != kLaunched) return error;
+    const GradientSumsBody<A> body{chunks.groups, totals, in, As<A>(dstats), As<A>(dgamma), As<A>(dbeta)};
     return ForEach(chunks.channels, body, queue);
   });
 }

@@ -50,24 +50,51 @@ struct ColumnSumsBody {
   }
 };
 
-// The second pass: the partial sums of a column, chunk by chunk.
-template <int kSums>
-PARTITA_HOST_DEVICE Sums<kSums> TotalOfColumn(const ColumnChunks& chunks, const double* partial, int64_t group,
-                                              int64_t channel) {
-  Sums<kSums> total{};
-  for (int64_t chunk = 0; chunk < chunks.chunks; ++chunk) {
-    for (int k = 0; k < kSums; ++k) {
-      total.at[k] += partial[((group * chunks.chunks + chunk) * kSums + k) * chunks.channels + channel];
+// The second pass: finish(group, channel, sums) with the sums over all chunks, once for every group and channel.
+template <int kSums, typename Finish>
+struct FinishColumnsBody {
+  using Value = Sums<kSums>;
+  ColumnChunks chunks;
+  int64_t tiles;  // of the second pass
+  Finish finish;
+  const double* partial;
+
+  template <int kLanes, int kDepth>
+  PARTITA_HOST_DEVICE Value Partial(int64_t block, int lane, int depth) const {
+    Value sums{};
+    const int64_t group = block / tiles, channel = block % tiles * kLanes + lane;
+    if (channel >= chunks.channels) return sums;
+    for (int64_t chunk = depth; chunk < chunks.chunks; chunk += kDepth) {
+      const double* own = partial + (group * chunks.chunks + chunk) * kSums * chunks.channels + channel;
+      for (int k = 0; k < kSums; ++k) sums.at[k] += own[k * chunks.channels];
     }
+    return sums;
   }
-  return total;
-}
+
+  PARTITA_HOST_DEVICE void Combine(Value& sums, const Value& more) const {
+    for (int k = 0; k < kSums; ++k) sums.at[k] += more.at[k];
+  }
+
+  template <int kLanes>
+  PARTITA_HOST_DEVICE void Store(int64_t block, int lane, const Value& sums) const {
+    const int64_t channel = block % tiles * kLanes + lane;
+    if (channel < chunks.channels) finish(block / tiles, channel, sums);
+  }
+};
 
 template <int kSums, typename Term>
 LaunchError SumColumns(const ColumnChunks& chunks, const Term& term, double* partial, CudaQueue queue) {
   const ColumnSumsBody<kSums, Term> body{chunks, term, partial};
   if (chunks.lanes == 4) return Reduce<4, kBlockThreads / 4>(chunks.blocks(), body, queue);
   return Reduce<32, kBlockThreads / 32>(chunks.blocks(), body, queue);
+}
+
+template <int kSums, typename Finish>
+LaunchError FinishColumns(const ColumnChunks& chunks, const Finish& finish, const double* partial, CudaQueue queue) {
+  constexpr int kLanes = 8;
+  const int64_t tiles = CeilDivide(chunks.channels, kLanes);
+  const FinishColumnsBody<kSums, Finish> body{chunks, tiles, finish, partial};
+  return Reduce<kLanes, kBlockThreads / kLanes>(chunks.groups * tiles, body, queue);
 }
 
 }  // namespace partita

@@ -8,7 +8,7 @@
 
 namespace partita {
 
-inline constexpr int64_t kReductionBlocks = 2048;  // enough to fill a GPU several times
+inline constexpr int64_t kReductionBlocks = 1024;  // enough to fill a GPU several times
 
 // The rows of [groups][rows][channels], cut into chunks; a block sums a chunk of a tile of `lanes` channels.
 struct ColumnChunks {
@@ -19,6 +19,7 @@ struct ColumnChunks {
   int64_t chunk_rows = 1;
 
   PARTITA_HOST_DEVICE int64_t blocks() const { return groups * chunks * tiles; }
+  int64_t totals_bytes(int sums) const { return groups * sums * channels * static_cast<int64_t>(sizeof(double)); }
   int64_t partial_bytes(int sums) const {
     return groups * chunks * sums * channels * static_cast<int64_t>(sizeof(double));
   }

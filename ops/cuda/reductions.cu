@@ -23,13 +23,12 @@ struct ElementTerm {
 };
 
 template <typename T>
-struct ColumnQuotientBody {
-  ColumnChunks chunks;
-  const double* partial;
-  double divisor;
+struct QuotientFinish {
   T* y;
-  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
-    y[i] = static_cast<T>(TotalOfColumn<1>(chunks, partial, i / chunks.channels, i % chunks.channels).at[0] / divisor);
+  int64_t channels;
+  double divisor;
+  PARTITA_HOST_DEVICE void operator()(int64_t group, int64_t channel, const Sums<1>& sums) const {
+    y[group * channels + channel] = static_cast<T>(sums.at[0] / divisor);
   }
 };
 
@@ -85,7 +84,7 @@ LaunchError SumOverRows(DType dtype, const ColumnChunks& chunks, const void* x, 
   return WithFloating(dtype, [&]<typename T>() {
     const ElementTerm<T> term{As<T>(x), chunks.rows, chunks.channels};
     if (const LaunchError error = SumColumns<1>(chunks, term, workspace, queue); error != kLaunched) return error;
-    return ForEach(chunks.groups * chunks.channels, ColumnQuotientBody<T>{chunks, workspace, divisor, As<T>(y)}, queue);
+    return FinishColumns<1>(chunks, QuotientFinish<T>{As<T>(y), chunks.channels, divisor}, workspace, queue);
   });
 }
 

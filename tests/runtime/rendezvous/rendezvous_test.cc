@@ -30,7 +30,7 @@ class RendezvousTest : public testing::Test {
     RendezvousServer::Options options;
     options.ranks = kRanks;
     options.token = "secret";
-    options.handshake_timeout = milliseconds(200);
+    options.handshake_timeout = milliseconds(2000);
     server_ = *RendezvousServer::Start(options);
   }
 
@@ -68,7 +68,7 @@ class RendezvousTest : public testing::Test {
     address.sin_port = htons(static_cast<uint16_t>(server_->port()));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-    const timeval patience{5, 0};
+    const timeval patience{20, 0};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     EXPECT_EQ(send(fd, words.data(), words.size(), MSG_NOSIGNAL), static_cast<ssize_t>(words.size()));
     char buffer[256];
