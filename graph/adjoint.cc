@@ -234,6 +234,7 @@ Layout DualLayout(const Layout& layout) {
   Layout dual = layout;
   for (AxisLayout& axis : dual) {
     if (axis.partial()) axis = AxisLayout::Replicate();
+    if (axis.windows) axis.windows->summed = !axis.windows->summed;
   }
   return dual;
 }

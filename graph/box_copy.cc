@@ -1,6 +1,24 @@
 #include "graph/box_copy.h"
 
+#include <algorithm>
+
 namespace partita {
+
+std::vector<int64_t> Counts(const std::vector<HeldBox>& boxes) {
+  std::vector<int64_t> counts(boxes.size());
+  std::transform(boxes.begin(), boxes.end(), counts.begin(), Count);
+  return counts;
+}
+
+int64_t TotalCount(const std::vector<HeldBox>& boxes) {
+  int64_t total = 0;
+  for (const HeldBox& box : boxes) total += Count(box);
+  return total;
+}
+
+HeldBox Held(const std::optional<Box>& box) { return box && !box->empty() ? box : std::nullopt; }
+
+HeldBox Common(const HeldBox& a, const HeldBox& b) { return a && b ? Held(Intersect(*a, *b)) : std::nullopt; }
 
 std::optional<int64_t> RunStart(const Box& part, const Box& whole) {
   int64_t start = 0;

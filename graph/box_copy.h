@@ -13,6 +13,12 @@ namespace partita {
 using HeldBox = std::optional<Box>;
 
 inline int64_t Count(const HeldBox& box) { return box ? box->elements() : 0; }
+std::vector<int64_t> Counts(const std::vector<HeldBox>& boxes);
+int64_t TotalCount(const std::vector<HeldBox>& boxes);
+
+// Nothing if the box is empty.
+HeldBox Held(const std::optional<Box>& box);
+HeldBox Common(const HeldBox& a, const HeldBox& b);
 
 // Where `part` begins in `whole` (elements of its row-major order), if its elements are one run there. `part` lies
 // inside `whole` and is not empty.

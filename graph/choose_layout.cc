@@ -24,6 +24,12 @@ struct Candidate {
   std::vector<AxisLayout> inputs, outputs;
 };
 
+// True if `wanted` is what `lead` is, but for the ghosts that it needs besides.
+bool Keeps(const AxisLayout& wanted, const AxisLayout& lead) {
+  if (wanted == lead) return true;
+  return wanted.windows && !lead.windows && lead.split() && lead.dimension == wanted.dimension;
+}
+
 class AxisChooser {
  public:
   // `outer`: what was chosen over the axes before this one.
@@ -114,6 +120,7 @@ class AxisChooser {
   // the blocks do not hold the same number of whole units. Elements that are units of their own nest in any blocks.
   std::optional<int64_t> UnitsInside(const Rule& rule) const {
     const auto inside = [&](const Pattern& pattern, const Shape& shape, const Layout& outer) -> std::optional<int64_t> {
+      if (pattern.windows) return pattern.windows->count;
       const int64_t size = shape[pattern.dimension];
       if (!UnitsDiffer(rule)) return size;
       const std::optional<int64_t> block = SizeInside(outer, pattern.dimension, size);
@@ -144,12 +151,12 @@ class AxisChooser {
       case AxisLayout::Kind::kSplit:
         break;
     }
-    if (units.empty()) return AxisLayout::Split(pattern.dimension);
+    if (units.empty()) return AxisLayout::Split(pattern.dimension, {}, pattern.windows);
     std::vector<int64_t> cuts;
     for (int64_t cut : units) cuts.push_back(cut * pattern.unit);
     // Balanced cuts are not written out: they then nest inside blocks of any size.
     if (cuts == BalancedCuts(cuts.back(), size_)) cuts.clear();
-    return AxisLayout::Split(pattern.dimension, std::move(cuts));
+    return AxisLayout::Split(pattern.dimension, std::move(cuts), pattern.windows);
   }
 
   // `units`: the cut points in units; empty: balanced, whatever the block.
@@ -165,11 +172,33 @@ class AxisChooser {
   std::optional<std::vector<int64_t>> UnitsOf(int input, const Pattern& pattern, const Rule& rule) const {
     const AxisLayout layout = Current(input);
     if (layout.cuts.empty() && !UnitsDiffer(rule)) return std::vector<int64_t>();
+    if (pattern.windows) {
+      if (layout.windows == pattern.windows) return layout.cuts;
+      const int64_t whole = request_.inputs[input].type->shape[pattern.dimension];
+      const bool nested = layout.cuts.back() != whole;
+      return nested ? std::vector<int64_t>() : OutputCuts(*pattern.windows, layout.cuts);
+    }
     if (!layout.cuts.empty()) return InUnits(layout.cuts, pattern.unit);
     const int64_t size = request_.inputs[input].type->shape[pattern.dimension];
     const std::optional<int64_t> block = SizeInside(outer_.inputs[input], pattern.dimension, size);
     if (!block) return std::nullopt;
     return InUnits(BalancedCuts(*block, size_), pattern.unit);
+  }
+
+  // Overlapping summands pass through a sum of all inputs, element by element: there every input is split as the first.
+  std::optional<Candidate> CarrySummands(const Rule& rule, const AxisLayout& layout) const {
+    const auto same = [&](const Pattern& pattern) {
+      return pattern.kind == AxisLayout::Kind::kSplit && pattern.dimension == layout.dimension && pattern.unit == 1;
+    };
+    const auto partial = [](const Pattern& pattern) { return pattern.kind == AxisLayout::Kind::kPartial; };
+    const bool sums = std::any_of(rules_.begin(), rules_.end(), [&](const Rule& other) {
+      return std::all_of(other.inputs.begin(), other.inputs.end(), partial);
+    });
+    if (!layout.summed() || !sums || !std::all_of(rule.inputs.begin(), rule.inputs.end(), same) ||
+        !std::all_of(rule.outputs.begin(), rule.outputs.end(), same)) {
+      return std::nullopt;
+    }
+    return All(layout);
   }
 
   // Makes a rule concrete by the cuts of the first input that is split already as the rule wants; else balanced.
@@ -180,6 +209,7 @@ class AxisChooser {
       if (request_.inputs[i].layout == nullptr) continue;
       const AxisLayout layout = Current(i);
       if (!layout.split() || layout.dimension != pattern.dimension) continue;
+      if (layout.windows && !pattern.windows) return CarrySummands(rule, layout);
       std::optional<std::vector<int64_t>> units = UnitsOf(i, pattern, rule);
       if (!units) return std::nullopt;
       return Concrete(rule, *units);
@@ -207,6 +237,8 @@ class AxisChooser {
         continue;
       }
       if (wanted == current) continue;
+      // Copies that windows need cannot become anything else, and nothing else is overlapping summands.
+      if (wanted.summed() || (current.windows && !current.summed())) return std::nullopt;
       Layout to = *input.layout;
       // An implied reduction always goes to R first; slicing is free then.
       to[axis_] = current.partial() ? AxisLayout::Replicate() : wanted;
@@ -222,9 +254,9 @@ class AxisChooser {
     bool best_keeps = false;
     auto consider = [&](const Candidate& candidate) {
       const AxisLayout& lead_layout = candidate.inputs[lead_];
-      if (lead != nullptr && lead_layout != *lead) return;
+      if (lead != nullptr && !Keeps(lead_layout, *lead)) return;
       const std::optional<int64_t> cost = Cost(candidate);
-      const bool keeps = lead_layout == Current(lead_);
+      const bool keeps = Keeps(lead_layout, Current(lead_));
       if (!cost || *cost > least || (*cost == least && (best_keeps || !keeps))) return;
       best = candidate;
       least = *cost;

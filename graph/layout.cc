@@ -1,6 +1,6 @@
 #include "graph/layout.h"
 
-#include <cctype>
+#include <algorithm>
 #include <charconv>
 
 #include "runtime/base/status.h"
@@ -8,9 +8,43 @@
 namespace partita {
 namespace {
 
+constexpr int64_t kMostDimensions = 64;
+
 bool ParseInt(const std::string& text, int64_t& number) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+// "S1", "S1[0,22,43]", either followed by "(28x3/1-1)".
+std::optional<AxisLayout> ParseSplit(const std::string& text) {
+  AxisLayout split = AxisLayout::Split(0);
+  const size_t round = text.find('('), square = text.find('[');
+  if (round != std::string::npos) {
+    if (text.back() != ')') return std::nullopt;
+    const absl::StatusOr<Windows> windows = ParseWindows(text.substr(round + 1, text.size() - round - 2));
+    if (!windows.ok()) return std::nullopt;
+    split.windows = *windows;
+  }
+  const std::string cuts = square < round ? text.substr(square + 1, std::min(round, text.size()) - square - 1) : "";
+  int64_t number = 0;
+  if (!ParseInt(text.substr(1, std::min(square, round) - 1), number) || number < 0 || number > kMostDimensions) {
+    return std::nullopt;
+  }
+  split.dimension = static_cast<int>(number);
+  for (size_t begin = 0; begin < cuts.size();) {
+    const size_t end = cuts.find_first_of(",]", begin);
+    if (end == std::string::npos || !ParseInt(cuts.substr(begin, end - begin), number)) return std::nullopt;
+    split.cuts.push_back(number);
+    begin = end + 1;
+    if (cuts[end] == ']' && begin != cuts.size()) return std::nullopt;
+  }
+  if (square < round && (split.cuts.size() < 2 || cuts.back() != ']')) return std::nullopt;
+  return split;
+}
+
+// How many blocks' elements an axis layout cuts: of the dimension, or of its windows' outputs.
+int64_t Cuttable(const AxisLayout& axis, int64_t dimension_size) {
+  return axis.windows ? axis.windows->count : dimension_size;
 }
 
 // The cut points of one axis over a (parent) block of n elements.
@@ -20,11 +54,12 @@ std::vector<int64_t> Cuts(const AxisLayout& axis, int64_t n, int p) {
 
 }  // namespace
 
-AxisLayout AxisLayout::Split(int dimension, std::vector<int64_t> cuts) {
+AxisLayout AxisLayout::Split(int dimension, std::vector<int64_t> cuts, std::optional<Windows> windows) {
   AxisLayout layout;
   layout.kind = Kind::kSplit;
   layout.dimension = dimension;
   layout.cuts = std::move(cuts);
+  layout.windows = windows;
   return layout;
 }
 
@@ -53,7 +88,10 @@ std::string AxisLayout::ToString() const {
     case Kind::kSplit:
       break;
   }
-  return cuts.empty() ? fmt::format("S{}", dimension) : fmt::format("S{}[{}]", dimension, fmt::join(cuts, ","));
+  std::string text = fmt::format("S{}", dimension);
+  if (!cuts.empty()) text += fmt::format("[{}]", fmt::join(cuts, ","));
+  if (windows) text += fmt::format("({})", partita::ToString(*windows));
+  return text;
 }
 
 Layout Replicated(const Mesh& mesh) { return Layout(mesh.axes.size()); }
@@ -75,22 +113,10 @@ absl::StatusOr<AxisLayout> ParseAxisLayout(const std::string& text) {
     return AxisLayout::At(static_cast<int>(number));
   }
   if (text.rfind("S", 0) == 0) {
-    const size_t bracket = text.find('[');
-    if (ParseInt(text.substr(1, bracket == std::string::npos ? bracket : bracket - 1), number) && number >= 0) {
-      std::vector<int64_t> cuts;
-      if (bracket == std::string::npos) return AxisLayout::Split(static_cast<int>(number));
-      const int dimension = static_cast<int>(number);
-      size_t begin = bracket + 1;
-      while (text.back() == ']' && begin < text.size()) {
-        const size_t end = text.find_first_of(",]", begin);
-        if (!ParseInt(text.substr(begin, end - begin), number)) break;
-        cuts.push_back(number);
-        begin = end + 1;
-      }
-      if (begin == text.size() && cuts.size() > 1) return AxisLayout::Split(dimension, std::move(cuts));
-    }
+    if (std::optional<AxisLayout> split = ParseSplit(text); split) return *split;
   }
-  return InvalidArgument("'{}' is no axis layout; allowed are R, P, P(max), At<c>, S<d> and S<d>[0,...]", text);
+  return InvalidArgument(
+      "'{}' is no axis layout; allowed are R, P, P(max), At<c>, S<d>, S<d>[0,...] and S<d>(<windows>)", text);
 }
 
 std::vector<int64_t> BalancedCuts(int64_t n, int p) {
@@ -98,6 +124,21 @@ std::vector<int64_t> BalancedCuts(int64_t n, int p) {
   for (int i = 0; i < p; ++i) cuts[i + 1] = cuts[i] + n / p + (i < n % p ? 1 : 0);
   return cuts;
 }
+
+namespace {
+
+absl::Status CheckSameWindows(const Layout& layout, size_t a, const Mesh& mesh) {
+  if (layout[a].windows) RETURN_IF_ERROR(CheckWindows(*layout[a].windows));
+  for (size_t outer = 0; outer < a; ++outer) {
+    if (!layout[outer].split() || layout[outer].dimension != layout[a].dimension) continue;
+    if (layout[outer].windows == layout[a].windows) continue;
+    return InvalidArgument("{} over axis '{}' and {} over axis '{}' split one dimension by different windows",
+                           layout[outer].ToString(), mesh.axes[outer].name, layout[a].ToString(), mesh.axes[a].name);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& mesh) {
   if (layout.size() != mesh.axes.size()) {
@@ -115,10 +156,11 @@ absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& m
       return InvalidArgument("{} over axis '{}' splits a dimension that shape {} does not have", axis.ToString(),
                              mesh_axis.name, ToString(shape));
     }
+    RETURN_IF_ERROR(CheckSameWindows(layout, a, mesh));
     if (axis.cuts.empty()) continue;
     // An outer split of the same dimension leaves parent blocks; explicit cuts must fit all of them, so these must be
     // equal.
-    int64_t n = shape[axis.dimension];
+    int64_t n = Cuttable(axis, shape[axis.dimension]);
     for (size_t outer = 0; outer < a; ++outer) {
       if (!layout[outer].split() || layout[outer].dimension != axis.dimension) continue;
       const std::vector<int64_t> cuts = Cuts(layout[outer], n, mesh.axes[outer].size);
@@ -140,6 +182,18 @@ absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& m
   return absl::OkStatus();
 }
 
+namespace {
+
+// True if an axis before `a` splits the dimension that `a` splits.
+bool SplitBefore(const Layout& layout, size_t a) {
+  for (size_t outer = 0; outer < a; ++outer) {
+    if (layout[outer].split() && layout[outer].dimension == layout[a].dimension) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::optional<Box> LocalBox(const Layout& layout, const Shape& shape, const Mesh& mesh, int rank) {
   Box box = WholeBox(shape);
   const std::vector<int> coordinates = mesh.Coordinates(rank);
@@ -147,10 +201,20 @@ std::optional<Box> LocalBox(const Layout& layout, const Shape& shape, const Mesh
     const AxisLayout& axis = layout[a];
     if (axis.at() && axis.coordinate != coordinates[a]) return std::nullopt;
     if (!axis.split()) continue;
-    const std::vector<int64_t> cuts = Cuts(axis, box.size[axis.dimension], mesh.axes[a].size);
+    const int d = axis.dimension;
+    // Until the end, the box counts outputs in dimensions that are split by windows.
+    if (axis.windows && !SplitBefore(layout, a)) box.size[d] = axis.windows->count;
+    const std::vector<int64_t> cuts = Cuts(axis, box.size[d], mesh.axes[a].size);
     const int c = coordinates[a];
-    box.offset[axis.dimension] += cuts[c];
-    box.size[axis.dimension] = cuts[c + 1] - cuts[c];
+    box.offset[d] += cuts[c];
+    box.size[d] = cuts[c + 1] - cuts[c];
+  }
+  for (size_t a = 0; a < layout.size(); ++a) {
+    if (!layout[a].windows || SplitBefore(layout, a)) continue;
+    const int d = layout[a].dimension;
+    const Range block = BlockOf(*layout[a].windows, {box.offset[d], box.offset[d] + box.size[d]}, shape[d]);
+    box.offset[d] = block.begin;
+    box.size[d] = block.size();
   }
   return box;
 }
@@ -167,7 +231,9 @@ bool SameAxis(const AxisLayout& a, const AxisLayout& b, int64_t dimension_size, 
     case AxisLayout::Kind::kSplit:
       break;
   }
-  return a.dimension == b.dimension && Cuts(a, dimension_size, axis_size) == Cuts(b, dimension_size, axis_size);
+  if (a.dimension != b.dimension || a.windows != b.windows) return false;
+  const int64_t n = Cuttable(a, dimension_size);
+  return Cuts(a, n, axis_size) == Cuts(b, n, axis_size);
 }
 
 }  // namespace partita

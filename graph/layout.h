@@ -6,7 +6,9 @@
 //   Partial      the value is the sum (or maximum) over the axis of what the ranks hold
 //   At(c)        only the rank with coordinate c holds it
 // Two axes on one dimension nest in mesh-axis order, cuts relative to the parent block (10 over 2 x 2: 3,2,3,2).
-// Text: `{data:S0 model:At1}`, cuts as `S0[0,22,43]`, maximum as `P(max)`.
+// A split may be by sliding windows (graph/windows.h): its blocks and cuts are then those of the outputs, and a rank
+// holds what its outputs read, ghosts and margins included. All axes that split the dimension have the same windows.
+// Text: `{data:S0 model:At1}`, cuts as `S0[0,22,43]`, windows as `S1(28x3/1-1)`, maximum as `P(max)`.
 #ifndef PARTITA_GRAPH_LAYOUT_H_
 #define PARTITA_GRAPH_LAYOUT_H_
 
@@ -19,6 +21,7 @@
 #include "graph/mesh.h"
 #include "graph/reduction.h"
 #include "graph/shape.h"
+#include "graph/windows.h"
 
 namespace partita {
 
@@ -30,9 +33,10 @@ struct AxisLayout {
   int coordinate = 0;                     // kAt
   Reduction reduction = Reduction::kSum;  // kPartial
   std::vector<int64_t> cuts;              // kSplit: size + 1 cut points from 0 to the dimension's size; empty: balanced
+  std::optional<Windows> windows;         // kSplit: the blocks are what windows need
 
   static AxisLayout Replicate() { return {}; }
-  static AxisLayout Split(int dimension, std::vector<int64_t> cuts = {});
+  static AxisLayout Split(int dimension, std::vector<int64_t> cuts = {}, std::optional<Windows> windows = {});
   static AxisLayout Partial(Reduction reduction = Reduction::kSum);
   static AxisLayout At(int coordinate);
 
@@ -40,6 +44,7 @@ struct AxisLayout {
   bool split() const { return kind == Kind::kSplit; }
   bool partial() const { return kind == Kind::kPartial; }
   bool at() const { return kind == Kind::kAt; }
+  bool summed() const { return windows && windows->summed; }  // ranks hold overlapping summands
   bool operator==(const AxisLayout&) const = default;
 
   // "R", "S0", "S0[0,22,43]", "P", "P(max)", "At1"
@@ -61,7 +66,7 @@ std::vector<int64_t> BalancedCuts(int64_t n, int p);
 absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& mesh);
 
 // The part of a value that `rank` holds: nullopt if an At keeps the value elsewhere; an empty box if its block is
-// empty.
+// empty. Where windows have margins, it reaches over the ends of the tensor.
 std::optional<Box> LocalBox(const Layout& layout, const Shape& shape, const Mesh& mesh, int rank);
 
 // True if the two axis layouts put the same elements on the same ranks of axis `axis` for a value of `shape` (a

@@ -19,7 +19,7 @@ class GraphLowering {
         rank_(rank),
         local_(local),
         kernels_(kernels),
-        moves_(program, entry, rank, local, out_) {}
+        moves_(program, entry, rank, local, kernels, out_) {}
 
   absl::StatusOr<LocalProgram> Run() {
     out_.tensor_of.assign(graph_.values().size(), -1);

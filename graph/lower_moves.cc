@@ -8,39 +8,9 @@
 #include "runtime/base/status.h"
 
 namespace partita {
-
-// A move with one operand, seen by all ranks that meet in it.
-struct MoveLowering::Move {
-  NodeId node = -1;
-  ValueId input = kNoValue, output = kNoValue;
-  DType dtype = DType::kF32;
-  const Meeting* meeting = nullptr;
-  std::vector<HeldBox> from, to;  // per rank of the group; empty boxes count as nothing
-
-  int self() const { return meeting->self; }
-  const HeldBox& own_from() const { return from[meeting->self]; }
-  const HeldBox& own_to() const { return to[meeting->self]; }
-  int64_t bytes(int64_t count) const { return count * SizeOf(dtype); }
-  CollectiveLaunch Collective(CollectiveKind kind) const {
-    CollectiveLaunch collective;
-    collective.kind = kind;
-    collective.group = meeting->group;
-    collective.dtype = dtype;
-    return collective;
-  }
-};
-
 namespace {
 
-std::vector<int64_t> Counts(const std::vector<HeldBox>& blocks) {
-  std::vector<int64_t> counts(blocks.size());
-  std::transform(blocks.begin(), blocks.end(), counts.begin(), Count);
-  return counts;
-}
-
 int64_t Sum(const std::vector<int64_t>& counts) { return std::accumulate(counts.begin(), counts.end(), int64_t{0}); }
-
-HeldBox Held(const std::optional<Box>& box) { return box && !box->empty() ? box : std::nullopt; }
 
 // Positions of those that hold anything.
 std::vector<int> Holders(const std::vector<HeldBox>& boxes) {
@@ -55,9 +25,15 @@ bool AllAre(const HeldBox& box, const std::vector<HeldBox>& boxes) {
   return std::all_of(boxes.begin(), boxes.end(), [&](const HeldBox& other) { return other == box; });
 }
 
-HeldBox Common(const HeldBox& a, const HeldBox& b) { return a && b ? Held(Intersect(*a, *b)) : std::nullopt; }
-
 }  // namespace
+
+CollectiveLaunch MoveLowering::Move::Collective(CollectiveKind kind) const {
+  CollectiveLaunch collective;
+  collective.kind = kind;
+  collective.group = meeting->group;
+  collective.dtype = type.dtype;
+  return collective;
+}
 
 absl::StatusOr<const Meeting*> MoveLowering::MeetingOver(const std::string& axes) {
   auto [found, inserted] = meetings_.try_emplace(axes);
@@ -84,7 +60,7 @@ absl::StatusOr<MoveLowering::Move> MoveLowering::Describe(NodeId id) {
   ASSIGN_OR_RETURN(const Meeting* meeting, MeetingOver(node.attributes.String("axes")));
   const Value& input = graph_.value(node.inputs[0]);
   const Value& output = graph_.value(node.outputs[0]);
-  Move move{id, node.inputs[0], node.outputs[0], input.type.dtype, meeting, {}, {}};
+  Move move{id, node.inputs[0], node.outputs[0], input.type, meeting, {}, {}};
   if (input.type != output.type) return Misfit(move);
   for (int rank : meeting->ranks) {
     move.from.push_back(Held(LocalBox(input.layout, input.type.shape, graph_.mesh(), rank)));
@@ -117,6 +93,8 @@ absl::Status MoveLowering::Lower(NodeId id) {
     return Internal("move '{}': the program has no group over '{}' for rank {}", graph_.name(id),
                     node.attributes.String("axes"), rank_);
   }
+  if (op == "halo_exchange") return HaloExchange(move);
+  if (op == "halo_exchange_adjoint") return HaloExchangeAdjoint(move);
   if (op == "all_reduce") return AllReduce(move);
   if (op == "all_gather") return AllGather(move);
   if (op == "reduce_scatter") return ReduceScatter(move);
@@ -197,7 +175,7 @@ absl::Status MoveLowering::AllGather(const Move& move) {
   }
   const TensorId gathered = NewTemporary(move.node, "/gathered", move.bytes(collective.output_count));
   AppendCollective(move.node, std::move(collective), input, gathered);
-  AppendCopy(move.node, "/unpack", UnpackCopies(move.from, *move.own_to(), move.dtype), gathered,
+  AppendCopy(move.node, "/unpack", UnpackCopies(move.from, *move.own_to(), move.type.dtype), gathered,
              NewOutput(move.output));
   return absl::OkStatus();
 }
@@ -243,75 +221,6 @@ absl::Status MoveLowering::SumReduce(const Move& move) {
   const TensorId output = NewOutput(move.output);
   LocalLaunch& launch = AppendCollective(move.node, std::move(collective), input, output);
   if (output >= 0) launch.in_place.push_back({input, output});
-  return absl::OkStatus();
-}
-
-// Two ranks hold either the same box or boxes without a common element, for boxes are products of blocks.
-absl::Status MoveLowering::AllToAll(const Move& move) {
-  const int ranks = static_cast<int>(move.from.size());
-  const auto first_holder = [&](const HeldBox& box) {
-    return static_cast<int>(std::find(move.from.begin(), move.from.end(), box) - move.from.begin());
-  };
-  std::vector<HeldBox> sent(ranks), received(ranks);
-  int64_t elements = 0;
-  const bool lends = move.own_from() && first_holder(move.own_from()) == move.self();
-  for (int r = 0; r < ranks; ++r) {
-    elements += Count(move.to[r]);
-    // Rank r takes a block from its own copy; else from the first that holds it.
-    const bool takes_mine = r == move.self() || (lends && move.from[r] != move.own_from());
-    if (takes_mine) sent[r] = Common(move.own_from(), move.to[r]);
-    const bool other = move.from[r] && move.from[r] != move.own_from();
-    if (r == move.self() || (other && first_holder(move.from[r]) == r))
-      received[r] = Common(move.from[r], move.own_to());
-  }
-  if (elements == 0) return absl::OkStatus();
-  CollectiveLaunch collective = move.Collective(CollectiveKind::kAllToAll);
-  collective.send_counts = Counts(sent);
-  collective.receive_counts = Counts(received);
-  collective.input_count = Sum(collective.send_counts);
-  collective.output_count = Sum(collective.receive_counts);
-  if (collective.output_count != Count(move.own_to())) return Misfit(move);
-  const TensorId input =
-      collective.input_count == 0 ? -1 : Packed(move, out_.tensor_of[move.input], sent, *move.own_from());
-  if (!move.own_to() || FollowEachOther(received, *move.own_to())) {
-    AppendCollective(move.node, std::move(collective), input, NewOutput(move.output));
-    return absl::OkStatus();
-  }
-  const TensorId arrived = NewTemporary(move.node, "/received", move.bytes(collective.output_count));
-  AppendCollective(move.node, std::move(collective), input, arrived);
-  AppendCopy(move.node, "/unpack", UnpackCopies(received, *move.own_to(), move.dtype), arrived, NewOutput(move.output));
-  return absl::OkStatus();
-}
-
-absl::Status MoveLowering::Slice(const Move& move) {
-  if (!move.own_to()) return absl::OkStatus();
-  if (Common(move.own_from(), move.own_to()) != move.own_to()) return Misfit(move);
-  AppendCopy(move.node, "", {CopyOf(*move.own_to(), *move.own_from(), *move.own_to(), move.dtype)},
-             out_.tensor_of[move.input], NewOutput(move.output));
-  return absl::OkStatus();
-}
-
-absl::Status MoveLowering::ZeroExtend(const Move& move) {
-  if (!move.own_to()) return absl::OkStatus();
-  const std::vector<int> coordinates = graph_.mesh().Coordinates(rank_);
-  const Layout& layout = graph_.layout(move.input);
-  const bool counts = std::all_of(move.meeting->axes.begin(), move.meeting->axes.end(),
-                                  [&](int axis) { return !layout[axis].replicated() || coordinates[axis] == 0; });
-  if (counts && move.own_from() == move.own_to()) {
-    out_.tensor_of[move.output] = out_.tensor_of[move.input];
-    return absl::OkStatus();
-  }
-  const TensorId output = NewOutput(move.output);
-  LocalLaunch& launch = Append(move.node, "");
-  CopyLaunch copy;
-  copy.zero = {0, out_.tensors[output].bytes};
-  launch.operands = {output};
-  if (counts && move.own_from()) {
-    if (Common(move.own_from(), move.own_to()) != move.own_from()) return Misfit(move);
-    copy.copies.push_back(CopyOf(*move.own_from(), *move.own_from(), *move.own_to(), move.dtype));
-    launch.operands.insert(launch.operands.end(), {out_.tensor_of[move.input], output});
-  }
-  launch.launch.work = std::move(copy);
   return absl::OkStatus();
 }
 
@@ -371,8 +280,8 @@ LocalLaunch& MoveLowering::AppendCollective(NodeId node, CollectiveLaunch collec
 
 TensorId MoveLowering::Packed(const Move& move, TensorId from, const std::vector<HeldBox>& blocks, const Box& whole) {
   if (FollowEachOther(blocks, whole)) return from;
-  const TensorId packed = NewTemporary(move.node, "/packed", move.bytes(Sum(Counts(blocks))));
-  AppendCopy(move.node, "/pack", PackCopies(blocks, whole, move.dtype), from, packed);
+  const TensorId packed = NewTemporary(move.node, "/packed", move.bytes(TotalCount(blocks)));
+  AppendCopy(move.node, "/pack", PackCopies(blocks, whole, move.type.dtype), from, packed);
   return packed;
 }
 

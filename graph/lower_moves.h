@@ -9,6 +9,11 @@
 //   send gather scatter repartition      AllToAll with the counts of the boxes' intersections, packed and unpacked as
 //                                        needed. Of replicated sources a rank takes its own, else the lowest one's
 //   slice_move      R -> S               a local copy
+//   halo_exchange   S -> S by windows    AllToAll of the ghosts alone; the own part is copied, margins are zeroed. Only
+//                                        trimmed, it is a copy
+//   halo_exchange_adjoint                AllToAll of the ghosts back, then the op's kernel adds the parts where they
+//   lie,
+//                                        the own one first, then in rank order
 //   drop            R -> At              a view on the holder
 //   zero_extend     S, At or R -> P      zeros and a local copy; of R only the copy of coordinate 0 counts
 // A move that changes nothing on any rank (a group of one) is a view. A collective in which no rank has an element is
@@ -40,15 +45,37 @@ struct Meeting {
 // Lowers the moves of one entry point for one rank, in the order of its nodes. Borrows its arguments.
 class MoveLowering {
  public:
-  MoveLowering(const Program& program, const Graph& entry, int rank, const LocalGraph& local, LocalProgram& out)
-      : program_(program), graph_(entry), rank_(rank), local_(local), out_(out) {}
+  MoveLowering(const Program& program, const Graph& entry, int rank, const LocalGraph& local,
+               const KernelCatalogue& kernels, LocalProgram& out)
+      : program_(program), graph_(entry), rank_(rank), local_(local), kernels_(kernels), out_(out) {}
 
   // Appends the launches of a move node and the tensors of its outputs. kInternal: an unknown move, axis or group, or
   // layouts that the move does not fit.
   absl::Status Lower(NodeId node);
 
  private:
-  struct Move;
+  // A move with one operand, seen by all ranks that meet in it.
+  struct Move {
+    NodeId node = -1;
+    ValueId input = kNoValue, output = kNoValue;
+    TensorType type;
+    const Meeting* meeting = nullptr;
+    std::vector<HeldBox> from, to;  // per rank of the group; empty boxes count as nothing
+
+    int self() const { return meeting->self; }
+    const HeldBox& own_from() const { return from[meeting->self]; }
+    const HeldBox& own_to() const { return to[meeting->self]; }
+    // What of a box is not margin.
+    HeldBox Inside(const HeldBox& box) const { return Common(box, WholeBox(type.shape)); }
+    // What two boxes have in common; margins are never moved.
+    HeldBox Overlap(const HeldBox& a, const HeldBox& b) const { return Inside(Common(a, b)); }
+    int64_t bytes(int64_t count) const { return count * SizeOf(type.dtype); }
+    CollectiveLaunch Collective(CollectiveKind kind) const;
+  };
+  // The blocks that this rank gives to and gets from each rank of the group.
+  struct Exchange {
+    std::vector<HeldBox> sent, received;
+  };
 
   absl::StatusOr<const Meeting*> MeetingOver(const std::string& axes);
   absl::StatusOr<Move> Describe(NodeId node);
@@ -60,6 +87,8 @@ class MoveLowering {
   absl::Status Broadcast(const Move& move);
   absl::Status SumReduce(const Move& move);
   absl::Status AllToAll(const Move& move);
+  absl::Status HaloExchange(const Move& move);
+  absl::Status HaloExchangeAdjoint(const Move& move);
   absl::Status Slice(const Move& move);
   absl::Status ZeroExtend(const Move& move);
 
@@ -70,6 +99,13 @@ class MoveLowering {
   LocalLaunch& Append(NodeId node, const char* suffix);
   // A copy between two tensors, all boxes of it.
   void AppendCopy(NodeId node, const char* suffix, std::vector<BoxCopy> copies, TensorId from, TensorId to);
+  // Puts the output together: a part of the input, and the blocks in `arrived` (-1: none). Zero where neither lies.
+  void AppendAssembly(const Move& move, const char* suffix, const HeldBox& own, const std::vector<HeldBox>& blocks,
+                      TensorId arrived);
+  // Every rank gives to every other one what the two have in common, and keeps what it has itself. The tensor of what
+  // arrived, the blocks one after the other; -1 if nothing did.
+  TensorId ExchangeOverlaps(const Move& move, Exchange& exchange);
+  absl::Status AppendSumOfParts(const Move& move, const std::vector<HeldBox>& received, TensorId arrived);
   // The collective of a move; -1 tensors: this rank gives or gets nothing.
   LocalLaunch& AppendCollective(NodeId node, CollectiveLaunch collective, TensorId input, TensorId output);
   // `from`, or a temporary that holds its blocks one after the other.
@@ -79,6 +115,7 @@ class MoveLowering {
   const Graph& graph_;
   int rank_;
   const LocalGraph& local_;
+  const KernelCatalogue& kernels_;
   LocalProgram& out_;
   std::map<std::string, Meeting> meetings_;  // by the text of `axes`
 };

@@ -25,15 +25,19 @@ struct NodeView {
 // One way a node may be split over one mesh axis: which axis layout each input and output then has. All splits of one
 // rule cut at the same places: `unit` elements of that dimension belong to one unit of the split (1 nearly always; a
 // reshape [n,t,c] -> [n*t,c] has units 1 and t; batch statistics of k samples have units k and 1), and cuts lie between
-// units.
+// units. Of a dimension that is read by sliding windows the units are the windows.
 struct Pattern {
   AxisLayout::Kind kind = AxisLayout::Kind::kReplicate;
   int dimension = 0;
   int64_t unit = 1;
   Reduction reduction = Reduction::kSum;
+  std::optional<Windows> windows = std::nullopt;
 };
 inline Pattern S(int dimension, int64_t unit = 1) {
   return {AxisLayout::Kind::kSplit, dimension, unit, Reduction::kSum};
+}
+inline Pattern S(int dimension, const Windows& windows) {
+  return {AxisLayout::Kind::kSplit, dimension, 1, Reduction::kSum, windows};
 }
 inline Pattern R() { return {}; }
 inline Pattern P(Reduction reduction = Reduction::kSum) { return {AxisLayout::Kind::kPartial, 0, 1, reduction}; }

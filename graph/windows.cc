@@ -25,7 +25,7 @@ bool ReadWord(const std::string& text, size_t& at, const std::string& word) {
 
 }  // namespace
 
-Range Intersect(const Range& a, const Range& b) {
+Range Overlap(const Range& a, const Range& b) {
   const int64_t begin = std::max(a.begin, b.begin);
   return {begin, std::max(begin, std::min(a.end, b.end))};
 }
@@ -38,7 +38,7 @@ Range SpanOf(const Windows& windows, const Range& outputs) {
 
 Range BlockOf(const Windows& windows, const Range& outputs, int64_t n) {
   const Range span = SpanOf(windows, outputs);
-  return windows.clipped ? Intersect(span, {0, n}) : span;
+  return windows.clipped ? Overlap(span, {0, n}) : span;
 }
 
 std::vector<int64_t> OutputCuts(const Windows& windows, const std::vector<int64_t>& cuts) {

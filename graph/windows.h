@@ -25,7 +25,7 @@ struct Range {
 };
 
 // The common part; an empty one if they do not meet.
-Range Intersect(const Range& a, const Range& b);
+Range Overlap(const Range& a, const Range& b);
 
 struct Windows {
   int64_t count = 1;  // outputs

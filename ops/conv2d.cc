@@ -2,7 +2,7 @@
 //
 //   x [n,h,w,c]   w [o,kh,kw,c/groups]   y [n,h',w',o]   padding (top, bottom, left, right) reads zeros
 // Output channels [k*o/groups, (k+1)*o/groups) see the k-th block of c/groups input channels (g = k*c/groups).
-// With more than one group a channel split would cut through groups, so only samples may be split.
+// With more than one group a channel split would cut through groups, so only samples, rows and columns may be split.
 //
 //   conv2d_input_grad(dy, w) shape=x     the transpose in x: linear in dy and w
 //   conv2d_weight_grad(x, dy) shape=w    the transpose in w: a sum over samples
@@ -64,31 +64,47 @@ absl::StatusOr<std::vector<TensorType>> WeightGradShape(const NodeView& node) {
   return std::vector<TensorType>{{node.inputs[0]->dtype, w}};
 }
 
-// `samples`, then the channel rules if groups allow them, then the two ways to carry a P.
-std::vector<Rule> BilinearRules(const NodeView& node, Rule samples, Rule output_channels, Rule input_channels) {
-  std::vector<Rule> rules = {std::move(samples)};
+// The three arrays of a convolution: which of them a node reads, in its order, and which one it makes.
+enum class Part { kX, kW, kY };
+
+struct ConvolutionView {
+  std::vector<Part> inputs;
+  Part output;
+};
+
+// The rule that splits the parts so; what is reduced over is a partial sum.
+Rule RuleOf(const ConvolutionView& view, const std::string& name, const std::optional<Pattern>& x,
+            const std::optional<Pattern>& w, const std::optional<Pattern>& y) {
+  const auto of = [&](Part part) { return part == Part::kX ? x : part == Part::kW ? w : y; };
+  Rule rule{name, {}, {of(view.output).value_or(P())}};
+  for (const Part part : view.inputs) rule.inputs.push_back(of(part).value_or(R()));
+  return rule;
+}
+
+// Samples, then the channels if groups allow it, then rows and columns, then the two ways to carry a P.
+std::vector<Rule> BilinearRules(const NodeView& node, const ConvolutionView& view) {
+  const auto shape = [&](Part part) -> const Shape& {
+    for (size_t i = 0; i < view.inputs.size(); ++i) {
+      if (view.inputs[i] == part) return node.inputs[i]->shape;
+    }
+    return node.outputs[0].shape;
+  };
+  const auto none = std::optional<Pattern>();
+  std::vector<Rule> rules = {RuleOf(view, "samples", S(0), none, S(0))};
   if (node.attributes.Int("groups") == 1) {
-    rules.push_back(std::move(output_channels));
-    rules.push_back(std::move(input_channels));
+    rules.push_back(RuleOf(view, "output_channels", none, S(0), S(3)));
+    rules.push_back(RuleOf(view, "input_channels", S(3), S(3), none));
+  }
+  const Shape& w = shape(Part::kW);
+  const absl::StatusOr<Window> window = ConvolutionWindow(node.attributes, w[1], w[2]);
+  CHECK(window.ok());
+  for (const SpatialRule& spatial : SpatialRules(*window, shape(Part::kX), shape(Part::kY), /*clipped=*/false)) {
+    const Pattern& x = view.output == Part::kX ? spatial.dx : spatial.x;
+    rules.push_back(RuleOf(view, spatial.name, x, none, spatial.y));
   }
   rules.push_back(Partial({P(), R()}));
   rules.push_back(Partial({R(), P()}));
   return rules;
-}
-
-std::vector<Rule> Conv2dRules(const NodeView& node) {
-  return BilinearRules(node, {"samples", {S(0), R()}, {S(0)}}, {"output_channels", {R(), S(0)}, {S(3)}},
-                       {"input_channels", {S(3), S(3)}, {P()}});
-}
-
-std::vector<Rule> InputGradRules(const NodeView& node) {
-  return BilinearRules(node, {"samples", {S(0), R()}, {S(0)}}, {"output_channels", {S(3), S(0)}, {P()}},
-                       {"input_channels", {R(), S(3)}, {S(3)}});
-}
-
-std::vector<Rule> WeightGradRules(const NodeView& node) {
-  return BilinearRules(node, {"samples", {S(0), S(0)}, {P()}}, {"output_channels", {R(), S(3)}, {S(0)}},
-                       {"input_channels", {S(3), R()}, {S(3)}});
 }
 
 absl::StatusOr<std::vector<ValueId>> Conv2dGradient(GradientBuilder& builder, const Node& node,
@@ -125,7 +141,9 @@ OpDefinition Conv2dOp() {
       .Inputs({"x"})
       .Parameters({"w"})
       .Shape(Conv2dShape)
-      .Rules(Conv2dRules)
+      .Rules([](const NodeView& node) {
+        return BilinearRules(node, {{Part::kX, Part::kW}, Part::kY});
+      })
       .Gradient(Conv2dGradient)
       .Flops([](const NodeView& node) { return Cost(node.outputs[0].shape, node.inputs[1]->shape); });
 }
@@ -137,7 +155,9 @@ OpDefinition Conv2dInputGradOp() {
       .Parameters({"w"})
       .Required("shape", std::vector<int64_t>())
       .Shape(InputGradShape)
-      .Rules(InputGradRules)
+      .Rules([](const NodeView& node) {
+        return BilinearRules(node, {{Part::kY, Part::kW}, Part::kX});
+      })
       .Flops([](const NodeView& node) { return Cost(node.inputs[0]->shape, node.inputs[1]->shape); });
 }
 
@@ -147,7 +167,9 @@ OpDefinition Conv2dWeightGradOp() {
       .Inputs({"x", "dy"})
       .Required("shape", std::vector<int64_t>())
       .Shape(WeightGradShape)
-      .Rules(WeightGradRules)
+      .Rules([](const NodeView& node) {
+        return BilinearRules(node, {{Part::kX, Part::kY}, Part::kW});
+      })
       .Flops([](const NodeView& node) { return Cost(node.inputs[1]->shape, node.outputs[0].shape); });
 }
 

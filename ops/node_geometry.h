@@ -34,25 +34,46 @@ inline SlidingWindow MakeWindow(const Attributes& attributes, int64_t kernel_h, 
 
 inline Images MakeImages(const Shape& x, const Shape& y) { return {x[0], x[1], x[2], x[3], y[1], y[2], y[3]}; }
 
-// x [n,h,w,c], w [o,kh,kw,c/groups], y [n,oh,ow,o]: local shapes.
-inline Convolution MakeConvolution(const Shape& x, const Shape& w, const Shape& y, const Attributes& attributes) {
-  return {MakeImages(x, y), MakeWindow(attributes, w[1], w[2]), attributes.Int("groups")};
+// What is padding for the local block: what its windows reach beyond the rows and columns that the rank holds of x.
+// Where x is split by windows that is nothing, or at the outer ends what is left of the padding.
+inline SlidingWindow LocalWindow(const LocalTensor& x, const LocalTensor& y, SlidingWindow window) {
+  const auto before = [&](int d, int64_t stride, int64_t padding) {
+    return x.box.offset[d] + padding - stride * y.box.offset[d];
+  };
+  const auto after = [&](int d, int64_t stride, int64_t kernel, int64_t dilation, int64_t padding) {
+    const int64_t reach = stride * (y.box.size[d] - 1) + dilation * (kernel - 1) + 1;
+    return Larger(0, reach - padding - x.box.size[d]);
+  };
+  window.top = before(1, window.stride_h, window.top);
+  window.left = before(2, window.stride_w, window.left);
+  window.bottom = after(1, window.stride_h, window.kernel_h, window.dilation_h, window.top);
+  window.right = after(2, window.stride_w, window.kernel_w, window.dilation_w, window.left);
+  return window;
+}
+
+// x [n,h,w,c], w [o,kh,kw,c/groups], y [n,oh,ow,o]
+inline Convolution MakeConvolution(const LocalTensor& x, const LocalTensor& w, const LocalTensor& y,
+                                   const Attributes& attributes) {
+  const SlidingWindow window = MakeWindow(attributes, w.shape()[1], w.shape()[2]);
+  return {MakeImages(x.shape(), y.shape()), LocalWindow(x, y, window), attributes.Int("groups")};
 }
 
 // conv2d(x, w) -> y; conv2d_input_grad(dy, w) -> dx; conv2d_weight_grad(x, dy) -> dw
 inline Convolution ForwardConvolution(const LocalNode& node) {
-  return MakeConvolution(node.inputs[0]->shape(), node.inputs[1]->shape(), node.outputs[0].shape(), node.attributes);
+  return MakeConvolution(*node.inputs[0], *node.inputs[1], node.outputs[0], node.attributes);
 }
 inline Convolution InputGradConvolution(const LocalNode& node) {
-  return MakeConvolution(node.outputs[0].shape(), node.inputs[1]->shape(), node.inputs[0]->shape(), node.attributes);
+  return MakeConvolution(node.outputs[0], *node.inputs[1], *node.inputs[0], node.attributes);
 }
 inline Convolution WeightGradConvolution(const LocalNode& node) {
-  return MakeConvolution(node.inputs[0]->shape(), node.outputs[0].shape(), node.inputs[1]->shape(), node.attributes);
+  return MakeConvolution(*node.inputs[0], node.outputs[0], *node.inputs[1], node.attributes);
 }
 
-inline Pooling MakePooling(const Shape& x, const Shape& y, const Attributes& attributes) {
+// x [n,h,w,c], y [n,oh,ow,c]. What the rank does not hold of x is padding: windows are clipped, so it really is.
+inline Pooling MakePooling(const LocalTensor& x, const LocalTensor& y, const Attributes& attributes) {
   const auto& kernel = attributes.Ints("kernel");
-  Pooling pooling{MakeImages(x, y), MakeWindow(attributes, kernel[0], kernel[1])};
+  const SlidingWindow window = LocalWindow(x, y, MakeWindow(attributes, kernel[0], kernel[1]));
+  Pooling pooling{MakeImages(x.shape(), y.shape()), window};
   if (attributes.Has("count_padding")) pooling.count_padding = attributes.Bool("count_padding");
   return pooling;
 }

@@ -43,14 +43,28 @@ absl::StatusOr<std::vector<TensorType>> AveragePoolGradShape(const NodeView& nod
   return std::vector<TensorType>{{node.inputs[0]->dtype, x}};
 }
 
-// Windows do not cross samples or channels.
-std::vector<Rule> SamplesAndChannels(int inputs) {
-  return {{"samples", std::vector<Pattern>(inputs, S(0)), {S(0)}},
-          {"channels", std::vector<Pattern>(inputs, S(3)), {S(3)}}};
+// How an array lies: as the images x, or as y with a row and column for each window.
+enum class Grid { kImages, kWindows };
+
+// Windows do not cross samples or channels; rows and columns are split by the windows that read them.
+std::vector<Rule> PoolRules(const NodeView& node, const std::vector<Grid>& inputs, Grid output) {
+  Shape x = node.outputs[0].shape, y = node.outputs[0].shape;
+  for (size_t i = 0; i < inputs.size(); ++i) (inputs[i] == Grid::kImages ? x : y) = node.inputs[i]->shape;
+  std::vector<Rule> rules = {{"samples", std::vector<Pattern>(inputs.size(), S(0)), {S(0)}},
+                             {"channels", std::vector<Pattern>(inputs.size(), S(3)), {S(3)}}};
+  const absl::StatusOr<Window> window = PoolingWindow(node.attributes);
+  CHECK(window.ok());
+  for (const SpatialRule& spatial : SpatialRules(*window, x, y, /*clipped=*/true)) {
+    Rule rule{spatial.name, {}, {output == Grid::kImages ? spatial.dx : spatial.y}};
+    for (const Grid grid : inputs) rule.inputs.push_back(grid == Grid::kImages ? spatial.x : spatial.y);
+    rules.push_back(std::move(rule));
+  }
+  return rules;
 }
 
-std::vector<Rule> LinearRules(const NodeView&) {
-  std::vector<Rule> rules = SamplesAndChannels(1);
+// Of average pooling, which carries a P.
+std::vector<Rule> LinearRules(const NodeView& node, Grid input, Grid output) {
+  std::vector<Rule> rules = PoolRules(node, {input}, output);
   rules.push_back(Partial({P()}));
   return rules;
 }
@@ -92,7 +106,7 @@ OpDefinition MaxPoolOp() {
   return PoolingOp("max_pool")
       .Inputs({"x"})
       .Shape(PoolShape)
-      .Rules([](const NodeView&) { return SamplesAndChannels(1); })
+      .Rules([](const NodeView& node) { return PoolRules(node, {Grid::kImages}, Grid::kWindows); })
       .Gradient(MaxPoolGradient)
       .Flops([](const NodeView& node) { return Cost(node.attributes, node.outputs[0].shape); });
 }
@@ -102,7 +116,9 @@ OpDefinition MaxPoolGradOp() {
       .Internal()
       .Inputs({"x", "y", "dy"})
       .Shape(MaxPoolGradShape)
-      .Rules([](const NodeView&) { return SamplesAndChannels(3); })
+      .Rules([](const NodeView& node) {
+        return PoolRules(node, {Grid::kImages, Grid::kWindows, Grid::kWindows}, Grid::kImages);
+      })
       .Flops([](const NodeView& node) { return Cost(node.attributes, node.inputs[1]->shape); });
 }
 
@@ -111,7 +127,7 @@ OpDefinition AveragePoolOp() {
       .Inputs({"x"})
       .Attribute("count_padding", true)
       .Shape(PoolShape)
-      .Rules(LinearRules)
+      .Rules([](const NodeView& node) { return LinearRules(node, Grid::kImages, Grid::kWindows); })
       .Gradient(AveragePoolGradient)
       .Flops([](const NodeView& node) { return Cost(node.attributes, node.outputs[0].shape); });
 }
@@ -123,7 +139,7 @@ OpDefinition AveragePoolGradOp() {
       .Attribute("count_padding", true)
       .Required("shape", std::vector<int64_t>())
       .Shape(AveragePoolGradShape)
-      .Rules(LinearRules)
+      .Rules([](const NodeView& node) { return LinearRules(node, Grid::kWindows, Grid::kImages); })
       .Flops([](const NodeView& node) { return Cost(node.attributes, node.inputs[0]->shape); });
 }
 

@@ -66,6 +66,24 @@ absl::StatusOr<Window> PoolingWindow(const Attributes& attributes) {
   return window;
 }
 
+std::vector<SpatialRule> SpatialRules(const Window& window, const Shape& x, const Shape& y, bool clipped) {
+  std::vector<SpatialRule> rules;
+  for (int d = 0; d < 2; ++d) {
+    const int dimension = d + 1;
+    const int64_t extent = (window.kernel[d] - 1) * window.dilation[d] + 1;
+    const Windows copied{y[dimension], extent, window.stride[d], window.before[d], clipped, false};
+    Windows summed = copied;
+    summed.summed = true;
+    Shape padded = x;
+    if (!clipped) padded[dimension] = (copied.count - 1) * copied.stride + extent;
+    if (!CheckedElements(padded).ok()) continue;
+    const bool element_each = extent == 1 && copied.stride == 1 && copied.before == 0;
+    const auto split = [&](const Windows& windows) { return element_each ? S(dimension) : S(dimension, windows); };
+    rules.push_back({kDimension[d], split(copied), split(summed), S(dimension)});
+  }
+  return rules;
+}
+
 absl::StatusOr<std::array<int64_t, 2>> WindowOutputs(const Window& window, int64_t height, int64_t width) {
   ASSIGN_OR_RETURN(const int64_t rows, OutputsAlong(window, 0, height));
   ASSIGN_OR_RETURN(const int64_t columns, OutputsAlong(window, 1, width));

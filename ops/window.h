@@ -5,9 +5,11 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/attributes.h"
+#include "graph/op_definition.h"
 
 namespace partita {
 
@@ -28,6 +30,19 @@ absl::StatusOr<Window> PoolingWindow(const Attributes& attributes);
 // The number of windows per dimension over an image of height x width; at least one each, or an error that says why
 // none fits. Overflow of 64 bits is an error as well.
 absl::StatusOr<std::array<int64_t, 2>> WindowOutputs(const Window& window, int64_t height, int64_t width);
+
+// A rule that splits the rows or columns of images by the windows that read them. Patterns: of images x [n,h,w,c] (a
+// rank holds a copy of what its windows read), of their cotangent dx (it holds summands), and of y, which has the
+// windows as its rows and columns. Windows of one element each are plain splits.
+struct SpatialRule {
+  const char* name;  // "height", "width"
+  Pattern x, dx, y;
+};
+
+// The spatial rules of a node with images `x` and windows `y` (both [n,h,w,c]) that have passed WindowOutputs.
+// `clipped`: blocks end where the image ends, as poolings want it; else they have a margin of zeros, and there is no
+// rule for a direction in which that leaves the range of sizes.
+std::vector<SpatialRule> SpatialRules(const Window& window, const Shape& x, const Shape& y, bool clipped);
 
 }  // namespace partita
 

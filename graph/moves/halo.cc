@@ -8,7 +8,7 @@ namespace partita {
 namespace {
 
 HaloBlock Widths(const Range& own, const Range& span, int64_t n, bool clipped) {
-  const Range needed = Intersect(span, {0, n});
+  const Range needed = Overlap(span, {0, n});
   HaloBlock block{-own.size(), 0, 0, 0};
   if (!needed.empty()) {
     block.left = own.begin - needed.begin;
@@ -32,7 +32,7 @@ Halo PlanHalo(int64_t n, const std::vector<int64_t>& cuts, const std::vector<int
     const Range span = SpanOf(windows, {output_cuts[to], output_cuts[to + 1]});
     halo.blocks.push_back(Widths({cuts[to], cuts[to + 1]}, span, n, windows.clipped));
     for (int from = 0; from < blocks; ++from) {
-      const Range sent = Intersect(span, {cuts[from], cuts[from + 1]});
+      const Range sent = Overlap(span, {cuts[from], cuts[from + 1]});
       if (from != to && !sent.empty()) halo.sends.push_back({from, to, sent});
     }
   }

@@ -11,13 +11,14 @@ namespace {
 int64_t BoxBytes(const std::optional<Box>& box, DType dtype) { return box ? box->elements() * SizeOf(dtype) : 0; }
 
 // Bytes of blocks that change rank. The blocks of the source do not overlap within a group unless they are replicas;
-// then one of them is sent, and nothing to a rank that holds its part already.
+// then one of them is sent, and nothing to a rank that holds its part already. Margins are nobody's.
 int64_t BlocksThatChangeRank(const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh,
                              const std::vector<int>& ranks) {
   int64_t bytes = 0;
   for (int rank : ranks) {
-    const std::optional<Box> wanted = LocalBox(to, type.shape, mesh, rank);
+    std::optional<Box> wanted = LocalBox(to, type.shape, mesh, rank);
     if (!wanted) continue;
+    wanted = Intersect(*wanted, WholeBox(type.shape));
     const std::optional<Box> held = LocalBox(from, type.shape, mesh, rank);
     bytes += BoxBytes(wanted, type.dtype);
     if (held) bytes -= BoxBytes(Intersect(*wanted, *held), type.dtype);
@@ -31,8 +32,12 @@ MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& t
                       const Mesh& mesh, const std::vector<int>& ranks) {
   const int64_t others = static_cast<int64_t>(ranks.size()) - 1;
   if (op == "slice_move" || op == "drop" || op == "zero_extend") return {};
-  if (op == "send" || op == "gather" || op == "scatter" || op == "repartition") {
+  if (op == "send" || op == "gather" || op == "scatter" || op == "repartition" || op == "halo_exchange") {
     const int64_t bytes = BlocksThatChangeRank(from, to, type, mesh, ranks);
+    return {bytes, bytes};
+  }
+  if (op == "halo_exchange_adjoint") {  // the way back
+    const int64_t bytes = BlocksThatChangeRank(to, from, type, mesh, ranks);
     return {bytes, bytes};
   }
   // The full buffer is what a rank holds on the side where the axes are not split.

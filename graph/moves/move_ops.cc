@@ -26,8 +26,9 @@ OpDefinition Move(const std::string& name) {
 
 std::vector<OpDefinition> MoveDefinitions() {
   std::vector<OpDefinition> moves;
-  for (const char* name : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "sum_reduce", "send", "gather",
-                           "scatter", "slice_move", "drop", "zero_extend", "repartition"}) {
+  for (const char* name :
+       {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "sum_reduce", "send", "gather", "scatter",
+        "slice_move", "drop", "zero_extend", "repartition", "halo_exchange", "halo_exchange_adjoint"}) {
     moves.push_back(Move(name));
   }
   moves[0].variadic = true;

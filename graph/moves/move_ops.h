@@ -5,6 +5,8 @@
 //   all_reduce P->R   all_gather S->R   reduce_scatter P->S   broadcast At->R   sum_reduce P->At   send At(a)->At(b)
 //   gather S->At      scatter At->S     slice_move R->S       drop R->At        zero_extend R|S|At->P
 //   repartition: any layout without P to any other
+//   halo_exchange           S -> S by windows: ghosts come from the blocks that own them, margins are zero
+//   halo_exchange_adjoint   S by windows, summed -> S: ghosts are sent back and added, margins dropped
 #ifndef PARTITA_GRAPH_MOVES_MOVE_OPS_H_
 #define PARTITA_GRAPH_MOVES_MOVE_OPS_H_
 

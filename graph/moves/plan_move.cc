@@ -47,6 +47,11 @@ std::set<int> EntangledAxes(const Layout& from, const Layout& to, const Shape& s
   return entangled;
 }
 
+// The same dimension, from its own blocks to what windows need.
+bool AddsGhosts(const AxisLayout& from, const AxisLayout& to) {
+  return from.split() && to.split() && from.dimension == to.dimension && to.windows && !from.windows;
+}
+
 // The move of one axis from one kind of layout to another (table of derivation.md section 2).
 const char* MoveOf(const AxisLayout& from, const AxisLayout& to) {
   using Kind = AxisLayout::Kind;
@@ -55,6 +60,8 @@ const char* MoveOf(const AxisLayout& from, const AxisLayout& to) {
     case Kind::kPartial:
       return to.kind == Kind::kReplicate ? "all_reduce" : to.kind == Kind::kSplit ? "reduce_scatter" : "sum_reduce";
     case Kind::kSplit:
+      CHECK(!from.windows);  // blocks of windows may leave out elements: nothing but them can be made of them
+      if (AddsGhosts(from, to)) return "halo_exchange";
       return to.kind == Kind::kReplicate ? "all_gather" : to.kind == Kind::kAt ? "gather" : "repartition";
     case Kind::kAt:
       return to.kind == Kind::kReplicate ? "broadcast" : to.kind == Kind::kSplit ? "scatter" : "send";
@@ -72,6 +79,7 @@ class Planner {
       : layout_(from), to_(to), shape_(shape), mesh_(mesh) {}
 
   std::vector<MoveStep> Plan() {
+    ReturnGhosts();
     ReducePartials();
     Repartition();
     const int axes = static_cast<int>(layout_.size());
@@ -79,17 +87,36 @@ class Planner {
       if (Free(layout_[a], to_[a])) Step(a);
     }
     for (int a = axes; a-- > 0;) {  // gathers from the innermost outwards
+      if (!Same(layout_, to_, a, shape_, mesh_) && !AddsGhosts(layout_[a], to_[a])) Step(a);
+    }
+    for (int a = 0; a < axes; ++a) {  // ghosts last: nothing else then moves them
       if (!Same(layout_, to_, a, shape_, mesh_)) Step(a);
     }
     return std::move(steps_);
   }
 
  private:
+  // Overlapping summands are added up before anything else, so that nothing else moves ghosts. A sum over all ranks
+  // (P) takes them as they are.
+  void ReturnGhosts() {
+    for (int d = 0; d < static_cast<int>(shape_.size()); ++d) {
+      const std::vector<int> axes = AxesSplitting(layout_, d);
+      if (axes.empty() || !layout_[axes[0]].summed()) continue;
+      if (axes.size() == 1 && to_[axes[0]].partial()) continue;
+      const auto changes = [&](int a) { return !Same(layout_, to_, a, shape_, mesh_); };
+      if (std::none_of(axes.begin(), axes.end(), changes)) continue;
+      const auto arrives = [&](int a) { return to_[a].split() && to_[a].dimension == d && !to_[a].windows; };
+      const bool all_arrive = std::all_of(axes.begin(), axes.end(), arrives);
+      for (int a : axes) layout_[a] = all_arrive ? to_[a] : AxisLayout::Split(d);
+      steps_.push_back({"halo_exchange_adjoint", axes, layout_});
+    }
+  }
+
   void ReducePartials() {
     std::vector<int> joined;
     for (int a = 0; a < static_cast<int>(layout_.size()); ++a) {
       if (layout_[a].partial() && !to_[a].partial()) {
-        if (to_[a].replicated() || Entangles(a)) joined.push_back(a);
+        if (to_[a].replicated() || to_[a].windows || Entangles(a)) joined.push_back(a);
       }
     }
     if (!joined.empty()) {
@@ -115,11 +142,13 @@ class Planner {
   void Repartition() {
     const std::set<int> entangled = EntangledAxes(layout_, to_, shape_, mesh_);
     if (entangled.empty()) return;
+    const bool ghosts =
+        std::all_of(entangled.begin(), entangled.end(), [&](int a) { return AddsGhosts(layout_[a], to_[a]); });
     for (int a : entangled) {
       CHECK(!to_[a].partial() && !layout_[a].partial());
       layout_[a] = to_[a];
     }
-    steps_.push_back({"repartition", {entangled.begin(), entangled.end()}, layout_});
+    steps_.push_back({ghosts ? "halo_exchange" : "repartition", {entangled.begin(), entangled.end()}, layout_});
   }
 
   void Step(int axis) {

@@ -18,7 +18,9 @@ struct MoveStep {
 
 // The steps from `from` to `to`; empty if they are the same. All P axes that become R are one all_reduce over the
 // joined set. Axes that split one dimension together change one by one only from the innermost outwards; everything
-// else is one repartition. An axis may become P (zero_extend). Layouts must fit `shape` and `mesh` (CheckLayout).
+// else is one repartition. An axis may become P (zero_extend). Ghosts come last (halo_exchange: one dimension after the
+// other, so that the second takes the corners along) and go first (halo_exchange_adjoint). Copies in the blocks of
+// windows (Windows::summed is false) lead nowhere. Layouts must fit `shape` and `mesh` (CheckLayout).
 std::vector<MoveStep> PlanMove(const Layout& from, const Layout& to, const Shape& shape, const Mesh& mesh);
 
 }  // namespace partita

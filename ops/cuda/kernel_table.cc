@@ -47,6 +47,7 @@ const KernelTable& Table() {
       {"average_pool_grad", {{"own", Own<CudaAveragePoolGrad>}}},
       {"global_average_pool", {{"own", Own<CudaGlobalAveragePool>}}},
       {"global_average_pool_grad", {{"own", Own<CudaGlobalAveragePoolGrad>}}},
+      {"halo_exchange_adjoint", {{"own", Own<CudaHaloExchangeAdjoint>}}},
       {"batch_norm_statistics", {{"own", Own<CudaBatchNormStatistics>}}},
       {"batch_norm_normalize", {{"own", Own<CudaBatchNormNormalize>}}},
       {"batch_norm_inference", {{"own", Own<CudaBatchNormInference>}}},

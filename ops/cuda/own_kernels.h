@@ -23,6 +23,9 @@ absl::StatusOr<PreparedCudaKernel> CudaConcat(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSlice(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSliceGrad(const LocalNode& node);
 
+// halo.cc
+absl::StatusOr<PreparedCudaKernel> CudaHaloExchangeAdjoint(const LocalNode& node);
+
 // contraction.cc
 absl::StatusOr<PreparedCudaKernel> CudaMatMul(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaConv2d(const LocalNode& node);

@@ -7,14 +7,14 @@
 namespace partita {
 
 absl::StatusOr<PreparedCudaKernel> CudaMaxPool(const LocalNode& node) {
-  const Pooling pool = MakePooling(InputShape(node, 0), node.outputs[0].shape(), node.attributes);
+  const Pooling pool = MakePooling(Input(node, 0), node.outputs[0], node.attributes);
   return OwnFloatingKernel(node, [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::MaxPool(dtype, pool, In(a, 0), Out(a, 0), q);
   });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaMaxPoolGrad(const LocalNode& node) {
-  const Pooling pool = MakePooling(InputShape(node, 0), InputShape(node, 1), node.attributes);
+  const Pooling pool = MakePooling(Input(node, 0), Input(node, 1), node.attributes);
   return OwnFloatingKernel(
       node,
       [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
@@ -25,14 +25,14 @@ absl::StatusOr<PreparedCudaKernel> CudaMaxPoolGrad(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaAveragePool(const LocalNode& node) {
-  const Pooling pool = MakePooling(InputShape(node, 0), node.outputs[0].shape(), node.attributes);
+  const Pooling pool = MakePooling(Input(node, 0), node.outputs[0], node.attributes);
   return OwnFloatingKernel(node, [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::AveragePool(dtype, pool, In(a, 0), Out(a, 0), q);
   });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaAveragePoolGrad(const LocalNode& node) {
-  const Pooling pool = MakePooling(node.outputs[0].shape(), InputShape(node, 0), node.attributes);
+  const Pooling pool = MakePooling(node.outputs[0], Input(node, 0), node.attributes);
   return OwnFloatingKernel(node, [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::AveragePoolGrad(dtype, pool, In(a, 0), Out(a, 0), q);
   });

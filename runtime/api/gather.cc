@@ -4,21 +4,16 @@
 #include <cstring>
 #include <map>
 
+#include "graph/box_copy.h"
 #include "runtime/exec/copy_kernel.h"
 
 namespace partita {
 namespace {
 
 BoxCopy CopyOfPart(const LocalTensor& tensor, bool to_whole) {
-  BoxCopy copy;
-  copy.element_bytes = SizeOf(tensor.dtype);
-  copy.size = tensor.box.size;
-  const std::vector<int64_t> zero(tensor.global.size(), 0);
-  copy.from_shape = to_whole ? tensor.box.size : tensor.global;
-  copy.to_shape = to_whole ? tensor.global : tensor.box.size;
-  copy.from_start = to_whole ? zero : tensor.box.offset;
-  copy.to_start = to_whole ? tensor.box.offset : zero;
-  return copy;
+  const Box whole = WholeBox(tensor.global);
+  const Box part = Intersect(tensor.box, whole);  // a margin has no place in the whole
+  return to_whole ? CopyOf(part, tensor.box, whole, tensor.dtype) : CopyOf(part, whole, tensor.box, tensor.dtype);
 }
 
 void Copy(const BoxCopy& copy, const char* from, char* to) { RunStridedCopy(MakeStridedCopy(copy, from, to)); }
@@ -29,11 +24,11 @@ void AppendDoubles(const HostTensor& tensor, std::vector<double>& elements) {
   elements.assign(data, data + tensor.bytes.size() / sizeof(T));
 }
 
-// The coordinates of a rank on the axes where the value is partial: which summand the rank holds a part of.
+// The coordinates of a rank on the axes where the value is a sum: which summand the rank holds a part of.
 std::vector<int> SummandOf(const Layout& layout, const std::vector<int>& coordinates) {
   std::vector<int> summand;
   for (size_t axis = 0; axis < layout.size(); ++axis) {
-    if (layout[axis].partial()) summand.push_back(coordinates[axis]);
+    if (layout[axis].partial() || layout[axis].summed()) summand.push_back(coordinates[axis]);
   }
   return summand;
 }

@@ -23,7 +23,7 @@ struct HeldPart {
   void* data = nullptr;
 };
 
-// Copies a part to or from its place in the whole tensor, whose bytes are `whole`.
+// Copies a part to or from its place in the whole tensor, whose bytes are `whole`; margins have none.
 void CopyFromPart(const HeldPart& part, char* whole);
 void CopyToPart(const char* whole, const HeldPart& part);
 
@@ -33,7 +33,7 @@ bool IsFirstReplica(const Layout& layout, const Mesh& mesh, int rank);
 // Elements of a tensor as doubles, which hold those of every type exactly.
 std::vector<double> ToDoubles(const HostTensor& tensor);
 
-// A value of a partitioned graph, made whole: blocks put together, partial sums (or maxima) added up.
+// A value of a partitioned graph, made whole: blocks put together, partial sums (or maxima) and summed ghosts added up.
 struct WholeValue {
   DType dtype = DType::kF32;
   Shape shape;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
+#include "graph/op_definition.h"
 #include "graph/proto_io.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
@@ -30,6 +32,41 @@ bool IsPipeline(const Case& one) {
 template <typename T>
 void Put(HostTensor& tensor, int64_t index, T value) {
   std::memcpy(tensor.bytes.data() + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+// Domain parallelism, alone and next to other splits: rows and columns of the images; all else follows. "h8" has more
+// ranks than samples, and blocks without rows. "c2i2" cuts every weight in both of its dimensions.
+const std::map<std::string, Mesh>& SplitMeshes() {
+  static const auto& meshes = *new std::map<std::string, Mesh>{
+      {"h2", {{{"height", 2}}}},
+      {"h3", {{{"height", 3}}}},
+      {"w2", {{{"width", 2}}}},
+      {"h8", {{{"height", 8}}}},
+      {"h2w2", {{{"height", 2}, {"width", 2}}}},
+      {"d2h2", {{{"data", 2}, {"height", 2}}}},
+      {"h2c2", {{{"height", 2}, {"model", 2}}}},
+      {"c2i2", {{{"model", 2}, {"input", 2}}}},
+  };
+  return meshes;
+}
+
+Strategy SplitStrategy(const Mesh& mesh, const Graph& forward) {
+  Strategy strategy;
+  strategy.mesh = mesh;
+  for (const MeshAxis& axis : mesh.axes) {
+    const auto split = [&](const std::string& pattern, const char* name) {
+      strategy.ops.push_back({pattern, {{axis.name, AxisConfig{name, 0, {}}}}, {}});
+    };
+    if (axis.name == "height" || axis.name == "width") split("images", axis.name.c_str());
+    if (axis.name == "data") split("*", "samples");
+    if (axis.name != "model" && axis.name != "input") continue;
+    for (NodeId id = 0; id < static_cast<NodeId>(forward.nodes().size()); ++id) {
+      const std::string& op = forward.node(id).op->name;
+      if (op != "conv2d" && op != "matmul") continue;
+      split(forward.name(id), axis.name == "model" ? "output_channels" : "input_channels");
+    }
+  }
+  return strategy;
 }
 
 std::string ExampleFile(const Case& one) {
@@ -83,6 +120,11 @@ std::vector<Case> AllCases() {
       for (bool regularized : {false, true}) cases.push_back({model, strategy, regularized});
     }
   }
+  for (const char* model : {"lenet5", "mini-inception"}) {
+    for (const auto& [strategy, mesh] : SplitMeshes()) {
+      for (bool regularized : {false, true}) cases.push_back({model, strategy, regularized});
+    }
+  }
   return cases;
 }
 
@@ -103,6 +145,8 @@ absl::StatusOr<Model> MakeSmallModel(const Case& one, double learning_rate) {
 
 absl::StatusOr<Strategy> MakeStrategy(const Case& one, const Model& model) {
   if (IsPipeline(one)) return MakePipeline(one, model);
+  const auto split = SplitMeshes().find(one.strategy);
+  if (split != SplitMeshes().end()) return SplitStrategy(split->second, model.graph);
   const size_t cross = one.strategy.find('x');
   if (cross != 1) return LoadStrategy(ExampleFile(one));
   return DataModelStrategy(model.graph, one.strategy[0] - '0', one.strategy[2] - '0');

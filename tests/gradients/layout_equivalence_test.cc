@@ -33,6 +33,7 @@ int64_t Units(const Rule& rule, const NodeView& view) {
   for (size_t i = 0; i < rule.inputs.size(); ++i) {
     const Pattern& pattern = rule.inputs[i];
     if (pattern.kind == AxisLayout::Kind::kSplit && view.inputs[i] != nullptr) {
+      if (pattern.windows) return pattern.windows->count;
       return view.inputs[i]->shape[pattern.dimension] / pattern.unit;
     }
   }

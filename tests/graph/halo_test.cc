@@ -121,7 +121,7 @@ void ExpectSpan(const Geometry& geometry, const std::vector<int64_t>& cuts, cons
     for (int64_t e = span.begin; e < span.end; ++e) {
       ASSERT_EQ(arrived.count(e), e >= own.begin && e < own.end ? 0u : 1u) << "element " << e << " of rank " << r;
     }
-    ASSERT_EQ(static_cast<int64_t>(arrived.size()), span.size() - Intersect(span, own).size());
+    ASSERT_EQ(static_cast<int64_t>(arrived.size()), span.size() - Overlap(span, own).size());
   }
 }
 

@@ -106,5 +106,31 @@ TEST(Layout, BalancedCutsWrittenOutAreTheSameLayout) {
   EXPECT_FALSE(SameAxis(AxisLayout::Split(0), AxisLayout::Split(1), 7, 2));
 }
 
+TEST(Layout, WindowsMakeBlocksOverlap) {
+  const Mesh mesh{{{"a", 3}}};
+  const auto boxes = [&](const std::string& text, int64_t n) {
+    std::vector<std::pair<int64_t, int64_t>> found;
+    for (int rank = 0; rank < 3; ++rank) {
+      const Box box = *LocalBox({*ParseAxisLayout(text)}, {n}, mesh, rank);
+      found.emplace_back(box.offset[0], box.offset[0] + box.size[0]);
+    }
+    return found;
+  };
+  using Boxes = std::vector<std::pair<int64_t, int64_t>>;
+  EXPECT_EQ(boxes("S0(11x5/1-2)", 11), (Boxes{{-2, 6}, {2, 10}, {6, 13}}));
+  EXPECT_EQ(boxes("S0(11x5/1-2,clipped)", 11), (Boxes{{0, 6}, {2, 10}, {6, 11}}));
+  EXPECT_EQ(boxes("S0[0,1,1,5](5x2/2-0)", 11), (Boxes{{0, 2}, {2, 2}, {2, 10}}));
+}
+
+TEST(Layout, WindowsNestAsTheirOutputsDo) {
+  const AxisLayout split = *ParseAxisLayout("S0(10x3/1-1,clipped)");
+  std::vector<int64_t> sizes;
+  for (int rank = 0; rank < 4; ++rank) sizes.push_back(LocalBox({split, split}, {10}, kTwoByTwo, rank)->size[0]);
+  EXPECT_EQ(sizes, (std::vector<int64_t>{4, 4, 5, 3})) << "outputs 3, 2, 3, 2";
+  EXPECT_FALSE(CheckLayout({split, AxisLayout::Split(0)}, {10}, kTwoByTwo).ok());
+  EXPECT_FALSE(CheckLayout({*ParseAxisLayout("S0[0,4,9](10x3/1-1)"), {}}, {10}, kTwoByTwo).ok());
+  EXPECT_FALSE(CheckLayout({*ParseAxisLayout("S0(0x3/1-1)"), {}}, {10}, kTwoByTwo).ok());
+}
+
 }  // namespace
 }  // namespace partita

@@ -63,6 +63,29 @@ TEST(PlanMove, NestedSplitsChangeFromTheInnermost) {
   EXPECT_EQ(Steps({"S0", "At1"}, {"S0", "R"}, {8}, kTwoByTwo), "broadcast(model)");
 }
 
+TEST(PlanMove, GhostsComeLastAndGoFirst) {
+  const Shape shape = {7, 4};
+  const char* const copies = "S0(7x3/1-1)";
+  const char* const summands = "S0(7x3/1-1,sum)";
+  const auto steps = [&](const char* from, const char* to) { return Steps({from}, {to}, shape, kLine); };
+  EXPECT_EQ(steps("S0", copies), "halo_exchange(a)");
+  EXPECT_EQ(steps("R", copies), "slice_move(a)");
+  EXPECT_EQ(steps("P", copies), "all_reduce(a) slice_move(a)");
+  EXPECT_EQ(steps("At1", copies), "scatter(a)");
+  EXPECT_EQ(steps("S1", copies), "repartition(a)");
+  EXPECT_EQ(steps(summands, "S0"), "halo_exchange_adjoint(a)");
+  EXPECT_EQ(steps(summands, "R"), "halo_exchange_adjoint(a) all_gather(a)");
+  EXPECT_EQ(steps(summands, "P"), "zero_extend(a)");
+  EXPECT_EQ(steps(summands, "S1"), "halo_exchange_adjoint(a) repartition(a)");
+  EXPECT_EQ(Steps({"S0", "S1"}, {copies, "S1(4x3/1-1)"}, shape, kTwoByTwo), "halo_exchange(data) halo_exchange(model)");
+  EXPECT_EQ(Steps({"S0", "S1"}, {copies, "R"}, shape, kTwoByTwo), "all_gather(model) halo_exchange(data)");
+  EXPECT_EQ(Steps({summands, "P"}, {"S0", "S1"}, shape, kTwoByTwo),
+            "halo_exchange_adjoint(data) reduce_scatter(model)");
+  EXPECT_EQ(Steps({"S0", "S0"}, {copies, copies}, shape, kTwoByTwo), "halo_exchange(data,model)");
+  EXPECT_EQ(Steps({summands, summands}, {"S0", "R"}, shape, kTwoByTwo),
+            "halo_exchange_adjoint(data,model) all_gather(model)");
+}
+
 // For every pair of layouts the steps end where they should, and each step is one that MoveBytes knows.
 TEST(PlanMove, AllPairsArrive) {
   const Shape shape = {5, 3};
@@ -106,6 +129,18 @@ TEST(MoveBytes, FormulasOfTheDerivation) {
   EXPECT_EQ(bytes("repartition", "S0", "S0[0,7,7,7]"), (MoveBytes{64, 64}));
   EXPECT_EQ(bytes("slice_move", "R", "S0"), MoveBytes());
   EXPECT_EQ(bytes("zero_extend", "S0", "P"), MoveBytes());
+}
+
+// derivation.md 4.3: x f32[8,28,28,16], convolution 3x3 with padding 1, over two ranks. Margins are not sent.
+TEST(MoveBytes, GhostRowsOfTheDerivation) {
+  const TensorType type{DType::kF32, {8, 28, 28, 16}};
+  const Mesh mesh{{{"height", 2}}};
+  const auto bytes = [&](const char* op, const char* from, const char* to) {
+    return BytesOfMove(op, Parse({from}), Parse({to}), type, mesh, {0, 1});
+  };
+  EXPECT_EQ(bytes("halo_exchange", "S1", "S1(28x3/1-1)"), (MoveBytes{28672, 28672}));
+  EXPECT_EQ(bytes("halo_exchange_adjoint", "S1(28x3/1-1,sum)", "S1"), (MoveBytes{28672, 28672}));
+  EXPECT_EQ(bytes("halo_exchange", "S1", "S1(14x2/2-0,clipped)"), MoveBytes()) << "whole windows on either side";
 }
 
 TEST(MoveBytes, WireBytesCountEveryGroup) {

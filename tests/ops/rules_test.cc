@@ -118,6 +118,7 @@ std::vector<std::string> RuleTexts(const std::string& op, const Attributes& attr
   const auto text = [](const Pattern& p) {
     if (p.kind == Kind::kReplicate) return std::string("R");
     if (p.kind == Kind::kPartial) return std::string("P");
+    if (p.windows) return "S" + std::to_string(p.dimension) + "(" + ToString(*p.windows) + ")";
     return "S" + std::to_string(p.dimension) + (p.unit == 1 ? "" : "/" + std::to_string(p.unit));
   };
   std::vector<std::string> texts;
@@ -143,9 +144,49 @@ TEST(Rules, MatMul) {
                    "partial: P R -> P", "partial: R P -> P"}));
 }
 
-TEST(Rules, ConvolutionWithGroupsSplitsSamplesOnly) {
+TEST(Rules, ConvolutionWithGroupsSplitsNoChannels) {
   const Texts texts = RuleTexts("conv2d", {{"groups", int64_t{2}}}, {F({4, 5, 5, 4}), F({6, 3, 3, 2})});
-  EXPECT_EQ(texts, (Texts{"samples: S0 R -> S0", "partial: P R -> P", "partial: R P -> P"}));
+  EXPECT_EQ(texts, (Texts{"samples: S0 R -> S0", "height: S1(3x3/1-0) R -> S1", "width: S2(3x3/1-0) R -> S2",
+                          "partial: P R -> P", "partial: R P -> P"}));
+}
+
+TEST(Rules, ConvolutionReadsRowsAndColumnsByWindows) {
+  Attributes attributes = {{"stride", std::vector<int64_t>{2, 1}},
+                           {"padding", std::vector<int64_t>{1, 0, 2, 2}},
+                           {"dilation", std::vector<int64_t>{1, 2}}};
+  const TensorType x = F({4, 8, 9, 3}), w = F({6, 3, 3, 3}), y = F({4, 4, 9, 6});
+  EXPECT_EQ(
+      RuleTexts("conv2d", attributes, {x, w}),
+      (Texts{"samples: S0 R -> S0", "output_channels: R S0 -> S3", "input_channels: S3 S3 -> P",
+             "height: S1(4x3/2-1) R -> S1", "width: S2(9x5/1-2) R -> S2", "partial: P R -> P", "partial: R P -> P"}));
+  attributes.Set("shape", x.shape);
+  EXPECT_EQ(RuleTexts("conv2d_input_grad", attributes, {y, w})[3], "height: S1 R -> S1(4x3/2-1,sum)");
+  attributes.Set("shape", w.shape);
+  EXPECT_EQ(RuleTexts("conv2d_weight_grad", attributes, {x, y})[4], "width: S2(9x5/1-2) S2 -> P");
+}
+
+TEST(Rules, ConvolutionOfSinglePixelsNeedsNoWindows) {
+  EXPECT_EQ(RuleTexts("conv2d", {}, {F({4, 5, 5, 4}), F({6, 1, 1, 4})})[3], "height: S1 R -> S1");
+  EXPECT_EQ(RuleTexts("conv2d", {{"stride", std::vector<int64_t>{2, 2}}}, {F({4, 5, 5, 4}), F({6, 1, 1, 4})})[3],
+            "height: S1(3x1/2-0) R -> S1");
+}
+
+TEST(Rules, MarginsThatDoNotFitAreNoRule) {
+  const std::vector<int64_t> far = {int64_t{1} << 58, 0, 0, 0};
+  const Attributes attributes = {{"padding", far}, {"stride", std::vector<int64_t>{int64_t{1} << 57, 1}}};
+  EXPECT_EQ(RuleTexts("conv2d", attributes, {F({4, 5, 5, 4}), F({6, 3, 3, 4})})[3], "width: S2(3x3/1-0) R -> S2");
+}
+
+TEST(Rules, PoolingEndsWithTheImage) {
+  const Attributes attributes = {{"kernel", std::vector<int64_t>{3, 2}},
+                                 {"stride", std::vector<int64_t>{1, 2}},
+                                 {"padding", std::vector<int64_t>{1, 1, 0, 0}}};
+  const TensorType x = F({4, 6, 8, 3}), y = F({4, 6, 4, 3});
+  EXPECT_EQ(RuleTexts("max_pool", attributes, {x}),
+            (Texts{"samples: S0 -> S0", "channels: S3 -> S3", "height: S1(6x3/1-1,clipped) -> S1",
+                   "width: S2(4x2/2-0,clipped) -> S2"}));
+  EXPECT_EQ(RuleTexts("max_pool_grad", attributes, {x, y, y})[2],
+            "height: S1(6x3/1-1,clipped) S1 S1 -> S1(6x3/1-1,clipped,sum)");
 }
 
 TEST(Rules, ReshapeMergesLeadingDimensionsInUnits) {

@@ -1,6 +1,7 @@
 #include "tools/commands/plan_proto.h"
 
 #include "graph/make_program.h"
+#include "graph/moves/halo.h"
 #include "graph/moves/move_ops.h"
 #include "graph/op_definition.h"
 #include "runtime/base/status.h"
@@ -58,6 +59,25 @@ void CountCollectives(const Program& program, const Schedule& schedule, PlanProt
   }
 }
 
+// Axes that split one dimension together have blocks within blocks, which no list of widths describes.
+void SetGhosts(const Graph& graph, const Node& move, PlanNodeProto& entry) {
+  const std::vector<int> axes = MoveAxes(move, graph.mesh());
+  if (move.op->name != "halo_exchange" || axes.size() != 1) return;
+  const Value& x = graph.value(move.inputs[0]);
+  const AxisLayout& owned = x.layout[axes[0]];
+  const AxisLayout& needed = graph.layout(move.outputs[0])[axes[0]];
+  const auto cuts = [&](const AxisLayout& axis, int64_t n) {
+    return axis.cuts.empty() ? BalancedCuts(n, graph.mesh().axes[axes[0]].size) : axis.cuts;
+  };
+  const int64_t n = x.type.shape[needed.dimension];
+  entry.mutable_ghosts()->set_dimension(needed.dimension);
+  for (const HaloBlock& block :
+       PlanHalo(n, cuts(owned, n), cuts(needed, needed.windows->count), *needed.windows).blocks) {
+    entry.mutable_ghosts()->add_before(block.left);
+    entry.mutable_ghosts()->add_behind(block.right);
+  }
+}
+
 void SetMove(const Program& program, const Node& move, PlanNodeProto& entry) {
   const std::vector<int> axes = MoveAxes(move, program.mesh);
   for (const int axis : axes) entry.add_axes(program.mesh.axes[axis].name);
@@ -86,6 +106,7 @@ void AddNodes(const Program& program, PlanProto& plan) {
     entry->set_flops(FlopsOf(graph, node));
     for (const ValueId value : node.outputs) entry->add_outputs(graph.value(value).name);
     if (node.op->move) SetMove(program, node, *entry);
+    if (node.op->move) SetGhosts(graph, node, *entry);
   }
 }
 

@@ -71,6 +71,25 @@ std::string FormatNodes(const PlanProto& plan) {
   return FormatTable(rows, 5);
 }
 
+// "(0,1) (1,0)": by coordinate, the elements needed before and behind the own ones.
+std::string FormatWidths(const PlanGhostsProto& ghosts) {
+  std::string text;
+  for (int i = 0; i < ghosts.before_size(); ++i) {
+    text += fmt::format("{}({},{})", i == 0 ? "" : " ", ghosts.before(i), ghosts.behind(i));
+  }
+  return text;
+}
+
+std::string FormatGhosts(const PlanProto& plan) {
+  std::vector<std::vector<std::string>> rows = {{"move", "axis", "dimension", "before and behind each block"}};
+  for (const PlanNodeProto& node : plan.nodes()) {
+    if (!node.has_ghosts()) continue;
+    rows.push_back(
+        {node.name(), node.axes(0), fmt::format("{}", node.ghosts().dimension()), FormatWidths(node.ghosts())});
+  }
+  return rows.size() == 1 ? "" : "\nghosts (negative: own elements that are not needed)\n" + FormatTable(rows, 4);
+}
+
 std::string FormatLaunches(const PlanRankProto& rank) {
   std::vector<std::vector<std::string>> rows = {{"stream", "launch", "kernel", "local shape", "workspace"}};
   for (const PlanLocalProto& node : rank.nodes()) {
@@ -88,7 +107,7 @@ std::string FormatPlan(const PlanProto& plan) {
   std::string text = fmt::format("model {}, mesh{}\n", plan.model(), FormatMesh(plan));
   if (plan.groups_size() > 0) text += "\ncommunication of a training step\n" + FormatGroups(plan);
   text += "\nmemory in bytes and work of a training step\n" + FormatMemory(plan);
-  text += "\nnodes and layouts\n" + FormatNodes(plan);
+  text += "\nnodes and layouts\n" + FormatNodes(plan) + FormatGhosts(plan);
   for (const PlanRankProto& rank : plan.ranks()) {
     text += fmt::format("\nlaunches of rank {}\n", rank.rank()) + FormatLaunches(rank);
   }

@@ -161,7 +161,7 @@ int64_t WindowElements(const Pooling& pool) {
 
 absl::StatusOr<PreparedKernel> FastMaxPool(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  const Pooling pool = MakePooling(InputShape(node, 0), node.outputs[0].shape(), node.attributes);
+  const Pooling pool = MakePooling(Input(node, 0), node.outputs[0], node.attributes);
   return Prepared([pool, work = WindowElements(pool)](const KernelArguments& a) {
     const Images& size = pool.images;
     ParallelFor(size.n * size.out_h, work, [&](int64_t task) {
@@ -173,7 +173,7 @@ absl::StatusOr<PreparedKernel> FastMaxPool(const LocalNode& node) {
 
 absl::StatusOr<PreparedKernel> FastMaxPoolGrad(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  const Pooling pool = MakePooling(InputShape(node, 0), InputShape(node, 1), node.attributes);
+  const Pooling pool = MakePooling(Input(node, 0), Input(node, 1), node.attributes);
   return Prepared([pool, work = WindowElements(pool)](const KernelArguments& a) {
     const Images& size = pool.images;
     const int64_t x = size.h * size.w * size.c, y = size.out_h * size.out_w * size.c;
@@ -186,7 +186,7 @@ absl::StatusOr<PreparedKernel> FastMaxPoolGrad(const LocalNode& node) {
 
 absl::StatusOr<PreparedKernel> FastAveragePool(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  const Pooling pool = MakePooling(InputShape(node, 0), node.outputs[0].shape(), node.attributes);
+  const Pooling pool = MakePooling(Input(node, 0), node.outputs[0], node.attributes);
   return Prepared([pool, work = WindowElements(pool)](const KernelArguments& a) {
     const Images& size = pool.images;
     ParallelFor(size.n * size.out_h, work, [&](int64_t task) {
@@ -198,7 +198,7 @@ absl::StatusOr<PreparedKernel> FastAveragePool(const LocalNode& node) {
 
 absl::StatusOr<PreparedKernel> FastAveragePoolGrad(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  const Pooling pool = MakePooling(node.outputs[0].shape(), InputShape(node, 0), node.attributes);
+  const Pooling pool = MakePooling(node.outputs[0], Input(node, 0), node.attributes);
   return Prepared([pool, work = WindowElements(pool)](const KernelArguments& a) {
     const Images& size = pool.images;
     ParallelFor(size.n * size.h, work, [&](int64_t task) {

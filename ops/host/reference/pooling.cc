@@ -38,7 +38,7 @@ void ForWindow(const Pooling& pool, int64_t n, int64_t i, int64_t j, int64_t c, 
 }  // namespace
 
 absl::StatusOr<PreparedKernel> ReferenceMaxPool(const LocalNode& node) {
-  const Pooling pool = MakePooling(InputShape(node, 0), node.outputs[0].shape(), node.attributes);
+  const Pooling pool = MakePooling(Input(node, 0), node.outputs[0], node.attributes);
   return PreparedFloating(node.outputs[0].dtype, [pool]<typename T>(const KernelArguments& a) {
     ForEveryOutput(pool.images, [&](int64_t n, int64_t i, int64_t j, int64_t c, int64_t y) {
       T best = -std::numeric_limits<T>::infinity();
@@ -51,7 +51,7 @@ absl::StatusOr<PreparedKernel> ReferenceMaxPool(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedKernel> ReferenceMaxPoolGrad(const LocalNode& node) {
-  const Pooling pool = MakePooling(InputShape(node, 0), InputShape(node, 1), node.attributes);
+  const Pooling pool = MakePooling(Input(node, 0), Input(node, 1), node.attributes);
   const int64_t elements = node.outputs[0].elements();
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     const T *in = In<T>(a, 0), *out = In<T>(a, 1), *dy = In<T>(a, 2);
@@ -69,7 +69,7 @@ absl::StatusOr<PreparedKernel> ReferenceMaxPoolGrad(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedKernel> ReferenceAveragePool(const LocalNode& node) {
-  const Pooling pool = MakePooling(InputShape(node, 0), node.outputs[0].shape(), node.attributes);
+  const Pooling pool = MakePooling(Input(node, 0), node.outputs[0], node.attributes);
   return PreparedFloating(node.outputs[0].dtype, [pool]<typename T>(const KernelArguments& a) {
     ForEveryOutput(pool.images, [&](int64_t n, int64_t i, int64_t j, int64_t c, int64_t y) {
       T sum = 0;
@@ -80,7 +80,7 @@ absl::StatusOr<PreparedKernel> ReferenceAveragePool(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedKernel> ReferenceAveragePoolGrad(const LocalNode& node) {
-  const Pooling pool = MakePooling(node.outputs[0].shape(), InputShape(node, 0), node.attributes);
+  const Pooling pool = MakePooling(node.outputs[0], Input(node, 0), node.attributes);
   const int64_t elements = node.outputs[0].elements();
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     T* dx = Out<T>(a, 0);

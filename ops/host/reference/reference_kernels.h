@@ -40,6 +40,9 @@ absl::StatusOr<PreparedKernel> ReferenceAveragePoolGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceGlobalAveragePool(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceGlobalAveragePoolGrad(const LocalNode& node);
 
+// halo.cc
+absl::StatusOr<PreparedKernel> ReferenceHaloExchangeAdjoint(const LocalNode& node);
+
 // batch_norm.cc, batch_norm_grad.cc
 absl::StatusOr<PreparedKernel> ReferenceBatchNormStatistics(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalize(const LocalNode& node);

@@ -16,6 +16,9 @@ const AxisLayout R = AxisLayout::Replicate();
 const AxisLayout P = AxisLayout::Partial();
 AxisLayout S(int dimension, std::vector<int64_t> cuts = {}) { return AxisLayout::Split(dimension, std::move(cuts)); }
 AxisLayout At(int coordinate) { return AxisLayout::At(coordinate); }
+AxisLayout W(int dimension, const std::string& windows, std::vector<int64_t> cuts = {}) {
+  return AxisLayout::Split(dimension, std::move(cuts), *ParseWindows(windows));
+}
 
 const Mesh kLine{{{"data", 4}}};
 const Mesh kGrid{{{"data", 2}, {"model", 2}}};
@@ -72,27 +75,30 @@ class EveryMove : public testing::TestWithParam<Case> {
     return GetParam().mesh.Group(rank, axes);
   }
 
-  // The element with global index i, as a rank of this group has it.
+  // The element with global index i, as a rank of this group has it; -1: in a margin.
   float Expected(int rank, int64_t i) {
+    if (i < 0) return 0;
     if (!Sums()) return static_cast<float>(i);
     float sum = 0;
     for (int peer : GroupOf(rank)) sum += static_cast<float>(i + 1000 * (peer + 1));
     return sum;
   }
 
-  // Global indices of the elements of a box, in row-major order.
+  // Global indices of the elements of a box, in row-major order; -1 of those in a margin.
   std::vector<int64_t> Indices(const std::optional<Box>& box) const {
     std::vector<int64_t> indices;
-    if (!box || box->empty()) return indices;
-    for (int64_t i = 0; i < Elements(GetParam().shape); ++i) {
-      int64_t rest = i;
+    const Shape& shape = GetParam().shape;
+    for (int64_t i = 0; box && i < box->elements(); ++i) {
+      int64_t rest = i, global = 0, stride = 1;
       bool inside = true;
-      for (size_t d = GetParam().shape.size(); d-- > 0;) {
-        const int64_t index = rest % GetParam().shape[d];
-        rest /= GetParam().shape[d];
-        inside = inside && index >= box->offset[d] && index < box->offset[d] + box->size[d];
+      for (size_t d = shape.size(); d-- > 0;) {
+        const int64_t index = box->offset[d] + rest % box->size[d];
+        inside = inside && index >= 0 && index < shape[d];
+        global += index * stride;
+        rest /= box->size[d];
+        stride *= shape[d];
       }
-      if (inside) indices.push_back(i);
+      indices.push_back(inside ? global : -1);
     }
     return indices;
   }
@@ -187,6 +193,21 @@ const Case kCases[] = {
     {"repartition", "data,model", kGrid, {7, 3}, {R, S(1)}, {S(0), At(1)}},
     {"repartition", "data,model", kGrid, {7, 3}, {At(1), S(1)}, {S(0), R}},
     {"repartition", "data,model", kGrid, {4, 4}, {R, R}, {S(0), S(1)}},
+    {"repartition", "data", kLine, {6, 5}, {S(0)}, {W(1, "5x3/1-1")}},
+    {"repartition", "data,model", kGrid, {8, 5}, {S(0), R}, {W(0, "8x3/1-1"), W(0, "8x3/1-1")}},
+    {"halo_exchange", "data", kLine, {10, 2}, {S(0)}, {W(0, "10x3/1-1")}},
+    {"halo_exchange", "data", kLine, {10, 2}, {S(0)}, {W(0, "10x3/1-1,clipped")}},
+    {"halo_exchange", "data", kLine, {2, 10}, {S(1)}, {W(1, "10x5/1-2")}},
+    {"halo_exchange", "data", kLine, {2, 11}, {S(1)}, {W(1, "5x2/2-0")}},
+    {"halo_exchange", "data", kLine, {2, 11}, {S(1, {0, 0, 8, 8, 11})}, {W(1, "6x1/2-0", {0, 3, 3, 4, 6})}},
+    {"halo_exchange", "data", kLine, {4, 2}, {S(0)}, {W(0, "4x9/1-4")}},
+    {"halo_exchange", "data", kLine, {3, 2}, {S(0)}, {W(0, "2x2/1-0,clipped")}},
+    {"halo_exchange", "data", kLine, {8, 2}, {S(0)}, {W(0, "4x2/2-0,clipped")}},
+    {"halo_exchange", "data", kLine, {10, 2}, {S(0)}, {W(0, "4x1/3-0,clipped")}},
+    {"halo_exchange", "model", kGrid, {6, 7}, {W(0, "6x3/1-1"), S(1)}, {W(0, "6x3/1-1"), W(1, "7x3/1-1")}},
+    {"halo_exchange", "data,model", kGrid, {9, 2}, {S(0), S(0)}, {W(0, "9x3/1-1"), W(0, "9x3/1-1")}},
+    {"scatter", "data", kLine, {3, 10}, {At(1)}, {W(1, "10x3/1-1")}},
+    {"slice_move", "data", kLine, {5, 10}, {R}, {W(1, "10x3/1-1")}},
     {"slice_move", "data", kLine, {10, 3}, {R}, {S(0)}},
     {"slice_move", "data", kLine, {3, 10}, {R}, {S(1)}},
     {"slice_move", "model", kGrid, {10, 3}, {S(0), R}, {S(0), S(0)}},
@@ -249,6 +270,20 @@ TEST(LowerMoves, ColumnsArePackedAndUnpacked) {
   for (const Schedule& schedule : OneMove(kLine, "all_gather", {8, 8}, S(1), R)) {
     EXPECT_EQ(FindLaunch(schedule, "x@all_gather/pack"), -1);
     EXPECT_GE(FindLaunch(schedule, "x@all_gather/unpack"), 0);
+  }
+}
+
+// Only ghosts go through the collective; where windows need nothing of a neighbour, nobody meets.
+TEST(LowerMoves, HalosMoveGhostsAlone) {
+  const std::vector<Schedule> schedules = OneMove(kLine, "halo_exchange", {12, 2}, S(0), W(0, "12x3/1-1"));
+  EXPECT_EQ(WorkOf<CollectiveLaunch>(schedules[0])[0]->send_counts, (std::vector<int64_t>{0, 2, 0, 0}));
+  EXPECT_EQ(WorkOf<CollectiveLaunch>(schedules[1])[0]->send_counts, (std::vector<int64_t>{2, 0, 2, 0}));
+  for (const Schedule& schedule : OneMove(kLine, "halo_exchange", {10, 2}, S(0), W(0, "4x1/3-0,clipped"))) {
+    EXPECT_TRUE(WorkOf<CollectiveLaunch>(schedule).empty()) << "rows 0, 3, 6, 9 of blocks 3, 3, 2, 2";
+    EXPECT_EQ(WorkOf<CopyLaunch>(schedule).size(), 1u) << "the others are trimmed";
+  }
+  for (const Schedule& schedule : OneMove(kLine, "halo_exchange", {8, 2}, S(0), W(0, "4x2/2-0,clipped"))) {
+    EXPECT_EQ(schedule.values[0].offset, schedule.values[1].offset) << "a view";
   }
 }
 

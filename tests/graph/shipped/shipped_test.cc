@@ -85,10 +85,11 @@ TEST_P(ShippedModels, CollectivesKeepTheirPlaces) {
 INSTANTIATE_TEST_SUITE_P(Examples, ShippedModels,
                          testing::Values(Shipped{"mini_inception", "mini_inception_2x2"},
                                          Shipped{"mini_inception", "mini_inception_mixed"},
+                                         Shipped{"mini_inception", "mini_inception_domain"},
                                          Shipped{"lenet5", "lenet5_data_model"}, Shipped{"lenet5", "lenet5_placement"},
                                          Shipped{"lenet5", "lenet5_mixed"}, Shipped{"lenet5", "lenet5_pipeline"},
-                                         Shipped{"mlp", "mlp_data_model"}, Shipped{"mlp", "mlp_placement"},
-                                         Shipped{"mlp", "mlp_mixed"}),
+                                         Shipped{"lenet5", "lenet5_domain"}, Shipped{"mlp", "mlp_data_model"},
+                                         Shipped{"mlp", "mlp_placement"}, Shipped{"mlp", "mlp_mixed"}),
                          [](const auto& shipped) { return std::string(shipped.param.strategy); });
 
 }  // namespace

@@ -129,6 +129,7 @@ TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
                                                         "max_pool",
                                                         "max_pool_grad",
                                                         "accuracy",
+                                                        "halo_exchange_adjoint",
                                                         "increment",
                                                         "sgd",
                                                         "clip_scale",

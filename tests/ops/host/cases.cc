@@ -150,6 +150,7 @@ void AddElementwise(Table& table) {
 }
 
 void AddShaping(Table& table) {
+  table.Add("halo_exchange_adjoint", {{"axes", "a"}}, {F32({2, 5, 3, 4})});
   table.Add("concat", {{"axis", int64_t{3}}}, {F32({3, 5, 4, 7}), F32({3, 5, 4, 1}), F32({3, 5, 4, 16})});
   table.Add("concat", {{"axis", int64_t{0}}}, {F32({3, 5}), F32({1, 5})});
   table.Add("concat", {{"axis", int64_t{1}}}, {F32({16, 1200, 9}), F32({16, 3, 9})});

@@ -6,6 +6,7 @@
 
 #include "graph/op_definition.h"
 #include "ops/host/host_kernels.h"
+#include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
 
 namespace partita {
@@ -256,6 +257,20 @@ TEST(Sgd, FollowsPyTorch) {
   const std::vector<Values> out = Outputs(momentum, {{2}, {3}, {4}, {0.1}, {}}, kReference);
   EXPECT_NEAR(out[1][0], 0.9 * 4 + 4, 1e-15);
   EXPECT_NEAR(out[0][0], 2 - 0.1 * (4 + 0.9 * out[1][0]), 1e-15);
+}
+
+// Parts of a 4 x 3 tensor on a rank that owns rows 1 and 2: its own, which reaches over rows 0 to 2 and a margin of one
+// column; one from above, which ends in row 1; one that does not touch it.
+TEST(ReferenceHaloExchangeAdjoint, AddsPartsWhereTheyLie) {
+  const Shape whole = {4, 3};
+  LocalNode node{"sum", Ops().Find("halo_exchange_adjoint"), {}, {}, {{DType::kF64, whole, {{1, 0}, {2, 3}}}}};
+  node.inputs.push_back(LocalTensor{DType::kF64, whole, {{0, -1}, {3, 4}}});
+  node.inputs.push_back(LocalTensor{DType::kF64, whole, {{0, 1}, {2, 2}}});
+  node.inputs.push_back(LocalTensor{DType::kF64, whole, {{3, 0}, {1, 3}}});
+  const Values own = {9, 1, 2, 3, 9, 4, 5, 6, 9, 7, 8, 10}, above = {50, 60, 100, 200}, apart = {9, 9, 9};
+  EXPECT_EQ(Outputs(node, {own, above, apart}, kReference)[0], (Values{4, 105, 206, 7, 8, 10}));
+  node.inputs.clear();
+  EXPECT_EQ(Outputs(node, {}, kReference)[0], (Values(6, 0.0))) << "nobody has a part of it";
 }
 
 }  // namespace

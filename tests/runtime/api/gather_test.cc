@@ -52,6 +52,19 @@ TEST(Gather, PutsBlocksTogetherAndAddsSummands) {
   }
 }
 
+// Rows 0 to 2 of 3 over two ranks, windows of three rows: ranks hold rows -1 to 2 and 1 to 3.
+TEST(Gather, GhostsAreCopiesOrSummandsAndMarginsNothing) {
+  const Mesh mesh{{{"a", 2}}};
+  std::vector<double> upper{99, 1, 2, 3}, lower{20, 30, 99};
+  const std::vector<HeldPart> parts = {{{DType::kF64, {3}, {{-1}, {4}}}, upper.data()},
+                                       {{DType::kF64, {3}, {{1}, {3}}}, lower.data()}};
+  const WholeValue summed = GatherValue({DType::kF64, {3}}, {*ParseAxisLayout("S0(3x3/1-1,sum)")}, mesh, parts);
+  EXPECT_EQ(summed.elements, (std::vector<double>{1, 22, 33}));
+  lower = {2, 3, 99};
+  const WholeValue copied = GatherValue({DType::kF64, {3}}, {*ParseAxisLayout("S0(3x3/1-1)")}, mesh, parts);
+  EXPECT_EQ(copied.elements, (std::vector<double>{1, 2, 3}));
+}
+
 TEST(Gather, TakesTheMaximumOfAPartialMaximum) {
   const Mesh mesh{{{"a", 3}}};
   const Layout layout{AxisLayout::Partial(Reduction::kMax)};

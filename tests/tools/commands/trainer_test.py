@@ -158,6 +158,14 @@ class TrainTest(TrainerTest):
         self.assertEqual(contents[0], contents[1])
         self.assertNotEqual(contents[0], contents[2])
 
+    def test_domain_example_trains_as_one_rank_does(self):
+        losses = []
+        for flags in (["--ranks=1"], ["--strategy=" + example("lenet5_domain.pbtxt")]):
+            self.train("--report=r.json", *flags, LENET)
+            with open(self.path("r.json")) as file:
+                losses.append(json.load(file)["epochs"][0]["training_loss"])
+        self.assertAlmostEqual(losses[0], losses[1], places=4)
+
     def test_delays_change_nothing(self):
         self.train("--dp=2", "--save=a.safetensors", LENET)
         self.train("--dp=2", "--delay-seed=3", "--save=b.safetensors", LENET)
@@ -215,6 +223,19 @@ class PlanTest(TrainerTest):
         self.assertEqual(layouts["a2_3x3/conv"], "{data:S0 model:At1}")
         self.assertEqual(layouts["classifier/matmul"], "{data:S0 model:S1}")
 
+    def test_tells_what_ghosts_cost(self):
+        plan = json.loads(self.call("plan", "--strategy=" + example("mini_inception_domain.pbtxt"), "--format=json",
+                                    self.GRAPH).stdout)
+        halos = {node["name"]: node for node in plan["nodes"] if node["op"].startswith("halo_exchange")}
+        self.assertEqual({tuple(node["axes"]) for node in halos.values()}, {("height",)})
+        images = halos["images@halo_exchange"]
+        self.assertEqual(images["layout"], "{data:S0 height:S1(28x3/1-1)}")
+        # A row of 28 floats goes each way for each of 64 images.
+        self.assertEqual(images["wire_bytes"], str(2 * 64 * 28 * 4))
+        self.assertEqual(images["ghosts"], {"dimension": 1, "before": ["0", "1"], "behind": ["1", "0"]})
+        text = self.call("plan", "--strategy=" + example("mini_inception_domain.pbtxt"), self.GRAPH).stdout
+        self.assertRegex(text, r"images@halo_exchange +height +1 +\(0,1\) \(1,0\)")
+
     def test_text_has_the_numbers_of_json(self):
         text = self.call("plan", self.STRATEGY, self.GRAPH).stdout
         plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
@@ -248,7 +269,7 @@ class VerifyTest(TrainerTest):
 
     def test_equal(self):
         for flags in (["--dp=2", "--mp=2"], ["--strategy=" + example("lenet5_placement.pbtxt")],
-                      ["--dp=2", "--micro-batches=7"]):
+                      ["--strategy=" + example("lenet5_domain.pbtxt")], ["--dp=2", "--micro-batches=7"]):
             with self.subTest(flags=flags):
                 done = self.call("verify", "--mock-data", "--batch=7", "--precision=f64", "--format=json", *flags, LENET)
                 answer = json.loads(done.stdout)

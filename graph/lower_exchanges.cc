@@ -1,0 +1,174 @@
+// The moves that lower to an all-to-all of boxes, or to local copies of them (graph/lower_moves.h).
+#include <algorithm>
+
+#include "graph/lower_moves.h"
+#include "graph/op_definition.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+
+// Two ranks hold either the same box or boxes without a common element, for boxes are products of blocks.
+absl::Status MoveLowering::AllToAll(const Move& move) {
+  const int ranks = static_cast<int>(move.from.size());
+  const auto first_holder = [&](const HeldBox& box) {
+    return static_cast<int>(std::find(move.from.begin(), move.from.end(), box) - move.from.begin());
+  };
+  std::vector<HeldBox> sent(ranks), received(ranks);
+  int64_t elements = 0;
+  const bool lends = move.own_from() && first_holder(move.own_from()) == move.self();
+  for (int r = 0; r < ranks; ++r) {
+    elements += Count(move.to[r]);
+    // Rank r takes a block from its own copy; else from the first that holds it.
+    const bool takes_mine = r == move.self() || (lends && move.from[r] != move.own_from());
+    if (takes_mine) sent[r] = move.Overlap(move.own_from(), move.to[r]);
+    const bool other = move.from[r] && move.from[r] != move.own_from();
+    if (r == move.self() || (other && first_holder(move.from[r]) == r)) {
+      received[r] = move.Overlap(move.from[r], move.own_to());
+    }
+  }
+  if (elements == 0) return absl::OkStatus();
+  CollectiveLaunch collective = move.Collective(CollectiveKind::kAllToAll);
+  collective.send_counts = Counts(sent);
+  collective.receive_counts = Counts(received);
+  collective.input_count = TotalCount(sent);
+  collective.output_count = TotalCount(received);
+  if (collective.output_count != Count(move.Inside(move.own_to()))) return Misfit(move);
+  const TensorId input =
+      collective.input_count == 0 ? -1 : Packed(move, out_.tensor_of[move.input], sent, *move.own_from());
+  const bool margin = move.own_to() != move.Inside(move.own_to());
+  if (!move.own_to() || (!margin && FollowEachOther(received, *move.own_to()))) {
+    AppendCollective(move.node, std::move(collective), input, NewOutput(move.output));
+    return absl::OkStatus();
+  }
+  const TensorId arrived =
+      collective.output_count == 0 ? -1 : NewTemporary(move.node, "/received", move.bytes(collective.output_count));
+  AppendCollective(move.node, std::move(collective), input, arrived);
+  AppendAssembly(move, "/unpack", std::nullopt, received, arrived);
+  return absl::OkStatus();
+}
+
+TensorId MoveLowering::ExchangeOverlaps(const Move& move, Exchange& exchange) {
+  const int ranks = static_cast<int>(move.from.size());
+  exchange.sent.assign(ranks, std::nullopt);
+  exchange.received.assign(ranks, std::nullopt);
+  int64_t exchanged = 0;  // among all ranks: if it is nothing, nobody launches the collective
+  for (int r = 0; r < ranks; ++r) {
+    for (int q = 0; q < ranks; ++q) exchanged += r == q ? 0 : Count(move.Overlap(move.from[r], move.to[q]));
+    if (r == move.self()) continue;
+    exchange.sent[r] = move.Overlap(move.own_from(), move.to[r]);
+    exchange.received[r] = move.Overlap(move.from[r], move.own_to());
+  }
+  if (exchanged == 0) return -1;
+  CollectiveLaunch collective = move.Collective(CollectiveKind::kAllToAll);
+  collective.send_counts = Counts(exchange.sent);
+  collective.receive_counts = Counts(exchange.received);
+  collective.input_count = TotalCount(exchange.sent);
+  collective.output_count = TotalCount(exchange.received);
+  const TensorId input =
+      collective.input_count == 0 ? -1 : Packed(move, out_.tensor_of[move.input], exchange.sent, *move.own_from());
+  const TensorId arrived =
+      collective.output_count == 0 ? -1 : NewTemporary(move.node, "/received", move.bytes(collective.output_count));
+  AppendCollective(move.node, std::move(collective), input, arrived);
+  return arrived;
+}
+
+absl::Status MoveLowering::HaloExchange(const Move& move) {
+  Exchange exchange;
+  const TensorId arrived = ExchangeOverlaps(move, exchange);
+  if (!move.own_to()) return absl::OkStatus();
+  const HeldBox own = move.Overlap(move.own_from(), move.own_to());
+  if (Count(own) + TotalCount(exchange.received) != Count(move.Inside(move.own_to()))) return Misfit(move);
+  AppendAssembly(move, "/assemble", own, exchange.received, arrived);
+  return absl::OkStatus();
+}
+
+absl::Status MoveLowering::HaloExchangeAdjoint(const Move& move) {
+  Exchange exchange;
+  const TensorId arrived = ExchangeOverlaps(move, exchange);
+  if (!move.own_to()) return absl::OkStatus();
+  if (arrived >= 0) return AppendSumOfParts(move, exchange.received, arrived);
+  AppendAssembly(move, "/trim", move.Overlap(move.own_from(), move.own_to()), {}, -1);
+  return absl::OkStatus();
+}
+
+// The op's kernel, with the parts as inputs that lie in different boxes of the value: the input, then what arrived.
+absl::Status MoveLowering::AppendSumOfParts(const Move& move, const std::vector<HeldBox>& received, TensorId arrived) {
+  const Node& node = graph_.node(move.node);
+  const auto local = [&](const HeldBox& box) { return LocalTensor{move.type.dtype, move.type.shape, *box}; };
+  KernelLaunch kernel;
+  std::vector<TensorId> operands;
+  kernel.node = {graph_.name(move.node), node.op, node.attributes, {}, {local(move.own_to())}};
+  if (move.Overlap(move.own_from(), move.own_to())) {
+    kernel.node.inputs.push_back(local(move.own_from()));
+    kernel.inputs.push_back(0);
+    operands.push_back(out_.tensor_of[move.input]);
+  }
+  int64_t offset = 0;
+  for (const HeldBox& part : received) {
+    if (!part) continue;
+    kernel.node.inputs.push_back(local(part));
+    kernel.inputs.push_back(offset);
+    operands.push_back(arrived);
+    offset += move.bytes(part->elements());
+  }
+  kernel.outputs = {0};
+  operands.push_back(NewOutput(move.output));
+  ASSIGN_OR_RETURN(kernel.choice, kernels_.Choose(kernel.node));
+  if (kernel.choice.workspace_bytes > 0) {
+    kernel.workspace = 0;
+    operands.push_back(NewTemporary(move.node, "/workspace", kernel.choice.workspace_bytes));
+  }
+  LocalLaunch& launch = Append(move.node, "/add");
+  launch.operands = std::move(operands);
+  launch.launch.work = std::move(kernel);
+  return absl::OkStatus();
+}
+
+void MoveLowering::AppendAssembly(const Move& move, const char* suffix, const HeldBox& own,
+                                  const std::vector<HeldBox>& blocks, TensorId arrived) {
+  const Box& whole = *move.own_to();
+  const TensorId output = NewOutput(move.output);
+  CopyLaunch assembly;
+  std::vector<TensorId> operands;
+  if (Count(own) + TotalCount(blocks) < whole.elements()) {
+    assembly.zero = {0, out_.tensors[output].bytes};
+    operands.push_back(output);
+  }
+  if (own) {
+    assembly.copies.push_back(CopyOf(*own, *move.own_from(), whole, move.type.dtype));
+    operands.insert(operands.end(), {out_.tensor_of[move.input], output});
+  }
+  for (BoxCopy& copy : UnpackCopies(blocks, whole, move.type.dtype)) {
+    assembly.copies.push_back(std::move(copy));
+    operands.insert(operands.end(), {arrived, output});
+  }
+  LocalLaunch& launch = Append(move.node, suffix);
+  launch.operands = std::move(operands);
+  launch.launch.work = std::move(assembly);
+}
+
+absl::Status MoveLowering::Slice(const Move& move) {
+  if (!move.own_to()) return absl::OkStatus();
+  const HeldBox part = move.Overlap(move.own_from(), move.own_to());
+  if (part != move.Inside(move.own_to())) return Misfit(move);
+  AppendAssembly(move, "", part, {}, -1);
+  return absl::OkStatus();
+}
+
+absl::Status MoveLowering::ZeroExtend(const Move& move) {
+  if (!move.own_to()) return absl::OkStatus();
+  const std::vector<int> coordinates = graph_.mesh().Coordinates(rank_);
+  const Layout& layout = graph_.layout(move.input);
+  const bool counts = std::all_of(move.meeting->axes.begin(), move.meeting->axes.end(),
+                                  [&](int axis) { return !layout[axis].replicated() || coordinates[axis] == 0; });
+  if (counts && move.own_from() == move.own_to()) {
+    out_.tensor_of[move.output] = out_.tensor_of[move.input];
+    return absl::OkStatus();
+  }
+  const HeldBox part = counts ? move.Overlap(move.own_from(), move.own_to()) : std::nullopt;
+  if (counts && part != move.Inside(move.own_from())) return Misfit(move);
+  AppendAssembly(move, "", part, {}, -1);
+  return absl::OkStatus();
+}
+
+}  // namespace partita
