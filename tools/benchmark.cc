@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "tools/benchmarks/allocation_count.h"
+#include "tools/benchmarks/compile_benchmark.h"
 #include "tools/benchmarks/executor_benchmark.h"
 #include "tools/benchmarks/kernel_benchmark.h"
 #include "tools/benchmarks/train_benchmark.h"
@@ -19,9 +20,12 @@ constexpr char kPeerScript[] = "tools/peer/train.py";
 
 std::vector<FlagDefinition> BenchmarkFlags() {
   return {
-      ChoiceFlag("format", "text", {"text", "json"}, "of the rows on standard output"),
+      ChoiceFlag("format", "text", {"text", "json", "csv"}, "of the rows on standard output; csv of compile only"),
       IntFlag("rounds", "7", 1, 1000, "all cases are run in turns, so many times"),
       IntFlag("steps", "20", 1, 1'000'000, "training steps of a case in one round"),
+      IntFlag("nodes", "", 10, 10'000'000, "compile: one case alone, a program of about so many nodes"),
+      IntFlag("dp", "2", 1, 4096, "compile: replicas of the model in that case"),
+      IntFlag("mp", "2", 1, 4096, "compile: ranks of a worker group in that case"),
       IntFlag("batch", "64", 1, 1 << 20, "global batch"),
       ChoiceFlag("model", "mini-inception", {"mini-inception", "lenet5", "mlp"}, "what is trained"),
       ChoiceFlag("peer", "none", {"none", "pytorch"}, "what is trained beside ours; see tools/peer/install"),
@@ -37,7 +41,13 @@ std::string PeerPython() {
   return std::string(home == nullptr ? "" : home) + "/.cache/partita/peer/bin/python";
 }
 
+absl::Status CheckNoCsv(const Flags& flags) {
+  if (flags.Text("format") != "csv") return absl::OkStatus();
+  return FlagError("flag --format is csv; this benchmark writes text and json");
+}
+
 absl::StatusOr<int> RunExecutor(const CommandContext& context) {
+  RETURN_IF_ERROR(CheckNoCsv(context.flags));
   ExecutorBenchmarkOptions options;
   options.rounds = static_cast<int>(context.flags.Int("rounds"));
   options.allocations = AllocationCount;
@@ -48,6 +58,7 @@ absl::StatusOr<int> RunExecutor(const CommandContext& context) {
 
 absl::StatusOr<int> RunTrain(const CommandContext& context) {
   const Flags& flags = context.flags;
+  RETURN_IF_ERROR(CheckNoCsv(flags));
   TrainBenchmarkOptions options;
   options.model = flags.Text("model");
   options.batch = flags.Int("batch");
@@ -67,6 +78,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
 }
 
 absl::StatusOr<int> RunKernels(const CommandContext& context) {
+  RETURN_IF_ERROR(CheckNoCsv(context.flags));
   KernelTarget target;
   if (context.flags.Text("device") == "cuda") {
     ASSIGN_OR_RETURN(target, OpenCudaTarget());
@@ -76,6 +88,19 @@ absl::StatusOr<int> RunKernels(const CommandContext& context) {
   ASSIGN_OR_RETURN(const std::vector<KernelRow> rows,
                    BenchmarkKernels(target, static_cast<int>(context.flags.Int("rounds"))));
   context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  return kExitFinished;
+}
+
+absl::StatusOr<int> RunCompile(const CommandContext& context) {
+  CompileBenchmarkOptions options;
+  options.rounds = static_cast<int>(context.flags.Int("rounds"));
+  if (context.flags.IsSet("nodes")) {
+    options.cases = {{context.flags.Int("nodes"), static_cast<int>(context.flags.Int("dp")),
+                      static_cast<int>(context.flags.Int("mp"))}};
+  }
+  ASSIGN_OR_RETURN(const std::vector<CompileRow> rows, BenchmarkCompile(options));
+  const std::string& format = context.flags.Text("format");
+  context.out << (format == "json" ? ToJson(rows) : format == "csv" ? ToCsv(rows) : ToText(rows));
   return kExitFinished;
 }
 
@@ -96,6 +121,11 @@ int main(int argc, char** argv) {
            "",
            {"format", "rounds", "device", "threads"},
            RunKernels},
+          {"compile",
+           "what partitioning, scheduling and their proofs cost for each node",
+           "",
+           {"format", "rounds", "nodes", "dp", "mp"},
+           RunCompile},
           {"train",
            "training throughput, alone and beside another framework",
            "",

@@ -1,0 +1,57 @@
+"""Runs the real benchmark program as its users do: forms of output and refusals."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import unittest
+
+BENCHMARK = os.path.abspath("tools/benchmark")
+
+
+def call(*arguments):
+    return subprocess.run([BENCHMARK, *arguments], capture_output=True, text=True, timeout=300)
+
+
+class CompileTest(unittest.TestCase):
+
+    def rows(self, *arguments):
+        done = call("compile", "--rounds=1", "--nodes=500", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_forms(self):
+        (row,) = json.loads(self.rows("--format=json"))
+        self.assertEqual(row["ranks"], 4)
+        self.assertAlmostEqual(row["program_nodes"], 500, delta=20)
+        (same,) = csv.DictReader(io.StringIO(self.rows("--format=csv")))
+        self.assertEqual(list(same), list(row))
+        self.assertEqual(same["program_nodes"], str(row["program_nodes"]))
+        titles, line = self.rows().splitlines()
+        self.assertEqual(titles.split(), list(row))
+        self.assertEqual(line.split()[1], str(row["program_nodes"]))
+
+    def test_ranks(self):
+        (row,) = json.loads(self.rows("--format=json", "--dp=3", "--mp=5"))
+        self.assertEqual(row["ranks"], 15)
+
+
+class RefusalTest(unittest.TestCase):
+
+    def test_wrong_flags(self):
+        for says, arguments in [
+            ("did you mean", ["compil"]),
+            ("--nodes", ["compile", "--nodes=many"]),
+            ("csv", ["executor", "--format=csv"]),
+            ("--peer", ["train", "--model=mlp", "--peer=pytorch"]),
+        ]:
+            with self.subTest(arguments=arguments):
+                done = call(*arguments)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(says, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
