@@ -68,7 +68,7 @@ std::string TasksOfStage0(const Graph& graph) {
 
 TEST(OrderPipeline, StagesDoTheirTasksInTheOrderAskedFor) {
   const auto order = [](PipelineOrder order) {
-    absl::StatusOr<Program> program = MakeProgram(TwoLayers(), TwoStages(order, 4), Ops());
+    absl::StatusOr<Program> program = MakeProgram(TwoLayers(), TwoStages(order, 4), Ops(), {.verify_passes = true});
     EXPECT_TRUE(program.ok()) << program.status();
     return TasksOfStage0(program->train);
   };
@@ -80,7 +80,7 @@ TEST(OrderPipeline, StagesDoTheirTasksInTheOrderAskedFor) {
 TEST(OrderPipeline, WithoutStagesMicroBatchesFollowEachOther) {
   Strategy strategy;
   strategy.pipeline.micro_batches = 4;
-  const absl::StatusOr<Program> program = MakeProgram(TwoLayers(), strategy, Ops());
+  const absl::StatusOr<Program> program = MakeProgram(TwoLayers(), strategy, Ops(), {.verify_passes = true});
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ(TasksOfStage0(program->train), "F0 B0 F1 B1 F2 B2 F3 B3 ");
   EXPECT_EQ(Order(program->train, "c", Phase::kForward), "0123");
@@ -89,7 +89,7 @@ TEST(OrderPipeline, WithoutStagesMicroBatchesFollowEachOther) {
 TEST(OrderPipeline, StagesThatFormACycleAreRefused) {
   Strategy strategy = TwoStages(PipelineOrder::kGPipe, 2);
   strategy.ops = {At("a", 1), At("b", 0), At("c", 1), At("l", 1)};
-  EXPECT_EQ(MakeProgram(TwoLayers(), strategy, Ops()).status().message(),
+  EXPECT_EQ(MakeProgram(TwoLayers(), strategy, Ops(), {.verify_passes = true}).status().message(),
             "'a' is computed on stage 1 and read on stage 0: stages form a cycle; a stage may only read what it or an "
             "earlier stage computes");
 }
@@ -97,7 +97,7 @@ TEST(OrderPipeline, StagesThatFormACycleAreRefused) {
 TEST(OrderPipeline, AStageAxisThatTheMeshLacksIsRefused) {
   Strategy strategy = TwoStages(PipelineOrder::kGPipe, 2);
   strategy.pipeline.stage_axis = "stages";
-  EXPECT_EQ(MakeProgram(TwoLayers(), strategy, Ops()).status().message(),
+  EXPECT_EQ(MakeProgram(TwoLayers(), strategy, Ops(), {.verify_passes = true}).status().message(),
             "stage_axis: the mesh has no axis 'stages'; did you mean 'stage'?");
 }
 
