@@ -1,7 +1,6 @@
 #include "graph/layout.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include "runtime/base/status.h"
