@@ -38,6 +38,10 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
 
   for (size_t i = 0; i < inputs.size(); ++i) {
     const FreeSource* free = i < request.free.size() ? request.free[i] : nullptr;
+    if (choice.inputs[i].type != nullptr) {
+      RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", request.names[0]),
+                                  CheckLayout(layouts->inputs[i], choice.inputs[i].type->shape, graph_.mesh())));
+    }
     if (free != nullptr) inputs[i] = Place(*free, layouts->inputs[i]);
     if (inputs[i] != kNoValue) inputs[i] = Bring(inputs[i], layouts->inputs[i], request);
   }

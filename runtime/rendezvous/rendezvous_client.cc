@@ -153,8 +153,14 @@ class Client : public RendezvousClient {
       std::lock_guard lock(mutex_);
       RETURN_IF_ERROR(failed_);
     }
-    std::lock_guard write(write_mutex_);
-    return stream_->Write(message) ? absl::OkStatus() : absl::UnavailableError("the control stream to rank 0 ended");
+    {
+      std::lock_guard write(write_mutex_);
+      if (stream_->Write(message)) return absl::OkStatus();
+    }
+    // A stream ends for a reason, which the reader is about to hear.
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kAnswerTime, [&] { return leaving_ || !failed_.ok(); });
+    return failed_.ok() ? absl::UnavailableError("the control stream to rank 0 ended") : failed_;
   }
 
   void Read() {

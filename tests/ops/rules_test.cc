@@ -49,7 +49,7 @@ TEST_P(EveryCase, SplitsOfOneRuleHaveTheSameUnits) {
       ASSERT_GE(side.pattern->unit, 1) << rule.name;
       const int64_t size = (*side.shape)[side.pattern->dimension];
       EXPECT_EQ(size % side.pattern->unit, 0) << rule.name;
-      units.insert(size / side.pattern->unit);
+      units.insert(side.pattern->windows ? side.pattern->windows->count : size / side.pattern->unit);
     }
     EXPECT_LE(units.size(), 1u) << rule.name;
   }

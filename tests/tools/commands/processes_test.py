@@ -103,10 +103,9 @@ class EqualityTest(ProcessesTest):
         self.assertEqual(len(loss.findall(launched.stdout)), 1)
 
     def test_mpirun(self):
-        mpirun = shutil.which("mpirun")
-        if mpirun is None:
+        if shutil.which("mpirun") is None:
             self.skipTest("Debian's openmpi-bin is not installed; its variables are tested in launcher_test")
-        done = self.call(mpirun, "--allow-run-as-root", "--oversubscribe", "-np", "2", TRAINER, "train", "--mock-data",
+        done = self.call("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", TRAINER, "train", "--mock-data",
                          "--batch=8", "--steps=3", "--dp=2", MLP,
                          environment={**without_launchers(), "MASTER_PORT": str(job.free_port())})
         self.assertEqual(done.stdout.count("outcome"), 1)
