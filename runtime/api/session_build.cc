@@ -1,0 +1,155 @@
+// How a session comes to be: schedules made and proven, a world found, ranks built, steps captured.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "graph/make_schedule.h"
+#include "graph/op_definition.h"
+#include "graph/verify_collectives.h"
+#include "graph/verify_schedule.h"
+#include "ops/host/host_kernels.h"
+#include "runtime/api/gpu.h"
+#include "runtime/api/job.h"
+#include "runtime/api/session.h"
+#include "runtime/base/check.h"
+#include "runtime/base/status.h"
+#include "runtime/comm/local/local_communicator.h"
+
+namespace partita {
+namespace {
+
+int DefaultThreads(int ranks) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return std::max(1, cores / ranks);
+}
+
+}  // namespace
+
+Session::Session(Program program, const SessionOptions& options) : program_(std::move(program)), options_(options) {
+  if (options_.threads_per_rank <= 0) options_.threads_per_rank = DefaultThreads(program_.mesh.size());
+}
+
+Session::~Session() {
+  // A step of several ranks uses the streams of all.
+  for (auto& rank : ranks_) {
+    if (rank != nullptr) rank->DropExecutors();
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Start(Program program, const SessionOptions& options) {
+  std::unique_ptr<Session> session(new Session(std::move(program), options));
+  RETURN_IF_ERROR(session->Build());
+  return session;
+}
+
+absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry) const {
+  ScheduleOptions options;
+  options.compute_streams = options_.compute_streams;
+  options.memory_limit = options_.memory_limit;
+  options.guard_bytes = options_.guard_bytes;
+  options.reuse_memory = options_.reuse_memory;
+  std::vector<Schedule> schedules;
+  for (int rank = 0; rank < program_.mesh.size(); ++rank) {
+    ASSIGN_OR_RETURN(Schedule schedule, MakeSchedule(program_, entry, rank, *kernels_, options));
+    RETURN_IF_ERROR(WithContext(fmt::format("rank {}", rank), VerifySchedule(schedule)));
+    schedules.push_back(std::move(schedule));
+  }
+  RETURN_IF_ERROR(VerifyCollectives(program_, schedules));
+  return schedules;
+}
+
+absl::Status Session::Build() {
+  const int ranks = program_.mesh.size();
+  RETURN_IF_ERROR(FindKernels());
+  ASSIGN_OR_RETURN(train_, MakeSchedules(program_.train));
+  ASSIGN_OR_RETURN(evaluate_, MakeSchedules(program_.evaluate));
+  RETURN_IF_ERROR(FindWorld());
+  RETURN_IF_ERROR(CheckGpuMemory());
+  ranks_.resize(static_cast<size_t>(ranks));
+  for (const int rank : local_ranks_) {
+    for (size_t s = 0; s < train_[rank].states.size(); ++s) {
+      CHECK(train_[rank].states[s].offset == evaluate_[rank].states[s].offset);
+    }
+    RankParts parts;
+    parts.rank = rank;
+    parts.device = gpu_.get();
+    parts.train = &train_[rank];
+    parts.evaluate = &evaluate_[rank];
+    parts.program = &program_;
+    parts.kernels = kernels_.get();
+    parts.world = world_;
+    parts.on_failure = [world = world_](const absl::Status& status) { world->Abort(status); };
+    ASSIGN_OR_RETURN(ranks_[rank], RankRuntime::Create(std::move(parts), options_));
+  }
+  RETURN_IF_ERROR(Capture());
+  started_.resize(local_ranks_.size());
+  ResetCounters();
+  return absl::OkStatus();
+}
+
+absl::Status Session::FindKernels() {
+  if (options_.gpu) {
+    ASSIGN_OR_RETURN(gpu_, OpenGpu(*options_.gpu, options_.record_timeline));
+    ASSIGN_OR_RETURN(kernels_, MakeGpuKernels(*gpu_));
+    options_.find_non_finite = false;
+    return absl::OkStatus();
+  }
+  HostKernelOptions options;
+  options.reference_only = options_.reference_kernels;
+  options.threads = options_.threads_per_rank;
+  kernels_ = MakeHostKernels(options);
+  return absl::OkStatus();
+}
+
+// Before anything is allocated: one sentence now is better than a step that fails later.
+absl::Status Session::CheckGpuMemory() {
+  if (gpu_ == nullptr) return absl::OkStatus();
+  int64_t planned = 0;
+  for (const int rank : local_ranks_) planned += PlannedMemory(rank).total;
+  ASSIGN_OR_RETURN(const DeviceMemory memory, gpu_->Memory());
+  if (planned <= memory.free) return absl::OkStatus();
+  return ResourceExhausted("device '{}': the plan needs {} bytes for {} ranks; of its {} bytes {} are free",
+                           gpu_->name(), planned, local_ranks_.size(), memory.total, memory.free);
+}
+
+absl::Status Session::Capture() {
+  if (gpu_ != nullptr) {
+    std::vector<RankRuntime*> all;
+    for (const int rank : local_ranks_) all.push_back(ranks_[rank].get());
+    return RankRuntime::Capture(all, options_);
+  }
+  for (const int rank : local_ranks_) {
+    RankRuntime* const runtime = ranks_[rank].get();
+    RETURN_IF_ERROR(RankRuntime::Capture(std::span(&runtime, 1), options_));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Session::FindWorld() {
+  const int ranks = program_.mesh.size();
+  if (options_.job == nullptr) {
+    local_ranks_.resize(static_cast<size_t>(ranks));
+    std::iota(local_ranks_.begin(), local_ranks_.end(), 0);
+    if (gpu_ == nullptr) {
+      ASSIGN_OR_RETURN(own_world_, LocalWorld::Create(ranks));
+    } else {
+      ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program_, nullptr));
+    }
+    world_ = own_world_.get();
+    return absl::OkStatus();
+  }
+  local_ranks_ = options_.job->ranks();
+  world_ = &options_.job->world();
+  if (!local_ranks_.empty() && local_ranks_.front() >= 0 && local_ranks_.back() < ranks) {
+    if (gpu_ == nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program_, options_.job.get()));
+    world_ = own_world_.get();
+    return absl::OkStatus();
+  }
+  return InvalidArgument("this process has the ranks [{}], the strategy's mesh {} has {}", fmt::join(local_ranks_, ","),
+                         program_.mesh.ToString(), ranks);
+}
+
+}  // namespace partita

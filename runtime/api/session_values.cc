@@ -1,0 +1,117 @@
+// What the ranks of a session hold: states, observed values, made whole over all processes of the job.
+#include <algorithm>
+
+#include "graph/op_definition.h"
+#include "runtime/api/job.h"
+#include "runtime/api/packed_values.h"
+#include "runtime/api/session.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+
+std::vector<std::string> Session::StateNames() const {
+  std::vector<std::string> names;
+  for (const State& state : program_.train.states()) names.push_back(program_.train.value(state.value).name);
+  return names;
+}
+
+bool Session::IsParameter(const std::string& state) const {
+  const ValueId value = program_.train.Find(state);
+  return value != kNoValue && program_.train.node(program_.train.value(value).producer).op->name == "parameter";
+}
+
+const Placement* Session::FindState(const std::string& name, int rank) const {
+  for (const Placement& placement : schedule(Entry::kTrain, rank).states) {
+    if (placement.name == name) return &placement;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<HeldPart> Session::StatePart(const std::string& name, int rank) const {
+  const Placement* const placement = FindState(name, rank);
+  if (placement == nullptr) return InvalidArgument("there is no state '{}'", name);
+  if (ranks_[rank] != nullptr) RETURN_IF_ERROR(ranks_[rank]->Fetch(*placement));
+  return PartOf(*placement, rank);
+}
+
+absl::StatusOr<HostTensor> Session::ReadState(const std::string& name) const {
+  if (FindState(name, 0) == nullptr) return InvalidArgument("there is no state '{}'", name);
+  const Layout& layout = program_.train.layout(program_.train.Find(name));
+  std::vector<HeldPart> parts;
+  for (int rank = 0; rank < ranks(); ++rank) {
+    ASSIGN_OR_RETURN(HeldPart part, StatePart(name, rank));
+    parts.push_back(std::move(part));
+    if (!IsFirstReplica(layout, program_.mesh, rank)) parts.back().data = nullptr;
+  }
+  std::vector<std::string> storage;
+  ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
+  HostTensor tensor{parts[0].tensor.dtype, parts[0].tensor.global, {}};
+  tensor.bytes.resize(static_cast<size_t>(Elements(tensor.shape) * SizeOf(tensor.dtype)));
+  for (const HeldPart& part : parts) CopyFromPart(part, tensor.bytes.data());
+  return tensor;
+}
+
+absl::Status Session::WriteState(const std::string& name, const HostTensor& tensor) {
+  for (int rank = 0; rank < ranks(); ++rank) {
+    const Placement* const placement = FindState(name, rank);
+    if (placement == nullptr) return InvalidArgument("there is no state '{}'", name);
+    if (placement->tensor.dtype != tensor.dtype || placement->tensor.global != tensor.shape) {
+      return InvalidArgument("state '{}' is {}{}, given is {}{}", name, Name(placement->tensor.dtype),
+                             ToString(placement->tensor.global), Name(tensor.dtype), ToString(tensor.shape));
+    }
+    CopyToPart(tensor.bytes.data(), PartOf(*placement, rank));
+    if (ranks_[rank] != nullptr) RETURN_IF_ERROR(ranks_[rank]->Store(*placement));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Session::ReplicasEqual(const std::string& state) const {
+  const ValueId value = program_.train.Find(state);
+  std::vector<HeldPart> parts;
+  for (int rank = 0; rank < ranks(); ++rank) {
+    ASSIGN_OR_RETURN(HeldPart part, StatePart(state, rank));
+    parts.push_back(std::move(part));
+  }
+  std::vector<std::string> storage;
+  ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
+  return GatherValue(program_.train.type(value), program_.train.layout(value), program_.mesh, parts).replicas_equal;
+}
+
+absl::StatusOr<WholeValue> Session::Observed(const std::string& name) const {
+  const ValueId value = program_.train.Find(name);
+  if (value == kNoValue || !options_.observe) return InvalidArgument("no value '{}' is observed", name);
+  std::vector<HeldPart> parts;
+  for (int rank = 0; rank < ranks(); ++rank) parts.push_back(ObservedPart(value, rank));
+  std::vector<std::string> storage;
+  ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
+  return GatherValue(program_.train.type(value), program_.train.layout(value), program_.mesh, parts);
+}
+
+absl::StatusOr<std::vector<std::string>> Session::AllGather(const std::string& bytes) const {
+  if (options_.job == nullptr) return std::vector<std::string>{bytes};
+  return options_.job->AllGather(bytes);
+}
+
+// The parts of all ranks, of which those in other processes lie in `storage`.
+absl::StatusOr<std::vector<HeldPart>> Session::AllParts(std::vector<HeldPart> parts,
+                                                        std::vector<std::string>& storage) const {
+  if (options_.job == nullptr) return parts;
+  PackedValues packed;
+  for (const int rank : local_ranks_) {
+    if (parts[rank].data == nullptr) continue;
+    packed.Add(rank);
+    packed.AddBytes(parts[rank].data, parts[rank].tensor.bytes());
+  }
+  ASSIGN_OR_RETURN(storage, AllGather(packed.bytes()));
+  for (const std::string& process : storage) {
+    PackedReader values(process);
+    while (!values.AtEnd()) {
+      HeldPart& part = parts[values.Next<int>()];
+      char* const bytes = const_cast<char*>(values.NextBytes(part.tensor.bytes()));
+      if (part.data == nullptr) part.data = bytes;
+    }
+  }
+  return parts;
+}
+
+}  // namespace partita
