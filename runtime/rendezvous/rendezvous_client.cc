@@ -87,6 +87,7 @@ class Client : public RendezvousClient {
     const std::vector<int> missing = std::move(end->second);
     barriers_.erase(end);
     if (missing.empty()) return absl::OkStatus();
+    RETURN_IF_ERROR(failed_);  // why they did not come
     return Unavailable("rank{} {} did not come within {:.1f} s", missing.size() == 1 ? "" : "s",
                        fmt::join(missing, ", "), static_cast<double>(timeout.count()) / 1000);
   }
