@@ -47,7 +47,7 @@ absl::StatusOr<PreparedCudaKernel> CudaReluGrad(const LocalNode& node) {
 absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node) {
   return OwnFloatingKernel(node,
                            [x = MakeRows(node.outputs[0].shape())](const KernelArguments& a, DType dtype, CudaQueue q) {
-                             return launch::Bias(dtype, In(a, 0), In(a, 1), Out(a, 0), x, false, q);
+                             return launch::Bias(dtype, In(a, 0), In(a, 1), Out(a, 0), x, q);
                            });
 }
 

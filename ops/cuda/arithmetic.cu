@@ -54,11 +54,7 @@ struct AddElement {
 template <typename A>
 struct BiasElement {
   const A* b;
-  bool relu;
-  PARTITA_HOST_DEVICE void operator()(Place place, const A* x, A* y) const {
-    const A sum = x[0] + b[place.channel];
-    y[0] = relu ? partita::Relu(sum) : sum;
-  }
+  PARTITA_HOST_DEVICE void operator()(Place place, const A* x, A* y) const { y[0] = x[0] + b[place.channel]; }
 };
 
 // Four neighbours, which mostly share a block of random words.
@@ -158,9 +154,9 @@ LaunchError Add(DType dtype, const void* const* x, int count, void* y, int64_t e
   });
 }
 
-LaunchError Bias(DType dtype, const void* x, const void* b, void* y, Rows shape, bool relu, CudaQueue queue) {
+LaunchError Bias(DType dtype, const void* x, const void* b, void* y, Rows shape, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    const BiasElement<Compute<T>> element{As<Compute<T>>(b), relu};
+    const BiasElement<Compute<T>> element{As<Compute<T>>(b)};
     return ForElements<T>({As<T>(x)}, {As<T>(y)}, shape, element, queue);
   });
 }

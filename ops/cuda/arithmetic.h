@@ -20,8 +20,8 @@ LaunchError Mul(DType dtype, const void* a, const void* b, void* y, int64_t elem
 // y = x[0] + ... + x[count - 1], in this order; only x[0] may lie where y does.
 LaunchError Add(DType dtype, const void* const* x, int count, void* y, int64_t elements, CudaQueue queue);
 
-// y = x + b, then relu if asked for; b has one value per channel.
-LaunchError Bias(DType dtype, const void* x, const void* b, void* y, Rows shape, bool relu, CudaQueue queue);
+// y = x + b; b has one value per channel.
+LaunchError Bias(DType dtype, const void* x, const void* b, void* y, Rows shape, CudaQueue queue);
 
 struct DropoutLaunch {
   GlobalBlock block;

@@ -8,7 +8,7 @@
 #include "runtime/base/check.h"
 #include "runtime/comm/gloo/gloo_world.h"
 #include "runtime/comm/local/local_communicator.h"
-#include "tests/conformance/memory_store.h"
+#include "runtime/comm/memory_store.h"
 
 namespace partita {
 namespace {

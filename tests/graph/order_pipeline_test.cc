@@ -5,44 +5,23 @@
 #include <gtest/gtest.h>
 
 #include "graph/make_program.h"
-#include "graph/text.h"
 #include "ops/registry.h"
+#include "tests/graph/two_layers.h"
 
 namespace partita {
 namespace {
-
-// Two layers and a loss on 8 samples.
-Model TwoLayers() {
-  absl::StatusOr<Graph> graph = ParseText(R"(state %w1
-state %w2
-%x = input() f32[8,3]
-%t = input() i32[8]
-%w1 = parameter() initializer=he_normal f32[3,5]
-%a = matmul(%x, %w1) f32[8,5]
-%b = relu(%a) f32[8,5]
-%w2 = parameter() initializer=he_normal f32[5,2]
-%c = matmul(%b, %w2) f32[8,2]
-%l = softmax_cross_entropy(%c, %t, _) f32[]
-loss %l
-)",
-                                          Ops());
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  Model model;
-  model.graph = *std::move(graph);
-  return model;
-}
 
 OpConfig At(const std::string& node, int stage) { return {node, {{"stage", {"at", stage, {}}}}, {}}; }
 
 Strategy TwoStages(PipelineOrder order, int64_t micro_batches) {
   Strategy strategy;
   strategy.mesh.axes = {{"stage", 2}};
-  strategy.ops = {At("a", 0), At("b", 0), At("c", 1), At("l", 1)};
+  strategy.ops = {At("h", 0), At("a", 0), At("z", 1), At("l", 1)};
   strategy.pipeline = {micro_batches, "stage", order};
   return strategy;
 }
 
-// The order in which the nodes of `op` in `phase` run, by micro-batch.
+// Micro-batches in the order in which the nodes of `phase` that compute `forward_name` run.
 std::string Order(const Graph& graph, const std::string& forward_name, Phase phase) {
   std::string order;
   for (const Node& node : graph.nodes()) {
@@ -59,7 +38,7 @@ std::string TasksOfStage0(const Graph& graph) {
   std::string tasks;
   for (const Node& node : graph.nodes()) {
     const std::string& name = graph.value(node.outputs[0]).name;
-    const bool forward = node.phase == Phase::kForward && name.rfind("b@micro", 0) == 0 && !node.op->move;
+    const bool forward = node.phase == Phase::kForward && name.rfind("a@micro", 0) == 0 && !node.op->move;
     const bool backward = node.op->name == "relu_grad";
     if (forward || backward) tasks += fmt::format("{}{} ", forward ? "F" : "B", node.micro_batch);
   }
@@ -83,14 +62,14 @@ TEST(OrderPipeline, WithoutStagesMicroBatchesFollowEachOther) {
   const absl::StatusOr<Program> program = MakeProgram(TwoLayers(), strategy, Ops(), {.verify_passes = true});
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ(TasksOfStage0(program->train), "F0 B0 F1 B1 F2 B2 F3 B3 ");
-  EXPECT_EQ(Order(program->train, "c", Phase::kForward), "0123");
+  EXPECT_EQ(Order(program->train, "z", Phase::kForward), "0123");
 }
 
 TEST(OrderPipeline, StagesThatFormACycleAreRefused) {
   Strategy strategy = TwoStages(PipelineOrder::kGPipe, 2);
-  strategy.ops = {At("a", 1), At("b", 0), At("c", 1), At("l", 1)};
+  strategy.ops = {At("h", 1), At("a", 0), At("z", 1), At("l", 1)};
   EXPECT_EQ(MakeProgram(TwoLayers(), strategy, Ops(), {.verify_passes = true}).status().message(),
-            "'a' is computed on stage 1 and read on stage 0: stages form a cycle; a stage may only read what it or an "
+            "'h' is computed on stage 1 and read on stage 0: stages form a cycle; a stage may only read what it or an "
             "earlier stage computes");
 }
 

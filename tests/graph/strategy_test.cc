@@ -4,39 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "graph/make_program.h"
-#include "graph/text.h"
 #include "ops/registry.h"
+#include "tests/graph/two_layers.h"
 
 namespace partita {
 namespace {
 
-constexpr char kForward[] = R"(state %w
-state %v
-%x = input() f32[8,6]
-%t = input() i32[8]
-%w = parameter() initializer=he_normal f32[6,5]
-%h = matmul(%x, %w) f32[8,5]
-%a = relu(%h) f32[8,5]
-%v = parameter() initializer=he_normal f32[5,3]
-%z = matmul(%a, %v) f32[8,3]
-%l = softmax_cross_entropy(%z, %t, _) f32[]
-loss %l
-)";
-
-Graph Forward() { return *ParseText(kForward, Ops()); }
-
 AxisConfig Split(const std::string& name, std::vector<int64_t> cuts = {}) { return {name, 0, std::move(cuts)}; }
-
-absl::StatusOr<Graph> Train(const Strategy& strategy) {
-  absl::StatusOr<Program> program =
-      MakeProgram({"m", Forward(), {}, {}}, strategy, Ops(), {.bucket_bytes = 0, .verify_passes = true});
-  if (!program.ok()) return program.status();
-  return program->train;
-}
-
-std::string LayoutOf(const Graph& graph, const std::string& value) {
-  return ToString(graph.layout(graph.Find(value)), graph.mesh());
-}
 
 TEST(MatchesPattern, StarsAndQuestionMarks) {
   EXPECT_TRUE(MatchesPattern("*", ""));
@@ -52,7 +26,7 @@ TEST(Strategy, TheFirstEntryDecidesAnAxis) {
   strategy.mesh.axes = {{"data", 2}, {"model", 2}};
   strategy.ops = {{"h", {{"model", Split("output_channels")}}, {}},
                   {"h", {{"model", Split("input_channels")}, {"data", Split("samples")}}, {}}};
-  const absl::StatusOr<Graph> graph = Train(strategy);
+  const absl::StatusOr<Graph> graph = TrainTwoLayers(strategy);
   ASSERT_TRUE(graph.ok()) << graph.status();
   EXPECT_EQ(LayoutOf(*graph, "h"), "{data:S0 model:S1}");
   EXPECT_EQ(LayoutOf(*graph, "w"), "{data:R model:S1}");
@@ -62,7 +36,7 @@ TEST(Strategy, UnevenCutsAreFollowed) {
   Strategy strategy;
   strategy.mesh.axes = {{"data", 2}};
   strategy.ops = {{"x", {{"data", Split("samples", {0, 5, 8})}}, {}}};
-  const absl::StatusOr<Graph> graph = Train(strategy);
+  const absl::StatusOr<Graph> graph = TrainTwoLayers(strategy);
   ASSERT_TRUE(graph.ok()) << graph.status();
   for (const char* value : {"h", "a", "z"}) EXPECT_EQ(LayoutOf(*graph, value), "{data:S0[0,5,8]}");
   EXPECT_EQ(LayoutOf(*graph, "t"), "{data:R}") << "labels are sliced where they are needed";
@@ -72,7 +46,7 @@ TEST(Strategy, ShardedUpdateKeepsItsSlotsSharded) {
   Strategy strategy;
   strategy.mesh.axes = {{"data", 2}};
   strategy.ops = {{"w", {}, {{"data", Split("dimension0")}}}, {"*", {{"data", Split("samples")}}, {}}};
-  Model model{"m", Forward(), {}, {}};
+  Model model = TwoLayers();
   model.optimizer.momentum = 0.9;
   const absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), {.verify_passes = true});
   ASSERT_TRUE(program.ok()) << program.status();
@@ -109,7 +83,7 @@ std::vector<Refusal> Refusals() {
 class Refused : public testing::TestWithParam<Refusal> {};
 
 TEST_P(Refused, InWords) {
-  const absl::StatusOr<Graph> graph = Train(GetParam().strategy);
+  const absl::StatusOr<Graph> graph = TrainTwoLayers(GetParam().strategy);
   ASSERT_FALSE(graph.ok());
   EXPECT_EQ(graph.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(std::string(graph.status().message()).find(GetParam().says), std::string::npos) << graph.status();

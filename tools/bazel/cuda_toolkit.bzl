@@ -1,4 +1,4 @@
-"""cuda_toolkit: the repository @cuda, whatever this machine has of CUDA, cuDNN, NCCL and CUPTI; and @cudnn_frontend.
+"""cuda_toolkit: the repository @cuda, whatever this machine has of CUDA, cuDNN, NCCL and CUPTI.
 
 PARTITA_CUDA (environment or --repo_env) chooses:
   system   the toolkit in CUDA_HOME, else the one of `nvcc` in PATH, else /usr/local/cuda
@@ -206,28 +206,4 @@ cuda_toolkit = repository_rule(
     implementation = _cuda_toolkit_impl,
     environ = ["CUDA_HOME", "PARTITA_CUDA", "PARTITA_CUDA_ARCHITECTURES", "PATH"],
     local = True,
-)
-
-_FRONTEND = """
-load("@rules_cc//cc:defs.bzl", "cc_library")
-
-cc_library(
-    name = "cudnn_frontend",
-    hdrs = glob(["include/**"]),
-    defines = ["CUDNN_FRONTEND_SKIP_JSON_LIB"],
-    includes = ["include"],
-    visibility = ["@partita//tools/bazel/third_party:__pkg__"],
-    deps = ["@cuda//:headers"],
-)
-"""
-
-def _cudnn_frontend_impl(context):
-    site = context.path(context.attr.wheels).dirname.get_child("site")
-    context.symlink(site.get_child("include"), "include")
-    context.file("BUILD", _FRONTEND)
-
-cudnn_frontend = repository_rule(
-    doc = "The headers of cudnn-frontend from its unpacked wheel.",
-    implementation = _cudnn_frontend_impl,
-    attrs = {"wheels": attr.label(mandatory = True, doc = "the BUILD file of the wheels' repository")},
 )

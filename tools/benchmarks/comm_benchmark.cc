@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <numeric>
 #include <thread>
 
@@ -13,6 +11,7 @@
 #include "runtime/comm/gloo/gloo_ring.h"
 #include "runtime/comm/gloo/gloo_world.h"
 #include "runtime/comm/local/local_communicator.h"
+#include "runtime/comm/memory_store.h"
 #include "runtime/device/host/host_device.h"
 
 namespace partita {
@@ -23,27 +22,6 @@ using Clock = std::chrono::steady_clock;
 // Calls of a round: as many as move so many bytes, within bounds.
 constexpr int64_t kBytesOfRound = 64 << 20;
 constexpr int64_t kMostCalls = 200;
-
-// Where the ranks of one process meet.
-class ThreadStore : public KeyValueStore {
- public:
-  absl::Status Set(const std::string& key, const std::string& value) override {
-    std::lock_guard lock(mutex_);
-    values_[key] = value;
-    changed_.notify_all();
-    return absl::OkStatus();
-  }
-  absl::StatusOr<std::string> Get(const std::string& key, std::chrono::milliseconds timeout) override {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, timeout, [&] { return values_.count(key) > 0; })) return Unavailable("no {}", key);
-    return values_[key];
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, std::string> values_;
-};
 
 struct Rank {
   std::shared_ptr<World> world;
@@ -128,7 +106,7 @@ absl::StatusOr<std::vector<Rank>> MakeRanks(const std::string& backend, int rank
     ASSIGN_OR_RETURN(const std::shared_ptr<World> world, LocalWorld::Create(ranks));
     for (Rank& rank : made) rank.world = world;
   } else {
-    ThreadStore store;
+    MemoryStore store;
     std::vector<absl::Status> connected(made.size());
     std::vector<std::thread> threads;
     for (int r = 0; r < ranks; ++r) {

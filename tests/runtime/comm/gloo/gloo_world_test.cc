@@ -6,8 +6,8 @@
 #include <numeric>
 #include <thread>
 
+#include "runtime/comm/memory_store.h"
 #include "runtime/device/host/host_device.h"
-#include "tests/conformance/memory_store.h"
 
 namespace partita {
 namespace {

@@ -3,67 +3,18 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <random>
-#include <set>
 
 #include "runtime/base/check.h"
 #include "runtime/device/cuda/cuda_error.h"
 #include "runtime/device/cuda/strided_copy_kernel.h"
+#include "tests/runtime/device/cuda/fake_cuda_state.h"
 
-namespace partita {
-namespace {
+namespace partita::fake_cuda {
 
-struct Graph {
-  struct Node {
-    std::set<int> after;
-    std::function<void()> run;
-  };
-  std::vector<Node> nodes;
-  bool capturing = true;
-};
+State* current = nullptr;
 
-struct FakeStream {
-  Graph* graph = nullptr;  // that it is captured into
-  std::set<int> frontier;  // nodes that the next one comes after
-};
-
-struct FakeEvent {
-  Graph* graph = nullptr;  // of the latest record; null: outside of captures
-  std::set<int> frontier;
-  double time = 0;
-};
-
-void Forget(Graph* graph, std::set<FakeStream*>& streams) {
-  for (FakeStream* stream : streams) {
-    if (stream->graph == graph) *stream = {};
-  }
-}
-
-}  // namespace
-
-struct FakeCudaState {
-  FakeCuda* fake = nullptr;
-  int64_t countdown = 0;  // to the call that fails; 0: none does
-  cudaError_t error = cudaSuccess;
-  bool failed = false;
-  std::map<void*, int64_t> memory;  // device allocations
-  std::set<void*> host_memory;
-  std::set<FakeStream*> streams;
-  std::set<FakeEvent*> events;
-  std::set<Graph*> graphs;
-  std::map<Graph*, Graph*> executables;
-  FakeStream default_stream;
-  double clock = 0;
-  uint64_t replays = 0;
-};
-
-namespace {
-
-FakeCudaState* current = nullptr;
-
-// What the call is to return before it does anything.
 cudaError_t Enter(const char* name) {
-  FakeCudaState& state = *current;
+  State& state = *current;
   state.fake->calls.push_back(name);
   if (state.failed && IsSticky(state.error)) return state.error;
   if (state.countdown == 0 || --state.countdown != 0) return cudaSuccess;
@@ -71,15 +22,7 @@ cudaError_t Enter(const char* name) {
   return state.error;
 }
 
-#define ENTER(name)                                                      \
-  if (const cudaError_t entered = Enter(name); entered != cudaSuccess) { \
-    return entered;                                                      \
-  }
-
-FakeStream& StreamOf(cudaStream_t stream) {
-  return stream == nullptr ? current->default_stream : *reinterpret_cast<FakeStream*>(stream);
-}
-FakeEvent& EventOf(cudaEvent_t event) { return *reinterpret_cast<FakeEvent*>(event); }
+namespace {
 
 cudaError_t Enqueue(cudaStream_t handle, std::function<void()> run) {
   FakeStream& stream = StreamOf(handle);
@@ -274,92 +217,6 @@ cudaError_t EventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t
   return cudaSuccess;
 }
 
-cudaError_t StreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  ENTER("cudaStreamBeginCapture");
-  auto* const graph = new Graph();
-  current->graphs.insert(graph);
-  StreamOf(stream) = {graph, {}};
-  return cudaSuccess;
-}
-
-// Whether every node comes before one of `last`.
-bool AllJoined(const Graph& graph, const std::set<int>& last) {
-  std::vector<int> open(last.begin(), last.end());
-  std::set<int> reached(last.begin(), last.end());
-  while (!open.empty()) {
-    const int node = open.back();
-    open.pop_back();
-    for (int before : graph.nodes[node].after) {
-      if (reached.insert(before).second) open.push_back(before);
-    }
-  }
-  return reached.size() == graph.nodes.size();
-}
-
-cudaError_t StreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  const cudaError_t error = Enter("cudaStreamEndCapture");
-  Graph* const captured = StreamOf(stream).graph;
-  CHECK(captured != nullptr);
-  const bool joined = AllJoined(*captured, StreamOf(stream).frontier);
-  Forget(captured, current->streams);
-  captured->capturing = false;
-  if (error == cudaSuccess && joined) {
-    *graph = reinterpret_cast<cudaGraph_t>(captured);
-    return cudaSuccess;
-  }
-  current->graphs.erase(captured);
-  delete captured;
-  return joined ? error : cudaErrorStreamCaptureUnjoined;
-}
-
-cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
-  ENTER("cudaGraphInstantiate");
-  auto* const copy = new Graph(*reinterpret_cast<Graph*>(graph));
-  current->executables[copy] = reinterpret_cast<Graph*>(graph);
-  *executable = reinterpret_cast<cudaGraphExec_t>(copy);
-  return cudaSuccess;
-}
-
-cudaError_t GraphDestroy(cudaGraph_t graph) {
-  const cudaError_t error = Enter("cudaGraphDestroy");
-  CHECK(current->graphs.erase(reinterpret_cast<Graph*>(graph)) == 1);
-  delete reinterpret_cast<Graph*>(graph);
-  return error;
-}
-
-cudaError_t GraphExecDestroy(cudaGraphExec_t executable) {
-  const cudaError_t error = Enter("cudaGraphExecDestroy");
-  CHECK(current->executables.erase(reinterpret_cast<Graph*>(executable)) == 1);
-  delete reinterpret_cast<Graph*>(executable);
-  return error;
-}
-
-cudaError_t GraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-  ENTER("cudaGraphLaunch");
-  CHECK(StreamOf(stream).graph == nullptr);
-  const Graph& graph = *reinterpret_cast<Graph*>(executable);
-  std::mt19937_64 random(current->fake->seed * 1000003 + current->replays++);
-  std::vector<size_t> open(graph.nodes.size());
-  std::vector<std::vector<int>> next(graph.nodes.size());
-  std::vector<int> ready;
-  for (size_t n = 0; n < graph.nodes.size(); ++n) {
-    open[n] = graph.nodes[n].after.size();
-    if (open[n] == 0) ready.push_back(static_cast<int>(n));
-    for (int before : graph.nodes[n].after) next[before].push_back(static_cast<int>(n));
-  }
-  while (!ready.empty()) {
-    std::swap(ready[random() % ready.size()], ready.back());
-    const int node = ready.back();
-    ready.pop_back();
-    graph.nodes[node].run();
-    current->clock += 1;
-    for (int after : next[node]) {
-      if (--open[after] == 0) ready.push_back(after);
-    }
-  }
-  return cudaSuccess;
-}
-
 const char* GetErrorName(cudaError_t) { return "cudaErrorOfTheFake"; }
 const char* GetErrorString(cudaError_t error) { return error == cudaErrorMemoryAllocation ? "out of memory" : "fake"; }
 cudaError_t GetLastError() { return cudaSuccess; }
@@ -379,58 +236,60 @@ std::function<void()> CopyStrided(dim3, dim3, void** arguments) {
   };
 }
 
-}  // namespace
+void FillFunctions(CudaApi& api) {
+  api.cudaDriverGetVersion = DriverGetVersion;
+  api.cudaDeviceGetStreamPriorityRange = GetStreamPriorityRange;
+  api.cudaEventCreateWithFlags = EventCreate;
+  api.cudaEventDestroy = EventDestroy;
+  api.cudaEventElapsedTime = EventElapsedTime;
+  api.cudaEventQuery = EventQuery;
+  api.cudaEventRecord = EventRecord;
+  api.cudaEventRecordWithFlags = EventRecordWithFlags;
+  api.cudaEventSynchronize = EventSynchronize;
+  api.cudaFree = Free;
+  api.cudaFreeHost = FreeHost;
+  api.cudaFuncGetAttributes = FuncGetAttributes;
+  api.cudaGetDeviceCount = GetDeviceCount;
+  api.cudaGetDeviceProperties = GetDeviceProperties;
+  api.cudaGetErrorName = GetErrorName;
+  api.cudaGetErrorString = GetErrorString;
+  api.cudaGetLastError = GetLastError;
+  api.cudaHostAlloc = HostAlloc;
+  api.cudaLaunchHostFunc = LaunchHostFunc;
+  api.cudaLaunchKernel = LaunchKernel;
+  api.cudaMalloc = Malloc;
+  api.cudaMemcpyAsync = MemcpyAsync;
+  api.cudaMemGetInfo = MemGetInfo;
+  api.cudaMemsetAsync = MemsetAsync;
+  api.cudaSetDevice = SetDevice;
+  api.cudaStreamCreateWithPriority = StreamCreate;
+  api.cudaStreamDestroy = StreamDestroy;
+  api.cudaStreamSynchronize = StreamSynchronize;
+  api.cudaStreamWaitEvent = StreamWaitEvent;
+}
 
-FakeCuda::FakeCuda() : state_(std::make_unique<FakeCudaState>()) {
-  CHECK(current == nullptr);
+}  // namespace
+}  // namespace partita::fake_cuda
+
+namespace partita {
+
+FakeCuda::FakeCuda() : state_(std::make_unique<fake_cuda::State>()) {
+  CHECK(fake_cuda::current == nullptr);
   state_->fake = this;
-  current = state_.get();
-  api_.cudaDriverGetVersion = DriverGetVersion;
-  api_.cudaDeviceGetStreamPriorityRange = GetStreamPriorityRange;
-  api_.cudaEventCreateWithFlags = EventCreate;
-  api_.cudaEventDestroy = EventDestroy;
-  api_.cudaEventElapsedTime = EventElapsedTime;
-  api_.cudaEventQuery = EventQuery;
-  api_.cudaEventRecord = EventRecord;
-  api_.cudaEventRecordWithFlags = EventRecordWithFlags;
-  api_.cudaEventSynchronize = EventSynchronize;
-  api_.cudaFree = Free;
-  api_.cudaFreeHost = FreeHost;
-  api_.cudaFuncGetAttributes = FuncGetAttributes;
-  api_.cudaGetDeviceCount = GetDeviceCount;
-  api_.cudaGetDeviceProperties = GetDeviceProperties;
-  api_.cudaGetErrorName = GetErrorName;
-  api_.cudaGetErrorString = GetErrorString;
-  api_.cudaGetLastError = GetLastError;
-  api_.cudaGraphDestroy = GraphDestroy;
-  api_.cudaGraphExecDestroy = GraphExecDestroy;
-  api_.cudaGraphInstantiate = GraphInstantiate;
-  api_.cudaGraphLaunch = GraphLaunch;
-  api_.cudaHostAlloc = HostAlloc;
-  api_.cudaLaunchHostFunc = LaunchHostFunc;
-  api_.cudaLaunchKernel = LaunchKernel;
-  api_.cudaMalloc = Malloc;
-  api_.cudaMemcpyAsync = MemcpyAsync;
-  api_.cudaMemGetInfo = MemGetInfo;
-  api_.cudaMemsetAsync = MemsetAsync;
-  api_.cudaSetDevice = SetDevice;
-  api_.cudaStreamBeginCapture = StreamBeginCapture;
-  api_.cudaStreamCreateWithPriority = StreamCreate;
-  api_.cudaStreamDestroy = StreamDestroy;
-  api_.cudaStreamEndCapture = StreamEndCapture;
-  api_.cudaStreamSynchronize = StreamSynchronize;
-  api_.cudaStreamWaitEvent = StreamWaitEvent;
+  fake_cuda::current = state_.get();
+  fake_cuda::FillFunctions(api_);
+  fake_cuda::FillGraphFunctions(api_);
   StridedCopyArguments arguments = {};
   for (const int64_t accesses : {int64_t{1}, int64_t{1} << 40}) {
     for (const int width : {1, 2, 4, 8, 16}) {
       arguments.accesses = accesses;
       arguments.width = width;
-      Register(StridedCopyKernel(arguments), CopyStrided);
+      Register(StridedCopyKernel(arguments), fake_cuda::CopyStrided);
     }
   }
 }
 
-FakeCuda::~FakeCuda() { current = nullptr; }
+FakeCuda::~FakeCuda() { fake_cuda::current = nullptr; }
 
 void FakeCuda::FailAt(int64_t call, cudaError_t error) {
   state_->countdown = call;
@@ -441,7 +300,7 @@ void FakeCuda::FailAt(int64_t call, cudaError_t error) {
 bool FakeCuda::failed() const { return state_->failed; }
 
 int64_t FakeCuda::live() const {
-  const FakeCudaState& s = *state_;
+  const fake_cuda::State& s = *state_;
   return static_cast<int64_t>(s.memory.size() + s.host_memory.size() + s.streams.size() + s.events.size() +
                               s.graphs.size() + s.executables.size());
 }

@@ -17,7 +17,9 @@
 
 namespace partita {
 
-struct FakeCudaState;
+namespace fake_cuda {
+struct State;
+}
 
 // One at a time: the functions of a table have no argument for it. Not thread-safe.
 class FakeCuda {
@@ -55,7 +57,7 @@ class FakeCuda {
 
  private:
   CudaApi api_;
-  std::unique_ptr<FakeCudaState> state_;
+  std::unique_ptr<fake_cuda::State> state_;
 };
 
 }  // namespace partita

@@ -1,6 +1,6 @@
-// A key-value store for ranks that are threads of a test.
-#ifndef PARTITA_TESTS_CONFORMANCE_MEMORY_STORE_H_
-#define PARTITA_TESTS_CONFORMANCE_MEMORY_STORE_H_
+// Where ranks meet that are threads of one process. Thread-safe.
+#ifndef PARTITA_RUNTIME_COMM_MEMORY_STORE_H_
+#define PARTITA_RUNTIME_COMM_MEMORY_STORE_H_
 
 #include <condition_variable>
 #include <map>
@@ -36,4 +36,4 @@ class MemoryStore : public KeyValueStore {
 
 }  // namespace partita
 
-#endif  // PARTITA_TESTS_CONFORMANCE_MEMORY_STORE_H_
+#endif  // PARTITA_RUNTIME_COMM_MEMORY_STORE_H_

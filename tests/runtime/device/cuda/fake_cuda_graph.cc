@@ -1,0 +1,114 @@
+#include <random>
+#include <set>
+#include <vector>
+
+#include "runtime/base/check.h"
+#include "tests/runtime/device/cuda/fake_cuda_state.h"
+
+namespace partita::fake_cuda {
+namespace {
+
+void Forget(Graph* graph, std::set<FakeStream*>& streams) {
+  for (FakeStream* stream : streams) {
+    if (stream->graph == graph) *stream = {};
+  }
+}
+
+cudaError_t StreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  ENTER("cudaStreamBeginCapture");
+  auto* const graph = new Graph();
+  current->graphs.insert(graph);
+  StreamOf(stream) = {graph, {}};
+  return cudaSuccess;
+}
+
+// Whether every node comes before one of `last`.
+bool AllJoined(const Graph& graph, const std::set<int>& last) {
+  std::vector<int> open(last.begin(), last.end());
+  std::set<int> reached(last.begin(), last.end());
+  while (!open.empty()) {
+    const int node = open.back();
+    open.pop_back();
+    for (int before : graph.nodes[node].after) {
+      if (reached.insert(before).second) open.push_back(before);
+    }
+  }
+  return reached.size() == graph.nodes.size();
+}
+
+cudaError_t StreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const cudaError_t error = Enter("cudaStreamEndCapture");
+  Graph* const captured = StreamOf(stream).graph;
+  CHECK(captured != nullptr);
+  const bool joined = AllJoined(*captured, StreamOf(stream).frontier);
+  Forget(captured, current->streams);
+  captured->capturing = false;
+  if (error == cudaSuccess && joined) {
+    *graph = reinterpret_cast<cudaGraph_t>(captured);
+    return cudaSuccess;
+  }
+  current->graphs.erase(captured);
+  delete captured;
+  return joined ? error : cudaErrorStreamCaptureUnjoined;
+}
+
+cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+  ENTER("cudaGraphInstantiate");
+  auto* const copy = new Graph(*reinterpret_cast<Graph*>(graph));
+  current->executables[copy] = reinterpret_cast<Graph*>(graph);
+  *executable = reinterpret_cast<cudaGraphExec_t>(copy);
+  return cudaSuccess;
+}
+
+cudaError_t GraphDestroy(cudaGraph_t graph) {
+  const cudaError_t error = Enter("cudaGraphDestroy");
+  CHECK(current->graphs.erase(reinterpret_cast<Graph*>(graph)) == 1);
+  delete reinterpret_cast<Graph*>(graph);
+  return error;
+}
+
+cudaError_t GraphExecDestroy(cudaGraphExec_t executable) {
+  const cudaError_t error = Enter("cudaGraphExecDestroy");
+  CHECK(current->executables.erase(reinterpret_cast<Graph*>(executable)) == 1);
+  delete reinterpret_cast<Graph*>(executable);
+  return error;
+}
+
+cudaError_t GraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  ENTER("cudaGraphLaunch");
+  CHECK(StreamOf(stream).graph == nullptr);
+  const Graph& graph = *reinterpret_cast<Graph*>(executable);
+  std::mt19937_64 random(current->fake->seed * 1000003 + current->replays++);
+  std::vector<size_t> open(graph.nodes.size());
+  std::vector<std::vector<int>> next(graph.nodes.size());
+  std::vector<int> ready;
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    open[n] = graph.nodes[n].after.size();
+    if (open[n] == 0) ready.push_back(static_cast<int>(n));
+    for (int before : graph.nodes[n].after) next[before].push_back(static_cast<int>(n));
+  }
+  while (!ready.empty()) {
+    std::swap(ready[random() % ready.size()], ready.back());
+    const int node = ready.back();
+    ready.pop_back();
+    graph.nodes[node].run();
+    current->clock += 1;
+    for (int after : next[node]) {
+      if (--open[after] == 0) ready.push_back(after);
+    }
+  }
+  return cudaSuccess;
+}
+
+}  // namespace
+
+void FillGraphFunctions(CudaApi& api) {
+  api.cudaGraphDestroy = GraphDestroy;
+  api.cudaGraphExecDestroy = GraphExecDestroy;
+  api.cudaGraphInstantiate = GraphInstantiate;
+  api.cudaGraphLaunch = GraphLaunch;
+  api.cudaStreamBeginCapture = StreamBeginCapture;
+  api.cudaStreamEndCapture = StreamEndCapture;
+}
+
+}  // namespace partita::fake_cuda

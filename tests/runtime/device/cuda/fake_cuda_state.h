@@ -1,0 +1,72 @@
+// The world of FakeCuda: what its functions share.
+#ifndef PARTITA_TESTS_RUNTIME_DEVICE_CUDA_FAKE_CUDA_STATE_H_
+#define PARTITA_TESTS_RUNTIME_DEVICE_CUDA_FAKE_CUDA_STATE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "tests/runtime/device/cuda/fake_cuda.h"
+
+namespace partita::fake_cuda {
+
+struct Graph {
+  struct Node {
+    std::set<int> after;
+    std::function<void()> run;
+  };
+  std::vector<Node> nodes;
+  bool capturing = true;
+};
+
+struct FakeStream {
+  Graph* graph = nullptr;  // that it is captured into
+  std::set<int> frontier;  // nodes that the next one comes after
+};
+
+struct FakeEvent {
+  Graph* graph = nullptr;  // of the latest record; null: outside of captures
+  std::set<int> frontier;
+  double time = 0;
+};
+
+struct State {
+  FakeCuda* fake = nullptr;
+  int64_t countdown = 0;  // to the call that fails; 0: none does
+  cudaError_t error = cudaSuccess;
+  bool failed = false;
+  std::map<void*, int64_t> memory;  // device allocations
+  std::set<void*> host_memory;
+  std::set<FakeStream*> streams;
+  std::set<FakeEvent*> events;
+  std::set<Graph*> graphs;
+  std::map<Graph*, Graph*> executables;
+  FakeStream default_stream;
+  double clock = 0;
+  uint64_t replays = 0;
+};
+
+// Of the FakeCuda that lives now.
+extern State* current;
+
+// What the call is to return before it does anything.
+cudaError_t Enter(const char* name);
+
+#define ENTER(name)                                                      \
+  if (const cudaError_t entered = Enter(name); entered != cudaSuccess) { \
+    return entered;                                                      \
+  }
+
+inline FakeStream& StreamOf(cudaStream_t stream) {
+  return stream == nullptr ? current->default_stream : *reinterpret_cast<FakeStream*>(stream);
+}
+inline FakeEvent& EventOf(cudaEvent_t event) { return *reinterpret_cast<FakeEvent*>(event); }
+
+// Capture into graphs and their replay.
+void FillGraphFunctions(CudaApi& api);
+
+}  // namespace partita::fake_cuda
+
+#endif  // PARTITA_TESTS_RUNTIME_DEVICE_CUDA_FAKE_CUDA_STATE_H_
