@@ -36,12 +36,14 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
   auto layouts = ChooseLayouts(choice);
   if (!layouts.ok()) return WithContext(fmt::format("node '{}'", request.names[0]), layouts.status());
 
+  // All of them before the first move: what is appended moves the graph's values, at which `choice` points.
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (choice.inputs[i].type == nullptr) continue;
+    RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", request.names[0]),
+                                CheckLayout(layouts->inputs[i], choice.inputs[i].type->shape, graph_.mesh())));
+  }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const FreeSource* free = i < request.free.size() ? request.free[i] : nullptr;
-    if (choice.inputs[i].type != nullptr) {
-      RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", request.names[0]),
-                                  CheckLayout(layouts->inputs[i], choice.inputs[i].type->shape, graph_.mesh())));
-    }
     if (free != nullptr) inputs[i] = Place(*free, layouts->inputs[i]);
     if (inputs[i] != kNoValue) inputs[i] = Bring(inputs[i], layouts->inputs[i], request);
   }
