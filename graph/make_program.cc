@@ -18,6 +18,7 @@
 #include "graph/passes/prepare_evaluation.h"
 #include "graph/passes/prepare_training.h"
 #include "graph/passes/run_passes.h"
+#include "graph/passes/split_classes.h"
 #include "graph/passes/unroll_micro_batches.h"
 #include "runtime/base/status.h"
 
@@ -100,6 +101,7 @@ class PassList {
 
   std::vector<Pass> Training() const {
     std::vector<Pass> passes = {{"prepare_training", [this](Graph g) { return PrepareTraining(g, registry_); }}};
+    AddSplitClasses(passes);
     if (options_.fuse) passes.push_back({"fuse_normalize_relu", FuseNormalizeRelu});
     AddUnrolling(passes);
     passes.push_back({"partition", [this](Graph g) { return Partition(g, strategy_, registry_); }});
@@ -120,6 +122,7 @@ class PassList {
 
   std::vector<Pass> Evaluation(const std::map<std::string, Layout>& states) const {
     std::vector<Pass> passes = {{"prepare_evaluation", [this](Graph g) { return PrepareEvaluation(g, registry_); }}};
+    AddSplitClasses(passes);
     if (options_.fuse) passes.push_back({"fuse_normalize_relu", FuseNormalizeRelu});
     AddUnrolling(passes);
     passes.push_back({"partition", [this, &states](Graph g) { return Partition(g, strategy_, registry_, states); }});
@@ -132,6 +135,10 @@ class PassList {
   }
 
  private:
+  void AddSplitClasses(std::vector<Pass>& passes) const {
+    passes.push_back({"split_classes", [this](Graph g) { return SplitClasses(std::move(g), strategy_, registry_); }});
+  }
+
   void AddUnrolling(std::vector<Pass>& passes) const {
     const int64_t parts = strategy_.pipeline.micro_batches;
     if (parts == 1) return;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "graph/op_definition.h"
+#include "graph/passes/split_classes.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -60,6 +61,7 @@ absl::Status CheckMatch(const OpConfig& entry, const Node& node, const std::vect
   for (const Rule& rule : rules) {
     if (rule.name != "partial") matched.splits.insert(rule.name);
   }
+  if (HasClasses(*node.op)) matched.splits.insert(kClassSplit);
   if (!entry.update.empty() && Exact(entry) && node.op->name != "parameter") {
     return InvalidArgument("entry '{}': only a parameter has an update; '{}' is a {}", entry.pattern, name,
                            node.op->name);

@@ -62,6 +62,15 @@ OpDefinition LogSoftmaxGradOp();
 // softmax_cross_entropy.cc
 OpDefinition SoftmaxCrossEntropyOp();
 OpDefinition SoftmaxCrossEntropyGradOp();
+// split_softmax.cc
+OpDefinition RowMaximumOp();
+OpDefinition RowExponentialsOp();
+OpDefinition RowExponentialsGradOp();
+OpDefinition LogSoftmaxNormalizeOp();
+OpDefinition LogSoftmaxNormalizeGradOp();
+OpDefinition CrossEntropyOp();
+OpDefinition CrossEntropyLogitsGradOp();
+OpDefinition CrossEntropySumGradOp();
 // accuracy.cc
 OpDefinition AccuracyOp();
 // learning_rate.cc

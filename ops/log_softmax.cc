@@ -1,6 +1,8 @@
 // y[i,c] = x[i,c] - log sum over k of exp(x[i,k]), for x [n,c]; computed with the row's maximum taken off.
 //
 //   log_softmax_grad(y, dy)    dy - exp(y) sum over k of dy[i,k]
+//
+// Where a strategy splits the classes, it is made of the ops of split_softmax.cc.
 #include "ops/definitions.h"
 #include "ops/op_builder.h"
 #include "ops/op_checks.h"

@@ -4,6 +4,8 @@
 //   q[i,c] = (1 - s) [c == label_i] + s / classes,   s = label_smoothing (Szegedy et al. 2016, section 7)
 //
 //   softmax_cross_entropy_grad(logits, labels, sample_weight?, dloss)    dloss weight_i / n (softmax(logits) - q)
+//
+// Where a strategy splits the classes, it is made of the ops of split_softmax.cc.
 #include "ops/classification.h"
 #include "ops/definitions.h"
 #include "ops/op_builder.h"

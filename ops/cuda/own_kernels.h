@@ -57,6 +57,16 @@ absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropy(const LocalNode& node
 absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropyGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaAccuracy(const LocalNode& node);
 
+// split_softmax.cc
+absl::StatusOr<PreparedCudaKernel> CudaRowMaximum(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaRowExponentials(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaRowExponentialsGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxNormalize(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxNormalizeGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaCrossEntropy(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaCrossEntropyLogitsGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaCrossEntropySumGrad(const LocalNode& node);
+
 // optimizer.cc
 absl::StatusOr<PreparedCudaKernel> CudaLearningRate(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaIncrement(const LocalNode& node);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "ops/functors/maximum.h"
 #include "runtime/base/philox.h"
@@ -57,6 +58,39 @@ PARTITA_HOST_DEVICE inline T CrossEntropyRow(const T* row, int64_t classes, int6
     T sum = 0;
     for (int64_t i = 0; i < classes; ++i) sum += total - row[i];
     loss += smoothing / static_cast<T>(classes) * sum;
+  }
+  return loss;
+}
+
+// What follows is of some of a row's classes: what belongs to one row of all classes is combined from them.
+
+// -infinity of no class at all.
+template <typename T>
+PARTITA_HOST_DEVICE inline T RowMaximum(const T* row, int64_t classes) {
+  T largest = -std::numeric_limits<T>::infinity();
+  for (int64_t i = 0; i < classes; ++i) {
+    if (Exceeds(row[i], largest)) largest = row[i];
+  }
+  return largest;
+}
+
+template <typename T>
+PARTITA_HOST_DEVICE inline T RowExponentials(const T* row, int64_t classes, T maximum) {
+  T sum = 0;
+  for (int64_t i = 0; i < classes; ++i) sum += std::exp(row[i] - maximum);
+  return sum;
+}
+
+// sum_i target_i (total - row_i) over the classes that are here; `label` counts from the first of them, `total` is the
+// logarithm of the sum of exponentials over all classes.
+template <typename T>
+PARTITA_HOST_DEVICE inline T CrossEntropyShare(const T* row, int64_t classes, int64_t label, int64_t all_classes,
+                                               T smoothing, T total) {
+  T loss = label >= 0 && label < classes ? (T(1) - smoothing) * (total - row[label]) : T(0);
+  if (smoothing != T(0)) {
+    T sum = 0;
+    for (int64_t i = 0; i < classes; ++i) sum += total - row[i];
+    loss += smoothing / static_cast<T>(all_classes) * sum;
   }
   return loss;
 }

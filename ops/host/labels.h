@@ -12,6 +12,8 @@ struct LabelledRows {
   explicit LabelledRows(const LocalNode& node)
       : n(InputShape(node, 0)[0]),
         classes(InputShape(node, 0)[1]),
+        all_classes(Input(node, 0).global[1]),
+        first_class(Input(node, 0).box.offset[1]),
         first(Input(node, 0).box.offset[0]),
         global_n(static_cast<double>(node.attributes.Int("batch") > 0 ? node.attributes.Int("batch")
                                                                       : Input(node, 0).global[0])) {}
@@ -28,18 +30,20 @@ struct LabelledRows {
   absl::Status Check(const KernelArguments& arguments) const {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t label = Label(arguments, i);
-      if (label < 0 || label >= classes) {
+      if (label < 0 || label >= all_classes) {
         return InvalidArgument("sample {} of the batch has label {}, allowed are 0 to {}", first + i, label,
-                               classes - 1);
+                               all_classes - 1);
       }
     }
     return absl::OkStatus();
   }
 
   int64_t n;
-  int64_t classes;
-  int64_t first;    // global index of the first sample
-  double global_n;  // samples of the whole batch
+  int64_t classes;  // of the block; of an op whose classes are not split, all
+  int64_t all_classes;
+  int64_t first_class;  // the class of the block's first column
+  int64_t first;        // global index of the first sample
+  double global_n;      // samples of the whole batch
 };
 
 }  // namespace partita

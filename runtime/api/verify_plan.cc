@@ -57,11 +57,12 @@ double Excess(const TensorDifference& tensor) {
   return tensor.allowed == 0 ? std::numeric_limits<double>::infinity() : tensor.difference / tensor.allowed;
 }
 
-// The values of `plan` that are `name`, which `node` makes in the serial graph: one, one of each micro-batch, or none.
-std::vector<std::string> TwinsOf(const std::string& name, const Node& node, const Graph& plan) {
+// The values of `plan` that are `name`, which an op makes in the serial graph: one, one of each micro-batch, or none. A
+// plan may make it by another op (a loss over split classes).
+std::vector<std::string> TwinsOf(const std::string& name, const Graph& plan) {
   const auto same = [&](const std::string& twin) {
     const ValueId value = plan.Find(twin);
-    return value != kNoValue && plan.node(plan.value(value).producer).op == node.op;
+    return value != kNoValue && !plan.node(plan.value(value).producer).op->move;
   };
   if (same(name)) return {name};
   std::vector<std::string> twins;
@@ -133,7 +134,7 @@ absl::Status PlanVerifier::MatchNames() {
   for (const Node& node : serial.nodes()) {
     if (node.phase != Phase::kForward || node.op->move) continue;
     for (ValueId output : node.outputs) {
-      const std::vector<std::string> twins = TwinsOf(serial.value(output).name, node, plan);
+      const std::vector<std::string> twins = TwinsOf(serial.value(output).name, plan);
       if (!twins.empty()) forward_.push_back({serial.value(output).name, twins});
     }
   }

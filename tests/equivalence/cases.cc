@@ -77,6 +77,35 @@ std::string ExampleFile(const Case& one) {
 }
 
 // The first half of the nodes on stage 0, the others on stage 1, but states: those follow.
+// The loss split by classes: alone, more ranks than classes, over two axes beside the samples, and as the classifier's
+// output channels already lie.
+const std::map<std::string, Mesh>& ClassMeshes() {
+  static const auto& meshes = *new std::map<std::string, Mesh>{
+      {"k3", {{{"classes", 3}}}},
+      {"k12", {{{"classes", 12}}}},
+      {"d2k2k3", {{{"data", 2}, {"classes", 2}, {"inner_classes", 3}}}},
+      {"d2ck4", {{{"data", 2}, {"channels_and_classes", 4}}}},
+  };
+  return meshes;
+}
+
+Strategy ClassStrategy(const Mesh& mesh) {
+  Strategy strategy;
+  strategy.mesh = mesh;
+  for (const MeshAxis& axis : mesh.axes) {
+    const auto split = [&](const std::string& pattern, const char* name) {
+      strategy.ops.push_back({pattern, {{axis.name, AxisConfig{name, 0, {}}}}, {}});
+    };
+    if (axis.name == "data") {
+      split("*", "samples");
+      continue;
+    }
+    split("loss", "classes");
+    if (axis.name == "channels_and_classes") split("classifier/matmul", "output_channels");
+  }
+  return strategy;
+}
+
 absl::StatusOr<Strategy> MakePipeline(const Case& one, const Model& model) {
   Strategy strategy;
   strategy.pipeline.micro_batches = kMicroBatches;
@@ -125,6 +154,12 @@ std::vector<Case> AllCases() {
       for (bool regularized : {false, true}) cases.push_back({model, strategy, regularized});
     }
   }
+  cases.push_back({"mini-inception", "k3", true});  // smooths its labels
+  for (const char* model : {"lenet5", "mlp"}) {
+    for (const auto& [strategy, mesh] : ClassMeshes()) {
+      for (bool regularized : {false, true}) cases.push_back({model, strategy, regularized});
+    }
+  }
   return cases;
 }
 
@@ -147,6 +182,8 @@ absl::StatusOr<Strategy> MakeStrategy(const Case& one, const Model& model) {
   if (IsPipeline(one)) return MakePipeline(one, model);
   const auto split = SplitMeshes().find(one.strategy);
   if (split != SplitMeshes().end()) return SplitStrategy(split->second, model.graph);
+  const auto classes = ClassMeshes().find(one.strategy);
+  if (classes != ClassMeshes().end()) return ClassStrategy(classes->second);
   const size_t cross = one.strategy.find('x');
   if (cross != 1) return LoadStrategy(ExampleFile(one));
   return DataModelStrategy(model.graph, one.strategy[0] - '0', one.strategy[2] - '0');

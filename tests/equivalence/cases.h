@@ -19,7 +19,9 @@ inline constexpr int64_t kBatch = 7;
 struct Case {
   std::string model;  // lenet5, mlp, mini-inception
   // "2x1": data x model; "h2w2": so many ranks over height, width, data (d), output (c) or input channels (i);
-  // "placement" and "mixed": the shipped examples, 2 x 2; "micro", "micro_data", "gpipe", "1f1b", "1f1b_overlap": micro-batches
+  // "d2k2k3": over data and, of the loss, classes (k);
+  // "placement" and "mixed": the shipped examples, 2 x 2; "micro", "micro_data", "gpipe", "1f1b", "1f1b_overlap":
+  // micro-batches
   std::string strategy;
   bool regularized = false;  // with dropout and batch norm
 

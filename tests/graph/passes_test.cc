@@ -9,6 +9,7 @@
 #include "graph/passes/fuse_normalize_relu.h"
 #include "graph/passes/prepare_evaluation.h"
 #include "graph/passes/prepare_training.h"
+#include "graph/passes/split_classes.h"
 #include "graph/passes/unroll_micro_batches.h"
 #include "graph/text.h"
 #include "ops/registry.h"
@@ -123,6 +124,46 @@ loss %l
                       "%l = softmax_cross_entropy(%y, %t, %@sample_weight) f32[]\nloss %l\n"),
             std::string::npos)
       << text;
+}
+
+TEST(SplitClasses, ALossOverSplitClassesIsTakenApart) {
+  const Graph graph = Parse(R"(%x = input() f32[6,4]
+%t = input() i32[6]
+%l = softmax_cross_entropy(%x, %t, _) label_smoothing=0.1 f32[]
+%y = log_softmax(%x) f32[6,4]
+loss %l
+metric %y
+)");
+  Strategy strategy;
+  strategy.mesh.axes = {{"model", 2}};
+  strategy.ops.push_back({"l", {{"model", {"classes", 0, {}}}}, {}});
+  const absl::StatusOr<Graph> split = SplitClasses(graph, strategy, Ops());
+  ASSERT_TRUE(split.ok()) << split.status();
+  EXPECT_EQ(ToText(*split), R"(%x = input() f32[6,4]
+%t = input() i32[6]
+%l@maximum = row_maximum(%x) f32[6]
+%l@exponentials = row_exponentials(%x, %l@maximum) f32[6]
+%l = cross_entropy(%x, %t, _, %l@maximum, %l@exponentials) label_smoothing=0.1 f32[]
+%y = log_softmax(%x) f32[6,4]
+loss %l
+metric %y
+)");
+  strategy.ops[0].pattern = "?";
+  const absl::StatusOr<Graph> both = SplitClasses(graph, strategy, Ops());
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_NE(ToText(*both).find("%y = log_softmax_normalize(%x, %y@maximum, %y@exponentials) f32[6,4]\n"),
+            std::string::npos)
+      << ToText(*both);
+}
+
+TEST(SplitClasses, WhatIsNotSplitStaysWhole) {
+  const std::string text = "%x = input() f32[6,4]\n%y = log_softmax(%x) f32[6,4]\nmetric %y\n";
+  Strategy strategy;
+  strategy.mesh.axes = {{"model", 2}, {"one", 1}};
+  strategy.ops = {{"y", {{"model", {"samples", 0, {}}}, {"one", {"classes", 0, {}}}}, {}}};
+  const absl::StatusOr<Graph> same = SplitClasses(Parse(text), strategy, Ops());
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_EQ(ToText(*same), text);
 }
 
 TEST(FuseNormalizeRelu, ReluJoinsTheNormalizeBeforeIt) {

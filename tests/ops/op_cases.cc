@@ -173,6 +173,37 @@ void AddClassification(Cases& cases) {
   }
 }
 
+// In pieces: maximum and sum are numbers of their own here, not those of the row.
+void AddSplitSoftmax(Cases& cases) {
+  const CaseInput sum{{DType::kF64, {5}}, true, Fill::kUniform, 0.5, 3};
+  cases.Add("row_exponentials", "dense", {}, {Free({5, 7}), Fixed({5})});
+  cases.Add("log_softmax_normalize", "dense", {}, {Free({5, 7}), Fixed({5}), sum});
+  for (const double smoothing : {0.0, 0.1}) {
+    for (const bool weighted : {false, true}) {
+      cases.Add(
+          "cross_entropy", std::string(smoothing > 0 ? "smoothed" : "plain") + (weighted ? "_weighted" : ""),
+          {{"label_smoothing", smoothing}},
+          {Free({5, 7}), Integers({5}, 7), weighted ? std::optional(Fixed({5}, 0, 1)) : std::nullopt, Fixed({5}), sum});
+    }
+  }
+}
+
+void AddSplitSoftmaxOthers(Cases& cases) {
+  const CaseInput sum = Fixed({5}, 0.5, 3);
+  cases.Add("row_maximum", "dense", {}, {Fixed({5, 7})});
+  cases.Add("row_exponentials_grad", "dense", {}, {Fixed({5, 7}), Fixed({5}), Fixed({5})});
+  cases.Add("log_softmax_normalize_grad", "dense", {}, {Fixed({5, 7}), sum});
+  for (const bool weighted : {false, true}) {
+    const std::optional<CaseInput> weight = weighted ? std::optional(Fixed({5}, 0, 1)) : std::nullopt;
+    const std::string suffix = weighted ? "_weighted" : "";
+    for (const double smoothing : {0.0, 0.1}) {
+      cases.Add("cross_entropy_logits_grad", (smoothing > 0 ? "smoothed" : "plain") + suffix,
+                {{"label_smoothing", smoothing}}, {Fixed({5, 7}), Integers({5}, 7), weight, Fixed({})});
+    }
+    cases.Add("cross_entropy_sum_grad", "dense" + suffix, {}, {sum, weight, Fixed({})});
+  }
+}
+
 // Gradients of linear ops, for their kernels: inputs are free of one another.
 void AddLinearGradients(Cases& cases) {
   for (const ConvolutionCase& c : Convolutions()) {
@@ -284,6 +315,7 @@ std::vector<OpCase> GradientCases() {
   AddElementwise(cases);
   AddRearranging(cases);
   AddClassification(cases);
+  AddSplitSoftmax(cases);
   return cases.Take();
 }
 
@@ -291,6 +323,7 @@ std::vector<OpCase> KernelCases() {
   Cases cases;
   AddLinearGradients(cases);
   AddOtherGradients(cases);
+  AddSplitSoftmaxOthers(cases);
   AddBatchNormOthers(cases);
   AddUpdates(cases);
   std::vector<OpCase> all = GradientCases();

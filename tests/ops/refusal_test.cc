@@ -239,6 +239,13 @@ TEST(Refusal, Classification) {
        "input dloss has shape [1]; [] is needed"},
       {"accuracy", {}, {logits, I32({4, 1}), std::nullopt}, "input labels has shape [4,1]"},
       {"log_softmax", {}, {F32({4, 6, 2})}, "[n,c] is needed"},
+      {"row_maximum", {}, {F32({4})}, "[n,classes] is needed"},
+      {"row_exponentials", {}, {logits, F32({6})}, "input maximum has shape [6]; [4] is needed"},
+      {"cross_entropy",
+       {},
+       {logits, I32({4}), std::nullopt, F32({4}), F32({4, 1})},
+       "input sum has shape [4,1]; [4] is needed"},
+      {"cross_entropy_sum_grad", {}, {F32({4}), F32({5}), F32({})}, "input sample_weight has shape [5]; [4] is needed"},
   });
 }
 

@@ -117,7 +117,7 @@ std::vector<std::string> RuleTexts(const std::string& op, const Attributes& attr
   const NodeView view = ViewOf(op_case);
   const auto text = [](const Pattern& p) {
     if (p.kind == Kind::kReplicate) return std::string("R");
-    if (p.kind == Kind::kPartial) return std::string("P");
+    if (p.kind == Kind::kPartial) return std::string(p.reduction == Reduction::kMax ? "P(max)" : "P");
     if (p.windows) return "S" + std::to_string(p.dimension) + "(" + ToString(*p.windows) + ")";
     return "S" + std::to_string(p.dimension) + (p.unit == 1 ? "" : "/" + std::to_string(p.unit));
   };
@@ -225,6 +225,15 @@ TEST(Rules, BatchNormCompositeFollowsItsGroups) {
 TEST(Rules, LossOfSplitSamplesIsPartial) {
   EXPECT_EQ(RuleTexts("softmax_cross_entropy", {}, {F({6, 4}), TensorType{DType::kI32, {6}}, F({6})}),
             (Texts{"samples: S0 S0 S0 -> P"}));
+}
+
+// Of some classes the maximum and the sum are parts of those of the row.
+TEST(Rules, SoftmaxInPiecesSplitsItsClasses) {
+  EXPECT_EQ(RuleTexts("row_maximum", {}, {F({6, 4})}), (Texts{"samples: S0 -> S0", "classes: S1 -> P(max)"}));
+  EXPECT_EQ(RuleTexts("row_exponentials", {}, {F({6, 4}), F({6})}),
+            (Texts{"samples: S0 S0 -> S0", "classes: S1 R -> P"}));
+  EXPECT_EQ(RuleTexts("cross_entropy", {}, {F({6, 4}), TensorType{DType::kI32, {6}}, F({6}), F({6}), F({6})}),
+            (Texts{"samples: S0 S0 S0 S0 S0 -> P", "classes: S1 R R R R -> P"}));
 }
 
 TEST(Rules, ConcatAndSliceKeepTheirAxisWhole) {

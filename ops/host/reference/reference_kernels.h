@@ -60,6 +60,16 @@ absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropy(const LocalNode& nod
 absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropyGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceAccuracy(const LocalNode& node);
 
+// split_softmax.cc
+absl::StatusOr<PreparedKernel> ReferenceRowMaximum(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceRowExponentials(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceRowExponentialsGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceLogSoftmaxNormalize(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceLogSoftmaxNormalizeGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceCrossEntropy(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceCrossEntropyLogitsGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceCrossEntropySumGrad(const LocalNode& node);
+
 // optimizer.cc
 absl::StatusOr<PreparedKernel> ReferenceLearningRate(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceIncrement(const LocalNode& node);

@@ -184,6 +184,26 @@ void AddLosses(Table& table) {
   }
 }
 
+void AddSplitSoftmax(Table& table) {
+  for (const auto& [n, classes] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {64, 10}, {37, 301}}) {
+    const TensorType x = F32({n, classes}), labels = I32({n}), row = F32({n});
+    table.Add("row_maximum", {}, {x});
+    table.Add("row_exponentials", {}, {x, row});
+    table.Add("row_exponentials_grad", {}, {x, row, row});
+    table.Add("log_softmax_normalize", {}, {x, row, row});
+    table.Add("log_softmax_normalize_grad", {}, {x, row});
+    table.Add("cross_entropy_sum_grad", {}, {row, row, F32({})});
+    table.Add("cross_entropy_sum_grad", {{"batch", int64_t{101}}}, {row, std::nullopt, F32({})});
+    for (const double smoothing : {0.0, 0.1}) {
+      const Attributes attributes{{"label_smoothing", smoothing}};
+      table.Add("cross_entropy", attributes, {x, labels, row, row, row});
+      table.Add("cross_entropy", attributes, {x, labels, std::nullopt, row, row});
+      table.Add("cross_entropy_logits_grad", attributes, {x, labels, row, F32({})});
+      table.Add("cross_entropy_logits_grad", attributes, {x, labels, std::nullopt, F32({})});
+    }
+  }
+}
+
 void AddScalars(Table& table) {
   table.Add("constant", {{"dtype", std::string("f32")}, {"shape", Ints{3, 4}}, {"value", 2.5}}, {});
   table.Add("increment", {}, {I32({})});
@@ -217,13 +237,15 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
     inputs.push_back(node.inputs[i].has_value() ? RandomValues(node.inputs[i]->elements(), seed * 16 + i) : Values{});
     if (!node.inputs[i].has_value()) continue;
     const bool variance = (op == "batch_norm_inference" && i == 4) || (op == "batch_norm_running" && i > 0);
-    const bool positive = variance || op == "clip_scale" || (op == "batch_norm_running" && i == 0);
+    const bool positive = variance || op == "clip_scale" || (op == "batch_norm_running" && i == 0) ||
+                          (i < node.op->inputs.size() && node.op->inputs[i].name == "sum");
     for (size_t k = 0; k < inputs[i].size(); ++k) {
       if (positive) inputs[i][k] = std::abs(inputs[i][k]) + 0.5;
       if (node.inputs[i]->dtype == DType::kI32) inputs[i][k] = static_cast<double>((k * 7 + seed) % 5);
     }
   }
-  const bool labelled = op == "accuracy" || op.rfind("softmax_cross_entropy", 0) == 0;
+  const bool labelled = op == "accuracy" || op.rfind("softmax_cross_entropy", 0) == 0 || op == "cross_entropy" ||
+                        op == "cross_entropy_logits_grad";
   if (labelled) {
     for (double& label : inputs[1]) label = std::fmod(label, static_cast<double>(node.inputs[0]->shape()[1]));
   }
@@ -254,6 +276,7 @@ std::vector<KernelCase> AllCases() {
   AddElementwise(table);
   AddShaping(table);
   AddLosses(table);
+  AddSplitSoftmax(table);
   AddScalars(table);
   return std::move(table.cases);
 }

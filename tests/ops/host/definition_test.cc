@@ -75,6 +75,20 @@ TEST(ReferenceConvolution, GradientsAreAdjoints) {
   }
 }
 
+// A block of the classes knows which labels there are: the same sentence whether they are split or not.
+TEST(Labels, OneThatIsNoClassIsRefusedOnEveryBlock) {
+  const TensorType logits = F64({2, 6}), labels{DType::kI32, {2}}, row = F64({2});
+  LocalNode whole = WholeNode("softmax_cross_entropy", {}, {logits, labels, std::nullopt});
+  LocalNode block = WholeNode("cross_entropy", {}, {logits, labels, std::nullopt, row, row});
+  Narrow(*block.inputs[0], 1, 2, 2);
+  const std::string sentence = "sample 1 of the batch has label 6, allowed are 0 to 5";
+  const auto refusal = [](const LocalNode& node, const std::vector<Values>& inputs) {
+    return std::string(RunKernel(node, inputs, kReference).status().message());
+  };
+  EXPECT_NE(refusal(whole, {Values(12), {5, 6}, {}}).find(sentence), std::string::npos);
+  EXPECT_NE(refusal(block, {Values(4), {5, 6}, {}, {0, 0}, {1, 1}}).find(sentence), std::string::npos);
+}
+
 std::vector<std::string> PoolFamilies() {
   std::vector<std::string> families;
   for (const std::string& kernel : HostKernelNames("max_pool_grad"))

@@ -1,0 +1,97 @@
+// Softmax in pieces, and its loss, of a node.
+#include "ops/cuda/split_softmax.h"
+
+#include "ops/cuda/own_kernels.h"
+
+namespace partita {
+namespace {
+
+struct BlockRows {
+  explicit BlockRows(const LocalNode& node) : n(InputShape(node, 0)[0]), classes(InputShape(node, 0)[1]) {}
+  int64_t n, classes;
+};
+
+double GlobalRows(const LocalNode& node) {
+  const int64_t batch = node.attributes.Int("batch");
+  return static_cast<double>(batch > 0 ? batch : Input(node, 0).global[0]);
+}
+
+// (logits, labels, sample_weight?)
+launch::LabelledBlockLaunch BlockOf(const LocalNode& node) {
+  launch::LabelledBlockLaunch block;
+  block.rows = InputShape(node, 0)[0];
+  block.classes = InputShape(node, 0)[1];
+  block.all_classes = Input(node, 0).global[1];
+  block.first_class = Input(node, 0).box.offset[1];
+  block.global_rows = GlobalRows(node);
+  block.smoothing = node.attributes.Float("label_smoothing");
+  return block;
+}
+
+launch::LabelledBlockLaunch Bound(launch::LabelledBlockLaunch block, const KernelArguments& a) {
+  block.labels = In<int32_t>(a, 1);
+  block.weights = In(a, 2);
+  return block;
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedCudaKernel> CudaRowMaximum(const LocalNode& node) {
+  return OwnFloatingKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::RowMaximum(dtype, rows.n, rows.classes, In(a, 0), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaRowExponentials(const LocalNode& node) {
+  return OwnFloatingKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::RowExponentials(dtype, rows.n, rows.classes, In(a, 0), In(a, 1), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaRowExponentialsGrad(const LocalNode& node) {
+  return OwnFloatingKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::RowExponentialsGrad(dtype, rows.n, rows.classes, In(a, 0), In(a, 1), In(a, 2), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxNormalize(const LocalNode& node) {
+  return OwnFloatingKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::LogSoftmaxNormalize(dtype, rows.n, rows.classes, In(a, 0), In(a, 1), In(a, 2), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxNormalizeGrad(const LocalNode& node) {
+  return OwnFloatingKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::LogSoftmaxNormalizeGrad(dtype, rows.n, rows.classes, In(a, 0), In(a, 1), Out(a, 0), q);
+  });
+}
+
+// (logits, labels, sample_weight?, maximum, sum)
+absl::StatusOr<PreparedCudaKernel> CudaCrossEntropy(const LocalNode& node) {
+  const launch::LabelledBlockLaunch block = BlockOf(node);
+  return OwnFloatingKernel(
+      node,
+      [block](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch::CrossEntropyShares(dtype, Bound(block, a), In(a, 0), In(a, 3), In(a, 4), Out(a, 0),
+                                          static_cast<double*>(a.workspace), q);
+      },
+      block.rows * static_cast<int64_t>(sizeof(double)));
+}
+
+// (logits, labels, sample_weight?, dloss)
+absl::StatusOr<PreparedCudaKernel> CudaCrossEntropyLogitsGrad(const LocalNode& node) {
+  return OwnFloatingKernel(node, [block = BlockOf(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::CrossEntropyLogitsGrad(dtype, Bound(block, a), In(a, 3), Out(a, 0), q);
+  });
+}
+
+// (sum, sample_weight?, dloss)
+absl::StatusOr<PreparedCudaKernel> CudaCrossEntropySumGrad(const LocalNode& node) {
+  const int64_t rows = InputShape(node, 0)[0];
+  return OwnFloatingKernel(
+      node, [rows, global_rows = GlobalRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch::CrossEntropySumGrad(dtype, rows, global_rows, In(a, 0), In(a, 1), In(a, 2), Out(a, 0), q);
+      });
+}
+
+}  // namespace partita
