@@ -1,6 +1,7 @@
 #include "partitioner/data_model_strategy.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "runtime/base/status.h"
 
@@ -9,35 +10,100 @@ namespace {
 
 AxisConfig Split(const std::string& name) { return {name, 0, {}}; }
 
+bool HasSplit(const Graph& forward, const Node& node, const std::string& name) {
+  const std::vector<Rule> rules = RulesOf(forward, node);
+  return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.name == name; });
+}
+
+// What is said of single nodes over the axis `model`; nothing: the node follows its input.
+class GroupSplits {
+ public:
+  GroupSplits(const Graph& forward, int model, const DataModelOptions& options)
+      : forward_(forward), model_(model), options_(options) {}
+
+  std::optional<std::string> Of(const Node& node) const {
+    const std::string& op = node.op->name;
+    if (op == "conv2d") return OfLayer(node, options_.convolutions);
+    if (op == "matmul") return OfLayer(node, options_.dense);
+    if (op == "input") return OfInput(node);
+    if (op == "softmax_cross_entropy" || op == "log_softmax" || op == "accuracy") {
+      return options_.dense == LayerSplit::kSamples ? "samples" : "replicate";
+    }
+    if (op == "concat") return OfConcat(node);
+    if (op == "reshape") return OfReshape(node);
+    const bool whole = !node.inputs.empty() && GathersAtOnce() && ClassOf(node.inputs[0]) == LayerSplit::kChannels;
+    return whole ? std::optional<std::string>("replicate") : std::nullopt;
+  }
+
+ private:
+  std::string OfLayer(const Node& node, LayerSplit split) const {
+    if (split == LayerSplit::kSamples) return "samples";
+    if (split == LayerSplit::kRows) return HasSplit(forward_, node, "height") ? "height" : "replicate";
+    const bool enough = forward_.type(node.outputs[0]).shape.back() >= model_;
+    return enough && HasSplit(forward_, node, "output_channels") ? "output_channels" : "replicate";
+  }
+
+  bool GathersAtOnce() const { return options_.input_gradients == InputGradients::kAllReduce; }
+
+  // How the layers are split between which a value lies.
+  LayerSplit ClassOf(ValueId value) const {
+    return forward_.type(value).shape.size() == 4 ? options_.convolutions : options_.dense;
+  }
+
+  std::optional<std::string> OfInput(const Node& node) const {
+    const LayerSplit split = ClassOf(node.outputs[0]);
+    if (forward_.type(node.outputs[0]).shape.empty() || split == LayerSplit::kChannels) return std::nullopt;
+    return split == LayerSplit::kRows ? "height" : "samples";
+  }
+
+  // Along a dimension that the channel split may lie on it takes R.
+  std::optional<std::string> OfConcat(const Node& node) const {
+    const auto channels = static_cast<int64_t>(forward_.type(node.inputs[0]).shape.size()) - 1;
+    if (ClassOf(node.inputs[0]) != LayerSplit::kChannels || node.attributes.Int("axis") != channels)
+      return std::nullopt;
+    return "replicate";
+  }
+
+  // From images to features: samples and rows stay where they are until a layer gathers them; channels cannot.
+  std::string OfReshape(const Node& node) const {
+    const LayerSplit from = ClassOf(node.inputs[0]), to = ClassOf(node.outputs[0]);
+    const bool gathers = GathersAtOnce() || from == LayerSplit::kChannels;
+    if (gathers && to != LayerSplit::kSamples) return "replicate";
+    const std::string name = from == LayerSplit::kRows && to != LayerSplit::kSamples ? "height" : "samples";
+    return HasSplit(forward_, node, name) ? name : "replicate";
+  }
+
+  const Graph& forward_;
+  const int model_;
+  const DataModelOptions& options_;
+};
+
 }  // namespace
 
-absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int model) {
+absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int model, const DataModelOptions& options) {
   Strategy strategy;
   strategy.mesh.axes = {{"data", data}, {"model", model}};
   if (data < 1 || model < 1) {
     return InvalidArgument("--dp {} --mp {}: both must be at least 1", data, model);
   }
+  if (options.dense == LayerSplit::kRows) return InvalidArgument("dense layers have no rows of images to split");
+  const GroupSplits splits(forward, model, options);
   for (NodeId id = 0; id < static_cast<NodeId>(forward.nodes().size()); ++id) {
-    const Node& node = forward.node(id);
-    const std::string& op = node.op->name;
-    OpConfig config{forward.name(id), {}, {}};
-    if (op == "conv2d" || op == "matmul") {
-      const std::vector<Rule> rules = RulesOf(forward, node);
-      const bool splits =
-          std::any_of(rules.begin(), rules.end(), [](const Rule& r) { return r.name == "output_channels"; });
-      const bool enough = forward.type(node.outputs[0]).shape.back() >= model;
-      config.axes["model"] = Split(splits && enough ? "output_channels" : "replicate");
-    } else if (op == "softmax_cross_entropy" || op == "log_softmax" || op == "accuracy") {
-      config.axes["model"] = Split("replicate");
-    } else if (op == "concat" || op == "reshape") {
-      // Along a dimension that the channel split may lie on they take R.
-      const int channels = static_cast<int>(forward.type(node.inputs[0]).shape.size()) - 1;
-      if (op == "reshape" || node.attributes.Int("axis") == channels) config.axes["model"] = Split("replicate");
-    }
-    if (!config.axes.empty()) strategy.ops.push_back(std::move(config));
+    const std::optional<std::string> split = splits.Of(forward.node(id));
+    if (split) strategy.ops.push_back({forward.name(id), {{"model", Split(*split)}}, {}});
   }
   strategy.ops.push_back({"*", {{"data", Split("samples")}}, {}});
   return strategy;
+}
+
+LayerSplit CheaperSplit(const Graph& forward, int data, bool convolutions) {
+  double weights = 0, activations = 0;
+  for (const Node& node : forward.nodes()) {
+    if (node.op->name != (convolutions ? "conv2d" : "matmul")) continue;
+    weights += static_cast<double>(Elements(forward.type(node.inputs[1]).shape));
+    activations += static_cast<double>(Elements(forward.type(node.outputs[0]).shape)) / data;
+  }
+  return 2 * weights > 3 * activations ? LayerSplit::kChannels : LayerSplit::kSamples;
 }
 
 }  // namespace partita

@@ -1,16 +1,46 @@
-// The strategy of `--dp N --mp M` (derivation.md section 1): N replicas, each split over M ranks by channel.
+// The strategy of `--dp N --mp M` (derivation.md section 1): N replicas, each split over M ranks, layer by layer as is
+// best for it. With the channels split it is the 1.5-D grid Pr x Pc = M x N of Gholami et al. (1712.04432, section 2),
+// with the rows of the convolutions' images split its domain form; with convolutions by samples and dense layers by
+// channels the N groups of M workers of Joo and Youn (IEEE Access 9, 2021).
 #ifndef PARTITA_PARTITIONER_DATA_MODEL_STRATEGY_H_
 #define PARTITA_PARTITIONER_DATA_MODEL_STRATEGY_H_
+
+#include <cstdint>
 
 #include "absl/status/statusor.h"
 #include "graph/strategy.h"
 
 namespace partita {
 
-// Mesh data:N model:M. Samples over data; over model every conv and matmul with at least M output channels is split by
-// output channel, its inputs gathered; channel-wise ops follow; concat and reshape along the channels, softmax, loss
-// and accuracy are whole. Refuses N or M below 1.
-absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int model);
+// What the ranks of a worker group share of a class of layers.
+enum class LayerSplit : uint8_t {
+  kChannels,  // output channels, each with its weights; layers with fewer than M stay whole
+  kRows,      // the rows of images; weights are whole on every rank. Of convolutions only
+  kSamples,   // the replica's samples: these layers are data parallel over all N x M ranks
+};
+
+// How the gradients of layers' inputs, which are sums over the group of a channel split, come together.
+enum class InputGradients : uint8_t {
+  kReduceScatter,  // outputs stay split until a layer needs them whole: all_gather forward, reduce_scatter backward
+  kAllReduce,      // outputs are gathered right after the layer, as the paper does: all_gather, all_reduce
+};
+
+struct DataModelOptions {
+  LayerSplit convolutions = LayerSplit::kChannels;
+  LayerSplit dense = LayerSplit::kChannels;
+  InputGradients input_gradients = InputGradients::kReduceScatter;
+};
+
+// Mesh data:N model:M. Samples over data; over model convolutions and matmuls as `options` say, other ops follow;
+// concat and reshape along split channels, softmax, loss and accuracy are whole. Refuses N or M below 1, and rows of
+// dense layers.
+absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int model,
+                                           const DataModelOptions& options = {});
+
+// By which a class of layers moves fewer bytes over the links of N groups of M: 2 |W| per step for weights that are on
+// every rank (samples), 3 B/N d for activations of d numbers per sample (channels); |W| and d are summed over the
+// class's layers (section 1.4 of the paper, with B/N for B).
+LayerSplit CheaperSplit(const Graph& forward, int data, bool convolutions);
 
 }  // namespace partita
 

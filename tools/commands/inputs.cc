@@ -17,7 +17,7 @@ absl::Status CheckRanks(const Flags& flags, const Mesh& mesh, const std::string&
 
 absl::StatusOr<Strategy> StrategyOfFile(const Flags& flags, const Graph& forward) {
   const std::string& path = flags.Text("strategy");
-  for (const char* other : {"dp", "mp"}) {
+  for (const char* other : {"dp", "mp", "convolutions", "dense", "input-gradients"}) {
     if (flags.Given(other)) return FlagError("flags --strategy and --{} are given; one of them is allowed", other);
   }
   ASSIGN_OR_RETURN(Strategy strategy, LoadStrategy(path));
@@ -26,11 +26,23 @@ absl::StatusOr<Strategy> StrategyOfFile(const Flags& flags, const Graph& forward
   return strategy;
 }
 
+LayerSplit SplitOf(const Flags& flags, const std::string& flag, const Graph& forward, int64_t data) {
+  const std::string& split = flags.Text(flag);
+  if (split == "auto") return CheaperSplit(forward, static_cast<int>(data), flag == "convolutions");
+  if (split == "rows") return LayerSplit::kRows;
+  return split == "samples" ? LayerSplit::kSamples : LayerSplit::kChannels;
+}
+
 absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forward) {
   const int64_t model = flags.Int("mp"), ranks = flags.Int("ranks");
   int64_t data = flags.Int("dp");
   if (flags.Given("ranks") && !flags.Given("dp") && ranks % model == 0) data = ranks / model;
-  ASSIGN_OR_RETURN(Strategy strategy, DataModelStrategy(forward, static_cast<int>(data), static_cast<int>(model)));
+  DataModelOptions options;
+  options.convolutions = SplitOf(flags, "convolutions", forward, data);
+  options.dense = SplitOf(flags, "dense", forward, data);
+  if (flags.Text("input-gradients") == "all_reduce") options.input_gradients = InputGradients::kAllReduce;
+  ASSIGN_OR_RETURN(Strategy strategy,
+                   DataModelStrategy(forward, static_cast<int>(data), static_cast<int>(model), options));
   RETURN_IF_ERROR(CheckRanks(flags, strategy.mesh, fmt::format("--dp={} x --mp={}", data, model)));
   return strategy;
 }
@@ -39,7 +51,9 @@ absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forwar
 
 std::vector<std::string> ModelFlags() { return {"batch", "learning-rate"}; }
 
-std::vector<std::string> StrategyFlags() { return {"ranks", "dp", "mp", "strategy", "micro-batches"}; }
+std::vector<std::string> StrategyFlags() {
+  return {"ranks", "dp", "mp", "convolutions", "dense", "input-gradients", "strategy", "micro-batches"};
+}
 
 absl::StatusOr<Model> ReadModel(const Flags& flags) {
   const std::string& path = flags.arguments()[0];

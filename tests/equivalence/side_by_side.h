@@ -1,0 +1,37 @@
+// A plan beside the serial run of the same model, and what its collectives moved, layer by layer.
+#ifndef PARTITA_TESTS_EQUIVALENCE_SIDE_BY_SIDE_H_
+#define PARTITA_TESTS_EQUIVALENCE_SIDE_BY_SIDE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "graph/make_program.h"
+#include "runtime/api/gather.h"
+
+namespace partita {
+
+struct NamedTensors {
+  HostTensor images, labels;
+};
+
+// Trains both in f64 from the same beginning, each from its own states, for so many steps. An error says the first
+// value, gradient or state that is not within 1e-10 of the serial one, or the first group whose counted bytes are not
+// those predicted.
+absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int steps,
+                           const std::function<NamedTensors(int step)>& batch);
+
+// The program of a step in f64, every all_reduce by itself.
+absl::StatusOr<Program> StepOf(const Model& model, const Strategy& strategy);
+
+// Wire bytes of a program's training step, all groups together, by (move, the value that it moves). Of a value's name
+// what follows the first '@' is left out; loss and metrics are not in it, nor what moves nothing.
+using LayerBytes = std::map<std::pair<std::string, std::string>, int64_t>;
+LayerBytes BytesOfLayers(const Program& program);
+
+}  // namespace partita
+
+#endif  // PARTITA_TESTS_EQUIVALENCE_SIDE_BY_SIDE_H_
