@@ -88,8 +88,9 @@ INSTANTIATE_TEST_SUITE_P(Examples, ShippedModels,
                                          Shipped{"mini_inception", "mini_inception_domain"},
                                          Shipped{"lenet5", "lenet5_data_model"}, Shipped{"lenet5", "lenet5_placement"},
                                          Shipped{"lenet5", "lenet5_mixed"}, Shipped{"lenet5", "lenet5_pipeline"},
-                                         Shipped{"lenet5", "lenet5_domain"}, Shipped{"mlp", "mlp_data_model"},
-                                         Shipped{"mlp", "mlp_placement"}, Shipped{"mlp", "mlp_mixed"}),
+                                         Shipped{"lenet5", "lenet5_domain"}, Shipped{"lenet5", "lenet5_workers"},
+                                         Shipped{"mlp", "mlp_data_model"}, Shipped{"mlp", "mlp_placement"},
+                                         Shipped{"mlp", "mlp_mixed"}, Shipped{"mlp", "mlp_classes"}),
                          [](const auto& shipped) { return std::string(shipped.param.strategy); });
 
 }  // namespace
