@@ -78,14 +78,22 @@ class AxisChooser {
             "'{}' over axis '{}': the blocks of an outer axis cut its units, or hold different numbers", config.split,
             mesh_axis.name);
       }
-      const int64_t units = *inside;
-      if (!config.cuts.empty() &&
-          (static_cast<int>(config.cuts.size()) != size_ + 1 || config.cuts.front() != 0 ||
-           config.cuts.back() != units || !std::is_sorted(config.cuts.begin(), config.cuts.end()))) {
+      const int64_t units = *inside, unit = UnitOf(rule);
+      std::vector<int64_t> cuts = config.cuts;
+      if (unit > 1 && !cuts.empty() && cuts.back() == units * unit) {  // in elements
+        std::optional<std::vector<int64_t>> in_units = InUnits(cuts, unit);
+        if (!in_units) {
+          return InvalidArgument("'{}' over axis '{}': cuts [{}] divide a group of {} that belong together",
+                                 config.split, mesh_axis.name, fmt::join(cuts, ","), unit);
+        }
+        cuts = *std::move(in_units);
+      }
+      if (!cuts.empty() && (static_cast<int>(cuts.size()) != size_ + 1 || cuts.front() != 0 || cuts.back() != units ||
+                            !std::is_sorted(cuts.begin(), cuts.end()))) {
         return InvalidArgument("'{}' over axis '{}': cuts [{}] found; {} points that rise from 0 to {} are needed",
                                config.split, mesh_axis.name, fmt::join(config.cuts, ","), size_ + 1, units);
       }
-      return Concrete(rule, config.cuts.empty() ? BalancedCuts(units, size_) : config.cuts);
+      return Concrete(rule, cuts.empty() ? BalancedCuts(units, size_) : cuts);
     }
     std::vector<std::string> names = {"replicate", "at"};
     for (const Rule& rule : rules_) {
@@ -108,6 +116,19 @@ class AxisChooser {
       }
     }
     return size;
+  }
+
+  // Elements that a unit has of the first value that the rule splits.
+  int64_t UnitOf(const Rule& rule) const {
+    for (size_t i = 0; i < rule.inputs.size(); ++i) {
+      if (rule.inputs[i].kind == AxisLayout::Kind::kSplit && request_.inputs[i].type != nullptr) {
+        return rule.inputs[i].unit;
+      }
+    }
+    for (const Pattern& output : rule.outputs) {
+      if (output.kind == AxisLayout::Kind::kSplit) return output.unit;
+    }
+    return 1;
   }
 
   static bool UnitsDiffer(const Rule& rule) {

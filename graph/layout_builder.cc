@@ -10,6 +10,10 @@ namespace partita {
 absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& request) {
   const OpDefinition* op = registry_.Find(request.op);
   CHECK(op != nullptr);
+  // Of what a person has named: a node that was made for it carries more behind '@'.
+  const auto refusal = [&](const absl::Status& status) {
+    return WithContext(fmt::format("node '{}'", request.names[0].substr(0, request.names[0].find('@'))), status);
+  };
   ASSIGN_OR_RETURN(Attributes attributes, CompleteAttributes(*op, request.attributes));
 
   LayoutRequest choice{op, NodeView{attributes, {}, {}}, {}, request.configs, request.keep_lead, &graph_.mesh()};
@@ -31,16 +35,16 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
     choice.view.inputs.push_back(state.type);
   }
   auto types = op->shape(choice.view);
-  if (!types.ok()) return WithContext(fmt::format("node '{}'", request.names[0]), types.status());
+  if (!types.ok()) return refusal(types.status());
   choice.view.outputs = *types;
   auto layouts = ChooseLayouts(choice);
-  if (!layouts.ok()) return WithContext(fmt::format("node '{}'", request.names[0]), layouts.status());
+  if (!layouts.ok()) return refusal(layouts.status());
 
   // All of them before the first move: what is appended moves the graph's values, at which `choice` points.
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (choice.inputs[i].type == nullptr) continue;
-    RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", request.names[0]),
-                                CheckLayout(layouts->inputs[i], choice.inputs[i].type->shape, graph_.mesh())));
+    const absl::Status legal = CheckLayout(layouts->inputs[i], choice.inputs[i].type->shape, graph_.mesh());
+    if (!legal.ok()) return refusal(legal);
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const FreeSource* free = i < request.free.size() ? request.free[i] : nullptr;
@@ -52,8 +56,8 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
   outputs.reserve(types->size());
   for (size_t o = 0; o < types->size(); ++o) {
     CHECK(o < request.names.size());
-    RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", request.names[0]),
-                                CheckLayout(layouts->outputs[o], (*types)[o].shape, graph_.mesh())));
+    const absl::Status legal = CheckLayout(layouts->outputs[o], (*types)[o].shape, graph_.mesh());
+    if (!legal.ok()) return refusal(legal);
     outputs.push_back({request.names[o], std::move((*types)[o]), std::move(layouts->outputs[o]), -1});
   }
   const NodeId id = graph_.AddNode(std::move(node), std::move(outputs));

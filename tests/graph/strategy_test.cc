@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/make_program.h"
+#include "graph/text.h"
 #include "ops/registry.h"
 #include "tests/graph/two_layers.h"
 
@@ -52,6 +53,31 @@ TEST(Strategy, ShardedUpdateKeepsItsSlotsSharded) {
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ(LayoutOf(program->train, "w@momentum"), "{data:S0}");
   EXPECT_EQ(LayoutOf(program->train, "v@momentum"), "{data:R}");
+}
+
+// Statistics over groups of 4: a split of the samples lies between groups.
+TEST(Strategy, NoCutDividesAGroupOfBatchStatistics) {
+  const absl::StatusOr<Graph> forward = ParseText(R"(state %mean
+state %variance
+%x = input() f32[8,6]
+%gamma = parameter() initializer=constant f32[6]
+%beta = parameter() initializer=constant f32[6]
+%mean = state() initializer=constant f32[6]
+%variance = state() initializer=constant f32[6]
+%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=4 f32[8,6]
+metric %y
+)",
+                                                  Ops());
+  ASSERT_TRUE(forward.ok()) << forward.status();
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 2}};
+  strategy.ops = {{"y", {{"data", Split("samples", {0, 4, 8})}}, {}}};
+  const absl::StatusOr<Program> between = MakeProgram({"", *forward, {}, {}}, strategy, Ops(), {});
+  EXPECT_TRUE(between.ok()) << between.status();
+  strategy.ops[0].axes["data"].cuts = {0, 3, 8};
+  const absl::Status inside = MakeProgram({"", *forward, {}, {}}, strategy, Ops(), {}).status();
+  EXPECT_EQ(std::string(inside.message()),
+            "node 'y': 'samples' over axis 'data': cuts [0,3,8] divide a group of 4 that belong together");
 }
 
 struct Refusal {

@@ -64,7 +64,7 @@ TEST(Check, TakesTheShippedExamples) {
     const std::string graph = kExamples + name + ".pbtxt";
     std::vector<std::vector<std::string>> flags = {
         {}, {"--dp=2"}, {"--mp=2"}, {"--dp=2", "--mp=2", "--ranks=4"}, {"--ranks=3"}};
-    for (const char* strategy : {"2x2", "data_model", "placement", "mixed"}) {
+    for (const char* strategy : {"2x2", "data_model", "placement", "mixed", "classes", "workers"}) {
       const std::string path = kExamples + name + "_" + strategy + ".pbtxt";
       if (ReadFile(path, 1 << 20).ok()) flags.push_back({"--strategy=" + path, "--ranks=4"});
     }
@@ -89,6 +89,53 @@ TEST(Check, RefusesWithExitCodes) {
   const Answer other = Call({"check", "--strategy=" + kExamples + "lenet5_mixed.pbtxt", graph});
   EXPECT_EQ(other.code, kExitFiles);
   EXPECT_THAT(other.error, HasSubstr("'conv1/conv' names no node"));
+}
+
+struct WrongStrategy {
+  std::string text, sentence;
+};
+
+// Before anything runs, in one sentence.
+TEST(Check, RefusesWrongStrategies) {
+  const std::string two = "schema_version: 1 mesh { name: 'data' size: 2 } ";
+  const auto dense1 = [&](const std::string& axis) {
+    return two + "ops { pattern: 'dense1/matmul' axes { axis: 'data' " + axis + " } }";
+  };
+  const WrongStrategy wrong[] = {
+      {dense1("split: 'output_channels' cuts: [0, 100, 200]"),
+       "cuts [0,100,200] found; 3 points that rise from 0 to 256"},
+      {dense1("split: 'output_channels' cuts: [0, 300, 256]"), "cuts are [0,300,256]; 3 numbers that begin with 0"},
+      {dense1("split: 'output_channels' cuts: [10, 100, 256]"), "cuts are [10,100,256]; 3 numbers that begin with 0"},
+      {two + "ops { pattern: 'loss' axes { axis: 'data' split: 'classes' cuts: [0, 4, 9] } }",
+       "node 'loss': 'classes' over axis 'data': cuts [0,4,9] found; 3 points that rise from 0 to 10 are needed"},
+      {two + "ops { pattern: 'accuracy' axes { axis: 'data' split: 'classes' } }", "can be split by 'classes'"},
+      {two + "ops { pattern: 'loss' axes { axis: 'data' split: 'clases' } }", "did you mean 'classes'?"},
+      {two + "mesh { name: 'data' size: 2 }", "axis 'data' is named twice"},
+      {two + "stage_axis: 'data' ops { pattern: 'dense1/*' axes { axis: 'data' split: 'at' coordinate: 1 } } "
+             "ops { pattern: 'dense2/*' axes { axis: 'data' split: 'at' coordinate: 0 } } micro_batches: 2",
+       "stages form a cycle"},
+      {two + "micro_batches: 5", "micro_batches is 5, which does not divide the 64 samples of the batch"},
+  };
+  const std::string path = std::string(::testing::TempDir()) + "/wrong_strategy.pbtxt";
+  for (const WrongStrategy& one : wrong) {
+    ASSERT_TRUE(WriteFileAtomically(path, one.text).ok());
+    const Answer answer = Call({"check", "--strategy=" + path, kExamples + "mlp.pbtxt"});
+    EXPECT_EQ(answer.code, kExitFiles) << one.text;
+    EXPECT_THAT(answer.error, HasSubstr(one.sentence));
+    EXPECT_EQ(std::count(answer.error.begin(), answer.error.end(), '\n'), 1) << answer.error;
+  }
+}
+
+// How the ranks of a group share layers is said by flags or by a file.
+TEST(Check, TakesHowLayersAreSplit) {
+  const std::string graph = kExamples + "lenet5.pbtxt", strategy = "--strategy=" + kExamples + "lenet5_mixed.pbtxt";
+  for (const char* split : {"channels", "rows", "samples", "auto"}) {
+    const Answer answer = Call(
+        {"check", "--dp=2", "--mp=3", std::string("--convolutions=") + split, "--input-gradients=all_reduce", graph});
+    EXPECT_EQ(answer.code, 0) << split << ": " << answer.error;
+  }
+  EXPECT_EQ(Call({"check", "--dense=rows", graph}).code, kExitFlags);
+  EXPECT_EQ(Call({"check", strategy, "--convolutions=rows", graph}).code, kExitFlags);
 }
 
 TEST(TrainerFlags, EveryFlagIsTakenByACommand) {
