@@ -64,7 +64,7 @@ TEST(Check, TakesTheShippedExamples) {
     const std::string graph = kExamples + name + ".pbtxt";
     std::vector<std::vector<std::string>> flags = {
         {}, {"--dp=2"}, {"--mp=2"}, {"--dp=2", "--mp=2", "--ranks=4"}, {"--ranks=3"}};
-    for (const char* strategy : {"2x2", "data_model", "placement", "mixed", "classes", "workers"}) {
+    for (const char* strategy : {"2x2", "data_model", "placement", "mixed", "classes", "workers", "groups", "grid"}) {
       const std::string path = kExamples + name + "_" + strategy + ".pbtxt";
       if (ReadFile(path, 1 << 20).ok()) flags.push_back({"--strategy=" + path, "--ranks=4"});
     }
