@@ -3,6 +3,7 @@
 #ifndef PARTITA_RUNTIME_API_JOB_H_
 #define PARTITA_RUNTIME_API_JOB_H_
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ class Job {
 
   // For the ranks of this process.
   virtual World& world() = 0;
+
+  // How long processes may take to find each other.
+  virtual std::chrono::milliseconds join_timeout() const = 0;
 
   // The bytes of every process, in the order of their first ranks, on all of them. All processes call it in the same
   // order, never while a step runs. kUnavailable: a process is gone.

@@ -45,6 +45,7 @@ class GlooJob : public ProcessJob {
 
   const std::vector<int>& ranks() const override { return local_ranks_; }
   World& world() override { return *world_; }
+  std::chrono::milliseconds join_timeout() const override { return options_.join_timeout; }
 
   absl::StatusOr<std::vector<std::string>> AllGather(const std::string& bytes) override {
     const auto ranks = static_cast<size_t>(options_.ranks);

@@ -18,7 +18,7 @@ namespace partita {
   X(ncclCommAbort)                \
   X(ncclCommDestroy)              \
   X(ncclCommGetAsyncError)        \
-  X(ncclCommInitRank)             \
+  X(ncclCommInitRankConfig)       \
   X(ncclGetErrorString)           \
   X(ncclGetLastError)             \
   X(ncclGetUniqueId)              \

@@ -1,7 +1,10 @@
 #include "runtime/comm/nccl/nccl_group.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -36,13 +39,10 @@ bool AllEqual(const std::vector<int64_t>& counts) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<NcclGroup>> NcclGroup::Create(const NcclApi* api, CudaDevice* device, int id, int rank,
-                                                             int size, const ncclUniqueId& unique) {
-  std::unique_ptr<NcclGroup> group(new NcclGroup(api, id, rank, size));
+absl::StatusOr<std::unique_ptr<NcclGroup>> NcclGroup::Create(NcclGroupOptions options) {
+  CudaDevice* const device = options.device;
+  std::unique_ptr<NcclGroup> group(new NcclGroup(std::move(options)));
   ASSIGN_OR_RETURN(group->progress_, device->AllocateHost(sizeof(unsigned long long)));
-  RETURN_IF_ERROR(device->context().Activate());
-  RETURN_IF_ERROR(group->Check(api->ncclCommInitRank(&group->comm_, size, unique, rank), "ncclCommInitRank",
-                               fmt::format("{} ranks", size)));
   return group;
 }
 
@@ -51,9 +51,44 @@ NcclGroup::~NcclGroup() {
   if (comm_ != nullptr) api_->ncclCommDestroy(comm_);
 }
 
+absl::Status NcclGroup::Join() {
+  RETURN_IF_ERROR(options_.device->context().Activate());
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  std::unique_lock lock(mutex_);
+  if (aborted_) return Unavailable("group {}: the group was aborted", id());
+  const std::string what = fmt::format("ranks [{}]", fmt::join(options_.ranks, ","));
+  const ncclResult_t result = api_->ncclCommInitRankConfig(&comm_, size_, options_.unique, rank_, &config);
+  absl::Status status = Check(result, "ncclCommInitRankConfig", what);
+  if (status.ok()) status = Settle(lock, what);
+  if (!status.ok() && comm_ != nullptr) api_->ncclCommAbort(std::exchange(comm_, nullptr));
+  return status;
+}
+
+// A call that is under way counts as well: Settle finds out what becomes of it.
 absl::Status NcclGroup::Check(ncclResult_t result, const char* call, const std::string& what) const {
-  if (result == ncclSuccess) return absl::OkStatus();
-  return NcclStatus(*api_, result, comm_, call, fmt::format("group {}: {}", id_, what));
+  if (result == ncclSuccess || result == ncclInProgress) return absl::OkStatus();
+  return NcclStatus(*api_, result, comm_, call, fmt::format("group {}: {}", id(), what));
+}
+
+// Waits for the calls that are under way, outside of NCCL's groups. While it sleeps, Abort may come.
+absl::Status NcclGroup::Settle(std::unique_lock<std::mutex>& lock, const std::string& what) {
+  const auto deadline = std::chrono::steady_clock::now() + options_.join_within;
+  std::chrono::microseconds pause{50};
+  while (true) {
+    if (comm_ == nullptr) return Unavailable("group {}: {}: the group was aborted", id(), what);
+    ncclResult_t state = ncclSuccess;
+    RETURN_IF_ERROR(Check(api_->ncclCommGetAsyncError(comm_, &state), "ncclCommGetAsyncError", what));
+    if (state != ncclInProgress) return Check(state, "in the background", what);
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return Unavailable("group {}: {}: NCCL has not found all of them within {} ms; a peer is gone or stuck", id(),
+                         what, options_.join_within.count());
+    }
+    lock.unlock();
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::microseconds(10'000));
+    lock.lock();
+  }
 }
 
 absl::Status NcclGroup::Enqueue(const HostCall& call, CudaStream& stream) {
@@ -71,23 +106,28 @@ absl::Status NcclGroup::Enqueue(const HostCall& call, CudaStream& stream) {
 
 absl::Status NcclGroup::EnqueueWork(const HostCall& call, CudaStream& stream) {
   ASSIGN_OR_RETURN(cudaStream_t const handle, stream.BeginWork());
+  bool own = false;  // there may be something to copy to oneself
   {
-    std::lock_guard lock(mutex_);
-    if (comm_ == nullptr) return Unavailable("group {}: {}: the group was aborted", id_, call.Describe());
+    std::unique_lock lock(mutex_);
+    if (comm_ == nullptr) return Unavailable("group {}: {}: the group was aborted", id(), call.Describe());
     switch (call.operation) {
       case CommOperation::kAllReduce:
       case CommOperation::kBroadcast:
       case CommOperation::kReduce:
-        return Whole(call, handle);
+        RETURN_IF_ERROR(Whole(call, handle));
+        break;
       case CommOperation::kAllGather:
       case CommOperation::kReduceScatter:
-        return Blocks(call, handle);
+        RETURN_IF_ERROR(Blocks(call, handle));
+        break;
       case CommOperation::kAllToAll:
       case CommOperation::kSendReceive:
         RETURN_IF_ERROR(Grouped(call, handle));
+        own = true;
     }
+    RETURN_IF_ERROR(Settle(lock, call.Describe()));
   }
-  return CopyOwn(call, stream);
+  return own ? CopyOwn(call, stream) : absl::OkStatus();
 }
 
 absl::Status NcclGroup::Whole(const HostCall& call, cudaStream_t stream) {
@@ -201,6 +241,7 @@ absl::Status NcclGroup::PollError() {
 
 void NcclGroup::Abort() {
   std::lock_guard lock(mutex_);
+  aborted_ = true;
   if (comm_ != nullptr) api_->ncclCommAbort(std::exchange(comm_, nullptr));
 }
 

@@ -4,11 +4,14 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/comm/host/host_call.h"
 #include "runtime/comm/nccl/nccl_api.h"
@@ -17,15 +20,29 @@
 
 namespace partita {
 
-// Enqueue and Close are called by the thread of the rank; the rest is thread-safe.
+struct NcclGroupOptions {
+  const NcclApi* api = nullptr;
+  CudaDevice* device = nullptr;  // outlives the group
+  int id = 0;                    // in the program
+  std::vector<int> ranks;        // of the program, in group order
+  int rank = 0;                  // place of this process in `ranks`
+  ncclUniqueId unique = {};
+  std::chrono::milliseconds join_within{0};  // how long NCCL may take to find the others
+};
+
+// NCCL's calls on the group never block: one that takes long is asked for again and again, so a peer that does not come
+// ends the wait at its deadline, and Abort ends it at once. Join and Enqueue are called by the thread of the rank; the
+// rest is thread-safe.
 class NcclGroup {
  public:
-  // Blocks until all ranks of the group have come. `rank`: in the group. `device` outlives the group.
-  static absl::StatusOr<std::unique_ptr<NcclGroup>> Create(const NcclApi* api, CudaDevice* device, int id, int rank,
-                                                           int size, const ncclUniqueId& unique);
+  static absl::StatusOr<std::unique_ptr<NcclGroup>> Create(NcclGroupOptions options);
   ~NcclGroup();
 
-  int id() const { return id_; }
+  // Waits until all ranks of the group have come; before the first Enqueue. kUnavailable: they have not come in time,
+  // or the group was aborted; names it and its ranks.
+  absl::Status Join();
+
+  int id() const { return options_.id; }
 
   // One collective, or with uneven counts several of NCCL's in one of its groups.
   absl::Status Enqueue(const HostCall& call, CudaStream& stream);
@@ -45,18 +62,23 @@ class NcclGroup {
  private:
   static constexpr int kRemembered = 256;  // names of the latest collectives
 
-  NcclGroup(const NcclApi* api, int id, int rank, int size) : api_(api), id_(id), rank_(rank), size_(size) {}
+  explicit NcclGroup(NcclGroupOptions options)
+      : options_(std::move(options)), api_(options_.api), rank_(options_.rank), size_(Size()) {}
+  int Size() const { return static_cast<int>(options_.ranks.size()); }
   absl::Status Check(ncclResult_t result, const char* call, const std::string& what) const;
+  absl::Status Settle(std::unique_lock<std::mutex>& lock, const std::string& what);
   absl::Status EnqueueWork(const HostCall& call, CudaStream& stream);
   absl::Status Whole(const HostCall& call, cudaStream_t stream);
   absl::Status Blocks(const HostCall& call, cudaStream_t stream);
   absl::Status Grouped(const HostCall& call, cudaStream_t stream);
   absl::Status CopyOwn(const HostCall& call, CudaStream& stream);
 
+  const NcclGroupOptions options_;
   const NcclApi* const api_;
-  const int id_, rank_, size_;
+  const int rank_, size_;
   mutable std::mutex mutex_;
-  ncclComm_t comm_ = nullptr;        // null: aborted
+  bool aborted_ = false;
+  ncclComm_t comm_ = nullptr;        // null: not joined yet, or aborted
   std::unique_ptr<Arena> progress_;  // one unsigned long long, written by the GPU
   std::deque<std::string> names_;    // of the collectives enqueued, for as long as the group lives
   std::atomic<int64_t> started_{0};

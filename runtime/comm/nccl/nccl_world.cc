@@ -131,10 +131,27 @@ absl::StatusOr<std::unique_ptr<Communicator>> NcclWorld::CreateCommunicator(int 
     RETURN_IF_ERROR(aborted_);
     if (groups_.contains(group_id)) return InvalidArgument("group {}: rank {} has joined already", group_id, rank);
   }
-  ASSIGN_OR_RETURN(std::shared_ptr<NcclGroup> group,
-                   NcclGroup::Create(options_.api, options_.device, group_id, place, size, ids_[group_id]));
+  NcclGroupOptions options;
+  options.api = options_.api;
+  options.device = options_.device;
+  options.id = group_id;
+  options.ranks = std::move(ranks);
+  options.rank = place;
+  options.unique = ids_[group_id];
+  options.join_within = options_.join_within;
+  ASSIGN_OR_RETURN(std::shared_ptr<NcclGroup> group, NcclGroup::Create(std::move(options)));
+  {
+    std::lock_guard lock(mutex_);
+    RETURN_IF_ERROR(aborted_);
+    groups_[group_id] = group;  // from now on an abort reaches it
+  }
+  const absl::Status joined = WithContext(fmt::format("rank {}", options_.rank), group->Join());
   std::lock_guard lock(mutex_);
-  groups_[group_id] = group;
+  RETURN_IF_ERROR(aborted_);
+  if (!joined.ok()) {
+    groups_.erase(group_id);
+    return joined;
+  }
   watched_[group_id] = {group.get(), 0, std::chrono::steady_clock::now()};
   return std::make_unique<NcclCommunicator>(group, &options_.device->context(), place, size);
 }

@@ -1,9 +1,10 @@
 // Communicators on NCCL: one rank for each process and GPU.
 //
 // The processes exchange once what all groups need: where each one's GPU is, and an id for each group, made by the
-// group's first rank. Communicators are then created in the order of the program, each call blocking until the others
-// have come. A watchdog thread asks NCCL for errors in the background; the first one, or a collective that does not
-// move on for too long, aborts all groups, gives the GPU up and says which group, operation and sequence number it was.
+// group's first rank. Communicators are then created in the order of the program, each call waiting until the others
+// have come, but not for longer than `join_within`. A watchdog thread asks NCCL for errors in the background; the first
+// one, or a collective that does not move on for too long, aborts all groups, gives the GPU up and says which group,
+// operation and sequence number it was.
 #ifndef PARTITA_RUNTIME_COMM_NCCL_NCCL_WORLD_H_
 #define PARTITA_RUNTIME_COMM_NCCL_NCCL_WORLD_H_
 
@@ -33,7 +34,8 @@ struct NcclWorldOptions {
   // What each process says, in the order of their ranks; all processes call it.
   std::function<absl::StatusOr<std::vector<std::string>>(const std::string&)> exchange;
   std::string host;  // ranks of one host must have GPUs of their own; NCCL_HOSTID, or the machine's name
-  std::chrono::milliseconds poll_every{100};   // 0: no thread, Poll is called by hand
+  std::chrono::milliseconds join_within = std::chrono::seconds(60);  // how long the others may take to come
+  std::chrono::milliseconds poll_every{100};                         // 0: no thread, Poll is called by hand
   std::chrono::milliseconds give_up_after{0};  // a collective that has not ended then is stuck; 0: never
 };
 
@@ -43,7 +45,8 @@ std::string NcclHost();
 // Thread-safe.
 class NcclWorld : public World {
  public:
-  // kUnavailable: two ranks of one host have the same GPU; what the exchange says.
+  // kUnavailable: two ranks of one host have the same GPU; what the exchange says. Of CreateCommunicator: the others do
+  // not come; group and ranks are named.
   static absl::StatusOr<std::unique_ptr<NcclWorld>> Create(NcclWorldOptions options);
   ~NcclWorld() override;
 

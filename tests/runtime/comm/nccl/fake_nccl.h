@@ -2,7 +2,9 @@
 #ifndef PARTITA_TESTS_RUNTIME_COMM_NCCL_FAKE_NCCL_H_
 #define PARTITA_TESTS_RUNTIME_COMM_NCCL_FAKE_NCCL_H_
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,7 +22,12 @@ class FakeNccl {
   const NcclApi& api() const { return api_; }
 
   int version = NCCL_VERSION_CODE;
-  ncclResult_t background = ncclSuccess;  // what ncclCommGetAsyncError finds
+  std::atomic<ncclResult_t> background{ncclSuccess};  // what ncclCommGetAsyncError finds
+
+  // So many looks with ncclCommGetAsyncError until a call that does not block is done; -1: it never is. `while_waiting`
+  // is called in each of them.
+  int looks_until_done = 0;
+  std::function<void()> while_waiting;
 
   // "all_reduce 7", "send 3 to 1", "init 2 ranks as 0 by 'id 1'", ...: in order. Counts in elements.
   std::vector<std::string> log;
@@ -32,6 +39,7 @@ class FakeNccl {
 
   int64_t live = 0;  // communicators that were neither destroyed nor aborted
   int open_groups = 0;
+  std::atomic<int> under_way{0};  // looks that are left
   int ids = 0;
 
  private:

@@ -163,11 +163,52 @@ TEST_F(NcclWorldTest, ACollectiveThatDoesNotMoveOnIsGivenUp) {
             "or stuck");
 }
 
+// Every call is under way for a while, those of NCCL's groups as one.
+TEST_F(NcclWorldTest, CallsThatDoNotBlockAreWaitedFor) {
+  nccl_.looks_until_done = 3;
+  ASSERT_TRUE(Start(Options()).ok());
+  ASSERT_TRUE(Everything().ok());
+  EXPECT_EQ(nccl_.under_way, 0);
+  EXPECT_EQ(all_->bytes().calls, 7);
+}
+
+TEST_F(NcclWorldTest, APeerThatNeverComesEndsTheWait) {
+  nccl_.looks_until_done = -1;
+  NcclWorldOptions options = Options();
+  options.join_within = std::chrono::milliseconds(30);
+  const absl::Status status = Start(std::move(options));
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(status.message(),
+            "rank 1: group 0: ranks [0,1,2]: NCCL has not found all of them within 30 ms; a peer is gone or stuck");
+  EXPECT_EQ(nccl_.live, 0);
+}
+
+// The job finds out first: the wait ends with its reason, long before the deadline.
+TEST_F(NcclWorldTest, AnAbortEndsTheWaitForPeers) {
+  nccl_.looks_until_done = -1;
+  const absl::Status reason = absl::UnavailableError("rank 2 has left");
+  int looks = 0;
+  std::thread other;
+  nccl_.while_waiting = [&] {
+    if (++looks == 2) other = std::thread([&] { world_->Abort(reason); });
+  };
+  EXPECT_EQ(Start(Options()), reason);
+  other.join();
+  EXPECT_EQ(nccl_.live, 0);
+}
+
+TEST_F(NcclWorldTest, AnErrorWhileJoiningNamesGroupAndRanks) {
+  nccl_.background = ncclRemoteError;
+  EXPECT_EQ(Start(Options()).message(),
+            "rank 1: group 0: ranks [0,1,2]: in the background: remote error (connection closed)");
+  EXPECT_EQ(nccl_.live, 0);
+}
+
 TEST_F(NcclWorldTest, TheWatchdogLooksByItself) {
   NcclWorldOptions options = Options();
   options.poll_every = std::chrono::milliseconds(1);
+  ASSERT_TRUE(Start(std::move(options)).ok());
   nccl_.background = ncclRemoteError;
-  ASSERT_TRUE(Start(std::move(options)).ok() || nccl_.live == 0);
   for (int i = 0; i < 2000 && device_->context().Activate().ok(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
