@@ -17,6 +17,10 @@ class Update {
     RETURN_IF_ERROR(Clip(gradients));
     RETURN_IF_ERROR(Rate());
     for (const auto& [parameter, gradient] : gradients) RETURN_IF_ERROR(Parameter(parameter, gradient));
+    // Behind all of them, so that they can be one launch.
+    for (const auto& [parameter, result] : updated_) {
+      graph().SetUpdate(parameter, builder_.MoveTo(result, graph().layout(parameter), Phase::kUpdate));
+    }
     ASSIGN_OR_RETURN(const ValueId next, Add("increment", {iteration_}, {}, {std::string(kIterationName) + "@new"}));
     graph().SetUpdate(iteration_, next);
     return absl::OkStatus();
@@ -99,7 +103,7 @@ class Update {
     } else {
       ASSIGN_OR_RETURN(result, Add("sgd", {weight, gradient, rate_, clip_}, std::move(attributes), {updated}));
     }
-    graph().SetUpdate(parameter, builder_.MoveTo(result, value.layout, Phase::kUpdate));
+    updated_.emplace_back(parameter, result);
     return absl::OkStatus();
   }
 
@@ -110,6 +114,7 @@ class Update {
   DType dtype_ = DType::kF32;
   ValueId rate_ = kNoValue;
   ValueId clip_ = kNoValue;
+  std::vector<std::pair<ValueId, ValueId>> updated_;  // parameters and what they become, where it was computed
 };
 
 }  // namespace

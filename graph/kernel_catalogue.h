@@ -4,7 +4,9 @@
 #ifndef PARTITA_GRAPH_KERNEL_CATALOGUE_H_
 #define PARTITA_GRAPH_KERNEL_CATALOGUE_H_
 
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,7 +33,19 @@ struct LocalNode {
   Attributes attributes;
   std::vector<std::optional<LocalTensor>> inputs;
   std::vector<LocalTensor> outputs;
+  // So many nodes launched as one: inputs and outputs are those of the first, then those of the second, and so on.
+  int members = 1;
+  bool replicated = false;  // other ranks compute an output as well, and must get the same bits
 };
+
+// One of them alone.
+inline LocalNode MemberOf(const LocalNode& node, int member) {
+  const auto part = [&](const auto& all) {
+    const auto count = static_cast<std::ptrdiff_t>(all.size()) / node.members;
+    return std::decay_t<decltype(all)>(all.begin() + member * count, all.begin() + (member + 1) * count);
+  };
+  return {node.name, node.op, node.attributes, part(node.inputs), part(node.outputs), 1, node.replicated};
+}
 
 struct KernelChoice {
   std::string kernel;           // "onednn_convolution", "reference_convolution", ...

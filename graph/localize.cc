@@ -25,6 +25,17 @@ bool Runs(const LocalGraph& local, const Node& node) {
   return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return local.Holds(output); });
 }
 
+namespace {
+
+bool ReplicatedOverRanks(const Layout& layout, const Mesh& mesh) {
+  for (size_t a = 0; a < layout.size(); ++a) {
+    if (layout[a].replicated() && mesh.axes[a].size > 1) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 absl::StatusOr<LocalNode> MakeLocalNode(const Graph& graph, const LocalGraph& local, NodeId id) {
   const Node& node = graph.node(id);
   LocalNode result{graph.name(id), node.op, node.attributes, {}, {}};
@@ -41,6 +52,7 @@ absl::StatusOr<LocalNode> MakeLocalNode(const Graph& graph, const LocalGraph& lo
   for (ValueId output : node.outputs) {
     if (!local.values[output]) return elsewhere(output);
     result.outputs.push_back(*local.values[output]);
+    result.replicated = result.replicated || ReplicatedOverRanks(graph.layout(output), graph.mesh());
   }
   return result;
 }

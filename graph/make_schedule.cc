@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "graph/group_updates.h"
 #include "graph/lower_graph.h"
 #include "graph/memory_plan.h"
 #include "graph/op_definition.h"
@@ -163,6 +164,7 @@ absl::StatusOr<Schedule> MakeSchedule(const Program& program, const Graph& entry
   }
   LocalGraph local = Localize(entry, rank);
   ASSIGN_OR_RETURN(LocalProgram lowered, LowerGraph(program, entry, rank, local, kernels));
+  if (options.group_updates) RETURN_IF_ERROR(GroupUpdates(lowered, kernels));
   const StoragePlan storage = AssignStorage(lowered);
   MemoryOptions memory_options;
   memory_options.limit = options.memory_limit;

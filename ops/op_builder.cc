@@ -126,6 +126,11 @@ Op& Op::InPlace(int input, int output) {
   return *this;
 }
 
+Op& Op::Together(const std::vector<int>& shared_inputs) {
+  definition_.together = shared_inputs;
+  return *this;
+}
+
 Op& Op::View() {
   definition_.view = true;
   return *this;

@@ -40,6 +40,7 @@ class Op {
   Op& Gradient(partita::Gradient gradient);
   Op& Flops(FlopsFunction flops);  // without: 0
   Op& InPlace(int input, int output);
+  Op& Together(const std::vector<int>& shared_inputs);
   Op& View();
 
   operator OpDefinition() const;

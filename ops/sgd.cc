@@ -48,7 +48,8 @@ OpDefinition SgdOp() {
         return NumberedDimensions(EveryDimension(Rank(node), {true, true, false, false}));
       })
       .Flops([](const NodeView& node) { return 4 * Count(node.inputs[0]->shape); })
-      .InPlace(0, 0);
+      .InPlace(0, 0)
+      .Together({2, 3});
 }
 
 OpDefinition SgdMomentumOp() {
@@ -66,7 +67,8 @@ OpDefinition SgdMomentumOp() {
       })
       .Flops([](const NodeView& node) { return 8 * Count(node.inputs[0]->shape); })
       .InPlace(0, 0)
-      .InPlace(2, 1);
+      .InPlace(2, 1)
+      .Together({3, 4});
 }
 
 }  // namespace partita

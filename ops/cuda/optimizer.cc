@@ -1,6 +1,8 @@
 // The updates of a node. Outputs may lie at the address of the input they replace.
 #include "ops/cuda/optimizer.h"
 
+#include <vector>
+
 #include "ops/cuda/own_kernels.h"
 #include "ops/cuda/reductions.h"
 #include "ops/learning_rate.h"
@@ -37,34 +39,43 @@ absl::StatusOr<PreparedCudaKernel> CudaClipScale(const LocalNode& node) {
       });
 }
 
-// (w, g, rate, clip?) -> w
+namespace {
+
+// (w, g, rate, clip?) -> w and (w, g, m, rate, clip?) -> w, m, of all members in as few launches as hold them.
+absl::StatusOr<PreparedCudaKernel> Updates(const LocalNode& node, const launch::SgdLaunch& sgd, bool momentum) {
+  const auto members = static_cast<size_t>(node.members);
+  const size_t inputs = node.inputs.size() / members, outputs = node.outputs.size() / members;
+  std::vector<int64_t> elements;
+  for (size_t m = 0; m < members; ++m) elements.push_back(node.outputs[m * outputs].elements());
+  return OwnFloatingKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
+    const size_t rate = momentum ? 3 : 2;
+    launch::SgdLaunch bound = sgd;
+    bound.rate = In(a, rate);
+    bound.clip = rate + 1 < inputs ? In(a, rate + 1) : nullptr;
+    std::vector<launch::SgdTensor> tensors;
+    for (size_t m = 0; m < members; ++m) {
+      const size_t in = m * inputs, out = m * outputs;
+      tensors.push_back({In(a, in), In(a, in + 1), momentum ? In(a, in + 2) : nullptr, Out(a, out),
+                         momentum ? Out(a, out + 1) : nullptr, elements[m]});
+    }
+    return launch::Sgd(dtype, bound, tensors.data(), static_cast<int>(tensors.size()), q);
+  });
+}
+
+}  // namespace
+
 absl::StatusOr<PreparedCudaKernel> CudaSgd(const LocalNode& node) {
   launch::SgdLaunch sgd;
   sgd.weight_decay = node.attributes.Float("weight_decay");
-  return OwnFloatingKernel(node,
-                           [sgd, n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
-                             launch::SgdLaunch bound = sgd;
-                             bound.rate = In(a, 2);
-                             bound.clip = In(a, 3);
-                             const launch::SgdTensor tensor{In(a, 0), In(a, 1), nullptr, Out(a, 0), nullptr, n};
-                             return launch::Sgd(dtype, bound, &tensor, 1, q);
-                           });
+  return Updates(node, sgd, false);
 }
 
-// (w, g, m, rate, clip?) -> w, m
 absl::StatusOr<PreparedCudaKernel> CudaSgdMomentum(const LocalNode& node) {
   launch::SgdLaunch sgd;
   sgd.weight_decay = node.attributes.Float("weight_decay");
   sgd.momentum = node.attributes.Float("momentum");
   sgd.nesterov = node.attributes.Bool("nesterov");
-  return OwnFloatingKernel(node,
-                           [sgd, n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
-                             launch::SgdLaunch bound = sgd;
-                             bound.rate = In(a, 3);
-                             bound.clip = In(a, 4);
-                             const launch::SgdTensor tensor{In(a, 0), In(a, 1), In(a, 2), Out(a, 0), Out(a, 1), n};
-                             return launch::Sgd(dtype, bound, &tensor, 1, q);
-                           });
+  return Updates(node, sgd, true);
 }
 
 }  // namespace partita

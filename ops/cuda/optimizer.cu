@@ -43,10 +43,11 @@ struct SgdMomentumElement {
   }
 };
 
-// The arguments of a launch hold 4096 bytes.
-inline constexpr int kTensors = 64;
+// The arguments of a launch hold 4096 bytes everywhere and 32,764 from compute capability 7.0 and CUDA 12.1 on; what is
+// not used of them is copied as well.
+inline constexpr int kFewTensors = 64, kManyTensors = 512;
 
-template <typename T, bool kMomentum>
+template <typename T, bool kMomentum, int kTensors>
 struct SgdBody {
   SgdLaunch sgd;
   int count;
@@ -86,11 +87,12 @@ struct SgdBody {
     }
   }
 };
-static_assert(sizeof(SgdBody<float, true>) <= 4000);
+static_assert(sizeof(SgdBody<float, true, kFewTensors>) <= 4000);
+static_assert(sizeof(SgdBody<float, true, kManyTensors>) <= 32000);
 
-template <typename T, bool kMomentum>
+template <typename T, bool kMomentum, int kTensors>
 LaunchError UpdateAll(const SgdLaunch& sgd, const SgdTensor* tensors, int count, CudaQueue queue) {
-  SgdBody<T, kMomentum> body{};
+  SgdBody<T, kMomentum, kTensors> body{};
   body.sgd = sgd;
   int64_t packs = 0;
   for (int k = 0; k < count; ++k) {
@@ -127,7 +129,12 @@ LaunchError ClipScale(DType dtype, const void* sum_of_squares, double max_norm, 
 LaunchError Sgd(DType dtype, const SgdLaunch& sgd, const SgdTensor* tensors, int count, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     const bool momentum = count > 0 && tensors[0].m != nullptr;
-    return momentum ? UpdateAll<T, true>(sgd, tensors, count, queue) : UpdateAll<T, false>(sgd, tensors, count, queue);
+    if (count <= kFewTensors) {
+      return momentum ? UpdateAll<T, true, kFewTensors>(sgd, tensors, count, queue)
+                      : UpdateAll<T, false, kFewTensors>(sgd, tensors, count, queue);
+    }
+    return momentum ? UpdateAll<T, true, kManyTensors>(sgd, tensors, count, queue)
+                    : UpdateAll<T, false, kManyTensors>(sgd, tensors, count, queue);
   });
 }
 

@@ -1,6 +1,10 @@
 #include "ops/host/host_kernels.h"
 
+#include <algorithm>
 #include <map>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "graph/op_definition.h"
 #include "ops/host/fast/fast_kernels.h"
@@ -101,9 +105,44 @@ std::vector<HostKernelEntry> Entries(const std::string& op, const HostKernelOpti
   return entries;
 }
 
+// The part of the arguments that belongs to one of several nodes launched as one.
+KernelArguments ArgumentsOf(const KernelArguments& all, int members, int member) {
+  const auto part = [&](const auto& addresses) {
+    const auto count = static_cast<std::ptrdiff_t>(addresses.size()) / members;
+    return std::decay_t<decltype(addresses)>(addresses.begin() + member * count,
+                                             addresses.begin() + (member + 1) * count);
+  };
+  return {part(all.inputs), part(all.outputs), all.workspace, all.seed, all.fault};
+}
+
+// One after the other, by the same kernel as alone.
+absl::StatusOr<PreparedKernel> Prepare(const HostKernelEntry& entry, const LocalNode& node) {
+  if (node.members == 1) return entry.prepare(node);
+  PreparedKernel all;
+  std::vector<PreparedKernel> members;
+  for (int m = 0; m < node.members; ++m) {
+    ASSIGN_OR_RETURN(PreparedKernel member, entry.prepare(MemberOf(node, m)));
+    all.workspace_bytes = std::max(all.workspace_bytes, member.workspace_bytes);
+    members.push_back(std::move(member));
+  }
+  all.bind = [members = std::move(members)](const KernelArguments& arguments) -> absl::StatusOr<Computation> {
+    const int count = static_cast<int>(members.size());
+    std::vector<Computation> computations;
+    for (int m = 0; m < count; ++m) {
+      ASSIGN_OR_RETURN(Computation computation, members[m].bind(ArgumentsOf(arguments, count, m)));
+      computations.push_back(std::move(computation));
+    }
+    return Computation([computations = std::move(computations)]() -> absl::Status {
+      for (const Computation& compute : computations) RETURN_IF_ERROR(compute());
+      return absl::OkStatus();
+    });
+  };
+  return all;
+}
+
 class HostKernel : public Kernel {
  public:
-  explicit HostKernel(Computation compute) : compute_(std::move(compute)) {}
+  HostKernel(std::string node, Computation compute) : node_(std::move(node)), compute_(std::move(compute)) {}
 
   absl::Status Launch(Stream& stream) override {
     HostStream* host_stream = dynamic_cast<HostStream*>(&stream);
@@ -112,8 +151,13 @@ class HostKernel : public Kernel {
   }
 
  private:
-  static absl::Status Run(void* self) { return static_cast<HostKernel*>(self)->compute_(); }
+  static absl::Status Run(void* self) {
+    const auto& kernel = *static_cast<HostKernel*>(self);
+    const absl::Status status = kernel.compute_();
+    return status.ok() ? status : WithContext("node '" + kernel.node_ + "'", status);
+  }
 
+  const std::string node_;
   const Computation compute_;
 };
 
@@ -125,7 +169,7 @@ class HostKernelLibrary : public KernelLibrary {
     const ThreadScope threads(options_.threads);
     std::string refusals;
     for (const HostKernelEntry& entry : Entries(node.op->name, options_)) {
-      const absl::StatusOr<PreparedKernel> prepared = entry.prepare(node);
+      const absl::StatusOr<PreparedKernel> prepared = Prepare(entry, node);
       if (prepared.ok()) return KernelChoice{KernelName(node, entry), prepared->workspace_bytes, true};
       refusals += fmt::format("; {}: {}", KernelName(node, entry), std::string(prepared.status().message()));
     }
@@ -138,9 +182,9 @@ class HostKernelLibrary : public KernelLibrary {
     const ThreadScope threads(options_.threads);
     for (const HostKernelEntry& entry : Entries(node.op->name, options_)) {
       if (KernelName(node, entry) != choice.kernel) continue;
-      ASSIGN_OR_RETURN(const PreparedKernel prepared, entry.prepare(node));
+      ASSIGN_OR_RETURN(const PreparedKernel prepared, Prepare(entry, node));
       ASSIGN_OR_RETURN(Computation compute, prepared.bind(arguments));
-      return std::make_unique<HostKernel>(std::move(compute));
+      return std::make_unique<HostKernel>(node.name, std::move(compute));
     }
     return InvalidArgument("node '{}': the host has no kernel '{}' for {}", node.name, choice.kernel, node.op->name);
   }

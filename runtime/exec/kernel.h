@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "graph/kernel_catalogue.h"
@@ -17,6 +18,9 @@ struct KernelArguments {
   std::vector<void*> outputs;
   void* workspace = nullptr;
   uint64_t seed = 0;  // of the run: keys of counter-based random numbers derive from it
+  // Where a kernel that runs out of the host's sight says that its data are wrong: a word that is not 0, in its own
+  // language (Kernel::Fault). Host memory that the device reaches; null: it has other ways to say so.
+  uint64_t* fault = nullptr;
 };
 
 // Bound to one launch of one schedule: created before the first step, launched once a step. Not thread-safe.
@@ -25,6 +29,10 @@ class Kernel {
   virtual ~Kernel() = default;
   // Enqueues the work on `stream`. Returns at once; no allocation when a captured step is replayed.
   virtual absl::Status Launch(Stream& stream) = 0;
+  // What a word says that the kernel left at KernelArguments::fault.
+  virtual absl::Status Fault(uint64_t word) const {
+    return absl::InternalError("a kernel reports fault " + std::to_string(word));
+  }
 };
 
 // A catalogue that can also make what it names.
@@ -32,6 +40,13 @@ class KernelLibrary : public KernelCatalogue {
  public:
   virtual absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
                                                          KernelArguments arguments) const = 0;
+
+  // What was chosen so far beyond what any process would choose, as bytes by which another process chooses alike.
+  virtual std::string Choices() const { return ""; }
+  // Before anything is chosen. kInvalidArgument: not what Choices wrote.
+  virtual absl::Status Adopt(const std::string& choices) {
+    return choices.empty() ? absl::OkStatus() : absl::InvalidArgumentError("these kernels have no choices to adopt");
+  }
 };
 
 }  // namespace partita

@@ -21,6 +21,11 @@ double FlopsOf(const Graph& graph, const Node& node) {
 // Of the rank's share.
 double FlopsOf(const LocalNode& node) {
   if (!node.op->flops) return 0;
+  if (node.members > 1) {
+    double sum = 0;
+    for (int m = 0; m < node.members; ++m) sum += FlopsOf(MemberOf(node, m));
+    return sum;
+  }
   std::vector<TensorType> inputs;
   for (const auto& input : node.inputs)
     inputs.push_back(input ? TensorType{input->dtype, input->shape()} : TensorType{});

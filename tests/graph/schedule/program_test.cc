@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/make_program.h"
+#include "graph/op_definition.h"
 #include "graph/verify_collectives.h"
 #include "graph/verify_schedule.h"
 #include "ops/registry.h"
@@ -71,8 +72,9 @@ class ShippedModels : public testing::TestWithParam<Split> {
     program_ = *std::move(program);
   }
 
-  void Check(const Graph& entry, int compute_streams) {
-    const std::vector<Schedule> schedules = SchedulesOf(program_, entry, {.compute_streams = compute_streams}, 1000);
+  void Check(const Graph& entry, int compute_streams, bool group_updates = false) {
+    const ScheduleOptions options{.compute_streams = compute_streams, .group_updates = group_updates};
+    const std::vector<Schedule> schedules = SchedulesOf(program_, entry, options, 1000);
     for (const Schedule& schedule : schedules) {
       const absl::Status status = VerifySchedule(schedule);
       ASSERT_TRUE(status.ok()) << "rank " << schedule.rank << ": " << status;
@@ -94,6 +96,26 @@ class ShippedModels : public testing::TestWithParam<Split> {
 TEST_P(ShippedModels, TrainingIsProvenAndMovesWhatIsPredicted) { Check(program_.train, 1); }
 TEST_P(ShippedModels, EvaluationIsProvenAndMovesWhatIsPredicted) { Check(program_.evaluate, 1); }
 TEST_P(ShippedModels, TrainingOnThreeStreamsIsProven) { Check(program_.train, 3); }
+
+TEST_P(ShippedModels, OneLaunchForAllUpdatesIsProven) {
+  for (const int streams : {1, 3}) Check(program_.train, streams, true);
+  const ScheduleOptions options{.group_updates = true};
+  const auto updates = [](const Schedule& schedule) {
+    std::vector<int> members;
+    for (const Launch& launch : schedule.launches) {
+      const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
+      if (kernel != nullptr && !kernel->node.op->together.empty()) members.push_back(kernel->node.members);
+    }
+    return members;
+  };
+  const std::vector<Schedule> alone = SchedulesOf(program_, program_.train);
+  const std::vector<Schedule> grouped = SchedulesOf(program_, program_.train, options);
+  for (size_t rank = 0; rank < alone.size(); ++rank) {
+    EXPECT_GT(updates(alone[rank]).size(), 3u);
+    EXPECT_EQ(updates(grouped[rank]), std::vector<int>{static_cast<int>(updates(alone[rank]).size())});
+    EXPECT_LE(grouped[rank].memory.total, alone[rank].memory.total * 11 / 10);
+  }
+}
 
 TEST_P(ShippedModels, BothEntryPointsHaveTheStatesAtTheSamePlaces) {
   const std::vector<Schedule> train = SchedulesOf(program_, program_.train);

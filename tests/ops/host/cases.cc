@@ -18,7 +18,10 @@ TensorType I32(Shape shape) { return {DType::kI32, std::move(shape)}; }
 class Table {
  public:
   void Add(const std::string& op, const Attributes& attributes, const Types& inputs) {
-    KernelCase result{op + "_" + std::to_string(cases.size()), WholeNode(op, attributes, inputs), {}};
+    AddNode(WholeNode(op, attributes, inputs));
+  }
+  void AddNode(LocalNode node) {
+    KernelCase result{node.op->name + "_" + std::to_string(cases.size()), std::move(node), {}};
     result.inputs = SuitableInputs(result.node, 100 + cases.size());
     cases.push_back(std::move(result));
   }
@@ -123,6 +126,22 @@ void AddBatchNorms(Table& table) {
   AddBatchNorm(table, {64, 7}, 0, false);
 }
 
+// Parameters of odd sizes, one of them a scalar. Rate and clip are the same for all (SuitableInputs).
+void AddUpdatesTogether(Table& table) {
+  for (const bool clipped : {false, true}) {
+    const std::optional<TensorType> clip = clipped ? std::optional(F32({})) : std::nullopt;
+    std::vector<LocalNode> plain, momentum;
+    for (const Shape& shape : {Shape{3, 5}, Shape{}, Shape{1031}, Shape{4, 4, 4}}) {
+      const TensorType x = F32(shape);
+      plain.push_back(WholeNode("sgd", {{"weight_decay", 0.01}}, {x, x, F32({}), clip}));
+      momentum.push_back(WholeNode("sgd_momentum", {{"weight_decay", 0.01}, {"momentum", 0.9}, {"nesterov", clipped}},
+                                   {x, x, x, F32({}), clip}));
+    }
+    table.AddNode(Together(plain));
+    table.AddNode(Together(momentum));
+  }
+}
+
 void AddElementwise(Table& table) {
   for (const Shape& shape : std::vector<Shape>{{3, 5}, {4, 40, 40, 24}, {2, 3, 3, 1}, {70000, 1}}) {
     const TensorType x = F32(shape), vector = F32({shape.back()});
@@ -148,6 +167,7 @@ void AddElementwise(Table& table) {
                 {x, x, x, F32({}), F32({})});
     }
   }
+  AddUpdatesTogether(table);
 }
 
 void AddShaping(Table& table) {
@@ -242,6 +262,12 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
     for (size_t k = 0; k < inputs[i].size(); ++k) {
       if (positive) inputs[i][k] = std::abs(inputs[i][k]) + 0.5;
       if (node.inputs[i]->dtype == DType::kI32) inputs[i][k] = static_cast<double>((k * 7 + seed) % 5);
+    }
+  }
+  for (const int shared : node.op->together) {
+    const size_t stride = inputs.size() / static_cast<size_t>(node.members);
+    for (size_t i = stride + static_cast<size_t>(shared); i < inputs.size(); i += stride) {
+      inputs[i] = inputs[static_cast<size_t>(shared)];
     }
   }
   const bool labelled = op == "accuracy" || op.rfind("softmax_cross_entropy", 0) == 0 || op == "cross_entropy" ||

@@ -102,8 +102,13 @@ Buffers MakeBuffers(const LocalNode& node, const std::vector<Values>& inputs, co
     buffers.outputs.push_back(std::make_unique<Block>(output.bytes(), options.misalignment));
     buffers.arguments.outputs.push_back(output.elements() > 0 ? buffers.outputs.back()->data() : nullptr);
   }
-  for (const auto& [input, output] : node.op->in_place) {
-    if (options.in_place) buffers.arguments.outputs[output] = const_cast<void*>(buffers.arguments.inputs[input]);
+  const size_t members = static_cast<size_t>(node.members);
+  for (size_t m = 0; m < members && options.in_place; ++m) {
+    const size_t inputs_before = m * node.inputs.size() / members, outputs_before = m * node.outputs.size() / members;
+    for (const auto& [input, output] : node.op->in_place) {
+      buffers.arguments.outputs[outputs_before + output] =
+          const_cast<void*>(buffers.arguments.inputs[inputs_before + input]);
+    }
   }
   buffers.workspace = std::make_unique<Block>(workspace_bytes, 0);
   buffers.arguments.workspace = workspace_bytes > 0 ? buffers.workspace->data() : nullptr;
@@ -134,6 +139,16 @@ LocalNode WholeNode(const std::string& op, const Attributes& attributes,
     node.outputs.push_back({output.dtype, output.shape, WholeBox(output.shape)});
   }
   return node;
+}
+
+LocalNode Together(const std::vector<LocalNode>& nodes) {
+  LocalNode all = nodes.front();
+  for (size_t m = 1; m < nodes.size(); ++m) {
+    all.inputs.insert(all.inputs.end(), nodes[m].inputs.begin(), nodes[m].inputs.end());
+    all.outputs.insert(all.outputs.end(), nodes[m].outputs.begin(), nodes[m].outputs.end());
+  }
+  all.members = static_cast<int>(nodes.size());
+  return all;
 }
 
 LocalNode InF64(LocalNode node) {

@@ -21,6 +21,9 @@ using Values = std::vector<double>;
 LocalNode WholeNode(const std::string& op, const Attributes& attributes,
                     const std::vector<std::optional<TensorType>>& inputs);
 
+// Nodes of one op launched as one (LocalNode::members).
+LocalNode Together(const std::vector<LocalNode>& nodes);
+
 // The same node with f64 in place of f32.
 LocalNode InF64(LocalNode node);
 

@@ -1,0 +1,158 @@
+// The whole optimizer as one launch changes no bit: every kind of split, momentum and clipping, sharded slots with
+// uneven and empty shares, buckets of every size.
+#include "graph/group_updates.h"
+
+#include <algorithm>
+#include <set>
+
+#include "graph/op_definition.h"
+#include "ops/registry.h"
+#include "tests/runtime/api/session_fixture.h"
+
+namespace partita {
+namespace {
+
+struct Setting {
+  std::string model, strategy;
+  bool sharded = false;
+  int64_t bucket_bytes = -1;
+  double clip_norm = 0.5;
+  double momentum = 0.9;
+};
+
+std::ostream& operator<<(std::ostream& out, const Setting& setting) {
+  return out << setting.model << " " << setting.strategy << " sharded " << setting.sharded << " buckets "
+             << setting.bucket_bytes << " clip " << setting.clip_norm << " momentum " << setting.momentum;
+}
+
+// Every parameter that has a first dimension of more than one element is updated in parts over `data`.
+void ShardUpdates(const Model& model, Strategy& strategy) {
+  std::vector<OpConfig> entries;
+  for (const State& state : model.graph.states()) {
+    const Value& value = model.graph.value(state.value);
+    if (model.graph.node(value.producer).op->name != "parameter" || value.type.shape.empty()) continue;
+    entries.push_back({value.name, {}, {{"data", {"dimension0", 0, {}}}}});
+  }
+  strategy.ops.insert(strategy.ops.begin(), entries.begin(), entries.end());
+}
+
+Program ProgramOf(const Setting& setting) {
+  const Case one{setting.model, setting.strategy, true};
+  Model model = *MakeSmallModel(one, 1e-2);
+  model.optimizer.clip_norm = setting.clip_norm;
+  model.optimizer.momentum = setting.momentum;
+  model.optimizer.weight_decay = 0.01;
+  Strategy strategy = *MakeStrategy(one, model);
+  if (setting.sharded) ShardUpdates(model, strategy);
+  ProgramOptions options;
+  options.bucket_bytes = setting.bucket_bytes;
+  options.verify_passes = true;
+  auto program = MakeProgram(model, strategy, Ops(), options);
+  EXPECT_TRUE(program.ok()) << program.status();
+  return *std::move(program);
+}
+
+std::unique_ptr<Session> Start(const Setting& setting, bool grouped, std::optional<uint64_t> delay_seed = {}) {
+  SessionOptions options = SmallOptions();
+  options.group_updates = grouped;
+  options.delay_seed = delay_seed;
+  auto session = Session::Start(ProgramOf(setting), options);
+  EXPECT_TRUE(session.ok()) << session.status();
+  return *std::move(session);
+}
+
+bool IsUpdate(const Launch& launch) {
+  const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
+  return kernel != nullptr && !kernel->node.op->together.empty();
+}
+
+// Of one rank: launches that update, and what they update.
+std::pair<int, int> CountUpdates(const Session& session, int rank) {
+  int launches = 0, members = 0;
+  for (const Launch& launch : session.schedule(Entry::kTrain, rank).launches) {
+    if (!IsUpdate(launch)) continue;
+    ++launches;
+    members += std::get<KernelLaunch>(launch.work).node.members;
+  }
+  return {launches, members};
+}
+
+// Of one rank: how many rates and clips its updates read. A value that came to it in two ways counts twice.
+int CountShared(const Session& session, int rank) {
+  std::set<std::vector<int64_t>> shared;
+  for (const Launch& launch : session.schedule(Entry::kTrain, rank).launches) {
+    if (!IsUpdate(launch)) continue;
+    const auto& kernel = std::get<KernelLaunch>(launch.work);
+    std::vector<int64_t> places;
+    for (const int input : kernel.node.op->together) places.push_back(kernel.inputs[static_cast<size_t>(input)]);
+    shared.insert(places);
+  }
+  return static_cast<int>(shared.size());
+}
+
+class GroupedUpdates : public testing::TestWithParam<Setting> {};
+
+TEST_P(GroupedUpdates, AreOneLaunchWithTheSameBits) {
+  const auto alone = Start(GetParam(), false), grouped = Start(GetParam(), true, 5);
+  for (int rank = 0; rank < alone->ranks(); ++rank) {
+    const auto [launches, members] = CountUpdates(*alone, rank);
+    EXPECT_EQ(launches, members);
+    const std::pair<int, int> expected{CountShared(*alone, rank), members};
+    EXPECT_LE(expected.first, 2);
+    EXPECT_EQ(CountUpdates(*grouped, rank), expected) << "rank " << rank;
+  }
+  const int64_t samples = BatchOf({GetParam().model, GetParam().strategy, true});
+  for (int step = 0; step < 3; ++step) {
+    const Batch batch = MakeBatch(1, step, DType::kF32, samples);
+    StageTraining(*alone, batch);
+    StageTraining(*grouped, batch);
+    EXPECT_EQ(alone->Train()->loss, grouped->Train()->loss);
+  }
+  for (const std::string& name : alone->StateNames()) {
+    EXPECT_EQ(alone->ReadState(name)->bytes, grouped->ReadState(name)->bytes) << name;
+    EXPECT_TRUE(*grouped->ReplicasEqual(name)) << name;
+  }
+  for (size_t group = 0; group < alone->program().groups.size(); ++group) {
+    EXPECT_EQ(alone->Traffic()[group].bytes.wire, grouped->Traffic()[group].bytes.wire);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Splits, GroupedUpdates,
+                         testing::Values(Setting{"lenet5", "1x1"}, Setting{"lenet5", "2x1"},
+                                         Setting{"lenet5", "2x2", false, 0}, Setting{"lenet5", "mixed"},
+                                         Setting{"lenet5", "1x4", false, -1, 0, 0}, Setting{"lenet5", "2x1", true},
+                                         Setting{"lenet5", "3x1", true, 4096}, Setting{"mlp", "4x1", true, 0, 0, 0.9},
+                                         Setting{"mlp", "2x2", true, -1, 0.5, 0}, Setting{"mlp", "placement"},
+                                         Setting{"mini-inception", "placement", false, 1 << 20},
+                                         Setting{"lenet5", "1f1b"}, Setting{"mlp", "micro_data", true}));
+
+// A gradient bucket is reduced while the backward pass goes on: nothing of that waits for the joint launch.
+TEST(GroupedUpdates, KeepCollectivesWhereTheyWere) {
+  const Setting setting{"lenet5", "2x1", true, 4096};
+  const auto alone = Start(setting, false), grouped = Start(setting, true);
+  const auto order = [](const Session& session) {
+    std::vector<std::string> names;
+    for (const Launch& launch : session.schedule(Entry::kTrain, 0).launches) {
+      if (!IsUpdate(launch)) names.push_back(launch.name);
+    }
+    return names;
+  };
+  EXPECT_EQ(order(*alone), order(*grouped));
+  EXPECT_EQ(CountUpdates(*grouped, 0).first, 1);
+  const auto& launches = grouped->schedule(Entry::kTrain, 0).launches;
+  const auto update = std::find_if(launches.begin(), launches.end(), IsUpdate);
+  ASSERT_NE(update, launches.end());
+  int before = 0, behind = 0;
+  for (auto launch = launches.begin(); launch != launches.end(); ++launch) {
+    if (!std::holds_alternative<CollectiveLaunch>(launch->work)) continue;
+    ++(launch < update ? before : behind);
+    if (launch < update) {
+      EXPECT_EQ(launch->name.find("@new"), std::string::npos) << launch->name;
+    }
+  }
+  EXPECT_GT(before, 2);
+  EXPECT_GT(behind, 2);
+}
+
+}  // namespace
+}  // namespace partita
