@@ -25,6 +25,7 @@ struct PreparedCudaKernel {
   int64_t workspace_bytes = 0;
   bool deterministic = true;
   std::function<absl::StatusOr<CudaEnqueue>(const KernelArguments&)> bind;
+  std::function<absl::Status(uint64_t)> explain = nullptr;  // Kernel::Fault; null: it leaves no word
 };
 
 // Addresses of a launch; null where an input is absent or empty.
@@ -47,9 +48,12 @@ inline absl::Status LaunchStatus(LaunchError error) {
 // A kernel of our own from launch(arguments, queue), which returns a LaunchError.
 template <typename F>
 PreparedCudaKernel OwnKernel(F launch, int64_t workspace_bytes = 0) {
-  return {workspace_bytes, true, [launch](const KernelArguments& arguments) -> absl::StatusOr<CudaEnqueue> {
-            return CudaEnqueue([launch, arguments](CudaQueue queue) { return LaunchStatus(launch(arguments, queue)); });
-          }};
+  PreparedCudaKernel kernel;
+  kernel.workspace_bytes = workspace_bytes;
+  kernel.bind = [launch](const KernelArguments& arguments) -> absl::StatusOr<CudaEnqueue> {
+    return CudaEnqueue([launch, arguments](CudaQueue queue) { return LaunchStatus(launch(arguments, queue)); });
+  };
+  return kernel;
 }
 
 inline absl::Status RequireFloating(DType dtype) {

@@ -15,7 +15,8 @@ std::string KernelName(const std::string& op, const CudaKernelEntry& entry) {
 
 class CudaKernel : public Kernel {
  public:
-  CudaKernel(std::string node, CudaEnqueue enqueue) : node_(std::move(node)), enqueue_(std::move(enqueue)) {}
+  CudaKernel(std::string node, CudaEnqueue enqueue, std::function<absl::Status(uint64_t)> explain)
+      : node_(std::move(node)), enqueue_(std::move(enqueue)), explain_(std::move(explain)) {}
 
   absl::Status Launch(Stream& stream) override {
     CudaStream* const cuda_stream = dynamic_cast<CudaStream*>(&stream);
@@ -25,9 +26,12 @@ class CudaKernel : public Kernel {
     return WithContext("node '" + node_ + "'", queue.status().ok() ? status : queue.status());
   }
 
+  absl::Status Fault(uint64_t word) const override { return explain_ ? explain_(word) : Kernel::Fault(word); }
+
  private:
   const std::string node_;
   const CudaEnqueue enqueue_;
+  const std::function<absl::Status(uint64_t)> explain_;
 };
 
 class CudaKernelLibrary : public KernelLibrary {
@@ -55,7 +59,7 @@ class CudaKernelLibrary : public KernelLibrary {
       if (!Allowed(entry) || KernelName(node.op->name, entry) != choice.kernel) continue;
       ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, entry.prepare(node, *options_.foreign));
       ASSIGN_OR_RETURN(CudaEnqueue enqueue, prepared.bind(arguments));
-      return std::make_unique<CudaKernel>(node.name, std::move(enqueue));
+      return std::make_unique<CudaKernel>(node.name, std::move(enqueue), prepared.explain);
     }
     return InvalidArgument("node '{}': CUDA has no kernel '{}' for {}", node.name, choice.kernel, node.op->name);
   }

@@ -21,7 +21,25 @@ launch::LabelledRowsLaunch Bound(launch::LabelledRowsLaunch rows, const KernelAr
   rows.logits = In(a, 0);
   rows.labels = In<int32_t>(a, 1);
   rows.weights = In(a, 2);
+  rows.fault = a.fault;
   return rows;
+}
+
+// What a word says that a launch on these rows left: the host's own words.
+PreparedCudaKernel WithLabelFaults(PreparedCudaKernel kernel, const LocalNode& node) {
+  kernel.explain = [first = Input(node, 0).box.offset[0], classes = InputShape(node, 0)[1]](uint64_t word) {
+    const launch::LabelFault fault = launch::LabelFault::Of(word);
+    return InvalidArgument("sample {} of the batch has label {}, allowed are 0 to {}", first + fault.row, fault.label,
+                           classes - 1);
+  };
+  return kernel;
+}
+
+// A kernel on rows with labels.
+template <typename F>
+absl::StatusOr<PreparedCudaKernel> OwnLabelledKernel(const LocalNode& node, F launch, int64_t workspace_bytes = 0) {
+  ASSIGN_OR_RETURN(PreparedCudaKernel kernel, OwnFloatingKernel(node, launch, workspace_bytes));
+  return WithLabelFaults(std::move(kernel), node);
 }
 
 int64_t RowBytes(const launch::LabelledRowsLaunch& rows) { return rows.rows * static_cast<int64_t>(sizeof(double)); }
@@ -44,7 +62,7 @@ absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxGrad(const LocalNode& node) {
 
 absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropy(const LocalNode& node) {
   const launch::LabelledRowsLaunch rows = RowsOf(node);
-  return OwnFloatingKernel(
+  return OwnLabelledKernel(
       node,
       [rows](const KernelArguments& a, DType dtype, CudaQueue q) {
         return launch::CrossEntropy(dtype, Bound(rows, a), Out(a, 0), static_cast<double*>(a.workspace), q);
@@ -54,14 +72,14 @@ absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropy(const LocalNode& node
 
 // (logits, labels, sample_weight?, dloss)
 absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropyGrad(const LocalNode& node) {
-  return OwnFloatingKernel(node, [rows = RowsOf(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+  return OwnLabelledKernel(node, [rows = RowsOf(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::CrossEntropyGrad(dtype, Bound(rows, a), In(a, 3), Out(a, 0), q);
   });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaAccuracy(const LocalNode& node) {
   const launch::LabelledRowsLaunch rows = RowsOf(node);
-  return OwnFloatingKernel(
+  return OwnLabelledKernel(
       node,
       [rows](const KernelArguments& a, DType dtype, CudaQueue q) {
         return launch::Accuracy(dtype, Bound(rows, a), Out(a, 0), static_cast<double*>(a.workspace), q);

@@ -116,14 +116,21 @@ struct Labels {
   const int32_t* labels;
   const Compute<T>* weights;
   int64_t classes;
+  uint64_t* fault;
 
-  PARTITA_HOST_DEVICE bool IsClass(int64_t row) const { return labels[row] >= 0 && labels[row] < classes; }
+  // Leaves word of a label that is none; of several rows that do, any one's stays.
+  PARTITA_HOST_DEVICE bool IsClass(int64_t row) const {
+    const int32_t label = labels[row];
+    if (label >= 0 && label < classes) return true;
+    if (fault != nullptr) *fault = LabelFault{row, label}.Word();
+    return false;
+  }
   PARTITA_HOST_DEVICE Compute<T> Weight(int64_t row) const { return weights == nullptr ? 1 : weights[row]; }
 };
 
 template <typename T>
 Labels<T> LabelsOf(const LabelledRowsLaunch& rows) {
-  return {rows.labels, As<Compute<T>>(rows.weights), rows.classes};
+  return {rows.labels, As<Compute<T>>(rows.weights), rows.classes, rows.fault};
 }
 
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();

@@ -1,5 +1,5 @@
 // Launches of softmax, losses and accuracy on rows of logits. A GPU cannot refuse a label that is no class: the results
-// are NaN, which the run reports as a loss that is not finite.
+// are NaN, and a word for the host says which label it was.
 #ifndef PARTITA_OPS_CUDA_LOSS_H_
 #define PARTITA_OPS_CUDA_LOSS_H_
 
@@ -7,12 +7,26 @@
 
 #include "graph/dtype.h"
 #include "ops/cuda/launch.h"
+#include "runtime/base/philox.h"
 
 namespace partita::launch {
 
 LaunchError LogSoftmax(DType dtype, int64_t rows, int64_t classes, const void* x, void* y, CudaQueue queue);
 LaunchError LogSoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const void* y, const void* dy, void* dx,
                            CudaQueue queue);
+
+// A label that is no class, as one word that is not 0.
+struct LabelFault {
+  int64_t row = 0;  // of the rank's, below 2^32 - 1
+  int32_t label = 0;
+
+  PARTITA_HOST_DEVICE uint64_t Word() const {
+    return (static_cast<uint64_t>(row + 1) << 32) | static_cast<uint32_t>(label);
+  }
+  static LabelFault Of(uint64_t word) {
+    return {static_cast<int64_t>(word >> 32) - 1, static_cast<int32_t>(static_cast<uint32_t>(word))};
+  }
+};
 
 struct LabelledRowsLaunch {
   int64_t rows = 0, classes = 0;
@@ -21,6 +35,7 @@ struct LabelledRowsLaunch {
   const void* logits = nullptr;  // [rows, classes]
   const int32_t* labels = nullptr;
   const void* weights = nullptr;  // null: every sample counts once
+  uint64_t* fault = nullptr;      // gets a LabelFault's word, if there is one; null: nobody asks
 };
 
 // `workspace` has room for a double per row.

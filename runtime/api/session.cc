@@ -80,7 +80,12 @@ absl::StatusOr<StepResult> Session::Step(Entry entry) {
     if (executors.empty() || executors.back() != executor) executors.push_back(executor);
   }
   if (entry == Entry::kTrain) ++train_steps_;
-  RETURN_IF_ERROR(RunAll(executors));
+  const absl::Status ran = RunAll(executors);
+  if (absl::IsInvalidArgument(ran)) {  // wrong data
+    const bool training = entry == Entry::kTrain;
+    dead_ = WithContext(training ? fmt::format("step {}", train_steps_) : std::string("evaluation"), ran);
+  }
+  RETURN_IF_ERROR(dead_);
   StepResult result = ResultOf(entry);
   if (!std::isfinite(result.loss)) return NotFinite(entry, result);
   return result;

@@ -65,8 +65,9 @@ class Session {
   // Writes the whole of an input to all ranks: `bytes` of the input's type and global shape.
   absl::Status StageInput(Entry entry, const std::string& name, const HostTensor& whole);
 
-  // Collective: one step on all ranks. kOutOfRange: the loss is not finite; the first value that is not is named. After
-  // any other error the session is dead and every call returns that error.
+  // Collective: one step on all ranks. kOutOfRange: the loss is not finite; the first value that is not is named.
+  // kInvalidArgument: a label is no class; step, node and sample are named. After any error but the first the session
+  // is dead and every call returns that error.
   absl::StatusOr<StepResult> Train();
   absl::StatusOr<StepResult> Evaluate();
 

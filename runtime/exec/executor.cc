@@ -87,7 +87,15 @@ absl::Status Executor::Start() {
 }
 
 absl::Status Executor::Wait() {
-  if (replay_) return step_->Wait();
+  absl::Status status = replay_ ? step_->Wait() : WaitForStreams();
+  for (const auto& walk : walks_) {
+    const absl::Status data = walk->TakeFaults();
+    if (status.ok()) status = data;
+  }
+  return status;
+}
+
+absl::Status Executor::WaitForStreams() {
   started_ = false;
   absl::Status status;
   for (Stream* stream : streams_) {

@@ -79,7 +79,8 @@ class Executor {
   // waited for.
   absl::Status Start();
 
-  // Blocks until the step has ended; returns the first error of any launch.
+  // Blocks until the step has ended; returns the first error of any launch. kInvalidArgument: the data of the step are
+  // wrong; on a GPU that is known only here (KernelArguments::fault).
   absl::Status Wait();
 
   // From the next step on the spans of all launches are kept; not without replay.
@@ -98,6 +99,7 @@ class Executor {
   absl::Status Capture();
   absl::Status Walk();
   absl::Status WalkOneCollective();
+  absl::Status WaitForStreams();
 
   Device* const device_;
   const bool replay_;

@@ -25,6 +25,11 @@ absl::StatusOr<std::unique_ptr<RankWalk>> RankWalk::Create(const ExecutorRank& r
                     rank.schedule->streams, binding.streams.size());
   }
   std::unique_ptr<RankWalk> walk(new RankWalk(rank, tags_before));
+  if (!binding.device->host_addressable()) {
+    const auto words = static_cast<int64_t>(rank.schedule->launches.size());
+    ASSIGN_OR_RETURN(walk->faults_, binding.device->AllocateHost(words * static_cast<int64_t>(sizeof(uint64_t))));
+    std::fill_n(walk->FaultWords(), words, uint64_t{0});
+  }
   walk->PlanWaits();
   RETURN_IF_ERROR(walk->PlanWatches());
   return walk;
@@ -186,8 +191,8 @@ absl::Status RankWalk::EnqueueWork(int l, Stream& stream) {
     return EnqueueCollective(*collective, binding.arena, *binding.communicators[group], stream);
   }
   if (kernels_[l] == nullptr) {
-    if (const auto* kernel = std::get_if<KernelLaunch>(&launch.work)) {
-      ASSIGN_OR_RETURN(kernels_[l], MakeKernel(*kernel));
+    if (std::holds_alternative<KernelLaunch>(launch.work)) {
+      ASSIGN_OR_RETURN(kernels_[l], MakeKernel(l));
     } else {
       kernels_[l] = std::make_unique<CopyKernel>(std::get<CopyLaunch>(launch.work), binding.arena);
     }
@@ -195,7 +200,8 @@ absl::Status RankWalk::EnqueueWork(int l, Stream& stream) {
   return kernels_[l]->Launch(stream);
 }
 
-absl::StatusOr<std::unique_ptr<Kernel>> RankWalk::MakeKernel(const KernelLaunch& launch) const {
+absl::StatusOr<std::unique_ptr<Kernel>> RankWalk::MakeKernel(int l) const {
+  const auto& launch = std::get<KernelLaunch>(schedule_.launches[l].work);
   char* const base = static_cast<char*>(rank_.binding.arena);
   const auto address = [base](int64_t offset) -> void* { return offset < 0 ? nullptr : base + offset; };
   KernelArguments arguments;
@@ -203,12 +209,28 @@ absl::StatusOr<std::unique_ptr<Kernel>> RankWalk::MakeKernel(const KernelLaunch&
   for (int64_t output : launch.outputs) arguments.outputs.push_back(address(output));
   arguments.workspace = address(launch.workspace);
   arguments.seed = rank_.binding.seed;
+  if (faults_ != nullptr) arguments.fault = FaultWords() + l;
   return rank_.binding.kernels->Create(launch.node, launch.choice, std::move(arguments));
 }
 
 void RankWalk::RunAtStart() {
   if (!OnHostAtStart()) return;
   for (Watched* watched : at_start_) watched->watch.Run();
+}
+
+absl::Status RankWalk::TakeFaults() {
+  if (faults_ == nullptr) return absl::OkStatus();
+  absl::Status status;
+  for (int l = 0; l < launches(); ++l) {
+    uint64_t& word = FaultWords()[l];
+    if (word == 0) continue;
+    if (status.ok()) {
+      const std::string where = fmt::format("rank {}: node '{}'", schedule_.rank, schedule_.launches[l].name);
+      status = WithContext(where, kernels_[l]->Fault(word));
+    }
+    word = 0;
+  }
+  return status;
 }
 
 const void* RankWalk::Observed(ValueId value) const {

@@ -40,6 +40,9 @@ class RankWalk {
   // On the host, before the walk or its replay starts.
   void RunAtStart();
 
+  // After a step: what the first kernel that left a word found wrong, with its node and rank. Words are taken back.
+  absl::Status TakeFaults();
+
   const void* Observed(ValueId value) const;
   ValueId FirstNonFinite() const;
   int32_t launches() const { return static_cast<int32_t>(kernels_.size()); }
@@ -55,13 +58,14 @@ class RankWalk {
   bool OnDevice(int launch) const;
   bool OnHostAtStart() const { return device().host_addressable(); }
   Device& device() const { return *rank_.binding.device; }
+  uint64_t* FaultWords() const { return static_cast<uint64_t*>(faults_->data()); }
   void PlanWaits();
   absl::Status PlanWatches();
   absl::Status AddWatch(Watch::Kind kind, ValueId value);
   void AddPoison();
   absl::Status Enqueue(int launch);
   absl::Status EnqueueWork(int launch, Stream& stream);
-  absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(const KernelLaunch& launch) const;
+  absl::StatusOr<std::unique_ptr<Kernel>> MakeKernel(int launch) const;
   absl::Status Record(Stream& stream, std::unique_ptr<Event>& event);
   absl::Status AllWaitFor(Stream& stream);
 
@@ -71,6 +75,7 @@ class RankWalk {
   int next_ = 0;
   std::set<int> groups_;
   std::vector<std::unique_ptr<Kernel>> kernels_;  // by launch; null: a collective, or not made yet
+  std::unique_ptr<Arena> faults_;                 // a word for each launch; null: the host is in sight
   std::vector<std::vector<int>> waits_;           // by launch: launches of other streams
   std::vector<bool> waited_for_;
   std::vector<std::unique_ptr<Event>> events_;  // by launch, where it is waited for

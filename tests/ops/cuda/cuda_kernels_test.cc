@@ -7,6 +7,7 @@
 
 #include "graph/op_definition.h"
 #include "ops/cuda/cuda_libraries.h"
+#include "ops/cuda/loss.h"
 #include "runtime/device/cuda/cuda_device.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/runtime/device/cuda/fake_cuda.h"
@@ -89,6 +90,22 @@ TEST(CudaKernels, ALaunchGoesToTheStream) {
   EXPECT_FALSE(refused.ok());
   EXPECT_EQ(refused.message().rfind("node 'activation': ", 0), 0u) << refused;
   EXPECT_EQ(std::count(fake.calls.begin(), fake.calls.end(), "cudaLaunchKernel"), 1);
+}
+
+// What a kernel leaves for the host is told in the host's words.
+TEST(CudaKernels, AWordIsExplainedByItsKernel) {
+  const auto kernels = MakeCudaKernels({});
+  const auto fault = [&](const LocalNode& node, uint64_t word) {
+    const auto kernel = kernels->Create(node, *kernels->Choose(node), {{nullptr, nullptr}, {nullptr}, nullptr, 0});
+    return (*kernel)->Fault(word);
+  };
+  LocalNode accuracy =
+      WholeNode("accuracy", {}, {TensorType{DType::kF32, {8, 5}}, TensorType{DType::kI32, {8}}, std::nullopt});
+  Narrow(*accuracy.inputs[0], 0, 4, 8);
+  Narrow(*accuracy.inputs[1], 0, 4, 8);
+  EXPECT_EQ(fault(accuracy, launch::LabelFault{3, -2}.Word()),
+            absl::InvalidArgumentError("sample 7 of the batch has label -2, allowed are 0 to 4"));
+  EXPECT_EQ(fault(Relu(DType::kF32), 1), absl::InternalError("a kernel reports fault 1"));
 }
 
 // Whatever call of CUDA fails: an error, nothing lost, no crash.

@@ -1,4 +1,6 @@
 // A session ends cleanly whatever happens to one of its ranks, and says what it was.
+#include <gmock/gmock.h>
+
 #include <atomic>
 #include <cstring>
 #include <limits>
@@ -63,6 +65,8 @@ TEST(Failure, AFailingRankEndsTheStepOnAllRanks) {
     StageTraining(*session, batch);
     const absl::Status status = session->Train().status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(std::string(status.message()), testing::MatchesRegex("step 2: .*node '[a-z@_]+': sample 6 of the batch "
+                                                                     "has label 10, allowed are 0 to 9"));
     StageTraining(*session, MakeBatch(1, 2, DType::kF32));
     EXPECT_EQ(session->Train().status(), status) << "the session is dead";
   }

@@ -6,8 +6,10 @@
 #include "graph/make_schedule.h"
 #include "ops/host/host_kernels.h"
 #include "runtime/api/rank_runtime.h"
+#include "runtime/base/status.h"
 #include "runtime/comm/local/local_communicator.h"
 #include "runtime/device/host/host_device.h"
+#include "runtime/device/host/host_stream.h"
 #include "tests/runtime/api/session_fixture.h"
 
 namespace partita {
@@ -22,11 +24,55 @@ class FarDevice : public HostDevice {
   bool host_addressable() const override { return false; }
 };
 
+// The host's kernels; that of one node leaves a word behind its work, as a kernel does that cannot return an error.
+class WordyKernels : public KernelLibrary {
+ public:
+  explicit WordyKernels(std::string node) : node_(std::move(node)) {}
+
+  uint64_t word = 0;  // what it leaves in the next steps
+
+  absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const override { return host_->Choose(node); }
+  absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
+                                                 KernelArguments arguments) const override {
+    uint64_t* const fault = arguments.fault;
+    EXPECT_NE(fault, nullptr);
+    ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, host_->Create(node, choice, std::move(arguments)));
+    if (node.name != node_) return kernel;
+    return std::make_unique<Wordy>(std::move(kernel), &word, fault);
+  }
+
+ private:
+  class Wordy : public Kernel {
+   public:
+    Wordy(std::unique_ptr<Kernel> kernel, const uint64_t* word, uint64_t* fault)
+        : kernel_(std::move(kernel)), word_(word), fault_(fault) {}
+    absl::Status Launch(Stream& stream) override {
+      RETURN_IF_ERROR(kernel_->Launch(stream));
+      return static_cast<HostStream&>(stream).Enqueue({Leave, this});
+    }
+    absl::Status Fault(uint64_t word) const override { return InvalidArgument("the word is {}", word); }
+
+   private:
+    static absl::Status Leave(void* self) {
+      const auto& wordy = *static_cast<Wordy*>(self);
+      *wordy.fault_ = *wordy.word_;
+      return absl::OkStatus();
+    }
+    const std::unique_ptr<Kernel> kernel_;
+    const uint64_t* const word_;
+    uint64_t* const fault_;
+  };
+
+  const std::string node_;
+  const std::unique_ptr<KernelLibrary> host_ = MakeHostKernels({.threads = 1});
+};
+
 class SharedDevice {
  public:
-  SharedDevice(const std::string& model, const std::string& strategy, bool replay)
+  SharedDevice(const std::string& model, const std::string& strategy, bool replay,
+               std::unique_ptr<KernelLibrary> kernels = MakeHostKernels({.threads = 1}))
       : program_(SmallProgram(model, strategy)),
-        kernels_(MakeHostKernels({.threads = 1})),
+        kernels_(std::move(kernels)),
         world_(*LocalWorld::Create(program_.mesh.size())) {
     const int ranks = program_.mesh.size();
     options_.replay = replay;
@@ -57,6 +103,12 @@ class SharedDevice {
 
   // The loss of rank 0.
   double Step(const Batch& batch) {
+    const absl::Status ended = TryStep(batch);
+    EXPECT_TRUE(ended.ok()) << ended;
+    return *static_cast<const float*>(ranks_[0]->PartOf(train_[0].results[0]).data);
+  }
+
+  absl::Status TryStep(const Batch& batch) {
     for (size_t rank = 0; rank < ranks_.size(); ++rank) {
       for (const Placement& input : train_[rank].inputs) {
         if (input.offset < 0) continue;
@@ -67,10 +119,10 @@ class SharedDevice {
     EXPECT_EQ(&executor, &ranks_.back()->executor(Entry::kTrain));
     EXPECT_TRUE(executor.Start().ok());
     EXPECT_EQ(executor.Start().code(), absl::StatusCode::kFailedPrecondition);
-    const absl::Status ended = executor.Wait();
-    EXPECT_TRUE(ended.ok()) << ended;
-    return *static_cast<const float*>(ranks_[0]->PartOf(train_[0].results[0]).data);
+    return executor.Wait();
   }
+
+  const Graph& train() const { return program_.train; }
 
   // What rank 0 holds of a state.
   std::vector<char> Held(const std::string& name) {
@@ -122,6 +174,24 @@ TEST(SharedDevice, Replicas) { ExpectTheBitsOfASession("2x1", true); }
 TEST(SharedDevice, Hybrid) { ExpectTheBitsOfASession("2x2", true); }
 TEST(SharedDevice, HybridWithoutReplay) { ExpectTheBitsOfASession("2x2", false); }
 TEST(SharedDevice, Mixed) { ExpectTheBitsOfASession("mixed", true); }
+
+// Of all ranks of the device, with and without replay; and only in the step that left the word.
+TEST(SharedDevice, AWordThatAKernelLeavesIsTheErrorOfItsStep) {
+  const std::string node = "loss";
+  for (const bool replay : {true, false}) {
+    auto kernels = std::make_unique<WordyKernels>(node);
+    uint64_t& word = kernels->word;
+    SharedDevice shared("lenet5", "2x1", replay, std::move(kernels));
+    ASSERT_NE(shared.train().Find(node), kNoValue);
+    EXPECT_TRUE(shared.TryStep(MakeBatch(4, 0, DType::kF32)).ok());
+    word = 17;
+    const absl::Status status = shared.TryStep(MakeBatch(4, 1, DType::kF32));
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.message(), "rank 0: node 'loss': the word is 17");
+    word = 0;
+    EXPECT_TRUE(shared.TryStep(MakeBatch(4, 2, DType::kF32)).ok());
+  }
+}
 
 }  // namespace
 }  // namespace partita
