@@ -15,7 +15,9 @@ namespace partita {
   X(cublasLtCreate)                       \
   X(cublasLtDestroy)                      \
   X(cublasLtGetStatusName)                \
+  X(cublasLtGetVersion)                   \
   X(cublasLtMatmul)                       \
+  X(cublasLtMatmulAlgoCheck)              \
   X(cublasLtMatmulAlgoGetHeuristic)       \
   X(cublasLtMatmulDescCreate)             \
   X(cublasLtMatmulDescDestroy)            \

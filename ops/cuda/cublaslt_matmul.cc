@@ -1,9 +1,11 @@
 #include "ops/cuda/cublaslt_matmul.h"
 
 #include <algorithm>
-#include <array>
+#include <cstring>
 #include <functional>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace partita {
 namespace {
@@ -51,11 +53,33 @@ struct MatMulPlan {
 
 namespace {
 
+struct Addresses {
+  const void *x, *w;
+  void *y, *workspace;
+};
+
+// Enqueues y = x w.
+absl::Status Multiply(const CublasLtApi& api, cublasLtHandle_t handle, const MatMulPlan& plan,
+                      const cublasLtMatmulHeuristicResult_t& chosen, const Addresses& at, CudaQueue queue) {
+  CUstream_st* const stream = queue->BeginWork();
+  if (stream == nullptr) return LaunchStatus(LaunchError::kQueue);
+  const float one = 1, zero = 0;
+  const double one64 = 1, zero64 = 0;
+  const void* alpha = plan.f64 ? static_cast<const void*>(&one64) : &one;
+  const void* beta = plan.f64 ? static_cast<const void*>(&zero64) : &zero;
+  return CublasLtStatus(
+      api,
+      api.cublasLtMatmul(handle, plan.operation.get(), alpha, at.w, plan.a.get(), at.x, plan.b.get(), beta, at.y,
+                         plan.d.get(), at.y, plan.d.get(), &chosen.algo, at.workspace, chosen.workspaceSize, stream),
+      "cublasLtMatmul");
+}
+
 // Builds a plan; the first error ends it.
 class Planner {
  public:
-  Planner(const CublasLtApi& api, cublasLtHandle_t handle, const Product& product, bool allow_tf32)
-      : api_(api), handle_(handle), product_(product), allow_tf32_(allow_tf32) {}
+  Planner(const CublasLtApi& api, cublasLtHandle_t handle, const Product& product, const CublasLtOptions& options,
+          PlanCache& cache)
+      : api_(api), handle_(handle), product_(product), options_(options), cache_(cache) {}
 
   absl::StatusOr<std::shared_ptr<const MatMulPlan>> Make() {
     auto plan = std::make_shared<MatMulPlan>();
@@ -76,7 +100,7 @@ class Planner {
   absl::StatusOr<Handle<cublasLtMatmulDescOpaque_t>> Operation() {
     cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
     if (product_.f64) compute = CUBLAS_COMPUTE_64F;
-    if (!product_.f64 && allow_tf32_) compute = CUBLAS_COMPUTE_32F_FAST_TF32;
+    if (!product_.f64 && options_.allow_tf32) compute = CUBLAS_COMPUTE_32F_FAST_TF32;
     cublasLtMatmulDesc_t raw = nullptr;
     RETURN_IF_ERROR(
         CublasLtStatus(api_, api_.cublasLtMatmulDescCreate(&raw, compute, type()), "cublasLtMatmulDescCreate"));
@@ -117,8 +141,42 @@ class Planner {
   }
 
   absl::StatusOr<cublasLtMatmulHeuristicResult_t> Algorithm(const MatMulPlan& plan, uint32_t alignment) {
+    const std::string key =
+        fmt::format("cublaslt {} {} product {} tf32 {:d} timed {:d} alignment {}", api_.cublasLtGetVersion(),
+                    options_.device, product_.Key(), options_.allow_tf32, options_.timer != nullptr, alignment);
+    if (const std::optional<std::string> kept = cache_.Find(key); kept.has_value()) {
+      absl::StatusOr<cublasLtMatmulHeuristicResult_t> known = Known(plan, *kept);
+      if (known.ok()) return known;
+      cache_.Refuse(key, std::string(known.status().message()));
+    }
+    ASSIGN_OR_RETURN(const std::vector<cublasLtMatmulHeuristicResult_t> candidates, Candidates(plan, alignment));
+    ASSIGN_OR_RETURN(const cublasLtMatmulHeuristicResult_t best, Best(plan, candidates));
+    cache_.Add(key, std::string(reinterpret_cast<const char*>(best.algo.data), sizeof(best.algo.data)));
+    return best;
+  }
+
+  // An algorithm that was kept, if the library takes it for this product.
+  absl::StatusOr<cublasLtMatmulHeuristicResult_t> Known(const MatMulPlan& plan, const std::string& kept) {
+    cublasLtMatmulHeuristicResult_t result{};
+    if (kept.size() != sizeof(result.algo.data)) return InvalidArgument("it has {} bytes", kept.size());
+    cublasLtMatmulAlgo_t algorithm{};
+    std::memcpy(algorithm.data, kept.data(), kept.size());
+    RETURN_IF_ERROR(
+        CublasLtStatus(api_,
+                       api_.cublasLtMatmulAlgoCheck(handle_, plan.operation.get(), plan.a.get(), plan.b.get(),
+                                                    plan.d.get(), plan.d.get(), &algorithm, &result),
+                       "cublasLtMatmulAlgoCheck"));
+    if (result.state != CUBLAS_STATUS_SUCCESS || result.workspaceSize > kMostWorkspace) {
+      return InvalidArgument("the library does not take it any more");
+    }
+    result.algo = algorithm;
+    return result;
+  }
+
+  // What the heuristics name and can be had, best first; at least one.
+  absl::StatusOr<std::vector<cublasLtMatmulHeuristicResult_t>> Candidates(const MatMulPlan& plan, uint32_t alignment) {
     ASSIGN_OR_RETURN(const auto preference, Preference(alignment));
-    std::array<cublasLtMatmulHeuristicResult_t, 4> results{};
+    std::vector<cublasLtMatmulHeuristicResult_t> results(kTimedPlans);
     int found = 0;
     RETURN_IF_ERROR(
         CublasLtStatus(api_,
@@ -126,23 +184,56 @@ class Planner {
                                                            plan.d.get(), plan.d.get(), preference.get(),
                                                            static_cast<int>(results.size()), results.data(), &found),
                        "cublasLtMatmulAlgoGetHeuristic"));
-    for (int i = 0; i < found; ++i) {
-      if (results[i].state == CUBLAS_STATUS_SUCCESS && results[i].workspaceSize <= kMostWorkspace) return results[i];
-    }
+    results.resize(static_cast<size_t>(std::clamp(found, 0, kTimedPlans)));
+    std::erase_if(results, [](const auto& result) {
+      return result.state != CUBLAS_STATUS_SUCCESS || result.workspaceSize > kMostWorkspace;
+    });
+    if (!results.empty()) return results;
     return InvalidArgument("cuBLASLt has no algorithm for a product of {} x {} x {}", product_.m, product_.n,
                            product_.k);
+  }
+
+  // The first, or the fastest of those that can be timed.
+  absl::StatusOr<cublasLtMatmulHeuristicResult_t> Best(const MatMulPlan& plan,
+                                                       const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) {
+    if (options_.timer == nullptr || candidates.size() == 1) return candidates[0];
+    std::optional<size_t> best;
+    double least = 0;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const absl::StatusOr<double> seconds = Time(plan, candidates[i]);
+      if (!seconds.ok() || (best.has_value() && *seconds >= least)) continue;
+      best = i;
+      least = *seconds;
+    }
+    if (!best.has_value()) return Unavailable("none of {} algorithms could be timed", candidates.size());
+    return candidates[*best];
+  }
+
+  // On memory of its own, operands at multiples of 256 bytes: an algorithm for any address takes them as well.
+  absl::StatusOr<double> Time(const MatMulPlan& plan, const cublasLtMatmulHeuristicResult_t& candidate) {
+    const Product& p = product_;
+    const auto bytes = [&](uint64_t rows, uint64_t columns) {
+      return static_cast<int64_t>((rows * columns * (p.f64 ? 8 : 4) + 255) / 256 * 256);
+    };
+    const int64_t x = bytes(p.m, p.k), w = bytes(p.k, p.n), y = bytes(p.m, p.n);
+    const auto workspace = static_cast<int64_t>(candidate.workspaceSize);
+    return options_.timer(x + w + y + workspace, [&](char* memory, CudaQueue queue) {
+      return Multiply(api_, handle_, plan, candidate, {memory, memory + x, memory + x + w, memory + x + w + y}, queue);
+    });
   }
 
   const CublasLtApi& api_;
   cublasLtHandle_t handle_;
   const Product product_;
-  const bool allow_tf32_;
+  const CublasLtOptions& options_;
+  PlanCache& cache_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<CublasLtMatMuls>> CublasLtMatMuls::Create(const CublasLtApi& api, bool allow_tf32) {
-  std::shared_ptr<CublasLtMatMuls> products(new CublasLtMatMuls(api, allow_tf32));
+absl::StatusOr<std::shared_ptr<CublasLtMatMuls>> CublasLtMatMuls::Create(const CublasLtApi& api,
+                                                                         CublasLtOptions options, PlanCache* cache) {
+  std::shared_ptr<CublasLtMatMuls> products(new CublasLtMatMuls(api, std::move(options), cache));
   RETURN_IF_ERROR(CublasLtStatus(api, api.cublasLtCreate(&products->handle_), "cublasLtCreate"));
   return products;
 }
@@ -161,7 +252,7 @@ absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::Prepare(const LocalNode& nod
     const std::lock_guard<std::mutex> lock(mutex_);
     std::shared_ptr<const MatMulPlan>& kept = plans_[product.Key()];
     if (kept == nullptr) {
-      ASSIGN_OR_RETURN(kept, Planner(api_, handle_, product, allow_tf32_).Make());
+      ASSIGN_OR_RETURN(kept, Planner(api_, handle_, product, options_, *cache_).Make());
     }
     plan = kept;
   }
@@ -174,19 +265,9 @@ absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::Prepare(const LocalNode& nod
 }
 
 absl::Status CublasLtMatMuls::Run(const MatMulPlan& plan, const KernelArguments& arguments, CudaQueue queue) const {
-  CUstream_st* const stream = queue->BeginWork();
-  if (stream == nullptr) return LaunchStatus(LaunchError::kQueue);
   const cublasLtMatmulHeuristicResult_t& chosen = Aligned(arguments) ? plan.aligned : plan.unaligned;
-  const float one = 1, zero = 0;
-  const double one64 = 1, zero64 = 0;
-  const void* alpha = plan.f64 ? static_cast<const void*>(&one64) : &one;
-  const void* beta = plan.f64 ? static_cast<const void*>(&zero64) : &zero;
-  void* const y = Out(arguments, 0);
-  return CublasLtStatus(api_,
-                        api_.cublasLtMatmul(handle_, plan.operation.get(), alpha, In(arguments, 1), plan.a.get(),
-                                            In(arguments, 0), plan.b.get(), beta, y, plan.d.get(), y, plan.d.get(),
-                                            &chosen.algo, arguments.workspace, chosen.workspaceSize, stream),
-                        "cublasLtMatmul");
+  return Multiply(api_, handle_, plan, chosen,
+                  {In(arguments, 0), In(arguments, 1), Out(arguments, 0), arguments.workspace}, queue);
 }
 
 }  // namespace partita

@@ -38,10 +38,19 @@ class CudaLibraries : public ForeignKernels {
   const absl::StatusOr<std::shared_ptr<CudnnConvolutions>> convolutions_;
 };
 
-absl::StatusOr<std::shared_ptr<CublasLtMatMuls>> OpenProducts(CudaDevice& device, const CudaLibraryOptions& options) {
+std::string DeviceText(const CudaDevice& device) {
+  return fmt::format("{} sm_{}", device.model(), device.compute_capability());
+}
+
+PlanTimer TimerFor(CudaDevice& device, const CudaLibraryOptions& options) {
+  return options.deterministic ? PlanTimer() : MakePlanTimer(device);
+}
+
+absl::StatusOr<std::shared_ptr<CublasLtMatMuls>> OpenProducts(CudaDevice& device, const CudaLibraryOptions& options,
+                                                              PlanCache* plans) {
   RETURN_IF_ERROR(device.context().Activate());
   ASSIGN_OR_RETURN(const CublasLtApi api, LoadCublasLt());
-  return CublasLtMatMuls::Create(api, options.allow_tf32);
+  return CublasLtMatMuls::Create(api, {options.allow_tf32, DeviceText(device), TimerFor(device, options)}, plans);
 }
 
 absl::StatusOr<std::shared_ptr<CudnnConvolutions>> OpenConvolutions(CudaDevice& device,
@@ -52,8 +61,8 @@ absl::StatusOr<std::shared_ptr<CudnnConvolutions>> OpenConvolutions(CudaDevice& 
   CudnnOptions cudnn;
   cudnn.allow_tf32 = options.allow_tf32;
   cudnn.deterministic = options.deterministic;
-  cudnn.device = fmt::format("{} sm_{}", device.model(), device.compute_capability());
-  cudnn.timer = options.deterministic ? PlanTimer() : MakePlanTimer(device);
+  cudnn.device = DeviceText(device);
+  cudnn.timer = TimerFor(device, options);
   return CudnnConvolutions::Create(api, cudnn, plans);
 }
 
@@ -92,7 +101,7 @@ PlanTimer MakePlanTimer(CudaDevice& device) {
 
 std::shared_ptr<ForeignKernels> OpenCudaLibraries(CudaDevice& device, const CudaLibraryOptions& options,
                                                   PlanCache* plans) {
-  return std::make_shared<CudaLibraries>(device, OpenProducts(device, options),
+  return std::make_shared<CudaLibraries>(device, OpenProducts(device, options, plans),
                                          OpenConvolutions(device, options, plans));
 }
 

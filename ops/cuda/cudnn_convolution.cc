@@ -46,6 +46,13 @@ absl::StatusOr<Description> Describe(const LocalNode& node) {
   return description;
 }
 
+// What ranks must compute alike is deterministic in any case.
+EngineRules RulesFor(const LocalNode& node, const CudnnOptions& options) {
+  return {options.allow_tf32, options.deterministic || node.replicated};
+}
+
+bool IsTimed(const CudnnOptions& options) { return !options.deterministic && options.timer != nullptr; }
+
 // Everything that decides about a plan: one line.
 std::string Key(const Description& d, const CudnnOptions& options, size_t version) {
   const SlidingWindow& w = d.conv.window;
@@ -55,7 +62,7 @@ std::string Key(const Description& d, const CudnnOptions& options, size_t versio
       "groups {} tf32 {:d} deterministic {:d} timed {:d}",
       version, options.device, d.node->op->name, s.n, s.h, s.w, s.c, s.out_h, s.out_w, s.out_c, w.kernel_h, w.kernel_w,
       w.stride_h, w.stride_w, w.dilation_h, w.dilation_w, w.top, w.bottom, w.left, w.right, d.conv.groups,
-      options.allow_tf32, options.deterministic, options.timer != nullptr);
+      options.allow_tf32, RulesFor(*d.node, options).deterministic, IsTimed(options));
 }
 
 // The arguments of a node have the ids 1 and 2 (inputs) and 3 (output).
@@ -193,11 +200,12 @@ absl::StatusOr<std::shared_ptr<const ConvolutionPlan>> CudnnConvolutions::MakePl
       result->plan = *std::move(plan);
       return std::shared_ptr<const ConvolutionPlan>(result);
     }
+    cache_->Refuse(key, std::string(plan.status().message()));
   }
   ASSIGN_OR_RETURN(const CudnnDescriptor graph, GraphOf(api_, handle_, description));
-  const EngineRules rules{options_.allow_tf32, options_.deterministic};
-  const bool timed = !options_.deterministic && options_.timer != nullptr;
-  ASSIGN_OR_RETURN(std::vector<CudnnPlan> plans, FindPlans(api_, handle_, graph, rules, timed ? kTimedPlans : 1));
+  const bool timed = IsTimed(options_);
+  ASSIGN_OR_RETURN(std::vector<CudnnPlan> plans,
+                   FindPlans(api_, handle_, graph, RulesFor(node, options_), timed ? kTimedPlans : 1));
   double best = 0;
   for (size_t i = 0; i < plans.size(); ++i) {
     double seconds = 0;

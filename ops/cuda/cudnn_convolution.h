@@ -2,13 +2,12 @@
 // groups, strides, dilations, a padding for each side.
 //
 // A plan is the first that the library's heuristics name, of those that keep to the rules: no TF32 and no rounded
-// inputs where they are not allowed, none that is not deterministic where results must repeat. Where they need not, the
-// first few may be timed (CudnnOptions::timer) and the fastest wins. It is kept by a text of the library's own
-// (PlanCache).
+// inputs where they are not allowed, none that is not deterministic where results must repeat (the option, or a node
+// that several ranks compute alike). Without the option the first few may be timed (CudnnOptions::timer) and the
+// fastest wins. It is kept by a text of the library's own (PlanCache).
 #ifndef PARTITA_OPS_CUDA_CUDNN_CONVOLUTION_H_
 #define PARTITA_OPS_CUDA_CUDNN_CONVOLUTION_H_
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,12 +16,9 @@
 #include "ops/cuda/cuda_kernel.h"
 #include "ops/cuda/cudnn_descriptor.h"
 #include "ops/cuda/plan_cache.h"
+#include "ops/cuda/plan_timer.h"
 
 namespace partita {
-
-// Seconds of one `run` on fresh device memory of `bytes` bytes: run(memory, queue) enqueues it.
-using PlanTimer =
-    std::function<absl::StatusOr<double>(int64_t bytes, const std::function<absl::Status(char*, CudaQueue)>& run)>;
 
 struct CudnnOptions {
   bool allow_tf32 = false;

@@ -22,8 +22,6 @@ struct EngineRules {
   bool deterministic = true;  // the same bits every time
 };
 
-inline constexpr int kTimedPlans = 8;
-
 // Up to `most` plans for the graph in the order of the heuristics (mode A, then the fallback list). kInvalidArgument:
 // no engine takes the graph and keeps to the rules; says how many were asked.
 absl::StatusOr<std::vector<CudnnPlan>> FindPlans(const CudnnApi& api, cudnnHandle_t handle,

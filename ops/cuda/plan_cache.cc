@@ -52,10 +52,28 @@ std::optional<std::string> PlanCache::Find(const std::string& key) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto found = plans_.find(key); found != plans_.end()) return found->second;
   if (folder_.empty()) return std::nullopt;
-  absl::StatusOr<std::string> text = ReadFile(Path(key), kMostBytes);
+  std::optional<std::string> plan = Read(key);
+  if (plan.has_value()) plans_[key] = *plan;
+  return plan;
+}
+
+std::optional<std::string> PlanCache::Read(const std::string& key) const {
+  const std::string path = Path(key);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  absl::StatusOr<std::string> text = ReadFile(path, kMostBytes);
+  if (!text.ok()) {
+    Warn(std::string(text.status().message()));
+    return std::nullopt;
+  }
   std::string found_key, plan;
-  if (!text.ok() || !TakeEntry(*text, found_key, plan) || found_key != key || !text->empty()) return std::nullopt;
-  return plans_[key] = plan;
+  if (!TakeEntry(*text, found_key, plan) || !text->empty()) {
+    Warn(fmt::format("{}: the plan is damaged and is made anew", path));
+    return std::nullopt;
+  }
+  if (found_key == key) return plan;
+  Warn(fmt::format("{}: the plan is of '{}' and is made anew for '{}'", path, found_key, key));
+  return std::nullopt;
 }
 
 void PlanCache::Add(const std::string& key, const std::string& plan) {
@@ -63,11 +81,31 @@ void PlanCache::Add(const std::string& key, const std::string& plan) {
   const std::lock_guard<std::mutex> lock(mutex_);
   plans_[key] = plan;
   if (folder_.empty()) return;
+  const absl::Status written = Write(key, plan);
+  if (!written.ok() && !std::exchange(unwritable_, true)) {
+    Warn(fmt::format("plans are not kept for the next run: {}", std::string(written.message())));
+  }
+}
+
+absl::Status PlanCache::Write(const std::string& key, const std::string& plan) const {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
-  if (error) return;
+  if (error) return InvalidArgument("{}: cannot be made: {}", folder_, error.message());
   const std::string entry = Entry(key, plan);
-  if (static_cast<int64_t>(entry.size()) <= kMostBytes) WriteFileAtomically(Path(key), entry).IgnoreError();
+  if (static_cast<int64_t>(entry.size()) > kMostBytes) {
+    return InvalidArgument("{}: a plan of {} bytes is larger than {}", Path(key), entry.size(), kMostBytes);
+  }
+  return WriteFileAtomically(Path(key), entry);
+}
+
+void PlanCache::Refuse(const std::string& key, const std::string& why) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  plans_.erase(key);
+  Warn(fmt::format("the plan that was kept for '{}' is made anew: {}", key, why));
+}
+
+void PlanCache::Warn(const std::string& what) const {
+  if (warn_) warn_(what);
 }
 
 std::string PlanCache::Export() const {

@@ -18,10 +18,13 @@ namespace {
 // The kernels and the plans that they refer to.
 class GpuKernels : public KernelLibrary {
  public:
-  explicit GpuKernels(CudaDevice& device) {
-    CudaKernelOptions options;
-    options.foreign = OpenCudaLibraries(device, {}, &plans_);
-    kernels_ = MakeCudaKernels(std::move(options));
+  GpuKernels(CudaDevice& device, const SessionOptions& options) : plans_(options.plan_folder, options.warn) {
+    CudaLibraryOptions libraries;
+    libraries.allow_tf32 = options.allow_tf32;
+    libraries.deterministic = options.deterministic;
+    CudaKernelOptions kernels;
+    kernels.foreign = OpenCudaLibraries(device, libraries, &plans_);
+    kernels_ = MakeCudaKernels(std::move(kernels));
   }
 
   absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const override { return kernels_->Choose(node); }
@@ -29,6 +32,9 @@ class GpuKernels : public KernelLibrary {
                                                  KernelArguments arguments) const override {
     return kernels_->Create(node, choice, std::move(arguments));
   }
+
+  std::string Choices() const override { return plans_.Export(); }
+  absl::Status Adopt(const std::string& choices) override { return plans_.Import(choices); }
 
  private:
   PlanCache plans_;
@@ -44,8 +50,8 @@ absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index, bool timeline) {
   return CudaDevice::Create(options);
 }
 
-absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu) {
-  return std::make_unique<GpuKernels>(static_cast<CudaDevice&>(gpu));
+absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const SessionOptions& options) {
+  return std::make_unique<GpuKernels>(static_cast<CudaDevice&>(gpu), options);
 }
 
 absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& program, Job* job) {
@@ -64,6 +70,7 @@ absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& 
   for (const auto& group : program.groups) options.groups.push_back(group.ranks);
   options.exchange = [job](const std::string& words) { return job->AllGather(words); };
   options.host = NcclHost();
+  options.join_within = job->join_timeout();
   return NcclWorld::Create(std::move(options));
 }
 

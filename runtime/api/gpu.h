@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/program.h"
+#include "runtime/api/session_options.h"
 #include "runtime/comm/world.h"
 #include "runtime/device/device.h"
 #include "runtime/exec/kernel.h"
@@ -19,8 +20,8 @@ class Job;
 // cannot use it. kInvalidArgument: there are fewer.
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index, bool timeline);
 
-// The kernels for ranks on `gpu`.
-absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu);
+// The kernels for ranks on `gpu`, as the options of its kind say.
+absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const SessionOptions& options);
 
 // How the ranks talk: all in this process and sharing the GPU (`job` null), or one in each process of a job, by NCCL.
 // `gpu` outlives the world. kInvalidArgument: more ranks than can share a GPU, several ranks in one process of a job.

@@ -11,7 +11,7 @@ absl::Status NoGpu() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int, bool) { return NoGpu(); }
-absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device&) { return NoGpu(); }
+absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device&, const SessionOptions&) { return NoGpu(); }
 absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device&, const Program&, Job*) { return NoGpu(); }
 
 }  // namespace partita

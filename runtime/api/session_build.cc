@@ -10,6 +10,7 @@
 #include "graph/verify_collectives.h"
 #include "graph/verify_schedule.h"
 #include "ops/host/host_kernels.h"
+#include "runtime/api/choose_once.h"
 #include "runtime/api/gpu.h"
 #include "runtime/api/job.h"
 #include "runtime/api/session.h"
@@ -50,6 +51,7 @@ absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry)
   options.memory_limit = options_.memory_limit;
   options.guard_bytes = options_.guard_bytes;
   options.reuse_memory = options_.reuse_memory;
+  options.group_updates = options_.group_updates;
   std::vector<Schedule> schedules;
   for (int rank = 0; rank < program_.mesh.size(); ++rank) {
     ASSIGN_OR_RETURN(Schedule schedule, MakeSchedule(program_, entry, rank, *kernels_, options));
@@ -63,8 +65,13 @@ absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry)
 absl::Status Session::Build() {
   const int ranks = program_.mesh.size();
   RETURN_IF_ERROR(FindKernels());
-  ASSIGN_OR_RETURN(train_, MakeSchedules(program_.train));
-  ASSIGN_OR_RETURN(evaluate_, MakeSchedules(program_.evaluate));
+  const auto choose = [this]() -> absl::Status {
+    ASSIGN_OR_RETURN(train_, MakeSchedules(program_.train));
+    ASSIGN_OR_RETURN(evaluate_, MakeSchedules(program_.evaluate));
+    return absl::OkStatus();
+  };
+  const bool shared = gpu_ != nullptr && options_.job != nullptr;
+  RETURN_IF_ERROR(shared ? ChooseOnce(*options_.job, *kernels_, choose) : choose());
   RETURN_IF_ERROR(FindWorld());
   RETURN_IF_ERROR(CheckGpuMemory());
   ranks_.resize(static_cast<size_t>(ranks));
@@ -92,8 +99,9 @@ absl::Status Session::Build() {
 absl::Status Session::FindKernels() {
   if (options_.gpu) {
     ASSIGN_OR_RETURN(gpu_, OpenGpu(*options_.gpu, options_.record_timeline));
-    ASSIGN_OR_RETURN(kernels_, MakeGpuKernels(*gpu_));
+    ASSIGN_OR_RETURN(kernels_, MakeGpuKernels(*gpu_, options_));
     options_.find_non_finite = false;
+    options_.group_updates = true;
     return absl::OkStatus();
   }
   HostKernelOptions options;

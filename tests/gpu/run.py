@@ -21,6 +21,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TRAINING = [
     ("train one rank", ["train", "--mock-data", "--steps=50", "mini_inception.pbtxt"]),
     ("train, every kernel by itself", ["train", "--mock-data", "--steps=3", "--launch-each", "mini_inception.pbtxt"]),
+    ("train in TF32", ["train", "--mock-data", "--steps=20", "--tf32", "mini_inception.pbtxt"]),
+    ("train, nothing timed", ["train", "--mock-data", "--steps=20", "--deterministic", "mini_inception.pbtxt"]),
     ("train two replicas", ["train", "--mock-data", "--steps=20", "--dp=2", "mini_inception.pbtxt"]),
     ("verify one rank", ["verify", "--mock-data", "mini_inception.pbtxt"]),
     ("verify dp=2", ["verify", "--mock-data", "--dp=2", "lenet5.pbtxt"]),

@@ -63,7 +63,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
 
 Command EvaluateCommand() {
   Command command{"evaluate", "evaluate saved parameters on a test set", "GRAPH", ModelFlags(), RunEvaluate};
-  for (const auto& flags : {StrategyFlags(), RunFlags(), DataFlags(), JobFlags()}) {
+  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
   for (const char* flag : {"load", "report", "format", "delay-seed"}) command.flags.push_back(flag);

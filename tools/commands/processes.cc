@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLastMoment(400);
 
 // Flags that may differ between the ranks of a job.
-constexpr const char* kOwnFlags[] = {"log", "threads", "timeout", "join-timeout"};
+constexpr const char* kOwnFlags[] = {"log", "plan-cache", "threads", "timeout", "join-timeout"};
 
 std::string Hash(const std::string& text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
 

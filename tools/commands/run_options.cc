@@ -1,5 +1,7 @@
 #include "tools/commands/run_options.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -23,7 +25,17 @@ int GpuIndex(const Flags& flags) {
   return std::max(0, index);
 }
 
+std::string PlanFolder(const Flags& flags) {
+  if (flags.IsSet("plan-cache")) return flags.Text("plan-cache");
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return std::string(cache) + "/partita/plans";
+  const char* const home = std::getenv("HOME");
+  return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.cache/partita/plans";
+}
+
 }  // namespace
+
+std::vector<std::string> AccelerationFlags() { return {"tf32", "deterministic", "plan-cache"}; }
 
 std::vector<std::string> RunFlags() {
   return {"device", "gpu", "launch-each", "threads", "memory", "bucket-bytes", "precision", "verify-passes", "log"};
@@ -38,7 +50,16 @@ ProgramOptions ReadProgramOptions(const Flags& flags) {
 }
 
 SessionOptions ReadSessionOptions(const Flags& flags) {
+  SessionOptions options = ReadExactSessionOptions(flags);
+  options.allow_tf32 = flags.Bool("tf32");
+  options.deterministic = flags.Bool("deterministic");
+  options.plan_folder = PlanFolder(flags);
+  return options;
+}
+
+SessionOptions ReadExactSessionOptions(const Flags& flags) {
   SessionOptions options;
+  options.warn = [](const std::string& what) { spdlog::warn("{}", what); };
   options.seed = static_cast<uint64_t>(flags.Int("seed"));
   options.threads_per_rank = static_cast<int>(flags.Int("threads"));
   options.memory_limit = flags.Int("memory");
@@ -49,7 +70,10 @@ SessionOptions ReadSessionOptions(const Flags& flags) {
 }
 
 absl::Status CheckDevice(const Flags& flags) {
-  if (flags.Text("device") != "cuda") return absl::OkStatus();
+  if (flags.Text("device") != "cuda") {
+    if (flags.Bool("tf32")) return FlagError("flag --tf32 needs --device=cuda: the host computes f32 in f32");
+    return absl::OkStatus();
+  }
   const absl::Status opened = OpenGpu(GpuIndex(flags), /*timeline=*/false).status();
   if (absl::IsInvalidArgument(opened)) return FlagError("flag --gpu: {}", std::string(opened.message()));
   return opened;

@@ -16,11 +16,18 @@ namespace partita {
 // device, gpu, launch-each, threads, memory, bucket-bytes, precision, verify-passes, log
 std::vector<std::string> RunFlags();
 
+// Of commands whose results need not be those of another run; others are deterministic and compute f32 in f32.
+// tf32, deterministic, plan-cache
+std::vector<std::string> AccelerationFlags();
+
 ProgramOptions ReadProgramOptions(const Flags& flags);
 
 SessionOptions ReadSessionOptions(const Flags& flags);
 
-// Whether ranks can run on what --device and --gpu say: said before anything is read.
+// The same for a command without AccelerationFlags.
+SessionOptions ReadExactSessionOptions(const Flags& flags);
+
+// Whether ranks can run on what --device and --gpu say, and as --tf32 does: said before anything is read.
 absl::Status CheckDevice(const Flags& flags);
 
 // Threads of one rank's kernels: --threads, or the cores shared among the ranks.

@@ -105,7 +105,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
 
 Command TrainCommand() {
   Command command{"train", "train a graph on labelled images", "GRAPH", ModelFlags(), RunTrain};
-  for (const auto& flags : {StrategyFlags(), RunFlags(), DataFlags(), JobFlags()}) {
+  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
   for (const char* flag :

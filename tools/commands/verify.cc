@@ -17,7 +17,7 @@ constexpr int64_t kSteps = 3;
 
 VerifyPlanOptions ReadOptions(const Flags& flags) {
   VerifyPlanOptions options;
-  options.session = ReadSessionOptions(flags);
+  options.session = ReadExactSessionOptions(flags);
   if (flags.Text("precision") == "f64") {
     options.tolerance = 1e-10;
     options.floor = 1e-6;

@@ -12,8 +12,11 @@ namespace {
 
 absl::StatusOr<std::vector<Values>> Computed(const CublasLtApi& api, const LocalNode& node,
                                              const std::vector<Values>& inputs, const RunOptions& options = {},
-                                             bool tf32 = false, bool refuse = false) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<CublasLtMatMuls> products, CublasLtMatMuls::Create(api, tf32));
+                                             const CublasLtOptions& library = {}, PlanCache* cache = nullptr,
+                                             bool refuse = false) {
+  PlanCache fresh;
+  ASSIGN_OR_RETURN(const std::shared_ptr<CublasLtMatMuls> products,
+                   CublasLtMatMuls::Create(api, library, cache == nullptr ? &fresh : cache));
   ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, products->Prepare(node));
   return RunOnBuffers(node, inputs, options, prepared.workspace_bytes, "cublaslt",
                       [&](const KernelArguments& arguments) -> absl::Status {
@@ -59,9 +62,9 @@ TEST(CublasLtMatMul, TF32IsUsedOnlyWhereItIsAllowed) {
   const LocalNode node = Product(2, 3, 4);
   const std::vector<Values> inputs = {RandomValues(8, 1), RandomValues(12, 2)};
   FakeCublasLt fake;
-  ASSERT_TRUE(Computed(fake.api(), node, inputs, {}, false).ok());
-  ASSERT_TRUE(Computed(fake.api(), node, inputs, {}, true).ok());
-  ASSERT_TRUE(Computed(fake.api(), InF64(node), inputs, {}, true).ok());
+  ASSERT_TRUE(Computed(fake.api(), node, inputs).ok());
+  ASSERT_TRUE(Computed(fake.api(), node, inputs, {}, {.allow_tf32 = true}).ok());
+  ASSERT_TRUE(Computed(fake.api(), InF64(node), inputs, {}, {.allow_tf32 = true}).ok());
   EXPECT_EQ(fake.compute_types,
             (std::vector<cublasComputeType_t>{CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_COMPUTE_64F}));
 }
@@ -69,7 +72,8 @@ TEST(CublasLtMatMul, TF32IsUsedOnlyWhereItIsAllowed) {
 // Equal products are planned once, so that they get the same algorithm.
 TEST(CublasLtMatMul, APlanIsKept) {
   FakeCublasLt fake;
-  const auto products = CublasLtMatMuls::Create(fake.api(), false);
+  PlanCache cache;
+  const auto products = CublasLtMatMuls::Create(fake.api(), {}, &cache);
   ASSERT_TRUE(products.ok());
   ASSERT_TRUE((*products)->Prepare(Product(2, 3, 4)).ok());
   const int calls = fake.calls;
@@ -80,9 +84,81 @@ TEST(CublasLtMatMul, APlanIsKept) {
   EXPECT_TRUE(again->deterministic);
 }
 
+// Says what the times are: of the places in the heuristics' list, those of which the last but one is the fastest. The
+// second one cannot be timed.
+PlanTimer TimerOf(std::vector<double> seconds, size_t* timed) {
+  return [seconds, timed](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
+    std::vector<char> memory(static_cast<size_t>(bytes) + 256);
+    char* const aligned = memory.data() + (256 - reinterpret_cast<uintptr_t>(memory.data()) % 256);
+    HostQueue queue;
+    RETURN_IF_ERROR(run(aligned, &queue));
+    const double value = seconds[(*timed)++ % seconds.size()];
+    return value < 0 ? absl::StatusOr<double>(Unavailable("lost")) : value;
+  };
+}
+
+TEST(CublasLtMatMul, TheFastestOfThoseThatCanBeTimedWins) {
+  const LocalNode node = Product(5, 6, 7);
+  const std::vector<Values> inputs = {RandomValues(35, 1), RandomValues(42, 2)};
+  FakeCublasLt fake;
+  fake.algorithms = 5;
+  size_t timed = 0;
+  PlanCache cache;
+  const CublasLtOptions options{.timer = TimerOf({3, -1, 1, 2}, &timed)};
+  const auto expected = Computed(fake.api(), node, inputs);
+  fake.places_run.clear();
+  const auto found = Computed(fake.api(), node, inputs, {}, options, &cache);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(*found, *expected);
+  EXPECT_EQ(timed, 8u);  // for both alignments
+  EXPECT_EQ(fake.places_run, (std::vector<uint64_t>{1, 2, 3, 4, 1, 2, 3, 4, 3}));
+  // Another process is told, and neither searches nor times.
+  PlanCache told;
+  ASSERT_TRUE(told.Import(cache.Export()).ok());
+  fake.searches = 0;
+  fake.places_run.clear();
+  ASSERT_TRUE(Computed(fake.api(), node, inputs, {}, options, &told).ok());
+  EXPECT_EQ(fake.searches, 0);
+  EXPECT_EQ(timed, 8u);
+  EXPECT_EQ(fake.places_run, std::vector<uint64_t>{3});
+  size_t lost = 0;
+  EXPECT_EQ(Computed(fake.api(), node, inputs, {}, {.timer = TimerOf({-1}, &lost)}).status(),
+            Unavailable("none of 4 algorithms could be timed"));
+}
+
+// What is kept is checked by the library; keys tell devices, TF32 and timing apart.
+TEST(CublasLtMatMul, AnAlgorithmIsKeptAsLongAsTheLibraryTakesIt) {
+  const LocalNode node = Product(5, 6, 7);
+  const std::vector<Values> inputs = {RandomValues(35, 1), RandomValues(42, 2)};
+  FakeCublasLt fake;
+  std::vector<std::string> warnings;
+  PlanCache cache("", [&](const std::string& warning) { warnings.push_back(warning); });
+  const auto searches = [&](const CublasLtOptions& options) {
+    fake.searches = 0;
+    EXPECT_TRUE(Computed(fake.api(), node, inputs, {}, options, &cache).ok());
+    return fake.searches;
+  };
+  EXPECT_EQ(searches({}), 2);
+  EXPECT_EQ(searches({}), 0);
+  EXPECT_EQ(searches({.device = "another"}), 2);
+  EXPECT_EQ(searches({.allow_tf32 = true}), 2);
+  EXPECT_TRUE(warnings.empty());
+  fake.algorithms_are_known = false;
+  EXPECT_EQ(searches({}), 2);
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_EQ(warnings[0],
+            "the plan that was kept for 'cublaslt 130100  product 5 6 7 0 0 0 tf32 0 timed 0 alignment 16' is made "
+            "anew: the library does not take it any more");
+  fake.algorithms_are_known = true;
+  EXPECT_EQ(searches({}), 0);
+  cache.Add("cublaslt 130100  product 5 6 7 0 0 0 tf32 0 timed 0 alignment 16", "short");
+  EXPECT_EQ(searches({}), 1);
+}
+
 TEST(CublasLtMatMul, RefusesWhatItCannotDo) {
   FakeCublasLt fake;
-  const auto products = CublasLtMatMuls::Create(fake.api(), false);
+  PlanCache cache;
+  const auto products = CublasLtMatMuls::Create(fake.api(), {}, &cache);
   ASSERT_TRUE(products.ok());
   LocalNode empty = Product(2, 3, 4);
   Narrow(*empty.inputs[0], 1, 2, 2);
@@ -93,6 +169,35 @@ TEST(CublasLtMatMul, RefusesWhatItCannotDo) {
             "cuBLASLt has no algorithm for a product of 2 x 3 x 4");
   EXPECT_EQ(Computed(fake.api(), Product(2, 3, 5), {Values(10), Values(15)}).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+// With a plan that was kept, and while timing: an error that says which call it was, or a plan found in another way.
+TEST(CublasLtMatMul, EveryCallMayFailWithPlansAndTimes) {
+  const LocalNode node = Product(2, 3, 4);
+  const std::vector<Values> inputs = {RandomValues(8, 1), RandomValues(12, 2)};
+  for (const bool kept : {true, false}) {
+    size_t timed = 0;
+    const CublasLtOptions options{.timer = TimerOf({2, 1}, &timed)};
+    int failed = 0;
+    bool reached = true;
+    for (int n = 1; reached; ++n) {
+      FakeCublasLt fake;
+      fake.algorithms = 3;
+      PlanCache cache;
+      if (kept) {
+        ASSERT_TRUE(Computed(fake.api(), node, inputs, {}, options, &cache).ok());
+      }
+      fake.fail_at = fake.calls + n;
+      const auto result = Computed(fake.api(), node, inputs, {}, options, &cache);
+      reached = fake.calls >= fake.fail_at;
+      EXPECT_EQ(fake.live, 0) << n;
+      if (result.ok()) continue;
+      ++failed;
+      EXPECT_EQ(result.status().code(), absl::StatusCode::kInternal) << n;
+      EXPECT_NE(result.status().message().find("answers a fake's error"), std::string::npos) << result.status();
+    }
+    EXPECT_GT(failed, 7);
+  }
 }
 
 TEST(CublasLtMatMul, EveryCallMayFail) {
@@ -114,7 +219,7 @@ TEST(CublasLtMatMul, EveryCallMayFail) {
     EXPECT_EQ(fake.live, 0) << n;
   }
   FakeCublasLt fake;
-  EXPECT_FALSE(Computed(fake.api(), node, inputs, {}, false, true).ok());
+  EXPECT_FALSE(Computed(fake.api(), node, inputs, {}, {}, nullptr, true).ok());
   fake.fail_at = fake.calls + 1;
   fake.error = CUBLAS_STATUS_NOT_INITIALIZED;
   EXPECT_EQ(Computed(fake.api(), node, inputs).status().code(), absl::StatusCode::kUnavailable);

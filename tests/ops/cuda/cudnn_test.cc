@@ -122,6 +122,20 @@ TEST(CudnnConvolution, PlansAreTimedOnlyWhereTheyMayDiffer) {
   EXPECT_EQ(timed, 3u);
 }
 
+// A node that several ranks compute alike never gets an engine whose bits may differ, even where others may.
+TEST(CudnnConvolution, WhatRanksComputeAlikeIsDeterministic) {
+  KernelCase c = AnyCase();
+  CudnnOptions options;
+  options.deterministic = false;
+  for (const bool replicated : {false, true}) {
+    FakeCudnn fake;
+    fake.engines = {{.notes = {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}}, {}};
+    c.node.replicated = replicated;
+    ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, options).ok());
+    EXPECT_EQ(fake.engines_run, std::vector<int>{replicated ? 1 : 0});
+  }
+}
+
 // Found once per process and key; then read from the cache, unless the library does not know the text.
 TEST(CudnnConvolution, APlanIsKept) {
   FakeCudnn fake;

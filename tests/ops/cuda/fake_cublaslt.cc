@@ -64,16 +64,29 @@ cublasStatus_t SetPreference(cublasLtMatmulPreference_t raw, cublasLtMatmulPrefe
   return CUBLAS_STATUS_SUCCESS;
 }
 
+size_t WorkspaceOf(const cublasLtMatmulAlgo_t& algorithm) { return algorithm.data[0] == 16 ? 512 : 1024; }
+
+cublasStatus_t AlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                         cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t* algorithm,
+                         cublasLtMatmulHeuristicResult_t* result) {
+  if (const cublasStatus_t status = Call(); status != CUBLAS_STATUS_SUCCESS) return status;
+  result->workspaceSize = WorkspaceOf(*algorithm);
+  result->state = fake->algorithms_are_known ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 cublasStatus_t Heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                          cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatmulPreference_t raw, int most,
                          cublasLtMatmulHeuristicResult_t* results, int* found) {
   if (const cublasStatus_t status = Call(); status != CUBLAS_STATUS_SUCCESS) return status;
   const auto& preference = *reinterpret_cast<Preference*>(raw);
   fake->alignments.push_back(preference.alignment);
+  ++fake->searches;
   *found = std::min(most, fake->algorithms);
   for (int i = 0; i < *found; ++i) {
     results[i].algo.data[0] = preference.alignment;
-    results[i].workspaceSize = preference.alignment == 16 ? 512 : 1024;
+    results[i].algo.data[1] = static_cast<uint64_t>(i);
+    results[i].workspaceSize = WorkspaceOf(results[i].algo);
     results[i].state = i == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
   }
   return CUBLAS_STATUS_SUCCESS;
@@ -113,6 +126,7 @@ cublasStatus_t Product(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* 
       reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b) | reinterpret_cast<uintptr_t>(d);
   CHECK(bits % algorithm->data[0] == 0);
   fake->algorithms_run.push_back(algorithm->data[0]);
+  fake->places_run.push_back(algorithm->data[1]);
   const auto& operation = *reinterpret_cast<Operation*>(desc);
   fake->compute_types.push_back(operation.compute);
   const auto &ma = *reinterpret_cast<Matrix*>(a_layout), &mb = *reinterpret_cast<Matrix*>(b_layout),
@@ -134,7 +148,9 @@ FakeCublasLt::FakeCublasLt() {
   api_.cublasLtCreate = [](cublasLtHandle_t* handle) { return Make(handle, int{0}); };
   api_.cublasLtDestroy = [](cublasLtHandle_t handle) { return Drop<int>(handle); };
   api_.cublasLtGetStatusName = [](cublasStatus_t) { return "a fake's error"; };
+  api_.cublasLtGetVersion = [] { return size_t{130100}; };
   api_.cublasLtMatmul = Product;
+  api_.cublasLtMatmulAlgoCheck = AlgoCheck;
   api_.cublasLtMatmulAlgoGetHeuristic = Heuristic;
   api_.cublasLtMatmulDescCreate = [](cublasLtMatmulDesc_t* out, cublasComputeType_t compute, cudaDataType_t scale) {
     return Make(out, Operation{compute, scale});

@@ -24,8 +24,11 @@ class FakeCublasLt {
   int calls = 0;                                   // that can fail
   int live = 0;                                    // handles and descriptors that were not given back
   int algorithms = 2;                              // that the heuristics name, the first of which is not to be had
+  bool algorithms_are_known = true;                // of those that were kept
+  int searches = 0;                                // questions to the heuristics
   std::vector<uint32_t> alignments;                // asked for, of A
   std::vector<uint64_t> algorithms_run;            // by alignment
+  std::vector<uint64_t> places_run;                // in the heuristics' list
   std::vector<cublasComputeType_t> compute_types;  // of products that were run
 
  private:

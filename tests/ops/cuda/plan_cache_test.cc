@@ -4,7 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <memory>
 #include <sstream>
+#include <vector>
 
 namespace partita {
 namespace {
@@ -66,6 +69,52 @@ TEST_F(PlanCacheTest, AFolderThatCannotBeWrittenIsNoError) {
   cache.Add("key", "plan");
   EXPECT_EQ(cache.Find("key"), "plan");
   EXPECT_EQ(PlanCache(folder_).Find("key"), std::nullopt);
+  fs::remove(folder_);
+}
+
+// Each is told in a line that names the file, and replaced by the next plan for the key.
+TEST_F(PlanCacheTest, WhatIsWrongWithFilesIsTold) {
+  std::vector<std::string> warnings;
+  const auto warn = [&](const std::string& warning) { warnings.push_back(warning); };
+  const auto cache = [&] { return std::make_unique<PlanCache>(folder_, warn); };
+  EXPECT_EQ(cache()->Find("key"), std::nullopt);
+  cache()->Add("key", "the plan");
+  EXPECT_TRUE(warnings.empty());
+  const fs::path path = OnlyFile();
+  std::ofstream(path, std::ios::trunc) << "garbage";
+  auto damaged = cache();
+  EXPECT_EQ(damaged->Find("key"), std::nullopt);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0], path.string() + ": the plan is damaged and is made anew");
+  damaged->Add("key", "a new plan");
+  EXPECT_EQ(cache()->Find("key"), "a new plan");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1) << "no temporary file is left";
+  // Another key's file in this one's place.
+  PlanCache(folder_ + "/other").Add("another key", "its plan");
+  fs::copy_file(fs::directory_iterator(folder_ + "/other")->path(), path, fs::copy_options::overwrite_existing);
+  EXPECT_EQ(cache()->Find("key"), std::nullopt);
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_EQ(warnings[1], path.string() + ": the plan is of 'another key' and is made anew for 'key'");
+  // A folder in its place can be neither read nor replaced.
+  fs::remove(path);
+  fs::create_directories(path / "inside");
+  auto blocked = cache();
+  EXPECT_EQ(blocked->Find("key"), std::nullopt);
+  blocked->Add("key", "in memory");
+  blocked->Add("key", "in memory still");
+  EXPECT_EQ(blocked->Find("key"), "in memory still");
+  ASSERT_EQ(warnings.size(), 4u) << "that plans cannot be written is told once";
+  EXPECT_NE(warnings[3].find("plans are not kept for the next run: "), std::string::npos) << warnings[3];
+}
+
+TEST_F(PlanCacheTest, AFolderThatCannotBeMadeIsToldOnce) {
+  std::ofstream(folder_) << "a file";
+  std::vector<std::string> warnings;
+  PlanCache cache(folder_, [&](const std::string& warning) { warnings.push_back(warning); });
+  cache.Add("a", "1");
+  cache.Add("b", "2");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find(folder_), std::string::npos) << warnings[0];
   fs::remove(folder_);
 }
 

@@ -96,6 +96,10 @@ class RefusalTest(TrainerTest):
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_tf32_on_the_host(self):
+        self.refused(2, "--tf32 needs --device=cuda", "train", "--tf32", "--mock-data", MLP)
+        self.refused(2, "--tf32", "verify", "--tf32", "--mock-data", MLP)
+
     def test_a_loss_that_is_not_finite(self):
         done = self.call("train", "--mock-data", "--batch=8", "--steps=200", "--learning-rate=1000000",
                          "--report=r.json", "--save=s.safetensors", LENET, code=5)
