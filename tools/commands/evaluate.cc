@@ -33,6 +33,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   RETURN_IF_ERROR(CheckFormat(flags, {"text", "json"}));
   RETURN_IF_ERROR(CheckOutputs(flags, {"report"}));
   RETURN_IF_ERROR(SetUpLogging(flags));
+  RETURN_IF_ERROR(CheckAcceleration(flags));
   RETURN_IF_ERROR(CheckDevice(flags));
   if (!flags.IsSet("load")) return FlagError("evaluate needs --load=FILE: what train --save wrote");
   ASSIGN_OR_RETURN(const Model model, ReadModel(flags));

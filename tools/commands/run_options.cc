@@ -69,11 +69,13 @@ SessionOptions ReadExactSessionOptions(const Flags& flags) {
   return options;
 }
 
+absl::Status CheckAcceleration(const Flags& flags) {
+  if (!flags.Bool("tf32") || flags.Text("device") == "cuda") return absl::OkStatus();
+  return FlagError("flag --tf32 needs --device=cuda; the host computes f32 in f32");
+}
+
 absl::Status CheckDevice(const Flags& flags) {
-  if (flags.Text("device") != "cuda") {
-    if (flags.Bool("tf32")) return FlagError("flag --tf32 needs --device=cuda: the host computes f32 in f32");
-    return absl::OkStatus();
-  }
+  if (flags.Text("device") != "cuda") return absl::OkStatus();
   const absl::Status opened = OpenGpu(GpuIndex(flags), /*timeline=*/false).status();
   if (absl::IsInvalidArgument(opened)) return FlagError("flag --gpu: {}", std::string(opened.message()));
   return opened;

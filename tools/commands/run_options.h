@@ -27,7 +27,10 @@ SessionOptions ReadSessionOptions(const Flags& flags);
 // The same for a command without AccelerationFlags.
 SessionOptions ReadExactSessionOptions(const Flags& flags);
 
-// Whether ranks can run on what --device and --gpu say, and as --tf32 does: said before anything is read.
+// Whether AccelerationFlags fit the device.
+absl::Status CheckAcceleration(const Flags& flags);
+
+// Whether ranks can run on what --device and --gpu say: said before anything is read.
 absl::Status CheckDevice(const Flags& flags);
 
 // Threads of one rank's kernels: --threads, or the cores shared among the ranks.

@@ -35,6 +35,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   RETURN_IF_ERROR(CheckFormat(flags, {"text", "json"}));
   RETURN_IF_ERROR(CheckOutputs(flags, {"save", "report", "trace"}));
   RETURN_IF_ERROR(SetUpLogging(flags));
+  RETURN_IF_ERROR(CheckAcceleration(flags));
   RETURN_IF_ERROR(CheckDevice(flags));
   Prepared prepared;
   ASSIGN_OR_RETURN(prepared.model, ReadModel(flags));

@@ -218,5 +218,40 @@ TEST(CudnnConvolution, EveryCallMayFail) {
   }
 }
 
+// The same with a plan that was kept, and while plans are timed.
+TEST(CudnnConvolution, EveryCallMayFailWithPlansAndTimes) {
+  const KernelCase c = AnyCase();
+  CudnnOptions options;
+  options.deterministic = false;
+  options.timer = [](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
+    std::vector<char> memory(static_cast<size_t>(bytes) + 64);
+    HostQueue queue;
+    RETURN_IF_ERROR(run(memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64), &queue));
+    return 1.0;
+  };
+  for (const bool kept : {true, false}) {
+    int failed = 0;
+    bool reached = true;
+    for (int n = 1; reached; ++n) {
+      FakeCudnn fake;
+      fake.engines = {{}, {}};
+      std::vector<std::string> warnings;
+      PlanCache cache("", [&](const std::string& warning) { warnings.push_back(warning); });
+      if (kept) {
+        ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, options, &cache).ok());
+      }
+      fake.fail_at = fake.calls + n;
+      const auto result = Computed(fake.api(), c.node, c.inputs, {}, options, &cache);
+      reached = fake.calls >= fake.fail_at;
+      EXPECT_EQ(fake.live, 0) << n;
+      EXPECT_TRUE(kept || warnings.empty()) << n;
+      if (result.ok()) continue;
+      ++failed;
+      EXPECT_NE(result.status().message().find("answers a fake's error"), std::string::npos) << result.status();
+    }
+    EXPECT_GT(failed, 5);
+  }
+}
+
 }  // namespace
 }  // namespace partita
