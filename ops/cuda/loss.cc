@@ -1,6 +1,7 @@
 // Softmax, losses and accuracy of a node.
 #include "ops/cuda/loss.h"
 
+#include "ops/cuda/labelled_kernel.h"
 #include "ops/cuda/own_kernels.h"
 
 namespace partita {
@@ -23,23 +24,6 @@ launch::LabelledRowsLaunch Bound(launch::LabelledRowsLaunch rows, const KernelAr
   rows.weights = In(a, 2);
   rows.fault = a.fault;
   return rows;
-}
-
-// What a word says that a launch on these rows left: the host's own words.
-PreparedCudaKernel WithLabelFaults(PreparedCudaKernel kernel, const LocalNode& node) {
-  kernel.explain = [first = Input(node, 0).box.offset[0], classes = InputShape(node, 0)[1]](uint64_t word) {
-    const launch::LabelFault fault = launch::LabelFault::Of(word);
-    return InvalidArgument("sample {} of the batch has label {}, allowed are 0 to {}", first + fault.row, fault.label,
-                           classes - 1);
-  };
-  return kernel;
-}
-
-// A kernel on rows with labels.
-template <typename F>
-absl::StatusOr<PreparedCudaKernel> OwnLabelledKernel(const LocalNode& node, F launch, int64_t workspace_bytes = 0) {
-  ASSIGN_OR_RETURN(PreparedCudaKernel kernel, OwnFloatingKernel(node, launch, workspace_bytes));
-  return WithLabelFaults(std::move(kernel), node);
 }
 
 int64_t RowBytes(const launch::LabelledRowsLaunch& rows) { return rows.rows * static_cast<int64_t>(sizeof(double)); }

@@ -118,13 +118,7 @@ struct Labels {
   int64_t classes;
   uint64_t* fault;
 
-  // Leaves word of a label that is none; of several rows that do, any one's stays.
-  PARTITA_HOST_DEVICE bool IsClass(int64_t row) const {
-    const int32_t label = labels[row];
-    if (label >= 0 && label < classes) return true;
-    if (fault != nullptr) *fault = LabelFault{row, label}.Word();
-    return false;
-  }
+  PARTITA_HOST_DEVICE bool IsClass(int64_t row) const { return launch::IsClass(row, labels[row], classes, fault); }
   PARTITA_HOST_DEVICE Compute<T> Weight(int64_t row) const { return weights == nullptr ? 1 : weights[row]; }
 };
 

@@ -6,27 +6,14 @@
 #include <cstdint>
 
 #include "graph/dtype.h"
+#include "ops/cuda/label_fault.h"
 #include "ops/cuda/launch.h"
-#include "runtime/base/philox.h"
 
 namespace partita::launch {
 
 LaunchError LogSoftmax(DType dtype, int64_t rows, int64_t classes, const void* x, void* y, CudaQueue queue);
 LaunchError LogSoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const void* y, const void* dy, void* dx,
                            CudaQueue queue);
-
-// A label that is no class, as one word that is not 0.
-struct LabelFault {
-  int64_t row = 0;  // of the rank's, below 2^32 - 1
-  int32_t label = 0;
-
-  PARTITA_HOST_DEVICE uint64_t Word() const {
-    return (static_cast<uint64_t>(row + 1) << 32) | static_cast<uint32_t>(label);
-  }
-  static LabelFault Of(uint64_t word) {
-    return {static_cast<int64_t>(word >> 32) - 1, static_cast<int32_t>(static_cast<uint32_t>(word))};
-  }
-};
 
 struct LabelledRowsLaunch {
   int64_t rows = 0, classes = 0;

@@ -1,6 +1,7 @@
 // Softmax in pieces, and its loss, of a node.
 #include "ops/cuda/split_softmax.h"
 
+#include "ops/cuda/labelled_kernel.h"
 #include "ops/cuda/own_kernels.h"
 
 namespace partita {
@@ -31,6 +32,7 @@ launch::LabelledBlockLaunch BlockOf(const LocalNode& node) {
 launch::LabelledBlockLaunch Bound(launch::LabelledBlockLaunch block, const KernelArguments& a) {
   block.labels = In<int32_t>(a, 1);
   block.weights = In(a, 2);
+  block.fault = a.fault;
   return block;
 }
 
@@ -69,7 +71,7 @@ absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxNormalizeGrad(const LocalNode& 
 // (logits, labels, sample_weight?, maximum, sum)
 absl::StatusOr<PreparedCudaKernel> CudaCrossEntropy(const LocalNode& node) {
   const launch::LabelledBlockLaunch block = BlockOf(node);
-  return OwnFloatingKernel(
+  return OwnLabelledKernel(
       node,
       [block](const KernelArguments& a, DType dtype, CudaQueue q) {
         return launch::CrossEntropyShares(dtype, Bound(block, a), In(a, 0), In(a, 3), In(a, 4), Out(a, 0),
@@ -80,7 +82,7 @@ absl::StatusOr<PreparedCudaKernel> CudaCrossEntropy(const LocalNode& node) {
 
 // (logits, labels, sample_weight?, dloss)
 absl::StatusOr<PreparedCudaKernel> CudaCrossEntropyLogitsGrad(const LocalNode& node) {
-  return OwnFloatingKernel(node, [block = BlockOf(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+  return OwnLabelledKernel(node, [block = BlockOf(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::CrossEntropyLogitsGrad(dtype, Bound(block, a), In(a, 3), Out(a, 0), q);
   });
 }

@@ -93,8 +93,9 @@ struct BlockLabels {
   const Compute<T>* weights;
   int64_t all_classes, first_class;
   Compute<T> smoothing, global_rows;
+  uint64_t* fault;
 
-  PARTITA_HOST_DEVICE bool IsClass(int64_t row) const { return labels[row] >= 0 && labels[row] < all_classes; }
+  PARTITA_HOST_DEVICE bool IsClass(int64_t row) const { return launch::IsClass(row, labels[row], all_classes, fault); }
   PARTITA_HOST_DEVICE int64_t Label(int64_t row) const { return labels[row] - first_class; }
   PARTITA_HOST_DEVICE Compute<T> Weight(int64_t row) const { return weights == nullptr ? 1 : weights[row]; }
 };
@@ -107,7 +108,8 @@ BlockLabels<T> LabelsOf(const LabelledBlockLaunch& block) {
           block.all_classes,
           block.first_class,
           static_cast<A>(block.smoothing),
-          static_cast<A>(block.global_rows)};
+          static_cast<A>(block.global_rows),
+          block.fault};
 }
 
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();

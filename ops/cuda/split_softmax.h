@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "graph/dtype.h"
+#include "ops/cuda/label_fault.h"
 #include "ops/cuda/launch.h"
 
 namespace partita::launch {
@@ -22,7 +23,7 @@ LaunchError LogSoftmaxNormalize(DType dtype, int64_t rows, int64_t classes, cons
 LaunchError LogSoftmaxNormalizeGrad(DType dtype, int64_t rows, int64_t classes, const void* dy, const void* sum,
                                     void* dsum, CudaQueue queue);
 
-// A label that is no class makes the loss and its gradient NaN.
+// A label that is no class makes the loss and its gradient NaN, and leaves a word.
 struct LabelledBlockLaunch {
   int64_t rows = 0, classes = 0;             // of the block
   int64_t all_classes = 0, first_class = 0;  // `first_class`: of the block's first column
@@ -30,6 +31,7 @@ struct LabelledBlockLaunch {
   double smoothing = 0;
   const int32_t* labels = nullptr;
   const void* weights = nullptr;  // null: every sample counts once
+  uint64_t* fault = nullptr;      // gets a LabelFault's word, if there is one; null: nobody asks
 };
 
 // `workspace` has room for a double per row.
