@@ -9,6 +9,47 @@
 namespace partita {
 namespace {
 
+// True if axis `a` holds overlapping summands of a dimension that other axes split as well, and one of these changes.
+bool LosesGhosts(const Layout& from, const Layout& to, size_t a) {
+  for (size_t b = 0; to[a].summed() && b < to.size(); ++b) {
+    if (from[b].split() && from[b].dimension == to[a].dimension && from[b] != to[b]) return true;
+  }
+  return false;
+}
+
+// True if axis `a` was sliced inside blocks that are now those of windows, which nothing can cut.
+bool LosesBlocks(const Layout& from, const Layout& to, size_t a) {
+  for (size_t b = 0; to[a].split() && !to[a].windows && b < to.size(); ++b) {
+    if (to[b].split() && to[b].dimension == to[a].dimension && to[b].windows && from[a] == to[a]) return true;
+  }
+  return false;
+}
+
+// The layout with balanced cuts where explicit ones do not fit the blocks that they cut.
+Layout WithFittingCuts(Layout layout, const Shape& shape, const Mesh& mesh) {
+  if (CheckLayout(layout, shape, mesh).ok()) return layout;
+  Layout outer = Replicated(mesh);
+  for (size_t a = 0; a < layout.size(); ++a) {
+    outer[a] = layout[a];
+    if (!CheckLayout(outer, shape, mesh).ok()) outer[a].cuts.clear();
+  }
+  return outer;
+}
+
+// To a layout of which only some axes were chosen. Of the others, cuts may lie inside blocks that are gone; ghosts of a
+// dimension are returned over all its axes or none.
+ValueId MoveAxesTo(LayoutBuilder& builder, ValueId value, const Layout& chosen) {
+  const Graph& graph = builder.graph();
+  const Layout& from = graph.layout(value);
+  Layout to = chosen;
+  for (size_t a = 0; a < to.size(); ++a) {
+    if (LosesGhosts(from, chosen, a)) to[a] = AxisLayout::Split(chosen[a].dimension);
+    if (LosesBlocks(from, chosen, a)) to[a] = AxisLayout::Replicate();
+  }
+  to = WithFittingCuts(std::move(to), graph.type(value).shape, graph.mesh());
+  return builder.MoveTo(value, to, Phase::kBackward);
+}
+
 class Adjoint : public GradientBuilder {
  public:
   Adjoint(LayoutBuilder& builder, const UpdateLayouts& updates)
@@ -191,7 +232,7 @@ class Adjoint : public GradientBuilder {
         } else {
           to[a] = AxisLayout::Replicate();
         }
-        sum = builder_.MoveTo(sum, to, Phase::kBackward);
+        sum = MoveAxesTo(builder_, sum, to);
       }
     }
     return sums;
@@ -212,7 +253,7 @@ class Adjoint : public GradientBuilder {
       for (size_t a = 0; a < to.size(); ++a) {
         if (to[a].partial()) to[a] = wanted[a];
       }
-      sum = builder_.MoveTo(sum, to, Phase::kBackward);
+      sum = MoveAxesTo(builder_, sum, to);
     }
     for (ValueId& sum : sums) sum = builder_.MoveTo(sum, wanted, Phase::kBackward);
     ASSIGN_OR_RETURN(sums, SumPerLayout(sums, base));
@@ -247,7 +288,7 @@ ValueId AppendMoveAdjoint(LayoutBuilder& builder, const Node& move, ValueId cota
   const Layout before = DualLayout(graph.layout(move.inputs[0]));
   Layout to = graph.layout(cotangent);
   for (int axis : MoveAxes(move, graph.mesh())) to[axis] = before[axis];
-  return builder.MoveTo(cotangent, to, Phase::kBackward);
+  return MoveAxesTo(builder, cotangent, to);
 }
 
 absl::StatusOr<std::map<ValueId, ValueId>> AppendAdjoint(LayoutBuilder& builder, const UpdateLayouts& updates) {

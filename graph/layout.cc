@@ -158,6 +158,11 @@ absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& m
     if (axis.at() && (axis.coordinate < 0 || axis.coordinate >= mesh_axis.size)) {
       return InvalidArgument("{} lies off axis '{}' of size {}", axis.ToString(), mesh_axis.name, mesh_axis.size);
     }
+    for (size_t b = 0; axis.partial() && b < a; ++b) {
+      if (!layout[b].partial() || layout[b].reduction == axis.reduction) continue;
+      return InvalidArgument("{} over axis '{}' and {} over axis '{}': sums and maxima do not mix",
+                             layout[b].ToString(), mesh.axes[b].name, axis.ToString(), mesh_axis.name);
+    }
     if (!axis.split()) continue;
     if (axis.dimension < 0 || axis.dimension >= static_cast<int>(shape.size())) {
       return InvalidArgument("{} over axis '{}' splits a dimension that shape {} does not have", axis.ToString(),

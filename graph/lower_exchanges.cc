@@ -159,8 +159,10 @@ absl::Status MoveLowering::ZeroExtend(const Move& move) {
   if (!move.own_to()) return absl::OkStatus();
   const std::vector<int> coordinates = graph_.mesh().Coordinates(rank_);
   const Layout& layout = graph_.layout(move.input);
-  const bool counts = std::all_of(move.meeting->axes.begin(), move.meeting->axes.end(),
-                                  [&](int axis) { return !layout[axis].replicated() || coordinates[axis] == 0; });
+  const Layout& sums = graph_.layout(move.output);
+  const bool counts = std::all_of(move.meeting->axes.begin(), move.meeting->axes.end(), [&](int axis) {
+    return !layout[axis].replicated() || coordinates[axis] == 0 || sums[axis].reduction == Reduction::kMax;
+  });
   if (counts && move.own_from() == move.own_to()) {
     out_.tensor_of[move.output] = out_.tensor_of[move.input];
     return absl::OkStatus();

@@ -15,7 +15,9 @@
 //   lie,
 //                                        the own one first, then in rank order
 //   drop            R -> At              a view on the holder
-//   zero_extend     S, At or R -> P      zeros and a local copy; of R only the copy of coordinate 0 counts
+//   zero_extend     S, At or R -> P      zeros and a local copy; of R only the copy of coordinate 0 counts (a maximum:
+//   all
+//                                        copies, a view)
 // A move that changes nothing on any rank (a group of one) is a view. A collective in which no rank has an element is
 // launched by none; else every rank of the group launches it, with counts 0 where it has nothing.
 #ifndef PARTITA_GRAPH_LOWER_MOVES_H_

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "graph/moves/plan_move.h"
 #include "graph/op_definition.h"
 
 namespace partita {
@@ -31,7 +30,7 @@ int64_t BlocksThatChangeRank(const Layout& from, const Layout& to, const TensorT
 MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& to, const TensorType& type,
                       const Mesh& mesh, const std::vector<int>& ranks) {
   const int64_t others = static_cast<int64_t>(ranks.size()) - 1;
-  if (op == "slice_move" || op == "drop" || op == "zero_extend") return {};
+  if (op == "slice_move" || op == "drop" || op == "zero_extend" || others == 0) return {};
   if (op == "send" || op == "gather" || op == "scatter" || op == "repartition" || op == "halo_exchange") {
     const int64_t bytes = BlocksThatChangeRank(from, to, type, mesh, ranks);
     return {bytes, bytes};
@@ -55,17 +54,21 @@ MoveBytes BytesOfNode(const Graph& graph, const Node& move, const std::vector<in
   return bytes;
 }
 
-int64_t WireBytes(const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh) {
+int64_t WireBytes(const Layout& from, const std::vector<MoveStep>& steps, const TensorType& type, const Mesh& mesh) {
   int64_t bytes = 0;
-  Layout layout = from;
-  for (const MoveStep& step : PlanMove(from, to, type.shape, mesh)) {
+  const Layout* layout = &from;
+  for (const MoveStep& step : steps) {
     for (int rank = 0; rank < mesh.size(); ++rank) {
       if (!mesh.Leads(rank, step.axes)) continue;
-      bytes += BytesOfMove(step.op, layout, step.to, type, mesh, mesh.Group(rank, step.axes)).wire;
+      bytes += BytesOfMove(step.op, *layout, step.to, type, mesh, mesh.Group(rank, step.axes)).wire;
     }
-    layout = step.to;
+    layout = &step.to;
   }
   return bytes;
+}
+
+int64_t WireBytes(const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh) {
+  return WireBytes(from, PlanMove(from, to, type.shape, mesh), type, mesh);
 }
 
 }  // namespace partita

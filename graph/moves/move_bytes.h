@@ -8,6 +8,7 @@
 
 #include "graph/graph.h"
 #include "graph/layout.h"
+#include "graph/moves/plan_move.h"
 
 namespace partita {
 
@@ -23,14 +24,17 @@ struct MoveBytes {
   bool operator==(const MoveBytes&) const = default;
 };
 
-// Of one group: `ranks` as Mesh::Group gives them.
+// Of one group: `ranks` as Mesh::Group gives them. A group of one moves nothing: what it has are views.
 MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& to, const TensorType& type,
                       const Mesh& mesh, const std::vector<int>& ranks);
 
 // Of a move node (all operands of a bucket) in the group `ranks`.
 MoveBytes BytesOfNode(const Graph& graph, const Node& move, const std::vector<int>& ranks);
 
-// Wire bytes, summed over all groups, of the moves that lead from one layout to another.
+// Wire bytes, summed over all groups, of `steps` from layout `from` on.
+int64_t WireBytes(const Layout& from, const std::vector<MoveStep>& steps, const TensorType& type, const Mesh& mesh);
+
+// The same of the moves that lead from one layout to another.
 int64_t WireBytes(const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh);
 
 }  // namespace partita

@@ -3,15 +3,11 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/moves/move_bytes.h"
 #include "runtime/base/check.h"
 
 namespace partita {
 namespace {
-
-bool Same(const Layout& from, const Layout& to, int axis, const Shape& shape, const Mesh& mesh) {
-  const int64_t n = from[axis].split() ? shape[from[axis].dimension] : 0;
-  return SameAxis(from[axis], to[axis], n, mesh.axes[axis].size);
-}
 
 std::vector<int> AxesSplitting(const Layout& layout, int dimension) {
   std::vector<int> axes;
@@ -21,25 +17,46 @@ std::vector<int> AxesSplitting(const Layout& layout, int dimension) {
   return axes;
 }
 
-// The axes of every dimension whose nested splits change other than by adding or removing innermost ones.
+bool Same(const Layout& from, const Layout& to, int axis, const Shape& shape, const Mesh& mesh) {
+  if (!from[axis].split()) return SameAxis(from[axis], to[axis], 0, mesh.axes[axis].size);
+  const int d = from[axis].dimension;
+  // Of cuts inside other blocks only equal words mean the same.
+  const bool nested = AxesSplitting(from, d).size() > 1 || AxesSplitting(to, d).size() > 1;
+  if (nested && from[axis] != to[axis]) return false;
+  return SameAxis(from[axis], to[axis], shape[d], mesh.axes[axis].size);
+}
+
+// Whether nested splits of one dimension change other than by adding or removing innermost ones.
+bool Entangled(const std::vector<int>& before, const std::vector<int>& after, const Layout& from, const Layout& to,
+               const Shape& shape, const Mesh& mesh) {
+  if (before.size() + after.size() < 2) return false;
+  const size_t shared = std::min(before.size(), after.size());
+  bool prefix = true;
+  for (size_t i = 0; i < shared; ++i) {
+    prefix = prefix && before[i] == after[i] && Same(from, to, before[i], shape, mesh);
+  }
+  // One axis alone that only changes its cuts needs no company.
+  if (!prefix && before.size() == 1 && before == after) return false;
+  // Several splits that nest arise from the outermost inwards, which only slices can be sure to do.
+  for (size_t i = shared; after.size() > shared + 1 && i < after.size(); ++i) {
+    if (!from[after[i]].replicated()) prefix = false;
+  }
+  return !prefix;
+}
+
+// The axes of every dimension that is entangled, and of those that share an axis with it: no split may be left inside
+// blocks that are gone.
 std::set<int> EntangledAxes(const Layout& from, const Layout& to, const Shape& shape, const Mesh& mesh) {
   std::set<int> entangled;
-  for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
-    const std::vector<int> before = AxesSplitting(from, d), after = AxesSplitting(to, d);
-    if (before.size() + after.size() < 2) continue;
-    const size_t shared = std::min(before.size(), after.size());
-    bool prefix = true;
-    for (size_t i = 0; i < shared; ++i) {
-      prefix = prefix && before[i] == after[i] && Same(from, to, before[i], shape, mesh);
-    }
-    // One axis alone that only changes its cuts needs no company.
-    if (!prefix && before.size() == 1 && before == after) continue;
-    // Splits that nest arise from the outermost inwards, which only slices can be sure to do.
-    for (int a : after) {
-      const bool arises = std::find(before.begin(), before.end(), a) == before.end();
-      if (after.size() > 1 && arises && !from[a].replicated()) prefix = false;
-    }
-    if (!prefix) {
+  for (size_t known = 1; known != entangled.size();) {
+    known = entangled.size();
+    for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
+      const std::vector<int> before = AxesSplitting(from, d), after = AxesSplitting(to, d);
+      bool joins = Entangled(before, after, from, to, shape, mesh);
+      for (const std::vector<int>* axes : {&before, &after}) {
+        for (int a : *axes) joins = joins || entangled.count(a);
+      }
+      if (!joins) continue;
       entangled.insert(before.begin(), before.end());
       entangled.insert(after.begin(), after.end());
     }
@@ -73,6 +90,8 @@ const char* MoveOf(const AxisLayout& from, const AxisLayout& to) {
 
 bool Free(const AxisLayout& from, const AxisLayout& to) { return from.replicated() && (to.split() || to.at()); }
 
+bool CostsNothing(const MoveStep& step) { return step.op == "slice_move" || step.op == "drop"; }
+
 class Planner {
  public:
   Planner(const Layout& from, const Layout& to, const Shape& shape, const Mesh& mesh)
@@ -80,80 +99,146 @@ class Planner {
 
   std::vector<MoveStep> Plan() {
     ReturnGhosts();
+    SliceSettled();
     ReducePartials();
-    Repartition();
-    const int axes = static_cast<int>(layout_.size());
-    for (int a = 0; a < axes; ++a) {  // slices from the outermost inwards, before anything that costs bytes
-      if (Free(layout_[a], to_[a])) Step(a);
+    Exchange();
+    for (int a = 0; a < axes(); ++a) {  // ghosts after all else: nothing else then moves them
+      if (AddsGhosts(layout_[a], to_[a])) Step(a);
     }
-    for (int a = axes; a-- > 0;) {  // gathers from the innermost outwards
-      if (!Same(layout_, to_, a, shape_, mesh_) && !AddsGhosts(layout_[a], to_[a])) Step(a);
-    }
-    for (int a = 0; a < axes; ++a) {  // ghosts last: nothing else then moves them
-      if (!Same(layout_, to_, a, shape_, mesh_)) Step(a);
+    for (int a = axes(); a-- > 0;) {  // sums last: nothing then moves their zeros
+      if (Changes(a)) Step(a);
     }
     return std::move(steps_);
   }
 
  private:
+  int axes() const { return static_cast<int>(layout_.size()); }
+  bool Changes(int axis) const { return !Same(layout_, to_, axis, shape_, mesh_); }
+
   // Overlapping summands are added up before anything else, so that nothing else moves ghosts. A sum over all ranks
   // (P) takes them as they are.
   void ReturnGhosts() {
     for (int d = 0; d < static_cast<int>(shape_.size()); ++d) {
-      const std::vector<int> axes = AxesSplitting(layout_, d);
-      if (axes.empty() || !layout_[axes[0]].summed()) continue;
-      if (axes.size() == 1 && to_[axes[0]].partial()) continue;
-      const auto changes = [&](int a) { return !Same(layout_, to_, a, shape_, mesh_); };
-      if (std::none_of(axes.begin(), axes.end(), changes)) continue;
+      const std::vector<int> split = AxesSplitting(layout_, d);
+      if (split.empty() || !layout_[split[0]].summed()) continue;
+      if (split.size() == 1 && to_[split[0]].partial() && AxesSplitting(to_, d).empty()) continue;
+      if (std::none_of(split.begin(), split.end(), [&](int a) { return Changes(a); })) continue;
       const auto arrives = [&](int a) { return to_[a].split() && to_[a].dimension == d && !to_[a].windows; };
-      const bool all_arrive = std::all_of(axes.begin(), axes.end(), arrives);
-      for (int a : axes) layout_[a] = all_arrive ? to_[a] : AxisLayout::Split(d);
-      steps_.push_back({"halo_exchange_adjoint", axes, layout_});
+      const std::vector<int> after = AxesSplitting(to_, d);
+      const bool outermost = after.size() >= split.size() && std::equal(split.begin(), split.end(), after.begin());
+      const bool all_arrive = outermost && std::all_of(split.begin(), split.end(), arrives);
+      for (int a : split) layout_[a] = all_arrive ? to_[a] : AxisLayout::Split(d);
+      steps_.push_back({"halo_exchange_adjoint", split, layout_});
     }
   }
 
+  // Slices whose outer splits are as they shall be: whatever is then added up or moved is smaller.
+  void SliceSettled() {
+    for (int a = 0; a < axes(); ++a) {
+      if (!Free(layout_[a], to_[a]) || to_[a].windows) continue;
+      bool settled = true;
+      for (int b = 0; to_[a].split() && b < axes(); ++b) {
+        const bool before = layout_[b].split() && layout_[b].dimension == to_[a].dimension;
+        const bool after = to_[b].split() && to_[b].dimension == to_[a].dimension;
+        if (b < a ? (before || after) && Changes(b) : before) settled = false;
+      }
+      if (settled) Step(a);
+    }
+  }
+
+  // Sums that go on as the same sum stay.
+  bool Resolves(int axis) const { return layout_[axis].partial() && Changes(axis); }
+
   void ReducePartials() {
     std::vector<int> joined;
-    for (int a = 0; a < static_cast<int>(layout_.size()); ++a) {
-      if (layout_[a].partial() && !to_[a].partial()) {
-        if (to_[a].replicated() || to_[a].windows || Entangles(a)) joined.push_back(a);
-      }
+    for (int a = 0; a < axes(); ++a) {
+      if (Resolves(a) && (!to_[a].at() && (!to_[a].split() || to_[a].windows || Entangles(a)))) joined.push_back(a);
     }
     if (!joined.empty()) {
       for (int a : joined) layout_[a] = AxisLayout::Replicate();
       steps_.push_back({"all_reduce", joined, layout_});
     }
-    for (int a = 0; a < static_cast<int>(layout_.size()); ++a) {
-      if (layout_[a].partial() && !to_[a].partial()) Step(a);
+    for (int a = 0; a < axes(); ++a) {
+      if (Resolves(a)) Step(a);
     }
   }
 
-  // A reduce_scatter must make the innermost split of its dimension; otherwise reduce first and slice afterwards.
+  // A reduce_scatter must make the innermost split of its dimension, and where outer splits already are as they shall
+  // be; otherwise reduce first and slice afterwards.
   bool Entangles(int axis) const {
-    if (!to_[axis].split()) return false;
-    for (int inner = axis + 1; inner < static_cast<int>(layout_.size()); ++inner) {
+    for (int b = 0; b < axes(); ++b) {
+      if (b == axis || (b < axis && !Changes(b))) continue;
       for (const Layout* layout : {&layout_, &to_}) {
-        if ((*layout)[inner].split() && (*layout)[inner].dimension == to_[axis].dimension) return true;
+        if ((*layout)[b].split() && (*layout)[b].dimension == to_[axis].dimension) return true;
       }
     }
     return false;
   }
 
-  void Repartition() {
-    const std::set<int> entangled = EntangledAxes(layout_, to_, shape_, mesh_);
-    if (entangled.empty()) return;
-    const bool ghosts =
-        std::all_of(entangled.begin(), entangled.end(), [&](int a) { return AddsGhosts(layout_[a], to_[a]); });
-    for (int a : entangled) {
-      CHECK(!to_[a].partial() && !layout_[a].partial());
-      layout_[a] = to_[a];
+  // Where an exchange leads: ghosts and sums come afterwards.
+  Layout Goal(const std::set<int>& entangled) const {
+    Layout goal = layout_;
+    for (int a = 0; a < axes(); ++a) {
+      const bool alone = !entangled.count(a);
+      if (!to_[a].partial()) {
+        if (!alone || !AddsGhosts(layout_[a], to_[a])) goal[a] = to_[a];
+      } else if (Changes(a) && to_[a].reduction == Reduction::kMax) {
+        goal[a] = AxisLayout::Replicate();  // a maximum needs a number from every rank; of a sum one rank's is enough
+      } else if (Changes(a) && !(alone && OuterSplitsStay(a, goal))) {
+        goal[a] = AxisLayout::At(0);
+      }
     }
-    steps_.push_back({ghosts ? "halo_exchange" : "repartition", {entangled.begin(), entangled.end()}, layout_});
+    return goal;
   }
 
-  void Step(int axis) {
-    const char* op = MoveOf(layout_[axis], to_[axis]);
-    layout_[axis] = to_[axis];
+  bool OuterSplitsStay(int axis, const Layout& goal) const {
+    for (int b = 0; layout_[axis].split() && b < axis; ++b) {
+      const bool outer = layout_[b].split() && layout_[b].dimension == layout_[axis].dimension;
+      if (outer && goal[b] != layout_[b]) return false;
+    }
+    return true;
+  }
+
+  // Brings all axes where they belong but those that become sums or only gain ghosts: axis by axis; or, where that
+  // moves elements more than once, by one exchange over all that change.
+  void Exchange() {
+    const std::set<int> entangled = EntangledAxes(layout_, to_, shape_, mesh_);
+    const bool ghosts =
+        std::all_of(entangled.begin(), entangled.end(), [&](int a) { return AddsGhosts(layout_[a], to_[a]); });
+    const Layout goal = Goal(entangled);
+    const Layout start = layout_;
+    const size_t first = steps_.size();
+    if (!entangled.empty()) {
+      for (int a : entangled) layout_[a] = goal[a];
+      steps_.push_back({ghosts ? "halo_exchange" : "repartition", {entangled.begin(), entangled.end()}, layout_});
+    }
+    for (int a = 0; a < axes(); ++a) {  // slices from the outermost inwards, before anything that costs bytes
+      if (Free(layout_[a], goal[a])) StepTo(a, goal[a]);
+    }
+    for (int a = axes(); a-- > 0;) {  // gathers from the innermost outwards
+      if (!Same(layout_, goal, a, shape_, mesh_)) StepTo(a, goal[a]);
+    }
+    if (entangled.empty() || !ghosts) JoinFrom(first, start);
+  }
+
+  // Replaces the steps from `first` on, which lead from `start` here, by one repartition if that moves fewer bytes.
+  void JoinFrom(size_t first, const Layout& start) {
+    const std::vector<MoveStep> each(steps_.begin() + static_cast<std::ptrdiff_t>(first), steps_.end());
+    if (std::count_if(each.begin(), each.end(), [](const MoveStep& step) { return !CostsNothing(step); }) < 2) return;
+    std::set<int> changed;
+    for (const MoveStep& step : each) changed.insert(step.axes.begin(), step.axes.end());
+    const std::vector<MoveStep> joint = {{"repartition", {changed.begin(), changed.end()}, layout_}};
+    const TensorType type{DType::kF32, shape_};
+    if (WireBytes(start, joint, type, mesh_) >= WireBytes(start, each, type, mesh_)) return;
+    steps_.resize(first);
+    steps_.push_back(joint[0]);
+  }
+
+  void Step(int axis) { StepTo(axis, to_[axis]); }
+
+  void StepTo(int axis, const AxisLayout& to) {
+    const char* op = MoveOf(layout_[axis], to);
+    layout_[axis] = to;
     steps_.push_back({op, {axis}, layout_});
   }
 

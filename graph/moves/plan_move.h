@@ -17,10 +17,12 @@ struct MoveStep {
 };
 
 // The steps from `from` to `to`; empty if they are the same. All P axes that become R are one all_reduce over the
-// joined set. Axes that split one dimension together change one by one only from the innermost outwards; everything
-// else is one repartition. An axis may become P (zero_extend). Ghosts come last (halo_exchange: one dimension after the
-// other, so that the second takes the corners along) and go first (halo_exchange_adjoint). Copies in the blocks of
-// windows (Windows::summed is false) lead nowhere. Layouts must fit `shape` and `mesh` (CheckLayout).
+// joined set. Axes that split one dimension together change one by one only from the innermost outwards; all else is
+// one repartition over the axes concerned, and so are changes of several axes that would move an element more than
+// once. An axis may become P (zero_extend, last). Ghosts come last but that (halo_exchange: one dimension after the
+// other, so that the second takes the corners along) and go first (halo_exchange_adjoint). Every pair of layouts that
+// fit `shape` and `mesh` (CheckLayout) has its steps; only copies in the blocks of windows (Windows::summed is false)
+// lead nowhere, and summands in them come from nowhere.
 std::vector<MoveStep> PlanMove(const Layout& from, const Layout& to, const Shape& shape, const Mesh& mesh);
 
 }  // namespace partita

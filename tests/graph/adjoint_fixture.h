@@ -1,31 +1,41 @@
-// The adjoint test of one move, or of a chain of moves: <F x, y> == <x, F* y> (Hewett and Grady, section 2), on ranks
-// that really move bytes, for every form in which the cotangent y can come. Inner products pair duals: S with S, At
-// with At, P with R, copies in ghosts with summands in ghosts.
+// The adjoint test of moves, or of chains of moves: <F x, y> == <x, F* y> (Hewett and Grady, section 2), on ranks that
+// really move bytes, for every form in which the cotangent y can come. Inner products pair duals: S with S, At with At,
+// P with R, copies in ghosts with summands in ghosts.
 #ifndef PARTITA_TESTS_GRAPH_ADJOINT_FIXTURE_H_
 #define PARTITA_TESTS_GRAPH_ADJOINT_FIXTURE_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
+#include "graph/graph.h"
 #include "graph/layout.h"
 #include "graph/mesh.h"
-#include "graph/shape.h"
 
 namespace partita {
 
 struct AdjointCase {
-  Mesh mesh;
-  Shape shape;
+  TensorType type;
   Layout from, to;
+  // Small integers instead of numbers in (-1, 1): all results must be exact. An i32 always has them, and only those
+  // forms of the cotangent that nobody has to add up.
+  bool integers = false;
+};
+
+// What was tested: (move or chain of moves, cotangent form).
+struct AdjointTally {
+  int cases = 0;
+  std::map<std::string, int> by_primitive;  // cases in which F or F* has it
 };
 
 // "a:S0 b:R" as a layout.
 Layout ParseLayout(const std::string& text, const Shape& shape, const Mesh& mesh);
 
-// Moves random numbers from one layout to the other and cotangents back; metric of algorithms.md 2.8, 1e-13 in f64, or
-// integers, which must agree exactly. Margins of the result are zero, and the bytes counted are those predicted.
-// `tested` counts the cotangent forms.
-void ExpectAdjoint(const AdjointCase& c, uint32_t seed, bool integers, int& tested);
+// Moves random numbers from one layout to the other and cotangents back, all cases in one program. Metric of
+// algorithms.md 2.8, inner products in f64: 1e-13 in f64, 1e-6 in f32, integers exact. A move changes nothing of the
+// value: F x is x wherever it is held. Margins of the result are zero, and the bytes counted are those predicted.
+void ExpectAdjoints(const Mesh& mesh, const std::vector<AdjointCase>& cases, uint32_t seed, AdjointTally& tally);
 
 }  // namespace partita
 

@@ -1,16 +1,49 @@
-// The backward of a move is its adjoint: every move, every form of cotangent, uneven and empty blocks.
+// The backward of a move is its adjoint: every move, every form of cotangent, on 1 to 8 ranks, uneven, with empty
+// blocks, cut anywhere, with ghosts of any width. 10,000 cases and more, drawn by seeds.
 #include <gtest/gtest.h>
 
-#include "tests/graph/adjoint_fixture.h"
+#include <cstdio>
+
+#include "graph/moves/move_ops.h"
+#include "tests/graph/adjoint_cases.h"
 
 namespace partita {
 namespace {
 
+constexpr int kRounds = 50;
+constexpr int kMovesPerProgram = 12;
+
+// Those that are moves alone, and those that the halo of windows needs.
+TEST(EveryMove, BackwardIsAdjoint) {
+  AdjointTally tally;
+  uint32_t seed = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    for (const Mesh& mesh : AdjointMeshes()) {
+      CaseDraw draw(++seed);
+      std::vector<AdjointCase> cases;
+      for (int i = 0; i < kMovesPerProgram; ++i) {
+        cases.push_back(i % 6 == 0 ? draw.AnyHaloSum(mesh) : i % 3 == 0 ? draw.AnyHalo(mesh) : draw.AnyMove(mesh));
+      }
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      ExpectAdjoints(mesh, cases, seed, tally);
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GE(tally.cases, 10000);
+  std::printf("%d cases; with each primitive:", tally.cases);
+  for (const OpDefinition& move : MoveDefinitions()) {
+    std::printf(" %s %d", move.name.c_str(), tally.by_primitive[move.name]);
+    EXPECT_GE(tally.by_primitive[move.name], 100) << move.name;
+  }
+  std::printf("\n");
+}
+
 // All pairs of layouts of one axis, uneven and with empty blocks.
-TEST(EveryMove, BackwardIsAdjointOverOneAxis) {
-  int tested = 0;
+TEST(EveryMove, AllPairsOverOneAxis) {
+  AdjointTally tally;
   for (int ranks = 2; ranks <= 5; ++ranks) {
-    const Mesh mesh{{{"a", ranks}}};
+    const Mesh mesh = MeshOf({ranks});
+    std::vector<AdjointCase> cases;
     for (const Shape& shape : {Shape{7, 3}, Shape{3, 6}}) {
       std::vector<int64_t> cuts(ranks + 1, shape[0]);
       cuts[0] = 0;
@@ -20,37 +53,14 @@ TEST(EveryMove, BackwardIsAdjointOverOneAxis) {
       const std::vector<std::string> forms = {"a:R", "a:P", "a:S0", "a:S1", uneven, "a:At0", last};
       for (const std::string& from : forms) {
         for (const std::string& to : forms) {
-          if (from == to || to == "a:P") continue;
-          ExpectAdjoint({mesh, shape, ParseLayout(from, shape, mesh), ParseLayout(to, shape, mesh)},
-                        17 * ranks + tested, tested % 2 == 0, tested);
+          if (from == to) continue;
+          cases.push_back({{DType::kF64, shape}, ParseLayout(from, shape, mesh), ParseLayout(to, shape, mesh), false});
         }
       }
     }
+    ExpectAdjoints(mesh, cases, static_cast<uint32_t>(ranks), tally);
   }
-  EXPECT_GT(tested, 300);
-}
-
-TEST(EveryMove, BackwardIsAdjointOverTwoAxes) {
-  int tested = 0;
-  const Shape shape = {5, 4};
-  const std::vector<std::string> forms = {"R", "P", "S0", "S1", "At1"};
-  for (const Mesh& mesh : {Mesh{{{"a", 2}, {"b", 2}}}, Mesh{{{"a", 2}, {"b", 3}}}}) {
-    uint32_t drawn = 1;
-    for (const std::string& f0 : forms) {
-      for (const std::string& f1 : forms) {
-        for (const std::string& t0 : forms) {
-          for (const std::string& t1 : forms) {
-            const std::string from = "a:" + f0 + " b:" + f1, to = "a:" + t0 + " b:" + t1;
-            drawn = drawn * 1664525u + 1013904223u;
-            if (from == to || t0 == "P" || t1 == "P" || (drawn >> 24) % 4 != 0) continue;
-            ExpectAdjoint({mesh, shape, ParseLayout(from, shape, mesh), ParseLayout(to, shape, mesh)}, drawn, false,
-                          tested);
-          }
-        }
-      }
-    }
-  }
-  EXPECT_GT(tested, 150);
+  EXPECT_GE(tally.cases, 380);
 }
 
 }  // namespace

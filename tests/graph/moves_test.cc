@@ -63,6 +63,34 @@ TEST(PlanMove, NestedSplitsChangeFromTheInnermost) {
   EXPECT_EQ(Steps({"S0", "At1"}, {"S0", "R"}, {8}, kTwoByTwo), "broadcast(model)");
 }
 
+TEST(PlanMove, SeveralAxesGoTogetherWhereThatMovesFewerBytes) {
+  const Shape shape = {8, 8};
+  EXPECT_EQ(Steps({"At0", "At0"}, {"At1", "At1"}, shape, kTwoByTwo), "repartition(data,model)") << "one way, not two";
+  EXPECT_EQ(Steps({"At0", "At0"}, {"At1", "At0"}, shape, kTwoByTwo), "send(data)");
+  EXPECT_EQ(Steps({"S0", "S1"}, {"At1", "At1"}, shape, kTwoByTwo), "repartition(data,model)");
+  EXPECT_EQ(Steps({"At0", "At1"}, {"S0", "S1"}, shape, kTwoByTwo), "repartition(data,model)");
+  EXPECT_EQ(Steps({"S0", "S1"}, {"S0[0,1,8]", "S1[0,1,8]"}, shape, kTwoByTwo), "repartition(data,model)");
+  EXPECT_EQ(Steps({"S0", "S1"}, {"R", "R"}, shape, kTwoByTwo), "all_gather(model) all_gather(data)");
+  EXPECT_EQ(Steps({"At0", "At0"}, {"R", "R"}, shape, kTwoByTwo), "broadcast(model) broadcast(data)");
+}
+
+TEST(PlanMove, SlicesComeFirst) {
+  EXPECT_EQ(Steps({"R", "P"}, {"S0", "R"}, {8}, kTwoByTwo), "slice_move(data) all_reduce(model)");
+  EXPECT_EQ(Steps({"R", "P"}, {"S0", "S0"}, {8}, kTwoByTwo), "slice_move(data) reduce_scatter(model)");
+  EXPECT_EQ(Steps({"R", "P"}, {"At1", "R"}, {8}, kTwoByTwo), "drop(data) all_reduce(model)");
+  EXPECT_EQ(Steps({"S0", "At1"}, {"S0", "S0"}, {8}, kTwoByTwo), "scatter(model)") << "the outer split stays";
+}
+
+TEST(PlanMove, SumsComeLast) {
+  EXPECT_EQ(Steps({"S0", "S0"}, {"S0", "P"}, {8}, kTwoByTwo), "zero_extend(model)");
+  EXPECT_EQ(Steps({"S0", "S0"}, {"P", "P"}, {8}, kTwoByTwo), "zero_extend(model) zero_extend(data)");
+  EXPECT_EQ(Steps({"S0", "S0"}, {"P", "S0"}, {8}, kTwoByTwo), "repartition(data,model) zero_extend(data)");
+  EXPECT_EQ(Steps({"S0", "S1"}, {"R", "P"}, {8, 8}, kTwoByTwo), "all_gather(data) zero_extend(model)");
+  EXPECT_EQ(Steps({"S0"}, {"P(max)"}, {7}, kLine), "all_gather(a) zero_extend(a)");
+  EXPECT_EQ(Steps({"P"}, {"P(max)"}, {7}, kLine), "all_reduce(a) zero_extend(a)");
+  EXPECT_EQ(Steps({"R"}, {"P(max)"}, {7}, kLine), "zero_extend(a)");
+}
+
 TEST(PlanMove, GhostsComeLastAndGoFirst) {
   const Shape shape = {7, 4};
   const char* const copies = "S0(7x3/1-1)";
@@ -86,31 +114,52 @@ TEST(PlanMove, GhostsComeLastAndGoFirst) {
             "halo_exchange_adjoint(data,model) all_gather(model)");
 }
 
-// For every pair of layouts the steps end where they should, and each step is one that MoveBytes knows.
-TEST(PlanMove, AllPairsArrive) {
-  const Shape shape = {5, 3};
-  const std::vector<std::string> forms = {"R", "P", "S0", "S1", "At0", "At1", "S0[0,1,5]"};
-  int pairs = 0;
-  for (const std::string& f0 : forms) {
-    for (const std::string& f1 : forms) {
-      const Layout from = Parse({f0, f1});
-      if (!CheckLayout(from, shape, kTwoByTwo).ok()) continue;
-      for (const std::string& t0 : forms) {
-        for (const std::string& t1 : forms) {
-          const Layout to = Parse({t0, t1});
-          if (!CheckLayout(to, shape, kTwoByTwo).ok() || t0 == "P" || t1 == "P") continue;
-          const std::vector<MoveStep> steps = PlanMove(from, to, shape, kTwoByTwo);
-          ++pairs;
-          const Layout& end = steps.empty() ? from : steps.back().to;
-          for (int rank = 0; rank < 4; ++rank) {
-            EXPECT_EQ(LocalBox(end, shape, kTwoByTwo, rank), LocalBox(to, shape, kTwoByTwo, rank))
-                << f0 << " " << f1 << " -> " << t0 << " " << t1;
-          }
-        }
+// For every pair of layouts the steps end where they should, and every layout on the way is one.
+void ExpectAllPairsArrive(const Mesh& mesh, const std::vector<std::string>& forms, const Shape& shape, int least) {
+  std::vector<Layout> layouts = {{}};
+  for (size_t a = 0; a < mesh.axes.size(); ++a) {
+    std::vector<Layout> longer;
+    for (const Layout& layout : layouts) {
+      for (const std::string& form : forms) {
+        longer.push_back(layout);
+        longer.back().push_back(*ParseAxisLayout(form));
       }
     }
+    layouts = std::move(longer);
   }
-  EXPECT_GT(pairs, 1000);
+  int pairs = 0;
+  for (const Layout& from : layouts) {
+    if (!CheckLayout(from, shape, mesh).ok()) continue;
+    for (const Layout& to : layouts) {
+      if (!CheckLayout(to, shape, mesh).ok()) continue;
+      ++pairs;
+      const std::string pair = ToString(from, mesh) + " -> " + ToString(to, mesh);
+      const std::vector<MoveStep> steps = PlanMove(from, to, shape, mesh);
+      for (const MoveStep& step : steps) EXPECT_TRUE(CheckLayout(step.to, shape, mesh).ok()) << pair << " " << step.op;
+      const Layout& end = steps.empty() ? from : steps.back().to;
+      for (int rank = 0; rank < mesh.size(); ++rank) {
+        EXPECT_EQ(LocalBox(end, shape, mesh, rank), LocalBox(to, shape, mesh, rank)) << pair;
+      }
+      for (size_t a = 0; a < to.size(); ++a) EXPECT_EQ(end[a].partial(), to[a].partial()) << pair;
+    }
+  }
+  EXPECT_GE(pairs, least);
+}
+
+TEST(PlanMove, AllPairsArrive) {
+  ExpectAllPairsArrive(kTwoByTwo, {"R", "P", "P(max)", "S0", "S1", "At0", "At1", "S0[0,1,5]"}, {5, 3}, 3000);
+  ExpectAllPairsArrive({{{"a", 2}, {"b", 1}, {"c", 2}}}, {"R", "P", "S0", "S1", "At0"}, {4, 2}, 15625);
+}
+
+TEST(PlanMove, SumsAndMaximaDoNotMix) {
+  EXPECT_FALSE(CheckLayout(Parse({"P", "P(max)"}), {8}, kTwoByTwo).ok());
+  EXPECT_TRUE(CheckLayout(Parse({"P(max)", "P(max)"}), {8}, kTwoByTwo).ok());
+}
+
+TEST(MoveBytes, AGroupOfOneMovesNothing) {
+  const TensorType type{DType::kF32, {8}};
+  EXPECT_EQ(BytesOfMove("all_reduce", Parse({"P"}), Parse({"R"}), type, {{{"a", 1}}}, {0}), MoveBytes());
+  EXPECT_EQ(BytesOfMove("all_gather", Parse({"S0"}), Parse({"R"}), type, {{{"a", 1}}}, {0}), MoveBytes());
 }
 
 TEST(MoveBytes, FormulasOfTheDerivation) {

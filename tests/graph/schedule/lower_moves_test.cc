@@ -125,8 +125,9 @@ TEST_P(EveryMove, LeavesEachRankItsBox) {
     for (size_t i = 0; i < indices.size(); ++i) {
       float value = held[rank][i];
       if (zero_extend) {  // the summands of the group are the value
+        const bool maximum = GetParam().to[0].reduction == Reduction::kMax;
         value = 0;
-        for (int peer : GroupOf(rank)) value += held[peer][i];
+        for (int peer : GroupOf(rank)) value = maximum ? std::max(value, held[peer][i]) : value + held[peer][i];
       }
       ASSERT_EQ(value, Expected(rank, indices[i])) << "rank " << rank << " element " << i;
     }
@@ -217,6 +218,7 @@ const Case kCases[] = {
     {"zero_extend", "data", kLine, {2, 3}, {S(0)}, {P}},
     {"zero_extend", "data", kLine, {3}, {At(2)}, {P}},
     {"zero_extend", "data", kLine, {3}, {R}, {P}},
+    {"zero_extend", "data", kLine, {3}, {R}, {AxisLayout::Partial(Reduction::kMax)}},
     {"zero_extend", "data,model", kGrid, {5, 3}, {S(1), R}, {P, P}},
 };
 INSTANTIATE_TEST_SUITE_P(AllMoves, EveryMove, testing::ValuesIn(kCases));
