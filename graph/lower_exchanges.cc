@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/lower_moves.h"
+#include "graph/moves/plan_exchange.h"
 #include "graph/op_definition.h"
 #include "runtime/base/status.h"
 
@@ -9,24 +10,14 @@ namespace partita {
 
 // Two ranks hold either the same box or boxes without a common element, for boxes are products of blocks.
 absl::Status MoveLowering::AllToAll(const Move& move) {
-  const int ranks = static_cast<int>(move.from.size());
-  const auto first_holder = [&](const HeldBox& box) {
-    return static_cast<int>(std::find(move.from.begin(), move.from.end(), box) - move.from.begin());
-  };
-  std::vector<HeldBox> sent(ranks), received(ranks);
-  int64_t elements = 0;
-  const bool lends = move.own_from() && first_holder(move.own_from()) == move.self();
-  for (int r = 0; r < ranks; ++r) {
-    elements += Count(move.to[r]);
-    // Rank r takes a block from its own copy; else from the first that holds it.
-    const bool takes_mine = r == move.self() || (lends && move.from[r] != move.own_from());
-    if (takes_mine) sent[r] = move.Overlap(move.own_from(), move.to[r]);
-    const bool other = move.from[r] && move.from[r] != move.own_from();
-    if (r == move.self() || (other && first_holder(move.from[r]) == r)) {
-      received[r] = move.Overlap(move.from[r], move.own_to());
-    }
+  const size_t ranks = move.from.size();
+  if (TotalCount(move.to) == 0) return absl::OkStatus();
+  std::vector<HeldBox> wanted, sent(ranks), received(ranks);
+  for (const HeldBox& box : move.to) wanted.push_back(move.Inside(box));
+  for (const TileSend& send : PlanExchange(move.from, wanted)) {
+    if (send.from == move.self()) sent[send.to] = send.tile;
+    if (send.to == move.self()) received[send.from] = send.tile;
   }
-  if (elements == 0) return absl::OkStatus();
   CollectiveLaunch collective = move.Collective(CollectiveKind::kAllToAll);
   collective.send_counts = Counts(sent);
   collective.receive_counts = Counts(received);

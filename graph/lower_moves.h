@@ -7,7 +7,8 @@
 //   broadcast       At -> R              Broadcast; the root's copy is a view
 //   sum_reduce      P -> At              Reduce
 //   send gather scatter repartition      AllToAll with the counts of the boxes' intersections, packed and unpacked as
-//                                        needed. Of replicated sources a rank takes its own, else the lowest one's
+//                                        needed. Of replicated sources a rank takes its own, else that of the one
+//                                        that has least to send (graph/moves/plan_exchange.h)
 //   slice_move      R -> S               a local copy
 //   halo_exchange   S -> S by windows    AllToAll of the ghosts alone; the own part is copied, margins are zeroed. Only
 //                                        trimmed, it is a copy

@@ -289,7 +289,7 @@ TEST(LowerMoves, HalosMoveGhostsAlone) {
   }
 }
 
-TEST(LowerMoves, ReplicatedSourceIsTakenFromItselfElseFromTheLowestHolder) {
+TEST(LowerMoves, ReplicatedSourceIsTakenFromItselfElseFromTheHolderWithLeastToSend) {
   TestGraph builder(kGrid);
   const ValueId x = builder.Op("fill", "x", {}, {4}, {S(0), R});
   builder.Move("repartition", "data,model", x, {R, S(0)});  // ranks 0,1 hold [0,2), ranks 2,3 hold [2,4)
