@@ -13,7 +13,7 @@ namespace partita {
 
 struct ScheduleOptions {
   int compute_streams = 1;
-  int64_t memory_limit = 0;  // bytes of the arena; 0: none
+  int64_t memory_limit = 0;    // bytes of the arena; 0: none
   bool group_updates = false;  // GroupUpdates
   // For tests of the memory plan: bytes that no launch may touch after every tensor, and whether tensors may follow
   // each other in the same bytes.

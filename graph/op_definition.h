@@ -99,7 +99,8 @@ struct OpDefinition {
   std::function<double(const NodeView&)> flops;  // floating-point operations of the whole (global) node
   // (input, output) pairs that may lie at the same address: the kernel reads each element before it writes it.
   std::vector<std::pair<int, int>> in_place;
-  // Not empty: nodes of the op may be launched as one (LocalNode::members) if these inputs are the same for all of them.
+  // Not empty: nodes of the op may be launched as one (LocalNode::members) if these inputs are the same for all of
+  // them.
   std::vector<int> together;
   // True if the output is the input's bytes (reshape): the planner makes it a view where it can.
   bool view = false;
