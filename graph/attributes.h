@@ -9,13 +9,13 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
+#include "graph/int_list.h"
 #include "runtime/base/check.h"
 
 namespace partita {
 
-using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
+using Attribute = std::variant<bool, int64_t, double, std::string, IntList>;
 
 // A value type whose copies share their entries until one of them is changed, so that passes copy nodes cheaply. Copies
 // may be used by different threads.
@@ -36,7 +36,7 @@ class Attributes {
   int64_t Int(std::string_view name) const { return Get<int64_t>(name); }
   double Float(std::string_view name) const { return Get<double>(name); }
   const std::string& String(std::string_view name) const { return Get<std::string>(name); }
-  const std::vector<int64_t>& Ints(std::string_view name) const { return Get<std::vector<int64_t>>(name); }
+  const IntList& Ints(std::string_view name) const { return Get<IntList>(name); }
 
   const Entries& entries() const {
     static const auto& none = *new Entries;

@@ -6,8 +6,8 @@
 namespace partita {
 namespace {
 
-std::vector<int64_t> Both(int64_t size) { return {size, size}; }
-std::vector<int64_t> AllSides(int64_t size) { return {size, size, size, size}; }
+IntList Both(int64_t size) { return {size, size}; }
+IntList AllSides(int64_t size) { return {size, size, size, size}; }
 
 Attributes WindowAttributes(const WindowOptions& window) {
   return {{"kernel", Both(window.kernel)}, {"stride", Both(window.stride)}, {"padding", AllSides(window.padding)}};
@@ -123,7 +123,7 @@ ValueId GraphBuilder::Flatten(const std::string& name, ValueId x) {
   if (!Usable(name, x, 2)) return kNoValue;
   const Shape& shape = type(x).shape;
   const int64_t features = Elements(Shape(shape.begin() + 1, shape.end()));
-  return Add(name, "reshape", {x}, {{"shape", std::vector<int64_t>{-1, features}}});
+  return Add(name, "reshape", {x}, {{"shape", IntList{-1, features}}});
 }
 
 ValueId GraphBuilder::SoftmaxCrossEntropy(const std::string& name, ValueId logits, ValueId labels,

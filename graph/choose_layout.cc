@@ -243,10 +243,11 @@ class AxisChooser {
     return Concrete(rule, BalancedCuts(*units, size_));
   }
 
-  // Wire bytes to bring all inputs to the candidate; nullopt if one cannot be brought there.
-  std::optional<int64_t> Cost(const Candidate& candidate) const {
+  // Wire bytes to bring all inputs to the candidate; nullopt if one cannot be brought there, or if that takes more than
+  // `limit`.
+  std::optional<int64_t> Cost(const Candidate& candidate, int64_t limit) const {
     int64_t cost = 0;
-    for (size_t i = 0; i < request_.inputs.size(); ++i) {
+    for (size_t i = 0; i < request_.inputs.size() && cost <= limit; ++i) {
       const InputState& input = request_.inputs[i];
       const AxisLayout& wanted = candidate.inputs[i];
       if (input.type == nullptr) continue;
@@ -267,6 +268,7 @@ class AxisChooser {
       to[axis_] = current.partial() ? AxisLayout::Replicate() : wanted;
       cost += WireBytes(*input.layout, to, *input.type, *request_.mesh);
     }
+    if (cost > limit) return std::nullopt;
     return cost;
   }
 
@@ -275,18 +277,21 @@ class AxisChooser {
     std::optional<Candidate> best;
     int64_t least = std::numeric_limits<int64_t>::max();
     bool best_keeps = false;
-    auto consider = [&](const Candidate& candidate) {
+    auto consider = [&](Candidate candidate) {
       const AxisLayout& lead_layout = candidate.inputs[lead_];
       if (lead != nullptr && !Keeps(lead_layout, *lead)) return;
-      const std::optional<int64_t> cost = Cost(candidate);
       const bool keeps = Keeps(lead_layout, Current(lead_));
-      if (!cost || *cost > least || (*cost == least && (best_keeps || !keeps))) return;
-      best = candidate;
+      // As cheap as the best is good enough only if it keeps the lead and the best does not.
+      const bool ties = keeps && !best_keeps;
+      const std::optional<int64_t> cost = Cost(candidate, ties ? least : least - 1);
+      if (!cost) return;
+      best = std::move(candidate);
       least = *cost;
       best_keeps = keeps;
     };
     for (const Rule& rule : rules_) {
-      if (std::optional<Candidate> candidate = Follow(rule); candidate) consider(*candidate);
+      if (std::optional<Candidate> candidate = Follow(rule); candidate) consider(*std::move(candidate));
+      if (best_keeps && least == 0) return best;
     }
     consider(All(AxisLayout::Replicate()));
     for (size_t i = 0; i < request_.inputs.size(); ++i) {

@@ -30,9 +30,7 @@ std::string ToString(const Attribute& attribute) {
       return text;
     }
     std::string operator()(const std::string& value) const { return value; }
-    std::string operator()(const std::vector<int64_t>& value) const {
-      return fmt::format("[{}]", fmt::join(value, ","));
-    }
+    std::string operator()(const IntList& value) const { return fmt::format("[{}]", fmt::join(value, ",")); }
   };
   return std::visit(Printer(), attribute);
 }

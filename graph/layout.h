@@ -62,7 +62,7 @@ absl::StatusOr<AxisLayout> ParseAxisLayout(const std::string& text);
 std::vector<int64_t> BalancedCuts(int64_t n, int p);
 
 // Checks a layout against a shape: dimensions exist, coordinates lie on the axis, cut points rise from 0 to the size of
-// the (parent) block. Names what is wrong.
+// the (parent) block, and sums (P) and maxima (P(max)) do not mix. Names what is wrong.
 absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& mesh);
 
 // The part of a value that `rank` holds: nullopt if an At keeps the value elsewhere; an empty box if its block is

@@ -17,7 +17,7 @@ namespace partita {
 namespace {
 
 // What a rank holds of a value that an At keeps elsewhere.
-Box NoBox(const Shape& shape) { return {std::vector<int64_t>(shape.size(), 0), Shape(shape.size(), 0)}; }
+Box NoBox(const Shape& shape) { return {Shape(shape.size(), 0), Shape(shape.size(), 0)}; }
 
 // Gives tensors their addresses and copies them into the schedule.
 class Binder {
@@ -151,35 +151,142 @@ std::vector<std::vector<int>> Producers(const LocalProgram& lowered) {
   return producers;
 }
 
+// What was planned for ranks so far. Ranks that hold blocks of equal sizes need the same memory plan, streams and
+// waits, and with many ranks most of them do.
+class SchedulePlanner {
+ public:
+  SchedulePlanner(const Program& program, const Graph& entry, const KernelCatalogue& kernels,
+                  const ScheduleOptions& options)
+      : program_(program), entry_(entry), kernels_(kernels), options_(options) {}
+
+  absl::StatusOr<Schedule> Make(int rank) {
+    LocalGraph local = Localize(entry_, rank);
+    ASSIGN_OR_RETURN(LocalProgram lowered, LowerGraph(program_, entry_, rank, local, kernels_));
+    if (options_.group_updates) RETURN_IF_ERROR(GroupUpdates(lowered, kernels_));
+    const StoragePlan storage = AssignStorage(lowered);
+    ASSIGN_OR_RETURN(const MemoryPlan* memory, Memory(storage.storages, rank));
+    std::vector<std::vector<int>> producers = Producers(lowered);
+    Schedule schedule;
+    schedule.rank = rank;
+    Binder(program_, entry_, local, lowered, storage, *memory, schedule).Run();
+    AddStreamsAndWaits(std::move(producers), schedule);
+    return schedule;
+  }
+
+ private:
+  // Of different ones; what comes later is planned each by itself.
+  static constexpr size_t kMostRemembered = 16;
+
+  struct PlannedMemory {
+    std::vector<Storage> storages;
+    MemoryPlan plan;
+  };
+
+  struct PlannedLaunch {
+    size_t kind = 0;  // of its work
+    std::vector<int> producers;
+    std::vector<Access> accesses;
+    int stream = 0;
+    std::vector<int> waits;
+  };
+  struct PlannedOrder {
+    std::vector<PlannedLaunch> launches;
+    std::vector<OrderEdge> order;
+  };
+
+  static bool NeedSamePlace(const Storage& a, const Storage& b) {
+    return a.bytes == b.bytes && a.kind == b.kind && a.first == b.first && a.last == b.last &&
+           a.last_by_collective == b.last_by_collective;
+  }
+
+  absl::StatusOr<const MemoryPlan*> Memory(const std::vector<Storage>& storages, int rank) {
+    for (const PlannedMemory& known : memory_) {
+      if (std::equal(storages.begin(), storages.end(), known.storages.begin(), known.storages.end(), NeedSamePlace)) {
+        return &known.plan;
+      }
+    }
+    MemoryOptions options;
+    options.limit = options_.memory_limit;
+    options.guard_bytes = options_.guard_bytes;
+    options.reuse = options_.reuse_memory;
+    if (options_.compute_streams > 1) options.linger = 4 * options_.compute_streams;
+    ASSIGN_OR_RETURN(MemoryPlan plan, PlanMemory(storages, rank, options));
+    if (memory_.size() == kMostRemembered) memory_.pop_back();
+    memory_.push_back({storages, std::move(plan)});
+    return &memory_.back().plan;
+  }
+
+  void AddStreamsAndWaits(std::vector<std::vector<int>> producers, Schedule& schedule) {
+    const auto same = [&](const PlannedOrder& known) {
+      if (known.launches.size() != schedule.launches.size()) return false;
+      for (size_t l = 0; l < known.launches.size(); ++l) {
+        const PlannedLaunch& other = known.launches[l];
+        const Launch& launch = schedule.launches[l];
+        if (other.kind != launch.work.index() || other.producers != producers[l]) return false;
+        if (other.accesses != launch.accesses) return false;
+      }
+      return true;
+    };
+    schedule.streams = options_.compute_streams + 1;
+    if (const auto known = std::find_if(orders_.begin(), orders_.end(), same); known != orders_.end()) {
+      for (size_t l = 0; l < schedule.launches.size(); ++l) {
+        schedule.launches[l].stream = known->launches[l].stream;
+        schedule.launches[l].waits = known->launches[l].waits;
+      }
+      schedule.order = known->order;
+      return;
+    }
+    AssignStreams(producers, options_.compute_streams, schedule);
+    DeclareOrder(schedule);
+    AssignWaits(schedule);
+    if (orders_.size() == kMostRemembered) return;
+    PlannedOrder& planned = orders_.emplace_back();
+    planned.launches.reserve(schedule.launches.size());
+    for (size_t l = 0; l < schedule.launches.size(); ++l) {
+      const Launch& launch = schedule.launches[l];
+      planned.launches.push_back(
+          {launch.work.index(), std::move(producers[l]), launch.accesses, launch.stream, launch.waits});
+    }
+    planned.order = schedule.order;
+  }
+
+  const Program& program_;
+  const Graph& entry_;
+  const KernelCatalogue& kernels_;
+  const ScheduleOptions& options_;
+  std::vector<PlannedMemory> memory_;
+  std::vector<PlannedOrder> orders_;
+};
+
+absl::Status Check(const ScheduleOptions& options) {
+  if (options.compute_streams >= 1) return absl::OkStatus();
+  return InvalidArgument("{} compute streams; at least 1 is needed", options.compute_streams);
+}
+
 }  // namespace
 
 absl::StatusOr<Schedule> MakeSchedule(const Program& program, const Graph& entry, int rank,
                                       const KernelCatalogue& kernels, const ScheduleOptions& options) {
-  if (options.compute_streams < 1) {
-    return InvalidArgument("{} compute streams; at least 1 is needed", options.compute_streams);
-  }
+  RETURN_IF_ERROR(Check(options));
   if (rank < 0 || rank >= entry.mesh().size()) {
     return InvalidArgument("rank {} is not on the mesh '{}' of {} ranks", rank, entry.mesh().ToString(),
                            entry.mesh().size());
   }
-  LocalGraph local = Localize(entry, rank);
-  ASSIGN_OR_RETURN(LocalProgram lowered, LowerGraph(program, entry, rank, local, kernels));
-  if (options.group_updates) RETURN_IF_ERROR(GroupUpdates(lowered, kernels));
-  const StoragePlan storage = AssignStorage(lowered);
-  MemoryOptions memory_options;
-  memory_options.limit = options.memory_limit;
-  memory_options.guard_bytes = options.guard_bytes;
-  memory_options.reuse = options.reuse_memory;
-  if (options.compute_streams > 1) memory_options.linger = 4 * options.compute_streams;
-  ASSIGN_OR_RETURN(const MemoryPlan memory, PlanMemory(storage.storages, rank, memory_options));
-  const std::vector<std::vector<int>> producers = Producers(lowered);
-  Schedule schedule;
-  schedule.rank = rank;
-  Binder(program, entry, local, lowered, storage, memory, schedule).Run();
-  AssignStreams(producers, options.compute_streams, schedule);
-  DeclareOrder(schedule);
-  AssignWaits(schedule);
-  return schedule;
+  return SchedulePlanner(program, entry, kernels, options).Make(rank);
+}
+
+absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Program& program, const Graph& entry,
+                                                    const KernelCatalogue& kernels, const ScheduleOptions& options) {
+  RETURN_IF_ERROR(Check(options));
+  SchedulePlanner planner(program, entry, kernels, options);
+  std::vector<Schedule> schedules;
+  schedules.reserve(entry.mesh().size());
+  for (int rank = 0; rank < entry.mesh().size(); ++rank) {
+    absl::StatusOr<Schedule> schedule = planner.Make(rank);
+    if (!schedule.ok()) return WithContext(fmt::format("rank {}", rank), schedule.status());
+    schedules.push_back(*std::move(schedule));
+  }
+  return schedules;
 }
 
 }  // namespace partita

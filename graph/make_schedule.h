@@ -3,6 +3,7 @@
 #define PARTITA_GRAPH_MAKE_SCHEDULE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/kernel_catalogue.h"
@@ -27,6 +28,12 @@ struct ScheduleOptions {
 // contradicts itself), and what the catalogue returns for a node that no kernel takes.
 absl::StatusOr<Schedule> MakeSchedule(const Program& program, const Graph& entry, int rank,
                                       const KernelCatalogue& kernels, const ScheduleOptions& options = {});
+
+// The same for all ranks of the mesh, in their order. Ranks that hold blocks of equal sizes are planned once.
+// An error names the rank too.
+absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Program& program, const Graph& entry,
+                                                    const KernelCatalogue& kernels,
+                                                    const ScheduleOptions& options = {});
 
 }  // namespace partita
 

@@ -48,7 +48,7 @@ bool ParseNumber(const std::string& text, T& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-bool ParseInts(const std::string& text, std::vector<int64_t>& numbers) {
+bool ParseInts(const std::string& text, IntList& numbers) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return false;
   for (const std::string& part : SplitAt(text.substr(1, text.size() - 2), ',')) {
     int64_t number = 0;
@@ -61,12 +61,12 @@ bool ParseInts(const std::string& text, std::vector<int64_t>& numbers) {
 absl::StatusOr<Attribute> ParseAttribute(const std::string& text, const Attribute& type) {
   int64_t integer = 0;
   double number = 0;
-  std::vector<int64_t> integers;
+  IntList integers;
   if (std::holds_alternative<bool>(type) && (text == "true" || text == "false")) return Attribute(text == "true");
   if (std::holds_alternative<int64_t>(type) && ParseNumber(text, integer)) return Attribute(integer);
   if (std::holds_alternative<double>(type) && ParseNumber(text, number)) return Attribute(number);
   if (std::holds_alternative<std::string>(type)) return Attribute(text);
-  if (std::holds_alternative<std::vector<int64_t>>(type) && ParseInts(text, integers)) return Attribute(integers);
+  if (std::holds_alternative<IntList>(type) && ParseInts(text, integers)) return Attribute(integers);
   return InvalidArgument("'{}' is no value of the attribute", text);
 }
 

@@ -27,7 +27,7 @@ absl::StatusOr<Attribute> ReadIntegers(const IntegersProto& proto) {
   if (proto.values_size() > kMost) {
     return InvalidArgument("it has {} integers; at most {} are allowed", proto.values_size(), kMost);
   }
-  return Attribute(std::vector<int64_t>(proto.values().begin(), proto.values().end()));
+  return Attribute(IntList(proto.values().begin(), proto.values().end()));
 }
 
 absl::StatusOr<Attribute> ReadValue(const AttributeProto& proto) {
@@ -115,7 +115,7 @@ struct WriteValue {
   void operator()(int64_t value) { proto.set_integer(value); }
   void operator()(double value) { proto.set_number(value); }
   void operator()(const std::string& value) { proto.set_text(value); }
-  void operator()(const std::vector<int64_t>& value) {
+  void operator()(const IntList& value) {
     IntegersProto& integers = *proto.mutable_integers();
     for (int64_t number : value) integers.add_values(number);
   }

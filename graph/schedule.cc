@@ -8,8 +8,7 @@ void Add(std::vector<Access>& accesses, int64_t offset, int64_t bytes, bool writ
 }
 
 // The run of a box in its tensor: from its first to its last element.
-ByteRange RunOf(int64_t offset, const Shape& shape, const std::vector<int64_t>& start, const Shape& size,
-                int64_t element_bytes) {
+ByteRange RunOf(int64_t offset, const Shape& shape, const Shape& start, const Shape& size, int64_t element_bytes) {
   int64_t first = 0;
   int64_t last = 0;
   for (size_t d = 0; d < shape.size(); ++d) {

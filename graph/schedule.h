@@ -21,11 +21,13 @@ namespace partita {
 struct ByteRange {
   int64_t offset = 0;
   int64_t bytes = 0;
+  bool operator==(const ByteRange&) const = default;
 };
 
 struct Access {
   ByteRange range;
   bool write = false;
+  bool operator==(const Access&) const = default;
 };
 
 struct KernelLaunch {
@@ -39,9 +41,9 @@ struct KernelLaunch {
 // Copies a box of one dense row-major tensor into a box of another. Sizes in elements.
 struct BoxCopy {
   int64_t element_bytes = 4;
-  int64_t from = 0, to = 0;                   // offsets of the two tensors in the arena
-  Shape from_shape, to_shape;                 // their (local) shapes
-  std::vector<int64_t> from_start, to_start;  // where the box begins in each
+  int64_t from = 0, to = 0;    // offsets of the two tensors in the arena
+  Shape from_shape, to_shape;  // their (local) shapes
+  Shape from_start, to_start;  // where the box begins in each
   Shape size;
 };
 
@@ -94,6 +96,7 @@ struct Launch {
 struct OrderEdge {
   int before = 0;
   int after = 0;
+  bool operator==(const OrderEdge&) const = default;
 };
 
 // Where a value of the graph that outlives the launches lies: a state, a staged input, a reported scalar.

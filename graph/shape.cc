@@ -37,7 +37,7 @@ bool Box::empty() const {
   return std::any_of(size.begin(), size.end(), [](int64_t n) { return n == 0; });
 }
 
-Box WholeBox(const Shape& shape) { return {std::vector<int64_t>(shape.size(), 0), shape}; }
+Box WholeBox(const Shape& shape) { return {Shape(shape.size(), 0), shape}; }
 
 Box Intersect(const Box& a, const Box& b) {
   Box common = a;

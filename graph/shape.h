@@ -7,13 +7,13 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/int_list.h"
 
 namespace partita {
 
-using Shape = std::vector<int64_t>;
+using Shape = IntList;
 
 // Elements of `shape`; the shape must have passed CheckedElements before (every value of a verified graph has).
 int64_t Elements(const Shape& shape);
@@ -27,7 +27,7 @@ std::string ToString(const Shape& shape);
 
 // The part [offset, offset + size) of a tensor, per dimension. A box with a zero size is empty.
 struct Box {
-  std::vector<int64_t> offset;
+  Shape offset;
   Shape size;
 
   bool empty() const;

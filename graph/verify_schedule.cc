@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/container/btree_map.h"
+#include "graph/byte_cells.h"
 #include "graph/happens_before.h"
 #include "runtime/base/status.h"
 
@@ -107,24 +108,23 @@ absl::Status CheckOrder(const Schedule& schedule, const HappensBefore& ordered) 
 class AccessLog {
  public:
   AccessLog(const Schedule& schedule, const HappensBefore& ordered) : schedule_(schedule), ordered_(ordered) {
-    cells_[0] = Cell{};
     for (const Placement& state : schedule.states) {
-      if (state.offset >= 0) Write({state.offset, state.tensor.bytes()}, kBeforeTheSteps);
+      if (state.offset < 0) continue;
+      const auto [first, stop] = cells_.Cut({state.offset, state.tensor.bytes()});
+      cells_.Replace(first, stop, {kBeforeTheSteps, {}});
     }
   }
 
   absl::Status Add(const Access& access, int launch) {
     const int64_t end = access.range.offset + access.range.bytes;
-    CutAt(end);
-    const auto first = CutAt(access.range.offset);
-    auto cell = first;
-    for (; cell != cells_.end() && cell->first < end; ++cell) {
+    const auto [first, stop] = cells_.Cut(access.range);
+    for (auto cell = first; cell != stop; ++cell) {
       const auto next = std::next(cell);
-      const ByteRange common{cell->first, (next == cells_.end() ? end : next->first) - cell->first};
+      const ByteRange common{cell->first, (next == stop ? end : next->first) - cell->first};
       RETURN_IF_ERROR(Check(cell->second, access, launch, common));
       if (!access.write) AddReader(cell->second, launch);
     }
-    if (access.write) Overwrite(first, cell, launch);
+    if (access.write) cells_.Replace(first, stop, {launch, {}});
     return absl::OkStatus();
   }
 
@@ -132,12 +132,10 @@ class AccessLog {
   static constexpr int kBeforeTheSteps = -1;
   static constexpr int kNobody = -2;
 
-  // Bytes from its key to the next cell's.
   struct Cell {
     int writer = kNobody;
     std::vector<int> readers;  // since then, the last of each stream
   };
-  using Cells = absl::btree_map<int64_t, Cell>;
 
   int StreamOf(int launch) const { return schedule_.launches[launch % schedule_.launches.size()].stream; }
 
@@ -166,13 +164,6 @@ class AccessLog {
     return Describe(schedule_, launch % launches) + (launch >= launches ? " of the next step" : "");
   }
 
-  Cells::iterator CutAt(int64_t offset) {
-    const auto cell = std::prev(cells_.upper_bound(offset));
-    if (cell->first == offset) return cell;
-    Cell right = cell->second;
-    return cells_.emplace_hint(std::next(cell), offset, std::move(right));
-  }
-
   void AddReader(Cell& cell, int launch) const {
     for (int& reader : cell.readers) {
       if (StreamOf(reader) != StreamOf(launch)) continue;
@@ -182,21 +173,9 @@ class AccessLog {
     cell.readers.push_back(launch);
   }
 
-  void Write(const ByteRange& range, int writer) {
-    CutAt(range.offset + range.bytes);
-    const auto first = CutAt(range.offset);
-    Overwrite(first, cells_.lower_bound(range.offset + range.bytes), writer);
-  }
-
-  // One cell in place of those in [first, stop).
-  void Overwrite(Cells::iterator first, Cells::iterator stop, int writer) {
-    first->second = Cell{writer, {}};
-    cells_.erase(std::next(first), stop);
-  }
-
   const Schedule& schedule_;
   const HappensBefore& ordered_;
-  Cells cells_;
+  ByteCells<Cell> cells_;
 };
 
 absl::Status CheckBytes(const Schedule& schedule, const HappensBefore& ordered) {
@@ -273,14 +252,51 @@ absl::Status CheckLifetimes(const Schedule& schedule) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status VerifySchedule(const Schedule& schedule) {
-  RETURN_IF_ERROR(CheckStructure(schedule));
+// What must be proven of launches that are each right in themselves.
+absl::Status CheckTogether(const Schedule& schedule) {
   const HappensBefore ordered(schedule);
   RETURN_IF_ERROR(CheckOrder(schedule, ordered));
   RETURN_IF_ERROR(CheckBytes(schedule, ordered));
   return CheckLifetimes(schedule);
+}
+
+// Whether CheckTogether finds the same in both: all that it reads is equal.
+bool AreAlike(const Schedule& a, const Schedule& b) {
+  const auto same_launch = [](const Launch& x, const Launch& y) {
+    return x.stream == y.stream && x.work.index() == y.work.index() && x.waits == y.waits && x.accesses == y.accesses;
+  };
+  const auto same_state = [](const Placement& x, const Placement& y) {
+    return x.offset == y.offset && x.tensor.bytes() == y.tensor.bytes();
+  };
+  const auto same_lifetime = [](const Lifetime& x, const Lifetime& y) {
+    return x.range == y.range && x.first == y.first && x.last == y.last && x.persistent == y.persistent;
+  };
+  const auto equal = [](const auto& x, const auto& y, const auto& same) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
+  };
+  return a.streams == b.streams && a.order == b.order && equal(a.launches, b.launches, same_launch) &&
+         equal(a.states, b.states, same_state) && equal(a.lifetimes, b.lifetimes, same_lifetime);
+}
+
+}  // namespace
+
+absl::Status VerifySchedule(const Schedule& schedule) {
+  RETURN_IF_ERROR(CheckStructure(schedule));
+  return CheckTogether(schedule);
+}
+
+absl::Status VerifySchedules(const std::vector<Schedule>& schedules) {
+  constexpr size_t kMostRemembered = 16;  // of those that differ
+  std::vector<const Schedule*> proven;
+  for (const Schedule& schedule : schedules) {
+    const std::string rank = fmt::format("rank {}", schedule.rank);
+    RETURN_IF_ERROR(WithContext(rank, CheckStructure(schedule)));
+    const auto alike = [&](const Schedule* other) { return AreAlike(*other, schedule); };
+    if (std::any_of(proven.begin(), proven.end(), alike)) continue;
+    RETURN_IF_ERROR(WithContext(rank, CheckTogether(schedule)));
+    if (proven.size() < kMostRemembered) proven.push_back(&schedule);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace partita

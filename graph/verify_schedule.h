@@ -11,6 +11,8 @@
 #ifndef PARTITA_GRAPH_VERIFY_SCHEDULE_H_
 #define PARTITA_GRAPH_VERIFY_SCHEDULE_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "graph/schedule.h"
 
@@ -18,6 +20,10 @@ namespace partita {
 
 // kInternal names what is wrong: both launches and the byte range of a race. n log n in the launches.
 absl::Status VerifySchedule(const Schedule& schedule);
+
+// The same for the schedules of several ranks; names the rank too. One whose launches touch the same bytes on the same
+// streams after the same waits as an earlier one's is proven by that one's proof.
+absl::Status VerifySchedules(const std::vector<Schedule>& schedules);
 
 }  // namespace partita
 

@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<ValueId>> ConcatGradient(GradientBuilder& builder, co
                                                     const std::vector<bool>& wanted) {
   const int64_t axis = node.attributes.Int("axis");
   std::vector<ValueId> result(node.inputs.size(), kNoValue);
-  std::vector<int64_t> begin(InputShape(builder, node, 0).size(), 0);
+  IntList begin(InputShape(builder, node, 0).size(), 0);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const Shape size = InputShape(builder, node, static_cast<int>(i));
     if (wanted[i]) {

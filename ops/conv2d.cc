@@ -128,9 +128,9 @@ double Cost(const Shape& y, const Shape& w) { return 2 * Count(y) * Count(w) / s
 
 Op ConvolutionOp(const std::string& name) {
   return Op(name)
-      .Attribute("stride", std::vector<int64_t>{1, 1})
-      .Attribute("padding", std::vector<int64_t>{0, 0, 0, 0})
-      .Attribute("dilation", std::vector<int64_t>{1, 1})
+      .Attribute("stride", IntList{1, 1})
+      .Attribute("padding", IntList{0, 0, 0, 0})
+      .Attribute("dilation", IntList{1, 1})
       .Attribute("groups", int64_t{1});
 }
 
@@ -153,7 +153,7 @@ OpDefinition Conv2dInputGradOp() {
       .Internal()
       .Inputs({"dy"})
       .Parameters({"w"})
-      .Required("shape", std::vector<int64_t>())
+      .Required("shape", IntList())
       .Shape(InputGradShape)
       .Rules([](const NodeView& node) {
         return BilinearRules(node, {{Part::kY, Part::kW}, Part::kX});
@@ -165,7 +165,7 @@ OpDefinition Conv2dWeightGradOp() {
   return ConvolutionOp("conv2d_weight_grad")
       .Internal()
       .Inputs({"x", "dy"})
-      .Required("shape", std::vector<int64_t>())
+      .Required("shape", IntList())
       .Shape(WeightGradShape)
       .Rules([](const NodeView& node) {
         return BilinearRules(node, {{Part::kX, Part::kY}, Part::kW});

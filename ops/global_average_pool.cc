@@ -62,7 +62,7 @@ OpDefinition GlobalAveragePoolGradOp() {
   return Op("global_average_pool_grad")
       .Internal()
       .Inputs({"dy"})
-      .Required("shape", std::vector<int64_t>())
+      .Required("shape", IntList())
       .Shape(GradShape)
       .Rules(GradRules)
       .Flops([](const NodeView& node) { return Count(node.inputs[0]->shape); });

@@ -44,7 +44,7 @@ absl::Status CheckLike(const NodeView& node, int index, const std::string& name,
 }
 
 absl::Status CheckInts(const Attributes& attributes, const std::string& name, size_t count, int64_t least) {
-  const std::vector<int64_t>& values = attributes.Ints(name);
+  const IntList& values = attributes.Ints(name);
   if (values.size() != count) {
     return InvalidArgument("attribute {} has {} numbers; {} are needed", name, values.size(), count);
   }

@@ -95,9 +95,9 @@ double Cost(const Attributes& attributes, const Shape& windows) {
 
 Op PoolingOp(const std::string& name) {
   return Op(name)
-      .Required("kernel", std::vector<int64_t>())
-      .Attribute("stride", std::vector<int64_t>{1, 1})
-      .Attribute("padding", std::vector<int64_t>{0, 0, 0, 0});
+      .Required("kernel", IntList())
+      .Attribute("stride", IntList{1, 1})
+      .Attribute("padding", IntList{0, 0, 0, 0});
 }
 
 }  // namespace
@@ -137,7 +137,7 @@ OpDefinition AveragePoolGradOp() {
       .Internal()
       .Inputs({"dy"})
       .Attribute("count_padding", true)
-      .Required("shape", std::vector<int64_t>())
+      .Required("shape", IntList())
       .Shape(AveragePoolGradShape)
       .Rules([](const NodeView& node) { return LinearRules(node, Grid::kWindows, Grid::kImages); })
       .Flops([](const NodeView& node) { return Cost(node.attributes, node.inputs[0]->shape); });

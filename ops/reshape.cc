@@ -93,7 +93,7 @@ absl::StatusOr<std::vector<ValueId>> ReshapeGradient(GradientBuilder& builder, c
 OpDefinition ReshapeOp() {
   return Op("reshape")
       .Inputs({"x"})
-      .Required("shape", std::vector<int64_t>())
+      .Required("shape", IntList())
       .Shape(ReshapeShape)
       .Rules(ReshapeRules)
       .Gradient(ReshapeGradient)

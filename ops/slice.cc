@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-absl::Status CheckBox(const std::vector<int64_t>& begin, const Shape& size, const Shape& whole) {
+absl::Status CheckBox(const IntList& begin, const Shape& size, const Shape& whole) {
   for (size_t d = 0; d < whole.size(); ++d) {
     if (begin[d] <= whole[d] && size[d] <= whole[d] - begin[d]) continue;
     return InvalidArgument("begin {} and size {} leave shape {} at dimension {}", ToString(begin), ToString(size),
@@ -66,8 +66,8 @@ absl::StatusOr<std::vector<ValueId>> SliceGradient(GradientBuilder& builder, con
 OpDefinition SliceOp() {
   return Op("slice")
       .Inputs({"x"})
-      .Required("begin", std::vector<int64_t>())
-      .Required("size", std::vector<int64_t>())
+      .Required("begin", IntList())
+      .Required("size", IntList())
       .Shape(SliceShape)
       .Rules(WholeDimensions)
       .Gradient(SliceGradient);
@@ -77,8 +77,8 @@ OpDefinition SliceGradOp() {
   return Op("slice_grad")
       .Internal()
       .Inputs({"dy"})
-      .Required("begin", std::vector<int64_t>())
-      .Required("shape", std::vector<int64_t>())
+      .Required("begin", IntList())
+      .Required("shape", IntList())
       .Shape(SliceGradShape)
       .Rules(WholeDimensions);
 }

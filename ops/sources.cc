@@ -56,7 +56,7 @@ std::vector<Rule> StateRules(const NodeView& node) {
 Op StateLike(const std::string& name) {
   return Op(name)
       .Attribute("dtype", "f32")
-      .Required("shape", std::vector<int64_t>())
+      .Required("shape", IntList())
       .Required("initializer", "constant")
       .Attribute("scale", 1.0)
       .Rules(StateRules);
@@ -65,11 +65,7 @@ Op StateLike(const std::string& name) {
 }  // namespace
 
 OpDefinition InputOp() {
-  return Op("input")
-      .Attribute("dtype", "f32")
-      .Required("shape", std::vector<int64_t>())
-      .Shape(InputType)
-      .Rules(InputRules);
+  return Op("input").Attribute("dtype", "f32").Required("shape", IntList()).Shape(InputType).Rules(InputRules);
 }
 
 OpDefinition ParameterOp() { return StateLike("parameter").Shape(ParameterShape); }
@@ -79,7 +75,7 @@ OpDefinition StateOp() { return StateLike("state").Shape(StateShape); }
 OpDefinition ConstantOp() {
   return Op("constant")
       .Attribute("dtype", "f32")
-      .Required("shape", std::vector<int64_t>())
+      .Required("shape", IntList())
       .Required("value", 0.0)
       .Shape(ConstantShape)
       .Rules(StateRules);

@@ -8,7 +8,7 @@ namespace {
 
 const char* kDimension[] = {"height", "width"};
 
-void SetPadding(const std::vector<int64_t>& padding, Window& window) {
+void SetPadding(const IntList& padding, Window& window) {
   window.before = {padding[0], padding[2]};
   window.after = {padding[1], padding[3]};
 }

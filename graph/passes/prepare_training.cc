@@ -49,10 +49,8 @@ class Preparation {
   }
 
   absl::Status AddIteration() {
-    Attributes attributes{{"dtype", std::string("i32")},
-                          {"shape", std::vector<int64_t>()},
-                          {"initializer", std::string("constant")},
-                          {"scale", 0.0}};
+    Attributes attributes{
+        {"dtype", std::string("i32")}, {"shape", IntList()}, {"initializer", std::string("constant")}, {"scale", 0.0}};
     ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, Add("state", {}, std::move(attributes), {kIterationName}));
     iteration_ = outputs[0];
     return absl::OkStatus();

@@ -8,11 +8,11 @@ namespace {
 using Boxes = std::vector<launch::StridedBox>;
 
 // `part` lies in `whole` from `begin` on; copies between the two, whose addresses the launch adds.
-BoxCopy PartOf(const Shape& whole, const std::vector<int64_t>& begin, const Shape& part, DType dtype, bool into) {
+BoxCopy PartOf(const Shape& whole, const Shape& begin, const Shape& part, DType dtype, bool into) {
   BoxCopy copy;
   copy.element_bytes = SizeOf(dtype);
   copy.size = part;
-  const std::vector<int64_t> zero(part.size(), 0);
+  const Shape zero(part.size(), 0);
   copy.from_shape = into ? part : whole;
   copy.to_shape = into ? whole : part;
   copy.from_start = into ? zero : begin;
@@ -32,7 +32,7 @@ absl::StatusOr<PreparedCudaKernel> CudaConcat(const LocalNode& node) {
   const size_t axis = node.attributes.Int("axis");
   const Shape& whole = node.outputs[0].shape();
   std::vector<BoxCopy> parts;
-  std::vector<int64_t> begin(whole.size(), 0);
+  Shape begin(whole.size(), 0);
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     parts.push_back(PartOf(whole, begin, InputShape(node, k), node.outputs[0].dtype, true));
     RETURN_IF_ERROR(CheckBox(parts.back()));

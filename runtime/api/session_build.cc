@@ -52,12 +52,8 @@ absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry)
   options.guard_bytes = options_.guard_bytes;
   options.reuse_memory = options_.reuse_memory;
   options.group_updates = options_.group_updates;
-  std::vector<Schedule> schedules;
-  for (int rank = 0; rank < program_.mesh.size(); ++rank) {
-    ASSIGN_OR_RETURN(Schedule schedule, MakeSchedule(program_, entry, rank, *kernels_, options));
-    RETURN_IF_ERROR(WithContext(fmt::format("rank {}", rank), VerifySchedule(schedule)));
-    schedules.push_back(std::move(schedule));
-  }
+  ASSIGN_OR_RETURN(std::vector<Schedule> schedules, partita::MakeSchedules(program_, entry, *kernels_, options));
+  RETURN_IF_ERROR(VerifySchedules(schedules));
   RETURN_IF_ERROR(VerifyCollectives(program_, schedules));
   return schedules;
 }

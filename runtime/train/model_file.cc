@@ -35,7 +35,9 @@ absl::Status SaveStates(const Session& session, const Model& model, const std::s
   if (session.local_ranks().front() != 0) return absl::OkStatus();
   std::vector<NamedTensor> tensors;
   for (size_t i = 0; i < names.size(); ++i) {
-    tensors.push_back({names[i], states[i].dtype, states[i].shape, std::as_bytes(std::span(states[i].bytes))});
+    const Shape& shape = states[i].shape;
+    tensors.push_back(
+        {names[i], states[i].dtype, {shape.begin(), shape.end()}, std::as_bytes(std::span(states[i].bytes))});
   }
   return SaveSafetensors(path, tensors, {{"partita.model", model.name}});
 }

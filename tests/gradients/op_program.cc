@@ -49,7 +49,7 @@ absl::StatusOr<ValueId> AddInput(LayoutBuilder& builder, const std::string& name
   NodeRequest request;
   request.op = "reshape";
   request.inputs = {input};
-  request.attributes = {{"shape", std::vector<int64_t>()}};
+  request.attributes = {{"shape", IntList()}};
   request.names = {name + "@scalar"};
   request.phase = phase;
   ASSIGN_OR_RETURN(const std::vector<ValueId> scalar, builder.Add(request));

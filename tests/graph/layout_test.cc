@@ -23,7 +23,7 @@ TEST(Shape, ElementsAreCheckedAgainstOverflow) {
 
 TEST(Shape, BoxesIntersect) {
   const Box common = Intersect({{0, 2}, {4, 4}}, {{3, 5}, {4, 4}});
-  EXPECT_EQ(common.offset, (std::vector<int64_t>{3, 5}));
+  EXPECT_EQ(common.offset, (Shape{3, 5}));
   EXPECT_EQ(common.size, (Shape{1, 1}));
   EXPECT_TRUE(Intersect({{0}, {2}}, {{2}, {2}}).empty());
 }
@@ -66,7 +66,7 @@ TEST(Layout, ExplicitCutsAreKept) {
   const Layout layout = {AxisLayout::Split(1, {0, 22, 22, 43})};
   EXPECT_EQ(LocalBox(layout, {2, 43}, mesh, 0)->size, (Shape{2, 22}));
   EXPECT_TRUE(LocalBox(layout, {2, 43}, mesh, 1)->empty());
-  EXPECT_EQ(LocalBox(layout, {2, 43}, mesh, 2)->offset, (std::vector<int64_t>{0, 22}));
+  EXPECT_EQ(LocalBox(layout, {2, 43}, mesh, 2)->offset, (Shape{0, 22}));
 }
 
 TEST(Layout, AtKeepsTheValueOnOneRank) {

@@ -12,7 +12,7 @@
 namespace partita {
 namespace {
 
-using Ints = std::vector<int64_t>;
+using Ints = IntList;
 using Mutation = std::string (*)(Subject&, Dice&);
 
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();

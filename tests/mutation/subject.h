@@ -30,12 +30,8 @@ class Dice {
   // In [0, below).
   size_t Below(size_t below) { return generator_() % below; }
   bool OneIn(size_t n) { return Below(n) == 0; }
-  template <typename T>
-  const T& Pick(const std::vector<T>& from) {
-    return from[Below(from.size())];
-  }
-  template <typename T>
-  T& Pick(std::vector<T>& from) {
+  template <typename List>
+  auto& Pick(List&& from) {
     return from[Below(from.size())];
   }
 

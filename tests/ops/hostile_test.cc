@@ -31,8 +31,8 @@ class Draw {
     return kValues[Below(9)];
   }
 
-  std::vector<int64_t> Integers() {
-    std::vector<int64_t> values(Below(2) == 0 ? 4 : Below(10));
+  IntList Integers() {
+    IntList values(Below(2) == 0 ? 4 : Below(10));
     for (int64_t& value : values) value = Integer();
     return values;
   }

@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-using Ints = std::vector<int64_t>;
+using Ints = IntList;
 
 CaseInput Free(Shape shape) { return {{DType::kF64, std::move(shape)}, true}; }
 CaseInput Spread(Shape shape) { return {{DType::kF64, std::move(shape)}, true, Fill::kSpread, -3, 3}; }

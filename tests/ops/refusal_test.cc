@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-using Ints = std::vector<int64_t>;
+using Ints = IntList;
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 const double kNan = std::numeric_limits<double>::quiet_NaN();

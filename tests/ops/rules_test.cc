@@ -151,9 +151,7 @@ TEST(Rules, ConvolutionWithGroupsSplitsNoChannels) {
 }
 
 TEST(Rules, ConvolutionReadsRowsAndColumnsByWindows) {
-  Attributes attributes = {{"stride", std::vector<int64_t>{2, 1}},
-                           {"padding", std::vector<int64_t>{1, 0, 2, 2}},
-                           {"dilation", std::vector<int64_t>{1, 2}}};
+  Attributes attributes = {{"stride", IntList{2, 1}}, {"padding", IntList{1, 0, 2, 2}}, {"dilation", IntList{1, 2}}};
   const TensorType x = F({4, 8, 9, 3}), w = F({6, 3, 3, 3}), y = F({4, 4, 9, 6});
   EXPECT_EQ(
       RuleTexts("conv2d", attributes, {x, w}),
@@ -167,20 +165,19 @@ TEST(Rules, ConvolutionReadsRowsAndColumnsByWindows) {
 
 TEST(Rules, ConvolutionOfSinglePixelsNeedsNoWindows) {
   EXPECT_EQ(RuleTexts("conv2d", {}, {F({4, 5, 5, 4}), F({6, 1, 1, 4})})[3], "height: S1 R -> S1");
-  EXPECT_EQ(RuleTexts("conv2d", {{"stride", std::vector<int64_t>{2, 2}}}, {F({4, 5, 5, 4}), F({6, 1, 1, 4})})[3],
+  EXPECT_EQ(RuleTexts("conv2d", {{"stride", IntList{2, 2}}}, {F({4, 5, 5, 4}), F({6, 1, 1, 4})})[3],
             "height: S1(3x1/2-0) R -> S1");
 }
 
 TEST(Rules, MarginsThatDoNotFitAreNoRule) {
-  const std::vector<int64_t> far = {int64_t{1} << 58, 0, 0, 0};
-  const Attributes attributes = {{"padding", far}, {"stride", std::vector<int64_t>{int64_t{1} << 57, 1}}};
+  const IntList far = {int64_t{1} << 58, 0, 0, 0};
+  const Attributes attributes = {{"padding", far}, {"stride", IntList{int64_t{1} << 57, 1}}};
   EXPECT_EQ(RuleTexts("conv2d", attributes, {F({4, 5, 5, 4}), F({6, 3, 3, 4})})[3], "width: S2(3x3/1-0) R -> S2");
 }
 
 TEST(Rules, PoolingEndsWithTheImage) {
-  const Attributes attributes = {{"kernel", std::vector<int64_t>{3, 2}},
-                                 {"stride", std::vector<int64_t>{1, 2}},
-                                 {"padding", std::vector<int64_t>{1, 1, 0, 0}}};
+  const Attributes attributes = {
+      {"kernel", IntList{3, 2}}, {"stride", IntList{1, 2}}, {"padding", IntList{1, 1, 0, 0}}};
   const TensorType x = F({4, 6, 8, 3}), y = F({4, 6, 4, 3});
   EXPECT_EQ(RuleTexts("max_pool", attributes, {x}),
             (Texts{"samples: S0 -> S0", "channels: S3 -> S3", "height: S1(6x3/1-1,clipped) -> S1",
@@ -190,13 +187,13 @@ TEST(Rules, PoolingEndsWithTheImage) {
 }
 
 TEST(Rules, ReshapeMergesLeadingDimensionsInUnits) {
-  const Attributes merge = {{"shape", std::vector<int64_t>{15, 7}}};
+  const Attributes merge = {{"shape", IntList{15, 7}}};
   EXPECT_EQ(RuleTexts("reshape", merge, {F({3, 5, 7})}),
             (Texts{"samples: S0 -> S0/5", "channels: S2 -> S1", "partial: P -> P"}));
-  const Attributes rows = {{"shape", std::vector<int64_t>{4, 9, 5}}};
+  const Attributes rows = {{"shape", IntList{4, 9, 5}}};
   EXPECT_EQ(RuleTexts("reshape", rows, {F({6, 6, 5})}),
             (Texts{"samples: S0/3 -> S0/2", "channels: S2 -> S2", "partial: P -> P"}));
-  const Attributes ones = {{"shape", std::vector<int64_t>{5, 4}}};
+  const Attributes ones = {{"shape", IntList{5, 4}}};
   EXPECT_EQ(RuleTexts("reshape", ones, {F({5, 1, 1, 4})}),
             (Texts{"samples: S0 -> S0", "channels: S3 -> S1", "partial: P -> P"}));
 }
@@ -239,9 +236,8 @@ TEST(Rules, SoftmaxInPiecesSplitsItsClasses) {
 TEST(Rules, ConcatAndSliceKeepTheirAxisWhole) {
   EXPECT_EQ(RuleTexts("concat", {{"axis", int64_t{1}}}, {F({6, 4}), F({6, 2})}),
             (Texts{"samples: S0 S0 -> S0", "partial: P P -> P"}));
-  EXPECT_EQ(
-      RuleTexts("slice", {{"begin", std::vector<int64_t>{0, 1}}, {"size", std::vector<int64_t>{6, 2}}}, {F({6, 4})}),
-      (Texts{"samples: S0 -> S0", "partial: P -> P"}));
+  EXPECT_EQ(RuleTexts("slice", {{"begin", IntList{0, 1}}, {"size", IntList{6, 2}}}, {F({6, 4})}),
+            (Texts{"samples: S0 -> S0", "partial: P -> P"}));
 }
 
 TEST(Rules, CastFromIntegersCarriesNoPartialSums) {

@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-using Ints = std::vector<int64_t>;
+using Ints = IntList;
 
 struct ShapeCase {
   std::string op;

@@ -62,7 +62,7 @@ struct Measured {
 };
 
 absl::Status VerifySchedules(const Program& program, const std::vector<Schedule>& schedules) {
-  for (const Schedule& schedule : schedules) RETURN_IF_ERROR(VerifySchedule(schedule));
+  RETURN_IF_ERROR(VerifySchedules(schedules));
   return VerifyCollectives(program, schedules);
 }
 
@@ -75,14 +75,7 @@ absl::Status Measure(Measured& measured, const KernelCatalogue& kernels) {
                      return MakeProgram(measured.model, strategy, Ops());
                    }));
   ASSIGN_OR_RETURN(const std::vector<Schedule> schedules,
-                   Timed(measured.schedule, [&]() -> absl::StatusOr<std::vector<Schedule>> {
-                     std::vector<Schedule> made;
-                     for (int rank = 0; rank < program.mesh.size(); ++rank) {
-                       ASSIGN_OR_RETURN(Schedule schedule, MakeSchedule(program, program.train, rank, kernels));
-                       made.push_back(std::move(schedule));
-                     }
-                     return made;
-                   }));
+                   Timed(measured.schedule, [&] { return MakeSchedules(program, program.train, kernels); }));
   RETURN_IF_ERROR(Timed(measured.verify_schedule, [&] { return VerifySchedules(program, schedules); }));
   measured.row.nodes = static_cast<int64_t>(measured.model.graph.nodes().size());
   measured.row.program_nodes = static_cast<int64_t>(program.train.nodes().size());

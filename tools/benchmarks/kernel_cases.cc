@@ -12,7 +12,7 @@
 namespace partita {
 namespace {
 
-using Ints = std::vector<int64_t>;
+using Ints = IntList;
 using Types = std::vector<std::optional<TensorType>>;
 
 TensorType F32(Shape shape) { return {DType::kF32, std::move(shape)}; }

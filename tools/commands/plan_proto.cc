@@ -152,17 +152,15 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
   AddMesh(program.mesh, plan);
   AddGroups(program, plan);
   AddNodes(program, plan);
+  ASSIGN_OR_RETURN(const std::vector<Schedule> train, MakeSchedules(program, program.train, kernels, options));
+  ASSIGN_OR_RETURN(const std::vector<Schedule> evaluate, MakeSchedules(program, program.evaluate, kernels, options));
   for (int r = 0; r < program.mesh.size(); ++r) {
-    const auto train = MakeSchedule(program, program.train, r, kernels, options);
-    if (!train.ok()) return WithContext(fmt::format("rank {}", r), train.status());
-    const auto evaluate = MakeSchedule(program, program.evaluate, r, kernels, options);
-    if (!evaluate.ok()) return WithContext(fmt::format("rank {}", r), evaluate.status());
     PlanRankProto* const rank = plan.add_ranks();
     rank->set_rank(r);
-    AddLaunches(*train, *rank);
-    SetMemory(train->memory.total >= evaluate->memory.total ? train->memory : evaluate->memory,
+    AddLaunches(train[r], *rank);
+    SetMemory(train[r].memory.total >= evaluate[r].memory.total ? train[r].memory : evaluate[r].memory,
               *rank->mutable_memory());
-    CountCollectives(program, *train, plan);
+    CountCollectives(program, train[r], plan);
   }
   return plan;
 }

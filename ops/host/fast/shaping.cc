@@ -24,7 +24,7 @@ inline void CopyRun(char* to, const char* from, int64_t bytes) {
 // A box of a dense tensor as runs of bytes that are contiguous in both the tensor and the (dense) box.
 class Runs {
  public:
-  Runs(const Shape& whole, const std::vector<int64_t>& begin, const Shape& part, int64_t element_bytes)
+  Runs(const Shape& whole, const Shape& begin, const Shape& part, int64_t element_bytes)
       : count_(Elements(part)), bytes_(element_bytes) {
     if (count_ == 0) return;
     for (size_t d = 0; d < whole.size(); ++d) {

@@ -8,7 +8,7 @@ namespace {
 
 // Calls f(index into `outer`, index into `inner`) for every element of `inner` that lies in `outer` from `begin` on.
 template <typename F>
-void ForBox(const Shape& outer, const std::vector<int64_t>& begin, const Shape& inner, const F& f) {
+void ForBox(const Shape& outer, const Shape& begin, const Shape& inner, const F& f) {
   const int64_t elements = Elements(inner);
   for (int64_t i = 0; i < elements; ++i) {
     int64_t rest = i, index = 0, stride = 1;
@@ -33,12 +33,12 @@ absl::StatusOr<PreparedKernel> ReferenceReshape(const LocalNode& node) {
 absl::StatusOr<PreparedKernel> ReferenceConcat(const LocalNode& node) {
   struct Piece {
     Shape shape;
-    std::vector<int64_t> begin;  // of its box in the output
+    Shape begin;  // of its box in the output
   };
   const size_t axis = node.attributes.Int("axis");
   const int64_t size = SizeOf(node.outputs[0].dtype);
   std::vector<Piece> parts;
-  std::vector<int64_t> begin(node.outputs[0].shape().size(), 0);
+  Shape begin(node.outputs[0].shape().size(), 0);
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     parts.push_back({InputShape(node, k), begin});
     begin[axis] += parts[k].shape[axis];

@@ -74,7 +74,7 @@ std::vector<std::string> Order(const Graph& graph) {
   return names;
 }
 
-NodeDescription Input(const std::string& name) { return {name, "input", {}, {{"shape", std::vector<int64_t>{4, 2}}}}; }
+NodeDescription Input(const std::string& name) { return {name, "input", {}, {{"shape", IntList{4, 2}}}}; }
 
 TEST(NodeOrder, IsKahnsLowestPositionFirst) {
   const std::vector<NodeDescription> nodes = {{"sum", "add", {"late", "early"}, {}},

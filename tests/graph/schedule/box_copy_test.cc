@@ -45,8 +45,8 @@ TEST(PackCopies, BlocksLieOneAfterTheOther) {
   ASSERT_EQ(copies.size(), 2u);
   EXPECT_EQ(copies[0].to, 0);
   EXPECT_EQ(copies[1].to, 24);
-  EXPECT_EQ(copies[1].from_start, (std::vector<int64_t>{0, 3}));
-  EXPECT_EQ(copies[1].to_start, (std::vector<int64_t>{0, 0}));
+  EXPECT_EQ(copies[1].from_start, (Shape{0, 3}));
+  EXPECT_EQ(copies[1].to_start, (Shape{0, 0}));
   EXPECT_EQ(copies[1].to_shape, (Shape{2, 1}));
 }
 

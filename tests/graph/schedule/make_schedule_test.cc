@@ -1,6 +1,7 @@
 // Whole schedules, run in random legal orders: every value, update and result is what the graph says.
 #include "graph/make_schedule.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -94,6 +95,70 @@ TEST_P(RandomGraphs, EveryWaitIsNecessary) {
       EXPECT_FALSE(VerifySchedule(schedule).ok());
       launch.waits = all;
     }
+  }
+}
+
+// Everything of a schedule that a rank does and where.
+std::string Written(const Schedule& schedule) {
+  std::string text =
+      fmt::format("rank {} streams {} bytes {}\n", schedule.rank, schedule.streams, schedule.memory.total);
+  for (const Launch& launch : schedule.launches) {
+    text += fmt::format("{} {} {} on {} after {}:", launch.name, launch.node, launch.work.index(), launch.stream,
+                        fmt::join(launch.waits, ","));
+    for (const Access& access : launch.accesses) {
+      text += fmt::format(" {}{}+{}", access.write ? "w" : "r", access.range.offset, access.range.bytes);
+    }
+    text += "\n";
+  }
+  for (const OrderEdge& edge : schedule.order) text += fmt::format("{}<{} ", edge.before, edge.after);
+  for (const Lifetime& life : schedule.lifetimes) {
+    text += fmt::format("\n{} {}+{} {}-{}", life.name, life.range.offset, life.range.bytes, life.first, life.last);
+  }
+  for (const Placement& state : schedule.states) text += fmt::format("\n{} {}", state.name, state.offset);
+  return text;
+}
+
+// 7 rows over 2 x 2 ranks: blocks of 2, 2, 2 and 1; one value on one rank only.
+TEST(MakeSchedules, RanksThatSharePlansAreAsIfPlannedAlone) {
+  TestGraph builder({{{"data", 2}, {"model", 2}}});
+  const AxisLayout S0 = AxisLayout::Split(0), R = AxisLayout::Replicate(), P = AxisLayout::Partial();
+  const ValueId w = builder.Parameter("w", {7, 3}, {S0, S0});
+  const ValueId g = builder.Op("fill", "g", {}, {7, 3}, {S0, S0});
+  const ValueId sum =
+      builder.Move("all_reduce", "data", builder.Op("fill", "p", {}, {5}, {P, R}, {{"partial", true}}), {R, R});
+  builder.Op("combine", "alone", {builder.Move("drop", "model", sum, {R, AxisLayout::At(1)})}, {5},
+             {R, AxisLayout::At(1)});
+  builder.graph.SetUpdate(w, builder.Op("combine", "w.new", {w, g}, {7, 3}, {S0, S0}));
+  const Program program = ProgramOf(builder.graph);
+  for (const int streams : {1, 2}) {
+    const ScheduleOptions options{.compute_streams = streams};
+    const absl::StatusOr<std::vector<Schedule>> together =
+        MakeSchedules(program, program.train, TestKernels(16), options);
+    ASSERT_TRUE(together.ok()) << together.status();
+    ASSERT_EQ(together->size(), 4u);
+    for (int rank = 0; rank < 4; ++rank) {
+      const absl::StatusOr<Schedule> alone = MakeSchedule(program, program.train, rank, TestKernels(16), options);
+      ASSERT_TRUE(alone.ok()) << alone.status();
+      EXPECT_EQ(Written((*together)[rank]), Written(*alone));
+    }
+    EXPECT_NE(Written((*together)[0]), Written((*together)[3]));
+  }
+}
+
+// A proof is shared only by what it proves.
+TEST(VerifySchedules, AWrongOneAmongEqualsIsFound) {
+  TestGraph builder({{{"data", 3}}});
+  const ValueId a = builder.Op("fill", "a", {}, {6}, {AxisLayout::Split(0)});
+  builder.Op("combine", "b", {a}, {6}, {AxisLayout::Split(0)});
+  const Program program = ProgramOf(builder.graph);
+  std::vector<Schedule> schedules = SchedulesOf(program, program.train, {.compute_streams = 2}, 64);
+  ASSERT_TRUE(VerifySchedules(schedules).ok()) << VerifySchedules(schedules);
+  for (size_t rank = 0; rank < schedules.size(); ++rank) {
+    std::vector<Schedule> wrong = schedules;
+    wrong[rank].lifetimes.pop_back();
+    const absl::Status status = VerifySchedules(wrong);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+    EXPECT_EQ(std::string(status.message()).rfind(fmt::format("rank {}: ", rank), 0), 0u) << status;
   }
 }
 

@@ -120,14 +120,11 @@ absl::StatusOr<KernelChoice> TestKernels::Choose(const LocalNode& node) const {
 
 std::vector<Schedule> SchedulesOf(const Program& program, const Graph& entry, const ScheduleOptions& options,
                                   int64_t workspace_bytes) {
-  std::vector<Schedule> schedules;
-  for (int rank = 0; rank < program.mesh.size(); ++rank) {
-    absl::StatusOr<Schedule> schedule = MakeSchedule(program, entry, rank, TestKernels(workspace_bytes), options);
-    if (!schedule.ok()) fmt::print(stderr, "{}\n", std::string(schedule.status().message()));
-    CHECK(schedule.ok());
-    schedules.push_back(*std::move(schedule));
-  }
-  return schedules;
+  absl::StatusOr<std::vector<Schedule>> schedules =
+      MakeSchedules(program, entry, TestKernels(workspace_bytes), options);
+  if (!schedules.ok()) fmt::print(stderr, "{}\n", std::string(schedules.status().message()));
+  CHECK(schedules.ok());
+  return *std::move(schedules);
 }
 
 Graph RandomGraph(uint64_t seed, int nodes) {

@@ -33,11 +33,9 @@ class ShippedModels : public testing::TestWithParam<Shipped> {
     ASSERT_TRUE(program.ok()) << program.status();
     program_ = *std::move(program);
     const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels({.reference_only = true});
-    for (int rank = 0; rank < program_.mesh.size(); ++rank) {
-      absl::StatusOr<Schedule> schedule = MakeSchedule(program_, program_.train, rank, *kernels);
-      ASSERT_TRUE(schedule.ok()) << schedule.status();
-      schedules_.push_back(*std::move(schedule));
-    }
+    absl::StatusOr<std::vector<Schedule>> schedules = MakeSchedules(program_, program_.train, *kernels);
+    ASSERT_TRUE(schedules.ok()) << schedules.status();
+    schedules_ = *std::move(schedules);
   }
 
   Program program_;

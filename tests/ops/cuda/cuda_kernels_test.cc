@@ -23,7 +23,7 @@ LocalNode Relu(DType dtype) {
 }
 
 LocalNode Reshape() {
-  LocalNode node = WholeNode("reshape", {{"shape", std::vector<int64_t>{6}}}, {TensorType{DType::kF32, {2, 3}}});
+  LocalNode node = WholeNode("reshape", {{"shape", IntList{6}}}, {TensorType{DType::kF32, {2, 3}}});
   node.name = "flat";
   return node;
 }

@@ -162,7 +162,7 @@ TEST(DeviceKernels, ReachElementsBeyond31Bits) {
   absl::StatusOr<std::unique_ptr<Arena>> memory = gpu.device->Allocate(n + 64);
   if (!memory.ok()) GTEST_SKIP() << memory.status();
   const LocalNode node =
-      WholeNode("constant", {{"dtype", std::string("u8")}, {"shape", std::vector<int64_t>{n}}, {"value", 7.0}}, {});
+      WholeNode("constant", {{"dtype", std::string("u8")}, {"shape", IntList{n}}, {"value", 7.0}}, {});
   const auto library = MakeCudaKernels({});
   const auto kernel = library->Create(node, *library->Choose(node), {{}, {(*memory)->data()}, nullptr, 0});
   ASSERT_TRUE(kernel.ok()) << kernel.status();

@@ -229,11 +229,11 @@ TEST(EmulatedKernels, SumsOverNothingAreZero) {
   Narrow(*bias.inputs[0], 0, 3, 3);
   EXPECT_EQ(Emulated(bias, {{}}), std::vector<Values>{Values(40, 0)});
   LocalNode weights = WholeNode("conv2d_weight_grad",
-                                {{"stride", std::vector<int64_t>{1, 1}},
-                                 {"padding", std::vector<int64_t>{1, 1, 1, 1}},
-                                 {"dilation", std::vector<int64_t>{1, 1}},
+                                {{"stride", IntList{1, 1}},
+                                 {"padding", IntList{1, 1, 1, 1}},
+                                 {"dilation", IntList{1, 1}},
                                  {"groups", int64_t{1}},
-                                 {"shape", std::vector<int64_t>{3, 3, 3, 2}}},
+                                 {"shape", IntList{3, 3, 3, 2}}},
                                 {TensorType{DType::kF32, {2, 5, 5, 2}}, TensorType{DType::kF32, {2, 5, 5, 3}}});
   Narrow(*weights.inputs[0], 0, 1, 1);
   Narrow(*weights.inputs[1], 0, 1, 1);

@@ -50,7 +50,7 @@ struct PartialOp {
 std::vector<PartialOp> PartialOps() {
   const TensorType x = F32({6, 8, 8, 16}), vector = F32({16}), stats = F32({1, 2, 16});
   const Attributes norm{{"epsilon", 1e-3}, {"relu", true}};
-  const Attributes conv{{"padding", std::vector<int64_t>{1, 1, 1, 1}}, {"shape", std::vector<int64_t>{16, 3, 3, 16}}};
+  const Attributes conv{{"padding", IntList{1, 1, 1, 1}}, {"shape", IntList{16, 3, 3, 16}}};
   const TensorType labels{DType::kI32, {6}};
   return {
       {WholeNode("conv2d_weight_grad", conv, {x, x}), {0, 1}},

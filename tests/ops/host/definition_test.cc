@@ -100,8 +100,7 @@ std::vector<std::string> PoolFamilies() {
 TEST(MaxPool, TiesGoToTheFirstInRowMajorOrder) {
   const int64_t channels = 29;
   const TensorType x{DType::kF32, {1, 2, 2, channels}}, y{DType::kF32, {1, 1, 1, channels}};
-  const LocalNode node = WholeNode(
-      "max_pool_grad", {{"kernel", std::vector<int64_t>{2, 2}}, {"stride", std::vector<int64_t>{2, 2}}}, {x, y, y});
+  const LocalNode node = WholeNode("max_pool_grad", {{"kernel", IntList{2, 2}}, {"stride", IntList{2, 2}}}, {x, y, y});
   Values in(4 * channels, 2), expected(4 * channels, 0);
   for (int64_t c = 0; c < channels; ++c) {
     in[3 * channels + c] = 1;
@@ -117,9 +116,7 @@ TEST(MaxPool, TiesGoToTheFirstInRowMajorOrder) {
 
 // Overlapping windows of few distinct values: all kernels agree exactly.
 TEST(MaxPool, KernelsAgreeOnTies) {
-  const Attributes attributes{{"kernel", std::vector<int64_t>{3, 3}},
-                              {"stride", std::vector<int64_t>{1, 2}},
-                              {"padding", std::vector<int64_t>{1, 1, 1, 1}}};
+  const Attributes attributes{{"kernel", IntList{3, 3}}, {"stride", IntList{1, 2}}, {"padding", IntList{1, 1, 1, 1}}};
   const TensorType x{DType::kF32, {3, 9, 8, 21}};
   const LocalNode forward = WholeNode("max_pool", attributes, {x});
   Values in = RandomValues(forward.inputs[0]->elements(), 5);
@@ -146,8 +143,7 @@ TEST(NotANumber, GoesThrough) {
     Values in(72, 1);
     in[20] = nan;
     EXPECT_TRUE(std::isnan(Outputs(WholeNode("relu", {}, {x}), {in}, options)[0][20]));
-    const LocalNode pool =
-        WholeNode("max_pool", {{"kernel", std::vector<int64_t>{2, 2}}, {"stride", std::vector<int64_t>{2, 2}}}, {x});
+    const LocalNode pool = WholeNode("max_pool", {{"kernel", IntList{2, 2}}, {"stride", IntList{2, 2}}}, {x});
     EXPECT_TRUE(std::isnan(Outputs(pool, {in}, options)[0][2]));
     const TensorType vector{DType::kF32, {18}}, stats{DType::kF32, {1, 2, 18}};
     const LocalNode normalize = WholeNode("batch_norm_normalize", {{"relu", true}}, {x, stats, vector, vector, vector});
@@ -235,9 +231,7 @@ TEST(BatchNorm, RunningAveragesTakeGroupsInOrder) {
 
 TEST(AveragePool, BorderRules) {
   const TensorType x = F64({1, 2, 2, 1});
-  Attributes attributes{{"kernel", std::vector<int64_t>{3, 3}},
-                        {"stride", std::vector<int64_t>{1, 1}},
-                        {"padding", std::vector<int64_t>{1, 1, 1, 1}}};
+  Attributes attributes{{"kernel", IntList{3, 3}}, {"stride", IntList{1, 1}}, {"padding", IntList{1, 1, 1, 1}}};
   attributes.Set("count_padding", true);
   EXPECT_LE(
       Distance(Outputs(WholeNode("average_pool", attributes, {x}), {{1, 2, 3, 4}}, kReference)[0], Values(4, 10.0 / 9)),

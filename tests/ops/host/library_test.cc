@@ -47,7 +47,7 @@ TEST(HostKernels, ErrorNamesTheNodeAndEveryRefusal) {
 }
 
 TEST(HostKernels, RefusesAnOpWithoutKernelsAndAnUnknownKernel) {
-  LocalNode node = WholeNode("input", {{"dtype", std::string("f32")}, {"shape", std::vector<int64_t>{2}}}, {});
+  LocalNode node = WholeNode("input", {{"dtype", std::string("f32")}, {"shape", IntList{2}}}, {});
   EXPECT_EQ(HostKernels().Choose(node).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(HostKernels().Create(Relu(), {"no_such_relu", 0, true}, {}).status().code(),
             absl::StatusCode::kInvalidArgument);
