@@ -25,6 +25,8 @@ void* Allocate(std::size_t bytes, std::align_val_t alignment) {
 
 void* operator new(std::size_t bytes) { return Allocate(bytes); }
 void* operator new[](std::size_t bytes) { return Allocate(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return Allocate(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return Allocate(bytes); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) { return Allocate(bytes, alignment); }
 void* operator new[](std::size_t bytes, std::align_val_t alignment) { return Allocate(bytes, alignment); }
 void operator delete(void* memory) noexcept { std::free(memory); }
