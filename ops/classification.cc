@@ -15,6 +15,11 @@ absl::Status CheckClassifier(const NodeView& node) {
   return CheckLike(node, 2, "sample_weight", samples, "one for each sample of logits");
 }
 
+absl::Status CheckLoss(const NodeView& node) {
+  RETURN_IF_ERROR(CheckClassifier(node));
+  return CheckNumber(node.attributes, "label_smoothing", 0, 1);
+}
+
 Rule SamplesToScalar() { return {"samples", {S(0), S(0), S(0)}, {P()}}; }
 
 }  // namespace partita

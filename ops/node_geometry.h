@@ -13,6 +13,12 @@ inline bool HasInput(const LocalNode& node, size_t i) { return i < node.inputs.s
 inline const LocalTensor& Input(const LocalNode& node, size_t i) { return *node.inputs[i]; }
 inline const Shape& InputShape(const LocalNode& node, size_t i) { return node.inputs[i]->shape(); }
 
+// What the mean of a loss or of accuracy divides by: attribute batch, or if that is 0 the rows of all ranks in input 0.
+inline double SamplesOfMean(const LocalNode& node) {
+  const int64_t batch = node.attributes.Int("batch");
+  return static_cast<double>(batch > 0 ? batch : Input(node, 0).global[0]);
+}
+
 // stride, padding and dilation, all that a node's attributes say; the kernel's size is the caller's.
 inline SlidingWindow MakeWindow(const Attributes& attributes, int64_t kernel_h, int64_t kernel_w) {
   SlidingWindow window;

@@ -17,8 +17,7 @@ namespace partita {
 namespace {
 
 absl::StatusOr<std::vector<TensorType>> LossShape(const NodeView& node) {
-  RETURN_IF_ERROR(CheckClassifier(node));
-  RETURN_IF_ERROR(CheckNumber(node.attributes, "label_smoothing", 0, 1));
+  RETURN_IF_ERROR(CheckLoss(node));
   return std::vector<TensorType>{{node.inputs[0]->dtype, {}}};
 }
 

@@ -51,15 +51,13 @@ ShapeFunction RowsShape(const std::string& name, const std::vector<std::string>&
 }
 
 absl::StatusOr<std::vector<TensorType>> CrossEntropyShape(const NodeView& node) {
-  RETURN_IF_ERROR(CheckClassifier(node));
-  RETURN_IF_ERROR(CheckNumber(node.attributes, "label_smoothing", 0, 1));
+  RETURN_IF_ERROR(CheckLoss(node));
   RETURN_IF_ERROR(CheckPerRow(node, 3, {"maximum", "sum"}));
   return std::vector<TensorType>{{node.inputs[0]->dtype, {}}};
 }
 
 absl::StatusOr<std::vector<TensorType>> LogitsGradShape(const NodeView& node) {
-  RETURN_IF_ERROR(CheckClassifier(node));
-  RETURN_IF_ERROR(CheckNumber(node.attributes, "label_smoothing", 0, 1));
+  RETURN_IF_ERROR(CheckLoss(node));
   RETURN_IF_ERROR(CheckLike(node, 3, "dloss", {}, "a scalar"));
   return std::vector<TensorType>{*node.inputs[0]};
 }

@@ -3,9 +3,32 @@
 #define PARTITA_OPS_CUDA_LABELLED_KERNEL_H_
 
 #include "ops/cuda/cuda_kernel.h"
-#include "ops/cuda/label_fault.h"
+#include "ops/cuda/labelled_rows.h"
 
 namespace partita {
+
+// (logits, labels, sample_weight?) of a loss or of accuracy, without addresses.
+inline launch::LabelledRows RowsOf(const LocalNode& node) {
+  launch::LabelledRows rows;
+  rows.rows = InputShape(node, 0)[0];
+  rows.classes = InputShape(node, 0)[1];
+  rows.all_classes = Input(node, 0).global[1];
+  rows.first_class = Input(node, 0).box.offset[1];
+  rows.global_rows = SamplesOfMean(node);
+  if (node.attributes.Has("label_smoothing")) rows.smoothing = node.attributes.Float("label_smoothing");
+  return rows;
+}
+
+inline launch::LabelledRows Bound(launch::LabelledRows rows, const KernelArguments& a) {
+  rows.logits = In(a, 0);
+  rows.labels = In<int32_t>(a, 1);
+  rows.weights = In(a, 2);
+  rows.fault = a.fault;
+  return rows;
+}
+
+// The workspace of a sum over rows.
+inline int64_t RowBytes(const launch::LabelledRows& rows) { return rows.rows * static_cast<int64_t>(sizeof(double)); }
 
 // OwnFloatingKernel whose launch leaves a LabelFault's word; it is explained in the host's words (ops/host/labels.h).
 template <typename F>

@@ -5,31 +5,6 @@
 #include "ops/cuda/own_kernels.h"
 
 namespace partita {
-namespace {
-
-// (logits, labels, sample_weight?)
-launch::LabelledRowsLaunch RowsOf(const LocalNode& node) {
-  launch::LabelledRowsLaunch rows;
-  rows.rows = InputShape(node, 0)[0];
-  rows.classes = InputShape(node, 0)[1];
-  const int64_t batch = node.attributes.Int("batch");
-  rows.global_rows = static_cast<double>(batch > 0 ? batch : Input(node, 0).global[0]);
-  if (node.attributes.Has("label_smoothing")) rows.smoothing = node.attributes.Float("label_smoothing");
-  return rows;
-}
-
-launch::LabelledRowsLaunch Bound(launch::LabelledRowsLaunch rows, const KernelArguments& a) {
-  rows.logits = In(a, 0);
-  rows.labels = In<int32_t>(a, 1);
-  rows.weights = In(a, 2);
-  rows.fault = a.fault;
-  return rows;
-}
-
-int64_t RowBytes(const launch::LabelledRowsLaunch& rows) { return rows.rows * static_cast<int64_t>(sizeof(double)); }
-
-}  // namespace
-
 absl::StatusOr<PreparedCudaKernel> CudaLogSoftmax(const LocalNode& node) {
   const int64_t rows = InputShape(node, 0)[0], classes = InputShape(node, 0)[1];
   return OwnFloatingKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
@@ -45,7 +20,7 @@ absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxGrad(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropy(const LocalNode& node) {
-  const launch::LabelledRowsLaunch rows = RowsOf(node);
+  const launch::LabelledRows rows = RowsOf(node);
   return OwnLabelledKernel(
       node,
       [rows](const KernelArguments& a, DType dtype, CudaQueue q) {
@@ -62,7 +37,7 @@ absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropyGrad(const LocalNode& 
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaAccuracy(const LocalNode& node) {
-  const launch::LabelledRowsLaunch rows = RowsOf(node);
+  const launch::LabelledRows rows = RowsOf(node);
   return OwnLabelledKernel(
       node,
       [rows](const KernelArguments& a, DType dtype, CudaQueue q) {

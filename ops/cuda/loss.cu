@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "ops/cuda/elementwise.h"
+#include "ops/cuda/labels.h"
 #include "ops/cuda/loss.h"
 #include "ops/cuda/reductions.h"
 #include "ops/functors/softmax.h"
@@ -110,37 +111,17 @@ struct LogSoftmaxGradBody {
   }
 };
 
-// What the bodies of losses know of a row.
-template <typename T>
-struct Labels {
-  const int32_t* labels;
-  const Compute<T>* weights;
-  int64_t classes;
-  uint64_t* fault;
-
-  PARTITA_HOST_DEVICE bool IsClass(int64_t row) const { return launch::IsClass(row, labels[row], classes, fault); }
-  PARTITA_HOST_DEVICE Compute<T> Weight(int64_t row) const { return weights == nullptr ? 1 : weights[row]; }
-};
-
-template <typename T>
-Labels<T> LabelsOf(const LabelledRowsLaunch& rows) {
-  return {rows.labels, As<Compute<T>>(rows.weights), rows.classes, rows.fault};
-}
-
-inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 template <typename T>
 struct CrossEntropyBody {
   const T* logits;
   Labels<T> labels;
-  Compute<T> smoothing;
   double* losses;
 
   PARTITA_HOST_DEVICE void operator()(int64_t row) const {
     losses[row] = kNaN;
     if (!labels.IsClass(row)) return;
     const T* x = logits + row * labels.classes;
-    const T loss = CrossEntropyRow(x, labels.classes, labels.labels[row], smoothing);
+    const T loss = CrossEntropyRow(x, labels.classes, labels.labels[row], labels.smoothing);
     losses[row] = static_cast<double>(labels.Weight(row) * loss);
   }
 };
@@ -166,31 +147,29 @@ template <typename T>
 struct CrossEntropyGradBody {
   const T* logits;
   Labels<T> labels;
-  Compute<T> smoothing, global_rows;
   const Compute<T>* dloss;
   T* d;
 
   PARTITA_HOST_DEVICE void operator()(int64_t row) const {
-    const Compute<T> factor = labels.IsClass(row) ? *dloss * labels.Weight(row) / global_rows : Compute<T>(kNaN);
+    const Compute<T> factor = labels.Factor(row, *dloss);
     const int64_t at = row * labels.classes;
-    CrossEntropyGradRow(logits + at, d + at, labels.classes, labels.labels[row], smoothing, factor);
+    CrossEntropyGradRow(logits + at, d + at, labels.classes, labels.labels[row], labels.smoothing, factor);
   }
 };
 
 template <typename T>
 struct CrossEntropyGradRowsBody : SoftmaxRowBody<T> {
   Labels<T> labels;
-  Compute<T> smoothing, global_rows;
   const Compute<T>* dloss;
   T* d;
 
   PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, const Largest& largest, const RowSums& sums) const {
     using A = Compute<T>;
-    const A factor = labels.IsClass(row) ? *dloss * labels.Weight(row) / global_rows : A(kNaN);
+    const A factor = labels.Factor(row, *dloss);
     const double total = largest.value + std::log(sums.exponentials);
     for (int64_t i = thread; i < this->classes; i += kBlockThreads) {
       const A probability = std::exp(static_cast<A>(this->Value(row, i) - total));
-      const A target = SmoothedTarget(i, labels.labels[row], this->classes, smoothing);
+      const A target = SmoothedTarget(i, labels.labels[row], this->classes, labels.smoothing);
       d[row * this->classes + i] = static_cast<T>(factor * (probability - target));
     }
   }
@@ -265,12 +244,11 @@ LaunchError LogSoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const voi
   });
 }
 
-LaunchError CrossEntropy(DType dtype, const LabelledRowsLaunch& rows, void* loss, double* workspace, CudaQueue queue) {
+LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, double* workspace, CudaQueue queue) {
   const LaunchError error = WithFloating(dtype, [&]<typename T>() {
     const T* x = As<T>(rows.logits);
     if (rows.classes <= kFewClasses) {
-      const auto smoothing = static_cast<Compute<T>>(rows.smoothing);
-      return ForEach(rows.rows, CrossEntropyBody<T>{x, LabelsOf<T>(rows), smoothing, workspace}, queue);
+      return ForEach(rows.rows, CrossEntropyBody<T>{x, LabelsOf<T>(rows), workspace}, queue);
     }
     const CrossEntropyRowsBody<T> body{{x, rows.classes}, LabelsOf<T>(rows), rows.smoothing, workspace};
     return ReduceRows(rows.rows, body, queue);
@@ -278,7 +256,7 @@ LaunchError CrossEntropy(DType dtype, const LabelledRowsLaunch& rows, void* loss
   return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.global_rows, loss, queue);
 }
 
-LaunchError Accuracy(DType dtype, const LabelledRowsLaunch& rows, void* accuracy, double* workspace, CudaQueue queue) {
+LaunchError Accuracy(DType dtype, const LabelledRows& rows, void* accuracy, double* workspace, CudaQueue queue) {
   const LaunchError error = WithFloating(dtype, [&]<typename T>() {
     const T* x = As<T>(rows.logits);
     if (rows.classes <= kFewClasses) {
@@ -289,18 +267,16 @@ LaunchError Accuracy(DType dtype, const LabelledRowsLaunch& rows, void* accuracy
   return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.global_rows, accuracy, queue);
 }
 
-LaunchError CrossEntropyGrad(DType dtype, const LabelledRowsLaunch& rows, const void* dloss, void* dlogits,
-                             CudaQueue queue) {
+LaunchError CrossEntropyGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     using A = Compute<T>;
     const T* x = As<T>(rows.logits);
     const Labels<T> labels = LabelsOf<T>(rows);
-    const A smoothing = static_cast<A>(rows.smoothing), n = static_cast<A>(rows.global_rows);
     if (rows.classes <= kFewClasses) {
-      const CrossEntropyGradBody<T> body{x, labels, smoothing, n, As<A>(dloss), As<T>(dlogits)};
+      const CrossEntropyGradBody<T> body{x, labels, As<A>(dloss), As<T>(dlogits)};
       return ForEach(rows.rows, body, queue);
     }
-    const CrossEntropyGradRowsBody<T> body{{x, rows.classes}, labels, smoothing, n, As<A>(dloss), As<T>(dlogits)};
+    const CrossEntropyGradRowsBody<T> body{{x, rows.classes}, labels, As<A>(dloss), As<T>(dlogits)};
     return ReduceRows(rows.rows, body, queue);
   });
 }

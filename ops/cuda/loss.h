@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "graph/dtype.h"
-#include "ops/cuda/label_fault.h"
+#include "ops/cuda/labelled_rows.h"
 #include "ops/cuda/launch.h"
 
 namespace partita::launch {
@@ -15,23 +15,12 @@ LaunchError LogSoftmax(DType dtype, int64_t rows, int64_t classes, const void* x
 LaunchError LogSoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const void* y, const void* dy, void* dx,
                            CudaQueue queue);
 
-struct LabelledRowsLaunch {
-  int64_t rows = 0, classes = 0;
-  double global_rows = 0;        // the mean is over all ranks' samples
-  double smoothing = 0;          // of the labels
-  const void* logits = nullptr;  // [rows, classes]
-  const int32_t* labels = nullptr;
-  const void* weights = nullptr;  // null: every sample counts once
-  uint64_t* fault = nullptr;      // gets a LabelFault's word, if there is one; null: nobody asks
-};
-
 // `workspace` has room for a double per row.
-LaunchError CrossEntropy(DType dtype, const LabelledRowsLaunch& rows, void* loss, double* workspace, CudaQueue queue);
-LaunchError Accuracy(DType dtype, const LabelledRowsLaunch& rows, void* accuracy, double* workspace, CudaQueue queue);
+LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, double* workspace, CudaQueue queue);
+LaunchError Accuracy(DType dtype, const LabelledRows& rows, void* accuracy, double* workspace, CudaQueue queue);
 
 // `dloss` is a scalar in device memory; dlogits may be the logits.
-LaunchError CrossEntropyGrad(DType dtype, const LabelledRowsLaunch& rows, const void* dloss, void* dlogits,
-                             CudaQueue queue);
+LaunchError CrossEntropyGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits, CudaQueue queue);
 
 }  // namespace partita::launch
 

@@ -12,30 +12,6 @@ struct BlockRows {
   int64_t n, classes;
 };
 
-double GlobalRows(const LocalNode& node) {
-  const int64_t batch = node.attributes.Int("batch");
-  return static_cast<double>(batch > 0 ? batch : Input(node, 0).global[0]);
-}
-
-// (logits, labels, sample_weight?)
-launch::LabelledBlockLaunch BlockOf(const LocalNode& node) {
-  launch::LabelledBlockLaunch block;
-  block.rows = InputShape(node, 0)[0];
-  block.classes = InputShape(node, 0)[1];
-  block.all_classes = Input(node, 0).global[1];
-  block.first_class = Input(node, 0).box.offset[1];
-  block.global_rows = GlobalRows(node);
-  block.smoothing = node.attributes.Float("label_smoothing");
-  return block;
-}
-
-launch::LabelledBlockLaunch Bound(launch::LabelledBlockLaunch block, const KernelArguments& a) {
-  block.labels = In<int32_t>(a, 1);
-  block.weights = In(a, 2);
-  block.fault = a.fault;
-  return block;
-}
-
 }  // namespace
 
 absl::StatusOr<PreparedCudaKernel> CudaRowMaximum(const LocalNode& node) {
@@ -70,20 +46,20 @@ absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxNormalizeGrad(const LocalNode& 
 
 // (logits, labels, sample_weight?, maximum, sum)
 absl::StatusOr<PreparedCudaKernel> CudaCrossEntropy(const LocalNode& node) {
-  const launch::LabelledBlockLaunch block = BlockOf(node);
+  const launch::LabelledRows rows = RowsOf(node);
   return OwnLabelledKernel(
       node,
-      [block](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch::CrossEntropyShares(dtype, Bound(block, a), In(a, 0), In(a, 3), In(a, 4), Out(a, 0),
+      [rows](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch::CrossEntropyShares(dtype, Bound(rows, a), In(a, 3), In(a, 4), Out(a, 0),
                                           static_cast<double*>(a.workspace), q);
       },
-      block.rows * static_cast<int64_t>(sizeof(double)));
+      RowBytes(rows));
 }
 
 // (logits, labels, sample_weight?, dloss)
 absl::StatusOr<PreparedCudaKernel> CudaCrossEntropyLogitsGrad(const LocalNode& node) {
-  return OwnLabelledKernel(node, [block = BlockOf(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::CrossEntropyLogitsGrad(dtype, Bound(block, a), In(a, 3), Out(a, 0), q);
+  return OwnLabelledKernel(node, [rows = RowsOf(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::CrossEntropyLogitsGrad(dtype, Bound(rows, a), In(a, 3), Out(a, 0), q);
   });
 }
 
@@ -91,7 +67,7 @@ absl::StatusOr<PreparedCudaKernel> CudaCrossEntropyLogitsGrad(const LocalNode& n
 absl::StatusOr<PreparedCudaKernel> CudaCrossEntropySumGrad(const LocalNode& node) {
   const int64_t rows = InputShape(node, 0)[0];
   return OwnFloatingKernel(
-      node, [rows, global_rows = GlobalRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+      node, [rows, global_rows = SamplesOfMean(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
         return launch::CrossEntropySumGrad(dtype, rows, global_rows, In(a, 0), In(a, 1), In(a, 2), Out(a, 0), q);
       });
 }

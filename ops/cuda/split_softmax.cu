@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "ops/cuda/elementwise.h"
+#include "ops/cuda/labels.h"
 #include "ops/cuda/reductions.h"
 #include "ops/cuda/split_softmax.h"
 #include "ops/functors/softmax.h"
@@ -86,64 +87,33 @@ struct NormalizeFunctor {
   }
 };
 
-// What the bodies of losses know of a block of classes.
-template <typename T>
-struct BlockLabels {
-  const int32_t* labels;
-  const Compute<T>* weights;
-  int64_t all_classes, first_class;
-  Compute<T> smoothing, global_rows;
-  uint64_t* fault;
-
-  PARTITA_HOST_DEVICE bool IsClass(int64_t row) const { return launch::IsClass(row, labels[row], all_classes, fault); }
-  PARTITA_HOST_DEVICE int64_t Label(int64_t row) const { return labels[row] - first_class; }
-  PARTITA_HOST_DEVICE Compute<T> Weight(int64_t row) const { return weights == nullptr ? 1 : weights[row]; }
-};
-
-template <typename T>
-BlockLabels<T> LabelsOf(const LabelledBlockLaunch& block) {
-  using A = Compute<T>;
-  return {block.labels,
-          As<A>(block.weights),
-          block.all_classes,
-          block.first_class,
-          static_cast<A>(block.smoothing),
-          static_cast<A>(block.global_rows),
-          block.fault};
-}
-
-inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 template <typename T>
 struct CrossEntropySharesBody {
   const T *logits, *maximum, *sum;
-  int64_t classes;
-  BlockLabels<T> labels;
+  Labels<T> labels;
   double* losses;
 
   PARTITA_HOST_DEVICE void operator()(int64_t row) const {
     losses[row] = kNaN;
     if (!labels.IsClass(row)) return;
     const T total = maximum[row] + std::log(sum[row]);
-    const T share = CrossEntropyShare(logits + row * classes, classes, labels.Label(row), labels.all_classes,
-                                      labels.smoothing, total);
+    const T share = CrossEntropyShare(logits + row * labels.classes, labels.classes, labels.Column(row),
+                                      labels.all_classes, labels.smoothing, total);
     losses[row] = static_cast<double>(labels.Weight(row) * share);
   }
 };
 
 template <typename T>
 struct CrossEntropyLogitsGradBody {
-  int64_t classes;
-  BlockLabels<T> labels;
+  Labels<T> labels;
   const Compute<T>* dloss;
   T* d;
 
   PARTITA_HOST_DEVICE void operator()(int64_t i) const {
-    using A = Compute<T>;
-    const int64_t row = i / classes;
-    const A factor = labels.IsClass(row) ? *dloss * labels.Weight(row) / labels.global_rows : A(kNaN);
-    d[i] =
-        static_cast<T>(-factor * SmoothedTarget(i % classes, labels.Label(row), labels.all_classes, labels.smoothing));
+    const int64_t row = i / labels.classes;
+    const Compute<T> factor = labels.Factor(row, *dloss);
+    d[i] = static_cast<T>(-factor *
+                          SmoothedTarget(i % labels.classes, labels.Column(row), labels.all_classes, labels.smoothing));
   }
 };
 
@@ -198,21 +168,20 @@ LaunchError LogSoftmaxNormalizeGrad(DType dtype, int64_t rows, int64_t classes, 
   });
 }
 
-LaunchError CrossEntropyShares(DType dtype, const LabelledBlockLaunch& block, const void* logits, const void* maximum,
-                               const void* sum, void* loss, double* workspace, CudaQueue queue) {
+LaunchError CrossEntropyShares(DType dtype, const LabelledRows& rows, const void* maximum, const void* sum, void* loss,
+                               double* workspace, CudaQueue queue) {
   const LaunchError error = WithFloating(dtype, [&]<typename T>() {
-    const CrossEntropySharesBody<T> body{As<T>(logits), As<T>(maximum),     As<T>(sum),
-                                         block.classes, LabelsOf<T>(block), workspace};
-    return ForEach(block.rows, body, queue);
+    const CrossEntropySharesBody<T> body{As<T>(rows.logits), As<T>(maximum), As<T>(sum), LabelsOf<T>(rows), workspace};
+    return ForEach(rows.rows, body, queue);
   });
-  return error != kLaunched ? error : SumOfDoubles(dtype, workspace, block.rows, block.global_rows, loss, queue);
+  return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.global_rows, loss, queue);
 }
 
-LaunchError CrossEntropyLogitsGrad(DType dtype, const LabelledBlockLaunch& block, const void* dloss, void* dlogits,
+LaunchError CrossEntropyLogitsGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits,
                                    CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    const CrossEntropyLogitsGradBody<T> body{block.classes, LabelsOf<T>(block), As<Compute<T>>(dloss), As<T>(dlogits)};
-    return ForEach(block.rows * block.classes, body, queue);
+    const CrossEntropyLogitsGradBody<T> body{LabelsOf<T>(rows), As<Compute<T>>(dloss), As<T>(dlogits)};
+    return ForEach(rows.rows * rows.classes, body, queue);
   });
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "graph/dtype.h"
-#include "ops/cuda/label_fault.h"
+#include "ops/cuda/labelled_rows.h"
 #include "ops/cuda/launch.h"
 
 namespace partita::launch {
@@ -24,20 +24,10 @@ LaunchError LogSoftmaxNormalizeGrad(DType dtype, int64_t rows, int64_t classes, 
                                     void* dsum, CudaQueue queue);
 
 // A label that is no class makes the loss and its gradient NaN, and leaves a word.
-struct LabelledBlockLaunch {
-  int64_t rows = 0, classes = 0;             // of the block
-  int64_t all_classes = 0, first_class = 0;  // `first_class`: of the block's first column
-  double global_rows = 0;
-  double smoothing = 0;
-  const int32_t* labels = nullptr;
-  const void* weights = nullptr;  // null: every sample counts once
-  uint64_t* fault = nullptr;      // gets a LabelFault's word, if there is one; null: nobody asks
-};
-
 // `workspace` has room for a double per row.
-LaunchError CrossEntropyShares(DType dtype, const LabelledBlockLaunch& block, const void* logits, const void* maximum,
-                               const void* sum, void* loss, double* workspace, CudaQueue queue);
-LaunchError CrossEntropyLogitsGrad(DType dtype, const LabelledBlockLaunch& block, const void* dloss, void* dlogits,
+LaunchError CrossEntropyShares(DType dtype, const LabelledRows& rows, const void* maximum, const void* sum, void* loss,
+                               double* workspace, CudaQueue queue);
+LaunchError CrossEntropyLogitsGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits,
                                    CudaQueue queue);
 // dsum may be sum.
 LaunchError CrossEntropySumGrad(DType dtype, int64_t rows, double global_rows, const void* sum, const void* weights,

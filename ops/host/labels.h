@@ -15,8 +15,7 @@ struct LabelledRows {
         all_classes(Input(node, 0).global[1]),
         first_class(Input(node, 0).box.offset[1]),
         first(Input(node, 0).box.offset[0]),
-        global_n(static_cast<double>(node.attributes.Int("batch") > 0 ? node.attributes.Int("batch")
-                                                                      : Input(node, 0).global[0])) {}
+        global_n(SamplesOfMean(node)) {}
 
   int64_t Label(const KernelArguments& arguments, int64_t i) const { return In<int32_t>(arguments, 1)[i]; }
 
@@ -24,6 +23,12 @@ struct LabelledRows {
   template <typename T>
   T Weight(const KernelArguments& arguments, int64_t i) const {
     return arguments.inputs.size() > 2 && arguments.inputs[2] != nullptr ? In<T>(arguments, 2)[i] : T(1);
+  }
+
+  // Of the gradient: what a row's is multiplied by. Input 3 is dloss.
+  template <typename T>
+  T Factor(const KernelArguments& arguments, int64_t i) const {
+    return *In<T>(arguments, 3) * Weight<T>(arguments, i) / static_cast<T>(global_n);
   }
 
   // kInvalidArgument: a label that is no class.

@@ -59,7 +59,7 @@ absl::StatusOr<PreparedKernel> FastSoftmaxCrossEntropyGrad(const LocalNode& node
   return Prepared([=](const KernelArguments& a) -> absl::Status {
     RETURN_IF_ERROR(rows.Check(a));
     ParallelFor(rows.n, rows.n * rows.classes * kCostOfElement, [&](int64_t i) {
-      const float factor = *In<float>(a, 3) * rows.Weight<float>(a, i) / static_cast<float>(rows.global_n);
+      const float factor = rows.Factor<float>(a, i);
       CrossEntropyGradRow(In<float>(a, 0) + i * rows.classes, Out<float>(a, 0) + i * rows.classes, rows.classes,
                           rows.Label(a, i), smoothing, factor);
     });

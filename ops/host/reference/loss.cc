@@ -43,7 +43,7 @@ absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropyGrad(const LocalNode&
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) -> absl::Status {
     RETURN_IF_ERROR(rows.Check(a));
     for (int64_t i = 0; i < rows.n; ++i) {
-      const T factor = *In<T>(a, 3) * rows.Weight<T>(a, i) / static_cast<T>(rows.global_n);
+      const T factor = rows.Factor<T>(a, i);
       CrossEntropyGradRow(In<T>(a, 0) + i * rows.classes, Out<T>(a, 0) + i * rows.classes, rows.classes,
                           rows.Label(a, i), T(smoothing), factor);
     }

@@ -87,7 +87,7 @@ absl::StatusOr<PreparedKernel> ReferenceCrossEntropyLogitsGrad(const LocalNode& 
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) -> absl::Status {
     RETURN_IF_ERROR(rows.Check(a));
     for (int64_t i = 0; i < rows.n; ++i) {
-      const T factor = *In<T>(a, 3) * rows.Weight<T>(a, i) / static_cast<T>(rows.global_n);
+      const T factor = rows.Factor<T>(a, i);
       const int64_t label = rows.Label(a, i) - rows.first_class;
       for (int64_t c = 0; c < rows.classes; ++c) {
         Out<T>(a, 0)[i * rows.classes + c] = -factor * SmoothedTarget(c, label, rows.all_classes, T(smoothing));
@@ -99,8 +99,8 @@ absl::StatusOr<PreparedKernel> ReferenceCrossEntropyLogitsGrad(const LocalNode& 
 
 // (sum, sample_weight?, dloss)
 absl::StatusOr<PreparedKernel> ReferenceCrossEntropySumGrad(const LocalNode& node) {
-  const int64_t n = InputShape(node, 0)[0], batch = node.attributes.Int("batch");
-  const double global_n = static_cast<double>(batch > 0 ? batch : Input(node, 0).global[0]);
+  const int64_t n = InputShape(node, 0)[0];
+  const double global_n = SamplesOfMean(node);
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     for (int64_t i = 0; i < n; ++i) {
       const T weight = a.inputs[1] == nullptr ? T(1) : In<T>(a, 1)[i];
