@@ -114,9 +114,7 @@ class PassList {
           {"fuse_batch_norm_gradient", [this](Graph g) { return FuseBatchNormGradient(std::move(g), registry_); }});
     }
     AddPipelineOrder(passes);
-    int64_t bytes = options_.bucket_bytes >= 0 ? options_.bucket_bytes : strategy_.bucket_bytes;
-    if (bytes < 0) bytes = BucketBytes(kLatency, kBytesPerSecond);
-    passes.push_back({"bucket_all_reduces", [bytes](Graph g) { return BucketAllReduces(g, bytes); }});
+    AddBuckets(options_.bucket_bytes >= 0 ? options_.bucket_bytes : strategy_.bucket_bytes, passes);
     return passes;
   }
 
@@ -129,8 +127,7 @@ class PassList {
     passes.push_back({"resolve_results", [this](Graph g) { return WithResolvedResults(std::move(g), registry_); }});
     passes.push_back({"drop_unused", DropUnused});
     AddPipelineOrder(passes);
-    const int64_t bytes = BucketBytes(kLatency, kBytesPerSecond);
-    passes.push_back({"bucket_all_reduces", [bytes](Graph g) { return BucketAllReduces(g, bytes); }});
+    AddBuckets(-1, passes);
     return passes;
   }
 
@@ -143,6 +140,13 @@ class PassList {
     const int64_t parts = strategy_.pipeline.micro_batches;
     if (parts == 1) return;
     passes.push_back({"unroll_micro_batches", [=, this](Graph g) { return UnrollMicroBatches(g, parts, registry_); }});
+  }
+
+  // -1: chosen from what there is.
+  void AddBuckets(int64_t bytes, std::vector<Pass>& passes) const {
+    passes.push_back({"bucket_all_reduces", [bytes](Graph g) {
+                        return BucketAllReduces(g, bytes >= 0 ? bytes : BucketBytes(g, kLatency, kBytesPerSecond));
+                      }});
   }
 
   void AddPipelineOrder(std::vector<Pass>& passes) const {
@@ -178,8 +182,7 @@ void CollectGroups(const Graph& graph, Program& program) {
   std::set<std::vector<int>> seen;
   for (const CommunicationGroup& group : program.groups) seen.insert(group.axes);
   for (const Node& node : graph.nodes()) {
-    if (!node.op->move || node.op->name == "slice_move" || node.op->name == "drop" || node.op->name == "zero_extend")
-      continue;
+    if (!node.op->move || !Communicates(node)) continue;
     const std::vector<int> axes = MoveAxes(node, graph.mesh());
     if (!seen.insert(axes).second) continue;
     for (int rank = 0; rank < graph.mesh().size(); ++rank) {

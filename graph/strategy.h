@@ -44,7 +44,7 @@ struct Pipeline {
 struct Strategy {
   Mesh mesh;
   std::vector<OpConfig> ops;
-  int64_t bucket_bytes = -1;  // gradient bucket size; 0: no buckets; -1: chosen from the cost of latency
+  int64_t bucket_bytes = -1;  // gradient bucket size; 0: no buckets; -1: chosen (graph/passes/bucket_all_reduces.h)
   Pipeline pipeline = {};
 };
 

@@ -1,7 +1,9 @@
 // The benchmarks: one line for each.
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
+#include "runtime/base/files.h"
 #include "tools/benchmarks/allocation_count.h"
 #include "tools/benchmarks/comm_benchmark.h"
 #include "tools/benchmarks/compile_benchmark.h"
@@ -19,7 +21,7 @@ namespace {
 constexpr char kHybrid[] = "tools/models/examples/mini_inception_2x2.pbtxt";
 constexpr char kFaultScript[] = "tools/faults/run.py";
 constexpr char kTrainer[] = "tools/trainer";
-constexpr char kFaultGraph[] = "tools/models/examples/mlp.pbtxt";
+constexpr char kExamples[] = "tools/models/examples/";
 constexpr char kPeerScript[] = "tools/peer/train.py";
 
 std::vector<FlagDefinition> BenchmarkFlags() {
@@ -39,8 +41,17 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("seed", "1", 0, 1'000'000'000, "of which rank and when"),
       ChoiceFlag("device", "host", {"host", "cuda"}, "whose kernels are measured"),
       IntFlag("threads", "2", 1, 1024, "of the host's kernels"),
+      PathFlag("trainer", "of faults, and of train with --report; unset: tools/trainer of this build"),
+      PathFlag("report", "train: write the rows (.json), and measure how much communication is exposed"),
       PathFlag("strategy", "of the hybrid; unset: the shipped 2 x 2 one for mini-inception, none for others"),
   };
+}
+
+std::string TrainerPath(const Flags& flags) { return flags.IsSet("trainer") ? flags.Text("trainer") : kTrainer; }
+
+std::string ExampleOf(std::string model) {
+  std::ranges::replace(model, '-', '_');
+  return kExamples + model + ".pbtxt";
 }
 
 // The environment that tools/peer/install makes.
@@ -76,9 +87,9 @@ absl::StatusOr<int> RunComm(const CommandContext& context) {
 
 absl::StatusOr<int> RunFaults(const CommandContext& context) {
   const Flags& flags = context.flags;
-  const std::string command =
-      fmt::format("python3 {} --trainer={} --graph={} --ranks={} --kills={} --stops={} --seed={}", kFaultScript,
-                  kTrainer, kFaultGraph, flags.Int("ranks"), flags.Int("kills"), flags.Int("stops"), flags.Int("seed"));
+  const std::string command = fmt::format(
+      "python3 {} --trainer={} --graph={} --ranks={} --kills={} --stops={} --seed={}", kFaultScript, TrainerPath(flags),
+      ExampleOf("mlp"), flags.Int("ranks"), flags.Int("kills"), flags.Int("stops"), flags.Int("seed"));
   context.out << std::flush;
   return std::system(command.c_str()) == 0 ? kExitFinished : kExitVerification;
 }
@@ -99,7 +110,12 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
     options.peer = "pytorch";
     options.peer_command = {PeerPython(), kPeerScript};
   }
+  if (flags.IsSet("report")) {
+    options.trainer = TrainerPath(flags);
+    options.graph = ExampleOf(options.model);
+  }
   ASSIGN_OR_RETURN(const std::vector<TrainRow> rows, BenchmarkTrain(options));
+  if (flags.IsSet("report")) RETURN_IF_ERROR(WriteFileAtomically(flags.Text("report"), ToJson(rows)));
   context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
 }
@@ -150,7 +166,7 @@ int main(int argc, char** argv) {
           {"faults",
            "kills and stops ranks of real jobs; how soon the others end",
            "",
-           {"ranks", "kills", "stops", "seed"},
+           {"ranks", "kills", "stops", "seed", "trainer"},
            RunFaults},
           {"executor", "what the executor itself costs for each node", "", {"format", "rounds"}, RunExecutor},
           {"kernels",
@@ -166,7 +182,7 @@ int main(int argc, char** argv) {
           {"train",
            "training throughput, alone and beside another framework",
            "",
-           {"format", "rounds", "steps", "batch", "model", "peer", "strategy"},
+           {"format", "rounds", "steps", "batch", "model", "peer", "strategy", "report", "trainer"},
            RunTrain},
       },
   };

@@ -36,6 +36,11 @@ std::vector<OpDefinition> MoveDefinitions() {
   return moves;
 }
 
+bool Communicates(const Node& move) {
+  const std::string& op = move.op->name;
+  return op != "slice_move" && op != "drop" && op != "zero_extend";
+}
+
 std::vector<int> MoveAxes(const Node& node, const Mesh& mesh) {
   const std::string& names = node.attributes.String("axes");
   std::vector<int> axes;

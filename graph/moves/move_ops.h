@@ -22,6 +22,9 @@ std::vector<OpDefinition> MoveDefinitions();
 // The mesh axes of a move node, sorted.
 std::vector<int> MoveAxes(const Node& node, const Mesh& mesh);
 
+// Whether ranks send each other something; else each takes or drops what it has.
+bool Communicates(const Node& move);
+
 // "data,model" for axes {0,1}.
 std::string AxesName(const std::vector<int>& axes, const Mesh& mesh);
 

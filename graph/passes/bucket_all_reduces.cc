@@ -3,33 +3,84 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <tuple>
+#include <utility>
 
+#include "graph/moves/move_ops.h"
+#include "graph/node_flops.h"
 #include "graph/passes/rewriter.h"
 
 namespace partita {
 namespace {
 
-// What the members of a bucket share.
-using Key = std::tuple<std::string, DType, Reduction, Phase>;
+// What the members of a bucket share. The last: whether they are gradients.
+using Key = std::tuple<std::string, DType, Reduction, Phase, bool>;
+
+bool IsAllReduce(const Node& node) { return node.op->name == "all_reduce"; }
+
+// Bytes of one rank's buffer.
+int64_t LocalBytes(const Graph& graph, ValueId value) {
+  const Value& v = graph.value(value);
+  const std::optional<Box> box = LocalBox(v.layout, v.type.shape, graph.mesh(), 0);
+  return box ? box->elements() * SizeOf(v.type.dtype) : 0;
+}
+
+// The moves that something waits for before the update, and what is computed between them.
+class WaitedMoves {
+ public:
+  WaitedMoves(const Graph& graph, const std::vector<bool>& gradients) {
+    flops_.push_back(0);
+    for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+      const Node& node = graph.node(id);
+      flops_.push_back(flops_.back() + FlopsOf(graph, node));
+      if (node.phase == Phase::kUpdate) continue;
+      end_ = id + 1;
+      if (node.op->move && Communicates(node) && !gradients[id]) moves_.push_back(id);
+    }
+  }
+
+  // The move behind which a gradient bucket that is full at `id` has more to hide behind; -1: none, now is better.
+  NodeId BetterAfter(NodeId id) const {
+    auto next = std::ranges::upper_bound(moves_, id);
+    if (next == moves_.end()) return -1;
+    const double now = Between(id, *next);
+    while (next + 1 != moves_.end() && Between(*next, next[1]) == 0) ++next;
+    return Between(*next, next + 1 == moves_.end() ? end_ : next[1]) > now ? *next : -1;
+  }
+
+ private:
+  double Between(NodeId first, NodeId last) const { return flops_[last] - flops_[first]; }
+
+  std::vector<NodeId> moves_;  // rising
+  std::vector<double> flops_;  // of the nodes before each
+  NodeId end_ = 0;             // of what comes before the update
+};
 
 class Bucketer {
  public:
   Bucketer(const Graph& graph, int64_t bytes)
-      : graph_(graph), limit_(bytes), rewriter_(graph), bucket_of_(graph.values().size(), nullptr) {}
+      : graph_(graph),
+        limit_(bytes),
+        gradients_(GradientMoves(graph)),
+        waited_(graph, gradients_),
+        rewriter_(graph),
+        bucket_of_(graph.values().size(), nullptr) {}
 
   Graph Run() {
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
       for (ValueId input : graph_.node(id).inputs) {
         if (input != kNoValue && bucket_of_[input] != nullptr) Close(*bucket_of_[input]);
       }
-      if (graph_.node(id).op->name == "all_reduce") {
+      if (IsAllReduce(graph_.node(id))) {
         Join(id);
       } else {
         rewriter_.Copy(id);
+        Release(id);
       }
     }
+    for (Bucket& bucket : held_) Close(bucket);
     for (auto& [key, bucket] : open_) Close(bucket);
     return rewriter_.Finish();
   }
@@ -38,14 +89,8 @@ class Bucketer {
   struct Bucket {
     std::vector<NodeId> members;
     int64_t bytes = 0;
+    NodeId until = -1;  // of a full one that is held: it goes behind this node
   };
-
-  // Bytes of one rank's buffer.
-  int64_t LocalBytes(ValueId value) const {
-    const Value& v = graph_.value(value);
-    const std::optional<Box> box = LocalBox(v.layout, v.type.shape, graph_.mesh(), 0);
-    return box ? box->elements() * SizeOf(v.type.dtype) : 0;
-  }
 
   Reduction ReductionOf(const Node& node) const {
     for (const AxisLayout& axis : graph_.layout(node.inputs[0])) {
@@ -66,12 +111,30 @@ class Bucketer {
 
   void Join(NodeId id) {
     const Node& node = graph_.node(id);
-    const Key key{Where(node), graph_.type(node.inputs[0]).dtype, ReductionOf(node), node.phase};
+    const Key key{Where(node), graph_.type(node.inputs[0]).dtype, ReductionOf(node), node.phase, gradients_[id]};
     Bucket& bucket = open_[key];
     bucket.members.push_back(id);
-    for (ValueId input : node.inputs) bucket.bytes += LocalBytes(input);
+    for (ValueId input : node.inputs) bucket.bytes += LocalBytes(graph_, input);
     for (ValueId output : node.outputs) bucket_of_[output] = &bucket;
-    if (bucket.bytes >= limit_) Close(bucket);
+    if (bucket.bytes < limit_) return;
+    const NodeId later = gradients_[id] ? waited_.BetterAfter(id) : -1;
+    if (later < 0) return Close(bucket);
+    Hold(bucket, later);
+  }
+
+  void Hold(Bucket& bucket, NodeId until) {
+    Bucket& held = held_.emplace_back(std::exchange(bucket, {}));
+    held.until = until;
+    for (NodeId member : held.members) {
+      for (ValueId output : graph_.node(member).outputs) bucket_of_[output] = &held;
+    }
+  }
+
+  // Node `id` stands in the copy.
+  void Release(NodeId id) {
+    for (Bucket& bucket : held_) {
+      if (bucket.until <= id) Close(bucket);
+    }
   }
 
   void Close(Bucket& bucket) {
@@ -90,13 +153,18 @@ class Bucketer {
     }
     const NodeId id = rewriter_.graph().AddNode(std::move(joined), std::move(outputs));
     for (size_t o = 0; o < originals.size(); ++o) rewriter_.Map(originals[o], rewriter_.graph().node(id).outputs[o]);
+    const NodeId last = bucket.members.back();
     bucket = Bucket();
+    if (!gradients_[last]) Release(last);
   }
 
   const Graph& graph_;
   const int64_t limit_;
+  const std::vector<bool> gradients_;
+  const WaitedMoves waited_;
   Rewriter rewriter_;
-  std::map<Key, Bucket> open_;  // addresses of its entries stay
+  std::map<Key, Bucket> open_;  // addresses of its entries stay, and those of the next
+  std::deque<Bucket> held_;     // in their order; those that stand in the copy are empty
   std::vector<Bucket*> bucket_of_;
 };
 
@@ -104,9 +172,34 @@ class Bucketer {
 
 Graph BucketAllReduces(const Graph& graph, int64_t bytes) { return Bucketer(graph, bytes).Run(); }
 
-int64_t BucketBytes(double latency, double bytes_per_second) {
+int64_t BucketBytes(const Graph& graph, double latency, double bytes_per_second) {
   constexpr double kShareOfLatency = 0.1;
-  return std::max<int64_t>(1, static_cast<int64_t>(latency * bytes_per_second / kShareOfLatency));
+  constexpr int64_t kBuckets = 8;
+  const auto least = std::max<int64_t>(1, static_cast<int64_t>(latency * bytes_per_second));
+  const auto most = std::max(least, static_cast<int64_t>(latency * bytes_per_second / kShareOfLatency));
+  const std::vector<bool> gradients = GradientMoves(graph);
+  int64_t bytes = 0;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    if (!gradients[id] || !IsAllReduce(graph.node(id))) continue;
+    for (ValueId input : graph.node(id).inputs) bytes += LocalBytes(graph, input);
+  }
+  return bytes == 0 ? most : std::clamp(bytes / kBuckets, least, most);
+}
+
+std::vector<bool> GradientMoves(const Graph& graph) {
+  std::vector<bool> waited_for(graph.values().size(), false);  // read before the update
+  std::vector<bool> gradients(graph.nodes().size(), false);
+  for (auto id = static_cast<NodeId>(graph.nodes().size()); id-- > 0;) {
+    const Node& node = graph.node(id);
+    const bool late =
+        node.phase == Phase::kUpdate ||
+        (node.op->move && std::ranges::none_of(node.outputs, [&](ValueId output) { return waited_for[output]; }));
+    for (ValueId input : node.inputs) {
+      if (input != kNoValue && !late) waited_for[input] = true;
+    }
+    gradients[id] = late && node.phase == Phase::kBackward;
+  }
+  return gradients;
 }
 
 }  // namespace partita

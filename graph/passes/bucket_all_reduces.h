@@ -3,10 +3,15 @@
 //   before   %a.r = all_reduce(%a) axes=data   %b = ...   %b.r = all_reduce(%b) axes=data
 //   after    %b = ...   %a.r, %b.r = all_reduce(%a, %b) axes=data
 //
-// A bucket is closed when it holds `bytes`, or when a node reads one of its results. Works on every communicator's
-// moves alike. The payload is exactly the sum of the members.
+// A bucket is closed when it holds `bytes`, or when a node reads one of its results. What the backward pass waits for
+// (sums of batch norm) and what the update alone reads (gradients) never share one: a gradient goes on its way while
+// the pass goes on, and makes no sum that is waited for longer. Works on every communicator's moves alike. The payload
+// is exactly the sum of the members.
 #ifndef PARTITA_GRAPH_PASSES_BUCKET_ALL_REDUCES_H_
 #define PARTITA_GRAPH_PASSES_BUCKET_ALL_REDUCES_H_
+
+#include <cstdint>
+#include <vector>
 
 #include "graph/graph.h"
 
@@ -15,8 +20,13 @@ namespace partita {
 // `bytes` of a rank's buffer; 0: every all_reduce stays alone.
 Graph BucketAllReduces(const Graph& graph, int64_t bytes);
 
-// The bucket size at which latency (seconds per collective) is a tenth of the time of the transfer.
-int64_t BucketBytes(double latency, double bytes_per_second);
+// The bucket size at which latency (seconds per collective) is a tenth of the time of the transfer. With few gradients
+// less, so that they make eight buckets: the last one has nothing left to hide behind. Not below the size at which
+// latency takes as long as the transfer.
+int64_t BucketBytes(const Graph& graph, double latency, double bytes_per_second);
+
+// By node: a move of the backward pass whose results nothing but other moves reads before the update.
+std::vector<bool> GradientMoves(const Graph& graph);
 
 }  // namespace partita
 

@@ -124,6 +124,7 @@ class Run {
     feed_.Stage(*batch);
     epoch.learning_rate = schedule_ ? schedule_->Rate(result_.steps) : 0;
     ASSIGN_OR_RETURN(const StepResult step, session_.Train());
+    options_.on_step();
     ++epoch.steps;
     ++result_.steps;
     epoch.loss += step.loss;

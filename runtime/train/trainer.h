@@ -53,7 +53,8 @@ struct TrainingOptions {
   int64_t steps = 0;  // ends after so many if that is earlier; 0: epochs alone
   // Set non-zero by anybody at any time, in any process: the step that runs is finished and Train returns OK.
   const std::atomic<int>* stop = nullptr;
-  double progress_seconds = 2;  // time between two calls of on_progress
+  std::function<void()> on_step = [] {};  // after each training step
+  double progress_seconds = 2;            // time between two calls of on_progress
   std::function<void(const Progress&)> on_progress = [](const Progress&) {};
   std::function<void(const EpochResult&)> on_epoch = [](const EpochResult&) {};
 };

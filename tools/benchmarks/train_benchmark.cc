@@ -7,11 +7,13 @@
 #include "graph/make_program.h"
 #include "graph/proto_io.h"
 #include "ops/registry.h"
+#include "partitioner/data_model_strategy.h"
 #include "runtime/api/session.h"
 #include "runtime/base/status.h"
 #include "runtime/data/image_batches.h"
 #include "runtime/train/image_inputs.h"
 #include "tools/benchmarks/train_peer.h"
+#include "tools/benchmarks/train_processes.h"
 #include "tools/models/models.h"
 
 namespace partita {
@@ -19,6 +21,7 @@ namespace {
 
 constexpr int64_t kBatches = 16;  // random ones, used in turns
 constexpr int64_t kHybridStatistics = 32;
+constexpr int kReplicas = 2;
 
 struct HostBatch {
   HostTensor images, labels;
@@ -58,6 +61,7 @@ struct Case {
   ImageInputs inputs;
   std::vector<HostBatch> batches;
   std::unique_ptr<Session> session;
+  std::unique_ptr<CommunicationMeter> meter;  // null: not measured
   std::unique_ptr<TrainPeer> peer;
   int single_rank = -1;  // index of the case that it is compared with
   int64_t steps = 0;     // trained so far
@@ -79,6 +83,9 @@ absl::StatusOr<Case> MakeCase(const TrainBenchmarkOptions& options, const Strate
   session_options.threads_per_rank = threads_per_rank;
   session_options.find_non_finite = false;
   ASSIGN_OR_RETURN(result.session, Session::Start(std::move(program), session_options));
+  if (!options.trainer.empty() && result.session->ranks() > 1) {
+    result.meter = std::make_unique<CommunicationMeter>(*result.session);
+  }
   result.row.model = options.model;
   result.row.ranks = result.session->ranks();
   result.row.threads = threads_per_rank * result.session->ranks();
@@ -95,6 +102,13 @@ absl::Status AddPeer(const TrainBenchmarkOptions& options, Case& entry) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<Strategy> Replicas(const TrainBenchmarkOptions& options) {
+  ModelOptions model_options;
+  model_options.batch = options.batch;
+  ASSIGN_OR_RETURN(const Model model, MakeModel(options.model, model_options, Ops()));
+  return DataModelStrategy(model.graph, kReplicas, 1);
+}
+
 absl::StatusOr<std::vector<Case>> MakeCases(const TrainBenchmarkOptions& options) {
   std::vector<Case> cases;
   const auto add = [&](const Strategy& strategy, int threads, int64_t statistics, int single) -> absl::Status {
@@ -108,11 +122,15 @@ absl::StatusOr<std::vector<Case>> MakeCases(const TrainBenchmarkOptions& options
   };
   RETURN_IF_ERROR(add(Strategy{}, 1, 0, -1));
   RETURN_IF_ERROR(add(Strategy{}, 2, 0, -1));
+  if (!options.trainer.empty()) {
+    ASSIGN_OR_RETURN(const Strategy replicas, Replicas(options));
+    RETURN_IF_ERROR(add(replicas, 1, 0, 1));
+  }
   if (options.strategy.empty()) return cases;
   ASSIGN_OR_RETURN(const Strategy hybrid, LoadStrategy(options.strategy));
   RETURN_IF_ERROR(add(hybrid, 1, 0, 1));
   RETURN_IF_ERROR(add(Strategy{}, 2, kHybridStatistics, -1));
-  RETURN_IF_ERROR(add(hybrid, 1, kHybridStatistics, 3));
+  RETURN_IF_ERROR(add(hybrid, 1, kHybridStatistics, static_cast<int>(cases.size()) - 1));
   return cases;
 }
 
@@ -123,6 +141,7 @@ absl::StatusOr<double> TrainOurs(int64_t steps, Case& entry) {
     RETURN_IF_ERROR(entry.session->StageInput(Entry::kTrain, entry.inputs.images, batch.images));
     RETURN_IF_ERROR(entry.session->StageInput(Entry::kTrain, entry.inputs.labels, batch.labels));
     RETURN_IF_ERROR(entry.session->Train().status());
+    if (entry.meter != nullptr) entry.meter->AddStep();
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   return static_cast<double>(steps * entry.inputs.batch()) / seconds.count();
@@ -160,6 +179,7 @@ TrainRow RowOf(const TrainBenchmarkOptions& options, const std::vector<Case>& ca
     row.peer_samples_per_s = Median(entry.peer_rates);
     row.ratio = MedianRatio(entry.rates, entry.peer_rates);
   }
+  if (entry.meter != nullptr) row.communication = entry.meter->Local();
   if (entry.single_rank >= 0) row.single_rank_ratio = MedianRatio(entry.rates, cases[entry.single_rank].rates);
   int64_t waits = 0;
   double seconds = 0;
@@ -182,6 +202,10 @@ absl::StatusOr<std::vector<TrainRow>> BenchmarkTrain(const TrainBenchmarkOptions
   }
   std::vector<TrainRow> rows;
   for (const Case& entry : cases) rows.push_back(RowOf(options, cases, entry));
+  if (options.trainer.empty()) return rows;
+  cases.clear();  // their threads
+  ASSIGN_OR_RETURN(TrainRow processes, TrainAsProcesses(options, kReplicas));
+  rows.push_back(std::move(processes));
   return rows;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/api/communication_meter.h"
 
 namespace partita {
 
@@ -21,11 +22,15 @@ struct TrainBenchmarkOptions {
   std::string peer;                       // its name
   int64_t steps = 20;                     // of one case in one round
   int64_t rounds = 7;
+  // The trainer. If set, how much communication is exposed is measured too, also of two replicas, as threads and as
+  // processes over Gloo, which `trainer launch` starts; they train `graph`, a file of `model`.
+  std::string trainer, graph;
 };
 
 struct TrainRow {
   std::string model;
   int ranks = 1;
+  bool processes = false;          // the ranks are processes, not threads of one
   int threads = 1;                 // of all ranks together
   int64_t statistics_samples = 0;  // of batch norm; 0: the whole batch
   double samples_per_s = 0;
@@ -35,6 +40,7 @@ struct TrainRow {
   double single_rank_ratio = 0;  // hybrid over our single rank with as many threads and the same model; 0: no hybrid
   double waits_per_step = 0;     // collectives in which a rank had to wait, summed over the ranks
   double mean_wait_us = 0;
+  std::vector<RankCommunication> communication;  // by rank; empty: one rank, or not measured
 };
 
 absl::StatusOr<std::vector<TrainRow>> BenchmarkTrain(const TrainBenchmarkOptions& options);

@@ -7,11 +7,36 @@
 
 namespace partita {
 
+namespace {
+
+std::string ToText(const RankCommunication& rank) {
+  return fmt::format(
+      "  rank {}: communication {:.0f} us a step, exposed {:.0f} us (hidden {:.0f} %); gradients {:.0f} us, exposed "
+      "{:.0f} us (hidden behind the backward pass {:.0f} %)\n",
+      rank.rank, 1e6 * rank.busy, 1e6 * rank.exposed, 100 * rank.hidden_share, 1e6 * rank.gradient_busy,
+      1e6 * rank.gradient_exposed, 100 * rank.gradient_hidden_share);
+}
+
+nlohmann::json ToJson(const RankCommunication& rank) {
+  return {{"rank", rank.rank},
+          {"steps", rank.steps},
+          {"busy_us", 1e6 * rank.busy},
+          {"exposed_us", 1e6 * rank.exposed},
+          {"gradient_busy_us", 1e6 * rank.gradient_busy},
+          {"gradient_exposed_us", 1e6 * rank.gradient_exposed},
+          {"gradient_behind_backward_us", 1e6 * rank.gradient_behind_backward},
+          {"hidden_share", rank.hidden_share},
+          {"gradient_hidden_share", rank.gradient_hidden_share}};
+}
+
+}  // namespace
+
 std::string ToText(const std::vector<TrainRow>& rows) {
   std::string text;
   for (const TrainRow& row : rows) {
     text += fmt::format("{}  ranks {}  threads {}  statistics {:<2}  {:>6.0f} samples/s", row.model, row.ranks,
                         row.threads, row.statistics_samples, row.samples_per_s);
+    if (row.processes) text += "   as processes over Gloo";
     if (!row.peer.empty()) {
       text += fmt::format("   {} {:.0f} samples/s, ratio {:.2f}", row.peer, row.peer_samples_per_s, row.ratio);
     }
@@ -20,6 +45,7 @@ std::string ToText(const std::vector<TrainRow>& rows) {
                           row.single_rank_ratio, row.waits_per_step, row.mean_wait_us);
     }
     text += "\n";
+    for (const RankCommunication& rank : row.communication) text += ToText(rank);
   }
   return text;
 }
@@ -29,6 +55,7 @@ std::string ToJson(const std::vector<TrainRow>& rows) {
   for (const TrainRow& row : rows) {
     nlohmann::json entry = {{"model", row.model},
                             {"ranks", row.ranks},
+                            {"processes", row.processes},
                             {"threads", row.threads},
                             {"statistics_samples", row.statistics_samples},
                             {"samples_per_s", row.samples_per_s},
@@ -45,6 +72,7 @@ std::string ToJson(const std::vector<TrainRow>& rows) {
       entry["waits_per_step"] = row.waits_per_step;
       entry["mean_wait_us"] = row.mean_wait_us;
     }
+    for (const RankCommunication& rank : row.communication) entry["communication"].push_back(ToJson(rank));
     json.push_back(std::move(entry));
   }
   return json.dump(2) + "\n";

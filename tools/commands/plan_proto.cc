@@ -3,6 +3,7 @@
 #include "graph/make_program.h"
 #include "graph/moves/halo.h"
 #include "graph/moves/move_ops.h"
+#include "graph/node_flops.h"
 #include "graph/op_definition.h"
 #include "runtime/base/status.h"
 #include "tools/version.h"
@@ -10,15 +11,6 @@
 namespace partita {
 namespace {
 
-double FlopsOf(const Graph& graph, const Node& node) {
-  if (!node.op->flops) return 0;
-  NodeView view{node.attributes, {}, {}};
-  for (const ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph.type(input));
-  for (const ValueId output : node.outputs) view.outputs.push_back(graph.type(output));
-  return node.op->flops(view);
-}
-
-// Of the rank's share.
 double FlopsOf(const LocalNode& node) {
   if (!node.op->flops) return 0;
   if (node.members > 1) {

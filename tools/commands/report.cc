@@ -55,6 +55,17 @@ void PrintGroup(const ReportGroupProto& group, std::ostream& out) {
                      group.mean_wait_seconds() * 1e6);
 }
 
+void PrintCommunication(const ReportCommunicationProto& rank, std::ostream& out) {
+  out << fmt::format("  rank {:<9} {:.0f} us, exposed {:.0f} us (hidden {:.0f} %)", rank.rank(),
+                     rank.busy_seconds() * 1e6, rank.exposed_seconds() * 1e6, 100 * rank.hidden_share());
+  if (rank.gradient_busy_seconds() > 0) {
+    out << fmt::format("   gradients {:.0f} us, exposed {:.0f} us (hidden behind the backward pass {:.0f} %)",
+                       rank.gradient_busy_seconds() * 1e6, rank.gradient_exposed_seconds() * 1e6,
+                       100 * rank.gradient_hidden_share());
+  }
+  out << "\n";
+}
+
 void PrintText(const ReportProto& report, std::ostream& out) {
   out << fmt::format("outcome         {}\n", report.outcome());
   if (report.has_test_accuracy()) out << fmt::format("test accuracy   {}\n", Percent(report.test_accuracy()));
@@ -64,6 +75,8 @@ void PrintText(const ReportProto& report, std::ostream& out) {
   }
   if (report.groups_size() > 0) out << "bytes a step, by group\n";
   for (const ReportGroupProto& group : report.groups()) PrintGroup(group, out);
+  if (report.communication_size() > 0) out << "communication of a step: mean, and median share hidden behind kernels\n";
+  for (const ReportCommunicationProto& rank : report.communication()) PrintCommunication(rank, out);
   out << "memory\n";
   for (const ReportMemoryProto& memory : report.memory()) {
     out << fmt::format("  rank {:<9} planned {:>10} bytes ({}), used {:>10} bytes\n", memory.rank(),
@@ -126,6 +139,22 @@ void AddTraffic(const Session& session, Entry entry, const std::vector<GroupTraf
     group->set_blocking_collectives(BlockingCollectives(session, entry, static_cast<int>(g)));
     const int64_t waits = traffic[g].waits;
     group->set_mean_wait_seconds(waits == 0 ? 0 : traffic[g].wait_seconds / static_cast<double>(waits));
+  }
+}
+
+void AddCommunication(const std::vector<RankCommunication>& ranks, ReportProto& report) {
+  for (const RankCommunication& rank : ranks) {
+    if (rank.busy == 0) continue;
+    ReportCommunicationProto* const entry = report.add_communication();
+    entry->set_rank(rank.rank);
+    entry->set_steps(rank.steps);
+    entry->set_busy_seconds(rank.busy);
+    entry->set_exposed_seconds(rank.exposed);
+    entry->set_gradient_busy_seconds(rank.gradient_busy);
+    entry->set_gradient_exposed_seconds(rank.gradient_exposed);
+    entry->set_gradient_behind_backward_seconds(rank.gradient_behind_backward);
+    entry->set_hidden_share(rank.hidden_share);
+    entry->set_gradient_hidden_share(rank.gradient_hidden_share);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "proto/report.pb.h"
+#include "runtime/api/communication_meter.h"
 #include "runtime/train/trainer.h"
 #include "tools/flags.h"
 
@@ -20,6 +21,8 @@ ReportProto BeginReport(const std::string& command, const Flags& flags, const st
 void AddTraining(const TrainingResult& result, ReportProto& report);
 void AddTraffic(const Session& session, Entry entry, const std::vector<GroupTraffic>& traffic, int64_t steps,
                 ReportProto& report);
+// Nothing of ranks that had nobody to talk to.
+void AddCommunication(const std::vector<RankCommunication>& ranks, ReportProto& report);
 absl::Status AddMemory(const Session& session, ReportProto& report);
 
 // One line; after an epoch.

@@ -86,6 +86,8 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   prepared.options.on_epoch = [&](const EpochResult& epoch) {
     if (text) out << FormatEpoch(epoch) << std::endl;
   };
+  CommunicationMeter communication(*prepared.session);
+  prepared.options.on_step = [&] { communication.AddStep(); };
   TrainingResult result;
   const absl::Status trained = Train(*prepared.session, prepared.inputs, prepared.data, prepared.options, result);
   const absl::Status saved = Save(context.flags, prepared, trained);
@@ -93,11 +95,14 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   AddTraining(result, report);
   AddTraffic(*prepared.session, Entry::kTrain, result.traffic, result.steps, report);
   const absl::Status remembered = AddMemory(*prepared.session, report);
+  const auto overlapped = communication.Job();
+  if (overlapped.ok()) AddCommunication(*overlapped, report);
   report.set_outcome(OutcomeOf(trained, result.stopped_by != 0));
   if (speaks) RETURN_IF_ERROR(SaveReport(report, context.flags));
   RETURN_IF_ERROR(trained);
   RETURN_IF_ERROR(saved);
   RETURN_IF_ERROR(remembered);
+  RETURN_IF_ERROR(overlapped.status());
   PrintReport(report, context.flags, out);
   return result.stopped_by != 0 ? ExitCodeOfSignal(result.stopped_by) : kExitFinished;
 }

@@ -77,15 +77,31 @@ std::pair<int, int> CountUpdates(const Session& session, int rank) {
   return {launches, members};
 }
 
-// Of one rank: how many rates and clips its updates read. A value that came to it in two ways counts twice.
+// The launch that wrote what lies at `place` when launch `reader` reads it; -1: it was there before the step.
+int WriterOf(const Schedule& schedule, int64_t place, int reader) {
+  for (int l = reader; l-- > 0;) {
+    for (const Access& access : schedule.launches[l].accesses) {
+      const auto [offset, bytes] = access.range;
+      if (access.write && offset <= place && place < offset + bytes) return l;
+    }
+  }
+  return -1;
+}
+
+// Of one rank: how many rates and clips its updates read. A value that came to it in two ways counts twice, also where
+// the second lies in the place of the first.
 int CountShared(const Session& session, int rank) {
+  const Schedule& schedule = session.schedule(Entry::kTrain, rank);
   std::set<std::vector<int64_t>> shared;
-  for (const Launch& launch : session.schedule(Entry::kTrain, rank).launches) {
-    if (!IsUpdate(launch)) continue;
-    const auto& kernel = std::get<KernelLaunch>(launch.work);
-    std::vector<int64_t> places;
-    for (const int input : kernel.node.op->together) places.push_back(kernel.inputs[static_cast<size_t>(input)]);
-    shared.insert(places);
+  for (int l = 0; l < static_cast<int>(schedule.launches.size()); ++l) {
+    if (!IsUpdate(schedule.launches[l])) continue;
+    const auto& kernel = std::get<KernelLaunch>(schedule.launches[l].work);
+    std::vector<int64_t> values;
+    for (const int input : kernel.node.op->together) {
+      const int64_t place = kernel.inputs[static_cast<size_t>(input)];
+      values.insert(values.end(), {place, WriterOf(schedule, place, l)});
+    }
+    shared.insert(values);
   }
   return static_cast<int>(shared.size());
 }

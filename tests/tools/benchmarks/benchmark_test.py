@@ -5,6 +5,7 @@ import io
 import json
 import os
 import subprocess
+import tempfile
 import unittest
 
 BENCHMARK = os.path.abspath("tools/benchmark")
@@ -35,6 +36,27 @@ class CompileTest(unittest.TestCase):
     def test_ranks(self):
         (row,) = json.loads(self.rows("--format=json", "--dp=3", "--mp=5"))
         self.assertEqual(row["ranks"], 15)
+
+
+class TrainTest(unittest.TestCase):
+
+    def test_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = os.path.join(folder, "report.json")
+            done = call("train", "--model=mlp", "--batch=8", "--steps=2", "--rounds=2", "--format=json",
+                        "--report=" + report)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(report, encoding="utf-8") as file:
+                rows = json.load(file)
+        self.assertEqual(rows, json.loads(done.stdout))
+        self.assertEqual([(row["ranks"], row["processes"]) for row in rows],
+                         [(1, False), (1, False), (2, False), (2, True)])
+        for row in rows[2:]:
+            self.assertEqual([rank["rank"] for rank in row["communication"]], [0, 1])
+            for rank in row["communication"]:
+                self.assertGreater(rank["gradient_busy_us"], 0)
+                self.assertLessEqual(rank["gradient_busy_us"], rank["busy_us"])
+                self.assertLessEqual(rank["exposed_us"], rank["busy_us"])
 
 
 class RefusalTest(unittest.TestCase):

@@ -72,6 +72,8 @@ class EqualityTest(ProcessesTest):
             self.assertEqual([epoch[key] for epoch in local["epochs"]], [epoch[key] for epoch in gloo["epochs"]])
         self.assertEqual([memory["used_bytes"] for memory in local["memory"]],
                          [memory["used_bytes"] for memory in gloo["memory"]])
+        self.assertEqual([rank["rank"] for rank in gloo["communication"]], list(range(ranks)))
+        self.assertEqual({rank["steps"] for rank in gloo["communication"]}, {"6"})
         self.assertGreater(len(gloo["groups"]), 0)
         for mine, other in zip(local["groups"], gloo["groups"]):
             for kind in ["payload", "wire"]:

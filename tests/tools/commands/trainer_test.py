@@ -130,13 +130,19 @@ class TrainTest(TrainerTest):
         for rank in report["memory"]:
             self.assertGreater(int(rank["used_bytes"]), 0)
             self.assertLessEqual(int(rank["used_bytes"]), int(rank["planned_bytes"]))
+        self.assertEqual([rank["rank"] for rank in report["communication"]], [0, 1, 2, 3])
+        for rank in report["communication"]:
+            self.assertEqual(rank["steps"], "4")
+            self.assertGreater(rank["busy_seconds"], 0)
+            self.assertLessEqual(rank["exposed_seconds"], rank["busy_seconds"])
+            self.assertLessEqual(rank["gradient_behind_backward_seconds"], rank["gradient_busy_seconds"])
         with open(self.path("t.json")) as file:
             slices = [event for event in json.load(file)["traceEvents"] if event["ph"] == "X"]
         self.assertEqual({event["pid"] for event in slices}, {0, 1, 2, 3})
 
     def test_summary_says_what_the_report_says(self):
         text = self.train("--dp=2", MLP).stdout
-        for word in ("test accuracy", "throughput", "predicted", "counted", "planned", "used"):
+        for word in ("test accuracy", "throughput", "predicted", "counted", "exposed", "planned", "used"):
             self.assertIn(word, text)
         self.assertEqual(json.loads(self.train("--dp=2", "--format=json", MLP).stdout)["command"], "train")
 

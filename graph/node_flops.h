@@ -1,0 +1,14 @@
+// What a node computes, in floating-point operations.
+#ifndef PARTITA_GRAPH_NODE_FLOPS_H_
+#define PARTITA_GRAPH_NODE_FLOPS_H_
+
+#include "graph/graph.h"
+
+namespace partita {
+
+// Of the whole (global) node; 0 where the op says nothing.
+double FlopsOf(const Graph& graph, const Node& node);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_NODE_FLOPS_H_
