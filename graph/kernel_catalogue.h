@@ -36,6 +36,9 @@ struct LocalNode {
   // So many nodes launched as one: inputs and outputs are those of the first, then those of the second, and so on.
   int members = 1;
   bool replicated = false;  // other ranks compute an output as well, and must get the same bits
+  // Of a part of a node (OpDefinition::windowed): the boxes in whose memory, dense and row-major, its inputs and then
+  // its outputs lie; their addresses are those of these boxes. Empty: every tensor fills its own memory.
+  std::vector<Box> within = {};
 };
 
 // One of them alone.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "graph/group_updates.h"
+#include "graph/launch_halos_early.h"
 #include "graph/lower_graph.h"
 #include "graph/memory_plan.h"
 #include "graph/op_definition.h"
@@ -30,7 +31,8 @@ class Binder {
         lowered_(lowered),
         storage_(storage),
         memory_(memory),
-        schedule_(schedule) {}
+        schedule_(schedule),
+        maker_(lowered.tensors.size(), -1) {}
 
   void Run() {
     BindLaunches();
@@ -74,7 +76,24 @@ class Binder {
       });
       CHECK(next == local.operands.size());
       launch.accesses = AccessesOf(launch);
+      AddWholeTensors(local.operands, launch);
     }
+  }
+
+  // A tensor that several kernels or copies make is there when the last of them has ended: each comes after those
+  // before it.
+  void AddWholeTensors(const std::vector<TensorId>& operands, Launch& launch) {
+    if (std::holds_alternative<CollectiveLaunch>(launch.work)) return;
+    const int self = static_cast<int>(schedule_.launches.size());
+    size_t next = 0;
+    VisitOffsets(launch.work, [&](const int64_t& offset, bool write) {
+      if (offset < 0) return;
+      const TensorId tensor = operands[next++];
+      if (!write) return;
+      const int before = std::exchange(maker_[tensor], self);
+      if (before < 0 || before == self) return;
+      launch.accesses.push_back({{OffsetOf(tensor), lowered_.tensors[tensor].bytes}, true});
+    });
   }
 
   LocalTensor Tensor(ValueId value) const {
@@ -132,6 +151,7 @@ class Binder {
   const StoragePlan& storage_;
   const MemoryPlan& memory_;
   Schedule& schedule_;
+  std::vector<int> maker_;  // by tensor: the last kernel or copy that writes it, of those bound so far
 };
 
 // The launches that make what each launch reads.
@@ -162,6 +182,8 @@ class SchedulePlanner {
   absl::StatusOr<Schedule> Make(int rank) {
     LocalGraph local = Localize(entry_, rank);
     ASSIGN_OR_RETURN(LocalProgram lowered, LowerGraph(program_, entry_, rank, local, kernels_));
+    LaunchHalosEarly(lowered, entry_);
+    SplitAtHalos(lowered, entry_, local, kernels_, options_.overlap_halo);
     if (options_.group_updates) RETURN_IF_ERROR(GroupUpdates(lowered, kernels_));
     const StoragePlan storage = AssignStorage(lowered);
     ASSIGN_OR_RETURN(const MemoryPlan* memory, Memory(storage.storages, rank));

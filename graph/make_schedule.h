@@ -9,6 +9,7 @@
 #include "graph/kernel_catalogue.h"
 #include "graph/program.h"
 #include "graph/schedule.h"
+#include "graph/split_at_halos.h"
 
 namespace partita {
 
@@ -16,6 +17,7 @@ struct ScheduleOptions {
   int compute_streams = 1;
   int64_t memory_limit = 0;    // bytes of the arena; 0: none
   bool group_updates = false;  // GroupUpdates
+  OverlapHalo overlap_halo = OverlapHalo::kAuto;
   // For tests of the memory plan: bytes that no launch may touch after every tensor, and whether tensors may follow
   // each other in the same bytes.
   int64_t guard_bytes = 0;

@@ -3,11 +3,15 @@
 #define PARTITA_GRAPH_NODE_FLOPS_H_
 
 #include "graph/graph.h"
+#include "graph/kernel_catalogue.h"
 
 namespace partita {
 
 // Of the whole (global) node; 0 where the op says nothing.
 double FlopsOf(const Graph& graph, const Node& node);
+
+// Of a rank's share, all members together.
+double FlopsOf(const LocalNode& node);
 
 }  // namespace partita
 

@@ -102,6 +102,10 @@ struct OpDefinition {
   // Not empty: nodes of the op may be launched as one (LocalNode::members) if these inputs are the same for all of
   // them.
   std::vector<int> together;
+  // Not -1: kernels can compute any box of the only output alone (LocalNode::within). Of this input they read what the
+  // windows of those outputs span, where it is split by windows (the output has the windows at the same dimensions),
+  // and all of the other inputs. What a window sees beyond the ends of the tensor is zero.
+  int windowed = -1;
   // True if the output is the input's bytes (reshape): the planner makes it a view where it can.
   bool view = false;
 

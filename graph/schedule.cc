@@ -19,13 +19,25 @@ ByteRange RunOf(int64_t offset, const Shape& shape, const Shape& start, const Sh
   return {offset + first * element_bytes, (last - first + 1) * element_bytes};
 }
 
+// An operand of a kernel that lies at `offset`. `box`: its place in LocalNode::within.
+void AddOperand(std::vector<Access>& accesses, const LocalNode& node, size_t box, const LocalTensor& tensor,
+                int64_t offset, bool write) {
+  if (node.within.empty()) return Add(accesses, offset, tensor.bytes(), write);
+  const Box& within = node.within[box];
+  Shape start = tensor.box.offset;
+  for (size_t d = 0; d < start.size(); ++d) start[d] -= within.offset[d];
+  const ByteRange run = RunOf(offset, within.size, start, tensor.box.size, SizeOf(tensor.dtype));
+  if (offset >= 0) Add(accesses, run.offset, run.bytes, write);
+}
+
 void AddKernel(std::vector<Access>& accesses, const KernelLaunch& kernel) {
+  const LocalNode& node = kernel.node;
   accesses.reserve(kernel.inputs.size() + kernel.outputs.size() + 1);
   for (size_t i = 0; i < kernel.inputs.size(); ++i) {
-    if (kernel.node.inputs[i]) Add(accesses, kernel.inputs[i], kernel.node.inputs[i]->bytes(), false);
+    if (node.inputs[i]) AddOperand(accesses, node, i, *node.inputs[i], kernel.inputs[i], false);
   }
   for (size_t o = 0; o < kernel.outputs.size(); ++o) {
-    Add(accesses, kernel.outputs[o], kernel.node.outputs[o].bytes(), true);
+    AddOperand(accesses, node, kernel.inputs.size() + o, node.outputs[o], kernel.outputs[o], true);
   }
   Add(accesses, kernel.workspace, kernel.choice.workspace_bytes, true);
 }

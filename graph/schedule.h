@@ -146,8 +146,9 @@ struct Schedule {
   int host_stream() const { return streams; }
 };
 
-// The bytes that the work of a launch touches, from its offsets. Empty ones are left out. Of a box of a tensor it is
-// the run from the box's first to its last element. Host launches: nothing (their bytes are the placements').
+// The bytes that the work of a launch touches, from its offsets. Empty ones are left out. Of a box of a tensor, copied
+// or a part of a node's operand, it is the run from the box's first to its last element. Host launches: nothing (their
+// bytes are the placements').
 std::vector<Access> AccessesOf(const Launch& launch);
 
 // The offset of a value of `entry`, the graph that the schedule was made from; -1 if there is no such value or this

@@ -57,16 +57,28 @@ inline SlidingWindow LocalWindow(const LocalTensor& x, const LocalTensor& y, Sli
   return window;
 }
 
+// `box` of images in the memory of `within`.
+inline PixelMap MakePixelMap(const Box& box, const Box& within) {
+  const int64_t row = box.offset[1] - within.offset[1], column = box.offset[2] - within.offset[2];
+  return {row * within.size[2] + column, within.size[1], within.size[2]};
+}
+
 // x [n,h,w,c], w [o,kh,kw,c/groups], y [n,oh,ow,o]
 inline Convolution MakeConvolution(const LocalTensor& x, const LocalTensor& w, const LocalTensor& y,
                                    const Attributes& attributes) {
   const SlidingWindow window = MakeWindow(attributes, w.shape()[1], w.shape()[2]);
-  return {MakeImages(x.shape(), y.shape()), LocalWindow(x, y, window), attributes.Int("groups")};
+  return {MakeImages(x.shape(), y.shape()), LocalWindow(x, y, window), attributes.Int("groups"),
+          MakePixelMap(x.box, x.box), MakePixelMap(y.box, y.box)};
 }
 
 // conv2d(x, w) -> y; conv2d_input_grad(dy, w) -> dx; conv2d_weight_grad(x, dy) -> dw
 inline Convolution ForwardConvolution(const LocalNode& node) {
-  return MakeConvolution(*node.inputs[0], *node.inputs[1], node.outputs[0], node.attributes);
+  Convolution conv = MakeConvolution(*node.inputs[0], *node.inputs[1], node.outputs[0], node.attributes);
+  if (!node.within.empty()) {
+    conv.x = MakePixelMap(node.inputs[0]->box, node.within[0]);
+    conv.y = MakePixelMap(node.outputs[0].box, node.within[2]);
+  }
+  return conv;
 }
 inline Convolution InputGradConvolution(const LocalNode& node) {
   return MakeConvolution(node.outputs[0], *node.inputs[1], *node.inputs[0], node.attributes);

@@ -131,6 +131,11 @@ Op& Op::Together(const std::vector<int>& shared_inputs) {
   return *this;
 }
 
+Op& Op::Windowed(int input) {
+  definition_.windowed = input;
+  return *this;
+}
+
 Op& Op::View() {
   definition_.view = true;
   return *this;

@@ -41,6 +41,7 @@ class Op {
   Op& Flops(FlopsFunction flops);  // without: 0
   Op& InPlace(int input, int output);
   Op& Together(const std::vector<int>& shared_inputs);
+  Op& Windowed(int input);
   Op& View();
 
   operator OpDefinition() const;

@@ -8,6 +8,7 @@
 #include "tools/benchmarks/comm_benchmark.h"
 #include "tools/benchmarks/compile_benchmark.h"
 #include "tools/benchmarks/executor_benchmark.h"
+#include "tools/benchmarks/halo_benchmark.h"
 #include "tools/benchmarks/kernel_benchmark.h"
 #include "tools/benchmarks/train_benchmark.h"
 #include "tools/exit_code.h"
@@ -35,7 +36,7 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("batch", "64", 1, 1 << 20, "global batch"),
       ChoiceFlag("model", "mini-inception", {"mini-inception", "lenet5", "mlp"}, "what is trained"),
       ChoiceFlag("peer", "none", {"none", "pytorch"}, "what is trained beside ours; see tools/peer/install"),
-      IntFlag("ranks", "2", 2, 64, "of comm and faults"),
+      IntFlag("ranks", "2", 2, 64, "of comm, faults and halo"),
       IntFlag("kills", "300", 0, 1'000'000, "ranks that are killed"),
       IntFlag("stops", "100", 0, 1'000'000, "ranks that are stopped"),
       IntFlag("seed", "1", 0, 1'000'000'000, "of which rank and when"),
@@ -82,6 +83,20 @@ absl::StatusOr<int> RunComm(const CommandContext& context) {
   options.rounds = static_cast<int>(context.flags.Int("rounds"));
   ASSIGN_OR_RETURN(const std::vector<CommRow> rows, BenchmarkComm(options));
   context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  return kExitFinished;
+}
+
+absl::StatusOr<int> RunHalo(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  RETURN_IF_ERROR(CheckNoCsv(flags));
+  HaloBenchmarkOptions options;
+  options.model = flags.Text("model");
+  options.batch = flags.Int("batch");
+  options.ranks = static_cast<int>(flags.Int("ranks"));
+  options.steps = flags.Int("steps");
+  options.rounds = flags.Int("rounds");
+  ASSIGN_OR_RETURN(const std::vector<HaloRow> rows, BenchmarkHalo(options));
+  context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
 }
 
@@ -169,6 +184,11 @@ int main(int argc, char** argv) {
            {"ranks", "kills", "stops", "seed", "trainer"},
            RunFaults},
           {"executor", "what the executor itself costs for each node", "", {"format", "rounds"}, RunExecutor},
+          {"halo",
+           "what computing the interior hides of halo exchanges",
+           "",
+           {"format", "rounds", "steps", "batch", "model", "ranks"},
+           RunHalo},
           {"kernels",
            "what each kernel reaches of what its device can do",
            "",

@@ -28,6 +28,8 @@ std::vector<FlagDefinition> Parallelism() {
       IntFlag("threads", "0", 0, 1024, "threads of one rank's kernels; 0: the cores shared among the ranks"),
       BytesFlag("memory", "", 1, "what one rank may use; a plan that needs more is refused"),
       BytesFlag("bucket-bytes", "", 0, "size of gradient buckets, over the strategy's; 0: none"),
+      ChoiceFlag("overlap-halo", "auto", {"auto", "on", "off"},
+                 "convolutions in parts, so that some run while ghosts travel; auto: where it pays"),
   };
 }
 

@@ -45,10 +45,21 @@ struct Images {
   int64_t n = 0, h = 0, w = 0, c = 0, out_h = 0, out_w = 0, out_c = 0;
 };
 
+// Where the pixels of images lie that may be a part of larger ones: `rows` rows of `columns` pixels for each sample, of
+// which the images' first one is `start`. (Samples are all there.)
+struct PixelMap {
+  int64_t start = 0, rows = 0, columns = 0;
+
+  PARTITA_HOST_DEVICE int64_t At(int64_t n, int64_t row, int64_t column) const {
+    return start + (n * rows + row) * columns + column;
+  }
+};
+
 struct Convolution {
   Images images;
   SlidingWindow window;
   int64_t groups = 1;
+  PixelMap x, y;
 
   PARTITA_HOST_DEVICE int64_t group_c() const { return images.c / groups; }          // input channels of a group
   PARTITA_HOST_DEVICE int64_t group_out_c() const { return images.out_c / groups; }  // output channels of a group
@@ -63,7 +74,7 @@ struct Convolution {
     const int64_t row = i * window.stride_h + p * window.dilation_h - window.top;
     const int64_t column = j * window.stride_w + q * window.dilation_w - window.left;
     if (row < 0 || row >= images.h || column < 0 || column >= images.w) return -1;
-    return (n * images.h + row) * images.w + column;
+    return x.At(n, row, column);
   }
 };
 

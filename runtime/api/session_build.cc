@@ -52,6 +52,7 @@ absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry)
   options.guard_bytes = options_.guard_bytes;
   options.reuse_memory = options_.reuse_memory;
   options.group_updates = options_.group_updates;
+  options.overlap_halo = options_.overlap_halo;
   ASSIGN_OR_RETURN(std::vector<Schedule> schedules, partita::MakeSchedules(program_, entry, *kernels_, options));
   RETURN_IF_ERROR(VerifySchedules(schedules));
   RETURN_IF_ERROR(VerifyCollectives(program_, schedules));

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "graph/split_at_halos.h"
+
 namespace partita {
 
 class Job;
@@ -29,7 +31,8 @@ struct SessionOptions {
   int threads_per_rank = 0;    // OpenMP threads of a stream; 0: the machine's, shared among the ranks, at least one
   int compute_streams = 1;     // besides the one for communication
   bool group_updates = false;  // the optimizer as one launch (graph/group_updates.h); on a GPU it always is
-  int64_t memory_limit = 0;    // bytes of a rank's arena; 0: none
+  OverlapHalo overlap_halo = OverlapHalo::kAuto;  // convolutions in parts, so that some run while ghosts travel
+  int64_t memory_limit = 0;                       // bytes of a rank's arena; 0: none
   bool reference_kernels = false;
   // A copy of states and inputs before each training step, so that a loss that is not finite can be traced to the
   // first value that is not. Costs one copy of the states.

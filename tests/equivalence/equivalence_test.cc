@@ -26,8 +26,10 @@ constexpr int64_t kGuardBytes = 64;
   ASSERT_TRUE(temporary.ok()) << temporary.status();                \
   declaration = *std::move(temporary)
 
-SessionOptions Options(uint64_t seed) {
+// The regularized half of the table computes convolutions in parts, wherever there are ghosts to wait for.
+SessionOptions Options(const Case& one, uint64_t seed) {
   SessionOptions options;
+  options.overlap_halo = one.regularized ? OverlapHalo::kOn : OverlapHalo::kOff;
   options.seed = seed;
   options.threads_per_rank = 1;
   return options;
@@ -63,6 +65,18 @@ absl::Status Stage(PlanVerifier& verifier, const Batch& batch) {
   return verifier.StageInput("labels", batch.labels);
 }
 
+// Launches that compute a part of a convolution, on all ranks.
+int PartsOfConvolutions(const Session& session) {
+  int count = 0;
+  for (int rank = 0; rank < session.ranks(); ++rank) {
+    for (const Launch& launch : session.schedule(Entry::kTrain, rank).launches) {
+      const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
+      count += kernel != nullptr && !kernel->node.within.empty();
+    }
+  }
+  return count;
+}
+
 class Equivalence : public testing::TestWithParam<Case> {};
 
 // Forward, gradients and parameters within 1e-10, every value apart, dead bytes poisoned.
@@ -72,13 +86,17 @@ TEST_P(Equivalence, DoublePrecisionRunsAlike) {
   ASSERT_OK_AND_ASSIGN(Program serial, SerialProgram(model, Floating(DType::kF64, false)));
   ASSERT_OK_AND_ASSIGN(Program plan, PlanOf(one, model, Floating(DType::kF64, false)));
   VerifyPlanOptions options;
-  options.session = Options(1);
+  options.session = Options(one, 1);
   options.session.poison = true;
   options.tolerance = 1e-10;
   options.floor = 1e-6;
   options.same_beginning = false;
   ASSERT_OK_AND_ASSIGN(const auto verifier, PlanVerifier::Start(std::move(serial), std::move(plan), options));
   EXPECT_FALSE(verifier->gradients().empty());
+  const bool rows_or_columns = one.strategy.find_first_of("hw") == 0 || one.strategy == "d2h2";
+  if (rows_or_columns && one.strategy != "h8") {  // of which nothing is interior
+    EXPECT_EQ(PartsOfConvolutions(verifier->plan()) > 0, one.regularized);
+  }
   for (int step = 0; step < kSteps; ++step) {
     ASSERT_TRUE(Stage(*verifier, MakeBatch(1, step, DType::kF64, BatchOf(one))).ok());
     ASSERT_OK_AND_ASSIGN(const StepComparison comparison, verifier->Step());
@@ -99,12 +117,12 @@ absl::StatusOr<SinglePrecision> StartSinglePrecision(const Case& one, const Mode
   ASSIGN_OR_RETURN(Program plan, PlanOf(one, model, Floating(DType::kF32, true)));
   ASSIGN_OR_RETURN(Program judge, SerialProgram(model, Floating(DType::kF64, false)));
   VerifyPlanOptions options;
-  options.session = Options(seed);
+  options.session = Options(one, seed);
   options.session.guard_bytes = kGuardBytes;
   options.session.reuse_memory = false;  // a guard behind every tensor
   SinglePrecision runs;
   ASSIGN_OR_RETURN(runs.verifier, PlanVerifier::Start(std::move(serial), std::move(plan), options));
-  SessionOptions observing = Options(seed);
+  SessionOptions observing = Options(one, seed);
   observing.observe = true;
   ASSIGN_OR_RETURN(runs.judge, Session::Start(std::move(judge), observing));
   return runs;
@@ -166,7 +184,7 @@ TEST_P(Equivalence, SinglePrecisionStepsAlike) {
             << " steps are too near to a kink and left out\n";
   // The plan on its own, as it is trained: shared memory, two compute streams.
   ASSERT_OK_AND_ASSIGN(Program plan, PlanOf(one, model, Floating(DType::kF32, true)));
-  SessionOptions options = Options(seed);
+  SessionOptions options = Options(one, seed);
   options.compute_streams = 2;
   ASSERT_OK_AND_ASSIGN(const auto session, Session::Start(std::move(plan), options));
   for (int step = 0; step < kSteps; ++step) {
@@ -187,7 +205,7 @@ uint64_t HashOf(uint64_t hash, const void* data, size_t bytes) {
 absl::StatusOr<std::vector<uint64_t>> BitsOfRun(const Case& one, const Model& model,
                                                 std::optional<uint64_t> delay_seed) {
   ASSIGN_OR_RETURN(Program plan, PlanOf(one, model, Floating(DType::kF32, true)));
-  SessionOptions options = Options(5);
+  SessionOptions options = Options(one, 5);
   options.delay_seed = delay_seed;
   options.compute_streams = 2;
   options.observe = true;
@@ -234,7 +252,7 @@ TEST_P(Equivalence, TheBitsAreTheSameInEveryRun) {
 absl::StatusOr<std::unique_ptr<Session>> RunBothEntries(const Case& one, bool reference_kernels) {
   ASSIGN_OR_RETURN(const Model model, MakeSmallModel(one, 1e-2));
   ASSIGN_OR_RETURN(Program plan, PlanOf(one, model, Floating(DType::kF32, true)));
-  SessionOptions options = Options(3);
+  SessionOptions options = Options(one, 3);
   options.reference_kernels = reference_kernels;
   ASSIGN_OR_RETURN(auto session, Session::Start(std::move(plan), options));
   for (int step = 0; step < 2; ++step) {

@@ -24,6 +24,7 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels(kernel_options);
   ScheduleOptions options;
   options.memory_limit = flags.Int("memory");
+  options.overlap_halo = ReadOverlapHalo(flags);
   ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, *kernels, options));
   const std::string& format = flags.Text("format");
   if (format == "json") {

@@ -1,5 +1,6 @@
 #include "tools/commands/plan_proto.h"
 
+#include "graph/localize.h"
 #include "graph/make_program.h"
 #include "graph/moves/halo.h"
 #include "graph/moves/move_ops.h"
@@ -10,23 +11,6 @@
 
 namespace partita {
 namespace {
-
-double FlopsOf(const LocalNode& node) {
-  if (!node.op->flops) return 0;
-  if (node.members > 1) {
-    double sum = 0;
-    for (int m = 0; m < node.members; ++m) sum += FlopsOf(MemberOf(node, m));
-    return sum;
-  }
-  std::vector<TensorType> inputs;
-  for (const auto& input : node.inputs)
-    inputs.push_back(input ? TensorType{input->dtype, input->shape()} : TensorType{});
-  NodeView view{node.attributes, {}, {}};
-  for (size_t i = 0; i < inputs.size(); ++i) view.inputs.push_back(node.inputs[i] ? &inputs[i] : nullptr);
-  for (const LocalTensor& output : node.outputs) view.outputs.push_back({output.dtype, output.shape()});
-  return node.op->flops(view);
-}
-
 void AddMesh(const Mesh& mesh, PlanProto& plan) {
   for (const MeshAxis& axis : mesh.axes) {
     PlanAxisProto* const entry = plan.add_mesh();

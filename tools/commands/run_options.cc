@@ -38,7 +38,8 @@ std::string PlanFolder(const Flags& flags) {
 std::vector<std::string> AccelerationFlags() { return {"tf32", "deterministic", "plan-cache"}; }
 
 std::vector<std::string> RunFlags() {
-  return {"device", "gpu", "launch-each", "threads", "memory", "bucket-bytes", "precision", "verify-passes", "log"};
+  return {"device",       "gpu",          "launch-each", "threads",       "memory",
+          "bucket-bytes", "overlap-halo", "precision",   "verify-passes", "log"};
 }
 
 ProgramOptions ReadProgramOptions(const Flags& flags) {
@@ -47,6 +48,11 @@ ProgramOptions ReadProgramOptions(const Flags& flags) {
   if (flags.IsSet("bucket-bytes")) options.bucket_bytes = flags.Int("bucket-bytes");
   options.verify_passes = flags.Bool("verify-passes");
   return options;
+}
+
+OverlapHalo ReadOverlapHalo(const Flags& flags) {
+  const std::string& overlap = flags.Text("overlap-halo");
+  return overlap == "on" ? OverlapHalo::kOn : overlap == "off" ? OverlapHalo::kOff : OverlapHalo::kAuto;
 }
 
 SessionOptions ReadSessionOptions(const Flags& flags) {
@@ -63,6 +69,7 @@ SessionOptions ReadExactSessionOptions(const Flags& flags) {
   options.seed = static_cast<uint64_t>(flags.Int("seed"));
   options.threads_per_rank = static_cast<int>(flags.Int("threads"));
   options.memory_limit = flags.Int("memory");
+  options.overlap_halo = ReadOverlapHalo(flags);
   if (flags.Text("device") == "cuda") options.gpu = GpuIndex(flags);
   options.replay = !flags.Bool("launch-each");
   if (flags.Int("delay-seed") > 0) options.delay_seed = static_cast<uint64_t>(flags.Int("delay-seed"));

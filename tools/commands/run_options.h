@@ -13,7 +13,7 @@
 namespace partita {
 
 // Flags that these functions read, but for seed and delay-seed, which commands that run nothing do not take.
-// device, gpu, launch-each, threads, memory, bucket-bytes, precision, verify-passes, log
+// device, gpu, launch-each, threads, memory, bucket-bytes, overlap-halo, precision, verify-passes, log
 std::vector<std::string> RunFlags();
 
 // Of commands whose results need not be those of another run; others are deterministic and compute f32 in f32.
@@ -21,6 +21,8 @@ std::vector<std::string> RunFlags();
 std::vector<std::string> AccelerationFlags();
 
 ProgramOptions ReadProgramOptions(const Flags& flags);
+
+OverlapHalo ReadOverlapHalo(const Flags& flags);
 
 SessionOptions ReadSessionOptions(const Flags& flags);
 

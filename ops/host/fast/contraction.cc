@@ -28,7 +28,7 @@ void ForEveryPlace(const Convolution& conv, int64_t group, const F& f) {
         for (int64_t q = 0; q < window.kernel_w; ++q) {
           const int64_t place = j * window.stride_w + q * window.dilation_w - window.left;
           const bool inside = row >= 0 && row < size.h && place >= 0 && place < size.w;
-          f(inside ? (row * size.w + place) * size.c + group * conv.group_c() : -1, column);
+          f(inside ? (row * conv.x.columns + place) * size.c + group * conv.group_c() : -1, column);
           column += conv.group_c();
         }
       }
@@ -61,8 +61,8 @@ void AddColumns(const Convolution& conv, int64_t group, const T* columns, T* x) 
 template <typename T>
 struct Place {
   Place(const Convolution& conv, const KernelArguments& a, int64_t n, int64_t group)
-      : x(n * conv.images.h * conv.images.w * conv.images.c),
-        y(n * Pixels(conv) * conv.images.out_c + group * conv.group_out_c()),
+      : x(conv.x.At(n, 0, 0) * conv.images.c),
+        y(conv.y.At(n, 0, 0) * conv.images.out_c + group * conv.group_out_c()),
         w(group * conv.group_out_c() * FilterSize(conv)),
         gemm(Scratch<T>(a)),
         columns(Scratch<T>(a) + kGemmWorkspaceElements) {}
@@ -89,12 +89,17 @@ void ForSamples(const Convolution& conv, const KernelArguments& a, const F& f) {
 
 absl::StatusOr<PreparedKernel> Im2ColConv2d(const LocalNode& node) {
   const Convolution conv = ForwardConvolution(node);
-  return PrepareConvolution(node, conv, [conv]<typename T>(const KernelArguments& a) {
+  const bool wide = conv.y.columns == conv.images.out_w;  // else y is a part of wider rows, and made row by row
+  return PrepareConvolution(node, conv, [conv, wide]<typename T>(const KernelArguments& a) {
     const int64_t filter = FilterSize(conv);
     ForSamples<T>(conv, a, [&](const Place<T>& at, int64_t group) {
       ToColumns(conv, group, In<T>(a, 0) + at.x, at.columns);
-      Gemm(Pixels(conv), conv.group_out_c(), filter, {at.columns, filter, 1}, {In<T>(a, 1) + at.w, 1, filter},
-           Out<T>(a, 0) + at.y, conv.images.out_c, false, at.gemm);
+      const int64_t runs = wide ? 1 : conv.images.out_h, pixels = Pixels(conv) / runs;
+      for (int64_t run = 0; run < runs; ++run) {
+        Gemm(pixels, conv.group_out_c(), filter, {at.columns + run * pixels * filter, filter, 1},
+             {In<T>(a, 1) + at.w, 1, filter}, Out<T>(a, 0) + at.y + run * conv.y.columns * conv.images.out_c,
+             conv.images.out_c, false, at.gemm);
+      }
     });
   });
 }

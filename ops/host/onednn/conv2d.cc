@@ -1,4 +1,8 @@
 // conv2d and its gradients on oneDNN. One plan serves the three: which of x, w and y is computed is all that differs.
+//
+// oneDNN's fast convolutions take dense images alone. Of a part of a node, whose images lie in larger ones, the rows of
+// one sample are dense, so its samples are computed one by one; where columns are cut off as well, the sample is copied
+// from or to the workspace.
 #include <memory>
 
 #include "ops/host/onednn/onednn_kernels.h"
@@ -28,6 +32,22 @@ Desc OhwiWeights(const Convolution& conv) {
   return Desc(WeightDims(conv), kF32, {conv.group_out_c() * o, o, i, h, w});
 }
 
+// A sample of images in larger ones.
+struct Sample {
+  Sample(const PixelMap& map, int64_t h, int64_t w, int64_t c)
+      : dense(Nhwc(1, h, w, c)),
+        strided({1, c, h, w}, kF32, {map.rows * map.columns * c, 1, map.columns * c, c}),
+        copied(w < map.columns),
+        first(map.start * c),
+        stride(map.rows * map.columns * c) {}
+
+  int64_t copied_bytes() const { return copied ? AlignUp(static_cast<int64_t>(dense.get_size())) : 0; }
+
+  Desc dense, strided;
+  bool copied;
+  int64_t first, stride;  // elements: where the first sample begins, and from one sample to the next
+};
+
 // What oneDNN made of a convolution, without addresses.
 struct Plan {
   Plan(const Convolution& conv, const dnnl::primitive_desc& descriptor, const Desc& weights)
@@ -44,6 +64,15 @@ struct Plan {
 
   dnnl::primitive_desc descriptor;
   Desc x, y, user_weights, weights, scratchpad;
+};
+
+// A part of a node, sample by sample: `one` is the plan of one. The workspace is that of the plan, and the two copies.
+struct PartPlan {
+  int64_t workspace_bytes() const { return one.workspace_bytes() + x.copied_bytes() + y.copied_bytes(); }
+
+  Plan one;
+  Sample x, y;
+  int64_t samples;
 };
 
 enum class Role { kForward, kInputGrad, kWeightGrad };
@@ -83,21 +112,59 @@ Addresses AddressesOf(const KernelArguments& a, Role role) {
   return {input(0), a.outputs[0], input(1)};
 }
 
+void AddReorder(OneDnnProgram& program, const Desc& from, const Desc& to, dnnl_memory_t source, dnnl_memory_t target) {
+  const int threads = static_cast<int64_t>(to.get_size()) / 4 < kParallelElements ? 1 : 0;
+  const ThreadScope scope(threads);  // the primitive remembers for how many threads it was made
+  const dnnl::reorder::primitive_desc descriptor(OneDnnEngine(), from, OneDnnEngine(), to);
+  program.Add(dnnl::reorder(descriptor), {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}}, threads);
+}
+
+// The weights as the plan's primitive reads them.
+dnnl_memory_t AddWeights(OneDnnProgram& program, const Plan& plan, void* weights, const KernelArguments& a) {
+  const dnnl_memory_t user = program.Memory(plan.user_weights, weights);
+  if (!plan.reorders()) return user;
+  const dnnl_memory_t reordered = program.Memory(plan.weights, Scratch<void>(a));
+  AddReorder(program, plan.user_weights, plan.weights, user, reordered);
+  return reordered;
+}
+
+std::shared_ptr<OneDnnProgram> BindPart(const PartPlan& plan, const KernelArguments& a) {
+  auto program = std::make_shared<OneDnnProgram>();
+  const Addresses at = AddressesOf(a, Role::kForward);
+  const dnnl_memory_t w = AddWeights(*program, plan.one, at.w, a);
+  const dnnl_memory_t scratchpad = program->Memory(plan.one.scratchpad, Scratch<void>(a, plan.one.reordered_bytes()));
+  void* const copy_of_x = Scratch<void>(a, plan.one.workspace_bytes());
+  void* const copy_of_y = Scratch<void>(a, plan.one.workspace_bytes() + plan.x.copied_bytes());
+  const dnnl::primitive primitive(plan.one.descriptor.get());
+  for (int64_t n = 0; n < plan.samples; ++n) {
+    void* const x = static_cast<float*>(at.x) + plan.x.first + n * plan.x.stride;
+    void* const y = static_cast<float*>(at.y) + plan.y.first + n * plan.y.stride;
+    const dnnl_memory_t dense_x = program->Memory(plan.x.dense, plan.x.copied ? copy_of_x : x);
+    const dnnl_memory_t dense_y = program->Memory(plan.y.dense, plan.y.copied ? copy_of_y : y);
+    if (plan.x.copied) {
+      AddReorder(*program, plan.x.strided, plan.x.dense, program->Memory(plan.x.strided, x), dense_x);
+    }
+    program->Add(
+        primitive,
+        {{DNNL_ARG_SRC, dense_x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, dense_y}, {DNNL_ARG_SCRATCHPAD, scratchpad}});
+    if (plan.y.copied) {
+      AddReorder(*program, plan.y.dense, plan.y.strided, dense_y, program->Memory(plan.y.strided, y));
+    }
+  }
+  return program;
+}
+
 std::shared_ptr<OneDnnProgram> Bind(const Plan& plan, Role role, const KernelArguments& a) {
   auto program = std::make_shared<OneDnnProgram>();
   const Addresses at = AddressesOf(a, role);
   const dnnl_memory_t x = program->Memory(plan.x, at.x), y = program->Memory(plan.y, at.y);
-  const dnnl_memory_t user_w = program->Memory(plan.user_weights, at.w);
-  const dnnl_memory_t w = plan.reorders() ? program->Memory(plan.weights, Scratch<void>(a)) : user_w;
   const dnnl_memory_t scratchpad = program->Memory(plan.scratchpad, Scratch<void>(a, plan.reordered_bytes()));
-  const auto reorder = [&](const Desc& from, const Desc& to, dnnl_memory_t source, dnnl_memory_t target) {
-    if (!plan.reorders()) return;
-    const int threads = static_cast<int64_t>(plan.weights.get_size()) / 4 < kParallelElements ? 1 : 0;
-    const ThreadScope scope(threads);  // the primitive remembers for how many threads it was made
-    const dnnl::reorder::primitive_desc descriptor(OneDnnEngine(), from, OneDnnEngine(), to);
-    program->Add(dnnl::reorder(descriptor), {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}}, threads);
-  };
-  if (role != Role::kWeightGrad) reorder(plan.user_weights, plan.weights, user_w, w);
+  dnnl_memory_t w = nullptr;
+  if (role != Role::kWeightGrad) {
+    w = AddWeights(*program, plan, at.w, a);
+  } else {
+    w = program->Memory(plan.weights, plan.reorders() ? Scratch<void>(a) : at.w);
+  }
   const dnnl::primitive primitive(plan.descriptor.get());
   if (role == Role::kForward) {
     program->Add(primitive,
@@ -110,7 +177,9 @@ std::shared_ptr<OneDnnProgram> Bind(const Plan& plan, Role role, const KernelArg
     program->Add(
         primitive,
         {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_WEIGHTS, w}, {DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_SCRATCHPAD, scratchpad}});
-    reorder(plan.weights, plan.user_weights, w, user_w);
+    if (plan.reorders()) {
+      AddReorder(*program, plan.weights, plan.user_weights, w, program->Memory(plan.user_weights, at.w));
+    }
   }
   return program;
 }
@@ -128,9 +197,28 @@ absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node, const Convolution&
   });
 }
 
+absl::StatusOr<PreparedKernel> PreparePart(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const Convolution conv = ForwardConvolution(node);
+  if (conv.empty()) return InvalidArgument("the block is empty");
+  return Guarded([&]() -> absl::StatusOr<PreparedKernel> {
+    const Images& size = conv.images;
+    Convolution sample = conv;
+    sample.images.n = 1;
+    const PartPlan plan{MakePlan(sample, Role::kForward), Sample(conv.x, size.h, size.w, size.c),
+                        Sample(conv.y, size.out_h, size.out_w, size.out_c), size.n};
+    return PreparedKernel{plan.workspace_bytes(), [plan](const KernelArguments& a) {
+                            return Guarded([&]() -> absl::StatusOr<Computation> {
+                              return Computation([program = BindPart(plan, a)] { return program->Run(); });
+                            });
+                          }};
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<PreparedKernel> OneDnnConv2d(const LocalNode& node) {
+  if (!node.within.empty()) return PreparePart(node);
   return Prepare(node, ForwardConvolution(node), Role::kForward);
 }
 

@@ -12,29 +12,41 @@
 namespace partita {
 namespace {
 
-// Calls f(index in x, index in w, index in y) for every product of the convolution.
+// Calls f(sample, row of y).
 template <typename F>
-void ForEveryProduct(const Convolution& conv, const F& f) {
+void ForEveryRow(const Convolution& conv, const F& f) {
+  for (int64_t n = 0; n < conv.images.n; ++n) {
+    for (int64_t i = 0; i < conv.images.out_h; ++i) f(n, i);
+  }
+}
+
+// Calls f(index in x, index in w, index in the row) for every product of a row of y.
+template <typename F>
+void ForEveryProduct(const Convolution& conv, int64_t n, int64_t i, const F& f) {
   const Images& size = conv.images;
   const int64_t depth = conv.group_c();
-  for (int64_t n = 0; n < size.n; ++n) {
-    for (int64_t i = 0; i < size.out_h; ++i) {
-      for (int64_t j = 0; j < size.out_w; ++j) {
-        for (int64_t p = 0; p < conv.window.kernel_h; ++p) {
-          for (int64_t q = 0; q < conv.window.kernel_w; ++q) {
-            const int64_t pixel = conv.Pixel(n, i, j, p, q);
-            if (pixel < 0) continue;
-            for (int64_t o = 0; o < size.out_c; ++o) {
-              const int64_t y = ((n * size.out_h + i) * size.out_w + j) * size.out_c + o;
-              const int64_t w = ((o * conv.window.kernel_h + p) * conv.window.kernel_w + q) * depth;
-              const int64_t x = pixel * size.c + o / conv.group_out_c() * depth;
-              for (int64_t k = 0; k < depth; ++k) f(x + k, w + k, y);
-            }
-          }
+  for (int64_t j = 0; j < size.out_w; ++j) {
+    for (int64_t p = 0; p < conv.window.kernel_h; ++p) {
+      for (int64_t q = 0; q < conv.window.kernel_w; ++q) {
+        const int64_t pixel = conv.Pixel(n, i, j, p, q);
+        if (pixel < 0) continue;
+        for (int64_t o = 0; o < size.out_c; ++o) {
+          const int64_t w = ((o * conv.window.kernel_h + p) * conv.window.kernel_w + q) * depth;
+          const int64_t x = pixel * size.c + o / conv.group_out_c() * depth;
+          for (int64_t k = 0; k < depth; ++k) f(x + k, w + k, j * size.out_c + o);
         }
       }
     }
   }
+}
+
+// Calls f(index in x, index in w, index in y) for every product of the convolution.
+template <typename F>
+void ForEveryProduct(const Convolution& conv, const F& f) {
+  ForEveryRow(conv, [&](int64_t n, int64_t i) {
+    const int64_t row = conv.y.At(n, i, 0) * conv.images.out_c;
+    ForEveryProduct(conv, n, i, [&](int64_t x, int64_t w, int64_t place) { f(x, w, row + place); });
+  });
 }
 
 // A convolution kernel whose output, `elements` sums, is accumulated in double in the workspace.
@@ -74,12 +86,25 @@ absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node) {
   });
 }
 
+// A row of y after the other: it may be a part of a longer row.
 absl::StatusOr<PreparedKernel> ReferenceConv2d(const LocalNode& node) {
-  return AccumulatingKernel(
-      node.outputs[0], [conv = ForwardConvolution(node)]<typename T>(const KernelArguments& a, T*, double* sums) {
+  const Convolution conv = ForwardConvolution(node);
+  const int64_t row = conv.images.out_w * conv.images.out_c;  // of sums
+  return PreparedFloating(
+      node.outputs[0].dtype,
+      [conv, row]<typename T>(const KernelArguments& a) {
         const T *in = In<T>(a, 0), *weights = In<T>(a, 1);
-        ForEveryProduct(conv, [=](int64_t x, int64_t w, int64_t y) { sums[y] += double{in[x]} * double{weights[w]}; });
-      });
+        double* sums = Scratch<double>(a);
+        ForEveryRow(conv, [&](int64_t n, int64_t i) {
+          T* const y = Out<T>(a, 0) + conv.y.At(n, i, 0) * conv.images.out_c;
+          for (int64_t k = 0; k < row; ++k) sums[k] = 0;
+          ForEveryProduct(conv, n, i, [=](int64_t x, int64_t w, int64_t place) {
+            sums[place] += double{in[x]} * double{weights[w]};
+          });
+          for (int64_t k = 0; k < row; ++k) y[k] = static_cast<T>(sums[k]);
+        });
+      },
+      row * static_cast<int64_t>(sizeof(double)));
 }
 
 absl::StatusOr<PreparedKernel> ReferenceConv2dInputGrad(const LocalNode& node) {

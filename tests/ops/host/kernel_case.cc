@@ -81,6 +81,16 @@ absl::Status RunOnStream(Kernel& kernel, int threads) {
   return stream->Synchronize();
 }
 
+// What lies in the memory of an operand: the tensor, or the larger one of which it is a part.
+LocalTensor MemoryOf(const LocalNode& node, size_t operand, LocalTensor tensor) {
+  if (!node.within.empty()) tensor.box = node.within[operand];
+  return tensor;
+}
+
+LocalTensor OutputMemory(const LocalNode& node, size_t output) {
+  return MemoryOf(node, node.inputs.size() + output, node.outputs[output]);
+}
+
 // The blocks of a run and the kernel's view of them.
 struct Buffers {
   std::vector<std::unique_ptr<Block>> inputs, outputs;
@@ -93,12 +103,13 @@ Buffers MakeBuffers(const LocalNode& node, const std::vector<Values>& inputs, co
   Buffers buffers;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const bool present = node.inputs[i].has_value() && node.inputs[i]->elements() > 0;
-    const int64_t bytes = present ? node.inputs[i]->bytes() : 0;
+    const int64_t bytes = present ? MemoryOf(node, i, *node.inputs[i]).bytes() : 0;
     buffers.inputs.push_back(std::make_unique<Block>(bytes, options.misalignment));
     if (present) Write(inputs[i], node.inputs[i]->dtype, buffers.inputs[i]->data());
     buffers.arguments.inputs.push_back(present ? buffers.inputs[i]->data() : nullptr);
   }
-  for (const LocalTensor& output : node.outputs) {
+  for (size_t o = 0; o < node.outputs.size(); ++o) {
+    const LocalTensor output = OutputMemory(node, o);
     buffers.outputs.push_back(std::make_unique<Block>(output.bytes(), options.misalignment));
     buffers.arguments.outputs.push_back(output.elements() > 0 ? buffers.outputs.back()->data() : nullptr);
   }
@@ -191,7 +202,7 @@ absl::StatusOr<std::vector<Values>> RunOnBuffers(const LocalNode& node, const st
   std::vector<Values> results;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     EXPECT_TRUE(buffers.outputs[i]->intact()) << kernel << " wrote beyond output " << i;
-    results.push_back(Read(buffers.arguments.outputs[i], node.outputs[i].dtype, node.outputs[i].elements()));
+    results.push_back(Read(buffers.arguments.outputs[i], node.outputs[i].dtype, OutputMemory(node, i).elements()));
   }
   EXPECT_TRUE(buffers.workspace->intact()) << kernel << " wrote beyond its workspace";
   return results;

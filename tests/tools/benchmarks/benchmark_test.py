@@ -59,6 +59,20 @@ class TrainTest(unittest.TestCase):
                 self.assertLessEqual(rank["exposed_us"], rank["busy_us"])
 
 
+class HaloTest(unittest.TestCase):
+
+    def test_rows(self):
+        done = call("halo", "--rounds=1", "--steps=1", "--batch=4", "--format=json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)
+        self.assertEqual([(row["delayed"], row["overlap"]) for row in rows],
+                         [(delayed, overlap) for delayed in (False, True) for overlap in ("off", "auto", "on")])
+        for row in rows:
+            self.assertLessEqual(row["exposed_ms"], row["in_flight_ms"])
+        self.assertEqual(rows[0]["convolutions"], 0)
+        self.assertGreater(rows[2]["convolutions"], 0)
+
+
 class RefusalTest(unittest.TestCase):
 
     def test_wrong_flags(self):

@@ -1,0 +1,35 @@
+// Computes while ghosts travel (algorithms.md 1.3 and 7.3): what needs no ghost is launched before what waits for them.
+//
+//   before   pack   exchange   assemble                     y = conv2d(assembled)
+//   after    pack   exchange   copy own   interior of y     unpack ghosts   boundary of y
+//
+// The interior is a convolution of the rank's own block into its rows and columns of y; the boundary, at most two
+// strips for each dimension, is one of the assembled block. Where ghosts come in two exchanges, rows before columns,
+// what needs ghosts of the first alone is launched while the second is on its way. Each rank's interior is its own;
+// what is exchanged, and what ranks wait for, stays as it was.
+#ifndef PARTITA_GRAPH_SPLIT_AT_HALOS_H_
+#define PARTITA_GRAPH_SPLIT_AT_HALOS_H_
+
+#include <cstdint>
+
+#include "graph/graph.h"
+#include "graph/kernel_catalogue.h"
+#include "graph/local_program.h"
+#include "graph/localize.h"
+
+namespace partita {
+
+// kAuto: nodes of which it pays. At least half of the outputs are interior; the interior is at least 4 MFLOP (some 50
+// us of one core, as long as an exchange takes to begin); and it has 128 pixels or more for each part, because each
+// part reads (and a library may reorder) all of the weights. Sizes alone decide, so ranks that compute the same outputs
+// do alike.
+enum class OverlapHalo : uint8_t { kAuto, kOff, kOn };
+
+// Splits the nodes of windowed ops (OpDefinition::windowed) that read a halo exchange in which this rank receives
+// anything. A node whose parts no kernel takes stays whole. Before AssignStorage. Linear in the launches.
+void SplitAtHalos(LocalProgram& program, const Graph& entry, const LocalGraph& local, const KernelCatalogue& kernels,
+                  OverlapHalo overlap);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_SPLIT_AT_HALOS_H_

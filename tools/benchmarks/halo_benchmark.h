@@ -1,0 +1,46 @@
+// What overlap hides of halo exchanges: training steps of a shipped model whose images are split by rows, with
+// convolutions whole and in interior and boundary (graph/split_at_halos.h), in turns in one run; on the host as it is,
+// and with the starts of launches and exchanges delayed at random, as a slower network and uneven ranks would.
+#ifndef PARTITA_TOOLS_BENCHMARKS_HALO_BENCHMARK_H_
+#define PARTITA_TOOLS_BENCHMARKS_HALO_BENCHMARK_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace partita {
+
+struct HaloBenchmarkOptions {
+  std::string model = "mini-inception";
+  int64_t batch = 64;
+  int64_t image_size = 56;
+  int ranks = 2;
+  int64_t steps = 20;  // of one case in one round
+  int64_t rounds = 7;
+};
+
+// Times are of a step: medians over the rounds. `in_flight` and `exposed` are of one rank, the mean of all ranks: how
+// long halo exchanges, forward and back, were running, and how long they were while nothing else ran on the rank.
+struct HaloRow {
+  std::string model;
+  int ranks = 1;
+  bool delayed = false;
+  std::string overlap;       // "off", "auto", "on"
+  int64_t convolutions = 0;  // in parts, all ranks together
+  double step_ms = 0;
+  double ratio = 0;  // step time with overlap off over this one's, median of the rounds' ratios
+  double in_flight_ms = 0;
+  double exposed_ms = 0;
+};
+
+absl::StatusOr<std::vector<HaloRow>> BenchmarkHalo(const HaloBenchmarkOptions& options);
+
+// One row per line for people, or a JSON array with the members of HaloRow.
+std::string ToText(const std::vector<HaloRow>& rows);
+std::string ToJson(const std::vector<HaloRow>& rows);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_BENCHMARKS_HALO_BENCHMARK_H_
