@@ -9,6 +9,7 @@
 #include "graph/op_definition.h"
 #include "graph/windows.h"
 #include "ops/host/host_kernels.h"
+#include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
 
 namespace partita {
@@ -124,7 +125,7 @@ Values Expected(const Values& whole, const LocalNode& part) {
 
 TEST(Parts, AreWhatTheWholeConvolutionHasThere) {
   int run = 0;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < 80; ++seed) {
     Random random(seed);
     Geometry geometry[2];
     const LocalNode whole = RandomConvolution(random, geometry);
@@ -145,19 +146,15 @@ TEST(Parts, AreWhatTheWholeConvolutionHasThere) {
       }
     }
   }
-  EXPECT_GT(run, 200);
+  EXPECT_GT(run, 50);
 }
 
-// Whoever asks a CUDA library, or a kernel that knows nothing of parts, must not get a kernel: their nodes stay whole.
-TEST(Parts, AreKnownToConvolutionsAlone) {
+// Other ops are never asked for parts, so their kernels need not look.
+TEST(Parts, AreOfConvolutionsAlone) {
   for (const std::string& op : HostKernelOps()) {
-    const LocalNode node = [&] {
-      for (const KernelCase& c : AllCases()) {
-        if (c.node.op->name == op) return c.node;
-      }
-      return LocalNode{};
-    }();
-    if (node.op != nullptr) EXPECT_EQ(node.op->windowed, op == "conv2d" ? 0 : -1) << op;
+    const OpDefinition* const definition = Ops().Find(op);
+    ASSERT_NE(definition, nullptr) << op;
+    EXPECT_EQ(definition->windowed, op == "conv2d" ? 0 : -1) << op;
   }
 }
 
