@@ -1,6 +1,5 @@
 #include "tools/commands/plan_proto.h"
 
-#include "graph/localize.h"
 #include "graph/make_program.h"
 #include "graph/moves/halo.h"
 #include "graph/moves/move_ops.h"
@@ -11,6 +10,7 @@
 
 namespace partita {
 namespace {
+
 void AddMesh(const Mesh& mesh, PlanProto& plan) {
   for (const MeshAxis& axis : mesh.axes) {
     PlanAxisProto* const entry = plan.add_mesh();
