@@ -42,9 +42,9 @@ struct RunOptions {
   uint64_t seed = 7;
 };
 
-// Runs `run` on fresh addresses of the node (of the memory that its parts lie in), with `workspace_bytes` of workspace. Outputs and workspace are full of NaN
-// (integers: -1) before; bytes around the outputs and the workspace are checked not to change. `kernel` is for
-// messages.
+// Runs `run` on fresh addresses of the node (of the memory that its parts lie in), with `workspace_bytes` of workspace.
+// Outputs and workspace are full of NaN (integers: -1) before; bytes around the outputs and the workspace are checked
+// not to change. `kernel` is for messages.
 absl::StatusOr<std::vector<Values>> RunOnBuffers(const LocalNode& node, const std::vector<Values>& inputs,
                                                  const RunOptions& options, int64_t workspace_bytes,
                                                  const std::string& kernel,
