@@ -37,6 +37,10 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       ChoiceFlag("model", "mini-inception", {"mini-inception", "lenet5", "mlp"}, "what is trained"),
       ChoiceFlag("peer", "none", {"none", "pytorch"}, "what is trained beside ours; see tools/peer/install"),
       IntFlag("ranks", "2", 2, 64, "of comm, faults and halo"),
+      ChoiceFlag("collective", "all",
+                 {"all", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
+                  "send_receive", "halo", "repartition"},
+                 "comm: only this one"),
       IntFlag("kills", "300", 0, 1'000'000, "ranks that are killed"),
       IntFlag("stops", "100", 0, 1'000'000, "ranks that are stopped"),
       IntFlag("seed", "1", 0, 1'000'000'000, "of which rank and when"),
@@ -81,6 +85,7 @@ absl::StatusOr<int> RunComm(const CommandContext& context) {
   CommBenchmarkOptions options;
   options.ranks = static_cast<int>(context.flags.Int("ranks"));
   options.rounds = static_cast<int>(context.flags.Int("rounds"));
+  if (context.flags.Text("collective") != "all") options.collective = context.flags.Text("collective");
   ASSIGN_OR_RETURN(const std::vector<CommRow> rows, BenchmarkComm(options));
   context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
@@ -174,9 +179,9 @@ int main(int argc, char** argv) {
       BenchmarkFlags(),
       {
           {"comm",
-           "every collective as threads and as processes do it, and Gloo's own ring",
+           "every collective as threads and as processes do it, beside Gloo's own ring and plain copies",
            "",
-           {"format", "rounds", "ranks"},
+           {"format", "rounds", "ranks", "collective"},
            RunComm},
           {"faults",
            "kills and stops ranks of real jobs; how soon the others end",

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <functional>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <thread>
@@ -29,6 +32,7 @@ struct Rank {
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<Stream> stream;
   std::vector<float> in, out;
+  std::deque<StridedCopy> copies;  // that the stream has still to make
 };
 
 struct Collective {
@@ -37,6 +41,9 @@ struct Collective {
   double bus_factor = 1;  // of bus bandwidth over algorithm bandwidth
   // `count`: elements of the full buffer, which the ranks divide evenly.
   std::function<absl::Status(Rank&, int64_t count)> enqueue;
+  // Of what is compared with plain copies: how often each byte is copied, and how large its buffers can be.
+  int copies = 0;
+  int64_t most_bytes = std::numeric_limits<int64_t>::max();
 };
 
 Buffer Of(std::vector<float>& values, int64_t first, int64_t count) {
@@ -100,6 +107,62 @@ std::vector<Collective> Collectives(int ranks) {
   };
 }
 
+// Copies `count` runs of `run` floats, `from_stride` and `to_stride` floats apart.
+absl::Status CopyRuns(Rank& rank, const float* from, float* to, int64_t run, int64_t count, int64_t from_stride,
+                      int64_t to_stride) {
+  constexpr int64_t kFloat = sizeof(float);
+  rank.copies.push_back({reinterpret_cast<const char*>(from),
+                         reinterpret_cast<char*>(to),
+                         run * kFloat,
+                         {{count, from_stride * kFloat, to_stride * kFloat}}});
+  return rank.stream->CopyStrided(rank.copies.back());
+}
+
+// Of `in`, samples of a ghost row, kRows rows and a ghost row; edges are packed into `out`, and what comes lies behind.
+absl::Status ExchangeHalo(Rank& r, int ranks, int64_t n) {
+  constexpr int64_t kSamples = 16, kRows = 4;
+  const int64_t row = n / 2 / kSamples, sample = (kRows + 2) * row;
+  const int next = (r.communicator->rank() + 1) % ranks, before = (r.communicator->rank() + ranks - 1) % ranks;
+  float *const image = r.in.data(), *const packed = r.out.data();
+  RETURN_IF_ERROR(CopyRuns(r, image + row, packed, row, kSamples, sample, row));
+  RETURN_IF_ERROR(CopyRuns(r, image + kRows * row, packed + n / 2, row, kSamples, sample, row));
+  const Transfer transfers[] = {
+      Transfer::Send(before, Of(r.out, 0, n / 2)), Transfer::Send(next, Of(r.out, n / 2, n / 2)),
+      Transfer::Receive(next, Of(r.out, n, n / 2)), Transfer::Receive(before, Of(r.out, n + n / 2, n / 2))};
+  RETURN_IF_ERROR(r.communicator->SendReceive(transfers, *r.stream));
+  RETURN_IF_ERROR(CopyRuns(r, packed + n, image + (kRows + 1) * row, row, kSamples, row, sample));
+  return CopyRuns(r, packed + n + n / 2, image, row, kSamples, row, sample);
+}
+
+absl::Status Repartition(Rank& r, int ranks, int64_t n) {
+  constexpr int64_t kColumns = 1024;
+  const int64_t rows = n / kColumns, width = kColumns / ranks;
+  for (int peer = 0; peer < ranks; ++peer) {
+    const float* const from = r.in.data() + peer * width;
+    RETURN_IF_ERROR(CopyRuns(r, from, r.out.data() + peer * rows * width, width, rows, kColumns, width));
+  }
+  const std::vector<int64_t> counts(ranks, rows * width);
+  return r.communicator->AllToAll(Of(r.out, 0, rows * width * ranks), counts, Of(r.in, n, rows * width * ranks), counts,
+                                  *r.stream);
+}
+
+std::vector<Collective> Exchanges(int ranks) {
+  return {
+      {"halo", false, 1, [=](Rank& r, int64_t n) { return ExchangeHalo(r, ranks, n); }, 3, 16 << 20},
+      {"repartition", false, 1, [=](Rank& r, int64_t n) { return Repartition(r, ranks, n); }, 2, 16 << 20},
+  };
+}
+
+// The same bytes, as often, on a way through as many buffers.
+absl::Status CopyPlainly(Rank& r, int64_t n, int copies) {
+  for (int64_t copy = 0; copy < copies; ++copy) {
+    const float* const from = (copy % 2 == 0 ? r.in : r.out).data() + copy / 2 * n;
+    float* const to = (copy % 2 == 0 ? r.out : r.in).data() + (copy + 1) / 2 * n;
+    RETURN_IF_ERROR(r.stream->Copy(to, from, n * static_cast<int64_t>(sizeof(float))));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<Rank>> MakeRanks(const std::string& backend, int ranks, int64_t elements) {
   std::vector<Rank> made(static_cast<size_t>(ranks));
   if (backend == "local") {
@@ -141,6 +204,7 @@ absl::StatusOr<double> Measure(const Collective& collective, std::vector<Rank>& 
     for (Rank& rank : ranks) RETURN_IF_ERROR(collective.enqueue(rank, count));
   }
   for (Rank& rank : ranks) RETURN_IF_ERROR(rank.stream->Synchronize());
+  for (Rank& rank : ranks) rank.copies.clear();
   return std::chrono::duration<double>(Clock::now() - begin).count() / static_cast<double>(calls);
 }
 
@@ -186,15 +250,25 @@ absl::StatusOr<std::vector<CommRow>> BenchmarkComm(const CommBenchmarkOptions& o
   ASSIGN_OR_RETURN(std::vector<Rank> local, MakeRanks("local", options.ranks, elements));
   ASSIGN_OR_RETURN(std::vector<Rank> gloo, MakeRanks("gloo", options.ranks, elements));
   ASSIGN_OR_RETURN(auto rings, GlooRing::Connect(options.ranks));
+  std::vector<Collective> collectives = Collectives(options.ranks);
+  std::ranges::move(Exchanges(options.ranks), std::back_inserter(collectives));
   std::vector<CommRow> rows;
-  for (const Collective& collective : Collectives(options.ranks)) {
+  for (const Collective& collective : collectives) {
+    if (!options.collective.empty() && collective.name != options.collective) continue;
+    Collective plain = collective;
+    plain.enqueue = [&](Rank& r, int64_t n) { return CopyPlainly(r, n, collective.copies); };
     for (const int64_t bytes : options.bytes) {
+      if (bytes > collective.most_bytes) continue;
       std::vector<Case> cases;
       const auto add = [&](const std::string& backend, std::function<absl::StatusOr<double>()> measure) {
         cases.push_back({{collective.name, backend, bytes, collective.in_place}, collective.bus_factor, measure, {}});
       };
       add("local", [&] { return Measure(collective, local, bytes); });
-      add("gloo", [&] { return Measure(collective, gloo, bytes); });
+      if (collective.copies > 0) {
+        add("memcpy", [&] { return Measure(plain, local, bytes); });
+      } else {
+        add("gloo", [&] { return Measure(collective, gloo, bytes); });
+      }
       if (collective.name == "all_reduce") {
         add("gloo_ring", [&] { return MeasureRing(rings, gloo, collective.in_place, bytes); });
       }

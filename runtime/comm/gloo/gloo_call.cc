@@ -10,8 +10,11 @@
 namespace partita {
 namespace {
 
-// Of a chunk: large enough that its three messages cost little, small enough to be reduced from the cache.
-constexpr int64_t kChunkBytes = 512 << 10;
+// Of a chunk: large enough that its three messages cost little, small enough to be reduced from the cache. Between these
+// a block is cut into kChunks, so that it is reduced and sent on while the rest of it comes in.
+constexpr int64_t kLeastChunkBytes = 128 << 10;
+constexpr int64_t kMostChunkBytes = 512 << 10;
+constexpr int64_t kChunks = 2;
 
 // A wait without end: peers that do not answer are found by GlooWorld.
 constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
@@ -19,6 +22,12 @@ constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
 enum Phase : int64_t { kMove, kInput, kResult };
 
 int64_t Chunks(int64_t count, int64_t chunk) { return (count + chunk - 1) / chunk; }
+
+// Elements of a chunk of a block: the same for its owner and for who sends to it.
+int64_t ChunkOf(int64_t count, int64_t element) {
+  const int64_t part = std::clamp(count * element / kChunks, kLeastChunkBytes, kMostChunkBytes);
+  return (part + 63) / 64 * 64 / element;
+}
 
 }  // namespace
 
@@ -117,20 +126,21 @@ void GlooCall::PrepareReduction() {
   const int64_t element = SizeOf(in.dtype);
   const auto descriptor = static_cast<int64_t>(Descriptor());
   const CommBlock own = BlockOf(rank);
-  chunk_ = kChunkBytes / element;
+  chunk_ = ChunkOf(own.count, element);
   chunks_ = Chunks(own.count, chunk_);
   inputs_.resize(ranks_.size());
   if (in.bytes() == 0 || size() == 1) return;
   GlooBuffer* const from = NewBuffer(in.data, in.bytes());
-  const auto bytes_of = [&](const CommBlock& block, int64_t c) {
-    return std::min(chunk_, block.count - c * chunk_) * element;
+  const auto bytes_of = [&](const CommBlock& block, int64_t chunk, int64_t c) {
+    return std::min(chunk, block.count - c * chunk) * element;
   };
   const auto tag = [&](Phase phase, int64_t c) { return HashOf({phase, descriptor, c}); };
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank) continue;
     const CommBlock block = BlockOf(peer);
-    for (int64_t c = 0; c < Chunks(block.count, chunk_); ++c) {
-      AddSend(from, peer, (block.first + c * chunk_) * element, bytes_of(block, c), tag(kInput, c));
+    const int64_t chunk = ChunkOf(block.count, element);
+    for (int64_t c = 0; c < Chunks(block.count, chunk); ++c) {
+      AddSend(from, peer, (block.first + c * chunk) * element, bytes_of(block, chunk, c), tag(kInput, c));
     }
   }
   const bool all = operation == CommOperation::kAllReduce;
@@ -144,7 +154,7 @@ void GlooCall::PrepareReduction() {
     int64_t place = 0;
     for (int peer = 0; peer < size(); ++peer) {
       if (peer == rank) continue;
-      const int64_t bytes = bytes_of(own, c);
+      const int64_t bytes = bytes_of(own, chunk_, c);
       chunk_receives_.push_back({areas_[c % 2].buffer.get(), peer, place, bytes,
                                  HashOf({static_cast<int64_t>(tag(kInput, c)), bytes, peer})});
       place += std::min(chunk_, own.count) * element;
@@ -157,8 +167,9 @@ void GlooCall::PrepareReduction() {
     const CommBlock block = BlockOf(peer);
     if (peer == rank || block.count == 0) continue;
     GlooBuffer* const to = NewBuffer(out.data, out.bytes());
-    for (int64_t c = 0; c < Chunks(block.count, chunk_); ++c) {
-      AddReceive(to, peer, (block.first + c * chunk_) * element, bytes_of(block, c), tag(kResult, c));
+    const int64_t chunk = ChunkOf(block.count, element);
+    for (int64_t c = 0; c < Chunks(block.count, chunk); ++c) {
+      AddReceive(to, peer, (block.first + c * chunk) * element, bytes_of(block, chunk, c), tag(kResult, c));
     }
   }
 }

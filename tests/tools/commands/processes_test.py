@@ -1,5 +1,6 @@
 """Ranks as real processes: the same results as threads, and what happens when one of them ends, stops or is wrong."""
 
+import collections
 import json
 import os
 import re
@@ -169,13 +170,36 @@ class RefusalTest(ProcessesTest):
 
 class FaultTest(ProcessesTest):
 
+    def run_faults(self, kind, count, seed):
+        outcomes = run.run(run.command_of(TRAINER, MLP, 3), 3, kind, count, seed)
+        self.assertEqual([outcome.wrong for outcome in outcomes if outcome.wrong], [])
+        return collections.Counter(outcome.phase for outcome in outcomes)
+
     def test_kills(self):
-        phases = run.run(run.command_of(TRAINER, MLP, 3), 3, "kill", 20, 1, 1.0)
-        self.assertGreater(len(phases["running"]), 5)
+        phases = self.run_faults("kill", 20, 1)
+        self.assertGreater(phases["collective"] + phases["step"], 5)
+        self.assertGreater(phases["shutdown"], 0)
 
     def test_stops(self):
-        phases = run.run(run.command_of(TRAINER, MLP, 3), 3, "stop", 5, 2, 0.6)
-        self.assertEqual(sum(len(seconds) for seconds in phases.values()), 5)
+        self.assertEqual(self.run_faults("stop", 5, 2).total(), 5)
+
+    def test_what_is_not_promised_is_seen(self):
+        promise = job.Promise(1.0, 4.0)
+        gone = "rank 1 is gone: its connection ended"
+
+        def phase_and_fault(phase, seconds, code, error):
+            outcome = job.judge(1, phase, seconds, {0: code, 2: 138}, {0: error, 2: gone}, promise)
+            return outcome.phase, outcome.wrong.partition(":")[0]
+
+        self.assertEqual(phase_and_fault("training", 0.5, 138, gone), ("step", ""))
+        self.assertEqual(phase_and_fault("training", 0.5, 138, gone + "; in flight: group 0"), ("collective", ""))
+        self.assertEqual(phase_and_fault("training", 1.5, 138, gone), ("step", "later than 1.0 s"))
+        self.assertEqual(phase_and_fault("shutdown", 0.5, 0, ""), ("shutdown", ""))
+        self.assertEqual(phase_and_fault("shutdown", 0.5, 1, gone), ("shutdown", "another exit code"))
+        self.assertEqual(phase_and_fault("training", 0.5, 138, "rank 2 is gone"), ("step", "the rank is not named"))
+        missing = "ranks 1 did not come within 3.0 s"
+        self.assertEqual(phase_and_fault("rendezvous", 3.5, 138, missing), ("joining", ""))
+        self.assertEqual(phase_and_fault("rendezvous", 4.5, 138, missing), ("joining", "later than 4.0 s"))
 
     def test_a_stopped_rank_that_goes_on_was_given_up(self):
         command = [TRAINER, "train", "--mock-data", "--batch=8", "--epochs=1000", "--dp=2", "--timeout=1", MLP]
