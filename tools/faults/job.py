@@ -22,8 +22,9 @@ def free_port():
 class Job:
     """Ranks as processes; what rank r writes is in said(r)."""
 
-    def __init__(self, command, ranks, environment=None, variables=lambda rank: {}):
-        """variables(rank): besides those that a launcher sets."""
+    def __init__(self, command, ranks, environment=None, variables=lambda rank: {}, host=lambda rank: []):
+        """variables(rank): besides those that a launcher sets. host(rank): a command that runs another where the rank
+        is to live."""
         self._files = [tempfile.TemporaryFile() for _ in range(ranks)]
         port = str(free_port())
         self.processes = []
@@ -38,7 +39,7 @@ class Job:
             }
             place = {**(environment or os.environ), **place, **variables(rank)}
             self.processes.append(
-                subprocess.Popen(command, env=place, stdout=self._files[rank], stderr=subprocess.STDOUT))
+                subprocess.Popen([*host(rank), *command], env=place, stdout=self._files[rank], stderr=subprocess.STDOUT))
 
     def __enter__(self):
         return self

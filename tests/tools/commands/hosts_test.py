@@ -1,0 +1,79 @@
+"""A job over two hosts, which are network namespaces: equal to one rank, and what happens when the cable is pulled."""
+
+import json
+import os
+import tempfile
+import time
+import unittest
+
+from tools.faults import hosts, job
+
+TRAINER = os.path.abspath("tools/trainer")
+MLP = os.path.abspath("tools/models/examples/mlp.pbtxt")
+RANKS = 4  # two on each host
+TIMEOUT = 2
+PORT = "29511"
+
+
+class HostsTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        two = hosts.Hosts()
+        try:
+            two.__enter__()
+        except hosts.NoNamespaces as why:
+            self.skipTest(f"this machine makes no network namespaces: {why}")
+        self.addCleanup(self.assert_gone, two)
+        self.hosts = two
+
+    def assert_gone(self, two):
+        """Nothing of a test stays: no process, no namespace (it lives as long as its processes), no file."""
+        two.__exit__()
+        self.assertEqual(two.left(), [])
+
+    def start(self, *flags):
+        command = [TRAINER, "train", "--mock-data", "--batch=8", f"--dp={RANKS}", "--threads=1",
+                   f"--timeout={TIMEOUT}", *flags, MLP]
+        place = {"MASTER_ADDR": hosts.ADDRESSES[0], "MASTER_PORT": PORT}
+        return job.Job(command, RANKS, variables=lambda rank: {**place, "LOCAL_RANK": str(rank % 2)},
+                       host=lambda rank: self.hosts.at(rank // 2))
+
+    def losses(self, report):
+        with open(report, encoding="utf-8") as file:
+            return [epoch["training_loss"] for epoch in json.load(file)["epochs"]]
+
+    def test_equals_one_rank(self):
+        spread, alone = os.path.join(self.folder, "spread.json"), os.path.join(self.folder, "alone.json")
+        with self.start("--steps=6", "--report=" + spread) as ranks:
+            ranks.wait(range(RANKS), time.monotonic() + 60)
+            for rank in range(RANKS):
+                self.assertEqual(ranks.processes[rank].returncode, 0, ranks.said(rank))
+        with job.Job([TRAINER, "train", "--mock-data", "--batch=8", "--ranks=1", "--threads=1", "--steps=6",
+                      "--report=" + alone, MLP], 1) as one:
+            one.wait([0], time.monotonic() + 60)
+        self.assertGreater(len(self.losses(alone)), 0)
+        for loss, expected in zip(self.losses(spread), self.losses(alone), strict=True):
+            self.assertAlmostEqual(loss, expected, delta=1e-5 * expected)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["alone.json", "spread.json"])
+
+    def test_a_pulled_cable_ends_all_ranks(self):
+        with self.start("--epochs=100000") as ranks:
+            deadline = time.monotonic() + 60
+            while "epoch 1" not in ranks.said(0):
+                self.assertLess(time.monotonic(), deadline, ranks.said(0))
+                time.sleep(0.02)
+            self.hosts.pull_cable()
+            begin = time.monotonic()
+            ended = ranks.wait(range(RANKS), begin + TIMEOUT + 10)
+            for rank in range(RANKS):
+                self.assertEqual(ranks.processes[rank].returncode, job.PEER_GONE, ranks.said(rank))
+                others = "[23]" if rank < 2 else "[01]"
+                self.assertRegex(ranks.said(rank), rf"rank {others} (is gone|has been silent|has not answered)")
+            self.assertLess(ended - begin, TIMEOUT + 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
