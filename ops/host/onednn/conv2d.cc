@@ -3,7 +3,9 @@
 // oneDNN's fast convolutions take dense images alone. Of a part of a node, whose images lie in larger ones, the rows of
 // one sample are dense, so its samples are computed one by one; where columns are cut off as well, the sample is copied
 // from or to the workspace.
+#include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "ops/host/onednn/onednn_kernels.h"
 #include "ops/host/onednn/onednn_program.h"
@@ -66,13 +68,19 @@ struct Plan {
   Desc x, y, user_weights, weights, scratchpad;
 };
 
-// A part of a node, sample by sample: `one` is the plan of one. The workspace is that of the plan, and the two copies.
+// A part of a node, sample by sample: `one` is the plan of one, made for `threads` threads (0: the stream's). Lanes of
+// samples run side by side, so that threads meet once and not for every sample. The workspace is the weights', then
+// for each lane oneDNN's and the two copies.
 struct PartPlan {
-  int64_t workspace_bytes() const { return one.workspace_bytes() + x.copied_bytes() + y.copied_bytes(); }
+  int64_t scratchpad_bytes() const { return AlignUp(static_cast<int64_t>(one.scratchpad.get_size())); }
+  int64_t lane_bytes() const { return scratchpad_bytes() + x.copied_bytes() + y.copied_bytes(); }
+  int64_t workspace_bytes() const { return one.reordered_bytes() + lanes * lane_bytes(); }
 
   Plan one;
   Sample x, y;
   int64_t samples;
+  int64_t lanes;
+  int threads;
 };
 
 enum class Role { kForward, kInputGrad, kWeightGrad };
@@ -112,8 +120,10 @@ Addresses AddressesOf(const KernelArguments& a, Role role) {
   return {input(0), a.outputs[0], input(1)};
 }
 
-void AddReorder(OneDnnProgram& program, const Desc& from, const Desc& to, dnnl_memory_t source, dnnl_memory_t target) {
-  const int threads = static_cast<int64_t>(to.get_size()) / 4 < kParallelElements ? 1 : 0;
+int ReorderThreads(const Desc& desc) { return static_cast<int64_t>(desc.get_size()) / 4 < kParallelElements ? 1 : 0; }
+
+void AddReorder(OneDnnProgram& program, const Desc& from, const Desc& to, dnnl_memory_t source, dnnl_memory_t target,
+                int threads) {
   const ThreadScope scope(threads);  // the primitive remembers for how many threads it was made
   const dnnl::reorder::primitive_desc descriptor(OneDnnEngine(), from, OneDnnEngine(), to);
   program.Add(dnnl::reorder(descriptor), {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}}, threads);
@@ -124,35 +134,60 @@ dnnl_memory_t AddWeights(OneDnnProgram& program, const Plan& plan, void* weights
   const dnnl_memory_t user = program.Memory(plan.user_weights, weights);
   if (!plan.reorders()) return user;
   const dnnl_memory_t reordered = program.Memory(plan.weights, Scratch<void>(a));
-  AddReorder(program, plan.user_weights, plan.weights, user, reordered);
+  AddReorder(program, plan.user_weights, plan.weights, user, reordered, ReorderThreads(plan.weights));
   return reordered;
 }
 
-std::shared_ptr<OneDnnProgram> BindPart(const PartPlan& plan, const KernelArguments& a) {
-  auto program = std::make_shared<OneDnnProgram>();
-  const Addresses at = AddressesOf(a, Role::kForward);
-  const dnnl_memory_t w = AddWeights(*program, plan.one, at.w, a);
-  const dnnl_memory_t scratchpad = program->Memory(plan.one.scratchpad, Scratch<void>(a, plan.one.reordered_bytes()));
-  void* const copy_of_x = Scratch<void>(a, plan.one.workspace_bytes());
-  void* const copy_of_y = Scratch<void>(a, plan.one.workspace_bytes() + plan.x.copied_bytes());
-  const dnnl::primitive primitive(plan.one.descriptor.get());
-  for (int64_t n = 0; n < plan.samples; ++n) {
+// The programs of a part: the weights first, then all lanes.
+class PartProgram {
+ public:
+  PartProgram(const PartPlan& plan, const KernelArguments& a)
+      : lanes_(static_cast<size_t>(plan.lanes)), results_(lanes_.size()) {
+    const dnnl_memory_t w = AddWeights(weights_, plan.one, AddressesOf(a, Role::kForward).w, a);
+    const ThreadScope scope(plan.threads);
+    const dnnl::primitive primitive(plan.one.descriptor.get());
+    for (int64_t n = 0; n < plan.samples; ++n) AddSample(plan, a, n, primitive, w);
+  }
+
+  absl::Status Run() {
+    RETURN_IF_ERROR(weights_.Run());
+    const auto run = [this](int64_t lane) { results_[lane] = lanes_[lane].Run(); };
+    ParallelFor(static_cast<int64_t>(lanes_.size()), kParallelElements, run);
+    for (const absl::Status& result : results_) RETURN_IF_ERROR(result);
+    return absl::OkStatus();
+  }
+
+ private:
+  void AddSample(const PartPlan& plan, const KernelArguments& a, int64_t n, const dnnl::primitive& primitive,
+                 dnnl_memory_t w) {
+    const int64_t lane = n * plan.lanes / plan.samples;
+    OneDnnProgram& program = lanes_[lane];
+    const int64_t scratch = plan.one.reordered_bytes() + lane * plan.lane_bytes();
+    const int64_t copy_of_x = scratch + plan.scratchpad_bytes(), copy_of_y = copy_of_x + plan.x.copied_bytes();
+    const Addresses at = AddressesOf(a, Role::kForward);
     void* const x = static_cast<float*>(at.x) + plan.x.first + n * plan.x.stride;
     void* const y = static_cast<float*>(at.y) + plan.y.first + n * plan.y.stride;
-    const dnnl_memory_t dense_x = program->Memory(plan.x.dense, plan.x.copied ? copy_of_x : x);
-    const dnnl_memory_t dense_y = program->Memory(plan.y.dense, plan.y.copied ? copy_of_y : y);
+    const dnnl_memory_t dense_x = program.Memory(plan.x.dense, plan.x.copied ? Scratch<void>(a, copy_of_x) : x);
+    const dnnl_memory_t dense_y = program.Memory(plan.y.dense, plan.y.copied ? Scratch<void>(a, copy_of_y) : y);
+    const dnnl_memory_t scratchpad = program.Memory(plan.one.scratchpad, Scratch<void>(a, scratch));
     if (plan.x.copied) {
-      AddReorder(*program, plan.x.strided, plan.x.dense, program->Memory(plan.x.strided, x), dense_x);
+      const dnnl_memory_t strided = program.Memory(plan.x.strided, x);
+      AddReorder(program, plan.x.strided, plan.x.dense, strided, dense_x, plan.threads);
     }
-    program->Add(
+    program.Add(
         primitive,
-        {{DNNL_ARG_SRC, dense_x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, dense_y}, {DNNL_ARG_SCRATCHPAD, scratchpad}});
+        {{DNNL_ARG_SRC, dense_x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, dense_y}, {DNNL_ARG_SCRATCHPAD, scratchpad}},
+        plan.threads);
     if (plan.y.copied) {
-      AddReorder(*program, plan.y.dense, plan.y.strided, dense_y, program->Memory(plan.y.strided, y));
+      const dnnl_memory_t strided = program.Memory(plan.y.strided, y);
+      AddReorder(program, plan.y.dense, plan.y.strided, dense_y, strided, plan.threads);
     }
   }
-  return program;
-}
+
+  OneDnnProgram weights_;
+  std::vector<OneDnnProgram> lanes_;
+  std::vector<absl::Status> results_;  // of the lanes
+};
 
 std::shared_ptr<OneDnnProgram> Bind(const Plan& plan, Role role, const KernelArguments& a) {
   auto program = std::make_shared<OneDnnProgram>();
@@ -178,7 +213,8 @@ std::shared_ptr<OneDnnProgram> Bind(const Plan& plan, Role role, const KernelArg
         primitive,
         {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_WEIGHTS, w}, {DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_SCRATCHPAD, scratchpad}});
     if (plan.reorders()) {
-      AddReorder(*program, plan.weights, plan.user_weights, w, program->Memory(plan.user_weights, at.w));
+      AddReorder(*program, plan.weights, plan.user_weights, w, program->Memory(plan.user_weights, at.w),
+                 ReorderThreads(plan.weights));
     }
   }
   return program;
@@ -203,15 +239,26 @@ absl::StatusOr<PreparedKernel> PreparePart(const LocalNode& node) {
   if (conv.empty()) return InvalidArgument("the block is empty");
   return Guarded([&]() -> absl::StatusOr<PreparedKernel> {
     const Images& size = conv.images;
+    constexpr int64_t kVector = 16;  // multiply-adds of an instruction
+    const int64_t work = node.outputs[0].elements() * conv.weights() / size.out_c / kVector;
+    const bool large = work >= kParallelElements;
+    const int64_t lanes = large ? std::min<int64_t>(size.n, MaxThreads()) : 1;
+    const int threads = large && size.n == 1 ? 0 : 1;
     Convolution sample = conv;
     sample.images.n = 1;
-    const PartPlan plan{MakePlan(sample, Role::kForward), Sample(conv.x, size.h, size.w, size.c),
-                        Sample(conv.y, size.out_h, size.out_w, size.out_c), size.n};
-    return PreparedKernel{plan.workspace_bytes(), [plan](const KernelArguments& a) {
-                            return Guarded([&]() -> absl::StatusOr<Computation> {
-                              return Computation([program = BindPart(plan, a)] { return program->Run(); });
-                            });
-                          }};
+    const ThreadScope scope(threads);
+    const PartPlan plan{MakePlan(sample, Role::kForward),
+                        Sample(conv.x, size.h, size.w, size.c),
+                        Sample(conv.y, size.out_h, size.out_w, size.out_c),
+                        size.n,
+                        lanes,
+                        threads};
+    return PreparedKernel{
+        plan.workspace_bytes(), [plan](const KernelArguments& a) {
+          return Guarded([&]() -> absl::StatusOr<Computation> {
+            return Computation([program = std::make_shared<PartProgram>(plan, a)] { return program->Run(); });
+          });
+        }};
   });
 }
 
