@@ -41,13 +41,21 @@ class WaitedMoves {
     }
   }
 
-  // The move behind which a gradient bucket that is full at `id` has more to hide behind; -1: none, now is better.
+  // The move behind which a gradient bucket that is full at `id` has most to hide behind, among the next few: it must
+  // not wait for long. -1: none, now is better.
   NodeId BetterAfter(NodeId id) const {
+    constexpr int kMoves = 3;
     auto next = std::ranges::upper_bound(moves_, id);
-    if (next == moves_.end()) return -1;
-    const double now = Between(id, *next);
-    while (next + 1 != moves_.end() && Between(*next, next[1]) == 0) ++next;
-    return Between(*next, next + 1 == moves_.end() ? end_ : next[1]) > now ? *next : -1;
+    double most = next == moves_.end() ? 0 : Between(id, *next);
+    NodeId best = -1;
+    for (int seen = 0; next != moves_.end() && seen < kMoves; ++next) {
+      const double flops = Between(*next, next + 1 == moves_.end() ? end_ : next[1]);
+      seen += flops > 0;  // moves with nothing between are waited for together
+      if (flops <= most) continue;
+      most = flops;
+      best = *next;
+    }
+    return best;
   }
 
  private:

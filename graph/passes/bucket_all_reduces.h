@@ -5,8 +5,10 @@
 //
 // A bucket is closed when it holds `bytes`, or when a node reads one of its results. What the backward pass waits for
 // (sums of batch norm) and what the update alone reads (gradients) never share one: a gradient goes on its way while
-// the pass goes on, and makes no sum that is waited for longer. Works on every communicator's moves alike. The payload
-// is exactly the sum of the members.
+// the pass goes on, and makes no sum that is waited for longer. For the same reason a full bucket of gradients goes
+// behind one of the next three moves that are waited for, if more computing follows that one (up to the next such move)
+// than lies before the first: all collectives of a rank are one chain. Works on every communicator's moves alike. The
+// payload is exactly the sum of the members.
 #ifndef PARTITA_GRAPH_PASSES_BUCKET_ALL_REDUCES_H_
 #define PARTITA_GRAPH_PASSES_BUCKET_ALL_REDUCES_H_
 

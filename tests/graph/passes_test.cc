@@ -297,6 +297,14 @@ metric %r
   EXPECT_EQ(bucketed(head + gradient + little + sum + much + tail), head + little + sum + gradient + much + tail);
   EXPECT_EQ(bucketed(head + gradient + much + sum + little + tail), head + gradient + much + sum + little + tail);
   EXPECT_EQ(bucketed(head + sum + gradient + much + tail), head + sum + gradient + much + tail) << "the last sum";
+  // Two sums with little between, and much behind the second.
+  const std::string other =
+      "%b = relu(%w) f32[8,8] {data:R}\n%bp = zero_extend(%b) axes=data f32[8,8] {data:P}\n"
+      "%br = all_reduce(%bp) axes=data f32[8,8] {data:R}\n";
+  const std::string more = "%v = matmul(%w, %br) f32[8,8] {data:R}\n" + much;
+  const std::string read = "%r0 = relu(%ar) f32[4] {data:R}\n";
+  EXPECT_EQ(bucketed(head + gradient + little + sum + read + other + more + tail),
+            head + little + sum + read + other + gradient + more + tail);
 }
 
 TEST(BucketAllReduces, GradientsAreReadByTheUpdateAlone) {
