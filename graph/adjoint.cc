@@ -46,7 +46,7 @@ ValueId MoveAxesTo(LayoutBuilder& builder, ValueId value, const Layout& chosen) 
     if (LosesGhosts(from, chosen, a)) to[a] = AxisLayout::Split(chosen[a].dimension);
     if (LosesBlocks(from, chosen, a)) to[a] = AxisLayout::Replicate();
   }
-  to = WithFittingCuts(std::move(to), graph.type(value).shape, graph.mesh());
+  to = WithFittingCuts(std::move(to), graph.type(value).shape, graph.mesh(to));
   return builder.MoveTo(value, to, Phase::kBackward);
 }
 
@@ -156,7 +156,11 @@ class Adjoint : public GradientBuilder {
     const ValueId input = node.inputs[0], output = node.outputs[0];
     if (!wanted_[input] || contributions_[output].empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(std::vector<ValueId> sums, SumPerLayout(contributions_[output], graph().value(output).name));
-    if (node.op->name == "all_gather" || node.op->name == "broadcast") {
+    if (node.op->name == kReshard && sums.size() > 1) {  // one way back for all of them
+      contributions_[output] = std::move(sums);
+      ASSIGN_OR_RETURN(const ValueId total, Total(output));
+      sums = {total};
+    } else if (node.op->name == "all_gather" || node.op->name == "broadcast") {
       ASSIGN_OR_RETURN(sums, ResolveUneven(sums, graph().layout(output), &graph().layout(input)));
     } else {
       ASSIGN_OR_RETURN(sums, ResolveUneven(sums, graph().layout(output), nullptr));
@@ -287,7 +291,8 @@ ValueId AppendMoveAdjoint(LayoutBuilder& builder, const Node& move, ValueId cota
   if (move.op->name == "slice_move" || move.op->name == "drop") return cotangent;
   const Layout before = DualLayout(graph.layout(move.inputs[0]));
   Layout to = graph.layout(cotangent);
-  for (int axis : MoveAxes(move, graph.mesh())) to[axis] = before[axis];
+  if (move.op->name == kReshard) return builder.MoveTo(cotangent, before, Phase::kBackward);
+  for (int axis : MoveAxes(graph, move)) to[axis] = before[axis];
   return MoveAxesTo(builder, cotangent, to);
 }
 

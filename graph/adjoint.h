@@ -21,8 +21,8 @@ using UpdateLayouts = std::map<ValueId, Layout>;
 absl::StatusOr<std::map<ValueId, ValueId>> AppendAdjoint(LayoutBuilder& builder, const UpdateLayouts& updates = {});
 
 // Appends the adjoint of one move for a cotangent of its output, by the form (P, R, S or At) that this has on the
-// move's axes; other axes keep their form. Returns the cotangent of the move's input. `move` is a copy of the node: the
-// graph grows.
+// move's axes; other axes keep their form. A reshard's goes back to the mesh that it came from. Returns the cotangent
+// of the move's input. `move` is a copy of the node: the graph grows.
 ValueId AppendMoveAdjoint(LayoutBuilder& builder, const Node& move, ValueId cotangent);
 
 // The layout of a resolved cotangent: S and At as forward, R where the value is R or P.

@@ -1,5 +1,7 @@
 #include "graph/append_update.h"
 
+#include <functional>
+
 #include "graph/moves/plan_move.h"
 #include "runtime/base/status.h"
 
@@ -44,25 +46,33 @@ class Update {
 
   absl::Status Clip(const std::map<ValueId, ValueId>& gradients) {
     if (optimizer_.clip_norm <= 0) return absl::OkStatus();
-    std::vector<ValueId> squares;
-    const Layout partial(graph().mesh().axes.size(), AxisLayout::Partial());
+    std::map<int, std::vector<ValueId>, std::greater<>> squares;  // by mesh, the first one last
     for (const auto& [parameter, gradient] : gradients) {
       const std::string name = graph().value(gradient).name + "@squares";
       ASSIGN_OR_RETURN(const ValueId square, Add("sum_of_squares", {gradient}, {}, {name}));
-      squares.push_back(builder_.MoveTo(square, Everywhere(partial), Phase::kUpdate));
+      const Mesh& mesh = graph().mesh(gradient);
+      squares[mesh.id].push_back(builder_.MoveTo(square, Summands(mesh), Phase::kUpdate));
     }
-    ASSIGN_OR_RETURN(ValueId sum, Add("add", squares, {}, {"@norm@squares"}));
+    std::vector<ValueId>& all = squares[0];
+    for (auto& [mesh, own] : squares) {
+      if (mesh == 0) break;
+      const std::string name = graph().UniqueName("@norm@squares@mesh");
+      ASSIGN_OR_RETURN(const ValueId sum, Add("add", own, {}, {name}));
+      all.push_back(builder_.MoveTo(sum, Summands(graph().mesh()), Phase::kUpdate));
+    }
+    ASSIGN_OR_RETURN(ValueId sum, Add("add", all, {}, {"@norm@squares"}));
     sum = builder_.MoveTo(sum, Replicated(graph().mesh()), Phase::kUpdate);
     ASSIGN_OR_RETURN(clip_, Add("clip_scale", {sum}, {{"max_norm", optimizer_.clip_norm}}, {"@clip"}));
     return absl::OkStatus();
   }
 
-  // Axes of one rank have no partial sums.
-  Layout Everywhere(Layout partial) {
-    for (size_t a = 0; a < partial.size(); ++a) {
-      if (graph().mesh().axes[a].size == 1) partial[a] = AxisLayout::Replicate();
+  // P over every axis of more than one rank.
+  static Layout Summands(const Mesh& mesh) {
+    Layout layout = Replicated(mesh);
+    for (size_t a = 0; a < layout.size(); ++a) {
+      if (mesh.axes[a].size > 1) layout[a] = AxisLayout::Partial();
     }
-    return partial;
+    return layout;
   }
 
   absl::Status Rate() {

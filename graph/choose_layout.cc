@@ -313,8 +313,8 @@ class AxisChooser {
 absl::StatusOr<NodeLayouts> ChooseLayouts(const LayoutRequest& request) {
   const int axes = static_cast<int>(request.mesh->axes.size());
   NodeLayouts layouts;
-  layouts.inputs.assign(request.inputs.size(), Layout(axes));
-  layouts.outputs.assign(request.view.outputs.size(), Layout(axes));
+  layouts.inputs.assign(request.inputs.size(), Replicated(*request.mesh));
+  layouts.outputs.assign(request.view.outputs.size(), Replicated(*request.mesh));
   const std::vector<Rule> rules = request.op->rules ? request.op->rules(request.view) : std::vector<Rule>();
   for (int a = 0; a < axes; ++a) {
     ASSIGN_OR_RETURN(const Candidate candidate, AxisChooser(request, rules, layouts, a).Choose());

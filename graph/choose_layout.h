@@ -15,7 +15,7 @@ namespace partita {
 // What is known of an input before its layout is chosen.
 struct InputState {
   const TensorType* type = nullptr;  // nullptr: absent optional input
-  const Layout* layout = nullptr;    // nullptr: free (a parameter that nobody has placed yet)
+  const Layout* layout = nullptr;    // nullptr: free (a parameter that nobody has placed yet, or on another mesh)
   bool leads = false;                // an activation: the first of these leads the choice
 };
 
@@ -29,8 +29,8 @@ struct LayoutRequest {
   NodeView view;  // with outputs inferred
   std::vector<InputState> inputs;
   std::vector<std::optional<AxisConfig>> configs;  // per mesh axis: what the strategy says; empty: nothing for any axis
-  bool keep_lead = true;  // forward nodes keep the lead's layout where legal, even if it costs more
-  const Mesh* mesh = nullptr;
+  bool keep_lead = true;       // forward nodes keep the lead's layout where legal, even if it costs more
+  const Mesh* mesh = nullptr;  // that the op lies on
 };
 
 // Per axis, in this order: the strategy's word; else, among the op's rules (in their order), all R and all At(c), those

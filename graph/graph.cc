@@ -35,6 +35,11 @@ std::string ToString(const Attribute& attribute) {
   return std::visit(Printer(), attribute);
 }
 
+Graph::Graph(std::vector<Mesh> meshes) : meshes_(std::move(meshes)) {
+  CHECK(!meshes_.empty());
+  for (size_t m = 0; m < meshes_.size(); ++m) CHECK(meshes_[m].id == static_cast<int>(m));
+}
+
 ValueId Graph::Find(std::string_view value_name) const {
   static_assert(NameIndex::kNone == kNoValue);
   return by_name_.Find(value_name, [&](ValueId id) -> const std::string& { return values_[id].name; });

@@ -1,8 +1,8 @@
 // A dataflow graph: nodes in topological order, the values they make, and the states they read and write.
 //
 // One type serves the user's forward graph (a mesh without axes, empty layouts) and the partitioned program (global
-// shapes, a layout for every value). Nodes only read values of earlier nodes; passes build a new graph instead of
-// editing order. Not thread-safe; a const Graph may be read by many threads.
+// shapes, a layout for every value, on one of the graph's meshes). Nodes only read values of earlier nodes; passes
+// build a new graph instead of editing order. Not thread-safe; a const Graph may be read by many threads.
 #ifndef PARTITA_GRAPH_GRAPH_H_
 #define PARTITA_GRAPH_GRAPH_H_
 
@@ -66,9 +66,15 @@ struct State {
 class Graph {
  public:
   Graph() = default;
-  explicit Graph(Mesh mesh) : mesh_(std::move(mesh)) {}
+  explicit Graph(Mesh mesh) : meshes_{std::move(mesh)} {}
+  // At least one; each one's id is its place in the list (CHECKed).
+  explicit Graph(std::vector<Mesh> meshes);
 
-  const Mesh& mesh() const { return mesh_; }
+  const std::vector<Mesh>& meshes() const { return meshes_; }
+  const Mesh& mesh() const { return meshes_[0]; }  // the one that has all ranks
+  const Mesh& mesh(const Layout& layout) const { return meshes_[layout.mesh]; }
+  const Mesh& mesh(ValueId id) const { return mesh(values_[id].layout); }
+  int ranks() const { return mesh().size(); }
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<Value>& values() const { return values_; }
   const std::vector<State>& states() const { return states_; }
@@ -99,7 +105,7 @@ class Graph {
   std::vector<ValueId> metrics;
 
  private:
-  Mesh mesh_;
+  std::vector<Mesh> meshes_ = {Mesh()};
   std::vector<Node> nodes_;
   std::vector<Value> values_;
   std::vector<State> states_;

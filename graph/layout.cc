@@ -101,7 +101,11 @@ std::string AxisLayout::ToString() const {
   return text;
 }
 
-Layout Replicated(const Mesh& mesh) { return Layout(mesh.axes.size()); }
+Layout Replicated(const Mesh& mesh) {
+  Layout layout(mesh.axes.size());
+  layout.mesh = mesh.id;
+  return layout;
+}
 
 std::string ToString(const Layout& layout, const Mesh& mesh) {
   std::string text = "{";
@@ -148,6 +152,10 @@ absl::Status CheckSameWindows(const Layout& layout, size_t a, const Mesh& mesh) 
 }  // namespace
 
 absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& mesh) {
+  if (layout.mesh != mesh.id) {
+    return InvalidArgument("the layout is one on mesh {}, not on mesh {} ('{}')", layout.mesh, mesh.id,
+                           mesh.ToString());
+  }
   if (layout.size() != mesh.axes.size()) {
     return InvalidArgument("the layout names {} axes; the mesh '{}' has {}", layout.size(), mesh.ToString(),
                            mesh.axes.size());
@@ -207,13 +215,15 @@ bool SplitBefore(const Layout& layout, size_t a) {
 }  // namespace
 
 std::optional<Box> LocalBox(const Layout& layout, const Shape& shape, const Mesh& mesh, int rank) {
+  const int place = mesh.Place(rank);
+  if (place < 0) return std::nullopt;
   Box box = WholeBox(shape);
   int ranks = mesh.size();  // that share the coordinates so far
   for (size_t a = 0; a < layout.size(); ++a) {
     const AxisLayout& axis = layout[a];
     const int size = mesh.axes[a].size;
     ranks /= size;
-    const int coordinate = rank / ranks % size;
+    const int coordinate = place / ranks % size;
     if (axis.at() && axis.coordinate != coordinate) return std::nullopt;
     if (!axis.split()) continue;
     const int d = axis.dimension;

@@ -51,8 +51,13 @@ struct AxisLayout {
   std::string ToString() const;
 };
 
-// One AxisLayout per axis of the mesh. Empty on an unpartitioned graph (a mesh without axes).
-using Layout = std::vector<AxisLayout>;
+// One AxisLayout per axis of a mesh, and which mesh that is. No axes on an unpartitioned graph. Ranks that are not on
+// the mesh hold nothing. Layouts on different meshes are never equal.
+struct Layout : std::vector<AxisLayout> {
+  using std::vector<AxisLayout>::vector;
+  int mesh = 0;  // Mesh::id
+  bool operator==(const Layout&) const = default;
+};
 
 Layout Replicated(const Mesh& mesh);
 std::string ToString(const Layout& layout, const Mesh& mesh);  // "{data:S0 model:R}"
@@ -65,8 +70,8 @@ std::vector<int64_t> BalancedCuts(int64_t n, int p);
 // the (parent) block, and sums (P) and maxima (P(max)) do not mix. Names what is wrong.
 absl::Status CheckLayout(const Layout& layout, const Shape& shape, const Mesh& mesh);
 
-// The part of a value that `rank` holds: nullopt if an At keeps the value elsewhere; an empty box if its block is
-// empty. Where windows have margins, it reaches over the ends of the tensor.
+// The part of a value that `rank` holds: nullopt if an At, or the mesh, keeps the value elsewhere; an empty box if its
+// block is empty. Where windows have margins, it reaches over the ends of the tensor.
 std::optional<Box> LocalBox(const Layout& layout, const Shape& shape, const Mesh& mesh, int rank);
 
 // True if the two axis layouts put the same elements on the same ranks of axis `axis` for a value of `shape` (a

@@ -1,8 +1,11 @@
 #include "graph/layout_builder.h"
 
+#include <algorithm>
+
 #include "graph/choose_layout.h"
 #include "graph/moves/move_ops.h"
 #include "graph/moves/plan_move.h"
+#include "graph/moves/plan_reshard.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -16,7 +19,8 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
   };
   ASSIGN_OR_RETURN(Attributes attributes, CompleteAttributes(*op, request.attributes));
 
-  LayoutRequest choice{op, NodeView{attributes, {}, {}}, {}, request.configs, request.keep_lead, &graph_.mesh()};
+  const Mesh& mesh = graph_.meshes()[MeshOf(request, *op)];
+  LayoutRequest choice{op, NodeView{attributes, {}, {}}, {}, request.config.axes, request.keep_lead, &mesh};
   std::vector<ValueId> inputs = request.inputs;
   choice.inputs.reserve(inputs.size());
   choice.view.inputs.reserve(inputs.size());
@@ -29,7 +33,8 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
       inputs[i] = Resolved(inputs[i]);
       const Value& value = graph_.value(inputs[i]);
       const size_t declared = std::min(i, op->inputs.size() - 1);
-      state = {&value.type, &value.layout, !op->inputs[declared].parameter};
+      const bool here = value.layout.mesh == mesh.id;
+      state = {&value.type, here ? &value.layout : nullptr, here && !op->inputs[declared].parameter};
     }
     choice.inputs.push_back(state);
     choice.view.inputs.push_back(state.type);
@@ -43,7 +48,7 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
   // All of them before the first move: what is appended moves the graph's values, at which `choice` points.
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (choice.inputs[i].type == nullptr) continue;
-    const absl::Status legal = CheckLayout(layouts->inputs[i], choice.inputs[i].type->shape, graph_.mesh());
+    const absl::Status legal = CheckLayout(layouts->inputs[i], choice.inputs[i].type->shape, mesh);
     if (!legal.ok()) return refusal(legal);
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -56,7 +61,7 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
   outputs.reserve(types->size());
   for (size_t o = 0; o < types->size(); ++o) {
     CHECK(o < request.names.size());
-    const absl::Status legal = CheckLayout(layouts->outputs[o], (*types)[o].shape, graph_.mesh());
+    const absl::Status legal = CheckLayout(layouts->outputs[o], (*types)[o].shape, mesh);
     if (!legal.ok()) return refusal(legal);
     outputs.push_back({request.names[o], std::move((*types)[o]), std::move(layouts->outputs[o]), -1});
   }
@@ -70,21 +75,44 @@ absl::StatusOr<ValueId> LayoutBuilder::AddSource(const std::string& op_name, Att
   CHECK(op != nullptr);
   ASSIGN_OR_RETURN(attributes, CompleteAttributes(*op, attributes));
   ASSIGN_OR_RETURN(std::vector<TensorType> types, op->shape(NodeView{attributes, {}, {}}));
-  RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", name), CheckLayout(layout, types[0].shape, graph_.mesh())));
+  RETURN_IF_ERROR(
+      WithContext(fmt::format("node '{}'", name), CheckLayout(layout, types[0].shape, graph_.mesh(layout))));
   const NodeId id =
       graph_.AddNode({op, std::move(attributes), {}, {}, phase}, {{name, types[0], std::move(layout), -1}});
   return graph_.node(id).outputs[0];
 }
 
-ValueId LayoutBuilder::Place(const FreeSource& source, const Layout& wanted) {
-  const ValueId placed = graph_.Find(source.name);
-  if (placed != kNoValue) return placed;  // an earlier input of the same node
+int LayoutBuilder::MeshOf(const NodeRequest& request, const OpDefinition& op) const {
+  if (request.config.mesh >= 0) return request.config.mesh;
+  int mesh = -1;  // of the first input that has one
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    const FreeSource* free = i < request.free.size() ? request.free[i] : nullptr;
+    if (free != nullptr && mesh < 0) mesh = free->mesh;
+    if (free != nullptr || request.inputs[i] == kNoValue) continue;
+    const int own = graph_.layout(request.inputs[i]).mesh;
+    if (!op.inputs[std::min(i, op.inputs.size() - 1)].parameter) return own;
+    if (mesh < 0) mesh = own;
+  }
+  return std::max(mesh, 0);
+}
+
+Layout LayoutBuilder::LayoutOf(const FreeSource& source, const Layout& wanted) const {
   Layout layout = wanted;
+  // A counter lies on every rank: from there every mesh has it for nothing.
+  const bool counter = source.op->name == "state" && source.type.shape.empty();
+  const int mesh = source.mesh >= 0 ? source.mesh : counter ? 0 : wanted.mesh;
+  if (mesh != wanted.mesh) layout = Replicated(graph_.meshes()[mesh]);
   for (size_t a = 0; a < source.fixed.size(); ++a) {
     if (source.fixed[a]) layout[a] = *source.fixed[a];
   }
-  const NodeId id =
-      graph_.AddNode({source.op, source.attributes, {}, {}, Phase::kForward}, {{source.name, source.type, layout, -1}});
+  return layout;
+}
+
+ValueId LayoutBuilder::Place(const FreeSource& source, const Layout& wanted) {
+  const ValueId placed = graph_.Find(source.name);
+  if (placed != kNoValue) return placed;  // an earlier input of the same node
+  const NodeId id = graph_.AddNode({source.op, source.attributes, {}, {}, Phase::kForward},
+                                   {{source.name, source.type, LayoutOf(source, wanted), -1}});
   return graph_.node(id).outputs[0];
 }
 
@@ -92,8 +120,9 @@ ValueId LayoutBuilder::Place(const FreeSource& source, const Layout& wanted) {
 // one move.
 ValueId LayoutBuilder::Bring(ValueId value, const Layout& wanted, const NodeRequest& request) {
   Layout resolved = graph_.layout(value);
+  if (resolved.mesh != wanted.mesh) return MoveTo(value, wanted, request.phase);
   for (size_t a = 0; a < wanted.size(); ++a) {
-    const bool named = a < request.configs.size() && request.configs[a].has_value();
+    const bool named = a < request.config.axes.size() && request.config.axes[a].has_value();
     if (resolved[a].partial() && !wanted[a].partial() && !named) resolved[a] = AxisLayout::Replicate();
   }
   if (resolved != graph_.layout(value)) {
@@ -110,8 +139,10 @@ ValueId LayoutBuilder::Resolved(ValueId value) const {
 }
 
 ValueId LayoutBuilder::MoveTo(ValueId value, const Layout& layout, Phase phase) {
+  if (graph_.layout(value).mesh != layout.mesh) value = ToMeshOf(layout, value, phase);
   const ValueId origin = value;
-  const std::vector<MoveStep> steps = PlanMove(graph_.layout(value), layout, graph_.type(value).shape, graph_.mesh());
+  const std::vector<MoveStep> steps =
+      PlanMove(graph_.layout(value), layout, graph_.type(value).shape, graph_.mesh(layout));
   for (const MoveStep& step : steps) {
     ValueId next = kNoValue;
     for (ValueId earlier : moved_[origin]) {
@@ -126,12 +157,24 @@ ValueId LayoutBuilder::MoveTo(ValueId value, const Layout& layout, Phase phase) 
   return value;
 }
 
+ValueId LayoutBuilder::ToMeshOf(const Layout& layout, ValueId value, Phase phase) {
+  const Layout arrival = ArrivalFor(layout);
+  value = MoveTo(value, DepartureFor(graph_.layout(value), arrival, graph_.type(value), graph_.meshes()), phase);
+  for (ValueId earlier : moved_[value]) {
+    if (graph_.layout(earlier) == arrival) return earlier;
+  }
+  const ValueId arrived = AddMove(kReshard, {}, value, arrival, phase);
+  moved_[value].push_back(arrived);
+  return arrived;
+}
+
 ValueId LayoutBuilder::AddMove(const std::string& op_name, const std::vector<int>& axes, ValueId value,
                                const Layout& layout, Phase phase) {
   const OpDefinition* op = registry_.Find(op_name);
   CHECK(op != nullptr);
   const std::string name = graph_.UniqueName(graph_.value(value).name + "@" + op_name);
-  const Attributes attributes{{"axes", AxesName(axes, graph_.mesh())}};
+  Attributes attributes;
+  if (op_name != kReshard) attributes.Set("axes", AxesName(axes, graph_.mesh(layout)));
   const NodeId id =
       graph_.AddNode({op, attributes, {value}, {}, phase, micro_batch_}, {{name, graph_.type(value), layout, -1}});
   return graph_.node(id).outputs[0];

@@ -16,13 +16,14 @@
 
 namespace partita {
 
-// A parameter or state that is placed by its first consumer: its source node, and the axes that are fixed beforehand.
+// A parameter or state that is placed by its first consumer: its source node, and what is fixed beforehand.
 struct FreeSource {
   std::string name;
   const OpDefinition* op = nullptr;
   Attributes attributes;
   TensorType type;
-  std::vector<std::optional<AxisLayout>> fixed;  // per mesh axis; empty: none
+  int mesh = -1;                                 // -1: that of the consumer
+  std::vector<std::optional<AxisLayout>> fixed;  // per axis of the mesh; empty: none
 };
 
 struct NodeRequest {
@@ -32,8 +33,8 @@ struct NodeRequest {
   Attributes attributes;
   std::vector<std::string> names;  // of the outputs; must be unique
   Phase phase = Phase::kForward;
-  std::vector<std::optional<AxisConfig>> configs;  // per mesh axis, or empty
-  bool keep_lead = true;                           // ChooseLayouts
+  NodeConfig config;
+  bool keep_lead = true;  // ChooseLayouts
 };
 
 class LayoutBuilder {
@@ -48,15 +49,16 @@ class LayoutBuilder {
   void SetMicroBatch(int32_t micro_batch) { micro_batch_ = micro_batch; }
   int32_t micro_batch() const { return micro_batch_; }
 
-  // Appends the node and the moves that it needs; returns its outputs. A free input is placed as the node wants it; its
-  // value is found by graph().Find(name) afterwards.
+  // Appends the node and the moves that it needs; returns its outputs. It lies on the mesh that its config says, else
+  // on that of its first activation input. A free input is placed as the node wants it; its value is found by
+  // graph().Find(name) afterwards.
   absl::StatusOr<std::vector<ValueId>> Add(const NodeRequest& request);
 
   // Appends a node without inputs, at a given layout.
   absl::StatusOr<ValueId> AddSource(const std::string& op, Attributes attributes, const std::string& name,
                                     Layout layout, Phase phase);
 
-  // The value brought to `layout`: itself, an earlier move's result, or new moves.
+  // The value brought to `layout`, on whatever mesh: itself, an earlier move's result, or new moves.
   ValueId MoveTo(ValueId value, const Layout& layout, Phase phase);
 
   // Appends one move node over `axes`.
@@ -64,9 +66,13 @@ class LayoutBuilder {
                   Phase phase);
 
  private:
+  int MeshOf(const NodeRequest& request, const OpDefinition& op) const;
+  Layout LayoutOf(const FreeSource& source, const Layout& wanted) const;
   ValueId Place(const FreeSource& source, const Layout& wanted);
   ValueId Bring(ValueId value, const Layout& wanted, const NodeRequest& request);
   ValueId Resolved(ValueId value) const;
+  // To the mesh of `layout`, and there as near to it as a reshard can lead.
+  ValueId ToMeshOf(const Layout& layout, ValueId value, Phase phase);
 
   Graph& graph_;
   const OpRegistry& registry_;

@@ -11,7 +11,7 @@ LocalGraph Localize(const Graph& graph, int rank) {
   LocalGraph local;
   local.values.reserve(graph.values().size());
   for (const Value& value : graph.values()) {
-    std::optional<Box> box = LocalBox(value.layout, value.type.shape, graph.mesh(), rank);
+    std::optional<Box> box = LocalBox(value.layout, value.type.shape, graph.mesh(value.layout), rank);
     if (box) {
       local.values.push_back(LocalTensor{value.type.dtype, value.type.shape, *std::move(box)});
     } else {
@@ -41,7 +41,7 @@ absl::StatusOr<LocalNode> MakeLocalNode(const Graph& graph, const LocalGraph& lo
   LocalNode result{graph.name(id), node.op, node.attributes, {}, {}};
   const auto elsewhere = [&](ValueId value) {
     return Internal("node '{}' ({}) runs on a rank that does not hold '{}' {}", graph.name(id), node.op->name,
-                    graph.value(value).name, ToString(graph.layout(value), graph.mesh()));
+                    graph.value(value).name, ToString(graph.layout(value), graph.mesh(value)));
   };
   result.inputs.reserve(node.inputs.size());
   for (ValueId input : node.inputs) {
@@ -52,7 +52,7 @@ absl::StatusOr<LocalNode> MakeLocalNode(const Graph& graph, const LocalGraph& lo
   for (ValueId output : node.outputs) {
     if (!local.values[output]) return elsewhere(output);
     result.outputs.push_back(*local.values[output]);
-    result.replicated = result.replicated || ReplicatedOverRanks(graph.layout(output), graph.mesh());
+    result.replicated = result.replicated || ReplicatedOverRanks(graph.layout(output), graph.mesh(output));
   }
   return result;
 }

@@ -14,7 +14,8 @@
 namespace partita {
 
 struct LocalGraph {
-  // By ValueId. nullopt: an At keeps the value on another rank. An empty box: this rank's block has no elements.
+  // By ValueId. nullopt: an At or the mesh keeps the value on other ranks. An empty box: this rank's block has no
+  // elements.
   std::vector<std::optional<LocalTensor>> values;
 
   bool Holds(ValueId value) const { return values[value] && !values[value]->box.empty(); }

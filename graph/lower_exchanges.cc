@@ -38,6 +38,20 @@ absl::Status MoveLowering::AllToAll(const Move& move) {
   return absl::OkStatus();
 }
 
+absl::Status MoveLowering::Reshard(const Move& move) {
+  bool local = true;
+  for (size_t r = 0; r < move.to.size(); ++r)
+    local = local && (!move.to[r] || move.Overlap(move.from[r], move.to[r]) == move.to[r]);
+  if (!local && move.meeting->group < 0) {
+    return Internal("move '{}': the program has no group between '{}'", graph_.name(move.node),
+                    Over(graph_.node(move.node)));
+  }
+  if (!local) return AllToAll(move);
+  if (move.own_to() != move.own_from()) return Slice(move);
+  if (move.own_to()) out_.tensor_of[move.output] = out_.tensor_of[move.input];
+  return absl::OkStatus();
+}
+
 TensorId MoveLowering::ExchangeOverlaps(const Move& move, Exchange& exchange) {
   const int ranks = static_cast<int>(move.from.size());
   exchange.sent.assign(ranks, std::nullopt);
@@ -148,10 +162,11 @@ absl::Status MoveLowering::Slice(const Move& move) {
 
 absl::Status MoveLowering::ZeroExtend(const Move& move) {
   if (!move.own_to()) return absl::OkStatus();
-  const std::vector<int> coordinates = graph_.mesh().Coordinates(rank_);
+  const std::vector<int> coordinates = graph_.mesh(move.input).Coordinates(rank_);
+  const std::vector<int> axes = MoveAxes(graph_, graph_.node(move.node));
   const Layout& layout = graph_.layout(move.input);
   const Layout& sums = graph_.layout(move.output);
-  const bool counts = std::all_of(move.meeting->axes.begin(), move.meeting->axes.end(), [&](int axis) {
+  const bool counts = std::all_of(axes.begin(), axes.end(), [&](int axis) {
     return !layout[axis].replicated() || coordinates[axis] == 0 || sums[axis].reduction == Reduction::kMax;
   });
   if (counts && move.own_from() == move.own_to()) {

@@ -44,7 +44,7 @@ class GraphLowering {
     for (const State& state : train.states()) {
       const Value& value = train.value(state.value);
       LocalTensor tensor{value.type.dtype, value.type.shape, WholeBox({0})};
-      std::optional<Box> box = LocalBox(value.layout, value.type.shape, train.mesh(), rank_);
+      std::optional<Box> box = LocalBox(value.layout, value.type.shape, train.mesh(value.layout), rank_);
       if (box) tensor.box = *std::move(box);
       const bool parameter = train.node(value.producer).op->name == "parameter";
       const MemoryKind kind = parameter ? MemoryKind::kParameter : MemoryKind::kState;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <sstream>
 
 #include "graph/op_definition.h"
 #include "runtime/base/status.h"
@@ -35,36 +34,36 @@ CollectiveLaunch MoveLowering::Move::Collective(CollectiveKind kind) const {
   return collective;
 }
 
-absl::StatusOr<const Meeting*> MoveLowering::MeetingOver(const std::string& axes) {
-  auto [found, inserted] = meetings_.try_emplace(axes);
+const Meeting& MoveLowering::MeetingOf(const Node& move) {
+  const GroupKey key = KeyOf(graph_, move);
+  auto [found, inserted] = meetings_.try_emplace(key);
   Meeting& meeting = found->second;
-  if (!inserted) return &meeting;
-  std::istringstream names(axes);
-  for (std::string name; std::getline(names, name, ',');) {
-    meeting.axes.push_back(graph_.mesh().AxisIndex(name));
-    if (meeting.axes.back() < 0) return Internal("mesh '{}' has no axis '{}'", graph_.mesh().ToString(), name);
+  if (!inserted) return meeting;
+  const Mesh& mesh = graph_.meshes()[key.mesh];
+  if (key.between()) {
+    meeting.ranks = RanksOfBoth(mesh, graph_.meshes()[key.other]);
+  } else if (mesh.Has(rank_)) {
+    meeting.ranks = mesh.Group(rank_, key.axes);
   }
-  std::sort(meeting.axes.begin(), meeting.axes.end());
-  meeting.ranks = graph_.mesh().Group(rank_, meeting.axes);
   const auto self = std::find(meeting.ranks.begin(), meeting.ranks.end(), rank_);
+  if (self == meeting.ranks.end()) return meeting;
   meeting.self = static_cast<int>(self - meeting.ranks.begin());
-  meeting.group = program_.GroupOf(meeting.axes, rank_);
-  return &meeting;
+  meeting.group = program_.GroupOf(key, rank_);
+  return meeting;
 }
 
-absl::StatusOr<MoveLowering::Move> MoveLowering::Describe(NodeId id) {
+absl::StatusOr<MoveLowering::Move> MoveLowering::Describe(NodeId id, const Meeting& meeting) {
   const Node& node = graph_.node(id);
   if (node.inputs.size() != 1 || node.outputs.size() != 1) {
     return Internal("move '{}' ({}) takes one value, not {}", graph_.name(id), node.op->name, node.inputs.size());
   }
-  ASSIGN_OR_RETURN(const Meeting* meeting, MeetingOver(node.attributes.String("axes")));
   const Value& input = graph_.value(node.inputs[0]);
   const Value& output = graph_.value(node.outputs[0]);
-  Move move{id, node.inputs[0], node.outputs[0], input.type, meeting, {}, {}};
+  Move move{id, node.inputs[0], node.outputs[0], input.type, &meeting, {}, {}};
   if (input.type != output.type) return Misfit(move);
-  for (int rank : meeting->ranks) {
-    move.from.push_back(Held(LocalBox(input.layout, input.type.shape, graph_.mesh(), rank)));
-    move.to.push_back(Held(LocalBox(output.layout, output.type.shape, graph_.mesh(), rank)));
+  for (int rank : meeting.ranks) {
+    move.from.push_back(Held(LocalBox(input.layout, input.type.shape, graph_.mesh(input.layout), rank)));
+    move.to.push_back(Held(LocalBox(output.layout, output.type.shape, graph_.mesh(output.layout), rank)));
   }
   return move;
 }
@@ -72,15 +71,16 @@ absl::StatusOr<MoveLowering::Move> MoveLowering::Describe(NodeId id) {
 absl::Status MoveLowering::Lower(NodeId id) {
   const Node& node = graph_.node(id);
   const std::string& op = node.op->name;
-  if (op == "all_reduce" && node.inputs.size() > 1) {
-    ASSIGN_OR_RETURN(const Meeting* meeting, MeetingOver(node.attributes.String("axes")));
-    return Bucket(id, *meeting);
-  }
-  ASSIGN_OR_RETURN(const Move move, Describe(id));
+  const Meeting& meeting = MeetingOf(node);
+  if (meeting.self < 0) return absl::OkStatus();
+  if (op == "all_reduce" && node.inputs.size() > 1) return Bucket(id, meeting);
+  ASSIGN_OR_RETURN(const Move move, Describe(id, meeting));
+  if (op == kReshard) return Reshard(move);
   if (op == "zero_extend") return ZeroExtend(move);
   const bool sums = op == "all_reduce" || op == "reduce_scatter" || op == "sum_reduce";
-  for (int axis : move.meeting->axes) {
-    if (graph_.mesh().axes[axis].size > 1 && graph_.layout(move.input)[axis].partial() != sums) return Misfit(move);
+  for (int axis : MoveAxes(graph_, node)) {
+    if (graph_.mesh(move.input).axes[axis].size > 1 && graph_.layout(move.input)[axis].partial() != sums)
+      return Misfit(move);
   }
   const bool view = op == "drop" || (move.from == move.to && (!sums || move.from.size() == 1));
   if (view) {
@@ -90,8 +90,7 @@ absl::Status MoveLowering::Lower(NodeId id) {
   }
   if (op == "slice_move") return Slice(move);
   if (move.meeting->group < 0) {
-    return Internal("move '{}': the program has no group over '{}' for rank {}", graph_.name(id),
-                    node.attributes.String("axes"), rank_);
+    return Internal("move '{}': the program has no group over '{}' for rank {}", graph_.name(id), Over(node), rank_);
   }
   if (op == "halo_exchange") return HaloExchange(move);
   if (op == "halo_exchange_adjoint") return HaloExchangeAdjoint(move);
@@ -110,7 +109,7 @@ absl::Status MoveLowering::AllReduce(const Move& move) {
   const TensorId input = out_.tensor_of[move.input];
   const TensorId output = NewOutput(move.output);
   CollectiveLaunch collective = move.Collective(CollectiveKind::kAllReduce);
-  collective.reduction = ReductionOf(move.input, *move.meeting);
+  collective.reduction = ReductionOf(move.node, 0);
   collective.input_count = collective.output_count = Count(move.own_from());
   AppendCollective(move.node, collective, input, output).in_place.push_back({input, output});
   return absl::OkStatus();
@@ -122,7 +121,7 @@ absl::Status MoveLowering::Bucket(NodeId id, const Meeting& meeting) {
   CollectiveLaunch collective;
   collective.group = meeting.group;
   collective.dtype = graph_.type(node.inputs[0]).dtype;
-  collective.reduction = ReductionOf(node.inputs[0], meeting);
+  collective.reduction = ReductionOf(id, 0);
   const TensorId bucket = out_.AddTensor({0, MemoryKind::kActivation, graph_.name(id), -1, 0});
   std::vector<BoxCopy> copies;
   std::vector<TensorId> operands;
@@ -131,7 +130,7 @@ absl::Status MoveLowering::Bucket(NodeId id, const Meeting& meeting) {
     const ValueId input = node.inputs[m];
     const ValueId output = node.outputs[m];
     if (graph_.type(input) != graph_.type(output) || graph_.type(input).dtype != collective.dtype ||
-        ReductionOf(input, meeting) != collective.reduction) {
+        ReductionOf(id, m) != collective.reduction) {
       return Internal("bucket '{}': member '{}' differs in dtype, shape or reduction", graph_.name(id),
                       graph_.value(input).name);
     }
@@ -183,7 +182,7 @@ absl::Status MoveLowering::AllGather(const Move& move) {
 absl::Status MoveLowering::ReduceScatter(const Move& move) {
   if (!move.own_from()) return absl::OkStatus();
   CollectiveLaunch collective = move.Collective(CollectiveKind::kReduceScatter);
-  collective.reduction = ReductionOf(move.input, *move.meeting);
+  collective.reduction = ReductionOf(move.node, 0);
   collective.send_counts = Counts(move.to);
   collective.input_count = Count(move.own_from());
   collective.output_count = Count(move.own_to());
@@ -213,7 +212,7 @@ absl::Status MoveLowering::SumReduce(const Move& move) {
   if (holders.empty() && Holders(move.from).empty()) return absl::OkStatus();
   if (holders.size() != 1 || !AllAre(move.to[holders[0]], move.from)) return Misfit(move);
   CollectiveLaunch collective = move.Collective(CollectiveKind::kReduce);
-  collective.reduction = ReductionOf(move.input, *move.meeting);
+  collective.reduction = ReductionOf(move.node, 0);
   collective.root = holders[0];
   collective.input_count = Count(move.own_from());
   collective.output_count = Count(move.own_to());
@@ -228,14 +227,21 @@ absl::Status MoveLowering::Misfit(const Move& move) const {
   const Value& input = graph_.value(move.input);
   const Value& output = graph_.value(move.output);
   return Internal("move '{}': {} over '{}' does not lead from {}{} {} to {}{} {}", output.name,
-                  graph_.node(move.node).op->name, graph_.node(move.node).attributes.String("axes"),
-                  Name(input.type.dtype), ToString(input.type.shape), ToString(input.layout, graph_.mesh()),
-                  Name(output.type.dtype), ToString(output.type.shape), ToString(output.layout, graph_.mesh()));
+                  graph_.node(move.node).op->name, Over(graph_.node(move.node)), Name(input.type.dtype),
+                  ToString(input.type.shape), ToString(input.layout, graph_.mesh(input.layout)),
+                  Name(output.type.dtype), ToString(output.type.shape),
+                  ToString(output.layout, graph_.mesh(output.layout)));
 }
 
-Reduction MoveLowering::ReductionOf(ValueId input, const Meeting& meeting) const {
-  for (int axis : meeting.axes) {
-    if (graph_.layout(input)[axis].partial()) return graph_.layout(input)[axis].reduction;
+std::string MoveLowering::Over(const Node& move) const {
+  return fmt::format("{}", fmt::join(NamesOf(KeyOf(graph_, move), graph_.meshes()), ","));
+}
+
+Reduction MoveLowering::ReductionOf(NodeId id, size_t operand) const {
+  const Node& move = graph_.node(id);
+  const Layout& layout = graph_.layout(move.inputs[operand]);
+  for (int axis : MoveAxes(graph_, move)) {
+    if (layout[axis].partial()) return layout[axis].reduction;
   }
   return Reduction::kSum;
 }

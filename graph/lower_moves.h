@@ -9,6 +9,8 @@
 //   send gather scatter repartition      AllToAll with the counts of the boxes' intersections, packed and unpacked as
 //                                        needed. Of replicated sources a rank takes its own, else that of the one
 //                                        that has least to send (graph/moves/plan_exchange.h)
+//   reshard         mesh -> other mesh   the same, among all ranks of both meshes; local copies if all have what they
+//                                        need
 //   slice_move      R -> S               a local copy
 //   halo_exchange   S -> S by windows    AllToAll of the ghosts alone; the own part is copied, margins are zeroed. Only
 //                                        trimmed, it is a copy
@@ -40,9 +42,8 @@ namespace partita {
 // The ranks that meet in a move, as one of them sees it.
 struct Meeting {
   int group = -1;  // id in the program; -1: the program has none (an error where a collective is needed)
-  std::vector<int> axes;
   std::vector<int> ranks;
-  int self = 0;  // position of this rank
+  int self = -1;  // position of this rank; -1: it has nothing to do with the move
 };
 
 // Lowers the moves of one entry point for one rank, in the order of its nodes. Borrows its arguments.
@@ -80,8 +81,8 @@ class MoveLowering {
     std::vector<HeldBox> sent, received;
   };
 
-  absl::StatusOr<const Meeting*> MeetingOver(const std::string& axes);
-  absl::StatusOr<Move> Describe(NodeId node);
+  const Meeting& MeetingOf(const Node& move);
+  absl::StatusOr<Move> Describe(NodeId node, const Meeting& meeting);
 
   absl::Status AllReduce(const Move& move);
   absl::Status Bucket(NodeId node, const Meeting& meeting);
@@ -90,13 +91,15 @@ class MoveLowering {
   absl::Status Broadcast(const Move& move);
   absl::Status SumReduce(const Move& move);
   absl::Status AllToAll(const Move& move);
+  absl::Status Reshard(const Move& move);
   absl::Status HaloExchange(const Move& move);
   absl::Status HaloExchangeAdjoint(const Move& move);
   absl::Status Slice(const Move& move);
   absl::Status ZeroExtend(const Move& move);
 
   absl::Status Misfit(const Move& move) const;
-  Reduction ReductionOf(ValueId input, const Meeting& meeting) const;
+  std::string Over(const Node& move) const;  // the axes or meshes, for messages
+  Reduction ReductionOf(NodeId move, size_t operand) const;
   TensorId NewOutput(ValueId value);
   TensorId NewTemporary(NodeId node, const char* suffix, int64_t bytes);
   LocalLaunch& Append(NodeId node, const char* suffix);
@@ -120,7 +123,7 @@ class MoveLowering {
   const LocalGraph& local_;
   const KernelCatalogue& kernels_;
   LocalProgram& out_;
-  std::map<std::string, Meeting> meetings_;  // by the text of `axes`
+  std::map<GroupKey, Meeting> meetings_;
 };
 
 }  // namespace partita

@@ -46,19 +46,26 @@ absl::StatusOr<UpdateLayouts> LayoutsOfUpdates(const Graph& graph, const Strateg
     const Node& node = graph.node(value.producer);
     if (node.op->name != "parameter") continue;
     for (int i : index.Matching(value.name)) {
-      if (strategy.ops[i].update.empty()) continue;
-      LayoutRequest request{node.op, NodeView{node.attributes, {}, {value.type}}, {}, {}, true, &graph.mesh()};
-      request.configs.resize(graph.mesh().axes.size());
-      for (const auto& [axis, config] : strategy.ops[i].update) request.configs[graph.mesh().AxisIndex(axis)] = config;
+      const std::map<std::string, AxisConfig>& said = strategy.ops[i].update;
+      if (said.empty()) continue;
+      const Mesh& mesh = graph.mesh(state.value);
+      if (mesh.AxisIndex(said.begin()->first) < 0) {
+        if (strategy.ops[i].pattern != value.name) continue;  // a pattern means parameters on its mesh
+        return InvalidArgument("update of '{}': the parameter lies on mesh '{}', which has no axis '{}'", value.name,
+                               mesh.ToString(), said.begin()->first);
+      }
+      LayoutRequest request{node.op, NodeView{node.attributes, {}, {value.type}}, {}, {}, true, &mesh};
+      request.configs.resize(mesh.axes.size());
+      for (const auto& [axis, config] : said) request.configs[mesh.AxisIndex(axis)] = config;
       auto chosen = ChooseLayouts(request);
       if (!chosen.ok()) return WithContext(fmt::format("update of '{}'", value.name), chosen.status());
       Layout layout = value.layout;
-      for (const auto& [axis, config] : strategy.ops[i].update) {
-        const int a = graph.mesh().AxisIndex(axis);
+      for (const auto& [axis, config] : said) {
+        const int a = mesh.AxisIndex(axis);
         if (layout[a].replicated()) layout[a] = chosen->outputs[0][a];
       }
       RETURN_IF_ERROR(
-          WithContext(fmt::format("update of '{}'", value.name), CheckLayout(layout, value.type.shape, graph.mesh())));
+          WithContext(fmt::format("update of '{}'", value.name), CheckLayout(layout, value.type.shape, mesh)));
       layouts[state.value] = layout;
       break;
     }
@@ -168,7 +175,7 @@ absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy
   Graph forward = options.floating == DType::kF32 ? model.graph : ConvertDType(model.graph, options.floating);
   const PassList passes(model, strategy, registry, options);
   Program program;
-  program.mesh = strategy.mesh;
+  program.meshes = MeshesOf(strategy);
   ASSIGN_OR_RETURN(program.train, RunPasses(forward, passes.Training(), "train", options.verify_passes));
   const std::map<std::string, Layout> states = StateLayouts(program.train);
   ASSIGN_OR_RETURN(program.evaluate,
@@ -179,15 +186,13 @@ absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy
 }
 
 void CollectGroups(const Graph& graph, Program& program) {
-  std::set<std::vector<int>> seen;
-  for (const CommunicationGroup& group : program.groups) seen.insert(group.axes);
+  std::set<GroupKey> seen;
+  for (const CommunicationGroup& group : program.groups) seen.insert(group.key);
   for (const Node& node : graph.nodes()) {
-    if (!node.op->move || !Communicates(node)) continue;
-    const std::vector<int> axes = MoveAxes(node, graph.mesh());
-    if (!seen.insert(axes).second) continue;
-    for (int rank = 0; rank < graph.mesh().size(); ++rank) {
-      if (graph.mesh().Leads(rank, axes)) program.groups.push_back({axes, graph.mesh().Group(rank, axes)});
-    }
+    if (!node.op->move || !Communicates(graph, node)) continue;
+    const GroupKey key = KeyOf(graph, node);
+    if (!seen.insert(key).second) continue;
+    for (std::vector<int>& ranks : GroupsOf(key, graph.meshes())) program.groups.push_back({key, std::move(ranks)});
   }
 }
 
@@ -195,9 +200,9 @@ std::vector<MoveBytes> PredictBytes(const Program& program, const Graph& entry) 
   std::vector<MoveBytes> bytes(program.groups.size());
   for (const Node& node : entry.nodes()) {
     if (!node.op->move) continue;
-    const std::vector<int> axes = MoveAxes(node, entry.mesh());
+    const GroupKey key = KeyOf(entry, node);
     for (size_t g = 0; g < program.groups.size(); ++g) {
-      if (program.groups[g].axes == axes) bytes[g] += BytesOfNode(entry, node, program.groups[g].ranks);
+      if (program.groups[g].key == key) bytes[g] += BytesOfNode(entry, node, program.groups[g].ranks);
     }
   }
   return bytes;

@@ -23,7 +23,7 @@ absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy
                                     const ProgramOptions& options = {});
 
 // Adds the groups that `graph` needs and the program has not yet: in the order in which it first uses them, all groups
-// of one set of axes together.
+// of one set of axes together. A reshard that moves nothing needs none.
 void CollectGroups(const Graph& graph, Program& program);
 
 // Bytes that one step of `entry` moves in each group of the program, by the layouts.

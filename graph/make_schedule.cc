@@ -105,7 +105,8 @@ class Binder {
     TensorId tensor = 0;  // LowerGraph makes the states' tensors first, in this order
     for (const State& state : program_.train.states()) {
       const Value& value = program_.train.value(state.value);
-      std::optional<Box> box = LocalBox(value.layout, value.type.shape, program_.train.mesh(), schedule_.rank);
+      std::optional<Box> box =
+          LocalBox(value.layout, value.type.shape, program_.train.mesh(value.layout), schedule_.rank);
       const bool holds = box && !box->empty();
       Placement placement{value.name, {value.type.dtype, value.type.shape, box.value_or(NoBox(value.type.shape))}, -1};
       if (holds) placement.offset = OffsetOf(tensor++);
@@ -290,9 +291,8 @@ absl::Status Check(const ScheduleOptions& options) {
 absl::StatusOr<Schedule> MakeSchedule(const Program& program, const Graph& entry, int rank,
                                       const KernelCatalogue& kernels, const ScheduleOptions& options) {
   RETURN_IF_ERROR(Check(options));
-  if (rank < 0 || rank >= entry.mesh().size()) {
-    return InvalidArgument("rank {} is not on the mesh '{}' of {} ranks", rank, entry.mesh().ToString(),
-                           entry.mesh().size());
+  if (rank < 0 || rank >= entry.ranks()) {
+    return InvalidArgument("rank {} is not on the mesh '{}' of {} ranks", rank, entry.mesh().ToString(), entry.ranks());
   }
   return SchedulePlanner(program, entry, kernels, options).Make(rank);
 }
@@ -302,8 +302,8 @@ absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Program& program, cons
   RETURN_IF_ERROR(Check(options));
   SchedulePlanner planner(program, entry, kernels, options);
   std::vector<Schedule> schedules;
-  schedules.reserve(entry.mesh().size());
-  for (int rank = 0; rank < entry.mesh().size(); ++rank) {
+  schedules.reserve(entry.ranks());
+  for (int rank = 0; rank < entry.ranks(); ++rank) {
     absl::StatusOr<Schedule> schedule = planner.Make(rank);
     if (!schedule.ok()) return WithContext(fmt::format("rank {}", rank), schedule.status());
     schedules.push_back(*std::move(schedule));

@@ -1,6 +1,11 @@
 #include "graph/mesh.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
 
 namespace partita {
 
@@ -17,19 +22,33 @@ int Mesh::AxisIndex(const std::string& name) const {
   return -1;
 }
 
+int Mesh::Place(int rank) const {
+  if (ranks.empty()) return rank < size() ? rank : -1;
+  const auto found = std::find(ranks.begin(), ranks.end(), rank);
+  return found == ranks.end() ? -1 : static_cast<int>(found - ranks.begin());
+}
+
+std::vector<int> Mesh::Ranks() const {
+  if (!ranks.empty()) return ranks;
+  std::vector<int> all(size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 std::vector<int> Mesh::Coordinates(int rank) const {
   std::vector<int> coordinates(axes.size());
+  int place = Place(rank);
   for (size_t a = axes.size(); a-- > 0;) {
-    coordinates[a] = rank % axes[a].size;
-    rank /= axes[a].size;
+    coordinates[a] = place % axes[a].size;
+    place /= axes[a].size;
   }
   return coordinates;
 }
 
 int Mesh::Rank(const std::vector<int>& coordinates) const {
-  int rank = 0;
-  for (size_t a = 0; a < axes.size(); ++a) rank = rank * axes[a].size + coordinates[a];
-  return rank;
+  int place = 0;
+  for (size_t a = 0; a < axes.size(); ++a) place = place * axes[a].size + coordinates[a];
+  return RankAt(place);
 }
 
 std::vector<int> Mesh::Group(int rank, const std::vector<int>& group_axes) const {
@@ -55,10 +74,11 @@ std::vector<int> Mesh::Group(int rank, const std::vector<int>& group_axes) const
 }
 
 bool Mesh::Leads(int rank, const std::vector<int>& group_axes) const {
+  const int place = Place(rank);
   for (int axis : group_axes) {
     int inner = 1;  // ranks that agree on this axis and those before it
     for (size_t a = axis + 1; a < axes.size(); ++a) inner *= axes[a].size;
-    if (rank / inner % axes[axis].size != 0) return false;
+    if (place / inner % axes[axis].size != 0) return false;
   }
   return true;
 }
@@ -66,7 +86,32 @@ bool Mesh::Leads(int rank, const std::vector<int>& group_axes) const {
 std::string Mesh::ToString() const {
   std::string text;
   for (const MeshAxis& axis : axes) text += fmt::format("{}{}:{}", text.empty() ? "" : " ", axis.name, axis.size);
+  if (!ranks.empty()) text += fmt::format(" {{{}}}", fmt::join(ranks, ","));
   return text;
+}
+
+AxisPlace FindAxis(const std::vector<Mesh>& meshes, const std::string& name) {
+  for (size_t m = 0; m < meshes.size(); ++m) {
+    const int axis = meshes[m].AxisIndex(name);
+    if (axis >= 0) return {static_cast<int>(m), axis};
+  }
+  return {};
+}
+
+std::string ToString(const std::vector<Mesh>& meshes) {
+  std::string text;
+  for (const Mesh& mesh : meshes) {
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : ", ", mesh.name, mesh.name.empty() ? "" : " ", mesh.ToString());
+  }
+  return text;
+}
+
+std::vector<int> RanksOfBoth(const Mesh& a, const Mesh& b) {
+  std::vector<int> left = a.Ranks(), right = b.Ranks(), both;
+  std::sort(left.begin(), left.end());
+  std::sort(right.begin(), right.end());
+  std::set_union(left.begin(), left.end(), right.begin(), right.end(), std::back_inserter(both));
+  return both;
 }
 
 }  // namespace partita

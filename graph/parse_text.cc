@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 
@@ -118,16 +119,48 @@ class TextParser {
   }
 
   absl::Status MeshLine(const std::vector<std::string>& words) {
+    if (!graph_.nodes().empty()) return InvalidArgument("a mesh behind the first node");
     Mesh mesh;
+    const bool first = graph_.mesh().axes.empty();
     for (size_t i = 1; i < words.size(); ++i) {
-      const size_t colon = words[i].find(':');
-      int size = 0;
-      if (colon == std::string::npos || !ParseNumber(words[i].substr(colon + 1), size)) {
-        return InvalidArgument("'{}' is no mesh axis; name:size is expected", words[i]);
+      if (words[i][0] == '{') {
+        RETURN_IF_ERROR(ParseRanks(words[i], mesh.ranks));
+      } else if (!first && i == 1) {
+        mesh.name = words[i];
+      } else {
+        RETURN_IF_ERROR(MeshAxisWord(words[i], mesh));
       }
-      mesh.axes.push_back({words[i].substr(0, colon), size});
     }
-    graph_ = Graph(std::move(mesh));
+    if (!mesh.ranks.empty() && static_cast<int>(mesh.ranks.size()) != mesh.size()) {
+      return InvalidArgument("{} ranks for a mesh of {}", mesh.ranks.size(), mesh.size());
+    }
+    std::vector<Mesh> meshes;
+    if (!first) meshes = graph_.meshes();
+    mesh.id = static_cast<int>(meshes.size());
+    meshes.push_back(std::move(mesh));
+    graph_ = Graph(std::move(meshes));
+    return absl::OkStatus();
+  }
+
+  absl::Status MeshAxisWord(const std::string& word, Mesh& mesh) const {
+    const size_t colon = word.find(':');
+    int size = 0;
+    if (colon == std::string::npos || !ParseNumber(word.substr(colon + 1), size)) {
+      return InvalidArgument("'{}' is no mesh axis; name:size is expected", word);
+    }
+    mesh.axes.push_back({word.substr(0, colon), size});
+    return absl::OkStatus();
+  }
+
+  // "{1,4}": ranks of the first mesh.
+  absl::Status ParseRanks(const std::string& word, std::vector<int>& ranks) const {
+    for (const std::string& part : SplitAt(word.substr(1, word.size() - 2), ',')) {
+      int rank = 0;
+      if (!ParseNumber(part, rank) || !graph_.mesh().Has(rank)) {
+        return InvalidArgument("'{}' in {} is no rank of the first mesh", part, word);
+      }
+      ranks.push_back(rank);
+    }
     return absl::OkStatus();
   }
 
@@ -181,14 +214,7 @@ class TextParser {
   absl::Status Suffix(const std::string& word, Node& node, Value& output, bool& typed) {
     const size_t equals = word.find('='), bracket = word.find('[');
     if (word[0] == '{') {
-      output.layout.assign(graph_.mesh().axes.size(), AxisLayout());
-      for (const std::string& part : SplitAt(word.substr(1, word.size() - 2), ' ')) {
-        const size_t colon = part.find(':');
-        const int axis = graph_.mesh().AxisIndex(part.substr(0, colon));
-        if (axis < 0 || colon == std::string::npos) return InvalidArgument("'{}' names no mesh axis", part);
-        ASSIGN_OR_RETURN(output.layout[axis], ParseAxisLayout(part.substr(colon + 1)));
-      }
-      return absl::OkStatus();
+      return ParseLayout(word, output.layout);
     }
     if (equals != std::string::npos) {
       const std::string name = word.substr(0, equals);
@@ -204,6 +230,21 @@ class TextParser {
     }
     output.type.dtype = *dtype;
     typed = true;
+    return absl::OkStatus();
+  }
+
+  // Of the mesh whose axis it names first; of the first one if it names none.
+  absl::Status ParseLayout(const std::string& word, Layout& layout) const {
+    const std::vector<std::string> parts = SplitAt(word.substr(1, word.size() - 2), ' ');
+    const std::string first = parts.empty() ? "" : parts[0].substr(0, parts[0].find(':'));
+    const Mesh& mesh = graph_.meshes()[std::max(FindAxis(graph_.meshes(), first).mesh, 0)];
+    layout = Replicated(mesh);
+    for (const std::string& part : parts) {
+      const size_t colon = part.find(':');
+      const int axis = mesh.AxisIndex(part.substr(0, colon));
+      if (axis < 0 || colon == std::string::npos) return InvalidArgument("'{}' names no mesh axis", part);
+      ASSIGN_OR_RETURN(layout[axis], ParseAxisLayout(part.substr(colon + 1)));
+    }
     return absl::OkStatus();
   }
 
@@ -229,7 +270,7 @@ class TextParser {
       }
       outputs[o].type = types[o];
       if (outputs[o].layout.empty()) outputs[o].layout = Replicated(graph_.mesh());
-      RETURN_IF_ERROR(CheckLayout(outputs[o].layout, outputs[o].type.shape, graph_.mesh()));
+      RETURN_IF_ERROR(CheckLayout(outputs[o].layout, outputs[o].type.shape, graph_.mesh(outputs[o].layout)));
     }
     graph_.AddNode(std::move(node), outputs);
     return absl::OkStatus();

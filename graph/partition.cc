@@ -24,7 +24,7 @@ class Partitioner {
         strategy_(strategy),
         index_(strategy),
         states_(states),
-        graph_(strategy.mesh),
+        graph_(MeshesOf(strategy)),
         builder_(graph_, registry),
         value_(forward.values().size(), kNoValue),
         free_(forward.values().size()) {}
@@ -47,33 +47,37 @@ class Partitioner {
   // here.
   absl::Status Defer(const Node& node) {
     const Value& value = forward_.value(node.outputs[0]);
-    FreeSource source{value.name, node.op, node.attributes, value.type, {}};
+    FreeSource source{value.name, node.op, node.attributes, value.type, -1, {}};
     if (auto found = states_.find(value.name); found != states_.end()) {
+      source.mesh = found->second.mesh;
       for (const AxisLayout& axis : found->second) source.fixed.push_back(axis);
     } else {
-      ASSIGN_OR_RETURN(source.fixed, NamedAxes(node, value));
+      RETURN_IF_ERROR(FixNamedAxes(node, value, source));
     }
     free_[node.outputs[0]] = std::move(source);
     return absl::OkStatus();
   }
 
   // A parameter follows its op unless an entry names it, and it alone.
-  absl::StatusOr<std::vector<std::optional<AxisLayout>>> NamedAxes(const Node& node, const Value& value) {
-    std::vector<std::optional<AxisLayout>> fixed(graph_.mesh().axes.size());
+  absl::Status FixNamedAxes(const Node& node, const Value& value, FreeSource& source) {
     for (int i : index_.Matching(value.name)) {
       const OpConfig& config = strategy_.ops[i];
-      if (config.pattern != value.name) continue;
-      LayoutRequest request{node.op, NodeView{node.attributes, {}, {value.type}}, {}, {}, true, &graph_.mesh()};
-      request.configs.resize(fixed.size());
-      for (const auto& [axis, choice] : config.axes) request.configs[graph_.mesh().AxisIndex(axis)] = choice;
+      if (config.pattern != value.name || config.axes.empty()) continue;
+      const Mesh& mesh = graph_.meshes()[FindAxis(graph_.meshes(), config.axes.begin()->first).mesh];
+      if (source.mesh >= 0 && source.mesh != mesh.id) continue;  // an entry before this one decides the mesh
+      source.mesh = mesh.id;
+      source.fixed.resize(mesh.axes.size());
+      LayoutRequest request{node.op, NodeView{node.attributes, {}, {value.type}}, {}, {}, true, &mesh};
+      request.configs.resize(mesh.axes.size());
+      for (const auto& [axis, choice] : config.axes) request.configs[mesh.AxisIndex(axis)] = choice;
       auto layouts = ChooseLayouts(request);
       if (!layouts.ok()) return WithContext(fmt::format("node '{}'", value.name), layouts.status());
       for (const auto& [axis, choice] : config.axes) {
-        const int a = graph_.mesh().AxisIndex(axis);
-        if (!fixed[a]) fixed[a] = layouts->outputs[0][a];
+        const int a = mesh.AxisIndex(axis);
+        if (!source.fixed[a]) source.fixed[a] = layouts->outputs[0][a];
       }
     }
-    return fixed;
+    return absl::OkStatus();
   }
 
   absl::Status Place(const Node& node) {
@@ -92,8 +96,8 @@ class Partitioner {
       request.free.push_back(free ? &free_[input] : nullptr);
       view.inputs.push_back(input == kNoValue ? nullptr : &forward_.type(input));
     }
-    request.configs =
-        ConfigsOf(strategy_, index_, request.names[0], node.op->rules ? node.op->rules(view) : std::vector<Rule>());
+    request.config =
+        ConfigOf(strategy_, index_, request.names[0], node.op->rules ? node.op->rules(view) : std::vector<Rule>());
     builder_.SetMicroBatch(node.micro_batch);
     ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, builder_.Add(request));
     for (size_t o = 0; o < outputs.size(); ++o) value_[node.outputs[o]] = outputs[o];
@@ -108,7 +112,7 @@ class Partitioner {
     for (const State& state : forward_.states()) {
       if (value_[state.value] == kNoValue) {  // nobody reads it here
         const FreeSource& source = free_[state.value];
-        Layout layout = Replicated(graph_.mesh());
+        Layout layout = Replicated(graph_.meshes()[std::max(source.mesh, 0)]);
         for (size_t a = 0; a < source.fixed.size(); ++a) {
           if (source.fixed[a]) layout[a] = *source.fixed[a];
         }
@@ -138,22 +142,23 @@ class Partitioner {
 
 }  // namespace
 
-std::vector<std::optional<AxisConfig>> ConfigsOf(const Strategy& strategy, const StrategyIndex& index,
-                                                 const std::string& name, const std::vector<Rule>& rules) {
-  const Mesh& mesh = strategy.mesh;
-  const size_t generated = name.find('@');
-  const std::string meant = name.substr(0, generated);
-  std::vector<std::optional<AxisConfig>> configs(mesh.axes.size());
-  for (int i : index.Matching(meant)) {
+NodeConfig ConfigOf(const Strategy& strategy, const StrategyIndex& index, const std::string& name,
+                    const std::vector<Rule>& rules) {
+  NodeConfig config;
+  for (int i : index.Matching(name.substr(0, name.find('@')))) {
     const OpConfig& entry = strategy.ops[i];
     const bool exact = entry.pattern == name;
-    for (const auto& [axis_name, config] : entry.axes) {
-      const int axis = mesh.AxisIndex(axis_name);
-      if (axis < 0 || configs[axis] || mesh.axes[axis].size == 1) continue;
-      if (exact || HasRule(rules, config.split)) configs[axis] = config;
+    for (const auto& [axis_name, said] : entry.axes) {
+      if (!exact && !HasRule(rules, said.split)) continue;
+      const AxisPlace place = FindAxis(index.meshes(), axis_name);
+      if (place.mesh < 0) continue;
+      const std::vector<MeshAxis>& axes = index.meshes()[place.mesh].axes;
+      if (config.mesh < 0) config = {place.mesh, std::vector<std::optional<AxisConfig>>(axes.size())};
+      if (config.mesh != place.mesh || config.axes[place.axis] || axes[place.axis].size == 1) continue;
+      config.axes[place.axis] = said;
     }
   }
-  return configs;
+  return config;
 }
 
 absl::StatusOr<Graph> Partition(const Graph& forward, const Strategy& strategy, const OpRegistry& registry,

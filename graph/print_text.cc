@@ -29,11 +29,9 @@ bool Implied(const Graph& graph, const Node& node, const std::string& name, cons
 }
 
 std::string BytesText(const Graph& graph, const Node& node) {
-  const std::vector<int> axes = MoveAxes(node, graph.mesh());
   std::vector<MoveBytes> groups;
-  for (int rank = 0; rank < graph.mesh().size(); ++rank) {
-    const std::vector<int> ranks = graph.mesh().Group(rank, axes);
-    if (ranks[0] == rank) groups.push_back(BytesOfNode(graph, node, ranks));
+  for (const std::vector<int>& ranks : GroupsOf(KeyOf(graph, node), graph.meshes())) {
+    groups.push_back(BytesOfNode(graph, node, ranks));
   }
   if (std::all_of(groups.begin(), groups.end(), [&](const MoveBytes& bytes) { return bytes == groups[0]; })) {
     return fmt::format("  # payload {}, wire {}{}", groups[0].payload, groups[0].wire,
@@ -56,7 +54,7 @@ std::string NodeText(const Graph& graph, NodeId id, const TextOptions& options) 
   for (size_t o = 0; o < node.outputs.size(); ++o) {
     const Value& value = graph.value(node.outputs[o]);
     line += fmt::format("{} {}{}", o == 0 ? "" : ",", Name(value.type.dtype), ToString(value.type.shape));
-    if (!graph.mesh().axes.empty()) line += " " + ToString(value.layout, graph.mesh());
+    if (!graph.mesh().axes.empty()) line += " " + ToString(value.layout, graph.mesh(value.layout));
   }
   if (options.bytes && node.op->move) line += BytesText(graph, node);
   return line;
@@ -64,7 +62,10 @@ std::string NodeText(const Graph& graph, NodeId id, const TextOptions& options) 
 
 std::string ToText(const Graph& graph, const TextOptions& options) {
   std::string text;
-  if (!graph.mesh().axes.empty()) text += fmt::format("mesh {}\n", graph.mesh().ToString());
+  for (const Mesh& mesh : graph.meshes()) {
+    if (mesh.axes.empty()) continue;
+    text += fmt::format("mesh {}{}{}\n", mesh.name, mesh.name.empty() ? "" : " ", mesh.ToString());
+  }
   for (const State& state : graph.states()) {
     text += "state " + Reference(graph, state.value);
     if (state.update != kNoValue) text += " = " + Reference(graph, state.update);

@@ -9,27 +9,29 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/moves/move_ops.h"
 
 namespace partita {
 
-// Ranks that communicate: those that differ only on `axes` of the mesh. Keyed by (axes, ranks); one total order.
+// Ranks that communicate. Keyed by (key, ranks); one total order.
 struct CommunicationGroup {
-  std::vector<int> axes;   // sorted axis indices of the mesh
-  std::vector<int> ranks;  // in row-major order of their coordinates on `axes`
+  GroupKey key;
+  std::vector<int> ranks;  // in row-major order of their coordinates on the key's axes; of two meshes ascending
 };
 
 struct Program {
-  Mesh mesh;
+  std::vector<Mesh> meshes = {Mesh()};  // of both graphs; the first one has all ranks
   Graph train;
   Graph evaluate;
   std::vector<CommunicationGroup> groups;  // id = index
 
-  // The id of the group over `axes` that `rank` belongs to; -1 if the program has none.
-  int GroupOf(const std::vector<int>& axes, int rank) const;
+  int ranks() const { return meshes[0].size(); }
+  // The id of the group by `key` that `rank` belongs to; -1 if the program has none.
+  int GroupOf(const GroupKey& key, int rank) const;
 };
 
-// "data{0,2}"
-std::string ToString(const CommunicationGroup& group, const Mesh& mesh);
+// "data{0,2}", "data,model{0,1,2,3}"; between two meshes "rows~grid{0,1,2,3}", with `all` for the first one.
+std::string ToString(const CommunicationGroup& group, const std::vector<Mesh>& meshes);
 
 }  // namespace partita
 

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "graph/node_name.h"
 #include "graph/proto_io.h"
 #include "proto/strategy.pb.h"
@@ -10,26 +12,49 @@ namespace {
 constexpr int kMostRanks = 65536;
 constexpr int64_t kMostMicroBatches = 65536;
 
+using MeshAxisProtos = google::protobuf::RepeatedPtrField<MeshAxisProto>;
 using AxisProtos = google::protobuf::RepeatedPtrField<AxisConfigProto>;
 
-absl::StatusOr<Mesh> ReadMesh(const StrategyProto& proto) {
-  if (proto.mesh_size() == 0)
-    return InvalidArgument("field mesh is missing; at least one axis with name and size is needed");
-  Mesh mesh;
+// `names`: of axes so far.
+absl::Status ReadMeshAxes(const MeshAxisProtos& protos, std::set<std::string>& names, Mesh& mesh) {
   int64_t ranks = 1;
-  for (const MeshAxisProto& axis : proto.mesh()) {
-    RETURN_IF_ERROR(WithContext("mesh", CheckNodeName(axis.name())));
-    if (mesh.AxisIndex(axis.name()) >= 0) {
-      return InvalidArgument("mesh: axis {} is named twice; once is allowed", Quoted(axis.name()));
+  for (const MeshAxisProto& axis : protos) {
+    RETURN_IF_ERROR(CheckNodeName(axis.name()));
+    if (!names.insert(axis.name()).second) {
+      return InvalidArgument("axis {} is named twice; once is allowed", Quoted(axis.name()));
     }
     if (axis.size() < 1 || axis.size() > kMostRanks || ranks * axis.size() > kMostRanks) {
-      return InvalidArgument("mesh: axis {} has size {}; at least 1, and at most {} ranks in all, are allowed",
+      return InvalidArgument("axis {} has size {}; at least 1, and at most {} ranks in all, are allowed",
                              Quoted(axis.name()), axis.size(), kMostRanks);
     }
     ranks *= axis.size();
     mesh.axes.push_back({axis.name(), axis.size()});
   }
+  return absl::OkStatus();
+}
+
+// Whether its ranks are those of a mesh, the whole strategy is asked (CheckStrategy).
+absl::StatusOr<Mesh> ReadFurtherMesh(const MeshProto& proto, std::set<std::string>& names) {
+  Mesh mesh;
+  RETURN_IF_ERROR(WithContext("field name", CheckNodeName(proto.name())));
+  mesh.name = proto.name();
+  if (proto.axes_size() == 0) return InvalidArgument("it has no axes; at least one with name and size is needed");
+  RETURN_IF_ERROR(ReadMeshAxes(proto.axes(), names, mesh));
+  mesh.ranks = {proto.ranks().begin(), proto.ranks().end()};
   return mesh;
+}
+
+absl::Status ReadMeshes(const StrategyProto& proto, Strategy& strategy) {
+  if (proto.mesh_size() == 0)
+    return InvalidArgument("field mesh is missing; at least one axis with name and size is needed");
+  std::set<std::string> names;
+  RETURN_IF_ERROR(WithContext("mesh", ReadMeshAxes(proto.mesh(), names, strategy.mesh)));
+  for (const MeshProto& further : proto.further_meshes()) {
+    absl::StatusOr<Mesh> mesh = ReadFurtherMesh(further, names);
+    if (!mesh.ok()) return WithContext(fmt::format("further mesh {}", Quoted(further.name())), mesh.status());
+    strategy.further_meshes.push_back(*std::move(mesh));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckCuts(const std::vector<int64_t>& cuts, int blocks) {
@@ -59,16 +84,19 @@ absl::StatusOr<AxisConfig> ReadAxis(const AxisConfigProto& proto, int size) {
   return config;
 }
 
-absl::StatusOr<std::map<std::string, AxisConfig>> ReadAxes(const AxisProtos& protos, const Mesh& mesh) {
+absl::StatusOr<std::map<std::string, AxisConfig>> ReadAxes(const AxisProtos& protos, const std::vector<Mesh>& meshes) {
   std::vector<std::string> names;
-  for (const MeshAxis& axis : mesh.axes) names.push_back(axis.name);
+  for (const Mesh& mesh : meshes) {
+    for (const MeshAxis& axis : mesh.axes) names.push_back(axis.name);
+  }
   std::map<std::string, AxisConfig> axes;
   for (const AxisConfigProto& proto : protos) {
-    const int axis = mesh.AxisIndex(proto.axis());
-    if (axis < 0) {
-      return InvalidArgument("the mesh has no axis {}{}", Quoted(proto.axis()), Suggestion(proto.axis(), names));
+    const AxisPlace place = FindAxis(meshes, proto.axis());
+    if (place.mesh < 0) {
+      return InvalidArgument("{} no axis {}{}", meshes.size() == 1 ? "the mesh has" : "the meshes have",
+                             Quoted(proto.axis()), Suggestion(proto.axis(), names));
     }
-    absl::StatusOr<AxisConfig> config = ReadAxis(proto, mesh.axes[axis].size);
+    absl::StatusOr<AxisConfig> config = ReadAxis(proto, meshes[place.mesh].axes[place.axis].size);
     if (!config.ok()) return WithContext(fmt::format("axis {}", Quoted(proto.axis())), config.status());
     if (!axes.emplace(proto.axis(), *std::move(config)).second) {
       return InvalidArgument("axis {} is named twice; once is allowed", Quoted(proto.axis()));
@@ -77,15 +105,15 @@ absl::StatusOr<std::map<std::string, AxisConfig>> ReadAxes(const AxisProtos& pro
   return axes;
 }
 
-absl::StatusOr<OpConfig> ReadOpConfig(const OpConfigProto& proto, const Mesh& mesh) {
+absl::StatusOr<OpConfig> ReadOpConfig(const OpConfigProto& proto, const std::vector<Mesh>& meshes) {
   std::string literal = proto.pattern();
   for (char& c : literal) c = c == '*' || c == '?' ? '_' : c;
   RETURN_IF_ERROR(WithContext("field pattern ('*' and '?' are allowed as well)", CheckNodeName(literal)));
   if (proto.axes().empty() && proto.update().empty())
     return InvalidArgument("it names no axis; axes or update is needed");
   OpConfig config{proto.pattern(), {}, {}};
-  ASSIGN_OR_RETURN(config.axes, ReadAxes(proto.axes(), mesh));
-  ASSIGN_OR_RETURN(config.update, ReadAxes(proto.update(), mesh));
+  ASSIGN_OR_RETURN(config.axes, ReadAxes(proto.axes(), meshes));
+  ASSIGN_OR_RETURN(config.update, ReadAxes(proto.update(), meshes));
   return config;
 }
 
@@ -97,6 +125,10 @@ absl::StatusOr<Pipeline> ReadPipeline(const StrategyProto& proto) {
   }
   if (!proto.stage_axis().empty()) RETURN_IF_ERROR(WithContext("field stage_axis", CheckNodeName(proto.stage_axis())));
   pipeline.stage_axis = proto.stage_axis();
+  pipeline.stage_meshes = {proto.stage_meshes().begin(), proto.stage_meshes().end()};
+  for (const std::string& stage : pipeline.stage_meshes) {
+    RETURN_IF_ERROR(WithContext("field stage_meshes", CheckNodeName(stage)));
+  }
   if (proto.pipeline().empty()) return pipeline;
   const std::optional<PipelineOrder> order = FindPipelineOrder(proto.pipeline());
   if (!order) {
@@ -109,9 +141,10 @@ absl::StatusOr<Pipeline> ReadPipeline(const StrategyProto& proto) {
 
 absl::StatusOr<Strategy> ReadStrategy(const StrategyProto& proto) {
   Strategy strategy;
-  ASSIGN_OR_RETURN(strategy.mesh, ReadMesh(proto));
+  RETURN_IF_ERROR(ReadMeshes(proto, strategy));
+  const std::vector<Mesh> meshes = MeshesOf(strategy);
   for (int i = 0; i < proto.ops_size(); ++i) {
-    absl::StatusOr<OpConfig> config = ReadOpConfig(proto.ops(i), strategy.mesh);
+    absl::StatusOr<OpConfig> config = ReadOpConfig(proto.ops(i), meshes);
     const std::string context = fmt::format("entry {} ({})", i + 1, Quoted(proto.ops(i).pattern()));
     if (!config.ok()) return WithContext(context, config.status());
     strategy.ops.push_back(*std::move(config));
@@ -133,13 +166,23 @@ void WriteAxes(const std::map<std::string, AxisConfig>& axes, AxisProtos& protos
   }
 }
 
+void WriteMeshAxes(const Mesh& mesh, MeshAxisProtos& protos) {
+  for (const MeshAxis& axis : mesh.axes) {
+    MeshAxisProto& written = *protos.Add();
+    written.set_name(axis.name);
+    written.set_size(axis.size);
+  }
+}
+
 StrategyProto WriteStrategy(const Strategy& strategy) {
   StrategyProto proto;
   proto.set_schema_version(1);
-  for (const MeshAxis& axis : strategy.mesh.axes) {
-    MeshAxisProto& written = *proto.add_mesh();
-    written.set_name(axis.name);
-    written.set_size(axis.size);
+  WriteMeshAxes(strategy.mesh, *proto.mutable_mesh());
+  for (const Mesh& mesh : strategy.further_meshes) {
+    MeshProto& written = *proto.add_further_meshes();
+    written.set_name(mesh.name);
+    WriteMeshAxes(mesh, *written.mutable_axes());
+    for (int rank : mesh.ranks) written.add_ranks(rank);
   }
   for (const OpConfig& config : strategy.ops) {
     OpConfigProto& written = *proto.add_ops();
@@ -153,6 +196,7 @@ StrategyProto WriteStrategy(const Strategy& strategy) {
     proto.set_pipeline(Name(strategy.pipeline.order));
   }
   proto.set_stage_axis(strategy.pipeline.stage_axis);
+  for (const std::string& stage : strategy.pipeline.stage_meshes) proto.add_stage_meshes(stage);
   return proto;
 }
 

@@ -10,9 +10,11 @@
 namespace partita {
 namespace {
 
-std::vector<std::string> AxisNames(const Mesh& mesh) {
+std::vector<std::string> AxisNames(const std::vector<Mesh>& meshes) {
   std::vector<std::string> names;
-  for (const MeshAxis& axis : mesh.axes) names.push_back(axis.name);
+  for (const Mesh& mesh : meshes) {
+    for (const MeshAxis& axis : mesh.axes) names.push_back(axis.name);
+  }
   return names;
 }
 
@@ -21,9 +23,15 @@ std::string DidYouMean(const std::string& name, const std::vector<std::string>& 
   return nearest ? fmt::format("did you mean '{}'?", *nearest) : fmt::format("known are [{}]", fmt::join(names, ", "));
 }
 
-absl::Status CheckMesh(const Mesh& mesh) {
+// "the mesh has no axis 'x'; did you mean 'y'?"
+std::string NoSuchAxis(const std::string& axis, const std::vector<Mesh>& meshes) {
+  return fmt::format("{} no axis '{}'; {}", meshes.size() == 1 ? "the mesh has" : "the meshes have", axis,
+                     DidYouMean(axis, AxisNames(meshes)));
+}
+
+// `names`: of axes of meshes before this one; those of this one are added.
+absl::Status CheckAxes(const Mesh& mesh, std::set<std::string>& names) {
   constexpr int64_t kMostRanks = 65536;
-  std::set<std::string> names;
   int64_t ranks = 1;
   for (const MeshAxis& axis : mesh.axes) {
     if (axis.name.empty() ||
@@ -38,13 +46,64 @@ absl::Status CheckMesh(const Mesh& mesh) {
   return absl::OkStatus();
 }
 
-absl::Status CheckPipeline(const Pipeline& pipeline, const Mesh& mesh) {
+// Of a further mesh: what its name and its ranks are.
+absl::Status CheckPlace(const Mesh& mesh, const Mesh& first) {
+  if (mesh.axes.empty()) return InvalidArgument("mesh '{}' has no axis; at least one is needed", mesh.name);
+  const int size = mesh.size();
+  if (mesh.ranks.empty() && size > first.size()) {
+    return InvalidArgument("mesh '{}' has {} ranks; the first mesh, which has all, has {}", mesh.name, size,
+                           first.size());
+  }
+  if (!mesh.ranks.empty() && static_cast<int>(mesh.ranks.size()) != size) {
+    return InvalidArgument("mesh '{}' names {} ranks; its axes have room for {}", mesh.name, mesh.ranks.size(), size);
+  }
+  std::set<int> seen;
+  for (int rank : mesh.ranks) {
+    if (rank < 0 || rank >= first.size()) {
+      return InvalidArgument("mesh '{}' names rank {}; the first mesh has the ranks 0 to {}", mesh.name, rank,
+                             first.size() - 1);
+    }
+    if (!seen.insert(rank).second) {
+      return InvalidArgument("mesh '{}' names rank {} twice; once is allowed", mesh.name, rank);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckMeshes(const Strategy& strategy) {
+  std::set<std::string> axes, names;
+  RETURN_IF_ERROR(CheckAxes(strategy.mesh, axes));
+  for (const Mesh& mesh : strategy.further_meshes) {
+    if (mesh.name.empty()) return InvalidArgument("a further mesh has no name");
+    if (!names.insert(mesh.name).second) return InvalidArgument("mesh '{}' is named twice", mesh.name);
+    RETURN_IF_ERROR(CheckAxes(mesh, axes));
+    RETURN_IF_ERROR(CheckPlace(mesh, strategy.mesh));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckStageMeshes(const Pipeline& pipeline, const std::vector<Mesh>& meshes) {
+  std::vector<std::string> names;
+  for (size_t m = 1; m < meshes.size(); ++m) names.push_back(meshes[m].name);
+  std::set<std::string> seen;
+  for (const std::string& stage : pipeline.stage_meshes) {
+    if (std::find(names.begin(), names.end(), stage) == names.end()) {
+      return InvalidArgument("stage_meshes: there is no further mesh '{}'; {}", stage.substr(0, 64),
+                             DidYouMean(stage, names));
+    }
+    if (!seen.insert(stage).second) return InvalidArgument("stage_meshes: mesh '{}' is two stages", stage);
+  }
+  if (pipeline.stage_meshes.empty() || pipeline.stage_axis.empty()) return absl::OkStatus();
+  return InvalidArgument("stage_axis and stage_meshes are given; one of them is allowed");
+}
+
+absl::Status CheckPipeline(const Pipeline& pipeline, const std::vector<Mesh>& meshes) {
   if (pipeline.micro_batches < 1) {
     return InvalidArgument("micro_batches is {}; at least 1 is allowed", pipeline.micro_batches);
   }
-  if (pipeline.stage_axis.empty() || mesh.AxisIndex(pipeline.stage_axis) >= 0) return absl::OkStatus();
-  return InvalidArgument("stage_axis: the mesh has no axis '{}'; {}", pipeline.stage_axis.substr(0, 64),
-                         DidYouMean(pipeline.stage_axis, AxisNames(mesh)));
+  RETURN_IF_ERROR(CheckStageMeshes(pipeline, meshes));
+  if (pipeline.stage_axis.empty() || FindAxis(meshes, pipeline.stage_axis).mesh >= 0) return absl::OkStatus();
+  return InvalidArgument("stage_axis: {}", NoSuchAxis(pipeline.stage_axis.substr(0, 64), meshes));
 }
 
 bool Exact(const OpConfig& entry) { return entry.pattern.find_first_of("*?") == std::string::npos; }
@@ -69,18 +128,21 @@ absl::Status CheckMatch(const OpConfig& entry, const Node& node, const std::vect
   return absl::OkStatus();
 }
 
-absl::Status CheckAxes(const OpConfig& entry, const Mesh& mesh, const Matched& matched) {
+absl::Status CheckEntry(const OpConfig& entry, const std::vector<Mesh>& meshes, const Matched& matched) {
   if (entry.axes.empty() && entry.update.empty()) return InvalidArgument("entry '{}' says nothing", entry.pattern);
   for (const auto* said : {&entry.axes, &entry.update}) {
     for (const auto& [name, config] : *said) {
-      const int axis = mesh.AxisIndex(name);
-      if (axis < 0) {
-        return InvalidArgument("entry '{}': the mesh has no axis '{}'; {}", entry.pattern, name,
-                               DidYouMean(name, AxisNames(mesh)));
+      const AxisPlace place = FindAxis(meshes, name);
+      if (place.mesh < 0) return InvalidArgument("entry '{}': {}", entry.pattern, NoSuchAxis(name, meshes));
+      const std::string& other = said->begin()->first;
+      if (FindAxis(meshes, other).mesh != place.mesh) {
+        return InvalidArgument("entry '{}': the axes '{}' and '{}' are of two meshes; a node lies on one",
+                               entry.pattern, other, name);
       }
-      if (config.split == "at" && (config.coordinate < 0 || config.coordinate >= mesh.axes[axis].size)) {
+      const int size = meshes[place.mesh].axes[place.axis].size;
+      if (config.split == "at" && (config.coordinate < 0 || config.coordinate >= size)) {
         return InvalidArgument("entry '{}': at {} lies off axis '{}', which has {} ranks", entry.pattern,
-                               config.coordinate, name, mesh.axes[axis].size);
+                               config.coordinate, name, size);
       }
       if (config.split == "at" || config.split == "replicate" || matched.splits.count(config.split) > 0) continue;
       std::vector<std::string> known(matched.splits.begin(), matched.splits.end());
@@ -131,7 +193,14 @@ std::vector<Rule> RulesOf(const Graph& graph, const Node& node) {
   return node.op->rules ? node.op->rules(view) : std::vector<Rule>();
 }
 
-StrategyIndex::StrategyIndex(const Strategy& strategy) : strategy_(strategy) {
+std::vector<Mesh> MeshesOf(const Strategy& strategy) {
+  std::vector<Mesh> meshes = {strategy.mesh};
+  meshes.insert(meshes.end(), strategy.further_meshes.begin(), strategy.further_meshes.end());
+  for (size_t m = 0; m < meshes.size(); ++m) meshes[m].id = static_cast<int>(m);
+  return meshes;
+}
+
+StrategyIndex::StrategyIndex(const Strategy& strategy) : strategy_(strategy), meshes_(MeshesOf(strategy)) {
   for (int i = 0; i < static_cast<int>(strategy.ops.size()); ++i) {
     if (Exact(strategy.ops[i])) {
       exact_[strategy.ops[i].pattern].push_back(i);
@@ -152,9 +221,9 @@ std::vector<int> StrategyIndex::Matching(const std::string& name) const {
 }
 
 absl::Status CheckStrategy(const Strategy& strategy, const Graph& forward) {
-  RETURN_IF_ERROR(CheckMesh(strategy.mesh));
-  RETURN_IF_ERROR(CheckPipeline(strategy.pipeline, strategy.mesh));
+  RETURN_IF_ERROR(CheckMeshes(strategy));
   const StrategyIndex index(strategy);
+  RETURN_IF_ERROR(CheckPipeline(strategy.pipeline, index.meshes()));
   std::vector<Matched> matched(strategy.ops.size());
   for (NodeId id = 0; id < static_cast<NodeId>(forward.nodes().size()); ++id) {
     const std::vector<int> entries = index.Matching(forward.name(id));
@@ -166,7 +235,7 @@ absl::Status CheckStrategy(const Strategy& strategy, const Graph& forward) {
   }
   for (size_t i = 0; i < strategy.ops.size(); ++i) {
     if (matched[i].nodes == 0) return NamesNothing(strategy.ops[i], forward);
-    RETURN_IF_ERROR(CheckAxes(strategy.ops[i], strategy.mesh, matched[i]));
+    RETURN_IF_ERROR(CheckEntry(strategy.ops[i], index.meshes(), matched[i]));
   }
   return absl::OkStatus();
 }

@@ -10,6 +10,13 @@
 //   loss %l
 //   metric %accuracy
 //
+// Further meshes have lines of their own with a name, and their ranks unless these are 0 to size - 1. A value lies on
+// the mesh whose axes its layout names:
+//
+//   mesh data:2 model:2
+//   mesh tail stage:2 {1,3}
+//   %t = reshard(%z) f32[64,10] {stage:S0}
+//
 // `_` is an absent optional input, `#` starts a comment. Attributes at their default, and a shape or dtype attribute
 // that is the output's own, are left out. Types may be left out on reading: they are inferred.
 #ifndef PARTITA_GRAPH_TEXT_H_

@@ -25,7 +25,7 @@ std::string Describe(const Call& call) {
 }
 
 absl::Status Disagree(const Program& program, const Call& a, const Call& b, const std::string& what) {
-  return Internal("group {}: {} meets {}: {}", ToString(program.groups[a.work().group], program.mesh), Describe(a),
+  return Internal("group {}: {} meets {}: {}", ToString(program.groups[a.work().group], program.meshes), Describe(a),
                   Describe(b), what);
 }
 
@@ -107,7 +107,7 @@ absl::Status CheckMeeting(const Program& program, const std::vector<Call>& calls
     RETURN_IF_ERROR(CheckAgreement(program, calls.front(), call));
     if (!CountsFit(call, calls.size())) {
       return Internal("group {}: {}: counts or root do not fit its kind",
-                      ToString(program.groups[call.work().group], program.mesh), Describe(call));
+                      ToString(program.groups[call.work().group], program.meshes), Describe(call));
     }
   }
   const bool pairs = calls.front().work().kind == CollectiveKind::kAllToAll;
@@ -132,7 +132,7 @@ absl::StatusOr<Chains> CollectChains(const Program& program, std::span<const Sch
       const auto self = std::find(ranks.begin(), ranks.end(), schedule.rank);
       if (self == ranks.end()) {
         return Internal("{} is of group {}, where the rank is no member", Describe(call),
-                        ToString(program.groups[work->group], program.mesh));
+                        ToString(program.groups[work->group], program.meshes));
       }
       call.self = static_cast<int>(self - ranks.begin());
       chains[rank].push_back(call);
@@ -193,8 +193,8 @@ class Execution {
         return Internal(
             "no order of the collectives serves all ranks: {} of group {} waits for rank {}, which is at {} "
             "of group {}",
-            Describe(*waiting), ToString(program_.groups[group], program_.mesh), peer, Describe(*other),
-            ToString(program_.groups[other->work().group], program_.mesh));
+            Describe(*waiting), ToString(program_.groups[group], program_.meshes), peer, Describe(*other),
+            ToString(program_.groups[other->work().group], program_.meshes));
       }
     }
     return absl::OkStatus();
@@ -210,7 +210,7 @@ class Execution {
 }  // namespace
 
 absl::Status VerifyCollectives(const Program& program, std::span<const Schedule> schedules) {
-  const int ranks = program.mesh.size();
+  const int ranks = program.ranks();
   if (static_cast<int>(schedules.size()) != ranks) {
     return Internal("{} schedules for {} ranks", schedules.size(), ranks);
   }

@@ -75,7 +75,7 @@ class GraphVerifier {
       if (graph_.Find(graph_.value(output).name) != output) {
         return Internal("'{}' is the name of another value", graph_.value(output).name);
       }
-      RETURN_IF_ERROR(CheckLayout(graph_.layout(output), graph_.type(output).shape, graph_.mesh()));
+      RETURN_IF_ERROR(CheckLayout(graph_.layout(output), graph_.type(output).shape, graph_.mesh(output)));
     }
     return node.op->move ? CheckMove(node) : CheckRules(node);
   }
@@ -118,7 +118,9 @@ class GraphVerifier {
   }
 
   absl::Status CheckMove(const Node& node) const {
-    const std::vector<int> axes = MoveAxes(node, graph_.mesh());
+    RETURN_IF_ERROR(CheckMeshes(node));
+    if (node.op->name == kReshard) return CheckReshard(node);
+    const std::vector<int> axes = MoveAxes(graph_, node);
     const Ends* ends = EndsOf(node.op->name);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Layout& from = graph_.layout(node.inputs[i]);
@@ -130,7 +132,33 @@ class GraphVerifier {
           continue;
         }
         return Internal("{} over '{}' does not lead from {} to {}", node.op->name, node.attributes.String("axes"),
-                        ToString(from, graph_.mesh()), ToString(to, graph_.mesh()));
+                        ToString(from, graph_.mesh(from)), ToString(to, graph_.mesh(to)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // All that a node reads and writes lies on one mesh; what a reshard reads and what it writes on two.
+  absl::Status CheckMeshes(const Node& node) const {
+    const int mesh = graph_.layout(node.outputs[0]).mesh;
+    const bool reshards = node.op->name == kReshard;
+    for (ValueId output : node.outputs) {
+      if (graph_.layout(output).mesh != mesh) return Internal("its outputs lie on several meshes");
+    }
+    for (ValueId input : node.inputs) {
+      if (input == kNoValue || (graph_.layout(input).mesh != mesh) == reshards) continue;
+      return Internal("{} reads '{}' on mesh '{}' and writes on mesh '{}'", node.op->name, graph_.value(input).name,
+                      graph_.mesh(input).ToString(), graph_.meshes()[mesh].ToString());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckReshard(const Node& node) const {
+    for (ValueId value : {node.inputs[0], node.outputs[0]}) {
+      for (const AxisLayout& axis : graph_.layout(value)) {
+        if (!axis.partial() && !axis.windows) continue;
+        return Internal("a reshard moves neither sums nor ghosts: '{}' is {}", graph_.value(value).name,
+                        ToString(graph_.layout(value), graph_.mesh(value)));
       }
     }
     return absl::OkStatus();
@@ -161,10 +189,12 @@ class GraphVerifier {
 
   absl::Status CheckRules(const Node& node) const {
     if (node.inputs.empty() || graph_.mesh().axes.empty()) return absl::OkStatus();  // a source lies anywhere
+    RETURN_IF_ERROR(CheckMeshes(node));
+    const std::vector<MeshAxis>& axes = graph_.mesh(node.outputs[0]).axes;
     NodeView view = ViewOf(node);
     for (ValueId output : node.outputs) view.outputs.push_back(graph_.type(output));
     const std::vector<Rule> rules = node.op->rules ? node.op->rules(view) : std::vector<Rule>();
-    for (size_t a = 0; a < graph_.mesh().axes.size(); ++a) {
+    for (size_t a = 0; a < axes.size(); ++a) {
       AxisView axis;
       for (ValueId input : node.inputs) axis.inputs.push_back(input == kNoValue ? nullptr : &graph_.layout(input)[a]);
       for (ValueId output : node.outputs) axis.outputs.push_back(&graph_.layout(output)[a]);
@@ -188,7 +218,8 @@ class GraphVerifier {
     }
     found += " ->";
     for (ValueId output : node.outputs) found += fmt::format(" {}", graph_.layout(output)[axis].ToString());
-    return Internal("op '{}' has no rule {} over axis '{}'", node.op->name, found, graph_.mesh().axes[axis].name);
+    return Internal("op '{}' has no rule {} over axis '{}'", node.op->name, found,
+                    graph_.mesh(node.outputs[0]).axes[axis].name);
   }
 
   absl::Status CheckState(const State& state) const {
@@ -201,8 +232,8 @@ class GraphVerifier {
     const Value& update = graph_.value(state.update);
     if (update.type == value.type && update.layout == value.layout) return absl::OkStatus();
     return Internal("state '{}' {} {} is updated by '{}' {} {}", value.name, ToString(value.type.shape),
-                    ToString(value.layout, graph_.mesh()), update.name, ToString(update.type.shape),
-                    ToString(update.layout, graph_.mesh()));
+                    ToString(value.layout, graph_.mesh(value.layout)), update.name, ToString(update.type.shape),
+                    ToString(update.layout, graph_.mesh(update.layout)));
   }
 
   const Graph& graph_;

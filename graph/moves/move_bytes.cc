@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "graph/moves/move_ops.h"
 #include "graph/op_definition.h"
 
 namespace partita {
@@ -11,14 +12,14 @@ int64_t BoxBytes(const std::optional<Box>& box, DType dtype) { return box ? box-
 
 // Bytes of blocks that change rank. The blocks of the source do not overlap within a group unless they are replicas;
 // then one of them is sent, and nothing to a rank that holds its part already. Margins are nobody's.
-int64_t BlocksThatChangeRank(const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh,
-                             const std::vector<int>& ranks) {
+int64_t BlocksThatChangeRank(const Layout& from, const Mesh& from_mesh, const Layout& to, const Mesh& to_mesh,
+                             const TensorType& type, const std::vector<int>& ranks) {
   int64_t bytes = 0;
   for (int rank : ranks) {
-    std::optional<Box> wanted = LocalBox(to, type.shape, mesh, rank);
+    std::optional<Box> wanted = LocalBox(to, type.shape, to_mesh, rank);
     if (!wanted) continue;
     wanted = Intersect(*wanted, WholeBox(type.shape));
-    const std::optional<Box> held = LocalBox(from, type.shape, mesh, rank);
+    const std::optional<Box> held = LocalBox(from, type.shape, from_mesh, rank);
     bytes += BoxBytes(wanted, type.dtype);
     if (held) bytes -= BoxBytes(Intersect(*wanted, *held), type.dtype);
   }
@@ -32,11 +33,11 @@ MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& t
   const int64_t others = static_cast<int64_t>(ranks.size()) - 1;
   if (op == "slice_move" || op == "drop" || op == "zero_extend" || others == 0) return {};
   if (op == "send" || op == "gather" || op == "scatter" || op == "repartition" || op == "halo_exchange") {
-    const int64_t bytes = BlocksThatChangeRank(from, to, type, mesh, ranks);
+    const int64_t bytes = BlocksThatChangeRank(from, mesh, to, mesh, type, ranks);
     return {bytes, bytes};
   }
   if (op == "halo_exchange_adjoint") {  // the way back
-    const int64_t bytes = BlocksThatChangeRank(to, from, type, mesh, ranks);
+    const int64_t bytes = BlocksThatChangeRank(to, mesh, from, mesh, type, ranks);
     return {bytes, bytes};
   }
   // The full buffer is what a rank holds on the side where the axes are not split.
@@ -45,20 +46,37 @@ MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& t
   return {n, (op == "all_reduce" ? 2 : 1) * others * n};
 }
 
+MoveBytes BytesOfReshard(const Layout& from, const Mesh& from_mesh, const Layout& to, const Mesh& to_mesh,
+                         const TensorType& type) {
+  const int64_t bytes = BlocksThatChangeRank(from, from_mesh, to, to_mesh, type, to_mesh.Ranks());
+  return {bytes, bytes};
+}
+
 MoveBytes BytesOfNode(const Graph& graph, const Node& move, const std::vector<int>& ranks) {
+  const Mesh& mesh = graph.mesh(move.inputs[0]);
+  if (move.op->name == kReshard) {
+    return BytesOfReshard(graph.layout(move.inputs[0]), mesh, graph.layout(move.outputs[0]),
+                          graph.mesh(move.outputs[0]), graph.type(move.inputs[0]));
+  }
   MoveBytes bytes;
   for (size_t i = 0; i < move.inputs.size(); ++i) {
     const Value& from = graph.value(move.inputs[i]);
-    bytes += BytesOfMove(move.op->name, from.layout, graph.layout(move.outputs[i]), from.type, graph.mesh(), ranks);
+    bytes += BytesOfMove(move.op->name, from.layout, graph.layout(move.outputs[i]), from.type, mesh, ranks);
   }
   return bytes;
+}
+
+bool Communicates(const Graph& graph, const Node& move) {
+  const std::string& op = move.op->name;
+  if (op == kReshard) return BytesOfNode(graph, move, {}).wire > 0;
+  return op != "slice_move" && op != "drop" && op != "zero_extend";
 }
 
 int64_t WireBytes(const Layout& from, const std::vector<MoveStep>& steps, const TensorType& type, const Mesh& mesh) {
   int64_t bytes = 0;
   const Layout* layout = &from;
   for (const MoveStep& step : steps) {
-    for (int rank = 0; rank < mesh.size(); ++rank) {
+    for (int rank : mesh.Ranks()) {
       if (!mesh.Leads(rank, step.axes)) continue;
       bytes += BytesOfMove(step.op, *layout, step.to, type, mesh, mesh.Group(rank, step.axes)).wire;
     }

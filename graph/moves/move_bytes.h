@@ -28,8 +28,15 @@ struct MoveBytes {
 MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& to, const TensorType& type,
                       const Mesh& mesh, const std::vector<int>& ranks);
 
+// Of a reshard, over all ranks of both meshes.
+MoveBytes BytesOfReshard(const Layout& from, const Mesh& from_mesh, const Layout& to, const Mesh& to_mesh,
+                         const TensorType& type);
+
 // Of a move node (all operands of a bucket) in the group `ranks`.
 MoveBytes BytesOfNode(const Graph& graph, const Node& move, const std::vector<int>& ranks);
+
+// Whether ranks send each other something; else each takes or drops what it has.
+bool Communicates(const Graph& graph, const Node& move);
 
 // Wire bytes, summed over all groups, of `steps` from layout `from` on.
 int64_t WireBytes(const Layout& from, const std::vector<MoveStep>& steps, const TensorType& type, const Mesh& mesh);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace partita {
 namespace {
 
@@ -31,18 +33,40 @@ std::vector<OpDefinition> MoveDefinitions() {
         "slice_move", "drop", "zero_extend", "repartition", "halo_exchange", "halo_exchange_adjoint"}) {
     moves.push_back(Move(name));
   }
+  moves.push_back(Move(kReshard));
+  moves.back().attributes.clear();
   moves[0].variadic = true;
   moves[0].in_place = {{0, 0}};
   return moves;
 }
 
-bool Communicates(const Node& move) {
-  const std::string& op = move.op->name;
-  return op != "slice_move" && op != "drop" && op != "zero_extend";
+GroupKey KeyOf(const Graph& graph, const Node& move) {
+  const int from = graph.layout(move.inputs[0]).mesh, to = graph.layout(move.outputs[0]).mesh;
+  return {std::min(from, to), std::max(from, to), MoveAxes(graph, move)};
 }
 
-std::vector<int> MoveAxes(const Node& node, const Mesh& mesh) {
-  const std::string& names = node.attributes.String("axes");
+std::vector<std::vector<int>> GroupsOf(const GroupKey& key, const std::vector<Mesh>& meshes) {
+  const Mesh& mesh = meshes[key.mesh];
+  if (key.between()) return {RanksOfBoth(mesh, meshes[key.other])};
+  std::vector<std::vector<int>> groups;
+  for (int rank : mesh.Ranks()) {
+    if (mesh.Leads(rank, key.axes)) groups.push_back(mesh.Group(rank, key.axes));
+  }
+  return groups;
+}
+
+std::vector<std::string> NamesOf(const GroupKey& key, const std::vector<Mesh>& meshes) {
+  std::vector<std::string> names;
+  const auto mesh_name = [&](int mesh) { return mesh == 0 ? std::string("all") : meshes[mesh].name; };
+  if (key.between()) return {mesh_name(key.mesh), mesh_name(key.other)};
+  for (int axis : key.axes) names.push_back(meshes[key.mesh].axes[axis].name);
+  return names;
+}
+
+std::vector<int> MoveAxes(const Graph& graph, const Node& move) {
+  if (move.op->name == kReshard) return {};
+  const Mesh& mesh = graph.mesh(move.inputs[0]);
+  const std::string& names = move.attributes.String("axes");
   std::vector<int> axes;
   for (size_t begin = 0; begin <= names.size();) {
     size_t end = names.find(',', begin);

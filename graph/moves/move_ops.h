@@ -7,23 +7,39 @@
 //   repartition: any layout without P to any other
 //   halo_exchange           S -> S by windows: ghosts come from the blocks that own them, margins are zero
 //   halo_exchange_adjoint   S by windows, summed -> S: ghosts are sent back and added, margins dropped
+//   reshard: from a layout without P and windows on one mesh to such a layout on another. It has no axes: the ranks of
+//   both meshes meet
 #ifndef PARTITA_GRAPH_MOVES_MOVE_OPS_H_
 #define PARTITA_GRAPH_MOVES_MOVE_OPS_H_
 
 #include <string>
 #include <vector>
 
+#include "graph/graph.h"
 #include "graph/op_definition.h"
 
 namespace partita {
 
+inline constexpr char kReshard[] = "reshard";
+
 std::vector<OpDefinition> MoveDefinitions();
 
-// The mesh axes of a move node, sorted.
-std::vector<int> MoveAxes(const Node& node, const Mesh& mesh);
+// Who meets in a move: ranks of one mesh that differ on some axes of it, or all ranks of two meshes.
+struct GroupKey {
+  int mesh = 0, other = 0;  // the same, or rising
+  std::vector<int> axes;    // sorted indices of axes of the mesh; none between two meshes
+  bool between() const { return mesh != other; }
+  auto operator<=>(const GroupKey&) const = default;
+};
 
-// Whether ranks send each other something; else each takes or drops what it has.
-bool Communicates(const Node& move);
+GroupKey KeyOf(const Graph& graph, const Node& move);
+// The ranks of every group by that key, as CommunicationGroup has them.
+std::vector<std::vector<int>> GroupsOf(const GroupKey& key, const std::vector<Mesh>& meshes);
+// The names of its axes, or of its two meshes.
+std::vector<std::string> NamesOf(const GroupKey& key, const std::vector<Mesh>& meshes);
+
+// The axes of its mesh over which a move acts, sorted; of a reshard none.
+std::vector<int> MoveAxes(const Graph& graph, const Node& move);
 
 // "data,model" for axes {0,1}.
 std::string AxesName(const std::vector<int>& axes, const Mesh& mesh);

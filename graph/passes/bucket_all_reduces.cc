@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "graph/moves/move_ops.h"
+#include "graph/moves/move_bytes.h"
 #include "graph/node_flops.h"
 #include "graph/passes/rewriter.h"
 
@@ -20,10 +20,11 @@ using Key = std::tuple<std::string, DType, Reduction, Phase, bool>;
 
 bool IsAllReduce(const Node& node) { return node.op->name == "all_reduce"; }
 
-// Bytes of one rank's buffer.
+// Bytes of the buffer of the mesh's first rank.
 int64_t LocalBytes(const Graph& graph, ValueId value) {
   const Value& v = graph.value(value);
-  const std::optional<Box> box = LocalBox(v.layout, v.type.shape, graph.mesh(), 0);
+  const Mesh& mesh = graph.mesh(value);
+  const std::optional<Box> box = LocalBox(v.layout, v.type.shape, mesh, mesh.RankAt(0));
   return box ? box->elements() * SizeOf(v.type.dtype) : 0;
 }
 
@@ -37,7 +38,7 @@ class WaitedMoves {
       flops_.push_back(flops_.back() + FlopsOf(graph, node));
       if (node.phase == Phase::kUpdate) continue;
       end_ = id + 1;
-      if (node.op->move && Communicates(node) && !gradients[id]) moves_.push_back(id);
+      if (node.op->move && Communicates(graph, node) && !gradients[id]) moves_.push_back(id);
     }
   }
 

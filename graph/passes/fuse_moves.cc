@@ -11,7 +11,7 @@ namespace {
 bool IsReduceScatter(const Graph& graph, const Node& reduce, const Node& slice) {
   const Value& from = graph.value(reduce.inputs[0]);
   const std::vector<MoveStep> steps =
-      PlanMove(from.layout, graph.layout(slice.outputs[0]), from.type.shape, graph.mesh());
+      PlanMove(from.layout, graph.layout(slice.outputs[0]), from.type.shape, graph.mesh(reduce.inputs[0]));
   return steps.size() == 1 && steps[0].op == "reduce_scatter";
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <vector>
 
@@ -18,9 +19,16 @@ class PipelineSorter {
  public:
   PipelineSorter(const Graph& graph, const Pipeline& pipeline)
       : graph_(graph),
-        axis_(pipeline.stage_axis.empty() ? -1 : graph.mesh().AxisIndex(pipeline.stage_axis)),
-        times_(pipeline.order, axis_ < 0 ? 1 : graph.mesh().axes[axis_].size, pipeline.micro_batches),
-        time_(graph.nodes().size()) {}
+        axis_(FindAxis(graph.meshes(), pipeline.stage_axis)),
+        stages_(StagesOf(graph, pipeline)),
+        times_(pipeline.order, std::max(1, stages_), pipeline.micro_batches),
+        time_(graph.nodes().size()) {
+    for (size_t stage = 0; stage < pipeline.stage_meshes.size(); ++stage) {
+      for (const Mesh& mesh : graph.meshes()) {
+        if (mesh.id > 0 && mesh.name == pipeline.stage_meshes[stage]) stage_of_[mesh.id] = static_cast<int>(stage);
+      }
+    }
+  }
 
   absl::StatusOr<std::vector<NodeId>> Run() {
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
@@ -38,11 +46,24 @@ class PipelineSorter {
   }
 
  private:
-  // Where a node computes: the coordinate on the stage axis; kEveryStage if it is not on one rank of it.
+  // 0: all is one stage.
+  static int StagesOf(const Graph& graph, const Pipeline& pipeline) {
+    if (!pipeline.stage_meshes.empty()) return static_cast<int>(pipeline.stage_meshes.size());
+    const AxisPlace axis = FindAxis(graph.meshes(), pipeline.stage_axis);
+    return axis.mesh < 0 ? 0 : graph.meshes()[axis.mesh].axes[axis.axis].size;
+  }
+
+  // Where a node computes: the coordinate on the stage axis or the number of the mesh among the stages; kEveryStage if
+  // it is not on one rank of that axis, or on another mesh.
   int StageOf(const Node& node) const {
-    if (axis_ < 0) return 0;
-    const AxisLayout& layout = graph_.layout(node.outputs[0])[static_cast<size_t>(axis_)];
-    return layout.at() ? layout.coordinate : kEveryStage;
+    if (stages_ == 0) return 0;
+    const Layout& layout = graph_.layout(node.outputs[0]);
+    if (!stage_of_.empty()) {
+      const auto stage = stage_of_.find(layout.mesh);
+      return stage == stage_of_.end() ? kEveryStage : stage->second;
+    }
+    const bool at = layout.mesh == axis_.mesh && layout[axis_.axis].at();
+    return at ? layout[axis_.axis].coordinate : kEveryStage;
   }
 
   int64_t TimeOfTask(const Node& node) const {
@@ -55,7 +76,8 @@ class PipelineSorter {
 
   absl::Status CheckStages(NodeId id) const {
     const Node& node = graph_.node(id);
-    if (axis_ < 0 || !node.op->move || node.phase != Phase::kForward || node.micro_batch < 0) return absl::OkStatus();
+    if (stages_ == 0 || !node.op->move || node.phase != Phase::kForward || node.micro_batch < 0)
+      return absl::OkStatus();
     const Node& producer = graph_.node(graph_.value(node.inputs[0]).producer);
     const int from = StageOf(producer), to = StageOf(node);
     if (from == kEveryStage || to == kEveryStage || from <= to || producer.micro_batch < 0) return absl::OkStatus();
@@ -67,7 +89,9 @@ class PipelineSorter {
   }
 
   const Graph& graph_;
-  const int axis_;  // of the mesh; -1: one stage
+  const AxisPlace axis_;
+  const int stages_;
+  std::map<int, int> stage_of_;  // by mesh
   const PipelineTimes times_;
   std::vector<int64_t> time_;  // by node
 };

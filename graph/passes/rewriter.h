@@ -12,7 +12,7 @@ namespace partita {
 
 class Rewriter {
  public:
-  explicit Rewriter(const Graph& from) : from_(from), graph_(from.mesh()), value_(from.values().size(), kNoValue) {
+  explicit Rewriter(const Graph& from) : from_(from), graph_(from.meshes()), value_(from.values().size(), kNoValue) {
     graph_.Reserve(from.nodes().size(), from.values().size());
   }
 

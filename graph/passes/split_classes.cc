@@ -17,8 +17,8 @@ bool NamesClasses(const Strategy& strategy, const StrategyIndex& index, const Gr
   if (!HasClasses(*node.op)) return false;
   std::vector<Rule> rules = RulesOf(graph, node);
   rules.push_back({kClassSplit, {}, {}});
-  const std::vector<std::optional<AxisConfig>> configs = ConfigsOf(strategy, index, graph.name(id), rules);
-  return std::any_of(configs.begin(), configs.end(),
+  const NodeConfig said = ConfigOf(strategy, index, graph.name(id), rules);
+  return std::any_of(said.axes.begin(), said.axes.end(),
                      [](const std::optional<AxisConfig>& config) { return config && config->split == kClassSplit; });
 }
 

@@ -17,7 +17,7 @@ class Unroller {
       : from_(from),
         micro_batches_(micro_batches),
         registry_(registry),
-        graph_(from.mesh()),
+        graph_(from.meshes()),
         blocks_(from.values().size()),
         whole_(from.values().size(), kNoValue) {}
 

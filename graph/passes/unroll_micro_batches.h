@@ -21,8 +21,8 @@
 
 namespace partita {
 
-// `forward`: what PrepareTraining or PrepareEvaluation makes, without layouts. kInvalidArgument: micro_batches < 1, or do not divide the
-// first dimension of an input, or would cut a group of batch statistics; the node is named.
+// `forward`: what PrepareTraining or PrepareEvaluation makes, without layouts. kInvalidArgument: micro_batches < 1, or
+// do not divide the first dimension of an input, or would cut a group of batch statistics; the node is named.
 absl::StatusOr<Graph> UnrollMicroBatches(const Graph& forward, int64_t micro_batches, const OpRegistry& registry);
 
 // "x" and 1 -> "x@micro1"

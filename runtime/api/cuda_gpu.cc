@@ -56,7 +56,7 @@ absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const
 
 absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& program, Job* job) {
   auto& device = static_cast<CudaDevice&>(gpu);
-  const int ranks = program.mesh.size();
+  const int ranks = program.ranks();
   if (job == nullptr) return CudaLocalWorld::Create(ranks, &device);
   if (job->ranks().size() != 1) {
     return InvalidArgument("this process has the ranks [{}]; with NCCL each process has one",

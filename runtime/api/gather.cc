@@ -64,7 +64,7 @@ void CopyToPart(const char* whole, const HeldPart& part) {
 }
 
 bool IsFirstReplica(const Layout& layout, const Mesh& mesh, int rank) {
-  return FirstReplica(layout, mesh, mesh.Coordinates(rank)) == rank;
+  return mesh.Has(rank) && FirstReplica(layout, mesh, mesh.Coordinates(rank)) == rank;
 }
 
 std::vector<double> ToDoubles(const HostTensor& tensor) {
@@ -91,7 +91,7 @@ WholeValue GatherValue(const TensorType& type, const Layout& layout, const Mesh&
   WholeValue value{type.dtype, type.shape, {}, true};
   std::map<std::vector<int>, HostTensor> summands;
   const auto bytes = static_cast<size_t>(Elements(type.shape) * SizeOf(type.dtype));
-  for (int rank = 0; rank < mesh.size(); ++rank) {
+  for (int rank : mesh.Ranks()) {
     const std::vector<int> coordinates = mesh.Coordinates(rank);
     const int first = FirstReplica(layout, mesh, coordinates);
     if (first != rank) {

@@ -42,7 +42,7 @@ struct WholeValue {
   bool replicas_equal = true;
 };
 
-// `parts`: by rank of the mesh.
+// `parts`: by rank of the program. `mesh`: that of the layout.
 WholeValue GatherValue(const TensorType& type, const Layout& layout, const Mesh& mesh, std::span<const HeldPart> parts);
 
 }  // namespace partita

@@ -51,7 +51,7 @@ class Session {
   ~Session();
 
   const Program& program() const { return program_; }
-  int ranks() const { return program_.mesh.size(); }
+  int ranks() const { return program_.ranks(); }
   const std::vector<int>& local_ranks() const { return local_ranks_; }
   // Of the GPU that the ranks of this process live on; empty: they live on the host.
   std::string gpu_name() const { return gpu_ == nullptr ? "" : gpu_->name(); }

@@ -29,7 +29,7 @@ int DefaultThreads(int ranks) {
 }  // namespace
 
 Session::Session(Program program, const SessionOptions& options) : program_(std::move(program)), options_(options) {
-  if (options_.threads_per_rank <= 0) options_.threads_per_rank = DefaultThreads(program_.mesh.size());
+  if (options_.threads_per_rank <= 0) options_.threads_per_rank = DefaultThreads(program_.ranks());
 }
 
 Session::~Session() {
@@ -60,7 +60,7 @@ absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry)
 }
 
 absl::Status Session::Build() {
-  const int ranks = program_.mesh.size();
+  const int ranks = program_.ranks();
   RETURN_IF_ERROR(FindKernels());
   const auto choose = [this]() -> absl::Status {
     ASSIGN_OR_RETURN(train_, MakeSchedules(program_.train));
@@ -133,7 +133,7 @@ absl::Status Session::Capture() {
 }
 
 absl::Status Session::FindWorld() {
-  const int ranks = program_.mesh.size();
+  const int ranks = program_.ranks();
   if (options_.job == nullptr) {
     local_ranks_.resize(static_cast<size_t>(ranks));
     std::iota(local_ranks_.begin(), local_ranks_.end(), 0);
@@ -154,7 +154,7 @@ absl::Status Session::FindWorld() {
     return absl::OkStatus();
   }
   return InvalidArgument("this process has the ranks [{}], the strategy's mesh {} has {}", fmt::join(local_ranks_, ","),
-                         program_.mesh.ToString(), ranks);
+                         program_.meshes[0].ToString(), ranks);
 }
 
 }  // namespace partita

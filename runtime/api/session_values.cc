@@ -41,7 +41,7 @@ absl::StatusOr<HostTensor> Session::ReadState(const std::string& name) const {
   for (int rank = 0; rank < ranks(); ++rank) {
     ASSIGN_OR_RETURN(HeldPart part, StatePart(name, rank));
     parts.push_back(std::move(part));
-    if (!IsFirstReplica(layout, program_.mesh, rank)) parts.back().data = nullptr;
+    if (!IsFirstReplica(layout, program_.train.mesh(layout), rank)) parts.back().data = nullptr;
   }
   std::vector<std::string> storage;
   ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
@@ -74,7 +74,8 @@ absl::StatusOr<bool> Session::ReplicasEqual(const std::string& state) const {
   }
   std::vector<std::string> storage;
   ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
-  return GatherValue(program_.train.type(value), program_.train.layout(value), program_.mesh, parts).replicas_equal;
+  return GatherValue(program_.train.type(value), program_.train.layout(value), program_.train.mesh(value), parts)
+      .replicas_equal;
 }
 
 absl::StatusOr<WholeValue> Session::Observed(const std::string& name) const {
@@ -84,7 +85,7 @@ absl::StatusOr<WholeValue> Session::Observed(const std::string& name) const {
   for (int rank = 0; rank < ranks(); ++rank) parts.push_back(ObservedPart(value, rank));
   std::vector<std::string> storage;
   ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
-  return GatherValue(program_.train.type(value), program_.train.layout(value), program_.mesh, parts);
+  return GatherValue(program_.train.type(value), program_.train.layout(value), program_.train.mesh(value), parts);
 }
 
 absl::StatusOr<std::vector<std::string>> Session::AllGather(const std::string& bytes) const {

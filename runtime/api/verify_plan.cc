@@ -114,7 +114,7 @@ ValueId GradientOf(const Graph& training, const State& parameter) {
 
 absl::StatusOr<std::unique_ptr<PlanVerifier>> PlanVerifier::Start(Program serial, Program plan,
                                                                   const VerifyPlanOptions& options) {
-  if (serial.mesh.size() != 1) return InvalidArgument("the serial program has {} ranks", serial.mesh.size());
+  if (serial.ranks() != 1) return InvalidArgument("the serial program has {} ranks", serial.ranks());
   std::unique_ptr<PlanVerifier> verifier(new PlanVerifier(options));
   SessionOptions session = options.session;
   session.observe = true;

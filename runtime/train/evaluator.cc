@@ -22,7 +22,7 @@ absl::Status CheckTraffic(const Session& session, Entry entry, int64_t steps) {
     const MoveBytes expected{predicted[g].payload * steps, predicted[g].wire * steps};
     if (counted[g].bytes == expected) continue;
     return Internal("group {}: {} steps moved {} bytes ({} on the wire), predicted are {} ({})",
-                    ToString(session.program().groups[g], session.program().mesh), steps, counted[g].bytes.payload,
+                    ToString(session.program().groups[g], session.program().meshes), steps, counted[g].bytes.payload,
                     counted[g].bytes.wire, expected.payload, expected.wire);
   }
   return absl::OkStatus();

@@ -19,11 +19,11 @@ constexpr int64_t kPixels = 12;
 constexpr int64_t kChannels = 8;
 constexpr int64_t kClasses = 10;
 
-// Four micro-batches of three samples: on one rank, on two replicas that have two and one of them, and over two stages
-// in each order.
+// Four micro-batches of three samples: on one rank, on two replicas that have two and one of them, over two stages in
+// each order, and over stages of one and of two ranks.
 constexpr int64_t kMicroBatches = 4;
 constexpr int64_t kMicroBatchSamples = 3;
-constexpr const char* kPipelines[] = {"micro", "micro_data", "gpipe", "1f1b", "1f1b_overlap"};
+constexpr const char* kPipelines[] = {"micro", "micro_data", "gpipe", "1f1b", "1f1b_overlap", "uneven_stages"};
 
 bool IsPipeline(const Case& one) {
   return std::find(std::begin(kPipelines), std::end(kPipelines), one.strategy) != std::end(kPipelines);
@@ -65,6 +65,70 @@ Strategy SplitStrategy(const Mesh& mesh, const Graph& forward) {
       if (op != "conv2d" && op != "matmul") continue;
       split(forward.name(id), axis.name == "model" ? "output_channels" : "input_channels");
     }
+  }
+  return strategy;
+}
+
+// Several meshes: images and convolutions on one, matrix products, and all that follows them, on another. In "islands"
+// the two share no rank, and one rank holds nothing.
+struct TwoMeshes {
+  std::vector<Mesh> meshes;
+  std::map<std::string, AxisConfig> images, convolutions, products;
+};
+
+const std::map<std::string, TwoMeshes>& SeveralMeshes() {
+  const auto by = [](const char* split) { return AxisConfig{split, 0, {}}; };
+  static const auto& meshes = *new std::map<std::string, TwoMeshes>{
+      {"rows4_grid",
+       {{{{{"rows", 4}}}, {{{"out", 2}, {"in", 2}}, "grid"}},
+        {{"rows", by("height")}},
+        {{"rows", by("height")}},
+        {{"out", by("output_channels")}, {"in", by("input_channels")}}}},
+      {"all3_pair",
+       {{{{{"rows", 3}}}, {{{"out", 2}}, "pair", {0, 1}}},
+        {{"rows", by("height")}},
+        {{"rows", by("height")}},
+        {{"out", by("output_channels")}}}},
+      {"2x3_3x2",
+       {{{{{"data", 2}, {"rows", 3}}}, {{{"outer", 3}, {"inner", 2}}, "turned"}},
+        {{"data", by("samples")}, {"rows", by("height")}},
+        {{"data", by("samples")}, {"rows", by("height")}},
+        {{"outer", by("samples")}, {"inner", by("output_channels")}}}},
+      {"islands",
+       {{{{{"all", 5}}}, {{{"rows", 2}}, "left", {4, 1}}, {{{"out", 2}}, "right", {0, 3}}},
+        {{"rows", by("width")}},
+        {{"rows", by("height")}},
+        {{"out", by("input_channels")}}}},
+  };
+  return meshes;
+}
+
+Strategy MeshesStrategy(const TwoMeshes& said, const Graph& forward) {
+  Strategy strategy;
+  strategy.mesh = said.meshes[0];
+  strategy.further_meshes.assign(said.meshes.begin() + 1, said.meshes.end());
+  strategy.ops.push_back({"images", said.images, {}});
+  for (NodeId id = 0; id < static_cast<NodeId>(forward.nodes().size()); ++id) {
+    const std::string& op = forward.node(id).op->name;
+    if (op == "conv2d") strategy.ops.push_back({forward.name(id), said.convolutions, {}});
+    if (op == "matmul") strategy.ops.push_back({forward.name(id), said.products, {}});
+  }
+  return strategy;
+}
+
+// The first half of the nodes on rank 0, the others on ranks 1 and 2.
+Strategy UnevenStages(const Graph& forward) {
+  Strategy strategy;
+  strategy.mesh.axes = {{"all", 3}};
+  strategy.further_meshes = {{{{"alone", 1}}, "head", {0}}, {{{"channels", 2}}, "tail", {1, 2}}};
+  strategy.pipeline.stage_meshes = {"head", "tail"};
+  const auto nodes = static_cast<NodeId>(forward.nodes().size());
+  for (NodeId id = 0; id < nodes; ++id) {
+    const std::string& op = forward.node(id).op->name;
+    if (op == "parameter" || op == "state" || op == "input") continue;
+    const bool head = id < nodes / 2;
+    const char* const split = !head && (op == "conv2d" || op == "matmul") ? "output_channels" : "replicate";
+    strategy.ops.push_back({forward.name(id), {{head ? "alone" : "channels", {split, 0, {}}}}, {}});
   }
   return strategy;
 }
@@ -115,6 +179,11 @@ absl::StatusOr<Strategy> MakePipeline(const Case& one, const Model& model) {
     strategy.pipeline.micro_batches = kMicroBatches;
     return strategy;
   }
+  if (one.strategy == "uneven_stages") {
+    strategy = UnevenStages(model.graph);
+    strategy.pipeline.micro_batches = kMicroBatches;
+    return strategy;
+  }
   strategy.mesh.axes = {{"stage", 2}};
   strategy.pipeline.stage_axis = "stage";
   strategy.pipeline.order = *FindPipelineOrder(one.strategy);
@@ -154,6 +223,11 @@ std::vector<Case> AllCases() {
       for (bool regularized : {false, true}) cases.push_back({model, strategy, regularized});
     }
   }
+  for (const auto& [strategy, meshes] : SeveralMeshes()) {
+    for (bool regularized : {false, true}) cases.push_back({"lenet5", strategy, regularized});
+  }
+  for (const char* strategy : {"rows4_grid", "islands"}) cases.push_back({"mini-inception", strategy, true});
+  cases.push_back({"mlp", "islands", false});
   cases.push_back({"mini-inception", "k3", true});  // smooths its labels
   for (const char* model : {"lenet5", "mlp"}) {
     for (const auto& [strategy, mesh] : ClassMeshes()) {
@@ -184,6 +258,8 @@ absl::StatusOr<Strategy> MakeStrategy(const Case& one, const Model& model) {
   if (split != SplitMeshes().end()) return SplitStrategy(split->second, model.graph);
   const auto classes = ClassMeshes().find(one.strategy);
   if (classes != ClassMeshes().end()) return ClassStrategy(classes->second);
+  const auto meshes = SeveralMeshes().find(one.strategy);
+  if (meshes != SeveralMeshes().end()) return MeshesStrategy(meshes->second, model.graph);
   const size_t cross = one.strategy.find('x');
   if (cross != 1) return LoadStrategy(ExampleFile(one));
   return DataModelStrategy(model.graph, one.strategy[0] - '0', one.strategy[2] - '0');

@@ -49,7 +49,7 @@ void ExpectPredictedBytes(const Session& session, int64_t steps) {
   const std::vector<MoveBytes> predicted = session.PredictedBytes(Entry::kTrain);
   ASSERT_EQ(counted.size(), predicted.size());
   for (size_t group = 0; group < counted.size(); ++group) {
-    const std::string name = ToString(session.program().groups[group], session.program().mesh);
+    const std::string name = ToString(session.program().groups[group], session.program().meshes);
     EXPECT_EQ(counted[group].bytes.payload, predicted[group].payload * steps) << "payload of " << name;
     EXPECT_EQ(counted[group].bytes.wire, predicted[group].wire * steps) << "wire of " << name;
   }

@@ -82,7 +82,7 @@ TEST_F(LeNet5Workers, GoTheWayOfOne) {
 Shape BlockOf(const Graph& graph, const std::string& value, int rank) {
   const ValueId id = graph.Find(value);
   EXPECT_NE(id, kNoValue) << value;
-  const std::optional<Box> box = LocalBox(graph.layout(id), graph.type(id).shape, graph.mesh(), rank);
+  const std::optional<Box> box = LocalBox(graph.layout(id), graph.type(id).shape, graph.mesh(id), rank);
   return box ? box->size : Shape();
 }
 

@@ -20,7 +20,7 @@ absl::Status CompareBytes(const Session& session, int64_t steps) {
       continue;
     }
     return Internal("{} steps of {}: {} bytes of payload and {} on the wire counted, {} and {} predicted", steps,
-                    ToString(session.program().groups[group], session.program().mesh), counted[group].bytes.payload,
+                    ToString(session.program().groups[group], session.program().meshes), counted[group].bytes.payload,
                     counted[group].bytes.wire, predicted[group].payload * steps, predicted[group].wire * steps);
   }
   return absl::OkStatus();
@@ -72,7 +72,7 @@ LayerBytes BytesOfLayers(const Program& program) {
     if (!node.op->move || std::find(results.begin(), results.end(), output) != results.end()) continue;
     int64_t wire = 0;
     for (const CommunicationGroup& group : program.groups) {
-      if (group.axes == MoveAxes(node, graph.mesh())) wire += BytesOfNode(graph, node, group.ranks).wire;
+      if (group.key == KeyOf(graph, node)) wire += BytesOfNode(graph, node, group.ranks).wire;
     }
     if (wire > 0) bytes[{node.op->name, output.substr(0, output.find('@'))}] += wire;
   }

@@ -116,7 +116,7 @@ absl::Status OpProgram::Build(const OpCase& op_case, const OpPlacement& placemen
   }
   request.op = op_case.op;
   request.attributes = op_case.attributes;
-  request.configs = placement.configs;
+  request.config = {0, placement.configs};
   const int outputs = Ops().Find(op_case.op)->outputs;
   for (int o = 0; o < outputs; ++o) request.names.push_back(fmt::format("output{}", o));
   ASSIGN_OR_RETURN(const std::vector<ValueId> made, builder.Add(request));
@@ -125,7 +125,7 @@ absl::Status OpProgram::Build(const OpCase& op_case, const OpPlacement& placemen
   for (ValueId output : made) {
     outputs_.push_back(graph.value(builder.MoveTo(output, replicated, Phase::kForward)).name);
   }
-  program.mesh = placement.mesh;
+  program.meshes = {placement.mesh};
   program.train = graph;
   program.evaluate = Graph(placement.mesh);
   CollectGroups(program.train, program);

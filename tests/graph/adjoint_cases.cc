@@ -48,6 +48,32 @@ std::vector<Mesh> AdjointMeshes() {
   return meshes;
 }
 
+std::vector<std::vector<Mesh>> AdjointMeshSets() {
+  struct Part {
+    std::vector<int> sizes, ranks;
+  };
+  const std::vector<std::vector<Part>> sets = {
+      {{{2, 3}, {}}, {{3, 2}, {}}, {{6}, {5, 0, 4, 1, 3, 2}}, {{2}, {1, 4}}, {{3}, {2, 3, 5}}},
+      {{{4}, {}}, {{2, 2}, {}}, {{2}, {}}, {{2}, {3, 2}}, {{1}, {2}}},
+      {{{3}, {}}, {{2}, {}}, {{1, 2}, {2, 1}}, {{1}, {}}},
+      {{{7}, {}}, {{2, 2}, {0, 1, 2, 3}}, {{3}, {4, 5, 6}}, {{3, 2}, {6, 1, 5, 2, 4, 3}}},
+      {{{2, 1, 2}, {}}, {{3}, {3, 1, 0}}, {{2}, {1, 2}}},
+  };
+  std::vector<std::vector<Mesh>> mesh_sets;
+  for (const std::vector<Part>& parts : sets) {
+    std::vector<Mesh>& meshes = mesh_sets.emplace_back();
+    for (const Part& part : parts) {
+      Mesh mesh = MeshOf(part.sizes);
+      mesh.id = static_cast<int>(meshes.size());
+      mesh.ranks = part.ranks;
+      if (mesh.id > 0) mesh.name = "m" + std::to_string(mesh.id);
+      for (MeshAxis& axis : mesh.axes) axis.name += mesh.id > 0 ? std::to_string(mesh.id) : "";
+      meshes.push_back(std::move(mesh));
+    }
+  }
+  return mesh_sets;
+}
+
 int64_t CaseDraw::Between(int64_t from, int64_t to) {
   return from + static_cast<int64_t>(random_() % static_cast<uint64_t>(to - from + 1));
 }
@@ -98,6 +124,7 @@ TensorType CaseDraw::Type(int64_t most) {
 Layout CaseDraw::AnyLayout(const Shape& shape, const Mesh& mesh, bool partial) {
   while (true) {
     Layout layout;
+    layout.mesh = mesh.id;
     for (const MeshAxis& axis : mesh.axes) {
       const int64_t kind = Between(0, partial ? 6 : 5);
       const int dimension = static_cast<int>(Between(0, static_cast<int64_t>(shape.size()) - 1));
@@ -148,6 +175,25 @@ AdjointCase CaseDraw::AnyHalo(const Mesh& mesh) {
     c.to = Between(0, 3) == 0 ? AnyLayout(c.type.shape, mesh, false) : c.from;
   } while (!SomeSplit(c.to));
   c.to = WindowedSomewhere(c.to, c.type.shape, mesh);
+  return c;
+}
+
+AdjointCase CaseDraw::AnyReshard(const std::vector<Mesh>& meshes) {
+  const int last = static_cast<int>(meshes.size()) - 1;
+  const int64_t source = Between(0, last), target = (source + Between(1, last)) % (last + 1);
+  AdjointCase c;
+  c.type = Type(7);
+  c.integers = Between(0, 3) == 0;
+  c.from = AnyLayout(c.type.shape, meshes[source], true);
+  c.to = AnyLayout(c.type.shape, meshes[target], Between(0, 3) == 0);
+  if (c.integers && Coin() && !SomeSum(c.from) && !SomeSum(c.to)) c.type.dtype = DType::kI32;
+  if (c.type.dtype == DType::kI32) return c;
+  if (SomeSplit(c.to) && Between(0, 3) == 0) c.to = WindowedSomewhere(c.to, c.type.shape, meshes[target]);
+  if (!SomeSplit(c.from) || Between(0, 3) > 0) return c;
+  c.from = WindowedSomewhere(c.from, c.type.shape, meshes[source]);
+  for (AxisLayout& axis : c.from) {
+    if (axis.windows) axis.windows->summed = true;
+  }
   return c;
 }
 

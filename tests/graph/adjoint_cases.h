@@ -17,6 +17,9 @@ Mesh MeshOf(const std::vector<int>& sizes);
 // 1 to 8 ranks.
 std::vector<Mesh> AdjointMeshes();
 
+// Several meshes of one program: the same ranks in other forms and in another order, some of them, others.
+std::vector<std::vector<Mesh>> AdjointMeshSets();
+
 class CaseDraw {
  public:
   explicit CaseDraw(uint32_t seed) : random_(seed) {}
@@ -35,6 +38,8 @@ class CaseDraw {
   AdjointCase AnyMove(const Mesh& mesh);
   // From a layout without windows to what windows over one to three dimensions need.
   AdjointCase AnyHalo(const Mesh& mesh);
+  // From any layout on one of the meshes to any on another, some by windows.
+  AdjointCase AnyReshard(const std::vector<Mesh>& meshes);
   // From summands in the ghosts of windows to a layout without windows.
   AdjointCase AnyHaloSum(const Mesh& mesh);
 

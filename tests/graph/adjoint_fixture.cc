@@ -32,7 +32,8 @@ struct Moved {
 // The forms of a cotangent on an axis: S and At as they are, of R either R or P, of P only R; of copies in ghosts
 // summands.
 std::vector<Layout> CotangentForms(const AdjointCase& c) {
-  std::vector<Layout> forms = {{}};
+  std::vector<Layout> forms(1);
+  forms[0].mesh = c.to.mesh;
   for (const AxisLayout& axis : c.to) {
     std::vector<Layout> longer;
     for (const Layout& form : forms) {
@@ -139,11 +140,12 @@ Summand RandomSummand(const AdjointCase& c, bool positive, std::mt19937& random)
 std::vector<double> Fill(Session& session, const std::string& name, const AdjointCase& c, std::mt19937& random) {
   const Graph& graph = session.graph(Entry::kTrain);
   const Layout& layout = graph.layout(graph.Find(name));
+  const Mesh& mesh = graph.mesh(layout);
   const bool sum =
       std::any_of(layout.begin(), layout.end(), [](const AxisLayout& a) { return a.partial() || a.summed(); });
   std::map<std::string, Summand> summands;
-  for (int rank = 0; rank < session.ranks(); ++rank) {
-    const std::vector<int> at = graph.mesh().Coordinates(rank);
+  for (int rank : mesh.Ranks()) {
+    const std::vector<int> at = mesh.Coordinates(rank);
     std::string place;
     for (size_t a = 0; a < at.size(); ++a) {
       if (layout[a].partial() || layout[a].summed()) place += std::to_string(at[a]) + ",";
@@ -183,7 +185,7 @@ void ExpectZeroMargins(const Session& session, const Moved& moved) {
 // Of x what ranks hold after the move: all, unless windows leave elements out.
 std::vector<double> Arriving(const Mesh& mesh, const AdjointCase& c, const std::vector<double>& x) {
   std::vector<double> arriving(x.size(), 0.0);
-  for (int rank = 0; rank < mesh.size(); ++rank) {
+  for (int rank : mesh.Ranks()) {
     const std::optional<Box> box = LocalBox(c.to, c.type.shape, mesh, rank);
     if (!box) continue;
     ForEachElement(c.type.shape, *box, [&](int64_t, int64_t global) {
@@ -193,17 +195,21 @@ std::vector<double> Arriving(const Mesh& mesh, const AdjointCase& c, const std::
   return arriving;
 }
 
+std::string Describe(const AdjointCase& c, const std::vector<Mesh>& meshes) {
+  return ToString(meshes) + ": " + Name(c.type.dtype) + ToString(c.type.shape) + " " +
+         ToString(c.from, meshes[c.from.mesh]) + " -> " + ToString(c.to, meshes[c.to.mesh]);
+}
+
 void ExpectMoved(const Session& session, const Moved& moved, const std::vector<double>& x,
                  const std::vector<std::vector<double>>& ys) {
   const AdjointCase& c = *moved.c;
-  const Mesh& mesh = session.program().mesh;
-  SCOPED_TRACE(mesh.ToString() + " " + Name(c.type.dtype) + ToString(c.type.shape) + " " + ToString(c.from, mesh) +
-               " -> " + ToString(c.to, mesh));
+  const std::vector<Mesh>& meshes = session.program().meshes;
+  SCOPED_TRACE(Describe(c, meshes));
   const absl::StatusOr<WholeValue> fx = session.Observed(moved.result);
   ASSERT_TRUE(fx.ok()) << fx.status();
   EXPECT_TRUE(fx->replicas_equal);
   ExpectZeroMargins(session, moved);
-  const std::vector<double> arriving = Arriving(mesh, c, x);
+  const std::vector<double> arriving = Arriving(meshes[c.to.mesh], c, x);
   for (size_t i = 0; i < x.size(); ++i) {
     ASSERT_NEAR(fx->elements[i], arriving[i], Tolerance(c) * 10) << "element " << i << " of the result";
   }
@@ -228,11 +234,11 @@ bool BytesAreThose(const Session& session) {
   return equal;
 }
 
-absl::StatusOr<std::unique_ptr<Session>> Start(const Mesh& mesh, Graph graph) {
+absl::StatusOr<std::unique_ptr<Session>> Start(const std::vector<Mesh>& meshes, Graph graph) {
   Program program;
-  program.mesh = mesh;
+  program.meshes = meshes;
   program.train = std::move(graph);
-  program.evaluate = Graph(mesh);
+  program.evaluate = Graph(meshes);
   CollectGroups(program.train, program);
   SessionOptions options;
   options.threads_per_rank = 1;
@@ -244,14 +250,17 @@ absl::StatusOr<std::unique_ptr<Session>> Start(const Mesh& mesh, Graph graph) {
 }  // namespace
 
 Layout ParseLayout(const std::string& text, const Shape& shape, const Mesh& mesh) {
-  const absl::StatusOr<Graph> graph =
-      ParseText("mesh " + mesh.ToString() + "\n%x = input() f64" + ToString(shape) + " {" + text + "}\n", Ops());
+  const absl::StatusOr<Graph> graph = ParseText(
+      "mesh " + Mesh{mesh.axes}.ToString() + "\n%x = input() f64" + ToString(shape) + " {" + text + "}\n", Ops());
   EXPECT_TRUE(graph.ok()) << graph.status();
-  return graph->layout(0);
+  Layout layout = graph->layout(0);
+  layout.mesh = mesh.id;
+  return layout;
 }
 
-void ExpectAdjoints(const Mesh& mesh, const std::vector<AdjointCase>& cases, uint32_t seed, AdjointTally& tally) {
-  Graph graph(mesh);
+void ExpectAdjoints(const std::vector<Mesh>& meshes, const std::vector<AdjointCase>& cases, uint32_t seed,
+                    AdjointTally& tally) {
+  Graph graph(meshes);
   LayoutBuilder builder(graph, Ops());
   std::vector<Moved> moved;
   for (const AdjointCase& c : cases) {
@@ -259,7 +268,7 @@ void ExpectAdjoints(const Mesh& mesh, const std::vector<AdjointCase>& cases, uin
     ASSERT_TRUE(one.ok()) << one.status();
     moved.push_back(*std::move(one));
   }
-  const absl::StatusOr<std::unique_ptr<Session>> session = Start(mesh, std::move(graph));
+  const absl::StatusOr<std::unique_ptr<Session>> session = Start(meshes, std::move(graph));
   ASSERT_TRUE(session.ok()) << session.status();
   std::mt19937 random(seed);
   std::vector<std::vector<double>> xs;
@@ -282,11 +291,10 @@ void ExpectAdjoints(const Mesh& mesh, const std::vector<AdjointCase>& cases, uin
   }
   if (BytesAreThose(**session)) return;
   if (cases.size() == 1) {
-    FAIL() << "other bytes than predicted: " << mesh.ToString() << " " << ToString(cases[0].type.shape) << " "
-           << ToString(cases[0].from, mesh) << " -> " << ToString(cases[0].to, mesh);
+    FAIL() << "other bytes than predicted: " << Describe(cases[0], meshes);
   }
   AdjointTally again;  // one by one, to name the case
-  for (const AdjointCase& c : cases) ExpectAdjoints(mesh, {c}, seed, again);
+  for (const AdjointCase& c : cases) ExpectAdjoints(meshes, {c}, seed, again);
   FAIL() << "other bytes than predicted";
 }
 

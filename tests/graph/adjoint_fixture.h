@@ -17,7 +17,7 @@ namespace partita {
 
 struct AdjointCase {
   TensorType type;
-  Layout from, to;
+  Layout from, to;  // on any of the meshes
   // Small integers instead of numbers in (-1, 1): all results must be exact. An i32 always has them, and only those
   // forms of the cotangent that nobody has to add up.
   bool integers = false;
@@ -29,13 +29,18 @@ struct AdjointTally {
   std::map<std::string, int> by_primitive;  // cases in which F or F* has it
 };
 
-// "a:S0 b:R" as a layout.
+// "a:S0 b:R" as a layout on the mesh.
 Layout ParseLayout(const std::string& text, const Shape& shape, const Mesh& mesh);
 
 // Moves random numbers from one layout to the other and cotangents back, all cases in one program. Metric of
 // algorithms.md 2.8, inner products in f64: 1e-13 in f64, 1e-6 in f32, integers exact. A move changes nothing of the
 // value: F x is x wherever it is held. Margins of the result are zero, and the bytes counted are those predicted.
-void ExpectAdjoints(const Mesh& mesh, const std::vector<AdjointCase>& cases, uint32_t seed, AdjointTally& tally);
+void ExpectAdjoints(const std::vector<Mesh>& meshes, const std::vector<AdjointCase>& cases, uint32_t seed,
+                    AdjointTally& tally);
+inline void ExpectAdjoints(const Mesh& mesh, const std::vector<AdjointCase>& cases, uint32_t seed,
+                           AdjointTally& tally) {
+  ExpectAdjoints(std::vector<Mesh>{mesh}, cases, seed, tally);
+}
 
 }  // namespace partita
 

@@ -1,5 +1,5 @@
 // The backward of a move is its adjoint: every move, every form of cotangent, on 1 to 8 ranks, uneven, with empty
-// blocks, cut anywhere, with ghosts of any width. 10,000 cases and more, drawn by seeds.
+// blocks, cut anywhere, with ghosts of any width, from mesh to mesh. 10,000 cases and more, drawn by seeds.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 constexpr int kRounds = 50;
 constexpr int kMovesPerProgram = 12;
 
-// Those that are moves alone, and those that the halo of windows needs.
+// Those that are moves alone, those that the halo of windows needs, and those that lead from one mesh to another.
 TEST(EveryMove, BackwardIsAdjoint) {
   AdjointTally tally;
   uint32_t seed = 0;
@@ -26,6 +26,14 @@ TEST(EveryMove, BackwardIsAdjoint) {
       }
       SCOPED_TRACE("seed " + std::to_string(seed));
       ExpectAdjoints(mesh, cases, seed, tally);
+      if (HasFatalFailure()) return;
+    }
+    for (const std::vector<Mesh>& meshes : AdjointMeshSets()) {
+      CaseDraw draw(++seed);
+      std::vector<AdjointCase> cases;
+      for (int i = 0; i < kMovesPerProgram; ++i) cases.push_back(draw.AnyReshard(meshes));
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      ExpectAdjoints(meshes, cases, seed, tally);
       if (HasFatalFailure()) return;
     }
   }

@@ -55,6 +55,26 @@ TEST(Strategy, ShardedUpdateKeepsItsSlotsSharded) {
   EXPECT_EQ(LayoutOf(program->train, "v@momentum"), "{data:R}");
 }
 
+// The second product on a mesh of two other ranks: what follows it is there too, and so is its parameter with its slot.
+TEST(Strategy, ANodeLiesOnTheMeshOfItsAxes) {
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 3}};
+  strategy.further_meshes = {{{{"tail", 2}}, "tail", {2, 0}}};
+  strategy.ops = {{"z", {{"tail", Split("output_channels")}}, {}}, {"*", {{"data", Split("samples")}}, {}}};
+  Model model = TwoLayers();
+  model.optimizer.momentum = 0.9;
+  const absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), {.verify_passes = true});
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(LayoutOf(program->train, "a"), "{data:S0}");
+  EXPECT_EQ(LayoutOf(program->train, "w@momentum"), "{data:R}");
+  EXPECT_EQ(LayoutOf(program->train, "a@reshard"), "{tail:R}");
+  EXPECT_EQ(LayoutOf(program->train, "z"), "{tail:S1}");
+  EXPECT_EQ(LayoutOf(program->train, "v"), "{tail:S1}");
+  EXPECT_EQ(LayoutOf(program->train, "v@momentum"), "{tail:S1}");
+  EXPECT_EQ(LayoutOf(program->evaluate, "v"), "{tail:S1}");
+  EXPECT_EQ(LayoutOf(program->train, "@iteration"), "{data:R}");
+}
+
 // Statistics over groups of 4: a split of the samples lies between groups.
 TEST(Strategy, NoCutDividesAGroupOfBatchStatistics) {
   const absl::StatusOr<Graph> forward = ParseText(R"(state %mean
@@ -86,6 +106,19 @@ struct Refusal {
   const char* says;
 };
 
+Strategy With(const Mesh& mesh, std::vector<Mesh> further,
+              std::vector<OpConfig> ops = {{"h", {{"data", {"samples", 0, {}}}}, {}}}) {
+  Strategy strategy{mesh, std::move(ops)};
+  strategy.further_meshes = std::move(further);
+  return strategy;
+}
+
+Strategy Stages(const Mesh& mesh, std::vector<Mesh> further, std::vector<std::string> stages) {
+  Strategy strategy = With(mesh, std::move(further));
+  strategy.pipeline.stage_meshes = std::move(stages);
+  return strategy;
+}
+
 std::vector<Refusal> Refusals() {
   const Mesh mesh{{{"data", 2}}};
   return {
@@ -102,6 +135,24 @@ std::vector<Refusal> Refusals() {
       {"UpdateOfAnOp", {mesh, {{"h", {}, {{"data", Split("dimension0")}}}}, -1}, "only a parameter"},
       {"EmptyAxis", {{{{"data", 0}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "at least 1"},
       {"AxisTwice", {{{{"data", 2}, {"data", 2}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "twice"},
+      {"RankTwice", With(mesh, {{{{"b", 2}}, "m", {1, 1}}}), "mesh 'm' names rank 1 twice"},
+      {"RankOffTheProgram", With(mesh, {{{{"b", 2}}, "m", {0, 2}}}),
+       "names rank 2; the first mesh has the ranks 0 to 1"},
+      {"RanksAndPlaces", With(mesh, {{{{"b", 2}}, "m", {1}}}), "names 1 ranks; its axes have room for 2"},
+      {"MoreThanAllRanks", With(mesh, {{{{"b", 3}}, "m"}}), "the first mesh, which has all, has 2"},
+      {"MeshTwice", With(mesh, {{{{"b", 2}}, "m"}, {{{"c", 2}}, "m"}}), "mesh 'm' is named twice"},
+      {"MeshWithoutName", With(mesh, {{{{"b", 2}}}}), "has no name"},
+      {"MeshWithoutAxes", With(mesh, {{{}, "m", {0}}}), "mesh 'm' has no axis"},
+      {"AxisOfTwoMeshes", With(mesh, {{{{"data", 2}}, "m"}}), "axis 'data' is named twice"},
+      {"AxesOfTwoMeshes",
+       With(mesh, {{{{"b", 2}}, "m"}}, {{"h", {{"data", Split("samples")}, {"b", Split("samples")}}, {}}}),
+       "'b' and 'data' are of two meshes"},
+      {"UnknownOfTwoMeshes", With(mesh, {{{{"b", 2}}, "m"}}, {{"h", {{"dat", Split("samples")}}, {}}}),
+       "the meshes have no axis 'dat'; did you mean 'data'"},
+      {"UpdateOnAnotherMesh", With(mesh, {{{{"b", 2}}, "m"}}, {{"w", {}, {{"b", Split("dimension0")}}}}),
+       "update of 'w': the parameter lies on mesh 'data:2', which has no axis 'b'"},
+      {"NoSuchStage", Stages(mesh, {{{{"b", 2}}, "m"}}, {"n"}), "stage_meshes: there is no further mesh 'n'"},
+      {"StageTwice", Stages(mesh, {{{{"b", 2}}, "m"}}, {"m", "m"}), "mesh 'm' is two stages"},
       {"TooManyRanks", {{{{"data", 70000}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "more than"},
   };
 }

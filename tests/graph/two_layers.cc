@@ -31,7 +31,8 @@ absl::StatusOr<Graph> TrainTwoLayers(const Strategy& strategy) {
 }
 
 std::string LayoutOf(const Graph& graph, const std::string& value) {
-  return ToString(graph.layout(graph.Find(value)), graph.mesh());
+  const Layout& layout = graph.layout(graph.Find(value));
+  return ToString(layout, graph.mesh(layout));
 }
 
 }  // namespace partita

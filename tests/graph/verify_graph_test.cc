@@ -62,6 +62,37 @@ TEST(VerifyGraph, AMoveThatLeadsElsewhere) {
   EXPECT_THAT(Found(graph), HasSubstr("does not lead from {data:P model:S1} to {data:S0 model:S1}"));
 }
 
+constexpr char kTwoMeshes[] = R"(mesh data:2 model:2
+mesh pair half:2 {3,0}
+%x = input() f32[4,6] {data:S0 model:R}
+%x@reshard = reshard(%x) f32[4,6] {half:S1}
+%y = relu(%x@reshard) f32[4,6] {half:S1}
+)";
+
+TEST(VerifyGraph, WhatIsOnTwoMeshes) {
+  EXPECT_EQ(VerifyGraph(Parse(kTwoMeshes)), absl::OkStatus());
+  EXPECT_EQ(ToText(Parse(kTwoMeshes)), kTwoMeshes);
+  Graph graph = Parse(kTwoMeshes);
+  graph.SetLayout(graph.Find("y"), LayoutOf(AxisLayout::Split(0), AxisLayout::Replicate()));
+  EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'y'"), HasSubstr("reads 'x@reshard' on mesh 'half:2 {3,0}'")));
+  graph = Parse(kTwoMeshes);
+  graph.SetLayout(graph.Find("x"), LayoutOf(AxisLayout::Split(0), AxisLayout::Partial()));
+  EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'x@reshard'"), HasSubstr("neither sums nor ghosts: 'x' is")));
+  graph = Parse(kTwoMeshes);
+  graph.SetLayout(graph.Find("x@reshard"), LayoutOf(AxisLayout::Split(0), AxisLayout::Replicate()));
+  EXPECT_THAT(Found(graph), HasSubstr("reshard reads 'x' on mesh 'data:2 model:2' and writes on mesh 'data:2"));
+}
+
+TEST(ParseText, MeshesThatCannotBe) {
+  const auto refusal = [](const std::string& line) {
+    return std::string(ParseText("mesh data:2\n" + line, Ops()).status().message());
+  };
+  EXPECT_THAT(refusal("mesh pair half:2 {0,2}\n"), HasSubstr("'2' in {0,2} is no rank of the first mesh"));
+  EXPECT_THAT(refusal("mesh pair half:2 {0}\n"), HasSubstr("1 ranks for a mesh of 2"));
+  EXPECT_THAT(refusal("mesh pair half\n"), HasSubstr("'half' is no mesh axis"));
+  EXPECT_THAT(refusal("%x = input() f32[2] {data:R}\nmesh pair half:2\n"), HasSubstr("behind the first node"));
+}
+
 TEST(VerifyGraph, TypesThatTheOpDoesNotMake) {
   Graph graph = Parse();
   Node node = graph.node(graph.value(graph.Find("z")).producer);

@@ -132,7 +132,7 @@ Verdict PlanOnly(const Program& plan) {
   reference.reference_only = true;
   const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels(reference);
   for (const Graph* entry : {&plan.train, &plan.evaluate}) {
-    for (const int rank : {0, plan.mesh.size() - 1}) {
+    for (const int rank : {0, plan.ranks() - 1}) {
       const absl::StatusOr<Schedule> schedule = MakeSchedule(plan, *entry, rank, *kernels, options);
       if (!schedule.ok()) return Refusal(schedule.status());
       const absl::Status verified = VerifySchedule(*schedule);
@@ -158,7 +158,7 @@ Verdict Judge(const Subject& subject) {
   if (!plan.ok()) return Refusal(plan.status());
   const absl::StatusOr<Program> serial = MakeProgram(model, Strategy{}, Ops(), options);
   if (!serial.ok()) return {Outcome::kWrong, "only the serial program is refused: " + serial.status().ToString()};
-  if (multiply_adds > kMostMultiplyAdds || plan->mesh.size() > kMostRanks) return PlanOnly(*plan);
+  if (multiply_adds > kMostMultiplyAdds || plan->ranks() > kMostRanks) return PlanOnly(*plan);
   return Run(*serial, *plan);
 }
 

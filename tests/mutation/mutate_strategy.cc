@@ -24,6 +24,32 @@ std::string ChangeMesh(Subject& subject, Dice& dice) {
   return "mesh " + subject.strategy.mesh.ToString();
 }
 
+// Another mesh of ranks of the first one, most often a legal one; or a change of one that is there.
+std::string ChangeFurtherMeshes(Subject& subject, Dice& dice) {
+  std::vector<Mesh>& meshes = subject.strategy.further_meshes;
+  const int size = std::clamp(subject.strategy.mesh.size(), 1, 8);
+  if (!meshes.empty() && dice.OneIn(3)) {
+    Mesh& mesh = dice.Pick(meshes);
+    const std::vector<int> ranks = {0, 1, 2, -1, 7, 70000};
+    mesh.ranks.push_back(dice.Pick(ranks));
+    if (dice.OneIn(2)) mesh.axes.push_back({dice.OneIn(4) ? "data" : "more", 2});
+    return "mesh " + mesh.name + " " + mesh.ToString();
+  }
+  Mesh mesh;
+  mesh.name = dice.OneIn(8) ? "" : fmt::format("mesh{}", meshes.size());
+  const int first = static_cast<int>(dice.Below(size)), ranks = 1 + static_cast<int>(dice.Below(size));
+  mesh.axes = {{fmt::format("axis{}", meshes.size()), ranks}};
+  for (int i = 0; i < ranks && !dice.OneIn(20); ++i) mesh.ranks.push_back((first + i) % size);
+  meshes.push_back(mesh);
+  for (int entries = 0; entries < 3; ++entries) {
+    OpConfig entry{dice.Pick(subject.nodes).name, {}, {}};
+    const std::vector<std::string> splits = {"samples", "channels", "output_channels", "height", "replicate", "at"};
+    entry.axes[mesh.axes[0].name] = {dice.Pick(splits), 0, {}};
+    subject.strategy.ops.insert(subject.strategy.ops.begin(), entry);
+  }
+  return "another mesh " + mesh.name + " " + mesh.ToString();
+}
+
 std::string AddEntry(Subject& subject, Dice& dice) {
   if (subject.strategy.mesh.axes.empty()) return "nothing";
   std::vector<OpConfig>& ops = subject.strategy.ops;
@@ -119,8 +145,9 @@ std::string ChangeBuckets(Subject& subject, Dice& dice) {
 
 std::string MutateStrategy(Subject& subject, Dice& dice) {
   static const auto& changes = *new std::vector<Change>{
-      ChangeMesh,    AddEntry,    AddEntry,         AddEntry,   RemoveEntry,     ReorderEntries,
-      ChangePattern, ChangeSplit, ChangeCoordinate, ChangeCuts, MoveToOtherAxis, ChangeBuckets};
+      ChangeMesh,          AddEntry,           AddEntry,         AddEntry,   RemoveEntry,     ReorderEntries,
+      ChangePattern,       ChangeSplit,        ChangeCoordinate, ChangeCuts, MoveToOtherAxis, ChangeBuckets,
+      ChangeFurtherMeshes, ChangeFurtherMeshes};
   return dice.Pick(changes)(subject, dice);
 }
 

@@ -45,7 +45,9 @@ absl::StatusOr<Graph> GraphOf(const Subject& subject) {
 
 OpConfig DrawEntry(const Subject& subject, Dice& dice) {
   const absl::StatusOr<Graph> graph = GraphOf(subject);
-  const MeshAxis& axis = dice.Pick(subject.strategy.mesh.axes);
+  const std::vector<Mesh> meshes = MeshesOf(subject.strategy);
+  const std::vector<MeshAxis>& axes = dice.Pick(meshes).axes;
+  const MeshAxis& axis = dice.Pick(axes.empty() ? meshes[0].axes : axes);
   OpConfig entry;
   if (!graph.ok()) {  // mutated before: any name and split will do
     entry.pattern = dice.Pick(subject.nodes).name;

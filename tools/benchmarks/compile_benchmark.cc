@@ -79,7 +79,7 @@ absl::Status Measure(Measured& measured, const KernelCatalogue& kernels) {
   RETURN_IF_ERROR(Timed(measured.verify_schedule, [&] { return VerifySchedules(program, schedules); }));
   measured.row.nodes = static_cast<int64_t>(measured.model.graph.nodes().size());
   measured.row.program_nodes = static_cast<int64_t>(program.train.nodes().size());
-  measured.row.ranks = program.mesh.size();
+  measured.row.ranks = program.ranks();
   return absl::OkStatus();
 }
 

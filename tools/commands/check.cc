@@ -17,7 +17,7 @@ absl::StatusOr<int> Check(const CommandContext& context) {
   ASSIGN_OR_RETURN(const Program program, MakeProgram(model, strategy, Ops(), options));
   context.out << fmt::format("graph     ok: {} nodes, {} states\n", model.graph.nodes().size(),
                              model.graph.states().size());
-  context.out << fmt::format("strategy  ok: mesh {}, {} entries\n", strategy.mesh.ToString(), strategy.ops.size());
+  context.out << fmt::format("strategy  ok: mesh {}, {} entries\n", ToString(MeshesOf(strategy)), strategy.ops.size());
   context.out << fmt::format("program   ok: {} nodes to train, {} to evaluate, {} groups\n",
                              program.train.nodes().size(), program.evaluate.nodes().size(), program.groups.size());
   return kExitFinished;

@@ -20,7 +20,7 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
   ASSIGN_OR_RETURN(const Program program, MakeProgram(model, strategy, Ops(), ReadProgramOptions(flags)));
   HostKernelOptions kernel_options;
-  kernel_options.threads = ThreadsPerRank(flags, program.mesh.size());
+  kernel_options.threads = ThreadsPerRank(flags, program.ranks());
   const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels(kernel_options);
   ScheduleOptions options;
   options.memory_limit = flags.Int("memory");

@@ -13,18 +13,24 @@ namespace {
 std::string DrawMesh(const PlanProto& plan) {
   std::string label = plan.mesh_size() == 0 ? "one rank" : "mesh";
   for (const PlanAxisProto& axis : plan.mesh()) label += fmt::format(" {}:{}", axis.name(), axis.size());
+  for (const PlanMeshProto& mesh : plan.further_meshes()) {
+    label += fmt::format("\\lmesh {}", mesh.name());
+    for (const PlanAxisProto& axis : mesh.axes()) label += fmt::format(" {}:{}", axis.name(), axis.size());
+    label += fmt::format(" {{{}}}", fmt::join(mesh.ranks(), ","));
+  }
   for (const PlanGroupProto& group : plan.groups()) {
-    label += fmt::format("\\l{} {{{}}}: {} collectives, {} wire bytes", fmt::join(group.axes(), "+"),
-                         fmt::join(group.ranks(), ","), group.operations(), group.wire_bytes());
+    label += fmt::format("\\l{}{} {{{}}}: {} collectives, {} wire bytes", fmt::join(group.axes(), "+"),
+                         fmt::join(group.meshes(), "~"), fmt::join(group.ranks(), ","), group.operations(),
+                         group.wire_bytes());
   }
   return fmt::format("  mesh [shape=note label=\"{}\\l\"];\n", label);
 }
 
 std::string DrawNode(const PlanNodeProto& node) {
-  const bool is_move = node.axes_size() > 0;
-  const std::string what =
-      is_move ? fmt::format("{} over {}\\n{} wire bytes", node.op(), fmt::join(node.axes(), "+"), node.wire_bytes())
-              : node.op();
+  const bool is_move = node.axes_size() + node.meshes_size() > 0;
+  const std::string what = is_move ? fmt::format("{} over {}{}\\n{} wire bytes", node.op(), fmt::join(node.axes(), "+"),
+                                                 fmt::join(node.meshes(), "~"), node.wire_bytes())
+                                   : node.op();
   const std::string look = is_move ? " style=filled fillcolor=lightsalmon" : "";
   return fmt::format("    \"{0}\" [label=\"{0}\\n{1}\\n{2} {3}\"{4}];\n", node.name(), what, node.type(), node.layout(),
                      look);

@@ -11,11 +11,21 @@
 namespace partita {
 namespace {
 
-void AddMesh(const Mesh& mesh, PlanProto& plan) {
+void AddAxes(const Mesh& mesh, google::protobuf::RepeatedPtrField<PlanAxisProto>& axes) {
   for (const MeshAxis& axis : mesh.axes) {
-    PlanAxisProto* const entry = plan.add_mesh();
+    PlanAxisProto* const entry = axes.Add();
     entry->set_name(axis.name);
     entry->set_size(axis.size);
+  }
+}
+
+void AddMeshes(const std::vector<Mesh>& meshes, PlanProto& plan) {
+  AddAxes(meshes[0], *plan.mutable_mesh());
+  for (size_t m = 1; m < meshes.size(); ++m) {
+    PlanMeshProto* const entry = plan.add_further_meshes();
+    entry->set_name(meshes[m].name);
+    AddAxes(meshes[m], *entry->mutable_axes());
+    for (const int rank : meshes[m].Ranks()) entry->add_ranks(rank);
   }
 }
 
@@ -23,7 +33,10 @@ void AddGroups(const Program& program, PlanProto& plan) {
   const std::vector<MoveBytes> bytes = PredictBytes(program, program.train);
   for (size_t g = 0; g < program.groups.size(); ++g) {
     PlanGroupProto* const entry = plan.add_groups();
-    for (const int axis : program.groups[g].axes) entry->add_axes(program.mesh.axes[axis].name);
+    const GroupKey& key = program.groups[g].key;
+    for (const std::string& name : NamesOf(key, program.meshes)) {
+      key.between() ? entry->add_meshes(name) : entry->add_axes(name);
+    }
     for (const int rank : program.groups[g].ranks) entry->add_ranks(rank);
     entry->set_payload_bytes(bytes[g].payload);
     entry->set_wire_bytes(bytes[g].wire);
@@ -42,13 +55,14 @@ void CountCollectives(const Program& program, const Schedule& schedule, PlanProt
 
 // Axes that split one dimension together have blocks within blocks, which no list of widths describes.
 void SetGhosts(const Graph& graph, const Node& move, PlanNodeProto& entry) {
-  const std::vector<int> axes = MoveAxes(move, graph.mesh());
+  const std::vector<int> axes = MoveAxes(graph, move);
   if (move.op->name != "halo_exchange" || axes.size() != 1) return;
+  const int size = graph.mesh(move.inputs[0]).axes[axes[0]].size;
   const Value& x = graph.value(move.inputs[0]);
   const AxisLayout& owned = x.layout[axes[0]];
   const AxisLayout& needed = graph.layout(move.outputs[0])[axes[0]];
   const auto cuts = [&](const AxisLayout& axis, int64_t n) {
-    return axis.cuts.empty() ? BalancedCuts(n, graph.mesh().axes[axes[0]].size) : axis.cuts;
+    return axis.cuts.empty() ? BalancedCuts(n, size) : axis.cuts;
   };
   const int64_t n = x.type.shape[needed.dimension];
   entry.mutable_ghosts()->set_dimension(needed.dimension);
@@ -60,11 +74,13 @@ void SetGhosts(const Graph& graph, const Node& move, PlanNodeProto& entry) {
 }
 
 void SetMove(const Program& program, const Node& move, PlanNodeProto& entry) {
-  const std::vector<int> axes = MoveAxes(move, program.mesh);
-  for (const int axis : axes) entry.add_axes(program.mesh.axes[axis].name);
+  const GroupKey key = KeyOf(program.train, move);
+  for (const std::string& name : NamesOf(key, program.meshes)) {
+    key.between() ? entry.add_meshes(name) : entry.add_axes(name);
+  }
   MoveBytes bytes;
   for (const CommunicationGroup& group : program.groups) {
-    if (group.axes == axes) bytes += BytesOfNode(program.train, move, group.ranks);
+    if (group.key == key) bytes += BytesOfNode(program.train, move, group.ranks);
   }
   entry.set_payload_bytes(bytes.payload);
   entry.set_wire_bytes(bytes.wire);
@@ -82,7 +98,7 @@ void AddNodes(const Program& program, PlanProto& plan) {
       if (input != kNoValue) entry->add_inputs(graph.value(input).name);
     }
     entry->set_type(fmt::format("{}{}", Name(output.type.dtype), ToString(output.type.shape)));
-    entry->set_layout(ToString(output.layout, graph.mesh()));
+    entry->set_layout(ToString(output.layout, graph.mesh(output.layout)));
     entry->set_phase(Name(node.phase));
     entry->set_flops(FlopsOf(graph, node));
     for (const ValueId value : node.outputs) entry->add_outputs(graph.value(value).name);
@@ -125,12 +141,12 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
   plan.set_schema_version(1);
   plan.set_tool_version(kToolVersion);
   plan.set_model(model);
-  AddMesh(program.mesh, plan);
+  AddMeshes(program.meshes, plan);
   AddGroups(program, plan);
   AddNodes(program, plan);
   ASSIGN_OR_RETURN(const std::vector<Schedule> train, MakeSchedules(program, program.train, kernels, options));
   ASSIGN_OR_RETURN(const std::vector<Schedule> evaluate, MakeSchedules(program, program.evaluate, kernels, options));
-  for (int r = 0; r < program.mesh.size(); ++r) {
+  for (int r = 0; r < program.ranks(); ++r) {
     PlanRankProto* const rank = plan.add_ranks();
     rank->set_rank(r);
     AddLaunches(train[r], *rank);

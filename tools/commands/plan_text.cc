@@ -29,13 +29,25 @@ std::string FormatTable(const std::vector<std::vector<std::string>>& rows, size_
 std::string FormatMesh(const PlanProto& plan) {
   std::string text;
   for (const PlanAxisProto& axis : plan.mesh()) text += fmt::format(" {}:{}", axis.name(), axis.size());
-  return text.empty() ? " one rank" : text;
+  if (text.empty()) text = " one rank";
+  for (const PlanMeshProto& mesh : plan.further_meshes()) {
+    text += fmt::format("\nmesh {}", mesh.name());
+    for (const PlanAxisProto& axis : mesh.axes()) text += fmt::format(" {}:{}", axis.name(), axis.size());
+    text += fmt::format(" {{{}}}", fmt::join(mesh.ranks(), ","));
+  }
+  return text;
+}
+
+// "data+model", or "all~tail" between two meshes.
+template <typename Meeting>
+std::string FormatMeeting(const Meeting& meeting) {
+  return fmt::format("{}{}", fmt::join(meeting.axes(), "+"), fmt::join(meeting.meshes(), "~"));
 }
 
 std::string FormatGroups(const PlanProto& plan) {
   std::vector<std::vector<std::string>> rows = {{"group", "collectives", "payload bytes", "wire bytes"}};
   for (const PlanGroupProto& group : plan.groups()) {
-    rows.push_back({fmt::format("{}{{{}}}", fmt::join(group.axes(), "+"), fmt::join(group.ranks(), ",")),
+    rows.push_back({fmt::format("{}{{{}}}", FormatMeeting(group), fmt::join(group.ranks(), ",")),
                     fmt::format("{}", group.operations()), fmt::format("{}", group.payload_bytes()),
                     fmt::format("{}", group.wire_bytes())});
   }
@@ -64,9 +76,8 @@ std::string FormatNodes(const PlanProto& plan) {
       {"phase", "node", "op", "type", "layout", "MFLOP", "axes", "wire bytes"}};
   for (const PlanNodeProto& node : plan.nodes()) {
     rows.push_back({node.phase(), node.name(), node.op(), node.type(), node.layout(),
-                    node.flops() > 0 ? fmt::format("{:.3f}", node.flops() / 1e6) : "",
-                    fmt::format("{}", fmt::join(node.axes(), "+")),
-                    node.axes_size() > 0 ? fmt::format("{}", node.wire_bytes()) : ""});
+                    node.flops() > 0 ? fmt::format("{:.3f}", node.flops() / 1e6) : "", FormatMeeting(node),
+                    node.axes_size() + node.meshes_size() > 0 ? fmt::format("{}", node.wire_bytes()) : ""});
   }
   return FormatTable(rows, 5);
 }

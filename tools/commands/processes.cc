@@ -65,9 +65,9 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
                                              const TrainingData& data) {
   ASSIGN_OR_RETURN(const std::optional<Place> place, FindPlace(SystemEnvironment));
   if (!place || place->ranks == 1) return nullptr;  // one process: its ranks are threads
-  if (place->ranks != program.mesh.size()) {
+  if (place->ranks != program.ranks()) {
     return FlagError("{} has started {} processes, but the strategy has {} ranks ({}); one process for each is needed",
-                     place->launcher, place->ranks, program.mesh.size(), program.mesh.ToString());
+                     place->launcher, place->ranks, program.ranks(), program.meshes[0].ToString());
   }
   ProcessJobOptions options;
   options.rank = place->rank;

@@ -93,7 +93,7 @@ ReportProto BeginReport(const std::string& command, const Flags& flags, const st
   report.set_tool_version(kToolVersion);
   report.set_command(command);
   report.set_model(model);
-  report.set_strategy(session.program().mesh.ToString());
+  report.set_strategy(ToString(session.program().meshes));
   for (const auto& [name, value] : flags.GivenValues()) (*report.mutable_flags())[name] = value;
   report.set_seed(static_cast<uint64_t>(flags.Int("seed")));
   for (int rank = 0; rank < session.ranks(); ++rank) {
@@ -130,7 +130,7 @@ void AddTraffic(const Session& session, Entry entry, const std::vector<GroupTraf
   const std::vector<MoveBytes> predicted = session.PredictedBytes(entry);
   for (size_t g = 0; g < traffic.size(); ++g) {
     ReportGroupProto* const group = report.add_groups();
-    group->set_name(ToString(program.groups[g], program.mesh));
+    group->set_name(ToString(program.groups[g], program.meshes));
     group->set_steps(steps);
     group->set_predicted_payload_bytes(predicted[g].payload * steps);
     group->set_predicted_wire_bytes(predicted[g].wire * steps);

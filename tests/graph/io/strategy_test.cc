@@ -16,6 +16,9 @@ ops { pattern: "z" axes { axis: "model" split: "output_channels" cuts: [0, 1, 2]
 ops { pattern: "w" update { axis: "data" split: "dimension0" } }
 ops { pattern: "*" axes { axis: "data" split: "samples" } axes { axis: "model" split: "at" coordinate: 1 } }
 bucket_bytes: 4096
+further_meshes { name: "tail" axes { name: "stage" size: 2 } ranks: [3, 1] }
+further_meshes { name: "flat" axes { name: "all" size: 4 } }
+stage_meshes: "tail"
 )";
 
 absl::StatusOr<Strategy> Parse(const std::string& text) { return ParseStrategy(text, ProtoFormat::kText, "s.pbtxt"); }
@@ -31,6 +34,8 @@ TEST(StrategyFile, SaysWhatItSays) {
   EXPECT_EQ(strategy->ops[2].pattern, "*");
   EXPECT_EQ(strategy->ops[2].axes.at("model").coordinate, 1);
   EXPECT_EQ(strategy->bucket_bytes, 4096);
+  EXPECT_EQ(ToString(MeshesOf(*strategy)), "data:2 model:2, tail stage:2 {3,1}, flat all:4");
+  EXPECT_EQ(strategy->pipeline.stage_meshes, (std::vector<std::string>{"tail"}));
 }
 
 TEST(StrategyFile, SurvivesTextAndBinary) {
@@ -40,7 +45,7 @@ TEST(StrategyFile, SurvivesTextAndBinary) {
     const absl::StatusOr<Strategy> read = ParseStrategy(bytes, format, "s");
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(PrintStrategy(*read, format), bytes);
-    EXPECT_EQ(read->mesh, strategy.mesh);
+    EXPECT_EQ(MeshesOf(*read), MeshesOf(strategy));
     EXPECT_EQ(read->bucket_bytes, strategy.bucket_bytes);
     for (size_t length = 0; length < bytes.size(); ++length) {  // a shorter strategy, or a refusal; no crash
       const auto cut = ParseStrategy(bytes.substr(0, length), format, "s");
@@ -77,6 +82,10 @@ const std::string kMesh = "mesh { name: \"data\" size: 2 }\nmesh { name: \"model
 const Case kCases[] = {
     {"Version", "schema_version: 1", "", {"schema_version is missing"}},
     {"UnknownField", "pattern: \"z\"", "name: \"z\"", {"s.pbtxt:4:", "OpConfigProto has no field 'name'"}},
+    {"MeshName", "name: \"tail\"", "", {"further mesh ''", "field name"}},
+    {"MeshAxes", "axes { name: \"all\" size: 4 }", "", {"further mesh 'flat'", "it has no axes"}},
+    {"MeshAxisTwice", "name: \"all\"", "name: \"model\"", {"further mesh 'flat'", "axis 'model' is named twice"}},
+    {"MeshAxisSize", "size: 4", "size: 0", {"further mesh 'flat'", "axis 'all' has size 0"}},
     {"NoMesh", kMesh, "", {"mesh is missing"}},
     {"AxisTwice", "\"model\" size", "\"data\" size", {"axis 'data' is named twice"}},
     {"AxisName", "name: \"data\"", "name: \"\"", {"mesh", "empty"}},
@@ -84,10 +93,7 @@ const Case kCases[] = {
     {"AxisSizeNegative", "size: 2", "size: -2", {"axis 'data' has size -2"}},
     {"TooManyRanks", "size: 2", "size: 65536", {"65536 ranks"}},
     {"AxisOverflow", "size: 2", "size: 9999999999", {"s.pbtxt:2:"}},
-    {"UnknownAxis",
-     "axis: \"model\"",
-     "axis: \"modl\"",
-     {"entry 1 ('z')", "no axis 'modl'", "did you mean 'model'?"}},
+    {"UnknownAxis", "axis: \"model\"", "axis: \"modl\"", {"entry 1 ('z')", "no axis 'modl'", "did you mean 'model'?"}},
     {"SameAxisTwice",
      "axis: \"model\" split: \"at\"",
      "axis: \"data\" split: \"at\"",

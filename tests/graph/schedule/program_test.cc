@@ -84,7 +84,7 @@ class ShippedModels : public testing::TestWithParam<Split> {
     const std::vector<MoveBytes> counted = CountBytes(program_, schedules);
     const std::vector<MoveBytes> predicted = PredictBytes(program_, entry);
     for (size_t g = 0; g < counted.size(); ++g) {
-      const std::string group = ToString(program_.groups[g], program_.mesh);
+      const std::string group = ToString(program_.groups[g], program_.meshes);
       EXPECT_EQ(counted[g].payload, predicted[g].payload) << group;
       EXPECT_EQ(counted[g].wire, predicted[g].wire) << group;
     }

@@ -96,17 +96,15 @@ std::vector<ValueId> TestGraph::Bucket(const std::string& axes, const std::vecto
 
 Program ProgramOf(Graph graph) {
   Program program;
-  program.mesh = graph.mesh();
-  const int axes = static_cast<int>(program.mesh.axes.size());
+  program.meshes = graph.meshes();
+  const int axes = static_cast<int>(graph.mesh().axes.size());
   for (int set = 1; set < 1 << axes; ++set) {
     std::vector<int> indices;
     for (int a = 0; a < axes; ++a) {
       if (set >> a & 1) indices.push_back(a);
     }
-    for (int rank = 0; rank < program.mesh.size(); ++rank) {
-      std::vector<int> ranks = program.mesh.Group(rank, indices);
-      if (ranks[0] == rank) program.groups.push_back({indices, std::move(ranks)});
-    }
+    const GroupKey key{0, 0, indices};
+    for (std::vector<int>& ranks : GroupsOf(key, graph.meshes())) program.groups.push_back({key, std::move(ranks)});
   }
   program.train = graph;
   program.evaluate = std::move(graph);

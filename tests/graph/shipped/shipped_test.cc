@@ -88,8 +88,9 @@ INSTANTIATE_TEST_SUITE_P(Examples, ShippedModels,
                                          Shipped{"lenet5", "lenet5_mixed"}, Shipped{"lenet5", "lenet5_pipeline"},
                                          Shipped{"lenet5", "lenet5_domain"}, Shipped{"lenet5", "lenet5_groups"},
                                          Shipped{"lenet5", "lenet5_grid"}, Shipped{"lenet5", "lenet5_workers"},
-                                         Shipped{"mlp", "mlp_data_model"}, Shipped{"mlp", "mlp_placement"},
-                                         Shipped{"mlp", "mlp_mixed"}, Shipped{"mlp", "mlp_classes"}),
+                                         Shipped{"lenet5", "lenet5_meshes"}, Shipped{"mlp", "mlp_data_model"},
+                                         Shipped{"mlp", "mlp_placement"}, Shipped{"mlp", "mlp_mixed"},
+                                         Shipped{"mlp", "mlp_classes"}),
                          [](const auto& shipped) { return std::string(shipped.param.strategy); });
 
 }  // namespace

@@ -73,8 +73,8 @@ class SharedDevice {
                std::unique_ptr<KernelLibrary> kernels = MakeHostKernels({.threads = 1}))
       : program_(SmallProgram(model, strategy)),
         kernels_(std::move(kernels)),
-        world_(*LocalWorld::Create(program_.mesh.size())) {
-    const int ranks = program_.mesh.size();
+        world_(*LocalWorld::Create(program_.ranks())) {
+    const int ranks = program_.ranks();
     options_.replay = replay;
     for (int rank = 0; rank < ranks; ++rank) {
       train_.push_back(*MakeSchedule(program_, program_.train, rank, *kernels_, {}));
