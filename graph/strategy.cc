@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/moves/move_ops.h"
 #include "graph/op_definition.h"
 #include "graph/passes/split_classes.h"
 #include "runtime/base/status.h"
@@ -75,6 +76,7 @@ absl::Status CheckMeshes(const Strategy& strategy) {
   RETURN_IF_ERROR(CheckAxes(strategy.mesh, axes));
   for (const Mesh& mesh : strategy.further_meshes) {
     if (mesh.name.empty()) return InvalidArgument("a further mesh has no name");
+    if (mesh.name == kFirstMesh) return InvalidArgument("mesh '{}': that name means the first mesh", kFirstMesh);
     if (!names.insert(mesh.name).second) return InvalidArgument("mesh '{}' is named twice", mesh.name);
     RETURN_IF_ERROR(CheckAxes(mesh, axes));
     RETURN_IF_ERROR(CheckPlace(mesh, strategy.mesh));

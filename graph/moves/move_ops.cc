@@ -57,7 +57,7 @@ std::vector<std::vector<int>> GroupsOf(const GroupKey& key, const std::vector<Me
 
 std::vector<std::string> NamesOf(const GroupKey& key, const std::vector<Mesh>& meshes) {
   std::vector<std::string> names;
-  const auto mesh_name = [&](int mesh) { return mesh == 0 ? std::string("all") : meshes[mesh].name; };
+  const auto mesh_name = [&](int mesh) { return mesh == 0 ? kFirstMesh : meshes[mesh].name; };
   if (key.between()) return {mesh_name(key.mesh), mesh_name(key.other)};
   for (int axis : key.axes) names.push_back(meshes[key.mesh].axes[axis].name);
   return names;

@@ -20,6 +20,7 @@
 
 namespace partita {
 
+inline constexpr char kFirstMesh[] = "all";  // what the first mesh is called beside others
 inline constexpr char kReshard[] = "reshard";
 
 std::vector<OpDefinition> MoveDefinitions();

@@ -141,6 +141,7 @@ std::vector<Refusal> Refusals() {
       {"RanksAndPlaces", With(mesh, {{{{"b", 2}}, "m", {1}}}), "names 1 ranks; its axes have room for 2"},
       {"MoreThanAllRanks", With(mesh, {{{{"b", 3}}, "m"}}), "the first mesh, which has all, has 2"},
       {"MeshTwice", With(mesh, {{{{"b", 2}}, "m"}, {{{"c", 2}}, "m"}}), "mesh 'm' is named twice"},
+      {"MeshNamedAsTheFirst", With(mesh, {{{{"b", 2}}, "all"}}), "that name means the first mesh"},
       {"MeshWithoutName", With(mesh, {{{{"b", 2}}}}), "has no name"},
       {"MeshWithoutAxes", With(mesh, {{{}, "m", {0}}}), "mesh 'm' has no axis"},
       {"AxisOfTwoMeshes", With(mesh, {{{{"data", 2}}, "m"}}), "axis 'data' is named twice"},

@@ -91,6 +91,10 @@ class EqualityTest(ProcessesTest):
         self.run_both(4, "--batch=8", "--precision=f64", "--strategy=" + example("lenet5_mixed.pbtxt"),
                       example("lenet5.pbtxt"))
 
+    def test_several_meshes(self):
+        self.run_both(4, "--batch=8", "--precision=f64", "--strategy=" + example("lenet5_meshes.pbtxt"),
+                      example("lenet5.pbtxt"))
+
     def test_placement(self):
         self.run_both(4, "--batch=8", "--strategy=" + example("mini_inception_2x2.pbtxt"),
                       example("mini_inception.pbtxt"))

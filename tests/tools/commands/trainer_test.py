@@ -246,6 +246,22 @@ class PlanTest(TrainerTest):
         text = self.call("plan", "--strategy=" + example("mini_inception_domain.pbtxt"), self.GRAPH).stdout
         self.assertRegex(text, r"images@halo_exchange +height +1 +\(0,1\) \(1,0\)")
 
+    def test_tells_meshes_and_what_goes_between_them(self):
+        call = ["plan", "--strategy=" + example("lenet5_meshes.pbtxt"), "--batch=8", LENET]
+        plan = json.loads(self.call(*call, "--format=json").stdout)
+        self.assertEqual([(mesh["name"], mesh["ranks"]) for mesh in plan["further_meshes"]],
+                         [("grid", [0, 1, 2, 3]), ("pair", [1, 2])])
+        moves = {node["name"]: node for node in plan["nodes"] if node["op"] == "reshard"}
+        moved = moves["dense2/relu@reshard"]
+        self.assertEqual((moved["meshes"], moved["layout"]), (["grid", "pair"], "{classes:R}"))
+        groups = {(tuple(group["meshes"]), tuple(group["ranks"])) for group in plan["groups"] if group["meshes"]}
+        self.assertIn((("grid", "pair"), (0, 1, 2, 3)), groups)
+        text = self.call(*call).stdout
+        self.assertRegex(text, r"mesh pair classes:2 \{1,2\}\n")
+        self.assertRegex(text, r"dense2/relu@reshard .*grid~pair +" + moved["wire_bytes"])
+        picture = self.call(*call, "--format=dot").stdout
+        self.assertIn("reshard over grid~pair", picture)
+
     def test_text_has_the_numbers_of_json(self):
         text = self.call("plan", self.STRATEGY, self.GRAPH).stdout
         plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
@@ -279,7 +295,8 @@ class VerifyTest(TrainerTest):
 
     def test_equal(self):
         for flags in (["--dp=2", "--mp=2"], ["--strategy=" + example("lenet5_placement.pbtxt")],
-                      ["--strategy=" + example("lenet5_domain.pbtxt")], ["--dp=2", "--micro-batches=7"]):
+                      ["--strategy=" + example("lenet5_domain.pbtxt")], ["--strategy=" + example("lenet5_meshes.pbtxt")],
+                      ["--dp=2", "--micro-batches=7"]):
             with self.subTest(flags=flags):
                 done = self.call("verify", "--mock-data", "--batch=7", "--precision=f64", "--format=json", *flags, LENET)
                 answer = json.loads(done.stdout)
