@@ -163,7 +163,7 @@ absl::Status MoveLowering::Slice(const Move& move) {
 absl::Status MoveLowering::ZeroExtend(const Move& move) {
   if (!move.own_to()) return absl::OkStatus();
   const std::vector<int> coordinates = graph_.mesh(move.input).Coordinates(rank_);
-  const std::vector<int> axes = MoveAxes(graph_, graph_.node(move.node));
+  const std::vector<int>& axes = move.meeting->axes;
   const Layout& layout = graph_.layout(move.input);
   const Layout& sums = graph_.layout(move.output);
   const bool counts = std::all_of(axes.begin(), axes.end(), [&](int axis) {

@@ -39,6 +39,7 @@ const Meeting& MoveLowering::MeetingOf(const Node& move) {
   auto [found, inserted] = meetings_.try_emplace(key);
   Meeting& meeting = found->second;
   if (!inserted) return meeting;
+  meeting.axes = key.axes;
   const Mesh& mesh = graph_.meshes()[key.mesh];
   if (key.between()) {
     meeting.ranks = RanksOfBoth(mesh, graph_.meshes()[key.other]);
@@ -78,7 +79,7 @@ absl::Status MoveLowering::Lower(NodeId id) {
   if (op == kReshard) return Reshard(move);
   if (op == "zero_extend") return ZeroExtend(move);
   const bool sums = op == "all_reduce" || op == "reduce_scatter" || op == "sum_reduce";
-  for (int axis : MoveAxes(graph_, node)) {
+  for (int axis : meeting.axes) {
     if (graph_.mesh(move.input).axes[axis].size > 1 && graph_.layout(move.input)[axis].partial() != sums)
       return Misfit(move);
   }
@@ -109,7 +110,7 @@ absl::Status MoveLowering::AllReduce(const Move& move) {
   const TensorId input = out_.tensor_of[move.input];
   const TensorId output = NewOutput(move.output);
   CollectiveLaunch collective = move.Collective(CollectiveKind::kAllReduce);
-  collective.reduction = ReductionOf(move.node, 0);
+  collective.reduction = ReductionOf(move.input);
   collective.input_count = collective.output_count = Count(move.own_from());
   AppendCollective(move.node, collective, input, output).in_place.push_back({input, output});
   return absl::OkStatus();
@@ -121,7 +122,7 @@ absl::Status MoveLowering::Bucket(NodeId id, const Meeting& meeting) {
   CollectiveLaunch collective;
   collective.group = meeting.group;
   collective.dtype = graph_.type(node.inputs[0]).dtype;
-  collective.reduction = ReductionOf(id, 0);
+  collective.reduction = ReductionOf(node.inputs[0]);
   const TensorId bucket = out_.AddTensor({0, MemoryKind::kActivation, graph_.name(id), -1, 0});
   std::vector<BoxCopy> copies;
   std::vector<TensorId> operands;
@@ -130,7 +131,7 @@ absl::Status MoveLowering::Bucket(NodeId id, const Meeting& meeting) {
     const ValueId input = node.inputs[m];
     const ValueId output = node.outputs[m];
     if (graph_.type(input) != graph_.type(output) || graph_.type(input).dtype != collective.dtype ||
-        ReductionOf(id, m) != collective.reduction) {
+        ReductionOf(input) != collective.reduction) {
       return Internal("bucket '{}': member '{}' differs in dtype, shape or reduction", graph_.name(id),
                       graph_.value(input).name);
     }
@@ -182,7 +183,7 @@ absl::Status MoveLowering::AllGather(const Move& move) {
 absl::Status MoveLowering::ReduceScatter(const Move& move) {
   if (!move.own_from()) return absl::OkStatus();
   CollectiveLaunch collective = move.Collective(CollectiveKind::kReduceScatter);
-  collective.reduction = ReductionOf(move.node, 0);
+  collective.reduction = ReductionOf(move.input);
   collective.send_counts = Counts(move.to);
   collective.input_count = Count(move.own_from());
   collective.output_count = Count(move.own_to());
@@ -212,7 +213,7 @@ absl::Status MoveLowering::SumReduce(const Move& move) {
   if (holders.empty() && Holders(move.from).empty()) return absl::OkStatus();
   if (holders.size() != 1 || !AllAre(move.to[holders[0]], move.from)) return Misfit(move);
   CollectiveLaunch collective = move.Collective(CollectiveKind::kReduce);
-  collective.reduction = ReductionOf(move.node, 0);
+  collective.reduction = ReductionOf(move.input);
   collective.root = holders[0];
   collective.input_count = Count(move.own_from());
   collective.output_count = Count(move.own_to());
@@ -237,11 +238,10 @@ std::string MoveLowering::Over(const Node& move) const {
   return fmt::format("{}", fmt::join(NamesOf(KeyOf(graph_, move), graph_.meshes()), ","));
 }
 
-Reduction MoveLowering::ReductionOf(NodeId id, size_t operand) const {
-  const Node& move = graph_.node(id);
-  const Layout& layout = graph_.layout(move.inputs[operand]);
-  for (int axis : MoveAxes(graph_, move)) {
-    if (layout[axis].partial()) return layout[axis].reduction;
+// Sums and maxima do not mix: any axis tells.
+Reduction MoveLowering::ReductionOf(ValueId sum) const {
+  for (const AxisLayout& axis : graph_.layout(sum)) {
+    if (axis.partial()) return axis.reduction;
   }
   return Reduction::kSum;
 }

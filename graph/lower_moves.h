@@ -41,7 +41,8 @@ namespace partita {
 
 // The ranks that meet in a move, as one of them sees it.
 struct Meeting {
-  int group = -1;  // id in the program; -1: the program has none (an error where a collective is needed)
+  int group = -1;         // id in the program; -1: the program has none (an error where a collective is needed)
+  std::vector<int> axes;  // of the move's mesh; none between two meshes
   std::vector<int> ranks;
   int self = -1;  // position of this rank; -1: it has nothing to do with the move
 };
@@ -99,7 +100,7 @@ class MoveLowering {
 
   absl::Status Misfit(const Move& move) const;
   std::string Over(const Node& move) const;  // the axes or meshes, for messages
-  Reduction ReductionOf(NodeId move, size_t operand) const;
+  Reduction ReductionOf(ValueId sum) const;
   TensorId NewOutput(ValueId value);
   TensorId NewTemporary(NodeId node, const char* suffix, int64_t bytes);
   LocalLaunch& Append(NodeId node, const char* suffix);

@@ -126,7 +126,7 @@ class Bucketer {
     for (ValueId input : node.inputs) bucket.bytes += LocalBytes(graph_, input);
     for (ValueId output : node.outputs) bucket_of_[output] = &bucket;
     if (bucket.bytes < limit_) return;
-    const NodeId later = gradients_[id] ? waited_.BetterAfter(id) : -1;
+    const NodeId later = gradients_[id] && limit_ > 0 ? waited_.BetterAfter(id) : -1;
     if (later < 0) return Close(bucket);
     Hold(bucket, later);
   }

@@ -19,7 +19,7 @@
 
 namespace partita {
 
-// `bytes` of a rank's buffer; 0: every all_reduce stays alone.
+// `bytes` of a rank's buffer; 0: every all_reduce stays alone, and where it is.
 Graph BucketAllReduces(const Graph& graph, int64_t bytes);
 
 // The bucket size at which latency (seconds per collective) is a tenth of the time of the transfer. With few gradients

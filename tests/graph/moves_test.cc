@@ -4,6 +4,7 @@
 #include "graph/moves/move_bytes.h"
 #include "graph/moves/move_ops.h"
 #include "graph/moves/plan_move.h"
+#include "graph/moves/plan_reshard.h"
 
 namespace partita {
 namespace {
@@ -178,6 +179,42 @@ TEST(MoveBytes, FormulasOfTheDerivation) {
   EXPECT_EQ(bytes("repartition", "S0", "S0[0,7,7,7]"), (MoveBytes{64, 64}));
   EXPECT_EQ(bytes("slice_move", "R", "S0"), MoveBytes());
   EXPECT_EQ(bytes("zero_extend", "S0", "P"), MoveBytes());
+}
+
+// The line {0,1,2}, and beside it {2,3} and {0,1,2} of four ranks.
+class Departures : public testing::Test {
+ protected:
+  Layout From(const char* text) const { return On(1, text); }
+  Layout On(int mesh, const char* text) const {
+    Layout layout = Parse({text});
+    layout.mesh = mesh;
+    return layout;
+  }
+  Layout Departure(const char* from, const Layout& arrival) const {
+    return DepartureFor(From(from), arrival, {DType::kF32, {7, 4}}, meshes_);
+  }
+  const std::vector<Mesh> meshes_ = {
+      {{{"w", 4}}}, {{{"a", 3}}, "line", {0, 1, 2}, 1}, {{{"b", 2}}, "pair", {2, 3}, 2}, {{{"c", 3}}, "twin", {}, 3}};
+};
+
+TEST_F(Departures, BlocksGoAsTheyAre) {
+  EXPECT_EQ(Departure("S0", On(2, "R")), From("S0"));
+  EXPECT_EQ(Departure("At2", On(3, "S1")), From("At2"));
+}
+
+TEST_F(Departures, SumsGoTheCheapestWay) {
+  // To one other rank: in blocks as a whole on one rank, the same bytes; the first of equals.
+  EXPECT_EQ(Departure("P", On(2, "At1")), From("At0"));
+  // To the same ranks whole: one all_reduce is as much as blocks gathered again, and comes first.
+  EXPECT_EQ(Departure("P", On(3, "R")), From("R"));
+  // To the same ranks in blocks: a reduce_scatter leaves nothing to move.
+  EXPECT_EQ(Departure("P", On(3, "S1")), From("S1"));
+}
+
+TEST_F(Departures, ArriveWithoutSumsAndGhosts) {
+  EXPECT_EQ(ArrivalFor(On(2, "P")), On(2, "At0"));
+  EXPECT_EQ(ArrivalFor(On(2, "P(max)")), On(2, "R"));
+  EXPECT_EQ(ArrivalFor(On(2, "S1(4x3/1-1)")), On(2, "S1"));
 }
 
 // derivation.md 4.3: x f32[8,28,28,16], convolution 3x3 with padding 1, over two ranks. Margins are not sent.
