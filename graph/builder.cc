@@ -99,6 +99,8 @@ ValueId GraphBuilder::BatchNorm(const std::string& name, ValueId x, const BatchN
 
 ValueId GraphBuilder::Relu(const std::string& name, ValueId x) { return Add(name, "relu", {x}); }
 
+ValueId GraphBuilder::Sigmoid(const std::string& name, ValueId x) { return Add(name, "sigmoid", {x}); }
+
 ValueId GraphBuilder::MaxPool(const std::string& name, ValueId x, const WindowOptions& window) {
   return Add(name, "max_pool", {x}, WindowAttributes(window));
 }

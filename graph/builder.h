@@ -61,6 +61,7 @@ class GraphBuilder {
   ValueId Dense(const std::string& name, ValueId x, int64_t units, const std::string& initializer = "he_normal");
   ValueId BatchNorm(const std::string& name, ValueId x, const BatchNormOptions& options = {});
   ValueId Relu(const std::string& name, ValueId x);
+  ValueId Sigmoid(const std::string& name, ValueId x);
   ValueId MaxPool(const std::string& name, ValueId x, const WindowOptions& window);
   ValueId AveragePool(const std::string& name, ValueId x, const WindowOptions& window);
   ValueId GlobalAveragePool(const std::string& name, ValueId x);

@@ -24,6 +24,8 @@ OpDefinition BiasGradOp();
 // elementwise.cc
 OpDefinition ReluOp();
 OpDefinition ReluGradOp();
+OpDefinition SigmoidOp();
+OpDefinition SigmoidGradOp();
 OpDefinition AddOp();
 OpDefinition MulOp();
 // pooling.cc

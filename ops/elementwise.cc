@@ -1,6 +1,7 @@
 // Ops on elements of the same place; any shape, all splits.
 //
 //   relu(x)         max(x, 0)              gradient relu_grad(dy, y): dy where y > 0, else 0
+//   sigmoid(x)      1 / (1 + exp(-x))      gradient sigmoid_grad(dy, y): dy y (1 - y)
 //   add(x...)       the sum of all inputs  the cotangent goes to each
 //   mul(x, y)       x y                    dx = dy y
 #include "ops/definitions.h"
@@ -31,7 +32,8 @@ ShapeFunction SameTypes(const std::vector<std::string>& names) {
   };
 }
 
-std::vector<Rule> ReluGradRules(const NodeView& node) {
+// Of dy and the result: linear in the first.
+std::vector<Rule> ActivationGradRules(const NodeView& node) {
   std::vector<Rule> rules = EveryDimension(Rank(node), {true, true});
   rules.push_back(Partial({P(), R()}));
   return rules;
@@ -50,13 +52,34 @@ std::vector<Rule> MulRules(const NodeView& node) {
   return rules;
 }
 
-absl::StatusOr<std::vector<ValueId>> ReluGradient(GradientBuilder& builder, const Node& node,
-                                                  const std::vector<ValueId>& cotangents,
-                                                  const std::vector<bool>& wanted) {
+// By the op `<name>_grad`, which takes the result: the input need not be kept.
+absl::StatusOr<std::vector<ValueId>> ActivationGradient(GradientBuilder& builder, const Node& node,
+                                                        const std::vector<ValueId>& cotangents,
+                                                        const std::vector<bool>& wanted) {
   if (!wanted[0]) return std::vector<ValueId>{kNoValue};
-  ASSIGN_OR_RETURN(const ValueId dx,
-                   AddOne(builder, "relu_grad", {cotangents[0], node.outputs[0]}, {}, InputName(builder, node, 0)));
+  ASSIGN_OR_RETURN(const ValueId dx, AddOne(builder, node.op->name + "_grad", {cotangents[0], node.outputs[0]}, {},
+                                            InputName(builder, node, 0)));
   return std::vector<ValueId>{dx};
+}
+
+OpDefinition Activation(const std::string& name) {
+  return Op(name)
+      .Inputs({"x"})
+      .Shape(SameTypes({"x"}))
+      .Rules([](const NodeView& node) { return EveryDimension(Rank(node), {true}); })
+      .Gradient(ActivationGradient)
+      .Flops(OnePerElement)
+      .InPlace(0, 0);
+}
+
+OpDefinition ActivationGrad(const std::string& name) {
+  return Op(name)
+      .Internal()
+      .Inputs({"dy", "y"})
+      .Shape(SameTypes({"dy", "y"}))
+      .Rules(ActivationGradRules)
+      .Flops(OnePerElement)
+      .InPlace(0, 0);
 }
 
 absl::StatusOr<std::vector<ValueId>> AddGradient(GradientBuilder&, const Node& node,
@@ -78,25 +101,10 @@ absl::StatusOr<std::vector<ValueId>> MulGradient(GradientBuilder& builder, const
 
 }  // namespace
 
-OpDefinition ReluOp() {
-  return Op("relu")
-      .Inputs({"x"})
-      .Shape(SameTypes({"x"}))
-      .Rules([](const NodeView& node) { return EveryDimension(Rank(node), {true}); })
-      .Gradient(ReluGradient)
-      .Flops(OnePerElement)
-      .InPlace(0, 0);
-}
-
-OpDefinition ReluGradOp() {
-  return Op("relu_grad")
-      .Internal()
-      .Inputs({"dy", "y"})
-      .Shape(SameTypes({"dy", "y"}))
-      .Rules(ReluGradRules)
-      .Flops(OnePerElement)
-      .InPlace(0, 0);
-}
+OpDefinition ReluOp() { return Activation("relu"); }
+OpDefinition ReluGradOp() { return ActivationGrad("relu_grad"); }
+OpDefinition SigmoidOp() { return Activation("sigmoid"); }
+OpDefinition SigmoidGradOp() { return ActivationGrad("sigmoid_grad"); }
 
 OpDefinition AddOp() {
   return Op("add")

@@ -20,6 +20,8 @@ std::vector<OpDefinition> AllDefinitions() {
       BiasGradOp(),
       ReluOp(),
       ReluGradOp(),
+      SigmoidOp(),
+      SigmoidGradOp(),
       AddOp(),
       MulOp(),
       MaxPoolOp(),

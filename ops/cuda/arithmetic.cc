@@ -44,6 +44,18 @@ absl::StatusOr<PreparedCudaKernel> CudaReluGrad(const LocalNode& node) {
   });
 }
 
+absl::StatusOr<PreparedCudaKernel> CudaSigmoid(const LocalNode& node) {
+  return OwnFloatingKernel(node, [n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::Sigmoid(dtype, In(a, 0), Out(a, 0), n, q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaSigmoidGrad(const LocalNode& node) {
+  return OwnFloatingKernel(node, [n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::SigmoidGrad(dtype, In(a, 0), In(a, 1), Out(a, 0), n, q);
+  });
+}
+
 absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node) {
   return OwnFloatingKernel(node,
                            [x = MakeRows(node.outputs[0].shape())](const KernelArguments& a, DType dtype, CudaQueue q) {

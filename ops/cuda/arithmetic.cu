@@ -2,6 +2,7 @@
 #include "ops/cuda/elementwise.h"
 #include "ops/functors/dropout.h"
 #include "ops/functors/relu.h"
+#include "ops/functors/sigmoid.h"
 
 namespace partita::launch {
 namespace {
@@ -31,6 +32,20 @@ struct ReluGradElement {
   template <typename A>
   PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
     y[0] = partita::ReluGrad(x[0], x[1]);
+  }
+};
+
+struct SigmoidElement {
+  template <typename A>
+  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
+    y[0] = partita::Sigmoid(x[0]);
+  }
+};
+
+struct SigmoidGradElement {
+  template <typename A>
+  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
+    y[0] = partita::SigmoidGrad(x[0], x[1]);
   }
 };
 
@@ -131,6 +146,18 @@ LaunchError Relu(DType dtype, const void* x, void* y, int64_t elements, CudaQueu
 LaunchError ReluGrad(DType dtype, const void* dy, const void* y, void* dx, int64_t elements, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     return ForElements<T>({As<T>(dy), As<T>(y)}, {As<T>(dx)}, Flat(elements), ReluGradElement{}, queue);
+  });
+}
+
+LaunchError Sigmoid(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    return ForElements<T>({As<T>(x)}, {As<T>(y)}, Flat(elements), SigmoidElement{}, queue);
+  });
+}
+
+LaunchError SigmoidGrad(DType dtype, const void* dy, const void* y, void* dx, int64_t elements, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    return ForElements<T>({As<T>(dy), As<T>(y)}, {As<T>(dx)}, Flat(elements), SigmoidGradElement{}, queue);
   });
 }
 

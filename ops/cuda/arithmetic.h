@@ -15,6 +15,8 @@ LaunchError Cast(DType from, DType to, const void* x, void* y, int64_t elements,
 
 LaunchError Relu(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue);
 LaunchError ReluGrad(DType dtype, const void* dy, const void* y, void* dx, int64_t elements, CudaQueue queue);
+LaunchError Sigmoid(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue);
+LaunchError SigmoidGrad(DType dtype, const void* dy, const void* y, void* dx, int64_t elements, CudaQueue queue);
 LaunchError Mul(DType dtype, const void* a, const void* b, void* y, int64_t elements, CudaQueue queue);
 
 // y = x[0] + ... + x[count - 1], in this order; only x[0] may lie where y does.

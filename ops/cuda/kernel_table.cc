@@ -35,6 +35,8 @@ const KernelTable& Table() {
       {"bias_grad", {{"own", Own<CudaBiasGrad>}}},
       {"relu", {{"own", Own<CudaRelu>}}},
       {"relu_grad", {{"own", Own<CudaReluGrad>}}},
+      {"sigmoid", {{"own", Own<CudaSigmoid>}}},
+      {"sigmoid_grad", {{"own", Own<CudaSigmoidGrad>}}},
       {"add", {{"own", Own<CudaAdd>}}},
       {"mul", {{"own", Own<CudaMul>}}},
       {"dropout", {{"own", Own<CudaDropout>}}},

@@ -13,6 +13,8 @@ absl::StatusOr<PreparedCudaKernel> CudaAdd(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaMul(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaRelu(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaReluGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSigmoid(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSigmoidGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaDropout(const LocalNode& node);

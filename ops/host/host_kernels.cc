@@ -45,6 +45,8 @@ const KernelTable& Table() {
       {"bias_grad", {FAST("fast", FastBiasGrad){"reference", ReferenceBiasGrad}}},
       {"relu", {FAST("fast", FastRelu){"reference", ReferenceRelu}}},
       {"relu_grad", {FAST("fast", FastReluGrad){"reference", ReferenceReluGrad}}},
+      {"sigmoid", {{"reference", ReferenceSigmoid}}},
+      {"sigmoid_grad", {{"reference", ReferenceSigmoidGrad}}},
       {"add", {FAST("fast", FastAdd){"reference", ReferenceAdd}}},
       {"mul", {FAST("fast", FastMul){"reference", ReferenceMul}}},
       {"dropout", {FAST("fast", FastDropout){"reference", ReferenceDropout}}},

@@ -134,6 +134,7 @@ void AddElementwise(Cases& cases) {
       {"vector", {7}}, {"dense", {5, 3}}, {"cube", {2, 3, 5}}, {"image", {3, 5, 3, 2}}, {"rank5", {2, 1, 3, 2, 3}}};
   for (const auto& [variant, shape] : shapes) {
     cases.Add("relu", variant, {}, {Spread(shape)});
+    cases.Add("sigmoid", variant, {}, {Free(shape)});
     cases.Add("mul", variant, {}, {Free(shape), Free(shape)});
     for (const double rate : {0.0, 0.3}) {
       cases.Add("dropout", variant + (rate > 0 ? "_dropping" : "_keeping"), {{"rate", rate}, {"key", "dropped"}},

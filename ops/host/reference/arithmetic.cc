@@ -3,6 +3,7 @@
 
 #include "ops/functors/dropout.h"
 #include "ops/functors/relu.h"
+#include "ops/functors/sigmoid.h"
 #include "ops/host/global_index.h"
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/node_geometry.h"
@@ -79,6 +80,20 @@ absl::StatusOr<PreparedKernel> ReferenceReluGrad(const LocalNode& node) {
   const int64_t elements = node.outputs[0].elements();
   return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
     for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = ReluGrad(In<T>(a, 0)[i], In<T>(a, 1)[i]);
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceSigmoid(const LocalNode& node) {
+  const int64_t elements = node.outputs[0].elements();
+  return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = Sigmoid(In<T>(a, 0)[i]);
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceSigmoidGrad(const LocalNode& node) {
+  const int64_t elements = node.outputs[0].elements();
+  return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = SigmoidGrad(In<T>(a, 0)[i], In<T>(a, 1)[i]);
   });
 }
 

@@ -16,6 +16,8 @@ absl::StatusOr<PreparedKernel> ReferenceAdd(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceMul(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceRelu(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceReluGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSigmoid(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSigmoidGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node);

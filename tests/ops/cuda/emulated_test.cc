@@ -122,6 +122,7 @@ TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
                                                         "bias",
                                                         "relu",
                                                         "relu_grad",
+                                                        "sigmoid_grad",
                                                         "add",
                                                         "mul",
                                                         "dropout",

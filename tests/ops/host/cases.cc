@@ -147,6 +147,8 @@ void AddElementwise(Table& table) {
     const TensorType x = F32(shape), vector = F32({shape.back()});
     table.Add("relu", {}, {x});
     table.Add("relu_grad", {}, {x, x});
+    table.Add("sigmoid", {}, {x});
+    table.Add("sigmoid_grad", {}, {x, x});
     table.Add("mul", {}, {x, x});
     table.Add("add", {}, {x});
     table.Add("add", {}, {x, x});
