@@ -11,6 +11,7 @@
 #include "runtime/base/status.h"
 #include "tests/equivalence/cases.h"
 #include "tests/equivalence/near_tie.h"
+#include "tests/equivalence/side_by_side.h"
 
 namespace partita {
 namespace {
@@ -267,15 +268,8 @@ absl::StatusOr<std::unique_ptr<Session>> RunBothEntries(const Case& one, bool re
   return session;
 }
 
-// The highest end of anything that the plan places on a rank, workspaces included.
 int64_t HighestPlannedEnd(const Session& session, int rank) {
-  int64_t highest = 0;
-  for (const Entry entry : {Entry::kTrain, Entry::kEvaluate}) {
-    for (const Lifetime& lifetime : session.schedule(entry, rank).lifetimes) {
-      highest = std::max(highest, lifetime.range.offset + lifetime.range.bytes);
-    }
-  }
-  return highest;
+  return std::max(HighestPlannedEnd(session, Entry::kTrain, rank), HighestPlannedEnd(session, Entry::kEvaluate, rank));
 }
 
 // Nothing is written behind the planned peak, and the peak is reached: to the byte by the reference kernels, which use

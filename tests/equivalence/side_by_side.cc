@@ -38,12 +38,13 @@ absl::StatusOr<Program> StepOf(const Model& model, const Strategy& strategy) {
 }
 
 absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int steps,
-                           const std::function<NamedTensors(int step)>& batch) {
+                           const std::function<NamedTensors(int step)>& batch, std::optional<uint64_t> delay_seed) {
   ASSIGN_OR_RETURN(Program serial, StepOf(model, Strategy{}));
   ASSIGN_OR_RETURN(Program plan, StepOf(model, strategy));
   VerifyPlanOptions options;
   options.session.seed = 1;
   options.session.threads_per_rank = 1;
+  options.session.delay_seed = delay_seed;
   options.tolerance = 1e-10;
   options.floor = 1e-6;
   options.same_beginning = false;
@@ -59,6 +60,14 @@ absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int ste
   }
   if (verifier->gradients().empty()) return Internal("no gradient was compared");
   return CompareBytes(verifier->plan(), steps);
+}
+
+int64_t HighestPlannedEnd(const Session& session, Entry entry, int rank) {
+  int64_t highest = 0;
+  for (const Lifetime& lifetime : session.schedule(entry, rank).lifetimes) {
+    highest = std::max(highest, lifetime.range.offset + lifetime.range.bytes);
+  }
+  return highest;
 }
 
 LayerBytes BytesOfLayers(const Program& program) {

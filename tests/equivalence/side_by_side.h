@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "graph/make_program.h"
 #include "runtime/api/gather.h"
+#include "runtime/api/session.h"
 
 namespace partita {
 
@@ -20,12 +22,16 @@ struct NamedTensors {
 
 // Trains both in f64 from the same beginning, each from its own states, for so many steps. An error says the first
 // value, gradient or state that is not within 1e-10 of the serial one, or the first group whose counted bytes are not
-// those predicted.
+// those predicted. With a seed the launches of both are delayed by it.
 absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int steps,
-                           const std::function<NamedTensors(int step)>& batch);
+                           const std::function<NamedTensors(int step)>& batch,
+                           std::optional<uint64_t> delay_seed = std::nullopt);
 
 // The program of a step in f64, every all_reduce by itself.
 absl::StatusOr<Program> StepOf(const Model& model, const Strategy& strategy);
+
+// The highest end of anything that the plan of an entry point places on a rank, workspaces included.
+int64_t HighestPlannedEnd(const Session& session, Entry entry, int rank);
 
 // Wire bytes of a program's training step, all groups together, by (move, the value that it moves). Of a value's name
 // what follows the first '@' is left out; loss and metrics are not in it, nor what moves nothing.
