@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <ctime>
 
 #include "graph/verify_collectives.h"
 #include "graph/verify_schedule.h"
@@ -241,25 +240,19 @@ TEST(MakeSchedule, StateThatTrainingDoesNotKnowIsRefused) {
   EXPECT_NE(std::string(status.message()).find("no state 'w'"), std::string::npos) << status;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
-constexpr double kSlow = 20;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kManyNodes = 10000;
 #else
-constexpr double kSlow = 1;
+constexpr int kManyNodes = 100000;
 #endif
 
-TEST(MakeSchedule, HundredThousandNodesTakeLessThanTwoSeconds) {
-  const Program program = ProgramOf(RandomGraph(3, 100000));
-  const std::clock_t begin = std::clock();
+// How long it takes is for `benchmark compile` to say.
+TEST(MakeSchedule, ManyNodesAreNoProblem) {
+  const Program program = ProgramOf(RandomGraph(3, kManyNodes));
   const absl::StatusOr<Schedule> schedule =
       MakeSchedule(program, program.train, 0, TestKernels(16), {.compute_streams = 2});
-  const std::clock_t made = std::clock();
-  ASSERT_TRUE(schedule.ok());
-  const absl::Status status = VerifySchedule(*schedule);
-  const std::clock_t verified = std::clock();
-  EXPECT_TRUE(status.ok()) << status;
-  RecordProperty("make_ms", std::to_string((made - begin) * 1000 / CLOCKS_PER_SEC));
-  RecordProperty("verify_ms", std::to_string((verified - made) * 1000 / CLOCKS_PER_SEC));
-  EXPECT_LT(static_cast<double>(verified - begin) / CLOCKS_PER_SEC, 2 * kSlow);
+  ASSERT_TRUE(schedule.ok()) << schedule.status();
+  EXPECT_EQ(VerifySchedule(*schedule), absl::OkStatus());
 }
 
 }  // namespace
