@@ -175,8 +175,11 @@ ValueId LayoutBuilder::AddMove(const std::string& op_name, const std::vector<int
   const std::string name = graph_.UniqueName(graph_.value(value).name + "@" + op_name);
   Attributes attributes;
   if (op_name != kReshard) attributes.Set("axes", AxesName(axes, graph_.mesh(layout)));
-  const NodeId id =
-      graph_.AddNode({op, attributes, {value}, {}, phase, micro_batch_}, {{name, graph_.type(value), layout, -1}});
+  for (const AttributeDefinition& attribute : op->attributes) {
+    if (!attribute.required) attributes.Set(attribute.name, attribute.type_and_default);
+  }
+  const NodeId id = graph_.AddNode({op, std::move(attributes), {value}, {}, phase, micro_batch_},
+                                   {{name, graph_.type(value), layout, -1}});
   return graph_.node(id).outputs[0];
 }
 

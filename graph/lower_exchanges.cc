@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "graph/lower_moves.h"
-#include "graph/moves/plan_exchange.h"
 #include "graph/op_definition.h"
 #include "runtime/base/status.h"
 
@@ -10,14 +9,28 @@ namespace partita {
 
 // Two ranks hold either the same box or boxes without a common element, for boxes are products of blocks.
 absl::Status MoveLowering::AllToAll(const Move& move) {
-  const size_t ranks = move.from.size();
   if (TotalCount(move.to) == 0) return absl::OkStatus();
-  std::vector<HeldBox> wanted, sent(ranks), received(ranks);
+  std::vector<HeldBox> wanted;
   for (const HeldBox& box : move.to) wanted.push_back(move.Inside(box));
-  for (const TileSend& send : PlanExchange(move.from, wanted)) {
-    if (send.from == move.self()) sent[send.to] = send.tile;
-    if (send.to == move.self()) received[send.from] = send.tile;
+  const Attributes& attributes = graph_.node(move.node).attributes;
+  const std::optional<ExchangeMode> mode = FindExchangeMode(attributes.String("mode"));
+  const int64_t chunks = attributes.Int("chunks");
+  if (!mode || chunks < 1 || chunks > kMostChunks) {
+    return Internal("move '{}': mode '{}' in {} chunks is no way to exchange", graph_.name(move.node),
+                    attributes.String("mode"), chunks);
   }
+  const ExchangePlan plan = PlanExchange(move.from, wanted, *mode, static_cast<int>(chunks));
+  return *mode == ExchangeMode::kDirect ? ExchangeAtOnce(move, plan) : ExchangeInRounds(move, plan);
+}
+
+absl::Status MoveLowering::ExchangeAtOnce(const Move& move, const ExchangePlan& plan) {
+  std::vector<HeldBox> sent(move.from.size()), received(move.from.size());
+  const auto take = [&](const TileSend& send) {
+    if (send.from == move.self()) sent[send.to] = plan.tiles[send.tile];
+    if (send.to == move.self()) received[send.from] = plan.tiles[send.tile];
+  };
+  std::for_each(plan.kept.begin(), plan.kept.end(), take);
+  for (const std::vector<TileSend>& round : plan.rounds) std::for_each(round.begin(), round.end(), take);
   CollectiveLaunch collective = move.Collective(CollectiveKind::kAllToAll);
   collective.send_counts = Counts(sent);
   collective.receive_counts = Counts(received);

@@ -254,11 +254,11 @@ TensorId MoveLowering::NewOutput(ValueId value) {
   return tensor;
 }
 
-TensorId MoveLowering::NewTemporary(NodeId node, const char* suffix, int64_t bytes) {
+TensorId MoveLowering::NewTemporary(NodeId node, const std::string& suffix, int64_t bytes) {
   return out_.AddTensor({bytes, MemoryKind::kWorkspace, graph_.name(node) + suffix, -1, 0});
 }
 
-LocalLaunch& MoveLowering::Append(NodeId node, const char* suffix) {
+LocalLaunch& MoveLowering::Append(NodeId node, const std::string& suffix) {
   LocalLaunch& launch = out_.launches.emplace_back();
   launch.launch.name = graph_.name(node) + suffix;
   launch.launch.node = node;
@@ -273,11 +273,12 @@ void MoveLowering::AppendCopy(NodeId node, const char* suffix, std::vector<BoxCo
   launch.launch.work = CopyLaunch{{}, std::move(copies)};
 }
 
-LocalLaunch& MoveLowering::AppendCollective(NodeId node, CollectiveLaunch collective, TensorId input, TensorId output) {
-  LocalLaunch& launch = Append(node, "");
+LocalLaunch& MoveLowering::AppendCollective(NodeId node, CollectiveLaunch collective, TensorId input, TensorId output,
+                                            const std::string& suffix) {
+  LocalLaunch& launch = Append(node, suffix);
   for (auto [tensor, offset] : {std::pair{input, &collective.input}, std::pair{output, &collective.output}}) {
     if (tensor < 0) continue;
-    *offset = 0;
+    *offset = std::max<int64_t>(*offset, 0);
     launch.operands.push_back(tensor);
   }
   launch.launch.work = std::move(collective);

@@ -8,7 +8,9 @@
 //   sum_reduce      P -> At              Reduce
 //   send gather scatter repartition      AllToAll with the counts of the boxes' intersections, packed and unpacked as
 //                                        needed. Of replicated sources a rank takes its own, else that of the one
-//                                        that has least to send (graph/moves/plan_exchange.h)
+//                                        that has least to send (graph/moves/plan_exchange.h). In other modes than the
+//                                        direct one an AllToAll for each round; what comes is forwarded from where it
+//                                        lies, in the output if the tile is one run of it
 //   reshard         mesh -> other mesh   the same, among all ranks of both meshes; local copies if all have what they
 //                                        need
 //   slice_move      R -> S               a local copy
@@ -35,6 +37,7 @@
 #include "graph/box_copy.h"
 #include "graph/local_program.h"
 #include "graph/localize.h"
+#include "graph/moves/plan_exchange.h"
 #include "graph/program.h"
 
 namespace partita {
@@ -81,6 +84,16 @@ class MoveLowering {
   struct Exchange {
     std::vector<HeldBox> sent, received;
   };
+  // Where a rank has a tile while an exchange goes on in rounds: dense, in the tile's order, from this element on.
+  struct TilePlace {
+    TensorId tensor = -1;
+    int64_t first = 0;
+  };
+  struct RoundBlock {
+    int peer = 0;
+    TilePlace place;
+    int64_t count = 0;
+  };
 
   const Meeting& MeetingOf(const Node& move);
   absl::StatusOr<Move> Describe(NodeId node, const Meeting& meeting);
@@ -93,6 +106,8 @@ class MoveLowering {
   absl::Status SumReduce(const Move& move);
   absl::Status AllToAll(const Move& move);
   absl::Status Reshard(const Move& move);
+  absl::Status ExchangeAtOnce(const Move& move, const ExchangePlan& plan);
+  absl::Status ExchangeInRounds(const Move& move, const ExchangePlan& plan);  // lower_rounds.cc
   absl::Status HaloExchange(const Move& move);
   absl::Status HaloExchangeAdjoint(const Move& move);
   absl::Status Slice(const Move& move);
@@ -102,8 +117,8 @@ class MoveLowering {
   std::string Over(const Node& move) const;  // the axes or meshes, for messages
   Reduction ReductionOf(ValueId sum) const;
   TensorId NewOutput(ValueId value);
-  TensorId NewTemporary(NodeId node, const char* suffix, int64_t bytes);
-  LocalLaunch& Append(NodeId node, const char* suffix);
+  TensorId NewTemporary(NodeId node, const std::string& suffix, int64_t bytes);
+  LocalLaunch& Append(NodeId node, const std::string& suffix);
   // A copy between two tensors, all boxes of it.
   void AppendCopy(NodeId node, const char* suffix, std::vector<BoxCopy> copies, TensorId from, TensorId to);
   // Puts the output together: a part of the input, and the blocks in `arrived` (-1: none). Zero where neither lies.
@@ -113,10 +128,29 @@ class MoveLowering {
   // arrived, the blocks one after the other; -1 if nothing did.
   TensorId ExchangeOverlaps(const Move& move, Exchange& exchange);
   absl::Status AppendSumOfParts(const Move& move, const std::vector<HeldBox>& received, TensorId arrived);
-  // The collective of a move; -1 tensors: this rank gives or gets nothing.
-  LocalLaunch& AppendCollective(NodeId node, CollectiveLaunch collective, TensorId input, TensorId output);
+  // The collective of a move; -1 tensors: this rank gives or gets nothing. Offsets that are not set are 0.
+  LocalLaunch& AppendCollective(NodeId node, CollectiveLaunch collective, TensorId input, TensorId output,
+                                const std::string& suffix = "");
   // `from`, or a temporary that holds its blocks one after the other.
   TensorId Packed(const Move& move, TensorId from, const std::vector<HeldBox>& blocks, const Box& whole);
+
+  // Places for the tiles that this rank sends of its own: in the input, or packed behind each other.
+  void PlaceHeldTiles(const Move& move, const ExchangePlan& plan, std::vector<TilePlace>& places);
+  // Places for those that it receives: in the output, or in a temporary.
+  void PlaceReceivedTiles(const Move& move, const ExchangePlan& plan, TensorId output, std::vector<TilePlace>& places);
+  void AppendRound(const Move& move, const std::vector<TileSend>& round, const std::vector<TilePlace>& places,
+                   const std::string& suffix);
+  // What this rank sends (`end` is TileSend::from) or receives (to) in a round.
+  static std::vector<RoundBlock> BlocksOf(const std::vector<TileSend>& round, int TileSend::*end, int self,
+                                          const std::vector<TilePlace>& places);
+  static bool AreRun(const std::vector<RoundBlock>& blocks);
+  // Copies the blocks between their places and one run of elements, where they do not follow each other anyway.
+  TilePlace JoinedPlace(const Move& move, const std::vector<RoundBlock>& blocks, const std::string& suffix);
+  void AppendRoundCopy(const Move& move, const std::vector<RoundBlock>& blocks, TilePlace run, bool pack,
+                       const std::string& suffix);
+  void MarkCompletion(TensorId tensor, size_t first);
+  // What is kept, and what did not arrive in the output; zeros in margins.
+  void AppendRest(const Move& move, const ExchangePlan& plan, TensorId output, const std::vector<TilePlace>& places);
 
   const Program& program_;
   const Graph& graph_;

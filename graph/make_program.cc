@@ -9,6 +9,7 @@
 #include "graph/moves/move_ops.h"
 #include "graph/partition.h"
 #include "graph/passes/bucket_all_reduces.h"
+#include "graph/passes/choose_exchanges.h"
 #include "graph/passes/convert_dtype.h"
 #include "graph/passes/drop_unused.h"
 #include "graph/passes/fuse_batch_norm_gradient.h"
@@ -122,6 +123,7 @@ class PassList {
     }
     AddPipelineOrder(passes);
     AddBuckets(options_.bucket_bytes >= 0 ? options_.bucket_bytes : strategy_.bucket_bytes, passes);
+    AddExchanges(passes);
     return passes;
   }
 
@@ -135,6 +137,7 @@ class PassList {
     passes.push_back({"drop_unused", DropUnused});
     AddPipelineOrder(passes);
     AddBuckets(-1, passes);
+    AddExchanges(passes);
     return passes;
   }
 
@@ -159,6 +162,12 @@ class PassList {
   void AddPipelineOrder(std::vector<Pass>& passes) const {
     if (strategy_.pipeline.micro_batches == 1) return;
     passes.push_back({"order_pipeline", [this](Graph g) { return OrderPipeline(g, strategy_.pipeline); }});
+  }
+
+  void AddExchanges(std::vector<Pass>& passes) const {
+    passes.push_back({"choose_exchanges", [this](Graph g) {
+                        return ChooseExchanges(std::move(g), {kLatency, kBytesPerSecond}, strategy_.reshard);
+                      }});
   }
 
   const Model& model_;

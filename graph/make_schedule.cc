@@ -77,6 +77,9 @@ class Binder {
       CHECK(next == local.operands.size());
       launch.accesses = AccessesOf(launch);
       AddWholeTensors(local.operands, launch);
+      if (local.completes >= 0) {
+        launch.accesses.push_back({{OffsetOf(local.completes), lowered_.tensors[local.completes].bytes}, true});
+      }
     }
   }
 

@@ -139,6 +139,14 @@ absl::StatusOr<Pipeline> ReadPipeline(const StrategyProto& proto) {
   return pipeline;
 }
 
+absl::StatusOr<std::optional<ExchangeMode>> ReadReshard(const StrategyProto& proto) {
+  if (proto.reshard().empty() || proto.reshard() == "auto") return std::nullopt;
+  const std::optional<ExchangeMode> mode = FindExchangeMode(proto.reshard());
+  if (mode) return mode;
+  return InvalidArgument("reshard is {}; allowed are {}{}", Quoted(proto.reshard()), fmt::join(ReshardNames(), ", "),
+                         Suggestion(proto.reshard(), ReshardNames()));
+}
+
 absl::StatusOr<Strategy> ReadStrategy(const StrategyProto& proto) {
   Strategy strategy;
   RETURN_IF_ERROR(ReadMeshes(proto, strategy));
@@ -150,6 +158,7 @@ absl::StatusOr<Strategy> ReadStrategy(const StrategyProto& proto) {
     strategy.ops.push_back(*std::move(config));
   }
   ASSIGN_OR_RETURN(strategy.pipeline, ReadPipeline(proto));
+  ASSIGN_OR_RETURN(strategy.reshard, ReadReshard(proto));
   if (!proto.has_bucket_bytes()) return strategy;
   strategy.bucket_bytes = proto.bucket_bytes();
   if (strategy.bucket_bytes >= 0) return strategy;
@@ -197,6 +206,7 @@ StrategyProto WriteStrategy(const Strategy& strategy) {
   }
   proto.set_stage_axis(strategy.pipeline.stage_axis);
   for (const std::string& stage : strategy.pipeline.stage_meshes) proto.add_stage_meshes(stage);
+  if (strategy.reshard) proto.set_reshard(Name(*strategy.reshard));
   return proto;
 }
 

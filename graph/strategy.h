@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/graph.h"
+#include "graph/moves/plan_exchange.h"
 #include "graph/op_definition.h"
 #include "graph/pipeline.h"
 
@@ -49,6 +50,7 @@ struct Strategy {
   std::vector<OpConfig> ops;
   int64_t bucket_bytes = -1;  // gradient bucket size; 0: no buckets; -1: chosen (graph/passes/bucket_all_reduces.h)
   Pipeline pipeline = {};
+  std::optional<ExchangeMode> reshard = {};  // how tiles reach several receivers; unset: in the quickest way
   std::vector<Mesh> further_meshes = {};  // with names, of ranks of the first one
 };
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "graph/moves/plan_exchange.h"
+
 namespace partita {
 namespace {
 
@@ -24,17 +26,23 @@ OpDefinition Move(const std::string& name) {
   return op;
 }
 
+OpDefinition Exchange(const std::string& name) {
+  OpDefinition op = Move(name);
+  op.attributes.push_back({"mode", std::string(Name(ExchangeMode::kDirect)), false});
+  op.attributes.push_back({"chunks", int64_t{1}, false});
+  return op;
+}
+
 }  // namespace
 
 std::vector<OpDefinition> MoveDefinitions() {
   std::vector<OpDefinition> moves;
-  for (const char* name :
-       {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "sum_reduce", "send", "gather", "scatter",
-        "slice_move", "drop", "zero_extend", "repartition", "halo_exchange", "halo_exchange_adjoint"}) {
+  for (const char* name : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "sum_reduce", "slice_move",
+                           "drop", "zero_extend", "halo_exchange", "halo_exchange_adjoint"}) {
     moves.push_back(Move(name));
   }
-  moves.push_back(Move(kReshard));
-  moves.back().attributes.clear();
+  for (const char* name : {"send", "gather", "scatter", "repartition", kReshard}) moves.push_back(Exchange(name));
+  std::erase_if(moves.back().attributes, [](const AttributeDefinition& attribute) { return attribute.name == "axes"; });
   moves[0].variadic = true;
   moves[0].in_place = {{0, 0}};
   return moves;
@@ -44,6 +52,8 @@ GroupKey KeyOf(const Graph& graph, const Node& move) {
   const int from = graph.layout(move.inputs[0]).mesh, to = graph.layout(move.outputs[0]).mesh;
   return {std::min(from, to), std::max(from, to), MoveAxes(graph, move)};
 }
+
+bool IsExchange(const OpDefinition& op) { return op.move && op.FindAttribute("mode") != nullptr; }
 
 std::vector<std::vector<int>> GroupsOf(const GroupKey& key, const std::vector<Mesh>& meshes) {
   const Mesh& mesh = meshes[key.mesh];

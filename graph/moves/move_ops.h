@@ -5,6 +5,8 @@
 //   all_reduce P->R   all_gather S->R   reduce_scatter P->S   broadcast At->R   sum_reduce P->At   send At(a)->At(b)
 //   gather S->At      scatter At->S     slice_move R->S       drop R->At        zero_extend R|S|At->P
 //   repartition: any layout without P to any other
+//   send, gather, scatter, repartition and reshard are exchanges of boxes: attributes `mode` and `chunks` say how one is made
+//                           (graph/moves/plan_exchange.h); set by a pass (graph/passes/choose_exchanges.h)
 //   halo_exchange           S -> S by windows: ghosts come from the blocks that own them, margins are zero
 //   halo_exchange_adjoint   S by windows, summed -> S: ghosts are sent back and added, margins dropped
 //   reshard: from a layout without P and windows on one mesh to such a layout on another. It has no axes: the ranks of
@@ -24,6 +26,8 @@ inline constexpr char kFirstMesh[] = "all";  // what the first mesh is called be
 inline constexpr char kReshard[] = "reshard";
 
 std::vector<OpDefinition> MoveDefinitions();
+
+bool IsExchange(const OpDefinition& op);
 
 // Who meets in a move: ranks of one mesh that differ on some axes of it, or all ranks of two meshes.
 struct GroupKey {

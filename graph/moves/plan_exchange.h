@@ -1,30 +1,55 @@
-// Who sends what when a value changes hands: the planning of an exchange (algorithms.md 6.1).
+// Who sends what when a value changes hands: the planning of an exchange (algorithms.md 6.1; arXiv 2211.05322, section
+// 3).
 //
-// A tile is what a box of the source and a box of the destination have in common. Replicas of a source box can all send
-// it. A receiver that holds a tile keeps its own; of the others, tiles that one rank alone holds are its to send, and
-// then, the largest first, each tile is sent by that of its holders that has least to send so far.
+// A tile is what a box of the source and boxes of the destination have in common; replicas of a source box can all send
+// it. A receiver that holds a tile keeps its own. In three modes each tile goes to all others that want it:
+//   direct      each receiver gets it from that holder that has least to send so far
+//   scatter     cut into as many slices as there are receivers: each gets one from a holder, then gives it to the
+//   others broadcast   along a chain of its receivers, in chunks: in each round each chunk that is under way moves on
+//   by one
+// A tile that one rank alone wants is sent to it at once in every mode. In all modes a receiver gets each element once,
+// so they move the same bytes; but in the last two an element leaves the ranks that held it once, however many want it.
 #ifndef PARTITA_GRAPH_MOVES_PLAN_EXCHANGE_H_
 #define PARTITA_GRAPH_MOVES_PLAN_EXCHANGE_H_
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "graph/shape.h"
 
 namespace partita {
 
+enum class ExchangeMode : uint8_t { kDirect, kScatter, kBroadcast };
+const char* Name(ExchangeMode mode);  // "direct", "scatter", "broadcast"
+std::optional<ExchangeMode> FindExchangeMode(const std::string& name);
+std::vector<std::string> ReshardNames();  // what a user may say: "auto" and the modes
+
+inline constexpr int kMostChunks = 64;  // of a broadcast
+
+// Elements [first, first + count) of a tile, in its row-major order.
 struct TileSend {
-  int from = 0, to = 0;  // positions in the two lists; the same: kept
-  Box tile;
+  int from = 0, to = 0;  // positions in the lists of boxes; the same: kept
+  int tile = 0;
+  int64_t first = 0, count = 0;
 
   bool operator==(const TileSend&) const = default;
 };
 
+struct ExchangePlan {
+  std::vector<Box> tiles;
+  std::vector<TileSend> kept;  // whole tiles
+  // What is sent in a round lies where it is sent from: the rank holds the tile, or got these elements in a round
+  // before. None is empty; by receiver, then by sender, then by tile.
+  std::vector<std::vector<TileSend>> rounds;
+};
+
 // What each rank holds before and shall hold afterwards; nothing, or no elements: nullopt. Boxes of `from` are equal or
-// have no element in common. By receiver, then by sender; at most one tile for each pair. Every rank that plans the
-// same exchange gets the same plan.
-std::vector<TileSend> PlanExchange(const std::vector<std::optional<Box>>& from,
-                                   const std::vector<std::optional<Box>>& to);
+// have no element in common. `chunks`: of kBroadcast, 1 to kMostChunks. Directly sent, there is at most one round, and
+// at most one tile for each pair of ranks. Every rank that plans the same exchange gets the same plan.
+ExchangePlan PlanExchange(const std::vector<std::optional<Box>>& from, const std::vector<std::optional<Box>>& to,
+                          ExchangeMode mode = ExchangeMode::kDirect, int chunks = 1);
 
 }  // namespace partita
 

@@ -170,6 +170,22 @@ Strategy ClassStrategy(const Mesh& mesh) {
   return strategy;
 }
 
+// The first layer on one rank of six, the others by samples, the second also by channels: what the first layer makes
+// goes to several ranks for each half of the samples.
+constexpr const char* kReshardings[] = {"reshard_scatter", "reshard_broadcast"};
+
+Strategy ReshardStrategy(const std::string& name) {
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 2}, {"model", 3}};
+  for (const char* pattern : {"images", "flatten", "dense1*"}) {
+    strategy.ops.push_back({pattern, {{"data", {"at", 1, {}}}, {"model", {"at", 1, {}}}}, {}});
+  }
+  strategy.ops.push_back({"dense2/matmul", {{"model", {"output_channels", 0, {}}}}, {}});
+  strategy.ops.push_back({"*", {{"data", {"samples", 0, {}}}}, {}});
+  strategy.reshard = FindExchangeMode(name.substr(name.find('_') + 1));
+  return strategy;
+}
+
 absl::StatusOr<Strategy> MakePipeline(const Case& one, const Model& model) {
   Strategy strategy;
   strategy.pipeline.micro_batches = kMicroBatches;
@@ -229,6 +245,7 @@ std::vector<Case> AllCases() {
   for (const char* strategy : {"rows4_grid", "islands"}) cases.push_back({"mini-inception", strategy, true});
   cases.push_back({"mlp", "islands", false});
   cases.push_back({"mini-inception", "k3", true});  // smooths its labels
+  for (const char* strategy : kReshardings) cases.push_back({"mlp", strategy, true});
   for (const char* model : {"lenet5", "mlp"}) {
     for (const auto& [strategy, mesh] : ClassMeshes()) {
       for (bool regularized : {false, true}) cases.push_back({model, strategy, regularized});
@@ -260,6 +277,7 @@ absl::StatusOr<Strategy> MakeStrategy(const Case& one, const Model& model) {
   if (classes != ClassMeshes().end()) return ClassStrategy(classes->second);
   const auto meshes = SeveralMeshes().find(one.strategy);
   if (meshes != SeveralMeshes().end()) return MeshesStrategy(meshes->second, model.graph);
+  if (one.strategy.starts_with("reshard_")) return ReshardStrategy(one.strategy);
   const size_t cross = one.strategy.find('x');
   if (cross != 1) return LoadStrategy(ExampleFile(one));
   return DataModelStrategy(model.graph, one.strategy[0] - '0', one.strategy[2] - '0');

@@ -22,7 +22,7 @@ struct Case {
   // "d2k2k3": over data and, of the loss, classes (k);
   // "rows4_grid", "all3_pair", "2x3_3x2", "islands": several meshes;
   // "placement" and "mixed": the shipped examples, 2 x 2; "micro", "micro_data", "gpipe", "1f1b", "1f1b_overlap",
-  // "uneven_stages": micro-batches
+  // "uneven_stages": micro-batches; "reshard_scatter", "reshard_broadcast": from one rank to parts of a mesh
   std::string strategy;
   bool regularized = false;  // with dropout and batch norm
 

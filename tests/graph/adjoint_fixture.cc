@@ -9,6 +9,8 @@
 
 #include "graph/adjoint.h"
 #include "graph/make_program.h"
+#include "graph/moves/move_ops.h"
+#include "graph/passes/choose_exchanges.h"
 #include "graph/text.h"
 #include "ops/registry.h"
 #include "runtime/api/session.h"
@@ -259,7 +261,7 @@ Layout ParseLayout(const std::string& text, const Shape& shape, const Mesh& mesh
 }
 
 void ExpectAdjoints(const std::vector<Mesh>& meshes, const std::vector<AdjointCase>& cases, uint32_t seed,
-                    AdjointTally& tally) {
+                    AdjointTally& tally, ExchangeMode mode) {
   Graph graph(meshes);
   LayoutBuilder builder(graph, Ops());
   std::vector<Moved> moved;
@@ -267,6 +269,10 @@ void ExpectAdjoints(const std::vector<Mesh>& meshes, const std::vector<AdjointCa
     absl::StatusOr<Moved> one = Append(builder, c, "c" + std::to_string(moved.size()));
     ASSERT_TRUE(one.ok()) << one.status();
     moved.push_back(*std::move(one));
+  }
+  graph = ChooseExchanges(std::move(graph), {0, 1}, mode);
+  for (const Node& node : graph.nodes()) {
+    tally.in_rounds += IsExchange(*node.op) && node.attributes.String("mode") != "direct" ? 1 : 0;
   }
   const absl::StatusOr<std::unique_ptr<Session>> session = Start(meshes, std::move(graph));
   ASSERT_TRUE(session.ok()) << session.status();
@@ -294,7 +300,7 @@ void ExpectAdjoints(const std::vector<Mesh>& meshes, const std::vector<AdjointCa
     FAIL() << "other bytes than predicted: " << Describe(cases[0], meshes);
   }
   AdjointTally again;  // one by one, to name the case
-  for (const AdjointCase& c : cases) ExpectAdjoints(meshes, {c}, seed, again);
+  for (const AdjointCase& c : cases) ExpectAdjoints(meshes, {c}, seed, again, mode);
   FAIL() << "other bytes than predicted";
 }
 

@@ -12,6 +12,7 @@
 #include "graph/graph.h"
 #include "graph/layout.h"
 #include "graph/mesh.h"
+#include "graph/moves/plan_exchange.h"
 
 namespace partita {
 
@@ -27,6 +28,7 @@ struct AdjointCase {
 struct AdjointTally {
   int cases = 0;
   std::map<std::string, int> by_primitive;  // cases in which F or F* has it
+  int in_rounds = 0;                        // exchanges that were not made directly
 };
 
 // "a:S0 b:R" as a layout on the mesh.
@@ -35,11 +37,12 @@ Layout ParseLayout(const std::string& text, const Shape& shape, const Mesh& mesh
 // Moves random numbers from one layout to the other and cotangents back, all cases in one program. Metric of
 // algorithms.md 2.8, inner products in f64: 1e-13 in f64, 1e-6 in f32, integers exact. A move changes nothing of the
 // value: F x is x wherever it is held. Margins of the result are zero, and the bytes counted are those predicted.
+// Exchanges of tiles that several ranks want are made in `mode`, a broadcast in many chunks.
 void ExpectAdjoints(const std::vector<Mesh>& meshes, const std::vector<AdjointCase>& cases, uint32_t seed,
-                    AdjointTally& tally);
-inline void ExpectAdjoints(const Mesh& mesh, const std::vector<AdjointCase>& cases, uint32_t seed,
-                           AdjointTally& tally) {
-  ExpectAdjoints(std::vector<Mesh>{mesh}, cases, seed, tally);
+                    AdjointTally& tally, ExchangeMode mode = ExchangeMode::kDirect);
+inline void ExpectAdjoints(const Mesh& mesh, const std::vector<AdjointCase>& cases, uint32_t seed, AdjointTally& tally,
+                           ExchangeMode mode = ExchangeMode::kDirect) {
+  ExpectAdjoints(std::vector<Mesh>{mesh}, cases, seed, tally, mode);
 }
 
 }  // namespace partita

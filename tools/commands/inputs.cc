@@ -52,7 +52,7 @@ absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forwar
 std::vector<std::string> ModelFlags() { return {"batch", "learning-rate"}; }
 
 std::vector<std::string> StrategyFlags() {
-  return {"ranks", "dp", "mp", "convolutions", "dense", "input-gradients", "strategy", "micro-batches"};
+  return {"ranks", "dp", "mp", "convolutions", "dense", "input-gradients", "strategy", "micro-batches", "reshard"};
 }
 
 absl::StatusOr<Model> ReadModel(const Flags& flags) {
@@ -79,6 +79,7 @@ void AssumeScheduleLength(Model& model) {
 absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward) {
   ASSIGN_OR_RETURN(Strategy strategy,
                    flags.IsSet("strategy") ? StrategyOfFile(flags, forward) : StrategyOfSizes(flags, forward));
+  if (flags.Given("reshard")) strategy.reshard = FindExchangeMode(flags.Text("reshard"));
   if (flags.Given("micro-batches")) strategy.pipeline.micro_batches = flags.Int("micro-batches");
   return strategy;
 }

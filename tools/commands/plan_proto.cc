@@ -3,6 +3,7 @@
 #include "graph/make_program.h"
 #include "graph/moves/halo.h"
 #include "graph/moves/move_ops.h"
+#include "graph/moves/plan_exchange.h"
 #include "graph/node_flops.h"
 #include "graph/op_definition.h"
 #include "runtime/base/status.h"
@@ -81,6 +82,10 @@ void SetMove(const Program& program, const Node& move, PlanNodeProto& entry) {
   MoveBytes bytes;
   for (const CommunicationGroup& group : program.groups) {
     if (group.key == key) bytes += BytesOfNode(program.train, move, group.ranks);
+  }
+  if (IsExchange(*move.op) && move.attributes.String("mode") != Name(ExchangeMode::kDirect)) {
+    entry.set_mode(move.attributes.String("mode"));
+    entry.set_chunks(static_cast<int32_t>(move.attributes.Int("chunks")));
   }
   entry.set_payload_bytes(bytes.payload);
   entry.set_wire_bytes(bytes.wire);

@@ -19,6 +19,7 @@ bucket_bytes: 4096
 further_meshes { name: "tail" axes { name: "stage" size: 2 } ranks: [3, 1] }
 further_meshes { name: "flat" axes { name: "all" size: 4 } }
 stage_meshes: "tail"
+reshard: "broadcast"
 )";
 
 absl::StatusOr<Strategy> Parse(const std::string& text) { return ParseStrategy(text, ProtoFormat::kText, "s.pbtxt"); }
@@ -36,6 +37,7 @@ TEST(StrategyFile, SaysWhatItSays) {
   EXPECT_EQ(strategy->bucket_bytes, 4096);
   EXPECT_EQ(ToString(MeshesOf(*strategy)), "data:2 model:2, tail stage:2 {3,1}, flat all:4");
   EXPECT_EQ(strategy->pipeline.stage_meshes, (std::vector<std::string>{"tail"}));
+  EXPECT_EQ(strategy->reshard, ExchangeMode::kBroadcast);
 }
 
 TEST(StrategyFile, SurvivesTextAndBinary) {
@@ -47,6 +49,7 @@ TEST(StrategyFile, SurvivesTextAndBinary) {
     EXPECT_EQ(PrintStrategy(*read, format), bytes);
     EXPECT_EQ(MeshesOf(*read), MeshesOf(strategy));
     EXPECT_EQ(read->bucket_bytes, strategy.bucket_bytes);
+    EXPECT_EQ(read->reshard, strategy.reshard);
     for (size_t length = 0; length < bytes.size(); ++length) {  // a shorter strategy, or a refusal; no crash
       const auto cut = ParseStrategy(bytes.substr(0, length), format, "s");
       if (!cut.ok()) Refusal(cut.status());
@@ -57,6 +60,8 @@ TEST(StrategyFile, SurvivesTextAndBinary) {
 TEST(StrategyFile, WithoutBucketsTheSizeIsChosen) {
   const std::string text = std::string(kStrategy).substr(0, std::string(kStrategy).find("bucket_bytes"));
   EXPECT_EQ(Parse(text)->bucket_bytes, -1);
+  EXPECT_EQ(Parse(text)->reshard, std::nullopt);
+  EXPECT_EQ(Parse(text + "reshard: 'auto'")->reshard, std::nullopt);
 }
 
 struct Case {
@@ -113,6 +118,10 @@ const Case kCases[] = {
     {"CutsTooFew", "cuts: [0, 1, 2]", "cuts: [0, 2]", {"cuts are [0,2]", "3 numbers"}},
     {"CutsFall", "cuts: [0, 1, 2]", "cuts: [0, 2, 1]", {"cuts are [0,2,1]"}},
     {"CutsBegin", "cuts: [0, 1, 2]", "cuts: [1, 1, 2]", {"cuts are [1,1,2]", "begin with 0"}},
+    {"Reshard",
+     "\"broadcast\"",
+     "\"brodcast\"",
+     {"reshard is 'brodcast'", "auto, direct, scatter, broadcast", "did you mean 'broadcast'?"}},
     {"Buckets", "bucket_bytes: 4096", "bucket_bytes: -1", {"bucket_bytes is -1"}},
 };
 INSTANTIATE_TEST_SUITE_P(All, StrategyRefusals, ::testing::ValuesIn(kCases),

@@ -22,6 +22,7 @@ AxisLayout W(int dimension, const std::string& windows, std::vector<int64_t> cut
 
 const Mesh kLine{{{"data", 4}}};
 const Mesh kGrid{{{"data", 2}, {"model", 2}}};
+const Mesh kWide{{{"data", 2}, {"model", 3}}};
 
 struct Case {
   std::string op;
@@ -29,7 +30,11 @@ struct Case {
   Mesh mesh;
   Shape shape;
   Layout from, to;
+  Attributes attributes = {};
 };
+
+// How an exchange is made.
+Attributes By(const char* mode, int64_t chunks = 1) { return {{"mode", std::string(mode)}, {"chunks", chunks}}; }
 
 std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << c.op << " over " << c.axes << " " << ToString(c.shape) << " " << ToString(c.from, c.mesh) << " -> "
@@ -44,7 +49,7 @@ class EveryMove : public testing::TestWithParam<Case> {
       if (axis.partial()) attributes.Set("partial", true);
     }
     input_ = builder_.Op("fill", "x", {}, GetParam().shape, GetParam().from, attributes);
-    output_ = builder_.Move(GetParam().op, GetParam().axes, input_, GetParam().to);
+    output_ = builder_.Move(GetParam().op, GetParam().axes, input_, GetParam().to, GetParam().attributes);
     program_ = ProgramOf(builder_.graph);
     schedules_ = SchedulesOf(program_, program_.train);
   }
@@ -221,7 +226,33 @@ const Case kCases[] = {
     {"zero_extend", "data", kLine, {3}, {R}, {AxisLayout::Partial(Reduction::kMax)}},
     {"zero_extend", "data,model", kGrid, {5, 3}, {S(1), R}, {P, P}},
 };
+// Exchanges in rounds. Tiles that are one run in what is sent from or received into, or not; received by those that
+// hold other tiles, by those that hold none; in more chunks than elements; margins; empty blocks.
+const Case kRounds[] = {
+    {"repartition", "data,model", kGrid, {5, 3}, {At(0), S(0)}, {R, R}, By("broadcast", 2)},
+    {"repartition", "data,model", kGrid, {5, 3}, {At(0), S(1)}, {R, R}, By("broadcast", 4)},
+    {"repartition", "data,model", kGrid, {5, 3}, {At(0), S(1)}, {R, R}, By("scatter")},
+    {"repartition", "data,model", kGrid, {5, 3}, {At(0), At(1)}, {R, R}, By("broadcast", 64)},
+    {"repartition", "data,model", kGrid, {5, 3}, {At(0), At(1)}, {R, R}, By("scatter")},
+    {"repartition", "data,model", kGrid, {5, 3}, {At(0), At(1)}, {S(0), R}, By("scatter")},
+    {"repartition", "data,model", kWide, {6, 4, 3}, {At(1), At(1)}, {S(1), R}, By("scatter")},
+    {"repartition", "data,model", kWide, {1, 5, 3}, {At(1), At(2)}, {S(0), R}, By("scatter")},
+    {"repartition", "data,model", kWide, {1, 4, 2}, {S(1), S(1)}, {S(0), R}, By("broadcast", 4)},
+    {"repartition", "data,model", kGrid, {5, 3}, {S(0), At(1)}, {R, S(1)}, By("broadcast", 3)},
+    {"repartition", "data,model", kGrid, {5, 3}, {S(0), At(1)}, {R, S(1)}, By("scatter")},
+    {"repartition", "data,model", kGrid, {1, 3}, {S(0), S(1)}, {R, R}, By("scatter")},
+    {"repartition", "data,model", kGrid, {1, 3}, {S(0), S(1)}, {R, R}, By("broadcast", 2)},
+    {"repartition", "data,model", kGrid, {0, 3}, {S(0), S(1)}, {R, R}, By("broadcast", 2)},
+    {"repartition", "data", kLine, {6}, {S(0, {0, 0, 3, 6, 6})}, {R}, By("broadcast", 2)},
+    {"repartition", "data", kLine, {6, 2}, {S(0, {0, 0, 3, 6, 6})}, {W(0, "6x3/1-1")}, By("broadcast", 2)},
+    {"repartition", "data", kLine, {6, 2}, {S(1, {0, 0, 2, 2, 2})}, {W(0, "6x3/1-1")}, By("scatter")},
+    {"scatter", "data", kLine, {2, 6}, {At(2)}, {W(1, "6x3/1-1")}, By("broadcast", 3)},
+    {"scatter", "data", kLine, {6}, {At(2)}, {S(0)}, By("broadcast", 3)},
+    {"gather", "data", kLine, {6}, {S(0)}, {At(2)}, By("scatter")},
+};
+
 INSTANTIATE_TEST_SUITE_P(AllMoves, EveryMove, testing::ValuesIn(kCases));
+INSTANTIATE_TEST_SUITE_P(InRounds, EveryMove, testing::ValuesIn(kRounds));
 
 // The only launch of that kind of work on a rank.
 template <typename Work>

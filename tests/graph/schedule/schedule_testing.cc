@@ -71,10 +71,15 @@ std::vector<ValueId> TestGraph::Twin(const std::string& name, ValueId x, ValueId
   return graph.node(graph.AddNode({&TestOp("twin"), {}, {x, y}, {}, Phase::kForward}, {first, second})).outputs;
 }
 
-ValueId TestGraph::Move(const std::string& op, const std::string& axes, ValueId input, Layout layout) {
+ValueId TestGraph::Move(const std::string& op, const std::string& axes, ValueId input, Layout layout,
+                        Attributes attributes) {
+  attributes.Set("axes", axes);
   const std::string name = graph.UniqueName(graph.value(input).name + "@" + op);
   const Value output{name, graph.type(input), Complete(std::move(layout))};
-  return graph.node(graph.AddNode({&TestOp(op), {{"axes", axes}}, {input}, {}, Phase::kForward}, {output})).outputs[0];
+  return graph
+      .node(graph.AddNode({&TestOp(op), *CompleteAttributes(TestOp(op), attributes), {input}, {}, Phase::kForward},
+                          {output}))
+      .outputs[0];
 }
 
 std::vector<ValueId> TestGraph::Bucket(const std::string& axes, const std::vector<ValueId>& inputs) {

@@ -32,7 +32,8 @@ class TestGraph {
   ValueId Op(const std::string& op, const std::string& name, std::vector<ValueId> inputs, Shape shape,
              Layout layout = {}, Attributes attributes = {});
   std::vector<ValueId> Twin(const std::string& name, ValueId x, ValueId y);
-  ValueId Move(const std::string& op, const std::string& axes, ValueId input, Layout layout);
+  ValueId Move(const std::string& op, const std::string& axes, ValueId input, Layout layout,
+               Attributes attributes = {});
   std::vector<ValueId> Bucket(const std::string& axes, const std::vector<ValueId>& inputs);
 
   Graph graph;
