@@ -21,9 +21,9 @@ class ExchangeChooser {
     const Mesh &from_mesh = graph_.mesh(from.layout), &to_mesh = graph_.mesh(to);
     const GroupKey group_key = KeyOf(graph_, node);
     // Layers that repeat make the same exchanges.
-    const std::string key = fmt::format("{} {} {} {} {} {}", fmt::join(group_key.axes, ","), Name(from.type.dtype),
-                                        ToString(from.type.shape), from_mesh.id, ToString(from.layout, from_mesh),
-                                        ToString(to, to_mesh));
+    const std::string key =
+        fmt::format("{} {} {} {} {} {}", fmt::join(group_key.axes, ","), Name(from.type.dtype),
+                    ToString(from.type.shape), from_mesh.id, ToString(from.layout, from_mesh), ToString(to, to_mesh));
     const auto [known, inserted] = choices_.try_emplace(key + fmt::format(" {}", to_mesh.id));
     if (!inserted) return known->second;
     std::vector<ExchangeBoxes> groups;

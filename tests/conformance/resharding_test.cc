@@ -35,7 +35,7 @@ class NoKernels : public KernelLibrary {
 // One exchange among all ranks.
 Program ProgramOf(const Resharding& c, ExchangeMode mode) {
   Program program;
-  program.mesh = c.mesh;
+  program.meshes = {c.mesh};
   Graph graph(c.mesh);
   const TensorType type{DType::kF32, c.shape};
   const OpDefinition& input = *Ops().Find("input");
