@@ -1,10 +1,11 @@
 // How a value lies on a mesh (derivation.md section 1): per mesh axis
+//
 //   Split(d)     rank i of the axis holds block i of dimension d: balanced (the first n mod p blocks get one more), or
-//   by
-//                explicit cut points; blocks may be empty
+//                by explicit cut points; blocks may be empty
 //   Replicate    every rank holds the same bytes
 //   Partial      the value is the sum (or maximum) over the axis of what the ranks hold
 //   At(c)        only the rank with coordinate c holds it
+//
 // Two axes on one dimension nest in mesh-axis order, cuts relative to the parent block (10 over 2 x 2: 3,2,3,2).
 // A split may be by sliding windows (graph/windows.h): its blocks and cuts are then those of the outputs, and a rank
 // holds what its outputs read, ghosts and margins included. All axes that split the dimension have the same windows.

@@ -3,10 +3,11 @@
 //
 // A tile is what a box of the source and boxes of the destination have in common; replicas of a source box can all send
 // it. A receiver that holds a tile keeps its own. In three modes each tile goes to all others that want it:
+//
 //   direct      each receiver gets it from that holder that has least to send so far
-//   scatter     cut into as many slices as there are receivers: each gets one from a holder, then gives it to the
-//   others broadcast   along a chain of its receivers, in chunks: in each round each chunk that is under way moves on
-//   by one
+//   scatter     cut into a slice for each receiver, which gets it from a holder and gives it to the others
+//   broadcast   along a chain of its receivers, in chunks: in each round each of them moves on by one
+//
 // A tile that one rank alone wants is sent to it at once in every mode. In all modes a receiver gets each element once,
 // so they move the same bytes; but in the last two an element leaves the ranks that held it once, however many want it.
 #ifndef PARTITA_GRAPH_MOVES_PLAN_EXCHANGE_H_
