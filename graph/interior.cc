@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "runtime/base/check.h"
-
 namespace partita {
 namespace {
 
@@ -23,25 +21,6 @@ Range InteriorOf(const Windows& windows, const Range& outputs, const Range& held
     interior.end = std::min(interior.end, last + 1);
   }
   return interior.empty() ? none : interior;
-}
-
-std::vector<Box> Around(const Box& inner, const Box& whole) {
-  CHECK(!inner.empty() && Intersect(inner, whole) == inner);
-  std::vector<Box> parts;
-  Box rest = whole;  // as `inner` in the dimensions done so far
-  for (size_t d = 0; d < whole.size.size(); ++d) {
-    const int64_t begin = inner.offset[d], end = begin + inner.size[d];
-    const Range before{rest.offset[d], begin}, behind{end, rest.offset[d] + rest.size[d]};
-    for (const Range& side : {before, behind}) {
-      if (side.empty()) continue;
-      Box& part = parts.emplace_back(rest);
-      part.offset[d] = side.begin;
-      part.size[d] = side.size();
-    }
-    rest.offset[d] = begin;
-    rest.size[d] = inner.size[d];
-  }
-  return parts;
 }
 
 }  // namespace partita

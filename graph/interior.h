@@ -9,7 +9,6 @@
 #define PARTITA_GRAPH_INTERIOR_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "graph/shape.h"
 #include "graph/windows.h"
@@ -19,10 +18,6 @@ namespace partita {
 // Those of `outputs` whose windows see no element of a tensor of n elements outside of `held`. They are a run; empty
 // (at the first output) if there are none. What windows reach beyond the tensor counts as seen by nobody.
 Range InteriorOf(const Windows& windows, const Range& outputs, const Range& held, int64_t n);
-
-// What is left of `whole` without `inner`, a box in it that is not empty: boxes that cover it once, at most two for
-// each dimension. Those of the first dimension reach over all of the others.
-std::vector<Box> Around(const Box& inner, const Box& whole);
 
 }  // namespace partita
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
+#include "runtime/base/check.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -48,6 +50,24 @@ Box Intersect(const Box& a, const Box& b) {
     common.size[d] = std::max<int64_t>(0, end - begin);
   }
   return common;
+}
+
+std::vector<Box> Around(const Box& inner, const Box& whole) {
+  CHECK(!inner.empty() && Intersect(inner, whole) == inner);
+  std::vector<Box> parts;
+  Box rest = whole;  // as `inner` in the dimensions done so far
+  for (size_t d = 0; d < whole.size.size(); ++d) {
+    const int64_t begin = inner.offset[d], end = begin + inner.size[d];
+    for (const auto& [from, to] : {std::pair(rest.offset[d], begin), std::pair(end, rest.offset[d] + rest.size[d])}) {
+      if (from == to) continue;
+      Box& part = parts.emplace_back(rest);
+      part.offset[d] = from;
+      part.size[d] = to - from;
+    }
+    rest.offset[d] = begin;
+    rest.size[d] = inner.size[d];
+  }
+  return parts;
 }
 
 }  // namespace partita

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/int_list.h"
@@ -40,6 +41,10 @@ Box WholeBox(const Shape& shape);
 
 // The common part of two boxes over the same tensor; sizes are 0 where they do not meet.
 Box Intersect(const Box& a, const Box& b);
+
+// What is left of `whole` without `inner`, a box in it that is not empty: boxes that cover it once, at most two for
+// each dimension. Those of the first dimension reach over all of the others.
+std::vector<Box> Around(const Box& inner, const Box& whole);
 
 }  // namespace partita
 

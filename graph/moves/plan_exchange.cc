@@ -26,21 +26,6 @@ std::vector<std::vector<int>> ReplicasOf(const std::vector<std::optional<Box>>& 
   return replicas;
 }
 
-// Appends boxes that together are `box` without `part`, which lies in it.
-void AppendRest(Box box, const Box& part, std::vector<Box>& rest) {
-  for (size_t d = 0; d < box.size.size(); ++d) {
-    const int64_t begin = part.offset[d], end = begin + part.size[d];
-    for (const auto& [from, to] : {std::pair(box.offset[d], begin), std::pair(end, box.offset[d] + box.size[d])}) {
-      if (from == to) continue;
-      Box& slab = rest.emplace_back(box);
-      slab.offset[d] = from;
-      slab.size[d] = to - from;
-    }
-    box.offset[d] = begin;
-    box.size[d] = part.size[d];
-  }
-}
-
 struct Tile {
   Box box;
   std::vector<int> wanted_by;  // rising
@@ -71,18 +56,14 @@ class Tiling {
     for (size_t t = 0; t < known; ++t) {
       const Box common = Intersect(tiles_[t].box, box);
       if (common.empty()) continue;
-      std::vector<Box> rest, outside;
+      std::vector<Box> rest;
       for (const Box& piece : fresh) {
         const Box seen = Intersect(piece, common);
-        if (seen.empty()) {
-          rest.push_back(piece);
-        } else {
-          AppendRest(piece, seen, rest);
-        }
+        const std::vector<Box> unseen = seen.empty() ? std::vector<Box>{piece} : Around(seen, piece);
+        rest.insert(rest.end(), unseen.begin(), unseen.end());
       }
       fresh = std::move(rest);
-      AppendRest(tiles_[t].box, common, outside);
-      for (Box& piece : outside) tiles_.push_back({std::move(piece), tiles_[t].wanted_by});
+      for (Box& piece : Around(common, tiles_[t].box)) tiles_.push_back({std::move(piece), tiles_[t].wanted_by});
       tiles_[t].box = common;
       tiles_[t].wanted_by.push_back(rank);
     }

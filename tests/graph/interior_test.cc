@@ -26,13 +26,6 @@ TEST(Interior, EvenKernelsReachToOneSide) {
 
 TEST(Interior, WhoOwnsNothingHasNone) { EXPECT_TRUE(InteriorOf({12, 3, 1, 1}, {3, 5}, {4, 4}, 12).empty()); }
 
-TEST(Around, IsRowsOverAllColumnsThenColumns) {
-  const Box whole{{0, 0}, {6, 8}}, inner{{1, 2}, {4, 5}};
-  const std::vector<Box> expected = {{{0, 0}, {1, 8}}, {{5, 0}, {1, 8}}, {{1, 0}, {4, 2}}, {{1, 7}, {4, 1}}};
-  EXPECT_EQ(Around(inner, whole), expected);
-  EXPECT_TRUE(Around(whole, whole).empty());
-}
-
 struct Dimension {
   int64_t n = 0;
   Windows windows;
