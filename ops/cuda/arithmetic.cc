@@ -6,6 +6,27 @@
 #include "runtime/base/philox.h"
 
 namespace partita {
+namespace {
+
+using LaunchOfOne = LaunchError (*)(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue);
+using LaunchOfTwo = LaunchError (*)(DType dtype, const void* a, const void* b, void* y, int64_t elements,
+                                    CudaQueue queue);
+
+absl::StatusOr<PreparedCudaKernel> OfOne(const LocalNode& node, LaunchOfOne launch) {
+  return OwnFloatingKernel(
+      node, [launch, n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch(dtype, In(a, 0), Out(a, 0), n, q);
+      });
+}
+
+absl::StatusOr<PreparedCudaKernel> OfTwo(const LocalNode& node, LaunchOfTwo launch) {
+  return OwnFloatingKernel(
+      node, [launch, n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch(dtype, In(a, 0), In(a, 1), Out(a, 0), n, q);
+      });
+}
+
+}  // namespace
 
 absl::StatusOr<PreparedCudaKernel> CudaConstant(const LocalNode& node) {
   const DType dtype = node.outputs[0].dtype;
@@ -26,35 +47,11 @@ absl::StatusOr<PreparedCudaKernel> CudaAdd(const LocalNode& node) {
   });
 }
 
-absl::StatusOr<PreparedCudaKernel> CudaMul(const LocalNode& node) {
-  return OwnFloatingKernel(node, [n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::Mul(dtype, In(a, 0), In(a, 1), Out(a, 0), n, q);
-  });
-}
-
-absl::StatusOr<PreparedCudaKernel> CudaRelu(const LocalNode& node) {
-  return OwnFloatingKernel(node, [n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::Relu(dtype, In(a, 0), Out(a, 0), n, q);
-  });
-}
-
-absl::StatusOr<PreparedCudaKernel> CudaReluGrad(const LocalNode& node) {
-  return OwnFloatingKernel(node, [n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::ReluGrad(dtype, In(a, 0), In(a, 1), Out(a, 0), n, q);
-  });
-}
-
-absl::StatusOr<PreparedCudaKernel> CudaSigmoid(const LocalNode& node) {
-  return OwnFloatingKernel(node, [n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::Sigmoid(dtype, In(a, 0), Out(a, 0), n, q);
-  });
-}
-
-absl::StatusOr<PreparedCudaKernel> CudaSigmoidGrad(const LocalNode& node) {
-  return OwnFloatingKernel(node, [n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::SigmoidGrad(dtype, In(a, 0), In(a, 1), Out(a, 0), n, q);
-  });
-}
+absl::StatusOr<PreparedCudaKernel> CudaMul(const LocalNode& node) { return OfTwo(node, launch::Mul); }
+absl::StatusOr<PreparedCudaKernel> CudaRelu(const LocalNode& node) { return OfOne(node, launch::Relu); }
+absl::StatusOr<PreparedCudaKernel> CudaReluGrad(const LocalNode& node) { return OfTwo(node, launch::ReluGrad); }
+absl::StatusOr<PreparedCudaKernel> CudaSigmoid(const LocalNode& node) { return OfOne(node, launch::Sigmoid); }
+absl::StatusOr<PreparedCudaKernel> CudaSigmoidGrad(const LocalNode& node) { return OfTwo(node, launch::SigmoidGrad); }
 
 absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node) {
   return OwnFloatingKernel(node,

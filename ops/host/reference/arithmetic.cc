@@ -26,6 +26,24 @@ void WithType(DType dtype, const F& f) {
   }
 }
 
+// y = f(x) for every element.
+template <typename F>
+absl::StatusOr<PreparedKernel> OfOne(const LocalNode& node, const F& f) {
+  const int64_t elements = node.outputs[0].elements();
+  return PreparedFloating(node.outputs[0].dtype, [elements, f]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = f(In<T>(a, 0)[i]);
+  });
+}
+
+// y = f(a, b) for every element.
+template <typename F>
+absl::StatusOr<PreparedKernel> OfTwo(const LocalNode& node, const F& f) {
+  const int64_t elements = node.outputs[0].elements();
+  return PreparedFloating(node.outputs[0].dtype, [elements, f]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = f(In<T>(a, 0)[i], In<T>(a, 1)[i]);
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<PreparedKernel> ReferenceConstant(const LocalNode& node) {
@@ -63,38 +81,23 @@ absl::StatusOr<PreparedKernel> ReferenceAdd(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedKernel> ReferenceMul(const LocalNode& node) {
-  const int64_t elements = node.outputs[0].elements();
-  return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
-    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = In<T>(a, 0)[i] * In<T>(a, 1)[i];
-  });
+  return OfTwo(node, [](auto x, auto y) { return x * y; });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceRelu(const LocalNode& node) {
-  const int64_t elements = node.outputs[0].elements();
-  return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
-    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = Relu(In<T>(a, 0)[i]);
-  });
+  return OfOne(node, [](auto x) { return Relu(x); });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceReluGrad(const LocalNode& node) {
-  const int64_t elements = node.outputs[0].elements();
-  return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
-    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = ReluGrad(In<T>(a, 0)[i], In<T>(a, 1)[i]);
-  });
+  return OfTwo(node, [](auto dy, auto y) { return ReluGrad(dy, y); });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceSigmoid(const LocalNode& node) {
-  const int64_t elements = node.outputs[0].elements();
-  return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
-    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = Sigmoid(In<T>(a, 0)[i]);
-  });
+  return OfOne(node, [](auto x) { return Sigmoid(x); });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceSigmoidGrad(const LocalNode& node) {
-  const int64_t elements = node.outputs[0].elements();
-  return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
-    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = SigmoidGrad(In<T>(a, 0)[i], In<T>(a, 1)[i]);
-  });
+  return OfTwo(node, [](auto dy, auto y) { return SigmoidGrad(dy, y); });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node) {
