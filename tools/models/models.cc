@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "graph/node_flops.h"
 #include "graph/node_name.h"
 #include "runtime/base/status.h"
 
@@ -34,11 +35,7 @@ absl::StatusOr<Model> MakeModel(const std::string& name, const ModelOptions& opt
 double MultiplyAdds(const Graph& graph) {
   double flops = 0;
   for (const Node& node : graph.nodes()) {
-    if (node.op->name != "conv2d" && node.op->name != "matmul") continue;
-    NodeView view{node.attributes, {}, {}};
-    for (ValueId input : node.inputs) view.inputs.push_back(&graph.type(input));
-    for (ValueId output : node.outputs) view.outputs.push_back(graph.type(output));
-    flops += node.op->flops(view);
+    if (node.op->name == "conv2d" || node.op->name == "matmul") flops += FlopsOf(graph, node);
   }
   return flops / 2;
 }
