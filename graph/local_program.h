@@ -42,9 +42,6 @@ struct LocalLaunch {
   // that they write (begin) or read (end).
   std::vector<TensorId> operands;
   std::vector<InPlace> in_place;
-  // A tensor that several launches write in parts, of which this is the last one; -1: none. It counts as writing all of
-  // it: it comes after the others, and nobody overwrites any part before, so that the value is whole when it has ended.
-  TensorId completes = -1;
   // Fills a bucket: copies of members that can be made inside the bucket right away are dropped (AssignStorage).
   bool packs_bucket = false;
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/lower_moves.h"
+#include "graph/moves/move_bytes.h"
 #include "graph/op_definition.h"
 #include "runtime/base/status.h"
 
@@ -52,9 +53,7 @@ absl::Status MoveLowering::ExchangeAtOnce(const Move& move, const ExchangePlan& 
 }
 
 absl::Status MoveLowering::Reshard(const Move& move) {
-  bool local = true;
-  for (size_t r = 0; r < move.to.size(); ++r)
-    local = local && (!move.to[r] || move.Overlap(move.from[r], move.to[r]) == move.to[r]);
+  const bool local = !Communicates(graph_, graph_.node(move.node));
   if (!local && move.meeting->group < 0) {
     return Internal("move '{}': the program has no group between '{}'", graph_.name(move.node),
                     Over(graph_.node(move.node)));

@@ -80,8 +80,8 @@ absl::Status MoveLowering::Lower(NodeId id) {
   if (op == "zero_extend") return ZeroExtend(move);
   const bool sums = op == "all_reduce" || op == "reduce_scatter" || op == "sum_reduce";
   for (int axis : meeting.axes) {
-    if (graph_.mesh(move.input).axes[axis].size > 1 && graph_.layout(move.input)[axis].partial() != sums)
-      return Misfit(move);
+    const bool alone = graph_.mesh(move.input).axes[axis].size == 1;
+    if (!alone && graph_.layout(move.input)[axis].partial() != sums) return Misfit(move);
   }
   const bool view = op == "drop" || (move.from == move.to && (!sums || move.from.size() == 1));
   if (view) {

@@ -144,11 +144,11 @@ class MoveLowering {
   static std::vector<RoundBlock> BlocksOf(const std::vector<TileSend>& round, int TileSend::*end, int self,
                                           const std::vector<TilePlace>& places);
   static bool AreRun(const std::vector<RoundBlock>& blocks);
-  // Copies the blocks between their places and one run of elements, where they do not follow each other anyway.
+  // Where the blocks lie one after the other: where they are, or in a temporary.
   TilePlace JoinedPlace(const Move& move, const std::vector<RoundBlock>& blocks, const std::string& suffix);
+  // Copies them from their places to that run (`pack`) or from it; nothing if they are there.
   void AppendRoundCopy(const Move& move, const std::vector<RoundBlock>& blocks, TilePlace run, bool pack,
                        const std::string& suffix);
-  void MarkCompletion(TensorId tensor, size_t first);
   // What is kept, and what did not arrive in the output; zeros in margins.
   void AppendRest(const Move& move, const ExchangePlan& plan, TensorId output, const std::vector<TilePlace>& places);
 

@@ -26,7 +26,6 @@ absl::Status MoveLowering::ExchangeInRounds(const Move& move, const ExchangePlan
   int64_t arriving = Arriving(plan.kept, move.self());
   for (const std::vector<TileSend>& round : plan.rounds) arriving += Arriving(round, move.self());
   if (arriving != Count(move.Inside(move.own_to()))) return Misfit(move);
-  const size_t first = out_.launches.size();
   const TensorId output = NewOutput(move.output);
   std::vector<TilePlace> places(plan.tiles.size());
   PlaceHeldTiles(move, plan, places);
@@ -35,19 +34,7 @@ absl::Status MoveLowering::ExchangeInRounds(const Move& move, const ExchangePlan
     AppendRound(move, plan.rounds[r], places, "/round" + std::to_string(r));
   }
   AppendRest(move, plan, output, places);
-  if (output >= 0) MarkCompletion(output, first);
   return absl::OkStatus();
-}
-
-// Of the launches from `first` on, the last one that writes.
-void MoveLowering::MarkCompletion(TensorId tensor, size_t first) {
-  for (size_t l = out_.launches.size(); l-- > first;) {
-    bool writes = false;
-    VisitTensors(out_.launches[l], [&](TensorId touched, bool write) { writes |= write && touched == tensor; });
-    if (!writes) continue;
-    out_.launches[l].completes = tensor;
-    return;
-  }
 }
 
 void MoveLowering::PlaceHeldTiles(const Move& move, const ExchangePlan& plan, std::vector<TilePlace>& places) {

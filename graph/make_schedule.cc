@@ -77,16 +77,12 @@ class Binder {
       CHECK(next == local.operands.size());
       launch.accesses = AccessesOf(launch);
       AddWholeTensors(local.operands, launch);
-      if (local.completes >= 0) {
-        launch.accesses.push_back({{OffsetOf(local.completes), lowered_.tensors[local.completes].bytes}, true});
-      }
     }
   }
 
-  // A tensor that several kernels or copies make is there when the last of them has ended: each comes after those
-  // before it.
+  // A tensor that several launches make is there when the last of them has ended: each comes after those before it,
+  // and nobody overwrites any part of it before.
   void AddWholeTensors(const std::vector<TensorId>& operands, Launch& launch) {
-    if (std::holds_alternative<CollectiveLaunch>(launch.work)) return;
     const int self = static_cast<int>(schedule_.launches.size());
     size_t next = 0;
     VisitOffsets(launch.work, [&](const int64_t& offset, bool write) {
@@ -155,7 +151,7 @@ class Binder {
   const StoragePlan& storage_;
   const MemoryPlan& memory_;
   Schedule& schedule_;
-  std::vector<int> maker_;  // by tensor: the last kernel or copy that writes it, of those bound so far
+  std::vector<int> maker_;  // by tensor: the last launch that writes it, of those bound so far
 };
 
 // The launches that make what each launch reads.
