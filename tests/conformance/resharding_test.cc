@@ -40,8 +40,8 @@ Program ProgramOf(const Resharding& c, ExchangeMode mode) {
   const TensorType type{DType::kF32, c.shape};
   const OpDefinition& input = *Ops().Find("input");
   const OpDefinition& move = *Ops().Find("repartition");
-  const Attributes placeholder = *CompleteAttributes(input, {{"dtype", std::string("f32")}, {"shape", c.shape}});
-  graph.AddNode({&input, placeholder, {}, {}, Phase::kForward}, {{"x", type, c.from, -1}});
+  const Attributes described = *CompleteAttributes(input, {{"dtype", std::string("f32")}, {"shape", c.shape}});
+  graph.AddNode({&input, described, {}, {}, Phase::kForward}, {{"x", type, c.from, -1}});
   graph.AddNode({&move, *CompleteAttributes(move, {{"axes", std::string("stage,a,b")}}), {0}, {}, Phase::kForward},
                 {{"y", type, c.to, -1}});
   program.train = ChooseExchanges(std::move(graph), {0, 1}, mode);
