@@ -116,7 +116,8 @@ class PassList {
     passes.push_back(
         {"adjoint and update", [this](Graph g) { return AppendBackward(std::move(g), model_, strategy_, registry_); }});
     passes.push_back({"drop_unused", DropUnused});
-    passes.push_back({"fuse_moves", [this](Graph g) { return FuseMoves(std::move(g), registry_); }});
+    passes.push_back(
+        {"fuse_moves", [this](Graph g) { return FuseMoves(std::move(g), registry_, strategy_.input_gradients); }});
     if (options_.fuse) {
       passes.push_back(
           {"fuse_batch_norm_gradient", [this](Graph g) { return FuseBatchNormGradient(std::move(g), registry_); }});

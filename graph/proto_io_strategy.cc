@@ -147,6 +147,15 @@ absl::StatusOr<std::optional<ExchangeMode>> ReadReshard(const StrategyProto& pro
                          Suggestion(proto.reshard(), ReshardNames()));
 }
 
+absl::StatusOr<InputGradients> ReadInputGradients(const StrategyProto& proto) {
+  if (proto.input_gradients().empty()) return InputGradients::kReduceScatter;
+  const std::optional<InputGradients> found = FindInputGradients(proto.input_gradients());
+  if (found) return *found;
+  return InvalidArgument("input_gradients is {}; allowed are {}{}", Quoted(proto.input_gradients()),
+                         fmt::join(InputGradientsNames(), ", "),
+                         Suggestion(proto.input_gradients(), InputGradientsNames()));
+}
+
 absl::StatusOr<Strategy> ReadStrategy(const StrategyProto& proto) {
   Strategy strategy;
   RETURN_IF_ERROR(ReadMeshes(proto, strategy));
@@ -159,6 +168,7 @@ absl::StatusOr<Strategy> ReadStrategy(const StrategyProto& proto) {
   }
   ASSIGN_OR_RETURN(strategy.pipeline, ReadPipeline(proto));
   ASSIGN_OR_RETURN(strategy.reshard, ReadReshard(proto));
+  ASSIGN_OR_RETURN(strategy.input_gradients, ReadInputGradients(proto));
   if (!proto.has_bucket_bytes()) return strategy;
   strategy.bucket_bytes = proto.bucket_bytes();
   if (strategy.bucket_bytes >= 0) return strategy;
@@ -207,6 +217,9 @@ StrategyProto WriteStrategy(const Strategy& strategy) {
   proto.set_stage_axis(strategy.pipeline.stage_axis);
   for (const std::string& stage : strategy.pipeline.stage_meshes) proto.add_stage_meshes(stage);
   if (strategy.reshard) proto.set_reshard(Name(*strategy.reshard));
+  if (strategy.input_gradients != InputGradients::kReduceScatter) {
+    proto.set_input_gradients(Name(strategy.input_gradients));
+  }
   return proto;
 }
 

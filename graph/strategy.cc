@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "graph/moves/move_ops.h"
 #include "graph/op_definition.h"
@@ -10,6 +11,11 @@
 
 namespace partita {
 namespace {
+
+constexpr std::pair<const char*, InputGradients> kInputGradients[] = {
+    {"reduce_scatter", InputGradients::kReduceScatter},
+    {"all_reduce", InputGradients::kAllReduce},
+};
 
 std::vector<std::string> AxisNames(const std::vector<Mesh>& meshes) {
   std::vector<std::string> names;
@@ -167,6 +173,26 @@ absl::Status NamesNothing(const OpConfig& entry, const Graph& forward) {
 }
 
 }  // namespace
+
+const char* Name(InputGradients input_gradients) {
+  for (const auto& [name, known] : kInputGradients) {
+    if (known == input_gradients) return name;
+  }
+  return "?";
+}
+
+std::optional<InputGradients> FindInputGradients(const std::string& name) {
+  for (const auto& [known, input_gradients] : kInputGradients) {
+    if (name == known) return input_gradients;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> InputGradientsNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, known] : kInputGradients) names.push_back(name);
+  return names;
+}
 
 bool MatchesPattern(const std::string& pattern, const std::string& text) {
   size_t p = 0, t = 0, star = std::string::npos, resume = 0;

@@ -45,12 +45,23 @@ struct Pipeline {
   std::vector<std::string> stage_meshes = {};  // names
 };
 
+// How the gradients of layers' inputs, which are sums over the ranks that share a layer, come together.
+enum class InputGradients : uint8_t {
+  kReduceScatter,  // each rank gets the part that it goes on with, also where a reshape lies in between
+  kAllReduce,      // as Gholami et al. do (1712.04432, section 2): whole, and cut behind the reshape
+};
+// "reduce_scatter", "all_reduce".
+const char* Name(InputGradients input_gradients);
+std::vector<std::string> InputGradientsNames();
+std::optional<InputGradients> FindInputGradients(const std::string& name);
+
 struct Strategy {
   Mesh mesh;  // has all ranks
   std::vector<OpConfig> ops;
   int64_t bucket_bytes = -1;  // gradient bucket size; 0: no buckets; -1: chosen (graph/passes/bucket_all_reduces.h)
   Pipeline pipeline = {};
   std::optional<ExchangeMode> reshard = {};  // how tiles reach several receivers; unset: in the quickest way
+  InputGradients input_gradients = InputGradients::kReduceScatter;
   std::vector<Mesh> further_meshes = {};  // with names, of ranks of the first one
 };
 

@@ -83,6 +83,7 @@ class GroupSplits {
 absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int model, const DataModelOptions& options) {
   Strategy strategy;
   strategy.mesh.axes = {{"data", data}, {"model", model}};
+  strategy.input_gradients = options.input_gradients;
   if (data < 1 || model < 1) {
     return InvalidArgument("--dp {} --mp {}: both must be at least 1", data, model);
   }

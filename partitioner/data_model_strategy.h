@@ -19,15 +19,11 @@ enum class LayerSplit : uint8_t {
   kSamples,   // the replica's samples: these layers are data parallel over all N x M ranks
 };
 
-// How the gradients of layers' inputs, which are sums over the group of a channel split, come together.
-enum class InputGradients : uint8_t {
-  kReduceScatter,  // outputs stay split until a layer needs them whole: all_gather forward, reduce_scatter backward
-  kAllReduce,      // outputs are gathered right after the layer, as the paper does: all_gather, all_reduce
-};
-
 struct DataModelOptions {
   LayerSplit convolutions = LayerSplit::kChannels;
   LayerSplit dense = LayerSplit::kChannels;
+  // Of kReduceScatter, outputs stay split until a layer needs them whole: all_gather forward, reduce_scatter backward.
+  // Of kAllReduce, they are gathered right after the layer, as the paper does.
   InputGradients input_gradients = InputGradients::kReduceScatter;
 };
 

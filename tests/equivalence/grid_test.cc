@@ -3,9 +3,9 @@
 //
 // With convolutions by channels: Y = W X needs an all_gather over the Pr ranks of a column, dX a sum over them, dW one
 // over the Pc ranks of a row. In the paper's form dX is an all_reduce. In the other form each layer gathers its own
-// input and dX is the reduce_scatter of the same blocks, half the bytes; but for the first dense layer: a channel split
-// does not pass from images to features, so there it stays an all_reduce. With convolutions by rows (domain): ghost
-// rows, and dW over all ranks.
+// input and dX is the reduce_scatter of the same blocks, half the bytes; the first dense layer's summands go back
+// through the reshape, which a channel split cannot pass. With convolutions by rows (domain): ghost rows, and dW over
+// all ranks.
 #include <gtest/gtest.h>
 
 #include "graph/builder.h"
@@ -99,11 +99,12 @@ class Volumes {
         Ghosts(layer, first);
       } else if (last) {
         Add("all_gather", layer.name, Columns(layer.out));
-        InputGradient(layers[i - 1].name + "/relu", layer, false);
+        InputGradient(layers[i - 1].name + "/relu", layer);
       } else {
         // The output, gathered before relu, or after it by the next layer, which at the border is the reshape.
         Add("all_gather", layer.name + (grid_.gathers_at_once() ? "" : "/relu"), Columns(layer.out));
-        if (!first) InputGradient(convolution ? layers[i - 1].name + "/relu" : "flatten", layer, !convolution);
+        const bool behind_reshape = !convolution && (grid_.gathers_at_once() || grid_.domain());
+        if (!first) InputGradient(behind_reshape ? "flatten" : layers[i - 1].name + "/relu", layer);
       }
     }
     return std::move(bytes_);
@@ -126,9 +127,8 @@ class Volumes {
     }
   }
 
-  // `border`: the layer's input has come through the reshape.
-  void InputGradient(const std::string& input, const Layer& layer, bool border) {
-    const bool scatters = !grid_.gathers_at_once() && (!border || grid_.domain());
+  void InputGradient(const std::string& input, const Layer& layer) {
+    const bool scatters = !grid_.gathers_at_once();
     Add(scatters ? "reduce_scatter" : "all_reduce", input, (scatters ? 1 : 2) * Columns(layer.in));
   }
 

@@ -40,7 +40,7 @@ absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forwar
   DataModelOptions options;
   options.convolutions = SplitOf(flags, "convolutions", forward, data);
   options.dense = SplitOf(flags, "dense", forward, data);
-  if (flags.Text("input-gradients") == "all_reduce") options.input_gradients = InputGradients::kAllReduce;
+  options.input_gradients = *FindInputGradients(flags.Text("input-gradients"));
   ASSIGN_OR_RETURN(Strategy strategy,
                    DataModelStrategy(forward, static_cast<int>(data), static_cast<int>(model), options));
   RETURN_IF_ERROR(CheckRanks(flags, strategy.mesh, fmt::format("--dp={} x --mp={}", data, model)));

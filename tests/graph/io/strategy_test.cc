@@ -20,6 +20,7 @@ further_meshes { name: "tail" axes { name: "stage" size: 2 } ranks: [3, 1] }
 further_meshes { name: "flat" axes { name: "all" size: 4 } }
 stage_meshes: "tail"
 reshard: "broadcast"
+input_gradients: "all_reduce"
 )";
 
 absl::StatusOr<Strategy> Parse(const std::string& text) { return ParseStrategy(text, ProtoFormat::kText, "s.pbtxt"); }
@@ -38,6 +39,7 @@ TEST(StrategyFile, SaysWhatItSays) {
   EXPECT_EQ(ToString(MeshesOf(*strategy)), "data:2 model:2, tail stage:2 {3,1}, flat all:4");
   EXPECT_EQ(strategy->pipeline.stage_meshes, (std::vector<std::string>{"tail"}));
   EXPECT_EQ(strategy->reshard, ExchangeMode::kBroadcast);
+  EXPECT_EQ(strategy->input_gradients, InputGradients::kAllReduce);
 }
 
 TEST(StrategyFile, SurvivesTextAndBinary) {
@@ -50,6 +52,7 @@ TEST(StrategyFile, SurvivesTextAndBinary) {
     EXPECT_EQ(MeshesOf(*read), MeshesOf(strategy));
     EXPECT_EQ(read->bucket_bytes, strategy.bucket_bytes);
     EXPECT_EQ(read->reshard, strategy.reshard);
+    EXPECT_EQ(read->input_gradients, strategy.input_gradients);
     for (size_t length = 0; length < bytes.size(); ++length) {  // a shorter strategy, or a refusal; no crash
       const auto cut = ParseStrategy(bytes.substr(0, length), format, "s");
       if (!cut.ok()) Refusal(cut.status());
@@ -62,6 +65,7 @@ TEST(StrategyFile, WithoutBucketsTheSizeIsChosen) {
   EXPECT_EQ(Parse(text)->bucket_bytes, -1);
   EXPECT_EQ(Parse(text)->reshard, std::nullopt);
   EXPECT_EQ(Parse(text + "reshard: 'auto'")->reshard, std::nullopt);
+  EXPECT_EQ(Parse(text)->input_gradients, InputGradients::kReduceScatter);
 }
 
 struct Case {
@@ -122,6 +126,10 @@ const Case kCases[] = {
      "\"broadcast\"",
      "\"brodcast\"",
      {"reshard is 'brodcast'", "auto, direct, scatter, broadcast", "did you mean 'broadcast'?"}},
+    {"InputGradients",
+     "\"all_reduce\"",
+     "\"all_reduced\"",
+     {"input_gradients is 'all_reduced'", "reduce_scatter, all_reduce", "did you mean 'all_reduce'?"}},
     {"Buckets", "bucket_bytes: 4096", "bucket_bytes: -1", {"bucket_bytes is -1"}},
 };
 INSTANTIATE_TEST_SUITE_P(All, StrategyRefusals, ::testing::ValuesIn(kCases),
