@@ -41,13 +41,28 @@ class GpuKernels : public KernelLibrary {
   std::unique_ptr<KernelLibrary> kernels_;
 };
 
+absl::StatusOr<std::unique_ptr<CudaNodeTimes>> StartNodeTimes() {
+  ASSIGN_OR_RETURN(const CuptiApi* const cupti, LoadCupti());
+  return CudaNodeTimes::Start(*cupti);
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index, bool timeline) {
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index, bool timeline,
+                                                const std::function<void(const std::string&)>& warn) {
   CudaDeviceOptions options;
   options.index = index;
   options.timeline = timeline;
-  return CudaDevice::Create(options);
+  if (timeline) {
+    absl::StatusOr<std::unique_ptr<CudaNodeTimes>> node_times = StartNodeTimes();
+    if (node_times.ok()) {
+      options.node_times = *std::move(node_times);
+    } else if (warn) {
+      warn(fmt::format("steps are timed by events in the graph, which makes them slower: {}",
+                       std::string(node_times.status().message())));
+    }
+  }
+  return CudaDevice::Create(std::move(options));
 }
 
 absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const SessionOptions& options) {

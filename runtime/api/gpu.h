@@ -2,7 +2,9 @@
 #ifndef PARTITA_RUNTIME_API_GPU_H_
 #define PARTITA_RUNTIME_API_GPU_H_
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,9 +18,11 @@ namespace partita {
 
 class Job;
 
-// Opens GPU `index`. `timeline`: steps keep the times of their launches. kUnavailable: there is none, or this program
+// Opens GPU `index`. `timeline`: steps keep the times of their launches, by CUPTI or, where it cannot be had (`warn` is
+// told), by events, which make steps slower. kUnavailable: there is none, or this program
 // cannot use it. kInvalidArgument: there are fewer.
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index, bool timeline);
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index, bool timeline,
+                                                const std::function<void(const std::string&)>& warn = nullptr);
 
 // The kernels for ranks on `gpu`, as the options of its kind say.
 absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const SessionOptions& options);

@@ -10,7 +10,9 @@ absl::Status NoGpu() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int, bool) { return NoGpu(); }
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int, bool, const std::function<void(const std::string&)>&) {
+  return NoGpu();
+}
 absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device&, const SessionOptions&) { return NoGpu(); }
 absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device&, const Program&, Job*) { return NoGpu(); }
 

@@ -18,12 +18,12 @@ uint64_t NextCaptureId() {
 
 }  // namespace
 
-CudaCapturedStep::CudaCapturedStep(CudaContext* context, std::vector<CudaStream*> streams, bool timeline)
+CudaCapturedStep::CudaCapturedStep(CudaContext* context, std::vector<CudaStream*> streams, CudaTimeline timeline)
     : context_(context), id_(NextCaptureId()), streams_(std::move(streams)), timeline_(timeline) {}
 
 absl::StatusOr<std::unique_ptr<CudaCapturedStep>> CudaCapturedStep::Begin(CudaContext* context,
                                                                           std::vector<CudaStream*> streams,
-                                                                          bool timeline) {
+                                                                          CudaTimeline timeline) {
   std::unique_ptr<CudaCapturedStep> step(new CudaCapturedStep(context, std::move(streams), timeline));
   RETURN_IF_ERROR(context->Activate());
   ASSIGN_OR_RETURN(step->before_, CudaEvent::Create(context));
@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<CudaCapturedStep>> CudaCapturedStep::Begin(CudaCo
 }
 
 absl::Status CudaCapturedStep::Fork() {
-  if (timeline_) RETURN_IF_ERROR(RecordTime(start_, origin()));
+  if (by_events()) RETURN_IF_ERROR(RecordTime(start_, origin()));
   RETURN_IF_ERROR(origin().Record(*before_));
   for (CudaStream* stream : streams_) {
     if (stream != &origin()) RETURN_IF_ERROR(stream->Wait(*before_));
@@ -81,6 +81,7 @@ CudaCapturedStep::~CudaCapturedStep() {
   for (CudaStream* stream : streams_) {
     if (done_ != nullptr && stream->behind_ == done_->handle()) stream->behind_ = nullptr;
   }
+  if (timeline_.node_times != nullptr) timeline_.node_times->Forget(id_);
   context_->ActivateToFree();
   if (executable_ != nullptr) context_->api().cudaGraphExecDestroy(executable_);
   if (graph_ != nullptr) context_->api().cudaGraphDestroy(graph_);
@@ -110,12 +111,14 @@ absl::Status CudaCapturedStep::BeginTag(CudaStream& stream, int32_t tag) {
   const bool first = span.stream == nullptr;
   span.stream = &stream;
   open_tag_ = tag;
-  return first && timeline_ ? RecordTime(span.begin, stream) : absl::OkStatus();
+  if (timeline_.node_times != nullptr) timeline_.node_times->BeginTag(id_, tag);
+  return first && by_events() ? RecordTime(span.begin, stream) : absl::OkStatus();
 }
 
 void CudaCapturedStep::EndTag() {
   const int32_t tag = std::exchange(open_tag_, -1);
-  if (tag < 0 || !timeline_) return;
+  if (timeline_.node_times != nullptr) timeline_.node_times->EndTag();
+  if (tag < 0 || !by_events()) return;
   // A tag that comes back later records its end once more; the last one counts.
   const absl::Status recorded = RecordTime(tags_[tag].end, *tags_[tag].stream);
   if (tags_failed_.ok()) tags_failed_ = recorded;
@@ -138,6 +141,10 @@ absl::Status CudaCapturedStep::Launch() {
     }
     stream->behind_ = done_->handle();
   }
+  if (recorder_ != nullptr && !by_events()) {
+    timeline_.node_times->Expect(id_);
+    ASSIGN_OR_RETURN(started_at_, timeline_.node_times->Now());
+  }
   RETURN_IF_CUDA_ERROR(*context_, cudaGraphLaunch, executable_, origin().stream_);
   launched_ = true;
   for (const std::function<void()>& run : on_launch_) run();
@@ -153,23 +160,40 @@ absl::Status CudaCapturedStep::Wait() {
 }
 
 void CudaCapturedStep::SetRecording(SpanRecorder* recorder) {
-  recorder_ = timeline_ ? recorder : nullptr;
+  recorder_ = timeline_.wanted ? recorder : nullptr;
   if (recorder_ == nullptr) return;
   recorder_->Prepare(tags_.empty() ? 0 : tags_.rbegin()->first + 1);
   SecondsPerCycle();  // calibrates now, not when the first span is read
 }
 
 absl::Status CudaCapturedStep::ReadSpans() {
-  const double cycles_per_millisecond = 1e-3 / SecondsPerCycle();
   recorder_->Start(0);
+  return by_events() ? ReadEvents() : ReadNodeTimes();
+}
+
+absl::Status CudaCapturedStep::ReadEvents() {
   for (const auto& [tag, span] : tags_) {
     ASSIGN_OR_RETURN(const double begin, CudaMillisecondsBetween(*context_, *start_, *span.begin));
     ASSIGN_OR_RETURN(const double end, CudaMillisecondsBetween(*context_, *start_, *span.end));
-    recorder_->Begin(tag, static_cast<uint64_t>(std::max(0.0, begin) * cycles_per_millisecond));
-    // A recorder takes an end of 0 for a tag without work.
-    recorder_->End(tag, std::max<uint64_t>(1, static_cast<uint64_t>(std::max(0.0, end) * cycles_per_millisecond)));
+    AddSpan(tag, begin, end);
   }
   return absl::OkStatus();
+}
+
+absl::Status CudaCapturedStep::ReadNodeTimes() {
+  ASSIGN_OR_RETURN(const auto times, timeline_.node_times->Take(id_));
+  const auto since_start = [this](uint64_t time) {
+    return (static_cast<double>(time) - static_cast<double>(started_at_)) * 1e-6;
+  };
+  for (const auto& [tag, time] : times) AddSpan(tag, since_start(time.begin), since_start(time.end));
+  return absl::OkStatus();
+}
+
+void CudaCapturedStep::AddSpan(int32_t tag, double begin_milliseconds, double end_milliseconds) {
+  const double cycles = 1e-3 / SecondsPerCycle();  // of a millisecond
+  recorder_->Begin(tag, static_cast<uint64_t>(std::max(0.0, begin_milliseconds) * cycles));
+  // A recorder takes an end of 0 for a tag without work.
+  recorder_->End(tag, std::max<uint64_t>(1, static_cast<uint64_t>(std::max(0.0, end_milliseconds) * cycles)));
 }
 
 }  // namespace partita

@@ -65,15 +65,16 @@ absl::StatusOr<int> CountCudaDevices(const CudaApi& api) {
   return CudaStatus(api, error, "cudaGetDeviceCount", "CUDA");
 }
 
-CudaDevice::CudaDevice(const CudaDeviceOptions& options, const cudaDeviceProp& properties)
+CudaDevice::CudaDevice(CudaDeviceOptions options, const cudaDeviceProp& properties)
     : context_(*options.api, options.index, fmt::format("cuda:{}", options.index)),
-      timeline_(options.timeline),
+      node_times_(std::move(options.node_times)),
+      timeline_{options.timeline, node_times_.get()},
       model_(properties.name),
       bus_id_(fmt::format("{:04x}:{:02x}:{:02x}", properties.pciDomainID, properties.pciBusID, properties.pciDeviceID)),
       capability_(properties.major * 10 + properties.minor),
       multiprocessors_(properties.multiProcessorCount) {}
 
-absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(const CudaDeviceOptions& options) {
+absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(CudaDeviceOptions options) {
   const CudaApi& api = *options.api;
   ASSIGN_OR_RETURN(const int devices, CountCudaDevices(api));
   if (devices == 0) return Unavailable("there is no GPU on this machine that CUDA sees");
@@ -86,7 +87,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(const CudaDeviceO
     api.cudaGetLastError();
     return CudaStatus(api, error, "cudaGetDeviceProperties", fmt::format("device 'cuda:{}'", options.index));
   }
-  std::unique_ptr<CudaDevice> device(new CudaDevice(options, properties));
+  std::unique_ptr<CudaDevice> device(new CudaDevice(std::move(options), properties));
   RETURN_IF_ERROR(device->context_.Activate());
   RETURN_IF_ERROR(device->CheckCode());
   return device;

@@ -19,13 +19,16 @@ struct CudaDeviceOptions {
   // Captured steps keep the times of their launches; CapturedStep::SetRecording does nothing without.
   bool timeline = false;
   const CudaApi* api = &RealCudaApi();
+  // With a timeline: takes the times, and was started before CUDA; null: events do, which cost every launch two nodes
+  // of the graph.
+  std::unique_ptr<CudaNodeTimes> node_times = nullptr;
 };
 
 class CudaDevice : public Device {
  public:
   // kUnavailable: no driver or one that is too old, no GPU, or this program has no code for it.
   // kInvalidArgument: fewer GPUs than `index` says.
-  static absl::StatusOr<std::unique_ptr<CudaDevice>> Create(const CudaDeviceOptions& options);
+  static absl::StatusOr<std::unique_ptr<CudaDevice>> Create(CudaDeviceOptions options);
 
   const std::string& name() const override { return context_.name(); }
   bool host_addressable() const override { return false; }
@@ -48,11 +51,12 @@ class CudaDevice : public Device {
   const std::string& model() const { return model_; }
 
  private:
-  CudaDevice(const CudaDeviceOptions& options, const cudaDeviceProp& properties);
+  CudaDevice(CudaDeviceOptions options, const cudaDeviceProp& properties);
   absl::Status CheckCode();
 
   CudaContext context_;
-  const bool timeline_;
+  const std::unique_ptr<CudaNodeTimes> node_times_;
+  const CudaTimeline timeline_;
   const std::string model_;
   const std::string bus_id_;
   const int capability_;

@@ -32,8 +32,9 @@ cudaError_t Enqueue(cudaStream_t handle, std::function<void()> run) {
     return cudaSuccess;
   }
   const int node = static_cast<int>(stream.graph->nodes.size());
-  stream.graph->nodes.push_back({stream.frontier, std::move(run)});
+  stream.graph->nodes.push_back({stream.frontier, std::move(run), ++current->last_node});
   stream.frontier = {node};
+  if (current->fake->on_node_added) current->fake->on_node_added(current->last_node);
   return cudaSuccess;
 }
 
@@ -298,6 +299,7 @@ void FakeCuda::FailAt(int64_t call, cudaError_t error) {
 }
 
 bool FakeCuda::failed() const { return state_->failed; }
+double FakeCuda::now() const { return state_->clock; }
 
 int64_t FakeCuda::live() const {
   const fake_cuda::State& s = *state_;

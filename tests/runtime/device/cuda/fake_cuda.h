@@ -47,6 +47,12 @@ class FakeCuda {
   void FailAt(int64_t call, cudaError_t error);
   bool failed() const;  // that call came
 
+  // What a profiler is told: a node was added to a graph, was copied with its graph, ran. `begin` and `end` on `now`.
+  std::function<void(uint64_t node)> on_node_added;
+  std::function<void(uint64_t original, uint64_t copy)> on_node_copied;
+  std::function<void(uint64_t node, double begin, double end)> on_node_run;
+  double now() const;  // one more for each piece of work
+
   // Calls so far that can fail, by name, in order.
   std::vector<std::string> calls;
 

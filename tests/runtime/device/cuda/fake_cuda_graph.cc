@@ -1,5 +1,6 @@
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/check.h"
@@ -56,6 +57,10 @@ cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, uns
   ENTER("cudaGraphInstantiate");
   auto* const copy = new Graph(*reinterpret_cast<Graph*>(graph));
   current->executables[copy] = reinterpret_cast<Graph*>(graph);
+  for (Graph::Node& node : copy->nodes) {
+    const uint64_t original = std::exchange(node.id, ++current->last_node);
+    if (current->fake->on_node_copied) current->fake->on_node_copied(original, node.id);
+  }
   *executable = reinterpret_cast<cudaGraphExec_t>(copy);
   return cudaSuccess;
 }
@@ -93,6 +98,9 @@ cudaError_t GraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
     ready.pop_back();
     graph.nodes[node].run();
     current->clock += 1;
+    if (current->fake->on_node_run) {
+      current->fake->on_node_run(graph.nodes[node].id, current->clock - 1, current->clock);
+    }
     for (int after : next[node]) {
       if (--open[after] == 0) ready.push_back(after);
     }

@@ -16,6 +16,7 @@ struct Graph {
   struct Node {
     std::set<int> after;
     std::function<void()> run;
+    uint64_t id = 0;
   };
   std::vector<Node> nodes;
   bool capturing = true;
@@ -46,6 +47,7 @@ struct State {
   FakeStream default_stream;
   double clock = 0;
   uint64_t replays = 0;
+  uint64_t last_node = 0;
 };
 
 // Of the FakeCuda that lives now.
