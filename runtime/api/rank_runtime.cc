@@ -88,14 +88,51 @@ absl::Status RankRuntime::Build(const SessionOptions& options) {
                      device_->CreateStream(fmt::format("rank {} stream {}", rank_, s), priority));
     streams_.push_back(std::move(stream));
   }
+  if (!device_->host_addressable()) {
+    ASSIGN_OR_RETURN(train_inputs_, MakeStage(train_));
+    ASSIGN_OR_RETURN(evaluate_inputs_, MakeStage(evaluate_));
+  }
   RETURN_IF_ERROR(InitializeStates(options.seed));
   return CreateCommunicators();
+}
+
+absl::StatusOr<std::unique_ptr<InputStage>> RankRuntime::MakeStage(const Schedule& schedule) const {
+  std::vector<Transport> inputs;
+  for (const Placement& input : schedule.inputs) {
+    if (input.offset >= 0) inputs.push_back(ToDevice(input));
+  }
+  return InputStage::Create(*device_, fmt::format("rank {} inputs", rank_), std::move(inputs));
+}
+
+int64_t RankRuntime::StageBytes(const Schedule& train, const Schedule& evaluate) {
+  int64_t bytes = 0;
+  for (const Schedule* schedule : {&train, &evaluate}) {
+    std::vector<int64_t> inputs;
+    for (const Placement& input : schedule->inputs) {
+      if (input.offset >= 0) inputs.push_back(input.tensor.bytes());
+    }
+    bytes += InputStage::BytesFor(inputs);
+  }
+  return bytes;
+}
+
+absl::Status RankRuntime::SendInputs(Entry entry) {
+  return stage(entry) == nullptr ? absl::OkStatus() : stage(entry)->Send();
+}
+
+absl::Status RankRuntime::WaitUntilInputsSent(Entry entry) {
+  return stage(entry) == nullptr ? absl::OkStatus() : stage(entry)->WaitUntilSent();
+}
+
+absl::StatusOr<int> RankRuntime::TakeInputs(Entry entry) {
+  if (stage(entry) == nullptr) return 0;
+  return stage(entry)->Take(*streams_[0]);
 }
 
 ExecutorRank RankRuntime::MemberOf(Entry entry, const SessionOptions& options) const {
   ExecutorRank member;
   member.schedule = entry == Entry::kTrain ? &train_ : &evaluate_;
-  member.binding = Binding(*member.schedule);
+  member.binding = Binding(*member.schedule, stage(entry));
   member.options.poison = options.poison;
   member.options.replay = options.replay;
   if (entry == Entry::kTrain && options.observe) {
@@ -152,7 +189,7 @@ absl::Status RankRuntime::CreateCommunicators() {
   return absl::OkStatus();
 }
 
-ExecutorBinding RankRuntime::Binding(const Schedule& schedule) const {
+ExecutorBinding RankRuntime::Binding(const Schedule& schedule, const InputStage* stage) const {
   ExecutorBinding binding;
   binding.device = device_;
   for (const auto& stream : streams_) binding.streams.push_back(stream.get());
@@ -160,10 +197,8 @@ ExecutorBinding RankRuntime::Binding(const Schedule& schedule) const {
   binding.kernels = kernels_;
   for (const auto& communicator : communicators_) binding.communicators.push_back(communicator.get());
   binding.seed = seed_;
-  if (device_->host_addressable()) return binding;
-  for (const Placement& input : schedule.inputs) {
-    if (input.offset >= 0) binding.at_start.push_back(ToDevice(input));
-  }
+  if (stage == nullptr) return binding;
+  for (int turn = 0; turn < InputStage::kTurns; ++turn) binding.at_start.push_back(stage->IntoArena(turn));
   for (const Placement& result : schedule.results) {
     if (result.offset >= 0) binding.at_end.push_back(ToHost(result));
   }
@@ -237,7 +272,7 @@ void RankRuntime::RestoreSnapshot() {
 absl::StatusOr<std::unique_ptr<Executor>> RankRuntime::MakeDiagnosis() {
   ExecutorOptions options;
   options.check_finite = true;
-  return Executor::Create(train_, Binding(train_), std::move(options));
+  return Executor::Create(train_, Binding(train_, nullptr), std::move(options));
 }
 
 void RankRuntime::SetRecording(bool on) {

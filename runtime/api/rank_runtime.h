@@ -11,6 +11,7 @@
 #include "graph/schedule.h"
 #include "runtime/api/gather.h"
 #include "runtime/api/host_view.h"
+#include "runtime/api/input_stage.h"
 #include "runtime/api/session_options.h"
 #include "runtime/comm/world.h"
 #include "runtime/device/host/host_device.h"
@@ -62,6 +63,14 @@ class RankRuntime {
   // The bytes of a placement of one of the two schedules, as the host sees them. Inputs are taken from there when a
   // step starts, results are there when it has ended; of states see the next two.
   HeldPart PartOf(const Placement& placement) const;
+  // Where the host does not reach the arena, what it wrote to the inputs' places goes to the device: see InputStage.
+  // Else there is nothing to do, and the turn is 0.
+  absl::Status SendInputs(Entry entry);
+  absl::Status WaitUntilInputsSent(Entry entry);
+  absl::StatusOr<int> TakeInputs(Entry entry);
+  // Bytes of the device besides the arena, for a rank with these schedules.
+  static int64_t StageBytes(const Schedule& train, const Schedule& evaluate);
+
   // What the device holds of a state becomes what the host sees, or the other way round.
   absl::Status Fetch(const Placement& state) const;
   absl::Status Store(const Placement& state) const;
@@ -83,7 +92,9 @@ class RankRuntime {
   absl::Status Build(const SessionOptions& options);
   absl::Status CreateCommunicators();
   absl::Status InitializeStates(uint64_t seed);
-  ExecutorBinding Binding(const Schedule& schedule) const;
+  ExecutorBinding Binding(const Schedule& schedule, const InputStage* stage) const;
+  absl::StatusOr<std::unique_ptr<InputStage>> MakeStage(const Schedule& schedule) const;
+  InputStage* stage(Entry entry) const { return (entry == Entry::kTrain ? train_inputs_ : evaluate_inputs_).get(); }
   Transport ToDevice(const Placement& placement) const;
   Transport ToHost(const Placement& placement) const;
   absl::Status Move(const Transport& transport) const;
@@ -102,6 +113,7 @@ class RankRuntime {
   std::unique_ptr<MemoryCheck> memory_check_;
   std::vector<std::unique_ptr<Communicator>> communicators_;  // by group id; null: no member
   std::vector<std::unique_ptr<Stream>> streams_;
+  std::unique_ptr<InputStage> train_inputs_, evaluate_inputs_;  // null: the host reaches the arena
   std::shared_ptr<Executor> train_executor_, evaluate_executor_;
   int place_ = 0;  // among the ranks of the executors
   std::vector<char> snapshot_;

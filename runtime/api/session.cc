@@ -66,10 +66,27 @@ absl::Status Session::StageInput(Entry entry, const std::string& name, const Hos
   return absl::OkStatus();
 }
 
-absl::StatusOr<StepResult> Session::Train() { return Step(Entry::kTrain); }
-absl::StatusOr<StepResult> Session::Evaluate() { return Step(Entry::kEvaluate); }
+absl::StatusOr<StepResult> Session::Train(const InputFiller& next) { return Step(Entry::kTrain, next); }
+absl::StatusOr<StepResult> Session::Evaluate(const InputFiller& next) { return Step(Entry::kEvaluate, next); }
 
-absl::StatusOr<StepResult> Session::Step(Entry entry) {
+// Ranks that share a device are in step with each other; those with devices of their own have one turn.
+absl::StatusOr<int> Session::TakeInputs(Entry entry) {
+  int turn = 0;
+  for (const int rank : local_ranks_) {
+    ASSIGN_OR_RETURN(turn, ranks_[rank]->TakeInputs(entry));
+  }
+  return turn;
+}
+
+absl::Status Session::FillNext(Entry entry, const InputFiller& next) {
+  if (!next) return absl::OkStatus();
+  for (const int rank : local_ranks_) RETURN_IF_ERROR(ranks_[rank]->WaitUntilInputsSent(entry));
+  RETURN_IF_ERROR(next());
+  for (const int rank : local_ranks_) RETURN_IF_ERROR(ranks_[rank]->SendInputs(entry));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StepResult> Session::Step(Entry entry, const InputFiller& next) {
   RETURN_IF_ERROR(dead_);
   const bool diagnosable = options_.find_non_finite && entry == Entry::kTrain;
   std::vector<Executor*> executors;
@@ -80,7 +97,13 @@ absl::StatusOr<StepResult> Session::Step(Entry entry) {
     if (executors.empty() || executors.back() != executor) executors.push_back(executor);
   }
   if (entry == Entry::kTrain) ++train_steps_;
-  const absl::Status ran = RunAll(executors);
+  const absl::StatusOr<int> turn = TakeInputs(entry);
+  if (!turn.ok()) dead_ = turn.status();
+  RETURN_IF_ERROR(dead_);
+  absl::Status filled;
+  const auto fill = [&] { filled = FillNext(entry, next); };
+  const bool ahead = gpu_ != nullptr;
+  const absl::Status ran = RunAll(executors, *turn, ahead ? std::function<void()>(fill) : nullptr);
   if (absl::IsInvalidArgument(ran)) {  // wrong data
     const bool training = entry == Entry::kTrain;
     dead_ = WithContext(training ? fmt::format("step {}", train_steps_) : std::string("evaluation"), ran);
@@ -88,17 +111,21 @@ absl::StatusOr<StepResult> Session::Step(Entry entry) {
   RETURN_IF_ERROR(dead_);
   StepResult result = ResultOf(entry);
   if (!std::isfinite(result.loss)) return NotFinite(entry, result);
+  if (!ahead) fill();
+  RETURN_IF_ERROR(filled);
   return result;
 }
 
-absl::Status Session::RunAll(const std::vector<Executor*>& executors) {
+absl::Status Session::RunAll(const std::vector<Executor*>& executors, int turn,
+                             const std::function<void()>& meanwhile) {
   absl::Status status;
   size_t started = 0;
   for (; started < executors.size() && status.ok(); ++started) {
     started_[started] = ReadCycles();
-    status = executors[started]->Start();
+    status = executors[started]->Start(turn);
   }
   if (!status.ok()) world_->Abort(status);
+  if (status.ok() && meanwhile) meanwhile();
   for (size_t i = 0; i < started; ++i) {
     const absl::Status ended = executors[i]->Wait();
     if (status.ok()) status = ended;
@@ -141,7 +168,7 @@ absl::Status Session::NotFinite(Entry entry, const StepResult& result) {
     executors.push_back(diagnosis.get());
     diagnoses.push_back(std::move(diagnosis));
   }
-  RETURN_IF_ERROR(RunAll(executors));
+  RETURN_IF_ERROR(RunAll(executors, 0, nullptr));
   ValueId first = kNoValue;
   for (const auto& diagnosis : diagnoses) {
     const ValueId value = diagnosis->FirstNonFinite();

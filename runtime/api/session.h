@@ -10,6 +10,7 @@
 #ifndef PARTITA_RUNTIME_API_SESSION_H_
 #define PARTITA_RUNTIME_API_SESSION_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -65,11 +66,16 @@ class Session {
   // Writes the whole of an input to all ranks: `bytes` of the input's type and global shape.
   absl::Status StageInput(Entry entry, const std::string& name, const HostTensor& whole);
 
-  // Collective: one step on all ranks. kOutOfRange: the loss is not finite; the first value that is not is named.
-  // kInvalidArgument: a label is no class; step, node and sample are named. After any error but the first the session
-  // is dead and every call returns that error.
-  absl::StatusOr<StepResult> Train();
-  absl::StatusOr<StepResult> Evaluate();
+  // Writes the rows of the step after this one to their places (InputPlacements, StageInput).
+  using InputFiller = std::function<absl::Status()>;
+
+  // Collective: one step on all ranks. `next` is called while the step runs if the places can be written then (on a
+  // GPU, whose inputs travel by a stream of their own), else when it has ended; after that nobody writes there before
+  // the next step of the kind. Its error is returned when the step has ended. kOutOfRange: the loss is not finite; the
+  // first value that is not is named. kInvalidArgument: a label is no class; step, node and sample are named. After any
+  // error but the first the session is dead and every call returns that error.
+  absl::StatusOr<StepResult> Train(const InputFiller& next = nullptr);
+  absl::StatusOr<StepResult> Evaluate(const InputFiller& next = nullptr);
 
   // The states of the program, in its order; parameters, optimizer slots, running statistics, the iteration.
   std::vector<std::string> StateNames() const;
@@ -120,8 +126,10 @@ class Session {
   absl::Status Capture();
   HeldPart PartOf(const Placement& placement, int rank) const;
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
-  absl::StatusOr<StepResult> Step(Entry entry);
-  absl::Status RunAll(const std::vector<Executor*>& executors);
+  absl::StatusOr<StepResult> Step(Entry entry, const InputFiller& next);
+  absl::StatusOr<int> TakeInputs(Entry entry);
+  absl::Status FillNext(Entry entry, const InputFiller& next);
+  absl::Status RunAll(const std::vector<Executor*>& executors, int turn, const std::function<void()>& meanwhile);
   StepResult ResultOf(Entry entry) const;
   absl::Status NotFinite(Entry entry, const StepResult& result);
   absl::StatusOr<HeldPart> StatePart(const std::string& name, int rank) const;

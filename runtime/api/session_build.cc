@@ -112,7 +112,9 @@ absl::Status Session::FindKernels() {
 absl::Status Session::CheckGpuMemory() {
   if (gpu_ == nullptr) return absl::OkStatus();
   int64_t planned = 0;
-  for (const int rank : local_ranks_) planned += PlannedMemory(rank).total;
+  for (const int rank : local_ranks_) {
+    planned += PlannedMemory(rank).total + RankRuntime::StageBytes(train_[rank], evaluate_[rank]);
+  }
   ASSIGN_OR_RETURN(const DeviceMemory memory, gpu_->Memory());
   if (planned <= memory.free) return absl::OkStatus();
   return ResourceExhausted("device '{}': the plan needs {} bytes for {} ranks; of its {} bytes {} are free",

@@ -1,6 +1,7 @@
 #include "runtime/exec/executor.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -32,24 +33,29 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::CreateTogether(const std::ve
     executor->first_tags_.push_back(tags);
     tags += walk->launches();
     executor->walks_.push_back(std::move(walk));
+    CHECK(executor->walks_.back()->turns() == executor->turns());
   }
   executor->first_tags_.push_back(tags);
-  if (executor->replay_) RETURN_IF_ERROR(executor->Capture());
+  for (int turn = 0; executor->replay_ && turn < executor->turns(); ++turn) {
+    RETURN_IF_ERROR(executor->Capture(turn));
+  }
   return executor;
 }
 
-absl::Status Executor::Capture() {
+int Executor::turns() const { return walks_[0]->turns(); }
+
+absl::Status Executor::Capture(int turn) {
   RETURN_IF_ERROR(device_->BeginCapture(streams_));
-  const absl::Status walked = Walk();
+  const absl::Status walked = Walk(turn);
   auto step = device_->EndCapture();
   RETURN_IF_ERROR(walked);
   if (!step.ok()) return step.status();
-  step_ = *std::move(step);
+  steps_.push_back(*std::move(step));
   return absl::OkStatus();
 }
 
-absl::Status Executor::Walk() {
-  for (const auto& walk : walks_) RETURN_IF_ERROR(walk->Begin());
+absl::Status Executor::Walk(int turn) {
+  for (const auto& walk : walks_) RETURN_IF_ERROR(walk->Begin(turn));
   while (true) {
     for (const auto& walk : walks_) {
       while (!walk->done() && walk->NextGroup() < 0) RETURN_IF_ERROR(walk->Advance());
@@ -78,16 +84,18 @@ absl::Status Executor::WalkOneCollective() {
   return Internal("the ranks of device '{}' wait for each other in different collectives", device_->name());
 }
 
-absl::Status Executor::Start() {
-  for (const auto& walk : walks_) walk->RunAtStart();
-  if (replay_) return step_->Launch();
+absl::Status Executor::Start(int turn) {
+  CHECK(turn >= 0 && turn < turns());
   if (started_) return absl::FailedPreconditionError("start: the step before was not waited for");
   started_ = true;
-  return Walk();
+  turn_ = turn;
+  for (const auto& walk : walks_) walk->RunAtStart();
+  return replay_ ? steps_[turn]->Launch() : Walk(turn);
 }
 
 absl::Status Executor::Wait() {
-  absl::Status status = replay_ ? step_->Wait() : WaitForStreams();
+  absl::Status status;
+  if (std::exchange(started_, false)) status = replay_ ? steps_[turn_]->Wait() : WaitForStreams();
   for (const auto& walk : walks_) {
     const absl::Status data = walk->TakeFaults();
     if (status.ok()) status = data;
@@ -96,7 +104,6 @@ absl::Status Executor::Wait() {
 }
 
 absl::Status Executor::WaitForStreams() {
-  started_ = false;
   absl::Status status;
   for (Stream* stream : streams_) {
     const absl::Status ended = stream->Synchronize();
@@ -107,7 +114,7 @@ absl::Status Executor::WaitForStreams() {
 
 void Executor::SetRecording(bool on) {
   recording_ = on && replay_;
-  if (replay_) step_->SetRecording(on ? &recorder_ : nullptr);
+  for (const auto& step : steps_) step->SetRecording(on ? &recorder_ : nullptr);
 }
 
 std::vector<Span> Executor::Spans(int rank) const {

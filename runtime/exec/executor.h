@@ -35,9 +35,10 @@ struct ExecutorBinding {
   const KernelLibrary* kernels = nullptr;    // that the schedule was made with; only used by Create
   std::vector<Communicator*> communicators;  // by group id; null where this rank is no member
   uint64_t seed = 0;                         // of the run
-  // Where the host does not reach the arena: copies before the first launch (staged inputs) and after the last one
-  // (what the step reports).
-  std::vector<Transport> at_start, at_end;
+  // Where the host does not reach the arena: copies before the first launch (staged inputs, which may wait in several
+  // places: a list for each turn) and after the last one (what the step reports).
+  std::vector<std::vector<Transport>> at_start;
+  std::vector<Transport> at_end;
 };
 
 // For tests and diagnoses. As it is: the schedule and nothing else. `check_finite` and `poison` on host streams only.
@@ -68,16 +69,16 @@ class Executor {
   static absl::StatusOr<std::unique_ptr<Executor>> Create(const Schedule& schedule, ExecutorBinding binding,
                                                           ExecutorOptions options = {});
 
-  // For several ranks of one device, all of them with or without replay; `ranks` is not empty. Their order is that of
-  // the arguments `rank` below.
+  // For several ranks of one device, all of them with or without replay and with as many turns; `ranks` is not empty.
+  // Their order is that of the arguments `rank` below.
   static absl::StatusOr<std::unique_ptr<Executor>> CreateTogether(const std::vector<ExecutorRank>& ranks);
 
   // Waits for the step that runs.
   ~Executor();
 
-  // Starts a step and returns. Staged inputs must be in their places. kFailedPrecondition: the step before was not
-  // waited for.
-  absl::Status Start();
+  // Starts a step and returns. Staged inputs must be in their places, those of `turn`. kFailedPrecondition: the step
+  // before was not waited for.
+  absl::Status Start(int turn = 0);
 
   // Blocks until the step has ended; returns the first error of any launch. kInvalidArgument: the data of the step are
   // wrong; on a GPU that is known only here (KernelArguments::fault).
@@ -96,8 +97,9 @@ class Executor {
 
  private:
   Executor(Device* device, bool replay);
-  absl::Status Capture();
-  absl::Status Walk();
+  int turns() const;
+  absl::Status Capture(int turn);
+  absl::Status Walk(int turn);
   absl::Status WalkOneCollective();
   absl::Status WaitForStreams();
 
@@ -108,8 +110,9 @@ class Executor {
   std::vector<int32_t> first_tags_;  // by rank, and one more
   SpanRecorder recorder_;
   bool recording_ = false;
-  bool started_ = false;                // without replay
-  std::unique_ptr<CapturedStep> step_;  // last: its tasks use the rest
+  bool started_ = false;
+  int turn_ = 0;                                      // of the step that was started last
+  std::vector<std::unique_ptr<CapturedStep>> steps_;  // by turn; last: their tasks use the rest
 };
 
 }  // namespace partita

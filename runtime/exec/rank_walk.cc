@@ -129,17 +129,17 @@ absl::Status RankWalk::AllWaitFor(Stream& stream) {
   return absl::OkStatus();
 }
 
-absl::Status RankWalk::Begin() {
+absl::Status RankWalk::Begin(int turn) {
   next_ = 0;
   Stream& first = *rank_.binding.streams[0];
-  for (const Transport& transport : rank_.binding.at_start) {
-    RETURN_IF_ERROR(first.Copy(transport.to, transport.from, transport.bytes));
-  }
+  const auto& at_start = rank_.binding.at_start;
+  const std::span<const Transport> inputs = at_start.empty() ? std::span<const Transport>() : at_start[turn];
+  for (const Transport& input : inputs) RETURN_IF_ERROR(first.Copy(input.to, input.from, input.bytes));
   const bool watch = !OnHostAtStart() && !at_start_.empty();
   if (watch) {
     for (Watched* watched : at_start_) RETURN_IF_ERROR(watched->watch.Enqueue(first));
   }
-  return watch || !rank_.binding.at_start.empty() ? AllWaitFor(first) : absl::OkStatus();
+  return watch || !inputs.empty() ? AllWaitFor(first) : absl::OkStatus();
 }
 
 absl::Status RankWalk::End() {

@@ -3,6 +3,7 @@
 #ifndef PARTITA_RUNTIME_EXEC_RANK_WALK_H_
 #define PARTITA_RUNTIME_EXEC_RANK_WALK_H_
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <set>
@@ -27,8 +28,11 @@ class RankWalk {
   // Groups of which the schedule has a collective.
   const std::set<int>& groups() const { return groups_; }
 
-  // Enqueues what the step begins with; then the first launch is the next one.
-  absl::Status Begin();
+  // Places from which steps take their inputs, at least 1.
+  int turns() const { return std::max(1, static_cast<int>(rank_.binding.at_start.size())); }
+
+  // Enqueues what a step of that turn begins with; then the first launch is the next one.
+  absl::Status Begin(int turn);
   // The group of the next launch if that is a collective, else -1.
   int NextGroup() const;
   bool done() const { return next_ == launches(); }

@@ -37,12 +37,17 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Im
   ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(source, 0, batches));
   session.ResetCounters();
   Evaluation sum;
+  const auto stage = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const Batch* const batch, prefetcher->Next());
+    feed.Stage(*batch);
+    return absl::OkStatus();
+  };
+  if (batches > 0) RETURN_IF_ERROR(stage());
   for (int64_t b = 0; b < batches; ++b) {
     ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(session, stop));
     if (stopped_by != 0) return std::nullopt;
-    ASSIGN_OR_RETURN(const Batch* const batch, prefetcher->Next());
-    feed.Stage(*batch);
-    ASSIGN_OR_RETURN(const StepResult result, session.Evaluate());
+    const bool last = b + 1 == batches;
+    ASSIGN_OR_RETURN(const StepResult result, session.Evaluate(last ? Session::InputFiller() : stage));
     sum.loss += result.loss;
     sum.accuracy += MetricOf(result, inputs.accuracy);
   }

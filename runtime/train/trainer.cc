@@ -119,11 +119,17 @@ class Run {
     return CheckTraffic(session_, Entry::kTrain, epoch.steps);
   }
 
+  // A batch is staged while the step before runs, but not beyond the epoch: there the places are those of evaluation.
   absl::Status OneStep(Prefetcher& batches, EpochResult& epoch) {
-    ASSIGN_OR_RETURN(const Batch* const batch, batches.Next());
-    feed_.Stage(*batch);
+    const auto stage = [&]() -> absl::Status {
+      ASSIGN_OR_RETURN(const Batch* const batch, batches.Next());
+      feed_.Stage(*batch);
+      return absl::OkStatus();
+    };
+    if (epoch.steps == 0) RETURN_IF_ERROR(stage());
+    const bool last = epoch.steps + 1 == per_epoch_ || result_.steps + 1 == steps_;
     epoch.learning_rate = schedule_ ? schedule_->Rate(result_.steps) : 0;
-    ASSIGN_OR_RETURN(const StepResult step, session_.Train());
+    ASSIGN_OR_RETURN(const StepResult step, session_.Train(last ? Session::InputFiller() : stage));
     options_.on_step();
     ++epoch.steps;
     ++result_.steps;

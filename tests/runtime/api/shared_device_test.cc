@@ -3,6 +3,8 @@
 // session.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "graph/make_schedule.h"
 #include "ops/host/host_kernels.h"
 #include "runtime/api/rank_runtime.h"
@@ -105,22 +107,45 @@ class SharedDevice {
   double Step(const Batch& batch) {
     const absl::Status ended = TryStep(batch);
     EXPECT_TRUE(ended.ok()) << ended;
-    return *static_cast<const float*>(ranks_[0]->PartOf(train_[0].results[0]).data);
+    return LastLoss();
   }
 
   absl::Status TryStep(const Batch& batch) {
+    Write(batch);
+    return TryStep(std::function<void()>());
+  }
+
+  // With the inputs that were written or sent before. While the step runs, `meanwhile` is called.
+  absl::Status TryStep(const std::function<void()>& meanwhile) {
+    int turn = 0;
+    for (const auto& rank : ranks_) {
+      ASSIGN_OR_RETURN(turn, rank->TakeInputs(Entry::kTrain));
+    }
+    Executor& executor = ranks_[0]->executor(Entry::kTrain);
+    EXPECT_EQ(&executor, &ranks_.back()->executor(Entry::kTrain));
+    EXPECT_TRUE(executor.Start(turn).ok());
+    EXPECT_EQ(executor.Start(turn).code(), absl::StatusCode::kFailedPrecondition);
+    if (meanwhile) meanwhile();
+    return executor.Wait();
+  }
+
+  void Write(const Batch& batch) {
     for (size_t rank = 0; rank < ranks_.size(); ++rank) {
       for (const Placement& input : train_[rank].inputs) {
         if (input.offset < 0) continue;
         CopyToPart((input.name == "images" ? batch.images : batch.labels).bytes.data(), ranks_[rank]->PartOf(input));
       }
     }
-    Executor& executor = ranks_[0]->executor(Entry::kTrain);
-    EXPECT_EQ(&executor, &ranks_.back()->executor(Entry::kTrain));
-    EXPECT_TRUE(executor.Start().ok());
-    EXPECT_EQ(executor.Start().code(), absl::StatusCode::kFailedPrecondition);
-    return executor.Wait();
   }
+
+  // Writes a batch for the step after the one that runs, and sends it.
+  void SendAhead(const Batch& batch) {
+    for (const auto& rank : ranks_) EXPECT_TRUE(rank->WaitUntilInputsSent(Entry::kTrain).ok());
+    Write(batch);
+    for (const auto& rank : ranks_) EXPECT_TRUE(rank->SendInputs(Entry::kTrain).ok());
+  }
+
+  double LastLoss() const { return *static_cast<const float*>(ranks_[0]->PartOf(train_[0].results[0]).data); }
 
   const Graph& train() const { return program_.train; }
 
@@ -174,6 +199,25 @@ TEST(SharedDevice, Replicas) { ExpectTheBitsOfASession("2x1", true); }
 TEST(SharedDevice, Hybrid) { ExpectTheBitsOfASession("2x2", true); }
 TEST(SharedDevice, HybridWithoutReplay) { ExpectTheBitsOfASession("2x2", false); }
 TEST(SharedDevice, Mixed) { ExpectTheBitsOfASession("mixed", true); }
+
+// The next batch is written and sent while a step runs; what was sent twice counts as it was sent last.
+TEST(SharedDevice, InputsTravelWhileTheStepBeforeRuns) {
+  for (const bool replay : {true, false}) {
+    const auto session = SmallSession("lenet5", "2x2");
+    SharedDevice shared("lenet5", "2x2", replay);
+    shared.Write(MakeBatch(4, 0, DType::kF32));
+    for (int step = 0; step < 5; ++step) {
+      StageTraining(*session, MakeBatch(4, step, DType::kF32));
+      const double expected = session->Train()->loss;
+      const absl::Status ended = shared.TryStep([&] {
+        if (step == 2) shared.SendAhead(MakeBatch(4, 77, DType::kF32));
+        shared.SendAhead(MakeBatch(4, step + 1, DType::kF32));
+      });
+      ASSERT_TRUE(ended.ok()) << ended;
+      EXPECT_EQ(shared.LastLoss(), expected) << "step " << step << (replay ? "" : " without replay");
+    }
+  }
+}
 
 // Of all ranks of the device, with and without replay; and only in the step that left the word.
 TEST(SharedDevice, AWordThatAKernelLeavesIsTheErrorOfItsStep) {
