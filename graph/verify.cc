@@ -23,7 +23,7 @@ std::string Printed(const Graph& graph, ValueId value) {
 
 absl::Status CheckScalar(const Graph& graph, ValueId value, const std::string& what) {
   const TensorType& type = graph.type(value);
-  if (type.shape.empty() && IsFloating(type.dtype)) return absl::OkStatus();
+  if (type.shape.empty() && IsFloating(type.dtype) && type.dtype != DType::kBF16) return absl::OkStatus();
   return InvalidArgument("{} is {}; a scalar of type f32 or f64 is needed", what, Printed(graph, value));
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "ops/op_checks.h"
+#include "runtime/base/bf16.h"
 #include "runtime/base/philox.h"
 #include "runtime/base/status.h"
 
@@ -100,9 +101,11 @@ std::vector<std::string> InitializerNames() {
 absl::Status CheckConstant(const std::string& attribute, double value, DType dtype) {
   if (!std::isfinite(value)) return InvalidArgument("attribute {} is {}; it must be finite", attribute, value);
   if (dtype == DType::kF64) return absl::OkStatus();
-  if (dtype == DType::kF32) {
-    if (std::abs(value) <= std::numeric_limits<float>::max()) return absl::OkStatus();
-    return InvalidArgument("attribute {} is {}; an f32 holds at most 3.4e38", attribute, value);
+  if (IsFloating(dtype)) {
+    const bool holds = dtype == DType::kF32 ? std::abs(value) <= std::numeric_limits<float>::max()
+                                            : std::isfinite(static_cast<float>(Bf16(value)));
+    if (holds) return absl::OkStatus();
+    return InvalidArgument("attribute {} is {}; an {} holds at most 3.4e38", attribute, value, Name(dtype));
   }
   const double least = dtype == DType::kI32 ? -2147483648.0 : 0.0;
   const double most = dtype == DType::kI32 ? 2147483647.0 : 255.0;
@@ -147,6 +150,9 @@ absl::Status Initialize(const Attributes& attributes, DType dtype, const Shape& 
       break;
     case DType::kU8:
       Fill(drawer, global, box, static_cast<uint8_t*>(data));
+      break;
+    case DType::kBF16:
+      Fill(drawer, global, box, static_cast<Bf16*>(data));
       break;
   }
   return absl::OkStatus();

@@ -96,7 +96,7 @@ absl::Status CheckChoice(const Attributes& attributes, const std::string& name,
 
 absl::StatusOr<DType> DTypeAttribute(const Attributes& attributes) {
   std::vector<std::string> names;
-  for (const DType dtype : {DType::kF32, DType::kF64, DType::kI32, DType::kU8}) names.push_back(Name(dtype));
+  for (const DType dtype : kDTypes) names.push_back(Name(dtype));
   RETURN_IF_ERROR(CheckChoice(attributes, "dtype", names));
   return *ParseDType(attributes.String("dtype"));
 }

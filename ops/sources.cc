@@ -20,10 +20,17 @@ absl::StatusOr<std::vector<TensorType>> DeclaredType(const NodeView& node, int l
   return std::vector<TensorType>{{dtype, std::move(shape)}};
 }
 
-absl::StatusOr<std::vector<TensorType>> InputType(const NodeView& node) { return DeclaredType(node, 1); }
+// Of what outlives a step or comes from outside of it: bf16 is to compute on.
+absl::StatusOr<std::vector<TensorType>> KeptType(const NodeView& node, int least_rank) {
+  ASSIGN_OR_RETURN(std::vector<TensorType> types, DeclaredType(node, least_rank));
+  if (types[0].dtype != DType::kBF16) return types;
+  return InvalidArgument("attribute dtype is bf16; inputs, parameters and states are wider (a cast makes bf16)");
+}
+
+absl::StatusOr<std::vector<TensorType>> InputType(const NodeView& node) { return KeptType(node, 1); }
 
 absl::StatusOr<std::vector<TensorType>> StateShape(const NodeView& node) {
-  ASSIGN_OR_RETURN(std::vector<TensorType> types, DeclaredType(node, 0));
+  ASSIGN_OR_RETURN(std::vector<TensorType> types, KeptType(node, 0));
   RETURN_IF_ERROR(CheckInitializer(node.attributes, types[0].dtype, types[0].shape));
   return types;
 }

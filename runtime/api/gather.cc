@@ -5,6 +5,7 @@
 #include <map>
 
 #include "graph/box_copy.h"
+#include "runtime/base/bf16.h"
 #include "runtime/exec/copy_kernel.h"
 
 namespace partita {
@@ -21,7 +22,8 @@ void Copy(const BoxCopy& copy, const char* from, char* to) { RunStridedCopy(Make
 template <typename T>
 void AppendDoubles(const HostTensor& tensor, std::vector<double>& elements) {
   const T* const data = reinterpret_cast<const T*>(tensor.bytes.data());
-  elements.assign(data, data + tensor.bytes.size() / sizeof(T));
+  elements.resize(tensor.bytes.size() / sizeof(T));
+  std::transform(data, data + elements.size(), elements.begin(), [](T value) { return static_cast<double>(value); });
 }
 
 // The coordinates of a rank on the axes where the value is a sum: which summand the rank holds a part of.
@@ -81,6 +83,9 @@ std::vector<double> ToDoubles(const HostTensor& tensor) {
       break;
     case DType::kU8:
       AppendDoubles<uint8_t>(tensor, elements);
+      break;
+    case DType::kBF16:
+      AppendDoubles<Bf16>(tensor, elements);
       break;
   }
   return elements;

@@ -23,6 +23,8 @@ constexpr std::string_view NameOf(DType dtype) {
       return "I32";
     case DType::kU8:
       return "U8";
+    case DType::kBF16:
+      return "BF16";
   }
   return "";
 }

@@ -19,7 +19,7 @@ struct StoredType {
 // The type called `name`; null if the format has none such.
 const StoredType* FindStoredType(std::string_view name);
 
-// What we write a DType as: F32, F64, I32, U8.
+// What we write a DType as: F32, F64, I32, U8, BF16.
 const StoredType* StoredTypeOf(DType dtype);
 
 }  // namespace partita

@@ -5,6 +5,8 @@
 #include <concepts>
 #include <type_traits>
 
+#include "runtime/base/bf16.h"
+
 #ifdef __CUDACC__
 #define PARTITA_REDUCTION_FUNCTION __host__ __device__
 #else
@@ -13,7 +15,7 @@
 
 namespace partita {
 
-// Integers wrap around.
+// Integers wrap around; bf16 is added in f32, and every sum rounded to bf16.
 struct ReduceAdd {
   template <typename T>
   PARTITA_REDUCTION_FUNCTION T operator()(T a, T b) const {
@@ -21,7 +23,7 @@ struct ReduceAdd {
       using Unsigned = std::make_unsigned_t<T>;
       return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
     } else {
-      return a + b;
+      return T(static_cast<Compute<T>>(a) + static_cast<Compute<T>>(b));
     }
   }
 };
@@ -30,7 +32,8 @@ struct ReduceAdd {
 struct ReduceMax {
   template <typename T>
   PARTITA_REDUCTION_FUNCTION T operator()(T a, T b) const {
-    return b > a || b != b ? b : a;  // a NaN in `a` stays: no comparison with it is true
+    const auto x = static_cast<Compute<T>>(a), y = static_cast<Compute<T>>(b);
+    return y > x || y != y ? b : a;  // a NaN in `a` stays: no comparison with it is true
   }
 };
 

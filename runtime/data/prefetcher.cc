@@ -17,7 +17,7 @@ absl::Status CheckOptions(const BatchSource& source, const PrefetchOptions& opti
                              source.batch_rows());
     }
   }
-  if (!IsFloating(options.dtype)) {
+  if (!IsFloating(options.dtype) || options.dtype == DType::kBF16) {
     return InvalidArgument("prefetch: found images of {}, allowed are f32 and f64", Name(options.dtype));
   }
   if (options.depth < 1 || options.first_batch < 0 || options.batch_count < -1) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "runtime/base/bf16.h"
 #include "runtime/base/status.h"
 #include "runtime/device/host/host_stream.h"
 
@@ -13,7 +14,7 @@ namespace {
 template <typename T>
 bool AllFinite(const void* data, int64_t elements) {
   const T* const values = static_cast<const T*>(data);
-  return std::all_of(values, values + elements, [](T value) { return std::isfinite(value); });
+  return std::all_of(values, values + elements, [](T value) { return std::isfinite(static_cast<Compute<T>>(value)); });
 }
 
 absl::Status RunWatch(void* watch) {
@@ -26,6 +27,7 @@ absl::Status RunWatch(void* watch) {
 bool AllFinite(const void* data, int64_t elements, DType dtype) {
   if (dtype == DType::kF32) return AllFinite<float>(data, elements);
   if (dtype == DType::kF64) return AllFinite<double>(data, elements);
+  if (dtype == DType::kBF16) return AllFinite<Bf16>(data, elements);
   return true;
 }
 

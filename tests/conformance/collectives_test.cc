@@ -3,6 +3,7 @@
 #include <limits>
 #include <random>
 
+#include "runtime/base/bf16.h"
 #include "tests/conformance/comm_fixture.h"
 #include "tests/conformance/cuda_backend.h"
 
@@ -203,32 +204,42 @@ TEST_P(CollectivesTest, OnlyThePairOfASendNeedsToCall) {
   for (const Buffer& sum : sums) EXPECT_EQ(Read(sum), Values{static_cast<double>(p())});
 }
 
-// Sums of f32 are those of one thread adding in rank order, bit for bit, on every rank.
+// Sums of f32 and bf16 are those of one thread adding in rank order, bit for bit, on every rank; bf16 is rounded after
+// every addition.
 TEST_P(CollectivesTest, SumsHaveTheSameBits) {
-  for (int64_t n : {1, 1000, 50001}) {
-    std::mt19937 random(n);
-    std::normal_distribution<float> normal;
-    std::vector<Buffer> buffers;
-    std::vector<float> expected(n);
-    for (int r = 0; r < p(); ++r) {
-      Values values(n);
-      for (double& value : values) value = normal(random);
-      for (int64_t i = 0; i < n; ++i) {
-        expected[i] = r == 0 ? static_cast<float>(values[i]) : expected[i] + static_cast<float>(values[i]);
+  const auto rounded = [](double value, DType dtype) {
+    return dtype == DType::kF32 ? static_cast<float>(value) : static_cast<float>(Bf16(static_cast<float>(value)));
+  };
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (int64_t n : {1, 1000, 50001}) {
+      std::mt19937 random(n);
+      std::normal_distribution<float> normal;
+      std::vector<Buffer> buffers;
+      std::vector<float> expected(n);
+      for (int r = 0; r < p(); ++r) {
+        Values values(n);
+        for (double& value : values) value = rounded(normal(random), dtype);
+        for (int64_t i = 0; i < n; ++i) {
+          const auto term = static_cast<float>(values[i]);
+          expected[i] = r == 0 ? term : rounded(expected[i] + term, dtype);
+        }
+        buffers.push_back(NewBuffer(r, values, dtype));
       }
-      buffers.push_back(NewBuffer(r, values, DType::kF32));
+      OnRanks([&](int r) { return comm(r).AllReduce(buffers[r], buffers[r], Reduction::kSum, stream(r)); });
+      for (const Buffer& buffer : buffers) EXPECT_EQ(Read(buffer), Values(expected.begin(), expected.end()));
     }
-    OnRanks([&](int r) { return comm(r).AllReduce(buffers[r], buffers[r], Reduction::kSum, stream(r)); });
-    for (const Buffer& buffer : buffers) EXPECT_EQ(Read(buffer), Values(expected.begin(), expected.end()));
   }
 }
 
 TEST_P(CollectivesTest, ANaNOfAnyRankIsSeen) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (Reduction reduction : kReductions) {
+  for (const auto& [reduction, dtype] : {std::pair{Reduction::kSum, DType::kF32},
+                                         {Reduction::kMax, DType::kF32},
+                                         {Reduction::kSum, DType::kBF16},
+                                         {Reduction::kMax, DType::kBF16}}) {
     for (int bad = 0; bad < p(); ++bad) {
       std::vector<Buffer> buffers;
-      for (int r = 0; r < p(); ++r) buffers.push_back(NewBuffer(r, {r == bad ? nan : 1.0, 2.0}, DType::kF32));
+      for (int r = 0; r < p(); ++r) buffers.push_back(NewBuffer(r, {r == bad ? nan : 1.0, 2.0}, dtype));
       OnRanks([&](int r) { return comm(r).AllReduce(buffers[r], buffers[r], reduction, stream(r)); });
       for (const Buffer& buffer : buffers) {
         EXPECT_TRUE(std::isnan(Read(buffer)[0]));

@@ -1,5 +1,7 @@
 #include "tests/conformance/comm_fixture.h"
 
+#include "runtime/base/bf16.h"
+
 namespace partita {
 namespace {
 
@@ -34,6 +36,8 @@ std::vector<char> Encode(const Values& values, DType dtype) {
       return Encode<int32_t>(values);
     case DType::kU8:
       return Encode<uint8_t>(values);
+    case DType::kBF16:
+      return Encode<Bf16>(values);
   }
   return {};
 }
@@ -48,6 +52,8 @@ Values Decode(const std::vector<char>& bytes, DType dtype) {
       return Decode<int32_t>(bytes);
     case DType::kU8:
       return Decode<uint8_t>(bytes);
+    case DType::kBF16:
+      return Decode<Bf16>(bytes);
   }
   return {};
 }

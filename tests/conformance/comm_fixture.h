@@ -72,8 +72,8 @@ inline std::vector<Counts> CountCases(int ranks) {
   return cases;
 }
 
-constexpr DType kReducible[] = {DType::kF32, DType::kF64, DType::kI32};
-constexpr DType kAll[] = {DType::kF32, DType::kF64, DType::kI32, DType::kU8};
+constexpr DType kReducible[] = {DType::kF32, DType::kF64, DType::kI32, DType::kBF16};
+constexpr DType kAll[] = {DType::kF32, DType::kF64, DType::kI32, DType::kU8, DType::kBF16};
 constexpr Reduction kReductions[] = {Reduction::kSum, Reduction::kMax};
 
 // Parameters: backend, number of ranks.

@@ -67,7 +67,7 @@ absl::Status CheckedCommunicator::CheckCounts(const char* name, std::span<const 
 
 absl::Status CheckedCommunicator::CheckReducible(DType dtype) const {
   if (dtype != DType::kU8) return absl::OkStatus();
-  return InvalidArgument("rank {}: cannot reduce {}, only f32, f64 and i32", rank_, Name(dtype));
+  return InvalidArgument("rank {}: cannot reduce {}, only f32, f64, bf16 and i32", rank_, Name(dtype));
 }
 
 absl::Status CheckedCommunicator::CheckSameType(DType in, DType out) const {

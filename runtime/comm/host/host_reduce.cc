@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
 #include "runtime/comm/reduction_functors.h"
 
@@ -46,6 +47,8 @@ void ReduceElements(Reduction reduction, DType dtype, std::span<const void* cons
       return ReduceTyped<double>(reduction, inputs, count, to);
     case DType::kI32:
       return ReduceTyped<int32_t>(reduction, inputs, count, to);
+    case DType::kBF16:
+      return ReduceTyped<Bf16>(reduction, inputs, count, to);
     case DType::kU8:
       CHECK(dtype != DType::kU8);  // refused when enqueued
   }
