@@ -51,11 +51,17 @@ absl::Status CheckBatchNormX(const NodeView& node) {
   return CheckRank(node, 0, "x", {2, 4}, "[n,c] or [n,h,w,c]");
 }
 
+absl::Status CheckStatistic(const NodeView& node, int index, const std::string& name, const Shape& expected,
+                            const std::string& form) {
+  RETURN_IF_ERROR(CheckDType(node, index, name, AccumulatorOf(node.inputs[0]->dtype)));
+  return CheckShape(node, index, name, expected, form);
+}
+
 absl::Status CheckChannelVectors(const NodeView& node, int first, const std::vector<std::string>& names) {
   const int64_t channels = node.inputs[0]->shape.back();
   for (size_t i = 0; i < names.size(); ++i) {
     RETURN_IF_ERROR(
-        CheckLike(node, first + static_cast<int>(i), names[i], {channels}, "one number for each channel of x"));
+        CheckStatistic(node, first + static_cast<int>(i), names[i], {channels}, "one number for each channel of x"));
   }
   return absl::OkStatus();
 }

@@ -25,7 +25,11 @@ BatchGroups InferredGroups(const NodeView& node);
 
 absl::Status CheckBatchNormX(const NodeView& node);
 
-// Inputs `first` and following: names of [C] vectors of x's type.
+// Input `index` has shape `expected` and the type that sums over x are kept in: f32 for a bf16 x, else x's own.
+absl::Status CheckStatistic(const NodeView& node, int index, const std::string& name, const Shape& expected,
+                            const std::string& form);
+
+// Inputs `first` and following: names of [C] vectors, of that type.
 absl::Status CheckChannelVectors(const NodeView& node, int first, const std::vector<std::string>& names);
 
 // The shape of statistics of x.

@@ -22,14 +22,19 @@ using Computation = std::function<absl::Status()>;
 struct PreparedKernel {
   int64_t workspace_bytes = 0;
   std::function<absl::StatusOr<Computation>(const KernelArguments&)> bind;
+  bool widened = false;  // computes a bf16 node in f32 (ops/host/widened.h)
 };
 
 using HostKernelFactory = absl::StatusOr<PreparedKernel> (*)(const LocalNode& node);
+
+// Of bf16 a kernel may make something itself; any other computes it in f32 (ops/host/widened.h).
+enum class Bf16Nodes : uint8_t { kWidened, kTaken };
 
 // A place in the list of an op (ops/host/host_kernels.cc).
 struct HostKernelEntry {
   const char* name;
   HostKernelFactory prepare;
+  Bf16Nodes bf16 = Bf16Nodes::kWidened;
 };
 
 template <typename T>

@@ -12,6 +12,7 @@
 #include "ops/host/onednn/onednn_kernels.h"
 #include "ops/host/parallel.h"
 #include "ops/host/reference/reference_kernels.h"
+#include "ops/host/widened.h"
 #include "runtime/base/check.h"
 #include "runtime/device/host/host_stream.h"
 
@@ -25,22 +26,23 @@
 namespace partita {
 namespace {
 
+using enum Bf16Nodes;
 using KernelTable = std::map<std::string, std::vector<HostKernelEntry>>;
 
 // A kernel that cannot run a node says why; the next one is asked. The last takes everything.
 const KernelTable& Table() {
   static const KernelTable& table = *new KernelTable{
-      {"constant", {{"reference", ReferenceConstant}}},
-      {"cast", {{"reference", ReferenceCast}}},
-      {"reshape", {{"reference", ReferenceReshape}}},
-      {"conv2d", {FAST("onednn", OneDnnConv2d) FAST("im2col", Im2ColConv2d){"reference", ReferenceConv2d}}},
+      {"constant", {{"reference", ReferenceConstant, kTaken}}},
+      {"cast", {{"reference", ReferenceCast, kTaken}}},
+      {"reshape", {{"reference", ReferenceReshape, kTaken}}},
+      {"conv2d", {FAST("onednn", OneDnnConv2d, kTaken) FAST("im2col", Im2ColConv2d){"reference", ReferenceConv2d}}},
       {"conv2d_input_grad",
-       {FAST("onednn", OneDnnConv2dInputGrad)
+       {FAST("onednn", OneDnnConv2dInputGrad, kTaken)
             FAST("im2col", Im2ColConv2dInputGrad){"reference", ReferenceConv2dInputGrad}}},
       {"conv2d_weight_grad",
-       {FAST("onednn", OneDnnConv2dWeightGrad)
+       {FAST("onednn", OneDnnConv2dWeightGrad, kTaken)
             FAST("im2col", Im2ColConv2dWeightGrad){"reference", ReferenceConv2dWeightGrad}}},
-      {"matmul", {FAST("onednn", OneDnnMatMul) FAST("blocked", BlockedMatMul){"reference", ReferenceMatMul}}},
+      {"matmul", {FAST("onednn", OneDnnMatMul, kTaken) FAST("blocked", BlockedMatMul){"reference", ReferenceMatMul}}},
       {"bias", {FAST("fast", FastBias){"reference", ReferenceBias}}},
       {"bias_grad", {FAST("fast", FastBiasGrad){"reference", ReferenceBiasGrad}}},
       {"relu", {FAST("fast", FastRelu){"reference", ReferenceRelu}}},
@@ -50,9 +52,9 @@ const KernelTable& Table() {
       {"add", {FAST("fast", FastAdd){"reference", ReferenceAdd}}},
       {"mul", {FAST("fast", FastMul){"reference", ReferenceMul}}},
       {"dropout", {FAST("fast", FastDropout){"reference", ReferenceDropout}}},
-      {"concat", {FAST("fast", FastConcat){"reference", ReferenceConcat}}},
-      {"slice", {FAST("fast", FastSlice){"reference", ReferenceSlice}}},
-      {"slice_grad", {FAST("fast", FastSliceGrad){"reference", ReferenceSliceGrad}}},
+      {"concat", {FAST("fast", FastConcat, kTaken){"reference", ReferenceConcat, kTaken}}},
+      {"slice", {FAST("fast", FastSlice, kTaken){"reference", ReferenceSlice, kTaken}}},
+      {"slice_grad", {FAST("fast", FastSliceGrad, kTaken){"reference", ReferenceSliceGrad, kTaken}}},
       {"max_pool", {FAST("fast", FastMaxPool){"reference", ReferenceMaxPool}}},
       {"max_pool_grad", {FAST("fast", FastMaxPoolGrad){"reference", ReferenceMaxPoolGrad}}},
       {"average_pool", {FAST("fast", FastAveragePool){"reference", ReferenceAveragePool}}},
@@ -117,14 +119,25 @@ KernelArguments ArgumentsOf(const KernelArguments& all, int members, int member)
   return {part(all.inputs), part(all.outputs), all.workspace, all.seed, all.fault};
 }
 
+// bf16 by the kernel itself if it can, else in f32.
+absl::StatusOr<PreparedKernel> PrepareAlone(const HostKernelEntry& entry, const LocalNode& node) {
+  if (!HasBf16(node)) return entry.prepare(node);
+  if (entry.bf16 == kTaken) {
+    absl::StatusOr<PreparedKernel> prepared = entry.prepare(node);
+    if (prepared.ok()) return prepared;
+  }
+  return PrepareWidened(entry.prepare, node);
+}
+
 // One after the other, by the same kernel as alone.
 absl::StatusOr<PreparedKernel> Prepare(const HostKernelEntry& entry, const LocalNode& node) {
-  if (node.members == 1) return entry.prepare(node);
+  if (node.members == 1) return PrepareAlone(entry, node);
   PreparedKernel all;
   std::vector<PreparedKernel> members;
   for (int m = 0; m < node.members; ++m) {
-    ASSIGN_OR_RETURN(PreparedKernel member, entry.prepare(MemberOf(node, m)));
+    ASSIGN_OR_RETURN(PreparedKernel member, PrepareAlone(entry, MemberOf(node, m)));
     all.workspace_bytes = std::max(all.workspace_bytes, member.workspace_bytes);
+    all.widened = member.widened;
     members.push_back(std::move(member));
   }
   all.bind = [members = std::move(members)](const KernelArguments& arguments) -> absl::StatusOr<Computation> {
@@ -172,7 +185,7 @@ class HostKernelLibrary : public KernelLibrary {
     std::string refusals;
     for (const HostKernelEntry& entry : Entries(node.op->name, options_)) {
       const absl::StatusOr<PreparedKernel> prepared = Prepare(entry, node);
-      if (prepared.ok()) return KernelChoice{KernelName(node, entry), prepared->workspace_bytes, true};
+      if (prepared.ok()) return KernelChoice{ChoiceName(node, entry, *prepared), prepared->workspace_bytes, true};
       refusals += fmt::format("; {}: {}", KernelName(node, entry), std::string(prepared.status().message()));
     }
     if (refusals.empty()) refusals = "; the op has no kernels";
@@ -183,8 +196,9 @@ class HostKernelLibrary : public KernelLibrary {
                                                  KernelArguments arguments) const override {
     const ThreadScope threads(options_.threads);
     for (const HostKernelEntry& entry : Entries(node.op->name, options_)) {
-      if (KernelName(node, entry) != choice.kernel) continue;
+      if (choice.kernel.rfind(KernelName(node, entry), 0) != 0) continue;
       ASSIGN_OR_RETURN(const PreparedKernel prepared, Prepare(entry, node));
+      if (ChoiceName(node, entry, prepared) != choice.kernel) continue;
       ASSIGN_OR_RETURN(Computation compute, prepared.bind(arguments));
       return std::make_unique<HostKernel>(node.name, std::move(compute));
     }
@@ -194,6 +208,11 @@ class HostKernelLibrary : public KernelLibrary {
  private:
   static std::string KernelName(const LocalNode& node, const HostKernelEntry& entry) {
     return std::string(entry.name) + "_" + node.op->name;
+  }
+
+  // "onednn_conv2d", or "onednn_conv2d_in_f32" of a bf16 node.
+  static std::string ChoiceName(const LocalNode& node, const HostKernelEntry& entry, const PreparedKernel& prepared) {
+    return KernelName(node, entry) + (prepared.widened ? "_in_f32" : "");
   }
 
   const HostKernelOptions options_;

@@ -17,9 +17,11 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
-constexpr auto kF32 = dnnl::memory::data_type::f32;
+using Type = dnnl::memory::data_type;
 
-Desc Nhwc(int64_t n, int64_t h, int64_t w, int64_t c) { return Desc({n, c, h, w}, kF32, {h * w * c, 1, w * c, c}); }
+Desc Nhwc(Type type, int64_t n, int64_t h, int64_t w, int64_t c) {
+  return Desc({n, c, h, w}, type, {h * w * c, 1, w * c, c});
+}
 
 Dims WeightDims(const Convolution& conv) {
   const SlidingWindow& window = conv.window;
@@ -28,35 +30,37 @@ Dims WeightDims(const Convolution& conv) {
 }
 
 // Our OHWI weights in oneDNN's order of dimensions.
-Desc OhwiWeights(const Convolution& conv) {
+Desc OhwiWeights(Type type, const Convolution& conv) {
   const int64_t i = 1, w = conv.group_c(), h = conv.window.kernel_w * w, o = conv.window.kernel_h * h;
-  if (conv.groups == 1) return Desc(WeightDims(conv), kF32, {o, i, h, w});
-  return Desc(WeightDims(conv), kF32, {conv.group_out_c() * o, o, i, h, w});
+  if (conv.groups == 1) return Desc(WeightDims(conv), type, {o, i, h, w});
+  return Desc(WeightDims(conv), type, {conv.group_out_c() * o, o, i, h, w});
 }
+
+int64_t BytesOf(Type type) { return static_cast<int64_t>(dnnl::memory::data_type_size(type)); }
 
 // A sample of images in larger ones.
 struct Sample {
-  Sample(const PixelMap& map, int64_t h, int64_t w, int64_t c)
-      : dense(Nhwc(1, h, w, c)),
-        strided({1, c, h, w}, kF32, {map.rows * map.columns * c, 1, map.columns * c, c}),
+  Sample(Type type, const PixelMap& map, int64_t h, int64_t w, int64_t c)
+      : dense(Nhwc(type, 1, h, w, c)),
+        strided({1, c, h, w}, type, {map.rows * map.columns * c, 1, map.columns * c, c}),
         copied(w < map.columns),
-        first(map.start * c),
-        stride(map.rows * map.columns * c) {}
+        first(map.start * c * BytesOf(type)),
+        stride(map.rows * map.columns * c * BytesOf(type)) {}
 
   int64_t copied_bytes() const { return copied ? AlignUp(static_cast<int64_t>(dense.get_size())) : 0; }
 
   Desc dense, strided;
   bool copied;
-  int64_t first, stride;  // elements: where the first sample begins, and from one sample to the next
+  int64_t first, stride;  // bytes: where the first sample begins, and from one sample to the next
 };
 
 // What oneDNN made of a convolution, without addresses.
 struct Plan {
-  Plan(const Convolution& conv, const dnnl::primitive_desc& descriptor, const Desc& weights)
+  Plan(Type type, const Convolution& conv, const dnnl::primitive_desc& descriptor, const Desc& weights)
       : descriptor(descriptor),
-        x(Nhwc(conv.images.n, conv.images.h, conv.images.w, conv.images.c)),
-        y(Nhwc(conv.images.n, conv.images.out_h, conv.images.out_w, conv.images.out_c)),
-        user_weights(OhwiWeights(conv)),
+        x(Nhwc(type, conv.images.n, conv.images.h, conv.images.w, conv.images.c)),
+        y(Nhwc(type, conv.images.n, conv.images.out_h, conv.images.out_w, conv.images.out_c)),
+        user_weights(OhwiWeights(type, conv)),
         weights(weights),
         scratchpad(descriptor.scratchpad_desc()) {}
 
@@ -85,11 +89,11 @@ struct PartPlan {
 
 enum class Role { kForward, kInputGrad, kWeightGrad };
 
-Plan MakePlan(const Convolution& conv, Role role) {
+Plan MakePlan(Type type, const Convolution& conv, Role role) {
   const SlidingWindow& window = conv.window;
-  const Desc x = Nhwc(conv.images.n, conv.images.h, conv.images.w, conv.images.c);
-  const Desc y = Nhwc(conv.images.n, conv.images.out_h, conv.images.out_w, conv.images.out_c);
-  const Desc w(WeightDims(conv), kF32, dnnl::memory::format_tag::any);
+  const Desc x = Nhwc(type, conv.images.n, conv.images.h, conv.images.w, conv.images.c);
+  const Desc y = Nhwc(type, conv.images.n, conv.images.out_h, conv.images.out_w, conv.images.out_c);
+  const Desc w(WeightDims(conv), type, dnnl::memory::format_tag::any);
   const Dims strides = {window.stride_h, window.stride_w};
   const Dims dilation = {window.dilation_h - 1, window.dilation_w - 1};
   const Dims before = {window.top, window.left}, after = {window.bottom, window.right};
@@ -97,15 +101,15 @@ Plan MakePlan(const Convolution& conv, Role role) {
   const dnnl::engine& engine = OneDnnEngine();
   const dnnl::convolution_forward::primitive_desc forward(engine, dnnl::prop_kind::forward_training, kDirect, x, w, y,
                                                           strides, dilation, before, after, UserScratchpad());
-  if (role == Role::kForward) return Plan(conv, forward, forward.weights_desc());
+  if (role == Role::kForward) return Plan(type, conv, forward, forward.weights_desc());
   if (role == Role::kInputGrad) {
     const dnnl::convolution_backward_data::primitive_desc backward(engine, kDirect, x, w, y, strides, dilation, before,
                                                                    after, forward, UserScratchpad());
-    return Plan(conv, backward, backward.weights_desc());
+    return Plan(type, conv, backward, backward.weights_desc());
   }
   const dnnl::convolution_backward_weights::primitive_desc backward(engine, kDirect, x, w, y, strides, dilation, before,
                                                                     after, forward, UserScratchpad());
-  return Plan(conv, backward, backward.diff_weights_desc());
+  return Plan(type, conv, backward, backward.diff_weights_desc());
 }
 
 // The arguments of the three roles; x, w and y are at their places whichever of them is computed.
@@ -165,8 +169,8 @@ class PartProgram {
     const int64_t scratch = plan.one.reordered_bytes() + lane * plan.lane_bytes();
     const int64_t copy_of_x = scratch + plan.scratchpad_bytes(), copy_of_y = copy_of_x + plan.x.copied_bytes();
     const Addresses at = AddressesOf(a, Role::kForward);
-    void* const x = static_cast<float*>(at.x) + plan.x.first + n * plan.x.stride;
-    void* const y = static_cast<float*>(at.y) + plan.y.first + n * plan.y.stride;
+    void* const x = static_cast<char*>(at.x) + plan.x.first + n * plan.x.stride;
+    void* const y = static_cast<char*>(at.y) + plan.y.first + n * plan.y.stride;
     const dnnl_memory_t dense_x = program.Memory(plan.x.dense, plan.x.copied ? Scratch<void>(a, copy_of_x) : x);
     const dnnl_memory_t dense_y = program.Memory(plan.y.dense, plan.y.copied ? Scratch<void>(a, copy_of_y) : y);
     const dnnl_memory_t scratchpad = program.Memory(plan.one.scratchpad, Scratch<void>(a, scratch));
@@ -221,10 +225,10 @@ std::shared_ptr<OneDnnProgram> Bind(const Plan& plan, Role role, const KernelArg
 }
 
 absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node, const Convolution& conv, Role role) {
-  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  ASSIGN_OR_RETURN(const Type type, OneDnnType(node.outputs[0].dtype));
   if (conv.empty()) return InvalidArgument("the block is empty");
   return Guarded([&]() -> absl::StatusOr<PreparedKernel> {
-    const Plan plan = MakePlan(conv, role);
+    const Plan plan = MakePlan(type, conv, role);
     return PreparedKernel{plan.workspace_bytes(), [plan, role](const KernelArguments& a) {
                             return Guarded([&]() -> absl::StatusOr<Computation> {
                               return Computation([program = Bind(plan, role, a)] { return program->Run(); });
@@ -234,7 +238,7 @@ absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node, const Convolution&
 }
 
 absl::StatusOr<PreparedKernel> PreparePart(const LocalNode& node) {
-  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  ASSIGN_OR_RETURN(const Type type, OneDnnType(node.outputs[0].dtype));
   const Convolution conv = ForwardConvolution(node);
   if (conv.empty()) return InvalidArgument("the block is empty");
   return Guarded([&]() -> absl::StatusOr<PreparedKernel> {
@@ -247,9 +251,9 @@ absl::StatusOr<PreparedKernel> PreparePart(const LocalNode& node) {
     Convolution sample = conv;
     sample.images.n = 1;
     const ThreadScope scope(threads);
-    const PartPlan plan{MakePlan(sample, Role::kForward),
-                        Sample(conv.x, size.h, size.w, size.c),
-                        Sample(conv.y, size.out_h, size.out_w, size.out_c),
+    const PartPlan plan{MakePlan(type, sample, Role::kForward),
+                        Sample(type, conv.x, size.h, size.w, size.c),
+                        Sample(type, conv.y, size.out_h, size.out_w, size.out_c),
                         size.n,
                         lanes,
                         threads};

@@ -9,8 +9,8 @@ namespace partita {
 namespace {
 
 // [rows, columns], stored row by row, or column by column if `transposed`.
-dnnl::memory::desc Matrix(int64_t rows, int64_t columns, bool transposed) {
-  return dnnl::memory::desc({rows, columns}, dnnl::memory::data_type::f32,
+dnnl::memory::desc Matrix(int64_t rows, int64_t columns, bool transposed, dnnl::memory::data_type type) {
+  return dnnl::memory::desc({rows, columns}, type,
                             transposed ? dnnl::memory::dims{1, rows} : dnnl::memory::dims{columns, 1});
 }
 
@@ -20,7 +20,7 @@ constexpr int64_t kParallelProducts = 1 << 20;
 }  // namespace
 
 absl::StatusOr<PreparedKernel> OneDnnMatMul(const LocalNode& node) {
-  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  ASSIGN_OR_RETURN(const dnnl::memory::data_type type, OneDnnType(node.outputs[0].dtype));
   const bool transpose_x = node.attributes.Bool("transpose_x"), transpose_w = node.attributes.Bool("transpose_w");
   const int64_t m = node.outputs[0].shape()[0], n = node.outputs[0].shape()[1];
   const int64_t k = InputShape(node, 0)[transpose_x ? 0 : 1];
@@ -28,8 +28,9 @@ absl::StatusOr<PreparedKernel> OneDnnMatMul(const LocalNode& node) {
   const int threads = m * n * k < kParallelProducts ? 1 : 0;
   const ThreadScope scope(threads);  // the primitive remembers for how many threads it was made
   return Guarded([&]() -> absl::StatusOr<PreparedKernel> {
-    const dnnl::matmul::primitive_desc descriptor(OneDnnEngine(), Matrix(m, k, transpose_x), Matrix(k, n, transpose_w),
-                                                  Matrix(m, n, false), UserScratchpad());
+    const dnnl::matmul::primitive_desc descriptor(OneDnnEngine(), Matrix(m, k, transpose_x, type),
+                                                  Matrix(k, n, transpose_w, type), Matrix(m, n, false, type),
+                                                  UserScratchpad());
     const auto bind = [descriptor, threads](const KernelArguments& a) {
       return Guarded([&]() -> absl::StatusOr<Computation> {
         auto program = std::make_shared<OneDnnProgram>();

@@ -1,4 +1,5 @@
-// Kernels on oneDNN: f32 alone, no empty blocks. Everything else is refused, and the next kernel of the list is asked.
+// Kernels on oneDNN: f32, and bf16 where the machine has instructions for it; no empty blocks. Everything else is
+// refused, and the next kernel of the list is asked.
 //
 // Activations stay NHWC; convolution weights take the format that oneDNN likes best and are reordered from or to OHWI
 // in each step, in the workspace, which holds oneDNN's scratchpad as well.

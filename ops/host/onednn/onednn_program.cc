@@ -9,6 +9,12 @@ const dnnl::engine& OneDnnEngine() {
   return engine;
 }
 
+absl::StatusOr<dnnl::memory::data_type> OneDnnType(DType dtype) {
+  if (dtype == DType::kF32) return dnnl::memory::data_type::f32;
+  if (dtype == DType::kBF16) return dnnl::memory::data_type::bf16;
+  return InvalidArgument("dtype is {}, allowed are f32 and bf16", Name(dtype));
+}
+
 dnnl::primitive_attr UserScratchpad() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);

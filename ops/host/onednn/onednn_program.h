@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graph/dtype.h"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "runtime/base/status.h"
 
@@ -15,6 +17,9 @@ namespace partita {
 
 // The one CPU engine of the process.
 const dnnl::engine& OneDnnEngine();
+
+// f32, or bf16 with f32 sums; other types are refused, by oneDNN also bf16 on a machine without instructions for it.
+absl::StatusOr<dnnl::memory::data_type> OneDnnType(DType dtype);
 
 // Attributes that put the scratchpad into memory of the caller.
 dnnl::primitive_attr UserScratchpad();

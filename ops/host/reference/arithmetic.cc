@@ -7,6 +7,7 @@
 #include "ops/host/global_index.h"
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/node_geometry.h"
+#include "runtime/base/bf16.h"
 
 namespace partita {
 namespace {
@@ -23,6 +24,8 @@ void WithType(DType dtype, const F& f) {
       return f(static_cast<int32_t*>(nullptr));
     case DType::kU8:
       return f(static_cast<uint8_t*>(nullptr));
+    case DType::kBF16:
+      return f(static_cast<Bf16*>(nullptr));
   }
 }
 

@@ -159,7 +159,7 @@ void AddElementwise(Table& table) {
     table.Add("dropout", {{"rate", 0.5}, {"key", std::string("forward")}}, {x, std::nullopt});
     table.Add("dropout", {{"rate", 0.3}, {"key", std::string("forward")}, {"first_sample", int64_t{5}}}, {x, I32({})});
     table.Add("reshape", {{"shape", Ints{Elements(shape)}}}, {x});
-    table.Add("cast", {{"dtype", std::string("i32")}}, {x});
+    for (const char* dtype : {"i32", "f64", "bf16"}) table.Add("cast", {{"dtype", std::string(dtype)}}, {x});
     table.Add("sum_of_squares", {}, {x});
     const Attributes decay{{"weight_decay", 0.01}};
     table.Add("sgd", decay, {x, x, F32({}), std::nullopt});

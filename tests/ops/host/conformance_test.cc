@@ -1,6 +1,7 @@
 // Every kernel against the f64 reference, over the table of cases.cc.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -26,6 +27,12 @@ double Tolerance(const std::string& op, DType dtype) {
 
 std::string Family(const std::string& kernel, const std::string& op) {
   return kernel.substr(0, kernel.size() - op.size() - 1);
+}
+
+bool HasNarrow(const LocalNode& node) {
+  const auto narrow = [](const LocalTensor& tensor) { return tensor.dtype == DType::kBF16; };
+  return std::ranges::any_of(node.outputs, narrow) ||
+         std::ranges::any_of(node.inputs, [&](const auto& input) { return input.has_value() && narrow(*input); });
 }
 
 class EveryKernel : public testing::TestWithParam<KernelCase> {};
@@ -58,6 +65,32 @@ TEST_P(EveryKernel, EqualsTheReference) {
   }
 }
 
+// In bf16 a result is what f64 gives for the same bf16 inputs, rounded once (half of 2^-7, relative to the largest
+// magnitude), but for what f32 loses on the way; statistics and sums that stay f32 are as good as in f32.
+TEST_P(EveryKernel, EqualsTheReferenceInBf16) {
+  const KernelCase& c = GetParam();
+  const std::string& op = c.node.op->name;
+  if (c.node.members > 1) GTEST_SKIP() << "updates are of f32";
+  const LocalNode node = InBf16(c.node);
+  if (!HasNarrow(node)) GTEST_SKIP() << "has nothing in bf16";
+  const std::vector<Values> inputs = Stored(node, c.inputs);
+  const std::vector<Values> expected = Outputs(InF64(c.node), inputs, {.reference_only = true});
+  for (const std::string& kernel : HostKernelNames(op)) {
+    for (const int threads : {1, 2}) {
+      for (const int64_t misalignment : {0, 2}) {
+        const std::vector<Values> found =
+            Outputs(node, inputs, {.family = Family(kernel, op), .threads = threads, .misalignment = misalignment});
+        ASSERT_EQ(found.size(), expected.size());
+        for (size_t i = 0; i < found.size(); ++i) {
+          const double rounding = node.outputs[i].dtype == DType::kBF16 ? 0x1p-8 : 0;
+          EXPECT_LE(Distance(found[i], expected[i]), Tolerance(op, DType::kF32) + rounding)
+              << kernel << " output " << i << " threads " << threads << " misalignment " << misalignment;
+        }
+      }
+    }
+  }
+}
+
 // Where the op's definition allows it, an output at its input's address gets the same bits.
 TEST_P(EveryKernel, InPlaceChangesNothing) {
   const KernelCase& c = GetParam();
@@ -67,6 +100,10 @@ TEST_P(EveryKernel, InPlaceChangesNothing) {
     const std::vector<Values> apart = Outputs(c.node, c.inputs, options);
     options.in_place = true;
     EXPECT_EQ(Outputs(c.node, c.inputs, options), apart) << kernel;
+    if (c.node.members > 1) continue;
+    const std::vector<Values> in_bf16 = Outputs(InBf16(c.node), c.inputs, options);
+    options.in_place = false;
+    EXPECT_EQ(Outputs(InBf16(c.node), c.inputs, options), in_bf16) << kernel << " in bf16";
   }
 }
 

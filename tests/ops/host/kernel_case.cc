@@ -11,6 +11,7 @@
 #include "graph/op_definition.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
+#include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
 #include "runtime/base/philox.h"
 #include "runtime/base/status.h"
@@ -63,6 +64,7 @@ void Write(const Values& values, DType dtype, void* to) {
   if (dtype == DType::kF64) Convert(values.data(), n, static_cast<double*>(to));
   if (dtype == DType::kI32) Convert(values.data(), n, static_cast<int32_t*>(to));
   if (dtype == DType::kU8) Convert(values.data(), n, static_cast<uint8_t*>(to));
+  if (dtype == DType::kBF16) Convert(values.data(), n, static_cast<Bf16*>(to));
 }
 
 Values Read(const void* from, DType dtype, int64_t n) {
@@ -71,6 +73,7 @@ Values Read(const void* from, DType dtype, int64_t n) {
   if (dtype == DType::kF64) Convert(static_cast<const double*>(from), n, values.data());
   if (dtype == DType::kI32) Convert(static_cast<const int32_t*>(from), n, values.data());
   if (dtype == DType::kU8) Convert(static_cast<const uint8_t*>(from), n, values.data());
+  if (dtype == DType::kBF16) Convert(static_cast<const Bf16*>(from), n, values.data());
   return values;
 }
 
@@ -171,6 +174,34 @@ LocalNode InF64(LocalNode node) {
   }
   for (LocalTensor& output : node.outputs) widen(output);
   return node;
+}
+
+LocalNode InBf16(LocalNode node) {
+  const bool normalizes = node.op->name.rfind("batch_norm", 0) == 0;
+  const size_t declared = node.op->inputs.size();
+  NodeView view{node.attributes, {}, {}};
+  std::vector<TensorType> types(node.inputs.size());
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    view.inputs.push_back(nullptr);
+    if (!node.inputs[i].has_value()) continue;
+    LocalTensor& tensor = *node.inputs[i];
+    const std::string& name = node.op->inputs[std::min(i, declared - 1)].name;
+    if (tensor.dtype == DType::kF32 && (!normalizes || name == "x" || name == "dy")) tensor.dtype = DType::kBF16;
+    types[i] = {tensor.dtype, tensor.global};
+    view.inputs.back() = &types[i];
+  }
+  const absl::StatusOr<std::vector<TensorType>> outputs = node.op->shape(view);
+  EXPECT_TRUE(outputs.ok()) << node.op->name << ": " << outputs.status();
+  for (size_t o = 0; o < node.outputs.size(); ++o) node.outputs[o].dtype = (*outputs)[o].dtype;
+  return node;
+}
+
+std::vector<Values> Stored(const LocalNode& node, std::vector<Values> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!node.inputs[i].has_value() || node.inputs[i]->dtype != DType::kBF16) continue;
+    for (double& value : inputs[i]) value = static_cast<double>(Bf16(value));
+  }
+  return inputs;
 }
 
 void Narrow(LocalTensor& tensor, int dimension, int64_t begin, int64_t end) {

@@ -135,6 +135,8 @@ TEST(Parts, AreWhatTheWholeConvolutionHasThere) {
     ++run;
     const std::vector<Values> inputs = SuitableInputs(whole, seed);
     const Values y = Outputs(InF64(whole), inputs, {.reference_only = true})[0];
+    const LocalNode whole_bf16 = InBf16(whole);
+    const Values y_bf16 = Outputs(InF64(whole), Stored(whole_bf16, inputs), {.reference_only = true})[0];
     const Values x = Cut(inputs[0], whole.inputs[0]->global, part.within[0]);
     for (const std::string& kernel : HostKernelNames("conv2d")) {
       const std::string family = kernel.substr(0, kernel.find('_'));
@@ -146,6 +148,8 @@ TEST(Parts, AreWhatTheWholeConvolutionHasThere) {
         ASSERT_LE(Distance(found, Expected(y, part)), dtype == DType::kF64 ? 1e-13 : 5e-6)
             << "seed " << seed << " " << kernel << " " << Name(dtype);
       }
+      const Values narrow = Outputs(InBf16(part), {x, inputs[1]}, {.family = family})[0];
+      ASSERT_LE(Distance(narrow, Expected(y_bf16, part)), 0x1p-8 + 5e-6) << "seed " << seed << " " << kernel;
     }
   }
   EXPECT_GT(run, 50);
