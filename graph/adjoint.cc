@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "graph/moves/move_ops.h"
 #include "runtime/base/status.h"
@@ -119,7 +120,30 @@ class Adjoint : public GradientBuilder {
     return absl::OkStatus();
   }
 
+  bool TakesTerms(const Node& node) const {
+    if (!node.op->gradient_of_terms) return false;
+    NodeView view{node.attributes, {}, {}};
+    for (ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph().type(input));
+    for (ValueId output : node.outputs) view.outputs.push_back(graph().type(output));
+    return node.op->gradient_of_terms(view);
+  }
+
+  // The gradient of each term, in whatever layout it came; the value that they go to adds them up.
+  absl::Status Terms(NodeId id) {
+    const Node node = graph().node(id);
+    const ValueId input = node.inputs[0];
+    for (ValueId term : std::exchange(contributions_[node.outputs[0]], {})) {
+      if (!wanted_[input]) continue;
+      builder_.SetMicroBatch(MicroBatchOf(term));
+      auto results = node.op->gradient(*this, node, {term}, {true});
+      if (!results.ok()) return WithContext(fmt::format("gradient of '{}'", graph().name(id)), results.status());
+      contributions_[input].push_back((*results)[0]);
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Op(NodeId id) {
+    if (TakesTerms(graph().node(id))) return Terms(id);
     const Node node = graph().node(id);  // by value: the graph grows
     std::vector<ValueId> cotangents;
     bool arrived = false;

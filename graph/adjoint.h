@@ -2,7 +2,8 @@
 //
 // The graph is walked in exact reverse. Every op emits its gradient ops, every move its adjoint, chosen by the form in
 // which the cotangent comes. Contributions of several consumers are added per layout; where the producer is an op or a
-// parameter, what is P is resolved before an R is added to it. Nothing here knows of data or model parallelism.
+// parameter, what is P is resolved before an R is added to it; a cast that makes terms wider is applied to each before
+// (OpDefinition::gradient_of_terms). Nothing here knows of data or model parallelism.
 #ifndef PARTITA_GRAPH_ADJOINT_H_
 #define PARTITA_GRAPH_ADJOINT_H_
 

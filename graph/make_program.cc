@@ -15,6 +15,7 @@
 #include "graph/passes/fuse_batch_norm_gradient.h"
 #include "graph/passes/fuse_moves.h"
 #include "graph/passes/fuse_normalize_relu.h"
+#include "graph/passes/mix_precision.h"
 #include "graph/passes/order_pipeline.h"
 #include "graph/passes/prepare_evaluation.h"
 #include "graph/passes/prepare_training.h"
@@ -113,6 +114,7 @@ class PassList {
     if (options_.fuse) passes.push_back({"fuse_normalize_relu", FuseNormalizeRelu});
     AddUnrolling(passes);
     passes.push_back({"partition", [this](Graph g) { return Partition(g, strategy_, registry_); }});
+    AddMixedPrecision(passes);
     passes.push_back(
         {"adjoint and update", [this](Graph g) { return AppendBackward(std::move(g), model_, strategy_, registry_); }});
     passes.push_back({"drop_unused", DropUnused});
@@ -134,6 +136,7 @@ class PassList {
     if (options_.fuse) passes.push_back({"fuse_normalize_relu", FuseNormalizeRelu});
     AddUnrolling(passes);
     passes.push_back({"partition", [this, &states](Graph g) { return Partition(g, strategy_, registry_, states); }});
+    AddMixedPrecision(passes);
     passes.push_back({"resolve_results", [this](Graph g) { return WithResolvedResults(std::move(g), registry_); }});
     passes.push_back({"drop_unused", DropUnused});
     AddPipelineOrder(passes);
@@ -145,6 +148,12 @@ class PassList {
  private:
   void AddSplitClasses(std::vector<Pass>& passes) const {
     passes.push_back({"split_classes", [this](Graph g) { return SplitClasses(std::move(g), strategy_, registry_); }});
+  }
+
+  // Of the partitioned graph: casts lie as what they cast, so that weights are split as without them.
+  void AddMixedPrecision(std::vector<Pass>& passes) const {
+    if (!options_.mix_precision) return;
+    passes.push_back({"mix_precision", [this](Graph g) { return MixPrecision(g, registry_); }});
   }
 
   void AddUnrolling(std::vector<Pass>& passes) const {
@@ -182,6 +191,7 @@ class PassList {
 absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,
                                     const ProgramOptions& options) {
   RETURN_IF_ERROR(CheckStrategy(strategy, model.graph));
+  CHECK(!options.mix_precision || options.floating == DType::kF32);
   Graph forward = options.floating == DType::kF32 ? model.graph : ConvertDType(model.graph, options.floating);
   const PassList passes(model, strategy, registry, options);
   Program program;

@@ -13,6 +13,7 @@ namespace partita {
 
 struct ProgramOptions {
   DType floating = DType::kF32;  // the type of all floating values
+  bool mix_precision = false;    // f32 only: compute in bf16 on f32 weights (graph/passes/mix_precision.h)
   bool fuse = true;              // passes that join nodes for speed; off where tests look at single values
   int64_t bucket_bytes = -1;     // over the strategy's; -1: as the strategy says
   bool verify_passes = false;    // check the graph after each pass (graph/passes/run_passes.h); tests always do

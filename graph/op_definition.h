@@ -64,6 +64,14 @@ struct InputDefinition {
   std::string name;
   bool optional = false;
   bool parameter = false;  // a weight-like input: in an unnamed op its layout follows the first activation input
+  bool wide = false;       // in mixed precision f32, whatever the op computes in
+};
+
+// What an op computes in where a graph is run in mixed precision (graph/passes/mix_precision.h).
+enum class Precision : uint8_t {
+  kWide,     // f32: losses, what they are made from, statistics, updates
+  kFollows,  // bf16 if one of its inputs is
+  kNarrow,   // bf16
 };
 
 // Appends gradient nodes; implemented by the adjoint pass (graph/adjoint.h), which chooses layouts and inserts moves.
@@ -95,7 +103,10 @@ struct OpDefinition {
   // Types of the outputs. Names the sizes that do not meet. All arithmetic on sizes is checked.
   std::function<absl::StatusOr<std::vector<TensorType>>(const NodeView&)> shape;
   std::function<std::vector<Rule>(const NodeView&)> rules;
-  Gradient gradient;                             // empty: no gradient flows through
+  Gradient gradient;  // empty: no gradient flows through
+  // True for a node of a linear op whose gradient is taken of every term of its cotangent by itself, before terms of
+  // several nodes, micro-batches and ranks are added: what is added then is the results. Empty: of none.
+  std::function<bool(const NodeView&)> gradient_of_terms;
   std::function<double(const NodeView&)> flops;  // floating-point operations of the whole (global) node
   // (input, output) pairs that may lie at the same address: the kernel reads each element before it writes it.
   std::vector<std::pair<int, int>> in_place;
@@ -108,6 +119,7 @@ struct OpDefinition {
   int windowed = -1;
   // True if the output is the input's bytes (reshape): the planner makes it a view where it can.
   bool view = false;
+  Precision precision = Precision::kWide;
 
   const AttributeDefinition* FindAttribute(const std::string& attribute) const;
 };

@@ -11,7 +11,7 @@
 // m = elements per group and channel, of the global tensor. mean' = s1/m, variance = max(s2/m - mean'^2, 0) (biased),
 // inv = 1/sqrt(variance + epsilon), xhat = (x - shift - mean') inv, y = gamma xhat + beta, with `relu` max(y, 0).
 // Running statistics take the groups in order: new = (1 - momentum) old + momentum group's; their variance is unbiased
-// (times m/(m-1)).
+// (times m/(m-1)). Of a bf16 x and y, all else is f32.
 #include "ops/batch_norm_shapes.h"
 #include "ops/definitions.h"
 #include "ops/op_builder.h"
@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<TensorType>> BatchNormStatisticsType(const NodeView& 
   const Shape& x = node.inputs[0]->shape;
   ASSIGN_OR_RETURN(const BatchGroups groups, GroupsOf(node.attributes, "samples", x));
   RETURN_IF_ERROR(CheckVariance(groups));
-  return std::vector<TensorType>{{node.inputs[0]->dtype, StatisticsShape(groups, x)}};
+  return std::vector<TensorType>{{AccumulatorOf(node.inputs[0]->dtype), StatisticsShape(groups, x)}};
 }
 
 absl::StatusOr<std::vector<TensorType>> NormalizeShape(const NodeView& node) {
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<TensorType>> NormalizeShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckPositive(node.attributes, "epsilon"));
   const Shape& x = node.inputs[0]->shape;
   ASSIGN_OR_RETURN(const BatchGroups groups, GroupsOf(node.attributes, "samples", x));
-  RETURN_IF_ERROR(CheckLike(node, 1, "stats", StatisticsShape(groups, x), "two sums for each group and channel"));
+  RETURN_IF_ERROR(CheckStatistic(node, 1, "stats", StatisticsShape(groups, x), "two sums for each group and channel"));
   RETURN_IF_ERROR(CheckChannelVectors(node, 2, {"shift", "gamma", "beta"}));
   return std::vector<TensorType>{*node.inputs[0]};
 }
@@ -155,6 +155,8 @@ OpDefinition BatchNormStatisticsOp() {
         return BatchNormRules(node, {kElements, kVector}, {kStatistics});
       })
       .Gradient(StatisticsGradient)
+      .Computes(Precision::kFollows)
+      .Wide({"shift"})
       .Flops(PerElement(4));
 }
 
@@ -171,6 +173,8 @@ OpDefinition BatchNormNormalizeOp() {
         return BatchNormRules(node, {kElements, kStatistics, kVector, kVector, kVector}, {kElements});
       })
       .Gradient(NormalizeGradient)
+      .Computes(Precision::kFollows)
+      .Wide({"stats", "shift", "gamma", "beta"})
       .Flops(PerElement(3))
       .InPlace(0, 0);
 }
@@ -199,6 +203,8 @@ OpDefinition BatchNormInferenceOp() {
       .Attribute("relu", false)
       .Shape(InferenceShape)
       .Rules([](const NodeView& node) { return VectorRules(node, 1); })
+      .Computes(Precision::kFollows)
+      .Wide({"gamma", "beta", "running_mean", "running_variance"})
       .Flops(PerElement(3))
       .InPlace(0, 0);
 }

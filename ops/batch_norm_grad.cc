@@ -24,7 +24,7 @@ using enum BatchNormPart;
 absl::Status CheckStatistics(const NodeView& node, int index, const std::string& name) {
   const Shape& x = node.inputs[0]->shape;
   ASSIGN_OR_RETURN(const BatchGroups groups, GroupsOf(node.attributes, "samples", x));
-  return CheckLike(node, index, name, StatisticsShape(groups, x), "two sums for each group and channel");
+  return CheckStatistic(node, index, name, StatisticsShape(groups, x), "two sums for each group and channel");
 }
 
 // x, dy, stats, shift, gamma, beta

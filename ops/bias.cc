@@ -60,6 +60,7 @@ OpDefinition BiasOp() {
       .Shape(BiasShape)
       .Rules(BiasRules)
       .Gradient(BiasGradient)
+      .Computes(Precision::kFollows)
       .Flops(Cost)
       .InPlace(0, 0);
 }

@@ -64,7 +64,8 @@ OpDefinition ConcatOp() {
       .Required("axis", int64_t{0})
       .Shape(ConcatShape)
       .Rules(ConcatRules)
-      .Gradient(ConcatGradient);
+      .Gradient(ConcatGradient)
+      .Computes(Precision::kFollows);
 }
 
 }  // namespace partita

@@ -145,6 +145,7 @@ OpDefinition Conv2dOp() {
         return BilinearRules(node, {{Part::kX, Part::kW}, Part::kY});
       })
       .Gradient(Conv2dGradient)
+      .Computes(Precision::kNarrow)
       .Windowed(0)
       .Flops([](const NodeView& node) { return Cost(node.outputs[0].shape, node.inputs[1]->shape); });
 }

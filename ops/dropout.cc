@@ -49,6 +49,7 @@ OpDefinition DropoutOp() {
         return EveryDimension(static_cast<int>(node.inputs[0]->shape.size()), {true, false});
       })
       .Gradient(DropoutGradient)
+      .Computes(Precision::kFollows)
       .Flops([](const NodeView& node) { return 2 * Count(node.inputs[0]->shape); })
       .InPlace(0, 0);
 }

@@ -68,6 +68,7 @@ OpDefinition Activation(const std::string& name) {
       .Shape(SameTypes({"x"}))
       .Rules([](const NodeView& node) { return EveryDimension(Rank(node), {true}); })
       .Gradient(ActivationGradient)
+      .Computes(Precision::kFollows)
       .Flops(OnePerElement)
       .InPlace(0, 0);
 }
@@ -112,6 +113,7 @@ OpDefinition AddOp() {
       .Shape(SameTypes({"x"}))
       .Rules(AddRules)
       .Gradient(AddGradient)
+      .Computes(Precision::kFollows)
       .Flops(OnePerElement)
       .InPlace(0, 0);
 }
@@ -122,6 +124,7 @@ OpDefinition MulOp() {
       .Shape(SameTypes({"x", "y"}))
       .Rules(MulRules)
       .Gradient(MulGradient)
+      .Computes(Precision::kFollows)
       .Flops(OnePerElement)
       .InPlace(0, 0);
 }

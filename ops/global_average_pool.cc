@@ -55,6 +55,7 @@ OpDefinition GlobalAveragePoolOp() {
       .Shape(PoolShape)
       .Rules(PoolRules)
       .Gradient(PoolGradient)
+      .Computes(Precision::kFollows)
       .Flops([](const NodeView& node) { return Count(node.inputs[0]->shape); });
 }
 

@@ -88,6 +88,7 @@ OpDefinition MatMulOp() {
       .Shape(MatMulShape)
       .Rules(MatMulRules)
       .Gradient(MatMulGradient)
+      .Computes(Precision::kNarrow)
       .Flops(Cost);
 }
 

@@ -1,5 +1,8 @@
 #include "ops/op_builder.h"
 
+#include <algorithm>
+
+#include "runtime/base/check.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -138,6 +141,25 @@ Op& Op::Windowed(int input) {
 
 Op& Op::View() {
   definition_.view = true;
+  return *this;
+}
+
+Op& Op::Computes(Precision precision) {
+  definition_.precision = precision;
+  return *this;
+}
+
+Op& Op::Wide(const std::vector<std::string>& inputs) {
+  for (const std::string& name : inputs) {
+    const auto input = std::ranges::find(definition_.inputs, name, &InputDefinition::name);
+    CHECK(input != definition_.inputs.end());
+    input->wide = true;
+  }
+  return *this;
+}
+
+Op& Op::GradientOfTerms(std::function<bool(const NodeView&)> predicate) {
+  definition_.gradient_of_terms = std::move(predicate);
   return *this;
 }
 

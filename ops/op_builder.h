@@ -43,6 +43,9 @@ class Op {
   Op& Together(const std::vector<int>& shared_inputs);
   Op& Windowed(int input);
   Op& View();
+  Op& Computes(Precision precision);                 // in mixed precision; without: in f32
+  Op& Wide(const std::vector<std::string>& inputs);  // f32 even if the op computes in bf16
+  Op& GradientOfTerms(std::function<bool(const NodeView&)> predicate);
 
   operator OpDefinition() const;
 

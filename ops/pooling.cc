@@ -108,6 +108,7 @@ OpDefinition MaxPoolOp() {
       .Shape(PoolShape)
       .Rules([](const NodeView& node) { return PoolRules(node, {Grid::kImages}, Grid::kWindows); })
       .Gradient(MaxPoolGradient)
+      .Computes(Precision::kFollows)
       .Flops([](const NodeView& node) { return Cost(node.attributes, node.outputs[0].shape); });
 }
 
@@ -129,6 +130,7 @@ OpDefinition AveragePoolOp() {
       .Shape(PoolShape)
       .Rules([](const NodeView& node) { return LinearRules(node, Grid::kImages, Grid::kWindows); })
       .Gradient(AveragePoolGradient)
+      .Computes(Precision::kFollows)
       .Flops([](const NodeView& node) { return Cost(node.attributes, node.outputs[0].shape); });
 }
 

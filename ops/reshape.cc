@@ -97,6 +97,7 @@ OpDefinition ReshapeOp() {
       .Shape(ReshapeShape)
       .Rules(ReshapeRules)
       .Gradient(ReshapeGradient)
+      .Computes(Precision::kFollows)
       .View();
 }
 

@@ -70,7 +70,8 @@ OpDefinition SliceOp() {
       .Required("size", IntList())
       .Shape(SliceShape)
       .Rules(WholeDimensions)
-      .Gradient(SliceGradient);
+      .Gradient(SliceGradient)
+      .Computes(Precision::kFollows);
 }
 
 OpDefinition SliceGradOp() {

@@ -55,7 +55,8 @@ std::vector<FlagDefinition> Training() {
       IntFlag("seed", "1", 0, kMany, "of initial values, dropout, order and augmentation"),
       BoolFlag("flip", "mirror training images left and right at random"),
       IntFlag("shift", "0", 0, 1024, "shift training images at random by up to so many pixels"),
-      ChoiceFlag("precision", "f32", {"f32", "f64"}, "of all floating values; f64 on the host only"),
+      ChoiceFlag("precision", "f32", {"f32", "f64", "bf16"},
+                 "of floating values; f64 on the host only; bf16: layers compute in it, weights and losses are f32"),
       FloatFlag("tolerance", "", 0, 1, "verify: largest relative difference; unset: by precision"),
   };
 }

@@ -9,7 +9,6 @@
 #include "runtime/base/status.h"
 
 namespace partita {
-namespace {
 
 absl::Status CompareBytes(const Session& session, int64_t steps) {
   const std::vector<GroupTraffic> counted = session.Traffic();
@@ -25,8 +24,6 @@ absl::Status CompareBytes(const Session& session, int64_t steps) {
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 absl::StatusOr<Program> StepOf(const Model& model, const Strategy& strategy) {
   ProgramOptions options;

@@ -27,6 +27,10 @@ absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int ste
                            const std::function<NamedTensors(int step)>& batch,
                            std::optional<uint64_t> delay_seed = std::nullopt);
 
+// Refuses a group whose bytes, counted since the last ResetCounters over so many training steps, are not those
+// predicted.
+absl::Status CompareBytes(const Session& session, int64_t steps);
+
 // The program of a step in f64, every all_reduce by itself.
 absl::StatusOr<Program> StepOf(const Model& model, const Strategy& strategy);
 

@@ -45,6 +45,7 @@ std::vector<std::string> RunFlags() {
 ProgramOptions ReadProgramOptions(const Flags& flags) {
   ProgramOptions options;
   if (flags.Text("precision") == "f64") options.floating = DType::kF64;
+  options.mix_precision = flags.Text("precision") == "bf16";
   if (flags.IsSet("bucket-bytes")) options.bucket_bytes = flags.Int("bucket-bytes");
   options.verify_passes = flags.Bool("verify-passes");
   return options;
