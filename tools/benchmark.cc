@@ -1,4 +1,6 @@
 // The benchmarks: one line for each.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -10,6 +12,7 @@
 #include "tools/benchmarks/executor_benchmark.h"
 #include "tools/benchmarks/halo_benchmark.h"
 #include "tools/benchmarks/kernel_benchmark.h"
+#include "tools/benchmarks/model_benchmark.h"
 #include "tools/benchmarks/train_benchmark.h"
 #include "tools/exit_code.h"
 #include "tools/passive_threads.h"
@@ -34,7 +37,9 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("dp", "2", 1, 4096, "compile: replicas of the model in that case"),
       IntFlag("mp", "2", 1, 4096, "compile: ranks of a worker group in that case"),
       IntFlag("batch", "64", 1, 1 << 20, "global batch"),
-      ChoiceFlag("model", "mini-inception", {"mini-inception", "lenet5", "mlp"}, "what is trained"),
+      ChoiceFlag("model", "mini-inception", {"mini-inception", "lenet5", "mlp", "conv-stack", "wide-mlp"},
+                 "what is trained; the last two by models only, which trains all that it compares if unset"),
+      ChoiceFlag("precision", "all", {"all", "f32", "tf32", "bf16"}, "models: only this one"),
       ChoiceFlag("peer", "none", {"none", "pytorch"}, "what is trained beside ours; see tools/peer/install"),
       IntFlag("ranks", "2", 2, 64, "of comm, faults and halo"),
       ChoiceFlag("collective", "all",
@@ -44,10 +49,11 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("kills", "300", 0, 1'000'000, "ranks that are killed"),
       IntFlag("stops", "100", 0, 1'000'000, "ranks that are stopped"),
       IntFlag("seed", "1", 0, 1'000'000'000, "of which rank and when"),
-      ChoiceFlag("device", "host", {"host", "cuda"}, "whose kernels are measured"),
+      ChoiceFlag("device", "host", {"host", "cuda"}, "what is measured, or trained by models"),
       IntFlag("threads", "2", 1, 1024, "of the host's kernels"),
       PathFlag("trainer", "of faults, and of train with --report; unset: tools/trainer of this build"),
-      PathFlag("report", "train: write the rows (.json), and measure how much communication is exposed"),
+      PathFlag("report",
+               "train, models: write the rows (.json); train also measures how much communication is exposed"),
       PathFlag("strategy", "of the hybrid; unset: the shipped 2 x 2 one for mini-inception, none for others"),
   };
 }
@@ -140,6 +146,47 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   return kExitFinished;
 }
 
+std::vector<MeasuredModel> ModelsToMeasure(const Flags& flags) {
+  std::vector<MeasuredModel> models;
+  for (MeasuredModel model : MeasuredModels()) {
+    if (flags.Given("model") && model.name != flags.Text("model")) continue;
+    if (flags.Given("batch")) model.batch = flags.Int("batch");
+    const bool twice = !models.empty() && models.back().name == model.name && models.back().batch == model.batch;
+    if (!twice) models.push_back(model);
+  }
+  return models;
+}
+
+absl::StatusOr<int> RunModels(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  RETURN_IF_ERROR(CheckNoCsv(flags));
+  ModelBenchmarkOptions options;
+  options.models = ModelsToMeasure(flags);
+  if (options.models.empty()) return FlagError("flag --model is {}, which is not compared", flags.Text("model"));
+  options.gpu = flags.Text("device") == "cuda";
+  options.precisions = BenchmarkPrecisions(options.gpu);
+  if (flags.Text("precision") != "all") {
+    if (std::ranges::count(options.precisions, flags.Text("precision")) == 0) {
+      return FlagError("flag --precision is {}; --device={} has {}", flags.Text("precision"), flags.Text("device"),
+                       fmt::join(options.precisions, ", "));
+    }
+    options.precisions = {flags.Text("precision")};
+  }
+  options.threads = static_cast<int>(flags.Int("threads"));
+  options.steps = flags.Int("steps");
+  options.rounds = flags.Int("rounds");
+  if (flags.Text("peer") == "pytorch") {
+    options.peer = "pytorch";
+    options.peer_command = {PeerPython(), kPeerScript};
+    options.peer_modes = {"eager"};
+    if (options.gpu) options.peer_modes = {"eager", "graph", "compile"};
+  }
+  ASSIGN_OR_RETURN(const std::vector<ModelRow> rows, BenchmarkModels(options));
+  if (flags.IsSet("report")) RETURN_IF_ERROR(WriteFileAtomically(flags.Text("report"), ToJson(rows)));
+  context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  return kExitFinished;
+}
+
 absl::StatusOr<int> RunKernels(const CommandContext& context) {
   RETURN_IF_ERROR(CheckNoCsv(context.flags));
   KernelTarget target;
@@ -199,6 +246,11 @@ int main(int argc, char** argv) {
            "",
            {"format", "rounds", "device", "threads"},
            RunKernels},
+          {"models",
+           "training throughput of models on one device in each precision, beside another framework",
+           "",
+           {"format", "rounds", "steps", "batch", "model", "precision", "peer", "device", "threads", "report"},
+           RunModels},
           {"compile",
            "what partitioning, scheduling and their proofs cost for each node",
            "",

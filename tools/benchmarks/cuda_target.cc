@@ -7,11 +7,11 @@
 
 namespace partita {
 
-absl::StatusOr<KernelTarget> OpenCudaTarget() {
+absl::StatusOr<KernelTarget> OpenCudaTarget(bool tf32) {
   ASSIGN_OR_RETURN(std::unique_ptr<CudaDevice> device, CudaDevice::Create({}));
   static PlanCache& plans = *new PlanCache();  // outlives all kernels
   CudaKernelOptions options;
-  options.foreign = OpenCudaLibraries(*device, {}, &plans);
+  options.foreign = OpenCudaLibraries(*device, {.allow_tf32 = tf32}, &plans);
   KernelTarget target;
   target.name = device->model();
   target.kernels = MakeCudaKernels(std::move(options));

@@ -12,6 +12,7 @@
 #include "runtime/device/host/host_device.h"
 #include "runtime/device/host/host_stream.h"
 #include "runtime/exec/executor.h"
+#include "tools/benchmarks/median.h"
 
 namespace partita {
 namespace {
@@ -80,11 +81,6 @@ absl::Status Measure(Case& measured, const std::function<int64_t()>& allocations
   measured.steps += steps;
   measured.seconds.push_back(static_cast<double>(end - begin) * SecondsPerCycle() / static_cast<double>(steps));
   return absl::OkStatus();
-}
-
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
 }
 
 }  // namespace

@@ -104,6 +104,13 @@ absl::StatusOr<std::vector<KernelRow>> BenchmarkKernels(const KernelTarget& targ
   return rows;
 }
 
+absl::StatusOr<double> MeasureProduct(const KernelTarget& target, int rounds) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, target.device->CreateStream("benchmark"));
+  ASSIGN_OR_RETURN(const KernelCase product, ProductCase(target.side));
+  ASSIGN_OR_RETURN(const Measured measured, Measure(target, product.node, *stream, rounds));
+  return product.flops / measured.seconds;
+}
+
 std::string ToText(const std::vector<KernelRow>& rows) {
   std::string text;
   for (const KernelRow& row : rows) {

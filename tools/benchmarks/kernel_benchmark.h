@@ -29,8 +29,9 @@ struct KernelTarget {
 
 KernelTarget OpenHostTarget(int threads);
 
-// The first GPU. kUnavailable: there is none, or this program was built without CUDA.
-absl::StatusOr<KernelTarget> OpenCudaTarget();
+// The first GPU; with `tf32` products may round their factors. kUnavailable: there is none, or this program was built
+// without CUDA.
+absl::StatusOr<KernelTarget> OpenCudaTarget(bool tf32 = false);
 
 struct KernelRow {
   std::string device;
@@ -43,6 +44,9 @@ struct KernelRow {
 };
 
 absl::StatusOr<std::vector<KernelRow>> BenchmarkKernels(const KernelTarget& target, int rounds);
+
+// FLOP per second of a product of two f32 matrices of the target's side.
+absl::StatusOr<double> MeasureProduct(const KernelTarget& target, int rounds);
 
 // One row per line for people, or a JSON array with the members of KernelRow.
 std::string ToText(const std::vector<KernelRow>& rows);

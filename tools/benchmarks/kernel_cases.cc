@@ -50,6 +50,11 @@ class Table {
     cases_.push_back({*std::move(node), flops});
   }
 
+  void Add(absl::StatusOr<KernelCase> made) {
+    if (!made.ok()) status_.Update(made.status());
+    if (status_.ok()) cases_.push_back(*std::move(made));
+  }
+
   absl::StatusOr<std::vector<KernelCase>> Cases() && {
     RETURN_IF_ERROR(status_);
     return std::move(cases_);
@@ -119,12 +124,17 @@ double BytesOf(const LocalNode& node) {
   return static_cast<double>(bytes);
 }
 
+absl::StatusOr<KernelCase> ProductCase(int64_t side) {
+  ASSIGN_OR_RETURN(LocalNode node, MakeNode("matmul", {}, {F32({side, side}), F32({side, side})}));
+  const auto length = static_cast<double>(side);
+  return KernelCase{std::move(node), 2 * length * length * length};
+}
+
 absl::StatusOr<std::vector<KernelCase>> KernelCases(int64_t batch, int64_t side) {
   Table table;
   const int64_t elements = batch * (int64_t{1} << 20);
   table.Add("reshape", {{"shape", Ints{elements}}}, {F32({elements / 4, 4})});
-  const double cube = static_cast<double>(side) * static_cast<double>(side) * static_cast<double>(side);
-  table.Add("matmul", {}, {F32({side, side}), F32({side, side})}, 2 * cube);
+  table.Add(ProductCase(side));
   table.Add("matmul", {{"transpose_w", true}}, {F32({batch, side}), F32({1000, side})},
             2.0 * static_cast<double>(batch * side * 1000));
   AddConvolution(table, {batch, 56, 56, 64}, 64, 3);

@@ -4,6 +4,6 @@
 
 namespace partita {
 
-absl::StatusOr<KernelTarget> OpenCudaTarget() { return Unavailable("this program was built without CUDA"); }
+absl::StatusOr<KernelTarget> OpenCudaTarget(bool) { return Unavailable("this program was built without CUDA"); }
 
 }  // namespace partita

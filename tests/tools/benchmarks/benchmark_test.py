@@ -59,6 +59,26 @@ class TrainTest(unittest.TestCase):
                 self.assertLessEqual(rank["exposed_us"], rank["busy_us"])
 
 
+class ModelsTest(unittest.TestCase):
+
+    def test_rows(self):
+        done = call("models", "--model=conv-stack", "--batch=1", "--steps=1", "--rounds=1", "--precision=f32",
+                    "--format=json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (row,) = json.loads(done.stdout)
+        self.assertEqual((row["device"], row["model"], row["batch"], row["peer"]), ("host", "conv-stack", 1, ""))
+        # Eight convolutions, each forward and twice backward, are nearly all of the work.
+        self.assertAlmostEqual(row["flops_per_s"] / row["samples_per_s"], 8 * 3 * 2 * 56**2 * 9 * 128**2, delta=1e9)
+        self.assertGreater(row["limit_share"], 0)
+
+    def test_refusals(self):
+        for arguments, code, says in [(["--precision=tf32"], 2, "tf32"), (["--model=lenet5"], 2, "lenet5")]:
+            with self.subTest(arguments=arguments):
+                done = call("models", *arguments)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(says, done.stderr)
+
+
 class HaloTest(unittest.TestCase):
 
     def test_rows(self):
