@@ -104,9 +104,9 @@ absl::StatusOr<std::vector<KernelRow>> BenchmarkKernels(const KernelTarget& targ
   return rows;
 }
 
-absl::StatusOr<double> MeasureProduct(const KernelTarget& target, int rounds) {
+absl::StatusOr<double> MeasureProduct(const KernelTarget& target, DType dtype, int rounds) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, target.device->CreateStream("benchmark"));
-  ASSIGN_OR_RETURN(const KernelCase product, ProductCase(target.side));
+  ASSIGN_OR_RETURN(const KernelCase product, ProductCase(target.side, dtype));
   ASSIGN_OR_RETURN(const Measured measured, Measure(target, product.node, *stream, rounds));
   return product.flops / measured.seconds;
 }

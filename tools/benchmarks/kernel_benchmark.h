@@ -45,8 +45,8 @@ struct KernelRow {
 
 absl::StatusOr<std::vector<KernelRow>> BenchmarkKernels(const KernelTarget& target, int rounds);
 
-// FLOP per second of a product of two f32 matrices of the target's side.
-absl::StatusOr<double> MeasureProduct(const KernelTarget& target, int rounds);
+// FLOP per second of a product of two matrices of the target's side.
+absl::StatusOr<double> MeasureProduct(const KernelTarget& target, DType dtype, int rounds);
 
 // One row per line for people, or a JSON array with the members of KernelRow.
 std::string ToText(const std::vector<KernelRow>& rows);

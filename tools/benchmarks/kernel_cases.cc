@@ -124,8 +124,9 @@ double BytesOf(const LocalNode& node) {
   return static_cast<double>(bytes);
 }
 
-absl::StatusOr<KernelCase> ProductCase(int64_t side) {
-  ASSIGN_OR_RETURN(LocalNode node, MakeNode("matmul", {}, {F32({side, side}), F32({side, side})}));
+absl::StatusOr<KernelCase> ProductCase(int64_t side, DType dtype) {
+  ASSIGN_OR_RETURN(LocalNode node,
+                   MakeNode("matmul", {}, {TensorType{dtype, {side, side}}, TensorType{dtype, {side, side}}}));
   const auto length = static_cast<double>(side);
   return KernelCase{std::move(node), 2 * length * length * length};
 }
@@ -134,7 +135,7 @@ absl::StatusOr<std::vector<KernelCase>> KernelCases(int64_t batch, int64_t side)
   Table table;
   const int64_t elements = batch * (int64_t{1} << 20);
   table.Add("reshape", {{"shape", Ints{elements}}}, {F32({elements / 4, 4})});
-  table.Add(ProductCase(side));
+  table.Add(ProductCase(side, DType::kF32));
   table.Add("matmul", {{"transpose_w", true}}, {F32({batch, side}), F32({1000, side})},
             2.0 * static_cast<double>(batch * side * 1000));
   AddConvolution(table, {batch, 56, 56, 64}, 64, 3);

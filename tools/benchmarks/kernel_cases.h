@@ -15,8 +15,8 @@ struct KernelCase {
   double flops = 0;  // of contractions; else 0: bytes count
 };
 
-// The product of two f32 matrices of `side`.
-absl::StatusOr<KernelCase> ProductCase(int64_t side);
+// The product of two matrices of `side`.
+absl::StatusOr<KernelCase> ProductCase(int64_t side, DType dtype);
 
 // f32 nodes: first a large copy and a product of matrices of `side`, then what training of `batch` images is made of.
 absl::StatusOr<std::vector<KernelCase>> KernelCases(int64_t batch, int64_t side);

@@ -16,17 +16,19 @@
 namespace partita {
 namespace {
 
-struct Precision {
+struct Arithmetic {
   const char* name;
-  bool host;  // known there
+  DType product;  // of the limit's factors
+  bool host;      // known there
   bool tf32;
 };
 
-constexpr Precision kPrecisions[] = {{"f32", true, false}, {"tf32", false, true}};
+constexpr Arithmetic kPrecisions[] = {
+    {"f32", DType::kF32, true, false}, {"tf32", DType::kF32, false, true}, {"bf16", DType::kBF16, true, false}};
 
-absl::StatusOr<Precision> FindPrecision(const std::string& name, bool gpu) {
-  for (const Precision& precision : kPrecisions) {
-    if (name == precision.name && (gpu || precision.host)) return precision;
+absl::StatusOr<Arithmetic> FindArithmetic(const std::string& name, bool gpu) {
+  for (const Arithmetic& arithmetic : kPrecisions) {
+    if (name == arithmetic.name && (gpu || arithmetic.host)) return arithmetic;
   }
   return InvalidArgument("precision '{}' is none of the {}'s", name, gpu ? "GPU" : "host");
 }
@@ -51,26 +53,29 @@ double FlopsOfStep(const Graph& train) {
   return flops;
 }
 
-absl::StatusOr<double> MeasureLimit(const ModelBenchmarkOptions& options, const Precision& precision) {
-  if (!options.gpu) return MeasureProduct(OpenHostTarget(options.threads), static_cast<int>(options.rounds));
-  ASSIGN_OR_RETURN(const KernelTarget target, OpenCudaTarget(precision.tf32));
-  return MeasureProduct(target, static_cast<int>(options.rounds));
+absl::StatusOr<double> MeasureLimit(const ModelBenchmarkOptions& options, const Arithmetic& arithmetic) {
+  const auto rounds = static_cast<int>(options.rounds);
+  if (!options.gpu) return MeasureProduct(OpenHostTarget(options.threads), arithmetic.product, rounds);
+  ASSIGN_OR_RETURN(const KernelTarget target, OpenCudaTarget(arithmetic.tf32));
+  return MeasureProduct(target, arithmetic.product, rounds);
 }
 
-absl::Status StartOurs(const ModelBenchmarkOptions& options, const MeasuredModel& sizes, const Precision& precision,
+absl::Status StartOurs(const ModelBenchmarkOptions& options, const MeasuredModel& sizes, const Arithmetic& arithmetic,
                        Case& entry) {
   ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(sizes));
+  ProgramOptions program;
+  program.mix_precision = arithmetic.product == DType::kBF16;
   SessionOptions session;
   session.find_non_finite = false;
   session.group_updates = true;
   if (options.gpu) {
     session.gpu = 0;
     session.deterministic = false;
-    session.allow_tf32 = precision.tf32;
+    session.allow_tf32 = arithmetic.tf32;
   } else {
     session.threads_per_rank = options.threads;
   }
-  ASSIGN_OR_RETURN(entry.loop, TrainingLoop::Create(std::move(model), Strategy{}, {}, session));
+  ASSIGN_OR_RETURN(entry.loop, TrainingLoop::Create(std::move(model), Strategy{}, program, session));
   const std::string gpu = entry.loop->session().gpu_name();
   entry.row.device = gpu.empty() ? "host" : gpu;
   return absl::OkStatus();
@@ -138,8 +143,8 @@ void Finish(double limit, Case& entry) {
 
 std::vector<std::string> BenchmarkPrecisions(bool gpu) {
   std::vector<std::string> names;
-  for (const Precision& precision : kPrecisions) {
-    if (gpu || precision.host) names.emplace_back(precision.name);
+  for (const Arithmetic& arithmetic : kPrecisions) {
+    if (gpu || arithmetic.host) names.emplace_back(arithmetic.name);
   }
   return names;
 }
@@ -147,14 +152,14 @@ std::vector<std::string> BenchmarkPrecisions(bool gpu) {
 absl::StatusOr<std::vector<ModelRow>> BenchmarkModels(const ModelBenchmarkOptions& options) {
   std::vector<ModelRow> rows;
   for (const std::string& name : options.precisions) {
-    ASSIGN_OR_RETURN(const Precision precision, FindPrecision(name, options.gpu));
-    ASSIGN_OR_RETURN(const double limit, MeasureLimit(options, precision));
+    ASSIGN_OR_RETURN(const Arithmetic arithmetic, FindArithmetic(name, options.gpu));
+    ASSIGN_OR_RETURN(const double limit, MeasureLimit(options, arithmetic));
     for (const MeasuredModel& sizes : options.models) {
       Case entry;
       entry.row.model = sizes.name;
       entry.row.batch = sizes.batch;
       entry.row.precision = name;
-      RETURN_IF_ERROR(StartOurs(options, sizes, precision, entry));
+      RETURN_IF_ERROR(StartOurs(options, sizes, arithmetic, entry));
       StartPeers(options, sizes, entry);
       for (int64_t round = 0; round <= options.rounds; ++round) {
         RETURN_IF_ERROR(RunRound(options, /*counts=*/round > 0, entry));
