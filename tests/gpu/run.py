@@ -10,6 +10,7 @@ beside this file unless told otherwise. The exit code is 1 if anything failed or
 import argparse
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ TRAINING = [
     ("train, every kernel by itself", ["train", "--mock-data", "--steps=3", "--launch-each", "mini_inception.pbtxt"]),
     ("train in TF32", ["train", "--mock-data", "--steps=20", "--tf32", "mini_inception.pbtxt"]),
     ("train, nothing timed", ["train", "--mock-data", "--steps=20", "--deterministic", "mini_inception.pbtxt"]),
+    ("train with a timeline", ["train", "--mock-data", "--steps=20", "--trace=timeline.json", "mini_inception.pbtxt"]),
     ("train two replicas", ["train", "--mock-data", "--steps=20", "--dp=2", "mini_inception.pbtxt"]),
     ("verify one rank", ["verify", "--mock-data", "mini_inception.pbtxt"]),
     ("verify dp=2", ["verify", "--mock-data", "--dp=2", "lenet5.pbtxt"]),
@@ -30,13 +32,35 @@ TRAINING = [
     ("verify dp=2 mp=2", ["verify", "--mock-data", "--dp=2", "--mp=2", "lenet5.pbtxt"]),
     ("verify placement", ["verify", "--mock-data", "--strategy=lenet5_placement.pbtxt", "lenet5.pbtxt"]),
     ("verify mixed", ["verify", "--mock-data", "--strategy=mlp_mixed.pbtxt", "mlp.pbtxt"]),
+    ("verify domains", ["verify", "--mock-data", "--strategy=lenet5_domain.pbtxt", "lenet5.pbtxt"]),
+    ("verify groups", ["verify", "--mock-data", "--strategy=lenet5_groups.pbtxt", "lenet5.pbtxt"]),
+    ("verify a grid", ["verify", "--mock-data", "--strategy=lenet5_grid.pbtxt", "lenet5.pbtxt"]),
+    ("verify a pipeline", ["verify", "--mock-data", "--strategy=lenet5_pipeline.pbtxt", "lenet5.pbtxt"]),
+    ("verify meshes", ["verify", "--mock-data", "--strategy=lenet5_meshes.pbtxt", "lenet5.pbtxt"]),
+    ("verify split classes", ["verify", "--mock-data", "--strategy=mlp_classes.pbtxt", "mlp.pbtxt"]),
     ("verify the hybrid", ["verify", "--mock-data", "--strategy=mini_inception_2x2.pbtxt", "mini_inception.pbtxt"]),
 ]
 
+# The same training on two processes that share the GPU and talk by NCCL, as on one rank: name, arguments of the two, of
+# the one.
+PROCESSES = [
+    ("two processes, replicas", ["--dp=2"], []),
+    ("two processes, channels", ["--mp=2"], []),
+    ("two processes, a pipeline", ["--strategy=lenet5_pipeline.pbtxt"], []),
+]
 
-def environment():
+# Losses of 50 steps that may differ by so much: name, bar, both arguments.
+LOSSES = [
+    ("bf16 beside f32", 2e-2, ["--precision=bf16", "mini_inception.pbtxt"], ["mini_inception.pbtxt"]),
+    ("bf16 beside f32, LeNet-5", 2e-2, ["--precision=bf16", "lenet5.pbtxt"], ["lenet5.pbtxt"]),
+    ("TF32 beside f32", 2e-2, ["--tf32", "mini_inception.pbtxt"], ["mini_inception.pbtxt"]),
+]
+
+
+def environment(**more):
     """Libraries of the bundle come behind none of the machine's own programs: only what it starts sees them."""
-    return dict(os.environ, LD_LIBRARY_PATH=os.path.join(HERE, "lib") + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
+    return dict(os.environ, LD_LIBRARY_PATH=os.path.join(HERE, "lib") + ":" + os.environ.get("LD_LIBRARY_PATH", ""),
+                **more)
 
 
 def call(command, timeout):
@@ -93,6 +117,72 @@ def run_training(name, arguments):
     return {"name": name, "outcome": outcome, "detail": detail, "seconds": round(seconds, 3)}
 
 
+def trainer(*arguments):
+    return [os.path.join(HERE, "bin", "trainer"), "train", "--device=cuda", "--deterministic", "--mock-data",
+            "--steps=50", *arguments]
+
+
+def loss_of(report):
+    """(mean over the steps or None, what went wrong)."""
+    try:
+        with open(report, encoding="utf-8") as file:
+            return json.load(file)["epochs"][0]["training_loss"], ""
+    except (OSError, ValueError, LookupError) as error:
+        return None, f"no loss in the report: {error}"
+
+
+def loss_of_one(arguments, folder):
+    report = os.path.join(folder, "one.json")
+    code, output, _ = call(trainer("--report=" + report, *arguments), 600)
+    return loss_of(report) if code == 0 else (None, f"exit code {code}: {last_line(output)}")
+
+
+def loss_of_two(arguments, folder):
+    """The same of two ranks, which NCCL takes for ranks of two hosts."""
+    report = os.path.join(folder, "two.json")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ranks = []
+    for rank in range(2):
+        variables = environment(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1",
+                                MASTER_PORT=str(port), NCCL_HOSTID=f"rank{rank}")
+        ranks.append(subprocess.Popen(trainer("--report=" + report, *arguments), cwd=os.path.join(HERE, "models"),
+                                      env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                      errors="replace"))
+    wrong = []
+    for rank, process in enumerate(ranks):
+        try:
+            output, _ = process.communicate(timeout=300)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+        if process.returncode != 0:
+            wrong.append(f"rank {rank}: exit code {process.returncode}: {last_line(output)}")
+    return (None, "; ".join(wrong)) if wrong else loss_of(report)
+
+
+def compare(name, bar, one, other):
+    """Two losses, each with what went wrong."""
+    for loss, wrong in (one, other):
+        if loss is None:
+            return {"name": name, "outcome": "failed", "detail": wrong}
+    difference = abs(one[0] - other[0]) / abs(other[0])
+    detail = f"losses {one[0]:.6f} and {other[0]:.6f} differ by {difference:.2e}; {bar:.0e} is allowed"
+    return {"name": name, "outcome": "passed" if difference <= bar else "failed", "detail": detail}
+
+
+def comparisons(only):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, two, one in PROCESSES:
+            if only in name:
+                graph = "lenet5.pbtxt"
+                yield compare(name, 5e-4, loss_of_two([*two, graph], folder), loss_of_one([*one, graph], folder))
+        for name, bar, arguments, reference in LOSSES:
+            if only in name:
+                yield compare(name, bar, loss_of_one(arguments, folder), loss_of_one(reference, folder))
+
+
 def machine():
     code, output, _ = call(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"], 60)
     return output.strip() if code == 0 else "no GPU: nvidia-smi does not run"
@@ -119,6 +209,9 @@ def main(arguments):
         result = run_training(name, command)
         shown = last_line(result["detail"]) if result["outcome"] == "failed" else ""
         print(f"{name}: {result['outcome']}, {result['seconds']:.1f} s {shown}".rstrip())
+        results.append(result)
+    for result in comparisons(options.only):
+        print(f"{result['name']}: {result['outcome']}, {result['detail']}")
         results.append(result)
     passed = sum(result["outcome"] == "passed" for result in results)
     failed = sum(result["outcome"] == "failed" for result in results)

@@ -69,6 +69,33 @@ class RunTest(unittest.TestCase):
         self.make_test(cases=GOOD, code=134)
         self.assertEqual(self.run_bundle("--only=t_test")[:2], (1, "1 passed, 1 failed"))
 
+    def trainer_of_losses(self, bf16="2.3", two="2.3"):
+        self.program("bin/trainer", f"""
+loss=2.3
+for argument; do case "$argument" in
+  --report=*) report=${{argument#--report=}} ;;
+  --precision=bf16) loss={bf16} ;;
+esac; done
+if [ -n "$RANK" ]; then loss={two}; [ -n "$NCCL_HOSTID" ] || exit 3; fi
+echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
+""")
+
+    def test_losses_are_compared(self):
+        self.trainer_of_losses()
+        self.assertEqual(self.run_bundle("--only=beside")[:2], (0, f"{len(run.LOSSES)} passed, 0 failed"))
+        self.assertEqual(self.run_bundle("--only=two processes")[:2], (0, f"{len(run.PROCESSES)} passed, 0 failed"))
+        self.trainer_of_losses(bf16="2.36", two="2.302")
+        code, line, results = self.run_bundle("--only=bf16 beside f32, LeNet-5")
+        self.assertEqual((code, line), (1, "0 passed, 1 failed"))
+        self.assertIn("2.360000 and 2.300000 differ by 2.61e-02", results["results"][0]["detail"])
+        self.assertEqual(self.run_bundle("--only=two processes, replicas")[0], 1)
+
+    def test_a_process_that_dies_is_named(self):
+        self.program("bin/trainer", '[ "$RANK" = 1 ] && echo no NCCL && exit 138; exit 0')
+        code, _, results = self.run_bundle("--only=two processes, replicas")
+        self.assertEqual(code, 1)
+        self.assertIn("rank 1: exit code 138: no NCCL", results["results"][0]["detail"])
+
     def test_the_trainer_runs_on_the_gpu(self):
         verifying = sum(name.startswith("verify") for name, _ in run.TRAINING)
         self.program("bin/trainer", 'case "$*" in *--device=cuda*) exit 0 ;; esac; exit 2')
