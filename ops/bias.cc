@@ -1,6 +1,8 @@
 // y = x + b along the last dimension: x [n,c] or [n,h,w,c], b [c].
 //
 //   bias_grad(dy) -> [c]   the sum over all dimensions but the last
+//
+// Of a bf16 x and y; b and its gradient are f32.
 #include "ops/definitions.h"
 #include "ops/op_builder.h"
 #include "ops/op_checks.h"
@@ -13,14 +15,15 @@ namespace {
 absl::StatusOr<std::vector<TensorType>> BiasShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
   RETURN_IF_ERROR(CheckRank(node, 0, "x", {2, 4}, "[n,c] or [n,h,w,c]"));
-  RETURN_IF_ERROR(CheckLike(node, 1, "b", {node.inputs[0]->shape.back()}, "one number for each channel of x"));
+  RETURN_IF_ERROR(CheckDType(node, 1, "b", AccumulatorOf(node.inputs[0]->dtype)));
+  RETURN_IF_ERROR(CheckShape(node, 1, "b", {node.inputs[0]->shape.back()}, "one number for each channel of x"));
   return std::vector<TensorType>{*node.inputs[0]};
 }
 
 absl::StatusOr<std::vector<TensorType>> BiasGradShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "dy"));
   RETURN_IF_ERROR(CheckRank(node, 0, "dy", {2, 4}, "[n,c] or [n,h,w,c]"));
-  return std::vector<TensorType>{{node.inputs[0]->dtype, {node.inputs[0]->shape.back()}}};
+  return std::vector<TensorType>{{AccumulatorOf(node.inputs[0]->dtype), {node.inputs[0]->shape.back()}}};
 }
 
 std::vector<Rule> BiasRules(const NodeView& node) {
@@ -61,6 +64,7 @@ OpDefinition BiasOp() {
       .Rules(BiasRules)
       .Gradient(BiasGradient)
       .Computes(Precision::kFollows)
+      .Wide({"b"})
       .Flops(Cost)
       .InPlace(0, 0);
 }

@@ -65,8 +65,8 @@ absl::StatusOr<PreparedCudaKernel> CudaBiasGrad(const LocalNode& node) {
   const ColumnChunks chunks = MakeColumnChunks(1, dy.rows, dy.channels);
   return OwnFloatingKernel(
       node,
-      [chunks](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch::SumOverRows(dtype, chunks, In(a, 0), 1, Out(a, 0), static_cast<double*>(a.workspace), q);
+      [chunks, from = Input(node, 0).dtype](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch::SumOverRows(from, dtype, chunks, In(a, 0), 1, Out(a, 0), static_cast<double*>(a.workspace), q);
       },
       chunks.partial_bytes(1));
 }

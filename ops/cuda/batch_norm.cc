@@ -41,7 +41,7 @@ BatchNormLaunch GradientBound(BatchNormLaunch norm, const KernelArguments& a) {
 // (x, shift) -> stats
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormStatistics(const LocalNode& node) {
   const BatchNormLaunch norm = GroupsOf(node);
-  return OwnFloatingKernel(
+  return OwnKernelOfElements(
       node,
       [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
         BatchNormLaunch bound = norm;
@@ -76,7 +76,7 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormRunning(const LocalNode& node) {
   running.channels = InputShape(node, 0)[2];
   running.momentum = node.attributes.Float("momentum");
   running.count = static_cast<double>(node.attributes.Int("count"));
-  return OwnFloatingKernel(node, [running](const KernelArguments& a, DType dtype, CudaQueue q) {
+  return OwnWideKernel(node, [running](const KernelArguments& a, DType dtype, CudaQueue q) {
     launch::RunningLaunch bound = running;
     bound.stats = In(a, 0);
     bound.mean = In(a, 1);
@@ -106,7 +106,7 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormInference(const LocalNode& node)
 // -> dstats, dgamma, dbeta
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormGradientSums(const LocalNode& node) {
   const BatchNormLaunch norm = NormalizationOf(node);
-  return OwnFloatingKernel(
+  return OwnKernelOfElements(
       node,
       [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
         return launch::BatchNormGradientSums(dtype, GradientBound(norm, a), Out(a, 0), Out(a, 1), Out(a, 2),

@@ -125,7 +125,7 @@ LaunchError BatchNormInference(DType dtype, const BatchNormLaunch& node, const v
 }
 
 LaunchError BatchNormRunning(DType dtype, const RunningLaunch& node, void* mean, void* variance, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename A>() {
+  return WithWide(dtype, [&]<typename A>() {
     return ForEach(node.channels, RunningBody<A>{node, As<A>(mean), As<A>(variance)}, queue);
   });
 }

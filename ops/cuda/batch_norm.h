@@ -1,4 +1,5 @@
-// Launches of batch normalization and its gradients (ops/functors/batch_norm.h). stats is [groups,2,channels].
+// Launches of batch normalization and its gradients (ops/functors/batch_norm.h). stats is [groups,2,channels]. `dtype`
+// is that of x, dy, y and dx; all else is f32 if that is bf16.
 #ifndef PARTITA_OPS_CUDA_BATCH_NORM_H_
 #define PARTITA_OPS_CUDA_BATCH_NORM_H_
 

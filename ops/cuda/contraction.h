@@ -1,5 +1,5 @@
 // Launches of the reference contractions: matmul and convolution with its two gradients, sums taken in double. Every
-// attribute, f32 and f64; slow, and right.
+// attribute, f32, f64 and bf16; slow, and right.
 #ifndef PARTITA_OPS_CUDA_CONTRACTION_H_
 #define PARTITA_OPS_CUDA_CONTRACTION_H_
 

@@ -17,9 +17,11 @@ using Handle = std::unique_ptr<T, std::function<void(T*)>>;
 struct Product {
   uint64_t m, n, k;  // of y[m,n]
   bool transpose_x, transpose_w;
-  bool f64;
+  DType dtype;
 
-  std::string Key() const { return fmt::format("{} {} {} {:d} {:d} {:d}", m, n, k, transpose_x, transpose_w, f64); }
+  std::string Key() const {
+    return fmt::format("{} {} {} {:d} {:d} {}", m, n, k, transpose_x, transpose_w, Name(dtype));
+  }
 };
 
 Product ProductOf(const LocalNode& node) {
@@ -29,7 +31,7 @@ Product ProductOf(const LocalNode& node) {
   product.m = static_cast<uint64_t>(node.outputs[0].shape()[0]);
   product.n = static_cast<uint64_t>(node.outputs[0].shape()[1]);
   product.k = static_cast<uint64_t>(InputShape(node, 0)[product.transpose_x ? 0 : 1]);
-  product.f64 = node.outputs[0].dtype == DType::kF64;
+  product.dtype = node.outputs[0].dtype;
   return product;
 }
 
@@ -83,27 +85,32 @@ class Planner {
 
   absl::StatusOr<std::shared_ptr<const MatMulPlan>> Make() {
     auto plan = std::make_shared<MatMulPlan>();
-    plan->f64 = product_.f64;
+    plan->f64 = product_.dtype == DType::kF64;
     ASSIGN_OR_RETURN(plan->operation, Operation());
     const Product& p = product_;
     ASSIGN_OR_RETURN(plan->a, p.transpose_w ? Layout(p.k, p.n) : Layout(p.n, p.k));
     ASSIGN_OR_RETURN(plan->b, p.transpose_x ? Layout(p.m, p.k) : Layout(p.k, p.m));
     ASSIGN_OR_RETURN(plan->d, Layout(p.n, p.m));
     ASSIGN_OR_RETURN(plan->aligned, Algorithm(*plan, 16));
-    ASSIGN_OR_RETURN(plan->unaligned, Algorithm(*plan, p.f64 ? 8 : 4));
+    ASSIGN_OR_RETURN(plan->unaligned, Algorithm(*plan, static_cast<uint32_t>(SizeOf(p.dtype))));
     return std::shared_ptr<const MatMulPlan>(plan);
   }
 
  private:
-  cudaDataType_t type() const { return product_.f64 ? CUDA_R_64F : CUDA_R_32F; }
+  cudaDataType_t type() const {
+    if (product_.dtype == DType::kBF16) return CUDA_R_16BF;
+    return product_.dtype == DType::kF64 ? CUDA_R_64F : CUDA_R_32F;
+  }
+  // Of alpha and beta, and of the sums.
+  cudaDataType_t scale_type() const { return product_.dtype == DType::kF64 ? CUDA_R_64F : CUDA_R_32F; }
 
   absl::StatusOr<Handle<cublasLtMatmulDescOpaque_t>> Operation() {
     cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
-    if (product_.f64) compute = CUBLAS_COMPUTE_64F;
-    if (!product_.f64 && options_.allow_tf32) compute = CUBLAS_COMPUTE_32F_FAST_TF32;
+    if (product_.dtype == DType::kF64) compute = CUBLAS_COMPUTE_64F;
+    if (product_.dtype == DType::kF32 && options_.allow_tf32) compute = CUBLAS_COMPUTE_32F_FAST_TF32;
     cublasLtMatmulDesc_t raw = nullptr;
     RETURN_IF_ERROR(
-        CublasLtStatus(api_, api_.cublasLtMatmulDescCreate(&raw, compute, type()), "cublasLtMatmulDescCreate"));
+        CublasLtStatus(api_, api_.cublasLtMatmulDescCreate(&raw, compute, scale_type()), "cublasLtMatmulDescCreate"));
     Handle<cublasLtMatmulDescOpaque_t> operation(raw, [api = api_](auto* p) { api.cublasLtMatmulDescDestroy(p); });
     const cublasOperation_t a = product_.transpose_w ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasOperation_t b = product_.transpose_x ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -137,6 +144,9 @@ class Planner {
                             CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
       RETURN_IF_ERROR(set(name, alignment));
     }
+    // Parts of a sum are added up in f32, never in bf16.
+    constexpr uint32_t kWideSums = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    if (product_.dtype == DType::kBF16) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kWideSums));
     return preference;
   }
 
@@ -213,7 +223,7 @@ class Planner {
   absl::StatusOr<double> Time(const MatMulPlan& plan, const cublasLtMatmulHeuristicResult_t& candidate) {
     const Product& p = product_;
     const auto bytes = [&](uint64_t rows, uint64_t columns) {
-      return static_cast<int64_t>((rows * columns * (p.f64 ? 8 : 4) + 255) / 256 * 256);
+      return static_cast<int64_t>((rows * columns * static_cast<uint64_t>(SizeOf(p.dtype)) + 255) / 256 * 256);
     };
     const int64_t x = bytes(p.m, p.k), w = bytes(p.k, p.n), y = bytes(p.m, p.n);
     const auto workspace = static_cast<int64_t>(candidate.workspaceSize);

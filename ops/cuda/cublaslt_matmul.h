@@ -1,4 +1,4 @@
-// Matrix products on cuBLASLt: f32 (TF32 where it is allowed) and f64, either operand transposed.
+// Matrix products on cuBLASLt: f32 (TF32 where it is allowed), f64, and bf16 with f32 sums; either operand transposed.
 //
 // For each kind of product and alignment of its operands an algorithm is chosen once: the first that the library's
 // heuristics name or, where runs need not repeat each other's bits, the fastest of the first few (timed). It is kept as

@@ -7,7 +7,9 @@
 #ifndef PARTITA_OPS_CUDA_CUDA_KERNEL_H_
 #define PARTITA_OPS_CUDA_CUDA_KERNEL_H_
 
+#include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -57,17 +59,46 @@ PreparedCudaKernel OwnKernel(F launch, int64_t workspace_bytes = 0) {
 }
 
 inline absl::Status RequireFloating(DType dtype) {
-  if (dtype == DType::kF32 || dtype == DType::kF64) return absl::OkStatus();
-  return InvalidArgument("dtype is {}, allowed are f32 and f64", Name(dtype));
+  if (IsFloating(dtype)) return absl::OkStatus();
+  return InvalidArgument("dtype is {}, allowed are f32, f64 and bf16", Name(dtype));
 }
 
-// The same, of the first output's dtype: launch(arguments, dtype, queue); refuses what is not a float.
+inline absl::Status RequireWide(const LocalNode& node) {
+  const auto narrow = [](const std::optional<LocalTensor>& tensor) {
+    return tensor.has_value() && tensor->dtype == DType::kBF16;
+  };
+  if (std::ranges::none_of(node.inputs, narrow) && std::ranges::none_of(node.outputs, narrow)) {
+    return RequireFloating(node.outputs[0].dtype);
+  }
+  return InvalidArgument("dtype is bf16, allowed are f32 and f64");
+}
+
+// The same with a dtype: launch(arguments, dtype, queue).
 template <typename F>
-absl::StatusOr<PreparedCudaKernel> OwnFloatingKernel(const LocalNode& node, F launch, int64_t workspace_bytes = 0) {
-  const DType dtype = node.outputs[0].dtype;
-  RETURN_IF_ERROR(RequireFloating(dtype));
+PreparedCudaKernel OwnKernelOf(DType dtype, F launch, int64_t workspace_bytes = 0) {
   return OwnKernel([launch, dtype](const KernelArguments& a, CudaQueue queue) { return launch(a, dtype, queue); },
                    workspace_bytes);
+}
+
+// Of the first output's dtype; refuses what is not a float.
+template <typename F>
+absl::StatusOr<PreparedCudaKernel> OwnFloatingKernel(const LocalNode& node, F launch, int64_t workspace_bytes = 0) {
+  RETURN_IF_ERROR(RequireFloating(node.outputs[0].dtype));
+  return OwnKernelOf(node.outputs[0].dtype, std::move(launch), workspace_bytes);
+}
+
+// Of ops that compute in the type that they are given: refuses bf16 as well.
+template <typename F>
+absl::StatusOr<PreparedCudaKernel> OwnWideKernel(const LocalNode& node, F launch, int64_t workspace_bytes = 0) {
+  RETURN_IF_ERROR(RequireWide(node));
+  return OwnKernelOf(node.outputs[0].dtype, std::move(launch), workspace_bytes);
+}
+
+// Of the first input's dtype, where results are sums of another.
+template <typename F>
+absl::StatusOr<PreparedCudaKernel> OwnKernelOfElements(const LocalNode& node, F launch, int64_t workspace_bytes = 0) {
+  RETURN_IF_ERROR(RequireFloating(Input(node, 0).dtype));
+  return OwnKernelOf(Input(node, 0).dtype, std::move(launch), workspace_bytes);
 }
 
 }  // namespace partita

@@ -29,8 +29,9 @@ struct Description {
 
 absl::StatusOr<Description> Describe(const LocalNode& node) {
   const std::string& op = node.op->name;
-  if (node.outputs[0].dtype != DType::kF32) {
-    return InvalidArgument("dtype is {}, allowed is f32", Name(node.outputs[0].dtype));
+  const DType dtype = node.outputs[0].dtype;
+  if (dtype != DType::kF32 && dtype != DType::kBF16) {
+    return InvalidArgument("dtype is {}, allowed are f32 and bf16", Name(dtype));
   }
   Description description{Direction::kForward, {}, &node};
   if (op == "conv2d") {
@@ -48,7 +49,7 @@ absl::StatusOr<Description> Describe(const LocalNode& node) {
 
 // What ranks must compute alike is deterministic in any case.
 EngineRules RulesFor(const LocalNode& node, const CudnnOptions& options) {
-  return {options.allow_tf32, options.deterministic || node.replicated};
+  return {options.allow_tf32 || node.outputs[0].dtype == DType::kBF16, options.deterministic || node.replicated};
 }
 
 bool IsTimed(const CudnnOptions& options) { return !options.deterministic && options.timer != nullptr; }
@@ -58,20 +59,22 @@ std::string Key(const Description& d, const CudnnOptions& options, size_t versio
   const SlidingWindow& w = d.conv.window;
   const Images& s = d.conv.images;
   return fmt::format(
-      "cudnn {} {} {} f32 nhwc {}x{}x{}x{} to {}x{}x{} kernel {}x{} stride {}x{} dilation {}x{} padding {},{},{},{} "
+      "cudnn {} {} {} {} nhwc {}x{}x{}x{} to {}x{}x{} kernel {}x{} stride {}x{} dilation {}x{} padding {},{},{},{} "
       "groups {} tf32 {:d} deterministic {:d} timed {:d}",
-      version, options.device, d.node->op->name, s.n, s.h, s.w, s.c, s.out_h, s.out_w, s.out_c, w.kernel_h, w.kernel_w,
-      w.stride_h, w.stride_w, w.dilation_h, w.dilation_w, w.top, w.bottom, w.left, w.right, d.conv.groups,
-      options.allow_tf32, RulesFor(*d.node, options).deterministic, IsTimed(options));
+      version, options.device, d.node->op->name, Name(d.node->outputs[0].dtype), s.n, s.h, s.w, s.c, s.out_h, s.out_w,
+      s.out_c, w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.dilation_h, w.dilation_w, w.top, w.bottom, w.left,
+      w.right, d.conv.groups, options.allow_tf32, RulesFor(*d.node, options).deterministic, IsTimed(options));
 }
 
 // The arguments of a node have the ids 1 and 2 (inputs) and 3 (output).
 constexpr std::array<int64_t, 3> kIds = {1, 2, 3};
 
 // [n,h,w,c] and [o,p,q,k] alike: cuDNN names dimensions n,c,h,w, the strides say how they lie.
-absl::StatusOr<CudnnDescriptor> Tensor(const CudnnApi& api, int64_t id, const Shape& s, int64_t alignment) {
+absl::StatusOr<CudnnDescriptor> Tensor(const CudnnApi& api, int64_t id, const LocalTensor& tensor, int64_t alignment) {
+  const Shape& s = tensor.shape();
+  const cudnnDataType_t type = tensor.dtype == DType::kBF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
   return CudnnBuilder(api, CUDNN_BACKEND_TENSOR_DESCRIPTOR, fmt::format("tensor {}", id))
-      .Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT)
+      .Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type)
       .Set(CUDNN_ATTR_TENSOR_DIMENSIONS, {s[0], s[3], s[1], s[2]})
       .Set(CUDNN_ATTR_TENSOR_STRIDES, {s[1] * s[2] * s[3], 1, s[2] * s[3], s[3]})
       .Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id)
@@ -116,14 +119,15 @@ const OperationNames& NamesOf(Direction direction) {
 }
 
 // A gradient of weights may be a view in a bucket, at any address; all else lies at multiples of 16 bytes.
-constexpr int64_t kAlignment = 16, kElementAlignment = 4;
+constexpr int64_t kAlignment = 16;
 
 absl::StatusOr<CudnnDescriptor> GraphOf(const CudnnApi& api, cudnnHandle_t handle, const Description& d) {
   const OperationNames& names = NamesOf(d.direction);
-  const int64_t output_alignment = d.direction == Direction::kWeightGrad ? kElementAlignment : kAlignment;
-  ASSIGN_OR_RETURN(const CudnnDescriptor first, Tensor(api, kIds[0], InputShape(*d.node, 0), kAlignment));
-  ASSIGN_OR_RETURN(const CudnnDescriptor second, Tensor(api, kIds[1], InputShape(*d.node, 1), kAlignment));
-  ASSIGN_OR_RETURN(const CudnnDescriptor output, Tensor(api, kIds[2], d.node->outputs[0].shape(), output_alignment));
+  const LocalTensor& result = d.node->outputs[0];
+  const int64_t output_alignment = d.direction == Direction::kWeightGrad ? SizeOf(result.dtype) : kAlignment;
+  ASSIGN_OR_RETURN(const CudnnDescriptor first, Tensor(api, kIds[0], Input(*d.node, 0), kAlignment));
+  ASSIGN_OR_RETURN(const CudnnDescriptor second, Tensor(api, kIds[1], Input(*d.node, 1), kAlignment));
+  ASSIGN_OR_RETURN(const CudnnDescriptor output, Tensor(api, kIds[2], result, output_alignment));
   ASSIGN_OR_RETURN(const CudnnDescriptor window, WindowOf(api, d.conv.window));
   ASSIGN_OR_RETURN(const CudnnDescriptor operation, CudnnBuilder(api, names.type, "the convolution")
                                                         .Set(names.first, first)

@@ -1,9 +1,9 @@
-// Convolution and its two gradients on cuDNN's graph: f32 (TF32 where it is allowed), NHWC images, OHWI weights,
-// groups, strides, dilations, a padding for each side.
+// Convolution and its two gradients on cuDNN's graph: f32 (TF32 where it is allowed) and bf16 with f32 sums, NHWC
+// images, OHWI weights, groups, strides, dilations, a padding for each side.
 //
 // A plan is the first that the library's heuristics name, of those that keep to the rules: no TF32 and no rounded
-// inputs where they are not allowed, none that is not deterministic where results must repeat (the option, or a node
-// that several ranks compute alike). Without the option the first few may be timed (CudnnOptions::timer) and the
+// inputs of f32 where they are not allowed, none that is not deterministic where results must repeat (the option, or a
+// node that several ranks compute alike). Without the option the first few may be timed (CudnnOptions::timer) and the
 // fastest wins. It is kept by a text of the library's own (PlanCache).
 #ifndef PARTITA_OPS_CUDA_CUDNN_CONVOLUTION_H_
 #define PARTITA_OPS_CUDA_CUDNN_CONVOLUTION_H_

@@ -66,7 +66,7 @@ bool Has(const Notes& notes, cudnnBackendNumericalNote_t note) {
 // For f32, engines on tensor cores compute in TF32.
 bool KeepsTo(const EngineRules& rules, const Notes& notes) {
   if (rules.deterministic && Has(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
-  if (rules.allow_tf32) return true;
+  if (rules.tensor_cores) return true;
   return !Has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) && !Has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
 }
 

@@ -18,7 +18,7 @@ struct CudnnPlan {
 };
 
 struct EngineRules {
-  bool allow_tf32 = false;    // tensor cores on f32, inputs rounded to narrower types
+  bool tensor_cores = false;  // on f32 they round inputs to narrower types (TF32); bf16 is what they are for
   bool deterministic = true;  // the same bits every time
 };
 

@@ -7,23 +7,22 @@
 #include "graph/dtype.h"
 #include "ops/cuda/loops.h"
 #include "ops/functors/geometry.h"
+#include "runtime/base/bf16.h"
 
 namespace partita {
 
-// What values of a stored type are computed in; a narrow type names a wider one here.
-template <typename T>
-struct ComputeType {
-  using Type = T;
-};
-template <typename T>
-using Compute = typename ComputeType<T>::Type;
-
-// Calls f.operator()<T>() with the C++ type of a floating dtype.
+// Calls f.operator()<T>() with the C++ type of a floating dtype that is computed in.
 template <typename F>
-LaunchError WithFloating(DType dtype, const F& f) {
+LaunchError WithWide(DType dtype, const F& f) {
   if (dtype == DType::kF32) return f.template operator()<float>();
   if (dtype == DType::kF64) return f.template operator()<double>();
   return kInvalidLaunch;
+}
+
+// The same of any floating dtype; f computes in Compute<T>.
+template <typename F>
+LaunchError WithFloating(DType dtype, const F& f) {
+  return dtype == DType::kBF16 ? f.template operator()<Bf16>() : WithWide(dtype, f);
 }
 
 template <typename F>

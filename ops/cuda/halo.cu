@@ -20,7 +20,7 @@ struct AddPartBody {
       from_stride *= part_block.size[d];
       to_stride *= sum_block.size[d];
     }
-    sum[to] += part[from];
+    sum[to] = static_cast<T>(static_cast<Compute<T>>(sum[to]) + static_cast<Compute<T>>(part[from]));
   }
 };
 

@@ -30,10 +30,10 @@ inline launch::LabelledRows Bound(launch::LabelledRows rows, const KernelArgumen
 // The workspace of a sum over rows.
 inline int64_t RowBytes(const launch::LabelledRows& rows) { return rows.rows * static_cast<int64_t>(sizeof(double)); }
 
-// OwnFloatingKernel whose launch leaves a LabelFault's word; it is explained in the host's words (ops/host/labels.h).
+// OwnWideKernel whose launch leaves a LabelFault's word; it is explained in the host's words (ops/host/labels.h).
 template <typename F>
 absl::StatusOr<PreparedCudaKernel> OwnLabelledKernel(const LocalNode& node, F launch, int64_t workspace_bytes = 0) {
-  ASSIGN_OR_RETURN(PreparedCudaKernel kernel, OwnFloatingKernel(node, launch, workspace_bytes));
+  ASSIGN_OR_RETURN(PreparedCudaKernel kernel, OwnWideKernel(node, launch, workspace_bytes));
   kernel.explain = [first = Input(node, 0).box.offset[0], classes = Input(node, 0).global[1]](uint64_t word) {
     const launch::LabelFault fault = launch::LabelFault::Of(word);
     return InvalidArgument("sample {} of the batch has label {}, allowed are 0 to {}", first + fault.row, fault.label,

@@ -7,14 +7,14 @@
 namespace partita {
 absl::StatusOr<PreparedCudaKernel> CudaLogSoftmax(const LocalNode& node) {
   const int64_t rows = InputShape(node, 0)[0], classes = InputShape(node, 0)[1];
-  return OwnFloatingKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
+  return OwnWideKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::LogSoftmax(dtype, rows, classes, In(a, 0), Out(a, 0), q);
   });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxGrad(const LocalNode& node) {
   const int64_t rows = InputShape(node, 0)[0], classes = InputShape(node, 0)[1];
-  return OwnFloatingKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
+  return OwnWideKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::LogSoftmaxGrad(dtype, rows, classes, In(a, 0), In(a, 1), Out(a, 0), q);
   });
 }

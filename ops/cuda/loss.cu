@@ -228,7 +228,7 @@ struct AccuracyRowsBody {
 }  // namespace
 
 LaunchError LogSoftmax(DType dtype, int64_t rows, int64_t classes, const void* x, void* y, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
+  return WithWide(dtype, [&]<typename T>() {
     if (classes <= kFewClasses) return ForEach(rows, LogSoftmaxBody<T>{As<T>(x), As<T>(y), classes}, queue);
     return ReduceRows(rows, LogSoftmaxRowsBody<T>{{As<T>(x), classes}, As<T>(y)}, queue);
   });
@@ -236,7 +236,7 @@ LaunchError LogSoftmax(DType dtype, int64_t rows, int64_t classes, const void* x
 
 LaunchError LogSoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const void* y, const void* dy, void* dx,
                            CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
+  return WithWide(dtype, [&]<typename T>() {
     if (classes <= kFewClasses) {
       return ForEach(rows, LogSoftmaxGradBody<T>{As<T>(y), As<T>(dy), As<T>(dx), classes}, queue);
     }
@@ -245,7 +245,7 @@ LaunchError LogSoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const voi
 }
 
 LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, double* workspace, CudaQueue queue) {
-  const LaunchError error = WithFloating(dtype, [&]<typename T>() {
+  const LaunchError error = WithWide(dtype, [&]<typename T>() {
     const T* x = As<T>(rows.logits);
     if (rows.classes <= kFewClasses) {
       return ForEach(rows.rows, CrossEntropyBody<T>{x, LabelsOf<T>(rows), workspace}, queue);
@@ -257,7 +257,7 @@ LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, doub
 }
 
 LaunchError Accuracy(DType dtype, const LabelledRows& rows, void* accuracy, double* workspace, CudaQueue queue) {
-  const LaunchError error = WithFloating(dtype, [&]<typename T>() {
+  const LaunchError error = WithWide(dtype, [&]<typename T>() {
     const T* x = As<T>(rows.logits);
     if (rows.classes <= kFewClasses) {
       return ForEach(rows.rows, AccuracyBody<T>{x, LabelsOf<T>(rows), workspace}, queue);
@@ -268,7 +268,7 @@ LaunchError Accuracy(DType dtype, const LabelledRows& rows, void* accuracy, doub
 }
 
 LaunchError CrossEntropyGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
+  return WithWide(dtype, [&]<typename T>() {
     using A = Compute<T>;
     const T* x = As<T>(rows.logits);
     const Labels<T> labels = LabelsOf<T>(rows);

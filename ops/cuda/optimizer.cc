@@ -10,10 +10,10 @@
 namespace partita {
 
 absl::StatusOr<PreparedCudaKernel> CudaLearningRate(const LocalNode& node) {
-  return OwnFloatingKernel(
-      node, [schedule = ScheduleOf(node.attributes)](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch::LearningRate(dtype, schedule, In<int32_t>(a, 0), Out(a, 0), q);
-      });
+  return OwnWideKernel(node,
+                       [schedule = ScheduleOf(node.attributes)](const KernelArguments& a, DType dtype, CudaQueue q) {
+                         return launch::LearningRate(dtype, schedule, In<int32_t>(a, 0), Out(a, 0), q);
+                       });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaIncrement(const LocalNode&) {
@@ -24,7 +24,7 @@ absl::StatusOr<PreparedCudaKernel> CudaIncrement(const LocalNode&) {
 
 absl::StatusOr<PreparedCudaKernel> CudaSumOfSquares(const LocalNode& node) {
   const FlatChunks chunks = MakeFlatChunks(Input(node, 0).elements());
-  return OwnFloatingKernel(
+  return OwnWideKernel(
       node,
       [chunks](const KernelArguments& a, DType dtype, CudaQueue q) {
         return launch::SumOfSquares(dtype, chunks, In(a, 0), Out(a, 0), static_cast<double*>(a.workspace), q);
@@ -33,7 +33,7 @@ absl::StatusOr<PreparedCudaKernel> CudaSumOfSquares(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaClipScale(const LocalNode& node) {
-  return OwnFloatingKernel(
+  return OwnWideKernel(
       node, [max_norm = node.attributes.Float("max_norm")](const KernelArguments& a, DType dtype, CudaQueue q) {
         return launch::ClipScale(dtype, In(a, 0), max_norm, Out(a, 0), q);
       });
@@ -47,7 +47,7 @@ absl::StatusOr<PreparedCudaKernel> Updates(const LocalNode& node, const launch::
   const size_t inputs = node.inputs.size() / members, outputs = node.outputs.size() / members;
   std::vector<int64_t> elements;
   for (size_t m = 0; m < members; ++m) elements.push_back(node.outputs[m * outputs].elements());
-  return OwnFloatingKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
+  return OwnWideKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
     const size_t rate = momentum ? 3 : 2;
     launch::SgdLaunch bound = sgd;
     bound.rate = In(a, rate);

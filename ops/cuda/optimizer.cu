@@ -111,7 +111,7 @@ LaunchError UpdateAll(const SgdLaunch& sgd, const SgdTensor* tensors, int count,
 
 LaunchError LearningRate(DType dtype, const LearningRateSchedule& schedule, const int32_t* step, void* rate,
                          CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename A>() {
+  return WithWide(dtype, [&]<typename A>() {
     return ForEach(1, LearningRateBody<A>{schedule, step, As<A>(rate)}, queue);
   });
 }
@@ -121,13 +121,13 @@ LaunchError Increment(const int32_t* from, int32_t* to, CudaQueue queue) {
 }
 
 LaunchError ClipScale(DType dtype, const void* sum_of_squares, double max_norm, void* scale, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename A>() {
+  return WithWide(dtype, [&]<typename A>() {
     return ForEach(1, ClipScaleBody<A>{As<A>(sum_of_squares), max_norm, As<A>(scale)}, queue);
   });
 }
 
 LaunchError Sgd(DType dtype, const SgdLaunch& sgd, const SgdTensor* tensors, int count, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
+  return WithWide(dtype, [&]<typename T>() {
     const bool momentum = count > 0 && tensors[0].m != nullptr;
     if (count <= kFewTensors) {
       return momentum ? UpdateAll<T, true, kFewTensors>(sgd, tensors, count, queue)

@@ -46,7 +46,8 @@ absl::StatusOr<PreparedCudaKernel> CudaGlobalAveragePool(const LocalNode& node) 
   return OwnFloatingKernel(
       node,
       [=](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch::SumOverRows(dtype, chunks, In(a, 0), divisor, Out(a, 0), static_cast<double*>(a.workspace), q);
+        return launch::SumOverRows(dtype, dtype, chunks, In(a, 0), divisor, Out(a, 0),
+                                   static_cast<double*>(a.workspace), q);
       },
       chunks.partial_bytes(1));
 }

@@ -35,14 +35,14 @@ struct MaxPoolBody {
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const Pixel out(index, pool.images.out_h, pool.images.out_w, pool.images.c);
-    T best = -std::numeric_limits<T>::infinity();
+    Compute<T> best = -std::numeric_limits<Compute<T>>::infinity();
     for (int64_t row = pool.RowBegin(out.row); row < pool.RowEnd(out.row); ++row) {
       for (int64_t column = pool.ColumnBegin(out.column); column < pool.ColumnEnd(out.column); ++column) {
-        const T value = x[InputIndex(pool.images, out.n, row, column, out.c)];
+        const auto value = static_cast<Compute<T>>(x[InputIndex(pool.images, out.n, row, column, out.c)]);
         if (Exceeds(value, best)) best = value;
       }
     }
-    y[index] = best;
+    y[index] = static_cast<T>(best);
   }
 };
 
@@ -56,9 +56,10 @@ struct WinnersBody {
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const Pixel out(index, pool.images.out_h, pool.images.out_w, pool.images.c);
     winners[index] = -1;
+    const auto best = static_cast<Compute<T>>(y[index]);
     for (int64_t row = pool.RowBegin(out.row); row < pool.RowEnd(out.row); ++row) {
       for (int64_t column = pool.ColumnBegin(out.column); column < pool.ColumnEnd(out.column); ++column) {
-        if (x[InputIndex(pool.images, out.n, row, column, out.c)] != y[index]) continue;
+        if (static_cast<Compute<T>>(x[InputIndex(pool.images, out.n, row, column, out.c)]) != best) continue;
         winners[index] = static_cast<int32_t>(row * pool.images.w + column);
         return;
       }
@@ -77,14 +78,14 @@ struct MaxPoolGradBody {
     const Pixel in(index, pool.images.h, pool.images.w, pool.images.c);
     const IndexRange rows = pool.RowsThatSee(in.row), columns = pool.ColumnsThatSee(in.column);
     const int64_t self = in.row * pool.images.w + in.column;
-    T sum = 0;
+    Compute<T> sum = 0;
     for (int64_t i = rows.begin; i < rows.end; ++i) {
       for (int64_t j = columns.begin; j < columns.end; ++j) {
         const int64_t out = OutputIndex(pool.images, in.n, i, j, in.c);
-        if (winners[out] == self) sum += dy[out];
+        if (winners[out] == self) sum += static_cast<Compute<T>>(dy[out]);
       }
     }
-    dx[index] = sum;
+    dx[index] = static_cast<T>(sum);
   }
 };
 

@@ -79,25 +79,27 @@ struct DoublesBody {
 
 }  // namespace
 
-LaunchError SumOverRows(DType dtype, const ColumnChunks& chunks, const void* x, double divisor, void* y,
+LaunchError SumOverRows(DType from, DType to, const ColumnChunks& chunks, const void* x, double divisor, void* y,
                         double* workspace, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
-    const ElementTerm<T> term{As<T>(x), chunks.rows, chunks.channels};
-    if (const LaunchError error = SumColumns<1>(chunks, term, workspace, queue); error != kLaunched) return error;
+  const LaunchError error = WithFloating(from, [&]<typename T>() {
+    return SumColumns<1>(chunks, ElementTerm<T>{As<T>(x), chunks.rows, chunks.channels}, workspace, queue);
+  });
+  if (error != kLaunched) return error;
+  return WithFloating(to, [&]<typename T>() {
     return FinishColumns<1>(chunks, QuotientFinish<T>{As<T>(y), chunks.channels, divisor}, workspace, queue);
   });
 }
 
 LaunchError SumOfSquares(DType dtype, const FlatChunks& chunks, const void* x, void* y, double* workspace,
                          CudaQueue queue) {
-  const LaunchError error = WithFloating(dtype, [&]<typename T>() {
+  const LaunchError error = WithWide(dtype, [&]<typename T>() {
     return Reduce<1, kBlockThreads>(chunks.chunks, SquaresBody<T>{As<T>(x), chunks, workspace}, queue);
   });
   return error != kLaunched ? error : SumOfDoubles(dtype, workspace, chunks.chunks, 1, y, queue);
 }
 
 LaunchError SumOfDoubles(DType dtype, const double* values, int64_t count, double divisor, void* y, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
+  return WithWide(dtype, [&]<typename T>() {
     return Reduce<1, kBlockThreads>(1, DoublesBody<T>{values, count, divisor, As<T>(y)}, queue);
   });
 }

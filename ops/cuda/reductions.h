@@ -9,9 +9,9 @@
 
 namespace partita::launch {
 
-// y[group][channel] = sum over the rows of x[group][row][channel], over `divisor`: the gradient of a bias (one group),
-// a global average (a group per sample).
-LaunchError SumOverRows(DType dtype, const ColumnChunks& chunks, const void* x, double divisor, void* y,
+// y[group][channel] = sum over the rows of x[group][row][channel], over `divisor`; x is of type `from`, y of `to`. The
+// gradient of a bias (one group), a global average (a group per sample).
+LaunchError SumOverRows(DType from, DType to, const ColumnChunks& chunks, const void* x, double divisor, void* y,
                         double* workspace, CudaQueue queue);
 
 LaunchError SumOfSquares(DType dtype, const FlatChunks& chunks, const void* x, void* y, double* workspace,

@@ -15,31 +15,31 @@ struct BlockRows {
 }  // namespace
 
 absl::StatusOr<PreparedCudaKernel> CudaRowMaximum(const LocalNode& node) {
-  return OwnFloatingKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+  return OwnWideKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::RowMaximum(dtype, rows.n, rows.classes, In(a, 0), Out(a, 0), q);
   });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaRowExponentials(const LocalNode& node) {
-  return OwnFloatingKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+  return OwnWideKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::RowExponentials(dtype, rows.n, rows.classes, In(a, 0), In(a, 1), Out(a, 0), q);
   });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaRowExponentialsGrad(const LocalNode& node) {
-  return OwnFloatingKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+  return OwnWideKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::RowExponentialsGrad(dtype, rows.n, rows.classes, In(a, 0), In(a, 1), In(a, 2), Out(a, 0), q);
   });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxNormalize(const LocalNode& node) {
-  return OwnFloatingKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+  return OwnWideKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::LogSoftmaxNormalize(dtype, rows.n, rows.classes, In(a, 0), In(a, 1), In(a, 2), Out(a, 0), q);
   });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxNormalizeGrad(const LocalNode& node) {
-  return OwnFloatingKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+  return OwnWideKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::LogSoftmaxNormalizeGrad(dtype, rows.n, rows.classes, In(a, 0), In(a, 1), Out(a, 0), q);
   });
 }
@@ -66,7 +66,7 @@ absl::StatusOr<PreparedCudaKernel> CudaCrossEntropyLogitsGrad(const LocalNode& n
 // (sum, sample_weight?, dloss)
 absl::StatusOr<PreparedCudaKernel> CudaCrossEntropySumGrad(const LocalNode& node) {
   const int64_t rows = InputShape(node, 0)[0];
-  return OwnFloatingKernel(
+  return OwnWideKernel(
       node, [rows, global_rows = SamplesOfMean(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
         return launch::CrossEntropySumGrad(dtype, rows, global_rows, In(a, 0), In(a, 1), In(a, 2), Out(a, 0), q);
       });

@@ -133,21 +133,21 @@ struct CrossEntropySumGradBody {
 }  // namespace
 
 LaunchError RowMaximum(DType dtype, int64_t rows, int64_t classes, const void* x, void* maximum, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
+  return WithWide(dtype, [&]<typename T>() {
     return ReduceRows(rows, MaximumBody<T>{{As<T>(x), As<T>(maximum), classes}}, queue);
   });
 }
 
 LaunchError RowExponentials(DType dtype, int64_t rows, int64_t classes, const void* x, const void* maximum, void* sum,
                             CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
+  return WithWide(dtype, [&]<typename T>() {
     return ReduceRows(rows, ExponentialsBody<T>{{{As<T>(x), As<T>(sum), classes}}, As<T>(maximum)}, queue);
   });
 }
 
 LaunchError RowExponentialsGrad(DType dtype, int64_t rows, int64_t classes, const void* x, const void* maximum,
                                 const void* dsum, void* dx, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
+  return WithWide(dtype, [&]<typename T>() {
     const ExponentialsGradFunctor<T> f{As<T>(maximum), As<T>(dsum)};
     return ForElements<T, 1, 1>({As<T>(x)}, {As<T>(dx)}, {rows, classes}, f, queue);
   });
@@ -155,7 +155,7 @@ LaunchError RowExponentialsGrad(DType dtype, int64_t rows, int64_t classes, cons
 
 LaunchError LogSoftmaxNormalize(DType dtype, int64_t rows, int64_t classes, const void* x, const void* maximum,
                                 const void* sum, void* y, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
+  return WithWide(dtype, [&]<typename T>() {
     const NormalizeFunctor<T> f{As<T>(maximum), As<T>(sum)};
     return ForElements<T, 1, 1>({As<T>(x)}, {As<T>(y)}, {rows, classes}, f, queue);
   });
@@ -163,14 +163,14 @@ LaunchError LogSoftmaxNormalize(DType dtype, int64_t rows, int64_t classes, cons
 
 LaunchError LogSoftmaxNormalizeGrad(DType dtype, int64_t rows, int64_t classes, const void* dy, const void* sum,
                                     void* dsum, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
+  return WithWide(dtype, [&]<typename T>() {
     return ReduceRows(rows, NormalizeGradBody<T>{{{As<T>(dy), As<T>(dsum), classes}}, As<T>(sum)}, queue);
   });
 }
 
 LaunchError CrossEntropyShares(DType dtype, const LabelledRows& rows, const void* maximum, const void* sum, void* loss,
                                double* workspace, CudaQueue queue) {
-  const LaunchError error = WithFloating(dtype, [&]<typename T>() {
+  const LaunchError error = WithWide(dtype, [&]<typename T>() {
     const CrossEntropySharesBody<T> body{As<T>(rows.logits), As<T>(maximum), As<T>(sum), LabelsOf<T>(rows), workspace};
     return ForEach(rows.rows, body, queue);
   });
@@ -179,7 +179,7 @@ LaunchError CrossEntropyShares(DType dtype, const LabelledRows& rows, const void
 
 LaunchError CrossEntropyLogitsGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits,
                                    CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
+  return WithWide(dtype, [&]<typename T>() {
     const CrossEntropyLogitsGradBody<T> body{LabelsOf<T>(rows), As<Compute<T>>(dloss), As<T>(dlogits)};
     return ForEach(rows.rows * rows.classes, body, queue);
   });
@@ -187,7 +187,7 @@ LaunchError CrossEntropyLogitsGrad(DType dtype, const LabelledRows& rows, const 
 
 LaunchError CrossEntropySumGrad(DType dtype, int64_t rows, double global_rows, const void* sum, const void* weights,
                                 const void* dloss, void* dsum, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
+  return WithWide(dtype, [&]<typename T>() {
     using A = Compute<T>;
     const CrossEntropySumGradBody<T> body{As<T>(sum), As<A>(weights), As<A>(dloss), As<T>(dsum),
                                           static_cast<A>(global_rows)};

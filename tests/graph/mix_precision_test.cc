@@ -48,7 +48,7 @@ metric %a
 )");
 }
 
-// Statistics, scale and bias of a batch norm stay wide, and so does what is read by wide ops alone.
+// Statistics, scales and biases stay wide, and so does what is read by wide ops alone.
 TEST(MixPrecision, BatchNormHasNarrowElementsAndWideStatistics) {
   EXPECT_EQ(Mixed(R"(state %mean = %n@running_mean
 state %variance = %n@running_variance
@@ -83,8 +83,7 @@ state %w
 %n@statistics = batch_norm_statistics(%y, %mean) f32[1,2,3]
 %n = batch_norm_normalize(%y, %n@statistics, %mean, %g, %g) bf16[6,4,4,3]
 %n@running_mean, %n@running_variance = batch_norm_running(%n@statistics, %mean, %variance) count=96 f32[3], f32[3]
-%g@bf16 = cast(%g) bf16[3]
-%b = bias(%n, %g@bf16) bf16[6,4,4,3]
+%b = bias(%n, %g) bf16[6,4,4,3]
 %b@f32 = cast(%b) f32[6,4,4,3]
 metric %b@f32
 )");

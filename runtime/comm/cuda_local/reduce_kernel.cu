@@ -32,6 +32,8 @@ const void* ReduceKernel(Reduction reduction, DType dtype) {
       return KernelOfType<double>(reduction);
     case DType::kI32:
       return KernelOfType<int32_t>(reduction);
+    case DType::kBF16:
+      return KernelOfType<Bf16>(reduction);
     default:
       return nullptr;
   }

@@ -22,10 +22,11 @@ ncclDataType_t TypeOf(DType dtype) {
       return ncclFloat64;
     case DType::kI32:
       return ncclInt32;
-    default:
+    case DType::kBF16:
+      return ncclBfloat16;
+    case DType::kU8:
       break;
   }
-  CHECK(SizeOf(dtype) == 1);
   return ncclUint8;
 }
 

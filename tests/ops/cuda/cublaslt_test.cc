@@ -36,16 +36,19 @@ TEST(CublasLtMatMul, EveryTransposeEqualsTheHost) {
   int tried = 0;
   for (const KernelCase& c : AllCases()) {
     if (c.node.op->name != "matmul") continue;
-    for (const LocalNode& node : {c.node, InF64(c.node)}) {
+    for (const LocalNode& node : {c.node, InF64(c.node), InBf16(c.node)}) {
+      const std::vector<Values> inputs = Stored(node, c.inputs);
+      const double rounding = node.outputs[0].dtype == DType::kBF16 ? 0x1p-8 : 0;
       FakeCublasLt fake;
-      const auto found = Computed(fake.api(), node, c.inputs);
+      const auto found = Computed(fake.api(), node, inputs);
       ASSERT_TRUE(found.ok()) << found.status();
-      EXPECT_LE(Distance((*found)[0], Outputs(InF64(c.node), c.inputs, {.reference_only = true})[0]), 2e-6) << c.name;
+      EXPECT_LE(Distance((*found)[0], Outputs(InF64(c.node), inputs, {.reference_only = true})[0]), 2e-6 + rounding)
+          << c.name;
       EXPECT_EQ(fake.live, 0);
       ++tried;
     }
   }
-  EXPECT_GE(tried, 32);
+  EXPECT_GE(tried, 48);
 }
 
 TEST(CublasLtMatMul, TheAlgorithmSuitsTheAddresses) {
@@ -67,6 +70,22 @@ TEST(CublasLtMatMul, TF32IsUsedOnlyWhereItIsAllowed) {
   ASSERT_TRUE(Computed(fake.api(), InF64(node), inputs, {}, {.allow_tf32 = true}).ok());
   EXPECT_EQ(fake.compute_types,
             (std::vector<cublasComputeType_t>{CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_COMPUTE_64F}));
+}
+
+// bf16 is added up in f32, its parts too; TF32 is not for it. Its elements are two bytes, and its plans its own.
+TEST(CublasLtMatMul, SumsOfBf16AreWide) {
+  const LocalNode node = Product(5, 6, 7);
+  const std::vector<Values> inputs = {RandomValues(35, 1), RandomValues(42, 2)};
+  FakeCublasLt fake;
+  PlanCache cache;
+  ASSERT_TRUE(Computed(fake.api(), node, inputs, {}, {.allow_tf32 = true}, &cache).ok());
+  EXPECT_EQ(fake.sums, std::vector<uint32_t>(2, CUBLASLT_REDUCTION_SCHEME_MASK));
+  ASSERT_TRUE(Computed(fake.api(), InBf16(node), inputs, {.misalignment = 2}, {.allow_tf32 = true}, &cache).ok());
+  EXPECT_EQ(fake.searches, 4);
+  EXPECT_EQ(fake.alignments, (std::vector<uint32_t>{16, 4, 16, 2}));
+  EXPECT_EQ(fake.sums[2], CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+  EXPECT_EQ(fake.sums[3], CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+  EXPECT_EQ(fake.compute_types.back(), CUBLAS_COMPUTE_32F);
 }
 
 // Equal products are planned once, so that they get the same algorithm.
@@ -147,11 +166,11 @@ TEST(CublasLtMatMul, AnAlgorithmIsKeptAsLongAsTheLibraryTakesIt) {
   EXPECT_EQ(searches({}), 2);
   ASSERT_EQ(warnings.size(), 2u);
   EXPECT_EQ(warnings[0],
-            "the plan that was kept for 'cublaslt 130100  product 5 6 7 0 0 0 tf32 0 timed 0 alignment 16' is made "
+            "the plan that was kept for 'cublaslt 130100  product 5 6 7 0 0 f32 tf32 0 timed 0 alignment 16' is made "
             "anew: the library does not take it any more");
   fake.algorithms_are_known = true;
   EXPECT_EQ(searches({}), 0);
-  cache.Add("cublaslt 130100  product 5 6 7 0 0 0 tf32 0 timed 0 alignment 16", "short");
+  cache.Add("cublaslt 130100  product 5 6 7 0 0 f32 tf32 0 timed 0 alignment 16", "short");
   EXPECT_EQ(searches({}), 1);
 }
 

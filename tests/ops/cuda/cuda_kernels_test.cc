@@ -54,7 +54,7 @@ TEST(CudaKernels, TheReferenceTakesWhatALibraryRefuses) {
 
 TEST(CudaKernels, ARefusalNamesNodeAndReasons) {
   EXPECT_EQ(MakeCudaKernels({})->Choose(Relu(DType::kI32)).status().message(),
-            "node 'activation': no CUDA kernel computes relu; own_relu: dtype is i32, allowed are f32 and f64");
+            "node 'activation': no CUDA kernel computes relu; own_relu: dtype is i32, allowed are f32, f64 and bf16");
   EXPECT_EQ(MakeCudaKernels({.family = "cublaslt"})->Choose(Product()).status().message(),
             "node 'dense': no CUDA kernel computes matmul; cublaslt_matmul: libraries are not used");
   EXPECT_EQ(MakeCudaKernels({.family = "cudnn"})->Choose(Product()).status().message(),

@@ -45,14 +45,19 @@ TEST(CudnnConvolution, EveryCaseEqualsTheHost) {
   int tried = 0;
   for (const KernelCase& c : Cases()) {
     if (!IsConvolution(c.node)) continue;
-    FakeCudnn fake;
-    const auto found = Computed(fake.api(), c.node, c.inputs);
-    ASSERT_TRUE(found.ok()) << c.name << ": " << found.status();
-    EXPECT_LE(Distance((*found)[0], Outputs(InF64(c.node), c.inputs, {.reference_only = true})[0]), 1e-5) << c.name;
-    EXPECT_EQ(fake.live, 0);
-    ++tried;
+    for (const LocalNode& node : {c.node, InBf16(c.node)}) {
+      const std::vector<Values> inputs = Stored(node, c.inputs);
+      const double rounding = node.outputs[0].dtype == DType::kBF16 ? 0x1p-8 : 0;
+      FakeCudnn fake;
+      const auto found = Computed(fake.api(), node, inputs);
+      ASSERT_TRUE(found.ok()) << c.name << ": " << found.status();
+      EXPECT_LE(Distance((*found)[0], Outputs(InF64(c.node), inputs, {.reference_only = true})[0]), 1e-5 + rounding)
+          << c.name;
+      EXPECT_EQ(fake.live, 0);
+      ++tried;
+    }
   }
-  EXPECT_GE(tried, 30);
+  EXPECT_GE(tried, 60);
 }
 
 // The first engine that works and keeps to the rules.
@@ -71,6 +76,11 @@ TEST(CudnnConvolution, EnginesKeepToTheRules) {
         Computed(fake.api(), c.node, c.inputs, {}, {.allow_tf32 = e.tf32, .deterministic = e.deterministic}).ok());
     EXPECT_EQ(fake.engines_run, std::vector<int>{e.engine}) << e.tf32 << e.deterministic;
   }
+  // Tensor cores are what bf16 is for.
+  FakeCudnn fake;
+  fake.engines = {{.notes = any_order}, {.notes = tensor_core}, {}};
+  ASSERT_TRUE(Computed(fake.api(), InBf16(c.node), c.inputs).ok());
+  EXPECT_EQ(fake.engines_run, std::vector<int>{1});
 }
 
 TEST(CudnnConvolution, SaysWhetherItIsDeterministic) {
@@ -154,7 +164,9 @@ TEST(CudnnConvolution, APlanIsKept) {
   EXPECT_EQ(fake.plans_made, 6);
   ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, {.device = "another"}, &cache).ok());
   EXPECT_EQ(fake.plans_made, 8);
-  EXPECT_EQ(fake.engines_run, std::vector<int>(5, 1));
+  ASSERT_TRUE(Computed(fake.api(), InBf16(c.node), c.inputs, {}, {}, &cache).ok());
+  EXPECT_EQ(fake.plans_made, 10);
+  EXPECT_EQ(fake.engines_run, std::vector<int>(6, 1));
 }
 
 // A gradient of weights may lie anywhere; else an odd address goes to the reference kernel, which HostQueue refuses.
@@ -181,7 +193,7 @@ TEST(CudnnConvolution, RefusesWhatItCannotDo) {
   PlanCache cache;
   const auto convolutions = CudnnConvolutions::Create(fake.api(), {}, &cache);
   LocalNode node = AnyCase().node;
-  EXPECT_EQ((*convolutions)->Prepare(InF64(node)).status().message(), "dtype is f64, allowed is f32");
+  EXPECT_EQ((*convolutions)->Prepare(InF64(node)).status().message(), "dtype is f64, allowed are f32 and bf16");
   Narrow(*node.inputs[0], 0, 0, 0);
   Narrow(node.outputs[0], 0, 0, 0);
   EXPECT_EQ((*convolutions)->Prepare(node).status().message(), "an image or a filter is empty");

@@ -1,5 +1,5 @@
-// The kernels of ops/cuda on a GPU: every node of tests/ops/host/cases.cc, every kernel of its op, f32 and f64, at even
-// and odd addresses, against the host's f64 reference. Skipped, with the reason, where no GPU is seen.
+// The kernels of ops/cuda on a GPU: every node of tests/ops/host/cases.cc, every kernel of its op, in f32, f64 and
+// bf16, at even and odd addresses, against the host's f64 reference. Skipped, with the reason, where no GPU is seen.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -110,6 +110,7 @@ absl::StatusOr<std::vector<Values>> RunOnGpu(Gpu& gpu, const std::string& family
 // and may take Winograd's transforms.
 double Tolerance(const std::string& family, DType dtype) {
   if (dtype == DType::kF64) return 1e-12;
+  if (dtype == DType::kBF16) return 0x1p-8 + 1e-4;  // rounded once
   return family == "cudnn" ? 5e-5 : 5e-6;
 }
 
@@ -135,6 +136,26 @@ TEST_P(DeviceKernel, EqualsTheHostsReference) {
           EXPECT_LE(Distance((*found)[i], expected[i]), Tolerance(entry.family, dtype))
               << entry.family << " output " << i << " " << Name(dtype) << " misalignment " << misalignment;
         }
+      }
+    }
+  }
+}
+
+// What computes in f32 alone refuses (tests/ops/cuda/emulated_test.cc says what).
+TEST_P(DeviceKernel, EqualsTheHostsReferenceInBf16) {
+  const KernelCase& c = GetParam();
+  if (c.node.members > 1) GTEST_SKIP() << "updates are of f32";
+  const LocalNode node = InBf16(c.node);
+  const std::vector<Values> inputs = Stored(node, c.inputs);
+  const std::vector<Values> expected = Outputs(InF64(c.node), inputs, {.reference_only = true});
+  for (const CudaKernelEntry& entry : CudaKernelEntries(c.node.op->name)) {
+    for (const int64_t misalignment : {0, 2}) {
+      const auto found = RunOnGpu(TheGpu(), entry.family, node, inputs, {.misalignment = misalignment});
+      if (!found.ok() && found.status().code() == absl::StatusCode::kInvalidArgument) continue;
+      ASSERT_TRUE(found.ok()) << entry.family << ": " << found.status();
+      for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_LE(Distance((*found)[i], expected[i]), Tolerance(entry.family, node.outputs[i].dtype))
+            << entry.family << " output " << i << " misalignment " << misalignment;
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
 
 namespace partita {
@@ -21,6 +22,7 @@ struct Matrix {
 struct Preference {
   uint64_t workspace = 0;
   uint32_t alignment = 256;
+  uint32_t sums = CUBLASLT_REDUCTION_SCHEME_MASK;  // how parts of a sum may be added up
 };
 
 cublasStatus_t Call() { return ++fake->calls == fake->fail_at ? fake->error : CUBLAS_STATUS_SUCCESS; }
@@ -59,7 +61,8 @@ cublasStatus_t SetPreference(cublasLtMatmulPreference_t raw, cublasLtMatmulPrefe
     std::memcpy(&preference.workspace, value, bytes);
   } else {
     CHECK(bytes == sizeof(uint32_t));
-    std::memcpy(&preference.alignment, value, bytes);
+    const bool sums = name == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK;
+    std::memcpy(sums ? &preference.sums : &preference.alignment, value, bytes);
   }
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -81,6 +84,7 @@ cublasStatus_t Heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixL
   if (const cublasStatus_t status = Call(); status != CUBLAS_STATUS_SUCCESS) return status;
   const auto& preference = *reinterpret_cast<Preference*>(raw);
   fake->alignments.push_back(preference.alignment);
+  fake->sums.push_back(preference.sums);
   ++fake->searches;
   *found = std::min(most, fake->algorithms);
   for (int i = 0; i < *found; ++i) {
@@ -92,11 +96,12 @@ cublasStatus_t Heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixL
   return CUBLAS_STATUS_SUCCESS;
 }
 
+// T: of the matrices; alpha and beta are of type Compute<T>.
 template <typename T>
 void Multiply(const Operation& operation, const void* alpha, const void* a_data, const Matrix& a, const void* b_data,
               const Matrix& b, const void* beta, void* d_data, const Matrix& d) {
   const T *pa = static_cast<const T*>(a_data), *pb = static_cast<const T*>(b_data);
-  CHECK(*static_cast<const T*>(alpha) == T(1) && *static_cast<const T*>(beta) == T(0));
+  CHECK(*static_cast<const Compute<T>*>(alpha) == 1 && *static_cast<const Compute<T>*>(beta) == 0);
   const bool ta = operation.a == CUBLAS_OP_T, tb = operation.b == CUBLAS_OP_T;
   const int64_t inner = ta ? a.rows : a.columns;
   CHECK((ta ? a.columns : a.rows) == d.rows && (tb ? b.rows : b.columns) == d.columns);
@@ -105,8 +110,8 @@ void Multiply(const Operation& operation, const void* alpha, const void* a_data,
     for (int64_t j = 0; j < d.columns; ++j) {
       double sum = 0;
       for (int64_t k = 0; k < inner; ++k) {
-        const double x = ta ? pa[k + i * a.leading] : pa[i + k * a.leading];
-        const double y = tb ? pb[j + k * b.leading] : pb[k + j * b.leading];
+        const auto x = static_cast<double>(ta ? pa[k + i * a.leading] : pa[i + k * a.leading]);
+        const auto y = static_cast<double>(tb ? pb[j + k * b.leading] : pb[k + j * b.leading]);
         sum += x * y;
       }
       static_cast<T*>(d_data)[i + j * d.leading] = static_cast<T>(sum);
@@ -131,8 +136,11 @@ cublasStatus_t Product(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* 
   fake->compute_types.push_back(operation.compute);
   const auto &ma = *reinterpret_cast<Matrix*>(a_layout), &mb = *reinterpret_cast<Matrix*>(b_layout),
              &md = *reinterpret_cast<Matrix*>(d_layout);
-  CHECK(ma.type == operation.scale);
-  if (ma.type == CUDA_R_64F) {
+  CHECK(ma.type == mb.type && ma.type == md.type);
+  CHECK(operation.scale == (ma.type == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F));
+  if (ma.type == CUDA_R_16BF) {
+    Multiply<Bf16>(operation, alpha, a, ma, b, mb, beta, d, md);
+  } else if (ma.type == CUDA_R_64F) {
     Multiply<double>(operation, alpha, a, ma, b, mb, beta, d, md);
   } else {
     Multiply<float>(operation, alpha, a, ma, b, mb, beta, d, md);

@@ -27,6 +27,7 @@ class FakeCublasLt {
   bool algorithms_are_known = true;                // of those that were kept
   int searches = 0;                                // questions to the heuristics
   std::vector<uint32_t> alignments;                // asked for, of A
+  std::vector<uint32_t> sums;                      // how parts of a sum may be added up, in each question
   std::vector<uint64_t> algorithms_run;            // by alignment
   std::vector<uint64_t> places_run;                // in the heuristics' list
   std::vector<cublasComputeType_t> compute_types;  // of products that were run

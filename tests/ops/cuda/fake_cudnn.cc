@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 
+#include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
 
 namespace partita {
@@ -147,9 +148,11 @@ cudnnStatus_t Get(cudnnBackendDescriptor_t raw, cudnnBackendAttributeName_t name
 struct Tensor {
   Tensor(const Descriptor& d, const Descriptor& pack)
       : size(d.All<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS)), stride(d.All<int64_t>(CUDNN_ATTR_TENSOR_STRIDES)) {
-    CHECK(d.final && d.All<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE)[0] == CUDNN_DATA_FLOAT);
+    const cudnnDataType_t type = d.All<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE)[0];
+    CHECK(d.final && (type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_BFLOAT16));
+    narrow = type == CUDNN_DATA_BFLOAT16;
     const auto ids = pack.All<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
-    const auto addresses = pack.All<float*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+    const auto addresses = pack.All<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
     for (size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] == d.All<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID)[0]) data = addresses[i];
     }
@@ -159,8 +162,34 @@ struct Tensor {
   int64_t At(int64_t a, int64_t b, int64_t c, int64_t d) const {
     return a * stride[0] + b * stride[1] + c * stride[2] + d * stride[3];
   }
+  double Get(int64_t i) const {
+    return narrow ? static_cast<double>(static_cast<const Bf16*>(data)[i]) : static_cast<const float*>(data)[i];
+  }
+  void Set(int64_t i, double value) const {
+    if (narrow) {
+      static_cast<Bf16*>(data)[i] = Bf16(value);
+    } else {
+      static_cast<float*>(data)[i] = static_cast<float>(value);
+    }
+  }
   std::vector<int64_t> size, stride;
-  float* data = nullptr;
+  bool narrow = false;  // bf16, else f32
+  void* data = nullptr;
+};
+
+// What is added up for a tensor that is computed.
+class SumsOf {
+ public:
+  explicit SumsOf(const Tensor& t)
+      : tensor_(t), sums_(static_cast<size_t>(t.size[0] * t.size[1] * t.size[2] * t.size[3])) {}
+  ~SumsOf() {
+    for (size_t i = 0; i < sums_.size(); ++i) tensor_.Set(static_cast<int64_t>(i), sums_[i]);
+  }
+  void Add(int64_t i, double value) { sums_[static_cast<size_t>(i)] += value; }
+
+ private:
+  const Tensor& tensor_;
+  std::vector<double> sums_;
 };
 
 // Calls f(index in x, index in w, index in y) for every product of y = x * w.
@@ -194,10 +223,6 @@ void ForEveryProduct(const Tensor& x, const Tensor& w, const Tensor& y, const De
   }
 }
 
-void Zero(const Tensor& t) {
-  for (int64_t i = 0; i < t.size[0] * t.size[1] * t.size[2] * t.size[3]; ++i) t.data[i] = 0;
-}
-
 cudnnStatus_t Execute(cudnnHandle_t, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack_raw) {
   if (const cudnnStatus_t status = Call(); status != CUDNN_STATUS_SUCCESS) return status;
   const Descriptor &pack = Of(pack_raw), &operation = Of(plan).copies.at(-1);
@@ -211,23 +236,23 @@ cudnnStatus_t Execute(cudnnHandle_t, cudnnBackendDescriptor_t plan, cudnnBackend
     const Tensor y(part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y), pack);
     CHECK(operation.All<float>(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA)[0] == 1);
     CHECK(operation.All<float>(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA)[0] == 0);
-    Zero(y);
+    SumsOf sums(y);
     ForEveryProduct(x, w, y, part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC),
-                    [&](int64_t a, int64_t b, int64_t c) { y.data[c] += x.data[a] * w.data[b]; });
+                    [&](int64_t a, int64_t b, int64_t c) { sums.Add(c, x.Get(a) * w.Get(b)); });
   } else if (operation.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR) {
     const Tensor dx(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX), pack);
     const Tensor w(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W), pack);
     const Tensor dy(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY), pack);
-    Zero(dx);
+    SumsOf sums(dx);
     ForEveryProduct(dx, w, dy, part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC),
-                    [&](int64_t a, int64_t b, int64_t c) { dx.data[a] += dy.data[c] * w.data[b]; });
+                    [&](int64_t a, int64_t b, int64_t c) { sums.Add(a, dy.Get(c) * w.Get(b)); });
   } else {
     const Tensor x(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X), pack);
     const Tensor dw(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW), pack);
     const Tensor dy(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY), pack);
-    Zero(dw);
+    SumsOf sums(dw);
     ForEveryProduct(x, dw, dy, part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC),
-                    [&](int64_t a, int64_t b, int64_t c) { dw.data[b] += x.data[a] * dy.data[c]; });
+                    [&](int64_t a, int64_t b, int64_t c) { sums.Add(b, x.Get(a) * dy.Get(c)); });
   }
   return CUDNN_STATUS_SUCCESS;
 }

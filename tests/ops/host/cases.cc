@@ -159,7 +159,7 @@ void AddElementwise(Table& table) {
     table.Add("dropout", {{"rate", 0.5}, {"key", std::string("forward")}}, {x, std::nullopt});
     table.Add("dropout", {{"rate", 0.3}, {"key", std::string("forward")}, {"first_sample", int64_t{5}}}, {x, I32({})});
     table.Add("reshape", {{"shape", Ints{Elements(shape)}}}, {x});
-    for (const char* dtype : {"i32", "f64", "bf16"}) table.Add("cast", {{"dtype", std::string(dtype)}}, {x});
+    table.Add("cast", {{"dtype", std::string("i32")}}, {x});
     table.Add("sum_of_squares", {}, {x});
     const Attributes decay{{"weight_decay", 0.01}};
     table.Add("sgd", decay, {x, x, F32({}), std::nullopt});
@@ -236,6 +236,14 @@ void AddScalars(Table& table) {
       {I32({})});
 }
 
+void AddCasts(Table& table) {
+  for (const char* dtype : {"f64", "bf16"}) {
+    for (const int64_t elements : {1, 13, 100'003}) {
+      table.Add("cast", {{"dtype", std::string(dtype)}}, {F32({elements})});
+    }
+  }
+}
+
 // s1 and s2 of x [n,...,c] relative to `shift`, per group of samples.
 Values StatisticsOf(const LocalNode& node, const Values& x, const Values& shift, int64_t groups) {
   const int64_t c = node.inputs[0]->shape().back(), rows = node.inputs[0]->elements() / c / groups;
@@ -306,6 +314,7 @@ std::vector<KernelCase> AllCases() {
   AddLosses(table);
   AddSplitSoftmax(table);
   AddScalars(table);
+  AddCasts(table);
   return std::move(table.cases);
 }
 

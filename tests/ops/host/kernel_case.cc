@@ -185,8 +185,9 @@ LocalNode InBf16(LocalNode node) {
     view.inputs.push_back(nullptr);
     if (!node.inputs[i].has_value()) continue;
     LocalTensor& tensor = *node.inputs[i];
-    const std::string& name = node.op->inputs[std::min(i, declared - 1)].name;
-    if (tensor.dtype == DType::kF32 && (!normalizes || name == "x" || name == "dy")) tensor.dtype = DType::kBF16;
+    const InputDefinition& input = node.op->inputs[std::min(i, declared - 1)];
+    const bool wide = input.wide || (normalizes && input.name != "x" && input.name != "dy");
+    if (tensor.dtype == DType::kF32 && !wide) tensor.dtype = DType::kBF16;
     types[i] = {tensor.dtype, tensor.global};
     view.inputs.back() = &types[i];
   }

@@ -27,6 +27,8 @@ inline void RegisterReduceKernels(FakeCuda& fake) {
   fake.Register(ReduceKernel(Reduction::kMax, DType::kF64), FakeReduce<double, ReduceMax>);
   fake.Register(ReduceKernel(Reduction::kSum, DType::kI32), FakeReduce<int32_t, ReduceAdd>);
   fake.Register(ReduceKernel(Reduction::kMax, DType::kI32), FakeReduce<int32_t, ReduceMax>);
+  fake.Register(ReduceKernel(Reduction::kSum, DType::kBF16), FakeReduce<Bf16, ReduceAdd>);
+  fake.Register(ReduceKernel(Reduction::kMax, DType::kBF16), FakeReduce<Bf16, ReduceMax>);
 }
 
 }  // namespace partita

@@ -81,7 +81,9 @@ ncclResult_t GroupEnd() {
   return Begin("}");
 }
 
-ncclResult_t AllReduce(const void*, void*, size_t count, ncclDataType_t, ncclRedOp_t op, ncclComm_t, cudaStream_t) {
+ncclResult_t AllReduce(const void*, void*, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t,
+                       cudaStream_t) {
+  current->all_reduced.push_back(type);
   return Begin(fmt::format("all_reduce {} {}", count, Name(op)));
 }
 ncclResult_t AllGather(const void*, void*, size_t count, ncclDataType_t, ncclComm_t, cudaStream_t) {

@@ -32,6 +32,8 @@ class FakeNccl {
   // "all_reduce 7", "send 3 to 1", "init 2 ranks as 0 by 'id 1'", ...: in order. Counts in elements.
   std::vector<std::string> log;
 
+  std::vector<ncclDataType_t> all_reduced;  // element types
+
   // The `call`-th call from now on (1: the next) that can fail returns ncclSystemError.
   void FailAt(int64_t call) { countdown = call, failed = false; }
   int64_t countdown = 0;

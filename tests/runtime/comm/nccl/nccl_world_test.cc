@@ -163,6 +163,15 @@ TEST_F(NcclWorldTest, ACollectiveThatDoesNotMoveOnIsGivenUp) {
             "or stuck");
 }
 
+TEST_F(NcclWorldTest, ElementTypesAreTheLibrarys) {
+  ASSERT_TRUE(Start(Options()).ok());
+  double x[6] = {};
+  for (const DType dtype : {DType::kF32, DType::kF64, DType::kI32, DType::kBF16}) {
+    ASSERT_TRUE(pair_->AllReduce({x, 6, dtype}, {x, 6, dtype}, Reduction::kSum, *stream_).ok());
+  }
+  EXPECT_EQ(nccl_.all_reduced, (std::vector<ncclDataType_t>{ncclFloat32, ncclFloat64, ncclInt32, ncclBfloat16}));
+}
+
 // Every call is under way for a while, those of NCCL's groups as one.
 TEST_F(NcclWorldTest, CallsThatDoNotBlockAreWaitedFor) {
   nccl_.looks_until_done = 3;
