@@ -22,6 +22,10 @@ VerifyPlanOptions ReadOptions(const Flags& flags) {
     options.tolerance = 1e-10;
     options.floor = 1e-6;
   }
+  if (flags.Text("precision") == "bf16") {  // split sums are rounded one by one, to 8 bits
+    options.tolerance = 1e-1;
+    options.floor = 1e-1;
+  }
   if (flags.IsSet("tolerance")) options.tolerance = flags.Float("tolerance");
   return options;
 }

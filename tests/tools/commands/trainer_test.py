@@ -158,6 +158,21 @@ class TrainTest(TrainerTest):
         done = self.call("evaluate", "--mock-data", "--load=s.safetensors", MLP, code=3)
         self.assertIn("s.safetensors", done.stderr)
 
+    def test_mixed_precision_trains_weights_of_f32(self):
+        self.train("--dp=2", "--mp=2", "--precision=bf16", "--save=s.safetensors", "--report=r.json", LENET)
+        with open(self.path("r.json")) as file:
+            report = json.load(file)
+        self.assertEqual(report["flags"]["precision"], "bf16")
+        for group in report["groups"]:
+            self.assertEqual(group["predicted_wire_bytes"], group["counted_wire_bytes"])
+        with open(self.path("s.safetensors"), "rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        self.assertEqual({tensor["dtype"] for name, tensor in header.items() if name != "__metadata__"}, {"F32"})
+        for precision, delta in (("bf16", 1e-6), ("f32", 0.05)):
+            done = self.call("evaluate", "--mock-data", "--batch=8", "--load=s.safetensors", "--format=json",
+                             "--precision=" + precision, LENET)
+            self.assertAlmostEqual(json.loads(done.stdout)["test_accuracy"], report["test_accuracy"], delta=delta)
+
     def test_saved_bytes_depend_on_the_seed_alone(self):
         for name, seed in (("a", 7), ("b", 7), ("c", 8)):
             self.train("--dp=2", f"--seed={seed}", f"--save={name}.safetensors", MLP)
@@ -302,6 +317,10 @@ class VerifyTest(TrainerTest):
                 answer = json.loads(done.stdout)
                 self.assertTrue(answer["equal"])
                 self.assertEqual(len(answer["steps"]), 3)
+
+    def test_equal_in_mixed_precision(self):
+        done = self.call("verify", "--mock-data", "--batch=7", "--precision=bf16", "--dp=2", "--mp=2", LENET)
+        self.assertIn("step 3: loss", done.stdout)
 
     def test_names_the_first_difference(self):
         # Sums in another order are not equal to the last bit.
