@@ -39,7 +39,8 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("batch", "64", 1, 1 << 20, "global batch"),
       ChoiceFlag("model", "mini-inception", {"mini-inception", "lenet5", "mlp", "conv-stack", "wide-mlp"},
                  "what is trained; the last two by models only, which trains all that it compares if unset"),
-      ChoiceFlag("precision", "all", {"all", "f32", "tf32", "bf16"}, "models: only this one"),
+      ChoiceFlag("precision", "all", {"all", "f32", "tf32", "bf16"},
+                 "models: only this one; train: f32 or bf16, f32 if unset"),
       ChoiceFlag("peer", "none", {"none", "pytorch"}, "what is trained beside ours; see tools/peer/install"),
       IntFlag("ranks", "2", 2, 64, "of comm, faults and halo"),
       ChoiceFlag("collective", "all",
@@ -129,6 +130,8 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   options.steps = flags.Int("steps");
   options.rounds = flags.Int("rounds");
   options.strategy = flags.Text("strategy");
+  if (flags.Text("precision") == "tf32") return FlagError("flag --precision is tf32; the host has f32 and bf16");
+  options.mix_precision = flags.Text("precision") == "bf16";
   const bool ours = options.model == "mini-inception";
   if (ours && !flags.IsSet("strategy")) options.strategy = kHybrid;
   if (flags.Text("peer") == "pytorch") {
@@ -259,7 +262,7 @@ int main(int argc, char** argv) {
           {"train",
            "training throughput, alone and beside another framework",
            "",
-           {"format", "rounds", "steps", "batch", "model", "peer", "strategy", "report", "trainer"},
+           {"format", "rounds", "steps", "batch", "model", "precision", "peer", "strategy", "report", "trainer"},
            RunTrain},
       },
   };

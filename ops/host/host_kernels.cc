@@ -33,7 +33,7 @@ using KernelTable = std::map<std::string, std::vector<HostKernelEntry>>;
 const KernelTable& Table() {
   static const KernelTable& table = *new KernelTable{
       {"constant", {{"reference", ReferenceConstant, kTaken}}},
-      {"cast", {{"reference", ReferenceCast, kTaken}}},
+      {"cast", {FAST("fast", FastCast, kTaken){"reference", ReferenceCast, kTaken}}},
       {"reshape", {{"reference", ReferenceReshape, kTaken}}},
       {"conv2d", {FAST("onednn", OneDnnConv2d, kTaken) FAST("im2col", Im2ColConv2d){"reference", ReferenceConv2d}}},
       {"conv2d_input_grad",

@@ -6,20 +6,20 @@
 
 #include "ops/host/parallel.h"
 #include "ops/host/target_clones.h"
-#include "runtime/base/bf16.h"
 
 namespace partita {
-namespace {
 
-PARTITA_TARGET_CLONES void Widen(const Bf16* from, float* to, int64_t n) {
+PARTITA_TARGET_CLONES void WidenRun(const Bf16* from, float* to, int64_t n) {
   PARTITA_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i]);
 }
 
-PARTITA_TARGET_CLONES void Round(const float* from, Bf16* to, int64_t n) {
+PARTITA_TARGET_CLONES void RoundRun(const float* from, Bf16* to, int64_t n) {
   PARTITA_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) to[i] = Bf16(from[i]);
 }
+
+namespace {
 
 // The elements of a tensor in the memory that it lies in, as runs of one length.
 class Runs {
@@ -108,7 +108,7 @@ KernelArguments InF32(const Staging& staging, const KernelArguments& a) {
 void WidenInputs(const Staging& staging, const KernelArguments& a) {
   for (const Staged& input : staging.inputs) {
     input.runs.ForAll([&](int64_t begin, int64_t n) {
-      Widen(In<Bf16>(a, input.index) + begin, Scratch<float>(a, input.offset) + begin, n);
+      WidenRun(In<Bf16>(a, input.index) + begin, Scratch<float>(a, input.offset) + begin, n);
     });
   }
 }
@@ -116,7 +116,7 @@ void WidenInputs(const Staging& staging, const KernelArguments& a) {
 void RoundOutputs(const Staging& staging, const KernelArguments& a) {
   for (const Staged& output : staging.outputs) {
     output.runs.ForAll([&](int64_t begin, int64_t n) {
-      Round(Scratch<float>(a, output.offset) + begin, Out<Bf16>(a, output.index) + begin, n);
+      RoundRun(Scratch<float>(a, output.offset) + begin, Out<Bf16>(a, output.index) + begin, n);
     });
   }
 }

@@ -4,8 +4,13 @@
 #define PARTITA_OPS_HOST_WIDENED_H_
 
 #include "ops/host/host_kernel.h"
+#include "runtime/base/bf16.h"
 
 namespace partita {
+
+// `n` elements in the other type.
+void WidenRun(const Bf16* from, float* to, int64_t n);
+void RoundRun(const float* from, Bf16* to, int64_t n);
 
 // Whether the node reads or writes bf16.
 bool HasBf16(const LocalNode& node);

@@ -40,10 +40,12 @@ absl::StatusOr<Case> MakeCase(const TrainBenchmarkOptions& options, const Strate
   session_options.threads_per_rank = threads_per_rank;
   session_options.find_non_finite = false;
   Case result;
-  ASSIGN_OR_RETURN(result.loop, TrainingLoop::Create(std::move(model), strategy, {}, session_options));
+  ASSIGN_OR_RETURN(result.loop, TrainingLoop::Create(std::move(model), strategy,
+                                                     {.mix_precision = options.mix_precision}, session_options));
   Session& session = result.loop->session();
   if (!options.trainer.empty() && session.ranks() > 1) result.meter = std::make_unique<CommunicationMeter>(session);
   result.row.model = options.model;
+  result.row.precision = options.mix_precision ? "bf16" : "f32";
   result.row.ranks = session.ranks();
   result.row.threads = threads_per_rank * session.ranks();
   result.row.statistics_samples = statistics_samples;
@@ -54,6 +56,7 @@ absl::Status AddPeer(const TrainBenchmarkOptions& options, Case& entry) {
   std::vector<std::string> command = options.peer_command;
   command.push_back(fmt::format("--threads={}", entry.row.threads));
   command.push_back(fmt::format("--batch={}", options.batch));
+  command.push_back("--precision=" + entry.row.precision);
   ASSIGN_OR_RETURN(entry.peer, TrainPeer::Start(command));
   entry.row.peer = fmt::format("{} {}", options.peer, entry.peer->version());
   return absl::OkStatus();

@@ -17,6 +17,7 @@ namespace partita {
 struct TrainBenchmarkOptions {
   std::string model = "mini-inception";
   int64_t batch = 64;
+  bool mix_precision = false;             // in bf16 on f32 weights, the peer too; else f32
   std::string strategy;                   // file of the hybrid; empty: one rank alone
   std::vector<std::string> peer_command;  // without --threads=N and --batch=N; empty: no peer
   std::string peer;                       // its name
@@ -29,6 +30,7 @@ struct TrainBenchmarkOptions {
 
 struct TrainRow {
   std::string model;
+  std::string precision = "f32";  // or "bf16"
   int ranks = 1;
   bool processes = false;          // the ranks are processes, not threads of one
   int threads = 1;                 // of all ranks together

@@ -34,10 +34,10 @@ absl::StatusOr<TrainRow> TrainAsProcesses(const TrainBenchmarkOptions& options, 
   const std::filesystem::path report =
       std::filesystem::temp_directory_path() / fmt::format("partita-benchmark-{}.json", getpid());
   const std::string command = fmt::format(
-      "'{}' launch --nproc={} -- train --mock-data --log=warning --dp={} --threads=1 --batch={} --epochs=1000000 "
-      "--steps={} --report='{}' '{}' >/dev/null",
-      options.trainer, replicas, replicas, options.batch, options.steps * options.rounds, report.string(),
-      options.graph);
+      "'{}' launch --nproc={} -- train --mock-data --log=warning --dp={} --threads=1 --batch={} --precision={} "
+      "--epochs=1000000 --steps={} --report='{}' '{}' >/dev/null",
+      options.trainer, replicas, replicas, options.batch, options.mix_precision ? "bf16" : "f32",
+      options.steps * options.rounds, report.string(), options.graph);
   const int code = std::system(command.c_str());
   const absl::StatusOr<std::string> text = ReadFile(report.string(), kLargestReport);
   std::error_code ignored;
@@ -48,6 +48,7 @@ absl::StatusOr<TrainRow> TrainAsProcesses(const TrainBenchmarkOptions& options, 
   if (!json.is_object()) return Internal("{} wrote no report", command);
   TrainRow row;
   row.model = options.model;
+  row.precision = options.mix_precision ? "bf16" : "f32";
   row.ranks = row.threads = replicas;
   row.processes = true;
   row.samples_per_s = json.value("samples_per_second", 0.0);

@@ -34,8 +34,8 @@ nlohmann::json ToJson(const RankCommunication& rank) {
 std::string ToText(const std::vector<TrainRow>& rows) {
   std::string text;
   for (const TrainRow& row : rows) {
-    text += fmt::format("{}  ranks {}  threads {}  statistics {:<2}  {:>6.0f} samples/s", row.model, row.ranks,
-                        row.threads, row.statistics_samples, row.samples_per_s);
+    text += fmt::format("{} {}  ranks {}  threads {}  statistics {:<2}  {:>6.0f} samples/s", row.model, row.precision,
+                        row.ranks, row.threads, row.statistics_samples, row.samples_per_s);
     if (row.processes) text += "   as processes over Gloo";
     if (!row.peer.empty()) {
       text += fmt::format("   {} {:.0f} samples/s, ratio {:.2f}", row.peer, row.peer_samples_per_s, row.ratio);
@@ -54,6 +54,7 @@ std::string ToJson(const std::vector<TrainRow>& rows) {
   nlohmann::json json = nlohmann::json::array();
   for (const TrainRow& row : rows) {
     nlohmann::json entry = {{"model", row.model},
+                            {"precision", row.precision},
                             {"ranks", row.ranks},
                             {"processes", row.processes},
                             {"threads", row.threads},

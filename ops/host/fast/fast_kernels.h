@@ -1,5 +1,5 @@
 // Our own vectorised loops on the stream's OpenMP threads: f32, and for contractions f64 as well. They refuse other
-// dtypes. Each is tested against the f64 reference over a table of attributes and odd sizes (tests/ops/host).
+// dtypes, but those that only move elements. Each is tested against the f64 reference over a table of attributes and odd sizes (tests/ops/host).
 #ifndef PARTITA_OPS_HOST_FAST_FAST_KERNELS_H_
 #define PARTITA_OPS_HOST_FAST_FAST_KERNELS_H_
 
@@ -12,6 +12,9 @@ absl::StatusOr<PreparedKernel> Im2ColConv2d(const LocalNode& node);
 absl::StatusOr<PreparedKernel> Im2ColConv2dInputGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> Im2ColConv2dWeightGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node);
+
+// cast.cc: between f32 and bf16
+absl::StatusOr<PreparedKernel> FastCast(const LocalNode& node);
 
 // arithmetic.cc
 absl::StatusOr<PreparedKernel> FastRelu(const LocalNode& node);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/base/bf16.h"
+
 namespace partita {
 namespace {
 
@@ -71,6 +73,19 @@ TEST(Gather, TakesTheMaximumOfAPartialMaximum) {
   const Held held(layout, {2, 2}, mesh);
   const WholeValue value = GatherValue({DType::kF64, {2, 2}}, layout, mesh, held.parts);
   EXPECT_EQ(value.elements, (std::vector<double>{0, 3, 6, 9}));
+}
+
+TEST(Gather, BytesOfEveryTypeAreNumbers) {
+  const auto bytes = [](const auto& values) {
+    const char* const data = reinterpret_cast<const char*>(values.data());
+    return std::vector<char>(data, data + values.size() * sizeof(values[0]));
+  };
+  const std::vector<double> expected = {1, 2.5};
+  EXPECT_EQ(ToDoubles({DType::kF32, {2}, bytes(std::vector<float>{1, 2.5f})}), expected);
+  EXPECT_EQ(ToDoubles({DType::kF64, {2}, bytes(expected)}), expected);
+  EXPECT_EQ(ToDoubles({DType::kBF16, {2}, bytes(std::vector<Bf16>{Bf16(1), Bf16(2.5)})}), expected);
+  EXPECT_EQ(ToDoubles({DType::kI32, {1}, bytes(std::vector<int32_t>{-7})}), std::vector<double>{-7});
+  EXPECT_EQ(ToDoubles({DType::kU8, {1}, bytes(std::vector<uint8_t>{200})}), std::vector<double>{200});
 }
 
 TEST(Gather, APartGoesToItsPlaceAndBack) {

@@ -60,6 +60,17 @@ TEST(Safetensors, WhatIsSavedIsLoaded) {
   }
 }
 
+TEST(Safetensors, HalfTheBytesOfAnF32) {
+  const std::vector<uint16_t> bits = {0x3F80, 0xC000};
+  const std::string bytes = Encoded({{"h", DType::kBF16, {2}, std::as_bytes(std::span(bits))}});
+  EXPECT_THAT(bytes, HasSubstr(R"("h":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]})"));
+  const auto file = SafetensorsFile::Parse("f", bytes);
+  ASSERT_TRUE(file.ok()) << file.status();
+  const std::vector<int64_t> shape = {2};
+  EXPECT_TRUE(file->Get("h", DType::kBF16, shape).ok());
+  EXPECT_FALSE(file->Get("h", DType::kF32, shape).ok());
+}
+
 TEST(Safetensors, NothingIsAFileToo) {
   const auto file = SafetensorsFile::Parse("f", Encoded({}));
   ASSERT_TRUE(file.ok()) << file.status();

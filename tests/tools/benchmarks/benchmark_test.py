@@ -59,6 +59,13 @@ class TrainTest(unittest.TestCase):
                 self.assertLessEqual(rank["exposed_us"], rank["busy_us"])
 
 
+    def test_mixed_precision(self):
+        done = call("train", "--model=mlp", "--batch=8", "--steps=2", "--rounds=1", "--precision=bf16", "--format=json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([row["precision"] for row in json.loads(done.stdout)], ["bf16", "bf16"])
+        self.assertEqual(call("train", "--precision=tf32").returncode, 2)
+
+
 class ModelsTest(unittest.TestCase):
 
     def test_rows(self):

@@ -91,6 +91,9 @@ class EqualityTest(ProcessesTest):
         self.run_both(4, "--batch=8", "--precision=f64", "--strategy=" + example("lenet5_mixed.pbtxt"),
                       example("lenet5.pbtxt"))
 
+    def test_mixed_precision(self):
+        self.run_both(4, "--batch=8", "--precision=bf16", "--dp=2", "--mp=2", example("lenet5.pbtxt"))
+
     def test_several_meshes(self):
         self.run_both(4, "--batch=8", "--precision=f64", "--strategy=" + example("lenet5_meshes.pbtxt"),
                       example("lenet5.pbtxt"))
