@@ -50,7 +50,8 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("kills", "300", 0, 1'000'000, "ranks that are killed"),
       IntFlag("stops", "100", 0, 1'000'000, "ranks that are stopped"),
       IntFlag("seed", "1", 0, 1'000'000'000, "of which rank and when"),
-      ChoiceFlag("device", "host", {"host", "cuda"}, "what is measured, or trained by models"),
+      ChoiceFlag("device", "host", {"host", "cuda"},
+                 "what is measured (comm: also, beside the host), or trained by models"),
       IntFlag("threads", "2", 1, 1024, "of the host's kernels"),
       PathFlag("trainer", "of faults, and of train with --report; unset: tools/trainer of this build"),
       PathFlag("report",
@@ -93,6 +94,7 @@ absl::StatusOr<int> RunComm(const CommandContext& context) {
   options.ranks = static_cast<int>(context.flags.Int("ranks"));
   options.rounds = static_cast<int>(context.flags.Int("rounds"));
   if (context.flags.Text("collective") != "all") options.collective = context.flags.Text("collective");
+  options.cuda = context.flags.Text("device") == "cuda";
   ASSIGN_OR_RETURN(const std::vector<CommRow> rows, BenchmarkComm(options));
   context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
@@ -231,7 +233,7 @@ int main(int argc, char** argv) {
           {"comm",
            "every collective as threads and as processes do it, beside Gloo's own ring and plain copies",
            "",
-           {"format", "rounds", "ranks", "collective"},
+           {"format", "rounds", "ranks", "collective", "device"},
            RunComm},
           {"faults",
            "kills and stops ranks of real jobs; how soon the others end",

@@ -57,7 +57,10 @@ inline Values Reduced(Reduction reduction, int ranks, int64_t count, DType dtype
 // Elements per rank from which on a backend may be expected to use its way for large buffers.
 constexpr int64_t kLarge = 9001;
 
-// Blocks of the kinds that matter: even, uneven, with empty ones, all empty, large.
+// And from which on it may be expected to cut what it moves.
+constexpr int64_t kVeryLarge = 70'001;
+
+// Blocks of the kinds that matter: even, uneven, with empty ones, all empty, large; of few ranks also very large.
 inline std::vector<Counts> CountCases(int ranks) {
   std::vector<Counts> cases;
   for (const int64_t scale : std::initializer_list<int64_t>{0, 1, 5, kLarge}) {
@@ -69,6 +72,8 @@ inline std::vector<Counts> CountCases(int ranks) {
     cases.push_back(uneven);
     if (scale != kLarge) cases.insert(cases.end(), {even, holes});
   }
+  if (ranks == 2) cases.push_back({kVeryLarge, kVeryLarge / 3});
+  if (ranks == 3) cases.push_back({kVeryLarge, 0, kVeryLarge / 3});
   return cases;
 }
 

@@ -2,286 +2,265 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <iterator>
-#include <limits>
-#include <map>
-#include <numeric>
+#include <memory>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include "runtime/base/status.h"
 #include "runtime/comm/gloo/gloo_ring.h"
-#include "runtime/comm/gloo/gloo_world.h"
-#include "runtime/comm/local/local_communicator.h"
-#include "runtime/comm/memory_store.h"
-#include "runtime/device/host/host_device.h"
+#include "tools/benchmarks/comm_cases.h"
+#include "tools/benchmarks/comm_ranks.h"
 
 namespace partita {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Rings = std::vector<std::unique_ptr<GlooRing>>;
+using Measurement = std::function<absl::StatusOr<double>()>;  // seconds of a call
 
 // Calls of a round: as many as move so many bytes, within bounds.
-constexpr int64_t kBytesOfRound = 64 << 20;
+constexpr int64_t kBytesOfRound = 32 << 20;
 constexpr int64_t kMostCalls = 200;
 
-struct Rank {
-  std::shared_ptr<World> world;
-  std::unique_ptr<HostDevice> device;
-  std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<Stream> stream;
-  std::vector<float> in, out;
-  std::deque<StridedCopy> copies;  // that the stream has still to make
-};
+constexpr int64_t kFloat = sizeof(float);
 
-struct Collective {
-  std::string name;
-  bool in_place = false;
-  double bus_factor = 1;  // of bus bandwidth over algorithm bandwidth
-  // `count`: elements of the full buffer, which the ranks divide evenly.
-  std::function<absl::Status(Rank&, int64_t count)> enqueue;
-  // Of what is compared with plain copies: how often each byte is copied, and how large its buffers can be.
-  int copies = 0;
-  int64_t most_bytes = std::numeric_limits<int64_t>::max();
-};
+int64_t CallsOf(int64_t bytes) { return std::clamp<int64_t>(kBytesOfRound / bytes, 1, kMostCalls); }
 
-Buffer Of(std::vector<float>& values, int64_t first, int64_t count) {
-  return {values.data() + first, count, DType::kF32};
-}
+double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-std::vector<Collective> Collectives(int ranks) {
-  const double share = static_cast<double>(ranks - 1) / ranks;
-  const auto blocks = [ranks](int64_t count) { return std::vector<int64_t>(ranks, count / ranks); };
-  const auto own = [ranks](const Rank& rank, int64_t count) { return rank.communicator->rank() * (count / ranks); };
-  return {
-      {"all_reduce", false, 2 * share,
-       [](Rank& r, int64_t n) {
-         return r.communicator->AllReduce(Of(r.in, 0, n), Of(r.out, 0, n), Reduction::kSum, *r.stream);
-       }},
-      {"all_reduce", true, 2 * share,
-       [](Rank& r, int64_t n) {
-         return r.communicator->AllReduce(Of(r.out, 0, n), Of(r.out, 0, n), Reduction::kSum, *r.stream);
-       }},
-      {"all_gather", false, share,
-       [=](Rank& r, int64_t n) {
-         return r.communicator->AllGather(Of(r.in, 0, n / ranks), Of(r.out, 0, n), blocks(n), *r.stream);
-       }},
-      {"all_gather", true, share,
-       [=](Rank& r, int64_t n) {
-         return r.communicator->AllGather(Of(r.out, own(r, n), n / ranks), Of(r.out, 0, n), blocks(n), *r.stream);
-       }},
-      {"reduce_scatter", false, share,
-       [=](Rank& r, int64_t n) {
-         return r.communicator->ReduceScatter(Of(r.in, 0, n), Of(r.out, 0, n / ranks), blocks(n), Reduction::kSum,
-                                              *r.stream);
-       }},
-      {"reduce_scatter", true, share,
-       [=](Rank& r, int64_t n) {
-         return r.communicator->ReduceScatter(Of(r.out, 0, n), Of(r.out, own(r, n), n / ranks), blocks(n),
-                                              Reduction::kSum, *r.stream);
-       }},
-      {"broadcast", false, 1,
-       [](Rank& r, int64_t n) { return r.communicator->Broadcast(Of(r.in, 0, n), Of(r.out, 0, n), 0, *r.stream); }},
-      {"broadcast", true, 1,
-       [](Rank& r, int64_t n) { return r.communicator->Broadcast(Of(r.out, 0, n), Of(r.out, 0, n), 0, *r.stream); }},
-      {"reduce", false, 1,
-       [](Rank& r, int64_t n) {
-         return r.communicator->Reduce(Of(r.in, 0, n), Of(r.out, 0, n), 0, Reduction::kSum, *r.stream);
-       }},
-      {"reduce", true, 1,
-       [](Rank& r, int64_t n) {
-         return r.communicator->Reduce(Of(r.out, 0, n), Of(r.out, 0, n), 0, Reduction::kSum, *r.stream);
-       }},
-      {"all_to_all", false, share,
-       [=](Rank& r, int64_t n) {
-         return r.communicator->AllToAll(Of(r.in, 0, n), blocks(n), Of(r.out, 0, n), blocks(n), *r.stream);
-       }},
-      {"send_receive", false, 1,
-       [=](Rank& r, int64_t n) {
-         const int next = (r.communicator->rank() + 1) % ranks, before = (r.communicator->rank() + ranks - 1) % ranks;
-         const Transfer transfers[] = {Transfer::Send(next, Of(r.in, 0, n)),
-                                       Transfer::Receive(before, Of(r.out, 0, n))};
-         return r.communicator->SendReceive(transfers, *r.stream);
-       }},
-  };
-}
-
-// Copies `count` runs of `run` floats, `from_stride` and `to_stride` floats apart.
-absl::Status CopyRuns(Rank& rank, const float* from, float* to, int64_t run, int64_t count, int64_t from_stride,
-                      int64_t to_stride) {
-  constexpr int64_t kFloat = sizeof(float);
-  rank.copies.push_back({reinterpret_cast<const char*>(from),
-                         reinterpret_cast<char*>(to),
-                         run * kFloat,
-                         {{count, from_stride * kFloat, to_stride * kFloat}}});
-  return rank.stream->CopyStrided(rank.copies.back());
-}
-
-// Of `in`, samples of a ghost row, kRows rows and a ghost row; edges are packed into `out`, and what comes lies behind.
-absl::Status ExchangeHalo(Rank& r, int ranks, int64_t n) {
-  constexpr int64_t kSamples = 16, kRows = 4;
-  const int64_t row = n / 2 / kSamples, sample = (kRows + 2) * row;
-  const int next = (r.communicator->rank() + 1) % ranks, before = (r.communicator->rank() + ranks - 1) % ranks;
-  float *const image = r.in.data(), *const packed = r.out.data();
-  RETURN_IF_ERROR(CopyRuns(r, image + row, packed, row, kSamples, sample, row));
-  RETURN_IF_ERROR(CopyRuns(r, image + kRows * row, packed + n / 2, row, kSamples, sample, row));
-  const Transfer transfers[] = {
-      Transfer::Send(before, Of(r.out, 0, n / 2)), Transfer::Send(next, Of(r.out, n / 2, n / 2)),
-      Transfer::Receive(next, Of(r.out, n, n / 2)), Transfer::Receive(before, Of(r.out, n + n / 2, n / 2))};
-  RETURN_IF_ERROR(r.communicator->SendReceive(transfers, *r.stream));
-  RETURN_IF_ERROR(CopyRuns(r, packed + n, image + (kRows + 1) * row, row, kSamples, row, sample));
-  return CopyRuns(r, packed + n + n / 2, image, row, kSamples, row, sample);
-}
-
-absl::Status Repartition(Rank& r, int ranks, int64_t n) {
-  constexpr int64_t kColumns = 1024;
-  const int64_t rows = n / kColumns, width = kColumns / ranks;
-  for (int peer = 0; peer < ranks; ++peer) {
-    const float* const from = r.in.data() + peer * width;
-    RETURN_IF_ERROR(CopyRuns(r, from, r.out.data() + peer * rows * width, width, rows, kColumns, width));
+// Runs a function for each device and waits for all: what meets peers may wait for them.
+absl::Status OnDevices(CommRanks& ranks, const std::function<absl::Status(std::vector<CommRank*>)>& run) {
+  std::vector<std::vector<CommRank*>> devices;
+  for (CommRank& rank : ranks.ranks) {
+    const bool shared = !devices.empty() && devices.back().front()->device == rank.device;
+    if (!shared) devices.emplace_back();
+    devices.back().push_back(&rank);
   }
-  const std::vector<int64_t> counts(ranks, rows * width);
-  return r.communicator->AllToAll(Of(r.out, 0, rows * width * ranks), counts, Of(r.in, n, rows * width * ranks), counts,
-                                  *r.stream);
-}
-
-std::vector<Collective> Exchanges(int ranks) {
-  return {
-      {"halo", false, 1, [=](Rank& r, int64_t n) { return ExchangeHalo(r, ranks, n); }, 3, 16 << 20},
-      {"repartition", false, 1, [=](Rank& r, int64_t n) { return Repartition(r, ranks, n); }, 2, 16 << 20},
-  };
-}
-
-// The same bytes, as often, on a way through as many buffers.
-absl::Status CopyPlainly(Rank& r, int64_t n, int copies) {
-  for (int64_t copy = 0; copy < copies; ++copy) {
-    const float* const from = (copy % 2 == 0 ? r.in : r.out).data() + copy / 2 * n;
-    float* const to = (copy % 2 == 0 ? r.out : r.in).data() + (copy + 1) / 2 * n;
-    RETURN_IF_ERROR(r.stream->Copy(to, from, n * static_cast<int64_t>(sizeof(float))));
-  }
+  std::vector<absl::Status> status(devices.size());
+  std::vector<std::thread> threads;
+  for (size_t d = 0; d < devices.size(); ++d) threads.emplace_back([&, d] { status[d] = run(devices[d]); });
+  for (std::thread& thread : threads) thread.join();
+  for (const absl::Status& one : status) RETURN_IF_ERROR(one);
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Rank>> MakeRanks(const std::string& backend, int ranks, int64_t elements) {
-  std::vector<Rank> made(static_cast<size_t>(ranks));
-  if (backend == "local") {
-    ASSIGN_OR_RETURN(const std::shared_ptr<World> world, LocalWorld::Create(ranks));
-    for (Rank& rank : made) rank.world = world;
-  } else {
-    MemoryStore store;
-    std::vector<absl::Status> connected(made.size());
-    std::vector<std::thread> threads;
-    for (int r = 0; r < ranks; ++r) {
-      threads.emplace_back([&, r] {
-        auto world = GlooWorld::Connect(r, ranks, store, {});
-        connected[r] = world.status();
-        if (world.ok()) made[r].world = *std::move(world);
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
-    for (const absl::Status& status : connected) RETURN_IF_ERROR(status);
+// Calls that are captured once and replayed in every round, as in training.
+class Replay {
+ public:
+  static absl::StatusOr<std::shared_ptr<Replay>> Capture(CommRanks& ranks, const CommCase& what, int64_t bytes) {
+    auto replay = std::make_shared<Replay>();
+    replay->calls_ = CallsOf(bytes);
+    const auto members = static_cast<int64_t>(ranks.ranks.size());
+    const int64_t count = bytes / kFloat / members * members;
+    std::mutex mutex;
+    RETURN_IF_ERROR(OnDevices(ranks, [&](const std::vector<CommRank*>& on) -> absl::Status {
+      std::vector<Stream*> streams;
+      for (CommRank* rank : on) streams.push_back(rank->stream.get());
+      RETURN_IF_ERROR(on.front()->device->BeginCapture(streams));
+      for (int64_t call = 0; call < replay->calls_; ++call) {
+        for (CommRank* rank : on) RETURN_IF_ERROR(what.enqueue(*rank, count));
+      }
+      ASSIGN_OR_RETURN(std::unique_ptr<CapturedStep> step, on.front()->device->EndCapture());
+      std::lock_guard lock(mutex);
+      replay->steps_.push_back(std::move(step));
+      return absl::OkStatus();
+    }));
+    return replay;
   }
-  std::vector<int> all(made.size());
-  std::iota(all.begin(), all.end(), 0);
-  for (int r = 0; r < ranks; ++r) {
-    made[r].device = std::make_unique<HostDevice>();
-    ASSIGN_OR_RETURN(made[r].communicator, made[r].world->CreateCommunicator(0, all, r));
-    ASSIGN_OR_RETURN(made[r].stream, made[r].device->CreateStream("comm"));
-    made[r].in.assign(static_cast<size_t>(elements), 1);
-    made[r].out.assign(static_cast<size_t>(elements), 0);
+
+  absl::StatusOr<double> Run() {
+    const Clock::time_point begin = Clock::now();
+    for (const auto& step : steps_) RETURN_IF_ERROR(step->Launch());
+    for (const auto& step : steps_) RETURN_IF_ERROR(step->Wait());
+    return SecondsSince(begin) / static_cast<double>(calls_);
   }
-  return made;
-}
 
-int64_t CallsOf(int64_t bytes) { return std::clamp<int64_t>(kBytesOfRound / bytes, 2, kMostCalls); }
+ private:
+  int64_t calls_ = 0;
+  std::vector<std::unique_ptr<CapturedStep>> steps_;
+};
 
-// Seconds of a call.
-absl::StatusOr<double> Measure(const Collective& collective, std::vector<Rank>& ranks, int64_t bytes) {
-  const int64_t calls = CallsOf(bytes), count = bytes / static_cast<int64_t>(sizeof(float));
-  const Clock::time_point begin = Clock::now();
-  for (int64_t call = 0; call < calls; ++call) {
-    for (Rank& rank : ranks) RETURN_IF_ERROR(collective.enqueue(rank, count));
-  }
-  for (Rank& rank : ranks) RETURN_IF_ERROR(rank.stream->Synchronize());
-  for (Rank& rank : ranks) rank.copies.clear();
-  return std::chrono::duration<double>(Clock::now() - begin).count() / static_cast<double>(calls);
-}
-
-absl::StatusOr<double> MeasureRing(std::vector<std::unique_ptr<GlooRing>>& rings, std::vector<Rank>& buffers,
-                                   bool in_place, int64_t bytes) {
-  const int64_t calls = CallsOf(bytes), count = bytes / static_cast<int64_t>(sizeof(float));
+absl::StatusOr<double> MeasureRing(Rings& rings, CommRanks& buffers, bool in_place, int64_t bytes) {
+  const int64_t calls = CallsOf(bytes), count = bytes / kFloat;
   std::vector<absl::Status> status(rings.size());
   std::vector<std::thread> threads;
   const Clock::time_point begin = Clock::now();
   for (size_t r = 0; r < rings.size(); ++r) {
     threads.emplace_back([&, r] {
-      float* const out = buffers[r].out.data();
-      const float* const in = in_place ? out : buffers[r].in.data();
+      auto* const out = static_cast<float*>(buffers.ranks[r].out->data());
+      const auto* const in = in_place ? out : static_cast<float*>(buffers.ranks[r].in->data());
       for (int64_t call = 0; call < calls && status[r].ok(); ++call) status[r] = rings[r]->AllReduce(in, out, count);
     });
   }
   for (std::thread& thread : threads) thread.join();
   for (const absl::Status& one : status) RETURN_IF_ERROR(one);
-  return std::chrono::duration<double>(Clock::now() - begin).count() / static_cast<double>(calls);
+  return SecondsSince(begin) / static_cast<double>(calls);
 }
 
-struct Case {
+// Measured in turns with others.
+struct Entry {
   CommRow row;
   double bus_factor = 1;
-  std::function<absl::StatusOr<double>()> measure;
+  Measurement measure;
+  std::string peer;  // the backend that it is held against, of the same entries; empty: none
   std::vector<double> seconds;
 };
 
-CommRow Finish(Case& done) {
-  std::ranges::sort(done.seconds);
-  const double seconds = done.seconds[done.seconds.size() / 2];
-  CommRow row = done.row;
+double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+CommRow Finish(const Entry& entry, const std::vector<Entry>& all) {
+  CommRow row = entry.row;
+  const double seconds = Median(entry.seconds);
   row.microseconds = 1e6 * seconds;
   row.algorithm_bandwidth = 1e-9 * static_cast<double>(row.bytes) / seconds;
-  row.bus_bandwidth = row.algorithm_bandwidth * done.bus_factor;
+  row.bus_bandwidth = row.algorithm_bandwidth * entry.bus_factor;
+  const auto peer = std::ranges::find_if(all, [&](const Entry& other) { return other.row.backend == entry.peer; });
+  if (peer == all.end()) return row;
+  std::vector<double> ratios;
+  for (size_t round = 0; round < entry.seconds.size(); ++round) {
+    ratios.push_back(peer->seconds[round] / entry.seconds[round]);
+  }
+  row.ratio = Median(ratios);
   return row;
 }
+
+class CommBenchmark {
+ public:
+  absl::Status Open(const CommBenchmarkOptions& options) {
+    options_ = options;
+    const int64_t most = std::max<int64_t>(*std::ranges::max_element(options.bytes), 4 * MostExchanged()) / kFloat;
+    ASSIGN_OR_RETURN(local_, MakeLocalRanks(options.ranks, most));
+    ASSIGN_OR_RETURN(gloo_, MakeGlooRanks(options.ranks, most));
+    ASSIGN_OR_RETURN(rings_, GlooRing::Connect(options.ranks));
+    if (options.cuda) {
+      ASSIGN_OR_RETURN(cuda_, MakeCudaRanks(options.ranks, most));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<CommRow>> Run() {
+    const size_t cases = Collectives(options_.ranks).size();
+    for (size_t c = 0; c < cases; ++c) RETURN_IF_ERROR(RunCollective(c));
+    for (const CommCase& exchange : Exchanges(options_.ranks)) RETURN_IF_ERROR(RunExchange(exchange));
+    return std::move(rows_);
+  }
+
+ private:
+  // Bytes of the largest exchange that is to be measured.
+  int64_t MostExchanged() const {
+    int64_t most = 0;
+    for (const CommCase& exchange : Exchanges(options_.ranks)) {
+      for (const int64_t bytes : options_.bytes) most = std::max(most, bytes > exchange.most_bytes ? 0 : bytes);
+    }
+    return most;
+  }
+
+  bool Wanted(const CommCase& one) const { return options_.collective.empty() || one.name == options_.collective; }
+
+  absl::Status Add(CommRanks& ranks, const std::string& backend, const CommCase& one, int64_t bytes,
+                   const std::string& peer) {
+    ASSIGN_OR_RETURN(const std::shared_ptr<Replay> replay, Replay::Capture(ranks, one, bytes));
+    entries_.push_back(
+        {{one.name, backend, bytes, one.in_place}, one.bus_factor, [replay] { return replay->Run(); }, peer, {}});
+    return absl::OkStatus();
+  }
+
+  // All entries in turns; what a call with next to nothing takes is measured once for each backend.
+  absl::Status Measure() {
+    for (int round = 0; round <= options_.rounds; ++round) {
+      for (Entry& entry : entries_) {
+        ASSIGN_OR_RETURN(const double seconds, entry.measure());
+        if (round > 0) entry.seconds.push_back(seconds);  // the first one warms up
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status MeasureLatencies(const std::function<absl::Status(int64_t bytes)>& add, int64_t bytes) {
+    entries_.clear();
+    RETURN_IF_ERROR(add(bytes));
+    RETURN_IF_ERROR(Measure());
+    latencies_.clear();
+    for (const Entry& entry : entries_) latencies_.push_back(1e6 * Median(entry.seconds));
+    return absl::OkStatus();
+  }
+
+  absl::Status MeasureSizes(const std::function<absl::Status(int64_t bytes)>& add, const CommCase& one) {
+    if (!Wanted(one)) return absl::OkStatus();
+    RETURN_IF_ERROR(MeasureLatencies(add, one.least_count * kFloat));
+    for (const int64_t bytes : options_.bytes) {
+      if (bytes > one.most_bytes) continue;
+      entries_.clear();
+      RETURN_IF_ERROR(add(bytes));
+      RETURN_IF_ERROR(Measure());
+      for (size_t e = 0; e < entries_.size(); ++e) {
+        rows_.push_back(Finish(entries_[e], entries_));
+        rows_.back().latency_microseconds = latencies_[e];
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RunCollective(size_t index) {
+    const CommCase one = Collectives(options_.ranks)[index];
+    const bool ring = one.name == "all_reduce";
+    return MeasureSizes(
+        [&](int64_t bytes) -> absl::Status {
+          RETURN_IF_ERROR(Add(local_, local_.backend, one, bytes, ""));
+          RETURN_IF_ERROR(Add(gloo_, gloo_.backend, one, bytes, ring ? "gloo_ring" : ""));
+          if (ring) {
+            entries_.push_back({{one.name, "gloo_ring", bytes, one.in_place},
+                                one.bus_factor,
+                                [=, this] { return MeasureRing(rings_, gloo_, one.in_place, bytes); },
+                                "",
+                                {}});
+          }
+          for (CommRanks& gpus : cuda_) {
+            const CommCase same = Collectives(static_cast<int>(gpus.ranks.size()))[index];
+            RETURN_IF_ERROR(Add(gpus, gpus.backend, same, bytes, ""));
+          }
+          return absl::OkStatus();
+        },
+        one);
+  }
+
+  absl::Status RunExchange(const CommCase& one) {
+    return MeasureSizes(
+        [&](int64_t bytes) -> absl::Status {
+          RETURN_IF_ERROR(Add(local_, local_.backend, one, bytes, "memcpy"));
+          for (const bool once : {false, true}) {
+            CommCase plain = one;
+            plain.enqueue = [copies = once ? 1 : one.copies](CommRank& r, int64_t n) {
+              return CopyPlainly(r, n, copies);
+            };
+            RETURN_IF_ERROR(Add(local_, once ? "memcpy_once" : "memcpy", plain, bytes, ""));
+          }
+          return absl::OkStatus();
+        },
+        one);
+  }
+
+  CommBenchmarkOptions options_;
+  CommRanks local_, gloo_;
+  Rings rings_;
+  std::vector<CommRanks> cuda_;
+  std::vector<Entry> entries_;     // that are measured in turns now
+  std::vector<double> latencies_;  // of each of them, microseconds
+  std::vector<CommRow> rows_;
+};
 
 }  // namespace
 
 absl::StatusOr<std::vector<CommRow>> BenchmarkComm(const CommBenchmarkOptions& options) {
-  const int64_t elements = *std::ranges::max_element(options.bytes) / static_cast<int64_t>(sizeof(float));
-  ASSIGN_OR_RETURN(std::vector<Rank> local, MakeRanks("local", options.ranks, elements));
-  ASSIGN_OR_RETURN(std::vector<Rank> gloo, MakeRanks("gloo", options.ranks, elements));
-  ASSIGN_OR_RETURN(auto rings, GlooRing::Connect(options.ranks));
-  std::vector<Collective> collectives = Collectives(options.ranks);
-  std::ranges::move(Exchanges(options.ranks), std::back_inserter(collectives));
-  std::vector<CommRow> rows;
-  for (const Collective& collective : collectives) {
-    if (!options.collective.empty() && collective.name != options.collective) continue;
-    Collective plain = collective;
-    plain.enqueue = [&](Rank& r, int64_t n) { return CopyPlainly(r, n, collective.copies); };
-    for (const int64_t bytes : options.bytes) {
-      if (bytes > collective.most_bytes) continue;
-      std::vector<Case> cases;
-      const auto add = [&](const std::string& backend, std::function<absl::StatusOr<double>()> measure) {
-        cases.push_back({{collective.name, backend, bytes, collective.in_place}, collective.bus_factor, measure, {}});
-      };
-      add("local", [&] { return Measure(collective, local, bytes); });
-      if (collective.copies > 0) {
-        add("memcpy", [&] { return Measure(plain, local, bytes); });
-      } else {
-        add("gloo", [&] { return Measure(collective, gloo, bytes); });
-      }
-      if (collective.name == "all_reduce") {
-        add("gloo_ring", [&] { return MeasureRing(rings, gloo, collective.in_place, bytes); });
-      }
-      for (int round = 0; round <= options.rounds; ++round) {
-        for (Case& one : cases) {
-          ASSIGN_OR_RETURN(const double seconds, one.measure());
-          if (round > 0) one.seconds.push_back(seconds);  // the first one warms up
-        }
-      }
-      for (Case& one : cases) rows.push_back(Finish(one));
-    }
-  }
-  return rows;
+  CommBenchmark benchmark;
+  RETURN_IF_ERROR(benchmark.Open(options));
+  return benchmark.Run();
 }
 
 }  // namespace partita

@@ -20,12 +20,13 @@ class GlooCommunicator : public HostCommunicator {
  private:
   std::unique_ptr<HostCall> NewCall() const override { return std::make_unique<GlooCall>(); }
   absl::Status Prepare(HostCall& call) override {
-    return CallGloo([&] { static_cast<GlooCall&>(call).Prepare(world_.mesh(), group_.ranks); });
+    return CallGloo([&] { static_cast<GlooCall&>(call).Prepare(world_.mesh(), group_.ranks, scratch_); });
   }
   absl::Status Run(HostCall& call) override { return world_.Run(group_, static_cast<GlooCall&>(call)); }
 
   GlooWorldState& world_;
   GlooGroup& group_;
+  std::shared_ptr<GlooScratch> scratch_;
 };
 
 }  // namespace

@@ -17,13 +17,11 @@ constexpr uint64_t kMessageSlot = 1;
 // Receives posted ahead, so that a last word is not held back.
 constexpr int kPosted = 4;
 
-constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
-
 // Time for the reason of a failure to come before the end of a connection is taken for it.
 constexpr std::chrono::milliseconds kReasonDelay(300);
 
 absl::Status SendMessage(GlooBuffer& buffer, int rank) {
-  return CallGloo([&] { buffer.send(rank, kMessageSlot, 0, sizeof(GlooMessage)); });
+  return CallGloo([&] { buffer.Send(rank, kMessageSlot, 0, sizeof(GlooMessage)); });
 }
 
 }  // namespace
@@ -69,7 +67,7 @@ GlooWorldState::~GlooWorldState() {
   for (auto& peer : peers_) {
     if (peer == nullptr) continue;
     // A listener may take a message between two of these; it looks at leaving_ then.
-    for (auto& buffer : peer->incoming) buffer->abortWaitRecv();
+    for (auto& buffer : peer->incoming) buffer->Interrupt();
     peer->listener.join();
   }
 }
@@ -154,7 +152,7 @@ void GlooWorldState::Abort(const absl::Status& status) {
     if (group->call != nullptr) group->call->Interrupt();
   }
   for (auto& peer : peers_) {
-    for (size_t b = 0; peer != nullptr && b < peer->incoming.size(); ++b) peer->incoming[b]->abortWaitRecv();
+    for (size_t b = 0; peer != nullptr && b < peer->incoming.size(); ++b) peer->incoming[b]->Interrupt();
   }
   closed_ = true;
   changed_.notify_all();
@@ -179,13 +177,13 @@ void GlooWorldState::AwaitLastWords() {
 void GlooWorldState::Listen(int rank) {
   Peer& peer = *peers_[rank];
   const auto post = [&](int b) {
-    return CallGloo([&] { peer.incoming[b]->recv(rank, kMessageSlot, 0, sizeof(GlooMessage)); });
+    return CallGloo([&] { peer.incoming[b]->Receive(rank, kMessageSlot, 0, sizeof(GlooMessage)); });
   };
   absl::Status status;
   for (int b = 0; b < kPosted && status.ok(); ++b) status = post(b);
   for (int b = 0; status.ok(); b = (b + 1) % kPosted) {
     bool came = false;
-    status = CallGloo([&] { came = peer.incoming[b]->waitRecv(kForever); });
+    status = CallGloo([&] { came = peer.incoming[b]->AwaitReceive(rank); });
     if (!status.ok()) break;
     if (!came || !Handle(rank, peer.messages[b])) return;
     status = post(b);

@@ -28,12 +28,25 @@ void ReduceChunks(std::span<const void* const> inputs, int64_t count, T* to, Fun
   }
 }
 
+// Of two inputs, without a partial result; `to` may be one of them.
+template <typename T, typename Function>
+void ReducePair(const T* a, const T* b, int64_t count, T* to, Function function) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) to[i] = function(a[i], b[i]);
+}
+
+template <typename T, typename Function>
+void ReduceAll(std::span<const void* const> inputs, int64_t count, T* to, Function function) {
+  if (inputs.size() != 2) return ReduceChunks(inputs, count, to, function);
+  ReducePair(static_cast<const T*>(inputs[0]), static_cast<const T*>(inputs[1]), count, to, function);
+}
+
 template <typename T>
 void ReduceTyped(Reduction reduction, std::span<const void* const> inputs, int64_t count, void* to) {
   if (reduction == Reduction::kSum) {
-    ReduceChunks(inputs, count, static_cast<T*>(to), ReduceAdd());
+    ReduceAll(inputs, count, static_cast<T*>(to), ReduceAdd());
   } else {
-    ReduceChunks(inputs, count, static_cast<T*>(to), ReduceMax());
+    ReduceAll(inputs, count, static_cast<T*>(to), ReduceMax());
   }
 }
 

@@ -9,8 +9,8 @@
 namespace partita {
 namespace {
 
-// Bytes of all inputs together up to which the last rank does the work of all. Waking a rank costs 10 to 25 us on a
-// small virtual machine, in which one thread copies some 200 KiB.
+// Bytes up to which the rank that came last does the work of all: those of all inputs, or of all blocks of a pair.
+// Waking a rank takes 10 to 25 us on a small virtual machine, in which one thread copies some 200 KiB.
 constexpr int64_t kSmallBytes = 128 << 10;
 
 }  // namespace
@@ -37,6 +37,7 @@ void LocalGroup::Abort(const absl::Status& status) {
 }
 
 absl::Status LocalGroup::Run(LocalCall& call) {
+  CopyOwn(call);
   Lock lock(mutex_);
   absl::Status status = Post(call);
   const bool mismatch = !status.ok() && aborted_.ok();
@@ -82,14 +83,14 @@ absl::Status LocalGroup::Mismatch(const LocalCall& a, const LocalCall& b, const 
 }
 
 absl::Status LocalGroup::RunCollective(LocalCall& call, Lock& lock) {
-  const bool last = arrived_ + 1 == static_cast<int>(posted_.size());
-  if (last && IsSmall()) {
-    RunAllPhases();
-    return absl::OkStatus();
+  const uint64_t round = round_;
+  if (++arrived_ == static_cast<int>(posted_.size())) BeginRound();
+  WaitUntil(call, lock, [&] { return parts_ > 0 || round_ != round || !aborted_.ok(); });
+  while (round_ == round && aborted_.ok()) {
+    if (DoPart(call, lock)) continue;
+    WaitUntil(call, lock, [&] { return round_ != round || !aborted_.ok(); });
   }
-  if (last) done_by_last_ = false;
-  RETURN_IF_ERROR(Barrier(call, static_cast<int>(posted_.size()), lock));
-  return done_by_last_ ? absl::OkStatus() : RunOwnPhases(call, lock);
+  return round_ != round ? absl::OkStatus() : Leave(call, lock);
 }
 
 bool LocalGroup::IsSmall() const {
@@ -98,46 +99,39 @@ bool LocalGroup::IsSmall() const {
   return bytes <= kSmallBytes;
 }
 
-// The mutex stays locked: all ranks are here, and nobody else needs it but to abort.
-void LocalGroup::RunAllPhases() {
-  const int phases = Phases(posted_[0]->operation);
-  for (int phase = 0; phase < phases; ++phase) {
-    for (LocalCall* call : posted_) RunPhase(phase, *call, posted_);
-  }
+// All are here. The one that came last starts at once; the others join in as they wake, if it is worth it.
+void LocalGroup::BeginRound() {
+  parts_ = PartsOf(posted_);
+  undone_ = parts_ * static_cast<int>(posted_.size());
+  for (LocalCall* call : posted_) call->taken = 0;
+  if (!IsSmall()) changed_.notify_all();
+}
+
+void LocalGroup::EndRound() {
   std::ranges::fill(posted_, nullptr);
   arrived_ = 0;
-  done_by_last_ = true;
+  parts_ = 0;
   ++round_;
   changed_.notify_all();
 }
 
-absl::Status LocalGroup::RunOwnPhases(LocalCall& call, Lock& lock) {
-  const int phases = Phases(call.operation);
-  for (int phase = 0; phase < phases; ++phase) {
-    lock.unlock();
-    RunPhase(phase, call, posted_);
-    lock.lock();
-    EndCopying(1);
-    const bool last = phase + 1 == phases;
-    RETURN_IF_ERROR(Barrier(call, last ? 0 : static_cast<int>(posted_.size()), lock));
+// A part of the rank's own work, or of another's if that is all begun. False: there is none left to begin.
+bool LocalGroup::DoPart(LocalCall& worker, Lock& lock) {
+  LocalCall* owner = nullptr;
+  for (size_t r = 0; r < posted_.size() && owner == nullptr; ++r) {
+    LocalCall* const candidate = posted_[(static_cast<size_t>(worker.rank) + r) % posted_.size()];
+    if (candidate->taken < parts_) owner = candidate;
   }
-  return absl::OkStatus();
-}
-
-// The last rank lets all pass, `copying_next` of which will touch peers' buffers; 0 ends the collective.
-absl::Status LocalGroup::Barrier(LocalCall& call, int copying_next, Lock& lock) {
-  if (!aborted_.ok()) return Leave(call, lock);
-  if (++arrived_ == static_cast<int>(posted_.size())) {
-    arrived_ = 0;
-    copying_ = copying_next;
-    if (copying_next == 0) std::ranges::fill(posted_, nullptr);
-    ++round_;
-    changed_.notify_all();
-    return absl::OkStatus();
-  }
-  const uint64_t round = round_;
-  WaitUntil(call, lock, [&] { return round_ != round || !aborted_.ok(); });
-  return round_ != round ? absl::OkStatus() : Leave(call, lock);
+  if (owner == nullptr) return false;
+  const int part = owner->taken++;
+  ++copying_;
+  lock.unlock();
+  const PartBytes bytes = RunPart(part, parts_, *owner, worker, posted_);
+  lock.lock();
+  EndCopying();
+  for (LocalCall* call : posted_) call->wire += call == owner ? bytes.own : bytes.each_peer;
+  if (--undone_ == 0) EndRound();
+  return true;
 }
 
 absl::Status LocalGroup::Leave(LocalCall& call, Lock& lock) {
@@ -146,15 +140,14 @@ absl::Status LocalGroup::Leave(LocalCall& call, Lock& lock) {
   return aborted_;
 }
 
-void LocalGroup::EndCopying(int count) {
-  copying_ -= count;
-  if (copying_ == 0 && !aborted_.ok()) changed_.notify_all();
+void LocalGroup::EndCopying() {
+  if (--copying_ == 0 && !aborted_.ok()) changed_.notify_all();
 }
 
 absl::Status LocalGroup::RunPairs(LocalCall& call, Lock& lock) {
   call.unmet = static_cast<int>(call.pairs.size());
+  call.joinable = nullptr;
   for (HostPair& pair : call.pairs) pair.met = false;
-  CopyBlocks(call.self, call.self);
   for (HostPair& pair : call.pairs) {
     if (const absl::Status status = MeetPeer(call, pair, lock); !status.ok()) {
       if (aborted_.ok()) aborted_ = status;
@@ -162,13 +155,16 @@ absl::Status LocalGroup::RunPairs(LocalCall& call, Lock& lock) {
       break;
     }
   }
-  WaitUntil(call, lock, [&] { return call.unmet == 0 || !aborted_.ok(); });
+  while (call.unmet != 0 && aborted_.ok()) {
+    if (call.joinable != nullptr && CopyPiece(*call.joinable, lock)) continue;
+    WaitUntil(call, lock, [&] { return call.unmet == 0 || call.joinable != nullptr || !aborted_.ok(); });
+  }
   if (call.unmet != 0) return Leave(call, lock);
   posted_[call.rank] = nullptr;
   return absl::OkStatus();
 }
 
-// If the peer is there, exchanges the blocks; else the peer will, when it comes.
+// If the peer is there, exchanges the blocks, with its help if it wakes in time; else the peer will, when it comes.
 absl::Status LocalGroup::MeetPeer(LocalCall& call, HostPair& pair, Lock& lock) {
   LocalCall* const peer = posted_[pair.peer];
   if (!aborted_.ok() || pair.met || peer == nullptr) return absl::OkStatus();
@@ -179,17 +175,41 @@ absl::Status LocalGroup::MeetPeer(LocalCall& call, HostPair& pair, Lock& lock) {
   if (!why.empty()) return Mismatch(call, *peer, why);
   pair.met = true;
   peer_pair->met = true;
-  ++copying_;
-  lock.unlock();
-  const int64_t sent = CopyBlocks(pair, *peer_pair);
-  const int64_t received = CopyBlocks(*peer_pair, pair);
-  lock.lock();
-  call.wire += sent;
-  peer->wire += received;
-  EndCopying(1);
-  --call.unmet;
-  if (--peer->unmet == 0) changed_.notify_all();
+  LocalMeeting meeting(call, pair, *peer, *peer_pair);
+  ++copying_;  // until the end: neither leaves before
+  if (meeting.bytes() > kSmallBytes && peer->joinable == nullptr) {
+    peer->joinable = &meeting;
+    changed_.notify_all();
+  }
+  if (meeting.bytes() == 0) EndMeeting(meeting);
+  while (CopyPiece(meeting, lock)) continue;
+  WaitUntil(call, lock, [&] { return meeting.ended; });
   return absl::OkStatus();
+}
+
+// False: nothing is left to copy, though some of it may be under way.
+bool LocalGroup::CopyPiece(LocalMeeting& meeting, Lock& lock) {
+  LocalMeeting::Piece piece;
+  if (!meeting.Take(piece)) {
+    if (meeting.peer.joinable == &meeting) meeting.peer.joinable = nullptr;
+    return false;
+  }
+  lock.unlock();
+  CopyBytes(piece.to, piece.from, piece.bytes);
+  lock.lock();
+  (piece.back ? meeting.peer : meeting.call).wire += piece.bytes;
+  meeting.copied += piece.bytes;
+  if (meeting.copied == meeting.bytes()) EndMeeting(meeting);
+  return true;
+}
+
+// By the one of the two who copied the last piece: the other may sleep.
+void LocalGroup::EndMeeting(LocalMeeting& meeting) {
+  meeting.ended = true;
+  --meeting.call.unmet;
+  --meeting.peer.unmet;
+  EndCopying();
+  changed_.notify_all();
 }
 
 template <typename Condition>

@@ -1,9 +1,9 @@
 // Where the ranks of a group meet. All the waiting, matching and aborting of local collectives is here.
 //
-// A collective's last rank to arrive finds the calls of all others. If there is little to copy it does the phases of
-// all ranks while they sleep: one hand-over between threads costs more than tens of kilobytes. Otherwise each rank does
-// its own phases, with barriers between them. Pairs of a SendReceive meet one by one; who comes second copies both
-// ways.
+// A collective's last rank to arrive finds the calls of all others, and begins to copy and reduce. The work of each
+// rank is cut into parts; ranks that wake take parts that nobody has begun, so that nobody waits for one that is still
+// asleep. Of little the last rank does all: one hand-over between threads costs more than tens of kilobytes. Pairs of a
+// SendReceive meet one by one; who comes second copies both ways, in pieces, and the other helps when it wakes.
 #ifndef PARTITA_RUNTIME_COMM_LOCAL_LOCAL_GROUP_H_
 #define PARTITA_RUNTIME_COMM_LOCAL_LOCAL_GROUP_H_
 
@@ -40,18 +40,20 @@ class LocalGroup {
   using Lock = std::unique_lock<std::mutex>;
 
   absl::Status RunCollective(LocalCall& call, Lock& lock);
-  absl::Status RunOwnPhases(LocalCall& call, Lock& lock);
+  void BeginRound();
+  void EndRound();
+  bool DoPart(LocalCall& worker, Lock& lock);
   absl::Status RunPairs(LocalCall& call, Lock& lock);
   absl::Status MeetPeer(LocalCall& call, HostPair& pair, Lock& lock);
-  void RunAllPhases();
+  bool CopyPiece(LocalMeeting& meeting, Lock& lock);
+  void EndMeeting(LocalMeeting& meeting);
   bool IsSmall() const;
 
   absl::Status Post(LocalCall& call);
   absl::Status MatchCollective(const LocalCall& call);
   absl::Status Mismatch(const LocalCall& a, const LocalCall& b, const std::string& why) const;
-  absl::Status Barrier(LocalCall& call, int copying_next, Lock& lock);
   absl::Status Leave(LocalCall& call, Lock& lock);
-  void EndCopying(int count);
+  void EndCopying();
   template <typename Condition>
   void WaitUntil(LocalCall& call, Lock& lock, Condition condition);
 
@@ -64,10 +66,11 @@ class LocalGroup {
   std::vector<bool> joined_;
   std::vector<int64_t> sequences_;  // calls so far, by rank
   std::vector<LocalCall*> posted_;  // the calls under way, by rank
-  int arrived_ = 0;                 // ranks at the present barrier
-  uint64_t round_ = 0;              // barriers passed
-  bool done_by_last_ = false;       // the last rank of the round's first barrier did all the work
-  int copying_ = 0;  // ranks that may touch peers' buffers now; nobody leaves an aborted call before it is 0
+  int arrived_ = 0;                 // ranks that have come to the present collective
+  uint64_t round_ = 0;              // collectives that have ended
+  int parts_ = 0;                   // into which the work of each rank is cut; 0: not all have come
+  int undone_ = 0;                  // parts of all ranks that have not ended
+  int copying_ = 0;  // parts and meetings that touch buffers now; nobody leaves an aborted call before it is 0
   absl::Status aborted_;
 };
 
