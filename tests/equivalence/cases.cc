@@ -70,15 +70,17 @@ Strategy SplitStrategy(const Mesh& mesh, const Graph& forward) {
 }
 
 // Several meshes: images and convolutions on one, matrix products, and all that follows them, on another. In "islands"
-// the two share no rank, and one rank holds nothing.
+// the two share no rank, and one rank holds nothing. Of those with a mode each rank of the second mesh wants all, or
+// half, of what the ranks of the first one make: "apart" without a common rank, "across" with two.
 struct TwoMeshes {
   std::vector<Mesh> meshes;
   std::map<std::string, AxisConfig> images, convolutions, products;
+  std::optional<ExchangeMode> reshard = {};
 };
 
-const std::map<std::string, TwoMeshes>& SeveralMeshes() {
+std::map<std::string, TwoMeshes> MakeSeveralMeshes() {
   const auto by = [](const char* split) { return AxisConfig{split, 0, {}}; };
-  static const auto& meshes = *new std::map<std::string, TwoMeshes>{
+  std::map<std::string, TwoMeshes> meshes{
       {"rows4_grid",
        {{{{{"rows", 4}}}, {{{"out", 2}, {"in", 2}}, "grid"}},
         {{"rows", by("height")}},
@@ -100,6 +102,25 @@ const std::map<std::string, TwoMeshes>& SeveralMeshes() {
         {{"rows", by("height")}},
         {{"out", by("input_channels")}}}},
   };
+  for (const ExchangeMode mode : {ExchangeMode::kScatter, ExchangeMode::kBroadcast}) {
+    meshes[fmt::format("apart_{}", Name(mode))] = {
+        {{{{"all", 6}}}, {{{"rows", 2}}, "left", {4, 1}}, {{{"out", 3}}, "right", {0, 2, 3}}},
+        {{"rows", by("samples")}},
+        {{"rows", by("height")}},
+        {{"out", by("output_channels")}},
+        mode};
+    meshes[fmt::format("across_{}", Name(mode))] = {
+        {{{{"all", 5}}}, {{{"rows", 3}}, "left", {0, 1, 2}}, {{{"in", 2}, {"out", 2}}, "right", {2, 3, 4, 1}}},
+        {{"rows", by("height")}},
+        {{"rows", by("height")}},
+        {{"in", by("input_channels")}, {"out", by("output_channels")}},
+        mode};
+  }
+  return meshes;
+}
+
+const std::map<std::string, TwoMeshes>& SeveralMeshes() {
+  static const auto& meshes = *new std::map<std::string, TwoMeshes>(MakeSeveralMeshes());
   return meshes;
 }
 
@@ -107,6 +128,7 @@ Strategy MeshesStrategy(const TwoMeshes& said, const Graph& forward) {
   Strategy strategy;
   strategy.mesh = said.meshes[0];
   strategy.further_meshes.assign(said.meshes.begin() + 1, said.meshes.end());
+  strategy.reshard = said.reshard;
   strategy.ops.push_back({"images", said.images, {}});
   for (NodeId id = 0; id < static_cast<NodeId>(forward.nodes().size()); ++id) {
     const std::string& op = forward.node(id).op->name;
@@ -243,7 +265,9 @@ std::vector<Case> AllCases() {
     for (bool regularized : {false, true}) cases.push_back({"lenet5", strategy, regularized});
   }
   for (const char* strategy : {"rows4_grid", "islands"}) cases.push_back({"mini-inception", strategy, true});
-  cases.push_back({"mlp", "islands", false});
+  for (const char* strategy : {"islands", "apart_scatter", "across_broadcast"}) {
+    cases.push_back({"mlp", strategy, false});
+  }
   cases.push_back({"mini-inception", "k3", true});  // smooths its labels
   for (const char* strategy : kReshardings) cases.push_back({"mlp", strategy, true});
   for (const char* model : {"lenet5", "mlp"}) {
