@@ -32,11 +32,12 @@ std::vector<FlagDefinition> BenchmarkFlags() {
   return {
       ChoiceFlag("format", "text", {"text", "json", "csv"}, "of the rows on standard output; csv of compile only"),
       IntFlag("rounds", "7", 1, 1000, "all cases are run in turns, so many times"),
-      IntFlag("steps", "20", 1, 1'000'000, "training steps of a case in one round"),
+      IntFlag("steps", "20", 1, 1'000'000, "training steps of a case in one round; of halo 4 unless given"),
+      FloatFlag("seconds", "20", 0, 1e6, "halo: after which no further round begins"),
       IntFlag("nodes", "", 10, 10'000'000, "compile: one case alone, a program of about so many nodes"),
       IntFlag("dp", "2", 1, 4096, "compile: replicas of the model in that case"),
       IntFlag("mp", "2", 1, 4096, "compile: ranks of a worker group in that case"),
-      IntFlag("batch", "64", 1, 1 << 20, "global batch"),
+      IntFlag("batch", "64", 1, 1 << 20, "global batch; of halo 32 unless given"),
       ChoiceFlag("model", "mini-inception", {"mini-inception", "lenet5", "mlp", "conv-stack", "wide-mlp"},
                  "what is trained; the last two by models only, which trains all that it compares if unset"),
       ChoiceFlag("precision", "all", {"all", "f32", "tf32", "bf16"},
@@ -47,6 +48,7 @@ std::vector<FlagDefinition> BenchmarkFlags() {
                  {"all", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
                   "send_receive", "halo", "repartition"},
                  "comm: only this one"),
+      IntFlag("bytes", "", 4096, 1 << 30, "comm: buffers of this size alone; unset: several from 64 KiB to 64 MiB"),
       IntFlag("kills", "300", 0, 1'000'000, "ranks that are killed"),
       IntFlag("stops", "100", 0, 1'000'000, "ranks that are stopped"),
       IntFlag("seed", "1", 0, 1'000'000'000, "of which rank and when"),
@@ -95,6 +97,7 @@ absl::StatusOr<int> RunComm(const CommandContext& context) {
   options.rounds = static_cast<int>(context.flags.Int("rounds"));
   if (context.flags.Text("collective") != "all") options.collective = context.flags.Text("collective");
   options.cuda = context.flags.Text("device") == "cuda";
+  if (context.flags.IsSet("bytes")) options.bytes = {context.flags.Int("bytes")};
   ASSIGN_OR_RETURN(const std::vector<CommRow> rows, BenchmarkComm(options));
   context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
@@ -105,9 +108,10 @@ absl::StatusOr<int> RunHalo(const CommandContext& context) {
   RETURN_IF_ERROR(CheckNoCsv(flags));
   HaloBenchmarkOptions options;
   options.model = flags.Text("model");
-  options.batch = flags.Int("batch");
+  if (flags.Given("batch")) options.batch = flags.Int("batch");
   options.ranks = static_cast<int>(flags.Int("ranks"));
-  options.steps = flags.Int("steps");
+  if (flags.Given("steps")) options.steps = flags.Int("steps");
+  options.seconds = flags.Float("seconds");
   options.rounds = flags.Int("rounds");
   ASSIGN_OR_RETURN(const std::vector<HaloRow> rows, BenchmarkHalo(options));
   context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
@@ -233,7 +237,7 @@ int main(int argc, char** argv) {
           {"comm",
            "every collective as threads and as processes do it, beside Gloo's own ring and plain copies",
            "",
-           {"format", "rounds", "ranks", "collective", "device"},
+           {"format", "rounds", "ranks", "collective", "bytes", "device"},
            RunComm},
           {"faults",
            "kills and stops ranks of real jobs; how soon the others end",
@@ -244,7 +248,7 @@ int main(int argc, char** argv) {
           {"halo",
            "what computing the interior hides of halo exchanges",
            "",
-           {"format", "rounds", "steps", "batch", "model", "ranks"},
+           {"format", "rounds", "steps", "seconds", "batch", "model", "ranks"},
            RunHalo},
           {"kernels",
            "what each kernel reaches of what its device can do",

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <iostream>
 
+#include "graph/moves/move_ops.h"
+#include "graph/moves/plan_exchange.h"
 #include "graph/passes/prepare_evaluation.h"
 #include "runtime/api/verify_plan.h"
 #include "runtime/base/status.h"
@@ -81,6 +83,13 @@ int PartsOfConvolutions(const Session& session) {
 class Equivalence : public testing::TestWithParam<Case> {};
 
 // Forward, gradients and parameters within 1e-10, every value apart, dead bytes poisoned.
+// Exchanges of a training step that are made in a mode other than the direct one.
+int64_t ExchangesInMode(const Session& session, const std::string& mode) {
+  const std::vector<Node>& nodes = session.graph(Entry::kTrain).nodes();
+  return std::ranges::count_if(
+      nodes, [&](const Node& node) { return IsExchange(*node.op) && node.attributes.String("mode") == mode; });
+}
+
 TEST_P(Equivalence, DoublePrecisionRunsAlike) {
   const Case& one = GetParam();
   ASSERT_OK_AND_ASSIGN(const Model model, MakeSmallModel(one, 1e-2));
@@ -97,6 +106,9 @@ TEST_P(Equivalence, DoublePrecisionRunsAlike) {
   const bool rows_or_columns = one.strategy.find_first_of("hw") == 0 || one.strategy == "d2h2";
   if (rows_or_columns && one.strategy != "h8") {  // of which nothing is interior
     EXPECT_EQ(PartsOfConvolutions(verifier->plan()) > 0, one.regularized);
+  }
+  if (const std::string mode = one.strategy.substr(one.strategy.find('_') + 1); FindExchangeMode(mode)) {
+    EXPECT_GT(ExchangesInMode(verifier->plan(), mode), 0);
   }
   for (int step = 0; step < kSteps; ++step) {
     ASSERT_TRUE(Stage(*verifier, MakeBatch(1, step, DType::kF64, BatchOf(one))).ok());

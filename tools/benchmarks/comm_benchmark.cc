@@ -135,12 +135,12 @@ class CommBenchmark {
   absl::Status Open(const CommBenchmarkOptions& options) {
     options_ = options;
     const int64_t most = std::max<int64_t>(*std::ranges::max_element(options.bytes), 4 * MostExchanged()) / kFloat;
-    ASSIGN_OR_RETURN(local_, MakeLocalRanks(options.ranks, most));
-    ASSIGN_OR_RETURN(gloo_, MakeGlooRanks(options.ranks, most));
-    ASSIGN_OR_RETURN(rings_, GlooRing::Connect(options.ranks));
     if (options.cuda) {
       ASSIGN_OR_RETURN(cuda_, MakeCudaRanks(options.ranks, most));
     }
+    ASSIGN_OR_RETURN(local_, MakeLocalRanks(options.ranks, most));
+    ASSIGN_OR_RETURN(gloo_, MakeGlooRanks(options.ranks, most));
+    ASSIGN_OR_RETURN(rings_, GlooRing::Connect(options.ranks));
     return absl::OkStatus();
   }
 

@@ -128,6 +128,7 @@ double Median(std::vector<double> values) {
 void Finish(const Case& off, Case& entry) {
   std::vector<double> ratios;
   for (size_t round = 0; round < entry.step.size(); ++round) ratios.push_back(off.step[round] / entry.step[round]);
+  entry.row.rounds = static_cast<int64_t>(entry.step.size());
   entry.row.step_ms = Median(entry.step);
   entry.row.ratio = Median(ratios);
   entry.row.in_flight_ms = Median(entry.in_flight);
@@ -144,7 +145,11 @@ absl::StatusOr<std::vector<HaloRow>> BenchmarkHalo(const HaloBenchmarkOptions& o
       cases.push_back(std::move(entry));
     }
   }
-  for (int64_t round = -1; round < options.rounds; ++round) {  // the first one warms up
+  const auto begin = std::chrono::steady_clock::now();
+  const auto over = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > options.seconds;
+  };
+  for (int64_t round = -1; round < options.rounds && (round <= 0 || !over()); ++round) {  // the first one warms up
     for (Case& entry : cases) RETURN_IF_ERROR(RunRound(options, entry, round >= 0));
   }
   std::vector<HaloRow> rows;

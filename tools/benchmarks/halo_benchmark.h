@@ -14,11 +14,12 @@ namespace partita {
 
 struct HaloBenchmarkOptions {
   std::string model = "mini-inception";
-  int64_t batch = 64;
+  int64_t batch = 32;
   int64_t image_size = 56;
   int ranks = 2;
-  int64_t steps = 20;  // of one case in one round
+  int64_t steps = 4;  // of one case in one round
   int64_t rounds = 7;
+  double seconds = 20;  // after which no further round begins; one is always made
 };
 
 // Times are of a step: medians over the rounds. `in_flight` and `exposed` are of one rank, the mean of all ranks: how
@@ -29,6 +30,7 @@ struct HaloRow {
   bool delayed = false;
   std::string overlap;       // "off", "auto", "on"
   int64_t convolutions = 0;  // in parts, all ranks together
+  int64_t rounds = 0;        // that were made
   double step_ms = 0;
   double ratio = 0;  // step time with overlap off over this one's, median of the rounds' ratios
   double in_flight_ms = 0;

@@ -8,12 +8,12 @@ namespace partita {
 
 std::string ToText(const std::vector<HaloRow>& rows) {
   std::string text =
-      fmt::format("{:<15} {:>5} {:>7} {:>7} {:>12} {:>9} {:>6} {:>12} {:>10}\n", "model", "ranks", "delayed", "overlap",
-                  "convolutions", "step_ms", "ratio", "in_flight_ms", "exposed_ms");
+      fmt::format("{:<15} {:>5} {:>7} {:>7} {:>12} {:>6} {:>9} {:>6} {:>12} {:>10}\n", "model", "ranks", "delayed",
+                  "overlap", "convolutions", "rounds", "step_ms", "ratio", "in_flight_ms", "exposed_ms");
   for (const HaloRow& row : rows) {
-    text += fmt::format("{:<15} {:>5} {:>7} {:>7} {:>12} {:>9.3f} {:>6.3f} {:>12.3f} {:>10.3f}\n", row.model, row.ranks,
-                        row.delayed, row.overlap, row.convolutions, row.step_ms, row.ratio, row.in_flight_ms,
-                        row.exposed_ms);
+    text += fmt::format("{:<15} {:>5} {:>7} {:>7} {:>12} {:>6} {:>9.3f} {:>6.3f} {:>12.3f} {:>10.3f}\n", row.model,
+                        row.ranks, row.delayed, row.overlap, row.convolutions, row.rounds, row.step_ms, row.ratio,
+                        row.in_flight_ms, row.exposed_ms);
   }
   return text;
 }
@@ -26,6 +26,7 @@ std::string ToJson(const std::vector<HaloRow>& rows) {
                     {"delayed", row.delayed},
                     {"overlap", row.overlap},
                     {"convolutions", row.convolutions},
+                    {"rounds", row.rounds},
                     {"step_ms", row.step_ms},
                     {"ratio", row.ratio},
                     {"in_flight_ms", row.in_flight_ms},

@@ -86,16 +86,50 @@ class ModelsTest(unittest.TestCase):
                 self.assertIn(says, done.stderr)
 
 
+class CommTest(unittest.TestCase):
+
+    def rows(self, collective, ranks):
+        done = call("comm", f"--collective={collective}", f"--ranks={ranks}", "--bytes=65536", "--rounds=1",
+                    "--format=json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_rows(self):
+        for ranks in (2, 3):
+            rows = self.rows("all_reduce", ranks)
+            self.assertEqual([(row["backend"], row["in_place"]) for row in rows],
+                             [(backend, place) for place in (False, True) for backend in ("local", "gloo", "gloo_ring")])
+            for row in rows:
+                self.assertEqual(row["bytes"], 65536)
+                self.assertGreater(row["microseconds"], 0)
+                self.assertAlmostEqual(row["bus_bandwidth"], 2 * (ranks - 1) / ranks * row["algorithm_bandwidth"])
+                self.assertEqual(row["ratio"] > 0, row["backend"] == "gloo")
+        for collective in ("halo", "repartition"):
+            local, often, once = self.rows(collective, 2)
+            self.assertEqual([row["backend"] for row in (local, often, once)], ["local", "memcpy", "memcpy_once"])
+            self.assertGreater(local["ratio"], 0)
+            self.assertGreater(local["latency_microseconds"], 0)
+
+    def test_gpu_or_a_reason(self):
+        done = call("comm", "--device=cuda", "--collective=broadcast", "--bytes=65536", "--rounds=1", "--format=json")
+        if done.returncode == 0:
+            self.assertIn("cuda_local", [row["backend"] for row in json.loads(done.stdout)])
+            return
+        self.assertEqual((done.returncode, done.stdout), (138, ""))
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+
 class HaloTest(unittest.TestCase):
 
     def test_rows(self):
-        done = call("halo", "--rounds=1", "--steps=1", "--batch=4", "--format=json")
+        done = call("halo", "--seconds=0", "--steps=1", "--batch=4", "--format=json")
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = json.loads(done.stdout)
         self.assertEqual([(row["delayed"], row["overlap"]) for row in rows],
                          [(delayed, overlap) for delayed in (False, True) for overlap in ("off", "auto", "on")])
         for row in rows:
             self.assertLessEqual(row["exposed_ms"], row["in_flight_ms"])
+            self.assertEqual(row["rounds"], 1)
         self.assertEqual(rows[0]["convolutions"], 0)
         self.assertGreater(rows[2]["convolutions"], 0)
 
