@@ -149,7 +149,7 @@ TEST_P(DeviceKernel, EqualsTheHostsReferenceInBf16) {
   const std::vector<Values> inputs = Stored(node, c.inputs);
   const std::vector<Values> expected = Outputs(InF64(c.node), inputs, {.reference_only = true});
   for (const CudaKernelEntry& entry : CudaKernelEntries(c.node.op->name)) {
-    for (const int64_t misalignment : {0, 2}) {
+    for (const int64_t misalignment : {0, 8}) {
       const auto found = RunOnGpu(TheGpu(), entry.family, node, inputs, {.misalignment = misalignment});
       if (!found.ok() && found.status().code() == absl::StatusCode::kInvalidArgument) continue;
       ASSERT_TRUE(found.ok()) << entry.family << ": " << found.status();
