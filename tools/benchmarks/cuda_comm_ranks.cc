@@ -57,7 +57,7 @@ absl::StatusOr<CommRank> MakeNcclRank(const NcclApi* api, Meeting& meeting, int 
   CudaDeviceOptions on;
   on.index = rank;
   // All meet, also those without a GPU.
-  absl::StatusOr<std::unique_ptr<CudaDevice>> device = CudaDevice::Create(on);
+  absl::StatusOr<std::unique_ptr<CudaDevice>> device = CudaDevice::Create(std::move(on));
   const std::vector<std::string> errors = meeting.AllGather(rank, device.ok() ? "" : device.status().ToString());
   for (const std::string& error : errors) {
     if (!error.empty()) return absl::UnavailableError(error);
