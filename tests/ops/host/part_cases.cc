@@ -1,0 +1,137 @@
+#include "tests/ops/host/part_cases.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "graph/windows.h"
+
+namespace partita {
+namespace {
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : engine_(seed) {}
+  int64_t In(int64_t least, int64_t most) {  // both included
+    return least + static_cast<int64_t>(engine_() % static_cast<uint64_t>(most - least + 1));
+  }
+  // A run in `all` that contains `inner`.
+  Range Around(const Range& inner, const Range& all) { return {In(all.begin, inner.begin), In(inner.end, all.end)}; }
+  Range PartOf(const Range& all) {
+    const int64_t begin = In(all.begin, all.end - 1);
+    return {begin, In(begin + 1, all.end)};
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+struct Geometry {
+  int64_t kernel, stride, dilation, before, after;
+};
+
+LocalNode RandomConvolution(Random& random, Geometry (&geometry)[2]) {
+  int64_t size[2];
+  for (int d = 0; d < 2; ++d) {
+    Geometry& g = geometry[d];
+    g = {random.In(1, 5), random.In(1, 3), random.In(1, 2), random.In(0, 3), random.In(0, 3)};
+    size[d] = random.In(g.dilation * (g.kernel - 1) + 1, 14);
+  }
+  const int64_t groups = random.In(0, 3) == 0 ? 2 : 1;
+  const int64_t in = groups * random.In(1, 8), out = groups * random.In(1, 9);
+  const auto& [h, w] = geometry;
+  const Attributes attributes{{"stride", IntList{h.stride, w.stride}},
+                              {"dilation", IntList{h.dilation, w.dilation}},
+                              {"padding", IntList{h.before, h.after, w.before, w.after}},
+                              {"groups", groups}};
+  return WholeNode("conv2d", attributes,
+                   {TensorType{DType::kF32, {random.In(1, 3), size[0], size[1], in}},
+                    TensorType{DType::kF32, {out, h.kernel, w.kernel, in / groups}}});
+}
+
+Range Along(const Box& box, int d) { return {box.offset[d], box.offset[d] + box.size[d]}; }
+void SetAlong(Box& box, int d, const Range& range) {
+  box.offset[d] = range.begin;
+  box.size[d] = range.size();
+}
+
+// Makes a node a part of itself: of each direction all outputs or some, from an input with or without margin. False if
+// its windows see padding alone.
+bool TakePart(LocalNode& node, const Geometry (&geometry)[2], Random& random) {
+  LocalTensor &x = *node.inputs[0], &y = node.outputs[0];
+  Box x_within = x.box, y_within = y.box;
+  for (int d = 1; d <= 2; ++d) {
+    const Geometry& g = geometry[d - 1];
+    const Range all = Along(y.box, d), image{0, x.global[d]};
+    const Windows windows{all.size(), g.dilation * (g.kernel - 1) + 1, g.stride, g.before};
+    const Range outputs = random.In(0, 3) == 0 ? all : random.PartOf(all);
+    Range read = SpanOf(windows, outputs), most = SpanOf(windows, all);
+    if (random.In(0, 1) == 0) {  // without margin
+      read = Overlap(read, image);
+      most = image;
+    }
+    if (read.empty()) return false;
+    most = {std::min(most.begin, read.begin), std::max(most.end, read.end)};
+    SetAlong(y.box, d, outputs);
+    SetAlong(y_within, d, random.Around(outputs, all));
+    SetAlong(x.box, d, read);
+    SetAlong(x_within, d, random.Around(read, most));
+  }
+  node.within = {x_within, node.inputs[1]->box, y_within};
+  return true;
+}
+
+// The values in a box of a tensor; beyond the tensor they are zero.
+Values Cut(const Values& whole, const Shape& shape, const Box& box) {
+  Values values;
+  for (int64_t i = 0; i < box.elements(); ++i) {
+    int64_t rest = i, at = 0, stride = 1;
+    bool inside = true;
+    for (size_t d = shape.size(); d-- > 0;) {
+      const int64_t index = box.offset[d] + rest % box.size[d];
+      inside = inside && index >= 0 && index < shape[d];
+      at += index * stride;
+      rest /= box.size[d];
+      stride *= shape[d];
+    }
+    values.push_back(inside ? whole[at] : 0);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<PartCase> RandomParts(uint64_t seeds) {
+  std::vector<PartCase> cases;
+  for (uint64_t seed = 0; seed < seeds; ++seed) {
+    Random random(seed);
+    Geometry geometry[2];
+    PartCase c;
+    c.seed = seed;
+    c.whole = c.part = RandomConvolution(random, geometry);
+    if (!TakePart(c.part, geometry, random)) continue;
+    c.inputs = SuitableInputs(c.whole, seed);
+    c.part_inputs = {Cut(c.inputs[0], c.whole.inputs[0]->global, c.part.within[0]), c.inputs[1]};
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+Values ExpectedOfPart(const Values& whole, const LocalNode& part) {
+  Values values = Cut(whole, part.outputs[0].global, part.within[2]);
+  const Box& box = part.within[2];
+  for (int64_t i = 0; i < box.elements(); ++i) {
+    int64_t rest = i;
+    bool inside = true;
+    for (size_t d = box.size.size(); d-- > 0;) {
+      const int64_t index = box.offset[d] + rest % box.size[d];
+      const Range own = Along(part.outputs[0].box, static_cast<int>(d));
+      inside = inside && index >= own.begin && index < own.end;
+      rest /= box.size[d];
+    }
+    if (!inside) values[i] = NAN;
+  }
+  return values;
+}
+
+}  // namespace partita

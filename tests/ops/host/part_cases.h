@@ -1,0 +1,28 @@
+// Parts of convolutions (LocalNode::within) of random sizes: rows and columns of the output, made from rows and columns
+// of the input that lie in larger blocks, margins of zeros among them.
+#ifndef PARTITA_TESTS_OPS_HOST_PART_CASES_H_
+#define PARTITA_TESTS_OPS_HOST_PART_CASES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/ops/host/kernel_case.h"
+
+namespace partita {
+
+struct PartCase {
+  uint64_t seed = 0;
+  LocalNode whole, part;
+  std::vector<Values> inputs;       // of the whole
+  std::vector<Values> part_inputs;  // what the memory of the part's inputs holds
+};
+
+// Of seeds 0 to `seeds`, those whose windows see more than padding.
+std::vector<PartCase> RandomParts(uint64_t seeds);
+
+// What the memory of y must hold: the whole's values in the part, NaN around it.
+Values ExpectedOfPart(const Values& whole, const LocalNode& part);
+
+}  // namespace partita
+
+#endif  // PARTITA_TESTS_OPS_HOST_PART_CASES_H_
