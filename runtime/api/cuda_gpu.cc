@@ -48,21 +48,21 @@ absl::StatusOr<std::unique_ptr<CudaNodeTimes>> StartNodeTimes() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index, bool timeline,
-                                                const std::function<void(const std::string&)>& warn) {
-  CudaDeviceOptions options;
-  options.index = index;
-  options.timeline = timeline;
-  if (timeline) {
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions& options) {
+  CudaDeviceOptions device;
+  device.index = *options.gpu;
+  device.timeline = options.record_timeline;
+  device.delay.seed = options.delay_seed;
+  if (options.record_timeline) {
     absl::StatusOr<std::unique_ptr<CudaNodeTimes>> node_times = StartNodeTimes();
     if (node_times.ok()) {
-      options.node_times = *std::move(node_times);
-    } else if (warn) {
-      warn(fmt::format("steps are timed by events in the graph, which makes them slower: {}",
-                       std::string(node_times.status().message())));
+      device.node_times = *std::move(node_times);
+    } else if (options.warn) {
+      options.warn(fmt::format("steps are timed by events in the graph, which makes them slower: {}",
+                               std::string(node_times.status().message())));
     }
   }
-  return CudaDevice::Create(std::move(options));
+  return CudaDevice::Create(std::move(device));
 }
 
 absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const SessionOptions& options) {

@@ -2,9 +2,7 @@
 #ifndef PARTITA_RUNTIME_API_GPU_H_
 #define PARTITA_RUNTIME_API_GPU_H_
 
-#include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,11 +16,10 @@ namespace partita {
 
 class Job;
 
-// Opens GPU `index`. `timeline`: steps keep the times of their launches, by CUPTI or, where it cannot be had (`warn` is
-// told), by events, which make steps slower. kUnavailable: there is none, or this program
-// cannot use it. kInvalidArgument: there are fewer.
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int index, bool timeline,
-                                                const std::function<void(const std::string&)>& warn = nullptr);
+// Opens the GPU of the options. A recorded timeline comes from CUPTI or, where that cannot be had (`warn` is told),
+// from events, which make steps slower. kUnavailable: there is none, or this program cannot use it. kInvalidArgument:
+// there are fewer.
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions& options);
 
 // The kernels for ranks on `gpu`, as the options of its kind say.
 absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const SessionOptions& options);

@@ -10,9 +10,7 @@ absl::Status NoGpu() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Device>> OpenGpu(int, bool, const std::function<void(const std::string&)>&) {
-  return NoGpu();
-}
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions&) { return NoGpu(); }
 absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device&, const SessionOptions&) { return NoGpu(); }
 absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device&, const Program&, Job*) { return NoGpu(); }
 

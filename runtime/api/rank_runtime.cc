@@ -19,7 +19,7 @@ HostDeviceOptions DeviceOptions(const RankParts& parts, const SessionOptions& op
   HostDeviceOptions device;
   device.threads = options.threads_per_rank;
   // Ranks must not be delayed alike.
-  if (options.delay_seed) device.delay_seed = *options.delay_seed * 1000003 + static_cast<uint64_t>(parts.rank);
+  if (options.delay_seed) device.delay.seed = *options.delay_seed * 1000003 + static_cast<uint64_t>(parts.rank);
   device.on_failure = parts.on_failure;
   return device;
 }

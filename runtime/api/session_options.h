@@ -40,7 +40,7 @@ struct SessionOptions {
   bool record_timeline = false;
   bool replay = true;  // ExecutorOptions
 
-  // For tests. delay_seed: HostDeviceOptions. poison, guard_bytes, reuse_memory: ExecutorOptions, ScheduleOptions;
+  // For tests. delay_seed: DelayOptions. poison, guard_bytes, reuse_memory: ExecutorOptions, ScheduleOptions;
   // with guard bytes the canaries between tensors are looked at after every step.
   std::optional<uint64_t> delay_seed;
   int64_t guard_bytes = 0;

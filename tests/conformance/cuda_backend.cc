@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -16,8 +17,15 @@ namespace {
 
 class CudaBackend : public DeviceBackend {
  public:
-  std::string name() const override { return "cuda"; }
-  std::unique_ptr<Device> CreateDevice() const override { return *CudaDevice::Create({0, /*timeline=*/true}); }
+  explicit CudaBackend(std::optional<uint64_t> delay_seed = std::nullopt) : delay_seed_(delay_seed) {}
+
+  std::string name() const override { return delay_seed_ ? "cuda_delayed" : "cuda"; }
+  std::unique_ptr<Device> CreateDevice() const override {
+    CudaDeviceOptions options;
+    options.timeline = true;
+    options.delay.seed = delay_seed_;
+    return *CudaDevice::Create(std::move(options));
+  }
 
   absl::Status Enqueue(Stream& stream, std::function<absl::Status()>& work) const override {
     const auto run = [](void* argument) { CHECK((*static_cast<std::function<absl::Status()>*>(argument))().ok()); };
@@ -37,6 +45,8 @@ class CudaBackend : public DeviceBackend {
     CHECK(cudaMemcpy(to, from, static_cast<size_t>(bytes), up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost) ==
           cudaSuccess);
   }
+
+  const std::optional<uint64_t> delay_seed_;
 };
 
 // The fake runtime's memory is the host's, and its work is done when it is enqueued.
@@ -109,14 +119,16 @@ std::string WhyNoGpu() {
 
 const std::vector<const DeviceBackend*>& CudaDeviceBackends() {
   static const auto& backends = *new std::vector<const DeviceBackend*>(
-      WhyNoGpu().empty() ? std::vector<const DeviceBackend*>{new CudaBackend()} : std::vector<const DeviceBackend*>{});
+      WhyNoGpu().empty() ? std::vector<const DeviceBackend*>{new CudaBackend(), new CudaBackend(1)}
+                         : std::vector<const DeviceBackend*>{});
   return backends;
 }
 
 const std::vector<const CommBackend*>& CudaLocalCommBackends() {
   static const auto& backends = *[] {
     auto* const all = new std::vector<const CommBackend*>{new CudaLocalBackend(new FakeCudaBackend(), true)};
-    for (const DeviceBackend* gpu : CudaDeviceBackends()) all->push_back(new CudaLocalBackend(gpu, false));
+    const auto& gpus = CudaDeviceBackends();
+    if (!gpus.empty()) all->push_back(new CudaLocalBackend(gpus.front(), false));
     return all;
   }();
   return backends;

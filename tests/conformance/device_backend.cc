@@ -13,7 +13,7 @@ namespace {
 class HostBackend : public DeviceBackend {
  public:
   HostBackend(std::string name, std::optional<uint64_t> delay_seed) : name_(std::move(name)) {
-    options_.delay_seed = delay_seed;
+    options_.delay.seed = delay_seed;
   }
 
   std::string name() const override { return name_; }

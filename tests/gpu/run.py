@@ -55,6 +55,8 @@ PROCESSES = [
 LOSSES = [
     ("bf16 beside f32", 2e-2, ["--precision=bf16", "mini_inception.pbtxt"], ["mini_inception.pbtxt"]),
     ("bf16 beside f32, LeNet-5", 2e-2, ["--precision=bf16", "lenet5.pbtxt"], ["lenet5.pbtxt"]),
+    ("delays beside none", 0, ["--dp=2", "--mp=2", "--delay-seed=3", "lenet5.pbtxt"],
+     ["--dp=2", "--mp=2", "lenet5.pbtxt"]),
     ("TF32 beside f32", 2e-2, ["--tf32", "mini_inception.pbtxt"], ["mini_inception.pbtxt"]),
 ]
 

@@ -84,7 +84,9 @@ absl::Status CheckAcceleration(const Flags& flags) {
 
 absl::Status CheckDevice(const Flags& flags) {
   if (flags.Text("device") != "cuda") return absl::OkStatus();
-  const absl::Status opened = OpenGpu(GpuIndex(flags), /*timeline=*/false).status();
+  SessionOptions options;
+  options.gpu = GpuIndex(flags);
+  const absl::Status opened = OpenGpu(options).status();
   if (absl::IsInvalidArgument(opened)) return FlagError("flag --gpu: {}", std::string(opened.message()));
   return opened;
 }

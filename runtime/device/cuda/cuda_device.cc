@@ -69,6 +69,7 @@ CudaDevice::CudaDevice(CudaDeviceOptions options, const cudaDeviceProp& properti
     : context_(*options.api, options.index, fmt::format("cuda:{}", options.index)),
       node_times_(std::move(options.node_times)),
       timeline_{options.timeline, node_times_.get()},
+      delay_(options.delay),
       model_(properties.name),
       bus_id_(fmt::format("{:04x}:{:02x}:{:02x}", properties.pciDomainID, properties.pciBusID, properties.pciDeviceID)),
       capability_(properties.major * 10 + properties.minor),
@@ -113,7 +114,8 @@ absl::StatusOr<std::unique_ptr<Stream>> CudaDevice::CreateStream(std::string nam
   RETURN_IF_ERROR(context_.Activate());
   int least = 0, greatest = 0;
   RETURN_IF_CUDA_ERROR(context_, cudaDeviceGetStreamPriorityRange, &least, &greatest);
-  return CudaStream::Create(&context_, std::move(name), priority == StreamPriority::kHigh ? greatest : least);
+  return CudaStream::Create(&context_, std::move(name), priority == StreamPriority::kHigh ? greatest : least,
+                            SeededDelay(delay_, streams_++));
 }
 
 absl::StatusOr<std::unique_ptr<Event>> CudaDevice::CreateEvent() { return CudaEvent::Create(&context_); }

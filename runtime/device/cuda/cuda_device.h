@@ -11,6 +11,7 @@
 #include "runtime/device/cuda/cuda_captured_step.h"
 #include "runtime/device/cuda/cuda_context.h"
 #include "runtime/device/device.h"
+#include "runtime/device/seeded_delay.h"
 
 namespace partita {
 
@@ -19,6 +20,7 @@ struct CudaDeviceOptions {
   // Captured steps keep the times of their launches; CapturedStep::SetRecording does nothing without.
   bool timeline = false;
   const CudaApi* api = &RealCudaApi();
+  DelayOptions delay = {};  // of each piece of work, by a kernel before it; in captured steps alike at every replay
   // With a timeline: takes the times, and was started before CUDA; null: events do, which cost every launch two nodes
   // of the graph.
   std::unique_ptr<CudaNodeTimes> node_times = nullptr;
@@ -57,6 +59,8 @@ class CudaDevice : public Device {
   CudaContext context_;
   const std::unique_ptr<CudaNodeTimes> node_times_;
   const CudaTimeline timeline_;
+  const DelayOptions delay_;
+  int streams_ = 0;  // created so far
   const std::string model_;
   const std::string bus_id_;
   const int capability_;

@@ -5,6 +5,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/device/cuda/cuda_captured_step.h"
+#include "runtime/device/cuda/delay_kernel.h"
 #include "runtime/device/cuda/strided_copy_kernel.h"
 
 namespace partita {
@@ -17,12 +18,13 @@ absl::StatusOr<CudaEvent*> CudaEventOf(Event& event, const std::string& stream) 
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CudaStream>> CudaStream::Create(CudaContext* context, std::string name, int priority) {
+absl::StatusOr<std::unique_ptr<CudaStream>> CudaStream::Create(CudaContext* context, std::string name, int priority,
+                                                               const SeededDelay& delay) {
   RETURN_IF_ERROR(context->Activate());
   cudaStream_t stream = nullptr;
   RETURN_IF_ERROR(context->Check(context->api().cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority),
                                  "cudaStreamCreateWithPriority", fmt::format("stream '{}'", name)));
-  return std::unique_ptr<CudaStream>(new CudaStream(context, std::move(name), stream));
+  return std::unique_ptr<CudaStream>(new CudaStream(context, std::move(name), stream, delay));
 }
 
 CudaStream::~CudaStream() {
@@ -62,7 +64,15 @@ void CudaStream::OnEachRun(std::function<void()> run) {
 absl::StatusOr<cudaStream_t> CudaStream::BeginWork() {
   RETURN_IF_ERROR(Use());
   if (capturing()) RETURN_IF_ERROR(capture_->BeginTag(*this, tag_));
+  RETURN_IF_ERROR(Delay());
   return stream_;
+}
+
+absl::Status CudaStream::Delay() {
+  int microseconds = delay_.Microseconds(tasks_++, 0);
+  if (microseconds == 0) return absl::OkStatus();
+  void* arguments[] = {&microseconds};
+  return Check(context_->api().cudaLaunchKernel(DelayKernel(), {1}, {1}, arguments, 0, stream_), "cudaLaunchKernel");
 }
 
 absl::Status CudaStream::Record(Event& event) {

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/device/cuda/cuda_context.h"
 #include "runtime/device/cuda/cuda_event.h"
+#include "runtime/device/seeded_delay.h"
 #include "runtime/device/stream.h"
 
 namespace partita {
@@ -22,7 +23,8 @@ class CudaCapturedStep;
 
 class CudaStream : public Stream {
  public:
-  static absl::StatusOr<std::unique_ptr<CudaStream>> Create(CudaContext* context, std::string name, int priority);
+  static absl::StatusOr<std::unique_ptr<CudaStream>> Create(CudaContext* context, std::string name, int priority,
+                                                            const SeededDelay& delay = SeededDelay({}, 0));
   ~CudaStream() override;
 
   const std::string& name() const override { return name_; }
@@ -61,17 +63,20 @@ class CudaStream : public Stream {
   friend class CudaDevice;
   friend class CudaCapturedStep;
 
-  CudaStream(CudaContext* context, std::string name, cudaStream_t stream)
-      : context_(context), name_(std::move(name)), stream_(stream) {}
+  CudaStream(CudaContext* context, std::string name, cudaStream_t stream, const SeededDelay& delay)
+      : context_(context), name_(std::move(name)), stream_(stream), delay_(delay) {}
 
   // OK, or the error with the stream's name.
   absl::Status Check(cudaError_t error, const char* call);
   absl::Status Use();
+  absl::Status Delay();
   uint64_t capture_id() const;
 
   CudaContext* const context_;
   const std::string name_;
   cudaStream_t const stream_;
+  const SeededDelay delay_;
+  uint64_t tasks_ = 0;  // enqueued so far
   int32_t tag_ = -1;
   bool held_ = false;
   bool named_ = false;  // a range of the profiler is open

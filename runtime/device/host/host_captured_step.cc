@@ -127,7 +127,7 @@ void HostCapturedStep::Walk(const Part& part) {
     if (failed_.load(std::memory_order_relaxed)) [[unlikely]]
       continue;
     if constexpr (kDelayed) {
-      part.stream->delay_.Before(&node - part.nodes.data(), replay_);
+      SleepBefore(part.stream->delay_, static_cast<uint64_t>(&node - part.nodes.data()), replay_);
       now = 0;
     }
     if constexpr (kRecording) {

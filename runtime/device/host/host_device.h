@@ -9,22 +9,18 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
 #include "runtime/device/device.h"
+#include "runtime/device/seeded_delay.h"
 
 namespace partita {
 
 struct HostDeviceOptions {
   int threads = 1;  // OpenMP threads of the tasks of one stream
 
-  // With a seed, the start of each task is delayed with this probability, by up to so many microseconds. Whether and
-  // how long depends on nothing but seed, stream (in order of creation), task and replay number.
-  std::optional<uint64_t> delay_seed = std::nullopt;
-  double delay_probability = 1.0 / 16;
-  int delay_microseconds = 200;
+  DelayOptions delay = {};  // of the start of each task
 
   int64_t stack_bytes = 0;  // of a stream's thread; 0: what the system gives
 

@@ -4,10 +4,10 @@
 #define PARTITA_RUNTIME_DEVICE_HOST_HOST_NODE_H_
 
 #include <cstdint>
-#include <optional>
 
 #include "absl/status/status.h"
 #include "runtime/device/host/signal.h"
+#include "runtime/device/seeded_delay.h"
 
 namespace partita {
 
@@ -40,25 +40,8 @@ static_assert(sizeof(HostNode) == 32);
 // Runs a kTask, kCopy or kZero.
 absl::Status RunHostTask(const HostNode& node);
 
-// The seeded delays of one stream (HostDeviceOptions).
-class HostDelay {
- public:
-  HostDelay(std::optional<uint64_t> seed, double probability, int microseconds, int stream);
-
-  bool enabled() const { return enabled_; }
-
-  // Sleeps, or not, as seed, stream, task and replay say.
-  void Before(uint64_t task, uint64_t replay) const;
-
-  // What Before does, in microseconds.
-  int Microseconds(uint64_t task, uint64_t replay) const;
-
- private:
-  bool enabled_;
-  uint64_t key_;
-  double probability_;
-  int microseconds_;
-};
+// Sleeps, or not, as the stream's delay says.
+void SleepBefore(const SeededDelay& delay, uint64_t task, uint64_t replay);
 
 }  // namespace partita
 

@@ -27,7 +27,7 @@ HostStream::HostStream(std::string name, int index, const HostDevice* device, co
       device_(device),
       threads_(options.threads),
       stack_bytes_(options.stack_bytes),
-      delay_(options.delay_seed, options.delay_probability, options.delay_microseconds, index) {}
+      delay_(options.delay, index) {}
 
 absl::StatusOr<std::unique_ptr<HostStream>> HostStream::Create(std::string name, int index, const HostDevice* device,
                                                                const HostDeviceOptions& options) {
@@ -207,7 +207,7 @@ void HostStream::RunItem(const Item& item) {
 
 void HostStream::RunTask(const HostNode& node) {
   if (failed_) return;
-  delay_.Before(tasks_run_++, 0);
+  SleepBefore(delay_, tasks_run_++, 0);
   absl::Status status = RunHostTask(node);
   if (status.ok()) return;
   failed_ = true;

@@ -67,7 +67,7 @@ class HostStream : public Stream {
   const HostDevice* const device_;
   [[maybe_unused]] const int threads_;
   const int64_t stack_bytes_;
-  const HostDelay delay_;
+  const SeededDelay delay_;
 
   // Of the enqueuing thread.
   int32_t tag_ = -1;

@@ -36,8 +36,8 @@ struct PingPong {
 // How many of the steps are wrong under this seed.
 int WrongSteps(const Schedule& schedule, uint64_t seed) {
   HostDeviceOptions device;
-  device.delay_seed = seed;
-  device.delay_probability = 0.5;
+  device.delay.seed = seed;
+  device.delay.probability = 0.5;
   BoundStep step(schedule, device);
   int wrong = 0;
   for (int i = 1; i <= kSteps; ++i) {

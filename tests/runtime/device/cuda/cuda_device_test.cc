@@ -9,6 +9,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/device/cuda/cuda_stream.h"
+#include "runtime/device/cuda/delay_kernel.h"
 #include "runtime/device/span_recorder.h"
 #include "tests/runtime/device/cuda/fake_cuda.h"
 
@@ -168,6 +169,39 @@ TEST_F(CudaDeviceTest, ATimelineHasTheTimesOfEveryTag) {
   EXPECT_EQ(spans[1].end, 0);
   EXPECT_GE(spans[2].begin, spans[0].end);
   EXPECT_GT(spans[2].end - spans[2].begin, spans[0].end - spans[0].begin);
+}
+
+// Before some pieces of work, the same ones with the same seed; what is computed stays.
+TEST_F(CudaDeviceTest, SeededDelaysAreLaunchesOfTheirOwn) {
+  const auto delays_of = [&](std::optional<uint64_t> seed) {
+    int64_t delays = 0;
+    fake_.Register(DelayKernel(), [&delays](dim3, dim3, void** arguments) {
+      const int microseconds = *static_cast<int*>(arguments[0]);
+      EXPECT_GT(microseconds, 0);
+      delays += microseconds;
+      return [] {};
+    });
+    CudaDeviceOptions options{0, false, &fake_.api()};
+    options.delay = {seed, 0.5, 100};
+    const std::unique_ptr<CudaDevice> device = *CudaDevice::Create(std::move(options));
+    const auto a = *device->CreateStream("a"), b = *device->CreateStream("b");
+    const auto arena = *device->Allocate(256);
+    char* const data = static_cast<char*>(arena->data());
+    EXPECT_TRUE(device->BeginCapture(std::vector<Stream*>{a.get(), b.get()}).ok());
+    for (int i = 0; i < 16; ++i) {
+      EXPECT_TRUE(a->Copy(data + 8 * i + 8, data + 8 * i, 8).ok());
+      EXPECT_TRUE(b->Zero(data + 200, 8).ok());
+    }
+    const auto step = *device->EndCapture();
+    data[0] = 7;
+    EXPECT_TRUE(step->Launch().ok() && step->Wait().ok());
+    EXPECT_EQ(data[128], 7);
+    return delays;
+  };
+  EXPECT_EQ(delays_of(std::nullopt), 0);
+  EXPECT_GT(delays_of(3), 0);
+  EXPECT_EQ(delays_of(3), delays_of(3));
+  EXPECT_NE(delays_of(3), delays_of(4));
 }
 
 TEST_F(CudaDeviceTest, StridedCopiesAreOneLaunch) {

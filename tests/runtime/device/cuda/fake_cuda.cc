@@ -6,6 +6,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/device/cuda/cuda_error.h"
+#include "runtime/device/cuda/delay_kernel.h"
 #include "runtime/device/cuda/strided_copy_kernel.h"
 #include "tests/runtime/device/cuda/fake_cuda_state.h"
 
@@ -280,6 +281,7 @@ FakeCuda::FakeCuda() : state_(std::make_unique<fake_cuda::State>()) {
   fake_cuda::current = state_.get();
   fake_cuda::FillFunctions(api_);
   fake_cuda::FillGraphFunctions(api_);
+  Register(DelayKernel(), [](dim3, dim3, void**) { return [] {}; });
   StridedCopyArguments arguments = {};
   for (const int64_t accesses : {int64_t{1}, int64_t{1} << 40}) {
     for (const int width : {1, 2, 4, 8, 16}) {

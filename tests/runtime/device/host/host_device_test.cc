@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cmath>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -84,34 +82,6 @@ TEST(HostDevice, TasksHaveTheThreadsAskedFor) {
 }
 #endif
 
-TEST(HostDelay, IsSeldomShortAndReproducible) {
-  const HostDelay delay(3, 1.0 / 16, 200, 0), same(3, 1.0 / 16, 200, 0), other_stream(3, 1.0 / 16, 200, 1),
-      other_seed(4, 1.0 / 16, 200, 0);
-  int delayed = 0, stream_differs = 0, seed_differs = 0, replay_differs = 0;
-  std::set<int> lengths;
-  constexpr int kTasks = 16000;
-  for (int task = 0; task < kTasks; ++task) {
-    const int length = delay.Microseconds(task, 1);
-    ASSERT_EQ(length, same.Microseconds(task, 1));
-    ASSERT_GE(length, 0);
-    ASSERT_LE(length, 200);
-    delayed += length > 0;
-    lengths.insert(length);
-    stream_differs += length != other_stream.Microseconds(task, 1);
-    seed_differs += length != other_seed.Microseconds(task, 1);
-    replay_differs += length != delay.Microseconds(task, 2);
-  }
-  EXPECT_NEAR(delayed, kTasks / 16, 4 * std::sqrt(kTasks / 16));
-  EXPECT_GT(lengths.size(), 190u);
-  for (int differs : {stream_differs, seed_differs, replay_differs}) EXPECT_NEAR(differs, kTasks / 8, kTasks / 40);
-}
-
-TEST(HostDelay, IsOffWithoutASeed) {
-  const HostDelay delay(std::nullopt, 1, 200, 0);
-  EXPECT_FALSE(delay.enabled());
-  EXPECT_EQ(delay.Microseconds(5, 5), 0);
-}
-
 // Two streams hand a value over, with and without the wait. Atomic, so that what is missing is only the order.
 class HandOver {
  public:
@@ -158,8 +128,8 @@ class HandOver {
   std::unique_ptr<CapturedStep> step_;
 };
 
-TEST(HostDelay, ShowsAMissingWait) {
-  const HostDeviceOptions delayed{.delay_seed = 1, .delay_probability = 0.5};
+TEST(SeededDelay, ShowsAMissingWait) {
+  const HostDeviceOptions delayed{.delay = {.seed = 1, .probability = 0.5}};
   EXPECT_GT(HandOver(delayed, false).WrongResults(100), 5);
   EXPECT_EQ(HandOver(delayed, true).WrongResults(100), 0);
   EXPECT_EQ(HandOver({}, true).WrongResults(1000), 0);
