@@ -159,8 +159,9 @@ class HaloSplitting {
     int before = 0;  // launch
   };
 
-  // The parts of the node, the interior first; none if it stays whole.
-  std::vector<Part> PartsOf(const LocalNode& whole, const Node& node, const std::vector<Source>& sources) const {
+  // The parts of the node, which `kernel` computes, the interior first; none if it stays whole.
+  std::vector<Part> PartsOf(const LocalNode& whole, const std::string& kernel, const Node& node,
+                            const std::vector<Source>& sources) const {
     const std::vector<std::optional<Windows>> windows = WindowsOf(node);
     const LocalTensor& x = *whole.inputs[node.op->windowed];
     const Box& outputs = whole.outputs[0].box;
@@ -182,7 +183,7 @@ class HaloSplitting {
         part.node.within[node.op->windowed] = source.box;
         part.node.within.push_back(outputs);
         absl::StatusOr<KernelChoice> choice = kernels_.Choose(part.node);
-        if (!choice.ok()) return {};
+        if (!choice.ok() || choice->kernel != kernel) return {};
         part.choice = *std::move(choice);
         parts.push_back(std::move(part));
       }
@@ -205,7 +206,7 @@ class HaloSplitting {
     const std::vector<Source> sources = SourcesOf(l);
     if (sources.empty()) return;
     const Node& node = graph_.node(program_.launches[l].launch.node);
-    std::vector<Part> parts = PartsOf(kernel.node, node, sources);
+    std::vector<Part> parts = PartsOf(kernel.node, kernel.choice.kernel, node, sources);
     if (parts.empty() || !Pays(kernel.node, parts)) return;
     const LocalLaunch whole = program_.launches[l];
     for (size_t p = 0; p < parts.size(); ++p) {

@@ -26,7 +26,8 @@ namespace partita {
 enum class OverlapHalo : uint8_t { kAuto, kOff, kOn };
 
 // Splits the nodes of windowed ops (OpDefinition::windowed) that read a halo exchange in which this rank receives
-// anything. A node whose parts no kernel takes stays whole. Before AssignStorage. Linear in the launches.
+// anything. A node whose parts its own kernel does not take stays whole: a slower one would undo the gain. Before
+// AssignStorage. Linear in the launches.
 void SplitAtHalos(LocalProgram& program, const Graph& entry, const LocalGraph& local, const KernelCatalogue& kernels,
                   OverlapHalo overlap);
 

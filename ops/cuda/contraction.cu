@@ -43,7 +43,7 @@ struct Conv2dBody {
         for (int64_t k = 0; k < depth; ++k) sum += static_cast<double>(a[k]) * static_cast<double>(b[k]);
       }
     }
-    y[index] = static_cast<T>(sum);
+    y[conv.y.At(n, i, j) * size.out_c + o] = static_cast<T>(sum);
   }
 };
 

@@ -41,7 +41,6 @@ class CudaKernelLibrary : public KernelLibrary {
   }
 
   absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const override {
-    if (!node.within.empty()) return InvalidArgument("node '{}': CUDA kernels compute no parts of nodes", node.name);
     std::string refusals;
     for (const CudaKernelEntry& entry : CudaKernelEntries(node.op->name)) {
       if (!Allowed(entry)) continue;

@@ -21,10 +21,33 @@ namespace {
 
 enum class Direction { kForward, kInputGrad, kWeightGrad };
 
+// A gradient of weights may be a view in a bucket, at any address; all else lies at multiples of 16 bytes.
+constexpr int64_t kAlignment = 16;
+
+// Where a tensor's block lies in its memory, which a part of a node fills in part (LocalNode::within).
+struct BlockPlace {
+  int64_t rows = 0, columns = 0;  // of the memory
+  int64_t first_byte = 0;
+  int64_t memory_bytes = 0;
+};
+
+// Of the inputs and the output.
+using BlockPlaces = std::array<BlockPlace, 3>;
+
 struct Description {
   Direction direction;
   Convolution conv;
   const LocalNode* node;
+
+  BlockPlace Place(size_t argument) const {
+    const LocalTensor& tensor = argument < 2 ? Input(*node, argument) : node->outputs[0];
+    if (node->within.empty()) return {tensor.shape()[1], tensor.shape()[2], 0, tensor.bytes()};
+    const Box& memory = node->within[argument];
+    const int64_t pixel = tensor.shape()[3] * SizeOf(tensor.dtype);
+    const int64_t start = argument == 0 ? conv.x.start : argument == 2 ? conv.y.start : 0;
+    return {memory.size[1], memory.size[2], start * pixel, memory.elements() * SizeOf(tensor.dtype)};
+  }
+  BlockPlaces Places() const { return {Place(0), Place(1), Place(2)}; }
 };
 
 absl::StatusOr<Description> Describe(const LocalNode& node) {
@@ -44,6 +67,11 @@ absl::StatusOr<Description> Describe(const LocalNode& node) {
     description.conv = WeightGradConvolution(node);
   }
   if (description.conv.empty()) return InvalidArgument("an image or a filter is empty");
+  if (node.within.empty()) return description;
+  for (const LocalTensor* images : {&Input(node, 0), &node.outputs[0]}) {
+    const int64_t pixel = images->shape()[3] * SizeOf(dtype);
+    if (pixel % kAlignment != 0) return InvalidArgument("a part of images whose pixels have {} bytes", pixel);
+  }
   return description;
 }
 
@@ -60,23 +88,27 @@ std::string Key(const Description& d, const CudnnOptions& options, size_t versio
   const Images& s = d.conv.images;
   return fmt::format(
       "cudnn {} {} {} {} nhwc {}x{}x{}x{} to {}x{}x{} kernel {}x{} stride {}x{} dilation {}x{} padding {},{},{},{} "
-      "groups {} tf32 {:d} deterministic {:d} timed {:d}",
+      "groups {} in {}x{} and {}x{} tf32 {:d} deterministic {:d} timed {:d}",
       version, options.device, d.node->op->name, Name(d.node->outputs[0].dtype), s.n, s.h, s.w, s.c, s.out_h, s.out_w,
       s.out_c, w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.dilation_h, w.dilation_w, w.top, w.bottom, w.left,
-      w.right, d.conv.groups, options.allow_tf32, RulesFor(*d.node, options).deterministic, IsTimed(options));
+      w.right, d.conv.groups, d.Place(0).rows, d.Place(0).columns, d.Place(2).rows, d.Place(2).columns,
+      options.allow_tf32, RulesFor(*d.node, options).deterministic, IsTimed(options));
 }
 
 // The arguments of a node have the ids 1 and 2 (inputs) and 3 (output).
 constexpr std::array<int64_t, 3> kIds = {1, 2, 3};
 
 // [n,h,w,c] and [o,p,q,k] alike: cuDNN names dimensions n,c,h,w, the strides say how they lie.
-absl::StatusOr<CudnnDescriptor> Tensor(const CudnnApi& api, int64_t id, const LocalTensor& tensor, int64_t alignment) {
+absl::StatusOr<CudnnDescriptor> Tensor(const CudnnApi& api, const Description& d, size_t argument, int64_t alignment) {
+  const LocalTensor& tensor = argument < 2 ? Input(*d.node, argument) : d.node->outputs[0];
   const Shape& s = tensor.shape();
+  const BlockPlace place = d.Place(argument);
+  const int64_t id = kIds[argument];
   const cudnnDataType_t type = tensor.dtype == DType::kBF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
   return CudnnBuilder(api, CUDNN_BACKEND_TENSOR_DESCRIPTOR, fmt::format("tensor {}", id))
       .Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type)
       .Set(CUDNN_ATTR_TENSOR_DIMENSIONS, {s[0], s[3], s[1], s[2]})
-      .Set(CUDNN_ATTR_TENSOR_STRIDES, {s[1] * s[2] * s[3], 1, s[2] * s[3], s[3]})
+      .Set(CUDNN_ATTR_TENSOR_STRIDES, {place.rows * place.columns * s[3], 1, place.columns * s[3], s[3]})
       .Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id)
       .Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, alignment)
       .Finalize();
@@ -118,16 +150,13 @@ const OperationNames& NamesOf(Direction direction) {
   return kNames[static_cast<size_t>(direction)];
 }
 
-// A gradient of weights may be a view in a bucket, at any address; all else lies at multiples of 16 bytes.
-constexpr int64_t kAlignment = 16;
-
 absl::StatusOr<CudnnDescriptor> GraphOf(const CudnnApi& api, cudnnHandle_t handle, const Description& d) {
   const OperationNames& names = NamesOf(d.direction);
-  const LocalTensor& result = d.node->outputs[0];
-  const int64_t output_alignment = d.direction == Direction::kWeightGrad ? SizeOf(result.dtype) : kAlignment;
-  ASSIGN_OR_RETURN(const CudnnDescriptor first, Tensor(api, kIds[0], Input(*d.node, 0), kAlignment));
-  ASSIGN_OR_RETURN(const CudnnDescriptor second, Tensor(api, kIds[1], Input(*d.node, 1), kAlignment));
-  ASSIGN_OR_RETURN(const CudnnDescriptor output, Tensor(api, kIds[2], result, output_alignment));
+  const int64_t element = SizeOf(d.node->outputs[0].dtype);
+  const int64_t output_alignment = d.direction == Direction::kWeightGrad ? element : kAlignment;
+  ASSIGN_OR_RETURN(const CudnnDescriptor first, Tensor(api, d, 0, kAlignment));
+  ASSIGN_OR_RETURN(const CudnnDescriptor second, Tensor(api, d, 1, kAlignment));
+  ASSIGN_OR_RETURN(const CudnnDescriptor output, Tensor(api, d, 2, output_alignment));
   ASSIGN_OR_RETURN(const CudnnDescriptor window, WindowOf(api, d.conv.window));
   ASSIGN_OR_RETURN(const CudnnDescriptor operation, CudnnBuilder(api, names.type, "the convolution")
                                                         .Set(names.first, first)
@@ -159,14 +188,21 @@ absl::Status Execute(const CudnnApi& api, cudnnHandle_t handle, const CudnnDescr
   return CudnnStatus(api, api.cudnnBackendExecute(handle, plan.get(), pack.get()), "cudnnBackendExecute");
 }
 
+// Where the blocks begin of which `memory` is the tensors'.
+std::array<void*, 3> BlocksIn(const std::array<void*, 3>& memory, const BlockPlaces& places) {
+  std::array<void*, 3> blocks{};
+  for (size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<char*>(memory[i]) + places[i].first_byte;
+  return blocks;
+}
+
 // Seconds of a plan on memory of its own.
-absl::StatusOr<double> Time(const CudnnApi& api, cudnnHandle_t handle, const LocalNode& node, const CudnnPlan& plan,
+absl::StatusOr<double> Time(const CudnnApi& api, cudnnHandle_t handle, const BlockPlaces& places, const CudnnPlan& plan,
                             const PlanTimer& timer) {
   const auto round = [](int64_t bytes) { return (bytes + 255) / 256 * 256; };
-  const int64_t first = round(Input(node, 0).bytes()), second = round(Input(node, 1).bytes());
-  const int64_t output = round(node.outputs[0].bytes());
+  const int64_t first = round(places[0].memory_bytes), second = round(places[1].memory_bytes);
+  const int64_t output = round(places[2].memory_bytes);
   return timer(first + second + output + plan.workspace_bytes, [&](char* memory, CudaQueue queue) -> absl::Status {
-    const std::array<void*, 3> addresses = {memory, memory + first, memory + first + second};
+    const std::array<void*, 3> addresses = BlocksIn({memory, memory + first, memory + first + second}, places);
     ASSIGN_OR_RETURN(const CudnnDescriptor pack, PackOf(api, addresses, memory + first + second + output));
     return Execute(api, handle, plan.descriptor, pack, queue);
   });
@@ -214,7 +250,7 @@ absl::StatusOr<std::shared_ptr<const ConvolutionPlan>> CudnnConvolutions::MakePl
   for (size_t i = 0; i < plans.size(); ++i) {
     double seconds = 0;
     if (timed) {
-      const absl::StatusOr<double> measured = Time(api_, handle_, node, plans[i], options_.timer);
+      const absl::StatusOr<double> measured = Time(api_, handle_, description.Places(), plans[i], options_.timer);
       if (!measured.ok()) continue;
       seconds = *measured;
     }
@@ -243,19 +279,20 @@ absl::StatusOr<PreparedCudaKernel> CudnnConvolutions::Prepare(const LocalNode& n
   PreparedCudaKernel kernel;
   kernel.workspace_bytes = std::max(plan->plan.workspace_bytes, reference.workspace_bytes);
   kernel.deterministic = plan->plan.deterministic;
-  kernel.bind = [self = shared_from_this(), plan, reference](const KernelArguments& a) -> absl::StatusOr<CudaEnqueue> {
+  kernel.bind = [self = shared_from_this(), plan, reference,
+                 places = description.Places()](const KernelArguments& a) -> absl::StatusOr<CudaEnqueue> {
+    const std::array<void*, 3> blocks =
+        BlocksIn({const_cast<void*>(In(a, 0)), const_cast<void*>(In(a, 1)), Out(a, 0)}, places);
     const bool aligned =
-        IsAligned(In(a, 0)) && IsAligned(In(a, 1)) && (plan->any_output_address || IsAligned(Out(a, 0)));
-    return aligned ? self->Bind(plan, a) : reference.bind(a);
+        IsAligned(blocks[0]) && IsAligned(blocks[1]) && (plan->any_output_address || IsAligned(blocks[2]));
+    return aligned ? self->Bind(plan, blocks, a.workspace) : reference.bind(a);
   };
   return kernel;
 }
 
 absl::StatusOr<CudaEnqueue> CudnnConvolutions::Bind(const std::shared_ptr<const ConvolutionPlan>& plan,
-                                                    const KernelArguments& arguments) {
-  const std::array<void*, 3> addresses = {const_cast<void*>(In(arguments, 0)), const_cast<void*>(In(arguments, 1)),
-                                          Out(arguments, 0)};
-  ASSIGN_OR_RETURN(const CudnnDescriptor pack, PackOf(api_, addresses, arguments.workspace));
+                                                    const std::array<void*, 3>& blocks, void* workspace) {
+  ASSIGN_OR_RETURN(const CudnnDescriptor pack, PackOf(api_, blocks, workspace));
   return CudaEnqueue([self = shared_from_this(), plan, pack](CudaQueue queue) {
     return Execute(self->api_, self->handle_, plan->plan.descriptor, pack, queue);
   });

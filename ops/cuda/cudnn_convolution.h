@@ -8,6 +8,7 @@
 #ifndef PARTITA_OPS_CUDA_CUDNN_CONVOLUTION_H_
 #define PARTITA_OPS_CUDA_CUDNN_CONVOLUTION_H_
 
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,8 +38,8 @@ class CudnnConvolutions : public std::enable_shared_from_this<CudnnConvolutions>
                                                                    PlanCache* cache);
   ~CudnnConvolutions();
 
-  // Refuses what cuDNN does not take, f64 and empty images. A node whose addresses turn out not to be multiples of 16
-  // bytes is bound to the reference kernel.
+  // Refuses what cuDNN does not take, f64, empty images, and parts of images whose pixels are no multiples of 16 bytes.
+  // A node whose addresses turn out not to be multiples of 16 bytes is bound to the reference kernel.
   absl::StatusOr<PreparedCudaKernel> Prepare(const LocalNode& node);
 
  private:
@@ -47,7 +48,7 @@ class CudnnConvolutions : public std::enable_shared_from_this<CudnnConvolutions>
 
   absl::StatusOr<std::shared_ptr<const ConvolutionPlan>> MakePlan(const LocalNode& node, const std::string& key);
   absl::StatusOr<CudaEnqueue> Bind(const std::shared_ptr<const ConvolutionPlan>& plan,
-                                   const KernelArguments& arguments);
+                                   const std::array<void*, 3>& blocks, void* workspace);
 
   const CudnnApi api_;
   const CudnnOptions options_;

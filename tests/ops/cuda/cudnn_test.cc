@@ -6,6 +6,7 @@
 #include "tests/ops/cuda/fake_cudnn.h"
 #include "tests/ops/cuda/host_queue.h"
 #include "tests/ops/host/kernel_case.h"
+#include "tests/ops/host/part_cases.h"
 
 namespace partita {
 namespace {
@@ -58,6 +59,33 @@ TEST(CudnnConvolution, EveryCaseEqualsTheHost) {
     }
   }
   EXPECT_GE(tried, 60);
+}
+
+// Rows and columns of the output, from and into larger blocks; memory that is timed has room for those.
+TEST(CudnnConvolution, PartsAreWhatTheWholeHasThere) {
+  int taken = 0;
+  CudnnOptions timed;
+  timed.deterministic = false;
+  timed.timer = [](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
+    std::vector<char> memory(static_cast<size_t>(bytes) + 64);
+    HostQueue queue;
+    RETURN_IF_ERROR(run(memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64), &queue));
+    return 1.0;
+  };
+  for (const auto& [seed, whole, part, inputs, part_inputs] : RandomParts(200)) {
+    FakeCudnn fake;
+    const auto found = Computed(fake.api(), part, part_inputs, {}, seed % 2 == 0 ? CudnnOptions() : timed);
+    if (part.inputs[0]->shape()[3] % 4 != 0 || part.outputs[0].shape()[3] % 4 != 0) {
+      EXPECT_NE(found.status().message().find("a part of images"), std::string::npos) << found.status();
+      continue;
+    }
+    ASSERT_TRUE(found.ok()) << found.status();
+    const Values y = Outputs(InF64(whole), inputs, {.reference_only = true})[0];
+    EXPECT_LE(Distance((*found)[0], ExpectedOfPart(y, part)), 1e-5) << "seed " << seed;
+    EXPECT_EQ(fake.engines_run.size(), seed % 2 == 0 ? 1u : 2u);
+    ++taken;
+  }
+  EXPECT_GT(taken, 5);
 }
 
 // The first engine that works and keeps to the rules.

@@ -15,6 +15,7 @@
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
+#include "tests/ops/host/part_cases.h"
 
 namespace partita {
 namespace {
@@ -343,6 +344,16 @@ TEST(EmulatedSgd, ManyTensorsGoInOneLaunch) {
     EXPECT_EQ(many_w, alone_w);
     EXPECT_EQ(many_m, alone_m);
     EXPECT_NE(many_w, w);
+  }
+}
+
+TEST(EmulatedKernels, ComputePartsOfConvolutions) {
+  for (const auto& [seed, whole, part, inputs, part_inputs] : RandomParts(80)) {
+    const Values y = Outputs(InF64(whole), inputs, {.reference_only = true})[0];
+    for (const DType dtype : {DType::kF32, DType::kF64}) {
+      const Values found = Emulated(dtype == DType::kF32 ? part : InF64(part), part_inputs)[0];
+      EXPECT_LE(Distance(found, ExpectedOfPart(y, part)), Tolerance(dtype)) << "seed " << seed << " " << Name(dtype);
+    }
   }
 }
 
