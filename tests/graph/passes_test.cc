@@ -5,7 +5,6 @@
 #include "graph/passes/convert_dtype.h"
 #include "graph/passes/drop_unused.h"
 #include "graph/passes/fuse_batch_norm_gradient.h"
-#include "graph/passes/fuse_moves.h"
 #include "graph/passes/fuse_normalize_relu.h"
 #include "graph/passes/prepare_evaluation.h"
 #include "graph/passes/prepare_training.h"
@@ -39,58 +38,6 @@ TEST(DropUnused, WhatNobodyNeedsGoes) {
 metric %b
 )");
   EXPECT_EQ(ToText(DropUnused(graph)), "%x = input() f32[4]\n%b = relu(%x) f32[4]\nmetric %b\n");
-}
-
-TEST(FuseMoves, AllReduceThenSliceIsReduceScatter) {
-  const Graph graph = Parse(R"(mesh data:2
-%a = input() f32[4] {data:P}
-%b = all_reduce(%a) axes=data f32[4] {data:R}
-%c = slice_move(%b) axes=data f32[4] {data:S0}
-metric %c
-)");
-  EXPECT_EQ(ToText(FuseMoves(graph, Ops(), InputGradients::kAllReduce)), R"(mesh data:2
-%a = input() f32[4] {data:P}
-%c = reduce_scatter(%a) axes=data f32[4] {data:S0}
-metric %c
-)");
-}
-
-constexpr char kSumBeforeReshape[] = R"(mesh data:2 model:2
-%a = input() f32[4,12] {data:S0 model:P}
-%b = all_reduce(%a) axes=model f32[4,12] {data:S0 model:R}
-%c = reshape(%b) f32[4,2,6] {data:S0 model:R}
-%d = slice_move(%c) axes=model f32[4,2,6] {data:S0 model:S2}
-metric %d
-)";
-
-TEST(FuseMoves, SummandsPassAReshape) {
-  EXPECT_EQ(ToText(FuseMoves(Parse(kSumBeforeReshape), Ops(), InputGradients::kReduceScatter)),
-            R"(mesh data:2 model:2
-%a = input() f32[4,12] {data:S0 model:P}
-%c = reshape(%a) f32[4,2,6] {data:S0 model:P}
-%d = reduce_scatter(%c) axes=model f32[4,2,6] {data:S0 model:S2}
-metric %d
-)");
-}
-
-TEST(FuseMoves, InThePapersFormTheSumBeforeAReshapeStaysWhole) {
-  EXPECT_EQ(ToText(FuseMoves(Parse(kSumBeforeReshape), Ops(), InputGradients::kAllReduce)), kSumBeforeReshape);
-}
-
-TEST(FuseMoves, ASecondReaderOfTheReshapedSumKeepsTheAllReduce) {
-  const std::string text = std::string(kSumBeforeReshape) + "metric %c\n";
-  EXPECT_EQ(ToText(FuseMoves(Parse(text), Ops(), InputGradients::kReduceScatter)), text);
-}
-
-TEST(FuseMoves, ASecondReaderKeepsTheAllReduce) {
-  const std::string text = R"(mesh data:2
-%a = input() f32[4] {data:P}
-%b = all_reduce(%a) axes=data f32[4] {data:R}
-%c = slice_move(%b) axes=data f32[4] {data:S0}
-metric %b
-metric %c
-)";
-  EXPECT_EQ(ToText(FuseMoves(Parse(text), Ops(), InputGradients::kReduceScatter)), text);
 }
 
 TEST(PrepareTraining, BatchNormIsStatisticsAndNormalize) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <unordered_map>
 
 #include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
@@ -180,16 +181,23 @@ struct Tensor {
 // What is added up for a tensor that is computed.
 class SumsOf {
  public:
-  explicit SumsOf(const Tensor& t)
-      : tensor_(t), sums_(static_cast<size_t>(t.size[0] * t.size[1] * t.size[2] * t.size[3])) {}
-  ~SumsOf() {
-    for (size_t i = 0; i < sums_.size(); ++i) tensor_.Set(static_cast<int64_t>(i), sums_[i]);
+  explicit SumsOf(const Tensor& t) : tensor_(t) {
+    for (int64_t a = 0; a < t.size[0]; ++a) {
+      for (int64_t b = 0; b < t.size[1]; ++b) {
+        for (int64_t c = 0; c < t.size[2]; ++c) {
+          for (int64_t d = 0; d < t.size[3]; ++d) sums_[t.At(a, b, c, d)] = 0;
+        }
+      }
+    }
   }
-  void Add(int64_t i, double value) { sums_[static_cast<size_t>(i)] += value; }
+  ~SumsOf() {
+    for (const auto& [at, sum] : sums_) tensor_.Set(at, sum);
+  }
+  void Add(int64_t i, double value) { sums_.at(i) += value; }
 
  private:
   const Tensor& tensor_;
-  std::vector<double> sums_;
+  std::unordered_map<int64_t, double> sums_;  // by place: the tensor may be a block of a larger one
 };
 
 // Calls f(index in x, index in w, index in y) for every product of y = x * w.
