@@ -62,7 +62,9 @@ class CudaNodeTimesTest : public testing::Test {
  protected:
   absl::StatusOr<std::unique_ptr<CudaDevice>> Open() {
     ASSIGN_OR_RETURN(std::unique_ptr<CudaNodeTimes> times, CudaNodeTimes::Start(cupti_.api()));
-    return CudaDevice::Create({0, true, &cuda_.api(), std::move(times)});
+    CudaDeviceOptions options{0, true, &cuda_.api()};
+    options.node_times = std::move(times);
+    return CudaDevice::Create(std::move(options));
   }
 
   FakeCuda cuda_;
