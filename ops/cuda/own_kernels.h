@@ -1,5 +1,5 @@
-// The kernels of our own .cu files: one for every op, the last of its list. f32, f64 and, where mixed precision wants it,
-// bf16 (moves of bytes: any dtype).
+// The kernels of our own .cu files: one for every op, the last of its list. f32, f64 and, where mixed precision wants
+// it, bf16 (moves of bytes: any dtype).
 #ifndef PARTITA_OPS_CUDA_OWN_KERNELS_H_
 #define PARTITA_OPS_CUDA_OWN_KERNELS_H_
 

@@ -1,5 +1,6 @@
 // Our own vectorised loops on the stream's OpenMP threads: f32, and for contractions f64 as well. They refuse other
-// dtypes, but those that only move elements. Each is tested against the f64 reference over a table of attributes and odd sizes (tests/ops/host).
+// dtypes, but those that only move elements. Each is tested against the f64 reference over a table of attributes and
+// odd sizes (tests/ops/host).
 #ifndef PARTITA_OPS_HOST_FAST_FAST_KERNELS_H_
 #define PARTITA_OPS_HOST_FAST_FAST_KERNELS_H_
 

@@ -27,8 +27,8 @@ LocalNode Together(const std::vector<LocalNode>& nodes);
 // The same node with f64 in place of f32.
 LocalNode InF64(LocalNode node);
 
-// The same node with bf16 in place of f32, as mixed precision has it: of a batch norm and a bias the elements alone. Not of nodes
-// launched as one.
+// The same node with bf16 in place of f32, as mixed precision has it: of a batch norm and a bias the elements alone.
+// Not of nodes launched as one.
 LocalNode InBf16(LocalNode node);
 
 // `inputs` as the node's memory holds them: rounded where it is bf16.
