@@ -13,6 +13,7 @@
 #include "runtime/comm/gloo/gloo_ring.h"
 #include "tools/benchmarks/comm_cases.h"
 #include "tools/benchmarks/comm_ranks.h"
+#include "tools/benchmarks/median.h"
 
 namespace partita {
 namespace {
@@ -109,11 +110,6 @@ struct Entry {
   std::vector<double> seconds;
 };
 
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values.empty() ? 0 : values[values.size() / 2];
-}
-
 CommRow Finish(const Entry& entry, const std::vector<Entry>& all) {
   CommRow row = entry.row;
   const double seconds = Median(entry.seconds);
@@ -122,11 +118,7 @@ CommRow Finish(const Entry& entry, const std::vector<Entry>& all) {
   row.bus_bandwidth = row.algorithm_bandwidth * entry.bus_factor;
   const auto peer = std::ranges::find_if(all, [&](const Entry& other) { return other.row.backend == entry.peer; });
   if (peer == all.end()) return row;
-  std::vector<double> ratios;
-  for (size_t round = 0; round < entry.seconds.size(); ++round) {
-    ratios.push_back(peer->seconds[round] / entry.seconds[round]);
-  }
-  row.ratio = Median(ratios);
+  row.ratio = MedianRatio(peer->seconds, entry.seconds);
   return row;
 }
 

@@ -16,6 +16,7 @@
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/status.h"
+#include "tools/benchmarks/median.h"
 
 namespace partita {
 namespace {
@@ -81,11 +82,6 @@ absl::Status Measure(Measured& measured, const KernelCatalogue& kernels) {
   measured.row.program_nodes = static_cast<int64_t>(program.train.nodes().size());
   measured.row.ranks = program.ranks();
   return absl::OkStatus();
-}
-
-double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
 }
 
 CompileRow Row(const Measured& measured) {

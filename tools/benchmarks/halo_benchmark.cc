@@ -14,6 +14,7 @@
 #include "runtime/api/session.h"
 #include "runtime/base/status.h"
 #include "runtime/telemetry/overlap.h"
+#include "tools/benchmarks/median.h"
 #include "tools/models/models.h"
 
 namespace partita {
@@ -119,18 +120,10 @@ absl::Status RunRound(const HaloBenchmarkOptions& options, Case& entry, bool cou
   return absl::OkStatus();
 }
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 void Finish(const Case& off, Case& entry) {
-  std::vector<double> ratios;
-  for (size_t round = 0; round < entry.step.size(); ++round) ratios.push_back(off.step[round] / entry.step[round]);
   entry.row.rounds = static_cast<int64_t>(entry.step.size());
   entry.row.step_ms = Median(entry.step);
-  entry.row.ratio = Median(ratios);
+  entry.row.ratio = MedianRatio(off.step, entry.step);
   entry.row.in_flight_ms = Median(entry.in_flight);
   entry.row.exposed_ms = Median(entry.exposed);
 }
