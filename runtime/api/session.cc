@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "graph/passes/unroll_micro_batches.h"
 #include "runtime/api/packed_values.h"
@@ -103,7 +104,7 @@ absl::StatusOr<StepResult> Session::Step(Entry entry, const InputFiller& next) {
   absl::Status filled;
   const auto fill = [&] { filled = FillNext(entry, next); };
   const bool ahead = gpu_ != nullptr;
-  const absl::Status ran = RunAll(executors, *turn, ahead ? std::function<void()>(fill) : nullptr);
+  const absl::Status ran = RunAll(executors, *turn, ahead ? std::function<void()>(std::ref(fill)) : nullptr);
   if (absl::IsInvalidArgument(ran)) {  // wrong data
     const bool training = entry == Entry::kTrain;
     dead_ = WithContext(training ? fmt::format("step {}", train_steps_) : std::string("evaluation"), ran);
