@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
-"""Runs a GPU bundle: all tests, then the trainer on the GPU. Prints a line for each, `N passed, N failed` last.
+"""Runs a GPU bundle: all tests, the trainer on the GPU, then tests under compute-sanitizer where the machine has it.
+Prints a line for each, `N passed, N failed` last.
 
-    ./run [--results=FILE.json] [--only=WORD]
+    ./run [--results=FILE.json] [--only=WORD] [--skip=WORD]
 
 A check that was not run (a test that says it needs more than there is) counts as neither. Results go to results.json
 beside this file unless told otherwise. The exit code is 1 if anything failed or nothing passed.
 """
 
 import argparse
+import glob
+import itertools
 import json
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -60,6 +65,17 @@ LOSSES = [
     ("TF32 beside f32", 2e-2, ["--tf32", "mini_inception.pbtxt"], ["mini_inception.pbtxt"]),
 ]
 
+# Tools of compute-sanitizer, and what runs under each: name, test program, which of its cases. Only kernels of our own
+# are watched: those of libraries are not ours to mend, and would take all the time.
+SANITIZERS = ["memcheck", "synccheck", "racecheck"]
+SANITIZED = [
+    ("kernels", "device_test", "Cuda/DeviceKernel.EqualsTheHostsReference/*"),
+    ("captured steps", "captured_step_test", "*/cuda"),
+    ("collectives", "collectives_test", "Backends/CollectivesTest.*/cuda_local_3"),
+]
+SANITIZER_SECONDS = 180
+FOUND_BY_SANITIZER = 99  # its exit code then
+
 
 def environment(**more):
     """Libraries of the bundle come behind none of the machine's own programs: only what it starts sees them."""
@@ -68,14 +84,21 @@ def environment(**more):
 
 
 def call(command, timeout):
-    """(exit code or None, output, seconds)."""
+    """(exit code or None, output, seconds). At the timeout all that it started is ended."""
     begin = time.monotonic()
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                              timeout=timeout, cwd=os.path.join(HERE, "models"), env=environment(), check=False)
-        return done.returncode, done.stdout, time.monotonic() - begin
-    except (subprocess.TimeoutExpired, OSError) as error:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                   errors="replace", cwd=os.path.join(HERE, "models"), env=environment(),
+                                   start_new_session=True)
+    except OSError as error:
         return None, str(error), time.monotonic() - begin
+    try:
+        output, _ = process.communicate(timeout=timeout)
+        return process.returncode, output, time.monotonic() - begin
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        return None, f"{output}\nno end within {timeout} s", time.monotonic() - begin
 
 
 def last_line(text):
@@ -176,15 +199,52 @@ def compare(name, bar, one, other):
     return {"name": name, "outcome": "passed" if difference <= bar else "failed", "detail": detail}
 
 
-def comparisons(only):
+def comparisons(wanted):
     with tempfile.TemporaryDirectory() as folder:
         for name, two, one in PROCESSES:
-            if only in name:
+            if wanted(name):
                 graph = "lenet5.pbtxt"
                 yield compare(name, 5e-4, loss_of_two([*two, graph], folder), loss_of_one([*one, graph], folder))
         for name, bar, arguments, reference in LOSSES:
-            if only in name:
+            if wanted(name):
                 yield compare(name, bar, loss_of_one(arguments, folder), loss_of_one(reference, folder))
+
+
+def find_sanitizer():
+    """Its path; empty: the machine does not have it."""
+    folders = [os.path.join(os.environ[name], "bin") for name in ("CUDA_HOME", "CUDA_PATH") if name in os.environ]
+    folders += [os.environ.get("PATH", os.defpath), "/usr/local/cuda/bin", *sorted(glob.glob("/usr/local/cuda-*/bin"))]
+    return shutil.which("compute-sanitizer", path=os.pathsep.join(folders)) or ""
+
+
+def sanitize(program, tool, test, cases):
+    """(outcome, detail) of cases of a test under a tool of compute-sanitizer."""
+    if not program:
+        return "skipped", "there is no compute-sanitizer in PATH, CUDA_HOME or /usr/local/cuda"
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "cases.json")
+        code, output, _ = call([program, "--tool", tool, "--report-api-errors", "no", "--kernel-name",
+                                "kernel_substring=partita", "--error-exitcode", str(FOUND_BY_SANITIZER),
+                                os.path.join(HERE, "tests", test), "--gtest_filter=" + cases,
+                                "--gtest_output=json:" + path], SANITIZER_SECONDS)
+        if code != 0:
+            said = "errors were found" if code == FOUND_BY_SANITIZER else f"exit code {code}"
+            return "failed", f"{said}: {output.strip()[-2000:]}"
+        try:
+            passed = sum(outcome == "passed" for _, outcome, _ in test_cases(path))
+        except (OSError, ValueError, KeyError) as error:
+            return "failed", f"no results of the test: {error}"
+    return ("passed", f"{passed} cases") if passed else ("skipped", "the test skips all its cases on this machine")
+
+
+def sanitizations(wanted):
+    program = find_sanitizer()
+    for tool in SANITIZERS:
+        for what, test, cases in SANITIZED:
+            name = f"sanitizer {tool}: {what}"
+            if wanted(name):
+                outcome, detail = sanitize(program, tool, test, cases)
+                yield {"name": name, "outcome": outcome, "detail": detail}
 
 
 def machine():
@@ -196,26 +256,28 @@ def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", default=os.path.join(HERE, "results.json"))
     parser.add_argument("--only", default="", help="run only what has this word in its name")
+    parser.add_argument("--skip", default=None, help="leave out what has this word in its name")
     options = parser.parse_args(arguments)
+    wanted = lambda name: options.only in name and (options.skip is None or options.skip not in name)
     results = []
     where = machine()
     print(f"on {where}")
     for name in sorted(os.listdir(os.path.join(HERE, "tests"))):
-        if options.only not in name:
+        if not wanted(name):
             continue
         found, seconds = run_test(name)
         counts = {o: sum(r["outcome"] == o for r in found) for o in ("passed", "failed", "skipped")}
         print(f"{name}: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped, {seconds:.1f} s")
         results += found
     for name, command in TRAINING:
-        if options.only not in name:
+        if not wanted(name):
             continue
         result = run_training(name, command)
         shown = last_line(result["detail"]) if result["outcome"] == "failed" else ""
         print(f"{name}: {result['outcome']}, {result['seconds']:.1f} s {shown}".rstrip())
         results.append(result)
-    for result in comparisons(options.only):
-        print(f"{result['name']}: {result['outcome']}, {result['detail']}")
+    for result in itertools.chain(comparisons(wanted), sanitizations(wanted)):
+        print(f"{result['name']}: {result['outcome']}, {last_line(result['detail'])}")
         results.append(result)
     passed = sum(result["outcome"] == "passed" for result in results)
     failed = sum(result["outcome"] == "failed" for result in results)
