@@ -1,6 +1,7 @@
 """A job of real processes whose ranks can be killed or stopped."""
 
 import dataclasses
+import fcntl
 import os
 import re
 import signal
@@ -73,15 +74,32 @@ class Job:
 # Of a fault before all ranks have met: the others wait for who does not come.
 MISSING = re.compile(r"did not come|nobody serves|does not come")
 
-# Rank 0's last word before all take leave of each other.
-LAST_WORD = "outcome"
+# More epochs than any job lives, and so few that a job soon ends.
+ENDLESS = 1_000_000
+FEW = 2
+
+# What rank 0 says when all ranks have met and trained.
+TRAINING = "epoch 1"
+
+
+@dataclasses.dataclass
+class Aim:
+    """Which rank is hit and when. phase, and what `delay` seconds count from:
+    "rendezvous": the start of the job;
+    "training": the end of its first epoch; it would train for ever;
+    "shutdown": rank 0, the victim, has nothing left to do but to write its report and to take leave, as the others do;
+                it is kept from going on until it is hit;
+    "farewell": the same moment, from when on rank 0 goes on, too; one that is quick may be gone when it is hit."""
+    phase: str
+    victim: int
+    delay: float
 
 
 @dataclasses.dataclass
 class Outcome:
     """What one fault came to. phase: "joining" (before the ranks had met: the others give up when the time for joining
-    is over), or what was asked for, of which "training" becomes "collective" if one was in flight, else "step"; "over":
-    the job had ended already, or ended as if nothing had happened."""
+    is over), or what was aimed at, of which "training" becomes "collective" if one was in flight, else "step"; "over":
+    the rank had ended already, or the job ended as if nothing had happened."""
     phase: str
     seconds: float  # until the last of the others had ended
     wrong: str = ""  # what is not as promised; empty: all is
@@ -106,26 +124,62 @@ def wait_until(job, ready, longest):
     return False
 
 
-def fault(command, ranks, victim, phase, delay, number, promise):
-    """Starts a job and sends a signal to one rank, `delay` seconds after its start, or in phase "shutdown" after rank 0
-    has said its last word, and looks at how the others end."""
-    with Job(command, ranks) as job:
-        if phase == "shutdown":
-            wait_until(job, lambda job: LAST_WORD in job.said(0), 60)
-        time.sleep(delay)
-        over = all(process.poll() is not None for process in job.processes)
-        job.signal(victim, number)
+class Report:
+    """Where rank 0 writes what the run did: a pipe that is full, so that it waits until let(). It writes when all
+    ranks have exchanged all they ever do."""
+
+    def __enter__(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.path = os.path.join(os.path.realpath(self._folder.name), "report.json")
+        os.mkfifo(self.path)
+        self._pipe = os.open(self.path, os.O_RDWR | os.O_NONBLOCK)
+        os.write(self._pipe, bytes(fcntl.fcntl(self._pipe, fcntl.F_GETPIPE_SZ)))
+        return self
+
+    def __exit__(self, *unused):
+        os.close(self._pipe)
+        self._folder.cleanup()
+
+    def is_open_in(self, process):
+        folder = f"/proc/{process.pid}/fd"
+        try:
+            return any(os.readlink(os.path.join(folder, file)) == self.path for file in os.listdir(folder))
+        except OSError:  # a file of it, or the process, has just gone
+            return False
+
+    def let(self):
+        os.read(self._pipe, fcntl.fcntl(self._pipe, fcntl.F_GETPIPE_SZ))
+
+
+def reach(job, aim, report):
+    """Waits for the moment, `delay` included."""
+    if aim.phase == "training":
+        assert wait_until(job, lambda job: TRAINING in job.said(0), 60), job.said(0)
+    elif aim.phase in ("shutdown", "farewell"):
+        assert wait_until(job, lambda job: report.is_open_in(job.processes[0]), 60), job.said(0)
+    if aim.phase == "farewell":
+        report.let()
+    time.sleep(aim.delay)
+
+
+def fault(command, ranks, aim, number, promise):
+    """Starts a job, sends a signal to one rank and looks at how the others end."""
+    epochs = FEW if aim.phase in ("shutdown", "farewell") else ENDLESS
+    with Report() as report, Job([*command, f"--epochs={epochs}", "--report=" + report.path], ranks) as job:
+        reach(job, aim, report)
+        over = job.processes[aim.victim].poll() is not None
+        job.signal(aim.victim, number)
         begin = time.monotonic()
-        others = [rank for rank in range(ranks) if rank != victim]
+        if aim.phase == "shutdown":
+            report.let()
+        others = [rank for rank in range(ranks) if rank != aim.victim]
         try:
             seconds = job.wait(others, begin + max(promise.limit, promise.joining) + 5) - begin
         except AssertionError as running:
-            return Outcome(phase, time.monotonic() - begin, f"victim {victim}, {running}")
+            return Outcome(aim.phase, time.monotonic() - begin, f"victim {aim.victim}, {running}")
         codes = {rank: job.processes[rank].returncode for rank in others}
         errors = {rank: job.said(rank) for rank in others}
-    if over or (phase != "shutdown" and all(code == 0 for code in codes.values())):
-        return Outcome("over", seconds)
-    return judge(victim, phase, seconds, codes, errors, promise)
+    return Outcome("over", seconds) if over else judge(aim.victim, aim.phase, seconds, codes, errors, promise)
 
 
 def judge(victim, phase, seconds, codes, errors, promise):
@@ -150,18 +204,16 @@ def judge(victim, phase, seconds, codes, errors, promise):
     return Outcome(phase, seconds, what)
 
 
-def phases_of(command, ranks):
-    """Of a job that nothing happens to, seconds since its start: rank 0 has trained an epoch, has said its last word."""
-    with Job(command, ranks) as job:
+def first_epoch(command, ranks):
+    """Of a job that nothing happens to: seconds from its start until it has trained an epoch. It must end well."""
+    with Job([*command, f"--epochs={FEW}"], ranks) as job:
         begin = time.monotonic()
-        assert wait_until(job, lambda job: "epoch 1" in job.said(0), 60), job.said(0)
-        trained = time.monotonic() - begin
-        wait_until(job, lambda job: LAST_WORD in job.said(0), 60)
-        last_word = time.monotonic() - begin
+        assert wait_until(job, lambda job: TRAINING in job.said(0), 60), job.said(0)
+        seconds = time.monotonic() - begin
         job.wait(range(ranks), time.monotonic() + 60)
         codes = [process.returncode for process in job.processes]
         assert not any(codes), f"codes {codes}: {job.said(0)}"
-    return trained, last_word
+    return seconds
 
 
 def stop_and_continue(command, ranks, victim, delay, timeout):

@@ -22,39 +22,40 @@ PROMISES = {
     "stop": (signal.SIGSTOP, job.Promise(STOP_TIMEOUT + 1.0, JOINING + STOP_TIMEOUT)),
 }
 
-# Seconds behind rank 0's last word in which ranks take leave of each other.
-SHUTDOWN = 0.01
+# Of ten faults so many are aimed at each phase (job.Aim). Joining takes long to be noticed, and training is what a job
+# does most.
+PHASES = ["rendezvous"] * 2 + ["training"] * 6 + ["shutdown", "farewell"]
 
-# Of the mlp with random images: about a second.
-EPOCHS = 10
+# Seconds of a job's training, and of its end, over which faults are spread.
+TRAINING = 1.0
+SHUTDOWN = 0.01
 
 
 def command_of(trainer, graph, ranks):
+    """But for the epochs."""
     return [
-        trainer, "train", "--mock-data", "--batch=16", f"--epochs={EPOCHS}", f"--dp={ranks}", "--threads=1", "--log=warning",
+        trainer, "train", "--mock-data", "--batch=16", f"--dp={ranks}", "--threads=1", "--log=warning",
         f"--join-timeout={JOIN_TIMEOUT}", f"--timeout={STOP_TIMEOUT}", graph
     ]
 
 
-def draw_moment(draw, trained, last_word):
-    """A phase, and seconds for job.fault. Joining takes long to be noticed, and training is what a job does most."""
-    phase = draw.choices(["rendezvous", "training", "shutdown"], [2, 6, 2])[0]
-    if phase == "rendezvous":
-        return phase, draw.uniform(0, trained)
-    return phase, draw.uniform(trained, last_word) if phase == "training" else draw.uniform(0, SHUTDOWN)
+def draw_aims(draw, count, ranks, trained):
+    """Phases in turn, so that each gets its share of few faults too; in each a random rank at a random moment."""
+    spread = {"rendezvous": trained, "training": TRAINING, "shutdown": SHUTDOWN, "farewell": SHUTDOWN}
+    phases = []
+    while len(phases) < count:
+        phases += draw.sample(PHASES, len(PHASES))
+    return [
+        job.Aim(phase, 0 if phase == "shutdown" else draw.randrange(ranks), draw.uniform(0, spread[phase]))
+        for phase in phases[:count]
+    ]
 
 
 def run(command, ranks, kind, count, seed):
     """The outcome of each fault."""
     number, promise = PROMISES[kind]
-    draw = random.Random(f"{seed} {kind}")
-    trained, last_word = job.phases_of(command, ranks)
-    outcomes = []
-    for _ in range(count):
-        victim = draw.randrange(ranks)
-        phase, delay = draw_moment(draw, trained, last_word)
-        outcomes.append(job.fault(command, ranks, victim, phase, delay, number, promise))
-    return outcomes
+    aims = draw_aims(random.Random(f"{seed} {kind}"), count, ranks, job.first_epoch(command, ranks))
+    return [job.fault(command, ranks, aim, number, promise) for aim in aims]
 
 
 def line(kind, phase, outcomes):

@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -184,8 +185,18 @@ class FaultTest(ProcessesTest):
 
     def test_kills(self):
         phases = self.run_faults("kill", 20, 1)
-        self.assertGreater(phases["collective"] + phases["step"], 5)
-        self.assertGreater(phases["shutdown"], 0)
+        self.assertEqual(phases["collective"] + phases["step"], 12)
+        self.assertGreaterEqual(phases["shutdown"], 2)
+        self.assertEqual(phases.total(), 20)
+
+    def test_each_phase_gets_its_share(self):
+        for seed in range(10):
+            aims = run.draw_aims(random.Random(seed), 25, 3, 0.5)
+            for ten in aims[:10], aims[10:20]:
+                self.assertEqual(collections.Counter(aim.phase for aim in ten),
+                                 {"rendezvous": 2, "training": 6, "shutdown": 1, "farewell": 1})
+            self.assertEqual({aim.victim for aim in aims if aim.phase == "training"}, {0, 1, 2})
+            self.assertEqual(len({aim.delay for aim in aims}), 25)
 
     def test_stops(self):
         self.assertEqual(self.run_faults("stop", 5, 2).total(), 5)
