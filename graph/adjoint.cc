@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "graph/moves/move_ops.h"
+#include "graph/node_view.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -121,11 +122,7 @@ class Adjoint : public GradientBuilder {
   }
 
   bool TakesTerms(const Node& node) const {
-    if (!node.op->gradient_of_terms) return false;
-    NodeView view{node.attributes, {}, {}};
-    for (ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph().type(input));
-    for (ValueId output : node.outputs) view.outputs.push_back(graph().type(output));
-    return node.op->gradient_of_terms(view);
+    return node.op->gradient_of_terms && node.op->gradient_of_terms(ViewOf(graph(), node));
   }
 
   // The gradient of each term, in whatever layout it came; the value that they go to adds them up.

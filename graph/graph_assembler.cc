@@ -1,6 +1,7 @@
 #include "graph/graph_assembler.h"
 
 #include "graph/node_name.h"
+#include "graph/node_view.h"
 #include "graph/verify.h"
 #include "runtime/base/status.h"
 
@@ -58,12 +59,6 @@ absl::StatusOr<Node> GraphAssembler::Resolve(const NodeDescription& described) c
   return node;
 }
 
-absl::StatusOr<std::vector<TensorType>> GraphAssembler::Infer(const Node& node) const {
-  NodeView view{node.attributes, {}, {}};
-  for (ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph_.type(input));
-  return node.op->shape(view);
-}
-
 absl::StatusOr<ValueId> GraphAssembler::Add(const NodeDescription& described) {
   RETURN_IF_ERROR(CheckNodeName(described.name));
   const std::string context = fmt::format("node {}", Quoted(described.name));
@@ -72,7 +67,7 @@ absl::StatusOr<ValueId> GraphAssembler::Add(const NodeDescription& described) {
   }
   absl::StatusOr<Node> node = Resolve(described);
   if (!node.ok()) return WithContext(context, node.status());
-  const absl::StatusOr<std::vector<TensorType>> types = Infer(*node);
+  const absl::StatusOr<std::vector<TensorType>> types = InferTypes(graph_, *node);
   if (!types.ok()) return WithContext(fmt::format("{} ({})", context, node->op->name), types.status());
   CHECK(types->size() == 1);  // ops with more outputs are internal, so a node and its value share a name
   const bool is_state = node->op->name == "parameter" || node->op->name == "state";

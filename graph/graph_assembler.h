@@ -29,7 +29,6 @@ class GraphAssembler {
 
  private:
   absl::StatusOr<Node> Resolve(const NodeDescription& node) const;
-  absl::StatusOr<std::vector<TensorType>> Infer(const Node& node) const;
 
   const OpRegistry& registry_;
   Graph graph_;

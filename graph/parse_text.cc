@@ -2,6 +2,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "graph/node_view.h"
 #include "graph/text.h"
 #include "runtime/base/status.h"
 
@@ -257,9 +258,7 @@ class TextParser {
       }
     }
     ASSIGN_OR_RETURN(node.attributes, CompleteAttributes(*node.op, node.attributes));
-    NodeView view{node.attributes, {}, {}};
-    for (ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph_.type(input));
-    ASSIGN_OR_RETURN(const std::vector<TensorType> types, node.op->shape(view));
+    ASSIGN_OR_RETURN(const std::vector<TensorType> types, InferTypes(graph_, node));
     if (types.size() != outputs.size()) {
       return InvalidArgument("{} outputs found; op '{}' has {}", outputs.size(), node.op->name, types.size());
     }

@@ -85,19 +85,13 @@ class Partitioner {
     request.op = node.op->name;
     request.attributes = node.attributes;
     request.phase = node.phase;
-    NodeView view{node.attributes, {}, {}};
-    for (ValueId output : node.outputs) {
-      request.names.push_back(forward_.value(output).name);
-      view.outputs.push_back(forward_.type(output));
-    }
+    for (ValueId output : node.outputs) request.names.push_back(forward_.value(output).name);
     for (ValueId input : node.inputs) {
       const bool free = input != kNoValue && free_[input].op != nullptr && value_[input] == kNoValue;
       request.inputs.push_back(input == kNoValue || free ? kNoValue : value_[input]);
       request.free.push_back(free ? &free_[input] : nullptr);
-      view.inputs.push_back(input == kNoValue ? nullptr : &forward_.type(input));
     }
-    request.config =
-        ConfigOf(strategy_, index_, request.names[0], node.op->rules ? node.op->rules(view) : std::vector<Rule>());
+    request.config = ConfigOf(strategy_, index_, request.names[0], RulesOf(forward_, node));
     builder_.SetMicroBatch(node.micro_batch);
     ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, builder_.Add(request));
     for (size_t o = 0; o < outputs.size(); ++o) value_[node.outputs[o]] = outputs[o];

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "graph/moves/move_ops.h"
+#include "graph/node_view.h"
 #include "graph/op_definition.h"
 #include "graph/passes/split_classes.h"
 #include "runtime/base/status.h"
@@ -215,10 +216,7 @@ bool MatchesPattern(const std::string& pattern, const std::string& text) {
 }
 
 std::vector<Rule> RulesOf(const Graph& graph, const Node& node) {
-  NodeView view{node.attributes, {}, {}};
-  for (ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph.type(input));
-  for (ValueId output : node.outputs) view.outputs.push_back(graph.type(output));
-  return node.op->rules ? node.op->rules(view) : std::vector<Rule>();
+  return node.op->rules ? node.op->rules(ViewOf(graph, node)) : std::vector<Rule>();
 }
 
 std::vector<Mesh> MeshesOf(const Strategy& strategy) {

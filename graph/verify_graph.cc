@@ -4,6 +4,7 @@
 #include <map>
 
 #include "graph/moves/move_ops.h"
+#include "graph/node_view.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -98,15 +99,8 @@ class GraphVerifier {
     return Internal("op '{}' has attributes that the node does not set", op.name);
   }
 
-  NodeView ViewOf(const Node& node) const {
-    NodeView view{node.attributes, {}, {}};
-    view.inputs.reserve(node.inputs.size());
-    for (ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph_.type(input));
-    return view;
-  }
-
   absl::Status CheckTypes(const Node& node) const {
-    ASSIGN_OR_RETURN(const std::vector<TensorType> types, node.op->shape(ViewOf(node)));
+    ASSIGN_OR_RETURN(const std::vector<TensorType> types, InferTypes(graph_, node));
     if (types.size() != node.outputs.size()) return Internal("op '{}' makes {} values", node.op->name, types.size());
     for (size_t o = 0; o < types.size(); ++o) {
       const TensorType& type = graph_.type(node.outputs[o]);
@@ -191,9 +185,7 @@ class GraphVerifier {
     if (node.inputs.empty() || graph_.mesh().axes.empty()) return absl::OkStatus();  // a source lies anywhere
     RETURN_IF_ERROR(CheckMeshes(node));
     const std::vector<MeshAxis>& axes = graph_.mesh(node.outputs[0]).axes;
-    NodeView view = ViewOf(node);
-    for (ValueId output : node.outputs) view.outputs.push_back(graph_.type(output));
-    const std::vector<Rule> rules = node.op->rules ? node.op->rules(view) : std::vector<Rule>();
+    const std::vector<Rule> rules = node.op->rules ? node.op->rules(ViewOf(graph_, node)) : std::vector<Rule>();
     for (size_t a = 0; a < axes.size(); ++a) {
       AxisView axis;
       for (ValueId input : node.inputs) axis.inputs.push_back(input == kNoValue ? nullptr : &graph_.layout(input)[a]);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/node_view.h"
 #include "graph/passes/rewriter.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
@@ -70,9 +71,7 @@ class Mixer {
   }
 
   absl::Status SetTypes(const Node& node, std::vector<Value>& outputs) {
-    NodeView view{node.attributes, {}, {}};
-    for (ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph().type(input));
-    ASSIGN_OR_RETURN(std::vector<TensorType> types, node.op->shape(view));
+    ASSIGN_OR_RETURN(std::vector<TensorType> types, InferTypes(graph(), node));
     CHECK(types.size() == outputs.size());
     for (size_t o = 0; o < types.size(); ++o) outputs[o].type = std::move(types[o]);
     return absl::OkStatus();

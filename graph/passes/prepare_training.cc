@@ -1,6 +1,7 @@
 #include "graph/passes/prepare_training.h"
 
 #include "graph/append_update.h"
+#include "graph/node_view.h"
 #include "graph/passes/rewriter.h"
 #include "runtime/base/status.h"
 
@@ -37,14 +38,11 @@ class Preparation {
     const OpDefinition* op = registry_.Find(op_name);
     CHECK(op != nullptr);
     ASSIGN_OR_RETURN(attributes, CompleteAttributes(*op, attributes));
-    NodeView view{attributes, {}, {}};
-    view.inputs.reserve(inputs.size());
-    for (ValueId input : inputs) view.inputs.push_back(&rewriter_.graph().type(input));
-    ASSIGN_OR_RETURN(const std::vector<TensorType> types, op->shape(view));
+    Node node{op, std::move(attributes), std::move(inputs), {}, Phase::kForward};
+    ASSIGN_OR_RETURN(const std::vector<TensorType> types, InferTypes(rewriter_.graph(), node));
     std::vector<Value> outputs;
     for (size_t o = 0; o < types.size(); ++o) outputs.push_back({names[o], types[o], {}, -1});
-    const NodeId id =
-        rewriter_.graph().AddNode({op, std::move(attributes), std::move(inputs), {}, Phase::kForward}, outputs);
+    const NodeId id = rewriter_.graph().AddNode(std::move(node), std::move(outputs));
     return rewriter_.graph().node(id).outputs;
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/node_view.h"
 #include "graph/partition.h"
 #include "graph/passes/rewriter.h"
 #include "runtime/base/status.h"
@@ -51,12 +52,9 @@ class Splitter {
   absl::StatusOr<ValueId> Add(const std::string& op_name, std::vector<ValueId> inputs, const std::string& name) {
     const OpDefinition* const op = registry_.Find(op_name);
     CHECK(op != nullptr);
-    const Attributes none;
-    NodeView view{none, {}, {}};
-    for (ValueId input : inputs) view.inputs.push_back(&rewriter_.graph().type(input));
-    ASSIGN_OR_RETURN(const std::vector<TensorType> types, op->shape(view));
-    const NodeId id =
-        rewriter_.graph().AddNode({op, none, std::move(inputs), {}, Phase::kForward}, {{name, types[0], {}, -1}});
+    Node node{op, {}, std::move(inputs), {}, Phase::kForward};
+    ASSIGN_OR_RETURN(const std::vector<TensorType> types, InferTypes(rewriter_.graph(), node));
+    const NodeId id = rewriter_.graph().AddNode(std::move(node), {{name, types[0], {}, -1}});
     return rewriter_.graph().node(id).outputs[0];
   }
 

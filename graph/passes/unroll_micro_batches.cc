@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/node_view.h"
 #include "graph/strategy.h"
 #include "runtime/base/status.h"
 
@@ -167,9 +168,7 @@ class Unroller {
   }
 
   absl::StatusOr<std::vector<ValueId>> Append(Node node, const std::vector<std::string>& names) {
-    NodeView view{node.attributes, {}, {}};
-    for (const ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph_.type(input));
-    ASSIGN_OR_RETURN(const std::vector<TensorType> types, node.op->shape(view));
+    ASSIGN_OR_RETURN(const std::vector<TensorType> types, InferTypes(graph_, node));
     std::vector<Value> outputs;
     for (size_t o = 0; o < types.size(); ++o) outputs.push_back({names[o], types[o], {}, -1});
     const NodeId id = graph_.AddNode(std::move(node), outputs);

@@ -1,6 +1,7 @@
 #include "tests/mutation/subject.h"
 
 #include "graph/graph_assembler.h"
+#include "graph/strategy.h"
 #include "ops/registry.h"
 #include "runtime/base/check.h"
 #include "tools/models/models.h"
@@ -26,12 +27,8 @@ Model DrawModel(Dice& dice) {
 }
 
 std::vector<std::string> SplitsOf(const Graph& graph, const Node& node) {
-  NodeView view{node.attributes, {}, {}};
-  for (ValueId input : node.inputs) view.inputs.push_back(input == kNoValue ? nullptr : &graph.type(input));
-  for (ValueId output : node.outputs) view.outputs.push_back(graph.type(output));
   std::vector<std::string> splits = {"replicate", "at"};
-  if (!node.op->rules) return splits;
-  for (const Rule& rule : node.op->rules(view)) {
+  for (const Rule& rule : RulesOf(graph, node)) {
     if (rule.name != "partial") splits.push_back(rule.name);
   }
   return splits;

@@ -2,6 +2,7 @@
 // wants. Their values are checked by finite differences elsewhere.
 #include <gtest/gtest.h>
 
+#include "graph/node_view.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"
 #include "tests/ops/op_cases.h"
@@ -18,15 +19,14 @@ class PlainBuilder : public GradientBuilder {
                                            const std::string& base) override {
     const OpDefinition* definition = Ops().Find(op);
     CHECK(definition != nullptr);
-    ASSIGN_OR_RETURN(Attributes complete, CompleteAttributes(*definition, attributes));
-    NodeView view{complete, {}, {}};
-    for (const ValueId id : inputs) view.inputs.push_back(id == kNoValue ? nullptr : &graph_.type(id));
-    ASSIGN_OR_RETURN(const std::vector<TensorType> types, definition->shape(view));
+    Node node{definition, {}, std::move(inputs), {}, Phase::kForward};
+    ASSIGN_OR_RETURN(node.attributes, CompleteAttributes(*definition, attributes));
+    ASSIGN_OR_RETURN(const std::vector<TensorType> types, InferTypes(graph_, node));
     std::vector<Value> outputs;
     for (size_t i = 0; i < types.size(); ++i) {
       outputs.push_back({fmt::format("{}{}@{}", base, i, graph_.nodes().size()), types[i], {}, -1});
     }
-    const NodeId id = graph_.AddNode({definition, complete, std::move(inputs), {}, Phase::kForward}, outputs);
+    const NodeId id = graph_.AddNode(std::move(node), outputs);
     return graph_.node(id).outputs;
   }
 
