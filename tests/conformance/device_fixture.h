@@ -15,19 +15,9 @@
 
 #include "runtime/device/device.h"
 #include "tests/conformance/device_backend.h"
+#include "tests/testing/assert_ok.h"
 
 namespace partita {
-
-#define ASSERT_OK(expression)                  \
-  do {                                         \
-    const absl::Status status_ = (expression); \
-    ASSERT_TRUE(status_.ok()) << status_;      \
-  } while (false)
-#define EXPECT_OK(expression)                  \
-  do {                                         \
-    const absl::Status status_ = (expression); \
-    EXPECT_TRUE(status_.ok()) << status_;      \
-  } while (false)
 
 // How long a task sleeps that others must wait for: long enough that a missing wait shows.
 constexpr auto kSlow = std::chrono::milliseconds(5);

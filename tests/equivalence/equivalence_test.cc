@@ -14,6 +14,7 @@
 #include "tests/equivalence/cases.h"
 #include "tests/equivalence/near_tie.h"
 #include "tests/equivalence/side_by_side.h"
+#include "tests/testing/assert_ok.h"
 
 namespace partita {
 namespace {
@@ -21,13 +22,6 @@ namespace {
 constexpr int kSteps = 20;
 constexpr int kMostLeftOut = 4;
 constexpr int64_t kGuardBytes = 64;
-
-#define ASSERT_OK_AND_ASSIGN(declaration, expression) \
-  ASSERT_OK_AND_ASSIGN_TO(PARTITA_CONCATENATE(or_, __LINE__), declaration, expression)
-#define ASSERT_OK_AND_ASSIGN_TO(temporary, declaration, expression) \
-  auto temporary = (expression);                                    \
-  ASSERT_TRUE(temporary.ok()) << temporary.status();                \
-  declaration = *std::move(temporary)
 
 // The regularized half of the table computes convolutions in parts, wherever there are ghosts to wait for.
 SessionOptions Options(const Case& one, uint64_t seed) {

@@ -11,17 +11,11 @@
 #include "runtime/base/status.h"
 #include "tests/equivalence/cases.h"
 #include "tests/equivalence/side_by_side.h"
+#include "tests/testing/assert_ok.h"
 #include "tools/models/models.h"
 
 namespace partita {
 namespace {
-
-#define ASSERT_OK_AND_ASSIGN(declaration, expression) \
-  ASSERT_OK_AND_ASSIGN_TO(PARTITA_CONCATENATE(or_, __LINE__), declaration, expression)
-#define ASSERT_OK_AND_ASSIGN_TO(temporary, declaration, expression) \
-  auto temporary = (expression);                                    \
-  ASSERT_TRUE(temporary.ok()) << temporary.status();                \
-  declaration = *std::move(temporary)
 
 ProgramOptions Mixed() { return {.mix_precision = true, .verify_passes = true}; }
 

@@ -5,15 +5,10 @@
 
 #include "graph/text.h"
 #include "ops/registry.h"
+#include "tests/graph/parse.h"
 
 namespace partita {
 namespace {
-
-Graph Parse(const std::string& text) {
-  absl::StatusOr<Graph> graph = ParseText(text, Ops());
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return graph.ok() ? *std::move(graph) : Graph();
-}
 
 TEST(FuseMoves, AllReduceThenSliceIsReduceScatter) {
   const Graph graph = Parse(R"(mesh data:2

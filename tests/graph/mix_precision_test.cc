@@ -6,16 +6,14 @@
 #include "graph/make_program.h"
 #include "graph/text.h"
 #include "ops/registry.h"
+#include "tests/graph/parse.h"
 #include "tests/graph/two_layers.h"
 
 namespace partita {
 namespace {
 
 std::string Mixed(const std::string& text) {
-  const absl::StatusOr<Graph> graph = ParseText(text, Ops());
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  if (!graph.ok()) return "";
-  const absl::StatusOr<Graph> mixed = MixPrecision(*graph, Ops());
+  const absl::StatusOr<Graph> mixed = MixPrecision(Parse(text), Ops());
   EXPECT_TRUE(mixed.ok()) << mixed.status();
   return mixed.ok() ? ToText(*mixed) : "";
 }

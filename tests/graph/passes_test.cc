@@ -12,15 +12,10 @@
 #include "graph/passes/unroll_micro_batches.h"
 #include "graph/text.h"
 #include "ops/registry.h"
+#include "tests/graph/parse.h"
 
 namespace partita {
 namespace {
-
-Graph Parse(const std::string& text) {
-  absl::StatusOr<Graph> graph = ParseText(text, Ops());
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return graph.ok() ? *std::move(graph) : Graph();
-}
 
 constexpr char kBatchNorm[] = R"(state %mean
 state %variance

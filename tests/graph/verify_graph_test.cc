@@ -8,6 +8,7 @@
 #include "graph/passes/run_passes.h"
 #include "graph/text.h"
 #include "ops/registry.h"
+#include "tests/graph/parse.h"
 
 namespace partita {
 namespace {
@@ -26,38 +27,32 @@ state %w = %w@new
 %z = relu(%y) f32[4,8] {data:S0 model:S1}
 )";
 
-Graph Parse(const std::string& text = kGraph) {
-  absl::StatusOr<Graph> graph = ParseText(text, Ops());
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return graph.ok() ? *std::move(graph) : Graph();
-}
-
 Layout LayoutOf(AxisLayout data, AxisLayout model) { return {std::move(data), std::move(model)}; }
 
 std::string Found(const Graph& graph) { return std::string(VerifyGraph(graph).message()); }
 
-TEST(VerifyGraph, AValidGraphPasses) { EXPECT_EQ(VerifyGraph(Parse()), absl::OkStatus()); }
+TEST(VerifyGraph, AValidGraphPasses) { EXPECT_EQ(VerifyGraph(Parse(kGraph)), absl::OkStatus()); }
 
 TEST(VerifyGraph, LayoutsThatNoRuleHas) {
-  Graph graph = Parse();
+  Graph graph = Parse(kGraph);
   graph.SetLayout(graph.Find("z"), LayoutOf(AxisLayout::Split(0), AxisLayout::Replicate()));
   EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'z'"), HasSubstr("no rule S1 -> R over axis 'model'")));
-  graph = Parse();
+  graph = Parse(kGraph);
   graph.SetLayout(graph.Find("y"), LayoutOf(AxisLayout::Partial(), AxisLayout::Split(1)));
   EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'y'"), HasSubstr("over axis 'data'")));
 }
 
 TEST(VerifyGraph, ALayoutThatDoesNotFitTheShape) {
-  Graph graph = Parse();
+  Graph graph = Parse(kGraph);
   graph.SetLayout(graph.Find("x"), LayoutOf(AxisLayout::Split(2), AxisLayout::Replicate()));
   EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'x'"), HasSubstr("S2")));
 }
 
 TEST(VerifyGraph, AMoveThatLeadsElsewhere) {
-  Graph graph = Parse();
+  Graph graph = Parse(kGraph);
   graph.SetLayout(graph.Find("g@all_reduce"), LayoutOf(AxisLayout::Replicate(), AxisLayout::Replicate()));
   EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'g@all_reduce'"), HasSubstr("all_reduce over 'data'")));
-  graph = Parse();
+  graph = Parse(kGraph);
   graph.SetLayout(graph.Find("g@all_reduce"), LayoutOf(AxisLayout::Split(0), AxisLayout::Split(1)));
   EXPECT_THAT(Found(graph), HasSubstr("does not lead from {data:P model:S1} to {data:S0 model:S1}"));
 }
@@ -94,20 +89,20 @@ TEST(ParseText, MeshesThatCannotBe) {
 }
 
 TEST(VerifyGraph, TypesThatTheOpDoesNotMake) {
-  Graph graph = Parse();
+  Graph graph = Parse(kGraph);
   Node node = graph.node(graph.value(graph.Find("z")).producer);
   graph.AddNode(std::move(node), {{"wrong", {DType::kF32, {4, 7}}, graph.layout(graph.Find("z")), -1}});
   EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'wrong'"), HasSubstr("f32[4,7]; its op makes f32[4,8]")));
 }
 
 TEST(VerifyGraph, InputsAndAttributesThatAreMissing) {
-  Graph graph = Parse();
+  Graph graph = Parse(kGraph);
   const Value& z = graph.value(graph.Find("z"));
   Node node = graph.node(z.producer);
   node.inputs.clear();
   graph.AddNode(std::move(node), {{"lonely", z.type, z.layout, -1}});
   EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'lonely'"), HasSubstr("0 inputs")));
-  graph = Parse();
+  graph = Parse(kGraph);
   const Value& y = graph.value(graph.Find("y"));
   node = graph.node(y.producer);
   node.attributes.Remove("transpose_w");
@@ -116,16 +111,16 @@ TEST(VerifyGraph, InputsAndAttributesThatAreMissing) {
 }
 
 TEST(VerifyGraph, AStateWhoseUpdateLiesElsewhere) {
-  Graph graph = Parse();
+  Graph graph = Parse(kGraph);
   graph.SetUpdate(graph.Find("w"), graph.Find("z"));
   EXPECT_THAT(Found(graph), AllOf(HasSubstr("state 'w'"), HasSubstr("'z'")));
-  graph = Parse();
+  graph = Parse(kGraph);
   graph.AddState({graph.Find("z"), kNoValue});
   EXPECT_THAT(Found(graph), HasSubstr("state 'z' is made by a relu"));
 }
 
 TEST(VerifyGraph, AResultThatDoesNotExist) {
-  Graph graph = Parse();
+  Graph graph = Parse(kGraph);
   graph.loss = 99;
   EXPECT_THAT(Found(graph), HasSubstr("99"));
 }
@@ -138,17 +133,17 @@ TEST(RunPasses, ABrokenPassIsNamed) {
     return graph;
   };
   const std::vector<Pass> passes = {{"keep", keep}, {"forget", forget}, {"keep again", keep}};
-  const auto checked = RunPasses(Parse(), passes, "train", true);
+  const auto checked = RunPasses(Parse(kGraph), passes, "train", true);
   EXPECT_EQ(checked.status().code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(checked.status().message()),
               HasSubstr("pass 'forget' of 'train' left a broken graph: node 'g'"));
-  EXPECT_TRUE(RunPasses(Parse(), passes, "train", false).ok());
+  EXPECT_TRUE(RunPasses(Parse(kGraph), passes, "train", false).ok());
 }
 
 TEST(RunPasses, PassesRunInOrderAndTheirErrorsComeThrough) {
   const auto refuse = [](Graph) -> absl::StatusOr<Graph> { return absl::InvalidArgumentError("no"); };
-  EXPECT_EQ(RunPasses(Parse(), {{"refuse", refuse}}, "train", true).status().message(), "no");
-  const auto dropped = RunPasses(Parse(), {{"drop_unused", DropUnused}}, "train", true);
+  EXPECT_EQ(RunPasses(Parse(kGraph), {{"refuse", refuse}}, "train", true).status().message(), "no");
+  const auto dropped = RunPasses(Parse(kGraph), {{"drop_unused", DropUnused}}, "train", true);
   ASSERT_TRUE(dropped.ok()) << dropped.status();
   EXPECT_EQ(dropped->Find("z"), kNoValue);
 }
