@@ -10,9 +10,6 @@
 namespace partita::launch {
 namespace {
 
-// Rows of few classes are one thread's work, by the functors that the host calls; longer ones are a block's.
-inline constexpr int64_t kFewClasses = 32;
-
 struct Largest {
   double value;
 };
@@ -64,6 +61,7 @@ struct LogSoftmaxRowsBody : SoftmaxRowBody<T> {
   }
 };
 
+// Rows of few classes, by the functors that the host calls.
 template <typename T>
 struct LogSoftmaxBody {
   const T* x;

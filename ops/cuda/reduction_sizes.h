@@ -10,6 +10,9 @@ namespace partita {
 
 inline constexpr int64_t kReductionBlocks = 1024;  // enough to fill a GPU several times
 
+// Rows of so few classes are one thread's work; longer ones are a block's.
+inline constexpr int64_t kFewClasses = 32;
+
 // The rows of [groups][rows][channels], cut into chunks; a block sums a chunk of a tile of `lanes` channels.
 struct ColumnChunks {
   int64_t groups = 1, rows = 0, channels = 0;

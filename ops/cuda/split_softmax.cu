@@ -12,63 +12,83 @@ namespace {
 
 struct Nothing {};
 
-// A block of threads per row: each takes some of the classes, Derived says of each what is taken and how two join.
-template <typename T, typename Derived>
+// One number of a row's classes. Derived says what comes of the classes begin, begin + step, ... (Of), how two such
+// numbers join (Join), and where the row's goes (Store). Few classes are a thread's work; more are a block's, of which
+// each thread takes every 256th.
+template <typename Derived>
 struct RowReduction {
   using FirstValue = double;
   using SecondValue = Nothing;
-  const T* x;
-  T* out;
-  int64_t classes;
 
-  PARTITA_HOST_DEVICE double First(int64_t row, int thread) const {
-    double value = Derived::kNone;
-    for (int64_t i = thread; i < classes; i += kBlockThreads) {
-      Derived::Join(value, derived().Of(row, static_cast<double>(x[row * classes + i])));
-    }
-    return value;
-  }
+  PARTITA_HOST_DEVICE void operator()(int64_t row) const { derived().Store(row, derived().Of(row, 0, 1)); }
+
+  PARTITA_HOST_DEVICE double First(int64_t row, int thread) const { return derived().Of(row, thread, kBlockThreads); }
   PARTITA_HOST_DEVICE void CombineFirst(double& value, double more) const { Derived::Join(value, more); }
   PARTITA_HOST_DEVICE Nothing Second(int64_t, int, double) const { return {}; }
   PARTITA_HOST_DEVICE void CombineSecond(Nothing&, const Nothing&) const {}
   PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, double value, const Nothing&) const {
-    if (thread == 0) out[row] = static_cast<T>(derived().Result(row, value));
+    if (thread == 0) derived().Store(row, value);
   }
 
  private:
   PARTITA_HOST_DEVICE const Derived& derived() const { return static_cast<const Derived&>(*this); }
 };
 
+template <typename Body>
+LaunchError ReduceClasses(int64_t rows, int64_t classes, const Body& body, CudaQueue queue) {
+  return classes <= kFewClasses ? ForEach(rows, body, queue) : ReduceRows(rows, body, queue);
+}
+
 template <typename T>
-struct MaximumBody : RowReduction<T, MaximumBody<T>> {
-  static constexpr double kNone = -std::numeric_limits<double>::infinity();
+struct MaximumBody : RowReduction<MaximumBody<T>> {
+  const T* x;
+  T* maximum;
+  int64_t classes;
+
+  PARTITA_HOST_DEVICE double Of(int64_t row, int64_t begin, int64_t step) const {
+    double largest = -std::numeric_limits<double>::infinity();
+    for (int64_t i = begin; i < classes; i += step) Join(largest, static_cast<double>(x[row * classes + i]));
+    return largest;
+  }
   PARTITA_HOST_DEVICE static void Join(double& value, double more) {
     if (Exceeds(more, value)) value = more;
   }
-  PARTITA_HOST_DEVICE double Of(int64_t, double x) const { return x; }
-  PARTITA_HOST_DEVICE double Result(int64_t, double value) const { return value; }
+  PARTITA_HOST_DEVICE void Store(int64_t row, double value) const { maximum[row] = static_cast<T>(value); }
 };
 
-template <typename T, typename Derived>
-struct SumBody : RowReduction<T, Derived> {
-  static constexpr double kNone = 0;
+template <typename Derived>
+struct RowSum : RowReduction<Derived> {
   PARTITA_HOST_DEVICE static void Join(double& value, double more) { value += more; }
 };
 
 template <typename T>
-struct ExponentialsBody : SumBody<T, ExponentialsBody<T>> {
-  const T* maximum;
-  PARTITA_HOST_DEVICE double Of(int64_t row, double x) const {
-    return std::exp(static_cast<Compute<T>>(x - static_cast<double>(maximum[row])));
+struct ExponentialsBody : RowSum<ExponentialsBody<T>> {
+  const T *x, *maximum;
+  T* sum;
+  int64_t classes;
+
+  PARTITA_HOST_DEVICE double Of(int64_t row, int64_t begin, int64_t step) const {
+    double value = 0;
+    for (int64_t i = begin; i < classes; i += step) value += std::exp(x[row * classes + i] - maximum[row]);
+    return value;
   }
-  PARTITA_HOST_DEVICE double Result(int64_t, double value) const { return value; }
+  PARTITA_HOST_DEVICE void Store(int64_t row, double value) const { sum[row] = static_cast<T>(value); }
 };
 
 template <typename T>
-struct NormalizeGradBody : SumBody<T, NormalizeGradBody<T>> {
-  const T* sum;
-  PARTITA_HOST_DEVICE double Of(int64_t, double dy) const { return dy; }
-  PARTITA_HOST_DEVICE double Result(int64_t row, double value) const { return -value / static_cast<double>(sum[row]); }
+struct NormalizeGradBody : RowSum<NormalizeGradBody<T>> {
+  const T *dy, *sum;
+  T* dsum;
+  int64_t classes;
+
+  PARTITA_HOST_DEVICE double Of(int64_t row, int64_t begin, int64_t step) const {
+    double value = 0;
+    for (int64_t i = begin; i < classes; i += step) value += static_cast<double>(dy[row * classes + i]);
+    return value;
+  }
+  PARTITA_HOST_DEVICE void Store(int64_t row, double value) const {
+    dsum[row] = static_cast<T>(-value / static_cast<double>(sum[row]));
+  }
 };
 
 template <typename T>
@@ -87,19 +107,38 @@ struct NormalizeFunctor {
   }
 };
 
+// A share of one class at a time is as good as of all: shares add up.
 template <typename T>
-struct CrossEntropySharesBody {
+struct CrossEntropySharesBody : RowSum<CrossEntropySharesBody<T>> {
   const T *logits, *maximum, *sum;
   Labels<T> labels;
   double* losses;
 
-  PARTITA_HOST_DEVICE void operator()(int64_t row) const {
-    losses[row] = kNaN;
-    if (!labels.IsClass(row)) return;
+  PARTITA_HOST_DEVICE double Of(int64_t row, int64_t begin, int64_t step) const {
     const T total = maximum[row] + std::log(sum[row]);
-    const T share = CrossEntropyShare(logits + row * labels.classes, labels.classes, labels.Column(row),
-                                      labels.all_classes, labels.smoothing, total);
-    losses[row] = static_cast<double>(labels.Weight(row) * share);
+    const T* x = logits + row * labels.classes;
+    const int64_t column = labels.Column(row);
+    double value = 0;
+    for (int64_t i = begin; i < labels.classes; i += step) {
+      value +=
+          static_cast<double>(CrossEntropyShare(x + i, 1, column - i, labels.all_classes, labels.smoothing, total));
+    }
+    return value;
+  }
+  PARTITA_HOST_DEVICE void Store(int64_t row, double value) const {
+    losses[row] = labels.IsClass(row) ? static_cast<double>(labels.Weight(row)) * value : kNaN;
+  }
+};
+
+// Without smoothing a row has the share of its label alone.
+template <typename T>
+struct LabelShareBody {
+  CrossEntropySharesBody<T> shares;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t row) const {
+    const int64_t column = shares.labels.Column(row);
+    const bool here = column >= 0 && column < shares.labels.classes;
+    shares.Store(row, here ? shares.Of(row, column, shares.labels.classes) : 0);
   }
 };
 
@@ -134,14 +173,15 @@ struct CrossEntropySumGradBody {
 
 LaunchError RowMaximum(DType dtype, int64_t rows, int64_t classes, const void* x, void* maximum, CudaQueue queue) {
   return WithWide(dtype, [&]<typename T>() {
-    return ReduceRows(rows, MaximumBody<T>{{As<T>(x), As<T>(maximum), classes}}, queue);
+    return ReduceClasses(rows, classes, MaximumBody<T>{{}, As<T>(x), As<T>(maximum), classes}, queue);
   });
 }
 
 LaunchError RowExponentials(DType dtype, int64_t rows, int64_t classes, const void* x, const void* maximum, void* sum,
                             CudaQueue queue) {
   return WithWide(dtype, [&]<typename T>() {
-    return ReduceRows(rows, ExponentialsBody<T>{{{As<T>(x), As<T>(sum), classes}}, As<T>(maximum)}, queue);
+    const ExponentialsBody<T> body{{}, As<T>(x), As<T>(maximum), As<T>(sum), classes};
+    return ReduceClasses(rows, classes, body, queue);
   });
 }
 
@@ -164,15 +204,18 @@ LaunchError LogSoftmaxNormalize(DType dtype, int64_t rows, int64_t classes, cons
 LaunchError LogSoftmaxNormalizeGrad(DType dtype, int64_t rows, int64_t classes, const void* dy, const void* sum,
                                     void* dsum, CudaQueue queue) {
   return WithWide(dtype, [&]<typename T>() {
-    return ReduceRows(rows, NormalizeGradBody<T>{{{As<T>(dy), As<T>(dsum), classes}}, As<T>(sum)}, queue);
+    const NormalizeGradBody<T> body{{}, As<T>(dy), As<T>(sum), As<T>(dsum), classes};
+    return ReduceClasses(rows, classes, body, queue);
   });
 }
 
 LaunchError CrossEntropyShares(DType dtype, const LabelledRows& rows, const void* maximum, const void* sum, void* loss,
                                double* workspace, CudaQueue queue) {
   const LaunchError error = WithWide(dtype, [&]<typename T>() {
-    const CrossEntropySharesBody<T> body{As<T>(rows.logits), As<T>(maximum), As<T>(sum), LabelsOf<T>(rows), workspace};
-    return ForEach(rows.rows, body, queue);
+    const T* logits = As<T>(rows.logits);
+    const CrossEntropySharesBody<T> body{{}, logits, As<T>(maximum), As<T>(sum), LabelsOf<T>(rows), workspace};
+    if (rows.smoothing == 0) return ForEach(rows.rows, LabelShareBody<T>{body}, queue);
+    return ReduceClasses(rows.rows, rows.classes, body, queue);
   });
   return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.global_rows, loss, queue);
 }

@@ -260,6 +260,29 @@ TEST(EmulatedLoss, ALabelThatIsNoClassGivesNaN) {
   }
 }
 
+// What blocks of classes give adds up, whichever of them has a row's label.
+TEST(EmulatedLoss, SharesOfBlocksOfClassesAddUp) {
+  for (const int64_t classes : {9, 700}) {
+    for (const double smoothing : {0.0, 0.1}) {
+      const TensorType logits{DType::kF32, {6, classes}}, labels{DType::kI32, {6}}, row{DType::kF32, {6}};
+      const LocalNode whole =
+          WholeNode("cross_entropy", {{"label_smoothing", smoothing}}, {logits, labels, row, row, row});
+      const std::vector<Values> inputs = SuitableInputs(whole, 3);
+      const int64_t cuts[] = {0, classes / 3, classes / 3, classes};
+      double sum = 0;
+      for (int block = 0; block < 3; ++block) {
+        LocalNode part = whole;
+        Narrow(*part.inputs[0], 1, cuts[block], cuts[block + 1]);
+        std::vector<Values> of_block = inputs;
+        of_block[0] = Part(inputs[0], *part.inputs[0]);
+        sum += Emulated(part, of_block)[0][0];
+      }
+      const double expected = Outputs(InF64(whole), inputs, {.reference_only = true})[0][0];
+      EXPECT_NEAR(sum, expected, 1e-5 * std::max(1.0, std::abs(expected))) << classes;
+    }
+  }
+}
+
 // A NaN in the data comes out wherever the host lets it out.
 TEST(EmulatedKernels, KeepNaN) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
