@@ -152,34 +152,42 @@ class Report:
 
 
 def reach(job, aim, report):
-    """Waits for the moment, `delay` included."""
+    """Waits for the moment, `delay` included. report: None but at the end of a job."""
     if aim.phase == "training":
         assert wait_until(job, lambda job: TRAINING in job.said(0), 60), job.said(0)
-    elif aim.phase in ("shutdown", "farewell"):
+    if report:
         assert wait_until(job, lambda job: report.is_open_in(job.processes[0]), 60), job.said(0)
     if aim.phase == "farewell":
         report.let()
     time.sleep(aim.delay)
 
 
-def fault(command, ranks, aim, number, promise):
-    """Starts a job, sends a signal to one rank and looks at how the others end."""
-    epochs = FEW if aim.phase in ("shutdown", "farewell") else ENDLESS
-    with Report() as report, Job([*command, f"--epochs={epochs}", "--report=" + report.path], ranks) as job:
-        reach(job, aim, report)
-        over = job.processes[aim.victim].poll() is not None
-        job.signal(aim.victim, number)
-        begin = time.monotonic()
-        if aim.phase == "shutdown":
-            report.let()
-        others = [rank for rank in range(ranks) if rank != aim.victim]
-        try:
-            seconds = job.wait(others, begin + max(promise.limit, promise.joining) + 5) - begin
-        except AssertionError as running:
-            return Outcome(aim.phase, time.monotonic() - begin, f"victim {aim.victim}, {running}")
-        codes = {rank: job.processes[rank].returncode for rank in others}
-        errors = {rank: job.said(rank) for rank in others}
+def hit(job, aim, number, promise, report):
+    """Sends the signal, and looks at how the others end."""
+    over = job.processes[aim.victim].poll() is not None
+    job.signal(aim.victim, number)
+    begin = time.monotonic()
+    if aim.phase == "shutdown":
+        report.let()
+    others = [rank for rank in range(len(job.processes)) if rank != aim.victim]
+    try:
+        seconds = job.wait(others, begin + max(promise.limit, promise.joining) + 5) - begin
+    except AssertionError as running:
+        return Outcome(aim.phase, time.monotonic() - begin, f"victim {aim.victim}, {running}")
+    codes = {rank: job.processes[rank].returncode for rank in others}
+    errors = {rank: job.said(rank) for rank in others}
     return Outcome("over", seconds) if over else judge(aim.victim, aim.phase, seconds, codes, errors, promise)
+
+
+def fault(command, ranks, aim, number, promise):
+    """The outcome of one fault of a job that is started for it."""
+    if aim.phase not in ("shutdown", "farewell"):
+        with Job([*command, f"--epochs={ENDLESS}"], ranks) as job:
+            reach(job, aim, None)
+            return hit(job, aim, number, promise, None)
+    with Report() as report, Job([*command, f"--epochs={FEW}", "--report=" + report.path], ranks) as job:
+        reach(job, aim, report)
+        return hit(job, aim, number, promise, report)
 
 
 def judge(victim, phase, seconds, codes, errors, promise):
