@@ -5,7 +5,8 @@ Prints a line for each, `N passed, N failed` last.
     ./run [--results=FILE.json] [--only=WORD] [--skip=WORD]
 
 A check that was not run (a test that says it needs more than there is) counts as neither. Results go to results.json
-beside this file unless told otherwise. The exit code is 1 if anything failed or nothing passed.
+beside this file unless told otherwise, as they come: who ends this early has those so far. The exit code is 1 if
+anything failed or nothing passed.
 """
 
 import argparse
@@ -252,45 +253,59 @@ def machine():
     return output.strip() if code == 0 else "no GPU: nvidia-smi does not run"
 
 
+def checks(wanted):
+    """(a line to print, results) of one after the other."""
+    for name in filter(wanted, sorted(os.listdir(os.path.join(HERE, "tests")))):
+        found, seconds = run_test(name)
+        counts = {o: sum(r["outcome"] == o for r in found) for o in ("passed", "failed", "skipped")}
+        yield (f"{name}: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped, "
+               f"{seconds:.1f} s"), found
+    for name, command in TRAINING:
+        if wanted(name):
+            result = run_training(name, command)
+            shown = last_line(result["detail"]) if result["outcome"] == "failed" else ""
+            yield f"{name}: {result['outcome']}, {result['seconds']:.1f} s {shown}".rstrip(), [result]
+    for result in itertools.chain(comparisons(wanted), sanitizations(wanted)):
+        yield f"{result['name']}: {result['outcome']}, {last_line(result['detail'])}", [result]
+
+
+def count(results, outcome):
+    return sum(result["outcome"] == outcome for result in results)
+
+
+def save(path, where, results):
+    revision = ""
+    if os.path.exists(os.path.join(HERE, "REVISION")):
+        with open(os.path.join(HERE, "REVISION"), encoding="utf-8") as file:
+            revision = file.read().strip()
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schema_version": 1, "revision": revision, "machine": where,
+                   "time": time.strftime("%FT%TZ", time.gmtime()), "passed": count(results, "passed"),
+                   "failed": count(results, "failed"), "results": results}, file, indent=1)
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--results", default=os.path.join(HERE, "results.json"))
     parser.add_argument("--only", default="", help="run only what has this word in its name")
     parser.add_argument("--skip", default=None, help="leave out what has this word in its name")
     options = parser.parse_args(arguments)
-    wanted = lambda name: options.only in name and (options.skip is None or options.skip not in name)
+
+    def wanted(name):
+        return options.only in name and (options.skip is None or options.skip not in name)
+
     results = []
     where = machine()
     print(f"on {where}")
-    for name in sorted(os.listdir(os.path.join(HERE, "tests"))):
-        if not wanted(name):
-            continue
-        found, seconds = run_test(name)
-        counts = {o: sum(r["outcome"] == o for r in found) for o in ("passed", "failed", "skipped")}
-        print(f"{name}: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped, {seconds:.1f} s")
+    save(options.results, where, results)
+    for line, found in checks(wanted):
+        print(line, flush=True)
         results += found
-    for name, command in TRAINING:
-        if not wanted(name):
-            continue
-        result = run_training(name, command)
-        shown = last_line(result["detail"]) if result["outcome"] == "failed" else ""
-        print(f"{name}: {result['outcome']}, {result['seconds']:.1f} s {shown}".rstrip())
-        results.append(result)
-    for result in itertools.chain(comparisons(wanted), sanitizations(wanted)):
-        print(f"{result['name']}: {result['outcome']}, {last_line(result['detail'])}")
-        results.append(result)
-    passed = sum(result["outcome"] == "passed" for result in results)
-    failed = sum(result["outcome"] == "failed" for result in results)
-    revision = ""
-    if os.path.exists(os.path.join(HERE, "REVISION")):
-        with open(os.path.join(HERE, "REVISION"), encoding="utf-8") as file:
-            revision = file.read().strip()
-    with open(options.results, "w", encoding="utf-8") as file:
-        json.dump({"schema_version": 1, "revision": revision, "machine": where, "time": time.strftime("%FT%TZ", time.gmtime()),
-                   "passed": passed, "failed": failed, "results": results}, file, indent=1)
+        save(options.results, where, results)
     for result in results:
         if result["outcome"] == "failed":
             print(f"failed: {result['name']}: {last_line(result['detail'])}")
+    passed, failed = count(results, "passed"), count(results, "failed")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

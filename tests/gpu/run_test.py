@@ -106,6 +106,15 @@ echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
         self.assertEqual((code, line), (1, "0 passed, 1 failed"))
         self.assertEqual(results["results"][0]["detail"], "exit code 138: there is no NVIDIA driver")
 
+    def test_results_are_kept_as_they_come(self):
+        path = os.path.join(self.bundle, "results.json")
+        with mock.patch.object(run, "HERE", self.bundle), contextlib.redirect_stdout(io.StringIO()), \
+                mock.patch.object(run, "comparisons", side_effect=KeyboardInterrupt), \
+                self.assertRaises(KeyboardInterrupt):
+            run.main(["--results=" + path, "--only=train two"])
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual([r["name"] for r in json.load(file)["results"]], ["train two replicas"])
+
     def sanitizer(self, body):
         """Its options are known; the test that it starts is what follows them."""
         for _, test, _ in run.SANITIZED:
@@ -169,7 +178,8 @@ tool=$2 code=$8; shift 8
         self.assertIn("there is no compute-sanitizer", results["results"][0]["detail"])
         self.sanitizer(self.RUNS_THE_TEST)
         for _, test, _ in run.SANITIZED:
-            self.make_test(test, cases={"testsuites": [{"name": "S", "testsuite": [GOOD["testsuites"][0]["testsuite"][1]]}]})
+            skipped = GOOD["testsuites"][0]["testsuite"][1:]
+            self.make_test(test, cases={"testsuites": [{"name": "S", "testsuite": skipped}]})
         _, line, results = self.run_sanitizers()
         self.assertEqual(line, "0 passed, 0 failed")
         self.assertIn("skips all its cases", results["results"][0]["detail"])
