@@ -77,6 +77,8 @@ SANITIZED = [
 SANITIZER_SECONDS = 180
 FOUND_BY_SANITIZER = 99  # its exit code then
 
+NO_GPU = "no GPU: nvidia-smi does not run"
+
 
 def environment(**more):
     """Libraries of the bundle come behind none of the machine's own programs: only what it starts sees them."""
@@ -212,16 +214,17 @@ def comparisons(wanted):
 
 
 def find_sanitizer():
-    """Its path; empty: the machine does not have it."""
-    folders = [os.path.join(os.environ[name], "bin") for name in ("CUDA_HOME", "CUDA_PATH") if name in os.environ]
-    folders += [os.environ.get("PATH", os.defpath), "/usr/local/cuda/bin", *sorted(glob.glob("/usr/local/cuda-*/bin"))]
+    """Its path; empty: the machine does not have it. A toolkit has it, and a package of Python's."""
+    folders = [os.environ.get("PATH", os.defpath)]
+    folders += [os.path.join(os.environ[name], "bin") for name in ("CUDA_HOME", "CUDA_PATH") if name in os.environ]
+    folders += ["/usr/local/cuda/bin", *sorted(glob.glob("/usr/local/cuda-*/bin"))]
+    for packages in sys.path:
+        folders += glob.glob(os.path.join(packages, "nvidia", "*", "bin"))
     return shutil.which("compute-sanitizer", path=os.pathsep.join(folders)) or ""
 
 
 def sanitize(program, tool, test, cases):
     """(outcome, detail) of cases of a test under a tool of compute-sanitizer."""
-    if not program:
-        return "skipped", "there is no compute-sanitizer in PATH, CUDA_HOME or /usr/local/cuda"
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "cases.json")
         code, output, _ = call([program, "--tool", tool, "--report-api-errors", "no", "--kernel-name",
@@ -239,18 +242,19 @@ def sanitize(program, tool, test, cases):
 
 
 def sanitizations(wanted):
-    program = find_sanitizer()
+    program, where = find_sanitizer(), machine()
+    why_not = NO_GPU if where == NO_GPU else "" if program else "compute-sanitizer is not found"
     for tool in SANITIZERS:
         for what, test, cases in SANITIZED:
             name = f"sanitizer {tool}: {what}"
             if wanted(name):
-                outcome, detail = sanitize(program, tool, test, cases)
+                outcome, detail = ("skipped", why_not) if why_not else sanitize(program, tool, test, cases)
                 yield {"name": name, "outcome": outcome, "detail": detail}
 
 
 def machine():
     code, output, _ = call(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"], 60)
-    return output.strip() if code == 0 else "no GPU: nvidia-smi does not run"
+    return output.strip() if code == 0 else NO_GPU
 
 
 def checks(wanted):

@@ -119,6 +119,7 @@ echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
         """Its options are known; the test that it starts is what follows them."""
         for _, test, _ in run.SANITIZED:
             self.make_test(test, cases=GOOD)
+        self.program("bin/nvidia-smi", "echo a GPU")
         self.program("bin/compute-sanitizer", f"""
 [ "$1 $3 $5 $6 $7" = "--tool --report-api-errors --kernel-name kernel_substring=partita --error-exitcode" ] || exit 3
 tool=$2 code=$8; shift 8
@@ -171,20 +172,30 @@ tool=$2 code=$8; shift 8
         self.assertEqual(results["results"][0]["detail"], "exit code None: begun\n\nno end within 1 s")
 
     def test_without_a_sanitizer_or_a_gpu_nothing_is_claimed(self):
-        with mock.patch.object(run, "find_sanitizer", lambda: ""):
-            _, line, results = self.run_sanitizers()
-        self.assertEqual(line, "0 passed, 0 failed")
-        self.assertEqual({r["outcome"] for r in results["results"]}, {"skipped"})
-        self.assertIn("there is no compute-sanitizer", results["results"][0]["detail"])
         self.sanitizer(self.RUNS_THE_TEST)
+        runs = len(run.SANITIZERS) * len(run.SANITIZED)
+
+        def skips(reason):
+            _, line, results = self.run_sanitizers()
+            self.assertEqual(line, "0 passed, 0 failed")
+            self.assertEqual([(r["outcome"], r["detail"]) for r in results["results"]], [("skipped", reason)] * runs)
+
+        with mock.patch.object(run, "find_sanitizer", lambda: ""):
+            skips("compute-sanitizer is not found")
         for _, test, _ in run.SANITIZED:
             skipped = GOOD["testsuites"][0]["testsuite"][1:]
             self.make_test(test, cases={"testsuites": [{"name": "S", "testsuite": skipped}]})
-        _, line, results = self.run_sanitizers()
-        self.assertEqual(line, "0 passed, 0 failed")
-        self.assertIn("skips all its cases", results["results"][0]["detail"])
+        skips("the test skips all its cases on this machine")
+        self.program("bin/nvidia-smi", "exit 9")
+        skips(run.NO_GPU)
 
-    def test_a_toolkits_sanitizer_is_found(self):
+    def test_a_toolkits_or_a_packages_sanitizer_is_found(self):
+        os.makedirs(os.path.join(self.bundle, "nvidia", "cu13", "bin"))
+        packaged = "nvidia/cu13/bin/compute-sanitizer"
+        self.program(packaged, "exit 0")
+        with mock.patch.dict(os.environ, {"PATH": "/usr/bin:/bin"}), \
+                mock.patch.object(run.sys, "path", [self.bundle]):
+            self.assertEqual(run.find_sanitizer(), os.path.join(self.bundle, packaged))
         self.program("bin/compute-sanitizer", "exit 0")
         found = os.path.join(self.bundle, "bin", "compute-sanitizer")
         with mock.patch.dict(os.environ, {"PATH": "/usr/bin:/bin", "CUDA_HOME": self.bundle}):
