@@ -54,6 +54,27 @@ BoxCopy CopyOf(const Box& part, const Box& from, const Box& to, DType dtype) {
   return copy;
 }
 
+std::vector<PlacedBox> PlacesIn(const HeldBox& whole, const std::vector<HeldBox>& blocks) {
+  std::vector<PlacedBox> places(blocks.size());
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    if (Count(blocks[b]) == 0) continue;
+    places[b] = {0, whole->size, *blocks[b]};
+    for (size_t d = 0; d < whole->size.size(); ++d) places[b].box.offset[d] -= whole->offset[d];
+  }
+  return places;
+}
+
+std::vector<PlacedBox> PackedPlaces(const std::vector<HeldBox>& blocks) {
+  std::vector<PlacedBox> places(blocks.size());
+  int64_t packed = 0;
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    if (Count(blocks[b]) == 0) continue;
+    places[b] = {packed, blocks[b]->size, WholeBox(blocks[b]->size)};
+    packed += blocks[b]->elements();
+  }
+  return places;
+}
+
 std::vector<BoxCopy> PackCopies(const std::vector<HeldBox>& blocks, const Box& whole, DType dtype) {
   std::vector<BoxCopy> copies;
   int64_t packed = 0;

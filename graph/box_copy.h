@@ -31,6 +31,11 @@ bool FollowEachOther(const std::vector<HeldBox>& blocks, const Box& whole);
 // Copies `part` of the global tensor from where it lies in `from` to where it lies in `to`. Offsets 0.
 BoxCopy CopyOf(const Box& part, const Box& from, const Box& to, DType dtype);
 
+// For all_to_all of boxes: where blocks lie in a tensor that holds `whole` (nullopt: nothing, and no blocks either), or
+// one after the other.
+std::vector<PlacedBox> PlacesIn(const HeldBox& whole, const std::vector<HeldBox>& blocks);
+std::vector<PlacedBox> PackedPlaces(const std::vector<HeldBox>& blocks);
+
 // The blocks one after the other <-> their places in `whole`. Offsets are relative to the two tensors.
 std::vector<BoxCopy> PackCopies(const std::vector<HeldBox>& blocks, const Box& whole, DType dtype);
 std::vector<BoxCopy> UnpackCopies(const std::vector<HeldBox>& blocks, const Box& whole, DType dtype);

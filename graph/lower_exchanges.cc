@@ -24,32 +24,67 @@ absl::Status MoveLowering::AllToAll(const Move& move) {
   return *mode == ExchangeMode::kDirect ? ExchangeAtOnce(move, plan) : ExchangeInRounds(move, plan);
 }
 
-absl::Status MoveLowering::ExchangeAtOnce(const Move& move, const ExchangePlan& plan) {
-  std::vector<HeldBox> sent(move.from.size()), received(move.from.size());
-  const auto take = [&](const TileSend& send) {
-    if (send.from == move.self()) sent[send.to] = plan.tiles[send.tile];
-    if (send.to == move.self()) received[send.from] = plan.tiles[send.tile];
-  };
-  std::for_each(plan.kept.begin(), plan.kept.end(), take);
-  for (const std::vector<TileSend>& round : plan.rounds) std::for_each(round.begin(), round.end(), take);
+CollectiveLaunch MoveLowering::Exchange::Launch(const Move& move) const {
   CollectiveLaunch collective = move.Collective(CollectiveKind::kAllToAll);
   collective.send_counts = Counts(sent);
   collective.receive_counts = Counts(received);
   collective.input_count = TotalCount(sent);
   collective.output_count = TotalCount(received);
-  if (collective.output_count != Count(move.Inside(move.own_to()))) return Misfit(move);
-  const TensorId input =
-      collective.input_count == 0 ? -1 : Packed(move, out_.tensor_of[move.input], sent, *move.own_from());
+  return collective;
+}
+
+absl::Status MoveLowering::ExchangeAtOnce(const Move& move, const ExchangePlan& plan) {
+  Exchange exchange{std::vector<HeldBox>(move.from.size()), std::vector<HeldBox>(move.from.size())};
+  const auto take = [&](const TileSend& send) {
+    if (send.from == move.self()) exchange.sent[send.to] = plan.tiles[send.tile];
+    if (send.to == move.self()) exchange.received[send.from] = plan.tiles[send.tile];
+  };
+  std::for_each(plan.kept.begin(), plan.kept.end(), take);
+  for (const std::vector<TileSend>& round : plan.rounds) std::for_each(round.begin(), round.end(), take);
+  if (TotalCount(exchange.received) != Count(move.Inside(move.own_to()))) return Misfit(move);
   const bool margin = move.own_to() != move.Inside(move.own_to());
-  if (!move.own_to() || (!margin && FollowEachOther(received, *move.own_to()))) {
-    AppendCollective(move.node, std::move(collective), input, NewOutput(move.output));
-    return absl::OkStatus();
+  if (exchange_boxes_) {
+    if (margin) AppendAssembly(move, "/margin", std::nullopt, exchange.received, -1);
+    AppendBoxExchange(move, exchange);
+  } else if (!move.own_to() || (!margin && FollowEachOther(exchange.received, *move.own_to()))) {
+    AppendCollective(move.node, exchange.Launch(move), Packed(move, exchange.sent), NewOutput(move.output));
+  } else {
+    const TensorId arrived = AppendExchange(move, exchange);
+    AppendAssembly(move, "/unpack", std::nullopt, exchange.received, arrived);
   }
-  const TensorId arrived =
-      collective.output_count == 0 ? -1 : NewTemporary(move.node, "/received", move.bytes(collective.output_count));
-  AppendCollective(move.node, std::move(collective), input, arrived);
-  AppendAssembly(move, "/unpack", std::nullopt, received, arrived);
   return absl::OkStatus();
+}
+
+TensorId MoveLowering::AppendExchange(const Move& move, const Exchange& exchange) {
+  const int64_t received = TotalCount(exchange.received);
+  const TensorId arrived = received == 0 ? -1 : NewTemporary(move.node, "/received", move.bytes(received));
+  if (exchange_boxes_) {
+    AppendBoxExchange(move, exchange, arrived, PackedPlaces(exchange.received), received);
+  } else {
+    AppendCollective(move.node, exchange.Launch(move), Packed(move, exchange.sent), arrived);
+  }
+  return arrived;
+}
+
+void MoveLowering::AppendBoxExchange(const Move& move, const Exchange& exchange, TensorId output,
+                                     std::vector<PlacedBox> places, int64_t output_count) {
+  CollectiveLaunch collective = exchange.Launch(move);
+  collective.send_boxes = PlacesIn(move.own_from(), exchange.sent);
+  collective.receive_boxes = std::move(places);
+  const TensorId input = collective.input_count == 0 ? -1 : out_.tensor_of[move.input];
+  if (input >= 0) collective.input_count = Count(move.own_from());
+  if (output >= 0) collective.output_count = output_count;
+  AppendCollective(move.node, std::move(collective), input, output);
+}
+
+// Of the output there may be a part already.
+void MoveLowering::AppendBoxExchange(const Move& move, const Exchange& exchange) {
+  TensorId output = -1;
+  if (TotalCount(exchange.received) > 0) {
+    output = out_.tensor_of[move.output];
+    if (output < 0) output = NewOutput(move.output);
+  }
+  AppendBoxExchange(move, exchange, output, PlacesIn(move.own_to(), exchange.received), Count(move.own_to()));
 }
 
 absl::Status MoveLowering::Reshard(const Move& move) {
@@ -64,44 +99,41 @@ absl::Status MoveLowering::Reshard(const Move& move) {
   return absl::OkStatus();
 }
 
-TensorId MoveLowering::ExchangeOverlaps(const Move& move, Exchange& exchange) {
+MoveLowering::Exchange MoveLowering::ExchangeOfOverlaps(const Move& move) {
   const int ranks = static_cast<int>(move.from.size());
-  exchange.sent.assign(ranks, std::nullopt);
-  exchange.received.assign(ranks, std::nullopt);
-  int64_t exchanged = 0;  // among all ranks: if it is nothing, nobody launches the collective
+  Exchange exchange{std::vector<HeldBox>(move.from.size()), std::vector<HeldBox>(move.from.size())};
   for (int r = 0; r < ranks; ++r) {
-    for (int q = 0; q < ranks; ++q) exchanged += r == q ? 0 : Count(move.Overlap(move.from[r], move.to[q]));
+    for (int q = 0; q < ranks; ++q) {
+      exchange.any = exchange.any || (r != q && Count(move.Overlap(move.from[r], move.to[q])) > 0);
+    }
     if (r == move.self()) continue;
     exchange.sent[r] = move.Overlap(move.own_from(), move.to[r]);
     exchange.received[r] = move.Overlap(move.from[r], move.own_to());
   }
-  if (exchanged == 0) return -1;
-  CollectiveLaunch collective = move.Collective(CollectiveKind::kAllToAll);
-  collective.send_counts = Counts(exchange.sent);
-  collective.receive_counts = Counts(exchange.received);
-  collective.input_count = TotalCount(exchange.sent);
-  collective.output_count = TotalCount(exchange.received);
-  const TensorId input =
-      collective.input_count == 0 ? -1 : Packed(move, out_.tensor_of[move.input], exchange.sent, *move.own_from());
-  const TensorId arrived =
-      collective.output_count == 0 ? -1 : NewTemporary(move.node, "/received", move.bytes(collective.output_count));
-  AppendCollective(move.node, std::move(collective), input, arrived);
-  return arrived;
+  return exchange;
 }
 
 absl::Status MoveLowering::HaloExchange(const Move& move) {
-  Exchange exchange;
-  const TensorId arrived = ExchangeOverlaps(move, exchange);
-  if (!move.own_to()) return absl::OkStatus();
+  const Exchange exchange = ExchangeOfOverlaps(move);
   const HeldBox own = move.Overlap(move.own_from(), move.own_to());
-  if (Count(own) + TotalCount(exchange.received) != Count(move.Inside(move.own_to()))) return Misfit(move);
-  AppendAssembly(move, "/assemble", own, exchange.received, arrived);
+  if (move.own_to() && Count(own) + TotalCount(exchange.received) != Count(move.Inside(move.own_to()))) {
+    return Misfit(move);
+  }
+  if (exchange_boxes_) {
+    // Only ghosts wait for peers: the rest is there already when they come.
+    const bool rest = Count(own) > 0 || move.own_to() != move.Inside(move.own_to());
+    if (rest) AppendAssembly(move, "/own", own, exchange.received, -1);
+    if (exchange.any) AppendBoxExchange(move, exchange);
+    return absl::OkStatus();
+  }
+  const TensorId arrived = exchange.any ? AppendExchange(move, exchange) : -1;
+  if (move.own_to()) AppendAssembly(move, "/assemble", own, exchange.received, arrived);
   return absl::OkStatus();
 }
 
 absl::Status MoveLowering::HaloExchangeAdjoint(const Move& move) {
-  Exchange exchange;
-  const TensorId arrived = ExchangeOverlaps(move, exchange);
+  const Exchange exchange = ExchangeOfOverlaps(move);
+  const TensorId arrived = exchange.any ? AppendExchange(move, exchange) : -1;
   if (!move.own_to()) return absl::OkStatus();
   if (arrived >= 0) return AppendSumOfParts(move, exchange.received, arrived);
   AppendAssembly(move, "/trim", move.Overlap(move.own_from(), move.own_to()), {}, -1);
@@ -155,7 +187,7 @@ void MoveLowering::AppendAssembly(const Move& move, const char* suffix, const He
     assembly.copies.push_back(CopyOf(*own, *move.own_from(), whole, move.type.dtype));
     operands.insert(operands.end(), {out_.tensor_of[move.input], output});
   }
-  for (BoxCopy& copy : UnpackCopies(blocks, whole, move.type.dtype)) {
+  for (BoxCopy& copy : UnpackCopies(arrived < 0 ? std::vector<HeldBox>{} : blocks, whole, move.type.dtype)) {
     assembly.copies.push_back(std::move(copy));
     operands.insert(operands.end(), {arrived, output});
   }

@@ -13,13 +13,13 @@ namespace {
 class GraphLowering {
  public:
   GraphLowering(const Program& program, const Graph& entry, int rank, const LocalGraph& local,
-                const KernelCatalogue& kernels)
+                const KernelCatalogue& kernels, bool exchange_boxes)
       : program_(program),
         graph_(entry),
         rank_(rank),
         local_(local),
         kernels_(kernels),
-        moves_(program, entry, rank, local, kernels, out_) {}
+        moves_(program, entry, rank, local, kernels, exchange_boxes, out_) {}
 
   absl::StatusOr<LocalProgram> Run() {
     out_.tensor_of.assign(graph_.values().size(), -1);
@@ -215,8 +215,8 @@ class GraphLowering {
 }  // namespace
 
 absl::StatusOr<LocalProgram> LowerGraph(const Program& program, const Graph& entry, int rank, const LocalGraph& local,
-                                        const KernelCatalogue& kernels) {
-  return GraphLowering(program, entry, rank, local, kernels).Run();
+                                        const KernelCatalogue& kernels, bool exchange_boxes) {
+  return GraphLowering(program, entry, rank, local, kernels, exchange_boxes).Run();
 }
 
 }  // namespace partita

@@ -10,10 +10,10 @@ namespace partita {
 
 // Computing nodes become kernel launches, moves what graph/lower_moves.h says; `input`, `parameter` and `state` nodes
 // are memory, views are nothing. `entry` is program.train or program.evaluate (or a graph over the same states).
-// Errors: kInternal where program and entry contradict each other; what the catalogue returns for a node without
-// kernel.
+// `exchange_boxes`: ScheduleOptions. Errors: kInternal where program and entry contradict each other; what the
+// catalogue returns for a node without kernel.
 absl::StatusOr<LocalProgram> LowerGraph(const Program& program, const Graph& entry, int rank, const LocalGraph& local,
-                                        const KernelCatalogue& kernels);
+                                        const KernelCatalogue& kernels, bool exchange_boxes);
 
 }  // namespace partita
 

@@ -188,7 +188,7 @@ absl::Status MoveLowering::ReduceScatter(const Move& move) {
   collective.input_count = Count(move.own_from());
   collective.output_count = Count(move.own_to());
   if (Sum(collective.send_counts) != collective.input_count) return Misfit(move);
-  const TensorId input = Packed(move, out_.tensor_of[move.input], move.to, *move.own_from());
+  const TensorId input = Packed(move, move.to);
   AppendCollective(move.node, std::move(collective), input, NewOutput(move.output));
   return absl::OkStatus();
 }
@@ -285,7 +285,10 @@ LocalLaunch& MoveLowering::AppendCollective(NodeId node, CollectiveLaunch collec
   return launch;
 }
 
-TensorId MoveLowering::Packed(const Move& move, TensorId from, const std::vector<HeldBox>& blocks, const Box& whole) {
+TensorId MoveLowering::Packed(const Move& move, const std::vector<HeldBox>& blocks) {
+  if (TotalCount(blocks) == 0) return -1;
+  const Box& whole = *move.own_from();
+  const TensorId from = out_.tensor_of[move.input];
   if (FollowEachOther(blocks, whole)) return from;
   const TensorId packed = NewTemporary(move.node, "/packed", move.bytes(TotalCount(blocks)));
   AppendCopy(move.node, "/pack", PackCopies(blocks, whole, move.type.dtype), from, packed);

@@ -11,6 +11,8 @@
 //                                        that has least to send (graph/moves/plan_exchange.h). In other modes than the
 //                                        direct one an AllToAll for each round; what comes is forwarded from where it
 //                                        lies, in the output if the tile is one run of it
+//                                        Where ranks reach each other's memory (ScheduleOptions::exchange_boxes)
+//                                        nothing is packed or unpacked: an AllToAll of boxes
 //   reshard         mesh -> other mesh   the same, among all ranks of both meshes; local copies if all have what they
 //                                        need
 //   slice_move      R -> S               a local copy
@@ -54,8 +56,14 @@ struct Meeting {
 class MoveLowering {
  public:
   MoveLowering(const Program& program, const Graph& entry, int rank, const LocalGraph& local,
-               const KernelCatalogue& kernels, LocalProgram& out)
-      : program_(program), graph_(entry), rank_(rank), local_(local), kernels_(kernels), out_(out) {}
+               const KernelCatalogue& kernels, bool exchange_boxes, LocalProgram& out)
+      : program_(program),
+        graph_(entry),
+        rank_(rank),
+        local_(local),
+        kernels_(kernels),
+        exchange_boxes_(exchange_boxes),
+        out_(out) {}
 
   // Appends the launches of a move node and the tensors of its outputs. kInternal: an unknown move, axis or group, or
   // layouts that the move does not fit.
@@ -83,6 +91,9 @@ class MoveLowering {
   // The blocks that this rank gives to and gets from each rank of the group.
   struct Exchange {
     std::vector<HeldBox> sent, received;
+    bool any = false;  // some rank of the group gives another one something
+
+    CollectiveLaunch Launch(const Move& move) const;
   };
   // Where a rank has a tile while an exchange goes on in rounds: dense, in the tile's order, from this element on.
   struct TilePlace {
@@ -121,18 +132,25 @@ class MoveLowering {
   LocalLaunch& Append(NodeId node, const std::string& suffix);
   // A copy between two tensors, all boxes of it.
   void AppendCopy(NodeId node, const char* suffix, std::vector<BoxCopy> copies, TensorId from, TensorId to);
-  // Puts the output together: a part of the input, and the blocks in `arrived` (-1: none). Zero where neither lies.
+  // Puts the output together: a part of the input, and the blocks in `arrived` (-1: they come by themselves). Zero
+  // where neither lies.
   void AppendAssembly(const Move& move, const char* suffix, const HeldBox& own, const std::vector<HeldBox>& blocks,
                       TensorId arrived);
-  // Every rank gives to every other one what the two have in common, and keeps what it has itself. The tensor of what
-  // arrived, the blocks one after the other; -1 if nothing did.
-  TensorId ExchangeOverlaps(const Move& move, Exchange& exchange);
+  // Every rank gives to every other one what the two have in common, and keeps what it has itself.
+  static Exchange ExchangeOfOverlaps(const Move& move);
+  // The tensor of what arrived, the blocks one after the other; -1 if nothing did.
+  TensorId AppendExchange(const Move& move, const Exchange& exchange);
+  // The same into the output, where the blocks belong, as boxes.
+  void AppendBoxExchange(const Move& move, const Exchange& exchange);
+  // As boxes into a tensor of `output_count` elements (-1: nothing is received).
+  void AppendBoxExchange(const Move& move, const Exchange& exchange, TensorId output, std::vector<PlacedBox> places,
+                         int64_t output_count);
   absl::Status AppendSumOfParts(const Move& move, const std::vector<HeldBox>& received, TensorId arrived);
   // The collective of a move; -1 tensors: this rank gives or gets nothing. Offsets that are not set are 0.
   LocalLaunch& AppendCollective(NodeId node, CollectiveLaunch collective, TensorId input, TensorId output,
                                 const std::string& suffix = "");
-  // `from`, or a temporary that holds its blocks one after the other.
-  TensorId Packed(const Move& move, TensorId from, const std::vector<HeldBox>& blocks, const Box& whole);
+  // The input, or a temporary that holds blocks of it one after the other; -1 if they are empty.
+  TensorId Packed(const Move& move, const std::vector<HeldBox>& blocks);
 
   // Places for the tiles that this rank sends of its own: in the input, or packed behind each other.
   void PlaceHeldTiles(const Move& move, const ExchangePlan& plan, std::vector<TilePlace>& places);
@@ -157,6 +175,7 @@ class MoveLowering {
   int rank_;
   const LocalGraph& local_;
   const KernelCatalogue& kernels_;
+  bool exchange_boxes_;
   LocalProgram& out_;
   std::map<GroupKey, Meeting> meetings_;
 };

@@ -42,7 +42,8 @@ class SchedulePlanner {
 
   absl::StatusOr<Schedule> Make(int rank) {
     LocalGraph local = Localize(entry_, rank);
-    ASSIGN_OR_RETURN(LocalProgram lowered, LowerGraph(program_, entry_, rank, local, kernels_));
+    ASSIGN_OR_RETURN(LocalProgram lowered,
+                     LowerGraph(program_, entry_, rank, local, kernels_, options_.exchange_boxes));
     LaunchHalosEarly(lowered, entry_);
     SplitAtHalos(lowered, entry_, local, kernels_, options_.overlap_halo);
     if (options_.group_updates) RETURN_IF_ERROR(GroupUpdates(lowered, kernels_));

@@ -18,6 +18,8 @@ struct ScheduleOptions {
   int64_t memory_limit = 0;    // bytes of the arena; 0: none
   bool group_updates = false;  // GroupUpdates
   OverlapHalo overlap_halo = OverlapHalo::kAuto;
+  // Exchanges copy boxes straight from rank to rank (World::moves_blocks), without packing and unpacking.
+  bool exchange_boxes = false;
   // For tests of the memory plan: bytes that no launch may touch after every tensor, and whether tensors may follow
   // each other in the same bytes.
   int64_t guard_bytes = 0;

@@ -55,6 +55,17 @@ void AddCopy(std::vector<Access>& accesses, const CopyLaunch& launch) {
 
 void AddCollective(std::vector<Access>& accesses, const CollectiveLaunch& collective) {
   const int64_t element = SizeOf(collective.dtype);
+  if (!collective.send_boxes.empty()) {
+    for (const bool write : {false, true}) {
+      const int64_t operand = write ? collective.output : collective.input;
+      for (const PlacedBox& placed : write ? collective.receive_boxes : collective.send_boxes) {
+        const Box& box = placed.box;
+        const ByteRange run = RunOf(operand + placed.first * element, placed.shape, box.offset, box.size, element);
+        if (!box.empty()) Add(accesses, run.offset, run.bytes, write);
+      }
+    }
+    return;
+  }
   accesses.reserve(2);
   Add(accesses, collective.input, collective.input_count * element, false);
   const bool reads_only = collective.kind == CollectiveKind::kBroadcast && collective.input == collective.output;

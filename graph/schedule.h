@@ -47,6 +47,13 @@ struct BoxCopy {
   Shape size;
 };
 
+// A box of a dense row-major tensor of this shape, whose first element is element `first` of a collective's operand.
+struct PlacedBox {
+  int64_t first = 0;
+  Shape shape;
+  Box box = {{0}, {0}};  // nothing
+};
+
 struct CopyLaunch {
   ByteRange zero;  // cleared before the copies (bytes == 0: nothing)
   std::vector<BoxCopy> copies;
@@ -63,7 +70,8 @@ const char* Name(CollectiveKind kind);
 //                   only read
 //   reduce          input_count on all ranks; output_count 0 but on the root
 //   all_to_all      send_counts[r] to rank r and receive_counts[r] from it, blocks in rank order, one to itself
-//   included
+//                   included; or boxes with so many elements, straight from where they lie in the input to where they
+//                   belong in the output
 struct CollectiveLaunch {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   int group = 0;  // id in Program::groups
@@ -73,7 +81,9 @@ struct CollectiveLaunch {
   int64_t input_count = 0, output_count = 0;
   std::vector<int64_t> send_counts;     // per rank of the group: all_to_all; reduce_scatter and all_gather: the blocks
   std::vector<int64_t> receive_counts;  // all_to_all only
-  int root = 0;                         // broadcast, reduce: index in the group
+  // All_to_all of boxes: per rank of the group; empty: the blocks follow each other.
+  std::vector<PlacedBox> send_boxes, receive_boxes;
+  int root = 0;  // broadcast, reduce: index in the group
 };
 
 // Work of the host thread: it writes the staged inputs, or reads the results.

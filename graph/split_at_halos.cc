@@ -54,20 +54,23 @@ class HaloSplitting {
   }
 
  private:
-  // The launches that put what halo exchanges brought together. False if there are none.
+  // The launches that put what halo exchanges brought together: the exchange itself where it moves boxes. False if
+  // there are none.
   bool FindAssemblies() {
     assembly_of_.assign(graph_.nodes().size(), -1);
     bool any = false;
     for (size_t l = 0; l < program_.launches.size(); ++l) {
       const LocalLaunch& launch = program_.launches[l];
-      if (launch.launch.node < 0 || !std::holds_alternative<CopyLaunch>(launch.launch.work)) continue;
+      const auto* const exchange = std::get_if<CollectiveLaunch>(&launch.launch.work);
+      const bool boxes = exchange != nullptr && !exchange->receive_boxes.empty();
+      if (launch.launch.node < 0 || !(boxes || std::holds_alternative<CopyLaunch>(launch.launch.work))) continue;
       const Node& node = graph_.node(launch.launch.node);
       if (node.op->name != "halo_exchange" || launch.operands.empty() ||
           launch.operands.back() != program_.tensor_of[node.outputs[0]])
         continue;
       const TensorId own = program_.tensor_of[node.inputs[0]];
       const std::vector<TensorId> from = CopiedFrom(launch);
-      if (std::all_of(from.begin(), from.end(), [&](TensorId tensor) { return tensor == own; })) continue;
+      if (!boxes && std::all_of(from.begin(), from.end(), [&](TensorId tensor) { return tensor == own; })) continue;
       assembly_of_[launch.launch.node] = static_cast<int>(l);
       any = true;
     }
@@ -270,7 +273,7 @@ class HaloSplitting {
       LocalLaunch& launch = program_.launches[l];
       const bool split = replaced != replaced_.end() && *replaced == static_cast<int>(l);
       if (split) ++replaced;
-      if (!split && !early_[l].empty()) {
+      if (!split && !early_[l].empty() && std::holds_alternative<CopyLaunch>(launch.launch.work)) {
         if (std::optional<LocalLaunch> own = TakeOwn(launch)) launches.push_back(*std::move(own));
       }
       std::move(early_[l].begin(), early_[l].end(), std::back_inserter(launches));

@@ -3,6 +3,11 @@
 //   before   pack   exchange   assemble                     y = conv2d(assembled)
 //   after    pack   exchange   copy own   interior of y     unpack ghosts   boundary of y
 //
+// Where boxes are exchanged (ScheduleOptions::exchange_boxes) nothing is packed, and the own part is copied first:
+//
+//   before   copy own   exchange into assembled   y = conv2d(assembled)
+//   after    copy own   exchange into assembled   interior of y   boundary of y
+//
 // The interior is a convolution of the rank's own block into its rows and columns of y; the boundary, at most two
 // strips for each dimension, is one of the assembled block. Where ghosts come in two exchanges, rows before columns,
 // what needs ghosts of the first alone is launched while the second is on its way. Each rank's interior is its own;

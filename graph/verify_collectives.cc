@@ -53,6 +53,18 @@ absl::Status CheckAgreement(const Program& program, const Call& first, const Cal
   return absl::OkStatus();
 }
 
+// Boxes with as many elements as are counted, inside an operand of `elements`.
+bool BoxesFit(const std::vector<PlacedBox>& boxes, const std::vector<int64_t>& counts, int64_t elements) {
+  if (boxes.size() != counts.size()) return false;
+  for (size_t r = 0; r < boxes.size(); ++r) {
+    const auto& [first, shape, box] = boxes[r];
+    if (box.elements() != counts[r]) return false;
+    if (counts[r] == 0) continue;
+    if (first < 0 || first + Elements(shape) > elements || Intersect(box, WholeBox(shape)) != box) return false;
+  }
+  return true;
+}
+
 // What one call must keep by itself.
 bool CountsFit(const Call& call, size_t ranks) {
   const CollectiveLaunch& work = call.work();
@@ -72,8 +84,12 @@ bool CountsFit(const Call& call, size_t ranks) {
     case CollectiveKind::kReduce:
       return work.output_count == (root ? work.input_count : 0);
     case CollectiveKind::kAllToAll:
-      return lists && work.receive_counts.size() == ranks && work.input_count == Sum(work.send_counts) &&
-             work.output_count == Sum(work.receive_counts);
+      if (!lists || work.receive_counts.size() != ranks) return false;
+      if (work.send_boxes.empty() && work.receive_boxes.empty()) {
+        return work.input_count == Sum(work.send_counts) && work.output_count == Sum(work.receive_counts);
+      }
+      return BoxesFit(work.send_boxes, work.send_counts, work.input_count) &&
+             BoxesFit(work.receive_boxes, work.receive_counts, work.output_count);
   }
   return false;
 }
@@ -83,10 +99,17 @@ absl::Status CheckPairs(const Program& program, const std::vector<Call>& calls) 
     for (size_t j = 0; j < calls.size(); ++j) {
       const int64_t sent = calls[i].work().send_counts[j];
       const int64_t expected = calls[j].work().receive_counts[i];
-      if (sent == expected) continue;
-      return Disagree(
-          program, calls[i], calls[j],
-          fmt::format("rank {} sends {}, rank {} expects {}", calls[i].rank, sent, calls[j].rank, expected));
+      if (sent != expected) {
+        return Disagree(
+            program, calls[i], calls[j],
+            fmt::format("rank {} sends {}, rank {} expects {}", calls[i].rank, sent, calls[j].rank, expected));
+      }
+      const auto &boxes = calls[i].work().send_boxes, &places = calls[j].work().receive_boxes;
+      if (boxes.empty() != places.empty()) return Disagree(program, calls[i], calls[j], "one of them exchanges boxes");
+      if (sent == 0 || boxes.empty() || boxes[j].box.size == places[i].box.size) continue;
+      return Disagree(program, calls[i], calls[j],
+                      fmt::format("rank {} sends a box {}, rank {} expects {}", calls[i].rank,
+                                  ToString(boxes[j].box.size), calls[j].rank, ToString(places[i].box.size)));
     }
   }
   return absl::OkStatus();

@@ -53,6 +53,7 @@ absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry)
   options.reuse_memory = options_.reuse_memory;
   options.group_updates = options_.group_updates;
   options.overlap_halo = options_.overlap_halo;
+  options.exchange_boxes = world_->moves_blocks();
   ASSIGN_OR_RETURN(std::vector<Schedule> schedules, partita::MakeSchedules(program_, entry, *kernels_, options));
   RETURN_IF_ERROR(VerifySchedules(schedules));
   RETURN_IF_ERROR(VerifyCollectives(program_, schedules));
@@ -62,6 +63,7 @@ absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry)
 absl::Status Session::Build() {
   const int ranks = program_.ranks();
   RETURN_IF_ERROR(FindKernels());
+  RETURN_IF_ERROR(FindWorld());
   const auto choose = [this]() -> absl::Status {
     ASSIGN_OR_RETURN(train_, MakeSchedules(program_.train));
     ASSIGN_OR_RETURN(evaluate_, MakeSchedules(program_.evaluate));
@@ -69,7 +71,6 @@ absl::Status Session::Build() {
   };
   const bool shared = gpu_ != nullptr && options_.job != nullptr;
   RETURN_IF_ERROR(shared ? ChooseOnce(*options_.job, *kernels_, choose) : choose());
-  RETURN_IF_ERROR(FindWorld());
   RETURN_IF_ERROR(CheckGpuMemory());
   ranks_.resize(static_cast<size_t>(ranks));
   for (const int rank : local_ranks_) {

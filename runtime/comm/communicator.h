@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "graph/dtype.h"
@@ -49,6 +50,23 @@ struct Transfer {
   bool send = false;
   ConstBuffer from;  // if send
   Buffer to;         // if not
+};
+
+// A block of a buffer that need not be one run: a box of a tensor that lies there. Its elements are counted like those
+// of a dense tensor of its sizes.
+struct StridedBlock {
+  struct Dimension {
+    int64_t size;
+    int64_t stride;  // elements of the buffer
+  };
+  int64_t begin = 0;                             // the buffer's element that is the block's first
+  std::vector<Dimension> dimensions = {{0, 1}};  // the outermost first; none: one element
+
+  int64_t count() const {
+    int64_t elements = 1;
+    for (const Dimension& dimension : dimensions) elements *= dimension.size;
+    return elements;
+  }
 };
 
 // What one rank's communicator did since its creation. Summed over the ranks of a group it is the group's traffic
@@ -90,6 +108,12 @@ class Communicator {
   // Rank r's block of `in` (send_counts[r] elements, in rank order) goes to rank r; out = what came, in rank order.
   virtual absl::Status AllToAll(ConstBuffer in, std::span<const int64_t> send_counts, Buffer out,
                                 std::span<const int64_t> receive_counts, Stream& stream) = 0;
+
+  // AllToAll straight from and to where the blocks lie: block sent[r] of `in` goes to rank r, where it becomes the
+  // block of `out` that is received[this rank] there; both have the same sizes by dimension. Blocks to receive do not
+  // overlap; elements of `out` in none of them stay. kUnimplemented where World::moves_blocks() is false: pack them.
+  virtual absl::Status AllToAllBlocks(ConstBuffer in, std::span<const StridedBlock> sent, Buffer out,
+                                      std::span<const StridedBlock> received, Stream& stream) = 0;
 
   // Blocks between pairs of ranks, all under way together. The k-th block sent to a peer is the k-th that the peer
   // receives from this rank in the call that meets this one; both calls must list the same blocks of the pair.

@@ -25,6 +25,9 @@ class World {
   virtual absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
                                                                            int rank) = 0;
 
+  // Whether its communicators know AllToAllBlocks: where ranks reach each other's memory, nothing need be packed.
+  virtual bool moves_blocks() const { return false; }
+
   // Every collective that waits now or is started later, in every group of this world, returns `status` (not OK)
   // instead of hanging. The first abort counts; there is no way back. A mismatch between ranks aborts by itself.
   virtual void Abort(const absl::Status& status) = 0;

@@ -25,6 +25,29 @@ void CopyRuns(const char* from, char* to, int64_t run_bytes, const StridedCopy::
 
 }  // namespace
 
+void StridedCopy::Begin(const void* from, void* to, int64_t element_bytes) {
+  this->from = static_cast<const char*>(from);
+  this->to = static_cast<char*>(to);
+  run_bytes = element_bytes;
+  dimensions.clear();
+}
+
+void StridedCopy::Repeat(int64_t size, int64_t from_stride, int64_t to_stride) {
+  if (size == 1) return;
+  if (dimensions.empty() && from_stride == run_bytes && to_stride == run_bytes) {
+    run_bytes *= size;
+    return;
+  }
+  if (!dimensions.empty()) {
+    Dimension& outermost = dimensions.back();
+    if (from_stride == outermost.from_stride * outermost.size && to_stride == outermost.to_stride * outermost.size) {
+      outermost.size *= size;
+      return;
+    }
+  }
+  dimensions.push_back({size, from_stride, to_stride});
+}
+
 void RunStridedCopy(const StridedCopy& copy) {
   if (copy.run_bytes == 0) return;
   if (copy.dimensions.empty()) {

@@ -18,6 +18,13 @@ struct StridedCopy {
   char* to = nullptr;
   int64_t run_bytes = 0;              // 0: nothing to copy
   std::vector<Dimension> dimensions;  // of the runs, the innermost first; empty: one run; at most kMostDimensions
+
+  // One element. Keeps the memory of `dimensions`.
+  void Begin(const void* from, void* to, int64_t element_bytes);
+
+  // All that it copies so far `size` (> 0) times, at these distances in bytes. Joined with what is inside where that is
+  // one run, or one distance, in both: a block of whole rows is a single run.
+  void Repeat(int64_t size, int64_t from_stride, int64_t to_stride);
 };
 
 // Copies here and now, in the host's memory.

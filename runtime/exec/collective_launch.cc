@@ -3,6 +3,24 @@
 #include "runtime/base/check.h"
 
 namespace partita {
+namespace {
+
+std::vector<StridedBlock> BlocksOf(const std::vector<PlacedBox>& boxes) {
+  std::vector<StridedBlock> blocks;
+  for (const auto& [first, shape, box] : boxes) {
+    StridedBlock& block = blocks.emplace_back(StridedBlock{first, {}});
+    block.dimensions.resize(shape.size());
+    int64_t stride = 1;
+    for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
+      block.dimensions[d] = {box.size[d], stride};
+      block.begin += box.offset[d] * stride;
+    }
+    if (box.empty()) block = {};
+  }
+  return blocks;
+}
+
+}  // namespace
 
 absl::Status EnqueueCollective(const CollectiveLaunch& launch, void* arena, Communicator& communicator,
                                Stream& stream) {
@@ -21,6 +39,10 @@ absl::Status EnqueueCollective(const CollectiveLaunch& launch, void* arena, Comm
     case CollectiveKind::kReduce:
       return communicator.Reduce(in, out, launch.root, launch.reduction, stream);
     case CollectiveKind::kAllToAll:
+      if (!launch.send_boxes.empty()) {
+        return communicator.AllToAllBlocks(in, BlocksOf(launch.send_boxes), out, BlocksOf(launch.receive_boxes),
+                                           stream);
+      }
       return communicator.AllToAll(in, launch.send_counts, out, launch.receive_counts, stream);
   }
   CHECK(false);

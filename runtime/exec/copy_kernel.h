@@ -11,8 +11,7 @@
 
 namespace partita {
 
-// Neighbouring dimensions of a box that are one run, or one distance, in both tensors are joined, so a block of whole
-// rows is a single run. The offsets of `copy` count from `from` and `to`.
+// The offsets of `copy` count from `from` and `to`.
 StridedCopy MakeStridedCopy(const BoxCopy& copy, const void* from, void* to);
 
 // Each copy of a launch is one piece of work of the stream.

@@ -64,16 +64,17 @@ Worlds GlooWorlds(int ranks) {
 class WorldBackend : public CommBackend {
  public:
   WorldBackend(std::string name, const DeviceBackend* device_backend, std::function<Worlds(int)> make_worlds,
-               bool knows_who_waits)
+               bool is_local)
       : name_(std::move(name)),
         device_backend_(device_backend),
         make_worlds_(std::move(make_worlds)),
-        knows_who_waits_(knows_who_waits) {}
+        is_local_(is_local) {}
 
   std::string name() const override { return name_; }
   const DeviceBackend& device_backend() const override { return *device_backend_; }
   bool counts_wire() const override { return true; }
-  bool knows_who_waits() const override { return knows_who_waits_; }
+  bool knows_who_waits() const override { return is_local_; }
+  bool moves_blocks() const override { return is_local_; }
   std::unique_ptr<CommRanks> CreateRanks(int ranks, int group_id) const override {
     return std::make_unique<WorldRanks>(*device_backend_, make_worlds_(ranks), group_id);
   }
@@ -82,7 +83,7 @@ class WorldBackend : public CommBackend {
   const std::string name_;
   const DeviceBackend* const device_backend_;
   const std::function<Worlds(int)> make_worlds_;
-  const bool knows_who_waits_;
+  const bool is_local_;
 };
 
 const DeviceBackend* FindDeviceBackend(const std::string& name) {

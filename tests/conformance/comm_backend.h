@@ -37,6 +37,9 @@ class CommBackend {
   // True if wire bytes are counted as they are copied, and not left to a library.
   virtual bool counts_wire() const = 0;
 
+  // World::moves_blocks().
+  virtual bool moves_blocks() const = 0;
+
   // True if the rank that comes last never waits; where data must travel, every rank does.
   virtual bool knows_who_waits() const = 0;
 

@@ -95,6 +95,18 @@ TEST_P(CommErrorsTest, RanksThatDoDifferentThings) {
   ExpectMismatch(sum, broadcast(0), {"different operations", "all_reduce", "broadcast"});
   ExpectMismatch(gather(2), gather(3), {"different counts", "all_gather of [1,"});
   ExpectMismatch(exchange(1), exchange(2), {"one sends what the other does not receive", "all_to_all of [1,1"});
+  if (backend().moves_blocks()) {
+    const auto blocks = [&](int64_t height, int64_t width) {
+      return [this, height, width](int r) {
+        std::vector<StridedBlock> to(p()), from(p());
+        for (int peer = 0; peer < p(); ++peer)
+          to[peer] = from[peer] = {0, {{r == peer ? 0 : height, width}, {width, 1}}};
+        return c(r).AllToAllBlocks(a_[r], to, b_[r], from, s(r));
+      };
+    };
+    ExpectMismatch(blocks(2, 3), blocks(3, 2), {"blocks of different shapes", "all_to_all"});
+    ExpectMismatch(blocks(2, 3), blocks(2, 2), {"one sends what the other does not receive", "all_to_all"});
+  }
   ExpectMismatch(send_to_all, sum, {"different operations", "send_receive with [1", "all_reduce"});
   ExpectMismatch(sum, receive_from_0(3, kType), {"different operations", "send_receive with [0]", "all_reduce"});
   ExpectMismatch(send_to_all, receive_from_0(4, kType), {"block 0: 3 f32 sent, 4 f32 received"});
@@ -200,6 +212,19 @@ TEST_P(CommErrorsTest, RefusesWrongArguments) {
   EXPECT_TRUE(refused(c(0).Reduce(u8, u8, 0, Reduction::kSum, s(0))));
   mine[0] = 2;
   EXPECT_TRUE(refused(c(0).AllToAll(Part(a, 0, p()), fits, Part(b, 0, p() + 1), mine, s(0))));
+  if (backend().moves_blocks()) {
+    std::vector<StridedBlock> none(p()), outside(p()), negative_size(p()), too_few(p() + 1);
+    outside[0] = {18, {{3, 1}}};
+    negative_size[0] = {0, {{-1, 1}}};
+    EXPECT_TRUE(refused(c(0).AllToAllBlocks(a, outside, b, outside, s(0))));
+    EXPECT_TRUE(refused(c(0).AllToAllBlocks(a, negative_size, b, negative_size, s(0))));
+    EXPECT_TRUE(refused(c(0).AllToAllBlocks(a, too_few, b, none, s(0))));
+    EXPECT_TRUE(refused(c(0).AllToAllBlocks(u8, none, b, none, s(0))));
+    std::vector<StridedBlock> row(p()), column(p());
+    row[0] = {0, {{1, 1}, {3, 1}}};
+    column[0] = {0, {{3, 1}, {1, 1}}};
+    EXPECT_TRUE(refused(c(0).AllToAllBlocks(a, row, b, column, s(0)))) << "to itself";
+  }
   EXPECT_TRUE(refused(c(0).SendReceive(std::vector{Transfer::Send(p(), a)}, s(0))));
   EXPECT_TRUE(refused(c(0).SendReceive(std::vector{Transfer::Send(0, a)}, s(0))));  // nobody receives it
   EXPECT_OK(Synchronize(0));

@@ -100,6 +100,7 @@ class CudaLocalBackend : public CommBackend {
   const DeviceBackend& device_backend() const override { return *device_backend_; }
   bool counts_wire() const override { return true; }
   bool knows_who_waits() const override { return false; }
+  bool moves_blocks() const override { return true; }
   bool walked_together() const override { return true; }
   std::unique_ptr<CommRanks> CreateRanks(int ranks, int group_id) const override {
     return std::make_unique<CudaLocalRanks>(fake_ ? std::make_unique<FakeCuda>() : nullptr, ranks, group_id);

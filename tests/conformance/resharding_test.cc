@@ -145,7 +145,8 @@ class ReshardingTest : public testing::TestWithParam<Parameters> {
       : case_(Exchanges()[std::get<2>(GetParam())]),
         mode_(std::get<1>(GetParam())),
         program_(ProgramOf(case_, mode_)),
-        schedules_(*MakeSchedules(program_, program_.train, kernels_)),
+        schedules_(*MakeSchedules(program_, program_.train, kernels_,
+                                  {.exchange_boxes = std::get<0>(GetParam())->moves_blocks()})),
         ranks_(std::get<0>(GetParam())->CreateRanks(case_.ranks(), 0)) {}
 
   float* At(int rank, int64_t offset) {

@@ -126,7 +126,7 @@ class CommBenchmark {
  public:
   absl::Status Open(const CommBenchmarkOptions& options) {
     options_ = options;
-    const int64_t most = std::max<int64_t>(*std::ranges::max_element(options.bytes), 4 * MostExchanged()) / kFloat;
+    const int64_t most = std::max<int64_t>(*std::ranges::max_element(options.bytes), 5 * MostExchanged()) / kFloat;
     if (options.cuda) {
       ASSIGN_OR_RETURN(cuda_, MakeCudaRanks(options.ranks, most));
     }
@@ -226,13 +226,9 @@ class CommBenchmark {
     return MeasureSizes(
         [&](int64_t bytes) -> absl::Status {
           RETURN_IF_ERROR(Add(local_, local_.backend, one, bytes, "memcpy"));
-          for (const bool once : {false, true}) {
-            CommCase plain = one;
-            plain.enqueue = [copies = once ? 1 : one.copies](CommRank& r, int64_t n) {
-              return CopyPlainly(r, n, copies);
-            };
-            RETURN_IF_ERROR(Add(local_, once ? "memcpy_once" : "memcpy", plain, bytes, ""));
-          }
+          CommCase plain = one;
+          plain.enqueue = CopyPlainly;
+          RETURN_IF_ERROR(Add(local_, "memcpy", plain, bytes, ""));
           return absl::OkStatus();
         },
         one);

@@ -1,9 +1,9 @@
 // How long collectives take, captured and replayed as in training: on `local` and on `gloo` (threads of this process
-// over the loopback interface), in turns with Gloo's own ring all-reduce; and what they are part of, a halo exchange
-// and a repartition with the packing of boxes before and behind, on `local` in turns with plain copies.
+// over the loopback interface), in turns with Gloo's own ring all-reduce; and exchanges of boxes on `local`, in turns
+// with plain copies.
 //
-//   halo         two edge rows of each of 16 samples go to the neighbours, packed; what comes is put into ghost rows
-//   repartition  a matrix split by rows becomes one split by columns: blocks are packed, and sent to their ranks
+//   halo         the last of four rows of each of 16 samples becomes a ghost row of the next rank
+//   repartition  a matrix split by rows becomes one split by columns
 //
 // On request also on GPUs: by ranks that share the first one, and by NCCL where there are several.
 #ifndef PARTITA_TOOLS_BENCHMARKS_COMM_BENCHMARK_H_
@@ -27,10 +27,10 @@ struct CommBenchmarkOptions {
 
 struct CommRow {
   std::string collective;
-  // local, gloo, cuda_local, nccl; gloo_ring: the library's own; memcpy: as many bytes copied as often, by as many
-  // threads, in one piece; memcpy_once: the same bytes in one copy
+  // local, gloo, cuda_local, nccl; gloo_ring: the library's own; memcpy: each rank's thread copies as many bytes as it
+  // gets, in one piece
   std::string backend;
-  int64_t bytes = 0;  // of the full buffer; of halo and repartition what a rank packs
+  int64_t bytes = 0;  // of the full buffer; of halo and repartition what a rank gets
   bool in_place = false;
   double microseconds = 0;          // median over the rounds
   double latency_microseconds = 0;  // of the same with next to nothing to move: a few elements

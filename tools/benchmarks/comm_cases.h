@@ -21,17 +21,16 @@ struct CommCase {
   std::function<absl::Status(CommRank&, int64_t count)> enqueue;
   int64_t least_count = 0;  // elements of the smallest one
 
-  // Of an exchange, which is compared with plain copies: how often each byte is copied, and how large it can be.
-  int copies = 0;
+  // Of an exchange: how large it can be.
   int64_t most_bytes = std::numeric_limits<int64_t>::max();
 };
 
-// In a group of so many ranks. Exchanges need buffers four times as large as their bytes.
+// In a group of so many ranks. Exchanges need buffers five times as large as their bytes, and World::moves_blocks.
 std::vector<CommCase> Collectives(int ranks);
 std::vector<CommCase> Exchanges(int ranks);
 
-// As many bytes, on a way through as many buffers as `copies` says.
-absl::Status CopyPlainly(CommRank& rank, int64_t count, int copies);
+// As many elements as an exchange moves, in one piece.
+absl::Status CopyPlainly(CommRank& rank, int64_t count);
 
 }  // namespace partita
 

@@ -3,7 +3,6 @@
 #define PARTITA_TOOLS_BENCHMARKS_COMM_RANKS_H_
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,7 +22,6 @@ struct CommRank {
   std::shared_ptr<World> world;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<Arena> in, out;  // of f32
-  std::deque<StridedCopy> copies;  // that captured steps make
   std::unique_ptr<Stream> stream;  // destroyed first: its work uses the rest
 
  private:

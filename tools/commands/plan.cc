@@ -25,6 +25,7 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   ScheduleOptions options;
   options.memory_limit = flags.Int("memory");
   options.overlap_halo = ReadOverlapHalo(flags);
+  options.exchange_boxes = true;  // ranks are threads unless something else is asked for
   ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, *kernels, options));
   const std::string& format = flags.Text("format");
   if (format == "json") {

@@ -159,6 +159,13 @@ absl::Status CudaLocalGroup::PullBlocks(int rank) {
   const bool all_to_all = call.operation == CommOperation::kAllToAll;
   for (const Posted& posted : posted_) {
     const HostCall& peer = *posted.call;
+    if (!call.received.empty()) {
+      StridedCopy block;
+      SetBlockCopy(peer, call, 0, 1, block);
+      RETURN_IF_ERROR(posted_[rank].stream->CopyStrided(block));
+      if (&peer != &call) call.wire += call.counts[peer.rank] * SizeOf(call.in.dtype);
+      continue;
+    }
     const CommBlock place = CountedBlock(all_to_all ? call.receive_counts : call.counts, peer.rank);
     const CommBlock block = all_to_all ? CountedBlock(peer.counts, rank) : CommBlock{0, peer.in.count};
     RETURN_IF_ERROR(

@@ -19,6 +19,8 @@ class CudaLocalCommunicator : public CheckedCommunicator {
       : CheckedCommunicator(rank, static_cast<int>(group->ranks().size())), group_(group), context_(context) {}
 
  protected:
+  bool moves_blocks() const override { return true; }
+
   absl::Status CheckStream(CommOperation operation, const Stream& stream) const override {
     const auto* const cuda_stream = dynamic_cast<const CudaStream*>(&stream);
     if (cuda_stream != nullptr && &cuda_stream->context() == context_) return absl::OkStatus();

@@ -28,6 +28,8 @@ class CudaLocalWorld : public World {
   absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
                                                                    int rank) override;
 
+  bool moves_blocks() const override { return true; }
+
   // Gives the GPU up (CudaContext::Kill).
   void Abort(const absl::Status& status) override;
 

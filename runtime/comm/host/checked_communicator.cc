@@ -9,6 +9,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/device/cycle_clock.h"
+#include "runtime/device/strided_copy.h"
 
 namespace partita {
 namespace {
@@ -166,6 +167,47 @@ absl::Status CheckedCommunicator::AllToAll(ConstBuffer in, std::span<const int64
   call->out = out;
   call->counts.assign(send_counts.begin(), send_counts.end());
   call->receive_counts.assign(receive_counts.begin(), receive_counts.end());
+  return Enqueue(std::move(call), stream);
+}
+
+absl::Status CheckedCommunicator::CheckBlocks(const char* name, const ConstBuffer& buffer,
+                                              std::span<const StridedBlock> blocks) const {
+  if (static_cast<int>(blocks.size()) != size()) {
+    return InvalidArgument("rank {}: {} blocks {}, expected one for each of {} ranks", rank_, blocks.size(), name,
+                           size());
+  }
+  for (const StridedBlock& block : blocks) {
+    int64_t last = block.begin;
+    bool sound = block.begin >= 0 && block.dimensions.size() <= StridedCopy::kMostDimensions;
+    for (const StridedBlock::Dimension& dimension : block.dimensions) {
+      sound = sound && dimension.size >= 0 && dimension.stride >= 0;
+      last += (dimension.size - 1) * dimension.stride;
+    }
+    if (sound && (block.count() == 0 || last < buffer.count)) continue;
+    return InvalidArgument("rank {}: a block {} from element {} to {} is not inside {} elements", rank_, name,
+                           block.begin, last, buffer.count);
+  }
+  return CheckBuffer(name, buffer, buffer.count);
+}
+
+absl::Status CheckedCommunicator::AllToAllBlocks(ConstBuffer in, std::span<const StridedBlock> sent, Buffer out,
+                                                 std::span<const StridedBlock> received, Stream& stream) {
+  if (!moves_blocks()) {
+    return absl::UnimplementedError(
+        fmt::format("rank {}: this communicator moves no blocks that are not packed", rank_));
+  }
+  RETURN_IF_ERROR(CheckSameType(in.dtype, out.dtype));
+  RETURN_IF_ERROR(CheckBlocks("sent", in, sent));
+  RETURN_IF_ERROR(CheckBlocks("received", out, received));
+  ASSIGN_OR_RETURN(std::unique_ptr<HostCall> call, Begin(CommOperation::kAllToAll, stream));
+  call->in = in;
+  call->out = out;
+  for (const StridedBlock& block : sent) call->counts.push_back(block.count());
+  for (const StridedBlock& block : received) call->receive_counts.push_back(block.count());
+  call->sent.assign(sent.begin(), sent.end());
+  call->received.assign(received.begin(), received.end());
+  const std::string why = FindMismatch(*call, *call);
+  if (!why.empty()) return InvalidArgument("rank {}: the block to itself: {}", rank_, why);
   return Enqueue(std::move(call), stream);
 }
 

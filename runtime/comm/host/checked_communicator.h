@@ -34,6 +34,8 @@ class CheckedCommunicator : public Communicator {
   absl::Status Reduce(ConstBuffer in, Buffer out, int root, Reduction reduction, Stream& stream) override;
   absl::Status AllToAll(ConstBuffer in, std::span<const int64_t> send_counts, Buffer out,
                         std::span<const int64_t> receive_counts, Stream& stream) override;
+  absl::Status AllToAllBlocks(ConstBuffer in, std::span<const StridedBlock> sent, Buffer out,
+                              std::span<const StridedBlock> received, Stream& stream) override;
   absl::Status SendReceive(std::span<const Transfer> transfers, Stream& stream) override;
   CommBytes bytes() const override;
 
@@ -46,12 +48,16 @@ class CheckedCommunicator : public Communicator {
 
   virtual absl::Status Enqueue(std::unique_ptr<HostCall> call, Stream& stream) = 0;
 
+  // World::moves_blocks().
+  virtual bool moves_blocks() const { return false; }
+
   // One run of a call, its wire and waited set. Thread-safe.
   void Count(const HostCall& call);
 
  private:
   absl::Status CheckBuffer(const char* name, const ConstBuffer& buffer, int64_t count) const;
   absl::Status CheckCounts(const char* name, std::span<const int64_t> counts) const;
+  absl::Status CheckBlocks(const char* name, const ConstBuffer& buffer, std::span<const StridedBlock> blocks) const;
   absl::Status CheckReducible(DType dtype) const;
   absl::Status CheckSameType(DType in, DType out) const;
   absl::Status CheckRank(const char* name, int rank) const;

@@ -105,6 +105,21 @@ int64_t HostCall::WireBytes(int64_t size) const {
   return 0;
 }
 
+namespace {
+
+bool HaveEqualSizes(const StridedBlock& a, const StridedBlock& b) {
+  return std::ranges::equal(a.dimensions, b.dimensions, {}, &StridedBlock::Dimension::size,
+                            &StridedBlock::Dimension::size);
+}
+
+// Of blocks that have as many elements.
+bool HaveEqualBlocks(const HostCall& from, const HostCall& to) {
+  if (from.sent.empty() || to.received.empty()) return from.sent.empty() == to.received.empty();
+  return from.counts[to.rank] == 0 || HaveEqualSizes(from.sent[to.rank], to.received[from.rank]);
+}
+
+}  // namespace
+
 std::string FindMismatch(const HostCall& a, const HostCall& b) {
   if (a.operation != b.operation) return "different operations";
   const bool broadcast = a.operation == CommOperation::kBroadcast;
@@ -114,7 +129,7 @@ std::string FindMismatch(const HostCall& a, const HostCall& b) {
       if (a.counts[b.rank] != b.receive_counts[a.rank] || b.counts[a.rank] != a.receive_counts[b.rank]) {
         return "one sends what the other does not receive";
       }
-      return "";
+      return HaveEqualBlocks(a, b) && HaveEqualBlocks(b, a) ? "" : "blocks of different shapes";
     case CommOperation::kAllGather:
     case CommOperation::kReduceScatter:
       if (a.counts != b.counts) return "different counts";
@@ -168,6 +183,33 @@ int64_t CopyBlocks(const HostPair& from, const HostPair& to) {
     CopyBytes(to.received[i].data, from.sent[i].data, from.sent[i].bytes());
     bytes += from.sent[i].bytes();
   }
+  return bytes;
+}
+
+int64_t SetBlockCopy(const HostCall& from, const HostCall& to, int part, int parts, StridedCopy& copy) {
+  copy.run_bytes = 0;
+  if (from.counts[to.rank] == 0) return 0;
+  const StridedBlock &sent = from.sent[to.rank], &received = to.received[from.rank];
+  const auto& dimensions = sent.dimensions;
+  size_t cut = 0;
+  for (size_t d = 1; d < dimensions.size() && dimensions[cut].size < parts; ++d) {
+    if (dimensions[d].size > dimensions[cut].size) cut = d;
+  }
+  const CommBlock share = BalancedBlock(dimensions.empty() ? 1 : dimensions[cut].size, parts, part);
+  const int64_t element = SizeOf(from.in.dtype);
+  copy.Begin(At(from.in, sent.begin), At(to.out, received.begin), element);
+  int64_t bytes = dimensions.empty() ? share.count * element : element;
+  for (size_t d = dimensions.size(); d-- > 0;) {
+    const int64_t from_stride = dimensions[d].stride * element, to_stride = received.dimensions[d].stride * element;
+    const int64_t size = d == cut ? share.count : dimensions[d].size;
+    if (d == cut) {
+      copy.from += share.first * from_stride;
+      copy.to += share.first * to_stride;
+    }
+    copy.Repeat(size, from_stride, to_stride);
+    bytes *= size;
+  }
+  if (bytes == 0) copy.run_bytes = 0;
   return bytes;
 }
 

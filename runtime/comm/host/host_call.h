@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/comm/communicator.h"
+#include "runtime/device/strided_copy.h"
 
 namespace partita {
 
@@ -41,6 +42,8 @@ struct HostCall {
   int root = 0;
   std::vector<int64_t> counts;          // all_gather, reduce_scatter: per rank; all_to_all: sent to each
   std::vector<int64_t> receive_counts;  // all_to_all
+  std::vector<StridedBlock> sent;       // all_to_all of blocks: of in, by rank; empty: they follow each other
+  std::vector<StridedBlock> received;   // of out
   std::vector<HostPair> pairs;          // send_receive: by peer, without the rank itself
   HostPair self;                        // send_receive: blocks to itself
 
@@ -96,6 +99,10 @@ inline char* At(const Buffer& buffer, int64_t element) {
 inline const char* At(const ConstBuffer& buffer, int64_t element) {
   return static_cast<const char*>(buffer.data) + element * SizeOf(buffer.dtype);
 }
+
+// What one call of an all_to_all of blocks sends to the other, or one of so many parts of it: a share of the outermost
+// dimension that has one for each part, or else of the longest. Returns its bytes.
+int64_t SetBlockCopy(const HostCall& from, const HostCall& to, int part, int parts, StridedCopy& copy);
 
 // dst = src, unless they are the same place. Zero bytes need no pointers.
 void CopyBytes(void* to, const void* from, int64_t bytes);

@@ -1,6 +1,7 @@
 #include "runtime/comm/local/local_call.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "runtime/comm/host/host_reduce.h"
 
@@ -81,6 +82,16 @@ PartBytes ReducePart(int part, int parts, const LocalCall& self, LocalCall& work
   return {ReduceFromAll(self, worker, calls, block, At(self.out, block.first)), 0};
 }
 
+PartBytes BlocksPart(int part, int parts, const LocalCall& self, LocalCall& worker, std::span<LocalCall* const> calls) {
+  PartBytes bytes;
+  for (const LocalCall* peer : calls) {
+    if (peer == &self) continue;
+    bytes.own += SetBlockCopy(self, *peer, part, parts, worker.strided);
+    RunStridedCopy(worker.strided);
+  }
+  return bytes;
+}
+
 PartBytes AllToAllPart(int part, int parts, const LocalCall& self, std::span<LocalCall* const> calls) {
   PartBytes bytes;
   for (const LocalCall* peer : calls) {
@@ -96,9 +107,12 @@ PartBytes AllToAllPart(int part, int parts, const LocalCall& self, std::span<Loc
 
 }  // namespace
 
-void CopyOwn(const LocalCall& self) {
+void CopyOwn(LocalCall& self) {
   if (self.operation == CommOperation::kAllGather) {
     CopyBytes(At(self.out, CountedBlock(self.counts, self.rank).first), self.in.data, self.in.bytes());
+  } else if (!self.sent.empty()) {
+    SetBlockCopy(self, self, 0, 1, self.strided);
+    RunStridedCopy(self.strided);
   } else if (self.operation == CommOperation::kAllToAll) {
     CopyBytes(At(self.out, CountedBlock(self.receive_counts, self.rank).first),
               At(self.in, CountedBlock(self.counts, self.rank).first), self.counts[self.rank] * SizeOf(self.in.dtype));
@@ -107,9 +121,17 @@ void CopyOwn(const LocalCall& self) {
   }
 }
 
+int64_t BytesOf(const LocalCall& call) {
+  if (call.sent.empty()) return std::max(call.in.bytes(), call.out.bytes());
+  const auto sum = [](const std::vector<int64_t>& counts) {
+    return std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  };
+  return std::max(sum(call.counts), sum(call.receive_counts)) * SizeOf(call.in.dtype);
+}
+
 int PartsOf(std::span<LocalCall* const> calls) {
   int64_t most = 0;
-  for (const LocalCall* call : calls) most = std::max({most, call->in.bytes(), call->out.bytes()});
+  for (const LocalCall* call : calls) most = std::max(most, BytesOf(*call));
   return static_cast<int>(std::clamp<int64_t>(most / kPartBytes, 1, kMostParts));
 }
 
@@ -126,7 +148,7 @@ PartBytes RunPart(int part, int parts, const LocalCall& self, LocalCall& worker,
     case CommOperation::kReduce:
       return ReducePart(part, parts, self, worker, calls);
     case CommOperation::kAllToAll:
-      return AllToAllPart(part, parts, self, calls);
+      return self.sent.empty() ? AllToAllPart(part, parts, self, calls) : BlocksPart(part, parts, self, worker, calls);
     case CommOperation::kSendReceive:
       return {};  // pairs meet by themselves
   }

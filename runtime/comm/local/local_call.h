@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/comm/host/host_call.h"
+#include "runtime/device/strided_copy.h"
 
 namespace partita {
 
@@ -17,6 +18,7 @@ struct LocalCall : HostCall {
   LocalMeeting* joinable = nullptr;  // a meeting that a peer has begun with this call, in which there is work left
   int taken = 0;                     // parts of this rank's work that someone has begun
   std::vector<const void*> inputs;   // as many as ranks: where a reduction by this rank's thread reads
+  StridedCopy strided;               // what this rank's thread copies of a block now
 };
 
 // Bytes that changed rank in a part: read from peers by the rank whose part it is, and written to each of them.
@@ -26,7 +28,10 @@ struct PartBytes {
 };
 
 // Copies what a rank keeps itself of an all_gather, all_to_all or send_receive. No peer is needed for it.
-void CopyOwn(const LocalCall& self);
+void CopyOwn(LocalCall& self);
+
+// Bytes of the larger of what it reads and what it writes.
+int64_t BytesOf(const LocalCall& call);
 
 // Into how many parts the work of each rank is cut.
 int PartsOf(std::span<LocalCall* const> calls);

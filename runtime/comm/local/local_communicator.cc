@@ -43,8 +43,10 @@ class LocalCommunicator : public HostCommunicator {
   std::unique_ptr<HostCall> NewCall() const override {
     auto call = std::make_unique<LocalCall>();
     call->inputs.resize(static_cast<size_t>(size()));
+    call->strided.dimensions.reserve(StridedCopy::kMostDimensions);
     return call;
   }
+  bool moves_blocks() const override { return true; }
   absl::Status Run(HostCall& call) override { return group_->Run(static_cast<LocalCall&>(call)); }
 
   const std::shared_ptr<LocalWorldState> world_;

@@ -27,6 +27,7 @@ class LocalWorld : public World {
   absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
                                                                    int rank) override;
 
+  bool moves_blocks() const override { return true; }
   void Abort(const absl::Status& status) override;
 
  private:

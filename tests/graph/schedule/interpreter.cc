@@ -27,6 +27,19 @@ void ForEachElement(const LocalTensor& tensor, const Visit& visit) {
   }
 }
 
+// The elements of an operand that a box takes, in the box's order.
+std::vector<int64_t> ElementsOf(const PlacedBox& placed) {
+  std::vector<int64_t> elements(static_cast<size_t>(placed.box.elements()), placed.first);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    auto rest = static_cast<int64_t>(i), stride = int64_t{1};
+    for (size_t d = placed.shape.size(); d-- > 0; stride *= placed.shape[d]) {
+      elements[i] += (placed.box.offset[d] + rest % placed.box.size[d]) * stride;
+      rest /= placed.box.size[d];
+    }
+  }
+  return elements;
+}
+
 }  // namespace
 
 float Combined(const std::string& node, int output, std::span<const float> inputs) {
@@ -201,6 +214,16 @@ void Interpreter::RunCollective(const std::vector<const CollectiveLaunch*>& call
         break;
       }
       case CollectiveKind::kAllToAll:
+        if (!call.send_boxes.empty()) {
+          outputs[r] = call.output < 0 ? std::vector<float>{} : Read(ranks[r], call.output, call.output_count);
+          for (size_t s = 0; s < p; ++s) {
+            const std::vector<int64_t> from = ElementsOf(calls[s]->send_boxes[r]);
+            const std::vector<int64_t> to = ElementsOf(call.receive_boxes[s]);
+            CHECK(from.size() == to.size());
+            for (size_t i = 0; i < to.size(); ++i) outputs[r][to[i]] = inputs[s][from[i]];
+          }
+          break;
+        }
         for (size_t s = 0; s < p; ++s) {
           const auto begin = inputs[s].begin() + begin_of(calls[s]->send_counts, r);
           outputs[r].insert(outputs[r].end(), begin, begin + calls[s]->send_counts[r]);

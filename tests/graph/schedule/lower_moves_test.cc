@@ -41,8 +41,11 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
              << ToString(c.to, c.mesh);
 }
 
-class EveryMove : public testing::TestWithParam<Case> {
+// Packed, or where it can be with boxes from rank to rank.
+class EveryMove : public testing::TestWithParam<std::tuple<Case, bool>> {
  protected:
+  using Base = testing::TestWithParam<std::tuple<Case, bool>>;
+
   EveryMove() : builder_(GetParam().mesh) {
     Attributes attributes;
     for (const AxisLayout& axis : GetParam().from) {
@@ -51,8 +54,10 @@ class EveryMove : public testing::TestWithParam<Case> {
     input_ = builder_.Op("fill", "x", {}, GetParam().shape, GetParam().from, attributes);
     output_ = builder_.Move(GetParam().op, GetParam().axes, input_, GetParam().to, GetParam().attributes);
     program_ = ProgramOf(builder_.graph);
-    schedules_ = SchedulesOf(program_, program_.train);
+    schedules_ = SchedulesOf(program_, program_.train, {.exchange_boxes = std::get<1>(Base::GetParam())});
   }
+
+  static const Case& GetParam() { return std::get<0>(Base::GetParam()); }
 
   // What rank r holds of the output right after it is made.
   std::vector<std::vector<float>> Run() {
@@ -251,8 +256,8 @@ const Case kRounds[] = {
     {"gather", "data", kLine, {6}, {S(0)}, {At(2)}, By("scatter")},
 };
 
-INSTANTIATE_TEST_SUITE_P(AllMoves, EveryMove, testing::ValuesIn(kCases));
-INSTANTIATE_TEST_SUITE_P(InRounds, EveryMove, testing::ValuesIn(kRounds));
+INSTANTIATE_TEST_SUITE_P(AllMoves, EveryMove, testing::Combine(testing::ValuesIn(kCases), testing::Bool()));
+INSTANTIATE_TEST_SUITE_P(InRounds, EveryMove, testing::Combine(testing::ValuesIn(kRounds), testing::Bool()));
 
 // The only launch of that kind of work on a rank.
 template <typename Work>
@@ -264,12 +269,13 @@ std::vector<const Work*> WorkOf(const Schedule& schedule) {
   return found;
 }
 
-std::vector<Schedule> OneMove(const Mesh& mesh, const std::string& op, Shape shape, AxisLayout from, AxisLayout to) {
+std::vector<Schedule> OneMove(const Mesh& mesh, const std::string& op, Shape shape, AxisLayout from, AxisLayout to,
+                              const ScheduleOptions& options = {}) {
   TestGraph builder(mesh);
   const ValueId x = builder.Op("fill", "x", {}, std::move(shape), {std::move(from)});
   builder.Move(op, "data", x, {std::move(to)});
   const Program program = ProgramOf(builder.graph);
-  return SchedulesOf(program, program.train);
+  return SchedulesOf(program, program.train, options);
 }
 
 TEST(LowerMoves, CountsOfUnevenBlocks) {
@@ -303,6 +309,21 @@ TEST(LowerMoves, ColumnsArePackedAndUnpacked) {
   for (const Schedule& schedule : OneMove(kLine, "all_gather", {8, 8}, S(1), R)) {
     EXPECT_EQ(FindLaunch(schedule, "x@all_gather/pack"), -1);
     EXPECT_GE(FindLaunch(schedule, "x@all_gather/unpack"), 0);
+  }
+}
+
+TEST(LowerMoves, BoxesAreNotPacked) {
+  for (const Schedule& schedule : OneMove(kLine, "repartition", {8, 8}, S(0), S(1), {.exchange_boxes = true})) {
+    EXPECT_TRUE(WorkOf<CopyLaunch>(schedule).empty());
+    const CollectiveLaunch& call = *WorkOf<CollectiveLaunch>(schedule)[0];
+    EXPECT_EQ(call.send_boxes[3].box, (Box{{0, 6}, {2, 2}})) << "of two rows, columns 6 and 7";
+    EXPECT_EQ(call.receive_boxes[3].box, (Box{{6, 0}, {2, 2}})) << "the last two of eight rows";
+    EXPECT_EQ(call.send_counts, (std::vector<int64_t>{4, 4, 4, 4}));
+  }
+  for (const Schedule& schedule :
+       OneMove(kLine, "halo_exchange", {12, 2}, S(0), W(0, "12x3/1-1"), {.exchange_boxes = true})) {
+    EXPECT_EQ(WorkOf<CopyLaunch>(schedule).size(), 1u) << "the own part";
+    EXPECT_EQ(schedule.lifetimes.size(), 2u) << "no temporaries";
   }
 }
 

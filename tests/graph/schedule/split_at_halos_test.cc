@@ -21,6 +21,7 @@ namespace {
 struct Split {
   std::string name;
   Mesh mesh;
+  bool exchange_boxes = false;
 };
 
 void PrintTo(const Split& split, std::ostream* out) { *out << split.name; }
@@ -97,7 +98,10 @@ class OverlappedHalos : public testing::TestWithParam<Split> {
   OverlappedHalos() : program_(SplitLeNet(GetParam().mesh, 4, 20)) {}
 
   std::vector<Schedule> Make(const Graph& entry, OverlapHalo overlap, int compute_streams = 1) const {
-    return SchedulesOf(program_, entry, {.compute_streams = compute_streams, .overlap_halo = overlap}, 1000);
+    return SchedulesOf(
+        program_, entry,
+        {.compute_streams = compute_streams, .overlap_halo = overlap, .exchange_boxes = GetParam().exchange_boxes},
+        1000);
   }
 
   Program program_;
@@ -209,7 +213,9 @@ TEST_P(OverlappedHalos, GhostsGoBackBeforeTheWeightsGradient) {
 INSTANTIATE_TEST_SUITE_P(Splits, OverlappedHalos,
                          testing::Values(Split{"h2", {{{"height", 2}}}}, Split{"h3", {{{"height", 3}}}},
                                          Split{"w2", {{{"width", 2}}}}, Split{"h2w2", {{{"height", 2}, {"width", 2}}}},
-                                         Split{"d2h2", {{{"data", 2}, {"height", 2}}}}, Split{"h8", {{{"height", 8}}}}),
+                                         Split{"d2h2", {{{"data", 2}, {"height", 2}}}}, Split{"h8", {{{"height", 8}}}},
+                                         Split{"h3_boxes", {{{"height", 3}}}, true},
+                                         Split{"h2w2_boxes", {{{"height", 2}, {"width", 2}}}, true}),
                          [](const testing::TestParamInfo<Split>& info) { return info.param.name; });
 
 // Rows before columns: what needs ghost rows alone does not wait for ghost columns.

@@ -63,6 +63,15 @@ struct Rank {
     EXPECT_TRUE(communicator->AllGather(block, all, counts, *comm).ok());
     EXPECT_TRUE(communicator->ReduceScatter(all, block, counts, Reduction::kSum, *comm).ok());
     EXPECT_TRUE(communicator->AllToAll(Buffer{x, kSmall, DType::kF32}, counts, all, counts, *comm).ok());
+    std::vector<StridedBlock> columns, rows;
+    for (int64_t peer = 0; peer < kRanks; ++peer) {
+      columns.push_back({peer, {{kLarge / 20, 12}, {2, 5}}});
+      rows.push_back({peer * kLarge / 10, {{kLarge / 20, 2}, {2, 1}}});
+    }
+    EXPECT_TRUE(
+        communicator
+            ->AllToAllBlocks(Buffer{x, kLarge, DType::kF32}, columns, Buffer{y, kLarge, DType::kF32}, rows, *comm)
+            .ok());
     EXPECT_TRUE(communicator->SendReceive(transfers, *comm).ok());
     step = *device.EndCapture();
     step->SetRecording(&recorder);
