@@ -77,9 +77,6 @@ class ScheduleBinder {
   // A tensor that several launches make is there when the last of them has ended: each comes after those before it,
   // and nobody overwrites any part of it before.
   void AddWholeTensors(const std::vector<TensorId>& operands, Launch& launch) {
-    // The root of a broadcast reads where it seems to write.
-    const auto writes = [](const Access& access) { return access.write; };
-    if (std::none_of(launch.accesses.begin(), launch.accesses.end(), writes)) return;
     const int self = static_cast<int>(schedule_.launches.size());
     size_t next = 0;
     VisitOffsets(launch.work, [&](const int64_t& offset, bool write) {

@@ -23,13 +23,6 @@ std::vector<TensorId> InputTensors(const LocalLaunch& launch, const KernelLaunch
   return tensors;
 }
 
-// The root of a broadcast reads where it seems to write.
-bool OnlyReads(const LocalLaunch& launch) {
-  const auto* const collective = std::get_if<CollectiveLaunch>(&launch.launch.work);
-  return collective != nullptr && collective->kind == CollectiveKind::kBroadcast && launch.operands.size() == 2 &&
-         launch.operands[0] == launch.operands[1];
-}
-
 // Kernels that become one.
 struct Members {
   std::vector<LocalLaunch> launches;
@@ -113,11 +106,10 @@ class Grouping {
 
   // Whether it must come behind kernels that are still collected.
   bool Conflicts(const LocalLaunch& launch) const {
-    const bool only_reads = OnlyReads(launch);
     bool conflicts = false;
     VisitTensors(launch, [&](TensorId tensor, bool write) {
       const Touch touch = touched_[WholeOf(tensor)];
-      conflicts = conflicts || touch == kWritten || (write && !only_reads && touch == kRead);
+      conflicts = conflicts || touch == kWritten || (write && touch == kRead);
     });
     return conflicts;
   }

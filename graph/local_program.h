@@ -86,8 +86,9 @@ void VisitOffsets(Work& work, const Visit& visit) {
       visit(box.to, true);
     }
   } else if (auto* collective = std::get_if<CollectiveLaunch>(&work)) {
+    const bool writes = !OnlyReads(*collective);
     visit(collective->input, false);
-    visit(collective->output, true);
+    visit(collective->output, writes);
   }
 }
 

@@ -68,8 +68,7 @@ void AddCollective(std::vector<Access>& accesses, const CollectiveLaunch& collec
   }
   accesses.reserve(2);
   Add(accesses, collective.input, collective.input_count * element, false);
-  const bool reads_only = collective.kind == CollectiveKind::kBroadcast && collective.input == collective.output;
-  if (!reads_only) Add(accesses, collective.output, collective.output_count * element, true);
+  if (!OnlyReads(collective)) Add(accesses, collective.output, collective.output_count * element, true);
 }
 
 }  // namespace

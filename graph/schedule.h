@@ -86,6 +86,12 @@ struct CollectiveLaunch {
   int root = 0;  // broadcast, reduce: index in the group
 };
 
+// Whether a collective leaves its output as it is: it is the input of the root of a broadcast.
+inline bool OnlyReads(const CollectiveLaunch& collective) {
+  return collective.kind == CollectiveKind::kBroadcast && collective.input >= 0 &&
+         collective.input == collective.output;
+}
+
 // Work of the host thread: it writes the staged inputs, or reads the results.
 struct HostLaunch {
   bool begin = true;

@@ -13,7 +13,7 @@ const AxisLayout S0 = AxisLayout::Split(0);
 
 // Collectives of every kind over both axes of a 2 x 2 mesh and over their joined set.
 struct Meetings {
-  Meetings() {
+  explicit Meetings(bool exchange_boxes = false) {
     TestGraph builder({{{"data", 2}, {"model", 2}}});
     const auto fill = [&](const char* name, Layout layout) {
       return builder.Op("fill", name, {}, {6}, std::move(layout));
@@ -26,7 +26,7 @@ struct Meetings {
     builder.Move("sum_reduce", "data", fill("f", {P, R}), {AxisLayout::At(0), R});
     builder.Move("scatter", "data", fill("g", {AxisLayout::At(1), R}), {S0, R});
     program = ProgramOf(builder.graph);
-    schedules = SchedulesOf(program, program.train);
+    schedules = SchedulesOf(program, program.train, {.exchange_boxes = exchange_boxes});
   }
 
   CollectiveLaunch& At(int rank, const std::string& name) {
@@ -136,6 +136,28 @@ TEST(VerifyCollectives, PairsThatDoNotAgreeAreRefused) {
   wrong.At(2, "g@scatter").send_counts[0] = 2;
   wrong.At(2, "g@scatter").input_count -= 1;
   wrong.ExpectRefused({"rank 2 sends 2, rank 0 expects 3"});
+}
+
+TEST(VerifyCollectives, BoxesThatDoNotFitAreRefused) {
+  const Meetings right(true);
+  const absl::Status status = VerifyCollectives(right.program, right.schedules);
+  EXPECT_TRUE(status.ok()) << status;
+  const auto sent = [](Meetings& meetings) -> Box& { return meetings.At(2, "g@scatter").send_boxes[0].box; };
+  Meetings outside(true);
+  sent(outside).offset[0] = 4;
+  outside.ExpectRefused({"'g@scatter'", "do not fit"});
+  Meetings smaller(true);
+  sent(smaller).size[0] = 2;
+  smaller.ExpectRefused({"'g@scatter'", "do not fit"});
+  Meetings packed(true);
+  CollectiveLaunch& call = packed.At(2, "g@scatter");
+  call.send_boxes.clear();
+  call.receive_boxes.clear();
+  packed.ExpectRefused({"'g@scatter'", "one of them exchanges boxes"});
+  Meetings turned(true);
+  PlacedBox& placed = turned.At(2, "g@scatter").send_boxes[0];
+  placed = {0, {1, 3}, {{0, 0}, {1, 3}}};
+  turned.ExpectRefused({"rank 2 sends a box [1,3], rank 0 expects [3]"});
 }
 
 TEST(VerifyCollectives, MissingCollectiveIsRefused) {

@@ -79,8 +79,9 @@ class SharedDevice {
     const int ranks = program_.ranks();
     options_.replay = replay;
     for (int rank = 0; rank < ranks; ++rank) {
-      train_.push_back(*MakeSchedule(program_, program_.train, rank, *kernels_, {}));
-      evaluate_.push_back(*MakeSchedule(program_, program_.evaluate, rank, *kernels_, {}));
+      const ScheduleOptions options{.exchange_boxes = world_->moves_blocks()};
+      train_.push_back(*MakeSchedule(program_, program_.train, rank, *kernels_, options));
+      evaluate_.push_back(*MakeSchedule(program_, program_.evaluate, rank, *kernels_, options));
     }
     std::vector<RankRuntime*> all;
     for (int rank = 0; rank < ranks; ++rank) {
