@@ -191,25 +191,33 @@ int64_t SetBlockCopy(const HostCall& from, const HostCall& to, int part, int par
   if (from.counts[to.rank] == 0) return 0;
   const StridedBlock &sent = from.sent[to.rank], &received = to.received[from.rank];
   const auto& dimensions = sent.dimensions;
-  size_t cut = 0;
-  for (size_t d = 1; d < dimensions.size() && dimensions[cut].size < parts; ++d) {
-    if (dimensions[d].size > dimensions[cut].size) cut = d;
+  CommBlock shares[StridedCopy::kMostDimensions];  // of each dimension
+  int64_t mine = part, all = parts;
+  for (size_t d = 0; d < dimensions.size(); ++d) {
+    const int64_t size = dimensions[d].size;
+    if (size >= all) {
+      shares[d] = BalancedBlock(size, all, mine);
+      mine = 0;
+      all = 1;
+    } else {
+      const int64_t each = all / size;
+      shares[d] = {mine / each, mine / each < size ? 1 : 0};
+      mine %= each;
+      all = each;
+    }
+    if (shares[d].count == 0) return 0;
   }
-  const CommBlock share = BalancedBlock(dimensions.empty() ? 1 : dimensions[cut].size, parts, part);
+  if (mine > 0) return 0;  // more parts than elements
   const int64_t element = SizeOf(from.in.dtype);
   copy.Begin(At(from.in, sent.begin), At(to.out, received.begin), element);
-  int64_t bytes = dimensions.empty() ? share.count * element : element;
+  int64_t bytes = element;
   for (size_t d = dimensions.size(); d-- > 0;) {
     const int64_t from_stride = dimensions[d].stride * element, to_stride = received.dimensions[d].stride * element;
-    const int64_t size = d == cut ? share.count : dimensions[d].size;
-    if (d == cut) {
-      copy.from += share.first * from_stride;
-      copy.to += share.first * to_stride;
-    }
-    copy.Repeat(size, from_stride, to_stride);
-    bytes *= size;
+    copy.from += shares[d].first * from_stride;
+    copy.to += shares[d].first * to_stride;
+    copy.Repeat(shares[d].count, from_stride, to_stride);
+    bytes *= shares[d].count;
   }
-  if (bytes == 0) copy.run_bytes = 0;
   return bytes;
 }
 

@@ -101,7 +101,7 @@ inline const char* At(const ConstBuffer& buffer, int64_t element) {
 }
 
 // What one call of an all_to_all of blocks sends to the other, or one of so many parts of it: a share of the outermost
-// dimension that has one for each part, or else of the longest. Returns its bytes.
+// dimension, or where that has fewer elements than there are parts, of what lies in one of them. Returns its bytes.
 int64_t SetBlockCopy(const HostCall& from, const HostCall& to, int part, int parts, StridedCopy& copy);
 
 // dst = src, unless they are the same place. Zero bytes need no pointers.
