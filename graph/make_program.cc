@@ -13,6 +13,7 @@
 #include "graph/passes/convert_dtype.h"
 #include "graph/passes/drop_unused.h"
 #include "graph/passes/fuse_batch_norm_gradient.h"
+#include "graph/passes/fuse_epilogues.h"
 #include "graph/passes/fuse_moves.h"
 #include "graph/passes/fuse_normalize_relu.h"
 #include "graph/passes/mix_precision.h"
@@ -124,6 +125,7 @@ class PassList {
       passes.push_back(
           {"fuse_batch_norm_gradient", [this](Graph g) { return FuseBatchNormGradient(std::move(g), registry_); }});
     }
+    AddEpilogues(passes);
     AddPipelineOrder(passes);
     AddBuckets(options_.bucket_bytes >= 0 ? options_.bucket_bytes : strategy_.bucket_bytes, passes);
     AddExchanges(passes);
@@ -139,6 +141,7 @@ class PassList {
     AddMixedPrecision(passes);
     passes.push_back({"resolve_results", [this](Graph g) { return WithResolvedResults(std::move(g), registry_); }});
     passes.push_back({"drop_unused", DropUnused});
+    AddEpilogues(passes);
     AddPipelineOrder(passes);
     AddBuckets(-1, passes);
     AddExchanges(passes);
@@ -148,6 +151,12 @@ class PassList {
  private:
   void AddSplitClasses(std::vector<Pass>& passes) const {
     passes.push_back({"split_classes", [this](Graph g) { return SplitClasses(std::move(g), strategy_, registry_); }});
+  }
+
+  // After the adjoint, of what is left: a value that a gradient reads stays.
+  void AddEpilogues(std::vector<Pass>& passes) const {
+    if (!options_.fuse) return;
+    passes.push_back({"fuse_epilogues", [this](Graph g) { return FuseEpilogues(std::move(g), registry_); }});
   }
 
   // Of the partitioned graph: casts lie as what they cast, so that weights are split as without them.

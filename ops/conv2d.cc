@@ -4,9 +4,13 @@
 // Output channels [k*o/groups, (k+1)*o/groups) see the k-th block of c/groups input channels (g = k*c/groups).
 // With more than one group a channel split would cut through groups, so only samples, rows and columns may be split.
 //
+//   conv2d_epilogue(x, w, bias) relu     y + bias[o] and then, with relu, max(., 0); the bias may be absent
+// joins what follows a convolution to it (graph/passes/fuse_epilogues.h). It is not linear, so it carries no P.
+//
 //   conv2d_input_grad(dy, w) shape=x     the transpose in x: linear in dy and w
 //   conv2d_weight_grad(x, dy) shape=w    the transpose in w: a sum over samples
 #include "ops/definitions.h"
+#include "ops/epilogue.h"
 #include "ops/op_builder.h"
 #include "ops/op_checks.h"
 #include "ops/op_rules.h"
@@ -40,6 +44,12 @@ absl::StatusOr<std::vector<TensorType>> Conv2dShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckRank(node, 1, "w", {4}, "[out,h,w,in]"));
   ASSIGN_OR_RETURN(Shape y, ConvolutionOutput(node.attributes, node.inputs[0]->shape, node.inputs[1]->shape));
   return std::vector<TensorType>{{node.inputs[0]->dtype, std::move(y)}};
+}
+
+absl::StatusOr<std::vector<TensorType>> EpilogueShape(const NodeView& node) {
+  ASSIGN_OR_RETURN(std::vector<TensorType> y, Conv2dShape(node));
+  RETURN_IF_ERROR(CheckEpilogueBias(node, y[0]));
+  return y;
 }
 
 absl::StatusOr<std::vector<TensorType>> InputGradShape(const NodeView& node) {
@@ -148,6 +158,25 @@ OpDefinition Conv2dOp() {
       .Computes(Precision::kNarrow)
       .Windowed(0)
       .Flops([](const NodeView& node) { return Cost(node.outputs[0].shape, node.inputs[1]->shape); });
+}
+
+OpDefinition Conv2dEpilogueOp() {
+  return ConvolutionOp("conv2d_epilogue")
+      .Internal()
+      .Inputs({"x"})
+      .Parameters({"w"})
+      .Optional("bias")
+      .Attribute("relu", false)
+      .Shape(EpilogueShape)
+      .Rules([](const NodeView& node) {
+        return EpilogueRules(BilinearRules(node, {{Part::kX, Part::kW}, Part::kY}));
+      })
+      .Computes(Precision::kNarrow)
+      .Wide({"bias"})
+      .Windowed(0)
+      .Flops([](const NodeView& node) {
+        return Cost(node.outputs[0].shape, node.inputs[1]->shape) + EpilogueFlops(node);
+      });
 }
 
 OpDefinition Conv2dInputGradOp() {

@@ -14,10 +14,12 @@ OpDefinition StateOp();
 OpDefinition ConstantOp();
 // conv2d.cc
 OpDefinition Conv2dOp();
+OpDefinition Conv2dEpilogueOp();
 OpDefinition Conv2dInputGradOp();
 OpDefinition Conv2dWeightGradOp();
 // matmul.cc
 OpDefinition MatMulOp();
+OpDefinition MatMulEpilogueOp();
 // bias.cc
 OpDefinition BiasOp();
 OpDefinition BiasGradOp();

@@ -3,8 +3,12 @@
 //   samples          m is split               (X S(m), R)     -> S0
 //   output_channels  n is split               (R, W S(n))     -> S1
 //   input_channels   k is split: partial sums (X S(k), W S(k)) -> P
+//   matmul_epilogue(x, w, bias) relu     y + bias[n] and then, with relu, max(., 0); the bias may be absent
+// joins what follows a product to it (graph/passes/fuse_epilogues.h). It is not linear, so it carries no P.
+//
 // The gradients are matmuls again: dX = dY W^T, dW = X^T dY, with transposes as attributes.
 #include "ops/definitions.h"
+#include "ops/epilogue.h"
 #include "ops/op_builder.h"
 #include "ops/op_checks.h"
 #include "ops/op_rules.h"
@@ -37,6 +41,12 @@ absl::StatusOr<std::vector<TensorType>> MatMulShape(const NodeView& node) {
                            at.w_k, x[at.x_k], at.x_k, ToString(x));
   }
   return std::vector<TensorType>{{node.inputs[0]->dtype, {x[at.m], w[at.n]}}};
+}
+
+absl::StatusOr<std::vector<TensorType>> EpilogueShape(const NodeView& node) {
+  ASSIGN_OR_RETURN(std::vector<TensorType> y, MatMulShape(node));
+  RETURN_IF_ERROR(CheckEpilogueBias(node, y[0]));
+  return y;
 }
 
 std::vector<Rule> MatMulRules(const NodeView& node) {
@@ -90,6 +100,22 @@ OpDefinition MatMulOp() {
       .Gradient(MatMulGradient)
       .Computes(Precision::kNarrow)
       .Flops(Cost);
+}
+
+OpDefinition MatMulEpilogueOp() {
+  return Op("matmul_epilogue")
+      .Internal()
+      .Inputs({"x"})
+      .Parameters({"w"})
+      .Optional("bias")
+      .Attribute("transpose_x", false)
+      .Attribute("transpose_w", false)
+      .Attribute("relu", false)
+      .Shape(EpilogueShape)
+      .Rules([](const NodeView& node) { return EpilogueRules(MatMulRules(node)); })
+      .Computes(Precision::kNarrow)
+      .Wide({"bias"})
+      .Flops([](const NodeView& node) { return Cost(node) + EpilogueFlops(node); });
 }
 
 }  // namespace partita

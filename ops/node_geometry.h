@@ -71,12 +71,22 @@ inline Convolution MakeConvolution(const LocalTensor& x, const LocalTensor& w, c
           MakePixelMap(x.box, x.box), MakePixelMap(y.box, y.box)};
 }
 
-// conv2d(x, w) -> y; conv2d_input_grad(dy, w) -> dx; conv2d_weight_grad(x, dy) -> dw
+// What conv2d_epilogue and matmul_epilogue do to their product; nothing for conv2d and matmul.
+struct NodeEpilogue {
+  bool bias = false, relu = false;  // bias: input 2
+
+  bool any() const { return bias || relu; }
+};
+inline NodeEpilogue EpilogueOf(const LocalNode& node) {
+  return {HasInput(node, 2), node.attributes.Has("relu") && node.attributes.Bool("relu")};
+}
+
+// conv2d(x, w), conv2d_epilogue(x, w, bias) -> y; conv2d_input_grad(dy, w) -> dx; conv2d_weight_grad(x, dy) -> dw
 inline Convolution ForwardConvolution(const LocalNode& node) {
   Convolution conv = MakeConvolution(*node.inputs[0], *node.inputs[1], node.outputs[0], node.attributes);
   if (!node.within.empty()) {
     conv.x = MakePixelMap(node.inputs[0]->box, node.within[0]);
-    conv.y = MakePixelMap(node.outputs[0].box, node.within[2]);
+    conv.y = MakePixelMap(node.outputs[0].box, node.within.back());
   }
   return conv;
 }

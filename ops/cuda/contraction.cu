@@ -1,14 +1,22 @@
 #include "ops/cuda/contraction.h"
 #include "ops/cuda/elementwise.h"
+#include "ops/functors/epilogue.h"
 
 namespace partita::launch {
 namespace {
+
+// As the bodies of T take it.
+template <typename T>
+Epilogue<Compute<T>> Of(const EpilogueLaunch& epilogue) {
+  return {As<Compute<T>>(epilogue.bias), epilogue.relu};
+}
 
 template <typename T>
 struct MatMulBody {
   const T *x, *w;
   T* y;
   MatMulSizes s;
+  Epilogue<Compute<T>> epilogue;
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const int64_t i = index / s.n, j = index % s.n;
@@ -17,7 +25,7 @@ struct MatMulBody {
     const T* b = w + (s.transpose_w ? j * s.k : j);
     double sum = 0;
     for (int64_t l = 0; l < s.k; ++l) sum += static_cast<double>(a[l * x_step]) * static_cast<double>(b[l * w_step]);
-    y[index] = static_cast<T>(sum);
+    y[index] = static_cast<T>(epilogue(sum, j));
   }
 };
 
@@ -27,6 +35,7 @@ struct Conv2dBody {
   const T *x, *w;
   T* y;
   Convolution conv;
+  Epilogue<Compute<T>> epilogue;
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const Images& size = conv.images;
@@ -43,7 +52,29 @@ struct Conv2dBody {
         for (int64_t k = 0; k < depth; ++k) sum += static_cast<double>(a[k]) * static_cast<double>(b[k]);
       }
     }
-    y[conv.y.At(n, i, j) * size.out_c + o] = static_cast<T>(sum);
+    y[conv.y.At(n, i, j) * size.out_c + o] = static_cast<T>(epilogue(sum, o));
+  }
+};
+
+template <typename A>
+struct EpilogueElement {
+  Epilogue<A> epilogue;
+  PARTITA_HOST_DEVICE void operator()(Place place, const A* x, A* y) const { y[0] = epilogue(x[0], place.channel); }
+};
+
+// One element of a part of larger images.
+template <typename T>
+struct PartEpilogueBody {
+  T* y;
+  Convolution conv;
+  Epilogue<Compute<T>> epilogue;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t index) const {
+    const Images& size = conv.images;
+    const int64_t o = index % size.out_c, j = index / size.out_c % size.out_w;
+    const int64_t i = index / size.out_c / size.out_w % size.out_h, n = index / size.out_c / size.out_w / size.out_h;
+    T& element = y[conv.y.At(n, i, j) * size.out_c + o];
+    element = static_cast<T>(epilogue(static_cast<Compute<T>>(element), o));
   }
 };
 
@@ -112,17 +143,39 @@ struct Conv2dWeightGradBody {
 
 }  // namespace
 
-LaunchError MatMul(DType dtype, const MatMulSizes& sizes, const void* x, const void* w, void* y, CudaQueue queue) {
+LaunchError MatMul(DType dtype, const MatMulSizes& sizes, const EpilogueLaunch& epilogue, const void* x, const void* w,
+                   void* y, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    return ForEach(sizes.m * sizes.n, MatMulBody<T>{As<T>(x), As<T>(w), As<T>(y), sizes}, queue);
+    const MatMulBody<T> body{As<T>(x), As<T>(w), As<T>(y), sizes, Of<T>(epilogue)};
+    return ForEach(sizes.m * sizes.n, body, queue);
   });
 }
 
-LaunchError Conv2d(DType dtype, const Convolution& conv, const void* x, const void* w, void* y, CudaQueue queue) {
+LaunchError Conv2d(DType dtype, const Convolution& conv, const EpilogueLaunch& epilogue, const void* x, const void* w,
+                   void* y, CudaQueue queue) {
   const Images& size = conv.images;
   return WithFloating(dtype, [&]<typename T>() {
-    return ForEach(size.n * size.out_h * size.out_w * size.out_c, Conv2dBody<T>{As<T>(x), As<T>(w), As<T>(y), conv},
-                   queue);
+    const Conv2dBody<T> body{As<T>(x), As<T>(w), As<T>(y), conv, Of<T>(epilogue)};
+    return ForEach(size.n * size.out_h * size.out_w * size.out_c, body, queue);
+  });
+}
+
+LaunchError AddEpilogue(DType dtype, Rows shape, const EpilogueLaunch& epilogue, void* y, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    const EpilogueElement<Compute<T>> element{Of<T>(epilogue)};
+    return ForElements<T>({As<T>(static_cast<const void*>(y))}, {As<T>(y)}, shape, element, queue);
+  });
+}
+
+LaunchError AddEpilogue(DType dtype, const Convolution& conv, const EpilogueLaunch& epilogue, void* y,
+                        CudaQueue queue) {
+  const Images& size = conv.images;
+  const int64_t pixels = size.n * size.out_h * size.out_w;
+  if (conv.y.start == 0 && conv.y.rows == size.out_h && conv.y.columns == size.out_w) {
+    return AddEpilogue(dtype, Rows{pixels, size.out_c}, epilogue, y, queue);
+  }
+  return WithFloating(dtype, [&]<typename T>() {
+    return ForEach(pixels * size.out_c, PartEpilogueBody<T>{As<T>(y), conv, Of<T>(epilogue)}, queue);
   });
 }
 

@@ -4,6 +4,11 @@
 // heuristics name or, where runs need not repeat each other's bits, the fastest of the first few (timed). It is kept as
 // the library's own 64 bytes (PlanCache), so equal products get equal bits on all ranks that share plans. cuBLASLt's
 // algorithms are deterministic.
+//
+// Bias and relu are the library's epilogue. It takes a bias of y's type alone, so one of f32 before a bf16 y is rounded
+// into the workspace first, like the weights; one at an odd address is copied there. Where the library has no algorithm
+// for the epilogue, a launch of ours follows the product. The library may make a zero of a NaN in relu; ours never
+// does.
 #ifndef PARTITA_OPS_CUDA_CUBLASLT_MATMUL_H_
 #define PARTITA_OPS_CUDA_CUBLASLT_MATMUL_H_
 
@@ -41,14 +46,21 @@ class CublasLtMatMuls : public std::enable_shared_from_this<CublasLtMatMuls> {
  private:
   CublasLtMatMuls(const CublasLtApi& api, CublasLtOptions options, PlanCache* cache)
       : api_(api), options_(std::move(options)), cache_(cache) {}
-  absl::Status Run(const MatMulPlan& plan, const KernelArguments& arguments, CudaQueue queue) const;
+  using SharedPlan = std::shared_ptr<const MatMulPlan>;
+
+  // Of a node with an epilogue it may be one of the product alone.
+  absl::StatusOr<SharedPlan> FindPlan(const LocalNode& node);
+  absl::StatusOr<CudaEnqueue> Bind(const SharedPlan& plan, const NodeEpilogue& epilogue, const KernelArguments& a);
+  absl::StatusOr<CudaEnqueue> BindWithBias(const SharedPlan& plan, const KernelArguments& a);
+  absl::Status Run(const MatMulPlan& plan, cublasLtMatmulDesc_t operation, const KernelArguments& arguments,
+                   CudaQueue queue) const;
 
   const CublasLtApi api_;
   const CublasLtOptions options_;
   PlanCache* const cache_;
   cublasLtHandle_t handle_ = nullptr;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const MatMulPlan>> plans_;
+  std::map<std::string, SharedPlan> plans_;
 };
 
 }  // namespace partita

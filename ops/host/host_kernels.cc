@@ -36,6 +36,8 @@ const KernelTable& Table() {
       {"cast", {FAST("fast", FastCast, kTaken){"reference", ReferenceCast, kTaken}}},
       {"reshape", {{"reference", ReferenceReshape, kTaken}}},
       {"conv2d", {FAST("onednn", OneDnnConv2d, kTaken) FAST("im2col", Im2ColConv2d){"reference", ReferenceConv2d}}},
+      {"conv2d_epilogue",
+       {FAST("onednn", OneDnnConv2d, kTaken) FAST("im2col", Im2ColConv2d){"reference", ReferenceConv2d}}},
       {"conv2d_input_grad",
        {FAST("onednn", OneDnnConv2dInputGrad, kTaken)
             FAST("im2col", Im2ColConv2dInputGrad){"reference", ReferenceConv2dInputGrad}}},
@@ -43,6 +45,8 @@ const KernelTable& Table() {
        {FAST("onednn", OneDnnConv2dWeightGrad, kTaken)
             FAST("im2col", Im2ColConv2dWeightGrad){"reference", ReferenceConv2dWeightGrad}}},
       {"matmul", {FAST("onednn", OneDnnMatMul, kTaken) FAST("blocked", BlockedMatMul){"reference", ReferenceMatMul}}},
+      {"matmul_epilogue",
+       {FAST("onednn", OneDnnMatMul, kTaken) FAST("blocked", BlockedMatMul){"reference", ReferenceMatMul}}},
       {"bias", {FAST("fast", FastBias){"reference", ReferenceBias}}},
       {"bias_grad", {FAST("fast", FastBiasGrad){"reference", ReferenceBiasGrad}}},
       {"relu", {FAST("fast", FastRelu){"reference", ReferenceRelu}}},

@@ -25,8 +25,8 @@ loss %l
 Model TwoLayers() { return {"two layers", *ParseText(kForward, Ops()), {}, {}}; }
 
 absl::StatusOr<Graph> TrainTwoLayers(const Strategy& strategy) {
-  ASSIGN_OR_RETURN(Program program,
-                   MakeProgram(TwoLayers(), strategy, Ops(), {.bucket_bytes = 0, .verify_passes = true}));
+  ASSIGN_OR_RETURN(Program program, MakeProgram(TwoLayers(), strategy, Ops(),
+                                                {.fuse = false, .bucket_bytes = 0, .verify_passes = true}));
   return std::move(program.train);
 }
 

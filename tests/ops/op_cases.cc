@@ -235,6 +235,22 @@ void AddLinearGradients(Cases& cases) {
   cases.Add("slice_grad", "channels", {{"begin", Ints{0, 2}}, {"shape", Ints{5, 7}}}, {Fixed({5, 3})});
 }
 
+// The bias is absent in every other one.
+void AddEpilogues(Cases& cases) {
+  bool biased = true;
+  for (const ConvolutionCase& c : Convolutions()) {
+    Attributes attributes = c.attributes;
+    attributes.Set("relu", true);
+    const std::optional<CaseInput> bias = biased ? std::optional(Fixed({c.w[0]})) : std::nullopt;
+    cases.Add("conv2d_epilogue", c.variant, attributes, {Fixed(c.x), Fixed(c.w), bias});
+    biased = !biased;
+  }
+  for (const bool relu : {false, true}) {
+    const Attributes attributes = {{"transpose_x", true}, {"relu", relu}};
+    cases.Add("matmul_epilogue", relu ? "relu" : "bias", attributes, {Fixed({7, 5}), Fixed({7, 3}), Fixed({3})});
+  }
+}
+
 void AddOtherGradients(Cases& cases) {
   cases.Add("relu_grad", "image", {}, {Fixed({3, 5, 3, 2}), Fixed({3, 5, 3, 2})});
   cases.Add("log_softmax_grad", "dense", {}, {Fixed({5, 7}, -3, 0), Fixed({5, 7})});
@@ -323,6 +339,7 @@ std::vector<OpCase> GradientCases() {
 std::vector<OpCase> KernelCases() {
   Cases cases;
   AddLinearGradients(cases);
+  AddEpilogues(cases);
   AddOtherGradients(cases);
   AddSplitSoftmaxOthers(cases);
   AddBatchNormOthers(cases);

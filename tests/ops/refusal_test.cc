@@ -114,6 +114,8 @@ TEST(Refusal, Dense) {
       {"matmul", {}, {F32({4, 6, 1}), F32({6, 8})}, "input x has shape [4,6,1]; [m,k]"},
       {"matmul", {}, {F32({int64_t{1} << 40, 1}), F32({1, int64_t{1} << 40})}, "the output: "},
       {"bias", {}, {F32({4, 6}), F32({4})}, "input b has shape [4]; [6] is needed"},
+      {"matmul_epilogue", {}, {F32({4, 6}), F32({6, 8}), F32({6})}, "input bias has shape [6]; [8] is needed"},
+      {"matmul_epilogue", {}, {F32({4, 6}), F32({6, 8}), F64({8})}, "input bias has element type f64; f32 is needed"},
       {"bias", {}, {F32({4}), F32({4})}, "[n,c] or [n,h,w,c] is needed"},
       {"relu", {}, {I32({4})}, "input x has element type i32"},
       {"relu", {}, {F32(Shape(9, 1))}, "input x has 9 dimensions; at most 8 are allowed"},

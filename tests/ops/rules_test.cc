@@ -144,6 +144,15 @@ TEST(Rules, MatMul) {
                    "partial: P R -> P", "partial: R P -> P"}));
 }
 
+// No sums: relu of a sum is not the sum of relus, and a bias is added once.
+TEST(Rules, AnEpilogueFollowsAWholeProduct) {
+  EXPECT_EQ(RuleTexts("matmul_epilogue", {{"relu", true}}, {F({4, 6}), F({6, 8}), F({8})}),
+            (Texts{"samples: S0 R R -> S0", "output_channels: R S1 S0 -> S1"}));
+  EXPECT_EQ(RuleTexts("conv2d_epilogue", {}, {F({4, 5, 5, 4}), F({6, 3, 3, 4}), F({6})}),
+            (Texts{"samples: S0 R R -> S0", "output_channels: R S0 S0 -> S3", "height: S1(3x3/1-0) R R -> S1",
+                   "width: S2(3x3/1-0) R R -> S2"}));
+}
+
 TEST(Rules, ConvolutionWithGroupsSplitsNoChannels) {
   const Texts texts = RuleTexts("conv2d", {{"groups", int64_t{2}}}, {F({4, 5, 5, 4}), F({6, 3, 3, 2})});
   EXPECT_EQ(texts, (Texts{"samples: S0 R -> S0", "height: S1(3x3/1-0) R -> S1", "width: S2(3x3/1-0) R -> S2",

@@ -65,7 +65,7 @@ class Table {
   std::vector<KernelCase> cases_;
 };
 
-// A convolution that keeps the image's size, in all three directions.
+// A convolution that keeps the image's size, in all three directions, and forward with bias and relu.
 void AddConvolution(Table& table, const Shape& x, int64_t out_c, int64_t kernel) {
   const int64_t pad = kernel / 2;
   const Shape w{out_c, kernel, kernel, x[3]}, y{x[0], x[1], x[2], out_c};
@@ -73,6 +73,9 @@ void AddConvolution(Table& table, const Shape& x, int64_t out_c, int64_t kernel)
       {"stride", Ints{1, 1}}, {"padding", Ints{pad, pad, pad, pad}}, {"dilation", Ints{1, 1}}, {"groups", int64_t{1}}};
   const double flops = 2.0 * static_cast<double>(Elements(y) * kernel * kernel * x[3]);
   table.Add("conv2d", attributes, {F32(x), F32(w)}, flops);
+  attributes.Set("relu", true);
+  table.Add("conv2d_epilogue", attributes, {F32(x), F32(w), F32({out_c})}, flops);
+  attributes.Remove("relu");
   attributes.Set("shape", x);
   table.Add("conv2d_input_grad", attributes, {F32(y), F32(w)}, flops);
   attributes.Set("shape", w);
@@ -136,8 +139,10 @@ absl::StatusOr<std::vector<KernelCase>> KernelCases(int64_t batch, int64_t side)
   const int64_t elements = batch * (int64_t{1} << 20);
   table.Add("reshape", {{"shape", Ints{elements}}}, {F32({elements / 4, 4})});
   table.Add(ProductCase(side, DType::kF32));
-  table.Add("matmul", {{"transpose_w", true}}, {F32({batch, side}), F32({1000, side})},
-            2.0 * static_cast<double>(batch * side * 1000));
+  const double dense = 2.0 * static_cast<double>(batch * side * 1000);
+  table.Add("matmul", {{"transpose_w", true}}, {F32({batch, side}), F32({1000, side})}, dense);
+  table.Add("matmul_epilogue", {{"transpose_w", true}, {"relu", true}},
+            {F32({batch, side}), F32({1000, side}), F32({1000})}, dense);
   AddConvolution(table, {batch, 56, 56, 64}, 64, 3);
   AddConvolution(table, {batch, 28, 28, 128}, 128, 1);
   const Shape images{batch, 56, 56, 64};

@@ -4,6 +4,7 @@
 //   y = columns w^T        dcolumns = dy w, added back to dx        dw = dy^T columns, summed over samples
 #include <algorithm>
 
+#include "ops/functors/epilogue.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/fast/gemm.h"
 #include "ops/node_geometry.h"
@@ -85,20 +86,33 @@ void ForSamples(const Convolution& conv, const KernelArguments& a, const F& f) {
   }
 }
 
+// Rows of `channels` elements, from one row to the next `stride`, while they are in the caches.
+template <typename T>
+void ApplyEpilogue(const Epilogue<T>& epilogue, T* y, int64_t rows, int64_t channels, int64_t stride) {
+  if (!epilogue.any()) return;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < channels; ++c) y[r * stride + c] = epilogue(y[r * stride + c], c);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<PreparedKernel> Im2ColConv2d(const LocalNode& node) {
   const Convolution conv = ForwardConvolution(node);
   const bool wide = conv.y.columns == conv.images.out_w;  // else y is a part of wider rows, and made row by row
-  return PrepareConvolution(node, conv, [conv, wide]<typename T>(const KernelArguments& a) {
-    const int64_t filter = FilterSize(conv);
+  const bool relu = EpilogueOf(node).relu;
+  return PrepareConvolution(node, conv, [conv, wide, relu]<typename T>(const KernelArguments& a) {
+    const int64_t filter = FilterSize(conv), channels = conv.group_out_c();
     ForSamples<T>(conv, a, [&](const Place<T>& at, int64_t group) {
+      const T* const bias = In<T>(a, 2);
+      const Epilogue<T> epilogue{bias == nullptr ? nullptr : bias + group * channels, relu};
       ToColumns(conv, group, In<T>(a, 0) + at.x, at.columns);
       const int64_t runs = wide ? 1 : conv.images.out_h, pixels = Pixels(conv) / runs;
       for (int64_t run = 0; run < runs; ++run) {
-        Gemm(pixels, conv.group_out_c(), filter, {at.columns + run * pixels * filter, filter, 1},
-             {In<T>(a, 1) + at.w, 1, filter}, Out<T>(a, 0) + at.y + run * conv.y.columns * conv.images.out_c,
-             conv.images.out_c, false, at.gemm);
+        T* const y = Out<T>(a, 0) + at.y + run * conv.y.columns * conv.images.out_c;
+        Gemm(pixels, channels, filter, {at.columns + run * pixels * filter, filter, 1}, {In<T>(a, 1) + at.w, 1, filter},
+             y, conv.images.out_c, false, at.gemm);
+        ApplyEpilogue(epilogue, y, pixels, channels, conv.images.out_c);
       }
     });
   });
@@ -136,12 +150,14 @@ absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node) {
   const bool transpose_x = node.attributes.Bool("transpose_x"), transpose_w = node.attributes.Bool("transpose_w");
   const int64_t m = node.outputs[0].shape()[0], n = node.outputs[0].shape()[1];
   const int64_t k = InputShape(node, 0)[transpose_x ? 0 : 1];
+  const bool relu = EpilogueOf(node).relu;
   return PreparedFloating(
       node.outputs[0].dtype,
       [=]<typename T>(const KernelArguments& a) {
         const MatrixView<T> x{In<T>(a, 0), transpose_x ? 1 : k, transpose_x ? m : 1};
         const MatrixView<T> w{In<T>(a, 1), transpose_w ? 1 : n, transpose_w ? k : 1};
         Gemm(m, n, k, x, w, Out<T>(a, 0), n, false, Scratch<T>(a));
+        ApplyEpilogue(Epilogue<T>{In<T>(a, 2), relu}, Out<T>(a, 0), m, n, n);
       },
       kGemmWorkspaceElements * SizeOf(node.outputs[0].dtype));
 }

@@ -56,12 +56,14 @@ struct Sample {
 
 // What oneDNN made of a convolution, without addresses.
 struct Plan {
-  Plan(Type type, const Convolution& conv, const dnnl::primitive_desc& descriptor, const Desc& weights)
+  Plan(Type type, const Convolution& conv, const dnnl::primitive_desc& descriptor, const Desc& weights,
+       const Desc& bias = NoMemory())
       : descriptor(descriptor),
         x(Nhwc(type, conv.images.n, conv.images.h, conv.images.w, conv.images.c)),
         y(Nhwc(type, conv.images.n, conv.images.out_h, conv.images.out_w, conv.images.out_c)),
         user_weights(OhwiWeights(type, conv)),
         weights(weights),
+        bias(bias),
         scratchpad(descriptor.scratchpad_desc()) {}
 
   bool reorders() const { return weights != user_weights; }
@@ -69,7 +71,7 @@ struct Plan {
   int64_t workspace_bytes() const { return reordered_bytes() + AlignUp(static_cast<int64_t>(scratchpad.get_size())); }
 
   dnnl::primitive_desc descriptor;
-  Desc x, y, user_weights, weights, scratchpad;
+  Desc x, y, user_weights, weights, bias, scratchpad;
 };
 
 // A part of a node, sample by sample: `one` is the plan of one, made for `threads` threads (0: the stream's). Lanes of
@@ -89,7 +91,8 @@ struct PartPlan {
 
 enum class Role { kForward, kInputGrad, kWeightGrad };
 
-Plan MakePlan(Type type, const Convolution& conv, Role role) {
+// An epilogue is one of the forward convolution alone.
+Plan MakePlan(Type type, const Convolution& conv, Role role, const NodeEpilogue& epilogue = {}) {
   const SlidingWindow& window = conv.window;
   const Desc x = Nhwc(type, conv.images.n, conv.images.h, conv.images.w, conv.images.c);
   const Desc y = Nhwc(type, conv.images.n, conv.images.out_h, conv.images.out_w, conv.images.out_c);
@@ -99,9 +102,11 @@ Plan MakePlan(Type type, const Convolution& conv, Role role) {
   const Dims before = {window.top, window.left}, after = {window.bottom, window.right};
   constexpr auto kDirect = dnnl::algorithm::convolution_direct;
   const dnnl::engine& engine = OneDnnEngine();
-  const dnnl::convolution_forward::primitive_desc forward(engine, dnnl::prop_kind::forward_training, kDirect, x, w, y,
-                                                          strides, dilation, before, after, UserScratchpad());
-  if (role == Role::kForward) return Plan(type, conv, forward, forward.weights_desc());
+  const Desc bias = epilogue.bias ? Desc({conv.images.out_c}, Type::f32, Dims{1}) : NoMemory();
+  const dnnl::convolution_forward::primitive_desc forward(engine, dnnl::prop_kind::forward_training, kDirect, x, w,
+                                                          bias, y, strides, dilation, before, after,
+                                                          epilogue.relu ? UserScratchpadWithRelu() : UserScratchpad());
+  if (role == Role::kForward) return Plan(type, conv, forward, forward.weights_desc(), bias);
   if (role == Role::kInputGrad) {
     const dnnl::convolution_backward_data::primitive_desc backward(engine, kDirect, x, w, y, strides, dilation, before,
                                                                    after, forward, UserScratchpad());
@@ -115,11 +120,12 @@ Plan MakePlan(Type type, const Convolution& conv, Role role) {
 // The arguments of the three roles; x, w and y are at their places whichever of them is computed.
 struct Addresses {
   void *x, *w, *y;
+  void* bias = nullptr;  // of an epilogue
 };
 
 Addresses AddressesOf(const KernelArguments& a, Role role) {
   const auto input = [&](size_t i) { return const_cast<void*>(a.inputs[i]); };  // oneDNN has no const memories
-  if (role == Role::kForward) return {input(0), input(1), a.outputs[0]};
+  if (role == Role::kForward) return {input(0), input(1), a.outputs[0], const_cast<void*>(In<void>(a, 2))};
   if (role == Role::kInputGrad) return {a.outputs[0], input(1), input(0)};
   return {input(0), a.outputs[0], input(1)};
 }
@@ -147,10 +153,12 @@ class PartProgram {
  public:
   PartProgram(const PartPlan& plan, const KernelArguments& a)
       : lanes_(static_cast<size_t>(plan.lanes)), results_(lanes_.size()) {
-    const dnnl_memory_t w = AddWeights(weights_, plan.one, AddressesOf(a, Role::kForward).w, a);
+    const Addresses at = AddressesOf(a, Role::kForward);
+    const dnnl_memory_t w = AddWeights(weights_, plan.one, at.w, a);
+    const dnnl_memory_t bias = weights_.Memory(plan.one.bias, at.bias);
     const ThreadScope scope(plan.threads);
     const dnnl::primitive primitive(plan.one.descriptor.get());
-    for (int64_t n = 0; n < plan.samples; ++n) AddSample(plan, a, n, primitive, w);
+    for (int64_t n = 0; n < plan.samples; ++n) AddSample(plan, a, n, primitive, w, bias);
   }
 
   absl::Status Run() {
@@ -163,7 +171,7 @@ class PartProgram {
 
  private:
   void AddSample(const PartPlan& plan, const KernelArguments& a, int64_t n, const dnnl::primitive& primitive,
-                 dnnl_memory_t w) {
+                 dnnl_memory_t w, dnnl_memory_t bias) {
     const int64_t lane = n * plan.lanes / plan.samples;
     OneDnnProgram& program = lanes_[lane];
     const int64_t scratch = plan.one.reordered_bytes() + lane * plan.lane_bytes();
@@ -178,10 +186,13 @@ class PartProgram {
       const dnnl_memory_t strided = program.Memory(plan.x.strided, x);
       AddReorder(program, plan.x.strided, plan.x.dense, strided, dense_x, plan.threads);
     }
-    program.Add(
-        primitive,
-        {{DNNL_ARG_SRC, dense_x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, dense_y}, {DNNL_ARG_SCRATCHPAD, scratchpad}},
-        plan.threads);
+    program.Add(primitive,
+                {{DNNL_ARG_SRC, dense_x},
+                 {DNNL_ARG_WEIGHTS, w},
+                 {DNNL_ARG_BIAS, bias},
+                 {DNNL_ARG_DST, dense_y},
+                 {DNNL_ARG_SCRATCHPAD, scratchpad}},
+                plan.threads);
     if (plan.y.copied) {
       const dnnl_memory_t strided = program.Memory(plan.y.strided, y);
       AddReorder(program, plan.y.dense, plan.y.strided, dense_y, strided, plan.threads);
@@ -206,8 +217,11 @@ std::shared_ptr<OneDnnProgram> Bind(const Plan& plan, Role role, const KernelArg
   }
   const dnnl::primitive primitive(plan.descriptor.get());
   if (role == Role::kForward) {
-    program->Add(primitive,
-                 {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}, {DNNL_ARG_SCRATCHPAD, scratchpad}});
+    program->Add(primitive, {{DNNL_ARG_SRC, x},
+                             {DNNL_ARG_WEIGHTS, w},
+                             {DNNL_ARG_BIAS, program->Memory(plan.bias, at.bias)},
+                             {DNNL_ARG_DST, y},
+                             {DNNL_ARG_SCRATCHPAD, scratchpad}});
   } else if (role == Role::kInputGrad) {
     program->Add(
         primitive,
@@ -228,7 +242,7 @@ absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node, const Convolution&
   ASSIGN_OR_RETURN(const Type type, OneDnnType(node.outputs[0].dtype));
   if (conv.empty()) return InvalidArgument("the block is empty");
   return Guarded([&]() -> absl::StatusOr<PreparedKernel> {
-    const Plan plan = MakePlan(type, conv, role);
+    const Plan plan = MakePlan(type, conv, role, EpilogueOf(node));
     return PreparedKernel{plan.workspace_bytes(), [plan, role](const KernelArguments& a) {
                             return Guarded([&]() -> absl::StatusOr<Computation> {
                               return Computation([program = Bind(plan, role, a)] { return program->Run(); });

@@ -25,19 +25,23 @@ absl::StatusOr<PreparedKernel> OneDnnMatMul(const LocalNode& node) {
   const int64_t m = node.outputs[0].shape()[0], n = node.outputs[0].shape()[1];
   const int64_t k = InputShape(node, 0)[transpose_x ? 0 : 1];
   if (m == 0 || n == 0 || k == 0) return InvalidArgument("the block is empty");
+  const NodeEpilogue epilogue = EpilogueOf(node);
   const int threads = m * n * k < kParallelProducts ? 1 : 0;
   const ThreadScope scope(threads);  // the primitive remembers for how many threads it was made
   return Guarded([&]() -> absl::StatusOr<PreparedKernel> {
-    const dnnl::matmul::primitive_desc descriptor(OneDnnEngine(), Matrix(m, k, transpose_x, type),
-                                                  Matrix(k, n, transpose_w, type), Matrix(m, n, false, type),
-                                                  UserScratchpad());
-    const auto bind = [descriptor, threads](const KernelArguments& a) {
+    const dnnl::memory::desc x = Matrix(m, k, transpose_x, type), w = Matrix(k, n, transpose_w, type);
+    const dnnl::memory::desc y = Matrix(m, n, false, type);
+    const dnnl::memory::desc bias = epilogue.bias ? Matrix(1, n, false, dnnl::memory::data_type::f32) : NoMemory();
+    const dnnl::matmul::primitive_desc descriptor(OneDnnEngine(), x, w, bias, y,
+                                                  epilogue.relu ? UserScratchpadWithRelu() : UserScratchpad());
+    const auto bind = [descriptor, bias, threads](const KernelArguments& a) {
       return Guarded([&]() -> absl::StatusOr<Computation> {
         auto program = std::make_shared<OneDnnProgram>();
         const ThreadScope scope(threads);
         program->Add(dnnl::matmul(descriptor),
                      {{DNNL_ARG_SRC, program->Memory(descriptor.src_desc(), const_cast<void*>(a.inputs[0]))},
                       {DNNL_ARG_WEIGHTS, program->Memory(descriptor.weights_desc(), const_cast<void*>(a.inputs[1]))},
+                      {DNNL_ARG_BIAS, program->Memory(bias, const_cast<void*>(In<void>(a, 2)))},
                       {DNNL_ARG_DST, program->Memory(descriptor.dst_desc(), a.outputs[0])},
                       {DNNL_ARG_SCRATCHPAD, program->Memory(descriptor.scratchpad_desc(), a.workspace)}},
                      threads);

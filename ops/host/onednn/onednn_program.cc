@@ -21,9 +21,18 @@ dnnl::primitive_attr UserScratchpad() {
   return attributes;
 }
 
+dnnl::primitive_attr UserScratchpadWithRelu() {
+  dnnl::post_ops operations;
+  operations.append_eltwise(dnnl::algorithm::eltwise_relu, 1e-20f, 0);
+  dnnl::primitive_attr attributes = UserScratchpad();
+  attributes.set_post_ops(operations);
+  return attributes;
+}
+
 OneDnnProgram::OneDnnProgram() : stream_(OneDnnEngine()) {}
 
 dnnl_memory_t OneDnnProgram::Memory(const dnnl::memory::desc& description, void* address) {
+  if (description == NoMemory()) return nullptr;
   memories_.emplace_back(description, OneDnnEngine(), address);
   return memories_.back().get();
 }
@@ -31,7 +40,9 @@ dnnl_memory_t OneDnnProgram::Memory(const dnnl::memory::desc& description, void*
 void OneDnnProgram::Add(dnnl::primitive primitive, std::initializer_list<std::pair<int, dnnl_memory_t>> arguments,
                         int threads) {
   Step step{std::move(primitive), {}, threads};
-  for (const auto& [role, memory] : arguments) step.arguments.push_back({role, memory});
+  for (const auto& [role, memory] : arguments) {
+    if (memory != nullptr) step.arguments.push_back({role, memory});
+  }
   steps_.push_back(std::move(step));
 }
 

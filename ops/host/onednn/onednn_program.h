@@ -24,6 +24,10 @@ absl::StatusOr<dnnl::memory::data_type> OneDnnType(DType dtype);
 // Attributes that put the scratchpad into memory of the caller.
 dnnl::primitive_attr UserScratchpad();
 
+// The same, and relu on what is made. Its slope below zero is 1e-20: with a slope of zero oneDNN makes a zero of a NaN,
+// and a run that has become non-finite would not say so.
+dnnl::primitive_attr UserScratchpadWithRelu();
+
 // f(), with oneDNN's exceptions as kInvalidArgument: "oneDNN: could not create a primitive descriptor ...".
 template <typename F>
 auto Guarded(const F& f) -> decltype(f()) {
@@ -34,14 +38,17 @@ auto Guarded(const F& f) -> decltype(f()) {
   }
 }
 
+// The form of what is absent: a bias that a convolution or a product does not have.
+inline dnnl::memory::desc NoMemory() { return {}; }
+
 class OneDnnProgram {
  public:
   OneDnnProgram();
 
-  // A memory of form `description` at `address`; stays valid as long as the program.
+  // A memory of form `description` at `address`; stays valid as long as the program. Null if the form is NoMemory().
   dnnl_memory_t Memory(const dnnl::memory::desc& description, void* address);
-  // Appends a primitive with its arguments (DNNL_ARG_SRC, ...), to be run on so many threads; 0: on those of the
-  // calling thread. (oneDNN wakes all threads for the smallest piece of work.)
+  // Appends a primitive with its arguments (DNNL_ARG_SRC, ...; null: it has none there), to be run on so many threads;
+  // 0: on those of the calling thread. (oneDNN wakes all threads for the smallest piece of work.)
   void Add(dnnl::primitive primitive, std::initializer_list<std::pair<int, dnnl_memory_t>> arguments, int threads = 0);
 
   absl::Status Run() const;

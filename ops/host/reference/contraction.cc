@@ -3,9 +3,11 @@
 //   y[n,i,j,o] = sum over (p,q,k) of x[n, i*stride + p*dilation - top, j*stride + q*dilation - left, g*K + k]
 //   w[o,p,q,k]
 //
-// with o in group g and K channels in a group; pixels outside of the image are zero.
+// with o in group g and K channels in a group; pixels outside of the image are zero. An epilogue (conv2d_epilogue,
+// matmul_epilogue) sees the sums before they are rounded.
 #include <vector>
 
+#include "ops/functors/epilogue.h"
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/node_geometry.h"
 
@@ -71,8 +73,10 @@ absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node) {
   const bool transpose_x = node.attributes.Bool("transpose_x"), transpose_w = node.attributes.Bool("transpose_w");
   const int64_t m = node.outputs[0].shape()[0], n = node.outputs[0].shape()[1];
   const int64_t k = InputShape(node, 0)[transpose_x ? 0 : 1];
+  const bool relu = EpilogueOf(node).relu;
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     const T *x = In<T>(a, 0), *w = In<T>(a, 1);
+    const Epilogue<T> epilogue{In<T>(a, 2), relu};
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         double sum = 0;
@@ -80,7 +84,7 @@ absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node) {
           sum += static_cast<double>(transpose_x ? x[l * m + i] : x[i * k + l]) *
                  static_cast<double>(transpose_w ? w[j * k + l] : w[l * n + j]);
         }
-        Out<T>(a, 0)[i * n + j] = static_cast<T>(sum);
+        Out<T>(a, 0)[i * n + j] = static_cast<T>(epilogue(sum, j));
       }
     }
   });
@@ -92,8 +96,9 @@ absl::StatusOr<PreparedKernel> ReferenceConv2d(const LocalNode& node) {
   const int64_t row = conv.images.out_w * conv.images.out_c;  // of sums
   return PreparedFloating(
       node.outputs[0].dtype,
-      [conv, row]<typename T>(const KernelArguments& a) {
+      [conv, row, relu = EpilogueOf(node).relu]<typename T>(const KernelArguments& a) {
         const T *in = In<T>(a, 0), *weights = In<T>(a, 1);
+        const Epilogue<T> epilogue{In<T>(a, 2), relu};
         double* sums = Scratch<double>(a);
         ForEveryRow(conv, [&](int64_t n, int64_t i) {
           T* const y = Out<T>(a, 0) + conv.y.At(n, i, 0) * conv.images.out_c;
@@ -101,7 +106,7 @@ absl::StatusOr<PreparedKernel> ReferenceConv2d(const LocalNode& node) {
           ForEveryProduct(conv, n, i, [=](int64_t x, int64_t w, int64_t place) {
             sums[place] += double{in[x]} * double{weights[w]};
           });
-          for (int64_t k = 0; k < row; ++k) y[k] = static_cast<T>(sums[k]);
+          for (int64_t k = 0; k < row; ++k) y[k] = static_cast<T>(epilogue(sums[k], k % conv.images.out_c));
         });
       },
       row * static_cast<int64_t>(sizeof(double)));

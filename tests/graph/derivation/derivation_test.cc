@@ -1,6 +1,6 @@
 // The worked examples of the derivation as golden files: a forward graph and a strategy in, the program's training
-// graph out, bytes exact. Each file has three sections: "== forward" (text form), "== strategy" (text proto), "==
-// program".
+// graph out, nothing joined, bytes exact. Each file has three sections: "== forward" (text form), "== strategy" (text
+// proto), "== program".
 #include <gtest/gtest.h>
 
 #include <map>
@@ -42,7 +42,7 @@ TEST_P(Derivation, TextInTextOut) {
   absl::StatusOr<Strategy> strategy = ParseStrategy(sections["strategy"], ProtoFormat::kText, path);
   ASSERT_TRUE(strategy.ok()) << strategy.status();
   const absl::StatusOr<Program> program = MakeProgram({GetParam(), *std::move(forward), {}, {}}, *strategy, Ops(),
-                                                      {.bucket_bytes = 0, .verify_passes = true});
+                                                      {.fuse = false, .bucket_bytes = 0, .verify_passes = true});
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ(ToText(program->train, {.bytes = true}), sections["program"]);
 

@@ -10,10 +10,11 @@
 namespace partita {
 namespace {
 
+// `launches`: of kernels of ours that are expected.
 absl::StatusOr<std::vector<Values>> Computed(const CublasLtApi& api, const LocalNode& node,
                                              const std::vector<Values>& inputs, const RunOptions& options = {},
                                              const CublasLtOptions& library = {}, PlanCache* cache = nullptr,
-                                             bool refuse = false) {
+                                             bool refuse = false, int launches = 0) {
   PlanCache fresh;
   ASSIGN_OR_RETURN(const std::shared_ptr<CublasLtMatMuls> products,
                    CublasLtMatMuls::Create(api, library, cache == nullptr ? &fresh : cache));
@@ -23,6 +24,7 @@ absl::StatusOr<std::vector<Values>> Computed(const CublasLtApi& api, const Local
                         ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared.bind(arguments));
                         HostQueue queue;
                         queue.refuse = refuse;
+                        queue.launches_allowed = launches;
                         return enqueue(&queue);
                       });
 }
@@ -49,6 +51,120 @@ TEST(CublasLtMatMul, EveryTransposeEqualsTheHost) {
     }
   }
   EXPECT_GE(tried, 48);
+}
+
+LocalNode ProductWithEpilogue(DType dtype = DType::kF32) {
+  const LocalNode node =
+      WholeNode("matmul_epilogue", {{"relu", true}},
+                {TensorType{DType::kF32, {5, 7}}, TensorType{DType::kF32, {7, 6}}, TensorType{DType::kF32, {6}}});
+  return dtype == DType::kBF16 ? InBf16(node) : node;
+}
+
+cublasLtEpilogue_t EpilogueOfNode(const LocalNode& node) {
+  const bool relu = node.attributes.Bool("relu");
+  if (node.inputs[2].has_value()) return relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+  return relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+// The library's bias goes along what it calls rows: our channels. It has y's type: one of f32 before a bf16 y is
+// rounded first, and one at an odd address copied, by a launch of ours. Where the library has no algorithm for it, a
+// launch does all of the epilogue.
+TEST(CublasLtMatMul, EveryEpilogueEqualsTheHost) {
+  int tried = 0;
+  for (const KernelCase& c : AllCases()) {
+    if (c.node.op->name != "matmul_epilogue") continue;
+    const bool bias = c.node.inputs[2].has_value();
+    for (const LocalNode& node : {c.node, InF64(c.node), InBf16(c.node)}) {
+      const std::vector<Values> inputs = Stored(node, c.inputs);
+      const Values expected = Outputs(InF64(c.node), inputs, {.reference_only = true})[0];
+      const bool narrow = node.outputs[0].dtype == DType::kBF16;
+      for (const int64_t misalignment : {0, 8}) {
+        for (const bool known : {true, false}) {
+          FakeCublasLt fake;
+          fake.epilogues = known;
+          const cublasLtEpilogue_t epilogue = EpilogueOfNode(node);
+          const bool apart = !known && epilogue != CUBLASLT_EPILOGUE_DEFAULT;
+          const int launches = apart || (bias && known && (narrow || misalignment != 0)) ? 1 : 0;
+          const auto found =
+              Computed(fake.api(), node, inputs, {.misalignment = misalignment}, {}, nullptr, false, launches);
+          ASSERT_TRUE(found.ok()) << c.name << ": " << found.status();
+          EXPECT_LE(Distance((*found)[0], expected), 2e-6 + (narrow ? 0x1p-7 : 0)) << c.name;
+          EXPECT_EQ(fake.epilogues_run, std::vector<cublasLtEpilogue_t>{apart ? CUBLASLT_EPILOGUE_DEFAULT : epilogue});
+          EXPECT_EQ(fake.live, 0);
+          if (launches == 0) continue;
+          EXPECT_FALSE(Computed(fake.api(), node, inputs, {.misalignment = misalignment}).ok());
+          ++tried;
+        }
+      }
+    }
+  }
+  EXPECT_GE(tried, 16 * 12);
+}
+
+// With and without the library's epilogue, timed or not: an error that says which call failed, or the product alone and
+// a launch, which give the same bits.
+TEST(CublasLtMatMul, EveryCallMayFailWithAnEpilogue) {
+  const LocalNode node = ProductWithEpilogue();
+  const std::vector<Values> inputs = {RandomValues(35, 1), RandomValues(42, 2), RandomValues(6, 3)};
+  for (const bool timed : {false, true}) {
+    CublasLtOptions options;
+    if (timed) {
+      options.timer = [](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
+        std::vector<char> memory(static_cast<size_t>(bytes) + 256);
+        HostQueue queue;
+        RETURN_IF_ERROR(run(memory.data() + (256 - reinterpret_cast<uintptr_t>(memory.data()) % 256), &queue));
+        return 1.0;
+      };
+    }
+    Values expected;
+    int calls = 0, failed = 0, apart = 0;
+    {
+      FakeCublasLt fake;
+      fake.algorithms = 3;
+      const auto result = Computed(fake.api(), node, inputs, {}, options);
+      ASSERT_TRUE(result.ok()) << result.status();
+      expected = (*result)[0];
+      calls = fake.calls;
+    }
+    for (int n = 1; n <= calls; ++n) {
+      FakeCublasLt fake;
+      fake.algorithms = 3;
+      fake.fail_at = n;
+      const auto result = Computed(fake.api(), node, inputs, {}, options, nullptr, false, 1);
+      EXPECT_EQ(fake.live, 0) << n;
+      if (result.ok()) {
+        EXPECT_LE(Distance((*result)[0], expected), 1e-6) << n;
+        apart += fake.epilogues_run.back() == CUBLASLT_EPILOGUE_DEFAULT;
+      } else {
+        ++failed;
+        EXPECT_NE(result.status().message().find("answers a fake's error"), std::string::npos) << result.status();
+      }
+    }
+    EXPECT_GT(failed, 3);
+    EXPECT_GT(apart, 15);
+  }
+}
+
+// Plans of products with and without each step are told apart; those of bf16 leave room for a rounded bias.
+TEST(CublasLtMatMul, PlansOfEpiloguesAreTheirOwn) {
+  FakeCublasLt fake;
+  PlanCache cache;
+  const auto products = CublasLtMatMuls::Create(fake.api(), {}, &cache);
+  ASSERT_TRUE(products.ok());
+  LocalNode node = ProductWithEpilogue();
+  ASSERT_TRUE((*products)->Prepare(node).ok());
+  EXPECT_EQ(fake.searches, 2);
+  ASSERT_TRUE((*products)->Prepare(node).ok());
+  EXPECT_EQ(fake.searches, 2);
+  node.attributes.Set("relu", false);
+  ASSERT_TRUE((*products)->Prepare(node).ok());
+  EXPECT_EQ(fake.searches, 4);
+  node.inputs[2].reset();
+  ASSERT_TRUE((*products)->Prepare(node).ok());
+  EXPECT_EQ(fake.searches, 6);
+  const auto narrow = (*products)->Prepare(ProductWithEpilogue(DType::kBF16));
+  ASSERT_TRUE(narrow.ok());
+  EXPECT_EQ(narrow->workspace_bytes, 1024 + 6 * 2);
 }
 
 TEST(CublasLtMatMul, TheAlgorithmSuitsTheAddresses) {

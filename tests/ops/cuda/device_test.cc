@@ -148,13 +148,16 @@ TEST_P(DeviceKernel, EqualsTheHostsReferenceInBf16) {
   const LocalNode node = InBf16(c.node);
   const std::vector<Values> inputs = Stored(node, c.inputs);
   const std::vector<Values> expected = Outputs(InF64(c.node), inputs, {.reference_only = true});
+  const bool epilogue = c.node.op->name == "conv2d_epilogue" || c.node.op->name == "matmul_epilogue";
   for (const CudaKernelEntry& entry : CudaKernelEntries(c.node.op->name)) {
+    // Libraries may round twice: the bias too, or what lies between the product and a launch of ours.
+    const double again = epilogue && std::string(entry.family) != "reference" ? 0x1p-8 : 0;
     for (const int64_t misalignment : {0, 8}) {
       const auto found = RunOnGpu(TheGpu(), entry.family, node, inputs, {.misalignment = misalignment});
       if (!found.ok() && found.status().code() == absl::StatusCode::kInvalidArgument) continue;
       ASSERT_TRUE(found.ok()) << entry.family << ": " << found.status();
       for (size_t i = 0; i < expected.size(); ++i) {
-        EXPECT_LE(Distance((*found)[i], expected[i]), Tolerance(entry.family, node.outputs[i].dtype))
+        EXPECT_LE(Distance((*found)[i], expected[i]), Tolerance(entry.family, node.outputs[i].dtype) + again)
             << entry.family << " output " << i << " misalignment " << misalignment;
       }
     }

@@ -14,6 +14,11 @@ struct Operation {
   cublasComputeType_t compute;
   cudaDataType_t scale;
   cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const void* bias = nullptr;
+
+  bool adds() const { return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS; }
+  bool clips() const { return epilogue == CUBLASLT_EPILOGUE_RELU || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS; }
 };
 struct Matrix {
   cudaDataType type;
@@ -46,9 +51,14 @@ cublasStatus_t SetOperation(cublasLtMatmulDesc_t raw, cublasLtMatmulDescAttribut
                             size_t bytes) {
   if (const cublasStatus_t status = Call(); status != CUBLAS_STATUS_SUCCESS) return status;
   auto& operation = *reinterpret_cast<Operation*>(raw);
-  CHECK(bytes == sizeof(cublasOperation_t));
-  if (name == CUBLASLT_MATMUL_DESC_TRANSA) std::memcpy(&operation.a, value, bytes);
-  if (name == CUBLASLT_MATMUL_DESC_TRANSB) std::memcpy(&operation.b, value, bytes);
+  const auto take = [&](auto& slot) {
+    CHECK(bytes == sizeof(slot));
+    std::memcpy(&slot, value, bytes);
+  };
+  if (name == CUBLASLT_MATMUL_DESC_TRANSA) take(operation.a);
+  if (name == CUBLASLT_MATMUL_DESC_TRANSB) take(operation.b);
+  if (name == CUBLASLT_MATMUL_DESC_EPILOGUE) take(operation.epilogue);
+  if (name == CUBLASLT_MATMUL_DESC_BIAS_POINTER) take(operation.bias);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -78,11 +88,14 @@ cublasStatus_t AlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixL
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t Heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+cublasStatus_t Heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                          cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatmulPreference_t raw, int most,
                          cublasLtMatmulHeuristicResult_t* results, int* found) {
   if (const cublasStatus_t status = Call(); status != CUBLAS_STATUS_SUCCESS) return status;
   const auto& preference = *reinterpret_cast<Preference*>(raw);
+  const auto& operation = *reinterpret_cast<Operation*>(desc);
+  CHECK(operation.adds() == (operation.bias != nullptr));
+  if (operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT && !fake->epilogues) return CUBLAS_STATUS_NOT_SUPPORTED;
   fake->alignments.push_back(preference.alignment);
   fake->sums.push_back(preference.sums);
   ++fake->searches;
@@ -114,6 +127,8 @@ void Multiply(const Operation& operation, const void* alpha, const void* a_data,
         const auto y = static_cast<double>(tb ? pb[j + k * b.leading] : pb[k + j * b.leading]);
         sum += x * y;
       }
+      if (operation.adds()) sum += static_cast<double>(static_cast<const T*>(operation.bias)[i]);
+      if (operation.clips()) sum = sum < 0 ? 0 : sum;
       static_cast<T*>(d_data)[i + j * d.leading] = static_cast<T>(sum);
     }
   }
@@ -134,6 +149,8 @@ cublasStatus_t Product(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* 
   fake->places_run.push_back(algorithm->data[1]);
   const auto& operation = *reinterpret_cast<Operation*>(desc);
   fake->compute_types.push_back(operation.compute);
+  fake->epilogues_run.push_back(operation.epilogue);
+  CHECK(!operation.adds() || reinterpret_cast<uintptr_t>(operation.bias) % 16 == 0);
   const auto &ma = *reinterpret_cast<Matrix*>(a_layout), &mb = *reinterpret_cast<Matrix*>(b_layout),
              &md = *reinterpret_cast<Matrix*>(d_layout);
   CHECK(ma.type == mb.type && ma.type == md.type);

@@ -31,6 +31,8 @@ class FakeCublasLt {
   std::vector<uint64_t> algorithms_run;            // by alignment
   std::vector<uint64_t> places_run;                // in the heuristics' list
   std::vector<cublasComputeType_t> compute_types;  // of products that were run
+  bool epilogues = true;                           // are known to the heuristics
+  std::vector<cublasLtEpilogue_t> epilogues_run;
 
  private:
   CublasLtApi api_;

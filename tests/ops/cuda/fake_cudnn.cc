@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "runtime/base/bf16.h"
@@ -18,7 +19,8 @@ struct Descriptor {
   std::map<int, std::string> bytes;  // of an attribute's values
   bool final = false;
   int engine = -1;                       // of engines, configurations and plans
-  std::map<int64_t, Descriptor> copies;  // of a graph: the parts of its operation, by attribute; of others: the graph's
+  std::map<int64_t, Descriptor> copies;  // the parts that were set, by attribute
+  std::vector<Descriptor> operations;    // of a graph, in its order; of what is made from one: the graph's
 
   template <typename T>
   std::vector<T> All(int name) const {
@@ -42,6 +44,7 @@ size_t SizeOfType(cudnnBackendAttributeType_t type) {
     case CUDNN_TYPE_BACKEND_DESCRIPTOR:
       return 8;
     case CUDNN_TYPE_CHAR:
+    case CUDNN_TYPE_BOOLEAN:
       return 1;
     default:
       return 4;
@@ -76,12 +79,12 @@ cudnnStatus_t Set(cudnnBackendDescriptor_t raw, cudnnBackendAttributeName_t name
   descriptor.bytes[name] = std::string(static_cast<const char*>(values), static_cast<size_t>(count) * SizeOfType(type));
   if (type != CUDNN_TYPE_BACKEND_DESCRIPTOR) return CUDNN_STATUS_SUCCESS;
   // A part is copied when it is set: the library too keeps what its descriptors say after they are destroyed.
-  const Descriptor& part = Of(*static_cast<const cudnnBackendDescriptor_t*>(values));
+  const auto* const parts = static_cast<const cudnnBackendDescriptor_t*>(values);
+  const Descriptor& part = Of(parts[0]);
   if (name == CUDNN_ATTR_OPERATIONGRAPH_OPS) {
-    descriptor.copies = part.copies;
-    descriptor.copies[-1] = part;
+    for (int64_t i = 0; i < count; ++i) descriptor.operations.push_back(Of(parts[i]));
   } else if (name == CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH || name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG) {
-    descriptor.copies = part.copies;
+    descriptor.operations = part.operations;
     descriptor.engine = part.engine;
   } else {
     descriptor.copies[name] = part;
@@ -90,8 +93,8 @@ cudnnStatus_t Set(cudnnBackendDescriptor_t raw, cudnnBackendAttributeName_t name
 }
 
 // What a plan read from text computes: the graph that was planned last.
-std::map<int64_t, Descriptor>& LastGraph() {
-  static auto& graph = *new std::map<int64_t, Descriptor>();
+std::vector<Descriptor>& LastGraph() {
+  static auto& graph = *new std::vector<Descriptor>();
   return graph;
 }
 
@@ -99,18 +102,20 @@ cudnnStatus_t Finalize(cudnnBackendDescriptor_t raw) {
   if (const cudnnStatus_t status = Call(); status != CUDNN_STATUS_SUCCESS) return status;
   Descriptor& descriptor = Of(raw);
   descriptor.final = true;
-  if (descriptor.type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) LastGraph() = descriptor.copies;
+  if (descriptor.type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) LastGraph() = descriptor.operations;
   if (descriptor.type != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) return CUDNN_STATUS_SUCCESS;
   CHECK(descriptor.bytes.count(CUDNN_ATTR_EXECUTION_PLAN_HANDLE) == 1);
   if (descriptor.bytes.count(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) > 0) {
     const std::string& text = descriptor.bytes[CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION];
     if (!fake->text_is_known || text.rfind("engine ", 0) != 0) return CUDNN_STATUS_NOT_SUPPORTED;
     descriptor.engine = std::stoi(text.substr(7));
-    descriptor.copies = LastGraph();
+    descriptor.operations = LastGraph();
     return CUDNN_STATUS_SUCCESS;
   }
   ++fake->plans_made;
-  return EngineOf(descriptor.engine).works ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+  const FakeCudnn::Engine engine = EngineOf(descriptor.engine);
+  const bool takes = engine.works && (engine.epilogues || descriptor.operations.size() == 1);
+  return takes ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
 }
 
 cudnnStatus_t Get(cudnnBackendDescriptor_t raw, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t,
@@ -124,7 +129,7 @@ cudnnStatus_t Get(cudnnBackendDescriptor_t raw, cudnnBackendAttributeName_t name
     *found = static_cast<int64_t>(fallback ? fake->fallback.size() : fake->engines.size());
     for (int64_t i = 0; i < std::min(*found, count); ++i) {
       Of(parts[i]).engine = static_cast<int>(i + (fallback ? static_cast<int64_t>(fake->engines.size()) : 0));
-      Of(parts[i]).copies = descriptor.copies;
+      Of(parts[i]).operations = descriptor.operations;
     }
   } else if (name == CUDNN_ATTR_ENGINECFG_ENGINE) {
     *found = 1;
@@ -145,13 +150,23 @@ cudnnStatus_t Get(cudnnBackendDescriptor_t raw, cudnnBackendAttributeName_t name
   return CUDNN_STATUS_SUCCESS;
 }
 
+// Of virtual tensors, by id: f32, which lies nowhere else.
+using VirtualMemory = std::map<int64_t, std::vector<float>>;
+
 // A tensor as its descriptor says: dimensions n,c,h,w with strides.
 struct Tensor {
-  Tensor(const Descriptor& d, const Descriptor& pack)
+  Tensor(const Descriptor& d, const Descriptor& pack, VirtualMemory& memory)
       : size(d.All<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS)), stride(d.All<int64_t>(CUDNN_ATTR_TENSOR_STRIDES)) {
     const cudnnDataType_t type = d.All<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE)[0];
     CHECK(d.final && (type == CUDNN_DATA_FLOAT || type == CUDNN_DATA_BFLOAT16));
     narrow = type == CUDNN_DATA_BFLOAT16;
+    if (d.bytes.count(CUDNN_ATTR_TENSOR_IS_VIRTUAL) > 0 && d.All<char>(CUDNN_ATTR_TENSOR_IS_VIRTUAL)[0] != 0) {
+      std::vector<float>& own = memory[d.All<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID)[0]];
+      own.resize(static_cast<size_t>(size[0] * stride[0]));
+      CHECK(!narrow);
+      data = own.data();
+      return;
+    }
     const auto ids = pack.All<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
     const auto addresses = pack.All<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
     for (size_t i = 0; i < ids.size(); ++i) {
@@ -231,36 +246,74 @@ void ForEveryProduct(const Tensor& x, const Tensor& w, const Tensor& y, const De
   }
 }
 
-cudnnStatus_t Execute(cudnnHandle_t, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack_raw) {
-  if (const cudnnStatus_t status = Call(); status != CUDNN_STATUS_SUCCESS) return status;
-  const Descriptor &pack = Of(pack_raw), &operation = Of(plan).copies.at(-1);
-  CHECK(Of(plan).final && pack.final && operation.final);
-  fake->engines_run.push_back(Of(plan).engine);
-  std::memset(pack.All<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE)[0], 0xFF, EngineOf(Of(plan).engine).workspace);
+// y = relu(x), or y = x + b where dimensions of size 1 of b are for all.
+void ComputePointwise(const Descriptor& operation, const Descriptor& pack, VirtualMemory& memory) {
+  const Descriptor& what = operation.copies.at(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR);
+  const auto mode = what.All<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE)[0];
+  CHECK(what.final && what.All<cudnnDataType_t>(CUDNN_ATTR_POINTWISE_MATH_PREC)[0] == CUDNN_DATA_FLOAT);
+  CHECK(mode == CUDNN_POINTWISE_ADD || mode == CUDNN_POINTWISE_RELU_FWD);
+  const bool adds = mode == CUDNN_POINTWISE_ADD;
+  CHECK(operation.copies.count(CUDNN_ATTR_OPERATION_POINTWISE_BDESC) == (adds ? 1 : 0));
+  const Tensor x(operation.copies.at(CUDNN_ATTR_OPERATION_POINTWISE_XDESC), pack, memory);
+  const Tensor y(operation.copies.at(CUDNN_ATTR_OPERATION_POINTWISE_YDESC), pack, memory);
+  std::optional<Tensor> b;
+  if (adds) b.emplace(operation.copies.at(CUDNN_ATTR_OPERATION_POINTWISE_BDESC), pack, memory);
+  CHECK(x.size == y.size);
+  std::array<int64_t, 4> at{};
+  for (int64_t e = 0; e < y.size[0] * y.size[1] * y.size[2] * y.size[3]; ++e) {
+    for (int64_t d = 3, rest = e; d >= 0; rest /= y.size[d--]) at[d] = rest % y.size[d];
+    double value = x.Get(x.At(at[0], at[1], at[2], at[3]));
+    if (adds) {
+      for (int d = 0; d < 4; ++d) CHECK(b->size[d] == 1 || b->size[d] == y.size[d]);
+      const auto of_b = [&](int d) { return b->size[d] == 1 ? 0 : at[d]; };
+      value += b->Get(b->At(of_b(0), of_b(1), of_b(2), of_b(3)));
+    } else {
+      value = value < 0 ? 0 : value;
+    }
+    y.Set(y.At(at[0], at[1], at[2], at[3]), value);
+  }
+}
+
+void ComputeConvolution(const Descriptor& operation, const Descriptor& pack, VirtualMemory& memory) {
   const auto part = [&](int name) -> const Descriptor& { return operation.copies.at(name); };
   if (operation.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR) {
-    const Tensor x(part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X), pack);
-    const Tensor w(part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W), pack);
-    const Tensor y(part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y), pack);
+    const Tensor x(part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X), pack, memory);
+    const Tensor w(part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W), pack, memory);
+    const Tensor y(part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y), pack, memory);
     CHECK(operation.All<float>(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA)[0] == 1);
     CHECK(operation.All<float>(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA)[0] == 0);
     SumsOf sums(y);
     ForEveryProduct(x, w, y, part(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC),
                     [&](int64_t a, int64_t b, int64_t c) { sums.Add(c, x.Get(a) * w.Get(b)); });
   } else if (operation.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR) {
-    const Tensor dx(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX), pack);
-    const Tensor w(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W), pack);
-    const Tensor dy(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY), pack);
+    const Tensor dx(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX), pack, memory);
+    const Tensor w(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W), pack, memory);
+    const Tensor dy(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY), pack, memory);
     SumsOf sums(dx);
     ForEveryProduct(dx, w, dy, part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC),
                     [&](int64_t a, int64_t b, int64_t c) { sums.Add(a, dy.Get(c) * w.Get(b)); });
   } else {
-    const Tensor x(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X), pack);
-    const Tensor dw(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW), pack);
-    const Tensor dy(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY), pack);
+    const Tensor x(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X), pack, memory);
+    const Tensor dw(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW), pack, memory);
+    const Tensor dy(part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY), pack, memory);
     SumsOf sums(dw);
     ForEveryProduct(x, dw, dy, part(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC),
                     [&](int64_t a, int64_t b, int64_t c) { sums.Add(b, x.Get(a) * dy.Get(c)); });
+  }
+}
+
+cudnnStatus_t Execute(cudnnHandle_t, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack_raw) {
+  if (const cudnnStatus_t status = Call(); status != CUDNN_STATUS_SUCCESS) return status;
+  const Descriptor& pack = Of(pack_raw);
+  CHECK(Of(plan).final && pack.final);
+  fake->engines_run.push_back(Of(plan).engine);
+  fake->operations_run.push_back(static_cast<int>(Of(plan).operations.size()));
+  std::memset(pack.All<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE)[0], 0xFF, EngineOf(Of(plan).engine).workspace);
+  VirtualMemory memory;
+  for (const Descriptor& operation : Of(plan).operations) {
+    CHECK(operation.final);
+    const bool pointwise = operation.type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR;
+    (pointwise ? ComputePointwise : ComputeConvolution)(operation, pack, memory);
   }
   return CUDNN_STATUS_SUCCESS;
 }

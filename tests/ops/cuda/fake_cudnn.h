@@ -1,5 +1,5 @@
-// cuDNN's graph without a GPU: descriptors keep what is set, a plan of a convolution computes here and now on the
-// host's memory what its descriptors say, any call can be made to fail.
+// cuDNN's graph without a GPU: descriptors keep what is set, a plan of a convolution and what follows it computes here
+// and now on the host's memory what its descriptors say, any call can be made to fail.
 #ifndef PARTITA_TESTS_OPS_CUDA_FAKE_CUDNN_H_
 #define PARTITA_TESTS_OPS_CUDA_FAKE_CUDNN_H_
 
@@ -15,7 +15,8 @@ class FakeCudnn {
  public:
   struct Engine {
     std::vector<cudnnBackendNumericalNote_t> notes = {};
-    bool works = true;  // a plan of it can be finalized
+    bool works = true;      // a plan of it can be finalized
+    bool epilogues = true;  // of a graph with more than a convolution too
     int64_t workspace = 256;
   };
 
@@ -33,7 +34,8 @@ class FakeCudnn {
   int live = 0;        // handles and descriptors that were not given back
   int plans_made = 0;  // from configurations
   std::vector<int> engines_run;
-  bool text_is_known = true;  // a plan's text is taken
+  std::vector<int> operations_run;  // how many the graph had, of the same executions
+  bool text_is_known = true;        // a plan's text is taken
 
  private:
   CudnnApi api_;

@@ -35,12 +35,22 @@ struct ConvolutionSizes {
   int64_t groups;
 };
 
+// With and without relu and a bias of `channels` numbers; the last has neither.
+std::vector<std::pair<bool, std::optional<TensorType>>> Epilogues(int64_t channels) {
+  return {{true, F32({channels})}, {false, F32({channels})}, {true, std::nullopt}, {false, std::nullopt}};
+}
+
 void AddConvolution(Table& table, const ConvolutionSizes& s) {
   Attributes attributes{{"stride", s.stride}, {"padding", s.padding}, {"dilation", s.dilation}, {"groups", s.groups}};
   const Shape w{s.out_c, s.kernel[0], s.kernel[1], s.x[3] / s.groups};
   const LocalNode forward = WholeNode("conv2d", attributes, {F32(s.x), F32(w)});
   const Shape y = forward.outputs[0].global;
   table.Add("conv2d", attributes, {F32(s.x), F32(w)});
+  for (const auto& [relu, bias] : Epilogues(s.out_c)) {
+    Attributes with_relu = attributes;
+    with_relu.Set("relu", relu);
+    table.Add("conv2d_epilogue", with_relu, {F32(s.x), F32(w), bias});
+  }
   attributes.Set("shape", s.x);
   table.Add("conv2d_input_grad", attributes, {F32(y), F32(w)});
   attributes.Set("shape", w);
@@ -68,8 +78,11 @@ void AddMatMuls(Table& table) {
     for (const bool w : {false, true}) {
       for (const auto& [m, n, k] :
            std::vector<std::array<int64_t, 3>>{{1, 1, 1}, {7, 10, 13}, {65, 33, 300}, {5, 600, 64}}) {
-        table.Add("matmul", {{"transpose_x", x}, {"transpose_w", w}},
-                  {F32(x ? Shape{k, m} : Shape{m, k}), F32(w ? Shape{n, k} : Shape{k, n})});
+        const TensorType left = F32(x ? Shape{k, m} : Shape{m, k}), right = F32(w ? Shape{n, k} : Shape{k, n});
+        table.Add("matmul", {{"transpose_x", x}, {"transpose_w", w}}, {left, right});
+        for (const auto& [relu, bias] : Epilogues(n)) {
+          table.Add("matmul_epilogue", {{"transpose_x", x}, {"transpose_w", w}, {"relu", relu}}, {left, right, bias});
+        }
       }
     }
   }

@@ -17,8 +17,8 @@ namespace {
 // lose up to n roundings. f64 own loops differ from the f64 reference by the order of sums alone.
 double Tolerance(const std::string& op, DType dtype) {
   if (dtype == DType::kF64) return 1e-13;
-  static const auto& contractions =
-      *new std::set<std::string>{"conv2d", "conv2d_input_grad", "conv2d_weight_grad", "matmul"};
+  static const auto& contractions = *new std::set<std::string>{
+      "conv2d", "conv2d_epilogue", "conv2d_input_grad", "conv2d_weight_grad", "matmul", "matmul_epilogue"};
   if (contractions.count(op) > 0) return 5e-6;
   if (op.rfind("batch_norm", 0) == 0 || op == "bias_grad") return 5e-6;
   if (op == "dropout" || op == "concat" || op == "slice" || op == "max_pool") return 1e-7;

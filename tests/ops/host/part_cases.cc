@@ -30,7 +30,8 @@ struct Geometry {
   int64_t kernel, stride, dilation, before, after;
 };
 
-LocalNode RandomConvolution(Random& random, Geometry (&geometry)[2]) {
+// Every third one has an epilogue: bias and relu, or bias alone.
+LocalNode RandomConvolution(uint64_t seed, Random& random, Geometry (&geometry)[2]) {
   int64_t size[2];
   for (int d = 0; d < 2; ++d) {
     Geometry& g = geometry[d];
@@ -40,13 +41,15 @@ LocalNode RandomConvolution(Random& random, Geometry (&geometry)[2]) {
   const int64_t groups = random.In(0, 3) == 0 ? 2 : 1;
   const int64_t in = groups * random.In(1, 8), out = groups * random.In(1, 9);
   const auto& [h, w] = geometry;
-  const Attributes attributes{{"stride", IntList{h.stride, w.stride}},
-                              {"dilation", IntList{h.dilation, w.dilation}},
-                              {"padding", IntList{h.before, h.after, w.before, w.after}},
-                              {"groups", groups}};
-  return WholeNode("conv2d", attributes,
-                   {TensorType{DType::kF32, {random.In(1, 3), size[0], size[1], in}},
-                    TensorType{DType::kF32, {out, h.kernel, w.kernel, in / groups}}});
+  Attributes attributes{{"stride", IntList{h.stride, w.stride}},
+                        {"dilation", IntList{h.dilation, w.dilation}},
+                        {"padding", IntList{h.before, h.after, w.before, w.after}},
+                        {"groups", groups}};
+  const TensorType x{DType::kF32, {random.In(1, 3), size[0], size[1], in}};
+  const TensorType weights{DType::kF32, {out, h.kernel, w.kernel, in / groups}};
+  if (seed % 3 != 0) return WholeNode("conv2d", attributes, {x, weights});
+  attributes.Set("relu", seed % 2 == 0);
+  return WholeNode("conv2d_epilogue", attributes, {x, weights, TensorType{DType::kF32, {out}}});
 }
 
 Range Along(const Box& box, int d) { return {box.offset[d], box.offset[d] + box.size[d]}; }
@@ -77,7 +80,9 @@ bool TakePart(LocalNode& node, const Geometry (&geometry)[2], Random& random) {
     SetAlong(x.box, d, read);
     SetAlong(x_within, d, random.Around(read, most));
   }
-  node.within = {x_within, node.inputs[1]->box, y_within};
+  node.within = {x_within};
+  for (size_t i = 1; i < node.inputs.size(); ++i) node.within.push_back(node.inputs[i]->box);
+  node.within.push_back(y_within);
   return true;
 }
 
@@ -108,18 +113,19 @@ std::vector<PartCase> RandomParts(uint64_t seeds) {
     Geometry geometry[2];
     PartCase c;
     c.seed = seed;
-    c.whole = c.part = RandomConvolution(random, geometry);
+    c.whole = c.part = RandomConvolution(seed, random, geometry);
     if (!TakePart(c.part, geometry, random)) continue;
     c.inputs = SuitableInputs(c.whole, seed);
-    c.part_inputs = {Cut(c.inputs[0], c.whole.inputs[0]->global, c.part.within[0]), c.inputs[1]};
+    c.part_inputs = c.inputs;
+    c.part_inputs[0] = Cut(c.inputs[0], c.whole.inputs[0]->global, c.part.within[0]);
     cases.push_back(std::move(c));
   }
   return cases;
 }
 
 Values ExpectedOfPart(const Values& whole, const LocalNode& part) {
-  Values values = Cut(whole, part.outputs[0].global, part.within[2]);
-  const Box& box = part.within[2];
+  Values values = Cut(whole, part.outputs[0].global, part.within.back());
+  const Box& box = part.within.back();
   for (int64_t i = 0; i < box.elements(); ++i) {
     int64_t rest = i;
     bool inside = true;

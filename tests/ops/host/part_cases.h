@@ -1,5 +1,5 @@
-// Parts of convolutions (LocalNode::within) of random sizes: rows and columns of the output, made from rows and columns
-// of the input that lie in larger blocks, margins of zeros among them.
+// Parts of convolutions (LocalNode::within), with and without epilogue, of random sizes: rows and columns of the
+// output, made from rows and columns of the input that lie in larger blocks, margins of zeros among them.
 #ifndef PARTITA_TESTS_OPS_HOST_PART_CASES_H_
 #define PARTITA_TESTS_OPS_HOST_PART_CASES_H_
 

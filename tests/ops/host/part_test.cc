@@ -18,7 +18,7 @@ TEST(Parts, AreWhatTheWholeConvolutionHasThere) {
     const Values y = Outputs(InF64(whole), inputs, {.reference_only = true})[0];
     const LocalNode whole_bf16 = InBf16(whole);
     const Values y_bf16 = Outputs(InF64(whole), Stored(whole_bf16, inputs), {.reference_only = true})[0];
-    for (const std::string& kernel : HostKernelNames("conv2d")) {
+    for (const std::string& kernel : HostKernelNames(whole.op->name)) {
       const std::string family = kernel.substr(0, kernel.find('_'));
       for (const DType dtype : {DType::kF32, DType::kF64}) {
         if (dtype == DType::kF64 && family == "onednn") continue;
@@ -67,7 +67,7 @@ TEST(Parts, AreOfConvolutionsAlone) {
   for (const std::string& op : HostKernelOps()) {
     const OpDefinition* const definition = Ops().Find(op);
     ASSERT_NE(definition, nullptr) << op;
-    EXPECT_EQ(definition->windowed, op == "conv2d" ? 0 : -1) << op;
+    EXPECT_EQ(definition->windowed, op == "conv2d" || op == "conv2d_epilogue" ? 0 : -1) << op;
   }
 }
 
