@@ -12,7 +12,7 @@ namespace partita {
 // x [8,6] -> h = x w [8,5] -> a = relu -> z = a v [8,3] -> l, the cross entropy with labels t.
 Model TwoLayers();
 
-// The training graph, without buckets, checked after each pass.
+// The training graph, without buckets, nothing joined, checked after each pass.
 absl::StatusOr<Graph> TrainTwoLayers(const Strategy& strategy);
 
 // "{data:S0 model:R}"
