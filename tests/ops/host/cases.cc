@@ -35,22 +35,12 @@ struct ConvolutionSizes {
   int64_t groups;
 };
 
-// With and without relu and a bias of `channels` numbers; the last has neither.
-std::vector<std::pair<bool, std::optional<TensorType>>> Epilogues(int64_t channels) {
-  return {{true, F32({channels})}, {false, F32({channels})}, {true, std::nullopt}, {false, std::nullopt}};
-}
-
 void AddConvolution(Table& table, const ConvolutionSizes& s) {
   Attributes attributes{{"stride", s.stride}, {"padding", s.padding}, {"dilation", s.dilation}, {"groups", s.groups}};
   const Shape w{s.out_c, s.kernel[0], s.kernel[1], s.x[3] / s.groups};
   const LocalNode forward = WholeNode("conv2d", attributes, {F32(s.x), F32(w)});
   const Shape y = forward.outputs[0].global;
   table.Add("conv2d", attributes, {F32(s.x), F32(w)});
-  for (const auto& [relu, bias] : Epilogues(s.out_c)) {
-    Attributes with_relu = attributes;
-    with_relu.Set("relu", relu);
-    table.Add("conv2d_epilogue", with_relu, {F32(s.x), F32(w), bias});
-  }
   attributes.Set("shape", s.x);
   table.Add("conv2d_input_grad", attributes, {F32(y), F32(w)});
   attributes.Set("shape", w);
@@ -78,11 +68,8 @@ void AddMatMuls(Table& table) {
     for (const bool w : {false, true}) {
       for (const auto& [m, n, k] :
            std::vector<std::array<int64_t, 3>>{{1, 1, 1}, {7, 10, 13}, {65, 33, 300}, {5, 600, 64}}) {
-        const TensorType left = F32(x ? Shape{k, m} : Shape{m, k}), right = F32(w ? Shape{n, k} : Shape{k, n});
-        table.Add("matmul", {{"transpose_x", x}, {"transpose_w", w}}, {left, right});
-        for (const auto& [relu, bias] : Epilogues(n)) {
-          table.Add("matmul_epilogue", {{"transpose_x", x}, {"transpose_w", w}, {"relu", relu}}, {left, right, bias});
-        }
+        table.Add("matmul", {{"transpose_x", x}, {"transpose_w", w}},
+                  {F32(x ? Shape{k, m} : Shape{m, k}), F32(w ? Shape{n, k} : Shape{k, n})});
       }
     }
   }
@@ -258,6 +245,22 @@ void AddCasts(Table& table) {
   }
 }
 
+// Of every convolution and product: with and without relu and a bias; the last has neither.
+void AddEpilogues(Table& table) {
+  const std::vector<KernelCase> products = table.cases;
+  for (const KernelCase& c : products) {
+    const std::string& op = c.node.op->name;
+    if (op != "conv2d" && op != "matmul") continue;
+    const TensorType x = F32(c.node.inputs[0]->global), w = F32(c.node.inputs[1]->global);
+    for (const bool relu : {true, false}) {
+      Attributes attributes = c.node.attributes;
+      attributes.Set("relu", relu);
+      table.Add(op + "_epilogue", attributes, {x, w, F32({c.node.outputs[0].global.back()})});
+      table.Add(op + "_epilogue", attributes, {x, w, std::nullopt});
+    }
+  }
+}
+
 // s1 and s2 of x [n,...,c] relative to `shift`, per group of samples.
 Values StatisticsOf(const LocalNode& node, const Values& x, const Values& shift, int64_t groups) {
   const int64_t c = node.inputs[0]->shape().back(), rows = node.inputs[0]->elements() / c / groups;
@@ -330,6 +333,7 @@ std::vector<KernelCase> AllCases() {
   AddSplitSoftmax(table);
   AddScalars(table);
   AddCasts(table);
+  AddEpilogues(table);
   return std::move(table.cases);
 }
 
