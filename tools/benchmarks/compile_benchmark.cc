@@ -28,7 +28,7 @@ double ProcessorMilliseconds() {
 }
 
 // One layer more or less makes about this many nodes of the partitioned training graph.
-constexpr int64_t kNodesPerLayer = 10;
+constexpr int64_t kNodesPerLayer = 9;
 
 absl::StatusOr<Model> ChainModel(const CompileCase& wanted) {
   GraphBuilder builder(Ops());
