@@ -246,7 +246,7 @@ class PlanTest(TrainerTest):
         self.assertTrue(all(int(group["operations"]) > 0 for group in plan["groups"]))
         layouts = {node["name"]: node["layout"] for node in plan["nodes"]}
         self.assertEqual(layouts["a2_3x3/conv"], "{data:S0 model:At1}")
-        self.assertEqual(layouts["classifier/matmul"], "{data:S0 model:S1}")
+        self.assertEqual(layouts["classifier/bias"], "{data:S0 model:S1}")  # of the product, which is joined to it
 
     def test_tells_what_ghosts_cost(self):
         plan = json.loads(self.call("plan", "--strategy=" + example("mini_inception_domain.pbtxt"), "--format=json",
