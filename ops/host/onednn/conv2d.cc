@@ -92,7 +92,7 @@ struct PartPlan {
 enum class Role { kForward, kInputGrad, kWeightGrad };
 
 // An epilogue is one of the forward convolution alone.
-Plan MakePlan(Type type, const Convolution& conv, Role role, const NodeEpilogue& epilogue = {}) {
+Plan MakePlan(Type type, const Convolution& conv, Role role, const NodeEpilogue& epilogue) {
   const SlidingWindow& window = conv.window;
   const Desc x = Nhwc(type, conv.images.n, conv.images.h, conv.images.w, conv.images.c);
   const Desc y = Nhwc(type, conv.images.n, conv.images.out_h, conv.images.out_w, conv.images.out_c);
@@ -265,7 +265,7 @@ absl::StatusOr<PreparedKernel> PreparePart(const LocalNode& node) {
     Convolution sample = conv;
     sample.images.n = 1;
     const ThreadScope scope(threads);
-    const PartPlan plan{MakePlan(type, sample, Role::kForward),
+    const PartPlan plan{MakePlan(type, sample, Role::kForward, EpilogueOf(node)),
                         Sample(type, conv.x, size.h, size.w, size.c),
                         Sample(type, conv.y, size.out_h, size.out_w, size.out_c),
                         size.n,

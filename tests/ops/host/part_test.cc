@@ -37,20 +37,20 @@ TEST(Parts, AreWhatTheWholeConvolutionHasThere) {
 // So large that threads share it: samples, or the rows of the only one; all columns, or some.
 TEST(Parts, AreTheSameOnSeveralThreads) {
   for (const int64_t samples : {1, 2, 5}) {
-    const Attributes attributes{{"padding", IntList{1, 1, 1, 1}}};
-    const LocalNode whole =
-        WholeNode("conv2d", attributes,
-                  {TensorType{DType::kF32, {samples, 26, 20, 32}}, TensorType{DType::kF32, {32, 3, 3, 32}}});
+    const Attributes attributes{{"padding", IntList{1, 1, 1, 1}}, {"relu", true}};
+    const LocalNode whole = WholeNode("conv2d_epilogue", attributes,
+                                      {TensorType{DType::kF32, {samples, 26, 20, 32}},
+                                       TensorType{DType::kF32, {32, 3, 3, 32}}, TensorType{DType::kF32, {32}}});
     const std::vector<Values> inputs = SuitableInputs(whole, 3);
     const Values y = Outputs(InF64(whole), inputs)[0];
     for (const Range columns : {Range{0, 20}, Range{3, 19}}) {
       LocalNode part = whole;
-      part.within = {whole.inputs[0]->box, whole.inputs[1]->box, whole.outputs[0].box};
+      part.within = {whole.inputs[0]->box, whole.inputs[1]->box, whole.inputs[2]->box, whole.outputs[0].box};
       Narrow(part.outputs[0], 1, 2, 25);
       Narrow(part.outputs[0], 2, columns.begin, columns.end);
       Narrow(*part.inputs[0], 1, 1, 26);
       Narrow(*part.inputs[0], 2, std::max<int64_t>(0, columns.begin - 1), std::min<int64_t>(20, columns.end + 1));
-      for (const std::string& kernel : HostKernelNames("conv2d")) {
+      for (const std::string& kernel : HostKernelNames("conv2d_epilogue")) {
         const std::string family = kernel.substr(0, kernel.find('_'));
         if (family == "reference") continue;
         for (const int threads : {1, 2, 3}) {
