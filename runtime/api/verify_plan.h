@@ -52,7 +52,8 @@ struct StepComparison {
 // Thread-compatible.
 class PlanVerifier {
  public:
-  // Two programs of the same model; `serial` on one rank. Passes must not differ: values are matched by name.
+  // Two programs of the same model; `serial` on one rank. Values are matched by name: one that a pass has joined to
+  // another node in one of the two programs alone is not compared.
   static absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(Program serial, Program plan,
                                                              const VerifyPlanOptions& options);
 

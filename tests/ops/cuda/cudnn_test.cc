@@ -1,54 +1,14 @@
 // Convolutions through a fake cuDNN, which computes what the descriptors say.
 #include <gtest/gtest.h>
 
-#include "graph/op_definition.h"
-#include "ops/cuda/cudnn_convolution.h"
+#include "tests/ops/cuda/cudnn_run.h"
 #include "tests/ops/cuda/fake_cudnn.h"
-#include "tests/ops/cuda/host_queue.h"
-#include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/part_cases.h"
 
 namespace partita {
 namespace {
 
 using Notes = std::vector<cudnnBackendNumericalNote_t>;
-
-// `launches`: of kernels of ours that are expected.
-absl::StatusOr<std::vector<Values>> Computed(const CudnnApi& api, const LocalNode& node,
-                                             const std::vector<Values>& inputs, const RunOptions& run = {},
-                                             const CudnnOptions& options = {}, PlanCache* cache = nullptr,
-                                             int launches = 0) {
-  PlanCache own;
-  ASSIGN_OR_RETURN(const auto convolutions, CudnnConvolutions::Create(api, options, cache == nullptr ? &own : cache));
-  ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, convolutions->Prepare(node));
-  return RunOnBuffers(node, inputs, run, prepared.workspace_bytes, "cudnn",
-                      [&](const KernelArguments& arguments) -> absl::Status {
-                        ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared.bind(arguments));
-                        HostQueue queue;
-                        queue.launches_allowed = launches;
-                        return enqueue(&queue);
-                      });
-}
-
-bool IsConvolution(const LocalNode& node) { return node.op->name.rfind("conv2d", 0) == 0; }
-
-const std::vector<KernelCase>& Cases() {
-  static const auto& cases = *new std::vector<KernelCase>(AllCases());
-  return cases;
-}
-
-KernelCase AnyCase(const std::string& op = "conv2d") {
-  for (const KernelCase& c : Cases()) {
-    if (c.node.op->name == op) return c;
-  }
-  return {};
-}
-
-// Of the graph: the convolution, and a step each for bias and relu.
-int Operations(const LocalNode& node) {
-  if (node.op->name != "conv2d_epilogue") return 1;
-  return 1 + (node.inputs[2].has_value() ? 1 : 0) + (node.attributes.Bool("relu") ? 1 : 0);
-}
 
 // Layouts, strides, dilations, groups and paddings of all three directions, and of forward ones all epilogues.
 TEST(CudnnConvolution, EveryCaseEqualsTheHost) {
@@ -71,92 +31,12 @@ TEST(CudnnConvolution, EveryCaseEqualsTheHost) {
   EXPECT_GE(tried, 140);
 }
 
-// What no engine takes together is a plan of the convolution and a launch of ours, also by what is kept.
-TEST(CudnnConvolution, AnEpilogueThatNoEngineTakesFollows) {
-  int tried = 0;
-  for (const KernelCase& c : Cases()) {
-    if (Operations(c.node) == 1) continue;
-    for (const LocalNode& node : {c.node, InBf16(c.node)}) {
-      const std::vector<Values> inputs = Stored(node, c.inputs);
-      const double rounding = node.outputs[0].dtype == DType::kBF16 ? 0x1p-7 : 0;  // before the epilogue, and after
-      FakeCudnn fake;
-      fake.engines = fake.fallback = {{.epilogues = false}};
-      std::vector<std::string> warnings;
-      PlanCache cache("", [&](const std::string& warning) { warnings.push_back(warning); });
-      for (const bool kept : {false, true}) {
-        fake.plans_made = 0;
-        const auto found = Computed(fake.api(), node, inputs, {}, {}, &cache, 1);
-        ASSERT_TRUE(found.ok()) << c.name << ": " << found.status();
-        EXPECT_LE(Distance((*found)[0], Outputs(InF64(c.node), inputs, {.reference_only = true})[0]), 1e-5 + rounding)
-            << c.name;
-        EXPECT_EQ(fake.plans_made, kept ? 0 : 3);
-      }
-      EXPECT_EQ(fake.operations_run, (std::vector<int>{1, 1}));
-      EXPECT_TRUE(warnings.empty());
-      EXPECT_EQ(fake.live, 0);
-      EXPECT_FALSE(Computed(fake.api(), node, inputs, {}, {}, &cache).ok()) << "the launch is refused";
-      ++tried;
-    }
-  }
-  EXPECT_GE(tried, 60);
-}
-
-TEST(CudnnConvolution, AnEpilogueFollowsAPartToo) {
-  int taken = 0;
-  for (const auto& [seed, whole, part, inputs, part_inputs] : RandomParts(400)) {
-    if (Operations(part) == 1 || part.inputs[0]->shape()[3] % 4 != 0 || part.outputs[0].shape()[3] % 4 != 0) continue;
-    const Values y = Outputs(InF64(whole), inputs, {.reference_only = true})[0];
-    for (const bool together : {true, false}) {
-      FakeCudnn fake;
-      fake.engines = fake.fallback = {{.epilogues = together}};
-      const auto found = Computed(fake.api(), part, part_inputs, {}, {}, nullptr, together ? 0 : 1);
-      ASSERT_TRUE(found.ok()) << found.status();
-      EXPECT_LE(Distance((*found)[0], ExpectedOfPart(y, part)), 1e-5) << "seed " << seed;
-    }
-    ++taken;
-  }
-  EXPECT_GT(taken, 3);
-}
-
-// Of both ways the faster one, where plans are timed at all; the other way round in another run, by what is kept.
-TEST(CudnnConvolution, AnEpilogueIsApartWhereThatIsFaster) {
-  const KernelCase c = AnyCase("conv2d_epilogue");
-  for (const bool apart : {false, true}) {
-    FakeCudnn fake;
-    const std::vector<double> seconds = {2, apart ? 1.0 : 0.5, apart ? 1.5 : 2.5};  // together, alone, alone and launch
-    size_t timed = 0;
-    CudnnOptions options;
-    options.deterministic = false;
-    options.timer = [&](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
-      std::vector<char> memory(static_cast<size_t>(bytes) + 64);
-      HostQueue queue;
-      queue.launches_allowed = 1;
-      RETURN_IF_ERROR(run(memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64), &queue));
-      return seconds[timed++];
-    };
-    PlanCache cache;
-    ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, options, &cache, apart ? 1 : 0).ok());
-    EXPECT_EQ(timed, 3u);
-    EXPECT_EQ(fake.operations_run.back(), apart ? 1 : 3);
-    ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, options, &cache, apart ? 1 : 0).ok());
-    EXPECT_EQ(timed, 3u);
-  }
-}
-
 // Rows and columns of the output, from and into larger blocks; memory that is timed has room for those.
 TEST(CudnnConvolution, PartsAreWhatTheWholeHasThere) {
   int taken = 0;
-  CudnnOptions timed;
-  timed.deterministic = false;
-  timed.timer = [](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
-    std::vector<char> memory(static_cast<size_t>(bytes) + 64);
-    HostQueue queue;
-    RETURN_IF_ERROR(run(memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64), &queue));
-    return 1.0;
-  };
   for (const auto& [seed, whole, part, inputs, part_inputs] : RandomParts(200)) {
     FakeCudnn fake;
-    const auto found = Computed(fake.api(), part, part_inputs, {}, seed % 2 == 0 ? CudnnOptions() : timed);
+    const auto found = Computed(fake.api(), part, part_inputs, {}, seed % 2 == 0 ? CudnnOptions() : Timed());
     if (part.inputs[0]->shape()[3] % 4 != 0 || part.outputs[0].shape()[3] % 4 != 0) {
       EXPECT_NE(found.status().message().find("a part of images"), std::string::npos) << found.status();
       continue;
@@ -225,10 +105,7 @@ TEST(CudnnConvolution, PlansAreTimedOnlyWhereTheyMayDiffer) {
   size_t timed = 0;
   CudnnOptions options;
   options.timer = [&](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
-    std::vector<char> memory(bytes + 64);
-    HostQueue queue;
-    char* const aligned = memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64);
-    RETURN_IF_ERROR(run(aligned, &queue));
+    RETURN_IF_ERROR(RunInMemory(bytes, run));
     if (timed == 1) return ++timed, Unavailable("lost");
     return seconds[timed++];
   };
@@ -340,46 +217,10 @@ TEST(CudnnConvolution, EveryCallMayFail) {
   }
 }
 
-// Of an epilogue most failures lead to a plan of the convolution alone: the same bits.
-TEST(CudnnConvolution, EveryCallMayFailWithAnEpilogue) {
-  const KernelCase c = AnyCase("conv2d_epilogue");
-  std::vector<Values> expected;
-  int calls = 0, failed = 0, apart = 0;
-  {
-    FakeCudnn fake;
-    const auto result = Computed(fake.api(), c.node, c.inputs);
-    ASSERT_TRUE(result.ok()) << result.status();
-    expected = *result;
-    calls = fake.calls;
-  }
-  for (int n = 1; n <= calls; ++n) {
-    FakeCudnn fake;
-    fake.fail_at = n;
-    const auto result = Computed(fake.api(), c.node, c.inputs, {}, {}, nullptr, 1);
-    EXPECT_EQ(fake.live, 0) << n;
-    if (!result.ok()) {
-      ++failed;
-      EXPECT_NE(result.status().message().find("answers a fake's error"), std::string::npos) << result.status();
-      continue;
-    }
-    EXPECT_EQ(*result, expected) << n;
-    apart += fake.operations_run == std::vector<int>{1};
-  }
-  EXPECT_GT(failed, 7);
-  EXPECT_GT(apart, 60);
-}
-
 // The same with a plan that was kept, and while plans are timed.
 TEST(CudnnConvolution, EveryCallMayFailWithPlansAndTimes) {
   const KernelCase c = AnyCase();
-  CudnnOptions options;
-  options.deterministic = false;
-  options.timer = [](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
-    std::vector<char> memory(static_cast<size_t>(bytes) + 64);
-    HostQueue queue;
-    RETURN_IF_ERROR(run(memory.data() + (64 - reinterpret_cast<uintptr_t>(memory.data()) % 64), &queue));
-    return 1.0;
-  };
+  const CudnnOptions options = Timed();
   for (const bool kept : {true, false}) {
     int failed = 0;
     bool reached = true;
