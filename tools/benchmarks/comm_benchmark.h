@@ -28,7 +28,7 @@ struct CommBenchmarkOptions {
 struct CommRow {
   std::string collective;
   // local, gloo, cuda_local, nccl; gloo_ring: the library's own; memcpy: each rank's thread copies as many bytes as it
-  // gets, in one piece
+  // gets, in one piece (what the caches do not hold shows the bandwidth of memory: larger ones are copied as well)
   std::string backend;
   int64_t bytes = 0;  // of the full buffer; of halo and repartition what a rank gets
   bool in_place = false;
