@@ -72,8 +72,11 @@ class EqualityTest(ProcessesTest):
         local, gloo = reports
         for key in ["training_loss", "test_loss", "test_accuracy"]:
             self.assertEqual([epoch[key] for epoch in local["epochs"]], [epoch[key] for epoch in gloo["epochs"]])
-        self.assertEqual([memory["used_bytes"] for memory in local["memory"]],
-                         [memory["used_bytes"] for memory in gloo["memory"]])
+        for threads, processes in zip(local["memory"], gloo["memory"], strict=True):
+            for memory in (threads, processes):
+                self.assertLessEqual(int(memory["used_bytes"]), int(memory["planned_bytes"]))
+            # Only what goes from process to process is packed.
+            self.assertLessEqual(int(threads["used_bytes"]), int(processes["used_bytes"]))
         self.assertEqual([rank["rank"] for rank in gloo["communication"]], list(range(ranks)))
         self.assertEqual({rank["steps"] for rank in gloo["communication"]}, {"6"})
         self.assertGreater(len(gloo["groups"]), 0)
