@@ -74,13 +74,13 @@ class Hosts:
 
     def _hold(self, command):
         holder = subprocess.Popen([*command, "sleep", "600"], stderr=subprocess.PIPE, text=True)
-        self._holders.append(holder)
         deadline = time.monotonic() + 10
         while not self._sleeps(holder.pid):
             if holder.poll() is not None or time.monotonic() > deadline:
                 holder.kill()
                 raise subprocess.SubprocessError(holder.communicate()[1] or "no namespace within 10 s")
             time.sleep(0.01)
+        self._holders.append(holder)
         self.namespaces.append(os.readlink(f"/proc/{holder.pid}/ns/net"))
 
     @staticmethod

@@ -5,6 +5,7 @@ import os
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 from tools.faults import hosts, job
 
@@ -13,6 +14,19 @@ MLP = os.path.abspath("tools/models/examples/mlp.pbtxt")
 RANKS = 4  # two on each host
 TIMEOUT = 2
 PORT = "29511"
+
+
+class NoNamespacesTest(unittest.TestCase):
+
+    def test_says_why(self):
+        with tempfile.TemporaryDirectory() as folder:
+            forbidden = os.path.join(folder, "unshare")
+            with open(forbidden, "w", encoding="utf-8") as script:
+                script.write("#!/bin/sh\necho 'unshare failed: Operation not permitted' >&2\nexit 1\n")
+            os.chmod(forbidden, 0o755)
+            with mock.patch.dict(os.environ, PATH=folder + ":" + os.environ["PATH"]):
+                with self.assertRaisesRegex(hosts.NoNamespaces, "^unshare failed: Operation not permitted$"):
+                    hosts.Hosts().__enter__()
 
 
 class HostsTest(unittest.TestCase):
