@@ -6,18 +6,11 @@
 
 #include "graph/op_definition.h"
 #include "runtime/api/verify_plan.h"
-#include "runtime/base/status.h"
 #include "tests/equivalence/cases.h"
+#include "tests/testing/assert_ok.h"
 
 namespace partita {
 namespace {
-
-#define ASSERT_OK_AND_ASSIGN(declaration, expression) \
-  ASSERT_OK_AND_ASSIGN_TO(PARTITA_CONCATENATE(or_, __LINE__), declaration, expression)
-#define ASSERT_OK_AND_ASSIGN_TO(temporary, declaration, expression) \
-  auto temporary = (expression);                                    \
-  ASSERT_TRUE(temporary.ok()) << temporary.status();                \
-  declaration = *std::move(temporary)
 
 constexpr int kSteps = 4;
 
