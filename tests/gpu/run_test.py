@@ -162,6 +162,13 @@ tool=$2 code=$8; shift 8
         code, _, results = self.run_sanitizers("--only=sanitizer memcheck: kernels")
         self.assertIn("no results of the test", results["results"][0]["detail"])
 
+    def test_cases_that_nobody_has_are_a_failure(self):
+        self.sanitizer(self.RUNS_THE_TEST)
+        for _, test, _ in run.SANITIZED:
+            self.make_test(test, cases={"testsuites": []})
+        code, _, results = self.run_sanitizers("--only=sanitizer memcheck: kernels")
+        self.assertEqual((code, results["results"][0]["detail"]), (1, f"the test has no cases {run.SANITIZED[0][2]}"))
+
     def test_a_sanitizer_that_is_too_slow_is_ended_with_all_it_started(self):
         self.sanitizer("echo begun; sleep 1000")
         with mock.patch.object(run, "SANITIZER_SECONDS", 1):
