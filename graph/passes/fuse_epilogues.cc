@@ -15,24 +15,22 @@ struct Chain {
 class EpilogueFusion {
  public:
   explicit EpilogueFusion(const Graph& graph)
-      : graph_(graph), readers_(CountReaders(graph)), chain_of_(graph.nodes().size()) {}
+      : graph_(graph), readers_(CountReaders(graph)), chain_of_(graph.nodes().size()), joined_(graph.nodes().size()) {}
 
-  // By the last node of a chain: the chain. False if there are none.
+  // False if there are none.
   bool FindChains() {
     bool any = false;
-    std::vector<bool> joined(graph_.nodes().size(), false);
     const auto nodes = static_cast<NodeId>(graph_.nodes().size());
     for (NodeId id = nodes; id-- > 0;) {
-      if (joined[id]) continue;
+      if (joined_[id]) continue;
       const Chain chain = ChainEndingAt(id);
       if (chain.product < 0) continue;
       chain_of_[id] = chain;
       for (const NodeId part : {chain.product, chain.bias, chain.relu}) {
-        if (part >= 0) joined[part] = true;
+        if (part >= 0) joined_[part] = true;
       }
       any = true;
     }
-    dropped_ = std::move(joined);
     return any;
   }
 
@@ -41,7 +39,7 @@ class EpilogueFusion {
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
       const Chain& chain = chain_of_[id];
       if (chain.product < 0) {
-        if (!dropped_[id]) rewriter.Copy(id);
+        if (!joined_[id]) rewriter.Copy(id);
         continue;
       }
       Node node = graph_.node(chain.product);
@@ -86,8 +84,8 @@ class EpilogueFusion {
 
   const Graph& graph_;
   const std::vector<int> readers_;
-  std::vector<Chain> chain_of_;
-  std::vector<bool> dropped_;
+  std::vector<Chain> chain_of_;  // by its last node
+  std::vector<bool> joined_;     // by node: it is a part of a chain
 };
 
 }  // namespace
