@@ -121,7 +121,7 @@ void CopyOwn(LocalCall& self) {
   }
 }
 
-int64_t BytesOf(const LocalCall& call) {
+int64_t BytesOf(const HostCall& call) {
   if (call.sent.empty()) return std::max(call.in.bytes(), call.out.bytes());
   const auto sum = [](const std::vector<int64_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), int64_t{0});
@@ -131,7 +131,7 @@ int64_t BytesOf(const LocalCall& call) {
 
 int PartsOf(std::span<LocalCall* const> calls) {
   int64_t most = 0;
-  for (const LocalCall* call : calls) most = std::max(most, BytesOf(*call));
+  for (const LocalCall* call : calls) most = std::max(most, call->bytes);
   return static_cast<int>(std::clamp<int64_t>(most / kPartBytes, 1, kMostParts));
 }
 

@@ -19,6 +19,7 @@ struct LocalCall : HostCall {
   int taken = 0;                     // parts of this rank's work that someone has begun
   std::vector<const void*> inputs;   // as many as ranks: where a reduction by this rank's thread reads
   StridedCopy strided;               // what this rank's thread copies of a block now
+  int64_t bytes = 0;                 // the larger of what it reads and what it writes
 };
 
 // Bytes that changed rank in a part: read from peers by the rank whose part it is, and written to each of them.
@@ -30,8 +31,8 @@ struct PartBytes {
 // Copies what a rank keeps itself of an all_gather, all_to_all or send_receive. No peer is needed for it.
 void CopyOwn(LocalCall& self);
 
-// Bytes of the larger of what it reads and what it writes.
-int64_t BytesOf(const LocalCall& call);
+// LocalCall::bytes, known as soon as the call is.
+int64_t BytesOf(const HostCall& call);
 
 // Into how many parts the work of each rank is cut.
 int PartsOf(std::span<LocalCall* const> calls);

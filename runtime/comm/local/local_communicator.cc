@@ -46,6 +46,10 @@ class LocalCommunicator : public HostCommunicator {
     call->strided.dimensions.reserve(StridedCopy::kMostDimensions);
     return call;
   }
+  absl::Status Prepare(HostCall& call) override {
+    static_cast<LocalCall&>(call).bytes = BytesOf(call);
+    return absl::OkStatus();
+  }
   bool moves_blocks() const override { return true; }
   absl::Status Run(HostCall& call) override { return group_->Run(static_cast<LocalCall&>(call)); }
 

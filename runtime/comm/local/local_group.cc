@@ -95,7 +95,7 @@ absl::Status LocalGroup::RunCollective(LocalCall& call, Lock& lock) {
 
 bool LocalGroup::IsSmall() const {
   int64_t bytes = 0;
-  for (const LocalCall* call : posted_) bytes += BytesOf(*call);
+  for (const LocalCall* call : posted_) bytes += call->bytes;
   return bytes <= kSmallBytes;
 }
 
