@@ -3,25 +3,23 @@
 #include <map>
 #include <set>
 
-#include "graph/adjoint.h"
-#include "graph/append_update.h"
-#include "graph/choose_layout.h"
-#include "graph/moves/move_ops.h"
-#include "graph/partition.h"
+#include "graph/derive/adjoint.h"
+#include "graph/derive/append_update.h"
+#include "graph/derive/choose_layout.h"
+#include "graph/derive/partition.h"
+#include "graph/ir/generated_name.h"
+#include "graph/ir/group_key.h"
 #include "graph/passes/bucket_all_reduces.h"
 #include "graph/passes/choose_exchanges.h"
 #include "graph/passes/convert_dtype.h"
+#include "graph/passes/decompose.h"
 #include "graph/passes/drop_unused.h"
-#include "graph/passes/fuse_batch_norm_gradient.h"
-#include "graph/passes/fuse_epilogues.h"
 #include "graph/passes/fuse_moves.h"
-#include "graph/passes/fuse_normalize_relu.h"
 #include "graph/passes/mix_precision.h"
 #include "graph/passes/order_pipeline.h"
 #include "graph/passes/prepare_evaluation.h"
 #include "graph/passes/prepare_training.h"
 #include "graph/passes/run_passes.h"
-#include "graph/passes/split_classes.h"
 #include "graph/passes/unroll_micro_batches.h"
 #include "runtime/base/status.h"
 
@@ -111,8 +109,8 @@ class PassList {
 
   std::vector<Pass> Training() const {
     std::vector<Pass> passes = {{"prepare_training", [this](Graph g) { return PrepareTraining(g, registry_); }}};
-    AddSplitClasses(passes);
-    if (options_.fuse) passes.push_back({"fuse_normalize_relu", FuseNormalizeRelu});
+    AddDecomposition(passes);
+    AddFusions(Fusion::When::kForward, passes);
     AddUnrolling(passes);
     passes.push_back({"partition", [this](Graph g) { return Partition(g, strategy_, registry_); }});
     AddMixedPrecision(passes);
@@ -121,11 +119,8 @@ class PassList {
     passes.push_back({"drop_unused", DropUnused});
     passes.push_back(
         {"fuse_moves", [this](Graph g) { return FuseMoves(std::move(g), registry_, strategy_.input_gradients); }});
-    if (options_.fuse) {
-      passes.push_back(
-          {"fuse_batch_norm_gradient", [this](Graph g) { return FuseBatchNormGradient(std::move(g), registry_); }});
-    }
-    AddEpilogues(passes);
+    AddFusions(Fusion::When::kGradients, passes);
+    AddFusions(Fusion::When::kLast, passes);
     AddPipelineOrder(passes);
     AddBuckets(options_.bucket_bytes >= 0 ? options_.bucket_bytes : strategy_.bucket_bytes, passes);
     AddExchanges(passes);
@@ -134,14 +129,14 @@ class PassList {
 
   std::vector<Pass> Evaluation(const std::map<std::string, Layout>& states) const {
     std::vector<Pass> passes = {{"prepare_evaluation", [this](Graph g) { return PrepareEvaluation(g, registry_); }}};
-    AddSplitClasses(passes);
-    if (options_.fuse) passes.push_back({"fuse_normalize_relu", FuseNormalizeRelu});
+    AddDecomposition(passes);
+    AddFusions(Fusion::When::kForward, passes);
     AddUnrolling(passes);
     passes.push_back({"partition", [this, &states](Graph g) { return Partition(g, strategy_, registry_, states); }});
     AddMixedPrecision(passes);
     passes.push_back({"resolve_results", [this](Graph g) { return WithResolvedResults(std::move(g), registry_); }});
     passes.push_back({"drop_unused", DropUnused});
-    AddEpilogues(passes);
+    AddFusions(Fusion::When::kLast, passes);
     AddPipelineOrder(passes);
     AddBuckets(-1, passes);
     AddExchanges(passes);
@@ -149,14 +144,16 @@ class PassList {
   }
 
  private:
-  void AddSplitClasses(std::vector<Pass>& passes) const {
-    passes.push_back({"split_classes", [this](Graph g) { return SplitClasses(std::move(g), strategy_, registry_); }});
+  void AddDecomposition(std::vector<Pass>& passes) const {
+    passes.push_back({"decompose", [this](Graph g) { return Decompose(std::move(g), strategy_, registry_); }});
   }
 
-  // After the adjoint, of what is left: a value that a gradient reads stays.
-  void AddEpilogues(std::vector<Pass>& passes) const {
+  void AddFusions(Fusion::When when, std::vector<Pass>& passes) const {
     if (!options_.fuse) return;
-    passes.push_back({"fuse_epilogues", [this](Graph g) { return FuseEpilogues(std::move(g), registry_); }});
+    for (const Fusion& fusion : registry_.fusions()) {
+      if (fusion.when != when) continue;
+      passes.push_back({fusion.name, [&fusion, this](Graph g) { return fusion.apply(std::move(g), registry_); }});
+    }
   }
 
   // Of the partitioned graph: casts lie as what they cast, so that weights are split as without them.

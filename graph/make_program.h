@@ -3,11 +3,11 @@
 #define PARTITA_GRAPH_MAKE_PROGRAM_H_
 
 #include "absl/status/statusor.h"
-#include "graph/model.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/model.h"
+#include "graph/ir/op_definition.h"
+#include "graph/ir/program.h"
 #include "graph/moves/move_bytes.h"
-#include "graph/op_definition.h"
-#include "graph/program.h"
-#include "graph/strategy.h"
 
 namespace partita {
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/bind_schedule.h"
-#include "graph/group_updates.h"
-#include "graph/launch_halos_early.h"
-#include "graph/lower_graph.h"
-#include "graph/memory_plan.h"
-#include "graph/storage.h"
-#include "graph/streams.h"
+#include "graph/lower/group_updates.h"
+#include "graph/lower/launch_halos_early.h"
+#include "graph/lower/lower_graph.h"
+#include "graph/plan/bind_schedule.h"
+#include "graph/plan/memory_plan.h"
+#include "graph/plan/storage.h"
+#include "graph/plan/streams.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/kernel_catalogue.h"
-#include "graph/program.h"
-#include "graph/schedule.h"
-#include "graph/split_at_halos.h"
+#include "graph/ir/kernel_catalogue.h"
+#include "graph/ir/program.h"
+#include "graph/schedule/overlap_halo.h"
+#include "graph/schedule/schedule.h"
 
 namespace partita {
 

@@ -6,7 +6,7 @@
 #ifndef PARTITA_OPS_BATCH_NORM_SHAPES_H_
 #define PARTITA_OPS_BATCH_NORM_SHAPES_H_
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 

@@ -20,6 +20,10 @@ absl::Status CheckLoss(const NodeView& node) {
   return CheckNumber(node.attributes, "label_smoothing", 0, 1);
 }
 
+Decomposition SoftmaxPieces(const std::string& op) {
+  return {kClassSplit, {{"row_maximum", "maximum"}, {"row_exponentials", "exponentials"}}, op};
+}
+
 Rule SamplesToScalar() { return {"samples", {S(0), S(0), S(0)}, {P()}}; }
 
 }  // namespace partita

@@ -2,7 +2,9 @@
 #ifndef PARTITA_OPS_CLASSIFICATION_H_
 #define PARTITA_OPS_CLASSIFICATION_H_
 
-#include "graph/op_definition.h"
+#include <string>
+
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 
@@ -11,6 +13,13 @@ namespace partita {
 absl::Status CheckClassifier(const NodeView& node);
 // The same, and attribute label_smoothing: 0 to 1.
 absl::Status CheckLoss(const NodeView& node);
+
+// What a strategy calls the split of a softmax's classes. The rules of a whole softmax do not have it, those of its
+// pieces do (ops/split_softmax.cc).
+inline constexpr char kClassSplit[] = "classes";
+
+// The pieces of a softmax over split classes; `op` takes its place.
+Decomposition SoftmaxPieces(const std::string& op);
 
 // loss = sum over own samples / n of the global batch: samples split gives a partial sum.
 Rule SamplesToScalar();

@@ -5,7 +5,7 @@
 // With more than one group a channel split would cut through groups, so only samples, rows and columns may be split.
 //
 //   conv2d_epilogue(x, w, bias) relu     y + bias[o] and then, with relu, max(., 0); the bias may be absent
-// joins what follows a convolution to it (graph/passes/fuse_epilogues.h). It is not linear, so it carries no P.
+// joins what follows a convolution to it (ops/fusions/fuse_epilogues.h). It is not linear, so it carries no P.
 //
 //   conv2d_input_grad(dy, w) shape=x     the transpose in x: linear in dy and w
 //   conv2d_weight_grad(x, dy) shape=w    the transpose in w: a sum over samples

@@ -3,7 +3,7 @@
 #ifndef PARTITA_OPS_DEFINITIONS_H_
 #define PARTITA_OPS_DEFINITIONS_H_
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 

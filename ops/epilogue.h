@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/attributes.h"
-#include "graph/dtype.h"
-#include "graph/shape.h"
+#include "graph/value/attributes.h"
+#include "graph/value/dtype.h"
+#include "graph/value/shape.h"
 
 namespace partita {
 

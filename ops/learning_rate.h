@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/attributes.h"
+#include "graph/value/attributes.h"
 #include "ops/learning_rate_schedule.h"
 
 namespace partita {

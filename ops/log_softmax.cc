@@ -3,6 +3,7 @@
 //   log_softmax_grad(y, dy)    dy - exp(y) sum over k of dy[i,k]
 //
 // Where a strategy splits the classes, it is made of the ops of split_softmax.cc.
+#include "ops/classification.h"
 #include "ops/definitions.h"
 #include "ops/op_builder.h"
 #include "ops/op_checks.h"
@@ -42,6 +43,7 @@ OpDefinition LogSoftmaxOp() {
         return std::vector<Rule>{{"samples", {S(0)}, {S(0)}}};
       })
       .Gradient(LogSoftmaxGradient)
+      .Decomposes(SoftmaxPieces("log_softmax_normalize"))
       .Flops(Cost);
 }
 

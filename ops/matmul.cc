@@ -4,7 +4,7 @@
 //   output_channels  n is split               (R, W S(n))     -> S1
 //   input_channels   k is split: partial sums (X S(k), W S(k)) -> P
 //   matmul_epilogue(x, w, bias) relu     y + bias[n] and then, with relu, max(., 0); the bias may be absent
-// joins what follows a product to it (graph/passes/fuse_epilogues.h). It is not linear, so it carries no P.
+// joins what follows a product to it (ops/fusions/fuse_epilogues.h). It is not linear, so it carries no P.
 //
 // The gradients are matmuls again: dX = dY W^T, dW = X^T dY, with transposes as attributes.
 #include "ops/definitions.h"

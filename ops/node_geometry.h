@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "graph/kernel_catalogue.h"
+#include "graph/ir/kernel_catalogue.h"
 #include "ops/functors/geometry.h"
 
 namespace partita {

@@ -144,6 +144,11 @@ Op& Op::View() {
   return *this;
 }
 
+Op& Op::Decomposes(Decomposition decomposition) {
+  definition_.decomposition = std::move(decomposition);
+  return *this;
+}
+
 Op& Op::Computes(Precision precision) {
   definition_.precision = precision;
   return *this;

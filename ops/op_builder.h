@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 
@@ -43,6 +43,7 @@ class Op {
   Op& Together(const std::vector<int>& shared_inputs);
   Op& Windowed(int input);
   Op& View();
+  Op& Decomposes(Decomposition decomposition);       // where a strategy splits it so
   Op& Computes(Precision precision);                 // in mixed precision; without: in f32
   Op& Wide(const std::vector<std::string>& inputs);  // f32 even if the op computes in bf16
   Op& GradientOfTerms(std::function<bool(const NodeView&)> predicate);

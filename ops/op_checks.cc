@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/value/node_name.h"
 #include "ops/op_builder.h"
 #include "runtime/base/status.h"
 

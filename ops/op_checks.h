@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 

@@ -1,11 +1,11 @@
-// Rules that many ops share (rule: graph/op_definition.h), and small helpers of gradients and costs.
+// Rules that many ops share (rule: graph/ir/op_definition.h), and small helpers of gradients and costs.
 #ifndef PARTITA_OPS_OP_RULES_H_
 #define PARTITA_OPS_OP_RULES_H_
 
 #include <string>
 #include <vector>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 

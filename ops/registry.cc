@@ -2,6 +2,7 @@
 
 #include "graph/moves/move_ops.h"
 #include "ops/definitions.h"
+#include "ops/fusions/fusions.h"
 
 namespace partita {
 namespace {
@@ -74,7 +75,7 @@ std::vector<OpDefinition> AllDefinitions() {
 }  // namespace
 
 const OpRegistry& Ops() {
-  static const auto& registry = *new OpRegistry(AllDefinitions());
+  static const auto& registry = *new OpRegistry(AllDefinitions(), AllFusions());
   return registry;
 }
 

@@ -2,7 +2,7 @@
 #ifndef PARTITA_OPS_REGISTRY_H_
 #define PARTITA_OPS_REGISTRY_H_
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 

@@ -52,6 +52,7 @@ OpDefinition SoftmaxCrossEntropyOp() {
       .Shape(LossShape)
       .Rules([](const NodeView&) { return std::vector<Rule>{SamplesToScalar()}; })
       .Gradient(LossGradient)
+      .Decomposes(SoftmaxPieces("cross_entropy"))
       .Flops(Cost);
 }
 

@@ -8,14 +8,13 @@
 //       softmax_cross_entropy, 1/n sum over i of weight_i sum over c of q[i,c] (maximum[i] + log sum[i] - x[i,c])
 //
 // A user writes softmax_cross_entropy or log_softmax; a pass puts the pieces in their place where a strategy splits the
-// classes (graph/passes/split_classes.h). No gradient flows through a maximum: it cancels. The cotangent of a sum that
+// classes (graph/passes/decompose.h). No gradient flows through a maximum: it cancels. The cotangent of a sum that
 // the loss gives is the same on every rank, since q adds up to 1, so the backward pass of a loss moves nothing.
 //
 //   row_exponentials_grad(x, maximum, dsum)                    exp(x - maximum) dsum
 //   log_softmax_normalize_grad(dy, sum)                        dsum[i] = - sum over c of dy[i,c] / sum[i]
 //   cross_entropy_logits_grad(x, labels, sample_weight?, dloss)  - dloss weight_i / n q[i,c]
 //   cross_entropy_sum_grad(sum, sample_weight?, dloss)         dloss weight_i / n / sum[i]
-#include "graph/passes/split_classes.h"
 #include "ops/classification.h"
 #include "ops/definitions.h"
 #include "ops/op_builder.h"

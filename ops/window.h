@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/attributes.h"
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
+#include "graph/value/attributes.h"
 
 namespace partita {
 

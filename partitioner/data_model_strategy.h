@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "graph/strategy.h"
+#include "graph/derive/strategy.h"
 
 namespace partita {
 

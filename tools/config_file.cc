@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "graph/node_name.h"
+#include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-#include "graph/node_name.h"
+#include "graph/value/node_name.h"
 #include "tools/exit_code.h"
 
 namespace partita {

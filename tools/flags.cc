@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "graph/node_name.h"
+#include "graph/value/node_name.h"
 #include "runtime/base/check.h"
 #include "runtime/base/files.h"
 #include "tools/config_file.h"

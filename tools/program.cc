@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/node_name.h"
+#include "graph/value/node_name.h"
 #include "runtime/base/check.h"
 #include "tools/exit_code.h"
 

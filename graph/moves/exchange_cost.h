@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "graph/layout.h"
 #include "graph/moves/plan_exchange.h"
+#include "graph/value/layout.h"
 
 namespace partita {
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/windows.h"
+#include "graph/value/windows.h"
 
 namespace partita {
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "graph/moves/move_ops.h"
-#include "graph/op_definition.h"
+#include "graph/ir/group_key.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/layout.h"
+#include "graph/ir/graph.h"
 #include "graph/moves/plan_move.h"
+#include "graph/value/layout.h"
 
 namespace partita {
 
@@ -24,8 +24,8 @@ struct MoveBytes {
   bool operator==(const MoveBytes&) const = default;
 };
 
-// Exchanges of boxes move the same bytes in every mode (graph/moves/plan_exchange.h): each rank gets once what it lacks.
-// Of one group: `ranks` as Mesh::Group gives them. A group of one moves nothing: what it has are views.
+// Exchanges of boxes move the same bytes in every mode (graph/moves/plan_exchange.h): each rank gets once what it
+// lacks. Of one group: `ranks` as Mesh::Group gives them. A group of one moves nothing: what it has are views.
 MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& to, const TensorType& type,
                       const Mesh& mesh, const std::vector<int>& ranks);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "graph/layout.h"
+#include "graph/value/layout.h"
 
 namespace partita {
 namespace {

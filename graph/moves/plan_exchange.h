@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/shape.h"
+#include "graph/value/shape.h"
 
 namespace partita {
 

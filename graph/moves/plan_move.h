@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/layout.h"
+#include "graph/value/layout.h"
 
 namespace partita {
 

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 
 namespace partita {
 

@@ -8,8 +8,9 @@
 #include <tuple>
 #include <utility>
 
+#include "graph/ir/gradient_moves.h"
+#include "graph/ir/node_flops.h"
 #include "graph/moves/move_bytes.h"
-#include "graph/node_flops.h"
 #include "graph/passes/rewriter.h"
 
 namespace partita {
@@ -193,22 +194,6 @@ int64_t BucketBytes(const Graph& graph, double latency, double bytes_per_second)
     for (ValueId input : graph.node(id).inputs) bytes += LocalBytes(graph, input);
   }
   return bytes == 0 ? most : std::clamp(bytes / kBuckets, least, most);
-}
-
-std::vector<bool> GradientMoves(const Graph& graph) {
-  std::vector<bool> waited_for(graph.values().size(), false);  // read before the update
-  std::vector<bool> gradients(graph.nodes().size(), false);
-  for (auto id = static_cast<NodeId>(graph.nodes().size()); id-- > 0;) {
-    const Node& node = graph.node(id);
-    const bool late =
-        node.phase == Phase::kUpdate ||
-        (node.op->move && std::ranges::none_of(node.outputs, [&](ValueId output) { return waited_for[output]; }));
-    for (ValueId input : node.inputs) {
-      if (input != kNoValue && !late) waited_for[input] = true;
-    }
-    gradients[id] = late && node.phase == Phase::kBackward;
-  }
-  return gradients;
 }
 
 }  // namespace partita

@@ -13,9 +13,8 @@
 #define PARTITA_GRAPH_PASSES_BUCKET_ALL_REDUCES_H_
 
 #include <cstdint>
-#include <vector>
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 
 namespace partita {
 
@@ -26,9 +25,6 @@ Graph BucketAllReduces(const Graph& graph, int64_t bytes);
 // less, so that they make eight buckets: the last one has nothing left to hide behind. Not below the size at which
 // latency takes as long as the transfer.
 int64_t BucketBytes(const Graph& graph, double latency, double bytes_per_second);
-
-// By node: a move of the backward pass whose results nothing but other moves reads before the update.
-std::vector<bool> GradientMoves(const Graph& graph);
 
 }  // namespace partita
 

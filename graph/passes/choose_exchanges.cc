@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "graph/moves/move_ops.h"
+#include "graph/ir/group_key.h"
 #include "graph/passes/rewriter.h"
 
 namespace partita {

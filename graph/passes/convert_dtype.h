@@ -7,7 +7,7 @@
 #ifndef PARTITA_GRAPH_PASSES_CONVERT_DTYPE_H_
 #define PARTITA_GRAPH_PASSES_CONVERT_DTYPE_H_
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 
 namespace partita {
 

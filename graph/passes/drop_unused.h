@@ -7,7 +7,7 @@
 #ifndef PARTITA_GRAPH_PASSES_DROP_UNUSED_H_
 #define PARTITA_GRAPH_PASSES_DROP_UNUSED_H_
 
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 
 namespace partita {
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "graph/moves/move_ops.h"
+#include "graph/ir/group_key.h"
 #include "graph/moves/plan_move.h"
 #include "graph/passes/rewriter.h"
 

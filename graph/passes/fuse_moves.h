@@ -11,8 +11,8 @@
 #ifndef PARTITA_GRAPH_PASSES_FUSE_MOVES_H_
 #define PARTITA_GRAPH_PASSES_FUSE_MOVES_H_
 
-#include "graph/op_definition.h"
-#include "graph/strategy.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 

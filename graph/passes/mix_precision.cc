@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/node_view.h"
+#include "graph/ir/node_view.h"
 #include "graph/passes/rewriter.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"

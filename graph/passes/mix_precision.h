@@ -13,7 +13,7 @@
 //            %r@f32 = cast(%r) f32[6,10]
 //            %l = softmax_cross_entropy(%r@f32, %t) f32[]
 //
-// Which op computes in what is said by its definition (Precision in graph/op_definition.h), and of which inputs stay
+// Which op computes in what is said by its definition (Precision in graph/ir/op_definition.h), and of which inputs stay
 // f32 (InputDefinition::wide): convolutions and matmul compute in bf16, what follows them too; losses, softmax, metrics
 // and statistics in f32. Moves carry what they are given: activations travel in bf16. Parameters and states, their
 // updates, the loss and the metrics are f32 as before. A value is cast once for all who read it.
@@ -26,8 +26,8 @@
 #define PARTITA_GRAPH_PASSES_MIX_PRECISION_H_
 
 #include "absl/status/statusor.h"
-#include "graph/graph.h"
-#include "graph/op_definition.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "graph/passes/rewriter.h"
 #include "runtime/base/status.h"
 

@@ -1,4 +1,5 @@
-// Puts the nodes of a training graph into the order in which micro-batches pass through the stages (graph/pipeline.h).
+// Puts the nodes of a training graph into the order in which micro-batches pass through the stages
+// (graph/derive/pipeline.h).
 //
 //   before   f@micro0 f@micro1 b@micro1 b@micro0 update
 //   after    f@micro0 b@micro0 f@micro1 b@micro1 update                      (one stage, 1f1b)
@@ -11,8 +12,8 @@
 #define PARTITA_GRAPH_PASSES_ORDER_PIPELINE_H_
 
 #include "absl/status/statusor.h"
-#include "graph/graph.h"
-#include "graph/strategy.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/graph.h"
 
 namespace partita {
 

@@ -1,5 +1,6 @@
 #include "graph/passes/prepare_evaluation.h"
 
+#include "graph/ir/generated_name.h"
 #include "graph/passes/rewriter.h"
 #include "runtime/base/status.h"
 

@@ -10,11 +10,9 @@
 #define PARTITA_GRAPH_PASSES_PREPARE_EVALUATION_H_
 
 #include "absl/status/statusor.h"
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
-
-inline constexpr char kSampleWeightName[] = "@sample_weight";
 
 absl::StatusOr<Graph> PrepareEvaluation(const Graph& forward, const OpRegistry& registry);
 

@@ -1,7 +1,8 @@
 #include "graph/passes/prepare_training.h"
 
-#include "graph/append_update.h"
-#include "graph/node_view.h"
+#include "graph/derive/append_update.h"
+#include "graph/ir/generated_name.h"
+#include "graph/ir/node_view.h"
 #include "graph/passes/rewriter.h"
 #include "runtime/base/status.h"
 

@@ -13,7 +13,7 @@
 #define PARTITA_GRAPH_PASSES_PREPARE_TRAINING_H_
 
 #include "absl/status/statusor.h"
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/op_definition.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 
 namespace partita {
 
@@ -17,8 +17,8 @@ struct Pass {
   std::function<absl::StatusOr<Graph>(Graph)> apply;
 };
 
-// Applies `passes` in their order. With `verify`, each result is checked (graph/verify_graph.h): kInternal "pass 'x' of
-// 'train' left a broken graph: node 'y': ...". `entry` is what is made, for that sentence. A pass's own errors come
+// Applies `passes` in their order. With `verify`, each result is checked (graph/ir/verify_graph.h): kInternal "pass 'x'
+// of 'train' left a broken graph: node 'y': ...". `entry` is what is made, for that sentence. A pass's own errors come
 // through as they are.
 absl::StatusOr<Graph> RunPasses(Graph graph, const std::vector<Pass>& passes, const std::string& entry, bool verify);
 

@@ -5,8 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "graph/node_view.h"
-#include "graph/strategy.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/generated_name.h"
+#include "graph/ir/node_view.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -188,10 +189,6 @@ class Unroller {
 absl::StatusOr<Graph> UnrollMicroBatches(const Graph& forward, int64_t micro_batches, const OpRegistry& registry) {
   if (micro_batches < 1) return InvalidArgument("micro_batches is {}; at least 1 is allowed", micro_batches);
   return Unroller(forward, micro_batches, registry).Run();
-}
-
-std::string MicroBatchName(const std::string& name, int64_t micro_batch) {
-  return fmt::format("{}@micro{}", name, micro_batch);
 }
 
 }  // namespace partita

@@ -13,20 +13,16 @@
 #define PARTITA_GRAPH_PASSES_UNROLL_MICRO_BATCHES_H_
 
 #include <cstdint>
-#include <string>
 
 #include "absl/status/statusor.h"
-#include "graph/graph.h"
-#include "graph/op_definition.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 
 // `forward`: what PrepareTraining or PrepareEvaluation makes, without layouts. kInvalidArgument: micro_batches < 1, or
 // do not divide the first dimension of an input, or would cut a group of batch statistics; the node is named.
 absl::StatusOr<Graph> UnrollMicroBatches(const Graph& forward, int64_t micro_batches, const OpRegistry& registry);
-
-// "x" and 1 -> "x@micro1"
-std::string MicroBatchName(const std::string& name, int64_t micro_batch);
 
 }  // namespace partita
 

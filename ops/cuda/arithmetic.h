@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "graph/dtype.h"
+#include "graph/value/dtype.h"
 #include "ops/cuda/launch.h"
 #include "ops/functors/geometry.h"
 

@@ -3,7 +3,7 @@
 #define PARTITA_OPS_CUDA_BOXES_H_
 
 #include "absl/status/status.h"
-#include "graph/schedule.h"
+#include "graph/schedule/schedule.h"
 #include "ops/cuda/copies.h"
 
 namespace partita {

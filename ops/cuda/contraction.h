@@ -3,7 +3,7 @@
 #ifndef PARTITA_OPS_CUDA_CONTRACTION_H_
 #define PARTITA_OPS_CUDA_CONTRACTION_H_
 
-#include "graph/dtype.h"
+#include "graph/value/dtype.h"
 #include "ops/cuda/launch.h"
 #include "ops/functors/geometry.h"
 

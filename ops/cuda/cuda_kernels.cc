@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/cuda/stream_queue.h"
 #include "runtime/base/check.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/cuda/contraction.h"
 #include "ops/cuda/cudnn_engines.h"
 #include "ops/cuda/cudnn_graph.h"

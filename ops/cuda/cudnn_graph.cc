@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "graph/dtype.h"
+#include "graph/value/dtype.h"
 #include "ops/cuda/loops.h"
 #include "ops/functors/geometry.h"
 #include "runtime/base/bf16.h"

@@ -2,7 +2,7 @@
 #ifndef PARTITA_OPS_CUDA_HALO_H_
 #define PARTITA_OPS_CUDA_HALO_H_
 
-#include "graph/dtype.h"
+#include "graph/value/dtype.h"
 #include "ops/cuda/launch.h"
 #include "ops/functors/geometry.h"
 

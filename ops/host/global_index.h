@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "graph/kernel_catalogue.h"
+#include "graph/ir/kernel_catalogue.h"
 
 namespace partita {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/host_kernel.h"
 #include "ops/host/onednn/onednn_kernels.h"

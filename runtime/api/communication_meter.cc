@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "graph/passes/bucket_all_reduces.h"
+#include "graph/ir/gradient_moves.h"
 #include "runtime/api/packed_values.h"
 #include "runtime/base/status.h"
 #include "runtime/telemetry/overlap.h"

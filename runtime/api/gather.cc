@@ -4,7 +4,7 @@
 #include <cstring>
 #include <map>
 
-#include "graph/box_copy.h"
+#include "graph/schedule/box_copy.h"
 #include "runtime/base/bf16.h"
 #include "runtime/exec/copy_kernel.h"
 

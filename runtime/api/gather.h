@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "graph/kernel_catalogue.h"
-#include "graph/layout.h"
+#include "graph/ir/kernel_catalogue.h"
+#include "graph/value/layout.h"
 
 namespace partita {
 

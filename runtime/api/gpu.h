@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/program.h"
+#include "graph/ir/program.h"
 #include "runtime/api/session_options.h"
 #include "runtime/comm/world.h"
 #include "runtime/device/device.h"

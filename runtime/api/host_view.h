@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/schedule.h"
+#include "graph/schedule/schedule.h"
 #include "runtime/device/device.h"
 
 namespace partita {

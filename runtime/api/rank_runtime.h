@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/schedule.h"
+#include "graph/schedule/schedule.h"
 #include "runtime/api/gather.h"
 #include "runtime/api/host_view.h"
 #include "runtime/api/input_stage.h"

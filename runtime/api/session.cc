@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "graph/passes/unroll_micro_batches.h"
+#include "graph/ir/generated_name.h"
 #include "runtime/api/packed_values.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/ir/program.h"
 #include "graph/moves/move_bytes.h"
-#include "graph/program.h"
 #include "runtime/api/rank_runtime.h"
 #include "runtime/api/session_options.h"
 

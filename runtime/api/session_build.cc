@@ -5,10 +5,10 @@
 #include <numeric>
 #include <thread>
 
+#include "graph/ir/op_definition.h"
 #include "graph/make_schedule.h"
-#include "graph/op_definition.h"
-#include "graph/verify_collectives.h"
-#include "graph/verify_schedule.h"
+#include "graph/prove/verify_collectives.h"
+#include "graph/prove/verify_schedule.h"
 #include "ops/host/host_kernels.h"
 #include "runtime/api/choose_once.h"
 #include "runtime/api/gpu.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/split_at_halos.h"
+#include "graph/schedule/overlap_halo.h"
 
 namespace partita {
 
@@ -30,7 +30,7 @@ struct SessionOptions {
   uint64_t seed = 0;                                       // of initial values and dropout
   int threads_per_rank = 0;    // OpenMP threads of a stream; 0: the machine's, shared among the ranks, at least one
   int compute_streams = 1;     // besides the one for communication
-  bool group_updates = false;  // the optimizer as one launch (graph/group_updates.h); on a GPU it always is
+  bool group_updates = false;  // the optimizer as one launch (graph/lower/group_updates.h); on a GPU it always is
   OverlapHalo overlap_halo = OverlapHalo::kAuto;  // convolutions in parts, so that some run while ghosts travel
   int64_t memory_limit = 0;                       // bytes of a rank's arena; 0: none
   bool reference_kernels = false;

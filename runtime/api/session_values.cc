@@ -1,7 +1,7 @@
 // What the ranks of a session hold: states, observed values, made whole over all processes of the job.
 #include <algorithm>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "runtime/api/job.h"
 #include "runtime/api/packed_values.h"
 #include "runtime/api/session.h"

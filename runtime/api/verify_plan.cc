@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "graph/op_definition.h"
-#include "graph/passes/unroll_micro_batches.h"
+#include "graph/ir/generated_name.h"
+#include "graph/ir/op_definition.h"
 #include "runtime/base/status.h"
 
 namespace partita {

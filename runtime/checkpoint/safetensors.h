@@ -17,7 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/dtype.h"
+#include "graph/value/dtype.h"
 #include "runtime/checkpoint/header.h"
 
 namespace partita {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "graph/dtype.h"
+#include "graph/value/dtype.h"
 
 namespace partita {
 

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/dtype.h"
-#include "graph/reduction.h"
+#include "graph/value/dtype.h"
+#include "graph/value/reduction.h"
 #include "runtime/device/stream.h"
 
 namespace partita {

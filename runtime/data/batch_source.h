@@ -10,7 +10,7 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "graph/dtype.h"
+#include "graph/value/dtype.h"
 #include "runtime/data/image_dataset.h"
 
 namespace partita {

@@ -19,7 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/dtype.h"
+#include "graph/value/dtype.h"
 #include "runtime/data/batch_source.h"
 
 namespace partita {

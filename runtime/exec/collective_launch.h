@@ -3,7 +3,7 @@
 #define PARTITA_RUNTIME_EXEC_COLLECTIVE_LAUNCH_H_
 
 #include "absl/status/status.h"
-#include "graph/schedule.h"
+#include "graph/schedule/schedule.h"
 #include "runtime/comm/communicator.h"
 
 namespace partita {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/schedule.h"
+#include "graph/schedule/schedule.h"
 #include "runtime/device/strided_copy.h"
 #include "runtime/exec/kernel.h"
 

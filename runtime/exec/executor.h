@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/schedule.h"
+#include "graph/schedule/schedule.h"
 #include "runtime/comm/communicator.h"
 #include "runtime/device/device.h"
 #include "runtime/device/span_recorder.h"

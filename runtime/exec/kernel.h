@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/kernel_catalogue.h"
+#include "graph/ir/kernel_catalogue.h"
 #include "runtime/device/stream.h"
 
 namespace partita {

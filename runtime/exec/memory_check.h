@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/schedule.h"
+#include "graph/schedule/schedule.h"
 
 namespace partita {
 

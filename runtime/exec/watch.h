@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "absl/status/status.h"
-#include "graph/dtype.h"
+#include "graph/value/dtype.h"
 #include "runtime/device/device.h"
 
 namespace partita {

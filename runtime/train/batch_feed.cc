@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "graph/passes/prepare_evaluation.h"
+#include "graph/ir/generated_name.h"
 #include "runtime/base/status.h"
 
 namespace partita {

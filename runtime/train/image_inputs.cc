@@ -1,6 +1,6 @@
 #include "runtime/train/image_inputs.h"
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "runtime/base/status.h"
 
 namespace partita {

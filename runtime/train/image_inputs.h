@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "graph/graph.h"
+#include "graph/ir/graph.h"
 #include "runtime/data/image_dataset.h"
 
 namespace partita {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/model.h"
+#include "graph/ir/model.h"
 #include "runtime/api/session.h"
 
 namespace partita {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/learning_rate.h"
 #include "runtime/base/status.h"
 #include "runtime/train/batch_feed.h"

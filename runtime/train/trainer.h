@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/model.h"
+#include "graph/ir/model.h"
 #include "runtime/api/session.h"
 #include "runtime/data/batch_source.h"
 #include "runtime/telemetry/progress.h"

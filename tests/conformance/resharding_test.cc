@@ -6,18 +6,18 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/ir/group_key.h"
 #include "graph/make_program.h"
 #include "graph/make_schedule.h"
-#include "graph/moves/move_ops.h"
 #include "graph/moves/plan_exchange.h"
 #include "graph/passes/choose_exchanges.h"
-#include "graph/verify_collectives.h"
-#include "graph/verify_schedule.h"
+#include "graph/prove/verify_collectives.h"
+#include "graph/prove/verify_schedule.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/executor.h"
 #include "tests/conformance/comm_fixture.h"
-#include "tests/graph/resharding_cases.h"
+#include "tests/graph/derive/resharding_cases.h"
 
 namespace partita {
 namespace {

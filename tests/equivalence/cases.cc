@@ -4,8 +4,8 @@
 #include <cstring>
 #include <map>
 
-#include "graph/op_definition.h"
-#include "graph/proto_io.h"
+#include "graph/ir/op_definition.h"
+#include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/philox.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "runtime/api/verify_plan.h"
 #include "tests/equivalence/cases.h"
 #include "tests/testing/assert_ok.h"

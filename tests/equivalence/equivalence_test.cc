@@ -6,9 +6,9 @@
 #include <cmath>
 #include <iostream>
 
-#include "graph/moves/move_ops.h"
+#include "graph/ir/generated_name.h"
+#include "graph/ir/group_key.h"
 #include "graph/moves/plan_exchange.h"
-#include "graph/passes/prepare_evaluation.h"
 #include "runtime/api/verify_plan.h"
 #include "runtime/base/status.h"
 #include "tests/equivalence/cases.h"

@@ -8,7 +8,7 @@
 // all ranks.
 #include <gtest/gtest.h>
 
-#include "graph/builder.h"
+#include "graph/read/builder.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/status.h"

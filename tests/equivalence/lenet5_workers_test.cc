@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "graph/graph_assembler.h"
-#include "graph/proto_io.h"
+#include "graph/proto_io/proto_io.h"
+#include "graph/read/graph_assembler.h"
 #include "ops/registry.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"

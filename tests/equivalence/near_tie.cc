@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/window.h"
 #include "runtime/base/status.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "graph/ir/group_key.h"
 #include "graph/moves/move_bytes.h"
-#include "graph/moves/move_ops.h"
 #include "ops/registry.h"
 #include "runtime/api/verify_plan.h"
 #include "runtime/base/status.h"

@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "graph/builder.h"
+#include "graph/read/builder.h"
 #include "ops/registry.h"
 #include "runtime/api/process_job.h"
 #include "runtime/base/status.h"

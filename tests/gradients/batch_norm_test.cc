@@ -6,8 +6,8 @@
 #include <cstring>
 #include <map>
 
-#include "graph/graph_assembler.h"
 #include "graph/make_program.h"
+#include "graph/read/graph_assembler.h"
 #include "ops/registry.h"
 #include "runtime/api/session.h"
 #include "runtime/base/status.h"

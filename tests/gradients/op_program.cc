@@ -4,8 +4,8 @@
 #include <map>
 #include <random>
 
-#include "graph/adjoint.h"
-#include "graph/layout_builder.h"
+#include "graph/derive/adjoint.h"
+#include "graph/derive/layout_builder.h"
 #include "graph/make_program.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"

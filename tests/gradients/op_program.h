@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/strategy.h"
+#include "graph/derive/strategy.h"
 #include "runtime/api/session.h"
 #include "tests/ops/op_cases.h"
 

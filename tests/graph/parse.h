@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "ops/registry.h"
 
 namespace partita {

@@ -1,6 +1,6 @@
 #include "tests/graph/two_layers.h"
 
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"
 

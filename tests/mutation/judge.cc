@@ -3,11 +3,11 @@
 #include <cstring>
 #include <optional>
 
-#include "graph/graph_assembler.h"
 #include "graph/make_program.h"
 #include "graph/make_schedule.h"
-#include "graph/verify.h"
-#include "graph/verify_schedule.h"
+#include "graph/prove/verify_schedule.h"
+#include "graph/read/graph_assembler.h"
+#include "graph/read/verify_model.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "runtime/api/verify_plan.h"

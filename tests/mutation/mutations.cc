@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/registry.h"
 #include "tests/mutation/mutate_strategy.h"
 

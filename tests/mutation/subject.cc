@@ -1,7 +1,7 @@
 #include "tests/mutation/subject.h"
 
-#include "graph/graph_assembler.h"
-#include "graph/strategy.h"
+#include "graph/derive/strategy.h"
+#include "graph/read/graph_assembler.h"
 #include "ops/registry.h"
 #include "runtime/base/check.h"
 #include "tools/models/models.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "graph/model.h"
-#include "graph/node_order.h"
-#include "graph/strategy.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/model.h"
+#include "graph/read/node_order.h"
 
 namespace partita {
 

@@ -2,7 +2,7 @@
 // wants. Their values are checked by finite differences elsewhere.
 #include <gtest/gtest.h>
 
-#include "graph/node_view.h"
+#include "graph/ir/node_view.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"
 #include "tests/ops/op_cases.h"

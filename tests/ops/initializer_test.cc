@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "graph/layout.h"
+#include "graph/value/layout.h"
 #include "runtime/base/philox.h"
 
 namespace partita {

@@ -6,12 +6,12 @@
 #include <ctime>
 #include <functional>
 
-#include "graph/builder.h"
 #include "graph/make_program.h"
 #include "graph/make_schedule.h"
-#include "graph/verify.h"
-#include "graph/verify_collectives.h"
-#include "graph/verify_schedule.h"
+#include "graph/prove/verify_collectives.h"
+#include "graph/prove/verify_schedule.h"
+#include "graph/read/builder.h"
+#include "graph/read/verify_model.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/schedule.h"
+#include "graph/schedule/schedule.h"
 
 namespace partita {
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "graph/ir/op_definition.h"
 #include "graph/make_program.h"
-#include "graph/op_definition.h"
 #include "ops/registry.h"
 #include "runtime/api/session.h"
 #include "runtime/base/status.h"

@@ -1,6 +1,6 @@
 // What overlap hides of halo exchanges: training steps of a shipped model whose images are split by rows, with
-// convolutions whole and in interior and boundary (graph/split_at_halos.h), in turns in one run; on the host as it is,
-// and with the starts of launches and exchanges delayed at random, as a slower network and uneven ranks would.
+// convolutions whole and in interior and boundary (graph/lower/split_at_halos.h), in turns in one run; on the host as
+// it is, and with the starts of launches and exchanges delayed at random, as a slower network and uneven ranks would.
 #ifndef PARTITA_TOOLS_BENCHMARKS_HALO_BENCHMARK_H_
 #define PARTITA_TOOLS_BENCHMARKS_HALO_BENCHMARK_H_
 

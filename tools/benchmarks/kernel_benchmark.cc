@@ -7,7 +7,7 @@
 #include <chrono>
 #include <utility>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "runtime/base/check.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/registry.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"

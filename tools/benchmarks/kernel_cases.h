@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/kernel_catalogue.h"
+#include "graph/ir/kernel_catalogue.h"
 
 namespace partita {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/model.h"
+#include "graph/ir/model.h"
 
 namespace partita {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "graph/node_flops.h"
+#include "graph/ir/node_flops.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/kernel_benchmark.h"
 #include "tools/benchmarks/median.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "graph/proto_io.h"
+#include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/status.h"

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/model.h"
 #include "graph/make_program.h"
-#include "graph/model.h"
-#include "graph/strategy.h"
 #include "runtime/api/session.h"
 #include "runtime/train/image_inputs.h"
 

@@ -1,7 +1,7 @@
 #include "tools/commands/inputs.h"
 
-#include "graph/graph_assembler.h"
-#include "graph/proto_io.h"
+#include "graph/proto_io/proto_io.h"
+#include "graph/read/graph_assembler.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "tools/exit_code.h"

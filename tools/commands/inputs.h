@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/model.h"
-#include "graph/strategy.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/model.h"
 #include "tools/flags.h"
 
 namespace partita {

@@ -1,5 +1,5 @@
 // `trainer plan`: what would run: groups, layouts, kernels, bytes, memory and work, without running anything.
-#include "graph/proto_io_message.h"
+#include "graph/proto_io/proto_io_message.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tools/commands/commands.h"

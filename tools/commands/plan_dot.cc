@@ -1,5 +1,5 @@
 // DrawPlan: the picture of `trainer plan --format=dot`. Names and layouts have no characters that dot must be told of
-// (graph/node_name.h).
+// (graph/value/node_name.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,11 +1,11 @@
 #include "tools/commands/plan_proto.h"
 
+#include "graph/ir/group_key.h"
+#include "graph/ir/node_flops.h"
+#include "graph/ir/op_definition.h"
 #include "graph/make_program.h"
 #include "graph/moves/halo.h"
-#include "graph/moves/move_ops.h"
 #include "graph/moves/plan_exchange.h"
-#include "graph/node_flops.h"
-#include "graph/op_definition.h"
 #include "runtime/base/status.h"
 #include "tools/version.h"
 

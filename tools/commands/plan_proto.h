@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "graph/kernel_catalogue.h"
+#include "graph/ir/kernel_catalogue.h"
+#include "graph/ir/program.h"
 #include "graph/make_schedule.h"
-#include "graph/program.h"
 #include "proto/plan.pb.h"
 
 namespace partita {

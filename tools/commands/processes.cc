@@ -9,8 +9,8 @@
 #include <iostream>
 #include <thread>
 
-#include "graph/proto_io.h"
-#include "graph/text.h"
+#include "graph/proto_io/proto_io.h"
+#include "graph/text/text.h"
 #include "runtime/api/process_job.h"
 #include "runtime/base/status.h"
 #include "tools/commands/launcher.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/program.h"
-#include "graph/strategy.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/program.h"
 #include "runtime/api/job.h"
 #include "runtime/train/trainer.h"
 #include "tools/flags.h"

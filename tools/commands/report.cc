@@ -4,7 +4,7 @@
 #include <fstream>
 #include <set>
 
-#include "graph/proto_io_message.h"
+#include "graph/proto_io/proto_io_message.h"
 #include "runtime/base/status.h"
 #include "tools/version.h"
 

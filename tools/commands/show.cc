@@ -111,7 +111,7 @@ void ShowJson(const Model& model, std::ostream& out) {
   out << json.dump(2) << "\n";
 }
 
-// Names have no characters that dot must be told of (graph/node_name.h).
+// Names have no characters that dot must be told of (graph/value/node_name.h).
 void ShowDot(const Model& model, std::ostream& out) {
   const Graph& graph = model.graph;
   out << "digraph \"" << model.name << "\" {\n  node [shape=box];\n";

@@ -3,7 +3,7 @@
 //   build_model mini-inception --batch=64 --output=mini_inception.pbtxt
 #include <iostream>
 
-#include "graph/proto_io.h"
+#include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 #include "tools/exit_code.h"
 #include "tools/models/models.h"

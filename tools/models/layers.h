@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "graph/builder.h"
+#include "graph/read/builder.h"
 #include "tools/models/models.h"
 
 namespace partita {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "graph/node_flops.h"
-#include "graph/node_name.h"
+#include "graph/ir/node_flops.h"
+#include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
 namespace partita {

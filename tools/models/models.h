@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/model.h"
-#include "graph/op_definition.h"
+#include "graph/ir/model.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 

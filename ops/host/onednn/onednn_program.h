@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/dtype.h"
+#include "graph/value/dtype.h"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "runtime/base/status.h"
 

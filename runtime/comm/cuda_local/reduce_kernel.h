@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "graph/dtype.h"
-#include "graph/reduction.h"
+#include "graph/value/dtype.h"
+#include "graph/value/reduction.h"
 
 namespace partita {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
-#include "graph/dtype.h"
-#include "graph/reduction.h"
+#include "graph/value/dtype.h"
+#include "graph/value/reduction.h"
 
 namespace partita {
 

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "graph/make_program.h"
-#include "graph/proto_io.h"
-#include "graph/text.h"
+#include "graph/proto_io/proto_io.h"
+#include "graph/text/text.h"
 #include "ops/registry.h"
 #include "runtime/base/files.h"
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "graph/proto_io.h"
+#include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 
 namespace partita {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <random>
 
-#include "graph/graph_assembler.h"
+#include "graph/read/graph_assembler.h"
 #include "tests/graph/io/graph_text.h"
 
 namespace partita {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "graph/graph_assembler.h"
+#include "graph/read/graph_assembler.h"
 #include "tests/graph/io/graph_text.h"
 #include "tools/models/models.h"
 

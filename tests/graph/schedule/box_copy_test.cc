@@ -1,4 +1,4 @@
-#include "graph/box_copy.h"
+#include "graph/schedule/box_copy.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "runtime/base/check.h"
 
 namespace partita {

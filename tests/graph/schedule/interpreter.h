@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/program.h"
-#include "graph/schedule.h"
+#include "graph/ir/program.h"
+#include "graph/schedule/schedule.h"
 
 namespace partita {
 

@@ -1,4 +1,4 @@
-#include "graph/localize.h"
+#include "graph/schedule/localize.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/ir/group_key.h"
 #include "graph/moves/move_ops.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "graph/ir/op_definition.h"
+#include "graph/ir/program.h"
 #include "graph/make_schedule.h"
-#include "graph/op_definition.h"
-#include "graph/program.h"
 
 namespace partita {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/layout.h"
-#include "graph/windows.h"
+#include "graph/value/layout.h"
+#include "graph/value/windows.h"
 
 namespace partita::short_layouts {
 

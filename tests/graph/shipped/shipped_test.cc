@@ -6,9 +6,9 @@
 
 #include "graph/make_program.h"
 #include "graph/make_schedule.h"
-#include "graph/proto_io.h"
-#include "graph/verify_collectives.h"
-#include "graph/verify_schedule.h"
+#include "graph/proto_io/proto_io.h"
+#include "graph/prove/verify_collectives.h"
+#include "graph/prove/verify_schedule.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 

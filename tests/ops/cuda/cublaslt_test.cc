@@ -1,7 +1,7 @@
 // Matrix products through a fake cuBLASLt, which computes what the descriptors say.
 #include <gtest/gtest.h>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/cuda/cublaslt_matmul.h"
 #include "tests/ops/cuda/fake_cublaslt.h"
 #include "tests/ops/cuda/host_queue.h"

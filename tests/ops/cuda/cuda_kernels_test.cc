@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/cuda/cuda_libraries.h"
 #include "ops/cuda/loss.h"
 #include "runtime/device/cuda/cuda_device.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/cuda/cudnn_convolution.h"
 #include "tests/ops/cuda/host_queue.h"
 #include "tests/ops/host/kernel_case.h"

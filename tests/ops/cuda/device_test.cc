@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/cuda/cuda_kernels.h"
 #include "ops/cuda/cuda_libraries.h"
 #include "runtime/base/check.h"

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/cuda/kernel_table.h"
 #include "ops/cuda/optimizer.h"
 #include "ops/host/host_kernels.h"

@@ -1,7 +1,7 @@
 // Parts of nodes, as ranks see them: empty blocks, and parts that together make the whole.
 #include <gtest/gtest.h>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
 #include "tests/ops/host/kernel_case.h"
 

@@ -1,7 +1,7 @@
 // The table of nodes that all host kernels are run on.
 #include <cmath>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
 #include "runtime/base/philox.h"
 #include "tests/ops/host/kernel_case.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"

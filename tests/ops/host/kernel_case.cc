@@ -8,7 +8,7 @@
 #include <limits>
 #include <memory>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "runtime/base/bf16.h"

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/kernel_catalogue.h"
+#include "graph/ir/kernel_catalogue.h"
 #include "runtime/exec/kernel.h"
 
 namespace partita {

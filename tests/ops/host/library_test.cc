@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
 #include "runtime/device/host/host_device.h"
 #include "tests/ops/host/kernel_case.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "graph/windows.h"
+#include "graph/value/windows.h"
 
 namespace partita {
 namespace {

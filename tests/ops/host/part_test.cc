@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tests/ops/host/part_cases.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/passes/bucket_all_reduces.h"
+#include "graph/ir/gradient_moves.h"
 #include "runtime/telemetry/overlap.h"
 #include "tests/runtime/api/session_fixture.h"
 

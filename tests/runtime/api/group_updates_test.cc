@@ -1,11 +1,11 @@
 // The whole optimizer as one launch changes no bit: every kind of split, momentum and clipping, sharded slots with
 // uneven and empty shares, buckets of every size.
-#include "graph/group_updates.h"
+#include "graph/lower/group_updates.h"
 
 #include <algorithm>
 #include <set>
 
-#include "graph/op_definition.h"
+#include "graph/ir/op_definition.h"
 #include "ops/registry.h"
 #include "tests/runtime/api/session_fixture.h"
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "graph/make_schedule.h"
-#include "graph/verify_schedule.h"
+#include "graph/prove/verify_schedule.h"
 #include "ops/host/host_kernels.h"
 #include "runtime/comm/local/local_communicator.h"
 #include "tests/runtime/api/session_fixture.h"

@@ -2,7 +2,7 @@
 // one wait removed some seed gives a wrong result. Both must be seen, or the check could not fail.
 #include <gtest/gtest.h>
 
-#include "graph/verify_schedule.h"
+#include "graph/prove/verify_schedule.h"
 #include "tests/runtime/exec/step_fixture.h"
 
 namespace partita {

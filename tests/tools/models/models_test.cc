@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/proto_io.h"
+#include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 #include "runtime/base/files.h"
 

@@ -1,0 +1,107 @@
+// A strategy: the meshes, and what is said by hand about single ops. What it does not name follows by rule
+// (derivation.md section 1).
+#ifndef PARTITA_GRAPH_DERIVE_STRATEGY_H_
+#define PARTITA_GRAPH_DERIVE_STRATEGY_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/derive/pipeline.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/op_definition.h"
+#include "graph/moves/plan_exchange.h"
+
+namespace partita {
+
+// How an op lies over one mesh axis: one of its rules by name ("samples", "output_channels", ...), whole on every rank
+// ("replicate"), or on one rank of the axis ("at").
+struct AxisConfig {
+  std::string split;          // the rule's name, "replicate" or "at"
+  int coordinate = 0;         // of "at"
+  std::vector<int64_t> cuts;  // explicit cut points in units of the split; empty: balanced
+};
+
+// One entry of a strategy. `pattern` is a node's name or a pattern with '*' (any run of characters) and '?'; the first
+// entry that matches a node and names an axis decides that axis. `update` says, for a parameter, how its update is
+// computed over an axis: "dimension0" of the update split over `data` is sharded optimizer state (derivation.md 4.5).
+// All axes of `axes` are of one mesh, and so are all of `update`: it is the mesh that the node lies on.
+struct OpConfig {
+  std::string pattern;
+  std::map<std::string, AxisConfig> axes;    // by the name of an axis of a mesh
+  std::map<std::string, AxisConfig> update;  // parameters only
+};
+
+// The batch in parts that follow each other (graph/passes/unroll_micro_batches.h), through stages: the coordinates of
+// `stage_axis`, or the further meshes `stage_meshes`, in this order. Neither: one stage.
+struct Pipeline {
+  int64_t micro_batches = 1;  // of equal size
+  std::string stage_axis;     // a mesh axis over which ops lie "at" their stage
+  PipelineOrder order = PipelineOrder::kOneForwardOneBackward;
+  std::vector<std::string> stage_meshes = {};  // names
+};
+
+// How the gradients of layers' inputs, which are sums over the ranks that share a layer, come together.
+enum class InputGradients : uint8_t {
+  kReduceScatter,  // each rank gets the part that it goes on with, also where a reshape lies in between
+  kAllReduce,      // as Gholami et al. do (1712.04432, section 2): whole, and cut behind the reshape
+};
+// "reduce_scatter", "all_reduce".
+const char* Name(InputGradients input_gradients);
+std::vector<std::string> InputGradientsNames();
+std::optional<InputGradients> FindInputGradients(const std::string& name);
+
+struct Strategy {
+  Mesh mesh;  // has all ranks
+  std::vector<OpConfig> ops;
+  int64_t bucket_bytes = -1;  // gradient bucket size; 0: no buckets; -1: chosen (graph/passes/bucket_all_reduces.h)
+  Pipeline pipeline = {};
+  std::optional<ExchangeMode> reshard = {};  // how tiles reach several receivers; unset: in the quickest way
+  InputGradients input_gradients = InputGradients::kReduceScatter;
+  std::vector<Mesh> further_meshes = {};  // with names, of ranks of the first one
+};
+
+// All of them, the first one first, each with its id.
+std::vector<Mesh> MeshesOf(const Strategy& strategy);
+
+// What is said by hand about one node: on which mesh it lies, and how over each axis of that.
+struct NodeConfig {
+  int mesh = -1;                                // -1: nothing is said
+  std::vector<std::optional<AxisConfig>> axes;  // per axis of the mesh; empty: nothing for any
+};
+
+// Finds the entries that match a name without walking all of them: exact names by a table, patterns one by one.
+// The strategy must outlive the index.
+class StrategyIndex {
+ public:
+  explicit StrategyIndex(const Strategy& strategy);
+  // Indices into Strategy::ops, rising.
+  std::vector<int> Matching(const std::string& name) const;
+  const std::vector<Mesh>& meshes() const { return meshes_; }
+
+ private:
+  const Strategy& strategy_;
+  const std::vector<Mesh> meshes_;
+  std::unordered_map<std::string, std::vector<int>> exact_;
+  std::vector<int> patterns_;
+};
+
+// `text` matches `pattern` with '*' and '?'. Linear in both for patterns with one '*'; no recursion.
+bool MatchesPattern(const std::string& pattern, const std::string& text);
+
+// The legal splits of a node of a verified graph.
+std::vector<Rule> RulesOf(const Graph& graph, const Node& node);
+
+// Checks a strategy against a forward graph: patterns that match nothing, axes and splits that do not exist (did you
+// mean), coordinates off the axis, cuts that do not cover, a mesh axis of size < 1, a stage axis or mesh that is none;
+// entries with axes of two meshes, meshes that have a rank twice or one that the first mesh does not have, another
+// number of ranks than places, or an axis that another mesh has.
+absl::Status CheckStrategy(const Strategy& strategy, const Graph& forward);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_DERIVE_STRATEGY_H_

@@ -1,0 +1,18 @@
+// Names that the compiler gives. They carry '@', which user names may not (design.md 5.16).
+#ifndef PARTITA_GRAPH_IR_GENERATED_NAME_H_
+#define PARTITA_GRAPH_IR_GENERATED_NAME_H_
+
+#include <cstdint>
+#include <string>
+
+namespace partita {
+
+inline constexpr char kIterationName[] = "@iteration";
+inline constexpr char kSampleWeightName[] = "@sample_weight";  // an input of evaluation: 0 or 1 for each sample
+
+// "x" and 1 -> "x@micro1"
+std::string MicroBatchName(const std::string& name, int64_t micro_batch);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_IR_GENERATED_NAME_H_

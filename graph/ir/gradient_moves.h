@@ -1,0 +1,16 @@
+// Which moves carry gradients: they travel while the backward pass goes on, and the update waits for them.
+#ifndef PARTITA_GRAPH_IR_GRADIENT_MOVES_H_
+#define PARTITA_GRAPH_IR_GRADIENT_MOVES_H_
+
+#include <vector>
+
+#include "graph/ir/graph.h"
+
+namespace partita {
+
+// By node: a move of the backward pass whose results nothing but other moves reads before the update.
+std::vector<bool> GradientMoves(const Graph& graph);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_IR_GRADIENT_MOVES_H_

@@ -1,0 +1,119 @@
+// A dataflow graph: nodes in topological order, the values they make, and the states they read and write.
+//
+// One type serves the user's forward graph (a mesh without axes, empty layouts) and the partitioned program (global
+// shapes, a layout for every value, on one of the graph's meshes). Nodes only read values of earlier nodes; passes
+// build a new graph instead of editing order. Not thread-safe; a const Graph may be read by many threads.
+#ifndef PARTITA_GRAPH_IR_GRAPH_H_
+#define PARTITA_GRAPH_IR_GRAPH_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/value/attributes.h"
+#include "graph/value/dtype.h"
+#include "graph/value/layout.h"
+#include "graph/value/mesh.h"
+#include "graph/value/name_index.h"
+#include "graph/value/shape.h"
+
+namespace partita {
+
+struct OpDefinition;
+
+using ValueId = int32_t;
+using NodeId = int32_t;
+inline constexpr ValueId kNoValue = -1;
+
+// What a value is, without its place in a graph.
+struct TensorType {
+  DType dtype = DType::kF32;
+  Shape shape;
+  bool operator==(const TensorType&) const = default;
+};
+
+struct Value {
+  std::string name;  // unique; generated names carry '@', which user names may not
+  TensorType type;
+  Layout layout;
+  NodeId producer = -1;
+};
+
+// Which part of the step a node belongs to.
+enum class Phase : uint8_t { kForward, kBackward, kUpdate };
+const char* Name(Phase phase);
+
+struct Node {
+  const OpDefinition* op = nullptr;
+  Attributes attributes;
+  std::vector<ValueId> inputs;  // kNoValue: an optional input that is absent
+  std::vector<ValueId> outputs;
+  Phase phase = Phase::kForward;
+  int32_t micro_batch = -1;  // that it computes; -1: what it computes is of no single one
+};
+
+// A named value that outlives a step (design.md section 3). `value` is the output of a `parameter` or `state` node;
+// `update` is the value that becomes the new state at the end of the step (kNoValue: it never changes in this graph).
+// The planner puts both in the same place.
+struct State {
+  ValueId value = kNoValue;
+  ValueId update = kNoValue;
+};
+
+class Graph {
+ public:
+  Graph() = default;
+  explicit Graph(Mesh mesh) : meshes_{std::move(mesh)} {}
+  // At least one; each one's id is its place in the list (CHECKed).
+  explicit Graph(std::vector<Mesh> meshes);
+
+  const std::vector<Mesh>& meshes() const { return meshes_; }
+  const Mesh& mesh() const { return meshes_[0]; }  // the one that has all ranks
+  const Mesh& mesh(const Layout& layout) const { return meshes_[layout.mesh]; }
+  const Mesh& mesh(ValueId id) const { return mesh(values_[id].layout); }
+  int ranks() const { return mesh().size(); }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<Value>& values() const { return values_; }
+  const std::vector<State>& states() const { return states_; }
+  const Node& node(NodeId id) const { return nodes_[id]; }
+  const Value& value(ValueId id) const { return values_[id]; }
+  const TensorType& type(ValueId id) const { return values_[id].type; }
+  const Layout& layout(ValueId id) const { return values_[id].layout; }
+
+  // The name of a node: that of its first output.
+  const std::string& name(NodeId id) const { return values_[nodes_[id].outputs[0]].name; }
+  // kNoValue if there is none.
+  ValueId Find(std::string_view value_name) const;
+
+  // Room for so many nodes and values, for passes that know how many they will add.
+  void Reserve(size_t nodes, size_t values);
+
+  // Appends a node; its outputs must be added with it: names (unique; CHECKed), types and layouts.
+  NodeId AddNode(Node node, std::vector<Value> outputs);
+  void AddState(State state);
+  void SetUpdate(ValueId state_value, ValueId update);
+  void SetLayout(ValueId value, Layout layout) { values_[value].layout = std::move(layout); }
+
+  // `base` if it is free, else base@2, base@3, ... (design.md 5.16)
+  std::string UniqueName(const std::string& base) const;
+
+  // The scalar that training minimises, and further scalars that are reported. Values of this graph.
+  ValueId loss = kNoValue;
+  std::vector<ValueId> metrics;
+
+ private:
+  std::vector<Mesh> meshes_ = {Mesh()};
+  std::vector<Node> nodes_;
+  std::vector<Value> values_;
+  std::vector<State> states_;
+  std::unordered_map<ValueId, size_t> state_of_;  // position in states_ by the state's value
+  NameIndex by_name_;
+  mutable std::unordered_map<std::string, int> next_suffix_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_IR_GRAPH_H_

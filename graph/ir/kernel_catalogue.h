@@ -1,0 +1,69 @@
+// What a scheduler must know of kernels, and nothing else (design.md 5.1): which one computes a node, how much
+// workspace it needs, whether it is deterministic. A backend fills a catalogue from its libraries; MakeSchedule stays
+// pure.
+#ifndef PARTITA_GRAPH_IR_KERNEL_CATALOGUE_H_
+#define PARTITA_GRAPH_IR_KERNEL_CATALOGUE_H_
+
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
+
+namespace partita {
+
+// What one rank holds of a value: its box (offset and local sizes) of the global shape.
+struct LocalTensor {
+  DType dtype = DType::kF32;
+  Shape global;
+  Box box;
+
+  const Shape& shape() const { return box.size; }
+  int64_t elements() const { return box.elements(); }
+  int64_t bytes() const { return elements() * SizeOf(dtype); }
+};
+
+// One rank's share of a node: the same op and attributes, local tensors. Absent optional inputs are nullopt. Inputs and
+// outputs may be empty; a node all of whose outputs are empty is never launched.
+struct LocalNode {
+  std::string name;  // of the (global) node
+  const OpDefinition* op = nullptr;
+  Attributes attributes;
+  std::vector<std::optional<LocalTensor>> inputs;
+  std::vector<LocalTensor> outputs;
+  // So many nodes launched as one: inputs and outputs are those of the first, then those of the second, and so on.
+  int members = 1;
+  bool replicated = false;  // other ranks compute an output as well, and must get the same bits
+  // Of a part of a node (OpDefinition::windowed): the boxes in whose memory, dense and row-major, its inputs and then
+  // its outputs lie; their addresses are those of these boxes. Empty: every tensor fills its own memory.
+  std::vector<Box> within = {};
+};
+
+// One of them alone.
+inline LocalNode MemberOf(const LocalNode& node, int member) {
+  const auto part = [&](const auto& all) {
+    const auto count = static_cast<std::ptrdiff_t>(all.size()) / node.members;
+    return std::decay_t<decltype(all)>(all.begin() + member * count, all.begin() + (member + 1) * count);
+  };
+  return {node.name, node.op, node.attributes, part(node.inputs), part(node.outputs), 1, node.replicated};
+}
+
+struct KernelChoice {
+  std::string kernel;           // "onednn_convolution", "reference_convolution", ...
+  int64_t workspace_bytes = 0;  // scratch memory that the launch may use; 64-byte aligned by the planner
+  bool deterministic = true;    // same inputs, same bits
+};
+
+// Thread-compatible.
+class KernelCatalogue {
+ public:
+  virtual ~KernelCatalogue() = default;
+  // The first kernel of the op's list that takes the node. An error names the node and why each kernel refused.
+  virtual absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const = 0;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_IR_KERNEL_CATALOGUE_H_

@@ -1,0 +1,41 @@
+// What a graph proto describes: the forward graph with its loss, and how it is trained. The batch is in the input's
+// shape.
+#ifndef PARTITA_GRAPH_IR_MODEL_H_
+#define PARTITA_GRAPH_IR_MODEL_H_
+
+#include <cstdint>
+#include <string>
+
+#include "graph/ir/graph.h"
+
+namespace partita {
+
+// Stochastic gradient descent, PyTorch's semantics (ops/sgd.cc).
+struct Optimizer {
+  double momentum = 0;
+  double weight_decay = 0;
+  bool nesterov = false;
+  double clip_norm = 0;  // largest global norm of the gradient; 0: no clipping
+};
+
+// The learning rate as a function of the step's number (ops/learning_rate_schedule.h).
+struct LearningRate {
+  std::string schedule = "constant";  // constant, step, cosine, exponential, one_cycle
+  double base = 0.1;                  // the rate, or its peak
+  int64_t steps = 0;  // length of the whole schedule (cosine, one_cycle); 0: set by the trainer from epochs
+  int64_t warmup_steps = 0;
+  double decay = 0.1;
+  int64_t decay_steps = 0;
+  double final = 0;
+};
+
+struct Model {
+  std::string name;
+  Graph graph;  // forward only, mesh without axes
+  Optimizer optimizer;
+  LearningRate learning_rate;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_IR_MODEL_H_

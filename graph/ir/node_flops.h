@@ -1,0 +1,18 @@
+// What a node computes, in floating-point operations.
+#ifndef PARTITA_GRAPH_IR_NODE_FLOPS_H_
+#define PARTITA_GRAPH_IR_NODE_FLOPS_H_
+
+#include "graph/ir/graph.h"
+#include "graph/ir/kernel_catalogue.h"
+
+namespace partita {
+
+// Of the whole (global) node; 0 where the op says nothing.
+double FlopsOf(const Graph& graph, const Node& node);
+
+// Of a rank's share, all members together.
+double FlopsOf(const LocalNode& node);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_IR_NODE_FLOPS_H_

@@ -1,0 +1,175 @@
+// What an op is: inputs, attributes, shape inference, legal layouts, gradient, cost. Kernels (how it is computed) live
+// elsewhere and are never named here. Definitions are explicit lists (ops/registry.h), passed where they are needed.
+#ifndef PARTITA_GRAPH_IR_OP_DEFINITION_H_
+#define PARTITA_GRAPH_IR_OP_DEFINITION_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
+
+namespace partita {
+
+// A node seen by its op: attributes and the types of its inputs (and outputs, once inferred). Absent optional inputs
+// have no entry: nullopt.
+struct NodeView {
+  const Attributes& attributes;
+  std::vector<const TensorType*> inputs;  // nullptr: absent optional input
+  std::vector<TensorType> outputs;        // empty while shapes are inferred
+};
+
+// One way a node may be split over one mesh axis: which axis layout each input and output then has. All splits of one
+// rule cut at the same places: `unit` elements of that dimension belong to one unit of the split (1 nearly always; a
+// reshape [n,t,c] -> [n*t,c] has units 1 and t; batch statistics of k samples have units k and 1), and cuts lie between
+// units. Of a dimension that is read by sliding windows the units are the windows.
+struct Pattern {
+  AxisLayout::Kind kind = AxisLayout::Kind::kReplicate;
+  int dimension = 0;
+  int64_t unit = 1;
+  Reduction reduction = Reduction::kSum;
+  std::optional<Windows> windows = std::nullopt;
+};
+inline Pattern S(int dimension, int64_t unit = 1) {
+  return {AxisLayout::Kind::kSplit, dimension, unit, Reduction::kSum};
+}
+inline Pattern S(int dimension, const Windows& windows) {
+  return {AxisLayout::Kind::kSplit, dimension, 1, Reduction::kSum, windows};
+}
+inline Pattern R() { return {}; }
+inline Pattern P(Reduction reduction = Reduction::kSum) { return {AxisLayout::Kind::kPartial, 0, 1, reduction}; }
+
+// `name` is what a strategy file calls the split: "samples", "output_channels", "input_channels", "channels"; rules
+// that only carry a P through ("partial") cannot be named. All-R and all-At(c) are legal for every op and are not
+// listed.
+struct Rule {
+  std::string name;
+  std::vector<Pattern> inputs;  // one per declared input (entries of absent optional inputs are ignored); a variadic op
+                                // lists one per actual input
+  std::vector<Pattern> outputs;
+};
+
+// An attribute: its default (none: required) fixes its type; `check` refuses a value with a sentence ("must be
+// positive").
+struct AttributeDefinition {
+  std::string name;
+  Attribute type_and_default;
+  bool required = false;
+};
+
+struct InputDefinition {
+  std::string name;
+  bool optional = false;
+  bool parameter = false;  // a weight-like input: in an unnamed op its layout follows the first activation input
+  bool wide = false;       // in mixed precision f32, whatever the op computes in
+};
+
+// What an op computes in where a graph is run in mixed precision (graph/passes/mix_precision.h).
+enum class Precision : uint8_t {
+  kWide,     // f32: losses, what they are made from, statistics, updates
+  kFollows,  // bf16 if one of its inputs is
+  kNarrow,   // bf16
+};
+
+// Appends gradient nodes; implemented by the adjoint pass (graph/derive/adjoint.h), which chooses layouts and inserts
+// moves.
+class GradientBuilder {
+ public:
+  virtual ~GradientBuilder() = default;
+  virtual const Graph& graph() const = 0;
+  // Appends `op` with these inputs and returns its outputs. Names are generated from `base`: "<base>@d" for cotangents.
+  virtual absl::StatusOr<std::vector<ValueId>> Add(const std::string& op, std::vector<ValueId> inputs,
+                                                   Attributes attributes, const std::string& base) = 0;
+};
+
+// Cotangents of the inputs, in the order of the inputs: kNoValue where no gradient flows (labels, counters).
+// `cotangents`: those of the outputs; kNoValue where none arrived (at least one has). `wanted[i]`: whether the
+// cotangent of input i is of use to anybody; a gradient need not compute what nobody wants.
+using Gradient = std::function<absl::StatusOr<std::vector<ValueId>>(GradientBuilder& builder, const Node& node,
+                                                                    const std::vector<ValueId>& cotangents,
+                                                                    const std::vector<bool>& wanted)>;
+
+// How a node is taken apart where a strategy splits it in a way that its own rules do not have and those of its pieces
+// do (graph/passes/decompose.h). Every piece reads the node's first input and the pieces before it; `op` takes the
+// node's place and reads the node's inputs, then the pieces.
+struct Decomposition {
+  std::string split;  // what a strategy calls it
+  struct Piece {
+    std::string op;
+    std::string name;  // the piece is called "<node>@<name>"
+  };
+  std::vector<Piece> pieces;
+  std::string op;
+};
+
+struct OpDefinition {
+  std::string name;
+  std::vector<InputDefinition> inputs;
+  bool variadic = false;  // the last declared input may be repeated (add, concat, bucketed all_reduce)
+  int outputs = 1;
+  std::vector<AttributeDefinition> attributes;
+  bool user = true;   // may appear in a graph proto (gradient ops, moves and updates may not)
+  bool move = false;  // a data movement between two layouts (graph/moves)
+
+  // Types of the outputs. Names the sizes that do not meet. All arithmetic on sizes is checked.
+  std::function<absl::StatusOr<std::vector<TensorType>>(const NodeView&)> shape;
+  std::function<std::vector<Rule>(const NodeView&)> rules;
+  Gradient gradient;  // empty: no gradient flows through
+  // True for a node of a linear op whose gradient is taken of every term of its cotangent by itself, before terms of
+  // several nodes, micro-batches and ranks are added: what is added then is the results. Empty: of none.
+  std::function<bool(const NodeView&)> gradient_of_terms;
+  std::function<double(const NodeView&)> flops;  // floating-point operations of the whole (global) node
+  // (input, output) pairs that may lie at the same address: the kernel reads each element before it writes it.
+  std::vector<std::pair<int, int>> in_place;
+  // Not empty: nodes of the op may be launched as one (LocalNode::members) if these inputs are the same for all of
+  // them.
+  std::vector<int> together;
+  // Not -1: kernels can compute any box of the only output alone (LocalNode::within). Of this input they read what the
+  // windows of those outputs span, where it is split by windows (the output has the windows at the same dimensions),
+  // and all of the other inputs. What a window sees beyond the ends of the tensor is zero.
+  int windowed = -1;
+  // True if the output is the input's bytes (reshape): the planner makes it a view where it can.
+  bool view = false;
+  std::optional<Decomposition> decomposition;
+  Precision precision = Precision::kWide;
+
+  const AttributeDefinition* FindAttribute(const std::string& attribute) const;
+};
+
+class OpRegistry;
+
+// A rewriting of nodes into fewer ones that compute the same, by what single ops know of each other; for speed.
+struct Fusion {
+  enum class When : uint8_t {
+    kForward,    // on the forward graph of an entry point, before it is partitioned
+    kGradients,  // on the partitioned graph of training with its gradients
+    kLast,       // on the graph as it will run: a value that a gradient reads stays
+  };
+  std::string name;
+  When when = When::kLast;
+  std::function<Graph(Graph, const OpRegistry&)> apply;
+};
+
+// The ops that exist, and the fusions that they bring, in their order. Immutable after construction; definitions have
+// stable addresses.
+class OpRegistry {
+ public:
+  explicit OpRegistry(std::vector<OpDefinition> definitions, std::vector<Fusion> fusions = {});
+  const OpDefinition* Find(const std::string& name) const;  // nullptr if unknown
+  std::vector<std::string> Names() const;                   // sorted
+  const std::vector<Fusion>& fusions() const { return fusions_; }
+
+ private:
+  std::map<std::string, OpDefinition> definitions_;
+  std::vector<Fusion> fusions_;
+};
+
+// Fills in defaults and checks names and types of attributes: unknown ones get a "did you mean".
+absl::StatusOr<Attributes> CompleteAttributes(const OpDefinition& op, const Attributes& given);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_IR_OP_DEFINITION_H_

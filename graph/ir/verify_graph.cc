@@ -1,0 +1,238 @@
+#include "graph/ir/verify_graph.h"
+
+#include <algorithm>
+#include <map>
+
+#include "graph/ir/group_key.h"
+#include "graph/ir/node_view.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+using Kind = AxisLayout::Kind;
+
+// What a move takes over its axes, and what it gives (derivation.md section 2).
+struct Ends {
+  std::vector<Kind> from, to;
+};
+
+// nullptr: a move that leads from more than one kind to more than one (repartition, zero_extend, halos).
+const Ends* EndsOf(const std::string& move) {
+  constexpr Kind kR = Kind::kReplicate, kS = Kind::kSplit, kP = Kind::kPartial, kAt = Kind::kAt;
+  static const auto& ends = *new std::map<std::string, Ends>{
+      {"all_reduce", {{kP}, {kR}}}, {"all_gather", {{kS}, {kR}}},  {"reduce_scatter", {{kP}, {kS}}},
+      {"broadcast", {{kAt}, {kR}}}, {"sum_reduce", {{kP}, {kAt}}}, {"send", {{kAt}, {kAt}}},
+      {"gather", {{kS}, {kAt}}},    {"scatter", {{kAt}, {kS}}},    {"slice_move", {{kR}, {kS}}},
+      {"drop", {{kR}, {kAt}}},
+  };
+  const auto found = ends.find(move);
+  return found == ends.end() ? nullptr : &found->second;
+}
+
+bool Contains(const std::vector<Kind>& kinds, Kind kind) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+class GraphVerifier {
+ public:
+  explicit GraphVerifier(const Graph& graph) : graph_(graph) {}
+
+  absl::Status Run() const {
+    for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
+      const absl::Status status = CheckNode(id);
+      if (!status.ok()) return Internal("node '{}': {}", graph_.name(id), std::string(status.message()));
+    }
+    for (const State& state : graph_.states()) RETURN_IF_ERROR(CheckState(state));
+    std::vector<ValueId> results = graph_.metrics;
+    if (graph_.loss != kNoValue) results.push_back(graph_.loss);
+    for (ValueId result : results) {
+      if (!Exists(result)) return Internal("loss or metric {} is no value of the graph", result);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  bool Exists(ValueId value) const { return value >= 0 && value < static_cast<ValueId>(graph_.values().size()); }
+
+  absl::Status CheckNode(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (node.op == nullptr) return Internal("it has no op");
+    for (ValueId input : node.inputs) {
+      if (input == kNoValue) continue;
+      if (!Exists(input)) return Internal("it reads value {}, which does not exist", input);
+      if (graph_.value(input).producer >= id) {
+        return Internal("it reads '{}', which a later node makes", graph_.value(input).name);
+      }
+    }
+    for (ValueId output : node.outputs) {
+      if (graph_.value(output).producer != id) {
+        return Internal("another node makes its output '{}'", graph_.value(output).name);
+      }
+    }
+    RETURN_IF_ERROR(CheckCounts(node));
+    RETURN_IF_ERROR(CheckTypes(node));
+    for (ValueId output : node.outputs) {
+      if (graph_.Find(graph_.value(output).name) != output) {
+        return Internal("'{}' is the name of another value", graph_.value(output).name);
+      }
+      RETURN_IF_ERROR(CheckLayout(graph_.layout(output), graph_.type(output).shape, graph_.mesh(output)));
+    }
+    return node.op->move ? CheckMove(node) : CheckRules(node);
+  }
+
+  absl::Status CheckCounts(const Node& node) const {
+    const OpDefinition& op = *node.op;
+    const bool inputs = op.variadic ? node.inputs.size() >= op.inputs.size() : node.inputs.size() == op.inputs.size();
+    const size_t outputs = op.move ? node.inputs.size() : static_cast<size_t>(op.outputs);
+    if (!inputs || node.outputs.size() != outputs) {
+      return Internal("op '{}' does not have {} inputs and {} outputs", op.name, node.inputs.size(),
+                      node.outputs.size());
+    }
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == kNoValue && !op.inputs[std::min(i, op.inputs.size() - 1)].optional) {
+        return Internal("input {} of op '{}' is absent", i, op.name);
+      }
+    }
+    ASSIGN_OR_RETURN(const Attributes complete, CompleteAttributes(op, node.attributes));
+    if (complete == node.attributes) return absl::OkStatus();
+    return Internal("op '{}' has attributes that the node does not set", op.name);
+  }
+
+  absl::Status CheckTypes(const Node& node) const {
+    ASSIGN_OR_RETURN(const std::vector<TensorType> types, InferTypes(graph_, node));
+    if (types.size() != node.outputs.size()) return Internal("op '{}' makes {} values", node.op->name, types.size());
+    for (size_t o = 0; o < types.size(); ++o) {
+      const TensorType& type = graph_.type(node.outputs[o]);
+      if (types[o] == type) continue;
+      return Internal("output {} is {}{}; its op makes {}{}", o, Name(type.dtype), ToString(type.shape),
+                      Name(types[o].dtype), ToString(types[o].shape));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckMove(const Node& node) const {
+    RETURN_IF_ERROR(CheckMeshes(node));
+    if (node.op->name == kReshard) return CheckReshard(node);
+    const std::vector<int> axes = MoveAxes(graph_, node);
+    const Ends* ends = EndsOf(node.op->name);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Layout& from = graph_.layout(node.inputs[i]);
+      const Layout& to = graph_.layout(node.outputs[i]);
+      for (size_t a = 0; a < to.size(); ++a) {
+        const bool moves = std::find(axes.begin(), axes.end(), static_cast<int>(a)) != axes.end();
+        if (!moves && from[a] == to[a]) continue;
+        if (moves && (ends == nullptr || (Contains(ends->from, from[a].kind) && Contains(ends->to, to[a].kind)))) {
+          continue;
+        }
+        return Internal("{} over '{}' does not lead from {} to {}", node.op->name, node.attributes.String("axes"),
+                        ToString(from, graph_.mesh(from)), ToString(to, graph_.mesh(to)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // All that a node reads and writes lies on one mesh; what a reshard reads and what it writes on two.
+  absl::Status CheckMeshes(const Node& node) const {
+    const int mesh = graph_.layout(node.outputs[0]).mesh;
+    const bool reshards = node.op->name == kReshard;
+    for (ValueId output : node.outputs) {
+      if (graph_.layout(output).mesh != mesh) return Internal("its outputs lie on several meshes");
+    }
+    for (ValueId input : node.inputs) {
+      if (input == kNoValue || (graph_.layout(input).mesh != mesh) == reshards) continue;
+      return Internal("{} reads '{}' on mesh '{}' and writes on mesh '{}'", node.op->name, graph_.value(input).name,
+                      graph_.mesh(input).ToString(), graph_.meshes()[mesh].ToString());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckReshard(const Node& node) const {
+    for (ValueId value : {node.inputs[0], node.outputs[0]}) {
+      for (const AxisLayout& axis : graph_.layout(value)) {
+        if (!axis.partial() && !axis.windows) continue;
+        return Internal("a reshard moves neither sums nor ghosts: '{}' is {}", graph_.value(value).name,
+                        ToString(graph_.layout(value), graph_.mesh(value)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // The layouts of everything that the node reads and writes, over one axis.
+  struct AxisView {
+    std::vector<const AxisLayout*> inputs, outputs;  // nullptr: absent
+
+    template <typename Predicate>
+    bool All(const Predicate& holds) const {
+      const auto absent_or = [&](const AxisLayout* layout) { return layout == nullptr || holds(*layout); };
+      return std::all_of(inputs.begin(), inputs.end(), absent_or) &&
+             std::all_of(outputs.begin(), outputs.end(), absent_or);
+    }
+  };
+
+  static bool Fits(const std::vector<const AxisLayout*>& layouts, const std::vector<Pattern>& patterns) {
+    if (layouts.size() != patterns.size()) return false;
+    for (size_t i = 0; i < layouts.size(); ++i) {
+      if (layouts[i] == nullptr) continue;
+      if (layouts[i]->kind != patterns[i].kind) return false;
+      if (layouts[i]->split() && layouts[i]->dimension != patterns[i].dimension) return false;
+      if (layouts[i]->partial() && layouts[i]->reduction != patterns[i].reduction) return false;
+    }
+    return true;
+  }
+
+  absl::Status CheckRules(const Node& node) const {
+    if (node.inputs.empty() || graph_.mesh().axes.empty()) return absl::OkStatus();  // a source lies anywhere
+    RETURN_IF_ERROR(CheckMeshes(node));
+    const std::vector<MeshAxis>& axes = graph_.mesh(node.outputs[0]).axes;
+    const std::vector<Rule> rules = node.op->rules ? node.op->rules(ViewOf(graph_, node)) : std::vector<Rule>();
+    for (size_t a = 0; a < axes.size(); ++a) {
+      AxisView axis;
+      for (ValueId input : node.inputs) axis.inputs.push_back(input == kNoValue ? nullptr : &graph_.layout(input)[a]);
+      for (ValueId output : node.outputs) axis.outputs.push_back(&graph_.layout(output)[a]);
+      if (axis.All([](const AxisLayout& layout) { return layout.replicated(); })) continue;
+      if (axis.outputs[0]->at() && axis.All([&](const AxisLayout& layout) { return layout == *axis.outputs[0]; })) {
+        continue;
+      }
+      const bool ruled = std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
+        return Fits(axis.inputs, rule.inputs) && Fits(axis.outputs, rule.outputs);
+      });
+      if (!ruled) return NoRule(node, a);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status NoRule(const Node& node, size_t axis) const {
+    std::string found;
+    for (ValueId input : node.inputs) {
+      found += fmt::format("{}{}", found.empty() ? "" : ", ",
+                           input == kNoValue ? "_" : graph_.layout(input)[axis].ToString());
+    }
+    found += " ->";
+    for (ValueId output : node.outputs) found += fmt::format(" {}", graph_.layout(output)[axis].ToString());
+    return Internal("op '{}' has no rule {} over axis '{}'", node.op->name, found,
+                    graph_.mesh(node.outputs[0]).axes[axis].name);
+  }
+
+  absl::Status CheckState(const State& state) const {
+    if (!Exists(state.value)) return Internal("state {} is no value of the graph", state.value);
+    const Value& value = graph_.value(state.value);
+    const std::string& op = graph_.node(value.producer).op->name;
+    if (op != "parameter" && op != "state") return Internal("state '{}' is made by a {}", value.name, op);
+    if (state.update == kNoValue) return absl::OkStatus();
+    if (!Exists(state.update)) return Internal("the update {} of state '{}' is no value", state.update, value.name);
+    const Value& update = graph_.value(state.update);
+    if (update.type == value.type && update.layout == value.layout) return absl::OkStatus();
+    return Internal("state '{}' {} {} is updated by '{}' {} {}", value.name, ToString(value.type.shape),
+                    ToString(value.layout, graph_.mesh(value.layout)), update.name, ToString(update.type.shape),
+                    ToString(update.layout, graph_.mesh(update.layout)));
+  }
+
+  const Graph& graph_;
+};
+
+}  // namespace
+
+absl::Status VerifyGraph(const Graph& graph) { return GraphVerifier(graph).Run(); }
+
+}  // namespace partita

@@ -1,0 +1,24 @@
+// Launches the updates of many parameters as one.
+//
+//   before   %a' = sgd(%a, %ga, %rate)   %b' = sgd(%b, %gb, %rate)   %n' = increment(%n)
+//   after    %n' = increment(%n)   %a', %b' = sgd(%a, %ga, %rate, %b, %gb, %rate)
+//
+// Joined are kernels of ops that allow it (OpDefinition::together) with equal attributes, dtypes and shared inputs. The
+// joint launch stands where the last of them stood, or before the first launch that needs one of them: it depends on
+// all gradients, so nothing that runs beside the backward pass is held up, and no collective changes its place.
+#ifndef PARTITA_GRAPH_LOWER_GROUP_UPDATES_H_
+#define PARTITA_GRAPH_LOWER_GROUP_UPDATES_H_
+
+#include "absl/status/status.h"
+#include "graph/ir/kernel_catalogue.h"
+#include "graph/schedule/local_program.h"
+
+namespace partita {
+
+// Before AssignStorage. Errors are those of the catalogue, which chooses a kernel for each joint launch. Linear in the
+// launches.
+absl::Status GroupUpdates(LocalProgram& program, const KernelCatalogue& kernels);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_LOWER_GROUP_UPDATES_H_

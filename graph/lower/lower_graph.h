@@ -1,0 +1,20 @@
+// One entry point of a program as one rank's launches, still without addresses, streams and waits.
+#ifndef PARTITA_GRAPH_LOWER_LOWER_GRAPH_H_
+#define PARTITA_GRAPH_LOWER_LOWER_GRAPH_H_
+
+#include "absl/status/statusor.h"
+#include "graph/schedule/local_program.h"
+#include "graph/schedule/localize.h"
+
+namespace partita {
+
+// Computing nodes become kernel launches, moves what graph/lower/lower_moves.h says; `input`, `parameter` and `state`
+// nodes are memory, views are nothing. `entry` is program.train or program.evaluate (or a graph over the same states).
+// `exchange_boxes`: ScheduleOptions. Errors: kInternal where program and entry contradict each other; what the
+// catalogue returns for a node without kernel.
+absl::StatusOr<LocalProgram> LowerGraph(const Program& program, const Graph& entry, int rank, const LocalGraph& local,
+                                        const KernelCatalogue& kernels, bool exchange_boxes);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_LOWER_LOWER_GRAPH_H_

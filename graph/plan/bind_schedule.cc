@@ -1,0 +1,161 @@
+#include "graph/plan/bind_schedule.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "graph/ir/op_definition.h"
+#include "runtime/base/check.h"
+
+namespace partita {
+namespace {
+
+// What a rank holds of a value that an At keeps elsewhere.
+Box NoBox(const Shape& shape) { return {Shape(shape.size(), 0), Shape(shape.size(), 0)}; }
+
+class ScheduleBinder {
+ public:
+  ScheduleBinder(const Program& program, const Graph& entry, LocalGraph& local, LocalProgram& lowered,
+                 const StoragePlan& storage, const MemoryPlan& memory, Schedule& schedule)
+      : program_(program),
+        graph_(entry),
+        local_(local),
+        lowered_(lowered),
+        storage_(storage),
+        memory_(memory),
+        schedule_(schedule),
+        maker_(lowered.tensors.size(), -1) {}
+
+  void Run() {
+    BindLaunches();
+    BindStates();
+    BindInputs();
+    BindResults();
+    BindValues();
+    schedule_.lifetimes.reserve(storage_.storages.size());
+    for (size_t s = 0; s < storage_.storages.size(); ++s) {
+      const Storage& storage = storage_.storages[s];
+      const bool state = storage.kind == MemoryKind::kParameter || storage.kind == MemoryKind::kState;
+      schedule_.lifetimes.push_back({storage.name,
+                                     {memory_.offsets[s], storage.bytes},
+                                     storage.first,
+                                     storage.last,
+                                     state,
+                                     storage.kind == MemoryKind::kWorkspace});
+    }
+    schedule_.memory = memory_.use;
+  }
+
+ private:
+  int64_t OffsetOf(TensorId tensor) const {
+    if (tensor < 0) return -1;
+    return memory_.offsets[storage_.storage_of[tensor]] + storage_.offset_in[tensor];
+  }
+
+  void BindLaunches() {
+    schedule_.launches.reserve(lowered_.launches.size());
+    for (LocalLaunch& local : lowered_.launches) {
+      Launch& launch = schedule_.launches.emplace_back(std::move(local.launch));
+      if (const auto* host = std::get_if<HostLaunch>(&launch.work)) {
+        for (TensorId tensor : local.operands) {
+          launch.accesses.push_back({{OffsetOf(tensor), lowered_.tensors[tensor].bytes}, host->begin});
+        }
+        continue;
+      }
+      size_t next = 0;
+      VisitOffsets(launch.work, [&](int64_t& offset, bool) {
+        if (offset >= 0) offset += OffsetOf(local.operands[next++]);
+      });
+      CHECK(next == local.operands.size());
+      launch.accesses = AccessesOf(launch);
+      AddWholeTensors(local.operands, launch);
+    }
+  }
+
+  // A tensor that several launches make is there when the last of them has ended: each comes after those before it,
+  // and nobody overwrites any part of it before.
+  void AddWholeTensors(const std::vector<TensorId>& operands, Launch& launch) {
+    const int self = static_cast<int>(schedule_.launches.size());
+    size_t next = 0;
+    VisitOffsets(launch.work, [&](const int64_t& offset, bool write) {
+      if (offset < 0) return;
+      const TensorId tensor = operands[next++];
+      if (!write) return;
+      const int before = std::exchange(maker_[tensor], self);
+      if (before < 0 || before == self) return;
+      launch.accesses.push_back({{OffsetOf(tensor), lowered_.tensors[tensor].bytes}, true});
+    });
+  }
+
+  LocalTensor Tensor(ValueId value) const {
+    const TensorType& type = graph_.type(value);
+    return local_.values[value] ? *local_.values[value] : LocalTensor{type.dtype, type.shape, NoBox(type.shape)};
+  }
+
+  void BindStates() {
+    TensorId tensor = 0;  // LowerGraph makes the states' tensors first, in this order
+    for (const State& state : program_.train.states()) {
+      const Value& value = program_.train.value(state.value);
+      std::optional<Box> box =
+          LocalBox(value.layout, value.type.shape, program_.train.mesh(value.layout), schedule_.rank);
+      const bool holds = box && !box->empty();
+      Placement placement{value.name, {value.type.dtype, value.type.shape, box.value_or(NoBox(value.type.shape))}, -1};
+      if (holds) placement.offset = OffsetOf(tensor++);
+      schedule_.states.push_back(std::move(placement));
+    }
+  }
+
+  void BindInputs() {
+    for (const Node& node : graph_.nodes()) {
+      if (node.op->name != "input") continue;
+      const ValueId value = node.outputs[0];
+      schedule_.inputs.push_back({graph_.value(value).name, Tensor(value), OffsetOf(lowered_.tensor_of[value])});
+    }
+  }
+
+  void BindResults() {
+    std::unordered_map<ValueId, TensorId> reported;
+    for (const Result& result : lowered_.results) reported[result.value] = result.tensor;
+    std::vector<ValueId> results = graph_.metrics;
+    if (graph_.loss != kNoValue) results.insert(results.begin(), graph_.loss);
+    for (ValueId value : results) {
+      const auto found = reported.find(value);
+      const TensorId tensor = found == reported.end() ? -1 : found->second;
+      schedule_.results.push_back({graph_.value(value).name, Tensor(value), OffsetOf(tensor)});
+    }
+  }
+
+  // The last to be called: it takes the local tensors.
+  void BindValues() {
+    schedule_.values.reserve(graph_.values().size());
+    for (ValueId value = 0; value < static_cast<ValueId>(graph_.values().size()); ++value) {
+      const TensorId tensor = lowered_.tensor_of[value];
+      const int last_write = tensor < 0 ? -1 : storage_.last_write[tensor];
+      LocalTensor placed = local_.values[value] ? *std::move(local_.values[value]) : Tensor(value);
+      schedule_.values.push_back({std::move(placed), OffsetOf(tensor), last_write});
+    }
+  }
+
+  const Program& program_;
+  const Graph& graph_;
+  LocalGraph& local_;
+  LocalProgram& lowered_;
+  const StoragePlan& storage_;
+  const MemoryPlan& memory_;
+  Schedule& schedule_;
+  std::vector<int> maker_;  // by tensor: the last launch that writes it, of those bound so far
+};
+
+}  // namespace
+
+Schedule BindSchedule(const Program& program, const Graph& entry, int rank, LocalGraph local, LocalProgram lowered,
+                      const StoragePlan& storage, const MemoryPlan& memory) {
+  Schedule schedule;
+  schedule.rank = rank;
+  ScheduleBinder(program, entry, local, lowered, storage, memory, schedule).Run();
+  return schedule;
+}
+
+}  // namespace partita

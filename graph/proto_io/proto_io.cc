@@ -1,0 +1,179 @@
+#include "graph/proto_io/proto_io.h"
+
+#include <cmath>
+
+#include "graph/read/graph_assembler.h"
+#include "graph/read/verify_model.h"
+#include "graph/value/node_name.h"
+#include "proto/graph.pb.h"
+#include "runtime/base/files.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+absl::StatusOr<Attribute> ReadText(const std::string& text) {
+  if (text.size() > kLongestName) {
+    return InvalidArgument("it has {} characters; at most {} are allowed", text.size(), kLongestName);
+  }
+  for (const char c : text) {
+    if (c < 0x20 || c > 0x7e) return InvalidArgument("it is {}; printable ASCII characters are allowed", Quoted(text));
+  }
+  return Attribute(text);
+}
+
+absl::StatusOr<Attribute> ReadIntegers(const IntegersProto& proto) {
+  constexpr int kMost = 64;
+  if (proto.values_size() > kMost) {
+    return InvalidArgument("it has {} integers; at most {} are allowed", proto.values_size(), kMost);
+  }
+  return Attribute(IntList(proto.values().begin(), proto.values().end()));
+}
+
+absl::StatusOr<Attribute> ReadValue(const AttributeProto& proto) {
+  switch (proto.value_case()) {
+    case AttributeProto::kBoolean:
+      return Attribute(proto.boolean());
+    case AttributeProto::kInteger:
+      return Attribute(int64_t{proto.integer()});
+    case AttributeProto::kNumber:
+      if (std::isfinite(proto.number())) return Attribute(proto.number());
+      return InvalidArgument("it is {}; a finite number is needed", proto.number());
+    case AttributeProto::kText:
+      return ReadText(proto.text());
+    case AttributeProto::kIntegers:
+      return ReadIntegers(proto.integers());
+    case AttributeProto::VALUE_NOT_SET:
+      break;
+  }
+  return InvalidArgument("it has no value; one of boolean, integer, number, text, integers is needed");
+}
+
+absl::StatusOr<Attributes> ReadAttributes(const NodeProto& node) {
+  Attributes attributes;
+  for (const AttributeProto& proto : node.attributes()) {
+    RETURN_IF_ERROR(WithContext("an attribute", CheckNodeName(proto.name())));
+    const std::string context = fmt::format("attribute {}", Quoted(proto.name()));
+    if (attributes.Has(proto.name())) return InvalidArgument("{} is given twice; once is allowed", context);
+    absl::StatusOr<Attribute> value = ReadValue(proto);
+    if (!value.ok()) return WithContext(context, value.status());
+    attributes.Set(proto.name(), *std::move(value));
+  }
+  return attributes;
+}
+
+absl::StatusOr<std::vector<NodeDescription>> ReadNodes(const GraphProto& proto) {
+  std::vector<NodeDescription> nodes;
+  nodes.reserve(proto.nodes_size());
+  for (const NodeProto& node : proto.nodes()) {
+    absl::StatusOr<Attributes> attributes = ReadAttributes(node);
+    if (!attributes.ok()) return WithContext(fmt::format("node {}", Quoted(node.name())), attributes.status());
+    nodes.push_back({node.name(), node.op(), {node.inputs().begin(), node.inputs().end()}, *std::move(attributes)});
+  }
+  return nodes;
+}
+
+Optimizer ReadOptimizer(const OptimizerProto& proto) {
+  return {proto.momentum(), proto.weight_decay(), proto.nesterov(), proto.clip_norm()};
+}
+
+LearningRate ReadLearningRate(const LearningRateProto& proto) {
+  return {proto.schedule(), proto.base(),        proto.steps(), proto.warmup_steps(),
+          proto.decay(),    proto.decay_steps(), proto.final()};
+}
+
+// What must be there, so that a file that is cut short between two fields is refused.
+absl::Status CheckComplete(const GraphProto& proto) {
+  if (!proto.name().empty()) RETURN_IF_ERROR(WithContext("field name", CheckNodeName(proto.name())));
+  if (proto.loss_size() != 1) {
+    return InvalidArgument("the graph names {} losses; exactly one is needed{}", proto.loss_size(),
+                           proto.loss_size() > 1 ? " (further scalars are metrics)" : "");
+  }
+  if (!proto.has_optimizer())
+    return InvalidArgument("field optimizer is missing; it is needed (\"optimizer {{}}\" is plain SGD)");
+  if (!proto.has_learning_rate()) return InvalidArgument("field learning_rate is missing; it is needed");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Model> ReadModel(const GraphProto& proto, const OpRegistry& registry) {
+  RETURN_IF_ERROR(CheckComplete(proto));
+  Model model;
+  model.name = proto.name();
+  model.optimizer = ReadOptimizer(proto.optimizer());
+  model.learning_rate = ReadLearningRate(proto.learning_rate());
+  RETURN_IF_ERROR(VerifyOptimizer(model.optimizer));
+  RETURN_IF_ERROR(VerifyLearningRate(model.learning_rate));
+  ASSIGN_OR_RETURN(const std::vector<NodeDescription> nodes, ReadNodes(proto));
+  ASSIGN_OR_RETURN(model.graph,
+                   BuildGraph(nodes, proto.loss(0), {proto.metrics().begin(), proto.metrics().end()}, registry));
+  return model;
+}
+
+struct WriteValue {
+  AttributeProto& proto;
+  void operator()(bool value) { proto.set_boolean(value); }
+  void operator()(int64_t value) { proto.set_integer(value); }
+  void operator()(double value) { proto.set_number(value); }
+  void operator()(const std::string& value) { proto.set_text(value); }
+  void operator()(const IntList& value) {
+    IntegersProto& integers = *proto.mutable_integers();
+    for (int64_t number : value) integers.add_values(number);
+  }
+};
+
+void WriteNode(const NodeDescription& node, NodeProto& proto) {
+  proto.set_name(node.name);
+  proto.set_op(node.op);
+  for (const std::string& input : node.inputs) proto.add_inputs(input);
+  for (const auto& [name, value] : node.attributes.entries()) {
+    AttributeProto& attribute = *proto.add_attributes();
+    attribute.set_name(name);
+    std::visit(WriteValue{attribute}, value);
+  }
+}
+
+GraphProto WriteModel(const Model& model) {
+  GraphProto proto;
+  proto.set_schema_version(1);
+  proto.set_name(model.name);
+  for (const NodeDescription& node : Describe(model.graph)) WriteNode(node, *proto.add_nodes());
+  proto.add_loss(model.graph.value(model.graph.loss).name);
+  for (ValueId metric : model.graph.metrics) proto.add_metrics(model.graph.value(metric).name);
+  OptimizerProto& optimizer = *proto.mutable_optimizer();
+  optimizer.set_momentum(model.optimizer.momentum);
+  optimizer.set_weight_decay(model.optimizer.weight_decay);
+  optimizer.set_nesterov(model.optimizer.nesterov);
+  optimizer.set_clip_norm(model.optimizer.clip_norm);
+  LearningRateProto& rate = *proto.mutable_learning_rate();
+  rate.set_schedule(model.learning_rate.schedule);
+  rate.set_base(model.learning_rate.base);
+  rate.set_steps(model.learning_rate.steps);
+  rate.set_warmup_steps(model.learning_rate.warmup_steps);
+  rate.set_decay(model.learning_rate.decay);
+  rate.set_decay_steps(model.learning_rate.decay_steps);
+  rate.set_final(model.learning_rate.final);
+  return proto;
+}
+
+}  // namespace
+
+absl::StatusOr<Model> LoadModel(const std::string& path, const OpRegistry& registry) {
+  ASSIGN_OR_RETURN(const ProtoFormat format, FormatOf(path));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kLargestProtoFile));
+  return ParseModel(bytes, format, path, registry);
+}
+
+absl::StatusOr<Model> ParseModel(const std::string& bytes, ProtoFormat format, const std::string& source,
+                                 const OpRegistry& registry) {
+  GraphProto proto;
+  RETURN_IF_ERROR(ParseMessage(bytes, format, source, proto));
+  absl::StatusOr<Model> model = ReadModel(proto, registry);
+  if (!model.ok()) return WithContext(source, model.status());
+  return model;
+}
+
+std::string PrintModel(const Model& model, ProtoFormat format) { return PrintMessage(WriteModel(model), format); }
+
+absl::Status SaveModel(const Model& model, const std::string& path) { return SaveMessage(WriteModel(model), path); }
+
+}  // namespace partita

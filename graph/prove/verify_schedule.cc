@@ -1,0 +1,302 @@
+#include "graph/prove/verify_schedule.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/container/btree_map.h"
+#include "graph/prove/happens_before.h"
+#include "graph/schedule/byte_cells.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+std::string Describe(const Schedule& schedule, int index) {
+  return fmt::format("{} '{}' (stream {})", index, schedule.launches[index].name, schedule.launches[index].stream);
+}
+
+bool IsHost(const Launch& launch, bool begin) {
+  const auto* host = std::get_if<HostLaunch>(&launch.work);
+  return host != nullptr && host->begin == begin;
+}
+
+absl::Status CheckOperands(const Schedule& schedule, int index) {
+  const auto* kernel = std::get_if<KernelLaunch>(&schedule.launches[index].work);
+  if (kernel != nullptr &&
+      (kernel->inputs.size() != kernel->node.inputs.size() || kernel->outputs.size() != kernel->node.outputs.size())) {
+    return Internal("launch {} has other operands than its node", Describe(schedule, index));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAccesses(const Schedule& schedule, int index) {
+  const Launch& launch = schedule.launches[index];
+  for (const Access& access : launch.accesses) {
+    const ByteRange& range = access.range;
+    if (range.offset < 0 || range.bytes <= 0 || range.offset > schedule.memory.total - range.bytes) {
+      return Internal("launch {} touches bytes [{}, {}) of an arena of {}", Describe(schedule, index), range.offset,
+                      range.offset + range.bytes, schedule.memory.total);
+    }
+  }
+  const std::vector<Access> touched = AccessesOf(launch);
+  for (size_t a = 0; a < touched.size(); ++a) {
+    const auto covers = [&](const Access& declared) {
+      return declared.write == touched[a].write && declared.range.offset <= touched[a].range.offset &&
+             declared.range.offset + declared.range.bytes >= touched[a].range.offset + touched[a].range.bytes;
+    };
+    const auto& declared = launch.accesses;
+    const bool same_place = a < declared.size() && covers(declared[a]);  // as a rule: no search
+    if (same_place || std::any_of(declared.begin(), declared.end(), covers)) continue;
+    return Internal("launch {} {} bytes [{}, {}) and does not declare it", Describe(schedule, index),
+                    touched[a].write ? "writes" : "reads", touched[a].range.offset,
+                    touched[a].range.offset + touched[a].range.bytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckStructure(const Schedule& schedule) {
+  const int launches = static_cast<int>(schedule.launches.size());
+  if (launches < 2 || !IsHost(schedule.launches.front(), true) || !IsHost(schedule.launches.back(), false)) {
+    return Internal("a schedule begins and ends with a launch of the host");
+  }
+  for (int l = 0; l < launches; ++l) {
+    const Launch& launch = schedule.launches[l];
+    const bool host = std::holds_alternative<HostLaunch>(launch.work);
+    if (host != (l == 0 || l == launches - 1) ||
+        (host ? launch.stream != schedule.host_stream() : launch.stream < 0 || launch.stream >= schedule.streams)) {
+      return Internal("launch {} is on the wrong stream or in the wrong place", Describe(schedule, l));
+    }
+    for (int wait : launch.waits) {
+      if (wait < 0 || wait >= l || schedule.launches[wait].stream == launch.stream) {
+        return Internal("launch {} waits for launch {}, which is no earlier one of another stream",
+                        Describe(schedule, l), wait);
+      }
+    }
+    RETURN_IF_ERROR(CheckOperands(schedule, l));
+    RETURN_IF_ERROR(CheckAccesses(schedule, l));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NotOrdered(const Schedule& schedule, int before, int after, const char* why) {
+  return Internal("launch {} does not end before launch {} starts: {}", Describe(schedule, before),
+                  Describe(schedule, after), why);
+}
+
+absl::Status CheckOrder(const Schedule& schedule, const HappensBefore& ordered) {
+  const int launches = static_cast<int>(schedule.launches.size());
+  int collective = -1;
+  for (int l = 1; l + 1 < launches; ++l) {
+    if (!ordered.Holds(0, l)) return NotOrdered(schedule, 0, l, "the step has not begun");
+    if (!ordered.Holds(l, launches - 1)) return NotOrdered(schedule, l, launches - 1, "the step would end too early");
+    if (!std::holds_alternative<CollectiveLaunch>(schedule.launches[l].work)) continue;
+    if (collective >= 0 && !ordered.Holds(collective, l)) {
+      return NotOrdered(schedule, collective, l, "collectives run one after the other");
+    }
+    collective = l;
+  }
+  for (const OrderEdge& edge : schedule.order) {
+    const bool exists = edge.before >= 0 && edge.after < launches && edge.before < edge.after;
+    if (!exists) return Internal("order edge {} -> {} is none", edge.before, edge.after);
+    if (!ordered.Holds(edge.before, edge.after))
+      return NotOrdered(schedule, edge.before, edge.after, "a declared order");
+  }
+  return absl::OkStatus();
+}
+
+// The last accesses of every byte. Launches of the second step carry on the numbers of the first.
+class AccessLog {
+ public:
+  AccessLog(const Schedule& schedule, const HappensBefore& ordered) : schedule_(schedule), ordered_(ordered) {
+    for (const Placement& state : schedule.states) {
+      if (state.offset < 0) continue;
+      const auto [first, stop] = cells_.Cut({state.offset, state.tensor.bytes()});
+      cells_.Replace(first, stop, {kBeforeTheSteps, {}});
+    }
+  }
+
+  absl::Status Add(const Access& access, int launch) {
+    const int64_t end = access.range.offset + access.range.bytes;
+    const auto [first, stop] = cells_.Cut(access.range);
+    for (auto cell = first; cell != stop; ++cell) {
+      const auto next = std::next(cell);
+      const ByteRange common{cell->first, (next == stop ? end : next->first) - cell->first};
+      RETURN_IF_ERROR(Check(cell->second, access, launch, common));
+      if (!access.write) AddReader(cell->second, launch);
+    }
+    if (access.write) cells_.Replace(first, stop, {launch, {}});
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr int kBeforeTheSteps = -1;
+  static constexpr int kNobody = -2;
+
+  struct Cell {
+    int writer = kNobody;
+    std::vector<int> readers;  // since then, the last of each stream
+  };
+
+  int StreamOf(int launch) const { return schedule_.launches[launch % schedule_.launches.size()].stream; }
+
+  absl::Status Check(const Cell& cell, const Access& access, int launch, const ByteRange& common) const {
+    if (!access.write && cell.writer == kNobody) {
+      return Internal("launch {} reads bytes [{}, {}) that nobody has written", At(launch), common.offset,
+                      common.offset + common.bytes);
+    }
+    if (cell.writer >= 0 && cell.writer != launch && !ordered_.Holds(cell.writer, launch)) {
+      return Race(cell.writer, "writes", access, launch, common);
+    }
+    if (!access.write) return absl::OkStatus();
+    for (int reader : cell.readers) {
+      if (reader != launch && !ordered_.Holds(reader, launch)) return Race(reader, "reads", access, launch, common);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Race(int first, const char* does, const Access& access, int launch, const ByteRange& common) const {
+    return Internal("race: launch {} {} and launch {} {} bytes [{}, {}), and nothing orders them", At(first), does,
+                    At(launch), access.write ? "writes" : "reads", common.offset, common.offset + common.bytes);
+  }
+
+  std::string At(int launch) const {
+    const int launches = static_cast<int>(schedule_.launches.size());
+    return Describe(schedule_, launch % launches) + (launch >= launches ? " of the next step" : "");
+  }
+
+  void AddReader(Cell& cell, int launch) const {
+    for (int& reader : cell.readers) {
+      if (StreamOf(reader) != StreamOf(launch)) continue;
+      reader = launch;
+      return;
+    }
+    cell.readers.push_back(launch);
+  }
+
+  const Schedule& schedule_;
+  const HappensBefore& ordered_;
+  ByteCells<Cell> cells_;
+};
+
+absl::Status CheckBytes(const Schedule& schedule, const HappensBefore& ordered) {
+  const int launches = static_cast<int>(schedule.launches.size());
+  AccessLog log(schedule, ordered);
+  for (int l = 0; l < 2 * launches; ++l) {
+    const std::vector<Access>& accesses = schedule.launches[l % launches].accesses;
+    for (bool write : {false, true}) {  // a launch reads before it writes
+      for (const Access& access : accesses) {
+        if (access.write == write) RETURN_IF_ERROR(log.Add(access, l));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The lifetimes that are alive, by offset.
+class Living {
+ public:
+  explicit Living(const Schedule& schedule) : schedule_(schedule) {}
+
+  absl::Status Begin(const Lifetime& lifetime) {
+    const auto next = alive_.lower_bound(lifetime.range.offset);
+    if (next != alive_.end() && End(lifetime) > next->first) return Overlap(lifetime, *next->second);
+    if (next != alive_.begin() && End(*std::prev(next)->second) > lifetime.range.offset) {
+      return Overlap(lifetime, *std::prev(next)->second);
+    }
+    alive_.emplace_hint(next, lifetime.range.offset, &lifetime);
+    return absl::OkStatus();
+  }
+
+  void Finish(const Lifetime& lifetime) { alive_.erase(lifetime.range.offset); }
+
+  absl::Status CheckInside(const Access& access, int launch) const {
+    const int64_t end = access.range.offset + access.range.bytes;
+    const auto after = alive_.upper_bound(access.range.offset);
+    if (after != alive_.begin() && End(*std::prev(after)->second) >= end) return absl::OkStatus();
+    return Internal("launch {} touches bytes [{}, {}), which belong to nothing that is alive then",
+                    Describe(schedule_, launch), access.range.offset, end);
+  }
+
+ private:
+  static int64_t End(const Lifetime& lifetime) { return lifetime.range.offset + lifetime.range.bytes; }
+  static absl::Status Overlap(const Lifetime& a, const Lifetime& b) {
+    return Internal("'{}' at [{}, {}) and '{}' at [{}, {}) are alive at the same time", a.name, a.range.offset, End(a),
+                    b.name, b.range.offset, End(b));
+  }
+
+  const Schedule& schedule_;
+  absl::btree_map<int64_t, const Lifetime*> alive_;
+};
+
+absl::Status CheckLifetimes(const Schedule& schedule) {
+  const int launches = static_cast<int>(schedule.launches.size());
+  std::vector<const Lifetime*> beginning, ending;  // in the order in which they do
+  for (const Lifetime& lifetime : schedule.lifetimes) {
+    const bool whole = lifetime.first == 0 && lifetime.last == launches - 1;
+    if (lifetime.first < 0 || lifetime.last < lifetime.first || lifetime.last >= launches ||
+        lifetime.range.bytes <= 0 || (lifetime.persistent && !whole)) {
+      return Internal("'{}' lives from launch {} to {} of {}", lifetime.name, lifetime.first, lifetime.last, launches);
+    }
+    beginning.push_back(&lifetime);
+    ending.push_back(&lifetime);
+  }
+  std::sort(beginning.begin(), beginning.end(), [](const auto* a, const auto* b) { return a->first < b->first; });
+  std::sort(ending.begin(), ending.end(), [](const auto* a, const auto* b) { return a->last < b->last; });
+  Living living(schedule);
+  auto next = beginning.begin(), ended = ending.begin();
+  for (int l = 0; l < launches; ++l) {
+    for (; ended != ending.end() && (*ended)->last < l; ++ended) living.Finish(**ended);
+    for (; next != beginning.end() && (*next)->first == l; ++next) RETURN_IF_ERROR(living.Begin(**next));
+    for (const Access& access : schedule.launches[l].accesses) RETURN_IF_ERROR(living.CheckInside(access, l));
+  }
+  return absl::OkStatus();
+}
+
+// What must be proven of launches that are each right in themselves.
+absl::Status CheckTogether(const Schedule& schedule) {
+  const HappensBefore ordered(schedule);
+  RETURN_IF_ERROR(CheckOrder(schedule, ordered));
+  RETURN_IF_ERROR(CheckBytes(schedule, ordered));
+  return CheckLifetimes(schedule);
+}
+
+// Whether CheckTogether finds the same in both: all that it reads is equal.
+bool AreAlike(const Schedule& a, const Schedule& b) {
+  const auto same_launch = [](const Launch& x, const Launch& y) {
+    return x.stream == y.stream && x.work.index() == y.work.index() && x.waits == y.waits && x.accesses == y.accesses;
+  };
+  const auto same_state = [](const Placement& x, const Placement& y) {
+    return x.offset == y.offset && x.tensor.bytes() == y.tensor.bytes();
+  };
+  const auto same_lifetime = [](const Lifetime& x, const Lifetime& y) {
+    return x.range == y.range && x.first == y.first && x.last == y.last && x.persistent == y.persistent;
+  };
+  const auto equal = [](const auto& x, const auto& y, const auto& same) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
+  };
+  return a.streams == b.streams && a.order == b.order && equal(a.launches, b.launches, same_launch) &&
+         equal(a.states, b.states, same_state) && equal(a.lifetimes, b.lifetimes, same_lifetime);
+}
+
+}  // namespace
+
+absl::Status VerifySchedule(const Schedule& schedule) {
+  RETURN_IF_ERROR(CheckStructure(schedule));
+  return CheckTogether(schedule);
+}
+
+absl::Status VerifySchedules(const std::vector<Schedule>& schedules) {
+  constexpr size_t kMostRemembered = 16;  // of those that differ
+  std::vector<const Schedule*> proven;
+  for (const Schedule& schedule : schedules) {
+    const std::string rank = fmt::format("rank {}", schedule.rank);
+    RETURN_IF_ERROR(WithContext(rank, CheckStructure(schedule)));
+    const auto alike = [&](const Schedule* other) { return AreAlike(*other, schedule); };
+    if (std::any_of(proven.begin(), proven.end(), alike)) continue;
+    RETURN_IF_ERROR(WithContext(rank, CheckTogether(schedule)));
+    if (proven.size() < kMostRemembered) proven.push_back(&schedule);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace partita

@@ -1,0 +1,132 @@
+#include "graph/read/graph_assembler.h"
+
+#include "graph/ir/node_view.h"
+#include "graph/read/verify_model.h"
+#include "graph/value/node_name.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+std::vector<std::string> UserOps(const OpRegistry& registry) {
+  std::vector<std::string> names;
+  for (const std::string& name : registry.Names()) {
+    if (registry.Find(name)->user) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> ValueNames(const Graph& graph) {
+  constexpr size_t kCompared = 4096;  // enough to catch a slip of the pen, little enough for any graph
+  std::vector<std::string> names;
+  for (size_t i = 0; i < graph.values().size() && i < kCompared; ++i) names.push_back(graph.value(i).name);
+  return names;
+}
+
+absl::StatusOr<ValueId> FindValue(const Graph& graph, const std::string& name) {
+  const ValueId value = graph.Find(name);
+  if (value != kNoValue) return value;
+  return InvalidArgument("no node is called {}{}", Quoted(name), Suggestion(name, ValueNames(graph)));
+}
+
+absl::StatusOr<const OpDefinition*> FindOp(const OpRegistry& registry, const std::string& name) {
+  const OpDefinition* op = registry.Find(name);
+  if (op != nullptr && op->user) return op;
+  return InvalidArgument("op {} {}{}", Quoted(name), op == nullptr ? "is unknown" : "is not for users' graphs",
+                         Suggestion(name, UserOps(registry)));
+}
+
+// Trailing optional inputs may simply be left out.
+void PadInputs(const OpDefinition& op, std::vector<ValueId>& inputs) {
+  if (!op.variadic && inputs.size() < op.inputs.size()) inputs.resize(op.inputs.size(), kNoValue);
+}
+
+}  // namespace
+
+absl::StatusOr<Node> GraphAssembler::Resolve(const NodeDescription& described) const {
+  Node node;
+  ASSIGN_OR_RETURN(node.op, FindOp(registry_, described.op));
+  ASSIGN_OR_RETURN(node.attributes, CompleteAttributes(*node.op, described.attributes));
+  for (const std::string& name : described.inputs) {
+    if (name.empty()) {
+      node.inputs.push_back(kNoValue);
+      continue;
+    }
+    ASSIGN_OR_RETURN(const ValueId input, FindValue(graph_, name));
+    node.inputs.push_back(input);
+  }
+  PadInputs(*node.op, node.inputs);
+  return node;
+}
+
+absl::StatusOr<ValueId> GraphAssembler::Add(const NodeDescription& described) {
+  RETURN_IF_ERROR(CheckNodeName(described.name));
+  const std::string context = fmt::format("node {}", Quoted(described.name));
+  if (graph_.Find(described.name) != kNoValue) {
+    return InvalidArgument("{}: the name is taken twice; names are unique", context);
+  }
+  absl::StatusOr<Node> node = Resolve(described);
+  if (!node.ok()) return WithContext(context, node.status());
+  const absl::StatusOr<std::vector<TensorType>> types = InferTypes(graph_, *node);
+  if (!types.ok()) return WithContext(fmt::format("{} ({})", context, node->op->name), types.status());
+  CHECK(types->size() == 1);  // ops with more outputs are internal, so a node and its value share a name
+  const bool is_state = node->op->name == "parameter" || node->op->name == "state";
+  const NodeId id = graph_.AddNode(*std::move(node), {Value{described.name, (*types)[0], {}, -1}});
+  const ValueId value = graph_.node(id).outputs[0];
+  if (is_state) graph_.AddState({value, kNoValue});
+  return value;
+}
+
+absl::StatusOr<Graph> GraphAssembler::Finish(const std::string& loss, const std::vector<std::string>& metrics) {
+  const absl::StatusOr<ValueId> loss_value = FindValue(graph_, loss);
+  if (!loss_value.ok()) return WithContext("the loss", loss_value.status());
+  graph_.loss = *loss_value;
+  for (const std::string& metric : metrics) {
+    const absl::StatusOr<ValueId> value = FindValue(graph_, metric);
+    if (!value.ok()) return WithContext("a metric", value.status());
+    graph_.metrics.push_back(*value);
+  }
+  RETURN_IF_ERROR(VerifyForward(graph_));
+  return std::move(graph_);
+}
+
+absl::StatusOr<Graph> BuildGraph(const std::vector<NodeDescription>& nodes, const std::string& loss,
+                                 const std::vector<std::string>& metrics, const OpRegistry& registry) {
+  if (nodes.empty())
+    return InvalidArgument("the graph has no nodes; at least an input, a parameter and a loss are needed");
+  ASSIGN_OR_RETURN(const std::vector<int> order, OrderNodes(nodes));
+  GraphAssembler assembler(registry);
+  for (int position : order) RETURN_IF_ERROR(assembler.Add(nodes[position]).status());
+  return assembler.Finish(loss, metrics);
+}
+
+std::vector<NodeDescription> Describe(const Graph& graph) {
+  std::vector<NodeDescription> nodes;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    const Node& node = graph.node(id);
+    NodeDescription described{graph.name(id), node.op->name, {}, {}};
+    for (ValueId input : node.inputs) described.inputs.push_back(input == kNoValue ? "" : graph.value(input).name);
+    while (!described.inputs.empty() && described.inputs.back().empty()) described.inputs.pop_back();
+    for (const auto& [name, value] : node.attributes.entries()) {
+      const AttributeDefinition* definition = node.op->FindAttribute(name);
+      if (definition->required || value != definition->type_and_default) described.attributes.Set(name, value);
+    }
+    nodes.push_back(std::move(described));
+  }
+  return nodes;
+}
+
+absl::StatusOr<Graph> WithBatch(const Graph& graph, int64_t batch, const OpRegistry& registry) {
+  std::vector<NodeDescription> nodes = Describe(graph);
+  for (NodeDescription& node : nodes) {
+    if (node.op != "input") continue;
+    Shape shape = node.attributes.Ints("shape");
+    shape[0] = batch;
+    node.attributes.Set("shape", std::move(shape));
+  }
+  std::vector<std::string> metrics;
+  for (ValueId metric : graph.metrics) metrics.push_back(graph.value(metric).name);
+  return BuildGraph(nodes, graph.value(graph.loss).name, metrics, registry);
+}
+
+}  // namespace partita

@@ -1,0 +1,193 @@
+#include "graph/read/verify_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "graph/ir/op_definition.h"
+#include "graph/value/node_name.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+const Node& Producer(const Graph& graph, ValueId value) { return graph.node(graph.value(value).producer); }
+
+std::string Printed(const Graph& graph, ValueId value) {
+  const TensorType& type = graph.type(value);
+  return fmt::format("{} {}{}", Quoted(graph.value(value).name), Name(type.dtype), ToString(type.shape));
+}
+
+absl::Status CheckScalar(const Graph& graph, ValueId value, const std::string& what) {
+  const TensorType& type = graph.type(value);
+  if (type.shape.empty() && IsFloating(type.dtype) && type.dtype != DType::kBF16) return absl::OkStatus();
+  return InvalidArgument("{} is {}; a scalar of type f32 or f64 is needed", what, Printed(graph, value));
+}
+
+absl::Status CheckResults(const Graph& graph) {
+  if (graph.loss == kNoValue) return InvalidArgument("the graph names no loss; the scalar to be minimised is needed");
+  RETURN_IF_ERROR(CheckScalar(graph, graph.loss, "the loss"));
+  if (Producer(graph, graph.loss).inputs.empty()) {
+    return InvalidArgument("the loss {} is a {}; a value that is computed from parameters is needed",
+                           Quoted(graph.value(graph.loss).name), Producer(graph, graph.loss).op->name);
+  }
+  std::vector<ValueId> seen = {graph.loss};
+  for (ValueId metric : graph.metrics) {
+    RETURN_IF_ERROR(CheckScalar(graph, metric, "a metric"));
+    if (std::find(seen.begin(), seen.end(), metric) != seen.end()) {
+      return InvalidArgument("{} is named twice among loss and metrics; once is allowed",
+                             Quoted(graph.value(metric).name));
+    }
+    seen.push_back(metric);
+  }
+  return absl::OkStatus();
+}
+
+// Gradients flow from a node to its first so many inputs only. batch_norm has no gradient of its own, but that of the
+// ops it is expanded into.
+size_t DifferentiableInputs(const Node& node) {
+  static const auto& limits =
+      *new std::map<std::string, size_t>{{"batch_norm", 3}, {"softmax_cross_entropy", 1}, {"dropout", 1}};
+  if (auto limit = limits.find(node.op->name); limit != limits.end()) return limit->second;
+  return node.op->gradient ? node.inputs.size() : 0;
+}
+
+// The values that get a gradient: those from which the loss is reached. One walk against the order of the nodes.
+std::vector<bool> WithGradient(const Graph& graph) {
+  std::vector<bool> reached(graph.values().size());
+  reached[graph.loss] = true;
+  for (NodeId id = static_cast<NodeId>(graph.nodes().size()); id-- > 0;) {
+    const Node& node = graph.node(id);
+    const bool wanted = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return reached[v]; });
+    if (!wanted) continue;
+    const size_t flowing = std::min(DifferentiableInputs(node), node.inputs.size());
+    for (size_t i = 0; i < flowing; ++i) {
+      const ValueId input = node.inputs[i];
+      if (input != kNoValue && IsFloating(graph.type(input).dtype)) reached[input] = true;
+    }
+  }
+  return reached;
+}
+
+std::vector<int> CountReaders(const Graph& graph) {
+  std::vector<int> readers(graph.values().size());
+  for (const Node& node : graph.nodes()) {
+    for (ValueId input : node.inputs) {
+      if (input != kNoValue) ++readers[input];
+    }
+  }
+  return readers;
+}
+
+absl::Status CheckParameters(const Graph& graph) {
+  const std::vector<bool> reached = WithGradient(graph);
+  const std::vector<int> readers = CountReaders(graph);
+  for (const State& state : graph.states()) {
+    if (Producer(graph, state.value).op->name != "parameter" || reached[state.value]) continue;
+    const std::string& name = graph.value(state.value).name;
+    if (readers[state.value] == 0) {
+      return InvalidArgument("node {}: the parameter is used by no node; remove it or connect it", Quoted(name));
+    }
+    return InvalidArgument(
+        "node {}: the parameter gets no gradient, for no way that gradients flow along leads from it "
+        "to the loss {}; make it a state, or connect it",
+        Quoted(name), Quoted(graph.value(graph.loss).name));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRunning(const Graph& graph, NodeId id, std::map<ValueId, NodeId>& updated) {
+  constexpr const char* kInputs[] = {"running_mean", "running_variance"};
+  for (int i = 0; i < 2; ++i) {
+    const ValueId value = graph.node(id).inputs[3 + i];
+    const Node& producer = Producer(graph, value);
+    if (producer.op->name != "state") {
+      return InvalidArgument("node {}: {} is {}, a {}; a state is needed, because it is updated",
+                             Quoted(graph.name(id)), kInputs[i], Quoted(graph.value(value).name), producer.op->name);
+    }
+    const auto [first, fresh] = updated.emplace(value, id);
+    if (!fresh) {
+      return InvalidArgument("node {}: {} is {}, which {} updates already; each statistic needs a state of its own",
+                             Quoted(graph.name(id)), kInputs[i], Quoted(graph.value(value).name),
+                             first->second == id ? "it" : Quoted(graph.name(first->second)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckBatchNorms(const Graph& graph) {
+  std::map<ValueId, NodeId> updated;
+  for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
+    if (graph.node(id).op->name == "batch_norm") RETURN_IF_ERROR(CheckRunning(graph, id, updated));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRange(const char* field, double value, double least, double below) {
+  if (std::isfinite(value) && value >= least && value < below) return absl::OkStatus();
+  if (std::isfinite(below)) {
+    return InvalidArgument("{} is {}; at least {} and less than {} is allowed", field, value, least, below);
+  }
+  return InvalidArgument("{} is {}; a finite number of at least {} is allowed", field, value, least);
+}
+
+absl::Status CheckSteps(const char* field, int64_t value, int64_t least) {
+  if (value >= least) return absl::OkStatus();
+  return InvalidArgument("{} is {}; at least {} is allowed", field, value, least);
+}
+
+}  // namespace
+
+absl::Status VerifyForward(const Graph& graph) {
+  RETURN_IF_ERROR(CheckResults(graph));
+  RETURN_IF_ERROR(CheckParameters(graph));
+  return CheckBatchNorms(graph);
+}
+
+absl::Status VerifyOptimizer(const Optimizer& optimizer) {
+  RETURN_IF_ERROR(CheckRange("optimizer.momentum", optimizer.momentum, 0, 1));
+  RETURN_IF_ERROR(CheckRange("optimizer.weight_decay", optimizer.weight_decay, 0, kInfinity));
+  RETURN_IF_ERROR(CheckRange("optimizer.clip_norm", optimizer.clip_norm, 0, kInfinity));
+  if (optimizer.nesterov && optimizer.momentum == 0) {
+    return InvalidArgument("optimizer.nesterov is true, but optimizer.momentum is 0; it needs a momentum above 0");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VerifyLearningRate(const LearningRate& rate) {
+  const std::vector<std::string> schedules = {"constant", "step", "cosine", "exponential", "one_cycle"};
+  if (std::find(schedules.begin(), schedules.end(), rate.schedule) == schedules.end()) {
+    return InvalidArgument("learning_rate.schedule is {}, which is unknown{}", Quoted(rate.schedule),
+                           Suggestion(rate.schedule, schedules));
+  }
+  RETURN_IF_ERROR(CheckRange("learning_rate.base", rate.base, 0, kInfinity));
+  RETURN_IF_ERROR(CheckRange("learning_rate.final", rate.final, 0, kInfinity));
+  RETURN_IF_ERROR(CheckSteps("learning_rate.steps", rate.steps, 0));
+  RETURN_IF_ERROR(CheckSteps("learning_rate.warmup_steps", rate.warmup_steps, 0));
+  if (rate.steps > 0 && rate.warmup_steps >= rate.steps) {
+    return InvalidArgument("learning_rate.warmup_steps is {}; less than learning_rate.steps ({}) is allowed",
+                           rate.warmup_steps, rate.steps);
+  }
+  if (rate.schedule == "one_cycle" && rate.warmup_steps > 0) {
+    return InvalidArgument("learning_rate.warmup_steps is {}; one_cycle has a warm-up of its own, so 0 is allowed",
+                           rate.warmup_steps);
+  }
+  if (rate.schedule == "step" || rate.schedule == "exponential") {
+    if (!(rate.decay > 0 && rate.decay <= 1)) {
+      return InvalidArgument("learning_rate.decay is {}; more than 0 and at most 1 is allowed", rate.decay);
+    }
+    return CheckSteps("learning_rate.decay_steps", rate.decay_steps, 1);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VerifyModel(const Model& model) {
+  RETURN_IF_ERROR(VerifyForward(model.graph));
+  RETURN_IF_ERROR(VerifyOptimizer(model.optimizer));
+  return VerifyLearningRate(model.learning_rate);
+}
+
+}  // namespace partita

@@ -1,0 +1,36 @@
+// One rank's share of a partitioned graph: what it holds of every value, and which nodes it runs.
+//
+// Pure, linear in the graph. Every rank can compute every other rank's share; a process computes those of its ranks.
+#ifndef PARTITA_GRAPH_SCHEDULE_LOCALIZE_H_
+#define PARTITA_GRAPH_SCHEDULE_LOCALIZE_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/kernel_catalogue.h"
+
+namespace partita {
+
+struct LocalGraph {
+  // By ValueId. nullopt: an At or the mesh keeps the value on other ranks. An empty box: this rank's block has no
+  // elements.
+  std::vector<std::optional<LocalTensor>> values;
+
+  bool Holds(ValueId value) const { return values[value] && !values[value]->box.empty(); }
+};
+
+LocalGraph Localize(const Graph& graph, int rank);
+
+// A rank runs a computing node if it holds any element of any output. (An input may be empty: a partial sum over no
+// samples is zero, and somebody must write the zeros.)
+bool Runs(const LocalGraph& local, const Node& node);
+
+// The rank's share of a computing node that it runs. kInternal if the layouts of its values contradict each other: the
+// rank holds an output but an input or another output lies elsewhere.
+absl::StatusOr<LocalNode> MakeLocalNode(const Graph& graph, const LocalGraph& local, NodeId node);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_SCHEDULE_LOCALIZE_H_

@@ -1,0 +1,17 @@
+// Whether nodes compute in parts while ghosts travel.
+#ifndef PARTITA_GRAPH_SCHEDULE_OVERLAP_HALO_H_
+#define PARTITA_GRAPH_SCHEDULE_OVERLAP_HALO_H_
+
+#include <cstdint>
+
+namespace partita {
+
+// kAuto: nodes of which it pays. At least half of the outputs are interior; the interior is at least 4 MFLOP (some 50
+// us of one core, as long as an exchange takes to begin); and it has 128 pixels or more for each part, because each
+// part reads (and a library may reorder) all of the weights. Sizes alone decide, so ranks that compute the same outputs
+// do alike.
+enum class OverlapHalo : uint8_t { kAuto, kOff, kOn };
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_SCHEDULE_OVERLAP_HALO_H_

@@ -1,0 +1,176 @@
+// A schedule: what one rank launches in one step, on which stream, after which waits, at which addresses. Still data.
+//
+// Launches are in program order. Streams 0 .. streams-1 belong to the device, the last of them carries all
+// communication; stream `host_stream()` is the thread that drives the steps: its first launch of a step writes the
+// staged inputs, its last one reads what the step reports, and the next step begins after it. A launch starts after the
+// launch before it on its own stream and after every launch in `waits` (earlier launches of other streams). All
+// addresses are offsets in bytes into the rank's one arena, 64-byte aligned unless a value is a view.
+#ifndef PARTITA_GRAPH_SCHEDULE_SCHEDULE_H_
+#define PARTITA_GRAPH_SCHEDULE_SCHEDULE_H_
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "graph/ir/kernel_catalogue.h"
+#include "graph/ir/program.h"
+
+namespace partita {
+
+struct ByteRange {
+  int64_t offset = 0;
+  int64_t bytes = 0;
+  bool operator==(const ByteRange&) const = default;
+};
+
+struct Access {
+  ByteRange range;
+  bool write = false;
+  bool operator==(const Access&) const = default;
+};
+
+struct KernelLaunch {
+  LocalNode node;
+  KernelChoice choice;
+  std::vector<int64_t> inputs;   // offset of each input; -1: absent or empty
+  std::vector<int64_t> outputs;  // offset of each output; -1: empty
+  int64_t workspace = -1;        // offset; -1: none
+};
+
+// Copies a box of one dense row-major tensor into a box of another. Sizes in elements.
+struct BoxCopy {
+  int64_t element_bytes = 4;
+  int64_t from = 0, to = 0;    // offsets of the two tensors in the arena
+  Shape from_shape, to_shape;  // their (local) shapes
+  Shape from_start, to_start;  // where the box begins in each
+  Shape size;
+};
+
+// A box of a dense row-major tensor of this shape, whose first element is element `first` of a collective's operand.
+struct PlacedBox {
+  int64_t first = 0;
+  Shape shape;
+  Box box = {{0}, {0}};  // nothing
+};
+
+struct CopyLaunch {
+  ByteRange zero;  // cleared before the copies (bytes == 0: nothing)
+  std::vector<BoxCopy> copies;
+};
+
+enum class CollectiveKind : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll };
+const char* Name(CollectiveKind kind);
+
+// Counts are in elements of `dtype`. Every rank of the group takes part, also one that gives and gets nothing.
+//   all_reduce      input_count == output_count; in place where the planner could
+//   all_gather      send_counts[r]: the block that rank r of the group gives, the same list on all ranks
+//   reduce_scatter  send_counts[r]: the block that rank r of the group gets, the same list on all ranks
+//   broadcast       output_count on all ranks; input_count 0 but on the root, where output == input and the bytes are
+//                   only read
+//   reduce          input_count on all ranks; output_count 0 but on the root
+//   all_to_all      send_counts[r] to rank r and receive_counts[r] from it, blocks in rank order, one to itself
+//                   included; or boxes with so many elements, straight from where they lie in the input to where they
+//                   belong in the output
+struct CollectiveLaunch {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  int group = 0;  // id in Program::groups
+  DType dtype = DType::kF32;
+  Reduction reduction = Reduction::kSum;
+  int64_t input = -1, output = -1;  // offsets; -1: this rank gives or gets nothing
+  int64_t input_count = 0, output_count = 0;
+  std::vector<int64_t> send_counts;     // per rank of the group: all_to_all; reduce_scatter and all_gather: the blocks
+  std::vector<int64_t> receive_counts;  // all_to_all only
+  // All_to_all of boxes: per rank of the group; empty: the blocks follow each other.
+  std::vector<PlacedBox> send_boxes, receive_boxes;
+  int root = 0;  // broadcast, reduce: index in the group
+};
+
+// Whether a collective leaves its output as it is: it is the input of the root of a broadcast.
+inline bool OnlyReads(const CollectiveLaunch& collective) {
+  return collective.kind == CollectiveKind::kBroadcast && collective.input >= 0 &&
+         collective.input == collective.output;
+}
+
+// Work of the host thread: it writes the staged inputs, or reads the results.
+struct HostLaunch {
+  bool begin = true;
+};
+
+struct Launch {
+  std::string name;
+  NodeId node = -1;  // in the entry point's graph; -1: host launches
+  Phase phase = Phase::kForward;
+  int stream = 0;
+  std::vector<int> waits;  // indices of earlier launches on other streams
+  std::vector<Access> accesses;
+  std::variant<KernelLaunch, CopyLaunch, CollectiveLaunch, HostLaunch> work;
+};
+
+// `before` must have ended when `after` starts, for a reason that is not in their bytes: the step boundary, the one
+// order of collectives.
+struct OrderEdge {
+  int before = 0;
+  int after = 0;
+  bool operator==(const OrderEdge&) const = default;
+};
+
+// Where a value of the graph that outlives the launches lies: a state, a staged input, a reported scalar.
+struct Placement {
+  std::string name;
+  LocalTensor tensor;
+  int64_t offset = -1;  // -1: this rank holds nothing of it
+};
+
+// Where a value of the graph lies, for an observer that copies it right after its launch (later its bytes may be
+// another's). `launch`: the last one that writes it; -1: it is there before the step (a state), or not held.
+struct ValuePlacement {
+  LocalTensor tensor;
+  int64_t offset = -1;  // -1: this rank holds nothing of it
+  int launch = -1;
+};
+
+// Bytes of the arena in use from launch `first` to launch `last` (both included) by one value, or by several that
+// follow each other in place. Outside of it the bytes mean nothing, and a test may poison them.
+struct Lifetime {
+  std::string name;
+  ByteRange range;
+  int first = 0;
+  int last = 0;
+  bool persistent = false;  // a state: outlives the step
+  bool scratch = false;     // workspace, which a kernel need not use to its last byte
+};
+
+// Bytes. The first five add up to the total (padding is counted with what it follows).
+struct MemoryUse {
+  int64_t parameters = 0, states = 0, inputs = 0;
+  int64_t activations = 0;  // transient peak without workspace
+  int64_t workspace = 0;    // what workspace adds to that peak
+  int64_t total = 0;        // bytes of the arena
+};
+
+struct Schedule {
+  int rank = 0;
+  int streams = 1;  // device streams
+  std::vector<Launch> launches;
+  std::vector<OrderEdge> order;
+  std::vector<Placement> states, inputs, results;  // results: loss and metrics
+  std::vector<ValuePlacement> values;              // by ValueId of the entry point's graph
+  std::vector<Lifetime> lifetimes;
+  MemoryUse memory;
+
+  int host_stream() const { return streams; }
+};
+
+// The bytes that the work of a launch touches, from its offsets. Empty ones are left out. Of a box of a tensor, copied
+// or a part of a node's operand, it is the run from the box's first to its last element. Host launches: nothing (their
+// bytes are the placements').
+std::vector<Access> AccessesOf(const Launch& launch);
+
+// The offset of a value of `entry`, the graph that the schedule was made from; -1 if there is no such value or this
+// rank holds nothing of it.
+int64_t OffsetOf(const Schedule& schedule, const Graph& entry, const std::string& value_name);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_SCHEDULE_SCHEDULE_H_

@@ -1,0 +1,24 @@
+// Which outputs of sliding windows can be made from a part of the input: the interior, while ghosts are on their way.
+//
+//   input     | . . . own block . . . | ghosts
+//   windows   [===][===]...[===]              the interior
+//                       [===][===]            the boundary
+//
+// (algorithms.md 1.3 and 7.3; Gholami et al., "Integrated model, batch and domain parallelism", section 2.4.)
+#ifndef PARTITA_GRAPH_VALUE_INTERIOR_H_
+#define PARTITA_GRAPH_VALUE_INTERIOR_H_
+
+#include <cstdint>
+
+#include "graph/value/shape.h"
+#include "graph/value/windows.h"
+
+namespace partita {
+
+// Those of `outputs` whose windows see no element of a tensor of n elements outside of `held`. They are a run; empty
+// (at the first output) if there are none. What windows reach beyond the tensor counts as seen by nobody.
+Range InteriorOf(const Windows& windows, const Range& outputs, const Range& held, int64_t n);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_VALUE_INTERIOR_H_

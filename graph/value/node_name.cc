@@ -1,0 +1,88 @@
+#include "graph/value/node_name.h"
+
+#include <algorithm>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+constexpr char kLegal[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-";
+
+std::string Escaped(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c >= 0x20 && c < 0x7f) {
+      escaped += c;
+    } else {
+      escaped += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+  }
+  return escaped;
+}
+
+int EditDistance(const std::string& a, const std::string& b) {
+  std::vector<int> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int substitution = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({substitution, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+absl::Status CheckNodeName(const std::string& name) {
+  if (name.empty()) return InvalidArgument("the name is empty; a name has 1 to {} characters", kLongestName);
+  if (name.size() > kLongestName) {
+    return InvalidArgument("the name {} has {} characters; at most {} are allowed", Quoted(name), name.size(),
+                           kLongestName);
+  }
+  const size_t wrong = name.find_first_not_of(kLegal);
+  if (wrong == std::string::npos) return absl::OkStatus();
+  return InvalidArgument("the name {} contains {}; allowed are letters, digits and _ . / -", Quoted(name),
+                         Quoted(name.substr(wrong, 1)));
+}
+
+std::string Printable(const std::string& text, size_t limit) {
+  if (text.size() <= limit) return Escaped(text);
+  const size_t tail = limit / 3;
+  return fmt::format("{}...{}", Escaped(text.substr(0, limit - tail)), Escaped(text.substr(text.size() - tail)));
+}
+
+std::string Quoted(const std::string& text) { return fmt::format("'{}'", Printable(text, 80)); }
+
+std::optional<std::string> NearestName(const std::string& name, const std::vector<std::string>& names) {
+  constexpr size_t kLongestCompared = 64;  // a distance takes time in the product of the lengths
+  if (name.size() > kLongestCompared) return std::nullopt;
+  std::optional<std::string> nearest;
+  int least = std::max<int>(1, static_cast<int>(name.size()) / 3) + 1;
+  for (const std::string& candidate : names) {
+    if (candidate.size() > kLongestCompared) continue;
+    const int distance = EditDistance(name, candidate);
+    if (distance < least) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+std::string Suggestion(const std::string& name, const std::vector<std::string>& known) {
+  constexpr size_t kListed = 24;
+  if (const std::optional<std::string> nearest = NearestName(name, known)) {
+    return fmt::format("; did you mean {}?", Quoted(*nearest));
+  }
+  if (known.empty()) return "; none is known here";
+  std::string list;
+  for (size_t i = 0; i < known.size() && i < kListed; ++i) list += fmt::format("{}{}", i == 0 ? "" : ", ", known[i]);
+  return fmt::format("; known are: {}{}", list, known.size() > kListed ? ", ..." : "");
+}
+
+}  // namespace partita

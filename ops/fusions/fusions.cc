@@ -1,0 +1,17 @@
+#include "ops/fusions/fusions.h"
+
+#include "ops/fusions/fuse_batch_norm_gradient.h"
+#include "ops/fusions/fuse_epilogues.h"
+#include "ops/fusions/fuse_normalize_relu.h"
+
+namespace partita {
+
+std::vector<Fusion> AllFusions() {
+  return {
+      {"fuse_normalize_relu", Fusion::When::kForward, FuseNormalizeRelu},
+      {"fuse_batch_norm_gradient", Fusion::When::kGradients, FuseBatchNormGradient},
+      {"fuse_epilogues", Fusion::When::kLast, FuseEpilogues},
+  };
+}
+
+}  // namespace partita

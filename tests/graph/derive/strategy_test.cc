@@ -1,0 +1,174 @@
+// What a strategy makes of a graph, and what is refused.
+#include "graph/derive/strategy.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/make_program.h"
+#include "graph/text/text.h"
+#include "ops/registry.h"
+#include "tests/graph/two_layers.h"
+
+namespace partita {
+namespace {
+
+AxisConfig Split(const std::string& name, std::vector<int64_t> cuts = {}) { return {name, 0, std::move(cuts)}; }
+
+TEST(MatchesPattern, StarsAndQuestionMarks) {
+  EXPECT_TRUE(MatchesPattern("*", ""));
+  EXPECT_TRUE(MatchesPattern("a*b*c", "a-b-b-c"));
+  EXPECT_TRUE(MatchesPattern("conv?", "conv1"));
+  EXPECT_FALSE(MatchesPattern("conv?", "conv12"));
+  EXPECT_FALSE(MatchesPattern("a*b", "a-c"));
+  EXPECT_TRUE(MatchesPattern("**", "x"));
+}
+
+TEST(Strategy, TheFirstEntryDecidesAnAxis) {
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 2}, {"model", 2}};
+  strategy.ops = {{"h", {{"model", Split("output_channels")}}, {}},
+                  {"h", {{"model", Split("input_channels")}, {"data", Split("samples")}}, {}}};
+  const absl::StatusOr<Graph> graph = TrainTwoLayers(strategy);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(LayoutOf(*graph, "h"), "{data:S0 model:S1}");
+  EXPECT_EQ(LayoutOf(*graph, "w"), "{data:R model:S1}");
+}
+
+TEST(Strategy, UnevenCutsAreFollowed) {
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 2}};
+  strategy.ops = {{"x", {{"data", Split("samples", {0, 5, 8})}}, {}}};
+  const absl::StatusOr<Graph> graph = TrainTwoLayers(strategy);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  for (const char* value : {"h", "a", "z"}) EXPECT_EQ(LayoutOf(*graph, value), "{data:S0[0,5,8]}");
+  EXPECT_EQ(LayoutOf(*graph, "t"), "{data:R}") << "labels are sliced where they are needed";
+}
+
+TEST(Strategy, ShardedUpdateKeepsItsSlotsSharded) {
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 2}};
+  strategy.ops = {{"w", {}, {{"data", Split("dimension0")}}}, {"*", {{"data", Split("samples")}}, {}}};
+  Model model = TwoLayers();
+  model.optimizer.momentum = 0.9;
+  const absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), {.verify_passes = true});
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(LayoutOf(program->train, "w@momentum"), "{data:S0}");
+  EXPECT_EQ(LayoutOf(program->train, "v@momentum"), "{data:R}");
+}
+
+// The second product on a mesh of two other ranks: what follows it is there too, and so is its parameter with its slot.
+TEST(Strategy, ANodeLiesOnTheMeshOfItsAxes) {
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 3}};
+  strategy.further_meshes = {{{{"tail", 2}}, "tail", {2, 0}}};
+  strategy.ops = {{"z", {{"tail", Split("output_channels")}}, {}}, {"*", {{"data", Split("samples")}}, {}}};
+  Model model = TwoLayers();
+  model.optimizer.momentum = 0.9;
+  const absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), {.verify_passes = true});
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(LayoutOf(program->train, "a"), "{data:S0}");
+  EXPECT_EQ(LayoutOf(program->train, "w@momentum"), "{data:R}");
+  EXPECT_EQ(LayoutOf(program->train, "a@reshard"), "{tail:R}");
+  EXPECT_EQ(LayoutOf(program->train, "z"), "{tail:S1}");
+  EXPECT_EQ(LayoutOf(program->train, "v"), "{tail:S1}");
+  EXPECT_EQ(LayoutOf(program->train, "v@momentum"), "{tail:S1}");
+  EXPECT_EQ(LayoutOf(program->evaluate, "v"), "{tail:S1}");
+  EXPECT_EQ(LayoutOf(program->train, "@iteration"), "{data:R}");
+}
+
+// Statistics over groups of 4: a split of the samples lies between groups.
+TEST(Strategy, NoCutDividesAGroupOfBatchStatistics) {
+  const absl::StatusOr<Graph> forward = ParseText(R"(state %mean
+state %variance
+%x = input() f32[8,6]
+%gamma = parameter() initializer=constant f32[6]
+%beta = parameter() initializer=constant f32[6]
+%mean = state() initializer=constant f32[6]
+%variance = state() initializer=constant f32[6]
+%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=4 f32[8,6]
+metric %y
+)",
+                                                  Ops());
+  ASSERT_TRUE(forward.ok()) << forward.status();
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 2}};
+  strategy.ops = {{"y", {{"data", Split("samples", {0, 4, 8})}}, {}}};
+  const absl::StatusOr<Program> between = MakeProgram({"", *forward, {}, {}}, strategy, Ops(), {});
+  EXPECT_TRUE(between.ok()) << between.status();
+  strategy.ops[0].axes["data"].cuts = {0, 3, 8};
+  const absl::Status inside = MakeProgram({"", *forward, {}, {}}, strategy, Ops(), {}).status();
+  EXPECT_EQ(std::string(inside.message()),
+            "node 'y': 'samples' over axis 'data': cuts [0,3,8] divide a group of 4 that belong together");
+}
+
+struct Refusal {
+  const char* name;
+  Strategy strategy;
+  const char* says;
+};
+
+Strategy With(const Mesh& mesh, std::vector<Mesh> further,
+              std::vector<OpConfig> ops = {{"h", {{"data", {"samples", 0, {}}}}, {}}}) {
+  Strategy strategy{mesh, std::move(ops)};
+  strategy.further_meshes = std::move(further);
+  return strategy;
+}
+
+Strategy Stages(const Mesh& mesh, std::vector<Mesh> further, std::vector<std::string> stages) {
+  Strategy strategy = With(mesh, std::move(further));
+  strategy.pipeline.stage_meshes = std::move(stages);
+  return strategy;
+}
+
+std::vector<Refusal> Refusals() {
+  const Mesh mesh{{{"data", 2}}};
+  return {
+      {"NoSuchNode", {mesh, {{"hh", {{"data", Split("samples")}}, {}}}, -1}, "names no node"},
+      {"NoSuchPattern", {mesh, {{"conv*", {{"data", Split("samples")}}, {}}}, -1}, "names no node"},
+      {"NoSuchAxis", {mesh, {{"h", {{"dta", Split("samples")}}, {}}}, -1}, "did you mean 'data'"},
+      {"NoSuchSplit", {mesh, {{"h", {{"data", Split("sample")}}, {}}}, -1}, "did you mean 'samples'"},
+      {"SplitOfAnotherOp", {mesh, {{"a", {{"data", Split("output_channels")}}, {}}}, -1}, "'a'"},
+      {"OffTheAxis", {mesh, {{"h", {{"data", {"at", 2, {}}}}, {}}}, -1}, "which has 2 ranks"},
+      {"CutsThatDoNotCover", {mesh, {{"h", {{"data", Split("samples", {0, 3, 7})}}, {}}}, -1}, "rise from 0 to 8"},
+      {"CutsThatFall", {mesh, {{"h", {{"data", Split("samples", {0, 9, 8})}}, {}}}, -1}, "rise from 0 to 8"},
+      {"TooManyCuts", {mesh, {{"h", {{"data", Split("samples", {0, 1, 2, 8})}}, {}}}, -1}, "3 points"},
+      {"SaysNothing", {mesh, {{"h", {}, {}}}, -1}, "says nothing"},
+      {"UpdateOfAnOp", {mesh, {{"h", {}, {{"data", Split("dimension0")}}}}, -1}, "only a parameter"},
+      {"EmptyAxis", {{{{"data", 0}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "at least 1"},
+      {"AxisTwice", {{{{"data", 2}, {"data", 2}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "twice"},
+      {"RankTwice", With(mesh, {{{{"b", 2}}, "m", {1, 1}}}), "mesh 'm' names rank 1 twice"},
+      {"RankOffTheProgram", With(mesh, {{{{"b", 2}}, "m", {0, 2}}}),
+       "names rank 2; the first mesh has the ranks 0 to 1"},
+      {"RanksAndPlaces", With(mesh, {{{{"b", 2}}, "m", {1}}}), "names 1 ranks; its axes have room for 2"},
+      {"MoreThanAllRanks", With(mesh, {{{{"b", 3}}, "m"}}), "the first mesh, which has all, has 2"},
+      {"MeshTwice", With(mesh, {{{{"b", 2}}, "m"}, {{{"c", 2}}, "m"}}), "mesh 'm' is named twice"},
+      {"MeshNamedAsTheFirst", With(mesh, {{{{"b", 2}}, "all"}}), "that name means the first mesh"},
+      {"MeshWithoutName", With(mesh, {{{{"b", 2}}}}), "has no name"},
+      {"MeshWithoutAxes", With(mesh, {{{}, "m", {0}}}), "mesh 'm' has no axis"},
+      {"AxisOfTwoMeshes", With(mesh, {{{{"data", 2}}, "m"}}), "axis 'data' is named twice"},
+      {"AxesOfTwoMeshes",
+       With(mesh, {{{{"b", 2}}, "m"}}, {{"h", {{"data", Split("samples")}, {"b", Split("samples")}}, {}}}),
+       "'b' and 'data' are of two meshes"},
+      {"UnknownOfTwoMeshes", With(mesh, {{{{"b", 2}}, "m"}}, {{"h", {{"dat", Split("samples")}}, {}}}),
+       "the meshes have no axis 'dat'; did you mean 'data'"},
+      {"UpdateOnAnotherMesh", With(mesh, {{{{"b", 2}}, "m"}}, {{"w", {}, {{"b", Split("dimension0")}}}}),
+       "update of 'w': the parameter lies on mesh 'data:2', which has no axis 'b'"},
+      {"NoSuchStage", Stages(mesh, {{{{"b", 2}}, "m"}}, {"n"}), "stage_meshes: there is no further mesh 'n'"},
+      {"StageTwice", Stages(mesh, {{{{"b", 2}}, "m"}}, {"m", "m"}), "mesh 'm' is two stages"},
+      {"TooManyRanks", {{{{"data", 70000}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "more than"},
+  };
+}
+
+class Refused : public testing::TestWithParam<Refusal> {};
+
+TEST_P(Refused, InWords) {
+  const absl::StatusOr<Graph> graph = TrainTwoLayers(GetParam().strategy);
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(std::string(graph.status().message()).find(GetParam().says), std::string::npos) << graph.status();
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, Refused, testing::ValuesIn(Refusals()),
+                         [](const auto& refusal) { return std::string(refusal.param.name); });
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,258 @@
+// Whole schedules, run in random legal orders: every value, update and result is what the graph says.
+#include "graph/make_schedule.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "graph/prove/verify_collectives.h"
+#include "graph/prove/verify_schedule.h"
+#include "tests/graph/schedule/interpreter.h"
+#include "tests/graph/schedule/schedule_testing.h"
+
+namespace partita {
+namespace {
+
+// What one step computes on one rank, straight from the graph.
+std::vector<std::vector<float>> Reference(const Graph& graph, const std::vector<std::vector<float>>& given) {
+  std::vector<std::vector<float>> values = given;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->name == "reshape") values[node.outputs[0]] = values[node.inputs[0]];
+    if (node.op->name != "combine" && node.op->name != "twin") continue;
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      std::vector<float>& output = values[node.outputs[o]];
+      output.assign(Elements(graph.type(node.outputs[o]).shape), 0);
+      for (size_t i = 0; i < output.size(); ++i) {
+        std::vector<float> inputs;
+        for (ValueId input : node.inputs) inputs.push_back(values[input][i]);
+        output[i] = Combined(graph.value(node.outputs[0]).name, static_cast<int>(o), inputs);
+      }
+    }
+  }
+  return values;
+}
+
+class RandomGraphs : public testing::TestWithParam<int> {};
+
+TEST_P(RandomGraphs, ComputeWhatTheGraphSaysInAnyOrder) {
+  const auto seed = static_cast<uint64_t>(GetParam());
+  const Program program = ProgramOf(RandomGraph(seed, 50));
+  const Graph& graph = program.train;
+  const ScheduleOptions options{.compute_streams = 1 + GetParam() % 3};
+  const std::vector<Schedule> schedules = SchedulesOf(program, graph, options, seed % 2 == 0 ? 0 : 100);
+  const Schedule& schedule = schedules[0];
+  const absl::Status status = VerifySchedule(schedule);
+  ASSERT_TRUE(status.ok()) << status;
+
+  std::vector<std::vector<float>> given(graph.values().size());
+  Interpreter interpreter(program, schedules);
+  for (const Placement& state : schedule.states) {
+    given[graph.Find(state.name)].assign(state.tensor.elements(), static_cast<float>(state.offset % 97));
+    interpreter.Write(0, state.offset, given[graph.Find(state.name)]);
+  }
+  for (uint64_t step = 0; step < 3; ++step) {
+    for (const Placement& input : schedule.inputs) {
+      given[graph.Find(input.name)].assign(input.tensor.elements(), static_cast<float>(step * 7 + 1));
+    }
+    const std::vector<std::vector<float>> values = Reference(graph, given);
+    interpreter.after = [&](int rank, int launch) {
+      if (launch == 0) {
+        for (const Placement& input : schedule.inputs)
+          interpreter.Write(rank, input.offset, given[graph.Find(input.name)]);
+      }
+      for (size_t v = 0; v < schedule.values.size(); ++v) {
+        const ValuePlacement& placement = schedule.values[v];
+        if (placement.launch != launch) continue;
+        ASSERT_EQ(interpreter.Read(rank, placement.offset, placement.tensor.elements()), values[v])
+            << graph.value(static_cast<ValueId>(v)).name;
+      }
+    };
+    ASSERT_TRUE(interpreter.Step(seed * 31 + step));
+    for (const Placement& result : schedule.results) {
+      EXPECT_EQ(interpreter.Read(0, result.offset, result.tensor.elements()), values[graph.Find(result.name)]);
+    }
+    for (const State& state : graph.states()) {
+      const std::string& name = graph.value(state.value).name;
+      const int64_t offset = OffsetOf(schedule, graph, name);
+      given[state.value] = values[state.update];
+      EXPECT_EQ(interpreter.Read(0, offset, static_cast<int64_t>(given[state.value].size())), given[state.value])
+          << name;
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphs, testing::Range(0, 60));
+
+// The chain of bytes is checked by the race of the interpreter's random orders; here that each wait is needed by proof.
+class Waits : public testing::TestWithParam<int> {};
+
+TEST_P(Waits, EachIsNecessary) {
+  const Program program = ProgramOf(RandomGraph(static_cast<uint64_t>(GetParam()), 50));
+  Schedule schedule = SchedulesOf(program, program.train, {.compute_streams = 3})[0];
+  for (Launch& launch : schedule.launches) {
+    const std::vector<int> all = launch.waits;
+    for (size_t w = 0; w < all.size(); ++w) {
+      launch.waits.erase(launch.waits.begin() + static_cast<int64_t>(w));
+      EXPECT_FALSE(VerifySchedule(schedule).ok());
+      launch.waits = all;
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Seeds, Waits, testing::Range(0, 10));
+
+// Everything of a schedule that a rank does and where.
+std::string Written(const Schedule& schedule) {
+  std::string text =
+      fmt::format("rank {} streams {} bytes {}\n", schedule.rank, schedule.streams, schedule.memory.total);
+  for (const Launch& launch : schedule.launches) {
+    text += fmt::format("{} {} {} on {} after {}:", launch.name, launch.node, launch.work.index(), launch.stream,
+                        fmt::join(launch.waits, ","));
+    for (const Access& access : launch.accesses) {
+      text += fmt::format(" {}{}+{}", access.write ? "w" : "r", access.range.offset, access.range.bytes);
+    }
+    text += "\n";
+  }
+  for (const OrderEdge& edge : schedule.order) text += fmt::format("{}<{} ", edge.before, edge.after);
+  for (const Lifetime& life : schedule.lifetimes) {
+    text += fmt::format("\n{} {}+{} {}-{}", life.name, life.range.offset, life.range.bytes, life.first, life.last);
+  }
+  for (const Placement& state : schedule.states) text += fmt::format("\n{} {}", state.name, state.offset);
+  return text;
+}
+
+// 7 rows over 2 x 2 ranks: blocks of 2, 2, 2 and 1; one value on one rank only.
+TEST(MakeSchedules, RanksThatSharePlansAreAsIfPlannedAlone) {
+  TestGraph builder({{{"data", 2}, {"model", 2}}});
+  const AxisLayout S0 = AxisLayout::Split(0), R = AxisLayout::Replicate(), P = AxisLayout::Partial();
+  const ValueId w = builder.Parameter("w", {7, 3}, {S0, S0});
+  const ValueId g = builder.Op("fill", "g", {}, {7, 3}, {S0, S0});
+  const ValueId sum =
+      builder.Move("all_reduce", "data", builder.Op("fill", "p", {}, {5}, {P, R}, {{"partial", true}}), {R, R});
+  builder.Op("combine", "alone", {builder.Move("drop", "model", sum, {R, AxisLayout::At(1)})}, {5},
+             {R, AxisLayout::At(1)});
+  builder.graph.SetUpdate(w, builder.Op("combine", "w.new", {w, g}, {7, 3}, {S0, S0}));
+  const Program program = ProgramOf(builder.graph);
+  for (const int streams : {1, 2}) {
+    const ScheduleOptions options{.compute_streams = streams};
+    const absl::StatusOr<std::vector<Schedule>> together =
+        MakeSchedules(program, program.train, TestKernels(16), options);
+    ASSERT_TRUE(together.ok()) << together.status();
+    ASSERT_EQ(together->size(), 4u);
+    for (int rank = 0; rank < 4; ++rank) {
+      const absl::StatusOr<Schedule> alone = MakeSchedule(program, program.train, rank, TestKernels(16), options);
+      ASSERT_TRUE(alone.ok()) << alone.status();
+      EXPECT_EQ(Written((*together)[rank]), Written(*alone));
+    }
+    EXPECT_NE(Written((*together)[0]), Written((*together)[3]));
+  }
+}
+
+// A proof is shared only by what it proves.
+TEST(VerifySchedules, AWrongOneAmongEqualsIsFound) {
+  TestGraph builder({{{"data", 3}}});
+  const ValueId a = builder.Op("fill", "a", {}, {6}, {AxisLayout::Split(0)});
+  builder.Op("combine", "b", {a}, {6}, {AxisLayout::Split(0)});
+  const Program program = ProgramOf(builder.graph);
+  std::vector<Schedule> schedules = SchedulesOf(program, program.train, {.compute_streams = 2}, 64);
+  ASSERT_TRUE(VerifySchedules(schedules).ok()) << VerifySchedules(schedules);
+  for (size_t rank = 0; rank < schedules.size(); ++rank) {
+    std::vector<Schedule> wrong = schedules;
+    wrong[rank].lifetimes.pop_back();
+    const absl::Status status = VerifySchedules(wrong);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+    EXPECT_EQ(std::string(status.message()).rfind(fmt::format("rank {}: ", rank), 0), 0u) << status;
+  }
+}
+
+// Two steps of a data-parallel update with a sharded and a bucketed parameter, on 2 x 2 ranks.
+TEST(MakeSchedule, RanksMeetAndAgreeInAnyOrder) {
+  TestGraph builder({{{"data", 2}, {"model", 2}}});
+  const AxisLayout S0 = AxisLayout::Split(0), R = AxisLayout::Replicate(), P = AxisLayout::Partial();
+  const Attributes partial{{"partial", true}};
+  const ValueId w = builder.Parameter("w", {5, 3}, {R, S0});
+  const ValueId b = builder.Parameter("b", {7}, {R, R});
+  const ValueId sharded = builder.Parameter("sharded", {3, 2}, {R, R});
+  const ValueId dw = builder.Op("fill", "dw", {}, {5, 3}, {P, S0}, partial);
+  const ValueId db = builder.Op("fill", "db", {}, {7}, {P, R}, partial);
+  const ValueId ds =
+      builder.Move("reduce_scatter", "data", builder.Op("fill", "ds", {}, {3, 2}, {P, R}, partial), {S0, R});
+  const std::vector<ValueId> sums = builder.Bucket("data", {dw, db});
+  builder.graph.SetUpdate(w, builder.Op("combine", "w.new", {w, sums[0]}, {5, 3}, {R, S0}));
+  builder.graph.SetUpdate(b, builder.Op("combine", "b.new", {b, sums[1]}, {7}));
+  const ValueId own = builder.Move("slice_move", "data", sharded, {S0, R});
+  const ValueId updated = builder.Op("combine", "sharded.shard", {own, ds}, {3, 2}, {S0, R});
+  builder.graph.SetUpdate(sharded, builder.Move("all_gather", "data", updated, {R, R}));
+  const Program program = ProgramOf(builder.graph);
+  const std::vector<Schedule> schedules = SchedulesOf(program, program.train, {.compute_streams = 2}, 64);
+  for (const Schedule& schedule : schedules) ASSERT_TRUE(VerifySchedule(schedule).ok()) << VerifySchedule(schedule);
+  ASSERT_TRUE(VerifyCollectives(program, schedules).ok());
+
+  std::vector<float> first;
+  for (uint64_t seed = 0; seed < 25; ++seed) {
+    Interpreter interpreter(program, schedules);
+    for (const Schedule& schedule : schedules) {
+      for (const Placement& state : schedule.states) {
+        interpreter.Write(schedule.rank, state.offset, std::vector<float>(state.tensor.elements(), 1.0f));
+      }
+    }
+    for (uint64_t step = 0; step < 2; ++step) ASSERT_TRUE(interpreter.Step(seed * 2 + step));
+    const auto state = [&](int rank, int index) {
+      const Placement& placement = schedules[rank].states[index];
+      return interpreter.Read(rank, placement.offset, placement.tensor.elements());
+    };
+    std::vector<float> all;
+    for (int rank = 0; rank < 2; ++rank) {
+      for (int index = 0; index < 3; ++index) {
+        EXPECT_EQ(state(rank, index), state(rank + 2, index)) << "R over data means equal bits";
+        const std::vector<float> values = state(rank, index);
+        all.insert(all.end(), values.begin(), values.end());
+      }
+    }
+    if (first.empty()) first = all;
+    EXPECT_EQ(all, first);
+    const float once = Combined("w.new", 0, std::vector<float>{1, 1000 * (1 + 3)});
+    EXPECT_EQ(state(0, 0)[0], Combined("w.new", 0, std::vector<float>{once, 1000 * (1 + 3)}));
+  }
+}
+
+TEST(MakeSchedule, NodeWithoutKernelIsRefusedByTheCataloguesWords) {
+  TestGraph builder;
+  builder.Op("refused", "odd", {}, {4});
+  const Program program = ProgramOf(builder.graph);
+  const absl::Status status = MakeSchedule(program, program.train, 0, TestKernels()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(std::string(status.message()), "node 'odd': no kernel takes it");
+}
+
+TEST(MakeSchedule, RankOffTheMeshIsRefused) {
+  const Program program = ProgramOf(TestGraph().graph);
+  EXPECT_EQ(MakeSchedule(program, program.train, 1, TestKernels()).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(MakeSchedule(program, program.train, -1, TestKernels()).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(MakeSchedule, StateThatTrainingDoesNotKnowIsRefused) {
+  Program program = ProgramOf(TestGraph().graph);
+  TestGraph evaluate;
+  evaluate.Parameter("w", {3});
+  program.evaluate = evaluate.graph;
+  const absl::Status status = MakeSchedule(program, program.evaluate, 0, TestKernels()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_NE(std::string(status.message()).find("no state 'w'"), std::string::npos) << status;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kManyNodes = 10000;
+#else
+constexpr int kManyNodes = 100000;
+#endif
+
+// How long it takes is for `benchmark compile` to say.
+TEST(MakeSchedule, ManyNodesAreNoProblem) {
+  const Program program = ProgramOf(RandomGraph(3, kManyNodes));
+  const absl::StatusOr<Schedule> schedule =
+      MakeSchedule(program, program.train, 0, TestKernels(16), {.compute_streams = 2});
+  ASSERT_TRUE(schedule.ok()) << schedule.status();
+  EXPECT_EQ(VerifySchedule(*schedule), absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace partita
