@@ -6,10 +6,12 @@
 #include "graph/lower/group_updates.h"
 #include "graph/lower/launch_halos_early.h"
 #include "graph/lower/lower_graph.h"
+#include "graph/lower/split_at_halos.h"
 #include "graph/plan/bind_schedule.h"
 #include "graph/plan/memory_plan.h"
 #include "graph/plan/storage.h"
 #include "graph/plan/streams.h"
+#include "graph/schedule/localize.h"
 #include "runtime/base/status.h"
 
 namespace partita {
