@@ -1,7 +1,7 @@
 #include "ops/registry.h"
 
 #include "graph/moves/move_ops.h"
-#include "ops/definitions.h"
+#include "ops/definitions/definitions.h"
 #include "ops/fusions/fusions.h"
 
 namespace partita {

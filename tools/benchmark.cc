@@ -7,16 +7,16 @@
 
 #include "runtime/base/files.h"
 #include "tools/benchmarks/allocation_count.h"
-#include "tools/benchmarks/comm_benchmark.h"
+#include "tools/benchmarks/comm/comm_benchmark.h"
 #include "tools/benchmarks/compile_benchmark.h"
 #include "tools/benchmarks/executor_benchmark.h"
 #include "tools/benchmarks/halo_benchmark.h"
-#include "tools/benchmarks/kernel_benchmark.h"
-#include "tools/benchmarks/model_benchmark.h"
-#include "tools/benchmarks/train_benchmark.h"
-#include "tools/exit_code.h"
-#include "tools/passive_threads.h"
-#include "tools/program.h"
+#include "tools/benchmarks/kernels/kernel_benchmark.h"
+#include "tools/benchmarks/models/model_benchmark.h"
+#include "tools/benchmarks/train/train_benchmark.h"
+#include "tools/program/exit_code.h"
+#include "tools/program/passive_threads.h"
+#include "tools/program/program.h"
 
 namespace partita {
 namespace {

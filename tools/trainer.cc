@@ -2,8 +2,8 @@
 #include <iostream>
 
 #include "tools/commands/commands.h"
-#include "tools/passive_threads.h"
-#include "tools/program.h"
+#include "tools/program/passive_threads.h"
+#include "tools/program/program.h"
 #include "tools/trainer_flags.h"
 
 int main(int argc, char** argv) {

@@ -10,7 +10,7 @@
 
 namespace partita {
 
-// Stochastic gradient descent, PyTorch's semantics (ops/sgd.cc).
+// Stochastic gradient descent, PyTorch's semantics (ops/definitions/sgd.cc).
 struct Optimizer {
   double momentum = 0;
   double weight_decay = 0;
@@ -18,7 +18,7 @@ struct Optimizer {
   double clip_norm = 0;  // largest global norm of the gradient; 0: no clipping
 };
 
-// The learning rate as a function of the step's number (ops/learning_rate_schedule.h).
+// The learning rate as a function of the step's number (ops/values/learning_rate_schedule.h).
 struct LearningRate {
   std::string schedule = "constant";  // constant, step, cosine, exponential, one_cycle
   double base = 0.1;                  // the rate, or its peak

@@ -10,8 +10,8 @@
 
 #include "graph/ir/gradient_moves.h"
 #include "graph/ir/node_flops.h"
+#include "graph/ir/rewriter.h"
 #include "graph/moves/move_bytes.h"
-#include "graph/passes/rewriter.h"
 
 namespace partita {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "graph/ir/group_key.h"
-#include "graph/passes/rewriter.h"
+#include "graph/ir/rewriter.h"
 
 namespace partita {
 namespace {

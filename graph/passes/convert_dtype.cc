@@ -1,6 +1,6 @@
 #include "graph/passes/convert_dtype.h"
 
-#include "graph/passes/rewriter.h"
+#include "graph/ir/rewriter.h"
 
 namespace partita {
 

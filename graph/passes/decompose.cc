@@ -4,7 +4,7 @@
 
 #include "graph/derive/partition.h"
 #include "graph/ir/node_view.h"
-#include "graph/passes/rewriter.h"
+#include "graph/ir/rewriter.h"
 #include "runtime/base/status.h"
 
 namespace partita {

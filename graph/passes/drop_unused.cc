@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "graph/passes/rewriter.h"
+#include "graph/ir/rewriter.h"
 
 namespace partita {
 

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "graph/ir/group_key.h"
+#include "graph/ir/rewriter.h"
 #include "graph/moves/plan_move.h"
-#include "graph/passes/rewriter.h"
 
 namespace partita {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/ir/node_view.h"
-#include "graph/passes/rewriter.h"
+#include "graph/ir/rewriter.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 

@@ -20,8 +20,8 @@
 //
 // The graph is partitioned: a cast lies as what it casts and behind its moves, so a weight that is kept in pieces is
 // gathered in f32. The adjoint follows by itself: a weight's gradient is made in bf16, cast, and then summed, by micro-
-// batches as by ranks, in f32 (ops/cast.cc): a sum over more ranks is not a less exact one, and all_reduces of
-// gradients move what they move without this pass.
+// batches as by ranks, in f32 (ops/definitions/cast.cc): a sum over more ranks is not a less exact one, and all_reduces
+// of gradients move what they move without this pass.
 #ifndef PARTITA_GRAPH_PASSES_MIX_PRECISION_H_
 #define PARTITA_GRAPH_PASSES_MIX_PRECISION_H_
 

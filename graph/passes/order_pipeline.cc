@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/ir/op_definition.h"
-#include "graph/passes/rewriter.h"
+#include "graph/ir/rewriter.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -1,7 +1,7 @@
 #include "graph/passes/prepare_evaluation.h"
 
 #include "graph/ir/generated_name.h"
-#include "graph/passes/rewriter.h"
+#include "graph/ir/rewriter.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -3,7 +3,7 @@
 #include "graph/derive/append_update.h"
 #include "graph/ir/generated_name.h"
 #include "graph/ir/node_view.h"
-#include "graph/passes/rewriter.h"
+#include "graph/ir/rewriter.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/cuda/cublaslt_matmul.h"
+#include "ops/cuda/cublaslt/cublaslt_matmul.h"
 #include "ops/cuda/stream_queue.h"
 
 namespace partita {

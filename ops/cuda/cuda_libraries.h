@@ -5,9 +5,9 @@
 
 #include <memory>
 
-#include "ops/cuda/cudnn_convolution.h"
+#include "ops/cuda/cudnn/cudnn_convolution.h"
 #include "ops/cuda/kernel_table.h"
-#include "ops/cuda/plan_cache.h"
+#include "ops/cuda/plans/plan_cache.h"
 #include "runtime/device/cuda/cuda_device.h"
 
 namespace partita {

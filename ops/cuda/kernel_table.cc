@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "ops/cuda/own_kernels.h"
+#include "ops/cuda/own/own_kernels.h"
 
 namespace partita {
 namespace {

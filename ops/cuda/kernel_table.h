@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/cuda/cuda_kernel.h"
+#include "ops/cuda/kernel/cuda_kernel.h"
 
 namespace partita {
 

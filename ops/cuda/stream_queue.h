@@ -3,7 +3,7 @@
 #define PARTITA_OPS_CUDA_STREAM_QUEUE_H_
 
 #include "absl/status/status.h"
-#include "ops/cuda/launch.h"
+#include "ops/cuda/launch/launch.h"
 #include "runtime/device/cuda/cuda_stream.h"
 
 namespace partita {

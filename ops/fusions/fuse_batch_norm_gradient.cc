@@ -1,6 +1,6 @@
 #include "ops/fusions/fuse_batch_norm_gradient.h"
 
-#include "graph/passes/rewriter.h"
+#include "graph/ir/rewriter.h"
 
 namespace partita {
 namespace {

@@ -1,6 +1,6 @@
 #include "ops/fusions/fuse_normalize_relu.h"
 
-#include "graph/passes/rewriter.h"
+#include "graph/ir/rewriter.h"
 
 namespace partita {
 

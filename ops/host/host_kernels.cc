@@ -1,112 +1,23 @@
 #include "ops/host/host_kernels.h"
 
 #include <algorithm>
-#include <map>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "graph/ir/op_definition.h"
-#include "ops/host/fast/fast_kernels.h"
-#include "ops/host/host_kernel.h"
-#include "ops/host/onednn/onednn_kernels.h"
-#include "ops/host/parallel.h"
-#include "ops/host/reference/reference_kernels.h"
-#include "ops/host/widened.h"
+#include "ops/host/kernel/parallel.h"
+#include "ops/host/kernel/widened.h"
+#include "ops/host/kernel_table.h"
 #include "runtime/base/check.h"
 #include "runtime/device/host/host_stream.h"
-
-// Kernels that builds without OpenMP and oneDNN (the thread sanitizer's) leave out.
-#ifdef PARTITA_NO_OPENMP
-#define FAST(...)
-#else
-#define FAST(...) {__VA_ARGS__},
-#endif
 
 namespace partita {
 namespace {
 
-using enum Bf16Nodes;
-using KernelTable = std::map<std::string, std::vector<HostKernelEntry>>;
-
-// A kernel that cannot run a node says why; the next one is asked. The last takes everything.
-const KernelTable& Table() {
-  static const KernelTable& table = *new KernelTable{
-      {"constant", {{"reference", ReferenceConstant, kTaken}}},
-      {"cast", {FAST("fast", FastCast, kTaken){"reference", ReferenceCast, kTaken}}},
-      {"reshape", {{"reference", ReferenceReshape, kTaken}}},
-      {"conv2d", {FAST("onednn", OneDnnConv2d, kTaken) FAST("im2col", Im2ColConv2d){"reference", ReferenceConv2d}}},
-      {"conv2d_epilogue",
-       {FAST("onednn", OneDnnConv2d, kTaken) FAST("im2col", Im2ColConv2d){"reference", ReferenceConv2d}}},
-      {"conv2d_input_grad",
-       {FAST("onednn", OneDnnConv2dInputGrad, kTaken)
-            FAST("im2col", Im2ColConv2dInputGrad){"reference", ReferenceConv2dInputGrad}}},
-      {"conv2d_weight_grad",
-       {FAST("onednn", OneDnnConv2dWeightGrad, kTaken)
-            FAST("im2col", Im2ColConv2dWeightGrad){"reference", ReferenceConv2dWeightGrad}}},
-      {"matmul", {FAST("onednn", OneDnnMatMul, kTaken) FAST("blocked", BlockedMatMul){"reference", ReferenceMatMul}}},
-      {"matmul_epilogue",
-       {FAST("onednn", OneDnnMatMul, kTaken) FAST("blocked", BlockedMatMul){"reference", ReferenceMatMul}}},
-      {"bias", {FAST("fast", FastBias){"reference", ReferenceBias}}},
-      {"bias_grad", {FAST("fast", FastBiasGrad){"reference", ReferenceBiasGrad}}},
-      {"relu", {FAST("fast", FastRelu){"reference", ReferenceRelu}}},
-      {"relu_grad", {FAST("fast", FastReluGrad){"reference", ReferenceReluGrad}}},
-      {"sigmoid", {{"reference", ReferenceSigmoid}}},
-      {"sigmoid_grad", {{"reference", ReferenceSigmoidGrad}}},
-      {"add", {FAST("fast", FastAdd){"reference", ReferenceAdd}}},
-      {"mul", {FAST("fast", FastMul){"reference", ReferenceMul}}},
-      {"dropout", {FAST("fast", FastDropout){"reference", ReferenceDropout}}},
-      {"concat", {FAST("fast", FastConcat, kTaken){"reference", ReferenceConcat, kTaken}}},
-      {"slice", {FAST("fast", FastSlice, kTaken){"reference", ReferenceSlice, kTaken}}},
-      {"slice_grad", {FAST("fast", FastSliceGrad, kTaken){"reference", ReferenceSliceGrad, kTaken}}},
-      {"max_pool", {FAST("fast", FastMaxPool){"reference", ReferenceMaxPool}}},
-      {"max_pool_grad", {FAST("fast", FastMaxPoolGrad){"reference", ReferenceMaxPoolGrad}}},
-      {"average_pool", {FAST("fast", FastAveragePool){"reference", ReferenceAveragePool}}},
-      {"average_pool_grad", {FAST("fast", FastAveragePoolGrad){"reference", ReferenceAveragePoolGrad}}},
-      {"global_average_pool", {FAST("fast", FastGlobalAveragePool){"reference", ReferenceGlobalAveragePool}}},
-      {"global_average_pool_grad",
-       {FAST("fast", FastGlobalAveragePoolGrad){"reference", ReferenceGlobalAveragePoolGrad}}},
-      {"halo_exchange_adjoint", {{"reference", ReferenceHaloExchangeAdjoint}}},
-      {"batch_norm_statistics", {FAST("fast", FastBatchNormStatistics){"reference", ReferenceBatchNormStatistics}}},
-      {"batch_norm_normalize", {FAST("fast", FastBatchNormNormalize){"reference", ReferenceBatchNormNormalize}}},
-      {"batch_norm_inference", {FAST("fast", FastBatchNormInference){"reference", ReferenceBatchNormInference}}},
-      {"batch_norm_running", {{"reference", ReferenceBatchNormRunning}}},
-      {"batch_norm_gradient_sums",
-       {FAST("fast", FastBatchNormGradientSums){"reference", ReferenceBatchNormGradientSums}}},
-      {"batch_norm_normalize_input_grad",
-       {FAST("fast", FastBatchNormNormalizeInputGrad){"reference", ReferenceBatchNormNormalizeInputGrad}}},
-      {"batch_norm_statistics_grad",
-       {FAST("fast", FastBatchNormStatisticsGrad){"reference", ReferenceBatchNormStatisticsGrad}}},
-      {"batch_norm_input_grad", {FAST("fast", FastBatchNormInputGrad){"reference", ReferenceBatchNormInputGrad}}},
-      {"log_softmax", {FAST("fast", FastLogSoftmax){"reference", ReferenceLogSoftmax}}},
-      {"log_softmax_grad", {FAST("fast", FastLogSoftmaxGrad){"reference", ReferenceLogSoftmaxGrad}}},
-      {"softmax_cross_entropy", {FAST("fast", FastSoftmaxCrossEntropy){"reference", ReferenceSoftmaxCrossEntropy}}},
-      {"softmax_cross_entropy_grad",
-       {FAST("fast", FastSoftmaxCrossEntropyGrad){"reference", ReferenceSoftmaxCrossEntropyGrad}}},
-      {"row_maximum", {{"reference", ReferenceRowMaximum}}},
-      {"row_exponentials", {{"reference", ReferenceRowExponentials}}},
-      {"row_exponentials_grad", {{"reference", ReferenceRowExponentialsGrad}}},
-      {"log_softmax_normalize", {{"reference", ReferenceLogSoftmaxNormalize}}},
-      {"log_softmax_normalize_grad", {{"reference", ReferenceLogSoftmaxNormalizeGrad}}},
-      {"cross_entropy", {{"reference", ReferenceCrossEntropy}}},
-      {"cross_entropy_logits_grad", {{"reference", ReferenceCrossEntropyLogitsGrad}}},
-      {"cross_entropy_sum_grad", {{"reference", ReferenceCrossEntropySumGrad}}},
-      {"accuracy", {{"reference", ReferenceAccuracy}}},
-      {"learning_rate", {{"reference", ReferenceLearningRate}}},
-      {"increment", {{"reference", ReferenceIncrement}}},
-      {"sum_of_squares", {FAST("fast", FastSumOfSquares){"reference", ReferenceSumOfSquares}}},
-      {"clip_scale", {{"reference", ReferenceClipScale}}},
-      {"sgd", {FAST("fast", FastSgd){"reference", ReferenceSgd}}},
-      {"sgd_momentum", {FAST("fast", FastSgdMomentum){"reference", ReferenceSgdMomentum}}},
-  };
-  return table;
-}
-
 std::vector<HostKernelEntry> Entries(const std::string& op, const HostKernelOptions& options) {
-  const auto found = Table().find(op);
-  if (found == Table().end()) return {};
-  std::vector<HostKernelEntry> entries = found->second;
-  if (options.reference_only) entries.erase(entries.begin(), entries.end() - 1);
+  std::vector<HostKernelEntry> entries = HostKernelEntries(op);
+  if (options.reference_only && !entries.empty()) entries.erase(entries.begin(), entries.end() - 1);
   if (!options.family.empty()) {
     std::erase_if(entries, [&](const HostKernelEntry& entry) { return entry.name != options.family; });
   }
@@ -126,7 +37,7 @@ KernelArguments ArgumentsOf(const KernelArguments& all, int members, int member)
 // bf16 by the kernel itself if it can, else in f32.
 absl::StatusOr<PreparedKernel> PrepareAlone(const HostKernelEntry& entry, const LocalNode& node) {
   if (!HasBf16(node)) return entry.prepare(node);
-  if (entry.bf16 == kTaken) {
+  if (entry.bf16 == Bf16Nodes::kTaken) {
     absl::StatusOr<PreparedKernel> prepared = entry.prepare(node);
     if (prepared.ok()) return prepared;
   }
@@ -239,12 +150,6 @@ std::vector<std::string> HostKernelNames(const std::string& op, const HostKernel
     names.push_back(std::string(entry.name) + "_" + op);
   }
   return names;
-}
-
-std::vector<std::string> HostKernelOps() {
-  std::vector<std::string> ops;
-  for (const auto& [op, entries] : Table()) ops.push_back(op);
-  return ops;
 }
 
 }  // namespace partita

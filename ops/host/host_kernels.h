@@ -1,5 +1,5 @@
-// The kernels of the host: for each op the list of those that compute it, the preferred one first, the plain reference
-// last. A new kernel is one function (ops/host/host_kernel.h) and one entry in that list.
+// The kernels of the host as the executor asks for them: a node's is the first of its op's list (kernel_table.h) that
+// takes it.
 //
 // A kernel computes on the thread of the host stream it is launched on, with that thread's OpenMP threads; a replay
 // allocates nothing of ours (oneDNN makes a few allocations of its own). The same inputs give the same bits for the
@@ -34,9 +34,6 @@ const KernelLibrary& HostKernels();
 
 // The names of an op's kernels in order of preference; empty for an op without kernels (a state, a move).
 std::vector<std::string> HostKernelNames(const std::string& op, const HostKernelOptions& options = {});
-
-// Names of the ops that have kernels, sorted.
-std::vector<std::string> HostKernelOps();
 
 }  // namespace partita
 

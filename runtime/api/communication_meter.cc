@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "graph/ir/gradient_moves.h"
-#include "runtime/api/packed_values.h"
+#include "runtime/api/job/packed_values.h"
 #include "runtime/base/status.h"
 #include "runtime/telemetry/overlap.h"
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "graph/ir/generated_name.h"
-#include "runtime/api/packed_values.h"
+#include "runtime/api/job/packed_values.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 #include "runtime/device/cycle_clock.h"

@@ -19,8 +19,8 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
 #include "graph/moves/move_bytes.h"
-#include "runtime/api/rank_runtime.h"
-#include "runtime/api/session_options.h"
+#include "runtime/api/rank/rank_runtime.h"
+#include "runtime/api/rank/session_options.h"
 
 namespace partita {
 
@@ -47,7 +47,7 @@ class Session {
  public:
   // Makes, verifies and binds the schedules of all ranks, and initialises the states.
   // kResourceExhausted: a rank's arena is larger than the limit or the machine, or those of all ranks than what is free
-  // on the GPU. kInternal: a schedule does not verify. With a GPU see also runtime/api/gpu.h.
+  // on the GPU. kInternal: a schedule does not verify. With a GPU see also runtime/api/rank/gpu.h.
   static absl::StatusOr<std::unique_ptr<Session>> Start(Program program, const SessionOptions& options);
   ~Session();
 

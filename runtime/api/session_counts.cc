@@ -1,6 +1,6 @@
 // What a session has moved and used: bytes by group, memory by rank.
 #include "graph/make_program.h"
-#include "runtime/api/packed_values.h"
+#include "runtime/api/job/packed_values.h"
 #include "runtime/api/session.h"
 #include "runtime/base/status.h"
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "graph/ir/op_definition.h"
-#include "runtime/api/job.h"
-#include "runtime/api/packed_values.h"
+#include "runtime/api/job/job.h"
+#include "runtime/api/job/packed_values.h"
 #include "runtime/api/session.h"
 #include "runtime/base/status.h"
 

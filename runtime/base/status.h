@@ -1,6 +1,6 @@
 // Status helpers: every fallible function of Partita returns absl::Status or absl::StatusOr.
 //
-// Codes have one meaning each, and the tools turn them into exit codes (tools/exit_code.h):
+// Codes have one meaning each, and the tools turn them into exit codes (tools/program/exit_code.h):
 //   kInvalidArgument    a file or a flag is wrong: which one, which node or field, what was found, what is allowed
 //   kResourceExhausted  it does not fit: the largest tensors and what would make it fit
 //   kOutOfRange         a value became non-finite: which node, which step

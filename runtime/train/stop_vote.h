@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "absl/status/statusor.h"
-#include "runtime/api/packed_values.h"
+#include "runtime/api/job/packed_values.h"
 #include "runtime/api/session.h"
 #include "runtime/base/status.h"
 

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "graph/ir/op_definition.h"
-#include "ops/learning_rate.h"
+#include "ops/values/learning_rate.h"
 #include "runtime/base/status.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/evaluator.h"

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/make_program.h"
-#include "runtime/api/gather.h"
+#include "runtime/api/rank/gather.h"
 
 namespace partita {
 

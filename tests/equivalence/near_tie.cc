@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "graph/ir/op_definition.h"
-#include "ops/window.h"
+#include "ops/forms/window.h"
 #include "runtime/base/status.h"
 
 namespace partita {

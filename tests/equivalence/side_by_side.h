@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "graph/make_program.h"
-#include "runtime/api/gather.h"
+#include "runtime/api/rank/gather.h"
 #include "runtime/api/session.h"
 
 namespace partita {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "runtime/api/gather.h"
+#include "runtime/api/rank/gather.h"
 #include "runtime/base/philox.h"
 
 namespace partita {

@@ -11,7 +11,7 @@
 
 #include "graph/read/builder.h"
 #include "ops/registry.h"
-#include "runtime/api/process_job.h"
+#include "runtime/api/job/process_job.h"
 #include "runtime/base/status.h"
 #include "tests/equivalence/side_by_side.h"
 #include "tests/equivalence/small_batch.h"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
-#include "ops/initializer.h"
-#include "ops/learning_rate.h"
+#include "ops/values/initializer.h"
+#include "ops/values/learning_rate.h"
 #include "tests/ops/infer.h"
 
 namespace partita {

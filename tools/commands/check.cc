@@ -2,8 +2,8 @@
 #include "graph/make_program.h"
 #include "ops/registry.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/inputs.h"
-#include "tools/exit_code.h"
+#include "tools/commands/input/inputs.h"
+#include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef PARTITA_TOOLS_COMMANDS_COMMANDS_H_
 #define PARTITA_TOOLS_COMMANDS_COMMANDS_H_
 
-#include "tools/program.h"
+#include "tools/program/program.h"
 
 namespace partita {
 

@@ -4,14 +4,14 @@
 #include "runtime/train/model_file.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/data.h"
-#include "tools/commands/inputs.h"
-#include "tools/commands/outputs.h"
-#include "tools/commands/processes.h"
-#include "tools/commands/report.h"
-#include "tools/commands/run_options.h"
-#include "tools/commands/signals.h"
-#include "tools/exit_code.h"
+#include "tools/commands/input/data.h"
+#include "tools/commands/input/inputs.h"
+#include "tools/commands/input/run_options.h"
+#include "tools/commands/output/outputs.h"
+#include "tools/commands/output/report.h"
+#include "tools/commands/processes/processes.h"
+#include "tools/commands/processes/signals.h"
+#include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {

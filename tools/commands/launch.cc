@@ -7,10 +7,10 @@
 
 #include "runtime/base/status.h"
 #include "runtime/rendezvous/token.h"
-#include "tools/commands/child_processes.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/launcher.h"
-#include "tools/exit_code.h"
+#include "tools/commands/processes/child_processes.h"
+#include "tools/commands/processes/launcher.h"
+#include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {

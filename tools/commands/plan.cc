@@ -3,11 +3,11 @@
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/inputs.h"
-#include "tools/commands/outputs.h"
-#include "tools/commands/plan_proto.h"
-#include "tools/commands/run_options.h"
-#include "tools/exit_code.h"
+#include "tools/commands/input/inputs.h"
+#include "tools/commands/input/run_options.h"
+#include "tools/commands/output/outputs.h"
+#include "tools/commands/output/plan_proto.h"
+#include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/commands/commands.h"
-#include "tools/commands/inputs.h"
-#include "tools/exit_code.h"
+#include "tools/commands/input/inputs.h"
 #include "tools/models/models.h"
+#include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {

@@ -4,11 +4,11 @@
 #include "ops/registry.h"
 #include "runtime/api/verify_plan.h"
 #include "tools/commands/commands.h"
-#include "tools/commands/data.h"
-#include "tools/commands/inputs.h"
-#include "tools/commands/outputs.h"
-#include "tools/commands/run_options.h"
-#include "tools/exit_code.h"
+#include "tools/commands/input/data.h"
+#include "tools/commands/input/inputs.h"
+#include "tools/commands/input/run_options.h"
+#include "tools/commands/output/outputs.h"
+#include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {

@@ -1,10 +1,10 @@
 // `trainer version`: the program's version and those of its libraries.
-#include "tools/version.h"
+#include "tools/program/version.h"
 
 #include <nlohmann/json.hpp>
 
 #include "tools/commands/commands.h"
-#include "tools/exit_code.h"
+#include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-PEER_GONE = 138  # tools/exit_code.h
+PEER_GONE = 138  # tools/program/exit_code.h
 TOKEN = "5" * 64
 
 

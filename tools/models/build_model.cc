@@ -5,9 +5,9 @@
 
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
-#include "tools/exit_code.h"
 #include "tools/models/models.h"
-#include "tools/program.h"
+#include "tools/program/exit_code.h"
+#include "tools/program/program.h"
 
 namespace partita {
 namespace {

@@ -2,9 +2,9 @@
 #include "ops/functors/dropout.h"
 #include "ops/functors/relu.h"
 #include "ops/host/fast/fast_kernels.h"
-#include "ops/host/global_index.h"
-#include "ops/host/parallel.h"
-#include "ops/host/target_clones.h"
+#include "ops/host/kernel/global_index.h"
+#include "ops/host/kernel/parallel.h"
+#include "ops/host/kernel/target_clones.h"
 
 namespace partita {
 namespace {

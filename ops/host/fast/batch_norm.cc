@@ -3,7 +3,7 @@
 
 #include "ops/host/fast/batch_norm_table.h"
 #include "ops/host/fast/fast_kernels.h"
-#include "ops/host/target_clones.h"
+#include "ops/host/kernel/target_clones.h"
 
 namespace partita {
 namespace {

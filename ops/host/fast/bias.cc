@@ -1,7 +1,7 @@
 // Fast bias and its gradient, on wide rows.
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/fast/wide_rows.h"
-#include "ops/host/target_clones.h"
+#include "ops/host/kernel/target_clones.h"
 
 namespace partita {
 namespace {

@@ -1,7 +1,7 @@
 // Fast casts between f32 and bf16: of activations where types meet, and of all weights in every step.
 #include "ops/host/fast/fast_kernels.h"
-#include "ops/host/parallel.h"
-#include "ops/host/widened.h"
+#include "ops/host/kernel/parallel.h"
+#include "ops/host/kernel/widened.h"
 
 namespace partita {
 

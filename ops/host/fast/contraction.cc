@@ -7,7 +7,7 @@
 #include "ops/functors/epilogue.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/fast/gemm.h"
-#include "ops/node_geometry.h"
+#include "ops/values/node_geometry.h"
 
 namespace partita {
 namespace {

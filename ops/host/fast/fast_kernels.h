@@ -4,7 +4,7 @@
 #ifndef PARTITA_OPS_HOST_FAST_FAST_KERNELS_H_
 #define PARTITA_OPS_HOST_FAST_FAST_KERNELS_H_
 
-#include "ops/host/host_kernel.h"
+#include "ops/host/kernel/host_kernel.h"
 
 namespace partita {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ops/host/target_clones.h"
+#include "ops/host/kernel/target_clones.h"
 
 namespace partita {
 namespace {

@@ -2,8 +2,8 @@
 // rows.
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/fast/lanes.h"
-#include "ops/host/parallel.h"
-#include "ops/host/target_clones.h"
+#include "ops/host/kernel/parallel.h"
+#include "ops/host/kernel/target_clones.h"
 
 namespace partita {
 namespace {

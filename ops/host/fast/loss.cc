@@ -1,8 +1,8 @@
 // Fast softmax and losses: rows shared among threads. Losses of single samples are added in their order.
 #include "ops/functors/softmax.h"
 #include "ops/host/fast/fast_kernels.h"
-#include "ops/host/labels.h"
-#include "ops/host/parallel.h"
+#include "ops/host/kernel/labels.h"
+#include "ops/host/kernel/parallel.h"
 
 namespace partita {
 namespace {

@@ -1,9 +1,9 @@
 // Fast updates. Outputs may lie at the address of the input they replace.
 #include "ops/functors/sgd.h"
 #include "ops/host/fast/fast_kernels.h"
-#include "ops/host/parallel.h"
-#include "ops/host/sgd_arguments.h"
-#include "ops/host/target_clones.h"
+#include "ops/host/kernel/parallel.h"
+#include "ops/host/kernel/sgd_arguments.h"
+#include "ops/host/kernel/target_clones.h"
 
 namespace partita {
 namespace {

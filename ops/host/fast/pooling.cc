@@ -5,9 +5,9 @@
 #include "ops/functors/maximum.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/fast/lanes.h"
-#include "ops/host/parallel.h"
-#include "ops/host/target_clones.h"
-#include "ops/node_geometry.h"
+#include "ops/host/kernel/parallel.h"
+#include "ops/host/kernel/target_clones.h"
+#include "ops/values/node_geometry.h"
 
 namespace partita {
 namespace {

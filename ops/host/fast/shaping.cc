@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ops/host/fast/fast_kernels.h"
-#include "ops/host/parallel.h"
+#include "ops/host/kernel/parallel.h"
 
 namespace partita {
 namespace {

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "ops/node_geometry.h"
-#include "ops/host/host_kernel.h"
-#include "ops/host/parallel.h"
+#include "ops/host/kernel/host_kernel.h"
+#include "ops/host/kernel/parallel.h"
+#include "ops/values/node_geometry.h"
 
 namespace partita {
 

@@ -7,10 +7,10 @@
 #include <memory>
 #include <vector>
 
+#include "ops/host/kernel/parallel.h"
 #include "ops/host/onednn/onednn_kernels.h"
 #include "ops/host/onednn/onednn_program.h"
-#include "ops/host/parallel.h"
-#include "ops/node_geometry.h"
+#include "ops/values/node_geometry.h"
 
 namespace partita {
 namespace {

@@ -1,9 +1,9 @@
 // matmul on oneDNN; a transposed operand is one with its strides exchanged.
 #include <memory>
 
+#include "ops/host/kernel/parallel.h"
 #include "ops/host/onednn/onednn_kernels.h"
 #include "ops/host/onednn/onednn_program.h"
-#include "ops/host/parallel.h"
 
 namespace partita {
 namespace {

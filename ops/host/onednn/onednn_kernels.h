@@ -6,7 +6,7 @@
 #ifndef PARTITA_OPS_HOST_ONEDNN_ONEDNN_KERNELS_H_
 #define PARTITA_OPS_HOST_ONEDNN_ONEDNN_KERNELS_H_
 
-#include "ops/host/host_kernel.h"
+#include "ops/host/kernel/host_kernel.h"
 
 namespace partita {
 

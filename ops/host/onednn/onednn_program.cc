@@ -1,6 +1,6 @@
 #include "ops/host/onednn/onednn_program.h"
 
-#include "ops/host/parallel.h"
+#include "ops/host/kernel/parallel.h"
 
 namespace partita {
 

@@ -4,9 +4,9 @@
 #include "ops/functors/dropout.h"
 #include "ops/functors/relu.h"
 #include "ops/functors/sigmoid.h"
-#include "ops/host/global_index.h"
+#include "ops/host/kernel/global_index.h"
 #include "ops/host/reference/reference_kernels.h"
-#include "ops/node_geometry.h"
+#include "ops/values/node_geometry.h"
 #include "runtime/base/bf16.h"
 
 namespace partita {

@@ -2,7 +2,7 @@
 #include "ops/functors/batch_norm.h"
 
 #include "ops/host/reference/reference_kernels.h"
-#include "ops/node_geometry.h"
+#include "ops/values/node_geometry.h"
 
 namespace partita {
 

@@ -1,7 +1,7 @@
 // Reference kernels of the gradients of batch normalization. Inputs begin with (x, dy, stats, shift, gamma, beta).
 #include "ops/functors/batch_norm.h"
 #include "ops/host/reference/reference_kernels.h"
-#include "ops/node_geometry.h"
+#include "ops/values/node_geometry.h"
 
 namespace partita {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "ops/functors/epilogue.h"
 #include "ops/host/reference/reference_kernels.h"
-#include "ops/node_geometry.h"
+#include "ops/values/node_geometry.h"
 
 namespace partita {
 namespace {

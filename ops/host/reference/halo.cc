@@ -5,8 +5,8 @@
 #include <array>
 #include <vector>
 
+#include "ops/forms/op_builder.h"
 #include "ops/host/reference/reference_kernels.h"
-#include "ops/op_builder.h"
 
 namespace partita {
 namespace {

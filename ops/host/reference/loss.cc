@@ -1,7 +1,7 @@
 // Reference kernels of softmax, losses and accuracy. A label that is no class is an error of the data, reported with
 // its place in the global batch.
 #include "ops/functors/softmax.h"
-#include "ops/host/labels.h"
+#include "ops/host/kernel/labels.h"
 #include "ops/host/reference/reference_kernels.h"
 
 namespace partita {

@@ -1,8 +1,8 @@
 // Reference kernels of the updates. Outputs may lie at the address of the input they replace.
 #include "ops/functors/sgd.h"
+#include "ops/host/kernel/sgd_arguments.h"
 #include "ops/host/reference/reference_kernels.h"
-#include "ops/host/sgd_arguments.h"
-#include "ops/learning_rate.h"
+#include "ops/values/learning_rate.h"
 
 namespace partita {
 

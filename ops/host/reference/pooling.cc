@@ -3,7 +3,7 @@
 
 #include "ops/functors/maximum.h"
 #include "ops/host/reference/reference_kernels.h"
-#include "ops/node_geometry.h"
+#include "ops/values/node_geometry.h"
 
 namespace partita {
 namespace {

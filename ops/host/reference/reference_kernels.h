@@ -5,7 +5,7 @@
 #ifndef PARTITA_OPS_HOST_REFERENCE_REFERENCE_KERNELS_H_
 #define PARTITA_OPS_HOST_REFERENCE_REFERENCE_KERNELS_H_
 
-#include "ops/host/host_kernel.h"
+#include "ops/host/kernel/host_kernel.h"
 
 namespace partita {
 

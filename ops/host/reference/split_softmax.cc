@@ -1,6 +1,6 @@
-// Reference kernels of softmax in pieces: rows of the classes that the rank has (ops/split_softmax.cc).
+// Reference kernels of softmax in pieces: rows of the classes that the rank has (ops/definitions/split_softmax.cc).
 #include "ops/functors/softmax.h"
-#include "ops/host/labels.h"
+#include "ops/host/kernel/labels.h"
 #include "ops/host/reference/reference_kernels.h"
 
 namespace partita {

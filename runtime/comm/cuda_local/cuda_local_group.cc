@@ -21,7 +21,7 @@ absl::StatusOr<std::unique_ptr<CudaLocalGroup>> CudaLocalGroup::Create(int id, s
 
 bool CudaLocalGroup::Join(int rank) { return !std::exchange(posted_[rank].joined, true); }
 
-absl::Status CudaLocalGroup::Post(std::shared_ptr<HostCall> call, CudaStream& stream, Count count) {
+absl::Status CudaLocalGroup::Post(std::shared_ptr<CommCall> call, CudaStream& stream, Count count) {
   Posted& posted = posted_[call->rank];
   call->sequence = ++posted.sequence;
   RETURN_IF_ERROR(CheckFit(*call));
@@ -39,16 +39,16 @@ absl::Status CudaLocalGroup::Post(std::shared_ptr<HostCall> call, CudaStream& st
   return status;
 }
 
-absl::Status CudaLocalGroup::CheckFit(const HostCall& call) const {
+absl::Status CudaLocalGroup::CheckFit(const CommCall& call) const {
   for (const Posted& posted : posted_) {
     if (posted.call == nullptr) continue;
-    const HostCall& peer = *posted.call;
+    const CommCall& peer = *posted.call;
     std::string why = "one rank runs two calls at a time";
     if (peer.rank != call.rank) {
       const bool pairs = call.operation == CommOperation::kSendReceive;
       if (pairs && peer.operation == call.operation) {
-        HostPair* const mine = const_cast<HostCall&>(call).FindPair(peer.rank);
-        HostPair* const theirs = const_cast<HostCall&>(peer).FindPair(call.rank);
+        CommPair* const mine = const_cast<CommCall&>(call).FindPair(peer.rank);
+        CommPair* const theirs = const_cast<CommCall&>(peer).FindPair(call.rank);
         why = mine == nullptr || theirs == nullptr ? "" : FindMismatch(*mine, *theirs);
       } else {
         why = FindMismatch(call, peer);
@@ -62,7 +62,7 @@ absl::Status CudaLocalGroup::CheckFit(const HostCall& call) const {
 }
 
 // The ranks whose calls can be enqueued together with this one; none as long as one of them has not called.
-std::vector<int> CudaLocalGroup::Complete(const HostCall& call) const {
+std::vector<int> CudaLocalGroup::Complete(const CommCall& call) const {
   std::vector<int> members;
   if (call.operation != CommOperation::kSendReceive) {
     for (const Posted& posted : posted_) {
@@ -73,9 +73,9 @@ std::vector<int> CudaLocalGroup::Complete(const HostCall& call) const {
   }
   members = {call.rank};
   for (size_t i = 0; i < members.size(); ++i) {
-    for (const HostPair& pair : posted_[members[i]].call->pairs) {
-      const HostCall* const peer = posted_[pair.peer].call.get();
-      if (peer == nullptr || const_cast<HostCall*>(peer)->FindPair(members[i]) == nullptr) return {};
+    for (const CommPair& pair : posted_[members[i]].call->pairs) {
+      const CommCall* const peer = posted_[pair.peer].call.get();
+      if (peer == nullptr || const_cast<CommCall*>(peer)->FindPair(members[i]) == nullptr) return {};
       if (std::ranges::count(members, pair.peer) == 0) members.push_back(pair.peer);
     }
   }
@@ -105,7 +105,7 @@ absl::Status CudaLocalGroup::Barrier(std::span<const int> members, std::unique_p
 }
 
 absl::Status CudaLocalGroup::Work(int rank) {
-  HostCall& call = *posted_[rank].call;
+  CommCall& call = *posted_[rank].call;
   switch (call.operation) {
     case CommOperation::kAllReduce: {
       std::vector<void*> outs;
@@ -137,7 +137,7 @@ absl::Status CudaLocalGroup::Work(int rank) {
 }
 
 absl::Status CudaLocalGroup::Reduce(int rank, CommBlock block, std::span<void* const> outs) {
-  HostCall& call = *posted_[rank].call;
+  CommCall& call = *posted_[rank].call;
   if (block.count == 0) return absl::OkStatus();
   ReduceArguments arguments = {};
   for (const Posted& posted : posted_) arguments.in[arguments.inputs++] = At(posted.call->in, block.first);
@@ -155,10 +155,10 @@ absl::Status CudaLocalGroup::Copy(int rank, void* to, const void* from, int64_t 
 
 // The block of every rank, in rank order, into the rank's out.
 absl::Status CudaLocalGroup::PullBlocks(int rank) {
-  HostCall& call = *posted_[rank].call;
+  CommCall& call = *posted_[rank].call;
   const bool all_to_all = call.operation == CommOperation::kAllToAll;
   for (const Posted& posted : posted_) {
-    const HostCall& peer = *posted.call;
+    const CommCall& peer = *posted.call;
     if (!call.received.empty()) {
       StridedCopy block;
       SetBlockCopy(peer, call, 0, 1, block);
@@ -178,13 +178,13 @@ absl::Status CudaLocalGroup::PullBlocks(int rank) {
 }
 
 absl::Status CudaLocalGroup::PullPairs(int rank) {
-  HostCall& call = *posted_[rank].call;
+  CommCall& call = *posted_[rank].call;
   for (size_t i = 0; i < call.self.received.size(); ++i) {
     RETURN_IF_ERROR(Copy(rank, call.self.received[i].data, call.self.sent[i].data, call.self.sent[i].bytes()));
   }
-  for (const HostPair& pair : call.pairs) {
+  for (const CommPair& pair : call.pairs) {
     for (const ConstBuffer& block : pair.sent) call.wire += block.bytes();
-    const HostPair& peer = *posted_[pair.peer].call->FindPair(rank);
+    const CommPair& peer = *posted_[pair.peer].call->FindPair(rank);
     for (size_t i = 0; i < pair.received.size(); ++i) {
       RETURN_IF_ERROR(Copy(rank, pair.received[i].data, peer.sent[i].data, peer.sent[i].bytes()));
     }

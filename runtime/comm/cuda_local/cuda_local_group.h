@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/comm/host/host_call.h"
+#include "runtime/comm/shared/comm_call.h"
 #include "runtime/device/cuda/cuda_device.h"
 #include "runtime/device/cuda/cuda_stream.h"
 
@@ -18,7 +18,7 @@ namespace partita {
 class CudaLocalGroup {
  public:
   // `count` is called each time a call runs.
-  using Count = std::function<void(const HostCall&)>;
+  using Count = std::function<void(const CommCall&)>;
 
   static absl::StatusOr<std::unique_ptr<CudaLocalGroup>> Create(int id, std::vector<int> ranks, CudaDevice* device);
 
@@ -28,11 +28,11 @@ class CudaLocalGroup {
   bool Join(int rank);
 
   // The rank's call on its stream. With the last one all are enqueued. kInternal: two calls do not fit together.
-  absl::Status Post(std::shared_ptr<HostCall> call, CudaStream& stream, Count count);
+  absl::Status Post(std::shared_ptr<CommCall> call, CudaStream& stream, Count count);
 
  private:
   struct Posted {
-    std::shared_ptr<HostCall> call;  // null: the rank has not called
+    std::shared_ptr<CommCall> call;  // null: the rank has not called
     CudaStream* stream = nullptr;
     Count count;
     std::unique_ptr<CudaEvent> ready, done;
@@ -42,8 +42,8 @@ class CudaLocalGroup {
 
   CudaLocalGroup(int id, std::vector<int> ranks) : id_(id), ranks_(std::move(ranks)), posted_(ranks_.size()) {}
 
-  absl::Status CheckFit(const HostCall& call) const;
-  std::vector<int> Complete(const HostCall& call) const;
+  absl::Status CheckFit(const CommCall& call) const;
+  std::vector<int> Complete(const CommCall& call) const;
   absl::Status Enqueue(std::span<const int> members);
   absl::Status Barrier(std::span<const int> members, std::unique_ptr<CudaEvent> Posted::*event);
   absl::Status Work(int rank);

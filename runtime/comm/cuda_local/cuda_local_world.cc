@@ -8,7 +8,7 @@
 #include "runtime/base/status.h"
 #include "runtime/comm/cuda_local/cuda_local_group.h"
 #include "runtime/comm/cuda_local/reduce_kernel.h"
-#include "runtime/comm/host/checked_communicator.h"
+#include "runtime/comm/shared/checked_communicator.h"
 
 namespace partita {
 namespace {
@@ -27,8 +27,8 @@ class CudaLocalCommunicator : public CheckedCommunicator {
     return InvalidArgument("{}: stream '{}' is not of device '{}'", Name(operation), stream.name(), context_->name());
   }
 
-  absl::Status Enqueue(std::unique_ptr<HostCall> call, Stream& stream) override {
-    return group_->Post(std::move(call), static_cast<CudaStream&>(stream), [this](const HostCall& run) { Count(run); });
+  absl::Status Enqueue(std::unique_ptr<CommCall> call, Stream& stream) override {
+    return group_->Post(std::move(call), static_cast<CudaStream&>(stream), [this](const CommCall& run) { Count(run); });
   }
 
  private:

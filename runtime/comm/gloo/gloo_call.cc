@@ -73,7 +73,7 @@ void GlooCall::PrepareMoves() {
 }
 
 void GlooCall::PreparePairs() {
-  for (const HostPair& pair : pairs) {
+  for (const CommPair& pair : pairs) {
     const auto tag = [](size_t index, size_t blocks, DType dtype) {
       return HashOf({kMoveBlock, static_cast<int64_t>(CommOperation::kSendReceive), static_cast<int64_t>(index),
                      static_cast<int64_t>(blocks), static_cast<int64_t>(dtype)});

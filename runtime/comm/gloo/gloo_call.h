@@ -19,7 +19,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/comm/gloo/gloo_mesh.h"
-#include "runtime/comm/host/host_call.h"
+#include "runtime/comm/shared/comm_call.h"
 
 namespace partita {
 
@@ -45,7 +45,7 @@ struct GlooScratch {
   Area areas[2];
 };
 
-struct GlooCall : HostCall {
+struct GlooCall : CommCall {
   // Makes the buffers and lists the blocks. `ranks`: of the world, in group order; they must outlive the call.
   // `scratch`: of the calls before, or null; replaced by a larger one if this call needs it.
   void Prepare(GlooMesh& mesh, std::span<const int> ranks, std::shared_ptr<GlooScratch>& scratch);

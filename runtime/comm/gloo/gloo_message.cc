@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-void AddBlocks(const HostPair& pair, GlooMessage& message) {
+void AddBlocks(const CommPair& pair, GlooMessage& message) {
   message.exchanges = true;
   message.blocks_sent = static_cast<int32_t>(pair.sent.size());
   message.blocks_received = static_cast<int32_t>(pair.received.size());
@@ -24,8 +24,8 @@ void AddBlocks(const HostPair& pair, GlooMessage& message) {
 }
 
 // The blocks of the peer's call for this rank, as far as the probe tells.
-HostPair PairOf(const GlooMessage& probe) {
-  HostPair pair;
+CommPair PairOf(const GlooMessage& probe) {
+  CommPair pair;
   pair.sent.resize(static_cast<size_t>(probe.blocks_sent));
   pair.received.resize(static_cast<size_t>(probe.blocks_received));
   size_t sent = 0, received = 0;
@@ -41,7 +41,7 @@ HostPair PairOf(const GlooMessage& probe) {
 }
 
 // The peer's collective, as far as the probe tells.
-void FillCall(const GlooMessage& probe, const HostCall& own, int peer, HostCall& call) {
+void FillCall(const GlooMessage& probe, const CommCall& own, int peer, CommCall& call) {
   call.operation = probe.operation;
   call.rank = peer;
   call.reduction = probe.reduction;
@@ -72,7 +72,7 @@ void GlooMessage::SetText(const std::string& value) {
 
 std::string GlooMessage::Text() const { return {text.data(), strnlen(text.data(), text.size())}; }
 
-GlooMessage ProbeOf(const HostCall& call, int group, int peer, int64_t collectives, int64_t pair_sequence) {
+GlooMessage ProbeOf(const CommCall& call, int group, int peer, int64_t collectives, int64_t pair_sequence) {
   GlooMessage message;
   message.kind = GlooMessage::Kind::kProbe;
   message.group = group;
@@ -91,7 +91,7 @@ GlooMessage ProbeOf(const HostCall& call, int group, int peer, int64_t collectiv
     message.to_receiver = call.counts[peer];
     message.from_receiver = call.receive_counts[peer];
   }
-  const auto pair = std::ranges::find(call.pairs, peer, &HostPair::peer);
+  const auto pair = std::ranges::find(call.pairs, peer, &CommPair::peer);
   if (pair != call.pairs.end()) AddBlocks(*pair, message);
   message.SetText(call.Describe());
   return message;
@@ -109,11 +109,11 @@ absl::Status StatusOf(const GlooMessage& abort) {
   return absl::Status(static_cast<absl::StatusCode>(abort.code), abort.Text());
 }
 
-std::string FindMismatch(const HostCall& call, int peer, const GlooMessage& probe, int64_t collectives,
+std::string FindMismatch(const CommCall& call, int peer, const GlooMessage& probe, int64_t collectives,
                          int64_t pair_sequence) {
   const bool own_pairs = call.operation == CommOperation::kSendReceive;
   const bool its_pairs = probe.operation == CommOperation::kSendReceive;
-  const auto own_pair = std::ranges::find(call.pairs, peer, &HostPair::peer);
+  const auto own_pair = std::ranges::find(call.pairs, peer, &CommPair::peer);
   const bool own_exchanges = own_pair != call.pairs.end();
   if (own_pairs && its_pairs) {
     if (!own_exchanges || !probe.exchanges || pair_sequence != probe.pair_sequence) return "";
@@ -129,7 +129,7 @@ std::string FindMismatch(const HostCall& call, int peer, const GlooMessage& prob
     return never ? "different operations" : "";
   }
   if (collectives != probe.collectives) return "";
-  HostCall other;
+  CommCall other;
   FillCall(probe, call, peer, other);
   return FindMismatch(call, other);
 }

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "runtime/comm/host/host_call.h"
+#include "runtime/comm/shared/comm_call.h"
 
 namespace partita {
 
@@ -51,7 +51,7 @@ struct GlooMessage {
 };
 
 // `peer`: the position in the group of the rank that will receive it.
-GlooMessage ProbeOf(const HostCall& call, int group, int peer, int64_t collectives, int64_t pair_sequence);
+GlooMessage ProbeOf(const CommCall& call, int group, int peer, int64_t collectives, int64_t pair_sequence);
 
 GlooMessage AbortOf(const absl::Status& status);
 
@@ -60,7 +60,7 @@ absl::Status StatusOf(const GlooMessage& abort);
 
 // Why this rank's call, which is under way, can never meet the call of a probe that `peer` has sent; empty if it can,
 // or if one of the two is only late. `collectives`, `pair_sequence`: of this rank, with its present call.
-std::string FindMismatch(const HostCall& call, int peer, const GlooMessage& probe, int64_t collectives,
+std::string FindMismatch(const CommCall& call, int peer, const GlooMessage& probe, int64_t collectives,
                          int64_t pair_sequence);
 
 }  // namespace partita

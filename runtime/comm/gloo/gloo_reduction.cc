@@ -4,7 +4,7 @@
 #include "runtime/base/status.h"
 #include "runtime/comm/gloo/gloo_call.h"
 #include "runtime/comm/gloo/gloo_hash.h"
-#include "runtime/comm/host/host_reduce.h"
+#include "runtime/comm/shared/host_reduce.h"
 
 namespace partita {
 namespace {

@@ -7,7 +7,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 #include "runtime/comm/gloo/gloo_world_state.h"
-#include "runtime/comm/host/host_communicator.h"
+#include "runtime/comm/shared/host_communicator.h"
 
 namespace partita {
 namespace {
@@ -18,11 +18,11 @@ class GlooCommunicator : public HostCommunicator {
       : HostCommunicator(group.rank, static_cast<int>(group.ranks.size())), world_(world), group_(group) {}
 
  private:
-  std::unique_ptr<HostCall> NewCall() const override { return std::make_unique<GlooCall>(); }
-  absl::Status Prepare(HostCall& call) override {
+  std::unique_ptr<CommCall> NewCall() const override { return std::make_unique<GlooCall>(); }
+  absl::Status Prepare(CommCall& call) override {
     return CallGloo([&] { static_cast<GlooCall&>(call).Prepare(world_.mesh(), group_.ranks, scratch_); });
   }
-  absl::Status Run(HostCall& call) override { return world_.Run(group_, static_cast<GlooCall&>(call)); }
+  absl::Status Run(CommCall& call) override { return world_.Run(group_, static_cast<GlooCall&>(call)); }
 
   GlooWorldState& world_;
   GlooGroup& group_;

@@ -97,7 +97,7 @@ absl::Status GlooWorldState::Begin(GlooGroup& group, GlooCall& call, std::vector
     ++group.collectives;
   } else {
     runs_by_peer.resize(group.ranks.size());
-    for (const HostPair& pair : call.pairs) {
+    for (const CommPair& pair : call.pairs) {
       const int64_t sequence = ++group.pair_sequences[pair.peer];
       runs_by_peer[pair.peer] = HashOf({group.id, sequence, 1});
     }

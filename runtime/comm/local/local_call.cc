@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/comm/host/host_reduce.h"
+#include "runtime/comm/shared/host_reduce.h"
 
 namespace partita {
 namespace {
@@ -121,7 +121,7 @@ void CopyOwn(LocalCall& self) {
   }
 }
 
-int64_t BytesOf(const HostCall& call) {
+int64_t BytesOf(const CommCall& call) {
   if (call.sent.empty()) return std::max(call.in.bytes(), call.out.bytes());
   const auto sum = [](const std::vector<int64_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), int64_t{0});
@@ -155,9 +155,9 @@ PartBytes RunPart(int part, int parts, const LocalCall& self, LocalCall& worker,
   return {};
 }
 
-LocalMeeting::LocalMeeting(LocalCall& call, HostPair& pair, LocalCall& peer, HostPair& peer_pair)
+LocalMeeting::LocalMeeting(LocalCall& call, CommPair& pair, LocalCall& peer, CommPair& peer_pair)
     : call(call), peer(peer), pair_(pair), peer_pair_(peer_pair) {
-  for (const HostPair* sender : {&pair_, &peer_pair_}) {
+  for (const CommPair* sender : {&pair_, &peer_pair_}) {
     for (const ConstBuffer& block : sender->sent) bytes_ += block.bytes();
   }
 }

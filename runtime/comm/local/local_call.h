@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "runtime/comm/host/host_call.h"
+#include "runtime/comm/shared/comm_call.h"
 #include "runtime/device/strided_copy.h"
 
 namespace partita {
@@ -13,7 +13,7 @@ namespace partita {
 struct LocalMeeting;
 
 // In a run, what LocalGroup shares among ranks is guarded by its mutex.
-struct LocalCall : HostCall {
+struct LocalCall : CommCall {
   int unmet = 0;                     // pairs whose blocks are not yet copied
   LocalMeeting* joinable = nullptr;  // a meeting that a peer has begun with this call, in which there is work left
   int taken = 0;                     // parts of this rank's work that someone has begun
@@ -32,7 +32,7 @@ struct PartBytes {
 void CopyOwn(LocalCall& self);
 
 // LocalCall::bytes, known as soon as the call is.
-int64_t BytesOf(const HostCall& call);
+int64_t BytesOf(const CommCall& call);
 
 // Into how many parts the work of each rank is cut.
 int PartsOf(std::span<LocalCall* const> calls);
@@ -50,7 +50,7 @@ struct LocalMeeting {
     bool back = false;
   };
 
-  LocalMeeting(LocalCall& call, HostPair& pair, LocalCall& peer, HostPair& peer_pair);
+  LocalMeeting(LocalCall& call, CommPair& pair, LocalCall& peer, CommPair& peer_pair);
 
   int64_t bytes() const { return bytes_; }  // of all blocks, both ways
 
@@ -66,8 +66,8 @@ struct LocalMeeting {
   bool Seek();
 
   int64_t bytes_ = 0;
-  const HostPair& pair_;
-  const HostPair& peer_pair_;
+  const CommPair& pair_;
+  const CommPair& peer_pair_;
   bool back_ = false;  // what the peer sends comes after what it receives
   size_t block_ = 0;
   int64_t offset_ = 0;  // bytes of the block that are taken

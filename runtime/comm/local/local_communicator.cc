@@ -10,9 +10,9 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
-#include "runtime/comm/host/host_communicator.h"
 #include "runtime/comm/local/local_call.h"
 #include "runtime/comm/local/local_group.h"
+#include "runtime/comm/shared/host_communicator.h"
 
 namespace partita {
 
@@ -40,18 +40,18 @@ class LocalCommunicator : public HostCommunicator {
       : HostCommunicator(rank, static_cast<int>(group->ranks().size())), world_(std::move(world)), group_(group) {}
 
  private:
-  std::unique_ptr<HostCall> NewCall() const override {
+  std::unique_ptr<CommCall> NewCall() const override {
     auto call = std::make_unique<LocalCall>();
     call->inputs.resize(static_cast<size_t>(size()));
     call->strided.dimensions.reserve(StridedCopy::kMostDimensions);
     return call;
   }
-  absl::Status Prepare(HostCall& call) override {
+  absl::Status Prepare(CommCall& call) override {
     static_cast<LocalCall&>(call).bytes = BytesOf(call);
     return absl::OkStatus();
   }
   bool moves_blocks() const override { return true; }
-  absl::Status Run(HostCall& call) override { return group_->Run(static_cast<LocalCall&>(call)); }
+  absl::Status Run(CommCall& call) override { return group_->Run(static_cast<LocalCall&>(call)); }
 
   const std::shared_ptr<LocalWorldState> world_;
   LocalGroup* const group_;

@@ -67,7 +67,7 @@ absl::Status LocalGroup::MatchCollective(const LocalCall& call) {
   for (LocalCall* peer : posted_) {
     if (peer == nullptr) continue;
     if (peer->operation == CommOperation::kSendReceive) {
-      const HostPair* const pair = peer->FindPair(call.rank);
+      const CommPair* const pair = peer->FindPair(call.rank);
       if (pair != nullptr && !pair->met) return Mismatch(call, *peer, "different operations");
       continue;
     }
@@ -147,8 +147,8 @@ void LocalGroup::EndCopying() {
 absl::Status LocalGroup::RunPairs(LocalCall& call, Lock& lock) {
   call.unmet = static_cast<int>(call.pairs.size());
   call.joinable = nullptr;
-  for (HostPair& pair : call.pairs) pair.met = false;
-  for (HostPair& pair : call.pairs) {
+  for (CommPair& pair : call.pairs) pair.met = false;
+  for (CommPair& pair : call.pairs) {
     if (const absl::Status status = MeetPeer(call, pair, lock); !status.ok()) {
       if (aborted_.ok()) aborted_ = status;
       changed_.notify_all();
@@ -165,11 +165,11 @@ absl::Status LocalGroup::RunPairs(LocalCall& call, Lock& lock) {
 }
 
 // If the peer is there, exchanges the blocks, with its help if it wakes in time; else the peer will, when it comes.
-absl::Status LocalGroup::MeetPeer(LocalCall& call, HostPair& pair, Lock& lock) {
+absl::Status LocalGroup::MeetPeer(LocalCall& call, CommPair& pair, Lock& lock) {
   LocalCall* const peer = posted_[pair.peer];
   if (!aborted_.ok() || pair.met || peer == nullptr) return absl::OkStatus();
   if (peer->operation != CommOperation::kSendReceive) return Mismatch(call, *peer, "different operations");
-  HostPair* const peer_pair = peer->FindPair(call.rank);
+  CommPair* const peer_pair = peer->FindPair(call.rank);
   if (peer_pair == nullptr || peer_pair->met) return absl::OkStatus();  // its call for us is a later one
   const std::string why = FindMismatch(pair, *peer_pair);
   if (!why.empty()) return Mismatch(call, *peer, why);

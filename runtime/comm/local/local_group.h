@@ -44,7 +44,7 @@ class LocalGroup {
   void EndRound();
   bool DoPart(LocalCall& worker, Lock& lock);
   absl::Status RunPairs(LocalCall& call, Lock& lock);
-  absl::Status MeetPeer(LocalCall& call, HostPair& pair, Lock& lock);
+  absl::Status MeetPeer(LocalCall& call, CommPair& pair, Lock& lock);
   bool CopyPiece(LocalMeeting& meeting, Lock& lock);
   void EndMeeting(LocalMeeting& meeting);
   bool IsSmall() const;

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "runtime/base/status.h"
-#include "runtime/device/cuda/lazy_library.h"
+#include "runtime/device/cuda/library/lazy_library.h"
 
 namespace partita {
 namespace {

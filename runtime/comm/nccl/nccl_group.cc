@@ -92,7 +92,7 @@ absl::Status NcclGroup::Settle(std::unique_lock<std::mutex>& lock, const std::st
   }
 }
 
-absl::Status NcclGroup::Enqueue(const HostCall& call, CudaStream& stream) {
+absl::Status NcclGroup::Enqueue(const CommCall& call, CudaStream& stream) {
   RETURN_IF_ERROR(EnqueueWork(call, stream));
   void* number = progress_->data();
   void* arguments[] = {&number};
@@ -105,7 +105,7 @@ absl::Status NcclGroup::Enqueue(const HostCall& call, CudaStream& stream) {
   return absl::OkStatus();
 }
 
-absl::Status NcclGroup::EnqueueWork(const HostCall& call, CudaStream& stream) {
+absl::Status NcclGroup::EnqueueWork(const CommCall& call, CudaStream& stream) {
   ASSIGN_OR_RETURN(cudaStream_t const handle, stream.BeginWork());
   bool own = false;  // there may be something to copy to oneself
   {
@@ -131,7 +131,7 @@ absl::Status NcclGroup::EnqueueWork(const HostCall& call, CudaStream& stream) {
   return own ? CopyOwn(call, stream) : absl::OkStatus();
 }
 
-absl::Status NcclGroup::Whole(const HostCall& call, cudaStream_t stream) {
+absl::Status NcclGroup::Whole(const CommCall& call, cudaStream_t stream) {
   const ConstBuffer in = call.in;
   const Buffer out = call.out;
   if (call.operation == CommOperation::kAllReduce) {
@@ -150,7 +150,7 @@ absl::Status NcclGroup::Whole(const HostCall& call, cudaStream_t stream) {
 }
 
 // NCCL's own have blocks of one size; others are one broadcast, or reduction, for each block that is not empty.
-absl::Status NcclGroup::Blocks(const HostCall& call, cudaStream_t stream) {
+absl::Status NcclGroup::Blocks(const CommCall& call, cudaStream_t stream) {
   const bool gather = call.operation == CommOperation::kAllGather;
   const ncclDataType_t type = TypeOf(call.in.dtype);
   const ncclRedOp_t reduction = OperatorOf(call.reduction);
@@ -183,7 +183,7 @@ absl::Status NcclGroup::Blocks(const HostCall& call, cudaStream_t stream) {
 }
 
 // Blocks between pairs of ranks; those to oneself are copied, and empty ones do not exist for either side.
-absl::Status NcclGroup::Grouped(const HostCall& call, cudaStream_t stream) {
+absl::Status NcclGroup::Grouped(const CommCall& call, cudaStream_t stream) {
   RETURN_IF_ERROR(Check(api_->ncclGroupStart(), "ncclGroupStart", call.Describe()));
   absl::Status status;
   const auto send = [&](int peer, const void* from, int64_t count, DType dtype) {
@@ -202,7 +202,7 @@ absl::Status NcclGroup::Grouped(const HostCall& call, cudaStream_t stream) {
       receive(peer, At(call.out, received.first), received.count, call.out.dtype);
     }
   }
-  for (const HostPair& pair : call.pairs) {
+  for (const CommPair& pair : call.pairs) {
     for (const ConstBuffer& block : pair.sent) send(pair.peer, block.data, block.count, block.dtype);
     for (const Buffer& block : pair.received) receive(pair.peer, block.data, block.count, block.dtype);
   }
@@ -210,7 +210,7 @@ absl::Status NcclGroup::Grouped(const HostCall& call, cudaStream_t stream) {
   return status.ok() ? ended : status;
 }
 
-absl::Status NcclGroup::CopyOwn(const HostCall& call, CudaStream& stream) {
+absl::Status NcclGroup::CopyOwn(const CommCall& call, CudaStream& stream) {
   if (call.operation == CommOperation::kAllToAll) {
     const CommBlock from = CountedBlock(call.counts, rank_), to = CountedBlock(call.receive_counts, rank_);
     return stream.Copy(At(call.out, to.first), At(call.in, from.first), from.count * SizeOf(call.in.dtype));

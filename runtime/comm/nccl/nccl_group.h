@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/comm/host/host_call.h"
 #include "runtime/comm/nccl/nccl_api.h"
+#include "runtime/comm/shared/comm_call.h"
 #include "runtime/device/cuda/cuda_device.h"
 #include "runtime/device/cuda/cuda_stream.h"
 
@@ -45,7 +45,7 @@ class NcclGroup {
   int id() const { return options_.id; }
 
   // One collective, or with uneven counts several of NCCL's in one of its groups.
-  absl::Status Enqueue(const HostCall& call, CudaStream& stream);
+  absl::Status Enqueue(const CommCall& call, CudaStream& stream);
 
   // An error that NCCL met in the background, with the collective that was running. OK after an abort.
   absl::Status PollError();
@@ -67,11 +67,11 @@ class NcclGroup {
   int Size() const { return static_cast<int>(options_.ranks.size()); }
   absl::Status Check(ncclResult_t result, const char* call, const std::string& what) const;
   absl::Status Settle(std::unique_lock<std::mutex>& lock, const std::string& what);
-  absl::Status EnqueueWork(const HostCall& call, CudaStream& stream);
-  absl::Status Whole(const HostCall& call, cudaStream_t stream);
-  absl::Status Blocks(const HostCall& call, cudaStream_t stream);
-  absl::Status Grouped(const HostCall& call, cudaStream_t stream);
-  absl::Status CopyOwn(const HostCall& call, CudaStream& stream);
+  absl::Status EnqueueWork(const CommCall& call, CudaStream& stream);
+  absl::Status Whole(const CommCall& call, cudaStream_t stream);
+  absl::Status Blocks(const CommCall& call, cudaStream_t stream);
+  absl::Status Grouped(const CommCall& call, cudaStream_t stream);
+  absl::Status CopyOwn(const CommCall& call, CudaStream& stream);
 
   const NcclGroupOptions options_;
   const NcclApi* const api_;

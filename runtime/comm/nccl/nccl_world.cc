@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "runtime/base/status.h"
-#include "runtime/comm/host/checked_communicator.h"
+#include "runtime/comm/shared/checked_communicator.h"
 
 namespace partita {
 namespace {
@@ -26,11 +26,11 @@ class NcclCommunicator : public CheckedCommunicator {
     return InvalidArgument("{}: stream '{}' is not of device '{}'", Name(operation), stream.name(), context_->name());
   }
 
-  absl::Status Enqueue(std::unique_ptr<HostCall> call, Stream& stream) override {
+  absl::Status Enqueue(std::unique_ptr<CommCall> call, Stream& stream) override {
     auto& cuda_stream = static_cast<CudaStream&>(stream);
     RETURN_IF_ERROR(group_->Enqueue(*call, cuda_stream));
     call->wire = call->WireBytes(size());
-    cuda_stream.OnEachRun([this, run = std::shared_ptr<HostCall>(std::move(call))] { Count(*run); });
+    cuda_stream.OnEachRun([this, run = std::shared_ptr<CommCall>(std::move(call))] { Count(*run); });
     return absl::OkStatus();
   }
 

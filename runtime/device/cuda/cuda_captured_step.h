@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "runtime/device/cuda/cuda_event.h"
-#include "runtime/device/cuda/cuda_node_times.h"
 #include "runtime/device/cuda/cuda_stream.h"
+#include "runtime/device/cuda/timeline/cuda_node_times.h"
 #include "runtime/device/device.h"
 
 namespace partita {

@@ -6,7 +6,7 @@
 #include "runtime/base/status.h"
 #include "runtime/device/cuda/cuda_error.h"
 #include "runtime/device/cuda/cuda_stream.h"
-#include "runtime/device/cuda/strided_copy_kernel.h"
+#include "runtime/device/cuda/kernels/strided_copy_kernel.h"
 
 namespace partita {
 namespace {

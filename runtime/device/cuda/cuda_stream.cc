@@ -5,8 +5,8 @@
 
 #include "runtime/base/status.h"
 #include "runtime/device/cuda/cuda_captured_step.h"
-#include "runtime/device/cuda/delay_kernel.h"
-#include "runtime/device/cuda/strided_copy_kernel.h"
+#include "runtime/device/cuda/kernels/delay_kernel.h"
+#include "runtime/device/cuda/kernels/strided_copy_kernel.h"
 
 namespace partita {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "graph/ir/op_definition.h"
 #include "ops/cuda/cuda_libraries.h"
-#include "ops/cuda/loss.h"
+#include "ops/cuda/launch/loss.h"
 #include "runtime/device/cuda/cuda_device.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/runtime/device/cuda/fake_cuda.h"

@@ -141,7 +141,7 @@ TEST_P(DeviceKernel, EqualsTheHostsReference) {
   }
 }
 
-// What computes in f32 alone refuses (tests/ops/cuda/emulated_test.cc says what).
+// What computes in f32 alone refuses (tests/ops/cuda/own/emulated_test.cc says what).
 TEST_P(DeviceKernel, EqualsTheHostsReferenceInBf16) {
   const KernelCase& c = GetParam();
   if (c.node.members > 1) GTEST_SKIP() << "updates are of f32";

@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "runtime/base/files.h"
-#include "tools/exit_code.h"
+#include "tools/program/exit_code.h"
+#include "tools/program/version.h"
 #include "tools/trainer_flags.h"
-#include "tools/version.h"
 
 namespace partita {
 namespace {

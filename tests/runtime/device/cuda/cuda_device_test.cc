@@ -9,7 +9,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/device/cuda/cuda_stream.h"
-#include "runtime/device/cuda/delay_kernel.h"
+#include "runtime/device/cuda/kernels/delay_kernel.h"
 #include "runtime/device/span_recorder.h"
 #include "tests/runtime/device/cuda/fake_cuda.h"
 

@@ -6,8 +6,8 @@
 
 #include "runtime/base/check.h"
 #include "runtime/device/cuda/cuda_error.h"
-#include "runtime/device/cuda/delay_kernel.h"
-#include "runtime/device/cuda/strided_copy_kernel.h"
+#include "runtime/device/cuda/kernels/delay_kernel.h"
+#include "runtime/device/cuda/kernels/strided_copy_kernel.h"
 #include "tests/runtime/device/cuda/fake_cuda_state.h"
 
 namespace partita::fake_cuda {

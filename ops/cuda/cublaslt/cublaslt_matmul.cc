@@ -1,0 +1,358 @@
+#include "ops/cuda/cublaslt/cublaslt_matmul.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "ops/cuda/launch/arithmetic.h"
+#include "ops/cuda/launch/contraction.h"
+
+namespace partita {
+namespace {
+
+template <typename T>
+using Handle = std::shared_ptr<T>;
+
+// Row-major y = x w is column-major y' = w' x', the same bytes read as transposes: cuBLASLt's A is w, its B is x.
+struct Product {
+  uint64_t m, n, k;  // of y[m,n]
+  bool transpose_x, transpose_w;
+  DType dtype;
+  NodeEpilogue epilogue;
+
+  std::string Key() const {
+    return fmt::format("{} {} {} {:d} {:d} {}{}{}", m, n, k, transpose_x, transpose_w, Name(dtype),
+                       epilogue.bias ? " bias" : "", epilogue.relu ? " relu" : "");
+  }
+  Product Alone() const {
+    Product product = *this;
+    product.epilogue = {};
+    return product;
+  }
+  // The bias as the library reads it: of y's type, which a node's is not where that is bf16.
+  int64_t bias_bytes() const { return epilogue.bias ? static_cast<int64_t>(n) * SizeOf(dtype) : 0; }
+};
+
+Product ProductOf(const LocalNode& node) {
+  Product product;
+  product.transpose_x = node.attributes.Bool("transpose_x");
+  product.transpose_w = node.attributes.Bool("transpose_w");
+  product.m = static_cast<uint64_t>(node.outputs[0].shape()[0]);
+  product.n = static_cast<uint64_t>(node.outputs[0].shape()[1]);
+  product.k = static_cast<uint64_t>(InputShape(node, 0)[product.transpose_x ? 0 : 1]);
+  product.dtype = node.outputs[0].dtype;
+  product.epilogue = EpilogueOf(node);
+  return product;
+}
+
+constexpr uintptr_t kAlignment = 16;
+
+bool IsAligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % kAlignment == 0; }
+
+bool Aligned(const KernelArguments& a) { return IsAligned(In(a, 0)) && IsAligned(In(a, 1)) && IsAligned(Out(a, 0)); }
+
+inline constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;  // what the library's guide asks for on Hopper
+
+}  // namespace
+
+struct MatMulPlan {
+  Product product;                               // without the node's epilogue, if the library does not take that
+  Handle<cublasLtMatmulDescOpaque_t> operation;  // with a bias that is nowhere
+  Handle<cublasLtMatrixLayoutOpaque_t> a, b, d;
+  // For operands at multiples of 16 bytes, and for any.
+  cublasLtMatmulHeuristicResult_t aligned, unaligned;
+
+  // Of the library; behind it lies the bias where it has to be copied.
+  int64_t workspace_bytes() const {
+    return static_cast<int64_t>((std::max(aligned.workspaceSize, unaligned.workspaceSize) + 63) / 64 * 64);
+  }
+};
+
+namespace {
+
+struct Addresses {
+  const void *x, *w;
+  void *y, *workspace;
+};
+
+cublasLtEpilogue_t NameOf(const NodeEpilogue& epilogue) {
+  if (epilogue.bias) return epilogue.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+  return epilogue.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+// What is multiplied and how. The library adds a bias to the rows of its column-major matrix: the channels.
+absl::StatusOr<Handle<cublasLtMatmulDescOpaque_t>> OperationOf(const CublasLtApi& api, const Product& product,
+                                                               bool allow_tf32, const void* bias) {
+  cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
+  if (product.dtype == DType::kF64) compute = CUBLAS_COMPUTE_64F;
+  if (product.dtype == DType::kF32 && allow_tf32) compute = CUBLAS_COMPUTE_32F_FAST_TF32;
+  // Of alpha and beta, and of the sums.
+  const cudaDataType_t scale_type = product.dtype == DType::kF64 ? CUDA_R_64F : CUDA_R_32F;
+  cublasLtMatmulDesc_t raw = nullptr;
+  RETURN_IF_ERROR(
+      CublasLtStatus(api, api.cublasLtMatmulDescCreate(&raw, compute, scale_type), "cublasLtMatmulDescCreate"));
+  Handle<cublasLtMatmulDescOpaque_t> operation(raw, [api](auto* p) { api.cublasLtMatmulDescDestroy(p); });
+  const auto set = [&](cublasLtMatmulDescAttributes_t name, const auto& value) {
+    return CublasLtStatus(api, api.cublasLtMatmulDescSetAttribute(raw, name, &value, sizeof(value)),
+                          "cublasLtMatmulDescSetAttribute");
+  };
+  RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSA, product.transpose_w ? CUBLAS_OP_T : CUBLAS_OP_N));
+  RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSB, product.transpose_x ? CUBLAS_OP_T : CUBLAS_OP_N));
+  if (product.epilogue.any()) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, NameOf(product.epilogue)));
+  if (product.epilogue.bias) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
+  return operation;
+}
+
+// Enqueues y = x w, and the epilogue that `operation` has.
+absl::Status Multiply(const CublasLtApi& api, cublasLtHandle_t handle, const MatMulPlan& plan,
+                      cublasLtMatmulDesc_t operation, const cublasLtMatmulHeuristicResult_t& chosen,
+                      const Addresses& at, CudaQueue queue) {
+  CUstream_st* const stream = queue->BeginWork();
+  if (stream == nullptr) return LaunchStatus(LaunchError::kQueue);
+  const float one = 1, zero = 0;
+  const double one64 = 1, zero64 = 0;
+  const bool f64 = plan.product.dtype == DType::kF64;
+  const void* alpha = f64 ? static_cast<const void*>(&one64) : &one;
+  const void* beta = f64 ? static_cast<const void*>(&zero64) : &zero;
+  return CublasLtStatus(
+      api,
+      api.cublasLtMatmul(handle, operation, alpha, at.w, plan.a.get(), at.x, plan.b.get(), beta, at.y, plan.d.get(),
+                         at.y, plan.d.get(), &chosen.algo, at.workspace, chosen.workspaceSize, stream),
+      "cublasLtMatmul");
+}
+
+// Builds a plan; the first error ends it.
+class Planner {
+ public:
+  Planner(const CublasLtApi& api, cublasLtHandle_t handle, const Product& product, const CublasLtOptions& options,
+          PlanCache& cache)
+      : api_(api), handle_(handle), product_(product), options_(options), cache_(cache) {}
+
+  absl::StatusOr<std::shared_ptr<const MatMulPlan>> Make() {
+    auto plan = std::make_shared<MatMulPlan>();
+    plan->product = product_;
+    // Algorithms are chosen for a bias where a copy of it would lie.
+    ASSIGN_OR_RETURN(plan->operation,
+                     OperationOf(api_, product_, options_.allow_tf32, reinterpret_cast<const void*>(kAlignment)));
+    const Product& p = product_;
+    ASSIGN_OR_RETURN(plan->a, p.transpose_w ? Layout(p.k, p.n) : Layout(p.n, p.k));
+    ASSIGN_OR_RETURN(plan->b, p.transpose_x ? Layout(p.m, p.k) : Layout(p.k, p.m));
+    ASSIGN_OR_RETURN(plan->d, Layout(p.n, p.m));
+    ASSIGN_OR_RETURN(plan->aligned, Algorithm(*plan, 16));
+    ASSIGN_OR_RETURN(plan->unaligned, Algorithm(*plan, static_cast<uint32_t>(SizeOf(p.dtype))));
+    return std::shared_ptr<const MatMulPlan>(plan);
+  }
+
+ private:
+  cudaDataType_t type() const {
+    if (product_.dtype == DType::kBF16) return CUDA_R_16BF;
+    return product_.dtype == DType::kF64 ? CUDA_R_64F : CUDA_R_32F;
+  }
+  // A dense column-major matrix.
+  absl::StatusOr<Handle<cublasLtMatrixLayoutOpaque_t>> Layout(uint64_t rows, uint64_t columns) {
+    cublasLtMatrixLayout_t raw = nullptr;
+    RETURN_IF_ERROR(
+        CublasLtStatus(api_, api_.cublasLtMatrixLayoutCreate(&raw, type(), rows, columns, static_cast<int64_t>(rows)),
+                       "cublasLtMatrixLayoutCreate"));
+    return Handle<cublasLtMatrixLayoutOpaque_t>(raw, [api = api_](auto* p) { api.cublasLtMatrixLayoutDestroy(p); });
+  }
+
+  absl::StatusOr<Handle<cublasLtMatmulPreferenceOpaque_t>> Preference(uint32_t alignment) {
+    cublasLtMatmulPreference_t raw = nullptr;
+    RETURN_IF_ERROR(CublasLtStatus(api_, api_.cublasLtMatmulPreferenceCreate(&raw), "cublasLtMatmulPreferenceCreate"));
+    Handle<cublasLtMatmulPreferenceOpaque_t> preference(
+        raw, [api = api_](auto* p) { api.cublasLtMatmulPreferenceDestroy(p); });
+    const auto set = [&](cublasLtMatmulPreferenceAttributes_t name, const auto& value) {
+      return CublasLtStatus(api_, api_.cublasLtMatmulPreferenceSetAttribute(raw, name, &value, sizeof(value)),
+                            "cublasLtMatmulPreferenceSetAttribute");
+    };
+    RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace));
+    for (const auto name : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      RETURN_IF_ERROR(set(name, alignment));
+    }
+    // Parts of a sum are added up in f32, never in bf16.
+    constexpr uint32_t kWideSums = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    if (product_.dtype == DType::kBF16) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, kWideSums));
+    return preference;
+  }
+
+  absl::StatusOr<cublasLtMatmulHeuristicResult_t> Algorithm(const MatMulPlan& plan, uint32_t alignment) {
+    const std::string key =
+        fmt::format("cublaslt {} {} product {} tf32 {:d} timed {:d} alignment {}", api_.cublasLtGetVersion(),
+                    options_.device, product_.Key(), options_.allow_tf32, options_.timer != nullptr, alignment);
+    if (const std::optional<std::string> kept = cache_.Find(key); kept.has_value()) {
+      absl::StatusOr<cublasLtMatmulHeuristicResult_t> known = Known(plan, *kept);
+      if (known.ok()) return known;
+      cache_.Refuse(key, std::string(known.status().message()));
+    }
+    ASSIGN_OR_RETURN(const std::vector<cublasLtMatmulHeuristicResult_t> candidates, Candidates(plan, alignment));
+    ASSIGN_OR_RETURN(const cublasLtMatmulHeuristicResult_t best, Best(plan, candidates));
+    cache_.Add(key, std::string(reinterpret_cast<const char*>(best.algo.data), sizeof(best.algo.data)));
+    return best;
+  }
+
+  // An algorithm that was kept, if the library takes it for this product.
+  absl::StatusOr<cublasLtMatmulHeuristicResult_t> Known(const MatMulPlan& plan, const std::string& kept) {
+    cublasLtMatmulHeuristicResult_t result{};
+    if (kept.size() != sizeof(result.algo.data)) return InvalidArgument("it has {} bytes", kept.size());
+    cublasLtMatmulAlgo_t algorithm{};
+    std::memcpy(algorithm.data, kept.data(), kept.size());
+    RETURN_IF_ERROR(
+        CublasLtStatus(api_,
+                       api_.cublasLtMatmulAlgoCheck(handle_, plan.operation.get(), plan.a.get(), plan.b.get(),
+                                                    plan.d.get(), plan.d.get(), &algorithm, &result),
+                       "cublasLtMatmulAlgoCheck"));
+    if (result.state != CUBLAS_STATUS_SUCCESS || result.workspaceSize > kMostWorkspace) {
+      return InvalidArgument("the library does not take it any more");
+    }
+    result.algo = algorithm;
+    return result;
+  }
+
+  // What the heuristics name and can be had, best first; at least one.
+  absl::StatusOr<std::vector<cublasLtMatmulHeuristicResult_t>> Candidates(const MatMulPlan& plan, uint32_t alignment) {
+    ASSIGN_OR_RETURN(const auto preference, Preference(alignment));
+    std::vector<cublasLtMatmulHeuristicResult_t> results(kTimedPlans);
+    int found = 0;
+    RETURN_IF_ERROR(
+        CublasLtStatus(api_,
+                       api_.cublasLtMatmulAlgoGetHeuristic(handle_, plan.operation.get(), plan.a.get(), plan.b.get(),
+                                                           plan.d.get(), plan.d.get(), preference.get(),
+                                                           static_cast<int>(results.size()), results.data(), &found),
+                       "cublasLtMatmulAlgoGetHeuristic"));
+    results.resize(static_cast<size_t>(std::clamp(found, 0, kTimedPlans)));
+    std::erase_if(results, [](const auto& result) {
+      return result.state != CUBLAS_STATUS_SUCCESS || result.workspaceSize > kMostWorkspace;
+    });
+    if (!results.empty()) return results;
+    return InvalidArgument("cuBLASLt has no algorithm for a product of {} x {} x {}", product_.m, product_.n,
+                           product_.k);
+  }
+
+  // The first, or the fastest of those that can be timed.
+  absl::StatusOr<cublasLtMatmulHeuristicResult_t> Best(const MatMulPlan& plan,
+                                                       const std::vector<cublasLtMatmulHeuristicResult_t>& candidates) {
+    if (options_.timer == nullptr || candidates.size() == 1) return candidates[0];
+    std::optional<size_t> best;
+    double least = 0;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const absl::StatusOr<double> seconds = Time(plan, candidates[i]);
+      if (!seconds.ok() || (best.has_value() && *seconds >= least)) continue;
+      best = i;
+      least = *seconds;
+    }
+    if (!best.has_value()) return Unavailable("none of {} algorithms could be timed", candidates.size());
+    return candidates[*best];
+  }
+
+  // On memory of its own, operands at multiples of 256 bytes: an algorithm for any address takes them as well.
+  absl::StatusOr<double> Time(const MatMulPlan& plan, const cublasLtMatmulHeuristicResult_t& candidate) {
+    const Product& p = product_;
+    const auto bytes = [&](uint64_t rows, uint64_t columns) {
+      return static_cast<int64_t>((rows * columns * static_cast<uint64_t>(SizeOf(p.dtype)) + 255) / 256 * 256);
+    };
+    const int64_t x = bytes(p.m, p.k), w = bytes(p.k, p.n), y = bytes(p.m, p.n);
+    const int64_t bias = p.epilogue.bias ? bytes(1, p.n) : 0, workspace = x + w + y + bias;
+    const auto run = [&](char* memory, CudaQueue queue) -> absl::Status {
+      Handle<cublasLtMatmulDescOpaque_t> operation = plan.operation;
+      if (p.epilogue.bias) {
+        ASSIGN_OR_RETURN(operation, OperationOf(api_, p, options_.allow_tf32, memory + x + w + y));
+      }
+      return Multiply(api_, handle_, plan, operation.get(), candidate,
+                      {memory, memory + x, memory + x + w, memory + workspace}, queue);
+    };
+    return options_.timer(workspace + static_cast<int64_t>(candidate.workspaceSize), run);
+  }
+
+  const CublasLtApi& api_;
+  cublasLtHandle_t handle_;
+  const Product product_;
+  const CublasLtOptions& options_;
+  PlanCache& cache_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<CublasLtMatMuls>> CublasLtMatMuls::Create(const CublasLtApi& api,
+                                                                         CublasLtOptions options, PlanCache* cache) {
+  std::shared_ptr<CublasLtMatMuls> products(new CublasLtMatMuls(api, std::move(options), cache));
+  RETURN_IF_ERROR(CublasLtStatus(api, api.cublasLtCreate(&products->handle_), "cublasLtCreate"));
+  return products;
+}
+
+CublasLtMatMuls::~CublasLtMatMuls() {
+  plans_.clear();
+  if (handle_ != nullptr) api_.cublasLtDestroy(handle_);
+}
+
+absl::StatusOr<CublasLtMatMuls::SharedPlan> CublasLtMatMuls::FindPlan(const LocalNode& node) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Product product = ProductOf(node);
+  const auto find = [this](const Product& wanted) -> absl::StatusOr<SharedPlan> {
+    SharedPlan& kept = plans_[wanted.Key()];
+    if (kept == nullptr) {
+      ASSIGN_OR_RETURN(kept, Planner(api_, handle_, wanted, options_, *cache_).Make());
+    }
+    return kept;
+  };
+  absl::StatusOr<SharedPlan> plan = find(product);
+  if (plan.ok() || !product.epilogue.any()) return plan;
+  plan = find(product.Alone());
+  if (plan.ok()) plans_[product.Key()] = *plan;
+  return plan;
+}
+
+absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::Prepare(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireFloating(node.outputs[0].dtype));
+  if (ProductOf(node).k == 0) return InvalidArgument("the inner dimension is empty");
+  ASSIGN_OR_RETURN(const SharedPlan plan, FindPlan(node));
+  PreparedCudaKernel kernel;
+  kernel.workspace_bytes = plan->workspace_bytes() + plan->product.bias_bytes();
+  kernel.bind = [self = shared_from_this(), plan,
+                 epilogue = EpilogueOf(node)](const KernelArguments& a) -> absl::StatusOr<CudaEnqueue> {
+    return plan->product.epilogue.bias ? self->BindWithBias(plan, a) : self->Bind(plan, epilogue, a);
+  };
+  return kernel;
+}
+
+// The library's relu, if it has one, or all of the epilogue behind it.
+absl::StatusOr<CudaEnqueue> CublasLtMatMuls::Bind(const SharedPlan& plan, const NodeEpilogue& epilogue,
+                                                  const KernelArguments& a) {
+  const bool apart = epilogue.any() && !plan->product.epilogue.any();
+  return CudaEnqueue([self = shared_from_this(), plan, epilogue, apart, a](CudaQueue queue) -> absl::Status {
+    RETURN_IF_ERROR(self->Run(*plan, plan->operation.get(), a, queue));
+    if (!apart) return absl::OkStatus();
+    const Product& p = plan->product;
+    const Rows y{static_cast<int64_t>(p.m), static_cast<int64_t>(p.n)};
+    return LaunchStatus(launch::AddEpilogue(p.dtype, y, {In(a, 2), epilogue.relu}, Out(a, 0), queue));
+  });
+}
+
+absl::StatusOr<CudaEnqueue> CublasLtMatMuls::BindWithBias(const SharedPlan& plan, const KernelArguments& a) {
+  const Product& p = plan->product;
+  const bool copied = p.dtype == DType::kBF16 || !IsAligned(In(a, 2));
+  char* const copy = static_cast<char*>(a.workspace) + plan->workspace_bytes();
+  ASSIGN_OR_RETURN(const Handle<cublasLtMatmulDescOpaque_t> operation,
+                   OperationOf(api_, p, options_.allow_tf32, copied ? copy : In(a, 2)));
+  return CudaEnqueue([self = shared_from_this(), plan, operation, copied, copy, a](CudaQueue queue) -> absl::Status {
+    const Product& p = plan->product;
+    const auto channels = static_cast<int64_t>(p.n);
+    if (copied) {
+      const DType from = p.dtype == DType::kBF16 ? DType::kF32 : p.dtype;
+      RETURN_IF_ERROR(LaunchStatus(launch::Cast(from, p.dtype, In(a, 2), copy, channels, queue)));
+    }
+    return self->Run(*plan, operation.get(), a, queue);
+  });
+}
+
+absl::Status CublasLtMatMuls::Run(const MatMulPlan& plan, cublasLtMatmulDesc_t operation,
+                                  const KernelArguments& arguments, CudaQueue queue) const {
+  const cublasLtMatmulHeuristicResult_t& chosen = Aligned(arguments) ? plan.aligned : plan.unaligned;
+  return Multiply(api_, handle_, plan, operation, chosen,
+                  {In(arguments, 0), In(arguments, 1), Out(arguments, 0), arguments.workspace}, queue);
+}
+
+}  // namespace partita

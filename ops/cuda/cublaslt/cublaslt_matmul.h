@@ -1,0 +1,68 @@
+// Matrix products on cuBLASLt: f32 (TF32 where it is allowed), f64, and bf16 with f32 sums; either operand transposed.
+//
+// For each kind of product and alignment of its operands an algorithm is chosen once: the first that the library's
+// heuristics name or, where runs need not repeat each other's bits, the fastest of the first few (timed). It is kept as
+// the library's own 64 bytes (PlanCache), so equal products get equal bits on all ranks that share plans. cuBLASLt's
+// algorithms are deterministic.
+//
+// Bias and relu are the library's epilogue. It takes a bias of y's type alone, so one of f32 before a bf16 y is rounded
+// into the workspace first, like the weights; one at an odd address is copied there. Where the library has no algorithm
+// for the epilogue, a launch of ours follows the product. The library may make a zero of a NaN in relu; ours never
+// does.
+#ifndef PARTITA_OPS_CUDA_CUBLASLT_CUBLASLT_MATMUL_H_
+#define PARTITA_OPS_CUDA_CUBLASLT_CUBLASLT_MATMUL_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "ops/cuda/cublaslt/cublaslt_api.h"
+#include "ops/cuda/kernel/cuda_kernel.h"
+#include "ops/cuda/plans/plan_cache.h"
+#include "ops/cuda/plans/plan_timer.h"
+
+namespace partita {
+
+struct CublasLtOptions {
+  bool allow_tf32 = false;
+  std::string device = "";    // model and capability, as part of keys: "NVIDIA H200 sm_90"
+  PlanTimer timer = nullptr;  // null: the heuristics decide
+};
+
+struct MatMulPlan;
+
+// Thread-safe. Kernels that it prepared keep it alive.
+class CublasLtMatMuls : public std::enable_shared_from_this<CublasLtMatMuls> {
+ public:
+  // For the GPU that is the calling thread's; `cache` must outlive everything. Errors are those of cublasLtCreate.
+  static absl::StatusOr<std::shared_ptr<CublasLtMatMuls>> Create(const CublasLtApi& api, CublasLtOptions options,
+                                                                 PlanCache* cache);
+  ~CublasLtMatMuls();
+
+  absl::StatusOr<PreparedCudaKernel> Prepare(const LocalNode& node);
+
+ private:
+  CublasLtMatMuls(const CublasLtApi& api, CublasLtOptions options, PlanCache* cache)
+      : api_(api), options_(std::move(options)), cache_(cache) {}
+  using SharedPlan = std::shared_ptr<const MatMulPlan>;
+
+  // Of a node with an epilogue it may be one of the product alone.
+  absl::StatusOr<SharedPlan> FindPlan(const LocalNode& node);
+  absl::StatusOr<CudaEnqueue> Bind(const SharedPlan& plan, const NodeEpilogue& epilogue, const KernelArguments& a);
+  absl::StatusOr<CudaEnqueue> BindWithBias(const SharedPlan& plan, const KernelArguments& a);
+  absl::Status Run(const MatMulPlan& plan, cublasLtMatmulDesc_t operation, const KernelArguments& arguments,
+                   CudaQueue queue) const;
+
+  const CublasLtApi api_;
+  const CublasLtOptions options_;
+  PlanCache* const cache_;
+  cublasLtHandle_t handle_ = nullptr;
+  std::mutex mutex_;
+  std::map<std::string, SharedPlan> plans_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_CUDA_CUBLASLT_CUBLASLT_MATMUL_H_

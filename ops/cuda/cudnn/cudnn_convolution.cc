@@ -1,0 +1,214 @@
+#include "ops/cuda/cudnn/cudnn_convolution.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "graph/ir/op_definition.h"
+#include "ops/cuda/cudnn/cudnn_engines.h"
+#include "ops/cuda/cudnn/cudnn_graph.h"
+#include "ops/cuda/launch/contraction.h"
+#include "ops/cuda/own/own_kernels.h"
+
+namespace partita {
+
+struct ConvolutionPlan {
+  CudnnPlan plan;
+  bool any_output_address = false;  // else the output too lies at a multiple of 16 bytes
+  bool fused = false;               // computes the epilogue; else a launch of our own does, if there is one
+  double seconds = 0;               // 0: not timed
+};
+
+namespace {
+
+// What is kept for a convolution with an epilogue of which it is known that both are best computed apart.
+constexpr const char* kApart = "apart";
+
+// What ranks must compute alike is deterministic in any case.
+EngineRules RulesFor(const LocalNode& node, const CudnnOptions& options) {
+  return {options.allow_tf32 || node.outputs[0].dtype == DType::kBF16, options.deterministic || node.replicated};
+}
+
+bool IsTimed(const CudnnOptions& options) { return !options.deterministic && options.timer != nullptr; }
+
+// Everything that decides about a plan: one line.
+std::string Key(const CudnnConvolution& d, const CudnnOptions& options, size_t version) {
+  const SlidingWindow& w = d.conv.window;
+  const Images& s = d.conv.images;
+  const std::vector<BlockPlace> places = d.Places();
+  return fmt::format(
+      "cudnn {} {} {} {} nhwc {}x{}x{}x{} to {}x{}x{} kernel {}x{} stride {}x{} dilation {}x{} padding {},{},{},{} "
+      "groups {} in {}x{} and {}x{} tf32 {:d} deterministic {:d} timed {:d}",
+      version, options.device, d.Name(), Name(d.node->outputs[0].dtype), s.n, s.h, s.w, s.c, s.out_h, s.out_w, s.out_c,
+      w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.dilation_h, w.dilation_w, w.top, w.bottom, w.left, w.right,
+      d.conv.groups, places[0].rows, places[0].columns, places[2].rows, places[2].columns, options.allow_tf32,
+      RulesFor(*d.node, options).deterministic, IsTimed(options));
+}
+
+absl::Status Execute(const CudnnApi& api, cudnnHandle_t handle, const CudnnDescriptor& plan,
+                     const CudnnDescriptor& pack, CudaQueue queue) {
+  CUstream_st* const stream = queue->BeginWork();
+  if (stream == nullptr) return LaunchStatus(LaunchError::kQueue);
+  RETURN_IF_ERROR(CudnnStatus(api, api.cudnnSetStream(handle, stream), "cudnnSetStream"));
+  return CudnnStatus(api, api.cudnnBackendExecute(handle, plan.get(), pack.get()), "cudnnBackendExecute");
+}
+
+// What a node needs at run time: without its names and types.
+struct Work {
+  explicit Work(const CudnnConvolution& d)
+      : conv(d.conv), epilogue(d.epilogue), dtype(d.node->outputs[0].dtype), places(d.Places()) {}
+
+  // Where the blocks begin of which `memory` is the operands'.
+  std::vector<void*> Blocks(const std::vector<void*>& memory) const {
+    std::vector<void*> blocks;
+    for (size_t i = 0; i < places.size(); ++i) blocks.push_back(static_cast<char*>(memory[i]) + places[i].first_byte);
+    return blocks;
+  }
+
+  Convolution conv;
+  NodeEpilogue epilogue;
+  DType dtype;
+  std::vector<BlockPlace> places;
+};
+
+// The plan on `memory` of its operands, and the epilogue if that is not a part of it. Allocates nothing when enqueued.
+absl::StatusOr<CudaEnqueue> Bound(const CudnnApi& api, cudnnHandle_t handle, const ConvolutionPlan& plan,
+                                  const Work& work, const std::vector<void*>& memory, void* workspace) {
+  std::vector<void*> blocks = work.Blocks(memory);
+  if (!plan.fused) blocks.resize(3);
+  ASSIGN_OR_RETURN(const CudnnDescriptor pack, PackOf(api, blocks, workspace));
+  const bool apart = work.epilogue.any() && !plan.fused;
+  const launch::EpilogueLaunch epilogue{work.epilogue.bias ? memory[3] : nullptr, work.epilogue.relu};
+  return CudaEnqueue([&api, handle, descriptor = plan.plan.descriptor, pack, apart, epilogue, conv = work.conv,
+                      dtype = work.dtype, y = memory[2]](CudaQueue queue) -> absl::Status {
+    RETURN_IF_ERROR(Execute(api, handle, descriptor, pack, queue));
+    return apart ? LaunchStatus(launch::AddEpilogue(dtype, conv, epilogue, y, queue)) : absl::OkStatus();
+  });
+}
+
+// Seconds of a plan on memory of its own.
+absl::StatusOr<double> Time(const CudnnApi& api, cudnnHandle_t handle, const ConvolutionPlan& plan, const Work& work,
+                            const PlanTimer& timer) {
+  std::vector<int64_t> begins;
+  int64_t bytes = 0;
+  for (const BlockPlace& place : work.places) {
+    begins.push_back(bytes);
+    bytes += (place.memory_bytes + 255) / 256 * 256;
+  }
+  return timer(bytes + plan.plan.workspace_bytes, [&](char* memory, CudaQueue queue) -> absl::Status {
+    std::vector<void*> operands;
+    for (const int64_t begin : begins) operands.push_back(memory + begin);
+    ASSIGN_OR_RETURN(const CudaEnqueue enqueue, Bound(api, handle, plan, work, operands, memory + bytes));
+    return enqueue(queue);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> Reference(const LocalNode& node, ConvolutionDirection direction) {
+  if (direction == ConvolutionDirection::kForward) return CudaConv2d(node);
+  return direction == ConvolutionDirection::kInputGrad ? CudaConv2dInputGrad(node) : CudaConv2dWeightGrad(node);
+}
+
+bool IsAligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % kCudnnAlignment == 0; }
+
+// Of a plan's blocks; what an epilogue apart reads may lie anywhere.
+bool AreAligned(const ConvolutionPlan& plan, const std::vector<void*>& blocks) {
+  return IsAligned(blocks[0]) && IsAligned(blocks[1]) && (plan.any_output_address || IsAligned(blocks[2])) &&
+         (!plan.fused || blocks.size() <= 3 || IsAligned(blocks[3]));
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<CudnnConvolutions>> CudnnConvolutions::Create(const CudnnApi& api, CudnnOptions options,
+                                                                             PlanCache* cache) {
+  std::shared_ptr<CudnnConvolutions> convolutions(new CudnnConvolutions(api, std::move(options), cache));
+  RETURN_IF_ERROR(CudnnStatus(api, api.cudnnCreate(&convolutions->handle_), "cudnnCreate"));
+  return convolutions;
+}
+
+CudnnConvolutions::~CudnnConvolutions() {
+  plans_.clear();
+  if (handle_ != nullptr) api_.cudnnDestroy(handle_);
+}
+
+absl::StatusOr<CudnnConvolutions::SharedPlan> CudnnConvolutions::FindPlan(const CudnnConvolution& convolution) {
+  const std::string key = Key(convolution, options_, api_.cudnnGetVersion());
+  SharedPlan& kept = plans_[key];
+  if (kept != nullptr) return kept;
+  absl::StatusOr<SharedPlan> made = MakePlan(convolution, key);
+  if (convolution.epilogue.any() && (!made.ok() || (*made)->seconds > 0)) made = OrApart(convolution, key, made);
+  ASSIGN_OR_RETURN(kept, std::move(made));
+  return kept;
+}
+
+absl::StatusOr<CudnnConvolutions::SharedPlan> CudnnConvolutions::OrApart(const CudnnConvolution& convolution,
+                                                                         const std::string& key,
+                                                                         const absl::StatusOr<SharedPlan>& fused) {
+  absl::StatusOr<SharedPlan> apart = FindPlan(convolution.Product());
+  if (!apart.ok()) return fused.ok() ? fused : apart;
+  if (fused.ok()) {
+    const absl::StatusOr<double> seconds = Time(api_, handle_, **apart, Work(convolution), options_.timer);
+    if (!seconds.ok() || *seconds >= (*fused)->seconds) return fused;
+  }
+  // What failed for another reason than that no engine takes it is tried again by the next run.
+  if (fused.ok() || absl::IsInvalidArgument(fused.status())) cache_->Add(key, kApart);
+  return apart;
+}
+
+absl::StatusOr<CudnnConvolutions::SharedPlan> CudnnConvolutions::MakePlan(const CudnnConvolution& convolution,
+                                                                          const std::string& key) {
+  auto result = std::make_shared<ConvolutionPlan>();
+  result->any_output_address = convolution.direction == ConvolutionDirection::kWeightGrad;
+  result->fused = convolution.epilogue.any();
+  if (const std::optional<std::string> kept = cache_->Find(key); kept.has_value()) {
+    if (result->fused && *kept == kApart) return InvalidArgument("the epilogue is computed apart");
+    absl::StatusOr<CudnnPlan> plan = ReadPlan(api_, handle_, *kept);
+    if (plan.ok()) {
+      result->plan = *std::move(plan);
+      return SharedPlan(result);
+    }
+    cache_->Refuse(key, std::string(plan.status().message()));
+  }
+  ASSIGN_OR_RETURN(const CudnnDescriptor graph, GraphOf(api_, handle_, convolution));
+  const bool timed = IsTimed(options_);
+  ASSIGN_OR_RETURN(std::vector<CudnnPlan> plans,
+                   FindPlans(api_, handle_, graph, RulesFor(*convolution.node, options_), timed ? kTimedPlans : 1));
+  const Work work(convolution);
+  for (CudnnPlan& plan : plans) {
+    ConvolutionPlan candidate = *result;
+    candidate.plan = std::move(plan);
+    if (timed) {
+      const absl::StatusOr<double> seconds = Time(api_, handle_, candidate, work, options_.timer);
+      if (!seconds.ok()) continue;
+      candidate.seconds = *seconds;
+    }
+    if (result->plan.descriptor == nullptr || candidate.seconds < result->seconds) *result = std::move(candidate);
+  }
+  if (result->plan.descriptor == nullptr) return Unavailable("none of {} plans could be timed", plans.size());
+  if (const absl::StatusOr<std::string> text = WritePlan(api_, result->plan); text.ok()) cache_->Add(key, *text);
+  return SharedPlan(result);
+}
+
+absl::StatusOr<PreparedCudaKernel> CudnnConvolutions::Prepare(const LocalNode& node) {
+  ASSIGN_OR_RETURN(const CudnnConvolution description, DescribeConvolution(node));
+  ASSIGN_OR_RETURN(const PreparedCudaKernel reference, Reference(node, description.direction));
+  SharedPlan plan;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ASSIGN_OR_RETURN(plan, FindPlan(description));
+  }
+  PreparedCudaKernel kernel;
+  kernel.workspace_bytes = std::max(plan->plan.workspace_bytes, reference.workspace_bytes);
+  kernel.deterministic = plan->plan.deterministic;
+  kernel.bind = [self = shared_from_this(), plan, reference,
+                 work = Work(description)](const KernelArguments& a) -> absl::StatusOr<CudaEnqueue> {
+    std::vector<void*> memory = {const_cast<void*>(In(a, 0)), const_cast<void*>(In(a, 1)), Out(a, 0)};
+    if (work.epilogue.bias) memory.push_back(const_cast<void*>(In(a, 2)));
+    if (!AreAligned(*plan, work.Blocks(memory))) return reference.bind(a);
+    ASSIGN_OR_RETURN(CudaEnqueue enqueue, Bound(self->api_, self->handle_, *plan, work, memory, a.workspace));
+    return CudaEnqueue([self, enqueue = std::move(enqueue)](CudaQueue queue) { return enqueue(queue); });
+  };
+  return kernel;
+}
+
+}  // namespace partita

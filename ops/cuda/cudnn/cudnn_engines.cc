@@ -1,0 +1,141 @@
+#include "ops/cuda/cudnn/cudnn_engines.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace partita {
+namespace {
+
+constexpr int64_t kMostWorkspace = int64_t{1} << 30;
+
+using Notes = std::vector<cudnnBackendNumericalNote_t>;
+
+// The configurations that one kind of heuristics names, best first.
+absl::StatusOr<std::vector<CudnnDescriptor>> Configurations(const CudnnApi& api, const CudnnDescriptor& graph,
+                                                            cudnnBackendHeurMode_t mode) {
+  ASSIGN_OR_RETURN(const CudnnDescriptor heuristics,
+                   CudnnBuilder(api, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, "the heuristics")
+                       .Set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
+                       .Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode)
+                       .Finalize());
+  const auto get = [&](int64_t count, int64_t& found, cudnnBackendDescriptor_t* raw) {
+    return CudnnStatus(api,
+                       api.cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                                    CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &found, raw),
+                       "cudnnBackendGetAttribute of the heuristics' results");
+  };
+  int64_t count = 0, found = 0;
+  RETURN_IF_ERROR(get(0, count, nullptr));
+  std::vector<CudnnDescriptor> configurations;
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (int64_t i = 0; i < count; ++i) {
+    ASSIGN_OR_RETURN(CudnnDescriptor empty,
+                     CudnnBuilder(api, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "an engine's configuration").Empty());
+    raw.push_back(empty.get());
+    configurations.push_back(std::move(empty));
+  }
+  if (count > 0) RETURN_IF_ERROR(get(count, found, raw.data()));
+  configurations.resize(static_cast<size_t>(std::min(count, found)));
+  return configurations;
+}
+
+absl::StatusOr<Notes> NotesOf(const CudnnApi& api, const CudnnDescriptor& configuration) {
+  ASSIGN_OR_RETURN(const CudnnDescriptor engine,
+                   CudnnBuilder(api, CUDNN_BACKEND_ENGINE_DESCRIPTOR, "an engine").Empty());
+  cudnnBackendDescriptor_t raw = engine.get();
+  int64_t found = 0;
+  RETURN_IF_ERROR(CudnnStatus(api,
+                              api.cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
+                                                           CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &found, &raw),
+                              "cudnnBackendGetAttribute of a configuration's engine"));
+  Notes notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+  RETURN_IF_ERROR(
+      CudnnStatus(api,
+                  api.cudnnBackendGetAttribute(raw, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &found, notes.data()),
+                  "cudnnBackendGetAttribute of an engine's notes"));
+  notes.resize(static_cast<size_t>(std::clamp<int64_t>(found, 0, CUDNN_NUMERICAL_NOTE_TYPE_COUNT)));
+  return notes;
+}
+
+bool Has(const Notes& notes, cudnnBackendNumericalNote_t note) {
+  return std::find(notes.begin(), notes.end(), note) != notes.end();
+}
+
+// For f32, engines on tensor cores compute in TF32.
+bool KeepsTo(const EngineRules& rules, const Notes& notes) {
+  if (rules.deterministic && Has(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
+  if (rules.tensor_cores) return true;
+  return !Has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) && !Has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
+}
+
+absl::StatusOr<CudnnPlan> PlanOf(const CudnnApi& api, cudnnHandle_t handle, const CudnnDescriptor& configuration) {
+  CudnnPlan plan;
+  ASSIGN_OR_RETURN(plan.descriptor, CudnnBuilder(api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "a plan")
+                                        .Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle)
+                                        .Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration)
+                                        .Finalize());
+  ASSIGN_OR_RETURN(plan.workspace_bytes, GetInt64(api, plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  return plan;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<CudnnPlan>> FindPlans(const CudnnApi& api, cudnnHandle_t handle,
+                                                 const CudnnDescriptor& graph, const EngineRules& rules, int most) {
+  std::vector<CudnnPlan> plans;
+  int asked = 0;
+  absl::Status last;
+  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    const absl::StatusOr<std::vector<CudnnDescriptor>> configurations = Configurations(api, graph, mode);
+    if (!configurations.ok()) {
+      last = configurations.status();
+      continue;
+    }
+    for (const CudnnDescriptor& configuration : *configurations) {
+      if (static_cast<int>(plans.size()) == most) return plans;
+      ++asked;
+      const absl::StatusOr<Notes> notes = NotesOf(api, configuration);
+      if (!notes.ok() || !KeepsTo(rules, *notes)) continue;
+      absl::StatusOr<CudnnPlan> plan = PlanOf(api, handle, configuration);
+      if (!plan.ok()) last = plan.status();
+      if (!plan.ok() || plan->workspace_bytes > kMostWorkspace) continue;
+      plan->deterministic = !Has(*notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+      plans.push_back(*std::move(plan));
+    }
+    if (!plans.empty()) return plans;
+  }
+  return InvalidArgument("none of the {} engines that cuDNN names takes it{}{}", asked, last.ok() ? "" : ": ",
+                         std::string(last.message()));
+}
+
+absl::StatusOr<std::string> WritePlan(const CudnnApi& api, const CudnnPlan& plan) {
+  const auto get = [&](int64_t count, int64_t& found, char* text) {
+    return CudnnStatus(
+        api,
+        api.cudnnBackendGetAttribute(plan.descriptor.get(), CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                                     CUDNN_TYPE_CHAR, count, &found, text),
+        "cudnnBackendGetAttribute of a plan's text");
+  };
+  int64_t size = 0, found = 0;
+  RETURN_IF_ERROR(get(0, size, nullptr));
+  std::string text(static_cast<size_t>(std::max<int64_t>(0, size)), '\0');
+  RETURN_IF_ERROR(get(size, found, text.data()));
+  return std::string(plan.deterministic ? "1" : "0") + text;
+}
+
+absl::StatusOr<CudnnPlan> ReadPlan(const CudnnApi& api, cudnnHandle_t handle, const std::string& text) {
+  if (text.size() < 2) return InvalidArgument("a plan's text is empty");
+  CudnnPlan plan;
+  plan.deterministic = text[0] == '1';
+  ASSIGN_OR_RETURN(plan.descriptor, CudnnBuilder(api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "a plan that was kept")
+                                        .Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle)
+                                        .Set(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                                             static_cast<int64_t>(text.size()) - 1, text.data() + 1)
+                                        .Finalize());
+  ASSIGN_OR_RETURN(plan.workspace_bytes, GetInt64(api, plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  return plan;
+}
+
+}  // namespace partita

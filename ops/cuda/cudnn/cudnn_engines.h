@@ -1,0 +1,36 @@
+// Execution plans of a cuDNN graph: which engines the heuristics name, which of them keep to the rules, and plans as
+// text.
+#ifndef PARTITA_OPS_CUDA_CUDNN_CUDNN_ENGINES_H_
+#define PARTITA_OPS_CUDA_CUDNN_CUDNN_ENGINES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ops/cuda/cudnn/cudnn_descriptor.h"
+
+namespace partita {
+
+struct CudnnPlan {
+  CudnnDescriptor descriptor;
+  int64_t workspace_bytes = 0;
+  bool deterministic = true;
+};
+
+struct EngineRules {
+  bool tensor_cores = false;  // on f32 they round inputs to narrower types (TF32); bf16 is what they are for
+  bool deterministic = true;  // the same bits every time
+};
+
+// Up to `most` plans for the graph in the order of the heuristics (mode A, then the fallback list). kInvalidArgument:
+// no engine takes the graph and keeps to the rules; says how many were asked.
+absl::StatusOr<std::vector<CudnnPlan>> FindPlans(const CudnnApi& api, cudnnHandle_t handle,
+                                                 const CudnnDescriptor& graph, const EngineRules& rules, int most);
+
+// A plan as one text, and back. What another version or device wrote is an error.
+absl::StatusOr<std::string> WritePlan(const CudnnApi& api, const CudnnPlan& plan);
+absl::StatusOr<CudnnPlan> ReadPlan(const CudnnApi& api, cudnnHandle_t handle, const std::string& text);
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_CUDA_CUDNN_CUDNN_ENGINES_H_

@@ -1,0 +1,39 @@
+// Launches of element-wise ops, bias, dropout and casts. Sizes in elements; outputs may lie at the address of an input.
+#ifndef PARTITA_OPS_CUDA_LAUNCH_ARITHMETIC_H_
+#define PARTITA_OPS_CUDA_LAUNCH_ARITHMETIC_H_
+
+#include <cstdint>
+
+#include "graph/value/dtype.h"
+#include "ops/cuda/launch/launch.h"
+#include "ops/functors/geometry.h"
+
+namespace partita::launch {
+
+LaunchError Constant(DType dtype, double value, void* y, int64_t elements, CudaQueue queue);
+LaunchError Cast(DType from, DType to, const void* x, void* y, int64_t elements, CudaQueue queue);
+
+LaunchError Relu(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue);
+LaunchError ReluGrad(DType dtype, const void* dy, const void* y, void* dx, int64_t elements, CudaQueue queue);
+LaunchError Sigmoid(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue);
+LaunchError SigmoidGrad(DType dtype, const void* dy, const void* y, void* dx, int64_t elements, CudaQueue queue);
+LaunchError Mul(DType dtype, const void* a, const void* b, void* y, int64_t elements, CudaQueue queue);
+
+// y = x[0] + ... + x[count - 1], in this order; only x[0] may lie where y does.
+LaunchError Add(DType dtype, const void* const* x, int count, void* y, int64_t elements, CudaQueue queue);
+
+// y = x + b; b has one value per channel.
+LaunchError Bias(DType dtype, const void* x, const void* b, void* y, Rows shape, CudaQueue queue);
+
+struct DropoutLaunch {
+  GlobalBlock block;
+  uint64_t key = 0;
+  const int32_t* iteration = nullptr;  // in device memory; null: 0
+  double rate = 0;
+};
+LaunchError Dropout(DType dtype, const DropoutLaunch& dropout, const void* x, void* y, int64_t elements,
+                    CudaQueue queue);
+
+}  // namespace partita::launch
+
+#endif  // PARTITA_OPS_CUDA_LAUNCH_ARITHMETIC_H_

@@ -1,0 +1,25 @@
+// Rows of logits with their labels, as launches of losses and accuracy see them.
+#ifndef PARTITA_OPS_CUDA_LAUNCH_LABELLED_ROWS_H_
+#define PARTITA_OPS_CUDA_LAUNCH_LABELLED_ROWS_H_
+
+#include <cstdint>
+
+#include "ops/cuda/launch/label_fault.h"
+
+namespace partita::launch {
+
+// Of a rank that has a block of the classes: columns first_class .. first_class + classes of all_classes.
+struct LabelledRows {
+  int64_t rows = 0, classes = 0;
+  int64_t all_classes = 0, first_class = 0;
+  double global_rows = 0;        // the mean is over all ranks' samples
+  double smoothing = 0;          // of the labels
+  const void* logits = nullptr;  // [rows, classes]
+  const int32_t* labels = nullptr;
+  const void* weights = nullptr;  // null: every sample counts once
+  uint64_t* fault = nullptr;      // gets a LabelFault's word, if there is one; null: nobody asks
+};
+
+}  // namespace partita::launch
+
+#endif  // PARTITA_OPS_CUDA_LAUNCH_LABELLED_ROWS_H_

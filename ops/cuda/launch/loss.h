@@ -1,0 +1,27 @@
+// Launches of softmax, losses and accuracy on rows of logits. A GPU cannot refuse a label that is no class: the results
+// are NaN, and a word for the host says which label it was.
+#ifndef PARTITA_OPS_CUDA_LAUNCH_LOSS_H_
+#define PARTITA_OPS_CUDA_LAUNCH_LOSS_H_
+
+#include <cstdint>
+
+#include "graph/value/dtype.h"
+#include "ops/cuda/launch/labelled_rows.h"
+#include "ops/cuda/launch/launch.h"
+
+namespace partita::launch {
+
+LaunchError LogSoftmax(DType dtype, int64_t rows, int64_t classes, const void* x, void* y, CudaQueue queue);
+LaunchError LogSoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const void* y, const void* dy, void* dx,
+                           CudaQueue queue);
+
+// `workspace` has room for a double per row.
+LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, double* workspace, CudaQueue queue);
+LaunchError Accuracy(DType dtype, const LabelledRows& rows, void* accuracy, double* workspace, CudaQueue queue);
+
+// `dloss` is a scalar in device memory; dlogits may be the logits.
+LaunchError CrossEntropyGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits, CudaQueue queue);
+
+}  // namespace partita::launch
+
+#endif  // PARTITA_OPS_CUDA_LAUNCH_LOSS_H_

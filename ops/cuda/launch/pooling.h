@@ -1,0 +1,29 @@
+// Launches of pooling and its gradients. Gradients gather: an element of dx adds up what the windows that see it give,
+// in row-major order of the output pixels, as the host does.
+#ifndef PARTITA_OPS_CUDA_LAUNCH_POOLING_H_
+#define PARTITA_OPS_CUDA_LAUNCH_POOLING_H_
+
+#include <cstdint>
+
+#include "graph/value/dtype.h"
+#include "ops/cuda/launch/launch.h"
+#include "ops/functors/geometry.h"
+
+namespace partita::launch {
+
+LaunchError MaxPool(DType dtype, const Pooling& pool, const void* x, void* y, CudaQueue queue);
+
+// `winners` has room for an int32_t per element of y: which place of its window the maximum came from.
+LaunchError MaxPoolGrad(DType dtype, const Pooling& pool, const void* x, const void* y, const void* dy, void* dx,
+                        int32_t* winners, CudaQueue queue);
+
+LaunchError AveragePool(DType dtype, const Pooling& pool, const void* x, void* y, CudaQueue queue);
+LaunchError AveragePoolGrad(DType dtype, const Pooling& pool, const void* dy, void* dx, CudaQueue queue);
+
+// dx[n,pixel,c] = dy[n,c] / divisor; `x` is the shape of dx as rows, `pixels` of them per sample.
+LaunchError GlobalAveragePoolGrad(DType dtype, Rows x, int64_t pixels, double divisor, const void* dy, void* dx,
+                                  CudaQueue queue);
+
+}  // namespace partita::launch
+
+#endif  // PARTITA_OPS_CUDA_LAUNCH_POOLING_H_

@@ -1,0 +1,25 @@
+// Launches of reductions: sums over rows and over everything. Sums are taken in double, in an order that only the sizes
+// decide. `workspace` holds the partial sums: partial_bytes of the chunks.
+#ifndef PARTITA_OPS_CUDA_LAUNCH_REDUCTIONS_H_
+#define PARTITA_OPS_CUDA_LAUNCH_REDUCTIONS_H_
+
+#include "graph/value/dtype.h"
+#include "ops/cuda/launch/launch.h"
+#include "ops/cuda/launch/reduction_sizes.h"
+
+namespace partita::launch {
+
+// y[group][channel] = sum over the rows of x[group][row][channel], over `divisor`; x is of type `from`, y of `to`. The
+// gradient of a bias (one group), a global average (a group per sample).
+LaunchError SumOverRows(DType from, DType to, const ColumnChunks& chunks, const void* x, double divisor, void* y,
+                        double* workspace, CudaQueue queue);
+
+LaunchError SumOfSquares(DType dtype, const FlatChunks& chunks, const void* x, void* y, double* workspace,
+                         CudaQueue queue);
+
+// y = (values[0] + ... + values[count - 1]) / divisor
+LaunchError SumOfDoubles(DType dtype, const double* values, int64_t count, double divisor, void* y, CudaQueue queue);
+
+}  // namespace partita::launch
+
+#endif  // PARTITA_OPS_CUDA_LAUNCH_REDUCTIONS_H_

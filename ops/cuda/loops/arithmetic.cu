@@ -1,0 +1,231 @@
+#include "ops/cuda/launch/arithmetic.h"
+#include "ops/cuda/loops/elementwise.h"
+#include "ops/functors/dropout.h"
+#include "ops/functors/relu.h"
+#include "ops/functors/sigmoid.h"
+
+namespace partita::launch {
+namespace {
+
+template <typename T>
+struct ConstantBody {
+  T* y;
+  T value;
+  PARTITA_HOST_DEVICE void operator()(int64_t i) const { y[i] = value; }
+};
+
+// Four neighbours, each side in one access where the addresses allow it.
+template <typename From, typename To>
+struct CastBody {
+  template <typename T>
+  struct alignas(4 * sizeof(T)) Four {
+    T at[4];
+  };
+
+  const From* x;
+  To* y;
+  int64_t elements;
+  bool packed;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
+    const int64_t begin = 4 * i, end = Smaller(elements, begin + 4);
+    if (!packed || end - begin < 4) {
+      for (int64_t e = begin; e < end; ++e) y[e] = static_cast<To>(x[e]);
+      return;
+    }
+    const auto from = *reinterpret_cast<const Four<From>*>(x + begin);
+    Four<To> to;
+    for (int k = 0; k < 4; ++k) to.at[k] = static_cast<To>(from.at[k]);
+    *reinterpret_cast<Four<To>*>(y + begin) = to;
+  }
+
+  static bool IsPacked(const void* x, const void* y) {
+    return reinterpret_cast<uintptr_t>(x) % sizeof(Four<From>) == 0 &&
+           reinterpret_cast<uintptr_t>(y) % sizeof(Four<To>) == 0;
+  }
+};
+
+struct ReluElement {
+  template <typename A>
+  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
+    y[0] = partita::Relu(x[0]);
+  }
+};
+
+struct ReluGradElement {
+  template <typename A>
+  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
+    y[0] = partita::ReluGrad(x[0], x[1]);
+  }
+};
+
+struct SigmoidElement {
+  template <typename A>
+  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
+    y[0] = partita::Sigmoid(x[0]);
+  }
+};
+
+struct SigmoidGradElement {
+  template <typename A>
+  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
+    y[0] = partita::SigmoidGrad(x[0], x[1]);
+  }
+};
+
+struct MulElement {
+  template <typename A>
+  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
+    y[0] = x[0] * x[1];
+  }
+};
+
+template <int kCount>
+struct AddElement {
+  template <typename A>
+  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
+    A sum = x[0];
+    for (int k = 1; k < kCount; ++k) sum += x[k];
+    y[0] = sum;
+  }
+};
+
+template <typename A>
+struct BiasElement {
+  const A* b;
+  PARTITA_HOST_DEVICE void operator()(Place place, const A* x, A* y) const { y[0] = x[0] + b[place.channel]; }
+};
+
+// Four neighbours, which mostly share a block of random words.
+template <typename T>
+struct DropoutBody {
+  const T* x;
+  T* y;
+  int64_t elements;
+  GlobalBlock block;
+  uint64_t key;
+  const int32_t* iteration;
+  uint32_t threshold;
+  Compute<T> scale;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
+    const uint64_t step = iteration == nullptr ? 0 : static_cast<uint64_t>(*iteration);
+    const int64_t end = Smaller(elements, 4 * i + 4);
+    uint64_t index = 0, drawn = ~uint64_t{0};
+    int64_t run = 0;
+    PhiloxBlock words{};
+    for (int64_t e = 4 * i; e < end; ++e, ++index, --run) {
+      if (run == 0) {
+        index = block.GlobalIndex(e);
+        run = block.RunLength(e);
+      }
+      if (index / 4 != drawn) {
+        drawn = index / 4;
+        words = RandomBlock(key, step, drawn);
+      }
+      y[e] = static_cast<T>(partita::Dropout(static_cast<Compute<T>>(x[e]), Lane(words, index % 4), threshold, scale));
+    }
+  }
+
+  // Without an index into registers, which would move them to memory.
+  PARTITA_HOST_DEVICE static uint32_t Lane(const PhiloxBlock& words, uint64_t lane) {
+    const uint32_t low = lane % 2 == 0 ? words.lane[0] : words.lane[1];
+    const uint32_t high = lane % 2 == 0 ? words.lane[2] : words.lane[3];
+    return lane < 2 ? low : high;
+  }
+};
+
+Rows Flat(int64_t elements) { return {1, elements}; }
+
+// A sum of kCount inputs, the first one perhaps what earlier launches have added up.
+template <typename T, int kCount>
+LaunchError AddSome(const void* const* x, void* y, int64_t elements, CudaQueue queue) {
+  const T* in[kCount];
+  for (int k = 0; k < kCount; ++k) in[k] = As<T>(x[k]);
+  return ForElements<T>(in, {As<T>(y)}, Flat(elements), AddElement<kCount>{}, queue);
+}
+
+}  // namespace
+
+LaunchError Constant(DType dtype, double value, void* y, int64_t elements, CudaQueue queue) {
+  return WithType(dtype, [&]<typename T>() {
+    return ForEach(elements, ConstantBody<T>{As<T>(y), static_cast<T>(value)}, queue);
+  });
+}
+
+LaunchError Cast(DType from, DType to, const void* x, void* y, int64_t elements, CudaQueue queue) {
+  return WithType(from, [&]<typename From>() {
+    return WithType(to, [&]<typename To>() {
+      using Body = CastBody<From, To>;
+      return ForEach(CeilDivide(elements, 4), Body{As<From>(x), As<To>(y), elements, Body::IsPacked(x, y)}, queue);
+    });
+  });
+}
+
+LaunchError Relu(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    return ForElements<T>({As<T>(x)}, {As<T>(y)}, Flat(elements), ReluElement{}, queue);
+  });
+}
+
+LaunchError ReluGrad(DType dtype, const void* dy, const void* y, void* dx, int64_t elements, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    return ForElements<T>({As<T>(dy), As<T>(y)}, {As<T>(dx)}, Flat(elements), ReluGradElement{}, queue);
+  });
+}
+
+LaunchError Sigmoid(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    return ForElements<T>({As<T>(x)}, {As<T>(y)}, Flat(elements), SigmoidElement{}, queue);
+  });
+}
+
+LaunchError SigmoidGrad(DType dtype, const void* dy, const void* y, void* dx, int64_t elements, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    return ForElements<T>({As<T>(dy), As<T>(y)}, {As<T>(dx)}, Flat(elements), SigmoidGradElement{}, queue);
+  });
+}
+
+LaunchError Mul(DType dtype, const void* a, const void* b, void* y, int64_t elements, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    return ForElements<T>({As<T>(a), As<T>(b)}, {As<T>(y)}, Flat(elements), MulElement{}, queue);
+  });
+}
+
+LaunchError Add(DType dtype, const void* const* x, int count, void* y, int64_t elements, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    if (count == 1) return CopyBytes(y, x[0], elements * static_cast<int64_t>(sizeof(T)), queue);
+    if (count == 2) return AddSome<T, 2>(x, y, elements, queue);
+    if (count == 3) return AddSome<T, 3>(x, y, elements, queue);
+    LaunchError error = AddSome<T, 4>(x, y, elements, queue);
+    for (int k = 4; k < count && error == kLaunched; ++k) {
+      const void* const next[] = {y, x[k]};
+      error = AddSome<T, 2>(next, y, elements, queue);
+    }
+    return error;
+  });
+}
+
+LaunchError Bias(DType dtype, const void* x, const void* b, void* y, Rows shape, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    const BiasElement<Compute<T>> element{As<Compute<T>>(b)};
+    return ForElements<T>({As<T>(x)}, {As<T>(y)}, shape, element, queue);
+  });
+}
+
+LaunchError Dropout(DType dtype, const DropoutLaunch& dropout, const void* x, void* y, int64_t elements,
+                    CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    const DropoutBody<T> body{As<T>(x),
+                              As<T>(y),
+                              elements,
+                              dropout.block,
+                              dropout.key,
+                              dropout.iteration,
+                              DropoutThreshold(dropout.rate),
+                              static_cast<Compute<T>>(1 / (1 - dropout.rate))};
+    return ForEach(CeilDivide(elements, 4), body, queue);
+  });
+}
+
+}  // namespace partita::launch

@@ -1,0 +1,282 @@
+#include <cmath>
+#include <limits>
+
+#include "ops/cuda/launch/loss.h"
+#include "ops/cuda/launch/reductions.h"
+#include "ops/cuda/loops/elementwise.h"
+#include "ops/cuda/loops/labels.h"
+#include "ops/functors/softmax.h"
+
+namespace partita::launch {
+namespace {
+
+struct Largest {
+  double value;
+};
+struct RowSums {
+  double exponentials;  // sum of exp(x - largest)
+  double values;        // sum of x - largest
+};
+
+// The largest value of a row, then its sums relative to that; what follows is in Derived::Finish.
+template <typename T>
+struct SoftmaxRowBody {
+  using FirstValue = Largest;
+  using SecondValue = RowSums;
+  const T* x;
+  int64_t classes;
+
+  PARTITA_HOST_DEVICE Largest First(int64_t row, int thread) const {
+    Largest best{-std::numeric_limits<double>::infinity()};
+    for (int64_t i = thread; i < classes; i += kBlockThreads) CombineFirst(best, {Value(row, i)});
+    return best;
+  }
+  PARTITA_HOST_DEVICE void CombineFirst(Largest& best, const Largest& other) const {
+    if (Exceeds(other.value, best.value)) best = other;
+  }
+  PARTITA_HOST_DEVICE RowSums Second(int64_t row, int thread, const Largest& largest) const {
+    RowSums sums{0, 0};
+    for (int64_t i = thread; i < classes; i += kBlockThreads) {
+      const double d = Value(row, i) - largest.value;
+      sums.exponentials += std::exp(static_cast<Compute<T>>(d));
+      sums.values += d;
+    }
+    return sums;
+  }
+  PARTITA_HOST_DEVICE void CombineSecond(RowSums& sums, const RowSums& more) const {
+    sums.exponentials += more.exponentials;
+    sums.values += more.values;
+  }
+  PARTITA_HOST_DEVICE double Value(int64_t row, int64_t i) const { return static_cast<double>(x[row * classes + i]); }
+};
+
+template <typename T>
+struct LogSoftmaxRowsBody : SoftmaxRowBody<T> {
+  T* y;
+  PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, const Largest& largest, const RowSums& sums) const {
+    const double total = largest.value + std::log(sums.exponentials);
+    for (int64_t i = thread; i < this->classes; i += kBlockThreads) {
+      y[row * this->classes + i] = static_cast<T>(this->Value(row, i) - total);
+    }
+  }
+};
+
+// Rows of few classes, by the functors that the host calls.
+template <typename T>
+struct LogSoftmaxBody {
+  const T* x;
+  T* y;
+  int64_t classes;
+  PARTITA_HOST_DEVICE void operator()(int64_t row) const {
+    LogSoftmaxRow(x + row * classes, y + row * classes, classes);
+  }
+};
+
+struct Nothing {};
+
+template <typename T>
+struct LogSoftmaxGradRowsBody {
+  using FirstValue = double;
+  using SecondValue = Nothing;
+  const T *y, *dy;
+  T* dx;
+  int64_t classes;
+
+  PARTITA_HOST_DEVICE double First(int64_t row, int thread) const {
+    double sum = 0;
+    for (int64_t i = thread; i < classes; i += kBlockThreads) sum += static_cast<double>(dy[row * classes + i]);
+    return sum;
+  }
+  PARTITA_HOST_DEVICE void CombineFirst(double& sum, double more) const { sum += more; }
+  PARTITA_HOST_DEVICE Nothing Second(int64_t, int, double) const { return {}; }
+  PARTITA_HOST_DEVICE void CombineSecond(Nothing&, const Nothing&) const {}
+  PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, double sum, const Nothing&) const {
+    for (int64_t i = thread; i < classes; i += kBlockThreads) {
+      const int64_t at = row * classes + i;
+      const Compute<T> share = std::exp(static_cast<Compute<T>>(y[at])) * static_cast<Compute<T>>(sum);
+      dx[at] = static_cast<T>(static_cast<Compute<T>>(dy[at]) - share);
+    }
+  }
+};
+
+template <typename T>
+struct LogSoftmaxGradBody {
+  const T *y, *dy;
+  T* dx;
+  int64_t classes;
+  PARTITA_HOST_DEVICE void operator()(int64_t row) const {
+    LogSoftmaxGradRow(y + row * classes, dy + row * classes, dx + row * classes, classes);
+  }
+};
+
+template <typename T>
+struct CrossEntropyBody {
+  const T* logits;
+  Labels<T> labels;
+  double* losses;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t row) const {
+    losses[row] = kNaN;
+    if (!labels.IsClass(row)) return;
+    const T* x = logits + row * labels.classes;
+    const T loss = CrossEntropyRow(x, labels.classes, labels.labels[row], labels.smoothing);
+    losses[row] = static_cast<double>(labels.Weight(row) * loss);
+  }
+};
+
+template <typename T>
+struct CrossEntropyRowsBody : SoftmaxRowBody<T> {
+  Labels<T> labels;
+  double smoothing;
+  double* losses;
+
+  PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, const Largest& largest, const RowSums& sums) const {
+    if (thread != 0) return;
+    losses[row] = kNaN;
+    if (!labels.IsClass(row)) return;
+    const double log_sum = std::log(sums.exponentials), n = static_cast<double>(labels.classes);
+    const double own = log_sum - (this->Value(row, labels.labels[row]) - largest.value);
+    const double loss = (1 - smoothing) * own + smoothing / n * (n * log_sum - sums.values);
+    losses[row] = static_cast<double>(labels.Weight(row)) * loss;
+  }
+};
+
+template <typename T>
+struct CrossEntropyGradBody {
+  const T* logits;
+  Labels<T> labels;
+  const Compute<T>* dloss;
+  T* d;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t row) const {
+    const Compute<T> factor = labels.Factor(row, *dloss);
+    const int64_t at = row * labels.classes;
+    CrossEntropyGradRow(logits + at, d + at, labels.classes, labels.labels[row], labels.smoothing, factor);
+  }
+};
+
+template <typename T>
+struct CrossEntropyGradRowsBody : SoftmaxRowBody<T> {
+  Labels<T> labels;
+  const Compute<T>* dloss;
+  T* d;
+
+  PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, const Largest& largest, const RowSums& sums) const {
+    using A = Compute<T>;
+    const A factor = labels.Factor(row, *dloss);
+    const double total = largest.value + std::log(sums.exponentials);
+    for (int64_t i = thread; i < this->classes; i += kBlockThreads) {
+      const A probability = std::exp(static_cast<A>(this->Value(row, i) - total));
+      const A target = SmoothedTarget(i, labels.labels[row], this->classes, labels.smoothing);
+      d[row * this->classes + i] = static_cast<T>(factor * (probability - target));
+    }
+  }
+};
+
+template <typename T>
+struct AccuracyBody {
+  const T* logits;
+  Labels<T> labels;
+  double* counts;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t row) const {
+    const bool right = ArgMax(logits + row * labels.classes, labels.classes) == labels.labels[row];
+    counts[row] = right ? static_cast<double>(labels.Weight(row)) : 0;
+    if (!labels.IsClass(row)) counts[row] = kNaN;
+  }
+};
+
+struct Best {
+  double value;
+  int64_t index;  // `classes`: no value yet
+};
+
+template <typename T>
+struct AccuracyRowsBody {
+  using FirstValue = Best;
+  using SecondValue = Nothing;
+  const T* x;
+  Labels<T> labels;
+  double* counts;
+
+  PARTITA_HOST_DEVICE Best First(int64_t row, int thread) const {
+    Best best{0, labels.classes};
+    for (int64_t i = thread; i < labels.classes; i += kBlockThreads) {
+      CombineFirst(best, {static_cast<double>(x[row * labels.classes + i]), i});
+    }
+    return best;
+  }
+  // As ArgMax does: the lowest index of equals; of NaNs the last, which is the one it would stay at.
+  PARTITA_HOST_DEVICE void CombineFirst(Best& best, const Best& other) const {
+    if (other.index == labels.classes) return;
+    const bool nan = best.value != best.value, other_nan = other.value != other.value;
+    bool better = other.value > best.value || (other.value == best.value && other.index < best.index);
+    if (nan || other_nan) better = other_nan && (!nan || other.index > best.index);
+    if (best.index == labels.classes || better) best = other;
+  }
+  PARTITA_HOST_DEVICE Nothing Second(int64_t, int, const Best&) const { return {}; }
+  PARTITA_HOST_DEVICE void CombineSecond(Nothing&, const Nothing&) const {}
+  PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, const Best& best, const Nothing&) const {
+    if (thread != 0) return;
+    counts[row] = best.index == labels.labels[row] ? static_cast<double>(labels.Weight(row)) : 0;
+    if (!labels.IsClass(row)) counts[row] = kNaN;
+  }
+};
+
+}  // namespace
+
+LaunchError LogSoftmax(DType dtype, int64_t rows, int64_t classes, const void* x, void* y, CudaQueue queue) {
+  return WithWide(dtype, [&]<typename T>() {
+    if (classes <= kFewClasses) return ForEach(rows, LogSoftmaxBody<T>{As<T>(x), As<T>(y), classes}, queue);
+    return ReduceRows(rows, LogSoftmaxRowsBody<T>{{As<T>(x), classes}, As<T>(y)}, queue);
+  });
+}
+
+LaunchError LogSoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const void* y, const void* dy, void* dx,
+                           CudaQueue queue) {
+  return WithWide(dtype, [&]<typename T>() {
+    if (classes <= kFewClasses) {
+      return ForEach(rows, LogSoftmaxGradBody<T>{As<T>(y), As<T>(dy), As<T>(dx), classes}, queue);
+    }
+    return ReduceRows(rows, LogSoftmaxGradRowsBody<T>{As<T>(y), As<T>(dy), As<T>(dx), classes}, queue);
+  });
+}
+
+LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, double* workspace, CudaQueue queue) {
+  const LaunchError error = WithWide(dtype, [&]<typename T>() {
+    const T* x = As<T>(rows.logits);
+    if (rows.classes <= kFewClasses) {
+      return ForEach(rows.rows, CrossEntropyBody<T>{x, LabelsOf<T>(rows), workspace}, queue);
+    }
+    const CrossEntropyRowsBody<T> body{{x, rows.classes}, LabelsOf<T>(rows), rows.smoothing, workspace};
+    return ReduceRows(rows.rows, body, queue);
+  });
+  return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.global_rows, loss, queue);
+}
+
+LaunchError Accuracy(DType dtype, const LabelledRows& rows, void* accuracy, double* workspace, CudaQueue queue) {
+  const LaunchError error = WithWide(dtype, [&]<typename T>() {
+    const T* x = As<T>(rows.logits);
+    if (rows.classes <= kFewClasses) {
+      return ForEach(rows.rows, AccuracyBody<T>{x, LabelsOf<T>(rows), workspace}, queue);
+    }
+    return ReduceRows(rows.rows, AccuracyRowsBody<T>{x, LabelsOf<T>(rows), workspace}, queue);
+  });
+  return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.global_rows, accuracy, queue);
+}
+
+LaunchError CrossEntropyGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits, CudaQueue queue) {
+  return WithWide(dtype, [&]<typename T>() {
+    using A = Compute<T>;
+    const T* x = As<T>(rows.logits);
+    const Labels<T> labels = LabelsOf<T>(rows);
+    if (rows.classes <= kFewClasses) {
+      const CrossEntropyGradBody<T> body{x, labels, As<A>(dloss), As<T>(dlogits)};
+      return ForEach(rows.rows, body, queue);
+    }
+    const CrossEntropyGradRowsBody<T> body{{x, rows.classes}, labels, As<A>(dloss), As<T>(dlogits)};
+    return ReduceRows(rows.rows, body, queue);
+  });
+}
+
+}  // namespace partita::launch

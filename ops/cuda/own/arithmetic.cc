@@ -1,0 +1,93 @@
+// Element-wise ops, bias and dropout of a node. Outputs may lie at the address of an input.
+#include "ops/cuda/launch/arithmetic.h"
+
+#include "ops/cuda/launch/reductions.h"
+#include "ops/cuda/own/own_kernels.h"
+#include "runtime/base/philox.h"
+
+namespace partita {
+namespace {
+
+using LaunchOfOne = LaunchError (*)(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue);
+using LaunchOfTwo = LaunchError (*)(DType dtype, const void* a, const void* b, void* y, int64_t elements,
+                                    CudaQueue queue);
+
+absl::StatusOr<PreparedCudaKernel> OfOne(const LocalNode& node, LaunchOfOne launch) {
+  return OwnFloatingKernel(
+      node, [launch, n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch(dtype, In(a, 0), Out(a, 0), n, q);
+      });
+}
+
+absl::StatusOr<PreparedCudaKernel> OfTwo(const LocalNode& node, LaunchOfTwo launch) {
+  return OwnFloatingKernel(
+      node, [launch, n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch(dtype, In(a, 0), In(a, 1), Out(a, 0), n, q);
+      });
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedCudaKernel> CudaConstant(const LocalNode& node) {
+  const DType dtype = node.outputs[0].dtype;
+  return OwnKernel(
+      [=, value = node.attributes.Float("value"), n = node.outputs[0].elements()](
+          const KernelArguments& a, CudaQueue q) { return launch::Constant(dtype, value, Out(a, 0), n, q); });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaCast(const LocalNode& node) {
+  return OwnKernel(
+      [from = Input(node, 0).dtype, to = node.outputs[0].dtype, n = node.outputs[0].elements()](
+          const KernelArguments& a, CudaQueue q) { return launch::Cast(from, to, In(a, 0), Out(a, 0), n, q); });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaAdd(const LocalNode& node) {
+  return OwnFloatingKernel(node, [n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::Add(dtype, a.inputs.data(), static_cast<int>(a.inputs.size()), Out(a, 0), n, q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaMul(const LocalNode& node) { return OfTwo(node, launch::Mul); }
+absl::StatusOr<PreparedCudaKernel> CudaRelu(const LocalNode& node) { return OfOne(node, launch::Relu); }
+absl::StatusOr<PreparedCudaKernel> CudaReluGrad(const LocalNode& node) { return OfTwo(node, launch::ReluGrad); }
+absl::StatusOr<PreparedCudaKernel> CudaSigmoid(const LocalNode& node) { return OfOne(node, launch::Sigmoid); }
+absl::StatusOr<PreparedCudaKernel> CudaSigmoidGrad(const LocalNode& node) { return OfTwo(node, launch::SigmoidGrad); }
+
+absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node) {
+  return OwnFloatingKernel(node,
+                           [x = MakeRows(node.outputs[0].shape())](const KernelArguments& a, DType dtype, CudaQueue q) {
+                             return launch::Bias(dtype, In(a, 0), In(a, 1), Out(a, 0), x, q);
+                           });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaBiasGrad(const LocalNode& node) {
+  const Rows dy = MakeRows(InputShape(node, 0));
+  const ColumnChunks chunks = MakeColumnChunks(1, dy.rows, dy.channels);
+  return OwnFloatingKernel(
+      node,
+      [chunks, from = Input(node, 0).dtype](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch::SumOverRows(from, dtype, chunks, In(a, 0), 1, Out(a, 0), static_cast<double*>(a.workspace), q);
+      },
+      chunks.partial_bytes(1));
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaDropout(const LocalNode& node) {
+  const LocalTensor& x = node.outputs[0];
+  if (x.global.size() > GlobalBlock::kMaxRank) {
+    return InvalidArgument("x has {} dimensions, allowed are {}", x.global.size(), GlobalBlock::kMaxRank);
+  }
+  launch::DropoutLaunch dropout;
+  dropout.block = MakeGlobalBlock(x);
+  dropout.block.offset[0] += node.attributes.Int("first_sample");
+  dropout.rate = node.attributes.Float("rate");
+  const std::string& key_name = node.attributes.String("key");
+  const std::string name = key_name.empty() ? node.name : key_name;
+  return OwnFloatingKernel(node, [=, n = x.elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
+    launch::DropoutLaunch bound = dropout;
+    bound.key = PhiloxKey(a.seed, name);
+    bound.iteration = In<int32_t>(a, 1);
+    return launch::Dropout(dtype, bound, In(a, 0), Out(a, 0), n, q);
+  });
+}
+
+}  // namespace partita

@@ -1,0 +1,152 @@
+// Batch normalization of a node, forward, running statistics and gradients.
+#include "ops/cuda/launch/batch_norm.h"
+
+#include "ops/cuda/own/own_kernels.h"
+
+namespace partita {
+namespace {
+
+using launch::BatchNormLaunch;
+
+BatchNormLaunch GroupsOf(const LocalNode& node) {
+  BatchNormLaunch result;
+  result.groups = MakeSampleGroups(Input(node, 0), node.attributes.Int("samples"));
+  return result;
+}
+
+BatchNormLaunch NormalizationOf(const LocalNode& node) {
+  BatchNormLaunch result = GroupsOf(node);
+  result.epsilon = node.attributes.Float("epsilon");
+  result.relu = node.attributes.Bool("relu");
+  return result;
+}
+
+int64_t TableBytes(const LocalNode& node, const BatchNormLaunch& norm, bool gradient) {
+  return launch::BatchNormTableBytes(node.outputs[0].dtype, norm.groups.groups, norm.groups.channels, gradient);
+}
+
+// (x, dy, stats, shift, gamma, beta, ...)
+BatchNormLaunch GradientBound(BatchNormLaunch norm, const KernelArguments& a) {
+  norm.x = In(a, 0);
+  norm.dy = In(a, 1);
+  norm.stats = In(a, 2);
+  norm.shift = In(a, 3);
+  norm.gamma = In(a, 4);
+  norm.beta = In(a, 5);
+  return norm;
+}
+
+}  // namespace
+
+// (x, shift) -> stats
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormStatistics(const LocalNode& node) {
+  const BatchNormLaunch norm = GroupsOf(node);
+  return OwnKernelOfElements(
+      node,
+      [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+        BatchNormLaunch bound = norm;
+        bound.x = In(a, 0);
+        bound.shift = In(a, 1);
+        return launch::BatchNormStatistics(dtype, bound, Out(a, 0), a.workspace, q);
+      },
+      launch::ChunksOf(norm.groups).partial_bytes(2));
+}
+
+// (x, stats, shift, gamma, beta) -> y
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormNormalize(const LocalNode& node) {
+  const BatchNormLaunch norm = NormalizationOf(node);
+  return OwnFloatingKernel(
+      node,
+      [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+        BatchNormLaunch bound = norm;
+        bound.x = In(a, 0);
+        bound.stats = In(a, 1);
+        bound.shift = In(a, 2);
+        bound.gamma = In(a, 3);
+        bound.beta = In(a, 4);
+        return launch::BatchNormNormalize(dtype, bound, Out(a, 0), a.workspace, q);
+      },
+      TableBytes(node, norm, false));
+}
+
+// (stats, running_mean, running_variance) -> both, new. The shift of stats is the running mean as read.
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormRunning(const LocalNode& node) {
+  launch::RunningLaunch running;
+  running.groups = InputShape(node, 0)[0];
+  running.channels = InputShape(node, 0)[2];
+  running.momentum = node.attributes.Float("momentum");
+  running.count = static_cast<double>(node.attributes.Int("count"));
+  return OwnWideKernel(node, [running](const KernelArguments& a, DType dtype, CudaQueue q) {
+    launch::RunningLaunch bound = running;
+    bound.stats = In(a, 0);
+    bound.mean = In(a, 1);
+    bound.variance = In(a, 2);
+    return launch::BatchNormRunning(dtype, bound, Out(a, 0), Out(a, 1), q);
+  });
+}
+
+// (x, gamma, beta, running_mean, running_variance) -> y
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormInference(const LocalNode& node) {
+  BatchNormLaunch norm;
+  norm.groups = MakeSampleGroups(Input(node, 0), 0);
+  norm.epsilon = node.attributes.Float("epsilon");
+  norm.relu = node.attributes.Bool("relu");
+  return OwnFloatingKernel(
+      node,
+      [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+        BatchNormLaunch bound = norm;
+        bound.x = In(a, 0);
+        bound.gamma = In(a, 1);
+        bound.beta = In(a, 2);
+        return launch::BatchNormInference(dtype, bound, In(a, 3), In(a, 4), Out(a, 0), a.workspace, q);
+      },
+      TableBytes(node, norm, false));
+}
+
+// -> dstats, dgamma, dbeta
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormGradientSums(const LocalNode& node) {
+  const BatchNormLaunch norm = NormalizationOf(node);
+  return OwnKernelOfElements(
+      node,
+      [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch::BatchNormGradientSums(dtype, GradientBound(norm, a), Out(a, 0), Out(a, 1), Out(a, 2),
+                                             a.workspace, q);
+      },
+      launch::ChunksOf(norm.groups).partial_bytes(2) + launch::ChunksOf(norm.groups).totals_bytes(2));
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormNormalizeInputGrad(const LocalNode& node) {
+  const BatchNormLaunch norm = NormalizationOf(node);
+  return OwnFloatingKernel(
+      node,
+      [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch::BatchNormNormalizeInputGrad(dtype, GradientBound(norm, a), Out(a, 0), a.workspace, q);
+      },
+      TableBytes(node, norm, false));
+}
+
+// (x, shift, dstats) -> dx
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormStatisticsGrad(const LocalNode& node) {
+  return OwnFloatingKernel(node, [norm = GroupsOf(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+    BatchNormLaunch bound = norm;
+    bound.x = In(a, 0);
+    bound.shift = In(a, 1);
+    bound.dstats = In(a, 2);
+    return launch::BatchNormStatisticsGrad(dtype, bound, Out(a, 0), q);
+  });
+}
+
+// (x, dy, stats, shift, gamma, beta, dstats) -> dx, the sum of the two before
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormInputGrad(const LocalNode& node) {
+  const BatchNormLaunch norm = NormalizationOf(node);
+  return OwnFloatingKernel(
+      node,
+      [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+        BatchNormLaunch bound = GradientBound(norm, a);
+        bound.dstats = In(a, 6);
+        return launch::BatchNormInputGrad(dtype, bound, Out(a, 0), a.workspace, q);
+      },
+      TableBytes(node, norm, true));
+}
+
+}  // namespace partita

@@ -1,0 +1,43 @@
+// The reference contractions of a node.
+#include "ops/cuda/launch/contraction.h"
+
+#include "ops/cuda/own/own_kernels.h"
+
+namespace partita {
+
+absl::StatusOr<PreparedCudaKernel> CudaMatMul(const LocalNode& node) {
+  launch::MatMulSizes sizes;
+  sizes.transpose_x = node.attributes.Bool("transpose_x");
+  sizes.transpose_w = node.attributes.Bool("transpose_w");
+  sizes.m = node.outputs[0].shape()[0];
+  sizes.n = node.outputs[0].shape()[1];
+  sizes.k = InputShape(node, 0)[sizes.transpose_x ? 0 : 1];
+  const bool relu = EpilogueOf(node).relu;
+  return OwnFloatingKernel(node, [sizes, relu](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::MatMul(dtype, sizes, {In(a, 2), relu}, In(a, 0), In(a, 1), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaConv2d(const LocalNode& node) {
+  const Convolution conv = ForwardConvolution(node);
+  const bool relu = EpilogueOf(node).relu;
+  return OwnFloatingKernel(node, [conv, relu](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::Conv2d(dtype, conv, {In(a, 2), relu}, In(a, 0), In(a, 1), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaConv2dInputGrad(const LocalNode& node) {
+  return OwnFloatingKernel(node,
+                           [conv = InputGradConvolution(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+                             return launch::Conv2dInputGrad(dtype, conv, In(a, 0), In(a, 1), Out(a, 0), q);
+                           });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaConv2dWeightGrad(const LocalNode& node) {
+  return OwnFloatingKernel(node,
+                           [conv = WeightGradConvolution(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+                             return launch::Conv2dWeightGrad(dtype, conv, In(a, 0), In(a, 1), Out(a, 0), q);
+                           });
+}
+
+}  // namespace partita

@@ -1,0 +1,83 @@
+// The kernels of our own .cu files: one for every op, the last of its list. f32, f64 and, where mixed precision wants
+// it, bf16 (moves of bytes: any dtype).
+#ifndef PARTITA_OPS_CUDA_OWN_OWN_KERNELS_H_
+#define PARTITA_OPS_CUDA_OWN_OWN_KERNELS_H_
+
+#include "ops/cuda/kernel/cuda_kernel.h"
+
+namespace partita {
+
+// arithmetic.cc
+absl::StatusOr<PreparedCudaKernel> CudaConstant(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaCast(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaAdd(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaMul(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaRelu(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaReluGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSigmoid(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSigmoidGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaBiasGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaDropout(const LocalNode& node);
+
+// shaping.cc
+absl::StatusOr<PreparedCudaKernel> CudaReshape(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaConcat(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSlice(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSliceGrad(const LocalNode& node);
+
+// halo.cc
+absl::StatusOr<PreparedCudaKernel> CudaHaloExchangeAdjoint(const LocalNode& node);
+
+// contraction.cc
+absl::StatusOr<PreparedCudaKernel> CudaMatMul(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaConv2d(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaConv2dInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaConv2dWeightGrad(const LocalNode& node);
+
+// pooling.cc
+absl::StatusOr<PreparedCudaKernel> CudaMaxPool(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaMaxPoolGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaAveragePool(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaAveragePoolGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaGlobalAveragePool(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaGlobalAveragePoolGrad(const LocalNode& node);
+
+// batch_norm.cc
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormStatistics(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormNormalize(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormRunning(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormInference(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormGradientSums(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormNormalizeInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormStatisticsGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaBatchNormInputGrad(const LocalNode& node);
+
+// loss.cc
+absl::StatusOr<PreparedCudaKernel> CudaLogSoftmax(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropy(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropyGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaAccuracy(const LocalNode& node);
+
+// split_softmax.cc
+absl::StatusOr<PreparedCudaKernel> CudaRowMaximum(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaRowExponentials(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaRowExponentialsGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxNormalize(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxNormalizeGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaCrossEntropy(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaCrossEntropyLogitsGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaCrossEntropySumGrad(const LocalNode& node);
+
+// optimizer.cc
+absl::StatusOr<PreparedCudaKernel> CudaLearningRate(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaIncrement(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSumOfSquares(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaClipScale(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSgd(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSgdMomentum(const LocalNode& node);
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_CUDA_OWN_OWN_KERNELS_H_

@@ -1,0 +1,65 @@
+// Pooling of a node.
+#include "ops/cuda/launch/pooling.h"
+
+#include "ops/cuda/launch/reductions.h"
+#include "ops/cuda/own/own_kernels.h"
+
+namespace partita {
+
+absl::StatusOr<PreparedCudaKernel> CudaMaxPool(const LocalNode& node) {
+  const Pooling pool = MakePooling(Input(node, 0), node.outputs[0], node.attributes);
+  return OwnFloatingKernel(node, [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::MaxPool(dtype, pool, In(a, 0), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaMaxPoolGrad(const LocalNode& node) {
+  const Pooling pool = MakePooling(Input(node, 0), Input(node, 1), node.attributes);
+  return OwnFloatingKernel(
+      node,
+      [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch::MaxPoolGrad(dtype, pool, In(a, 0), In(a, 1), In(a, 2), Out(a, 0),
+                                   static_cast<int32_t*>(a.workspace), q);
+      },
+      Input(node, 1).elements() * static_cast<int64_t>(sizeof(int32_t)));
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaAveragePool(const LocalNode& node) {
+  const Pooling pool = MakePooling(Input(node, 0), node.outputs[0], node.attributes);
+  return OwnFloatingKernel(node, [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::AveragePool(dtype, pool, In(a, 0), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaAveragePoolGrad(const LocalNode& node) {
+  const Pooling pool = MakePooling(node.outputs[0], Input(node, 0), node.attributes);
+  return OwnFloatingKernel(node, [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::AveragePoolGrad(dtype, pool, In(a, 0), Out(a, 0), q);
+  });
+}
+
+// The mean is over the global image; a rank that holds some of its rows gives its part of the sum.
+absl::StatusOr<PreparedCudaKernel> CudaGlobalAveragePool(const LocalNode& node) {
+  const Shape& x = InputShape(node, 0);
+  const ColumnChunks chunks = MakeColumnChunks(x[0], x[1] * x[2], x[3]);
+  const double divisor = static_cast<double>(Input(node, 0).global[1] * Input(node, 0).global[2]);
+  return OwnFloatingKernel(
+      node,
+      [=](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch::SumOverRows(dtype, dtype, chunks, In(a, 0), divisor, Out(a, 0),
+                                   static_cast<double*>(a.workspace), q);
+      },
+      chunks.partial_bytes(1));
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaGlobalAveragePoolGrad(const LocalNode& node) {
+  const LocalTensor& dx = node.outputs[0];
+  const Rows rows = MakeRows(dx.shape());
+  const int64_t pixels = dx.shape()[1] * dx.shape()[2];
+  const double divisor = static_cast<double>(dx.global[1] * dx.global[2]);
+  return OwnFloatingKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::GlobalAveragePoolGrad(dtype, rows, pixels, divisor, In(a, 0), Out(a, 0), q);
+  });
+}
+
+}  // namespace partita

@@ -1,0 +1,212 @@
+// Batch normalization (Ioffe and Szegedy 2015) of x [n,c] or [n,h,w,c] per channel.
+//
+//   batch_norm(x, gamma, beta, running_mean, running_variance) statistics_samples=k
+// is what a user writes. It has neither kernel nor gradient: before partitioning a pass replaces it by (training)
+//   stats = batch_norm_statistics(x, shift) samples=k     [G,2,C]: per group sum(x-shift), sum((x-shift)^2)
+//   y = batch_norm_normalize(x, stats, shift, gamma, beta) samples=k epsilon
+//   mean, variance = batch_norm_running(stats, running_mean, running_variance) momentum count
+// with shift = running_mean as it was before the step, or (evaluation)
+//   y = batch_norm_inference(x, gamma, beta, running_mean, running_variance) epsilon
+//
+// m = elements per group and channel, of the global tensor. mean' = s1/m, variance = max(s2/m - mean'^2, 0) (biased),
+// inv = 1/sqrt(variance + epsilon), xhat = (x - shift - mean') inv, y = gamma xhat + beta, with `relu` max(y, 0).
+// Running statistics take the groups in order: new = (1 - momentum) old + momentum group's; their variance is unbiased
+// (times m/(m-1)). Of a bf16 x and y, all else is f32.
+#include "ops/definitions/definitions.h"
+#include "ops/forms/batch_norm_shapes.h"
+#include "ops/forms/op_builder.h"
+#include "ops/forms/op_checks.h"
+#include "ops/forms/op_rules.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+using enum BatchNormPart;
+
+absl::Status CheckVariance(const BatchGroups& groups) {
+  if (groups.elements >= 2) return absl::OkStatus();
+  return InvalidArgument("a group of the batch has 1 element for each channel; a variance needs at least 2");
+}
+
+absl::StatusOr<std::vector<TensorType>> CompositeShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckBatchNormX(node));
+  RETURN_IF_ERROR(CheckPositive(node.attributes, "epsilon"));
+  RETURN_IF_ERROR(CheckFraction(node.attributes, "momentum"));
+  RETURN_IF_ERROR(CheckChannelVectors(node, 1, {"gamma", "beta", "running_mean", "running_variance"}));
+  ASSIGN_OR_RETURN(const BatchGroups groups, GroupsOf(node.attributes, "statistics_samples", node.inputs[0]->shape));
+  RETURN_IF_ERROR(CheckVariance(groups));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
+std::vector<Rule> VectorRules(const NodeView& node, int64_t unit) {
+  const int rank = static_cast<int>(node.inputs[0]->shape.size());
+  std::vector<Rule> rules = EveryDimension(rank, {true, false, false, false, false});
+  rules[0].inputs[0] = rules[0].outputs[0] = S(0, unit);
+  for (int i = 1; i < 5; ++i) rules[rank - 1].inputs[i] = S(0);
+  return rules;
+}
+
+// A split of the samples may cut between groups only.
+std::vector<Rule> CompositeRules(const NodeView& node) {
+  const int64_t samples = node.attributes.Int("statistics_samples");
+  return VectorRules(node, samples == 0 || samples == node.inputs[0]->shape[0] ? 1 : samples);
+}
+
+absl::StatusOr<std::vector<TensorType>> BatchNormStatisticsType(const NodeView& node) {
+  RETURN_IF_ERROR(CheckBatchNormX(node));
+  RETURN_IF_ERROR(CheckChannelVectors(node, 1, {"shift"}));
+  const Shape& x = node.inputs[0]->shape;
+  ASSIGN_OR_RETURN(const BatchGroups groups, GroupsOf(node.attributes, "samples", x));
+  RETURN_IF_ERROR(CheckVariance(groups));
+  return std::vector<TensorType>{{AccumulatorOf(node.inputs[0]->dtype), StatisticsShape(groups, x)}};
+}
+
+absl::StatusOr<std::vector<TensorType>> NormalizeShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckBatchNormX(node));
+  RETURN_IF_ERROR(CheckPositive(node.attributes, "epsilon"));
+  const Shape& x = node.inputs[0]->shape;
+  ASSIGN_OR_RETURN(const BatchGroups groups, GroupsOf(node.attributes, "samples", x));
+  RETURN_IF_ERROR(CheckStatistic(node, 1, "stats", StatisticsShape(groups, x), "two sums for each group and channel"));
+  RETURN_IF_ERROR(CheckChannelVectors(node, 2, {"shift", "gamma", "beta"}));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
+absl::StatusOr<std::vector<TensorType>> RunningShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "stats"));
+  RETURN_IF_ERROR(CheckRank(node, 0, "stats", {3}, "[groups,2,channels]"));
+  if (node.inputs[0]->shape[1] != 2) {
+    return InvalidArgument("input stats has shape {}; [groups,2,channels] is needed", ToString(node.inputs[0]->shape));
+  }
+  RETURN_IF_ERROR(CheckFraction(node.attributes, "momentum"));
+  RETURN_IF_ERROR(CheckAtLeast(node.attributes, "count", 2));
+  RETURN_IF_ERROR(CheckChannelVectors(node, 1, {"running_mean", "running_variance"}));
+  return std::vector<TensorType>{*node.inputs[1], *node.inputs[2]};
+}
+
+std::vector<Rule> RunningRules(const NodeView&) { return {{"channels", {S(2), S(0), S(0)}, {S(0), S(0)}}}; }
+
+absl::StatusOr<std::vector<TensorType>> InferenceShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckBatchNormX(node));
+  RETURN_IF_ERROR(CheckPositive(node.attributes, "epsilon"));
+  RETURN_IF_ERROR(CheckChannelVectors(node, 1, {"gamma", "beta", "running_mean", "running_variance"}));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
+absl::StatusOr<std::vector<ValueId>> StatisticsGradient(GradientBuilder& builder, const Node& node,
+                                                        const std::vector<ValueId>& cotangents,
+                                                        const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(2, kNoValue);
+  if (wanted[0]) {
+    ASSIGN_OR_RETURN(result[0],
+                     AddOne(builder, "batch_norm_statistics_grad", {node.inputs[0], node.inputs[1], cotangents[0]},
+                            node.attributes, InputName(builder, node, 0)));
+  }
+  return result;
+}
+
+// The shift is a constant of the step: it cancels in y.
+absl::StatusOr<std::vector<ValueId>> NormalizeGradient(GradientBuilder& builder, const Node& node,
+                                                       const std::vector<ValueId>& cotangents,
+                                                       const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(5, kNoValue);
+  const std::vector<ValueId>& in = node.inputs;
+  const std::vector<ValueId> inputs = {in[0], cotangents[0], in[1], in[2], in[3], in[4]};
+  if (wanted[1] || wanted[3] || wanted[4]) {
+    ASSIGN_OR_RETURN(const std::vector<ValueId> sums,
+                     builder.Add("batch_norm_gradient_sums", inputs, node.attributes, InputName(builder, node, 1)));
+    result[1] = sums[0];
+    result[3] = sums[1];
+    result[4] = sums[2];
+  }
+  if (wanted[0]) {
+    ASSIGN_OR_RETURN(result[0], AddOne(builder, "batch_norm_normalize_input_grad", inputs, node.attributes,
+                                       InputName(builder, node, 0)));
+  }
+  return result;
+}
+
+FlopsFunction PerElement(double operations) {
+  return [operations](const NodeView& node) { return operations * Count(node.inputs[0]->shape); };
+}
+
+}  // namespace
+
+OpDefinition BatchNormOp() {
+  return Op("batch_norm")
+      .Inputs({"x"})
+      .Parameters({"gamma", "beta", "running_mean", "running_variance"})
+      .Attribute("epsilon", 1e-3)
+      .Attribute("momentum", 0.1)
+      .Attribute("statistics_samples", int64_t{0})
+      .Shape(CompositeShape)
+      .Rules(CompositeRules)
+      .Flops(PerElement(7));
+}
+
+OpDefinition BatchNormStatisticsOp() {
+  return Op("batch_norm_statistics")
+      .Internal()
+      .Inputs({"x"})
+      .Parameters({"shift"})
+      .Attribute("samples", int64_t{0})
+      .Shape(BatchNormStatisticsType)
+      .Rules([](const NodeView& node) {
+        return BatchNormRules(node, {kElements, kVector}, {kStatistics});
+      })
+      .Gradient(StatisticsGradient)
+      .Computes(Precision::kFollows)
+      .Wide({"shift"})
+      .Flops(PerElement(4));
+}
+
+OpDefinition BatchNormNormalizeOp() {
+  return Op("batch_norm_normalize")
+      .Internal()
+      .Inputs({"x", "stats"})
+      .Parameters({"shift", "gamma", "beta"})
+      .Attribute("samples", int64_t{0})
+      .Attribute("epsilon", 1e-3)
+      .Attribute("relu", false)
+      .Shape(NormalizeShape)
+      .Rules([](const NodeView& node) {
+        return BatchNormRules(node, {kElements, kStatistics, kVector, kVector, kVector}, {kElements});
+      })
+      .Gradient(NormalizeGradient)
+      .Computes(Precision::kFollows)
+      .Wide({"stats", "shift", "gamma", "beta"})
+      .Flops(PerElement(3))
+      .InPlace(0, 0);
+}
+
+OpDefinition BatchNormRunningOp() {
+  return Op("batch_norm_running")
+      .Internal()
+      .Inputs({"stats"})
+      .Parameters({"running_mean", "running_variance"})
+      .Outputs(2)
+      .Attribute("momentum", 0.1)
+      .Required("count", int64_t{0})
+      .Shape(RunningShape)
+      .Rules(RunningRules)
+      .Flops(PerElement(6))
+      .InPlace(1, 0)
+      .InPlace(2, 1);
+}
+
+OpDefinition BatchNormInferenceOp() {
+  return Op("batch_norm_inference")
+      .Internal()
+      .Inputs({"x"})
+      .Parameters({"gamma", "beta", "running_mean", "running_variance"})
+      .Attribute("epsilon", 1e-3)
+      .Attribute("relu", false)
+      .Shape(InferenceShape)
+      .Rules([](const NodeView& node) { return VectorRules(node, 1); })
+      .Computes(Precision::kFollows)
+      .Wide({"gamma", "beta", "running_mean", "running_variance"})
+      .Flops(PerElement(3))
+      .InPlace(0, 0);
+}
+
+}  // namespace partita

@@ -1,0 +1,126 @@
+// The backward pass of batch normalization. With `relu`, dy counts as 0 where y <= 0, y recomputed as in the forward
+// pass. Names and formulas of the forward pass: batch_norm.cc.
+//
+//   batch_norm_gradient_sums(x, dy, stats, shift, gamma, beta) -> dstats [G,2,C], dgamma [C], dbeta [C]
+//       dbeta = sum dy            dgamma = sum dy xhat
+//       dvariance = -1/2 gamma inv^2 sum(dy xhat)        dmean' = -gamma inv sum dy
+//       dstats = ((dmean' - 2 mean' dvariance) / m, dvariance / m)
+//   batch_norm_normalize_input_grad(x, dy, stats, shift, gamma, beta)      dy gamma inv
+//   batch_norm_statistics_grad(x, shift, dstats)                           ds1 + 2 (x - shift) ds2
+//   batch_norm_input_grad(x, dy, stats, shift, gamma, beta, dstats)        the sum of the two before, in one pass
+// Sums are per group; where the samples of a single group or rows are split they are partial.
+#include "ops/definitions/definitions.h"
+#include "ops/forms/batch_norm_shapes.h"
+#include "ops/forms/op_builder.h"
+#include "ops/forms/op_checks.h"
+#include "ops/forms/op_rules.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+using enum BatchNormPart;
+
+absl::Status CheckStatistics(const NodeView& node, int index, const std::string& name) {
+  const Shape& x = node.inputs[0]->shape;
+  ASSIGN_OR_RETURN(const BatchGroups groups, GroupsOf(node.attributes, "samples", x));
+  return CheckStatistic(node, index, name, StatisticsShape(groups, x), "two sums for each group and channel");
+}
+
+// x, dy, stats, shift, gamma, beta
+absl::Status CheckNormalizeInputs(const NodeView& node) {
+  RETURN_IF_ERROR(CheckBatchNormX(node));
+  RETURN_IF_ERROR(CheckPositive(node.attributes, "epsilon"));
+  RETURN_IF_ERROR(CheckLike(node, 1, "dy", node.inputs[0]->shape, "the same as x"));
+  RETURN_IF_ERROR(CheckStatistics(node, 2, "stats"));
+  return CheckChannelVectors(node, 3, {"shift", "gamma", "beta"});
+}
+
+absl::StatusOr<std::vector<TensorType>> SumsShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckNormalizeInputs(node));
+  return std::vector<TensorType>{*node.inputs[2], *node.inputs[4], *node.inputs[5]};
+}
+
+absl::StatusOr<std::vector<TensorType>> NormalizeInputGradShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckNormalizeInputs(node));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
+absl::StatusOr<std::vector<TensorType>> StatisticsGradShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckBatchNormX(node));
+  RETURN_IF_ERROR(CheckChannelVectors(node, 1, {"shift"}));
+  RETURN_IF_ERROR(CheckStatistics(node, 2, "dstats"));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
+absl::StatusOr<std::vector<TensorType>> InputGradShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckNormalizeInputs(node));
+  RETURN_IF_ERROR(CheckStatistics(node, 6, "dstats"));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
+Op NormalizeGradient(const std::string& name) {
+  return Op(name)
+      .Internal()
+      .Inputs({"x", "dy", "stats"})
+      .Parameters({"shift", "gamma", "beta"})
+      .Attribute("samples", int64_t{0})
+      .Attribute("epsilon", 1e-3)
+      .Attribute("relu", false);
+}
+
+FlopsFunction PerElement(double operations) {
+  return [operations](const NodeView& node) { return operations * Count(node.inputs[0]->shape); };
+}
+
+}  // namespace
+
+OpDefinition BatchNormGradientSumsOp() {
+  return NormalizeGradient("batch_norm_gradient_sums")
+      .Outputs(3)
+      .Shape(SumsShape)
+      .Rules([](const NodeView& node) {
+        return BatchNormRules(node, {kElements, kElements, kStatistics, kVector, kVector, kVector},
+                              {kStatistics, kVector, kVector});
+      })
+      .Flops(PerElement(5));
+}
+
+OpDefinition BatchNormNormalizeInputGradOp() {
+  return NormalizeGradient("batch_norm_normalize_input_grad")
+      .Shape(NormalizeInputGradShape)
+      .Rules([](const NodeView& node) {
+        return BatchNormRules(node, {kElements, kElements, kStatistics, kVector, kVector, kVector}, {kElements});
+      })
+      .Flops(PerElement(1))
+      .InPlace(1, 0);
+}
+
+OpDefinition BatchNormStatisticsGradOp() {
+  return Op("batch_norm_statistics_grad")
+      .Internal()
+      .Inputs({"x"})
+      .Parameters({"shift"})
+      .Inputs({"dstats"})
+      .Attribute("samples", int64_t{0})
+      .Shape(StatisticsGradShape)
+      .Rules([](const NodeView& node) {
+        return BatchNormRules(node, {kElements, kVector, kStatistics}, {kElements});
+      })
+      .Flops(PerElement(3))
+      .InPlace(0, 0);
+}
+
+OpDefinition BatchNormInputGradOp() {
+  return NormalizeGradient("batch_norm_input_grad")
+      .Inputs({"dstats"})
+      .Shape(InputGradShape)
+      .Rules([](const NodeView& node) {
+        return BatchNormRules(node, {kElements, kElements, kStatistics, kVector, kVector, kVector, kStatistics},
+                              {kElements});
+      })
+      .Flops(PerElement(5))
+      .InPlace(1, 0);
+}
+
+}  // namespace partita

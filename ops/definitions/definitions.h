@@ -1,0 +1,92 @@
+// The ops that are known, one function each; the file of a family holds all that is to be said about it. The list in
+// use is in registry.cc.
+#ifndef PARTITA_OPS_DEFINITIONS_DEFINITIONS_H_
+#define PARTITA_OPS_DEFINITIONS_DEFINITIONS_H_
+
+#include "graph/ir/op_definition.h"
+
+namespace partita {
+
+// sources.cc
+OpDefinition InputOp();
+OpDefinition ParameterOp();
+OpDefinition StateOp();
+OpDefinition ConstantOp();
+// conv2d.cc
+OpDefinition Conv2dOp();
+OpDefinition Conv2dEpilogueOp();
+OpDefinition Conv2dInputGradOp();
+OpDefinition Conv2dWeightGradOp();
+// matmul.cc
+OpDefinition MatMulOp();
+OpDefinition MatMulEpilogueOp();
+// bias.cc
+OpDefinition BiasOp();
+OpDefinition BiasGradOp();
+// elementwise.cc
+OpDefinition ReluOp();
+OpDefinition ReluGradOp();
+OpDefinition SigmoidOp();
+OpDefinition SigmoidGradOp();
+OpDefinition AddOp();
+OpDefinition MulOp();
+// pooling.cc
+OpDefinition MaxPoolOp();
+OpDefinition MaxPoolGradOp();
+OpDefinition AveragePoolOp();
+OpDefinition AveragePoolGradOp();
+// global_average_pool.cc
+OpDefinition GlobalAveragePoolOp();
+OpDefinition GlobalAveragePoolGradOp();
+// batch_norm.cc
+OpDefinition BatchNormOp();
+OpDefinition BatchNormStatisticsOp();
+OpDefinition BatchNormNormalizeOp();
+OpDefinition BatchNormRunningOp();
+OpDefinition BatchNormInferenceOp();
+// batch_norm_grad.cc
+OpDefinition BatchNormGradientSumsOp();
+OpDefinition BatchNormNormalizeInputGradOp();
+OpDefinition BatchNormStatisticsGradOp();
+OpDefinition BatchNormInputGradOp();
+// dropout.cc
+OpDefinition DropoutOp();
+// concat.cc
+OpDefinition ConcatOp();
+// slice.cc
+OpDefinition SliceOp();
+OpDefinition SliceGradOp();
+// reshape.cc
+OpDefinition ReshapeOp();
+// cast.cc
+OpDefinition CastOp();
+// log_softmax.cc
+OpDefinition LogSoftmaxOp();
+OpDefinition LogSoftmaxGradOp();
+// softmax_cross_entropy.cc
+OpDefinition SoftmaxCrossEntropyOp();
+OpDefinition SoftmaxCrossEntropyGradOp();
+// split_softmax.cc
+OpDefinition RowMaximumOp();
+OpDefinition RowExponentialsOp();
+OpDefinition RowExponentialsGradOp();
+OpDefinition LogSoftmaxNormalizeOp();
+OpDefinition LogSoftmaxNormalizeGradOp();
+OpDefinition CrossEntropyOp();
+OpDefinition CrossEntropyLogitsGradOp();
+OpDefinition CrossEntropySumGradOp();
+// accuracy.cc
+OpDefinition AccuracyOp();
+// learning_rate.cc
+OpDefinition LearningRateOp();
+OpDefinition IncrementOp();
+// clip.cc
+OpDefinition SumOfSquaresOp();
+OpDefinition ClipScaleOp();
+// sgd.cc
+OpDefinition SgdOp();
+OpDefinition SgdMomentumOp();
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_DEFINITIONS_DEFINITIONS_H_

@@ -1,0 +1,64 @@
+// rate = learning_rate(iteration), a scalar of element type `dtype`; formulas in ops/values/learning_rate_schedule.h.
+//   schedule constant | step | exponential | cosine | one_cycle
+//   base            the rate that the schedule starts from; the peak of one_cycle
+//   steps           of the whole run: cosine and one_cycle need it
+//   warmup_steps    rise from 0 to base before the schedule begins; less than steps (not with one_cycle)
+//   decay, decay_steps                     step and exponential
+//   final                                  cosine: where it ends
+//   start_fraction, initial_divisor, final_divisor    one_cycle
+//
+// i' = increment(iteration): the step's number, 0 for the first. Both are the same on all ranks: no split.
+#include "ops/values/learning_rate.h"
+
+#include "ops/definitions/definitions.h"
+#include "ops/forms/op_builder.h"
+#include "ops/forms/op_checks.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+absl::Status CheckIteration(const NodeView& node) {
+  RETURN_IF_ERROR(CheckDType(node, 0, "iteration", DType::kI32));
+  return CheckShape(node, 0, "iteration", {}, "a scalar");
+}
+
+absl::StatusOr<std::vector<TensorType>> RateShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckIteration(node));
+  ASSIGN_OR_RETURN(const DType dtype, DTypeAttribute(node.attributes));
+  if (!IsFloating(dtype)) return InvalidArgument("attribute dtype is {}; a rate is f32 or f64", Name(dtype));
+  RETURN_IF_ERROR(CheckSchedule(node.attributes));
+  return std::vector<TensorType>{{dtype, {}}};
+}
+
+absl::StatusOr<std::vector<TensorType>> IncrementShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckIteration(node));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
+}  // namespace
+
+OpDefinition LearningRateOp() {
+  return Op("learning_rate")
+      .Internal()
+      .Inputs({"iteration"})
+      .Attribute("dtype", "f32")
+      .Required("schedule", "constant")
+      .Required("base", 0.0)
+      .Attribute("steps", int64_t{0})
+      .Attribute("warmup_steps", int64_t{0})
+      .Attribute("decay", 0.1)
+      .Attribute("decay_steps", int64_t{0})
+      .Attribute("final", 0.0)
+      .Attribute("start_fraction", 0.3)
+      .Attribute("initial_divisor", 25.0)
+      .Attribute("final_divisor", 1e4)
+      .Shape(RateShape)
+      .Flops([](const NodeView&) { return 10.0; });
+}
+
+OpDefinition IncrementOp() {
+  return Op("increment").Internal().Inputs({"iteration"}).Shape(IncrementShape).InPlace(0, 0);
+}
+
+}  // namespace partita

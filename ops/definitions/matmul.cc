@@ -1,0 +1,121 @@
+// y[m,n] = sum over k of X[m,k] W[k,n], where X is x or, with transpose_x, its transpose; likewise W.
+//
+//   samples          m is split               (X S(m), R)     -> S0
+//   output_channels  n is split               (R, W S(n))     -> S1
+//   input_channels   k is split: partial sums (X S(k), W S(k)) -> P
+//   matmul_epilogue(x, w, bias) relu     y + bias[n] and then, with relu, max(., 0); the bias may be absent
+// joins what follows a product to it (ops/fusions/fuse_epilogues.h). It is not linear, so it carries no P.
+//
+// The gradients are matmuls again: dX = dY W^T, dW = X^T dY, with transposes as attributes.
+#include "ops/definitions/definitions.h"
+#include "ops/forms/epilogue.h"
+#include "ops/forms/op_builder.h"
+#include "ops/forms/op_checks.h"
+#include "ops/forms/op_rules.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+// Which dimension of x and w is which.
+struct Dimensions {
+  int m, x_k, w_k, n;
+};
+
+Dimensions DimensionsOf(const Attributes& attributes) {
+  const int x = attributes.Bool("transpose_x") ? 1 : 0;
+  const int w = attributes.Bool("transpose_w") ? 1 : 0;
+  return {x, 1 - x, w, 1 - w};
+}
+
+absl::StatusOr<std::vector<TensorType>> MatMulShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
+  RETURN_IF_ERROR(CheckDType(node, 1, "w", node.inputs[0]->dtype));
+  RETURN_IF_ERROR(CheckRank(node, 0, "x", {2}, "[m,k] (a reshape makes one)"));
+  RETURN_IF_ERROR(CheckRank(node, 1, "w", {2}, "[k,n]"));
+  const Dimensions at = DimensionsOf(node.attributes);
+  const Shape& x = node.inputs[0]->shape;
+  const Shape& w = node.inputs[1]->shape;
+  if (x[at.x_k] != w[at.w_k]) {
+    return InvalidArgument("input w has shape {}: its dimension {} must be {}, as dimension {} of x {}", ToString(w),
+                           at.w_k, x[at.x_k], at.x_k, ToString(x));
+  }
+  return std::vector<TensorType>{{node.inputs[0]->dtype, {x[at.m], w[at.n]}}};
+}
+
+absl::StatusOr<std::vector<TensorType>> EpilogueShape(const NodeView& node) {
+  ASSIGN_OR_RETURN(std::vector<TensorType> y, MatMulShape(node));
+  RETURN_IF_ERROR(CheckEpilogueBias(node, y[0]));
+  return y;
+}
+
+std::vector<Rule> MatMulRules(const NodeView& node) {
+  const Dimensions at = DimensionsOf(node.attributes);
+  return {{"samples", {S(at.m), R()}, {S(0)}},
+          {"output_channels", {R(), S(at.n)}, {S(1)}},
+          {"input_channels", {S(at.x_k), S(at.w_k)}, {P()}},
+          Partial({P(), R()}),
+          Partial({R(), P()})};
+}
+
+absl::StatusOr<ValueId> AddMatMul(GradientBuilder& builder, ValueId x, bool transpose_x, ValueId w, bool transpose_w,
+                                  const std::string& base) {
+  return AddOne(builder, "matmul", {x, w}, {{"transpose_x", transpose_x}, {"transpose_w", transpose_w}}, base);
+}
+
+absl::StatusOr<std::vector<ValueId>> MatMulGradient(GradientBuilder& builder, const Node& node,
+                                                    const std::vector<ValueId>& cotangents,
+                                                    const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(2, kNoValue);
+  const ValueId x = node.inputs[0], w = node.inputs[1], dy = cotangents[0];
+  const bool tx = node.attributes.Bool("transpose_x"), tw = node.attributes.Bool("transpose_w");
+  if (wanted[0]) {
+    const std::string base = InputName(builder, node, 0);
+    ASSIGN_OR_RETURN(result[0], tx ? AddMatMul(builder, w, tw, dy, true, base)      // W dY^T
+                                   : AddMatMul(builder, dy, false, w, !tw, base));  // dY W^T
+  }
+  if (wanted[1]) {
+    const std::string base = InputName(builder, node, 1);
+    ASSIGN_OR_RETURN(result[1], tw ? AddMatMul(builder, dy, true, x, tx, base)      // dY^T X
+                                   : AddMatMul(builder, x, !tx, dy, false, base));  // X^T dY
+  }
+  return result;
+}
+
+double Cost(const NodeView& node) {
+  const Dimensions at = DimensionsOf(node.attributes);
+  return 2 * Count(node.inputs[0]->shape) * static_cast<double>(node.inputs[1]->shape[at.n]);
+}
+
+}  // namespace
+
+OpDefinition MatMulOp() {
+  return Op("matmul")
+      .Inputs({"x"})
+      .Parameters({"w"})
+      .Attribute("transpose_x", false)
+      .Attribute("transpose_w", false)
+      .Shape(MatMulShape)
+      .Rules(MatMulRules)
+      .Gradient(MatMulGradient)
+      .Computes(Precision::kNarrow)
+      .Flops(Cost);
+}
+
+OpDefinition MatMulEpilogueOp() {
+  return Op("matmul_epilogue")
+      .Internal()
+      .Inputs({"x"})
+      .Parameters({"w"})
+      .Optional("bias")
+      .Attribute("transpose_x", false)
+      .Attribute("transpose_w", false)
+      .Attribute("relu", false)
+      .Shape(EpilogueShape)
+      .Rules([](const NodeView& node) { return EpilogueRules(MatMulRules(node)); })
+      .Computes(Precision::kNarrow)
+      .Wide({"bias"})
+      .Flops([](const NodeView& node) { return Cost(node) + EpilogueFlops(node); });
+}
+
+}  // namespace partita

@@ -1,0 +1,74 @@
+// loss = 1/n sum over i of weight_i * loss_i, with n the samples of the global batch (also where weights are given):
+// `batch`, or if that is 0 the rows of logits; and
+//   loss_i = - sum over c of q[i,c] log_softmax(logits)[i,c]
+//   q[i,c] = (1 - s) [c == label_i] + s / classes,   s = label_smoothing (Szegedy et al. 2016, section 7)
+//
+//   softmax_cross_entropy_grad(logits, labels, sample_weight?, dloss)    dloss weight_i / n (softmax(logits) - q)
+//
+// Where a strategy splits the classes, it is made of the ops of split_softmax.cc.
+#include "ops/definitions/definitions.h"
+#include "ops/forms/classification.h"
+#include "ops/forms/op_builder.h"
+#include "ops/forms/op_checks.h"
+#include "ops/forms/op_rules.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+absl::StatusOr<std::vector<TensorType>> LossShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckLoss(node));
+  return std::vector<TensorType>{{node.inputs[0]->dtype, {}}};
+}
+
+absl::StatusOr<std::vector<TensorType>> GradShape(const NodeView& node) {
+  RETURN_IF_ERROR(LossShape(node).status());
+  RETURN_IF_ERROR(CheckLike(node, 3, "dloss", {}, "a scalar"));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
+absl::StatusOr<std::vector<ValueId>> LossGradient(GradientBuilder& builder, const Node& node,
+                                                  const std::vector<ValueId>& cotangents,
+                                                  const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(3, kNoValue);
+  if (wanted[0]) {
+    ASSIGN_OR_RETURN(result[0], AddOne(builder, "softmax_cross_entropy_grad",
+                                       {node.inputs[0], node.inputs[1], node.inputs[2], cotangents[0]}, node.attributes,
+                                       InputName(builder, node, 0)));
+  }
+  return result;
+}
+
+double Cost(const NodeView& node) { return 6 * Count(node.inputs[0]->shape); }
+
+}  // namespace
+
+OpDefinition SoftmaxCrossEntropyOp() {
+  return Op("softmax_cross_entropy")
+      .Inputs({"logits", "labels"})
+      .Optional("sample_weight")
+      .Attribute("label_smoothing", 0.0)
+      .Attribute("batch", int64_t{0})
+      .Shape(LossShape)
+      .Rules([](const NodeView&) { return std::vector<Rule>{SamplesToScalar()}; })
+      .Gradient(LossGradient)
+      .Decomposes(SoftmaxPieces("cross_entropy"))
+      .Flops(Cost);
+}
+
+OpDefinition SoftmaxCrossEntropyGradOp() {
+  return Op("softmax_cross_entropy_grad")
+      .Internal()
+      .Inputs({"logits", "labels"})
+      .Optional("sample_weight")
+      .Inputs({"dloss"})
+      .Attribute("label_smoothing", 0.0)
+      .Attribute("batch", int64_t{0})
+      .Shape(GradShape)
+      .Rules([](const NodeView&) {
+        return std::vector<Rule>{{"samples", {S(0), S(0), S(0), R()}, {S(0)}}};
+      })
+      .Flops(Cost);
+}
+
+}  // namespace partita

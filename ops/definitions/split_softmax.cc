@@ -1,0 +1,218 @@
+// Softmax and its loss in the pieces that a split of the classes needs: what is local to some classes, and what is
+// combined over all of them. x is [n,c]; the pieces are
+//
+//   maximum = row_maximum(x)                         [n]    max over c of x[i,c]: of some classes P(max)
+//   sum = row_exponentials(x, maximum)               [n]    sum over c of exp(x[i,c] - maximum[i]): of some classes P
+//   log_softmax_normalize(x, maximum, sum)           [n,c]  x[i,c] - maximum[i] - log sum[i]
+//   cross_entropy(x, labels, sample_weight?, maximum, sum)  scalar, of some classes P: with q as in
+//       softmax_cross_entropy, 1/n sum over i of weight_i sum over c of q[i,c] (maximum[i] + log sum[i] - x[i,c])
+//
+// A user writes softmax_cross_entropy or log_softmax; a pass puts the pieces in their place where a strategy splits the
+// classes (graph/passes/decompose.h). No gradient flows through a maximum: it cancels. The cotangent of a sum that
+// the loss gives is the same on every rank, since q adds up to 1, so the backward pass of a loss moves nothing.
+//
+//   row_exponentials_grad(x, maximum, dsum)                    exp(x - maximum) dsum
+//   log_softmax_normalize_grad(dy, sum)                        dsum[i] = - sum over c of dy[i,c] / sum[i]
+//   cross_entropy_logits_grad(x, labels, sample_weight?, dloss)  - dloss weight_i / n q[i,c]
+//   cross_entropy_sum_grad(sum, sample_weight?, dloss)         dloss weight_i / n / sum[i]
+#include "ops/definitions/definitions.h"
+#include "ops/forms/classification.h"
+#include "ops/forms/op_builder.h"
+#include "ops/forms/op_checks.h"
+#include "ops/forms/op_rules.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+absl::Status CheckRows(const NodeView& node, const std::string& name) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, name));
+  return CheckRank(node, 0, name, {2}, "[n,classes]");
+}
+
+// Inputs from `first` on: one number for each row of input 0.
+absl::Status CheckPerRow(const NodeView& node, int first, const std::vector<std::string>& names) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    RETURN_IF_ERROR(CheckLike(node, first + static_cast<int>(i), names[i], {node.inputs[0]->shape[0]}, "one a row"));
+  }
+  return absl::OkStatus();
+}
+
+TensorType OnePerRow(const NodeView& node) { return {node.inputs[0]->dtype, {node.inputs[0]->shape[0]}}; }
+
+// The type of the output, of the rows alone (`per_row`) or of x.
+ShapeFunction RowsShape(const std::string& name, const std::vector<std::string>& numbers, bool per_row) {
+  return [=](const NodeView& node) -> absl::StatusOr<std::vector<TensorType>> {
+    RETURN_IF_ERROR(CheckRows(node, name));
+    RETURN_IF_ERROR(CheckPerRow(node, 1, numbers));
+    return std::vector<TensorType>{per_row ? OnePerRow(node) : *node.inputs[0]};
+  };
+}
+
+absl::StatusOr<std::vector<TensorType>> CrossEntropyShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckLoss(node));
+  RETURN_IF_ERROR(CheckPerRow(node, 3, {"maximum", "sum"}));
+  return std::vector<TensorType>{{node.inputs[0]->dtype, {}}};
+}
+
+absl::StatusOr<std::vector<TensorType>> LogitsGradShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckLoss(node));
+  RETURN_IF_ERROR(CheckLike(node, 3, "dloss", {}, "a scalar"));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
+absl::StatusOr<std::vector<TensorType>> SumGradShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "sum"));
+  RETURN_IF_ERROR(CheckRank(node, 0, "sum", {1}, "[n]"));
+  RETURN_IF_ERROR(CheckAtLeast(node.attributes, "batch", 0));
+  RETURN_IF_ERROR(CheckLike(node, 1, "sample_weight", node.inputs[0]->shape, "one for each sample"));
+  RETURN_IF_ERROR(CheckLike(node, 2, "dloss", {}, "a scalar"));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
+absl::StatusOr<std::vector<ValueId>> ExponentialsGradient(GradientBuilder& builder, const Node& node,
+                                                          const std::vector<ValueId>& cotangents,
+                                                          const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(2, kNoValue);
+  if (wanted[0]) {
+    ASSIGN_OR_RETURN(result[0],
+                     AddOne(builder, "row_exponentials_grad", {node.inputs[0], node.inputs[1], cotangents[0]}, {},
+                            InputName(builder, node, 0)));
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<ValueId>> NormalizeGradient(GradientBuilder& builder, const Node& node,
+                                                       const std::vector<ValueId>& cotangents,
+                                                       const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(3, kNoValue);
+  if (wanted[0]) result[0] = cotangents[0];
+  if (wanted[2]) {
+    ASSIGN_OR_RETURN(result[2], AddOne(builder, "log_softmax_normalize_grad", {cotangents[0], node.inputs[2]}, {},
+                                       InputName(builder, node, 2)));
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<ValueId>> CrossEntropyGradient(GradientBuilder& builder, const Node& node,
+                                                          const std::vector<ValueId>& cotangents,
+                                                          const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(5, kNoValue);
+  const std::vector<ValueId>& in = node.inputs;
+  if (wanted[0]) {
+    ASSIGN_OR_RETURN(result[0], AddOne(builder, "cross_entropy_logits_grad", {in[0], in[1], in[2], cotangents[0]},
+                                       node.attributes, InputName(builder, node, 0)));
+  }
+  if (wanted[4]) {
+    const Attributes batch{{"batch", node.attributes.Int("batch")}};
+    ASSIGN_OR_RETURN(result[4], AddOne(builder, "cross_entropy_sum_grad", {in[4], in[2], cotangents[0]}, batch,
+                                       InputName(builder, node, 4)));
+  }
+  return result;
+}
+
+RulesFunction SamplesAndClasses(Rule samples, Rule classes) {
+  samples.name = "samples";
+  classes.name = kClassSplit;
+  return [rules = std::vector<Rule>{std::move(samples), std::move(classes)}](const NodeView&) { return rules; };
+}
+
+FlopsFunction PerLogit(double operations) {
+  return [operations](const NodeView& node) { return operations * Count(node.inputs[0]->shape); };
+}
+
+}  // namespace
+
+OpDefinition RowMaximumOp() {
+  return Op("row_maximum")
+      .Internal()
+      .Inputs({"x"})
+      .Shape(RowsShape("x", {}, true))
+      .Rules(SamplesAndClasses({"", {S(0)}, {S(0)}}, {"", {S(1)}, {P(Reduction::kMax)}}))
+      .Flops(PerLogit(1));
+}
+
+OpDefinition RowExponentialsOp() {
+  return Op("row_exponentials")
+      .Internal()
+      .Inputs({"x", "maximum"})
+      .Shape(RowsShape("x", {"maximum"}, true))
+      .Rules(SamplesAndClasses({"", {S(0), S(0)}, {S(0)}}, {"", {S(1), R()}, {P()}}))
+      .Gradient(ExponentialsGradient)
+      .Flops(PerLogit(3));
+}
+
+OpDefinition RowExponentialsGradOp() {
+  return Op("row_exponentials_grad")
+      .Internal()
+      .Inputs({"x", "maximum", "dsum"})
+      .Shape(RowsShape("x", {"maximum", "dsum"}, false))
+      .Rules(SamplesAndClasses({"", {S(0), S(0), S(0)}, {S(0)}}, {"", {S(1), R(), R()}, {S(1)}}))
+      .Flops(PerLogit(3))
+      .InPlace(0, 0);
+}
+
+OpDefinition LogSoftmaxNormalizeOp() {
+  return Op("log_softmax_normalize")
+      .Internal()
+      .Inputs({"x", "maximum", "sum"})
+      .Shape(RowsShape("x", {"maximum", "sum"}, false))
+      .Rules(SamplesAndClasses({"", {S(0), S(0), S(0)}, {S(0)}}, {"", {S(1), R(), R()}, {S(1)}}))
+      .Gradient(NormalizeGradient)
+      .Flops(PerLogit(1))
+      .InPlace(0, 0);
+}
+
+OpDefinition LogSoftmaxNormalizeGradOp() {
+  return Op("log_softmax_normalize_grad")
+      .Internal()
+      .Inputs({"dy", "sum"})
+      .Shape(RowsShape("dy", {"sum"}, true))
+      .Rules(SamplesAndClasses({"", {S(0), S(0)}, {S(0)}}, {"", {S(1), R()}, {P()}}))
+      .Flops(PerLogit(1));
+}
+
+OpDefinition CrossEntropyOp() {
+  return Op("cross_entropy")
+      .Internal()
+      .Inputs({"logits", "labels"})
+      .Optional("sample_weight")
+      .Inputs({"maximum", "sum"})
+      .Attribute("label_smoothing", 0.0)
+      .Attribute("batch", int64_t{0})
+      .Shape(CrossEntropyShape)
+      .Rules(SamplesAndClasses({"", {S(0), S(0), S(0), S(0), S(0)}, {P()}}, {"", {S(1), R(), R(), R(), R()}, {P()}}))
+      .Gradient(CrossEntropyGradient)
+      .Flops(PerLogit(2));
+}
+
+OpDefinition CrossEntropyLogitsGradOp() {
+  return Op("cross_entropy_logits_grad")
+      .Internal()
+      .Inputs({"logits", "labels"})
+      .Optional("sample_weight")
+      .Inputs({"dloss"})
+      .Attribute("label_smoothing", 0.0)
+      .Attribute("batch", int64_t{0})
+      .Shape(LogitsGradShape)
+      .Rules(SamplesAndClasses({"", {S(0), S(0), S(0), R()}, {S(0)}}, {"", {S(1), R(), R(), R()}, {S(1)}}))
+      .Flops(PerLogit(1))
+      .InPlace(0, 0);
+}
+
+OpDefinition CrossEntropySumGradOp() {
+  return Op("cross_entropy_sum_grad")
+      .Internal()
+      .Inputs({"sum"})
+      .Optional("sample_weight")
+      .Inputs({"dloss"})
+      .Attribute("batch", int64_t{0})
+      .Shape(SumGradShape)
+      .Rules([](const NodeView&) {
+        return std::vector<Rule>{{"samples", {S(0), S(0), R()}, {S(0)}}};
+      })
+      .Flops(PerLogit(3))
+      .InPlace(0, 0);
+}
+
+}  // namespace partita

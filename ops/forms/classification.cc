@@ -1,0 +1,29 @@
+#include "ops/forms/classification.h"
+
+#include "ops/forms/op_checks.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+
+absl::Status CheckClassifier(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "logits"));
+  RETURN_IF_ERROR(CheckAtLeast(node.attributes, "batch", 0));
+  RETURN_IF_ERROR(CheckRank(node, 0, "logits", {2}, "[n,classes]"));
+  const Shape samples = {node.inputs[0]->shape[0]};
+  RETURN_IF_ERROR(CheckDType(node, 1, "labels", DType::kI32));
+  RETURN_IF_ERROR(CheckShape(node, 1, "labels", samples, "one for each sample of logits"));
+  return CheckLike(node, 2, "sample_weight", samples, "one for each sample of logits");
+}
+
+absl::Status CheckLoss(const NodeView& node) {
+  RETURN_IF_ERROR(CheckClassifier(node));
+  return CheckNumber(node.attributes, "label_smoothing", 0, 1);
+}
+
+Decomposition SoftmaxPieces(const std::string& op) {
+  return {kClassSplit, {{"row_maximum", "maximum"}, {"row_exponentials", "exponentials"}}, op};
+}
+
+Rule SamplesToScalar() { return {"samples", {S(0), S(0), S(0)}, {P()}}; }
+
+}  // namespace partita

@@ -1,0 +1,29 @@
+// The inputs that the loss and the metrics of a classifier share.
+#ifndef PARTITA_OPS_FORMS_CLASSIFICATION_H_
+#define PARTITA_OPS_FORMS_CLASSIFICATION_H_
+
+#include <string>
+
+#include "graph/ir/op_definition.h"
+
+namespace partita {
+
+// attribute batch: the samples of the mean; 0: n. logits [n,c] floating; labels i32 [n], 0 <= label < c; sample_weight
+// [n] of the logits' type, optional.
+absl::Status CheckClassifier(const NodeView& node);
+// The same, and attribute label_smoothing: 0 to 1.
+absl::Status CheckLoss(const NodeView& node);
+
+// What a strategy calls the split of a softmax's classes. The rules of a whole softmax do not have it, those of its
+// pieces do (ops/definitions/split_softmax.cc).
+inline constexpr char kClassSplit[] = "classes";
+
+// The pieces of a softmax over split classes; `op` takes its place.
+Decomposition SoftmaxPieces(const std::string& op);
+
+// loss = sum over own samples / n of the global batch: samples split gives a partial sum.
+Rule SamplesToScalar();
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_FORMS_CLASSIFICATION_H_

@@ -1,0 +1,86 @@
+// What a host kernel is made of, for those who write one.
+//
+// A factory looks at a node and refuses with a reason, or says how much workspace it needs and how to bind the node to
+// addresses. Binding gives a computation, which the kernel's stream calls once a step; a computation allocates nothing.
+#ifndef PARTITA_OPS_HOST_KERNEL_HOST_KERNEL_H_
+#define PARTITA_OPS_HOST_KERNEL_HOST_KERNEL_H_
+
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ops/values/node_geometry.h"
+#include "runtime/base/status.h"
+#include "runtime/exec/kernel.h"
+
+namespace partita {
+
+using Computation = std::function<absl::Status()>;
+
+struct PreparedKernel {
+  int64_t workspace_bytes = 0;
+  std::function<absl::StatusOr<Computation>(const KernelArguments&)> bind;
+  bool widened = false;  // computes a bf16 node in f32 (ops/host/kernel/widened.h)
+};
+
+using HostKernelFactory = absl::StatusOr<PreparedKernel> (*)(const LocalNode& node);
+
+// Of bf16 a kernel may make something itself; any other computes it in f32 (ops/host/kernel/widened.h).
+enum class Bf16Nodes : uint8_t { kWidened, kTaken };
+
+template <typename T>
+const T* In(const KernelArguments& arguments, size_t i) {
+  return i < arguments.inputs.size() ? static_cast<const T*>(arguments.inputs[i]) : nullptr;
+}
+template <typename T>
+T* Out(const KernelArguments& arguments, size_t i) {
+  return static_cast<T*>(arguments.outputs[i]);
+}
+// The workspace from `offset` bytes on.
+template <typename T>
+T* Scratch(const KernelArguments& arguments, int64_t offset = 0) {
+  return reinterpret_cast<T*>(static_cast<char*>(arguments.workspace) + offset);
+}
+
+// A kernel from `compute(arguments)`, which returns nothing or a Status.
+template <typename F>
+PreparedKernel Prepared(F compute, int64_t workspace_bytes = 0) {
+  return {workspace_bytes,
+          [compute = std::move(compute)](const KernelArguments& arguments) -> absl::StatusOr<Computation> {
+            return Computation([compute, arguments]() -> absl::Status {
+              if constexpr (std::is_void_v<decltype(compute(arguments))>) {
+                compute(arguments);
+                return absl::OkStatus();
+              } else {
+                return compute(arguments);
+              }
+            });
+          }};
+}
+
+// A kernel from compute.operator()<T>(arguments) with T the C++ type of `dtype`; refuses what is not a float.
+template <typename F>
+absl::StatusOr<PreparedKernel> PreparedFloating(DType dtype, F compute, int64_t workspace_bytes = 0) {
+  if (dtype == DType::kF32) {
+    return Prepared([compute](const KernelArguments& a) { return compute.template operator()<float>(a); },
+                    workspace_bytes);
+  }
+  if (dtype == DType::kF64) {
+    return Prepared([compute](const KernelArguments& a) { return compute.template operator()<double>(a); },
+                    workspace_bytes);
+  }
+  return InvalidArgument("dtype is {}, allowed are f32 and f64", Name(dtype));
+}
+
+inline absl::Status RequireF32(DType dtype) {
+  if (dtype == DType::kF32) return absl::OkStatus();
+  return InvalidArgument("dtype is {}, allowed is f32", Name(dtype));
+}
+
+constexpr int64_t AlignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_KERNEL_HOST_KERNEL_H_

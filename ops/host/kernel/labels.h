@@ -1,0 +1,56 @@
+// Logits with their labels and weights, as losses and accuracy see them: inputs (logits, labels, sample_weight?).
+#ifndef PARTITA_OPS_HOST_KERNEL_LABELS_H_
+#define PARTITA_OPS_HOST_KERNEL_LABELS_H_
+
+#include <cstdint>
+
+#include "ops/host/kernel/host_kernel.h"
+
+namespace partita {
+
+struct LabelledRows {
+  explicit LabelledRows(const LocalNode& node)
+      : n(InputShape(node, 0)[0]),
+        classes(InputShape(node, 0)[1]),
+        all_classes(Input(node, 0).global[1]),
+        first_class(Input(node, 0).box.offset[1]),
+        first(Input(node, 0).box.offset[0]),
+        global_n(SamplesOfMean(node)) {}
+
+  int64_t Label(const KernelArguments& arguments, int64_t i) const { return In<int32_t>(arguments, 1)[i]; }
+
+  // Without weights every sample counts once.
+  template <typename T>
+  T Weight(const KernelArguments& arguments, int64_t i) const {
+    return arguments.inputs.size() > 2 && arguments.inputs[2] != nullptr ? In<T>(arguments, 2)[i] : T(1);
+  }
+
+  // Of the gradient: what a row's is multiplied by. Input 3 is dloss.
+  template <typename T>
+  T Factor(const KernelArguments& arguments, int64_t i) const {
+    return *In<T>(arguments, 3) * Weight<T>(arguments, i) / static_cast<T>(global_n);
+  }
+
+  // kInvalidArgument: a label that is no class.
+  absl::Status Check(const KernelArguments& arguments) const {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t label = Label(arguments, i);
+      if (label < 0 || label >= all_classes) {
+        return InvalidArgument("sample {} of the batch has label {}, allowed are 0 to {}", first + i, label,
+                               all_classes - 1);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  int64_t n;
+  int64_t classes;  // of the block; of an op whose classes are not split, all
+  int64_t all_classes;
+  int64_t first_class;  // the class of the block's first column
+  int64_t first;        // global index of the first sample
+  double global_n;      // samples of the whole batch
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_KERNEL_LABELS_H_

@@ -1,0 +1,27 @@
+// The list of all kernels of the host: for each op those that compute it, the preferred one first, the plain reference
+// last. A kernel that cannot run a node says why; the next one is asked. The last takes everything.
+#ifndef PARTITA_OPS_HOST_KERNEL_TABLE_H_
+#define PARTITA_OPS_HOST_KERNEL_TABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "ops/host/kernel/host_kernel.h"
+
+namespace partita {
+
+struct HostKernelEntry {
+  const char* name;  // "onednn", "im2col", "blocked", "fast", "reference"; a kernel is called <name>_<op>
+  HostKernelFactory prepare;
+  Bf16Nodes bf16 = Bf16Nodes::kWidened;
+};
+
+// Empty for an op without kernels (a state, a move).
+const std::vector<HostKernelEntry>& HostKernelEntries(const std::string& op);
+
+// Names of the ops that have kernels, sorted.
+std::vector<std::string> HostKernelOps();
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_KERNEL_TABLE_H_

@@ -1,0 +1,79 @@
+#include "ops/values/learning_rate.h"
+
+#include "ops/forms/op_checks.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+using Kind = LearningRateSchedule::Kind;
+
+const std::pair<const char*, Kind> kSchedules[] = {{"constant", Kind::kConstant},
+                                                   {"step", Kind::kStep},
+                                                   {"cosine", Kind::kCosine},
+                                                   {"exponential", Kind::kExponential},
+                                                   {"one_cycle", Kind::kOneCycle}};
+
+Kind KindOf(const std::string& name) {
+  for (const auto& [known, kind] : kSchedules) {
+    if (name == known) return kind;
+  }
+  CHECK(false);
+  return Kind::kConstant;
+}
+
+absl::Status CheckOneCycle(const Attributes& attributes) {
+  RETURN_IF_ERROR(CheckAtLeast(attributes, "steps", 1));
+  RETURN_IF_ERROR(CheckNumber(attributes, "start_fraction", 0, 1));
+  RETURN_IF_ERROR(CheckNumber(attributes, "initial_divisor", 1));
+  RETURN_IF_ERROR(CheckNumber(attributes, "final_divisor", 1));
+  if (attributes.Int("warmup_steps") == 0) return absl::OkStatus();
+  return InvalidArgument(
+      "attribute warmup_steps is {}; one_cycle has a warm-up of its own (start_fraction): 0 is needed",
+      attributes.Int("warmup_steps"));
+}
+
+}  // namespace
+
+std::vector<std::string> ScheduleNames() {
+  std::vector<std::string> names;
+  for (const auto& schedule : kSchedules) names.emplace_back(schedule.first);
+  return names;
+}
+
+absl::Status CheckSchedule(const Attributes& attributes) {
+  RETURN_IF_ERROR(CheckChoice(attributes, "schedule", ScheduleNames()));
+  RETURN_IF_ERROR(CheckNumber(attributes, "base", 0));
+  RETURN_IF_ERROR(CheckAtLeast(attributes, "steps", 0));
+  RETURN_IF_ERROR(CheckAtLeast(attributes, "warmup_steps", 0));
+  const Kind kind = KindOf(attributes.String("schedule"));
+  if (kind == Kind::kOneCycle) return CheckOneCycle(attributes);
+  if (kind == Kind::kStep || kind == Kind::kExponential) {
+    RETURN_IF_ERROR(CheckFraction(attributes, "decay"));
+    RETURN_IF_ERROR(CheckAtLeast(attributes, "decay_steps", 1));
+  }
+  if (kind == Kind::kCosine) {
+    RETURN_IF_ERROR(CheckNumber(attributes, "final", 0));
+    RETURN_IF_ERROR(CheckAtLeast(attributes, "steps", 1));
+  }
+  const int64_t steps = attributes.Int("steps"), warmup = attributes.Int("warmup_steps");
+  if (steps == 0 || warmup < steps) return absl::OkStatus();
+  return InvalidArgument("attribute warmup_steps is {}; it must be less than the {} steps", warmup, steps);
+}
+
+LearningRateSchedule ScheduleOf(const Attributes& attributes) {
+  LearningRateSchedule schedule;
+  schedule.kind = KindOf(attributes.String("schedule"));
+  schedule.base = attributes.Float("base");
+  schedule.final = attributes.Float("final");
+  schedule.decay = attributes.Float("decay");
+  schedule.start_fraction = attributes.Float("start_fraction");
+  schedule.initial_divisor = attributes.Float("initial_divisor");
+  schedule.final_divisor = attributes.Float("final_divisor");
+  schedule.steps = attributes.Int("steps");
+  schedule.warmup_steps = attributes.Int("warmup_steps");
+  schedule.decay_steps = attributes.Int("decay_steps");
+  return schedule;
+}
+
+}  // namespace partita

@@ -1,0 +1,23 @@
+// Kernels are chosen once for the whole program (design.md 5.4): the process of rank 0 chooses, which may take minutes
+// where libraries' plans are timed; the others adopt what it chose, then choose alike.
+#ifndef PARTITA_RUNTIME_API_JOB_CHOOSE_ONCE_H_
+#define PARTITA_RUNTIME_API_JOB_CHOOSE_ONCE_H_
+
+#include <chrono>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "runtime/api/job/job.h"
+#include "runtime/exec/kernel.h"
+
+namespace partita {
+
+// All processes of the job call it. `choose` asks `kernels` for all that the program needs; on rank 0 it runs on a
+// thread of its own, while the others hear every `still_at_it` that they have to wait. Errors: those of `choose`;
+// kUnavailable: rank 0 could not choose, or a process is gone.
+absl::Status ChooseOnce(Job& job, KernelLibrary& kernels, const std::function<absl::Status()>& choose,
+                        std::chrono::milliseconds still_at_it = std::chrono::milliseconds(300));
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_API_JOB_CHOOSE_ONCE_H_

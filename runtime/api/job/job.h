@@ -1,0 +1,36 @@
+// The processes among which the ranks of a program are spread, as a session sees them: which ranks live here, how they
+// talk in a step, and what the processes tell each other between steps. A session without a job owns all ranks.
+#ifndef PARTITA_RUNTIME_API_JOB_JOB_H_
+#define PARTITA_RUNTIME_API_JOB_JOB_H_
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/comm/world.h"
+
+namespace partita {
+
+// Thread-compatible, but world().Abort() may come from any thread; it also ends an AllGather.
+class Job {
+ public:
+  virtual ~Job() = default;
+
+  // Of the program's mesh; those of this process, ascending, at least one.
+  virtual const std::vector<int>& ranks() const = 0;
+
+  // For the ranks of this process.
+  virtual World& world() = 0;
+
+  // How long processes may take to find each other.
+  virtual std::chrono::milliseconds join_timeout() const = 0;
+
+  // The bytes of every process, in the order of their first ranks, on all of them. All processes call it in the same
+  // order, never while a step runs. kUnavailable: a process is gone.
+  virtual absl::StatusOr<std::vector<std::string>> AllGather(const std::string& bytes) = 0;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_API_JOB_JOB_H_

@@ -1,0 +1,150 @@
+#include "runtime/api/job/process_job.h"
+
+#include <mutex>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/status.h"
+#include "runtime/comm/gloo/gloo_world.h"
+#include "runtime/device/host/host_device.h"
+#include "runtime/rendezvous/rendezvous_client.h"
+#include "runtime/rendezvous/rendezvous_server.h"
+
+namespace partita {
+namespace {
+
+// Groups of programs count from 0.
+constexpr int kExchangeGroup = -1;
+
+class GlooJob : public ProcessJob {
+ public:
+  explicit GlooJob(const ProcessJobOptions& options) : options_(options), local_ranks_{options.rank} {}
+
+  ~GlooJob() override {
+    stream_.reset();
+    exchange_.reset();
+    bool failed = false;
+    {
+      std::lock_guard lock(mutex_);
+      failed = !failed_.ok();
+      connected_ = nullptr;
+    }
+    world_.reset();
+    if (client_ != nullptr) client_->Leave();
+    if (server_ != nullptr && !failed) server_->WaitUntilEmpty(options_.timeout);
+  }
+
+  absl::Status Connect() {
+    if (options_.rank == 0) RETURN_IF_ERROR(Serve());
+    RETURN_IF_ERROR(Join());
+    const absl::Status connected = ConnectWorld();
+    if (!connected.ok()) client_->Fail(connected);
+    return connected;
+  }
+
+  const std::vector<int>& ranks() const override { return local_ranks_; }
+  World& world() override { return *world_; }
+  std::chrono::milliseconds join_timeout() const override { return options_.join_timeout; }
+
+  absl::StatusOr<std::vector<std::string>> AllGather(const std::string& bytes) override {
+    const auto ranks = static_cast<size_t>(options_.ranks);
+    auto size = static_cast<int64_t>(bytes.size());
+    std::vector<int64_t> sizes(ranks);
+    const std::vector<int64_t> size_bytes(ranks, sizeof(int64_t));
+    RETURN_IF_ERROR(Gather(&size, sizes.data(), size_bytes));
+    std::string all(static_cast<size_t>(std::accumulate(sizes.begin(), sizes.end(), int64_t{0})), '\0');
+    RETURN_IF_ERROR(Gather(bytes.data(), all.data(), sizes));
+    std::vector<std::string> parts;
+    size_t begin = 0;
+    for (const int64_t part : sizes) {
+      parts.push_back(all.substr(begin, static_cast<size_t>(part)));
+      begin += static_cast<size_t>(part);
+    }
+    return parts;
+  }
+
+ private:
+  absl::Status Serve() {
+    RendezvousServer::Options server;
+    server.address = options_.address;
+    server.port = options_.port;
+    server.ranks = options_.ranks;
+    server.token = options_.token;
+    server.timeout = options_.timeout;
+    ASSIGN_OR_RETURN(server_, RendezvousServer::Start(server));
+    return absl::OkStatus();
+  }
+
+  absl::Status Join() {
+    RendezvousClient::Options client;
+    client.address = options_.address;
+    client.port = server_ != nullptr ? server_->port() : options_.port;
+    client.rank = options_.rank;
+    client.ranks = options_.ranks;
+    client.token = options_.token;
+    client.join_timeout = options_.join_timeout;
+    client.timeout = options_.timeout;
+    client.on_failure = [this](const absl::Status& status) { Failed(status); };
+    ASSIGN_OR_RETURN(client_, RendezvousClient::Join(client));
+    return absl::OkStatus();
+  }
+
+  absl::Status ConnectWorld() {
+    RETURN_IF_ERROR(CompareDigests(*client_, options_.rank, options_.digests, options_.join_timeout));
+    GlooOptions gloo;
+    gloo.address = options_.interface_address;
+    gloo.timeout = options_.timeout;
+    ASSIGN_OR_RETURN(world_, GlooWorld::Connect(options_.rank, options_.ranks, *client_, gloo));
+    std::vector<int> all(static_cast<size_t>(options_.ranks));
+    std::iota(all.begin(), all.end(), 0);
+    ASSIGN_OR_RETURN(exchange_, world_->CreateCommunicator(kExchangeGroup, all, options_.rank));
+    ASSIGN_OR_RETURN(stream_, device_.CreateStream("exchange"));
+    std::lock_guard lock(mutex_);
+    connected_ = world_.get();
+    if (!failed_.ok()) connected_->Abort(failed_);
+    return failed_;
+  }
+
+  absl::Status Gather(const void* own, void* all, const std::vector<int64_t>& bytes) {
+    const int64_t total = std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
+    RETURN_IF_ERROR(
+        exchange_->AllGather({own, bytes[options_.rank], DType::kU8}, {all, total, DType::kU8}, bytes, *stream_));
+    return stream_->Synchronize();
+  }
+
+  void Failed(const absl::Status& status) {
+    absl::Status whole = status;
+    {
+      std::lock_guard lock(mutex_);
+      if (connected_ != nullptr) {
+        whole = absl::Status(status.code(), std::string(status.message()) + connected_->InFlight());
+      }
+      failed_ = whole;
+      if (connected_ != nullptr) connected_->Abort(whole);
+    }
+    options_.on_failure(whole);
+  }
+
+  const ProcessJobOptions options_;
+  const std::vector<int> local_ranks_;
+  std::unique_ptr<RendezvousServer> server_;
+  std::mutex mutex_;
+  absl::Status failed_;
+  GlooWorld* connected_ = nullptr;  // as soon as it can be aborted, until it goes
+  HostDevice device_;
+  std::unique_ptr<RendezvousClient> client_;  // its threads call Failed: gone before what that uses
+  std::unique_ptr<GlooWorld> world_;
+  std::unique_ptr<Communicator> exchange_;  // of AllGather
+  std::unique_ptr<Stream> stream_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ProcessJob>> ProcessJob::Start(const ProcessJobOptions& options) {
+  auto job = std::make_unique<GlooJob>(options);
+  RETURN_IF_ERROR(job->Connect());
+  return job;
+}
+
+}  // namespace partita

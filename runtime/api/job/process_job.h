@@ -1,0 +1,45 @@
+// A job whose ranks are processes, one rank in each: they meet at the rendezvous, make sure that they mean the same,
+// and talk by Gloo.
+#ifndef PARTITA_RUNTIME_API_JOB_PROCESS_JOB_H_
+#define PARTITA_RUNTIME_API_JOB_PROCESS_JOB_H_
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/api/job/job.h"
+
+namespace partita {
+
+struct ProcessJobOptions {
+  int rank = 0;
+  int ranks = 1;
+  std::string address = "127.0.0.1";            // of rank 0's rendezvous
+  int port = 0;                                 // the same
+  std::string interface_address = "127.0.0.1";  // numeric, of this process's own interface
+  std::string token;
+  std::chrono::milliseconds join_timeout = std::chrono::seconds(60);
+  std::chrono::milliseconds timeout = std::chrono::seconds(10);  // of a rank that is silent
+  // What all ranks must have in common: CompareDigests.
+  std::map<std::string, std::string> digests;
+  // Called once, on a thread of the job, when it is to end because of another rank; collectives end by themselves. The
+  // message names the rank, and the collectives that were under way here.
+  std::function<void(const absl::Status&)> on_failure = [](const absl::Status&) {};
+};
+
+class ProcessJob : public Job {
+ public:
+  // Rank 0 serves the rendezvous. kInvalidArgument: refused, or the ranks do not agree on a digest. kUnavailable: ranks
+  // do not come (named), or the port is taken.
+  static absl::StatusOr<std::unique_ptr<ProcessJob>> Start(const ProcessJobOptions& options);
+
+  // Leaves; rank 0 waits until the others have left too. Sessions must be gone.
+  ~ProcessJob() override = default;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_API_JOB_PROCESS_JOB_H_

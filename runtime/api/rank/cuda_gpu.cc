@@ -1,0 +1,92 @@
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "ops/cuda/cuda_kernels.h"
+#include "ops/cuda/cuda_libraries.h"
+#include "ops/cuda/plans/plan_cache.h"
+#include "runtime/api/job/job.h"
+#include "runtime/api/rank/gpu.h"
+#include "runtime/base/status.h"
+#include "runtime/comm/cuda_local/cuda_local_world.h"
+#include "runtime/comm/nccl/nccl_world.h"
+#include "runtime/device/cuda/cuda_device.h"
+
+namespace partita {
+namespace {
+
+// The kernels and the plans that they refer to.
+class GpuKernels : public KernelLibrary {
+ public:
+  GpuKernels(CudaDevice& device, const SessionOptions& options) : plans_(options.plan_folder, options.warn) {
+    CudaLibraryOptions libraries;
+    libraries.allow_tf32 = options.allow_tf32;
+    libraries.deterministic = options.deterministic;
+    CudaKernelOptions kernels;
+    kernels.foreign = OpenCudaLibraries(device, libraries, &plans_);
+    kernels_ = MakeCudaKernels(std::move(kernels));
+  }
+
+  absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const override { return kernels_->Choose(node); }
+  absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
+                                                 KernelArguments arguments) const override {
+    return kernels_->Create(node, choice, std::move(arguments));
+  }
+
+  std::string Choices() const override { return plans_.Export(); }
+  absl::Status Adopt(const std::string& choices) override { return plans_.Import(choices); }
+
+ private:
+  PlanCache plans_;
+  std::unique_ptr<KernelLibrary> kernels_;
+};
+
+absl::StatusOr<std::unique_ptr<CudaNodeTimes>> StartNodeTimes() {
+  ASSIGN_OR_RETURN(const CuptiApi* const cupti, LoadCupti());
+  return CudaNodeTimes::Start(*cupti);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions& options) {
+  CudaDeviceOptions device;
+  device.index = *options.gpu;
+  device.timeline = options.record_timeline;
+  device.delay.seed = options.delay_seed;
+  if (options.record_timeline) {
+    absl::StatusOr<std::unique_ptr<CudaNodeTimes>> node_times = StartNodeTimes();
+    if (node_times.ok()) {
+      device.node_times = *std::move(node_times);
+    } else if (options.warn) {
+      options.warn(fmt::format("steps are timed by events in the graph, which makes them slower: {}",
+                               std::string(node_times.status().message())));
+    }
+  }
+  return CudaDevice::Create(std::move(device));
+}
+
+absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const SessionOptions& options) {
+  return std::make_unique<GpuKernels>(static_cast<CudaDevice&>(gpu), options);
+}
+
+absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& program, Job* job) {
+  auto& device = static_cast<CudaDevice&>(gpu);
+  const int ranks = program.ranks();
+  if (job == nullptr) return CudaLocalWorld::Create(ranks, &device);
+  if (job->ranks().size() != 1) {
+    return InvalidArgument("this process has the ranks [{}]; with NCCL each process has one",
+                           fmt::join(job->ranks(), ","));
+  }
+  NcclWorldOptions options;
+  ASSIGN_OR_RETURN(options.api, LoadNccl());
+  options.device = &device;
+  options.rank = job->ranks()[0];
+  options.ranks = ranks;
+  for (const auto& group : program.groups) options.groups.push_back(group.ranks);
+  options.exchange = [job](const std::string& words) { return job->AllGather(words); };
+  options.host = NcclHost();
+  options.join_within = job->join_timeout();
+  return NcclWorld::Create(std::move(options));
+}
+
+}  // namespace partita

@@ -1,0 +1,50 @@
+// Whole tensors from what the ranks hold of them, and back.
+#ifndef PARTITA_RUNTIME_API_RANK_GATHER_H_
+#define PARTITA_RUNTIME_API_RANK_GATHER_H_
+
+#include <span>
+#include <vector>
+
+#include "graph/ir/kernel_catalogue.h"
+#include "graph/value/layout.h"
+
+namespace partita {
+
+// A dense row-major tensor in the host's memory.
+struct HostTensor {
+  DType dtype = DType::kF32;
+  Shape shape;
+  std::vector<char> bytes;
+};
+
+// What one rank holds of a value; `data` is null where it holds nothing.
+struct HeldPart {
+  LocalTensor tensor;
+  void* data = nullptr;
+};
+
+// Copies a part to or from its place in the whole tensor, whose bytes are `whole`; margins have none.
+void CopyFromPart(const HeldPart& part, char* whole);
+void CopyToPart(const char* whole, const HeldPart& part);
+
+// Whether no rank before this one holds the same bytes of a value of that layout.
+bool IsFirstReplica(const Layout& layout, const Mesh& mesh, int rank);
+
+// Elements of a tensor as doubles, which hold those of every type exactly.
+std::vector<double> ToDoubles(const HostTensor& tensor);
+
+// A value of a partitioned graph, made whole: blocks put together, partial sums (or maxima) and summed ghosts added up.
+struct WholeValue {
+  DType dtype = DType::kF32;
+  Shape shape;
+  std::vector<double> elements;
+  // Wherever the layout says R, the ranks hold the same bits.
+  bool replicas_equal = true;
+};
+
+// `parts`: by rank of the program. `mesh`: that of the layout.
+WholeValue GatherValue(const TensorType& type, const Layout& layout, const Mesh& mesh, std::span<const HeldPart> parts);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_API_RANK_GATHER_H_

@@ -1,0 +1,33 @@
+// The GPU on which ranks of this process live. In a build without CUDA there is none (no_gpu.cc).
+#ifndef PARTITA_RUNTIME_API_RANK_GPU_H_
+#define PARTITA_RUNTIME_API_RANK_GPU_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/program.h"
+#include "runtime/api/rank/session_options.h"
+#include "runtime/comm/world.h"
+#include "runtime/device/device.h"
+#include "runtime/exec/kernel.h"
+
+namespace partita {
+
+class Job;
+
+// Opens the GPU of the options. A recorded timeline comes from CUPTI or, where that cannot be had (`warn` is told),
+// from events, which make steps slower. kUnavailable: there is none, or this program cannot use it. kInvalidArgument:
+// there are fewer.
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions& options);
+
+// The kernels for ranks on `gpu`, as the options of its kind say.
+absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const SessionOptions& options);
+
+// How the ranks talk: all in this process and sharing the GPU (`job` null), or one in each process of a job, by NCCL.
+// `gpu` outlives the world. kInvalidArgument: more ranks than can share a GPU, several ranks in one process of a job.
+absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& program, Job* job);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_API_RANK_GPU_H_

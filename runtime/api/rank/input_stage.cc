@@ -1,0 +1,61 @@
+#include "runtime/api/rank/input_stage.h"
+
+#include <utility>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kAlignment = 64;
+
+int64_t AlignUp(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+int64_t InputStage::BytesFor(std::span<const int64_t> inputs) {
+  int64_t bytes = 0;
+  for (const int64_t input : inputs) bytes += AlignUp(input);
+  return kTurns * bytes;
+}
+
+absl::StatusOr<std::unique_ptr<InputStage>> InputStage::Create(Device& device, std::string name,
+                                                               std::vector<Transport> inputs) {
+  std::unique_ptr<InputStage> stage(new InputStage(std::move(inputs)));
+  for (const Transport& input : stage->inputs_) {
+    stage->offsets_.push_back(stage->place_bytes_);
+    stage->place_bytes_ += AlignUp(input.bytes);
+  }
+  ASSIGN_OR_RETURN(stage->memory_, device.Allocate(kTurns * stage->place_bytes_));
+  ASSIGN_OR_RETURN(stage->sent_, device.CreateEvent());
+  ASSIGN_OR_RETURN(stage->stream_, device.CreateStream(std::move(name)));
+  return stage;
+}
+
+std::vector<Transport> InputStage::IntoArena(int turn) const {
+  const char* const place = static_cast<const char*>(memory_->data()) + turn * place_bytes_;
+  std::vector<Transport> transports = inputs_;
+  for (size_t i = 0; i < transports.size(); ++i) transports[i].from = place + offsets_[i];
+  return transports;
+}
+
+absl::Status InputStage::Send() {
+  if (!pending_) turn_ = (turn_ + 1) % kTurns;
+  char* const place = static_cast<char*>(memory_->data()) + turn_ * place_bytes_;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    RETURN_IF_ERROR(stream_->Copy(place + offsets_[i], inputs_[i].from, inputs_[i].bytes));
+  }
+  pending_ = true;
+  return stream_->Record(*sent_);
+}
+
+absl::Status InputStage::WaitUntilSent() { return sent_->Synchronize(); }
+
+absl::StatusOr<int> InputStage::Take(Stream& stream) {
+  if (!pending_) RETURN_IF_ERROR(Send());
+  RETURN_IF_ERROR(stream.Wait(*sent_));
+  pending_ = false;
+  return turn_;
+}
+
+}  // namespace partita

@@ -1,0 +1,58 @@
+// Where a rank's inputs wait on a device that the host does not reach: two places in turn, which a stream of their own
+// fills while the step before runs. The step begins by copying them into the arena, whose memory has other uses later
+// (design.md 5.6: there one place, freed by an event inside the step; with two places the host's wait for the step
+// before is enough).
+#ifndef PARTITA_RUNTIME_API_RANK_INPUT_STAGE_H_
+#define PARTITA_RUNTIME_API_RANK_INPUT_STAGE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/device/device.h"
+#include "runtime/exec/executor.h"
+
+namespace partita {
+
+// Thread-compatible. Before a Send the step before the last one has ended: it read the place that is filled now.
+class InputStage {
+ public:
+  static constexpr int kTurns = 2;
+
+  // `inputs`: from memory of Device::AllocateHost to the arena. `name`: of the stream.
+  static absl::StatusOr<std::unique_ptr<InputStage>> Create(Device& device, std::string name,
+                                                            std::vector<Transport> inputs);
+  // Of the device, for inputs of such sizes.
+  static int64_t BytesFor(std::span<const int64_t> inputs);
+
+  // What a step of that turn begins with.
+  std::vector<Transport> IntoArena(int turn) const;
+
+  // Starts to send what the host's memory holds, to the place of the next step; what was sent for it before is gone.
+  absl::Status Send();
+  // Blocks until the host's memory may be written again.
+  absl::Status WaitUntilSent();
+
+  // The next step takes in what was sent, or what the host's memory holds now if nothing was sent since the last Take.
+  // Work enqueued on `stream` from now on comes behind the sending. Returns the step's turn.
+  absl::StatusOr<int> Take(Stream& stream);
+
+ private:
+  explicit InputStage(std::vector<Transport> inputs) : inputs_(std::move(inputs)) {}
+
+  const std::vector<Transport> inputs_;
+  std::vector<int64_t> offsets_;  // by input, in a place
+  int64_t place_bytes_ = 0;
+  std::unique_ptr<Arena> memory_;
+  std::unique_ptr<Event> sent_;
+  std::unique_ptr<Stream> stream_;
+  bool pending_ = false;  // sent, not taken
+  int turn_ = 0;          // of what was sent last
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_API_RANK_INPUT_STAGE_H_

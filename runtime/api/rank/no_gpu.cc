@@ -1,0 +1,17 @@
+#include "runtime/api/rank/gpu.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+absl::Status NoGpu() {
+  return Unavailable("this program was built without CUDA: there was no toolkit (tools/install --cuda brings one)");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions&) { return NoGpu(); }
+absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device&, const SessionOptions&) { return NoGpu(); }
+absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device&, const Program&, Job*) { return NoGpu(); }
+
+}  // namespace partita

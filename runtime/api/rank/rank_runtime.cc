@@ -1,0 +1,287 @@
+#include "runtime/api/rank/rank_runtime.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "ops/values/initializer.h"
+#include "runtime/base/check.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+// Behind the end of every arena, looked at after every step.
+constexpr int64_t kEndGuardBytes = 256;
+
+HostDeviceOptions DeviceOptions(const RankParts& parts, const SessionOptions& options) {
+  HostDeviceOptions device;
+  device.threads = options.threads_per_rank;
+  // Ranks must not be delayed alike.
+  if (options.delay_seed) device.delay.seed = *options.delay_seed * 1000003 + static_cast<uint64_t>(parts.rank);
+  device.on_failure = parts.on_failure;
+  return device;
+}
+
+// What a step of `schedule` begins with: the bytes of states and inputs.
+template <typename Visit>
+void VisitBeginning(const Schedule& schedule, const Visit& visit) {
+  for (const auto* placements : {&schedule.states, &schedule.inputs}) {
+    for (const Placement& placement : *placements) {
+      if (placement.offset >= 0) visit(placement.offset, placement.tensor.bytes());
+    }
+  }
+}
+
+// What the host writes before steps, or reads after them.
+std::vector<ByteRange> VisibleRanges(const Schedule& train, const Schedule& evaluate) {
+  std::vector<ByteRange> ranges;
+  for (const Schedule* schedule : {&train, &evaluate}) {
+    for (const auto* placements : {&schedule->states, &schedule->inputs, &schedule->results}) {
+      for (const Placement& placement : *placements) {
+        if (placement.offset >= 0) ranges.push_back({placement.offset, placement.tensor.bytes()});
+      }
+    }
+  }
+  return ranges;
+}
+
+}  // namespace
+
+RankRuntime::RankRuntime(RankParts parts, const SessionOptions& options)
+    : rank_(parts.rank),
+      train_(*parts.train),
+      evaluate_(*parts.evaluate),
+      program_(parts.program),
+      kernels_(parts.kernels),
+      world_(parts.world),
+      seed_(options.seed),
+      own_device_(parts.device != nullptr ? nullptr
+                                          : std::make_unique<HostDevice>(DeviceOptions(parts, options),
+                                                                         fmt::format("rank {}", parts.rank))),
+      device_(parts.device != nullptr ? parts.device : own_device_.get()) {}
+
+RankRuntime::~RankRuntime() = default;
+
+absl::StatusOr<std::unique_ptr<RankRuntime>> RankRuntime::Create(RankParts parts, const SessionOptions& options) {
+  const int rank = parts.rank;
+  std::unique_ptr<RankRuntime> runtime(new RankRuntime(std::move(parts), options));
+  RETURN_IF_ERROR(WithContext(fmt::format("rank {}", rank), runtime->Build(options)));
+  return runtime;
+}
+
+absl::Status RankRuntime::Build(const SessionOptions& options) {
+  const int64_t bytes = std::max(train_.memory.total, evaluate_.memory.total);
+  ASSIGN_OR_RETURN(arena_, device_->Allocate(bytes + kEndGuardBytes));
+  ASSIGN_OR_RETURN(view_, HostView::Create(*device_, arena_->data(), VisibleRanges(train_, evaluate_)));
+  if (device_->host_addressable()) {
+    memory_check_ = std::make_unique<MemoryCheck>(std::vector<const Schedule*>{&train_, &evaluate_}, arena_->data(),
+                                                  kEndGuardBytes);
+    memory_check_->Paint();
+  }
+  const int streams = std::max(train_.streams, evaluate_.streams);
+  for (int s = 0; s < streams; ++s) {
+    // The last one carries the collectives, which others wait for.
+    const StreamPriority priority = s + 1 == streams ? StreamPriority::kHigh : StreamPriority::kNormal;
+    ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream,
+                     device_->CreateStream(fmt::format("rank {} stream {}", rank_, s), priority));
+    streams_.push_back(std::move(stream));
+  }
+  if (!device_->host_addressable()) {
+    ASSIGN_OR_RETURN(train_inputs_, MakeStage(train_));
+    ASSIGN_OR_RETURN(evaluate_inputs_, MakeStage(evaluate_));
+  }
+  RETURN_IF_ERROR(InitializeStates(options.seed));
+  return CreateCommunicators();
+}
+
+absl::StatusOr<std::unique_ptr<InputStage>> RankRuntime::MakeStage(const Schedule& schedule) const {
+  std::vector<Transport> inputs;
+  for (const Placement& input : schedule.inputs) {
+    if (input.offset >= 0) inputs.push_back(ToDevice(input));
+  }
+  return InputStage::Create(*device_, fmt::format("rank {} inputs", rank_), std::move(inputs));
+}
+
+int64_t RankRuntime::StageBytes(const Schedule& train, const Schedule& evaluate) {
+  int64_t bytes = 0;
+  for (const Schedule* schedule : {&train, &evaluate}) {
+    std::vector<int64_t> inputs;
+    for (const Placement& input : schedule->inputs) {
+      if (input.offset >= 0) inputs.push_back(input.tensor.bytes());
+    }
+    bytes += InputStage::BytesFor(inputs);
+  }
+  return bytes;
+}
+
+absl::Status RankRuntime::SendInputs(Entry entry) {
+  return stage(entry) == nullptr ? absl::OkStatus() : stage(entry)->Send();
+}
+
+absl::Status RankRuntime::WaitUntilInputsSent(Entry entry) {
+  return stage(entry) == nullptr ? absl::OkStatus() : stage(entry)->WaitUntilSent();
+}
+
+absl::StatusOr<int> RankRuntime::TakeInputs(Entry entry) {
+  if (stage(entry) == nullptr) return 0;
+  return stage(entry)->Take(*streams_[0]);
+}
+
+ExecutorRank RankRuntime::MemberOf(Entry entry, const SessionOptions& options) const {
+  ExecutorRank member;
+  member.schedule = entry == Entry::kTrain ? &train_ : &evaluate_;
+  member.binding = Binding(*member.schedule, stage(entry));
+  member.options.poison = options.poison;
+  member.options.replay = options.replay;
+  if (entry == Entry::kTrain && options.observe) {
+    member.options.observe.resize(train_.values.size());
+    std::iota(member.options.observe.begin(), member.options.observe.end(), 0);
+  }
+  return member;
+}
+
+absl::Status RankRuntime::Capture(std::span<RankRuntime* const> ranks, const SessionOptions& options) {
+  std::vector<ExecutorRank> train, evaluate;
+  for (const RankRuntime* rank : ranks) {
+    train.push_back(rank->MemberOf(Entry::kTrain, options));
+    evaluate.push_back(rank->MemberOf(Entry::kEvaluate, options));
+  }
+  const std::string context =
+      ranks.size() == 1 ? fmt::format("rank {}", ranks[0]->rank_) : fmt::format("{} ranks of one device", ranks.size());
+  auto train_executor = Executor::CreateTogether(train);
+  RETURN_IF_ERROR(WithContext(context, train_executor.status()));
+  auto evaluate_executor = Executor::CreateTogether(evaluate);
+  RETURN_IF_ERROR(WithContext(context, evaluate_executor.status()));
+  const std::shared_ptr<Executor> shared_train = *std::move(train_executor);
+  const std::shared_ptr<Executor> shared_evaluate = *std::move(evaluate_executor);
+  for (size_t place = 0; place < ranks.size(); ++place) {
+    ranks[place]->train_executor_ = shared_train;
+    ranks[place]->evaluate_executor_ = shared_evaluate;
+    ranks[place]->place_ = static_cast<int>(place);
+  }
+  ranks[0]->SetRecording(options.record_timeline);
+  return absl::OkStatus();
+}
+
+absl::Status RankRuntime::InitializeStates(uint64_t seed) {
+  for (const Placement& placement : train_.states) {
+    if (placement.offset < 0) continue;
+    const ValueId value = program_->train.Find(placement.name);
+    CHECK(value != kNoValue);
+    const Node& node = program_->train.node(program_->train.value(value).producer);
+    RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", placement.name),
+                                Initialize(node.attributes, placement.tensor.dtype, placement.tensor.global,
+                                           placement.tensor.box, seed, placement.name, PartOf(placement).data)));
+    RETURN_IF_ERROR(Store(placement));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RankRuntime::CreateCommunicators() {
+  communicators_.resize(program_->groups.size());
+  for (size_t group = 0; group < communicators_.size(); ++group) {
+    const std::vector<int>& ranks = program_->groups[group].ranks;
+    if (std::find(ranks.begin(), ranks.end(), rank_) == ranks.end()) continue;
+    ASSIGN_OR_RETURN(communicators_[group], world_->CreateCommunicator(static_cast<int>(group), ranks, rank_));
+  }
+  return absl::OkStatus();
+}
+
+ExecutorBinding RankRuntime::Binding(const Schedule& schedule, const InputStage* stage) const {
+  ExecutorBinding binding;
+  binding.device = device_;
+  for (const auto& stream : streams_) binding.streams.push_back(stream.get());
+  binding.arena = arena_->data();
+  binding.kernels = kernels_;
+  for (const auto& communicator : communicators_) binding.communicators.push_back(communicator.get());
+  binding.seed = seed_;
+  if (stage == nullptr) return binding;
+  for (int turn = 0; turn < InputStage::kTurns; ++turn) binding.at_start.push_back(stage->IntoArena(turn));
+  for (const Placement& result : schedule.results) {
+    if (result.offset >= 0) binding.at_end.push_back(ToHost(result));
+  }
+  return binding;
+}
+
+Transport RankRuntime::ToDevice(const Placement& placement) const {
+  return {static_cast<char*>(arena_->data()) + placement.offset, view_->At(placement.offset), placement.tensor.bytes()};
+}
+
+Transport RankRuntime::ToHost(const Placement& placement) const {
+  const Transport back = ToDevice(placement);
+  return {const_cast<void*>(back.from), back.to, back.bytes};
+}
+
+absl::Status RankRuntime::Move(const Transport& transport) const {
+  if (transport.bytes == 0) return absl::OkStatus();
+  RETURN_IF_ERROR(streams_[0]->Copy(transport.to, transport.from, transport.bytes));
+  return streams_[0]->Synchronize();
+}
+
+absl::Status RankRuntime::Fetch(const Placement& state) const {
+  if (device_->host_addressable() || state.offset < 0) return absl::OkStatus();
+  return Move(ToHost(state));
+}
+
+absl::Status RankRuntime::Store(const Placement& state) const {
+  if (device_->host_addressable() || state.offset < 0) return absl::OkStatus();
+  return Move(ToDevice(state));
+}
+
+HeldPart RankRuntime::PartOf(const Placement& placement) const {
+  return {placement.tensor, placement.offset < 0 ? nullptr : view_->At(placement.offset)};
+}
+
+absl::Status RankRuntime::CheckGuards(bool guard_only) const {
+  return memory_check_ == nullptr ? absl::OkStatus() : memory_check_->CheckGuards(guard_only);
+}
+
+int64_t RankRuntime::UsedMemory() const {
+  if (memory_check_ != nullptr) return memory_check_->HighestTouched();
+  return std::max(train_.memory.total, evaluate_.memory.total);
+}
+
+HeldPart RankRuntime::ObservedPart(ValueId value) const {
+  return {train_.values[value].tensor, const_cast<void*>(train_executor_->Observed(value, place_))};
+}
+
+void RankRuntime::TakeSnapshot() {
+  CHECK(device_->host_addressable());
+  const char* const base = static_cast<const char*>(arena_->data());
+  size_t size = 0;
+  VisitBeginning(train_, [&](int64_t, int64_t bytes) { size += static_cast<size_t>(bytes); });
+  snapshot_.resize(size);
+  char* next = snapshot_.data();
+  VisitBeginning(train_, [&](int64_t offset, int64_t bytes) {
+    std::memcpy(next, base + offset, static_cast<size_t>(bytes));
+    next += bytes;
+  });
+}
+
+void RankRuntime::RestoreSnapshot() {
+  char* const base = static_cast<char*>(arena_->data());
+  const char* next = snapshot_.data();
+  VisitBeginning(train_, [&](int64_t offset, int64_t bytes) {
+    std::memcpy(base + offset, next, static_cast<size_t>(bytes));
+    next += bytes;
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> RankRuntime::MakeDiagnosis() {
+  ExecutorOptions options;
+  options.check_finite = true;
+  return Executor::Create(train_, Binding(train_, nullptr), std::move(options));
+}
+
+void RankRuntime::SetRecording(bool on) {
+  train_executor_->SetRecording(on);
+  evaluate_executor_->SetRecording(on);
+}
+
+std::vector<Span> RankRuntime::Spans(Entry entry) const {
+  return (entry == Entry::kTrain ? train_executor_ : evaluate_executor_)->Spans(place_);
+}
+
+}  // namespace partita

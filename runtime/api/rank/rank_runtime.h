@@ -1,0 +1,124 @@
+// One rank of a session: its device, streams, arena, communicators and the executors of both entry points.
+#ifndef PARTITA_RUNTIME_API_RANK_RANK_RUNTIME_H_
+#define PARTITA_RUNTIME_API_RANK_RANK_RUNTIME_H_
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/schedule/schedule.h"
+#include "runtime/api/rank/gather.h"
+#include "runtime/api/rank/host_view.h"
+#include "runtime/api/rank/input_stage.h"
+#include "runtime/api/rank/session_options.h"
+#include "runtime/comm/world.h"
+#include "runtime/device/host/host_device.h"
+#include "runtime/device/span_recorder.h"
+#include "runtime/exec/executor.h"
+#include "runtime/exec/memory_check.h"
+
+namespace partita {
+
+enum class Entry : uint8_t { kTrain, kEvaluate };
+
+// What a rank is made from.
+struct RankParts {
+  int rank = 0;
+  // These outlive the rank.
+  Device* device = nullptr;  // that ranks share; null: a host device of the rank's own
+  const Schedule* train = nullptr;
+  const Schedule* evaluate = nullptr;
+  const Program* program = nullptr;
+  const KernelLibrary* kernels = nullptr;
+  World* world = nullptr;
+  std::function<void(const absl::Status&)> on_failure;  // HostDeviceOptions
+};
+
+// Thread-compatible.
+class RankRuntime {
+ public:
+  // Allocates the arena, initialises the states, creates communicators in the order of the program.
+  static absl::StatusOr<std::unique_ptr<RankRuntime>> Create(RankParts parts, const SessionOptions& options);
+  ~RankRuntime();
+
+  // Makes the executors of all ranks of a device; of one rank where each has its own.
+  static absl::Status Capture(std::span<RankRuntime* const> ranks, const SessionOptions& options);
+
+  // Before any of the ranks that share an executor is destroyed.
+  void DropExecutors() { train_executor_ = evaluate_executor_ = nullptr; }
+
+  // Ranks that share a device have one executor.
+  Executor& executor(Entry entry) { return entry == Entry::kTrain ? *train_executor_ : *evaluate_executor_; }
+  const std::vector<std::unique_ptr<Communicator>>& communicators() const { return communicators_; }
+
+  // The canaries in the arena and behind it; only where the host reaches it.
+  const MemoryCheck& memory_check() const { return *memory_check_; }
+  MemoryCheck& memory_check() { return *memory_check_; }
+  absl::Status CheckGuards(bool guard_only) const;
+  // The highest byte that was touched; as planned where the host cannot look.
+  int64_t UsedMemory() const;
+
+  // The bytes of a placement of one of the two schedules, as the host sees them. Inputs are taken from there when a
+  // step starts, results are there when it has ended; of states see the next two.
+  HeldPart PartOf(const Placement& placement) const;
+  // Where the host does not reach the arena, what it wrote to the inputs' places goes to the device: see InputStage.
+  // Else there is nothing to do, and the turn is 0.
+  absl::Status SendInputs(Entry entry);
+  absl::Status WaitUntilInputsSent(Entry entry);
+  absl::StatusOr<int> TakeInputs(Entry entry);
+  // Bytes of the device besides the arena, for a rank with these schedules.
+  static int64_t StageBytes(const Schedule& train, const Schedule& evaluate);
+
+  // What the device holds of a state becomes what the host sees, or the other way round.
+  absl::Status Fetch(const Placement& state) const;
+  absl::Status Store(const Placement& state) const;
+  // The observed bytes of a value of the training graph.
+  HeldPart ObservedPart(ValueId value) const;
+
+  // Remembers states and training inputs as they are now, and puts them back. Only where the host reaches the arena.
+  void TakeSnapshot();
+  void RestoreSnapshot();
+
+  // An executor of the training schedule that looks at every value (ExecutorOptions::check_finite).
+  absl::StatusOr<std::unique_ptr<Executor>> MakeDiagnosis();
+
+  void SetRecording(bool on);
+  std::vector<Span> Spans(Entry entry) const;
+
+ private:
+  RankRuntime(RankParts parts, const SessionOptions& options);
+  absl::Status Build(const SessionOptions& options);
+  absl::Status CreateCommunicators();
+  absl::Status InitializeStates(uint64_t seed);
+  ExecutorBinding Binding(const Schedule& schedule, const InputStage* stage) const;
+  absl::StatusOr<std::unique_ptr<InputStage>> MakeStage(const Schedule& schedule) const;
+  InputStage* stage(Entry entry) const { return (entry == Entry::kTrain ? train_inputs_ : evaluate_inputs_).get(); }
+  Transport ToDevice(const Placement& placement) const;
+  Transport ToHost(const Placement& placement) const;
+  absl::Status Move(const Transport& transport) const;
+  ExecutorRank MemberOf(Entry entry, const SessionOptions& options) const;
+
+  const int rank_;
+  const Schedule &train_, &evaluate_;
+  const Program* const program_;
+  const KernelLibrary* const kernels_;
+  World* const world_;
+  const uint64_t seed_;
+  const std::unique_ptr<HostDevice> own_device_;
+  Device* const device_;
+  std::unique_ptr<Arena> arena_;
+  std::unique_ptr<HostView> view_;
+  std::unique_ptr<MemoryCheck> memory_check_;
+  std::vector<std::unique_ptr<Communicator>> communicators_;  // by group id; null: no member
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::unique_ptr<InputStage> train_inputs_, evaluate_inputs_;  // null: the host reaches the arena
+  std::shared_ptr<Executor> train_executor_, evaluate_executor_;
+  int place_ = 0;  // among the ranks of the executors
+  std::vector<char> snapshot_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_API_RANK_RANK_RUNTIME_H_

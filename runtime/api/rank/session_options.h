@@ -1,0 +1,54 @@
+// How a session runs a program.
+#ifndef PARTITA_RUNTIME_API_RANK_SESSION_OPTIONS_H_
+#define PARTITA_RUNTIME_API_RANK_SESSION_OPTIONS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/schedule/overlap_halo.h"
+
+namespace partita {
+
+class Job;
+
+struct SessionOptions {
+  std::shared_ptr<Job> job;  // null: all ranks live in this process
+  // The GPU of all ranks of this process; unset: each rank is a device of the host. On a GPU nothing looks for the
+  // first value that is not finite, and a rank's memory is used as planned, without canaries.
+  std::optional<int> gpu;
+  // Of a GPU: f32 products may round their factors to 10 bits. Without `deterministic` the plans of libraries are timed
+  // and the fastest is taken; what ranks must compute alike is deterministic all the same. `plan_folder` keeps plans
+  // from run to run; empty: no.
+  bool allow_tf32 = false;
+  bool deterministic = true;
+  std::string plan_folder = "";
+  std::function<void(const std::string&)> warn = nullptr;  // of what the run survives, a line each; any thread
+  uint64_t seed = 0;                                       // of initial values and dropout
+  int threads_per_rank = 0;    // OpenMP threads of a stream; 0: the machine's, shared among the ranks, at least one
+  int compute_streams = 1;     // besides the one for communication
+  bool group_updates = false;  // the optimizer as one launch (graph/lower/group_updates.h); on a GPU it always is
+  OverlapHalo overlap_halo = OverlapHalo::kAuto;  // convolutions in parts, so that some run while ghosts travel
+  int64_t memory_limit = 0;                       // bytes of a rank's arena; 0: none
+  bool reference_kernels = false;
+  // A copy of states and inputs before each training step, so that a loss that is not finite can be traced to the
+  // first value that is not. Costs one copy of the states.
+  bool find_non_finite = true;
+  bool record_timeline = false;
+  bool replay = true;  // ExecutorOptions
+
+  // For tests. delay_seed: DelayOptions. poison, guard_bytes, reuse_memory: ExecutorOptions, ScheduleOptions;
+  // with guard bytes the canaries between tensors are looked at after every step.
+  std::optional<uint64_t> delay_seed;
+  int64_t guard_bytes = 0;
+  bool reuse_memory = true;
+  bool poison = false;
+  bool observe = false;  // every value of the training graph: Session::Observed
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_API_RANK_SESSION_OPTIONS_H_

@@ -1,0 +1,115 @@
+// One rank's part of one collective whose work is a task on a host stream: what was asked for, how it is told to
+// people, and whether the parts of two ranks fit together.
+#ifndef PARTITA_RUNTIME_COMM_SHARED_COMM_CALL_H_
+#define PARTITA_RUNTIME_COMM_SHARED_COMM_CALL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/comm/communicator.h"
+#include "runtime/device/strided_copy.h"
+
+namespace partita {
+
+class HostCommunicator;
+
+enum class CommOperation { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll, kSendReceive };
+
+// "all_reduce", ...: the names of the moves.
+const char* Name(CommOperation operation);
+
+// The blocks of a SendReceive that are exchanged with one peer.
+struct CommPair {
+  int peer = 0;
+  std::vector<ConstBuffer> sent;
+  std::vector<Buffer> received;
+  bool met = false;  // in this run: the peer's call was found, and the blocks are copied or being copied
+};
+
+// The record that a stream's task points to, prepared when it is enqueued so that a replay allocates nothing.
+struct CommCall {
+  virtual ~CommCall() = default;
+
+  HostCommunicator* communicator = nullptr;
+  CommOperation operation = CommOperation::kAllReduce;
+  int rank = 0;
+  ConstBuffer in;
+  Buffer out;
+  Reduction reduction = Reduction::kSum;
+  int root = 0;
+  std::vector<int64_t> counts;          // all_gather, reduce_scatter: per rank; all_to_all: sent to each
+  std::vector<int64_t> receive_counts;  // all_to_all
+  std::vector<StridedBlock> sent;       // all_to_all of blocks: of in, by rank; empty: they follow each other
+  std::vector<StridedBlock> received;   // of out
+  std::vector<CommPair> pairs;          // send_receive: by peer, without the rank itself
+  CommPair self;                        // send_receive: blocks to itself
+
+  // Of the present run; written by who runs it, read for the counters when it has ended.
+  int64_t sequence = 0;  // the how manyth call of this rank in the group, from 1
+  int64_t wire = 0;      // bytes that left this rank, or came to it
+  uint64_t waited = 0;   // cycles
+
+  std::atomic<bool> finished{false};  // has run at least once; one that is not captured can be dropped then
+
+  CommPair* FindPair(int peer);
+
+  // "all_reduce of 100 f32 (sum)".
+  std::string Describe() const;
+
+  // Bytes of the group's full buffer (derivation.md section 3), from the buffer handed to this rank.
+  int64_t FullBytes() const;
+
+  // Bytes that leave this rank or come to it, in a group of so many ranks: this rank's part of the group's traffic.
+  int64_t WireBytes(int64_t size) const;
+};
+
+// Why the two calls cannot be parts of one collective (not of send_receive); empty if they can.
+std::string FindMismatch(const CommCall& a, const CommCall& b);
+
+// Why the blocks of two ranks for each other do not fit; empty if they do.
+std::string FindMismatch(const CommPair& a, const CommPair& b);
+
+// "group 7: why: rank 0 calls ... (sequence number 2), rank 1 calls ... (sequence number 2)", lower rank first.
+struct NamedCall {
+  int rank = 0;  // of the world
+  std::string description;
+  int64_t sequence = 0;
+};
+std::string MismatchMessage(int group, const std::string& why, const NamedCall& a, const NamedCall& b);
+
+// Elements [first, first + count) of a flat buffer.
+struct CommBlock {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+// Block `rank` of n elements in p balanced blocks: the first n mod p have one more.
+CommBlock BalancedBlock(int64_t n, int64_t p, int64_t rank);
+
+// Block `rank` of blocks of these sizes.
+CommBlock CountedBlock(std::span<const int64_t> counts, int rank);
+
+inline char* At(const Buffer& buffer, int64_t element) {
+  return static_cast<char*>(buffer.data) + element * SizeOf(buffer.dtype);
+}
+
+inline const char* At(const ConstBuffer& buffer, int64_t element) {
+  return static_cast<const char*>(buffer.data) + element * SizeOf(buffer.dtype);
+}
+
+// What one call of an all_to_all of blocks sends to the other, or one of so many parts of it: a share of the outermost
+// dimension, or where that has fewer elements than there are parts, of what lies in one of them. Returns its bytes.
+int64_t SetBlockCopy(const CommCall& from, const CommCall& to, int part, int parts, StridedCopy& copy);
+
+// dst = src, unless they are the same place. Zero bytes need no pointers.
+void CopyBytes(void* to, const void* from, int64_t bytes);
+
+// Copies the blocks that one rank sends into the buffers in which its peer receives them; returns their bytes.
+int64_t CopyBlocks(const CommPair& from, const CommPair& to);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_SHARED_COMM_CALL_H_

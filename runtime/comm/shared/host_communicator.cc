@@ -1,0 +1,35 @@
+#include "runtime/comm/shared/host_communicator.h"
+
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/device/host/host_stream.h"
+
+namespace partita {
+
+absl::Status HostCommunicator::CheckStream(CommOperation operation, const Stream& stream) const {
+  if (dynamic_cast<const HostStream*>(&stream) != nullptr) return absl::OkStatus();
+  return InvalidArgument("{}: stream '{}' is not of the host device", Name(operation), stream.name());
+}
+
+absl::Status HostCommunicator::RunCall(void* argument) {
+  auto& call = *static_cast<CommCall*>(argument);
+  call.wire = 0;
+  call.waited = 0;
+  absl::Status status = call.communicator->Run(call);
+  call.communicator->Count(call);
+  call.finished.store(true, std::memory_order_release);
+  return status;
+}
+
+absl::Status HostCommunicator::Enqueue(std::unique_ptr<CommCall> call, Stream& stream) {
+  call->communicator = this;
+  RETURN_IF_ERROR(Prepare(*call));
+  auto& host_stream = static_cast<HostStream&>(stream);
+  std::erase_if(once_, [](const auto& old) { return old->finished.load(std::memory_order_acquire); });
+  CommCall* const record = call.get();
+  (host_stream.capturing() ? captured_ : once_).push_back(std::move(call));
+  return host_stream.Enqueue({RunCall, record});
+}
+
+}  // namespace partita

@@ -1,0 +1,40 @@
+// What communicators whose collectives are tasks on a host stream have in common: they keep the records that tasks
+// point to. Implemented by local and gloo.
+//
+// AllReduce is reduce-scatter and all-gather over balanced blocks of the flat buffer; reductions run in ascending rank
+// order at the owner of a block. So all ranks get the same bits, and local and gloo give the same bits.
+#ifndef PARTITA_RUNTIME_COMM_SHARED_HOST_COMMUNICATOR_H_
+#define PARTITA_RUNTIME_COMM_SHARED_HOST_COMMUNICATOR_H_
+
+#include <memory>
+#include <vector>
+
+#include "runtime/comm/shared/checked_communicator.h"
+
+namespace partita {
+
+class HostCommunicator : public CheckedCommunicator {
+ public:
+  using CheckedCommunicator::CheckedCommunicator;
+
+ protected:
+  // When it is filled in and before it is enqueued: all that a run should not have to allocate.
+  virtual absl::Status Prepare(CommCall&) { return absl::OkStatus(); }
+
+  // On the stream's thread: does it, and sets sequence, wire and waited (which are 0). When it returns, also with an
+  // error, no peer touches the call's buffers any more.
+  virtual absl::Status Run(CommCall& call) = 0;
+
+  absl::Status CheckStream(CommOperation operation, const Stream& stream) const override;
+  absl::Status Enqueue(std::unique_ptr<CommCall> call, Stream& stream) override;
+
+ private:
+  static absl::Status RunCall(void* call);
+
+  std::vector<std::unique_ptr<CommCall>> captured_;  // the arguments of tasks that may be replayed at any time
+  std::vector<std::unique_ptr<CommCall>> once_;      // of the others, until they have run
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_SHARED_HOST_COMMUNICATOR_H_

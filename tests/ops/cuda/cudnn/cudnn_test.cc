@@ -1,0 +1,249 @@
+// Convolutions through a fake cuDNN, which computes what the descriptors say.
+#include <gtest/gtest.h>
+
+#include "tests/ops/cuda/cudnn/cudnn_run.h"
+#include "tests/ops/cuda/cudnn/fake_cudnn.h"
+#include "tests/ops/host/part_cases.h"
+
+namespace partita {
+namespace {
+
+using Notes = std::vector<cudnnBackendNumericalNote_t>;
+
+// Layouts, strides, dilations, groups and paddings of all three directions, and of forward ones all epilogues.
+TEST(CudnnConvolution, EveryCaseEqualsTheHost) {
+  int tried = 0;
+  for (const KernelCase& c : Cases()) {
+    if (!IsConvolution(c.node)) continue;
+    for (const LocalNode& node : {c.node, InBf16(c.node)}) {
+      const std::vector<Values> inputs = Stored(node, c.inputs);
+      const double rounding = node.outputs[0].dtype == DType::kBF16 ? 0x1p-8 : 0;
+      FakeCudnn fake;
+      const auto found = Computed(fake.api(), node, inputs);
+      ASSERT_TRUE(found.ok()) << c.name << ": " << found.status();
+      EXPECT_LE(Distance((*found)[0], Outputs(InF64(c.node), inputs, {.reference_only = true})[0]), 1e-5 + rounding)
+          << c.name;
+      EXPECT_EQ(fake.live, 0);
+      EXPECT_EQ(fake.operations_run, std::vector<int>{Operations(node)}) << c.name;
+      ++tried;
+    }
+  }
+  EXPECT_GE(tried, 140);
+}
+
+// Rows and columns of the output, from and into larger blocks; memory that is timed has room for those.
+TEST(CudnnConvolution, PartsAreWhatTheWholeHasThere) {
+  int taken = 0;
+  for (const auto& [seed, whole, part, inputs, part_inputs] : RandomParts(200)) {
+    FakeCudnn fake;
+    const auto found = Computed(fake.api(), part, part_inputs, {}, seed % 2 == 0 ? CudnnOptions() : Timed());
+    if (part.inputs[0]->shape()[3] % 4 != 0 || part.outputs[0].shape()[3] % 4 != 0) {
+      EXPECT_NE(found.status().message().find("a part of images"), std::string::npos) << found.status();
+      continue;
+    }
+    ASSERT_TRUE(found.ok()) << found.status();
+    const Values y = Outputs(InF64(whole), inputs, {.reference_only = true})[0];
+    EXPECT_LE(Distance((*found)[0], ExpectedOfPart(y, part)), 1e-5) << "seed " << seed;
+    EXPECT_EQ(fake.engines_run.size() >= 2, seed % 2 != 0);
+    ++taken;
+  }
+  EXPECT_GT(taken, 5);
+}
+
+// The first engine that works and keeps to the rules.
+TEST(CudnnConvolution, EnginesKeepToTheRules) {
+  const KernelCase c = AnyCase();
+  const Notes tensor_core = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, rounds = {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS},
+              any_order = {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC};
+  struct Expected {
+    bool tf32, deterministic;
+    int engine;
+  };
+  for (const Expected& e : {Expected{false, true, 4}, {true, true, 1}, {false, false, 3}, {true, false, 1}}) {
+    FakeCudnn fake;
+    fake.engines = {{.works = false}, {.notes = tensor_core}, {.notes = rounds}, {.notes = any_order}, {}};
+    ASSERT_TRUE(
+        Computed(fake.api(), c.node, c.inputs, {}, {.allow_tf32 = e.tf32, .deterministic = e.deterministic}).ok());
+    EXPECT_EQ(fake.engines_run, std::vector<int>{e.engine}) << e.tf32 << e.deterministic;
+  }
+  // Tensor cores are what bf16 is for.
+  FakeCudnn fake;
+  fake.engines = {{.notes = any_order}, {.notes = tensor_core}, {}};
+  ASSERT_TRUE(Computed(fake.api(), InBf16(c.node), c.inputs).ok());
+  EXPECT_EQ(fake.engines_run, std::vector<int>{1});
+}
+
+TEST(CudnnConvolution, SaysWhetherItIsDeterministic) {
+  FakeCudnn fake;
+  fake.engines = {{.notes = {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}, .workspace = 777}};
+  PlanCache cache;
+  for (int again = 0; again < 2; ++again) {  // also of a plan that was kept
+    const auto convolutions = CudnnConvolutions::Create(fake.api(), {.deterministic = false}, &cache);
+    const auto prepared = (*convolutions)->Prepare(AnyCase().node);
+    ASSERT_TRUE(prepared.ok());
+    EXPECT_FALSE(prepared->deterministic);
+    EXPECT_EQ(prepared->workspace_bytes, 777);
+  }
+  EXPECT_EQ(fake.plans_made, 1);
+}
+
+TEST(CudnnConvolution, TheFallbackListIsAskedLast) {
+  FakeCudnn fake;
+  fake.engines = {{.works = false}, {.workspace = int64_t{2} << 30}};
+  const KernelCase c = AnyCase();
+  ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs).ok());
+  EXPECT_EQ(fake.engines_run, std::vector<int>{2});
+  fake.fallback.clear();
+  EXPECT_EQ(Computed(fake.api(), c.node, c.inputs).status().message(),
+            "none of the 2 engines that cuDNN names takes it: cudnnBackendFinalize of a plan answers a fake's error");
+}
+
+// Out of time's order: the fastest of those that can be timed. Never where results must repeat.
+TEST(CudnnConvolution, PlansAreTimedOnlyWhereTheyMayDiffer) {
+  const KernelCase c = AnyCase();
+  const std::vector<double> seconds = {3, 1, 2};
+  size_t timed = 0;
+  CudnnOptions options;
+  options.timer = [&](int64_t bytes, const auto& run) -> absl::StatusOr<double> {
+    RETURN_IF_ERROR(RunInMemory(bytes, run));
+    if (timed == 1) return ++timed, Unavailable("lost");
+    return seconds[timed++];
+  };
+  for (const bool deterministic : {true, false}) {
+    FakeCudnn fake;
+    fake.engines = {{}, {}, {}};
+    options.deterministic = deterministic;
+    ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, options).ok());
+    EXPECT_EQ(fake.engines_run, deterministic ? std::vector<int>{0} : (std::vector<int>{0, 1, 2, 2}));
+  }
+  EXPECT_EQ(timed, 3u);
+}
+
+// A node that several ranks compute alike never gets an engine whose bits may differ, even where others may.
+TEST(CudnnConvolution, WhatRanksComputeAlikeIsDeterministic) {
+  KernelCase c = AnyCase();
+  CudnnOptions options;
+  options.deterministic = false;
+  for (const bool replicated : {false, true}) {
+    FakeCudnn fake;
+    fake.engines = {{.notes = {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}}, {}};
+    c.node.replicated = replicated;
+    ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, options).ok());
+    EXPECT_EQ(fake.engines_run, std::vector<int>{replicated ? 1 : 0});
+  }
+}
+
+// Found once per process and key; then read from the cache, unless the library does not know the text.
+TEST(CudnnConvolution, APlanIsKept) {
+  FakeCudnn fake;
+  fake.engines = {{.works = false}, {}};
+  const KernelCase c = AnyCase();
+  PlanCache cache;
+  ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, {}, &cache).ok());
+  EXPECT_EQ(fake.plans_made, 2);
+  const auto again = Computed(fake.api(), c.node, c.inputs, {}, {}, &cache);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(fake.plans_made, 2);
+  EXPECT_EQ(*again, *Computed(fake.api(), c.node, c.inputs));
+  EXPECT_EQ(fake.plans_made, 4);
+  fake.text_is_known = false;
+  ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, {}, &cache).ok());
+  EXPECT_EQ(fake.plans_made, 6);
+  ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, {.device = "another"}, &cache).ok());
+  EXPECT_EQ(fake.plans_made, 8);
+  ASSERT_TRUE(Computed(fake.api(), InBf16(c.node), c.inputs, {}, {}, &cache).ok());
+  EXPECT_EQ(fake.plans_made, 10);
+  EXPECT_EQ(fake.engines_run, std::vector<int>(6, 1));
+}
+
+// A gradient of weights may lie anywhere; else an odd address goes to the reference kernel, which HostQueue refuses.
+TEST(CudnnConvolution, OddAddressesGoToTheReference) {
+  FakeCudnn fake;
+  const KernelCase forward = AnyCase();
+  EXPECT_FALSE(Computed(fake.api(), forward.node, forward.inputs, {.misalignment = 4}).ok());
+  EXPECT_TRUE(fake.engines_run.empty());
+  PlanCache cache;
+  const KernelCase weights = AnyCase("conv2d_weight_grad");
+  const auto convolutions = CudnnConvolutions::Create(fake.api(), {}, &cache);
+  const auto prepared = (*convolutions)->Prepare(weights.node);
+  alignas(16) static float x[1000], dy[1000], dw[1000];
+  static char workspace[1024];
+  const auto enqueue = prepared->bind({{x, dy}, {dw + 1}, workspace, 0});
+  ASSERT_TRUE(enqueue.ok());
+  HostQueue queue;
+  EXPECT_TRUE((*enqueue)(&queue).ok());
+  EXPECT_EQ(fake.engines_run.size(), 1u);
+}
+
+TEST(CudnnConvolution, RefusesWhatItCannotDo) {
+  FakeCudnn fake;
+  PlanCache cache;
+  const auto convolutions = CudnnConvolutions::Create(fake.api(), {}, &cache);
+  LocalNode node = AnyCase().node;
+  EXPECT_EQ((*convolutions)->Prepare(InF64(node)).status().message(), "dtype is f64, allowed are f32 and bf16");
+  Narrow(*node.inputs[0], 0, 0, 0);
+  Narrow(node.outputs[0], 0, 0, 0);
+  EXPECT_EQ((*convolutions)->Prepare(node).status().message(), "an image or a filter is empty");
+}
+
+// Each call fails once: an error that says which, or a plan found in another way; nothing is lost, nothing crashes.
+TEST(CudnnConvolution, EveryCallMayFail) {
+  for (const std::string op : {"conv2d", "conv2d_input_grad", "conv2d_weight_grad"}) {
+    const KernelCase c = AnyCase(op);
+    int calls = 0;
+    std::vector<Values> whole;
+    {
+      FakeCudnn fake;
+      const auto result = Computed(fake.api(), c.node, c.inputs);
+      ASSERT_TRUE(result.ok());
+      whole = *result;
+      calls = fake.calls;
+    }
+    ASSERT_GT(calls, 40);
+    int failed = 0;
+    for (int n = 1; n <= calls; ++n) {
+      FakeCudnn fake;
+      fake.fail_at = n;
+      const auto result = Computed(fake.api(), c.node, c.inputs);
+      EXPECT_EQ(fake.live, 0) << n;
+      if (result.ok()) {
+        EXPECT_EQ(*result, whole) << n;
+      } else {
+        ++failed;
+        EXPECT_NE(result.status().message().find("answers a fake's error"), std::string::npos) << result.status();
+      }
+    }
+    EXPECT_GT(failed, 30);
+  }
+}
+
+// The same with a plan that was kept, and while plans are timed.
+TEST(CudnnConvolution, EveryCallMayFailWithPlansAndTimes) {
+  const KernelCase c = AnyCase();
+  const CudnnOptions options = Timed();
+  for (const bool kept : {true, false}) {
+    int failed = 0;
+    bool reached = true;
+    for (int n = 1; reached; ++n) {
+      FakeCudnn fake;
+      fake.engines = {{}, {}};
+      std::vector<std::string> warnings;
+      PlanCache cache("", [&](const std::string& warning) { warnings.push_back(warning); });
+      if (kept) {
+        ASSERT_TRUE(Computed(fake.api(), c.node, c.inputs, {}, options, &cache).ok());
+      }
+      fake.fail_at = fake.calls + n;
+      const auto result = Computed(fake.api(), c.node, c.inputs, {}, options, &cache);
+      reached = fake.calls >= fake.fail_at;
+      EXPECT_EQ(fake.live, 0) << n;
+      EXPECT_TRUE(kept || warnings.empty()) << n;
+      if (result.ok()) continue;
+      ++failed;
+      EXPECT_NE(result.status().message().find("answers a fake's error"), std::string::npos) << result.status();
+    }
+    EXPECT_GT(failed, 5);
+  }
+}
+
+}  // namespace
+}  // namespace partita

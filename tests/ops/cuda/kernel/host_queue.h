@@ -1,0 +1,23 @@
+// A queue for libraries, and for emulated kernels of ours where they are expected, that compute here and now.
+#ifndef PARTITA_TESTS_OPS_CUDA_KERNEL_HOST_QUEUE_H_
+#define PARTITA_TESTS_OPS_CUDA_KERNEL_HOST_QUEUE_H_
+
+#include "ops/cuda/launch/launch.h"
+
+namespace partita {
+
+class HostQueue : public LaunchQueue {
+ public:
+  bool refuse = false;
+  int launches_allowed = 0;
+  LaunchError Launch(const void*, const LaunchShape&, void**) override {
+    return launches_allowed-- > 0 ? kLaunched : LaunchError::kQueue;
+  }
+  LaunchError Copy(void*, const void*, int64_t) override { return LaunchError::kQueue; }
+  LaunchError Zero(void*, int64_t) override { return LaunchError::kQueue; }
+  CUstream_st* BeginWork() override { return refuse ? nullptr : reinterpret_cast<CUstream_st*>(this); }
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_TESTS_OPS_CUDA_KERNEL_HOST_QUEUE_H_

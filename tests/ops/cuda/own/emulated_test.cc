@@ -1,0 +1,395 @@
+// The kernels of ops/cuda without a GPU: their .cu files compiled as C++, where a launch is a loop over the same bodies
+// in the same partition (ops/cuda/loops/loops.h), against the host's f64 reference over the table of
+// tests/ops/host/cases.cc.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "graph/ir/op_definition.h"
+#include "ops/cuda/kernel_table.h"
+#include "ops/cuda/launch/optimizer.h"
+#include "ops/host/host_kernels.h"
+#include "ops/host/kernel_table.h"
+#include "ops/registry.h"
+#include "tests/ops/host/kernel_case.h"
+#include "tests/ops/host/part_cases.h"
+
+namespace partita {
+namespace {
+
+// The largest difference allowed, relative to the largest magnitude (or 1). Sums are taken in double, so f32 results
+// differ by a few roundings; exp and log of f32 are the library's.
+double Tolerance(DType dtype) { return dtype == DType::kF64 ? 1e-13 : 2e-6; }
+
+// Copies here and now; refuses the call `fail_at`, the first is 1.
+class CountingQueue : public LaunchQueue {
+ public:
+  int calls = 0, fail_at = 0;
+
+  LaunchError Launch(const void*, const LaunchShape& shape, void**) override {
+    EXPECT_GT(shape.blocks, 0);
+    EXPECT_LE(shape.lanes * shape.depth, 1024);
+    return Call();
+  }
+  LaunchError Copy(void* to, const void* from, int64_t bytes) override {
+    if (Call() != kLaunched) return LaunchError::kQueue;
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+    return kLaunched;
+  }
+  LaunchError Zero(void* to, int64_t bytes) override {
+    if (Call() != kLaunched) return LaunchError::kQueue;
+    std::memset(to, 0, static_cast<size_t>(bytes));
+    return kLaunched;
+  }
+  CUstream_st* BeginWork() override { return nullptr; }
+
+ private:
+  LaunchError Call() { return ++calls == fail_at ? LaunchError::kQueue : kLaunched; }
+};
+
+absl::StatusOr<std::vector<Values>> Emulate(const CudaKernelEntry& entry, const LocalNode& node,
+                                            const std::vector<Values>& inputs, const RunOptions& options,
+                                            CountingQueue& queue) {
+  NoForeignKernels none("no library here");
+  ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, entry.prepare(node, none));
+  EXPECT_TRUE(prepared.deterministic);
+  return RunOnBuffers(node, inputs, options, prepared.workspace_bytes, std::string(entry.family) + "_" + node.op->name,
+                      [&](const KernelArguments& arguments) -> absl::Status {
+                        ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared.bind(arguments));
+                        return enqueue(&queue);
+                      });
+}
+
+std::vector<Values> Emulated(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options = {}) {
+  CountingQueue queue;
+  absl::StatusOr<std::vector<Values>> result =
+      Emulate(CudaKernelEntries(node.op->name).back(), node, inputs, options, queue);
+  EXPECT_TRUE(result.ok()) << node.op->name << ": " << result.status();
+  return result.ok() ? *std::move(result) : std::vector<Values>(node.outputs.size());
+}
+
+void ExpectNear(const std::vector<Values>& found, const std::vector<Values>& expected, double tolerance,
+                const std::string& what) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_LE(Distance(found[i], expected[i]), tolerance) << what << " output " << i;
+  }
+}
+
+class EmulatedKernel : public testing::TestWithParam<KernelCase> {};
+
+// Aligned and unaligned addresses (the latter go element by element).
+TEST_P(EmulatedKernel, EqualsTheHostsReference) {
+  const KernelCase& c = GetParam();
+  const std::vector<Values> expected = Outputs(InF64(c.node), c.inputs, {.reference_only = true});
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    const LocalNode node = dtype == DType::kF32 ? c.node : InF64(c.node);
+    for (const int64_t misalignment : {0, 8}) {
+      ExpectNear(Emulated(node, c.inputs, {.misalignment = misalignment}), expected, Tolerance(dtype),
+                 std::string(Name(dtype)) + " misalignment " + std::to_string(misalignment));
+    }
+  }
+}
+
+bool Refuses(const LocalNode& node) {
+  NoForeignKernels none("no library here");
+  return !CudaKernelEntries(node.op->name).back().prepare(node, none).ok();
+}
+
+// Computed in f32 and rounded once; what stays f32 (statistics, gradients of biases) is as good as in f32. Losses, what
+// they are made from, and updates refuse bf16.
+TEST_P(EmulatedKernel, EqualsTheHostsReferenceInBf16) {
+  static const auto& wide = *new std::set<std::string>{"log_softmax",
+                                                       "log_softmax_grad",
+                                                       "softmax_cross_entropy",
+                                                       "softmax_cross_entropy_grad",
+                                                       "row_maximum",
+                                                       "row_exponentials",
+                                                       "row_exponentials_grad",
+                                                       "log_softmax_normalize",
+                                                       "log_softmax_normalize_grad",
+                                                       "cross_entropy",
+                                                       "cross_entropy_logits_grad",
+                                                       "cross_entropy_sum_grad",
+                                                       "accuracy",
+                                                       "sum_of_squares",
+                                                       "clip_scale",
+                                                       "sgd",
+                                                       "sgd_momentum"};
+  const KernelCase& c = GetParam();
+  if (c.node.members > 1) GTEST_SKIP() << "updates are of f32";
+  const LocalNode node = InBf16(c.node);
+  ASSERT_EQ(Refuses(node), wide.count(node.op->name) > 0);
+  if (wide.count(node.op->name) > 0) return;
+  const std::vector<Values> inputs = Stored(node, c.inputs);
+  const std::vector<Values> expected = Outputs(InF64(c.node), inputs, {.reference_only = true});
+  for (const int64_t misalignment : {0, 8}) {
+    const std::vector<Values> found = Emulated(node, inputs, {.misalignment = misalignment});
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i) {
+      const double rounding = node.outputs[i].dtype == DType::kBF16 ? 0x1p-8 : 0;
+      EXPECT_LE(Distance(found[i], expected[i]), Tolerance(DType::kF32) + rounding)
+          << "output " << i << " misalignment " << misalignment;
+    }
+  }
+}
+
+TEST_P(EmulatedKernel, InPlaceChangesNothing) {
+  const KernelCase& c = GetParam();
+  if (c.node.op->in_place.empty()) GTEST_SKIP() << "not in place";
+  EXPECT_EQ(Emulated(c.node, c.inputs, {.in_place = true}), Emulated(c.node, c.inputs));
+}
+
+// Each launch of a kernel is refused once: an error, and nothing is launched behind it.
+TEST_P(EmulatedKernel, AnyLaunchMayFail) {
+  const KernelCase& c = GetParam();
+  const CudaKernelEntry& entry = CudaKernelEntries(c.node.op->name).back();
+  CountingQueue whole;
+  ASSERT_TRUE(Emulate(entry, c.node, c.inputs, {}, whole).ok());
+  EXPECT_GE(whole.calls, 1);
+  for (int n = 1; n <= whole.calls; ++n) {
+    CountingQueue queue;
+    queue.fail_at = n;
+    EXPECT_EQ(Emulate(entry, c.node, c.inputs, {}, queue).status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(queue.calls, n);
+  }
+}
+
+// Element-wise arithmetic, choices of elements and maxima are the very functors of the host: the same bits.
+TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
+  static const auto& exact = *new std::set<std::string>{"constant",
+                                                        "cast",
+                                                        "reshape",
+                                                        "bias",
+                                                        "relu",
+                                                        "relu_grad",
+                                                        "sigmoid_grad",
+                                                        "add",
+                                                        "mul",
+                                                        "dropout",
+                                                        "concat",
+                                                        "slice",
+                                                        "slice_grad",
+                                                        "max_pool",
+                                                        "max_pool_grad",
+                                                        "accuracy",
+                                                        "halo_exchange_adjoint",
+                                                        "increment",
+                                                        "sgd",
+                                                        "clip_scale",
+                                                        "sgd_momentum",
+                                                        "learning_rate",
+                                                        "average_pool_grad",
+                                                        "batch_norm_normalize",
+                                                        "batch_norm_inference",
+                                                        "batch_norm_running",
+                                                        "batch_norm_input_grad"};
+  const KernelCase& c = GetParam();
+  if (exact.count(c.node.op->name) == 0) GTEST_SKIP() << "sums in another order";
+  EXPECT_EQ(Emulated(c.node, c.inputs), Outputs(c.node, c.inputs, {.reference_only = true}));
+  // In bf16 too, but where a result is rounded after each of several parts.
+  const LocalNode narrow = c.node.members > 1 ? c.node : InBf16(c.node);
+  if (c.node.op->name == "halo_exchange_adjoint" || Refuses(narrow)) return;
+  EXPECT_EQ(Emulated(narrow, c.inputs), Outputs(narrow, c.inputs, {.reference_only = true}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, EmulatedKernel, testing::ValuesIn(AllCases()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(CudaKernelTable, HasTheOpsOfTheHost) { EXPECT_EQ(CudaKernelOps(), HostKernelOps()); }
+
+// Labels that are no class cannot be refused on a device: they leave the host's error as a word.
+TEST(EmulatedLoss, ALabelThatIsNoClassLeavesAWord) {
+  for (const int64_t classes : {5, 100}) {
+    const TensorType logits{DType::kF32, {8, classes}}, labels{DType::kI32, {8}}, row{DType::kF32, {8}};
+    const std::optional<TensorType> scalar = TensorType{DType::kF32, {}}, none;
+    const std::map<std::string, std::vector<std::optional<TensorType>>> inputs_of = {
+        {"softmax_cross_entropy", {logits, labels, none}},
+        {"softmax_cross_entropy_grad", {logits, labels, none, scalar}},
+        {"accuracy", {logits, labels, none}},
+        {"cross_entropy", {logits, labels, none, row, row}},
+        {"cross_entropy_logits_grad", {logits, labels, none, scalar}}};
+    for (const auto& [op, types] : inputs_of) {
+      LocalNode node = WholeNode(op, {}, types);
+      for (auto& input : node.inputs) {  // a rank's half of the batch
+        if (input.has_value() && !input->global.empty()) Narrow(*input, 0, 4, 8);
+      }
+      if (!node.outputs[0].global.empty()) Narrow(node.outputs[0], 0, 4, 8);
+      for (const double bad : {-7.0, static_cast<double>(classes), 2147483647.0, 1.0}) {
+        std::vector<Values> inputs = {RandomValues(4 * classes, 3), {0, 1, bad, 2}, {}};
+        for (size_t i = 3; i < types.size(); ++i) inputs.push_back(Values(types[i]->shape.empty() ? 1 : 4, 1));
+        NoForeignKernels libraries("no library here");
+        const PreparedCudaKernel kernel = *CudaKernelEntries(op).back().prepare(node, libraries);
+        uint64_t word = 0;
+        const auto run = [&](const KernelArguments& arguments) -> absl::Status {
+          KernelArguments asked = arguments;
+          asked.fault = &word;
+          CountingQueue queue;
+          return (*kernel.bind(asked))(&queue);
+        };
+        ASSERT_TRUE(RunOnBuffers(node, inputs, {}, kernel.workspace_bytes, op, run).ok());
+        if (bad == 1) {
+          EXPECT_EQ(word, 0u) << op;
+          continue;
+        }
+        ASSERT_NE(word, 0u) << op;
+        EXPECT_EQ(kernel.explain(word).message(), fmt::format("sample 6 of the batch has label {}, allowed are 0 to {}",
+                                                              static_cast<int64_t>(bad), classes - 1));
+      }
+    }
+  }
+}
+
+// Loss, gradient and accuracy of such a label are not numbers.
+TEST(EmulatedLoss, ALabelThatIsNoClassGivesNaN) {
+  for (const int64_t classes : {5, 100}) {
+    const TensorType logits{DType::kF32, {4, classes}}, labels{DType::kI32, {4}}, scalar{DType::kF32, {}};
+    for (const double bad : {-1.0, static_cast<double>(classes)}) {
+      const std::vector<Values> inputs = {RandomValues(4 * classes, 3), {0, 1, bad, 2}, {}, {1}};
+      const LocalNode loss = WholeNode("softmax_cross_entropy", {}, {logits, labels, std::nullopt});
+      EXPECT_TRUE(std::isnan(Emulated(loss, inputs)[0][0]));
+      const LocalNode accuracy = WholeNode("accuracy", {}, {logits, labels, std::nullopt});
+      EXPECT_TRUE(std::isnan(Emulated(accuracy, inputs)[0][0]));
+      const LocalNode grad = WholeNode("softmax_cross_entropy_grad", {}, {logits, labels, std::nullopt, scalar});
+      const Values d = Emulated(grad, inputs)[0];
+      for (int64_t i = 0; i < 4 * classes; ++i) EXPECT_EQ(std::isnan(d[i]), i / classes == 2) << i;
+    }
+  }
+}
+
+// What blocks of classes give adds up, whichever of them has a row's label.
+TEST(EmulatedLoss, SharesOfBlocksOfClassesAddUp) {
+  for (const int64_t classes : {9, 700}) {
+    for (const double smoothing : {0.0, 0.1}) {
+      const TensorType logits{DType::kF32, {6, classes}}, labels{DType::kI32, {6}}, row{DType::kF32, {6}};
+      const LocalNode whole =
+          WholeNode("cross_entropy", {{"label_smoothing", smoothing}}, {logits, labels, row, row, row});
+      const std::vector<Values> inputs = SuitableInputs(whole, 3);
+      const int64_t cuts[] = {0, classes / 3, classes / 3, classes};
+      double sum = 0;
+      for (int block = 0; block < 3; ++block) {
+        LocalNode part = whole;
+        Narrow(*part.inputs[0], 1, cuts[block], cuts[block + 1]);
+        std::vector<Values> of_block = inputs;
+        of_block[0] = Part(inputs[0], *part.inputs[0]);
+        sum += Emulated(part, of_block)[0][0];
+      }
+      const double expected = Outputs(InF64(whole), inputs, {.reference_only = true})[0][0];
+      EXPECT_NEAR(sum, expected, 1e-5 * std::max(1.0, std::abs(expected))) << classes;
+    }
+  }
+}
+
+// A NaN in the data comes out wherever the host lets it out.
+TEST(EmulatedKernels, KeepNaN) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const KernelCase& c : AllCases()) {
+    const bool floating = !c.node.inputs.empty() && c.node.inputs[0]->dtype == DType::kF32;
+    if (!floating || c.node.op->name == "cast" || c.inputs[0].size() < 2) continue;
+    std::vector<Values> inputs = c.inputs;
+    inputs[0][inputs[0].size() / 2] = nan;
+    ExpectNear(Emulated(c.node, inputs), Outputs(InF64(c.node), inputs, {.reference_only = true}), 2e-6, c.name);
+  }
+}
+
+// A rank that holds no samples writes the zeros of its partial sums.
+TEST(EmulatedKernels, SumsOverNothingAreZero) {
+  LocalNode bias = WholeNode("bias_grad", {}, {TensorType{DType::kF32, {8, 40}}});
+  Narrow(*bias.inputs[0], 0, 3, 3);
+  EXPECT_EQ(Emulated(bias, {{}}), std::vector<Values>{Values(40, 0)});
+  LocalNode weights = WholeNode("conv2d_weight_grad",
+                                {{"stride", IntList{1, 1}},
+                                 {"padding", IntList{1, 1, 1, 1}},
+                                 {"dilation", IntList{1, 1}},
+                                 {"groups", int64_t{1}},
+                                 {"shape", IntList{3, 3, 3, 2}}},
+                                {TensorType{DType::kF32, {2, 5, 5, 2}}, TensorType{DType::kF32, {2, 5, 5, 3}}});
+  Narrow(*weights.inputs[0], 0, 1, 1);
+  Narrow(*weights.inputs[1], 0, 1, 1);
+  EXPECT_EQ(Emulated(weights, {{}, {}}), std::vector<Values>{Values(54, 0)});
+  LocalNode stats = WholeNode("batch_norm_statistics", {{"samples", int64_t{0}}},
+                              {TensorType{DType::kF32, {6, 5}}, TensorType{DType::kF32, {5}}});
+  Narrow(*stats.inputs[0], 0, 6, 6);
+  EXPECT_EQ(Emulated(stats, {{}, Values(5, 1)}), std::vector<Values>{Values(10, 0)});
+  LocalNode loss = WholeNode("softmax_cross_entropy", {},
+                             {TensorType{DType::kF32, {4, 5}}, TensorType{DType::kI32, {4}}, std::nullopt});
+  Narrow(*loss.inputs[0], 0, 4, 4);
+  Narrow(*loss.inputs[1], 0, 4, 4);
+  EXPECT_EQ(Emulated(loss, {{}, {}, {}}), std::vector<Values>{Values(1, 0)});
+}
+
+// The mask of a block is that part of the whole mask.
+TEST(EmulatedDropout, DependsOnTheGlobalIndexAlone) {
+  const LocalNode whole = WholeNode("dropout", {{"rate", 0.4}, {"key", std::string("k")}},
+                                    {TensorType{DType::kF32, {4, 6, 7}}, std::nullopt});
+  const Values x = RandomValues(4 * 6 * 7, 5), y = Emulated(whole, {x, {}})[0];
+  for (int dimension = 0; dimension < 3; ++dimension) {
+    LocalNode part = whole;
+    Narrow(*part.inputs[0], dimension, 1, 4);
+    Narrow(part.outputs[0], dimension, 1, 4);
+    EXPECT_EQ(Emulated(part, {Part(x, *part.inputs[0]), {}})[0], Part(y, part.outputs[0])) << dimension;
+  }
+}
+
+// Many parameters of odd sizes, some empty, in few launches: each as if it were alone.
+TEST(EmulatedSgd, ManyTensorsGoInOneLaunch) {
+  const float rate = 0.1f, clip = 0.5f;
+  const launch::SgdLaunch sgd{&rate, &clip, 0.01, 0.9, true};
+  std::vector<std::vector<float>> w, g, m;
+  for (int64_t t = 0; t < 600; ++t) {
+    const int64_t n = t % 7 == 3 ? 0 : t * t % 301 + 1;
+    for (auto* all : {&w, &g, &m}) {
+      const Values values = RandomValues(n, static_cast<uint64_t>(3 * t) + (all == &g) + 2 * (all == &m));
+      all->emplace_back(values.begin(), values.end());
+    }
+  }
+  for (const bool momentum : {true, false}) {
+    auto alone_w = w, alone_m = m, many_w = w, many_m = m;
+    std::vector<launch::SgdTensor> tensors;
+    CountingQueue one_by_one, together;
+    for (size_t t = 0; t < w.size(); ++t) {
+      const int64_t n = static_cast<int64_t>(w[t].size());
+      const auto tensor = [&](auto& own_w, auto& own_m) {
+        float* const slot = momentum ? own_m[t].data() : nullptr;
+        return launch::SgdTensor{own_w[t].data(), g[t].data(), slot, own_w[t].data(), slot, n};
+      };
+      tensors.push_back(tensor(many_w, many_m));
+      const launch::SgdTensor alone = tensor(alone_w, alone_m);
+      if (n == 0) continue;
+      ASSERT_TRUE(launch::Sgd(DType::kF32, sgd, &alone, 1, &one_by_one) == kLaunched);
+    }
+    const int count = static_cast<int>(tensors.size());
+    ASSERT_TRUE(launch::Sgd(DType::kF32, sgd, tensors.data(), count, &together) == kLaunched);
+    EXPECT_EQ(together.calls, 2);
+    EXPECT_EQ(many_w, alone_w);
+    EXPECT_EQ(many_m, alone_m);
+    EXPECT_NE(many_w, w);
+  }
+}
+
+TEST(EmulatedKernels, ComputePartsOfConvolutions) {
+  for (const auto& [seed, whole, part, inputs, part_inputs] : RandomParts(80)) {
+    const Values y = Outputs(InF64(whole), inputs, {.reference_only = true})[0];
+    for (const DType dtype : {DType::kF32, DType::kF64}) {
+      const Values found = Emulated(dtype == DType::kF32 ? part : InF64(part), part_inputs)[0];
+      EXPECT_LE(Distance(found, ExpectedOfPart(y, part)), Tolerance(dtype)) << "seed " << seed << " " << Name(dtype);
+    }
+  }
+}
+
+TEST(EmulatedKernels, RefuseADTypeThatIsNoFloat) {
+  LocalNode relu = WholeNode("relu", {}, {TensorType{DType::kF32, {3}}});
+  relu.inputs[0]->dtype = relu.outputs[0].dtype = DType::kI32;
+  NoForeignKernels none("no library here");
+  const auto refused = CudaKernelEntries("relu").back().prepare(relu, none);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().message(), "dtype is i32, allowed are f32, f64 and bf16");
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,217 @@
+// Flags: where values come from, what is refused, and how the program answers.
+#include "tools/program/flags.h"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+#include <sstream>
+
+#include "runtime/base/status.h"
+#include "tools/program/exit_code.h"
+#include "tools/program/program.h"
+#include "tools/trainer_flags.h"
+
+namespace partita {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct World {
+  std::map<std::string, std::string> variables, files;
+
+  FlagEnvironment environment() const {
+    return {"trainer",
+            [this](const char* name) -> const char* {
+              auto found = variables.find(name);
+              return found == variables.end() ? nullptr : found->second.c_str();
+            },
+            [this](const std::string& path) -> absl::StatusOr<std::string> {
+              auto found = files.find(path);
+              if (found == files.end()) return InvalidArgument("{}: cannot be opened", path);
+              return found->second;
+            }};
+  }
+};
+
+std::vector<FlagDefinition> Known() {
+  return {IntFlag("epochs", "3", 1, 100, "passes"),
+          FloatFlag("learning-rate", "", 0, 10, "rate"),
+          BytesFlag("memory", "", 1, "limit"),
+          BoolFlag("augment", "shift and flip"),
+          ChoiceFlag("format", "text", {"text", "json"}, "of results"),
+          PathFlag("save", "where to"),
+          PathFlag("config", "flags")};
+}
+
+absl::StatusOr<Flags> Parse(const std::vector<std::string>& arguments, const World& world = {}) {
+  return Flags::Parse(Known(), TrainerFlags(), arguments, world.environment());
+}
+
+std::string Refusal(const std::vector<std::string>& arguments, const World& world = {}) {
+  const absl::Status status = Parse(arguments, world).status();
+  EXPECT_EQ(ToExitCode(status), kExitFlags) << status;
+  return std::string(status.message());
+}
+
+TEST(Flags, HaveTypesAndDefaults) {
+  const Flags flags = *Parse({"--learning-rate=0.25", "--memory=64MiB", "--augment", "graph.pb"});
+  EXPECT_EQ(flags.Int("epochs"), 3);
+  EXPECT_FALSE(flags.Given("epochs"));
+  EXPECT_EQ(flags.Float("learning-rate"), 0.25);
+  EXPECT_EQ(flags.Int("memory"), 64 << 20);
+  EXPECT_TRUE(flags.Bool("augment"));
+  EXPECT_FALSE(flags.IsSet("save"));
+  EXPECT_EQ(flags.arguments(), std::vector<std::string>{"graph.pb"});
+  EXPECT_EQ(flags.GivenValues(),
+            (std::map<std::string, std::string>{{"augment", "true"}, {"learning-rate", "0.25"}, {"memory", "64MiB"}}));
+}
+
+TEST(Flags, ComeFromCommandLineThenEnvironmentThenConfig) {
+  World world;
+  world.variables = {{"TRAINER_EPOCHS", "5"}, {"TRAINER_LEARNING_RATE", "2"}};
+  world.files["c.toml"] = "# mine\nepochs = 7\nlearning-rate = 3.0\nformat = \"json\"\nseed = 4 # another command's\n";
+  const Flags flags = *Parse({"--epochs=4", "--config=c.toml"}, world);
+  EXPECT_EQ(flags.Int("epochs"), 4);
+  EXPECT_EQ(flags.Float("learning-rate"), 2);
+  EXPECT_EQ(flags.Text("format"), "json");
+}
+
+TEST(Flags, ResolvePathsAgainstTheCallersFolder) {
+  World world;
+  world.variables = {{"BUILD_WORKING_DIRECTORY", "/home/me"}};
+  const Flags flags = *Parse({"--save=out/a.safetensors", "../graph.pb"}, world);
+  EXPECT_EQ(flags.Text("save"), "/home/me/out/a.safetensors");
+  EXPECT_EQ(flags.arguments()[0], "/home/graph.pb");
+  EXPECT_EQ(Parse({"/graph.pb"}, world)->arguments()[0], "/graph.pb");
+}
+
+TEST(Flags, DumpLoadsAgain) {
+  World world;
+  const Flags flags = *Parse({"--epochs=9", "--save=/a \"b\\c.x"}, world);
+  world.files["/dump"] = flags.ToConfig();
+  const Flags again = *Parse({"--config=/dump"}, world);
+  EXPECT_EQ(again.Int("epochs"), 9);
+  EXPECT_EQ(again.Text("save"), "/a \"b\\c.x");
+}
+
+TEST(Flags, RefuseInOneSentence) {
+  EXPECT_THAT(Refusal({"--epoch=3"}), HasSubstr("flag '--epoch' is unknown here; did you mean '--epochs'?"));
+  EXPECT_THAT(Refusal({"-epochs=3"}), HasSubstr("did you mean '--epochs'?"));
+  EXPECT_THAT(Refusal({"--epochs"}), HasSubstr("has no value; --epochs=N is needed"));
+  for (const char* value : {"0", "101", "3.5", "x", "", "3 ", "9999999999999999999999"}) {
+    EXPECT_THAT(Refusal({std::string("--epochs=") + value}),
+                StartsWith("flag --epochs: the value is '" + std::string(value) + "'; an integer from 1 to 100"));
+  }
+  EXPECT_THAT(Refusal({"--learning-rate=nan"}), HasSubstr("a number from 0 to 10"));
+  EXPECT_THAT(Refusal({"--augment=yes"}), HasSubstr("true or false"));
+  EXPECT_THAT(Refusal({"--format=jso"}), HasSubstr("did you mean 'json'?"));
+  EXPECT_THAT(Refusal({"--memory=64MB"}), HasSubstr("64MiB"));
+  EXPECT_THAT(Refusal({"--save="}), HasSubstr("a path is needed"));
+  EXPECT_THAT(Refusal({"--epochs=3", "--epochs=4"}), HasSubstr("given twice"));
+  EXPECT_THAT(Refusal({""}), HasSubstr("an argument is empty"));
+  EXPECT_EQ(Parse({"--", "--epochs"})->arguments(), std::vector<std::string>{"--epochs"});
+}
+
+TEST(Flags, RefuseEnvironmentAndConfigByTheirPlace) {
+  World world;
+  world.variables = {{"TRAINER_EPOCHS", "many"}};
+  EXPECT_THAT(Refusal({}, world), StartsWith("environment variable TRAINER_EPOCHS: the value is 'many'"));
+  world.variables.clear();
+  EXPECT_THAT(Refusal({"--config=none"}, world), HasSubstr("none: cannot be opened"));
+  const std::pair<std::string, std::string> cases[] = {
+      {"epoch = 3", "c:1: key 'epoch' is unknown; did you mean 'epochs'?"},
+      {"\nepochs = 300", "c:2: key 'epochs': the value is '300'"},
+      {"epochs", "line 1: the line is 'epochs'"},
+      {"epochs =", "line 1: key 'epochs' has no value"},
+      {"epochs = 1\nepochs = 2", "line 2: key 'epochs' is given twice"},
+      {"save = \"a", "not closed"},
+      {"save = \"a\\q\"", "unknown escape"},
+      {"epochs = 1 2", "'2' follows the value"},
+      {"= 1", "key = value"},
+  };
+  for (const auto& [text, says] : cases) {
+    world.files["c"] = text;
+    EXPECT_THAT(Refusal({"--config=c"}, world), HasSubstr(says)) << text;
+  }
+}
+
+TEST(Bytes, HaveUnits) {
+  EXPECT_EQ(*ParseBytes("4096"), 4096);
+  EXPECT_EQ(*ParseBytes("2GiB"), int64_t{2} << 30);
+  EXPECT_EQ(*ParseBytes("3KiB"), 3072);
+  for (const char* text : {"", "GiB", "-1", "1.5GiB", "8388608TiB", "9223372036854775808", "1 GiB"}) {
+    EXPECT_FALSE(ParseBytes(text).ok()) << text;
+  }
+}
+
+TEST(ExitCodes, FollowTheError) {
+  EXPECT_EQ(ToExitCode(absl::OkStatus()), 0);
+  EXPECT_EQ(ToExitCode(absl::InternalError("")), 1);
+  EXPECT_EQ(ToExitCode(FlagError("x")), 2);
+  EXPECT_EQ(ToExitCode(InvalidArgument("x")), 3);
+  EXPECT_EQ(ToExitCode(ResourceExhausted("x")), 4);
+  EXPECT_EQ(ToExitCode(OutOfRange("x")), 5);
+  EXPECT_EQ(ToExitCode(VerificationFailure("x")), 6);
+  EXPECT_EQ(ToExitCode(Unavailable("x")), 138);
+}
+
+struct Answer {
+  int code;
+  std::string out, error;
+};
+
+Answer Call(const std::vector<std::string>& arguments) {
+  ProgramDefinition program{"trainer", "trains", Known(), {}};
+  program.flags.pop_back();  // --config is every program's
+  program.commands = {{"train",
+                       "train it",
+                       "GRAPH",
+                       {"epochs"},
+                       [](const CommandContext& context) -> absl::StatusOr<int> {
+                         context.out << "epochs " << context.flags.Int("epochs");
+                         return kExitInterrupted;
+                       }},
+                      {"fail", "does not fit", "", {}, [](const CommandContext&) -> absl::StatusOr<int> {
+                         return ResourceExhausted("too large");
+                       }}};
+  const World world;
+  std::ostringstream out, error;
+  const int code = RunProgram(program, arguments, world.environment(), out, error);
+  return {code, out.str(), error.str()};
+}
+
+TEST(Program, RunsCommands) {
+  const Answer answer = Call({"train", "--epochs=2", "graph.pb"});
+  EXPECT_EQ(answer.code, 130);
+  EXPECT_EQ(answer.out, "epochs 2");
+  EXPECT_EQ(answer.error, "");
+}
+
+TEST(Program, SaysWhatIsWrong) {
+  EXPECT_EQ(Call({"fail"}).code, 4);
+  EXPECT_EQ(Call({"fail"}).error, "trainer: too large\n");
+  EXPECT_EQ(Call({}).code, 2);
+  EXPECT_EQ(Call({"trains"}).error, "trainer: command 'trains' is unknown; did you mean 'train'?\n");
+  EXPECT_EQ(Call({"trains"}).code, 2);
+  EXPECT_EQ(Call({"train"}).error, "trainer: train needs an argument: GRAPH\n");
+  EXPECT_EQ(Call({"train", "a", "b"}).error, "trainer: train takes one argument (GRAPH); found 2: 'b'\n");
+  EXPECT_EQ(Call({"fail", "a"}).error, "trainer: fail takes no argument; found 1: 'a'\n");
+  EXPECT_EQ(Call({"fail", "--epochs=2"}).code, 2);
+}
+
+TEST(Program, Helps) {
+  EXPECT_THAT(Call({"--help"}).out, HasSubstr("train it"));
+  EXPECT_THAT(Call({"train", "--help"}).out, HasSubstr("--epochs=N"));
+  EXPECT_THAT(Call({"train", "--help-all"}).out, HasSubstr("TRAINER_EPOCHS"));
+  EXPECT_EQ(Call({"train", "--help"}).code, 0);
+  EXPECT_THAT(Call({"train", "--dump-config"}).out, HasSubstr("epochs = \"3\"\n"));
+}
+
+TEST(TrainerFlags, EveryDefaultIsAllowed) {
+  const World world;
+  EXPECT_TRUE(Flags::Parse(TrainerFlags(), TrainerFlags(), {}, world.environment()).ok());
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,61 @@
+#include "tools/benchmarks/comm/comm_ranks.h"
+
+#include <numeric>
+#include <thread>
+#include <utility>
+
+#include "runtime/base/status.h"
+#include "runtime/comm/gloo/gloo_world.h"
+#include "runtime/comm/local/local_communicator.h"
+#include "runtime/comm/memory_store.h"
+#include "runtime/device/host/host_device.h"
+
+namespace partita {
+
+absl::StatusOr<CommRank> MakeCommRank(std::shared_ptr<Device> device, std::shared_ptr<World> world, int ranks, int rank,
+                                      int64_t elements) {
+  std::vector<int> all(static_cast<size_t>(ranks));
+  std::iota(all.begin(), all.end(), 0);
+  CommRank made;
+  made.device = std::move(device);
+  made.world = std::move(world);
+  ASSIGN_OR_RETURN(made.communicator, made.world->CreateCommunicator(0, all, rank));
+  ASSIGN_OR_RETURN(made.in, made.device->Allocate(elements * SizeOf(DType::kF32)));
+  ASSIGN_OR_RETURN(made.out, made.device->Allocate(elements * SizeOf(DType::kF32)));
+  ASSIGN_OR_RETURN(made.stream, made.device->CreateStream("comm"));
+  return made;
+}
+
+absl::StatusOr<CommRanks> MakeLocalRanks(int ranks, int64_t elements) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<World> world, LocalWorld::Create(ranks));
+  CommRanks made{"local", {}};
+  for (int r = 0; r < ranks; ++r) {
+    ASSIGN_OR_RETURN(made.ranks.emplace_back(),
+                     MakeCommRank(std::make_shared<HostDevice>(), world, ranks, r, elements));
+  }
+  return made;
+}
+
+absl::StatusOr<CommRanks> MakeGlooRanks(int ranks, int64_t elements) {
+  MemoryStore store;
+  std::vector<std::shared_ptr<World>> worlds(static_cast<size_t>(ranks));
+  std::vector<absl::Status> connected(worlds.size());
+  std::vector<std::thread> threads;
+  for (int r = 0; r < ranks; ++r) {
+    threads.emplace_back([&, r] {
+      auto world = GlooWorld::Connect(r, ranks, store, {});
+      connected[r] = world.status();
+      if (world.ok()) worlds[r] = *std::move(world);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const absl::Status& status : connected) RETURN_IF_ERROR(status);
+  CommRanks made{"gloo", {}};
+  for (int r = 0; r < ranks; ++r) {
+    ASSIGN_OR_RETURN(made.ranks.emplace_back(),
+                     MakeCommRank(std::make_shared<HostDevice>(), worlds[r], ranks, r, elements));
+  }
+  return made;
+}
+
+}  // namespace partita

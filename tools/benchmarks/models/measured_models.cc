@@ -1,0 +1,42 @@
+#include "tools/benchmarks/models/measured_models.h"
+
+#include "ops/registry.h"
+#include "tools/models/layers.h"
+#include "tools/models/models.h"
+
+namespace partita {
+namespace {
+
+absl::StatusOr<Model> MakeConvStack(const ModelOptions& options) {
+  ModelLayers layers(options, Ops(), /*batch_norm=*/true, /*dropout=*/false);
+  const Conv2dOptions wide{.channels = 128, .kernel = 3, .padding = 1};
+  ValueId x = layers.Conv("stem", layers.images(), wide);
+  for (int layer = 1; layer <= 8; ++layer) x = layers.Conv("conv" + std::to_string(layer), x, wide);
+  return layers.Finish("conv-stack", layers.builder().GlobalAveragePool("pool", x), /*label_smoothing=*/0);
+}
+
+absl::StatusOr<Model> MakeWideMlp(const ModelOptions& options) {
+  ModelLayers layers(options, Ops(), /*batch_norm=*/false, /*dropout=*/false);
+  ValueId x = layers.builder().Flatten("flatten", layers.images());
+  for (int layer = 1; layer <= 4; ++layer) x = layers.Hidden("dense" + std::to_string(layer), x, 4096);
+  return layers.Finish("wide-mlp", x, /*label_smoothing=*/0);
+}
+
+}  // namespace
+
+const std::vector<MeasuredModel>& MeasuredModels() {
+  static const auto& models = *new std::vector<MeasuredModel>{
+      {"mini-inception", 64, 28}, {"mini-inception", 256, 28}, {"conv-stack", 64, 56}, {"wide-mlp", 4096, 28}};
+  return models;
+}
+
+absl::StatusOr<Model> MakeMeasuredModel(const MeasuredModel& sizes) {
+  ModelOptions options;
+  options.batch = sizes.batch;
+  options.image_size = sizes.image_size;
+  if (sizes.name == "conv-stack") return MakeConvStack(options);
+  if (sizes.name == "wide-mlp") return MakeWideMlp(options);
+  return MakeModel(sizes.name, options, Ops());
+}
+
+}  // namespace partita

@@ -1,0 +1,31 @@
+// The models of `benchmark models`: those that are shipped, and two that are there to be measured.
+//
+//   conv-stack   a stem and eight 3 x 3 convolutions of 128 channels, each with batch norm and relu
+//   wide-mlp     four hidden layers of 4096 units
+#ifndef PARTITA_TOOLS_BENCHMARKS_MODELS_MEASURED_MODELS_H_
+#define PARTITA_TOOLS_BENCHMARKS_MODELS_MEASURED_MODELS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/model.h"
+
+namespace partita {
+
+struct MeasuredModel {
+  std::string name;
+  int64_t batch = 0;
+  int64_t image_size = 0;  // pixels, square
+};
+
+// At the sizes at which they are compared.
+const std::vector<MeasuredModel>& MeasuredModels();
+
+// kInvalidArgument: an unknown name, or sizes that the model cannot have.
+absl::StatusOr<Model> MakeMeasuredModel(const MeasuredModel& sizes);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_BENCHMARKS_MODELS_MEASURED_MODELS_H_

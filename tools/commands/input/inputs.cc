@@ -1,0 +1,87 @@
+#include "tools/commands/input/inputs.h"
+
+#include "graph/proto_io/proto_io.h"
+#include "graph/read/graph_assembler.h"
+#include "ops/registry.h"
+#include "partitioner/data_model_strategy.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+absl::Status CheckRanks(const Flags& flags, const Mesh& mesh, const std::string& what) {
+  if (!flags.Given("ranks") || flags.Int("ranks") == mesh.size()) return absl::OkStatus();
+  return FlagError("flag --ranks is {}, but {} has {} ranks ({}); they must be equal", flags.Int("ranks"), what,
+                   mesh.size(), mesh.ToString());
+}
+
+absl::StatusOr<Strategy> StrategyOfFile(const Flags& flags, const Graph& forward) {
+  const std::string& path = flags.Text("strategy");
+  for (const char* other : {"dp", "mp", "convolutions", "dense", "input-gradients"}) {
+    if (flags.Given(other)) return FlagError("flags --strategy and --{} are given; one of them is allowed", other);
+  }
+  ASSIGN_OR_RETURN(Strategy strategy, LoadStrategy(path));
+  RETURN_IF_ERROR(WithContext(path, CheckStrategy(strategy, forward)));
+  RETURN_IF_ERROR(CheckRanks(flags, strategy.mesh, path));
+  return strategy;
+}
+
+LayerSplit SplitOf(const Flags& flags, const std::string& flag, const Graph& forward, int64_t data) {
+  const std::string& split = flags.Text(flag);
+  if (split == "auto") return CheaperSplit(forward, static_cast<int>(data), flag == "convolutions");
+  if (split == "rows") return LayerSplit::kRows;
+  return split == "samples" ? LayerSplit::kSamples : LayerSplit::kChannels;
+}
+
+absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forward) {
+  const int64_t model = flags.Int("mp"), ranks = flags.Int("ranks");
+  int64_t data = flags.Int("dp");
+  if (flags.Given("ranks") && !flags.Given("dp") && ranks % model == 0) data = ranks / model;
+  DataModelOptions options;
+  options.convolutions = SplitOf(flags, "convolutions", forward, data);
+  options.dense = SplitOf(flags, "dense", forward, data);
+  options.input_gradients = *FindInputGradients(flags.Text("input-gradients"));
+  ASSIGN_OR_RETURN(Strategy strategy,
+                   DataModelStrategy(forward, static_cast<int>(data), static_cast<int>(model), options));
+  RETURN_IF_ERROR(CheckRanks(flags, strategy.mesh, fmt::format("--dp={} x --mp={}", data, model)));
+  return strategy;
+}
+
+}  // namespace
+
+std::vector<std::string> ModelFlags() { return {"batch", "learning-rate"}; }
+
+std::vector<std::string> StrategyFlags() {
+  return {"ranks", "dp", "mp", "convolutions", "dense", "input-gradients", "strategy", "micro-batches", "reshard"};
+}
+
+absl::StatusOr<Model> ReadModel(const Flags& flags) {
+  const std::string& path = flags.arguments()[0];
+  ASSIGN_OR_RETURN(Model model, LoadModel(path, Ops()));
+  if (flags.Int("batch") > 0) {
+    absl::StatusOr<Graph> graph = WithBatch(model.graph, flags.Int("batch"), Ops());
+    if (!graph.ok()) return WithContext(fmt::format("{} with --batch={}", path, flags.Int("batch")), graph.status());
+    model.graph = *std::move(graph);
+  }
+  if (flags.IsSet("learning-rate")) model.learning_rate.base = flags.Float("learning-rate");
+  return model;
+}
+
+void SetScheduleSteps(Model& model, int64_t steps) {
+  if (model.learning_rate.steps == 0) model.learning_rate.steps = steps;
+}
+
+void AssumeScheduleLength(Model& model) {
+  LearningRate& rate = model.learning_rate;
+  if (rate.steps == 0) rate.steps = 2 * rate.warmup_steps + 1;
+}
+
+absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward) {
+  ASSIGN_OR_RETURN(Strategy strategy,
+                   flags.IsSet("strategy") ? StrategyOfFile(flags, forward) : StrategyOfSizes(flags, forward));
+  if (flags.Given("reshard")) strategy.reshard = FindExchangeMode(flags.Text("reshard"));
+  if (flags.Given("micro-batches")) strategy.pipeline.micro_batches = flags.Int("micro-batches");
+  return strategy;
+}
+
+}  // namespace partita

@@ -1,0 +1,35 @@
+// The model and the strategy that a command's flags and argument speak of.
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_INPUTS_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_INPUTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/model.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// Flags that ReadModel reads.
+std::vector<std::string> ModelFlags();  // batch, learning-rate
+// Flags that ReadStrategy reads.
+std::vector<std::string> StrategyFlags();  // ranks, dp, mp and how they split layers, strategy, micro-batches
+
+// The graph that the command's argument names, with --batch and --learning-rate over it.
+absl::StatusOr<Model> ReadModel(const Flags& flags);
+
+// For commands that train nothing: a learning-rate schedule whose length only a training run gives gets some length.
+void AssumeScheduleLength(Model& model);
+
+// Sets the length of the model's schedule where the graph leaves it to the run.
+void SetScheduleSteps(Model& model, int64_t steps);
+
+// --strategy, else --dp and --mp; checked against the graph and --ranks. With --ranks alone (or with --mp), the rest of
+// the ranks are replicas. FlagError if the flags contradict each other.
+absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_INPUTS_H_

@@ -1,0 +1,104 @@
+#include "tools/commands/input/run_options.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "runtime/api/rank/gpu.h"
+#include "runtime/telemetry/log.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+
+namespace {
+
+// Of the processes that a launcher starts on one machine each has a GPU of its own.
+int GpuIndex(const Flags& flags) {
+  if (flags.Int("gpu") >= 0) return static_cast<int>(flags.Int("gpu"));
+  const char* const local_rank = std::getenv("LOCAL_RANK");
+  int index = 0;
+  if (local_rank != nullptr) std::from_chars(local_rank, local_rank + std::strlen(local_rank), index);
+  return std::max(0, index);
+}
+
+std::string PlanFolder(const Flags& flags) {
+  if (flags.IsSet("plan-cache")) return flags.Text("plan-cache");
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return std::string(cache) + "/partita/plans";
+  const char* const home = std::getenv("HOME");
+  return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.cache/partita/plans";
+}
+
+}  // namespace
+
+std::vector<std::string> AccelerationFlags() { return {"tf32", "deterministic", "plan-cache"}; }
+
+std::vector<std::string> RunFlags() {
+  return {"device",       "gpu",          "launch-each", "threads",       "memory",
+          "bucket-bytes", "overlap-halo", "precision",   "verify-passes", "log"};
+}
+
+ProgramOptions ReadProgramOptions(const Flags& flags) {
+  ProgramOptions options;
+  if (flags.Text("precision") == "f64") options.floating = DType::kF64;
+  options.mix_precision = flags.Text("precision") == "bf16";
+  if (flags.IsSet("bucket-bytes")) options.bucket_bytes = flags.Int("bucket-bytes");
+  options.verify_passes = flags.Bool("verify-passes");
+  return options;
+}
+
+OverlapHalo ReadOverlapHalo(const Flags& flags) {
+  const std::string& overlap = flags.Text("overlap-halo");
+  return overlap == "on" ? OverlapHalo::kOn : overlap == "off" ? OverlapHalo::kOff : OverlapHalo::kAuto;
+}
+
+SessionOptions ReadSessionOptions(const Flags& flags) {
+  SessionOptions options = ReadExactSessionOptions(flags);
+  options.allow_tf32 = flags.Bool("tf32");
+  options.deterministic = flags.Bool("deterministic");
+  options.plan_folder = PlanFolder(flags);
+  return options;
+}
+
+SessionOptions ReadExactSessionOptions(const Flags& flags) {
+  SessionOptions options;
+  options.warn = [](const std::string& what) { spdlog::warn("{}", what); };
+  options.seed = static_cast<uint64_t>(flags.Int("seed"));
+  options.threads_per_rank = static_cast<int>(flags.Int("threads"));
+  options.memory_limit = flags.Int("memory");
+  options.overlap_halo = ReadOverlapHalo(flags);
+  if (flags.Text("device") == "cuda") options.gpu = GpuIndex(flags);
+  options.replay = !flags.Bool("launch-each");
+  if (flags.Int("delay-seed") > 0) options.delay_seed = static_cast<uint64_t>(flags.Int("delay-seed"));
+  return options;
+}
+
+absl::Status CheckAcceleration(const Flags& flags) {
+  if (!flags.Bool("tf32") || flags.Text("device") == "cuda") return absl::OkStatus();
+  return FlagError("flag --tf32 needs --device=cuda; the host computes f32 in f32");
+}
+
+absl::Status CheckDevice(const Flags& flags) {
+  if (flags.Text("device") != "cuda") return absl::OkStatus();
+  SessionOptions options;
+  options.gpu = GpuIndex(flags);
+  const absl::Status opened = OpenGpu(options).status();
+  if (absl::IsInvalidArgument(opened)) return FlagError("flag --gpu: {}", std::string(opened.message()));
+  return opened;
+}
+
+int ThreadsPerRank(const Flags& flags, int ranks) {
+  if (flags.Int("threads") > 0) return static_cast<int>(flags.Int("threads"));
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks);
+}
+
+absl::Status SetUpLogging(const Flags& flags) {
+  const std::string& level = flags.Text("log");
+  return SetUpLog(level == "warning" ? "warn" : level);
+}
+
+}  // namespace partita

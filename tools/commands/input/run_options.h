@@ -1,0 +1,46 @@
+// How a program is made and run, from a command's flags.
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_RUN_OPTIONS_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_RUN_OPTIONS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/make_program.h"
+#include "runtime/api/rank/session_options.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// Flags that these functions read, but for seed and delay-seed, which commands that run nothing do not take.
+// device, gpu, launch-each, threads, memory, bucket-bytes, overlap-halo, precision, verify-passes, log
+std::vector<std::string> RunFlags();
+
+// Of commands whose results need not be those of another run; others are deterministic and compute f32 in f32.
+// tf32, deterministic, plan-cache
+std::vector<std::string> AccelerationFlags();
+
+ProgramOptions ReadProgramOptions(const Flags& flags);
+
+OverlapHalo ReadOverlapHalo(const Flags& flags);
+
+SessionOptions ReadSessionOptions(const Flags& flags);
+
+// The same for a command without AccelerationFlags.
+SessionOptions ReadExactSessionOptions(const Flags& flags);
+
+// Whether AccelerationFlags fit the device.
+absl::Status CheckAcceleration(const Flags& flags);
+
+// Whether ranks can run on what --device and --gpu say: said before anything is read.
+absl::Status CheckDevice(const Flags& flags);
+
+// Threads of one rank's kernels: --threads, or the cores shared among the ranks.
+int ThreadsPerRank(const Flags& flags, int ranks);
+
+// Sets the log up as --log says. Before the command starts threads.
+absl::Status SetUpLogging(const Flags& flags);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_RUN_OPTIONS_H_

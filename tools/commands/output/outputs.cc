@@ -1,0 +1,56 @@
+#include "tools/commands/output/outputs.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status CheckWritable(const std::string& flag, const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_directory(status)) return FlagError("flag --{}: {} is a folder; a file is needed", flag, path.string());
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder, error)) {
+    return FlagError("flag --{}: {}: there is no folder {}", flag, path.string(), folder.string());
+  }
+  // A new file takes the place of an old one, so the folder must be writable; a pipe or device is written in place.
+  const fs::path target = !fs::exists(status) || fs::is_regular_file(status) ? folder : path;
+  if (access(target.c_str(), W_OK) == 0) return absl::OkStatus();
+  return FlagError("flag --{}: {} cannot be written: {}", flag, path.string(), std::strerror(errno));
+}
+
+}  // namespace
+
+absl::Status CheckOutputs(const Flags& flags, const std::vector<std::string>& names) {
+  std::map<std::string, std::string> taken;
+  for (const std::string& name : names) {
+    if (!flags.IsSet(name)) continue;
+    const fs::path path = flags.Text(name);
+    if (name == "report" && path.extension() != ".json") {
+      return FlagError("flag --report: {} does not end in .json; reports are JSON", path.string());
+    }
+    RETURN_IF_ERROR(CheckWritable(name, path));
+    const auto [other, is_new] = taken.emplace(path.lexically_normal().string(), name);
+    if (!is_new) return FlagError("flags --{} and --{} name the same file {}", other->second, name, path.string());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFormat(const Flags& flags, const std::vector<std::string>& allowed) {
+  const std::string& format = flags.Text("format");
+  if (std::find(allowed.begin(), allowed.end(), format) != allowed.end()) return absl::OkStatus();
+  return FlagError("flag --format is {}; this command writes {}", format, fmt::join(allowed, " and "));
+}
+
+}  // namespace partita

@@ -1,0 +1,193 @@
+#include "tools/commands/output/report.h"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include "graph/proto_io/proto_io_message.h"
+#include "runtime/base/status.h"
+#include "tools/program/version.h"
+
+namespace partita {
+namespace {
+
+std::string ProcessorName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+// Collectives of a step that a kernel of the group's first rank waits for, itself or what unpacks it.
+int64_t BlockingCollectives(const Session& session, Entry entry, int group) {
+  const Schedule& schedule = session.schedule(entry, session.program().groups[group].ranks[0]);
+  const int communication = schedule.streams - 1;
+  std::vector<int> collective(schedule.launches.size(), -1);  // the last one of the stream, up to a launch
+  std::set<int> blocking;
+  int last = -1;
+  for (int l = 0; l < static_cast<int>(schedule.launches.size()); ++l) {
+    const Launch& launch = schedule.launches[l];
+    if (std::holds_alternative<CollectiveLaunch>(launch.work)) last = l;
+    if (launch.stream == communication) collective[l] = last;
+    if (launch.stream >= communication) continue;
+    for (const int wait : launch.waits) {
+      if (collective[wait] >= 0) blocking.insert(collective[wait]);
+    }
+  }
+  return std::count_if(blocking.begin(), blocking.end(),
+                       [&](int l) { return std::get<CollectiveLaunch>(schedule.launches[l].work).group == group; });
+}
+
+std::string Percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
+
+double PerStep(int64_t bytes, int64_t steps) {
+  return steps == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(steps);
+}
+
+void PrintGroup(const ReportGroupProto& group, std::ostream& out) {
+  out << fmt::format(
+      "  {:<14} payload {:>9.0f} predicted {:>9.0f} counted   wire {:>9.0f} predicted {:>9.0f} counted", group.name(),
+      PerStep(group.predicted_payload_bytes(), group.steps()), PerStep(group.counted_payload_bytes(), group.steps()),
+      PerStep(group.predicted_wire_bytes(), group.steps()), PerStep(group.counted_wire_bytes(), group.steps()));
+  out << fmt::format("   {} blocking, mean wait {:.0f} us\n", group.blocking_collectives(),
+                     group.mean_wait_seconds() * 1e6);
+}
+
+void PrintCommunication(const ReportCommunicationProto& rank, std::ostream& out) {
+  out << fmt::format("  rank {:<9} {:.0f} us, exposed {:.0f} us (hidden {:.0f} %)", rank.rank(),
+                     rank.busy_seconds() * 1e6, rank.exposed_seconds() * 1e6, 100 * rank.hidden_share());
+  if (rank.gradient_busy_seconds() > 0) {
+    out << fmt::format("   gradients {:.0f} us, exposed {:.0f} us (hidden behind the backward pass {:.0f} %)",
+                       rank.gradient_busy_seconds() * 1e6, rank.gradient_exposed_seconds() * 1e6,
+                       100 * rank.gradient_hidden_share());
+  }
+  out << "\n";
+}
+
+void PrintText(const ReportProto& report, std::ostream& out) {
+  out << fmt::format("outcome         {}\n", report.outcome());
+  if (report.has_test_accuracy()) out << fmt::format("test accuracy   {}\n", Percent(report.test_accuracy()));
+  if (report.training_seconds() > 0) {
+    out << fmt::format("throughput      {:.0f} samples/s in {:.1f} s of training\n", report.samples_per_second(),
+                       report.training_seconds());
+  }
+  if (report.groups_size() > 0) out << "bytes a step, by group\n";
+  for (const ReportGroupProto& group : report.groups()) PrintGroup(group, out);
+  if (report.communication_size() > 0) out << "communication of a step: mean, and median share hidden behind kernels\n";
+  for (const ReportCommunicationProto& rank : report.communication()) PrintCommunication(rank, out);
+  out << "memory\n";
+  for (const ReportMemoryProto& memory : report.memory()) {
+    out << fmt::format("  rank {:<9} planned {:>10} bytes ({}), used {:>10} bytes\n", memory.rank(),
+                       memory.planned_bytes(), FormatBytes(memory.planned_bytes()), memory.used_bytes());
+  }
+}
+
+}  // namespace
+
+ReportProto BeginReport(const std::string& command, const Flags& flags, const std::string& model,
+                        const Session& session) {
+  ReportProto report;
+  report.set_schema_version(1);
+  report.set_tool_version(kToolVersion);
+  report.set_command(command);
+  report.set_model(model);
+  report.set_strategy(ToString(session.program().meshes));
+  for (const auto& [name, value] : flags.GivenValues()) (*report.mutable_flags())[name] = value;
+  report.set_seed(static_cast<uint64_t>(flags.Int("seed")));
+  for (int rank = 0; rank < session.ranks(); ++rank) {
+    ReportDeviceProto* const device = report.add_devices();
+    device->set_rank(rank);
+    device->set_kind(session.gpu_name().empty() ? "host" : "cuda");
+    device->set_name(session.gpu_name().empty() ? ProcessorName() : session.gpu_name());
+    device->set_threads(session.threads_per_rank());
+  }
+  for (const auto& [name, version] : LibraryVersions()) (*report.mutable_libraries())[name] = version;
+  return report;
+}
+
+void AddTraining(const TrainingResult& result, ReportProto& report) {
+  for (const EpochResult& epoch : result.epochs) {
+    ReportEpochProto* const entry = report.add_epochs();
+    entry->set_epoch(epoch.epoch);
+    entry->set_steps(epoch.steps);
+    entry->set_training_loss(epoch.loss);
+    entry->set_training_accuracy(epoch.accuracy);
+    if (epoch.test_loss) entry->set_test_loss(*epoch.test_loss);
+    if (epoch.test_accuracy) entry->set_test_accuracy(*epoch.test_accuracy);
+    if (epoch.seconds > 0) entry->set_samples_per_second(static_cast<double>(epoch.samples) / epoch.seconds);
+    entry->set_learning_rate(epoch.learning_rate);
+    if (epoch.test_accuracy) report.set_test_accuracy(*epoch.test_accuracy);
+  }
+  report.set_samples_per_second(result.SamplesPerSecond());
+  report.set_training_seconds(result.seconds);
+}
+
+void AddTraffic(const Session& session, Entry entry, const std::vector<GroupTraffic>& traffic, int64_t steps,
+                ReportProto& report) {
+  const Program& program = session.program();
+  const std::vector<MoveBytes> predicted = session.PredictedBytes(entry);
+  for (size_t g = 0; g < traffic.size(); ++g) {
+    ReportGroupProto* const group = report.add_groups();
+    group->set_name(ToString(program.groups[g], program.meshes));
+    group->set_steps(steps);
+    group->set_predicted_payload_bytes(predicted[g].payload * steps);
+    group->set_predicted_wire_bytes(predicted[g].wire * steps);
+    group->set_counted_payload_bytes(traffic[g].bytes.payload);
+    group->set_counted_wire_bytes(traffic[g].bytes.wire);
+    group->set_blocking_collectives(BlockingCollectives(session, entry, static_cast<int>(g)));
+    const int64_t waits = traffic[g].waits;
+    group->set_mean_wait_seconds(waits == 0 ? 0 : traffic[g].wait_seconds / static_cast<double>(waits));
+  }
+}
+
+void AddCommunication(const std::vector<RankCommunication>& ranks, ReportProto& report) {
+  for (const RankCommunication& rank : ranks) {
+    if (rank.busy == 0) continue;
+    ReportCommunicationProto* const entry = report.add_communication();
+    entry->set_rank(rank.rank);
+    entry->set_steps(rank.steps);
+    entry->set_busy_seconds(rank.busy);
+    entry->set_exposed_seconds(rank.exposed);
+    entry->set_gradient_busy_seconds(rank.gradient_busy);
+    entry->set_gradient_exposed_seconds(rank.gradient_exposed);
+    entry->set_gradient_behind_backward_seconds(rank.gradient_behind_backward);
+    entry->set_hidden_share(rank.hidden_share);
+    entry->set_gradient_hidden_share(rank.gradient_hidden_share);
+  }
+}
+
+absl::Status AddMemory(const Session& session, ReportProto& report) {
+  ASSIGN_OR_RETURN(const std::vector<int64_t> used, session.JobUsedMemory());
+  for (int rank = 0; rank < session.ranks(); ++rank) {
+    ReportMemoryProto* const memory = report.add_memory();
+    memory->set_rank(rank);
+    memory->set_planned_bytes(session.PlannedMemory(rank).total);
+    memory->set_used_bytes(used[rank]);
+  }
+  return absl::OkStatus();
+}
+
+std::string FormatEpoch(const EpochResult& epoch) {
+  std::string line =
+      fmt::format("epoch {:<3} loss {:.4f}   accuracy {}", epoch.epoch, epoch.loss, Percent(epoch.accuracy));
+  if (epoch.test_accuracy) {
+    line += fmt::format("   test loss {:.4f}   test accuracy {}", *epoch.test_loss, Percent(*epoch.test_accuracy));
+  }
+  return line + fmt::format("   {:.1f} s", epoch.seconds);
+}
+
+void PrintReport(const ReportProto& report, const Flags& flags, std::ostream& out) {
+  if (flags.Text("format") == "json") {
+    out << PrintMessage(report, ProtoFormat::kJson);
+  } else {
+    PrintText(report, out);
+  }
+}
+
+absl::Status SaveReport(const ReportProto& report, const Flags& flags) {
+  return flags.IsSet("report") ? SaveMessage(report, flags.Text("report")) : absl::OkStatus();
+}
+
+}  // namespace partita

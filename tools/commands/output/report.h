@@ -1,0 +1,39 @@
+// What a run did, as proto/report.proto, and as the summary that people read.
+#ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_REPORT_H_
+#define PARTITA_TOOLS_COMMANDS_OUTPUT_REPORT_H_
+
+#include <ostream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "proto/report.pb.h"
+#include "runtime/api/communication_meter.h"
+#include "runtime/train/trainer.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// What is known before anything ran: versions, flags, model, devices.
+ReportProto BeginReport(const std::string& command, const Flags& flags, const std::string& model,
+                        const Session& session);
+
+// Epochs, throughput and memory; `traffic` is of `steps` steps of `entry`.
+void AddTraining(const TrainingResult& result, ReportProto& report);
+void AddTraffic(const Session& session, Entry entry, const std::vector<GroupTraffic>& traffic, int64_t steps,
+                ReportProto& report);
+// Nothing of ranks that had nobody to talk to.
+void AddCommunication(const std::vector<RankCommunication>& ranks, ReportProto& report);
+absl::Status AddMemory(const Session& session, ReportProto& report);
+
+// One line; after an epoch.
+std::string FormatEpoch(const EpochResult& epoch);
+
+// As --format says, text or json.
+void PrintReport(const ReportProto& report, const Flags& flags, std::ostream& out);
+
+// To the file of --report, if it is given.
+absl::Status SaveReport(const ReportProto& report, const Flags& flags);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_OUTPUT_REPORT_H_

@@ -1,0 +1,194 @@
+#include "tools/commands/processes/child_processes.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <optional>
+
+#include "runtime/base/check.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// For the others to end by themselves: they hear of a death at once, and may write a report about an error.
+constexpr milliseconds kGraceAfterDeath(600), kGraceAfterError(3000);
+
+constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+// Signals that came and are not passed on yet; a poll is interrupted by them.
+std::atomic<int> arrived[NSIG];
+
+void Remember(int signal) { arrived[signal].store(1); }
+
+void ListenToSignals() {
+  for (const int signal : kForwarded) {
+    struct sigaction action {};
+    action.sa_handler = Remember;
+    CHECK(sigaction(signal, &action, nullptr) == 0);
+  }
+}
+
+// In the child, between fork and exec: only what is safe there. The child has a process group of its own, so that a
+// terminal's Ctrl-C reaches it once, through its parent.
+[[noreturn]] void RunChild(char* const* arguments, char* const* environment, pid_t parent, int out, int error) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  setpgid(0, 0);
+  for (const int signal : kForwarded) std::signal(signal, SIG_DFL);
+  dup2(out, STDOUT_FILENO);
+  dup2(error, STDERR_FILENO);
+  execve(arguments[0], arguments, environment);
+  _exit(127);
+}
+
+std::vector<std::string> WithVariables(const std::map<std::string, std::string>& variables) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (variables.count(text.substr(0, text.find('='))) == 0) environment.push_back(text);
+  }
+  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+ChildProcesses::~ChildProcesses() {
+  Signal(SIGKILL);
+  while (Running()) Poll(milliseconds(100));
+}
+
+absl::Status ChildProcesses::Start(const std::vector<std::string>& arguments,
+                                   const std::map<std::string, std::string>& variables) {
+  int out[2], error[2];
+  if (pipe2(out, O_CLOEXEC) != 0) return ResourceExhausted("no pipe for a process: {}", std::strerror(errno));
+  if (pipe2(error, O_CLOEXEC) != 0) {
+    close(out[0]);
+    close(out[1]);
+    return ResourceExhausted("no pipe for a process: {}", std::strerror(errno));
+  }
+  std::vector<std::string> words = arguments, environment = WithVariables(variables);
+  const std::vector<char*> argument_list = Pointers(words), environment_list = Pointers(environment);
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid == 0) RunChild(argument_list.data(), environment_list.data(), parent, out[1], error[1]);
+  close(out[1]);
+  close(error[1]);
+  if (pid < 0) {
+    close(out[0]);
+    close(error[0]);
+    return ResourceExhausted("no more processes: {}", std::strerror(errno));
+  }
+  Child& child = children_.emplace_back();
+  child.pid = pid;
+  child.handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // glibc 2.36 forgets extern "C"
+  CHECK(child.handle >= 0);
+  child.out.fd = out[0];
+  child.error.fd = error[0];
+  return absl::OkStatus();
+}
+
+bool ChildProcesses::Running() const {
+  return std::any_of(children_.begin(), children_.end(),
+                     [](const Child& child) { return child.handle >= 0 || child.out.fd >= 0 || child.error.fd >= 0; });
+}
+
+void ChildProcesses::Signal(int signal) const {
+  for (const Child& child : children_) {
+    if (child.handle >= 0) kill(child.pid, signal);
+  }
+}
+
+int ChildProcesses::Wait() {
+  ListenToSignals();
+  std::optional<Clock::time_point> failed;
+  bool asked = false;
+  while (Running()) {
+    Poll(milliseconds(100));
+    for (const int signal : kForwarded) {
+      if (arrived[signal].exchange(0) == 0) continue;
+      passed_on_ = signal;
+      Signal(signal);
+    }
+    // Who was told to stop does so in its own time.
+    if (first_code_ == 0 || first_code_ == 128 + passed_on_) continue;
+    if (!failed) failed = Clock::now();
+    const milliseconds grace = first_code_ >= 128 ? kGraceAfterDeath : kGraceAfterError;
+    if (!asked && Clock::now() - *failed > grace) {
+      asked = true;
+      Signal(SIGUSR1);
+    }
+    if (Clock::now() - *failed > grace + kGraceAfterError) Signal(SIGKILL);
+  }
+  return first_code_;
+}
+
+void ChildProcesses::Poll(milliseconds timeout) {
+  std::vector<pollfd> files;
+  for (const Child& child : children_) {
+    for (const int fd : {child.handle, child.out.fd, child.error.fd}) files.push_back({fd, POLLIN, 0});
+  }
+  if (poll(files.data(), files.size(), static_cast<int>(timeout.count())) <= 0) return;
+  for (size_t c = 0; c < children_.size(); ++c) {
+    Child& child = children_[c];
+    if (files[3 * c + 1].revents != 0) ReadPipe(c, child.out, out_, c == 0);
+    if (files[3 * c + 2].revents != 0) ReadPipe(c, child.error, error_, false);
+    if (files[3 * c].revents != 0) Reap(c);
+  }
+}
+
+void ChildProcesses::ReadPipe(size_t child, Pipe& pipe, std::ostream& stream, bool plain) {
+  char buffer[4096];
+  const ssize_t count = read(pipe.fd, buffer, sizeof(buffer));
+  if (count < 0 && errno == EINTR) return;
+  const auto print = [&](const std::string& text) {
+    if (!plain) stream << "[" << child << "] ";
+    stream << text << std::flush;
+  };
+  if (count <= 0) {
+    if (!pipe.line.empty()) print(pipe.line + "\n");
+    close(pipe.fd);
+    pipe.fd = -1;
+    return;
+  }
+  pipe.line.append(buffer, static_cast<size_t>(count));
+  for (size_t end = pipe.line.find('\n'); end != std::string::npos; end = pipe.line.find('\n')) {
+    print(pipe.line.substr(0, end + 1));
+    pipe.line.erase(0, end + 1);
+  }
+}
+
+void ChildProcesses::Reap(size_t child) {
+  int status = 0;
+  if (waitpid(children_[child].pid, &status, WNOHANG) <= 0) return;
+  close(children_[child].handle);
+  children_[child].handle = -1;
+  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  if (code == 0 || first_code_ != 0) return;
+  first_code_ = code;
+  const std::string how = WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
+                                              : fmt::format("ended with exit code {}", code);
+  error_ << fmt::format("launch: rank {} (process {}) {}", child, children_[child].pid, how) << std::endl;
+}
+
+}  // namespace partita

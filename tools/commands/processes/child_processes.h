@@ -1,0 +1,61 @@
+// The processes of a job on this machine, started together and ended together.
+#ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_CHILD_PROCESSES_H_
+#define PARTITA_TOOLS_COMMANDS_PROCESSES_CHILD_PROCESSES_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace partita {
+
+// Thread-compatible; one at a time in a process, as signals are the process's.
+class ChildProcesses {
+ public:
+  // What children write goes to `out` and `error` line by line, as "[2] line"; what child 0 writes to its standard
+  // output goes through as it is.
+  ChildProcesses(std::ostream& out, std::ostream& error) : out_(out), error_(error) {}
+  // Ends those that still run.
+  ~ChildProcesses();
+
+  // Runs `arguments` (the program's path first) with these variables besides those of this process. It ends when this
+  // process ends, however that comes about. kResourceExhausted: no more processes.
+  absl::Status Start(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables);
+
+  // Waits until all have ended, passing on SIGINT, SIGTERM, SIGHUP and SIGQUIT. When one fails the others have a moment
+  // to end by themselves; then they are ended by SIGUSR1, whose exit code says that a peer is gone (exit_code.h).
+  // Returns the exit code of the one that failed first (128 + signal if it was ended by one), or 0.
+  int Wait();
+
+ private:
+  struct Pipe {
+    int fd = -1;  // -1: ended
+    std::string line;
+  };
+  struct Child {
+    pid_t pid = 0;
+    int handle = -1;  // pidfd; -1: ended
+    Pipe out, error;
+  };
+
+  bool Running() const;
+  void Poll(std::chrono::milliseconds timeout);
+  void ReadPipe(size_t child, Pipe& pipe, std::ostream& stream, bool plain);
+  void Reap(size_t child);
+  void Signal(int signal) const;
+
+  std::ostream& out_;
+  std::ostream& error_;
+  std::vector<Child> children_;
+  int first_code_ = 0;
+  int passed_on_ = 0;  // the last signal
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_PROCESSES_CHILD_PROCESSES_H_

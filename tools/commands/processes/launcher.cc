@@ -1,0 +1,154 @@
+#include "tools/commands/processes/launcher.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <vector>
+
+#include "runtime/base/status.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+// The variables of one launcher. An empty name: it has no such variable.
+struct Source {
+  const char* launcher;
+  const char* rank;
+  const char* ranks;
+  const char* local_rank;
+  const char* inside;  // must be set as well, else the variables mean something else
+};
+
+constexpr char kKubernetes[] = "Kubernetes";
+
+constexpr Source kSources[] = {
+    {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_RANK"},
+    {"mpirun (Open MPI)", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", ""},
+    {"mpirun (MPICH)", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", ""},
+    {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_STEP_ID"},
+    // One process on each node; without LOCAL_RANK, RANK and WORLD_SIZE count pods.
+    {kKubernetes, "PET_NODE_RANK", "PET_NNODES", "", ""},
+    {kKubernetes, "RANK", "WORLD_SIZE", "", ""},
+};
+
+constexpr int kMostRanks = 4096;
+
+absl::StatusOr<int> Number(const std::string& name, const std::string& text, int least, int most) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    return FlagError("environment variable {} is '{}'; allowed are {} to {}", name, text, least, most);
+  }
+  return value;
+}
+
+absl::StatusOr<std::optional<Place>> Read(const Source& source, const Environment& environment) {
+  const auto rank = environment(source.rank), ranks = environment(source.ranks);
+  if (!rank || !ranks) return std::nullopt;
+  if (*source.inside != '\0' && !environment(source.inside)) return std::nullopt;
+  Place place;
+  place.launcher = source.launcher;
+  ASSIGN_OR_RETURN(place.ranks, Number(source.ranks, *ranks, 1, kMostRanks));
+  ASSIGN_OR_RETURN(place.rank, Number(source.rank, *rank, 0, kMostRanks));
+  if (place.rank >= place.ranks) {
+    return FlagError("environment variables {}={} and {}={}: a rank must be below the number of ranks", source.rank,
+                     *rank, source.ranks, *ranks);
+  }
+  const auto local = *source.local_rank == '\0' ? std::nullopt : environment(source.local_rank);
+  if (local) {
+    ASSIGN_OR_RETURN(place.local_rank, Number(source.local_rank, *local, 0, kMostRanks));
+  }
+  return place;
+}
+
+absl::StatusOr<std::string> NumericAddress(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found); error != 0) {
+    return FlagError("environment variable MASTER_ADDR is '{}': {}", host, gai_strerror(error));
+  }
+  char text[INET_ADDRSTRLEN] = {};
+  inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr, text, sizeof(text));
+  freeaddrinfo(found);
+  return std::string(text);
+}
+
+// The address from which this machine would talk to `address`. Nothing is sent.
+absl::StatusOr<std::string> AddressTowards(const std::string& address) {
+  sockaddr_in peer{};
+  peer.sin_family = AF_INET;
+  peer.sin_port = htons(9);
+  inet_pton(AF_INET, address.c_str(), &peer.sin_addr);
+  sockaddr_in own{};
+  socklen_t size = sizeof(own);
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const bool found = fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&peer), sizeof(peer)) == 0 &&
+                     getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0;
+  if (fd >= 0) close(fd);
+  if (!found) return Unavailable("no interface of this machine reaches rank 0 at {}", address);
+  char text[INET_ADDRSTRLEN] = {};
+  inet_ntop(AF_INET, &own.sin_addr, text, sizeof(text));
+  return std::string(text);
+}
+
+absl::Status ReadMeetingPoint(const Environment& environment, Place& place) {
+  for (const char* name : {"MASTER_ADDR", "PET_MASTER_ADDR"}) {
+    const auto host = environment(name);
+    if (!host) continue;
+    ASSIGN_OR_RETURN(place.address, NumericAddress(*host));
+    break;
+  }
+  for (const char* name : {"MASTER_PORT", "PET_MASTER_PORT"}) {
+    const auto port = environment(name);
+    if (!port) continue;
+    ASSIGN_OR_RETURN(place.port, Number(name, *port, 1, 65534));
+    break;
+  }
+  // There torchrun's agent itself listens.
+  if (environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True") ++place.port;
+  place.token = environment(kTokenVariable).value_or("");
+  if (place.token.empty() && place.ranks > 1 && place.address.rfind("127.", 0) != 0) {
+    return FlagError("rank 0 is at {}, which others can reach: set {} to a secret that all ranks share", place.address,
+                     kTokenVariable);
+  }
+  ASSIGN_OR_RETURN(place.interface_address, AddressTowards(place.address));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::optional<std::string> SystemEnvironment(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+absl::StatusOr<std::optional<Place>> FindPlace(const Environment& environment) {
+  std::optional<Place> place;
+  const bool own = environment(kLauncherVariable).has_value();
+  for (const Source& source : kSources) {
+    // `trainer launch` may itself have been started by one of the others; so may torchrun, once on each node.
+    if (place && (own || source.launcher == kKubernetes)) continue;
+    ASSIGN_OR_RETURN(const std::optional<Place> found, Read(source, environment));
+    if (!found) continue;
+    if (!place) {
+      place = found;
+    } else if (place->rank != found->rank || place->ranks != found->ranks) {
+      return FlagError("the variables of {} say rank {} of {}, those of {} rank {} of {}; unset one of them",
+                       place->launcher, place->rank, place->ranks, found->launcher, found->rank, found->ranks);
+    }
+  }
+  if (!place) return place;
+  if (const auto name = environment(kLauncherVariable)) place->launcher = *name;
+  RETURN_IF_ERROR(ReadMeetingPoint(environment, *place));
+  return place;
+}
+
+}  // namespace partita

@@ -1,0 +1,95 @@
+#include "tools/commands/processes/processes.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+#include "graph/proto_io/proto_io.h"
+#include "graph/text/text.h"
+#include "runtime/api/job/process_job.h"
+#include "runtime/base/status.h"
+#include "tools/commands/processes/launcher.h"
+#include "tools/program/exit_code.h"
+#include "tools/program/version.h"
+
+namespace partita {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Time for this process to end by itself, as it does when it meets the end of the job in a step.
+constexpr milliseconds kLastMoment(400);
+
+// Flags that may differ between the ranks of a job.
+constexpr const char* kOwnFlags[] = {"log", "plan-cache", "threads", "timeout", "join-timeout"};
+
+std::string Hash(const std::string& text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
+
+std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& strategy, const Program& program,
+                                           const TrainingData& data) {
+  std::map<std::string, std::string> digests = {
+      {"the version", kToolVersion},
+      {"the strategy", Hash(PrintStrategy(strategy, ProtoFormat::kText))},
+      {"the program", Hash(ToText(program.train) + ToText(program.evaluate))},
+      {"the data", data.manifest},
+  };
+  for (const auto& [name, value] : flags.GivenValues()) {
+    const bool own = std::ranges::find(kOwnFlags, name) != std::end(kOwnFlags);
+    if (!own) digests["flag --" + name] = value;
+  }
+  for (const auto& [name, version] : LibraryVersions()) digests["the library " + name] = version;
+  return digests;
+}
+
+// The thread that tells of the failure may hold no lock of ours that the end of the process would need.
+void EndProcess(int rank, const absl::Status& status) {
+  const std::string line = fmt::format("trainer: rank {}: {}\n", rank, std::string(status.message()));
+  const int code = ToExitCode(status);
+  std::thread([line, code] {
+    std::this_thread::sleep_for(kLastMoment);
+    if (write(STDERR_FILENO, line.data(), line.size()) < 0) _exit(code);
+    _exit(code);
+  }).detach();
+}
+
+}  // namespace
+
+std::vector<std::string> JobFlags() { return {"join-timeout", "timeout"}; }
+
+absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
+                                             const TrainingData& data) {
+  ASSIGN_OR_RETURN(const std::optional<Place> place, FindPlace(SystemEnvironment));
+  if (!place || place->ranks == 1) return nullptr;  // one process: its ranks are threads
+  if (place->ranks != program.ranks()) {
+    return FlagError("{} has started {} processes, but the strategy has {} ranks ({}); one process for each is needed",
+                     place->launcher, place->ranks, program.ranks(), program.meshes[0].ToString());
+  }
+  ProcessJobOptions options;
+  options.rank = place->rank;
+  options.ranks = place->ranks;
+  options.address = place->address;
+  options.port = place->port;
+  options.interface_address = place->interface_address;
+  options.token = place->token;
+  options.join_timeout = milliseconds(flags.Int("join-timeout") * 1000);
+  options.timeout = milliseconds(flags.Int("timeout") * 1000);
+  options.digests = Digests(flags, strategy, program, data);
+  options.on_failure = [rank = place->rank](const absl::Status& status) { EndProcess(rank, status); };
+  absl::StatusOr<std::unique_ptr<ProcessJob>> job = ProcessJob::Start(options);
+  if (!job.ok()) return WithContext(fmt::format("rank {}", place->rank), job.status());
+  return std::shared_ptr<Job>(*std::move(job));
+}
+
+bool Speaks(const Session& session) { return session.local_ranks().front() == 0; }
+
+std::ostream& Silence() {
+  static auto& silence = *new std::ostream(nullptr);
+  return silence;
+}
+
+}  // namespace partita

@@ -1,0 +1,37 @@
+// A command that may be one of the processes of a job.
+#ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_PROCESSES_H_
+#define PARTITA_TOOLS_COMMANDS_PROCESSES_PROCESSES_H_
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/program.h"
+#include "runtime/api/job/job.h"
+#include "runtime/train/trainer.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// Flags that JoinJob reads.
+std::vector<std::string> JobFlags();  // join-timeout, timeout
+
+// The job that a launcher has started this process for; null if there is none. From then on the end of another rank
+// ends this process within a second, with a line that names the rank and kExitUnavailable, whatever it does.
+// kInvalidArgument: launchers that contradict each other, other ranks than the program has, ranks that do not mean the
+// same. kUnavailable: ranks that do not come.
+absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
+                                             const TrainingData& data);
+
+// Whether this process speaks for the job: it has rank 0, or there is no job.
+bool Speaks(const Session& session);
+
+// Where a process that does not speak writes its results.
+std::ostream& Silence();
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_PROCESSES_PROCESSES_H_

@@ -1,0 +1,61 @@
+// What a program's exit code says: README of tools/ has the table for users.
+#ifndef PARTITA_TOOLS_PROGRAM_EXIT_CODE_H_
+#define PARTITA_TOOLS_PROGRAM_EXIT_CODE_H_
+
+#include <utility>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+
+enum ExitCode : int {
+  kExitFinished = 0,
+  kExitInternal = 1,       // a bug of ours
+  kExitFlags = 2,          // wrong flags
+  kExitFiles = 3,          // wrong graph, strategy or data
+  kExitResources = 4,      // does not fit; disk full
+  kExitNonFinite = 5,      // the loss became infinite or not a number
+  kExitVerification = 6,   // two results that must be equal are not
+  kExitInterrupted = 130,  // SIGINT: the step was finished, saved if asked for
+  kExitUnavailable = 138,  // a peer or a device is gone: start again
+  kExitTerminated = 143,   // SIGTERM: as SIGINT
+};
+
+inline constexpr char kFlagErrorPayload[] = "partita/flags";
+
+// A kInvalidArgument that ends in kExitFlags: the caller's flags are wrong, alone or together.
+template <typename... Args>
+absl::Status FlagError(fmt::format_string<Args...> format, Args&&... args) {
+  absl::Status status = InvalidArgument(format, std::forward<Args>(args)...);
+  status.SetPayload(kFlagErrorPayload, {});
+  return status;
+}
+
+// A verification that found a difference; nothing else uses this code.
+template <typename... Args>
+absl::Status VerificationFailure(fmt::format_string<Args...> format, Args&&... args) {
+  return absl::DataLossError(fmt::format(format, std::forward<Args>(args)...));
+}
+
+inline ExitCode ToExitCode(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kExitFinished;
+    case absl::StatusCode::kInvalidArgument:
+      return status.GetPayload(kFlagErrorPayload) ? kExitFlags : kExitFiles;
+    case absl::StatusCode::kResourceExhausted:
+      return kExitResources;
+    case absl::StatusCode::kOutOfRange:
+      return kExitNonFinite;
+    case absl::StatusCode::kDataLoss:
+      return kExitVerification;
+    case absl::StatusCode::kUnavailable:
+      return kExitUnavailable;
+    default:
+      return kExitInternal;
+  }
+}
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_PROGRAM_EXIT_CODE_H_

@@ -1,0 +1,228 @@
+#include "tools/program/flags.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "graph/value/node_name.h"
+#include "runtime/base/check.h"
+#include "runtime/base/files.h"
+#include "tools/program/config_file.h"
+#include "tools/program/exit_code.h"
+#include "tools/program/flag_value.h"
+
+namespace partita {
+namespace {
+
+FlagDefinition Flag(std::string name, FlagType type, std::string value, std::string help) {
+  FlagDefinition flag;
+  flag.name = std::move(name);
+  flag.type = type;
+  flag.default_value = std::move(value);
+  flag.help = std::move(help);
+  return flag;
+}
+
+std::vector<std::string> Names(const std::vector<FlagDefinition>& flags) {
+  std::vector<std::string> names;
+  for (const FlagDefinition& flag : flags) names.push_back(flag.name);
+  return names;
+}
+
+std::string Resolve(const std::string& folder, const std::string& path) {
+  if (folder.empty() || path.empty()) return path;
+  const std::filesystem::path given(path);
+  return given.is_absolute() ? path : (std::filesystem::path(folder) / given).lexically_normal().string();
+}
+
+// The line on standard error stays one sentence; the flag and where it came from stand first.
+absl::Status About(const std::string& origin, const absl::Status& status) {
+  if (status.ok()) return status;
+  return FlagError("{}: {}", origin, std::string(status.message()));
+}
+
+}  // namespace
+
+FlagDefinition BoolFlag(std::string name, std::string help) {
+  return Flag(std::move(name), FlagType::kBool, "false", std::move(help));
+}
+
+FlagDefinition IntFlag(std::string name, std::string value, int64_t least, int64_t most, std::string help) {
+  FlagDefinition flag = Flag(std::move(name), FlagType::kInt, std::move(value), std::move(help));
+  flag.least = static_cast<double>(least);
+  flag.most = static_cast<double>(most);
+  return flag;
+}
+
+FlagDefinition FloatFlag(std::string name, std::string value, double least, double most, std::string help) {
+  FlagDefinition flag = Flag(std::move(name), FlagType::kFloat, std::move(value), std::move(help));
+  flag.least = least;
+  flag.most = most;
+  return flag;
+}
+
+FlagDefinition BytesFlag(std::string name, std::string value, int64_t least, std::string help) {
+  FlagDefinition flag = Flag(std::move(name), FlagType::kBytes, std::move(value), std::move(help));
+  flag.least = static_cast<double>(least);
+  return flag;
+}
+
+FlagDefinition TextFlag(std::string name, std::string value, std::string help) {
+  return Flag(std::move(name), FlagType::kText, std::move(value), std::move(help));
+}
+
+FlagDefinition PathFlag(std::string name, std::string help) {
+  return Flag(std::move(name), FlagType::kPath, "", std::move(help));
+}
+
+FlagDefinition ChoiceFlag(std::string name, std::string value, std::vector<std::string> choices, std::string help) {
+  FlagDefinition flag = Flag(std::move(name), FlagType::kChoice, std::move(value), std::move(help));
+  flag.choices = std::move(choices);
+  return flag;
+}
+
+FlagEnvironment SystemFlagEnvironment(const std::string& program) {
+  constexpr int64_t kLargestConfig = 1 << 20;
+  return {program, [](const char* name) -> const char* { return std::getenv(name); },
+          [](const std::string& path) { return ReadFile(path, kLargestConfig); }};
+}
+
+absl::StatusOr<Flags> Flags::Parse(const std::vector<FlagDefinition>& known, const std::vector<FlagDefinition>& all,
+                                   const std::vector<std::string>& arguments, const FlagEnvironment& environment) {
+  Flags flags;
+  if (const char* folder = environment.get("BUILD_WORKING_DIRECTORY")) flags.folder_ = folder;
+  for (const FlagDefinition& flag : known) {
+    CHECK(flags.settings_.emplace(flag.name, Setting{flag, flag.default_value, false}).second);
+    CHECK(flag.default_value.empty() || CheckFlagValue(flag, flag.default_value).ok());
+  }
+  RETURN_IF_ERROR(flags.ReadCommandLine(arguments));
+  RETURN_IF_ERROR(flags.ReadEnvironment(environment));
+  RETURN_IF_ERROR(flags.ReadConfig(all, environment));
+  return flags;
+}
+
+absl::Status Flags::Set(const std::string& name, const std::string& value, const std::string& origin) {
+  Setting& setting = settings_.at(name);
+  RETURN_IF_ERROR(About(origin, CheckFlagValue(setting.definition, value)));
+  setting.value = setting.definition.type == FlagType::kPath ? Resolve(folder_, value) : value;
+  setting.given = true;
+  return absl::OkStatus();
+}
+
+absl::Status Flags::ReadCommandLine(const std::vector<std::string>& arguments) {
+  bool only_arguments = false;  // after "--"
+  for (const std::string& argument : arguments) {
+    if (only_arguments || argument.compare(0, 1, "-") != 0 || argument == "-") {
+      if (argument.empty()) return FlagError("an argument is empty; a path or a flag is needed");
+      arguments_.push_back(Resolve(folder_, argument));
+      continue;
+    }
+    if (argument == "--") {
+      only_arguments = true;
+      continue;
+    }
+    const size_t equals = argument.find('=');
+    const std::string given = argument.substr(0, equals);
+    const std::string name = given.compare(0, 2, "--") == 0 ? given.substr(2) : given.substr(1);
+    auto setting = settings_.find(name);
+    if (setting == settings_.end() || given.compare(0, 2, "--") != 0) {
+      std::vector<std::string> names;
+      for (const auto& [known, unused] : settings_) names.push_back("--" + known);
+      return FlagError("flag {} is unknown here{}", Quoted(given), Suggestion("--" + name, names));
+    }
+    if (setting->second.given) return FlagError("flag --{} is given twice; once is allowed", name);
+    const FlagDefinition& flag = setting->second.definition;
+    if (equals == std::string::npos && flag.type != FlagType::kBool) {
+      return FlagError("flag --{} has no value; --{}={} is needed", name, name, FlagPlaceholder(flag));
+    }
+    const std::string value = equals == std::string::npos ? "true" : argument.substr(equals + 1);
+    RETURN_IF_ERROR(Set(name, value, fmt::format("flag --{}", name)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Flags::ReadEnvironment(const FlagEnvironment& environment) {
+  for (const auto& [name, setting] : settings_) {
+    const std::string variable = FlagVariable(environment.program, name);
+    const char* value = environment.get(variable.c_str());
+    if (value == nullptr || setting.given) continue;
+    RETURN_IF_ERROR(Set(name, value, fmt::format("environment variable {}", variable)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Flags::ReadConfig(const std::vector<FlagDefinition>& all, const FlagEnvironment& environment) {
+  auto config = settings_.find("config");
+  if (config == settings_.end() || !config->second.given) return absl::OkStatus();
+  const std::string path = config->second.value;
+  const absl::StatusOr<std::string> text = environment.read(path);
+  if (!text.ok()) return About("flag --config", text.status());
+  const absl::StatusOr<std::vector<ConfigEntry>> entries = ParseConfigFile(*text);
+  if (!entries.ok()) return About(Printable(path, 240), entries.status());
+  const std::vector<std::string> names = Names(all);
+  for (const ConfigEntry& entry : *entries) {
+    const std::string origin = fmt::format("{}:{}: key {}", Printable(path, 240), entry.line, Quoted(entry.key));
+    auto setting = settings_.find(entry.key);
+    if (setting != settings_.end()) {
+      if (!setting->second.given) RETURN_IF_ERROR(Set(entry.key, entry.value, origin));
+    } else if (std::find(names.begin(), names.end(), entry.key) == names.end()) {
+      return FlagError("{} is unknown{}", origin, Suggestion(entry.key, names));
+    }
+  }
+  return absl::OkStatus();
+}
+
+const Flags::Setting& Flags::Find(const std::string& name) const {
+  auto setting = settings_.find(name);
+  CHECK(setting != settings_.end());
+  return setting->second;
+}
+
+int64_t Flags::Int(const std::string& name) const {
+  const Setting& setting = Find(name);
+  CHECK(setting.definition.type == FlagType::kInt || setting.definition.type == FlagType::kBytes);
+  if (setting.definition.type == FlagType::kInt) return std::strtoll(setting.value.c_str(), nullptr, 10);
+  return setting.value.empty() ? 0 : *ParseBytes(setting.value);
+}
+
+double Flags::Float(const std::string& name) const { return std::strtod(Text(name).c_str(), nullptr); }
+
+const std::string& Flags::Text(const std::string& name) const { return Find(name).value; }
+
+bool Flags::Given(const std::string& name) const { return Find(name).given; }
+
+std::map<std::string, std::string> Flags::GivenValues() const {
+  std::map<std::string, std::string> values;
+  for (const auto& [name, setting] : settings_) {
+    if (setting.given) values[name] = setting.value;
+  }
+  return values;
+}
+
+std::string Flags::ToConfig() const {
+  std::string text;
+  for (const auto& [name, setting] : settings_) {
+    if (name == "config" || name == "dump-config" || setting.value.empty()) continue;
+    text += fmt::format("{} = {}\n", name, QuoteConfigValue(setting.value));
+  }
+  return text;
+}
+
+std::string FlagHelp(const std::vector<FlagDefinition>& flags, bool full, const std::string& program) {
+  std::string text, group;
+  for (const FlagDefinition& flag : flags) {
+    if (full && flag.group != group) {
+      group = flag.group;
+      text += fmt::format("\n{}\n", group);
+    }
+    const std::string value = flag.type == FlagType::kBool ? "" : "=" + FlagPlaceholder(flag);
+    text += fmt::format("  {:<34} {}\n", "--" + flag.name + value, flag.help);
+    if (!full) continue;
+    const std::string standard = flag.default_value.empty() ? "unset" : flag.default_value;
+    text += fmt::format("  {:<34}   {}; default {}; environment {}\n", "", FlagRange(flag), standard,
+                        FlagVariable(program, flag.name));
+  }
+  return text;
+}
+
+}  // namespace partita

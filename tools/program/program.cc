@@ -1,0 +1,115 @@
+#include "tools/program/program.h"
+
+#include <algorithm>
+
+#include "graph/value/node_name.h"
+#include "runtime/base/check.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+// Every command has these.
+const std::vector<FlagDefinition>& CommonFlags() {
+  static const auto& flags = *new std::vector<FlagDefinition>{[] {
+    std::vector<FlagDefinition> list = {BoolFlag("help", "this text"), BoolFlag("help-all", "all that flags can be"),
+                                        PathFlag("config", "flags as lines `name = value`"),
+                                        BoolFlag("dump-config", "print the flags as a --config file and stop")};
+    for (FlagDefinition& flag : list) flag.group = "General";
+    return list;
+  }()};
+  return flags;
+}
+
+std::vector<FlagDefinition> FlagsOf(const ProgramDefinition& program, const Command& command) {
+  std::vector<FlagDefinition> flags;
+  for (const FlagDefinition& flag : program.flags) {
+    const auto& names = command.flags;
+    if (std::find(names.begin(), names.end(), flag.name) != names.end()) flags.push_back(flag);
+  }
+  CHECK(flags.size() == command.flags.size());
+  flags.insert(flags.end(), CommonFlags().begin(), CommonFlags().end());
+  return flags;
+}
+
+std::string Usage(const ProgramDefinition& program) {
+  std::string text =
+      fmt::format("{}: {}\nusage: {} <command> [flags]\n\n", program.name, program.summary, program.name);
+  for (const Command& command : program.commands) {
+    text += fmt::format("  {:<12} {}\n", command.name, command.summary);
+  }
+  return text +
+         fmt::format("\n{} <command> --help tells a command's flags, --help-all all about them.\n", program.name);
+}
+
+std::string CommandUsage(const ProgramDefinition& program, const Command& command, bool full) {
+  return fmt::format("{} {}: {}\nusage: {} {} [flags]{}{}\n{}{}", program.name, command.name, command.summary,
+                     program.name, command.name, command.argument.empty() ? "" : " ", command.argument,
+                     full ? "" : "\n", FlagHelp(FlagsOf(program, command), full, program.name));
+}
+
+int Fail(const ProgramDefinition& program, const absl::Status& status, std::ostream& error) {
+  error << program.name << ": " << std::string(status.message()) << "\n";
+  return ToExitCode(status);
+}
+
+absl::StatusOr<const Command*> FindCommand(const ProgramDefinition& program, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : program.commands) {
+    if (command.name == name) return &command;
+    names.push_back(command.name);
+  }
+  return FlagError("command {} is unknown{}", Quoted(name), Suggestion(name, names));
+}
+
+absl::Status CheckArguments(const Command& command, const Flags& flags) {
+  const size_t expected = command.argument.empty() ? 0 : 1;
+  if (flags.arguments().size() == expected) return absl::OkStatus();
+  if (flags.arguments().empty()) return FlagError("{} needs an argument: {}", command.name, command.argument);
+  return FlagError("{} takes {}; found {}: {}", command.name,
+                   expected == 0 ? "no argument" : "one argument (" + command.argument + ")", flags.arguments().size(),
+                   Quoted(flags.arguments()[expected]));
+}
+
+absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& command,
+                               const std::vector<std::string>& arguments, const FlagEnvironment& environment,
+                               std::ostream& out) {
+  std::vector<FlagDefinition> all = program.flags;
+  all.insert(all.end(), CommonFlags().begin(), CommonFlags().end());
+  auto end = arguments.end();
+  if (command.passes_on) end = std::find(arguments.begin(), arguments.end(), "--");
+  const std::vector<std::string> own(arguments.begin(), end);
+  ASSIGN_OR_RETURN(const Flags flags, Flags::Parse(FlagsOf(program, command), all, own, environment));
+  if (flags.Bool("help") || flags.Bool("help-all")) {
+    out << CommandUsage(program, command, flags.Bool("help-all"));
+    return kExitFinished;
+  }
+  if (flags.Bool("dump-config")) {
+    out << flags.ToConfig();
+    return kExitFinished;
+  }
+  RETURN_IF_ERROR(CheckArguments(command, flags));
+  return command.run({flags, out, std::vector<std::string>(end == arguments.end() ? end : end + 1, arguments.end())});
+}
+
+}  // namespace
+
+int RunProgram(const ProgramDefinition& program, const std::vector<std::string>& arguments,
+               const FlagEnvironment& environment, std::ostream& out, std::ostream& error) {
+  if (arguments.empty()) {
+    error << Usage(program);
+    return kExitFlags;
+  }
+  if (arguments[0] == "--help" || arguments[0] == "--help-all") {
+    out << Usage(program);
+    return kExitFinished;
+  }
+  const absl::StatusOr<const Command*> command = FindCommand(program, arguments[0]);
+  if (!command.ok()) return Fail(program, command.status(), error);
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  const absl::StatusOr<int> code = RunCommand(program, **command, rest, environment, out);
+  out.flush();
+  return code.ok() ? *code : Fail(program, code.status(), error);
+}
+
+}  // namespace partita

@@ -1,0 +1,46 @@
+// A program with commands: `trainer <command> [flags] GRAPH`. Help, flags, errors and exit codes are the same for all.
+#ifndef PARTITA_TOOLS_PROGRAM_PROGRAM_H_
+#define PARTITA_TOOLS_PROGRAM_PROGRAM_H_
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// What a command is given. Results go to `out`; what is said to people while it runs goes to the log.
+struct CommandContext {
+  const Flags& flags;
+  std::ostream& out;
+  std::vector<std::string> rest;  // of a command that passes on: what stood behind `--`, as given
+};
+
+struct Command {
+  std::string name;
+  std::string summary;             // one line
+  std::string argument;            // of the usage line, e.g. "GRAPH"; "": the command takes none
+  std::vector<std::string> flags;  // names in the program's table
+  // The exit code of a run that did what it was asked for, or an error (tools/program/exit_code.h turns it into a
+  // code).
+  std::function<absl::StatusOr<int>(const CommandContext&)> run;
+  bool passes_on = false;  // takes the command line of another program behind `--`
+};
+
+struct ProgramDefinition {
+  std::string name;
+  std::string summary;
+  std::vector<FlagDefinition> flags;
+  std::vector<Command> commands;
+};
+
+// Parses, runs, prints an error as one line to `error`, and returns the exit code. `arguments`: without the program.
+int RunProgram(const ProgramDefinition& program, const std::vector<std::string>& arguments,
+               const FlagEnvironment& environment, std::ostream& out, std::ostream& error);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_PROGRAM_PROGRAM_H_

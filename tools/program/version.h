@@ -1,0 +1,17 @@
+// What reports and `trainer version` call this program.
+#ifndef PARTITA_TOOLS_PROGRAM_VERSION_H_
+#define PARTITA_TOOLS_PROGRAM_VERSION_H_
+
+#include <map>
+#include <string>
+
+namespace partita {
+
+inline constexpr char kToolVersion[] = "0.1.0";
+
+// Name to version of the compiler and the libraries that are linked in.
+std::map<std::string, std::string> LibraryVersions();
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_PROGRAM_VERSION_H_
