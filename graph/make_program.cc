@@ -21,6 +21,7 @@
 #include "graph/passes/prepare_training.h"
 #include "graph/passes/run_passes.h"
 #include "graph/passes/unroll_micro_batches.h"
+#include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -93,6 +94,22 @@ Graph WithResolvedResults(Graph graph, const OpRegistry& registry) {
   return graph;
 }
 
+// The forward graph with these values as its results, and what they need.
+absl::StatusOr<Graph> OnlyResults(Graph graph, const std::vector<std::string>& names) {
+  graph.loss = kNoValue;
+  graph.metrics.clear();
+  for (const std::string& name : names) {
+    const ValueId value = graph.Find(name);
+    if (value == kNoValue) {
+      std::vector<std::string> known;
+      for (const Value& each : graph.values()) known.push_back(each.name);
+      return InvalidArgument("there is no value {} to predict{}", Quoted(name), Suggestion(name, known));
+    }
+    graph.metrics.push_back(value);
+  }
+  return DropUnused(graph, /*keep_inputs=*/false);
+}
+
 std::map<std::string, Layout> StateLayouts(const Graph& training) {
   std::map<std::string, Layout> layouts;
   for (const State& state : training.states()) {
@@ -116,7 +133,7 @@ class PassList {
     AddMixedPrecision(passes);
     passes.push_back(
         {"adjoint and update", [this](Graph g) { return AppendBackward(std::move(g), model_, strategy_, registry_); }});
-    passes.push_back({"drop_unused", DropUnused});
+    passes.push_back({"drop_unused", [](Graph g) { return DropUnused(g); }});
     passes.push_back(
         {"fuse_moves", [this](Graph g) { return FuseMoves(std::move(g), registry_, strategy_.input_gradients); }});
     AddFusions(Fusion::When::kGradients, passes);
@@ -135,7 +152,7 @@ class PassList {
     passes.push_back({"partition", [this, &states](Graph g) { return Partition(g, strategy_, registry_, states); }});
     AddMixedPrecision(passes);
     passes.push_back({"resolve_results", [this](Graph g) { return WithResolvedResults(std::move(g), registry_); }});
-    passes.push_back({"drop_unused", DropUnused});
+    passes.push_back({"drop_unused", [](Graph g) { return DropUnused(g); }});
     AddFusions(Fusion::When::kLast, passes);
     AddPipelineOrder(passes);
     AddBuckets(-1, passes);
@@ -202,12 +219,28 @@ absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy
   const PassList passes(model, strategy, registry, options);
   Program program;
   program.meshes = MeshesOf(strategy);
-  ASSIGN_OR_RETURN(program.train, RunPasses(forward, passes.Training(), "train", options.verify_passes));
-  const std::map<std::string, Layout> states = StateLayouts(program.train);
-  ASSIGN_OR_RETURN(program.evaluate,
-                   RunPasses(std::move(forward), passes.Evaluation(states), "evaluate", options.verify_passes));
-  CollectGroups(program.train, program);
-  CollectGroups(program.evaluate, program);
+  ASSIGN_OR_RETURN(Graph training, RunPasses(forward, passes.Training(), kTrainEntry, options.verify_passes));
+  const std::map<std::string, Layout> states = StateLayouts(training);
+  program.entries.push_back(MakeEntryPoint(kTrainEntry, std::move(training), model.graph));
+  ASSIGN_OR_RETURN(Graph evaluation,
+                   RunPasses(forward, passes.Evaluation(states), kEvaluateEntry, options.verify_passes));
+  program.entries.push_back(MakeEntryPoint(kEvaluateEntry, std::move(evaluation), model.graph));
+  if (!options.predictions.empty()) {
+    ASSIGN_OR_RETURN(forward, OnlyResults(std::move(forward), options.predictions));
+    const Graph names = forward;
+    ASSIGN_OR_RETURN(Graph prediction,
+                     RunPasses(std::move(forward), passes.Evaluation(states), kPredictEntry, options.verify_passes));
+    program.entries.push_back(MakeEntryPoint(kPredictEntry, std::move(prediction), names));
+  }
+  for (const EntryPoint& entry : program.entries) CollectGroups(entry.graph, program);
+  return program;
+}
+
+Program OnlyEntry(Program program, const std::string& entry) {
+  CHECK(program.Find(entry) != nullptr);
+  std::erase_if(program.entries, [&](const EntryPoint& each) { return each.name != entry; });
+  program.groups.clear();
+  CollectGroups(program.state_graph(), program);
   return program;
 }
 

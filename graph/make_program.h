@@ -2,6 +2,9 @@
 #ifndef PARTITA_GRAPH_MAKE_PROGRAM_H_
 #define PARTITA_GRAPH_MAKE_PROGRAM_H_
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "graph/derive/strategy.h"
 #include "graph/ir/model.h"
@@ -16,12 +19,18 @@ struct ProgramOptions {
   bool mix_precision = false;    // f32 only: compute in bf16 on f32 weights (graph/passes/mix_precision.h)
   bool fuse = true;              // passes that join nodes for speed; off where tests look at single values
   int64_t bucket_bytes = -1;     // over the strategy's; -1: as the strategy says
-  bool verify_passes = false;    // check the graph after each pass (graph/passes/run_passes.h); tests always do
+  // Values of the forward graph, by name: with any, the program has an entry point `predict` that computes them as
+  // evaluation does, and has the inputs that they need.
+  std::vector<std::string> predictions = {};
+  bool verify_passes = false;  // check the graph after each pass (graph/passes/run_passes.h); tests always do
 };
 
 // Pure and linear in the graph. Errors name the node or the strategy's entry.
 absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,
                                     const ProgramOptions& options = {});
+
+// The program with that entry point alone (CHECKed), the states that it has and the groups that it needs.
+Program OnlyEntry(Program program, const std::string& entry);
 
 // Adds the groups that `graph` needs and the program has not yet: in the order in which it first uses them, all groups
 // of one set of axes together. A reshard that moves nothing needs none.

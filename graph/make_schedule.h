@@ -26,10 +26,10 @@ struct ScheduleOptions {
   bool reuse_memory = true;
 };
 
-// The schedule of `rank` for `entry`: program.train or program.evaluate. The schedules of all entry points of a rank
-// have their states at the same offsets, so they can run in one arena of the larger total.
-// Errors: kInvalidArgument (compute_streams < 1), kResourceExhausted (memory_limit), kInternal (a program that
-// contradicts itself), and what the catalogue returns for a node that no kernel takes.
+// The schedule of `rank` for `entry`: the graph of an entry point of the program. The schedules of all entry points of
+// a rank have their states at the same offsets, so they can run in one arena of the larger total. Errors:
+// kInvalidArgument (compute_streams < 1), kResourceExhausted (memory_limit), kInternal (a program that contradicts
+// itself), and what the catalogue returns for a node that no kernel takes.
 absl::StatusOr<Schedule> MakeSchedule(const Program& program, const Graph& entry, int rank,
                                       const KernelCatalogue& kernels, const ScheduleOptions& options = {});
 

@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
       {
           TrainCommand(),
           EvaluateCommand(),
+          PredictCommand(),
           LaunchCommand(),
           PlanCommand(),
           VerifyCommand(),

@@ -65,6 +65,8 @@ std::vector<FlagDefinition> Files() {
   return {
       PathFlag("save", "write parameters and running statistics (.safetensors)"),
       PathFlag("load", "read parameters and running statistics (.safetensors)"),
+      PathFlag("output", "predict: write the values here (.npy or .csv)"),
+      TextFlag("value", "", "predict: which value of the graph; unset: what the loss looks at, a classifier's logits"),
       PathFlag("report", "write what the run did (.json)"),
       PathFlag("trace", "write the timeline of the last step (Chrome and Perfetto JSON)"),
   };

@@ -115,6 +115,7 @@ class Update {
       ASSIGN_OR_RETURN(result, Add("sgd", {weight, gradient, rate_, clip_}, std::move(attributes), {updated}));
     }
     updated_.emplace_back(parameter, result);
+    graph().SetGradient(parameter, gradient);
     return absl::OkStatus();
   }
 

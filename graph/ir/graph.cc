@@ -57,11 +57,15 @@ void Graph::AddState(State state) {
   states_.push_back(state);
 }
 
-void Graph::SetUpdate(ValueId state_value, ValueId update) {
+State& Graph::StateOf(ValueId state_value) {
   const auto state = state_of_.find(state_value);
   CHECK(state != state_of_.end());
-  states_[state->second].update = update;
+  return states_[state->second];
 }
+
+void Graph::SetUpdate(ValueId state_value, ValueId update) { StateOf(state_value).update = update; }
+
+void Graph::SetGradient(ValueId state_value, ValueId gradient) { StateOf(state_value).gradient = gradient; }
 
 std::string Graph::UniqueName(const std::string& base) const {
   if (Find(base) == kNoValue) return base;

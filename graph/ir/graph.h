@@ -61,6 +61,7 @@ struct Node {
 struct State {
   ValueId value = kNoValue;
   ValueId update = kNoValue;
+  ValueId gradient = kNoValue;  // of the loss by the state, as its update reads it; kNoValue: it has none here
 };
 
 class Graph {
@@ -95,6 +96,7 @@ class Graph {
   NodeId AddNode(Node node, std::vector<Value> outputs);
   void AddState(State state);
   void SetUpdate(ValueId state_value, ValueId update);
+  void SetGradient(ValueId state_value, ValueId gradient);
   void SetLayout(ValueId value, Layout layout) { values_[value].layout = std::move(layout); }
 
   // `base` if it is free, else base@2, base@3, ... (design.md 5.16)
@@ -105,6 +107,8 @@ class Graph {
   std::vector<ValueId> metrics;
 
  private:
+  State& StateOf(ValueId state_value);
+
   std::vector<Mesh> meshes_ = {Mesh()};
   std::vector<Node> nodes_;
   std::vector<Value> values_;

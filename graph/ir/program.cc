@@ -5,7 +5,20 @@
 
 #include <algorithm>
 
+#include "runtime/base/check.h"
+
 namespace partita {
+
+const EntryPoint* Program::Find(std::string_view entry) const {
+  const auto found = std::ranges::find(entries, entry, &EntryPoint::name);
+  return found == entries.end() ? nullptr : &*found;
+}
+
+const Graph& Program::graph(std::string_view entry) const {
+  const EntryPoint* const found = Find(entry);
+  CHECK(found != nullptr);
+  return found->graph;
+}
 
 int Program::GroupOf(const GroupKey& key, int rank) const {
   for (size_t g = 0; g < groups.size(); ++g) {

@@ -1,14 +1,16 @@
 // A program: one partitioned graph for all ranks per entry point, over the same states, and the groups of ranks that
-// communicate, in the order in which every rank creates its communicators.
+// communicate, in the order in which every rank creates its communicators. What is known of it is said by ids: nothing
+// is found by how it is called.
 #ifndef PARTITA_GRAPH_IR_PROGRAM_H_
 #define PARTITA_GRAPH_IR_PROGRAM_H_
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/entry_point.h"
 #include "graph/ir/group_key.h"
 
 namespace partita {
@@ -20,12 +22,17 @@ struct CommunicationGroup {
 };
 
 struct Program {
-  std::vector<Mesh> meshes = {Mesh()};  // of both graphs; the first one has all ranks
-  Graph train;
-  Graph evaluate;
+  std::vector<Mesh> meshes = {Mesh()};  // of all graphs; the first one has all ranks
+  // At least one. The states of the first one are those of the program: the others have some of them.
+  std::vector<EntryPoint> entries;
   std::vector<CommunicationGroup> groups;  // id = index
 
   int ranks() const { return meshes[0].size(); }
+  const Graph& state_graph() const { return entries.front().graph; }
+  // nullptr: there is no such entry point.
+  const EntryPoint* Find(std::string_view entry) const;
+  // Of an entry point that the program has (CHECKed).
+  const Graph& graph(std::string_view entry) const;
   // The id of the group by `key` that `rank` belongs to; -1 if the program has none.
   int GroupOf(const GroupKey& key, int rank) const;
 };

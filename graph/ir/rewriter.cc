@@ -28,7 +28,7 @@ NodeId Rewriter::Replace(NodeId original, Node node) {
 
 Graph Rewriter::Finish() {
   for (const State& state : from_.states()) {
-    if (At(state.value) != kNoValue) graph_.AddState({At(state.value), At(state.update)});
+    if (At(state.value) != kNoValue) graph_.AddState({At(state.value), At(state.update), At(state.gradient)});
   }
   graph_.loss = At(from_.loss);
   for (ValueId metric : from_.metrics) graph_.metrics.push_back(At(metric));

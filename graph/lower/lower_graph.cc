@@ -36,17 +36,16 @@ class GraphLowering {
   }
 
  private:
-  // The states of the training graph, all of them and in its order, so that every entry point finds them in the same
-  // places.
+  // The states of the program, all of them and in its order, so that every entry point finds them in the same places.
   absl::Status AddStates() {
     std::unordered_map<std::string, std::pair<LocalTensor, TensorId>> by_name;
-    const Graph& train = program_.train;
-    for (const State& state : train.states()) {
-      const Value& value = train.value(state.value);
+    const Graph& all = program_.state_graph();
+    for (const State& state : all.states()) {
+      const Value& value = all.value(state.value);
       LocalTensor tensor{value.type.dtype, value.type.shape, WholeBox({0})};
-      std::optional<Box> box = LocalBox(value.layout, value.type.shape, train.mesh(value.layout), rank_);
+      std::optional<Box> box = LocalBox(value.layout, value.type.shape, all.mesh(value.layout), rank_);
       if (box) tensor.box = *std::move(box);
-      const bool parameter = train.node(value.producer).op->name == "parameter";
+      const bool parameter = all.node(value.producer).op->name == "parameter";
       const MemoryKind kind = parameter ? MemoryKind::kParameter : MemoryKind::kState;
       const TensorId id = tensor.bytes() == 0 ? -1 : out_.AddTensor({tensor.bytes(), kind, value.name, -1, 0});
       by_name.emplace(value.name, std::pair{std::move(tensor), id});
@@ -54,10 +53,10 @@ class GraphLowering {
     for (const State& state : graph_.states()) {
       const std::string& name = graph_.value(state.value).name;
       const auto found = by_name.find(name);
-      if (found == by_name.end()) return Internal("the training graph has no state '{}'", name);
+      if (found == by_name.end()) return Internal("the program has no state '{}'", name);
       const auto& [tensor, id] = found->second;
       if (local_.Holds(state.value) ? local_.values[state.value]->box != tensor.box : id >= 0) {
-        return Internal("state '{}' lies elsewhere in the training graph", name);
+        return Internal("state '{}' lies elsewhere in entry point '{}'", name, program_.entries.front().name);
       }
       out_.tensor_of[state.value] = id;
     }

@@ -9,8 +9,8 @@
 namespace partita {
 
 // Computing nodes become kernel launches, moves what graph/lower/lower_moves.h says; `input`, `parameter` and `state`
-// nodes are memory, views are nothing. `entry` is program.train or program.evaluate (or a graph over the same states).
-// `exchange_boxes`: ScheduleOptions. Errors: kInternal where program and entry contradict each other; what the
+// nodes are memory, views are nothing. `entry` is the graph of an entry point of the program (or one over the same
+// states). `exchange_boxes`: ScheduleOptions. Errors: kInternal where program and entry contradict each other; what the
 // catalogue returns for a node without kernel.
 absl::StatusOr<LocalProgram> LowerGraph(const Program& program, const Graph& entry, int rank, const LocalGraph& local,
                                         const KernelCatalogue& kernels, bool exchange_boxes);

@@ -6,7 +6,7 @@
 
 namespace partita {
 
-Graph DropUnused(const Graph& graph) {
+Graph DropUnused(const Graph& graph, bool keep_inputs) {
   std::vector<bool> needed(graph.values().size(), false);
   auto need = [&](ValueId value) {
     if (value != kNoValue) needed[value] = true;
@@ -20,7 +20,7 @@ Graph DropUnused(const Graph& graph) {
   std::vector<bool> kept(graph.nodes().size(), false);
   for (NodeId id = static_cast<NodeId>(graph.nodes().size()); id-- > 0;) {
     const Node& node = graph.node(id);
-    kept[id] = node.op->name == "input" ||
+    kept[id] = (keep_inputs && node.op->name == "input") ||
                std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return needed[output]; });
     if (kept[id]) std::for_each(node.inputs.begin(), node.inputs.end(), need);
   }

@@ -3,7 +3,7 @@
 //   before   %a = relu(%x)   %b = relu(%x)   loss %b
 //   after    %b = relu(%x)   loss %b
 //
-// Inputs and states stay.
+// States stay, and inputs unless `keep_inputs` is false.
 #ifndef PARTITA_GRAPH_PASSES_DROP_UNUSED_H_
 #define PARTITA_GRAPH_PASSES_DROP_UNUSED_H_
 
@@ -11,7 +11,7 @@
 
 namespace partita {
 
-Graph DropUnused(const Graph& graph);
+Graph DropUnused(const Graph& graph, bool keep_inputs = true);
 
 }  // namespace partita
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/derive/strategy.h"
+#include "graph/ir/entry_point.h"
 #include "graph/ir/generated_name.h"
 #include "graph/ir/node_view.h"
 #include "runtime/base/status.h"
@@ -130,6 +131,9 @@ class Unroller {
     }
     if (node.op->FindAttribute("first_sample") != nullptr) {
       attributes.Set("first_sample", micro_batch * (type.shape[0] / micro_batches_));
+    }
+    if (node.op->FindAttribute(kField) != nullptr && node.attributes.String(kField).empty()) {
+      attributes.Set(kField, from_.value(node.outputs[0]).name);
     }
     if (node.op->FindAttribute("batch") != nullptr) attributes.Set("batch", from_.type(node.inputs[0]).shape[0]);
     return attributes;

@@ -96,10 +96,10 @@ class ScheduleBinder {
 
   void BindStates() {
     TensorId tensor = 0;  // LowerGraph makes the states' tensors first, in this order
-    for (const State& state : program_.train.states()) {
-      const Value& value = program_.train.value(state.value);
-      std::optional<Box> box =
-          LocalBox(value.layout, value.type.shape, program_.train.mesh(value.layout), schedule_.rank);
+    const Graph& all = program_.state_graph();
+    for (const State& state : all.states()) {
+      const Value& value = all.value(state.value);
+      std::optional<Box> box = LocalBox(value.layout, value.type.shape, all.mesh(value.layout), schedule_.rank);
       const bool holds = box && !box->empty();
       Placement placement{value.name, {value.type.dtype, value.type.shape, box.value_or(NoBox(value.type.shape))}, -1};
       if (holds) placement.offset = OffsetOf(tensor++);

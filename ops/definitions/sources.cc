@@ -1,6 +1,7 @@
 // Ops without inputs: what enters a graph. A source may be split along any dimension; nobody computes it from others.
 //
-//   input()      a batch of samples, set before each step. Dimension names as DimensionName: samples, channels, ...
+//   input()      a batch of samples, set before each step from the batch's field of that name (`field`; empty: the
+//                name of the node). Dimension names as DimensionName: samples, channels, ...
 //   parameter()  a trainable state, filled once by its initializer (ops/values/initializer.h)
 //   state()      a state that no gradient reaches: running statistics, optimizer slots, the iteration counter
 //   constant()   filled with `value`
@@ -72,7 +73,12 @@ Op StateLike(const std::string& name) {
 }  // namespace
 
 OpDefinition InputOp() {
-  return Op("input").Attribute("dtype", "f32").Required("shape", IntList()).Shape(InputType).Rules(InputRules);
+  return Op("input")
+      .Attribute("dtype", "f32")
+      .Required("shape", IntList())
+      .Attribute("field", "")
+      .Shape(InputType)
+      .Rules(InputRules);
 }
 
 OpDefinition ParameterOp() { return StateLike("parameter").Shape(ParameterShape); }

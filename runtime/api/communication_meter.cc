@@ -28,7 +28,7 @@ double Median(std::vector<double> values, double of_none) {
 }  // namespace
 
 CommunicationMeter::CommunicationMeter(Session& session)
-    : session_(session), gradients_(GradientMoves(session.program().train)) {
+    : session_(session), gradients_(GradientMoves(session.program().graph(kTrainEntry))) {
   if (session.gpu_name().empty()) session.RecordTimeline(true);
   for (const int rank : session.local_ranks()) {
     ranks_.emplace_back();
@@ -42,7 +42,7 @@ void CommunicationMeter::AddStep() {
 
 void CommunicationMeter::AddStep(int rank, Rank& sums) const {
   std::vector<TimeRange> collectives, gradients, kernels, backward;
-  for (const LaunchSpan& span : session_.Timeline(Entry::kTrain, rank)) {
+  for (const LaunchSpan& span : session_.Timeline(kTrainEntry, rank)) {
     const Launch& launch = *span.launch;
     if (std::holds_alternative<HostLaunch>(launch.work)) continue;
     const TimeRange range = RangeOf(span);

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 
-#include "graph/ir/generated_name.h"
 #include "runtime/api/job/packed_values.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
@@ -21,31 +20,41 @@ double ScalarAt(const HeldPart& part) {
   return *static_cast<const float*>(part.data);
 }
 
-// A reported value is often a move of what the user named: "loss@all_reduce".
-std::string UserName(const std::string& name) { return name.substr(0, name.find('@')); }
+// What a step that does not train is called in a message.
+std::string NameOfStep(const EntryPoint& entry) {
+  return entry.name == kEvaluateEntry ? "evaluation" : fmt::format("entry point '{}'", entry.name);
+}
 
 }  // namespace
 
-HeldPart Session::PartOf(const Placement& placement, int rank) const {
-  return ranks_[rank] == nullptr ? HeldPart{placement.tensor, nullptr} : ranks_[rank]->PartOf(placement);
+int Session::Place(std::string_view entry) const {
+  const EntryPoint* const found = program_.Find(entry);
+  CHECK(found != nullptr);
+  return static_cast<int>(found - program_.entries.data());
+}
+
+HeldPart Session::PartOf(const LocalTensor& tensor, int64_t offset, int rank) const {
+  return ranks_[rank] == nullptr ? HeldPart{tensor, nullptr} : ranks_[rank]->PartOf(tensor, offset);
 }
 
 HeldPart Session::ObservedPart(ValueId value, int rank) const {
-  if (ranks_[rank] == nullptr) return {train_[rank].values[value].tensor, nullptr};
-  return ranks_[rank]->ObservedPart(value);
+  const int entry = Place(kTrainEntry);
+  if (ranks_[rank] == nullptr) return {schedules_[entry][rank].values[value].tensor, nullptr};
+  return ranks_[rank]->ObservedPart(entry, value);
 }
 
-absl::StatusOr<std::vector<HeldPart>> Session::InputPlacements(Entry entry, const std::string& name, int rank) const {
+absl::StatusOr<std::vector<HeldPart>> Session::InputPlacements(std::string_view entry, const std::string& field,
+                                                               int rank) const {
+  const int place = Place(entry);
+  const EntryInput* const input = program_.entries[place].FindInput(field);
+  if (input == nullptr) return InvalidArgument("entry point '{}' has no input '{}'", std::string(entry), field);
   std::vector<HeldPart> parts;
-  for (const Placement& placement : schedule(entry, rank).inputs) {
-    if (placement.name == name) return std::vector<HeldPart>{PartOf(placement, rank)};
-    if (placement.name == MicroBatchName(name, static_cast<int64_t>(parts.size()))) {
-      parts.push_back(PartOf(placement, rank));
-    }
+  for (const ValueId value : input->values) {
+    const ValuePlacement& placement = schedules_[place][rank].values[value];
+    parts.push_back(PartOf(placement.tensor, placement.offset, rank));
   }
-  if (parts.empty()) return InvalidArgument("there is no input '{}'", name);
   // Micro-batches follow each other in the batch.
-  for (size_t m = 0; m < parts.size(); ++m) {
+  for (size_t m = 0; m < parts.size() && parts.size() > 1; ++m) {
     LocalTensor& tensor = parts[m].tensor;
     tensor.box.offset[0] += static_cast<int64_t>(m) * tensor.global[0];
     tensor.global[0] *= static_cast<int64_t>(parts.size());
@@ -53,12 +62,12 @@ absl::StatusOr<std::vector<HeldPart>> Session::InputPlacements(Entry entry, cons
   return parts;
 }
 
-absl::Status Session::StageInput(Entry entry, const std::string& name, const HostTensor& whole) {
+absl::Status Session::StageInput(std::string_view entry, const std::string& field, const HostTensor& whole) {
   for (int rank = 0; rank < ranks(); ++rank) {
-    ASSIGN_OR_RETURN(const std::vector<HeldPart> parts, InputPlacements(entry, name, rank));
+    ASSIGN_OR_RETURN(const std::vector<HeldPart> parts, InputPlacements(entry, field, rank));
     for (const HeldPart& part : parts) {
       if (part.tensor.dtype != whole.dtype || part.tensor.global != whole.shape) {
-        return InvalidArgument("input '{}' is {}{}, given is {}{}", name, Name(part.tensor.dtype),
+        return InvalidArgument("input '{}' is {}{}, given is {}{}", field, Name(part.tensor.dtype),
                                ToString(part.tensor.global), Name(whole.dtype), ToString(whole.shape));
       }
       CopyToPart(whole.bytes.data(), part);
@@ -67,11 +76,30 @@ absl::Status Session::StageInput(Entry entry, const std::string& name, const Hos
   return absl::OkStatus();
 }
 
-absl::StatusOr<StepResult> Session::Train(const InputFiller& next) { return Step(Entry::kTrain, next); }
-absl::StatusOr<StepResult> Session::Evaluate(const InputFiller& next) { return Step(Entry::kEvaluate, next); }
+absl::StatusOr<StepResult> Session::Train(const InputFiller& next) { return ScalarStep(kTrainEntry, next); }
+absl::StatusOr<StepResult> Session::Evaluate(const InputFiller& next) { return ScalarStep(kEvaluateEntry, next); }
+
+absl::StatusOr<StepResult> Session::ScalarStep(std::string_view entry, const InputFiller& next) {
+  const int place = Place(entry);
+  RETURN_IF_ERROR(Step(place, next));
+  return ResultOf(place);
+}
+
+absl::StatusOr<std::vector<HostTensor>> Session::Predict(const InputFiller& next) {
+  const int entry = Place(kPredictEntry);
+  RETURN_IF_ERROR(Step(entry, next));
+  const int rank = local_ranks_.front();  // all ranks hold the results
+  std::vector<HostTensor> results;
+  for (const Placement& placement : schedules_[entry][rank].results) {
+    const HeldPart part = PartOf(placement, rank);
+    const char* const bytes = static_cast<const char*>(part.data);
+    results.push_back({part.tensor.dtype, part.tensor.global, {bytes, bytes + part.tensor.bytes()}});
+  }
+  return results;
+}
 
 // Ranks that share a device are in step with each other; those with devices of their own have one turn.
-absl::StatusOr<int> Session::TakeInputs(Entry entry) {
+absl::StatusOr<int> Session::TakeInputs(int entry) {
   int turn = 0;
   for (const int rank : local_ranks_) {
     ASSIGN_OR_RETURN(turn, ranks_[rank]->TakeInputs(entry));
@@ -79,7 +107,7 @@ absl::StatusOr<int> Session::TakeInputs(Entry entry) {
   return turn;
 }
 
-absl::Status Session::FillNext(Entry entry, const InputFiller& next) {
+absl::Status Session::FillNext(int entry, const InputFiller& next) {
   if (!next) return absl::OkStatus();
   for (const int rank : local_ranks_) RETURN_IF_ERROR(ranks_[rank]->WaitUntilInputsSent(entry));
   RETURN_IF_ERROR(next());
@@ -87,17 +115,19 @@ absl::Status Session::FillNext(Entry entry, const InputFiller& next) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<StepResult> Session::Step(Entry entry, const InputFiller& next) {
+absl::Status Session::Step(int entry, const InputFiller& next) {
   RETURN_IF_ERROR(dead_);
-  const bool diagnosable = options_.find_non_finite && entry == Entry::kTrain;
+  const EntryPoint& point = program_.entries[entry];
+  const bool training = point.name == kTrainEntry;
+  const bool diagnosable = options_.find_non_finite && training;
   std::vector<Executor*> executors;
   executors.reserve(local_ranks_.size());
   for (const int rank : local_ranks_) {
-    if (diagnosable) ranks_[rank]->TakeSnapshot();
+    if (diagnosable) ranks_[rank]->TakeSnapshot(entry);
     Executor* const executor = &ranks_[rank]->executor(entry);
     if (executors.empty() || executors.back() != executor) executors.push_back(executor);
   }
-  if (entry == Entry::kTrain) ++train_steps_;
+  if (training) ++train_steps_;
   const absl::StatusOr<int> turn = TakeInputs(entry);
   if (!turn.ok()) dead_ = turn.status();
   RETURN_IF_ERROR(dead_);
@@ -106,15 +136,16 @@ absl::StatusOr<StepResult> Session::Step(Entry entry, const InputFiller& next) {
   const bool ahead = gpu_ != nullptr;
   const absl::Status ran = RunAll(executors, *turn, ahead ? std::function<void()>(std::ref(fill)) : nullptr);
   if (absl::IsInvalidArgument(ran)) {  // wrong data
-    const bool training = entry == Entry::kTrain;
-    dead_ = WithContext(training ? fmt::format("step {}", train_steps_) : std::string("evaluation"), ran);
+    dead_ = WithContext(training ? fmt::format("step {}", train_steps_) : NameOfStep(point), ran);
   }
   RETURN_IF_ERROR(dead_);
-  StepResult result = ResultOf(entry);
-  if (!std::isfinite(result.loss)) return NotFinite(entry, result);
+  if (point.graph.loss != kNoValue) {
+    const int rank = local_ranks_.front();
+    const double loss = ScalarAt(PartOf(schedules_[entry][rank].results[0], rank));
+    if (!std::isfinite(loss)) return NotFinite(entry, loss);
+  }
   if (!ahead) fill();
-  RETURN_IF_ERROR(filled);
-  return result;
+  return filled;
 }
 
 absl::Status Session::RunAll(const std::vector<Executor*>& executors, int turn,
@@ -140,32 +171,30 @@ absl::Status Session::RunAll(const std::vector<Executor*>& executors, int turn,
   return status;
 }
 
-StepResult Session::ResultOf(Entry entry) const {
+StepResult Session::ResultOf(int entry) const {
   StepResult result;
-  const Graph& entry_graph = graph(entry);
+  const EntryPoint& point = program_.entries[entry];
   const int rank = local_ranks_.front();  // all ranks hold the results
-  for (const Placement& placement : schedule(entry, rank).results) {
-    const double value = ScalarAt(PartOf(placement, rank));
-    if (entry_graph.loss != kNoValue && placement.name == entry_graph.value(entry_graph.loss).name) {
-      result.loss = value;
-    } else {
-      result.metrics.emplace_back(UserName(placement.name), value);
-    }
+  const std::vector<Placement>& placements = schedules_[entry][rank].results;
+  const size_t losses = point.graph.loss == kNoValue ? 0 : 1;
+  if (losses > 0) result.loss = ScalarAt(PartOf(placements[0], rank));
+  for (size_t r = losses; r < placements.size(); ++r) {
+    result.metrics.emplace_back(point.results[r].name, ScalarAt(PartOf(placements[r], rank)));
   }
   return result;
 }
 
-absl::Status Session::NotFinite(Entry entry, const StepResult& result) {
-  const Graph& entry_graph = graph(entry);
-  const std::string loss = UserName(entry_graph.value(entry_graph.loss).name);
-  if (entry == Entry::kEvaluate) return OutOfRange("evaluation: node '{}': the loss is {}", loss, result.loss);
-  const std::string what = fmt::format("step {}: node '{}': the loss is {}", train_steps_, loss, result.loss);
+absl::Status Session::NotFinite(int entry, double loss) {
+  const EntryPoint& point = program_.entries[entry];
+  const std::string& name = point.results[0].name;
+  if (point.name != kTrainEntry) return OutOfRange("{}: node '{}': the loss is {}", NameOfStep(point), name, loss);
+  const std::string what = fmt::format("step {}: node '{}': the loss is {}", train_steps_, name, loss);
   if (!options_.find_non_finite) return absl::OutOfRangeError(what);
   std::vector<std::unique_ptr<Executor>> diagnoses;
   std::vector<Executor*> executors;
   for (const int rank : local_ranks_) {
-    ranks_[rank]->RestoreSnapshot();
-    ASSIGN_OR_RETURN(std::unique_ptr<Executor> diagnosis, ranks_[rank]->MakeDiagnosis());
+    ranks_[rank]->RestoreSnapshot(entry);
+    ASSIGN_OR_RETURN(std::unique_ptr<Executor> diagnosis, ranks_[rank]->MakeDiagnosis(entry));
     executors.push_back(diagnosis.get());
     diagnoses.push_back(std::move(diagnosis));
   }
@@ -183,16 +212,16 @@ absl::Status Session::NotFinite(Entry entry, const StepResult& result) {
     if (value != kNoValue && (first == kNoValue || value < first)) first = value;
   }
   if (first == kNoValue) return absl::OutOfRangeError(what);
-  return OutOfRange("{}; the first value that is not finite is '{}'", what, entry_graph.value(first).name);
+  return OutOfRange("{}; the first value that is not finite is '{}'", what, point.graph.value(first).name);
 }
 
 void Session::RecordTimeline(bool on) {
   for (const int rank : local_ranks_) ranks_[rank]->SetRecording(on);
 }
 
-std::vector<LaunchSpan> Session::Timeline(Entry entry, int rank) const {
+std::vector<LaunchSpan> Session::Timeline(std::string_view entry, int rank) const {
   if (ranks_[rank] == nullptr) return {};
-  const std::vector<Span> spans = ranks_[rank]->Spans(entry);
+  const std::vector<Span> spans = ranks_[rank]->Spans(Place(entry));
   const auto index = static_cast<size_t>(std::ranges::find(local_ranks_, rank) - local_ranks_.begin());
   const double shift = static_cast<double>(started_[index] - started_[0]) * SecondsPerCycle();
   const std::vector<Launch>& launches = schedule(entry, rank).launches;

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,14 +58,16 @@ class Session {
   // Of the GPU that the ranks of this process live on; empty: they live on the host.
   std::string gpu_name() const { return gpu_ == nullptr ? "" : gpu_->name(); }
   int threads_per_rank() const { return options_.threads_per_rank; }
-  const Graph& graph(Entry entry) const { return entry == Entry::kTrain ? program_.train : program_.evaluate; }
-  const Schedule& schedule(Entry entry, int rank) const { return (entry == Entry::kTrain ? train_ : evaluate_)[rank]; }
+  // `entry`: of an entry point that the program has (CHECKed), here and below.
+  const Graph& graph(std::string_view entry) const { return program_.graph(entry); }
+  const Schedule& schedule(std::string_view entry, int rank) const { return schedules_[Place(entry)][rank]; }
 
-  // Where a rank's block of an input is to be written before each step (a step leaves something else there); a block
-  // for each micro-batch where the program has them. kInvalidArgument: no such input.
-  absl::StatusOr<std::vector<HeldPart>> InputPlacements(Entry entry, const std::string& name, int rank) const;
+  // Where a rank's block of a field is to be written before each step (a step leaves something else there); a block for
+  // each micro-batch where the program has them. kInvalidArgument: the entry point has no such input.
+  absl::StatusOr<std::vector<HeldPart>> InputPlacements(std::string_view entry, const std::string& field,
+                                                        int rank) const;
   // Writes the whole of an input to all ranks: `bytes` of the input's type and global shape.
-  absl::Status StageInput(Entry entry, const std::string& name, const HostTensor& whole);
+  absl::Status StageInput(std::string_view entry, const std::string& field, const HostTensor& whole);
 
   // Writes the rows of the step after this one to their places (InputPlacements, StageInput).
   using InputFiller = std::function<absl::Status()>;
@@ -76,6 +79,8 @@ class Session {
   // error but the first the session is dead and every call returns that error.
   absl::StatusOr<StepResult> Train(const InputFiller& next = nullptr);
   absl::StatusOr<StepResult> Evaluate(const InputFiller& next = nullptr);
+  // The values that `predict` computes (ProgramOptions::predictions), whole, in their order.
+  absl::StatusOr<std::vector<HostTensor>> Predict(const InputFiller& next = nullptr);
 
   // The states of the program, in its order; parameters, optimizer slots, running statistics, the iteration.
   std::vector<std::string> StateNames() const;
@@ -97,9 +102,9 @@ class Session {
   absl::StatusOr<std::vector<GroupTraffic>> JobTraffic() const;
   void ResetCounters();
   // Of one step.
-  std::vector<MoveBytes> PredictedBytes(Entry entry) const;
+  std::vector<MoveBytes> PredictedBytes(std::string_view entry) const;
 
-  // Of one rank: as planned for the larger of the two entry points, and the highest byte that was really touched (of a
+  // Of one rank: as planned for the largest of the entry points, and the highest byte that was really touched (of a
   // rank of this process; or, collective, of all).
   const MemoryUse& PlannedMemory(int rank) const;
   int64_t UsedMemory(int rank) const;
@@ -109,7 +114,7 @@ class Session {
   // Spans of the last step of `entry`; empty if it was not recorded or the rank is not here. Recording costs a few
   // nanoseconds a launch.
   void RecordTimeline(bool on);
-  std::vector<LaunchSpan> Timeline(Entry entry, int rank) const;
+  std::vector<LaunchSpan> Timeline(std::string_view entry, int rank) const;
 
   // Collective: what each process says, in the order of their first ranks. kUnavailable: a process is gone.
   absl::StatusOr<std::vector<std::string>> AllGather(const std::string& bytes) const;
@@ -124,14 +129,19 @@ class Session {
   absl::Status FindWorld();
   absl::Status CheckGpuMemory();
   absl::Status Capture();
-  HeldPart PartOf(const Placement& placement, int rank) const;
+  int Place(std::string_view entry) const;
+  HeldPart PartOf(const LocalTensor& tensor, int64_t offset, int rank) const;
+  HeldPart PartOf(const Placement& placement, int rank) const {
+    return PartOf(placement.tensor, placement.offset, rank);
+  }
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
-  absl::StatusOr<StepResult> Step(Entry entry, const InputFiller& next);
-  absl::StatusOr<int> TakeInputs(Entry entry);
-  absl::Status FillNext(Entry entry, const InputFiller& next);
+  absl::StatusOr<StepResult> ScalarStep(std::string_view entry, const InputFiller& next);
+  absl::Status Step(int entry, const InputFiller& next);
+  absl::StatusOr<int> TakeInputs(int entry);
+  absl::Status FillNext(int entry, const InputFiller& next);
   absl::Status RunAll(const std::vector<Executor*>& executors, int turn, const std::function<void()>& meanwhile);
-  StepResult ResultOf(Entry entry) const;
-  absl::Status NotFinite(Entry entry, const StepResult& result);
+  StepResult ResultOf(int entry) const;
+  absl::Status NotFinite(int entry, double loss);
   absl::StatusOr<HeldPart> StatePart(const std::string& name, int rank) const;
   const Placement* FindState(const std::string& name, int rank) const;
   absl::StatusOr<std::vector<HeldPart>> AllParts(std::vector<HeldPart> parts, std::vector<std::string>& storage) const;
@@ -143,7 +153,7 @@ class Session {
   std::vector<int> local_ranks_;
   std::unique_ptr<World> own_world_;  // unless it is the job's
   World* world_ = nullptr;
-  std::vector<Schedule> train_, evaluate_;              // by rank, of all
+  std::vector<std::vector<Schedule>> schedules_;        // by entry point and rank, of all
   std::vector<std::unique_ptr<RankRuntime>> ranks_;     // by rank; null: in another process
   std::vector<std::vector<CommBytes>> counted_before_;  // by rank and group
   std::vector<uint64_t> started_;                       // by local rank, cycles: when the last step was started

@@ -65,8 +65,11 @@ absl::Status Session::Build() {
   RETURN_IF_ERROR(FindKernels());
   RETURN_IF_ERROR(FindWorld());
   const auto choose = [this]() -> absl::Status {
-    ASSIGN_OR_RETURN(train_, MakeSchedules(program_.train));
-    ASSIGN_OR_RETURN(evaluate_, MakeSchedules(program_.evaluate));
+    schedules_.clear();
+    for (const EntryPoint& entry : program_.entries) {
+      ASSIGN_OR_RETURN(std::vector<Schedule> schedules, MakeSchedules(entry.graph));
+      schedules_.push_back(std::move(schedules));
+    }
     return absl::OkStatus();
   };
   const bool shared = gpu_ != nullptr && options_.job != nullptr;
@@ -74,14 +77,15 @@ absl::Status Session::Build() {
   RETURN_IF_ERROR(CheckGpuMemory());
   ranks_.resize(static_cast<size_t>(ranks));
   for (const int rank : local_ranks_) {
-    for (size_t s = 0; s < train_[rank].states.size(); ++s) {
-      CHECK(train_[rank].states[s].offset == evaluate_[rank].states[s].offset);
-    }
     RankParts parts;
+    for (const std::vector<Schedule>& schedules : schedules_) {
+      for (size_t s = 0; s < schedules[rank].states.size(); ++s) {
+        CHECK(schedules[rank].states[s].offset == schedules_.front()[rank].states[s].offset);
+      }
+      parts.schedules.push_back(&schedules[rank]);
+    }
     parts.rank = rank;
     parts.device = gpu_.get();
-    parts.train = &train_[rank];
-    parts.evaluate = &evaluate_[rank];
     parts.program = &program_;
     parts.kernels = kernels_.get();
     parts.world = world_;
@@ -114,7 +118,8 @@ absl::Status Session::CheckGpuMemory() {
   if (gpu_ == nullptr) return absl::OkStatus();
   int64_t planned = 0;
   for (const int rank : local_ranks_) {
-    planned += PlannedMemory(rank).total + RankRuntime::StageBytes(train_[rank], evaluate_[rank]);
+    planned += PlannedMemory(rank).total;
+    for (const auto& schedules : schedules_) planned += RankRuntime::StageBytes(schedules[rank]);
   }
   ASSIGN_OR_RETURN(const DeviceMemory memory, gpu_->Memory());
   if (planned <= memory.free) return absl::OkStatus();

@@ -53,12 +53,16 @@ void Session::ResetCounters() {
   }
 }
 
-std::vector<MoveBytes> Session::PredictedBytes(Entry entry) const { return PredictBytes(program_, graph(entry)); }
+std::vector<MoveBytes> Session::PredictedBytes(std::string_view entry) const {
+  return PredictBytes(program_, graph(entry));
+}
 
 const MemoryUse& Session::PlannedMemory(int rank) const {
-  const MemoryUse& train = schedule(Entry::kTrain, rank).memory;
-  const MemoryUse& evaluate = schedule(Entry::kEvaluate, rank).memory;
-  return train.total >= evaluate.total ? train : evaluate;
+  const MemoryUse* largest = &schedules_.front()[rank].memory;
+  for (const std::vector<Schedule>& schedules : schedules_) {
+    if (schedules[rank].memory.total > largest->total) largest = &schedules[rank].memory;
+  }
+  return *largest;
 }
 
 int64_t Session::UsedMemory(int rank) const { return ranks_[rank]->UsedMemory(); }

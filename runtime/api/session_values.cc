@@ -11,17 +11,19 @@ namespace partita {
 
 std::vector<std::string> Session::StateNames() const {
   std::vector<std::string> names;
-  for (const State& state : program_.train.states()) names.push_back(program_.train.value(state.value).name);
+  for (const State& state : program_.state_graph().states())
+    names.push_back(program_.state_graph().value(state.value).name);
   return names;
 }
 
 bool Session::IsParameter(const std::string& state) const {
-  const ValueId value = program_.train.Find(state);
-  return value != kNoValue && program_.train.node(program_.train.value(value).producer).op->name == "parameter";
+  const ValueId value = program_.state_graph().Find(state);
+  return value != kNoValue &&
+         program_.state_graph().node(program_.state_graph().value(value).producer).op->name == "parameter";
 }
 
 const Placement* Session::FindState(const std::string& name, int rank) const {
-  for (const Placement& placement : schedule(Entry::kTrain, rank).states) {
+  for (const Placement& placement : schedules_.front()[rank].states) {
     if (placement.name == name) return &placement;
   }
   return nullptr;
@@ -36,12 +38,12 @@ absl::StatusOr<HeldPart> Session::StatePart(const std::string& name, int rank) c
 
 absl::StatusOr<HostTensor> Session::ReadState(const std::string& name) const {
   if (FindState(name, 0) == nullptr) return InvalidArgument("there is no state '{}'", name);
-  const Layout& layout = program_.train.layout(program_.train.Find(name));
+  const Layout& layout = program_.state_graph().layout(program_.state_graph().Find(name));
   std::vector<HeldPart> parts;
   for (int rank = 0; rank < ranks(); ++rank) {
     ASSIGN_OR_RETURN(HeldPart part, StatePart(name, rank));
     parts.push_back(std::move(part));
-    if (!IsFirstReplica(layout, program_.train.mesh(layout), rank)) parts.back().data = nullptr;
+    if (!IsFirstReplica(layout, program_.state_graph().mesh(layout), rank)) parts.back().data = nullptr;
   }
   std::vector<std::string> storage;
   ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
@@ -66,7 +68,7 @@ absl::Status Session::WriteState(const std::string& name, const HostTensor& tens
 }
 
 absl::StatusOr<bool> Session::ReplicasEqual(const std::string& state) const {
-  const ValueId value = program_.train.Find(state);
+  const ValueId value = program_.state_graph().Find(state);
   std::vector<HeldPart> parts;
   for (int rank = 0; rank < ranks(); ++rank) {
     ASSIGN_OR_RETURN(HeldPart part, StatePart(state, rank));
@@ -74,18 +76,20 @@ absl::StatusOr<bool> Session::ReplicasEqual(const std::string& state) const {
   }
   std::vector<std::string> storage;
   ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
-  return GatherValue(program_.train.type(value), program_.train.layout(value), program_.train.mesh(value), parts)
+  return GatherValue(program_.state_graph().type(value), program_.state_graph().layout(value),
+                     program_.state_graph().mesh(value), parts)
       .replicas_equal;
 }
 
 absl::StatusOr<WholeValue> Session::Observed(const std::string& name) const {
-  const ValueId value = program_.train.Find(name);
+  const Graph& training = graph(kTrainEntry);
+  const ValueId value = training.Find(name);
   if (value == kNoValue || !options_.observe) return InvalidArgument("no value '{}' is observed", name);
   std::vector<HeldPart> parts;
   for (int rank = 0; rank < ranks(); ++rank) parts.push_back(ObservedPart(value, rank));
   std::vector<std::string> storage;
   ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
-  return GatherValue(program_.train.type(value), program_.train.layout(value), program_.train.mesh(value), parts);
+  return GatherValue(training.type(value), training.layout(value), training.mesh(value), parts);
 }
 
 absl::StatusOr<std::vector<std::string>> Session::AllGather(const std::string& bytes) const {

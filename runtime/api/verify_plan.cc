@@ -95,23 +95,6 @@ const TensorDifference* StepComparison::Worst() const {
   return worst == tensors.end() ? nullptr : &*worst;
 }
 
-ValueId GradientOf(const Graph& training, const State& parameter) {
-  ValueId value = parameter.update;
-  while (value != kNoValue) {
-    const Node& node = training.node(training.value(value).producer);
-    if (!node.op->move) break;
-    // A move of several operands gives each its output.
-    const auto output = std::find(node.outputs.begin(), node.outputs.end(), value) - node.outputs.begin();
-    value = node.inputs[static_cast<size_t>(output)];
-  }
-  if (value == kNoValue) return kNoValue;
-  const Node& node = training.node(training.value(value).producer);
-  for (size_t i = 0; i < node.op->inputs.size(); ++i) {
-    if (node.op->inputs[i].name == "g") return node.inputs[i];
-  }
-  return kNoValue;
-}
-
 absl::StatusOr<std::unique_ptr<PlanVerifier>> PlanVerifier::Start(Program serial, Program plan,
                                                                   const VerifyPlanOptions& options) {
   if (serial.ranks() != 1) return InvalidArgument("the serial program has {} ranks", serial.ranks());
@@ -129,8 +112,8 @@ absl::StatusOr<std::unique_ptr<PlanVerifier>> PlanVerifier::Start(Program serial
 }
 
 absl::Status PlanVerifier::MatchNames() {
-  const Graph& serial = serial_->graph(Entry::kTrain);
-  const Graph& plan = plan_->graph(Entry::kTrain);
+  const Graph& serial = serial_->graph(kTrainEntry);
+  const Graph& plan = plan_->graph(kTrainEntry);
   for (const Node& node : serial.nodes()) {
     if (node.phase != Phase::kForward || node.op->move) continue;
     for (ValueId output : node.outputs) {
@@ -140,21 +123,19 @@ absl::Status PlanVerifier::MatchNames() {
   }
   for (const State& state : serial.states()) {
     const std::string& name = serial.value(state.value).name;
-    const ValueId gradient = GradientOf(serial, state);
-    if (!serial_->IsParameter(name) || gradient == kNoValue) continue;
+    if (state.gradient == kNoValue) continue;
     for (const State& twin : plan.states()) {
       if (plan.value(twin.value).name != name) continue;
-      const ValueId plan_gradient = GradientOf(plan, twin);
-      if (plan_gradient == kNoValue) return Internal("the plan has no gradient of '{}'", name);
-      gradients_.push_back({name, serial.value(gradient).name, plan.value(plan_gradient).name});
+      if (twin.gradient == kNoValue) return Internal("the plan has no gradient of '{}'", name);
+      gradients_.push_back({name, serial.value(state.gradient).name, plan.value(twin.gradient).name});
     }
   }
   return absl::OkStatus();
 }
 
 absl::Status PlanVerifier::StageInput(const std::string& name, const HostTensor& whole) {
-  RETURN_IF_ERROR(serial_->StageInput(Entry::kTrain, name, whole));
-  return plan_->StageInput(Entry::kTrain, name, whole);
+  RETURN_IF_ERROR(serial_->StageInput(kTrainEntry, name, whole));
+  return plan_->StageInput(kTrainEntry, name, whole);
 }
 
 absl::StatusOr<StepComparison> PlanVerifier::Step() {

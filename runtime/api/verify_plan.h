@@ -96,9 +96,6 @@ class PlanVerifier {
   double gradient_norm_ = 0;  // the largest of the serial step
 };
 
-// The value that a parameter's update takes as its gradient; kNoValue if it has none.
-ValueId GradientOf(const Graph& training, const State& parameter);
-
 }  // namespace partita
 
 #endif  // PARTITA_RUNTIME_API_VERIFY_PLAN_H_

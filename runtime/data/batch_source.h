@@ -1,5 +1,6 @@
 // Where batches come from: any rows of any global batch, in any order, from any thread.
 //
+// A batch is named fields of any element type (design.md 5.27), each a tensor whose first dimension is the rows.
 // The global batch is one thing for all ranks. A rank asks for its rows of it, the block of the input's layout, which
 // may be empty; ranks that ask for the same rows get the same bytes. Nothing here knows how many ranks there are.
 #ifndef PARTITA_RUNTIME_DATA_BATCH_SOURCE_H_
@@ -8,10 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "graph/value/dtype.h"
-#include "runtime/data/image_dataset.h"
+#include "graph/value/shape.h"
 
 namespace partita {
 
@@ -24,28 +27,32 @@ struct Rows {
   bool operator==(const Rows&) const = default;
 };
 
-// Where the rows go: memory of the caller, exactly as large as they are.
-struct BatchBuffers {
-  DType dtype = DType::kF32;     // of images and weights: kF32 or kF64
-  std::span<std::byte> images;   // [rows, height, width, channels]
-  std::span<int32_t> labels;     // [rows]
-  std::span<std::byte> weights;  // [rows], 1 for a sample, 0 for a row that only fills the batch up
+struct Field {
+  std::string name;
+  DType dtype = DType::kF32;
+  Shape row;  // of one row: without the batch's dimension
+
+  int64_t row_bytes() const { return Elements(row) * SizeOf(dtype); }
+  bool operator==(const Field&) const = default;
 };
+
+// Where rows of every field go, in the order of the fields: memory of the caller, aligned for the field's type and
+// exactly as large as they are.
+using FieldBuffers = std::vector<std::span<std::byte>>;
 
 // Thread-safe: all methods are const and may be called at once.
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
 
-  virtual ImageShape shape() const = 0;
-  virtual int64_t classes() const = 0;
-  virtual int64_t samples() const = 0;            // in one epoch, each counted once
-  virtual int64_t batch_rows() const = 0;         // of a global batch, filled-up rows included
-  virtual int64_t batches_per_epoch() const = 0;  // at least 1
+  virtual const std::vector<Field>& fields() const = 0;  // the same list as long as the source lives
+  virtual int64_t samples() const = 0;                   // in one epoch, each counted once
+  virtual int64_t batch_rows() const = 0;                // of a global batch, filled-up rows included
+  virtual int64_t batches_per_epoch() const = 0;         // at least 1
 
   // Writes rows of batch `batch` (counted from 0, on over the epochs: epoch = batch / batches_per_epoch()).
   // Rows or buffers that do not fit are a bug of the caller (CHECK); an error is one of reading the data.
-  virtual absl::Status Fill(int64_t batch, Rows rows, const BatchBuffers& out) const = 0;
+  virtual absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const = 0;
 };
 
 }  // namespace partita

@@ -46,14 +46,26 @@ absl::Status CheckOptions(const ImageBatchOptions& options, const ImageDataset& 
     return InvalidArgument("batch: found {} rows of {} numbers, allowed are at most {} numbers", options.batch_rows,
                            dataset.shape.elements(), kLargestBatch);
   }
+  const DType dtype = options.fields.dtype;
+  if (dtype != DType::kF32 && dtype != DType::kF64) {
+    return InvalidArgument("batch: found images of {}, allowed are f32 and f64", Name(dtype));
+  }
   RETURN_IF_ERROR(CheckAugmentation(options, dataset.shape));
   return CheckNormalization(options.normalization, dataset.shape.channels);
 }
 
-bool Fits(const BatchBuffers& out, Rows rows, int64_t elements) {
-  const int64_t n = rows.size(), size = SizeOf(out.dtype);
-  return static_cast<int64_t>(out.images.size()) == n * elements * size &&
-         static_cast<int64_t>(out.labels.size()) == n && static_cast<int64_t>(out.weights.size()) == n * size;
+bool Fits(const FieldBuffers& out, Rows rows, const std::vector<Field>& fields) {
+  if (out.size() != fields.size()) return false;
+  for (size_t f = 0; f < fields.size(); ++f) {
+    if (static_cast<int64_t>(out[f].size()) != rows.size() * fields[f].row_bytes()) return false;
+  }
+  return true;
+}
+
+std::vector<Field> FieldsOf(const ImageFields& names, const ImageShape& shape) {
+  return {{names.images, names.dtype, {shape.height, shape.width, shape.channels}},
+          {names.labels, DType::kI32, {}},
+          {names.weights, names.dtype, {}}};
 }
 
 }  // namespace
@@ -67,9 +79,12 @@ absl::StatusOr<std::shared_ptr<ImageBatches>> ImageBatches::Create(std::shared_p
 ImageBatches::ImageBatches(std::shared_ptr<const ImageDataset> dataset, ImageBatchOptions options)
     : dataset_(std::move(dataset)),
       options_(std::move(options)),
+      fields_(FieldsOf(options_.fields, dataset_->shape)),
       augmentation_key_(PhiloxKey(options_.seed, kAugmentationName)),
-      table_f32_(NormalizationTable<float>(options_.normalization)),
-      table_f64_(NormalizationTable<double>(options_.normalization)) {}
+      table_f32_(options_.fields.dtype == DType::kF32 ? NormalizationTable<float>(options_.normalization)
+                                                      : std::vector<float>()),
+      table_f64_(options_.fields.dtype == DType::kF64 ? NormalizationTable<double>(options_.normalization)
+                                                      : std::vector<double>()) {}
 
 int64_t ImageBatches::batches_per_epoch() const {
   if (options_.mode == BatchMode::kTraining) return dataset_->count / options_.batch_rows;
@@ -78,12 +93,12 @@ int64_t ImageBatches::batches_per_epoch() const {
 
 int64_t ImageBatches::samples() const { return std::min(dataset_->count, batches_per_epoch() * options_.batch_rows); }
 
-absl::Status ImageBatches::Fill(int64_t batch, Rows rows, const BatchBuffers& out) const {
+absl::Status ImageBatches::Fill(int64_t batch, Rows rows, const FieldBuffers& out) const {
   CHECK(batch >= 0);
   CHECK(0 <= rows.begin && rows.begin <= rows.end && rows.end <= options_.batch_rows);
-  CHECK(IsFloating(out.dtype) && Fits(out, rows, dataset_->shape.elements()));
+  CHECK(Fits(out, rows, fields_));
   if (rows.size() == 0) return absl::OkStatus();
-  if (out.dtype == DType::kF32) {
+  if (options_.fields.dtype == DType::kF32) {
     FillRows(batch, rows, table_f32_, out);
   } else {
     FillRows(batch, rows, table_f64_, out);
@@ -101,28 +116,29 @@ ImageBatches::Order ImageBatches::OrderOf(int64_t epoch) const {
 }
 
 template <typename T>
-void ImageBatches::FillRows(int64_t batch, Rows rows, const std::vector<T>& table, const BatchBuffers& out) const {
+void ImageBatches::FillRows(int64_t batch, Rows rows, const std::vector<T>& table, const FieldBuffers& out) const {
   const bool training = options_.mode == BatchMode::kTraining;
   const int64_t epoch = batch / batches_per_epoch();
   const int64_t first = batch % batches_per_epoch() * options_.batch_rows;
   const Order order = training ? OrderOf(epoch) : nullptr;
   const int64_t elements = dataset_->shape.elements();
-  T* images = reinterpret_cast<T*>(out.images.data());
-  T* weights = reinterpret_cast<T*>(out.weights.data());
+  T* const images = reinterpret_cast<T*>(out[0].data());
+  int32_t* const labels = reinterpret_cast<int32_t*>(out[1].data());
+  T* const weights = reinterpret_cast<T*>(out[2].data());
   for (int64_t i = 0; i < rows.size(); ++i) {
     const int64_t position = first + rows.begin + i;
     const bool present = position < dataset_->count;
     weights[i] = present ? 1 : 0;
     if (!present) {
       std::fill_n(images + i * elements, elements, T{0});
-      out.labels[i] = 0;
+      labels[i] = 0;
       continue;
     }
     const int64_t sample = training ? (*order)[position] : position;
     const Transform transform =
         training ? DrawTransform(options_.augmentation, augmentation_key_, epoch, sample) : Transform{};
     FillImage(sample, transform, table, images + i * elements);
-    out.labels[i] = dataset_->labels[sample];
+    labels[i] = dataset_->labels[sample];
   }
 }
 

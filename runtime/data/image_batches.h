@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,27 +28,34 @@ namespace partita {
 
 enum class BatchMode { kTraining, kEvaluation };
 
+// The fields in their order: images [height, width, channels], labels i32 [], weights [], which are 1 for a sample and
+// 0 for a row that only fills the batch up.
+struct ImageFields {
+  std::string images = "images", labels = "labels", weights = "weights";
+  DType dtype = DType::kF32;  // of images and weights: kF32 or kF64
+};
+
 struct ImageBatchOptions {
   BatchMode mode = BatchMode::kTraining;
   int64_t batch_rows = 0;
   uint64_t seed = 0;
   Augmentation augmentation;  // training only
   Normalization normalization;
+  ImageFields fields = {};
 };
 
 class ImageBatches : public BatchSource {
  public:
   // kInvalidArgument: no samples, fewer samples than a training batch, a batch without rows, a shift as large as the
-  // image, augmentation of an evaluation, a normalization that does not fit.
+  // image, augmentation of an evaluation, a normalization that does not fit, images that are neither f32 nor f64.
   static absl::StatusOr<std::shared_ptr<ImageBatches>> Create(std::shared_ptr<const ImageDataset> dataset,
                                                               ImageBatchOptions options);
 
-  ImageShape shape() const override { return dataset_->shape; }
-  int64_t classes() const override { return dataset_->classes; }
+  const std::vector<Field>& fields() const override { return fields_; }
   int64_t samples() const override;
   int64_t batch_rows() const override { return options_.batch_rows; }
   int64_t batches_per_epoch() const override;
-  absl::Status Fill(int64_t batch, Rows rows, const BatchBuffers& out) const override;
+  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const override;
 
  private:
   using Order = std::shared_ptr<const std::vector<uint32_t>>;
@@ -56,13 +64,15 @@ class ImageBatches : public BatchSource {
 
   Order OrderOf(int64_t epoch) const;
   template <typename T>
-  void FillRows(int64_t batch, Rows rows, const std::vector<T>& table, const BatchBuffers& out) const;
+  void FillRows(int64_t batch, Rows rows, const std::vector<T>& table, const FieldBuffers& out) const;
   template <typename T>
   void FillImage(int64_t sample, const Transform& transform, const std::vector<T>& table, T* out) const;
 
   const std::shared_ptr<const ImageDataset> dataset_;
   const ImageBatchOptions options_;
+  const std::vector<Field> fields_;
   const uint64_t augmentation_key_;
+  // Of the fields' type; the other one is empty.
   const std::vector<float> table_f32_;
   const std::vector<double> table_f64_;
 

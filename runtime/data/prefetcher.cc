@@ -17,14 +17,17 @@ absl::Status CheckOptions(const BatchSource& source, const PrefetchOptions& opti
                              source.batch_rows());
     }
   }
-  if (!IsFloating(options.dtype) || options.dtype == DType::kBF16) {
-    return InvalidArgument("prefetch: found images of {}, allowed are f32 and f64", Name(options.dtype));
-  }
   if (options.depth < 1 || options.first_batch < 0 || options.batch_count < -1) {
     return InvalidArgument("prefetch: found depth {}, first batch {}, batch count {}; allowed are from 1, 0, -1",
                            options.depth, options.first_batch, options.batch_count);
   }
   return absl::OkStatus();
+}
+
+// Rows of a field, and room up to where rows of any type may begin.
+int64_t AlignedBytes(const Field& field, const Rows& rows) {
+  constexpr int64_t kAlignment = alignof(std::max_align_t);
+  return (rows.size() * field.row_bytes() + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 }  // namespace
@@ -64,26 +67,23 @@ Prefetcher::~Prefetcher() {
 }
 
 Prefetcher::Slot Prefetcher::MakeSlot() const {
-  const int64_t elements = source_->shape().elements(), size = SizeOf(options_.dtype);
-  int64_t rows = 0;
-  for (const Rows& block : blocks_) rows += block.size();
-  Slot slot;
-  slot.memory = std::make_unique<std::byte[]>(rows * (elements + 1) * size);
-  slot.labels = std::make_unique<int32_t[]>(rows);
-  // First the images of all blocks, then their weights.
-  std::byte* images = slot.memory.get();
-  std::byte* weights = images + rows * elements * size;
-  int32_t* labels = slot.labels.get();
+  int64_t bytes = 0;
   for (const Rows& block : blocks_) {
-    const size_t n = block.size();
-    slot.buffers.push_back({options_.dtype, {images, n * elements * size}, {labels, n}, {weights, n * size}});
-    images += n * elements * size;
-    weights += n * size;
-    labels += n;
+    for (const Field& field : source_->fields()) bytes += AlignedBytes(field, block);
+  }
+  Slot slot;
+  slot.memory = std::make_unique<std::byte[]>(bytes);
+  std::byte* next = slot.memory.get();
+  for (const Rows& block : blocks_) {
+    FieldBuffers& buffers = slot.buffers.emplace_back();
+    for (const Field& field : source_->fields()) {
+      buffers.push_back({next, static_cast<size_t>(block.size() * field.row_bytes())});
+      next += AlignedBytes(field, block);
+    }
   }
   for (const size_t block : block_of_rank_) {
-    const BatchBuffers& buffers = slot.buffers[block];
-    slot.batch.parts.push_back({blocks_[block], buffers.images, buffers.labels, buffers.weights});
+    const FieldBuffers& buffers = slot.buffers[block];
+    slot.batch.parts.push_back({blocks_[block], {buffers.begin(), buffers.end()}});
   }
   return slot;
 }

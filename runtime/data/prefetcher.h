@@ -19,17 +19,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graph/value/dtype.h"
 #include "runtime/data/batch_source.h"
 
 namespace partita {
 
-// The rows of one rank, contiguous; sizes as in BatchBuffers.
+// The rows of one rank, contiguous.
 struct BatchPart {
   Rows rows;
-  std::span<const std::byte> images;
-  std::span<const int32_t> labels;
-  std::span<const std::byte> weights;
+  std::vector<std::span<const std::byte>> fields;  // in the order of the source's
 };
 
 struct Batch {
@@ -39,17 +36,16 @@ struct Batch {
 };
 
 struct PrefetchOptions {
-  std::vector<Rows> ranks;    // what each rank of this process needs; equal rows are made once and shared
-  DType dtype = DType::kF32;  // of images and weights: kF32 or kF64
-  int64_t first_batch = 0;    // where a run that goes on begins
-  int64_t batch_count = -1;   // how many are made; -1: without end
-  int64_t depth = 2;          // batches ahead of the caller, at least 1
+  std::vector<Rows> ranks;   // what each rank of this process needs; equal rows are made once and shared
+  int64_t first_batch = 0;   // where a run that goes on begins
+  int64_t batch_count = -1;  // how many are made; -1: without end
+  int64_t depth = 2;         // batches ahead of the caller, at least 1
 };
 
 class Prefetcher {
  public:
-  // kInvalidArgument: rows outside the global batch, another dtype, a depth below 1. kResourceExhausted: no thread, or
-  // no memory for the buffers.
+  // kInvalidArgument: rows outside the global batch, a depth below 1. kResourceExhausted: no thread, or no memory for
+  // the buffers.
   static absl::StatusOr<std::unique_ptr<Prefetcher>> Start(std::shared_ptr<const BatchSource> source,
                                                            PrefetchOptions options);
   Prefetcher(const Prefetcher&) = delete;
@@ -68,9 +64,8 @@ class Prefetcher {
   // One batch and the memory behind its parts.
   struct Slot {
     Batch batch;
-    std::vector<BatchBuffers> buffers;  // of each distinct block of rows
+    std::vector<FieldBuffers> buffers;  // of each distinct block of rows
     std::unique_ptr<std::byte[]> memory;
-    std::unique_ptr<int32_t[]> labels;
   };
 
   Prefetcher(std::shared_ptr<const BatchSource> source, PrefetchOptions options);

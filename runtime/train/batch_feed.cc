@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "graph/ir/generated_name.h"
+#include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -33,21 +33,36 @@ void Copy(std::span<const std::byte> from, const HeldPart& to) {
   }
 }
 
+// What fills the input, by its place among the fields.
+absl::StatusOr<size_t> FindField(const EntryPoint& entry, const EntryInput& input, const std::vector<Field>& fields) {
+  const TensorType& type = entry.graph.type(input.values[0]);
+  std::vector<std::string> known;
+  for (const Field& field : fields) known.push_back(field.name);
+  const auto found = std::ranges::find(known, input.field);
+  if (found == known.end()) {
+    return InvalidArgument("input {} {}{}: the data has no such field{}", Quoted(input.field), Name(type.dtype),
+                           ToString(type.shape), Suggestion(input.field, known));
+  }
+  const auto place = static_cast<size_t>(found - known.begin());
+  const Field& field = fields[place];
+  const int64_t row = Elements(type.shape) / type.shape[0];  // rows may be flat in the graph
+  if (field.dtype == type.dtype && Elements(field.row) == row) return place;
+  return InvalidArgument("input {} is {}{}; the data's field of that name has {}{} in each row", Quoted(input.field),
+                         Name(type.dtype), ToString(type.shape), Name(field.dtype), ToString(field.row));
+}
+
 }  // namespace
 
-absl::StatusOr<BatchFeed> BatchFeed::Create(const Session& session, Entry entry, const ImageInputs& inputs) {
-  std::vector<std::pair<Field, std::string>> fields = {{Field::kImages, inputs.images},
-                                                       {Field::kLabels, inputs.labels}};
-  if (session.InputPlacements(entry, kSampleWeightName, 0).ok()) {
-    fields.emplace_back(Field::kWeights, kSampleWeightName);
-  }
+absl::StatusOr<BatchFeed> BatchFeed::Create(const Session& session, const std::string& entry,
+                                            std::shared_ptr<const BatchSource> source) {
   BatchFeed feed;
   feed.rows_.resize(static_cast<size_t>(session.ranks()));
-  for (int rank = 0; rank < session.ranks(); ++rank) {
-    for (const auto& [field, name] : fields) {
-      ASSIGN_OR_RETURN(std::vector<HeldPart> parts, session.InputPlacements(entry, name, rank));
+  const EntryPoint& point = *session.program().Find(entry);
+  for (const EntryInput& input : point.inputs) {
+    ASSIGN_OR_RETURN(const size_t field, FindField(point, input, source->fields()));
+    for (int rank = 0; rank < session.ranks(); ++rank) {
+      ASSIGN_OR_RETURN(std::vector<HeldPart> parts, session.InputPlacements(entry, input.field, rank));
       for (HeldPart& part : parts) {
-        if (field == Field::kImages) feed.dtype_ = part.tensor.dtype;
         if (part.data == nullptr) continue;
         feed.rows_[rank] = Hull(feed.rows_[rank], RowsOf(part.tensor));
         feed.places_.push_back({rank, field, std::move(part)});
@@ -55,34 +70,34 @@ absl::StatusOr<BatchFeed> BatchFeed::Create(const Session& session, Entry entry,
     }
   }
   for (Place& place : feed.places_) MoveToRows(feed.rows_[place.rank], place.part);
+  feed.source_ = std::move(source);
   return feed;
 }
 
-absl::StatusOr<std::unique_ptr<Prefetcher>> BatchFeed::Prefetch(std::shared_ptr<const BatchSource> source,
-                                                                int64_t first, int64_t count) const {
+absl::StatusOr<std::unique_ptr<Prefetcher>> BatchFeed::Prefetch(int64_t first, int64_t count) const {
   PrefetchOptions options;
   options.ranks = rows_;
-  options.dtype = dtype_;
   options.first_batch = first;
   options.batch_count = count;
-  return Prefetcher::Start(std::move(source), std::move(options));
+  return Prefetcher::Start(source_, std::move(options));
 }
 
 void BatchFeed::Stage(const Batch& batch) const {
-  for (const Place& place : places_) {
-    const BatchPart& part = batch.parts[place.rank];
-    switch (place.field) {
-      case Field::kImages:
-        Copy(part.images, place.part);
-        break;
-      case Field::kLabels:
-        Copy(std::as_bytes(part.labels), place.part);
-        break;
-      case Field::kWeights:
-        Copy(part.weights, place.part);
-        break;
-    }
+  for (const Place& place : places_) Copy(batch.parts[place.rank].fields[place.field], place.part);
+}
+
+absl::StatusOr<std::vector<HostTensor>> WholeBatch(const BatchSource& source, int64_t number) {
+  std::vector<HostTensor> tensors;
+  FieldBuffers buffers;
+  for (const Field& field : source.fields()) {
+    Shape shape = {source.batch_rows()};
+    for (const int64_t size : field.row) shape.push_back(size);
+    const auto bytes = static_cast<size_t>(source.batch_rows() * field.row_bytes());
+    tensors.push_back({field.dtype, std::move(shape), std::vector<char>(bytes)});
+    buffers.push_back(std::as_writable_bytes(std::span(tensors.back().bytes)));
   }
+  RETURN_IF_ERROR(source.Fill(number, {0, source.batch_rows()}, buffers));
+  return tensors;
 }
 
 }  // namespace partita

@@ -15,7 +15,7 @@ double MetricOf(const StepResult& result, const std::string& name) {
   return 0;
 }
 
-absl::Status CheckTraffic(const Session& session, Entry entry, int64_t steps) {
+absl::Status CheckTraffic(const Session& session, const std::string& entry, int64_t steps) {
   const std::vector<MoveBytes> predicted = session.PredictedBytes(entry);
   ASSIGN_OR_RETURN(const std::vector<GroupTraffic> counted, session.JobTraffic());
   for (size_t g = 0; g < predicted.size(); ++g) {
@@ -33,8 +33,8 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Im
                                                       const std::atomic<int>* stop) {
   const auto start = std::chrono::steady_clock::now();
   const int64_t batches = source->batches_per_epoch();
-  ASSIGN_OR_RETURN(const BatchFeed feed, BatchFeed::Create(session, Entry::kEvaluate, inputs));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(source, 0, batches));
+  ASSIGN_OR_RETURN(const BatchFeed feed, BatchFeed::Create(session, kEvaluateEntry, source));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(0, batches));
   session.ResetCounters();
   Evaluation sum;
   const auto stage = [&]() -> absl::Status {
@@ -51,7 +51,7 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Im
     sum.loss += result.loss;
     sum.accuracy += MetricOf(result, inputs.accuracy);
   }
-  RETURN_IF_ERROR(CheckTraffic(session, Entry::kEvaluate, batches));
+  RETURN_IF_ERROR(CheckTraffic(session, kEvaluateEntry, batches));
   // A batch reports sums of weights over its rows, filled-up rows included.
   const double samples_per_row = static_cast<double>(inputs.batch()) / static_cast<double>(source->samples());
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -28,7 +28,7 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Im
 
 // Collective. kInternal unless the bytes since the last ResetCounters are those of `steps` steps of `entry`, group by
 // group.
-absl::Status CheckTraffic(const Session& session, Entry entry, int64_t steps);
+absl::Status CheckTraffic(const Session& session, const std::string& entry, int64_t steps);
 
 // The metric of that name; 0 if there is none.
 double MetricOf(const StepResult& result, const std::string& name);

@@ -71,12 +71,12 @@ class Run {
         result_(result),
         feed_(std::move(feed)),
         meter_(session, options, inputs.batch()),
-        schedule_(ScheduleIn(session.program().train)),
+        schedule_(ScheduleIn(session.program().graph(kTrainEntry))),
         per_epoch_(data.training->batches_per_epoch()),
         steps_(PlannedSteps(options, per_epoch_)) {}
 
   absl::Status AllEpochs() {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> batches, feed_.Prefetch(data_.training, 0, steps_));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> batches, feed_.Prefetch(0, steps_));
     RETURN_IF_ERROR(Vote());
     while (result_.steps < steps_ && !Stopped()) {
       EpochResult epoch;
@@ -116,7 +116,7 @@ class Run {
     }
     RETURN_IF_ERROR(status);
     RETURN_IF_ERROR(AddTraffic());
-    return CheckTraffic(session_, Entry::kTrain, epoch.steps);
+    return CheckTraffic(session_, kTrainEntry, epoch.steps);
   }
 
   // A batch is staged while the step before runs, but not beyond the epoch: there the places are those of evaluation.
@@ -185,7 +185,7 @@ void SetScheduleLength(int64_t steps, LearningRate& rate) {
 
 absl::Status Train(Session& session, const ImageInputs& inputs, const TrainingData& data,
                    const TrainingOptions& options, TrainingResult& result) {
-  ASSIGN_OR_RETURN(BatchFeed feed, BatchFeed::Create(session, Entry::kTrain, inputs));
+  ASSIGN_OR_RETURN(BatchFeed feed, BatchFeed::Create(session, kTrainEntry, data.training));
   return Run(session, inputs, data, options, std::move(feed), result).AllEpochs();
 }
 

@@ -110,9 +110,8 @@ Program ProgramOf(const Exchange& c, ExchangeMode mode) {
   moved = *CompleteAttributes(move, moved);
   graph.AddNode({&input, described, {}, {}, Phase::kForward}, {{"x", type, c.from, -1}});
   graph.AddNode({&move, moved, {0}, {}, Phase::kForward}, {{"y", type, c.to, -1}});
-  program.train = ChooseExchanges(std::move(graph), {0, 1}, mode);
-  program.evaluate = Graph(c.meshes);
-  CollectGroups(program.train, program);
+  program.entries.push_back(MakeEntryPoint(kTrainEntry, ChooseExchanges(std::move(graph), {0, 1}, mode)));
+  CollectGroups(program.graph(kTrainEntry), program);
   return program;
 }
 
@@ -145,7 +144,7 @@ class ReshardingTest : public testing::TestWithParam<Parameters> {
       : case_(Exchanges()[std::get<2>(GetParam())]),
         mode_(std::get<1>(GetParam())),
         program_(ProgramOf(case_, mode_)),
-        schedules_(*MakeSchedules(program_, program_.train, kernels_,
+        schedules_(*MakeSchedules(program_, program_.graph(kTrainEntry), kernels_,
                                   {.exchange_boxes = std::get<0>(GetParam())->moves_blocks()})),
         ranks_(std::get<0>(GetParam())->CreateRanks(case_.ranks(), 0)) {}
 
@@ -214,7 +213,7 @@ class ReshardingTest : public testing::TestWithParam<Parameters> {
       from.push_back(case_.BoxOf(case_.from, rank));
       to.push_back(case_.BoxOf(case_.to, rank));
     }
-    const auto chunks = static_cast<int>(program_.train.node(1).attributes.Int("chunks"));
+    const auto chunks = static_cast<int>(program_.graph(kTrainEntry).node(1).attributes.Int("chunks"));
     const ExchangePlan plan = PlanExchange(from, to, mode_, chunks);
     Sent sent{std::vector<int64_t>(from.size(), 0)};
     for (const std::vector<TileSend>& round : plan.rounds) {
@@ -256,7 +255,7 @@ TEST_P(ReshardingTest, ArrivesWithTheBytesThatWerePredicted) {
     counted += {bytes.payload, bytes.wire};
     EXPECT_EQ(bytes.wire, planned.by_rank[rank]) << "rank " << rank;
   }
-  EXPECT_EQ(counted, PredictBytes(program_, program_.train)[0]);
+  EXPECT_EQ(counted, PredictBytes(program_, program_.graph(kTrainEntry))[0]);
   if (mode_ == ExchangeMode::kDirect) {
     EXPECT_EQ(planned.from_holders, counted.wire) << "nobody else sends";
   } else {

@@ -22,7 +22,7 @@ int64_t Joined(const Graph& graph) { return std::ranges::count_if(graph.nodes(),
 int64_t PartsOf(const Session& session) {
   int64_t count = 0;
   for (int rank = 0; rank < session.ranks(); ++rank) {
-    count += std::ranges::count_if(session.schedule(Entry::kTrain, rank).launches, [](const Launch& launch) {
+    count += std::ranges::count_if(session.schedule(kTrainEntry, rank).launches, [](const Launch& launch) {
       const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
       return kernel != nullptr && kernel->node.op->name == "conv2d_epilogue" && !kernel->node.within.empty();
     });
@@ -47,8 +47,8 @@ TEST_P(Epilogues, JoinedNodesComputeWhatTheirPartsDo) {
   const ProgramOptions fused{.floating = DType::kF64, .verify_passes = true};
   ASSERT_OK_AND_ASSIGN(Program serial, SerialProgram(model, apart));
   ASSERT_OK_AND_ASSIGN(Program plan, PlanOf(one, model, fused));
-  EXPECT_EQ(Joined(serial.train) + Joined(serial.evaluate), 0);
-  for (const Graph* entry : {&plan.train, &plan.evaluate}) {
+  EXPECT_EQ(Joined(serial.graph(kTrainEntry)) + Joined(serial.graph(kEvaluateEntry)), 0);
+  for (const Graph* entry : {&plan.graph(kTrainEntry), &plan.graph(kEvaluateEntry)}) {
     EXPECT_EQ(Joined(*entry) >= 3, one.strategy != "c2i2") << Joined(*entry);
   }
   VerifyPlanOptions options;

@@ -43,7 +43,7 @@ ProgramOptions Floating(DType dtype, bool fuse) {
 // Counted since the last ResetCounters, over so many training steps.
 void ExpectPredictedBytes(const Session& session, int64_t steps) {
   const std::vector<GroupTraffic> counted = session.Traffic();
-  const std::vector<MoveBytes> predicted = session.PredictedBytes(Entry::kTrain);
+  const std::vector<MoveBytes> predicted = session.PredictedBytes(kTrainEntry);
   ASSERT_EQ(counted.size(), predicted.size());
   for (size_t group = 0; group < counted.size(); ++group) {
     const std::string name = ToString(session.program().groups[group], session.program().meshes);
@@ -53,8 +53,8 @@ void ExpectPredictedBytes(const Session& session, int64_t steps) {
 }
 
 absl::Status Stage(Session& session, const Batch& batch) {
-  RETURN_IF_ERROR(session.StageInput(Entry::kTrain, "images", batch.images));
-  return session.StageInput(Entry::kTrain, "labels", batch.labels);
+  RETURN_IF_ERROR(session.StageInput(kTrainEntry, "images", batch.images));
+  return session.StageInput(kTrainEntry, "labels", batch.labels);
 }
 
 absl::Status Stage(PlanVerifier& verifier, const Batch& batch) {
@@ -66,7 +66,7 @@ absl::Status Stage(PlanVerifier& verifier, const Batch& batch) {
 int PartsOfConvolutions(const Session& session) {
   int count = 0;
   for (int rank = 0; rank < session.ranks(); ++rank) {
-    for (const Launch& launch : session.schedule(Entry::kTrain, rank).launches) {
+    for (const Launch& launch : session.schedule(kTrainEntry, rank).launches) {
       const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
       count += kernel != nullptr && !kernel->node.within.empty();
     }
@@ -79,7 +79,7 @@ class Equivalence : public testing::TestWithParam<Case> {};
 // Forward, gradients and parameters within 1e-10, every value apart, dead bytes poisoned.
 // Exchanges of a training step that are made in a mode other than the direct one.
 int64_t ExchangesInMode(const Session& session, const std::string& mode) {
-  const std::vector<Node>& nodes = session.graph(Entry::kTrain).nodes();
+  const std::vector<Node>& nodes = session.graph(kTrainEntry).nodes();
   return std::ranges::count_if(
       nodes, [&](const Node& node) { return IsExchange(*node.op) && node.attributes.String("mode") == mode; });
 }
@@ -217,7 +217,7 @@ absl::StatusOr<std::vector<uint64_t>> BitsOfRun(const Case& one, const Model& mo
   options.compute_streams = 2;
   options.observe = true;
   ASSIGN_OR_RETURN(const auto session, Session::Start(std::move(plan), options));
-  const Graph& graph = session->graph(Entry::kTrain);
+  const Graph& graph = session->graph(kTrainEntry);
   std::vector<uint64_t> bits;
   for (int step = 0; step < 3; ++step) {
     RETURN_IF_ERROR(Stage(*session, MakeBatch(5, step, DType::kF32, BatchOf(one))));
@@ -267,15 +267,15 @@ absl::StatusOr<std::unique_ptr<Session>> RunBothEntries(const Case& one, bool re
     RETURN_IF_ERROR(session->Train().status());
   }
   const Batch batch = MakeBatch(3, 2, DType::kF32, BatchOf(one));
-  RETURN_IF_ERROR(session->StageInput(Entry::kEvaluate, "images", batch.images));
-  RETURN_IF_ERROR(session->StageInput(Entry::kEvaluate, "labels", batch.labels));
-  RETURN_IF_ERROR(session->StageInput(Entry::kEvaluate, kSampleWeightName, batch.weights));
+  RETURN_IF_ERROR(session->StageInput(kEvaluateEntry, "images", batch.images));
+  RETURN_IF_ERROR(session->StageInput(kEvaluateEntry, "labels", batch.labels));
+  RETURN_IF_ERROR(session->StageInput(kEvaluateEntry, kSampleWeightName, batch.weights));
   RETURN_IF_ERROR(session->Evaluate().status());
   return session;
 }
 
 int64_t HighestPlannedEnd(const Session& session, int rank) {
-  return std::max(HighestPlannedEnd(session, Entry::kTrain, rank), HighestPlannedEnd(session, Entry::kEvaluate, rank));
+  return std::max(HighestPlannedEnd(session, kTrainEntry, rank), HighestPlannedEnd(session, kEvaluateEntry, rank));
 }
 
 // Nothing is written behind the planned peak, and the peak is reached: to the byte by the reference kernels, which use

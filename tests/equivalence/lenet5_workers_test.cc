@@ -11,6 +11,7 @@
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
 #include "runtime/data/image_batches.h"
+#include "runtime/train/batch_feed.h"
 #include "tests/equivalence/side_by_side.h"
 
 namespace partita {
@@ -51,21 +52,14 @@ absl::StatusOr<std::shared_ptr<ImageBatches>> OpenBatches() {
   options.batch_rows = kBatch;
   options.seed = 1;
   options.normalization = MeasureNormalization(images);
+  options.fields.dtype = DType::kF64;
   return ImageBatches::Create(std::make_shared<const ImageDataset>(std::move(images)), options);
 }
 
 NamedTensors BatchOf(const ImageBatches& batches, int step) {
-  NamedTensors tensors{{DType::kF64, {kBatch, 28, 28, 1}, std::vector<char>(kBatch * 28 * 28 * sizeof(double))},
-                       {DType::kI32, {kBatch}, std::vector<char>(kBatch * sizeof(int32_t))}};
-  std::vector<double> weights(kBatch);
-  BatchBuffers buffers;
-  buffers.dtype = DType::kF64;
-  buffers.images = std::as_writable_bytes(std::span(tensors.images.bytes));
-  buffers.labels = {reinterpret_cast<int32_t*>(tensors.labels.bytes.data()), kBatch};
-  buffers.weights = std::as_writable_bytes(std::span(weights));
-  const absl::Status status = batches.Fill(step, {0, kBatch}, buffers);
-  EXPECT_TRUE(status.ok()) << status;
-  return tensors;
+  absl::StatusOr<std::vector<HostTensor>> fields = WholeBatch(batches, step);
+  EXPECT_TRUE(fields.ok()) << fields.status();
+  return {std::move(fields->at(0)), std::move(fields->at(1))};
 }
 
 class LeNet5Workers : public testing::Test {
@@ -102,7 +96,7 @@ Shape BlockOf(const Graph& graph, const std::string& value, int rank) {
 TEST_F(LeNet5Workers, HoldTheBlocksOfThePaper) {
   const absl::StatusOr<Program> program = StepOf(model_, strategy_);
   ASSERT_TRUE(program.ok()) << program.status();
-  const Graph& graph = program->train;
+  const Graph& graph = program->graph(kTrainEntry);
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_EQ(BlockOf(graph, "conv1/conv", rank), (Shape{kBatch, 14, 14, 6})) << rank;
     EXPECT_EQ(BlockOf(graph, "dense1/matmul/weights", rank), (Shape{200, 60})) << rank;

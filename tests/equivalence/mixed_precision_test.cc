@@ -118,8 +118,8 @@ absl::StatusOr<std::vector<double>> Losses(const Model& model, const Case& one, 
   std::vector<double> losses;
   for (int step = 0; step < kLongSteps; ++step) {
     const Batch batch = MakeBatch(3, step % kBatches, DType::kF32, kLongBatch);
-    RETURN_IF_ERROR(session->StageInput(Entry::kTrain, "images", batch.images));
-    RETURN_IF_ERROR(session->StageInput(Entry::kTrain, "labels", batch.labels));
+    RETURN_IF_ERROR(session->StageInput(kTrainEntry, "images", batch.images));
+    RETURN_IF_ERROR(session->StageInput(kTrainEntry, "labels", batch.labels));
     ASSIGN_OR_RETURN(const StepResult result, session->Train());
     losses.push_back(result.loss);
   }

@@ -61,7 +61,7 @@ bool PoolNearTie(const WholeValue& x, const Window& window, const Shape& outputs
 }  // namespace
 
 absl::StatusOr<std::string> FindNearTie(const Session& serial) {
-  const Graph& graph = serial.graph(Entry::kTrain);
+  const Graph& graph = serial.graph(kTrainEntry);
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);
     const bool relu = node.op->name == "relu";

@@ -12,7 +12,7 @@ namespace partita {
 
 absl::Status CompareBytes(const Session& session, int64_t steps) {
   const std::vector<GroupTraffic> counted = session.Traffic();
-  const std::vector<MoveBytes> predicted = session.PredictedBytes(Entry::kTrain);
+  const std::vector<MoveBytes> predicted = session.PredictedBytes(kTrainEntry);
   for (size_t group = 0; group < counted.size(); ++group) {
     if (counted[group].bytes.payload == predicted[group].payload * steps &&
         counted[group].bytes.wire == predicted[group].wire * steps) {
@@ -59,7 +59,7 @@ absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int ste
   return CompareBytes(verifier->plan(), steps);
 }
 
-int64_t HighestPlannedEnd(const Session& session, Entry entry, int rank) {
+int64_t HighestPlannedEnd(const Session& session, const std::string& entry, int rank) {
   int64_t highest = 0;
   for (const Lifetime& lifetime : session.schedule(entry, rank).lifetimes) {
     highest = std::max(highest, lifetime.range.offset + lifetime.range.bytes);
@@ -68,7 +68,7 @@ int64_t HighestPlannedEnd(const Session& session, Entry entry, int rank) {
 }
 
 LayerBytes BytesOfLayers(const Program& program) {
-  const Graph& graph = program.train;
+  const Graph& graph = program.graph(kTrainEntry);
   std::vector<std::string> results;
   for (ValueId result : graph.metrics) results.push_back(graph.value(result).name);
   results.push_back(graph.value(graph.loss).name);

@@ -35,7 +35,7 @@ absl::Status CompareBytes(const Session& session, int64_t steps);
 absl::StatusOr<Program> StepOf(const Model& model, const Strategy& strategy);
 
 // The highest end of anything that the plan of an entry point places on a rank, workspaces included.
-int64_t HighestPlannedEnd(const Session& session, Entry entry, int rank);
+int64_t HighestPlannedEnd(const Session& session, const std::string& entry, int rank);
 
 // Wire bytes of a program's training step, all groups together, by (move, the value that it moves). Of a value's name
 // what follows the first '@' is left out; loss and metrics are not in it, nor what moves nothing.

@@ -100,7 +100,7 @@ TEST_P(WarmUps, AreThoseOfTheOrder) {
   const absl::StatusOr<Program> program = StepOf(model_, StrategyOf(pipe));
   ASSERT_TRUE(program.ok()) << program.status();
   for (int stage = 0; stage < pipe.stages; ++stage) {
-    EXPECT_EQ(BegunBeforeBackward(program->train, stage),
+    EXPECT_EQ(BegunBeforeBackward(program->graph(kTrainEntry), stage),
               static_cast<size_t>(WarmUp(pipe.order, pipe.stages, pipe.micro_batches, stage)))
         << "stage " << stage;
   }
@@ -120,8 +120,8 @@ absl::StatusOr<std::vector<double>> Losses(Session& session) {
   std::vector<double> losses;
   for (int step = 0; step < kSteps; ++step) {
     const NamedTensors batch = BatchOf(step);
-    RETURN_IF_ERROR(session.StageInput(Entry::kTrain, "images", batch.images));
-    RETURN_IF_ERROR(session.StageInput(Entry::kTrain, "labels", batch.labels));
+    RETURN_IF_ERROR(session.StageInput(kTrainEntry, "images", batch.images));
+    RETURN_IF_ERROR(session.StageInput(kTrainEntry, "labels", batch.labels));
     ASSIGN_OR_RETURN(const StepResult result, session.Train());
     losses.push_back(result.loss);
   }
@@ -136,7 +136,7 @@ TEST_P(Pipelines, ReachThePeakThatWasPlanned) {
   const absl::StatusOr<std::vector<double>> losses = Losses(**session);
   ASSERT_TRUE(losses.ok()) << losses.status();
   for (int rank = 0; rank < GetParam().stages; ++rank) {
-    EXPECT_EQ((*session)->UsedMemory(rank), HighestPlannedEnd(**session, Entry::kTrain, rank)) << "rank " << rank;
+    EXPECT_EQ((*session)->UsedMemory(rank), HighestPlannedEnd(**session, kTrainEntry, rank)) << "rank " << rank;
   }
 }
 

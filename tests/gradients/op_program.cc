@@ -126,9 +126,8 @@ absl::Status OpProgram::Build(const OpCase& op_case, const OpPlacement& placemen
     outputs_.push_back(graph.value(builder.MoveTo(output, replicated, Phase::kForward)).name);
   }
   program.meshes = {placement.mesh};
-  program.train = graph;
-  program.evaluate = Graph(placement.mesh);
-  CollectGroups(program.train, program);
+  program.entries.push_back(MakeEntryPoint(kTrainEntry, graph));
+  CollectGroups(program.graph(kTrainEntry), program);
   return absl::OkStatus();
 }
 
@@ -175,7 +174,7 @@ absl::Status OpProgram::Stage(const std::string& name, const std::vector<double>
     for (size_t a = 0; a < mesh.axes.size(); ++a) {
       if (value.layout[a].partial()) summand = summand * mesh.axes[a].size + coordinates[a];
     }
-    ASSIGN_OR_RETURN(const std::vector<HeldPart> parts, session_->InputPlacements(Entry::kTrain, name, rank));
+    ASSIGN_OR_RETURN(const std::vector<HeldPart> parts, session_->InputPlacements(kTrainEntry, name, rank));
     const HeldPart& part = parts[0];
     if (part.data != nullptr) CopyToPart(BytesOf(summands[summand], value.type.dtype).data(), part);
   }
@@ -197,7 +196,7 @@ absl::StatusOr<OpResult> OpProgram::Run(const Tensors& inputs, const Tensors& co
   RETURN_IF_ERROR(session_->Train().status());
   OpResult result;
   const std::vector<GroupTraffic> counted = session_->Traffic();
-  const std::vector<MoveBytes> predicted = session_->PredictedBytes(Entry::kTrain);
+  const std::vector<MoveBytes> predicted = session_->PredictedBytes(kTrainEntry);
   for (size_t g = 0; g < counted.size(); ++g) {
     result.moved_more.push_back(
         {counted[g].bytes.payload - predicted[g].payload, counted[g].bytes.wire - predicted[g].wire});

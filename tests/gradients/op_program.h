@@ -44,7 +44,7 @@ class OpProgram {
   absl::StatusOr<OpResult> Run(const Tensors& inputs, const Tensors& cotangents);
 
   // The node itself, in the partitioned graph.
-  const Graph& graph() const { return session_->graph(Entry::kTrain); }
+  const Graph& graph() const { return session_->graph(kTrainEntry); }
   const Node& node() const { return graph().node(op_node_); }
 
  private:

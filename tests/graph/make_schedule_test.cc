@@ -36,7 +36,7 @@ class RandomGraphs : public testing::TestWithParam<int> {};
 TEST_P(RandomGraphs, ComputeWhatTheGraphSaysInAnyOrder) {
   const auto seed = static_cast<uint64_t>(GetParam());
   const Program program = ProgramOf(RandomGraph(seed, 50));
-  const Graph& graph = program.train;
+  const Graph& graph = program.graph(kTrainEntry);
   const ScheduleOptions options{.compute_streams = 1 + GetParam() % 3};
   const std::vector<Schedule> schedules = SchedulesOf(program, graph, options, seed % 2 == 0 ? 0 : 100);
   const Schedule& schedule = schedules[0];
@@ -86,7 +86,7 @@ class Waits : public testing::TestWithParam<int> {};
 
 TEST_P(Waits, EachIsNecessary) {
   const Program program = ProgramOf(RandomGraph(static_cast<uint64_t>(GetParam()), 50));
-  Schedule schedule = SchedulesOf(program, program.train, {.compute_streams = 3})[0];
+  Schedule schedule = SchedulesOf(program, program.graph(kTrainEntry), {.compute_streams = 3})[0];
   for (Launch& launch : schedule.launches) {
     const std::vector<int> all = launch.waits;
     for (size_t w = 0; w < all.size(); ++w) {
@@ -133,11 +133,12 @@ TEST(MakeSchedules, RanksThatSharePlansAreAsIfPlannedAlone) {
   for (const int streams : {1, 2}) {
     const ScheduleOptions options{.compute_streams = streams};
     const absl::StatusOr<std::vector<Schedule>> together =
-        MakeSchedules(program, program.train, TestKernels(16), options);
+        MakeSchedules(program, program.graph(kTrainEntry), TestKernels(16), options);
     ASSERT_TRUE(together.ok()) << together.status();
     ASSERT_EQ(together->size(), 4u);
     for (int rank = 0; rank < 4; ++rank) {
-      const absl::StatusOr<Schedule> alone = MakeSchedule(program, program.train, rank, TestKernels(16), options);
+      const absl::StatusOr<Schedule> alone =
+          MakeSchedule(program, program.graph(kTrainEntry), rank, TestKernels(16), options);
       ASSERT_TRUE(alone.ok()) << alone.status();
       EXPECT_EQ(Written((*together)[rank]), Written(*alone));
     }
@@ -151,7 +152,7 @@ TEST(VerifySchedules, AWrongOneAmongEqualsIsFound) {
   const ValueId a = builder.Op("fill", "a", {}, {6}, {AxisLayout::Split(0)});
   builder.Op("combine", "b", {a}, {6}, {AxisLayout::Split(0)});
   const Program program = ProgramOf(builder.graph);
-  std::vector<Schedule> schedules = SchedulesOf(program, program.train, {.compute_streams = 2}, 64);
+  std::vector<Schedule> schedules = SchedulesOf(program, program.graph(kTrainEntry), {.compute_streams = 2}, 64);
   ASSERT_TRUE(VerifySchedules(schedules).ok()) << VerifySchedules(schedules);
   for (size_t rank = 0; rank < schedules.size(); ++rank) {
     std::vector<Schedule> wrong = schedules;
@@ -181,7 +182,7 @@ TEST(MakeSchedule, RanksMeetAndAgreeInAnyOrder) {
   const ValueId updated = builder.Op("combine", "sharded.shard", {own, ds}, {3, 2}, {S0, R});
   builder.graph.SetUpdate(sharded, builder.Move("all_gather", "data", updated, {R, R}));
   const Program program = ProgramOf(builder.graph);
-  const std::vector<Schedule> schedules = SchedulesOf(program, program.train, {.compute_streams = 2}, 64);
+  const std::vector<Schedule> schedules = SchedulesOf(program, program.graph(kTrainEntry), {.compute_streams = 2}, 64);
   for (const Schedule& schedule : schedules) ASSERT_TRUE(VerifySchedule(schedule).ok()) << VerifySchedule(schedule);
   ASSERT_TRUE(VerifyCollectives(program, schedules).ok());
 
@@ -217,15 +218,16 @@ TEST(MakeSchedule, NodeWithoutKernelIsRefusedByTheCataloguesWords) {
   TestGraph builder;
   builder.Op("refused", "odd", {}, {4});
   const Program program = ProgramOf(builder.graph);
-  const absl::Status status = MakeSchedule(program, program.train, 0, TestKernels()).status();
+  const absl::Status status = MakeSchedule(program, program.graph(kTrainEntry), 0, TestKernels()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(std::string(status.message()), "node 'odd': no kernel takes it");
 }
 
 TEST(MakeSchedule, RankOffTheMeshIsRefused) {
   const Program program = ProgramOf(TestGraph().graph);
-  EXPECT_EQ(MakeSchedule(program, program.train, 1, TestKernels()).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(MakeSchedule(program, program.train, -1, TestKernels()).status().code(),
+  EXPECT_EQ(MakeSchedule(program, program.graph(kTrainEntry), 1, TestKernels()).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(MakeSchedule(program, program.graph(kTrainEntry), -1, TestKernels()).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -233,8 +235,8 @@ TEST(MakeSchedule, StateThatTrainingDoesNotKnowIsRefused) {
   Program program = ProgramOf(TestGraph().graph);
   TestGraph evaluate;
   evaluate.Parameter("w", {3});
-  program.evaluate = evaluate.graph;
-  const absl::Status status = MakeSchedule(program, program.evaluate, 0, TestKernels()).status();
+  program.entries[1] = MakeEntryPoint(kEvaluateEntry, evaluate.graph);
+  const absl::Status status = MakeSchedule(program, program.graph(kEvaluateEntry), 0, TestKernels()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_NE(std::string(status.message()).find("no state 'w'"), std::string::npos) << status;
 }
@@ -249,7 +251,7 @@ constexpr int kManyNodes = 100000;
 TEST(MakeSchedule, ManyNodesAreNoProblem) {
   const Program program = ProgramOf(RandomGraph(3, kManyNodes));
   const absl::StatusOr<Schedule> schedule =
-      MakeSchedule(program, program.train, 0, TestKernels(16), {.compute_streams = 2});
+      MakeSchedule(program, program.graph(kTrainEntry), 0, TestKernels(16), {.compute_streams = 2});
   ASSERT_TRUE(schedule.ok()) << schedule.status();
   EXPECT_EQ(VerifySchedule(*schedule), absl::OkStatus());
 }

@@ -93,12 +93,12 @@ class ShippedModels : public testing::TestWithParam<Split> {
   Program program_;
 };
 
-TEST_P(ShippedModels, TrainingIsProvenAndMovesWhatIsPredicted) { Check(program_.train, 1); }
-TEST_P(ShippedModels, EvaluationIsProvenAndMovesWhatIsPredicted) { Check(program_.evaluate, 1); }
-TEST_P(ShippedModels, TrainingOnThreeStreamsIsProven) { Check(program_.train, 3); }
+TEST_P(ShippedModels, TrainingIsProvenAndMovesWhatIsPredicted) { Check(program_.graph(kTrainEntry), 1); }
+TEST_P(ShippedModels, EvaluationIsProvenAndMovesWhatIsPredicted) { Check(program_.graph(kEvaluateEntry), 1); }
+TEST_P(ShippedModels, TrainingOnThreeStreamsIsProven) { Check(program_.graph(kTrainEntry), 3); }
 
 TEST_P(ShippedModels, OneLaunchForAllUpdatesIsProven) {
-  for (const int streams : {1, 3}) Check(program_.train, streams, true);
+  for (const int streams : {1, 3}) Check(program_.graph(kTrainEntry), streams, true);
   const ScheduleOptions options{.group_updates = true};
   const auto updates = [](const Schedule& schedule) {
     std::vector<int> members;
@@ -108,8 +108,8 @@ TEST_P(ShippedModels, OneLaunchForAllUpdatesIsProven) {
     }
     return members;
   };
-  const std::vector<Schedule> alone = SchedulesOf(program_, program_.train);
-  const std::vector<Schedule> grouped = SchedulesOf(program_, program_.train, options);
+  const std::vector<Schedule> alone = SchedulesOf(program_, program_.graph(kTrainEntry));
+  const std::vector<Schedule> grouped = SchedulesOf(program_, program_.graph(kTrainEntry), options);
   for (size_t rank = 0; rank < alone.size(); ++rank) {
     EXPECT_GT(updates(alone[rank]).size(), 3u);
     EXPECT_EQ(updates(grouped[rank]), std::vector<int>{static_cast<int>(updates(alone[rank]).size())});
@@ -118,8 +118,8 @@ TEST_P(ShippedModels, OneLaunchForAllUpdatesIsProven) {
 }
 
 TEST_P(ShippedModels, BothEntryPointsHaveTheStatesAtTheSamePlaces) {
-  const std::vector<Schedule> train = SchedulesOf(program_, program_.train);
-  const std::vector<Schedule> evaluate = SchedulesOf(program_, program_.evaluate);
+  const std::vector<Schedule> train = SchedulesOf(program_, program_.graph(kTrainEntry));
+  const std::vector<Schedule> evaluate = SchedulesOf(program_, program_.graph(kEvaluateEntry));
   for (size_t rank = 0; rank < train.size(); ++rank) {
     ASSERT_EQ(train[rank].states.size(), evaluate[rank].states.size());
     for (size_t s = 0; s < train[rank].states.size(); ++s) {
@@ -130,7 +130,7 @@ TEST_P(ShippedModels, BothEntryPointsHaveTheStatesAtTheSamePlaces) {
 
 // The optimizer writes in place. Only a running mean must wait for the backward pass, which reads it as it was.
 TEST_P(ShippedModels, NothingButRunningMeansIsCopied) {
-  for (const Schedule& schedule : SchedulesOf(program_, program_.train)) {
+  for (const Schedule& schedule : SchedulesOf(program_, program_.graph(kTrainEntry))) {
     const int store = FindLaunch(schedule, "store states");
     if (store < 0) continue;
     for (const BoxCopy& copy : std::get<CopyLaunch>(schedule.launches[store].work).copies) {

@@ -27,7 +27,7 @@ Model TwoLayers() { return {"two layers", *ParseText(kForward, Ops()), {}, {}}; 
 absl::StatusOr<Graph> TrainTwoLayers(const Strategy& strategy) {
   ASSIGN_OR_RETURN(Program program, MakeProgram(TwoLayers(), strategy, Ops(),
                                                 {.fuse = false, .bucket_bytes = 0, .verify_passes = true}));
-  return std::move(program.train);
+  return std::move(program.graph(kTrainEntry));
 }
 
 std::string LayoutOf(const Graph& graph, const std::string& value) {

@@ -82,8 +82,8 @@ Alone RunAlone(const Program& program) {
   absl::StatusOr<std::unique_ptr<Session>> session = Session::Start(program, Options());
   alone.status = session.status();
   for (; alone.status.ok() && alone.steps < kSteps; ++alone.steps) {
-    for (const Value& input : InputsOf(program.train)) {
-      alone.status.Update((*session)->StageInput(Entry::kTrain, input.name, Batch(input.type, alone.steps)));
+    for (const Value& input : InputsOf(program.graph(kTrainEntry))) {
+      alone.status.Update((*session)->StageInput(kTrainEntry, input.name, Batch(input.type, alone.steps)));
     }
     if (alone.status.ok()) alone.status = (*session)->Train().status();
     if (!alone.status.ok()) break;
@@ -105,14 +105,14 @@ Verdict Stopped(const Program& serial, const Program& plan) {
 Verdict Run(const Program& serial, const Program& plan) {
   VerifyPlanOptions options;
   options.session = Options();
-  options.session.group_updates = plan.train.nodes().size() % 2 == 1;  // either way
+  options.session.group_updates = plan.graph(kTrainEntry).nodes().size() % 2 == 1;  // either way
   options.tolerance = 1e-10;
   options.floor = kFloor;
   options.same_beginning = false;
   const absl::StatusOr<std::unique_ptr<PlanVerifier>> verifier = PlanVerifier::Start(serial, plan, options);
   if (!verifier.ok()) return Refusal(verifier.status());
   for (int step = 0; step < kSteps; ++step) {
-    for (const Value& input : InputsOf(serial.train)) {
+    for (const Value& input : InputsOf(serial.graph(kTrainEntry))) {
       const absl::Status staged = (*verifier)->StageInput(input.name, Batch(input.type, step));
       if (!staged.ok()) return {Outcome::kWrong, staged.ToString()};
     }
@@ -131,7 +131,7 @@ Verdict PlanOnly(const Program& plan) {
   HostKernelOptions reference;
   reference.reference_only = true;
   const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels(reference);
-  for (const Graph* entry : {&plan.train, &plan.evaluate}) {
+  for (const Graph* entry : {&plan.graph(kTrainEntry), &plan.graph(kEvaluateEntry)}) {
     for (const int rank : {0, plan.ranks() - 1}) {
       const absl::StatusOr<Schedule> schedule = MakeSchedule(plan, *entry, rank, *kernels, options);
       if (!schedule.ok()) return Refusal(schedule.status());

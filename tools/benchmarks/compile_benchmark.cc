@@ -75,11 +75,12 @@ absl::Status Measure(Measured& measured, const KernelCatalogue& kernels) {
                          DataModelStrategy(measured.model.graph, measured.wanted.data, measured.wanted.model));
                      return MakeProgram(measured.model, strategy, Ops());
                    }));
-  ASSIGN_OR_RETURN(const std::vector<Schedule> schedules,
-                   Timed(measured.schedule, [&] { return MakeSchedules(program, program.train, kernels); }));
+  ASSIGN_OR_RETURN(const std::vector<Schedule> schedules, Timed(measured.schedule, [&] {
+                     return MakeSchedules(program, program.graph(kTrainEntry), kernels);
+                   }));
   RETURN_IF_ERROR(Timed(measured.verify_schedule, [&] { return VerifySchedules(program, schedules); }));
   measured.row.nodes = static_cast<int64_t>(measured.model.graph.nodes().size());
-  measured.row.program_nodes = static_cast<int64_t>(program.train.nodes().size());
+  measured.row.program_nodes = static_cast<int64_t>(program.graph(kTrainEntry).nodes().size());
   measured.row.ranks = program.ranks();
   return absl::OkStatus();
 }

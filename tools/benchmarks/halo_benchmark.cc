@@ -37,9 +37,9 @@ void MeasureHalos(const Session& session, double& in_flight, double& exposed) {
   const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
   for (int rank = 0; rank < session.ranks(); ++rank) {
     std::vector<TimeRange> halos, work;
-    for (const LaunchSpan& span : session.Timeline(Entry::kTrain, rank)) {
+    for (const LaunchSpan& span : session.Timeline(kTrainEntry, rank)) {
       if (std::holds_alternative<HostLaunch>(span.launch->work)) continue;
-      const bool halo = IsHalo(session.graph(Entry::kTrain), *span.launch);
+      const bool halo = IsHalo(session.graph(kTrainEntry), *span.launch);
       (halo ? halos : work).push_back({nanoseconds(span.begin), nanoseconds(span.end)});
     }
     const OverlapTime time = MeasureOverlap(std::move(halos), std::move(work));
@@ -52,7 +52,7 @@ int64_t ConvolutionsInParts(const Session& session) {
   int64_t count = 0;
   for (int rank = 0; rank < session.ranks(); ++rank) {
     std::set<NodeId> nodes;
-    for (const Launch& launch : session.schedule(Entry::kTrain, rank).launches) {
+    for (const Launch& launch : session.schedule(kTrainEntry, rank).launches) {
       const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
       if (kernel != nullptr && !kernel->node.within.empty()) nodes.insert(launch.node);
     }
@@ -73,7 +73,7 @@ absl::Status StageBatch(Session& session, const Graph& graph) {
     const Value& value = graph.value(node.outputs[0]);
     HostTensor tensor{value.type.dtype, value.type.shape, {}};  // labels of class 0, grey images
     tensor.bytes.resize(static_cast<size_t>(Elements(value.type.shape) * SizeOf(value.type.dtype)));
-    RETURN_IF_ERROR(session.StageInput(Entry::kTrain, value.name, tensor));
+    RETURN_IF_ERROR(session.StageInput(kTrainEntry, value.name, tensor));
   }
   return absl::OkStatus();
 }
@@ -106,7 +106,7 @@ absl::StatusOr<Case> MakeCase(const HaloBenchmarkOptions& options, bool delayed,
 absl::Status RunRound(const HaloBenchmarkOptions& options, Case& entry, bool counts) {
   double seconds = 0, in_flight = 0, exposed = 0;
   for (int64_t step = 0; step < options.steps; ++step) {
-    RETURN_IF_ERROR(StageBatch(*entry.session, entry.session->graph(Entry::kTrain)));
+    RETURN_IF_ERROR(StageBatch(*entry.session, entry.session->graph(kTrainEntry)));
     const auto start = std::chrono::steady_clock::now();
     RETURN_IF_ERROR(entry.session->Train().status());
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

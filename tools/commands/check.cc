@@ -19,7 +19,8 @@ absl::StatusOr<int> Check(const CommandContext& context) {
                              model.graph.states().size());
   context.out << fmt::format("strategy  ok: mesh {}, {} entries\n", ToString(MeshesOf(strategy)), strategy.ops.size());
   context.out << fmt::format("program   ok: {} nodes to train, {} to evaluate, {} groups\n",
-                             program.train.nodes().size(), program.evaluate.nodes().size(), program.groups.size());
+                             program.graph(kTrainEntry).nodes().size(), program.graph(kEvaluateEntry).nodes().size(),
+                             program.groups.size());
   return kExitFinished;
 }
 

@@ -10,6 +10,7 @@ Command CheckCommand();     // check.cc
 Command EvaluateCommand();  // evaluate.cc
 Command LaunchCommand();    // launch.cc
 Command PlanCommand();      // plan.cc
+Command PredictCommand();   // predict.cc
 Command ShowCommand();      // show.cc
 Command TrainCommand();     // train.cc
 Command VerifyCommand();    // verify.cc

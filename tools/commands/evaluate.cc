@@ -50,7 +50,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   report.set_outcome(evaluation ? "finished" : "interrupted");
   if (evaluation) {
     ASSIGN_OR_RETURN(const std::vector<GroupTraffic> traffic, session->JobTraffic());
-    AddTraffic(*session, Entry::kEvaluate, traffic, data.test->batches_per_epoch(), report);
+    AddTraffic(*session, kEvaluateEntry, traffic, data.test->batches_per_epoch(), report);
     report.set_test_accuracy(evaluation->accuracy);
     if (flags.Text("format") == "text") out << fmt::format("test loss       {:.4f}\n", evaluation->loss);
   }

@@ -93,7 +93,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   const absl::Status saved = Save(context.flags, prepared, trained);
   ReportProto report = BeginReport("train", context.flags, prepared.model.name, *prepared.session);
   AddTraining(result, report);
-  AddTraffic(*prepared.session, Entry::kTrain, result.traffic, result.steps, report);
+  AddTraffic(*prepared.session, kTrainEntry, result.traffic, result.steps, report);
   const absl::Status remembered = AddMemory(*prepared.session, report);
   const auto overlapped = communication.Job();
   if (overlapped.ok()) AddCommunication(*overlapped, report);

@@ -3,6 +3,7 @@
 
 #include "ops/registry.h"
 #include "runtime/api/verify_plan.h"
+#include "runtime/train/batch_feed.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/data.h"
 #include "tools/commands/input/inputs.h"
@@ -30,26 +31,18 @@ VerifyPlanOptions ReadOptions(const Flags& flags) {
   return options;
 }
 
-HostTensor MakeTensor(const TensorType& type) {
-  HostTensor tensor{type.dtype, type.shape, {}};
-  tensor.bytes.resize(static_cast<size_t>(Elements(type.shape) * SizeOf(type.dtype)));
-  return tensor;
-}
-
 // Writes global batch `number` to both sides.
-absl::Status StageBatch(const BatchSource& source, const ImageInputs& inputs, int64_t number, PlanVerifier& verifier) {
-  const Graph& graph = verifier.serial().graph(Entry::kTrain);
-  HostTensor images = MakeTensor(graph.type(graph.Find(inputs.images)));
-  HostTensor labels = MakeTensor(graph.type(graph.Find(inputs.labels)));
-  HostTensor weights = MakeTensor({images.dtype, {inputs.batch()}});
-  BatchBuffers buffers;
-  buffers.dtype = images.dtype;
-  buffers.images = std::as_writable_bytes(std::span(images.bytes));
-  buffers.labels = {reinterpret_cast<int32_t*>(labels.bytes.data()), static_cast<size_t>(inputs.batch())};
-  buffers.weights = std::as_writable_bytes(std::span(weights.bytes));
-  RETURN_IF_ERROR(source.Fill(number, {0, inputs.batch()}, buffers));
-  RETURN_IF_ERROR(verifier.StageInput(inputs.images, images));
-  return verifier.StageInput(inputs.labels, labels);
+absl::Status StageBatch(const BatchSource& source, int64_t number, PlanVerifier& verifier) {
+  ASSIGN_OR_RETURN(const std::vector<HostTensor> fields, WholeBatch(source, number));
+  const EntryPoint& entry = *verifier.serial().program().Find(kTrainEntry);
+  for (size_t f = 0; f < fields.size(); ++f) {
+    const EntryInput* const input = entry.FindInput(source.fields()[f].name);
+    if (input == nullptr) continue;
+    HostTensor field = fields[f];
+    field.shape = entry.graph.type(input->values[0]).shape;
+    RETURN_IF_ERROR(verifier.StageInput(input->field, field));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model model) {
@@ -91,7 +84,7 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
   nlohmann::json rows = nlohmann::json::array();
   absl::Status status;
   for (int64_t step = 1; step <= steps && status.ok(); ++step) {
-    RETURN_IF_ERROR(StageBatch(*data.training, *inputs, step - 1, *verifier));
+    RETURN_IF_ERROR(StageBatch(*data.training, step - 1, *verifier));
     ASSIGN_OR_RETURN(const StepComparison comparison, verifier->Step());
     rows.push_back(ToJson(step, comparison));
     if (flags.Text("format") == "text") context.out << ToText(step, comparison);

@@ -35,9 +35,9 @@ void VisitBeginning(const Schedule& schedule, const Visit& visit) {
 }
 
 // What the host writes before steps, or reads after them.
-std::vector<ByteRange> VisibleRanges(const Schedule& train, const Schedule& evaluate) {
+std::vector<ByteRange> VisibleRanges(const std::vector<const Schedule*>& schedules) {
   std::vector<ByteRange> ranges;
-  for (const Schedule* schedule : {&train, &evaluate}) {
+  for (const Schedule* schedule : schedules) {
     for (const auto* placements : {&schedule->states, &schedule->inputs, &schedule->results}) {
       for (const Placement& placement : *placements) {
         if (placement.offset >= 0) ranges.push_back({placement.offset, placement.tensor.bytes()});
@@ -51,8 +51,7 @@ std::vector<ByteRange> VisibleRanges(const Schedule& train, const Schedule& eval
 
 RankRuntime::RankRuntime(RankParts parts, const SessionOptions& options)
     : rank_(parts.rank),
-      train_(*parts.train),
-      evaluate_(*parts.evaluate),
+      schedules_(std::move(parts.schedules)),
       program_(parts.program),
       kernels_(parts.kernels),
       world_(parts.world),
@@ -72,15 +71,18 @@ absl::StatusOr<std::unique_ptr<RankRuntime>> RankRuntime::Create(RankParts parts
 }
 
 absl::Status RankRuntime::Build(const SessionOptions& options) {
-  const int64_t bytes = std::max(train_.memory.total, evaluate_.memory.total);
+  int64_t bytes = 0;
+  int streams = 0;
+  for (const Schedule* schedule : schedules_) {
+    bytes = std::max(bytes, schedule->memory.total);
+    streams = std::max(streams, schedule->streams);
+  }
   ASSIGN_OR_RETURN(arena_, device_->Allocate(bytes + kEndGuardBytes));
-  ASSIGN_OR_RETURN(view_, HostView::Create(*device_, arena_->data(), VisibleRanges(train_, evaluate_)));
+  ASSIGN_OR_RETURN(view_, HostView::Create(*device_, arena_->data(), VisibleRanges(schedules_)));
   if (device_->host_addressable()) {
-    memory_check_ = std::make_unique<MemoryCheck>(std::vector<const Schedule*>{&train_, &evaluate_}, arena_->data(),
-                                                  kEndGuardBytes);
+    memory_check_ = std::make_unique<MemoryCheck>(schedules_, arena_->data(), kEndGuardBytes);
     memory_check_->Paint();
   }
-  const int streams = std::max(train_.streams, evaluate_.streams);
   for (int s = 0; s < streams; ++s) {
     // The last one carries the collectives, which others wait for.
     const StreamPriority priority = s + 1 == streams ? StreamPriority::kHigh : StreamPriority::kNormal;
@@ -89,8 +91,10 @@ absl::Status RankRuntime::Build(const SessionOptions& options) {
     streams_.push_back(std::move(stream));
   }
   if (!device_->host_addressable()) {
-    ASSIGN_OR_RETURN(train_inputs_, MakeStage(train_));
-    ASSIGN_OR_RETURN(evaluate_inputs_, MakeStage(evaluate_));
+    for (const Schedule* schedule : schedules_) {
+      ASSIGN_OR_RETURN(std::unique_ptr<InputStage> stage, MakeStage(*schedule));
+      inputs_.push_back(std::move(stage));
+    }
   }
   RETURN_IF_ERROR(InitializeStates(options.seed));
   return CreateCommunicators();
@@ -104,73 +108,62 @@ absl::StatusOr<std::unique_ptr<InputStage>> RankRuntime::MakeStage(const Schedul
   return InputStage::Create(*device_, fmt::format("rank {} inputs", rank_), std::move(inputs));
 }
 
-int64_t RankRuntime::StageBytes(const Schedule& train, const Schedule& evaluate) {
-  int64_t bytes = 0;
-  for (const Schedule* schedule : {&train, &evaluate}) {
-    std::vector<int64_t> inputs;
-    for (const Placement& input : schedule->inputs) {
-      if (input.offset >= 0) inputs.push_back(input.tensor.bytes());
-    }
-    bytes += InputStage::BytesFor(inputs);
+int64_t RankRuntime::StageBytes(const Schedule& schedule) {
+  std::vector<int64_t> inputs;
+  for (const Placement& input : schedule.inputs) {
+    if (input.offset >= 0) inputs.push_back(input.tensor.bytes());
   }
-  return bytes;
+  return InputStage::BytesFor(inputs);
 }
 
-absl::Status RankRuntime::SendInputs(Entry entry) {
+absl::Status RankRuntime::SendInputs(int entry) {
   return stage(entry) == nullptr ? absl::OkStatus() : stage(entry)->Send();
 }
 
-absl::Status RankRuntime::WaitUntilInputsSent(Entry entry) {
+absl::Status RankRuntime::WaitUntilInputsSent(int entry) {
   return stage(entry) == nullptr ? absl::OkStatus() : stage(entry)->WaitUntilSent();
 }
 
-absl::StatusOr<int> RankRuntime::TakeInputs(Entry entry) {
+absl::StatusOr<int> RankRuntime::TakeInputs(int entry) {
   if (stage(entry) == nullptr) return 0;
   return stage(entry)->Take(*streams_[0]);
 }
 
-ExecutorRank RankRuntime::MemberOf(Entry entry, const SessionOptions& options) const {
+ExecutorRank RankRuntime::MemberOf(int entry, const SessionOptions& options) const {
   ExecutorRank member;
-  member.schedule = entry == Entry::kTrain ? &train_ : &evaluate_;
+  member.schedule = &schedule(entry);
   member.binding = Binding(*member.schedule, stage(entry));
   member.options.poison = options.poison;
   member.options.replay = options.replay;
-  if (entry == Entry::kTrain && options.observe) {
-    member.options.observe.resize(train_.values.size());
+  if (options.observe && program_->entries[entry].name == kTrainEntry) {
+    member.options.observe.resize(member.schedule->values.size());
     std::iota(member.options.observe.begin(), member.options.observe.end(), 0);
   }
   return member;
 }
 
 absl::Status RankRuntime::Capture(std::span<RankRuntime* const> ranks, const SessionOptions& options) {
-  std::vector<ExecutorRank> train, evaluate;
-  for (const RankRuntime* rank : ranks) {
-    train.push_back(rank->MemberOf(Entry::kTrain, options));
-    evaluate.push_back(rank->MemberOf(Entry::kEvaluate, options));
-  }
   const std::string context =
       ranks.size() == 1 ? fmt::format("rank {}", ranks[0]->rank_) : fmt::format("{} ranks of one device", ranks.size());
-  auto train_executor = Executor::CreateTogether(train);
-  RETURN_IF_ERROR(WithContext(context, train_executor.status()));
-  auto evaluate_executor = Executor::CreateTogether(evaluate);
-  RETURN_IF_ERROR(WithContext(context, evaluate_executor.status()));
-  const std::shared_ptr<Executor> shared_train = *std::move(train_executor);
-  const std::shared_ptr<Executor> shared_evaluate = *std::move(evaluate_executor);
-  for (size_t place = 0; place < ranks.size(); ++place) {
-    ranks[place]->train_executor_ = shared_train;
-    ranks[place]->evaluate_executor_ = shared_evaluate;
-    ranks[place]->place_ = static_cast<int>(place);
+  for (size_t entry = 0; entry < ranks[0]->schedules_.size(); ++entry) {
+    std::vector<ExecutorRank> members;
+    for (const RankRuntime* rank : ranks) members.push_back(rank->MemberOf(static_cast<int>(entry), options));
+    auto executor = Executor::CreateTogether(members);
+    RETURN_IF_ERROR(WithContext(context, executor.status()));
+    const std::shared_ptr<Executor> shared = *std::move(executor);
+    for (RankRuntime* rank : ranks) rank->executors_.push_back(shared);
   }
+  for (size_t place = 0; place < ranks.size(); ++place) ranks[place]->place_ = static_cast<int>(place);
   ranks[0]->SetRecording(options.record_timeline);
   return absl::OkStatus();
 }
 
 absl::Status RankRuntime::InitializeStates(uint64_t seed) {
-  for (const Placement& placement : train_.states) {
+  const Graph& graph = program_->state_graph();
+  for (size_t s = 0; s < graph.states().size(); ++s) {
+    const Placement& placement = schedules_.front()->states[s];
     if (placement.offset < 0) continue;
-    const ValueId value = program_->train.Find(placement.name);
-    CHECK(value != kNoValue);
-    const Node& node = program_->train.node(program_->train.value(value).producer);
+    const Node& node = graph.node(graph.value(graph.states()[s].value).producer);
     RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", placement.name),
                                 Initialize(node.attributes, placement.tensor.dtype, placement.tensor.global,
                                            placement.tensor.box, seed, placement.name, PartOf(placement).data)));
@@ -230,8 +223,8 @@ absl::Status RankRuntime::Store(const Placement& state) const {
   return Move(ToDevice(state));
 }
 
-HeldPart RankRuntime::PartOf(const Placement& placement) const {
-  return {placement.tensor, placement.offset < 0 ? nullptr : view_->At(placement.offset)};
+HeldPart RankRuntime::PartOf(const LocalTensor& tensor, int64_t offset) const {
+  return {tensor, offset < 0 ? nullptr : view_->At(offset)};
 }
 
 absl::Status RankRuntime::CheckGuards(bool guard_only) const {
@@ -240,48 +233,47 @@ absl::Status RankRuntime::CheckGuards(bool guard_only) const {
 
 int64_t RankRuntime::UsedMemory() const {
   if (memory_check_ != nullptr) return memory_check_->HighestTouched();
-  return std::max(train_.memory.total, evaluate_.memory.total);
+  int64_t planned = 0;
+  for (const Schedule* schedule : schedules_) planned = std::max(planned, schedule->memory.total);
+  return planned;
 }
 
-HeldPart RankRuntime::ObservedPart(ValueId value) const {
-  return {train_.values[value].tensor, const_cast<void*>(train_executor_->Observed(value, place_))};
+HeldPart RankRuntime::ObservedPart(int entry, ValueId value) const {
+  return {schedule(entry).values[value].tensor, const_cast<void*>(executors_[entry]->Observed(value, place_))};
 }
 
-void RankRuntime::TakeSnapshot() {
+void RankRuntime::TakeSnapshot(int entry) {
   CHECK(device_->host_addressable());
   const char* const base = static_cast<const char*>(arena_->data());
   size_t size = 0;
-  VisitBeginning(train_, [&](int64_t, int64_t bytes) { size += static_cast<size_t>(bytes); });
+  VisitBeginning(schedule(entry), [&](int64_t, int64_t bytes) { size += static_cast<size_t>(bytes); });
   snapshot_.resize(size);
   char* next = snapshot_.data();
-  VisitBeginning(train_, [&](int64_t offset, int64_t bytes) {
+  VisitBeginning(schedule(entry), [&](int64_t offset, int64_t bytes) {
     std::memcpy(next, base + offset, static_cast<size_t>(bytes));
     next += bytes;
   });
 }
 
-void RankRuntime::RestoreSnapshot() {
+void RankRuntime::RestoreSnapshot(int entry) {
   char* const base = static_cast<char*>(arena_->data());
   const char* next = snapshot_.data();
-  VisitBeginning(train_, [&](int64_t offset, int64_t bytes) {
+  VisitBeginning(schedule(entry), [&](int64_t offset, int64_t bytes) {
     std::memcpy(base + offset, next, static_cast<size_t>(bytes));
     next += bytes;
   });
 }
 
-absl::StatusOr<std::unique_ptr<Executor>> RankRuntime::MakeDiagnosis() {
+absl::StatusOr<std::unique_ptr<Executor>> RankRuntime::MakeDiagnosis(int entry) {
   ExecutorOptions options;
   options.check_finite = true;
-  return Executor::Create(train_, Binding(train_, nullptr), std::move(options));
+  return Executor::Create(schedule(entry), Binding(schedule(entry), nullptr), std::move(options));
 }
 
 void RankRuntime::SetRecording(bool on) {
-  train_executor_->SetRecording(on);
-  evaluate_executor_->SetRecording(on);
+  for (const auto& executor : executors_) executor->SetRecording(on);
 }
 
-std::vector<Span> RankRuntime::Spans(Entry entry) const {
-  return (entry == Entry::kTrain ? train_executor_ : evaluate_executor_)->Spans(place_);
-}
+std::vector<Span> RankRuntime::Spans(int entry) const { return executors_[entry]->Spans(place_); }
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-// One rank of a session: its device, streams, arena, communicators and the executors of both entry points.
+// One rank of a session: its device, streams, arena, communicators and an executor for each entry point.
 #ifndef PARTITA_RUNTIME_API_RANK_RANK_RUNTIME_H_
 #define PARTITA_RUNTIME_API_RANK_RANK_RUNTIME_H_
 
@@ -21,15 +21,12 @@
 
 namespace partita {
 
-enum class Entry : uint8_t { kTrain, kEvaluate };
-
 // What a rank is made from.
 struct RankParts {
   int rank = 0;
   // These outlive the rank.
-  Device* device = nullptr;  // that ranks share; null: a host device of the rank's own
-  const Schedule* train = nullptr;
-  const Schedule* evaluate = nullptr;
+  Device* device = nullptr;                // that ranks share; null: a host device of the rank's own
+  std::vector<const Schedule*> schedules;  // by entry point of the program
   const Program* program = nullptr;
   const KernelLibrary* kernels = nullptr;
   World* world = nullptr;
@@ -47,10 +44,10 @@ class RankRuntime {
   static absl::Status Capture(std::span<RankRuntime* const> ranks, const SessionOptions& options);
 
   // Before any of the ranks that share an executor is destroyed.
-  void DropExecutors() { train_executor_ = evaluate_executor_ = nullptr; }
+  void DropExecutors() { executors_.clear(); }
 
   // Ranks that share a device have one executor.
-  Executor& executor(Entry entry) { return entry == Entry::kTrain ? *train_executor_ : *evaluate_executor_; }
+  Executor& executor(int entry) { return *executors_[entry]; }
   const std::vector<std::unique_ptr<Communicator>>& communicators() const { return communicators_; }
 
   // The canaries in the arena and behind it; only where the host reaches it.
@@ -60,32 +57,34 @@ class RankRuntime {
   // The highest byte that was touched; as planned where the host cannot look.
   int64_t UsedMemory() const;
 
-  // The bytes of a placement of one of the two schedules, as the host sees them. Inputs are taken from there when a
+  // The bytes of a placement of one of the schedules, as the host sees them. Inputs are taken from there when a
   // step starts, results are there when it has ended; of states see the next two.
-  HeldPart PartOf(const Placement& placement) const;
+  HeldPart PartOf(const LocalTensor& tensor, int64_t offset) const;
+  HeldPart PartOf(const Placement& placement) const { return PartOf(placement.tensor, placement.offset); }
   // Where the host does not reach the arena, what it wrote to the inputs' places goes to the device: see InputStage.
   // Else there is nothing to do, and the turn is 0.
-  absl::Status SendInputs(Entry entry);
-  absl::Status WaitUntilInputsSent(Entry entry);
-  absl::StatusOr<int> TakeInputs(Entry entry);
-  // Bytes of the device besides the arena, for a rank with these schedules.
-  static int64_t StageBytes(const Schedule& train, const Schedule& evaluate);
+  absl::Status SendInputs(int entry);
+  absl::Status WaitUntilInputsSent(int entry);
+  absl::StatusOr<int> TakeInputs(int entry);
+  // Bytes of the device besides the arena, for an entry point with this schedule.
+  static int64_t StageBytes(const Schedule& schedule);
 
   // What the device holds of a state becomes what the host sees, or the other way round.
   absl::Status Fetch(const Placement& state) const;
   absl::Status Store(const Placement& state) const;
-  // The observed bytes of a value of the training graph.
-  HeldPart ObservedPart(ValueId value) const;
+  // The observed bytes of a value of an entry point.
+  HeldPart ObservedPart(int entry, ValueId value) const;
 
-  // Remembers states and training inputs as they are now, and puts them back. Only where the host reaches the arena.
-  void TakeSnapshot();
-  void RestoreSnapshot();
+  // Remembers states and inputs of an entry point as they are now, and puts them back. Only where the host reaches the
+  // arena.
+  void TakeSnapshot(int entry);
+  void RestoreSnapshot(int entry);
 
-  // An executor of the training schedule that looks at every value (ExecutorOptions::check_finite).
-  absl::StatusOr<std::unique_ptr<Executor>> MakeDiagnosis();
+  // An executor of an entry point that looks at every value (ExecutorOptions::check_finite).
+  absl::StatusOr<std::unique_ptr<Executor>> MakeDiagnosis(int entry);
 
   void SetRecording(bool on);
-  std::vector<Span> Spans(Entry entry) const;
+  std::vector<Span> Spans(int entry) const;
 
  private:
   RankRuntime(RankParts parts, const SessionOptions& options);
@@ -94,14 +93,15 @@ class RankRuntime {
   absl::Status InitializeStates(uint64_t seed);
   ExecutorBinding Binding(const Schedule& schedule, const InputStage* stage) const;
   absl::StatusOr<std::unique_ptr<InputStage>> MakeStage(const Schedule& schedule) const;
-  InputStage* stage(Entry entry) const { return (entry == Entry::kTrain ? train_inputs_ : evaluate_inputs_).get(); }
+  const Schedule& schedule(int entry) const { return *schedules_[entry]; }
+  InputStage* stage(int entry) const { return inputs_.empty() ? nullptr : inputs_[entry].get(); }
   Transport ToDevice(const Placement& placement) const;
   Transport ToHost(const Placement& placement) const;
   absl::Status Move(const Transport& transport) const;
-  ExecutorRank MemberOf(Entry entry, const SessionOptions& options) const;
+  ExecutorRank MemberOf(int entry, const SessionOptions& options) const;
 
   const int rank_;
-  const Schedule &train_, &evaluate_;
+  const std::vector<const Schedule*> schedules_;  // by entry point, as the next two
   const Program* const program_;
   const KernelLibrary* const kernels_;
   World* const world_;
@@ -113,8 +113,8 @@ class RankRuntime {
   std::unique_ptr<MemoryCheck> memory_check_;
   std::vector<std::unique_ptr<Communicator>> communicators_;  // by group id; null: no member
   std::vector<std::unique_ptr<Stream>> streams_;
-  std::unique_ptr<InputStage> train_inputs_, evaluate_inputs_;  // null: the host reaches the arena
-  std::shared_ptr<Executor> train_executor_, evaluate_executor_;
+  std::vector<std::unique_ptr<InputStage>> inputs_;  // empty: the host reaches the arena
+  std::vector<std::shared_ptr<Executor>> executors_;
   int place_ = 0;  // among the ranks of the executors
   std::vector<char> snapshot_;
 };

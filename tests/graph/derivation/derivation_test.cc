@@ -44,7 +44,7 @@ TEST_P(Derivation, TextInTextOut) {
   const absl::StatusOr<Program> program = MakeProgram({GetParam(), *std::move(forward), {}, {}}, *strategy, Ops(),
                                                       {.fuse = false, .bucket_bytes = 0, .verify_passes = true});
   ASSERT_TRUE(program.ok()) << program.status();
-  EXPECT_EQ(ToText(program->train, {.bytes = true}), sections["program"]);
+  EXPECT_EQ(ToText(program->graph(kTrainEntry), {.bytes = true}), sections["program"]);
 
   // What is printed is read back as the same graph.
   const absl::StatusOr<Graph> again = ParseText(sections["program"], Ops());

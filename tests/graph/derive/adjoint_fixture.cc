@@ -140,7 +140,7 @@ Summand RandomSummand(const AdjointCase& c, bool positive, std::mt19937& random)
 // Fills what every rank holds of an input with random numbers; ranks that share an R get the same. Margins hold what
 // must never be seen. Returns the value.
 std::vector<double> Fill(Session& session, const std::string& name, const AdjointCase& c, std::mt19937& random) {
-  const Graph& graph = session.graph(Entry::kTrain);
+  const Graph& graph = session.graph(kTrainEntry);
   const Layout& layout = graph.layout(graph.Find(name));
   const Mesh& mesh = graph.mesh(layout);
   const bool sum =
@@ -155,7 +155,7 @@ std::vector<double> Fill(Session& session, const std::string& name, const Adjoin
     auto [entry, made] = summands.try_emplace(place);
     Summand& summand = entry->second;
     if (made) summand = RandomSummand(c, sum, random);
-    const absl::StatusOr<std::vector<HeldPart>> parts = session.InputPlacements(Entry::kTrain, name, rank);
+    const absl::StatusOr<std::vector<HeldPart>> parts = session.InputPlacements(kTrainEntry, name, rank);
     EXPECT_TRUE(parts.ok()) << parts.status();
     if (!parts.ok() || parts->at(0).data == nullptr) continue;
     const HeldPart& part = parts->at(0);
@@ -175,7 +175,7 @@ double Tolerance(const AdjointCase& c) { return c.integers ? 0.0 : c.type.dtype 
 
 void ExpectZeroMargins(const Session& session, const Moved& moved) {
   for (int rank = 0; rank < session.ranks(); ++rank) {
-    const HeldPart part = session.ObservedPart(session.graph(Entry::kTrain).Find(moved.result), rank);
+    const HeldPart part = session.ObservedPart(session.graph(kTrainEntry).Find(moved.result), rank);
     if (part.data == nullptr) continue;
     ForEachElement(moved.c->type.shape, part.tensor.box, [&](int64_t local, int64_t global) {
       const double number = Load(moved.c->type.dtype, part.data, local);
@@ -229,7 +229,7 @@ void ExpectMoved(const Session& session, const Moved& moved, const std::vector<d
 
 // What moved is what was predicted.
 bool BytesAreThose(const Session& session) {
-  const std::vector<MoveBytes> predicted = session.PredictedBytes(Entry::kTrain);
+  const std::vector<MoveBytes> predicted = session.PredictedBytes(kTrainEntry);
   const std::vector<GroupTraffic> counted = session.Traffic();
   bool equal = true;
   for (size_t g = 0; g < predicted.size(); ++g) equal = equal && counted[g].bytes == predicted[g];
@@ -239,9 +239,8 @@ bool BytesAreThose(const Session& session) {
 absl::StatusOr<std::unique_ptr<Session>> Start(const std::vector<Mesh>& meshes, Graph graph) {
   Program program;
   program.meshes = meshes;
-  program.train = std::move(graph);
-  program.evaluate = Graph(meshes);
-  CollectGroups(program.train, program);
+  program.entries.push_back(MakeEntryPoint(kTrainEntry, std::move(graph)));
+  CollectGroups(program.graph(kTrainEntry), program);
   SessionOptions options;
   options.threads_per_rank = 1;
   options.observe = true;

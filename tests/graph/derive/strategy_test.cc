@@ -51,8 +51,8 @@ TEST(Strategy, ShardedUpdateKeepsItsSlotsSharded) {
   model.optimizer.momentum = 0.9;
   const absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), {.verify_passes = true});
   ASSERT_TRUE(program.ok()) << program.status();
-  EXPECT_EQ(LayoutOf(program->train, "w@momentum"), "{data:S0}");
-  EXPECT_EQ(LayoutOf(program->train, "v@momentum"), "{data:R}");
+  EXPECT_EQ(LayoutOf(program->graph(kTrainEntry), "w@momentum"), "{data:S0}");
+  EXPECT_EQ(LayoutOf(program->graph(kTrainEntry), "v@momentum"), "{data:R}");
 }
 
 // The second product on a mesh of two other ranks: what follows it is there too, and so is its parameter with its slot.
@@ -65,14 +65,14 @@ TEST(Strategy, ANodeLiesOnTheMeshOfItsAxes) {
   model.optimizer.momentum = 0.9;
   const absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), {.verify_passes = true});
   ASSERT_TRUE(program.ok()) << program.status();
-  EXPECT_EQ(LayoutOf(program->train, "a"), "{data:S0}");
-  EXPECT_EQ(LayoutOf(program->train, "w@momentum"), "{data:R}");
-  EXPECT_EQ(LayoutOf(program->train, "a@reshard"), "{tail:R}");
-  EXPECT_EQ(LayoutOf(program->train, "z"), "{tail:S1}");
-  EXPECT_EQ(LayoutOf(program->train, "v"), "{tail:S1}");
-  EXPECT_EQ(LayoutOf(program->train, "v@momentum"), "{tail:S1}");
-  EXPECT_EQ(LayoutOf(program->evaluate, "v"), "{tail:S1}");
-  EXPECT_EQ(LayoutOf(program->train, "@iteration"), "{data:R}");
+  EXPECT_EQ(LayoutOf(program->graph(kTrainEntry), "a"), "{data:S0}");
+  EXPECT_EQ(LayoutOf(program->graph(kTrainEntry), "w@momentum"), "{data:R}");
+  EXPECT_EQ(LayoutOf(program->graph(kTrainEntry), "a@reshard"), "{tail:R}");
+  EXPECT_EQ(LayoutOf(program->graph(kTrainEntry), "z"), "{tail:S1}");
+  EXPECT_EQ(LayoutOf(program->graph(kTrainEntry), "v"), "{tail:S1}");
+  EXPECT_EQ(LayoutOf(program->graph(kTrainEntry), "v@momentum"), "{tail:S1}");
+  EXPECT_EQ(LayoutOf(program->graph(kEvaluateEntry), "v"), "{tail:S1}");
+  EXPECT_EQ(LayoutOf(program->graph(kTrainEntry), "@iteration"), "{data:R}");
 }
 
 // Statistics over groups of 4: a split of the samples lies between groups.

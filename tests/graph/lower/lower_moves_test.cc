@@ -48,7 +48,7 @@ class EveryMove : public testing::TestWithParam<std::tuple<Case, bool>> {
     input_ = builder_.Op("fill", "x", {}, GetParam().shape, GetParam().from, attributes);
     output_ = builder_.Move(GetParam().op, GetParam().axes, input_, GetParam().to, GetParam().attributes);
     program_ = ProgramOf(builder_.graph);
-    schedules_ = SchedulesOf(program_, program_.train, {.exchange_boxes = std::get<1>(Base::GetParam())});
+    schedules_ = SchedulesOf(program_, program_.graph(kTrainEntry), {.exchange_boxes = std::get<1>(Base::GetParam())});
   }
 
   static const Case& GetParam() { return std::get<0>(Base::GetParam()); }

@@ -26,7 +26,7 @@ std::vector<Schedule> OneMove(const Mesh& mesh, const std::string& op, Shape sha
   const ValueId x = builder.Op("fill", "x", {}, std::move(shape), {std::move(from)});
   builder.Move(op, "data", x, {std::move(to)});
   const Program program = ProgramOf(builder.graph);
-  return SchedulesOf(program, program.train, options);
+  return SchedulesOf(program, program.graph(kTrainEntry), options);
 }
 
 TEST(MoveLaunches, CountsOfUnevenBlocks) {
@@ -97,7 +97,7 @@ TEST(MoveLaunches, ReplicatedSourceIsTakenFromItselfElseFromTheHolderWithLeastTo
   const ValueId x = builder.Op("fill", "x", {}, {4}, {S(0), R});
   builder.Move("repartition", "data,model", x, {R, S(0)});  // ranks 0,1 hold [0,2), ranks 2,3 hold [2,4)
   const Program program = ProgramOf(builder.graph);
-  const std::vector<Schedule> schedules = SchedulesOf(program, program.train);
+  const std::vector<Schedule> schedules = SchedulesOf(program, program.graph(kTrainEntry));
   const auto sends = [&](int rank) { return WorkOf<CollectiveLaunch>(schedules[rank])[0]->send_counts; };
   EXPECT_EQ(sends(0), (std::vector<int64_t>{2, 0, 2, 0}));  // itself, and rank 2, which wants [0,2)
   EXPECT_EQ(sends(1), (std::vector<int64_t>{0, 0, 0, 0}));
@@ -132,7 +132,7 @@ absl::Status LoweringError(const Mesh& mesh, const std::string& op, AxisLayout f
   Program program = ProgramOf(builder.graph);
   if (!groups) program.groups.clear();
   for (int rank = 0; rank < mesh.size(); ++rank) {
-    const absl::Status status = MakeSchedule(program, program.train, rank, TestKernels()).status();
+    const absl::Status status = MakeSchedule(program, program.graph(kTrainEntry), rank, TestKernels()).status();
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

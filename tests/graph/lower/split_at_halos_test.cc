@@ -108,7 +108,7 @@ class OverlappedHalos : public testing::TestWithParam<Split> {
 };
 
 TEST_P(OverlappedHalos, AreProvenAndMoveTheSame) {
-  for (const Graph* entry : {&program_.train, &program_.evaluate}) {
+  for (const Graph* entry : {&program_.graph(kTrainEntry), &program_.graph(kEvaluateEntry)}) {
     for (const int streams : {1, 3}) {
       const std::vector<Schedule> off = Make(*entry, OverlapHalo::kOff, streams);
       const std::vector<Schedule> on = Make(*entry, OverlapHalo::kOn, streams);
@@ -136,7 +136,7 @@ TEST_P(OverlappedHalos, AreProvenAndMoveTheSame) {
 }
 
 TEST_P(OverlappedHalos, TheInteriorWaitsForNoGhostAndTheBoundaryForAll) {
-  for (const Graph* entry : {&program_.train, &program_.evaluate}) {
+  for (const Graph* entry : {&program_.graph(kTrainEntry), &program_.graph(kEvaluateEntry)}) {
     for (const Schedule& schedule : Make(*entry, OverlapHalo::kOn)) {
       for (size_t l = 0; l < schedule.launches.size(); ++l) {
         const Launch& launch = schedule.launches[l];
@@ -158,20 +158,20 @@ TEST_P(OverlappedHalos, TheInteriorWaitsForNoGhostAndTheBoundaryForAll) {
 }
 
 TEST_P(OverlappedHalos, PartsAreAllOfTheOutput) {
-  for (const Schedule& schedule : Make(program_.train, OverlapHalo::kOn)) {
+  for (const Schedule& schedule : Make(program_.graph(kTrainEntry), OverlapHalo::kOn)) {
     std::map<NodeId, int64_t> made;
     for (const Launch& launch : schedule.launches) {
       if (!IsInterior(launch) && !IsBoundary(launch)) continue;
       made[launch.node] += std::get<KernelLaunch>(launch.work).node.outputs[0].elements();
     }
     for (const auto& [node, elements] : made) {
-      EXPECT_EQ(elements, schedule.values[program_.train.node(node).outputs[0]].tensor.elements());
+      EXPECT_EQ(elements, schedule.values[program_.graph(kTrainEntry).node(node).outputs[0]].tensor.elements());
     }
   }
 }
 
 TEST_P(OverlappedHalos, NoWaitIsTooMuch) {
-  const std::vector<Schedule> schedules = Make(program_.train, OverlapHalo::kOn, 2);
+  const std::vector<Schedule> schedules = Make(program_.graph(kTrainEntry), OverlapHalo::kOn, 2);
   for (int rank = 0; rank < 2; ++rank) {
     const Schedule& schedule = schedules[rank];
     for (size_t l = 0; l < schedule.launches.size(); ++l) {
@@ -186,7 +186,7 @@ TEST_P(OverlappedHalos, NoWaitIsTooMuch) {
 
 // Ghosts of an input's gradient are on their way while the gradient of the weights is computed.
 TEST_P(OverlappedHalos, GhostsGoBackBeforeTheWeightsGradient) {
-  const Graph& graph = program_.train;
+  const Graph& graph = program_.graph(kTrainEntry);
   int seen = 0;
   for (const Schedule& schedule : Make(graph, OverlapHalo::kAuto)) {
     for (size_t l = 0; l < schedule.launches.size(); ++l) {
@@ -221,11 +221,11 @@ INSTANTIATE_TEST_SUITE_P(Splits, OverlappedHalos,
 // Rows before columns: what needs ghost rows alone does not wait for ghost columns.
 TEST(SplitAtHalos, BoundaryRowsDoNotWaitForColumns) {
   const Program program = SplitLeNet({{{"height", 2}, {"width", 2}}}, 4, 20);
-  const Schedule schedule = SchedulesOf(program, program.train, {.overlap_halo = OverlapHalo::kOn})[0];
+  const Schedule schedule = SchedulesOf(program, program.graph(kTrainEntry), {.overlap_halo = OverlapHalo::kOn})[0];
   int early = 0;
   for (size_t l = 0; l < schedule.launches.size(); ++l) {
     if (!IsBoundary(schedule.launches[l])) continue;
-    const std::vector<int> exchanges = ExchangesOf(schedule, program.train, schedule.launches[l]);
+    const std::vector<int> exchanges = ExchangesOf(schedule, program.graph(kTrainEntry), schedule.launches[l]);
     ASSERT_EQ(exchanges.size(), 2u);
     const std::vector<bool> before = Before(schedule, static_cast<int>(l));
     EXPECT_TRUE(before[exchanges[0]]);
@@ -237,11 +237,11 @@ TEST(SplitAtHalos, BoundaryRowsDoNotWaitForColumns) {
 TEST(SplitAtHalos, PaysForLargeConvolutionsOnly) {
   const Mesh rows{{{"height", 2}}};
   const Program small = SplitLeNet(rows, 2, 12), large = SplitLeNet(rows, 16, 64);
-  EXPECT_EQ(Interiors(SchedulesOf(small, small.train)), 0);
-  EXPECT_EQ(Interiors(SchedulesOf(large, large.train)), 4) << "two convolutions on two ranks";
+  EXPECT_EQ(Interiors(SchedulesOf(small, small.graph(kTrainEntry))), 0);
+  EXPECT_EQ(Interiors(SchedulesOf(large, large.graph(kTrainEntry))), 4) << "two convolutions on two ranks";
   // Of 16 ranks each has four rows of 64, of which a 5 x 5 convolution leaves none, or two, inside.
   const Program thin = SplitLeNet({{{"height", 16}}}, 16, 64);
-  EXPECT_LE(Interiors(SchedulesOf(thin, thin.train)), 2) << "at the two ends, where only one side is cut";
+  EXPECT_LE(Interiors(SchedulesOf(thin, thin.graph(kTrainEntry))), 2) << "at the two ends, where only one side is cut";
 }
 
 class WholeKernels : public TestKernels {
@@ -255,7 +255,7 @@ class WholeKernels : public TestKernels {
 TEST(SplitAtHalos, WhatNoKernelTakesInPartsStaysWhole) {
   const Program program = SplitLeNet({{{"height", 2}}}, 4, 20);
   const absl::StatusOr<std::vector<Schedule>> schedules =
-      MakeSchedules(program, program.train, WholeKernels(), {.overlap_halo = OverlapHalo::kOn});
+      MakeSchedules(program, program.graph(kTrainEntry), WholeKernels(), {.overlap_halo = OverlapHalo::kOn});
   ASSERT_TRUE(schedules.ok()) << schedules.status();
   EXPECT_EQ(Interiors(*schedules), 0);
 }

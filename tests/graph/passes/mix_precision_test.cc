@@ -149,7 +149,7 @@ absl::StatusOr<Program> MakeMixed(const Strategy& strategy) {
 TEST(MixPrecision, GradientsAreSummedInF32) {
   const absl::StatusOr<Program> program = MakeMixed(SplitSamples());
   ASSERT_TRUE(program.ok()) << program.status();
-  const Graph& graph = program->train;
+  const Graph& graph = program->graph(kTrainEntry);
   int gradients = 0;
   for (const Node& node : graph.nodes()) {
     if (node.op->name != "all_reduce" || node.phase != Phase::kBackward) continue;
@@ -170,7 +170,7 @@ TEST(MixPrecision, TermsOfMicroBatchesAreAddedInF32) {
   strategy.pipeline.micro_batches = 2;
   const absl::StatusOr<Program> program = MakeMixed(strategy);
   ASSERT_TRUE(program.ok()) << program.status();
-  const Graph& graph = program->train;
+  const Graph& graph = program->graph(kTrainEntry);
   int sums = 0, copies = 0;
   for (const Node& node : graph.nodes()) {
     const Value& output = graph.value(node.outputs[0]);
@@ -195,8 +195,8 @@ TEST(MixPrecision, MovesActivationsInHalfTheBytes) {
         MakeProgram(TwoLayers(), strategy, Ops(), {.bucket_bytes = 0, .verify_passes = true});
     ASSERT_TRUE(mixed.ok() && plain.ok()) << mixed.status() << plain.status();
     int64_t narrow = 0, wide = 0;
-    for (const MoveBytes& bytes : PredictBytes(*mixed, mixed->train)) narrow += bytes.payload;
-    for (const MoveBytes& bytes : PredictBytes(*plain, plain->train)) wide += bytes.payload;
+    for (const MoveBytes& bytes : PredictBytes(*mixed, mixed->graph(kTrainEntry))) narrow += bytes.payload;
+    for (const MoveBytes& bytes : PredictBytes(*plain, plain->graph(kTrainEntry))) wide += bytes.payload;
     EXPECT_EQ(static_cast<double>(narrow - 4), share * static_cast<double>(wide - 4));
   }
 }

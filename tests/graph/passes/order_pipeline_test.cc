@@ -49,7 +49,7 @@ TEST(OrderPipeline, StagesDoTheirTasksInTheOrderAskedFor) {
   const auto order = [](PipelineOrder order) {
     absl::StatusOr<Program> program = MakeProgram(TwoLayers(), TwoStages(order, 4), Ops(), {.verify_passes = true});
     EXPECT_TRUE(program.ok()) << program.status();
-    return TasksOfStage0(program->train);
+    return TasksOfStage0(program->graph(kTrainEntry));
   };
   EXPECT_EQ(order(PipelineOrder::kGPipe), "F0 F1 F2 F3 B0 B1 B2 B3 ");
   EXPECT_EQ(order(PipelineOrder::kOneForwardOneBackward), "F0 F1 B0 F2 B1 F3 B2 B3 ");
@@ -61,8 +61,8 @@ TEST(OrderPipeline, WithoutStagesMicroBatchesFollowEachOther) {
   strategy.pipeline.micro_batches = 4;
   const absl::StatusOr<Program> program = MakeProgram(TwoLayers(), strategy, Ops(), {.verify_passes = true});
   ASSERT_TRUE(program.ok()) << program.status();
-  EXPECT_EQ(TasksOfStage0(program->train), "F0 B0 F1 B1 F2 B2 F3 B3 ");
-  EXPECT_EQ(Order(program->train, "z", Phase::kForward), "0123");
+  EXPECT_EQ(TasksOfStage0(program->graph(kTrainEntry)), "F0 B0 F1 B1 F2 B2 F3 B3 ");
+  EXPECT_EQ(Order(program->graph(kTrainEntry), "z", Phase::kForward), "0123");
 }
 
 TEST(OrderPipeline, StagesThatFormACycleAreRefused) {

@@ -98,7 +98,7 @@ Graph TwoLayers() {
 TEST(PlanMemory, PartsAddUpToTheHighestByteTouched) {
   const Program program = ProgramOf(TwoLayers());
   for (int64_t workspace : {0, 10, 100000}) {
-    const Schedule schedule = SchedulesOf(program, program.train, {}, workspace)[0];
+    const Schedule schedule = SchedulesOf(program, program.graph(kTrainEntry), {}, workspace)[0];
     const MemoryUse& use = schedule.memory;
     EXPECT_EQ(use.parameters + use.states + use.inputs + use.activations + use.workspace, use.total);
     EXPECT_EQ(use.parameters, AlignUp(200));
@@ -120,28 +120,28 @@ TEST(PlanMemory, StatesLieAtTheSamePlacesInBothEntryPoints) {
   const ValueId w = evaluate.Parameter("w", {50});
   evaluate.Op("combine", "y", {x}, {8});
   evaluate.Op("combine", "z", {w}, {50});
-  program.evaluate = evaluate.graph;
-  const Schedule train = SchedulesOf(program, program.train)[0];
-  const Schedule other = SchedulesOf(program, program.evaluate)[0];
+  program.entries[1] = MakeEntryPoint(kEvaluateEntry, evaluate.graph);
+  const Schedule train = SchedulesOf(program, program.graph(kTrainEntry))[0];
+  const Schedule other = SchedulesOf(program, program.graph(kEvaluateEntry))[0];
   ASSERT_EQ(train.states.size(), 2u);
   ASSERT_EQ(other.states.size(), 2u) << "also those that the entry point does not use";
   for (int s = 0; s < 2; ++s) {
     EXPECT_EQ(train.states[s].name, other.states[s].name);
     EXPECT_EQ(train.states[s].offset, other.states[s].offset);
   }
-  EXPECT_EQ(OffsetOf(other, program.evaluate, "w"), train.states[0].offset);
-  EXPECT_EQ(OffsetOf(other, program.evaluate, "nobody"), -1);
+  EXPECT_EQ(OffsetOf(other, program.graph(kEvaluateEntry), "w"), train.states[0].offset);
+  EXPECT_EQ(OffsetOf(other, program.graph(kEvaluateEntry), "nobody"), -1);
   EXPECT_TRUE(VerifySchedule(other).ok());
 }
 
 TEST(PlanMemory, LimitIsKeptOrRefusedWithTheLargestTensorsAndARepair) {
   const Program program = ProgramOf(TwoLayers());
-  const int64_t needed = SchedulesOf(program, program.train)[0].memory.total;
+  const int64_t needed = SchedulesOf(program, program.graph(kTrainEntry))[0].memory.total;
   ScheduleOptions options;
   options.memory_limit = needed;
-  EXPECT_TRUE(MakeSchedule(program, program.train, 0, TestKernels(), options).ok());
+  EXPECT_TRUE(MakeSchedule(program, program.graph(kTrainEntry), 0, TestKernels(), options).ok());
   options.memory_limit = needed - 1;
-  const absl::Status status = MakeSchedule(program, program.train, 0, TestKernels(), options).status();
+  const absl::Status status = MakeSchedule(program, program.graph(kTrainEntry), 0, TestKernels(), options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   const std::string message(status.message());
   EXPECT_NE(message.find("needs " + std::to_string(needed) + " bytes"), std::string::npos) << message;
@@ -157,7 +157,7 @@ TEST(PlanMemory, ParametersThatDominateAreToBeSplit) {
   const Program program = ProgramOf(builder.graph);
   ScheduleOptions options;
   options.memory_limit = 1;
-  const absl::Status status = MakeSchedule(program, program.train, 0, TestKernels(), options).status();
+  const absl::Status status = MakeSchedule(program, program.graph(kTrainEntry), 0, TestKernels(), options).status();
   EXPECT_NE(std::string(status.message()).find("model axis"), std::string::npos) << status;
 }
 
@@ -165,7 +165,7 @@ TEST(PlanMemory, GuardsStandBetweenAllThatLives) {
   const Program program = ProgramOf(RandomGraph(5, 60));
   ScheduleOptions options;
   options.guard_bytes = 1;
-  const Schedule schedule = SchedulesOf(program, program.train, options, 30)[0];
+  const Schedule schedule = SchedulesOf(program, program.graph(kTrainEntry), options, 30)[0];
   EXPECT_TRUE(VerifySchedule(schedule).ok());
   for (const Lifetime& a : schedule.lifetimes) {
     EXPECT_GE(a.range.offset, kAlignment);
@@ -181,9 +181,9 @@ TEST(PlanMemory, WithoutReuseNoTwoStoragesShareAByte) {
   const Program program = ProgramOf(RandomGraph(6, 60));
   ScheduleOptions options;
   options.reuse_memory = false;
-  const Schedule schedule = SchedulesOf(program, program.train, options, 30)[0];
+  const Schedule schedule = SchedulesOf(program, program.graph(kTrainEntry), options, 30)[0];
   EXPECT_TRUE(VerifySchedule(schedule).ok());
-  EXPECT_GT(schedule.memory.total, SchedulesOf(program, program.train, {}, 30)[0].memory.total);
+  EXPECT_GT(schedule.memory.total, SchedulesOf(program, program.graph(kTrainEntry), {}, 30)[0].memory.total);
   std::vector<ByteRange> ranges;
   for (const Lifetime& lifetime : schedule.lifetimes) ranges.push_back(lifetime.range);
   std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });

@@ -15,7 +15,7 @@ const AxisLayout P = AxisLayout::Partial();
 
 std::vector<Schedule> Schedules(const Graph& graph) {
   const Program program = ProgramOf(graph);
-  std::vector<Schedule> schedules = SchedulesOf(program, program.train);
+  std::vector<Schedule> schedules = SchedulesOf(program, program.graph(kTrainEntry));
   for (const Schedule& schedule : schedules) {
     const absl::Status status = VerifySchedule(schedule);
     EXPECT_TRUE(status.ok()) << status;
@@ -118,7 +118,7 @@ TEST(Storage, StatesMaySwapAndAStateMayBeReportedAsItWas) {
   builder.graph.SetUpdate(b, a);
   builder.graph.metrics = {a};
   const Program program = ProgramOf(builder.graph);
-  const std::vector<Schedule> schedules = SchedulesOf(program, program.train, {.compute_streams = 3});
+  const std::vector<Schedule> schedules = SchedulesOf(program, program.graph(kTrainEntry), {.compute_streams = 3});
   ASSERT_TRUE(VerifySchedule(schedules[0]).ok());
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Interpreter interpreter(program, schedules);
@@ -137,7 +137,7 @@ TEST(Storage, UpdateOfAnotherLayoutIsRefused) {
   const ValueId w = builder.Parameter("w", {4});
   builder.graph.SetUpdate(w, builder.Op("combine", "w.new", {}, {4}, {AxisLayout::Split(0)}));
   const Program program = ProgramOf(builder.graph);
-  const absl::Status status = MakeSchedule(program, program.train, 0, TestKernels()).status();
+  const absl::Status status = MakeSchedule(program, program.graph(kTrainEntry), 0, TestKernels()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_NE(std::string(status.message()).find("'w' and its update 'w.new'"), std::string::npos) << status;
 }
@@ -172,7 +172,7 @@ TEST(Storage, BucketMemberThatIsReadLaterIsCopiedIntoIt) {
   builder.Op("combine", "late", {b}, {5}, {P});
   for (ValueId sum : sums) builder.graph.metrics.push_back(sum);
   const Program program = ProgramOf(builder.graph);
-  const std::vector<Schedule> schedules = SchedulesOf(program, program.train);
+  const std::vector<Schedule> schedules = SchedulesOf(program, program.graph(kTrainEntry));
   const int pack = FindLaunch(schedules[0], "a@all_reduce/pack");
   ASSERT_GE(pack, 0);
   EXPECT_EQ(std::get<CopyLaunch>(schedules[0].launches[pack].work).copies.size(), 2u) << "b, and a for the second time";

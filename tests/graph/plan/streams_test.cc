@@ -145,7 +145,7 @@ TEST(AssignStreams, CollectivesHaveTheLastStreamAndChainsStayTogether) {
   }
   builder.Move("all_gather", "data", heads[0], {});
   const Program program = ProgramOf(builder.graph);
-  const Schedule schedule = SchedulesOf(program, program.train, {.compute_streams = 2})[0];
+  const Schedule schedule = SchedulesOf(program, program.graph(kTrainEntry), {.compute_streams = 2})[0];
   EXPECT_EQ(schedule.streams, 3);
   EXPECT_EQ(schedule.launches[FindLaunch(schedule, "a2@all_gather")].stream, 2);
   EXPECT_EQ(schedule.launches.front().stream, schedule.host_stream());
@@ -161,7 +161,8 @@ TEST(AssignStreams, CollectivesHaveTheLastStreamAndChainsStayTogether) {
 
 TEST(AssignStreams, AtLeastOneComputeStreamIsNeeded) {
   const Program program = ProgramOf(TestGraph().graph);
-  const absl::Status status = MakeSchedule(program, program.train, 0, TestKernels(), {.compute_streams = 0}).status();
+  const absl::Status status =
+      MakeSchedule(program, program.graph(kTrainEntry), 0, TestKernels(), {.compute_streams = 0}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
 }
 

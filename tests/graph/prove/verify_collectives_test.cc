@@ -26,7 +26,7 @@ struct Meetings {
     builder.Move("sum_reduce", "data", fill("f", {P, R}), {AxisLayout::At(0), R});
     builder.Move("scatter", "data", fill("g", {AxisLayout::At(1), R}), {S0, R});
     program = ProgramOf(builder.graph);
-    schedules = SchedulesOf(program, program.train, {.exchange_boxes = exchange_boxes});
+    schedules = SchedulesOf(program, program.graph(kTrainEntry), {.exchange_boxes = exchange_boxes});
   }
 
   CollectiveLaunch& At(int rank, const std::string& name) {

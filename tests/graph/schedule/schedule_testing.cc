@@ -112,8 +112,8 @@ Program ProgramOf(Graph graph) {
     const GroupKey key{0, 0, indices};
     for (std::vector<int>& ranks : GroupsOf(key, graph.meshes())) program.groups.push_back({key, std::move(ranks)});
   }
-  program.train = graph;
-  program.evaluate = std::move(graph);
+  program.entries.push_back(MakeEntryPoint(kTrainEntry, graph));
+  program.entries.push_back(MakeEntryPoint(kEvaluateEntry, std::move(graph)));
   return program;
 }
 

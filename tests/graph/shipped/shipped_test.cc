@@ -33,7 +33,7 @@ class ShippedModels : public testing::TestWithParam<Shipped> {
     ASSERT_TRUE(program.ok()) << program.status();
     program_ = *std::move(program);
     const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels({.reference_only = true});
-    absl::StatusOr<std::vector<Schedule>> schedules = MakeSchedules(program_, program_.train, *kernels);
+    absl::StatusOr<std::vector<Schedule>> schedules = MakeSchedules(program_, program_.graph(kTrainEntry), *kernels);
     ASSERT_TRUE(schedules.ok()) << schedules.status();
     schedules_ = *std::move(schedules);
   }

@@ -40,7 +40,7 @@ TEST(Allocation, ATrainingStepMakesNoneForItsLaunches) {
     ASSERT_TRUE(session->Train().ok());
     if (step >= kWarmUp) in_steps += AllocationCount() - before;
   }
-  EXPECT_GT(session->schedule(Entry::kTrain, 0).launches.size(), 100u);
+  EXPECT_GT(session->schedule(kTrainEntry, 0).launches.size(), 100u);
   EXPECT_LE(in_steps, kSteps * kOfASession);
 }
 

@@ -13,7 +13,7 @@ namespace {
 template <typename Wanted>
 std::vector<TimeRange> Ranges(const Session& session, int rank, const Wanted& wanted) {
   std::vector<TimeRange> ranges;
-  for (const LaunchSpan& span : session.Timeline(Entry::kTrain, rank)) {
+  for (const LaunchSpan& span : session.Timeline(kTrainEntry, rank)) {
     if (!wanted(*span.launch)) continue;
     ranges.push_back({static_cast<int64_t>(span.begin / 1e-9), static_cast<int64_t>(span.end / 1e-9)});
   }
@@ -31,7 +31,7 @@ TEST(CommunicationMeter, IsTheOverlapOfTheTimeline) {
   meter.AddStep();
   const std::vector<RankCommunication> ranks = meter.Local();
   ASSERT_EQ(ranks.size(), 2u);
-  const std::vector<bool> gradients = GradientMoves(session->program().train);
+  const std::vector<bool> gradients = GradientMoves(session->program().graph(kTrainEntry));
   for (int rank = 0; rank < 2; ++rank) {
     const auto collectives = Ranges(*session, rank, IsCollective);
     const auto kernels = Ranges(*session, rank, [](const Launch& launch) { return !IsCollective(launch); });

@@ -69,7 +69,7 @@ bool IsUpdate(const Launch& launch) {
 // Of one rank: launches that update, and what they update.
 std::pair<int, int> CountUpdates(const Session& session, int rank) {
   int launches = 0, members = 0;
-  for (const Launch& launch : session.schedule(Entry::kTrain, rank).launches) {
+  for (const Launch& launch : session.schedule(kTrainEntry, rank).launches) {
     if (!IsUpdate(launch)) continue;
     ++launches;
     members += std::get<KernelLaunch>(launch.work).node.members;
@@ -91,7 +91,7 @@ int WriterOf(const Schedule& schedule, int64_t place, int reader) {
 // Of one rank: how many rates and clips its updates read. A value that came to it in two ways counts twice, also where
 // the second lies in the place of the first.
 int CountShared(const Session& session, int rank) {
-  const Schedule& schedule = session.schedule(Entry::kTrain, rank);
+  const Schedule& schedule = session.schedule(kTrainEntry, rank);
   std::set<std::vector<int64_t>> shared;
   for (int l = 0; l < static_cast<int>(schedule.launches.size()); ++l) {
     if (!IsUpdate(schedule.launches[l])) continue;
@@ -148,14 +148,14 @@ TEST(GroupedUpdates, KeepCollectivesWhereTheyWere) {
   const auto alone = Start(setting, false), grouped = Start(setting, true);
   const auto order = [](const Session& session) {
     std::vector<std::string> names;
-    for (const Launch& launch : session.schedule(Entry::kTrain, 0).launches) {
+    for (const Launch& launch : session.schedule(kTrainEntry, 0).launches) {
       if (!IsUpdate(launch)) names.push_back(launch.name);
     }
     return names;
   };
   EXPECT_EQ(order(*alone), order(*grouped));
   EXPECT_EQ(CountUpdates(*grouped, 0).first, 1);
-  const auto& launches = grouped->schedule(Entry::kTrain, 0).launches;
+  const auto& launches = grouped->schedule(kTrainEntry, 0).launches;
   const auto update = std::find_if(launches.begin(), launches.end(), IsUpdate);
   ASSERT_NE(update, launches.end());
   int before = 0, behind = 0;

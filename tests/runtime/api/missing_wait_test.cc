@@ -16,16 +16,15 @@ struct OneRank {
   OneRank() : program(SmallProgram("mini-inception", "1x1")), kernels(MakeHostKernels({})) {
     ScheduleOptions options;
     options.compute_streams = 2;
-    train = *MakeSchedule(program, program.train, 0, *kernels, options);
-    evaluate = *MakeSchedule(program, program.evaluate, 0, *kernels, options);
+    train = *MakeSchedule(program, program.graph(kTrainEntry), 0, *kernels, options);
+    evaluate = *MakeSchedule(program, program.graph(kEvaluateEntry), 0, *kernels, options);
   }
 
   // All states after three steps.
   std::vector<char> Bits(const Schedule& schedule, std::optional<uint64_t> delay_seed) const {
     const auto world = *LocalWorld::Create(1);
     RankParts parts;
-    parts.train = &schedule;
-    parts.evaluate = &evaluate;
+    parts.schedules = {&schedule, &evaluate};
     parts.program = &program;
     parts.kernels = kernels.get();
     parts.world = world.get();
@@ -39,8 +38,8 @@ struct OneRank {
       for (const Placement& input : schedule.inputs) {
         CopyToPart((input.name == "images" ? batch.images : batch.labels).bytes.data(), rank->PartOf(input));
       }
-      EXPECT_TRUE(rank->executor(Entry::kTrain).Start().ok());
-      EXPECT_TRUE(rank->executor(Entry::kTrain).Wait().ok());
+      EXPECT_TRUE(rank->executor(0).Start().ok());
+      EXPECT_TRUE(rank->executor(0).Wait().ok());
     }
     std::vector<char> bits;
     for (const Placement& state : schedule.states) {

@@ -32,14 +32,14 @@ inline std::unique_ptr<Session> SmallSession(const std::string& model, const std
 }
 
 inline void StageTraining(Session& session, const Batch& batch) {
-  EXPECT_TRUE(session.StageInput(Entry::kTrain, "images", batch.images).ok());
-  EXPECT_TRUE(session.StageInput(Entry::kTrain, "labels", batch.labels).ok());
+  EXPECT_TRUE(session.StageInput(kTrainEntry, "images", batch.images).ok());
+  EXPECT_TRUE(session.StageInput(kTrainEntry, "labels", batch.labels).ok());
 }
 
 inline void StageEvaluation(Session& session, const Batch& batch) {
-  EXPECT_TRUE(session.StageInput(Entry::kEvaluate, "images", batch.images).ok());
-  EXPECT_TRUE(session.StageInput(Entry::kEvaluate, "labels", batch.labels).ok());
-  EXPECT_TRUE(session.StageInput(Entry::kEvaluate, "@sample_weight", batch.weights).ok());
+  EXPECT_TRUE(session.StageInput(kEvaluateEntry, "images", batch.images).ok());
+  EXPECT_TRUE(session.StageInput(kEvaluateEntry, "labels", batch.labels).ok());
+  EXPECT_TRUE(session.StageInput(kEvaluateEntry, "@sample_weight", batch.weights).ok());
 }
 
 }  // namespace partita

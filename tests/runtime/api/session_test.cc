@@ -40,14 +40,14 @@ TEST(Session, AnInputLiesInTheBlocksOfItsLayout) {
   const auto session = SmallSession("mlp", "2x1");  // 7 rows: 4 and 3
   int64_t next = 0;
   for (int rank = 0; rank < 2; ++rank) {
-    const HeldPart part = session->InputPlacements(Entry::kTrain, "images", rank)->at(0);
+    const HeldPart part = session->InputPlacements(kTrainEntry, "images", rank)->at(0);
     ASSERT_NE(part.data, nullptr);
     EXPECT_EQ(part.tensor.box.offset[0], next);
     next += part.tensor.box.size[0];
   }
   EXPECT_EQ(next, 7);
-  EXPECT_EQ(session->InputPlacements(Entry::kTrain, "imges", 0).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(session->StageInput(Entry::kTrain, "images", MakeBatch(1, 0, DType::kF64).images).code(),
+  EXPECT_EQ(session->InputPlacements(kTrainEntry, "imges", 0).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(session->StageInput(kTrainEntry, "images", MakeBatch(1, 0, DType::kF64).images).code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -121,8 +121,8 @@ TEST(Session, CountsTheBytesThatArePredicted) {
     const std::vector<GroupTraffic> counted = session->Traffic();
     int64_t wire = 0;
     for (size_t group = 0; group < counted.size(); ++group) {
-      MoveBytes predicted = session->PredictedBytes(Entry::kEvaluate)[group];
-      for (int step = 0; step < 2; ++step) predicted += session->PredictedBytes(Entry::kTrain)[group];
+      MoveBytes predicted = session->PredictedBytes(kEvaluateEntry)[group];
+      for (int step = 0; step < 2; ++step) predicted += session->PredictedBytes(kTrainEntry)[group];
       EXPECT_EQ(counted[group].bytes, predicted);
       EXPECT_GT(counted[group].calls, 0);
       wire += predicted.wire;
@@ -138,12 +138,12 @@ TEST(Session, TheTimelineHasEveryLaunchOfTheLastStep) {
   StageTraining(*session, MakeBatch(1, 0, DType::kF32));
   ASSERT_TRUE(session->Train().ok());
   for (int rank = 0; rank < 2; ++rank) {
-    const std::vector<LaunchSpan> timeline = session->Timeline(Entry::kTrain, rank);
+    const std::vector<LaunchSpan> timeline = session->Timeline(kTrainEntry, rank);
     // All but the host's two launches.
-    EXPECT_EQ(timeline.size(), session->schedule(Entry::kTrain, rank).launches.size() - 2);
+    EXPECT_EQ(timeline.size(), session->schedule(kTrainEntry, rank).launches.size() - 2);
     for (const LaunchSpan& span : timeline) EXPECT_LE(span.begin, span.end) << span.launch->name;
   }
-  EXPECT_TRUE(session->Timeline(Entry::kEvaluate, 0).empty());
+  EXPECT_TRUE(session->Timeline(kEvaluateEntry, 0).empty());
 }
 
 TEST(Session, TheMemoryPlannedIsTheMemoryTouched) {

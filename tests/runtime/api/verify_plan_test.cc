@@ -74,7 +74,7 @@ TEST(VerifyPlan, TheFirstNodeThatDiffersIsNamed) {
 TEST(VerifyPlan, ReplicasThatDifferAreFound) {
   const auto verifier = Verifier("2x1", false);
   const Session& plan = verifier->plan();
-  const HeldPart part = plan.ObservedPart(plan.graph(Entry::kTrain).Find("classifier/matmul/weights"), 0);
+  const HeldPart part = plan.ObservedPart(plan.graph(kTrainEntry).Find("classifier/matmul/weights"), 0);
   ASSERT_NE(part.data, nullptr);
   std::vector<char> one(static_cast<size_t>(part.tensor.bytes())), other = one;
   other.back() ^= 1;

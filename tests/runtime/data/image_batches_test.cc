@@ -30,10 +30,11 @@ struct Filled {
 template <typename T>
 Filled<T> Fill(const BatchSource& source, int64_t batch, Rows rows) {
   // What was there before must not matter.
-  Filled<T> out{std::vector<T>(rows.size() * source.shape().elements(), T{77}), std::vector<T>(rows.size(), T{77}),
-                std::vector<int32_t>(rows.size(), 77)};
-  const BatchBuffers buffers{sizeof(T) == 4 ? DType::kF32 : DType::kF64, std::as_writable_bytes(std::span(out.images)),
-                             out.labels, std::as_writable_bytes(std::span(out.weights))};
+  Filled<T> out{std::vector<T>(rows.size() * Elements(source.fields()[0].row), T{77}),
+                std::vector<T>(rows.size(), T{77}), std::vector<int32_t>(rows.size(), 77)};
+  const FieldBuffers buffers{std::as_writable_bytes(std::span(out.images)),
+                             std::as_writable_bytes(std::span(out.labels)),
+                             std::as_writable_bytes(std::span(out.weights))};
   EXPECT_TRUE(source.Fill(batch, rows, buffers).ok());
   return out;
 }
@@ -56,7 +57,9 @@ ImageBatchOptions Options(BatchMode mode, int64_t rows, int64_t channels = 1) {
   return {mode, rows, 9, {}, NoNormalization(channels)};
 }
 
-std::shared_ptr<ImageBatches> Make(std::shared_ptr<const ImageDataset> dataset, ImageBatchOptions options) {
+std::shared_ptr<ImageBatches> Make(std::shared_ptr<const ImageDataset> dataset, ImageBatchOptions options,
+                                   DType dtype = DType::kF32) {
+  options.fields.dtype = dtype;
   auto batches = ImageBatches::Create(std::move(dataset), std::move(options));
   EXPECT_TRUE(batches.ok()) << batches.status();
   return *batches;
@@ -109,7 +112,7 @@ TEST(ImageBatches, TrainingBatchesAreSlicesOfThePermutation) {
 
 template <typename T>
 void ExpectSplitIsTheWhole(const BatchSource& source, int64_t batch, const std::vector<int64_t>& cuts) {
-  const int64_t elements = source.shape().elements();
+  const int64_t elements = Elements(source.fields()[0].row);
   const Filled<T> whole = Fill<T>(source, batch, {0, source.batch_rows()});
   for (size_t i = 0; i + 1 < cuts.size(); ++i) {
     const Filled<T> part = Fill<T>(source, batch, {cuts[i], cuts[i + 1]});
@@ -123,12 +126,12 @@ TEST(ImageBatches, RowsAreTheSameHoweverTheyAreSplit) {
   ImageBatchOptions augmented = Options(BatchMode::kTraining, 7, 3);
   augmented.augmentation = {2, Border::kEdge, true};
   for (const ImageBatchOptions& options : {augmented, Options(BatchMode::kEvaluation, 7, 3)}) {
-    const auto source = Make(Mock(24, {5, 6, 3}), options);
-    for (int64_t batch = 0; batch < source->batches_per_epoch(); ++batch) {
+    const auto f32 = Make(Mock(24, {5, 6, 3}), options), f64 = Make(Mock(24, {5, 6, 3}), options, DType::kF64);
+    for (int64_t batch = 0; batch < f32->batches_per_epoch(); ++batch) {
       for (const std::vector<int64_t>& cuts :
            {std::vector<int64_t>{0, 4, 7}, {0, 3, 5, 7}, {0, 0, 7, 7}, {0, 1, 2, 7}}) {
-        ExpectSplitIsTheWhole<float>(*source, batch, cuts);
-        ExpectSplitIsTheWhole<double>(*source, batch, cuts);
+        ExpectSplitIsTheWhole<float>(*f32, batch, cuts);
+        ExpectSplitIsTheWhole<double>(*f64, batch, cuts);
       }
     }
   }
@@ -137,7 +140,7 @@ TEST(ImageBatches, RowsAreTheSameHoweverTheyAreSplit) {
 TEST(ImageBatches, EvaluationCountsEachSampleOnce) {
   for (const int64_t count : {1, 5, 8, 17, 24}) {
     for (const int64_t rows : {1, 3, 8, 64}) {
-      const auto batches = Make(Numbered(count), Options(BatchMode::kEvaluation, rows));
+      const auto batches = Make(Numbered(count), Options(BatchMode::kEvaluation, rows), DType::kF64);
       EXPECT_EQ(batches->samples(), count);
       std::vector<double> seen(count);
       for (int64_t b = 0; b < batches->batches_per_epoch(); ++b) {
@@ -155,11 +158,11 @@ TEST(ImageBatches, EvaluationCountsEachSampleOnce) {
 TEST(ImageBatches, NormalisedInBothTypes) {
   ImageBatchOptions options = Options(BatchMode::kEvaluation, 3);
   options.normalization = {{0.25}, {0.5}};
-  const auto batches = Make(Numbered(256, {1, 1, 1}), options);
-  const auto f64 = Fill<double>(*batches, 85, {0, 3});  // samples 255, then two rows to fill up
+  const auto f64 = Fill<double>(*Make(Numbered(256, {1, 1, 1}), options, DType::kF64), 85,
+                                {0, 3});  // samples 255, then two rows to fill up
   EXPECT_EQ(f64.images[0], (1 - 0.25) / 0.5);
   EXPECT_EQ(f64.images[1], 0);
-  const auto f32 = Fill<float>(*batches, 30, {0, 3});
+  const auto f32 = Fill<float>(*Make(Numbered(256, {1, 1, 1}), options), 30, {0, 3});
   EXPECT_EQ(f32.images[1], static_cast<float>((91 / 255.0 - 0.25) / 0.5));
 }
 
@@ -207,7 +210,7 @@ TEST(ImageBatches, AugmentationIsShiftThenFlipOfTheSample) {
   for (const Border border : {Border::kZero, Border::kEdge}) {
     ImageBatchOptions options = Options(BatchMode::kTraining, 12, 2);
     options.augmentation = {2, border, true};
-    const auto batches = Make(dataset, options);
+    const auto batches = Make(dataset, options, DType::kF64);
     for (const int64_t epoch : {0, 3}) {
       const auto filled = Fill<double>(*batches, epoch, {0, 12});
       const std::vector<uint32_t> order = EpochPermutation(9, epoch, 12);
@@ -254,6 +257,9 @@ TEST(ImageBatches, RefusesWhatCannotWork) {
   EXPECT_THAT(Error(8, Options(BatchMode::kTraining, 8, 3)), HasSubstr("the images have 1 channels"));
   ImageBatchOptions shifted = good;
   shifted.augmentation.shift = 2;
+  ImageBatchOptions whole = good;
+  whole.fields.dtype = DType::kI32;
+  EXPECT_THAT(Error(8, whole), HasSubstr("found images of i32, allowed are f32 and f64"));
   EXPECT_THAT(Error(8, shifted), HasSubstr("found a shift of 2 pixels, allowed are 0 to 1"));
   ImageBatchOptions evaluated = Options(BatchMode::kEvaluation, 8);
   evaluated.augmentation.flip = true;

@@ -21,17 +21,18 @@ using ::testing::HasSubstr;
 // Batch n has the label n in every row; counts what it was asked, can be slow and can fail.
 class CountingSource : public BatchSource {
  public:
-  ImageShape shape() const override { return {1, 1, 1}; }
-  int64_t classes() const override { return 1 << 30; }
+  const std::vector<Field>& fields() const override { return fields_; }
   int64_t samples() const override { return 16; }
   int64_t batch_rows() const override { return 4; }
   int64_t batches_per_epoch() const override { return 4; }
-  absl::Status Fill(int64_t batch, Rows rows, const BatchBuffers& out) const override {
+  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const override {
     ++fills_;
     if (batch == fails_at) return absl::InvalidArgumentError("shard 7 is damaged");
     std::this_thread::sleep_for(delay);
-    std::fill(out.labels.begin(), out.labels.end(), static_cast<int32_t>(batch));
-    EXPECT_EQ(static_cast<int64_t>(out.labels.size()), rows.size());
+    EXPECT_EQ(static_cast<int64_t>(out[1].size()), rows.size() * int64_t{sizeof(int32_t)});
+    int32_t* const labels = reinterpret_cast<int32_t*>(out[1].data());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(labels) % alignof(int32_t), 0u);
+    std::fill_n(labels, rows.size(), static_cast<int32_t>(batch));
     return absl::OkStatus();
   }
   int fills() const { return fills_; }
@@ -40,8 +41,14 @@ class CountingSource : public BatchSource {
   std::chrono::microseconds delay{0};
 
  private:
+  // The first one has an odd number of bytes.
+  const std::vector<Field> fields_ = {{"bytes", DType::kU8, {3}}, {"labels", DType::kI32, {}}};
   mutable std::atomic<int> fills_{0};
 };
+
+int32_t Label(const Batch& batch, size_t row) {
+  return reinterpret_cast<const int32_t*>(batch.parts[0].fields[1].data())[row];
+}
 
 std::unique_ptr<Prefetcher> Start(std::shared_ptr<const BatchSource> source, PrefetchOptions options) {
   auto prefetcher = Prefetcher::Start(std::move(source), std::move(options));
@@ -52,10 +59,11 @@ std::unique_ptr<Prefetcher> Start(std::shared_ptr<const BatchSource> source, Pre
 TEST(Prefetcher, EveryRankGetsItsRowsOfEveryBatch) {
   const auto dataset = std::make_shared<const ImageDataset>(MakeMockDataset(21, {4, 3, 2}, 5, 1).value());
   for (const DType dtype : {DType::kF32, DType::kF64}) {
-    const std::shared_ptr<const BatchSource> source =
-        ImageBatches::Create(dataset, {BatchMode::kEvaluation, 4, 0, {}, MeasureNormalization(*dataset)}).value();
+    ImageBatchOptions images{BatchMode::kEvaluation, 4, 0, {}, MeasureNormalization(*dataset)};
+    images.fields.dtype = dtype;
+    const std::shared_ptr<const BatchSource> source = ImageBatches::Create(dataset, images).value();
     const std::vector<Rows> ranks = {{0, 3}, {3, 4}, {0, 3}, {4, 4}, {0, 4}};
-    const auto prefetcher = Start(source, {ranks, dtype, 0, source->batches_per_epoch(), 2});
+    const auto prefetcher = Start(source, {ranks, 0, source->batches_per_epoch(), 2});
     for (int64_t b = 0; b < 6; ++b) {
       const auto batch = prefetcher->Next();
       ASSERT_TRUE(batch.ok() && *batch != nullptr);
@@ -63,14 +71,18 @@ TEST(Prefetcher, EveryRankGetsItsRowsOfEveryBatch) {
       ASSERT_EQ((*batch)->parts.size(), ranks.size());
       for (size_t r = 0; r < ranks.size(); ++r) {
         const BatchPart& part = (*batch)->parts[r];
-        const int64_t size = SizeOf(dtype), n = ranks[r].size();
-        std::vector<std::byte> images(n * 24 * size), weights(n * size);
-        std::vector<int32_t> labels(n);
-        ASSERT_TRUE(source->Fill(b, ranks[r], {dtype, images, labels, weights}).ok());
         EXPECT_EQ(part.rows, ranks[r]);
-        EXPECT_TRUE(std::equal(part.images.begin(), part.images.end(), images.begin(), images.end()));
-        EXPECT_TRUE(std::equal(part.labels.begin(), part.labels.end(), labels.begin(), labels.end()));
-        EXPECT_TRUE(std::equal(part.weights.begin(), part.weights.end(), weights.begin(), weights.end()));
+        ASSERT_EQ(part.fields.size(), 3u);
+        std::vector<std::vector<std::byte>> expected;
+        FieldBuffers buffers;
+        for (const Field& field : source->fields()) {
+          expected.emplace_back(ranks[r].size() * field.row_bytes());
+        }
+        for (std::vector<std::byte>& bytes : expected) buffers.push_back(bytes);
+        ASSERT_TRUE(source->Fill(b, ranks[r], buffers).ok());
+        for (size_t f = 0; f < 3; ++f) {
+          EXPECT_TRUE(std::ranges::equal(part.fields[f], expected[f])) << source->fields()[f].name;
+        }
       }
     }
     EXPECT_EQ(prefetcher->Next().value(), nullptr);
@@ -79,12 +91,12 @@ TEST(Prefetcher, EveryRankGetsItsRowsOfEveryBatch) {
 }
 
 TEST(Prefetcher, GoesOnOverEpochsFromAnyBatch) {
-  const auto prefetcher = Start(std::make_shared<CountingSource>(), {{{0, 4}}, DType::kF32, 6, -1, 2});
+  const auto prefetcher = Start(std::make_shared<CountingSource>(), {{{0, 4}}, 6, -1, 2});
   for (int64_t b = 6; b < 200; ++b) {
     const Batch* batch = prefetcher->Next().value();
     ASSERT_EQ(batch->number, b);
     ASSERT_EQ(batch->epoch, b / 4);
-    ASSERT_EQ(batch->parts[0].labels[3], b);
+    ASSERT_EQ(Label(*batch, 3), b);
   }
 }
 
@@ -92,13 +104,13 @@ TEST(Prefetcher, GoesOnOverEpochsFromAnyBatch) {
 TEST(Prefetcher, IsBoundedAndLeavesTheHeldBatchAlone) {
   for (const int64_t depth : {1, 2, 5}) {
     const auto source = std::make_shared<CountingSource>();
-    const auto prefetcher = Start(source, {{{0, 4}}, DType::kF32, 0, -1, depth});
+    const auto prefetcher = Start(source, {{{0, 4}}, 0, -1, depth});
     for (int64_t b = 0; b < 12; ++b) {
       const Batch* batch = prefetcher->Next().value();
       while (source->fills() < b + 1 + depth) std::this_thread::sleep_for(std::chrono::microseconds(50));
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       EXPECT_EQ(source->fills(), b + 1 + depth);
-      EXPECT_EQ(batch->parts[0].labels[0], b);
+      EXPECT_EQ(Label(*batch, 0), b);
     }
   }
 }
@@ -107,7 +119,7 @@ TEST(Prefetcher, ErrorComesAfterTheBatchesBeforeItAndStays) {
   for (const int64_t fails_at : {0, 1, 5}) {
     const auto source = std::make_shared<CountingSource>();
     source->fails_at = fails_at;
-    const auto prefetcher = Start(source, {{{0, 4}}, DType::kF32, 0, -1, 3});
+    const auto prefetcher = Start(source, {{{0, 4}}, 0, -1, 3});
     for (int64_t b = 0; b < fails_at; ++b) EXPECT_EQ(prefetcher->Next().value()->number, b);
     for (int i = 0; i < 3; ++i) EXPECT_EQ(prefetcher->Next().status().message(), "shard 7 is damaged");
   }
@@ -116,7 +128,7 @@ TEST(Prefetcher, ErrorComesAfterTheBatchesBeforeItAndStays) {
 TEST(Prefetcher, StopEndsAWaitingNext) {
   const auto source = std::make_shared<CountingSource>();
   source->delay = std::chrono::milliseconds(20);
-  const auto prefetcher = Start(source, {{{0, 4}}, DType::kF32, 0, -1, 1});
+  const auto prefetcher = Start(source, {{{0, 4}}, 0, -1, 1});
   std::thread stopper([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     prefetcher->Stop();
@@ -134,7 +146,7 @@ TEST(Prefetcher, EndsAtAnyMoment) {
     const auto source = std::make_shared<CountingSource>();
     source->delay = std::chrono::microseconds(i % 4 * 30);
     if (i % 5 == 4) source->fails_at = 2;
-    auto prefetcher = Start(source, {{{0, 2}, {2, 4}}, DType::kF32, 0, i % 7 == 6 ? 3 : -1, 1 + i % 3});
+    auto prefetcher = Start(source, {{{0, 2}, {2, 4}}, 0, i % 7 == 6 ? 3 : -1, 1 + i % 3});
     for (int n = 0; n < i % 9; ++n) {
       if (!prefetcher->Next().ok()) break;
     }
@@ -147,7 +159,7 @@ TEST(Prefetcher, EndsAtAnyMoment) {
 }
 
 TEST(Prefetcher, NoBatchesAtAll) {
-  const auto prefetcher = Start(std::make_shared<CountingSource>(), {{{0, 4}}, DType::kF32, 0, 0, 2});
+  const auto prefetcher = Start(std::make_shared<CountingSource>(), {{{0, 4}}, 0, 0, 2});
   EXPECT_EQ(prefetcher->Next().value(), nullptr);
 }
 
@@ -159,10 +171,9 @@ TEST(Prefetcher, RefusesWhatCannotWork) {
   EXPECT_THAT(error({{{0, 5}}}), HasSubstr("found rows [0, 5), a batch has rows 0 to 4"));
   EXPECT_THAT(error({{{-1, 2}}}), HasSubstr("found rows [-1, 2)"));
   EXPECT_THAT(error({{{3, 2}}}), HasSubstr("found rows [3, 2)"));
-  EXPECT_THAT(error({{{0, 4}}, DType::kI32}), HasSubstr("found images of i32"));
-  EXPECT_THAT(error({{{0, 4}}, DType::kF32, -1}), HasSubstr("first batch -1"));
-  EXPECT_THAT(error({{{0, 4}}, DType::kF32, 0, -2}), HasSubstr("batch count -2"));
-  EXPECT_THAT(error({{{0, 4}}, DType::kF32, 0, -1, 0}), HasSubstr("depth 0"));
+  EXPECT_THAT(error({{{0, 4}}, -1}), HasSubstr("first batch -1"));
+  EXPECT_THAT(error({{{0, 4}}, 0, -2}), HasSubstr("batch count -2"));
+  EXPECT_THAT(error({{{0, 4}}, 0, -1, 0}), HasSubstr("depth 0"));
   EXPECT_EQ(error({{{0, 4}}}), "accepted");
 }
 

@@ -1,13 +1,20 @@
 // The training loop on made-up images: what it counts, when it ends, and that splits change nothing it reports.
 #include "runtime/train/trainer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <tuple>
+
+#include "graph/ir/generated_name.h"
 #include "graph/make_program.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/data/image_batches.h"
+#include "runtime/train/batch_feed.h"
 #include "runtime/train/evaluator.h"
+#include "runtime/train/predictor.h"
 #include "tools/models/models.h"
 
 namespace partita {
@@ -29,11 +36,12 @@ std::shared_ptr<const BatchSource> Batches(int64_t samples, int64_t batch, Batch
   options.mode = mode;
   options.batch_rows = batch;
   options.normalization = NoNormalization(1);
+  options.fields.weights = kSampleWeightName;
   auto set = std::make_shared<ImageDataset>(MakeMockDataset(samples, {12, 12, 1}, 10, seed).value());
   return ImageBatches::Create(std::move(set), options).value();
 }
 
-Fixture Make(int64_t batch, int data, int model) {
+Fixture Make(int64_t batch, int data, int model, const std::vector<std::string>& predictions = {}) {
   Fixture fixture;
   fixture.model = MakeModel("lenet5", {.batch = batch, .image_size = 12}, Ops()).value();
   fixture.model.learning_rate.base = 0.01;
@@ -45,7 +53,10 @@ Fixture Make(int64_t batch, int data, int model) {
   SessionOptions options;
   options.threads_per_rank = 1;
   fixture.session =
-      Session::Start(MakeProgram(fixture.model, strategy, Ops(), {.verify_passes = true}).value(), options).value();
+      Session::Start(
+          MakeProgram(fixture.model, strategy, Ops(), {.predictions = predictions, .verify_passes = true}).value(),
+          options)
+          .value();
   return fixture;
 }
 
@@ -112,7 +123,7 @@ TEST(Train, SplitsReportWhatOneRankReports) {
     EXPECT_NEAR(*result.epochs[0].test_loss, *expected.test_loss, 1e-4);
     EXPECT_NEAR(*result.epochs[0].test_accuracy, *expected.test_accuracy, 1e-6);
     for (size_t g = 0; g < result.traffic.size(); ++g) {
-      const MoveBytes predicted = split.session->PredictedBytes(Entry::kTrain)[g];
+      const MoveBytes predicted = split.session->PredictedBytes(kTrainEntry)[g];
       EXPECT_EQ(result.traffic[g].bytes, (MoveBytes{5 * predicted.payload, 5 * predicted.wire}));
     }
   }
@@ -129,14 +140,61 @@ TEST(EvaluateSet, CountsEverySampleOnceInAnyBatch) {
   EXPECT_GT(evaluations[0].loss, 0);
 }
 
+// Predictions of a model under several splits, and what they say of the labels.
+TEST(PredictSet, LogitsOfEverySampleOnceUnderAnySplit) {
+  const auto predict = [](int64_t batch, int data, int model) {
+    Fixture fixture = Make(batch, data, model, {"classifier/bias"});
+    absl::StatusOr<std::optional<Predictions>> predictions = PredictSet(*fixture.session, fixture.data.test, nullptr);
+    EXPECT_TRUE(predictions.ok()) << predictions.status();
+    const Evaluation evaluation = *EvaluateSet(*fixture.session, fixture.inputs, fixture.data.test, nullptr).value();
+    HostTensor logits = std::move((*predictions)->at(0));
+    EXPECT_EQ(logits.shape, (Shape{kTestSamples, 10}));
+    const std::vector<double> values = ToDoubles(logits);
+    const ImageDataset set = MakeMockDataset(kTestSamples, {12, 12, 1}, 10, 2).value();
+    int right = 0;
+    for (int64_t sample = 0; sample < kTestSamples; ++sample) {
+      const auto row = values.begin() + sample * 10;
+      right += std::max_element(row, row + 10) - row == set.labels[sample];
+    }
+    EXPECT_NEAR(static_cast<double>(right) / kTestSamples, evaluation.accuracy, 1e-6);
+    return values;
+  };
+  const std::vector<double> serial = predict(8, 1, 1);
+  for (const auto& [batch, data, model] : {std::tuple{5, 1, 1}, {8, 2, 1}, {7, 3, 1}, {8, 1, 2}, {9, 2, 2}}) {
+    const std::vector<double> split = predict(batch, data, model);
+    ASSERT_EQ(split.size(), serial.size());
+    for (size_t i = 0; i < serial.size(); ++i) EXPECT_NEAR(split[i], serial[i], 1e-4);
+  }
+}
+
+TEST(BatchFeed, AnInputThatNoFieldFillsIsNamed) {
+  Fixture fixture = Make(8, 1, 1);
+  ImageBatchOptions options;
+  options.batch_rows = 8;
+  options.normalization = NoNormalization(1);
+  const auto refusal = [&](ImageFields fields, ImageShape shape) {
+    options.fields = std::move(fields);
+    auto set = std::make_shared<ImageDataset>(MakeMockDataset(16, shape, 10, 1).value());
+    return std::string(BatchFeed::Create(*fixture.session, kTrainEntry, ImageBatches::Create(set, options).value())
+                           .status()
+                           .message());
+  };
+  EXPECT_THAT(refusal({"imagse"}, {12, 12, 1}), testing::HasSubstr("input 'images' f32[8,12,12,1]: the data has no such"
+                                                                   " field; did you mean 'imagse'?"));
+  EXPECT_THAT(refusal({"images", "labels", "weights", DType::kF64}, {12, 12, 1}),
+              testing::HasSubstr("input 'images' is f32[8,12,12,1]; the data's field of that name has f64[12,12,1]"));
+  EXPECT_THAT(refusal({}, {12, 11, 1}), testing::HasSubstr("has f32[12,11,1] in each row"));
+  EXPECT_EQ(refusal({}, {12, 12, 1}), "");
+}
+
 TEST(CheckTraffic, SeesAStepThatWasNotForeseen) {
   Fixture fixture = Make(8, 2, 1);
   TrainingOptions options;
   options.steps = 2;
   ASSERT_EQ(TrainOn(fixture, options).steps, 2);
   fixture.session->ResetCounters();
-  EXPECT_TRUE(CheckTraffic(*fixture.session, Entry::kTrain, 0).ok());
-  EXPECT_EQ(CheckTraffic(*fixture.session, Entry::kTrain, 1).code(), absl::StatusCode::kInternal);
+  EXPECT_TRUE(CheckTraffic(*fixture.session, kTrainEntry, 0).ok());
+  EXPECT_EQ(CheckTraffic(*fixture.session, kTrainEntry, 1).code(), absl::StatusCode::kInternal);
 }
 
 TEST(SetScheduleLength, LeavesALengthThatTheModelHas) {

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -157,6 +158,45 @@ class TrainTest(TrainerTest):
                 self.assertAlmostEqual(json.loads(done.stdout)["test_accuracy"], trained, places=6)
         done = self.call("evaluate", "--mock-data", "--load=s.safetensors", MLP, code=3)
         self.assertIn("s.safetensors", done.stderr)
+
+    def test_predictions_are_the_same_under_any_split_and_in_both_formats(self):
+        self.train("--save=s.safetensors", LENET)
+        rows = {}
+        for name, flags in (("serial.csv", []), ("split.csv", ["--dp=3", "--mp=2"]), ("serial.npy", [])):
+            done = self.call("predict", "--mock-data", "--batch=8", "--load=s.safetensors", "--output=" + name, *flags,
+                             LENET)
+            self.assertIn("of 20 samples, f32[20,10]", done.stdout)
+        for name in ("serial.csv", "split.csv"):
+            with open(self.path(name)) as file:
+                header, *lines = file.read().splitlines()
+            self.assertEqual(len(header.split(",")), 10)
+            rows[name] = [float(number) for line in lines for number in line.split(",")]
+        self.assertEqual(len(rows["serial.csv"]), 200)
+        for serial, split in zip(rows["serial.csv"], rows["split.csv"]):
+            self.assertAlmostEqual(serial, split, places=4)
+        with open(self.path("serial.npy"), "rb") as file:
+            contents = file.read()
+        self.assertEqual(contents[:8], b"\x93NUMPY\x01\x00")
+        start = 10 + int.from_bytes(contents[8:10], "little")
+        self.assertEqual(start % 64, 0)
+        self.assertIn(b"'descr': '<f4', 'fortran_order': False, 'shape': (20, 10, )", contents[:start])
+        self.assertEqual(list(struct.unpack("<200f", contents[start:])), [
+            struct.unpack("<f", struct.pack("<f", number))[0] for number in rows["serial.csv"]])
+        self.call("predict", "--mock-data", "--batch=8", "--load=s.safetensors", "--output=probe.csv",
+                  "--value=conv1/relu", LENET)
+
+    def test_predictions_that_cannot_be_made(self):
+        self.refused(2, "--load", "predict", "--mock-data", "--output=p.npy", LENET)
+        self.refused(2, "--output", "predict", "--mock-data", "--load=s.safetensors", LENET)
+        self.refused(2, "neither .npy nor .csv", "predict", "--mock-data", "--load=s.safetensors", "--output=p.txt",
+                     LENET)
+        self.refused(3, "no value 'logit' to predict", "predict", "--mock-data", "--load=s.safetensors",
+                     "--output=p.npy", "--value=logit", LENET)
+        self.train("--save=s.safetensors", LENET)
+        done = self.call("predict", "--mock-data", "--load=s.safetensors", "--output=p.npy", "--value=loss", LENET,
+                         code=3)
+        self.assertIn("value 'loss' is f32[]; what is predicted has a row for each", done.stderr)
+        self.assertFalse(os.path.exists(self.path("p.npy")))
 
     def test_mixed_precision_trains_weights_of_f32(self):
         self.train("--dp=2", "--mp=2", "--precision=bf16", "--save=s.safetensors", "--report=r.json", LENET)

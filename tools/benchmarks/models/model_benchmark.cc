@@ -123,7 +123,7 @@ void Finish(double limit, Case& entry) {
   ModelRow& row = entry.row;
   row.samples_per_s = Median(entry.rates);
   row.flops_per_s =
-      row.samples_per_s / static_cast<double>(row.batch) * FlopsOfStep(entry.loop->session().graph(Entry::kTrain));
+      row.samples_per_s / static_cast<double>(row.batch) * FlopsOfStep(entry.loop->session().graph(kTrainEntry));
   row.limit_share = row.flops_per_s / limit;
   double best = 0;
   for (Peer& peer : entry.peers) {

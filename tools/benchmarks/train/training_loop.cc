@@ -1,23 +1,17 @@
 #include "tools/benchmarks/train/training_loop.h"
 
 #include <chrono>
-#include <span>
 #include <utility>
 
 #include "ops/registry.h"
 #include "runtime/base/status.h"
 #include "runtime/data/image_batches.h"
+#include "runtime/train/batch_feed.h"
 
 namespace partita {
 namespace {
 
 constexpr int64_t kBatches = 16;  // random ones, used in turns
-
-HostTensor MakeTensor(const TensorType& type) {
-  HostTensor tensor{type.dtype, type.shape, {}};
-  tensor.bytes.resize(static_cast<size_t>(Elements(type.shape) * SizeOf(type.dtype)));
-  return tensor;
-}
 
 }  // namespace
 
@@ -27,18 +21,14 @@ absl::StatusOr<std::vector<TrainingLoop::HostBatch>> TrainingLoop::MakeBatches(c
   ImageBatchOptions options;
   options.batch_rows = rows;
   options.normalization = MeasureNormalization(set);
+  options.fields.dtype = inputs.type.dtype;
   ASSIGN_OR_RETURN(const auto source,
                    ImageBatches::Create(std::make_shared<const ImageDataset>(std::move(set)), options));
   std::vector<HostBatch> batches;
-  std::vector<float> weights(static_cast<size_t>(rows));
   for (int64_t b = 0; b < kBatches; ++b) {
-    HostBatch batch{MakeTensor(inputs.type), MakeTensor({DType::kI32, {rows}})};
-    const BatchBuffers buffers{inputs.type.dtype,
-                               std::as_writable_bytes(std::span(batch.images.bytes)),
-                               {reinterpret_cast<int32_t*>(batch.labels.bytes.data()), static_cast<size_t>(rows)},
-                               std::as_writable_bytes(std::span(weights))};
-    RETURN_IF_ERROR(source->Fill(b, {0, rows}, buffers));
-    batches.push_back(std::move(batch));
+    ASSIGN_OR_RETURN(std::vector<HostTensor> fields, WholeBatch(*source, b));
+    fields[0].shape = inputs.type.shape;
+    batches.push_back({std::move(fields[0]), std::move(fields[1])});
   }
   return batches;
 }
@@ -57,8 +47,8 @@ absl::StatusOr<std::unique_ptr<TrainingLoop>> TrainingLoop::Create(Model model, 
 
 absl::Status TrainingLoop::StageNext() {
   const HostBatch& batch = batches_[static_cast<size_t>(staged_++ % kBatches)];
-  RETURN_IF_ERROR(session_->StageInput(Entry::kTrain, inputs_.images, batch.images));
-  return session_->StageInput(Entry::kTrain, inputs_.labels, batch.labels);
+  RETURN_IF_ERROR(session_->StageInput(kTrainEntry, inputs_.images, batch.images));
+  return session_->StageInput(kTrainEntry, inputs_.labels, batch.labels);
 }
 
 absl::StatusOr<double> TrainingLoop::Run(int64_t steps, const std::function<void()>& on_step) {

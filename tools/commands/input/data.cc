@@ -1,7 +1,9 @@
 #include "tools/commands/input/data.h"
 
+#include "graph/ir/generated_name.h"
 #include "runtime/base/status.h"
 #include "runtime/data/image_batches.h"
+#include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -33,6 +35,7 @@ absl::StatusOr<TrainingData> ReadData(const Flags& flags, const ImageInputs& inp
   options.batch_rows = inputs.batch();
   options.seed = seed;
   options.normalization = MeasureNormalization(sets.train);
+  options.fields = {inputs.images, inputs.labels, kSampleWeightName, FloatingType(flags)};
   const auto make = [&](ImageDataset& set) {
     return ImageBatches::Create(std::make_shared<const ImageDataset>(std::move(set)), options);
   };

@@ -42,9 +42,11 @@ std::vector<std::string> RunFlags() {
           "bucket-bytes", "overlap-halo", "precision",   "verify-passes", "log"};
 }
 
+DType FloatingType(const Flags& flags) { return flags.Text("precision") == "f64" ? DType::kF64 : DType::kF32; }
+
 ProgramOptions ReadProgramOptions(const Flags& flags) {
   ProgramOptions options;
-  if (flags.Text("precision") == "f64") options.floating = DType::kF64;
+  options.floating = FloatingType(flags);
   options.mix_precision = flags.Text("precision") == "bf16";
   if (flags.IsSet("bucket-bytes")) options.bucket_bytes = flags.Int("bucket-bytes");
   options.verify_passes = flags.Bool("verify-passes");

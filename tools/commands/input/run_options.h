@@ -20,6 +20,9 @@ std::vector<std::string> RunFlags();
 // tf32, deterministic, plan-cache
 std::vector<std::string> AccelerationFlags();
 
+// What floating values of the graph are: f32, or f64 where --precision says so.
+DType FloatingType(const Flags& flags);
+
 ProgramOptions ReadProgramOptions(const Flags& flags);
 
 OverlapHalo ReadOverlapHalo(const Flags& flags);

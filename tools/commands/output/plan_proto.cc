@@ -31,7 +31,7 @@ void AddMeshes(const std::vector<Mesh>& meshes, PlanProto& plan) {
 }
 
 void AddGroups(const Program& program, PlanProto& plan) {
-  const std::vector<MoveBytes> bytes = PredictBytes(program, program.train);
+  const std::vector<MoveBytes> bytes = PredictBytes(program, program.graph(kTrainEntry));
   for (size_t g = 0; g < program.groups.size(); ++g) {
     PlanGroupProto* const entry = plan.add_groups();
     const GroupKey& key = program.groups[g].key;
@@ -75,13 +75,13 @@ void SetGhosts(const Graph& graph, const Node& move, PlanNodeProto& entry) {
 }
 
 void SetMove(const Program& program, const Node& move, PlanNodeProto& entry) {
-  const GroupKey key = KeyOf(program.train, move);
+  const GroupKey key = KeyOf(program.graph(kTrainEntry), move);
   for (const std::string& name : NamesOf(key, program.meshes)) {
     key.between() ? entry.add_meshes(name) : entry.add_axes(name);
   }
   MoveBytes bytes;
   for (const CommunicationGroup& group : program.groups) {
-    if (group.key == key) bytes += BytesOfNode(program.train, move, group.ranks);
+    if (group.key == key) bytes += BytesOfNode(program.graph(kTrainEntry), move, group.ranks);
   }
   if (IsExchange(*move.op) && move.attributes.String("mode") != Name(ExchangeMode::kDirect)) {
     entry.set_mode(move.attributes.String("mode"));
@@ -92,7 +92,7 @@ void SetMove(const Program& program, const Node& move, PlanNodeProto& entry) {
 }
 
 void AddNodes(const Program& program, PlanProto& plan) {
-  const Graph& graph = program.train;
+  const Graph& graph = program.graph(kTrainEntry);
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     const Node& node = graph.node(id);
     const Value& output = graph.value(node.outputs[0]);
@@ -149,8 +149,10 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
   AddMeshes(program.meshes, plan);
   AddGroups(program, plan);
   AddNodes(program, plan);
-  ASSIGN_OR_RETURN(const std::vector<Schedule> train, MakeSchedules(program, program.train, kernels, options));
-  ASSIGN_OR_RETURN(const std::vector<Schedule> evaluate, MakeSchedules(program, program.evaluate, kernels, options));
+  ASSIGN_OR_RETURN(const std::vector<Schedule> train,
+                   MakeSchedules(program, program.graph(kTrainEntry), kernels, options));
+  ASSIGN_OR_RETURN(const std::vector<Schedule> evaluate,
+                   MakeSchedules(program, program.graph(kEvaluateEntry), kernels, options));
   for (int r = 0; r < program.ranks(); ++r) {
     PlanRankProto* const rank = plan.add_ranks();
     rank->set_rank(r);

@@ -21,7 +21,7 @@ std::string ProcessorName() {
 }
 
 // Collectives of a step that a kernel of the group's first rank waits for, itself or what unpacks it.
-int64_t BlockingCollectives(const Session& session, Entry entry, int group) {
+int64_t BlockingCollectives(const Session& session, const std::string& entry, int group) {
   const Schedule& schedule = session.schedule(entry, session.program().groups[group].ranks[0]);
   const int communication = schedule.streams - 1;
   std::vector<int> collective(schedule.launches.size(), -1);  // the last one of the stream, up to a launch
@@ -124,8 +124,8 @@ void AddTraining(const TrainingResult& result, ReportProto& report) {
   report.set_training_seconds(result.seconds);
 }
 
-void AddTraffic(const Session& session, Entry entry, const std::vector<GroupTraffic>& traffic, int64_t steps,
-                ReportProto& report) {
+void AddTraffic(const Session& session, const std::string& entry, const std::vector<GroupTraffic>& traffic,
+                int64_t steps, ReportProto& report) {
   const Program& program = session.program();
   const std::vector<MoveBytes> predicted = session.PredictedBytes(entry);
   for (size_t g = 0; g < traffic.size(); ++g) {

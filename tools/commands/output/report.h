@@ -19,8 +19,8 @@ ReportProto BeginReport(const std::string& command, const Flags& flags, const st
 
 // Epochs, throughput and memory; `traffic` is of `steps` steps of `entry`.
 void AddTraining(const TrainingResult& result, ReportProto& report);
-void AddTraffic(const Session& session, Entry entry, const std::vector<GroupTraffic>& traffic, int64_t steps,
-                ReportProto& report);
+void AddTraffic(const Session& session, const std::string& entry, const std::vector<GroupTraffic>& traffic,
+                int64_t steps, ReportProto& report);
 // Nothing of ranks that had nobody to talk to.
 void AddCommunication(const std::vector<RankCommunication>& ranks, ReportProto& report);
 absl::Status AddMemory(const Session& session, ReportProto& report);

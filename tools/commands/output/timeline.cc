@@ -25,13 +25,13 @@ class Names {
 int64_t Nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
 
 TraceRank MakeRank(const Session& session, int rank, Names& names) {
-  const int streams = session.schedule(Entry::kTrain, rank).streams;
+  const int streams = session.schedule(kTrainEntry, rank).streams;
   TraceRank trace{rank, {}};
   for (int stream = 0; stream < streams; ++stream) {
     const bool communication = stream == streams - 1;
     trace.streams.push_back({communication ? "communication" : "compute", communication ? "move" : "node", {}});
   }
-  for (const LaunchSpan& span : session.Timeline(Entry::kTrain, rank)) {
+  for (const LaunchSpan& span : session.Timeline(kTrainEntry, rank)) {
     if (span.launch->stream >= streams) continue;
     const int64_t begin = Nanoseconds(span.begin);
     trace.streams[span.launch->stream].spans.push_back(

@@ -35,7 +35,7 @@ std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& s
   std::map<std::string, std::string> digests = {
       {"the version", kToolVersion},
       {"the strategy", Hash(PrintStrategy(strategy, ProtoFormat::kText))},
-      {"the program", Hash(ToText(program.train) + ToText(program.evaluate))},
+      {"the program", Hash(ToText(program.graph(kTrainEntry)) + ToText(program.graph(kEvaluateEntry)))},
       {"the data", data.manifest},
   };
   for (const auto& [name, value] : flags.GivenValues()) {

@@ -80,16 +80,15 @@ class SharedDevice {
     options_.replay = replay;
     for (int rank = 0; rank < ranks; ++rank) {
       const ScheduleOptions options{.exchange_boxes = world_->moves_blocks()};
-      train_.push_back(*MakeSchedule(program_, program_.train, rank, *kernels_, options));
-      evaluate_.push_back(*MakeSchedule(program_, program_.evaluate, rank, *kernels_, options));
+      train_.push_back(*MakeSchedule(program_, program_.graph(kTrainEntry), rank, *kernels_, options));
+      evaluate_.push_back(*MakeSchedule(program_, program_.graph(kEvaluateEntry), rank, *kernels_, options));
     }
     std::vector<RankRuntime*> all;
     for (int rank = 0; rank < ranks; ++rank) {
       RankParts parts;
       parts.rank = rank;
       parts.device = &device_;
-      parts.train = &train_[rank];
-      parts.evaluate = &evaluate_[rank];
+      parts.schedules = {&train_[rank], &evaluate_[rank]};
       parts.program = &program_;
       parts.kernels = kernels_.get();
       parts.world = world_.get();
@@ -120,10 +119,10 @@ class SharedDevice {
   absl::Status TryStep(const std::function<void()>& meanwhile) {
     int turn = 0;
     for (const auto& rank : ranks_) {
-      ASSIGN_OR_RETURN(turn, rank->TakeInputs(Entry::kTrain));
+      ASSIGN_OR_RETURN(turn, rank->TakeInputs(0));
     }
-    Executor& executor = ranks_[0]->executor(Entry::kTrain);
-    EXPECT_EQ(&executor, &ranks_.back()->executor(Entry::kTrain));
+    Executor& executor = ranks_[0]->executor(0);
+    EXPECT_EQ(&executor, &ranks_.back()->executor(0));
     EXPECT_TRUE(executor.Start(turn).ok());
     EXPECT_EQ(executor.Start(turn).code(), absl::StatusCode::kFailedPrecondition);
     if (meanwhile) meanwhile();
@@ -141,14 +140,14 @@ class SharedDevice {
 
   // Writes a batch for the step after the one that runs, and sends it.
   void SendAhead(const Batch& batch) {
-    for (const auto& rank : ranks_) EXPECT_TRUE(rank->WaitUntilInputsSent(Entry::kTrain).ok());
+    for (const auto& rank : ranks_) EXPECT_TRUE(rank->WaitUntilInputsSent(0).ok());
     Write(batch);
-    for (const auto& rank : ranks_) EXPECT_TRUE(rank->SendInputs(Entry::kTrain).ok());
+    for (const auto& rank : ranks_) EXPECT_TRUE(rank->SendInputs(0).ok());
   }
 
   double LastLoss() const { return *static_cast<const float*>(ranks_[0]->PartOf(train_[0].results[0]).data); }
 
-  const Graph& train() const { return program_.train; }
+  const Graph& train() const { return program_.graph(kTrainEntry); }
 
   // What rank 0 holds of a state.
   std::vector<char> Held(const std::string& name) {
@@ -175,7 +174,7 @@ void ExpectTheBitsOfASession(const std::string& strategy, bool replay) {
   const auto session = SmallSession("lenet5", strategy);
   SharedDevice shared("lenet5", strategy, replay);
   const auto part = [&](const std::string& name) {
-    for (const Placement& state : session->schedule(Entry::kTrain, 0).states) {
+    for (const Placement& state : session->schedule(kTrainEntry, 0).states) {
       if (state.name == name) return state.tensor;
     }
     return LocalTensor{};

@@ -1,0 +1,57 @@
+#include "graph/ir/entry_point.h"
+
+#include <algorithm>
+#include <map>
+
+#include "graph/ir/op_definition.h"
+#include "runtime/base/check.h"
+
+namespace partita {
+namespace {
+
+std::vector<ValueId> ResultsOf(const Graph& graph) {
+  std::vector<ValueId> results = graph.metrics;
+  if (graph.loss != kNoValue) results.insert(results.begin(), graph.loss);
+  return results;
+}
+
+std::vector<EntryInput> InputsOf(const Graph& graph) {
+  std::vector<EntryInput> inputs;
+  std::map<std::string, size_t> place;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->name != "input") continue;
+    const ValueId value = node.outputs[0];
+    std::string field = node.attributes.Has(kField) ? node.attributes.String(kField) : "";
+    if (field.empty()) field = graph.value(value).name;
+    const auto [found, fresh] = place.emplace(std::move(field), inputs.size());
+    if (fresh) inputs.push_back({found->first, {}});
+    inputs[found->second].values.push_back(value);
+  }
+  // Passes that order a pipeline may have moved them.
+  const auto micro_batch = [&](ValueId value) { return graph.node(graph.value(value).producer).micro_batch; };
+  for (EntryInput& input : inputs) std::ranges::stable_sort(input.values, {}, micro_batch);
+  return inputs;
+}
+
+}  // namespace
+
+const EntryInput* EntryPoint::FindInput(std::string_view field) const {
+  const auto found = std::ranges::find(inputs, field, &EntryInput::field);
+  return found == inputs.end() ? nullptr : &*found;
+}
+
+EntryPoint MakeEntryPoint(std::string name, Graph graph, const Graph& names) {
+  EntryPoint entry{std::move(name), std::move(graph), {}, {}};
+  entry.inputs = InputsOf(entry.graph);
+  const std::vector<ValueId> results = ResultsOf(entry.graph), named = ResultsOf(names);
+  CHECK(results.size() == named.size());
+  for (size_t r = 0; r < results.size(); ++r) entry.results.push_back({names.value(named[r]).name, results[r]});
+  return entry;
+}
+
+EntryPoint MakeEntryPoint(std::string name, Graph graph) {
+  const Graph names = graph;
+  return MakeEntryPoint(std::move(name), std::move(graph), names);
+}
+
+}  // namespace partita

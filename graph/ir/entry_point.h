@@ -1,0 +1,49 @@
+// What a program can be asked to do, under a name: a graph over the program's states, what it is given and what it
+// reports.
+#ifndef PARTITA_GRAPH_IR_ENTRY_POINT_H_
+#define PARTITA_GRAPH_IR_ENTRY_POINT_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/ir/graph.h"
+
+namespace partita {
+
+// Those that the compiler makes of a model (design.md 5.25).
+inline constexpr char kTrainEntry[] = "train";
+inline constexpr char kEvaluateEntry[] = "evaluate";
+inline constexpr char kPredictEntry[] = "predict";
+
+inline constexpr char kField[] = "field";  // the attribute of an input that names what fills it
+
+// What a caller gives before each step: one value of the graph, or one for each micro-batch, in their order.
+struct EntryInput {
+  std::string field;
+  std::vector<ValueId> values;
+};
+
+// What a step reports.
+struct EntryResult {
+  std::string name;  // the user's; the value may be a move of what has it
+  ValueId value = kNoValue;
+};
+
+struct EntryPoint {
+  std::string name;
+  Graph graph;
+  std::vector<EntryInput> inputs;    // in the order of the graph
+  std::vector<EntryResult> results;  // the loss first, where the graph has one, then the metrics in their order
+
+  const EntryInput* FindInput(std::string_view field) const;  // nullptr: there is none
+};
+
+// `names`: a graph with the same loss and metrics under the user's names (the forward graph that `graph` was made of).
+EntryPoint MakeEntryPoint(std::string name, Graph graph, const Graph& names);
+// The results have the names of the graph's values.
+EntryPoint MakeEntryPoint(std::string name, Graph graph);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_IR_ENTRY_POINT_H_

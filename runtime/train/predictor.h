@@ -1,0 +1,28 @@
+// What a program computes for every sample of a set.
+#ifndef PARTITA_RUNTIME_TRAIN_PREDICTOR_H_
+#define PARTITA_RUNTIME_TRAIN_PREDICTOR_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/api/session.h"
+#include "runtime/data/batch_source.h"
+
+namespace partita {
+
+// The predicted values of all samples, in the set's order: each a tensor whose first dimension is the samples.
+using Predictions = std::vector<HostTensor>;
+
+// Collective. `session` has the entry point `predict`; `source` is of BatchMode::kEvaluation, whose filled-up rows are
+// left out. Empty if `*stop` (may be null) became non-zero before the end. kInvalidArgument: a value that has not the
+// batch's rows in its first dimension, or an input that the source does not fill.
+absl::StatusOr<std::optional<Predictions>> PredictSet(Session& session, std::shared_ptr<const BatchSource> source,
+                                                      const std::atomic<int>* stop);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_TRAIN_PREDICTOR_H_

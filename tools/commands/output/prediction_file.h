@@ -1,0 +1,21 @@
+// Predictions as a file that other programs read.
+#ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_PREDICTION_FILE_H_
+#define PARTITA_TOOLS_COMMANDS_OUTPUT_PREDICTION_FILE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "runtime/api/rank/gather.h"
+
+namespace partita {
+
+// Refuses a path that ends in neither .npy nor .csv.
+absl::Status CheckPredictionPath(const std::string& path);
+
+// A tensor [samples, ...] of f32, f64 or i32 as NumPy's format 1.0 (little-endian, row-major), or as comma-separated
+// numbers: a line for each sample, which read back give the same bits, under a line of names `name[0],name[1],...`.
+absl::Status SavePredictions(const HostTensor& tensor, const std::string& name, const std::string& path);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_OUTPUT_PREDICTION_FILE_H_

@@ -1,0 +1,83 @@
+// `trainer predict`: what saved parameters make of every sample of the test set.
+#include "graph/ir/op_definition.h"
+#include "ops/registry.h"
+#include "runtime/base/status.h"
+#include "runtime/train/model_file.h"
+#include "runtime/train/predictor.h"
+#include "runtime/train/stop_vote.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/input/data.h"
+#include "tools/commands/input/inputs.h"
+#include "tools/commands/input/run_options.h"
+#include "tools/commands/output/outputs.h"
+#include "tools/commands/output/prediction_file.h"
+#include "tools/commands/output/report.h"
+#include "tools/commands/processes/processes.h"
+#include "tools/commands/processes/signals.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+// --value, or what the loss looks at first.
+std::string PredictedValue(const Flags& flags, const Graph& graph) {
+  if (flags.IsSet("value")) return flags.Text("value");
+  const Node& loss = graph.node(graph.value(graph.loss).producer);
+  return graph.value(loss.inputs[0]).name;
+}
+
+absl::StatusOr<std::unique_ptr<Session>> StartLoaded(const Flags& flags, const Model& model, const Strategy& strategy,
+                                                     const TrainingData& data, const std::string& value) {
+  Model complete = model;
+  AssumeScheduleLength(complete);
+  ProgramOptions program_options = ReadProgramOptions(flags);
+  program_options.predictions = {value};
+  ASSIGN_OR_RETURN(Program program, MakeProgram(complete, strategy, Ops(), program_options));
+  program = OnlyEntry(std::move(program), kPredictEntry);
+  SessionOptions options = ReadSessionOptions(flags);
+  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data));
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
+  RETURN_IF_ERROR(LoadStates(*session, model, flags.Text("load")));
+  return session;
+}
+
+absl::StatusOr<int> RunPredict(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  RETURN_IF_ERROR(SetUpLogging(flags));
+  RETURN_IF_ERROR(CheckAcceleration(flags));
+  RETURN_IF_ERROR(CheckDevice(flags));
+  if (!flags.IsSet("load")) return FlagError("predict needs --load=FILE: what train --save wrote");
+  if (!flags.IsSet("output")) return FlagError("predict needs --output=FILE, which ends in .npy or .csv");
+  RETURN_IF_ERROR(CheckPredictionPath(flags.Text("output")));
+  RETURN_IF_ERROR(CheckOutputs(flags, {"output"}));
+  ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
+  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
+  const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
+  if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
+  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, Augmentation{}));
+  const std::string value = PredictedValue(flags, model.graph);
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartLoaded(flags, model, strategy, data, value));
+  const std::atomic<int>& stop = StopOnSignals();
+  ASSIGN_OR_RETURN(const auto predictions, PredictSet(*session, data.test, &stop));
+  ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &stop));
+  if (!predictions) return ExitCodeOfSignal(stopped_by);
+  if (!Speaks(*session)) return static_cast<int>(kExitFinished);
+  const HostTensor& tensor = predictions->front();
+  RETURN_IF_ERROR(SavePredictions(tensor, value, flags.Text("output")));
+  context.out << fmt::format("{}: value '{}' of {} samples, {}{}\n", flags.Text("output"), value, tensor.shape[0],
+                             Name(tensor.dtype), ToString(tensor.shape));
+  return static_cast<int>(kExitFinished);
+}
+
+}  // namespace
+
+Command PredictCommand() {
+  Command command{"predict", "write what saved parameters make of a test set", "GRAPH", ModelFlags(), RunPredict};
+  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags()}) {
+    command.flags.insert(command.flags.end(), flags.begin(), flags.end());
+  }
+  for (const char* flag : {"load", "output", "value", "delay-seed"}) command.flags.push_back(flag);
+  return command;
+}
+
+}  // namespace partita
