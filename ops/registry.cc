@@ -21,12 +21,6 @@ std::vector<OpDefinition> AllDefinitions() {
       MatMulEpilogueOp(),
       BiasOp(),
       BiasGradOp(),
-      ReluOp(),
-      ReluGradOp(),
-      SigmoidOp(),
-      SigmoidGradOp(),
-      AddOp(),
-      MulOp(),
       MaxPoolOp(),
       MaxPoolGradOp(),
       AveragePoolOp(),
@@ -68,7 +62,9 @@ std::vector<OpDefinition> AllDefinitions() {
       SgdOp(),
       SgdMomentumOp(),
   };
-  for (OpDefinition& move : MoveDefinitions()) definitions.push_back(std::move(move));
+  for (const auto& family : {ElementwiseOps(), MoveDefinitions()}) {
+    definitions.insert(definitions.end(), family.begin(), family.end());
+  }
   return definitions;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "ops/cuda/own/own_kernels.h"
+#include "ops/functors/elementwise.h"
 
 namespace partita {
 namespace {
@@ -22,8 +23,15 @@ absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node, ForeignKer
   return foreign.Convolution(node);
 }
 
+// The same with the ops of ops/functors/elementwise.h.
+KernelTable WithElementwise(KernelTable table) {
+  for (const std::string& op : NamesOf(UnaryOps())) table[op] = {{"own", Own<CudaUnary>}};
+  for (const std::string& op : NamesOf(BinaryOps())) table[op] = {{"own", Own<CudaBinary>}};
+  return table;
+}
+
 const KernelTable& Table() {
-  static const KernelTable& table = *new KernelTable{
+  static const KernelTable& table = *new KernelTable(WithElementwise({
       {"constant", {{"own", Own<CudaConstant>}}},
       {"cast", {{"own", Own<CudaCast>}}},
       {"reshape", {{"own", Own<CudaReshape>}}},
@@ -35,12 +43,7 @@ const KernelTable& Table() {
       {"matmul_epilogue", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMul>}}},
       {"bias", {{"own", Own<CudaBias>}}},
       {"bias_grad", {{"own", Own<CudaBiasGrad>}}},
-      {"relu", {{"own", Own<CudaRelu>}}},
-      {"relu_grad", {{"own", Own<CudaReluGrad>}}},
-      {"sigmoid", {{"own", Own<CudaSigmoid>}}},
-      {"sigmoid_grad", {{"own", Own<CudaSigmoidGrad>}}},
       {"add", {{"own", Own<CudaAdd>}}},
-      {"mul", {{"own", Own<CudaMul>}}},
       {"dropout", {{"own", Own<CudaDropout>}}},
       {"concat", {{"own", Own<CudaConcat>}}},
       {"slice", {{"own", Own<CudaSlice>}}},
@@ -79,7 +82,7 @@ const KernelTable& Table() {
       {"clip_scale", {{"own", Own<CudaClipScale>}}},
       {"sgd", {{"own", Own<CudaSgd>}}},
       {"sgd_momentum", {{"own", Own<CudaSgdMomentum>}}},
-  };
+  }));
   return table;
 }
 

@@ -1,7 +1,9 @@
-// The ops that are known, one function each; the file of a family holds all that is to be said about it. The list in
-// use is in registry.cc.
+// The ops that are known, one function each (of element-wise ops one for all); the file of a family holds all that is
+// to be said about it. The list in use is in registry.cc.
 #ifndef PARTITA_OPS_DEFINITIONS_DEFINITIONS_H_
 #define PARTITA_OPS_DEFINITIONS_DEFINITIONS_H_
+
+#include <vector>
 
 #include "graph/ir/op_definition.h"
 
@@ -24,12 +26,7 @@ OpDefinition MatMulEpilogueOp();
 OpDefinition BiasOp();
 OpDefinition BiasGradOp();
 // elementwise.cc
-OpDefinition ReluOp();
-OpDefinition ReluGradOp();
-OpDefinition SigmoidOp();
-OpDefinition SigmoidGradOp();
-OpDefinition AddOp();
-OpDefinition MulOp();
+std::vector<OpDefinition> ElementwiseOps();
 // pooling.cc
 OpDefinition MaxPoolOp();
 OpDefinition MaxPoolGradOp();

@@ -1,9 +1,11 @@
 // Ops on elements of the same place; any shape, all splits.
 //
-//   relu(x)         max(x, 0)              gradient relu_grad(dy, y): dy where y > 0, else 0
-//   sigmoid(x)      1 / (1 + exp(-x))      gradient sigmoid_grad(dy, y): dy y (1 - y)
-//   add(x...)       the sum of all inputs  the cotangent goes to each
-//   mul(x, y)       x y                    dx = dy y
+//   relu(x), ...    those of the list in ops/functors/elementwise.h
+//                   gradient <name>_grad(dy, y), or of x where the functor reads its input
+//   add(x...)       the sum of all inputs; the cotangent goes to each
+//   mul(x, y)       x y; dx = dy y
+#include "ops/functors/elementwise.h"
+
 #include "ops/definitions/definitions.h"
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"
@@ -32,8 +34,8 @@ ShapeFunction SameTypes(const std::vector<std::string>& names) {
   };
 }
 
-// Of dy and the result: linear in the first.
-std::vector<Rule> ActivationGradRules(const NodeView& node) {
+// Of dy and what the forward op took or gave: linear in the first.
+std::vector<Rule> UnaryGradRules(const NodeView& node) {
   std::vector<Rule> rules = EveryDimension(Rank(node), {true, true});
   rules.push_back(Partial({P(), R()}));
   return rules;
@@ -52,33 +54,38 @@ std::vector<Rule> MulRules(const NodeView& node) {
   return rules;
 }
 
-// By the op `<name>_grad`, which takes the result: the input need not be kept.
-absl::StatusOr<std::vector<ValueId>> ActivationGradient(GradientBuilder& builder, const Node& node,
-                                                        const std::vector<ValueId>& cotangents,
-                                                        const std::vector<bool>& wanted) {
-  if (!wanted[0]) return std::vector<ValueId>{kNoValue};
-  ASSIGN_OR_RETURN(const ValueId dx, AddOne(builder, node.op->name + "_grad", {cotangents[0], node.outputs[0]}, {},
-                                            InputName(builder, node, 0)));
-  return std::vector<ValueId>{dx};
+// By the op `<name>_grad`. If it takes the result, the input need not be kept.
+Gradient UnaryGradient(bool reads_result) {
+  return [reads_result](GradientBuilder& builder, const Node& node, const std::vector<ValueId>& cotangents,
+                        const std::vector<bool>& wanted) -> absl::StatusOr<std::vector<ValueId>> {
+    if (!wanted[0]) return std::vector<ValueId>{kNoValue};
+    const ValueId kept = reads_result ? node.outputs[0] : node.inputs[0];
+    ASSIGN_OR_RETURN(const ValueId dx,
+                     AddOne(builder, node.op->name + "_grad", {cotangents[0], kept}, {}, InputName(builder, node, 0)));
+    return std::vector<ValueId>{dx};
+  };
 }
 
-OpDefinition Activation(const std::string& name) {
-  return Op(name)
+template <typename F>
+OpDefinition UnaryOp() {
+  return Op(F::Name())
       .Inputs({"x"})
       .Shape(SameTypes({"x"}))
       .Rules([](const NodeView& node) { return EveryDimension(Rank(node), {true}); })
-      .Gradient(ActivationGradient)
+      .Gradient(UnaryGradient(F::kGradientReadsResult))
       .Computes(Precision::kFollows)
       .Flops(OnePerElement)
       .InPlace(0, 0);
 }
 
-OpDefinition ActivationGrad(const std::string& name) {
-  return Op(name)
+template <typename F>
+OpDefinition UnaryGradOp() {
+  const std::vector<std::string> inputs = {"dy", F::kGradientReadsResult ? "y" : "x"};
+  return Op(GradientOf<F>::Name())
       .Internal()
-      .Inputs({"dy", "y"})
-      .Shape(SameTypes({"dy", "y"}))
-      .Rules(ActivationGradRules)
+      .Inputs(inputs)
+      .Shape(SameTypes(inputs))
+      .Rules(UnaryGradRules)
       .Flops(OnePerElement)
       .InPlace(0, 0);
 }
@@ -100,13 +107,6 @@ absl::StatusOr<std::vector<ValueId>> MulGradient(GradientBuilder& builder, const
   return result;
 }
 
-}  // namespace
-
-OpDefinition ReluOp() { return Activation("relu"); }
-OpDefinition ReluGradOp() { return ActivationGrad("relu_grad"); }
-OpDefinition SigmoidOp() { return Activation("sigmoid"); }
-OpDefinition SigmoidGradOp() { return ActivationGrad("sigmoid_grad"); }
-
 OpDefinition AddOp() {
   return Op("add")
       .Variadic("x")
@@ -127,6 +127,17 @@ OpDefinition MulOp() {
       .Computes(Precision::kFollows)
       .Flops(OnePerElement)
       .InPlace(0, 0);
+}
+
+}  // namespace
+
+std::vector<OpDefinition> ElementwiseOps() {
+  std::vector<OpDefinition> ops = {AddOp(), MulOp()};
+  ForEachType(UnaryOps(), [&]<typename F>() {
+    ops.push_back(UnaryOp<F>());
+    ops.push_back(UnaryGradOp<F>());
+  });
+  return ops;
 }
 
 }  // namespace partita

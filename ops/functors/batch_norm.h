@@ -49,7 +49,7 @@ PARTITA_HOST_DEVICE inline T NormalizeElement(T x, T mean, T scale, T beta) {
 // The cotangent behind the fused relu: 0 where the normalised value is not positive.
 template <typename T>
 PARTITA_HOST_DEVICE inline T NormalizedCotangent(T x, T dy, T mean, T scale, T beta, bool relu) {
-  return relu ? ReluGrad(dy, NormalizeElement(x, mean, scale, beta)) : dy;
+  return relu ? Relu::Gradient(dy, NormalizeElement(x, mean, scale, beta)) : dy;
 }
 
 // What a group and channel give to the gradients, from a = sum(dy) and b = sum(dy * (x - mean)).

@@ -20,7 +20,7 @@ struct Epilogue {
   template <typename Sum>
   PARTITA_HOST_DEVICE Sum operator()(Sum sum, int64_t channel) const {
     if (bias != nullptr) sum += static_cast<Sum>(bias[channel]);
-    return relu ? Relu(sum) : sum;
+    return relu ? Relu::Value(sum) : sum;
   }
 };
 

@@ -1,25 +1,32 @@
-// The logistic function and its gradient. A NaN goes through.
+// The logistic function, 1 / (1 + exp(-x)).
 #ifndef PARTITA_OPS_FUNCTORS_SIGMOID_H_
 #define PARTITA_OPS_FUNCTORS_SIGMOID_H_
 
 #include <cmath>
+#include <string>
 
 #include "runtime/base/philox.h"
 
 namespace partita {
 
-// Never overflows: only exponentials of numbers below zero are taken.
-template <typename T>
-PARTITA_HOST_DEVICE inline T Sigmoid(T x) {
-  const T decay = std::exp(x < T(0) ? x : -x);
-  return (x < T(0) ? decay : T(1)) / (T(1) + decay);
-}
+struct Sigmoid {
+  static std::string Name() { return "sigmoid"; }
+  static constexpr bool kGradientReadsResult = true;
+  static constexpr int kCost = 10;
+  static constexpr double kExamples[][2] = {{-2, 0.11920292202211755}, {0, 0.5}, {3, 0.95257412682243325}};
 
-// `y` is the result of Sigmoid.
-template <typename T>
-PARTITA_HOST_DEVICE inline T SigmoidGrad(T dy, T y) {
-  return dy * y * (T(1) - y);
-}
+  // Never overflows: only exponentials of numbers below zero are taken.
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    const T decay = std::exp(x < T(0) ? x : -x);
+    return (x < T(0) ? decay : T(1)) / (T(1) + decay);
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T y) {
+    return dy * y * (T(1) - y);
+  }
+};
 
 }  // namespace partita
 

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "ops/functors/elementwise.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/onednn/onednn_kernels.h"
 #include "ops/host/reference/reference_kernels.h"
@@ -19,8 +20,19 @@ namespace {
 using enum Bf16Nodes;
 using KernelTable = std::map<std::string, std::vector<HostKernelEntry>>;
 
+// The same with the ops of ops/functors/elementwise.h.
+KernelTable WithElementwise(KernelTable table) {
+  for (const std::string& op : NamesOf(UnaryOps())) {
+    table[op] = {FAST("fast", FastUnary){"reference", ReferenceUnary}};
+  }
+  for (const std::string& op : NamesOf(BinaryOps())) {
+    table[op] = {FAST("fast", FastBinary){"reference", ReferenceBinary}};
+  }
+  return table;
+}
+
 const KernelTable& Table() {
-  static const KernelTable& table = *new KernelTable{
+  static const KernelTable& table = *new KernelTable(WithElementwise({
       {"constant", {{"reference", ReferenceConstant, kTaken}}},
       {"cast", {FAST("fast", FastCast, kTaken){"reference", ReferenceCast, kTaken}}},
       {"reshape", {{"reference", ReferenceReshape, kTaken}}},
@@ -38,12 +50,7 @@ const KernelTable& Table() {
        {FAST("onednn", OneDnnMatMul, kTaken) FAST("blocked", BlockedMatMul){"reference", ReferenceMatMul}}},
       {"bias", {FAST("fast", FastBias){"reference", ReferenceBias}}},
       {"bias_grad", {FAST("fast", FastBiasGrad){"reference", ReferenceBiasGrad}}},
-      {"relu", {FAST("fast", FastRelu){"reference", ReferenceRelu}}},
-      {"relu_grad", {FAST("fast", FastReluGrad){"reference", ReferenceReluGrad}}},
-      {"sigmoid", {{"reference", ReferenceSigmoid}}},
-      {"sigmoid_grad", {{"reference", ReferenceSigmoidGrad}}},
       {"add", {FAST("fast", FastAdd){"reference", ReferenceAdd}}},
-      {"mul", {FAST("fast", FastMul){"reference", ReferenceMul}}},
       {"dropout", {FAST("fast", FastDropout){"reference", ReferenceDropout}}},
       {"concat", {FAST("fast", FastConcat, kTaken){"reference", ReferenceConcat, kTaken}}},
       {"slice", {FAST("fast", FastSlice, kTaken){"reference", ReferenceSlice, kTaken}}},
@@ -87,7 +94,7 @@ const KernelTable& Table() {
       {"clip_scale", {{"reference", ReferenceClipScale}}},
       {"sgd", {FAST("fast", FastSgd){"reference", ReferenceSgd}}},
       {"sgd_momentum", {FAST("fast", FastSgdMomentum){"reference", ReferenceSgdMomentum}}},
-  };
+  }));
   return table;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "ops/functors/elementwise.h"
 #include "ops/registry.h"
 
 namespace partita {
@@ -133,8 +134,7 @@ void AddElementwise(Cases& cases) {
   const std::vector<std::pair<std::string, Shape>> shapes = {
       {"vector", {7}}, {"dense", {5, 3}}, {"cube", {2, 3, 5}}, {"image", {3, 5, 3, 2}}, {"rank5", {2, 1, 3, 2, 3}}};
   for (const auto& [variant, shape] : shapes) {
-    cases.Add("relu", variant, {}, {Spread(shape)});
-    cases.Add("sigmoid", variant, {}, {Free(shape)});
+    for (const std::string& op : NamesOf(UnaryOps())) cases.Add(op, variant, {}, {Spread(shape)});
     cases.Add("mul", variant, {}, {Free(shape), Free(shape)});
     for (const double rate : {0.0, 0.3}) {
       cases.Add("dropout", variant + (rate > 0 ? "_dropping" : "_keeping"), {{"rate", rate}, {"key", "dropped"}},
@@ -252,7 +252,9 @@ void AddEpilogues(Cases& cases) {
 }
 
 void AddOtherGradients(Cases& cases) {
-  cases.Add("relu_grad", "image", {}, {Fixed({3, 5, 3, 2}), Fixed({3, 5, 3, 2})});
+  for (const std::string& op : NamesOf(Wrapped<GradientOf>(UnaryOps()))) {
+    cases.Add(op, "image", {}, {Fixed({3, 5, 3, 2}), Fixed({3, 5, 3, 2})});
+  }
   cases.Add("log_softmax_grad", "dense", {}, {Fixed({5, 7}, -3, 0), Fixed({5, 7})});
   for (const double smoothing : {0.0, 0.1}) {
     const std::string variant = smoothing > 0 ? "smoothed" : "plain";

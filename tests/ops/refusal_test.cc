@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "ops/functors/elementwise.h"
 #include "tests/ops/infer.h"
 
 namespace partita {
@@ -104,6 +105,18 @@ TEST(Refusal, Convolution) {
   });
 }
 
+TEST(Refusal, Elementwise) {
+  for (const std::string& op : NamesOf(UnaryOps())) {
+    ExpectRefused({{op, {}, {I32({4})}, "input x has element type i32"},
+                   {op, {}, {F32(Shape(9, 1))}, "input x has 9 dimensions; at most 8 are allowed"},
+                   {op, {}, {F32({4}), F32({4})}, op + " takes 1 inputs; 2 are given"}});
+  }
+  for (const std::string& op : NamesOf(BinaryOps())) {
+    ExpectRefused({{op, {}, {F32({3}), F64({3})}, "has element type f64; f32 is needed"},
+                   {op, {}, {F32({3, 1}), F32({3})}, "has shape [3]; [3,1] is needed"}});
+  }
+}
+
 TEST(Refusal, Dense) {
   ExpectRefused({
       {"matmul",
@@ -117,11 +130,8 @@ TEST(Refusal, Dense) {
       {"matmul_epilogue", {}, {F32({4, 6}), F32({6, 8}), F32({6})}, "input bias has shape [6]; [8] is needed"},
       {"matmul_epilogue", {}, {F32({4, 6}), F32({6, 8}), F64({8})}, "input bias has element type f64; f32 is needed"},
       {"bias", {}, {F32({4}), F32({4})}, "[n,c] or [n,h,w,c] is needed"},
-      {"relu", {}, {I32({4})}, "input x has element type i32"},
-      {"relu", {}, {F32(Shape(9, 1))}, "input x has 9 dimensions; at most 8 are allowed"},
       {"add", {}, {}, "add takes at least 1 inputs; 0 are given"},
       {"add", {}, {F32({3}), F32({4})}, "input x[1] has shape [4]; [3] is needed"},
-      {"mul", {}, {F32({3}), F64({3})}, "input y has element type f64; f32 is needed"},
       {"dropout",
        {{"rate", 1.0}},
        {F32({3}), std::nullopt},

@@ -1,6 +1,7 @@
 // Shapes that are inferred.
 #include <gtest/gtest.h>
 
+#include "ops/functors/elementwise.h"
 #include "tests/ops/infer.h"
 
 namespace partita {
@@ -62,13 +63,19 @@ std::vector<ShapeCase> DenseCases() {
       {"matmul_epilogue", {{"relu", true}}, {F32({4, 6}), F32({6, 8}), F32({8})}, {F32({4, 8})}},
       {"bias", {}, {F32({4, 6}), F32({6})}, {F32({4, 6})}},
       {"bias_grad", {}, {F32({4, 3, 3, 6})}, {F32({6})}},
-      {"relu", {}, {F32({4, 6, 2})}, {F32({4, 6, 2})}},
-      {"sigmoid", {}, {F64({4, 6})}, {F64({4, 6})}},
       {"add", {}, {F32({}), F32({}), F32({})}, {F32({})}},
-      {"mul", {}, {F64({3}), F64({3})}, {F64({3})}},
       {"dropout", {{"rate", 0.5}}, {F32({3, 5}), std::nullopt}, {F32({3, 5})}},
       {"dropout", {{"rate", 0.0}}, {F32({3, 5}), I32({})}, {F32({3, 5})}},
   };
+}
+
+std::vector<ShapeCase> ElementwiseCases() {
+  std::vector<ShapeCase> cases;
+  for (const TensorType& x : {F32({4, 6, 2}), F64({3}), F32({})}) {
+    for (const std::string& op : NamesOf(UnaryOps())) cases.push_back({op, {}, {x}, {x}});
+    for (const std::string& op : NamesOf(BinaryOps())) cases.push_back({op, {}, {x, x}, {x}});
+  }
+  return cases;
 }
 
 std::vector<ShapeCase> PoolingCases() {
@@ -155,6 +162,7 @@ void ExpectShapes(const std::vector<ShapeCase>& cases) {
 TEST(Shape, Sources) { ExpectShapes(SourceCases()); }
 TEST(Shape, Convolution) { ExpectShapes(ConvolutionCases()); }
 TEST(Shape, Dense) { ExpectShapes(DenseCases()); }
+TEST(Shape, Elementwise) { ExpectShapes(ElementwiseCases()); }
 TEST(Shape, Pooling) { ExpectShapes(PoolingCases()); }
 TEST(Shape, BatchNorm) { ExpectShapes(BatchNormCases()); }
 TEST(Shape, Rearranging) { ExpectShapes(RearrangingCases()); }

@@ -13,11 +13,9 @@ namespace partita::launch {
 LaunchError Constant(DType dtype, double value, void* y, int64_t elements, CudaQueue queue);
 LaunchError Cast(DType from, DType to, const void* x, void* y, int64_t elements, CudaQueue queue);
 
-LaunchError Relu(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue);
-LaunchError ReluGrad(DType dtype, const void* dy, const void* y, void* dx, int64_t elements, CudaQueue queue);
-LaunchError Sigmoid(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue);
-LaunchError SigmoidGrad(DType dtype, const void* dy, const void* y, void* dx, int64_t elements, CudaQueue queue);
-LaunchError Mul(DType dtype, const void* a, const void* b, void* y, int64_t elements, CudaQueue queue);
+// The op at that place of UnaryOps, or of BinaryOps (ops/functors/elementwise.h).
+LaunchError Unary(int place, DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue);
+LaunchError Binary(int place, DType dtype, const void* a, const void* b, void* y, int64_t elements, CudaQueue queue);
 
 // y = x[0] + ... + x[count - 1], in this order; only x[0] may lie where y does.
 LaunchError Add(DType dtype, const void* const* x, int count, void* y, int64_t elements, CudaQueue queue);

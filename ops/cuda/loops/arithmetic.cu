@@ -1,8 +1,7 @@
 #include "ops/cuda/launch/arithmetic.h"
 #include "ops/cuda/loops/elementwise.h"
 #include "ops/functors/dropout.h"
-#include "ops/functors/relu.h"
-#include "ops/functors/sigmoid.h"
+#include "ops/functors/elementwise.h"
 
 namespace partita::launch {
 namespace {
@@ -45,38 +44,19 @@ struct CastBody {
   }
 };
 
-struct ReluElement {
+template <typename F>
+struct UnaryElement {
   template <typename A>
   PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
-    y[0] = partita::Relu(x[0]);
+    y[0] = F::Value(x[0]);
   }
 };
 
-struct ReluGradElement {
+template <typename F>
+struct BinaryElement {
   template <typename A>
   PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
-    y[0] = partita::ReluGrad(x[0], x[1]);
-  }
-};
-
-struct SigmoidElement {
-  template <typename A>
-  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
-    y[0] = partita::Sigmoid(x[0]);
-  }
-};
-
-struct SigmoidGradElement {
-  template <typename A>
-  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
-    y[0] = partita::SigmoidGrad(x[0], x[1]);
-  }
-};
-
-struct MulElement {
-  template <typename A>
-  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
-    y[0] = x[0] * x[1];
+    y[0] = F::Value(x[0], x[1]);
   }
 };
 
@@ -162,33 +142,19 @@ LaunchError Cast(DType from, DType to, const void* x, void* y, int64_t elements,
   });
 }
 
-LaunchError Relu(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
-    return ForElements<T>({As<T>(x)}, {As<T>(y)}, Flat(elements), ReluElement{}, queue);
+LaunchError Unary(int place, DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue) {
+  return AtPlace(UnaryOps(), place, [&]<typename F>() {
+    return WithFloating(dtype, [&]<typename T>() {
+      return ForElements<T>({As<T>(x)}, {As<T>(y)}, Flat(elements), UnaryElement<F>{}, queue);
+    });
   });
 }
 
-LaunchError ReluGrad(DType dtype, const void* dy, const void* y, void* dx, int64_t elements, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
-    return ForElements<T>({As<T>(dy), As<T>(y)}, {As<T>(dx)}, Flat(elements), ReluGradElement{}, queue);
-  });
-}
-
-LaunchError Sigmoid(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
-    return ForElements<T>({As<T>(x)}, {As<T>(y)}, Flat(elements), SigmoidElement{}, queue);
-  });
-}
-
-LaunchError SigmoidGrad(DType dtype, const void* dy, const void* y, void* dx, int64_t elements, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
-    return ForElements<T>({As<T>(dy), As<T>(y)}, {As<T>(dx)}, Flat(elements), SigmoidGradElement{}, queue);
-  });
-}
-
-LaunchError Mul(DType dtype, const void* a, const void* b, void* y, int64_t elements, CudaQueue queue) {
-  return WithFloating(dtype, [&]<typename T>() {
-    return ForElements<T>({As<T>(a), As<T>(b)}, {As<T>(y)}, Flat(elements), MulElement{}, queue);
+LaunchError Binary(int place, DType dtype, const void* a, const void* b, void* y, int64_t elements, CudaQueue queue) {
+  return AtPlace(BinaryOps(), place, [&]<typename F>() {
+    return WithFloating(dtype, [&]<typename T>() {
+      return ForElements<T>({As<T>(a), As<T>(b)}, {As<T>(y)}, Flat(elements), BinaryElement<F>{}, queue);
+    });
   });
 }
 

@@ -1,33 +1,13 @@
 // Element-wise ops, bias and dropout of a node. Outputs may lie at the address of an input.
 #include "ops/cuda/launch/arithmetic.h"
 
+#include "graph/ir/op_definition.h"
 #include "ops/cuda/launch/reductions.h"
 #include "ops/cuda/own/own_kernels.h"
+#include "ops/functors/elementwise.h"
 #include "runtime/base/philox.h"
 
 namespace partita {
-namespace {
-
-using LaunchOfOne = LaunchError (*)(DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue);
-using LaunchOfTwo = LaunchError (*)(DType dtype, const void* a, const void* b, void* y, int64_t elements,
-                                    CudaQueue queue);
-
-absl::StatusOr<PreparedCudaKernel> OfOne(const LocalNode& node, LaunchOfOne launch) {
-  return OwnFloatingKernel(
-      node, [launch, n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch(dtype, In(a, 0), Out(a, 0), n, q);
-      });
-}
-
-absl::StatusOr<PreparedCudaKernel> OfTwo(const LocalNode& node, LaunchOfTwo launch) {
-  return OwnFloatingKernel(
-      node, [launch, n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch(dtype, In(a, 0), In(a, 1), Out(a, 0), n, q);
-      });
-}
-
-}  // namespace
-
 absl::StatusOr<PreparedCudaKernel> CudaConstant(const LocalNode& node) {
   const DType dtype = node.outputs[0].dtype;
   return OwnKernel(
@@ -47,11 +27,21 @@ absl::StatusOr<PreparedCudaKernel> CudaAdd(const LocalNode& node) {
   });
 }
 
-absl::StatusOr<PreparedCudaKernel> CudaMul(const LocalNode& node) { return OfTwo(node, launch::Mul); }
-absl::StatusOr<PreparedCudaKernel> CudaRelu(const LocalNode& node) { return OfOne(node, launch::Relu); }
-absl::StatusOr<PreparedCudaKernel> CudaReluGrad(const LocalNode& node) { return OfTwo(node, launch::ReluGrad); }
-absl::StatusOr<PreparedCudaKernel> CudaSigmoid(const LocalNode& node) { return OfOne(node, launch::Sigmoid); }
-absl::StatusOr<PreparedCudaKernel> CudaSigmoidGrad(const LocalNode& node) { return OfTwo(node, launch::SigmoidGrad); }
+absl::StatusOr<PreparedCudaKernel> CudaUnary(const LocalNode& node) {
+  const int place = PlaceOf(UnaryOps(), node.op->name);
+  return OwnFloatingKernel(node,
+                           [place, n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
+                             return launch::Unary(place, dtype, In(a, 0), Out(a, 0), n, q);
+                           });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaBinary(const LocalNode& node) {
+  const int place = PlaceOf(BinaryOps(), node.op->name);
+  return OwnFloatingKernel(node,
+                           [place, n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
+                             return launch::Binary(place, dtype, In(a, 0), In(a, 1), Out(a, 0), n, q);
+                           });
+}
 
 absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node) {
   return OwnFloatingKernel(node,

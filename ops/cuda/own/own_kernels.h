@@ -11,11 +11,8 @@ namespace partita {
 absl::StatusOr<PreparedCudaKernel> CudaConstant(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaCast(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaAdd(const LocalNode& node);
-absl::StatusOr<PreparedCudaKernel> CudaMul(const LocalNode& node);
-absl::StatusOr<PreparedCudaKernel> CudaRelu(const LocalNode& node);
-absl::StatusOr<PreparedCudaKernel> CudaReluGrad(const LocalNode& node);
-absl::StatusOr<PreparedCudaKernel> CudaSigmoid(const LocalNode& node);
-absl::StatusOr<PreparedCudaKernel> CudaSigmoidGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaUnary(const LocalNode& node);   // of ops/functors/elementwise.h
+absl::StatusOr<PreparedCudaKernel> CudaBinary(const LocalNode& node);  // likewise
 absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaDropout(const LocalNode& node);

@@ -1,6 +1,5 @@
-// Fast element-wise ops. Outputs may lie at the address of an input.
+// Fast sums and dropout. Outputs may lie at the address of an input.
 #include "ops/functors/dropout.h"
-#include "ops/functors/relu.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/kernel/global_index.h"
 #include "ops/host/kernel/parallel.h"
@@ -9,24 +8,9 @@
 namespace partita {
 namespace {
 
-PARTITA_TARGET_CLONES void ReluRange(const float* x, float* y, int64_t n) {
-  PARTITA_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) y[i] = Relu(x[i]);
-}
-
-PARTITA_TARGET_CLONES void ReluGradRange(const float* dy, const float* y, float* dx, int64_t n) {
-  PARTITA_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) dx[i] = ReluGrad(dy[i], y[i]);
-}
-
 PARTITA_TARGET_CLONES void AddRange(const float* a, const float* b, float* sum, int64_t n) {
   PARTITA_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) sum[i] = a[i] + b[i];
-}
-
-PARTITA_TARGET_CLONES void MulRange(const float* a, const float* b, float* product, int64_t n) {
-  PARTITA_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) product[i] = a[i] * b[i];
 }
 
 // A random number costs as much as touching so many elements.
@@ -51,24 +35,6 @@ void DropoutRange(const float* x, float* y, int64_t n, uint64_t start, const Dro
 
 }  // namespace
 
-absl::StatusOr<PreparedKernel> FastRelu(const LocalNode& node) {
-  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  return Prepared([elements = node.outputs[0].elements()](const KernelArguments& a) {
-    ParallelRange(elements, [&](int64_t begin, int64_t end) {
-      ReluRange(In<float>(a, 0) + begin, Out<float>(a, 0) + begin, end - begin);
-    });
-  });
-}
-
-absl::StatusOr<PreparedKernel> FastReluGrad(const LocalNode& node) {
-  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  return Prepared([elements = node.outputs[0].elements()](const KernelArguments& a) {
-    ParallelRange(elements, [&](int64_t begin, int64_t end) {
-      ReluGradRange(In<float>(a, 0) + begin, In<float>(a, 1) + begin, Out<float>(a, 0) + begin, end - begin);
-    });
-  });
-}
-
 // Only the first input may lie where the output does, so the partial sums overwrite nothing that is still to be read.
 absl::StatusOr<PreparedKernel> FastAdd(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
@@ -81,15 +47,6 @@ absl::StatusOr<PreparedKernel> FastAdd(const LocalNode& node) {
       for (size_t k = 1; k < a.inputs.size(); ++k) {
         AddRange(k == 1 ? In<float>(a, 0) + begin : sum, In<float>(a, k) + begin, sum, end - begin);
       }
-    });
-  });
-}
-
-absl::StatusOr<PreparedKernel> FastMul(const LocalNode& node) {
-  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  return Prepared([elements = node.outputs[0].elements()](const KernelArguments& a) {
-    ParallelRange(elements, [&](int64_t begin, int64_t end) {
-      MulRange(In<float>(a, 0) + begin, In<float>(a, 1) + begin, Out<float>(a, 0) + begin, end - begin);
     });
   });
 }

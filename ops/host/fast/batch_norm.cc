@@ -46,7 +46,7 @@ PARTITA_TARGET_CLONES void NormalizeRelu(const float* x, float* y, int64_t eleme
     const int64_t length = elements - done < width ? elements - done : width;
     PARTITA_INDEPENDENT
     for (int64_t i = 0; i < length; ++i) {
-      y[done + i] = Relu(NormalizeElement(x[done + i], k.mean[i], k.scale[i], k.beta[i]));
+      y[done + i] = Relu::Value(NormalizeElement(x[done + i], k.mean[i], k.scale[i], k.beta[i]));
     }
   }
 }

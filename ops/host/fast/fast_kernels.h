@@ -17,11 +17,12 @@ absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node);
 // cast.cc: between f32 and bf16
 absl::StatusOr<PreparedKernel> FastCast(const LocalNode& node);
 
+// elementwise.cc: of ops/functors/elementwise.h
+absl::StatusOr<PreparedKernel> FastUnary(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastBinary(const LocalNode& node);
+
 // arithmetic.cc
-absl::StatusOr<PreparedKernel> FastRelu(const LocalNode& node);
-absl::StatusOr<PreparedKernel> FastReluGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastAdd(const LocalNode& node);
-absl::StatusOr<PreparedKernel> FastMul(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastDropout(const LocalNode& node);
 
 // bias.cc

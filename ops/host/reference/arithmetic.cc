@@ -1,9 +1,9 @@
 // Reference kernels of element-wise ops, bias and dropout. Outputs may lie at the address of an input.
 #include <vector>
 
+#include "graph/ir/op_definition.h"
 #include "ops/functors/dropout.h"
-#include "ops/functors/relu.h"
-#include "ops/functors/sigmoid.h"
+#include "ops/functors/elementwise.h"
 #include "ops/host/kernel/global_index.h"
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/values/node_geometry.h"
@@ -27,24 +27,6 @@ void WithType(DType dtype, const F& f) {
     case DType::kBF16:
       return f(static_cast<Bf16*>(nullptr));
   }
-}
-
-// y = f(x) for every element.
-template <typename F>
-absl::StatusOr<PreparedKernel> OfOne(const LocalNode& node, const F& f) {
-  const int64_t elements = node.outputs[0].elements();
-  return PreparedFloating(node.outputs[0].dtype, [elements, f]<typename T>(const KernelArguments& a) {
-    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = f(In<T>(a, 0)[i]);
-  });
-}
-
-// y = f(a, b) for every element.
-template <typename F>
-absl::StatusOr<PreparedKernel> OfTwo(const LocalNode& node, const F& f) {
-  const int64_t elements = node.outputs[0].elements();
-  return PreparedFloating(node.outputs[0].dtype, [elements, f]<typename T>(const KernelArguments& a) {
-    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = f(In<T>(a, 0)[i], In<T>(a, 1)[i]);
-  });
 }
 
 }  // namespace
@@ -83,24 +65,22 @@ absl::StatusOr<PreparedKernel> ReferenceAdd(const LocalNode& node) {
   });
 }
 
-absl::StatusOr<PreparedKernel> ReferenceMul(const LocalNode& node) {
-  return OfTwo(node, [](auto x, auto y) { return x * y; });
+absl::StatusOr<PreparedKernel> ReferenceUnary(const LocalNode& node) {
+  const int64_t elements = node.outputs[0].elements();
+  return AtPlace(UnaryOps(), PlaceOf(UnaryOps(), node.op->name), [&]<typename F>() {
+    return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
+      for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = F::Value(In<T>(a, 0)[i]);
+    });
+  });
 }
 
-absl::StatusOr<PreparedKernel> ReferenceRelu(const LocalNode& node) {
-  return OfOne(node, [](auto x) { return Relu(x); });
-}
-
-absl::StatusOr<PreparedKernel> ReferenceReluGrad(const LocalNode& node) {
-  return OfTwo(node, [](auto dy, auto y) { return ReluGrad(dy, y); });
-}
-
-absl::StatusOr<PreparedKernel> ReferenceSigmoid(const LocalNode& node) {
-  return OfOne(node, [](auto x) { return Sigmoid(x); });
-}
-
-absl::StatusOr<PreparedKernel> ReferenceSigmoidGrad(const LocalNode& node) {
-  return OfTwo(node, [](auto dy, auto y) { return SigmoidGrad(dy, y); });
+absl::StatusOr<PreparedKernel> ReferenceBinary(const LocalNode& node) {
+  const int64_t elements = node.outputs[0].elements();
+  return AtPlace(BinaryOps(), PlaceOf(BinaryOps(), node.op->name), [&]<typename F>() {
+    return PreparedFloating(node.outputs[0].dtype, [elements]<typename T>(const KernelArguments& a) {
+      for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = F::Value(In<T>(a, 0)[i], In<T>(a, 1)[i]);
+    });
+  });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node) {

@@ -40,7 +40,7 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalize(const LocalNode& node
         for (int64_t r = 0; r < groups.rows_per_group; ++r) {
           const int64_t i = (g * groups.rows_per_group + r) * groups.channels + c;
           const T y = NormalizeElement(In<T>(a, 0)[i], k.mean, k.scale, k.beta);
-          Out<T>(a, 0)[i] = relu ? Relu(y) : y;
+          Out<T>(a, 0)[i] = relu ? Relu::Value(y) : y;
         }
       }
     }
@@ -80,7 +80,7 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormInference(const LocalNode& node
           MakeNormalizeCoefficients<T>(In<T>(a, 3)[c], In<T>(a, 4)[c], epsilon, In<T>(a, 1)[c], In<T>(a, 2)[c]);
       for (int64_t r = 0; r < x.rows; ++r) {
         const T y = NormalizeElement(In<T>(a, 0)[r * x.channels + c], k.mean, k.scale, k.beta);
-        Out<T>(a, 0)[r * x.channels + c] = relu ? Relu(y) : y;
+        Out<T>(a, 0)[r * x.channels + c] = relu ? Relu::Value(y) : y;
       }
     }
   });

@@ -13,11 +13,8 @@ namespace partita {
 absl::StatusOr<PreparedKernel> ReferenceConstant(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceCast(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceAdd(const LocalNode& node);
-absl::StatusOr<PreparedKernel> ReferenceMul(const LocalNode& node);
-absl::StatusOr<PreparedKernel> ReferenceRelu(const LocalNode& node);
-absl::StatusOr<PreparedKernel> ReferenceReluGrad(const LocalNode& node);
-absl::StatusOr<PreparedKernel> ReferenceSigmoid(const LocalNode& node);
-absl::StatusOr<PreparedKernel> ReferenceSigmoidGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceUnary(const LocalNode& node);   // of ops/functors/elementwise.h
+absl::StatusOr<PreparedKernel> ReferenceBinary(const LocalNode& node);  // likewise
 absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node);

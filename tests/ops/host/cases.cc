@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "graph/ir/op_definition.h"
+#include "ops/functors/elementwise.h"
 #include "ops/host/host_kernels.h"
 #include "runtime/base/philox.h"
 #include "tests/ops/host/kernel_case.h"
@@ -142,14 +143,11 @@ void AddUpdatesTogether(Table& table) {
   }
 }
 
+const std::vector<Shape>& kShapes = *new std::vector<Shape>{{3, 5}, {4, 40, 40, 24}, {2, 3, 3, 1}, {70000, 1}};
+
 void AddElementwise(Table& table) {
-  for (const Shape& shape : std::vector<Shape>{{3, 5}, {4, 40, 40, 24}, {2, 3, 3, 1}, {70000, 1}}) {
+  for (const Shape& shape : kShapes) {
     const TensorType x = F32(shape), vector = F32({shape.back()});
-    table.Add("relu", {}, {x});
-    table.Add("relu_grad", {}, {x, x});
-    table.Add("sigmoid", {}, {x});
-    table.Add("sigmoid_grad", {}, {x, x});
-    table.Add("mul", {}, {x, x});
     table.Add("add", {}, {x});
     table.Add("add", {}, {x, x});
     table.Add("add", {}, {x, x, x, x});
@@ -261,6 +259,15 @@ void AddEpilogues(Table& table) {
   }
 }
 
+// Of the list in ops/functors/elementwise.h.
+void AddListed(Table& table) {
+  for (const Shape& shape : kShapes) {
+    const TensorType x = F32(shape);
+    for (const std::string& op : NamesOf(UnaryOps())) table.Add(op, {}, {x});
+    for (const std::string& op : NamesOf(BinaryOps())) table.Add(op, {}, {x, x});
+  }
+}
+
 // s1 and s2 of x [n,...,c] relative to `shift`, per group of samples.
 Values StatisticsOf(const LocalNode& node, const Values& x, const Values& shift, int64_t groups) {
   const int64_t c = node.inputs[0]->shape().back(), rows = node.inputs[0]->elements() / c / groups;
@@ -334,6 +341,7 @@ std::vector<KernelCase> AllCases() {
   AddScalars(table);
   AddCasts(table);
   AddEpilogues(table);
+  AddListed(table);
   return std::move(table.cases);
 }
 

@@ -1,0 +1,55 @@
+// The list of the element-wise ops. An op is its functor and its line here: its definition, its gradient, the kernels
+// of all backends, and the tables of the tests are made from the list.
+//
+// A functor
+//
+//   struct Relu {
+//     static std::string Name();
+//     static constexpr bool kGradientReadsResult;  // else it reads the input
+//     static constexpr int kCost;                  // of one element, in additions
+//     static constexpr double kExamples[][2];      // {x, y}
+//     template <typename T> static T Value(T x);
+//     template <typename T> static T Gradient(T dy, T kept);
+//   };
+//
+// computes in f32 (of bf16 too) and f64, for host and device. Finite inputs have finite results and derivatives; a NaN
+// goes through, so that a run that has become non-finite says so.
+#ifndef PARTITA_OPS_FUNCTORS_ELEMENTWISE_H_
+#define PARTITA_OPS_FUNCTORS_ELEMENTWISE_H_
+
+#include "ops/functors/relu.h"
+#include "ops/functors/sigmoid.h"
+#include "ops/functors/type_list.h"
+#include "runtime/base/philox.h"
+
+namespace partita {
+
+using UnaryOps = TypeList<Relu, Sigmoid>;
+
+// The gradient of an op of one input, an op of two: the cotangent, and the result or the input.
+template <typename F>
+struct GradientOf {
+  static std::string Name() { return F::Name() + "_grad"; }
+  static constexpr int kCost = F::kCost;
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T dy, T kept) {
+    return F::Gradient(dy, kept);
+  }
+};
+
+struct Mul {
+  static std::string Name() { return "mul"; }
+  static constexpr int kCost = 1;
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x, T y) {
+    return x * y;
+  }
+};
+
+using BinaryOps = decltype(Joined(Wrapped<GradientOf>(UnaryOps()), TypeList<Mul>()));
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_FUNCTORS_ELEMENTWISE_H_

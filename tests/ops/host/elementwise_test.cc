@@ -1,0 +1,111 @@
+// What every functor of ops/functors/elementwise.h promises, by the host's kernels.
+#include "ops/functors/elementwise.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "ops/host/host_kernels.h"
+#include "tests/ops/host/kernel_case.h"
+
+namespace partita {
+namespace {
+
+constexpr RunOptions kReference{.family = {}, .reference_only = true};
+
+TensorType Of(DType dtype, size_t elements) { return {dtype, {static_cast<int64_t>(elements)}}; }
+
+LocalNode Unary(const std::string& op, DType dtype, size_t elements) {
+  return WholeNode(op, {}, {Of(dtype, elements)});
+}
+
+LocalNode Binary(const std::string& op, DType dtype, size_t elements) {
+  return WholeNode(op, {}, {Of(dtype, elements), Of(dtype, elements)});
+}
+
+// One run for each kernel that takes the dtype: the preferred one, and the reference.
+template <typename F>
+void WithKernels(const F& f) {
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    for (const bool reference : {false, true}) {
+      SCOPED_TRACE(testing::Message() << Name(dtype) << (reference ? ", reference" : ", preferred"));
+      f(dtype, RunOptions{.reference_only = reference});
+    }
+  }
+}
+
+TEST(Elementwise, OpsAreWhatTheirExamplesSay) {
+  ForEachType(UnaryOps(), []<typename F>() {
+    SCOPED_TRACE(F::Name());
+    Values x, expected;
+    for (const auto& [in, out] : F::kExamples) {
+      x.push_back(in);
+      expected.push_back(out);
+    }
+    ASSERT_GE(x.size(), 3u);
+    WithKernels([&](DType dtype, const RunOptions& options) {
+      const Values y = Outputs(Unary(F::Name(), dtype, x.size()), {x}, options)[0];
+      const double tolerance = dtype == DType::kF64 ? 1e-14 : 3e-6;  // relative: the argument of an exp is rounded
+      for (size_t i = 0; i < x.size(); ++i) {
+        EXPECT_NEAR(y[i], expected[i], tolerance * std::abs(expected[i])) << "at " << x[i];
+      }
+    });
+  });
+}
+
+Values FiniteNumbers(DType dtype) {
+  const double most = dtype == DType::kF64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  const double least = dtype == DType::kF64 ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  Values numbers = {0.0, -0.0};
+  for (const double magnitude : {least, 1e-8, 1.0, 8.0, 20.0, 90.0, 120.0, 1e4, 1e19, 1e30, most}) {
+    numbers.push_back(magnitude);
+    numbers.push_back(-magnitude);
+  }
+  return numbers;
+}
+
+TEST(Elementwise, FiniteInputsHaveFiniteResultsAndDerivatives) {
+  ForEachType(UnaryOps(), []<typename F>() {
+    SCOPED_TRACE(F::Name());
+    WithKernels([](DType dtype, const RunOptions& options) {
+      const Values x = FiniteNumbers(dtype);
+      const Values y = Outputs(Unary(F::Name(), dtype, x.size()), {x}, options)[0];
+      const Values dx = Outputs(Binary(GradientOf<F>::Name(), dtype, x.size()),
+                                {Values(x.size(), 1), F::kGradientReadsResult ? y : x}, options)[0];
+      for (size_t i = 0; i < x.size(); ++i) {
+        EXPECT_TRUE(std::isfinite(y[i])) << "at " << x[i];
+        EXPECT_LE(std::abs(dx[i]), 2) << "at " << x[i];
+      }
+    });
+  });
+}
+
+TEST(Elementwise, WhatIsNotANumberGoesThrough) {
+  for (const std::string& op : NamesOf(UnaryOps())) {
+    SCOPED_TRACE(op);
+    WithKernels([&](DType dtype, const RunOptions& options) {
+      Values x(40, 1);
+      x[20] = std::numeric_limits<double>::quiet_NaN();
+      const Values y = Outputs(Unary(op, dtype, x.size()), {x}, options)[0];
+      for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i == 20) << "element " << i;
+    });
+  }
+}
+
+// The kernels have the functors in common: what the loops are compiled for changes no bit.
+TEST(Elementwise, KernelsGiveTheSameBits) {
+  constexpr size_t kElements = 10'007;
+  const std::vector<Values> inputs = {RandomValues(kElements, 1), RandomValues(kElements, 2)};
+  for (const std::string& op : NamesOf(UnaryOps())) {
+    const LocalNode node = Unary(op, DType::kF32, kElements);
+    EXPECT_EQ(Outputs(node, {inputs[0]}), Outputs(node, {inputs[0]}, kReference)) << op;
+  }
+  for (const std::string& op : NamesOf(BinaryOps())) {
+    const LocalNode node = Binary(op, DType::kF32, kElements);
+    EXPECT_EQ(Outputs(node, inputs), Outputs(node, inputs, kReference)) << op;
+  }
+}
+
+}  // namespace
+}  // namespace partita
