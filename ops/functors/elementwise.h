@@ -17,6 +17,7 @@
 #ifndef PARTITA_OPS_FUNCTORS_ELEMENTWISE_H_
 #define PARTITA_OPS_FUNCTORS_ELEMENTWISE_H_
 
+#include "ops/functors/gelu.h"
 #include "ops/functors/relu.h"
 #include "ops/functors/sigmoid.h"
 #include "ops/functors/type_list.h"
@@ -24,7 +25,7 @@
 
 namespace partita {
 
-using UnaryOps = TypeList<Relu, Sigmoid>;
+using UnaryOps = TypeList<Gelu, Relu, Sigmoid>;
 
 // The gradient of an op of one input, an op of two: the cotangent, and the result or the input.
 template <typename F>
