@@ -20,13 +20,14 @@
 #include "ops/functors/gelu.h"
 #include "ops/functors/relu.h"
 #include "ops/functors/sigmoid.h"
+#include "ops/functors/silu.h"
 #include "ops/functors/tanh.h"
 #include "ops/functors/type_list.h"
 #include "runtime/base/philox.h"
 
 namespace partita {
 
-using UnaryOps = TypeList<Gelu, Relu, Sigmoid, Tanh>;
+using UnaryOps = TypeList<Gelu, Relu, Sigmoid, Silu, Tanh>;
 
 // The gradient of an op of one input, an op of two: the cotangent, and the result or the input.
 template <typename F>
