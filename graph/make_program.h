@@ -1,4 +1,4 @@
-// From a model and a strategy to the program that all ranks run (design.md section 1, steps 3 to 5).
+// From a model and a strategy to the program that all ranks run (docs/design.md 1.3 to 1.5).
 #ifndef PARTITA_GRAPH_MAKE_PROGRAM_H_
 #define PARTITA_GRAPH_MAKE_PROGRAM_H_
 

@@ -1,4 +1,4 @@
-// From a program to what one rank launches (design.md section 1, item 6): pure, no device, n log n in the nodes.
+// From a program to what one rank launches (docs/design.md 1.6): pure, no device, n log n in the nodes.
 #ifndef PARTITA_GRAPH_MAKE_SCHEDULE_H_
 #define PARTITA_GRAPH_MAKE_SCHEDULE_H_
 

@@ -1,4 +1,4 @@
-// The strategy of `--dp N --mp M` (derivation.md section 1): N replicas, each split over M ranks, layer by layer as is
+// The strategy of `--dp N --mp M` (docs/derivation.md 1): N replicas, each split over M ranks, layer by layer as is
 // best for it. With the channels split it is the 1.5-D grid Pr x Pc = M x N of Gholami et al. (1712.04432, section 2),
 // with the rows of the convolutions' images split its domain form; with convolutions by samples and dense layers by
 // channels the N groups of M workers of Joo and Youn (IEEE Access 9, 2021).

@@ -1,4 +1,4 @@
-// Takes the adjoint of a partitioned forward graph: appends its backward nodes (derivation.md section 2).
+// Takes the adjoint of a partitioned forward graph: appends its backward nodes (docs/derivation.md 2).
 //
 // The graph is walked in exact reverse. Every op emits its gradient ops, every move its adjoint, chosen by the form in
 // which the cotangent comes. Contributions of several consumers are added per layout; where the producer is an op or a

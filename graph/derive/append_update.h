@@ -2,7 +2,7 @@
 // rate as a function of the iteration, and clipping by the global norm.
 //
 // States that appear: `@iteration` i32[], `<parameter>@momentum` where momentum is used. The clip norm is one scalar
-// summed over differently laid out parameters (design.md 5.20): a local sum of squares, S gives P, R counts on
+// summed over differently laid out parameters (docs/design.md 5.20): a local sum of squares, S gives P, R counts on
 // coordinate 0 of that axis only, At as it lies; one all_reduce.
 #ifndef PARTITA_GRAPH_DERIVE_APPEND_UPDATE_H_
 #define PARTITA_GRAPH_DERIVE_APPEND_UPDATE_H_
@@ -16,7 +16,7 @@
 namespace partita {
 
 // `gradients`: of AppendAdjoint. A gradient that does not lie as its parameter does is updated where it lies (sharded
-// optimizer state, derivation.md 4.5) and the new parameter is moved back.
+// optimizer state, docs/derivation.md 4.5) and the new parameter is moved back.
 absl::Status AppendUpdate(LayoutBuilder& builder, const std::map<ValueId, ValueId>& gradients,
                           const Optimizer& optimizer, const LearningRate& rate, ValueId iteration);
 

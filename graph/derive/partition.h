@@ -1,5 +1,5 @@
 // Partitions a forward graph: every value gets a layout on one of the strategy's meshes, and moves stand where a
-// producer's layout is not what a consumer needs (derivation.md section 1).
+// producer's layout is not what a consumer needs (docs/derivation.md 1).
 //
 //   before   %z = matmul(%x, %w) f32[64,10]
 //   after    %x {data:S0 model:R}   %w {data:R model:S1}   %z = matmul(%x, %w) f32[64,10] {data:S0 model:S1}

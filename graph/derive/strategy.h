@@ -1,5 +1,5 @@
 // A strategy: the meshes, and what is said by hand about single ops. What it does not name follows by rule
-// (derivation.md section 1).
+// (docs/derivation.md 1).
 #ifndef PARTITA_GRAPH_DERIVE_STRATEGY_H_
 #define PARTITA_GRAPH_DERIVE_STRATEGY_H_
 
@@ -28,8 +28,9 @@ struct AxisConfig {
 
 // One entry of a strategy. `pattern` is a node's name or a pattern with '*' (any run of characters) and '?'; the first
 // entry that matches a node and names an axis decides that axis. `update` says, for a parameter, how its update is
-// computed over an axis: "dimension0" of the update split over `data` is sharded optimizer state (derivation.md 4.5).
-// All axes of `axes` are of one mesh, and so are all of `update`: it is the mesh that the node lies on.
+// computed over an axis: "dimension0" of the update split over `data` is sharded optimizer state
+// (docs/derivation.md 4.5). All axes of `axes` are of one mesh, and so are all of `update`: it is the mesh that the
+// node lies on.
 struct OpConfig {
   std::string pattern;
   std::map<std::string, AxisConfig> axes;    // by the name of an axis of a mesh

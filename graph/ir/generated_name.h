@@ -1,4 +1,4 @@
-// Names that the compiler gives. They carry '@', which user names may not (design.md 5.16).
+// Names that the compiler gives. They carry '@', which user names may not (docs/design.md 5.16).
 #ifndef PARTITA_GRAPH_IR_GENERATED_NAME_H_
 #define PARTITA_GRAPH_IR_GENERATED_NAME_H_
 

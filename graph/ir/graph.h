@@ -55,7 +55,7 @@ struct Node {
   int32_t micro_batch = -1;  // that it computes; -1: what it computes is of no single one
 };
 
-// A named value that outlives a step (design.md section 3). `value` is the output of a `parameter` or `state` node;
+// A named value that outlives a step (docs/design.md 3). `value` is the output of a `parameter` or `state` node;
 // `update` is the value that becomes the new state at the end of the step (kNoValue: it never changes in this graph).
 // The planner puts both in the same place.
 struct State {
@@ -99,7 +99,7 @@ class Graph {
   void SetGradient(ValueId state_value, ValueId gradient);
   void SetLayout(ValueId value, Layout layout) { values_[value].layout = std::move(layout); }
 
-  // `base` if it is free, else base@2, base@3, ... (design.md 5.16)
+  // `base` if it is free, else base@2, base@3, ... (docs/design.md 5.16)
   std::string UniqueName(const std::string& base) const;
 
   // The scalar that training minimises, and further scalars that are reported. Values of this graph.

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = AxisLayout::Kind;
 
-// What a move takes over its axes, and what it gives (derivation.md section 2).
+// What a move takes over its axes, and what it gives (docs/derivation.md 2).
 struct Ends {
   std::vector<Kind> from, to;
 };

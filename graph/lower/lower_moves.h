@@ -18,13 +18,11 @@
 //   slice_move      R -> S               a local copy
 //   halo_exchange   S -> S by windows    AllToAll of the ghosts alone; the own part is copied, margins are zeroed. Only
 //                                        trimmed, it is a copy
-//   halo_exchange_adjoint                AllToAll of the ghosts back, then the op's kernel adds the parts where they
-//   lie,
-//                                        the own one first, then in rank order
+//   halo_exchange_adjoint                AllToAll of the ghosts back, then the op's kernel adds the parts where
+//                                        they lie, the own one first, then in rank order
 //   drop            R -> At              a view on the holder
-//   zero_extend     S, At or R -> P      zeros and a local copy; of R only the copy of coordinate 0 counts (a maximum:
-//   all
-//                                        copies, a view)
+//   zero_extend     S, At or R -> P      zeros and a local copy; of R only the copy of coordinate 0 counts (of a
+//                                        maximum all copies do: a view)
 // A move that changes nothing on any rank (a group of one) is a view. A collective in which no rank has an element is
 // launched by none; else every rank of the group launches it, with counts 0 where it has nothing.
 #ifndef PARTITA_GRAPH_LOWER_LOWER_MOVES_H_

@@ -1,4 +1,4 @@
-// Computes while ghosts travel (algorithms.md 1.3 and 7.3): what needs no ghost is launched before what waits for them.
+// Computes while ghosts travel (docs/papers.md 1.3): what needs no ghost is launched before what waits for them.
 //
 //   before   pack   exchange   assemble                     y = conv2d(assembled)
 //   after    pack   exchange   copy own   interior of y     unpack ghosts   boundary of y

@@ -1,4 +1,4 @@
-// The generalized halo of one dimension: blocks of any size, windows of any stride and extent (algorithms.md 2.5;
+// The generalized halo of one dimension: blocks of any size, windows of any stride and extent (docs/papers.md 2.2;
 // Hewett and Grady, section 4, with distdl's halo_mixin.py).
 //
 // The input of n elements lies in blocks; the outputs of sliding windows lie in blocks of their own. A block's outputs

@@ -1,4 +1,4 @@
-// The bytes of a move, from layouts alone (derivation.md section 3): what the communicators must count.
+// The bytes of a move, from layouts alone (docs/derivation.md 3): what the communicators must count.
 #ifndef PARTITA_GRAPH_MOVES_MOVE_BYTES_H_
 #define PARTITA_GRAPH_MOVES_MOVE_BYTES_H_
 

@@ -1,4 +1,4 @@
-// The move ops: linear data movements between two layouts of one value (derivation.md section 2).
+// The move ops: linear data movements between two layouts of one value (docs/derivation.md 2).
 //
 // A move node has one input and one output of the same type (all_reduce may carry several: a gradient bucket), an
 // attribute `axes` ("data" or "data,model": the mesh axes over which ranks meet), and says the rest by the two layouts:

@@ -1,4 +1,4 @@
-// Who sends what when a value changes hands: the planning of an exchange (algorithms.md 6.1; arXiv 2211.05322, section
+// Who sends what when a value changes hands: the planning of an exchange (docs/papers.md 4.1; arXiv 2211.05322, section
 // 3).
 //
 // A tile is what a box of the source and boxes of the destination have in common; replicas of a source box can all send

@@ -69,7 +69,7 @@ bool AddsGhosts(const AxisLayout& from, const AxisLayout& to) {
   return from.split() && to.split() && from.dimension == to.dimension && to.windows && !from.windows;
 }
 
-// The move of one axis from one kind of layout to another (table of derivation.md section 2).
+// The move of one axis from one kind of layout to another (table of docs/derivation.md 2).
 const char* MoveOf(const AxisLayout& from, const AxisLayout& to) {
   using Kind = AxisLayout::Kind;
   if (to.kind == Kind::kPartial) return "zero_extend";

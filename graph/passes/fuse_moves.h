@@ -6,7 +6,7 @@
 //   before   %b = all_reduce(%a) axes=model   %c = reshape(%b)   %d = slice_move(%c) axes=model
 //   after    %c = reshape(%a)   %d = reduce_scatter(%c) axes=model
 //
-// The pair P->R, R->S is P->S; it moves half the bytes (algorithms.md 1.8, item 1). The second picture is the border
+// The pair P->R, R->S is P->S; it moves half the bytes (docs/papers.md 1.4). The second picture is the border
 // between convolutions and dense layers: where summands may pass the reshape is for the strategy to say.
 #ifndef PARTITA_GRAPH_PASSES_FUSE_MOVES_H_
 #define PARTITA_GRAPH_PASSES_FUSE_MOVES_H_

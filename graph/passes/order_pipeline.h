@@ -5,9 +5,8 @@
 //   after    f@micro0 b@micro0 f@micro1 b@micro1 update                      (one stage, 1f1b)
 //
 // A node's stage is where it lies on the stage axis, or its mesh among those of the stages; without them all is one
-// stage. A node never comes before what it
-// reads, whatever the pipeline says, so this order changes time and memory and no result. One order for all ranks: it
-// is also that of the collectives.
+// stage. A node never comes before what it reads, whatever the pipeline says, so this order changes time and memory
+// and no result. One order for all ranks: it is also that of the collectives.
 #ifndef PARTITA_GRAPH_PASSES_ORDER_PIPELINE_H_
 #define PARTITA_GRAPH_PASSES_ORDER_PIPELINE_H_
 

@@ -2,13 +2,14 @@
 //
 //   before   %y = batch_norm(%x, %gamma, %beta, %mean, %variance)       %z = dropout(%y) rate=0.2
 //   after    %@iteration = state()
-//            %y@statistics = batch_norm_statistics(%x, %mean)           # [groups,2,C]; the only thing that crosses
-//            samples %y = batch_norm_normalize(%x, %y@statistics, %mean, %gamma, %beta) %y@running_mean,
-//            %y@running_variance = batch_norm_running(%y@statistics, %mean, %variance) %z = dropout(%y, %@iteration)
-//            key=z rate=0.2 update %mean = %y@running_mean   update %variance = %y@running_variance
+//            %y@statistics = batch_norm_statistics(%x, %mean)     # [groups,2,C]; all that crosses samples
+//            %y = batch_norm_normalize(%x, %y@statistics, %mean, %gamma, %beta)
+//            %y@running_mean, %y@running_variance = batch_norm_running(%y@statistics, %mean, %variance)
+//            %z = dropout(%y, %@iteration) key=z rate=0.2
+//            update %mean = %y@running_mean   update %variance = %y@running_variance
 //
 // Batch statistics are split from normalising so that their partial sums are an ordinary value that moves
-// (design.md 5.8).
+// (docs/design.md 5.8).
 #ifndef PARTITA_GRAPH_PASSES_PREPARE_TRAINING_H_
 #define PARTITA_GRAPH_PASSES_PREPARE_TRAINING_H_
 

@@ -1,4 +1,4 @@
-// The one place that applies passes, so that each can be checked (design.md 5.21).
+// The one place that applies passes, so that each can be checked (docs/design.md 5.21).
 #ifndef PARTITA_GRAPH_PASSES_RUN_PASSES_H_
 #define PARTITA_GRAPH_PASSES_RUN_PASSES_H_
 

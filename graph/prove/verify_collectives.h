@@ -1,5 +1,5 @@
-// Proof that the ranks' collectives meet: nothing can hang, and no rank sends what another does not expect (design.md
-// 5.5).
+// Proof that the ranks' collectives meet: nothing can hang, and no rank sends what another does not expect
+// (docs/design.md 5.5).
 #ifndef PARTITA_GRAPH_PROVE_VERIFY_COLLECTIVES_H_
 #define PARTITA_GRAPH_PROVE_VERIFY_COLLECTIVES_H_
 

@@ -1,4 +1,5 @@
-// Proof that a schedule has no race and no misplaced byte (design.md 5.2). Knows nothing of how schedules are made.
+// Proof that a schedule has no race and no misplaced byte (docs/design.md 5.2). Knows nothing of how schedules are
+// made.
 //
 // Happens-before is built from streams and waits alone, over two steps in a row (streams keep their order across the
 // step boundary, and the host begins a step after it ended the one before). It is checked that

@@ -18,8 +18,8 @@ struct NodeDescription {
   Attributes attributes;            // those that differ from the op's defaults
 };
 
-// Topological order of positions in `nodes`: Kahn's, the lowest position first (design.md 5.16). Refuses illegal and
-// duplicate names, inputs that name no node, and cycles (a short one is named). No recursion; n log n.
+// Topological order of positions in `nodes`: Kahn's, the lowest position first (docs/design.md 5.16). Refuses illegal
+// and duplicate names, inputs that name no node, and cycles (a short one is named). No recursion; n log n.
 absl::StatusOr<std::vector<int>> OrderNodes(const std::vector<NodeDescription>& nodes);
 
 }  // namespace partita

@@ -1,6 +1,6 @@
 // One rank's share of a partitioned graph: what it holds of every value, and which nodes it runs.
 //
-// Pure, linear in the graph. Every rank can compute every other rank's share; a process computes those of its ranks.
+// Pure, linear in the graph. Whoever has the graph can compute any rank's share.
 #ifndef PARTITA_GRAPH_SCHEDULE_LOCALIZE_H_
 #define PARTITA_GRAPH_SCHEDULE_LOCALIZE_H_
 

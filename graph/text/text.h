@@ -1,4 +1,4 @@
-// The text form of a graph: one node a line, for tests, diffs and people (derivation.md section 4).
+// The text form of a graph: one node a line, for tests, diffs and people (docs/derivation.md 4).
 //
 //   mesh data:2 model:2
 //   state %w = %w@new

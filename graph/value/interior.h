@@ -4,7 +4,7 @@
 //   windows   [===][===]...[===]              the interior
 //                       [===][===]            the boundary
 //
-// (algorithms.md 1.3 and 7.3; Gholami et al., "Integrated model, batch and domain parallelism", section 2.4.)
+// (docs/papers.md 1.3; Gholami et al. 2018, section 2.4.)
 #ifndef PARTITA_GRAPH_VALUE_INTERIOR_H_
 #define PARTITA_GRAPH_VALUE_INTERIOR_H_
 

@@ -1,4 +1,4 @@
-// How a value lies on a mesh (derivation.md section 1): per mesh axis
+// How a value lies on a mesh (docs/derivation.md 1): per mesh axis
 //
 //   Split(d)     rank i of the axis holds block i of dimension d: balanced (the first n mod p blocks get one more), or
 //                by explicit cut points; blocks may be empty

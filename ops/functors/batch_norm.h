@@ -1,4 +1,4 @@
-// Batch normalization per channel, from shifted sums (design.md 5.8).
+// Batch normalization per channel, from shifted sums (docs/design.md 5.8).
 //
 //   s1 = sum(x - shift)   s2 = sum((x - shift)^2)   over the m elements of a group
 //   mean' = s1 / m        variance = s2 / m - mean'^2        inverse = 1 / sqrt(variance + epsilon)

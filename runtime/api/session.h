@@ -1,5 +1,5 @@
-// A program at work: one session per process owns all ranks that live there, and drives them step by step (design.md
-// 5.17).
+// A program at work: one session per process owns all ranks that live there, and drives them step by step
+// (docs/design.md 5.17).
 //
 // Where the ranks are spread over processes (SessionOptions::job), a rank of another process holds nothing here: its
 // parts have no data. Methods said to be collective are called by all processes, in the same order.

@@ -1,5 +1,5 @@
 // Runs a partitioned program and the same model on one rank side by side, and compares what they compute: every forward
-// value that both have, the parameters' gradients, and the states after the update (design.md 5.3).
+// value that both have, the parameters' gradients, and the states after the update (docs/design.md 5.3).
 //
 // Two tensors agree if max|a - b| <= tolerance * max(max|b|, floor * the largest norm of a gradient), b being the
 // serial one. Values are copied right after the launch that makes them, from where they really lie.

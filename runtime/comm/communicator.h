@@ -1,6 +1,6 @@
 // Collective operations among the ranks of one group, in the order of the program.
 //
-// All ranks of a group call the same operations in the same order; the program guarantees it and VerifyProgram
+// All ranks of a group call the same operations in the same order; the program guarantees it and VerifyCollectives
 // checks it. An operation is enqueued on `stream` and returns at once; all operations of a communicator go to one
 // stream, or to streams ordered by events. Buffers must stay valid until the stream has passed the operation, and
 // when it has, no peer reads or writes them any more. Operations enqueued during a capture are part of the step.
@@ -9,7 +9,8 @@
 // overlap, except where "in place" is said. Wrong arguments are returned at once (kInvalidArgument); errors that
 // appear later (a peer died, or called something else) are returned by Stream::Synchronize or CapturedStep::Wait,
 // of which a mismatch names the group, the two ranks, their operations and sequence numbers.
-// Thread-compatible: one thread enqueues. Implemented by local; the same suite tests all (tests/conformance).
+// Thread-compatible: one thread enqueues. Implemented by local, gloo, cuda_local and nccl; the same suite tests all
+// (tests/conformance).
 #ifndef PARTITA_RUNTIME_COMM_COMMUNICATOR_H_
 #define PARTITA_RUNTIME_COMM_COMMUNICATOR_H_
 
@@ -70,7 +71,7 @@ struct StridedBlock {
 };
 
 // What one rank's communicator did since its creation. Summed over the ranks of a group it is the group's traffic
-// (derivation.md section 3), counted from the buffers and from what was really copied, not from any prediction.
+// (docs/derivation.md 3), counted from the buffers and from what was really copied, not from any prediction.
 struct CommBytes {
   int64_t payload = 0;  // bytes of the full buffer, once per call (group rank 0); of point-to-point: what it sent
   int64_t wire = 0;     // bytes that changed rank

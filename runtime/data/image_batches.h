@@ -1,11 +1,9 @@
 // Batches of an ImageDataset.
 //
 //   training     each epoch is a permutation of the whole set by (seed, epoch); batch b is its b-th slice, the last
-//   partial
-//                one is dropped; augmentation if asked for; all weights 1
+//                partial one is dropped; augmentation if asked for; all weights 1
 //   evaluation   the set in its own order; the last batch is filled up with rows of zeros, label 0 and weight 0, so
-//   that
-//                each sample counts exactly once whatever the batch size
+//                that each sample counts exactly once whatever the batch size
 //
 // Pixels are normalised to (x / 255 - mean) / deviation. Thread-safe; holds the dataset alive.
 #ifndef PARTITA_RUNTIME_DATA_IMAGE_BATCHES_H_

@@ -1,8 +1,9 @@
 // Runs the schedules of ranks on a device: binds offsets to addresses, makes kernels, captures all launches with their
-// streams and waits once, and replays them step by step (design.md section 1, items 7 to 9).
+// streams and waits once, and replays them step by step (docs/design.md 1.8 and 1.9).
 //
-// One rank, or several that share a device: those are walked by one thread and captured into one step (design.md 5.6).
-// A step allocates nothing and never waits for the host between its first and its last launch. Thread-compatible.
+// One rank, or several that share a device: those are walked by one thread and captured into one step
+// (docs/design.md 5.6). A step allocates nothing and never waits for the host between its first and its last launch.
+// Thread-compatible.
 #ifndef PARTITA_RUNTIME_EXEC_EXECUTOR_H_
 #define PARTITA_RUNTIME_EXEC_EXECUTOR_H_
 

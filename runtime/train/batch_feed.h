@@ -1,7 +1,7 @@
 // Puts the rows of a batch where the ranks' inputs are: each input takes the field of its name.
 //
-// A rank's rows are the block of the inputs' layouts (design.md 5.17); an input that is split in other dimensions as
-// well takes its box of them.
+// A rank's rows are the block of the inputs' layouts (docs/design.md 5.17); an input that is split in other dimensions
+// as well takes its box of them.
 #ifndef PARTITA_RUNTIME_TRAIN_BATCH_FEED_H_
 #define PARTITA_RUNTIME_TRAIN_BATCH_FEED_H_
 

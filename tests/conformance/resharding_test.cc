@@ -1,4 +1,4 @@
-// The resharding cases of algorithms.md 6.1, between coordinates of one mesh and between two meshes, by every
+// The resharding cases of docs/papers.md 4.3, between coordinates of one mesh and between two meshes, by every
 // communicator and in every mode: each rank ends with its box, counted bytes are those predicted, and a tile leaves the
 // ranks that held it no more than once where the mode promises that.
 #include <fmt/format.h>

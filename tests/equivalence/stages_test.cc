@@ -1,5 +1,5 @@
 // Pipelines of up to 4 stages and 16 micro-batches, in every order: they go the way of one rank while launches are
-// delayed, start with the warm-up of their order (algorithms.md 6.1), reach the peak of memory that was planned, and
+// delayed, start with the warm-up of their order (docs/papers.md 5.1), reach the peak of memory that was planned, and
 // come to the same bits whether the stages are threads or talk by Gloo.
 #include <gtest/gtest.h>
 #include <netinet/in.h>

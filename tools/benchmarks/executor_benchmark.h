@@ -3,8 +3,7 @@
 //   chain      each node after the one before; on two streams it changes streams every 64 nodes
 //   wide       no order among the nodes, dealt out to the streams
 //   wavefront  a square grid, each node after its left and its upper neighbour; rows are dealt out to the streams, so
-//   on
-//              two of them every node waits for the other stream
+//              on two of them every node waits for the other stream
 #ifndef PARTITA_TOOLS_BENCHMARKS_EXECUTOR_BENCHMARK_H_
 #define PARTITA_TOOLS_BENCHMARKS_EXECUTOR_BENCHMARK_H_
 

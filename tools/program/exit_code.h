@@ -1,4 +1,4 @@
-// What a program's exit code says: README of tools/ has the table for users.
+// What a program's exit code says (docs/formats.md 9.3).
 #ifndef PARTITA_TOOLS_PROGRAM_EXIT_CODE_H_
 #define PARTITA_TOOLS_PROGRAM_EXIT_CODE_H_
 

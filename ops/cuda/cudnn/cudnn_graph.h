@@ -1,10 +1,10 @@
 // A node's convolution as a graph of cuDNN: forward, perhaps with bias and relu behind it, or one of its two gradients.
 //
 //   x, w -> convolution -> y
-//   x, w -> convolution -> (virtual) -> + bias [1,k,1,1] -> (virtual) -> relu -> y      each of both steps may be
-//   absent
+//   x, w -> convolution -> (virtual) -> + bias [1,k,1,1] -> (virtual) -> relu -> y
 //
-// Virtual tensors are f32 and lie nowhere. Images are NHWC, weights OHWI; computed in f32.
+// Each of the two steps behind the convolution may be absent. Virtual tensors are f32 and lie nowhere. Images are NHWC,
+// weights OHWI; computed in f32.
 #ifndef PARTITA_OPS_CUDA_CUDNN_CUDNN_GRAPH_H_
 #define PARTITA_OPS_CUDA_CUDNN_CUDNN_GRAPH_H_
 

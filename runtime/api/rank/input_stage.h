@@ -1,7 +1,6 @@
 // Where a rank's inputs wait on a device that the host does not reach: two places in turn, which a stream of their own
 // fills while the step before runs. The step begins by copying them into the arena, whose memory has other uses later
-// (design.md 5.6: there one place, freed by an event inside the step; with two places the host's wait for the step
-// before is enough).
+// (docs/design.md 5.6); that the host has waited for the step before is enough to write there.
 #ifndef PARTITA_RUNTIME_API_RANK_INPUT_STAGE_H_
 #define PARTITA_RUNTIME_API_RANK_INPUT_STAGE_H_
 

@@ -1,4 +1,5 @@
-// Communicators among ranks of one process that share a GPU (design.md 5.6): device copies and reductions of our own.
+// Communicators among ranks of one process that share a GPU (docs/design.md 5.6): device copies and reductions of our
+// own.
 //
 // One thread enqueues for all ranks and captures them into one step. A collective is enqueued when the last of its
 // ranks calls it; until then the streams of the ranks that have called are held. Each rank's stream waits until all

@@ -59,7 +59,7 @@ struct CommCall {
   // "all_reduce of 100 f32 (sum)".
   std::string Describe() const;
 
-  // Bytes of the group's full buffer (derivation.md section 3), from the buffer handed to this rank.
+  // Bytes of the group's full buffer (docs/derivation.md 3), from the buffer handed to this rank.
   int64_t FullBytes() const;
 
   // Bytes that leave this rank or come to it, in a group of so many ranks: this rank's part of the group's traffic.

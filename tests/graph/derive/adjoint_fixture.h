@@ -35,7 +35,7 @@ struct AdjointTally {
 Layout ParseLayout(const std::string& text, const Shape& shape, const Mesh& mesh);
 
 // Moves random numbers from one layout to the other and cotangents back, all cases in one program. Metric of
-// algorithms.md 2.8, inner products in f64: 1e-13 in f64, 1e-6 in f32, integers exact. A move changes nothing of the
+// docs/papers.md 2.1, inner products in f64: 1e-13 in f64, 1e-6 in f32, integers exact. A move changes nothing of the
 // value: F x is x wherever it is held. Margins of the result are zero, and the bytes counted are those predicted.
 // Exchanges of tiles that several ranks want are made in `mode`, a broadcast in many chunks.
 void ExpectAdjoints(const std::vector<Mesh>& meshes, const std::vector<AdjointCase>& cases, uint32_t seed,

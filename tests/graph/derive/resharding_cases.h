@@ -1,4 +1,4 @@
-// A value goes from one sub-mesh to another: the cases of arXiv 2211.05322's benchmark (algorithms.md 6.1) on small
+// A value goes from one sub-mesh to another: the cases of arXiv 2211.05322's benchmark (docs/papers.md 4.3) on small
 // tensors. Two meshes are two coordinates of an axis `stage`; a mesh with fewer ranks leaves the others' blocks empty.
 #ifndef PARTITA_TESTS_GRAPH_DERIVE_RESHARDING_CASES_H_
 #define PARTITA_TESTS_GRAPH_DERIVE_RESHARDING_CASES_H_

@@ -1,4 +1,4 @@
-// The arithmetic of halos: the golden table of algorithms.md 2.5, and random blocks against what their windows span,
+// The arithmetic of halos: the golden table of docs/papers.md 2.2, and random blocks against what their windows span,
 // found element by element.
 #include "graph/moves/halo.h"
 
@@ -50,7 +50,7 @@ TEST(Halo, GoldenTable) {
   EXPECT_EQ(Balanced({224, 11, 4, 1, 2}, 4), (Workers{{56, 14, 0, 5}, {56, 14, 2, 5}, {56, 14, 2, 5}, {56, 13, 2, 0}}));
 }
 
-// algorithms.md 2.7: C1, C3 and S4 of LeNet-5 over two workers in each direction.
+// docs/papers.md 2.3: C1, C3 and S4 of LeNet-5 over two workers in each direction.
 TEST(Halo, GoldenLeNet) {
   using Workers = std::vector<Worker>;
   EXPECT_EQ(Balanced({28, 5, 1, 1, 2}, 2), (Workers{{14, 14, 0, 2}, {14, 14, 2, 0}}));

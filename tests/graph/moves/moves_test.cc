@@ -1,4 +1,4 @@
-// Which moves lead from one layout to another, and their bytes (derivation.md sections 2 and 3).
+// Which moves lead from one layout to another, and their bytes (docs/derivation.md 2 and 3).
 #include <gtest/gtest.h>
 
 #include "graph/ir/group_key.h"
@@ -217,7 +217,7 @@ TEST_F(Departures, ArriveWithoutSumsAndGhosts) {
   EXPECT_EQ(ArrivalFor(On(2, "S1(4x3/1-1)")), On(2, "S1"));
 }
 
-// derivation.md 4.3: x f32[8,28,28,16], convolution 3x3 with padding 1, over two ranks. Margins are not sent.
+// docs/derivation.md 4.3: x f32[8,28,28,16], convolution 3x3 with padding 1, over two ranks. Margins are not sent.
 TEST(MoveBytes, GhostRowsOfTheDerivation) {
   const TensorType type{DType::kF32, {8, 28, 28, 16}};
   const Mesh mesh{{{"height", 2}}};

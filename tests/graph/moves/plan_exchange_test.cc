@@ -1,4 +1,4 @@
-// Plans of exchanges: what goes where in each mode, each element once; and what they cost (algorithms.md 6.1).
+// Plans of exchanges: what goes where in each mode, each element once; and what they cost (docs/papers.md 4.1).
 #include "graph/moves/plan_exchange.h"
 
 #include <gtest/gtest.h>

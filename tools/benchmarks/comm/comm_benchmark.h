@@ -35,7 +35,7 @@ struct CommRow {
   double microseconds = 0;          // median over the rounds
   double latency_microseconds = 0;  // of the same with next to nothing to move: a few elements
   double ratio = 0;  // its speed over that of gloo_ring, or of memcpy: median of the rounds' ratios; 0: there is none
-  // GB/s: bytes by time, and what that means for each rank's link (as nccl-tests reckon, PERFORMANCE.md there).
+  // GB/s: bytes by time, and what that means for each rank's link (as nccl-tests reckon).
   double algorithm_bandwidth = 0, bus_bandwidth = 0;
 };
 

@@ -16,7 +16,7 @@ namespace partita {
 struct CommCase {
   std::string name;
   bool in_place = false;
-  double bus_factor = 1;  // of bus bandwidth over algorithm bandwidth (nccl-tests, PERFORMANCE.md)
+  double bus_factor = 1;  // of bus bandwidth over algorithm bandwidth (as nccl-tests reckon)
   // `count`: elements of the full buffer, which the ranks divide evenly.
   std::function<absl::Status(CommRank&, int64_t count)> enqueue;
   int64_t least_count = 0;  // elements of the smallest one
