@@ -11,7 +11,7 @@
 
 namespace partita {
 
-// Those that the compiler makes of a model (design.md 5.25).
+// Those that the compiler makes of a model (docs/design.md 5.22).
 inline constexpr char kTrainEntry[] = "train";
 inline constexpr char kEvaluateEntry[] = "evaluate";
 inline constexpr char kPredictEntry[] = "predict";

@@ -1,6 +1,6 @@
 // Where batches come from: any rows of any global batch, in any order, from any thread.
 //
-// A batch is named fields of any element type (design.md 5.27), each a tensor whose first dimension is the rows.
+// A batch is named fields of any element type (docs/design.md 5.23), each a tensor whose first dimension is the rows.
 // The global batch is one thing for all ranks. A rank asks for its rows of it, the block of the input's layout, which
 // may be empty; ranks that ask for the same rows get the same bytes. Nothing here knows how many ranks there are.
 #ifndef PARTITA_RUNTIME_DATA_BATCH_SOURCE_H_
