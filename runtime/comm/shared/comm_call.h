@@ -1,5 +1,5 @@
-// One rank's part of one collective whose work is a task on a host stream: what was asked for, how it is told to
-// people, and whether the parts of two ranks fit together.
+// One rank's part of one collective: what was asked for, how it is told to people, and whether the parts of two ranks
+// fit together.
 #ifndef PARTITA_RUNTIME_COMM_SHARED_COMM_CALL_H_
 #define PARTITA_RUNTIME_COMM_SHARED_COMM_CALL_H_
 
