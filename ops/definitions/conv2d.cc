@@ -4,7 +4,7 @@
 // Output channels [k*o/groups, (k+1)*o/groups) see the k-th block of c/groups input channels (g = k*c/groups).
 // With more than one group a channel split would cut through groups, so only samples, rows and columns may be split.
 //
-//   conv2d_epilogue(x, w, bias) relu     y + bias[o] and then, with relu, max(., 0); the bias may be absent
+//   conv2d_epilogue(x, w, bias) activation     y + bias[o], and then the op of that name; each may be absent
 // joins what follows a convolution to it (ops/fusions/fuse_epilogues.h). It is not linear, so it carries no P.
 //
 //   conv2d_input_grad(dy, w) shape=x     the transpose in x: linear in dy and w
@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<TensorType>> Conv2dShape(const NodeView& node) {
 
 absl::StatusOr<std::vector<TensorType>> EpilogueShape(const NodeView& node) {
   ASSIGN_OR_RETURN(std::vector<TensorType> y, Conv2dShape(node));
-  RETURN_IF_ERROR(CheckEpilogueBias(node, y[0]));
+  RETURN_IF_ERROR(CheckEpilogue(node, y[0]));
   return y;
 }
 
@@ -166,7 +166,7 @@ OpDefinition Conv2dEpilogueOp() {
       .Inputs({"x"})
       .Parameters({"w"})
       .Optional("bias")
-      .Attribute("relu", false)
+      .Attribute("activation", "")
       .Shape(EpilogueShape)
       .Rules([](const NodeView& node) {
         return EpilogueRules(BilinearRules(node, {{Part::kX, Part::kW}, Part::kY}));

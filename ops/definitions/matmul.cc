@@ -3,7 +3,7 @@
 //   samples          m is split               (X S(m), R)     -> S0
 //   output_channels  n is split               (R, W S(n))     -> S1
 //   input_channels   k is split: partial sums (X S(k), W S(k)) -> P
-//   matmul_epilogue(x, w, bias) relu     y + bias[n] and then, with relu, max(., 0); the bias may be absent
+//   matmul_epilogue(x, w, bias) activation     y + bias[n], and then the op of that name; each may be absent
 // joins what follows a product to it (ops/fusions/fuse_epilogues.h). It is not linear, so it carries no P.
 //
 // The gradients are matmuls again: dX = dY W^T, dW = X^T dY, with transposes as attributes.
@@ -45,7 +45,7 @@ absl::StatusOr<std::vector<TensorType>> MatMulShape(const NodeView& node) {
 
 absl::StatusOr<std::vector<TensorType>> EpilogueShape(const NodeView& node) {
   ASSIGN_OR_RETURN(std::vector<TensorType> y, MatMulShape(node));
-  RETURN_IF_ERROR(CheckEpilogueBias(node, y[0]));
+  RETURN_IF_ERROR(CheckEpilogue(node, y[0]));
   return y;
 }
 
@@ -110,7 +110,7 @@ OpDefinition MatMulEpilogueOp() {
       .Optional("bias")
       .Attribute("transpose_x", false)
       .Attribute("transpose_w", false)
-      .Attribute("relu", false)
+      .Attribute("activation", "")
       .Shape(EpilogueShape)
       .Rules([](const NodeView& node) { return EpilogueRules(MatMulRules(node)); })
       .Computes(Precision::kNarrow)

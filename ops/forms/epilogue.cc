@@ -2,6 +2,7 @@
 
 #include "ops/forms/op_checks.h"
 #include "ops/forms/op_rules.h"
+#include "ops/functors/epilogue.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -11,9 +12,12 @@ constexpr int kBias = 2;
 
 bool HasBias(const NodeView& node) { return node.inputs.size() > kBias && node.inputs[kBias] != nullptr; }
 
+bool HasActivation(const NodeView& node) { return !node.attributes.String("activation").empty(); }
+
 }  // namespace
 
-absl::Status CheckEpilogueBias(const NodeView& node, const TensorType& y) {
+absl::Status CheckEpilogue(const NodeView& node, const TensorType& y) {
+  if (HasActivation(node)) RETURN_IF_ERROR(CheckChoice(node.attributes, "activation", NamesOf(EpilogueOps())));
   if (!HasBias(node)) return absl::OkStatus();
   RETURN_IF_ERROR(CheckDType(node, kBias, "bias", AccumulatorOf(y.dtype)));
   return CheckShape(node, kBias, "bias", {y.shape.back()}, "one number for each output channel");
@@ -30,7 +34,7 @@ std::vector<Rule> EpilogueRules(const std::vector<Rule>& product) {
 }
 
 double EpilogueFlops(const NodeView& node) {
-  const double passes = (HasBias(node) ? 1 : 0) + (node.attributes.Bool("relu") ? 1 : 0);
+  const double passes = (HasBias(node) ? 1 : 0) + (HasActivation(node) ? 1 : 0);
   return passes * Count(node.outputs[0].shape);
 }
 

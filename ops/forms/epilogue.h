@@ -1,4 +1,5 @@
-// What conv2d_epilogue and matmul_epilogue share: an optional bias (input 2) and relu after a product.
+// What conv2d_epilogue and matmul_epilogue share after a product: an optional bias (input 2), and the element-wise op
+// that attribute `activation` names (of EpilogueOps; empty: none).
 #ifndef PARTITA_OPS_FORMS_EPILOGUE_H_
 #define PARTITA_OPS_FORMS_EPILOGUE_H_
 
@@ -9,13 +10,13 @@
 
 namespace partita {
 
-// The bias, if there is one, has a number for each channel of y, in f32 where y is bf16.
-absl::Status CheckEpilogueBias(const NodeView& node, const TensorType& y);
+// The activation may follow. The bias, if there is one, has a number for each channel of y, in f32 where y is bf16.
+absl::Status CheckEpilogue(const NodeView& node, const TensorType& y);
 
 // Those of a product x, w -> y under which y is whole: the bias is split as y's channels are.
 std::vector<Rule> EpilogueRules(const std::vector<Rule>& product);
 
-// An operation per element for the bias, and one for relu.
+// An operation per element for the bias, and one for the activation.
 double EpilogueFlops(const NodeView& node);
 
 }  // namespace partita

@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "graph/ir/rewriter.h"
+#include "ops/functors/epilogue.h"
 
 namespace partita {
 namespace {
 
-// The nodes that one takes the place of: `bias` or `relu` is -1 where there is none.
+// The nodes that one takes the place of: `bias` or `activation` is -1 where there is none.
 struct Chain {
-  NodeId product = -1, bias = -1, relu = -1;
+  NodeId product = -1, bias = -1, activation = -1;
 };
 
 class EpilogueFusion {
@@ -26,7 +27,7 @@ class EpilogueFusion {
       const Chain chain = ChainEndingAt(id);
       if (chain.product < 0) continue;
       chain_of_[id] = chain;
-      for (const NodeId part : {chain.product, chain.bias, chain.relu}) {
+      for (const NodeId part : {chain.product, chain.bias, chain.activation}) {
         if (part >= 0) joined_[part] = true;
       }
       any = true;
@@ -45,7 +46,7 @@ class EpilogueFusion {
       Node node = graph_.node(chain.product);
       node.op = registry.Find(node.op->name + "_epilogue");
       node.inputs.push_back(chain.bias < 0 ? kNoValue : graph_.node(chain.bias).inputs[1]);
-      node.attributes.Set("relu", chain.relu >= 0);
+      node.attributes.Set("activation", chain.activation < 0 ? "" : graph_.node(chain.activation).op->name);
       for (ValueId& input : node.inputs) input = rewriter.At(input);
       rewriter.Replace(id, std::move(node));
     }
@@ -55,15 +56,15 @@ class EpilogueFusion {
  private:
   Chain ChainEndingAt(NodeId id) const {
     Chain chain;
-    if (graph_.node(id).op->name == "relu") {
-      chain.relu = id;
+    if (PlaceOf(EpilogueOps(), graph_.node(id).op->name) != kNoActivation) {
+      chain.activation = id;
       id = Before(id);
     }
     if (id >= 0 && graph_.node(id).op->name == "bias") {
       chain.bias = id;
       id = Before(id);
     }
-    const bool follows = chain.relu >= 0 || chain.bias >= 0;
+    const bool follows = chain.activation >= 0 || chain.bias >= 0;
     if (follows && id >= 0 && IsProduct(id)) chain.product = id;
     return chain;
   }

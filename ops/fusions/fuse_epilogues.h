@@ -1,11 +1,13 @@
-// Joins what follows a convolution or a matrix product to it: the bias, relu, or both.
+// Joins what follows a convolution or a matrix product to it: the bias, an op of EpilogueOps
+// (ops/functors/epilogue.h), or both.
 //
 //   before   %a = conv2d(%x, %w)      %b = bias(%a, %v)      %y = relu(%b)
-//   after    %y = conv2d_epilogue(%x, %w, %v) relu=true
+//   after    %y = conv2d_epilogue(%x, %w, %v) activation=relu
 //
 // Saves one pass over memory for each, forward. Likewise matmul. Only where nobody else reads %a and %b, where the
 // layouts of all three are the same, and where no axis has %a as a sum: what several ranks add up is not yet a product.
-// After the adjoint: relu's gradient reads %y, and no gradient reads %a or %b, so the joined ops have no gradient.
+// After the adjoint: the activation's gradient reads %y, and no gradient reads %a or %b, so the joined ops have no
+// gradient.
 #ifndef PARTITA_OPS_FUSIONS_FUSE_EPILOGUES_H_
 #define PARTITA_OPS_FUSIONS_FUSE_EPILOGUES_H_
 

@@ -3,8 +3,10 @@
 #define PARTITA_OPS_VALUES_NODE_GEOMETRY_H_
 
 #include <cstdint>
+#include <string>
 
 #include "graph/ir/kernel_catalogue.h"
+#include "ops/functors/epilogue.h"
 #include "ops/functors/geometry.h"
 
 namespace partita {
@@ -73,12 +75,15 @@ inline Convolution MakeConvolution(const LocalTensor& x, const LocalTensor& w, c
 
 // What conv2d_epilogue and matmul_epilogue do to their product; nothing for conv2d and matmul.
 struct NodeEpilogue {
-  bool bias = false, relu = false;  // bias: input 2
+  bool bias = false;  // input 2
+  int activation = kNoActivation;
 
-  bool any() const { return bias || relu; }
+  bool any() const { return bias || activation != kNoActivation; }
+  std::string activation_name() const { return activation == kNoActivation ? "" : NamesOf(EpilogueOps())[activation]; }
 };
 inline NodeEpilogue EpilogueOf(const LocalNode& node) {
-  return {HasInput(node, 2), node.attributes.Has("relu") && node.attributes.Bool("relu")};
+  const bool may_follow = node.attributes.Has("activation");
+  return {HasInput(node, 2), may_follow ? PlaceOf(EpilogueOps(), node.attributes.String("activation")) : kNoActivation};
 }
 
 // conv2d(x, w), conv2d_epilogue(x, w, bias) -> y; conv2d_input_grad(dy, w) -> dx; conv2d_weight_grad(x, dy) -> dw

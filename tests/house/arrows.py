@@ -48,10 +48,10 @@ ARROWS = {
 
     # What can be computed.
     "ops/functors": "runtime/base",
-    "ops/forms": "runtime/base graph/value graph/ir",
+    "ops/forms": "runtime/base graph/value graph/ir ops/functors",
     "ops/values": "runtime/base graph/value graph/ir ops/forms ops/functors",
     "ops/definitions": "runtime/base graph/value graph/ir ops/functors ops/forms ops/values",
-    "ops/fusions": "runtime/base graph/value graph/ir",
+    "ops/fusions": "runtime/base graph/value graph/ir ops/functors",
     "ops": "graph/ir graph/moves ops/definitions ops/fusions",
     # How: kernels of the host.
     "ops/host/kernel": "runtime/base graph/value graph/ir ops/functors ops/values runtime/exec",

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "ops/functors/elementwise.h"
+#include "ops/functors/epilogue.h"
 #include "ops/registry.h"
 
 namespace partita {
@@ -235,19 +236,22 @@ void AddLinearGradients(Cases& cases) {
   cases.Add("slice_grad", "channels", {{"begin", Ints{0, 2}}, {"shape", Ints{5, 7}}}, {Fixed({5, 3})});
 }
 
-// The bias is absent in every other one.
+// The bias is absent in every other convolution.
 void AddEpilogues(Cases& cases) {
-  bool biased = true;
-  for (const ConvolutionCase& c : Convolutions()) {
-    Attributes attributes = c.attributes;
-    attributes.Set("relu", true);
-    const std::optional<CaseInput> bias = biased ? std::optional(Fixed({c.w[0]})) : std::nullopt;
-    cases.Add("conv2d_epilogue", c.variant, attributes, {Fixed(c.x), Fixed(c.w), bias});
-    biased = !biased;
-  }
-  for (const bool relu : {false, true}) {
-    const Attributes attributes = {{"transpose_x", true}, {"relu", relu}};
-    cases.Add("matmul_epilogue", relu ? "relu" : "bias", attributes, {Fixed({7, 5}), Fixed({7, 3}), Fixed({3})});
+  const Attributes transposed = {{"transpose_x", true}};
+  cases.Add("matmul_epilogue", "bias", transposed, {Fixed({7, 5}), Fixed({7, 3}), Fixed({3})});
+  for (const std::string& activation : NamesOf(EpilogueOps())) {
+    bool biased = true;
+    for (const ConvolutionCase& c : Convolutions()) {
+      Attributes attributes = c.attributes;
+      attributes.Set("activation", activation);
+      const std::optional<CaseInput> bias = biased ? std::optional(Fixed({c.w[0]})) : std::nullopt;
+      cases.Add("conv2d_epilogue", c.variant + "_" + activation, attributes, {Fixed(c.x), Fixed(c.w), bias});
+      biased = !biased;
+    }
+    Attributes attributes = transposed;
+    attributes.Set("activation", activation);
+    cases.Add("matmul_epilogue", activation, attributes, {Fixed({7, 5}), Fixed({7, 3}), Fixed({3})});
   }
 }
 

@@ -129,6 +129,7 @@ TEST(Refusal, Dense) {
       {"bias", {}, {F32({4, 6}), F32({4})}, "input b has shape [4]; [6] is needed"},
       {"matmul_epilogue", {}, {F32({4, 6}), F32({6, 8}), F32({6})}, "input bias has shape [6]; [8] is needed"},
       {"matmul_epilogue", {}, {F32({4, 6}), F32({6, 8}), F64({8})}, "input bias has element type f64; f32 is needed"},
+      {"matmul_epilogue", {{"activation", "rely"}}, {F32({4, 6}), F32({6, 8}), F32({8})}, "did you mean relu?"},
       {"bias", {}, {F32({4}), F32({4})}, "[n,c] or [n,h,w,c] is needed"},
       {"add", {}, {}, "add takes at least 1 inputs; 0 are given"},
       {"add", {}, {F32({3}), F32({4})}, "input x[1] has shape [4]; [3] is needed"},

@@ -146,7 +146,7 @@ TEST(Rules, MatMul) {
 
 // No sums: relu of a sum is not the sum of relus, and a bias is added once.
 TEST(Rules, AnEpilogueFollowsAWholeProduct) {
-  EXPECT_EQ(RuleTexts("matmul_epilogue", {{"relu", true}}, {F({4, 6}), F({6, 8}), F({8})}),
+  EXPECT_EQ(RuleTexts("matmul_epilogue", {{"activation", "relu"}}, {F({4, 6}), F({6, 8}), F({8})}),
             (Texts{"samples: S0 R R -> S0", "output_channels: R S1 S0 -> S1"}));
   EXPECT_EQ(RuleTexts("conv2d_epilogue", {}, {F({4, 5, 5, 4}), F({6, 3, 3, 4}), F({6})}),
             (Texts{"samples: S0 R R -> S0", "output_channels: R S0 S0 -> S3", "height: S1(3x3/1-0) R R -> S1",

@@ -23,8 +23,9 @@ struct Product {
   NodeEpilogue epilogue;
 
   std::string Key() const {
+    const std::string activation = epilogue.activation_name();
     return fmt::format("{} {} {} {:d} {:d} {}{}{}", m, n, k, transpose_x, transpose_w, Name(dtype),
-                       epilogue.bias ? " bias" : "", epilogue.relu ? " relu" : "");
+                       epilogue.bias ? " bias" : "", activation.empty() ? "" : " " + activation);
   }
   Product Alone() const {
     Product product = *this;
@@ -77,9 +78,12 @@ struct Addresses {
   void *y, *workspace;
 };
 
-cublasLtEpilogue_t NameOf(const NodeEpilogue& epilogue) {
-  if (epilogue.bias) return epilogue.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
-  return epilogue.relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+// What the library has no name for follows as a launch of ours.
+absl::StatusOr<cublasLtEpilogue_t> NameOf(const NodeEpilogue& epilogue) {
+  const std::string activation = epilogue.activation_name();
+  if (activation == "") return epilogue.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  if (activation == "relu") return epilogue.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+  return InvalidArgument("cuBLASLt has no {}", activation);
 }
 
 // What is multiplied and how. The library adds a bias to the rows of its column-major matrix: the channels.
@@ -100,7 +104,8 @@ absl::StatusOr<Handle<cublasLtMatmulDescOpaque_t>> OperationOf(const CublasLtApi
   };
   RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSA, product.transpose_w ? CUBLAS_OP_T : CUBLAS_OP_N));
   RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSB, product.transpose_x ? CUBLAS_OP_T : CUBLAS_OP_N));
-  if (product.epilogue.any()) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, NameOf(product.epilogue)));
+  ASSIGN_OR_RETURN(const cublasLtEpilogue_t epilogue, NameOf(product.epilogue));
+  if (product.epilogue.any()) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
   if (product.epilogue.bias) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
   return operation;
 }
@@ -318,7 +323,7 @@ absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::Prepare(const LocalNode& nod
   return kernel;
 }
 
-// The library's relu, if it has one, or all of the epilogue behind it.
+// The library's activation, if it has one, or all of the epilogue behind it.
 absl::StatusOr<CudaEnqueue> CublasLtMatMuls::Bind(const SharedPlan& plan, const NodeEpilogue& epilogue,
                                                   const KernelArguments& a) {
   const bool apart = epilogue.any() && !plan->product.epilogue.any();
@@ -327,7 +332,7 @@ absl::StatusOr<CudaEnqueue> CublasLtMatMuls::Bind(const SharedPlan& plan, const 
     if (!apart) return absl::OkStatus();
     const Product& p = plan->product;
     const Rows y{static_cast<int64_t>(p.m), static_cast<int64_t>(p.n)};
-    return LaunchStatus(launch::AddEpilogue(p.dtype, y, {In(a, 2), epilogue.relu}, Out(a, 0), queue));
+    return LaunchStatus(launch::AddEpilogue(p.dtype, y, {In(a, 2), epilogue.activation}, Out(a, 0), queue));
   });
 }
 

@@ -79,7 +79,7 @@ absl::StatusOr<CudaEnqueue> Bound(const CudnnApi& api, cudnnHandle_t handle, con
   if (!plan.fused) blocks.resize(3);
   ASSIGN_OR_RETURN(const CudnnDescriptor pack, PackOf(api, blocks, workspace));
   const bool apart = work.epilogue.any() && !plan.fused;
-  const launch::EpilogueLaunch epilogue{work.epilogue.bias ? memory[3] : nullptr, work.epilogue.relu};
+  const launch::EpilogueLaunch epilogue{work.epilogue.bias ? memory[3] : nullptr, work.epilogue.activation};
   return CudaEnqueue([&api, handle, descriptor = plan.plan.descriptor, pack, apart, epilogue, conv = work.conv,
                       dtype = work.dtype, y = memory[2]](CudaQueue queue) -> absl::Status {
     RETURN_IF_ERROR(Execute(api, handle, descriptor, pack, queue));

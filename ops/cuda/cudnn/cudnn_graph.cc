@@ -104,6 +104,12 @@ const OperationNames& NamesOf(Direction direction) {
   return kNames[static_cast<size_t>(direction)];
 }
 
+// An element-wise op by its name. What cuDNN has no mode for follows as a launch of ours.
+absl::StatusOr<cudnnPointwiseMode_t> ModeOf(const std::string& activation) {
+  if (activation == "relu") return CUDNN_POINTWISE_RELU_FWD;
+  return InvalidArgument("cuDNN has no {}", activation);
+}
+
 // Builds the operations one after the other; all descriptors live until the graph is final.
 class GraphBuilder {
  public:
@@ -116,7 +122,10 @@ class GraphBuilder {
       ASSIGN_OR_RETURN(const CudnnDescriptor bias, Keep(Bias(api_, d_.conv.images.out_c)));
       RETURN_IF_ERROR(AddPointwise(CUDNN_POINTWISE_ADD, bias));
     }
-    if (d_.epilogue.relu) RETURN_IF_ERROR(AddPointwise(CUDNN_POINTWISE_RELU_FWD, nullptr));
+    if (d_.epilogue.activation != kNoActivation) {
+      ASSIGN_OR_RETURN(const cudnnPointwiseMode_t mode, ModeOf(d_.epilogue.activation_name()));
+      RETURN_IF_ERROR(AddPointwise(mode, nullptr));
+    }
     std::vector<cudnnBackendDescriptor_t> raw;
     for (const CudnnDescriptor& operation : operations_) raw.push_back(operation.get());
     return CudnnBuilder(api_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, "the graph")
@@ -133,7 +142,7 @@ class GraphBuilder {
 
   // Of the operations, in their order: virtual tensors, and the output as the last one's.
   absl::Status MakeResults() {
-    const int steps = (d_.epilogue.bias ? 1 : 0) + (d_.epilogue.relu ? 1 : 0);
+    const int steps = (d_.epilogue.bias ? 1 : 0) + (d_.epilogue.activation != kNoActivation ? 1 : 0);
     for (int i = 0; i < steps; ++i) {
       ASSIGN_OR_RETURN(CudnnDescriptor result, Virtual(api_, d_.node->outputs[0].shape(), kFirstVirtualId + i));
       results_.push_back(std::move(result));
@@ -196,7 +205,8 @@ std::vector<BlockPlace> CudnnConvolution::Places() const {
 
 std::string CudnnConvolution::Name() const {
   if (direction != Direction::kForward) return node->op->name;
-  return std::string("conv2d") + (epilogue.bias ? "+bias" : "") + (epilogue.relu ? "+relu" : "");
+  const std::string activation = epilogue.activation_name();
+  return std::string("conv2d") + (epilogue.bias ? "+bias" : "") + (activation.empty() ? "" : "+" + activation);
 }
 
 absl::StatusOr<CudnnConvolution> DescribeConvolution(const LocalNode& node) {

@@ -1,7 +1,7 @@
-// A node's convolution as a graph of cuDNN: forward, perhaps with bias and relu behind it, or one of its two gradients.
+// A node's convolution as a graph of cuDNN: forward, perhaps with an epilogue behind it, or one of its two gradients.
 //
 //   x, w -> convolution -> y
-//   x, w -> convolution -> (virtual) -> + bias [1,k,1,1] -> (virtual) -> relu -> y
+//   x, w -> convolution -> (virtual) -> + bias [1,k,1,1] -> (virtual) -> activation -> y
 //
 // Each of the two steps behind the convolution may be absent. Virtual tensors are f32 and lie nowhere. Images are NHWC,
 // weights OHWI; computed in f32.

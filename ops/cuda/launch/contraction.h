@@ -1,10 +1,11 @@
 // Launches of the reference contractions: matmul and convolution with its two gradients, sums taken in double. Every
-// attribute, f32, f64 and bf16; slow, and right. And bias and relu alone, after a library's product.
+// attribute, f32, f64 and bf16; slow, and right. And epilogues alone, after a library's product.
 #ifndef PARTITA_OPS_CUDA_LAUNCH_CONTRACTION_H_
 #define PARTITA_OPS_CUDA_LAUNCH_CONTRACTION_H_
 
 #include "graph/value/dtype.h"
 #include "ops/cuda/launch/launch.h"
+#include "ops/functors/epilogue.h"
 #include "ops/functors/geometry.h"
 
 namespace partita::launch {
@@ -19,7 +20,7 @@ struct MatMulSizes {
 // none.
 struct EpilogueLaunch {
   const void* bias = nullptr;
-  bool relu = false;
+  int activation = kNoActivation;
 };
 
 LaunchError MatMul(DType dtype, const MatMulSizes& sizes, const EpilogueLaunch& epilogue, const void* x, const void* w,

@@ -8,7 +8,7 @@ namespace {
 // As the bodies of T take it.
 template <typename T>
 Epilogue<Compute<T>> Of(const EpilogueLaunch& epilogue) {
-  return {As<Compute<T>>(epilogue.bias), epilogue.relu};
+  return {As<Compute<T>>(epilogue.bias), epilogue.activation};
 }
 
 template <typename T>

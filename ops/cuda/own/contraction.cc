@@ -12,17 +12,17 @@ absl::StatusOr<PreparedCudaKernel> CudaMatMul(const LocalNode& node) {
   sizes.m = node.outputs[0].shape()[0];
   sizes.n = node.outputs[0].shape()[1];
   sizes.k = InputShape(node, 0)[sizes.transpose_x ? 0 : 1];
-  const bool relu = EpilogueOf(node).relu;
-  return OwnFloatingKernel(node, [sizes, relu](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::MatMul(dtype, sizes, {In(a, 2), relu}, In(a, 0), In(a, 1), Out(a, 0), q);
+  const int activation = EpilogueOf(node).activation;
+  return OwnFloatingKernel(node, [sizes, activation](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::MatMul(dtype, sizes, {In(a, 2), activation}, In(a, 0), In(a, 1), Out(a, 0), q);
   });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaConv2d(const LocalNode& node) {
   const Convolution conv = ForwardConvolution(node);
-  const bool relu = EpilogueOf(node).relu;
-  return OwnFloatingKernel(node, [conv, relu](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::Conv2d(dtype, conv, {In(a, 2), relu}, In(a, 0), In(a, 1), Out(a, 0), q);
+  const int activation = EpilogueOf(node).activation;
+  return OwnFloatingKernel(node, [conv, activation](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::Conv2d(dtype, conv, {In(a, 2), activation}, In(a, 0), In(a, 1), Out(a, 0), q);
   });
 }
 

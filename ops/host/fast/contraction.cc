@@ -100,12 +100,12 @@ void ApplyEpilogue(const Epilogue<T>& epilogue, T* y, int64_t rows, int64_t chan
 absl::StatusOr<PreparedKernel> Im2ColConv2d(const LocalNode& node) {
   const Convolution conv = ForwardConvolution(node);
   const bool wide = conv.y.columns == conv.images.out_w;  // else y is a part of wider rows, and made row by row
-  const bool relu = EpilogueOf(node).relu;
-  return PrepareConvolution(node, conv, [conv, wide, relu]<typename T>(const KernelArguments& a) {
+  const int activation = EpilogueOf(node).activation;
+  return PrepareConvolution(node, conv, [conv, wide, activation]<typename T>(const KernelArguments& a) {
     const int64_t filter = FilterSize(conv), channels = conv.group_out_c();
     ForSamples<T>(conv, a, [&](const Place<T>& at, int64_t group) {
       const T* const bias = In<T>(a, 2);
-      const Epilogue<T> epilogue{bias == nullptr ? nullptr : bias + group * channels, relu};
+      const Epilogue<T> epilogue{bias == nullptr ? nullptr : bias + group * channels, activation};
       ToColumns(conv, group, In<T>(a, 0) + at.x, at.columns);
       const int64_t runs = wide ? 1 : conv.images.out_h, pixels = Pixels(conv) / runs;
       for (int64_t run = 0; run < runs; ++run) {
@@ -150,14 +150,14 @@ absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node) {
   const bool transpose_x = node.attributes.Bool("transpose_x"), transpose_w = node.attributes.Bool("transpose_w");
   const int64_t m = node.outputs[0].shape()[0], n = node.outputs[0].shape()[1];
   const int64_t k = InputShape(node, 0)[transpose_x ? 0 : 1];
-  const bool relu = EpilogueOf(node).relu;
+  const int activation = EpilogueOf(node).activation;
   return PreparedFloating(
       node.outputs[0].dtype,
       [=]<typename T>(const KernelArguments& a) {
         const MatrixView<T> x{In<T>(a, 0), transpose_x ? 1 : k, transpose_x ? m : 1};
         const MatrixView<T> w{In<T>(a, 1), transpose_w ? 1 : n, transpose_w ? k : 1};
         Gemm(m, n, k, x, w, Out<T>(a, 0), n, false, Scratch<T>(a));
-        ApplyEpilogue(Epilogue<T>{In<T>(a, 2), relu}, Out<T>(a, 0), m, n, n);
+        ApplyEpilogue(Epilogue<T>{In<T>(a, 2), activation}, Out<T>(a, 0), m, n, n);
       },
       kGemmWorkspaceElements * SizeOf(node.outputs[0].dtype));
 }

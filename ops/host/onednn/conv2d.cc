@@ -5,6 +5,7 @@
 // from or to the workspace.
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "ops/host/kernel/parallel.h"
@@ -92,7 +93,8 @@ struct PartPlan {
 enum class Role { kForward, kInputGrad, kWeightGrad };
 
 // An epilogue is one of the forward convolution alone.
-Plan MakePlan(Type type, const Convolution& conv, Role role, const NodeEpilogue& epilogue) {
+absl::StatusOr<Plan> MakePlan(Type type, const Convolution& conv, Role role, const NodeEpilogue& epilogue) {
+  ASSIGN_OR_RETURN(const dnnl::primitive_attr attributes, UserScratchpadWith(epilogue));
   const SlidingWindow& window = conv.window;
   const Desc x = Nhwc(type, conv.images.n, conv.images.h, conv.images.w, conv.images.c);
   const Desc y = Nhwc(type, conv.images.n, conv.images.out_h, conv.images.out_w, conv.images.out_c);
@@ -104,8 +106,7 @@ Plan MakePlan(Type type, const Convolution& conv, Role role, const NodeEpilogue&
   const dnnl::engine& engine = OneDnnEngine();
   const Desc bias = epilogue.bias ? Desc({conv.images.out_c}, Type::f32, Dims{1}) : NoMemory();
   const dnnl::convolution_forward::primitive_desc forward(engine, dnnl::prop_kind::forward_training, kDirect, x, w,
-                                                          bias, y, strides, dilation, before, after,
-                                                          epilogue.relu ? UserScratchpadWithRelu() : UserScratchpad());
+                                                          bias, y, strides, dilation, before, after, attributes);
   if (role == Role::kForward) return Plan(type, conv, forward, forward.weights_desc(), bias);
   if (role == Role::kInputGrad) {
     const dnnl::convolution_backward_data::primitive_desc backward(engine, kDirect, x, w, y, strides, dilation, before,
@@ -242,7 +243,7 @@ absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node, const Convolution&
   ASSIGN_OR_RETURN(const Type type, OneDnnType(node.outputs[0].dtype));
   if (conv.empty()) return InvalidArgument("the block is empty");
   return Guarded([&]() -> absl::StatusOr<PreparedKernel> {
-    const Plan plan = MakePlan(type, conv, role, EpilogueOf(node));
+    ASSIGN_OR_RETURN(const Plan plan, MakePlan(type, conv, role, EpilogueOf(node)));
     return PreparedKernel{plan.workspace_bytes(), [plan, role](const KernelArguments& a) {
                             return Guarded([&]() -> absl::StatusOr<Computation> {
                               return Computation([program = Bind(plan, role, a)] { return program->Run(); });
@@ -265,7 +266,8 @@ absl::StatusOr<PreparedKernel> PreparePart(const LocalNode& node) {
     Convolution sample = conv;
     sample.images.n = 1;
     const ThreadScope scope(threads);
-    const PartPlan plan{MakePlan(type, sample, Role::kForward, EpilogueOf(node)),
+    ASSIGN_OR_RETURN(Plan one, MakePlan(type, sample, Role::kForward, EpilogueOf(node)));
+    const PartPlan plan{std::move(one),
                         Sample(type, conv.x, size.h, size.w, size.c),
                         Sample(type, conv.y, size.out_h, size.out_w, size.out_c),
                         size.n,

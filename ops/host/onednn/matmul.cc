@@ -29,11 +29,11 @@ absl::StatusOr<PreparedKernel> OneDnnMatMul(const LocalNode& node) {
   const int threads = m * n * k < kParallelProducts ? 1 : 0;
   const ThreadScope scope(threads);  // the primitive remembers for how many threads it was made
   return Guarded([&]() -> absl::StatusOr<PreparedKernel> {
+    ASSIGN_OR_RETURN(const dnnl::primitive_attr attributes, UserScratchpadWith(epilogue));
     const dnnl::memory::desc x = Matrix(m, k, transpose_x, type), w = Matrix(k, n, transpose_w, type);
     const dnnl::memory::desc y = Matrix(m, n, false, type);
     const dnnl::memory::desc bias = epilogue.bias ? Matrix(1, n, false, dnnl::memory::data_type::f32) : NoMemory();
-    const dnnl::matmul::primitive_desc descriptor(OneDnnEngine(), x, w, bias, y,
-                                                  epilogue.relu ? UserScratchpadWithRelu() : UserScratchpad());
+    const dnnl::matmul::primitive_desc descriptor(OneDnnEngine(), x, w, bias, y, attributes);
     const auto bind = [descriptor, bias, threads](const KernelArguments& a) {
       return Guarded([&]() -> absl::StatusOr<Computation> {
         auto program = std::make_shared<OneDnnProgram>();

@@ -1,8 +1,28 @@
 #include "ops/host/onednn/onednn_program.h"
 
+#include <map>
+#include <string>
+
 #include "ops/host/kernel/parallel.h"
 
 namespace partita {
+namespace {
+
+struct Eltwise {
+  dnnl::algorithm algorithm;
+  float alpha;
+};
+
+// The slope of relu below zero is 1e-20: with a slope of zero oneDNN makes a zero of a NaN, and a run that has become
+// non-finite would not say so.
+const std::map<std::string, Eltwise>& Activations() {
+  static const auto& activations = *new std::map<std::string, Eltwise>{
+      {"relu", {dnnl::algorithm::eltwise_relu, 1e-20f}},
+  };
+  return activations;
+}
+
+}  // namespace
 
 const dnnl::engine& OneDnnEngine() {
   static const dnnl::engine& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
@@ -21,10 +41,14 @@ dnnl::primitive_attr UserScratchpad() {
   return attributes;
 }
 
-dnnl::primitive_attr UserScratchpadWithRelu() {
-  dnnl::post_ops operations;
-  operations.append_eltwise(dnnl::algorithm::eltwise_relu, 1e-20f, 0);
+absl::StatusOr<dnnl::primitive_attr> UserScratchpadWith(const NodeEpilogue& epilogue) {
   dnnl::primitive_attr attributes = UserScratchpad();
+  const std::string name = epilogue.activation_name();
+  if (name.empty()) return attributes;
+  const auto found = Activations().find(name);
+  if (found == Activations().end()) return InvalidArgument("oneDNN has no {} behind a product", name);
+  dnnl::post_ops operations;
+  operations.append_eltwise(found->second.algorithm, found->second.alpha, 0);
   attributes.set_post_ops(operations);
   return attributes;
 }

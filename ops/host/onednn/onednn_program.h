@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "graph/value/dtype.h"
 #include "oneapi/dnnl/dnnl.hpp"
+#include "ops/values/node_geometry.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -24,9 +25,8 @@ absl::StatusOr<dnnl::memory::data_type> OneDnnType(DType dtype);
 // Attributes that put the scratchpad into memory of the caller.
 dnnl::primitive_attr UserScratchpad();
 
-// The same, and relu on what is made. Its slope below zero is 1e-20: with a slope of zero oneDNN makes a zero of a NaN,
-// and a run that has become non-finite would not say so.
-dnnl::primitive_attr UserScratchpadWithRelu();
+// The same, and the epilogue's activation on what is made; refuses one that oneDNN does not know.
+absl::StatusOr<dnnl::primitive_attr> UserScratchpadWith(const NodeEpilogue& epilogue);
 
 // f(), with oneDNN's exceptions as kInvalidArgument: "oneDNN: could not create a primitive descriptor ...".
 template <typename F>

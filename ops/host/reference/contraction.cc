@@ -73,10 +73,10 @@ absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node) {
   const bool transpose_x = node.attributes.Bool("transpose_x"), transpose_w = node.attributes.Bool("transpose_w");
   const int64_t m = node.outputs[0].shape()[0], n = node.outputs[0].shape()[1];
   const int64_t k = InputShape(node, 0)[transpose_x ? 0 : 1];
-  const bool relu = EpilogueOf(node).relu;
+  const int activation = EpilogueOf(node).activation;
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     const T *x = In<T>(a, 0), *w = In<T>(a, 1);
-    const Epilogue<T> epilogue{In<T>(a, 2), relu};
+    const Epilogue<T> epilogue{In<T>(a, 2), activation};
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         double sum = 0;
@@ -96,9 +96,9 @@ absl::StatusOr<PreparedKernel> ReferenceConv2d(const LocalNode& node) {
   const int64_t row = conv.images.out_w * conv.images.out_c;  // of sums
   return PreparedFloating(
       node.outputs[0].dtype,
-      [conv, row, relu = EpilogueOf(node).relu]<typename T>(const KernelArguments& a) {
+      [conv, row, activation = EpilogueOf(node).activation]<typename T>(const KernelArguments& a) {
         const T *in = In<T>(a, 0), *weights = In<T>(a, 1);
-        const Epilogue<T> epilogue{In<T>(a, 2), relu};
+        const Epilogue<T> epilogue{In<T>(a, 2), activation};
         double* sums = Scratch<double>(a);
         ForEveryRow(conv, [&](int64_t n, int64_t i) {
           T* const y = Out<T>(a, 0) + conv.y.At(n, i, 0) * conv.images.out_c;

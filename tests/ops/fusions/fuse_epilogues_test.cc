@@ -31,14 +31,14 @@ TEST(FuseEpilogues, BiasAndReluJoinTheConvolutionBeforeThem) {
 %y = relu(%b) f32[6,5,5,8]
 metric %y
 )"),
-            "%y = conv2d_epilogue(%x, %w, %v) padding=[1,1,1,1] relu=true f32[6,5,5,8]\nmetric %y\n");
+            "%y = conv2d_epilogue(%x, %w, %v) activation=relu padding=[1,1,1,1] f32[6,5,5,8]\nmetric %y\n");
 }
 
 TEST(FuseEpilogues, EitherMayBeAlone) {
   EXPECT_EQ(Fused("%a = conv2d(%x, %w) f32[6,3,3,8]\n%y = bias(%a, %v) f32[6,3,3,8]\nmetric %y\n"),
             "%y = conv2d_epilogue(%x, %w, %v) f32[6,3,3,8]\nmetric %y\n");
   EXPECT_EQ(Fused("%a = conv2d(%x, %w) f32[6,3,3,8]\n%y = relu(%a) f32[6,3,3,8]\nmetric %y\n"),
-            "%y = conv2d_epilogue(%x, %w, _) relu=true f32[6,3,3,8]\nmetric %y\n");
+            "%y = conv2d_epilogue(%x, %w, _) activation=relu f32[6,3,3,8]\nmetric %y\n");
 }
 
 // The bias may come after the product: the joined node stands where the last one did.
@@ -55,7 +55,7 @@ metric %z
   EXPECT_EQ(ToText(FuseEpilogues(graph, Ops())), R"(%x = input() f32[6,5]
 %w = parameter() initializer=constant f32[7,5]
 %v = parameter() initializer=constant f32[7]
-%y = matmul_epilogue(%x, %w, %v) relu=true transpose_w=true f32[6,7]
+%y = matmul_epilogue(%x, %w, %v) activation=relu transpose_w=true f32[6,7]
 %z = relu(%y) f32[6,7]
 metric %z
 )");

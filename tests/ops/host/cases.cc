@@ -3,6 +3,7 @@
 
 #include "graph/ir/op_definition.h"
 #include "ops/functors/elementwise.h"
+#include "ops/functors/epilogue.h"
 #include "ops/host/host_kernels.h"
 #include "runtime/base/philox.h"
 #include "tests/ops/host/kernel_case.h"
@@ -243,16 +244,18 @@ void AddCasts(Table& table) {
   }
 }
 
-// Of every convolution and product: with and without relu and a bias; the last has neither.
+// Of every convolution and product: with every activation or none, with and without a bias; the last has neither.
 void AddEpilogues(Table& table) {
   const std::vector<KernelCase> products = table.cases;
   for (const KernelCase& c : products) {
     const std::string& op = c.node.op->name;
     if (op != "conv2d" && op != "matmul") continue;
     const TensorType x = F32(c.node.inputs[0]->global), w = F32(c.node.inputs[1]->global);
-    for (const bool relu : {true, false}) {
+    std::vector<std::string> activations = NamesOf(EpilogueOps());
+    activations.push_back("");
+    for (const std::string& activation : activations) {
       Attributes attributes = c.node.attributes;
-      attributes.Set("relu", relu);
+      attributes.Set("activation", activation);
       table.Add(op + "_epilogue", attributes, {x, w, F32({c.node.outputs[0].global.back()})});
       table.Add(op + "_epilogue", attributes, {x, w, std::nullopt});
     }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "graph/ir/op_definition.h"
+#include "ops/functors/epilogue.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
@@ -156,9 +157,9 @@ TEST(NotANumber, GoesThrough) {
 TEST(NotANumber, GoesThroughTheReluOfAnEpilogue) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const TensorType x{DType::kF32, {2, 6, 6, 16}}, w{DType::kF32, {16, 1, 1, 16}}, bias{DType::kF32, {16}};
-  const LocalNode conv = WholeNode("conv2d_epilogue", {{"relu", true}}, {x, w, bias});
+  const LocalNode conv = WholeNode("conv2d_epilogue", {{"activation", "relu"}}, {x, w, bias});
   const TensorType rows{DType::kF32, {72, 16}}, square{DType::kF32, {16, 16}};
-  const LocalNode product = WholeNode("matmul_epilogue", {{"relu", true}}, {rows, square, bias});
+  const LocalNode product = WholeNode("matmul_epilogue", {{"activation", "relu"}}, {rows, square, bias});
   for (const LocalNode& node : {conv, product}) {
     std::vector<Values> inputs = SuitableInputs(node, 4);
     inputs[0][40] = nan;  // of pixel, or row, 2
@@ -172,7 +173,7 @@ TEST(NotANumber, GoesThroughTheReluOfAnEpilogue) {
 }
 
 // conv2d_epilogue and matmul_epilogue are what their names say, one op after the other.
-TEST(Epilogue, IsTheProductThenBiasThenRelu) {
+TEST(Epilogue, IsTheProductThenBiasThenTheActivation) {
   int checked = 0;
   for (const KernelCase& c : AllCases()) {
     const std::string& op = c.node.op->name;
@@ -180,18 +181,19 @@ TEST(Epilogue, IsTheProductThenBiasThenRelu) {
     const LocalNode whole = InF64(c.node);
     LocalNode product = whole;
     product.op = Ops().Find(op.substr(0, op.find('_')));
-    product.attributes.Remove("relu");
+    product.attributes.Remove("activation");
     product.inputs.pop_back();
     Values y = Outputs(product, {c.inputs[0], c.inputs[1]}, kReference)[0];
     const TensorType type = F64(whole.outputs[0].global);
     if (whole.inputs[2].has_value()) {
       y = Outputs(WholeNode("bias", {}, {type, F64({type.shape.back()})}), {y, c.inputs[2]}, kReference)[0];
     }
-    if (whole.attributes.Bool("relu")) y = Outputs(WholeNode("relu", {}, {type}), {y}, kReference)[0];
+    const std::string& activation = whole.attributes.String("activation");
+    if (!activation.empty()) y = Outputs(WholeNode(activation, {}, {type}), {y}, kReference)[0];
     EXPECT_EQ(Outputs(whole, c.inputs, kReference)[0], y) << c.name;
     ++checked;
   }
-  EXPECT_EQ(checked, 4 * 26);
+  EXPECT_EQ(checked, 2 * static_cast<int>(NamesOf(EpilogueOps()).size() + 1) * 26);
 }
 
 // dx = gamma inverse (dy - mean(dy) - xhat mean(dy xhat)), the closed form (Ioffe and Szegedy 2015, section 3), and the

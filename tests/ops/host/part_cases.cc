@@ -48,7 +48,7 @@ LocalNode RandomConvolution(uint64_t seed, Random& random, Geometry (&geometry)[
   const TensorType x{DType::kF32, {random.In(1, 3), size[0], size[1], in}};
   const TensorType weights{DType::kF32, {out, h.kernel, w.kernel, in / groups}};
   if (seed % 3 != 0) return WholeNode("conv2d", attributes, {x, weights});
-  attributes.Set("relu", seed % 2 == 0);
+  attributes.Set("activation", seed % 2 == 0 ? "relu" : "");
   return WholeNode("conv2d_epilogue", attributes, {x, weights, TensorType{DType::kF32, {out}}});
 }
 

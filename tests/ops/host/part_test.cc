@@ -38,7 +38,7 @@ TEST(Parts, AreWhatTheWholeConvolutionHasThere) {
 // So large that threads share it: samples, or the rows of the only one; all columns, or some.
 TEST(Parts, AreTheSameOnSeveralThreads) {
   for (const int64_t samples : {1, 2, 5}) {
-    const Attributes attributes{{"padding", IntList{1, 1, 1, 1}}, {"relu", true}};
+    const Attributes attributes{{"padding", IntList{1, 1, 1, 1}}, {"activation", "relu"}};
     const LocalNode whole = WholeNode("conv2d_epilogue", attributes,
                                       {TensorType{DType::kF32, {samples, 26, 20, 32}},
                                        TensorType{DType::kF32, {32, 3, 3, 32}}, TensorType{DType::kF32, {32}}});

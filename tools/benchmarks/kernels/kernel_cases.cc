@@ -73,9 +73,9 @@ void AddConvolution(Table& table, const Shape& x, int64_t out_c, int64_t kernel)
       {"stride", Ints{1, 1}}, {"padding", Ints{pad, pad, pad, pad}}, {"dilation", Ints{1, 1}}, {"groups", int64_t{1}}};
   const double flops = 2.0 * static_cast<double>(Elements(y) * kernel * kernel * x[3]);
   table.Add("conv2d", attributes, {F32(x), F32(w)}, flops);
-  attributes.Set("relu", true);
+  attributes.Set("activation", "relu");
   table.Add("conv2d_epilogue", attributes, {F32(x), F32(w), F32({out_c})}, flops);
-  attributes.Remove("relu");
+  attributes.Remove("activation");
   attributes.Set("shape", x);
   table.Add("conv2d_input_grad", attributes, {F32(y), F32(w)}, flops);
   attributes.Set("shape", w);
@@ -141,7 +141,7 @@ absl::StatusOr<std::vector<KernelCase>> KernelCases(int64_t batch, int64_t side)
   table.Add(ProductCase(side, DType::kF32));
   const double dense = 2.0 * static_cast<double>(batch * side * 1000);
   table.Add("matmul", {{"transpose_w", true}}, {F32({batch, side}), F32({1000, side})}, dense);
-  table.Add("matmul_epilogue", {{"transpose_w", true}, {"relu", true}},
+  table.Add("matmul_epilogue", {{"transpose_w", true}, {"activation", "relu"}},
             {F32({batch, side}), F32({1000, side}), F32({1000})}, dense);
   AddConvolution(table, {batch, 56, 56, 64}, 64, 3);
   AddConvolution(table, {batch, 28, 28, 128}, 128, 1);

@@ -55,13 +55,13 @@ TEST(CublasLtMatMul, EveryTransposeEqualsTheHost) {
 
 LocalNode ProductWithEpilogue(DType dtype = DType::kF32) {
   const LocalNode node =
-      WholeNode("matmul_epilogue", {{"relu", true}},
+      WholeNode("matmul_epilogue", {{"activation", "relu"}},
                 {TensorType{DType::kF32, {5, 7}}, TensorType{DType::kF32, {7, 6}}, TensorType{DType::kF32, {6}}});
   return dtype == DType::kBF16 ? InBf16(node) : node;
 }
 
 cublasLtEpilogue_t EpilogueOfNode(const LocalNode& node) {
-  const bool relu = node.attributes.Bool("relu");
+  const bool relu = node.attributes.String("activation") == "relu";
   if (node.inputs[2].has_value()) return relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
   return relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
 }
@@ -156,7 +156,7 @@ TEST(CublasLtMatMul, PlansOfEpiloguesAreTheirOwn) {
   EXPECT_EQ(fake.searches, 2);
   ASSERT_TRUE((*products)->Prepare(node).ok());
   EXPECT_EQ(fake.searches, 2);
-  node.attributes.Set("relu", false);
+  node.attributes.Set("activation", "");
   ASSERT_TRUE((*products)->Prepare(node).ok());
   EXPECT_EQ(fake.searches, 4);
   node.inputs[2].reset();

@@ -63,10 +63,10 @@ inline KernelCase AnyCase(const std::string& op = "conv2d") {
   return {};
 }
 
-// Of the graph: the convolution, and a step each for bias and relu.
+// Of the graph: the convolution, and a step each for bias and activation.
 inline int Operations(const LocalNode& node) {
   if (node.op->name != "conv2d_epilogue") return 1;
-  return 1 + (node.inputs[2].has_value() ? 1 : 0) + (node.attributes.Bool("relu") ? 1 : 0);
+  return 1 + (node.inputs[2].has_value() ? 1 : 0) + (node.attributes.String("activation").empty() ? 0 : 1);
 }
 
 }  // namespace partita
