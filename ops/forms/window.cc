@@ -77,7 +77,8 @@ std::vector<SpatialRule> SpatialRules(const Window& window, const Shape& x, cons
     Shape padded = x;
     if (!clipped) padded[dimension] = (copied.count - 1) * copied.stride + extent;
     if (!CheckedElements(padded).ok()) continue;
-    const bool element_each = extent == 1 && copied.stride == 1 && copied.before == 0;
+    // Windows behind the image are none of its elements: then there are more of them.
+    const bool element_each = extent == 1 && copied.stride == 1 && copied.before == 0 && copied.count == x[dimension];
     const auto split = [&](const Windows& windows) { return element_each ? S(dimension) : S(dimension, windows); };
     rules.push_back({kDimension[d], split(copied), split(summed), S(dimension)});
   }

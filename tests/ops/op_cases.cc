@@ -54,6 +54,7 @@ std::vector<ConvolutionCase> Convolutions() {
       {"row_kernel", {{"padding", Ints{0, 0, 3, 3}}}, {2, 3, 7, 2}, {3, 1, 7, 2}},
       {"stride", {{"stride", Ints{2, 3}}}, {2, 7, 8, 3}, {2, 3, 2, 3}},
       {"padding", {{"padding", Ints{1, 0, 2, 1}}}, {2, 4, 5, 3}, {3, 3, 3, 3}},
+      {"pointwise_padding", {{"padding", Ints{0, 1, 0, 2}}}, {2, 4, 3, 3}, {3, 1, 1, 3}},
       {"dilation", {{"dilation", Ints{2, 1}}}, {2, 7, 5, 3}, {3, 3, 2, 3}},
       {"groups", {{"groups", int64_t{3}}, {"padding", Ints{1, 1, 1, 1}}}, {2, 4, 5, 6}, {3, 3, 3, 2}},
       {"depthwise", {{"groups", int64_t{5}}}, {2, 4, 5, 5}, {5, 2, 3, 1}},
