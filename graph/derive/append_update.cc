@@ -49,7 +49,8 @@ class Update {
     if (optimizer_.clip_norm <= 0) return absl::OkStatus();
     std::map<int, std::vector<ValueId>, std::greater<>> squares;  // by mesh, the first one last
     for (const auto& [parameter, gradient] : gradients) {
-      const std::string name = graph().value(gradient).name + "@squares";
+      // Several parameters may have one gradient: each of them counts.
+      const std::string name = graph().UniqueName(graph().value(gradient).name + "@squares");
       ASSIGN_OR_RETURN(const ValueId square, Add("sum_of_squares", {gradient}, {}, {name}));
       const Mesh& mesh = graph().mesh(gradient);
       squares[mesh.id].push_back(builder_.MoveTo(square, Summands(mesh), Phase::kUpdate));

@@ -59,5 +59,28 @@ loss %l
                        ops { pattern: "c" axes { axis: "rows" split: "height" cuts: [0,1,4,5] } })");
 }
 
+constexpr char kSharedGradient[] = R"(%labels = input() i32[4]
+%p = parameter() initializer=uniform f64[4,10]
+%q = parameter() initializer=uniform scale=0.5 f64[4,10]
+%x = add(%p, %q) f64[4,10]
+%l = softmax_cross_entropy(%x, %labels, _) f64[]
+state %p
+state %q
+loss %l
+)";
+
+TEST(Splits, TwoParametersWithOneGradientAreClippedTogether) {
+  for (const char* strategy : {R"(mesh { name: "data" size: 1 })",
+                               R"(mesh { name: "data" size: 2 }
+                                  ops { pattern: "x" axes { axis: "data" split: "samples" } })",
+                               R"(mesh { name: "data" size: 2 }
+                                  ops { pattern: "p" update { axis: "data" split: "dimension1" } })"}) {
+    Subject subject = SubjectOf(GraphOf(kSharedGradient), StrategyOf(strategy));
+    subject.optimizer.clip_norm = 0.05;
+    subject.optimizer.momentum = 0.9;
+    ExpectRuns(subject);
+  }
+}
+
 }  // namespace
 }  // namespace partita
