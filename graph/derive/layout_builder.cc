@@ -96,14 +96,21 @@ int LayoutBuilder::MeshOf(const NodeRequest& request, const OpDefinition& op) co
   return std::max(mesh, 0);
 }
 
+// What is fixed holds. Over the other axes it lies as its consumer wants it, in blocks without ghosts, where that fits
+// what is fixed; else it is whole there.
 Layout LayoutBuilder::LayoutOf(const FreeSource& source, const Layout& wanted) const {
-  Layout layout = wanted;
   // A counter lies on every rank: from there every mesh has it for nothing.
   const bool counter = source.op->name == "state" && source.type.shape.empty();
-  const int mesh = source.mesh >= 0 ? source.mesh : counter ? 0 : wanted.mesh;
-  if (mesh != wanted.mesh) layout = Replicated(graph_.meshes()[mesh]);
+  const Mesh& mesh = graph_.meshes()[source.mesh >= 0 ? source.mesh : counter ? 0 : wanted.mesh];
+  Layout layout = Replicated(mesh);
   for (size_t a = 0; a < source.fixed.size(); ++a) {
     if (source.fixed[a]) layout[a] = *source.fixed[a];
+  }
+  for (size_t a = 0; mesh.id == wanted.mesh && a < wanted.size(); ++a) {
+    if ((a < source.fixed.size() && source.fixed[a]) || wanted[a].replicated()) continue;
+    Layout more = layout;
+    more[a] = wanted[a].windows ? AxisLayout::Split(wanted[a].dimension) : wanted[a];
+    if (CheckLayout(more, source.type.shape, mesh).ok()) layout = std::move(more);
   }
   return layout;
 }

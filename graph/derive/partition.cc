@@ -77,7 +77,17 @@ class Partitioner {
         if (!source.fixed[a]) source.fixed[a] = layouts->outputs[0][a];
       }
     }
-    return absl::OkStatus();
+    return source.mesh < 0 ? absl::OkStatus() : CheckNamedAxes(source);
+  }
+
+  // Of several entries each is legal alone.
+  absl::Status CheckNamedAxes(const FreeSource& source) const {
+    const Mesh& mesh = graph_.meshes()[source.mesh];
+    Layout said = Replicated(mesh);
+    for (size_t a = 0; a < said.size(); ++a) {
+      if (source.fixed[a]) said[a] = *source.fixed[a];
+    }
+    return WithContext(fmt::format("node '{}'", source.name), CheckLayout(said, source.type.shape, mesh));
   }
 
   absl::Status Place(const Node& node) {

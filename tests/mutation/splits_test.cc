@@ -82,5 +82,69 @@ TEST(Splits, TwoParametersWithOneGradientAreClippedTogether) {
   }
 }
 
+constexpr char kBatchNorm[] = R"(%images = input() f64[4,2,2,2]
+%labels = input() i32[4]
+%gamma = parameter() initializer=uniform f64[2]
+%beta = parameter() initializer=uniform f64[2]
+%m = state() initializer=constant scale=0.0 f64[2]
+%v = state() initializer=constant f64[2]
+%n = batch_norm(%images, %gamma, %beta, %m, %v) f64[4,2,2,2]
+%f = reshape(%n) f64[4,8]
+%w = parameter() initializer=uniform f64[8,10]
+%z = matmul(%f, %w) f64[4,10]
+%l = softmax_cross_entropy(%z, %labels, _) f64[]
+state %gamma
+state %beta
+state %m
+state %v
+state %w
+loss %l
+)";
+
+// What is said of a state over one axis holds; over the other it lies as its reader wants only if both fit.
+TEST(Splits, AStateWhoseCutsDoNotFitItsReaders) {
+  const std::string mesh = R"(mesh { name: "p" size: 2 } mesh { name: "q" size: 2 }
+                              ops { pattern: "n" axes { axis: "p" split: "channels" } })";
+  ExpectRuns(kBatchNorm, mesh + R"(ops { pattern: "v" axes { axis: "q" split: "dimension0" cuts: [0,0,2] } })");
+  ExpectRuns(kBatchNorm, mesh + R"(ops { pattern: "gamma" axes { axis: "q" split: "dimension0" cuts: [0,2,2] } })");
+}
+
+// Two entries that cannot both hold are refused by name, and before anything is made of them.
+TEST(Splits, AStateWithTwoEntriesThatDoNotFit) {
+  const Subject subject = SubjectOf(GraphOf(kBatchNorm), StrategyOf(R"(
+      mesh { name: "p" size: 2 } mesh { name: "q" size: 2 }
+      ops { pattern: "v" axes { axis: "p" split: "dimension0" } }
+      ops { pattern: "v" axes { axis: "q" split: "dimension0" cuts: [0,0,2] } })"));
+  const Verdict verdict = Judge(subject);
+  EXPECT_EQ(verdict.outcome, Outcome::kRefused);
+  EXPECT_NE(verdict.why.find("node 'v': S0[0,0,2] over axis 'q'"), std::string::npos) << verdict.why;
+}
+
+// The images of a convolution are trained: their parameter lies in plain rows, without copies of its neighbours'.
+TEST(Splits, ImagesThatAreAParameter) {
+  const std::string graph = R"(%labels = input() i32[4]
+%x = parameter() initializer=uniform f64[4,5,3,1]
+%k = parameter() initializer=uniform f64[2,3,3,1]
+%c = conv2d(%x, %k) padding=[1,1,1,1] f64[4,5,3,2]
+%r = relu(%x) f64[4,5,3,1]
+%g = reshape(%r) f64[4,15]
+%f = reshape(%c) f64[4,30]
+%u = parameter() initializer=uniform f64[30,10]
+%v = parameter() initializer=uniform f64[15,10]
+%y = matmul(%f, %u) f64[4,10]
+%z = matmul(%g, %v) f64[4,10]
+%s = add(%y, %z) f64[4,10]
+%l = softmax_cross_entropy(%s, %labels, _) f64[]
+state %x
+state %k
+state %u
+state %v
+loss %l
+)";
+  ExpectRuns(graph, R"(mesh { name: "rows" size: 2 } ops { pattern: "c" axes { axis: "rows" split: "height" } })");
+  ExpectRuns(graph, R"(mesh { name: "rows" size: 2 }
+                       ops { pattern: "c" axes { axis: "rows" split: "height" cuts: [0,1,5] } })");
+}
+
 }  // namespace
 }  // namespace partita
