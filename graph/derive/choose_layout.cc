@@ -43,20 +43,23 @@ class AxisChooser {
   absl::StatusOr<Candidate> Choose() const {
     if (size_ == 1) return All(AxisLayout::Replicate());
     if (!request_.configs.empty() && request_.configs[axis_]) return Named(*request_.configs[axis_]);
-    if (lead_ < 0) return All(AxisLayout::Replicate());
-    const AxisLayout lead = Current(lead_);
-    if (lead.partial()) {
-      if (std::optional<Candidate> kept = Cheapest(&lead); kept) return *kept;
-      return *Cheapest(request_.keep_lead ? &kReplicated : nullptr);
-    }
-    if (request_.keep_lead) {
-      if (std::optional<Candidate> kept = Cheapest(&lead); kept) return *kept;
-    }
-    return *Cheapest(nullptr);
+    return ByRule();
   }
 
  private:
   static inline const AxisLayout kReplicated{};
+
+  // What nobody has named.
+  absl::StatusOr<Candidate> ByRule() const {
+    if (lead_ < 0) return All(AxisLayout::Replicate());
+    const AxisLayout lead = Current(lead_);
+    std::optional<Candidate> chosen;
+    if (lead.partial() || request_.keep_lead) chosen = Cheapest(&lead);
+    if (!chosen) chosen = Cheapest(lead.partial() && request_.keep_lead ? &kReplicated : nullptr);
+    if (chosen) return *std::move(chosen);
+    return Internal("op '{}' can lie in no way over axis '{}' to which its inputs can be brought", request_.op->name,
+                    request_.mesh->axes[axis_].name);
+  }
 
   // The layout that an input has now over this axis; a free one has whatever is asked of it.
   AxisLayout Current(int input) const { return (*request_.inputs[input].layout)[axis_]; }
@@ -72,7 +75,7 @@ class AxisChooser {
     if (config.split == "at") return All(AxisLayout::At(config.coordinate));
     for (const Rule& rule : rules_) {
       if (rule.name != config.split) continue;
-      const std::optional<int64_t> inside = UnitsInside(rule);
+      const std::optional<int64_t> inside = UnitsInside(rule, !config.cuts.empty());
       if (!inside) {
         return InvalidArgument(
             "'{}' over axis '{}': the blocks of an outer axis cut its units, or hold different numbers", config.split,
@@ -103,10 +106,10 @@ class AxisChooser {
                            config.split, mesh_axis.name, fmt::join(names, ", "));
   }
 
-  // The size of a dimension inside a block of the outer axes that split it too: they nest. nullopt: blocks of different
-  // sizes.
-  std::optional<int64_t> SizeInside(const Layout& layout, int dimension, int64_t size) const {
-    for (int a = 0; a < axis_; ++a) {
+  // The size of a dimension inside a block of the first so many axes, where they split it too: they nest. nullopt:
+  // blocks of different sizes.
+  std::optional<int64_t> SizeInside(const Layout& layout, int dimension, int64_t size, int axes) const {
+    for (int a = 0; a < axes; ++a) {
       if (!layout[a].split() || layout[a].dimension != dimension) continue;
       const std::vector<int64_t> cuts =
           layout[a].cuts.empty() ? BalancedCuts(size, request_.mesh->axes[a].size) : layout[a].cuts;
@@ -118,17 +121,42 @@ class AxisChooser {
     return size;
   }
 
+  // One of the values that a rule splits: what it can be cut into, and how it lies over the outer axes.
+  struct SplitValue {
+    const Pattern* pattern = nullptr;
+    int64_t size = 0;  // elements, or windows
+    const Layout* outer = nullptr;
+    size_t input = 0, output = 0;  // which one: the output, if `input` is none
+  };
+
+  // The first one that is there; without pattern: none.
+  SplitValue FirstSplit(const Rule& rule) const {
+    const auto value = [&](const Pattern& pattern, const Shape& shape, const Layout& outer, size_t input,
+                           size_t output) {
+      return SplitValue{&pattern, SizeOf(pattern, shape), &outer, input, output};
+    };
+    for (size_t i = 0; i < rule.inputs.size(); ++i) {
+      const TensorType* type = request_.inputs[i].type;
+      const bool split = rule.inputs[i].kind == AxisLayout::Kind::kSplit && type != nullptr;
+      if (split) return value(rule.inputs[i], type->shape, outer_.inputs[i], i, 0);
+    }
+    for (size_t o = 0; o < rule.outputs.size(); ++o) {
+      const bool split = rule.outputs[o].kind == AxisLayout::Kind::kSplit;
+      if (split)
+        return value(rule.outputs[o], request_.view.outputs[o].shape, outer_.outputs[o], rule.inputs.size(), o);
+    }
+    return {};
+  }
+
+  template <typename Split>
+  static int64_t SizeOf(const Split& split, const Shape& shape) {
+    return split.windows ? split.windows->count : shape[split.dimension];
+  }
+
   // Elements that a unit has of the first value that the rule splits.
   int64_t UnitOf(const Rule& rule) const {
-    for (size_t i = 0; i < rule.inputs.size(); ++i) {
-      if (rule.inputs[i].kind == AxisLayout::Kind::kSplit && request_.inputs[i].type != nullptr) {
-        return rule.inputs[i].unit;
-      }
-    }
-    for (const Pattern& output : rule.outputs) {
-      if (output.kind == AxisLayout::Kind::kSplit) return output.unit;
-    }
-    return 1;
+    const SplitValue first = FirstSplit(rule);
+    return first.pattern == nullptr ? 1 : first.pattern->unit;
   }
 
   static bool UnitsDiffer(const Rule& rule) {
@@ -138,27 +166,15 @@ class AxisChooser {
   }
 
   // How many units a rule splits (0 if it splits nothing), inside a block of the outer axes where it nests. nullopt:
-  // the blocks do not hold the same number of whole units. Elements that are units of their own nest in any blocks.
-  std::optional<int64_t> UnitsInside(const Rule& rule) const {
-    const auto inside = [&](const Pattern& pattern, const Shape& shape, const Layout& outer) -> std::optional<int64_t> {
-      if (pattern.windows) return pattern.windows->count;
-      const int64_t size = shape[pattern.dimension];
-      if (!UnitsDiffer(rule)) return size;
-      const std::optional<int64_t> block = SizeInside(outer, pattern.dimension, size);
-      if (!block || *block % pattern.unit != 0) return std::nullopt;
-      return *block / pattern.unit;
-    };
-    for (size_t i = 0; i < rule.inputs.size(); ++i) {
-      if (rule.inputs[i].kind == AxisLayout::Kind::kSplit && request_.inputs[i].type != nullptr) {
-        return inside(rule.inputs[i], request_.inputs[i].type->shape, outer_.inputs[i]);
-      }
-    }
-    for (size_t o = 0; o < rule.outputs.size(); ++o) {
-      if (rule.outputs[o].kind == AxisLayout::Kind::kSplit) {
-        return inside(rule.outputs[o], request_.view.outputs[o].shape, outer_.outputs[o]);
-      }
-    }
-    return 0;
+  // the blocks do not hold the same number of whole units. Elements that are units of their own nest in any blocks,
+  // but for explicit cuts.
+  std::optional<int64_t> UnitsInside(const Rule& rule, bool explicit_cuts) const {
+    const SplitValue first = FirstSplit(rule);
+    if (first.pattern == nullptr) return 0;
+    if (!explicit_cuts && !UnitsDiffer(rule)) return first.size;
+    const std::optional<int64_t> block = SizeInside(*first.outer, first.pattern->dimension, first.size, axis_);
+    if (!block || *block % first.pattern->unit != 0) return std::nullopt;
+    return *block / first.pattern->unit;
   }
 
   AxisLayout FromPattern(const Pattern& pattern, const std::vector<int64_t>& units) const {
@@ -203,7 +219,7 @@ class AxisChooser {
     }
     if (!layout.cuts.empty()) return InUnits(layout.cuts, pattern.unit);
     const int64_t size = request_.inputs[input].type->shape[pattern.dimension];
-    const std::optional<int64_t> block = SizeInside(outer_.inputs[input], pattern.dimension, size);
+    const std::optional<int64_t> block = SizeInside(outer_.inputs[input], pattern.dimension, size, axis_);
     if (!block) return std::nullopt;
     return InUnits(BalancedCuts(*block, size_), pattern.unit);
   }
@@ -224,6 +240,59 @@ class AxisChooser {
     return All(layout);
   }
 
+  // Whether a split can lie inside what was chosen over the outer axes: its cuts are those of a block, and all of the
+  // dimension is split by the same windows.
+  bool Nests(const AxisLayout& axis, const Shape& shape, const Layout& outer) const {
+    if (!axis.split()) return true;
+    for (int a = 0; a < axis_; ++a) {
+      if (outer[a].split() && outer[a].dimension == axis.dimension && outer[a].windows != axis.windows) return false;
+    }
+    return axis.cuts.empty() || SizeInside(outer, axis.dimension, SizeOf(axis, shape), axis_) == axis.cuts.back();
+  }
+
+  bool Nests(const Candidate& candidate) const {
+    for (size_t i = 0; i < request_.inputs.size(); ++i) {
+      const TensorType* type = request_.inputs[i].type;
+      if (type != nullptr && !Nests(candidate.inputs[i], type->shape, outer_.inputs[i])) return false;
+    }
+    for (size_t o = 0; o < candidate.outputs.size(); ++o) {
+      if (!Nests(candidate.outputs[o], request_.view.outputs[o].shape, outer_.outputs[o])) return false;
+    }
+    return true;
+  }
+
+  // Whether cuts that the strategy names over inner axes are those of the blocks that this leaves them.
+  bool LeavesRoom(const Rule& rule, const Candidate& candidate) const {
+    for (size_t b = axis_ + 1; b < request_.configs.size(); ++b) {
+      const std::optional<AxisConfig>& said = request_.configs[b];
+      if (!said || said->cuts.empty() || said->split != rule.name) continue;
+      const SplitValue first = FirstSplit(rule);
+      if (first.pattern == nullptr) continue;
+      Layout outer = *first.outer;
+      const bool input = first.input < candidate.inputs.size();
+      outer[axis_] = input ? candidate.inputs[first.input] : candidate.outputs[first.output];
+      const std::optional<int64_t> block = SizeInside(outer, first.pattern->dimension, first.size, axis_ + 1);
+      const int64_t unit = first.pattern->unit, last = said->cuts.back();
+      if (!block || (*block != last && (*block % unit != 0 || *block / unit != last))) return false;
+    }
+    return true;
+  }
+
+  std::optional<Candidate> Balanced(const Rule& rule) const {
+    if (!UnitsDiffer(rule)) return Concrete(rule, {});
+    const std::optional<int64_t> units = UnitsInside(rule, false);
+    if (!units) return std::nullopt;
+    return Concrete(rule, BalancedCuts(*units, size_));
+  }
+
+  // A rule made concrete, where it fits what is said or chosen over other axes.
+  std::optional<Candidate> Fitting(const Rule& rule) const {
+    std::optional<Candidate> candidate = Follow(rule);
+    if (candidate && !Nests(*candidate)) candidate = Balanced(rule);  // cuts of blocks that are gone
+    if (!candidate || !Nests(*candidate) || !LeavesRoom(rule, *candidate)) return std::nullopt;
+    return candidate;
+  }
+
   // Makes a rule concrete by the cuts of the first input that is split already as the rule wants; else balanced.
   std::optional<Candidate> Follow(const Rule& rule) const {
     for (size_t i = 0; i < request_.inputs.size(); ++i) {
@@ -237,10 +306,7 @@ class AxisChooser {
       if (!units) return std::nullopt;
       return Concrete(rule, *units);
     }
-    if (!UnitsDiffer(rule)) return Concrete(rule, {});
-    const std::optional<int64_t> units = UnitsInside(rule);
-    if (!units) return std::nullopt;
-    return Concrete(rule, BalancedCuts(*units, size_));
+    return Balanced(rule);
   }
 
   // Wire bytes to bring all inputs to the candidate; nullopt if one cannot be brought there, or if that takes more than
@@ -290,7 +356,7 @@ class AxisChooser {
       best_keeps = keeps;
     };
     for (const Rule& rule : rules_) {
-      if (std::optional<Candidate> candidate = Follow(rule); candidate) consider(*std::move(candidate));
+      if (std::optional<Candidate> candidate = Fitting(rule); candidate) consider(*std::move(candidate));
       if (best_keeps && least == 0) return best;
     }
     consider(All(AxisLayout::Replicate()));

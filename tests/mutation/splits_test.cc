@@ -146,5 +146,39 @@ loss %l
                        ops { pattern: "c" axes { axis: "rows" split: "height" cuts: [0,1,5] } })");
 }
 
+constexpr char kOneProduct[] = R"(%x = input() f64[8,2,3]
+%labels = input() i32[8]
+%f = reshape(%x) f64[8,6]
+%w = parameter() initializer=uniform f64[6,10]
+%z = matmul(%f, %w) f64[8,10]
+%l = softmax_cross_entropy(%z, %labels, _) f64[]
+state %w
+loss %l
+)";
+
+// Behind the product the outer axis splits the samples too: the cuts are no cuts of what is left then.
+TEST(Splits, CutsThatAnOuterSplitMakesTooLong) {
+  const std::string mesh = R"(mesh { name: "p" size: 2 } mesh { name: "q" size: 2 } )";
+  ExpectRuns(kOneProduct, mesh + R"(ops { pattern: "z" axes { axis: "p" split: "output_channels" }
+                                                       axes { axis: "q" split: "samples" cuts: [0,7,8] } })");
+  ExpectRuns(kOneProduct, mesh + R"(ops { pattern: "z" axes { axis: "p" split: "samples" }
+                                                       axes { axis: "q" split: "output_channels" cuts: [0,7,10] } }
+                                    ops { pattern: "x" axes { axis: "q" split: "samples" cuts: [0,1,8] } })");
+}
+
+// Cuts inside the blocks of an outer axis are those of a block.
+TEST(Splits, CutsInsideBlocks) {
+  const std::string mesh = R"(mesh { name: "p" size: 2 } mesh { name: "q" size: 2 } )";
+  ExpectRuns(kOneProduct, mesh + R"(ops { pattern: "z" axes { axis: "p" split: "samples" }
+                                                       axes { axis: "q" split: "samples" cuts: [0,3,4] } })");
+  const Subject whole = SubjectOf(GraphOf(kOneProduct), StrategyOf(mesh + R"(
+      ops { pattern: "z" axes { axis: "p" split: "samples" } axes { axis: "q" split: "samples" cuts: [0,3,8] } })"));
+  const Verdict verdict = Judge(whole);
+  EXPECT_EQ(verdict.outcome, Outcome::kRefused);
+  EXPECT_NE(verdict.why.find("node 'z': 'samples' over axis 'q': cuts [0,3,8] found; 3 points that rise from 0 to 4"),
+            std::string::npos)
+      << verdict.why;
+}
+
 }  // namespace
 }  // namespace partita
