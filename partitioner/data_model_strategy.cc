@@ -10,9 +10,22 @@ namespace {
 
 AxisConfig Split(const std::string& name) { return {name, 0, {}}; }
 
+std::optional<Rule> FindSplit(const Graph& forward, const Node& node, const std::string& name) {
+  for (Rule& rule : RulesOf(forward, node)) {
+    if (rule.name == name) return std::move(rule);
+  }
+  return std::nullopt;
+}
+
 bool HasSplit(const Graph& forward, const Node& node, const std::string& name) {
-  const std::vector<Rule> rules = RulesOf(forward, node);
-  return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.name == name; });
+  return FindSplit(forward, node, name).has_value();
+}
+
+// Whether blocks of any size can be split so: no elements belong together.
+bool SplitsElements(const Rule& rule) {
+  const auto one = [](const Pattern& pattern) { return pattern.unit == 1; };
+  return std::all_of(rule.inputs.begin(), rule.inputs.end(), one) &&
+         std::all_of(rule.outputs.begin(), rule.outputs.end(), one);
 }
 
 // What is said of single nodes over the axis `model`; nothing: the node follows its input.
@@ -64,13 +77,17 @@ class GroupSplits {
     return "replicate";
   }
 
-  // From images to features: samples and rows stay where they are until a layer gathers them; channels cannot.
-  std::string OfReshape(const Node& node) const {
+  // From images to features: samples and rows stay where they are until a layer gathers them; channels cannot. Where
+  // several elements of one side are one of the other, the blocks of the replicas (or of their micro-batches) may not
+  // hold whole ones for every rank: nothing is said then, and the split stays where it can.
+  std::optional<std::string> OfReshape(const Node& node) const {
     const LayerSplit from = ClassOf(node.inputs[0]), to = ClassOf(node.outputs[0]);
     const bool gathers = GathersAtOnce() || from == LayerSplit::kChannels;
     if (gathers && to != LayerSplit::kSamples) return "replicate";
     const std::string name = from == LayerSplit::kRows && to != LayerSplit::kSamples ? "height" : "samples";
-    return HasSplit(forward_, node, name) ? name : "replicate";
+    const std::optional<Rule> split = FindSplit(forward_, node, name);
+    if (!split) return "replicate";
+    return SplitsElements(*split) ? std::optional<std::string>(name) : std::nullopt;
   }
 
   const Graph& forward_;

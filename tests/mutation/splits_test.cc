@@ -5,6 +5,7 @@
 #include "graph/read/graph_assembler.h"
 #include "graph/text/text.h"
 #include "ops/registry.h"
+#include "partitioner/data_model_strategy.h"
 #include "tests/mutation/judge.h"
 
 namespace partita {
@@ -178,6 +179,44 @@ TEST(Splits, CutsInsideBlocks) {
   EXPECT_NE(verdict.why.find("node 'z': 'samples' over axis 'q': cuts [0,3,8] found; 3 points that rise from 0 to 4"),
             std::string::npos)
       << verdict.why;
+}
+
+// Images of 4 x 6 with 2 channels behind a convolution, reshaped to so many rows for each.
+Graph RowsOfImages(int64_t batch, int64_t rows) {
+  const std::string features = std::to_string(48 / rows);
+  return GraphOf("%images = input() f64[" + std::to_string(batch) + ",4,6,1]\n%labels = input() i32[" +
+                 std::to_string(batch * rows) + R"(]
+%k = parameter() initializer=uniform f64[2,3,3,1]
+%c = conv2d(%images, %k) padding=[1,1,1,1]
+%r = reshape(%c) shape=[-1,)" +
+                 features + "]\n%w = parameter() initializer=uniform f64[" + features + R"(,10]
+%z = matmul(%r, %w)
+%l = softmax_cross_entropy(%z, %labels, _)
+state %k
+state %w
+loss %l
+)");
+}
+
+// Samples that become rows of a matrix: where the replicas' blocks are uneven, no layout has whole samples in both.
+TEST(Splits, FlagsAreLegalForEveryBatch) {
+  const LayerSplit channels = LayerSplit::kChannels, rows = LayerSplit::kRows, samples = LayerSplit::kSamples;
+  const std::vector<DataModelOptions> all = {{channels, channels}, {channels, samples}, {rows, channels},
+                                             {rows, samples},      {samples, channels}, {samples, samples}};
+  for (const int64_t batch : {1, 3, 8}) {
+    for (const int64_t rows_of_one : {1, 4}) {
+      const Graph graph = RowsOfImages(batch, rows_of_one);
+      for (const auto& [data, model] : std::vector<std::pair<int, int>>{{1, 3}, {2, 2}, {3, 2}, {2, 3}}) {
+        for (size_t i = 0; i < all.size(); ++i) {
+          SCOPED_TRACE(testing::Message() << batch << " samples, " << rows_of_one << " rows of each, " << data << " x "
+                                          << model << ", options " << i);
+          const absl::StatusOr<Strategy> strategy = DataModelStrategy(graph, data, model, all[i]);
+          ASSERT_TRUE(strategy.ok()) << strategy.status();
+          ExpectRuns(SubjectOf(graph, *strategy));
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
