@@ -1,6 +1,6 @@
 #include "graph/passes/run_passes.h"
 
-#include "graph/ir/verify_graph.h"
+#include "graph/verify/verify_graph.h"
 #include "runtime/base/status.h"
 
 namespace partita {

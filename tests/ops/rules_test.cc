@@ -55,6 +55,19 @@ TEST_P(EveryCase, SplitsOfOneRuleHaveTheSameUnits) {
   }
 }
 
+// So over several axes the blocks of a dimension are those of one rule (graph/verify/verify_operands.h).
+TEST_P(EveryCase, NoTwoRulesSplitOneDimension) {
+  const NodeView view = ViewOf(GetParam());
+  std::set<std::pair<size_t, int>> split;  // (value, dimension)
+  for (const Rule& rule : Ops().Find(GetParam().op)->rules(view)) {
+    const std::vector<Side> sides = Sides(rule, view);
+    for (size_t i = 0; i < sides.size(); ++i) {
+      if (sides[i].pattern->kind != Kind::kSplit) continue;
+      EXPECT_TRUE(split.insert({i, sides[i].pattern->dimension}).second) << rule.name;
+    }
+  }
+}
+
 TEST_P(EveryCase, OnlyTheRulePartialTakesPartialInputs) {
   const NodeView view = ViewOf(GetParam());
   for (const Rule& rule : Ops().Find(GetParam().op)->rules(view)) {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/ir/verify_graph.h"
 #include "graph/text/text.h"
+#include "graph/verify/verify_graph.h"
 #include "ops/registry.h"
 #include "tests/graph/parse.h"
 

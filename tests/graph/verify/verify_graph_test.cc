@@ -1,5 +1,5 @@
 // What a pass may leave behind, and what it may not: each break is found and named.
-#include "graph/ir/verify_graph.h"
+#include "graph/verify/verify_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,6 +55,35 @@ TEST(VerifyGraph, AMoveThatLeadsElsewhere) {
   graph = Parse(kGraph);
   graph.SetLayout(graph.Find("g@all_reduce"), LayoutOf(AxisLayout::Split(0), AxisLayout::Split(1)));
   EXPECT_THAT(Found(graph), HasSubstr("does not lead from {data:P model:S1} to {data:S0 model:S1}"));
+}
+
+// An inner split of the rows would be one of other rows.
+TEST(VerifyGraph, AMoveAroundASplitThatItLeavesAlone) {
+  constexpr char kNested[] = R"(mesh data:2 model:2
+%x = input() f32[8,6] {data:S0 model:S0}
+%y = all_gather(%x) axes=model f32[8,6] {data:S0 model:R}
+)";
+  EXPECT_EQ(VerifyGraph(Parse(kNested)), absl::OkStatus());
+  Graph graph = Parse(R"(mesh data:2 model:2
+%x = input() f32[8,6] {data:S0 model:S0}
+%y = all_gather(%x) axes=data f32[8,6] {data:R model:S0}
+)");
+  EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'y'"), HasSubstr("all_gather over 'data' does not lead")));
+}
+
+TEST(VerifyGraph, AMoveOfCopiesThatMayLackElements) {
+  Graph graph = Parse(R"(mesh rows:2
+%x = input() f32[1,7,1,1] {rows:S1}
+%x@halo = halo_exchange(%x) axes=rows f32[1,7,1,1] {rows:S1(3x1/3-0)}
+%y = all_gather(%x@halo) axes=rows f32[1,7,1,1] {rows:R}
+)");
+  EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'y'"), HasSubstr("does not lead from {rows:S1(3x1/3-0)}")));
+}
+
+TEST(VerifyGraph, ASourceThatHoldsASum) {
+  Graph graph = Parse(kGraph);
+  graph.SetLayout(graph.Find("x"), LayoutOf(AxisLayout::Partial(), AxisLayout::Replicate()));
+  EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'x'"), HasSubstr("neither sums nor ghosts")));
 }
 
 constexpr char kTwoMeshes[] = R"(mesh data:2 model:2
@@ -143,7 +172,8 @@ TEST(RunPasses, ABrokenPassIsNamed) {
 TEST(RunPasses, PassesRunInOrderAndTheirErrorsComeThrough) {
   const auto refuse = [](Graph) -> absl::StatusOr<Graph> { return absl::InvalidArgumentError("no"); };
   EXPECT_EQ(RunPasses(Parse(kGraph), {{"refuse", refuse}}, "train", true).status().message(), "no");
-  const auto dropped = RunPasses(Parse(kGraph), {{"drop_unused", DropUnused}}, "train", true);
+  const auto dropped =
+      RunPasses(Parse(kGraph), {{"drop_unused", [](const Graph& graph) { return DropUnused(graph); }}}, "train", true);
   ASSERT_TRUE(dropped.ok()) << dropped.status();
   EXPECT_EQ(dropped->Find("z"), kNoValue);
 }

@@ -1,10 +1,11 @@
-#include "graph/ir/verify_graph.h"
+#include "graph/verify/verify_graph.h"
 
 #include <algorithm>
 #include <map>
 
 #include "graph/ir/group_key.h"
 #include "graph/ir/node_view.h"
+#include "graph/verify/verify_operands.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -78,7 +79,7 @@ class GraphVerifier {
       }
       RETURN_IF_ERROR(CheckLayout(graph_.layout(output), graph_.type(output).shape, graph_.mesh(output)));
     }
-    return node.op->move ? CheckMove(node) : CheckRules(node);
+    return node.op->move ? CheckMove(node) : CheckOperands(node);
   }
 
   absl::Status CheckCounts(const Node& node) const {
@@ -121,15 +122,29 @@ class GraphVerifier {
       const Layout& to = graph_.layout(node.outputs[i]);
       for (size_t a = 0; a < to.size(); ++a) {
         const bool moves = std::find(axes.begin(), axes.end(), static_cast<int>(a)) != axes.end();
-        if (!moves && from[a] == to[a]) continue;
-        if (moves && (ends == nullptr || (Contains(ends->from, from[a].kind) && Contains(ends->to, to[a].kind)))) {
-          continue;
-        }
+        if (moves ? Leads(node, ends, from[a], to[a]) : from[a] == to[a] && !InsideChange(from, to, a)) continue;
         return Internal("{} over '{}' does not lead from {} to {}", node.op->name, node.attributes.String("axes"),
                         ToString(from, graph_.mesh(from)), ToString(to, graph_.mesh(to)));
       }
     }
     return absl::OkStatus();
+  }
+
+  // Over an axis of the move. Blocks of windows are left behind only where they hold summands, which are added up.
+  static bool Leads(const Node& move, const Ends* ends, const AxisLayout& from, const AxisLayout& to) {
+    if (ends != nullptr && !(Contains(ends->from, from.kind) && Contains(ends->to, to.kind))) return false;
+    const bool adds = move.op->name == "halo_exchange_adjoint" || move.op->name == "zero_extend";
+    return !from.windows || (from.summed() && adds);
+  }
+
+  // True if a split that the move leaves alone lies inside blocks that it changes: then it means other elements.
+  static bool InsideChange(const Layout& from, const Layout& to, size_t axis) {
+    if (!to[axis].split()) return false;
+    const auto splits = [&](const AxisLayout& outer) { return outer.split() && outer.dimension == to[axis].dimension; };
+    for (size_t outer = 0; outer < axis; ++outer) {
+      if (from[outer] != to[outer] && (splits(from[outer]) || splits(to[outer]))) return true;
+    }
+    return false;
   }
 
   // All that a node reads and writes lies on one mesh; what a reshard reads and what it writes on two.
@@ -158,60 +173,23 @@ class GraphVerifier {
     return absl::OkStatus();
   }
 
-  // The layouts of everything that the node reads and writes, over one axis.
-  struct AxisView {
-    std::vector<const AxisLayout*> inputs, outputs;  // nullptr: absent
-
-    template <typename Predicate>
-    bool All(const Predicate& holds) const {
-      const auto absent_or = [&](const AxisLayout* layout) { return layout == nullptr || holds(*layout); };
-      return std::all_of(inputs.begin(), inputs.end(), absent_or) &&
-             std::all_of(outputs.begin(), outputs.end(), absent_or);
-    }
-  };
-
-  static bool Fits(const std::vector<const AxisLayout*>& layouts, const std::vector<Pattern>& patterns) {
-    if (layouts.size() != patterns.size()) return false;
-    for (size_t i = 0; i < layouts.size(); ++i) {
-      if (layouts[i] == nullptr) continue;
-      if (layouts[i]->kind != patterns[i].kind) return false;
-      if (layouts[i]->split() && layouts[i]->dimension != patterns[i].dimension) return false;
-      if (layouts[i]->partial() && layouts[i]->reduction != patterns[i].reduction) return false;
-    }
-    return true;
-  }
-
-  absl::Status CheckRules(const Node& node) const {
-    if (node.inputs.empty() || graph_.mesh().axes.empty()) return absl::OkStatus();  // a source lies anywhere
-    RETURN_IF_ERROR(CheckMeshes(node));
-    const std::vector<MeshAxis>& axes = graph_.mesh(node.outputs[0]).axes;
-    const std::vector<Rule> rules = node.op->rules ? node.op->rules(ViewOf(graph_, node)) : std::vector<Rule>();
-    for (size_t a = 0; a < axes.size(); ++a) {
-      AxisView axis;
-      for (ValueId input : node.inputs) axis.inputs.push_back(input == kNoValue ? nullptr : &graph_.layout(input)[a]);
-      for (ValueId output : node.outputs) axis.outputs.push_back(&graph_.layout(output)[a]);
-      if (axis.All([](const AxisLayout& layout) { return layout.replicated(); })) continue;
-      if (axis.outputs[0]->at() && axis.All([&](const AxisLayout& layout) { return layout == *axis.outputs[0]; })) {
-        continue;
+  // A source lies anywhere, but nobody has made summands or copies of neighbours' elements of it.
+  absl::Status CheckSource(const Node& node) const {
+    for (ValueId output : node.outputs) {
+      for (const AxisLayout& axis : graph_.layout(output)) {
+        if (!axis.partial() && !axis.windows) continue;
+        return Internal("a {} holds neither sums nor ghosts: '{}' is {}", node.op->name, graph_.value(output).name,
+                        ToString(graph_.layout(output), graph_.mesh(output)));
       }
-      const bool ruled = std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
-        return Fits(axis.inputs, rule.inputs) && Fits(axis.outputs, rule.outputs);
-      });
-      if (!ruled) return NoRule(node, a);
     }
     return absl::OkStatus();
   }
 
-  absl::Status NoRule(const Node& node, size_t axis) const {
-    std::string found;
-    for (ValueId input : node.inputs) {
-      found += fmt::format("{}{}", found.empty() ? "" : ", ",
-                           input == kNoValue ? "_" : graph_.layout(input)[axis].ToString());
-    }
-    found += " ->";
-    for (ValueId output : node.outputs) found += fmt::format(" {}", graph_.layout(output)[axis].ToString());
-    return Internal("op '{}' has no rule {} over axis '{}'", node.op->name, found,
-                    graph_.mesh(node.outputs[0]).axes[axis].name);
+  absl::Status CheckOperands(const Node& node) const {
+    if (graph_.mesh().axes.empty()) return absl::OkStatus();  // not partitioned
+    if (node.inputs.empty()) return CheckSource(node);
+    RETURN_IF_ERROR(CheckMeshes(node));
+    return VerifyOperands(graph_, node);
   }
 
   absl::Status CheckState(const State& state) const {
