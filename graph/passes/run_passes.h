@@ -17,9 +17,9 @@ struct Pass {
   std::function<absl::StatusOr<Graph>(Graph)> apply;
 };
 
-// Applies `passes` in their order. With `verify`, each result is checked (graph/verify/verify_graph.h): kInternal "pass
-// 'x' of 'train' left a broken graph: node 'y': ...". `entry` is what is made, for that sentence. A pass's own errors
-// come through as they are.
+// Applies `passes` in their order. The last result is checked (graph/verify/verify_graph.h), with `verify` each one:
+// kInternal "pass 'x' of 'train' left a broken graph: node 'y': ...". `entry` is what is made, for that sentence. A
+// pass's own errors come through as they are.
 absl::StatusOr<Graph> RunPasses(Graph graph, const std::vector<Pass>& passes, const std::string& entry, bool verify);
 
 }  // namespace partita

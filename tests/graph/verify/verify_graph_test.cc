@@ -166,7 +166,20 @@ TEST(RunPasses, ABrokenPassIsNamed) {
   EXPECT_EQ(checked.status().code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(checked.status().message()),
               HasSubstr("pass 'forget' of 'train' left a broken graph: node 'g'"));
-  EXPECT_TRUE(RunPasses(Parse(kGraph), passes, "train", false).ok());
+}
+
+// What is run is proven, whoever asked for more.
+TEST(RunPasses, TheLastGraphIsAlwaysChecked) {
+  const auto forget = [](Graph graph) {
+    graph.SetLayout(graph.Find("g"), LayoutOf(AxisLayout::Replicate(), AxisLayout::Split(1)));
+    return graph;
+  };
+  const auto keep = [](Graph graph) { return graph; };
+  const auto checked = RunPasses(Parse(kGraph), {{"forget", forget}, {"keep", keep}}, "train", false);
+  EXPECT_EQ(checked.status().code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(std::string(checked.status().message()),
+              HasSubstr("one of the passes of 'train' left a broken graph: node 'g'"));
+  EXPECT_TRUE(RunPasses(Parse(kGraph), {{"keep", keep}}, "train", false).ok());
 }
 
 TEST(RunPasses, PassesRunInOrderAndTheirErrorsComeThrough) {
