@@ -144,7 +144,7 @@ Verdict PlanOnly(const Program& plan) {
 
 }  // namespace
 
-Verdict Judge(const Subject& subject) {
+Verdict Judge(const Subject& subject, bool fuse) {
   absl::StatusOr<Graph> graph = BuildGraph(subject.nodes, subject.loss, subject.metrics, Ops());
   if (!graph.ok()) return Refusal(graph.status());
   const double multiply_adds = 3 * MultiplyAdds(*graph);
@@ -152,7 +152,7 @@ Verdict Judge(const Subject& subject) {
   if (const absl::Status verified = VerifyModel(model); !verified.ok()) return Refusal(verified);
   ProgramOptions options;
   options.floating = DType::kF64;
-  options.fuse = false;
+  options.fuse = fuse;
   options.verify_passes = true;
   const absl::StatusOr<Program> plan = MakeProgram(model, subject.strategy, Ops(), options);
   if (!plan.ok()) return Refusal(plan.status());

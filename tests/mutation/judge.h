@@ -21,7 +21,8 @@ struct Verdict {
   std::string why;  // the diagnostic, or what differs
 };
 
-Verdict Judge(const Subject& subject);
+// With `fuse` the nodes that can be joined are.
+Verdict Judge(const Subject& subject, bool fuse = false);
 
 }  // namespace partita
 
