@@ -35,6 +35,9 @@ const KernelLibrary& HostKernels();
 // The names of an op's kernels in order of preference; empty for an op without kernels (a state, a move).
 std::vector<std::string> HostKernelNames(const std::string& op, const HostKernelOptions& options = {});
 
+// Names of the ops that have kernels, sorted.
+std::vector<std::string> HostKernelOps();
+
 }  // namespace partita
 
 #endif  // PARTITA_OPS_HOST_HOST_KERNELS_H_

@@ -4,6 +4,7 @@
 
 #include "ops/functors/elementwise.h"
 #include "ops/host/fast/fast_kernels.h"
+#include "ops/host/host_kernels.h"
 #include "ops/host/onednn/onednn_kernels.h"
 #include "ops/host/reference/reference_kernels.h"
 

@@ -19,9 +19,6 @@ struct HostKernelEntry {
 // Empty for an op without kernels (a state, a move).
 const std::vector<HostKernelEntry>& HostKernelEntries(const std::string& op);
 
-// Names of the ops that have kernels, sorted.
-std::vector<std::string> HostKernelOps();
-
 }  // namespace partita
 
 #endif  // PARTITA_OPS_HOST_KERNEL_TABLE_H_

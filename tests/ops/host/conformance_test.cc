@@ -7,7 +7,6 @@
 
 #include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
-#include "ops/host/kernel_table.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
 

@@ -5,7 +5,6 @@
 
 #include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
-#include "ops/host/kernel_table.h"
 #include "ops/registry.h"
 #include "tests/ops/host/part_cases.h"
 

@@ -15,7 +15,6 @@
 #include "ops/cuda/launch/optimizer.h"
 #include "ops/functors/elementwise.h"
 #include "ops/host/host_kernels.h"
-#include "ops/host/kernel_table.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/part_cases.h"
