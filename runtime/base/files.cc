@@ -1,6 +1,7 @@
 #include "runtime/base/files.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,30 +39,57 @@ class Descriptor {
   int fd_;
 };
 
+// std::strerror is not thread-safe; this is.
+std::string Reason(int error) { return std::generic_category().message(error); }
+
 absl::Status SystemError(const char* what, const std::string& path) {
   const int error = errno;
-  // std::strerror is not thread-safe; this is.
-  const std::string reason = std::generic_category().message(error);
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
-    return ResourceExhausted("{}: cannot {}: {}", path, what, reason);
-  }
-  return InvalidArgument("{}: cannot {}: {}", path, what, reason);
+  if (error == ENOSPC || error == EDQUOT) return ResourceExhausted("{}: cannot {}: {}", path, what, Reason(error));
+  return InvalidArgument("{}: cannot {}: {}", path, what, Reason(error));
+}
+
+// Of a file that is open: the path was right, but there is no room, or the disk fails.
+absl::Status WriteError(const char* what, const std::string& path) {
+  return ResourceExhausted("{}: cannot {}: {}", path, what, Reason(errno));
 }
 
 absl::Status TooLarge(const std::string& path, const std::string& found, int64_t limit) {
   return InvalidArgument("{}: found {} bytes, allowed are at most {}", path, found, limit);
 }
 
+// Waits until a pipe has bytes, or had a writer that has gone. A pipe that nobody has opened yet reads like an empty
+// file, but is not at its end.
+absl::Status AwaitBytes(int fd, std::chrono::milliseconds patience, const std::string& path) {
+  pollfd file{fd, POLLIN, 0};
+  int ready = -1;
+  do {
+    ready = ::poll(&file, 1, static_cast<int>(patience.count()));
+  } while (ready < 0 && errno == EINTR);
+  if (ready < 0) return SystemError("wait for it", path);
+  if (ready > 0) return absl::OkStatus();
+  return InvalidArgument("{}: nobody has written into it for {:.1f} s", path,
+                         std::chrono::duration<double>(patience).count());
+}
+
+// A file opened with O_NONBLOCK.
+struct Source {
+  const std::string& path;
+  std::chrono::milliseconds patience;
+  int fd;
+};
+
 // Reads up to `count` bytes to `out`; fewer only at the end of the file.
-absl::StatusOr<int64_t> ReadUpTo(int fd, char* out, int64_t count, const std::string& path) {
+absl::StatusOr<int64_t> ReadUpTo(const Source& source, char* out, int64_t count) {
   int64_t done = 0;
   while (done < count) {
-    const ssize_t got = ::read(fd, out + done, std::min<size_t>(count - done, kLargestTransfer));
+    const ssize_t got = ::read(source.fd, out + done, std::min<size_t>(count - done, kLargestTransfer));
     if (got == 0) break;
     if (got > 0) {
       done += got;
+    } else if (errno == EAGAIN) {
+      RETURN_IF_ERROR(AwaitBytes(source.fd, source.patience, source.path));
     } else if (errno != EINTR) {
-      return SystemError("read", path);
+      return SystemError("read", source.path);
     }
   }
   return done;
@@ -73,7 +101,7 @@ absl::Status WriteAll(int fd, std::string_view bytes, const std::string& path) {
     if (put >= 0) {
       bytes.remove_prefix(put);
     } else if (errno != EINTR) {
-      return SystemError("write", path);
+      return WriteError("write", path);
     }
   }
   return absl::OkStatus();
@@ -90,23 +118,39 @@ std::string TemporaryPath(const std::string& path) {
   return fmt::format("{}.tmp-{}-{}", path, ::getpid(), counter.fetch_add(1));
 }
 
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
 // Makes the rename itself durable. Some file systems cannot sync a folder (EINVAL): nothing more can be done there.
 absl::Status SyncFolder(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Descriptor fd(::open(FolderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() < 0) return SystemError("open its folder to sync it", path);
-  if (::fsync(fd.get()) != 0 && errno != EINVAL) return SystemError("sync its folder", path);
+  if (::fsync(fd.get()) != 0 && errno != EINVAL) return WriteError("sync its folder", path);
   return absl::OkStatus();
 }
 
+absl::Status WriteWhole(Descriptor& fd, std::span<const std::string_view> pieces, const std::string& path) {
+  RETURN_IF_ERROR(WritePieces(fd.get(), pieces, path));
+  if (::fsync(fd.get()) != 0) return WriteError("sync", path);
+  return absl::OkStatus();
+}
+
+// The file as `temporary`, whole and on the disk. It has that name only then, where the file system can do so.
 absl::Status WriteTemporary(const std::string& temporary, std::span<const std::string_view> pieces, mode_t mode,
                             const std::string& path) {
-  Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-  if (fd.get() < 0) return SystemError("create a file beside it", path);
-  RETURN_IF_ERROR(WritePieces(fd.get(), pieces, path));
-  if (::fsync(fd.get()) != 0) return SystemError("sync", path);
-  if (!fd.Close()) return SystemError("close", path);
+  Descriptor nameless(::open(FolderOf(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
+  if (nameless.get() >= 0) {
+    RETURN_IF_ERROR(WriteWhole(nameless, pieces, path));
+    const std::string link = fmt::format("/proc/self/fd/{}", nameless.get());
+    if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) == 0) return absl::OkStatus();
+    if (errno != ENOENT) return SystemError("create a file beside it", path);  // ENOENT: there is no /proc
+  }
+  Descriptor named(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (named.get() < 0) return SystemError("create a file beside it", path);
+  RETURN_IF_ERROR(WriteWhole(named, pieces, path));
+  if (!named.Close()) return WriteError("close", path);
   return absl::OkStatus();
 }
 
@@ -122,10 +166,10 @@ absl::Status Replace(const std::string& path, std::span<const std::string_view> 
 }
 
 absl::Status WriteInPlace(const std::string& path, std::span<const std::string_view> pieces) {
-  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
   if (fd.get() < 0) return SystemError("open for writing", path);
   RETURN_IF_ERROR(WritePieces(fd.get(), pieces, path));
-  if (!fd.Close()) return SystemError("close", path);
+  if (!fd.Close()) return WriteError("close", path);
   return absl::OkStatus();
 }
 
@@ -140,21 +184,24 @@ std::string FollowLinks(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit) {
-  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit, std::chrono::milliseconds patience) {
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (fd.get() < 0) return SystemError("open", path);
   struct stat info;
   if (::fstat(fd.get(), &info) != 0) return SystemError("read the size", path);
   if (S_ISDIR(info.st_mode)) return InvalidArgument("{}: found a directory, allowed is a file", path);
   if (S_ISREG(info.st_mode) && info.st_size > limit) return TooLarge(path, fmt::to_string(info.st_size), limit);
 
+  if (S_ISFIFO(info.st_mode)) RETURN_IF_ERROR(AwaitBytes(fd.get(), patience, path));
+
   // A file may grow while it is read, and a pipe has no size: one byte more than expected is asked for.
   std::string bytes;
+  const Source source{path, patience, fd.get()};
   int64_t target = S_ISREG(info.st_mode) ? info.st_size + 1 : std::min(kFirstChunk, limit + 1);
   while (true) {
     const int64_t begin = bytes.size();
     bytes.resize(target);
-    ASSIGN_OR_RETURN(const int64_t got, ReadUpTo(fd.get(), bytes.data() + begin, target - begin, path));
+    ASSIGN_OR_RETURN(const int64_t got, ReadUpTo(source, bytes.data() + begin, target - begin));
     if (begin + got < target) {
       bytes.resize(begin + got);
       return bytes;

@@ -1,10 +1,12 @@
 // Whole files: read under a limit, written so that a reader sees the old one or the new one, never a part.
 //
 // Errors name the path, what was tried and the system's reason. A path that cannot be opened, read or created is
-// kInvalidArgument; a full disk, quota or file-size limit is kResourceExhausted. Thread-safe.
+// kInvalidArgument; what cannot be written for another reason (a full disk, quota or file-size limit, a disk that
+// fails) is kResourceExhausted. A file-size limit is such an error only where SIGXFSZ is ignored. Thread-safe.
 #ifndef PARTITA_RUNTIME_BASE_FILES_H_
 #define PARTITA_RUNTIME_BASE_FILES_H_
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,14 +17,21 @@
 
 namespace partita {
 
-// The bytes of a file of at most `limit` bytes. A larger one is refused before anything is allocated; one without a
-// size (a pipe, /dev/stdin) is read until its end or the limit. A directory is refused.
-absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit);
+// For the next bytes of a pipe: what makes them may take a while to start.
+inline constexpr std::chrono::milliseconds kPipePatience = std::chrono::seconds(30);
 
-// Writes the concatenation of `pieces`: to a temporary file in the same folder, to the disk (fsync), then renamed over
-// `path`. After an error no temporary file is left and `path` is as it was (or, if only the
-// sync of its folder failed, already the new file). An existing pipe or device is written in place,
-// for there is nothing to replace; a symbolic link to a file is followed and its target replaced.
+// The bytes of a file of at most `limit` bytes. A larger one is refused before anything is allocated; one without a
+// size (a pipe, /dev/stdin) is read until its end or the limit, and refused if nobody writes into it for `patience`. A
+// directory is refused.
+absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit,
+                                     std::chrono::milliseconds patience = kPipePatience);
+
+// Writes the concatenation of `pieces`: to a new file in the same folder, to the disk (fsync), then renamed over
+// `path`. After an error `path` is as it was (or, if only the sync of its folder failed, already the new file). The new
+// file has no name until it is whole, so nothing is left of it whatever ends the process; a file system that knows no
+// such files (O_TMPFILE) gives it one, PATH.tmp-*, which is removed after an error but outlives a process that is
+// killed. An existing pipe or device is written in place, for there is nothing to replace; a symbolic link to a file is
+// followed and its target replaced.
 absl::Status WriteFileAtomically(const std::string& path, std::span<const std::string_view> pieces);
 absl::Status WriteFileAtomically(const std::string& path, std::string_view contents);
 

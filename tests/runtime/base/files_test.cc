@@ -1,11 +1,15 @@
 #include "runtime/base/files.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -76,6 +80,19 @@ TEST_F(Files, PipeIsReadToItsEnd) {
   EXPECT_EQ(Entries(), 1);
 }
 
+// A pipe that nobody writes into is no file: it is given up, whether somebody has opened it or not.
+TEST_F(Files, SilentPipeIsGivenUp) {
+  constexpr std::chrono::milliseconds kPatience(50);
+  ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(Message(ReadFile(Path("pipe"), kLimit, kPatience).status()),
+            Path("pipe") + ": nobody has written into it for 0.1 s");
+  const int writer = ::open(Path("pipe").c_str(), O_RDWR);
+  EXPECT_THAT(Message(ReadFile(Path("pipe"), kLimit, kPatience).status()), HasSubstr("nobody has written into it"));
+  ASSERT_EQ(::write(writer, "x", 1), 1);
+  EXPECT_THAT(Message(ReadFile(Path("pipe"), kLimit, kPatience).status()), HasSubstr("nobody has written into it"));
+  ::close(writer);
+}
+
 TEST_F(Files, ErrorsNameThePathAndTheReason) {
   const absl::Status missing = ReadFile(Path("nothing"), kLimit).status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kInvalidArgument);
@@ -90,6 +107,44 @@ TEST_F(Files, FullDeviceIsResourceExhausted) {
   const absl::Status status = WriteFileAtomically("/dev/full", "x");
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Message(status), HasSubstr("No space left on device"));
+}
+
+// A terminal whose other end goes away while it is written to fails as a broken disk does.
+TEST_F(Files, DeviceThatFailsIsResourceExhausted) {
+  const int other = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (other < 0 || ::grantpt(other) != 0 || ::unlockpt(other) != 0) GTEST_SKIP() << "there are no terminals here";
+  const std::string terminal = ::ptsname(other);
+  absl::Status status;
+  std::thread writer([&] { status = WriteFileAtomically(terminal, std::string(kLimit, 'x')); });
+  char byte;
+  EXPECT_EQ(::read(other, &byte, 1), 1);  // it is open and being written
+  ::close(other);
+  writer.join();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(Message(status), HasSubstr("cannot write: Input/output error"));
+}
+
+// Ended in the middle of a write by a signal, as by SIGKILL.
+TEST_F(Files, KilledWriteLeavesTheOldFileAndNothingElse) {
+  const int nameless = ::open(folder_.c_str(), O_WRONLY | O_TMPFILE, 0600);
+  if (nameless < 0) GTEST_SKIP() << "this file system knows no files without a name";
+  ::close(nameless);
+  ASSERT_TRUE(WriteFileAtomically(Path("file"), "old").ok());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const struct rlimit small = {1000, 1000};
+    const struct rlimit none = {0, 0};
+    std::signal(SIGXFSZ, SIG_DFL);
+    ::setrlimit(RLIMIT_CORE, &none);
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    WriteFileAtomically(Path("file"), std::string(5000, 'n')).IgnoreError();
+    ::_exit(0);
+  }
+  int how = 0;
+  ASSERT_EQ(::waitpid(child, &how, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(how) && WTERMSIG(how) == SIGXFSZ);
+  EXPECT_EQ(ReadFile(Path("file"), kLimit).value(), "old");
+  EXPECT_EQ(Entries(), 1);
 }
 
 // A failure half-way, by the process's own limit on file sizes.
