@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "runtime/base/files.h"
@@ -144,9 +145,28 @@ absl::Status CheckTiling(const std::string& file, const Header& header, int64_t 
   return absl::OkStatus();
 }
 
+// Also a key that was the checksum's until a byte of it was damaged.
+bool IsOurs(std::string_view key) {
+  const std::string_view checksum = kChecksumKey;
+  if (key.starts_with(kOwnKeys)) return true;
+  return key.size() == checksum.size() &&
+         std::inner_product(key.begin(), key.end(), checksum.begin(), 0, std::plus<>(), std::not_equal_to<>()) == 1;
+}
+
+absl::Status CheckForeign(const std::string& file, const Metadata& metadata) {
+  for (const auto& [key, text] : metadata) {
+    if (!IsOurs(key)) continue;
+    return InvalidArgument(
+        "{}: metadata {}: found without {}, which our files have: the file was damaged, or changed by a program that "
+        "does not know the checksum",
+        file, Printable(key), kChecksumKey);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckChecksum(const std::string& file, const Header& header, std::string_view buffer) {
   const auto expected = header.metadata.find(kChecksumKey);
-  if (expected == header.metadata.end()) return absl::OkStatus();
+  if (expected == header.metadata.end()) return CheckForeign(file, header.metadata);
   ASSIGN_OR_RETURN(Hash hash, HashOfHeader(file, header));
   hash.Add(buffer.data(), buffer.size());
   if (hash.Text() != expected->second) {
@@ -210,6 +230,12 @@ absl::StatusOr<SafetensorsFile> SafetensorsFile::Parse(const std::string& file, 
 SafetensorsFile::SafetensorsFile(std::string path, std::string bytes, Header header, size_t data)
     : path_(std::move(path)), bytes_(std::move(bytes)), header_(std::move(header)), data_(data) {
   for (size_t i = 0; i < header_.tensors.size(); ++i) by_name_[header_.tensors[i].name] = i;
+}
+
+std::string SafetensorsFile::Digest() const {
+  Hash hash;
+  hash.Add(bytes_.data(), bytes_.size());
+  return hash.Text();
 }
 
 const StoredTensor* SafetensorsFile::Find(std::string_view name) const {

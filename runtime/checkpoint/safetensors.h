@@ -3,7 +3,8 @@
 //   u64 little-endian N | N bytes of JSON (header.h) | the tensors, which tile the rest of the file exactly
 //
 // Ours say {"format":"pt"} in their metadata, as other readers want, and carry a checksum over everything else, so that
-// any damaged byte is found on loading. The same tensors and metadata give the same bytes.
+// any damaged byte is found on loading, one of the checksum's own key too. The same tensors and metadata give the same
+// bytes.
 #ifndef PARTITA_RUNTIME_CHECKPOINT_SAFETENSORS_H_
 #define PARTITA_RUNTIME_CHECKPOINT_SAFETENSORS_H_
 
@@ -22,7 +23,9 @@
 
 namespace partita {
 
-// The checksum's key in the metadata; the value is XXH3-128 in hexadecimal.
+// The checksum's key in the metadata; the value is XXH3-128 in hexadecimal. A file with other keys of ours, which begin
+// alike, must have it.
+inline constexpr char kOwnKeys[] = "partita.";
 inline constexpr char kChecksumKey[] = "partita.xxh3";
 
 // A tensor to be saved; the bytes stay the caller's.
@@ -58,6 +61,9 @@ class SafetensorsFile {
   const std::string& path() const { return path_; }
   const Metadata& metadata() const { return header_.metadata; }
   std::span<const StoredTensor> tensors() const { return header_.tensors; }  // by place in the file
+
+  // Of all bytes of the file, whoever wrote it: equal for equal files.
+  std::string Digest() const;
 
   // Null if there is none.
   const StoredTensor* Find(std::string_view name) const;
