@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <span>
 #include <string_view>
 
 #include "runtime/comm/gloo/gloo_hash.h"
@@ -12,31 +14,27 @@ namespace partita {
 namespace {
 
 void AddBlocks(const CommPair& pair, GlooMessage& message) {
-  message.exchanges = true;
+  message.exchanges = 1;
   message.blocks_sent = static_cast<int32_t>(pair.sent.size());
   message.blocks_received = static_cast<int32_t>(pair.received.size());
   size_t next = 0;
-  const auto add = [&](const ConstBuffer& buffer, bool sent) {
-    if (next < message.blocks.size()) message.blocks[next++] = {buffer.count, buffer.dtype, sent};
+  const auto add = [&](const ConstBuffer& buffer) {
+    if (next < message.blocks.size()) message.blocks[next++] = {buffer.count, buffer.dtype};
   };
-  for (const ConstBuffer& buffer : pair.sent) add(buffer, true);
-  for (const Buffer& buffer : pair.received) add(buffer, false);
+  for (const ConstBuffer& buffer : pair.sent) add(buffer);
+  for (const Buffer& buffer : pair.received) add(buffer);
 }
 
-// The blocks of the peer's call for this rank, as far as the probe tells.
+bool AllBlocksListed(const GlooMessage& probe) {
+  return int64_t{probe.blocks_sent} + probe.blocks_received <= GlooMessage::kMostBlocks;
+}
+
+// The blocks of the peer's call for this rank, all of which the probe lists.
 CommPair PairOf(const GlooMessage& probe) {
   CommPair pair;
-  pair.sent.resize(static_cast<size_t>(probe.blocks_sent));
-  pair.received.resize(static_cast<size_t>(probe.blocks_received));
-  size_t sent = 0, received = 0;
-  for (int b = 0; b < std::min(GlooMessage::kMostBlocks, probe.blocks_sent + probe.blocks_received); ++b) {
-    const GlooMessage::Block& block = probe.blocks[b];
-    if (block.sent) {
-      pair.sent[sent++] = {nullptr, block.count, block.dtype};
-    } else {
-      pair.received[received++] = {nullptr, block.count, block.dtype};
-    }
-  }
+  const GlooMessage::Block* next = probe.blocks.data();
+  for (int b = 0; b < probe.blocks_sent; ++b, ++next) pair.sent.push_back({nullptr, next->count, next->dtype});
+  for (int b = 0; b < probe.blocks_received; ++b, ++next) pair.received.push_back({nullptr, next->count, next->dtype});
   return pair;
 }
 
@@ -58,8 +56,18 @@ void FillCall(const GlooMessage& probe, const CommCall& own, int peer, CommCall&
   }
 }
 
-bool SameFirstBlocks(const GlooMessage& probe) {
-  return probe.blocks_sent + probe.blocks_received <= GlooMessage::kMostBlocks;
+template <typename Enum>
+bool IsOneOf(Enum value, Enum last) {
+  return static_cast<int>(value) >= 0 && static_cast<int>(value) <= static_cast<int>(last);
+}
+
+bool IsDType(DType dtype) { return std::ranges::find(kDTypes, dtype) != std::end(kDTypes); }
+
+bool AreBlocks(const GlooMessage& probe) {
+  if (probe.blocks_sent < 0 || probe.blocks_received < 0) return false;
+  const int64_t all = int64_t{probe.blocks_sent} + probe.blocks_received;
+  const auto listed = std::span(probe.blocks).first(std::min<int64_t>(all, GlooMessage::kMostBlocks));
+  return std::ranges::all_of(listed, [](const auto& block) { return block.count >= 0 && IsDType(block.dtype); });
 }
 
 }  // namespace
@@ -109,6 +117,19 @@ absl::Status StatusOf(const GlooMessage& abort) {
   return absl::Status(static_cast<absl::StatusCode>(abort.code), abort.Text());
 }
 
+std::string FindFlaw(const GlooMessage& message) {
+  using Kind = GlooMessage::Kind;
+  if (!IsOneOf(message.kind, Kind::kLeave)) return fmt::format("kind {}", static_cast<int>(message.kind));
+  if (message.kind == Kind::kAbort) return message.code == 0 ? "a failure without a code" : "";
+  if (message.kind != Kind::kProbe) return "";
+  if (!IsOneOf(message.operation, CommOperation::kSendReceive)) {
+    return fmt::format("operation {}", static_cast<int>(message.operation));
+  }
+  if (!IsDType(message.in_dtype) || !IsDType(message.out_dtype)) return "elements of an unknown type";
+  if (AreBlocks(message)) return "";
+  return fmt::format("{} blocks sent and {} received", message.blocks_sent, message.blocks_received);
+}
+
 std::string FindMismatch(const CommCall& call, int peer, const GlooMessage& probe, int64_t collectives,
                          int64_t pair_sequence) {
   const bool own_pairs = call.operation == CommOperation::kSendReceive;
@@ -116,8 +137,8 @@ std::string FindMismatch(const CommCall& call, int peer, const GlooMessage& prob
   const auto own_pair = std::ranges::find(call.pairs, peer, &CommPair::peer);
   const bool own_exchanges = own_pair != call.pairs.end();
   if (own_pairs && its_pairs) {
-    if (!own_exchanges || !probe.exchanges || pair_sequence != probe.pair_sequence) return "";
-    return SameFirstBlocks(probe) ? FindMismatch(*own_pair, PairOf(probe)) : "";
+    if (!own_exchanges || probe.exchanges == 0 || pair_sequence != probe.pair_sequence) return "";
+    return AllBlocksListed(probe) ? FindMismatch(*own_pair, PairOf(probe)) : "";
   }
   if (own_pairs) {
     // The peer is in a collective that this rank makes later, and has not made the exchange before it.
@@ -125,7 +146,7 @@ std::string FindMismatch(const CommCall& call, int peer, const GlooMessage& prob
     return never ? "different operations" : "";
   }
   if (its_pairs) {
-    const bool never = probe.exchanges && collectives > probe.collectives && pair_sequence < probe.pair_sequence;
+    const bool never = probe.exchanges != 0 && collectives > probe.collectives && pair_sequence < probe.pair_sequence;
     return never ? "different operations" : "";
   }
   if (collectives != probe.collectives) return "";

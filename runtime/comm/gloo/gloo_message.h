@@ -21,7 +21,6 @@ struct GlooMessage {
   struct Block {
     int64_t count;
     DType dtype;
-    bool sent;
   };
 
   Kind kind = Kind::kAnswer;
@@ -38,9 +37,9 @@ struct GlooMessage {
   int64_t in_count = 0, out_count = 0;
   uint64_t counts_hash = 0;
   int64_t to_receiver = 0, from_receiver = 0;  // all_to_all
-  bool exchanges = false;                      // send_receive: has blocks for the receiver, or waits for some of it
+  uint8_t exchanges = 0;                       // send_receive: has blocks for the receiver, or waits for some of it
   int32_t blocks_sent = 0, blocks_received = 0;
-  std::array<Block, kMostBlocks> blocks = {};  // the first of them, in order
+  std::array<Block, kMostBlocks> blocks = {};  // the first of them: those sent, then those received
 
   // kAbort: the code and message; kProbe: Describe().
   int32_t code = 0;
@@ -57,6 +56,10 @@ GlooMessage AbortOf(const absl::Status& status);
 
 // The error that an abort carries.
 absl::Status StatusOf(const GlooMessage& abort);
+
+// What no rank would say, of what has come from a peer: bits may be wrong. Empty if there is nothing, and then the
+// other functions can take the message.
+std::string FindFlaw(const GlooMessage& message);
 
 // Why this rank's call, which is under way, can never meet the call of a probe that `peer` has sent; empty if it can,
 // or if one of the two is only late. `collectives`, `pair_sequence`: of this rank, with its present call.

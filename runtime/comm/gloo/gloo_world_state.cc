@@ -194,6 +194,11 @@ void GlooWorldState::Listen(int rank) {
 // False: there is nothing more to listen to.
 bool GlooWorldState::Handle(int rank, const GlooMessage& message) {
   Peer& peer = *peers_[rank];
+  if (const std::string flaw = FindFlaw(message); !flaw.empty()) {
+    End(peer);
+    Abort(Unavailable("rank {} says what no rank would: {}; is the connection to it damaged?", rank, flaw));
+    return false;
+  }
   switch (message.kind) {
     case GlooMessage::Kind::kProbe:
       HandleProbe(rank, message);
