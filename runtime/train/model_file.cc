@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/base/status.h"
-#include "runtime/checkpoint/safetensors.h"
 
 namespace partita {
 namespace {
@@ -42,9 +41,8 @@ absl::Status SaveStates(const Session& session, const Model& model, const std::s
   return SaveSafetensors(path, tensors, {{"partita.model", model.name}});
 }
 
-absl::Status LoadStates(Session& session, const Model& model, const std::string& path) {
+absl::Status LoadStates(Session& session, const Model& model, const SafetensorsFile& file) {
   const std::vector<std::string> names = StatesOf(model);
-  ASSIGN_OR_RETURN(const SafetensorsFile file, LoadSafetensors(path));
   RETURN_IF_ERROR(CheckNames(file, names));
   std::vector<HostTensor> states;
   for (const std::string& name : names) {

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "graph/ir/model.h"
 #include "runtime/api/session.h"
+#include "runtime/checkpoint/safetensors.h"
 
 namespace partita {
 
@@ -15,9 +16,10 @@ namespace partita {
 // that training added (momentum, iteration).
 absl::Status SaveStates(const Session& session, const Model& model, const std::string& path);
 
-// Collective; every process reads the file. Loads what SaveStates (or another writer) saved. kInvalidArgument before
-// any state is changed: a state that the file lacks, a tensor that the graph lacks, another type or shape.
-absl::Status LoadStates(Session& session, const Model& model, const std::string& path);
+// To the ranks of this process, of which every process has read the same file: what SaveStates (or another writer)
+// saved. Collective. kInvalidArgument before any state is changed: a state that the file lacks, a tensor that the graph
+// lacks, another type or shape.
+absl::Status LoadStates(Session& session, const Model& model, const SafetensorsFile& file);
 
 }  // namespace partita
 

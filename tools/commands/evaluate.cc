@@ -1,5 +1,6 @@
 // `trainer evaluate`: loss and accuracy of saved parameters on the test set.
 #include "ops/registry.h"
+#include "runtime/checkpoint/safetensors.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/model_file.h"
 #include "runtime/train/stop_vote.h"
@@ -22,9 +23,10 @@ absl::StatusOr<std::unique_ptr<Session>> StartLoaded(const Flags& flags, const M
   AssumeScheduleLength(complete);
   ASSIGN_OR_RETURN(Program program, MakeProgram(complete, strategy, Ops(), ReadProgramOptions(flags)));
   SessionOptions options = ReadSessionOptions(flags);
-  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data));
+  ASSIGN_OR_RETURN(const SafetensorsFile loaded, LoadSafetensors(flags.Text("load")));
+  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, &loaded));
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
-  RETURN_IF_ERROR(LoadStates(*session, model, flags.Text("load")));
+  RETURN_IF_ERROR(LoadStates(*session, model, loaded));
   return session;
 }
 

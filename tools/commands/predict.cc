@@ -2,6 +2,7 @@
 #include "graph/ir/op_definition.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"
+#include "runtime/checkpoint/safetensors.h"
 #include "runtime/train/model_file.h"
 #include "runtime/train/predictor.h"
 #include "runtime/train/stop_vote.h"
@@ -35,9 +36,10 @@ absl::StatusOr<std::unique_ptr<Session>> StartLoaded(const Flags& flags, const M
   ASSIGN_OR_RETURN(Program program, MakeProgram(complete, strategy, Ops(), program_options));
   program = OnlyEntry(std::move(program), kPredictEntry);
   SessionOptions options = ReadSessionOptions(flags);
-  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data));
+  ASSIGN_OR_RETURN(const SafetensorsFile loaded, LoadSafetensors(flags.Text("load")));
+  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, &loaded));
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
-  RETURN_IF_ERROR(LoadStates(*session, model, flags.Text("load")));
+  RETURN_IF_ERROR(LoadStates(*session, model, loaded));
   return session;
 }
 

@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 
 #include "ops/registry.h"
+#include "runtime/checkpoint/safetensors.h"
 #include "runtime/train/model_file.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
@@ -51,12 +52,14 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   ASSIGN_OR_RETURN(Program program, MakeProgram(prepared.model, strategy, Ops(), ReadProgramOptions(flags)));
   SessionOptions options = ReadSessionOptions(flags);
   options.record_timeline = flags.IsSet("trace");
-  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, prepared.data));
-  ASSIGN_OR_RETURN(prepared.session, Session::Start(std::move(program), options));
+  std::optional<SafetensorsFile> loaded;
   if (flags.IsSet("load")) {
-    RETURN_IF_ERROR(LoadStates(*prepared.session, prepared.model, flags.Text("load")));
+    ASSIGN_OR_RETURN(loaded, LoadSafetensors(flags.Text("load")));
   }
   return prepared;
+  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, prepared.data, loaded ? &*loaded : nullptr));
+  ASSIGN_OR_RETURN(prepared.session, Session::Start(std::move(program), options));
+  if (loaded) RETURN_IF_ERROR(LoadStates(*prepared.session, prepared.model, *loaded));
 }
 
 std::string OutcomeOf(const absl::Status& status, bool stopped) {

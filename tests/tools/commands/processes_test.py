@@ -150,6 +150,20 @@ class RefusalTest(ProcessesTest):
 
     def test_a_rank_that_never_comes(self):
         command = [TRAINER, "train", "--mock-data", "--batch=9", "--steps=3", "--dp=3", "--join-timeout=1", MLP]
+    def test_ranks_that_load_different_files_of_one_name(self):
+        for rank in range(2):
+            os.mkdir(self.path(str(rank)))
+            self.call(TRAINER, "train", "--mock-data", "--batch=8", "--steps=1", f"--seed={rank}",
+                      "--save=" + self.path(f"{rank}/m.safetensors"), MLP)
+        for command in ("train", "evaluate"):
+            with job.Job([TRAINER, command, "--mock-data", "--batch=8", "--dp=2", "--load=m.safetensors", MLP], 2,
+                         without_launchers(), host=lambda rank: ["env", "--chdir=" + self.path(str(rank))]) as ranks:
+                ranks.wait([0, 1], time.monotonic() + 60)
+                for rank in range(2):
+                    self.assertEqual(ranks.processes[rank].returncode, 3, ranks.said(rank))
+                    self.assertRegex(ranks.said(rank), r'ranks do not agree on what "m.safetensors" holds: '
+                                     r"rank 0 has '[0-9a-f]{32}', rank 1 has '[0-9a-f]{32}'")
+
         place = {"RANK": "0", "WORLD_SIZE": "3", "LOCAL_RANK": "0", "MASTER_PORT": str(job.free_port())}
         alone = self.call(*command, code=138, environment={**without_launchers(), **place})
         self.assertIn("ranks 1, 2 did not come within 1.0 s", alone.stderr)

@@ -31,7 +31,7 @@ constexpr const char* kOwnFlags[] = {"log", "plan-cache", "threads", "timeout", 
 std::string Hash(const std::string& text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
 
 std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& strategy, const Program& program,
-                                           const TrainingData& data) {
+                                           const TrainingData& data, const SafetensorsFile* loaded) {
   std::map<std::string, std::string> digests = {
       {"the version", kToolVersion},
       {"the strategy", Hash(PrintStrategy(strategy, ProtoFormat::kText))},
@@ -44,6 +44,8 @@ std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& s
   }
   for (const auto& [name, version] : LibraryVersions()) digests["the library " + name] = version;
   return digests;
+  // Each rank reads its own file of that name.
+  if (loaded != nullptr) digests[fmt::format("what {} holds", Printable(loaded->path()))] = loaded->Digest();
 }
 
 // The thread that tells of the failure may hold no lock of ours that the end of the process would need.
@@ -62,7 +64,7 @@ void EndProcess(int rank, const absl::Status& status) {
 std::vector<std::string> JobFlags() { return {"join-timeout", "timeout"}; }
 
 absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
-                                             const TrainingData& data) {
+                                             const TrainingData& data, const SafetensorsFile* loaded) {
   ASSIGN_OR_RETURN(const std::optional<Place> place, FindPlace(SystemEnvironment));
   if (!place || place->ranks == 1) return nullptr;  // one process: its ranks are threads
   if (place->ranks != program.ranks()) {
@@ -78,7 +80,7 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
   options.token = place->token;
   options.join_timeout = milliseconds(flags.Int("join-timeout") * 1000);
   options.timeout = milliseconds(flags.Int("timeout") * 1000);
-  options.digests = Digests(flags, strategy, program, data);
+  options.digests = Digests(flags, strategy, program, data, loaded);
   options.on_failure = [rank = place->rank](const absl::Status& status) { EndProcess(rank, status); };
   absl::StatusOr<std::unique_ptr<ProcessJob>> job = ProcessJob::Start(options);
   if (!job.ok()) return WithContext(fmt::format("rank {}", place->rank), job.status());

@@ -11,6 +11,7 @@
 #include "graph/derive/strategy.h"
 #include "graph/ir/program.h"
 #include "runtime/api/job/job.h"
+#include "runtime/checkpoint/safetensors.h"
 #include "runtime/train/trainer.h"
 #include "tools/program/flags.h"
 
@@ -20,11 +21,12 @@ namespace partita {
 std::vector<std::string> JobFlags();  // join-timeout, timeout
 
 // The job that a launcher has started this process for; null if there is none. From then on the end of another rank
-// ends this process within a second, with a line that names the rank and kExitUnavailable, whatever it does.
+// ends this process within a second, with a line that names the rank and kExitUnavailable, whatever it does. `loaded`:
+// what this rank has read of the file of --load; null: nothing.
 // kInvalidArgument: launchers that contradict each other, other ranks than the program has, ranks that do not mean the
 // same. kUnavailable: ranks that do not come.
 absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
-                                             const TrainingData& data);
+                                             const TrainingData& data, const SafetensorsFile* loaded);
 
 // Whether this process speaks for the job: it has rank 0, or there is no job.
 bool Speaks(const Session& session);
