@@ -1,7 +1,11 @@
 #include "runtime/train/model_file.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
 
+#include "runtime/base/bf16.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -22,6 +26,37 @@ absl::Status CheckNames(const SafetensorsFile& file, const std::vector<std::stri
   return absl::OkStatus();
 }
 
+template <typename T>
+std::optional<size_t> FirstNonFinite(const std::vector<char>& bytes) {
+  for (size_t begin = 0; begin < bytes.size(); begin += sizeof(T)) {
+    T value;
+    std::memcpy(&value, bytes.data() + begin, sizeof(T));
+    if (!std::isfinite(static_cast<Compute<T>>(value))) return begin / sizeof(T);
+  }
+  return std::nullopt;
+}
+
+std::optional<size_t> FirstNonFinite(const HostTensor& state) {
+  if (state.dtype == DType::kF32) return FirstNonFinite<float>(state.bytes);
+  if (state.dtype == DType::kF64) return FirstNonFinite<double>(state.bytes);
+  if (state.dtype == DType::kBF16) return FirstNonFinite<Bf16>(state.bytes);
+  return std::nullopt;
+}
+
+// Training ends where a loss is not finite, but the update after the last loss has none to show what it did.
+absl::Status CheckFinite(const std::string& path, const std::vector<std::string>& names,
+                         const std::vector<HostTensor>& states) {
+  std::string first;
+  int broken = 0;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::optional<size_t> element = FirstNonFinite(states[i]);
+    if (element && broken++ == 0) first = fmt::format("element {} of '{}'", *element, names[i]);
+  }
+  if (broken == 0) return absl::OkStatus();
+  return OutOfRange("{}: not written: {} is not finite; {} of {} tensors have such values", path, first, broken,
+                    names.size());
+}
+
 }  // namespace
 
 absl::Status SaveStates(const Session& session, const Model& model, const std::string& path) {
@@ -31,6 +66,7 @@ absl::Status SaveStates(const Session& session, const Model& model, const std::s
     ASSIGN_OR_RETURN(HostTensor state, session.ReadState(name));
     states.push_back(std::move(state));
   }
+  RETURN_IF_ERROR(CheckFinite(path, names, states));
   if (session.local_ranks().front() != 0) return absl::OkStatus();
   std::vector<NamedTensor> tensors;
   for (size_t i = 0; i < names.size(); ++i) {

@@ -13,7 +13,8 @@
 namespace partita {
 
 // Collective; the process of rank 0 writes. Saves the states of the user's graph, gathered from the ranks; not those
-// that training added (momentum, iteration).
+// that training added (momentum, iteration). kOutOfRange on all ranks: a state has a value that is not finite, and what
+// `path` holds stays; the state and the element are named.
 absl::Status SaveStates(const Session& session, const Model& model, const std::string& path);
 
 // To the ranks of this process, of which every process has read the same file: what SaveStates (or another writer)

@@ -100,7 +100,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   const absl::Status remembered = AddMemory(*prepared.session, report);
   const auto overlapped = communication.Job();
   if (overlapped.ok()) AddCommunication(*overlapped, report);
-  report.set_outcome(OutcomeOf(trained, result.stopped_by != 0));
+  report.set_outcome(OutcomeOf(trained.ok() ? saved : trained, result.stopped_by != 0));
   if (speaks) RETURN_IF_ERROR(SaveReport(report, context.flags));
   RETURN_IF_ERROR(trained);
   RETURN_IF_ERROR(saved);

@@ -1,0 +1,70 @@
+// What is saved, and what is not.
+#include "runtime/train/model_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <limits>
+
+#include "graph/make_program.h"
+#include "ops/registry.h"
+#include "partitioner/data_model_strategy.h"
+#include "runtime/base/files.h"
+#include "tools/models/models.h"
+
+namespace partita {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ModelFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    model_ = MakeModel("lenet5", {.batch = 4, .image_size = 12}, Ops()).value();
+    model_.learning_rate.steps = 1;
+    const Strategy strategy = DataModelStrategy(model_.graph, 1, 2).value();
+    SessionOptions options;
+    options.threads_per_rank = 1;
+    session_ = Session::Start(MakeProgram(model_, strategy, Ops(), {}).value(), options).value();
+    path_ = ::testing::TempDir() + "/model_" + std::to_string(::getpid()) + ".safetensors";
+  }
+  void TearDown() override { ::unlink(path_.c_str()); }
+
+  void SetElement(const std::string& state, size_t element, float value) {
+    HostTensor tensor = session_->ReadState(state).value();
+    std::memcpy(tensor.bytes.data() + element * sizeof(value), &value, sizeof(value));
+    ASSERT_TRUE(session_->WriteState(state, tensor).ok());
+  }
+
+  Model model_;
+  std::unique_ptr<Session> session_;
+  std::string path_;
+};
+
+TEST_F(ModelFile, WhatIsSavedIsLoaded) {
+  const std::string state = session_->StateNames()[0];
+  SetElement(state, 1, 0.5F);
+  ASSERT_TRUE(SaveStates(*session_, model_, path_).ok());
+  const HostTensor saved = session_->ReadState(state).value();
+  SetElement(state, 1, 7);
+  ASSERT_TRUE(LoadStates(*session_, model_, LoadSafetensors(path_).value()).ok());
+  EXPECT_EQ(session_->ReadState(state)->bytes, saved.bytes);
+}
+
+TEST_F(ModelFile, ValuesThatAreNotFiniteReplaceNothing) {
+  ASSERT_TRUE(SaveStates(*session_, model_, path_).ok());
+  const std::string good = ReadFile(path_, 1 << 30).value();
+  for (const float value : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    SetElement("classifier/matmul/weights", 3, value);
+    const absl::Status saved = SaveStates(*session_, model_, path_);
+    EXPECT_EQ(saved.code(), absl::StatusCode::kOutOfRange);
+    EXPECT_THAT(std::string(saved.message()),
+                HasSubstr(path_ + ": not written: element 3 of 'classifier/matmul/weights' is not finite; 1 of 10"));
+    EXPECT_EQ(ReadFile(path_, 1 << 30).value(), good);
+  }
+}
+
+}  // namespace
+}  // namespace partita
