@@ -10,6 +10,7 @@
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/report.h"
+#include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
 #include "tools/program/exit_code.h"
@@ -44,8 +45,8 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, Augmentation{}));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartLoaded(flags, model, strategy, data));
-  const std::atomic<int>& stop = StopOnSignals();
-  ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, *inputs, data.test, &stop));
+  const StopSignals signals;
+  ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, *inputs, data.test, &signals.flag()));
   ReportProto report = BeginReport("evaluate", flags, model.name, *session);
   RETURN_IF_ERROR(AddMemory(*session, report));
   std::ostream& out = Speaks(*session) ? context.out : Silence();
@@ -56,7 +57,8 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
     report.set_test_accuracy(evaluation->accuracy);
     if (flags.Text("format") == "text") out << fmt::format("test loss       {:.4f}\n", evaluation->loss);
   }
-  ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &stop));
+  ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));
+  const FinishWriting finish;
   PrintReport(report, flags, out);
   if (Speaks(*session)) RETURN_IF_ERROR(SaveReport(report, flags));
   return evaluation ? static_cast<int>(kExitFinished) : ExitCodeOfSignal(stopped_by);

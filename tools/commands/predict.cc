@@ -13,6 +13,7 @@
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/prediction_file.h"
 #include "tools/commands/output/report.h"
+#include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
 #include "tools/program/exit_code.h"
@@ -59,12 +60,13 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, Augmentation{}));
   const std::string value = PredictedValue(flags, model.graph);
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartLoaded(flags, model, strategy, data, value));
-  const std::atomic<int>& stop = StopOnSignals();
-  ASSIGN_OR_RETURN(const auto predictions, PredictSet(*session, data.test, &stop));
-  ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &stop));
+  const StopSignals signals;
+  ASSIGN_OR_RETURN(const auto predictions, PredictSet(*session, data.test, &signals.flag()));
+  ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));
   if (!predictions) return ExitCodeOfSignal(stopped_by);
   if (!Speaks(*session)) return static_cast<int>(kExitFinished);
   const HostTensor& tensor = predictions->front();
+  const FinishWriting finish;
   RETURN_IF_ERROR(SavePredictions(tensor, value, flags.Text("output")));
   context.out << fmt::format("{}: value '{}' of {} samples, {}{}\n", flags.Text("output"), value, tensor.shape[0],
                              Name(tensor.dtype), ToString(tensor.shape));

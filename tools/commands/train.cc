@@ -12,6 +12,7 @@
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/output/timeline.h"
+#include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
 #include "tools/program/exit_code.h"
@@ -56,10 +57,10 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   if (flags.IsSet("load")) {
     ASSIGN_OR_RETURN(loaded, LoadSafetensors(flags.Text("load")));
   }
-  return prepared;
   ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, prepared.data, loaded ? &*loaded : nullptr));
   ASSIGN_OR_RETURN(prepared.session, Session::Start(std::move(program), options));
   if (loaded) RETURN_IF_ERROR(LoadStates(*prepared.session, prepared.model, *loaded));
+  return prepared;
 }
 
 std::string OutcomeOf(const absl::Status& status, bool stopped) {
@@ -78,11 +79,11 @@ absl::Status Save(const Flags& flags, const Prepared& prepared, const absl::Stat
 
 absl::StatusOr<int> RunTrain(const CommandContext& context) {
   ASSIGN_OR_RETURN(Prepared prepared, Prepare(context.flags));
-  const std::atomic<int>& stop = StopOnSignals();
+  const StopSignals signals;
   const bool speaks = Speaks(*prepared.session);
   const bool text = context.flags.Text("format") == "text";
   std::ostream& out = speaks ? context.out : Silence();
-  prepared.options.stop = &stop;
+  prepared.options.stop = &signals.flag();
   prepared.options.on_progress = [speaks](const Progress& progress) {
     if (speaks) spdlog::info("{}", FormatProgress(progress));
   };
@@ -93,6 +94,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   prepared.options.on_step = [&] { communication.AddStep(); };
   TrainingResult result;
   const absl::Status trained = Train(*prepared.session, prepared.inputs, prepared.data, prepared.options, result);
+  const FinishWriting finish;
   const absl::Status saved = Save(context.flags, prepared, trained);
   ReportProto report = BeginReport("train", context.flags, prepared.model.name, *prepared.session);
   AddTraining(result, report);

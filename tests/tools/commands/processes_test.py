@@ -1,6 +1,7 @@
 """Ranks as real processes: the same results as threads, and what happens when one of them ends, stops or is wrong."""
 
 import collections
+import fcntl
 import json
 import os
 import random
@@ -9,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -148,8 +150,6 @@ class RefusalTest(ProcessesTest):
                     self.assertEqual(ranks.processes[rank].returncode, 3, ranks.said(rank))
                     self.assertIn(says, ranks.said(rank))
 
-    def test_a_rank_that_never_comes(self):
-        command = [TRAINER, "train", "--mock-data", "--batch=9", "--steps=3", "--dp=3", "--join-timeout=1", MLP]
     def test_ranks_that_load_different_files_of_one_name(self):
         for rank in range(2):
             os.mkdir(self.path(str(rank)))
@@ -164,6 +164,8 @@ class RefusalTest(ProcessesTest):
                     self.assertRegex(ranks.said(rank), r'ranks do not agree on what "m.safetensors" holds: '
                                      r"rank 0 has '[0-9a-f]{32}', rank 1 has '[0-9a-f]{32}'")
 
+    def test_a_rank_that_never_comes(self):
+        command = [TRAINER, "train", "--mock-data", "--batch=9", "--steps=3", "--dp=3", "--join-timeout=1", MLP]
         place = {"RANK": "0", "WORLD_SIZE": "3", "LOCAL_RANK": "0", "MASTER_PORT": str(job.free_port())}
         alone = self.call(*command, code=138, environment={**without_launchers(), **place})
         self.assertIn("ranks 1, 2 did not come within 1.0 s", alone.stderr)
@@ -252,6 +254,72 @@ class FaultTest(ProcessesTest):
             self.assertEqual([process.returncode for process in ranks.processes], [0, 0], ranks.said(0))
 
 
+class SaveTest(ProcessesTest):
+    """Rank 0 is held up while it saves, by a pipe that is full, and another rank dies."""
+
+    COMMAND = ["train", "--mock-data", "--batch=8", "--steps=2", "--threads=1", "--dp=2"]
+
+    def setUp(self):
+        super().setUp()
+        self.call(TRAINER, *self.COMMAND, "--save=" + self.path("whole"), MLP)
+        with open(self.path("whole"), "rb") as file:
+            self.whole = file.read()
+        self.saved = os.path.join(os.path.realpath(self.folder), "saved")
+        os.mkfifo(self.saved)
+        self.pipe = os.open(self.saved, os.O_RDWR)
+        self.addCleanup(os.close, self.pipe)
+        self.filler = fcntl.fcntl(self.pipe, fcntl.F_GETPIPE_SZ)
+        os.write(self.pipe, bytes(self.filler))
+
+    def saving(self):
+        """The process that has the pipe open, once there is one."""
+        deadline = time.monotonic() + 60
+        while True:
+            for process in processes_of(self.saved):
+                folder = f"/proc/{process}/fd"
+                try:
+                    if any(os.readlink(os.path.join(folder, file)) == self.saved for file in os.listdir(folder)):
+                        return process
+                except OSError:  # a file of it has just gone
+                    pass
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+
+    def read_saved(self):
+        length = self.filler + len(self.whole)
+        read = b""
+        while len(read) < length:
+            read += os.read(self.pipe, length - len(read))
+        return read[self.filler:]
+
+    def test_is_finished_when_a_rank_dies(self):
+        with job.Job([TRAINER, *self.COMMAND, "--save=" + self.saved, MLP], 2, without_launchers()) as ranks:
+            self.assertEqual(self.saving(), ranks.processes[0].pid)
+            ranks.signal(1, signal.SIGKILL)
+            time.sleep(1.5)
+            self.assertIsNone(ranks.processes[0].poll(), ranks.said(0))
+            self.assertEqual(self.read_saved(), self.whole)
+            ranks.wait([0], time.monotonic() + 10)
+            self.assertEqual(ranks.processes[0].returncode, 138)
+            self.assertIn("rank 1 is gone", ranks.said(0))
+
+    def test_is_finished_when_a_rank_of_a_launch_dies(self):
+        launcher = subprocess.Popen([TRAINER, "launch", "--nproc=2", "--", *self.COMMAND, "--save=" + self.saved, MLP],
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                    env=without_launchers())
+        self.addCleanup(launcher.stderr.close)
+        self.addCleanup(launcher.wait)
+        self.addCleanup(launcher.kill)
+        saving = self.saving()
+        for process in set(processes_of(self.saved)) - {saving, launcher.pid}:
+            os.kill(process, signal.SIGKILL)
+        time.sleep(2)
+        self.assertIn(saving, processes_of(self.saved))
+        self.assertEqual(self.read_saved(), self.whole)
+        _, error = launcher.communicate(timeout=10)
+        self.assertEqual(launcher.returncode, 128 + signal.SIGKILL, error)
+
+
 class LaunchTest(ProcessesTest):
 
     def start(self, *more):
@@ -287,6 +355,51 @@ class LaunchTest(ProcessesTest):
             self.assertEqual(launcher.returncode, 128 + signal.SIGKILL)
             self.assertRegex(error, r"launch: rank \d \(process \d+\) was ended by signal 9")
             self.assert_gone(graph, 1)
+
+    def test_a_signal_reaches_a_rank_that_is_stopped(self):
+        launcher, graph = self.start()
+        self.assertIn("epoch 1", launcher.stdout.readline())
+        os.kill(self.ranks(launcher, graph)[0], signal.SIGSTOP)
+        launcher.send_signal(signal.SIGTERM)
+        _, error = launcher.communicate(timeout=20)
+        self.assertEqual(launcher.returncode, 128 + signal.SIGTERM, error)
+        self.assert_gone(graph, 1)
+
+    def test_a_second_signal_ends_a_rank_that_stays_stopped(self):
+        launcher, graph = self.start()
+        self.assertIn("epoch 1", launcher.stdout.readline())
+        rank = self.ranks(launcher, graph)[0]
+        gone = threading.Event()
+
+        def keep_stopped():
+            while not gone.wait(0.001):
+                try:
+                    os.kill(rank, signal.SIGSTOP)
+                except ProcessLookupError:
+                    return
+
+        stopper = threading.Thread(target=keep_stopped)
+        stopper.start()
+        try:
+            for _ in range(2):
+                launcher.send_signal(signal.SIGINT)
+                time.sleep(0.5)
+            _, error = launcher.communicate(timeout=8)
+        finally:
+            gone.set()
+            stopper.join()
+        self.assertEqual(launcher.returncode, 128 + signal.SIGINT, error)
+        self.assert_gone(graph, 1)
+
+    def test_ends_a_rank_that_is_stopped_when_another_dies(self):
+        launcher, graph = self.start("--timeout=60")
+        self.assertIn("epoch 1", launcher.stdout.readline())
+        stopped, killed, _ = self.ranks(launcher, graph)
+        os.kill(stopped, signal.SIGSTOP)
+        os.kill(killed, signal.SIGKILL)
+        launcher.communicate(timeout=3)
+        self.assertEqual(launcher.returncode, 128 + signal.SIGKILL)
+        self.assert_gone(graph, 1)
 
     def test_leaves_no_orphans_when_it_is_killed(self):
         launcher, graph = self.start()

@@ -12,19 +12,27 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <optional>
 
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
+#include "tools/commands/processes/signals.h"
 
 namespace partita {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 // For the others to end by themselves: they hear of a death at once, and may write a report about an error.
 constexpr milliseconds kGraceAfterDeath(600), kGraceAfterError(3000);
+
+// The same when they were told to stop and one has: all write their last collective together.
+constexpr milliseconds kGraceAfterStop(10'000);
+
+// For the files that are being written when a rank is asked to end.
+constexpr milliseconds kLongestWrite(300'000);
+
+// After a signal that came twice, which ends who is not stopped at once.
+constexpr milliseconds kGraceAfterSecond(2000);
 
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
@@ -32,14 +40,6 @@ constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 std::atomic<int> arrived[NSIG];
 
 void Remember(int signal) { arrived[signal].store(1); }
-
-void ListenToSignals() {
-  for (const int signal : kForwarded) {
-    struct sigaction action {};
-    action.sa_handler = Remember;
-    CHECK(sigaction(signal, &action, nullptr) == 0);
-  }
-}
 
 // In the child, between fork and exec: only what is safe there. The child has a process group of its own, so that a
 // terminal's Ctrl-C reaches it once, through its parent.
@@ -120,27 +120,37 @@ void ChildProcesses::Signal(int signal) const {
 }
 
 int ChildProcesses::Wait() {
-  ListenToSignals();
-  std::optional<Clock::time_point> failed;
-  bool asked = false;
+  const HandledSignals handled(kForwarded, Remember, 0);
   while (Running()) {
     Poll(milliseconds(100));
-    for (const int signal : kForwarded) {
-      if (arrived[signal].exchange(0) == 0) continue;
-      passed_on_ = signal;
-      Signal(signal);
-    }
-    // Who was told to stop does so in its own time.
-    if (first_code_ == 0 || first_code_ == 128 + passed_on_) continue;
-    if (!failed) failed = Clock::now();
-    const milliseconds grace = first_code_ >= 128 ? kGraceAfterDeath : kGraceAfterError;
-    if (!asked && Clock::now() - *failed > grace) {
-      asked = true;
-      Signal(SIGUSR1);
-    }
-    if (Clock::now() - *failed > grace + kGraceAfterError) Signal(SIGKILL);
+    PassOnSignals();
+    EndTheLate();
   }
   return first_code_;
+}
+
+// Who is stopped hears of it as well.
+void ChildProcesses::PassOnSignals() {
+  for (const int signal : kForwarded) {
+    if (arrived[signal].exchange(0) == 0) continue;
+    passed_on_ = signal;
+    if (++told_[signal] == 2) kill_at_ = Clock::now() + kGraceAfterSecond;
+    Signal(signal);
+    Signal(SIGCONT);
+  }
+}
+
+void ChildProcesses::EndTheLate() {
+  const Clock::time_point now = Clock::now();
+  if (kill_at_ && now > *kill_at_) Signal(SIGKILL);
+  if (first_code_ == 0) return;
+  const bool as_told = first_code_ == 128 + passed_on_;
+  const milliseconds grace = as_told ? kGraceAfterStop : first_code_ >= 128 ? kGraceAfterDeath : kGraceAfterError;
+  if (asked_ || now < first_end_ + grace) return;
+  asked_ = true;
+  Signal(SIGUSR1);
+  Signal(SIGCONT);
+  if (!kill_at_) kill_at_ = now + kLongestWrite;
 }
 
 void ChildProcesses::Poll(milliseconds timeout) {
@@ -186,6 +196,7 @@ void ChildProcesses::Reap(size_t child) {
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   if (code == 0 || first_code_ != 0) return;
   first_code_ = code;
+  first_end_ = Clock::now();
   const std::string how = WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
                                               : fmt::format("ended with exit code {}", code);
   error_ << fmt::format("launch: rank {} (process {}) {}", child, children_[child].pid, how) << std::endl;

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -27,12 +28,16 @@ class ChildProcesses {
   // process ends, however that comes about. kResourceExhausted: no more processes.
   absl::Status Start(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables);
 
-  // Waits until all have ended, passing on SIGINT, SIGTERM, SIGHUP and SIGQUIT. When one fails the others have a moment
-  // to end by themselves; then they are ended by SIGUSR1, whose exit code says that a peer is gone (exit_code.h).
-  // Returns the exit code of the one that failed first (128 + signal if it was ended by one), or 0.
+  // Waits until all have ended, passing on SIGINT, SIGTERM, SIGHUP and SIGQUIT, also to those that are stopped; who is
+  // left a while after the second of a kind is killed. When one fails, or has ended as it was told to, the others have
+  // a moment to end by themselves; then they are ended by SIGUSR1, whose exit code says that a peer is gone
+  // (exit_code.h), and which a rank that writes a file obeys when it is whole; after minutes they are killed. Returns
+  // the exit code of the one that failed first (128 + signal if it was ended by one), or 0.
   int Wait();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   struct Pipe {
     int fd = -1;  // -1: ended
     std::string line;
@@ -47,13 +52,19 @@ class ChildProcesses {
   void Poll(std::chrono::milliseconds timeout);
   void ReadPipe(size_t child, Pipe& pipe, std::ostream& stream, bool plain);
   void Reap(size_t child);
+  void PassOnSignals();
+  void EndTheLate();
   void Signal(int signal) const;
 
   std::ostream& out_;
   std::ostream& error_;
   std::vector<Child> children_;
   int first_code_ = 0;
-  int passed_on_ = 0;  // the last signal
+  Clock::time_point first_end_;  // if first_code_ is not 0
+  bool asked_ = false;           // by SIGUSR1
+  int passed_on_ = 0;            // the last signal
+  std::map<int, int> told_;      // how often, by signal
+  std::optional<Clock::time_point> kill_at_;
 };
 
 }  // namespace partita

@@ -1,7 +1,6 @@
 #include "tools/commands/processes/processes.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "graph/text/text.h"
 #include "runtime/api/job/process_job.h"
 #include "runtime/base/status.h"
+#include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/launcher.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/version.h"
@@ -22,7 +22,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Time for this process to end by itself, as it does when it meets the end of the job in a step.
+// Time for this process to end by itself, as it does when it meets the end of the job in a step. What it is writing
+// then is written to its end.
 constexpr milliseconds kLastMoment(400);
 
 // Flags that may differ between the ranks of a job.
@@ -43,9 +44,9 @@ std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& s
     if (!own) digests["flag --" + name] = value;
   }
   for (const auto& [name, version] : LibraryVersions()) digests["the library " + name] = version;
-  return digests;
   // Each rank reads its own file of that name.
   if (loaded != nullptr) digests[fmt::format("what {} holds", Printable(loaded->path()))] = loaded->Digest();
+  return digests;
 }
 
 // The thread that tells of the failure may hold no lock of ours that the end of the process would need.
@@ -54,8 +55,7 @@ void EndProcess(int rank, const absl::Status& status) {
   const int code = ToExitCode(status);
   std::thread([line, code] {
     std::this_thread::sleep_for(kLastMoment);
-    if (write(STDERR_FILENO, line.data(), line.size()) < 0) _exit(code);
-    _exit(code);
+    ExitWhenWritten(code, line.c_str());
   }).detach();
 }
 

@@ -21,8 +21,8 @@ namespace partita {
 std::vector<std::string> JobFlags();  // join-timeout, timeout
 
 // The job that a launcher has started this process for; null if there is none. From then on the end of another rank
-// ends this process within a second, with a line that names the rank and kExitUnavailable, whatever it does. `loaded`:
-// what this rank has read of the file of --load; null: nothing.
+// ends this process within a second, with a line that names the rank and kExitUnavailable, whatever it does; what it is
+// writing is finished first (finish_writing.h). `loaded`: what this rank has read of the file of --load; null: nothing.
 // kInvalidArgument: launchers that contradict each other, other ranks than the program has, ranks that do not mean the
 // same. kUnavailable: ranks that do not come.
 absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,

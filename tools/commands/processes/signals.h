@@ -1,13 +1,38 @@
-// SIGINT and SIGTERM as a flag that the trainer looks at between two steps.
+// What a command does about signals, for as long as it wants to.
 #ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_SIGNALS_H_
 #define PARTITA_TOOLS_COMMANDS_PROCESSES_SIGNALS_H_
 
 #include <atomic>
+#include <csignal>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace partita {
 
-// From now on the first of these signals sets the flag to its number; a second one ends the process at once.
-const std::atomic<int>& StopOnSignals();
+// While it lives, `handler` is called for each of the signals; then they mean what they meant before.
+class HandledSignals {
+ public:
+  HandledSignals(std::span<const int> signals, void (*handler)(int), int flags);
+  HandledSignals(const HandledSignals&) = delete;
+  HandledSignals& operator=(const HandledSignals&) = delete;
+  ~HandledSignals();
+
+ private:
+  std::vector<std::pair<int, struct sigaction>> before_;
+};
+
+// SIGINT and SIGTERM as a flag that the trainer looks at between two steps: the first of them sets it to its number; a
+// second one ends the process at once, as any does before and afterwards. One at a time in a process.
+class StopSignals {
+ public:
+  StopSignals();
+
+  const std::atomic<int>& flag() const;
+
+ private:
+  const HandledSignals handled_;
+};
 
 // 128 + the signal's number.
 int ExitCodeOfSignal(int signal);

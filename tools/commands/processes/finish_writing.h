@@ -1,0 +1,27 @@
+// The end of another rank ends this process, but not what it writes: a model is not lost because a peer is.
+#ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_FINISH_WRITING_H_
+#define PARTITA_TOOLS_COMMANDS_PROCESSES_FINISH_WRITING_H_
+
+#include "tools/commands/processes/signals.h"
+
+namespace partita {
+
+// While it lives, this process ends neither by ExitWhenWritten nor by SIGUSR1, by which `launch` asks for it; what of
+// the two came ends it afterwards. One at a time in a process.
+class FinishWriting {
+ public:
+  FinishWriting();
+  FinishWriting(const FinishWriting&) = delete;
+  FinishWriting& operator=(const FinishWriting&) = delete;
+  ~FinishWriting();
+
+ private:
+  const HandledSignals asked_;
+};
+
+// _exit(code) when nothing is being written any more, with a line on standard error. Any thread.
+[[noreturn]] void ExitWhenWritten(int code, const char* line);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_PROCESSES_FINISH_WRITING_H_
