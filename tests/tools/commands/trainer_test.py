@@ -4,6 +4,8 @@ import json
 import os
 import re
 import signal
+import resource
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -73,6 +75,26 @@ class RefusalTest(TrainerTest):
         self.refused(2, "same file", "train", "--mock-data", "--report=a.json", "--trace=./a.json", MLP)
 
     def test_wrong_files(self):
+    def test_outputs_that_are_inputs(self):
+        shutil.copy(MLP, self.path("graph.pbtxt"))
+        shutil.copy(example("mlp_data_model.pbtxt"), self.path("strategy.pbtxt"))
+        os.symlink("graph.pbtxt", self.path("link.pbtxt"))
+        os.link(self.path("strategy.pbtxt"), self.path("other.json"))
+        before = {name: self.contents(name) for name in os.listdir(self.folder)}
+        for says, flag in [
+            ("graph.pbtxt is the same file as the graph", "--save=graph.pbtxt"),
+            ("link.pbtxt is the same file as the graph", "--save=link.pbtxt"),
+            ("other.json is the same file as that of --strategy", "--report=other.json"),
+        ]:
+            with self.subTest(flag=flag):
+                done = self.train("--strategy=strategy.pbtxt", flag, "graph.pbtxt", code=2)
+                self.assertIn(says, done.stderr)
+        self.assertEqual({name: self.contents(name) for name in os.listdir(self.folder)}, before)
+
+    def contents(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
         outputs = ["--save=s.safetensors", "--report=r.json"]
         self.refused(3, "none.pbtxt", "train", *outputs, "none.pbtxt")
         self.refused(3, "mlp_mixed", "train", *outputs, example("mlp_mixed.pbtxt"))

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <map>
+#include <utility>
 
 #include "tools/program/exit_code.h"
 
@@ -30,10 +30,28 @@ absl::Status CheckWritable(const std::string& flag, const fs::path& path) {
   return FlagError("flag --{}: {} cannot be written: {}", flag, path.string(), std::strerror(errno));
 }
 
+// What is there under both names, whatever links lead to it; else the same path.
+bool AreSame(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  return fs::equivalent(a, b, error) || a.lexically_normal() == b.lexically_normal();
+}
+
+// A path that no output may take, and what it is. A file of parameters may be trained on and replaced.
+using Taken = std::pair<fs::path, std::string>;
+
+std::vector<Taken> Inputs(const Flags& flags) {
+  std::vector<Taken> inputs;
+  for (const std::string& argument : flags.arguments()) inputs.emplace_back(argument, "the graph");
+  for (const char* name : {"strategy", "config"}) {
+    if (flags.IsSet(name)) inputs.emplace_back(flags.Text(name), fmt::format("that of --{}", name));
+  }
+  return inputs;
+}
+
 }  // namespace
 
 absl::Status CheckOutputs(const Flags& flags, const std::vector<std::string>& names) {
-  std::map<std::string, std::string> taken;
+  std::vector<Taken> taken = Inputs(flags);
   for (const std::string& name : names) {
     if (!flags.IsSet(name)) continue;
     const fs::path path = flags.Text(name);
@@ -41,8 +59,10 @@ absl::Status CheckOutputs(const Flags& flags, const std::vector<std::string>& na
       return FlagError("flag --report: {} does not end in .json; reports are JSON", path.string());
     }
     RETURN_IF_ERROR(CheckWritable(name, path));
-    const auto [other, is_new] = taken.emplace(path.lexically_normal().string(), name);
-    if (!is_new) return FlagError("flags --{} and --{} name the same file {}", other->second, name, path.string());
+    for (const auto& [other, what] : taken) {
+      if (AreSame(path, other)) return FlagError("flag --{}: {} is the same file as {}", name, path.string(), what);
+    }
+    taken.emplace_back(path, fmt::format("that of --{}", name));
   }
   return absl::OkStatus();
 }

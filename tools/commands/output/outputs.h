@@ -11,7 +11,8 @@
 namespace partita {
 
 // Checks that the files of these flags can be written, without leaving anything behind: so that hours of training do
-// not end in a wrong path. FlagError names the flag. A report must be .json.
+// not end in a wrong path, and are no file that is read (the graph, the strategy, the flags), nor each other. FlagError
+// names the flag. A report must be .json.
 absl::Status CheckOutputs(const Flags& flags, const std::vector<std::string>& names);
 
 // FlagError unless --format is one of `allowed`.
