@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iostream>
 
 #include "runtime/base/files.h"
 #include "tools/benchmarks/allocation_count.h"
@@ -16,7 +15,7 @@
 #include "tools/benchmarks/train/train_benchmark.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/passive_threads.h"
-#include "tools/program/program.h"
+#include "tools/program/run_main.h"
 
 namespace partita {
 namespace {
@@ -272,6 +271,5 @@ int main(int argc, char** argv) {
            RunTrain},
       },
   };
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
-  return RunProgram(benchmark, arguments, SystemFlagEnvironment(benchmark.name), std::cout, std::cerr);
+  return RunMain(benchmark, argc, argv);
 }

@@ -1,9 +1,7 @@
 // The trainer: one line for each command.
-#include <iostream>
-
 #include "tools/commands/commands.h"
 #include "tools/program/passive_threads.h"
-#include "tools/program/program.h"
+#include "tools/program/run_main.h"
 #include "tools/trainer_flags.h"
 
 int main(int argc, char** argv) {
@@ -25,6 +23,5 @@ int main(int argc, char** argv) {
           VersionCommand(),
       },
   };
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
-  return RunProgram(trainer, arguments, SystemFlagEnvironment(trainer.name), std::cout, std::cerr);
+  return RunMain(trainer, argc, argv);
 }

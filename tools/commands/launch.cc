@@ -3,19 +3,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <iostream>
-
 #include "runtime/base/status.h"
 #include "runtime/rendezvous/token.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/processes/child_processes.h"
 #include "tools/commands/processes/launcher.h"
 #include "tools/program/exit_code.h"
+#include "tools/program/queued_output.h"
 
 namespace partita {
 namespace {
 
 constexpr char kLoopback[] = "127.0.0.1";
+
+// For a reader of what the ranks have said on standard error.
+constexpr std::chrono::milliseconds kLastPatience(1000);
 
 // A port that nobody has now.
 absl::StatusOr<int> FreePort() {
@@ -51,12 +53,15 @@ absl::StatusOr<int> RunLaunch(const CommandContext& context) {
       {kLauncherVariable, "trainer launch"},
       {"TORCHELASTIC_USE_AGENT_STORE", ""},
   };
-  ChildProcesses children(context.out, std::cerr);
+  QueuedOutput error(STDERR_FILENO);
+  ChildProcesses children(context.out, error);
   for (int64_t rank = 0; rank < count; ++rank) {
     for (const char* name : {"RANK", "LOCAL_RANK", "ROLE_RANK"}) variables[name] = std::to_string(rank);
     RETURN_IF_ERROR(children.Start(arguments, variables));
   }
-  return children.Wait();
+  const int code = children.Wait();
+  error.Finish(kLastPatience).IgnoreError();  // there is nowhere to say it
+  return code;
 }
 
 }  // namespace

@@ -1,13 +1,11 @@
 // Writes a shipped model as a graph proto:
 //
 //   build_model mini-inception --batch=64 --output=mini_inception.pbtxt
-#include <iostream>
-
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
-#include "tools/program/program.h"
+#include "tools/program/run_main.h"
 
 namespace partita {
 namespace {
@@ -65,7 +63,5 @@ ProgramDefinition BuildModel() {
 
 int main(int argc, char** argv) {
   using namespace partita;
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const ProgramDefinition program = BuildModel();
-  return RunProgram(program, arguments, SystemFlagEnvironment(program.name), std::cout, std::cerr);
+  return RunMain(BuildModel(), argc, argv);
 }

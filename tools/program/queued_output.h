@@ -1,0 +1,34 @@
+// An output stream that does not hold up who writes to it: a thread of its own waits for the reader.
+//
+// A training that nobody listens to goes on (`train | less`, a stopped terminal), and can be told to stop.
+#ifndef PARTITA_TOOLS_PROGRAM_QUEUED_OUTPUT_H_
+#define PARTITA_TOOLS_PROGRAM_QUEUED_OUTPUT_H_
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <ostream>
+
+#include "absl/status/status.h"
+
+namespace partita {
+
+// Thread-compatible. A flush waits a moment, so that a reader who reads sees things in order.
+class QueuedOutput : public std::ostream {
+ public:
+  explicit QueuedOutput(int descriptor);
+  // Nothing that is still kept is written.
+  ~QueuedOutput() override;
+
+  // Waits until everything is written, at most for `patience`. kResourceExhausted: it cannot be written, or was not in
+  // that time.
+  absl::Status Finish(std::optional<std::chrono::milliseconds> patience);
+
+ private:
+  class Queue;
+  std::unique_ptr<Queue> queue_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_PROGRAM_QUEUED_OUTPUT_H_

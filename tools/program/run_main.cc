@@ -1,0 +1,31 @@
+#include "tools/program/run_main.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+
+#include "tools/program/exit_code.h"
+#include "tools/program/queued_output.h"
+
+namespace partita {
+namespace {
+
+// For a reader of the results of a program that ends before its time.
+constexpr std::chrono::milliseconds kLastPatience(1000);
+
+}  // namespace
+
+int RunMain(const ProgramDefinition& program, int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // write() then says EFBIG
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  QueuedOutput out(STDOUT_FILENO);
+  const int code = RunProgram(program, arguments, SystemFlagEnvironment(program.name), out, std::cerr);
+  const bool ended_early = code >= 128;  // by a signal, or a peer is gone
+  const absl::Status written = out.Finish(ended_early ? std::optional(kLastPatience) : std::nullopt);
+  if (written.ok()) return code;
+  std::cerr << program.name << ": standard output cannot be written: " << std::string(written.message()) << "\n";
+  return code == kExitFinished ? kExitResources : code;
+}
+
+}  // namespace partita

@@ -1,0 +1,16 @@
+// What the main() of every program here does.
+#ifndef PARTITA_TOOLS_PROGRAM_RUN_MAIN_H_
+#define PARTITA_TOOLS_PROGRAM_RUN_MAIN_H_
+
+#include "tools/program/program.h"
+
+namespace partita {
+
+// RunProgram on this process's arguments, environment and output. A file that grows beyond the limit of the process is
+// an error of who writes it, not the process's end. Where the results cannot be written, a line says so, and the exit
+// code of a program that finished is kExitResources.
+int RunMain(const ProgramDefinition& program, int argc, char** argv);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_PROGRAM_RUN_MAIN_H_
