@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -190,14 +191,18 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit, std
   struct stat info;
   if (::fstat(fd.get(), &info) != 0) return SystemError("read the size", path);
   if (S_ISDIR(info.st_mode)) return InvalidArgument("{}: found a directory, allowed is a file", path);
-  if (S_ISREG(info.st_mode) && info.st_size > limit) return TooLarge(path, fmt::to_string(info.st_size), limit);
+  const bool has_size = S_ISREG(info.st_mode);
+  if (!has_size && !S_ISFIFO(info.st_mode))
+    return InvalidArgument("{}: found a device, allowed is a file or a pipe", path);
+  if (has_size && info.st_size > limit) return TooLarge(path, fmt::to_string(info.st_size), limit);
+  if (has_size) RETURN_IF_ERROR(CheckMemory(path, info.st_size));
 
   if (S_ISFIFO(info.st_mode)) RETURN_IF_ERROR(AwaitBytes(fd.get(), patience, path));
 
   // A file may grow while it is read, and a pipe has no size: one byte more than expected is asked for.
   std::string bytes;
   const Source source{path, patience, fd.get()};
-  int64_t target = S_ISREG(info.st_mode) ? info.st_size + 1 : std::min(kFirstChunk, limit + 1);
+  int64_t target = has_size ? info.st_size + 1 : std::min(kFirstChunk, limit + 1);
   while (true) {
     const int64_t begin = bytes.size();
     bytes.resize(target);

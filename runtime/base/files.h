@@ -21,8 +21,8 @@ namespace partita {
 inline constexpr std::chrono::milliseconds kPipePatience = std::chrono::seconds(30);
 
 // The bytes of a file of at most `limit` bytes. A larger one is refused before anything is allocated; one without a
-// size (a pipe, /dev/stdin) is read until its end or the limit, and refused if nobody writes into it for `patience`. A
-// directory is refused.
+// size (a pipe, /dev/stdin that is one) is read until its end or the limit, and refused if nobody writes into it for
+// `patience`. A directory or a device is refused. kResourceExhausted: there is no memory for it.
 absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit,
                                      std::chrono::milliseconds patience = kPipePatience);
 

@@ -66,9 +66,17 @@ TEST_F(Files, LimitIsInclusive) {
   EXPECT_THAT(Message(status), HasSubstr("5 bytes, allowed are at most 4"));
 }
 
-TEST_F(Files, EndlessFileStopsAtTheLimit) {
-  EXPECT_THAT(Message(ReadFile("/dev/zero", kLimit).status()), HasSubstr("allowed are at most 1048576"));
-  EXPECT_EQ(ReadFile("/dev/null", 0).value(), "");
+TEST_F(Files, DevicesAreRefused) {
+  for (const char* device : {"/dev/zero", "/dev/null"}) {
+    EXPECT_EQ(Message(ReadFile(device, kLimit).status()),
+              std::string(device) + ": found a device, allowed is a file or a pipe");
+  }
+}
+
+TEST_F(Files, MoreThanThereIsMemoryIsNotEvenTried) {
+  ASSERT_TRUE(WriteFileAtomically(Path("sparse"), "").ok());
+  ASSERT_EQ(::truncate(Path("sparse").c_str(), int64_t{1} << 43), 0);
+  EXPECT_EQ(ReadFile(Path("sparse"), int64_t{1} << 44).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST_F(Files, PipeIsReadToItsEnd) {
