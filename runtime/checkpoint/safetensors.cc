@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/base/files.h"
+#include "runtime/base/input_file.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -18,7 +19,6 @@ static_assert(std::endian::native == std::endian::little, "tensors are written a
 
 constexpr size_t kLengthBytes = 8;
 constexpr uint64_t kLongestHeader = 100'000'000;
-constexpr int64_t kLargestFile = int64_t{1} << 40;
 constexpr char kFormatKey[] = "format";
 
 std::string ShapeText(std::span<const int64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
@@ -100,9 +100,10 @@ absl::StatusOr<Hash> HashOfHeader(const std::string& file, Header header) {
 
 // Reading.
 
-absl::StatusOr<std::string_view> HeaderJson(const std::string& file, std::string_view bytes) {
+// Of a file of `size` bytes that begins with `bytes`.
+absl::StatusOr<int64_t> HeaderLength(const std::string& file, std::string_view bytes, int64_t size) {
   if (bytes.size() < kLengthBytes) {
-    return InvalidArgument("{}: found {} bytes, a file has at least {}", file, bytes.size(), kLengthBytes);
+    return InvalidArgument("{}: found {} bytes, a file has at least {}", file, size, kLengthBytes);
   }
   uint64_t length = 0;
   for (size_t i = 0; i < kLengthBytes; ++i) length |= uint64_t{static_cast<uint8_t>(bytes[i])} << 8 * i;
@@ -110,11 +111,12 @@ absl::StatusOr<std::string_view> HeaderJson(const std::string& file, std::string
     return InvalidArgument("{}: offset 0: found a header length of {}, allowed are at most {}", file, length,
                            kLongestHeader);
   }
-  if (length > bytes.size() - kLengthBytes) {
+  const uint64_t behind = static_cast<uint64_t>(size) - kLengthBytes;
+  if (length > behind) {
     return InvalidArgument("{}: offset 0: found a header length of {}, the file has {} bytes behind it", file, length,
-                           bytes.size() - kLengthBytes);
+                           behind);
   }
-  return bytes.substr(kLengthBytes, length);
+  return static_cast<int64_t>(length);
 }
 
 // The tensors, by offset, must cover the buffer without hole or overlap, each with exactly its bytes.
@@ -215,20 +217,26 @@ absl::Status SaveSafetensors(const std::string& path, std::span<const NamedTenso
 }
 
 absl::StatusOr<SafetensorsFile> SafetensorsFile::Parse(const std::string& file, std::string bytes) {
-  ASSIGN_OR_RETURN(const std::string_view json, HeaderJson(file, bytes));
+  ASSIGN_OR_RETURN(const int64_t length, HeaderLength(file, bytes, static_cast<int64_t>(bytes.size())));
+  const size_t data = kLengthBytes + static_cast<size_t>(length);
+  const std::string_view json = std::string_view(bytes).substr(kLengthBytes, static_cast<size_t>(length));
+  ASSIGN_OR_RETURN(SafetensorsFile parsed, OfHeader(file, json, static_cast<int64_t>(bytes.size() - data)));
+  RETURN_IF_ERROR(parsed.SetBytes(std::move(bytes), data));
+  return parsed;
+}
+
+// `buffer`: how many bytes lie behind the header.
+absl::StatusOr<SafetensorsFile> SafetensorsFile::OfHeader(const std::string& file, std::string_view json,
+                                                          int64_t buffer) {
   ASSIGN_OR_RETURN(Header header, ParseHeader(file, json));
   std::stable_sort(header.tensors.begin(), header.tensors.end(), [](const StoredTensor& a, const StoredTensor& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
-  const size_t data = kLengthBytes + json.size();
-  const std::string_view buffer = std::string_view(bytes).substr(data);
-  RETURN_IF_ERROR(CheckTiling(file, header, buffer.size()));
-  RETURN_IF_ERROR(CheckChecksum(file, header, buffer));
-  return SafetensorsFile(file, std::move(bytes), std::move(header), data);
+  RETURN_IF_ERROR(CheckTiling(file, header, buffer));
+  return SafetensorsFile(file, std::move(header));
 }
 
-SafetensorsFile::SafetensorsFile(std::string path, std::string bytes, Header header, size_t data)
-    : path_(std::move(path)), bytes_(std::move(bytes)), header_(std::move(header)), data_(data) {
+SafetensorsFile::SafetensorsFile(std::string path, Header header) : path_(std::move(path)), header_(std::move(header)) {
   for (size_t i = 0; i < header_.tensors.size(); ++i) by_name_[header_.tensors[i].name] = i;
 }
 
@@ -236,6 +244,12 @@ std::string SafetensorsFile::Digest() const {
   Hash hash;
   hash.Add(bytes_.data(), bytes_.size());
   return hash.Text();
+}
+
+absl::Status SafetensorsFile::SetBytes(std::string bytes, size_t data) {
+  bytes_ = std::move(bytes);
+  data_ = data;
+  return CheckChecksum(path_, header_, std::string_view(bytes_).substr(data_));
 }
 
 const StoredTensor* SafetensorsFile::Find(std::string_view name) const {
@@ -266,9 +280,20 @@ absl::StatusOr<std::span<const std::byte>> SafetensorsFile::Get(std::string_view
   return Bytes(*tensor);
 }
 
-absl::StatusOr<SafetensorsFile> LoadSafetensors(const std::string& path) {
-  ASSIGN_OR_RETURN(std::string bytes, ReadFile(path, kLargestFile));
-  return SafetensorsFile::Parse(path, std::move(bytes));
+absl::StatusOr<SafetensorsFile> LoadSafetensors(const std::string& path, const HeaderCheck& accept) {
+  ASSIGN_OR_RETURN(InputFile input, InputFile::Open(path));
+  std::string bytes;
+  RETURN_IF_ERROR(input.Append(std::min<int64_t>(kLengthBytes, input.rest()), bytes));
+  ASSIGN_OR_RETURN(const int64_t length, HeaderLength(path, bytes, input.size()));
+  RETURN_IF_ERROR(input.Append(length, bytes));
+  const size_t data = bytes.size();
+  const std::string_view json = std::string_view(bytes).substr(kLengthBytes);
+  ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::OfHeader(path, json, input.rest()));
+  if (accept) RETURN_IF_ERROR(accept(file));
+  RETURN_IF_ERROR(input.Append(input.rest(), bytes));
+  RETURN_IF_ERROR(input.CheckEnd());
+  RETURN_IF_ERROR(file.SetBytes(std::move(bytes), data));
+  return file;
 }
 
 }  // namespace partita

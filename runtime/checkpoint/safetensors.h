@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -51,6 +52,9 @@ absl::StatusOr<EncodedFile> EncodeSafetensors(const std::string& file, std::span
 // Saves atomically (runtime/base/files.h): after an error an older file is as it was.
 absl::Status SaveSafetensors(const std::string& path, std::span<const NamedTensor> tensors, const Metadata& metadata);
 
+class SafetensorsFile;
+using HeaderCheck = std::function<absl::Status(const SafetensorsFile&)>;
+
 // A file in memory. Views into it are valid as long as it lives and is not moved. Immutable, so thread-safe.
 class SafetensorsFile {
  public:
@@ -76,16 +80,23 @@ class SafetensorsFile {
                                                  std::span<const int64_t> shape) const;
 
  private:
-  SafetensorsFile(std::string path, std::string bytes, Header header, size_t data);
+  friend absl::StatusOr<SafetensorsFile> LoadSafetensors(const std::string& path, const HeaderCheck& accept);
+
+  SafetensorsFile(std::string path, Header header);
+  static absl::StatusOr<SafetensorsFile> OfHeader(const std::string& file, std::string_view json, int64_t buffer);
+  absl::Status SetBytes(std::string bytes, size_t data);
 
   std::string path_;
   std::string bytes_;
   Header header_;
-  size_t data_;                                         // where the buffer begins
+  size_t data_ = 0;                                     // where the buffer begins
   std::map<std::string, size_t, std::less<>> by_name_;  // index into header_.tensors
 };
 
-absl::StatusOr<SafetensorsFile> LoadSafetensors(const std::string& path);
+// The same from a file. `accept` may refuse it by its header, which is checked and complete then: memory for the
+// tensors, however large they are said to be, is taken after that (so Bytes and Get are not for it).
+// kResourceExhausted: there is not so much.
+absl::StatusOr<SafetensorsFile> LoadSafetensors(const std::string& path, const HeaderCheck& accept = nullptr);
 
 }  // namespace partita
 

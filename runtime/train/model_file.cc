@@ -1,9 +1,13 @@
 #include "runtime/train/model_file.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <optional>
+#include <string_view>
 
 #include "runtime/base/bf16.h"
 #include "runtime/base/status.h"
@@ -17,11 +21,22 @@ std::vector<std::string> StatesOf(const Model& model) {
   return names;
 }
 
-absl::Status CheckNames(const SafetensorsFile& file, const std::vector<std::string>& states) {
+// Every tensor is a state of the graph, and none is larger than there: so the file is not, either.
+absl::Status CheckTensors(const SafetensorsFile& file, const Graph& graph) {
+  std::map<std::string_view, const Shape*> shapes;
+  for (const State& state : graph.states()) {
+    const Value& value = graph.value(state.value);
+    shapes[value.name] = &value.type.shape;
+  }
   for (const StoredTensor& tensor : file.tensors()) {
-    if (std::find(states.begin(), states.end(), tensor.name) != states.end()) continue;
-    return InvalidArgument("{}: tensor {} is no parameter and no running statistic of the graph", file.path(),
-                           Printable(tensor.name));
+    const auto found = shapes.find(tensor.name);
+    if (found == shapes.end()) {
+      return InvalidArgument("{}: tensor {} is no parameter and no running statistic of the graph", file.path(),
+                             Printable(tensor.name));
+    }
+    if (std::equal(tensor.shape.begin(), tensor.shape.end(), found->second->begin(), found->second->end())) continue;
+    return InvalidArgument("{}: tensor {}: found {}[{}], needed is {}", file.path(), Printable(tensor.name),
+                           tensor.type->name, fmt::join(tensor.shape, ","), ToString(*found->second));
   }
   return absl::OkStatus();
 }
@@ -77,9 +92,13 @@ absl::Status SaveStates(const Session& session, const Model& model, const std::s
   return SaveSafetensors(path, tensors, {{"partita.model", model.name}});
 }
 
+absl::StatusOr<SafetensorsFile> ReadStateFile(const Model& model, const std::string& path) {
+  return LoadSafetensors(path, [&](const SafetensorsFile& file) { return CheckTensors(file, model.graph); });
+}
+
 absl::Status LoadStates(Session& session, const Model& model, const SafetensorsFile& file) {
   const std::vector<std::string> names = StatesOf(model);
-  RETURN_IF_ERROR(CheckNames(file, names));
+  RETURN_IF_ERROR(CheckTensors(file, model.graph));
   std::vector<HostTensor> states;
   for (const std::string& name : names) {
     ASSIGN_OR_RETURN(HostTensor state, session.ReadState(name));

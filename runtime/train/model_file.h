@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "graph/ir/model.h"
 #include "runtime/api/session.h"
 #include "runtime/checkpoint/safetensors.h"
@@ -16,6 +17,10 @@ namespace partita {
 // that training added (momentum, iteration). kOutOfRange on all ranks: a state has a value that is not finite, and what
 // `path` holds stays; the state and the element are named.
 absl::Status SaveStates(const Session& session, const Model& model, const std::string& path);
+
+// A file of states of that graph. One with other tensors, or larger ones, is refused by its header, before memory is taken
+// for them.
+absl::StatusOr<SafetensorsFile> ReadStateFile(const Model& model, const std::string& path);
 
 // To the ranks of this process, of which every process has read the same file: what SaveStates (or another writer)
 // saved. Collective. kInvalidArgument before any state is changed: a state that the file lacks, a tensor that the graph

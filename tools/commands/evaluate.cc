@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<Session>> StartLoaded(const Flags& flags, const M
   AssumeScheduleLength(complete);
   ASSIGN_OR_RETURN(Program program, MakeProgram(complete, strategy, Ops(), ReadProgramOptions(flags)));
   SessionOptions options = ReadSessionOptions(flags);
-  ASSIGN_OR_RETURN(const SafetensorsFile loaded, LoadSafetensors(flags.Text("load")));
+  ASSIGN_OR_RETURN(const SafetensorsFile loaded, ReadStateFile(model, flags.Text("load")));
   ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, &loaded));
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
   RETURN_IF_ERROR(LoadStates(*session, model, loaded));

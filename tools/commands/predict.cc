@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<Session>> StartLoaded(const Flags& flags, const M
   ASSIGN_OR_RETURN(Program program, MakeProgram(complete, strategy, Ops(), program_options));
   program = OnlyEntry(std::move(program), kPredictEntry);
   SessionOptions options = ReadSessionOptions(flags);
-  ASSIGN_OR_RETURN(const SafetensorsFile loaded, LoadSafetensors(flags.Text("load")));
+  ASSIGN_OR_RETURN(const SafetensorsFile loaded, ReadStateFile(model, flags.Text("load")));
   ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, &loaded));
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
   RETURN_IF_ERROR(LoadStates(*session, model, loaded));

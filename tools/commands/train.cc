@@ -55,7 +55,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   options.record_timeline = flags.IsSet("trace");
   std::optional<SafetensorsFile> loaded;
   if (flags.IsSet("load")) {
-    ASSIGN_OR_RETURN(loaded, LoadSafetensors(flags.Text("load")));
+    ASSIGN_OR_RETURN(loaded, ReadStateFile(prepared.model, flags.Text("load")));
   }
   ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, prepared.data, loaded ? &*loaded : nullptr));
   ASSIGN_OR_RETURN(prepared.session, Session::Start(std::move(program), options));

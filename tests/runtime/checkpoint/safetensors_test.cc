@@ -44,6 +44,30 @@ std::string EncodeError(const std::vector<NamedTensor>& tensors, const Metadata&
   return encoded.ok() ? "accepted" : std::string(encoded.status().message());
 }
 
+// A file of 100 GB, nearly all of it a hole: what its header says decides, before memory is taken.
+TEST(Safetensors, TensorsAreNotReadBeforeTheHeaderIsAccepted) {
+  const std::string path = ::testing::TempDir() + "/sparse_" + std::to_string(::getpid()) + ".safetensors";
+  std::string header = R"({"w":{"dtype":"U8","shape":[100000000000],"data_offsets":[0,100000000000]}})";
+  header.resize(88, ' ');
+  ASSERT_TRUE(
+      WriteFileAtomically(path, std::string(1, static_cast<char>(header.size())) + std::string(7, '\0') + header).ok());
+  ASSERT_EQ(::truncate(path.c_str(), 8 + 88 + int64_t{100'000'000'000}), 0);
+  const auto refused = LoadSafetensors(path, [](const SafetensorsFile& file) {
+    EXPECT_EQ(file.tensors().size(), 1u);
+    EXPECT_EQ(file.Find("w")->shape, (std::vector<int64_t>{100'000'000'000}));
+    return absl::InvalidArgumentError("w is not so large");
+  });
+  EXPECT_EQ(refused.status(), absl::InvalidArgumentError("w is not so large"));
+  ASSERT_EQ(::truncate(path.c_str(), 8 + 88 + int64_t{99'000'000'000}), 0);
+  EXPECT_THAT(std::string(LoadSafetensors(path).status().message()),
+              HasSubstr("found 99000000000 bytes behind the header, its tensors have 100000000000"));
+  ASSERT_EQ(::truncate(path.c_str(), 0), 0);
+  ASSERT_EQ(::truncate(path.c_str(), int64_t{100'000'000'000}), 0);
+  EXPECT_THAT(std::string(LoadSafetensors(path).status().message()), HasSubstr(path));
+  ::unlink(path.c_str());
+  EXPECT_THAT(std::string(LoadSafetensors("/dev/zero").status().message()), HasSubstr("found a device"));
+}
+
 TEST(Safetensors, WhatIsSavedIsLoaded) {
   const std::string path = ::testing::TempDir() + "/round_" + std::to_string(::getpid()) + ".safetensors";
   ASSERT_TRUE(SaveSafetensors(path, Sample(), {{"model", "mlp \"quoted\" \xc3\xa4\n"}}).ok());
