@@ -1,16 +1,20 @@
 #include "runtime/data/idx.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 
-#include "runtime/base/files.h"
+#include "runtime/base/exhaustion.h"
+#include "runtime/base/input_file.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/data/byte_stream.h"
 
 namespace partita {
 namespace {
 
-constexpr int64_t kLargestFile = int64_t{8} << 30;
+constexpr int64_t kLargestFile = int64_t{8} << 30, kLargestArray = kLargestFile;
 constexpr int kMostDimensions = 4;
 constexpr uint8_t kUnsignedByte = 0x08;
 
@@ -52,7 +56,7 @@ absl::StatusOr<std::vector<int64_t>> ReadSizes(ByteStream& stream, int dimension
   return sizes;
 }
 
-// The product of the sizes if the stream can hold it.
+// The product of the sizes if the stream can hold it, and we.
 absl::StatusOr<int64_t> ElementCount(const std::vector<int64_t>& sizes, const ByteStream& stream,
                                      const std::string& name) {
   const int64_t bound = stream.UpperBound();
@@ -63,7 +67,29 @@ absl::StatusOr<int64_t> ElementCount(const std::vector<int64_t>& sizes, const By
                              fmt::format("{}", fmt::join(sizes, " x ")), bound);
     }
   }
+  if (count > kLargestArray) {
+    return InvalidArgument("{}: offset 4: found sizes {}, allowed are at most {} bytes", name,
+                           fmt::format("{}", fmt::join(sizes, " x ")), kLargestArray);
+  }
+  RETURN_IF_ERROR(CheckMemory(name, count));
   return count;
+}
+
+// Compressed data may end long before what the header promises: memory is touched as they come.
+absl::StatusOr<std::vector<uint8_t>> ReadElements(ByteStream& stream, int64_t count, const std::string& name,
+                                                  int64_t offset) {
+  constexpr int64_t kPiece = int64_t{16} << 20;
+  std::vector<uint8_t> values;
+  values.reserve(static_cast<size_t>(count));
+  while (static_cast<int64_t>(values.size()) < count) {
+    const size_t done = values.size();
+    values.resize(static_cast<size_t>(std::min(count, static_cast<int64_t>(done) + kPiece)));
+    ASSIGN_OR_RETURN(const int64_t got, stream.Read(std::span(values).subspan(done)));
+    if (static_cast<size_t>(got) == values.size() - done) continue;
+    return InvalidArgument("{}: offset {}: found the end of the data after {} of the {} bytes of the elements", name,
+                           offset, static_cast<int64_t>(done) + got, count);
+  }
+  return values;
 }
 
 }  // namespace
@@ -74,9 +100,8 @@ absl::StatusOr<IdxArray> ParseIdx(const std::string& name, std::string_view byte
   ASSIGN_OR_RETURN(const int dimensions, ReadDimensions(*stream, name));
   ASSIGN_OR_RETURN(array.sizes, ReadSizes(*stream, dimensions, name));
   ASSIGN_OR_RETURN(const int64_t count, ElementCount(array.sizes, *stream, name));
-  array.values.resize(count);
   const int64_t offset = 4 + 4 * dimensions;
-  RETURN_IF_ERROR(ReadExactly(*stream, array.values, name, offset, "the elements"));
+  ASSIGN_OR_RETURN(array.values, ReadElements(*stream, count, name, offset));
   uint8_t surplus;
   ASSIGN_OR_RETURN(const int64_t more, stream->Read({&surplus, 1}));
   if (more != 0) {
@@ -87,8 +112,10 @@ absl::StatusOr<IdxArray> ParseIdx(const std::string& name, std::string_view byte
 }
 
 absl::StatusOr<IdxArray> ReadIdx(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kLargestFile));
-  return ParseIdx(path, bytes);
+  return OrExhausted(path.c_str(), [&]() -> absl::StatusOr<IdxArray> {
+    ASSIGN_OR_RETURN(const std::string bytes, ReadRegularFile(path, kLargestFile));
+    return ParseIdx(path, bytes);
+  });
 }
 
 }  // namespace partita

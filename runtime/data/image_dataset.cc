@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/memory.h"
 #include "runtime/base/philox.h"
 #include "runtime/base/status.h"
 #include "runtime/data/idx.h"
@@ -112,6 +113,9 @@ absl::StatusOr<ImageDataset> MakeMockDataset(int64_t count, ImageShape shape, in
   if (classes < 1 || classes > (1 << 24)) {
     return InvalidArgument("mock data: found {} classes, allowed are 1 to {}", classes, 1 << 24);
   }
+  RETURN_IF_ERROR(
+      CheckMemory(fmt::format("mock data of {} images of {}x{}x{}", count, shape.height, shape.width, shape.channels),
+                  bytes + count * static_cast<int64_t>(sizeof(int32_t))));
   ImageDataset dataset{count, shape, classes, std::vector<uint8_t>(bytes), std::vector<int32_t>(count)};
   FillRandomBytes(PhiloxKey(seed, "mock images"), dataset.images);
   const uint64_t key = PhiloxKey(seed, "mock labels");

@@ -54,7 +54,7 @@ absl::StatusOr<ImageDataset> LoadIdxDataset(const std::string& images_path, cons
 absl::StatusOr<ImageSets> LoadMnistFolder(const std::string& folder, int64_t classes);
 
 // Uniformly random pixels and labels from the seed: for throughput and tests (--mock-data), nothing can be learnt from
-// it. Sizes below 1 or more than 2^40 bytes in all are kInvalidArgument.
+// it. Sizes below 1 or more than 2^40 bytes in all are kInvalidArgument, more than there is memory kResourceExhausted.
 absl::StatusOr<ImageDataset> MakeMockDataset(int64_t count, ImageShape shape, int64_t classes, uint64_t seed);
 
 // A hash of all that a dataset holds: ranks compare it, so that none trains on other data.

@@ -1,10 +1,10 @@
 #include "runtime/data/prefetcher.h"
 
 #include <algorithm>
-#include <new>
-#include <system_error>
 #include <utility>
 
+#include "runtime/base/exhaustion.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -35,17 +35,12 @@ int64_t AlignedBytes(const Field& field, const Rows& rows) {
 absl::StatusOr<std::unique_ptr<Prefetcher>> Prefetcher::Start(std::shared_ptr<const BatchSource> source,
                                                               PrefetchOptions options) {
   RETURN_IF_ERROR(CheckOptions(*source, options));
-  std::unique_ptr<Prefetcher> result(new Prefetcher(std::move(source), std::move(options)));
-  try {
-    result->Allocate();
+  return OrExhausted("prefetch", [&]() -> absl::StatusOr<std::unique_ptr<Prefetcher>> {
+    std::unique_ptr<Prefetcher> result(new Prefetcher(std::move(source), std::move(options)));
+    RETURN_IF_ERROR(result->Allocate());
     result->thread_ = std::thread([prefetcher = result.get()] { prefetcher->Run(); });
-  } catch (const std::bad_alloc&) {
-    return ResourceExhausted("prefetch: no memory for {} batches of {} rows", result->options_.depth + 1,
-                             result->source_->batch_rows());
-  } catch (const std::system_error& error) {
-    return ResourceExhausted("prefetch: cannot start a thread: {}", error.what());
-  }
-  return absl::StatusOr<std::unique_ptr<Prefetcher>>(std::move(result));
+    return result;
+  });
 }
 
 Prefetcher::Prefetcher(std::shared_ptr<const BatchSource> source, PrefetchOptions options)
@@ -57,8 +52,20 @@ Prefetcher::Prefetcher(std::shared_ptr<const BatchSource> source, PrefetchOption
   }
 }
 
-void Prefetcher::Allocate() {
-  for (int64_t i = 0; i < options_.depth + 1; ++i) slots_.push_back(MakeSlot());
+absl::Status Prefetcher::Allocate() {
+  const int64_t slots = options_.depth + 1;
+  RETURN_IF_ERROR(
+      CheckMemory(fmt::format("prefetch of {} batches of {} rows", slots, source_->batch_rows()), slots * SlotBytes()));
+  for (int64_t i = 0; i < slots; ++i) slots_.push_back(MakeSlot());
+  return absl::OkStatus();
+}
+
+int64_t Prefetcher::SlotBytes() const {
+  int64_t bytes = 0;
+  for (const Rows& block : blocks_) {
+    for (const Field& field : source_->fields()) bytes += AlignedBytes(field, block);
+  }
+  return bytes;
 }
 
 Prefetcher::~Prefetcher() {
@@ -67,12 +74,8 @@ Prefetcher::~Prefetcher() {
 }
 
 Prefetcher::Slot Prefetcher::MakeSlot() const {
-  int64_t bytes = 0;
-  for (const Rows& block : blocks_) {
-    for (const Field& field : source_->fields()) bytes += AlignedBytes(field, block);
-  }
   Slot slot;
-  slot.memory = std::make_unique<std::byte[]>(bytes);
+  slot.memory = std::make_unique<std::byte[]>(static_cast<size_t>(SlotBytes()));
   std::byte* next = slot.memory.get();
   for (const Rows& block : blocks_) {
     FieldBuffers& buffers = slot.buffers.emplace_back();
@@ -118,7 +121,8 @@ void Prefetcher::Run() {
       freed_changed_.wait(lock, [&] { return stopped_ || i < ring || taken_ > i - ring + 1; });
       if (stopped_) return;
     }
-    const absl::Status status = Make(options_.first_batch + i, slots_[i % ring]);
+    const absl::Status status =
+        OrExhausted("prefetch", [&] { return Make(options_.first_batch + i, slots_[i % ring]); });
     const std::lock_guard lock(mutex_);
     if (status.ok()) {
       ++made_;

@@ -70,7 +70,8 @@ class Prefetcher {
 
   Prefetcher(std::shared_ptr<const BatchSource> source, PrefetchOptions options);
 
-  void Allocate();
+  absl::Status Allocate();
+  int64_t SlotBytes() const;
   Slot MakeSlot() const;
   void Run();
   absl::Status Make(int64_t number, Slot& slot) const;

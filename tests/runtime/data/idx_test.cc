@@ -43,6 +43,20 @@ TEST(Idx, GzipOfSeveralMembersIsTheirConcatenation) {
   }
 }
 
+// What deflate can make of the bytes allows the sizes, but nobody has images of so many bytes.
+TEST(Idx, TheLargestArrayIsSaid) {
+  const std::string bytes = Gzip(IdxBytes({1 << 24, 1024}, "")) + std::string(20 << 20, '\0');
+  EXPECT_THAT(Error(bytes), HasSubstr("offset 4: found sizes 16777216 x 1024, allowed are at most 8589934592 bytes"));
+}
+
+// 64 MiB of zeros in 64 KiB, behind a header that promises four of them.
+TEST(Idx, NoMoreIsDecompressedThanTheHeaderPromises) {
+  EXPECT_THAT(Error(Gzip(IdxBytes({2, 2}, std::string(64 << 20, '\0')))),
+              HasSubstr("offset 16: found more bytes, allowed is the end after sizes 2 x 2"));
+  // The other way round: it promises 60 MiB, and there are four bytes.
+  EXPECT_THAT(Error(Gzip(IdxBytes({60 << 20}, "abcd")) + std::string(64 << 10, '\0')), HasSubstr("f.idx: "));
+}
+
 TEST(Idx, EachFaultHasItsSentence) {
   const struct {
     std::string bytes;

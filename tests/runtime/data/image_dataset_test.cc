@@ -117,6 +117,12 @@ TEST(ImageDataset, MockRefusesSizesThatAreNone) {
   }
 }
 
+TEST(ImageDataset, MockThatDoesNotFitIsRefusedBeforeMemoryIsTaken) {
+  const absl::Status status = MakeMockDataset(int64_t{1} << 29, {28, 28, 1}, 10, 0).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_NE(std::string(status.message()).find("mock data of 536870912 images of 28x28x1"), std::string::npos);
+}
+
 TEST(Normalization, PerChannelFromExactSums) {
   ImageDataset dataset{2, {1, 1, 2}, 1, {0, 7, 255, 7}, {0, 0}};
   const Normalization normalization = MeasureNormalization(dataset);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -54,6 +55,32 @@ std::unique_ptr<Prefetcher> Start(std::shared_ptr<const BatchSource> source, Pre
   auto prefetcher = Prefetcher::Start(std::move(source), std::move(options));
   EXPECT_TRUE(prefetcher.ok()) << prefetcher.status();
   return *std::move(prefetcher);
+}
+
+// Batches of 2^40 bytes.
+class EndlessSource : public CountingSource {
+ public:
+  const std::vector<Field>& fields() const override { return fields_; }
+  int64_t batch_rows() const override { return 1 << 20; }
+
+ private:
+  const std::vector<Field> fields_ = {{"images", DType::kU8, {1 << 10, 1 << 10}}};
+};
+
+TEST(Prefetcher, BatchesThatDoNotFitAreRefused) {
+  const absl::Status status = Prefetcher::Start(std::make_shared<EndlessSource>(), {{{0, 1 << 20}}, 0, 1, 2}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("prefetch of 3 batches of 1048576 rows"));
+}
+
+class ExhaustedSource : public CountingSource {
+ public:
+  absl::Status Fill(int64_t, Rows, const FieldBuffers&) const override { throw std::bad_alloc(); }
+};
+
+TEST(Prefetcher, ASourceWithoutMemoryIsAnErrorAndNoEndOfTheProcess) {
+  const auto prefetcher = Start(std::make_shared<ExhaustedSource>(), {{{0, 4}}, 0, 4, 2});
+  EXPECT_EQ(prefetcher->Next().status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST(Prefetcher, EveryRankGetsItsRowsOfEveryBatch) {
