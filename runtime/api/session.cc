@@ -7,6 +7,7 @@
 
 #include "runtime/api/job/packed_values.h"
 #include "runtime/base/check.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 #include "runtime/device/cycle_clock.h"
 
@@ -115,7 +116,17 @@ absl::Status Session::FillNext(int entry, const InputFiller& next) {
   return absl::OkStatus();
 }
 
+// Nobody knows how far a step came that ended for want of memory, and other ranks may wait for this one.
 absl::Status Session::Step(int entry, const InputFiller& next) {
+  const absl::Status status = OrExhausted("a step", [&] { return TakeStep(entry, next); });
+  if (absl::IsResourceExhausted(status) && dead_.ok()) {
+    dead_ = status;
+    world_->Abort(dead_);
+  }
+  return status;
+}
+
+absl::Status Session::TakeStep(int entry, const InputFiller& next) {
   RETURN_IF_ERROR(dead_);
   const EntryPoint& point = program_.entries[entry];
   const bool training = point.name == kTrainEntry;

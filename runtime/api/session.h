@@ -47,8 +47,9 @@ struct LaunchSpan {
 class Session {
  public:
   // Makes, verifies and binds the schedules of all ranks, and initialises the states.
-  // kResourceExhausted: a rank's arena is larger than the limit or the machine, or those of all ranks than what is free
-  // on the GPU. kInternal: a schedule does not verify. With a GPU see also runtime/api/rank/gpu.h.
+  // kResourceExhausted: a rank's arena is larger than the limit, or what all ranks of this process need is more than
+  // what is free on the GPU or, for this process, on the host (runtime/base/memory.h); no more threads. kInternal: a
+  // schedule does not verify. With a GPU see also runtime/api/rank/gpu.h.
   static absl::StatusOr<std::unique_ptr<Session>> Start(Program program, const SessionOptions& options);
   ~Session();
 
@@ -127,6 +128,7 @@ class Session {
   absl::Status Build();
   absl::Status FindKernels();
   absl::Status FindWorld();
+  absl::Status CheckHostMemory() const;
   absl::Status CheckGpuMemory();
   absl::Status Capture();
   int Place(std::string_view entry) const;
@@ -137,6 +139,7 @@ class Session {
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
   absl::StatusOr<StepResult> ScalarStep(std::string_view entry, const InputFiller& next);
   absl::Status Step(int entry, const InputFiller& next);
+  absl::Status TakeStep(int entry, const InputFiller& next);
   absl::StatusOr<int> TakeInputs(int entry);
   absl::Status FillNext(int entry, const InputFiller& next);
   absl::Status RunAll(const std::vector<Executor*>& executors, int turn, const std::function<void()>& meanwhile);

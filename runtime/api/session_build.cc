@@ -15,6 +15,8 @@
 #include "runtime/api/rank/gpu.h"
 #include "runtime/api/session.h"
 #include "runtime/base/check.h"
+#include "runtime/base/exhaustion.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/comm/local/local_communicator.h"
 
@@ -40,9 +42,11 @@ Session::~Session() {
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Start(Program program, const SessionOptions& options) {
-  std::unique_ptr<Session> session(new Session(std::move(program), options));
-  RETURN_IF_ERROR(session->Build());
-  return session;
+  return OrExhausted("the session", [&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    std::unique_ptr<Session> session(new Session(std::move(program), options));
+    RETURN_IF_ERROR(session->Build());
+    return session;
+  });
 }
 
 absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry) const {
@@ -74,7 +78,7 @@ absl::Status Session::Build() {
   };
   const bool shared = gpu_ != nullptr && options_.job != nullptr;
   RETURN_IF_ERROR(shared ? ChooseOnce(*options_.job, *kernels_, choose) : choose());
-  RETURN_IF_ERROR(CheckGpuMemory());
+  RETURN_IF_ERROR(gpu_ == nullptr ? CheckHostMemory() : CheckGpuMemory());
   ranks_.resize(static_cast<size_t>(ranks));
   for (const int rank : local_ranks_) {
     RankParts parts;
@@ -113,9 +117,27 @@ absl::Status Session::FindKernels() {
   return absl::OkStatus();
 }
 
-// Before anything is allocated: one sentence now is better than a step that fails later.
+// Before anything is allocated: one sentence now is better than a process that the system ends later.
+absl::Status Session::CheckHostMemory() const {
+  const HostMemory memory = MeasureMemory();
+  int64_t left = memory.free;
+  for (const int rank : local_ranks_) {
+    int64_t planned = PlannedMemory(rank).total;
+    if (program_.Find(kTrainEntry) != nullptr) {
+      planned += RankRuntime::CopiedBytes(schedules_[Place(kTrainEntry)][rank], options_);
+    }
+    if (planned > left) {
+      return ResourceExhausted(
+          "rank {}: the plan needs {} bytes; of {} that this process may use {} are free, and ranks before it take {} "
+          "of them",
+          rank, planned, memory.total, memory.free, memory.free - left);
+    }
+    left -= planned;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Session::CheckGpuMemory() {
-  if (gpu_ == nullptr) return absl::OkStatus();
   int64_t planned = 0;
   for (const int rank : local_ranks_) {
     planned += PlannedMemory(rank).total;

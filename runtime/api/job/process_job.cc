@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 #include "runtime/comm/gloo/gloo_world.h"
 #include "runtime/device/host/host_device.h"
@@ -142,9 +143,11 @@ class GlooJob : public ProcessJob {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ProcessJob>> ProcessJob::Start(const ProcessJobOptions& options) {
-  auto job = std::make_unique<GlooJob>(options);
-  RETURN_IF_ERROR(job->Connect());
-  return job;
+  return OrExhausted("joining the job", [&]() -> absl::StatusOr<std::unique_ptr<ProcessJob>> {
+    auto job = std::make_unique<GlooJob>(options);
+    RETURN_IF_ERROR(job->Connect());
+    return job;
+  });
 }
 
 }  // namespace partita

@@ -116,6 +116,16 @@ int64_t RankRuntime::StageBytes(const Schedule& schedule) {
   return InputStage::BytesFor(inputs);
 }
 
+int64_t RankRuntime::CopiedBytes(const Schedule& training, const SessionOptions& options) {
+  int64_t bytes = 0;
+  if (options.find_non_finite) VisitBeginning(training, [&](int64_t, int64_t held) { bytes += held; });
+  if (!options.observe) return bytes;
+  for (const ValuePlacement& value : training.values) {
+    if (value.offset >= 0) bytes += value.tensor.bytes();
+  }
+  return bytes;
+}
+
 absl::Status RankRuntime::SendInputs(int entry) {
   return stage(entry) == nullptr ? absl::OkStatus() : stage(entry)->Send();
 }

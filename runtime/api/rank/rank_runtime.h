@@ -68,6 +68,8 @@ class RankRuntime {
   absl::StatusOr<int> TakeInputs(int entry);
   // Bytes of the device besides the arena, for an entry point with this schedule.
   static int64_t StageBytes(const Schedule& schedule);
+  // Bytes of the host that a rank which lives there copies from its arena to train: its snapshot, and observed values.
+  static int64_t CopiedBytes(const Schedule& training, const SessionOptions& options);
 
   // What the device holds of a state becomes what the host sees, or the other way round.
   absl::Status Fetch(const Placement& state) const;

@@ -1,13 +1,12 @@
 #include "runtime/device/host/host_device.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/device/host/host_captured_step.h"
 #include "runtime/device/host/host_event.h"
@@ -17,9 +16,6 @@ namespace partita {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-
-// An arena is touched at once: one that is larger than the machine would end the process instead of this call.
-int64_t PhysicalBytes() { return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE); }
 
 struct Free {
   void operator()(void* pointer) const { std::free(pointer); }
@@ -54,16 +50,19 @@ absl::StatusOr<std::unique_ptr<Event>> HostDevice::CreateEvent() { return std::m
 
 absl::StatusOr<std::unique_ptr<Arena>> HostDevice::Allocate(int64_t bytes) {
   if (bytes < 0) return InvalidArgument("device '{}': cannot allocate {} bytes", name_, bytes);
+  // An arena is touched at once: one that is larger than what is free would end the process instead of this call.
+  RETURN_IF_ERROR(CheckMemory(fmt::format("device '{}'", name_), bytes));
   void* data = nullptr;
-  if (bytes > PhysicalBytes() || posix_memalign(&data, kAlignment, std::max(bytes, kAlignment)) != 0) {
-    return ResourceExhausted("device '{}': no memory for {} bytes; the machine has {}", name_, bytes, PhysicalBytes());
+  if (posix_memalign(&data, kAlignment, std::max(bytes, kAlignment)) != 0) {
+    return ResourceExhausted("device '{}': there is no memory for {} bytes", name_, bytes);
   }
   std::memset(data, 0, std::max(bytes, kAlignment));
   return std::make_unique<HostArena>(std::unique_ptr<void, Free>(data), bytes);
 }
 
 absl::StatusOr<DeviceMemory> HostDevice::Memory() {
-  return DeviceMemory{int64_t{sysconf(_SC_AVPHYS_PAGES)} * sysconf(_SC_PAGESIZE), PhysicalBytes()};
+  const HostMemory memory = MeasureMemory();
+  return DeviceMemory{memory.free, memory.total};
 }
 
 absl::Status HostDevice::BeginCapture(std::span<Stream* const> streams) {

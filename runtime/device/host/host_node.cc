@@ -4,11 +4,13 @@
 #include <cstring>
 #include <thread>
 
+#include "runtime/base/exhaustion.h"
+
 namespace partita {
 absl::Status RunHostTask(const HostNode& node) {
   switch (node.kind) {
     case HostNode::Kind::kTask:
-      return node.task.run(node.task.argument);
+      return OrExhausted("a task of the host", [&] { return node.task.run(node.task.argument); });
     case HostNode::Kind::kCopy:
       std::memcpy(node.transport.to, node.transport.from, node.transport.bytes);
       break;

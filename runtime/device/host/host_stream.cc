@@ -15,6 +15,9 @@
 namespace partita {
 namespace {
 
+// Items that wait, as a rule: a step that is replayed is one of them, and must not fail half-way for want of memory.
+constexpr size_t kQueue = 64;
+
 absl::StatusOr<HostEvent*> HostEventOf(Event& event, const std::string& stream) {
   if (auto* const host_event = dynamic_cast<HostEvent*>(&event)) return host_event;
   return InvalidArgument("stream '{}': an event of another kind of device", stream);
@@ -33,6 +36,8 @@ absl::StatusOr<std::unique_ptr<HostStream>> HostStream::Create(std::string name,
                                                                const HostDeviceOptions& options) {
   if (options.threads < 1) return InvalidArgument("stream '{}': {} threads; at least 1", name, options.threads);
   std::unique_ptr<HostStream> stream(new HostStream(std::move(name), index, device, options));
+  stream->queue_.reserve(kQueue);
+  stream->work_.reserve(kQueue);
   RETURN_IF_ERROR(stream->Start());
   return stream;
 }
@@ -176,17 +181,16 @@ void HostStream::Loop() {
 #ifndef PARTITA_NO_OPENMP
   omp_set_num_threads(threads_);
 #endif
-  std::vector<Item> work;
   std::unique_lock lock(mutex_);
   while (true) {
     work_came_.wait(lock, [this] { return stop_ || !queue_.empty(); });
     if (queue_.empty()) return;
-    work.swap(queue_);
+    work_.swap(queue_);
     failed_ = !error_.ok();
     lock.unlock();
-    const auto count = static_cast<int64_t>(work.size());
-    for (const Item& item : work) RunItem(item);
-    work.clear();
+    const auto count = static_cast<int64_t>(work_.size());
+    for (const Item& item : work_) RunItem(item);
+    work_.clear();
     lock.lock();
     done_ += count;
     work_done_.notify_all();

@@ -75,13 +75,14 @@ class HostStream : public Stream {
   int capture_part_ = 0;
 
   // Of the stream's thread.
+  std::vector<Item> work_;
   bool failed_ = false;  // error_ is set
   uint64_t tasks_run_ = 0;
 
   std::mutex mutex_;
   std::condition_variable work_came_;
   std::condition_variable work_done_;
-  std::vector<Item> queue_;  // swapped with the thread's own vector, so that neither allocates for long
+  std::vector<Item> queue_;  // swapped with work_, so that neither allocates for long
   int64_t pushed_ = 0;
   int64_t done_ = 0;
   bool stop_ = false;

@@ -1,8 +1,13 @@
 #include "runtime/api/session.h"
 
+#include <gmock/gmock.h>
+
 #include <cmath>
 #include <cstring>
 
+#include "graph/read/graph_assembler.h"
+#include "ops/registry.h"
+#include "runtime/base/memory.h"
 #include "tests/runtime/api/session_fixture.h"
 
 namespace partita {
@@ -20,6 +25,25 @@ TEST(Session, InitialValuesDoNotDependOnTheSplit) {
   }
   EXPECT_GT(parameters, 4);
   EXPECT_LT(parameters, static_cast<int>(serial->StateNames().size()));  // there are momenta and the iteration
+}
+
+// Each rank would fit, both do not: that is said before the first takes its memory.
+TEST(Session, RanksThatDoNotFitTogetherAreRefused) {
+  const Case one{"mlp", "2x1", false};
+  const Model small = *MakeSmallModel(one, 1e-2);
+  SessionOptions options = SmallOptions();
+  options.find_non_finite = false;
+  const auto start = [&](int64_t batch) {
+    Model model = small;
+    model.graph = *WithBatch(small.graph, batch, Ops());
+    return Session::Start(*PlanOf(one, model, {}), options);
+  };
+  const int64_t base = (*start(1024))->PlannedMemory(0).total, twice = (*start(2048))->PlannedMemory(0).total;
+  const double row = static_cast<double>(twice - base) / 1024;
+  const auto most = static_cast<double>(MeasureMemory().free);
+  const absl::Status status = start(static_cast<int64_t>(0.7 * most / row)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), testing::StartsWith("rank 1: the plan needs "));
 }
 
 TEST(Session, StatesAreWrittenToAllRanksAndReadBackWhole) {
