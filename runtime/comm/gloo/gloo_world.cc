@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 #include "runtime/comm/gloo/gloo_world_state.h"
 #include "runtime/comm/shared/host_communicator.h"
@@ -37,9 +38,11 @@ GlooWorld::~GlooWorld() = default;
 absl::StatusOr<std::unique_ptr<GlooWorld>> GlooWorld::Connect(int rank, int ranks, KeyValueStore& store,
                                                               const GlooOptions& options) {
   if (rank < 0 || rank >= ranks) return InvalidArgument("rank {} of {}", rank, ranks);
-  ASSIGN_OR_RETURN(std::unique_ptr<GlooMesh> mesh,
-                   GlooMesh::Connect(rank, ranks, options.address, store, options.connect_timeout));
-  return std::unique_ptr<GlooWorld>(new GlooWorld(std::make_unique<GlooWorldState>(std::move(mesh), options)));
+  return OrExhausted("connections to all ranks", [&]() -> absl::StatusOr<std::unique_ptr<GlooWorld>> {
+    ASSIGN_OR_RETURN(std::unique_ptr<GlooMesh> mesh,
+                     GlooMesh::Connect(rank, ranks, options.address, store, options.connect_timeout));
+    return std::unique_ptr<GlooWorld>(new GlooWorld(std::make_unique<GlooWorldState>(std::move(mesh), options)));
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Communicator>> GlooWorld::CreateCommunicator(int group_id, std::vector<int> ranks,

@@ -48,13 +48,20 @@ void GlooWorldState::StartListening() {
     peer.answer_buffer = mesh_->NewBuffer(&peer.answer, sizeof(GlooMessage));
     peer.last_buffer = mesh_->NewBuffer(&peer.last, sizeof(GlooMessage));
   }
-  for (int rank = 0; rank < mesh_->size(); ++rank) {
-    if (peers_[rank] != nullptr) peers_[rank]->listener = std::thread([this, rank] { Listen(rank); });
+  try {
+    for (int rank = 0; rank < mesh_->size(); ++rank) {
+      if (peers_[rank] != nullptr) peers_[rank]->listener = std::thread([this, rank] { Listen(rank); });
+    }
+    if (mesh_->size() > 1) watcher_ = std::thread([this] { WatchCalls(); });
+  } catch (...) {  // no more threads: those that run must have ended before the caller is told
+    StopListening();
+    throw;
   }
-  if (mesh_->size() > 1) watcher_ = std::thread([this] { WatchCalls(); });
 }
 
-GlooWorldState::~GlooWorldState() {
+GlooWorldState::~GlooWorldState() { StopListening(); }
+
+void GlooWorldState::StopListening() {
   {
     Lock lock(mutex_);
     leaving_ = true;
@@ -65,7 +72,7 @@ GlooWorldState::~GlooWorldState() {
   leave.kind = GlooMessage::Kind::kLeave;
   SayLast(leave);
   for (auto& peer : peers_) {
-    if (peer == nullptr) continue;
+    if (peer == nullptr || !peer->listener.joinable()) continue;
     // A listener may take a message between two of these; it looks at leaving_ then.
     for (auto& buffer : peer->incoming) buffer->Interrupt();
     peer->listener.join();

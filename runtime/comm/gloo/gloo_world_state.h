@@ -55,6 +55,7 @@ class GlooWorldState {
   };
 
   void StartListening();
+  void StopListening();
   void Listen(int rank);
   bool Handle(int rank, const GlooMessage& message);
   void HandleProbe(int rank, const GlooMessage& probe);
