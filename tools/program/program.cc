@@ -1,10 +1,14 @@
 #include "tools/program/program.h"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 
 #include "graph/value/node_name.h"
 #include "runtime/base/check.h"
+#include "runtime/base/exhaustion.h"
 #include "tools/program/exit_code.h"
+#include "tools/program/one_line.h"
 
 namespace partita {
 namespace {
@@ -49,7 +53,7 @@ std::string CommandUsage(const ProgramDefinition& program, const Command& comman
 }
 
 int Fail(const ProgramDefinition& program, const absl::Status& status, std::ostream& error) {
-  error << program.name << ": " << std::string(status.message()) << "\n";
+  error << program.name << ": " << OneLine(std::string_view(status.message().data(), status.message().size())) << "\n";
   return ToExitCode(status);
 }
 
@@ -92,10 +96,8 @@ absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& 
   return command.run({flags, out, std::vector<std::string>(end == arguments.end() ? end : end + 1, arguments.end())});
 }
 
-}  // namespace
-
-int RunProgram(const ProgramDefinition& program, const std::vector<std::string>& arguments,
-               const FlagEnvironment& environment, std::ostream& out, std::ostream& error) {
+int Run(const ProgramDefinition& program, const std::vector<std::string>& arguments, const FlagEnvironment& environment,
+        std::ostream& out, std::ostream& error) {
   if (arguments.empty()) {
     error << Usage(program);
     return kExitFlags;
@@ -107,9 +109,26 @@ int RunProgram(const ProgramDefinition& program, const std::vector<std::string>&
   const absl::StatusOr<const Command*> command = FindCommand(program, arguments[0]);
   if (!command.ok()) return Fail(program, command.status(), error);
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  const absl::StatusOr<int> code = RunCommand(program, **command, rest, environment, out);
+  const absl::StatusOr<int> code = OrExhausted((*command)->name.c_str(), [&] {  //
+    return RunCommand(program, **command, rest, environment, out);
+  });
   out.flush();
   return code.ok() ? *code : Fail(program, code.status(), error);
+}
+
+}  // namespace
+
+int RunProgram(const ProgramDefinition& program, const std::vector<std::string>& arguments,
+               const FlagEnvironment& environment, std::ostream& out, std::ostream& error) {
+  try {
+    return Run(program, arguments, environment, out, error);
+  } catch (const std::bad_alloc&) {  // not even enough to say it in another way
+    error << program.name << ": there is no more memory\n";
+    return kExitResources;
+  } catch (const std::exception& bug) {
+    error << program.name << ": unexpected: " << bug.what() << "\n";
+    return kExitInternal;
+  }
 }
 
 }  // namespace partita

@@ -37,7 +37,8 @@ struct ProgramDefinition {
   std::vector<Command> commands;
 };
 
-// Parses, runs, prints an error as one line to `error`, and returns the exit code. `arguments`: without the program.
+// Parses, runs, prints an error as one line to `error`, and returns the exit code; exceptions are errors as well.
+// `arguments`: without the program.
 int RunProgram(const ProgramDefinition& program, const std::vector<std::string>& arguments,
                const FlagEnvironment& environment, std::ostream& out, std::ostream& error);
 

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 
 #include <limits>
+#include <new>
 #include <sstream>
+#include <stdexcept>
+#include <system_error>
 
 #include "runtime/base/status.h"
 #include "tools/program/exit_code.h"
@@ -198,6 +201,45 @@ TEST(Program, SaysWhatIsWrong) {
   EXPECT_EQ(Call({"train", "a", "b"}).error, "trainer: train takes one argument (GRAPH); found 2: 'b'\n");
   EXPECT_EQ(Call({"fail", "a"}).error, "trainer: fail takes no argument; found 1: 'a'\n");
   EXPECT_EQ(Call({"fail", "--epochs=2"}).code, 2);
+}
+
+Answer CallOne(const std::function<absl::StatusOr<int>()>& work) {
+  const ProgramDefinition program{"trainer", "trains", {}, {{"do", "it", "", {}, [&](const auto&) { return work(); }}}};
+  const World world;
+  std::ostringstream out, error;
+  const int code = RunProgram(program, {"do"}, world.environment(), out, error);
+  return {code, out.str(), error.str()};
+}
+
+TEST(Program, ExceptionsAreErrorsWithTheirExitCodes) {
+  const Answer memory = CallOne([]() -> absl::StatusOr<int> { throw std::bad_alloc(); });
+  EXPECT_EQ(memory.code, 4);
+  EXPECT_EQ(memory.error, "trainer: do: there is no more memory\n");
+  const Answer thread = CallOne([]() -> absl::StatusOr<int> {
+    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+  });
+  EXPECT_EQ(thread.code, 4);
+  EXPECT_EQ(thread.error, "trainer: do: the system refuses: Resource temporarily unavailable\n");
+  const Answer bug = CallOne([]() -> absl::StatusOr<int> { throw std::out_of_range("map::at"); });
+  EXPECT_EQ(bug.code, 1);
+  EXPECT_EQ(bug.error, "trainer: unexpected: map::at\n");
+}
+
+TEST(Program, AnErrorIsOneLineThatATerminalCanTake) {
+  const auto line = [](const std::string& message) {
+    return CallOne([&]() -> absl::StatusOr<int> { return ResourceExhausted("{}", message); }).error;
+  };
+  EXPECT_EQ(line("caf\xc3\xa9.pbtxt: wrong"), "trainer: caf\xc3\xa9.pbtxt: wrong\n");
+  EXPECT_EQ(line("\x1b[2Ja\nb\x7f"), "trainer: \\x1b[2Ja\\x0ab\\x7f\n");
+  EXPECT_EQ(line("\xc2\x9b"
+                 "2J \xff \xe2\x82"),
+            "trainer: \\xc2\\x9b2J \\xff \\xe2\\x82\n")
+      << "no C1, no half characters";
+  const std::string text = std::string(50'000, 'a') + std::string(50'000, 'b');
+  EXPECT_EQ(line(text), "trainer: " + std::string(3072, 'a') + " ... " + std::string(1024, 'b') + "\n");
+  std::string wide;
+  while (wide.size() < 5000) wide += "\xe2\x82\xac";
+  EXPECT_EQ(line(wide).find('\\'), std::string::npos) << "no character is cut";
 }
 
 TEST(Program, Helps) {
