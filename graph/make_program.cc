@@ -22,6 +22,7 @@
 #include "graph/passes/run_passes.h"
 #include "graph/passes/unroll_micro_batches.h"
 #include "graph/value/node_name.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -213,27 +214,29 @@ class PassList {
 
 absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,
                                     const ProgramOptions& options) {
-  RETURN_IF_ERROR(CheckStrategy(strategy, model.graph));
-  CHECK(!options.mix_precision || options.floating == DType::kF32);
-  Graph forward = options.floating == DType::kF32 ? model.graph : ConvertDType(model.graph, options.floating);
-  const PassList passes(model, strategy, registry, options);
-  Program program;
-  program.meshes = MeshesOf(strategy);
-  ASSIGN_OR_RETURN(Graph training, RunPasses(forward, passes.Training(), kTrainEntry, options.verify_passes));
-  const std::map<std::string, Layout> states = StateLayouts(training);
-  program.entries.push_back(MakeEntryPoint(kTrainEntry, std::move(training), model.graph));
-  ASSIGN_OR_RETURN(Graph evaluation,
-                   RunPasses(forward, passes.Evaluation(states), kEvaluateEntry, options.verify_passes));
-  program.entries.push_back(MakeEntryPoint(kEvaluateEntry, std::move(evaluation), model.graph));
-  if (!options.predictions.empty()) {
-    ASSIGN_OR_RETURN(forward, OnlyResults(std::move(forward), options.predictions));
-    const Graph names = forward;
-    ASSIGN_OR_RETURN(Graph prediction,
-                     RunPasses(std::move(forward), passes.Evaluation(states), kPredictEntry, options.verify_passes));
-    program.entries.push_back(MakeEntryPoint(kPredictEntry, std::move(prediction), names));
-  }
-  for (const EntryPoint& entry : program.entries) CollectGroups(entry.graph, program);
-  return program;
+  return OrExhausted("the program", [&]() -> absl::StatusOr<Program> {
+    RETURN_IF_ERROR(CheckStrategy(strategy, model.graph));
+    CHECK(!options.mix_precision || options.floating == DType::kF32);
+    Graph forward = options.floating == DType::kF32 ? model.graph : ConvertDType(model.graph, options.floating);
+    const PassList passes(model, strategy, registry, options);
+    Program program;
+    program.meshes = MeshesOf(strategy);
+    ASSIGN_OR_RETURN(Graph training, RunPasses(forward, passes.Training(), kTrainEntry, options.verify_passes));
+    const std::map<std::string, Layout> states = StateLayouts(training);
+    program.entries.push_back(MakeEntryPoint(kTrainEntry, std::move(training), model.graph));
+    ASSIGN_OR_RETURN(Graph evaluation,
+                     RunPasses(forward, passes.Evaluation(states), kEvaluateEntry, options.verify_passes));
+    program.entries.push_back(MakeEntryPoint(kEvaluateEntry, std::move(evaluation), model.graph));
+    if (!options.predictions.empty()) {
+      ASSIGN_OR_RETURN(forward, OnlyResults(std::move(forward), options.predictions));
+      const Graph names = forward;
+      ASSIGN_OR_RETURN(Graph prediction,
+                       RunPasses(std::move(forward), passes.Evaluation(states), kPredictEntry, options.verify_passes));
+      program.entries.push_back(MakeEntryPoint(kPredictEntry, std::move(prediction), names));
+    }
+    for (const EntryPoint& entry : program.entries) CollectGroups(entry.graph, program);
+    return program;
+  });
 }
 
 Program OnlyEntry(Program program, const std::string& entry) {

@@ -12,6 +12,7 @@
 #include "graph/plan/storage.h"
 #include "graph/plan/streams.h"
 #include "graph/schedule/localize.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -160,16 +161,18 @@ absl::StatusOr<Schedule> MakeSchedule(const Program& program, const Graph& entry
 
 absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Program& program, const Graph& entry,
                                                     const KernelCatalogue& kernels, const ScheduleOptions& options) {
-  RETURN_IF_ERROR(Check(options));
-  SchedulePlanner planner(program, entry, kernels, options);
-  std::vector<Schedule> schedules;
-  schedules.reserve(entry.ranks());
-  for (int rank = 0; rank < entry.ranks(); ++rank) {
-    absl::StatusOr<Schedule> schedule = planner.Make(rank);
-    if (!schedule.ok()) return WithContext(fmt::format("rank {}", rank), schedule.status());
-    schedules.push_back(*std::move(schedule));
-  }
-  return schedules;
+  return OrExhausted("the schedules", [&]() -> absl::StatusOr<std::vector<Schedule>> {
+    RETURN_IF_ERROR(Check(options));
+    SchedulePlanner planner(program, entry, kernels, options);
+    std::vector<Schedule> schedules;
+    schedules.reserve(entry.ranks());
+    for (int rank = 0; rank < entry.ranks(); ++rank) {
+      absl::StatusOr<Schedule> schedule = planner.Make(rank);
+      if (!schedule.ok()) return WithContext(fmt::format("rank {}", rank), schedule.status());
+      schedules.push_back(*std::move(schedule));
+    }
+    return schedules;
+  });
 }
 
 }  // namespace partita

@@ -1,9 +1,10 @@
 #include "tools/trainer_flags.h"
 
+#include "graph/value/limits.h"
+
 namespace partita {
 namespace {
 
-constexpr int64_t kMostRanks = 4096;
 constexpr int64_t kMany = int64_t{1} << 53;
 
 std::vector<FlagDefinition> Parallelism() {
@@ -17,7 +18,8 @@ std::vector<FlagDefinition> Parallelism() {
       ChoiceFlag("input-gradients", "reduce_scatter", {"reduce_scatter", "all_reduce"},
                  "of layers split by channels; all_reduce: outputs are gathered right after each layer"),
       PathFlag("strategy", "a strategy file in place of --dp, --mp and how they split layers"),
-      IntFlag("micro-batches", "1", 1, 65536, "equal parts of a batch, one after the other; over the strategy's"),
+      IntFlag("micro-batches", "1", 1, kMostMicroBatches,
+              "equal parts of a batch, one after the other; over the strategy's"),
       ChoiceFlag("reshard", "auto", {"auto", "direct", "scatter", "broadcast"},
                  "how a part of a value reaches several ranks; auto: in the quickest way; over the strategy's"),
       ChoiceFlag("device", "host", {"host", "cuda"}, "what ranks run on; cuda: those of a process share one GPU"),

@@ -1,12 +1,14 @@
 #include "graph/derive/strategy.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "graph/ir/group_key.h"
 #include "graph/ir/node_view.h"
 #include "graph/ir/op_definition.h"
+#include "graph/value/limits.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
@@ -39,7 +41,9 @@ std::string NoSuchAxis(const std::string& axis, const std::vector<Mesh>& meshes)
 
 // `names`: of axes of meshes before this one; those of this one are added.
 absl::Status CheckAxes(const Mesh& mesh, std::set<std::string>& names) {
-  constexpr int64_t kMostRanks = 65536;
+  if (mesh.axes.size() > kMostAxes) {
+    return InvalidArgument("the mesh has {} axes; at most {} are allowed", mesh.axes.size(), kMostAxes);
+  }
   int64_t ranks = 1;
   for (const MeshAxis& axis : mesh.axes) {
     if (axis.name.empty() ||
@@ -79,6 +83,10 @@ absl::Status CheckPlace(const Mesh& mesh, const Mesh& first) {
 }
 
 absl::Status CheckMeshes(const Strategy& strategy) {
+  if (strategy.further_meshes.size() > kMostFurtherMeshes) {
+    return InvalidArgument("there are {} further meshes; at most {} are allowed", strategy.further_meshes.size(),
+                           kMostFurtherMeshes);
+  }
   std::set<std::string> axes, names;
   RETURN_IF_ERROR(CheckAxes(strategy.mesh, axes));
   for (const Mesh& mesh : strategy.further_meshes) {
@@ -107,15 +115,36 @@ absl::Status CheckStageMeshes(const Pipeline& pipeline, const std::vector<Mesh>&
 }
 
 absl::Status CheckPipeline(const Pipeline& pipeline, const std::vector<Mesh>& meshes) {
-  if (pipeline.micro_batches < 1) {
-    return InvalidArgument("micro_batches is {}; at least 1 is allowed", pipeline.micro_batches);
+  if (pipeline.micro_batches < 1 || pipeline.micro_batches > kMostMicroBatches) {
+    return InvalidArgument("micro_batches is {}; 1 to {} are allowed", pipeline.micro_batches, kMostMicroBatches);
   }
   RETURN_IF_ERROR(CheckStageMeshes(pipeline, meshes));
   if (pipeline.stage_axis.empty() || FindAxis(meshes, pipeline.stage_axis).mesh >= 0) return absl::OkStatus();
   return InvalidArgument("stage_axis: {}", NoSuchAxis(pipeline.stage_axis.substr(0, 64), meshes));
 }
 
-bool Exact(const OpConfig& entry) { return entry.pattern.find_first_of("*?") == std::string::npos; }
+// What stands before the first '*' or '?'.
+size_t LengthOfBeginning(const std::string& pattern) { return std::min(pattern.find_first_of("*?"), pattern.size()); }
+
+absl::Status CheckPlacements(const Strategy& strategy, const Graph& forward) {
+  const auto nodes = static_cast<int64_t>(forward.nodes().size());
+  const int64_t ranks = strategy.mesh.size(), parts = strategy.pipeline.micro_batches;
+  if (nodes * parts * ranks <= kMostPlacements) return absl::OkStatus();
+  return InvalidArgument("{} nodes in {} micro-batches on {} ranks are {} placements; at most {} are allowed", nodes,
+                         parts, ranks, nodes * parts * ranks, kMostPlacements);
+}
+
+bool Exact(const OpConfig& entry) { return LengthOfBeginning(entry.pattern) == entry.pattern.size(); }
+
+// What a matched entry costs besides the comparison, in the time of comparing a character.
+constexpr int64_t kCostOfMatch = 50;
+
+absl::Status TooManyComparisons(const StrategyIndex& index, const Graph& forward) {
+  return InvalidArgument(
+      "{} patterns against the names of {} nodes take more than {} comparisons; fewer patterns, or such that begin "
+      "with letters, are allowed",
+      index.patterns(), forward.nodes().size(), kMostComparisons);
+}
 
 // What the nodes that an entry matches have to do with it.
 struct Matched {
@@ -196,8 +225,14 @@ std::vector<std::string> InputGradientsNames() {
 }
 
 bool MatchesPattern(const std::string& pattern, const std::string& text) {
+  int64_t unlimited = std::numeric_limits<int64_t>::max();
+  return MatchesPattern(pattern, text, unlimited);
+}
+
+bool MatchesPattern(const std::string& pattern, const std::string& text, int64_t& comparisons) {
   size_t p = 0, t = 0, star = std::string::npos, resume = 0;
   while (t < text.size()) {
+    if (--comparisons < 0) return false;
     if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t]) && pattern[p] != '*') {
       ++p;
       ++t;
@@ -228,31 +263,53 @@ std::vector<Mesh> MeshesOf(const Strategy& strategy) {
 
 StrategyIndex::StrategyIndex(const Strategy& strategy) : strategy_(strategy), meshes_(MeshesOf(strategy)) {
   for (int i = 0; i < static_cast<int>(strategy.ops.size()); ++i) {
+    const std::string& pattern = strategy.ops[i].pattern;
     if (Exact(strategy.ops[i])) {
-      exact_[strategy.ops[i].pattern].push_back(i);
+      exact_[pattern].push_back(i);
     } else {
-      patterns_.push_back(i);
+      const size_t length = LengthOfBeginning(pattern);
+      by_beginning_[length][pattern.substr(0, length)].push_back(i);
+      ++patterns_;
     }
   }
 }
 
-std::vector<int> StrategyIndex::Matching(const std::string& name) const {
-  std::vector<int> matching;
-  if (auto found = exact_.find(name); found != exact_.end()) matching = found->second;
-  for (int i : patterns_) {
-    if (MatchesPattern(strategy_.ops[i].pattern, name)) matching.push_back(i);
+const std::vector<int>& StrategyIndex::Matching(const std::string& name) const {
+  int64_t unlimited = std::numeric_limits<int64_t>::max();
+  return Matching(name, unlimited);
+}
+
+const std::vector<int>& StrategyIndex::Matching(const std::string& name, int64_t& comparisons) const {
+  if (!name.empty() && name == name_) return matching_;
+  name_.clear();
+  matching_.clear();
+  if (auto found = exact_.find(name); found != exact_.end()) matching_ = found->second;
+  for (const auto& [length, patterns] : by_beginning_) {
+    if (length > name.size()) break;
+    const auto found = patterns.find(name.substr(0, length));
+    comparisons -= static_cast<int64_t>(length) + 1;
+    if (found == patterns.end()) continue;
+    for (int i : found->second) {
+      if (--comparisons < 0) return matching_;
+      if (MatchesPattern(strategy_.ops[i].pattern, name, comparisons)) matching_.push_back(i);
+    }
   }
-  std::sort(matching.begin(), matching.end());
-  return matching;
+  std::sort(matching_.begin(), matching_.end());
+  name_ = name;
+  return matching_;
 }
 
 absl::Status CheckStrategy(const Strategy& strategy, const Graph& forward) {
   RETURN_IF_ERROR(CheckMeshes(strategy));
   const StrategyIndex index(strategy);
   RETURN_IF_ERROR(CheckPipeline(strategy.pipeline, index.meshes()));
+  RETURN_IF_ERROR(CheckPlacements(strategy, forward));
   std::vector<Matched> matched(strategy.ops.size());
+  int64_t comparisons = kMostComparisons;
   for (NodeId id = 0; id < static_cast<NodeId>(forward.nodes().size()); ++id) {
-    const std::vector<int> entries = index.Matching(forward.name(id));
+    const std::vector<int>& entries = index.Matching(forward.name(id), comparisons);
+    comparisons -= kCostOfMatch * static_cast<int64_t>(entries.size());
+    if (comparisons < 0) return TooManyComparisons(index, forward);
     if (entries.empty()) continue;
     const std::vector<Rule> rules = RulesOf(forward, forward.node(id));
     for (int i : entries) {

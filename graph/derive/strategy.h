@@ -75,24 +75,34 @@ struct NodeConfig {
   std::vector<std::optional<AxisConfig>> axes;  // per axis of the mesh; empty: nothing for any
 };
 
-// Finds the entries that match a name without walking all of them: exact names by a table, patterns one by one.
-// The strategy must outlive the index.
+// Finds the entries that match a name without walking all of them: exact names by a table, patterns by what stands
+// before their first '*' or '?'. The strategy must outlive the index. Thread-compatible.
 class StrategyIndex {
  public:
   explicit StrategyIndex(const Strategy& strategy);
-  // Indices into Strategy::ops, rising.
-  std::vector<int> Matching(const std::string& name) const;
+  // Indices into Strategy::ops, rising; until the next call. The last answer is kept, for the micro-batches of a node
+  // are asked for one after the other.
+  const std::vector<int>& Matching(const std::string& name) const;
+  // The same, and takes from `comparisons` about as many characters as were compared. Below 0 it gives up.
+  const std::vector<int>& Matching(const std::string& name, int64_t& comparisons) const;
+  int patterns() const { return patterns_; }
   const std::vector<Mesh>& meshes() const { return meshes_; }
 
  private:
   const Strategy& strategy_;
   const std::vector<Mesh> meshes_;
   std::unordered_map<std::string, std::vector<int>> exact_;
-  std::vector<int> patterns_;
+  // Patterns by their beginning, and those by its length.
+  std::map<size_t, std::unordered_map<std::string, std::vector<int>>> by_beginning_;
+  int patterns_ = 0;
+  mutable std::string name_;
+  mutable std::vector<int> matching_;
 };
 
 // `text` matches `pattern` with '*' and '?'. Linear in both for patterns with one '*'; no recursion.
 bool MatchesPattern(const std::string& pattern, const std::string& text);
+// The same; takes the characters it compares from `comparisons` and is false when these are used up.
+bool MatchesPattern(const std::string& pattern, const std::string& text, int64_t& comparisons);
 
 // The legal splits of a node of a verified graph.
 std::vector<Rule> RulesOf(const Graph& graph, const Node& node);
@@ -100,7 +110,7 @@ std::vector<Rule> RulesOf(const Graph& graph, const Node& node);
 // Checks a strategy against a forward graph: patterns that match nothing, axes and splits that do not exist (did you
 // mean), coordinates off the axis, cuts that do not cover, a mesh axis of size < 1, a stage axis or mesh that is none;
 // entries with axes of two meshes, meshes that have a rank twice or one that the first mesh does not have, another
-// number of ranks than places, or an axis that another mesh has.
+// number of ranks than places, or an axis that another mesh has; what is more than graph/value/limits.h allows.
 absl::Status CheckStrategy(const Strategy& strategy, const Graph& forward);
 
 }  // namespace partita

@@ -9,6 +9,7 @@
 #include "graph/ir/entry_point.h"
 #include "graph/ir/generated_name.h"
 #include "graph/ir/node_view.h"
+#include "graph/value/limits.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -191,7 +192,14 @@ class Unroller {
 }  // namespace
 
 absl::StatusOr<Graph> UnrollMicroBatches(const Graph& forward, int64_t micro_batches, const OpRegistry& registry) {
-  if (micro_batches < 1) return InvalidArgument("micro_batches is {}; at least 1 is allowed", micro_batches);
+  const auto nodes = static_cast<int64_t>(forward.nodes().size());
+  if (micro_batches < 1 || micro_batches > kMostMicroBatches) {
+    return InvalidArgument("micro_batches is {}; 1 to {} are allowed", micro_batches, kMostMicroBatches);
+  }
+  if (nodes * micro_batches > kMostNodes) {
+    return InvalidArgument("micro_batches is {}, of a graph of {} nodes: {} nodes; at most {} are allowed",
+                           micro_batches, nodes, nodes * micro_batches, kMostNodes);
+  }
   return Unroller(forward, micro_batches, registry).Run();
 }
 

@@ -6,7 +6,7 @@
 #include "graph/read/verify_model.h"
 #include "graph/value/node_name.h"
 #include "proto/graph.pb.h"
-#include "runtime/base/files.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -158,18 +158,19 @@ GraphProto WriteModel(const Model& model) {
 }  // namespace
 
 absl::StatusOr<Model> LoadModel(const std::string& path, const OpRegistry& registry) {
-  ASSIGN_OR_RETURN(const ProtoFormat format, FormatOf(path));
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kLargestProtoFile));
-  return ParseModel(bytes, format, path, registry);
+  ASSIGN_OR_RETURN(const ProtoFile file, ReadProtoFile(path));
+  return ParseModel(file.bytes, file.format, path, registry);
 }
 
 absl::StatusOr<Model> ParseModel(const std::string& bytes, ProtoFormat format, const std::string& source,
                                  const OpRegistry& registry) {
-  GraphProto proto;
-  RETURN_IF_ERROR(ParseMessage(bytes, format, source, proto));
-  absl::StatusOr<Model> model = ReadModel(proto, registry);
-  if (!model.ok()) return WithContext(source, model.status());
-  return model;
+  return OrExhausted("a graph", [&]() -> absl::StatusOr<Model> {
+    GraphProto proto;
+    RETURN_IF_ERROR(ParseMessage(bytes, format, source, proto));
+    absl::StatusOr<Model> model = ReadModel(proto, registry);
+    if (!model.ok()) return WithContext(source, model.status());
+    return model;
+  });
 }
 
 std::string PrintModel(const Model& model, ProtoFormat format) { return PrintMessage(WriteModel(model), format); }

@@ -12,6 +12,7 @@
 #include <regex>
 #include <vector>
 
+#include "graph/proto_io/proto_io_count.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/check.h"
 #include "runtime/base/files.h"
@@ -198,6 +199,7 @@ absl::Status ParseMessage(const std::string& bytes, ProtoFormat format, const st
   if (bytes.compare(0, 2, "\x1f\x8b") == 0) {
     return InvalidArgument("{}: is compressed by gzip; a {} is needed as it is (gunzip it)", source, type);
   }
+  RETURN_IF_ERROR(CheckFieldCount(bytes, format, source, *message.GetDescriptor()));
   RETURN_IF_ERROR(format == ProtoFormat::kText ? ParseText(bytes, source, message)
                                                : ParseBinary(bytes, source, message));
   return CheckVersion(source, message);
@@ -216,10 +218,17 @@ std::string PrintMessage(const pb::Message& message, ProtoFormat format) {
   return "";
 }
 
+absl::StatusOr<ProtoFile> ReadProtoFile(const std::string& path) {
+  ProtoFile file;
+  ASSIGN_OR_RETURN(file.format, FormatOf(path));
+  ASSIGN_OR_RETURN(file.bytes, ReadFile(path, kLargestProtoFile));
+  if (file.format != ProtoFormat::kText || file.bytes.empty() || file.bytes.back() == '\n') return file;
+  return InvalidArgument("{}: its last line does not end; a text file ends with a newline (was it cut short?)", path);
+}
+
 absl::Status LoadMessage(const std::string& path, pb::Message& message) {
-  ASSIGN_OR_RETURN(const ProtoFormat format, FormatOf(path));
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kLargestProtoFile));
-  return ParseMessage(bytes, format, path, message);
+  ASSIGN_OR_RETURN(const ProtoFile file, ReadProtoFile(path));
+  return ParseMessage(file.bytes, file.format, path, message);
 }
 
 absl::Status SaveMessage(const pb::Message& message, const std::string& path) {

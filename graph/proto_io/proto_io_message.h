@@ -20,8 +20,8 @@ inline constexpr int64_t kLargestProtoFile = int64_t{64} << 20;  // bytes
 absl::StatusOr<ProtoFormat> FormatOf(const std::string& path);
 
 // Fills `message`. Refused: what is not that format, unknown fields (also in binary, so that a file of another type is
-// not taken for an empty one), nesting deeper than 64, another `schema_version` than 1. Errors begin with `source`, and
-// in text with line and column.
+// not taken for an empty one), nesting deeper than 64, more fields than graph/value/limits.h allows, another
+// `schema_version` than 1. Errors begin with `source`, and in text with line and column.
 absl::Status ParseMessage(const std::string& bytes, ProtoFormat format, const std::string& source,
                           google::protobuf::Message& message);
 
@@ -29,7 +29,16 @@ absl::Status ParseMessage(const std::string& bytes, ProtoFormat format, const st
 // with maps (the report). JSON has the field names of the schema and every field, also unset ones.
 std::string PrintMessage(const google::protobuf::Message& message, ProtoFormat format);
 
-// Files of at most kLargestProtoFile bytes; the extension says the format.
+// A file of at most kLargestProtoFile bytes; the extension says the format. kInvalidArgument: also text whose last line
+// does not end, for then it was cut short. (One that was cut between two lines is a shorter text: of a graph some field
+// is missing then, of a strategy there may be entries less.)
+struct ProtoFile {
+  std::string bytes;
+  ProtoFormat format = ProtoFormat::kText;
+};
+absl::StatusOr<ProtoFile> ReadProtoFile(const std::string& path);
+
+// Files as ReadProtoFile takes them.
 absl::Status LoadMessage(const std::string& path, google::protobuf::Message& message);
 absl::Status SaveMessage(const google::protobuf::Message& message, const std::string& path);
 

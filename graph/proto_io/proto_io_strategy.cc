@@ -1,22 +1,23 @@
 #include <set>
 
 #include "graph/proto_io/proto_io.h"
+#include "graph/value/limits.h"
 #include "graph/value/node_name.h"
 #include "proto/strategy.pb.h"
-#include "runtime/base/files.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
-
-constexpr int kMostRanks = 65536;
-constexpr int64_t kMostMicroBatches = 65536;
 
 using MeshAxisProtos = google::protobuf::RepeatedPtrField<MeshAxisProto>;
 using AxisProtos = google::protobuf::RepeatedPtrField<AxisConfigProto>;
 
 // `names`: of axes so far.
 absl::Status ReadMeshAxes(const MeshAxisProtos& protos, std::set<std::string>& names, Mesh& mesh) {
+  if (protos.size() > kMostAxes) {
+    return InvalidArgument("it has {} axes; at most {} are allowed", protos.size(), kMostAxes);
+  }
   int64_t ranks = 1;
   for (const MeshAxisProto& axis : protos) {
     RETURN_IF_ERROR(CheckNodeName(axis.name()));
@@ -49,6 +50,10 @@ absl::Status ReadMeshes(const StrategyProto& proto, Strategy& strategy) {
     return InvalidArgument("field mesh is missing; at least one axis with name and size is needed");
   std::set<std::string> names;
   RETURN_IF_ERROR(WithContext("mesh", ReadMeshAxes(proto.mesh(), names, strategy.mesh)));
+  if (proto.further_meshes_size() > kMostFurtherMeshes) {
+    return InvalidArgument("it names {} further meshes; at most {} are allowed", proto.further_meshes_size(),
+                           kMostFurtherMeshes);
+  }
   for (const MeshProto& further : proto.further_meshes()) {
     absl::StatusOr<Mesh> mesh = ReadFurtherMesh(further, names);
     if (!mesh.ok()) return WithContext(fmt::format("further mesh {}", Quoted(further.name())), mesh.status());
@@ -84,17 +89,21 @@ absl::StatusOr<AxisConfig> ReadAxis(const AxisConfigProto& proto, int size) {
   return config;
 }
 
-absl::StatusOr<std::map<std::string, AxisConfig>> ReadAxes(const AxisProtos& protos, const std::vector<Mesh>& meshes) {
+std::vector<std::string> AxisNames(const std::vector<Mesh>& meshes) {
   std::vector<std::string> names;
   for (const Mesh& mesh : meshes) {
     for (const MeshAxis& axis : mesh.axes) names.push_back(axis.name);
   }
+  return names;
+}
+
+absl::StatusOr<std::map<std::string, AxisConfig>> ReadAxes(const AxisProtos& protos, const std::vector<Mesh>& meshes) {
   std::map<std::string, AxisConfig> axes;
   for (const AxisConfigProto& proto : protos) {
     const AxisPlace place = FindAxis(meshes, proto.axis());
     if (place.mesh < 0) {
       return InvalidArgument("{} no axis {}{}", meshes.size() == 1 ? "the mesh has" : "the meshes have",
-                             Quoted(proto.axis()), Suggestion(proto.axis(), names));
+                             Quoted(proto.axis()), Suggestion(proto.axis(), AxisNames(meshes)));
     }
     absl::StatusOr<AxisConfig> config = ReadAxis(proto, meshes[place.mesh].axes[place.axis].size);
     if (!config.ok()) return WithContext(fmt::format("axis {}", Quoted(proto.axis())), config.status());
@@ -226,17 +235,18 @@ StrategyProto WriteStrategy(const Strategy& strategy) {
 }  // namespace
 
 absl::StatusOr<Strategy> LoadStrategy(const std::string& path) {
-  ASSIGN_OR_RETURN(const ProtoFormat format, FormatOf(path));
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kLargestProtoFile));
-  return ParseStrategy(bytes, format, path);
+  ASSIGN_OR_RETURN(const ProtoFile file, ReadProtoFile(path));
+  return ParseStrategy(file.bytes, file.format, path);
 }
 
 absl::StatusOr<Strategy> ParseStrategy(const std::string& bytes, ProtoFormat format, const std::string& source) {
-  StrategyProto proto;
-  RETURN_IF_ERROR(ParseMessage(bytes, format, source, proto));
-  absl::StatusOr<Strategy> strategy = ReadStrategy(proto);
-  if (!strategy.ok()) return WithContext(source, strategy.status());
-  return strategy;
+  return OrExhausted("a strategy", [&]() -> absl::StatusOr<Strategy> {
+    StrategyProto proto;
+    RETURN_IF_ERROR(ParseMessage(bytes, format, source, proto));
+    absl::StatusOr<Strategy> strategy = ReadStrategy(proto);
+    if (!strategy.ok()) return WithContext(source, strategy.status());
+    return strategy;
+  });
 }
 
 std::string PrintStrategy(const Strategy& strategy, ProtoFormat format) {

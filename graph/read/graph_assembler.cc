@@ -2,6 +2,7 @@
 
 #include "graph/ir/node_view.h"
 #include "graph/read/verify_model.h"
+#include "graph/value/limits.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
@@ -94,6 +95,9 @@ absl::StatusOr<Graph> BuildGraph(const std::vector<NodeDescription>& nodes, cons
                                  const std::vector<std::string>& metrics, const OpRegistry& registry) {
   if (nodes.empty())
     return InvalidArgument("the graph has no nodes; at least an input, a parameter and a loss are needed");
+  if (static_cast<int64_t>(nodes.size()) > kMostNodes) {
+    return InvalidArgument("the graph has {} nodes; at most {} are allowed", nodes.size(), kMostNodes);
+  }
   ASSIGN_OR_RETURN(const std::vector<int> order, OrderNodes(nodes));
   GraphAssembler assembler(registry);
   for (int position : order) RETURN_IF_ERROR(assembler.Add(nodes[position]).status());

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "graph/ir/op_definition.h"
+#include "graph/value/limits.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
@@ -34,14 +36,13 @@ absl::Status CheckResults(const Graph& graph) {
     return InvalidArgument("the loss {} is a {}; a value that is computed from parameters is needed",
                            Quoted(graph.value(graph.loss).name), Producer(graph, graph.loss).op->name);
   }
-  std::vector<ValueId> seen = {graph.loss};
+  std::set<ValueId> seen = {graph.loss};
   for (ValueId metric : graph.metrics) {
     RETURN_IF_ERROR(CheckScalar(graph, metric, "a metric"));
-    if (std::find(seen.begin(), seen.end(), metric) != seen.end()) {
+    if (!seen.insert(metric).second) {
       return InvalidArgument("{} is named twice among loss and metrics; once is allowed",
                              Quoted(graph.value(metric).name));
     }
-    seen.push_back(metric);
   }
   return absl::OkStatus();
 }
@@ -135,8 +136,8 @@ absl::Status CheckRange(const char* field, double value, double least, double be
 }
 
 absl::Status CheckSteps(const char* field, int64_t value, int64_t least) {
-  if (value >= least) return absl::OkStatus();
-  return InvalidArgument("{} is {}; at least {} is allowed", field, value, least);
+  if (value >= least && value <= kMostSteps) return absl::OkStatus();
+  return InvalidArgument("{} is {}; {} to {} are allowed", field, value, least, kMostSteps);
 }
 
 }  // namespace

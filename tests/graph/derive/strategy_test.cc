@@ -1,9 +1,15 @@
 // What a strategy makes of a graph, and what is refused.
 #include "graph/derive/strategy.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <random>
+
 #include "graph/make_program.h"
+#include "graph/passes/unroll_micro_batches.h"
+#include "graph/read/graph_assembler.h"
 #include "graph/text/text.h"
 #include "ops/registry.h"
 #include "tests/graph/two_layers.h"
@@ -20,6 +26,116 @@ TEST(MatchesPattern, StarsAndQuestionMarks) {
   EXPECT_FALSE(MatchesPattern("conv?", "conv12"));
   EXPECT_FALSE(MatchesPattern("a*b", "a-c"));
   EXPECT_TRUE(MatchesPattern("**", "x"));
+}
+
+// The index finds what trying every entry finds, whatever stands before a pattern's first star.
+TEST(StrategyIndex, FindsWhatMatches) {
+  const std::string parts[] = {"a", "b", "conv", "*", "?", "/", "1"};
+  std::mt19937 random(1);
+  const auto make = [&](bool pattern) {
+    std::string text;
+    for (size_t i = 1 + random() % 4; i-- > 0;) {
+      const std::string& part = parts[random() % std::size(parts)];
+      text += pattern || (part != "*" && part != "?") ? part : "b";
+    }
+    return text;
+  };
+  Strategy strategy;
+  for (int i = 0; i < 300; ++i) strategy.ops.push_back({make(true), {}, {}});
+  const StrategyIndex index(strategy);
+  size_t found = 0;
+  for (int i = 0; i < 500; ++i) {
+    const std::string name = make(false);
+    std::vector<int> matching;
+    for (int e = 0; e < 300; ++e) {
+      if (MatchesPattern(strategy.ops[e].pattern, name)) matching.push_back(e);
+    }
+    EXPECT_EQ(index.Matching(name), matching) << name;
+    EXPECT_EQ(index.Matching(name), matching) << name << ", asked again";
+    found += matching.size();
+  }
+  EXPECT_GT(found, 500u);
+}
+
+// Entries for layers by their beginning, as people write them: each is held against few names.
+TEST(StrategyIndex, PatternsThatBeginOtherwiseCostNothing) {
+  Strategy strategy;
+  for (int i = 0; i < 10'000; ++i) strategy.ops.push_back({fmt::format("layer{}/*", i), {}, {}});
+  const StrategyIndex index(strategy);
+  int64_t comparisons = 1000;
+  EXPECT_EQ(index.Matching("layer77/conv/weights", comparisons), std::vector<int>{77});
+  EXPECT_GT(comparisons, 800);
+}
+
+TEST(StrategyIndex, GivesUpWhenComparisonsAreUsedUp) {
+  Strategy strategy;
+  for (int i = 0; i < 100; ++i) strategy.ops.push_back({fmt::format("*a*b*{}", i), {}, {}});
+  const StrategyIndex index(strategy);
+  int64_t comparisons = 2000;
+  index.Matching(std::string(1000, 'a'), comparisons);
+  EXPECT_LT(comparisons, 0);
+  EXPECT_GT(comparisons, -10);
+  EXPECT_TRUE(index.Matching("ab7") == std::vector<int>{7});
+}
+
+TEST(Strategy, WorkOfPatternsIsBounded) {
+  // Backtracking makes each of these take 4,000 times 1,000 steps.
+  Model model = TwoLayers();
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 2}};
+  const std::string name(4000, 'a');
+  std::vector<NodeDescription> nodes = Describe(model.graph);
+  for (NodeDescription& node : nodes) {
+    if (node.name == "h") node.name = name;
+    for (std::string& input : node.inputs) input = input == "h" ? name : input;
+  }
+  const absl::StatusOr<Graph> graph = BuildGraph(nodes, "l", {}, Ops());
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  for (int i = 0; i < 100; ++i) {
+    strategy.ops.push_back({fmt::format("*{}b{}", std::string(1000, 'a'), i), {{"data", Split("samples")}}, {}});
+  }
+  const absl::Status status = CheckStrategy(strategy, *graph);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      std::string(status.message()),
+      "100 patterns against the names of 8 nodes take more than 200000000 comparisons; fewer patterns, or such that "
+      "begin with letters, are allowed");
+}
+
+TEST(Strategy, MicroBatchesTimesNodesAreBounded) {
+  const Model model = TwoLayers();
+  EXPECT_EQ(std::string(UnrollMicroBatches(model.graph, 4097, Ops()).status().message()),
+            "micro_batches is 4097; 1 to 4096 are allowed");
+  std::vector<NodeDescription> nodes = Describe(model.graph);
+  for (NodeDescription& node : nodes) {
+    if (node.op == "input") {
+      Shape shape = node.attributes.Ints("shape");
+      shape[0] = 4096;
+      node.attributes.Set("shape", shape);
+    }
+    for (std::string& input : node.inputs) input = input == "a" ? "r99" : input;
+  }
+  for (int i = 0; i < 100; ++i) {
+    nodes.push_back({fmt::format("r{}", i), "relu", {i == 0 ? "a" : fmt::format("r{}", i - 1)}, {}});
+  }
+  const absl::StatusOr<Graph> deep = BuildGraph(nodes, "l", {}, Ops());
+  ASSERT_TRUE(deep.ok()) << deep.status();
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 1}};
+  strategy.pipeline.micro_batches = 4096;
+  const absl::Status status = MakeProgram({"", *deep, {}, {}}, strategy, Ops(), {}).status();
+  EXPECT_NE(std::string(status.message()).find("at most 250000 are allowed"), std::string::npos) << status;
+}
+
+TEST(Strategy, RanksTimesNodesAreBounded) {
+  Strategy strategy;
+  strategy.mesh.axes = {{"data", 4096}};
+  strategy.pipeline.micro_batches = 512;
+  const absl::Status status = CheckStrategy(strategy, TwoLayers().graph);
+  EXPECT_EQ(std::string(status.message()),
+            "8 nodes in 512 micro-batches on 4096 ranks are 16777216 placements; at most 8388608 are allowed");
+  strategy.pipeline.micro_batches = 256;
+  EXPECT_TRUE(CheckStrategy(strategy, TwoLayers().graph).ok());
 }
 
 TEST(Strategy, TheFirstEntryDecidesAnAxis) {
@@ -119,6 +235,18 @@ Strategy Stages(const Mesh& mesh, std::vector<Mesh> further, std::vector<std::st
   return strategy;
 }
 
+Mesh NineAxes() {
+  Mesh mesh;
+  for (int a = 0; a < 9; ++a) mesh.axes.push_back({fmt::format("a{}", a), 2});
+  return mesh;
+}
+
+std::vector<Mesh> ManyMeshes(int count) {
+  std::vector<Mesh> meshes;
+  for (int m = 0; m < count; ++m) meshes.push_back({{{fmt::format("x{}", m), 1}}, fmt::format("m{}", m)});
+  return meshes;
+}
+
 std::vector<Refusal> Refusals() {
   const Mesh mesh{{{"data", 2}}};
   return {
@@ -154,7 +282,9 @@ std::vector<Refusal> Refusals() {
        "update of 'w': the parameter lies on mesh 'data:2', which has no axis 'b'"},
       {"NoSuchStage", Stages(mesh, {{{{"b", 2}}, "m"}}, {"n"}), "stage_meshes: there is no further mesh 'n'"},
       {"StageTwice", Stages(mesh, {{{{"b", 2}}, "m"}}, {"m", "m"}), "mesh 'm' is two stages"},
-      {"TooManyRanks", {{{{"data", 70000}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "more than"},
+      {"TooManyRanks", {{{{"data", 4097}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "more than 4096 ranks"},
+      {"TooManyAxes", {NineAxes(), {{"h", {{"a0", Split("samples")}}, {}}}, -1}, "has 9 axes; at most 8 are allowed"},
+      {"TooManyMeshes", With(mesh, ManyMeshes(257)), "there are 257 further meshes; at most 256 are allowed"},
   };
 }
 

@@ -1,12 +1,14 @@
 // No file crashes the reader, and nothing that is cut short is taken for whole.
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <functional>
 #include <random>
 
 #include "graph/read/graph_assembler.h"
+#include "runtime/base/files.h"
 #include "tests/graph/io/graph_text.h"
 
 namespace partita {
@@ -45,6 +47,27 @@ TEST(HostileFiles, CutShortAtEveryByteIsRefused) {
       EXPECT_NE(Refusal(read.status()), "ok") << length << " of " << bytes.size();
     }
   }
+}
+
+// Nobody can tell a strategy that was cut between two lines from a shorter one; inside of a line it is noticed.
+TEST(HostileFiles, ATextFileThatEndsInsideALineIsRefused) {
+  const std::string path = ::testing::TempDir() + "/cut_" + std::to_string(::getpid()) + ".pbtxt";
+  const std::string whole =
+      "schema_version: 1\nmesh { name: \"data\" size: 2 }\nops { pattern: \"*\" axes { axis: \"data\" split: "
+      "\"samples\" } }\nbucket_bytes: 4096\nmicro_batches: 16\n";
+  int taken = 0;
+  for (size_t length = 0; length < whole.size(); ++length) {
+    ASSERT_TRUE(WriteFileAtomically(path, whole.substr(0, length)).ok());
+    const absl::StatusOr<Strategy> cut = LoadStrategy(path);
+    EXPECT_TRUE(!cut.ok() || whole[length - 1] == '\n') << length;
+    taken += cut.ok();
+  }
+  EXPECT_EQ(taken, 3);
+  EXPECT_EQ(std::string(LoadStrategy(path).status().message()),
+            path + ": its last line does not end; a text file ends with a newline (was it cut short?)");
+  ASSERT_TRUE(WriteFileAtomically(path, whole).ok());
+  EXPECT_TRUE(LoadStrategy(path).ok());
+  ::unlink(path.c_str());
 }
 
 TEST(HostileFiles, RandomBytesAreRefused) {
@@ -152,6 +175,26 @@ TEST(LargeGraphs, HundredThousandNodesOnASmallStackInASecond) {
     EXPECT_LT(seconds, 1.0);
 #endif
   });
+}
+
+TEST(LargeGraphs, MoreNodesThanAnybodyHasAreRefused) {
+  EXPECT_EQ(Refusal(ParseText(WithNodes(Chain(249'995, "z"))).status()),
+            "tiny.pbtxt: the graph has 250001 nodes; at most 250000 are allowed");
+}
+
+// A node without anything is two bytes of a file and a hundred of memory.
+TEST(LargeGraphs, ManyEmptyNodesAreRefusedBeforeTheyAreMade) {
+  std::string text(kHead), binary("\x08\x01");
+  for (int i = 0; i < 5 << 20; ++i) {
+    text += "nodes{}";
+    binary += std::string("\x1a\0", 2);
+  }
+  const double start = ThreadSeconds();
+  EXPECT_EQ(Refusal(ParseText(text).status()),
+            "tiny.pbtxt: has more than 4194304 fields and elements of lists; at most so many are allowed");
+  EXPECT_EQ(Refusal(ParseModel(binary, ProtoFormat::kBinary, "f", Ops()).status()),
+            "f: has more than 4194304 fields and elements of lists; at most so many are allowed");
+  std::printf("5 Mi empty nodes: %.3f s\n", ThreadSeconds() - start);
 }
 
 TEST(LargeGraphs, ACycleOfHundredThousandNodesIsNamedShort) {

@@ -1,4 +1,5 @@
 // Strategies survive text and binary; wrong ones are refused in a sentence.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "tests/graph/io/graph_text.h"
@@ -88,6 +89,20 @@ TEST_P(StrategyRefusals, SayWhatIsWrong) {
 
 const std::string kMesh = "mesh { name: \"data\" size: 2 }\nmesh { name: \"model\" size: 2 }\n";
 
+std::string ManyAxes(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += fmt::format("mesh {{ name: \"axis{}\" size: 2 }}\n", i);
+  return text;
+}
+
+std::string ManyMeshes(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    text += fmt::format("further_meshes {{ name: \"m{0}\" axes {{ name: \"x{0}\" size: 1 }} }}\n", i);
+  }
+  return text;
+}
+
 const Case kCases[] = {
     {"Version", "schema_version: 1", "", {"schema_version is missing"}},
     {"UnknownField", "pattern: \"z\"", "name: \"z\"", {"s.pbtxt:4:", "OpConfigProto has no field 'name'"}},
@@ -100,7 +115,10 @@ const Case kCases[] = {
     {"AxisName", "name: \"data\"", "name: \"\"", {"mesh", "empty"}},
     {"AxisSizeZero", "size: 2", "size: 0", {"axis 'data' has size 0"}},
     {"AxisSizeNegative", "size: 2", "size: -2", {"axis 'data' has size -2"}},
-    {"TooManyRanks", "size: 2", "size: 65536", {"65536 ranks"}},
+    {"TooManyRanks", "size: 2", "size: 4097", {"axis 'data' has size 4097", "4096 ranks"}},
+    {"TooManyAxes", kMesh, ManyAxes(9), {"mesh: it has 9 axes; at most 8 are allowed"}},
+    {"TooManyMeshes", "bucket_bytes: 4096\n", ManyMeshes(255), {"it names 257 further meshes; at most 256"}},
+    {"MicroBatches", "bucket_bytes: 4096\n", "micro_batches: 4097\n", {"micro_batches is 4097; 1 to 4096 are allowed"}},
     {"AxisOverflow", "size: 2", "size: 9999999999", {"s.pbtxt:2:"}},
     {"UnknownAxis", "axis: \"model\"", "axis: \"modl\"", {"entry 1 ('z')", "no axis 'modl'", "did you mean 'model'?"}},
     {"SameAxisTwice",
