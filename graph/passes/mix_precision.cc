@@ -77,11 +77,11 @@ class Mixer {
     return absl::OkStatus();
   }
 
-  // `value` of the copy as a float of type `dtype`; integers are what they are. A cast of what belongs to no
-  // micro-batch serves all of them.
+  // `value` of the copy as a float of type `dtype`; integers are what they are, and so are statistics, in f64. A cast
+  // of what belongs to no micro-batch serves all of them.
   ValueId As(ValueId value, DType dtype) {
     const Value source = graph().value(value);
-    if (!IsFloating(source.type.dtype) || source.type.dtype == dtype) return value;
+    if (!IsFloating(source.type.dtype) || source.type.dtype == DType::kF64 || source.type.dtype == dtype) return value;
     const auto [found, is_new] = casts_.try_emplace(value, kNoValue);
     if (!is_new) return found->second;
     Node node{cast_, {{"dtype", std::string(Name(dtype))}}, {value}, {}, Phase::kForward};

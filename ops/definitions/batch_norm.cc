@@ -11,7 +11,8 @@
 // m = elements per group and channel, of the global tensor. mean' = s1/m, variance = max(s2/m - mean'^2, 0) (biased),
 // inv = 1/sqrt(variance + epsilon), xhat = (x - shift - mean') inv, y = gamma xhat + beta, with `relu` max(y, 0).
 // Running statistics take the groups in order: new = (1 - momentum) old + momentum group's; their variance is unbiased
-// (times m/(m-1)). Of a bf16 x and y, all else is f32.
+// (times m/(m-1)). stats is f64 (ops/forms/batch_norm_shapes.h says why), all else of x's type, but f32 beside a bf16 x
+// and y.
 #include "ops/definitions/definitions.h"
 #include "ops/forms/batch_norm_shapes.h"
 #include "ops/forms/op_builder.h"
@@ -59,28 +60,28 @@ absl::StatusOr<std::vector<TensorType>> BatchNormStatisticsType(const NodeView& 
   const Shape& x = node.inputs[0]->shape;
   ASSIGN_OR_RETURN(const BatchGroups groups, GroupsOf(node.attributes, "samples", x));
   RETURN_IF_ERROR(CheckVariance(groups));
-  return std::vector<TensorType>{{AccumulatorOf(node.inputs[0]->dtype), StatisticsShape(groups, x)}};
+  return std::vector<TensorType>{{kStatisticsType, StatisticsShape(groups, x)}};
 }
 
 absl::StatusOr<std::vector<TensorType>> NormalizeShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckBatchNormX(node));
   RETURN_IF_ERROR(CheckPositive(node.attributes, "epsilon"));
-  const Shape& x = node.inputs[0]->shape;
-  ASSIGN_OR_RETURN(const BatchGroups groups, GroupsOf(node.attributes, "samples", x));
-  RETURN_IF_ERROR(CheckStatistic(node, 1, "stats", StatisticsShape(groups, x), "two sums for each group and channel"));
+  RETURN_IF_ERROR(CheckStatistics(node, 1, "stats"));
   RETURN_IF_ERROR(CheckChannelVectors(node, 2, {"shift", "gamma", "beta"}));
   return std::vector<TensorType>{*node.inputs[0]};
 }
 
 absl::StatusOr<std::vector<TensorType>> RunningShape(const NodeView& node) {
-  RETURN_IF_ERROR(CheckFloating(node, 0, "stats"));
+  RETURN_IF_ERROR(CheckDType(node, 0, "stats", kStatisticsType));
   RETURN_IF_ERROR(CheckRank(node, 0, "stats", {3}, "[groups,2,channels]"));
   if (node.inputs[0]->shape[1] != 2) {
     return InvalidArgument("input stats has shape {}; [groups,2,channels] is needed", ToString(node.inputs[0]->shape));
   }
   RETURN_IF_ERROR(CheckFraction(node.attributes, "momentum"));
   RETURN_IF_ERROR(CheckAtLeast(node.attributes, "count", 2));
-  RETURN_IF_ERROR(CheckChannelVectors(node, 1, {"running_mean", "running_variance"}));
+  RETURN_IF_ERROR(CheckFloating(node, 1, "running_mean"));
+  RETURN_IF_ERROR(
+      CheckVectors(node, 1, {"running_mean", "running_variance"}, node.inputs[0]->shape[2], node.inputs[1]->dtype));
   return std::vector<TensorType>{*node.inputs[1], *node.inputs[2]};
 }
 

@@ -8,7 +8,7 @@
 //   batch_norm_normalize_input_grad(x, dy, stats, shift, gamma, beta)      dy gamma inv
 //   batch_norm_statistics_grad(x, shift, dstats)                           ds1 + 2 (x - shift) ds2
 //   batch_norm_input_grad(x, dy, stats, shift, gamma, beta, dstats)        the sum of the two before, in one pass
-// Sums are per group; where the samples of a single group or rows are split they are partial.
+// stats and dstats are f64. Sums are per group; where the samples of a single group or rows are split they are partial.
 #include "ops/definitions/definitions.h"
 #include "ops/forms/batch_norm_shapes.h"
 #include "ops/forms/op_builder.h"
@@ -20,12 +20,6 @@ namespace partita {
 namespace {
 
 using enum BatchNormPart;
-
-absl::Status CheckStatistics(const NodeView& node, int index, const std::string& name) {
-  const Shape& x = node.inputs[0]->shape;
-  ASSIGN_OR_RETURN(const BatchGroups groups, GroupsOf(node.attributes, "samples", x));
-  return CheckStatistic(node, index, name, StatisticsShape(groups, x), "two sums for each group and channel");
-}
 
 // x, dy, stats, shift, gamma, beta
 absl::Status CheckNormalizeInputs(const NodeView& node) {

@@ -51,17 +51,24 @@ absl::Status CheckBatchNormX(const NodeView& node) {
   return CheckRank(node, 0, "x", {2, 4}, "[n,c] or [n,h,w,c]");
 }
 
-absl::Status CheckStatistic(const NodeView& node, int index, const std::string& name, const Shape& expected,
-                            const std::string& form) {
-  RETURN_IF_ERROR(CheckDType(node, index, name, AccumulatorOf(node.inputs[0]->dtype)));
-  return CheckShape(node, index, name, expected, form);
+absl::Status CheckStatistics(const NodeView& node, int index, const std::string& name) {
+  const Shape& x = node.inputs[0]->shape;
+  ASSIGN_OR_RETURN(const BatchGroups groups, GroupsOf(node.attributes, "samples", x));
+  RETURN_IF_ERROR(CheckDType(node, index, name, kStatisticsType));
+  return CheckShape(node, index, name, StatisticsShape(groups, x), "two sums for each group and channel");
 }
 
 absl::Status CheckChannelVectors(const NodeView& node, int first, const std::vector<std::string>& names) {
-  const int64_t channels = node.inputs[0]->shape.back();
+  const TensorType& x = *node.inputs[0];
+  return CheckVectors(node, first, names, x.shape.back(), AccumulatorOf(x.dtype));
+}
+
+absl::Status CheckVectors(const NodeView& node, int first, const std::vector<std::string>& names, int64_t channels,
+                          DType dtype) {
   for (size_t i = 0; i < names.size(); ++i) {
-    RETURN_IF_ERROR(
-        CheckStatistic(node, first + static_cast<int>(i), names[i], {channels}, "one number for each channel of x"));
+    const int index = first + static_cast<int>(i);
+    RETURN_IF_ERROR(CheckDType(node, index, names[i], dtype));
+    RETURN_IF_ERROR(CheckShape(node, index, names[i], {channels}, "one number for each channel of x"));
   }
   return absl::OkStatus();
 }

@@ -2,7 +2,9 @@
 //
 // The samples of x [n,c] or [n,h,w,c] fall into G groups of `samples` consecutive ones (0: one group, the whole batch).
 // Statistics are [G,2,C]. A split of the samples must not cut through a group; inside the only group it gives partial
-// sums.
+// sums. They are f64 whatever x is: a variance is the difference of two of them, and where the mean is large against
+// the deviation (10^4 to 1) nothing of it is left in f32. In f64 one sum over the ranks is enough, as far as x itself
+// tells its elements apart.
 #ifndef PARTITA_OPS_FORMS_BATCH_NORM_SHAPES_H_
 #define PARTITA_OPS_FORMS_BATCH_NORM_SHAPES_H_
 
@@ -25,12 +27,17 @@ BatchGroups InferredGroups(const NodeView& node);
 
 absl::Status CheckBatchNormX(const NodeView& node);
 
-// Input `index` has shape `expected` and the type that sums over x are kept in: f32 for a bf16 x, else x's own.
-absl::Status CheckStatistic(const NodeView& node, int index, const std::string& name, const Shape& expected,
-                            const std::string& form);
+inline constexpr DType kStatisticsType = DType::kF64;
 
-// Inputs `first` and following: names of [C] vectors, of that type.
+// Input `index` has the type and the shape of statistics of x, in groups of attribute `samples`.
+absl::Status CheckStatistics(const NodeView& node, int index, const std::string& name);
+
+// Inputs `first` and following: names of [C] vectors, f32 for a bf16 x, else of x's type.
 absl::Status CheckChannelVectors(const NodeView& node, int first, const std::vector<std::string>& names);
+
+// The same of vectors with an element for each of `channels`, of type `dtype`.
+absl::Status CheckVectors(const NodeView& node, int first, const std::vector<std::string>& names, int64_t channels,
+                          DType dtype);
 
 // The shape of statistics of x.
 Shape StatisticsShape(const BatchGroups& groups, const Shape& x);

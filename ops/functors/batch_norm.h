@@ -4,6 +4,7 @@
 //   mean' = s1 / m        variance = s2 / m - mean'^2        inverse = 1 / sqrt(variance + epsilon)
 //   y = gamma * (x - shift - mean') * inverse + beta
 //
+// Sums are f64, whatever x is: s2 / m - mean'^2 loses as many digits as mean' is larger than the deviation, twice.
 // The coefficients of a channel are made once, in double; the loops over elements use the short functions below.
 // Forward and backward decide about relu with the very same NormalizeElement, so their masks agree bitwise (all files
 // that use it are compiled without contraction of multiply and add).
@@ -28,7 +29,8 @@ PARTITA_HOST_DEVICE inline BatchMoments MakeBatchMoments(double s1, double s2, d
   return {mean, variance < 0 ? 0 : variance};  // rounding may leave a constant channel slightly negative
 }
 
-// y = (x - mean) * scale + beta
+// y = (x - mean) * scale + beta, with `mean` rounded to T. What the rounding takes away counts as well, where the mean
+// is large against the deviation: it is in `beta`.
 template <typename T>
 struct NormalizeCoefficients {
   T mean, scale, beta;
@@ -38,7 +40,9 @@ template <typename T>
 PARTITA_HOST_DEVICE inline NormalizeCoefficients<T> MakeNormalizeCoefficients(double mean, double variance,
                                                                               double epsilon, double gamma,
                                                                               double beta) {
-  return {static_cast<T>(mean), static_cast<T>(gamma / std::sqrt(variance + epsilon)), static_cast<T>(beta)};
+  const double scale = gamma / std::sqrt(variance + epsilon);
+  const T rounded = static_cast<T>(mean);
+  return {rounded, static_cast<T>(scale), static_cast<T>(beta - (mean - rounded) * scale)};
 }
 
 template <typename T>
@@ -70,10 +74,22 @@ PARTITA_HOST_DEVICE inline BatchNormGradient MakeBatchNormGradient(double a, dou
   return result;
 }
 
-// The part of dx that flows through the statistics.
+// The part of dx that flows through the statistics, ds1 + 2 (x - shift) ds2, as (x - near) * slope + offset: where
+// `near` is a number near x, a large shift cancels in double, once for all elements.
 template <typename T>
-PARTITA_HOST_DEVICE inline T StatisticsGradElement(T x, T shift, T ds1, T ds2) {
-  return ds1 + T(2) * (x - shift) * ds2;
+struct StatisticsGradCoefficients {
+  T near, slope, offset;
+};
+
+template <typename T>
+PARTITA_HOST_DEVICE inline StatisticsGradCoefficients<T> MakeStatisticsGradCoefficients(T near, double shift,
+                                                                                        double ds1, double ds2) {
+  return {near, static_cast<T>(2 * ds2), static_cast<T>(ds1 + 2 * (near - shift) * ds2)};
+}
+
+template <typename T>
+PARTITA_HOST_DEVICE inline T StatisticsGradElement(T x, T near, T slope, T offset) {
+  return (x - near) * slope + offset;
 }
 
 // running = (1 - momentum) * running + momentum * value

@@ -95,7 +95,7 @@ std::vector<ShapeCase> PoolingCases() {
 }
 
 std::vector<ShapeCase> BatchNormCases() {
-  const TensorType x = F32({6, 2, 2, 4}), vector = F32({4}), whole = F32({1, 2, 4}), groups = F32({3, 2, 4});
+  const TensorType x = F32({6, 2, 2, 4}), vector = F32({4}), whole = F64({1, 2, 4}), groups = F64({3, 2, 4});
   const Attributes two = {{"samples", int64_t{2}}};
   return {
       {"batch_norm", {}, {x, vector, vector, vector, vector}, {x}},
@@ -106,6 +106,7 @@ std::vector<ShapeCase> BatchNormCases() {
       {"batch_norm_gradient_sums", two, {x, x, groups, vector, vector, vector}, {groups, vector, vector}},
       {"batch_norm_input_grad", {}, {x, x, whole, vector, vector, vector, whole}, {x}},
       {"batch_norm_running", {{"count", int64_t{8}}}, {groups, vector, vector}, {vector, vector}},
+      {"batch_norm_running", {{"count", int64_t{8}}}, {groups, F64({4}), F64({4})}, {F64({4}), F64({4})}},
       {"batch_norm_inference", {}, {x, vector, vector, vector, vector}, {x}},
   };
 }

@@ -1,5 +1,5 @@
-// Launches of batch normalization and its gradients (ops/functors/batch_norm.h). stats is [groups,2,channels]. `dtype`
-// is that of x, dy, y and dx; all else is f32 if that is bf16.
+// Launches of batch normalization and its gradients (ops/functors/batch_norm.h). stats and dstats are f64
+// [groups,2,channels]. `dtype` is that of x, dy, y and dx; all else is f32 if that is bf16.
 #ifndef PARTITA_OPS_CUDA_LAUNCH_BATCH_NORM_H_
 #define PARTITA_OPS_CUDA_LAUNCH_BATCH_NORM_H_
 
@@ -18,8 +18,8 @@ struct BatchNormLaunch {
   double epsilon = 0;
   bool relu = false;
   const void *x = nullptr, *dy = nullptr;
-  const void *stats = nullptr, *shift = nullptr, *gamma = nullptr, *beta = nullptr;
-  const void* dstats = nullptr;
+  const void *shift = nullptr, *gamma = nullptr, *beta = nullptr;
+  const double *stats = nullptr, *dstats = nullptr;
 };
 
 inline ColumnChunks ChunksOf(const SampleGroups& groups) {
@@ -30,9 +30,9 @@ inline ColumnChunks ChunksOf(const SampleGroups& groups) {
 int64_t BatchNormTableBytes(DType dtype, int64_t groups, int64_t channels, bool gradient);
 
 // `workspace`: ChunksOf(groups).partial_bytes(2); of the gradient sums totals_bytes(2) more
-LaunchError BatchNormStatistics(DType dtype, const BatchNormLaunch& node, void* stats, void* workspace,
+LaunchError BatchNormStatistics(DType dtype, const BatchNormLaunch& node, double* stats, void* workspace,
                                 CudaQueue queue);
-LaunchError BatchNormGradientSums(DType dtype, const BatchNormLaunch& node, void* dstats, void* dgamma, void* dbeta,
+LaunchError BatchNormGradientSums(DType dtype, const BatchNormLaunch& node, double* dstats, void* dgamma, void* dbeta,
                                   void* workspace, CudaQueue queue);
 
 LaunchError BatchNormNormalize(DType dtype, const BatchNormLaunch& node, void* y, void* workspace, CudaQueue queue);
@@ -50,7 +50,8 @@ LaunchError BatchNormInference(DType dtype, const BatchNormLaunch& node, const v
 struct RunningLaunch {
   int64_t groups = 0, channels = 0;
   double momentum = 0, count = 0;
-  const void *stats = nullptr, *mean = nullptr, *variance = nullptr;
+  const double* stats = nullptr;
+  const void *mean = nullptr, *variance = nullptr;
 };
 LaunchError BatchNormRunning(DType dtype, const RunningLaunch& node, void* mean, void* variance, CudaQueue queue);
 

@@ -26,13 +26,12 @@ struct ShiftedTerm {
   }
 };
 
-template <typename A>
 struct StatisticsFinish {
-  A* stats;
+  double* stats;
   int64_t channels;
   PARTITA_HOST_DEVICE void operator()(int64_t group, int64_t c, const Sums<2>& sums) const {
-    stats[2 * group * channels + c] = static_cast<A>(sums.at[0]);
-    stats[(2 * group + 1) * channels + c] = static_cast<A>(sums.at[1]);
+    stats[2 * group * channels + c] = sums.at[0];
+    stats[(2 * group + 1) * channels + c] = sums.at[1];
   }
 };
 
@@ -66,7 +65,7 @@ struct RunningBody {
     const A shift = static_cast<const A*>(node.mean)[c], momentum = static_cast<A>(node.momentum);
     A new_mean = shift, new_variance = static_cast<const A*>(node.variance)[c];
     for (int64_t group = 0; group < node.groups; ++group) {
-      const A* stats = static_cast<const A*>(node.stats) + 2 * group * node.channels;
+      const double* stats = node.stats + 2 * group * node.channels;
       const BatchMoments moments = MakeBatchMoments(stats[c], stats[node.channels + c], node.count);
       new_mean = RunningAverage(new_mean, static_cast<A>(moments.shifted_mean + shift), momentum);
       new_variance =
@@ -88,18 +87,17 @@ LaunchError Normalize(const BatchNormLaunch& node, const void* table, void* y, C
 }  // namespace
 
 int64_t BatchNormTableBytes(DType dtype, int64_t groups, int64_t channels, bool gradient) {
-  return groups * channels * (gradient ? 6 : 3) * (dtype == DType::kF64 ? 8 : 4);
+  return groups * channels * (gradient ? 5 : 3) * (dtype == DType::kF64 ? 8 : 4);
 }
 
-LaunchError BatchNormStatistics(DType dtype, const BatchNormLaunch& node, void* stats, void* workspace,
+LaunchError BatchNormStatistics(DType dtype, const BatchNormLaunch& node, double* stats, void* workspace,
                                 CudaQueue queue) {
   const ColumnChunks chunks = ChunksOf(node.groups);
   double* const partial = As<double>(workspace);
   return WithFloating(dtype, [&]<typename T>() {
-    using A = Compute<T>;
-    const ShiftedTerm<T> term{As<T>(node.x), As<A>(node.shift), chunks.rows, chunks.channels};
+    const ShiftedTerm<T> term{As<T>(node.x), As<Compute<T>>(node.shift), chunks.rows, chunks.channels};
     if (const LaunchError error = SumColumns<2>(chunks, term, partial, queue); error != kLaunched) return error;
-    return FinishColumns<2>(chunks, StatisticsFinish<A>{As<A>(stats), chunks.channels}, partial, queue);
+    return FinishColumns<2>(chunks, StatisticsFinish{stats, chunks.channels}, partial, queue);
   });
 }
 

@@ -49,7 +49,8 @@ struct GradientSumsBody {
   int64_t groups;
   const Sums<2>* totals;
   ChannelInputs<A> in;
-  A *dstats, *dgamma, *dbeta;
+  double* dstats;
+  A *dgamma, *dbeta;
 
   PARTITA_HOST_DEVICE void operator()(int64_t c) const {
     double gamma_sum = 0, beta_sum = 0;
@@ -57,8 +58,8 @@ struct GradientSumsBody {
       const Sums<2> sums = totals[group * in.channels + c];
       const BatchNormGradient d =
           MakeBatchNormGradient(sums.at[0], sums.at[1], in.Moments(group, c), in.count, in.epsilon, in.gamma[c]);
-      dstats[2 * group * in.channels + c] = static_cast<A>(d.ds1);
-      dstats[(2 * group + 1) * in.channels + c] = static_cast<A>(d.ds2);
+      dstats[2 * group * in.channels + c] = d.ds1;
+      dstats[(2 * group + 1) * in.channels + c] = d.ds2;
       gamma_sum += d.dgamma;
       beta_sum += d.dbeta;
     }
@@ -70,12 +71,14 @@ struct GradientSumsBody {
 template <typename A>
 struct InputGradTableBody {
   ChannelInputs<A> in;
-  const A* dstats;
+  const double* dstats;
   InputGradCoefficients<A>* table;
   PARTITA_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t group = i / in.channels, c = i % in.channels;
-    const A* d = dstats + 2 * group * in.channels;
-    table[i] = {in.Coefficients(in.Moments(group, c), c), in.shift[c], d[c], d[in.channels + c]};
+    const double* d = dstats + 2 * group * in.channels;
+    const NormalizeCoefficients<A> k = in.Coefficients(in.Moments(group, c), c);
+    const auto s = MakeStatisticsGradCoefficients(k.mean, in.shift[c], d[c], d[in.channels + c]);
+    table[i] = {k, s.slope, s.offset};
   }
 };
 
@@ -98,23 +101,25 @@ struct InputGradElement {
   PARTITA_HOST_DEVICE void operator()(Place place, const A* in, A* dx) const {
     const InputGradCoefficients<A> c = table[place.row / rows_per_group * channels + place.channel];
     dx[0] = NormalizedCotangent(in[0], in[1], c.k.mean, c.k.scale, c.k.beta, relu) * c.k.scale +
-            StatisticsGradElement(in[0], c.shift, c.ds1, c.ds2);
+            StatisticsGradElement(in[0], c.k.mean, c.slope, c.offset);
   }
 };
 
 template <typename A>
 struct StatisticsGradElementwise {
-  const A *shift, *dstats;
+  const A* shift;
+  const double* dstats;
   int64_t rows_per_group, channels;
   PARTITA_HOST_DEVICE void operator()(Place place, const A* in, A* dx) const {
-    const A* d = dstats + 2 * (place.row / rows_per_group) * channels;
-    dx[0] = StatisticsGradElement(in[0], shift[place.channel], d[place.channel], d[channels + place.channel]);
+    const double* d = dstats + 2 * (place.row / rows_per_group) * channels;
+    const double from_shift = static_cast<double>(in[0]) - static_cast<double>(shift[place.channel]);
+    dx[0] = static_cast<A>(d[place.channel] + 2 * from_shift * d[channels + place.channel]);
   }
 };
 
 }  // namespace
 
-LaunchError BatchNormGradientSums(DType dtype, const BatchNormLaunch& node, void* dstats, void* dgamma, void* dbeta,
+LaunchError BatchNormGradientSums(DType dtype, const BatchNormLaunch& node, double* dstats, void* dgamma, void* dbeta,
                                   void* workspace, CudaQueue queue) {
   const ColumnChunks chunks = ChunksOf(node.groups);
   double* const partial = As<double>(workspace);
@@ -126,7 +131,7 @@ LaunchError BatchNormGradientSums(DType dtype, const BatchNormLaunch& node, void
     auto* const totals = reinterpret_cast<Sums<2>*>(partial + chunks.partial_bytes(2) / int64_t{sizeof(double)});
     const LaunchError error = FinishColumns<2>(chunks, TotalsFinish{totals, chunks.channels}, partial, queue);
     if (error != kLaunched) return error;
-    const GradientSumsBody<A> body{chunks.groups, totals, in, As<A>(dstats), As<A>(dgamma), As<A>(dbeta)};
+    const GradientSumsBody<A> body{chunks.groups, totals, in, dstats, As<A>(dgamma), As<A>(dbeta)};
     return ForEach(chunks.channels, body, queue);
   });
 }
@@ -146,7 +151,7 @@ LaunchError BatchNormInputGrad(DType dtype, const BatchNormLaunch& node, void* d
   return WithFloating(dtype, [&]<typename T>() {
     using A = Compute<T>;
     auto* const table = As<InputGradCoefficients<A>>(workspace);
-    const InputGradTableBody<A> make{ChannelInputsOf<A>(node), As<A>(node.dstats), table};
+    const InputGradTableBody<A> make{ChannelInputsOf<A>(node), node.dstats, table};
     const LaunchError error = ForEach(node.groups.groups * node.groups.channels, make, queue);
     if (error != kLaunched) return error;
     const InputGradElement<A> element{table, node.groups.rows_per_group, node.groups.channels, node.relu};
@@ -157,7 +162,7 @@ LaunchError BatchNormInputGrad(DType dtype, const BatchNormLaunch& node, void* d
 LaunchError BatchNormStatisticsGrad(DType dtype, const BatchNormLaunch& node, void* dx, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     using A = Compute<T>;
-    const StatisticsGradElementwise<A> element{As<A>(node.shift), As<A>(node.dstats), node.groups.rows_per_group,
+    const StatisticsGradElementwise<A> element{As<A>(node.shift), node.dstats, node.groups.rows_per_group,
                                                node.groups.channels};
     return ForElements<T>({As<T>(node.x)}, {As<T>(dx)}, RowsOf(node.groups), element, queue);
   });

@@ -9,15 +9,16 @@
 
 namespace partita {
 
-// A: the type of parameters and statistics, and of arithmetic.
+// A: the type of parameters and of arithmetic.
 template <typename A>
 struct ChannelInputs {
-  const A *stats, *shift, *gamma, *beta;
+  const double* stats;
+  const A *shift, *gamma, *beta;
   int64_t channels;
   double count, epsilon;
 
   PARTITA_HOST_DEVICE BatchMoments Moments(int64_t group, int64_t c) const {
-    const A* own = stats + 2 * group * channels;
+    const double* own = stats + 2 * group * channels;
     return MakeBatchMoments(own[c], own[channels + c], count);
   }
   PARTITA_HOST_DEVICE NormalizeCoefficients<A> Coefficients(const BatchMoments& moments, int64_t c) const {
@@ -27,15 +28,15 @@ struct ChannelInputs {
 
 template <typename A>
 ChannelInputs<A> ChannelInputsOf(const launch::BatchNormLaunch& node) {
-  return {As<A>(node.stats),    As<A>(node.shift), As<A>(node.gamma), As<A>(node.beta),
+  return {node.stats,           As<A>(node.shift), As<A>(node.gamma), As<A>(node.beta),
           node.groups.channels, node.groups.count, node.epsilon};
 }
 
-// Of the gradient: what flows through the statistics beside the coefficients.
+// Of the gradient: what flows through the statistics beside the coefficients; the number near x is the mean.
 template <typename A>
 struct InputGradCoefficients {
   NormalizeCoefficients<A> k;
-  A shift, ds1, ds2;
+  A slope, offset;
 };
 
 template <typename A>

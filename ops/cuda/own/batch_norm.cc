@@ -29,7 +29,7 @@ int64_t TableBytes(const LocalNode& node, const BatchNormLaunch& norm, bool grad
 BatchNormLaunch GradientBound(BatchNormLaunch norm, const KernelArguments& a) {
   norm.x = In(a, 0);
   norm.dy = In(a, 1);
-  norm.stats = In(a, 2);
+  norm.stats = In<double>(a, 2);
   norm.shift = In(a, 3);
   norm.gamma = In(a, 4);
   norm.beta = In(a, 5);
@@ -47,7 +47,7 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormStatistics(const LocalNode& node
         BatchNormLaunch bound = norm;
         bound.x = In(a, 0);
         bound.shift = In(a, 1);
-        return launch::BatchNormStatistics(dtype, bound, Out(a, 0), a.workspace, q);
+        return launch::BatchNormStatistics(dtype, bound, static_cast<double*>(Out(a, 0)), a.workspace, q);
       },
       launch::ChunksOf(norm.groups).partial_bytes(2));
 }
@@ -60,7 +60,7 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormNormalize(const LocalNode& node)
       [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
         BatchNormLaunch bound = norm;
         bound.x = In(a, 0);
-        bound.stats = In(a, 1);
+        bound.stats = In<double>(a, 1);
         bound.shift = In(a, 2);
         bound.gamma = In(a, 3);
         bound.beta = In(a, 4);
@@ -78,7 +78,7 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormRunning(const LocalNode& node) {
   running.count = static_cast<double>(node.attributes.Int("count"));
   return OwnWideKernel(node, [running](const KernelArguments& a, DType dtype, CudaQueue q) {
     launch::RunningLaunch bound = running;
-    bound.stats = In(a, 0);
+    bound.stats = In<double>(a, 0);
     bound.mean = In(a, 1);
     bound.variance = In(a, 2);
     return launch::BatchNormRunning(dtype, bound, Out(a, 0), Out(a, 1), q);
@@ -109,8 +109,8 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormGradientSums(const LocalNode& no
   return OwnKernelOfElements(
       node,
       [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch::BatchNormGradientSums(dtype, GradientBound(norm, a), Out(a, 0), Out(a, 1), Out(a, 2),
-                                             a.workspace, q);
+        return launch::BatchNormGradientSums(dtype, GradientBound(norm, a), static_cast<double*>(Out(a, 0)), Out(a, 1),
+                                             Out(a, 2), a.workspace, q);
       },
       launch::ChunksOf(norm.groups).partial_bytes(2) + launch::ChunksOf(norm.groups).totals_bytes(2));
 }
@@ -131,7 +131,7 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormStatisticsGrad(const LocalNode& 
     BatchNormLaunch bound = norm;
     bound.x = In(a, 0);
     bound.shift = In(a, 1);
-    bound.dstats = In(a, 2);
+    bound.dstats = In<double>(a, 2);
     return launch::BatchNormStatisticsGrad(dtype, bound, Out(a, 0), q);
   });
 }
@@ -143,7 +143,7 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormInputGrad(const LocalNode& node)
       node,
       [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
         BatchNormLaunch bound = GradientBound(norm, a);
-        bound.dstats = In(a, 6);
+        bound.dstats = In<double>(a, 6);
         return launch::BatchNormInputGrad(dtype, bound, Out(a, 0), a.workspace, q);
       },
       TableBytes(node, norm, true));

@@ -8,25 +8,34 @@
 namespace partita {
 namespace {
 
-// Adds d = x - shift and d^2 of a chunk to two wide rows. Four rows at a time, so that sums are touched once for four.
-PARTITA_TARGET_CLONES void AddShifted(const float* x, int64_t elements, int64_t width, const float* shift, float* s1,
-                                      float* s2) {
+// Adds d = x - shift and d^2 of a chunk to two wide rows. Some rows at a time: their differences from the first of
+// them, which are small however large the mean is, are summed in float; what the first is away from the shift comes to
+// that in double, once for all.
+PARTITA_TARGET_CLONES void AddShifted(const float* x, int64_t elements, int64_t width, const float* shift, double* s1,
+                                      double* s2) {
+  constexpr int kRows = 8;
   int64_t done = 0;
-  for (; done + 4 * width <= elements; done += 4 * width) {
+  for (; done + kRows * width <= elements; done += kRows * width) {
     const float* row = x + done;
     PARTITA_INDEPENDENT
     for (int64_t i = 0; i < width; ++i) {
-      const float a = row[i] - shift[i], b = row[width + i] - shift[i];
-      const float c = row[2 * width + i] - shift[i], d = row[3 * width + i] - shift[i];
-      s1[i] += (a + b) + (c + d);
-      s2[i] += (a * a + b * b) + (c * c + d * d);
+      float sum = 0, squares = 0;
+#pragma GCC unroll kRows
+      for (int r = 1; r < kRows; ++r) {
+        const float d = row[r * width + i] - row[i];
+        sum += d;
+        squares += d * d;
+      }
+      const double away = static_cast<double>(row[i]) - static_cast<double>(shift[i]);
+      s1[i] += kRows * away + sum;
+      s2[i] += (kRows * away + 2.0 * sum) * away + squares;
     }
   }
   for (; done < elements; done += width) {
     const int64_t length = elements - done < width ? elements - done : width;
     PARTITA_INDEPENDENT
     for (int64_t i = 0; i < length; ++i) {
-      const float d = x[done + i] - shift[i];
+      const double d = static_cast<double>(x[done + i]) - static_cast<double>(shift[i]);
       s1[i] += d;
       s2[i] += d * d;
     }
@@ -62,25 +71,26 @@ void NormalizeAll(const WideRows& rows, float* table, bool relu, const KernelArg
 }  // namespace
 
 absl::StatusOr<PreparedKernel> FastBatchNormStatistics(const LocalNode& node) {
-  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  RETURN_IF_ERROR(RequireF32(Input(node, 0).dtype));
   const SampleGroups groups = MakeSampleGroups(Input(node, 0), node.attributes.Int("samples"));
   const WideRows rows(groups);
   const auto compute = [=](const KernelArguments& a) {
     const float *x = In<float>(a, 0), *shift = In<float>(a, 1);
-    float *stats = Out<float>(a, 0), *wide_shift = Scratch<float>(a);
+    double* const stats = Out<double>(a, 0);
+    float* const wide_shift = Scratch<float>(a);
     if (rows.width() > 0) std::copy(shift, shift + groups.channels, wide_shift);
     rows.Repeat(wide_shift);
-    rows.Reduce(
+    rows.Reduce<double>(
         Scratch<void>(a, rows.coefficient_bytes(1)),
-        [&](int64_t, int64_t begin, int64_t end, float* s1, float* s2) {
+        [&](int64_t, int64_t begin, int64_t end, double* s1, double* s2) {
           AddShifted(x + begin, end - begin, rows.width(), wide_shift, s1, s2);
         },
         [&](int64_t g, int64_t c, double s1, double s2) {
-          stats[2 * g * groups.channels + c] = static_cast<float>(s1);
-          stats[(2 * g + 1) * groups.channels + c] = static_cast<float>(s2);
+          stats[2 * g * groups.channels + c] = s1;
+          stats[(2 * g + 1) * groups.channels + c] = s2;
         });
   };
-  return Prepared(compute, rows.coefficient_bytes(1) + rows.reduction_bytes());
+  return Prepared(compute, rows.coefficient_bytes(1) + rows.reduction_bytes<double>());
 }
 
 absl::StatusOr<PreparedKernel> FastBatchNormNormalize(const LocalNode& node) {
@@ -91,7 +101,7 @@ absl::StatusOr<PreparedKernel> FastBatchNormNormalize(const LocalNode& node) {
   const bool relu = node.attributes.Bool("relu");
   const auto compute = [=](const KernelArguments& a) {
     float* table = Scratch<float>(a);
-    const BatchNormInputs inputs{In<float>(a, 1), In<float>(a, 2), In<float>(a, 3), In<float>(a, 4)};
+    const BatchNormInputs inputs{In<double>(a, 1), In<float>(a, 2), In<float>(a, 3), In<float>(a, 4)};
     FillNormalizeTable(rows, groups.count, epsilon, inputs, kNormalizeKinds, table);
     NormalizeAll(rows, table, relu, a);
   };

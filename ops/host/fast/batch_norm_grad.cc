@@ -1,5 +1,5 @@
 // Fast gradients of batch normalization: one pass over (x, dy) for the sums, one for dx. The mask of a fused relu is
-// computed again from x. Inputs begin with (x, dy, stats, shift, gamma, beta).
+// computed again from x. Inputs begin with (x, dy, stats, shift, gamma, beta); stats and dstats are f64.
 #include "ops/functors/batch_norm.h"
 #include "ops/host/fast/batch_norm_table.h"
 #include "ops/host/fast/fast_kernels.h"
@@ -9,7 +9,7 @@
 namespace partita {
 namespace {
 
-// What flows through the statistics is ds1 + 2 (x - shift) ds2 = (x - mean) * slope + offset.
+// With what flows through the statistics; the number near x is the mean.
 struct GradRow : NormalizeRow {
   static constexpr int kKinds = kNormalizeKinds + 2;
   GradRow(const WideRows& rows, float* table, int64_t g)
@@ -26,7 +26,7 @@ struct NodeInfo {
         epsilon(node.attributes.Float("epsilon")),
         relu(node.attributes.Bool("relu")) {}
   BatchNormInputs Inputs(const KernelArguments& a) const {
-    return {In<float>(a, 2), In<float>(a, 3), In<float>(a, 4), In<float>(a, 5)};
+    return {In<double>(a, 2), In<float>(a, 3), In<float>(a, 4), In<float>(a, 5)};
   }
   SampleGroups groups;
   WideRows rows;
@@ -80,7 +80,7 @@ PARTITA_INLINE void InputGradLoop(const float* x, const float* dy, float* dx, in
     for (int64_t i = 0; i < length; ++i) {
       const float value = x[done + i];
       const float d = NormalizedCotangent(value, dy[done + i], k.mean[i], k.scale[i], k.beta[i], kRelu) * k.scale[i];
-      dx[done + i] = kStatistics ? d + ((value - k.mean[i]) * k.slope[i] + k.offset[i]) : d;
+      dx[done + i] = kStatistics ? d + StatisticsGradElement(value, k.mean[i], k.slope[i], k.offset[i]) : d;
     }
   }
 }
@@ -105,25 +105,26 @@ PARTITA_TARGET_CLONES void NormalizeInputGradRelu(const float* x, const float* d
   InputGradLoop<true, false>(x, dy, dx, elements, width, k);
 }
 
-PARTITA_TARGET_CLONES void StatisticsGrad(const float* x, float* dx, int64_t elements, int64_t width,
-                                          const float* shift, const float* ds1, const float* ds2) {
+PARTITA_TARGET_CLONES void StatisticsGrad(const float* x, float* dx, int64_t elements, int64_t width, const float* near,
+                                          const float* slope, const float* offset) {
   for (int64_t done = 0; done < elements; done += width) {
     const int64_t length = elements - done < width ? elements - done : width;
     PARTITA_INDEPENDENT
-    for (int64_t i = 0; i < length; ++i) dx[done + i] = StatisticsGradElement(x[done + i], shift[i], ds1[i], ds2[i]);
+    for (int64_t i = 0; i < length; ++i) {
+      dx[done + i] = StatisticsGradElement(x[done + i], near[i], slope[i], offset[i]);
+    }
   }
 }
 
-void FillStatisticsPart(const NodeInfo& info, const BatchNormInputs& inputs, const float* dstats, float* table) {
-  const WideRows& rows = info.rows;
+void FillStatisticsPart(const WideRows& rows, const float* shift, const double* dstats, float* table) {
   if (rows.width() == 0) return;
   for (int64_t g = 0; g < rows.groups(); ++g) {
     const GradRow k(rows, table, g);
-    const float* d = dstats + 2 * g * rows.channels();
+    const double* d = dstats + 2 * g * rows.channels();
     for (int64_t c = 0; c < rows.channels(); ++c) {
-      const double slope = 2.0 * d[rows.channels() + c];
-      k.slope[c] = static_cast<float>(slope);
-      k.offset[c] = static_cast<float>(d[c] + inputs.Moments(rows, g, c, info.groups.count).shifted_mean * slope);
+      const auto s = MakeStatisticsGradCoefficients(k.mean[c], shift[c], d[c], d[rows.channels() + c]);
+      k.slope[c] = s.slope;
+      k.offset[c] = s.offset;
     }
     rows.Repeat(k.slope);
     rows.Repeat(k.offset);
@@ -134,14 +135,15 @@ void FillStatisticsPart(const NodeInfo& info, const BatchNormInputs& inputs, con
 
 // -> dstats, dgamma, dbeta
 absl::StatusOr<PreparedKernel> FastBatchNormGradientSums(const LocalNode& node) {
-  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  RETURN_IF_ERROR(RequireF32(Input(node, 0).dtype));
   const NodeInfo info(node);
   const int64_t sums_at = info.rows.coefficient_bytes(kNormalizeKinds);
   const int64_t totals_at = sums_at + info.rows.reduction_bytes();
   const auto compute = [=](const KernelArguments& a) {
     const int64_t channels = info.groups.channels;
     const BatchNormInputs inputs = info.Inputs(a);
-    float *table = Scratch<float>(a), *dstats = Out<float>(a, 0);
+    float* const table = Scratch<float>(a);
+    double* const dstats = Out<double>(a, 0);
     double* totals = Scratch<double>(a, totals_at);  // dgamma, then dbeta, over all groups
     std::fill(totals, totals + 2 * channels, 0.0);
     FillNormalizeTable(info.rows, info.groups.count, info.epsilon, inputs, kNormalizeKinds, table);
@@ -153,11 +155,13 @@ absl::StatusOr<PreparedKernel> FastBatchNormGradientSums(const LocalNode& node) 
               NormalizeRow(info.rows, table, kNormalizeKinds, g), s1, s2);
         },
         [&](int64_t g, int64_t c, double sum, double product) {
+          const BatchMoments moments = inputs.Moments(info.rows, g, c, info.groups.count);
+          const double rounded = NormalizeRow(info.rows, table, kNormalizeKinds, g).mean[c];  // of the products
+          const double about_mean = product + (rounded - (moments.shifted_mean + inputs.shift[c])) * sum;
           const BatchNormGradient d =
-              MakeBatchNormGradient(sum, product, inputs.Moments(info.rows, g, c, info.groups.count), info.groups.count,
-                                    info.epsilon, inputs.gamma[c]);
-          dstats[2 * g * channels + c] = static_cast<float>(d.ds1);
-          dstats[(2 * g + 1) * channels + c] = static_cast<float>(d.ds2);
+              MakeBatchNormGradient(sum, about_mean, moments, info.groups.count, info.epsilon, inputs.gamma[c]);
+          dstats[2 * g * channels + c] = d.ds1;
+          dstats[(2 * g + 1) * channels + c] = d.ds2;
           totals[c] += d.dgamma;
           totals[channels + c] += d.dbeta;
         });
@@ -192,7 +196,7 @@ absl::StatusOr<PreparedKernel> FastBatchNormInputGrad(const LocalNode& node) {
     float* table = Scratch<float>(a);
     const BatchNormInputs inputs = info.Inputs(a);
     FillNormalizeTable(info.rows, info.groups.count, info.epsilon, inputs, GradRow::kKinds, table);
-    FillStatisticsPart(info, inputs, In<float>(a, 6), table);
+    FillStatisticsPart(info.rows, inputs.shift, In<double>(a, 6), table);
     info.rows.ForChunks([&](int64_t g, int64_t begin, int64_t end) {
       const auto grad = info.relu ? InputGradRelu : InputGrad;
       grad(In<float>(a, 0) + begin, In<float>(a, 1) + begin, Out<float>(a, 0) + begin, end - begin, info.rows.width(),
@@ -202,21 +206,27 @@ absl::StatusOr<PreparedKernel> FastBatchNormInputGrad(const LocalNode& node) {
   return Prepared(compute, info.rows.coefficient_bytes(GradRow::kKinds));
 }
 
-// (x, shift, dstats) -> dx
+// (x, shift, dstats) -> dx. The number near x is the group's first element of the channel.
 absl::StatusOr<PreparedKernel> FastBatchNormStatisticsGrad(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  const WideRows rows(MakeSampleGroups(Input(node, 0), node.attributes.Int("samples")));
+  const SampleGroups groups = MakeSampleGroups(Input(node, 0), node.attributes.Int("samples"));
+  const WideRows rows(groups);
   constexpr int kKinds = 3;
   const auto compute = [=](const KernelArguments& a) {
     float* table = Scratch<float>(a);
     for (int64_t g = 0; g < (rows.width() > 0 ? rows.groups() : 0); ++g) {
-      const float* sources[kKinds] = {In<float>(a, 1), In<float>(a, 2) + 2 * g * rows.channels(),
-                                      In<float>(a, 2) + (2 * g + 1) * rows.channels()};
-      for (int kind = 0; kind < kKinds; ++kind) {
-        float* coefficients = rows.Coefficients(table, kKinds, g, kind);
-        std::copy(sources[kind], sources[kind] + rows.channels(), coefficients);
-        rows.Repeat(coefficients);
+      const float* first = In<float>(a, 0) + g * groups.rows_per_group * groups.channels;
+      const double* d = In<double>(a, 2) + 2 * g * groups.channels;
+      float* const coefficients[kKinds] = {rows.Coefficients(table, kKinds, g, 0),
+                                           rows.Coefficients(table, kKinds, g, 1),
+                                           rows.Coefficients(table, kKinds, g, 2)};
+      for (int64_t c = 0; c < groups.channels; ++c) {
+        const auto s = MakeStatisticsGradCoefficients(first[c], In<float>(a, 1)[c], d[c], d[groups.channels + c]);
+        coefficients[0][c] = s.near;
+        coefficients[1][c] = s.slope;
+        coefficients[2][c] = s.offset;
       }
+      for (float* const wide : coefficients) rows.Repeat(wide);
     }
     rows.ForChunks([&](int64_t g, int64_t begin, int64_t end) {
       StatisticsGrad(In<float>(a, 0) + begin, Out<float>(a, 0) + begin, end - begin, rows.width(),

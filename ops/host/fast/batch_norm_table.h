@@ -31,10 +31,11 @@ struct NormalizeRow {
 };
 
 struct BatchNormInputs {
-  const float *stats, *shift, *gamma, *beta;
+  const double* stats;
+  const float *shift, *gamma, *beta;
 
   BatchMoments Moments(const WideRows& rows, int64_t g, int64_t c, double count) const {
-    const float* group = stats + 2 * g * rows.channels();
+    const double* group = stats + 2 * g * rows.channels();
     return MakeBatchMoments(group[c], group[rows.channels() + c], count);
   }
 };

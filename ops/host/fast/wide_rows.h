@@ -37,9 +37,10 @@ class WideRows {
     return AlignUp(groups_ * kinds * width_ * static_cast<int64_t>(sizeof(float)));
   }
   // Bytes of the two sums of Reduce.
+  template <typename Sum = float>
   int64_t reduction_bytes() const {
     return AlignUp(groups_ * chunks_ * 2 *
-                   (width_ * static_cast<int64_t>(sizeof(float)) + channels_ * static_cast<int64_t>(sizeof(double))));
+                   (width_ * static_cast<int64_t>(sizeof(Sum)) + channels_ * static_cast<int64_t>(sizeof(double))));
   }
 
   // Coefficient `kind` of group g, repeated over a wide row.
@@ -62,16 +63,16 @@ class WideRows {
     });
   }
 
-  // add(g, begin, end, s1, s2) adds into two wide rows of zeros; result(g, c, sum1, sum2) gets the sums of each group
-  // and channel, for all channels of a group before the next group.
-  template <typename Add, typename Result>
+  // add(g, begin, end, s1, s2) adds into two wide rows of zeros, of type Sum; result(g, c, sum1, sum2) gets the sums of
+  // each group and channel, for all channels of a group before the next group.
+  template <typename Sum = float, typename Add, typename Result>
   void Reduce(void* workspace, const Add& add, const Result& result) const {
     double* sums = static_cast<double*>(workspace);
-    float* wide_sums = reinterpret_cast<float*>(sums + groups_ * chunks_ * 2 * channels_);
+    Sum* wide_sums = reinterpret_cast<Sum*>(sums + groups_ * chunks_ * 2 * channels_);
     ForChunks([&](int64_t g, int64_t begin, int64_t end) {
       const int64_t task = g * chunks_ + (begin - g * group_elements_) / chunk_;
-      float* wide = wide_sums + task * 2 * width_;
-      std::fill(wide, wide + 2 * width_, 0.0f);
+      Sum* wide = wide_sums + task * 2 * width_;
+      std::fill(wide, wide + 2 * width_, Sum{0});
       add(g, begin, end, wide, wide + width_);
       Fold(wide, sums + task * 2 * channels_);
       Fold(wide + width_, sums + (task * 2 + 1) * channels_);
@@ -90,7 +91,8 @@ class WideRows {
 
  private:
   // Sums of a wide row -> sums of channels.
-  void Fold(const float* wide, double* sums) const {
+  template <typename Sum>
+  void Fold(const Sum* wide, double* sums) const {
     for (int64_t c = 0; c < channels_; ++c) sums[c] = wide[c];
     for (int64_t i = channels_; i < width_; i += channels_) {
       for (int64_t c = 0; c < channels_; ++c) sums[c] += wide[i + c];

@@ -1,4 +1,4 @@
-// Reference kernels of batch normalization, forward and running statistics. stats is [groups,2,channels].
+// Reference kernels of batch normalization, forward and running statistics. stats is f64 [groups,2,channels].
 #include "ops/functors/batch_norm.h"
 
 #include "ops/host/reference/reference_kernels.h"
@@ -8,7 +8,7 @@ namespace partita {
 
 absl::StatusOr<PreparedKernel> ReferenceBatchNormStatistics(const LocalNode& node) {
   const SampleGroups groups = MakeSampleGroups(Input(node, 0), node.attributes.Int("samples"));
-  return PreparedFloating(node.outputs[0].dtype, [groups]<typename T>(const KernelArguments& a) {
+  return PreparedFloating(Input(node, 0).dtype, [groups]<typename T>(const KernelArguments& a) {
     const T *x = In<T>(a, 0), *shift = In<T>(a, 1);
     for (int64_t g = 0; g < groups.groups; ++g) {
       for (int64_t c = 0; c < groups.channels; ++c) {
@@ -18,8 +18,8 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormStatistics(const LocalNode& nod
           s1 += d;
           s2 += d * d;
         }
-        Out<T>(a, 0)[2 * g * groups.channels + c] = static_cast<T>(s1);
-        Out<T>(a, 0)[(2 * g + 1) * groups.channels + c] = static_cast<T>(s2);
+        Out<double>(a, 0)[2 * g * groups.channels + c] = s1;
+        Out<double>(a, 0)[(2 * g + 1) * groups.channels + c] = s2;
       }
     }
   });
@@ -33,7 +33,7 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalize(const LocalNode& node
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     for (int64_t c = 0; c < groups.channels; ++c) {
       for (int64_t g = 0; g < groups.groups; ++g) {
-        const T* stats = In<T>(a, 1) + 2 * g * groups.channels;
+        const double* stats = In<double>(a, 1) + 2 * g * groups.channels;
         const BatchMoments moments = MakeBatchMoments(stats[c], stats[groups.channels + c], groups.count);
         const auto k = MakeNormalizeCoefficients<T>(moments.shifted_mean + In<T>(a, 2)[c], moments.variance, epsilon,
                                                     In<T>(a, 3)[c], In<T>(a, 4)[c]);
@@ -57,7 +57,7 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormRunning(const LocalNode& node) 
       const T shift = In<T>(a, 1)[c];
       T mean = shift, variance = In<T>(a, 2)[c];
       for (int64_t g = 0; g < groups; ++g) {
-        const T* stats = In<T>(a, 0) + 2 * g * channels;
+        const double* stats = In<double>(a, 0) + 2 * g * channels;
         const BatchMoments moments = MakeBatchMoments(stats[c], stats[channels + c], count);
         mean = RunningAverage(mean, static_cast<T>(moments.shifted_mean + shift), static_cast<T>(momentum));
         variance = RunningAverage(variance, static_cast<T>(UnbiasedVariance(moments.variance, count)),

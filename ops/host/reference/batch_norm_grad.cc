@@ -1,4 +1,5 @@
-// Reference kernels of the gradients of batch normalization. Inputs begin with (x, dy, stats, shift, gamma, beta).
+// Reference kernels of the gradients of batch normalization. Inputs begin with (x, dy, stats, shift, gamma, beta);
+// stats and dstats are f64.
 #include "ops/functors/batch_norm.h"
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/values/node_geometry.h"
@@ -10,7 +11,7 @@ namespace {
 template <typename T>
 struct Channel {
   Channel(const KernelArguments& a, const SampleGroups& groups, double epsilon, int64_t g, int64_t c) {
-    const T* stats = In<T>(a, 2) + 2 * g * groups.channels;
+    const double* stats = In<double>(a, 2) + 2 * g * groups.channels;
     moments = MakeBatchMoments(stats[c], stats[groups.channels + c], groups.count);
     k = MakeNormalizeCoefficients<T>(moments.shifted_mean + In<T>(a, 3)[c], moments.variance, epsilon, In<T>(a, 4)[c],
                                      In<T>(a, 5)[c]);
@@ -45,7 +46,7 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormGradientSums(const LocalNode& n
   const SampleGroups groups = MakeSampleGroups(Input(node, 0), node.attributes.Int("samples"));
   const double epsilon = node.attributes.Float("epsilon");
   const bool relu = node.attributes.Bool("relu");
-  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
+  return PreparedFloating(Input(node, 0).dtype, [=]<typename T>(const KernelArguments& a) {
     for (int64_t c = 0; c < groups.channels; ++c) {
       double dgamma = 0, dbeta = 0;
       for (int64_t g = 0; g < groups.groups; ++g) {
@@ -59,8 +60,8 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormGradientSums(const LocalNode& n
         });
         const BatchNormGradient d =
             MakeBatchNormGradient(sum, product, channel.moments, groups.count, epsilon, In<T>(a, 4)[c]);
-        Out<T>(a, 0)[2 * g * groups.channels + c] = static_cast<T>(d.ds1);
-        Out<T>(a, 0)[(2 * g + 1) * groups.channels + c] = static_cast<T>(d.ds2);
+        Out<double>(a, 0)[2 * g * groups.channels + c] = d.ds1;
+        Out<double>(a, 0)[(2 * g + 1) * groups.channels + c] = d.ds2;
         dgamma += d.dgamma;
         dbeta += d.dbeta;
       }
@@ -87,9 +88,10 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormStatisticsGrad(const LocalNode&
   const SampleGroups groups = MakeSampleGroups(Input(node, 0), node.attributes.Int("samples"));
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     ForEveryChannel(groups, [&](int64_t g, int64_t c) {
-      const T* d = In<T>(a, 2) + 2 * g * groups.channels;
+      const double* d = In<double>(a, 2) + 2 * g * groups.channels;
+      const double shift = In<T>(a, 1)[c];
       ForElements(groups, g, c, [&](int64_t i) {
-        Out<T>(a, 0)[i] = StatisticsGradElement(In<T>(a, 0)[i], In<T>(a, 1)[c], d[c], d[groups.channels + c]);
+        Out<T>(a, 0)[i] = static_cast<T>(d[c] + 2 * (In<T>(a, 0)[i] - shift) * d[groups.channels + c]);
       });
     });
   });
@@ -103,10 +105,11 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormInputGrad(const LocalNode& node
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     ForEveryChannel(groups, [&](int64_t g, int64_t c) {
       const Channel<T> channel(a, groups, epsilon, g, c);
-      const T* d = In<T>(a, 6) + 2 * g * groups.channels;
+      const double* d = In<double>(a, 6) + 2 * g * groups.channels;
+      const auto s = MakeStatisticsGradCoefficients<T>(channel.k.mean, In<T>(a, 3)[c], d[c], d[groups.channels + c]);
       ForElements(groups, g, c, [&](int64_t i) {
         Out<T>(a, 0)[i] = channel.Cotangent(a, i, relu) * channel.k.scale +
-                          StatisticsGradElement(In<T>(a, 0)[i], In<T>(a, 3)[c], d[c], d[groups.channels + c]);
+                          StatisticsGradElement(In<T>(a, 0)[i], s.near, s.slope, s.offset);
       });
     });
   });

@@ -50,7 +50,7 @@ state %@iteration
 %beta = parameter() initializer=constant f32[4]
 %mean = state() initializer=constant f32[4]
 %variance = state() initializer=constant f32[4]
-%y@statistics = batch_norm_statistics(%x, %mean) samples=3 f32[2,2,4]
+%y@statistics = batch_norm_statistics(%x, %mean) samples=3 f64[2,2,4]
 %y = batch_norm_normalize(%x, %y@statistics, %mean, %gamma, %beta) samples=3 f32[6,5,5,4]
 %y@running_mean, %y@running_variance = batch_norm_running(%y@statistics, %mean, %variance) count=75 f32[4], f32[4]
 %z = dropout(%y, %@iteration) key=z rate=0.2 f32[6,5,5,4]

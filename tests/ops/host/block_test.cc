@@ -48,7 +48,7 @@ struct PartialOp {
 };
 
 std::vector<PartialOp> PartialOps() {
-  const TensorType x = F32({6, 8, 8, 16}), vector = F32({16}), stats = F32({1, 2, 16});
+  const TensorType x = F32({6, 8, 8, 16}), vector = F32({16}), stats{DType::kF64, {1, 2, 16}};
   const Attributes norm{{"epsilon", 1e-3}, {"relu", true}};
   const Attributes conv{{"padding", IntList{1, 1, 1, 1}}, {"shape", IntList{16, 3, 3, 16}}};
   const TensorType labels{DType::kI32, {6}};
@@ -201,7 +201,7 @@ TEST(Dropout, KeepsTheShareItSaysAndFollowsSeedKeyAndIteration) {
 
 // Groups of samples are batches of their own.
 TEST(BatchNorm, GroupsAreIndependent) {
-  const TensorType x = F32({6, 5, 5, 12}), vector = F32({12}), stats = F32({2, 2, 12});
+  const TensorType x = F32({6, 5, 5, 12}), vector = F32({12}), stats{DType::kF64, {2, 2, 12}};
   const Attributes attributes{{"samples", int64_t{3}}, {"epsilon", 1e-3}, {"relu", true}};
   const LocalNode node = WholeNode("batch_norm_normalize", attributes, {x, stats, vector, vector, vector});
   const std::vector<Values> inputs = SuitableInputs(node, 9);

@@ -106,7 +106,8 @@ void AddPooling(Table& table) {
 
 void AddBatchNorm(Table& table, const Shape& shape, int64_t samples, bool relu) {
   const int64_t c = shape.back();
-  const TensorType x = F32(shape), vector = F32({c}), stats = F32({samples == 0 ? 1 : shape[0] / samples, 2, c});
+  const TensorType x = F32(shape), vector = F32({c});
+  const TensorType stats{DType::kF64, {samples == 0 ? 1 : shape[0] / samples, 2, c}};
   const Attributes grouped{{"samples", samples}};
   Attributes attributes{{"samples", samples}, {"epsilon", 1e-3}, {"relu", relu}};
   table.Add("batch_norm_statistics", grouped, {x, vector});
@@ -281,7 +282,6 @@ Values StatisticsOf(const LocalNode& node, const Values& x, const Values& shift,
     stats[2 * g * c + channel] += d;
     stats[(2 * g + 1) * c + channel] += d * d;
   }
-  for (double& value : stats) value = static_cast<float>(value);
   return stats;
 }
 

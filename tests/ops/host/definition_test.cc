@@ -9,6 +9,7 @@
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
+#include "tests/ops/host/large_mean.h"
 
 namespace partita {
 namespace {
@@ -145,7 +146,7 @@ TEST(NotANumber, GoesThrough) {
     in[20] = nan;
     const LocalNode pool = WholeNode("max_pool", {{"kernel", IntList{2, 2}}, {"stride", IntList{2, 2}}}, {x});
     EXPECT_TRUE(std::isnan(Outputs(pool, {in}, options)[0][2]));
-    const TensorType vector{DType::kF32, {18}}, stats{DType::kF32, {1, 2, 18}};
+    const TensorType vector{DType::kF32, {18}}, stats{DType::kF64, {1, 2, 18}};
     const LocalNode normalize = WholeNode("batch_norm_normalize", {{"relu", true}}, {x, stats, vector, vector, vector});
     Values sums(36, 4);
     EXPECT_TRUE(
@@ -241,7 +242,7 @@ TEST(BatchNorm, GradientIsTheClosedForm) {
 // The gradient lets through exactly what the forward pass let through, by the bits, in the fast kernels and the
 // reference.
 TEST(BatchNorm, FusedReluHasOneMask) {
-  const TensorType x{DType::kF32, {16, 14, 14, 24}}, vector{DType::kF32, {24}}, stats{DType::kF32, {1, 2, 24}};
+  const TensorType x{DType::kF32, {16, 14, 14, 24}}, vector{DType::kF32, {24}}, stats{DType::kF64, {1, 2, 24}};
   const Attributes attributes{{"epsilon", 1e-3}, {"relu", true}};
   const LocalNode forward = WholeNode("batch_norm_normalize", attributes, {x, stats, vector, vector, vector});
   const LocalNode grad =
@@ -260,6 +261,16 @@ TEST(BatchNorm, FusedReluHasOneMask) {
     const Values dx = Outputs(grad, {inputs[0], Values(y.size(), 1), inputs[1], inputs[2], inputs[3], inputs[4]},
                               {.family = family})[0];
     for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(dx[i] != 0, y[i] > 0) << family << " element " << i;
+  }
+}
+
+TEST(BatchNorm, ALargeMeanDoesNotMatter) {
+  for (const std::string family : {"fast", "reference"}) {
+    if (HostKernelNames("relu").size() == 1 && family == "fast") continue;
+    SCOPED_TRACE(family);
+    ExpectMeanDoesNotMatter([&](const LocalNode& node, const std::vector<Values>& inputs) {
+      return Outputs(node, inputs, {.family = family});
+    });
   }
 }
 

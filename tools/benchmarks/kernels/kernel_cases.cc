@@ -84,7 +84,7 @@ void AddConvolution(Table& table, const Shape& x, int64_t out_c, int64_t kernel)
 
 void AddBatchNorm(Table& table, const Shape& shape) {
   const int64_t c = shape.back();
-  const TensorType x = F32(shape), vector = F32({c}), stats = F32({1, 2, c});
+  const TensorType x = F32(shape), vector = F32({c}), stats{DType::kF64, {1, 2, c}};
   const Attributes samples{{"samples", int64_t{0}}};
   const Attributes attributes{{"samples", int64_t{0}}, {"epsilon", 1e-3}, {"relu", true}};
   table.Add("batch_norm_statistics", samples, {x, vector});

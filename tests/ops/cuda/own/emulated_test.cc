@@ -17,6 +17,7 @@
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
+#include "tests/ops/host/large_mean.h"
 #include "tests/ops/host/part_cases.h"
 
 namespace partita {
@@ -319,6 +320,11 @@ TEST(EmulatedKernels, SumsOverNothingAreZero) {
   Narrow(*loss.inputs[0], 0, 4, 4);
   Narrow(*loss.inputs[1], 0, 4, 4);
   EXPECT_EQ(Emulated(loss, {{}, {}, {}}), std::vector<Values>{Values(1, 0)});
+}
+
+TEST(EmulatedBatchNorm, ALargeMeanDoesNotMatter) {
+  ExpectMeanDoesNotMatter(
+      [](const LocalNode& node, const std::vector<Values>& inputs) { return Emulated(node, inputs); });
 }
 
 // The mask of a block is that part of the whole mask.
