@@ -95,6 +95,30 @@ loss %l
       << text;
 }
 
+// The user's weights count in evaluation too, each loss's and metric's own.
+TEST(PrepareEvaluation, OwnWeightsAreMultiplied) {
+  const Graph graph = Parse(R"(%x = input() f32[6,4]
+%t = input() i32[6]
+%w = constant() value=0.5 f32[6]
+%l = softmax_cross_entropy(%x, %t, %w) f32[]
+%a = accuracy(%x, %t, _) f32[]
+loss %l
+metric %a
+)");
+  const absl::StatusOr<Graph> prepared = PrepareEvaluation(graph, Ops());
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  EXPECT_EQ(ToText(*prepared), R"(%x = input() f32[6,4]
+%t = input() i32[6]
+%w = constant() value=0.5 f32[6]
+%@sample_weight = input() f32[6]
+%l@sample_weight = mul(%w, %@sample_weight) f32[6]
+%l = softmax_cross_entropy(%x, %t, %l@sample_weight) f32[]
+%a = accuracy(%x, %t, %@sample_weight) f32[]
+loss %l
+metric %a
+)");
+}
+
 TEST(Decompose, ALossOverSplitClassesIsTakenApart) {
   const Graph graph = Parse(R"(%x = input() f32[6,4]
 %t = input() i32[6]
