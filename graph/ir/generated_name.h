@@ -8,7 +8,7 @@
 namespace partita {
 
 inline constexpr char kIterationName[] = "@iteration";
-inline constexpr char kSampleWeightName[] = "@sample_weight";  // an input of evaluation: 0 or 1 for each sample
+inline constexpr char kSampleWeightName[] = "@sample_weight";  // an input of evaluation: what each row weighs
 
 // "x" and 1 -> "x@micro1"
 std::string MicroBatchName(const std::string& name, int64_t micro_batch);

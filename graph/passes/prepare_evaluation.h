@@ -5,8 +5,13 @@
 //   after    %y = batch_norm_inference(...)   %@sample_weight = input()
 //            %l = softmax_cross_entropy(%y, %labels, %@sample_weight)
 //
-// Batch norm takes its running statistics, nothing is dropped, and a 0/1 weight per sample lets every sample count
-// exactly once in any batch size (docs/design.md 5.12).
+//   before   %l = softmax_cross_entropy(%z, %labels, %w)
+//   after    %l@sample_weight = mul(%w, %@sample_weight)   %l = softmax_cross_entropy(%z, %labels, %l@sample_weight)
+//
+// Batch norm takes its running statistics and nothing is dropped. The weights let a batch that is not full mean what it
+// means for as many samples as it has: a sample weighs batch / samples, a row that only fills the batch up weighs 0. So
+// sums over samples are means over those that are there, and a term of the loss that is none (of the weights, say)
+// counts as it is, whatever the size of the batch.
 #ifndef PARTITA_GRAPH_PASSES_PREPARE_EVALUATION_H_
 #define PARTITA_GRAPH_PASSES_PREPARE_EVALUATION_H_
 

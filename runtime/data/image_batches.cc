@@ -125,10 +125,12 @@ void ImageBatches::FillRows(int64_t batch, Rows rows, const std::vector<T>& tabl
   T* const images = reinterpret_cast<T*>(out[0].data());
   int32_t* const labels = reinterpret_cast<int32_t*>(out[1].data());
   T* const weights = reinterpret_cast<T*>(out[2].data());
+  const int64_t samples = std::min(options_.batch_rows, dataset_->count - first);
+  const T weight = static_cast<T>(static_cast<double>(options_.batch_rows) / static_cast<double>(samples));
   for (int64_t i = 0; i < rows.size(); ++i) {
     const int64_t position = first + rows.begin + i;
     const bool present = position < dataset_->count;
-    weights[i] = present ? 1 : 0;
+    weights[i] = present ? weight : 0;
     if (!present) {
       std::fill_n(images + i * elements, elements, T{0});
       labels[i] = 0;

@@ -2,8 +2,8 @@
 //
 //   training     each epoch is a permutation of the whole set by (seed, epoch); batch b is its b-th slice, the last
 //                partial one is dropped; augmentation if asked for; all weights 1
-//   evaluation   the set in its own order; the last batch is filled up with rows of zeros, label 0 and weight 0, so
-//                that each sample counts exactly once whatever the batch size
+//   evaluation   the set in its own order; the last batch is filled up with rows of zeros, label 0 and weight 0, and
+//                its samples weigh more, so that its mean is that of its samples
 //
 // Pixels are normalised to (x / 255 - mean) / deviation. Thread-safe; holds the dataset alive.
 #ifndef PARTITA_RUNTIME_DATA_IMAGE_BATCHES_H_
@@ -26,8 +26,9 @@ namespace partita {
 
 enum class BatchMode { kTraining, kEvaluation };
 
-// The fields in their order: images [height, width, channels], labels i32 [], weights [], which are 1 for a sample and
-// 0 for a row that only fills the batch up.
+// The fields in their order: images [height, width, channels], labels i32 [], weights []: what a row counts in a mean
+// over the rows of the batch, so that it is one over the samples. 1 where the batch is full, else rows / samples for a
+// sample and 0 for a row that only fills the batch up.
 struct ImageFields {
   std::string images = "images", labels = "labels", weights = "weights";
   DType dtype = DType::kF32;  // of images and weights: kF32 or kF64

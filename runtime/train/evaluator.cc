@@ -1,5 +1,6 @@
 #include "runtime/train/evaluator.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "runtime/base/status.h"
@@ -8,11 +9,11 @@
 
 namespace partita {
 
-double MetricOf(const StepResult& result, const std::string& name) {
+std::optional<double> MetricOf(const StepResult& result, const std::string& name) {
   for (const auto& [metric, value] : result.metrics) {
     if (metric == name) return value;
   }
-  return 0;
+  return std::nullopt;
 }
 
 absl::Status CheckTraffic(const Session& session, const std::string& entry, int64_t steps) {
@@ -36,7 +37,7 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Im
   ASSIGN_OR_RETURN(const BatchFeed feed, BatchFeed::Create(session, kEvaluateEntry, source));
   ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(0, batches));
   session.ResetCounters();
-  Evaluation sum;
+  Evaluation mean;
   const auto stage = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const Batch* const batch, prefetcher->Next());
     feed.Stage(*batch);
@@ -48,14 +49,16 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Im
     if (stopped_by != 0) return std::nullopt;
     const bool last = b + 1 == batches;
     ASSIGN_OR_RETURN(const StepResult result, session.Evaluate(last ? Session::InputFiller() : stage));
-    sum.loss += result.loss;
-    sum.accuracy += MetricOf(result, inputs.accuracy);
+    const int64_t samples = std::min(inputs.batch(), source->samples() - b * inputs.batch());
+    const double share = static_cast<double>(samples) / static_cast<double>(source->samples());
+    mean.loss += share * result.loss;
+    if (const auto accuracy = MetricOf(result, inputs.accuracy)) {
+      mean.accuracy = mean.accuracy.value_or(0) + share * *accuracy;
+    }
   }
   RETURN_IF_ERROR(CheckTraffic(session, kEvaluateEntry, batches));
-  // A batch reports sums of weights over its rows, filled-up rows included.
-  const double samples_per_row = static_cast<double>(inputs.batch()) / static_cast<double>(source->samples());
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return Evaluation{sum.loss * samples_per_row, sum.accuracy * samples_per_row, seconds.count()};
+  mean.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return mean;
 }
 
 }  // namespace partita

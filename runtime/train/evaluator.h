@@ -15,13 +15,15 @@ namespace partita {
 
 struct Evaluation {
   double loss = 0;
-  double accuracy = 0;  // 0 if the graph has no such metric
+  std::optional<double> accuracy;  // none if the graph has no such metric
   double seconds = 0;
 };
 
-// Collective. Every sample of `source` (of BatchMode::kEvaluation) counts exactly once, whatever the batch. Empty if
-// `*stop` (may be null) became non-zero before the end. kOutOfRange: the loss is not finite. kInternal: the
-// communicators counted other bytes than the layouts predict.
+// Collective. The mean over the samples of `source` (of BatchMode::kEvaluation), each of them standing for what its
+// batch has: so every sample counts once in terms that are means over samples, whatever the batch, and a term of the
+// loss that is none of these (the norm of a weight) is what it is in each batch. Empty if `*stop` (may be null) became
+// non-zero before the end. kOutOfRange: the loss is not finite. kInternal: the communicators counted other bytes than
+// the layouts predict.
 absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const ImageInputs& inputs,
                                                       std::shared_ptr<const BatchSource> source,
                                                       const std::atomic<int>* stop);
@@ -30,8 +32,8 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Im
 // group.
 absl::Status CheckTraffic(const Session& session, const std::string& entry, int64_t steps);
 
-// The metric of that name; 0 if there is none.
-double MetricOf(const StepResult& result, const std::string& name);
+// The metric of that name, if there is one.
+std::optional<double> MetricOf(const StepResult& result, const std::string& name);
 
 }  // namespace partita
 

@@ -112,7 +112,7 @@ class Run {
     epoch.samples = epoch.steps * inputs_.batch();
     if (epoch.steps > 0) {
       epoch.loss /= static_cast<double>(epoch.steps);
-      epoch.accuracy /= static_cast<double>(epoch.steps);
+      if (epoch.accuracy) *epoch.accuracy /= static_cast<double>(epoch.steps);
     }
     RETURN_IF_ERROR(status);
     RETURN_IF_ERROR(AddTraffic());
@@ -134,7 +134,9 @@ class Run {
     ++epoch.steps;
     ++result_.steps;
     epoch.loss += step.loss;
-    epoch.accuracy += MetricOf(step, inputs_.accuracy);
+    if (const auto accuracy = MetricOf(step, inputs_.accuracy)) {
+      epoch.accuracy = epoch.accuracy.value_or(0) + *accuracy;
+    }
     meter_.Count(result_.steps, static_cast<double>(result_.steps) / static_cast<double>(per_epoch_),
                  epoch.learning_rate, step.loss);
     return Vote();

@@ -29,11 +29,11 @@ struct EpochResult {
   int epoch = 0;                                   // from 1
   int64_t steps = 0;                               // done in this epoch
   double loss = 0;                                 // mean over the steps
-  double accuracy = 0;                             // mean over the steps
+  std::optional<double> accuracy;                  // mean over the steps; none if the graph has no such metric
   double seconds = 0;                              // of training, without evaluation
   int64_t samples = 0;                             // trained on
   double learning_rate = 0;                        // of the last step
-  std::optional<double> test_loss, test_accuracy;  // of the set after the epoch; none if it was stopped before
+  std::optional<double> test_loss, test_accuracy;  // of the set after the epoch; none if stopped before, or no metric
 };
 
 // What was done, also when it ended with an error.

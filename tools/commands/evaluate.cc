@@ -54,8 +54,8 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   if (evaluation) {
     ASSIGN_OR_RETURN(const std::vector<GroupTraffic> traffic, session->JobTraffic());
     AddTraffic(*session, kEvaluateEntry, traffic, data.test->batches_per_epoch(), report);
-    report.set_test_accuracy(evaluation->accuracy);
-    if (flags.Text("format") == "text") out << fmt::format("test loss       {:.4f}\n", evaluation->loss);
+    report.set_test_loss(evaluation->loss);
+    if (evaluation->accuracy) report.set_test_accuracy(*evaluation->accuracy);
   }
   ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));
   const FinishWriting finish;

@@ -135,7 +135,7 @@ TEST(EvaluateSet, CountsEverySampleOnceInAnyBatch) {
     Fixture fixture = Make(batch, 1, 1);
     evaluations.push_back(*EvaluateSet(*fixture.session, fixture.inputs, fixture.data.test, nullptr).value());
     EXPECT_NEAR(evaluations.back().loss, evaluations[0].loss, 1e-5);
-    EXPECT_NEAR(evaluations.back().accuracy, evaluations[0].accuracy, 1e-6);
+    EXPECT_NEAR(*evaluations.back().accuracy, *evaluations[0].accuracy, 1e-6);
   }
   EXPECT_GT(evaluations[0].loss, 0);
 }
@@ -156,7 +156,7 @@ TEST(PredictSet, LogitsOfEverySampleOnceUnderAnySplit) {
       const auto row = values.begin() + sample * 10;
       right += std::max_element(row, row + 10) - row == set.labels[sample];
     }
-    EXPECT_NEAR(static_cast<double>(right) / kTestSamples, evaluation.accuracy, 1e-6);
+    EXPECT_NEAR(static_cast<double>(right) / kTestSamples, *evaluation.accuracy, 1e-6);
     return values;
   };
   const std::vector<double> serial = predict(8, 1, 1);

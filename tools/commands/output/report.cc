@@ -68,6 +68,7 @@ void PrintCommunication(const ReportCommunicationProto& rank, std::ostream& out)
 
 void PrintText(const ReportProto& report, std::ostream& out) {
   out << fmt::format("outcome         {}\n", report.outcome());
+  if (report.has_test_loss()) out << fmt::format("test loss       {:.4f}\n", report.test_loss());
   if (report.has_test_accuracy()) out << fmt::format("test accuracy   {}\n", Percent(report.test_accuracy()));
   if (report.training_seconds() > 0) {
     out << fmt::format("throughput      {:.0f} samples/s in {:.1f} s of training\n", report.samples_per_second(),
@@ -113,11 +114,12 @@ void AddTraining(const TrainingResult& result, ReportProto& report) {
     entry->set_epoch(epoch.epoch);
     entry->set_steps(epoch.steps);
     entry->set_training_loss(epoch.loss);
-    entry->set_training_accuracy(epoch.accuracy);
+    if (epoch.accuracy) entry->set_training_accuracy(*epoch.accuracy);
     if (epoch.test_loss) entry->set_test_loss(*epoch.test_loss);
     if (epoch.test_accuracy) entry->set_test_accuracy(*epoch.test_accuracy);
     if (epoch.seconds > 0) entry->set_samples_per_second(static_cast<double>(epoch.samples) / epoch.seconds);
     entry->set_learning_rate(epoch.learning_rate);
+    if (epoch.test_loss) report.set_test_loss(*epoch.test_loss);
     if (epoch.test_accuracy) report.set_test_accuracy(*epoch.test_accuracy);
   }
   report.set_samples_per_second(result.SamplesPerSecond());
@@ -170,11 +172,10 @@ absl::Status AddMemory(const Session& session, ReportProto& report) {
 }
 
 std::string FormatEpoch(const EpochResult& epoch) {
-  std::string line =
-      fmt::format("epoch {:<3} loss {:.4f}   accuracy {}", epoch.epoch, epoch.loss, Percent(epoch.accuracy));
-  if (epoch.test_accuracy) {
-    line += fmt::format("   test loss {:.4f}   test accuracy {}", *epoch.test_loss, Percent(*epoch.test_accuracy));
-  }
+  std::string line = fmt::format("epoch {:<3} loss {:.4f}", epoch.epoch, epoch.loss);
+  if (epoch.accuracy) line += fmt::format("   accuracy {}", Percent(*epoch.accuracy));
+  if (epoch.test_loss) line += fmt::format("   test loss {:.4f}", *epoch.test_loss);
+  if (epoch.test_accuracy) line += fmt::format("   test accuracy {}", Percent(*epoch.test_accuracy));
   return line + fmt::format("   {:.1f} s", epoch.seconds);
 }
 

@@ -1,0 +1,137 @@
+// What a test set's loss is: of means over samples, of terms that are none, of the user's weights; whatever the size of
+// the set, of the batch and the split.
+#include "runtime/train/evaluator.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/ir/generated_name.h"
+#include "graph/make_program.h"
+#include "graph/read/graph_assembler.h"
+#include "ops/registry.h"
+#include "partitioner/data_model_strategy.h"
+#include "runtime/data/image_batches.h"
+#include "runtime/train/trainer.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kPixels = 12, kClasses = 4;
+
+struct Loss {
+  int64_t batch = 8;
+  double sample_weight = 0;  // 0: none
+  bool norm = false;         // the sum of squares of the weights comes to it
+  bool accuracy = true;
+};
+
+// logits = images w
+Model MakeModelOf(const Loss& loss) {
+  const auto source = [](const std::string& name, const std::string& op, const Shape& shape, Attributes more) {
+    more.Set("shape", shape);
+    return NodeDescription{name, op, {}, std::move(more)};
+  };
+  std::vector<NodeDescription> nodes = {source("images", "input", {loss.batch, kPixels}, {}),
+                                        source("labels", "input", {loss.batch}, {{"dtype", "i32"}}),
+                                        source("w", "parameter", {kPixels, kClasses}, {{"initializer", "he_normal"}}),
+                                        {"logits", "matmul", {"images", "w"}, {}},
+                                        {"entropy", "softmax_cross_entropy", {"logits", "labels"}, {}},
+                                        {"accuracy", "accuracy", {"logits", "labels"}, {}},
+                                        {"squares", "mul", {"w", "w"}, {}},
+                                        {"row", "reshape", {"squares"}, {{"shape", Shape{1, kPixels * kClasses}}}},
+                                        source("ones", "constant", {kPixels * kClasses, 1}, {{"value", 1.0}}),
+                                        {"sum", "matmul", {"row", "ones"}, {}},
+                                        {"norm", "reshape", {"sum"}, {{"shape", Shape{}}}},
+                                        {"both", "add", {"entropy", "norm"}, {}}};
+  if (loss.sample_weight > 0) {
+    nodes.push_back(source("weights", "constant", {loss.batch}, {{"value", loss.sample_weight}}));
+    nodes[4].inputs.emplace_back("weights");
+  }
+  Model model;
+  const std::vector<std::string> metrics =
+      loss.accuracy ? std::vector<std::string>{"accuracy"} : std::vector<std::string>{};
+  if (!loss.accuracy) nodes.erase(nodes.begin() + 5);
+  model.graph = BuildGraph(nodes, loss.norm ? "both" : "entropy", metrics, Ops()).value();
+  model.learning_rate.base = 0;
+  return model;
+}
+
+// The same image so often.
+std::shared_ptr<const BatchSource> Copies(int64_t count, int64_t batch, BatchMode mode) {
+  ImageDataset set{count, {1, kPixels, 1}, kClasses, {}, {}};
+  for (int64_t i = 0; i < count * kPixels; ++i) set.images.push_back(static_cast<uint8_t>(i % kPixels * 20));
+  set.labels.assign(count, 2);
+  ImageBatchOptions options;
+  options.mode = mode;
+  options.batch_rows = batch;
+  options.normalization = NoNormalization(1);
+  options.fields.weights = kSampleWeightName;
+  return ImageBatches::Create(std::make_shared<ImageDataset>(std::move(set)), options).value();
+}
+
+std::unique_ptr<Session> Start(const Model& model, int ranks) {
+  SessionOptions options;
+  options.threads_per_rank = 1;
+  const Strategy strategy = DataModelStrategy(model.graph, ranks, 1).value();
+  return Session::Start(MakeProgram(model, strategy, Ops(), {.verify_passes = true}).value(), options).value();
+}
+
+Evaluation Evaluate(const Loss& loss, int64_t samples, int ranks = 1) {
+  const Model model = MakeModelOf(loss);
+  const ImageInputs inputs = FindImageInputs(model.graph).value();
+  const auto session = Start(model, ranks);
+  return *EvaluateSet(*session, inputs, Copies(samples, loss.batch, BatchMode::kEvaluation), nullptr).value();
+}
+
+// The weights are the same in every session: their initial values are.
+TEST(TestLoss, DoesNotDependOnTheSizeOfTheSet) {
+  const Loss loss{.norm = true};
+  const double full = Evaluate(loss, 8).loss, entropy = Evaluate({}, 8).loss;
+  EXPECT_GT(full, entropy + 1);
+  for (const int64_t samples : {1, 5, 13, 16}) {
+    for (const int ranks : {1, 2, 3}) {
+      SCOPED_TRACE(testing::Message() << samples << " samples on " << ranks);
+      const Evaluation evaluation = Evaluate(loss, samples, ranks);
+      EXPECT_NEAR(evaluation.loss, full, 1e-5);
+      EXPECT_NEAR(*evaluation.accuracy, *Evaluate(loss, 8).accuracy, 1e-6);
+    }
+  }
+  EXPECT_NEAR(Evaluate({.batch = 3, .norm = true}, 8).loss, full, 1e-5);
+}
+
+TEST(TestLoss, IsWeighedAsTheTrainingLossIs) {
+  const double plain = Evaluate({}, 8).loss;
+  for (const int64_t samples : {1, 8, 13}) {
+    for (const int ranks : {1, 2}) {
+      EXPECT_NEAR(Evaluate({.sample_weight = 0.5}, samples, ranks).loss, plain / 2, 1e-5) << samples << " on " << ranks;
+    }
+  }
+}
+
+TEST(TestLoss, IsThatOfTrainingOnTheSameBatch) {
+  for (const Loss& loss : {Loss{}, Loss{.sample_weight = 0.25}, Loss{.sample_weight = 3, .norm = true}}) {
+    const Model model = MakeModelOf(loss);
+    const ImageInputs inputs = FindImageInputs(model.graph).value();
+    const auto session = Start(model, 1);
+    const TrainingData data{Copies(8, 8, BatchMode::kTraining), Copies(11, 8, BatchMode::kEvaluation), {}};
+    TrainingResult result;
+    ASSERT_TRUE(Train(*session, inputs, data, {}, result).ok());
+    EXPECT_NEAR(*result.epochs[0].test_loss, result.epochs[0].loss, 1e-5);
+    EXPECT_TRUE(result.epochs[0].accuracy.has_value());
+  }
+}
+
+TEST(TestAccuracy, IsNoneOfAGraphWithoutOne) {
+  const Loss loss{.accuracy = false};
+  EXPECT_EQ(Evaluate(loss, 8).accuracy, std::nullopt);
+  const Model model = MakeModelOf(loss);
+  const auto session = Start(model, 1);
+  const TrainingData data{Copies(8, 8, BatchMode::kTraining), Copies(8, 8, BatchMode::kEvaluation), {}};
+  TrainingResult result;
+  ASSERT_TRUE(Train(*session, FindImageInputs(model.graph).value(), data, {}, result).ok());
+  EXPECT_EQ(result.epochs[0].accuracy, std::nullopt);
+  EXPECT_EQ(result.epochs[0].test_accuracy, std::nullopt);
+  EXPECT_TRUE(result.epochs[0].test_loss.has_value());
+}
+
+}  // namespace
+}  // namespace partita
