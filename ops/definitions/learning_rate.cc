@@ -2,7 +2,8 @@
 //   schedule constant | step | exponential | cosine | one_cycle
 //   base            the rate that the schedule starts from; the peak of one_cycle
 //   steps           of the whole run: cosine and one_cycle need it
-//   warmup_steps    rise from 0 to base before the schedule begins; less than steps (not with one_cycle)
+//   warmup_steps    rise from 0 to base before the schedule begins; a run of fewer steps ends within it (not with
+//                   one_cycle)
 //   decay, decay_steps                     step and exponential
 //   final                                  cosine: where it ends
 //   start_fraction, initial_divisor, final_divisor    one_cycle

@@ -5,7 +5,7 @@
 //   constant     base
 //   step         base decay^floor(s / decay_steps)
 //   exponential  base decay^(s / decay_steps)
-//   cosine       final + (base - final) (1 + cos(pi min(s / (T - w), 1))) / 2
+//   cosine       final + (base - final) (1 + cos(pi min(s / (T - w), 1))) / 2; final if T <= w, which no step reaches
 //   one_cycle    (Smith and Topin 2017, in the cosine form of PyTorch's OneCycleLR; it has its own warm-up, w is 0)
 //                u = start_fraction T - 1. Up to step u from base / initial_divisor to base, then until step T - 1 down
 //                to base / initial_divisor / final_divisor, each along half a cosine; that rate stays afterwards.
@@ -57,8 +57,8 @@ struct LearningRateSchedule {
       return base * std::pow(decay, static_cast<double>(s) / static_cast<double>(decay_steps));
     }
     if (kind == Kind::kCosine) {
-      const double fraction = static_cast<double>(s) / static_cast<double>(steps - warmup_steps);
-      return Anneal(base, final, fraction < 1 ? fraction : 1);
+      if (iteration >= steps) return final;
+      return Anneal(base, final, static_cast<double>(s) / static_cast<double>(steps - warmup_steps));
     }
     return base;
   }

@@ -10,7 +10,7 @@ namespace {
 
 absl::StatusOr<int> Check(const CommandContext& context) {
   ASSIGN_OR_RETURN(Model model, ReadModel(context.flags));
-  SetScheduleSteps(model, model.learning_rate.warmup_steps + 1);  // any length will do
+  AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(context.flags, model.graph));
   ProgramOptions options;
   options.verify_passes = context.flags.Bool("verify-passes");

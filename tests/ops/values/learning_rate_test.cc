@@ -28,6 +28,20 @@ TEST(LearningRate, WarmUpRisesToTheBase) {
   EXPECT_EQ(schedule.Rate(4), 1);
 }
 
+// A short run ends within the warm-up.
+TEST(LearningRate, AWarmUpMayBeLongerThanTheRun) {
+  for (const std::string kind : {"constant", "cosine"}) {
+    for (const int64_t steps : {1, 2, 4}) {
+      const auto schedule = Schedule(
+          {{"schedule", kind}, {"base", 1.0}, {"final", 0.125}, {"steps", steps}, {"warmup_steps", int64_t{4}}});
+      EXPECT_EQ(schedule.Rate(0), 0.25);
+      EXPECT_EQ(schedule.Rate(1), 0.5);
+      EXPECT_EQ(schedule.Rate(3), 1);
+      EXPECT_EQ(schedule.Rate(4), kind == "cosine" ? 0.125 : 1);
+    }
+  }
+}
+
 TEST(LearningRate, Step) {
   const auto schedule = Schedule({{"schedule", "step"}, {"base", 1.0}, {"decay", 0.5}, {"decay_steps", int64_t{3}}});
   EXPECT_EQ(schedule.Rate(2), 1);

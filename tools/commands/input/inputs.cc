@@ -71,10 +71,7 @@ void SetScheduleSteps(Model& model, int64_t steps) {
   if (model.learning_rate.steps == 0) model.learning_rate.steps = steps;
 }
 
-void AssumeScheduleLength(Model& model) {
-  LearningRate& rate = model.learning_rate;
-  if (rate.steps == 0) rate.steps = 2 * rate.warmup_steps + 1;
-}
+void AssumeScheduleLength(Model& model) { SetScheduleSteps(model, 1); }
 
 absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward) {
   ASSIGN_OR_RETURN(Strategy strategy,
