@@ -6,16 +6,12 @@
 
 #include "graph/ir/generated_name.h"
 #include "graph/ir/op_definition.h"
+#include "runtime/api/step_scale.h"
+#include "runtime/api/undecided.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
-
-double LargestMagnitude(const std::vector<double>& elements) {
-  double largest = 0;
-  for (double element : elements) largest = std::max(largest, std::abs(element));
-  return largest;
-}
 
 // Infinite where one of the two is not finite, or the sizes differ.
 double LargestDifference(const std::vector<double>& a, const std::vector<double>& b) {
@@ -29,17 +25,12 @@ double LargestDifference(const std::vector<double>& a, const std::vector<double>
   return largest;
 }
 
-double Norm(const std::vector<double>& elements) {
-  double sum = 0;
-  for (double element : elements) sum += element * element;
-  return std::sqrt(sum);
-}
-
-std::vector<double> Minus(const HostTensor& a, const HostTensor& b) {
-  std::vector<double> difference = ToDoubles(a);
-  const std::vector<double> subtracted = ToDoubles(b);
-  for (size_t i = 0; i < difference.size(); ++i) difference[i] -= subtracted[i];
-  return difference;
+// What adding to a state, and making what is added, may take from it.
+double RoundingOf(const HostTensor& state) {
+  if (!IsFloating(state.dtype)) return 0;
+  const bool wide = state.dtype == DType::kF64;
+  const double epsilon = wide ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+  return 2 * epsilon * LargestMagnitude(ToDoubles(state));
 }
 
 absl::StatusOr<std::vector<HostTensor>> ReadStates(const Session& session, const std::vector<std::string>& names) {
@@ -140,32 +131,34 @@ absl::Status PlanVerifier::StageInput(const std::string& name, const HostTensor&
 
 absl::StatusOr<StepComparison> PlanVerifier::Step() {
   const std::vector<std::string> names = serial_->StateNames();
-  ASSIGN_OR_RETURN(const std::vector<HostTensor> before_serial, ReadStates(*serial_, names));
+  States of_serial, of_plan;
+  ASSIGN_OR_RETURN(of_serial.before, ReadStates(*serial_, names));
   for (size_t s = 0; s < names.size() && options_.same_beginning; ++s) {
-    RETURN_IF_ERROR(plan_->WriteState(names[s], before_serial[s]));
+    RETURN_IF_ERROR(plan_->WriteState(names[s], of_serial.before[s]));
   }
-  ASSIGN_OR_RETURN(const std::vector<HostTensor> before_plan, ReadStates(*plan_, names));
+  ASSIGN_OR_RETURN(of_plan.before, ReadStates(*plan_, names));
   StepComparison comparison;
   ASSIGN_OR_RETURN(const StepResult serial, serial_->Train());
   ASSIGN_OR_RETURN(const StepResult plan, plan_->Train());
   comparison.serial_loss = serial.loss;
   comparison.loss = plan.loss;
-  // Gradients first: what a forward value may differ by depends on their norms.
-  StepComparison gradients;
-  RETURN_IF_ERROR(CompareGradients(gradients));
-  RETURN_IF_ERROR(CompareForward(comparison));
-  comparison.tensors.insert(comparison.tensors.end(), gradients.tensors.begin(), gradients.tensors.end());
-  RETURN_IF_ERROR(CompareStates(before_serial, before_plan, comparison));
+  ASSIGN_OR_RETURN(of_serial.after, ReadStates(*serial_, names));
+  ASSIGN_OR_RETURN(of_plan.after, ReadStates(*plan_, names));
+  ASSIGN_OR_RETURN(const StepScale scale, StepScale::Of(*serial_, of_serial.before, of_serial.after));
+  RETURN_IF_ERROR(CompareForward(scale, comparison));
+  RETURN_IF_ERROR(CompareGradients(scale, comparison));
+  RETURN_IF_ERROR(CompareStates(scale, of_serial, of_plan, comparison));
   return comparison;
 }
 
 TensorDifference PlanVerifier::Compare(TensorDifference::Kind kind, const std::string& name,
-                                       const std::vector<double>& plan, const std::vector<double>& serial) const {
+                                       const std::vector<double>& plan, const std::vector<double>& serial,
+                                       double rest_of) const {
   TensorDifference tensor;
   tensor.kind = kind;
   tensor.name = name;
   tensor.difference = LargestDifference(plan, serial);
-  tensor.allowed = options_.tolerance * std::max(LargestMagnitude(serial), options_.floor * gradient_norm_);
+  tensor.allowed = options_.tolerance * std::max(LargestMagnitude(serial), options_.floor * rest_of);
   return tensor;
 }
 
@@ -185,47 +178,63 @@ absl::StatusOr<WholeValue> PlanVerifier::PlanValue(const Forward& value, size_t 
   return whole;
 }
 
-absl::Status PlanVerifier::CompareForward(StepComparison& comparison) const {
+absl::Status PlanVerifier::AllowUndecided(const Node& node, const StepComparison& comparison,
+                                          TensorDifference& accuracy) const {
+  const Graph& graph = serial_->graph(kTrainEntry);
+  std::vector<WholeValue> inputs;  // logits, labels, weights
+  for (const ValueId input : node.inputs) {
+    if (input == kNoValue) break;
+    ASSIGN_OR_RETURN(WholeValue value, serial_->Observed(graph.value(input).name));
+    inputs.push_back(std::move(value));
+  }
+  double error = options_.tolerance * LargestMagnitude(inputs[0].elements);
+  for (const TensorDifference& tensor : comparison.tensors) {
+    if (tensor.name == graph.value(node.inputs[0]).name) error = tensor.allowed;
+  }
+  const int64_t batch = node.attributes.Int("batch"), samples = batch == 0 ? inputs[0].shape[0] : batch;
+  accuracy.allowed = UndecidedAccuracy(inputs[0], inputs[1], inputs.size() > 2 ? &inputs[2] : nullptr,
+                                       static_cast<double>(samples), 2 * error);
+  return absl::OkStatus();
+}
+
+absl::Status PlanVerifier::CompareForward(const StepScale& scale, StepComparison& comparison) const {
+  const Graph& graph = serial_->graph(kTrainEntry);
   for (const Forward& value : forward_) {
     ASSIGN_OR_RETURN(const WholeValue serial, serial_->Observed(value.serial));
     ASSIGN_OR_RETURN(const WholeValue plan, PlanValue(value, serial.elements.size()));
-    comparison.tensors.push_back(
-        Compare(TensorDifference::Kind::kForward, value.serial, plan.elements, serial.elements));
-    comparison.tensors.back().replicas_equal = plan.replicas_equal;
+    TensorDifference tensor = Compare(TensorDifference::Kind::kForward, value.serial, plan.elements, serial.elements,
+                                      scale.Forward(value.serial));
+    const Node& node = graph.node(graph.value(graph.Find(value.serial)).producer);
+    if (node.op->name == "accuracy") RETURN_IF_ERROR(AllowUndecided(node, comparison, tensor));
+    tensor.replicas_equal = plan.replicas_equal;
+    comparison.tensors.push_back(std::move(tensor));
   }
   return absl::OkStatus();
 }
 
-absl::Status PlanVerifier::CompareGradients(StepComparison& comparison) {
-  std::vector<WholeValue> serial;
-  gradient_norm_ = 0;
-  for (const Gradient& gradient : gradients_) {
-    ASSIGN_OR_RETURN(WholeValue value, serial_->Observed(gradient.serial));
-    gradient_norm_ = std::max(gradient_norm_, Norm(value.elements));
-    serial.push_back(std::move(value));
-  }
-  for (size_t g = 0; g < gradients_.size(); ++g) {
-    ASSIGN_OR_RETURN(const WholeValue plan, plan_->Observed(gradients_[g].plan));
-    comparison.tensors.push_back(
-        Compare(TensorDifference::Kind::kGradient, gradients_[g].parameter, plan.elements, serial[g].elements));
-    comparison.tensors.back().replicas_equal = plan.replicas_equal;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status PlanVerifier::CompareStates(const std::vector<HostTensor>& before_serial,
-                                         const std::vector<HostTensor>& before_plan, StepComparison& comparison) const {
+absl::Status PlanVerifier::CompareStates(const StepScale& scale, const States& serial, const States& plan,
+                                         StepComparison& comparison) const {
   const std::vector<std::string> names = serial_->StateNames();
   for (size_t s = 0; s < names.size(); ++s) {
-    ASSIGN_OR_RETURN(const HostTensor serial, serial_->ReadState(names[s]));
-    ASSIGN_OR_RETURN(const HostTensor plan, plan_->ReadState(names[s]));
     // From a common beginning the step itself is compared: the states alone would hide a small wrong one.
+    const auto compared = [&](const States& of) {
+      return options_.same_beginning ? Change(of.before[s], of.after[s]) : ToDoubles(of.after[s]);
+    };
     comparison.tensors.push_back(
-        options_.same_beginning
-            ? Compare(TensorDifference::Kind::kUpdate, names[s], Minus(plan, before_plan[s]),
-                      Minus(serial, before_serial[s]))
-            : Compare(TensorDifference::Kind::kUpdate, names[s], ToDoubles(plan), ToDoubles(serial)));
+        Compare(TensorDifference::Kind::kUpdate, names[s], compared(plan), compared(serial), scale.Update(names[s])));
+    comparison.tensors.back().allowed += RoundingOf(serial.after[s]);
     ASSIGN_OR_RETURN(comparison.tensors.back().replicas_equal, plan_->ReplicasEqual(names[s]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanVerifier::CompareGradients(const StepScale& scale, StepComparison& comparison) const {
+  for (const Gradient& gradient : gradients_) {
+    ASSIGN_OR_RETURN(const WholeValue serial, serial_->Observed(gradient.serial));
+    ASSIGN_OR_RETURN(const WholeValue plan, plan_->Observed(gradient.plan));
+    comparison.tensors.push_back(Compare(TensorDifference::Kind::kGradient, gradient.parameter, plan.elements,
+                                         serial.elements, scale.Backward()));
+    comparison.tensors.back().replicas_equal = plan.replicas_equal;
   }
   return absl::OkStatus();
 }

@@ -1,8 +1,10 @@
 // Runs a partitioned program and the same model on one rank side by side, and compares what they compute: every forward
 // value that both have, the parameters' gradients, and the states after the update (docs/design.md 5.3).
 //
-// Two tensors agree if max|a - b| <= tolerance * max(max|b|, floor * the largest norm of a gradient), b being the
-// serial one. Values are copied right after the launch that makes them, from where they really lie.
+// Two tensors agree if max|a - b| <= tolerance * max(max|b|, floor * what b is the rest of) (step_scale.h), b being the
+// serial one; of the update of a state some roundings of the state are allowed too, and an accuracy may differ by the
+// samples whose classes are tied within what the logits may differ by (undecided.h). Values are copied right after the
+// launch that makes them, from where they really lie.
 #ifndef PARTITA_RUNTIME_API_VERIFY_PLAN_H_
 #define PARTITA_RUNTIME_API_VERIFY_PLAN_H_
 
@@ -15,6 +17,8 @@
 #include "runtime/api/session.h"
 
 namespace partita {
+
+class StepScale;
 
 struct VerifyPlanOptions {
   SessionOptions session;  // of both; values are always observed
@@ -74,13 +78,21 @@ class PlanVerifier {
 
  private:
   explicit PlanVerifier(const VerifyPlanOptions& options) : options_(options) {}
+  // Before and after a step, in the order of StateNames.
+  struct States {
+    std::vector<HostTensor> before, after;
+  };
+
   absl::Status MatchNames();
-  absl::Status CompareForward(StepComparison& comparison) const;
-  absl::Status CompareGradients(StepComparison& comparison);
-  absl::Status CompareStates(const std::vector<HostTensor>& before_serial, const std::vector<HostTensor>& before_plan,
+  absl::Status CompareForward(const StepScale& scale, StepComparison& comparison) const;
+  absl::Status CompareGradients(const StepScale& scale, StepComparison& comparison) const;
+  absl::Status CompareStates(const StepScale& scale, const States& serial, const States& plan,
                              StepComparison& comparison) const;
+  // `rest_of`: how large the numbers are that the value is the rest of.
   TensorDifference Compare(TensorDifference::Kind kind, const std::string& name, const std::vector<double>& plan,
-                           const std::vector<double>& serial) const;
+                           const std::vector<double>& serial, double rest_of) const;
+  // Replaces what an accuracy may differ by. `comparison`: of the values before it.
+  absl::Status AllowUndecided(const Node& node, const StepComparison& comparison, TensorDifference& accuracy) const;
 
   const VerifyPlanOptions options_;
   std::unique_ptr<Session> serial_, plan_;
@@ -93,7 +105,6 @@ class PlanVerifier {
 
   std::vector<Forward> forward_;  // in program order
   std::vector<Gradient> gradients_;
-  double gradient_norm_ = 0;  // the largest of the serial step
 };
 
 }  // namespace partita

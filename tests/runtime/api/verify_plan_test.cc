@@ -1,23 +1,111 @@
 // The comparison of a plan with the single rank finds what is wrong and where it begins.
 #include "runtime/api/verify_plan.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
+#include "graph/ir/op_definition.h"
+#include "graph/ir/rewriter.h"
+#include "graph/read/graph_assembler.h"
+#include "ops/registry.h"
 #include "tests/runtime/api/session_fixture.h"
 
 namespace partita {
 namespace {
 
-std::unique_ptr<PlanVerifier> Verifier(const std::string& strategy, bool same_beginning) {
-  const Case one{"mlp", strategy, true};
-  const Model model = *MakeSmallModel(one, 1e-2);
+using Kind = TensorDifference::Kind;
+
+std::unique_ptr<PlanVerifier> Start(Program serial, Program plan, const VerifyPlanOptions& options) {
+  auto verifier = PlanVerifier::Start(std::move(serial), std::move(plan), options);
+  EXPECT_TRUE(verifier.ok()) << verifier.status();
+  return *std::move(verifier);
+}
+
+VerifyPlanOptions Options(bool same_beginning) {
   VerifyPlanOptions options;
   options.session = SmallOptions();
   options.same_beginning = same_beginning;
-  auto verifier = PlanVerifier::Start(*SerialProgram(model, {.verify_passes = true}),
-                                      *PlanOf(one, model, {.verify_passes = true}), options);
-  EXPECT_TRUE(verifier.ok()) << verifier.status();
-  return *std::move(verifier);
+  return options;
+}
+
+std::unique_ptr<PlanVerifier> Verifier(const std::string& strategy, bool same_beginning) {
+  const Case one{"mlp", strategy, true};
+  const Model model = *MakeSmallModel(one, 1e-2);
+  return Start(*SerialProgram(model, {.verify_passes = true}), *PlanOf(one, model, {.verify_passes = true}),
+               Options(same_beginning));
+}
+
+const TensorDifference& Find(const StepComparison& comparison, Kind kind, const std::string& name) {
+  const auto found = std::ranges::find_if(
+      comparison.tensors, [&](const TensorDifference& tensor) { return tensor.kind == kind && tensor.name == name; });
+  EXPECT_NE(found, comparison.tensors.end()) << name;
+  return *found;
+}
+
+template <typename T>
+void SetElement(HostTensor& tensor, int64_t index, T value) {
+  std::memcpy(tensor.bytes.data() + index * static_cast<int64_t>(sizeof(T)), &value, sizeof(T));
+}
+
+// The program with so many times the gradient of a parameter.
+Program WithWrongGradient(Program program, const std::string& parameter, double factor) {
+  EntryPoint& entry = *std::ranges::find(program.entries, kTrainEntry, &EntryPoint::name);
+  const Graph& from = entry.graph;
+  const auto state = std::ranges::find(from.states(), from.Find(parameter), &State::value);
+  const NodeId update = from.value(state->update).producer;
+  const ValueId gradient = state->gradient;
+  Rewriter rewriter(from);
+  ValueId wrong = kNoValue;
+  for (NodeId id = 0; id < static_cast<NodeId>(from.nodes().size()); ++id) {
+    if (id != update) {
+      rewriter.Copy(id);
+      continue;
+    }
+    const auto add = [&](const std::string& op, std::vector<ValueId> inputs, const Attributes& given) {
+      const OpDefinition* const definition = Ops().Find(op);
+      const Value value{"planted@" + op, from.type(gradient), from.layout(gradient), -1};
+      return rewriter.graph().node(rewriter.graph().AddNode(
+          {definition, *CompleteAttributes(*definition, given), std::move(inputs), {}, Phase::kUpdate}, {value}));
+    };
+    const ValueId times = add("constant", {}, {{"shape", from.type(gradient).shape}, {"value", factor}}).outputs[0];
+    wrong = add("mul", {rewriter.At(gradient), times}, {}).outputs[0];
+    Node node = from.node(id);
+    for (ValueId& input : node.inputs) input = input == gradient ? wrong : rewriter.At(input);
+    rewriter.Replace(id, std::move(node));
+  }
+  Graph changed = rewriter.Finish();
+  changed.SetGradient(changed.Find(parameter), wrong);
+  entry = MakeEntryPoint(kTrainEntry, std::move(changed));
+  return program;
+}
+
+NodeDescription Source(const std::string& name, const std::string& op, const Shape& shape, Attributes attributes) {
+  attributes.Set("shape", shape);
+  return {name, op, {}, std::move(attributes)};
+}
+
+// Only a bias is trained, and a batch norm behind it takes its gradient away.
+Model ModelWithoutGradient() {
+  const Attributes zeros{{"initializer", "constant"}, {"scale", 0.0}}, ones{{"initializer", "constant"}};
+  Model model;
+  model.graph = BuildGraph({Source("images", "input", {6, 12, 12, 1}, {}),
+                            Source("labels", "input", {6}, {{"dtype", "i32"}}),
+                            Source("b", "parameter", {1}, zeros),
+                            Source("gamma", "state", {1}, ones),
+                            Source("beta", "state", {1}, zeros),
+                            Source("mean", "state", {1}, zeros),
+                            Source("variance", "state", {1}, ones),
+                            Source("v", "state", {144, 10}, {{"initializer", "he_normal"}}),
+                            {"bias", "bias", {"images", "b"}, {}},
+                            {"norm", "batch_norm", {"bias", "gamma", "beta", "mean", "variance"}, {}},
+                            {"flat", "reshape", {"norm"}, {{"shape", Shape{6, 144}}}},
+                            {"logits", "matmul", {"flat", "v"}, {}},
+                            {"loss", "softmax_cross_entropy", {"logits", "labels"}, {}}},
+                           "loss", {}, Ops())
+                    .value();
+  model.learning_rate.base = 0.1;
+  return model;
 }
 
 void Stage(PlanVerifier& verifier, int step) {
@@ -36,14 +124,112 @@ TEST(VerifyPlan, AllOfARightPlanAgrees) {
     // Nothing is left out: every forward value by name, a gradient and an update for each parameter.
     int forward = 0, gradients = 0, updates = 0;
     for (const TensorDifference& tensor : comparison->tensors) {
-      forward += tensor.kind == TensorDifference::Kind::kForward;
-      gradients += tensor.kind == TensorDifference::Kind::kGradient;
-      updates += tensor.kind == TensorDifference::Kind::kUpdate;
+      forward += tensor.kind == Kind::kForward;
+      gradients += tensor.kind == Kind::kGradient;
+      updates += tensor.kind == Kind::kUpdate;
     }
     EXPECT_GT(forward, 15);
     EXPECT_EQ(gradients, 8);  // three weights, two gammas and betas, one bias
     EXPECT_EQ(updates, static_cast<int>(verifier->plan().StateNames().size()));
   }
+}
+
+// In each parameter, and in what its update does.
+TEST(VerifyPlan, AGradientThatIsWrongBySixPercentIsFound) {
+  const Case one{"mlp", "2x1", true};
+  const Model model = *MakeSmallModel(one, 1e-2);
+  const Program serial = *SerialProgram(model, {}), plan = *PlanOf(one, model, {});
+  int parameters = 0;
+  for (const Node& node : model.graph.nodes()) {
+    if (node.op->name != "parameter") continue;
+    const std::string& name = model.graph.value(node.outputs[0]).name;
+    const auto verifier = Start(serial, WithWrongGradient(plan, name, 1.06), Options(true));
+    Stage(*verifier, 0);
+    const auto comparison = verifier->Step();
+    ASSERT_TRUE(comparison.ok()) << comparison.status();
+    EXPECT_FALSE(Find(*comparison, Kind::kGradient, name).agrees()) << name;
+    EXPECT_FALSE(Find(*comparison, Kind::kUpdate, name).agrees()) << name;
+    for (const TensorDifference& tensor : comparison->tensors) {
+      EXPECT_TRUE(tensor.agrees() || tensor.name.starts_with(name)) << ToString(tensor);
+    }
+    ++parameters;
+  }
+  EXPECT_EQ(parameters, 8);
+}
+
+TEST(VerifyPlan, TheNoiseOfAGradientThatIsZeroIsNone) {
+  const Model model = ModelWithoutGradient();
+  for (const int ranks : {2, 3, 6}) {
+    for (const DType dtype : {DType::kF64, DType::kF32}) {
+      Strategy strategy;
+      strategy.mesh.axes = {{"data", ranks}};
+      strategy.ops.push_back({"*", {{"data", {"samples", 0, {}}}}, {}});
+      VerifyPlanOptions options = Options(true);
+      if (dtype == DType::kF64) options.tolerance = 1e-10, options.floor = 1e-3;
+      const auto verifier = Start(*MakeProgram(model, Strategy{}, Ops(), {.floating = dtype}),
+                                  *MakeProgram(model, strategy, Ops(), {.floating = dtype}), options);
+      for (int step = 0; step < 3; ++step) {
+        const Batch batch = MakeBatch(2, step, dtype, 6);
+        ASSERT_TRUE(verifier->StageInput("images", batch.images).ok());
+        ASSERT_TRUE(verifier->StageInput("labels", batch.labels).ok());
+        const auto comparison = verifier->Step();
+        ASSERT_TRUE(comparison.ok()) << comparison.status();
+        EXPECT_EQ(comparison->First(), nullptr) << ranks << " " << ToString(*comparison->First());
+      }
+    }
+  }
+}
+
+// The label of one sample becomes what the class of it is; nothing is learned.
+TEST(VerifyPlan, TheClassOfOneSampleIsFound) {
+  const Case one{"mlp", "2x1", false};
+  const Model model = *MakeSmallModel(one, 0);
+  const auto verifier = Start(*SerialProgram(model, {}), *PlanOf(one, model, {}), Options(true));
+  Stage(*verifier, 0);
+  ASSERT_TRUE(verifier->Step().ok());
+  Batch batch = MakeBatch(2, 0, DType::kF32);
+  const int64_t samples = batch.labels.shape[0];
+  const Graph& graph = verifier->serial().graph(kTrainEntry);
+  const std::string logits = graph.value(graph.node(graph.value(graph.Find("loss")).producer).inputs[0]).name;
+  const auto before = verifier->serial().Observed(logits);
+  ASSERT_TRUE(before.ok());
+  const auto row = before->elements.begin();
+  const auto found = static_cast<int32_t>(std::max_element(row, row + before->shape[1]) - row);
+  SetElement(batch.labels, 0, (found + 1) % 10);
+  ASSERT_TRUE(verifier->StageInput("images", batch.images).ok());
+  ASSERT_TRUE(verifier->serial().StageInput(kTrainEntry, "labels", batch.labels).ok());
+  SetElement(batch.labels, 0, found);
+  ASSERT_TRUE(verifier->plan().StageInput(kTrainEntry, "labels", batch.labels).ok());
+  const auto comparison = verifier->Step();
+  ASSERT_TRUE(comparison.ok()) << comparison.status();
+  const TensorDifference& accuracy = Find(*comparison, Kind::kForward, "accuracy");
+  EXPECT_NEAR(accuracy.difference, 1.0 / static_cast<double>(samples), 1e-6);
+  EXPECT_FALSE(accuracy.agrees());
+}
+
+// Two classes have the same logits, and are ahead of all others.
+TEST(VerifyPlan, TiesOfClassesAreNoDifference) {
+  const auto verifier = Verifier("2x1", false);
+  const std::string weights_name = "classifier/matmul/weights", bias_name = "classifier/bias/values";
+  HostTensor weights = *verifier->serial().ReadState(weights_name), bias = *verifier->serial().ReadState(bias_name);
+  for (int64_t row = 0; row < weights.shape[0]; ++row) {
+    std::memcpy(weights.bytes.data() + 4 * (row * 10 + 7), weights.bytes.data() + 4 * (row * 10 + 3), 4);
+  }
+  for (int64_t c = 0; c < 10; ++c) SetElement(bias, c, c == 3 || c == 7 ? 0.0f : -100.0f);
+  for (Session* session : {&verifier->serial(), &verifier->plan()}) {
+    ASSERT_TRUE(session->WriteState(weights_name, weights).ok());
+    ASSERT_TRUE(session->WriteState(bias_name, bias).ok());
+    SetElement(bias, 7, 1e-5f);  // of the plan
+  }
+  Batch batch = MakeBatch(2, 0, DType::kF32);
+  for (int64_t i = 0; i < batch.labels.shape[0]; ++i) SetElement(batch.labels, i, int32_t{3});
+  ASSERT_TRUE(verifier->StageInput("images", batch.images).ok());
+  ASSERT_TRUE(verifier->StageInput("labels", batch.labels).ok());
+  const auto comparison = verifier->Step();
+  ASSERT_TRUE(comparison.ok()) << comparison.status();
+  const TensorDifference& accuracy = Find(*comparison, Kind::kForward, "accuracy");
+  EXPECT_GT(accuracy.difference, 0.5);
+  EXPECT_TRUE(accuracy.agrees()) << ToString(accuracy);
 }
 
 // A plan with another weight differs first where the weight is read, not somewhere behind it.

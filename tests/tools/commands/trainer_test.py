@@ -40,6 +40,16 @@ class TrainerTest(unittest.TestCase):
     def train(self, *arguments, code=0):
         return self.call("train", "--mock-data", "--batch=8", "--steps=4", "--threads=1", *arguments, code=code)
 
+    def changed(self, graph, pattern, replacement):
+        """A graph's file with something else in place of what the pattern finds."""
+        with open(graph) as file:
+            text = file.read()
+        changed = re.sub(pattern, replacement, text)
+        self.assertNotEqual(changed, text)
+        with open(self.path("changed.pbtxt"), "w") as file:
+            file.write(changed)
+        return "changed.pbtxt"
+
     def refused(self, code, says, *arguments):
         """A refusal is one sentence on standard error, and nothing is written."""
         done = self.call(*arguments, code=code)
@@ -290,6 +300,39 @@ class TrainTest(TrainerTest):
         self.assertIn("value 'loss' is f32[]; what is predicted has a row for each", done.stderr)
         self.assertFalse(os.path.exists(self.path("p.npy")))
 
+    def test_evaluation_reports_its_loss(self):
+        self.train("--save=s.safetensors", "--report=r.json", MLP)
+        with open(self.path("r.json")) as file:
+            trained = json.load(file)
+        self.assertEqual(trained["test_loss"], trained["epochs"][-1]["test_loss"])
+        command = ["evaluate", "--mock-data", "--batch=8", "--load=s.safetensors", "--report=e.json", MLP]
+        self.assertIn(f"test loss       {trained['test_loss']:.4f}\n", self.call(*command).stdout)
+        with open(self.path("e.json")) as file:
+            evaluated = json.load(file)
+        self.assertAlmostEqual(evaluated["test_loss"], trained["test_loss"], places=5)
+        self.assertEqual(json.loads(self.call(*command, "--format=json").stdout)["test_loss"], evaluated["test_loss"])
+
+    def test_a_graph_without_accuracy_reports_none(self):
+        graph = self.changed(MLP, r'nodes \{ name: "accuracy".*\n|metrics: "accuracy"\n', "")
+        done = self.train("--save=s.safetensors", "--report=r.json", graph)
+        self.assertNotIn("accuracy", done.stdout)
+        self.assertIn("test loss", done.stdout)
+        done = self.call("evaluate", "--mock-data", "--batch=8", "--load=s.safetensors", "--report=e.json", graph)
+        self.assertNotIn("accuracy", done.stdout)
+        for name in ("r.json", "e.json"):
+            with open(self.path(name)) as file:
+                text = file.read()
+            self.assertNotIn("accuracy", text)
+            self.assertIn("test_loss", text)
+
+    def test_a_run_may_end_within_its_warm_up(self):
+        graph = self.changed(MLP, r"learning_rate \{.*\}", 'learning_rate { schedule: "cosine" base: 0.1 warmup_steps: 3 }')
+        self.call("train", "--mock-data", "--batch=8", "--steps=2", "--report=r.json", graph)
+        with open(self.path("r.json")) as file:
+            self.assertAlmostEqual(json.load(file)["epochs"][0]["learning_rate"], 0.1 * 2 / 3)
+        self.call("check", graph)
+        self.call("plan", graph)
+
     def test_mixed_precision_trains_weights_of_f32(self):
         self.train("--dp=2", "--mp=2", "--precision=bf16", "--save=s.safetensors", "--report=r.json", LENET)
         with open(self.path("r.json")) as file:
@@ -449,6 +492,45 @@ class VerifyTest(TrainerTest):
                 answer = json.loads(done.stdout)
                 self.assertTrue(answer["equal"])
                 self.assertEqual(len(answer["steps"]), 3)
+
+    def test_noise_is_no_difference(self):
+        # Before a batch norm the gradient of a bias is 0, but for rounding.
+        def source(name, op, shape, more=""):
+            return (f'nodes {{ name: "{name}" op: "{op}" attributes {{ name: "shape" integers {{ values: {shape} }} }} '
+                    f'{more} }}')
+
+        def constant(scale):
+            return (f'attributes {{ name: "initializer" text: "constant" }} '
+                    f'attributes {{ name: "scale" number: {scale} }}')
+
+        random = 'attributes { name: "initializer" text: "he_normal" }'
+        with open(self.path("noise.pbtxt"), "w") as file:
+            file.write("\n".join([
+                'schema_version: 1 name: "noise"',
+                source("images", "input", [8, 28, 28, 1]),
+                source("labels", "input", [8], 'attributes { name: "dtype" text: "i32" }'),
+                source("w", "parameter", [6, 3, 3, 1], random),
+                source("b", "parameter", [6], constant(0)),
+                source("gamma", "parameter", [6], constant(1)),
+                source("beta", "parameter", [6], constant(0)),
+                source("mean", "state", [6], constant(0)),
+                source("variance", "state", [6], constant(1)),
+                source("v", "parameter", [4056, 10], random),
+                'nodes { name: "conv" op: "conv2d" inputs: "images" inputs: "w" }',
+                'nodes { name: "bias" op: "bias" inputs: "conv" inputs: "b" }',
+                'nodes { name: "norm" op: "batch_norm" inputs: "bias" inputs: "gamma" inputs: "beta" inputs: "mean" '
+                'inputs: "variance" }',
+                'nodes { name: "relu" op: "relu" inputs: "norm" }',
+                'nodes { name: "flat" op: "reshape" inputs: "relu" '
+                'attributes { name: "shape" integers { values: [-1, 4056] } } }',
+                'nodes { name: "logits" op: "matmul" inputs: "flat" inputs: "v" }',
+                'nodes { name: "loss" op: "softmax_cross_entropy" inputs: "logits" inputs: "labels" }',
+                'loss: "loss" optimizer { momentum: 0.9 } learning_rate { schedule: "constant" base: 0.01 }',
+            ]))
+        for flags in (["--dp=2"], ["--mp=2", "--convolutions=rows"], ["--dp=2", "--mp=2"], ["--dp=4"]):
+            for precision in ("f64", "f32"):
+                with self.subTest(flags=flags, precision=precision):
+                    self.call("verify", "--mock-data", "--precision=" + precision, *flags, "noise.pbtxt")
 
     def test_equal_in_mixed_precision(self):
         done = self.call("verify", "--mock-data", "--batch=7", "--precision=bf16", "--dp=2", "--mp=2", LENET)
