@@ -242,7 +242,13 @@ SafetensorsFile::SafetensorsFile(std::string path, Header header) : path_(std::m
 
 std::string SafetensorsFile::Digest() const {
   Hash hash;
-  hash.Add(bytes_.data(), bytes_.size());
+  for (const StoredTensor& tensor : header_.tensors) {
+    const std::string entry =
+        fmt::format("{}:{} {}{}", tensor.name.size(), tensor.name, tensor.type->name, ShapeText(tensor.shape));
+    const std::span<const std::byte> bytes = Bytes(tensor);
+    hash.Add(entry.data(), entry.size());
+    hash.Add(bytes.data(), bytes.size());
+  }
   return hash.Text();
 }
 

@@ -66,7 +66,7 @@ class SafetensorsFile {
   const Metadata& metadata() const { return header_.metadata; }
   std::span<const StoredTensor> tensors() const { return header_.tensors; }  // by place in the file
 
-  // Of all bytes of the file, whoever wrote it: equal for equal files.
+  // Of the tensors' names, types, shapes and bytes: equal for files that hold the same.
   std::string Digest() const;
 
   // Null if there is none.

@@ -198,13 +198,24 @@ TEST(Safetensors, AMissingChecksumIsNoticedWhereOneWasWritten) {
   EXPECT_EQ(error(R"("format":"pt","partita":"1","quartits.xxh3":"1")"), "accepted");
 }
 
-TEST(Safetensors, DigestsTellFilesApart) {
+// Read as a whole or in pieces.
+TEST(Safetensors, DigestsTellApartWhatFilesHold) {
   const std::vector<float> others = {1, 2, 3, 4, 5, 6};
-  const auto digest = [](const std::vector<float>& values) {
-    return SafetensorsFile::Parse("f", Encoded({{"b", DType::kF32, {6}, std::as_bytes(std::span(values))}}))->Digest();
+  const std::string path = ::testing::TempDir() + "/digest_" + std::to_string(::getpid()) + ".safetensors";
+  const auto digest = [&](const std::string& name, std::vector<int64_t> shape, const std::vector<float>& values,
+                          const std::string& note = "") {
+    const std::vector<NamedTensor> tensors = {{name, DType::kF32, std::move(shape), std::as_bytes(std::span(values))}};
+    const std::string parsed = SafetensorsFile::Parse("f", Encoded(tensors, {{"note", note}}))->Digest();
+    EXPECT_TRUE(SaveSafetensors(path, tensors, {{"note", note}}).ok());
+    EXPECT_EQ(LoadSafetensors(path)->Digest(), parsed);
+    return parsed;
   };
-  EXPECT_EQ(digest(kWeights), digest(kWeights));
-  EXPECT_NE(digest(kWeights), digest(others));
+  const std::string one = digest("b", {6}, kWeights);
+  EXPECT_EQ(digest("b", {6}, kWeights, "by somebody else"), one);
+  EXPECT_NE(digest("b", {6}, others), one);
+  EXPECT_NE(digest("c", {6}, kWeights), one);
+  EXPECT_NE(digest("b", {2, 3}, kWeights), one);
+  ::unlink(path.c_str());
 }
 
 TEST(Safetensors, RandomBytesNeverCrash) {
