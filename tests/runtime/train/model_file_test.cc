@@ -49,7 +49,7 @@ TEST_F(ModelFile, WhatIsSavedIsLoaded) {
   ASSERT_TRUE(SaveStates(*session_, model_, path_).ok());
   const HostTensor saved = session_->ReadState(state).value();
   SetElement(state, 1, 7);
-  ASSERT_TRUE(LoadStates(*session_, model_, LoadSafetensors(path_).value()).ok());
+  ASSERT_TRUE(LoadStates(*session_, model_, ReadStateFile(model_, path_).value()).ok());
   EXPECT_EQ(session_->ReadState(state)->bytes, saved.bytes);
 }
 
