@@ -90,6 +90,10 @@ ARROWS = {
                      " runtime/api runtime/api/job",
 }
 
+# The library's one face.
+ARROWS["partita"] = ("runtime/base graph graph/value graph/ir graph/read graph/proto_io ops partitioner runtime/api"
+                     " runtime/api/rank runtime/checkpoint runtime/train")
+
 # Who may include everything but those that stand on it: tools not tests. That they have an order is tested.
 TOPS = {"tools": ("tests",), "tests": ()}
 

@@ -1,0 +1,91 @@
+#include "partita/convert.h"
+
+#include <cstring>
+
+#include "runtime/base/check.h"
+#include "runtime/base/status.h"
+
+namespace partita::api {
+namespace {
+
+ErrorCode CodeOf(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kInvalidArgument:
+      return ErrorCode::kInvalidArgument;
+    case absl::StatusCode::kResourceExhausted:
+      return ErrorCode::kDoesNotFit;
+    case absl::StatusCode::kOutOfRange:
+      return ErrorCode::kNotFinite;
+    case absl::StatusCode::kCancelled:
+      return ErrorCode::kCancelled;
+    case absl::StatusCode::kUnavailable:
+      return ErrorCode::kUnavailable;
+    default:
+      return ErrorCode::kInternal;
+  }
+}
+
+struct AttributeConverter {
+  partita::Attribute operator()(const std::vector<int64_t>& integers) const {
+    return IntList(integers.begin(), integers.end());
+  }
+  template <typename T>
+  partita::Attribute operator()(const T& value) const {
+    return value;
+  }
+};
+
+}  // namespace
+
+Error ErrorOf(const absl::Status& status) {
+  CHECK(!status.ok());
+  return {CodeOf(status.code()), std::string(status.message())};
+}
+
+Outcome OutcomeOf(const absl::Status& status) { return status.ok() ? Outcome() : ErrorOf(status); }
+
+absl::StatusOr<Type> TypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return Type::kF32;
+    case DType::kF64:
+      return Type::kF64;
+    case DType::kI32:
+      return Type::kI32;
+    case DType::kU8:
+      return Type::kU8;
+    default:
+      return InvalidArgument("a tensor of {} cannot leave the runtime", Name(dtype));
+  }
+}
+
+DType DTypeOf(Type type) {
+  switch (type) {
+    case Type::kF32:
+      return DType::kF32;
+    case Type::kF64:
+      return DType::kF64;
+    case Type::kI32:
+      return DType::kI32;
+    case Type::kU8:
+      return DType::kU8;
+  }
+  return DType::kF32;
+}
+
+absl::StatusOr<Tensor> TensorOf(const HostTensor& tensor) {
+  Tensor result;
+  ASSIGN_OR_RETURN(result.type, TypeOf(tensor.dtype));
+  result.shape.assign(tensor.shape.begin(), tensor.shape.end());
+  result.bytes.resize(tensor.bytes.size());
+  std::memcpy(result.bytes.data(), tensor.bytes.data(), tensor.bytes.size());
+  return result;
+}
+
+partita::Attributes AttributesOf(const Attributes& attributes) {
+  partita::Attributes converted;
+  for (const auto& [name, value] : attributes) converted.Set(name, std::visit(AttributeConverter(), value));
+  return converted;
+}
+
+}  // namespace partita::api

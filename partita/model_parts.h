@@ -1,0 +1,22 @@
+// What a model of the library's callers is inside.
+#ifndef PARTITA_PARTITA_MODEL_PARTS_H_
+#define PARTITA_PARTITA_MODEL_PARTS_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/model.h"
+#include "partita/partita.h"
+
+namespace partita::api {
+
+struct Model::Parts {
+  partita::Model model;
+  std::vector<Field> fields;  // of the graph's inputs
+
+  static Result<Model> Make(absl::StatusOr<partita::Model> model);
+};
+
+}  // namespace partita::api
+
+#endif  // PARTITA_PARTITA_MODEL_PARTS_H_

@@ -1,0 +1,190 @@
+// Partita as a library: trains a dataflow graph on many ranks of this process, and predicts with it.
+//
+//   auto model = Model::FromFile("model.pbtxt");
+//   auto session = Session::Start(*model, {.data = 2}, {});
+//   for (...) session->Train({{"images", images}, {"labels", labels}});
+//   session->Save("model.safetensors");
+//
+// Errors are values: no call throws, exits, aborts or prints for anything that a caller, a file or the machine's limits
+// can cause. Sentences name the file, the node or field, what was found and what is allowed.
+//
+// Threads: a Model may be read by many; a Session belongs to one thread at a time, but Cancel comes from any. This
+// header needs nothing but the standard library.
+#ifndef PARTITA_PARTITA_PARTITA_H_
+#define PARTITA_PARTITA_PARTITA_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace partita::api {
+
+enum class ErrorCode : uint8_t {
+  kInvalidArgument,  // the graph, the strategy, a file or a tensor is wrong
+  kDoesNotFit,       // memory or another limit
+  kNotFinite,        // the loss is not; the session goes on
+  kCancelled,
+  kUnavailable,  // a device that is not there
+  kInternal,     // a fault of Partita
+};
+
+struct Error {
+  ErrorCode code = ErrorCode::kInternal;
+  std::string message;
+};
+
+// A value, or why there is none.
+template <typename T>
+class Result {
+ public:
+  Result(T value) : state_(std::move(value)) {}
+  Result(Error error) : state_(std::move(error)) {}
+
+  bool ok() const { return std::holds_alternative<T>(state_); }
+  explicit operator bool() const { return ok(); }
+  const Error& error() const { return std::get<Error>(state_); }  // only if !ok()
+  T& operator*() & { return std::get<T>(state_); }                // only if ok(), as the next
+  const T& operator*() const& { return std::get<T>(state_); }
+  T&& operator*() && { return std::get<T>(std::move(state_)); }
+  T* operator->() { return &std::get<T>(state_); }
+  const T* operator->() const { return &std::get<T>(state_); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+// Of calls that give nothing back: no error is success.
+using Outcome = std::optional<Error>;
+
+enum class Type : uint8_t { kF32, kF64, kI32, kU8 };
+
+// Dense, row-major; sizes in elements. The first dimension of what enters a graph is the batch.
+struct Tensor {
+  Type type = Type::kF32;
+  std::vector<int64_t> shape;
+  std::vector<std::byte> bytes;
+};
+
+// A tensor in the caller's memory, which is read during the call alone.
+struct View {
+  Type type = Type::kF32;
+  std::vector<int64_t> shape;
+  const void* data = nullptr;
+
+  View() = default;
+  View(Type element, std::vector<int64_t> sizes, const void* elements)
+      : type(element), shape(std::move(sizes)), data(elements) {}
+  View(const Tensor& tensor) : type(tensor.type), shape(tensor.shape), data(tensor.bytes.data()) {}
+};
+
+// What a graph is given: the fields of a batch by name.
+using Fields = std::map<std::string, View>;
+
+struct Field {
+  std::string name;
+  Type type = Type::kF32;
+  std::vector<int64_t> shape;  // with the batch
+};
+
+// A graph in C++, node by node, as a file has it (proto/graph.proto); ops and their attributes are those of
+// ops/README.md.
+using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>>;
+using Attributes = std::map<std::string, Attribute>;
+
+struct Node {
+  std::string name;
+  std::string op;
+  std::vector<std::string> inputs;  // names of nodes, in any order of the list; "": an optional input that is absent
+  Attributes attributes;            // those that are not given have the op's defaults
+};
+
+struct Description {
+  std::string name = {};
+  std::vector<Node> nodes = {};
+  std::string loss = {};                  // the scalar that training minimises
+  std::vector<std::string> metrics = {};  // further scalars that steps report
+  std::string optimizer = "sgd";
+  Attributes optimizer_attributes = {};
+  double clip_norm = 0;  // largest global norm of the gradient; 0: no clipping
+  double learning_rate = 0.1;
+};
+
+class Model {
+ public:
+  static Result<Model> FromFile(const std::string& path);  // .pbtxt, .textproto, .pb
+  static Result<Model> FromText(const std::string& pbtxt);
+  static Result<Model> FromDescription(const Description& description);
+
+  // The same graph for batches of another size.
+  Result<Model> WithBatch(int64_t batch) const;
+  std::vector<Field> fields() const;  // that training wants
+
+ private:
+  friend class Session;
+  struct Parts;
+  explicit Model(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
+  std::shared_ptr<const Parts> parts_;
+};
+
+// How a model is split: a strategy's file, or data x model ranks by rule.
+struct Split {
+  int data = 1, model = 1;
+  std::string strategy_file = {};
+};
+
+struct Options {
+  uint64_t seed = 1;                      // of initial values and dropout
+  int threads_per_rank = 0;               // 0: the machine's cores, shared among the ranks
+  int64_t memory_limit = 0;               // bytes of one rank; 0: none
+  int64_t steps = 0;                      // of the whole run, for schedules of the learning rate that need to know
+  bool f64 = false;                       // floating values as f64
+  bool mixed_precision = false;           // compute in bf16 on f32 weights
+  std::vector<std::string> predict = {};  // values of the graph that Predict gives back
+  bool train = true;                      // false: for Predict alone, without memory for gradients and optimizer
+};
+
+struct StepResult {
+  double loss = 0;
+  std::map<std::string, double> metrics;
+};
+
+class Session {
+ public:
+  // Splits the model, proves that the split has no race, and starts the ranks.
+  static Result<Session> Start(const Model& model, const Split& split, const Options& options);
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  // One step over the whole batch. Fields that the graph does not have, or lacks, are errors before anything runs.
+  Result<StepResult> Train(const Fields& batch);
+  // The same without training: batch norm by its running statistics, no dropout.
+  Result<StepResult> Evaluate(const Fields& batch);
+  // The values of Options::predict, whole. Labels are not needed.
+  Result<std::map<std::string, Tensor>> Predict(const Fields& batch);
+
+  // Parameters and running statistics as safetensors, whole, whatever the split.
+  Outcome Save(const std::string& path) const;
+  Outcome Load(const std::string& path);
+  std::vector<std::string> states() const;
+  Result<Tensor> Read(const std::string& state) const;
+  Outcome Write(const std::string& state, const View& value);
+
+  // Any thread, any time: ends the step that runs, and every later call, with kCancelled.
+  void Cancel();
+
+ private:
+  struct Parts;
+  explicit Session(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace partita::api
+
+#endif  // PARTITA_PARTITA_PARTITA_H_

@@ -1,0 +1,237 @@
+// A model at work for callers of the library: checks what they give, and hands it to the runtime's session.
+#include "runtime/api/session.h"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+#include "graph/ir/generated_name.h"
+#include "graph/make_program.h"
+#include "graph/proto_io/proto_io.h"
+#include "graph/value/node_name.h"
+#include "ops/registry.h"
+#include "partita/convert.h"
+#include "partita/model_parts.h"
+#include "partita/partita.h"
+#include "partitioner/data_model_strategy.h"
+#include "runtime/base/status.h"
+#include "runtime/train/model_file.h"
+
+namespace partita::api {
+
+struct Session::Parts {
+  std::shared_ptr<const Model::Parts> model;
+  std::vector<std::string> predictions;
+  std::unique_ptr<partita::Session> session;
+  std::atomic<bool> cancelled{false};
+
+  bool Has(const std::string& entry) const { return session->program().Find(entry) != nullptr; }
+  absl::Status Ready(const std::string& entry) const;
+  absl::Status Stage(const std::string& entry, const Fields& batch);
+  absl::Status StageField(const std::string& entry, const EntryInput& input, const View& view);
+  absl::Status StageOnes(const std::string& entry, const EntryInput& input);
+  Result<StepResult> Step(const std::string& entry, const Fields& batch);
+};
+
+namespace {
+
+absl::Status Cancelled() { return absl::CancelledError("the session was cancelled"); }
+
+absl::StatusOr<Strategy> StrategyOf(const partita::Model& model, const Split& split) {
+  if (split.strategy_file.empty()) return DataModelStrategy(model.graph, split.data, split.model);
+  if (split.data != 1 || split.model != 1) {
+    return InvalidArgument("a split names the strategy {} and {} x {} ranks; one of them is allowed",
+                           Quoted(split.strategy_file), split.data, split.model);
+  }
+  return LoadStrategy(split.strategy_file);
+}
+
+absl::StatusOr<Program> ProgramOf(const partita::Model& given, const Split& split, const Options& options) {
+  partita::Model model = given;
+  if (options.steps > 0) model.learning_rate.steps = options.steps;
+  if (!options.train && options.predict.empty()) {
+    return InvalidArgument("options say neither train nor what to predict; a session is for one of them at least");
+  }
+  if (options.f64 && options.mixed_precision) {
+    return InvalidArgument("options say f64 and mixed_precision; one of them is allowed");
+  }
+  ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(model, split));
+  ProgramOptions program_options;
+  program_options.floating = options.f64 ? DType::kF64 : DType::kF32;
+  program_options.mix_precision = options.mixed_precision;
+  program_options.predictions = options.predict;
+  ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), program_options));
+  return options.train ? std::move(program) : OnlyEntry(std::move(program), kPredictEntry);
+}
+
+partita::SessionOptions RuntimeOptions(const Options& options) {
+  partita::SessionOptions runtime;
+  runtime.seed = options.seed;
+  runtime.threads_per_rank = options.threads_per_rank;
+  runtime.memory_limit = options.memory_limit;
+  return runtime;
+}
+
+}  // namespace
+
+// The entry point is there, and nobody has cancelled.
+absl::Status Session::Parts::Ready(const std::string& entry) const {
+  if (cancelled) return Cancelled();
+  if (Has(entry)) return absl::OkStatus();
+  if (entry != kPredictEntry) return InvalidArgument("the session was started for predictions alone (Options::train)");
+  return InvalidArgument("the session was started without values to predict (Options::predict)");
+}
+
+absl::Status Session::Parts::StageField(const std::string& entry, const EntryInput& input, const View& view) {
+  for (int rank = 0; rank < session->ranks(); ++rank) {
+    ASSIGN_OR_RETURN(const std::vector<HeldPart> parts, session->InputPlacements(entry, input.field, rank));
+    for (const HeldPart& part : parts) {
+      const Shape given(view.shape.begin(), view.shape.end());
+      if (part.tensor.dtype != DTypeOf(view.type) || part.tensor.global != given || view.data == nullptr) {
+        return InvalidArgument("field {} is {}{}; given is {}{}{}", Quoted(input.field), Name(part.tensor.dtype),
+                               ToString(part.tensor.global), Name(DTypeOf(view.type)), ToString(given),
+                               view.data == nullptr ? " without data" : "");
+      }
+      CopyToPart(static_cast<const char*>(view.data), part);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Every row of the caller's batch is a sample.
+absl::Status Session::Parts::StageOnes(const std::string& entry, const EntryInput& input) {
+  ASSIGN_OR_RETURN(const std::vector<HeldPart> parts, session->InputPlacements(entry, input.field, 0));
+  const LocalTensor& tensor = parts[0].tensor;
+  const std::vector<double> f64(static_cast<size_t>(Elements(tensor.global)), 1.0);
+  const std::vector<float> f32(f64.size(), 1.0f);
+  const bool wide = tensor.dtype == DType::kF64;
+  return StageField(entry, input,
+                    {wide ? Type::kF64 : Type::kF32,
+                     {tensor.global.begin(), tensor.global.end()},
+                     wide ? static_cast<const void*>(f64.data()) : f32.data()});
+}
+
+absl::Status Session::Parts::Stage(const std::string& entry, const Fields& batch) {
+  std::vector<std::string> known;
+  for (const Field& field : model->fields) known.push_back(field.name);
+  for (const auto& [name, view] : batch) {
+    if (std::ranges::find(known, name) == known.end()) {
+      return InvalidArgument("the graph has no field {}{}", Quoted(name), Suggestion(name, known));
+    }
+  }
+  for (const EntryInput& input : session->program().Find(entry)->inputs) {
+    const auto found = batch.find(input.field);
+    if (found != batch.end()) {
+      RETURN_IF_ERROR(StageField(entry, input, found->second));
+    } else if (input.field == kSampleWeightName) {
+      RETURN_IF_ERROR(StageOnes(entry, input));
+    } else {
+      return InvalidArgument("field {} is missing", Quoted(input.field));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Result<StepResult> Session::Parts::Step(const std::string& entry, const Fields& batch) {
+  return Guarded<Result<StepResult>>([&]() -> Result<StepResult> {
+    absl::Status status = Ready(entry);
+    if (status.ok()) status = Stage(entry, batch);
+    if (!status.ok()) return ErrorOf(status);
+    const auto step = entry == kTrainEntry ? session->Train() : session->Evaluate();
+    if (cancelled) return ErrorOf(Cancelled());
+    if (!step.ok()) return ErrorOf(step.status());
+    return StepResult{step->loss, {step->metrics.begin(), step->metrics.end()}};
+  });
+}
+
+Session::Session(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+Result<Session> Session::Start(const Model& model, const Split& split, const Options& options) {
+  return Guarded<Result<Session>>([&]() -> Result<Session> {
+    auto program = ProgramOf(model.parts_->model, split, options);
+    if (!program.ok()) return ErrorOf(program.status());
+    auto session = partita::Session::Start(*std::move(program), RuntimeOptions(options));
+    if (!session.ok()) return ErrorOf(session.status());
+    auto parts = std::make_unique<Parts>();
+    parts->model = model.parts_;
+    parts->predictions = options.predict;
+    parts->session = *std::move(session);
+    return Session(std::move(parts));
+  });
+}
+
+Result<StepResult> Session::Train(const Fields& batch) { return parts_->Step(kTrainEntry, batch); }
+Result<StepResult> Session::Evaluate(const Fields& batch) { return parts_->Step(kEvaluateEntry, batch); }
+
+Result<std::map<std::string, Tensor>> Session::Predict(const Fields& batch) {
+  using Values = std::map<std::string, Tensor>;
+  return Guarded<Result<Values>>([&]() -> Result<Values> {
+    absl::Status status = parts_->Ready(kPredictEntry);
+    if (status.ok()) status = parts_->Stage(kPredictEntry, batch);
+    if (!status.ok()) return ErrorOf(status);
+    const auto results = parts_->session->Predict();
+    if (parts_->cancelled) return ErrorOf(Cancelled());
+    if (!results.ok()) return ErrorOf(results.status());
+    Values values;
+    for (size_t v = 0; v < results->size(); ++v) {
+      auto tensor = TensorOf(results->at(v));
+      if (!tensor.ok()) return ErrorOf(tensor.status());
+      values.emplace(parts_->predictions[v], *std::move(tensor));
+    }
+    return values;
+  });
+}
+
+Outcome Session::Save(const std::string& path) const {
+  return Guarded<Outcome>([&] { return OutcomeOf(SaveStates(*parts_->session, parts_->model->model, path)); });
+}
+
+Outcome Session::Load(const std::string& path) {
+  const auto load = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const SafetensorsFile file, ReadStateFile(parts_->model->model, path));
+    return LoadStates(*parts_->session, parts_->model->model, file);
+  };
+  return Guarded<Outcome>([&] { return OutcomeOf(load()); });
+}
+
+std::vector<std::string> Session::states() const { return parts_->session->StateNames(); }
+
+Result<Tensor> Session::Read(const std::string& state) const {
+  return Guarded<Result<Tensor>>([&]() -> Result<Tensor> {
+    const auto whole = parts_->session->ReadState(state);
+    if (!whole.ok()) return ErrorOf(whole.status());
+    auto tensor = TensorOf(*whole);
+    if (!tensor.ok()) return ErrorOf(tensor.status());
+    return *std::move(tensor);
+  });
+}
+
+Outcome Session::Write(const std::string& state, const View& value) {
+  return Guarded<Outcome>([&]() -> Outcome {
+    if (value.data == nullptr) return ErrorOf(InvalidArgument("state {}: given is no data", Quoted(state)));
+    const Shape shape(value.shape.begin(), value.shape.end());
+    if (std::ranges::any_of(shape, [](int64_t size) { return size < 0; })) {
+      return ErrorOf(InvalidArgument("state {}: given is a shape {}", Quoted(state), ToString(shape)));
+    }
+    HostTensor tensor{DTypeOf(value.type), shape, {}};
+    const auto known = parts_->session->ReadState(state);
+    if (!known.ok()) return ErrorOf(known.status());
+    if (known->dtype != tensor.dtype || known->shape != shape) {
+      return ErrorOf(InvalidArgument("state {} is {}{}; given is {}{}", Quoted(state), Name(known->dtype),
+                                     ToString(known->shape), Name(tensor.dtype), ToString(shape)));
+    }
+    const char* const bytes = static_cast<const char*>(value.data);
+    tensor.bytes.assign(bytes, bytes + known->bytes.size());
+    return OutcomeOf(parts_->session->WriteState(state, tensor));
+  });
+}
+
+void Session::Cancel() {
+  parts_->cancelled = true;
+  parts_->session->Abort(Cancelled());
+}
+
+}  // namespace partita::api

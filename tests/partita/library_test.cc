@@ -1,0 +1,221 @@
+// The library as its callers use it, rightly and wrongly. It includes nothing of the project but the public header.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <thread>
+
+#include "partita/partita.h"
+
+namespace partita::api {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr int64_t kBatch = 12;
+
+// Two dense layers with a relu between.
+Description TwoLayers() {
+  const auto parameter = [](std::vector<int64_t> shape) {
+    return Attributes{{"shape", std::move(shape)}, {"initializer", std::string("glorot_uniform")}};
+  };
+  Description model;
+  model.name = "two layers";
+  model.nodes = {
+      {"loss", "softmax_cross_entropy", {"logits", "labels"}, {}},  // in any order
+      {"x", "input", {}, {{"shape", std::vector<int64_t>{kBatch, 6}}}},
+      {"labels", "input", {}, {{"shape", std::vector<int64_t>{kBatch}}, {"dtype", std::string("i32")}}},
+      {"w1", "parameter", {}, parameter({6, 10})},
+      {"w2", "parameter", {}, parameter({10, 4})},
+      {"h", "matmul", {"x", "w1"}, {}},
+      {"r", "relu", {"h"}, {}},
+      {"logits", "matmul", {"r", "w2"}, {}},
+      {"accuracy", "accuracy", {"logits", "labels"}, {}},
+  };
+  model.loss = "loss";
+  model.metrics = {"accuracy"};
+  model.optimizer_attributes = {{"momentum", 0.9}};
+  return model;
+}
+
+struct Data {
+  explicit Data(int step) : x(kBatch * 6), labels(kBatch) {
+    for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i + 1) * 0.7f + static_cast<float>(step));
+    for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>((i * 7 + step) % 4);
+  }
+  Fields fields() const {
+    return {{"x", {Type::kF32, {kBatch, 6}, x.data()}}, {"labels", {Type::kI32, {kBatch}, labels.data()}}};
+  }
+  std::vector<float> x;
+  std::vector<int32_t> labels;
+};
+
+Session Start(const Split& split, Options options = {}, const Description& description = TwoLayers()) {
+  Result<Model> model = Model::FromDescription(description);
+  EXPECT_TRUE(model.ok()) << model.error().message;
+  options.threads_per_rank = 1;
+  Result<Session> session = Session::Start(*model, split, options);
+  EXPECT_TRUE(session.ok()) << session.error().message;
+  return *std::move(session);
+}
+
+std::vector<float> Floats(const Tensor& tensor) {
+  std::vector<float> values(tensor.bytes.size() / sizeof(float));
+  std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+  return values;
+}
+
+TEST(Library, SaysWhichFieldsAModelWants) {
+  const Result<Model> model = Model::FromDescription(TwoLayers());
+  ASSERT_TRUE(model.ok());
+  const std::vector<Field> fields = model->fields();
+  ASSERT_EQ(fields.size(), 2u);
+  EXPECT_EQ(fields[0].name, "x");
+  EXPECT_THAT(fields[0].shape, ElementsAre(kBatch, 6));
+  EXPECT_EQ(fields[1].type, Type::kI32);
+  const Result<Model> smaller = model->WithBatch(5);
+  ASSERT_TRUE(smaller.ok());
+  EXPECT_THAT(smaller->fields()[0].shape, ElementsAre(5, 6));
+}
+
+TEST(Library, TrainsEvaluatesAndPredictsAlikeUnderAnySplit) {
+  Session serial = Start({}, {.predict = {"logits"}});
+  for (const Split& split : {Split{.data = 2}, Split{.model = 2}, Split{.data = 5, .model = 2}}) {
+    Session alone = Start({}, {.predict = {"logits"}}), ranks = Start(split, {.predict = {"logits"}});
+    for (int step = 0; step < 5; ++step) {
+      const Data data(step);
+      const auto a = alone.Train(data.fields()), b = ranks.Train(data.fields());
+      ASSERT_TRUE(a.ok() && b.ok());
+      EXPECT_NEAR(a->loss, b->loss, 1e-5);
+      EXPECT_NEAR(a->metrics.at("accuracy"), b->metrics.at("accuracy"), 1e-6);
+    }
+    const Data data(9);
+    const auto a = alone.Evaluate(data.fields()), b = ranks.Evaluate(data.fields());
+    ASSERT_TRUE(a.ok() && b.ok());
+    EXPECT_NEAR(a->loss, b->loss, 1e-5);
+    const auto p = alone.Predict({{"x", data.fields().at("x")}}), q = ranks.Predict(data.fields());
+    ASSERT_TRUE(p.ok() && q.ok()) << (p.ok() ? q.error().message : p.error().message);
+    EXPECT_THAT(p->at("logits").shape, ElementsAre(kBatch, 4));
+    const std::vector<float> expected = Floats(p->at("logits")), found = Floats(q->at("logits"));
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(expected[i], found[i], 1e-5);
+  }
+}
+
+TEST(Library, LearnsAndCarriesItsStatesThroughAFile) {
+  Session session = Start({.data = 2});
+  const Data data(0);
+  const double before = session.Train(data.fields())->loss;
+  for (int step = 0; step < 60; ++step) ASSERT_TRUE(session.Train(data.fields()).ok());
+  const double after = session.Evaluate(data.fields())->loss;
+  EXPECT_LT(after, before / 2);
+  const std::string path = testing::TempDir() + "/library_test.safetensors";
+  ASSERT_FALSE(session.Save(path).has_value());
+  Session other = Start({.model = 2}, {.seed = 7, .predict = {"logits"}, .train = false});
+  EXPECT_THAT(other.states(), testing::IsSupersetOf({"w1", "w2"}));
+  ASSERT_FALSE(other.Load(path).has_value());
+  EXPECT_EQ(Floats(*other.Read("w1")), Floats(*session.Read("w1")));
+  EXPECT_TRUE(other.Predict(data.fields()).ok());
+  const Result<StepResult> trained = other.Train(data.fields());
+  ASSERT_FALSE(trained.ok());
+  EXPECT_THAT(trained.error().message, HasSubstr("for predictions alone"));
+  EXPECT_EQ(other.Load("/nowhere/at.safetensors")->code, ErrorCode::kInvalidArgument);
+}
+
+TEST(Library, WritesStates) {
+  Session session = Start({.data = 2});
+  Tensor w1 = *session.Read("w1");
+  for (std::byte& byte : w1.bytes) byte = std::byte{0};
+  ASSERT_FALSE(session.Write("w1", w1).has_value());
+  EXPECT_THAT(Floats(*session.Read("w1")), testing::Each(0.0f));
+  w1.shape = {10, 6};
+  EXPECT_THAT(session.Write("w1", w1)->message, HasSubstr("state 'w1' is f32[6,10]; given is f32[10,6]"));
+  EXPECT_THAT(session.Write("w3", w1)->message, HasSubstr("w3"));
+  EXPECT_THAT(session.Read("w3").error().message, HasSubstr("w3"));
+}
+
+TEST(Library, WrongBatchesAreErrorsBeforeAnythingRuns) {
+  Session session = Start({.data = 2}, {.predict = {"logits"}});
+  const Data data(0);
+  const auto says = [&](Fields fields) {
+    const Result<StepResult> result = session.Train(fields);
+    EXPECT_FALSE(result.ok());
+    EXPECT_EQ(result.error().code, ErrorCode::kInvalidArgument);
+    return result.error().message;
+  };
+  Fields wrong = data.fields();
+  wrong["lables"] = wrong["labels"];
+  EXPECT_THAT(says(wrong), HasSubstr("no field 'lables'; did you mean 'labels'?"));
+  EXPECT_THAT(says({{"x", data.fields().at("x")}}), HasSubstr("field 'labels' is missing"));
+  wrong = data.fields();
+  wrong["x"].shape = {kBatch, 5};
+  EXPECT_THAT(says(wrong), HasSubstr("field 'x' is f32[12,6]; given is f32[12,5]"));
+  wrong = data.fields();
+  wrong["x"].type = Type::kF64;
+  EXPECT_THAT(says(wrong), HasSubstr("given is f64[12,6]"));
+  wrong = data.fields();
+  wrong["x"].data = nullptr;
+  EXPECT_THAT(says(wrong), HasSubstr("without data"));
+  EXPECT_TRUE(session.Train(data.fields()).ok()) << "the session goes on";
+}
+
+TEST(Library, WrongModelsAndSplitsAreErrors) {
+  EXPECT_THAT(Model::FromFile("/nowhere/model.pbtxt").error().message, HasSubstr("/nowhere/model.pbtxt"));
+  EXPECT_EQ(Model::FromText("nodes {").error().code, ErrorCode::kInvalidArgument);
+  Description wrong = TwoLayers();
+  wrong.nodes[5].inputs[1] = "w9";
+  EXPECT_THAT(Model::FromDescription(wrong).error().message, HasSubstr("w9"));
+  wrong = TwoLayers();
+  wrong.optimizer = "sdg";
+  EXPECT_THAT(Model::FromDescription(wrong).error().message, HasSubstr("did you mean 'sgd'?"));
+  const Result<Model> model = Model::FromDescription(TwoLayers());
+  ASSERT_TRUE(model.ok());
+  const auto refusal = [&](const Split& split, const Options& options) {
+    const Result<Session> session = Session::Start(*model, split, options);
+    return session.ok() ? "accepted" : session.error().message;
+  };
+  EXPECT_NE(refusal({.data = 0}, {}), "accepted");
+  EXPECT_THAT(refusal({.strategy_file = "/nowhere.pbtxt"}, {}), HasSubstr("/nowhere.pbtxt"));
+  EXPECT_THAT(refusal({}, {.predict = {"logit"}}), HasSubstr("no value 'logit' to predict"));
+  EXPECT_THAT(refusal({}, {.train = false}), HasSubstr("neither train nor what to predict"));
+  EXPECT_THAT(refusal({}, {.memory_limit = 64}), HasSubstr("64"));
+  EXPECT_THAT(Start({}).Predict(Data(0).fields()).error().message, HasSubstr("Options::predict"));
+}
+
+TEST(Library, ALossThatIsNotFiniteIsAnError) {
+  Session session = Start({});
+  Data data(0);
+  data.x[3] = std::numeric_limits<float>::quiet_NaN();
+  const Result<StepResult> result = session.Train(data.fields());
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::kNotFinite);
+  EXPECT_THAT(result.error().message, HasSubstr("'loss'"));
+}
+
+TEST(Library, CancelEndsItFromAnyThread) {
+  Session session = Start({.data = 2, .model = 2});
+  const Data data(0);
+  ASSERT_TRUE(session.Train(data.fields()).ok());
+  std::thread canceller([&] { session.Cancel(); });
+  Result<StepResult> result = session.Train(data.fields());
+  canceller.join();
+  if (result.ok()) result = session.Train(data.fields());
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(session.Predict(data.fields()).error().code, ErrorCode::kCancelled);
+}
+
+TEST(Library, ShippedModelsAndStrategiesStart) {
+  const std::string folder = "tools/models/examples/";
+  const Result<Model> model = Model::FromFile(folder + "lenet5.pbtxt");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const Result<Session> session =
+      Session::Start(*model->WithBatch(8), {.strategy_file = folder + "lenet5_groups.pbtxt"}, {.steps = 10});
+  EXPECT_TRUE(session.ok()) << session.error().message;
+}
+
+}  // namespace
+}  // namespace partita::api
