@@ -82,7 +82,9 @@ Result<Model> Model::FromFile(const std::string& path) {
 }
 
 Result<Model> Model::FromText(const std::string& pbtxt) {
-  return Guarded<Result<Model>>([&] { return Parts::Make(ParseModel(pbtxt, ProtoFormat::kText, "the text", Ops())); });
+  // A file ends with a newline, so that one that was cut short is noticed; a text in memory is whole.
+  return Guarded<Result<Model>>(
+      [&] { return Parts::Make(ParseModel(pbtxt + "\n", ProtoFormat::kText, "the text", Ops())); });
 }
 
 Result<Model> Model::FromDescription(const Description& description) {

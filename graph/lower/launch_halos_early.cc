@@ -14,7 +14,7 @@ class EarlyLaunching {
       : launches_(program.launches), tensors_(program.tensors), graph_(entry), writer_(program.tensors.size(), -1) {}
 
   void Run() {
-    int barrier = -1;  // the last collective so far
+    int barrier = 0;  // the step's beginning, then the last collective so far
     const int count = static_cast<int>(launches_.size());
     for (int l = 0; l < count; ++l) {
       NoteWrites(l);

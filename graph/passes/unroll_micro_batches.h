@@ -1,8 +1,8 @@
 // Computes the batch of a graph in micro-batches: every node that follows the samples stands once for each.
 //
 //   before   %x = input() f32[8,4]           %y = matmul(%x, %w) f32[8,2]         %l = softmax_cross_entropy(%y, %t)
-//   after    %x@micro0 = input() f32[4,4]    %y@micro0 = matmul(%x@micro0, %w)    %l@micro0 = ... batch=8
-//            %x@micro1 = input() f32[4,4]    %y@micro1 = matmul(%x@micro1, %w)    %l@micro1 = ... batch=8
+//   after    %x@micro0 = input() field=x   %y@micro0 = matmul(%x@micro0, %w)    %l@micro0 = ... batch=8
+//            %x@micro1 = input() field=x   %y@micro1 = matmul(%x@micro1, %w)    %l@micro1 = ... batch=8
 //            %l@sum = add(%l@micro0, %l@micro1)
 //
 // Micro-batches are blocks in time as ranks are blocks in space, so the ops' own table says what each computes: where

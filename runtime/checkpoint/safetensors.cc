@@ -10,6 +10,7 @@
 
 #include "runtime/base/files.h"
 #include "runtime/base/input_file.h"
+#include "runtime/base/check.h"
 #include "runtime/base/status.h"
 
 namespace partita {

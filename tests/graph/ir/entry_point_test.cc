@@ -16,8 +16,8 @@ constexpr char kModel[] = R"(state %w
 %w = parameter() initializer=constant f32[4,3]
 %z = matmul(%x, %w) f32[8,3]
 %r = relu(%z) f32[8,3]
-%l = softmax_cross_entropy(%r, %y) f32[]
-%a = accuracy(%r, %y) f32[]
+%l = softmax_cross_entropy(%r, %y, _) f32[]
+%a = accuracy(%r, %y, _) f32[]
 loss %l
 metric %a
 )";

@@ -308,10 +308,10 @@ loss %l
 )");
   const absl::StatusOr<Graph> unrolled = UnrollMicroBatches(graph, 2, Ops());
   ASSERT_TRUE(unrolled.ok()) << unrolled.status();
-  EXPECT_EQ(ToText(*unrolled), R"(%x@micro0 = input() f32[2,3]
-%x@micro1 = input() f32[2,3]
-%t@micro0 = input() i32[2]
-%t@micro1 = input() i32[2]
+  EXPECT_EQ(ToText(*unrolled), R"(%x@micro0 = input() field=x f32[2,3]
+%x@micro1 = input() field=x f32[2,3]
+%t@micro0 = input() field=t i32[2]
+%t@micro1 = input() field=t i32[2]
 %w = parameter() initializer=constant f32[3,2]
 %y@micro0 = matmul(%x@micro0, %w) f32[2,2]
 %y@micro1 = matmul(%x@micro1, %w) f32[2,2]

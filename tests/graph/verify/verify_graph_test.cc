@@ -99,8 +99,13 @@ TEST(VerifyGraph, WhatIsOnTwoMeshes) {
   Graph graph = Parse(kTwoMeshes);
   graph.SetLayout(graph.Find("y"), LayoutOf(AxisLayout::Split(0), AxisLayout::Replicate()));
   EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'y'"), HasSubstr("reads 'x@reshard' on mesh 'half:2 {3,0}'")));
-  graph = Parse(kTwoMeshes);
-  graph.SetLayout(graph.Find("x"), LayoutOf(AxisLayout::Split(0), AxisLayout::Partial()));
+  graph = Parse(R"(mesh data:2 model:2
+mesh pair half:2 {3,0}
+%a = input() f32[4,8] {data:S0 model:S1}
+%b = input() f32[8,6] {data:R model:S0}
+%x = matmul(%a, %b) f32[4,6] {data:S0 model:P}
+%x@reshard = reshard(%x) f32[4,6] {half:S1}
+)");
   EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'x@reshard'"), HasSubstr("neither sums nor ghosts: 'x' is")));
   graph = Parse(kTwoMeshes);
   graph.SetLayout(graph.Find("x@reshard"), LayoutOf(AxisLayout::Split(0), AxisLayout::Replicate()));

@@ -20,7 +20,7 @@ state %variance
 )";
 
 TEST(FuseNormalizeRelu, ReluJoinsTheNormalizeBeforeIt) {
-  const std::string nodes = "%s = batch_norm_statistics(%x, %mean) f32[1,2,4]\n";
+  const std::string nodes = "%s = batch_norm_statistics(%x, %mean) f64[1,2,4]\n";
   const Graph graph = Parse(std::string(kBatchNorm) + nodes +
                             "%y = batch_norm_normalize(%x, %s, %mean, %gamma, %beta) f32[6,5,5,4]\n"
                             "%r = relu(%y) f32[6,5,5,4]\nmetric %r\n");
@@ -38,8 +38,8 @@ TEST(FuseNormalizeRelu, ASecondReaderKeepsBoth) {
 
 TEST(FuseBatchNormGradient, OnePassForBothWays) {
   const std::string nodes = R"(%dy = input() f32[6,5,5,4]
-%s = batch_norm_statistics(%x, %mean) f32[1,2,4]
-%ds = input() f32[1,2,4]
+%s = batch_norm_statistics(%x, %mean) f64[1,2,4]
+%ds = input() f64[1,2,4]
 )";
   const Graph graph = Parse(std::string(kBatchNorm) + nodes +
                             R"(%a = batch_norm_normalize_input_grad(%x, %dy, %s, %mean, %gamma, %beta) f32[6,5,5,4]

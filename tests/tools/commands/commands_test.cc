@@ -118,7 +118,7 @@ TEST(Check, RefusesWrongStrategies) {
   };
   const std::string path = std::string(::testing::TempDir()) + "/wrong_strategy.pbtxt";
   for (const WrongStrategy& one : wrong) {
-    ASSERT_TRUE(WriteFileAtomically(path, one.text).ok());
+    ASSERT_TRUE(WriteFileAtomically(path, one.text + "\n").ok());
     const Answer answer = Call({"check", "--strategy=" + path, kExamples + "mlp.pbtxt"});
     EXPECT_EQ(answer.code, kExitFiles) << one.text;
     EXPECT_THAT(answer.error, HasSubstr(one.sentence));
@@ -143,8 +143,9 @@ TEST(Check, TakesHowLayersAreSplit) {
 }
 
 TEST(TrainerFlags, EveryFlagIsTakenByACommand) {
-  const std::vector<Command> commands = {CheckCommand(), EvaluateCommand(), LaunchCommand(), PlanCommand(),
-                                         ShowCommand(),  TrainCommand(),    VerifyCommand(), VersionCommand()};
+  const std::vector<Command> commands = {CheckCommand(), EvaluateCommand(), LaunchCommand(),
+                                         PlanCommand(),  PredictCommand(),  ShowCommand(),
+                                         TrainCommand(), VerifyCommand(),   VersionCommand()};
   for (const FlagDefinition& flag : TrainerFlags()) {
     const bool taken = std::any_of(commands.begin(), commands.end(), [&](const Command& command) {
       return std::find(command.flags.begin(), command.flags.end(), flag.name) != command.flags.end();
