@@ -106,8 +106,7 @@ absl::Status PlanVerifier::MatchNames() {
   const Graph& serial = serial_->graph(kTrainEntry);
   const Graph& plan = plan_->graph(kTrainEntry);
   for (const Node& node : serial.nodes()) {
-    // States follow from nothing: they are compared as what the step before made of them.
-    if (node.phase != Phase::kForward || node.op->move || node.inputs.empty()) continue;
+    if (node.phase != Phase::kForward || node.op->move) continue;
     for (ValueId output : node.outputs) {
       const std::vector<std::string> twins = TwinsOf(serial.value(output).name, plan);
       if (!twins.empty()) forward_.push_back({serial.value(output).name, twins});
@@ -203,9 +202,11 @@ absl::Status PlanVerifier::CompareForward(const StepScale& scale, StepComparison
   for (const Forward& value : forward_) {
     ASSIGN_OR_RETURN(const WholeValue serial, serial_->Observed(value.serial));
     ASSIGN_OR_RETURN(const WholeValue plan, PlanValue(value, serial.elements.size()));
-    TensorDifference tensor = Compare(TensorDifference::Kind::kForward, value.serial, plan.elements, serial.elements,
-                                      scale.Forward(value.serial));
     const Node& node = graph.node(graph.value(graph.Find(value.serial)).producer);
+    // A state follows from what earlier steps added to it.
+    const double added = node.inputs.empty() ? scale.Update(value.serial) : 0;
+    TensorDifference tensor = Compare(TensorDifference::Kind::kForward, value.serial, plan.elements, serial.elements,
+                                      std::max(scale.Forward(value.serial), added));
     if (node.op->name == "accuracy") RETURN_IF_ERROR(AllowUndecided(node, comparison, tensor));
     tensor.replicas_equal = plan.replicas_equal;
     comparison.tensors.push_back(std::move(tensor));

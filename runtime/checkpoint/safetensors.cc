@@ -8,9 +8,9 @@
 #include <numeric>
 #include <utility>
 
+#include "runtime/base/check.h"
 #include "runtime/base/files.h"
 #include "runtime/base/input_file.h"
-#include "runtime/base/check.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -18,8 +18,8 @@ namespace partita {
 // `path` holds stays; the state and the element are named.
 absl::Status SaveStates(const Session& session, const Model& model, const std::string& path);
 
-// A file of states of that graph. One with other tensors, or larger ones, is refused by its header, before memory is taken
-// for them.
+// A file of states of that graph. One with other tensors, or larger ones, is refused by its header, before memory is
+// taken for them.
 absl::StatusOr<SafetensorsFile> ReadStateFile(const Model& model, const std::string& path);
 
 // To the ranks of this process, of which every process has read the same file: what SaveStates (or another writer)

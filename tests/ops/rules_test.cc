@@ -230,7 +230,8 @@ TEST(Rules, BatchStatisticsAreCutBetweenGroupsOnly) {
 }
 
 TEST(Rules, BatchNormSumsOfGroups) {
-  const std::vector<TensorType> inputs = {F({6, 4}), F({6, 4}), F({2, 2, 4}), F({4}), F({4}), F({4})};
+  const std::vector<TensorType> inputs = {F({6, 4}), F({6, 4}), TensorType{DType::kF64, {2, 2, 4}},
+                                          F({4}),    F({4}),    F({4})};
   EXPECT_EQ(RuleTexts("batch_norm_gradient_sums", {{"samples", int64_t{3}}}, inputs),
             (Texts{"samples: S0/3 S0/3 S0 R R R -> S0 P P", "channels: S1 S1 S2 S0 S0 S0 -> S2 S0 S0"}));
 }
