@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "graph/ir/entry_point.h"
 #include "graph/ir/op_definition.h"
 #include "graph/value/limits.h"
 #include "graph/value/node_name.h"
@@ -127,6 +128,17 @@ absl::Status CheckBatchNorms(const Graph& graph) {
   return absl::OkStatus();
 }
 
+// Two inputs that one field fills would be taken for micro-batches of one.
+absl::Status CheckFields(const Graph& graph) {
+  for (const EntryInput& input : MakeEntryPoint("", graph).inputs) {
+    if (input.values.size() == 1) continue;
+    return InvalidArgument("node {}: its field {} fills {} already; each input needs one of its own",
+                           Quoted(graph.value(input.values[1]).name), Quoted(input.field),
+                           Quoted(graph.value(input.values[0]).name));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckRange(const char* field, double value, double least, double below) {
   if (std::isfinite(value) && value >= least && value < below) return absl::OkStatus();
   if (std::isfinite(below)) {
@@ -143,6 +155,7 @@ absl::Status CheckSteps(const char* field, int64_t value, int64_t least) {
 }  // namespace
 
 absl::Status VerifyForward(const Graph& graph) {
+  RETURN_IF_ERROR(CheckFields(graph));
   RETURN_IF_ERROR(CheckResults(graph));
   RETURN_IF_ERROR(CheckParameters(graph));
   return CheckBatchNorms(graph);

@@ -9,6 +9,7 @@
 namespace partita {
 
 // A graph that can be trained:
+//   - each input has a field of its own
 //   - the loss is a computed scalar of a floating type, the metrics are scalars, each named once
 //   - every parameter reaches the loss on a way along which gradients flow
 //   - running statistics are states, each updated by one batch norm

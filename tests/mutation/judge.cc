@@ -63,12 +63,16 @@ HostTensor Batch(const TensorType& type, int step) {
   return tensor;
 }
 
-std::vector<Value> InputsOf(const Graph& graph) {
-  std::vector<Value> inputs;
-  for (const Node& node : graph.nodes()) {
-    if (node.op->name == "input") inputs.push_back(graph.value(node.outputs[0]));
+// What a training step is given: names and whole types.
+std::vector<std::pair<std::string, TensorType>> FieldsOf(const Program& program) {
+  std::vector<std::pair<std::string, TensorType>> fields;
+  const EntryPoint& train = *program.Find(kTrainEntry);
+  for (const EntryInput& input : train.inputs) {
+    TensorType type = train.graph.type(input.values[0]);
+    type.shape[0] *= static_cast<int64_t>(input.values.size());
+    fields.emplace_back(input.field, std::move(type));
   }
-  return inputs;
+  return fields;
 }
 
 // How a program runs alone: the first step that fails and its error, or a run without.
@@ -82,8 +86,8 @@ Alone RunAlone(const Program& program) {
   absl::StatusOr<std::unique_ptr<Session>> session = Session::Start(program, Options());
   alone.status = session.status();
   for (; alone.status.ok() && alone.steps < kSteps; ++alone.steps) {
-    for (const Value& input : InputsOf(program.graph(kTrainEntry))) {
-      alone.status.Update((*session)->StageInput(kTrainEntry, input.name, Batch(input.type, alone.steps)));
+    for (const auto& [field, type] : FieldsOf(program)) {
+      alone.status.Update((*session)->StageInput(kTrainEntry, field, Batch(type, alone.steps)));
     }
     if (alone.status.ok()) alone.status = (*session)->Train().status();
     if (!alone.status.ok()) break;
@@ -112,8 +116,8 @@ Verdict Run(const Program& serial, const Program& plan) {
   const absl::StatusOr<std::unique_ptr<PlanVerifier>> verifier = PlanVerifier::Start(serial, plan, options);
   if (!verifier.ok()) return Refusal(verifier.status());
   for (int step = 0; step < kSteps; ++step) {
-    for (const Value& input : InputsOf(serial.graph(kTrainEntry))) {
-      const absl::Status staged = (*verifier)->StageInput(input.name, Batch(input.type, step));
+    for (const auto& [field, type] : FieldsOf(serial)) {
+      const absl::Status staged = (*verifier)->StageInput(field, Batch(type, step));
       if (!staged.ok()) return {Outcome::kWrong, staged.ToString()};
     }
     const absl::StatusOr<StepComparison> comparison = (*verifier)->Step();

@@ -163,6 +163,10 @@ const Case kGraphCases[] = {
     {"MetricTwice",
      Broken("metrics: \"accuracy\"", "metrics: \"accuracy\" metrics: \"accuracy\""),
      {"'accuracy' is named twice"}},
+    {"OneFieldForTwoInputs",
+     WithNodes("nodes { name: \"x2\" op: \"input\" " + kShape +
+               " attributes { name: \"field\" text: \"x\" } } nodes { name: \"r\" op: \"relu\" inputs: \"x2\" }"),
+     {"node 'x2'", "field 'x' fills 'x' already"}},
     {"UnusedParameter",
      WithNodes("nodes { name: \"b\" op: \"parameter\" " + kOnes + " }"),
      {"node 'b'", "used by no node"}},
