@@ -59,6 +59,8 @@ absl::StatusOr<Type> TypeOf(DType dtype) {
   }
 }
 
+namespace {
+
 DType DTypeOf(Type type) {
   switch (type) {
     case Type::kF32:
@@ -71,6 +73,12 @@ DType DTypeOf(Type type) {
       return DType::kU8;
   }
   return DType::kF32;
+}
+
+}  // namespace
+
+TensorView TensorViewOf(const View& view) {
+  return {DTypeOf(view.type), Shape(view.shape.begin(), view.shape.end()), view.data};
 }
 
 absl::StatusOr<Tensor> TensorOf(const HostTensor& tensor) {

@@ -19,7 +19,7 @@ namespace {
 
 absl::StatusOr<std::vector<Field>> FieldsOf(const Graph& graph) {
   std::vector<Field> fields;
-  for (const EntryInput& input : MakeEntryPoint(kTrainEntry, graph).inputs) {
+  for (const EntryInput& input : InputsOf(graph)) {
     const TensorType& type = graph.type(input.values[0]);
     ASSIGN_OR_RETURN(const Type element, TypeOf(type.dtype));
     fields.push_back({input.field, element, {type.shape.begin(), type.shape.end()}});

@@ -83,19 +83,8 @@ absl::Status Session::Parts::Ready(const std::string& entry) const {
 }
 
 absl::Status Session::Parts::StageField(const std::string& entry, const EntryInput& input, const View& view) {
-  for (int rank = 0; rank < session->ranks(); ++rank) {
-    ASSIGN_OR_RETURN(const std::vector<HeldPart> parts, session->InputPlacements(entry, input.field, rank));
-    for (const HeldPart& part : parts) {
-      const Shape given(view.shape.begin(), view.shape.end());
-      if (part.tensor.dtype != DTypeOf(view.type) || part.tensor.global != given || view.data == nullptr) {
-        return InvalidArgument("field {} is {}{}; given is {}{}{}", Quoted(input.field), Name(part.tensor.dtype),
-                               ToString(part.tensor.global), Name(DTypeOf(view.type)), ToString(given),
-                               view.data == nullptr ? " without data" : "");
-      }
-      CopyToPart(static_cast<const char*>(view.data), part);
-    }
-  }
-  return absl::OkStatus();
+  if (view.data == nullptr) return InvalidArgument("field {}: given is no data", Quoted(input.field));
+  return session->StageInput(entry, input.field, TensorViewOf(view));
 }
 
 // Every row of the caller's batch is a sample.
@@ -210,23 +199,8 @@ Result<Tensor> Session::Read(const std::string& state) const {
 }
 
 Outcome Session::Write(const std::string& state, const View& value) {
-  return Guarded<Outcome>([&]() -> Outcome {
-    if (value.data == nullptr) return ErrorOf(InvalidArgument("state {}: given is no data", Quoted(state)));
-    const Shape shape(value.shape.begin(), value.shape.end());
-    if (std::ranges::any_of(shape, [](int64_t size) { return size < 0; })) {
-      return ErrorOf(InvalidArgument("state {}: given is a shape {}", Quoted(state), ToString(shape)));
-    }
-    HostTensor tensor{DTypeOf(value.type), shape, {}};
-    const auto known = parts_->session->ReadState(state);
-    if (!known.ok()) return ErrorOf(known.status());
-    if (known->dtype != tensor.dtype || known->shape != shape) {
-      return ErrorOf(InvalidArgument("state {} is {}{}; given is {}{}", Quoted(state), Name(known->dtype),
-                                     ToString(known->shape), Name(tensor.dtype), ToString(shape)));
-    }
-    const char* const bytes = static_cast<const char*>(value.data);
-    tensor.bytes.assign(bytes, bytes + known->bytes.size());
-    return OutcomeOf(parts_->session->WriteState(state, tensor));
-  });
+  if (value.data == nullptr) return ErrorOf(InvalidArgument("state {}: given is no data", Quoted(state)));
+  return Guarded<Outcome>([&] { return OutcomeOf(parts_->session->WriteState(state, TensorViewOf(value))); });
 }
 
 void Session::Cancel() {

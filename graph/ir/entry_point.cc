@@ -7,7 +7,6 @@
 #include "runtime/base/check.h"
 
 namespace partita {
-namespace {
 
 std::vector<ValueId> ResultsOf(const Graph& graph) {
   std::vector<ValueId> results = graph.metrics;
@@ -32,8 +31,6 @@ std::vector<EntryInput> InputsOf(const Graph& graph) {
   for (EntryInput& input : inputs) std::ranges::stable_sort(input.values, {}, micro_batch);
   return inputs;
 }
-
-}  // namespace
 
 const EntryInput* EntryPoint::FindInput(std::string_view field) const {
   const auto found = std::ranges::find(inputs, field, &EntryInput::field);

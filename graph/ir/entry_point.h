@@ -39,6 +39,10 @@ struct EntryPoint {
   const EntryInput* FindInput(std::string_view field) const;  // nullptr: there is none
 };
 
+// What a graph is given, and its results as an entry point reports them: the loss first.
+std::vector<EntryInput> InputsOf(const Graph& graph);
+std::vector<ValueId> ResultsOf(const Graph& graph);
+
 // `names`: a graph with the same loss and metrics under the user's names (the forward graph that `graph` was made of).
 EntryPoint MakeEntryPoint(std::string name, Graph graph, const Graph& names);
 // The results have the names of the graph's values.

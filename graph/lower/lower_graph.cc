@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "graph/ir/entry_point.h"
 #include "graph/ir/op_definition.h"
 #include "graph/lower/lower_moves.h"
 #include "runtime/base/status.h"
@@ -182,9 +183,7 @@ class GraphLowering {
   }
 
   void AddResults() {
-    std::vector<ValueId> results = graph_.metrics;
-    if (graph_.loss != kNoValue) results.insert(results.begin(), graph_.loss);
-    for (ValueId result : results) {
+    for (const ValueId result : ResultsOf(graph_)) {
       TensorId tensor = out_.tensor_of[result];
       if (tensor < 0) continue;
       // A state is reported as it was read in this step, and may be overwritten in it.

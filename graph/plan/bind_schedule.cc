@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/ir/entry_point.h"
 #include "graph/ir/op_definition.h"
 #include "runtime/base/check.h"
 
@@ -118,9 +119,7 @@ class ScheduleBinder {
   void BindResults() {
     std::unordered_map<ValueId, TensorId> reported;
     for (const Result& result : lowered_.results) reported[result.value] = result.tensor;
-    std::vector<ValueId> results = graph_.metrics;
-    if (graph_.loss != kNoValue) results.insert(results.begin(), graph_.loss);
-    for (ValueId value : results) {
+    for (const ValueId value : ResultsOf(graph_)) {
       const auto found = reported.find(value);
       const TensorId tensor = found == reported.end() ? -1 : found->second;
       schedule_.results.push_back({graph_.value(value).name, Tensor(value), OffsetOf(tensor)});

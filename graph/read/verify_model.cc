@@ -130,7 +130,7 @@ absl::Status CheckBatchNorms(const Graph& graph) {
 
 // Two inputs that one field fills would be taken for micro-batches of one.
 absl::Status CheckFields(const Graph& graph) {
-  for (const EntryInput& input : MakeEntryPoint("", graph).inputs) {
+  for (const EntryInput& input : InputsOf(graph)) {
     if (input.values.size() == 1) continue;
     return InvalidArgument("node {}: its field {} fills {} already; each input needs one of its own",
                            Quoted(graph.value(input.values[1]).name), Quoted(input.field),

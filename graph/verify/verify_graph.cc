@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "graph/ir/entry_point.h"
 #include "graph/ir/group_key.h"
 #include "graph/ir/node_view.h"
 #include "graph/verify/verify_operands.h"
@@ -45,9 +46,7 @@ class GraphVerifier {
       if (!status.ok()) return Internal("node '{}': {}", graph_.name(id), std::string(status.message()));
     }
     for (const State& state : graph_.states()) RETURN_IF_ERROR(CheckState(state));
-    std::vector<ValueId> results = graph_.metrics;
-    if (graph_.loss != kNoValue) results.push_back(graph_.loss);
-    for (ValueId result : results) {
+    for (const ValueId result : ResultsOf(graph_)) {
       if (!Exists(result)) return Internal("loss or metric {} is no value of the graph", result);
     }
     return absl::OkStatus();

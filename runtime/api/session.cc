@@ -63,15 +63,15 @@ absl::StatusOr<std::vector<HeldPart>> Session::InputPlacements(std::string_view 
   return parts;
 }
 
-absl::Status Session::StageInput(std::string_view entry, const std::string& field, const HostTensor& whole) {
+absl::Status Session::StageInput(std::string_view entry, const std::string& field, const TensorView& whole) {
   for (int rank = 0; rank < ranks(); ++rank) {
     ASSIGN_OR_RETURN(const std::vector<HeldPart> parts, InputPlacements(entry, field, rank));
     for (const HeldPart& part : parts) {
       if (part.tensor.dtype != whole.dtype || part.tensor.global != whole.shape) {
-        return InvalidArgument("input '{}' is {}{}, given is {}{}", field, Name(part.tensor.dtype),
+        return InvalidArgument("field '{}' is {}{}; given is {}{}", field, Name(part.tensor.dtype),
                                ToString(part.tensor.global), Name(whole.dtype), ToString(whole.shape));
       }
-      CopyToPart(whole.bytes.data(), part);
+      CopyToPart(static_cast<const char*>(whole.data), part);
     }
   }
   return absl::OkStatus();

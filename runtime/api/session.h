@@ -67,8 +67,8 @@ class Session {
   // each micro-batch where the program has them. kInvalidArgument: the entry point has no such input.
   absl::StatusOr<std::vector<HeldPart>> InputPlacements(std::string_view entry, const std::string& field,
                                                         int rank) const;
-  // Writes the whole of an input to all ranks: `bytes` of the input's type and global shape.
-  absl::Status StageInput(std::string_view entry, const std::string& field, const HostTensor& whole);
+  // Writes the whole of an input to all ranks. kInvalidArgument: it has another type or global shape.
+  absl::Status StageInput(std::string_view entry, const std::string& field, const TensorView& whole);
 
   // Writes the rows of the step after this one to their places (InputPlacements, StageInput).
   using InputFiller = std::function<absl::Status()>;
@@ -88,7 +88,7 @@ class Session {
   bool IsParameter(const std::string& state) const;
   absl::StatusOr<HostTensor> ReadState(const std::string& name) const;  // collective
   // To the ranks of this process. kInvalidArgument: no such state, or another type or shape.
-  absl::Status WriteState(const std::string& name, const HostTensor& tensor);
+  absl::Status WriteState(const std::string& name, const TensorView& tensor);
 
   // Collective. Whether ranks that hold the same part of a state hold the same bits of it.
   absl::StatusOr<bool> ReplicasEqual(const std::string& state) const;

@@ -53,15 +53,15 @@ absl::StatusOr<HostTensor> Session::ReadState(const std::string& name) const {
   return tensor;
 }
 
-absl::Status Session::WriteState(const std::string& name, const HostTensor& tensor) {
+absl::Status Session::WriteState(const std::string& name, const TensorView& tensor) {
   for (int rank = 0; rank < ranks(); ++rank) {
     const Placement* const placement = FindState(name, rank);
     if (placement == nullptr) return InvalidArgument("there is no state '{}'", name);
     if (placement->tensor.dtype != tensor.dtype || placement->tensor.global != tensor.shape) {
-      return InvalidArgument("state '{}' is {}{}, given is {}{}", name, Name(placement->tensor.dtype),
+      return InvalidArgument("state '{}' is {}{}; given is {}{}", name, Name(placement->tensor.dtype),
                              ToString(placement->tensor.global), Name(tensor.dtype), ToString(tensor.shape));
     }
-    CopyToPart(tensor.bytes.data(), PartOf(*placement, rank));
+    CopyToPart(static_cast<const char*>(tensor.data), PartOf(*placement, rank));
     if (ranks_[rank] != nullptr) RETURN_IF_ERROR(ranks_[rank]->Store(*placement));
   }
   return absl::OkStatus();

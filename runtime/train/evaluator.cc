@@ -1,11 +1,9 @@
 #include "runtime/train/evaluator.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "runtime/base/status.h"
-#include "runtime/train/batch_feed.h"
-#include "runtime/train/stop_vote.h"
+#include "runtime/train/set_walk.h"
 
 namespace partita {
 
@@ -33,30 +31,20 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Im
                                                       std::shared_ptr<const BatchSource> source,
                                                       const std::atomic<int>* stop) {
   const auto start = std::chrono::steady_clock::now();
-  const int64_t batches = source->batches_per_epoch();
-  ASSIGN_OR_RETURN(const BatchFeed feed, BatchFeed::Create(session, kEvaluateEntry, source));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(0, batches));
   session.ResetCounters();
   Evaluation mean;
-  const auto stage = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(const Batch* const batch, prefetcher->Next());
-    feed.Stage(*batch);
-    return absl::OkStatus();
-  };
-  if (batches > 0) RETURN_IF_ERROR(stage());
-  for (int64_t b = 0; b < batches; ++b) {
-    ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(session, stop));
-    if (stopped_by != 0) return std::nullopt;
-    const bool last = b + 1 == batches;
-    ASSIGN_OR_RETURN(const StepResult result, session.Evaluate(last ? Session::InputFiller() : stage));
-    const int64_t samples = std::min(inputs.batch(), source->samples() - b * inputs.batch());
+  const auto step = [&](int64_t samples, const Session::InputFiller& next) -> absl::Status {
+    ASSIGN_OR_RETURN(const StepResult result, session.Evaluate(next));
     const double share = static_cast<double>(samples) / static_cast<double>(source->samples());
     mean.loss += share * result.loss;
     if (const auto accuracy = MetricOf(result, inputs.accuracy)) {
       mean.accuracy = mean.accuracy.value_or(0) + share * *accuracy;
     }
-  }
-  RETURN_IF_ERROR(CheckTraffic(session, kEvaluateEntry, batches));
+    return absl::OkStatus();
+  };
+  ASSIGN_OR_RETURN(const bool whole, WalkSet(session, kEvaluateEntry, source, stop, step));
+  if (!whole) return std::nullopt;
+  RETURN_IF_ERROR(CheckTraffic(session, kEvaluateEntry, source->batches_per_epoch()));
   mean.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return mean;
 }

@@ -1,11 +1,8 @@
 #include "runtime/train/predictor.h"
 
-#include <algorithm>
-
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
-#include "runtime/train/batch_feed.h"
-#include "runtime/train/stop_vote.h"
+#include "runtime/train/set_walk.h"
 
 namespace partita {
 namespace {
@@ -38,23 +35,14 @@ void AddRows(const std::vector<HostTensor>& batch, int64_t rows, Predictions& pr
 
 absl::StatusOr<std::optional<Predictions>> PredictSet(Session& session, std::shared_ptr<const BatchSource> source,
                                                       const std::atomic<int>* stop) {
-  const int64_t batches = source->batches_per_epoch(), batch_rows = source->batch_rows();
-  ASSIGN_OR_RETURN(Predictions predictions, NoRows(*session.program().Find(kPredictEntry), batch_rows));
-  ASSIGN_OR_RETURN(const BatchFeed feed, BatchFeed::Create(session, kPredictEntry, source));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(0, batches));
-  const auto stage = [&]() -> absl::Status {
-    ASSIGN_OR_RETURN(const Batch* const batch, prefetcher->Next());
-    feed.Stage(*batch);
+  ASSIGN_OR_RETURN(Predictions predictions, NoRows(*session.program().Find(kPredictEntry), source->batch_rows()));
+  const auto step = [&](int64_t samples, const Session::InputFiller& next) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<HostTensor> values, session.Predict(next));
+    AddRows(values, samples, predictions);
     return absl::OkStatus();
   };
-  if (batches > 0) RETURN_IF_ERROR(stage());
-  for (int64_t b = 0; b < batches; ++b) {
-    ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(session, stop));
-    if (stopped_by != 0) return std::nullopt;
-    const bool last = b + 1 == batches;
-    ASSIGN_OR_RETURN(const std::vector<HostTensor> values, session.Predict(last ? Session::InputFiller() : stage));
-    AddRows(values, std::min(batch_rows, source->samples() - b * batch_rows), predictions);
-  }
+  ASSIGN_OR_RETURN(const bool whole, WalkSet(session, kPredictEntry, source, stop, step));
+  if (!whole) return std::nullopt;
   return predictions;
 }
 

@@ -163,7 +163,7 @@ TEST(Library, WrongBatchesAreErrorsBeforeAnythingRuns) {
   EXPECT_THAT(says(wrong), HasSubstr("given is f64[12,6]"));
   wrong = data.fields();
   wrong["x"].data = nullptr;
-  EXPECT_THAT(says(wrong), HasSubstr("without data"));
+  EXPECT_THAT(says(wrong), HasSubstr("given is no data"));
   EXPECT_TRUE(session.Train(data.fields()).ok()) << "the session goes on";
 }
 

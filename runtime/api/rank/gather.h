@@ -10,11 +10,20 @@
 
 namespace partita {
 
+// A dense row-major tensor in memory of somebody else's.
+struct TensorView {
+  DType dtype = DType::kF32;
+  Shape shape;
+  const void* data = nullptr;
+};
+
 // A dense row-major tensor in the host's memory.
 struct HostTensor {
   DType dtype = DType::kF32;
   Shape shape;
   std::vector<char> bytes;
+
+  operator TensorView() const { return {dtype, shape, bytes.data()}; }
 };
 
 // What one rank holds of a value; `data` is null where it holds nothing.

@@ -1,0 +1,31 @@
+#include "runtime/train/set_walk.h"
+
+#include <algorithm>
+
+#include "runtime/base/status.h"
+#include "runtime/train/batch_feed.h"
+#include "runtime/train/stop_vote.h"
+
+namespace partita {
+
+absl::StatusOr<bool> WalkSet(Session& session, const std::string& entry, std::shared_ptr<const BatchSource> source,
+                             const std::atomic<int>* stop, const BatchStep& step) {
+  const int64_t batches = source->batches_per_epoch(), rows = source->batch_rows();
+  ASSIGN_OR_RETURN(const BatchFeed feed, BatchFeed::Create(session, entry, source));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(0, batches));
+  const auto stage = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(const Batch* const batch, prefetcher->Next());
+    feed.Stage(*batch);
+    return absl::OkStatus();
+  };
+  if (batches > 0) RETURN_IF_ERROR(stage());
+  for (int64_t b = 0; b < batches; ++b) {
+    ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(session, stop));
+    if (stopped_by != 0) return false;
+    const int64_t samples = std::min(rows, source->samples() - b * rows);
+    RETURN_IF_ERROR(step(samples, b + 1 == batches ? Session::InputFiller() : stage));
+  }
+  return true;
+}
+
+}  // namespace partita

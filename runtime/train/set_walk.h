@@ -1,0 +1,28 @@
+// One step for each batch of a set.
+#ifndef PARTITA_RUNTIME_TRAIN_SET_WALK_H_
+#define PARTITA_RUNTIME_TRAIN_SET_WALK_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/api/session.h"
+#include "runtime/data/batch_source.h"
+
+namespace partita {
+
+// Runs the step of an entry point on a batch of which `samples` rows are samples. `next` stages the batch after it.
+using BatchStep = std::function<absl::Status(int64_t samples, const Session::InputFiller& next)>;
+
+// Collective. Walks `source` (of BatchMode::kEvaluation) once, each batch staged while the step before runs. False if
+// `*stop` (may be null) became non-zero before the end. An error is one of the feed (runtime/train/batch_feed.h), of
+// the source, or of a step.
+absl::StatusOr<bool> WalkSet(Session& session, const std::string& entry, std::shared_ptr<const BatchSource> source,
+                             const std::atomic<int>* stop, const BatchStep& step);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_TRAIN_SET_WALK_H_
