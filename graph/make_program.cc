@@ -47,7 +47,7 @@ absl::StatusOr<UpdateLayouts> LayoutsOfUpdates(const Graph& graph, const Strateg
   for (const State& state : graph.states()) {
     const Value& value = graph.value(state.value);
     const Node& node = graph.node(value.producer);
-    if (node.op->name != "parameter") continue;
+    if (node.op->role != Role::kParameter) continue;
     for (int i : index.Matching(value.name)) {
       const std::map<std::string, AxisConfig>& said = strategy.ops[i].update;
       if (said.empty()) continue;
@@ -221,6 +221,7 @@ absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy
     const PassList passes(model, strategy, registry, options);
     Program program;
     program.meshes = MeshesOf(strategy);
+    program.learning_rate = model.learning_rate;
     ASSIGN_OR_RETURN(Graph training, RunPasses(forward, passes.Training(), kTrainEntry, options.verify_passes));
     const std::map<std::string, Layout> states = StateLayouts(training);
     program.entries.push_back(MakeEntryPoint(kTrainEntry, std::move(training), model.graph));

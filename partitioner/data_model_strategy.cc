@@ -35,15 +35,13 @@ class GroupSplits {
       : forward_(forward), model_(model), options_(options) {}
 
   std::optional<std::string> Of(const Node& node) const {
-    const std::string& op = node.op->name;
-    if (op == "conv2d") return OfLayer(node, options_.convolutions);
-    if (op == "matmul") return OfLayer(node, options_.dense);
-    if (op == "input") return OfInput(node);
-    if (op == "softmax_cross_entropy" || op == "log_softmax" || op == "accuracy") {
-      return options_.dense == LayerSplit::kSamples ? "samples" : "replicate";
-    }
-    if (op == "concat") return OfConcat(node);
-    if (op == "reshape") return OfReshape(node);
+    const OpDefinition& op = *node.op;
+    if (op.role == Role::kConvolution) return OfLayer(node, options_.convolutions);
+    if (op.role == Role::kProduct) return OfLayer(node, options_.dense);
+    if (op.role == Role::kInput) return OfInput(node);
+    if (op.classes >= 0) return options_.dense == LayerSplit::kSamples ? "samples" : "replicate";
+    if (op.role == Role::kConcat) return OfConcat(node);
+    if (op.view) return OfReshape(node);
     const bool whole = !node.inputs.empty() && GathersAtOnce() && ClassOf(node.inputs[0]) == LayerSplit::kChannels;
     return whole ? std::optional<std::string>("replicate") : std::nullopt;
   }
@@ -117,7 +115,7 @@ absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int m
 LayerSplit CheaperSplit(const Graph& forward, int data, bool convolutions) {
   double weights = 0, activations = 0;
   for (const Node& node : forward.nodes()) {
-    if (node.op->name != (convolutions ? "conv2d" : "matmul")) continue;
+    if (node.op->role != (convolutions ? Role::kConvolution : Role::kProduct)) continue;
     weights += static_cast<double>(Elements(forward.type(node.inputs[1]).shape));
     activations += static_cast<double>(Elements(forward.type(node.outputs[0]).shape)) / data;
   }

@@ -103,7 +103,7 @@ class Adjoint : public GradientBuilder {
   void FindWanted() {
     wanted_.assign(graph().values().size(), false);
     for (const Node& node : graph().nodes()) {
-      bool wanted = node.op->name == "parameter";
+      bool wanted = node.op->role == Role::kParameter;
       if (node.op->move || node.op->gradient) {
         for (ValueId input : node.inputs) wanted = wanted || (input != kNoValue && wanted_[input]);
       }
@@ -115,8 +115,9 @@ class Adjoint : public GradientBuilder {
     const Value loss = graph().value(graph().loss);
     if (!wanted_[graph().loss]) return absl::OkStatus();
     Attributes attributes{{"dtype", std::string(Name(loss.type.dtype))}, {"shape", loss.type.shape}, {"value", 1.0}};
-    ASSIGN_OR_RETURN(const ValueId seed, builder_.AddSource("constant", std::move(attributes), NewName(loss.name),
-                                                            DualLayout(loss.layout), Phase::kBackward));
+    ASSIGN_OR_RETURN(const ValueId seed,
+                     builder_.AddSource(builder_.registry().Get(Role::kConstant), std::move(attributes),
+                                        NewName(loss.name), DualLayout(loss.layout), Phase::kBackward));
     contributions_[graph().loss].push_back(seed);
     return absl::OkStatus();
   }
@@ -150,7 +151,7 @@ class Adjoint : public GradientBuilder {
       arrived = arrived || cotangent != kNoValue;
     }
     if (!arrived) return absl::OkStatus();
-    if (node.op->name == "parameter") {
+    if (node.op->role == Role::kParameter) {
       gradients_[node.outputs[0]] = cotangents[0];
       return absl::OkStatus();
     }
@@ -225,7 +226,7 @@ class Adjoint : public GradientBuilder {
       const int32_t micro_batch = MicroBatchOf(values[i]);
       if (terms.size() == 1 || (i + 1 < values.size() && MicroBatchOf(values[i + 1]) == micro_batch)) continue;
       builder_.SetMicroBatch(micro_batch);
-      ASSIGN_OR_RETURN(terms, Add("add", std::move(terms), {}, base));
+      ASSIGN_OR_RETURN(terms, Add(builder_.registry().Get(Role::kAdd).name, std::move(terms), {}, base));
     }
     CHECK(terms.size() == 1);
     builder_.SetMicroBatch(own);

@@ -24,13 +24,18 @@ class Update {
     for (const auto& [parameter, result] : updated_) {
       graph().SetUpdate(parameter, builder_.MoveTo(result, graph().layout(parameter), Phase::kUpdate));
     }
-    ASSIGN_OR_RETURN(const ValueId next, Add("increment", {iteration_}, {}, {std::string(kIterationName) + "@new"}));
+    ASSIGN_OR_RETURN(const ValueId next, Add(Role::kIncrement, {iteration_}, {}, std::string(kIterationName) + "@new"));
     graph().SetUpdate(iteration_, next);
     return absl::OkStatus();
   }
 
  private:
   Graph& graph() { return builder_.graph(); }
+
+  // The op in this role.
+  absl::StatusOr<ValueId> Add(Role role, std::vector<ValueId> inputs, Attributes attributes, const std::string& name) {
+    return Add(builder_.registry().Get(role).name, std::move(inputs), std::move(attributes), {name});
+  }
 
   absl::StatusOr<ValueId> Add(const std::string& op, std::vector<ValueId> inputs, Attributes attributes,
                               std::vector<std::string> names, std::vector<ValueId>* outputs = nullptr) {
@@ -51,7 +56,7 @@ class Update {
     for (const auto& [parameter, gradient] : gradients) {
       // Several parameters may have one gradient: each of them counts.
       const std::string name = graph().UniqueName(graph().value(gradient).name + "@squares");
-      ASSIGN_OR_RETURN(const ValueId square, Add("sum_of_squares", {gradient}, {}, {name}));
+      ASSIGN_OR_RETURN(const ValueId square, Add(Role::kSumOfSquares, {gradient}, {}, name));
       const Mesh& mesh = graph().mesh(gradient);
       squares[mesh.id].push_back(builder_.MoveTo(square, Summands(mesh), Phase::kUpdate));
     }
@@ -59,12 +64,12 @@ class Update {
     for (auto& [mesh, own] : squares) {
       if (mesh == 0) break;
       const std::string name = graph().UniqueName("@norm@squares@mesh");
-      ASSIGN_OR_RETURN(const ValueId sum, Add("add", own, {}, {name}));
+      ASSIGN_OR_RETURN(const ValueId sum, Add(Role::kAdd, own, {}, name));
       all.push_back(builder_.MoveTo(sum, Summands(graph().mesh()), Phase::kUpdate));
     }
-    ASSIGN_OR_RETURN(ValueId sum, Add("add", all, {}, {"@norm@squares"}));
+    ASSIGN_OR_RETURN(ValueId sum, Add(Role::kAdd, all, {}, "@norm@squares"));
     sum = builder_.MoveTo(sum, Replicated(graph().mesh()), Phase::kUpdate);
-    ASSIGN_OR_RETURN(clip_, Add("clip_scale", {sum}, {{"max_norm", optimizer_.clip_norm}}, {"@clip"}));
+    ASSIGN_OR_RETURN(clip_, Add(Role::kClipScale, {sum}, {{"max_norm", optimizer_.clip_norm}}, "@clip"));
     return absl::OkStatus();
   }
 
@@ -78,16 +83,9 @@ class Update {
   }
 
   absl::Status Rate() {
-    const LearningRate& r = rate_config_;
-    Attributes attributes{{"dtype", std::string(Name(dtype_))},
-                          {"schedule", r.schedule},
-                          {"base", r.base},
-                          {"steps", r.steps},
-                          {"warmup_steps", r.warmup_steps},
-                          {"decay", r.decay},
-                          {"decay_steps", r.decay_steps},
-                          {"final", r.final}};
-    ASSIGN_OR_RETURN(rate_, Add("learning_rate", {iteration_}, std::move(attributes), {"@learning_rate"}));
+    Attributes attributes = AttributesOf(rate_config_);
+    attributes.Set("dtype", std::string(Name(dtype_)));
+    ASSIGN_OR_RETURN(rate_, Add(Role::kLearningRate, {iteration_}, std::move(attributes), "@learning_rate"));
     return absl::OkStatus();
   }
 
@@ -100,12 +98,9 @@ class Update {
     ValueId result = kNoValue;
     if (optimizer_.momentum > 0) {
       const std::string slot_name = value.name + "@momentum";
-      Attributes slot_attributes{{"dtype", std::string(Name(value.type.dtype))},
-                                 {"shape", value.type.shape},
-                                 {"initializer", std::string("constant")},
-                                 {"scale", 0.0}};
       ASSIGN_OR_RETURN(const ValueId slot,
-                       builder_.AddSource("state", std::move(slot_attributes), slot_name, layout, Phase::kUpdate));
+                       builder_.AddSource(builder_.registry().Get(Role::kState), StateAttributes(value.type, 0),
+                                          slot_name, layout, Phase::kUpdate));
       attributes.Set("momentum", optimizer_.momentum);
       attributes.Set("nesterov", optimizer_.nesterov);
       std::vector<ValueId> outputs;

@@ -69,16 +69,14 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
   return graph_.node(id).outputs;
 }
 
-absl::StatusOr<ValueId> LayoutBuilder::AddSource(const std::string& op_name, Attributes attributes,
-                                                 const std::string& name, Layout layout, Phase phase) {
-  const OpDefinition* op = registry_.Find(op_name);
-  CHECK(op != nullptr);
-  ASSIGN_OR_RETURN(attributes, CompleteAttributes(*op, attributes));
-  ASSIGN_OR_RETURN(std::vector<TensorType> types, op->shape(NodeView{attributes, {}, {}}));
+absl::StatusOr<ValueId> LayoutBuilder::AddSource(const OpDefinition& op, Attributes attributes, const std::string& name,
+                                                 Layout layout, Phase phase) {
+  ASSIGN_OR_RETURN(attributes, CompleteAttributes(op, attributes));
+  ASSIGN_OR_RETURN(std::vector<TensorType> types, op.shape(NodeView{attributes, {}, {}}));
   RETURN_IF_ERROR(
       WithContext(fmt::format("node '{}'", name), CheckLayout(layout, types[0].shape, graph_.mesh(layout))));
   const NodeId id =
-      graph_.AddNode({op, std::move(attributes), {}, {}, phase}, {{name, types[0], std::move(layout), -1}});
+      graph_.AddNode({&op, std::move(attributes), {}, {}, phase}, {{name, types[0], std::move(layout), -1}});
   return graph_.node(id).outputs[0];
 }
 
@@ -100,7 +98,7 @@ int LayoutBuilder::MeshOf(const NodeRequest& request, const OpDefinition& op) co
 // what is fixed; else it is whole there.
 Layout LayoutBuilder::LayoutOf(const FreeSource& source, const Layout& wanted) const {
   // A counter lies on every rank: from there every mesh has it for nothing.
-  const bool counter = source.op->name == "state" && source.type.shape.empty();
+  const bool counter = source.op->role == Role::kState && source.type.shape.empty();
   const Mesh& mesh = graph_.meshes()[source.mesh >= 0 ? source.mesh : counter ? 0 : wanted.mesh];
   Layout layout = Replicated(mesh);
   for (size_t a = 0; a < source.fixed.size(); ++a) {

@@ -55,7 +55,7 @@ class LayoutBuilder {
   absl::StatusOr<std::vector<ValueId>> Add(const NodeRequest& request);
 
   // Appends a node without inputs, at a given layout.
-  absl::StatusOr<ValueId> AddSource(const std::string& op, Attributes attributes, const std::string& name,
+  absl::StatusOr<ValueId> AddSource(const OpDefinition& op, Attributes attributes, const std::string& name,
                                     Layout layout, Phase phase);
 
   // The value brought to `layout`, on whatever mesh: itself, an earlier move's result, or new moves.

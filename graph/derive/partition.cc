@@ -9,8 +9,6 @@
 namespace partita {
 namespace {
 
-bool IsState(const OpDefinition& op) { return op.name == "parameter" || op.name == "state"; }
-
 bool HasRule(const std::vector<Rule>& rules, const std::string& split) {
   return split == "replicate" || split == "at" ||
          std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) { return rule.name == split; });
@@ -32,7 +30,7 @@ class Partitioner {
   absl::StatusOr<Graph> Run() {
     for (NodeId id = 0; id < static_cast<NodeId>(forward_.nodes().size()); ++id) {
       const Node& node = forward_.node(id);
-      if (IsState(*node.op)) {
+      if (node.op->is_state()) {
         RETURN_IF_ERROR(Defer(node));
       } else {
         RETURN_IF_ERROR(Place(node));
@@ -121,7 +119,7 @@ class Partitioner {
           if (source.fixed[a]) layout[a] = *source.fixed[a];
         }
         ASSIGN_OR_RETURN(value_[state.value],
-                         builder_.AddSource(source.op->name, source.attributes, source.name, layout, Phase::kForward));
+                         builder_.AddSource(*source.op, source.attributes, source.name, layout, Phase::kForward));
       }
       ValueId update = kNoValue;
       if (state.update != kNoValue) {

@@ -159,7 +159,7 @@ absl::Status CheckMatch(const OpConfig& entry, const Node& node, const std::vect
     if (rule.name != "partial") matched.splits.insert(rule.name);
   }
   if (node.op->decomposition) matched.splits.insert(node.op->decomposition->split);
-  if (!entry.update.empty() && Exact(entry) && node.op->name != "parameter") {
+  if (!entry.update.empty() && Exact(entry) && node.op->role != Role::kParameter) {
     return InvalidArgument("entry '{}': only a parameter has an update; '{}' is a {}", entry.pattern, name,
                            node.op->name);
   }

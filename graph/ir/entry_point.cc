@@ -18,7 +18,7 @@ std::vector<EntryInput> InputsOf(const Graph& graph) {
   std::vector<EntryInput> inputs;
   std::map<std::string, size_t> place;
   for (const Node& node : graph.nodes()) {
-    if (node.op->name != "input") continue;
+    if (node.op->role != Role::kInput) continue;
     const ValueId value = node.outputs[0];
     std::string field = node.attributes.Has(kField) ? node.attributes.String(kField) : "";
     if (field.empty()) field = graph.value(value).name;

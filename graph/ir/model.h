@@ -29,6 +29,22 @@ struct LearningRate {
   double final = 0;
 };
 
+// What the op that computes it is given, but for the element type.
+inline Attributes AttributesOf(const LearningRate& rate) {
+  return {{"schedule", rate.schedule}, {"base", rate.base},
+          {"steps", rate.steps},       {"warmup_steps", rate.warmup_steps},
+          {"decay", rate.decay},       {"decay_steps", rate.decay_steps},
+          {"final", rate.final}};
+}
+
+// What a state is given that begins with `value` everywhere.
+inline Attributes StateAttributes(const TensorType& type, double value) {
+  return {{"dtype", std::string(Name(type.dtype))},
+          {"shape", type.shape},
+          {"initializer", std::string("constant")},
+          {"scale", value}};
+}
+
 struct Model {
   std::string name;
   Graph graph;  // forward only, mesh without axes

@@ -33,6 +33,17 @@ const OpDefinition* OpRegistry::Find(const std::string& name) const {
   return found == definitions_.end() ? nullptr : &found->second;
 }
 
+const OpDefinition& OpRegistry::Get(Role role) const {
+  const OpDefinition* only = nullptr;
+  for (const auto& [name, definition] : definitions_) {
+    if (definition.role != role) continue;
+    CHECK(only == nullptr);
+    only = &definition;
+  }
+  CHECK(only != nullptr);
+  return *only;
+}
+
 std::vector<std::string> OpRegistry::Names() const {
   std::vector<std::string> names;
   for (const auto& [name, definition] : definitions_) names.push_back(name);

@@ -65,6 +65,33 @@ struct InputDefinition {
   bool optional = false;
   bool parameter = false;  // a weight-like input: in an unnamed op its layout follows the first activation input
   bool wide = false;       // in mixed precision f32, whatever the op computes in
+  bool constant = false;   // no gradient flows to it, whatever its type: a sample's weight, a running statistic
+  bool updated = false;    // a state that training gives a new value: of this node alone
+};
+
+// What the compiler and those who run its programs know an op by, where they ask for one or build with it. Everything
+// else about an op is a property of its definition.
+enum class Role : uint8_t {
+  kCompute,  // none of the following
+  // Sources
+  kInput,      // what a step is given
+  kParameter,  // a state that is trained
+  kState,      // outlives a step; no gradient reaches it
+  kConstant,
+  // Layers, of which a strategy asks how they are split
+  kConvolution,
+  kProduct,
+  // Results
+  kLoss,
+  kAccuracy,
+  // What the compiler builds with: one op each
+  kAdd,
+  kConcat,
+  kCast,
+  kIncrement,
+  kLearningRate,
+  kSumOfSquares,
+  kClipScale,
 };
 
 // What an op computes in where a graph is run in mixed precision (graph/passes/mix_precision.h).
@@ -92,6 +119,27 @@ using Gradient = std::function<absl::StatusOr<std::vector<ValueId>>(GradientBuil
                                                                     const std::vector<ValueId>& cotangents,
                                                                     const std::vector<bool>& wanted)>;
 
+// Appends what a user's node means in an entry point; implemented by graph/passes/prepare_entry.h.
+class EntryBuilder {
+ public:
+  virtual ~EntryBuilder() = default;
+  virtual const Graph& graph() const = 0;
+  // Appends `op` with outputs of these names and returns them.
+  virtual absl::StatusOr<std::vector<ValueId>> Add(const std::string& op, std::vector<ValueId> inputs,
+                                                   Attributes attributes, const std::vector<std::string>& names) = 0;
+  // The step's number, i32[]; kNoValue in evaluation.
+  virtual ValueId iteration() const = 0;
+  // An input of evaluation: what each sample of the batch counts. The first caller fixes its type.
+  virtual absl::StatusOr<ValueId> SampleWeight(const TensorType& type) = 0;
+  // What `state` is after the step.
+  virtual void SetUpdate(ValueId state, ValueId value) = 0;
+};
+
+// The values that stand for the outputs of a user's node called `name`. `node` is a copy that reads values of the
+// builder's graph.
+using Preparation = std::function<absl::StatusOr<std::vector<ValueId>>(EntryBuilder& builder, const Node& node,
+                                                                       const std::string& name)>;
+
 // How a node is taken apart where a strategy splits it in a way that its own rules do not have and those of its pieces
 // do (graph/passes/decompose.h). Every piece reads the node's first input and the pieces before it; `op` takes the
 // node's place and reads the node's inputs, then the pieces.
@@ -111,6 +159,7 @@ struct OpDefinition {
   bool variadic = false;  // the last declared input may be repeated (add, concat, bucketed all_reduce)
   int outputs = 1;
   std::vector<AttributeDefinition> attributes;
+  Role role = Role::kCompute;
   bool user = true;   // may appear in a graph proto (gradient ops, moves and updates may not)
   bool move = false;  // a data movement between two layouts (graph/moves)
 
@@ -133,10 +182,18 @@ struct OpDefinition {
   int windowed = -1;
   // True if the output is the input's bytes (reshape): the planner makes it a view where it can.
   bool view = false;
+  // Not -1: of this input, [samples,classes], the op looks at whole rows.
+  int classes = -1;
+  // Refuses to be computed in blocks of so many samples. Empty: where its rules can be split, any will do.
+  std::function<absl::Status(const NodeView&, int64_t samples)> check_micro_batch;
+  // What stands for a user's node in training and in evaluation. Empty: the node itself.
+  Preparation in_training, in_evaluation;
   std::optional<Decomposition> decomposition;
   Precision precision = Precision::kWide;
 
   const AttributeDefinition* FindAttribute(const std::string& attribute) const;
+  // Outlives a step.
+  bool is_state() const { return role == Role::kParameter || role == Role::kState; }
 };
 
 class OpRegistry;
@@ -159,6 +216,7 @@ class OpRegistry {
  public:
   explicit OpRegistry(std::vector<OpDefinition> definitions, std::vector<Fusion> fusions = {});
   const OpDefinition* Find(const std::string& name) const;  // nullptr if unknown
+  const OpDefinition& Get(Role role) const;                 // the only op in this role (CHECKed)
   std::vector<std::string> Names() const;                   // sorted
   const std::vector<Fusion>& fusions() const { return fusions_; }
 

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/entry_point.h"
 #include "graph/ir/group_key.h"
+#include "graph/ir/model.h"
 
 namespace partita {
 
@@ -25,6 +26,7 @@ struct Program {
   std::vector<Mesh> meshes = {Mesh()};  // of all graphs; the first one has all ranks
   // At least one. The states of the first one are those of the program: the others have some of them.
   std::vector<EntryPoint> entries;
+  LearningRate learning_rate;              // what a step of training computes it by
   std::vector<CommunicationGroup> groups;  // id = index
 
   int ranks() const { return meshes[0].size(); }

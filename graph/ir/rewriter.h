@@ -18,6 +18,7 @@ class Rewriter {
 
   const Graph& from() const { return from_; }
   Graph& graph() { return graph_; }
+  const Graph& graph() const { return graph_; }
 
   // The copy's value for one of the original (kNoValue: not copied yet, or dropped).
   ValueId At(ValueId original) const { return original == kNoValue ? kNoValue : value_[original]; }

@@ -46,7 +46,7 @@ class GraphLowering {
       LocalTensor tensor{value.type.dtype, value.type.shape, WholeBox({0})};
       std::optional<Box> box = LocalBox(value.layout, value.type.shape, all.mesh(value.layout), rank_);
       if (box) tensor.box = *std::move(box);
-      const bool parameter = all.node(value.producer).op->name == "parameter";
+      const bool parameter = all.node(value.producer).op->role == Role::kParameter;
       const MemoryKind kind = parameter ? MemoryKind::kParameter : MemoryKind::kState;
       const TensorId id = tensor.bytes() == 0 ? -1 : out_.AddTensor({tensor.bytes(), kind, value.name, -1, 0});
       by_name.emplace(value.name, std::pair{std::move(tensor), id});
@@ -72,13 +72,13 @@ class GraphLowering {
 
   absl::Status LowerNode(NodeId id) {
     const Node& node = graph_.node(id);
-    if (node.op->name == "parameter" || node.op->name == "state") {
+    if (node.op->is_state()) {
       if (local_.Holds(node.outputs[0]) && out_.tensor_of[node.outputs[0]] < 0) {
         return Internal("{} '{}' is no state of the graph", node.op->name, graph_.name(id));
       }
       return absl::OkStatus();
     }
-    if (node.op->name == "input") {
+    if (node.op->role == Role::kInput) {
       const TensorId tensor = NewOutput(node.outputs[0], MemoryKind::kInput);
       if (tensor >= 0) out_.launches.front().operands.push_back(tensor);
       return absl::OkStatus();

@@ -20,7 +20,7 @@ Graph DropUnused(const Graph& graph, bool keep_inputs) {
   std::vector<bool> kept(graph.nodes().size(), false);
   for (NodeId id = static_cast<NodeId>(graph.nodes().size()); id-- > 0;) {
     const Node& node = graph.node(id);
-    kept[id] = (keep_inputs && node.op->name == "input") ||
+    kept[id] = (keep_inputs && node.op->role == Role::kInput) ||
                std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return needed[output]; });
     if (kept[id]) std::for_each(node.inputs.begin(), node.inputs.end(), need);
   }

@@ -63,7 +63,7 @@ class MoveFuser {
     const Node& slice = graph_.node(slice_id);
     Joined joined{ProducerOf(slice), -1, {}};
     if (input_gradients_ == InputGradients::kReduceScatter && joined.reduce >= 0 &&
-        graph_.node(joined.reduce).op->name == "reshape") {
+        graph_.node(joined.reduce).op->view) {
       joined.reshape = joined.reduce;
       joined.reduce = ProducerOf(graph_.node(joined.reshape));
     }

@@ -20,9 +20,7 @@ const InputDefinition& InputOf(const OpDefinition& op, size_t input) {
 
 class Mixer {
  public:
-  Mixer(const Graph& graph, const OpRegistry& registry) : cast_(registry.Find("cast")), rewriter_(graph) {
-    CHECK(cast_ != nullptr);
-  }
+  Mixer(const Graph& graph, const OpRegistry& registry) : cast_(&registry.Get(Role::kCast)), rewriter_(graph) {}
 
   absl::StatusOr<Graph> Run() {
     const Graph& from = rewriter_.from();

@@ -1,4 +1,5 @@
-// Makes the forward graph of evaluation from the user's graph.
+// Makes the forward graph of evaluation from the user's graph, in which ops that mean something else there say what
+// (OpDefinition::in_evaluation). For instance
 //
 //   before   %y = batch_norm(...)             %z = dropout(%y)
 //            %l = softmax_cross_entropy(%z, %labels)
@@ -8,7 +9,7 @@
 //   before   %l = softmax_cross_entropy(%z, %labels, %w)
 //   after    %l@sample_weight = mul(%w, %@sample_weight)   %l = softmax_cross_entropy(%z, %labels, %l@sample_weight)
 //
-// Batch norm takes its running statistics and nothing is dropped. The weights let a batch that is not full mean what it
+// The weights let a batch that is not full mean what it
 // means for as many samples as it has: a sample weighs batch / samples, a row that only fills the batch up weighs 0. So
 // sums over samples are means over those that are there, and a term of the loss that is none (of the weights, say)
 // counts as it is, whatever the size of the batch.

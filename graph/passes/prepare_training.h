@@ -1,4 +1,5 @@
-// Makes the forward graph of training from the user's graph.
+// Makes the forward graph of training from the user's graph: the step's number is a state of it, and ops that mean
+// something else in training say what (OpDefinition::in_training). For instance
 //
 //   before   %y = batch_norm(%x, %gamma, %beta, %mean, %variance)       %z = dropout(%y) rate=0.2
 //   after    %@iteration = state()
@@ -7,9 +8,6 @@
 //            %y@running_mean, %y@running_variance = batch_norm_running(%y@statistics, %mean, %variance)
 //            %z = dropout(%y, %@iteration) key=z rate=0.2
 //            update %mean = %y@running_mean   update %variance = %y@running_variance
-//
-// Batch statistics are split from normalising so that their partial sums are an ordinary value that moves
-// (docs/design.md 5.8).
 #ifndef PARTITA_GRAPH_PASSES_PREPARE_TRAINING_H_
 #define PARTITA_GRAPH_PASSES_PREPARE_TRAINING_H_
 
@@ -18,7 +16,6 @@
 
 namespace partita {
 
-// Refuses statistics_samples that do not divide the batch.
 absl::StatusOr<Graph> PrepareTraining(const Graph& forward, const OpRegistry& registry);
 
 }  // namespace partita

@@ -46,14 +46,14 @@ class Unroller {
 
   absl::Status Visit(NodeId id) {
     const Node& node = from_.node(id);
-    if (node.op->name == "input" && !from_.type(node.outputs[0]).shape.empty()) {
+    if (node.op->role == Role::kInput && !from_.type(node.outputs[0]).shape.empty()) {
       RETURN_IF_ERROR(CheckDivides(from_.type(node.outputs[0]).shape[0], 1));
       return Unroll(id, Rule{"", {}, {S(0)}});
     }
     if (std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return InBlocks(input); })) {
       return CopyWhole(id);
     }
-    RETURN_IF_ERROR(CheckStatistics(node));
+    RETURN_IF_ERROR(CheckMicroBatch(node));
     const std::optional<Rule> rule = RuleOverBlocks(node);
     return rule ? Unroll(id, *rule) : CopyWhole(id);
   }
@@ -64,15 +64,9 @@ class Unroller {
                            size / unit);
   }
 
-  absl::Status CheckStatistics(const Node& node) const {
-    if (node.op->name != "batch_norm_statistics") return absl::OkStatus();
-    const int64_t batch = from_.type(node.inputs[0]).shape[0], given = node.attributes.Int("samples");
-    const int64_t group = given == 0 ? batch : given, micro_batch = batch / micro_batches_;
-    if (micro_batch % group == 0) return absl::OkStatus();
-    return InvalidArgument(
-        "micro-batches of {} samples cut the batch statistics, which are over {} samples; a statistics_samples that "
-        "divides {} is needed",
-        micro_batch, group, micro_batch);
+  absl::Status CheckMicroBatch(const Node& node) const {
+    if (!node.op->check_micro_batch) return absl::OkStatus();
+    return node.op->check_micro_batch(ViewOf(from_, node), from_.type(node.inputs[0]).shape[0] / micro_batches_);
   }
 
   // The rule by which the node's inputs in blocks are split in their first dimension and all others are whole.
@@ -114,7 +108,7 @@ class Unroller {
         blocks_[node.outputs[o]] = std::move(copies[o]);
       } else {
         ASSIGN_OR_RETURN(whole_[node.outputs[o]],
-                         Join("add", {}, std::move(copies[o]), from_.value(node.outputs[o]).name + "@sum"));
+                         Join(Role::kAdd, {}, std::move(copies[o]), from_.value(node.outputs[o]).name + "@sum"));
       }
     }
     return absl::OkStatus();
@@ -158,18 +152,17 @@ class Unroller {
   absl::StatusOr<ValueId> Whole(ValueId value) {
     if (value == kNoValue || whole_[value] != kNoValue) return Mapped(value);
     ASSIGN_OR_RETURN(whole_[value],
-                     Join("concat", {{"axis", int64_t{0}}}, blocks_[value], from_.value(value).name + "@whole"));
+                     Join(Role::kConcat, {{"axis", int64_t{0}}}, blocks_[value], from_.value(value).name + "@whole"));
     return whole_[value];
   }
 
-  absl::StatusOr<ValueId> Join(const std::string& op, const Attributes& attributes, std::vector<ValueId> parts,
+  absl::StatusOr<ValueId> Join(Role role, const Attributes& attributes, std::vector<ValueId> parts,
                                const std::string& name) {
     if (parts.size() == 1) return parts[0];
-    const OpDefinition* const definition = registry_.Find(op);
-    CHECK(definition != nullptr);
-    ASSIGN_OR_RETURN(Attributes complete, CompleteAttributes(*definition, attributes));
+    const OpDefinition& op = registry_.Get(role);
+    ASSIGN_OR_RETURN(Attributes complete, CompleteAttributes(op, attributes));
     ASSIGN_OR_RETURN(const std::vector<ValueId> outputs,
-                     Append({definition, std::move(complete), std::move(parts), {}, Phase::kForward}, {name}));
+                     Append({&op, std::move(complete), std::move(parts), {}, Phase::kForward}, {name}));
     return outputs[0];
   }
 

@@ -110,7 +110,7 @@ class ScheduleBinder {
 
   void BindInputs() {
     for (const Node& node : graph_.nodes()) {
-      if (node.op->name != "input") continue;
+      if (node.op->role != Role::kInput) continue;
       const ValueId value = node.outputs[0];
       schedule_.inputs.push_back({graph_.value(value).name, Tensor(value), OffsetOf(lowered_.tensor_of[value])});
     }

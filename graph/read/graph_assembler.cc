@@ -71,7 +71,7 @@ absl::StatusOr<ValueId> GraphAssembler::Add(const NodeDescription& described) {
   const absl::StatusOr<std::vector<TensorType>> types = InferTypes(graph_, *node);
   if (!types.ok()) return WithContext(fmt::format("{} ({})", context, node->op->name), types.status());
   CHECK(types->size() == 1);  // ops with more outputs are internal, so a node and its value share a name
-  const bool is_state = node->op->name == "parameter" || node->op->name == "state";
+  const bool is_state = node->op->is_state();
   const NodeId id = graph_.AddNode(*std::move(node), {Value{described.name, (*types)[0], {}, -1}});
   const ValueId value = graph_.node(id).outputs[0];
   if (is_state) graph_.AddState({value, kNoValue});
@@ -123,7 +123,7 @@ std::vector<NodeDescription> Describe(const Graph& graph) {
 absl::StatusOr<Graph> WithBatch(const Graph& graph, int64_t batch, const OpRegistry& registry) {
   std::vector<NodeDescription> nodes = Describe(graph);
   for (NodeDescription& node : nodes) {
-    if (node.op != "input") continue;
+    if (registry.Find(node.op)->role != Role::kInput) continue;
     Shape shape = node.attributes.Ints("shape");
     shape[0] = batch;
     node.attributes.Set("shape", std::move(shape));

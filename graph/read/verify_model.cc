@@ -48,13 +48,15 @@ absl::Status CheckResults(const Graph& graph) {
   return absl::OkStatus();
 }
 
-// Gradients flow from a node to its first so many inputs only. batch_norm has no gradient of its own, but that of the
-// ops it is expanded into.
-size_t DifferentiableInputs(const Node& node) {
-  static const auto& limits =
-      *new std::map<std::string, size_t>{{"batch_norm", 3}, {"softmax_cross_entropy", 1}, {"dropout", 1}};
-  if (auto limit = limits.find(node.op->name); limit != limits.end()) return limit->second;
-  return node.op->gradient ? node.inputs.size() : 0;
+const InputDefinition& InputOf(const OpDefinition& op, size_t input) {
+  return op.inputs[std::min(input, op.inputs.size() - 1)];
+}
+
+// Whether a gradient of the node's output flows to this input: by its op, or those that stand for it in training.
+bool Differentiable(const Graph& graph, const Node& node, size_t input) {
+  if (!node.op->gradient && !node.op->in_training) return false;
+  const ValueId value = node.inputs[input];
+  return value != kNoValue && !InputOf(*node.op, input).constant && IsFloating(graph.type(value).dtype);
 }
 
 // The values that get a gradient: those from which the loss is reached. One walk against the order of the nodes.
@@ -65,10 +67,8 @@ std::vector<bool> WithGradient(const Graph& graph) {
     const Node& node = graph.node(id);
     const bool wanted = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return reached[v]; });
     if (!wanted) continue;
-    const size_t flowing = std::min(DifferentiableInputs(node), node.inputs.size());
-    for (size_t i = 0; i < flowing; ++i) {
-      const ValueId input = node.inputs[i];
-      if (input != kNoValue && IsFloating(graph.type(input).dtype)) reached[input] = true;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (Differentiable(graph, node, i)) reached[node.inputs[i]] = true;
     }
   }
   return reached;
@@ -88,7 +88,7 @@ absl::Status CheckParameters(const Graph& graph) {
   const std::vector<bool> reached = WithGradient(graph);
   const std::vector<int> readers = CountReaders(graph);
   for (const State& state : graph.states()) {
-    if (Producer(graph, state.value).op->name != "parameter" || reached[state.value]) continue;
+    if (Producer(graph, state.value).op->role != Role::kParameter || reached[state.value]) continue;
     const std::string& name = graph.value(state.value).name;
     if (readers[state.value] == 0) {
       return InvalidArgument("node {}: the parameter is used by no node; remove it or connect it", Quoted(name));
@@ -101,29 +101,30 @@ absl::Status CheckParameters(const Graph& graph) {
   return absl::OkStatus();
 }
 
-absl::Status CheckRunning(const Graph& graph, NodeId id, std::map<ValueId, NodeId>& updated) {
-  constexpr const char* kInputs[] = {"running_mean", "running_variance"};
-  for (int i = 0; i < 2; ++i) {
-    const ValueId value = graph.node(id).inputs[3 + i];
-    const Node& producer = Producer(graph, value);
-    if (producer.op->name != "state") {
-      return InvalidArgument("node {}: {} is {}, a {}; a state is needed, because it is updated",
-                             Quoted(graph.name(id)), kInputs[i], Quoted(graph.value(value).name), producer.op->name);
-    }
-    const auto [first, fresh] = updated.emplace(value, id);
-    if (!fresh) {
-      return InvalidArgument("node {}: {} is {}, which {} updates already; each statistic needs a state of its own",
-                             Quoted(graph.name(id)), kInputs[i], Quoted(graph.value(value).name),
-                             first->second == id ? "it" : Quoted(graph.name(first->second)));
-    }
+// `value` is an input called `input` that the node updates.
+absl::Status CheckUpdated(const Graph& graph, NodeId id, const std::string& input, ValueId value,
+                          std::map<ValueId, NodeId>& updated) {
+  const Node& producer = Producer(graph, value);
+  if (producer.op->role != Role::kState) {
+    return InvalidArgument("node {}: {} is {}, a {}; a state is needed, because it is updated", Quoted(graph.name(id)),
+                           input, Quoted(graph.value(value).name), producer.op->name);
   }
-  return absl::OkStatus();
+  const auto [first, fresh] = updated.emplace(value, id);
+  if (fresh) return absl::OkStatus();
+  return InvalidArgument("node {}: {} is {}, which {} updates already; each statistic needs a state of its own",
+                         Quoted(graph.name(id)), input, Quoted(graph.value(value).name),
+                         first->second == id ? "it" : Quoted(graph.name(first->second)));
 }
 
-absl::Status CheckBatchNorms(const Graph& graph) {
+absl::Status CheckUpdates(const Graph& graph) {
   std::map<ValueId, NodeId> updated;
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
-    if (graph.node(id).op->name == "batch_norm") RETURN_IF_ERROR(CheckRunning(graph, id, updated));
+    const Node& node = graph.node(id);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const InputDefinition& input = InputOf(*node.op, i);
+      if (!input.updated || node.inputs[i] == kNoValue) continue;
+      RETURN_IF_ERROR(CheckUpdated(graph, id, input.name, node.inputs[i], updated));
+    }
   }
   return absl::OkStatus();
 }
@@ -158,7 +159,7 @@ absl::Status VerifyForward(const Graph& graph) {
   RETURN_IF_ERROR(CheckFields(graph));
   RETURN_IF_ERROR(CheckResults(graph));
   RETURN_IF_ERROR(CheckParameters(graph));
-  return CheckBatchNorms(graph);
+  return CheckUpdates(graph);
 }
 
 absl::Status VerifyOptimizer(const Optimizer& optimizer) {

@@ -12,7 +12,7 @@ namespace partita {
 //   - each input has a field of its own
 //   - the loss is a computed scalar of a floating type, the metrics are scalars, each named once
 //   - every parameter reaches the loss on a way along which gradients flow
-//   - running statistics are states, each updated by one batch norm
+//   - what a node updates (running statistics) are states, each updated by one node
 // kInvalidArgument names the node. Linear; no recursion.
 absl::Status VerifyForward(const Graph& graph);
 

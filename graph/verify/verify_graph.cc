@@ -194,8 +194,8 @@ class GraphVerifier {
   absl::Status CheckState(const State& state) const {
     if (!Exists(state.value)) return Internal("state {} is no value of the graph", state.value);
     const Value& value = graph_.value(state.value);
-    const std::string& op = graph_.node(value.producer).op->name;
-    if (op != "parameter" && op != "state") return Internal("state '{}' is made by a {}", value.name, op);
+    const OpDefinition& op = *graph_.node(value.producer).op;
+    if (!op.is_state()) return Internal("state '{}' is made by a {}", value.name, op.name);
     if (state.update == kNoValue) return absl::OkStatus();
     if (!Exists(state.update)) return Internal("the update {} of state '{}' is no value", state.update, value.name);
     const Value& update = graph_.value(state.update);

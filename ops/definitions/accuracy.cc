@@ -18,8 +18,11 @@ absl::StatusOr<std::vector<TensorType>> AccuracyShape(const NodeView& node) {
 
 OpDefinition AccuracyOp() {
   return Op("accuracy")
+      .As(Role::kAccuracy)
       .Inputs({"logits", "labels"})
       .Optional("sample_weight")
+      .Classes("logits")
+      .InEvaluation(WithSampleWeight)
       .Attribute("batch", int64_t{0})
       .Shape(AccuracyShape)
       .Rules([](const NodeView&) { return std::vector<Rule>{SamplesToScalar()}; })

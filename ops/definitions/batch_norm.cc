@@ -1,11 +1,11 @@
 // Batch normalization (Ioffe and Szegedy 2015) of x [n,c] or [n,h,w,c] per channel.
 //
 //   batch_norm(x, gamma, beta, running_mean, running_variance) statistics_samples=k
-// is what a user writes. It has neither kernel nor gradient: before partitioning a pass replaces it by (training)
+// is what a user writes. It has neither kernel nor gradient: in training it is
 //   stats = batch_norm_statistics(x, shift) samples=k     [G,2,C]: per group sum(x-shift), sum((x-shift)^2)
 //   y = batch_norm_normalize(x, stats, shift, gamma, beta) samples=k epsilon
 //   mean, variance = batch_norm_running(stats, running_mean, running_variance) momentum count
-// with shift = running_mean as it was before the step, or (evaluation)
+// with shift = running_mean as it was before the step, which the new mean and variance update; in evaluation
 //   y = batch_norm_inference(x, gamma, beta, running_mean, running_variance) epsilon
 //
 // m = elements per group and channel, of the global tensor. mean' = s1/m, variance = max(s2/m - mean'^2, 0) (biased),
@@ -127,6 +127,42 @@ absl::StatusOr<std::vector<ValueId>> NormalizeGradient(GradientBuilder& builder,
   return result;
 }
 
+// Statistics apart from normalising: their partial sums are then an ordinary value that moves.
+absl::StatusOr<std::vector<ValueId>> InBatches(EntryBuilder& builder, const Node& node, const std::string& name) {
+  const ValueId x = node.inputs[0], gamma = node.inputs[1], beta = node.inputs[2];
+  const ValueId mean = node.inputs[3], variance = node.inputs[4];
+  ASSIGN_OR_RETURN(const BatchGroups groups,
+                   GroupsOf(node.attributes, "statistics_samples", builder.graph().type(x).shape));
+  const int64_t samples = node.attributes.Int("statistics_samples");
+  ASSIGN_OR_RETURN(const std::vector<ValueId> statistics,
+                   builder.Add("batch_norm_statistics", {x, mean}, {{"samples", samples}}, {name + "@statistics"}));
+  ASSIGN_OR_RETURN(const std::vector<ValueId> y,
+                   builder.Add("batch_norm_normalize", {x, statistics[0], mean, gamma, beta},
+                               {{"samples", samples}, {"epsilon", node.attributes.Float("epsilon")}}, {name}));
+  ASSIGN_OR_RETURN(const std::vector<ValueId> running,
+                   builder.Add("batch_norm_running", {statistics[0], mean, variance},
+                               {{"momentum", node.attributes.Float("momentum")}, {"count", groups.elements}},
+                               {name + "@running_mean", name + "@running_variance"}));
+  builder.SetUpdate(mean, running[0]);
+  builder.SetUpdate(variance, running[1]);
+  return y;
+}
+
+absl::StatusOr<std::vector<ValueId>> ByRunningStatistics(EntryBuilder& builder, const Node& node,
+                                                         const std::string& name) {
+  return builder.Add("batch_norm_inference", node.inputs, {{"epsilon", node.attributes.Float("epsilon")}}, {name});
+}
+
+// What follows the statistics of all samples would wait for the last micro-batch.
+absl::Status WholeGroups(const NodeView& node, int64_t samples) {
+  const int64_t group = InferredGroups(node).samples;
+  if (samples % group == 0) return absl::OkStatus();
+  return InvalidArgument(
+      "micro-batches of {} samples cut the batch statistics, which are over {} samples; a statistics_samples that "
+      "divides {} is needed",
+      samples, group, samples);
+}
+
 FlopsFunction PerElement(double operations) {
   return [operations](const NodeView& node) { return operations * Count(node.inputs[0]->shape); };
 }
@@ -137,6 +173,9 @@ OpDefinition BatchNormOp() {
   return Op("batch_norm")
       .Inputs({"x"})
       .Parameters({"gamma", "beta", "running_mean", "running_variance"})
+      .Updates({"running_mean", "running_variance"})
+      .InTraining(InBatches)
+      .InEvaluation(ByRunningStatistics)
       .Attribute("epsilon", 1e-3)
       .Attribute("momentum", 0.1)
       .Attribute("statistics_samples", int64_t{0})
@@ -155,6 +194,7 @@ OpDefinition BatchNormStatisticsOp() {
       .Rules([](const NodeView& node) {
         return BatchNormRules(node, {kElements, kVector}, {kStatistics});
       })
+      .MicroBatches(WholeGroups)
       .Gradient(StatisticsGradient)
       .Computes(Precision::kFollows)
       .Wide({"shift"})

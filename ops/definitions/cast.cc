@@ -39,6 +39,7 @@ absl::StatusOr<std::vector<ValueId>> CastGradient(GradientBuilder& builder, cons
 
 OpDefinition CastOp() {
   return Op("cast")
+      .As(Role::kCast)
       .Inputs({"x"})
       .Required("dtype", "")
       .Shape(CastShape)

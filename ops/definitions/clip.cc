@@ -31,13 +31,18 @@ absl::StatusOr<std::vector<TensorType>> ScaleShape(const NodeView& node) {
 }  // namespace
 
 OpDefinition SumOfSquaresOp() {
-  return Op("sum_of_squares").Internal().Inputs({"x"}).Shape(SumShape).Rules(SumRules).Flops([](const NodeView& node) {
-    return 2 * Count(node.inputs[0]->shape);
-  });
+  return Op("sum_of_squares")
+      .As(Role::kSumOfSquares)
+      .Internal()
+      .Inputs({"x"})
+      .Shape(SumShape)
+      .Rules(SumRules)
+      .Flops([](const NodeView& node) { return 2 * Count(node.inputs[0]->shape); });
 }
 
 OpDefinition ClipScaleOp() {
   return Op("clip_scale")
+      .As(Role::kClipScale)
       .Internal()
       .Inputs({"sum_of_squares"})
       .Required("max_norm", 0.0)

@@ -60,6 +60,7 @@ absl::StatusOr<std::vector<ValueId>> ConcatGradient(GradientBuilder& builder, co
 
 OpDefinition ConcatOp() {
   return Op("concat")
+      .As(Role::kConcat)
       .Variadic("x")
       .Required("axis", int64_t{0})
       .Shape(ConcatShape)

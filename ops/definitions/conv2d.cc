@@ -148,6 +148,7 @@ Op ConvolutionOp(const std::string& name) {
 
 OpDefinition Conv2dOp() {
   return ConvolutionOp("conv2d")
+      .As(Role::kConvolution)
       .Inputs({"x"})
       .Parameters({"w"})
       .Shape(Conv2dShape)

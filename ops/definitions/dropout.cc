@@ -1,8 +1,8 @@
 // y = x / (1 - rate) where the element is kept, else 0. It is kept if u >= rate, with
 //   u = Uniform(PhiloxKey(seed, key), iteration, global element index)
 // so the mask is the same however x is split; of a micro-batch, `first_sample` is its place in the batch. `key` is the
-// name of the forward node (a pass fills in an empty one); the gradient is the same op with the same key on the
-// cotangent. Without an iteration input (a user's graph) a pass adds it.
+// name of the forward node; the gradient is the same op with the same key on the cotangent. A user writes neither key
+// nor iteration: training fills them in, evaluation drops nothing.
 #include "ops/definitions/definitions.h"
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"
@@ -35,6 +35,17 @@ absl::StatusOr<std::vector<ValueId>> DropoutGradient(GradientBuilder& builder, c
   return result;
 }
 
+absl::StatusOr<std::vector<ValueId>> DropoutInTraining(EntryBuilder& builder, const Node& node,
+                                                       const std::string& name) {
+  Attributes attributes = node.attributes;
+  attributes.Set("key", name);
+  return builder.Add("dropout", {node.inputs[0], builder.iteration()}, std::move(attributes), {name});
+}
+
+absl::StatusOr<std::vector<ValueId>> NothingDropped(EntryBuilder&, const Node& node, const std::string&) {
+  return std::vector<ValueId>{node.inputs[0]};
+}
+
 }  // namespace
 
 OpDefinition DropoutOp() {
@@ -49,6 +60,8 @@ OpDefinition DropoutOp() {
         return EveryDimension(static_cast<int>(node.inputs[0]->shape.size()), {true, false});
       })
       .Gradient(DropoutGradient)
+      .InTraining(DropoutInTraining)
+      .InEvaluation(NothingDropped)
       .Computes(Precision::kFollows)
       .Flops([](const NodeView& node) { return 2 * Count(node.inputs[0]->shape); })
       .InPlace(0, 0);

@@ -109,6 +109,7 @@ absl::StatusOr<std::vector<ValueId>> MulGradient(GradientBuilder& builder, const
 
 OpDefinition AddOp() {
   return Op("add")
+      .As(Role::kAdd)
       .Variadic("x")
       .Shape(SameTypes({"x"}))
       .Rules(AddRules)

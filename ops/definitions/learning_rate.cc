@@ -41,6 +41,7 @@ absl::StatusOr<std::vector<TensorType>> IncrementShape(const NodeView& node) {
 
 OpDefinition LearningRateOp() {
   return Op("learning_rate")
+      .As(Role::kLearningRate)
       .Internal()
       .Inputs({"iteration"})
       .Attribute("dtype", "f32")
@@ -51,15 +52,15 @@ OpDefinition LearningRateOp() {
       .Attribute("decay", 0.1)
       .Attribute("decay_steps", int64_t{0})
       .Attribute("final", 0.0)
-      .Attribute("start_fraction", 0.3)
-      .Attribute("initial_divisor", 25.0)
-      .Attribute("final_divisor", 1e4)
+      .Attribute("start_fraction", kStartFraction)
+      .Attribute("initial_divisor", kInitialDivisor)
+      .Attribute("final_divisor", kFinalDivisor)
       .Shape(RateShape)
       .Flops([](const NodeView&) { return 10.0; });
 }
 
 OpDefinition IncrementOp() {
-  return Op("increment").Internal().Inputs({"iteration"}).Shape(IncrementShape).InPlace(0, 0);
+  return Op("increment").As(Role::kIncrement).Internal().Inputs({"iteration"}).Shape(IncrementShape).InPlace(0, 0);
 }
 
 }  // namespace partita

@@ -38,6 +38,7 @@ double Cost(const NodeView& node) { return 4 * Count(node.inputs[0]->shape); }
 OpDefinition LogSoftmaxOp() {
   return Op("log_softmax")
       .Inputs({"x"})
+      .Classes("x")
       .Shape(RowsOf("x"))
       .Rules([](const NodeView&) {
         return std::vector<Rule>{{"samples", {S(0)}, {S(0)}}};

@@ -91,6 +91,7 @@ double Cost(const NodeView& node) {
 
 OpDefinition MatMulOp() {
   return Op("matmul")
+      .As(Role::kProduct)
       .Inputs({"x"})
       .Parameters({"w"})
       .Attribute("transpose_x", false)

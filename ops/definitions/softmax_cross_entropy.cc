@@ -45,8 +45,12 @@ double Cost(const NodeView& node) { return 6 * Count(node.inputs[0]->shape); }
 
 OpDefinition SoftmaxCrossEntropyOp() {
   return Op("softmax_cross_entropy")
+      .As(Role::kLoss)
       .Inputs({"logits", "labels"})
       .Optional("sample_weight")
+      .Constant({"sample_weight"})
+      .Classes("logits")
+      .InEvaluation(WithSampleWeight)
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
       .Shape(LossShape)

@@ -74,6 +74,7 @@ Op StateLike(const std::string& name) {
 
 OpDefinition InputOp() {
   return Op("input")
+      .As(Role::kInput)
       .Attribute("dtype", "f32")
       .Required("shape", IntList())
       .Attribute("field", "")
@@ -81,12 +82,13 @@ OpDefinition InputOp() {
       .Rules(InputRules);
 }
 
-OpDefinition ParameterOp() { return StateLike("parameter").Shape(ParameterShape); }
+OpDefinition ParameterOp() { return StateLike("parameter").As(Role::kParameter).Shape(ParameterShape); }
 
-OpDefinition StateOp() { return StateLike("state").Shape(StateShape); }
+OpDefinition StateOp() { return StateLike("state").As(Role::kState).Shape(StateShape); }
 
 OpDefinition ConstantOp() {
   return Op("constant")
+      .As(Role::kConstant)
       .Attribute("dtype", "f32")
       .Required("shape", IntList())
       .Required("value", 0.0)

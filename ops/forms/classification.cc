@@ -1,5 +1,6 @@
 #include "ops/forms/classification.h"
 
+#include "graph/ir/generated_name.h"
 #include "ops/forms/op_checks.h"
 #include "runtime/base/status.h"
 
@@ -18,6 +19,18 @@ absl::Status CheckClassifier(const NodeView& node) {
 absl::Status CheckLoss(const NodeView& node) {
   RETURN_IF_ERROR(CheckClassifier(node));
   return CheckNumber(node.attributes, "label_smoothing", 0, 1);
+}
+
+absl::StatusOr<std::vector<ValueId>> WithSampleWeight(EntryBuilder& builder, const Node& node,
+                                                      const std::string& name) {
+  const TensorType logits = builder.graph().type(node.inputs[0]);
+  ASSIGN_OR_RETURN(ValueId weight, builder.SampleWeight({logits.dtype, {logits.shape[0]}}));
+  const ValueId own = node.inputs.size() > 2 ? node.inputs[2] : kNoValue;
+  if (own != kNoValue) {
+    ASSIGN_OR_RETURN(const std::vector<ValueId> both, builder.Add("mul", {own, weight}, {}, {name + kSampleWeightName}));
+    weight = both[0];
+  }
+  return builder.Add(node.op->name, {node.inputs[0], node.inputs[1], weight}, node.attributes, {name});
 }
 
 Decomposition SoftmaxPieces(const std::string& op) {

@@ -14,6 +14,9 @@ absl::Status CheckClassifier(const NodeView& node);
 // The same, and attribute label_smoothing: 0 to 1.
 absl::Status CheckLoss(const NodeView& node);
 
+// In evaluation a loss or metric of (logits, labels, sample_weight?) takes what each sample of the batch counts.
+absl::StatusOr<std::vector<ValueId>> WithSampleWeight(EntryBuilder& builder, const Node& node, const std::string& name);
+
 // What a strategy calls the split of a softmax's classes. The rules of a whole softmax do not have it, those of its
 // pieces do (ops/definitions/split_softmax.cc).
 inline constexpr char kClassSplit[] = "classes";

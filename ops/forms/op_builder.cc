@@ -104,6 +104,11 @@ Op& Op::Internal() {
   return *this;
 }
 
+Op& Op::As(Role role) {
+  definition_.role = role;
+  return *this;
+}
+
 Op& Op::Shape(ShapeFunction shape) {
   definition_.shape = std::move(shape);
   return *this;
@@ -154,12 +159,44 @@ Op& Op::Computes(Precision precision) {
   return *this;
 }
 
+InputDefinition& Op::Input(const std::string& name) {
+  const auto input = std::ranges::find(definition_.inputs, name, &InputDefinition::name);
+  CHECK(input != definition_.inputs.end());
+  return *input;
+}
+
 Op& Op::Wide(const std::vector<std::string>& inputs) {
-  for (const std::string& name : inputs) {
-    const auto input = std::ranges::find(definition_.inputs, name, &InputDefinition::name);
-    CHECK(input != definition_.inputs.end());
-    input->wide = true;
-  }
+  for (const std::string& name : inputs) Input(name).wide = true;
+  return *this;
+}
+
+Op& Op::Constant(const std::vector<std::string>& inputs) {
+  for (const std::string& name : inputs) Input(name).constant = true;
+  return *this;
+}
+
+Op& Op::Updates(const std::vector<std::string>& inputs) {
+  for (const std::string& name : inputs) Input(name).updated = true;
+  return Constant(inputs);
+}
+
+Op& Op::Classes(const std::string& input) {
+  definition_.classes = static_cast<int>(&Input(input) - definition_.inputs.data());
+  return *this;
+}
+
+Op& Op::MicroBatches(std::function<absl::Status(const NodeView&, int64_t)> check) {
+  definition_.check_micro_batch = std::move(check);
+  return *this;
+}
+
+Op& Op::InTraining(Preparation preparation) {
+  definition_.in_training = std::move(preparation);
+  return *this;
+}
+
+Op& Op::InEvaluation(Preparation preparation) {
+  definition_.in_evaluation = std::move(preparation);
   return *this;
 }
 

@@ -34,6 +34,7 @@ class Op {
   Op& Attribute(const std::string& name, partita::Attribute default_value);
   Op& Required(const std::string& name, partita::Attribute type);
   Op& Internal();  // may not appear in a user's graph
+  Op& As(Role role);
 
   Op& Shape(ShapeFunction shape);
   Op& Rules(RulesFunction rules);  // without: only all-R and all-At
@@ -47,10 +48,18 @@ class Op {
   Op& Computes(Precision precision);                 // in mixed precision; without: in f32
   Op& Wide(const std::vector<std::string>& inputs);  // f32 even if the op computes in bf16
   Op& GradientOfTerms(std::function<bool(const NodeView&)> predicate);
+  Op& Constant(const std::vector<std::string>& inputs);  // no gradient flows to them
+  Op& Updates(const std::vector<std::string>& inputs);   // states, and no gradient flows to them
+  Op& Classes(const std::string& input);                 // of which it looks at whole rows
+  Op& MicroBatches(std::function<absl::Status(const NodeView&, int64_t)> check);
+  Op& InTraining(Preparation preparation);
+  Op& InEvaluation(Preparation preparation);
 
   operator OpDefinition() const;
 
  private:
+  InputDefinition& Input(const std::string& name);
+
   OpDefinition definition_;
 };
 

@@ -74,4 +74,12 @@ LearningRateSchedule ScheduleOf(const Attributes& attributes) {
   return schedule;
 }
 
+LearningRateSchedule ScheduleOf(const LearningRate& rate) {
+  Attributes attributes = AttributesOf(rate);
+  attributes.Set("start_fraction", kStartFraction);
+  attributes.Set("initial_divisor", kInitialDivisor);
+  attributes.Set("final_divisor", kFinalDivisor);
+  return ScheduleOf(attributes);
+}
+
 }  // namespace partita

@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graph/value/attributes.h"
+#include "graph/ir/model.h"
 #include "ops/values/learning_rate_schedule.h"
 
 namespace partita {
+
+// What one_cycle does where nothing is said.
+inline constexpr double kStartFraction = 0.3, kInitialDivisor = 25, kFinalDivisor = 1e4;
 
 std::vector<std::string> ScheduleNames();
 
@@ -18,6 +21,9 @@ absl::Status CheckSchedule(const Attributes& attributes);
 
 // The schedule of attributes that have passed CheckSchedule.
 LearningRateSchedule ScheduleOf(const Attributes& attributes);
+
+// The schedule of a model that has become a program.
+LearningRateSchedule ScheduleOf(const LearningRate& rate);
 
 }  // namespace partita
 

@@ -19,7 +19,7 @@ std::vector<std::string> Session::StateNames() const {
 bool Session::IsParameter(const std::string& state) const {
   const ValueId value = program_.state_graph().Find(state);
   return value != kNoValue &&
-         program_.state_graph().node(program_.state_graph().value(value).producer).op->name == "parameter";
+         program_.state_graph().node(program_.state_graph().value(value).producer).op->role == Role::kParameter;
 }
 
 const Placement* Session::FindState(const std::string& name, int rank) const {

@@ -43,15 +43,18 @@ absl::StatusOr<ImageInputs> FindImageInputs(const Graph& forward) {
   ImageInputs inputs;
   for (const Node& node : forward.nodes()) {
     const Value& value = forward.value(node.outputs[0]);
-    if (node.op->name == "input") RETURN_IF_ERROR(AddInput(value, inputs));
-    if (node.op->name == "accuracy") inputs.accuracy = value.name;
-    if (node.op->name == "softmax_cross_entropy") inputs.classes = forward.type(node.inputs[0]).shape.back();
+    const OpDefinition& op = *node.op;
+    if (op.role == Role::kInput) RETURN_IF_ERROR(AddInput(value, inputs));
+    if (op.role == Role::kAccuracy) inputs.accuracy = value.name;
+    if (op.role == Role::kLoss && op.classes >= 0) {
+      inputs.classes = forward.type(node.inputs[static_cast<size_t>(op.classes)]).shape.back();
+    }
   }
   if (inputs.images.empty() || inputs.labels.empty()) {
     return InvalidArgument("the graph has no input for {}", inputs.images.empty() ? "images" : "labels");
   }
   if (inputs.classes == 0) {
-    return InvalidArgument("the graph has no softmax_cross_entropy, so labelled images cannot train it");
+    return InvalidArgument("the graph has no loss that tells classes apart, so labelled images cannot train it");
   }
   return inputs;
 }

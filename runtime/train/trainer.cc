@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "graph/ir/op_definition.h"
 #include "ops/values/learning_rate.h"
 #include "runtime/base/status.h"
 #include "runtime/train/batch_feed.h"
@@ -16,14 +15,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// The rate of each step, as the program's own node computes it.
-std::optional<LearningRateSchedule> ScheduleIn(const Graph& train) {
-  for (const Node& node : train.nodes()) {
-    if (node.op->name == "learning_rate") return ScheduleOf(node.attributes);
-  }
-  return std::nullopt;
-}
 
 // What progress lines tell: means since the line before.
 class Meter {
@@ -71,7 +62,7 @@ class Run {
         result_(result),
         feed_(std::move(feed)),
         meter_(session, options, inputs.batch()),
-        schedule_(ScheduleIn(session.program().graph(kTrainEntry))),
+        schedule_(ScheduleOf(session.program().learning_rate)),
         per_epoch_(data.training->batches_per_epoch()),
         steps_(PlannedSteps(options, per_epoch_)) {}
 
@@ -128,7 +119,7 @@ class Run {
     };
     if (epoch.steps == 0) RETURN_IF_ERROR(stage());
     const bool last = epoch.steps + 1 == per_epoch_ || result_.steps + 1 == steps_;
-    epoch.learning_rate = schedule_ ? schedule_->Rate(result_.steps) : 0;
+    epoch.learning_rate = schedule_.Rate(result_.steps);
     ASSIGN_OR_RETURN(const StepResult step, session_.Train(last ? Session::InputFiller() : stage));
     options_.on_step();
     ++epoch.steps;
@@ -169,7 +160,7 @@ class Run {
   TrainingResult& result_;
   const BatchFeed feed_;
   Meter meter_;
-  const std::optional<LearningRateSchedule> schedule_;
+  const LearningRateSchedule schedule_;
   const int64_t per_epoch_;
   const int64_t steps_;
 };

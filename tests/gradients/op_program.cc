@@ -44,7 +44,8 @@ absl::StatusOr<ValueId> AddInput(LayoutBuilder& builder, const std::string& name
                                  const Layout& layout, Phase phase) {
   const Shape shape = type.shape.empty() ? Shape{1} : type.shape;
   const Attributes attributes{{"dtype", std::string(Name(type.dtype))}, {"shape", shape}};
-  ASSIGN_OR_RETURN(const ValueId input, builder.AddSource("input", attributes, name, layout, phase));
+  ASSIGN_OR_RETURN(const ValueId input,
+                   builder.AddSource(builder.registry().Get(Role::kInput), attributes, name, layout, phase));
   if (!type.shape.empty()) return input;
   NodeRequest request;
   request.op = "reshape";

@@ -69,7 +69,7 @@ constexpr OverlapHalo kCases[] = {OverlapHalo::kOff, OverlapHalo::kAuto, Overlap
 
 absl::Status StageBatch(Session& session, const Graph& graph) {
   for (const Node& node : graph.nodes()) {
-    if (node.op->name != "input") continue;
+    if (node.op->role != Role::kInput) continue;
     const Value& value = graph.value(node.outputs[0]);
     HostTensor tensor{value.type.dtype, value.type.shape, {}};  // labels of class 0, grey images
     tensor.bytes.resize(static_cast<size_t>(Elements(value.type.shape) * SizeOf(value.type.dtype)));

@@ -30,10 +30,10 @@ struct Total {
   int64_t bytes = 0;
 };
 
-Total SumOf(const Graph& graph, const std::string& op) {
+Total SumOf(const Graph& graph, Role role) {
   Total total;
   for (const Node& node : graph.nodes()) {
-    if (node.op->name != op) continue;
+    if (node.op->role != role) continue;
     const TensorType& type = graph.type(node.outputs[0]);
     ++total.tensors;
     total.elements += Elements(type.shape);
@@ -50,14 +50,14 @@ std::string Printed(const Total& total) {
 std::vector<std::string> InputsOf(const Graph& graph) {
   std::vector<std::string> inputs;
   for (const Node& node : graph.nodes()) {
-    if (node.op->name == "input") inputs.push_back(Printed(graph.value(node.outputs[0])));
+    if (node.op->role == Role::kInput) inputs.push_back(Printed(graph.value(node.outputs[0])));
   }
   return inputs;
 }
 
 int64_t BatchOf(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
-    if (node.op->name == "input") return graph.type(node.outputs[0]).shape[0];
+    if (node.op->role == Role::kInput) return graph.type(node.outputs[0]).shape[0];
   }
   return 1;
 }
@@ -79,8 +79,8 @@ void ShowText(const Model& model, std::ostream& out) {
       {"model", model.name},
       {"inputs", fmt::format("{}", fmt::join(InputsOf(graph), ", "))},
       {"nodes", fmt::format("{}: {}", graph.nodes().size(), ops)},
-      {"parameters", Printed(SumOf(graph, "parameter"))},
-      {"states", Printed(SumOf(graph, "state"))},
+      {"parameters", Printed(SumOf(graph, Role::kParameter))},
+      {"states", Printed(SumOf(graph, Role::kState))},
       {"multiply-adds", fmt::format("{:.0f} a sample, {:.0f} a batch", multiply_adds / batch, multiply_adds)},
       {"loss", graph.value(graph.loss).name},
       {"metrics", fmt::format("{}", fmt::join(metrics, ", "))},
@@ -94,7 +94,7 @@ void ShowJson(const Model& model, std::ostream& out) {
   const Graph& graph = model.graph;
   nlohmann::json metrics = nlohmann::json::array();
   for (ValueId metric : graph.metrics) metrics.push_back(graph.value(metric).name);
-  const Total parameters = SumOf(graph, "parameter"), states = SumOf(graph, "state");
+  const Total parameters = SumOf(graph, Role::kParameter), states = SumOf(graph, Role::kState);
   const nlohmann::json json = {
       {"schema_version", 1},
       {"model", model.name},

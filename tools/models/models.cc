@@ -35,7 +35,7 @@ absl::StatusOr<Model> MakeModel(const std::string& name, const ModelOptions& opt
 double MultiplyAdds(const Graph& graph) {
   double flops = 0;
   for (const Node& node : graph.nodes()) {
-    if (node.op->name == "conv2d" || node.op->name == "matmul") flops += FlopsOf(graph, node);
+    if (node.op->role == Role::kConvolution || node.op->role == Role::kProduct) flops += FlopsOf(graph, node);
   }
   return flops / 2;
 }
@@ -43,7 +43,7 @@ double MultiplyAdds(const Graph& graph) {
 int64_t ParameterCount(const Graph& graph) {
   int64_t count = 0;
   for (const Node& node : graph.nodes()) {
-    if (node.op->name == "parameter") count += Elements(graph.type(node.outputs[0]).shape);
+    if (node.op->role == Role::kParameter) count += Elements(graph.type(node.outputs[0]).shape);
   }
   return count;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "graph/ir/group_key.h"
 #include "graph/moves/move_ops.h"
@@ -19,10 +20,13 @@ std::vector<OpDefinition> Definitions() {
     op.name = name;
     ops.push_back(op);
   }
+  const std::map<std::string, Role> roles = {
+      {"input", Role::kInput}, {"parameter", Role::kParameter}, {"state", Role::kState}};
   for (OpDefinition& op : ops) {
     if (op.name == "combine") op.in_place = {{0, 0}};
     if (op.name == "twin") op.in_place = {{0, 0}, {1, 1}};
     op.view = op.name == "reshape";
+    if (const auto role = roles.find(op.name); role != roles.end()) op.role = role->second;
   }
   return ops;
 }
