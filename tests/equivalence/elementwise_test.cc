@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "graph/ir/op_definition.h"
-#include "graph/read/builder.h"
+#include "ops/graph_builder.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/api/session.h"

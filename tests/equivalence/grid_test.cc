@@ -8,7 +8,7 @@
 // all ranks.
 #include <gtest/gtest.h>
 
-#include "graph/read/builder.h"
+#include "ops/graph_builder.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/status.h"

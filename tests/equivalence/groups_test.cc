@@ -9,7 +9,7 @@
 
 #include <set>
 
-#include "graph/read/builder.h"
+#include "ops/graph_builder.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/status.h"

@@ -9,7 +9,7 @@
 #include <set>
 #include <thread>
 
-#include "graph/read/builder.h"
+#include "ops/graph_builder.h"
 #include "ops/registry.h"
 #include "runtime/api/job/process_job.h"
 #include "runtime/base/status.h"

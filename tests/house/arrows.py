@@ -53,7 +53,7 @@ ARROWS = {
     "ops/values": "runtime/base graph/value graph/ir ops/forms ops/functors",
     "ops/definitions": "runtime/base graph/value graph/ir ops/functors ops/forms ops/values",
     "ops/fusions": "runtime/base graph/value graph/ir ops/functors",
-    "ops": "graph/ir graph/moves ops/definitions ops/fusions",
+    "ops": "runtime/base graph/value graph/ir graph/moves graph/read ops/definitions ops/fusions",
     # How: kernels of the host.
     "ops/host/kernel": "runtime/base graph/value graph/ir ops/functors ops/values runtime/exec",
     "ops/host/reference": "runtime/base graph/ir ops/functors ops/forms ops/values ops/host/kernel",

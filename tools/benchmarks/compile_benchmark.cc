@@ -10,7 +10,7 @@
 #include "graph/make_schedule.h"
 #include "graph/prove/verify_collectives.h"
 #include "graph/prove/verify_schedule.h"
-#include "graph/read/builder.h"
+#include "ops/graph_builder.h"
 #include "graph/read/verify_model.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "graph/read/builder.h"
+#include "ops/graph_builder.h"
 #include "tools/models/models.h"
 
 namespace partita {

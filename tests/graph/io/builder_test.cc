@@ -1,5 +1,5 @@
 // The C++ builder goes through the same checks and keeps the first error.
-#include "graph/read/builder.h"
+#include "ops/graph_builder.h"
 
 #include <gmock/gmock.h>
 

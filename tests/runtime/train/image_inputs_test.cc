@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "graph/read/builder.h"
+#include "ops/graph_builder.h"
 #include "ops/registry.h"
 #include "tools/models/models.h"
 

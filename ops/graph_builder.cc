@@ -1,4 +1,4 @@
-#include "graph/read/builder.h"
+#include "ops/graph_builder.h"
 
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"

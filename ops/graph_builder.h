@@ -8,8 +8,8 @@
 // The checks are those of graphs from files (graph/read/graph_assembler.h). The first error is kept: every later call
 // gives kNoValue and Build returns the error. Layers create their parameters and states, named after the layer:
 // "conv1/weights". Thread-compatible.
-#ifndef PARTITA_GRAPH_READ_BUILDER_H_
-#define PARTITA_GRAPH_READ_BUILDER_H_
+#ifndef PARTITA_OPS_GRAPH_BUILDER_H_
+#define PARTITA_OPS_GRAPH_BUILDER_H_
 
 #include <string>
 #include <vector>
@@ -89,4 +89,4 @@ class GraphBuilder {
 
 }  // namespace partita
 
-#endif  // PARTITA_GRAPH_READ_BUILDER_H_
+#endif  // PARTITA_OPS_GRAPH_BUILDER_H_
