@@ -59,10 +59,8 @@ std::vector<OpDefinition> AllDefinitions() {
       IncrementOp(),
       SumOfSquaresOp(),
       ClipScaleOp(),
-      SgdOp(),
-      SgdMomentumOp(),
   };
-  for (const auto& family : {ElementwiseOps(), MoveDefinitions()}) {
+  for (const auto& family : {ElementwiseOps(), UpdateOps(), MoveDefinitions()}) {
     definitions.insert(definitions.end(), family.begin(), family.end());
   }
   return definitions;
@@ -71,7 +69,7 @@ std::vector<OpDefinition> AllDefinitions() {
 }  // namespace
 
 const OpRegistry& Ops() {
-  static const auto& registry = *new OpRegistry(AllDefinitions(), AllFusions());
+  static const auto& registry = *new OpRegistry(AllDefinitions(), AllFusions(), AllOptimizers());
   return registry;
 }
 

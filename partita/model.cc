@@ -1,13 +1,9 @@
 // Models from files, from text, and from descriptions in C++.
-#include <map>
-#include <variant>
-
 #include "graph/ir/entry_point.h"
 #include "graph/ir/op_definition.h"
 #include "graph/proto_io/proto_io.h"
 #include "graph/read/graph_assembler.h"
 #include "graph/read/verify_model.h"
-#include "graph/value/node_name.h"
 #include "ops/registry.h"
 #include "partita/convert.h"
 #include "partita/model_parts.h"
@@ -27,44 +23,17 @@ absl::StatusOr<std::vector<Field>> FieldsOf(const Graph& graph) {
   return fields;
 }
 
-// The one optimizer there is, and what it may be told.
-absl::StatusOr<Optimizer> OptimizerOf(const Description& description) {
-  if (description.optimizer != "sgd") {
-    return InvalidArgument("optimizer is {}{}", Quoted(description.optimizer),
-                           Suggestion(description.optimizer, {"sgd"}));
-  }
-  Optimizer optimizer;
-  optimizer.clip_norm = description.clip_norm;
-  const std::map<std::string, std::variant<double*, bool*>> known = {
-      {"momentum", &optimizer.momentum}, {"weight_decay", &optimizer.weight_decay}, {"nesterov", &optimizer.nesterov}};
-  for (const auto& [name, value] : description.optimizer_attributes) {
-    const auto found = known.find(name);
-    if (found == known.end()) {
-      return InvalidArgument("optimizer 'sgd' has no attribute {}{}", Quoted(name),
-                             Suggestion(name, {"momentum", "nesterov", "weight_decay"}));
-    }
-    if (double* const* const number = std::get_if<double*>(&found->second)) {
-      if (!std::holds_alternative<double>(value)) return InvalidArgument("attribute {} is a number", Quoted(name));
-      **number = std::get<double>(value);
-    } else {
-      if (!std::holds_alternative<bool>(value)) return InvalidArgument("attribute {} is true or false", Quoted(name));
-      *std::get<bool*>(found->second) = std::get<bool>(value);
-    }
-  }
-  return optimizer;
-}
-
 absl::StatusOr<partita::Model> Described(const Description& description) {
   partita::Model model;
   model.name = description.name;
-  ASSIGN_OR_RETURN(model.optimizer, OptimizerOf(description));
+  model.optimizer = {description.optimizer, AttributesOf(description.optimizer_attributes), description.clip_norm};
   model.learning_rate.base = description.learning_rate;
   std::vector<NodeDescription> nodes;
   for (const Node& node : description.nodes) {
     nodes.push_back({node.name, node.op, node.inputs, AttributesOf(node.attributes)});
   }
   ASSIGN_OR_RETURN(model.graph, BuildGraph(nodes, description.loss, description.metrics, Ops()));
-  RETURN_IF_ERROR(VerifyModel(model));
+  RETURN_IF_ERROR(VerifyModel(model, Ops()));
   return model;
 }
 

@@ -4,6 +4,7 @@
 
 #include "graph/ir/generated_name.h"
 #include "graph/moves/plan_move.h"
+#include "graph/optimizer/optimizer.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -11,8 +12,13 @@ namespace {
 
 class Update {
  public:
+  // `optimizer` is complete.
   Update(LayoutBuilder& builder, const Optimizer& optimizer, const LearningRate& rate, ValueId iteration)
-      : builder_(builder), optimizer_(optimizer), rate_config_(rate), iteration_(iteration) {}
+      : builder_(builder),
+        clip_norm_(optimizer.clip_norm),
+        rule_(FindOptimizer(optimizer.name, builder.registry().optimizers())->rule(optimizer.attributes)),
+        rate_config_(rate),
+        iteration_(iteration) {}
 
   absl::Status Run(const std::map<ValueId, ValueId>& gradients) {
     if (gradients.empty()) return absl::OkStatus();
@@ -32,26 +38,26 @@ class Update {
  private:
   Graph& graph() { return builder_.graph(); }
 
-  // The op in this role.
+  // The op in this role, which has one output.
   absl::StatusOr<ValueId> Add(Role role, std::vector<ValueId> inputs, Attributes attributes, const std::string& name) {
-    return Add(builder_.registry().Get(role).name, std::move(inputs), std::move(attributes), {name});
+    ASSIGN_OR_RETURN(const std::vector<ValueId> outputs,
+                     Append(builder_.registry().Get(role).name, std::move(inputs), std::move(attributes), {name}));
+    return outputs[0];
   }
 
-  absl::StatusOr<ValueId> Add(const std::string& op, std::vector<ValueId> inputs, Attributes attributes,
-                              std::vector<std::string> names, std::vector<ValueId>* outputs = nullptr) {
+  absl::StatusOr<std::vector<ValueId>> Append(const std::string& op, std::vector<ValueId> inputs, Attributes attributes,
+                                              std::vector<std::string> names) {
     NodeRequest request;
     request.op = op;
     request.inputs = std::move(inputs);
     request.attributes = std::move(attributes);
     request.names = std::move(names);
     request.phase = Phase::kUpdate;
-    ASSIGN_OR_RETURN(std::vector<ValueId> results, builder_.Add(request));
-    if (outputs != nullptr) *outputs = results;
-    return results[0];
+    return builder_.Add(request);
   }
 
   absl::Status Clip(const std::map<ValueId, ValueId>& gradients) {
-    if (optimizer_.clip_norm <= 0) return absl::OkStatus();
+    if (clip_norm_ <= 0) return absl::OkStatus();
     std::map<int, std::vector<ValueId>, std::greater<>> squares;  // by mesh, the first one last
     for (const auto& [parameter, gradient] : gradients) {
       // Several parameters may have one gradient: each of them counts.
@@ -69,7 +75,7 @@ class Update {
     }
     ASSIGN_OR_RETURN(ValueId sum, Add(Role::kAdd, all, {}, "@norm@squares"));
     sum = builder_.MoveTo(sum, Replicated(graph().mesh()), Phase::kUpdate);
-    ASSIGN_OR_RETURN(clip_, Add(Role::kClipScale, {sum}, {{"max_norm", optimizer_.clip_norm}}, "@clip"));
+    ASSIGN_OR_RETURN(clip_, Add(Role::kClipScale, {sum}, {{"max_norm", clip_norm_}}, "@clip"));
     return absl::OkStatus();
   }
 
@@ -92,31 +98,38 @@ class Update {
   absl::Status Parameter(ValueId parameter, ValueId gradient) {
     const Value value = graph().value(parameter);
     const Layout layout = graph().layout(gradient);
-    const ValueId weight = builder_.MoveTo(parameter, layout, Phase::kUpdate);
-    const std::string updated = value.name + "@new";
-    Attributes attributes{{"weight_decay", optimizer_.weight_decay}};
-    ValueId result = kNoValue;
-    if (optimizer_.momentum > 0) {
-      const std::string slot_name = value.name + "@momentum";
-      ASSIGN_OR_RETURN(const ValueId slot,
-                       builder_.AddSource(builder_.registry().Get(Role::kState), StateAttributes(value.type, 0),
-                                          slot_name, layout, Phase::kUpdate));
-      attributes.Set("momentum", optimizer_.momentum);
-      attributes.Set("nesterov", optimizer_.nesterov);
-      std::vector<ValueId> outputs;
-      ASSIGN_OR_RETURN(result, Add("sgd_momentum", {weight, gradient, slot, rate_, clip_}, std::move(attributes),
-                                   {updated, slot_name + "@new"}, &outputs));
-      graph().AddState({slot, outputs[1]});
-    } else {
-      ASSIGN_OR_RETURN(result, Add("sgd", {weight, gradient, rate_, clip_}, std::move(attributes), {updated}));
+    std::vector<ValueId> inputs = {builder_.MoveTo(parameter, layout, Phase::kUpdate), gradient};
+    std::vector<std::string> names = {value.name + "@new"};
+    for (const Slot& slot : rule_.slots) {
+      const std::string name = value.name + "@" + slot.name;
+      ASSIGN_OR_RETURN(const ValueId state,
+                       builder_.AddSource(builder_.registry().Get(Role::kState),
+                                          StateAttributes(value.type, slot.initial), name, layout, Phase::kUpdate));
+      inputs.push_back(state);
+      names.push_back(name + "@new");
     }
-    updated_.emplace_back(parameter, result);
+    AddScalars(inputs);
+    ASSIGN_OR_RETURN(const std::vector<ValueId> results, Append(rule_.op, inputs, rule_.attributes, std::move(names)));
+    updated_.emplace_back(parameter, results[0]);
+    for (size_t s = 0; s < rule_.slots.size(); ++s) graph().AddState({inputs[2 + s], results[1 + s]});
     graph().SetGradient(parameter, gradient);
     return absl::OkStatus();
   }
 
+  // What the update's op asks for behind the tensors.
+  void AddScalars(std::vector<ValueId>& inputs) {
+    const std::map<std::string, ValueId> scalars = {{"rate", rate_}, {"clip", clip_}, {"iteration", iteration_}};
+    const OpDefinition& op = *builder_.registry().Find(rule_.op);
+    while (inputs.size() < op.inputs.size()) {
+      const auto scalar = scalars.find(op.inputs[inputs.size()].name);
+      CHECK(scalar != scalars.end());
+      inputs.push_back(scalar->second);
+    }
+  }
+
   LayoutBuilder& builder_;
-  const Optimizer& optimizer_;
+  const double clip_norm_;
+  const UpdateRule rule_;
   const LearningRate& rate_config_;
   const ValueId iteration_;
   DType dtype_ = DType::kF32;
@@ -129,7 +142,8 @@ class Update {
 
 absl::Status AppendUpdate(LayoutBuilder& builder, const std::map<ValueId, ValueId>& gradients,
                           const Optimizer& optimizer, const LearningRate& rate, ValueId iteration) {
-  return Update(builder, optimizer, rate, iteration).Run(gradients);
+  ASSIGN_OR_RETURN(const Optimizer complete, CompleteOptimizer(optimizer, builder.registry().optimizers()));
+  return Update(builder, complete, rate, iteration).Run(gradients);
 }
 
 }  // namespace partita

@@ -1,8 +1,9 @@
 // Appends the optimizer to a partitioned graph that has its backward nodes: one update node per parameter, the learning
 // rate as a function of the iteration, and clipping by the global norm.
 //
-// States that appear: `@iteration` i32[], `<parameter>@momentum` where momentum is used. The clip norm is one scalar
-// summed over differently laid out parameters (docs/design.md 5.20): a local sum of squares, S gives P, R counts on
+// Which op updates, and which slots it keeps beside a parameter, the optimizer's definition says
+// (graph/optimizer/optimizer.h). The clip norm is one scalar summed over differently laid out parameters
+// (docs/design.md 5.20): a local sum of squares, S gives P, R counts on
 // coordinate 0 of that axis only, At as it lies; one all_reduce.
 #ifndef PARTITA_GRAPH_DERIVE_APPEND_UPDATE_H_
 #define PARTITA_GRAPH_DERIVE_APPEND_UPDATE_H_
@@ -16,7 +17,8 @@
 namespace partita {
 
 // `gradients`: of AppendAdjoint. A gradient that does not lie as its parameter does is updated where it lies (sharded
-// optimizer state, docs/derivation.md 4.5) and the new parameter is moved back.
+// optimizer state, docs/derivation.md 4.5) and the new parameter is moved back. kInvalidArgument: as of
+// CompleteOptimizer.
 absl::Status AppendUpdate(LayoutBuilder& builder, const std::map<ValueId, ValueId>& gradients,
                           const Optimizer& optimizer, const LearningRate& rate, ValueId iteration);
 

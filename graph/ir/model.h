@@ -7,16 +7,9 @@
 #include <string>
 
 #include "graph/ir/graph.h"
+#include "graph/optimizer/optimizer.h"
 
 namespace partita {
-
-// Stochastic gradient descent, PyTorch's semantics (ops/definitions/sgd.cc).
-struct Optimizer {
-  double momentum = 0;
-  double weight_decay = 0;
-  bool nesterov = false;
-  double clip_norm = 0;  // largest global norm of the gradient; 0: no clipping
-};
 
 // The learning rate as a function of the step's number (ops/values/learning_rate_schedule.h).
 struct LearningRate {

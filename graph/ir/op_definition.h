@@ -11,6 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "graph/ir/graph.h"
+#include "graph/optimizer/optimizer.h"
+#include "graph/value/attribute_definition.h"
 
 namespace partita {
 
@@ -50,14 +52,6 @@ struct Rule {
   std::vector<Pattern> inputs;  // one per declared input (entries of absent optional inputs are ignored); a variadic op
                                 // lists one per actual input
   std::vector<Pattern> outputs;
-};
-
-// An attribute: its default (none: required) fixes its type; `check` refuses a value with a sentence ("must be
-// positive").
-struct AttributeDefinition {
-  std::string name;
-  Attribute type_and_default;
-  bool required = false;
 };
 
 struct InputDefinition {
@@ -210,22 +204,24 @@ struct Fusion {
   std::function<Graph(Graph, const OpRegistry&)> apply;
 };
 
-// The ops that exist, and the fusions that they bring, in their order. Immutable after construction; definitions have
-// stable addresses.
+// The ops that exist, the fusions that they bring, in their order, and the optimizers. Immutable after construction;
+// definitions have stable addresses.
 class OpRegistry {
  public:
-  explicit OpRegistry(std::vector<OpDefinition> definitions, std::vector<Fusion> fusions = {});
+  explicit OpRegistry(std::vector<OpDefinition> definitions, std::vector<Fusion> fusions = {},
+                      Optimizers optimizers = {});
   const OpDefinition* Find(const std::string& name) const;  // nullptr if unknown
   const OpDefinition& Get(Role role) const;                 // the only op in this role (CHECKed)
   std::vector<std::string> Names() const;                   // sorted
   const std::vector<Fusion>& fusions() const { return fusions_; }
+  const Optimizers& optimizers() const { return optimizers_; }
 
  private:
   std::map<std::string, OpDefinition> definitions_;
   std::vector<Fusion> fusions_;
+  Optimizers optimizers_;
 };
 
-// Fills in defaults and checks names and types of attributes: unknown ones get a "did you mean".
 absl::StatusOr<Attributes> CompleteAttributes(const OpDefinition& op, const Attributes& given);
 
 }  // namespace partita

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "graph/optimizer/optimizer.h"
 #include "graph/read/graph_assembler.h"
 #include "graph/read/verify_model.h"
 #include "graph/value/node_name.h"
@@ -49,9 +50,11 @@ absl::StatusOr<Attribute> ReadValue(const AttributeProto& proto) {
   return InvalidArgument("it has no value; one of boolean, integer, number, text, integers is needed");
 }
 
-absl::StatusOr<Attributes> ReadAttributes(const NodeProto& node) {
+using AttributeProtos = google::protobuf::RepeatedPtrField<AttributeProto>;
+
+absl::StatusOr<Attributes> ReadAttributes(const AttributeProtos& protos) {
   Attributes attributes;
-  for (const AttributeProto& proto : node.attributes()) {
+  for (const AttributeProto& proto : protos) {
     RETURN_IF_ERROR(WithContext("an attribute", CheckNodeName(proto.name())));
     const std::string context = fmt::format("attribute {}", Quoted(proto.name()));
     if (attributes.Has(proto.name())) return InvalidArgument("{} is given twice; once is allowed", context);
@@ -66,15 +69,45 @@ absl::StatusOr<std::vector<NodeDescription>> ReadNodes(const GraphProto& proto) 
   std::vector<NodeDescription> nodes;
   nodes.reserve(proto.nodes_size());
   for (const NodeProto& node : proto.nodes()) {
-    absl::StatusOr<Attributes> attributes = ReadAttributes(node);
+    absl::StatusOr<Attributes> attributes = ReadAttributes(node.attributes());
     if (!attributes.ok()) return WithContext(fmt::format("node {}", Quoted(node.name())), attributes.status());
     nodes.push_back({node.name(), node.op(), {node.inputs().begin(), node.inputs().end()}, *std::move(attributes)});
   }
   return nodes;
 }
 
-Optimizer ReadOptimizer(const OptimizerProto& proto) {
-  return {proto.momentum(), proto.weight_decay(), proto.nesterov(), proto.clip_norm()};
+// The fields that are stochastic gradient descent without a name.
+constexpr const char* kMomentum = "momentum";
+constexpr const char* kWeightDecay = "weight_decay";
+constexpr const char* kNesterov = "nesterov";
+
+absl::Status CheckForm(const OptimizerProto& proto) {
+  if (proto.name().empty()) {
+    if (proto.attributes().empty()) return absl::OkStatus();
+    return InvalidArgument("optimizer.attributes are given without optimizer.name; whose they are is needed");
+  }
+  const auto refused = [&](const char* field) {
+    return InvalidArgument(
+        "optimizer.{0} is given beside optimizer.name; of {1} it is an attribute: attributes {{ "
+        "name: \"{0}\" ... }}",
+        field, Quoted(proto.name()));
+  };
+  if (proto.momentum() != 0) return refused(kMomentum);
+  if (proto.weight_decay() != 0) return refused(kWeightDecay);
+  if (proto.nesterov()) return refused(kNesterov);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Optimizer> ReadOptimizer(const OptimizerProto& proto, const OpRegistry& registry) {
+  RETURN_IF_ERROR(CheckForm(proto));
+  Optimizer optimizer{proto.name(), {}, proto.clip_norm()};
+  if (proto.name().empty()) {
+    optimizer.attributes = {
+        {kMomentum, proto.momentum()}, {kWeightDecay, proto.weight_decay()}, {kNesterov, proto.nesterov()}};
+  } else {
+    ASSIGN_OR_RETURN(optimizer.attributes, ReadAttributes(proto.attributes()));
+  }
+  return CompleteOptimizer(optimizer, registry.optimizers());
 }
 
 LearningRate ReadLearningRate(const LearningRateProto& proto) {
@@ -99,9 +132,8 @@ absl::StatusOr<Model> ReadModel(const GraphProto& proto, const OpRegistry& regis
   RETURN_IF_ERROR(CheckComplete(proto));
   Model model;
   model.name = proto.name();
-  model.optimizer = ReadOptimizer(proto.optimizer());
   model.learning_rate = ReadLearningRate(proto.learning_rate());
-  RETURN_IF_ERROR(VerifyOptimizer(model.optimizer));
+  ASSIGN_OR_RETURN(model.optimizer, ReadOptimizer(proto.optimizer(), registry));
   RETURN_IF_ERROR(VerifyLearningRate(model.learning_rate));
   ASSIGN_OR_RETURN(const std::vector<NodeDescription> nodes, ReadNodes(proto));
   ASSIGN_OR_RETURN(model.graph,
@@ -121,15 +153,32 @@ struct WriteValue {
   }
 };
 
+void WriteAttributes(const Attributes& attributes, AttributeProtos& protos) {
+  for (const auto& [name, value] : attributes.entries()) {
+    AttributeProto& attribute = *protos.Add();
+    attribute.set_name(name);
+    std::visit(WriteValue{attribute}, value);
+  }
+}
+
+void WriteOptimizer(const Optimizer& optimizer, OptimizerProto& proto) {
+  const Attributes& attributes = optimizer.attributes;
+  proto.set_clip_norm(optimizer.clip_norm);
+  if (optimizer.name.empty()) {
+    if (attributes.Has(kMomentum)) proto.set_momentum(attributes.Float(kMomentum));
+    if (attributes.Has(kWeightDecay)) proto.set_weight_decay(attributes.Float(kWeightDecay));
+    if (attributes.Has(kNesterov)) proto.set_nesterov(attributes.Bool(kNesterov));
+    return;
+  }
+  proto.set_name(optimizer.name);
+  WriteAttributes(attributes, *proto.mutable_attributes());
+}
+
 void WriteNode(const NodeDescription& node, NodeProto& proto) {
   proto.set_name(node.name);
   proto.set_op(node.op);
   for (const std::string& input : node.inputs) proto.add_inputs(input);
-  for (const auto& [name, value] : node.attributes.entries()) {
-    AttributeProto& attribute = *proto.add_attributes();
-    attribute.set_name(name);
-    std::visit(WriteValue{attribute}, value);
-  }
+  WriteAttributes(node.attributes, *proto.mutable_attributes());
 }
 
 GraphProto WriteModel(const Model& model) {
@@ -139,11 +188,7 @@ GraphProto WriteModel(const Model& model) {
   for (const NodeDescription& node : Describe(model.graph)) WriteNode(node, *proto.add_nodes());
   proto.add_loss(model.graph.value(model.graph.loss).name);
   for (ValueId metric : model.graph.metrics) proto.add_metrics(model.graph.value(metric).name);
-  OptimizerProto& optimizer = *proto.mutable_optimizer();
-  optimizer.set_momentum(model.optimizer.momentum);
-  optimizer.set_weight_decay(model.optimizer.weight_decay);
-  optimizer.set_nesterov(model.optimizer.nesterov);
-  optimizer.set_clip_norm(model.optimizer.clip_norm);
+  WriteOptimizer(model.optimizer, *proto.mutable_optimizer());
   LearningRateProto& rate = *proto.mutable_learning_rate();
   rate.set_schedule(model.learning_rate.schedule);
   rate.set_base(model.learning_rate.base);

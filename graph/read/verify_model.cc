@@ -1,21 +1,18 @@
 #include "graph/read/verify_model.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <set>
 
 #include "graph/ir/entry_point.h"
 #include "graph/ir/op_definition.h"
+#include "graph/optimizer/optimizer.h"
 #include "graph/value/limits.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 const Node& Producer(const Graph& graph, ValueId value) { return graph.node(graph.value(value).producer); }
 
@@ -140,14 +137,6 @@ absl::Status CheckFields(const Graph& graph) {
   return absl::OkStatus();
 }
 
-absl::Status CheckRange(const char* field, double value, double least, double below) {
-  if (std::isfinite(value) && value >= least && value < below) return absl::OkStatus();
-  if (std::isfinite(below)) {
-    return InvalidArgument("{} is {}; at least {} and less than {} is allowed", field, value, least, below);
-  }
-  return InvalidArgument("{} is {}; a finite number of at least {} is allowed", field, value, least);
-}
-
 absl::Status CheckSteps(const char* field, int64_t value, int64_t least) {
   if (value >= least && value <= kMostSteps) return absl::OkStatus();
   return InvalidArgument("{} is {}; {} to {} are allowed", field, value, least, kMostSteps);
@@ -162,24 +151,14 @@ absl::Status VerifyForward(const Graph& graph) {
   return CheckUpdates(graph);
 }
 
-absl::Status VerifyOptimizer(const Optimizer& optimizer) {
-  RETURN_IF_ERROR(CheckRange("optimizer.momentum", optimizer.momentum, 0, 1));
-  RETURN_IF_ERROR(CheckRange("optimizer.weight_decay", optimizer.weight_decay, 0, kInfinity));
-  RETURN_IF_ERROR(CheckRange("optimizer.clip_norm", optimizer.clip_norm, 0, kInfinity));
-  if (optimizer.nesterov && optimizer.momentum == 0) {
-    return InvalidArgument("optimizer.nesterov is true, but optimizer.momentum is 0; it needs a momentum above 0");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status VerifyLearningRate(const LearningRate& rate) {
   const std::vector<std::string> schedules = {"constant", "step", "cosine", "exponential", "one_cycle"};
   if (std::find(schedules.begin(), schedules.end(), rate.schedule) == schedules.end()) {
     return InvalidArgument("learning_rate.schedule is {}, which is unknown{}", Quoted(rate.schedule),
                            Suggestion(rate.schedule, schedules));
   }
-  RETURN_IF_ERROR(CheckRange("learning_rate.base", rate.base, 0, kInfinity));
-  RETURN_IF_ERROR(CheckRange("learning_rate.final", rate.final, 0, kInfinity));
+  RETURN_IF_ERROR(CheckRange("learning_rate.base", rate.base, 0));
+  RETURN_IF_ERROR(CheckRange("learning_rate.final", rate.final, 0));
   RETURN_IF_ERROR(CheckSteps("learning_rate.steps", rate.steps, 0));
   RETURN_IF_ERROR(CheckSteps("learning_rate.warmup_steps", rate.warmup_steps, 0));
   if (rate.steps > 0 && rate.warmup_steps >= rate.steps) {
@@ -199,9 +178,9 @@ absl::Status VerifyLearningRate(const LearningRate& rate) {
   return absl::OkStatus();
 }
 
-absl::Status VerifyModel(const Model& model) {
+absl::Status VerifyModel(const Model& model, const OpRegistry& registry) {
   RETURN_IF_ERROR(VerifyForward(model.graph));
-  RETURN_IF_ERROR(VerifyOptimizer(model.optimizer));
+  RETURN_IF_ERROR(CompleteOptimizer(model.optimizer, registry.optimizers()).status());
   return VerifyLearningRate(model.learning_rate);
 }
 

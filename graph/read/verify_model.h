@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "graph/ir/model.h"
+#include "graph/ir/op_definition.h"
 
 namespace partita {
 
@@ -16,12 +17,11 @@ namespace partita {
 // kInvalidArgument names the node. Linear; no recursion.
 absl::Status VerifyForward(const Graph& graph);
 
-// Ranges of the optimizer's and the schedule's numbers; names the field.
-absl::Status VerifyOptimizer(const Optimizer& optimizer);
+// Ranges of the schedule's numbers; names the field.
 absl::Status VerifyLearningRate(const LearningRate& rate);
 
-// All of it.
-absl::Status VerifyModel(const Model& model);
+// All of it, the optimizer included (graph/optimizer/optimizer.h).
+absl::Status VerifyModel(const Model& model, const OpRegistry& registry);
 
 }  // namespace partita
 

@@ -4,6 +4,7 @@
 
 #include "ops/cuda/own/own_kernels.h"
 #include "ops/functors/elementwise.h"
+#include "ops/functors/updates.h"
 
 namespace partita {
 namespace {
@@ -23,15 +24,16 @@ absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node, ForeignKer
   return foreign.Convolution(node);
 }
 
-// The same with the ops of ops/functors/elementwise.h.
-KernelTable WithElementwise(KernelTable table) {
+// The same with the ops of the lists in ops/functors/elementwise.h and ops/functors/updates.h.
+KernelTable WithLists(KernelTable table) {
   for (const std::string& op : NamesOf(UnaryOps())) table[op] = {{"own", Own<CudaUnary>}};
   for (const std::string& op : NamesOf(BinaryOps())) table[op] = {{"own", Own<CudaBinary>}};
+  for (const std::string& op : UpdateNames()) table[op] = {{"own", Own<CudaUpdate>}};
   return table;
 }
 
 const KernelTable& Table() {
-  static const KernelTable& table = *new KernelTable(WithElementwise({
+  static const KernelTable& table = *new KernelTable(WithLists({
       {"constant", {{"own", Own<CudaConstant>}}},
       {"cast", {{"own", Own<CudaCast>}}},
       {"reshape", {{"own", Own<CudaReshape>}}},
@@ -80,8 +82,6 @@ const KernelTable& Table() {
       {"increment", {{"own", Own<CudaIncrement>}}},
       {"sum_of_squares", {{"own", Own<CudaSumOfSquares>}}},
       {"clip_scale", {{"own", Own<CudaClipScale>}}},
-      {"sgd", {{"own", Own<CudaSgd>}}},
-      {"sgd_momentum", {{"own", Own<CudaSgdMomentum>}}},
   }));
   return table;
 }

@@ -80,9 +80,9 @@ OpDefinition IncrementOp();
 // clip.cc
 OpDefinition SumOfSquaresOp();
 OpDefinition ClipScaleOp();
-// sgd.cc
-OpDefinition SgdOp();
-OpDefinition SgdMomentumOp();
+// optimizers.cc
+std::vector<OpDefinition> UpdateOps();
+Optimizers AllOptimizers();  // stochastic gradient descent is the first
 
 }  // namespace partita
 

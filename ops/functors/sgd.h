@@ -1,45 +1,65 @@
-// Stochastic gradient descent per element (PyTorch's semantics), and clipping by the global norm.
+// Stochastic gradient descent, with PyTorch's meaning of momentum, in two ops: momentum wants a slot.
+//   g' = clip g + weight_decay w
+//   sgd            w' = w - rate g'
+//   sgd_momentum   m' = momentum m + g';  w' = w - rate (nesterov ? g' + momentum m' : m')
 #ifndef PARTITA_OPS_FUNCTORS_SGD_H_
 #define PARTITA_OPS_FUNCTORS_SGD_H_
 
-#include <cmath>
-
-#include "runtime/base/philox.h"
+#include "ops/functors/update.h"
 
 namespace partita {
 
-// What all elements of a parameter share in a step.
-template <typename T>
-struct SgdStep {
-  T rate, clip, weight_decay, momentum;
-  bool nesterov;
+struct Sgd {
+  static constexpr char kName[] = "sgd";
+  static constexpr bool kIsOptimizer = false;  // `sgd` is this one or the next
+  static constexpr bool kCountsSteps = false;
+  static constexpr double kFlops = 4;
+  static constexpr std::array<UpdateSlot, 0> kSlots = {};
+
+  double weight_decay = 0;
+  static constexpr std::array kAttributes = {UpdateAttribute<Sgd>{"weight_decay", &Sgd::weight_decay, 0}};
+
+  template <typename T>
+  struct Step {
+    T rate, clip, weight_decay;
+    PARTITA_HOST_DEVICE void operator()(T& w, T g, T*) const { w = w - rate * (clip * g + weight_decay * w); }
+  };
+
+  template <typename T>
+  PARTITA_HOST_DEVICE Step<T> In(const UpdateScalars<T>& scalars) const {
+    return {scalars.rate, scalars.clip, static_cast<T>(weight_decay)};
+  }
 };
 
-template <typename T>
-PARTITA_HOST_DEVICE inline T DecayedGradient(T w, T g, const SgdStep<T>& step) {
-  return step.clip * g + step.weight_decay * w;
-}
+struct SgdMomentum {
+  static constexpr char kName[] = "sgd_momentum";
+  static constexpr bool kIsOptimizer = false;
+  static constexpr bool kCountsSteps = false;
+  static constexpr double kFlops = 8;
+  static constexpr std::array kSlots = {UpdateSlot{"momentum", 0}};
 
-template <typename T>
-PARTITA_HOST_DEVICE inline T Sgd(T w, T g, const SgdStep<T>& step) {
-  return w - step.rate * DecayedGradient(w, g, step);
-}
+  double momentum = 0, weight_decay = 0, nesterov = 0;
+  static constexpr std::array kAttributes = {
+      UpdateAttribute<SgdMomentum>{"momentum", &SgdMomentum::momentum, 0, 0, 1},
+      UpdateAttribute<SgdMomentum>{"weight_decay", &SgdMomentum::weight_decay, 0},
+      UpdateAttribute<SgdMomentum>{"nesterov", &SgdMomentum::nesterov, 0, 0, 2, true}};
 
-// Updates weight and momentum in place.
-template <typename T>
-PARTITA_HOST_DEVICE inline void SgdMomentum(T& w, T& m, T g, const SgdStep<T>& step) {
-  const T gradient = DecayedGradient(w, g, step);
-  m = step.momentum * m + gradient;
-  w = w - step.rate * (step.nesterov ? gradient + step.momentum * m : m);
-}
+  template <typename T>
+  struct Step {
+    T rate, clip, weight_decay, momentum;
+    bool nesterov;
+    PARTITA_HOST_DEVICE void operator()(T& w, T g, T* m) const {
+      const T gradient = clip * g + weight_decay * w;
+      *m = momentum * *m + gradient;
+      w = w - rate * (nesterov ? gradient + momentum * *m : *m);
+    }
+  };
 
-// min(1, max_norm / sqrt(s)); 1 for a zero gradient, NaN for NaN.
-template <typename T>
-PARTITA_HOST_DEVICE inline T ClipScale(T sum_of_squares, double max_norm) {
-  if (sum_of_squares <= T(0)) return T(1);
-  const double ratio = max_norm / std::sqrt(static_cast<double>(sum_of_squares));
-  return ratio > 1 ? T(1) : static_cast<T>(ratio);
-}
+  template <typename T>
+  PARTITA_HOST_DEVICE Step<T> In(const UpdateScalars<T>& scalars) const {
+    return {scalars.rate, scalars.clip, static_cast<T>(weight_decay), static_cast<T>(momentum), nesterov != 0};
+  }
+};
 
 }  // namespace partita
 

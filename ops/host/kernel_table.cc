@@ -3,6 +3,7 @@
 #include <map>
 
 #include "ops/functors/elementwise.h"
+#include "ops/functors/updates.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/host_kernels.h"
 #include "ops/host/onednn/onednn_kernels.h"
@@ -21,19 +22,20 @@ namespace {
 using enum Bf16Nodes;
 using KernelTable = std::map<std::string, std::vector<HostKernelEntry>>;
 
-// The same with the ops of ops/functors/elementwise.h.
-KernelTable WithElementwise(KernelTable table) {
+// The same with the ops of the lists in ops/functors/elementwise.h and ops/functors/updates.h.
+KernelTable WithLists(KernelTable table) {
   for (const std::string& op : NamesOf(UnaryOps())) {
     table[op] = {FAST("fast", FastUnary){"reference", ReferenceUnary}};
   }
   for (const std::string& op : NamesOf(BinaryOps())) {
     table[op] = {FAST("fast", FastBinary){"reference", ReferenceBinary}};
   }
+  for (const std::string& op : UpdateNames()) table[op] = {FAST("fast", FastUpdate){"reference", ReferenceUpdate}};
   return table;
 }
 
 const KernelTable& Table() {
-  static const KernelTable& table = *new KernelTable(WithElementwise({
+  static const KernelTable& table = *new KernelTable(WithLists({
       {"constant", {{"reference", ReferenceConstant, kTaken}}},
       {"cast", {FAST("fast", FastCast, kTaken){"reference", ReferenceCast, kTaken}}},
       {"reshape", {{"reference", ReferenceReshape, kTaken}}},
@@ -93,8 +95,6 @@ const KernelTable& Table() {
       {"increment", {{"reference", ReferenceIncrement}}},
       {"sum_of_squares", {FAST("fast", FastSumOfSquares){"reference", ReferenceSumOfSquares}}},
       {"clip_scale", {{"reference", ReferenceClipScale}}},
-      {"sgd", {FAST("fast", FastSgd){"reference", ReferenceSgd}}},
-      {"sgd_momentum", {FAST("fast", FastSgdMomentum){"reference", ReferenceSgdMomentum}}},
   }));
   return table;
 }

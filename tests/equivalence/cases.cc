@@ -287,7 +287,7 @@ absl::StatusOr<Model> MakeSmallModel(const Case& one, double learning_rate) {
   options.batch_norm = one.regularized;
   if (IsPipeline(one)) options.statistics_samples = kMicroBatchSamples;
   ASSIGN_OR_RETURN(Model model, MakeModel(one.model, options, Ops()));
-  model.optimizer = Optimizer{0.9, 5e-4, true, 1.0};
+  model.optimizer = {"sgd", {{"momentum", 0.9}, {"weight_decay", 5e-4}, {"nesterov", true}}, 1.0};
   model.learning_rate = LearningRate{};
   model.learning_rate.base = learning_rate;
   return model;

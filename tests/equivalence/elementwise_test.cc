@@ -31,7 +31,7 @@ absl::StatusOr<Model> MakeModel(const std::string& op) {
   x = b.Dense("classifier", b.Add("dense/op", op, {b.Dense("dense", x, 9)}), 10);
   Model model;
   ASSIGN_OR_RETURN(model.graph, b.Build(b.SoftmaxCrossEntropy("loss", x, labels)));
-  model.optimizer = Optimizer{0.9, 1e-4, false, 0};
+  model.optimizer = {"sgd", {{"momentum", 0.9}, {"weight_decay", 1e-4}}};
   model.learning_rate.base = 1e-2;
   return model;
 }

@@ -54,7 +54,7 @@ absl::StatusOr<Model> MakeModel() {
   x = b.MatMul("dense2", x, 10);
   Model model;
   ASSIGN_OR_RETURN(model.graph, b.Build(b.SoftmaxCrossEntropy("loss", x, labels)));
-  model.optimizer = Optimizer{0.9, 0, false, 0};
+  model.optimizer = {"sgd", {{"momentum", 0.9}}};
   model.learning_rate.base = 1e-2;
   return model;
 }

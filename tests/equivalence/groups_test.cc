@@ -36,7 +36,7 @@ absl::StatusOr<Model> MakeModel() {
   const ValueId loss = b.SoftmaxCrossEntropy("loss", x, labels);
   Model model;
   ASSIGN_OR_RETURN(model.graph, b.Build(loss, {b.Accuracy("accuracy", x, labels)}));
-  model.optimizer = Optimizer{0.9, 1e-4, false, 0};
+  model.optimizer = {"sgd", {{"momentum", 0.9}, {"weight_decay", 1e-4}}};
   model.learning_rate.base = 5e-3;
   return model;
 }

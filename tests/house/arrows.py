@@ -11,15 +11,16 @@ ARROWS = {
 
     # The compiler: values, what a graph is, how data moves.
     "graph/value": "runtime/base",
-    "graph/ir": "runtime/base graph/value",
+    "graph/optimizer": "runtime/base graph/value",
+    "graph/ir": "runtime/base graph/value graph/optimizer",
     "graph/moves": "runtime/base graph/value graph/ir",
     "graph/verify": "runtime/base graph/value graph/ir",
     "graph/text": "runtime/base graph/ir graph/moves",
-    "graph/read": "runtime/base graph/value graph/ir",
+    "graph/read": "runtime/base graph/value graph/optimizer graph/ir",
     # From a graph and a strategy to a program for all ranks.
-    "graph/derive": "runtime/base graph/value graph/ir graph/moves",
+    "graph/derive": "runtime/base graph/value graph/optimizer graph/ir graph/moves",
     "graph/passes": "runtime/base graph/value graph/ir graph/moves graph/derive graph/verify",
-    "graph/proto_io": "runtime/base proto graph/value graph/ir graph/read graph/derive",
+    "graph/proto_io": "runtime/base proto graph/value graph/optimizer graph/ir graph/read graph/derive",
     # From a program to what one rank launches, and the proofs, which know nothing of the makers.
     "graph/schedule": "runtime/base graph/value graph/ir",
     "graph/lower": "runtime/base graph/value graph/ir graph/moves graph/schedule",

@@ -227,7 +227,7 @@ class Network {
       subject.nodes.insert(subject.nodes.begin(), *node);
     }
     subject.loss = loss;
-    subject.optimizer.momentum = dice().OneIn(2) ? 0.9 : 0;
+    subject.optimizer.attributes = {{"momentum", dice().OneIn(2) ? 0.9 : 0.0}};
     subject.optimizer.clip_norm = dice().OneIn(3) ? 0.1 : 0;
     subject.learning_rate.base = 0.01;
     return subject;

@@ -153,7 +153,7 @@ Verdict Judge(const Subject& subject, bool fuse) {
   if (!graph.ok()) return Refusal(graph.status());
   const double multiply_adds = 3 * MultiplyAdds(*graph);
   Model model{subject.model, *std::move(graph), subject.optimizer, subject.learning_rate};
-  if (const absl::Status verified = VerifyModel(model); !verified.ok()) return Refusal(verified);
+  if (const absl::Status verified = VerifyModel(model, Ops()); !verified.ok()) return Refusal(verified);
   ProgramOptions options;
   options.floating = DType::kF64;
   options.fuse = fuse;

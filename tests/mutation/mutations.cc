@@ -216,11 +216,14 @@ std::string ChangeResults(Subject& subject, Dice& dice) {
 std::string ChangeTraining(Subject& subject, Dice& dice) {
   Optimizer& optimizer = subject.optimizer;
   LearningRate& rate = subject.learning_rate;
-  const std::vector<double*> numbers = {
-      &optimizer.momentum, &optimizer.weight_decay, &optimizer.clip_norm, &rate.base, &rate.decay, &rate.final};
+  const Attributes& given = optimizer.attributes;
+  double momentum = given.Has("momentum") ? given.Float("momentum") : 0;
+  double decay = given.Has("weight_decay") ? given.Float("weight_decay") : 0;
+  bool nesterov = given.Has("nesterov") && given.Bool("nesterov");
+  const std::vector<double*> numbers = {&momentum, &decay, &optimizer.clip_norm, &rate.base, &rate.decay, &rate.final};
   const std::vector<int64_t*> counts = {&rate.steps, &rate.warmup_steps, &rate.decay_steps};
   const std::vector<std::string> schedules = {"step", "cosine", "exponential", "one_cycle", "linear"};
-  if (dice.OneIn(6)) optimizer.nesterov = !optimizer.nesterov;
+  if (dice.OneIn(6)) nesterov = !nesterov;
   if (dice.OneIn(3)) rate.schedule = dice.Pick(schedules);
   if (dice.OneIn(3)) {
     int64_t& count = *dice.Pick(counts);
@@ -228,9 +231,10 @@ std::string ChangeTraining(Subject& subject, Dice& dice) {
   }
   double& number = *dice.Pick(numbers);
   number = DrawFloat(number, dice);
-  return fmt::format("momentum {} decay {} clip {} nesterov {} rate {} {} steps {}, {}, {}", optimizer.momentum,
-                     optimizer.weight_decay, optimizer.clip_norm, optimizer.nesterov, rate.schedule, rate.base,
-                     rate.steps, rate.warmup_steps, rate.decay_steps);
+  optimizer.attributes = {{"momentum", momentum}, {"weight_decay", decay}, {"nesterov", nesterov}};
+  return fmt::format("momentum {} decay {} clip {} nesterov {} rate {} {} steps {}, {}, {}", momentum, decay,
+                     optimizer.clip_norm, nesterov, rate.schedule, rate.base, rate.steps, rate.warmup_steps,
+                     rate.decay_steps);
 }
 
 }  // namespace

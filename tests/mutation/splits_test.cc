@@ -78,7 +78,7 @@ TEST(Splits, TwoParametersWithOneGradientAreClippedTogether) {
                                   ops { pattern: "p" update { axis: "data" split: "dimension1" } })"}) {
     Subject subject = SubjectOf(GraphOf(kSharedGradient), StrategyOf(strategy));
     subject.optimizer.clip_norm = 0.05;
-    subject.optimizer.momentum = 0.9;
+    subject.optimizer.attributes = {{"momentum", 0.9}};
     ExpectRuns(subject);
   }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <random>
 
+#include "graph/optimizer/optimizer.h"
 #include "ops/functors/elementwise.h"
 #include "ops/functors/epilogue.h"
 #include "ops/registry.h"
@@ -308,6 +309,14 @@ void AddUpdates(Cases& cases) {
                   {Fixed(w), Fixed(w), Fixed(w), Fixed({}, 0, 1), scale});
       }
     }
+  }
+  for (const OptimizerDefinition& optimizer : Ops().optimizers()) {
+    const UpdateRule rule = optimizer.rule(CompleteOptimizer({optimizer.name, {}, 0}, Ops().optimizers())->attributes);
+    std::vector<std::optional<CaseInput>> inputs(2, Fixed(w));
+    inputs.insert(inputs.end(), rule.slots.size(), Fixed(w, 0.1, 1));
+    inputs.insert(inputs.end(), {Fixed({}, 0, 1), std::nullopt});
+    if (inputs.size() < Ops().Find(rule.op)->inputs.size()) inputs.push_back(Integers({}, 60));
+    cases.Add(rule.op, "default", rule.attributes, inputs);
   }
   for (const std::string schedule : {"constant", "step", "cosine", "exponential", "one_cycle"}) {
     cases.Add(

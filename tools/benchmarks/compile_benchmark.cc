@@ -10,8 +10,8 @@
 #include "graph/make_schedule.h"
 #include "graph/prove/verify_collectives.h"
 #include "graph/prove/verify_schedule.h"
-#include "ops/graph_builder.h"
 #include "graph/read/verify_model.h"
+#include "ops/graph_builder.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
@@ -42,7 +42,7 @@ absl::StatusOr<Model> ChainModel(const CompileCase& wanted) {
   Model model;
   model.name = "chain";
   ASSIGN_OR_RETURN(model.graph, builder.Build(builder.SoftmaxCrossEntropy("loss", x, labels)));
-  model.optimizer.momentum = 0.9;
+  model.optimizer.attributes.Set("momentum", 0.9);
   return model;
 }
 
@@ -68,7 +68,7 @@ absl::Status VerifySchedules(const Program& program, const std::vector<Schedule>
 }
 
 absl::Status Measure(Measured& measured, const KernelCatalogue& kernels) {
-  RETURN_IF_ERROR(Timed(measured.verify, [&] { return VerifyModel(measured.model); }));
+  RETURN_IF_ERROR(Timed(measured.verify, [&] { return VerifyModel(measured.model, Ops()); }));
   ASSIGN_OR_RETURN(const Program program, Timed(measured.partition, [&]() -> absl::StatusOr<Program> {
                      ASSIGN_OR_RETURN(
                          const Strategy strategy,

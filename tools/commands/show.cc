@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "ops/registry.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/models/models.h"
@@ -62,10 +63,13 @@ int64_t BatchOf(const Graph& graph) {
   return 1;
 }
 
+// "sgd, momentum 0.9, nesterov true, weight_decay 0.0, not clipped"
 std::string Printed(const Optimizer& optimizer) {
-  return fmt::format("sgd, momentum {}{}, weight decay {}, {}", optimizer.momentum,
-                     optimizer.nesterov ? " (nesterov)" : "", optimizer.weight_decay,
-                     optimizer.clip_norm > 0 ? fmt::format("clipped to norm {}", optimizer.clip_norm) : "not clipped");
+  std::string text = FindOptimizer(optimizer.name, Ops().optimizers())->name;
+  for (const auto& [name, value] : optimizer.attributes.entries()) {
+    text += fmt::format(", {} {}", name, ToString(value));
+  }
+  return text + (optimizer.clip_norm > 0 ? fmt::format(", clipped to norm {}", optimizer.clip_norm) : ", not clipped");
 }
 
 void ShowText(const Model& model, std::ostream& out) {

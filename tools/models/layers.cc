@@ -51,7 +51,7 @@ absl::StatusOr<Model> ModelLayers::Finish(const std::string& name, ValueId featu
   Model model;
   model.name = name;
   ASSIGN_OR_RETURN(model.graph, builder_.Build(loss, {accuracy}));
-  model.optimizer = {.momentum = 0.9, .weight_decay = 5e-4, .nesterov = true, .clip_norm = 0};
+  model.optimizer.attributes = {{"momentum", 0.9}, {"weight_decay", 5e-4}, {"nesterov", true}};
   model.learning_rate.schedule = "one_cycle";
   model.learning_rate.base = 0.1;
   return model;

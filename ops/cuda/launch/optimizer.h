@@ -7,6 +7,7 @@
 
 #include "graph/value/dtype.h"
 #include "ops/cuda/launch/launch.h"
+#include "ops/functors/update.h"
 #include "ops/values/learning_rate_schedule.h"
 
 namespace partita::launch {
@@ -16,24 +17,29 @@ LaunchError LearningRate(DType dtype, const LearningRateSchedule& schedule, cons
 LaunchError Increment(const int32_t* from, int32_t* to, CudaQueue queue);
 LaunchError ClipScale(DType dtype, const void* sum_of_squares, double max_norm, void* scale, CudaQueue queue);
 
-// One parameter. The outputs may be the inputs they replace; momenta are null for plain SGD.
-struct SgdTensor {
-  const void *w = nullptr, *g = nullptr, *m = nullptr;
-  void *new_w = nullptr, *new_m = nullptr;
+// One parameter with its slots (at least one place, so that an array has a size). The outputs may be the inputs they
+// replace.
+template <typename F>
+struct UpdateTensor {
+  static constexpr int kPlaces = kSlotsOf<F> == 0 ? 1 : kSlotsOf<F>;
+  const void *w = nullptr, *g = nullptr;
+  void* new_w = nullptr;
+  const void* slots[kPlaces] = {};
+  void* new_slots[kPlaces] = {};
   int64_t elements = 0;
 };
 
-// What all parameters of a launch share.
-struct SgdLaunch {
-  const void* rate = nullptr;  // scalar in device memory
-  const void* clip = nullptr;  // the same; null: 1
-  double weight_decay = 0, momentum = 0;
-  bool nesterov = false;
+// Scalars in device memory, which all parameters of a launch share.
+struct UpdateAddresses {
+  const void* rate = nullptr;
+  const void* clip = nullptr;          // null: 1
+  const int32_t* iteration = nullptr;  // null where it is not read
 };
 
-// Updates `count` parameters with momentum (all have m) or without (none has), in as few launches as hold their
-// descriptions.
-LaunchError Sgd(DType dtype, const SgdLaunch& sgd, const SgdTensor* tensors, int count, CudaQueue queue);
+// Updates `count` parameters in as few launches as hold their descriptions. There for every F of PARTITA_UPDATES.
+template <typename F>
+LaunchError Update(DType dtype, const F& update, const UpdateAddresses& scalars, const UpdateTensor<F>* tensors,
+                   int count, CudaQueue queue);
 
 }  // namespace partita::launch
 

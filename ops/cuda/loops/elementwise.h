@@ -112,11 +112,11 @@ LaunchError ForElements(const T* const (&in)[kInputs], T* const (&out)[kOutputs]
 }
 
 template <typename T>
-const T* As(const void* address) {
+PARTITA_HOST_DEVICE const T* As(const void* address) {
   return static_cast<const T*>(address);
 }
 template <typename T>
-T* As(void* address) {
+PARTITA_HOST_DEVICE T* As(void* address) {
   return static_cast<T*>(address);
 }
 

@@ -1,6 +1,7 @@
 #include "ops/cuda/launch/optimizer.h"
 #include "ops/cuda/loops/elementwise.h"
-#include "ops/functors/sgd.h"
+#include "ops/functors/clip.h"
+#include "ops/functors/updates.h"
 
 namespace partita::launch {
 namespace {
@@ -27,32 +28,33 @@ struct ClipScaleBody {
   PARTITA_HOST_DEVICE void operator()(int64_t) const { *scale = partita::ClipScale(*sum_of_squares, max_norm); }
 };
 
-template <typename A>
-struct SgdElement {
-  SgdStep<A> step;
-  PARTITA_HOST_DEVICE void operator()(Place, const A* in, A* out) const { out[0] = partita::Sgd(in[0], in[1], step); }
-};
-
-template <typename A>
-struct SgdMomentumElement {
-  SgdStep<A> step;
-  PARTITA_HOST_DEVICE void operator()(Place, const A* in, A* out) const {
+template <typename F, typename T>
+struct UpdateElement {
+  ElementUpdate<F, T> update;
+  // From w, g and the slots to w and the slots.
+  PARTITA_HOST_DEVICE void operator()(Place, const T* in, T* out) const {
     out[0] = in[0];
-    out[1] = in[2];
-    partita::SgdMomentum(out[0], out[1], in[1], step);
+    for (int s = 0; s < kSlotsOf<F>; ++s) out[1 + s] = in[2 + s];
+    update(out[0], in[1], out + 1);
   }
 };
 
 // The arguments of a launch hold 4096 bytes everywhere and 32,764 from compute capability 7.0 and CUDA 12.1 on; what is
 // not used of them is copied as well.
-inline constexpr int kFewTensors = 64, kManyTensors = 512;
+template <typename F>
+inline constexpr int kBytesOfTensor = sizeof(UpdateTensor<F>) + sizeof(int64_t);
+template <typename F>
+inline constexpr int kFewTensors = kBytesOfTensor<F> <= 56 ? 64 : 3700 / kBytesOfTensor<F>;
+template <typename F>
+inline constexpr int kManyTensors = kBytesOfTensor<F> <= 56 ? 512 : 31000 / kBytesOfTensor<F>;
 
-template <typename T, bool kMomentum, int kTensors>
-struct SgdBody {
-  SgdLaunch sgd;
+template <typename F, typename T, int kTensors>
+struct UpdateBody {
+  F update;
+  UpdateAddresses scalars;
   int count;
   int64_t end[kTensors];  // index behind the tensor's last pack, counted over all tensors of the launch
-  SgdTensor tensors[kTensors];
+  UpdateTensor<F> tensors[kTensors];
 
   PARTITA_HOST_DEVICE void operator()(int64_t i) const {
     int low = 0, high = count - 1;  // the first tensor that ends behind i
@@ -68,32 +70,29 @@ struct SgdBody {
   }
 
  private:
-  PARTITA_HOST_DEVICE SgdStep<T> Step() const {
-    const T* clip = static_cast<const T*>(sgd.clip);
-    return {*static_cast<const T*>(sgd.rate), clip == nullptr ? T(1) : *clip, static_cast<T>(sgd.weight_decay),
-            static_cast<T>(sgd.momentum), sgd.nesterov};
-  }
-
-  PARTITA_HOST_DEVICE void Update(const SgdTensor& t, int64_t pack) const {
-    const T *w = static_cast<const T*>(t.w), *g = static_cast<const T*>(t.g), *m = static_cast<const T*>(t.m);
-    T *new_w = static_cast<T*>(t.new_w), *new_m = static_cast<T*>(t.new_m);
-    const Rows flat{1, t.elements};
-    const bool packed = IsPackAligned(w) && IsPackAligned(g) && IsPackAligned(new_w);
-    if constexpr (kMomentum) {
-      const bool all = packed && IsPackAligned(m) && IsPackAligned(new_m);
-      Elementwise<T, 3, 2, SgdMomentumElement<T>>{{w, g, m}, {new_w, new_m}, flat, all, {Step()}}(pack);
-    } else {
-      Elementwise<T, 2, 1, SgdElement<T>>{{w, g}, {new_w}, flat, packed, {Step()}}(pack);
+  PARTITA_HOST_DEVICE void Update(const UpdateTensor<F>& t, int64_t pack) const {
+    constexpr int kSlots = kSlotsOf<F>;
+    const ElementUpdate<F, T> step(update, ScalarsAt<F>(As<T>(scalars.rate), As<T>(scalars.clip), scalars.iteration));
+    Elementwise<T, 2 + kSlots, 1 + kSlots, UpdateElement<F, T>> all{
+        {As<T>(t.w), As<T>(t.g)}, {As<T>(t.new_w)}, Rows{1, t.elements}, true, {step}};
+    for (int s = 0; s < kSlots; ++s) {
+      all.in[2 + s] = As<T>(t.slots[s]);
+      all.out[1 + s] = As<T>(t.new_slots[s]);
     }
+    for (const T* in : all.in) all.packed = all.packed && IsPackAligned(in);
+    for (const T* out : all.out) all.packed = all.packed && IsPackAligned(out);
+    all(pack);
   }
 };
-static_assert(sizeof(SgdBody<float, true, kFewTensors>) <= 4000);
-static_assert(sizeof(SgdBody<float, true, kManyTensors>) <= 32000);
 
-template <typename T, bool kMomentum, int kTensors>
-LaunchError UpdateAll(const SgdLaunch& sgd, const SgdTensor* tensors, int count, CudaQueue queue) {
-  SgdBody<T, kMomentum, kTensors> body{};
-  body.sgd = sgd;
+template <typename F, typename T, int kTensors>
+LaunchError UpdateAll(const F& update, const UpdateAddresses& scalars, const UpdateTensor<F>* tensors, int count,
+                      CudaQueue queue) {
+  using Body = UpdateBody<F, T, kTensors>;
+  static_assert(sizeof(Body) <= (kTensors == kFewTensors<F> ? 4000 : 32000));
+  Body body{};
+  body.update = update;
+  body.scalars = scalars;
   int64_t packs = 0;
   for (int k = 0; k < count; ++k) {
     packs += CeilDivide(tensors[k].elements, kPackWidth<T>);
@@ -126,16 +125,18 @@ LaunchError ClipScale(DType dtype, const void* sum_of_squares, double max_norm, 
   });
 }
 
-LaunchError Sgd(DType dtype, const SgdLaunch& sgd, const SgdTensor* tensors, int count, CudaQueue queue) {
+template <typename F>
+LaunchError Update(DType dtype, const F& update, const UpdateAddresses& scalars, const UpdateTensor<F>* tensors,
+                   int count, CudaQueue queue) {
   return WithWide(dtype, [&]<typename T>() {
-    const bool momentum = count > 0 && tensors[0].m != nullptr;
-    if (count <= kFewTensors) {
-      return momentum ? UpdateAll<T, true, kFewTensors>(sgd, tensors, count, queue)
-                      : UpdateAll<T, false, kFewTensors>(sgd, tensors, count, queue);
-    }
-    return momentum ? UpdateAll<T, true, kManyTensors>(sgd, tensors, count, queue)
-                    : UpdateAll<T, false, kManyTensors>(sgd, tensors, count, queue);
+    return count <= kFewTensors<F> ? UpdateAll<F, T, kFewTensors<F>>(update, scalars, tensors, count, queue)
+                                   : UpdateAll<F, T, kManyTensors<F>>(update, scalars, tensors, count, queue);
   });
 }
+
+#define PARTITA_INSTANTIATE(F) \
+  template LaunchError Update(DType, const F&, const UpdateAddresses&, const UpdateTensor<F>*, int, CudaQueue);
+PARTITA_UPDATES(PARTITA_INSTANTIATE)
+#undef PARTITA_INSTANTIATE
 
 }  // namespace partita::launch

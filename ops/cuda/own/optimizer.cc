@@ -3,9 +3,12 @@
 
 #include <vector>
 
+#include "graph/ir/op_definition.h"
 #include "ops/cuda/launch/reductions.h"
 #include "ops/cuda/own/own_kernels.h"
+#include "ops/functors/updates.h"
 #include "ops/values/learning_rate.h"
+#include "ops/values/update_attributes.h"
 
 namespace partita {
 
@@ -41,41 +44,35 @@ absl::StatusOr<PreparedCudaKernel> CudaClipScale(const LocalNode& node) {
 
 namespace {
 
-// (w, g, rate, clip?) -> w and (w, g, m, rate, clip?) -> w, m, of all members in as few launches as hold them.
-absl::StatusOr<PreparedCudaKernel> Updates(const LocalNode& node, const launch::SgdLaunch& sgd, bool momentum) {
+// All members in as few launches as hold them.
+template <typename F>
+absl::StatusOr<PreparedCudaKernel> Prepare(const LocalNode& node) {
   const auto members = static_cast<size_t>(node.members);
   const size_t inputs = node.inputs.size() / members, outputs = node.outputs.size() / members;
   std::vector<int64_t> elements;
   for (size_t m = 0; m < members; ++m) elements.push_back(node.outputs[m * outputs].elements());
+  const F update = UpdateWith<F>(node.attributes);
   return OwnWideKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
-    const size_t rate = momentum ? 3 : 2;
-    launch::SgdLaunch bound = sgd;
-    bound.rate = In(a, rate);
-    bound.clip = rate + 1 < inputs ? In(a, rate + 1) : nullptr;
-    std::vector<launch::SgdTensor> tensors;
+    launch::UpdateAddresses scalars{In(a, kRateInput<F>), In(a, kClipInput<F>), nullptr};
+    if (F::kCountsSteps) scalars.iteration = In<int32_t>(a, kIterationInput<F>);
+    std::vector<launch::UpdateTensor<F>> tensors(members);
     for (size_t m = 0; m < members; ++m) {
       const size_t in = m * inputs, out = m * outputs;
-      tensors.push_back({In(a, in), In(a, in + 1), momentum ? In(a, in + 2) : nullptr, Out(a, out),
-                         momentum ? Out(a, out + 1) : nullptr, elements[m]});
+      launch::UpdateTensor<F>& tensor = tensors[m];
+      tensor = {In(a, in), In(a, in + 1), Out(a, out), {}, {}, elements[m]};
+      for (size_t s = 0; s < F::kSlots.size(); ++s) {
+        tensor.slots[s] = In(a, in + 2 + s);
+        tensor.new_slots[s] = Out(a, out + 1 + s);
+      }
     }
-    return launch::Sgd(dtype, bound, tensors.data(), static_cast<int>(tensors.size()), q);
+    return launch::Update(dtype, update, scalars, tensors.data(), static_cast<int>(members), q);
   });
 }
 
 }  // namespace
 
-absl::StatusOr<PreparedCudaKernel> CudaSgd(const LocalNode& node) {
-  launch::SgdLaunch sgd;
-  sgd.weight_decay = node.attributes.Float("weight_decay");
-  return Updates(node, sgd, false);
-}
-
-absl::StatusOr<PreparedCudaKernel> CudaSgdMomentum(const LocalNode& node) {
-  launch::SgdLaunch sgd;
-  sgd.weight_decay = node.attributes.Float("weight_decay");
-  sgd.momentum = node.attributes.Float("momentum");
-  sgd.nesterov = node.attributes.Bool("nesterov");
-  return Updates(node, sgd, true);
+absl::StatusOr<PreparedCudaKernel> CudaUpdate(const LocalNode& node) {
+  return WithUpdate(node.op->name, [&]<typename F>() { return Prepare<F>(node); });
 }
 
 }  // namespace partita

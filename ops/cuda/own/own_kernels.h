@@ -72,8 +72,7 @@ absl::StatusOr<PreparedCudaKernel> CudaLearningRate(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaIncrement(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSumOfSquares(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaClipScale(const LocalNode& node);
-absl::StatusOr<PreparedCudaKernel> CudaSgd(const LocalNode& node);
-absl::StatusOr<PreparedCudaKernel> CudaSgdMomentum(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaUpdate(const LocalNode& node);  // of ops/functors/updates.h
 
 }  // namespace partita
 

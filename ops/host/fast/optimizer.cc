@@ -1,31 +1,65 @@
 // Fast updates. Outputs may lie at the address of the input they replace.
-#include "ops/functors/sgd.h"
+#include <array>
+#include <utility>
+
+#include "graph/ir/op_definition.h"
+#include "ops/functors/updates.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/kernel/parallel.h"
-#include "ops/host/kernel/sgd_arguments.h"
 #include "ops/host/kernel/target_clones.h"
+#include "ops/host/kernel/update_arguments.h"
+#include "ops/values/update_attributes.h"
 
 namespace partita {
 namespace {
 
-PARTITA_TARGET_CLONES void SgdRange(const float* w, const float* g, float* out, int64_t n, SgdStep<float> step) {
-  PARTITA_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) out[i] = Sgd(w[i], g[i], step);
-}
-
-struct MomentumRange {
-  const float *w, *g, *m;
-  float *out_w, *out_m;
+// Elements of one parameter: w and g, then its slots.
+template <size_t kSlots>
+struct Parts {
+  const float *w, *g;
+  float* new_w;
+  std::array<const float*, kSlots> slots;
+  std::array<float*, kSlots> new_slots;
 };
+template <typename F>
+using PartsOf = Parts<F::kSlots.size()>;
 
-PARTITA_TARGET_CLONES void SgdMomentumRange(MomentumRange range, int64_t n, SgdStep<float> step) {
+template <typename F, size_t... kSlot>
+[[gnu::always_inline]] inline void Update(const PartsOf<F>& at, int64_t n, const ElementUpdate<F, float>& update,
+                                          std::index_sequence<kSlot...>) {
   PARTITA_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) {
-    float w = range.w[i], m = range.m[i];
-    SgdMomentum(w, m, range.g[i], step);
-    range.out_w[i] = w;
-    range.out_m[i] = m;
+    float w = at.w[i];
+    float slots[sizeof...(kSlot) + 1] = {at.slots[kSlot][i]...};
+    update(w, at.g[i], slots);
+    at.new_w[i] = w;
+    ((at.new_slots[kSlot][i] = slots[kSlot]), ...);
   }
+}
+
+// A function of its own for each, since templates are not cloned.
+#define PARTITA_RANGE(F)                                                                                         \
+  PARTITA_TARGET_CLONES void UpdateRange(const PartsOf<F> at, int64_t n, const ElementUpdate<F, float> update) { \
+    Update<F>(at, n, update, std::make_index_sequence<F::kSlots.size()>());                                      \
+  }
+PARTITA_UPDATES(PARTITA_RANGE)
+#undef PARTITA_RANGE
+
+template <typename F>
+absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const F attributes = UpdateWith<F>(node.attributes);
+  return Prepared([attributes, elements = node.outputs[0].elements()](const KernelArguments& a) {
+    const ElementUpdate<F, float> update = UpdateIn<F, float>(attributes, a);
+    ParallelRange(elements, [&](int64_t begin, int64_t end) {
+      PartsOf<F> at{In<float>(a, 0) + begin, In<float>(a, 1) + begin, Out<float>(a, 0) + begin, {}, {}};
+      for (size_t s = 0; s < F::kSlots.size(); ++s) {
+        at.slots[s] = In<float>(a, 2 + s) + begin;
+        at.new_slots[s] = Out<float>(a, 1 + s) + begin;
+      }
+      UpdateRange(at, end - begin, update);
+    });
+  });
 }
 
 constexpr int64_t kPiece = 8192;  // elements that one partial sum of squares covers
@@ -64,28 +98,8 @@ absl::StatusOr<PreparedKernel> FastSumOfSquares(const LocalNode& node) {
   return Prepared(compute, pieces * static_cast<int64_t>(sizeof(double)));
 }
 
-absl::StatusOr<PreparedKernel> FastSgd(const LocalNode& node) {
-  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  const SgdArguments sgd = PlainSgd(node);
-  return Prepared([sgd, elements = node.outputs[0].elements()](const KernelArguments& a) {
-    const SgdStep<float> step = sgd.Step<float>(a);
-    ParallelRange(elements, [&](int64_t begin, int64_t end) {
-      SgdRange(In<float>(a, 0) + begin, In<float>(a, 1) + begin, Out<float>(a, 0) + begin, end - begin, step);
-    });
-  });
-}
-
-absl::StatusOr<PreparedKernel> FastSgdMomentum(const LocalNode& node) {
-  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  const SgdArguments sgd = MomentumSgd(node);
-  return Prepared([sgd, elements = node.outputs[0].elements()](const KernelArguments& a) {
-    const SgdStep<float> step = sgd.Step<float>(a);
-    ParallelRange(elements, [&](int64_t begin, int64_t end) {
-      const MomentumRange range{In<float>(a, 0) + begin, In<float>(a, 1) + begin, In<float>(a, 2) + begin,
-                                Out<float>(a, 0) + begin, Out<float>(a, 1) + begin};
-      SgdMomentumRange(range, end - begin, step);
-    });
-  });
+absl::StatusOr<PreparedKernel> FastUpdate(const LocalNode& node) {
+  return WithUpdate(node.op->name, [&]<typename F>() { return Prepare<F>(node); });
 }
 
 }  // namespace partita

@@ -1,8 +1,13 @@
 // Reference kernels of the updates. Outputs may lie at the address of the input they replace.
-#include "ops/functors/sgd.h"
-#include "ops/host/kernel/sgd_arguments.h"
+#include <array>
+
+#include "graph/ir/op_definition.h"
+#include "ops/functors/clip.h"
+#include "ops/functors/updates.h"
+#include "ops/host/kernel/update_arguments.h"
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/values/learning_rate.h"
+#include "ops/values/update_attributes.h"
 
 namespace partita {
 
@@ -33,27 +38,29 @@ absl::StatusOr<PreparedKernel> ReferenceClipScale(const LocalNode& node) {
   });
 }
 
-absl::StatusOr<PreparedKernel> ReferenceSgd(const LocalNode& node) {
-  const SgdArguments sgd = PlainSgd(node);
+namespace {
+
+template <typename F>
+absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node) {
   const int64_t elements = node.outputs[0].elements();
+  const F attributes = UpdateWith<F>(node.attributes);
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
-    const SgdStep<T> step = sgd.Step<T>(a);
-    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = Sgd(In<T>(a, 0)[i], In<T>(a, 1)[i], step);
+    const auto update = UpdateIn<F, T>(attributes, a);
+    for (int64_t i = 0; i < elements; ++i) {
+      T w = In<T>(a, 0)[i];
+      std::array<T, kSlotsOf<F>> slots;
+      for (size_t s = 0; s < slots.size(); ++s) slots[s] = In<T>(a, 2 + s)[i];
+      update(w, In<T>(a, 1)[i], slots.data());
+      Out<T>(a, 0)[i] = w;
+      for (size_t s = 0; s < slots.size(); ++s) Out<T>(a, 1 + s)[i] = slots[s];
+    }
   });
 }
 
-absl::StatusOr<PreparedKernel> ReferenceSgdMomentum(const LocalNode& node) {
-  const SgdArguments sgd = MomentumSgd(node);
-  const int64_t elements = node.outputs[0].elements();
-  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
-    const SgdStep<T> step = sgd.Step<T>(a);
-    for (int64_t i = 0; i < elements; ++i) {
-      T w = In<T>(a, 0)[i], m = In<T>(a, 2)[i];
-      SgdMomentum(w, m, In<T>(a, 1)[i], step);
-      Out<T>(a, 0)[i] = w;
-      Out<T>(a, 1)[i] = m;
-    }
-  });
+}  // namespace
+
+absl::StatusOr<PreparedKernel> ReferenceUpdate(const LocalNode& node) {
+  return WithUpdate(node.op->name, [&]<typename F>() { return Prepare<F>(node); });
 }
 
 }  // namespace partita

@@ -74,8 +74,7 @@ absl::StatusOr<PreparedKernel> ReferenceLearningRate(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceIncrement(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceSumOfSquares(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceClipScale(const LocalNode& node);
-absl::StatusOr<PreparedKernel> ReferenceSgd(const LocalNode& node);
-absl::StatusOr<PreparedKernel> ReferenceSgdMomentum(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceUpdate(const LocalNode& node);  // of ops/functors/updates.h
 
 }  // namespace partita
 

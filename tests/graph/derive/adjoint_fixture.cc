@@ -61,7 +61,8 @@ absl::StatusOr<Moved> Append(LayoutBuilder& builder, const AdjointCase& c, const
   const Graph& graph = builder.graph();
   Moved moved{&c, name + "x", "", {}};
   const Attributes type{{"dtype", std::string(Name(c.type.dtype))}, {"shape", c.type.shape}};
-  absl::StatusOr<ValueId> x = builder.AddSource("input", type, moved.x, c.from, Phase::kForward);
+  absl::StatusOr<ValueId> x =
+      builder.AddSource(builder.registry().Get(Role::kInput), type, moved.x, c.from, Phase::kForward);
   if (!x.ok()) return x.status();
   const size_t first = graph.nodes().size();
   const ValueId result = builder.MoveTo(*x, c.to, Phase::kForward);
@@ -69,7 +70,8 @@ absl::StatusOr<Moved> Append(LayoutBuilder& builder, const AdjointCase& c, const
   const size_t end = graph.nodes().size();
   for (const Layout& form : CotangentForms(c)) {
     const std::string y_name = name + "y" + std::to_string(moved.cotangents.size());
-    absl::StatusOr<ValueId> y = builder.AddSource("input", type, y_name, form, Phase::kBackward);
+    absl::StatusOr<ValueId> y =
+        builder.AddSource(builder.registry().Get(Role::kInput), type, y_name, form, Phase::kBackward);
     if (!y.ok()) return y.status();
     const size_t backward = graph.nodes().size();
     ValueId back = *y;

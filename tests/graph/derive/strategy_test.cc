@@ -164,7 +164,7 @@ TEST(Strategy, ShardedUpdateKeepsItsSlotsSharded) {
   strategy.mesh.axes = {{"data", 2}};
   strategy.ops = {{"w", {}, {{"data", Split("dimension0")}}}, {"*", {{"data", Split("samples")}}, {}}};
   Model model = TwoLayers();
-  model.optimizer.momentum = 0.9;
+  model.optimizer.attributes.Set("momentum", 0.9);
   const absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), {.verify_passes = true});
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ(LayoutOf(program->graph(kTrainEntry), "w@momentum"), "{data:S0}");
@@ -178,7 +178,7 @@ TEST(Strategy, ANodeLiesOnTheMeshOfItsAxes) {
   strategy.further_meshes = {{{{"tail", 2}}, "tail", {2, 0}}};
   strategy.ops = {{"z", {{"tail", Split("output_channels")}}, {}}, {"*", {{"data", Split("samples")}}, {}}};
   Model model = TwoLayers();
-  model.optimizer.momentum = 0.9;
+  model.optimizer.attributes.Set("momentum", 0.9);
   const absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), {.verify_passes = true});
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ(LayoutOf(program->graph(kTrainEntry), "a"), "{data:S0}");

@@ -1,8 +1,7 @@
 // The C++ builder goes through the same checks and keeps the first error.
-#include "ops/graph_builder.h"
-
 #include <gmock/gmock.h>
 
+#include "ops/graph_builder.h"
 #include "tests/graph/io/graph_text.h"
 
 namespace partita {
@@ -19,7 +18,7 @@ TEST(GraphBuilder, WritesTheGraphOfAFile) {
   const ValueId loss = b.SoftmaxCrossEntropy("loss", z, y);
   const absl::StatusOr<Graph> graph = b.Build(loss, {b.Accuracy("accuracy", z, y)});
   ASSERT_TRUE(graph.ok()) << graph.status();
-  Model model{"tiny", *graph, {.momentum = 0.9}, {}};
+  Model model{"tiny", *graph, {.attributes = {{"momentum", 0.9}}}, {}};
   model.learning_rate.decay = 0;
   EXPECT_EQ(PrintModel(model, ProtoFormat::kText), PrintModel(*ParseText(TinyGraph()), ProtoFormat::kText));
 }

@@ -20,9 +20,9 @@ bool Equal(const Model& a, const Model& b) {
     if (a.graph.node(value).attributes != b.graph.node(value).attributes) return false;
     if (a.graph.type(value) != b.graph.type(value)) return false;
   }
-  return a.name == b.name && a.optimizer.momentum == b.optimizer.momentum &&
-         a.optimizer.weight_decay == b.optimizer.weight_decay && a.optimizer.nesterov == b.optimizer.nesterov &&
-         a.learning_rate.schedule == b.learning_rate.schedule && a.learning_rate.base == b.learning_rate.base;
+  return a.name == b.name && a.optimizer.name == b.optimizer.name && a.optimizer.attributes == b.optimizer.attributes &&
+         a.optimizer.clip_norm == b.optimizer.clip_norm && a.learning_rate.schedule == b.learning_rate.schedule &&
+         a.learning_rate.base == b.learning_rate.base;
 }
 
 class ShippedModel : public ::testing::TestWithParam<std::string> {
@@ -67,6 +67,30 @@ INSTANTIATE_TEST_SUITE_P(All, ShippedModel, ::testing::ValuesIn(ModelNames()), [
   name.erase(std::remove(name.begin(), name.end(), '-'), name.end());
   return name;
 });
+
+// Written and read again, with all that it was not told.
+TEST(Optimizer, SurvivesText) {
+  const absl::StatusOr<Model> model =
+      ParseText(Broken("momentum: 0.9", "name: \"sgd\" clip_norm: 2 attributes { name: \"momentum\" number: 0.9 }"));
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->optimizer.name, "sgd");
+  EXPECT_EQ(model->optimizer.clip_norm, 2);
+  const Attributes attributes{{"momentum", 0.9}, {"weight_decay", 0.0}, {"nesterov", false}};
+  EXPECT_EQ(model->optimizer.attributes, attributes);
+  const absl::StatusOr<Model> read = ParseText(PrintModel(*model, ProtoFormat::kText));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(Equal(*model, *read));
+}
+
+// As files had it before optimizers had names.
+TEST(Optimizer, WithoutANameIsSgd) {
+  const absl::StatusOr<Model> model = ParseText(TinyGraph());
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(FindOptimizer(model->optimizer.name, Ops().optimizers())->name, "sgd");
+  const std::string text = PrintModel(*model, ProtoFormat::kText);
+  EXPECT_NE(text.find("momentum: 0.9"), std::string::npos) << text;
+  EXPECT_EQ(text.find("name: \"momentum\""), std::string::npos) << text;
+}
 
 std::vector<std::string> Order(const Graph& graph) {
   std::vector<std::string> names;

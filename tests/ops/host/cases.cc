@@ -2,9 +2,11 @@
 #include <cmath>
 
 #include "graph/ir/op_definition.h"
+#include "graph/optimizer/optimizer.h"
 #include "ops/functors/elementwise.h"
 #include "ops/functors/epilogue.h"
 #include "ops/host/host_kernels.h"
+#include "ops/registry.h"
 #include "runtime/base/philox.h"
 #include "tests/ops/host/kernel_case.h"
 
@@ -145,6 +147,24 @@ void AddUpdatesTogether(Table& table) {
   }
 }
 
+// The ops of all optimizers, as these update without a word.
+void AddOptimizers(Table& table) {
+  for (const OptimizerDefinition& optimizer : Ops().optimizers()) {
+    const UpdateRule rule = optimizer.rule(CompleteOptimizer({optimizer.name, {}, 0}, Ops().optimizers())->attributes);
+    for (const std::optional<TensorType>& clip : {std::optional<TensorType>(), std::optional(F32({}))}) {
+      std::vector<LocalNode> members;
+      for (const Shape& shape : {Shape{3, 5}, Shape{}, Shape{70000}, Shape{4, 4, 4}}) {
+        Types inputs(2 + rule.slots.size(), F32(shape));
+        inputs.insert(inputs.end(), {F32({}), clip});
+        if (inputs.size() < Ops().Find(rule.op)->inputs.size()) inputs.push_back(I32({}));
+        table.Add(rule.op, rule.attributes, inputs);
+        members.push_back(WholeNode(rule.op, rule.attributes, inputs));
+      }
+      table.AddNode(Together(members));
+    }
+  }
+}
+
 const std::vector<Shape>& kShapes = *new std::vector<Shape>{{3, 5}, {4, 40, 40, 24}, {2, 3, 3, 1}, {70000, 1}};
 
 void AddElementwise(Table& table) {
@@ -170,6 +190,7 @@ void AddElementwise(Table& table) {
     }
   }
   AddUpdatesTogether(table);
+  AddOptimizers(table);
 }
 
 void AddShaping(Table& table) {
@@ -263,6 +284,12 @@ void AddEpilogues(Table& table) {
   }
 }
 
+// "" of the inputs of a variadic op behind the first.
+std::string InputName(const LocalNode& node, size_t input) {
+  const size_t own = input % (node.inputs.size() / static_cast<size_t>(node.members));
+  return own < node.op->inputs.size() ? node.op->inputs[own].name : "";
+}
+
 // Of the list in ops/functors/elementwise.h.
 void AddListed(Table& table) {
   for (const Shape& shape : kShapes) {
@@ -295,7 +322,7 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
     if (!node.inputs[i].has_value()) continue;
     const bool variance = (op == "batch_norm_inference" && i == 4) || (op == "batch_norm_running" && i > 0);
     const bool positive = variance || op == "clip_scale" || (op == "batch_norm_running" && i == 0) ||
-                          (i < node.op->inputs.size() && node.op->inputs[i].name == "sum");
+                          InputName(node, i) == "sum" || InputName(node, i) == "mean_square";
     for (size_t k = 0; k < inputs[i].size(); ++k) {
       if (positive) inputs[i][k] = std::abs(inputs[i][k]) + 0.5;
       if (node.inputs[i]->dtype == DType::kI32) inputs[i][k] = static_cast<double>((k * 7 + seed) % 5);

@@ -18,11 +18,13 @@ struct Setting {
   int64_t bucket_bytes = -1;
   double clip_norm = 0.5;
   double momentum = 0.9;
+  std::string optimizer = "sgd";  // others as they are without a word
 };
 
 std::ostream& operator<<(std::ostream& out, const Setting& setting) {
   return out << setting.model << " " << setting.strategy << " sharded " << setting.sharded << " buckets "
-             << setting.bucket_bytes << " clip " << setting.clip_norm << " momentum " << setting.momentum;
+             << setting.bucket_bytes << " clip " << setting.clip_norm << " " << setting.optimizer << " momentum "
+             << setting.momentum;
 }
 
 // Every parameter that has a first dimension of more than one element is updated in parts over `data`.
@@ -30,7 +32,7 @@ void ShardUpdates(const Model& model, Strategy& strategy) {
   std::vector<OpConfig> entries;
   for (const State& state : model.graph.states()) {
     const Value& value = model.graph.value(state.value);
-    if (model.graph.node(value.producer).op->name != "parameter" || value.type.shape.empty()) continue;
+    if (model.graph.node(value.producer).op->role != Role::kParameter || value.type.shape.empty()) continue;
     entries.push_back({value.name, {}, {{"data", {"dimension0", 0, {}}}}});
   }
   strategy.ops.insert(strategy.ops.begin(), entries.begin(), entries.end());
@@ -40,8 +42,9 @@ Program ProgramOf(const Setting& setting) {
   const Case one{setting.model, setting.strategy, true};
   Model model = *MakeSmallModel(one, 1e-2);
   model.optimizer.clip_norm = setting.clip_norm;
-  model.optimizer.momentum = setting.momentum;
-  model.optimizer.weight_decay = 0.01;
+  model.optimizer.attributes = {
+      {"momentum", setting.momentum}, {"weight_decay", 0.01}, {"nesterov", setting.momentum > 0}};
+  if (setting.optimizer != "sgd") model.optimizer = {setting.optimizer, {}, setting.clip_norm};
   Strategy strategy = *MakeStrategy(one, model);
   if (setting.sharded) ShardUpdates(model, strategy);
   ProgramOptions options;

@@ -75,9 +75,9 @@ TEST_P(EveryModel, ComesInF64) {
 TEST_P(EveryModel, IsTrainedByOneCycleSgd) {
   const Model model = Make(GetParam());
   EXPECT_EQ(model.name, GetParam());
-  EXPECT_EQ(model.optimizer.momentum, 0.9);
-  EXPECT_TRUE(model.optimizer.nesterov);
-  EXPECT_EQ(model.optimizer.weight_decay, 5e-4);
+  EXPECT_EQ(model.optimizer.attributes.Float("momentum"), 0.9);
+  EXPECT_TRUE(model.optimizer.attributes.Bool("nesterov"));
+  EXPECT_EQ(model.optimizer.attributes.Float("weight_decay"), 5e-4);
   EXPECT_EQ(model.learning_rate.schedule, "one_cycle");
   EXPECT_EQ(model.learning_rate.base, 0.1);
 }

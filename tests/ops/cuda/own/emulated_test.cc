@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -14,8 +15,10 @@
 #include "ops/cuda/kernel_table.h"
 #include "ops/cuda/launch/optimizer.h"
 #include "ops/functors/elementwise.h"
+#include "ops/functors/updates.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
+#include "ops/values/update_attributes.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/large_mean.h"
 #include "tests/ops/host/part_cases.h"
@@ -26,6 +29,8 @@ namespace {
 // The largest difference allowed, relative to the largest magnitude (or 1). Sums are taken in double, so f32 results
 // differ by a few roundings; exp and log of f32 are the library's.
 double Tolerance(DType dtype) { return dtype == DType::kF64 ? 1e-13 : 2e-6; }
+
+bool IsUpdate(const LocalNode& node) { return !node.op->together.empty(); }
 
 // Copies here and now; refuses the call `fail_at`, the first is 1.
 class CountingQueue : public LaunchQueue {
@@ -119,14 +124,13 @@ TEST_P(EmulatedKernel, EqualsTheHostsReferenceInBf16) {
                                                        "cross_entropy_sum_grad",
                                                        "accuracy",
                                                        "sum_of_squares",
-                                                       "clip_scale",
-                                                       "sgd",
-                                                       "sgd_momentum"};
+                                                       "clip_scale"};
   const KernelCase& c = GetParam();
   if (c.node.members > 1) GTEST_SKIP() << "updates are of f32";
   const LocalNode node = InBf16(c.node);
-  ASSERT_EQ(Refuses(node), wide.count(node.op->name) > 0);
-  if (wide.count(node.op->name) > 0) return;
+  const bool is_wide = wide.count(node.op->name) > 0 || IsUpdate(node);
+  ASSERT_EQ(Refuses(node), is_wide);
+  if (is_wide) return;
   const std::vector<Values> inputs = Stored(node, c.inputs);
   const std::vector<Values> expected = Outputs(InF64(c.node), inputs, {.reference_only = true});
   for (const int64_t misalignment : {0, 8}) {
@@ -177,9 +181,7 @@ TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
                                                         "accuracy",
                                                         "halo_exchange_adjoint",
                                                         "increment",
-                                                        "sgd",
                                                         "clip_scale",
-                                                        "sgd_momentum",
                                                         "learning_rate",
                                                         "average_pool_grad",
                                                         "batch_norm_normalize",
@@ -189,7 +191,7 @@ TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
   const KernelCase& c = GetParam();
   const std::string& op = c.node.op->name;
   const bool elementwise = PlaceOf(UnaryOps(), op) >= 0 || PlaceOf(BinaryOps(), op) >= 0;
-  if (!elementwise && exact.count(op) == 0) GTEST_SKIP() << "sums in another order";
+  if (!elementwise && !IsUpdate(c.node) && exact.count(op) == 0) GTEST_SKIP() << "sums in another order";
   EXPECT_EQ(Emulated(c.node, c.inputs), Outputs(c.node, c.inputs, {.reference_only = true}));
   // In bf16 too, but where a result is rounded after each of several parts.
   const LocalNode narrow = c.node.members > 1 ? c.node : InBf16(c.node);
@@ -341,39 +343,49 @@ TEST(EmulatedDropout, DependsOnTheGlobalIndexAlone) {
 }
 
 // Many parameters of odd sizes, some empty, in few launches: each as if it were alone.
-TEST(EmulatedSgd, ManyTensorsGoInOneLaunch) {
+template <typename F>
+void ManyTensorsGoInOneLaunch(const F& update) {
   const float rate = 0.1f, clip = 0.5f;
-  const launch::SgdLaunch sgd{&rate, &clip, 0.01, 0.9, true};
-  std::vector<std::vector<float>> w, g, m;
+  const int32_t iteration = 4;
+  const launch::UpdateAddresses scalars{&rate, &clip, F::kCountsSteps ? &iteration : nullptr};
+  using Tensors = std::vector<std::vector<float>>;
+  std::vector<Tensors> before(2 + F::kSlots.size());  // w, g and the slots
   for (int64_t t = 0; t < 600; ++t) {
     const int64_t n = t % 7 == 3 ? 0 : t * t % 301 + 1;
-    for (auto* all : {&w, &g, &m}) {
-      const Values values = RandomValues(n, static_cast<uint64_t>(3 * t) + (all == &g) + 2 * (all == &m));
-      all->emplace_back(values.begin(), values.end());
+    for (size_t i = 0; i < before.size(); ++i) {
+      const Values values = RandomValues(n, static_cast<uint64_t>(7 * t) + i);
+      before[i].emplace_back(values.begin(), values.end());
+      if (i >= 2) std::ranges::for_each(before[i].back(), [](float& value) { value = std::abs(value); });
     }
   }
-  for (const bool momentum : {true, false}) {
-    auto alone_w = w, alone_m = m, many_w = w, many_m = m;
-    std::vector<launch::SgdTensor> tensors;
-    CountingQueue one_by_one, together;
-    for (size_t t = 0; t < w.size(); ++t) {
-      const int64_t n = static_cast<int64_t>(w[t].size());
-      const auto tensor = [&](auto& own_w, auto& own_m) {
-        float* const slot = momentum ? own_m[t].data() : nullptr;
-        return launch::SgdTensor{own_w[t].data(), g[t].data(), slot, own_w[t].data(), slot, n};
-      };
-      tensors.push_back(tensor(many_w, many_m));
-      const launch::SgdTensor alone = tensor(alone_w, alone_m);
-      if (n == 0) continue;
-      ASSERT_TRUE(launch::Sgd(DType::kF32, sgd, &alone, 1, &one_by_one) == kLaunched);
-    }
-    const int count = static_cast<int>(tensors.size());
-    ASSERT_TRUE(launch::Sgd(DType::kF32, sgd, tensors.data(), count, &together) == kLaunched);
-    EXPECT_EQ(together.calls, 2);
-    EXPECT_EQ(many_w, alone_w);
-    EXPECT_EQ(many_m, alone_m);
-    EXPECT_NE(many_w, w);
+  const auto tensor = [](std::vector<Tensors>& own, size_t t) {
+    launch::UpdateTensor<F> at;
+    at.w = at.new_w = own[0][t].data();
+    at.g = own[1][t].data();
+    for (size_t s = 0; s < F::kSlots.size(); ++s) at.slots[s] = at.new_slots[s] = own[2 + s][t].data();
+    at.elements = static_cast<int64_t>(own[0][t].size());
+    return at;
+  };
+  std::vector<Tensors> alone = before, many = before;
+  std::vector<launch::UpdateTensor<F>> tensors;
+  CountingQueue one_by_one, together;
+  for (size_t t = 0; t < before[0].size(); ++t) {
+    tensors.push_back(tensor(many, t));
+    const launch::UpdateTensor<F> one = tensor(alone, t);
+    if (one.elements == 0) continue;
+    ASSERT_TRUE(launch::Update(DType::kF32, update, scalars, &one, 1, &one_by_one) == kLaunched);
   }
+  const int count = static_cast<int>(tensors.size());
+  ASSERT_TRUE(launch::Update(DType::kF32, update, scalars, tensors.data(), count, &together) == kLaunched);
+  EXPECT_EQ(together.calls, 2) << F::kName;
+  EXPECT_EQ(many, alone) << F::kName;
+  for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(many[i] == before[i], i == 1) << F::kName;
+}
+
+TEST(EmulatedUpdates, ManyTensorsGoInOneLaunch) {
+#define PARTITA_TRY(F) ManyTensorsGoInOneLaunch(UpdateWith<F>(*CompleteAttributes(*Ops().Find(F::kName), {})));
+  PARTITA_UPDATES(PARTITA_TRY)
+#undef PARTITA_TRY
 }
 
 TEST(EmulatedKernels, ComputePartsOfConvolutions) {

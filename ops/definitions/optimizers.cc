@@ -1,0 +1,153 @@
+// The optimizers, and the ops by which they update parameters, made from the list of updates.
+//   w', slots'... = update(w, g, slots..., rate, clip?, iteration if it counts steps)
+// All tensors are split alike; the outputs take the places of w and the slots.
+#include <utility>
+
+#include "ops/definitions/definitions.h"
+#include "ops/forms/op_builder.h"
+#include "ops/forms/op_checks.h"
+#include "ops/forms/op_rules.h"
+#include "ops/functors/updates.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+struct Number {
+  AttributeDefinition definition;
+  double least, below;
+};
+
+// What an update says of itself.
+struct Description {
+  std::string name;
+  bool is_optimizer, counts_steps;
+  double flops;
+  std::vector<Slot> slots;
+  std::vector<Number> numbers;
+};
+
+Attribute ValueOf(double number, bool is_flag) {
+  if (is_flag) return number != 0;
+  return number;
+}
+
+template <typename F>
+Description Describe() {
+  Description update{F::kName, F::kIsOptimizer, F::kCountsSteps, F::kFlops, {}, {}};
+  for (const UpdateSlot& slot : F::kSlots) update.slots.push_back({slot.name, slot.initial});
+  for (const UpdateAttribute<F>& a : F::kAttributes) {
+    update.numbers.push_back({{a.name, ValueOf(a.value, a.is_flag)}, a.least, a.below});
+  }
+  return update;
+}
+
+std::vector<Description> Updates() {
+#define PARTITA_DESCRIBE(F) Describe<F>(),
+  return {PARTITA_UPDATES(PARTITA_DESCRIBE)};
+#undef PARTITA_DESCRIBE
+}
+
+bool IsFlag(const Number& number) { return std::holds_alternative<bool>(number.definition.type_and_default); }
+
+ShapeFunction UpdateShape(const Description& update) {
+  return [update](const NodeView& node) -> absl::StatusOr<std::vector<TensorType>> {
+    RETURN_IF_ERROR(CheckFloating(node, 0, "w"));
+    std::vector<std::string> tensors = {"g"};
+    for (const Slot& slot : update.slots) tensors.push_back(slot.name);
+    int input = 1;
+    for (const std::string& name : tensors) {
+      RETURN_IF_ERROR(CheckLike(node, input++, name, node.inputs[0]->shape, "the same as w"));
+    }
+    RETURN_IF_ERROR(CheckLike(node, input++, "rate", {}, "a scalar"));
+    RETURN_IF_ERROR(CheckLike(node, input++, "clip", {}, "a scalar"));
+    if (update.counts_steps) {
+      RETURN_IF_ERROR(CheckDType(node, input, "iteration", DType::kI32));
+      RETURN_IF_ERROR(CheckShape(node, input, "iteration", {}, "a scalar"));
+    }
+    for (const Number& number : update.numbers) {
+      if (IsFlag(number)) continue;
+      RETURN_IF_ERROR(CheckNumber(node.attributes, number.definition.name, number.least, number.below));
+    }
+    return std::vector<TensorType>(1 + update.slots.size(), *node.inputs[0]);
+  };
+}
+
+RulesFunction UpdateRules(size_t tensors, size_t inputs, size_t outputs) {
+  std::vector<bool> follows(inputs, false);
+  std::fill_n(follows.begin(), tensors, true);
+  return [=](const NodeView& node) {
+    std::vector<Rule> rules =
+        EveryDimension(static_cast<int>(node.inputs[0]->shape.size()), follows, static_cast<int>(outputs));
+    for (size_t d = 0; d < rules.size(); ++d) rules[d].name = fmt::format("dimension{}", d);
+    return rules;
+  };
+}
+
+OpDefinition UpdateOp(const Description& update) {
+  const int slots = static_cast<int>(update.slots.size()), tensors = 2 + slots;
+  Op op(update.name);
+  op.Internal().Inputs({"w", "g"}).Outputs(1 + slots).InPlace(0, 0);
+  for (int s = 0; s < slots; ++s) op.Inputs({update.slots[s].name}).InPlace(2 + s, 1 + s);
+  op.Inputs({"rate"}).Optional("clip");
+  std::vector<int> scalars = {tensors, tensors + 1};
+  if (update.counts_steps) {
+    op.Inputs({"iteration"});
+    scalars.push_back(tensors + 2);
+  }
+  for (const Number& number : update.numbers) op.Attribute(number.definition.name, number.definition.type_and_default);
+  return op.Shape(UpdateShape(update))
+      .Rules(UpdateRules(tensors, tensors + scalars.size(), 1 + update.slots.size()))
+      .Flops([flops = update.flops](const NodeView& node) { return flops * Count(node.inputs[0]->shape); })
+      .Together(scalars);
+}
+
+// An optimizer that updates by this op alone.
+OptimizerDefinition OptimizerOf(const Description& update) {
+  OptimizerDefinition optimizer{update.name, {}, {}, {}};
+  for (const Number& number : update.numbers) optimizer.attributes.push_back(number.definition);
+  optimizer.check = [numbers = update.numbers](const Attributes& attributes) -> absl::Status {
+    for (const Number& number : numbers) {
+      if (IsFlag(number)) continue;
+      const std::string& name = number.definition.name;
+      RETURN_IF_ERROR(CheckRange("optimizer." + name, attributes.Float(name), number.least, number.below));
+    }
+    return absl::OkStatus();
+  };
+  optimizer.rule = [update](const Attributes& attributes) { return UpdateRule{update.name, attributes, update.slots}; };
+  return optimizer;
+}
+
+// Without momentum it needs no slot.
+OptimizerDefinition SgdOptimizer() {
+  OptimizerDefinition optimizer = OptimizerOf(Describe<SgdMomentum>());
+  optimizer.name = Sgd::kName;
+  optimizer.check = [in_range = std::move(optimizer.check)](const Attributes& attributes) -> absl::Status {
+    RETURN_IF_ERROR(in_range(attributes));
+    if (!attributes.Bool("nesterov") || attributes.Float("momentum") > 0) return absl::OkStatus();
+    return InvalidArgument("optimizer.nesterov is true, but optimizer.momentum is 0; it needs a momentum above 0");
+  };
+  optimizer.rule = [with_momentum = std::move(optimizer.rule)](const Attributes& attributes) {
+    if (attributes.Float("momentum") > 0) return with_momentum(attributes);
+    return UpdateRule{Sgd::kName, {{"weight_decay", attributes.Float("weight_decay")}}, {}};
+  };
+  return optimizer;
+}
+
+}  // namespace
+
+std::vector<OpDefinition> UpdateOps() {
+  std::vector<OpDefinition> definitions;
+  for (const Description& update : Updates()) definitions.push_back(UpdateOp(update));
+  return definitions;
+}
+
+Optimizers AllOptimizers() {
+  Optimizers optimizers = {SgdOptimizer()};
+  for (const Description& update : Updates()) {
+    if (update.is_optimizer) optimizers.push_back(OptimizerOf(update));
+  }
+  return optimizers;
+}
+
+}  // namespace partita

@@ -1,0 +1,95 @@
+// What an optimizer's update is made of, for host and device code. All of one stands in a struct:
+//
+//   struct Example {
+//     static constexpr char kName[] = "example";
+//     static constexpr bool kIsOptimizer = true;
+//     static constexpr bool kCountsSteps = false;
+//     static constexpr double kFlops = 6;
+//     static constexpr std::array kSlots = {UpdateSlot{"mean", 0}};
+//     double decay = 0.9;
+//     static constexpr std::array kAttributes = {UpdateAttribute<Example>{"decay", &Example::decay, 0.9, 0, 1}};
+//     void Derive();
+//     template <typename T>
+//     struct Step {
+//       PARTITA_HOST_DEVICE void operator()(T& w, T g, T* slots) const;
+//     };
+//     template <typename T>
+//     PARTITA_HOST_DEVICE Step<T> In(const UpdateScalars<T>& scalars) const;
+//   };
+//
+// kName: of the op, and of the optimizer if it is one; else another optimizer uses it (ops/definitions/optimizers.cc).
+// kCountsSteps: it reads UpdateScalars::step. kFlops: of an element. kSlots: tensors beside each parameter. Derive, if
+// there is one, is called on the host when the attributes are set. A Step is the same for all elements of a step of the
+// training; it changes w and its slots in place.
+//
+// From the list of them (updates.h) come the ops, the optimizers, and the kernels of every backend. The op is
+//   w', slots'... = example(w, g, slots..., rate, clip?, iteration if it counts steps)
+#ifndef PARTITA_OPS_FUNCTORS_UPDATE_H_
+#define PARTITA_OPS_FUNCTORS_UPDATE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "runtime/base/philox.h"
+
+namespace partita {
+
+// A tensor beside each parameter, that begins with `initial` everywhere.
+struct UpdateSlot {
+  const char* name;
+  double initial;
+};
+
+// A number in [least, below), or a flag, which is kept as 0 or 1.
+template <typename F>
+struct UpdateAttribute {
+  using Member = double F::*;
+  const char* name;
+  Member member;
+  double value;  // where nothing is said
+  double least = 0, below = std::numeric_limits<double>::infinity();
+  bool is_flag = false;
+};
+
+// What a step gives to all parameters.
+template <typename T>
+struct UpdateScalars {
+  T rate;
+  T clip;  // every gradient is multiplied by it
+  T step;  // 1 for the first
+};
+
+template <typename F>
+inline constexpr int kSlotsOf = static_cast<int>(F::kSlots.size());
+
+// Where the op has its scalars.
+template <typename F>
+inline constexpr size_t kRateInput = 2 + F::kSlots.size();
+template <typename F>
+inline constexpr size_t kClipInput = kRateInput<F> + 1;
+template <typename F>
+inline constexpr size_t kIterationInput = kRateInput<F> + 2;
+
+// The scalars of an update from their addresses: of an absent clip, and of an iteration that it does not read, null.
+template <typename F, typename T>
+PARTITA_HOST_DEVICE inline UpdateScalars<T> ScalarsAt(const T* rate, const T* clip, const int32_t* iteration) {
+  T step = 0;
+  if constexpr (F::kCountsSteps) step = static_cast<T>(*iteration) + T(1);
+  return {*rate, clip == nullptr ? T(1) : *clip, step};
+}
+
+// The update of an element, as the loops of all backends call it.
+template <typename F, typename T>
+struct ElementUpdate {
+  typename F::template Step<T> step;
+
+  PARTITA_HOST_DEVICE ElementUpdate(const F& update, const UpdateScalars<T>& scalars)
+      : step(update.template In<T>(scalars)) {}
+  PARTITA_HOST_DEVICE void operator()(T& w, T g, T* slots) const { step(w, g, slots); }
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_FUNCTORS_UPDATE_H_

@@ -1,0 +1,36 @@
+// The updates that exist. One more is a file that says all of it (update.h), and a line here.
+#ifndef PARTITA_OPS_FUNCTORS_UPDATES_H_
+#define PARTITA_OPS_FUNCTORS_UPDATES_H_
+
+#include <string>
+#include <vector>
+
+#include "ops/functors/sgd.h"
+#include "runtime/base/check.h"
+
+#define PARTITA_UPDATES(UPDATE) \
+  UPDATE(Sgd)                   \
+  UPDATE(SgdMomentum)
+
+namespace partita {
+
+inline std::vector<std::string> UpdateNames() {
+#define PARTITA_NAME(F) F::kName,
+  return {PARTITA_UPDATES(PARTITA_NAME)};
+#undef PARTITA_NAME
+}
+
+// f.operator()<F>() of the update whose op has this name, which must exist.
+template <typename Function>
+auto WithUpdate(const std::string& op, const Function& f) {
+#define PARTITA_CALL(F) \
+  if (op == F::kName) return f.template operator()<F>();
+  PARTITA_UPDATES(PARTITA_CALL)
+#undef PARTITA_CALL
+  CHECK(false);
+  return f.template operator()<Sgd>();
+}
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_FUNCTORS_UPDATES_H_

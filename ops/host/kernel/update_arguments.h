@@ -1,0 +1,17 @@
+// An update in a step: with the scalars that the step gives it.
+#ifndef PARTITA_OPS_HOST_KERNEL_UPDATE_ARGUMENTS_H_
+#define PARTITA_OPS_HOST_KERNEL_UPDATE_ARGUMENTS_H_
+
+#include "ops/functors/update.h"
+#include "ops/host/kernel/host_kernel.h"
+
+namespace partita {
+
+template <typename F, typename T>
+ElementUpdate<F, T> UpdateIn(const F& update, const KernelArguments& a) {
+  return {update, ScalarsAt<F>(In<T>(a, kRateInput<F>), In<T>(a, kClipInput<F>), In<int32_t>(a, kIterationInput<F>))};
+}
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_KERNEL_UPDATE_ARGUMENTS_H_

@@ -1,0 +1,182 @@
+// Every optimizer of the list: beside its formulas, written out here, and under every kind of split beside one rank.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "ops/graph_builder.h"
+#include "ops/registry.h"
+#include "runtime/api/session.h"
+#include "runtime/base/philox.h"
+#include "runtime/base/status.h"
+#include "tests/equivalence/cases.h"
+#include "tests/equivalence/side_by_side.h"
+#include "tests/testing/assert_ok.h"
+
+namespace partita {
+namespace {
+
+using Numbers = std::vector<double>;
+
+// One parameter with its slots, in plain loops.
+struct Reference {
+  Numbers w;
+  std::map<std::string, Numbers> slots;
+};
+
+// What step t = 1, 2, ... does to element i, whose gradient is clipped.
+using Formula = std::function<void(Reference& r, size_t i, double g, double rate, int t)>;
+
+struct Trained {
+  std::string name;
+  Attributes attributes;
+  std::map<std::string, double> slots;  // and what they begin with
+  Formula formula;
+};
+
+std::ostream& operator<<(std::ostream& out, const Trained& trained) { return out << trained.name; }
+
+std::vector<Trained> AllTrained() {
+  return {
+      {"sgd",
+       {{"momentum", 0.8}, {"weight_decay", 0.01}, {"nesterov", true}},
+       {{"momentum", 0}},
+       [](Reference& r, size_t i, double g, double rate, int) {
+         const double decayed = g + 0.01 * r.w[i];
+         double& m = r.slots["momentum"][i];
+         m = 0.8 * m + decayed;
+         r.w[i] -= rate * (decayed + 0.8 * m);
+       }},
+  };
+}
+
+constexpr int64_t kSamples = 6, kFeatures = 5, kKinds = 3;
+constexpr double kRate = 0.05, kMaxNorm = 0.8;
+
+// Softmax regression, of which the gradient is written down in a line.
+absl::StatusOr<Model> SoftmaxRegression(const Trained& trained) {
+  GraphBuilder b(Ops());
+  const ValueId x = b.Input("x", DType::kF32, {kSamples, kFeatures});
+  const ValueId labels = b.Input("labels", DType::kI32, {kSamples});
+  const ValueId loss = b.SoftmaxCrossEntropy("loss", b.MatMul("layer", x, kKinds), labels);
+  ASSIGN_OR_RETURN(Graph graph, b.Build(loss));
+  Model model{"regression", std::move(graph), {trained.name, trained.attributes, kMaxNorm}, {}};
+  model.learning_rate.base = kRate;
+  return model;
+}
+
+// d loss / d w of w [features,kinds].
+Numbers GradientOf(const Numbers& w, const Numbers& x, const std::vector<int32_t>& labels) {
+  Numbers gradient(w.size(), 0);
+  for (int64_t n = 0; n < kSamples; ++n) {
+    Numbers probability(kKinds, 0);
+    double sum = 0;
+    for (int64_t k = 0; k < kKinds; ++k) {
+      double logit = 0;
+      for (int64_t f = 0; f < kFeatures; ++f) logit += x[n * kFeatures + f] * w[f * kKinds + k];
+      sum += probability[k] = std::exp(logit);
+    }
+    for (int64_t k = 0; k < kKinds; ++k) {
+      const double d = (probability[k] / sum - (labels[n] == k)) / kSamples;
+      for (int64_t f = 0; f < kFeatures; ++f) gradient[f * kKinds + k] += x[n * kFeatures + f] * d;
+    }
+  }
+  return gradient;
+}
+
+template <typename T>
+HostTensor TensorOf(DType dtype, const Shape& shape, const std::vector<T>& values) {
+  HostTensor tensor{dtype, shape, std::vector<char>(values.size() * sizeof(T))};
+  std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+  return tensor;
+}
+
+void ExpectNear(const Session& session, const std::string& state, const Numbers& expected, int step) {
+  ASSERT_OK_AND_ASSIGN(const HostTensor tensor, session.ReadState(state));
+  const Numbers found = ToDoubles(tensor);
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-12) << state << " step " << step;
+}
+
+class EveryOptimizer : public testing::TestWithParam<Trained> {};
+
+TEST_P(EveryOptimizer, FollowsItsFormulas) {
+  const Trained& trained = GetParam();
+  ASSERT_OK_AND_ASSIGN(const Model model, SoftmaxRegression(trained));
+  ASSERT_OK_AND_ASSIGN(Program program, StepOf(model, Strategy{}));
+  SessionOptions options;
+  options.threads_per_rank = 1;
+  ASSERT_OK_AND_ASSIGN(const auto session, Session::Start(std::move(program), options));
+  Reference reference;
+  ASSERT_OK_AND_ASSIGN(const HostTensor initial, session->ReadState("layer/weights"));
+  reference.w = ToDoubles(initial);
+  for (const auto& [slot, value] : trained.slots) reference.slots[slot] = Numbers(reference.w.size(), value);
+  int clipped = 0;
+  for (int t = 1; t <= 50; ++t) {
+    Numbers x(kSamples * kFeatures);
+    std::vector<int32_t> labels(kSamples);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = 4 * Uniform(7, static_cast<uint64_t>(t), i) - 2;
+    for (size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<int32_t>((i * 5 + static_cast<size_t>(t)) % 3);
+    ASSERT_TRUE(session->StageInput(kTrainEntry, "x", TensorOf(DType::kF64, {kSamples, kFeatures}, x)).ok());
+    ASSERT_TRUE(session->StageInput(kTrainEntry, "labels", TensorOf(DType::kI32, {kSamples}, labels)).ok());
+    ASSERT_TRUE(session->Train().ok());
+    const Numbers gradient = GradientOf(reference.w, x, labels);
+    double squares = 0;
+    for (const double g : gradient) squares += g * g;
+    const double clip = std::min(1.0, kMaxNorm / std::sqrt(squares));
+    clipped += clip < 1;
+    for (size_t i = 0; i < gradient.size(); ++i) trained.formula(reference, i, clip * gradient[i], kRate, t);
+    ExpectNear(*session, "layer/weights", reference.w, t);
+    for (const auto& [slot, values] : reference.slots) ExpectNear(*session, "layer/weights@" + slot, values, t);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(clipped, 0);
+  EXPECT_LT(clipped, 50);
+}
+
+// Every parameter that can be is updated in parts over `data`: its slots lie there in parts.
+void ShardUpdates(const Model& model, Strategy& strategy) {
+  for (const State& state : model.graph.states()) {
+    const Value& value = model.graph.value(state.value);
+    if (model.graph.node(value.producer).op->role != Role::kParameter) continue;
+    strategy.ops.insert(strategy.ops.begin(), {value.name, {}, {{"data", {"dimension0", 0, {}}}}});
+  }
+}
+
+TEST_P(EveryOptimizer, IsTheSameUnderEverySplit) {
+  const Trained& trained = GetParam();
+  const std::vector<Case> cases = {{"mlp", "2x1"},     {"lenet5", "2x2"},     {"mlp", "placement"}, {"lenet5", "h2c2"},
+                                   {"mlp", "islands"}, {"mlp", "micro_data"}, {"mlp", "1f1b"}};
+  for (const Case& one : cases) {
+    for (const bool sharded : {false, true}) {
+      ASSERT_OK_AND_ASSIGN(Model model, MakeSmallModel(one, 1e-2));
+      model.optimizer = {trained.name, trained.attributes, 1.0};
+      // What is 0 but for rounding must not become a step: neither of two roundings is the right one.
+      if (model.optimizer.attributes.Has("epsilon")) model.optimizer.attributes.Set("epsilon", 1e-2);
+      ASSERT_OK_AND_ASSIGN(Strategy strategy, MakeStrategy(one, model));
+      if (sharded && strategy.mesh.AxisIndex("data") < 0) continue;
+      if (sharded) ShardUpdates(model, strategy);
+      const absl::Status same = RunSideBySide(model, strategy, 10, [&](int step) -> NamedTensors {
+        const Batch batch = MakeBatch(1, step, DType::kF64, BatchOf(one));
+        return {batch.images, batch.labels};
+      });
+      EXPECT_TRUE(same.ok()) << one << (sharded ? " sharded" : "") << ": " << same;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(List, EveryOptimizer, testing::ValuesIn(AllTrained()),
+                         [](const testing::TestParamInfo<Trained>& info) { return info.param.name; });
+
+TEST(Optimizers, AreAllHere) {
+  std::set<std::string> listed, tested;
+  for (const OptimizerDefinition& optimizer : Ops().optimizers()) listed.insert(optimizer.name);
+  for (const Trained& trained : AllTrained()) tested.insert(trained.name);
+  EXPECT_EQ(tested, listed);
+}
+
+}  // namespace
+}  // namespace partita
