@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "ops/functors/adam.h"
 #include "ops/functors/sgd.h"
 #include "runtime/base/check.h"
 
 #define PARTITA_UPDATES(UPDATE) \
   UPDATE(Sgd)                   \
-  UPDATE(SgdMomentum)
+  UPDATE(SgdMomentum)           \
+  UPDATE(Adam)
 
 namespace partita {
 

@@ -50,6 +50,17 @@ std::vector<Trained> AllTrained() {
          m = 0.8 * m + decayed;
          r.w[i] -= rate * (decayed + 0.8 * m);
        }},
+      {"adam",
+       {{"beta1", 0.8}, {"beta2", 0.99}, {"epsilon", 1e-6}, {"weight_decay", 0.01}},
+       {{"mean", 0}, {"mean_square", 0}},
+       [](Reference& r, size_t i, double g, double rate, int t) {
+         const double decayed = g + 0.01 * r.w[i];
+         double &m = r.slots["mean"][i], &v = r.slots["mean_square"][i];
+         m = 0.8 * m + (1 - 0.8) * decayed;
+         v = 0.99 * v + (1 - 0.99) * decayed * decayed;
+         const double m_hat = m / (1 - std::pow(0.8, t)), v_hat = v / (1 - std::pow(0.99, t));
+         r.w[i] -= rate * m_hat / (std::sqrt(v_hat) + 1e-6);
+       }},
   };
 }
 

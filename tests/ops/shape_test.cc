@@ -144,6 +144,7 @@ std::vector<ShapeCase> TrainingCases() {
       {"clip_scale", {{"max_norm", 1.0}}, {scalar}, {scalar}},
       {"sgd", {}, {w, w, scalar, std::nullopt}, {w}},
       {"sgd_momentum", {{"momentum", 0.9}}, {w, w, w, scalar, scalar}, {w, w}},
+      {"adam", {}, {w, w, w, w, scalar, scalar, I32({})}, {w, w, w}},
   };
 }
 
