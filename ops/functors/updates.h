@@ -6,13 +6,15 @@
 #include <vector>
 
 #include "ops/functors/adam.h"
+#include "ops/functors/rmsprop.h"
 #include "ops/functors/sgd.h"
 #include "runtime/base/check.h"
 
 #define PARTITA_UPDATES(UPDATE) \
   UPDATE(Sgd)                   \
   UPDATE(SgdMomentum)           \
-  UPDATE(Adam)
+  UPDATE(Adam)                  \
+  UPDATE(RmsProp)
 
 namespace partita {
 

@@ -61,6 +61,16 @@ std::vector<Trained> AllTrained() {
          const double m_hat = m / (1 - std::pow(0.8, t)), v_hat = v / (1 - std::pow(0.99, t));
          r.w[i] -= rate * m_hat / (std::sqrt(v_hat) + 1e-6);
        }},
+      {"rmsprop",
+       {{"decay", 0.95}, {"momentum", 0.9}, {"epsilon", 0.1}, {"weight_decay", 0.01}},
+       {{"mean_square", 1}, {"momentum", 0}},
+       [](Reference& r, size_t i, double g, double rate, int) {
+         const double decayed = g + 0.01 * r.w[i];
+         double &v = r.slots["mean_square"][i], &m = r.slots["momentum"][i];
+         v = 0.95 * v + (1 - 0.95) * decayed * decayed;
+         m = 0.9 * m + rate * decayed / std::sqrt(v + 0.1);
+         r.w[i] -= m;
+       }},
   };
 }
 

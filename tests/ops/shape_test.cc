@@ -145,6 +145,7 @@ std::vector<ShapeCase> TrainingCases() {
       {"sgd", {}, {w, w, scalar, std::nullopt}, {w}},
       {"sgd_momentum", {{"momentum", 0.9}}, {w, w, w, scalar, scalar}, {w, w}},
       {"adam", {}, {w, w, w, w, scalar, scalar, I32({})}, {w, w, w}},
+      {"rmsprop", {}, {w, w, w, w, scalar, std::nullopt}, {w, w, w}},
   };
 }
 

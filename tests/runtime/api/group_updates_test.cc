@@ -1,10 +1,11 @@
 // The whole optimizer as one launch changes no bit: every kind of split, momentum and clipping, sharded slots with
 // uneven and empty shares, buckets of every size.
+#include "graph/lower/group_updates.h"
+
 #include <algorithm>
 #include <set>
 
 #include "graph/ir/op_definition.h"
-#include "graph/lower/group_updates.h"
 #include "ops/registry.h"
 #include "tests/runtime/api/session_fixture.h"
 
@@ -144,7 +145,8 @@ INSTANTIATE_TEST_SUITE_P(Splits, GroupedUpdates,
                                          Setting{"mini-inception", "placement", false, 1 << 20},
                                          Setting{"lenet5", "1f1b"}, Setting{"mlp", "micro_data", true},
                                          Setting{"lenet5", "mixed", false, -1, 0.5, 0, "adam"},
-                                         Setting{"lenet5", "3x1", true, 4096, 0, 0, "adam"}));
+                                         Setting{"lenet5", "3x1", true, 4096, 0, 0, "adam"},
+                                         Setting{"mlp", "placement", false, -1, 0.5, 0, "rmsprop"}));
 
 // A gradient bucket is reduced while the backward pass goes on: nothing of that waits for the joint launch.
 TEST(GroupedUpdates, KeepCollectivesWhereTheyWere) {
