@@ -32,7 +32,8 @@ namespace {
 constexpr double kLatency = 20e-6;
 constexpr double kBytesPerSecond = 5e9;
 
-// What is reported must be whole on every rank: loss and metrics are brought to R after everything else.
+// What is reported must be whole on every rank: loss and metrics are brought to R, before the update, which asks for
+// the loss.
 void ResolveResults(LayoutBuilder& builder) {
   Graph& graph = builder.graph();
   const Layout replicated = Replicated(graph.mesh());
@@ -83,9 +84,11 @@ absl::StatusOr<Graph> AppendBackward(Graph graph, const Model& model, const Stra
   if (graph.loss != kNoValue) {
     ASSIGN_OR_RETURN(const UpdateLayouts updates, LayoutsOfUpdates(graph, strategy));
     ASSIGN_OR_RETURN(const auto gradients, AppendAdjoint(builder, updates));
+    ResolveResults(builder);
     RETURN_IF_ERROR(AppendUpdate(builder, gradients, model.optimizer, model.learning_rate, graph.Find(kIterationName)));
+  } else {
+    ResolveResults(builder);
   }
-  ResolveResults(builder);
   return graph;
 }
 

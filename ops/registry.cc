@@ -57,6 +57,7 @@ std::vector<OpDefinition> AllDefinitions() {
       AccuracyOp(),
       LearningRateOp(),
       IncrementOp(),
+      AllFiniteOp(),
       SumOfSquaresOp(),
       ClipScaleOp(),
   };

@@ -1,7 +1,9 @@
 #include "graph/derive/append_update.h"
 
+#include <algorithm>
 #include <functional>
 
+#include "graph/ir/gate.h"
 #include "graph/ir/generated_name.h"
 #include "graph/moves/plan_move.h"
 #include "graph/optimizer/optimizer.h"
@@ -21,16 +23,21 @@ class Update {
         iteration_(iteration) {}
 
   absl::Status Run(const std::map<ValueId, ValueId>& gradients) {
+    if (gradients.empty() &&
+        std::ranges::all_of(graph().states(), [](const State& s) { return s.update == kNoValue; })) {
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const ValueId squares, SumOfSquares(gradients));
+    RETURN_IF_ERROR(Apply(squares));
+    RETURN_IF_ERROR(GateForward());
     if (gradients.empty()) return absl::OkStatus();
-    dtype_ = graph().type(gradients.begin()->second).dtype;
-    RETURN_IF_ERROR(Clip(gradients));
-    RETURN_IF_ERROR(Rate());
+    RETURN_IF_ERROR(Clip(squares));
+    RETURN_IF_ERROR(Rate(graph().type(gradients.begin()->second).dtype));
     for (const auto& [parameter, gradient] : gradients) RETURN_IF_ERROR(Parameter(parameter, gradient));
     // Behind all of them, so that they can be one launch.
-    for (const auto& [parameter, result] : updated_) {
-      graph().SetUpdate(parameter, builder_.MoveTo(result, graph().layout(parameter), Phase::kUpdate));
-    }
-    ASSIGN_OR_RETURN(const ValueId next, Add(Role::kIncrement, {iteration_}, {}, std::string(kIterationName) + "@new"));
+    for (const auto& [parameter, result] : updated_) SetUpdate(parameter, result);
+    ASSIGN_OR_RETURN(const ValueId next,
+                     Add(Role::kIncrement, {iteration_, apply_}, {}, std::string(kIterationName) + "@new"));
     graph().SetUpdate(iteration_, next);
     return absl::OkStatus();
   }
@@ -56,8 +63,13 @@ class Update {
     return builder_.Add(request);
   }
 
-  absl::Status Clip(const std::map<ValueId, ValueId>& gradients) {
-    if (clip_norm_ <= 0) return absl::OkStatus();
+  void SetUpdate(ValueId state, ValueId update) {
+    graph().SetUpdate(state, builder_.MoveTo(update, graph().layout(state), Phase::kUpdate));
+  }
+
+  // Of all gradients, on every rank; kNoValue: nobody asks for it.
+  absl::StatusOr<ValueId> SumOfSquares(const std::map<ValueId, ValueId>& gradients) {
+    if (clip_norm_ <= 0 || gradients.empty()) return kNoValue;
     std::map<int, std::vector<ValueId>, std::greater<>> squares;  // by mesh, the first one last
     for (const auto& [parameter, gradient] : gradients) {
       // Several parameters may have one gradient: each of them counts.
@@ -73,9 +85,64 @@ class Update {
       ASSIGN_OR_RETURN(const ValueId sum, Add(Role::kAdd, own, {}, name));
       all.push_back(builder_.MoveTo(sum, Summands(graph().mesh()), Phase::kUpdate));
     }
-    ASSIGN_OR_RETURN(ValueId sum, Add(Role::kAdd, all, {}, "@norm@squares"));
-    sum = builder_.MoveTo(sum, Replicated(graph().mesh()), Phase::kUpdate);
-    ASSIGN_OR_RETURN(clip_, Add(Role::kClipScale, {sum}, {{"max_norm", clip_norm_}}, "@clip"));
+    ASSIGN_OR_RETURN(const ValueId sum, Add(Role::kAdd, all, {}, "@norm@squares"));
+    return builder_.MoveTo(sum, Replicated(graph().mesh()), Phase::kUpdate);
+  }
+
+  absl::Status Apply(ValueId squares) {
+    const ValueId loss = builder_.MoveTo(graph().loss, Replicated(graph().mesh()), Phase::kUpdate);
+    if (squares != kNoValue && graph().type(squares).dtype != graph().type(loss).dtype) {
+      const Attributes as_loss = {{"dtype", std::string(Name(graph().type(loss).dtype))}};
+      ASSIGN_OR_RETURN(squares, Add(Role::kCast, {squares}, as_loss, "@norm@squares@cast"));
+    }
+    ASSIGN_OR_RETURN(apply_, Add(Role::kAllFinite, {loss, squares}, {}, "@apply"));
+    graph().apply = apply_;
+    return absl::OkStatus();
+  }
+
+  // Nodes of the forward pass that update states stand again behind `apply`, which they read now; nobody needs the
+  // first ones any more.
+  absl::Status GateForward() {
+    std::map<NodeId, NodeId> gated;
+    for (size_t s = 0; s < graph().states().size(); ++s) {
+      const State state = graph().states()[s];
+      if (state.update == kNoValue) continue;
+      const ValueId update = BeforeMoves(graph(), state.update);
+      const NodeId id = graph().value(update).producer;
+      if (!gated.contains(id)) {
+        ASSIGN_OR_RETURN(gated[id], Gated(id));
+      }
+      const auto place = std::ranges::find(graph().node(id).outputs, update) - graph().node(id).outputs.begin();
+      SetUpdate(state.value, graph().node(gated[id]).outputs[place]);
+    }
+    return absl::OkStatus();
+  }
+
+  // The same node once more, lying as it lies.
+  absl::StatusOr<NodeId> Gated(NodeId id) {
+    const int gate = GateOf(*graph().node(id).op);
+    if (gate < 0) {
+      return Internal("node '{}' updates a state, and its op '{}' has no gate", graph().name(id),
+                      graph().node(id).op->name);
+    }
+    Node node = graph().node(id);
+    Layout layout = graph().layout(node.outputs[0]);
+    for (AxisLayout& axis : layout) {
+      if (!axis.at()) axis = AxisLayout::Replicate();
+    }
+    node.inputs[gate] = builder_.MoveTo(apply_, layout, Phase::kUpdate);
+    node.phase = Phase::kUpdate;
+    std::vector<Value> outputs;
+    for (const ValueId output : node.outputs) {
+      outputs.push_back(graph().value(output));
+      outputs.back().name += "@new";
+    }
+    return graph().AddNode(std::move(node), std::move(outputs));
+  }
+
+  absl::Status Clip(ValueId squares) {
+    if (squares == kNoValue) return absl::OkStatus();
+    ASSIGN_OR_RETURN(clip_, Add(Role::kClipScale, {squares}, {{"max_norm", clip_norm_}}, "@clip"));
     return absl::OkStatus();
   }
 
@@ -88,9 +155,9 @@ class Update {
     return layout;
   }
 
-  absl::Status Rate() {
+  absl::Status Rate(DType dtype) {
     Attributes attributes = AttributesOf(rate_config_);
-    attributes.Set("dtype", std::string(Name(dtype_)));
+    attributes.Set("dtype", std::string(Name(dtype)));
     ASSIGN_OR_RETURN(rate_, Add(Role::kLearningRate, {iteration_}, std::move(attributes), "@learning_rate"));
     return absl::OkStatus();
   }
@@ -118,7 +185,8 @@ class Update {
 
   // What the update's op asks for behind the tensors.
   void AddScalars(std::vector<ValueId>& inputs) {
-    const std::map<std::string, ValueId> scalars = {{"rate", rate_}, {"clip", clip_}, {"iteration", iteration_}};
+    const std::map<std::string, ValueId> scalars = {
+        {"rate", rate_}, {"apply", apply_}, {"clip", clip_}, {"iteration", iteration_}};
     const OpDefinition& op = *builder_.registry().Find(rule_.op);
     while (inputs.size() < op.inputs.size()) {
       const auto scalar = scalars.find(op.inputs[inputs.size()].name);
@@ -132,7 +200,7 @@ class Update {
   const UpdateRule rule_;
   const LearningRate& rate_config_;
   const ValueId iteration_;
-  DType dtype_ = DType::kF32;
+  ValueId apply_ = kNoValue;
   ValueId rate_ = kNoValue;
   ValueId clip_ = kNoValue;
   std::vector<std::pair<ValueId, ValueId>> updated_;  // parameters and what they become, where it was computed

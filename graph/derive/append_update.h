@@ -1,5 +1,12 @@
 // Appends the optimizer to a partitioned graph that has its backward nodes: one update node per parameter, the learning
-// rate as a function of the iteration, and clipping by the global norm.
+// rate as a function of the iteration, clipping by the global norm, and whether the step is applied at all.
+//
+// That is one scalar for all ranks (Graph::apply): the loss is finite and, with clipping, the norm is. Every node that
+// updates a state reads it (InputDefinition::gate; docs/design.md 5.24). Those that the forward pass has for it, as
+// running statistics, are put behind it:
+//
+//   before   %m@new, ... = batch_norm_running(%s, %m, %v, _)      ... loss, backward
+//   after    ... loss, backward   %@apply = all_finite(%l, _)     %m@new, ... = batch_norm_running(%s, %m, %v, %@apply)
 //
 // Which op updates, and which slots it keeps beside a parameter, the optimizer's definition says
 // (graph/optimizer/optimizer.h). The clip norm is one scalar summed over differently laid out parameters
@@ -16,9 +23,9 @@
 
 namespace partita {
 
-// `gradients`: of AppendAdjoint. A gradient that does not lie as its parameter does is updated where it lies (sharded
-// optimizer state, docs/derivation.md 4.5) and the new parameter is moved back. kInvalidArgument: as of
-// CompleteOptimizer.
+// `gradients`: of AppendAdjoint; the graph has a loss. A gradient that does not lie as its parameter does is updated
+// where it lies (sharded optimizer state, docs/derivation.md 4.5) and the new parameter is moved back.
+// kInvalidArgument: as of CompleteOptimizer. kInternal: a node updates a state and has no gate.
 absl::Status AppendUpdate(LayoutBuilder& builder, const std::map<ValueId, ValueId>& gradients,
                           const Optimizer& optimizer, const LearningRate& rate, ValueId iteration);
 

@@ -14,6 +14,12 @@ std::vector<ValueId> ResultsOf(const Graph& graph) {
   return results;
 }
 
+std::vector<ValueId> ReadByHost(const Graph& graph) {
+  std::vector<ValueId> values = ResultsOf(graph);
+  if (graph.apply != kNoValue) values.push_back(graph.apply);
+  return values;
+}
+
 std::vector<EntryInput> InputsOf(const Graph& graph) {
   std::vector<EntryInput> inputs;
   std::map<std::string, size_t> place;

@@ -42,6 +42,8 @@ struct EntryPoint {
 // What a graph is given, and its results as an entry point reports them: the loss first.
 std::vector<EntryInput> InputsOf(const Graph& graph);
 std::vector<ValueId> ResultsOf(const Graph& graph);
+// What the host reads when a step has ended: the results, and behind them Graph::apply where the graph has it.
+std::vector<ValueId> ReadByHost(const Graph& graph);
 
 // `names`: a graph with the same loss and metrics under the user's names (the forward graph that `graph` was made of).
 EntryPoint MakeEntryPoint(std::string name, Graph graph, const Graph& names);

@@ -105,6 +105,8 @@ class Graph {
   // The scalar that training minimises, and further scalars that are reported. Values of this graph.
   ValueId loss = kNoValue;
   std::vector<ValueId> metrics;
+  // Of a graph that trains: i32[], 0 if this step leaves all states as they were (docs/design.md 5.24). On every rank.
+  ValueId apply = kNoValue;
 
  private:
   State& StateOf(ValueId state_value);

@@ -61,6 +61,7 @@ struct InputDefinition {
   bool wide = false;       // in mixed precision f32, whatever the op computes in
   bool constant = false;   // no gradient flows to it, whatever its type: a sample's weight, a running statistic
   bool updated = false;    // a state that training gives a new value: of this node alone
+  bool gate = false;       // whether the step is applied: where it is 0 the node leaves what it updates as it was
 };
 
 // What the compiler and those who run its programs know an op by, where they ask for one or build with it. Everything
@@ -86,6 +87,7 @@ enum class Role : uint8_t {
   kLearningRate,
   kSumOfSquares,
   kClipScale,
+  kAllFinite,
 };
 
 // What an op computes in where a graph is run in mixed precision (graph/passes/mix_precision.h).

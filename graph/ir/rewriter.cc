@@ -32,6 +32,7 @@ Graph Rewriter::Finish() {
   }
   graph_.loss = At(from_.loss);
   for (ValueId metric : from_.metrics) graph_.metrics.push_back(At(metric));
+  graph_.apply = At(from_.apply);
   return std::move(graph_);
 }
 
@@ -46,6 +47,7 @@ std::vector<int> CountReaders(const Graph& graph) {
   for (const State& state : graph.states()) read(state.update);
   for (ValueId metric : graph.metrics) read(metric);
   read(graph.loss);
+  read(graph.apply);
   return readers;
 }
 

@@ -1,7 +1,7 @@
 // Launches the updates of many parameters as one.
 //
-//   before   %a' = sgd(%a, %ga, %rate)   %b' = sgd(%b, %gb, %rate)   %n' = increment(%n)
-//   after    %n' = increment(%n)   %a', %b' = sgd(%a, %ga, %rate, %b, %gb, %rate)
+//   before   %a' = sgd(%a, %ga, %rate, %apply)   %b' = sgd(%b, %gb, %rate, %apply)   %n' = increment(%n, %apply)
+//   after    %n' = increment(%n, %apply)   %a', %b' = sgd(%a, %ga, %rate, %apply, %b, %gb, %rate, %apply)
 //
 // Joined are kernels of ops that allow it (OpDefinition::together) with equal attributes, dtypes and shared inputs. The
 // joint launch stands where the last of them stood, or before the first launch that needs one of them: it depends on

@@ -183,7 +183,7 @@ class GraphLowering {
   }
 
   void AddResults() {
-    for (const ValueId result : ResultsOf(graph_)) {
+    for (const ValueId result : ReadByHost(graph_)) {
       TensorId tensor = out_.tensor_of[result];
       if (tensor < 0) continue;
       // A state is reported as it was read in this step, and may be overwritten in it.

@@ -29,8 +29,8 @@ struct Slot {
 
 // How one parameter w with gradient g is updated:
 //   w', slots'... = op(w, g, slots..., scalars...)
-// The scalars are those that the op declares behind its slots, by their names: `rate`, `clip` (1 if absent: what the
-// gradient is multiplied by) and `iteration`.
+// The scalars are those that the op declares behind its slots, by their names: `rate`, `apply` (0: all stay as they
+// are), `clip` (1 if absent: what the gradient is multiplied by) and `iteration`.
 struct UpdateRule {
   std::string op;
   Attributes attributes;

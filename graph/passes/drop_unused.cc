@@ -13,6 +13,7 @@ Graph DropUnused(const Graph& graph, bool keep_inputs) {
   };
   need(graph.loss);
   for (ValueId metric : graph.metrics) need(metric);
+  need(graph.apply);
   for (const State& state : graph.states()) {
     need(state.value);
     need(state.update);

@@ -5,7 +5,7 @@
 //   after    %@iteration = state()
 //            %y@statistics = batch_norm_statistics(%x, %mean)     # [groups,2,C]; all that crosses samples
 //            %y = batch_norm_normalize(%x, %y@statistics, %mean, %gamma, %beta)
-//            %y@running_mean, %y@running_variance = batch_norm_running(%y@statistics, %mean, %variance)
+//            %y@running_mean, %y@running_variance = batch_norm_running(%y@statistics, %mean, %variance, _)
 //            %z = dropout(%y, %@iteration) key=z rate=0.2
 //            update %mean = %y@running_mean   update %variance = %y@running_variance
 #ifndef PARTITA_GRAPH_PASSES_PREPARE_TRAINING_H_

@@ -119,7 +119,7 @@ class ScheduleBinder {
   void BindResults() {
     std::unordered_map<ValueId, TensorId> reported;
     for (const Result& result : lowered_.results) reported[result.value] = result.tensor;
-    for (const ValueId value : ResultsOf(graph_)) {
+    for (const ValueId value : ReadByHost(graph_)) {
       const auto found = reported.find(value);
       const TensorId tensor = found == reported.end() ? -1 : found->second;
       schedule_.results.push_back({graph_.value(value).name, Tensor(value), OffsetOf(tensor)});

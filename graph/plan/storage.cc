@@ -143,7 +143,7 @@ class StorageAssignment {
     plan_.storages.push_back({planned.name, planned.bytes, planned.kind, first, first, false});
   }
 
-  // One launch for all: they are small as a rule (running statistics that the backward pass reads as they were).
+  // One launch for all: they are small as a rule (counters that something still reads as they were).
   void AppendStores() {
     LocalLaunch store;
     CopyLaunch copy;

@@ -154,7 +154,7 @@ struct Schedule {
   int streams = 1;  // device streams
   std::vector<Launch> launches;
   std::vector<OrderEdge> order;
-  std::vector<Placement> states, inputs, results;  // results: loss and metrics
+  std::vector<Placement> states, inputs, results;  // results: of ReadByHost
   std::vector<ValuePlacement> values;              // by ValueId of the entry point's graph
   std::vector<Lifetime> lifetimes;
   MemoryUse memory;

@@ -111,6 +111,10 @@ class TextParser {
       ASSIGN_OR_RETURN(graph_.loss, Find(words[1]));
       return absl::OkStatus();
     }
+    if (words[0] == "apply" && words.size() == 2) {
+      ASSIGN_OR_RETURN(graph_.apply, Find(words[1]));
+      return absl::OkStatus();
+    }
     if (words[0] == "metric" && words.size() == 2) {
       ASSIGN_OR_RETURN(const ValueId metric, Find(words[1]));
       graph_.metrics.push_back(metric);

@@ -78,6 +78,7 @@ std::string ToText(const Graph& graph, const TextOptions& options) {
   }
   if (graph.loss != kNoValue) text += fmt::format("loss {}\n", Reference(graph, graph.loss));
   for (ValueId metric : graph.metrics) text += fmt::format("metric {}\n", Reference(graph, metric));
+  if (graph.apply != kNoValue) text += fmt::format("apply {}\n", Reference(graph, graph.apply));
   return text;
 }
 

@@ -9,6 +9,7 @@
 //   %a, %b = batch_norm_running(...) count=7 f32[8] {data:R model:R}, f32[8] {data:R model:R}
 //   loss %l
 //   metric %accuracy
+//   apply %@apply
 //
 // Further meshes have lines of their own with a name, and their ranks unless these are 0 to size - 1. A value lies on
 // the mesh whose axes its layout names:

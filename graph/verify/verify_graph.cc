@@ -4,6 +4,7 @@
 #include <map>
 
 #include "graph/ir/entry_point.h"
+#include "graph/ir/gate.h"
 #include "graph/ir/group_key.h"
 #include "graph/ir/node_view.h"
 #include "graph/verify/verify_operands.h"
@@ -45,6 +46,7 @@ class GraphVerifier {
       const absl::Status status = CheckNode(id);
       if (!status.ok()) return Internal("node '{}': {}", graph_.name(id), std::string(status.message()));
     }
+    RETURN_IF_ERROR(CheckApply());
     for (const State& state : graph_.states()) RETURN_IF_ERROR(CheckState(state));
     for (const ValueId result : ResultsOf(graph_)) {
       if (!Exists(result)) return Internal("loss or metric {} is no value of the graph", result);
@@ -199,10 +201,31 @@ class GraphVerifier {
     if (state.update == kNoValue) return absl::OkStatus();
     if (!Exists(state.update)) return Internal("the update {} of state '{}' is no value", state.update, value.name);
     const Value& update = graph_.value(state.update);
-    if (update.type == value.type && update.layout == value.layout) return absl::OkStatus();
+    if (update.type == value.type && update.layout == value.layout) return CheckGate(state);
     return Internal("state '{}' {} {} is updated by '{}' {} {}", value.name, ToString(value.type.shape),
                     ToString(value.layout, graph_.mesh(value.layout)), update.name, ToString(update.type.shape),
                     ToString(update.layout, graph_.mesh(update.layout)));
+  }
+
+  // What a state becomes is made by a node that knows whether the step is applied.
+  absl::Status CheckGate(const State& state) const {
+    if (graph_.apply == kNoValue) return absl::OkStatus();
+    const NodeId id = graph_.value(BeforeMoves(graph_, state.update)).producer;
+    const Node& node = graph_.node(id);
+    const int gate = GateOf(*node.op);
+    const ValueId read = gate < 0 ? kNoValue : node.inputs[gate];
+    if (read != kNoValue && BeforeMoves(graph_, read) == graph_.apply) return absl::OkStatus();
+    return Internal("state '{}' is updated by '{}', a {} that does not read whether the step is applied",
+                    graph_.value(state.value).name, graph_.name(id), node.op->name);
+  }
+
+  absl::Status CheckApply() const {
+    if (graph_.apply == kNoValue) return absl::OkStatus();
+    if (!Exists(graph_.apply)) return Internal("apply {} is no value of the graph", graph_.apply);
+    const Value& apply = graph_.value(graph_.apply);
+    if (apply.type == TensorType{DType::kI32, {}} && apply.layout == Replicated(graph_.mesh())) return absl::OkStatus();
+    return Internal("apply '{}' is {}{} {}; an i32[] on every rank is needed", apply.name, Name(apply.type.dtype),
+                    ToString(apply.type.shape), ToString(apply.layout, graph_.mesh(apply.layout)));
   }
 
   const Graph& graph_;

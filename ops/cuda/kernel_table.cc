@@ -80,6 +80,7 @@ const KernelTable& Table() {
       {"accuracy", {{"own", Own<CudaAccuracy>}}},
       {"learning_rate", {{"own", Own<CudaLearningRate>}}},
       {"increment", {{"own", Own<CudaIncrement>}}},
+      {"all_finite", {{"own", Own<CudaAllFinite>}}},
       {"sum_of_squares", {{"own", Own<CudaSumOfSquares>}}},
       {"clip_scale", {{"own", Own<CudaClipScale>}}},
   }));

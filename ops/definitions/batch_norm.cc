@@ -4,7 +4,7 @@
 // is what a user writes. It has neither kernel nor gradient: in training it is
 //   stats = batch_norm_statistics(x, shift) samples=k     [G,2,C]: per group sum(x-shift), sum((x-shift)^2)
 //   y = batch_norm_normalize(x, stats, shift, gamma, beta) samples=k epsilon
-//   mean, variance = batch_norm_running(stats, running_mean, running_variance) momentum count
+//   mean, variance = batch_norm_running(stats, running_mean, running_variance, apply?) momentum count
 // with shift = running_mean as it was before the step, which the new mean and variance update; in evaluation
 //   y = batch_norm_inference(x, gamma, beta, running_mean, running_variance) epsilon
 //
@@ -82,10 +82,11 @@ absl::StatusOr<std::vector<TensorType>> RunningShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 1, "running_mean"));
   RETURN_IF_ERROR(
       CheckVectors(node, 1, {"running_mean", "running_variance"}, node.inputs[0]->shape[2], node.inputs[1]->dtype));
+  RETURN_IF_ERROR(CheckApply(node, 3));
   return std::vector<TensorType>{*node.inputs[1], *node.inputs[2]};
 }
 
-std::vector<Rule> RunningRules(const NodeView&) { return {{"channels", {S(2), S(0), S(0)}, {S(0), S(0)}}}; }
+std::vector<Rule> RunningRules(const NodeView&) { return {{"channels", {S(2), S(0), S(0), R()}, {S(0), S(0)}}}; }
 
 absl::StatusOr<std::vector<TensorType>> InferenceShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckBatchNormX(node));
@@ -140,7 +141,7 @@ absl::StatusOr<std::vector<ValueId>> InBatches(EntryBuilder& builder, const Node
                    builder.Add("batch_norm_normalize", {x, statistics[0], mean, gamma, beta},
                                {{"samples", samples}, {"epsilon", node.attributes.Float("epsilon")}}, {name}));
   ASSIGN_OR_RETURN(const std::vector<ValueId> running,
-                   builder.Add("batch_norm_running", {statistics[0], mean, variance},
+                   builder.Add("batch_norm_running", {statistics[0], mean, variance, kNoValue},
                                {{"momentum", node.attributes.Float("momentum")}, {"count", groups.elements}},
                                {name + "@running_mean", name + "@running_variance"}));
   builder.SetUpdate(mean, running[0]);
@@ -225,6 +226,7 @@ OpDefinition BatchNormRunningOp() {
       .Internal()
       .Inputs({"stats"})
       .Parameters({"running_mean", "running_variance"})
+      .Gate("apply")
       .Outputs(2)
       .Attribute("momentum", 0.1)
       .Required("count", int64_t{0})

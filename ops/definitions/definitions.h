@@ -77,6 +77,8 @@ OpDefinition AccuracyOp();
 // learning_rate.cc
 OpDefinition LearningRateOp();
 OpDefinition IncrementOp();
+// all_finite.cc
+OpDefinition AllFiniteOp();
 // clip.cc
 OpDefinition SumOfSquaresOp();
 OpDefinition ClipScaleOp();

@@ -8,7 +8,8 @@
 //   final                                  cosine: where it ends
 //   start_fraction, initial_divisor, final_divisor    one_cycle
 //
-// i' = increment(iteration): the step's number, 0 for the first. Both are the same on all ranks: no split.
+// i' = increment(iteration, apply?): the step's number, 0 for the first; a step that is not applied is not counted.
+// Both ops are the same on all ranks: no split.
 #include "ops/values/learning_rate.h"
 
 #include "ops/definitions/definitions.h"
@@ -34,6 +35,7 @@ absl::StatusOr<std::vector<TensorType>> RateShape(const NodeView& node) {
 
 absl::StatusOr<std::vector<TensorType>> IncrementShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckIteration(node));
+  RETURN_IF_ERROR(CheckApply(node, 1));
   return std::vector<TensorType>{*node.inputs[0]};
 }
 
@@ -60,7 +62,13 @@ OpDefinition LearningRateOp() {
 }
 
 OpDefinition IncrementOp() {
-  return Op("increment").As(Role::kIncrement).Internal().Inputs({"iteration"}).Shape(IncrementShape).InPlace(0, 0);
+  return Op("increment")
+      .As(Role::kIncrement)
+      .Internal()
+      .Inputs({"iteration"})
+      .Gate("apply")
+      .Shape(IncrementShape)
+      .InPlace(0, 0);
 }
 
 }  // namespace partita

@@ -1,6 +1,6 @@
 // The optimizers, and the ops by which they update parameters, made from the list of updates.
-//   w', slots'... = update(w, g, slots..., rate, clip?, iteration if it counts steps)
-// All tensors are split alike; the outputs take the places of w and the slots.
+//   w', slots'... = update(w, g, slots..., rate, apply?, clip?, iteration if it counts steps)
+// All tensors are split alike; the outputs take the places of w and the slots, and are what these were if apply is 0.
 #include <utility>
 
 #include "ops/definitions/definitions.h"
@@ -60,6 +60,7 @@ ShapeFunction UpdateShape(const Description& update) {
       RETURN_IF_ERROR(CheckLike(node, input++, name, node.inputs[0]->shape, "the same as w"));
     }
     RETURN_IF_ERROR(CheckLike(node, input++, "rate", {}, "a scalar"));
+    RETURN_IF_ERROR(CheckApply(node, input++));
     RETURN_IF_ERROR(CheckLike(node, input++, "clip", {}, "a scalar"));
     if (update.counts_steps) {
       RETURN_IF_ERROR(CheckDType(node, input, "iteration", DType::kI32));
@@ -89,11 +90,11 @@ OpDefinition UpdateOp(const Description& update) {
   Op op(update.name);
   op.Internal().Inputs({"w", "g"}).Outputs(1 + slots).InPlace(0, 0);
   for (int s = 0; s < slots; ++s) op.Inputs({update.slots[s].name}).InPlace(2 + s, 1 + s);
-  op.Inputs({"rate"}).Optional("clip");
-  std::vector<int> scalars = {tensors, tensors + 1};
+  op.Inputs({"rate"}).Gate("apply").Optional("clip");
+  std::vector<int> scalars = {tensors, tensors + 1, tensors + 2};
   if (update.counts_steps) {
     op.Inputs({"iteration"});
-    scalars.push_back(tensors + 2);
+    scalars.push_back(tensors + 3);
   }
   for (const Number& number : update.numbers) op.Attribute(number.definition.name, number.definition.type_and_default);
   return op.Shape(UpdateShape(update))

@@ -79,6 +79,12 @@ Op& Op::Optional(const std::string& name) {
   return *this;
 }
 
+Op& Op::Gate(const std::string& name) {
+  Optional(name);
+  definition_.inputs.back().gate = true;
+  return *this;
+}
+
 Op& Op::Variadic(const std::string& name) {
   definition_.variadic = true;
   return Inputs({name});

@@ -29,6 +29,7 @@ class Op {
   Op& Inputs(const std::vector<std::string>& names);      // activation-like
   Op& Parameters(const std::vector<std::string>& names);  // weight-like: their layout follows the activations
   Op& Optional(const std::string& name);
+  Op& Gate(const std::string& name);      // optional; 0 leaves what the op updates as it was
   Op& Variadic(const std::string& name);  // at least one
   Op& Outputs(int count);
   Op& Attribute(const std::string& name, partita::Attribute default_value);

@@ -44,6 +44,12 @@ absl::Status CheckLike(const NodeView& node, int index, const std::string& name,
   return CheckShape(node, index, name, expected, form);
 }
 
+absl::Status CheckApply(const NodeView& node, int index) {
+  if (node.inputs[index] == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckDType(node, index, "apply", DType::kI32));
+  return CheckShape(node, index, "apply", {}, "a scalar");
+}
+
 absl::Status CheckInts(const Attributes& attributes, const std::string& name, size_t count, int64_t least) {
   const IntList& values = attributes.Ints(name);
   if (values.size() != count) {

@@ -22,6 +22,9 @@ absl::Status CheckFloating(const NodeView& node, int index, const std::string& n
 absl::Status CheckLike(const NodeView& node, int index, const std::string& name, const Shape& expected,
                        const std::string& form);
 
+// The gate of what a node updates: i32[]; does nothing if it is absent.
+absl::Status CheckApply(const NodeView& node, int index);
+
 // Attributes.
 // `count` numbers, each at least `least`.
 absl::Status CheckInts(const Attributes& attributes, const std::string& name, size_t count, int64_t least);

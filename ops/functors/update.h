@@ -23,7 +23,7 @@
 // training; it changes w and its slots in place.
 //
 // From the list of them (updates.h) come the ops, the optimizers, and the kernels of every backend. The op is
-//   w', slots'... = example(w, g, slots..., rate, clip?, iteration if it counts steps)
+//   w', slots'... = example(w, g, slots..., rate, apply?, clip?, iteration if it counts steps)
 #ifndef PARTITA_OPS_FUNCTORS_UPDATE_H_
 #define PARTITA_OPS_FUNCTORS_UPDATE_H_
 
@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "ops/functors/apply.h"
 #include "runtime/base/philox.h"
 
 namespace partita {
@@ -57,8 +58,9 @@ struct UpdateAttribute {
 template <typename T>
 struct UpdateScalars {
   T rate;
-  T clip;  // every gradient is multiplied by it
-  T step;  // 1 for the first
+  T clip;      // every gradient is multiplied by it
+  T step;      // 1 for the first
+  bool apply;  // false: w and its slots stay as they are, whatever g is
 };
 
 template <typename F>
@@ -68,26 +70,33 @@ inline constexpr int kSlotsOf = static_cast<int>(F::kSlots.size());
 template <typename F>
 inline constexpr size_t kRateInput = 2 + F::kSlots.size();
 template <typename F>
-inline constexpr size_t kClipInput = kRateInput<F> + 1;
+inline constexpr size_t kApplyInput = kRateInput<F> + 1;
 template <typename F>
-inline constexpr size_t kIterationInput = kRateInput<F> + 2;
+inline constexpr size_t kClipInput = kRateInput<F> + 2;
+template <typename F>
+inline constexpr size_t kIterationInput = kRateInput<F> + 3;
 
-// The scalars of an update from their addresses: of an absent clip, and of an iteration that it does not read, null.
+// The scalars of an update from their addresses: of an absent apply or clip, and of an iteration that it does not read,
+// null.
 template <typename F, typename T>
-PARTITA_HOST_DEVICE inline UpdateScalars<T> ScalarsAt(const T* rate, const T* clip, const int32_t* iteration) {
+PARTITA_HOST_DEVICE inline UpdateScalars<T> ScalarsAt(const T* rate, const int32_t* apply, const T* clip,
+                                                      const int32_t* iteration) {
   T step = 0;
   if constexpr (F::kCountsSteps) step = static_cast<T>(*iteration) + T(1);
-  return {*rate, clip == nullptr ? T(1) : *clip, step};
+  return {*rate, clip == nullptr ? T(1) : *clip, step, Applies(apply)};
 }
 
 // The update of an element, as the loops of all backends call it.
 template <typename F, typename T>
 struct ElementUpdate {
   typename F::template Step<T> step;
+  bool apply;
 
   PARTITA_HOST_DEVICE ElementUpdate(const F& update, const UpdateScalars<T>& scalars)
-      : step(update.template In<T>(scalars)) {}
-  PARTITA_HOST_DEVICE void operator()(T& w, T g, T* slots) const { step(w, g, slots); }
+      : step(update.template In<T>(scalars)), apply(scalars.apply) {}
+  PARTITA_HOST_DEVICE void operator()(T& w, T g, T* slots) const {
+    if (apply) step(w, g, slots);
+  }
 };
 
 }  // namespace partita

@@ -93,6 +93,7 @@ const KernelTable& Table() {
       {"accuracy", {{"reference", ReferenceAccuracy}}},
       {"learning_rate", {{"reference", ReferenceLearningRate}}},
       {"increment", {{"reference", ReferenceIncrement}}},
+      {"all_finite", {{"reference", ReferenceAllFinite}}},
       {"sum_of_squares", {FAST("fast", FastSumOfSquares){"reference", ReferenceSumOfSquares}}},
       {"clip_scale", {{"reference", ReferenceClipScale}}},
   }));

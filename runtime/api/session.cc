@@ -189,7 +189,7 @@ StepResult Session::ResultOf(int entry) const {
   const std::vector<Placement>& placements = schedules_[entry][rank].results;
   const size_t losses = point.graph.loss == kNoValue ? 0 : 1;
   if (losses > 0) result.loss = ScalarAt(PartOf(placements[0], rank));
-  for (size_t r = losses; r < placements.size(); ++r) {
+  for (size_t r = losses; r < point.results.size(); ++r) {
     result.metrics.emplace_back(point.results[r].name, ScalarAt(PartOf(placements[r], rank)));
   }
   return result;

@@ -72,12 +72,18 @@ absl::Status StepScale::AddParameter(const State& state, double change) {
 
 double StepScale::Forward(const std::string& value) const { return forward_[graph_.Find(value)]; }
 
+bool StepScale::ReadsGradient(const Node& node) const {
+  return std::ranges::any_of(graph_.states(), [&](const State& state) {
+    return state.gradient != kNoValue && std::ranges::count(node.inputs, state.gradient) > 0;
+  });
+}
+
 double StepScale::Update(const std::string& state) const {
   const ValueId value = graph_.Find(state);
   for (const State& known : graph_.states()) {
     if (known.value != value || known.update == kNoValue) continue;
     const Node& node = graph_.node(graph_.value(known.update).producer);
-    if (node.phase == Phase::kUpdate) {
+    if (ReadsGradient(node)) {
       if (!serial_.IsParameter(state)) return backward_;
       return gradient_ == 0 ? backward_ : backward_ * (change_ / gradient_);
     }

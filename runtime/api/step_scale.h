@@ -35,6 +35,7 @@ class StepScale {
   explicit StepScale(const Session& serial) : serial_(serial), graph_(serial.graph(kTrainEntry)) {}
   absl::Status AddNode(const Node& node);
   absl::Status AddParameter(const State& state, double change);
+  bool ReadsGradient(const Node& node) const;  // it updates a parameter and its slots
 
   const Session& serial_;
   const Graph& graph_;

@@ -26,6 +26,9 @@ CaseInput Integers(Shape shape, int64_t below) {
   return {{DType::kI32, std::move(shape)}, false, Fill::kIntegers, 0, static_cast<double>(below)};
 }
 
+// What gates an update: the step is applied.
+CaseInput Applied() { return {{DType::kI32, {}}, false, Fill::kIntegers, 1, 2}; }
+
 class Cases {
  public:
   void Add(const std::string& op, const std::string& variant, const Attributes& attributes,
@@ -280,7 +283,10 @@ void AddBatchNormOthers(Cases& cases) {
     cases.Add("batch_norm_statistics_grad", c.variant, {{"samples", c.samples}},
               {Fixed(c.x), vector, Fixed(StatisticsOf(c))});
     cases.Add("batch_norm_running", c.variant, {{"momentum", 0.2}, {"count", static_cast<int64_t>(c.elements)}},
-              {stats, vector, Fixed(channels, 0.5, 2)});
+              {stats, vector, Fixed(channels, 0.5, 2), std::nullopt});
+    cases.Add("batch_norm_running", c.variant + "_gated",
+              {{"momentum", 0.2}, {"count", static_cast<int64_t>(c.elements)}},
+              {stats, vector, Fixed(channels, 0.5, 2), Applied()});
     for (const bool relu : {false, true}) {
       const std::string variant = c.variant + (relu ? "_relu" : "");
       const Attributes attributes = {{"samples", c.samples}, {"relu", relu}};
@@ -302,11 +308,11 @@ void AddUpdates(Cases& cases) {
     const std::string suffix = clip ? "_clipped" : "";
     for (const double decay : {0.0, 0.01}) {
       const std::string variant = (decay > 0 ? "decay" : "plain") + suffix;
-      cases.Add("sgd", variant, {{"weight_decay", decay}}, {Fixed(w), Fixed(w), Fixed({}, 0, 1), scale});
+      cases.Add("sgd", variant, {{"weight_decay", decay}}, {Fixed(w), Fixed(w), Fixed({}, 0, 1), Applied(), scale});
       for (const bool nesterov : {false, true}) {
         cases.Add("sgd_momentum", variant + (nesterov ? "_nesterov" : ""),
                   {{"momentum", 0.9}, {"weight_decay", decay}, {"nesterov", nesterov}},
-                  {Fixed(w), Fixed(w), Fixed(w), Fixed({}, 0, 1), scale});
+                  {Fixed(w), Fixed(w), Fixed(w), Fixed({}, 0, 1), Applied(), scale});
       }
     }
   }
@@ -314,7 +320,7 @@ void AddUpdates(Cases& cases) {
     const UpdateRule rule = optimizer.rule(CompleteOptimizer({optimizer.name, {}, 0}, Ops().optimizers())->attributes);
     std::vector<std::optional<CaseInput>> inputs(2, Fixed(w));
     inputs.insert(inputs.end(), rule.slots.size(), Fixed(w, 0.1, 1));
-    inputs.insert(inputs.end(), {Fixed({}, 0, 1), std::nullopt});
+    inputs.insert(inputs.end(), {Fixed({}, 0, 1), Applied(), std::nullopt});
     if (inputs.size() < Ops().Find(rule.op)->inputs.size()) inputs.push_back(Integers({}, 60));
     cases.Add(rule.op, "default", rule.attributes, inputs);
   }
@@ -324,7 +330,9 @@ void AddUpdates(Cases& cases) {
         {{"dtype", "f64"}, {"schedule", schedule}, {"base", 0.1}, {"steps", int64_t{50}}, {"decay_steps", int64_t{7}}},
         {Integers({}, 60)});
   }
-  cases.Add("increment", "step", {}, {Integers({}, 1000)});
+  cases.Add("increment", "step", {}, {Integers({}, 1000), Applied()});
+  cases.Add("all_finite", "loss", {}, {Fixed({}), std::nullopt});
+  cases.Add("all_finite", "norm", {}, {Fixed({}), Fixed({}, 1, 2)});
   cases.Add("sum_of_squares", "image", {}, {Fixed(w)});
   cases.Add("sum_of_squares", "vector", {}, {Fixed({7})});
   cases.Add("clip_scale", "above", {{"max_norm", 0.5}}, {Fixed({}, 1, 2)});

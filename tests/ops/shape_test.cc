@@ -105,8 +105,8 @@ std::vector<ShapeCase> BatchNormCases() {
       {"batch_norm_normalize", two, {x, groups, vector, vector, vector}, {x}},
       {"batch_norm_gradient_sums", two, {x, x, groups, vector, vector, vector}, {groups, vector, vector}},
       {"batch_norm_input_grad", {}, {x, x, whole, vector, vector, vector, whole}, {x}},
-      {"batch_norm_running", {{"count", int64_t{8}}}, {groups, vector, vector}, {vector, vector}},
-      {"batch_norm_running", {{"count", int64_t{8}}}, {groups, F64({4}), F64({4})}, {F64({4}), F64({4})}},
+      {"batch_norm_running", {{"count", int64_t{8}}}, {groups, vector, vector, std::nullopt}, {vector, vector}},
+      {"batch_norm_running", {{"count", int64_t{8}}}, {groups, F64({4}), F64({4}), I32({})}, {F64({4}), F64({4})}},
       {"batch_norm_inference", {}, {x, vector, vector, vector, vector}, {x}},
   };
 }
@@ -139,13 +139,15 @@ std::vector<ShapeCase> TrainingCases() {
       {"cross_entropy_sum_grad", {}, {F32({4}), std::nullopt, scalar}, {F32({4})}},
       {"accuracy", {}, {F32({4, 6}), I32({4}), F32({4})}, {scalar}},
       {"learning_rate", {{"schedule", "constant"}, {"base", 0.1}}, {I32({})}, {scalar}},
-      {"increment", {}, {I32({})}, {I32({})}},
+      {"increment", {}, {I32({}), I32({})}, {I32({})}},
+      {"all_finite", {}, {scalar, std::nullopt}, {I32({})}},
+      {"all_finite", {}, {F64({}), F64({})}, {I32({})}},
       {"sum_of_squares", {}, {w}, {scalar}},
       {"clip_scale", {{"max_norm", 1.0}}, {scalar}, {scalar}},
-      {"sgd", {}, {w, w, scalar, std::nullopt}, {w}},
-      {"sgd_momentum", {{"momentum", 0.9}}, {w, w, w, scalar, scalar}, {w, w}},
-      {"adam", {}, {w, w, w, w, scalar, scalar, I32({})}, {w, w, w}},
-      {"rmsprop", {}, {w, w, w, w, scalar, std::nullopt}, {w, w, w}},
+      {"sgd", {}, {w, w, scalar, I32({}), std::nullopt}, {w}},
+      {"sgd_momentum", {{"momentum", 0.9}}, {w, w, w, scalar, I32({}), scalar}, {w, w}},
+      {"adam", {}, {w, w, w, w, scalar, I32({}), scalar, I32({})}, {w, w, w}},
+      {"rmsprop", {}, {w, w, w, w, scalar, I32({}), std::nullopt}, {w, w, w}},
   };
 }
 

@@ -52,6 +52,7 @@ struct RunningLaunch {
   double momentum = 0, count = 0;
   const double* stats = nullptr;
   const void *mean = nullptr, *variance = nullptr;
+  const int32_t* apply = nullptr;  // null: 1
 };
 LaunchError BatchNormRunning(DType dtype, const RunningLaunch& node, void* mean, void* variance, CudaQueue queue);
 

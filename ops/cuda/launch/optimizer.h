@@ -1,5 +1,5 @@
-// Launches of the updates. Learning rate, clip scale and step number are read from device memory, so a captured step
-// never changes. Many tensors go in one launch.
+// Launches of the updates. Learning rate, clip scale, step number and whether the step is applied are read from device
+// memory, so a captured step never changes. Many tensors go in one launch.
 #ifndef PARTITA_OPS_CUDA_LAUNCH_OPTIMIZER_H_
 #define PARTITA_OPS_CUDA_LAUNCH_OPTIMIZER_H_
 
@@ -14,7 +14,9 @@ namespace partita::launch {
 
 LaunchError LearningRate(DType dtype, const LearningRateSchedule& schedule, const int32_t* step, void* rate,
                          CudaQueue queue);
-LaunchError Increment(const int32_t* from, int32_t* to, CudaQueue queue);
+LaunchError Increment(const int32_t* from, const int32_t* apply, int32_t* to, CudaQueue queue);
+// 1 or 0; `sum_of_squares` may be null.
+LaunchError AllFinite(DType dtype, const void* loss, const void* sum_of_squares, int32_t* apply, CudaQueue queue);
 LaunchError ClipScale(DType dtype, const void* sum_of_squares, double max_norm, void* scale, CudaQueue queue);
 
 // One parameter with its slots (at least one place, so that an array has a size). The outputs may be the inputs they
@@ -32,6 +34,7 @@ struct UpdateTensor {
 // Scalars in device memory, which all parameters of a launch share.
 struct UpdateAddresses {
   const void* rate = nullptr;
+  const int32_t* apply = nullptr;      // null: 1
   const void* clip = nullptr;          // null: 1
   const int32_t* iteration = nullptr;  // null where it is not read
 };

@@ -1,6 +1,7 @@
 #include "ops/cuda/launch/batch_norm.h"
 #include "ops/cuda/loops/batch_norm_tables.h"
 #include "ops/cuda/loops/column_sums.h"
+#include "ops/functors/apply.h"
 
 namespace partita::launch {
 namespace {
@@ -64,7 +65,8 @@ struct RunningBody {
   PARTITA_HOST_DEVICE void operator()(int64_t c) const {
     const A shift = static_cast<const A*>(node.mean)[c], momentum = static_cast<A>(node.momentum);
     A new_mean = shift, new_variance = static_cast<const A*>(node.variance)[c];
-    for (int64_t group = 0; group < node.groups; ++group) {
+    const int64_t taken = Applies(node.apply) ? node.groups : 0;
+    for (int64_t group = 0; group < taken; ++group) {
       const double* stats = node.stats + 2 * group * node.channels;
       const BatchMoments moments = MakeBatchMoments(stats[c], stats[node.channels + c], node.count);
       new_mean = RunningAverage(new_mean, static_cast<A>(moments.shifted_mean + shift), momentum);

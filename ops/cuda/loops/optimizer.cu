@@ -1,5 +1,6 @@
 #include "ops/cuda/launch/optimizer.h"
 #include "ops/cuda/loops/elementwise.h"
+#include "ops/functors/apply.h"
 #include "ops/functors/clip.h"
 #include "ops/functors/updates.h"
 
@@ -16,8 +17,17 @@ struct LearningRateBody {
 
 struct IncrementBody {
   const int32_t* from;
+  const int32_t* apply;
   int32_t* to;
-  PARTITA_HOST_DEVICE void operator()(int64_t) const { *to = *from + 1; }
+  PARTITA_HOST_DEVICE void operator()(int64_t) const { *to = *from + (Applies(apply) ? 1 : 0); }
+};
+
+template <typename T>
+struct AllFiniteBody {
+  const T *loss, *sum_of_squares;
+  int32_t* apply;
+  PARTITA_HOST_DEVICE static bool Finite(const T* x) { return x == nullptr || IsFinite(static_cast<Compute<T>>(*x)); }
+  PARTITA_HOST_DEVICE void operator()(int64_t) const { *apply = Finite(loss) && Finite(sum_of_squares) ? 1 : 0; }
 };
 
 template <typename A>
@@ -72,7 +82,8 @@ struct UpdateBody {
  private:
   PARTITA_HOST_DEVICE void Update(const UpdateTensor<F>& t, int64_t pack) const {
     constexpr int kSlots = kSlotsOf<F>;
-    const ElementUpdate<F, T> step(update, ScalarsAt<F>(As<T>(scalars.rate), As<T>(scalars.clip), scalars.iteration));
+    const ElementUpdate<F, T> step(
+        update, ScalarsAt<F>(As<T>(scalars.rate), scalars.apply, As<T>(scalars.clip), scalars.iteration));
     Elementwise<T, 2 + kSlots, 1 + kSlots, UpdateElement<F, T>> all{
         {As<T>(t.w), As<T>(t.g)}, {As<T>(t.new_w)}, Rows{1, t.elements}, true, {step}};
     for (int s = 0; s < kSlots; ++s) {
@@ -115,8 +126,14 @@ LaunchError LearningRate(DType dtype, const LearningRateSchedule& schedule, cons
   });
 }
 
-LaunchError Increment(const int32_t* from, int32_t* to, CudaQueue queue) {
-  return ForEach(1, IncrementBody{from, to}, queue);
+LaunchError Increment(const int32_t* from, const int32_t* apply, int32_t* to, CudaQueue queue) {
+  return ForEach(1, IncrementBody{from, apply, to}, queue);
+}
+
+LaunchError AllFinite(DType dtype, const void* loss, const void* sum_of_squares, int32_t* apply, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    return ForEach(1, AllFiniteBody<T>{As<T>(loss), As<T>(sum_of_squares), apply}, queue);
+  });
 }
 
 LaunchError ClipScale(DType dtype, const void* sum_of_squares, double max_norm, void* scale, CudaQueue queue) {

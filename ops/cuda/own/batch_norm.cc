@@ -69,7 +69,7 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormNormalize(const LocalNode& node)
       TableBytes(node, norm, false));
 }
 
-// (stats, running_mean, running_variance) -> both, new. The shift of stats is the running mean as read.
+// (stats, running_mean, running_variance, apply?) -> both, new. The shift of stats is the running mean as read.
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormRunning(const LocalNode& node) {
   launch::RunningLaunch running;
   running.groups = InputShape(node, 0)[0];
@@ -81,6 +81,7 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormRunning(const LocalNode& node) {
     bound.stats = In<double>(a, 0);
     bound.mean = In(a, 1);
     bound.variance = In(a, 2);
+    bound.apply = In<int32_t>(a, 3);
     return launch::BatchNormRunning(dtype, bound, Out(a, 0), Out(a, 1), q);
   });
 }

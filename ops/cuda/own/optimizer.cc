@@ -21,7 +21,13 @@ absl::StatusOr<PreparedCudaKernel> CudaLearningRate(const LocalNode& node) {
 
 absl::StatusOr<PreparedCudaKernel> CudaIncrement(const LocalNode&) {
   return OwnKernel([](const KernelArguments& a, CudaQueue q) {
-    return launch::Increment(In<int32_t>(a, 0), static_cast<int32_t*>(Out(a, 0)), q);
+    return launch::Increment(In<int32_t>(a, 0), In<int32_t>(a, 1), static_cast<int32_t*>(Out(a, 0)), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaAllFinite(const LocalNode& node) {
+  return OwnKernelOfElements(node, [](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::AllFinite(dtype, In(a, 0), In(a, 1), static_cast<int32_t*>(Out(a, 0)), q);
   });
 }
 
@@ -53,7 +59,8 @@ absl::StatusOr<PreparedCudaKernel> Prepare(const LocalNode& node) {
   for (size_t m = 0; m < members; ++m) elements.push_back(node.outputs[m * outputs].elements());
   const F update = UpdateWith<F>(node.attributes);
   return OwnWideKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
-    launch::UpdateAddresses scalars{In(a, kRateInput<F>), In(a, kClipInput<F>), nullptr};
+    launch::UpdateAddresses scalars{In(a, kRateInput<F>), In<int32_t>(a, kApplyInput<F>), In(a, kClipInput<F>),
+                                    nullptr};
     if (F::kCountsSteps) scalars.iteration = In<int32_t>(a, kIterationInput<F>);
     std::vector<launch::UpdateTensor<F>> tensors(members);
     for (size_t m = 0; m < members; ++m) {

@@ -70,6 +70,7 @@ absl::StatusOr<PreparedCudaKernel> CudaCrossEntropySumGrad(const LocalNode& node
 // optimizer.cc
 absl::StatusOr<PreparedCudaKernel> CudaLearningRate(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaIncrement(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaAllFinite(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSumOfSquares(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaClipScale(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaUpdate(const LocalNode& node);  // of ops/functors/updates.h

@@ -1,4 +1,5 @@
 // Fast updates. Outputs may lie at the address of the input they replace.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -23,27 +24,39 @@ struct Parts {
 };
 template <typename F>
 using PartsOf = Parts<F::kSlots.size()>;
+template <typename F>
+using StepOf = typename F::template Step<float>;
 
 template <typename F, size_t... kSlot>
-[[gnu::always_inline]] inline void Update(const PartsOf<F>& at, int64_t n, const ElementUpdate<F, float>& update,
+[[gnu::always_inline]] inline void Update(const PartsOf<F>& at, int64_t n, const StepOf<F>& step,
                                           std::index_sequence<kSlot...>) {
   PARTITA_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) {
     float w = at.w[i];
     float slots[sizeof...(kSlot) + 1] = {at.slots[kSlot][i]...};
-    update(w, at.g[i], slots);
+    step(w, at.g[i], slots);
     at.new_w[i] = w;
     ((at.new_slots[kSlot][i] = slots[kSlot]), ...);
   }
 }
 
 // A function of its own for each, since templates are not cloned.
-#define PARTITA_RANGE(F)                                                                                         \
-  PARTITA_TARGET_CLONES void UpdateRange(const PartsOf<F> at, int64_t n, const ElementUpdate<F, float> update) { \
-    Update<F>(at, n, update, std::make_index_sequence<F::kSlots.size()>());                                      \
+#define PARTITA_RANGE(F)                                                                         \
+  PARTITA_TARGET_CLONES void UpdateRange(const PartsOf<F> at, int64_t n, const StepOf<F> step) { \
+    Update<F>(at, n, step, std::make_index_sequence<F::kSlots.size()>());                        \
   }
 PARTITA_UPDATES(PARTITA_RANGE)
 #undef PARTITA_RANGE
+
+// What a step that is not applied leaves.
+template <size_t kSlots>
+void Keep(const Parts<kSlots>& at, int64_t n) {
+  const auto keep = [n](const float* from, float* to) {
+    if (to != from) std::copy_n(from, n, to);
+  };
+  keep(at.w, at.new_w);
+  for (size_t s = 0; s < kSlots; ++s) keep(at.slots[s], at.new_slots[s]);
+}
 
 template <typename F>
 absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node) {
@@ -57,7 +70,11 @@ absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node) {
         at.slots[s] = In<float>(a, 2 + s) + begin;
         at.new_slots[s] = Out<float>(a, 1 + s) + begin;
       }
-      UpdateRange(at, end - begin, update);
+      if (update.apply) {
+        UpdateRange(at, end - begin, update.step);
+      } else {
+        Keep(at, end - begin);
+      }
     });
   });
 }

@@ -9,7 +9,8 @@ namespace partita {
 
 template <typename F, typename T>
 ElementUpdate<F, T> UpdateIn(const F& update, const KernelArguments& a) {
-  return {update, ScalarsAt<F>(In<T>(a, kRateInput<F>), In<T>(a, kClipInput<F>), In<int32_t>(a, kIterationInput<F>))};
+  return {update, ScalarsAt<F>(In<T>(a, kRateInput<F>), In<int32_t>(a, kApplyInput<F>), In<T>(a, kClipInput<F>),
+                               In<int32_t>(a, kIterationInput<F>))};
 }
 
 }  // namespace partita

@@ -1,6 +1,7 @@
 // Reference kernels of batch normalization, forward and running statistics. stats is f64 [groups,2,channels].
 #include "ops/functors/batch_norm.h"
 
+#include "ops/functors/apply.h"
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/values/node_geometry.h"
 
@@ -47,16 +48,17 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalize(const LocalNode& node
   });
 }
 
-// (stats, running_mean, running_variance) -> both, new. The shift of stats is the running mean as read.
+// (stats, running_mean, running_variance, apply?) -> both, new. The shift of stats is the running mean as read.
 absl::StatusOr<PreparedKernel> ReferenceBatchNormRunning(const LocalNode& node) {
   const int64_t groups = InputShape(node, 0)[0], channels = InputShape(node, 0)[2];
   const double momentum = node.attributes.Float("momentum");
   const double count = static_cast<double>(node.attributes.Int("count"));
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
+    const int64_t taken = Applies(In<int32_t>(a, 3)) ? groups : 0;
     for (int64_t c = 0; c < channels; ++c) {
       const T shift = In<T>(a, 1)[c];
       T mean = shift, variance = In<T>(a, 2)[c];
-      for (int64_t g = 0; g < groups; ++g) {
+      for (int64_t g = 0; g < taken; ++g) {
         const double* stats = In<double>(a, 0) + 2 * g * channels;
         const BatchMoments moments = MakeBatchMoments(stats[c], stats[channels + c], count);
         mean = RunningAverage(mean, static_cast<T>(moments.shifted_mean + shift), static_cast<T>(momentum));

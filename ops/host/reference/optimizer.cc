@@ -2,6 +2,7 @@
 #include <array>
 
 #include "graph/ir/op_definition.h"
+#include "ops/functors/apply.h"
 #include "ops/functors/clip.h"
 #include "ops/functors/updates.h"
 #include "ops/host/kernel/update_arguments.h"
@@ -19,7 +20,15 @@ absl::StatusOr<PreparedKernel> ReferenceLearningRate(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedKernel> ReferenceIncrement(const LocalNode&) {
-  return Prepared([](const KernelArguments& a) { *Out<int32_t>(a, 0) = *In<int32_t>(a, 0) + 1; });
+  return Prepared(
+      [](const KernelArguments& a) { *Out<int32_t>(a, 0) = *In<int32_t>(a, 0) + Applies(In<int32_t>(a, 1)); });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceAllFinite(const LocalNode& node) {
+  return PreparedFloating(Input(node, 0).dtype, []<typename T>(const KernelArguments& a) {
+    const T *loss = In<T>(a, 0), *squares = In<T>(a, 1);
+    *Out<int32_t>(a, 0) = IsFinite(*loss) && (squares == nullptr || IsFinite(*squares));
+  });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceSumOfSquares(const LocalNode& node) {

@@ -72,6 +72,7 @@ absl::StatusOr<PreparedKernel> ReferenceCrossEntropySumGrad(const LocalNode& nod
 // optimizer.cc
 absl::StatusOr<PreparedKernel> ReferenceLearningRate(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceIncrement(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceAllFinite(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceSumOfSquares(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceClipScale(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceUpdate(const LocalNode& node);  // of ops/functors/updates.h

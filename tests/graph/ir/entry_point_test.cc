@@ -75,6 +75,19 @@ TEST(EntryPoint, ResultsHaveTheNamesOfTheUsersGraph) {
   EXPECT_EQ(train.results[1].name, "a");
 }
 
+// Whether a step was applied is read with its results, and is none of them.
+TEST(EntryPoint, ATrainingGraphKnowsWhetherItsStepIsApplied) {
+  const Program program = Make(2, {}, 2);
+  const EntryPoint& train = *program.Find(kTrainEntry);
+  const ValueId apply = train.graph.apply;
+  ASSERT_NE(apply, kNoValue);
+  EXPECT_EQ(train.graph.type(apply), (TensorType{DType::kI32, {}}));
+  for (const EntryResult& result : train.results) EXPECT_NE(result.value, apply);
+  ASSERT_EQ(ReadByHost(train.graph).size(), train.results.size() + 1);
+  EXPECT_EQ(ReadByHost(train.graph).back(), apply);
+  EXPECT_EQ(program.graph(kEvaluateEntry).apply, kNoValue);
+}
+
 TEST(EntryPoint, AStateKnowsTheGradientThatItsUpdateReads) {
   for (const int ranks : {1, 2}) {
     const Program program = Make(1, {}, ranks);

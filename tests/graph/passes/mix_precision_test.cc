@@ -61,7 +61,7 @@ state %w
 %g = parameter() initializer=constant f32[3]
 %n@statistics = batch_norm_statistics(%y, %mean) f64[1,2,3]
 %n = batch_norm_normalize(%y, %n@statistics, %mean, %g, %g) f32[6,4,4,3]
-%n@running_mean, %n@running_variance = batch_norm_running(%n@statistics, %mean, %variance) count=96 f32[3], f32[3]
+%n@running_mean, %n@running_variance = batch_norm_running(%n@statistics, %mean, %variance, _) count=96 f32[3], f32[3]
 %b = bias(%n, %g) f32[6,4,4,3]
 metric %b
 )"),
@@ -80,7 +80,7 @@ state %w
 %g = parameter() initializer=constant f32[3]
 %n@statistics = batch_norm_statistics(%y, %mean) f64[1,2,3]
 %n = batch_norm_normalize(%y, %n@statistics, %mean, %g, %g) bf16[6,4,4,3]
-%n@running_mean, %n@running_variance = batch_norm_running(%n@statistics, %mean, %variance) count=96 f32[3], f32[3]
+%n@running_mean, %n@running_variance = batch_norm_running(%n@statistics, %mean, %variance, _) count=96 f32[3], f32[3]
 %b = bias(%n, %g) bf16[6,4,4,3]
 %b@f32 = cast(%b) f32[6,4,4,3]
 metric %b@f32

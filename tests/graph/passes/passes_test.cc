@@ -52,7 +52,7 @@ state %@iteration
 %variance = state() initializer=constant f32[4]
 %y@statistics = batch_norm_statistics(%x, %mean) samples=3 f64[2,2,4]
 %y = batch_norm_normalize(%x, %y@statistics, %mean, %gamma, %beta) samples=3 f32[6,5,5,4]
-%y@running_mean, %y@running_variance = batch_norm_running(%y@statistics, %mean, %variance) count=75 f32[4], f32[4]
+%y@running_mean, %y@running_variance = batch_norm_running(%y@statistics, %mean, %variance, _) count=75 f32[4], f32[4]
 %z = dropout(%y, %@iteration) key=z rate=0.2 f32[6,5,5,4]
 metric %z
 )");
@@ -333,7 +333,7 @@ TEST(UnrollMicroBatches, WhatNeedsTheWholeBatchGetsItsPartsSetTogether) {
   ASSERT_TRUE(unrolled.ok()) << unrolled.status();
   const std::string text = ToText(*unrolled);
   EXPECT_NE(text.find("%y@statistics@whole = concat(%y@statistics@micro0, %y@statistics@micro1)"), std::string::npos);
-  EXPECT_NE(text.find("batch_norm_running(%y@statistics@whole, %mean, %variance)"), std::string::npos) << text;
+  EXPECT_NE(text.find("batch_norm_running(%y@statistics@whole, %mean, %variance, _)"), std::string::npos) << text;
 }
 
 TEST(UnrollMicroBatches, RefusesPartsThatDoNotFit) {

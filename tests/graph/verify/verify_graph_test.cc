@@ -48,6 +48,42 @@ TEST(VerifyGraph, ALayoutThatDoesNotFitTheShape) {
   EXPECT_THAT(Found(graph), AllOf(HasSubstr("node 'x'"), HasSubstr("S2")));
 }
 
+constexpr char kGated[] = R"(mesh data:2
+state %n = %n@new
+state %w = %w@new@all_gather
+%x = input() f32[4] {data:R}
+%w = parameter() initializer=constant f32[4] {data:R}
+%n = state() initializer=constant scale=0.0 i32[] {data:R}
+%one = constant() value=1.0 f32[] {data:R}
+%apply = all_finite(%one, _) i32[] {data:R}
+%always = all_finite(%one, %one) i32[] {data:R}
+%w@slice_move = slice_move(%w) axes=data f32[4] {data:S0}
+%x@slice_move = slice_move(%x) axes=data f32[4] {data:S0}
+%w@new = sgd(%w@slice_move, %x@slice_move, %one, GATE, _) f32[4] {data:S0}
+%w@new@all_gather = all_gather(%w@new) axes=data f32[4] {data:R}
+%n@new = increment(%n, %apply) i32[] {data:R}
+apply %apply
+)";
+
+std::string GatedBy(const std::string& gate) {
+  std::string text = kGated;
+  return text.replace(text.find("GATE"), 4, gate);
+}
+
+TEST(VerifyGraph, AnUpdateThatIsNotGated) {
+  EXPECT_EQ(VerifyGraph(Parse(GatedBy("%apply"))), absl::OkStatus());
+  for (const char* gate : {"_", "%always"}) {
+    EXPECT_THAT(Found(Parse(GatedBy(gate))),
+                HasSubstr("state 'w' is updated by 'w@new', a sgd that does not read whether the step is applied"));
+  }
+  Graph graph = Parse(GatedBy("%apply"));
+  graph.SetUpdate(graph.Find("w"), graph.Find("x"));
+  EXPECT_THAT(Found(graph), HasSubstr("state 'w' is updated by 'x', a input"));
+  graph = Parse(GatedBy("%apply"));
+  graph.apply = graph.Find("one");
+  EXPECT_THAT(Found(graph), HasSubstr("apply 'one' is f32[] {data:R}; an i32[] on every rank is needed"));
+}
+
 TEST(VerifyGraph, AMoveThatLeadsElsewhere) {
   Graph graph = Parse(kGraph);
   graph.SetLayout(graph.Find("g@all_reduce"), LayoutOf(AxisLayout::Replicate(), AxisLayout::Replicate()));

@@ -120,7 +120,8 @@ void AddBatchNorm(Table& table, const Shape& shape, int64_t samples, bool relu) 
   table.Add("batch_norm_input_grad", attributes, {x, x, stats, vector, vector, vector, stats});
   attributes.Remove("samples");
   table.Add("batch_norm_inference", attributes, {x, vector, vector, vector, vector});
-  table.Add("batch_norm_running", {{"momentum", 0.1}, {"count", int64_t{50}}}, {stats, vector, vector});
+  table.Add("batch_norm_running", {{"momentum", 0.1}, {"count", int64_t{50}}}, {stats, vector, vector, std::nullopt});
+  table.Add("batch_norm_running", {{"momentum", 0.1}, {"count", int64_t{50}}}, {stats, vector, vector, I32({})});
 }
 
 void AddBatchNorms(Table& table) {
@@ -138,9 +139,9 @@ void AddUpdatesTogether(Table& table) {
     std::vector<LocalNode> plain, momentum;
     for (const Shape& shape : {Shape{3, 5}, Shape{}, Shape{1031}, Shape{4, 4, 4}}) {
       const TensorType x = F32(shape);
-      plain.push_back(WholeNode("sgd", {{"weight_decay", 0.01}}, {x, x, F32({}), clip}));
+      plain.push_back(WholeNode("sgd", {{"weight_decay", 0.01}}, {x, x, F32({}), I32({}), clip}));
       momentum.push_back(WholeNode("sgd_momentum", {{"weight_decay", 0.01}, {"momentum", 0.9}, {"nesterov", clipped}},
-                                   {x, x, x, F32({}), clip}));
+                                   {x, x, x, F32({}), I32({}), clip}));
     }
     table.AddNode(Together(plain));
     table.AddNode(Together(momentum));
@@ -155,7 +156,7 @@ void AddOptimizers(Table& table) {
       std::vector<LocalNode> members;
       for (const Shape& shape : {Shape{3, 5}, Shape{}, Shape{70000}, Shape{4, 4, 4}}) {
         Types inputs(2 + rule.slots.size(), F32(shape));
-        inputs.insert(inputs.end(), {F32({}), clip});
+        inputs.insert(inputs.end(), {F32({}), I32({}), clip});
         if (inputs.size() < Ops().Find(rule.op)->inputs.size()) inputs.push_back(I32({}));
         table.Add(rule.op, rule.attributes, inputs);
         members.push_back(WholeNode(rule.op, rule.attributes, inputs));
@@ -182,11 +183,11 @@ void AddElementwise(Table& table) {
     table.Add("cast", {{"dtype", std::string("i32")}}, {x});
     table.Add("sum_of_squares", {}, {x});
     const Attributes decay{{"weight_decay", 0.01}};
-    table.Add("sgd", decay, {x, x, F32({}), std::nullopt});
-    table.Add("sgd", decay, {x, x, F32({}), F32({})});
+    table.Add("sgd", decay, {x, x, F32({}), I32({}), std::nullopt});
+    table.Add("sgd", decay, {x, x, F32({}), I32({}), F32({})});
     for (const bool nesterov : {false, true}) {
       table.Add("sgd_momentum", {{"weight_decay", 0.01}, {"momentum", 0.9}, {"nesterov", nesterov}},
-                {x, x, x, F32({}), F32({})});
+                {x, x, x, F32({}), I32({}), F32({})});
     }
   }
   AddUpdatesTogether(table);
@@ -250,7 +251,9 @@ void AddSplitSoftmax(Table& table) {
 
 void AddScalars(Table& table) {
   table.Add("constant", {{"dtype", std::string("f32")}, {"shape", Ints{3, 4}}, {"value", 2.5}}, {});
-  table.Add("increment", {}, {I32({})});
+  table.Add("increment", {}, {I32({}), I32({})});
+  table.Add("all_finite", {}, {F32({}), std::nullopt});
+  table.Add("all_finite", {}, {F32({}), F32({})});
   table.Add("clip_scale", {{"max_norm", 0.5}}, {F32({})});
   table.Add(
       "learning_rate",
@@ -326,6 +329,7 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
     for (size_t k = 0; k < inputs[i].size(); ++k) {
       if (positive) inputs[i][k] = std::abs(inputs[i][k]) + 0.5;
       if (node.inputs[i]->dtype == DType::kI32) inputs[i][k] = static_cast<double>((k * 7 + seed) % 5);
+      if (InputName(node, i) == "apply") inputs[i][k] = 1;
     }
   }
   for (const int shared : node.op->together) {

@@ -117,6 +117,19 @@ TEST_P(EveryKernel, InPlaceChangesNothing) {
   }
 }
 
+TEST_P(EveryKernel, OfAStepThatIsNotAppliedChangesNothing) {
+  const KernelCase& c = GetParam();
+  const std::vector<Values> inputs = NotApplied(c.node, c.inputs);
+  if (inputs.empty()) GTEST_SKIP() << "has no gate";
+  for (const std::string& kernel : HostKernelNames(c.node.op->name)) {
+    SCOPED_TRACE(kernel);
+    for (const bool in_place : {false, true}) {
+      const std::string family = Family(kernel, c.node.op->name);
+      ExpectKept(c.node, inputs, Outputs(c.node, inputs, {.family = family, .threads = 2, .in_place = in_place}));
+    }
+  }
+}
+
 TEST_P(EveryKernel, GivesTheSameBitsAgain) {
   const KernelCase& c = GetParam();
   for (const std::string& kernel : HostKernelNames(c.node.op->name)) {

@@ -275,10 +275,10 @@ TEST(BatchNorm, ALargeMeanDoesNotMatter) {
 }
 
 TEST(BatchNorm, RunningAveragesTakeGroupsInOrder) {
-  const LocalNode node =
-      WholeNode("batch_norm_running", {{"momentum", 0.1}, {"count", int64_t{4}}}, {F64({2, 2, 1}), F64({1}), F64({1})});
+  const LocalNode node = WholeNode("batch_norm_running", {{"momentum", 0.1}, {"count", int64_t{4}}},
+                                   {F64({2, 2, 1}), F64({1}), F64({1}), std::nullopt});
   // Group means 3 and 5 (shift 2), biased variances 1 and 2; unbiased 4/3 and 8/3.
-  const std::vector<Values> out = Outputs(node, {{4, 8, 12, 44}, {2}, {10}}, kReference);
+  const std::vector<Values> out = Outputs(node, {{4, 8, 12, 44}, {2}, {10}, {}}, kReference);
   EXPECT_NEAR(out[0][0], 0.9 * (0.9 * 2 + 0.1 * 3) + 0.1 * 5, 1e-12);
   EXPECT_NEAR(out[1][0], 0.9 * (0.9 * 10 + 0.1 * 4 / 3) + 0.1 * 8 / 3, 1e-12);
 }
@@ -311,14 +311,29 @@ TEST(Accuracy, TiesGoToTheLowestIndex) {
 }
 
 TEST(Sgd, FollowsPyTorch) {
-  const TensorType x = F64({1}), scalar = F64({});
-  const LocalNode plain = WholeNode("sgd", {{"weight_decay", 0.5}}, {x, x, scalar, scalar});
-  EXPECT_NEAR(Outputs(plain, {{2}, {3}, {0.1}, {0.5}}, kReference)[0][0], 2 - 0.1 * (1.5 + 1), 1e-15);
+  const TensorType x = F64({1}), scalar = F64({}), apply{DType::kI32, {}};
+  const LocalNode plain = WholeNode("sgd", {{"weight_decay", 0.5}}, {x, x, scalar, apply, scalar});
+  EXPECT_NEAR(Outputs(plain, {{2}, {3}, {0.1}, {1}, {0.5}}, kReference)[0][0], 2 - 0.1 * (1.5 + 1), 1e-15);
   const Attributes attributes{{"weight_decay", 0.5}, {"momentum", 0.9}, {"nesterov", true}};
-  const LocalNode momentum = WholeNode("sgd_momentum", attributes, {x, x, x, scalar, std::nullopt});
-  const std::vector<Values> out = Outputs(momentum, {{2}, {3}, {4}, {0.1}, {}}, kReference);
+  const LocalNode momentum = WholeNode("sgd_momentum", attributes, {x, x, x, scalar, apply, std::nullopt});
+  const std::vector<Values> out = Outputs(momentum, {{2}, {3}, {4}, {0.1}, {1}, {}}, kReference);
   EXPECT_NEAR(out[1][0], 0.9 * 4 + 4, 1e-15);
   EXPECT_NEAR(out[0][0], 2 - 0.1 * (4 + 0.9 * out[1][0]), 1e-15);
+}
+
+TEST(AllFinite, IsOneWhereLossAndNormAreNumbers) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInf = std::numeric_limits<double>::infinity();
+  const LocalNode loss = WholeNode("all_finite", {}, {F64({}), std::nullopt});
+  const LocalNode both = WholeNode("all_finite", {}, {F64({}), F64({})});
+  const std::vector<std::pair<double, bool>> values = {{0, true},     {-1e308, true}, {5e-324, true},
+                                                       {kNan, false}, {kInf, false},  {-kInf, false}};
+  for (const auto& [first, first_finite] : values) {
+    EXPECT_EQ(Outputs(loss, {{first}, {}}, kReference)[0][0], first_finite) << first;
+    for (const auto& [second, second_finite] : values) {
+      EXPECT_EQ(Outputs(both, {{first}, {second}}, kReference)[0][0], first_finite && second_finite)
+          << first << " " << second;
+    }
+  }
 }
 
 // Parts of a 4 x 3 tensor on a rank that owns rows 1 and 2: its own, which reaches over rows 0 to 2 and a margin of one

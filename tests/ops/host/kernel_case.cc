@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -276,6 +277,35 @@ Values RandomValues(int64_t elements, uint64_t seed) {
   Values values(elements);
   for (int64_t i = 0; i < elements; ++i) values[i] = static_cast<float>(Normal(seed, 0, static_cast<uint64_t>(i)));
   return values;
+}
+
+std::vector<Values> NotApplied(const LocalNode& node, std::vector<Values> inputs) {
+  const std::vector<InputDefinition>& declared = node.op->inputs;
+  const auto gate = std::ranges::find(declared, true, &InputDefinition::gate) - declared.begin();
+  const size_t stride = node.inputs.size() / static_cast<size_t>(node.members);
+  if (static_cast<size_t>(gate) >= stride || !node.inputs[gate].has_value()) return {};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto own = static_cast<int>(i % stride);
+    const bool updated = std::ranges::count(node.op->in_place, own, &std::pair<int, int>::first) > 0;
+    if (own == gate) {
+      inputs[i] = {0};
+    } else if (!updated && node.inputs[i].has_value() && IsFloating(node.inputs[i]->dtype)) {
+      std::ranges::fill(inputs[i], std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+  return inputs;
+}
+
+void ExpectKept(const LocalNode& node, const std::vector<Values>& inputs, const std::vector<Values>& outputs) {
+  const auto members = static_cast<size_t>(node.members);
+  for (size_t m = 0; m < members; ++m) {
+    for (const auto& [from, to] : node.op->in_place) {
+      Values expected = inputs[m * node.inputs.size() / members + static_cast<size_t>(from)];
+      for (double& value : expected) value = static_cast<float>(value);
+      EXPECT_EQ(outputs[m * node.outputs.size() / members + static_cast<size_t>(to)], expected)
+          << node.op->name << " member " << m << " output " << to;
+    }
+  }
 }
 
 }  // namespace partita

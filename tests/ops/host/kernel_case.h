@@ -84,6 +84,13 @@ std::vector<KernelCase> AllCases();
 // Random inputs that suit the op: labels are classes, variances are positive, statistics and maxima belong to x.
 std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed);
 
+// Inputs with which the node leaves what it updates as it was: its gate (InputDefinition::gate) is 0, and no number
+// comes in besides. Empty: it has no gate, or that is absent.
+std::vector<Values> NotApplied(const LocalNode& node, std::vector<Values> inputs);
+
+// Expects of an f32 node that each output is the input whose place it takes, to the bit.
+void ExpectKept(const LocalNode& node, const std::vector<Values>& inputs, const std::vector<Values>& outputs);
+
 }  // namespace partita
 
 #endif  // PARTITA_TESTS_OPS_HOST_KERNEL_CASE_H_

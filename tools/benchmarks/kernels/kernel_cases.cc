@@ -115,7 +115,7 @@ void AddElementwise(Table& table, const Shape& shape) {
   table.Add("concat", {{"axis", int64_t{3}}}, {x, x});
   table.Add("sum_of_squares", {}, {x});
   table.Add("sgd_momentum", {{"weight_decay", 0.01}, {"momentum", 0.9}, {"nesterov", true}},
-            {x, x, x, F32({}), std::nullopt});
+            {x, x, x, F32({}), std::nullopt, std::nullopt});
 }
 
 }  // namespace

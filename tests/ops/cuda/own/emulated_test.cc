@@ -150,6 +150,15 @@ TEST_P(EmulatedKernel, InPlaceChangesNothing) {
   EXPECT_EQ(Emulated(c.node, c.inputs, {.in_place = true}), Emulated(c.node, c.inputs));
 }
 
+TEST_P(EmulatedKernel, OfAStepThatIsNotAppliedChangesNothing) {
+  const KernelCase& c = GetParam();
+  const std::vector<Values> inputs = NotApplied(c.node, c.inputs);
+  if (inputs.empty()) GTEST_SKIP() << "has no gate";
+  for (const bool in_place : {false, true}) {
+    ExpectKept(c.node, inputs, Emulated(c.node, inputs, {.in_place = in_place}));
+  }
+}
+
 // Each launch of a kernel is refused once: an error, and nothing is launched behind it.
 TEST_P(EmulatedKernel, AnyLaunchMayFail) {
   const KernelCase& c = GetParam();
@@ -181,6 +190,7 @@ TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
                                                         "accuracy",
                                                         "halo_exchange_adjoint",
                                                         "increment",
+                                                        "all_finite",
                                                         "clip_scale",
                                                         "learning_rate",
                                                         "average_pool_grad",
@@ -346,8 +356,8 @@ TEST(EmulatedDropout, DependsOnTheGlobalIndexAlone) {
 template <typename F>
 void ManyTensorsGoInOneLaunch(const F& update) {
   const float rate = 0.1f, clip = 0.5f;
-  const int32_t iteration = 4;
-  const launch::UpdateAddresses scalars{&rate, &clip, F::kCountsSteps ? &iteration : nullptr};
+  const int32_t iteration = 4, apply = 1;
+  const launch::UpdateAddresses scalars{&rate, &apply, &clip, F::kCountsSteps ? &iteration : nullptr};
   using Tensors = std::vector<std::vector<float>>;
   std::vector<Tensors> before(2 + F::kSlots.size());  // w, g and the slots
   for (int64_t t = 0; t < 600; ++t) {
