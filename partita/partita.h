@@ -28,7 +28,7 @@ namespace partita::api {
 enum class ErrorCode : uint8_t {
   kInvalidArgument,  // the graph, the strategy, a file or a tensor is wrong
   kDoesNotFit,       // memory or another limit
-  kNotFinite,        // the loss is not; the session goes on
+  kNotFinite,        // the loss or the norm of clipped gradients is not; no state has changed, the session goes on
   kCancelled,
   kUnavailable,  // a device that is not there
   kInternal,     // a fault of Partita

@@ -30,6 +30,7 @@ struct Session::Parts {
   absl::Status Stage(const std::string& entry, const Fields& batch);
   absl::Status StageField(const std::string& entry, const EntryInput& input, const View& view);
   absl::Status StageOnes(const std::string& entry, const EntryInput& input);
+  absl::Status Diagnosed(const absl::Status& refused, const Fields& batch);
   Result<StepResult> Step(const std::string& entry, const Fields& batch);
 };
 
@@ -121,12 +122,20 @@ absl::Status Session::Parts::Stage(const std::string& entry, const Fields& batch
   return absl::OkStatus();
 }
 
+// The error of a step that was not applied, with what the same batch says once more.
+absl::Status Session::Parts::Diagnosed(const absl::Status& refused, const Fields& batch) {
+  RETURN_IF_ERROR(Stage(kTrainEntry, batch));
+  RETURN_IF_ERROR(session->Diagnose());
+  return refused;
+}
+
 Result<StepResult> Session::Parts::Step(const std::string& entry, const Fields& batch) {
   return Guarded<Result<StepResult>>([&]() -> Result<StepResult> {
     absl::Status status = Ready(entry);
     if (status.ok()) status = Stage(entry, batch);
     if (!status.ok()) return ErrorOf(status);
-    const auto step = entry == kTrainEntry ? session->Train() : session->Evaluate();
+    auto step = entry == kTrainEntry ? session->Train() : session->Evaluate();
+    if (entry == kTrainEntry && absl::IsOutOfRange(step.status())) step = Diagnosed(step.status(), batch);
     if (cancelled) return ErrorOf(Cancelled());
     if (!step.ok()) return ErrorOf(step.status());
     return StepResult{step->loss, {step->metrics.begin(), step->metrics.end()}};

@@ -1,4 +1,4 @@
-// The steps of a session: inputs in, results out, and what to say if they are not finite.
+// The steps of a session: inputs in, results out, and what to say if they are not finite, or not applied.
 #include "runtime/api/session.h"
 
 #include <algorithm>
@@ -19,6 +19,12 @@ double ScalarAt(const HeldPart& part) {
   if (part.tensor.dtype == DType::kF64) return *static_cast<const double*>(part.data);
   CHECK(part.tensor.dtype == DType::kF32);
   return *static_cast<const float*>(part.data);
+}
+
+// Of Graph::apply.
+bool Applied(const HeldPart& part) {
+  CHECK(part.data != nullptr && part.tensor.dtype == DType::kI32);
+  return *static_cast<const int32_t*>(part.data) != 0;
 }
 
 // What a step that does not train is called in a message.
@@ -130,15 +136,16 @@ absl::Status Session::TakeStep(int entry, const InputFiller& next) {
   RETURN_IF_ERROR(dead_);
   const EntryPoint& point = program_.entries[entry];
   const bool training = point.name == kTrainEntry;
-  const bool diagnosable = options_.find_non_finite && training;
   std::vector<Executor*> executors;
   executors.reserve(local_ranks_.size());
   for (const int rank : local_ranks_) {
-    if (diagnosable) ranks_[rank]->TakeSnapshot(entry);
     Executor* const executor = &ranks_[rank]->executor(entry);
     if (executors.empty() || executors.back() != executor) executors.push_back(executor);
   }
-  if (training) ++train_steps_;
+  if (training) {
+    ++train_steps_;
+    not_applied_ = absl::OkStatus();
+  }
   const absl::StatusOr<int> turn = TakeInputs(entry);
   if (!turn.ok()) dead_ = turn.status();
   RETURN_IF_ERROR(dead_);
@@ -150,13 +157,25 @@ absl::Status Session::TakeStep(int entry, const InputFiller& next) {
     dead_ = WithContext(training ? fmt::format("step {}", train_steps_) : NameOfStep(point), ran);
   }
   RETURN_IF_ERROR(dead_);
-  if (point.graph.loss != kNoValue) {
-    const int rank = local_ranks_.front();
-    const double loss = ScalarAt(PartOf(schedules_[entry][rank].results[0], rank));
-    if (!std::isfinite(loss)) return NotFinite(entry, loss);
-  }
+  const absl::Status finite = CheckFinite(entry);
+  if (training) not_applied_ = finite;
+  RETURN_IF_ERROR(finite);
   if (!ahead) fill();
   return filled;
+}
+
+absl::Status Session::CheckFinite(int entry) const {
+  const EntryPoint& point = program_.entries[entry];
+  if (point.graph.loss == kNoValue) return absl::OkStatus();
+  const int rank = local_ranks_.front();  // all ranks hold the results
+  const std::vector<Placement>& results = schedules_[entry][rank].results;
+  const double loss = ScalarAt(PartOf(results[0], rank));
+  const bool finite = std::isfinite(loss);
+  if (finite && (point.graph.apply == kNoValue || Applied(PartOf(results.back(), rank)))) return absl::OkStatus();
+  const bool training = point.name == kTrainEntry;
+  return OutOfRange("{}: node '{}': the loss is {}{}",
+                    training ? fmt::format("step {}", train_steps_) : NameOfStep(point), point.results[0].name, loss,
+                    finite ? ", but the norm of the gradients is not finite" : "");
 }
 
 absl::Status Session::RunAll(const std::vector<Executor*>& executors, int turn,
@@ -195,35 +214,38 @@ StepResult Session::ResultOf(int entry) const {
   return result;
 }
 
-absl::Status Session::NotFinite(int entry, double loss) {
-  const EntryPoint& point = program_.entries[entry];
-  const std::string& name = point.results[0].name;
-  if (point.name != kTrainEntry) return OutOfRange("{}: node '{}': the loss is {}", NameOfStep(point), name, loss);
-  const std::string what = fmt::format("step {}: node '{}': the loss is {}", train_steps_, name, loss);
-  if (!options_.find_non_finite) return absl::OutOfRangeError(what);
+absl::Status Session::Diagnose() {
+  RETURN_IF_ERROR(dead_);
+  if (not_applied_.ok() || gpu_ != nullptr) return not_applied_;
+  const int entry = Place(kTrainEntry);
+  const absl::StatusOr<ValueId> first =
+      OrExhausted("a diagnosis", [&]() -> absl::StatusOr<ValueId> { return FirstNonFinite(entry); });
+  RETURN_IF_ERROR(first.status());
+  if (*first == kNoValue) return not_applied_;
+  return OutOfRange("{}; the first value that is not finite is '{}'", std::string(not_applied_.message()),
+                    program_.entries[entry].graph.value(*first).name);
+}
+
+// Of all processes.
+absl::StatusOr<ValueId> Session::FirstNonFinite(int entry) {
   std::vector<std::unique_ptr<Executor>> diagnoses;
   std::vector<Executor*> executors;
   for (const int rank : local_ranks_) {
-    ranks_[rank]->RestoreSnapshot(entry);
     ASSIGN_OR_RETURN(std::unique_ptr<Executor> diagnosis, ranks_[rank]->MakeDiagnosis(entry));
     executors.push_back(diagnosis.get());
     diagnoses.push_back(std::move(diagnosis));
   }
   RETURN_IF_ERROR(RunAll(executors, 0, nullptr));
   ValueId first = kNoValue;
-  for (const auto& diagnosis : diagnoses) {
-    const ValueId value = diagnosis->FirstNonFinite();
+  const auto take = [&](ValueId value) {
     if (value != kNoValue && (first == kNoValue || value < first)) first = value;
-  }
+  };
+  for (const auto& diagnosis : diagnoses) take(diagnosis->FirstNonFinite());
   PackedValues packed;
   packed.Add(first);
   ASSIGN_OR_RETURN(const std::vector<std::string> all, AllGather(packed.bytes()));
-  for (const std::string& process : all) {
-    const auto value = PackedReader(process).Next<ValueId>();
-    if (value != kNoValue && (first == kNoValue || value < first)) first = value;
-  }
-  if (first == kNoValue) return absl::OutOfRangeError(what);
-  return OutOfRange("{}; the first value that is not finite is '{}'", what, point.graph.value(first).name);
+  for (const std::string& process : all) take(PackedReader(process).Next<ValueId>());
+  return first;
 }
 
 void Session::RecordTimeline(bool on) {

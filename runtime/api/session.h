@@ -75,11 +75,17 @@ class Session {
 
   // Collective: one step on all ranks. `next` is called while the step runs if the places can be written then (on a
   // GPU, whose inputs travel by a stream of their own), else when it has ended; after that nobody writes there before
-  // the next step of the kind. Its error is returned when the step has ended. kOutOfRange: the loss is not finite; the
-  // first value that is not is named. kInvalidArgument: a label is no class; step, node and sample are named. After any
-  // error but the first the session is dead and every call returns that error.
+  // the next step of the kind. Its error is returned when the step has ended. kOutOfRange: the loss is not finite or,
+  // where a step of training is clipped, the norm of the gradients is not; all states are as they were, and the session
+  // goes on. kInvalidArgument: a label is no class; step, node and sample are named. After any error but the first the
+  // session is dead and every call returns that error.
   absl::StatusOr<StepResult> Train(const InputFiller& next = nullptr);
   absl::StatusOr<StepResult> Evaluate(const InputFiller& next = nullptr);
+  // Collective: looks for where the last step of training went wrong, if it was not applied (kOutOfRange). Its inputs
+  // must have been written to their places again. Runs that step once more, changes no state, and returns the step's
+  // error with the first value that is not finite; on a GPU, where nobody looks at values, the error alone. OK: the
+  // last step was applied.
+  absl::Status Diagnose();
   // The values that `predict` computes (ProgramOptions::predictions), whole, in their order.
   absl::StatusOr<std::vector<HostTensor>> Predict(const InputFiller& next = nullptr);
 
@@ -144,7 +150,8 @@ class Session {
   absl::Status FillNext(int entry, const InputFiller& next);
   absl::Status RunAll(const std::vector<Executor*>& executors, int turn, const std::function<void()>& meanwhile);
   StepResult ResultOf(int entry) const;
-  absl::Status NotFinite(int entry, double loss);
+  absl::Status CheckFinite(int entry) const;
+  absl::StatusOr<ValueId> FirstNonFinite(int entry);
   absl::StatusOr<HeldPart> StatePart(const std::string& name, int rank) const;
   const Placement* FindState(const std::string& name, int rank) const;
   absl::StatusOr<std::vector<HeldPart>> AllParts(std::vector<HeldPart> parts, std::vector<std::string>& storage) const;
@@ -161,6 +168,7 @@ class Session {
   std::vector<std::vector<CommBytes>> counted_before_;  // by rank and group
   std::vector<uint64_t> started_;                       // by local rank, cycles: when the last step was started
   int64_t train_steps_ = 0;
+  absl::Status not_applied_;  // the last step of training was not, and why
   absl::Status dead_;
 };
 

@@ -106,7 +106,6 @@ absl::Status Session::FindKernels() {
   if (options_.gpu) {
     ASSIGN_OR_RETURN(gpu_, OpenGpu(options_));
     ASSIGN_OR_RETURN(kernels_, MakeGpuKernels(*gpu_, options_));
-    options_.find_non_finite = false;
     options_.group_updates = true;
     return absl::OkStatus();
   }

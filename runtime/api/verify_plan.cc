@@ -151,6 +151,11 @@ absl::StatusOr<StepComparison> PlanVerifier::Step() {
   return comparison;
 }
 
+absl::Status PlanVerifier::Diagnose() {
+  RETURN_IF_ERROR(serial_->Diagnose());
+  return plan_->Diagnose();
+}
+
 TensorDifference PlanVerifier::Compare(TensorDifference::Kind kind, const std::string& name,
                                        const std::vector<double>& plan, const std::vector<double>& serial,
                                        double rest_of) const {

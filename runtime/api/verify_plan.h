@@ -67,6 +67,9 @@ class PlanVerifier {
   // One training step of both. An error is that of a step, not a difference.
   absl::StatusOr<StepComparison> Step();
 
+  // Where a step that returned kOutOfRange went wrong, after its inputs were staged again (Session::Diagnose).
+  absl::Status Diagnose();
+
   Session& serial() { return *serial_; }
   Session& plan() { return *plan_; }
 

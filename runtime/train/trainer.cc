@@ -120,7 +120,10 @@ class Run {
     if (epoch.steps == 0) RETURN_IF_ERROR(stage());
     const bool last = epoch.steps + 1 == per_epoch_ || result_.steps + 1 == steps_;
     epoch.learning_rate = schedule_.Rate(result_.steps);
-    ASSIGN_OR_RETURN(const StepResult step, session_.Train(last ? Session::InputFiller() : stage));
+    const absl::StatusOr<StepResult> trained = session_.Train(last ? Session::InputFiller() : stage);
+    if (absl::IsOutOfRange(trained.status())) return Diagnose(trained.status());
+    RETURN_IF_ERROR(trained.status());
+    const StepResult& step = *trained;
     options_.on_step();
     ++epoch.steps;
     ++result_.steps;
@@ -131,6 +134,15 @@ class Run {
     meter_.Count(result_.steps, static_cast<double>(result_.steps) / static_cast<double>(per_epoch_),
                  epoch.learning_rate, step.loss);
     return Vote();
+  }
+
+  // What the step that was not applied says, with what it says about the same batch once more.
+  absl::Status Diagnose(const absl::Status& refused) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> again, feed_.Prefetch(result_.steps, 1));
+    ASSIGN_OR_RETURN(const Batch* const batch, again->Next());
+    feed_.Stage(*batch);
+    RETURN_IF_ERROR(session_.Diagnose());
+    return refused;
   }
 
   absl::Status Evaluate(EpochResult& epoch) {

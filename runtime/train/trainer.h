@@ -65,7 +65,8 @@ int64_t PlannedSteps(const TrainingOptions& options, int64_t batches_per_epoch);
 // A schedule that has no length of its own (steps == 0) gets that of the run.
 void SetScheduleLength(int64_t steps, LearningRate& rate);
 
-// `result` holds what was done whatever is returned. kOutOfRange: a loss is not finite: step and node.
+// `result` holds what was done whatever is returned. kOutOfRange: a step was not applied, for its loss or the
+// norm of its gradients is not finite: step, node and the first value that is not.
 absl::Status Train(Session& session, const ImageInputs& inputs, const TrainingData& data,
                    const TrainingOptions& options, TrainingResult& result);
 

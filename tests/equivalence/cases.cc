@@ -307,6 +307,14 @@ absl::StatusOr<Strategy> MakeStrategy(const Case& one, const Model& model) {
   return DataModelStrategy(model.graph, one.strategy[0] - '0', one.strategy[2] - '0');
 }
 
+void ShardUpdates(const Model& model, Strategy& strategy) {
+  for (const State& state : model.graph.states()) {
+    const Value& value = model.graph.value(state.value);
+    if (model.graph.node(value.producer).op->role != Role::kParameter) continue;
+    strategy.ops.insert(strategy.ops.begin(), {value.name, {}, {{"data", {"dimension0", 0, {}}}}});
+  }
+}
+
 absl::StatusOr<Program> SerialProgram(const Model& model, const ProgramOptions& options) {
   return MakeProgram(model, Strategy{}, Ops(), options);
 }

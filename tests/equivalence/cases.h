@@ -37,6 +37,8 @@ std::vector<Case> AllCases();
 // The learning rate is constant.
 absl::StatusOr<Model> MakeSmallModel(const Case& one, double learning_rate);
 absl::StatusOr<Strategy> MakeStrategy(const Case& one, const Model& model);
+// Every parameter is updated in parts over `data`: its slots lie there in parts.
+void ShardUpdates(const Model& model, Strategy& strategy);
 // The same model on one rank.
 absl::StatusOr<Program> SerialProgram(const Model& model, const ProgramOptions& options);
 absl::StatusOr<Program> PlanOf(const Case& one, const Model& model, const ProgramOptions& options);

@@ -158,15 +158,6 @@ TEST_P(EveryOptimizer, FollowsItsFormulas) {
   EXPECT_LT(clipped, 50);
 }
 
-// Every parameter that can be is updated in parts over `data`: its slots lie there in parts.
-void ShardUpdates(const Model& model, Strategy& strategy) {
-  for (const State& state : model.graph.states()) {
-    const Value& value = model.graph.value(state.value);
-    if (model.graph.node(value.producer).op->role != Role::kParameter) continue;
-    strategy.ops.insert(strategy.ops.begin(), {value.name, {}, {{"data", {"dimension0", 0, {}}}}});
-  }
-}
-
 TEST_P(EveryOptimizer, IsTheSameUnderEverySplit) {
   const Trained& trained = GetParam();
   const std::vector<Case> cases = {{"mlp", "2x1"},     {"lenet5", "2x2"},     {"mlp", "placement"}, {"lenet5", "h2c2"},

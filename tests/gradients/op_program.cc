@@ -96,7 +96,6 @@ absl::StatusOr<std::unique_ptr<OpProgram>> OpProgram::Start(const OpCase& op_cas
   options.threads_per_rank = 1;
   options.observe = true;
   options.poison = true;
-  options.find_non_finite = false;
   options.reference_kernels = true;
   ASSIGN_OR_RETURN(made->session_, Session::Start(std::move(program), options));
   return made;

@@ -40,7 +40,6 @@ SessionOptions Options() {
   options.seed = 3;
   options.threads_per_rank = 1;
   options.memory_limit = kMemory;
-  options.find_non_finite = false;
   options.reference_kernels = true;
   options.poison = true;
   return options;

@@ -88,7 +88,6 @@ absl::StatusOr<Case> MakeCase(const HaloBenchmarkOptions& options, bool delayed,
   ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops()));
   SessionOptions session;
   session.threads_per_rank = 1;
-  session.find_non_finite = false;
   session.record_timeline = true;
   session.overlap_halo = overlap;
   if (delayed) session.delay_seed = 1;

@@ -45,6 +45,16 @@ absl::Status StageBatch(const BatchSource& source, int64_t number, PlanVerifier&
   return absl::OkStatus();
 }
 
+// One step of both sides on global batch `number`.
+absl::StatusOr<StepComparison> Step(const BatchSource& source, int64_t number, PlanVerifier& verifier) {
+  RETURN_IF_ERROR(StageBatch(source, number, verifier));
+  absl::StatusOr<StepComparison> comparison = verifier.Step();
+  if (!absl::IsOutOfRange(comparison.status())) return comparison;
+  RETURN_IF_ERROR(StageBatch(source, number, verifier));
+  RETURN_IF_ERROR(verifier.Diagnose());
+  return comparison;
+}
+
 int64_t StepsOf(const Flags& flags) { return flags.Int("steps") > 0 ? flags.Int("steps") : kSteps; }
 
 absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model model) {
@@ -86,8 +96,7 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
   nlohmann::json rows = nlohmann::json::array();
   absl::Status status;
   for (int64_t step = 1; step <= steps && status.ok(); ++step) {
-    RETURN_IF_ERROR(StageBatch(*data.training, step - 1, *verifier));
-    ASSIGN_OR_RETURN(const StepComparison comparison, verifier->Step());
+    ASSIGN_OR_RETURN(const StepComparison comparison, Step(*data.training, step - 1, *verifier));
     rows.push_back(ToJson(step, comparison));
     if (flags.Text("format") == "text") context.out << ToText(step, comparison);
     const TensorDifference* const first = comparison.First();

@@ -24,16 +24,6 @@ HostDeviceOptions DeviceOptions(const RankParts& parts, const SessionOptions& op
   return device;
 }
 
-// What a step of `schedule` begins with: the bytes of states and inputs.
-template <typename Visit>
-void VisitBeginning(const Schedule& schedule, const Visit& visit) {
-  for (const auto* placements : {&schedule.states, &schedule.inputs}) {
-    for (const Placement& placement : *placements) {
-      if (placement.offset >= 0) visit(placement.offset, placement.tensor.bytes());
-    }
-  }
-}
-
 // What the host writes before steps, or reads after them.
 std::vector<ByteRange> VisibleRanges(const std::vector<const Schedule*>& schedules) {
   std::vector<ByteRange> ranges;
@@ -117,9 +107,8 @@ int64_t RankRuntime::StageBytes(const Schedule& schedule) {
 }
 
 int64_t RankRuntime::CopiedBytes(const Schedule& training, const SessionOptions& options) {
+  if (!options.observe) return 0;
   int64_t bytes = 0;
-  if (options.find_non_finite) VisitBeginning(training, [&](int64_t, int64_t held) { bytes += held; });
-  if (!options.observe) return bytes;
   for (const ValuePlacement& value : training.values) {
     if (value.offset >= 0) bytes += value.tensor.bytes();
   }
@@ -250,28 +239,6 @@ int64_t RankRuntime::UsedMemory() const {
 
 HeldPart RankRuntime::ObservedPart(int entry, ValueId value) const {
   return {schedule(entry).values[value].tensor, const_cast<void*>(executors_[entry]->Observed(value, place_))};
-}
-
-void RankRuntime::TakeSnapshot(int entry) {
-  CHECK(device_->host_addressable());
-  const char* const base = static_cast<const char*>(arena_->data());
-  size_t size = 0;
-  VisitBeginning(schedule(entry), [&](int64_t, int64_t bytes) { size += static_cast<size_t>(bytes); });
-  snapshot_.resize(size);
-  char* next = snapshot_.data();
-  VisitBeginning(schedule(entry), [&](int64_t offset, int64_t bytes) {
-    std::memcpy(next, base + offset, static_cast<size_t>(bytes));
-    next += bytes;
-  });
-}
-
-void RankRuntime::RestoreSnapshot(int entry) {
-  char* const base = static_cast<char*>(arena_->data());
-  const char* next = snapshot_.data();
-  VisitBeginning(schedule(entry), [&](int64_t offset, int64_t bytes) {
-    std::memcpy(base + offset, next, static_cast<size_t>(bytes));
-    next += bytes;
-  });
 }
 
 absl::StatusOr<std::unique_ptr<Executor>> RankRuntime::MakeDiagnosis(int entry) {

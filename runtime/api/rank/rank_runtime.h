@@ -68,7 +68,7 @@ class RankRuntime {
   absl::StatusOr<int> TakeInputs(int entry);
   // Bytes of the device besides the arena, for an entry point with this schedule.
   static int64_t StageBytes(const Schedule& schedule);
-  // Bytes of the host that a rank which lives there copies from its arena to train: its snapshot, and observed values.
+  // Bytes of the host that a rank which lives there copies from its arena while it trains: observed values.
   static int64_t CopiedBytes(const Schedule& training, const SessionOptions& options);
 
   // What the device holds of a state becomes what the host sees, or the other way round.
@@ -77,12 +77,8 @@ class RankRuntime {
   // The observed bytes of a value of an entry point.
   HeldPart ObservedPart(int entry, ValueId value) const;
 
-  // Remembers states and inputs of an entry point as they are now, and puts them back. Only where the host reaches the
-  // arena.
-  void TakeSnapshot(int entry);
-  void RestoreSnapshot(int entry);
-
-  // An executor of an entry point that looks at every value (ExecutorOptions::check_finite).
+  // An executor of an entry point that looks at every value (ExecutorOptions::check_finite). Only where the host
+  // reaches the arena.
   absl::StatusOr<std::unique_ptr<Executor>> MakeDiagnosis(int entry);
 
   void SetRecording(bool on);
@@ -118,7 +114,6 @@ class RankRuntime {
   std::vector<std::unique_ptr<InputStage>> inputs_;  // empty: the host reaches the arena
   std::vector<std::shared_ptr<Executor>> executors_;
   int place_ = 0;  // among the ranks of the executors
-  std::vector<char> snapshot_;
 };
 
 }  // namespace partita

@@ -18,7 +18,7 @@ class Job;
 struct SessionOptions {
   std::shared_ptr<Job> job;  // null: all ranks live in this process
   // The GPU of all ranks of this process; unset: each rank is a device of the host. On a GPU nothing looks for the
-  // first value that is not finite, and a rank's memory is used as planned, without canaries.
+  // first value that is not finite (Session::Diagnose), and a rank's memory is used as planned, without canaries.
   std::optional<int> gpu;
   // Of a GPU: f32 products may round their factors to 10 bits. Without `deterministic` the plans of libraries are timed
   // and the fastest is taken; what ranks must compute alike is deterministic all the same. `plan_folder` keeps plans
@@ -34,9 +34,6 @@ struct SessionOptions {
   OverlapHalo overlap_halo = OverlapHalo::kAuto;  // convolutions in parts, so that some run while ghosts travel
   int64_t memory_limit = 0;                       // bytes of a rank's arena; 0: none
   bool reference_kernels = false;
-  // A copy of states and inputs before each training step, so that a loss that is not finite can be traced to the
-  // first value that is not. Costs one copy of the states.
-  bool find_non_finite = true;
   bool record_timeline = false;
   bool replay = true;  // ExecutorOptions
 

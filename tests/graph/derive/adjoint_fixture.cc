@@ -246,7 +246,6 @@ absl::StatusOr<std::unique_ptr<Session>> Start(const std::vector<Mesh>& meshes, 
   SessionOptions options;
   options.threads_per_rank = 1;
   options.observe = true;
-  options.find_non_finite = false;
   return Session::Start(std::move(program), options);
 }
 

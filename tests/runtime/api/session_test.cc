@@ -32,7 +32,6 @@ TEST(Session, RanksThatDoNotFitTogetherAreRefused) {
   const Case one{"mlp", "2x1", false};
   const Model small = *MakeSmallModel(one, 1e-2);
   SessionOptions options = SmallOptions();
-  options.find_non_finite = false;
   const auto start = [&](int64_t batch) {
     Model model = small;
     model.graph = *WithBatch(small.graph, batch, Ops());

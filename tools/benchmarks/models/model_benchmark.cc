@@ -66,7 +66,6 @@ absl::Status StartOurs(const ModelBenchmarkOptions& options, const MeasuredModel
   ProgramOptions program;
   program.mix_precision = arithmetic.product == DType::kBF16;
   SessionOptions session;
-  session.find_non_finite = false;
   session.group_updates = true;
   if (options.gpu) {
     session.gpu = 0;

@@ -38,7 +38,6 @@ absl::StatusOr<Case> MakeCase(const TrainBenchmarkOptions& options, const Strate
   ASSIGN_OR_RETURN(Model model, MakeModel(options.model, model_options, Ops()));
   SessionOptions session_options;
   session_options.threads_per_rank = threads_per_rank;
-  session_options.find_non_finite = false;
   Case result;
   ASSIGN_OR_RETURN(result.loop, TrainingLoop::Create(std::move(model), strategy,
                                                      {.mix_precision = options.mix_precision}, session_options));
