@@ -1,8 +1,6 @@
 // `trainer evaluate`: loss and accuracy of saved parameters on the test set.
 #include "ops/registry.h"
-#include "runtime/checkpoint/safetensors.h"
 #include "runtime/train/evaluator.h"
-#include "runtime/train/model_file.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/data.h"
@@ -13,23 +11,11 @@
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
+#include "tools/commands/processes/start_session.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {
-
-absl::StatusOr<std::unique_ptr<Session>> StartLoaded(const Flags& flags, const Model& model, const Strategy& strategy,
-                                                     const TrainingData& data) {
-  Model complete = model;
-  AssumeScheduleLength(complete);
-  ASSIGN_OR_RETURN(Program program, MakeProgram(complete, strategy, Ops(), ReadProgramOptions(flags)));
-  SessionOptions options = ReadSessionOptions(flags);
-  ASSIGN_OR_RETURN(const SafetensorsFile loaded, ReadStateFile(model, flags.Text("load")));
-  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, &loaded));
-  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
-  RETURN_IF_ERROR(LoadStates(*session, model, loaded));
-  return session;
-}
 
 absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   const Flags& flags = context.flags;
@@ -39,12 +25,15 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   RETURN_IF_ERROR(CheckAcceleration(flags));
   RETURN_IF_ERROR(CheckDevice(flags));
   if (!flags.IsSet("load")) return FlagError("evaluate needs --load=FILE: what train --save wrote");
-  ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
+  ASSIGN_OR_RETURN(Model model, ReadModel(flags));
+  AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
   const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
   if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, Augmentation{}));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartLoaded(flags, model, strategy, data));
+  ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), ReadProgramOptions(flags)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                   StartSession(flags, model, strategy, data, std::move(program), ReadSessionOptions(flags)));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, *inputs, data.test, &signals.flag()));
   ReportProto report = BeginReport("evaluate", flags, model.name, *session);

@@ -2,8 +2,6 @@
 #include "graph/ir/op_definition.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"
-#include "runtime/checkpoint/safetensors.h"
-#include "runtime/train/model_file.h"
 #include "runtime/train/predictor.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
@@ -16,6 +14,7 @@
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
+#include "tools/commands/processes/start_session.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -28,20 +27,12 @@ std::string PredictedValue(const Flags& flags, const Graph& graph) {
   return graph.value(loss.inputs[0]).name;
 }
 
-absl::StatusOr<std::unique_ptr<Session>> StartLoaded(const Flags& flags, const Model& model, const Strategy& strategy,
-                                                     const TrainingData& data, const std::string& value) {
-  Model complete = model;
-  AssumeScheduleLength(complete);
-  ProgramOptions program_options = ReadProgramOptions(flags);
-  program_options.predictions = {value};
-  ASSIGN_OR_RETURN(Program program, MakeProgram(complete, strategy, Ops(), program_options));
-  program = OnlyEntry(std::move(program), kPredictEntry);
-  SessionOptions options = ReadSessionOptions(flags);
-  ASSIGN_OR_RETURN(const SafetensorsFile loaded, ReadStateFile(model, flags.Text("load")));
-  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, &loaded));
-  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
-  RETURN_IF_ERROR(LoadStates(*session, model, loaded));
-  return session;
+absl::StatusOr<Program> PredictionProgram(const Flags& flags, const Model& model, const Strategy& strategy,
+                                          const std::string& value) {
+  ProgramOptions options = ReadProgramOptions(flags);
+  options.predictions = {value};
+  ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), options));
+  return OnlyEntry(std::move(program), kPredictEntry);
 }
 
 absl::StatusOr<int> RunPredict(const CommandContext& context) {
@@ -53,13 +44,16 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
   if (!flags.IsSet("output")) return FlagError("predict needs --output=FILE, which ends in .npy or .csv");
   RETURN_IF_ERROR(CheckPredictionPath(flags.Text("output")));
   RETURN_IF_ERROR(CheckOutputs(flags, {"output"}));
-  ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
+  ASSIGN_OR_RETURN(Model model, ReadModel(flags));
+  AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
   const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
   if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, Augmentation{}));
   const std::string value = PredictedValue(flags, model.graph);
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartLoaded(flags, model, strategy, data, value));
+  ASSIGN_OR_RETURN(Program program, PredictionProgram(flags, model, strategy, value));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                   StartSession(flags, model, strategy, data, std::move(program), ReadSessionOptions(flags)));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto predictions, PredictSet(*session, data.test, &signals.flag()));
   ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));
