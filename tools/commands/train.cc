@@ -2,7 +2,6 @@
 #include <spdlog/spdlog.h>
 
 #include "ops/registry.h"
-#include "runtime/checkpoint/safetensors.h"
 #include "runtime/train/model_file.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
@@ -15,6 +14,7 @@
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
+#include "tools/commands/processes/start_session.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -53,13 +53,8 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   ASSIGN_OR_RETURN(Program program, MakeProgram(prepared.model, strategy, Ops(), ReadProgramOptions(flags)));
   SessionOptions options = ReadSessionOptions(flags);
   options.record_timeline = flags.IsSet("trace");
-  std::optional<SafetensorsFile> loaded;
-  if (flags.IsSet("load")) {
-    ASSIGN_OR_RETURN(loaded, ReadStateFile(prepared.model, flags.Text("load")));
-  }
-  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, prepared.data, loaded ? &*loaded : nullptr));
-  ASSIGN_OR_RETURN(prepared.session, Session::Start(std::move(program), options));
-  if (loaded) RETURN_IF_ERROR(LoadStates(*prepared.session, prepared.model, *loaded));
+  ASSIGN_OR_RETURN(prepared.session,
+                   StartSession(flags, prepared.model, strategy, prepared.data, std::move(program), options));
   return prepared;
 }
 
