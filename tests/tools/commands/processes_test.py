@@ -118,6 +118,18 @@ class EqualityTest(ProcessesTest):
         self.assertEqual(loss.search(alone.stdout).group(), loss.search(launched.stdout).group())
         self.assertEqual(len(loss.findall(launched.stdout)), 1)
 
+    def test_predictions_are_those_of_threads(self):
+        model = self.path("model.safetensors")
+        self.call(TRAINER, "train", "--mock-data", "--batch=8", "--steps=3", "--save=" + model, MLP)
+        written = []
+        for name, launch in [("local.csv", []), ("gloo.csv", ["launch", "--nproc=2", "--"])]:
+            done = self.call(TRAINER, *launch, "predict", "--mock-data", "--batch=8", "--dp=2", "--threads=1",
+                             "--load=" + model, "--output=" + self.path(name), MLP)
+            self.assertEqual(done.stdout.count("of 20 samples, f32[20,10]"), 1)
+            with open(self.path(name), encoding="utf-8") as file:
+                written.append(file.read())
+        self.assertEqual(written[0], written[1])
+
     def test_mpirun(self):
         if shutil.which("mpirun") is None:
             self.skipTest("Debian's openmpi-bin is not installed; its variables are tested in launcher_test")

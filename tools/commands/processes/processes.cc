@@ -31,12 +31,18 @@ constexpr const char* kOwnFlags[] = {"log", "plan-cache", "threads", "timeout", 
 
 std::string Hash(const std::string& text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
 
+std::string TextOf(const Program& program) {
+  std::string text;
+  for (const EntryPoint& entry : program.entries) text += fmt::format("entry {}\n{}", entry.name, ToText(entry.graph));
+  return text;
+}
+
 std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& strategy, const Program& program,
                                            const TrainingData& data, const SafetensorsFile* loaded) {
   std::map<std::string, std::string> digests = {
       {"the version", kToolVersion},
       {"the strategy", Hash(PrintStrategy(strategy, ProtoFormat::kText))},
-      {"the program", Hash(ToText(program.graph(kTrainEntry)) + ToText(program.graph(kEvaluateEntry)))},
+      {"the program", Hash(TextOf(program))},
       {"the data", data.manifest},
   };
   for (const auto& [name, value] : flags.GivenValues()) {
