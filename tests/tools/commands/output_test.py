@@ -1,0 +1,82 @@
+"""Results that cannot be written, and readers that do not read."""
+
+import fcntl
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+import unittest
+
+from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase
+
+
+class OutputTest(TrainerCase):
+
+    def test_results_that_cannot_be_written(self):
+        self.train("--save=s.safetensors", MLP)
+        for command in (["plan"], ["check"], ["show"], ["train", "--mock-data", "--steps=1"],
+                        ["evaluate", "--mock-data", "--load=s.safetensors"]):
+            with self.subTest(command=command[0]), open("/dev/full", "w") as full:
+                done = subprocess.run([TRAINER, *command, "--batch=8", MLP], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, cwd=self.folder, timeout=300)
+                self.assertEqual(done.returncode, 4, done.stderr)
+                self.assertIn("trainer: standard output cannot be written: No space left on device", done.stderr)
+
+    def test_a_file_beyond_the_limit_of_the_process(self):
+        done = subprocess.run(
+            [TRAINER, "train", "--mock-data", "--batch=8", "--steps=1", "--save=s.safetensors", MLP],
+            capture_output=True, text=True, cwd=self.folder, timeout=300,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)))
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("s.safetensors: cannot write: File too large", done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def start_unread(self, *arguments):
+        """The trainer, whose standard output is a pipe that is full and that nobody reads."""
+        self.reader, writer = os.pipe()
+        self.addCleanup(os.close, self.reader)
+        os.write(writer, bytes(fcntl.fcntl(writer, fcntl.F_GETPIPE_SZ)))
+        process = subprocess.Popen([TRAINER, "train", "--mock-data", "--batch=8", "--threads=1", *arguments, MLP],
+                                   stdout=writer, stderr=subprocess.PIPE, text=True, cwd=self.folder)
+        os.close(writer)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_training_that_nobody_listens_to_goes_on_and_stops(self):
+        process = self.start_unread("--epochs=1000000", "--save=s.safetensors", "--report=r.json")
+        time.sleep(5)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        _, error = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143, error)
+        self.assertIn("standard output cannot be written: nobody reads it", error)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["outcome"], "interrupted")
+        self.assertGreater(len(report["epochs"]), 1, "it waits for a reader")
+        self.assertGreater(os.path.getsize(self.path("s.safetensors")), 0)
+
+    def test_results_wait_for_a_reader_or_a_signal(self):
+        for told in (False, True):
+            with self.subTest(told=told):
+                process = self.start_unread("--steps=2", "--report=r.json")
+                while not os.path.exists(self.path("r.json")):  # the last that it does
+                    self.assertIsNone(process.poll())
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    process.wait(1.5)
+                if told:
+                    process.send_signal(signal.SIGTERM)
+                    self.assertEqual(process.wait(60), -signal.SIGTERM)
+                else:
+                    with open(self.reader, closefd=False, errors="replace") as reader:
+                        self.assertIn("outcome         finished", reader.read())
+                    self.assertEqual(process.wait(60), 0)
+                os.unlink(self.path("r.json"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,95 @@
+"""What `plan` tells, in each of its formats."""
+
+import json
+import re
+import unittest
+
+from tests.tools.commands.trainer_case import LENET, TrainerCase, example
+
+
+class PlanTest(TrainerCase):
+
+    STRATEGY = "--strategy=" + example("mini_inception_2x2.pbtxt")
+    GRAPH = example("mini_inception.pbtxt")
+
+    def test_is_deterministic(self):
+        for form in ("text", "json", "dot"):
+            with self.subTest(format=form):
+                plans = {self.call("plan", self.STRATEGY, "--format=" + form, self.GRAPH).stdout for _ in range(2)}
+                self.assertEqual(len(plans), 1)
+
+    def test_tells_groups_memory_and_layouts(self):
+        plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
+        self.assertEqual([axis["name"] for axis in plan["mesh"]], ["data", "model"])
+        self.assertEqual(len(plan["ranks"]), 4)
+        for rank in plan["ranks"]:
+            memory = rank["memory"]
+            parts = sum(int(memory[part + "_bytes"])
+                        for part in ("parameter", "state", "input", "activation", "workspace"))
+            self.assertEqual(parts, int(memory["total_bytes"]))
+            self.assertGreater(rank["flops"], 0)
+        self.assertTrue(all(int(group["operations"]) > 0 for group in plan["groups"]))
+        layouts = {node["name"]: node["layout"] for node in plan["nodes"]}
+        self.assertEqual(layouts["a2_3x3/conv"], "{data:S0 model:At1}")
+        self.assertEqual(layouts["classifier/bias"], "{data:S0 model:S1}")  # of the product, which is joined to it
+
+    def test_tells_what_ghosts_cost(self):
+        plan = json.loads(self.call("plan", "--strategy=" + example("mini_inception_domain.pbtxt"), "--format=json",
+                                    self.GRAPH).stdout)
+        halos = {node["name"]: node for node in plan["nodes"] if node["op"].startswith("halo_exchange")}
+        self.assertEqual({tuple(node["axes"]) for node in halos.values()}, {("height",)})
+        images = halos["images@halo_exchange"]
+        self.assertEqual(images["layout"], "{data:S0 height:S1(28x3/1-1)}")
+        # A row of 28 floats goes each way for each of 64 images.
+        self.assertEqual(images["wire_bytes"], str(2 * 64 * 28 * 4))
+        self.assertEqual(images["ghosts"], {"dimension": 1, "before": ["0", "1"], "behind": ["1", "0"]})
+        text = self.call("plan", "--strategy=" + example("mini_inception_domain.pbtxt"), self.GRAPH).stdout
+        self.assertRegex(text, r"images@halo_exchange +height +1 +\(0,1\) \(1,0\)")
+
+    def test_tells_meshes_and_what_goes_between_them(self):
+        call = ["plan", "--strategy=" + example("lenet5_meshes.pbtxt"), "--batch=8", LENET]
+        plan = json.loads(self.call(*call, "--format=json").stdout)
+        self.assertEqual([(mesh["name"], mesh["ranks"]) for mesh in plan["further_meshes"]],
+                         [("grid", [0, 1, 2, 3]), ("pair", [1, 2])])
+        moves = {node["name"]: node for node in plan["nodes"] if node["op"] == "reshard"}
+        moved = moves["dense2/relu@reshard"]
+        self.assertEqual((moved["meshes"], moved["layout"]), (["grid", "pair"], "{classes:R}"))
+        groups = {(tuple(group["meshes"]), tuple(group["ranks"])) for group in plan["groups"] if group["meshes"]}
+        self.assertIn((("grid", "pair"), (0, 1, 2, 3)), groups)
+        text = self.call(*call).stdout
+        self.assertRegex(text, r"mesh pair classes:2 \{1,2\}\n")
+        self.assertRegex(text, r"dense2/relu@reshard .*grid~pair +" + moved["wire_bytes"])
+        picture = self.call(*call, "--format=dot").stdout
+        self.assertIn("reshard over grid~pair", picture)
+
+    def test_text_has_the_numbers_of_json(self):
+        text = self.call("plan", self.STRATEGY, self.GRAPH).stdout
+        plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
+        for group in plan["groups"]:
+            self.assertIsNotNone(re.search(rf"\b{group['operations']} +{group['payload_bytes']} +{group['wire_bytes']}$",
+                                           text, re.MULTILINE))
+        for rank in plan["ranks"]:
+            self.assertIn(rank["memory"]["total_bytes"], text)
+
+    def test_bytes_of_moves_are_those_of_groups(self):
+        plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
+        for size in ("payload_bytes", "wire_bytes"):
+            self.assertEqual(sum(int(node[size]) for node in plan["nodes"]),
+                             sum(int(group[size]) for group in plan["groups"]))
+
+    def test_picture_has_every_node_edge_and_move(self):
+        plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
+        picture = self.call("plan", self.STRATEGY, "--format=dot", self.GRAPH).stdout
+        drawn = set(re.findall(r'^    "([^"]+)" \[label=', picture, re.MULTILINE))
+        self.assertEqual(drawn, {node["name"] for node in plan["nodes"]})
+        edges = re.findall(r'^  "([^"]+)" -> "([^"]+)";$', picture, re.MULTILINE)
+        self.assertEqual(len(edges), sum(len(node["inputs"]) for node in plan["nodes"]))
+        self.assertLessEqual({end for edge in edges for end in edge}, drawn)
+        for node in plan["nodes"]:
+            if node["axes"]:
+                self.assertIn(f"{node['op']} over {'+'.join(node['axes'])}\\n{node['wire_bytes']} wire bytes",
+                              picture)
+
+
+if __name__ == "__main__":
+    unittest.main()

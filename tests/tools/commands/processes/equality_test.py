@@ -1,0 +1,93 @@
+"""Ranks as processes give what ranks as threads give."""
+
+import json
+import re
+import shutil
+import unittest
+
+from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, example, without_launchers
+from tools.faults import job
+
+
+class EqualityTest(TrainerCase):
+
+    def run_both(self, ranks, *arguments):
+        """Trains with ranks as threads and as processes: the same bytes of the model, the same report."""
+        reports = []
+        for how, launch in [("local", []), ("gloo", ["launch", f"--nproc={ranks}", "--"])]:
+            self.call(*launch, "train", "--mock-data", "--steps=6", "--threads=1", *arguments,
+                      "--save=" + self.path(how + ".safetensors"), "--report=" + self.path(how + ".json"))
+            with open(self.path(how + ".json"), encoding="utf-8") as file:
+                reports.append(json.load(file))
+        with open(self.path("local.safetensors"), "rb") as local, open(self.path("gloo.safetensors"), "rb") as gloo:
+            self.assertEqual(local.read(), gloo.read())
+        local, gloo = reports
+        for key in ["training_loss", "test_loss", "test_accuracy"]:
+            self.assertEqual([epoch[key] for epoch in local["epochs"]], [epoch[key] for epoch in gloo["epochs"]])
+        for threads, processes in zip(local["memory"], gloo["memory"], strict=True):
+            for memory in (threads, processes):
+                self.assertLessEqual(int(memory["used_bytes"]), int(memory["planned_bytes"]))
+            # Only what goes from process to process is packed.
+            self.assertLessEqual(int(threads["used_bytes"]), int(processes["used_bytes"]))
+        self.assertEqual([rank["rank"] for rank in gloo["communication"]], list(range(ranks)))
+        self.assertEqual({rank["steps"] for rank in gloo["communication"]}, {"6"})
+        self.assertGreater(len(gloo["groups"]), 0)
+        for mine, other in zip(local["groups"], gloo["groups"]):
+            for kind in ["payload", "wire"]:
+                self.assertEqual(other[f"counted_{kind}_bytes"], other[f"predicted_{kind}_bytes"])
+                self.assertEqual(other[f"counted_{kind}_bytes"], mine[f"counted_{kind}_bytes"])
+
+    def test_data_parallel(self):
+        self.run_both(3, "--batch=10", "--dp=3", MLP)
+
+    def test_data_and_model_parallel(self):
+        self.run_both(4, "--batch=8", "--dp=2", "--mp=2", MLP)
+
+    def test_mixed_layouts_in_f64(self):
+        self.run_both(4, "--batch=8", "--precision=f64", "--strategy=" + example("lenet5_mixed.pbtxt"),
+                      example("lenet5.pbtxt"))
+
+    def test_mixed_precision(self):
+        self.run_both(4, "--batch=8", "--precision=bf16", "--dp=2", "--mp=2", example("lenet5.pbtxt"))
+
+    def test_several_meshes(self):
+        self.run_both(4, "--batch=8", "--precision=f64", "--strategy=" + example("lenet5_meshes.pbtxt"),
+                      example("lenet5.pbtxt"))
+
+    def test_placement(self):
+        self.run_both(4, "--batch=8", "--strategy=" + example("mini_inception_2x2.pbtxt"),
+                      example("mini_inception.pbtxt"))
+
+    def test_evaluation_loads_in_every_process(self):
+        model = self.path("model.safetensors")
+        self.call("train", "--mock-data", "--batch=8", "--steps=3", "--save=" + model, MLP)
+        alone = self.call("evaluate", "--mock-data", "--batch=8", "--dp=2", "--load=" + model, MLP)
+        launched = self.call("launch", "--nproc=2", "--", "evaluate", "--mock-data", "--batch=8", "--dp=2",
+                             "--load=" + model, MLP)
+        loss = re.compile(r"test loss.*")
+        self.assertEqual(loss.search(alone.stdout).group(), loss.search(launched.stdout).group())
+        self.assertEqual(len(loss.findall(launched.stdout)), 1)
+
+    def test_predictions_are_those_of_threads(self):
+        model = self.path("model.safetensors")
+        self.call("train", "--mock-data", "--batch=8", "--steps=3", "--save=" + model, MLP)
+        written = []
+        for name, launch in [("local.csv", []), ("gloo.csv", ["launch", "--nproc=2", "--"])]:
+            done = self.call(*launch, "predict", "--mock-data", "--batch=8", "--dp=2", "--threads=1",
+                             "--load=" + model, "--output=" + self.path(name), MLP)
+            self.assertEqual(done.stdout.count("of 20 samples, f32[20,10]"), 1)
+            with open(self.path(name), encoding="utf-8") as file:
+                written.append(file.read())
+        self.assertEqual(written[0], written[1])
+
+    def test_mpirun(self):
+        if shutil.which("mpirun") is None:
+            self.skipTest("Debian's openmpi-bin is not installed; its variables are tested in launcher_test")
+        done = self.execute("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", TRAINER, "train",
+                            "--mock-data", "--batch=8", "--steps=3", "--dp=2", MLP,
+                            environment={**without_launchers(), "MASTER_PORT": str(job.free_port())})
+        self.assertEqual(done.stdout.count("outcome"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

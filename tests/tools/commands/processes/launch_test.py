@@ -1,0 +1,117 @@
+"""`launch` leaves nothing behind, whatever ends."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+from tests.tools.commands.processes.found import processes_of
+from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
+
+
+class LaunchTest(TrainerCase):
+
+    def start(self, *more):
+        """A job that would run for long, in a folder of its own by which its processes are found."""
+        graph = self.path("graph.pbtxt")
+        shutil.copy(MLP, graph)
+        launcher = subprocess.Popen([TRAINER, "launch", "--nproc=3", "--", "train", "--mock-data", "--batch=9",
+                                     "--epochs=100000", "--dp=3", *more, graph], stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, env=without_launchers())
+        self.addCleanup(launcher.stdout.close)
+        self.addCleanup(launcher.stderr.close)
+        deadline = time.monotonic() + 60
+        while len(processes_of(graph)) < 4:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+        return launcher, graph
+
+    def ranks(self, launcher, graph):
+        return [process for process in processes_of(graph) if process != launcher.pid]
+
+    def assert_gone(self, graph, seconds):
+        deadline = time.monotonic() + seconds
+        while processes_of(graph):
+            self.assertLess(time.monotonic(), deadline, "orphans")
+            time.sleep(0.01)
+
+    def test_ends_all_when_one_dies(self):
+        for delay in [0, 1]:
+            launcher, graph = self.start()
+            time.sleep(delay)
+            os.kill(self.ranks(launcher, graph)[0], signal.SIGKILL)
+            _, error = launcher.communicate(timeout=10)
+            self.assertEqual(launcher.returncode, 128 + signal.SIGKILL)
+            self.assertRegex(error, r"launch: rank \d \(process \d+\) was ended by signal 9")
+            self.assert_gone(graph, 1)
+
+    def test_a_signal_reaches_a_rank_that_is_stopped(self):
+        launcher, graph = self.start()
+        self.assertIn("epoch 1", launcher.stdout.readline())
+        os.kill(self.ranks(launcher, graph)[0], signal.SIGSTOP)
+        launcher.send_signal(signal.SIGTERM)
+        _, error = launcher.communicate(timeout=20)
+        self.assertEqual(launcher.returncode, 128 + signal.SIGTERM, error)
+        self.assert_gone(graph, 1)
+
+    def test_a_second_signal_ends_a_rank_that_stays_stopped(self):
+        launcher, graph = self.start()
+        self.assertIn("epoch 1", launcher.stdout.readline())
+        rank = self.ranks(launcher, graph)[0]
+        gone = threading.Event()
+
+        def keep_stopped():
+            while not gone.wait(0.001):
+                try:
+                    os.kill(rank, signal.SIGSTOP)
+                except ProcessLookupError:
+                    return
+
+        stopper = threading.Thread(target=keep_stopped)
+        stopper.start()
+        try:
+            for _ in range(2):
+                launcher.send_signal(signal.SIGINT)
+                time.sleep(0.5)
+            _, error = launcher.communicate(timeout=8)
+        finally:
+            gone.set()
+            stopper.join()
+        self.assertEqual(launcher.returncode, 128 + signal.SIGINT, error)
+        self.assert_gone(graph, 1)
+
+    def test_ends_a_rank_that_is_stopped_when_another_dies(self):
+        launcher, graph = self.start("--timeout=60")
+        self.assertIn("epoch 1", launcher.stdout.readline())
+        stopped, killed, _ = self.ranks(launcher, graph)
+        os.kill(stopped, signal.SIGSTOP)
+        os.kill(killed, signal.SIGKILL)
+        launcher.communicate(timeout=3)
+        self.assertEqual(launcher.returncode, 128 + signal.SIGKILL)
+        self.assert_gone(graph, 1)
+
+    def test_leaves_no_orphans_when_it_is_killed(self):
+        launcher, graph = self.start()
+        launcher.kill()
+        self.assert_gone(graph, 2)
+        launcher.wait()
+
+    def test_passes_signals_on(self):
+        report, model = self.path("report.json"), self.path("model.safetensors")
+        launcher, graph = self.start("--report=" + report, "--save=" + model)
+        self.assertIn("epoch 1", launcher.stdout.readline())
+        launcher.send_signal(signal.SIGTERM)
+        _, error = launcher.communicate(timeout=60)
+        self.assertEqual(launcher.returncode, 128 + signal.SIGTERM, error)
+        with open(report, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["outcome"], "interrupted")
+        self.assertTrue(os.path.exists(model))
+        self.assert_gone(graph, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,81 @@
+"""Processes that do not fit together do not begin."""
+
+import os
+import signal
+import time
+import unittest
+
+from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
+from tools.faults import job
+
+
+class RefusalTest(TrainerCase):
+
+    def test_launch(self):
+        self.assertIn("behind `--`", self.call("launch", "--nproc=2", code=2).stderr)
+        wrong = self.call("launch", "--nproc=2", "--", "train", "--mock-data", "--dp=3", MLP, code=2)
+        self.assertIn("has started 2 processes, but the strategy has 3 ranks", wrong.stderr)
+
+    def test_launchers_that_do_not_agree(self):
+        both = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "PMI_RANK": "1", "PMI_SIZE": "2"}
+        wrong = self.call("train", "--mock-data", "--dp=2", MLP, code=2,
+                          environment={**without_launchers(), **both})
+        self.assertIn("unset one of them", wrong.stderr)
+
+    def test_ranks_that_do_not_mean_the_same(self):
+        command = [TRAINER, "train", "--mock-data", "--batch=8", "--steps=3", "--dp=2", MLP]
+        for variable, says in [("TRAINER_SEED", "do not agree on flag --seed: rank 0 has '', rank 1 has '7'"),
+                               ("TRAINER_LEARNING_RATE", "do not agree on flag --learning-rate")]:
+            with job.Job(command, 2, without_launchers(), lambda rank: {variable: "7"} if rank == 1 else {}) as ranks:
+                ranks.wait([0, 1], time.monotonic() + 60)
+                for rank in range(2):
+                    self.assertEqual(ranks.processes[rank].returncode, 3, ranks.said(rank))
+                    self.assertIn(says, ranks.said(rank))
+
+    def test_ranks_that_load_different_files_of_one_name(self):
+        for rank in range(2):
+            os.mkdir(self.path(str(rank)))
+            self.call("train", "--mock-data", "--batch=8", "--steps=1", f"--seed={rank}",
+                      "--save=" + self.path(f"{rank}/m.safetensors"), MLP)
+        for command in ("train", "evaluate"):
+            with job.Job([TRAINER, command, "--mock-data", "--batch=8", "--dp=2", "--load=m.safetensors", MLP], 2,
+                         without_launchers(), host=lambda rank: ["env", "--chdir=" + self.path(str(rank))]) as ranks:
+                ranks.wait([0, 1], time.monotonic() + 60)
+                for rank in range(2):
+                    self.assertEqual(ranks.processes[rank].returncode, 3, ranks.said(rank))
+                    self.assertRegex(ranks.said(rank), r'ranks do not agree on what "m.safetensors" holds: '
+                                     r"rank 0 has '[0-9a-f]{32}', rank 1 has '[0-9a-f]{32}'")
+
+    def test_a_rank_that_never_comes(self):
+        command = [TRAINER, "train", "--mock-data", "--batch=9", "--steps=3", "--dp=3", "--join-timeout=1", MLP]
+        place = {"RANK": "0", "WORLD_SIZE": "3", "LOCAL_RANK": "0", "MASTER_PORT": str(job.free_port())}
+        alone = self.execute(*command, code=138, environment={**without_launchers(), **place})
+        self.assertIn("ranks 1, 2 did not come within 1.0 s", alone.stderr)
+
+    def test_strangers_do_no_harm(self):
+        command = [TRAINER, "train", "--mock-data", "--batch=8", "--epochs=100000", "--dp=2", MLP]
+        with job.Job(command, 2, without_launchers()) as ranks:
+            deadline = time.monotonic() + 60
+            while "epoch 1" not in ranks.said(0):
+                self.assertLess(time.monotonic(), deadline, ranks.said(0))
+                time.sleep(0.05)
+            place = self.environment_of(ranks.processes[1])
+            for says, variables in [("there is a rank 1 already", {}),
+                                    ("has another token", {"PARTITA_JOB_TOKEN": "x"})]:
+                second = self.execute(*command, code=3, environment={**place, **variables})
+                self.assertIn(says, second.stderr)
+            self.assertEqual([process.poll() for process in ranks.processes], [None, None])
+            ranks.signal(1, signal.SIGTERM)  # one is told, both stop after the same step
+            ranks.wait([0, 1], time.monotonic() + 60)
+            for rank in range(2):
+                self.assertEqual(ranks.processes[rank].returncode, 143, ranks.said(rank))
+
+    @staticmethod
+    def environment_of(process):
+        with open(f"/proc/{process.pid}/environ", "rb") as file:
+            entries = file.read().decode().split("\0")
+        return dict(entry.split("=", 1) for entry in entries if "=" in entry)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,122 @@
+"""What `train` does and reports."""
+
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, example
+
+
+class TrainTest(TrainerCase):
+
+    def test_hybrid_reports_what_it_predicted(self):
+        self.train("--dp=2", "--mp=2", "--report=r.json", "--trace=t.json", LENET)
+        with open(self.path("r.json")) as file:
+            report = json.load(file)
+        self.assertEqual(report["outcome"], "finished")
+        self.assertEqual(report["strategy"], "data:2 model:2")
+        self.assertEqual(report["flags"]["dp"], "2")
+        self.assertEqual(len(report["devices"]), 4)
+        self.assertEqual(sum(int(epoch["steps"]) for epoch in report["epochs"]), 4)
+        self.assertIn("test_accuracy", report)
+        moved = 0
+        for group in report["groups"]:
+            self.assertEqual(group["predicted_payload_bytes"], group["counted_payload_bytes"])
+            self.assertEqual(group["predicted_wire_bytes"], group["counted_wire_bytes"])
+            moved += int(group["counted_wire_bytes"])
+        self.assertGreater(moved, 0)
+        for rank in report["memory"]:
+            self.assertGreater(int(rank["used_bytes"]), 0)
+            self.assertLessEqual(int(rank["used_bytes"]), int(rank["planned_bytes"]))
+        self.assertEqual([rank["rank"] for rank in report["communication"]], [0, 1, 2, 3])
+        for rank in report["communication"]:
+            self.assertEqual(rank["steps"], "4")
+            self.assertGreater(rank["busy_seconds"], 0)
+            self.assertLessEqual(rank["exposed_seconds"], rank["busy_seconds"])
+            self.assertLessEqual(rank["gradient_behind_backward_seconds"], rank["gradient_busy_seconds"])
+        with open(self.path("t.json")) as file:
+            slices = [event for event in json.load(file)["traceEvents"] if event["ph"] == "X"]
+        self.assertEqual({event["pid"] for event in slices}, {0, 1, 2, 3})
+
+    def test_summary_says_what_the_report_says(self):
+        text = self.train("--dp=2", MLP).stdout
+        for word in ("test accuracy", "throughput", "predicted", "counted", "exposed", "planned", "used"):
+            self.assertIn(word, text)
+        self.assertEqual(json.loads(self.train("--dp=2", "--format=json", MLP).stdout)["command"], "train")
+
+    def test_a_run_may_end_within_its_warm_up(self):
+        graph = self.changed(MLP, r"learning_rate \{.*\}", 'learning_rate { schedule: "cosine" base: 0.1 warmup_steps: 3 }')
+        self.call("train", "--mock-data", "--batch=8", "--steps=2", "--report=r.json", graph)
+        with open(self.path("r.json")) as file:
+            self.assertAlmostEqual(json.load(file)["epochs"][0]["learning_rate"], 0.1 * 2 / 3)
+        self.call("check", graph)
+        self.call("plan", graph)
+
+    def test_mixed_precision_trains_weights_of_f32(self):
+        self.train("--dp=2", "--mp=2", "--precision=bf16", "--save=s.safetensors", "--report=r.json", LENET)
+        with open(self.path("r.json")) as file:
+            report = json.load(file)
+        self.assertEqual(report["flags"]["precision"], "bf16")
+        for group in report["groups"]:
+            self.assertEqual(group["predicted_wire_bytes"], group["counted_wire_bytes"])
+        with open(self.path("s.safetensors"), "rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        self.assertEqual({tensor["dtype"] for name, tensor in header.items() if name != "__metadata__"}, {"F32"})
+        for precision, delta in (("bf16", 1e-6), ("f32", 0.05)):
+            done = self.call("evaluate", "--mock-data", "--batch=8", "--load=s.safetensors", "--format=json",
+                             "--precision=" + precision, LENET)
+            self.assertAlmostEqual(json.loads(done.stdout)["test_accuracy"], report["test_accuracy"], delta=delta)
+
+    def test_saved_bytes_depend_on_the_seed_alone(self):
+        for name, seed in (("a", 7), ("b", 7), ("c", 8)):
+            self.train("--dp=2", f"--seed={seed}", f"--save={name}.safetensors", MLP)
+        contents = []
+        for name in "abc":
+            with open(self.path(name + ".safetensors"), "rb") as file:
+                contents.append(file.read())
+        self.assertEqual(contents[0], contents[1])
+        self.assertNotEqual(contents[0], contents[2])
+
+    def test_domain_example_trains_as_one_rank_does(self):
+        losses = []
+        for flags in (["--ranks=1"], ["--strategy=" + example("lenet5_domain.pbtxt")]):
+            self.train("--report=r.json", *flags, LENET)
+            with open(self.path("r.json")) as file:
+                losses.append(json.load(file)["epochs"][0]["training_loss"])
+        self.assertAlmostEqual(losses[0], losses[1], places=4)
+
+    def test_delays_change_nothing(self):
+        self.train("--dp=2", "--save=a.safetensors", LENET)
+        self.train("--dp=2", "--delay-seed=3", "--save=b.safetensors", LENET)
+        with open(self.path("a.safetensors"), "rb") as a, open(self.path("b.safetensors"), "rb") as b:
+            self.assertEqual(a.read(), b.read())
+
+    def test_signals_finish_the_step(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(signal=number):
+                self.interrupt(number, code)
+
+    def interrupt(self, number, code):
+        report, saved = self.path("r.json"), self.path("s.safetensors")
+        process = subprocess.Popen(
+            [TRAINER, "train", "--mock-data", "--epochs=1000000", "--dp=2", "--threads=1", "--report=" + report,
+             "--save=" + saved, MLP], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            self.assertTrue(process.stdout.readline().startswith("epoch 1"))
+            process.send_signal(number)
+            _, error = process.communicate(timeout=120)
+        finally:
+            process.kill()
+            process.wait()
+        self.assertEqual(process.returncode, code, error)
+        with open(report) as file:
+            self.assertEqual(json.load(file)["outcome"], "interrupted")
+        self.assertGreater(os.path.getsize(saved), 0)
+        os.unlink(report)
+        os.unlink(saved)
+
+
+if __name__ == "__main__":
+    unittest.main()
