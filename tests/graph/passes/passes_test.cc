@@ -12,19 +12,11 @@
 #include "graph/passes/unroll_micro_batches.h"
 #include "graph/text/text.h"
 #include "ops/registry.h"
+#include "tests/graph/batch_norm_text.h"
 #include "tests/graph/parse.h"
 
 namespace partita {
 namespace {
-
-constexpr char kBatchNorm[] = R"(state %mean
-state %variance
-%x = input() f32[6,5,5,4]
-%gamma = parameter() initializer=constant f32[4]
-%beta = parameter() initializer=constant f32[4]
-%mean = state() initializer=constant f32[4]
-%variance = state() initializer=constant f32[4]
-)";
 
 TEST(DropUnused, WhatNobodyNeedsGoes) {
   const Graph graph = Parse(R"(%x = input() f32[4]

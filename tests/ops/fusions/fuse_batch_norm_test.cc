@@ -5,19 +5,11 @@
 #include "ops/fusions/fuse_batch_norm_gradient.h"
 #include "ops/fusions/fuse_normalize_relu.h"
 #include "ops/registry.h"
+#include "tests/graph/batch_norm_text.h"
 #include "tests/graph/parse.h"
 
 namespace partita {
 namespace {
-
-constexpr char kBatchNorm[] = R"(state %mean
-state %variance
-%x = input() f32[6,5,5,4]
-%gamma = parameter() initializer=constant f32[4]
-%beta = parameter() initializer=constant f32[4]
-%mean = state() initializer=constant f32[4]
-%variance = state() initializer=constant f32[4]
-)";
 
 TEST(FuseNormalizeRelu, ReluJoinsTheNormalizeBeforeIt) {
   const std::string nodes = "%s = batch_norm_statistics(%x, %mean) f64[1,2,4]\n";
