@@ -1,0 +1,60 @@
+// Losses and what they are made of, whole and in parts of the classes.
+#include "tests/ops/case_list.h"
+
+namespace partita {
+
+void AddClassification(Cases& cases) {
+  cases.Add("log_softmax", "dense", {}, {Free({5, 7})});
+  for (const double smoothing : {0.0, 0.1}) {
+    const std::string variant = smoothing > 0 ? "smoothed" : "plain";
+    const Attributes attributes = {{"label_smoothing", smoothing}};
+    cases.Add("softmax_cross_entropy", variant, attributes, {Free({5, 7}), Integers({5}, 7), std::nullopt});
+    cases.Add("softmax_cross_entropy", variant + "_weighted", attributes,
+              {Free({7, 3}), Integers({7}, 3), Fixed({7}, 0, 1)});
+  }
+}
+
+// In pieces: maximum and sum are numbers of their own here, not those of the row.
+void AddSplitSoftmax(Cases& cases) {
+  const CaseInput sum{{DType::kF64, {5}}, true, Fill::kUniform, 0.5, 3};
+  cases.Add("row_exponentials", "dense", {}, {Free({5, 7}), Fixed({5})});
+  cases.Add("log_softmax_normalize", "dense", {}, {Free({5, 7}), Fixed({5}), sum});
+  for (const double smoothing : {0.0, 0.1}) {
+    for (const bool weighted : {false, true}) {
+      cases.Add(
+          "cross_entropy", std::string(smoothing > 0 ? "smoothed" : "plain") + (weighted ? "_weighted" : ""),
+          {{"label_smoothing", smoothing}},
+          {Free({5, 7}), Integers({5}, 7), weighted ? std::optional(Fixed({5}, 0, 1)) : std::nullopt, Fixed({5}), sum});
+    }
+  }
+}
+
+void AddSplitSoftmaxOthers(Cases& cases) {
+  const CaseInput sum = Fixed({5}, 0.5, 3);
+  cases.Add("row_maximum", "dense", {}, {Fixed({5, 7})});
+  cases.Add("row_exponentials_grad", "dense", {}, {Fixed({5, 7}), Fixed({5}), Fixed({5})});
+  cases.Add("log_softmax_normalize_grad", "dense", {}, {Fixed({5, 7}), sum});
+  for (const bool weighted : {false, true}) {
+    const std::optional<CaseInput> weight = weighted ? std::optional(Fixed({5}, 0, 1)) : std::nullopt;
+    const std::string suffix = weighted ? "_weighted" : "";
+    for (const double smoothing : {0.0, 0.1}) {
+      cases.Add("cross_entropy_logits_grad", (smoothing > 0 ? "smoothed" : "plain") + suffix,
+                {{"label_smoothing", smoothing}}, {Fixed({5, 7}), Integers({5}, 7), weight, Fixed({})});
+    }
+    cases.Add("cross_entropy_sum_grad", "dense" + suffix, {}, {sum, weight, Fixed({})});
+  }
+}
+
+void AddClassificationGradients(Cases& cases) {
+  cases.Add("log_softmax_grad", "dense", {}, {Fixed({5, 7}, -3, 0), Fixed({5, 7})});
+  for (const double smoothing : {0.0, 0.1}) {
+    const std::string variant = smoothing > 0 ? "smoothed" : "plain";
+    const Attributes attributes = {{"label_smoothing", smoothing}};
+    cases.Add("softmax_cross_entropy_grad", variant, attributes,
+              {Fixed({5, 7}), Integers({5}, 7), std::nullopt, Fixed({})});
+    cases.Add("softmax_cross_entropy_grad", variant + "_weighted", attributes,
+              {Fixed({7, 3}), Integers({7}, 3), Fixed({7}, 0, 1), Fixed({})});
+  }
+}
+
+}  // namespace partita

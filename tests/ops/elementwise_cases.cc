@@ -1,0 +1,30 @@
+// Ops of one element, or of those that lie at one place.
+#include "ops/functors/elementwise.h"
+#include "tests/ops/case_list.h"
+
+namespace partita {
+
+void AddElementwise(Cases& cases) {
+  const std::vector<std::pair<std::string, Shape>> shapes = {
+      {"vector", {7}}, {"dense", {5, 3}}, {"cube", {2, 3, 5}}, {"image", {3, 5, 3, 2}}, {"rank5", {2, 1, 3, 2, 3}}};
+  for (const auto& [variant, shape] : shapes) {
+    for (const std::string& op : NamesOf(UnaryOps())) cases.Add(op, variant, {}, {Spread(shape)});
+    cases.Add("mul", variant, {}, {Free(shape), Free(shape)});
+    for (const double rate : {0.0, 0.3}) {
+      cases.Add("dropout", variant + (rate > 0 ? "_dropping" : "_keeping"), {{"rate", rate}, {"key", "dropped"}},
+                {Free(shape), Integers({}, 1000)});
+    }
+    cases.Add("cast", variant, {{"dtype", "f64"}}, {Free(shape)});
+  }
+  cases.Add("add", "one", {}, {Free({5, 3})});
+  cases.Add("add", "scalars", {}, {Free({}), Free({})});
+  cases.Add("add", "three", {}, {Free({3, 5, 3, 2}), Free({3, 5, 3, 2}), Free({3, 5, 3, 2})});
+}
+
+void AddElementwiseGradients(Cases& cases) {
+  for (const std::string& op : NamesOf(decltype(Wrapped<GradientOf>(UnaryOps()))())) {
+    cases.Add(op, "image", {}, {Fixed({3, 5, 3, 2}), Fixed({3, 5, 3, 2})});
+  }
+}
+
+}  // namespace partita

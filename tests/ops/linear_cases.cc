@@ -1,0 +1,82 @@
+// Convolutions, products, biases, and what is joined to them.
+#include "ops/functors/epilogue.h"
+#include "ops/registry.h"
+#include "tests/ops/case_list.h"
+
+namespace partita {
+namespace {
+
+struct ConvolutionCase {
+  std::string variant;
+  Attributes attributes;
+  Shape x, w;
+};
+
+std::vector<ConvolutionCase> Convolutions() {
+  return {
+      {"plain", {}, {2, 5, 6, 3}, {4, 3, 3, 3}},
+      {"pointwise", {}, {3, 4, 3, 5}, {7, 1, 1, 5}},
+      {"row_kernel", {{"padding", Ints{0, 0, 3, 3}}}, {2, 3, 7, 2}, {3, 1, 7, 2}},
+      {"stride", {{"stride", Ints{2, 3}}}, {2, 7, 8, 3}, {2, 3, 2, 3}},
+      {"padding", {{"padding", Ints{1, 0, 2, 1}}}, {2, 4, 5, 3}, {3, 3, 3, 3}},
+      {"pointwise_padding", {{"padding", Ints{0, 1, 0, 2}}}, {2, 4, 3, 3}, {3, 1, 1, 3}},
+      {"dilation", {{"dilation", Ints{2, 1}}}, {2, 7, 5, 3}, {3, 3, 2, 3}},
+      {"groups", {{"groups", int64_t{3}}, {"padding", Ints{1, 1, 1, 1}}}, {2, 4, 5, 6}, {3, 3, 3, 2}},
+      {"depthwise", {{"groups", int64_t{5}}}, {2, 4, 5, 5}, {5, 2, 3, 1}},
+      {"all",
+       {{"stride", Ints{2, 1}}, {"padding", Ints{2, 1, 0, 3}}, {"dilation", Ints{1, 2}}, {"groups", int64_t{2}}},
+       {3, 6, 5, 4},
+       {6, 3, 3, 2}},
+      {"one_sample", {{"stride", Ints{4, 4}}}, {1, 9, 9, 1}, {1, 1, 1, 1}},
+  };
+}
+
+}  // namespace
+
+void AddLinear(Cases& cases) {
+  for (const ConvolutionCase& c : Convolutions()) cases.Add("conv2d", c.variant, c.attributes, {Free(c.x), Free(c.w)});
+  cases.Add("matmul", "plain", {}, {Free({5, 7}), Free({7, 3})});
+  cases.Add("matmul", "transpose_x", {{"transpose_x", true}}, {Free({7, 5}), Free({7, 3})});
+  cases.Add("matmul", "transpose_w", {{"transpose_w", true}}, {Free({5, 7}), Free({3, 7})});
+  cases.Add("matmul", "transpose_both", {{"transpose_x", true}, {"transpose_w", true}}, {Free({7, 5}), Free({3, 7})});
+  cases.Add("matmul", "vector", {}, {Free({1, 9}), Free({9, 1})});
+  cases.Add("bias", "dense", {}, {Free({5, 7}), Free({7})});
+  cases.Add("bias", "image", {}, {Free({3, 2, 5, 3}), Free({3})});
+}
+
+// Inputs are free of one another: these are for the kernels.
+void AddLinearGradients(Cases& cases) {
+  for (const ConvolutionCase& c : Convolutions()) {
+    const OpCase forward{
+        "", "conv2d", *CompleteAttributes(*Ops().Find("conv2d"), c.attributes), {Free(c.x), Free(c.w)}};
+    const Shape y = ViewOf(forward).outputs[0].shape;
+    Attributes attributes = c.attributes;
+    attributes.Set("shape", c.x);
+    cases.Add("conv2d_input_grad", c.variant, attributes, {Fixed(y), Fixed(c.w)});
+    attributes.Set("shape", c.w);
+    cases.Add("conv2d_weight_grad", c.variant, attributes, {Fixed(c.x), Fixed(y)});
+  }
+  cases.Add("bias_grad", "dense", {}, {Fixed({5, 7})});
+  cases.Add("bias_grad", "image", {}, {Fixed({3, 5, 2, 3})});
+}
+
+// The bias is absent in every other convolution.
+void AddEpilogues(Cases& cases) {
+  const Attributes transposed = {{"transpose_x", true}};
+  cases.Add("matmul_epilogue", "bias", transposed, {Fixed({7, 5}), Fixed({7, 3}), Fixed({3})});
+  for (const std::string& activation : NamesOf(EpilogueOps())) {
+    bool biased = true;
+    for (const ConvolutionCase& c : Convolutions()) {
+      Attributes attributes = c.attributes;
+      attributes.Set("activation", activation);
+      const std::optional<CaseInput> bias = biased ? std::optional(Fixed({c.w[0]})) : std::nullopt;
+      cases.Add("conv2d_epilogue", c.variant + "_" + activation, attributes, {Fixed(c.x), Fixed(c.w), bias});
+      biased = !biased;
+    }
+    Attributes attributes = transposed;
+    attributes.Set("activation", activation);
+    cases.Add("matmul_epilogue", activation, attributes, {Fixed({7, 5}), Fixed({7, 3}), Fixed({3})});
+  }
+}
+
+}  // namespace partita
