@@ -28,7 +28,7 @@ std::vector<FlagDefinition> Parallelism() {
       BoolFlag("tf32", "with --device=cuda: f32 products may round their factors to 10 bits (TF32)"),
       BoolFlag("deterministic",
                "with --device=cuda: the same bits in every run; else kernels are timed, the fastest taken"),
-      PathFlag("plan-cache", "with --device=cuda: folder that keeps what was timed; unset: ~/.cache/partita/plans"),
+      FolderFlag("plan-cache", "with --device=cuda: keeps what was timed; unset: ~/.cache/partita/plans"),
       IntFlag("threads", "0", 0, 1024, "threads of one rank's kernels; 0: the cores shared among the ranks"),
       BytesFlag("memory", "", 1, "what one rank may use; a plan that needs more is refused"),
       BytesFlag("bucket-bytes", "", 0, "size of gradient buckets, over the strategy's; 0: none"),
@@ -48,7 +48,7 @@ std::vector<FlagDefinition> Processes() {
 
 std::vector<FlagDefinition> Training() {
   return {
-      PathFlag("data", "folder with the IDX files of a data set; unset: Debian's Fashion-MNIST"),
+      FolderFlag("data", "with the IDX files of a data set; unset: Debian's Fashion-MNIST"),
       BoolFlag("mock-data", "random images in place of a data set"),
       IntFlag("epochs", "1", 1, 1'000'000, "passes over the training set"),
       IntFlag("steps", "0", 0, kMany, "stop after so many steps; 0: as --epochs says"),
@@ -76,7 +76,7 @@ std::vector<FlagDefinition> Files() {
 
 std::vector<FlagDefinition> Output() {
   return {
-      ChoiceFlag("format", "text", {"text", "json", "csv", "dot"}, "of the results on standard output"),
+      ChoiceFlag("format", "text", {"text", "json", "dot"}, "of the results on standard output"),
       ChoiceFlag("log", "info", {"debug", "info", "warning", "error"}, "least level that is logged"),
   };
 }

@@ -134,7 +134,6 @@ void ShowDot(const Model& model, std::ostream& out) {
 
 absl::StatusOr<int> Show(const CommandContext& context) {
   const std::string& format = context.flags.Text("format");
-  if (format == "csv") return FlagError("flag --format is csv; show writes text, json and dot");
   ASSIGN_OR_RETURN(const Model model, ReadModel(context.flags));
   if (format == "json") {
     ShowJson(model, context.out);

@@ -39,6 +39,7 @@ bool IsAllowed(const FlagDefinition& flag, const std::string& value) {
     }
     case FlagType::kText:
     case FlagType::kPath:
+    case FlagType::kFolder:
       return !value.empty() && value.find('\0') == std::string::npos;
     case FlagType::kChoice:
       return std::find(flag.choices.begin(), flag.choices.end(), value) != flag.choices.end();
@@ -62,6 +63,8 @@ std::string FlagPlaceholder(const FlagDefinition& flag) {
       return "TEXT";
     case FlagType::kPath:
       return "FILE";
+    case FlagType::kFolder:
+      return "FOLDER";
     case FlagType::kChoice:
       return fmt::format("{}", fmt::join(flag.choices, "|"));
   }
@@ -82,6 +85,7 @@ std::string FlagRange(const FlagDefinition& flag) {
     case FlagType::kText:
       return "a text that is not empty";
     case FlagType::kPath:
+    case FlagType::kFolder:
       return "a path";
     case FlagType::kChoice:
       return fmt::format("one of {}", fmt::join(flag.choices, ", "));

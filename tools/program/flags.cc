@@ -41,6 +41,15 @@ absl::Status About(const std::string& origin, const absl::Status& status) {
   return FlagError("{}: {}", origin, std::string(status.message()));
 }
 
+// A flag that takes more than its column has what it means below it.
+std::string HelpLine(const FlagDefinition& flag) {
+  constexpr size_t kColumn = 34;
+  const std::string value = flag.type == FlagType::kBool ? "" : "=" + FlagPlaceholder(flag);
+  const std::string name = "--" + flag.name + value;
+  if (name.size() <= kColumn) return fmt::format("  {:<{}} {}\n", name, kColumn, flag.help);
+  return fmt::format("  {}\n  {:<{}} {}\n", name, "", kColumn, flag.help);
+}
+
 }  // namespace
 
 FlagDefinition BoolFlag(std::string name, std::string help) {
@@ -75,6 +84,10 @@ FlagDefinition PathFlag(std::string name, std::string help) {
   return Flag(std::move(name), FlagType::kPath, "", std::move(help));
 }
 
+FlagDefinition FolderFlag(std::string name, std::string help) {
+  return Flag(std::move(name), FlagType::kFolder, "", std::move(help));
+}
+
 FlagDefinition ChoiceFlag(std::string name, std::string value, std::vector<std::string> choices, std::string help) {
   FlagDefinition flag = Flag(std::move(name), FlagType::kChoice, std::move(value), std::move(help));
   flag.choices = std::move(choices);
@@ -104,7 +117,8 @@ absl::StatusOr<Flags> Flags::Parse(const std::vector<FlagDefinition>& known, con
 absl::Status Flags::Set(const std::string& name, const std::string& value, const std::string& origin) {
   Setting& setting = settings_.at(name);
   RETURN_IF_ERROR(About(origin, CheckFlagValue(setting.definition, value)));
-  setting.value = setting.definition.type == FlagType::kPath ? Resolve(folder_, value) : value;
+  const FlagType type = setting.definition.type;
+  setting.value = type == FlagType::kPath || type == FlagType::kFolder ? Resolve(folder_, value) : value;
   setting.given = true;
   return absl::OkStatus();
 }
@@ -215,8 +229,7 @@ std::string FlagHelp(const std::vector<FlagDefinition>& flags, bool full, const 
       group = flag.group;
       text += fmt::format("\n{}\n", group);
     }
-    const std::string value = flag.type == FlagType::kBool ? "" : "=" + FlagPlaceholder(flag);
-    text += fmt::format("  {:<34} {}\n", "--" + flag.name + value, flag.help);
+    text += HelpLine(flag);
     if (!full) continue;
     const std::string standard = flag.default_value.empty() ? "unset" : flag.default_value;
     text += fmt::format("  {:<34}   {}; default {}; environment {}\n", "", FlagRange(flag), standard,

@@ -14,7 +14,7 @@
 
 namespace partita {
 
-enum class FlagType { kBool, kInt, kFloat, kBytes, kText, kPath, kChoice };
+enum class FlagType { kBool, kInt, kFloat, kBytes, kText, kPath, kFolder, kChoice };
 
 struct FlagDefinition {
   std::string name;
@@ -32,6 +32,7 @@ FlagDefinition FloatFlag(std::string name, std::string value, double least, doub
 FlagDefinition BytesFlag(std::string name, std::string value, int64_t least, std::string help);  // 4096, 64MiB, 2GiB
 FlagDefinition TextFlag(std::string name, std::string value, std::string help);
 FlagDefinition PathFlag(std::string name, std::string help);
+FlagDefinition FolderFlag(std::string name, std::string help);
 FlagDefinition ChoiceFlag(std::string name, std::string value, std::vector<std::string> choices, std::string help);
 
 // What the parser takes from outside; tests pass their own.

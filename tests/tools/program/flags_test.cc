@@ -44,6 +44,7 @@ std::vector<FlagDefinition> Known() {
           BoolFlag("augment", "shift and flip"),
           ChoiceFlag("format", "text", {"text", "json"}, "of results"),
           PathFlag("save", "where to"),
+          FolderFlag("data", "images"),
           PathFlag("config", "flags")};
 }
 
@@ -83,8 +84,9 @@ TEST(Flags, ComeFromCommandLineThenEnvironmentThenConfig) {
 TEST(Flags, ResolvePathsAgainstTheCallersFolder) {
   World world;
   world.variables = {{"BUILD_WORKING_DIRECTORY", "/home/me"}};
-  const Flags flags = *Parse({"--save=out/a.safetensors", "../graph.pb"}, world);
+  const Flags flags = *Parse({"--save=out/a.safetensors", "--data=images", "../graph.pb"}, world);
   EXPECT_EQ(flags.Text("save"), "/home/me/out/a.safetensors");
+  EXPECT_EQ(flags.Text("data"), "/home/me/images");
   EXPECT_EQ(flags.arguments()[0], "/home/graph.pb");
   EXPECT_EQ(Parse({"/graph.pb"}, world)->arguments()[0], "/graph.pb");
 }
@@ -248,6 +250,17 @@ TEST(Program, Helps) {
   EXPECT_THAT(Call({"train", "--help-all"}).out, HasSubstr("TRAINER_EPOCHS"));
   EXPECT_EQ(Call({"train", "--help"}).code, 0);
   EXPECT_THAT(Call({"train", "--dump-config"}).out, HasSubstr("epochs = \"3\"\n"));
+}
+
+TEST(Program, HelpHasALineBelowWhereAFlagTakesMoreThanItsColumn) {
+  const std::vector<FlagDefinition> flags = {FolderFlag("data", "images"),
+                                             ChoiceFlag("split", "channels", {"channels", "output_channels"}, "how")};
+  EXPECT_EQ(FlagHelp(flags, false, "trainer"), "  --data=FOLDER" + std::string(22, ' ') + "images\n" +
+                                                   "  --split=channels|output_channels" + std::string(3, ' ') +
+                                                   "how\n");
+  const FlagDefinition wide = ChoiceFlag("split", "channels", {"channels", "output_channels", "rows"}, "how");
+  EXPECT_EQ(FlagHelp({wide}, false, "trainer"),
+            "  --split=channels|output_channels|rows\n" + std::string(37, ' ') + "how\n");
 }
 
 TEST(TrainerFlags, EveryDefaultIsAllowed) {
