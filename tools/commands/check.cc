@@ -1,8 +1,7 @@
 // `trainer check`: everything about graph and strategy that can be known without running, and nothing is written.
-#include "graph/make_program.h"
-#include "ops/registry.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/inputs.h"
+#include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -14,7 +13,7 @@ absl::StatusOr<int> Check(const CommandContext& context) {
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(context.flags, model.graph));
   ProgramOptions options;
   options.verify_passes = context.flags.Bool("verify-passes");
-  ASSIGN_OR_RETURN(const Program program, MakeProgram(model, strategy, Ops(), options));
+  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(context.flags, model, strategy, options));
   context.out << fmt::format("graph     ok: {} nodes, {} states\n", model.graph.nodes().size(),
                              model.graph.states().size());
   context.out << fmt::format("strategy  ok: mesh {}, {} entries\n", ToString(MeshesOf(strategy)), strategy.ops.size());

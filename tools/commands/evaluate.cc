@@ -1,5 +1,4 @@
 // `trainer evaluate`: loss and accuracy of saved parameters on the test set.
-#include "ops/registry.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
@@ -31,7 +30,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
   if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, Augmentation{}));
-  ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), ReadProgramOptions(flags)));
+  ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, ReadProgramOptions(flags)));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    StartSession(flags, model, strategy, data, std::move(program), ReadSessionOptions(flags)));
   const StopSignals signals;

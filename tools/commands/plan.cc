@@ -1,7 +1,6 @@
 // `trainer plan`: what would run: groups, layouts, kernels, bytes, memory and work, without running anything.
 #include "graph/proto_io/proto_io_message.h"
 #include "ops/host/host_kernels.h"
-#include "ops/registry.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/run_options.h"
@@ -18,7 +17,7 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
-  ASSIGN_OR_RETURN(const Program program, MakeProgram(model, strategy, Ops(), ReadProgramOptions(flags)));
+  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, model, strategy, ReadProgramOptions(flags)));
   HostKernelOptions kernel_options;
   kernel_options.threads = ThreadsPerRank(flags, program.ranks());
   const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels(kernel_options);

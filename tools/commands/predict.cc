@@ -1,6 +1,6 @@
 // `trainer predict`: what saved parameters make of every sample of the test set.
 #include "graph/ir/op_definition.h"
-#include "ops/registry.h"
+#include "graph/make_program.h"
 #include "runtime/base/status.h"
 #include "runtime/train/predictor.h"
 #include "runtime/train/stop_vote.h"
@@ -31,7 +31,7 @@ absl::StatusOr<Program> PredictionProgram(const Flags& flags, const Model& model
                                           const std::string& value) {
   ProgramOptions options = ReadProgramOptions(flags);
   options.predictions = {value};
-  ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), options));
+  ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, options));
   return OnlyEntry(std::move(program), kPredictEntry);
 }
 

@@ -1,7 +1,6 @@
 // `trainer train`: from a graph, a strategy and a data set to parameters.
 #include <spdlog/spdlog.h>
 
-#include "ops/registry.h"
 #include "runtime/train/model_file.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
@@ -50,7 +49,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   prepared.options.steps = flags.Int("steps");
   SetScheduleLength(PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch()),
                     prepared.model.learning_rate);
-  ASSIGN_OR_RETURN(Program program, MakeProgram(prepared.model, strategy, Ops(), ReadProgramOptions(flags)));
+  ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, prepared.model, strategy, ReadProgramOptions(flags)));
   SessionOptions options = ReadSessionOptions(flags);
   options.record_timeline = flags.IsSet("trace");
   ASSIGN_OR_RETURN(prepared.session,

@@ -1,7 +1,6 @@
 // `trainer verify`: the plan and the same graph on one rank side by side.
 #include <nlohmann/json.hpp>
 
-#include "ops/registry.h"
 #include "runtime/api/verify_plan.h"
 #include "runtime/train/batch_feed.h"
 #include "tools/commands/commands.h"
@@ -60,8 +59,8 @@ int64_t StepsOf(const Flags& flags) { return flags.Int("steps") > 0 ? flags.Int(
 absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model model) {
   SetScheduleSteps(model, StepsOf(flags));
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
-  ASSIGN_OR_RETURN(Program plan, MakeProgram(model, strategy, Ops(), ReadProgramOptions(flags)));
-  ASSIGN_OR_RETURN(Program serial, MakeProgram(model, Strategy{}, Ops(), ReadProgramOptions(flags)));
+  ASSIGN_OR_RETURN(Program plan, MakeProgramOf(flags, model, strategy, ReadProgramOptions(flags)));
+  ASSIGN_OR_RETURN(Program serial, MakeProgramOf(flags, model, Strategy{}, ReadProgramOptions(flags)));
   return PlanVerifier::Start(std::move(serial), std::move(plan), ReadOptions(flags));
 }
 

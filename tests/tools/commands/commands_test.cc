@@ -89,6 +89,9 @@ TEST(Check, RefusesWithExitCodes) {
   const Answer other = Call({"check", "--strategy=" + kExamples + "lenet5_mixed.pbtxt", graph});
   EXPECT_EQ(other.code, kExitFiles);
   EXPECT_THAT(other.error, HasSubstr("'conv1/conv' names no node"));
+  const Answer parts = Call({"check", "--batch=7", "--micro-batches=2", graph});
+  EXPECT_EQ(parts.code, kExitFiles);
+  EXPECT_THAT(parts.error, HasSubstr("mlp.pbtxt: node 'images': micro_batches is 2"));
 }
 
 struct WrongStrategy {
@@ -122,6 +125,7 @@ TEST(Check, RefusesWrongStrategies) {
     const Answer answer = Call({"check", "--strategy=" + path, kExamples + "mlp.pbtxt"});
     EXPECT_EQ(answer.code, kExitFiles) << one.text;
     EXPECT_THAT(answer.error, HasSubstr(one.sentence));
+    EXPECT_THAT(answer.error, HasSubstr("wrong_strategy.pbtxt"));
     EXPECT_EQ(std::count(answer.error.begin(), answer.error.end(), '\n'), 1) << answer.error;
   }
 }

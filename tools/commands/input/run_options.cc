@@ -8,7 +8,9 @@
 #include <cstring>
 #include <thread>
 
+#include "ops/registry.h"
 #include "runtime/api/rank/gpu.h"
+#include "runtime/base/status.h"
 #include "runtime/telemetry/log.h"
 #include "tools/program/exit_code.h"
 
@@ -51,6 +53,14 @@ ProgramOptions ReadProgramOptions(const Flags& flags) {
   if (flags.IsSet("bucket-bytes")) options.bucket_bytes = flags.Int("bucket-bytes");
   options.verify_passes = flags.Bool("verify-passes");
   return options;
+}
+
+absl::StatusOr<Program> MakeProgramOf(const Flags& flags, const Model& model, const Strategy& strategy,
+                                      const ProgramOptions& options) {
+  absl::StatusOr<Program> program = MakeProgram(model, strategy, Ops(), options);
+  if (program.ok()) return program;
+  const std::string split = flags.IsSet("strategy") ? " with --strategy=" + flags.Text("strategy") : "";
+  return WithContext(flags.arguments()[0] + split, program.status());
 }
 
 OverlapHalo ReadOverlapHalo(const Flags& flags) {

@@ -25,6 +25,10 @@ DType FloatingType(const Flags& flags);
 
 ProgramOptions ReadProgramOptions(const Flags& flags);
 
+// MakeProgram of the graph that the command's argument names; errors name that file, and the strategy's.
+absl::StatusOr<Program> MakeProgramOf(const Flags& flags, const Model& model, const Strategy& strategy,
+                                      const ProgramOptions& options);
+
 OverlapHalo ReadOverlapHalo(const Flags& flags);
 
 SessionOptions ReadSessionOptions(const Flags& flags);
