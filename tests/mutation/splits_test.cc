@@ -3,19 +3,12 @@
 
 #include "graph/proto_io/proto_io.h"
 #include "graph/read/graph_assembler.h"
-#include "graph/text/text.h"
-#include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
+#include "tests/graph/parse.h"
 #include "tests/mutation/judge.h"
 
 namespace partita {
 namespace {
-
-Graph GraphOf(const std::string& text) {
-  const absl::StatusOr<Graph> graph = ParseText(text, Ops());
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return graph.ok() ? *graph : Graph();
-}
 
 Subject SubjectOf(const Graph& graph, Strategy strategy) {
   Subject subject;
@@ -38,7 +31,7 @@ void ExpectRuns(const Subject& subject) {
 }
 
 void ExpectRuns(const std::string& graph, const std::string& strategy) {
-  ExpectRuns(SubjectOf(GraphOf(graph), StrategyOf(strategy)));
+  ExpectRuns(SubjectOf(Parse(graph), StrategyOf(strategy)));
 }
 
 // The last row of windows sees nothing but zeros: there are more of them than rows of the image.
@@ -76,7 +69,7 @@ TEST(Splits, TwoParametersWithOneGradientAreClippedTogether) {
                                   ops { pattern: "x" axes { axis: "data" split: "samples" } })",
                                R"(mesh { name: "data" size: 2 }
                                   ops { pattern: "p" update { axis: "data" split: "dimension1" } })"}) {
-    Subject subject = SubjectOf(GraphOf(kSharedGradient), StrategyOf(strategy));
+    Subject subject = SubjectOf(Parse(kSharedGradient), StrategyOf(strategy));
     subject.optimizer.clip_norm = 0.05;
     subject.optimizer.attributes = {{"momentum", 0.9}};
     ExpectRuns(subject);
@@ -112,7 +105,7 @@ TEST(Splits, AStateWhoseCutsDoNotFitItsReaders) {
 
 // Two entries that cannot both hold are refused by name, and before anything is made of them.
 TEST(Splits, AStateWithTwoEntriesThatDoNotFit) {
-  const Subject subject = SubjectOf(GraphOf(kBatchNorm), StrategyOf(R"(
+  const Subject subject = SubjectOf(Parse(kBatchNorm), StrategyOf(R"(
       mesh { name: "p" size: 2 } mesh { name: "q" size: 2 }
       ops { pattern: "v" axes { axis: "p" split: "dimension0" } }
       ops { pattern: "v" axes { axis: "q" split: "dimension0" cuts: [0,0,2] } })"));
@@ -172,7 +165,7 @@ TEST(Splits, CutsInsideBlocks) {
   const std::string mesh = R"(mesh { name: "p" size: 2 } mesh { name: "q" size: 2 } )";
   ExpectRuns(kOneProduct, mesh + R"(ops { pattern: "z" axes { axis: "p" split: "samples" }
                                                        axes { axis: "q" split: "samples" cuts: [0,3,4] } })");
-  const Subject whole = SubjectOf(GraphOf(kOneProduct), StrategyOf(mesh + R"(
+  const Subject whole = SubjectOf(Parse(kOneProduct), StrategyOf(mesh + R"(
       ops { pattern: "z" axes { axis: "p" split: "samples" } axes { axis: "q" split: "samples" cuts: [0,3,8] } })"));
   const Verdict verdict = Judge(whole);
   EXPECT_EQ(verdict.outcome, Outcome::kRefused);
@@ -184,12 +177,12 @@ TEST(Splits, CutsInsideBlocks) {
 // Images of 4 x 6 with 2 channels behind a convolution, reshaped to so many rows for each.
 Graph RowsOfImages(int64_t batch, int64_t rows) {
   const std::string features = std::to_string(48 / rows);
-  return GraphOf("%images = input() f64[" + std::to_string(batch) + ",4,6,1]\n%labels = input() i32[" +
-                 std::to_string(batch * rows) + R"(]
+  return Parse("%images = input() f64[" + std::to_string(batch) + ",4,6,1]\n%labels = input() i32[" +
+               std::to_string(batch * rows) + R"(]
 %k = parameter() initializer=uniform f64[2,3,3,1]
 %c = conv2d(%images, %k) padding=[1,1,1,1]
 %r = reshape(%c) shape=[-1,)" +
-                 features + "]\n%w = parameter() initializer=uniform f64[" + features + R"(,10]
+               features + "]\n%w = parameter() initializer=uniform f64[" + features + R"(,10]
 %z = matmul(%r, %w)
 %l = softmax_cross_entropy(%z, %labels, _)
 state %k
