@@ -9,7 +9,6 @@
 #include "ops/definitions/definitions.h"
 #include "ops/forms/classification.h"
 #include "ops/forms/op_builder.h"
-#include "ops/forms/op_checks.h"
 #include "ops/forms/op_rules.h"
 #include "runtime/base/status.h"
 
@@ -19,12 +18,6 @@ namespace {
 absl::StatusOr<std::vector<TensorType>> LossShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckLoss(node));
   return std::vector<TensorType>{{node.inputs[0]->dtype, {}}};
-}
-
-absl::StatusOr<std::vector<TensorType>> GradShape(const NodeView& node) {
-  RETURN_IF_ERROR(LossShape(node).status());
-  RETURN_IF_ERROR(CheckLike(node, 3, "dloss", {}, "a scalar"));
-  return std::vector<TensorType>{*node.inputs[0]};
 }
 
 absl::StatusOr<std::vector<ValueId>> LossGradient(GradientBuilder& builder, const Node& node,
@@ -68,7 +61,7 @@ OpDefinition SoftmaxCrossEntropyGradOp() {
       .Inputs({"dloss"})
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
-      .Shape(GradShape)
+      .Shape(LogitsGradShape)
       .Rules([](const NodeView&) {
         return std::vector<Rule>{{"samples", {S(0), S(0), S(0), R()}, {S(0)}}};
       })

@@ -55,12 +55,6 @@ absl::StatusOr<std::vector<TensorType>> CrossEntropyShape(const NodeView& node) 
   return std::vector<TensorType>{{node.inputs[0]->dtype, {}}};
 }
 
-absl::StatusOr<std::vector<TensorType>> LogitsGradShape(const NodeView& node) {
-  RETURN_IF_ERROR(CheckLoss(node));
-  RETURN_IF_ERROR(CheckLike(node, 3, "dloss", {}, "a scalar"));
-  return std::vector<TensorType>{*node.inputs[0]};
-}
-
 absl::StatusOr<std::vector<TensorType>> SumGradShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "sum"));
   RETURN_IF_ERROR(CheckRank(node, 0, "sum", {1}, "[n]"));

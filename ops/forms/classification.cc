@@ -21,13 +21,20 @@ absl::Status CheckLoss(const NodeView& node) {
   return CheckNumber(node.attributes, "label_smoothing", 0, 1);
 }
 
+absl::StatusOr<std::vector<TensorType>> LogitsGradShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckLoss(node));
+  RETURN_IF_ERROR(CheckLike(node, 3, "dloss", {}, "a scalar"));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
 absl::StatusOr<std::vector<ValueId>> WithSampleWeight(EntryBuilder& builder, const Node& node,
                                                       const std::string& name) {
   const TensorType logits = builder.graph().type(node.inputs[0]);
   ASSIGN_OR_RETURN(ValueId weight, builder.SampleWeight({logits.dtype, {logits.shape[0]}}));
   const ValueId own = node.inputs.size() > 2 ? node.inputs[2] : kNoValue;
   if (own != kNoValue) {
-    ASSIGN_OR_RETURN(const std::vector<ValueId> both, builder.Add("mul", {own, weight}, {}, {name + kSampleWeightName}));
+    ASSIGN_OR_RETURN(const std::vector<ValueId> both,
+                     builder.Add("mul", {own, weight}, {}, {name + kSampleWeightName}));
     weight = both[0];
   }
   return builder.Add(node.op->name, {node.inputs[0], node.inputs[1], weight}, node.attributes, {name});

@@ -3,6 +3,7 @@
 #define PARTITA_OPS_FORMS_CLASSIFICATION_H_
 
 #include <string>
+#include <vector>
 
 #include "graph/ir/op_definition.h"
 
@@ -13,6 +14,8 @@ namespace partita {
 absl::Status CheckClassifier(const NodeView& node);
 // The same, and attribute label_smoothing: 0 to 1.
 absl::Status CheckLoss(const NodeView& node);
+// Of the gradient of a loss by its logits: (logits, labels, sample_weight?, dloss) -> as logits.
+absl::StatusOr<std::vector<TensorType>> LogitsGradShape(const NodeView& node);
 
 // In evaluation a loss or metric of (logits, labels, sample_weight?) takes what each sample of the batch counts.
 absl::StatusOr<std::vector<ValueId>> WithSampleWeight(EntryBuilder& builder, const Node& node, const std::string& name);
