@@ -20,11 +20,25 @@ struct Pixel {
   }
 };
 
-PARTITA_HOST_DEVICE inline int64_t InputIndex(const Images& s, int64_t n, int64_t row, int64_t column, int64_t c) {
-  return ((n * s.h + row) * s.w + column) * s.c + c;
+// Calls f(index in x) for the elements of an output's window, in row-major order.
+template <typename F>
+PARTITA_HOST_DEVICE void ForWindow(const Pooling& pool, const Pixel& out, const F& f) {
+  const Images& s = pool.images;
+  for (int64_t row = pool.RowBegin(out.row); row < pool.RowEnd(out.row); ++row) {
+    for (int64_t column = pool.ColumnBegin(out.column); column < pool.ColumnEnd(out.column); ++column) {
+      f(((out.n * s.h + row) * s.w + column) * s.c + out.c);
+    }
+  }
 }
-PARTITA_HOST_DEVICE inline int64_t OutputIndex(const Images& s, int64_t n, int64_t i, int64_t j, int64_t c) {
-  return ((n * s.out_h + i) * s.out_w + j) * s.c + c;
+
+// Calls f(index in y, i, j) for the outputs (i, j) whose windows see an element of x, in row-major order.
+template <typename F>
+PARTITA_HOST_DEVICE void ForOutputsThatSee(const Pooling& pool, const Pixel& in, const F& f) {
+  const Images& s = pool.images;
+  const IndexRange rows = pool.RowsThatSee(in.row), columns = pool.ColumnsThatSee(in.column);
+  for (int64_t i = rows.begin; i < rows.end; ++i) {
+    for (int64_t j = columns.begin; j < columns.end; ++j) f(((in.n * s.out_h + i) * s.out_w + j) * s.c + in.c, i, j);
+  }
 }
 
 template <typename T>
@@ -36,12 +50,10 @@ struct MaxPoolBody {
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const Pixel out(index, pool.images.out_h, pool.images.out_w, pool.images.c);
     Compute<T> best = -std::numeric_limits<Compute<T>>::infinity();
-    for (int64_t row = pool.RowBegin(out.row); row < pool.RowEnd(out.row); ++row) {
-      for (int64_t column = pool.ColumnBegin(out.column); column < pool.ColumnEnd(out.column); ++column) {
-        const auto value = static_cast<Compute<T>>(x[InputIndex(pool.images, out.n, row, column, out.c)]);
-        if (Exceeds(value, best)) best = value;
-      }
-    }
+    ForWindow(pool, out, [&](int64_t at) {
+      const auto value = static_cast<Compute<T>>(x[at]);
+      if (Exceeds(value, best)) best = value;
+    });
     y[index] = static_cast<T>(best);
   }
 };
@@ -55,15 +67,13 @@ struct WinnersBody {
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const Pixel out(index, pool.images.out_h, pool.images.out_w, pool.images.c);
-    winners[index] = -1;
     const auto best = static_cast<Compute<T>>(y[index]);
-    for (int64_t row = pool.RowBegin(out.row); row < pool.RowEnd(out.row); ++row) {
-      for (int64_t column = pool.ColumnBegin(out.column); column < pool.ColumnEnd(out.column); ++column) {
-        if (static_cast<Compute<T>>(x[InputIndex(pool.images, out.n, row, column, out.c)]) != best) continue;
-        winners[index] = static_cast<int32_t>(row * pool.images.w + column);
-        return;
-      }
-    }
+    int64_t winner = -1;
+    ForWindow(pool, out, [&](int64_t at) {
+      if (winner < 0 && static_cast<Compute<T>>(x[at]) == best) winner = at;
+    });
+    const Images& s = pool.images;
+    winners[index] = winner < 0 ? -1 : static_cast<int32_t>(winner / s.c - out.n * s.h * s.w);
   }
 };
 
@@ -76,15 +86,11 @@ struct MaxPoolGradBody {
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const Pixel in(index, pool.images.h, pool.images.w, pool.images.c);
-    const IndexRange rows = pool.RowsThatSee(in.row), columns = pool.ColumnsThatSee(in.column);
     const int64_t self = in.row * pool.images.w + in.column;
     Compute<T> sum = 0;
-    for (int64_t i = rows.begin; i < rows.end; ++i) {
-      for (int64_t j = columns.begin; j < columns.end; ++j) {
-        const int64_t out = OutputIndex(pool.images, in.n, i, j, in.c);
-        if (winners[out] == self) sum += static_cast<Compute<T>>(dy[out]);
-      }
-    }
+    ForOutputsThatSee(pool, in, [&](int64_t out, int64_t, int64_t) {
+      if (winners[out] == self) sum += static_cast<Compute<T>>(dy[out]);
+    });
     dx[index] = static_cast<T>(sum);
   }
 };
@@ -98,11 +104,7 @@ struct AveragePoolBody {
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const Pixel out(index, pool.images.out_h, pool.images.out_w, pool.images.c);
     Compute<T> sum = 0;
-    for (int64_t row = pool.RowBegin(out.row); row < pool.RowEnd(out.row); ++row) {
-      for (int64_t column = pool.ColumnBegin(out.column); column < pool.ColumnEnd(out.column); ++column) {
-        sum += static_cast<Compute<T>>(x[InputIndex(pool.images, out.n, row, column, out.c)]);
-      }
-    }
+    ForWindow(pool, out, [&](int64_t at) { sum += static_cast<Compute<T>>(x[at]); });
     y[index] = static_cast<T>(sum / static_cast<Compute<T>>(pool.Divisor(out.row, out.column)));
   }
 };
@@ -115,14 +117,10 @@ struct AveragePoolGradBody {
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const Pixel in(index, pool.images.h, pool.images.w, pool.images.c);
-    const IndexRange rows = pool.RowsThatSee(in.row), columns = pool.ColumnsThatSee(in.column);
     Compute<T> sum = 0;
-    for (int64_t i = rows.begin; i < rows.end; ++i) {
-      for (int64_t j = columns.begin; j < columns.end; ++j) {
-        const Compute<T> share = static_cast<Compute<T>>(dy[OutputIndex(pool.images, in.n, i, j, in.c)]);
-        sum += share / static_cast<Compute<T>>(pool.Divisor(i, j));
-      }
-    }
+    ForOutputsThatSee(pool, in, [&](int64_t out, int64_t i, int64_t j) {
+      sum += static_cast<Compute<T>>(dy[out]) / static_cast<Compute<T>>(pool.Divisor(i, j));
+    });
     dx[index] = static_cast<T>(sum);
   }
 };
