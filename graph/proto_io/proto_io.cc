@@ -88,9 +88,8 @@ absl::Status CheckForm(const OptimizerProto& proto) {
   }
   const auto refused = [&](const char* field) {
     return InvalidArgument(
-        "optimizer.{0} is given beside optimizer.name; of {1} it is an attribute: attributes {{ "
-        "name: \"{0}\" ... }}",
-        field, Quoted(proto.name()));
+        "optimizer.{} is given beside optimizer.name; what {} is told stands in optimizer.attributes", field,
+        Quoted(proto.name()));
   };
   if (proto.momentum() != 0) return refused(kMomentum);
   if (proto.weight_decay() != 0) return refused(kWeightDecay);
