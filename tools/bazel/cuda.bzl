@@ -16,6 +16,7 @@ def _gencode():
     return flags + ["-gencode=arch=compute_{0},code=[sm_{0},compute_{0}]".format(newest)]
 
 def _compile(ctx, cc_toolchain, features, context, source):
+    root = ctx.label.workspace_root  # "" where this is the main repository
     output = ctx.actions.declare_file("_nvcc/{}/{}.o".format(ctx.label.name, source.basename))
     arguments = ctx.actions.args()
     arguments.add_all([
@@ -26,8 +27,8 @@ def _compile(ctx, cc_toolchain, features, context, source):
         "--expt-relaxed-constexpr",
         "-Xcompiler=-fPIC,-Wall,-Wextra",
         # The repository's root is an include folder; nvcc knows no -iquote.
-        "-I.",
-        "-I" + ctx.bin_dir.path,
+        "-I" + (root or "."),
+        "-I" + ctx.bin_dir.path + ("/" + root if root else ""),
     ])
     arguments.add(cc_common.get_tool_for_action(feature_configuration = features, action_name = C_COMPILE_ACTION_NAME), format = "-ccbin=%s")
     arguments.add_all(_gencode())

@@ -8,6 +8,11 @@ def _protos(label):
         label = label + ":" + label.split("/")[-1]
     return label + "_protos"
 
+def _repository_root():
+    """The folder, from where actions run, of the repository whose BUILD file is read."""
+    name = native.repository_name()[len("@"):]
+    return "external/" + name if name else "."
+
 def partita_proto_library(name, srcs, deps = [], grpc = False, visibility = None):
     """Generates C++ from protos and compiles it.
 
@@ -27,16 +32,18 @@ def partita_proto_library(name, srcs, deps = [], grpc = False, visibility = None
     )
     headers = [src.replace(".proto", ".pb.h") for src in srcs]
     sources = [src.replace(".proto", ".pb.cc") for src in srcs]
+    root = _repository_root()
+    out = "$(GENDIR)/" + root
     plugin = ""
     if grpc:
         headers += [src.replace(".proto", ".grpc.pb.h") for src in srcs]
         sources += [src.replace(".proto", ".grpc.pb.cc") for src in srcs]
-        plugin = "--plugin=protoc-gen-grpc=$$(command -v grpc_cpp_plugin) --grpc_out=$(GENDIR) "
+        plugin = "--plugin=protoc-gen-grpc=$$(command -v grpc_cpp_plugin) --grpc_out=" + out + " "
     native.genrule(
         name = name + "_generate",
         srcs = srcs + [":" + name + "_protos"],
         outs = headers + sources,
-        cmd = "protoc -I. --cpp_out=$(GENDIR) " + plugin + " ".join(["$(location %s)" % src for src in srcs]),
+        cmd = "protoc -I{} --cpp_out={} ".format(root, out) + plugin + " ".join(["$(location %s)" % src for src in srcs]),
         message = "Generating C++ of " + name,
     )
     cc_library(
