@@ -1,4 +1,5 @@
-"""Counts test cases from Bazel's build event files (JSON, one event a line) and prints `N passed, N failed` last.
+"""Counts test cases from Bazel's build event files (JSON, one event a line) and from the results of steps that Bazel did
+not run (XML), and prints `N passed, N failed` last.
 
 A target that did not build, crashed or ran out of time counts as one failure more than its cases say, so that nothing
 that went wrong is counted as nothing. The exit code is 1 if anything failed or no test ran.
@@ -53,8 +54,20 @@ def read_events(path):
     return results, bad, whole
 
 
+def count_step(name, path):
+    """A test that Bazel did not run: a file with test cases."""
+    ran, failed = count_cases(path)
+    if not ran:
+        print(f"{name}: no result")
+        failed = ran = 1
+    print(f"{name}: {ran - failed} passed, {failed} failed")
+    return ran - failed, failed
+
+
 def count_part(path):
-    name = os.path.splitext(os.path.basename(path))[0]
+    name, kind = os.path.splitext(os.path.basename(path))
+    if kind == ".xml":
+        return count_step(name, path)
     try:
         results, bad, whole = read_events(path)
     except (OSError, ValueError) as error:

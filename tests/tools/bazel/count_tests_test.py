@@ -90,6 +90,24 @@ class CountTests(unittest.TestCase):
     def test_no_test_at_all_is_a_failure(self):
         self.assertEqual(self.count([]), (1, "0 passed, 0 failed"))
 
+    def count_file(self, text):
+        """The last line for a step whose result is this text."""
+        path = self.path("step.xml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            count_tests.main([path])
+        return printed.getvalue().splitlines()[-1]
+
+    def test_step_that_bazel_did_not_run(self):
+        self.assertEqual(self.count_file("<testsuite>" + CASES["pass"] + "</testsuite>"), "1 passed, 0 failed")
+        self.assertEqual(self.count_file("<testsuite>" + CASES["fail"] + "</testsuite>"), "0 passed, 1 failed")
+
+    def test_step_without_a_result_is_a_failure(self):
+        for text in ("", "<testsuite></testsuite>", "<testsuite>" + CASES["skip"] + "</testsuite>"):
+            self.assertEqual(self.count_file(text), "0 passed, 1 failed")
+
     def test_missing_event_file(self):
         with contextlib.redirect_stdout(io.StringIO()):
             self.assertEqual(count_tests.main([self.path("missing.json")]), 1)
