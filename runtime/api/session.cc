@@ -194,8 +194,8 @@ absl::Status Session::RunAll(const std::vector<Executor*>& executors, int turn,
   }
   for (size_t i = 0; i < local_ranks_.size() && status.ok(); ++i) {
     const int rank = local_ranks_[i];
-    status =
-        WithContext(fmt::format("rank {}", rank), ranks_[rank]->CheckGuards(/*guard_only=*/options_.guard_bytes == 0));
+    status = WithContext(fmt::format("rank {}", rank),
+                         ranks_[rank]->CheckGuards(/*guard_only=*/options_.tests.guard_bytes == 0));
   }
   dead_ = status;
   return status;

@@ -53,8 +53,8 @@ absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry)
   ScheduleOptions options;
   options.compute_streams = options_.compute_streams;
   options.memory_limit = options_.memory_limit;
-  options.guard_bytes = options_.guard_bytes;
-  options.reuse_memory = options_.reuse_memory;
+  options.guard_bytes = options_.tests.guard_bytes;
+  options.reuse_memory = options_.tests.reuse_memory;
   options.group_updates = options_.group_updates;
   options.overlap_halo = options_.overlap_halo;
   options.exchange_boxes = world_->moves_blocks();
@@ -103,14 +103,14 @@ absl::Status Session::Build() {
 }
 
 absl::Status Session::FindKernels() {
-  if (options_.gpu) {
+  if (options_.device.gpu) {
     ASSIGN_OR_RETURN(gpu_, OpenGpu(options_));
     ASSIGN_OR_RETURN(kernels_, MakeGpuKernels(*gpu_, options_));
     options_.group_updates = true;
     return absl::OkStatus();
   }
   HostKernelOptions options;
-  options.reference_only = options_.reference_kernels;
+  options.reference_only = options_.tests.reference_kernels;
   options.threads = options_.threads_per_rank;
   kernels_ = MakeHostKernels(options);
   return absl::OkStatus();

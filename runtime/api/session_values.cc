@@ -84,7 +84,7 @@ absl::StatusOr<bool> Session::ReplicasEqual(const std::string& state) const {
 absl::StatusOr<WholeValue> Session::Observed(const std::string& name) const {
   const Graph& training = graph(kTrainEntry);
   const ValueId value = training.Find(name);
-  if (value == kNoValue || !options_.observe) return InvalidArgument("no value '{}' is observed", name);
+  if (value == kNoValue || !options_.tests.observe) return InvalidArgument("no value '{}' is observed", name);
   std::vector<HeldPart> parts;
   for (int rank = 0; rank < ranks(); ++rank) parts.push_back(ObservedPart(value, rank));
   std::vector<std::string> storage;

@@ -91,11 +91,11 @@ absl::StatusOr<std::unique_ptr<PlanVerifier>> PlanVerifier::Start(Program serial
   if (serial.ranks() != 1) return InvalidArgument("the serial program has {} ranks", serial.ranks());
   std::unique_ptr<PlanVerifier> verifier(new PlanVerifier(options));
   SessionOptions session = options.session;
-  session.observe = true;
+  session.tests.observe = true;
   ASSIGN_OR_RETURN(verifier->plan_, Session::Start(std::move(plan), session));
   // One rank has nobody to be late for, and its plan is not what is tested.
-  session.delay_seed.reset();
-  session.poison = false;
+  session.tests.delay_seed.reset();
+  session.tests.poison = false;
   session.memory_limit = 0;
   ASSIGN_OR_RETURN(verifier->serial_, Session::Start(std::move(serial), session));
   RETURN_IF_ERROR(verifier->MatchNames());

@@ -91,7 +91,7 @@ TEST_P(Equivalence, DoublePrecisionRunsAlike) {
   ASSERT_OK_AND_ASSIGN(Program plan, PlanOf(one, model, Floating(DType::kF64, false)));
   VerifyPlanOptions options;
   options.session = Options(one, 1);
-  options.session.poison = true;
+  options.session.tests.poison = true;
   options.tolerance = 1e-10;
   options.floor = 1e-6;
   options.same_beginning = false;
@@ -125,12 +125,12 @@ absl::StatusOr<SinglePrecision> StartSinglePrecision(const Case& one, const Mode
   ASSIGN_OR_RETURN(Program judge, SerialProgram(model, Floating(DType::kF64, false)));
   VerifyPlanOptions options;
   options.session = Options(one, seed);
-  options.session.guard_bytes = kGuardBytes;
-  options.session.reuse_memory = false;  // a guard behind every tensor
+  options.session.tests.guard_bytes = kGuardBytes;
+  options.session.tests.reuse_memory = false;  // a guard behind every tensor
   SinglePrecision runs;
   ASSIGN_OR_RETURN(runs.verifier, PlanVerifier::Start(std::move(serial), std::move(plan), options));
   SessionOptions observing = Options(one, seed);
-  observing.observe = true;
+  observing.tests.observe = true;
   ASSIGN_OR_RETURN(runs.judge, Session::Start(std::move(judge), observing));
   return runs;
 }
@@ -213,9 +213,9 @@ absl::StatusOr<std::vector<uint64_t>> BitsOfRun(const Case& one, const Model& mo
                                                 std::optional<uint64_t> delay_seed) {
   ASSIGN_OR_RETURN(Program plan, PlanOf(one, model, Floating(DType::kF32, true)));
   SessionOptions options = Options(one, 5);
-  options.delay_seed = delay_seed;
+  options.tests.delay_seed = delay_seed;
   options.compute_streams = 2;
-  options.observe = true;
+  options.tests.observe = true;
   ASSIGN_OR_RETURN(const auto session, Session::Start(std::move(plan), options));
   const Graph& graph = session->graph(kTrainEntry);
   std::vector<uint64_t> bits;
@@ -260,7 +260,7 @@ absl::StatusOr<std::unique_ptr<Session>> RunBothEntries(const Case& one, bool re
   ASSIGN_OR_RETURN(const Model model, MakeSmallModel(one, 1e-2));
   ASSIGN_OR_RETURN(Program plan, PlanOf(one, model, Floating(DType::kF32, true)));
   SessionOptions options = Options(one, 3);
-  options.reference_kernels = reference_kernels;
+  options.tests.reference_kernels = reference_kernels;
   ASSIGN_OR_RETURN(auto session, Session::Start(std::move(plan), options));
   for (int step = 0; step < 2; ++step) {
     RETURN_IF_ERROR(Stage(*session, MakeBatch(3, step, DType::kF32, BatchOf(one))));

@@ -57,8 +57,8 @@ void RunSteps(const Case& one, const Model& model, uint64_t seed, std::vector<st
   ASSERT_OK_AND_ASSIGN(Program plan, PlanOf(one, model, Mixed()));
   VerifyPlanOptions options;
   options.session = Options(one);
-  options.session.guard_bytes = 64;
-  options.session.reuse_memory = false;  // a guard behind every tensor
+  options.session.tests.guard_bytes = 64;
+  options.session.tests.reuse_memory = false;  // a guard behind every tensor
   options.tolerance = kTolerance;
   options.floor = 1e-1;
   ASSERT_OK_AND_ASSIGN(const auto verifier, PlanVerifier::Start(std::move(serial), std::move(plan), options));

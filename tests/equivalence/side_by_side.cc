@@ -41,7 +41,7 @@ absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int ste
   VerifyPlanOptions options;
   options.session.seed = 1;
   options.session.threads_per_rank = 1;
-  options.session.delay_seed = delay_seed;
+  options.session.tests.delay_seed = delay_seed;
   options.tolerance = 1e-10;
   options.floor = 1e-6;
   options.same_beginning = false;

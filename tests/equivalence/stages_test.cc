@@ -110,8 +110,8 @@ SessionOptions OptionsOf(std::optional<uint64_t> delay_seed) {
   SessionOptions options;
   options.seed = 1;
   options.threads_per_rank = 1;
-  options.reference_kernels = true;
-  options.delay_seed = delay_seed;
+  options.tests.reference_kernels = true;
+  options.tests.delay_seed = delay_seed;
   return options;
 }
 

@@ -94,8 +94,8 @@ absl::StatusOr<std::unique_ptr<Session>> MakeSession(const Case& c, bool serial)
   ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), program_options));
   SessionOptions options;
   options.threads_per_rank = 1;
-  options.observe = true;
-  options.reference_kernels = true;
+  options.tests.observe = true;
+  options.tests.reference_kernels = true;
   return Session::Start(std::move(program), options);
 }
 

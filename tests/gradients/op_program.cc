@@ -94,9 +94,9 @@ absl::StatusOr<std::unique_ptr<OpProgram>> OpProgram::Start(const OpCase& op_cas
   SessionOptions options;
   options.seed = 1;
   options.threads_per_rank = 1;
-  options.observe = true;
-  options.poison = true;
-  options.reference_kernels = true;
+  options.tests.observe = true;
+  options.tests.poison = true;
+  options.tests.reference_kernels = true;
   ASSIGN_OR_RETURN(made->session_, Session::Start(std::move(program), options));
   return made;
 }

@@ -40,8 +40,8 @@ SessionOptions Options() {
   options.seed = 3;
   options.threads_per_rank = 1;
   options.memory_limit = kMemory;
-  options.reference_kernels = true;
-  options.poison = true;
+  options.tests.reference_kernels = true;
+  options.tests.poison = true;
   return options;
 }
 

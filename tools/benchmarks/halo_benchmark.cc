@@ -90,7 +90,7 @@ absl::StatusOr<Case> MakeCase(const HaloBenchmarkOptions& options, bool delayed,
   session.threads_per_rank = 1;
   session.record_timeline = true;
   session.overlap_halo = overlap;
-  if (delayed) session.delay_seed = 1;
+  if (delayed) session.tests.delay_seed = 1;
   Case result;
   ASSIGN_OR_RETURN(result.session, Session::Start(std::move(program), session));
   result.session->RecordTimeline(true);

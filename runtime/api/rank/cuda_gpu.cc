@@ -18,10 +18,11 @@ namespace {
 // The kernels and the plans that they refer to.
 class GpuKernels : public KernelLibrary {
  public:
-  GpuKernels(CudaDevice& device, const SessionOptions& options) : plans_(options.plan_folder, options.warn) {
+  GpuKernels(CudaDevice& device, const SessionOptions& options)
+      : plans_(options.device.plan_folder, options.device.warn) {
     CudaLibraryOptions libraries;
-    libraries.allow_tf32 = options.allow_tf32;
-    libraries.deterministic = options.deterministic;
+    libraries.allow_tf32 = options.device.allow_tf32;
+    libraries.deterministic = options.device.deterministic;
     CudaKernelOptions kernels;
     kernels.foreign = OpenCudaLibraries(device, libraries, &plans_);
     kernels_ = MakeCudaKernels(std::move(kernels));
@@ -50,16 +51,16 @@ absl::StatusOr<std::unique_ptr<CudaNodeTimes>> StartNodeTimes() {
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions& options) {
   CudaDeviceOptions device;
-  device.index = *options.gpu;
+  device.index = *options.device.gpu;
   device.timeline = options.record_timeline;
-  device.delay.seed = options.delay_seed;
+  device.delay.seed = options.tests.delay_seed;
   if (options.record_timeline) {
     absl::StatusOr<std::unique_ptr<CudaNodeTimes>> node_times = StartNodeTimes();
     if (node_times.ok()) {
       device.node_times = *std::move(node_times);
-    } else if (options.warn) {
-      options.warn(fmt::format("steps are timed by events in the graph, which makes them slower: {}",
-                               std::string(node_times.status().message())));
+    } else if (options.device.warn) {
+      options.device.warn(fmt::format("steps are timed by events in the graph, which makes them slower: {}",
+                                      std::string(node_times.status().message())));
     }
   }
   return CudaDevice::Create(std::move(device));

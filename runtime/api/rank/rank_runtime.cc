@@ -15,11 +15,12 @@ namespace {
 // Behind the end of every arena, looked at after every step.
 constexpr int64_t kEndGuardBytes = 256;
 
-HostDeviceOptions DeviceOptions(const RankParts& parts, const SessionOptions& options) {
+HostDeviceOptions OwnDeviceOptions(const RankParts& parts, const SessionOptions& options) {
   HostDeviceOptions device;
   device.threads = options.threads_per_rank;
   // Ranks must not be delayed alike.
-  if (options.delay_seed) device.delay.seed = *options.delay_seed * 1000003 + static_cast<uint64_t>(parts.rank);
+  if (options.tests.delay_seed)
+    device.delay.seed = *options.tests.delay_seed * 1000003 + static_cast<uint64_t>(parts.rank);
   device.on_failure = parts.on_failure;
   return device;
 }
@@ -47,7 +48,7 @@ RankRuntime::RankRuntime(RankParts parts, const SessionOptions& options)
       world_(parts.world),
       seed_(options.seed),
       own_device_(parts.device != nullptr ? nullptr
-                                          : std::make_unique<HostDevice>(DeviceOptions(parts, options),
+                                          : std::make_unique<HostDevice>(OwnDeviceOptions(parts, options),
                                                                          fmt::format("rank {}", parts.rank))),
       device_(parts.device != nullptr ? parts.device : own_device_.get()) {}
 
@@ -107,7 +108,7 @@ int64_t RankRuntime::StageBytes(const Schedule& schedule) {
 }
 
 int64_t RankRuntime::CopiedBytes(const Schedule& training, const SessionOptions& options) {
-  if (!options.observe) return 0;
+  if (!options.tests.observe) return 0;
   int64_t bytes = 0;
   for (const ValuePlacement& value : training.values) {
     if (value.offset >= 0) bytes += value.tensor.bytes();
@@ -132,9 +133,9 @@ ExecutorRank RankRuntime::MemberOf(int entry, const SessionOptions& options) con
   ExecutorRank member;
   member.schedule = &schedule(entry);
   member.binding = Binding(*member.schedule, stage(entry));
-  member.options.poison = options.poison;
-  member.options.replay = options.replay;
-  if (options.observe && program_->entries[entry].name == kTrainEntry) {
+  member.options.poison = options.tests.poison;
+  member.options.replay = options.device.replay;
+  if (options.tests.observe && program_->entries[entry].name == kTrainEntry) {
     member.options.observe.resize(member.schedule->values.size());
     std::iota(member.options.observe.begin(), member.options.observe.end(), 0);
   }

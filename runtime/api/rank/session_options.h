@@ -15,8 +15,8 @@ namespace partita {
 
 class Job;
 
-struct SessionOptions {
-  std::shared_ptr<Job> job;  // null: all ranks live in this process
+// What ranks run on, and what that is told.
+struct DeviceOptions {
   // The GPU of all ranks of this process; unset: each rank is a device of the host. On a GPU nothing looks for the
   // first value that is not finite (Session::Diagnose), and a rank's memory is used as planned, without canaries.
   std::optional<int> gpu;
@@ -26,24 +26,33 @@ struct SessionOptions {
   bool allow_tf32 = false;
   bool deterministic = true;
   std::string plan_folder = "";
+  bool replay = true;                                      // ExecutorOptions
   std::function<void(const std::string&)> warn = nullptr;  // of what the run survives, a line each; any thread
-  uint64_t seed = 0;                                       // of initial values and dropout
-  int threads_per_rank = 0;    // OpenMP threads of a stream; 0: the machine's, shared among the ranks, at least one
-  int compute_streams = 1;     // besides the one for communication
-  bool group_updates = false;  // the optimizer as one launch (graph/lower/group_updates.h); on a GPU it always is
-  OverlapHalo overlap_halo = OverlapHalo::kAuto;  // convolutions in parts, so that some run while ghosts travel
-  int64_t memory_limit = 0;                       // bytes of a rank's arena; 0: none
-  bool reference_kernels = false;
-  bool record_timeline = false;
-  bool replay = true;  // ExecutorOptions
+};
 
-  // For tests. delay_seed: DelayOptions. poison, guard_bytes, reuse_memory: ExecutorOptions, ScheduleOptions;
-  // with guard bytes the canaries between tensors are looked at after every step.
+// What is for tests and for the comparison of two sessions. delay_seed: DelayOptions. poison, guard_bytes,
+// reuse_memory: ExecutorOptions, ScheduleOptions; with guard bytes the canaries between tensors are looked at after
+// every step.
+struct TestOptions {
   std::optional<uint64_t> delay_seed;
+  bool reference_kernels = false;
   int64_t guard_bytes = 0;
   bool reuse_memory = true;
   bool poison = false;
   bool observe = false;  // every value of the training graph: Session::Observed
+};
+
+struct SessionOptions {
+  std::shared_ptr<Job> job;    // null: all ranks live in this process
+  uint64_t seed = 0;           // of initial values and dropout
+  int threads_per_rank = 0;    // OpenMP threads of a stream; 0: the machine's, shared among the ranks, at least one
+  int compute_streams = 1;     // besides the one for communication
+  int64_t memory_limit = 0;    // bytes of a rank's arena; 0: none
+  bool group_updates = false;  // the optimizer as one launch (graph/lower/group_updates.h); on a GPU it always is
+  OverlapHalo overlap_halo = OverlapHalo::kAuto;  // convolutions in parts, so that some run while ghosts travel
+  bool record_timeline = false;
+  DeviceOptions device;
+  TestOptions tests;
 };
 
 }  // namespace partita

@@ -245,7 +245,7 @@ absl::StatusOr<std::unique_ptr<Session>> Start(const std::vector<Mesh>& meshes, 
   CollectGroups(program.graph(kTrainEntry), program);
   SessionOptions options;
   options.threads_per_rank = 1;
-  options.observe = true;
+  options.tests.observe = true;
   return Session::Start(std::move(program), options);
 }
 

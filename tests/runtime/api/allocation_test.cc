@@ -29,7 +29,7 @@ TEST(Allocation, TheExecutorMakesNoneInAStep) {
 
 TEST(Allocation, ATrainingStepMakesNoneForItsLaunches) {
   SessionOptions options = SmallOptions();
-  options.reference_kernels = true;
+  options.tests.reference_kernels = true;
   options.record_timeline = true;
   const auto session = SmallSession("mini-inception", "2x2", options);
   const Batch batch = MakeBatch(1, 0, DType::kF32);

@@ -85,7 +85,7 @@ TEST(Failure, AFailingRankEndsTheStepOnAllRanks) {
 TEST(Failure, AnAbortEndsTheStepThatRuns) {
   const absl::Status reason = absl::UnavailableError("the user is gone");
   SessionOptions options = SmallOptions();
-  options.delay_seed = 1;
+  options.tests.delay_seed = 1;
   const auto session = SmallSession("mini-inception", "2x2", options);
   std::atomic<bool> started{false};
   std::thread other([&] {

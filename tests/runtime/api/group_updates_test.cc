@@ -58,7 +58,7 @@ Program ProgramOf(const Setting& setting) {
 std::unique_ptr<Session> Start(const Setting& setting, bool grouped, std::optional<uint64_t> delay_seed = {}) {
   SessionOptions options = SmallOptions();
   options.group_updates = grouped;
-  options.delay_seed = delay_seed;
+  options.tests.delay_seed = delay_seed;
   auto session = Session::Start(ProgramOf(setting), options);
   EXPECT_TRUE(session.ok()) << session.status();
   return *std::move(session);

@@ -29,7 +29,7 @@ struct OneRank {
     parts.kernels = kernels.get();
     parts.world = world.get();
     SessionOptions options = SmallOptions();
-    options.delay_seed = delay_seed;
+    options.tests.delay_seed = delay_seed;
     auto rank = *RankRuntime::Create(std::move(parts), options);
     RankRuntime* const runtime = rank.get();
     EXPECT_TRUE(RankRuntime::Capture(std::span(&runtime, 1), options).ok());

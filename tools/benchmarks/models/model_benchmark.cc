@@ -68,9 +68,9 @@ absl::Status StartOurs(const ModelBenchmarkOptions& options, const MeasuredModel
   SessionOptions session;
   session.group_updates = true;
   if (options.gpu) {
-    session.gpu = 0;
-    session.deterministic = false;
-    session.allow_tf32 = arithmetic.tf32;
+    session.device.gpu = 0;
+    session.device.deterministic = false;
+    session.device.allow_tf32 = arithmetic.tf32;
   } else {
     session.threads_per_rank = options.threads;
   }

@@ -70,22 +70,22 @@ OverlapHalo ReadOverlapHalo(const Flags& flags) {
 
 SessionOptions ReadSessionOptions(const Flags& flags) {
   SessionOptions options = ReadExactSessionOptions(flags);
-  options.allow_tf32 = flags.Bool("tf32");
-  options.deterministic = flags.Bool("deterministic");
-  options.plan_folder = PlanFolder(flags);
+  options.device.allow_tf32 = flags.Bool("tf32");
+  options.device.deterministic = flags.Bool("deterministic");
+  options.device.plan_folder = PlanFolder(flags);
   return options;
 }
 
 SessionOptions ReadExactSessionOptions(const Flags& flags) {
   SessionOptions options;
-  options.warn = [](const std::string& what) { spdlog::warn("{}", what); };
+  options.device.warn = [](const std::string& what) { spdlog::warn("{}", what); };
   options.seed = static_cast<uint64_t>(flags.Int("seed"));
   options.threads_per_rank = static_cast<int>(flags.Int("threads"));
   options.memory_limit = flags.Int("memory");
   options.overlap_halo = ReadOverlapHalo(flags);
-  if (flags.Text("device") == "cuda") options.gpu = GpuIndex(flags);
-  options.replay = !flags.Bool("launch-each");
-  if (flags.Int("delay-seed") > 0) options.delay_seed = static_cast<uint64_t>(flags.Int("delay-seed"));
+  if (flags.Text("device") == "cuda") options.device.gpu = GpuIndex(flags);
+  options.device.replay = !flags.Bool("launch-each");
+  if (flags.Int("delay-seed") > 0) options.tests.delay_seed = static_cast<uint64_t>(flags.Int("delay-seed"));
   return options;
 }
 
@@ -97,7 +97,7 @@ absl::Status CheckAcceleration(const Flags& flags) {
 absl::Status CheckDevice(const Flags& flags) {
   if (flags.Text("device") != "cuda") return absl::OkStatus();
   SessionOptions options;
-  options.gpu = GpuIndex(flags);
+  options.device.gpu = GpuIndex(flags);
   const absl::Status opened = OpenGpu(options).status();
   if (absl::IsInvalidArgument(opened)) return FlagError("flag --gpu: {}", std::string(opened.message()));
   return opened;

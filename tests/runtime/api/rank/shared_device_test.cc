@@ -77,7 +77,7 @@ class SharedDevice {
         kernels_(std::move(kernels)),
         world_(*LocalWorld::Create(program_.ranks())) {
     const int ranks = program_.ranks();
-    options_.replay = replay;
+    options_.device.replay = replay;
     for (int rank = 0; rank < ranks; ++rank) {
       const ScheduleOptions options{.exchange_boxes = world_->moves_blocks()};
       train_.push_back(*MakeSchedule(program_, program_.graph(kTrainEntry), rank, *kernels_, options));
