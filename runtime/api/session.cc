@@ -127,7 +127,7 @@ absl::Status Session::Step(int entry, const InputFiller& next) {
   const absl::Status status = OrExhausted("a step", [&] { return TakeStep(entry, next); });
   if (absl::IsResourceExhausted(status) && dead_.ok()) {
     dead_ = status;
-    world_->Abort(dead_);
+    backend_->world().Abort(dead_);
   }
   return status;
 }
@@ -151,7 +151,7 @@ absl::Status Session::TakeStep(int entry, const InputFiller& next) {
   RETURN_IF_ERROR(dead_);
   absl::Status filled;
   const auto fill = [&] { filled = FillNext(entry, next); };
-  const bool ahead = gpu_ != nullptr;
+  const bool ahead = backend_->gpu() != nullptr;
   const absl::Status ran = RunAll(executors, *turn, ahead ? std::function<void()>(std::ref(fill)) : nullptr);
   if (absl::IsInvalidArgument(ran)) {  // wrong data
     dead_ = WithContext(training ? fmt::format("step {}", train_steps_) : NameOfStep(point), ran);
@@ -186,7 +186,7 @@ absl::Status Session::RunAll(const std::vector<Executor*>& executors, int turn,
     started_[started] = ReadCycles();
     status = executors[started]->Start(turn);
   }
-  if (!status.ok()) world_->Abort(status);
+  if (!status.ok()) backend_->world().Abort(status);
   if (status.ok() && meanwhile) meanwhile();
   for (size_t i = 0; i < started; ++i) {
     const absl::Status ended = executors[i]->Wait();
@@ -266,6 +266,6 @@ std::vector<LaunchSpan> Session::Timeline(std::string_view entry, int rank) cons
   return timeline;
 }
 
-void Session::Abort(const absl::Status& status) { world_->Abort(status); }
+void Session::Abort(const absl::Status& status) { backend_->world().Abort(status); }
 
 }  // namespace partita

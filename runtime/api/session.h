@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
 #include "graph/moves/move_bytes.h"
+#include "runtime/api/backend/backend.h"
 #include "runtime/api/rank/rank_runtime.h"
 #include "runtime/api/rank/session_options.h"
 
@@ -49,7 +50,7 @@ class Session {
   // Makes, verifies and binds the schedules of all ranks, and initialises the states.
   // kResourceExhausted: a rank's arena is larger than the limit, or what all ranks of this process need is more than
   // what is free on the GPU or, for this process, on the host (runtime/base/memory.h); no more threads. kInternal: a
-  // schedule does not verify. With a GPU see also runtime/api/rank/gpu.h.
+  // schedule does not verify. With a GPU see also runtime/api/backend/gpu.h.
   static absl::StatusOr<std::unique_ptr<Session>> Start(Program program, const SessionOptions& options);
   ~Session();
 
@@ -57,7 +58,7 @@ class Session {
   int ranks() const { return program_.ranks(); }
   const std::vector<int>& local_ranks() const { return local_ranks_; }
   // Of the GPU that the ranks of this process live on; empty: they live on the host.
-  std::string gpu_name() const { return gpu_ == nullptr ? "" : gpu_->name(); }
+  std::string gpu_name() const { return backend_->gpu() == nullptr ? "" : backend_->gpu()->name(); }
   int threads_per_rank() const { return options_.threads_per_rank; }
   // `entry`: of an entry point that the program has (CHECKed), here and below.
   const Graph& graph(std::string_view entry) const { return program_.graph(entry); }
@@ -132,8 +133,7 @@ class Session {
  private:
   Session(Program program, const SessionOptions& options);
   absl::Status Build();
-  absl::Status FindKernels();
-  absl::Status FindWorld();
+  absl::Status OpenBackend();
   absl::Status CheckHostMemory() const;
   absl::Status CheckGpuMemory();
   absl::Status Capture();
@@ -158,11 +158,8 @@ class Session {
 
   const Program program_;
   SessionOptions options_;
-  std::unique_ptr<Device> gpu_;             // null: the ranks have devices of the host
-  std::unique_ptr<KernelLibrary> kernels_;  // a diagnosis makes kernels as well
+  std::unique_ptr<Backend> backend_;
   std::vector<int> local_ranks_;
-  std::unique_ptr<World> own_world_;  // unless it is the job's
-  World* world_ = nullptr;
   std::vector<std::vector<Schedule>> schedules_;        // by entry point and rank, of all
   std::vector<std::unique_ptr<RankRuntime>> ranks_;     // by rank; null: in another process
   std::vector<std::vector<CommBytes>> counted_before_;  // by rank and group

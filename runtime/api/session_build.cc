@@ -1,38 +1,17 @@
-// How a session comes to be: schedules made and proven, a world found, ranks built, steps captured.
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <numeric>
-#include <thread>
-
-#include "graph/ir/op_definition.h"
-#include "graph/make_schedule.h"
+// How a session comes to be: a backend opened, schedules made and proven, ranks built, steps captured.
 #include "graph/prove/verify_collectives.h"
 #include "graph/prove/verify_schedule.h"
-#include "ops/host/host_kernels.h"
 #include "runtime/api/job/choose_once.h"
 #include "runtime/api/job/job.h"
-#include "runtime/api/rank/gpu.h"
 #include "runtime/api/session.h"
 #include "runtime/base/check.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
-#include "runtime/comm/local/local_communicator.h"
 
 namespace partita {
-namespace {
 
-int DefaultThreads(int ranks) {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return std::max(1, cores / ranks);
-}
-
-}  // namespace
-
-Session::Session(Program program, const SessionOptions& options) : program_(std::move(program)), options_(options) {
-  if (options_.threads_per_rank <= 0) options_.threads_per_rank = DefaultThreads(program_.ranks());
-}
+Session::Session(Program program, const SessionOptions& options) : program_(std::move(program)), options_(options) {}
 
 Session::~Session() {
   // A step of several ranks uses the streams of all.
@@ -50,15 +29,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Start(Program program, const S
 }
 
 absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry) const {
-  ScheduleOptions options;
-  options.compute_streams = options_.compute_streams;
-  options.memory_limit = options_.memory_limit;
-  options.guard_bytes = options_.tests.guard_bytes;
-  options.reuse_memory = options_.tests.reuse_memory;
-  options.group_updates = options_.group_updates;
-  options.overlap_halo = options_.overlap_halo;
-  options.exchange_boxes = world_->moves_blocks();
-  ASSIGN_OR_RETURN(std::vector<Schedule> schedules, partita::MakeSchedules(program_, entry, *kernels_, options));
+  ASSIGN_OR_RETURN(std::vector<Schedule> schedules, backend_->MakeSchedules(program_, entry));
   RETURN_IF_ERROR(VerifySchedules(schedules));
   RETURN_IF_ERROR(VerifyCollectives(program_, schedules));
   return schedules;
@@ -66,8 +37,7 @@ absl::StatusOr<std::vector<Schedule>> Session::MakeSchedules(const Graph& entry)
 
 absl::Status Session::Build() {
   const int ranks = program_.ranks();
-  RETURN_IF_ERROR(FindKernels());
-  RETURN_IF_ERROR(FindWorld());
+  RETURN_IF_ERROR(OpenBackend());
   const auto choose = [this]() -> absl::Status {
     schedules_.clear();
     for (const EntryPoint& entry : program_.entries) {
@@ -76,9 +46,10 @@ absl::Status Session::Build() {
     }
     return absl::OkStatus();
   };
-  const bool shared = gpu_ != nullptr && options_.job != nullptr;
-  RETURN_IF_ERROR(shared ? ChooseOnce(*options_.job, *kernels_, choose) : choose());
-  RETURN_IF_ERROR(gpu_ == nullptr ? CheckHostMemory() : CheckGpuMemory());
+  Device* const gpu = backend_->gpu();
+  const bool shared = gpu != nullptr && options_.job != nullptr;
+  RETURN_IF_ERROR(shared ? ChooseOnce(*options_.job, backend_->kernels(), choose) : choose());
+  RETURN_IF_ERROR(gpu == nullptr ? CheckHostMemory() : CheckGpuMemory());
   ranks_.resize(static_cast<size_t>(ranks));
   for (const int rank : local_ranks_) {
     RankParts parts;
@@ -89,11 +60,11 @@ absl::Status Session::Build() {
       parts.schedules.push_back(&schedules[rank]);
     }
     parts.rank = rank;
-    parts.device = gpu_.get();
+    parts.device = gpu;
     parts.program = &program_;
-    parts.kernels = kernels_.get();
-    parts.world = world_;
-    parts.on_failure = [world = world_](const absl::Status& status) { world->Abort(status); };
+    parts.kernels = &backend_->kernels();
+    parts.world = &backend_->world();
+    parts.on_failure = [world = parts.world](const absl::Status& status) { world->Abort(status); };
     ASSIGN_OR_RETURN(ranks_[rank], RankRuntime::Create(std::move(parts), options_));
   }
   RETURN_IF_ERROR(Capture());
@@ -102,17 +73,10 @@ absl::Status Session::Build() {
   return absl::OkStatus();
 }
 
-absl::Status Session::FindKernels() {
-  if (options_.device.gpu) {
-    ASSIGN_OR_RETURN(gpu_, OpenGpu(options_));
-    ASSIGN_OR_RETURN(kernels_, MakeGpuKernels(*gpu_, options_));
-    options_.group_updates = true;
-    return absl::OkStatus();
-  }
-  HostKernelOptions options;
-  options.reference_only = options_.tests.reference_kernels;
-  options.threads = options_.threads_per_rank;
-  kernels_ = MakeHostKernels(options);
+absl::Status Session::OpenBackend() {
+  ASSIGN_OR_RETURN(backend_, Backend::Open(program_, options_));
+  local_ranks_ = backend_->local_ranks();
+  options_.threads_per_rank = backend_->threads_per_rank();
   return absl::OkStatus();
 }
 
@@ -142,14 +106,14 @@ absl::Status Session::CheckGpuMemory() {
     planned += PlannedMemory(rank).total;
     for (const auto& schedules : schedules_) planned += RankRuntime::StageBytes(schedules[rank]);
   }
-  ASSIGN_OR_RETURN(const DeviceMemory memory, gpu_->Memory());
+  ASSIGN_OR_RETURN(const DeviceMemory memory, backend_->gpu()->Memory());
   if (planned <= memory.free) return absl::OkStatus();
   return ResourceExhausted("device '{}': the plan needs {} bytes for {} ranks; of its {} bytes {} are free",
-                           gpu_->name(), planned, local_ranks_.size(), memory.total, memory.free);
+                           backend_->gpu()->name(), planned, local_ranks_.size(), memory.total, memory.free);
 }
 
 absl::Status Session::Capture() {
-  if (gpu_ != nullptr) {
+  if (backend_->gpu() != nullptr) {
     std::vector<RankRuntime*> all;
     for (const int rank : local_ranks_) all.push_back(ranks_[rank].get());
     return RankRuntime::Capture(all, options_);
@@ -159,31 +123,6 @@ absl::Status Session::Capture() {
     RETURN_IF_ERROR(RankRuntime::Capture(std::span(&runtime, 1), options_));
   }
   return absl::OkStatus();
-}
-
-absl::Status Session::FindWorld() {
-  const int ranks = program_.ranks();
-  if (options_.job == nullptr) {
-    local_ranks_.resize(static_cast<size_t>(ranks));
-    std::iota(local_ranks_.begin(), local_ranks_.end(), 0);
-    if (gpu_ == nullptr) {
-      ASSIGN_OR_RETURN(own_world_, LocalWorld::Create(ranks));
-    } else {
-      ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program_, nullptr));
-    }
-    world_ = own_world_.get();
-    return absl::OkStatus();
-  }
-  local_ranks_ = options_.job->ranks();
-  world_ = &options_.job->world();
-  if (!local_ranks_.empty() && local_ranks_.front() >= 0 && local_ranks_.back() < ranks) {
-    if (gpu_ == nullptr) return absl::OkStatus();
-    ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program_, options_.job.get()));
-    world_ = own_world_.get();
-    return absl::OkStatus();
-  }
-  return InvalidArgument("this process has the ranks [{}], the strategy's mesh {} has {}", fmt::join(local_ranks_, ","),
-                         program_.meshes[0].ToString(), ranks);
 }
 
 }  // namespace partita

@@ -2,9 +2,6 @@
 // delayed, start with the warm-up of their order (docs/papers.md 5.1), reach the peak of memory that was planned, and
 // come to the same bits whether the stages are threads or talk by Gloo.
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <set>
 #include <thread>
@@ -15,6 +12,7 @@
 #include "runtime/base/status.h"
 #include "tests/equivalence/side_by_side.h"
 #include "tests/equivalence/small_batch.h"
+#include "tests/runtime/api/job/free_port.h"
 
 namespace partita {
 namespace {
@@ -171,18 +169,6 @@ TEST(PipelineMemory, OneForwardOneBackwardKeepsLess) {
   const int64_t overlapped = activations(PipelineOrder::kOverlapFriendly);
   EXPECT_LT(activations(PipelineOrder::kOneForwardOneBackward), overlapped);
   EXPECT_LT(overlapped, all);
-}
-
-int FreePort() {
-  const int listener = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  EXPECT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  close(listener);
-  return ntohs(address.sin_port);
 }
 
 // Every stage a job's process, played by a thread.

@@ -82,11 +82,13 @@ ARROWS = {
     "runtime/telemetry": "runtime/base",
     "runtime/api/job": "runtime/base runtime/device/host runtime/exec runtime/comm runtime/comm/gloo"
                        " runtime/rendezvous",
-    "runtime/api/rank": "runtime/base graph/value graph/ir graph/schedule ops/values ops/cuda ops/cuda/plans"
-                        " runtime/device runtime/device/host runtime/device/cuda runtime/exec runtime/comm"
-                        " runtime/comm/cuda_local runtime/comm/nccl runtime/api/job",
-    "runtime/api": "runtime/base graph graph/value graph/ir graph/moves graph/schedule graph/prove ops/host"
-                   " runtime/device runtime/comm/local runtime/telemetry runtime/api/job runtime/api/rank",
+    "runtime/api/rank": "runtime/base graph/value graph/ir graph/schedule ops/values runtime/device"
+                        " runtime/device/host runtime/exec runtime/comm",
+    "runtime/api/backend": "runtime/base graph graph/ir ops/host ops/cuda ops/cuda/plans runtime/device"
+                           " runtime/device/cuda runtime/exec runtime/comm runtime/comm/local"
+                           " runtime/comm/cuda_local runtime/comm/nccl runtime/api/job runtime/api/rank",
+    "runtime/api": "runtime/base graph graph/value graph/ir graph/moves graph/schedule graph/prove runtime/device"
+                   " runtime/telemetry runtime/api/job runtime/api/backend runtime/api/rank",
     "runtime/train": "runtime/base graph/value graph/ir ops/values runtime/data runtime/checkpoint runtime/telemetry"
                      " runtime/api runtime/api/job",
 }

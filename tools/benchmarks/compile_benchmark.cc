@@ -7,14 +7,13 @@
 #include <functional>
 
 #include "graph/make_program.h"
-#include "graph/make_schedule.h"
 #include "graph/prove/verify_collectives.h"
 #include "graph/prove/verify_schedule.h"
 #include "graph/read/verify_model.h"
 #include "ops/graph_builder.h"
-#include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
+#include "runtime/api/backend/backend.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/median.h"
 
@@ -67,7 +66,7 @@ absl::Status VerifySchedules(const Program& program, const std::vector<Schedule>
   return VerifyCollectives(program, schedules);
 }
 
-absl::Status Measure(Measured& measured, const KernelCatalogue& kernels) {
+absl::Status Measure(Measured& measured, const Backend& backend) {
   RETURN_IF_ERROR(Timed(measured.verify, [&] { return VerifyModel(measured.model, Ops()); }));
   ASSIGN_OR_RETURN(const Program program, Timed(measured.partition, [&]() -> absl::StatusOr<Program> {
                      ASSIGN_OR_RETURN(
@@ -76,7 +75,7 @@ absl::Status Measure(Measured& measured, const KernelCatalogue& kernels) {
                      return MakeProgram(measured.model, strategy, Ops());
                    }));
   ASSIGN_OR_RETURN(const std::vector<Schedule> schedules, Timed(measured.schedule, [&] {
-                     return MakeSchedules(program, program.graph(kTrainEntry), kernels);
+                     return backend.MakeSchedules(program, program.graph(kTrainEntry));
                    }));
   RETURN_IF_ERROR(Timed(measured.verify_schedule, [&] { return VerifySchedules(program, schedules); }));
   measured.row.nodes = static_cast<int64_t>(measured.model.graph.nodes().size());
@@ -125,7 +124,10 @@ const std::vector<Column>& Columns() {
 }  // namespace
 
 absl::StatusOr<std::vector<CompileRow>> BenchmarkCompile(const CompileBenchmarkOptions& options) {
-  const auto kernels = MakeHostKernels({.reference_only = true});
+  SessionOptions session;
+  session.threads_per_rank = 1;
+  session.tests.reference_kernels = true;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend, Backend::OpenToPlan(1, Spread::kThreads, session));
   std::vector<Measured> cases;
   for (const CompileCase& wanted : options.cases) {
     Measured& made = cases.emplace_back();
@@ -133,7 +135,7 @@ absl::StatusOr<std::vector<CompileRow>> BenchmarkCompile(const CompileBenchmarkO
     ASSIGN_OR_RETURN(made.model, ChainModel(wanted));
   }
   for (int round = 0; round < options.rounds; ++round) {
-    for (Measured& measured : cases) RETURN_IF_ERROR(Measure(measured, *kernels));
+    for (Measured& measured : cases) RETURN_IF_ERROR(Measure(measured, *backend));
   }
   std::vector<CompileRow> rows;
   for (const Measured& measured : cases) rows.push_back(Row(measured));

@@ -1,6 +1,6 @@
 // `trainer plan`: what would run: groups, layouts, kernels, bytes, memory and work, without running anything.
 #include "graph/proto_io/proto_io_message.h"
-#include "ops/host/host_kernels.h"
+#include "runtime/api/backend/backend.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/run_options.h"
@@ -14,18 +14,15 @@ namespace {
 absl::StatusOr<int> RunPlan(const CommandContext& context) {
   const Flags& flags = context.flags;
   RETURN_IF_ERROR(CheckFormat(flags, {"text", "json", "dot"}));
+  RETURN_IF_ERROR(SetUpLogging(flags));
+  RETURN_IF_ERROR(CheckAcceleration(flags));
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
   ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, model, strategy, ReadProgramOptions(flags)));
-  HostKernelOptions kernel_options;
-  kernel_options.threads = ThreadsPerRank(flags, program.ranks());
-  const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels(kernel_options);
-  ScheduleOptions options;
-  options.memory_limit = flags.Int("memory");
-  options.overlap_halo = ReadOverlapHalo(flags);
-  options.exchange_boxes = true;  // ranks are threads unless something else is asked for
-  ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, *kernels, options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
+                   Backend::OpenToPlan(program.ranks(), Spread::kThreads, ReadPlanOptions(flags)));
+  ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, *backend));
   const std::string& format = flags.Text("format");
   if (format == "json") {
     context.out << PrintMessage(plan, ProtoFormat::kJson);
@@ -39,7 +36,7 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
 
 Command PlanCommand() {
   Command command{"plan", "what would run: layouts, bytes, memory, work", "GRAPH", ModelFlags(), RunPlan};
-  for (const auto& flags : {StrategyFlags(), RunFlags()}) {
+  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
   command.flags.push_back("format");

@@ -6,10 +6,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 
 #include "ops/registry.h"
-#include "runtime/api/rank/gpu.h"
+#include "runtime/api/backend/gpu.h"
 #include "runtime/base/status.h"
 #include "runtime/telemetry/log.h"
 #include "tools/program/exit_code.h"
@@ -33,6 +32,28 @@ std::string PlanFolder(const Flags& flags) {
   if (cache != nullptr && *cache == '/') return std::string(cache) + "/partita/plans";
   const char* const home = std::getenv("HOME");
   return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.cache/partita/plans";
+}
+
+OverlapHalo ReadOverlapHalo(const Flags& flags) {
+  const std::string& overlap = flags.Text("overlap-halo");
+  return overlap == "on" ? OverlapHalo::kOn : overlap == "off" ? OverlapHalo::kOff : OverlapHalo::kAuto;
+}
+
+SessionOptions ReadRun(const Flags& flags) {
+  SessionOptions options;
+  options.threads_per_rank = static_cast<int>(flags.Int("threads"));
+  options.memory_limit = flags.Int("memory");
+  options.overlap_halo = ReadOverlapHalo(flags);
+  if (flags.Text("device") == "cuda") options.device.gpu = GpuIndex(flags);
+  options.device.replay = !flags.Bool("launch-each");
+  options.device.warn = [](const std::string& what) { spdlog::warn("{}", what); };
+  return options;
+}
+
+void ReadAcceleration(const Flags& flags, DeviceOptions& device) {
+  device.allow_tf32 = flags.Bool("tf32");
+  device.deterministic = flags.Bool("deterministic");
+  device.plan_folder = PlanFolder(flags);
 }
 
 }  // namespace
@@ -63,29 +84,22 @@ absl::StatusOr<Program> MakeProgramOf(const Flags& flags, const Model& model, co
   return WithContext(flags.arguments()[0] + split, program.status());
 }
 
-OverlapHalo ReadOverlapHalo(const Flags& flags) {
-  const std::string& overlap = flags.Text("overlap-halo");
-  return overlap == "on" ? OverlapHalo::kOn : overlap == "off" ? OverlapHalo::kOff : OverlapHalo::kAuto;
-}
-
 SessionOptions ReadSessionOptions(const Flags& flags) {
   SessionOptions options = ReadExactSessionOptions(flags);
-  options.device.allow_tf32 = flags.Bool("tf32");
-  options.device.deterministic = flags.Bool("deterministic");
-  options.device.plan_folder = PlanFolder(flags);
+  ReadAcceleration(flags, options.device);
   return options;
 }
 
 SessionOptions ReadExactSessionOptions(const Flags& flags) {
-  SessionOptions options;
-  options.device.warn = [](const std::string& what) { spdlog::warn("{}", what); };
+  SessionOptions options = ReadRun(flags);
   options.seed = static_cast<uint64_t>(flags.Int("seed"));
-  options.threads_per_rank = static_cast<int>(flags.Int("threads"));
-  options.memory_limit = flags.Int("memory");
-  options.overlap_halo = ReadOverlapHalo(flags);
-  if (flags.Text("device") == "cuda") options.device.gpu = GpuIndex(flags);
-  options.device.replay = !flags.Bool("launch-each");
   if (flags.Int("delay-seed") > 0) options.tests.delay_seed = static_cast<uint64_t>(flags.Int("delay-seed"));
+  return options;
+}
+
+SessionOptions ReadPlanOptions(const Flags& flags) {
+  SessionOptions options = ReadRun(flags);
+  ReadAcceleration(flags, options.device);
   return options;
 }
 
@@ -101,11 +115,6 @@ absl::Status CheckDevice(const Flags& flags) {
   const absl::Status opened = OpenGpu(options).status();
   if (absl::IsInvalidArgument(opened)) return FlagError("flag --gpu: {}", std::string(opened.message()));
   return opened;
-}
-
-int ThreadsPerRank(const Flags& flags, int ranks) {
-  if (flags.Int("threads") > 0) return static_cast<int>(flags.Int("threads"));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks);
 }
 
 absl::Status SetUpLogging(const Flags& flags) {

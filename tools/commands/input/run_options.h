@@ -29,21 +29,19 @@ ProgramOptions ReadProgramOptions(const Flags& flags);
 absl::StatusOr<Program> MakeProgramOf(const Flags& flags, const Model& model, const Strategy& strategy,
                                       const ProgramOptions& options);
 
-OverlapHalo ReadOverlapHalo(const Flags& flags);
-
 SessionOptions ReadSessionOptions(const Flags& flags);
 
 // The same for a command without AccelerationFlags.
 SessionOptions ReadExactSessionOptions(const Flags& flags);
+
+// The same for a command that runs nothing: without seeds.
+SessionOptions ReadPlanOptions(const Flags& flags);
 
 // Whether AccelerationFlags fit the device.
 absl::Status CheckAcceleration(const Flags& flags);
 
 // Whether ranks can run on what --device and --gpu say: said before anything is read.
 absl::Status CheckDevice(const Flags& flags);
-
-// Threads of one rank's kernels: --threads, or the cores shared among the ranks.
-int ThreadsPerRank(const Flags& flags, int ranks);
 
 // Sets the log up as --log says. Before the command starts threads.
 absl::Status SetUpLogging(const Flags& flags);

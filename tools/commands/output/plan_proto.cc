@@ -140,8 +140,7 @@ void SetMemory(const MemoryUse& use, PlanMemoryProto& memory) {
 
 }  // namespace
 
-absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const KernelCatalogue& kernels,
-                                   const ScheduleOptions& options) {
+absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const Backend& backend) {
   PlanProto plan;
   plan.set_schema_version(1);
   plan.set_tool_version(kToolVersion);
@@ -149,10 +148,8 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
   AddMeshes(program.meshes, plan);
   AddGroups(program, plan);
   AddNodes(program, plan);
-  ASSIGN_OR_RETURN(const std::vector<Schedule> train,
-                   MakeSchedules(program, program.graph(kTrainEntry), kernels, options));
-  ASSIGN_OR_RETURN(const std::vector<Schedule> evaluate,
-                   MakeSchedules(program, program.graph(kEvaluateEntry), kernels, options));
+  ASSIGN_OR_RETURN(const std::vector<Schedule> train, backend.MakeSchedules(program, program.graph(kTrainEntry)));
+  ASSIGN_OR_RETURN(const std::vector<Schedule> evaluate, backend.MakeSchedules(program, program.graph(kEvaluateEntry)));
   for (int r = 0; r < program.ranks(); ++r) {
     PlanRankProto* const rank = plan.add_ranks();
     rank->set_rank(r);

@@ -1,4 +1,4 @@
-#include "runtime/api/rank/gpu.h"
+#include "runtime/api/backend/gpu.h"
 #include "runtime/base/status.h"
 
 namespace partita {

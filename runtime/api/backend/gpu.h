@@ -1,6 +1,6 @@
 // The GPU on which ranks of this process live. In a build without CUDA there is none (no_gpu.cc).
-#ifndef PARTITA_RUNTIME_API_RANK_GPU_H_
-#define PARTITA_RUNTIME_API_RANK_GPU_H_
+#ifndef PARTITA_RUNTIME_API_BACKEND_GPU_H_
+#define PARTITA_RUNTIME_API_BACKEND_GPU_H_
 
 #include <memory>
 #include <vector>
@@ -30,4 +30,4 @@ absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& 
 
 }  // namespace partita
 
-#endif  // PARTITA_RUNTIME_API_RANK_GPU_H_
+#endif  // PARTITA_RUNTIME_API_BACKEND_GPU_H_

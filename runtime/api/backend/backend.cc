@@ -1,0 +1,105 @@
+#include "runtime/api/backend/backend.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "ops/host/host_kernels.h"
+#include "runtime/api/backend/gpu.h"
+#include "runtime/api/job/job.h"
+#include "runtime/base/check.h"
+#include "runtime/base/status.h"
+#include "runtime/comm/local/local_communicator.h"
+
+namespace partita {
+namespace {
+
+int DefaultThreads(int ranks) {
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return std::max(1, cores / ranks);
+}
+
+}  // namespace
+
+Backend::Backend(int ranks, const SessionOptions& options) : options_(options) {
+  if (options_.threads_per_rank <= 0) options_.threads_per_rank = DefaultThreads(ranks);
+}
+
+absl::StatusOr<std::unique_ptr<Backend>> Backend::Open(const Program& program, const SessionOptions& options) {
+  std::unique_ptr<Backend> backend(new Backend(program.ranks(), options));
+  RETURN_IF_ERROR(backend->FindKernels());
+  RETURN_IF_ERROR(backend->FindWorld(program));
+  backend->moves_blocks_ = backend->world_->moves_blocks();
+  return backend;
+}
+
+absl::StatusOr<std::unique_ptr<Backend>> Backend::OpenToPlan(int ranks, Spread spread, const SessionOptions& options) {
+  std::unique_ptr<Backend> backend(new Backend(ranks, options));
+  RETURN_IF_ERROR(backend->FindKernels());
+  backend->moves_blocks_ = spread == Spread::kThreads;  // those reach each other's memory
+  return backend;
+}
+
+World& Backend::world() const {
+  CHECK(world_ != nullptr);
+  return *world_;
+}
+
+ScheduleOptions Backend::schedule_options() const {
+  ScheduleOptions options;
+  options.compute_streams = options_.compute_streams;
+  options.memory_limit = options_.memory_limit;
+  options.group_updates = options_.group_updates || gpu_ != nullptr;
+  options.overlap_halo = options_.overlap_halo;
+  options.exchange_boxes = moves_blocks_;
+  options.guard_bytes = options_.tests.guard_bytes;
+  options.reuse_memory = options_.tests.reuse_memory;
+  return options;
+}
+
+absl::StatusOr<std::vector<Schedule>> Backend::MakeSchedules(const Program& program, const Graph& entry) const {
+  return partita::MakeSchedules(program, entry, *kernels_, schedule_options());
+}
+
+absl::Status Backend::FindKernels() {
+  if (options_.device.gpu) {
+    ASSIGN_OR_RETURN(gpu_, OpenGpu(options_));
+    ASSIGN_OR_RETURN(kernels_, MakeGpuKernels(*gpu_, options_));
+    return absl::OkStatus();
+  }
+  HostKernelOptions options;
+  options.reference_only = options_.tests.reference_kernels;
+  options.threads = options_.threads_per_rank;
+  kernels_ = MakeHostKernels(options);
+  return absl::OkStatus();
+}
+
+absl::Status Backend::FindWorld(const Program& program) {
+  if (options_.job != nullptr) return JoinWorldOfJob(program);
+  local_ranks_.resize(static_cast<size_t>(program.ranks()));
+  std::iota(local_ranks_.begin(), local_ranks_.end(), 0);
+  if (gpu_ == nullptr) {
+    ASSIGN_OR_RETURN(own_world_, LocalWorld::Create(program.ranks()));
+  } else {
+    ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program, nullptr));
+  }
+  world_ = own_world_.get();
+  return absl::OkStatus();
+}
+
+absl::Status Backend::JoinWorldOfJob(const Program& program) {
+  local_ranks_ = options_.job->ranks();
+  if (local_ranks_.empty() || local_ranks_.front() < 0 || local_ranks_.back() >= program.ranks()) {
+    return InvalidArgument("this process has the ranks [{}], the strategy's mesh {} has {}",
+                           fmt::join(local_ranks_, ","), program.meshes[0].ToString(), program.ranks());
+  }
+  world_ = &options_.job->world();
+  if (gpu_ == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program, options_.job.get()));
+  world_ = own_world_.get();
+  return absl::OkStatus();
+}
+
+}  // namespace partita

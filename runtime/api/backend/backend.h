@@ -1,0 +1,64 @@
+// What the ranks of a program run on: their device, its kernels, and the world in which they talk. It is made here
+// alone, for sessions, plans and benchmarks alike: what is planned is what runs.
+#ifndef PARTITA_RUNTIME_API_BACKEND_BACKEND_H_
+#define PARTITA_RUNTIME_API_BACKEND_BACKEND_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/program.h"
+#include "graph/make_schedule.h"
+#include "runtime/api/rank/session_options.h"
+#include "runtime/comm/world.h"
+#include "runtime/device/device.h"
+#include "runtime/exec/kernel.h"
+
+namespace partita {
+
+// How the ranks of a program are spread: all in one process, or each in a process of its own.
+enum class Spread : uint8_t { kThreads, kProcesses };
+
+// Thread-compatible.
+class Backend {
+ public:
+  // For the ranks that live in this process: those of the options' job, or all. A job outlives it. kInvalidArgument:
+  // the job has other ranks than the program. With a GPU see also gpu.h.
+  static absl::StatusOr<std::unique_ptr<Backend>> Open(const Program& program, const SessionOptions& options);
+
+  // To plan for so many ranks, none of which will run: there are no local ranks and no world. The options' job is not
+  // looked at. Errors are those of gpu.h.
+  static absl::StatusOr<std::unique_ptr<Backend>> OpenToPlan(int ranks, Spread spread, const SessionOptions& options);
+
+  // That all ranks of this process share; null: each has a device of the host.
+  Device* gpu() const { return gpu_.get(); }
+  KernelLibrary& kernels() const { return *kernels_; }
+  // CHECKed: it was not opened to plan.
+  World& world() const;
+  const std::vector<int>& local_ranks() const { return local_ranks_; }
+  int threads_per_rank() const { return options_.threads_per_rank; }
+
+  // Everything by which a schedule is made, but for the program.
+  ScheduleOptions schedule_options() const;
+  // The schedules of all ranks for an entry point: see graph/make_schedule.h.
+  absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Program& program, const Graph& entry) const;
+
+ private:
+  Backend(int ranks, const SessionOptions& options);
+  absl::Status FindKernels();
+  absl::Status FindWorld(const Program& program);
+  absl::Status JoinWorldOfJob(const Program& program);
+
+  SessionOptions options_;
+  std::unique_ptr<Device> gpu_;
+  std::unique_ptr<KernelLibrary> kernels_;
+  std::vector<int> local_ranks_;
+  std::unique_ptr<World> own_world_;  // unless it is the job's
+  World* world_ = nullptr;
+  bool moves_blocks_ = false;  // World::moves_blocks
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_API_BACKEND_BACKEND_H_
