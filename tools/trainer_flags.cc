@@ -40,6 +40,8 @@ std::vector<FlagDefinition> Parallelism() {
 std::vector<FlagDefinition> Processes() {
   return {
       IntFlag("nproc", "2", 1, kMostRanks, "launch: processes, one for each rank"),
+      BoolFlag("processes",
+               "plan: for ranks that are processes of a job, as launch starts them; else they are threads"),
       IntFlag("port", "0", 0, 65535, "launch: where rank 0 serves the rendezvous; 0: any free one"),
       IntFlag("join-timeout", "60", 1, 86'400, "seconds in which all ranks of a job must come"),
       IntFlag("timeout", "10", 1, 86'400, "seconds after which a silent rank counts as lost"),

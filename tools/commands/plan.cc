@@ -20,8 +20,9 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
   ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, model, strategy, ReadProgramOptions(flags)));
+  const Spread spread = flags.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
   ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
-                   Backend::OpenToPlan(program.ranks(), Spread::kThreads, ReadPlanOptions(flags)));
+                   Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags)));
   ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, *backend));
   const std::string& format = flags.Text("format");
   if (format == "json") {
@@ -39,7 +40,7 @@ Command PlanCommand() {
   for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  command.flags.push_back("format");
+  for (const char* flag : {"processes", "format"}) command.flags.push_back(flag);
   return command;
 }
 

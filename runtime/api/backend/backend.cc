@@ -23,12 +23,13 @@ int DefaultThreads(int ranks) {
 
 }  // namespace
 
-Backend::Backend(int ranks, const SessionOptions& options) : options_(options) {
+Backend::Backend(int ranks, Spread spread, const SessionOptions& options) : spread_(spread), options_(options) {
   if (options_.threads_per_rank <= 0) options_.threads_per_rank = DefaultThreads(ranks);
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> Backend::Open(const Program& program, const SessionOptions& options) {
-  std::unique_ptr<Backend> backend(new Backend(program.ranks(), options));
+  const Spread spread = options.job == nullptr ? Spread::kThreads : Spread::kProcesses;
+  std::unique_ptr<Backend> backend(new Backend(program.ranks(), spread, options));
   RETURN_IF_ERROR(backend->FindKernels());
   RETURN_IF_ERROR(backend->FindWorld(program));
   backend->moves_blocks_ = backend->world_->moves_blocks();
@@ -36,7 +37,7 @@ absl::StatusOr<std::unique_ptr<Backend>> Backend::Open(const Program& program, c
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> Backend::OpenToPlan(int ranks, Spread spread, const SessionOptions& options) {
-  std::unique_ptr<Backend> backend(new Backend(ranks, options));
+  std::unique_ptr<Backend> backend(new Backend(ranks, spread, options));
   RETURN_IF_ERROR(backend->FindKernels());
   backend->moves_blocks_ = spread == Spread::kThreads;  // those reach each other's memory
   return backend;

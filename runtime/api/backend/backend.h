@@ -37,6 +37,7 @@ class Backend {
   // CHECKed: it was not opened to plan.
   World& world() const;
   const std::vector<int>& local_ranks() const { return local_ranks_; }
+  Spread spread() const { return spread_; }
   int threads_per_rank() const { return options_.threads_per_rank; }
 
   // Everything by which a schedule is made, but for the program.
@@ -45,11 +46,12 @@ class Backend {
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Program& program, const Graph& entry) const;
 
  private:
-  Backend(int ranks, const SessionOptions& options);
+  Backend(int ranks, Spread spread, const SessionOptions& options);
   absl::Status FindKernels();
   absl::Status FindWorld(const Program& program);
   absl::Status JoinWorldOfJob(const Program& program);
 
+  const Spread spread_;
   SessionOptions options_;
   std::unique_ptr<Device> gpu_;
   std::unique_ptr<KernelLibrary> kernels_;

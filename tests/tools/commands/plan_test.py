@@ -62,6 +62,22 @@ class PlanTest(TrainerCase):
         picture = self.call(*call, "--format=dot").stdout
         self.assertIn("reshard over grid~pair", picture)
 
+    def test_says_what_ranks_run_on(self):
+        call = ["plan", self.STRATEGY, "--threads=3", self.GRAPH]
+        for flags, processes, words in [([], False, "ranks are threads of one process"),
+                                        (["--processes"], True, "ranks are processes")]:
+            plan = json.loads(self.call(*call, *flags, "--format=json").stdout)
+            self.assertEqual(plan["backend"], {"device": "host", "processes": processes, "threads_per_rank": 3})
+            self.assertIn(f"for the host: {words}, 3 threads for the kernels of each\n",
+                          self.call(*call, *flags).stdout)
+
+    def test_processes_pack_what_they_exchange(self):
+        call = ["plan", "--strategy=" + example("mini_inception_domain.pbtxt"), "--format=json", self.GRAPH]
+        threads, processes = (json.loads(self.call(*call, *flags).stdout)["ranks"] for flags in ([], ["--processes"]))
+        for one, other in zip(threads, processes, strict=True):
+            self.assertLess(len(one["nodes"]), len(other["nodes"]))
+            self.assertEqual(one["flops"], other["flops"])
+
     def test_text_has_the_numbers_of_json(self):
         text = self.call("plan", self.STRATEGY, self.GRAPH).stdout
         plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)

@@ -30,6 +30,12 @@ void AddMeshes(const std::vector<Mesh>& meshes, PlanProto& plan) {
   }
 }
 
+void SetBackend(const Backend& backend, PlanBackendProto& plan) {
+  plan.set_device(backend.gpu() == nullptr ? "host" : backend.gpu()->name());
+  plan.set_processes(backend.spread() == Spread::kProcesses);
+  plan.set_threads_per_rank(backend.threads_per_rank());
+}
+
 void AddGroups(const Program& program, PlanProto& plan) {
   const std::vector<MoveBytes> bytes = PredictBytes(program, program.graph(kTrainEntry));
   for (size_t g = 0; g < program.groups.size(); ++g) {
@@ -145,6 +151,7 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
   plan.set_schema_version(1);
   plan.set_tool_version(kToolVersion);
   plan.set_model(model);
+  SetBackend(backend, *plan.mutable_backend());
   AddMeshes(program.meshes, plan);
   AddGroups(program, plan);
   AddNodes(program, plan);

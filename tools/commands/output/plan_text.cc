@@ -38,6 +38,12 @@ std::string FormatMesh(const PlanProto& plan) {
   return text;
 }
 
+std::string FormatBackend(const PlanBackendProto& backend) {
+  return fmt::format(
+      "for {}: {}, {} threads for the kernels of each\n", backend.device() == "host" ? "the host" : backend.device(),
+      backend.processes() ? "ranks are processes" : "ranks are threads of one process", backend.threads_per_rank());
+}
+
 // "data+model", or "all~tail" between two meshes.
 template <typename Meeting>
 std::string FormatMeeting(const Meeting& meeting) {
@@ -115,7 +121,7 @@ std::string FormatLaunches(const PlanRankProto& rank) {
 }  // namespace
 
 std::string FormatPlan(const PlanProto& plan) {
-  std::string text = fmt::format("model {}, mesh{}\n", plan.model(), FormatMesh(plan));
+  std::string text = fmt::format("model {}, mesh{}\n", plan.model(), FormatMesh(plan)) + FormatBackend(plan.backend());
   if (plan.groups_size() > 0) text += "\ncommunication of a training step\n" + FormatGroups(plan);
   text += "\nmemory in bytes and work of a training step\n" + FormatMemory(plan);
   text += "\nnodes and layouts\n" + FormatNodes(plan) + FormatGhosts(plan);

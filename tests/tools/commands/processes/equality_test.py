@@ -29,6 +29,10 @@ class EqualityTest(TrainerCase):
                 self.assertLessEqual(int(memory["used_bytes"]), int(memory["planned_bytes"]))
             # Only what goes from process to process is packed.
             self.assertLessEqual(int(threads["used_bytes"]), int(processes["used_bytes"]))
+        for report, spread in [(local, []), (gloo, ["--processes"])]:
+            plan = json.loads(self.call("plan", "--format=json", "--threads=1", *spread, *arguments).stdout)
+            self.assertEqual([rank["planned_bytes"] for rank in report["memory"]],
+                             [rank["memory"]["total_bytes"] for rank in plan["ranks"]])
         self.assertEqual([rank["rank"] for rank in gloo["communication"]], list(range(ranks)))
         self.assertEqual({rank["steps"] for rank in gloo["communication"]}, {"6"})
         self.assertGreater(len(gloo["groups"]), 0)
