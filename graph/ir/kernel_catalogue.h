@@ -54,6 +54,8 @@ struct KernelChoice {
   std::string kernel;           // "onednn_convolution", "reference_convolution", ...
   int64_t workspace_bytes = 0;  // scratch memory that the launch may use; 64-byte aligned by the planner
   bool deterministic = true;    // same inputs, same bits
+  // For people: which preferred kernel was not to be had and why, whether the workspace is an estimate.
+  std::string remark = "";
 };
 
 // Thread-compatible.

@@ -13,6 +13,12 @@ std::string KernelName(const std::string& op, const CudaKernelEntry& entry) {
   return std::string(entry.family) + "_" + op;
 }
 
+// `refusals` of the kernels before it: "; name: reason" for each.
+KernelChoice ChoiceOf(const std::string& name, const PreparedCudaKernel& prepared, const std::string& refusals) {
+  const std::string remark = refusals + (prepared.workspace_estimated ? "; workspace estimated" : "");
+  return {name, prepared.workspace_bytes, prepared.deterministic, remark.empty() ? "" : remark.substr(2)};
+}
+
 class CudaKernel : public Kernel {
  public:
   CudaKernel(std::string node, CudaEnqueue enqueue, std::function<absl::Status(uint64_t)> explain)
@@ -46,7 +52,7 @@ class CudaKernelLibrary : public KernelLibrary {
       if (!Allowed(entry)) continue;
       const std::string name = KernelName(node.op->name, entry);
       const absl::StatusOr<PreparedCudaKernel> prepared = entry.prepare(node, *options_.foreign);
-      if (prepared.ok()) return KernelChoice{name, prepared->workspace_bytes, prepared->deterministic};
+      if (prepared.ok()) return ChoiceOf(name, *prepared, refusals);
       refusals += fmt::format("; {}: {}", name, std::string(prepared.status().message()));
     }
     if (refusals.empty()) refusals = "; the op has no kernels";

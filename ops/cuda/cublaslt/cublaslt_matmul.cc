@@ -48,6 +48,12 @@ Product ProductOf(const LocalNode& node) {
   return product;
 }
 
+absl::Status CheckProduct(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireFloating(node.outputs[0].dtype));
+  if (ProductOf(node).k == 0) return InvalidArgument("the inner dimension is empty");
+  return absl::OkStatus();
+}
+
 constexpr uintptr_t kAlignment = 16;
 
 bool IsAligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % kAlignment == 0; }
@@ -311,8 +317,7 @@ absl::StatusOr<CublasLtMatMuls::SharedPlan> CublasLtMatMuls::FindPlan(const Loca
 }
 
 absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::Prepare(const LocalNode& node) {
-  RETURN_IF_ERROR(RequireFloating(node.outputs[0].dtype));
-  if (ProductOf(node).k == 0) return InvalidArgument("the inner dimension is empty");
+  RETURN_IF_ERROR(CheckProduct(node));
   ASSIGN_OR_RETURN(const SharedPlan plan, FindPlan(node));
   PreparedCudaKernel kernel;
   kernel.workspace_bytes = plan->workspace_bytes() + plan->product.bias_bytes();
@@ -358,6 +363,17 @@ absl::Status CublasLtMatMuls::Run(const MatMulPlan& plan, cublasLtMatmulDesc_t o
   const cublasLtMatmulHeuristicResult_t& chosen = Aligned(arguments) ? plan.aligned : plan.unaligned;
   return Multiply(api_, handle_, plan, operation, chosen,
                   {In(arguments, 0), In(arguments, 1), Out(arguments, 0), arguments.workspace}, queue);
+}
+
+absl::StatusOr<PreparedCudaKernel> EstimateMatMul(const LocalNode& node) {
+  RETURN_IF_ERROR(CheckProduct(node));
+  PreparedCudaKernel kernel;
+  kernel.workspace_bytes = static_cast<int64_t>(kMostWorkspace) + ProductOf(node).bias_bytes();
+  kernel.workspace_estimated = true;
+  kernel.bind = [](const KernelArguments&) -> absl::StatusOr<CudaEnqueue> {
+    return Unavailable("the kernel's GPU is described, it is not here");
+  };
+  return kernel;
 }
 
 }  // namespace partita

@@ -63,6 +63,10 @@ class CublasLtMatMuls : public std::enable_shared_from_this<CublasLtMatMuls> {
   std::map<std::string, SharedPlan> plans_;
 };
 
+// What a plan can say where there is no GPU, since the library's heuristics know but that of the calling thread: takes
+// what Prepare takes, with the most workspace that any algorithm may have here. Never bound.
+absl::StatusOr<PreparedCudaKernel> EstimateMatMul(const LocalNode& node);
+
 }  // namespace partita
 
 #endif  // PARTITA_OPS_CUDA_CUBLASLT_CUBLASLT_MATMUL_H_

@@ -122,13 +122,22 @@ bool AreAligned(const ConvolutionPlan& plan, const std::vector<void*>& blocks) {
 absl::StatusOr<std::shared_ptr<CudnnConvolutions>> CudnnConvolutions::Create(const CudnnApi& api, CudnnOptions options,
                                                                              PlanCache* cache) {
   std::shared_ptr<CudnnConvolutions> convolutions(new CudnnConvolutions(api, std::move(options), cache));
-  RETURN_IF_ERROR(CudnnStatus(api, api.cudnnCreate(&convolutions->handle_), "cudnnCreate"));
+  RETURN_IF_ERROR(CudnnStatus(api, api.cudnnCreate(&convolutions->target_.handle), "cudnnCreate"));
+  return convolutions;
+}
+
+absl::StatusOr<std::shared_ptr<CudnnConvolutions>> CudnnConvolutions::CreateDescribed(const CudnnApi& api,
+                                                                                      CudnnOptions options,
+                                                                                      const std::string& gpu,
+                                                                                      PlanCache* cache) {
+  std::shared_ptr<CudnnConvolutions> convolutions(new CudnnConvolutions(api, std::move(options), cache));
+  ASSIGN_OR_RETURN(convolutions->target_, DescribedTarget(api, gpu));
   return convolutions;
 }
 
 CudnnConvolutions::~CudnnConvolutions() {
   plans_.clear();
-  if (handle_ != nullptr) api_.cudnnDestroy(handle_);
+  if (target_.handle != nullptr) api_.cudnnDestroy(target_.handle);
 }
 
 absl::StatusOr<CudnnConvolutions::SharedPlan> CudnnConvolutions::FindPlan(const CudnnConvolution& convolution) {
@@ -147,7 +156,7 @@ absl::StatusOr<CudnnConvolutions::SharedPlan> CudnnConvolutions::OrApart(const C
   absl::StatusOr<SharedPlan> apart = FindPlan(convolution.Product());
   if (!apart.ok()) return fused.ok() ? fused : apart;
   if (fused.ok()) {
-    const absl::StatusOr<double> seconds = Time(api_, handle_, **apart, Work(convolution), options_.timer);
+    const absl::StatusOr<double> seconds = Time(api_, target_.handle, **apart, Work(convolution), options_.timer);
     if (!seconds.ok() || *seconds >= (*fused)->seconds) return fused;
   }
   // What failed for another reason than that no engine takes it is tried again by the next run.
@@ -162,23 +171,23 @@ absl::StatusOr<CudnnConvolutions::SharedPlan> CudnnConvolutions::MakePlan(const 
   result->fused = convolution.epilogue.any();
   if (const std::optional<std::string> kept = cache_->Find(key); kept.has_value()) {
     if (result->fused && *kept == kApart) return InvalidArgument("the epilogue is computed apart");
-    absl::StatusOr<CudnnPlan> plan = ReadPlan(api_, handle_, *kept);
+    absl::StatusOr<CudnnPlan> plan = ReadPlan(api_, target_, *kept);
     if (plan.ok()) {
       result->plan = *std::move(plan);
       return SharedPlan(result);
     }
     cache_->Refuse(key, std::string(plan.status().message()));
   }
-  ASSIGN_OR_RETURN(const CudnnDescriptor graph, GraphOf(api_, handle_, convolution));
+  ASSIGN_OR_RETURN(const CudnnDescriptor graph, GraphOf(api_, target_, convolution));
   const bool timed = IsTimed(options_);
   ASSIGN_OR_RETURN(std::vector<CudnnPlan> plans,
-                   FindPlans(api_, handle_, graph, RulesFor(*convolution.node, options_), timed ? kTimedPlans : 1));
+                   FindPlans(api_, target_, graph, RulesFor(*convolution.node, options_), timed ? kTimedPlans : 1));
   const Work work(convolution);
   for (CudnnPlan& plan : plans) {
     ConvolutionPlan candidate = *result;
     candidate.plan = std::move(plan);
     if (timed) {
-      const absl::StatusOr<double> seconds = Time(api_, handle_, candidate, work, options_.timer);
+      const absl::StatusOr<double> seconds = Time(api_, target_.handle, candidate, work, options_.timer);
       if (!seconds.ok()) continue;
       candidate.seconds = *seconds;
     }
@@ -202,10 +211,11 @@ absl::StatusOr<PreparedCudaKernel> CudnnConvolutions::Prepare(const LocalNode& n
   kernel.deterministic = plan->plan.deterministic;
   kernel.bind = [self = shared_from_this(), plan, reference,
                  work = Work(description)](const KernelArguments& a) -> absl::StatusOr<CudaEnqueue> {
+    if (self->target_.described != nullptr) return Unavailable("the kernel's GPU is described, it is not here");
     std::vector<void*> memory = {const_cast<void*>(In(a, 0)), const_cast<void*>(In(a, 1)), Out(a, 0)};
     if (work.epilogue.bias) memory.push_back(const_cast<void*>(In(a, 2)));
     if (!AreAligned(*plan, work.Blocks(memory))) return reference.bind(a);
-    ASSIGN_OR_RETURN(CudaEnqueue enqueue, Bound(self->api_, self->handle_, *plan, work, memory, a.workspace));
+    ASSIGN_OR_RETURN(CudaEnqueue enqueue, Bound(self->api_, self->target_.handle, *plan, work, memory, a.workspace));
     return CudaEnqueue([self, enqueue = std::move(enqueue)](CudaQueue queue) { return enqueue(queue); });
   };
   return kernel;

@@ -39,6 +39,9 @@ class CudnnConvolutions : public std::enable_shared_from_this<CudnnConvolutions>
   // For the GPU that is the calling thread's; `cache` must outlive everything. Errors are those of cudnnCreate.
   static absl::StatusOr<std::shared_ptr<CudnnConvolutions>> Create(const CudnnApi& api, CudnnOptions options,
                                                                    PlanCache* cache);
+  // For a GPU that need not be here (DescribedTarget), to plan: what it prepares is never bound.
+  static absl::StatusOr<std::shared_ptr<CudnnConvolutions>> CreateDescribed(const CudnnApi& api, CudnnOptions options,
+                                                                            const std::string& gpu, PlanCache* cache);
   ~CudnnConvolutions();
 
   // Refuses what cuDNN does not take, f64, empty images, and parts of images whose pixels are no multiples of 16 bytes.
@@ -61,7 +64,7 @@ class CudnnConvolutions : public std::enable_shared_from_this<CudnnConvolutions>
   const CudnnApi api_;
   const CudnnOptions options_;
   PlanCache* const cache_;
-  cudnnHandle_t handle_ = nullptr;
+  CudnnTarget target_;
   std::mutex mutex_;
   std::map<std::string, SharedPlan> plans_;
 };

@@ -12,13 +12,12 @@ constexpr int64_t kMostWorkspace = int64_t{1} << 30;
 using Notes = std::vector<cudnnBackendNumericalNote_t>;
 
 // The configurations that one kind of heuristics names, best first.
-absl::StatusOr<std::vector<CudnnDescriptor>> Configurations(const CudnnApi& api, const CudnnDescriptor& graph,
-                                                            cudnnBackendHeurMode_t mode) {
-  ASSIGN_OR_RETURN(const CudnnDescriptor heuristics,
-                   CudnnBuilder(api, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, "the heuristics")
-                       .Set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
-                       .Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode)
-                       .Finalize());
+absl::StatusOr<std::vector<CudnnDescriptor>> Configurations(const CudnnApi& api, const CudnnTarget& target,
+                                                            const CudnnDescriptor& graph, cudnnBackendHeurMode_t mode) {
+  ASSIGN_OR_RETURN(const CudnnDescriptor heuristics, HeuristicsFor(api, target)
+                                                         .Set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph)
+                                                         .Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode)
+                                                         .Finalize());
   const auto get = [&](int64_t count, int64_t& found, cudnnBackendDescriptor_t* raw) {
     return CudnnStatus(api,
                        api.cudnnBackendGetAttribute(heuristics.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
@@ -70,25 +69,24 @@ bool KeepsTo(const EngineRules& rules, const Notes& notes) {
   return !Has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) && !Has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
 }
 
-absl::StatusOr<CudnnPlan> PlanOf(const CudnnApi& api, cudnnHandle_t handle, const CudnnDescriptor& configuration) {
+absl::StatusOr<CudnnPlan> PlanOf(const CudnnApi& api, const CudnnTarget& target, const CudnnDescriptor& configuration) {
   CudnnPlan plan;
-  ASSIGN_OR_RETURN(plan.descriptor, CudnnBuilder(api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "a plan")
-                                        .Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle)
-                                        .Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration)
-                                        .Finalize());
+  ASSIGN_OR_RETURN(
+      plan.descriptor,
+      PlanFor(api, target, "a plan").Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration).Finalize());
   ASSIGN_OR_RETURN(plan.workspace_bytes, GetInt64(api, plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
   return plan;
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<CudnnPlan>> FindPlans(const CudnnApi& api, cudnnHandle_t handle,
+absl::StatusOr<std::vector<CudnnPlan>> FindPlans(const CudnnApi& api, const CudnnTarget& target,
                                                  const CudnnDescriptor& graph, const EngineRules& rules, int most) {
   std::vector<CudnnPlan> plans;
   int asked = 0;
   absl::Status last;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    const absl::StatusOr<std::vector<CudnnDescriptor>> configurations = Configurations(api, graph, mode);
+    const absl::StatusOr<std::vector<CudnnDescriptor>> configurations = Configurations(api, target, graph, mode);
     if (!configurations.ok()) {
       last = configurations.status();
       continue;
@@ -98,7 +96,7 @@ absl::StatusOr<std::vector<CudnnPlan>> FindPlans(const CudnnApi& api, cudnnHandl
       ++asked;
       const absl::StatusOr<Notes> notes = NotesOf(api, configuration);
       if (!notes.ok() || !KeepsTo(rules, *notes)) continue;
-      absl::StatusOr<CudnnPlan> plan = PlanOf(api, handle, configuration);
+      absl::StatusOr<CudnnPlan> plan = PlanOf(api, target, configuration);
       if (!plan.ok()) last = plan.status();
       if (!plan.ok() || plan->workspace_bytes > kMostWorkspace) continue;
       plan->deterministic = !Has(*notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
@@ -125,12 +123,11 @@ absl::StatusOr<std::string> WritePlan(const CudnnApi& api, const CudnnPlan& plan
   return std::string(plan.deterministic ? "1" : "0") + text;
 }
 
-absl::StatusOr<CudnnPlan> ReadPlan(const CudnnApi& api, cudnnHandle_t handle, const std::string& text) {
+absl::StatusOr<CudnnPlan> ReadPlan(const CudnnApi& api, const CudnnTarget& target, const std::string& text) {
   if (text.size() < 2) return InvalidArgument("a plan's text is empty");
   CudnnPlan plan;
   plan.deterministic = text[0] == '1';
-  ASSIGN_OR_RETURN(plan.descriptor, CudnnBuilder(api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "a plan that was kept")
-                                        .Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, handle)
+  ASSIGN_OR_RETURN(plan.descriptor, PlanFor(api, target, "a plan that was kept")
                                         .Set(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
                                              static_cast<int64_t>(text.size()) - 1, text.data() + 1)
                                         .Finalize());

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/cuda/cudnn/cudnn_descriptor.h"
+#include "ops/cuda/cudnn/cudnn_target.h"
 
 namespace partita {
 
@@ -22,14 +22,14 @@ struct EngineRules {
   bool deterministic = true;  // the same bits every time
 };
 
-// Up to `most` plans for the graph in the order of the heuristics (mode A, then the fallback list). kInvalidArgument:
-// no engine takes the graph and keeps to the rules; says how many were asked.
-absl::StatusOr<std::vector<CudnnPlan>> FindPlans(const CudnnApi& api, cudnnHandle_t handle,
+// Up to `most` plans for the graph on the target in the order of the heuristics (mode A, then the fallback list).
+// kInvalidArgument: no engine takes the graph and keeps to the rules; says how many were asked.
+absl::StatusOr<std::vector<CudnnPlan>> FindPlans(const CudnnApi& api, const CudnnTarget& target,
                                                  const CudnnDescriptor& graph, const EngineRules& rules, int most);
 
 // A plan as one text, and back. What another version or device wrote is an error.
 absl::StatusOr<std::string> WritePlan(const CudnnApi& api, const CudnnPlan& plan);
-absl::StatusOr<CudnnPlan> ReadPlan(const CudnnApi& api, cudnnHandle_t handle, const std::string& text);
+absl::StatusOr<CudnnPlan> ReadPlan(const CudnnApi& api, const CudnnTarget& target, const std::string& text);
 
 }  // namespace partita
 

@@ -115,7 +115,7 @@ class GraphBuilder {
  public:
   GraphBuilder(const CudnnApi& api, const CudnnConvolution& convolution) : api_(api), d_(convolution) {}
 
-  absl::StatusOr<CudnnDescriptor> Build(cudnnHandle_t handle) {
+  absl::StatusOr<CudnnDescriptor> Build(const CudnnTarget& target) {
     RETURN_IF_ERROR(MakeResults());
     RETURN_IF_ERROR(AddConvolution());
     if (d_.epilogue.bias) {
@@ -128,8 +128,9 @@ class GraphBuilder {
     }
     std::vector<cudnnBackendDescriptor_t> raw;
     for (const CudnnDescriptor& operation : operations_) raw.push_back(operation.get());
-    return CudnnBuilder(api_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, "the graph")
-        .Set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, handle)
+    CudnnBuilder graph(api_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, "the graph");
+    if (target.described == nullptr) graph.Set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, target.handle);
+    return graph
         .Set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, static_cast<int64_t>(raw.size()), raw.data())
         .Finalize();
   }
@@ -235,9 +236,9 @@ absl::StatusOr<CudnnConvolution> DescribeConvolution(const LocalNode& node) {
   return description;
 }
 
-absl::StatusOr<CudnnDescriptor> GraphOf(const CudnnApi& api, cudnnHandle_t handle,
+absl::StatusOr<CudnnDescriptor> GraphOf(const CudnnApi& api, const CudnnTarget& target,
                                         const CudnnConvolution& convolution) {
-  return GraphBuilder(api, convolution).Build(handle);
+  return GraphBuilder(api, convolution).Build(target);
 }
 
 absl::StatusOr<CudnnDescriptor> PackOf(const CudnnApi& api, const std::vector<void*>& operands, void* workspace) {

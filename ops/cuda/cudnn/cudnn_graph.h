@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/cuda/cudnn/cudnn_descriptor.h"
+#include "ops/cuda/cudnn/cudnn_target.h"
 #include "ops/cuda/kernel/cuda_kernel.h"
 
 namespace partita {
@@ -46,7 +46,8 @@ struct CudnnConvolution {
 // Refuses f64, empty images, and parts of images whose pixels are no multiples of 16 bytes.
 absl::StatusOr<CudnnConvolution> DescribeConvolution(const LocalNode& node);
 
-absl::StatusOr<CudnnDescriptor> GraphOf(const CudnnApi& api, cudnnHandle_t handle, const CudnnConvolution& convolution);
+absl::StatusOr<CudnnDescriptor> GraphOf(const CudnnApi& api, const CudnnTarget& target,
+                                        const CudnnConvolution& convolution);
 
 // The addresses of a graph's operands, for its execution.
 absl::StatusOr<CudnnDescriptor> PackOf(const CudnnApi& api, const std::vector<void*>& operands, void* workspace);

@@ -28,6 +28,7 @@ struct PreparedCudaKernel {
   bool deterministic = true;
   std::function<absl::StatusOr<CudaEnqueue>(const KernelArguments&)> bind;
   std::function<absl::Status(uint64_t)> explain = nullptr;  // Kernel::Fault; null: it leaves no word
+  bool workspace_estimated = false;                         // at most that, where there is no GPU to ask
 };
 
 // Addresses of a launch; null where an input is absent or empty.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 #include "ops/host/host_kernels.h"
 #include "runtime/api/backend/gpu.h"
@@ -38,7 +39,11 @@ absl::StatusOr<std::unique_ptr<Backend>> Backend::Open(const Program& program, c
 
 absl::StatusOr<std::unique_ptr<Backend>> Backend::OpenToPlan(int ranks, Spread spread, const SessionOptions& options) {
   std::unique_ptr<Backend> backend(new Backend(ranks, spread, options));
-  RETURN_IF_ERROR(backend->FindKernels());
+  const absl::Status found = backend->FindKernels();
+  RETURN_IF_ERROR(absl::IsUnavailable(found) ? backend->DescribeKernels(found) : found);
+  if (options.device.gpu && spread == Spread::kThreads) {
+    RETURN_IF_ERROR(CheckRanksOfGpu(ranks, backend->device_name_));
+  }
   backend->moves_blocks_ = spread == Spread::kThreads;  // those reach each other's memory
   return backend;
 }
@@ -52,7 +57,7 @@ ScheduleOptions Backend::schedule_options() const {
   ScheduleOptions options;
   options.compute_streams = options_.compute_streams;
   options.memory_limit = options_.memory_limit;
-  options.group_updates = options_.group_updates || gpu_ != nullptr;
+  options.group_updates = options_.group_updates || options_.device.gpu.has_value();
   options.overlap_halo = options_.overlap_halo;
   options.exchange_boxes = moves_blocks_;
   options.guard_bytes = options_.tests.guard_bytes;
@@ -67,6 +72,7 @@ absl::StatusOr<std::vector<Schedule>> Backend::MakeSchedules(const Program& prog
 absl::Status Backend::FindKernels() {
   if (options_.device.gpu) {
     ASSIGN_OR_RETURN(gpu_, OpenGpu(options_));
+    device_name_ = GpuModel(*gpu_);
     ASSIGN_OR_RETURN(kernels_, MakeGpuKernels(*gpu_, options_));
     return absl::OkStatus();
   }
@@ -74,6 +80,14 @@ absl::Status Backend::FindKernels() {
   options.reference_only = options_.tests.reference_kernels;
   options.threads = options_.threads_per_rank;
   kernels_ = MakeHostKernels(options);
+  return absl::OkStatus();
+}
+
+absl::Status Backend::DescribeKernels(const absl::Status& missing) {
+  ASSIGN_OR_RETURN(DescribedGpu described, DescribeGpu(options_));
+  device_name_ = std::move(described.name);
+  kernels_ = std::move(described.kernels);
+  gpu_missing_ = missing;
   return absl::OkStatus();
 }
 

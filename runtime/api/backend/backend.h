@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,11 +29,15 @@ class Backend {
   static absl::StatusOr<std::unique_ptr<Backend>> Open(const Program& program, const SessionOptions& options);
 
   // To plan for so many ranks, none of which will run: there are no local ranks and no world. The options' job is not
-  // looked at. Errors are those of gpu.h.
+  // looked at. Where there is no GPU, one is described (gpu.h); in a build without CUDA that is kUnavailable.
   static absl::StatusOr<std::unique_ptr<Backend>> OpenToPlan(int ranks, Spread spread, const SessionOptions& options);
 
-  // That all ranks of this process share; null: each has a device of the host.
+  // That all ranks of this process share; null: each has a device of the host, or the GPU is described.
   Device* gpu() const { return gpu_.get(); }
+  // "host", or the GPU's.
+  const std::string& device_name() const { return device_name_; }
+  // Of a GPU that is described: why there is none.
+  const absl::Status& gpu_missing() const { return gpu_missing_; }
   KernelLibrary& kernels() const { return *kernels_; }
   // CHECKed: it was not opened to plan.
   World& world() const;
@@ -48,12 +53,15 @@ class Backend {
  private:
   Backend(int ranks, Spread spread, const SessionOptions& options);
   absl::Status FindKernels();
+  absl::Status DescribeKernels(const absl::Status& missing);
   absl::Status FindWorld(const Program& program);
   absl::Status JoinWorldOfJob(const Program& program);
 
   const Spread spread_;
   SessionOptions options_;
   std::unique_ptr<Device> gpu_;
+  std::string device_name_ = "host";
+  absl::Status gpu_missing_;
   std::unique_ptr<KernelLibrary> kernels_;
   std::vector<int> local_ranks_;
   std::unique_ptr<World> own_world_;  // unless it is the job's

@@ -4,6 +4,7 @@
 
 #include "ops/cuda/cuda_kernels.h"
 #include "ops/cuda/cuda_libraries.h"
+#include "ops/cuda/described_gpu.h"
 #include "ops/cuda/plans/plan_cache.h"
 #include "runtime/api/backend/gpu.h"
 #include "runtime/api/job/job.h"
@@ -15,16 +16,24 @@
 namespace partita {
 namespace {
 
+CudaLibraryOptions LibraryOptions(const DeviceOptions& options) {
+  CudaLibraryOptions libraries;
+  libraries.allow_tf32 = options.allow_tf32;
+  libraries.deterministic = options.deterministic;
+  return libraries;
+}
+
 // The kernels and the plans that they refer to.
 class GpuKernels : public KernelLibrary {
  public:
-  GpuKernels(CudaDevice& device, const SessionOptions& options)
-      : plans_(options.device.plan_folder, options.device.warn) {
-    CudaLibraryOptions libraries;
-    libraries.allow_tf32 = options.device.allow_tf32;
-    libraries.deterministic = options.device.deterministic;
+  GpuKernels(CudaDevice& device, const DeviceOptions& options) : plans_(options.plan_folder, options.warn) {
     CudaKernelOptions kernels;
-    kernels.foreign = OpenCudaLibraries(device, libraries, &plans_);
+    kernels.foreign = OpenCudaLibraries(device, LibraryOptions(options), &plans_);
+    kernels_ = MakeCudaKernels(std::move(kernels));
+  }
+  GpuKernels(const GpuDescription& gpu, const DeviceOptions& options) {
+    CudaKernelOptions kernels;
+    kernels.foreign = DescribeCudaLibraries(gpu, LibraryOptions(options), &plans_);
     kernels_ = MakeCudaKernels(std::move(kernels));
   }
 
@@ -66,8 +75,16 @@ absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions& options) {
   return CudaDevice::Create(std::move(device));
 }
 
+std::string GpuModel(const Device& gpu) { return static_cast<const CudaDevice&>(gpu).model(); }
+
+absl::Status CheckRanksOfGpu(int ranks, const std::string& gpu) { return CudaLocalWorld::CheckRanks(ranks, gpu); }
+
 absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const SessionOptions& options) {
-  return std::make_unique<GpuKernels>(static_cast<CudaDevice&>(gpu), options);
+  return std::make_unique<GpuKernels>(static_cast<CudaDevice&>(gpu), options.device);
+}
+
+absl::StatusOr<DescribedGpu> DescribeGpu(const SessionOptions& options) {
+  return DescribedGpu{H200().model, std::make_unique<GpuKernels>(H200(), options.device)};
 }
 
 absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& program, Job* job) {

@@ -3,7 +3,7 @@
 #define PARTITA_RUNTIME_API_BACKEND_GPU_H_
 
 #include <memory>
-#include <vector>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
@@ -21,8 +21,24 @@ class Job;
 // there are fewer.
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions& options);
 
+// As its maker calls it: "NVIDIA H200".
+std::string GpuModel(const Device& gpu);
+
+// kInvalidArgument: more ranks than can share a GPU in one process.
+absl::Status CheckRanksOfGpu(int ranks, const std::string& gpu);
+
 // The kernels for ranks on `gpu`, as the options of its kind say.
 absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const SessionOptions& options);
+
+// A GPU that is not here, to plan for: an H200, with the kernels that its libraries name by its description, none of
+// which can be created. Nothing is timed, and no plans are kept.
+struct DescribedGpu {
+  std::string name;
+  std::unique_ptr<KernelLibrary> kernels;
+};
+
+// kUnavailable: this program was built without CUDA.
+absl::StatusOr<DescribedGpu> DescribeGpu(const SessionOptions& options);
 
 // How the ranks talk: all in this process and sharing the GPU (`job` null), or one in each process of a job, by NCCL.
 // `gpu` outlives the world. kInvalidArgument: more ranks than can share a GPU, several ranks in one process of a job.

@@ -11,7 +11,10 @@ absl::Status NoGpu() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions&) { return NoGpu(); }
+std::string GpuModel(const Device& gpu) { return gpu.name(); }
+absl::Status CheckRanksOfGpu(int, const std::string&) { return NoGpu(); }
 absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device&, const SessionOptions&) { return NoGpu(); }
+absl::StatusOr<DescribedGpu> DescribeGpu(const SessionOptions&) { return NoGpu(); }
 absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device&, const Program&, Job*) { return NoGpu(); }
 
 }  // namespace partita

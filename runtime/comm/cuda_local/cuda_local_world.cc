@@ -42,10 +42,13 @@ CudaLocalWorld::CudaLocalWorld(int ranks, CudaDevice* device) : ranks_(ranks), d
 CudaLocalWorld::~CudaLocalWorld() = default;
 
 absl::StatusOr<std::unique_ptr<CudaLocalWorld>> CudaLocalWorld::Create(int ranks, CudaDevice* device) {
-  if (ranks >= 1 && ranks <= ReduceArguments::kMostRanks) {
-    return std::unique_ptr<CudaLocalWorld>(new CudaLocalWorld(ranks, device));
-  }
-  return InvalidArgument("{} ranks on device '{}'; 1 to {} may share a GPU", ranks, device->name(),
+  RETURN_IF_ERROR(CheckRanks(ranks, device->name()));
+  return std::unique_ptr<CudaLocalWorld>(new CudaLocalWorld(ranks, device));
+}
+
+absl::Status CudaLocalWorld::CheckRanks(int ranks, const std::string& device) {
+  if (ranks >= 1 && ranks <= ReduceArguments::kMostRanks) return absl::OkStatus();
+  return InvalidArgument("{} ranks on device '{}'; 1 to {} may share a GPU", ranks, device,
                          ReduceArguments::kMostRanks);
 }
 

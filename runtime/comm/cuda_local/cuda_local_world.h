@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/comm/world.h"
@@ -22,8 +23,10 @@ class CudaLocalGroup;
 // Thread-compatible, but Abort may come from any thread. Communicators must not outlive it.
 class CudaLocalWorld : public World {
  public:
-  // `device` outlives the world. kInvalidArgument: less than one rank, or more than 16.
+  // `device` outlives the world. kInvalidArgument: see the next.
   static absl::StatusOr<std::unique_ptr<CudaLocalWorld>> Create(int ranks, CudaDevice* device);
+  // kInvalidArgument: less than one rank, or more than 16. `device` is for the message.
+  static absl::Status CheckRanks(int ranks, const std::string& device);
   ~CudaLocalWorld() override;
 
   absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,

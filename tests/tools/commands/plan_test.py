@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import unittest
 
 from tests.tools.commands.trainer_case import LENET, TrainerCase, example
@@ -67,9 +68,34 @@ class PlanTest(TrainerCase):
         for flags, processes, words in [([], False, "ranks are threads of one process"),
                                         (["--processes"], True, "ranks are processes")]:
             plan = json.loads(self.call(*call, *flags, "--format=json").stdout)
-            self.assertEqual(plan["backend"], {"device": "host", "processes": processes, "threads_per_rank": 3})
+            self.assertEqual(plan["backend"], {"device": "host", "processes": processes, "threads_per_rank": 3,
+                                               "missing": ""})
             self.assertIn(f"for the host: {words}, 3 threads for the kernels of each\n",
                           self.call(*call, *flags).stdout)
+
+    def test_describes_the_run_on_a_gpu(self):
+        call = [TRAINER, "plan", "--device=cuda", "--deterministic", self.STRATEGY, self.GRAPH]
+        done = subprocess.run([*call, "--format=json"], capture_output=True, text=True, cwd=self.folder, timeout=300)
+        if done.returncode == 138:
+            self.assertIn("built without CUDA", done.stderr)
+            self.assertEqual(done.stdout, "")
+            return
+        self.assertEqual(done.returncode, 0, done.stderr)
+        plan = json.loads(done.stdout)
+        missing = plan["backend"]["missing"]
+        self.assertNotEqual(plan["backend"]["device"], "host")
+        for rank in plan["ranks"]:
+            for node in rank["nodes"]:
+                family = node["kernel"].split("_")[0]
+                self.assertIn(family, ["", "cudnn", "cublaslt", "own", "reference"])
+                if family == "reference":
+                    self.assertNotEqual(node["remark"], "", node["name"])
+                if family == "cublaslt":
+                    self.assertEqual(node["remark"], "workspace estimated" if missing else "")
+        text = self.call(*call[1:]).stdout
+        self.assertIn(f"for {plan['backend']['device']}: ranks are threads of one process; " +
+                      (f"by its description, there is none here: {missing}" if missing else "asked for its kernels"),
+                      text)
 
     def test_processes_pack_what_they_exchange(self):
         call = ["plan", "--strategy=" + example("mini_inception_domain.pbtxt"), "--format=json", self.GRAPH]

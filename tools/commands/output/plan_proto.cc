@@ -31,9 +31,10 @@ void AddMeshes(const std::vector<Mesh>& meshes, PlanProto& plan) {
 }
 
 void SetBackend(const Backend& backend, PlanBackendProto& plan) {
-  plan.set_device(backend.gpu() == nullptr ? "host" : backend.gpu()->name());
+  plan.set_device(backend.device_name());
   plan.set_processes(backend.spread() == Spread::kProcesses);
   plan.set_threads_per_rank(backend.threads_per_rank());
+  plan.set_missing(std::string(backend.gpu_missing().message()));
 }
 
 void AddGroups(const Program& program, PlanProto& plan) {
@@ -129,6 +130,7 @@ void AddLaunches(const Schedule& schedule, PlanRankProto& rank) {
     if (kernel == nullptr) continue;
     entry->set_kernel(kernel->choice.kernel);
     entry->set_workspace_bytes(kernel->choice.workspace_bytes);
+    entry->set_remark(kernel->choice.remark);
     for (const int64_t size : kernel->node.outputs[0].shape()) entry->add_shape(size);
     flops += FlopsOf(kernel->node);
   }

@@ -38,10 +38,16 @@ std::string FormatMesh(const PlanProto& plan) {
   return text;
 }
 
+// What the plan is made for, and whether that is here.
 std::string FormatBackend(const PlanBackendProto& backend) {
-  return fmt::format(
-      "for {}: {}, {} threads for the kernels of each\n", backend.device() == "host" ? "the host" : backend.device(),
-      backend.processes() ? "ranks are processes" : "ranks are threads of one process", backend.threads_per_rank());
+  const bool host = backend.device() == "host";
+  std::string text = fmt::format("for {}: {}", host ? "the host" : backend.device(),
+                                 backend.processes() ? "ranks are processes" : "ranks are threads of one process");
+  if (host) text += fmt::format(", {} threads for the kernels of each", backend.threads_per_rank());
+  if (!host && backend.missing().empty()) text += "; asked for its kernels";
+  if (!backend.missing().empty())
+    text += fmt::format("; by its description, there is none here: {}", backend.missing());
+  return text + "\n";
 }
 
 // "data+model", or "all~tail" between two meshes.
@@ -118,6 +124,15 @@ std::string FormatLaunches(const PlanRankProto& rank) {
   return FormatTable(rows, 4);
 }
 
+// What there is to say of launches: of a kernel that was not to be had, of a workspace that is an estimate.
+std::string FormatRemarks(const PlanRankProto& rank) {
+  std::vector<std::vector<std::string>> rows = {{"launch", "remark"}};
+  for (const PlanLocalProto& node : rank.nodes()) {
+    if (!node.remark().empty()) rows.push_back({node.name(), node.remark()});
+  }
+  return rows.size() == 1 ? "" : fmt::format("\nremarks on launches of rank {}\n", rank.rank()) + FormatTable(rows, 2);
+}
+
 }  // namespace
 
 std::string FormatPlan(const PlanProto& plan) {
@@ -126,7 +141,7 @@ std::string FormatPlan(const PlanProto& plan) {
   text += "\nmemory in bytes and work of a training step\n" + FormatMemory(plan);
   text += "\nnodes and layouts\n" + FormatNodes(plan) + FormatGhosts(plan);
   for (const PlanRankProto& rank : plan.ranks()) {
-    text += fmt::format("\nlaunches of rank {}\n", rank.rank()) + FormatLaunches(rank);
+    text += fmt::format("\nlaunches of rank {}\n", rank.rank()) + FormatLaunches(rank) + FormatRemarks(rank);
   }
   return text;
 }

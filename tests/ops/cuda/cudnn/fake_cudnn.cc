@@ -102,9 +102,17 @@ cudnnStatus_t Finalize(cudnnBackendDescriptor_t raw) {
   if (const cudnnStatus_t status = Call(); status != CUDNN_STATUS_SUCCESS) return status;
   Descriptor& descriptor = Of(raw);
   descriptor.final = true;
+  const auto description = descriptor.copies.find(descriptor.type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR
+                                                      ? CUDNN_ATTR_ENGINEHEUR_DEVICEPROP
+                                                      : CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP);
+  const size_t by_description = description == descriptor.copies.end() ? 0 : 1;
+  if (by_description > 0) {
+    CHECK(description->second.final);
+    fake->descriptions.push_back(description->second.bytes.at(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION));
+  }
   if (descriptor.type == CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) LastGraph() = descriptor.operations;
   if (descriptor.type != CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) return CUDNN_STATUS_SUCCESS;
-  CHECK(descriptor.bytes.count(CUDNN_ATTR_EXECUTION_PLAN_HANDLE) == 1);
+  CHECK(descriptor.bytes.count(CUDNN_ATTR_EXECUTION_PLAN_HANDLE) + by_description == 1);
   if (descriptor.bytes.count(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) > 0) {
     const std::string& text = descriptor.bytes[CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION];
     if (!fake->text_is_known || text.rfind("engine ", 0) != 0) return CUDNN_STATUS_NOT_SUPPORTED;
@@ -332,6 +340,7 @@ FakeCudnn::FakeCudnn() {
   api_.cudnnCreate = [](cudnnHandle_t* handle) {
     if (const cudnnStatus_t status = Call(); status != CUDNN_STATUS_SUCCESS) return status;
     ++fake->live;
+    ++fake->handles_made;
     *handle = reinterpret_cast<cudnnHandle_t>(fake);
     return CUDNN_STATUS_SUCCESS;
   };

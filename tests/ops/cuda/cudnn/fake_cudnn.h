@@ -30,9 +30,11 @@ class FakeCudnn {
   std::vector<Engine> fallback = {{}};  // of the fallback mode; numbered after those
   int fail_at = 0;                      // the call that answers `error`, the first is 1; 0: none
   cudnnStatus_t error = CUDNN_STATUS_INTERNAL_ERROR;
-  int calls = 0;       // that can fail
-  int live = 0;        // handles and descriptors that were not given back
-  int plans_made = 0;  // from configurations
+  int calls = 0;  // that can fail
+  int live = 0;   // handles and descriptors that were not given back
+  int handles_made = 0;
+  int plans_made = 0;                     // from configurations
+  std::vector<std::string> descriptions;  // of the GPUs by which heuristics and plans were asked in place of a handle
   std::vector<int> engines_run;
   std::vector<int> operations_run;  // how many the graph had, of the same executions
   bool text_is_known = true;        // a plan's text is taken

@@ -4,6 +4,7 @@
 
 #include <fmt/ranges.h>
 
+#include <set>
 #include <thread>
 
 #include "graph/ir/op_definition.h"
@@ -144,6 +145,35 @@ TEST(Backend, SharesTheCoresAmongTheRanks) {
   EXPECT_EQ((*Backend::OpenToPlan(4096, Spread::kProcesses, options))->threads_per_rank(), 1);
   options.threads_per_rank = 3;
   EXPECT_EQ((*Backend::OpenToPlan(2, Spread::kThreads, options))->threads_per_rank(), 3);
+}
+
+// Never for the host instead: where there is no GPU one is described, where this program has no CUDA it says so.
+TEST(Backend, PlansForAGpuThatNeedNotBeHere) {
+  SessionOptions options = SmallOptions();
+  options.device.gpu = 0;
+  const auto backend = Backend::OpenToPlan(2, Spread::kThreads, options);
+  if (!backend.ok()) {
+    EXPECT_EQ(backend.status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_NE(backend.status().message().find("built without CUDA"), std::string::npos) << backend.status();
+    return;
+  }
+  EXPECT_NE((*backend)->device_name(), "host");
+  EXPECT_EQ((*backend)->gpu() == nullptr, !(*backend)->gpu_missing().ok());
+  EXPECT_TRUE((*backend)->schedule_options().group_updates);
+  const Program program = SmallProgram("lenet5", "2x1");
+  const auto schedules = (*backend)->MakeSchedules(program, program.graph(kTrainEntry));
+  ASSERT_TRUE(schedules.ok()) << schedules.status();
+  const std::set<std::string> families = {"cudnn", "cublaslt", "own", "reference"};
+  for (const Launch& launch : schedules->front().launches) {
+    const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
+    if (kernel == nullptr) continue;
+    const std::string& name = kernel->choice.kernel;
+    EXPECT_EQ(families.count(name.substr(0, name.find('_'))), 1u) << name;
+    const bool estimated = name.starts_with("cublaslt") && (*backend)->gpu() == nullptr;
+    EXPECT_EQ(kernel->choice.remark.empty(), !estimated && !name.starts_with("reference")) << name;
+  }
+  EXPECT_EQ(Backend::OpenToPlan(17, Spread::kThreads, options).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(Backend::OpenToPlan(17, Spread::kProcesses, options).ok());
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+#include "ops/cuda/described_gpu.h"
+
+#include <utility>
+
+#include "ops/cuda/cublaslt/cublaslt_matmul.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+class DescribedLibraries : public ForeignKernels {
+ public:
+  explicit DescribedLibraries(absl::StatusOr<std::shared_ptr<CudnnConvolutions>> convolutions)
+      : products_(LoadCublasLt().status()), convolutions_(std::move(convolutions)) {}
+
+  absl::StatusOr<PreparedCudaKernel> MatMul(const LocalNode& node) override {
+    RETURN_IF_ERROR(products_);
+    return EstimateMatMul(node);
+  }
+  absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node) override {
+    RETURN_IF_ERROR(convolutions_.status());
+    return (*convolutions_)->Prepare(node);
+  }
+
+ private:
+  const absl::Status products_;
+  const absl::StatusOr<std::shared_ptr<CudnnConvolutions>> convolutions_;
+};
+
+absl::StatusOr<std::shared_ptr<CudnnConvolutions>> DescribeConvolutions(const GpuDescription& gpu,
+                                                                        const CudaLibraryOptions& options,
+                                                                        PlanCache* plans) {
+  ASSIGN_OR_RETURN(const CudnnApi api, LoadCudnn());
+  CudnnOptions cudnn;
+  cudnn.allow_tf32 = options.allow_tf32;
+  cudnn.deterministic = options.deterministic;
+  cudnn.device = fmt::format("{} sm_{}, described", gpu.model, gpu.compute_capability);
+  return CudnnConvolutions::CreateDescribed(api, cudnn, gpu.cudnn, plans);
+}
+
+}  // namespace
+
+const GpuDescription& H200() {
+  static const auto& gpu = *new GpuDescription{
+      "NVIDIA H200", 90,
+      R"({"cudaDeviceId":0,"deviceVer":900,"driverVer":13000,"deviceName":"NVIDIA H200","totalGlobalMem":150121545728,)"
+      R"("maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],"regsPerBlock":65536,)"
+      R"("multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,)"
+      R"("maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,"maxRegistersPerSM":65536,)"
+      R"("maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,"pciDeviceId":0,"isTccDriver":0,)"
+      R"("supportCoopLaunch":1,"smClockRateKHz":1980000,"memClockRateKHz":3201000,"l2CacheSize":62914560})"};
+  return gpu;
+}
+
+std::shared_ptr<ForeignKernels> DescribeCudaLibraries(const GpuDescription& gpu, const CudaLibraryOptions& options,
+                                                      PlanCache* plans) {
+  return std::make_shared<DescribedLibraries>(DescribeConvolutions(gpu, options, plans));
+}
+
+}  // namespace partita
