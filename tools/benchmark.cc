@@ -197,12 +197,10 @@ absl::StatusOr<int> RunModels(const CommandContext& context) {
 
 absl::StatusOr<int> RunKernels(const CommandContext& context) {
   RETURN_IF_ERROR(CheckNoCsv(context.flags));
-  KernelTarget target;
-  if (context.flags.Text("device") == "cuda") {
-    ASSIGN_OR_RETURN(target, OpenCudaTarget());
-  } else {
-    target = OpenHostTarget(static_cast<int>(context.flags.Int("threads")));
-  }
+  SessionOptions options;
+  options.threads_per_rank = static_cast<int>(context.flags.Int("threads"));
+  if (context.flags.Text("device") == "cuda") options.device.gpu = 0;
+  ASSIGN_OR_RETURN(const KernelTarget target, OpenTarget(options));
   ASSIGN_OR_RETURN(const std::vector<KernelRow> rows,
                    BenchmarkKernels(target, static_cast<int>(context.flags.Int("rounds"))));
   context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "graph/ir/op_definition.h"
-#include "ops/host/host_kernels.h"
 #include "ops/registry.h"
+#include "runtime/api/backend/backend.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 #include "runtime/device/host/host_device.h"
@@ -77,13 +77,21 @@ absl::StatusOr<Measured> Measure(const KernelTarget& target, const LocalNode& no
 
 }  // namespace
 
-KernelTarget OpenHostTarget(int threads) {
+absl::StatusOr<KernelTarget> OpenTarget(const SessionOptions& options) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<Backend> backend, Backend::OpenToPlan(1, Spread::kThreads, options));
+  RETURN_IF_ERROR(backend->gpu_missing());
   KernelTarget target;
-  target.name = "host";
-  target.device = std::make_shared<HostDevice>(HostDeviceOptions{.threads = threads});
-  target.kernels = MakeHostKernels({.threads = threads});
-  target.batch = 16;
-  target.side = 1024;
+  target.name = backend->device_name();
+  target.kernels = std::shared_ptr<const KernelLibrary>(backend, &backend->kernels());
+  if (backend->gpu() != nullptr) {
+    target.device = std::shared_ptr<Device>(backend, backend->gpu());
+    target.batch = 256;
+    target.side = 8192;
+  } else {
+    target.device = std::make_shared<HostDevice>(HostDeviceOptions{.threads = backend->threads_per_rank()});
+    target.batch = 16;
+    target.side = 1024;
+  }
   return target;
 }
 

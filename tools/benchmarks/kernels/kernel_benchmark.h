@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/api/rank/session_options.h"
 #include "runtime/device/device.h"
 #include "runtime/exec/kernel.h"
 
@@ -27,11 +28,9 @@ struct KernelTarget {
   int64_t side = 0;   // of the matrices whose product is the limit
 };
 
-KernelTarget OpenHostTarget(int threads);
-
-// The first GPU; with `tf32` products may round their factors. kUnavailable: there is none, or this program was built
+// What one rank of a session with these options runs on. kUnavailable: there is no GPU, or this program was built
 // without CUDA.
-absl::StatusOr<KernelTarget> OpenCudaTarget(bool tf32 = false);
+absl::StatusOr<KernelTarget> OpenTarget(const SessionOptions& options);
 
 struct KernelRow {
   std::string device;

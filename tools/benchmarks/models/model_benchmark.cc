@@ -53,11 +53,17 @@ double FlopsOfStep(const Graph& train) {
   return flops;
 }
 
+SessionOptions DeviceOf(const ModelBenchmarkOptions& options, const Arithmetic& arithmetic) {
+  SessionOptions session;
+  session.threads_per_rank = options.threads;
+  session.device.allow_tf32 = arithmetic.tf32;
+  if (options.gpu) session.device.gpu = 0;
+  return session;
+}
+
 absl::StatusOr<double> MeasureLimit(const ModelBenchmarkOptions& options, const Arithmetic& arithmetic) {
-  const auto rounds = static_cast<int>(options.rounds);
-  if (!options.gpu) return MeasureProduct(OpenHostTarget(options.threads), arithmetic.product, rounds);
-  ASSIGN_OR_RETURN(const KernelTarget target, OpenCudaTarget(arithmetic.tf32));
-  return MeasureProduct(target, arithmetic.product, rounds);
+  ASSIGN_OR_RETURN(const KernelTarget target, OpenTarget(DeviceOf(options, arithmetic)));
+  return MeasureProduct(target, arithmetic.product, static_cast<int>(options.rounds));
 }
 
 absl::Status StartOurs(const ModelBenchmarkOptions& options, const MeasuredModel& sizes, const Arithmetic& arithmetic,
@@ -65,15 +71,9 @@ absl::Status StartOurs(const ModelBenchmarkOptions& options, const MeasuredModel
   ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(sizes));
   ProgramOptions program;
   program.mix_precision = arithmetic.product == DType::kBF16;
-  SessionOptions session;
+  SessionOptions session = DeviceOf(options, arithmetic);
   session.group_updates = true;
-  if (options.gpu) {
-    session.device.gpu = 0;
-    session.device.deterministic = false;
-    session.device.allow_tf32 = arithmetic.tf32;
-  } else {
-    session.threads_per_rank = options.threads;
-  }
+  session.device.deterministic = false;
   ASSIGN_OR_RETURN(entry.loop, TrainingLoop::Create(std::move(model), Strategy{}, program, session));
   const std::string gpu = entry.loop->session().gpu_name();
   entry.row.device = gpu.empty() ? "host" : gpu;
