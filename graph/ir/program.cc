@@ -6,12 +6,20 @@
 #include <algorithm>
 
 #include "runtime/base/check.h"
+#include "runtime/base/status.h"
 
 namespace partita {
 
 const EntryPoint* Program::Find(std::string_view entry) const {
   const auto found = std::ranges::find(entries, entry, &EntryPoint::name);
   return found == entries.end() ? nullptr : &*found;
+}
+
+absl::StatusOr<int> Program::PlaceOf(std::string_view entry) const {
+  if (const EntryPoint* const found = Find(entry)) return static_cast<int>(found - entries.data());
+  std::vector<std::string> known;
+  for (const EntryPoint& each : entries) known.push_back(fmt::format("'{}'", each.name));
+  return InvalidArgument("the program has no entry point '{}'; it has {}", entry, fmt::join(known, ", "));
 }
 
 const Graph& Program::graph(std::string_view entry) const {

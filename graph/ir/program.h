@@ -33,6 +33,8 @@ struct Program {
   const Graph& state_graph() const { return entries.front().graph; }
   // nullptr: there is no such entry point.
   const EntryPoint* Find(std::string_view entry) const;
+  // Its place in `entries`. kInvalidArgument names those that there are.
+  absl::StatusOr<int> PlaceOf(std::string_view entry) const;
   // Of an entry point that the program has (CHECKed).
   const Graph& graph(std::string_view entry) const;
   // The id of the group by `key` that `rank` belongs to; -1 if the program has none.

@@ -35,9 +35,9 @@ std::string NameOfStep(const EntryPoint& entry) {
 }  // namespace
 
 int Session::Place(std::string_view entry) const {
-  const EntryPoint* const found = program_.Find(entry);
-  CHECK(found != nullptr);
-  return static_cast<int>(found - program_.entries.data());
+  const absl::StatusOr<int> place = program_.PlaceOf(entry);
+  CHECK(place.ok());
+  return *place;
 }
 
 HeldPart Session::PartOf(const LocalTensor& tensor, int64_t offset, int rank) const {
@@ -52,7 +52,7 @@ HeldPart Session::ObservedPart(ValueId value, int rank) const {
 
 absl::StatusOr<std::vector<HeldPart>> Session::InputPlacements(std::string_view entry, const std::string& field,
                                                                int rank) const {
-  const int place = Place(entry);
+  ASSIGN_OR_RETURN(const int place, program_.PlaceOf(entry));
   const EntryInput* const input = program_.entries[place].FindInput(field);
   if (input == nullptr) return InvalidArgument("entry point '{}' has no input '{}'", std::string(entry), field);
   std::vector<HeldPart> parts;
@@ -83,21 +83,21 @@ absl::Status Session::StageInput(std::string_view entry, const std::string& fiel
   return absl::OkStatus();
 }
 
-absl::StatusOr<StepResult> Session::Train(const InputFiller& next) { return ScalarStep(kTrainEntry, next); }
-absl::StatusOr<StepResult> Session::Evaluate(const InputFiller& next) { return ScalarStep(kEvaluateEntry, next); }
+absl::StatusOr<StepResult> Session::Train(const InputFiller& next) { return ScalarStep(train_, next); }
+absl::StatusOr<StepResult> Session::Evaluate(const InputFiller& next) { return ScalarStep(evaluate_, next); }
 
-absl::StatusOr<StepResult> Session::ScalarStep(std::string_view entry, const InputFiller& next) {
-  const int place = Place(entry);
-  RETURN_IF_ERROR(Step(place, next));
-  return ResultOf(place);
+absl::StatusOr<StepResult> Session::ScalarStep(const absl::StatusOr<int>& entry, const InputFiller& next) {
+  RETURN_IF_ERROR(entry.status());
+  RETURN_IF_ERROR(Step(*entry, next));
+  return ResultOf(*entry);
 }
 
 absl::StatusOr<std::vector<HostTensor>> Session::Predict(const InputFiller& next) {
-  const int entry = Place(kPredictEntry);
-  RETURN_IF_ERROR(Step(entry, next));
+  RETURN_IF_ERROR(predict_.status());
+  RETURN_IF_ERROR(Step(*predict_, next));
   const int rank = local_ranks_.front();  // all ranks hold the results
   std::vector<HostTensor> results;
-  for (const Placement& placement : schedules_[entry][rank].results) {
+  for (const Placement& placement : schedules_[*predict_][rank].results) {
     const HeldPart part = PartOf(placement, rank);
     const char* const bytes = static_cast<const char*>(part.data);
     results.push_back({part.tensor.dtype, part.tensor.global, {bytes, bytes + part.tensor.bytes()}});

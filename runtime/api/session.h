@@ -60,7 +60,8 @@ class Session {
   // Of the GPU that the ranks of this process live on; empty: they live on the host.
   std::string gpu_name() const { return backend_->gpu() == nullptr ? "" : backend_->gpu()->name(); }
   int threads_per_rank() const { return options_.threads_per_rank; }
-  // `entry`: of an entry point that the program has (CHECKed), here and below.
+  // `entry`: of an entry point that the program has. One that it has not is CHECKed here and where no status is
+  // returned, else kInvalidArgument.
   const Graph& graph(std::string_view entry) const { return program_.graph(entry); }
   const Schedule& schedule(std::string_view entry, int rank) const { return schedules_[Place(entry)][rank]; }
 
@@ -143,7 +144,7 @@ class Session {
     return PartOf(placement.tensor, placement.offset, rank);
   }
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
-  absl::StatusOr<StepResult> ScalarStep(std::string_view entry, const InputFiller& next);
+  absl::StatusOr<StepResult> ScalarStep(const absl::StatusOr<int>& entry, const InputFiller& next);
   absl::Status Step(int entry, const InputFiller& next);
   absl::Status TakeStep(int entry, const InputFiller& next);
   absl::StatusOr<int> TakeInputs(int entry);
@@ -157,6 +158,10 @@ class Session {
   absl::StatusOr<std::vector<HeldPart>> AllParts(std::vector<HeldPart> parts, std::vector<std::string>& storage) const;
 
   const Program program_;
+  // Their places in the program, or what to answer who asks for them.
+  const absl::StatusOr<int> train_ = program_.PlaceOf(kTrainEntry);
+  const absl::StatusOr<int> evaluate_ = program_.PlaceOf(kEvaluateEntry);
+  const absl::StatusOr<int> predict_ = program_.PlaceOf(kPredictEntry);
   SessionOptions options_;
   std::unique_ptr<Backend> backend_;
   std::vector<int> local_ranks_;

@@ -82,7 +82,8 @@ absl::StatusOr<bool> Session::ReplicasEqual(const std::string& state) const {
 }
 
 absl::StatusOr<WholeValue> Session::Observed(const std::string& name) const {
-  const Graph& training = graph(kTrainEntry);
+  RETURN_IF_ERROR(train_.status());
+  const Graph& training = program_.entries[*train_].graph;
   const ValueId value = training.Find(name);
   if (value == kNoValue || !options_.tests.observe) return InvalidArgument("no value '{}' is observed", name);
   std::vector<HeldPart> parts;

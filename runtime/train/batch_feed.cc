@@ -57,7 +57,8 @@ absl::StatusOr<BatchFeed> BatchFeed::Create(const Session& session, const std::s
                                             std::shared_ptr<const BatchSource> source) {
   BatchFeed feed;
   feed.rows_.resize(static_cast<size_t>(session.ranks()));
-  const EntryPoint& point = *session.program().Find(entry);
+  ASSIGN_OR_RETURN(const int place, session.program().PlaceOf(entry));
+  const EntryPoint& point = session.program().entries[place];
   for (const EntryInput& input : point.inputs) {
     ASSIGN_OR_RETURN(const size_t field, FindField(point, input, source->fields()));
     for (int rank = 0; rank < session.ranks(); ++rank) {

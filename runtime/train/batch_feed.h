@@ -18,7 +18,8 @@ namespace partita {
 // Thread-compatible; the session must outlive it.
 class BatchFeed {
  public:
-  // kInvalidArgument: an input that no field of the source fills, or one of another type or size; both are named.
+  // kInvalidArgument: no such entry point; an input that no field of the source fills, or one of another type or size;
+  // both are named.
   static absl::StatusOr<BatchFeed> Create(const Session& session, const std::string& entry,
                                           std::shared_ptr<const BatchSource> source);
 

@@ -35,7 +35,8 @@ void AddRows(const std::vector<HostTensor>& batch, int64_t rows, Predictions& pr
 
 absl::StatusOr<std::optional<Predictions>> PredictSet(Session& session, std::shared_ptr<const BatchSource> source,
                                                       const std::atomic<int>* stop) {
-  ASSIGN_OR_RETURN(Predictions predictions, NoRows(*session.program().Find(kPredictEntry), source->batch_rows()));
+  ASSIGN_OR_RETURN(const int entry, session.program().PlaceOf(kPredictEntry));
+  ASSIGN_OR_RETURN(Predictions predictions, NoRows(session.program().entries[entry], source->batch_rows()));
   const auto step = [&](int64_t samples, const Session::InputFiller& next) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<HostTensor> values, session.Predict(next));
     AddRows(values, samples, predictions);

@@ -17,9 +17,9 @@ namespace partita {
 // The predicted values of all samples, in the set's order: each a tensor whose first dimension is the samples.
 using Predictions = std::vector<HostTensor>;
 
-// Collective. `session` has the entry point `predict`; `source` is of BatchMode::kEvaluation, whose filled-up rows are
-// left out. Empty if `*stop` (may be null) became non-zero before the end. kInvalidArgument: a value that has not the
-// batch's rows in its first dimension, or an input that the source does not fill.
+// Collective. `source` is of BatchMode::kEvaluation, whose filled-up rows are left out. Empty if `*stop` (may be null)
+// became non-zero before the end. kInvalidArgument: the program has no entry point `predict`, a value has not the
+// batch's rows in its first dimension, or the source does not fill an input.
 absl::StatusOr<std::optional<Predictions>> PredictSet(Session& session, std::shared_ptr<const BatchSource> source,
                                                       const std::atomic<int>* stop);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "graph/make_program.h"
 #include "graph/read/graph_assembler.h"
 #include "ops/registry.h"
 #include "runtime/base/memory.h"
@@ -72,6 +73,25 @@ TEST(Session, AnInputLiesInTheBlocksOfItsLayout) {
   EXPECT_EQ(session->InputPlacements(kTrainEntry, "imges", 0).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(session->StageInput(kTrainEntry, "images", MakeBatch(1, 0, DType::kF64).images).code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Session, WhatTheProgramDoesNotHaveIsRefused) {
+  const Case one{"mlp", "2x1", false};
+  const Model model = *MakeSmallModel(one, 1e-2);
+  const auto session = *Session::Start(OnlyEntry(*PlanOf(one, model, {}), kEvaluateEntry), SmallOptions());
+  const std::vector<std::pair<absl::Status, std::string>> refusals = {
+      {session->Train().status(), "train"},
+      {session->Predict().status(), "predict"},
+      {session->Observed("images").status(), "train"},
+      {session->InputPlacements(kTrainEntry, "images", 0).status(), "train"},
+      {session->StageInput(kTrainEntry, "images", MakeBatch(1, 0, DType::kF32).images), "train"},
+  };
+  for (const auto& [status, entry] : refusals) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(status.message(), "the program has no entry point '" + entry + "'; it has 'evaluate'");
+  }
+  StageEvaluation(*session, MakeBatch(1, 0, DType::kF32));
+  EXPECT_TRUE(session->Evaluate().ok()) << "the session goes on";
 }
 
 TEST(Session, TheNextInputsMayBeStagedByTheStepItself) {
