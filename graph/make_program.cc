@@ -6,6 +6,7 @@
 #include "graph/derive/adjoint.h"
 #include "graph/derive/append_update.h"
 #include "graph/derive/choose_layout.h"
+#include "graph/derive/count_votes.h"
 #include "graph/derive/partition.h"
 #include "graph/ir/generated_name.h"
 #include "graph/ir/group_key.h"
@@ -145,6 +146,7 @@ class PassList {
     AddPipelineOrder(passes);
     AddBuckets(options_.bucket_bytes >= 0 ? options_.bucket_bytes : strategy_.bucket_bytes, passes);
     AddExchanges(passes);
+    AddVotes(passes);
     return passes;
   }
 
@@ -161,6 +163,7 @@ class PassList {
     AddPipelineOrder(passes);
     AddBuckets(-1, passes);
     AddExchanges(passes);
+    AddVotes(passes);
     return passes;
   }
 
@@ -205,6 +208,11 @@ class PassList {
     passes.push_back({"choose_exchanges", [this](Graph g) {
                         return ChooseExchanges(std::move(g), {kLatency, kBytesPerSecond}, strategy_.reshard);
                       }});
+  }
+
+  void AddVotes(std::vector<Pass>& passes) const {
+    if (!options_.count_votes) return;
+    passes.push_back({"count_votes", [this](Graph g) { return CountVotes(g, registry_); }});
   }
 
   const Model& model_;

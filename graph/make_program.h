@@ -22,6 +22,9 @@ struct ProgramOptions {
   // Values of the forward graph, by name: with any, the program has an entry point `predict` that computes them as
   // evaluation does, and has the inputs that they need.
   std::vector<std::string> predictions = {};
+  // For ranks that live in several processes: every step counts which of them want to stop
+  // (graph/derive/count_votes.h).
+  bool count_votes = false;
   bool verify_passes = false;  // check the graph after each pass (graph/passes/run_passes.h); tests always do
 };
 

@@ -17,6 +17,7 @@ std::vector<ValueId> ResultsOf(const Graph& graph) {
 std::vector<ValueId> ReadByHost(const Graph& graph) {
   std::vector<ValueId> values = ResultsOf(graph);
   if (graph.apply != kNoValue) values.push_back(graph.apply);
+  if (graph.votes.counted()) values.push_back(graph.votes.sum);
   return values;
 }
 
@@ -24,7 +25,7 @@ std::vector<EntryInput> InputsOf(const Graph& graph) {
   std::vector<EntryInput> inputs;
   std::map<std::string, size_t> place;
   for (const Node& node : graph.nodes()) {
-    if (node.op->role != Role::kInput) continue;
+    if (node.op->role != Role::kInput || node.outputs[0] == graph.votes.cast) continue;
     const ValueId value = node.outputs[0];
     std::string field = node.attributes.Has(kField) ? node.attributes.String(kField) : "";
     if (field.empty()) field = graph.value(value).name;

@@ -39,10 +39,12 @@ struct EntryPoint {
   const EntryInput* FindInput(std::string_view field) const;  // nullptr: there is none
 };
 
-// What a graph is given, and its results as an entry point reports them: the loss first.
+// What a graph is given, and its results as an entry point reports them: the loss first. Votes are neither: they are
+// between the processes of a job.
 std::vector<EntryInput> InputsOf(const Graph& graph);
 std::vector<ValueId> ResultsOf(const Graph& graph);
-// What the host reads when a step has ended: the results, and behind them Graph::apply where the graph has it.
+// What the host reads when a step has ended: the results, and behind them Graph::apply where the graph has it, then the
+// sum of the votes if they are counted.
 std::vector<ValueId> ReadByHost(const Graph& graph);
 
 // `names`: a graph with the same loss and metrics under the user's names (the forward graph that `graph` was made of).

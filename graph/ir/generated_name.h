@@ -8,6 +8,7 @@
 namespace partita {
 
 inline constexpr char kIterationName[] = "@iteration";
+inline constexpr char kVoteName[] = "@vote";                   // an input of programs that count votes
 inline constexpr char kSampleWeightName[] = "@sample_weight";  // an input of evaluation: what each row weighs
 
 // "x" and 1 -> "x@micro1"

@@ -64,6 +64,14 @@ struct State {
   ValueId gradient = kNoValue;  // of the loss by the state, as its update reads it; kNoValue: it has none here
 };
 
+// How a step finds out whether to be the last one (graph/derive/count_votes.h).
+struct Votes {
+  ValueId cast = kNoValue;  // an input, P over axes: what each rank says by itself, 1 to stop and 0 to go on
+  ValueId sum = kNoValue;   // how many ranks want to stop, whole on every rank
+
+  bool counted() const { return sum != kNoValue; }
+};
+
 class Graph {
  public:
   Graph() = default;
@@ -107,6 +115,7 @@ class Graph {
   std::vector<ValueId> metrics;
   // Of a graph that trains: i32[], 0 if this step leaves all states as they were (docs/design.md 5.24). On every rank.
   ValueId apply = kNoValue;
+  Votes votes;  // of ranks that live in several processes
 
  private:
   State& StateOf(ValueId state_value);

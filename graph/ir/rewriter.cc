@@ -1,5 +1,7 @@
 #include "graph/ir/rewriter.h"
 
+#include "graph/ir/entry_point.h"
+
 namespace partita {
 
 NodeId Rewriter::Copy(NodeId original) {
@@ -33,6 +35,7 @@ Graph Rewriter::Finish() {
   graph_.loss = At(from_.loss);
   for (ValueId metric : from_.metrics) graph_.metrics.push_back(At(metric));
   graph_.apply = At(from_.apply);
+  graph_.votes = {At(from_.votes.cast), At(from_.votes.sum)};
   return std::move(graph_);
 }
 
@@ -45,9 +48,7 @@ std::vector<int> CountReaders(const Graph& graph) {
     for (ValueId input : node.inputs) read(input);
   }
   for (const State& state : graph.states()) read(state.update);
-  for (ValueId metric : graph.metrics) read(metric);
-  read(graph.loss);
-  read(graph.apply);
+  for (const ValueId value : ReadByHost(graph)) read(value);
   return readers;
 }
 

@@ -32,7 +32,7 @@ class Rewriter {
   // ones.
   NodeId Replace(NodeId original, Node node);
 
-  // Takes over states, loss, metrics and apply (states whose value was dropped are left out) and gives the copy away.
+  // Takes over states and what the host reads (states whose value was dropped are left out) and gives the copy away.
   Graph Finish();
 
  private:

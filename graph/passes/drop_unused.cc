@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/ir/entry_point.h"
 #include "graph/ir/rewriter.h"
 
 namespace partita {
@@ -11,9 +12,7 @@ Graph DropUnused(const Graph& graph, bool keep_inputs) {
   auto need = [&](ValueId value) {
     if (value != kNoValue) needed[value] = true;
   };
-  need(graph.loss);
-  for (ValueId metric : graph.metrics) need(metric);
-  need(graph.apply);
+  for (const ValueId value : ReadByHost(graph)) need(value);
   for (const State& state : graph.states()) {
     need(state.value);
     need(state.update);

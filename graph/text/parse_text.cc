@@ -120,6 +120,11 @@ class TextParser {
       graph_.metrics.push_back(metric);
       return absl::OkStatus();
     }
+    if (words[0] == "votes" && words.size() == 4) {
+      ASSIGN_OR_RETURN(graph_.votes.cast, Find(words[1]));
+      ASSIGN_OR_RETURN(graph_.votes.sum, Find(words[3]));
+      return absl::OkStatus();
+    }
     return NodeLine(words);
   }
 

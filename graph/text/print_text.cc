@@ -79,6 +79,9 @@ std::string ToText(const Graph& graph, const TextOptions& options) {
   if (graph.loss != kNoValue) text += fmt::format("loss {}\n", Reference(graph, graph.loss));
   for (ValueId metric : graph.metrics) text += fmt::format("metric {}\n", Reference(graph, metric));
   if (graph.apply != kNoValue) text += fmt::format("apply {}\n", Reference(graph, graph.apply));
+  if (graph.votes.counted()) {
+    text += fmt::format("votes {} = {}\n", Reference(graph, graph.votes.cast), Reference(graph, graph.votes.sum));
+  }
   return text;
 }
 

@@ -10,6 +10,7 @@
 //   loss %l
 //   metric %accuracy
 //   apply %@apply
+//   votes %@vote = %@vote@all_reduce
 //
 // Further meshes have lines of their own with a name, and their ranks unless these are 0 to size - 1. A value lies on
 // the mesh whose axes its layout names:

@@ -48,10 +48,10 @@ class GraphVerifier {
     }
     RETURN_IF_ERROR(CheckApply());
     for (const State& state : graph_.states()) RETURN_IF_ERROR(CheckState(state));
-    for (const ValueId result : ResultsOf(graph_)) {
-      if (!Exists(result)) return Internal("loss or metric {} is no value of the graph", result);
+    for (const ValueId result : ReadByHost(graph_)) {
+      if (!Exists(result)) return Internal("loss, metric or sum of votes {} is no value of the graph", result);
     }
-    return absl::OkStatus();
+    return CheckVotes();
   }
 
  private:
@@ -174,9 +174,11 @@ class GraphVerifier {
     return absl::OkStatus();
   }
 
-  // A source lies anywhere, but nobody has made summands or copies of neighbours' elements of it.
+  // A source lies anywhere, but nobody has made summands or copies of neighbours' elements of it. Votes are summands as
+  // they are cast.
   absl::Status CheckSource(const Node& node) const {
     for (ValueId output : node.outputs) {
+      if (output == graph_.votes.cast) continue;
       for (const AxisLayout& axis : graph_.layout(output)) {
         if (!axis.partial() && !axis.windows) continue;
         return Internal("a {} holds neither sums nor ghosts: '{}' is {}", node.op->name, graph_.value(output).name,
@@ -191,6 +193,22 @@ class GraphVerifier {
     if (node.inputs.empty()) return CheckSource(node);
     RETURN_IF_ERROR(CheckMeshes(node));
     return VerifyOperands(graph_, node);
+  }
+
+  absl::Status CheckVotes() const {
+    const auto [cast, sum] = graph_.votes;
+    if (cast == kNoValue && sum == kNoValue) return absl::OkStatus();
+    if (!Exists(cast) || !Exists(sum) || graph_.node(graph_.value(cast).producer).op->role != Role::kInput) {
+      return Internal("the votes {}, whose sum is {}, are no input of the graph", cast, sum);
+    }
+    for (const ValueId value : {cast, sum}) {
+      if (Elements(graph_.type(value).shape) == 1 && IsFloating(graph_.type(value).dtype)) continue;
+      return Internal("votes are one element of a floating type; '{}' is {}{}", graph_.value(value).name,
+                      Name(graph_.type(value).dtype), ToString(graph_.type(value).shape));
+    }
+    if (graph_.layout(sum) == Replicated(graph_.mesh())) return absl::OkStatus();
+    return Internal("the sum of votes '{}' is {}; all ranks must know it", graph_.value(sum).name,
+                    ToString(graph_.layout(sum), graph_.mesh(sum)));
   }
 
   absl::Status CheckState(const State& state) const {

@@ -15,7 +15,7 @@ namespace partita {
 //     split that it leaves alone lies inside what changes
 //   - sources hold neither sums nor ghosts
 //   - states are outputs of parameter and state nodes, and their updates have their types and layouts
-//   - loss and metrics exist
+//   - loss and metrics exist; votes are summands in an input, and their sum lies whole on every rank
 // kInternal names the node: a graph that fails was broken by the program, not by its user. Linear; no recursion.
 absl::Status VerifyGraph(const Graph& graph);
 

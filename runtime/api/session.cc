@@ -97,8 +97,8 @@ absl::StatusOr<std::vector<HostTensor>> Session::Predict(const InputFiller& next
   RETURN_IF_ERROR(Step(*predict_, next));
   const int rank = local_ranks_.front();  // all ranks hold the results
   std::vector<HostTensor> results;
-  for (const Placement& placement : schedules_[*predict_][rank].results) {
-    const HeldPart part = PartOf(placement, rank);
+  for (size_t r = 0; r < program_.entries[*predict_].results.size(); ++r) {
+    const HeldPart part = PartOf(schedules_[*predict_][rank].results[r], rank);
     const char* const bytes = static_cast<const char*>(part.data);
     results.push_back({part.tensor.dtype, part.tensor.global, {bytes, bytes + part.tensor.bytes()}});
   }

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,12 @@ namespace partita {
 struct StepResult {
   double loss = 0;
   std::vector<std::pair<std::string, double>> metrics;  // in the order of the graph
+};
+
+// Where a step that counts votes (graph/ir/graph.h) has them; empty where it counts none.
+struct VotePlacements {
+  std::vector<HeldPart> cast;   // of each rank of this process: to be written before the step as its inputs are
+  std::optional<HeldPart> sum;  // how many ranks want to stop: to be read behind it
 };
 
 // What the communicators of a group did since the last ResetCounters.
@@ -57,6 +64,8 @@ class Session {
   const Program& program() const { return program_; }
   int ranks() const { return program_.ranks(); }
   const std::vector<int>& local_ranks() const { return local_ranks_; }
+  // Whether all ranks live in this process.
+  bool alone() const { return static_cast<int>(local_ranks_.size()) == ranks(); }
   // Of the GPU that the ranks of this process live on; empty: they live on the host.
   std::string gpu_name() const { return backend_->gpu() == nullptr ? "" : backend_->gpu()->name(); }
   int threads_per_rank() const { return options_.threads_per_rank; }
@@ -72,7 +81,9 @@ class Session {
   // Writes the whole of an input to all ranks. kInvalidArgument: it has another type or global shape.
   absl::Status StageInput(std::string_view entry, const std::string& field, const TensorView& whole);
 
-  // Writes the rows of the step after this one to their places (InputPlacements, StageInput).
+  absl::StatusOr<VotePlacements> FindVotes(std::string_view entry) const;
+
+  // Writes the rows of the step after this one to their places (InputPlacements, StageInput), and its votes.
   using InputFiller = std::function<absl::Status()>;
 
   // Collective: one step on all ranks. `next` is called while the step runs if the places can be written then (on a

@@ -1,4 +1,4 @@
-// What the ranks of a session hold: states, observed values, made whole over all processes of the job.
+// What the ranks of a session hold: states, observed values, votes, made whole over all processes of the job.
 #include <algorithm>
 
 #include "graph/ir/op_definition.h"
@@ -91,6 +91,20 @@ absl::StatusOr<WholeValue> Session::Observed(const std::string& name) const {
   std::vector<std::string> storage;
   ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
   return GatherValue(training.type(value), training.layout(value), training.mesh(value), parts);
+}
+
+absl::StatusOr<VotePlacements> Session::FindVotes(std::string_view entry) const {
+  ASSIGN_OR_RETURN(const int place, program_.PlaceOf(entry));
+  const Votes& votes = program_.entries[place].graph.votes;
+  VotePlacements places;
+  if (!votes.counted()) return places;
+  const auto part = [&](ValueId value, int rank) {
+    const ValuePlacement& placement = schedules_[place][rank].values[value];
+    return PartOf(placement.tensor, placement.offset, rank);
+  };
+  for (const int rank : local_ranks_) places.cast.push_back(part(votes.cast, rank));
+  places.sum = part(votes.sum, local_ranks_.front());  // all ranks hold it
+  return places;
 }
 
 absl::StatusOr<std::vector<std::string>> Session::AllGather(const std::string& bytes) const {
