@@ -13,17 +13,20 @@ absl::StatusOr<bool> WalkSet(Session& session, const std::string& entry, std::sh
   const int64_t batches = source->batches_per_epoch(), rows = source->batch_rows();
   ASSIGN_OR_RETURN(const BatchFeed feed, BatchFeed::Create(session, entry, source));
   ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(0, batches));
+  ASSIGN_OR_RETURN(const StopVote vote, StopVote::Create(session, entry, stop));
   const auto stage = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(const Batch* const batch, prefetcher->Next());
     feed.Stage(*batch);
+    vote.Cast();
     return absl::OkStatus();
   };
   if (batches > 0) RETURN_IF_ERROR(stage());
+  ASSIGN_OR_RETURN(int stopped_by, VoteToStop(session, stop));
   for (int64_t b = 0; b < batches; ++b) {
-    ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(session, stop));
     if (stopped_by != 0) return false;
     const int64_t samples = std::min(rows, source->samples() - b * rows);
     RETURN_IF_ERROR(step(samples, b + 1 == batches ? Session::InputFiller() : stage));
+    ASSIGN_OR_RETURN(stopped_by, vote.Outcome());
   }
   return true;
 }

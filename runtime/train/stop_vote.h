@@ -2,27 +2,43 @@
 #ifndef PARTITA_RUNTIME_TRAIN_STOP_VOTE_H_
 #define PARTITA_RUNTIME_TRAIN_STOP_VOTE_H_
 
-#include <algorithm>
 #include <atomic>
+#include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
-#include "runtime/api/job/packed_values.h"
 #include "runtime/api/session.h"
-#include "runtime/base/status.h"
 
 namespace partita {
 
-// Collective: the largest value of the flag in any process; 0 where `stop` is null. All processes give a flag, or none
-// does.
-inline absl::StatusOr<int> VoteToStop(const Session& session, const std::atomic<int>* stop) {
-  if (stop == nullptr) return 0;
-  PackedValues packed;
-  packed.Add(stop->load());
-  ASSIGN_OR_RETURN(const std::vector<std::string> votes, session.AllGather(packed.bytes()));
-  int largest = 0;
-  for (const std::string& vote : votes) largest = std::max(largest, PackedReader(vote).Next<int>());
-  return largest;
-}
+// Collective, outside of steps: the largest value of the flag in any process; 0 where `stop` is null. All processes
+// give a flag, or none does.
+absl::StatusOr<int> VoteToStop(const Session& session, const std::atomic<int>* stop);
+
+// The same in the steps of an entry point. Where its program counts votes (graph/derive/count_votes.h), they travel in
+// what the step adds up anyway, and processes talk beside it only to hear what to stop for. Where it does not, they
+// talk after each step; a process that is alone asks itself.
+//
+// Thread-compatible; the session must outlive it.
+class StopVote {
+ public:
+  // kInvalidArgument: the program has no such entry point.
+  static absl::StatusOr<StopVote> Create(const Session& session, std::string_view entry, const std::atomic<int>* stop);
+
+  // Where the inputs of a step are written: what this process says in it.
+  void Cast() const;
+
+  // Collective, after that step: the largest value of the flag in any process; 0: go on.
+  absl::StatusOr<int> Outcome() const;
+
+ private:
+  StopVote(const Session& session, const std::atomic<int>* stop, VotePlacements places)
+      : session_(&session), stop_(stop), places_(std::move(places)) {}
+
+  const Session* session_;
+  const std::atomic<int>* stop_;
+  VotePlacements places_;
+};
 
 }  // namespace partita
 

@@ -54,13 +54,14 @@ class Meter {
 class Run {
  public:
   Run(Session& session, const ImageInputs& inputs, const TrainingData& data, const TrainingOptions& options,
-      BatchFeed feed, TrainingResult& result)
+      BatchFeed feed, StopVote vote, TrainingResult& result)
       : session_(session),
         inputs_(inputs),
         data_(data),
         options_(options),
         result_(result),
         feed_(std::move(feed)),
+        vote_(std::move(vote)),
         meter_(session, options, inputs.batch()),
         schedule_(ScheduleOf(session.program().learning_rate)),
         per_epoch_(data.training->batches_per_epoch()),
@@ -86,6 +87,7 @@ class Run {
  private:
   bool Stopped() const { return result_.stopped_by != 0; }
 
+  // Outside of steps.
   absl::Status Vote() {
     ASSIGN_OR_RETURN(result_.stopped_by, VoteToStop(session_, options_.stop));
     return absl::OkStatus();
@@ -115,6 +117,7 @@ class Run {
     const auto stage = [&]() -> absl::Status {
       ASSIGN_OR_RETURN(const Batch* const batch, batches.Next());
       feed_.Stage(*batch);
+      vote_.Cast();
       return absl::OkStatus();
     };
     if (epoch.steps == 0) RETURN_IF_ERROR(stage());
@@ -133,7 +136,8 @@ class Run {
     }
     meter_.Count(result_.steps, static_cast<double>(result_.steps) / static_cast<double>(per_epoch_),
                  epoch.learning_rate, step.loss);
-    return Vote();
+    ASSIGN_OR_RETURN(result_.stopped_by, vote_.Outcome());
+    return absl::OkStatus();
   }
 
   // What the step that was not applied says, with what it says about the same batch once more.
@@ -171,6 +175,7 @@ class Run {
   const TrainingOptions& options_;
   TrainingResult& result_;
   const BatchFeed feed_;
+  const StopVote vote_;
   Meter meter_;
   const LearningRateSchedule schedule_;
   const int64_t per_epoch_;
@@ -191,7 +196,8 @@ void SetScheduleLength(int64_t steps, LearningRate& rate) {
 absl::Status Train(Session& session, const ImageInputs& inputs, const TrainingData& data,
                    const TrainingOptions& options, TrainingResult& result) {
   ASSIGN_OR_RETURN(BatchFeed feed, BatchFeed::Create(session, kTrainEntry, data.training));
-  return Run(session, inputs, data, options, std::move(feed), result).AllEpochs();
+  ASSIGN_OR_RETURN(StopVote vote, StopVote::Create(session, kTrainEntry, options.stop));
+  return Run(session, inputs, data, options, std::move(feed), std::move(vote), result).AllEpochs();
 }
 
 }  // namespace partita

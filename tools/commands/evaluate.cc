@@ -30,7 +30,9 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
   if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, Augmentation{}));
-  ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, ReadProgramOptions(flags)));
+  ProgramOptions program_options = ReadProgramOptions(flags);
+  ASSIGN_OR_RETURN(program_options.count_votes, IsOneOfSeveral());
+  ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, program_options));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    StartSession(flags, model, strategy, data, std::move(program), ReadSessionOptions(flags)));
   const StopSignals signals;

@@ -19,8 +19,10 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
-  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, model, strategy, ReadProgramOptions(flags)));
   const Spread spread = flags.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
+  ProgramOptions program_options = ReadProgramOptions(flags);
+  program_options.count_votes = spread == Spread::kProcesses;
+  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, model, strategy, program_options));
   ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
                    Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags)));
   ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, *backend));

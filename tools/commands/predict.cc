@@ -31,6 +31,7 @@ absl::StatusOr<Program> PredictionProgram(const Flags& flags, const Model& model
                                           const std::string& value) {
   ProgramOptions options = ReadProgramOptions(flags);
   options.predictions = {value};
+  ASSIGN_OR_RETURN(options.count_votes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, options));
   return OnlyEntry(std::move(program), kPredictEntry);
 }

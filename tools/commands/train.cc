@@ -49,7 +49,9 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   prepared.options.steps = flags.Int("steps");
   SetScheduleLength(PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch()),
                     prepared.model.learning_rate);
-  ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, prepared.model, strategy, ReadProgramOptions(flags)));
+  ProgramOptions program_options = ReadProgramOptions(flags);
+  ASSIGN_OR_RETURN(program_options.count_votes, IsOneOfSeveral());
+  ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, prepared.model, strategy, program_options));
   SessionOptions options = ReadSessionOptions(flags);
   options.record_timeline = flags.IsSet("trace");
   ASSIGN_OR_RETURN(prepared.session,

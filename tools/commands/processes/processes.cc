@@ -69,6 +69,11 @@ void EndProcess(int rank, const absl::Status& status) {
 
 std::vector<std::string> JobFlags() { return {"join-timeout", "timeout"}; }
 
+absl::StatusOr<bool> IsOneOfSeveral() {
+  ASSIGN_OR_RETURN(const std::optional<Place> place, FindPlace(SystemEnvironment));
+  return place && place->ranks > 1;
+}
+
 absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
                                              const TrainingData& data, const SafetensorsFile* loaded) {
   ASSIGN_OR_RETURN(const std::optional<Place> place, FindPlace(SystemEnvironment));

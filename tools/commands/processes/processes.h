@@ -20,6 +20,10 @@ namespace partita {
 // Flags that JoinJob reads.
 std::vector<std::string> JobFlags();  // join-timeout, timeout
 
+// Whether a launcher has started this process as one of several; then its steps count votes to stop
+// (ProgramOptions::count_votes). kInvalidArgument: launchers that contradict each other.
+absl::StatusOr<bool> IsOneOfSeveral();
+
 // The job that a launcher has started this process for; null if there is none. From then on the end of another rank
 // ends this process within a second, with a line that names the rank and kExitUnavailable, whatever it does; what it is
 // writing is finished first (finish_writing.h). `loaded`: what this rank has read of the file of --load; null: nothing.

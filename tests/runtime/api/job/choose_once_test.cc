@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <barrier>
 #include <mutex>
 #include <thread>
 
 #include "runtime/base/status.h"
+#include "tests/runtime/api/job/thread_job.h"
 
 namespace partita {
 namespace {
@@ -15,35 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr int kRanks = 3;
-
-// Where the processes meet.
-struct Meeting {
-  std::barrier<> barrier{kRanks};
-  std::vector<std::string> said = std::vector<std::string>(kRanks);
-  int rounds = 0;
-};
-
-class ThreadJob : public Job {
- public:
-  ThreadJob(int rank, Meeting& meeting) : ranks_({rank}), meeting_(meeting) {}
-
-  const std::vector<int>& ranks() const override { return ranks_; }
-  World& world() override { std::abort(); }
-  milliseconds join_timeout() const override { return milliseconds(1); }
-
-  absl::StatusOr<std::vector<std::string>> AllGather(const std::string& bytes) override {
-    meeting_.said[ranks_[0]] = bytes;
-    if (ranks_[0] == 0) ++meeting_.rounds;
-    meeting_.barrier.arrive_and_wait();
-    const std::vector<std::string> all = meeting_.said;
-    meeting_.barrier.arrive_and_wait();
-    return all;
-  }
-
- private:
-  const std::vector<int> ranks_;
-  Meeting& meeting_;
-};
 
 // Chooses "own <rank>" for everything, unless it has adopted another's choice.
 class NamedKernels : public KernelLibrary {
@@ -93,7 +64,7 @@ std::vector<Outcome> Everywhere(Meeting& meeting, const std::function<absl::Stat
 }
 
 TEST(ChooseOnce, TheLowestRankChoosesForAll) {
-  Meeting meeting;
+  Meeting meeting(kRanks);
   std::mutex mutex;
   std::vector<int> order;
   for (const Outcome& outcome : Everywhere(meeting, [&](int rank) {
@@ -110,7 +81,7 @@ TEST(ChooseOnce, TheLowestRankChoosesForAll) {
 
 // The others are told again and again, so that none of them takes rank 0 for lost.
 TEST(ChooseOnce, TheOthersHearThatItTakesLong) {
-  Meeting meeting;
+  Meeting meeting(kRanks);
   for (const Outcome& outcome : Everywhere(meeting, [](int rank) {
          if (rank == 0) std::this_thread::sleep_for(milliseconds(100));
          return absl::OkStatus();
@@ -122,7 +93,7 @@ TEST(ChooseOnce, TheOthersHearThatItTakesLong) {
 }
 
 TEST(ChooseOnce, AFailureOfTheLowestRankIsEverybodys) {
-  Meeting meeting;
+  Meeting meeting(kRanks);
   const auto outcomes = Everywhere(meeting, [](int) { return ResourceExhausted("it does not fit"); });
   EXPECT_EQ(outcomes[0].status, ResourceExhausted("it does not fit"));
   for (int rank = 1; rank < kRanks; ++rank) {
@@ -131,7 +102,7 @@ TEST(ChooseOnce, AFailureOfTheLowestRankIsEverybodys) {
 }
 
 TEST(ChooseOnce, AnotherRanksFailureIsItsOwn) {
-  Meeting meeting;
+  Meeting meeting(kRanks);
   const auto outcomes = Everywhere(
       meeting, [](int rank) { return rank == 2 ? InvalidArgument("no kernel takes it") : absl::OkStatus(); });
   EXPECT_TRUE(outcomes[0].status.ok());

@@ -1,0 +1,53 @@
+#include "runtime/train/stop_vote.h"
+
+#include <algorithm>
+
+#include "runtime/api/job/packed_values.h"
+#include "runtime/base/check.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+// A scalar of one of the types that steps add up.
+template <typename Visit>
+void VisitScalar(const HeldPart& part, const Visit& visit) {
+  if (part.tensor.dtype == DType::kF64) return visit(*static_cast<double*>(part.data));
+  CHECK(part.tensor.dtype == DType::kF32);
+  visit(*static_cast<float*>(part.data));
+}
+
+}  // namespace
+
+absl::StatusOr<int> VoteToStop(const Session& session, const std::atomic<int>* stop) {
+  if (stop == nullptr) return 0;
+  PackedValues packed;
+  packed.Add(stop->load());
+  ASSIGN_OR_RETURN(const std::vector<std::string> votes, session.AllGather(packed.bytes()));
+  int largest = 0;
+  for (const std::string& vote : votes) largest = std::max(largest, PackedReader(vote).Next<int>());
+  return largest;
+}
+
+absl::StatusOr<StopVote> StopVote::Create(const Session& session, std::string_view entry,
+                                          const std::atomic<int>* stop) {
+  ASSIGN_OR_RETURN(VotePlacements places, session.FindVotes(entry));
+  return StopVote(session, stop, std::move(places));
+}
+
+void StopVote::Cast() const {
+  const bool wants_to_stop = stop_ != nullptr && stop_->load() != 0;
+  for (const HeldPart& part : places_.cast) {
+    VisitScalar(part, [&](auto& vote) { vote = wants_to_stop ? 1 : 0; });
+  }
+}
+
+absl::StatusOr<int> StopVote::Outcome() const {
+  if (stop_ == nullptr) return 0;
+  bool go_on = false;
+  if (places_.sum) VisitScalar(*places_.sum, [&](const auto& votes) { go_on = votes == 0; });
+  if (go_on) return 0;
+  return session_->alone() ? stop_->load() : VoteToStop(*session_, stop_);
+}
+
+}  // namespace partita
