@@ -86,8 +86,11 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   prepared.options.on_epoch = [&](const EpochResult& epoch) {
     if (text) out << FormatEpoch(epoch) << std::endl;
   };
-  CommunicationMeter communication(*prepared.session);
-  prepared.options.on_step = [&] { communication.AddStep(); };
+  std::optional<CommunicationMeter> communication;
+  if (prepared.session->ranks() > 1) {  // a rank that is alone has none
+    communication.emplace(*prepared.session);
+    prepared.options.on_step = [&] { communication->AddStep(); };
+  }
   TrainingResult result;
   const absl::Status trained = Train(*prepared.session, prepared.inputs, prepared.data, prepared.options, result);
   const FinishWriting finish;
@@ -96,7 +99,8 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   AddTraining(result, report);
   AddTraffic(*prepared.session, kTrainEntry, result.traffic, result.steps, report);
   const absl::Status remembered = AddMemory(*prepared.session, report);
-  const auto overlapped = communication.Job();
+  absl::StatusOr<std::vector<RankCommunication>> overlapped{std::vector<RankCommunication>()};
+  if (communication) overlapped = communication->Job();
   if (overlapped.ok()) AddCommunication(*overlapped, report);
   report.set_outcome(OutcomeOf(trained.ok() ? saved : trained, result.stopped_by != 0));
   if (speaks) RETURN_IF_ERROR(SaveReport(report, context.flags));
