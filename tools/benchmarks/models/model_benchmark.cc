@@ -103,8 +103,8 @@ void StartPeers(const ModelBenchmarkOptions& options, const MeasuredModel& sizes
 }
 
 absl::Status RunRound(const ModelBenchmarkOptions& options, bool counts, Case& entry) {
-  ASSIGN_OR_RETURN(const double rate, entry.loop->Run(options.steps));
-  if (counts) entry.rates.push_back(rate);
+  ASSIGN_OR_RETURN(const TrainingResult result, entry.loop->Run(options.steps));
+  if (counts) entry.rates.push_back(result.SamplesPerSecond());
   for (Peer& peer : entry.peers) {
     if (peer.process == nullptr) continue;
     const absl::StatusOr<double> seconds = peer.process->Run(options.steps);

@@ -1,6 +1,5 @@
 #include "tools/benchmarks/train/train_benchmark.h"
 
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -28,6 +27,16 @@ struct Case {
   std::unique_ptr<TrainPeer> peer;
   int single_rank = -1;  // index of the case that it is compared with
   std::vector<double> rates, peer_rates;
+  int64_t waits = 0;
+  double wait_seconds = 0;
+
+  void Count(const TrainingResult& result) {
+    rates.push_back(result.SamplesPerSecond());
+    for (const GroupTraffic& group : result.traffic) {
+      waits += group.waits;
+      wait_seconds += group.wait_seconds;
+    }
+  }
 };
 
 absl::StatusOr<Case> MakeCase(const TrainBenchmarkOptions& options, const Strategy& strategy, int threads_per_rank,
@@ -95,11 +104,11 @@ absl::StatusOr<std::vector<Case>> MakeCases(const TrainBenchmarkOptions& options
 
 absl::Status RunRound(const TrainBenchmarkOptions& options, std::vector<Case>& cases, bool counts) {
   for (Case& entry : cases) {
-    const auto measure = [&entry] { entry.meter->AddStep(); };
-    ASSIGN_OR_RETURN(const double rate,
-                     entry.loop->Run(options.steps, entry.meter == nullptr ? std::function<void()>() : measure));
-    if (counts) entry.rates.push_back(rate);
-    if (!counts) entry.loop->session().ResetCounters();
+    const auto measure = [&entry] {
+      if (entry.meter != nullptr) entry.meter->AddStep();
+    };
+    ASSIGN_OR_RETURN(const TrainingResult result, entry.loop->Run(options.steps, measure));
+    if (counts) entry.Count(result);
     if (entry.peer == nullptr) continue;
     ASSIGN_OR_RETURN(const double seconds, entry.peer->Run(options.steps));
     if (counts) entry.peer_rates.push_back(static_cast<double>(options.steps * options.batch) / seconds);
@@ -116,14 +125,8 @@ TrainRow RowOf(const TrainBenchmarkOptions& options, const std::vector<Case>& ca
   }
   if (entry.meter != nullptr) row.communication = entry.meter->Local();
   if (entry.single_rank >= 0) row.single_rank_ratio = MedianRatio(entry.rates, cases[entry.single_rank].rates);
-  int64_t waits = 0;
-  double seconds = 0;
-  for (const GroupTraffic& traffic : entry.loop->session().Traffic()) {
-    waits += traffic.waits;
-    seconds += traffic.wait_seconds;
-  }
-  row.waits_per_step = static_cast<double>(waits) / static_cast<double>(options.steps * options.rounds);
-  row.mean_wait_us = waits == 0 ? 0 : seconds / static_cast<double>(waits) * 1e6;
+  row.waits_per_step = static_cast<double>(entry.waits) / static_cast<double>(options.steps * options.rounds);
+  row.mean_wait_us = entry.waits == 0 ? 0 : entry.wait_seconds / static_cast<double>(entry.waits) * 1e6;
   return row;
 }
 

@@ -1,7 +1,7 @@
 // Training throughput of a shipped model: one rank, the 2 x 2 hybrid, and another framework, in turns in one run.
 //
-// Everything trains on the same kind of random batches that lie ready in memory: data sets and prefetching are no part
-// of it. Medians over the rounds; a round that nothing warmed up is not counted.
+// Everything trains on the same kind of random batches that lie ready in memory: data sets are no part of it. Ours is
+// what `trainer train` runs (training_loop.h). Medians over the rounds; a round that nothing warmed up is not counted.
 #ifndef PARTITA_TOOLS_BENCHMARKS_TRAIN_TRAIN_BENCHMARK_H_
 #define PARTITA_TOOLS_BENCHMARKS_TRAIN_TRAIN_BENCHMARK_H_
 

@@ -1,8 +1,10 @@
 #include "tools/benchmarks/train/training_loop.h"
 
-#include <chrono>
+#include <cstring>
 #include <utility>
+#include <vector>
 
+#include "graph/ir/generated_name.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"
 #include "runtime/data/image_batches.h"
@@ -11,55 +13,78 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kBatches = 16;  // random ones, used in turns
+constexpr int64_t kBatches = 16;       // random ones, used in turns
+constexpr int64_t kEpoch = 1'000'000;  // batches: no run comes to its end
+constexpr int64_t kLearningSteps = 1'000'000;
 
-}  // namespace
+// Batches that another source has made once.
+class ReadyBatches : public BatchSource {
+ public:
+  ReadyBatches(std::shared_ptr<const BatchSource> source, std::vector<std::vector<HostTensor>> batches)
+      : source_(std::move(source)), batches_(std::move(batches)) {}
 
-absl::StatusOr<std::vector<TrainingLoop::HostBatch>> TrainingLoop::MakeBatches(const ImageInputs& inputs) {
+  const std::vector<Field>& fields() const override { return source_->fields(); }
+  int64_t samples() const override { return kEpoch * batch_rows(); }
+  int64_t batch_rows() const override { return source_->batch_rows(); }
+  int64_t batches_per_epoch() const override { return kEpoch; }
+
+  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const override {
+    const std::vector<HostTensor>& whole = batches_[static_cast<size_t>(batch) % batches_.size()];
+    for (size_t f = 0; f < out.size(); ++f) {
+      std::memcpy(out[f].data(), whole[f].bytes.data() + rows.begin * fields()[f].row_bytes(), out[f].size());
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::shared_ptr<const BatchSource> source_;
+  const std::vector<std::vector<HostTensor>> batches_;
+};
+
+absl::StatusOr<std::shared_ptr<const BatchSource>> MakeBatches(const ImageInputs& inputs, BatchMode mode,
+                                                               int64_t batches) {
   const int64_t rows = inputs.batch();
-  ASSIGN_OR_RETURN(ImageDataset set, MakeMockDataset(kBatches * rows, inputs.shape(), inputs.classes, 1));
+  ASSIGN_OR_RETURN(ImageDataset set, MakeMockDataset(batches * rows, inputs.shape(), inputs.classes, 1));
   ImageBatchOptions options;
+  options.mode = mode;
   options.batch_rows = rows;
   options.normalization = MeasureNormalization(set);
-  options.fields.dtype = inputs.type.dtype;
-  ASSIGN_OR_RETURN(const auto source,
-                   ImageBatches::Create(std::make_shared<const ImageDataset>(std::move(set)), options));
-  std::vector<HostBatch> batches;
-  for (int64_t b = 0; b < kBatches; ++b) {
-    ASSIGN_OR_RETURN(std::vector<HostTensor> fields, WholeBatch(*source, b));
-    fields[0].shape = inputs.type.shape;
-    batches.push_back({std::move(fields[0]), std::move(fields[1])});
-  }
-  return batches;
+  options.fields = {inputs.images, inputs.labels, kSampleWeightName, inputs.type.dtype};
+  return ImageBatches::Create(std::make_shared<const ImageDataset>(std::move(set)), options);
 }
+
+absl::StatusOr<std::shared_ptr<const BatchSource>> MakeReadyBatches(const ImageInputs& inputs) {
+  ASSIGN_OR_RETURN(const auto source, MakeBatches(inputs, BatchMode::kTraining, kBatches));
+  std::vector<std::vector<HostTensor>> batches;
+  for (int64_t b = 0; b < kBatches; ++b) {
+    ASSIGN_OR_RETURN(std::vector<HostTensor> batch, WholeBatch(*source, b));
+    batches.push_back(std::move(batch));
+  }
+  return std::make_shared<const ReadyBatches>(source, std::move(batches));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<TrainingLoop>> TrainingLoop::Create(Model model, const Strategy& strategy,
                                                                    const ProgramOptions& program_options,
                                                                    const SessionOptions& session) {
-  model.learning_rate.steps = 1'000'000;
+  model.learning_rate.steps = kLearningSteps;
   std::unique_ptr<TrainingLoop> loop(new TrainingLoop());
   ASSIGN_OR_RETURN(loop->inputs_, FindImageInputs(model.graph));
-  ASSIGN_OR_RETURN(loop->batches_, MakeBatches(loop->inputs_));
+  ASSIGN_OR_RETURN(loop->data_.training, MakeReadyBatches(loop->inputs_));
+  ASSIGN_OR_RETURN(loop->data_.test, MakeBatches(loop->inputs_, BatchMode::kEvaluation, 1));
   ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), program_options));
   ASSIGN_OR_RETURN(loop->session_, Session::Start(std::move(program), session));
   return loop;
 }
 
-absl::Status TrainingLoop::StageNext() {
-  const HostBatch& batch = batches_[static_cast<size_t>(staged_++ % kBatches)];
-  RETURN_IF_ERROR(session_->StageInput(kTrainEntry, inputs_.images, batch.images));
-  return session_->StageInput(kTrainEntry, inputs_.labels, batch.labels);
-}
-
-absl::StatusOr<double> TrainingLoop::Run(int64_t steps, const std::function<void()>& on_step) {
-  if (staged_ == 0) RETURN_IF_ERROR(StageNext());
-  const auto start = std::chrono::steady_clock::now();
-  for (int64_t i = 0; i < steps; ++i) {
-    RETURN_IF_ERROR(session_->Train([this] { return StageNext(); }).status());
-    if (on_step) on_step();
-  }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return static_cast<double>(steps * inputs_.batch()) / seconds.count();
+absl::StatusOr<TrainingResult> TrainingLoop::Run(int64_t steps, const std::function<void()>& on_step) {
+  TrainingOptions options;
+  options.steps = steps;
+  options.on_step = on_step;
+  TrainingResult result;
+  RETURN_IF_ERROR(Train(*session_, inputs_, data_, options, result));
+  return result;
 }
 
 }  // namespace partita

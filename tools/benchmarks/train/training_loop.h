@@ -1,12 +1,11 @@
-// A session that trains on random batches which lie ready in memory: data sets and prefetching are no part of what is
-// measured.
+// A session that the shipped trainer trains on random batches which lie ready in memory: what a data set is made from
+// is no part of what is measured, its way from a thread beside the step to the ranks is.
 #ifndef PARTITA_TOOLS_BENCHMARKS_TRAIN_TRAINING_LOOP_H_
 #define PARTITA_TOOLS_BENCHMARKS_TRAIN_TRAINING_LOOP_H_
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/derive/strategy.h"
@@ -14,6 +13,7 @@
 #include "graph/make_program.h"
 #include "runtime/api/session.h"
 #include "runtime/train/image_inputs.h"
+#include "runtime/train/trainer.h"
 
 namespace partita {
 
@@ -27,22 +27,16 @@ class TrainingLoop {
 
   Session& session() { return *session_; }
 
-  // Samples per second of so many steps; `on_step` after each.
-  absl::StatusOr<double> Run(int64_t steps, const std::function<void()>& on_step = nullptr);
+  // So many steps more; `on_step` after each. The trainer's evaluation behind them is no part of the result's seconds.
+  absl::StatusOr<TrainingResult> Run(
+      int64_t steps, const std::function<void()>& on_step = [] {});
 
  private:
-  struct HostBatch {
-    HostTensor images, labels;
-  };
-
   TrainingLoop() = default;
-  static absl::StatusOr<std::vector<HostBatch>> MakeBatches(const ImageInputs& inputs);
-  absl::Status StageNext();
 
   ImageInputs inputs_;
-  std::vector<HostBatch> batches_;
+  TrainingData data_;
   std::unique_ptr<Session> session_;
-  int64_t staged_ = 0;  // batches so far; the last one waits for its step
 };
 
 }  // namespace partita
