@@ -1,6 +1,6 @@
 #include "partita/convert.h"
 
-#include <cstring>
+#include <cstddef>
 
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
@@ -85,8 +85,8 @@ absl::StatusOr<Tensor> TensorOf(const HostTensor& tensor) {
   Tensor result;
   ASSIGN_OR_RETURN(result.type, TypeOf(tensor.dtype));
   result.shape.assign(tensor.shape.begin(), tensor.shape.end());
-  result.bytes.resize(tensor.bytes.size());
-  std::memcpy(result.bytes.data(), tensor.bytes.data(), tensor.bytes.size());
+  const auto* const bytes = reinterpret_cast<const std::byte*>(tensor.bytes.data());
+  result.bytes.assign(bytes, bytes + tensor.bytes.size());
   return result;
 }
 

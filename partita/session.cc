@@ -92,13 +92,12 @@ absl::Status Session::Parts::StageField(const std::string& entry, const EntryInp
 absl::Status Session::Parts::StageOnes(const std::string& entry, const EntryInput& input) {
   ASSIGN_OR_RETURN(const std::vector<HeldPart> parts, session->InputPlacements(entry, input.field, 0));
   const LocalTensor& tensor = parts[0].tensor;
-  const std::vector<double> f64(static_cast<size_t>(Elements(tensor.global)), 1.0);
-  const std::vector<float> f32(f64.size(), 1.0f);
-  const bool wide = tensor.dtype == DType::kF64;
-  return StageField(entry, input,
-                    {wide ? Type::kF64 : Type::kF32,
-                     {tensor.global.begin(), tensor.global.end()},
-                     wide ? static_cast<const void*>(f64.data()) : f32.data()});
+  const auto rows = static_cast<size_t>(Elements(tensor.global));
+  const auto stage = [&](Type type, const auto& ones) {
+    return StageField(entry, input, {type, {tensor.global.begin(), tensor.global.end()}, ones.data()});
+  };
+  if (tensor.dtype == DType::kF64) return stage(Type::kF64, std::vector<double>(rows, 1));
+  return stage(Type::kF32, std::vector<float>(rows, 1));
 }
 
 absl::Status Session::Parts::Stage(const std::string& entry, const Fields& batch) {
