@@ -171,7 +171,7 @@ absl::Status Session::CheckFinite(int entry) const {
   const std::vector<Placement>& results = schedules_[entry][rank].results;
   const double loss = ScalarAt(PartOf(results[0], rank));
   const bool finite = std::isfinite(loss);
-  if (finite && (point.graph.apply == kNoValue || Applied(PartOf(results.back(), rank)))) return absl::OkStatus();
+  if (finite && (point.graph.apply == kNoValue || Applied(PartOf(results[point.results.size()], rank)))) return absl::OkStatus();
   const bool training = point.name == kTrainEntry;
   return OutOfRange("{}: node '{}': the loss is {}{}",
                     training ? fmt::format("step {}", train_steps_) : NameOfStep(point), point.results[0].name, loss,
@@ -216,8 +216,9 @@ StepResult Session::ResultOf(int entry) const {
 
 absl::Status Session::Diagnose() {
   RETURN_IF_ERROR(dead_);
-  if (not_applied_.ok() || gpu_ != nullptr) return not_applied_;
-  const int entry = Place(kTrainEntry);
+  if (not_applied_.ok() || backend_->gpu() != nullptr) return not_applied_;
+  RETURN_IF_ERROR(train_.status());
+  const int entry = *train_;
   const absl::StatusOr<ValueId> first =
       OrExhausted("a diagnosis", [&]() -> absl::StatusOr<ValueId> { return FirstNonFinite(entry); });
   RETURN_IF_ERROR(first.status());

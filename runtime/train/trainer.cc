@@ -145,6 +145,7 @@ class Run {
     ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> again, feed_.Prefetch(result_.steps, 1));
     ASSIGN_OR_RETURN(const Batch* const batch, again->Next());
     feed_.Stage(*batch);
+    vote_.Cast();
     RETURN_IF_ERROR(session_.Diagnose());
     return refused;
   }
