@@ -178,11 +178,11 @@ class Adjoint : public GradientBuilder {
     const ValueId input = node.inputs[0], output = node.outputs[0];
     if (!wanted_[input] || contributions_[output].empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(std::vector<ValueId> sums, SumPerLayout(contributions_[output], graph().value(output).name));
-    if (node.op->name == kReshard && sums.size() > 1) {  // one way back for all of them
+    if (node.op->move == MoveKind::kReshard && sums.size() > 1) {  // one way back for all of them
       contributions_[output] = std::move(sums);
       ASSIGN_OR_RETURN(const ValueId total, Total(output));
       sums = {total};
-    } else if (node.op->name == "all_gather" || node.op->name == "broadcast") {
+    } else if (node.op->move == MoveKind::kAllGather || node.op->move == MoveKind::kBroadcast) {
       ASSIGN_OR_RETURN(sums, ResolveUneven(sums, graph().layout(output), &graph().layout(input)));
     } else {
       ASSIGN_OR_RETURN(sums, ResolveUneven(sums, graph().layout(output), nullptr));
@@ -310,10 +310,10 @@ Layout DualLayout(const Layout& layout) {
 ValueId AppendMoveAdjoint(LayoutBuilder& builder, const Node& move, ValueId cotangent) {
   const Graph& graph = builder.graph();
   // R -> S and R -> At: the cotangent stays where it is; the sum over consumers decides later.
-  if (move.op->name == "slice_move" || move.op->name == "drop") return cotangent;
+  if (move.op->move == MoveKind::kSlice || move.op->move == MoveKind::kDrop) return cotangent;
   const Layout before = DualLayout(graph.layout(move.inputs[0]));
   Layout to = graph.layout(cotangent);
-  if (move.op->name == kReshard) return builder.MoveTo(cotangent, before, Phase::kBackward);
+  if (move.op->move == MoveKind::kReshard) return builder.MoveTo(cotangent, before, Phase::kBackward);
   for (int axis : MoveAxes(graph, move)) to[axis] = before[axis];
   return MoveAxesTo(builder, cotangent, to);
 }

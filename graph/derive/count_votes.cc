@@ -15,8 +15,6 @@
 namespace partita {
 namespace {
 
-constexpr char kAllReduce[] = "all_reduce";
-
 class VoteCounter {
  public:
   VoteCounter(const Graph& graph, const OpRegistry& registry)
@@ -59,7 +57,7 @@ class VoteCounter {
     int most = 1;
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
       const Node& node = graph_.node(id);
-      if (node.op->name != kAllReduce || !AddsScalars(node)) continue;
+      if (node.op->move != MoveKind::kAllReduce || !AddsScalars(node)) continue;
       const std::vector<int> axes = MoveAxes(graph_, node);
       if (!std::ranges::includes(open_, axes)) continue;
       int ranks = 1;
@@ -91,7 +89,7 @@ class VoteCounter {
     vote_ = cast_;
     if (open_.empty()) return absl::OkStatus();
     const std::vector<int> axes(open_.begin(), open_.end());
-    vote_ = builder.AddMove(kAllReduce, axes, vote_, Resolved(axes), Phase::kForward);
+    vote_ = builder.AddMove(MoveKind::kAllReduce, axes, vote_, Resolved(axes), Phase::kForward);
     return absl::OkStatus();
   }
 
@@ -101,7 +99,7 @@ class VoteCounter {
     node.inputs.push_back(vote_);
     Graph& graph = rewriter_.graph();
     std::vector<Value> outputs = rewriter_.Outputs(id);
-    outputs.push_back({graph.UniqueName(std::string(kVoteName) + "@" + kAllReduce), graph.type(vote_),
+    outputs.push_back({graph.UniqueName(std::string(kVoteName) + "@" + node.op->name), graph.type(vote_),
                        Resolved(MoveAxes(graph_, graph_.node(id))), -1});
     const std::vector<ValueId> joined = graph.node(graph.AddNode(std::move(node), std::move(outputs))).outputs;
     const std::vector<ValueId>& originals = graph_.node(id).outputs;

@@ -154,7 +154,7 @@ ValueId LayoutBuilder::MoveTo(ValueId value, const Layout& layout, Phase phase) 
       if (graph_.layout(earlier) == step.to) next = earlier;
     }
     if (next == kNoValue) {
-      next = AddMove(step.op, step.axes, value, step.to, phase);
+      next = AddMove(step.kind, step.axes, value, step.to, phase);
       moved_[origin].push_back(next);
     }
     value = next;
@@ -168,18 +168,17 @@ ValueId LayoutBuilder::ToMeshOf(const Layout& layout, ValueId value, Phase phase
   for (ValueId earlier : moved_[value]) {
     if (graph_.layout(earlier) == arrival) return earlier;
   }
-  const ValueId arrived = AddMove(kReshard, {}, value, arrival, phase);
+  const ValueId arrived = AddMove(MoveKind::kReshard, {}, value, arrival, phase);
   moved_[value].push_back(arrived);
   return arrived;
 }
 
-ValueId LayoutBuilder::AddMove(const std::string& op_name, const std::vector<int>& axes, ValueId value,
-                               const Layout& layout, Phase phase) {
-  const OpDefinition* op = registry_.Find(op_name);
-  CHECK(op != nullptr);
-  const std::string name = graph_.UniqueName(graph_.value(value).name + "@" + op_name);
+ValueId LayoutBuilder::AddMove(MoveKind kind, const std::vector<int>& axes, ValueId value, const Layout& layout,
+                               Phase phase) {
+  const OpDefinition* const op = &registry_.Get(kind);
+  const std::string name = graph_.UniqueName(graph_.value(value).name + "@" + op->name);
   Attributes attributes;
-  if (op_name != kReshard) attributes.Set("axes", AxesName(axes, graph_.mesh(layout)));
+  if (kind != MoveKind::kReshard) attributes.Set("axes", AxesName(axes, graph_.mesh(layout)));
   for (const AttributeDefinition& attribute : op->attributes) {
     if (!attribute.required) attributes.Set(attribute.name, attribute.type_and_default);
   }

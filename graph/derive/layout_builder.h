@@ -62,8 +62,7 @@ class LayoutBuilder {
   ValueId MoveTo(ValueId value, const Layout& layout, Phase phase);
 
   // Appends one move node over `axes`.
-  ValueId AddMove(const std::string& op, const std::vector<int>& axes, ValueId value, const Layout& layout,
-                  Phase phase);
+  ValueId AddMove(MoveKind kind, const std::vector<int>& axes, ValueId value, const Layout& layout, Phase phase);
 
  private:
   int MeshOf(const NodeRequest& request, const OpDefinition& op) const;

@@ -35,7 +35,7 @@ std::vector<std::string> NamesOf(const GroupKey& key, const std::vector<Mesh>& m
 }
 
 std::vector<int> MoveAxes(const Graph& graph, const Node& move) {
-  if (move.op->name == kReshard) return {};
+  if (move.op->move == MoveKind::kReshard) return {};
   const Mesh& mesh = graph.mesh(move.inputs[0]);
   const std::string& names = move.attributes.String("axes");
   std::vector<int> axes;

@@ -10,7 +10,6 @@
 namespace partita {
 
 inline constexpr char kFirstMesh[] = "all";  // what the first mesh is called beside others
-inline constexpr char kReshard[] = "reshard";
 
 // Whether a move is an exchange of boxes (graph/moves/plan_exchange.h).
 bool IsExchange(const OpDefinition& op);

@@ -23,15 +23,24 @@ const OpDefinition* OpRegistry::Find(const std::string& name) const {
   return found == definitions_.end() ? nullptr : &found->second;
 }
 
-const OpDefinition& OpRegistry::Get(Role role) const {
+template <typename Wanted>
+const OpDefinition& OpRegistry::Only(const Wanted& wanted) const {
   const OpDefinition* only = nullptr;
   for (const auto& [name, definition] : definitions_) {
-    if (definition.role != role) continue;
+    if (!wanted(definition)) continue;
     CHECK(only == nullptr);
     only = &definition;
   }
   CHECK(only != nullptr);
   return *only;
+}
+
+const OpDefinition& OpRegistry::Get(Role role) const {
+  return Only([role](const OpDefinition& op) { return op.role == role; });
+}
+
+const OpDefinition& OpRegistry::Get(MoveKind move) const {
+  return Only([move](const OpDefinition& op) { return op.move == move; });
 }
 
 std::vector<std::string> OpRegistry::Names() const {

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/ir/graph.h"
+#include "graph/ir/move_kind.h"
 #include "graph/optimizer/optimizer.h"
 #include "graph/value/attribute_definition.h"
 
@@ -156,8 +157,8 @@ struct OpDefinition {
   int outputs = 1;
   std::vector<AttributeDefinition> attributes;
   Role role = Role::kCompute;
-  bool user = true;   // may appear in a graph proto (gradient ops, moves and updates may not)
-  bool move = false;  // a data movement between two layouts (graph/moves)
+  bool user = true;              // may appear in a graph proto (gradient ops, moves and updates may not)
+  std::optional<MoveKind> move;  // a data movement between two layouts (graph/moves)
 
   // Types of the outputs. Names the sizes that do not meet. All arithmetic on sizes is checked.
   std::function<absl::StatusOr<std::vector<TensorType>>(const NodeView&)> shape;
@@ -214,11 +215,15 @@ class OpRegistry {
                       Optimizers optimizers = {});
   const OpDefinition* Find(const std::string& name) const;  // nullptr if unknown
   const OpDefinition& Get(Role role) const;                 // the only op in this role (CHECKed)
+  const OpDefinition& Get(MoveKind move) const;             // the same
   std::vector<std::string> Names() const;                   // sorted
   const std::vector<Fusion>& fusions() const { return fusions_; }
   const Optimizers& optimizers() const { return optimizers_; }
 
  private:
+  template <typename Wanted>
+  const OpDefinition& Only(const Wanted& wanted) const;
+
   std::map<std::string, OpDefinition> definitions_;
   std::vector<Fusion> fusions_;
   Optimizers optimizers_;

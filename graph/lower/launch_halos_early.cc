@@ -1,6 +1,7 @@
 #include "graph/lower/launch_halos_early.h"
 
 #include <algorithm>
+#include <optional>
 #include <variant>
 
 #include "graph/ir/op_definition.h"
@@ -40,8 +41,8 @@ class EarlyLaunching {
   int FirstOf(int l) const {
     const NodeId node = launches_[l].launch.node;
     if (node < 0) return -1;
-    const std::string& op = graph_.node(node).op->name;
-    if (op != "halo_exchange" && op != "halo_exchange_adjoint") return -1;
+    const std::optional<MoveKind> move = graph_.node(node).op->move;
+    if (!move || !MovesGhosts(*move)) return -1;
     int first = l;
     while (launches_[first - 1].launch.node == node) --first;  // the step's first launch has no node
     return first;

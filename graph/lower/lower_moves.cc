@@ -71,37 +71,59 @@ absl::StatusOr<MoveLowering::Move> MoveLowering::Describe(NodeId id, const Meeti
 
 absl::Status MoveLowering::Lower(NodeId id) {
   const Node& node = graph_.node(id);
-  const std::string& op = node.op->name;
+  const MoveKind kind = *node.op->move;
   const Meeting& meeting = MeetingOf(node);
   if (meeting.self < 0) return absl::OkStatus();
-  if (op == "all_reduce" && node.inputs.size() > 1) return Bucket(id, meeting);
+  if (kind == MoveKind::kAllReduce && node.inputs.size() > 1) return Bucket(id, meeting);
   ASSIGN_OR_RETURN(const Move move, Describe(id, meeting));
-  if (op == kReshard) return Reshard(move);
-  if (op == "zero_extend") return ZeroExtend(move);
-  const bool sums = op == "all_reduce" || op == "reduce_scatter" || op == "sum_reduce";
+  if (kind == MoveKind::kReshard) return Reshard(move);
+  if (kind == MoveKind::kZeroExtend) return ZeroExtend(move);
+  const bool sums = AddsPartials(kind);
   for (int axis : meeting.axes) {
     const bool alone = graph_.mesh(move.input).axes[axis].size == 1;
     if (!alone && graph_.layout(move.input)[axis].partial() != sums) return Misfit(move);
   }
-  const bool view = op == "drop" || (move.from == move.to && (!sums || move.from.size() == 1));
+  const bool view = kind == MoveKind::kDrop || (move.from == move.to && (!sums || move.from.size() == 1));
   if (view) {
     if (move.own_to() && move.own_to() != move.own_from()) return Misfit(move);
     if (move.own_to()) out_.tensor_of[move.output] = out_.tensor_of[move.input];
     return absl::OkStatus();
   }
-  if (op == "slice_move") return Slice(move);
+  if (kind == MoveKind::kSlice) return Slice(move);
   if (move.meeting->group < 0) {
     return Internal("move '{}': the program has no group over '{}' for rank {}", graph_.name(id), Over(node), rank_);
   }
-  if (op == "halo_exchange") return HaloExchange(move);
-  if (op == "halo_exchange_adjoint") return HaloExchangeAdjoint(move);
-  if (op == "all_reduce") return AllReduce(move);
-  if (op == "all_gather") return AllGather(move);
-  if (op == "reduce_scatter") return ReduceScatter(move);
-  if (op == "broadcast") return Broadcast(move);
-  if (op == "sum_reduce") return SumReduce(move);
-  if (op == "send" || op == "gather" || op == "scatter" || op == "repartition") return AllToAll(move);
-  return Internal("node '{}': '{}' is no move that can be lowered", graph_.name(id), op);
+  return LowerCollective(kind, move);
+}
+
+absl::Status MoveLowering::LowerCollective(MoveKind kind, const Move& move) {
+  switch (kind) {
+    case MoveKind::kAllReduce:
+      return AllReduce(move);
+    case MoveKind::kAllGather:
+      return AllGather(move);
+    case MoveKind::kReduceScatter:
+      return ReduceScatter(move);
+    case MoveKind::kBroadcast:
+      return Broadcast(move);
+    case MoveKind::kSumReduce:
+      return SumReduce(move);
+    case MoveKind::kHalo:
+      return HaloExchange(move);
+    case MoveKind::kHaloAdjoint:
+      return HaloExchangeAdjoint(move);
+    case MoveKind::kSend:
+    case MoveKind::kGather:
+    case MoveKind::kScatter:
+    case MoveKind::kRepartition:
+      return AllToAll(move);
+    case MoveKind::kSlice:
+    case MoveKind::kDrop:
+    case MoveKind::kZeroExtend:
+    case MoveKind::kReshard:
+      break;  // lowered by Lower
+  }
+  return Internal("node '{}': no collective makes the move", graph_.name(move.node));
 }
 
 absl::Status MoveLowering::AllReduce(const Move& move) {

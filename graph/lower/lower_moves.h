@@ -34,6 +34,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graph/ir/move_kind.h"
 #include "graph/ir/program.h"
 #include "graph/moves/plan_exchange.h"
 #include "graph/schedule/box_copy.h"
@@ -63,7 +64,7 @@ class MoveLowering {
         exchange_boxes_(exchange_boxes),
         out_(out) {}
 
-  // Appends the launches of a move node and the tensors of its outputs. kInternal: an unknown move, axis or group, or
+  // Appends the launches of a move node and the tensors of its outputs. kInternal: an unknown axis or group, or
   // layouts that the move does not fit.
   absl::Status Lower(NodeId node);
 
@@ -107,6 +108,7 @@ class MoveLowering {
   const Meeting& MeetingOf(const Node& move);
   absl::StatusOr<Move> Describe(NodeId node, const Meeting& meeting);
 
+  absl::Status LowerCollective(MoveKind kind, const Move& move);
   absl::Status AllReduce(const Move& move);
   absl::Status Bucket(NodeId node, const Meeting& meeting);
   absl::Status AllGather(const Move& move);

@@ -65,7 +65,7 @@ class HaloSplitting {
       const bool boxes = exchange != nullptr && !exchange->receive_boxes.empty();
       if (launch.launch.node < 0 || !(boxes || std::holds_alternative<CopyLaunch>(launch.launch.work))) continue;
       const Node& node = graph_.node(launch.launch.node);
-      if (node.op->name != "halo_exchange" || launch.operands.empty() ||
+      if (node.op->move != MoveKind::kHalo || launch.operands.empty() ||
           launch.operands.back() != program_.tensor_of[node.outputs[0]])
         continue;
       const TensorId own = program_.tensor_of[node.inputs[0]];
@@ -94,7 +94,7 @@ class HaloSplitting {
     const Node& node = graph_.node(launch.launch.node);
     ValueId value = node.inputs[node.op->windowed];
     std::vector<Source> sources = {{program_.tensor_of[value], Held(value).box, l}};
-    while (graph_.node(graph_.value(value).producer).op->name == "halo_exchange") {
+    while (graph_.node(graph_.value(value).producer).op->move == MoveKind::kHalo) {
       const NodeId exchange = graph_.value(value).producer;
       value = graph_.node(exchange).inputs[0];
       if (!local_.Holds(value)) break;

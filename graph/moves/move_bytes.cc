@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "graph/ir/group_key.h"
 #include "graph/ir/op_definition.h"
 
 namespace partita {
@@ -28,22 +27,23 @@ int64_t BlocksThatChangeRank(const Layout& from, const Mesh& from_mesh, const La
 
 }  // namespace
 
-MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& to, const TensorType& type,
-                      const Mesh& mesh, const std::vector<int>& ranks) {
+MoveBytes BytesOfMove(MoveKind kind, const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh,
+                      const std::vector<int>& ranks) {
   const int64_t others = static_cast<int64_t>(ranks.size()) - 1;
-  if (op == "slice_move" || op == "drop" || op == "zero_extend" || others == 0) return {};
-  if (op == "send" || op == "gather" || op == "scatter" || op == "repartition" || op == "halo_exchange") {
+  if (StaysOnRanks(kind) || others == 0) return {};
+  if (kind == MoveKind::kSend || kind == MoveKind::kGather || kind == MoveKind::kScatter ||
+      kind == MoveKind::kRepartition || kind == MoveKind::kHalo) {
     const int64_t bytes = BlocksThatChangeRank(from, mesh, to, mesh, type, ranks);
     return {bytes, bytes};
   }
-  if (op == "halo_exchange_adjoint") {  // the way back
+  if (kind == MoveKind::kHaloAdjoint) {  // the way back
     const int64_t bytes = BlocksThatChangeRank(to, mesh, from, mesh, type, ranks);
     return {bytes, bytes};
   }
   // The full buffer is what a rank holds on the side where the axes are not split.
-  const bool full_at_end = op == "all_gather" || op == "broadcast";
+  const bool full_at_end = kind == MoveKind::kAllGather || kind == MoveKind::kBroadcast;
   const int64_t n = BoxBytes(LocalBox(full_at_end ? to : from, type.shape, mesh, ranks[0]), type.dtype);
-  return {n, (op == "all_reduce" ? 2 : 1) * others * n};
+  return {n, (kind == MoveKind::kAllReduce ? 2 : 1) * others * n};
 }
 
 MoveBytes BytesOfReshard(const Layout& from, const Mesh& from_mesh, const Layout& to, const Mesh& to_mesh,
@@ -54,22 +54,21 @@ MoveBytes BytesOfReshard(const Layout& from, const Mesh& from_mesh, const Layout
 
 MoveBytes BytesOfNode(const Graph& graph, const Node& move, const std::vector<int>& ranks) {
   const Mesh& mesh = graph.mesh(move.inputs[0]);
-  if (move.op->name == kReshard) {
+  if (move.op->move == MoveKind::kReshard) {
     return BytesOfReshard(graph.layout(move.inputs[0]), mesh, graph.layout(move.outputs[0]),
                           graph.mesh(move.outputs[0]), graph.type(move.inputs[0]));
   }
   MoveBytes bytes;
   for (size_t i = 0; i < move.inputs.size(); ++i) {
     const Value& from = graph.value(move.inputs[i]);
-    bytes += BytesOfMove(move.op->name, from.layout, graph.layout(move.outputs[i]), from.type, mesh, ranks);
+    bytes += BytesOfMove(*move.op->move, from.layout, graph.layout(move.outputs[i]), from.type, mesh, ranks);
   }
   return bytes;
 }
 
 bool Communicates(const Graph& graph, const Node& move) {
-  const std::string& op = move.op->name;
-  if (op == kReshard) return BytesOfNode(graph, move, {}).wire > 0;
-  return op != "slice_move" && op != "drop" && op != "zero_extend";
+  if (move.op->move == MoveKind::kReshard) return BytesOfNode(graph, move, {}).wire > 0;
+  return !StaysOnRanks(*move.op->move);
 }
 
 int64_t WireBytes(const Layout& from, const std::vector<MoveStep>& steps, const TensorType& type, const Mesh& mesh) {
@@ -78,7 +77,7 @@ int64_t WireBytes(const Layout& from, const std::vector<MoveStep>& steps, const 
   for (const MoveStep& step : steps) {
     for (int rank : mesh.Ranks()) {
       if (!mesh.Leads(rank, step.axes)) continue;
-      bytes += BytesOfMove(step.op, *layout, step.to, type, mesh, mesh.Group(rank, step.axes)).wire;
+      bytes += BytesOfMove(step.kind, *layout, step.to, type, mesh, mesh.Group(rank, step.axes)).wire;
     }
     layout = &step.to;
   }

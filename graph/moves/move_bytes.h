@@ -3,10 +3,10 @@
 #define PARTITA_GRAPH_MOVES_MOVE_BYTES_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "graph/ir/graph.h"
+#include "graph/ir/move_kind.h"
 #include "graph/moves/plan_move.h"
 #include "graph/value/layout.h"
 
@@ -26,8 +26,8 @@ struct MoveBytes {
 
 // Exchanges of boxes move the same bytes in every mode (graph/moves/plan_exchange.h): each rank gets once what it
 // lacks. Of one group: `ranks` as Mesh::Group gives them. A group of one moves nothing: what it has are views.
-MoveBytes BytesOfMove(const std::string& op, const Layout& from, const Layout& to, const TensorType& type,
-                      const Mesh& mesh, const std::vector<int>& ranks);
+MoveBytes BytesOfMove(MoveKind kind, const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh,
+                      const std::vector<int>& ranks);
 
 // Of a reshard, over all ranks of both meshes.
 MoveBytes BytesOfReshard(const Layout& from, const Mesh& from_mesh, const Layout& to, const Mesh& to_mesh,

@@ -1,18 +1,19 @@
 #include "graph/moves/move_ops.h"
 
-#include "graph/ir/group_key.h"
+#include <utility>
+
 #include "graph/moves/plan_exchange.h"
 
 namespace partita {
 namespace {
 
-OpDefinition Move(const std::string& name) {
+OpDefinition Move(MoveKind kind) {
   OpDefinition op;
-  op.name = name;
+  op.name = Name(kind);
   op.inputs = {{"x"}};
   op.attributes = {{"axes", std::string(), true}};
   op.user = false;
-  op.move = true;
+  op.move = kind;
   op.shape = [](const NodeView& node) -> absl::StatusOr<std::vector<TensorType>> {
     std::vector<TensorType> types;
     for (const TensorType* input : node.inputs) types.push_back(*input);
@@ -23,8 +24,8 @@ OpDefinition Move(const std::string& name) {
   return op;
 }
 
-OpDefinition Exchange(const std::string& name) {
-  OpDefinition op = Move(name);
+OpDefinition Exchange(MoveKind kind) {
+  OpDefinition op = Move(kind);
   op.attributes.push_back({"mode", std::string(Name(ExchangeMode::kDirect)), false});
   op.attributes.push_back({"chunks", int64_t{1}, false});
   return op;
@@ -32,16 +33,57 @@ OpDefinition Exchange(const std::string& name) {
 
 }  // namespace
 
-std::vector<OpDefinition> MoveDefinitions() {
-  std::vector<OpDefinition> moves;
-  for (const char* name : {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "sum_reduce", "slice_move",
-                           "drop", "zero_extend", "halo_exchange", "halo_exchange_adjoint"}) {
-    moves.push_back(Move(name));
+const char* Name(MoveKind kind) {
+  switch (kind) {
+    case MoveKind::kAllReduce:
+      return "all_reduce";
+    case MoveKind::kAllGather:
+      return "all_gather";
+    case MoveKind::kReduceScatter:
+      return "reduce_scatter";
+    case MoveKind::kBroadcast:
+      return "broadcast";
+    case MoveKind::kSumReduce:
+      return "sum_reduce";
+    case MoveKind::kSend:
+      return "send";
+    case MoveKind::kGather:
+      return "gather";
+    case MoveKind::kScatter:
+      return "scatter";
+    case MoveKind::kSlice:
+      return "slice_move";
+    case MoveKind::kDrop:
+      return "drop";
+    case MoveKind::kZeroExtend:
+      return "zero_extend";
+    case MoveKind::kRepartition:
+      return "repartition";
+    case MoveKind::kReshard:
+      return "reshard";
+    case MoveKind::kHalo:
+      return "halo_exchange";
+    case MoveKind::kHaloAdjoint:
+      return "halo_exchange_adjoint";
   }
-  for (const char* name : {"send", "gather", "scatter", "repartition", kReshard}) moves.push_back(Exchange(name));
-  std::erase_if(moves.back().attributes, [](const AttributeDefinition& attribute) { return attribute.name == "axes"; });
-  moves[0].variadic = true;
-  moves[0].in_place = {{0, 0}};
+  return "?";
+}
+
+std::vector<OpDefinition> MoveDefinitions() {
+  OpDefinition all_reduce = Move(MoveKind::kAllReduce);
+  all_reduce.variadic = true;
+  all_reduce.in_place = {{0, 0}};
+  OpDefinition reshard = Exchange(MoveKind::kReshard);
+  std::erase_if(reshard.attributes, [](const AttributeDefinition& attribute) { return attribute.name == "axes"; });
+  std::vector<OpDefinition> moves = {std::move(all_reduce), std::move(reshard)};
+  for (const MoveKind kind :
+       {MoveKind::kAllGather, MoveKind::kReduceScatter, MoveKind::kBroadcast, MoveKind::kSumReduce, MoveKind::kSlice,
+        MoveKind::kDrop, MoveKind::kZeroExtend, MoveKind::kHalo, MoveKind::kHaloAdjoint}) {
+    moves.push_back(Move(kind));
+  }
+  for (const MoveKind kind : {MoveKind::kSend, MoveKind::kGather, MoveKind::kScatter, MoveKind::kRepartition}) {
+    moves.push_back(Exchange(kind));
+  }
   return moves;
 }
 

@@ -17,9 +17,12 @@
 
 #include <vector>
 
+#include "graph/ir/move_kind.h"
 #include "graph/ir/op_definition.h"
 
 namespace partita {
+
+const char* Name(MoveKind kind);  // of its op
 
 std::vector<OpDefinition> MoveDefinitions();
 

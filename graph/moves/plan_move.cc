@@ -70,27 +70,33 @@ bool AddsGhosts(const AxisLayout& from, const AxisLayout& to) {
 }
 
 // The move of one axis from one kind of layout to another (table of docs/derivation.md 2).
-const char* MoveOf(const AxisLayout& from, const AxisLayout& to) {
+MoveKind MoveOf(const AxisLayout& from, const AxisLayout& to) {
   using Kind = AxisLayout::Kind;
-  if (to.kind == Kind::kPartial) return "zero_extend";
+  if (to.kind == Kind::kPartial) return MoveKind::kZeroExtend;
   switch (from.kind) {
     case Kind::kPartial:
-      return to.kind == Kind::kReplicate ? "all_reduce" : to.kind == Kind::kSplit ? "reduce_scatter" : "sum_reduce";
+      return to.kind == Kind::kReplicate ? MoveKind::kAllReduce
+             : to.kind == Kind::kSplit   ? MoveKind::kReduceScatter
+                                         : MoveKind::kSumReduce;
     case Kind::kSplit:
       CHECK(!from.windows);  // blocks of windows may leave out elements: nothing but them can be made of them
-      if (AddsGhosts(from, to)) return "halo_exchange";
-      return to.kind == Kind::kReplicate ? "all_gather" : to.kind == Kind::kAt ? "gather" : "repartition";
+      if (AddsGhosts(from, to)) return MoveKind::kHalo;
+      return to.kind == Kind::kReplicate ? MoveKind::kAllGather
+             : to.kind == Kind::kAt      ? MoveKind::kGather
+                                         : MoveKind::kRepartition;
     case Kind::kAt:
-      return to.kind == Kind::kReplicate ? "broadcast" : to.kind == Kind::kSplit ? "scatter" : "send";
+      return to.kind == Kind::kReplicate ? MoveKind::kBroadcast
+             : to.kind == Kind::kSplit   ? MoveKind::kScatter
+                                         : MoveKind::kSend;
     case Kind::kReplicate:
-      return to.kind == Kind::kSplit ? "slice_move" : "drop";
+      return to.kind == Kind::kSplit ? MoveKind::kSlice : MoveKind::kDrop;
   }
-  return "";
+  return MoveKind::kRepartition;
 }
 
 bool Free(const AxisLayout& from, const AxisLayout& to) { return from.replicated() && (to.split() || to.at()); }
 
-bool CostsNothing(const MoveStep& step) { return step.op == "slice_move" || step.op == "drop"; }
+bool CostsNothing(const MoveStep& step) { return step.kind == MoveKind::kSlice || step.kind == MoveKind::kDrop; }
 
 class Planner {
  public:
@@ -128,7 +134,7 @@ class Planner {
       const bool outermost = after.size() >= split.size() && std::equal(split.begin(), split.end(), after.begin());
       const bool all_arrive = outermost && std::all_of(split.begin(), split.end(), arrives);
       for (int a : split) layout_[a] = all_arrive ? to_[a] : AxisLayout::Split(d);
-      steps_.push_back({"halo_exchange_adjoint", split, layout_});
+      steps_.push_back({MoveKind::kHaloAdjoint, split, layout_});
     }
   }
 
@@ -156,7 +162,7 @@ class Planner {
     }
     if (!joined.empty()) {
       for (int a : joined) layout_[a] = AxisLayout::Replicate();
-      steps_.push_back({"all_reduce", joined, layout_});
+      steps_.push_back({MoveKind::kAllReduce, joined, layout_});
     }
     for (int a = 0; a < axes(); ++a) {
       if (Resolves(a)) Step(a);
@@ -210,7 +216,8 @@ class Planner {
     const size_t first = steps_.size();
     if (!entangled.empty()) {
       for (int a : entangled) layout_[a] = goal[a];
-      steps_.push_back({ghosts ? "halo_exchange" : "repartition", {entangled.begin(), entangled.end()}, layout_});
+      steps_.push_back(
+          {ghosts ? MoveKind::kHalo : MoveKind::kRepartition, {entangled.begin(), entangled.end()}, layout_});
     }
     for (int a = 0; a < axes(); ++a) {  // slices from the outermost inwards, before anything that costs bytes
       if (Free(layout_[a], goal[a])) StepTo(a, goal[a]);
@@ -227,7 +234,7 @@ class Planner {
     if (std::count_if(each.begin(), each.end(), [](const MoveStep& step) { return !CostsNothing(step); }) < 2) return;
     std::set<int> changed;
     for (const MoveStep& step : each) changed.insert(step.axes.begin(), step.axes.end());
-    const std::vector<MoveStep> joint = {{"repartition", {changed.begin(), changed.end()}, layout_}};
+    const std::vector<MoveStep> joint = {{MoveKind::kRepartition, {changed.begin(), changed.end()}, layout_}};
     const TensorType type{DType::kF32, shape_};
     if (WireBytes(start, joint, type, mesh_) >= WireBytes(start, each, type, mesh_)) return;
     steps_.resize(first);
@@ -237,9 +244,9 @@ class Planner {
   void Step(int axis) { StepTo(axis, to_[axis]); }
 
   void StepTo(int axis, const AxisLayout& to) {
-    const char* op = MoveOf(layout_[axis], to);
+    const MoveKind kind = MoveOf(layout_[axis], to);
     layout_[axis] = to;
-    steps_.push_back({op, {axis}, layout_});
+    steps_.push_back({kind, {axis}, layout_});
   }
 
   Layout layout_;

@@ -2,16 +2,16 @@
 #ifndef PARTITA_GRAPH_MOVES_PLAN_MOVE_H_
 #define PARTITA_GRAPH_MOVES_PLAN_MOVE_H_
 
-#include <string>
 #include <vector>
 
+#include "graph/ir/move_kind.h"
 #include "graph/value/layout.h"
 
 namespace partita {
 
-// One move: the op's name, the axes over which ranks meet (sorted), and the layout that the value has afterwards.
+// One move: its kind, the axes over which ranks meet (sorted), and the layout that the value has afterwards.
 struct MoveStep {
-  std::string op;
+  MoveKind kind = MoveKind::kRepartition;
   std::vector<int> axes;
   Layout to;
 };

@@ -19,7 +19,7 @@ namespace {
 // What the members of a bucket share. The last: whether they are gradients.
 using Key = std::tuple<std::string, DType, Reduction, Phase, bool>;
 
-bool IsAllReduce(const Node& node) { return node.op->name == "all_reduce"; }
+bool IsAllReduce(const Node& node) { return node.op->move == MoveKind::kAllReduce; }
 
 // Bytes of the buffer of the mesh's first rank.
 int64_t LocalBytes(const Graph& graph, ValueId value) {

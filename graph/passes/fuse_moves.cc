@@ -29,7 +29,7 @@ class MoveFuser {
   bool Find() {
     bool any = false;
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
-      if (graph_.node(id).op->name != "slice_move") continue;
+      if (graph_.node(id).op->move != MoveKind::kSlice) continue;
       joined_[id] = Join(id);
       if (!joined_[id]) continue;
       any = true;
@@ -44,12 +44,12 @@ class MoveFuser {
     for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
       if (joined_[id]) {
         Node node = graph_.node(id);
-        node.op = registry_.Find("reduce_scatter");
+        node.op = &registry_.Get(MoveKind::kReduceScatter);
         node.inputs = {rewriter.At(node.inputs[0])};
         rewriter.Replace(id, std::move(node));
       } else if (reader_[id] < 0) {
         rewriter.Copy(id);
-      } else if (graph_.node(id).op->name == "all_reduce") {
+      } else if (graph_.node(id).op->move == MoveKind::kAllReduce) {
         rewriter.Map(graph_.node(id).outputs[0], rewriter.At(graph_.node(id).inputs[0]));
       } else {
         ReshapeSummands(id, joined_[reader_[id]]->summands, rewriter);
@@ -69,7 +69,7 @@ class MoveFuser {
     }
     if (joined.reduce < 0) return std::nullopt;
     const Node& reduce = graph_.node(joined.reduce);
-    if (reduce.op->name != "all_reduce" || reduce.inputs.size() != 1) return std::nullopt;
+    if (reduce.op->move != MoveKind::kAllReduce || reduce.inputs.size() != 1) return std::nullopt;
     joined.summands = graph_.layout(slice.inputs[0]);
     for (size_t a = 0; a < joined.summands.size(); ++a) {
       const AxisLayout& before = graph_.layout(reduce.inputs[0])[a];
@@ -89,7 +89,7 @@ class MoveFuser {
     const ValueId output = slice.outputs[0];
     const std::vector<MoveStep> steps =
         PlanMove(summands, graph_.layout(output), graph_.type(output).shape, graph_.mesh(output));
-    return steps.size() == 1 && steps[0].op == "reduce_scatter";
+    return steps.size() == 1 && steps[0].kind == MoveKind::kReduceScatter;
   }
 
   void ReshapeSummands(NodeId id, const Layout& summands, Rewriter& rewriter) const {

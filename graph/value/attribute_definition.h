@@ -19,7 +19,7 @@ struct AttributeDefinition {
 };
 
 // Fills in defaults and checks names and types: unknown ones get a "did you mean". `kind` and `name` say whose they
-// are: "op", "conv2d".
+// are: "op" and its name.
 absl::StatusOr<Attributes> CompleteAttributes(const char* kind, const std::string& name,
                                               const std::vector<AttributeDefinition>& definitions,
                                               const Attributes& given);

@@ -21,13 +21,14 @@ struct Ends {
 };
 
 // nullptr: a move that leads from more than one kind to more than one (repartition, zero_extend, halos).
-const Ends* EndsOf(const std::string& move) {
+const Ends* EndsOf(MoveKind move) {
   constexpr Kind kR = Kind::kReplicate, kS = Kind::kSplit, kP = Kind::kPartial, kAt = Kind::kAt;
-  static const auto& ends = *new std::map<std::string, Ends>{
-      {"all_reduce", {{kP}, {kR}}}, {"all_gather", {{kS}, {kR}}},  {"reduce_scatter", {{kP}, {kS}}},
-      {"broadcast", {{kAt}, {kR}}}, {"sum_reduce", {{kP}, {kAt}}}, {"send", {{kAt}, {kAt}}},
-      {"gather", {{kS}, {kAt}}},    {"scatter", {{kAt}, {kS}}},    {"slice_move", {{kR}, {kS}}},
-      {"drop", {{kR}, {kAt}}},
+  static const auto& ends = *new std::map<MoveKind, Ends>{
+      {MoveKind::kAllReduce, {{kP}, {kR}}},     {MoveKind::kAllGather, {{kS}, {kR}}},
+      {MoveKind::kReduceScatter, {{kP}, {kS}}}, {MoveKind::kBroadcast, {{kAt}, {kR}}},
+      {MoveKind::kSumReduce, {{kP}, {kAt}}},    {MoveKind::kSend, {{kAt}, {kAt}}},
+      {MoveKind::kGather, {{kS}, {kAt}}},       {MoveKind::kScatter, {{kAt}, {kS}}},
+      {MoveKind::kSlice, {{kR}, {kS}}},         {MoveKind::kDrop, {{kR}, {kAt}}},
   };
   const auto found = ends.find(move);
   return found == ends.end() ? nullptr : &found->second;
@@ -115,9 +116,9 @@ class GraphVerifier {
 
   absl::Status CheckMove(const Node& node) const {
     RETURN_IF_ERROR(CheckMeshes(node));
-    if (node.op->name == kReshard) return CheckReshard(node);
+    if (node.op->move == MoveKind::kReshard) return CheckReshard(node);
     const std::vector<int> axes = MoveAxes(graph_, node);
-    const Ends* ends = EndsOf(node.op->name);
+    const Ends* ends = EndsOf(*node.op->move);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Layout& from = graph_.layout(node.inputs[i]);
       const Layout& to = graph_.layout(node.outputs[i]);
@@ -134,7 +135,7 @@ class GraphVerifier {
   // Over an axis of the move. Blocks of windows are left behind only where they hold summands, which are added up.
   static bool Leads(const Node& move, const Ends* ends, const AxisLayout& from, const AxisLayout& to) {
     if (ends != nullptr && !(Contains(ends->from, from.kind) && Contains(ends->to, to.kind))) return false;
-    const bool adds = move.op->name == "halo_exchange_adjoint" || move.op->name == "zero_extend";
+    const bool adds = move.op->move == MoveKind::kHaloAdjoint || move.op->move == MoveKind::kZeroExtend;
     return !from.windows || (from.summed() && adds);
   }
 
@@ -151,7 +152,7 @@ class GraphVerifier {
   // All that a node reads and writes lies on one mesh; what a reshard reads and what it writes on two.
   absl::Status CheckMeshes(const Node& node) const {
     const int mesh = graph_.layout(node.outputs[0]).mesh;
-    const bool reshards = node.op->name == kReshard;
+    const bool reshards = node.op->move == MoveKind::kReshard;
     for (ValueId output : node.outputs) {
       if (graph_.layout(output).mesh != mesh) return Internal("its outputs lie on several meshes");
     }

@@ -212,7 +212,7 @@ absl::Status PlanVerifier::CompareForward(const StepScale& scale, StepComparison
     const double added = node.inputs.empty() ? scale.Update(value.serial) : 0;
     TensorDifference tensor = Compare(TensorDifference::Kind::kForward, value.serial, plan.elements, serial.elements,
                                       std::max(scale.Forward(value.serial), added));
-    if (node.op->name == "accuracy") RETURN_IF_ERROR(AllowUndecided(node, comparison, tensor));
+    if (node.op->role == Role::kAccuracy) RETURN_IF_ERROR(AllowUndecided(node, comparison, tensor));
     tensor.replicas_equal = plan.replicas_equal;
     comparison.tensors.push_back(std::move(tensor));
   }

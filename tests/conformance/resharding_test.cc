@@ -103,7 +103,7 @@ Program ProgramOf(const Exchange& c, ExchangeMode mode) {
   Graph graph(c.meshes);
   const TensorType type{DType::kF32, c.shape};
   const OpDefinition& input = *Ops().Find("input");
-  const OpDefinition& move = *Ops().Find(c.between_meshes() ? kReshard : "repartition");
+  const OpDefinition& move = *Ops().Find(c.between_meshes() ? "reshard" : "repartition");
   const Attributes described = *CompleteAttributes(input, {{"dtype", std::string("f32")}, {"shape", c.shape}});
   Attributes moved;
   if (!c.between_meshes()) moved.Set("axes", std::string("stage,a,b"));

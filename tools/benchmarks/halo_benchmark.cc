@@ -28,8 +28,8 @@ struct Case {
 
 bool IsHalo(const Graph& graph, const Launch& launch) {
   if (!std::holds_alternative<CollectiveLaunch>(launch.work)) return false;
-  const std::string& op = graph.node(launch.node).op->name;
-  return op == "halo_exchange" || op == "halo_exchange_adjoint";
+  const std::optional<MoveKind> move = graph.node(launch.node).op->move;
+  return move && MovesGhosts(*move);
 }
 
 // Of the last step, the mean of the ranks.

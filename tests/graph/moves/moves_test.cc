@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "graph/ir/group_key.h"
+#include "graph/ir/move_kind.h"
 #include "graph/moves/move_bytes.h"
+#include "graph/moves/move_ops.h"
 #include "graph/moves/plan_move.h"
 #include "graph/moves/plan_reshard.h"
 
@@ -23,7 +25,7 @@ std::string Steps(const std::vector<std::string>& from, const std::vector<std::s
                   const Mesh& mesh) {
   std::string text;
   for (const MoveStep& step : PlanMove(Parse(from), Parse(to), shape, mesh)) {
-    text += (text.empty() ? "" : " ") + step.op + "(" + AxesName(step.axes, mesh) + ")";
+    text += std::string(text.empty() ? "" : " ") + Name(step.kind) + "(" + AxesName(step.axes, mesh) + ")";
   }
   return text;
 }
@@ -136,7 +138,8 @@ void ExpectAllPairsArrive(const Mesh& mesh, const std::vector<std::string>& form
       ++pairs;
       const std::string pair = ToString(from, mesh) + " -> " + ToString(to, mesh);
       const std::vector<MoveStep> steps = PlanMove(from, to, shape, mesh);
-      for (const MoveStep& step : steps) EXPECT_TRUE(CheckLayout(step.to, shape, mesh).ok()) << pair << " " << step.op;
+      for (const MoveStep& step : steps)
+        EXPECT_TRUE(CheckLayout(step.to, shape, mesh).ok()) << pair << " " << Name(step.kind);
       const Layout& end = steps.empty() ? from : steps.back().to;
       for (int rank = 0; rank < mesh.size(); ++rank) {
         EXPECT_EQ(LocalBox(end, shape, mesh, rank), LocalBox(to, shape, mesh, rank)) << pair;
@@ -159,26 +162,27 @@ TEST(PlanMove, SumsAndMaximaDoNotMix) {
 
 TEST(MoveBytes, AGroupOfOneMovesNothing) {
   const TensorType type{DType::kF32, {8}};
-  EXPECT_EQ(BytesOfMove("all_reduce", Parse({"P"}), Parse({"R"}), type, {{{"a", 1}}}, {0}), MoveBytes());
-  EXPECT_EQ(BytesOfMove("all_gather", Parse({"S0"}), Parse({"R"}), type, {{{"a", 1}}}, {0}), MoveBytes());
+  EXPECT_EQ(BytesOfMove(MoveKind::kAllReduce, Parse({"P"}), Parse({"R"}), type, {{{"a", 1}}}, {0}), MoveBytes());
+  EXPECT_EQ(BytesOfMove(MoveKind::kAllGather, Parse({"S0"}), Parse({"R"}), type, {{{"a", 1}}}, {0}), MoveBytes());
 }
 
 TEST(MoveBytes, FormulasOfTheDerivation) {
   const TensorType type{DType::kF32, {7, 4}};  // 112 bytes
-  const auto bytes = [&](const char* op, const char* from, const char* to) {
-    return BytesOfMove(op, Parse({from}), Parse({to}), type, kLine, {0, 1, 2});
+  const auto bytes = [&](MoveKind kind, const char* from, const char* to) {
+    return BytesOfMove(kind, Parse({from}), Parse({to}), type, kLine, {0, 1, 2});
   };
-  EXPECT_EQ(bytes("all_reduce", "P", "R"), (MoveBytes{112, 448}));
-  EXPECT_EQ(bytes("all_gather", "S0", "R"), (MoveBytes{112, 224}));
-  EXPECT_EQ(bytes("reduce_scatter", "P", "S0"), (MoveBytes{112, 224}));
-  EXPECT_EQ(bytes("broadcast", "At1", "R"), (MoveBytes{112, 224}));
-  EXPECT_EQ(bytes("sum_reduce", "P", "At1"), (MoveBytes{112, 224}));
-  EXPECT_EQ(bytes("send", "At0", "At2"), (MoveBytes{112, 112}));
-  EXPECT_EQ(bytes("gather", "S0", "At0"), (MoveBytes{64, 64})) << "blocks 3,2,2 rows; the first is there already";
-  EXPECT_EQ(bytes("scatter", "At0", "S0"), (MoveBytes{64, 64}));
-  EXPECT_EQ(bytes("repartition", "S0", "S0[0,7,7,7]"), (MoveBytes{64, 64}));
-  EXPECT_EQ(bytes("slice_move", "R", "S0"), MoveBytes());
-  EXPECT_EQ(bytes("zero_extend", "S0", "P"), MoveBytes());
+  EXPECT_EQ(bytes(MoveKind::kAllReduce, "P", "R"), (MoveBytes{112, 448}));
+  EXPECT_EQ(bytes(MoveKind::kAllGather, "S0", "R"), (MoveBytes{112, 224}));
+  EXPECT_EQ(bytes(MoveKind::kReduceScatter, "P", "S0"), (MoveBytes{112, 224}));
+  EXPECT_EQ(bytes(MoveKind::kBroadcast, "At1", "R"), (MoveBytes{112, 224}));
+  EXPECT_EQ(bytes(MoveKind::kSumReduce, "P", "At1"), (MoveBytes{112, 224}));
+  EXPECT_EQ(bytes(MoveKind::kSend, "At0", "At2"), (MoveBytes{112, 112}));
+  EXPECT_EQ(bytes(MoveKind::kGather, "S0", "At0"), (MoveBytes{64, 64}))
+      << "blocks 3,2,2 rows; the first is there already";
+  EXPECT_EQ(bytes(MoveKind::kScatter, "At0", "S0"), (MoveBytes{64, 64}));
+  EXPECT_EQ(bytes(MoveKind::kRepartition, "S0", "S0[0,7,7,7]"), (MoveBytes{64, 64}));
+  EXPECT_EQ(bytes(MoveKind::kSlice, "R", "S0"), MoveBytes());
+  EXPECT_EQ(bytes(MoveKind::kZeroExtend, "S0", "P"), MoveBytes());
 }
 
 // The line {0,1,2}, and beside it {2,3} and {0,1,2} of four ranks.
@@ -221,12 +225,12 @@ TEST_F(Departures, ArriveWithoutSumsAndGhosts) {
 TEST(MoveBytes, GhostRowsOfTheDerivation) {
   const TensorType type{DType::kF32, {8, 28, 28, 16}};
   const Mesh mesh{{{"height", 2}}};
-  const auto bytes = [&](const char* op, const char* from, const char* to) {
-    return BytesOfMove(op, Parse({from}), Parse({to}), type, mesh, {0, 1});
+  const auto bytes = [&](MoveKind kind, const char* from, const char* to) {
+    return BytesOfMove(kind, Parse({from}), Parse({to}), type, mesh, {0, 1});
   };
-  EXPECT_EQ(bytes("halo_exchange", "S1", "S1(28x3/1-1)"), (MoveBytes{28672, 28672}));
-  EXPECT_EQ(bytes("halo_exchange_adjoint", "S1(28x3/1-1,sum)", "S1"), (MoveBytes{28672, 28672}));
-  EXPECT_EQ(bytes("halo_exchange", "S1", "S1(14x2/2-0,clipped)"), MoveBytes()) << "whole windows on either side";
+  EXPECT_EQ(bytes(MoveKind::kHalo, "S1", "S1(28x3/1-1)"), (MoveBytes{28672, 28672}));
+  EXPECT_EQ(bytes(MoveKind::kHaloAdjoint, "S1(28x3/1-1,sum)", "S1"), (MoveBytes{28672, 28672}));
+  EXPECT_EQ(bytes(MoveKind::kHalo, "S1", "S1(14x2/2-0,clipped)"), MoveBytes()) << "whole windows on either side";
 }
 
 TEST(MoveBytes, WireBytesCountEveryGroup) {

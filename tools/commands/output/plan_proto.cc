@@ -64,7 +64,7 @@ void CountCollectives(const Program& program, const Schedule& schedule, PlanProt
 // Axes that split one dimension together have blocks within blocks, which no list of widths describes.
 void SetGhosts(const Graph& graph, const Node& move, PlanNodeProto& entry) {
   const std::vector<int> axes = MoveAxes(graph, move);
-  if (move.op->name != "halo_exchange" || axes.size() != 1) return;
+  if (move.op->move != MoveKind::kHalo || axes.size() != 1) return;
   const int size = graph.mesh(move.inputs[0]).axes[axes[0]].size;
   const Value& x = graph.value(move.inputs[0]);
   const AxisLayout& owned = x.layout[axes[0]];
