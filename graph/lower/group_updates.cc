@@ -10,17 +10,9 @@
 namespace partita {
 namespace {
 
-const KernelLaunch* Joinable(const LocalLaunch& launch) {
-  const auto* const kernel = std::get_if<KernelLaunch>(&launch.launch.work);
+const LocalKernel* Joinable(const LocalLaunch& launch) {
+  const auto* const kernel = std::get_if<LocalKernel>(&launch.work);
   return kernel == nullptr || kernel->node.op->together.empty() ? nullptr : kernel;
-}
-
-// The tensors of a kernel's inputs; -1: absent or empty.
-std::vector<TensorId> InputTensors(const LocalLaunch& launch, const KernelLaunch& kernel) {
-  std::vector<TensorId> tensors;
-  size_t next = 0;
-  for (const int64_t input : kernel.inputs) tensors.push_back(input < 0 ? -1 : launch.operands[next++]);
-  return tensors;
 }
 
 // Kernels that become one.
@@ -28,33 +20,19 @@ struct Members {
   std::vector<LocalLaunch> launches;
   std::vector<TensorId> shared;
 
-  bool Takes(const LocalLaunch& launch, const KernelLaunch& kernel, const std::vector<TensorId>& its_shared) const {
-    const auto& first = std::get<KernelLaunch>(launches.front().launch.work).node;
+  bool Takes(const LocalLaunch& launch, const LocalKernel& kernel, const std::vector<TensorId>& its_shared) const {
+    const auto& first = std::get<LocalKernel>(launches.front().work).node;
     return first.op == kernel.node.op && first.attributes == kernel.node.attributes && shared == its_shared &&
-           first.outputs[0].dtype == kernel.node.outputs[0].dtype &&
-           launches.front().launch.phase == launch.launch.phase;
+           first.outputs[0].dtype == kernel.node.outputs[0].dtype && launches.front().phase == launch.phase;
   }
 };
 
 LocalLaunch Join(std::vector<LocalLaunch> members) {
   LocalLaunch joint = std::move(members.front());
-  auto& kernel = std::get<KernelLaunch>(joint.launch.work);
-  std::vector<TensorId> inputs, outputs;
-  const auto split = [&](const LocalLaunch& member) {
-    const auto& work = std::get<KernelLaunch>(member.launch.work);
-    size_t next = 0;  // workspace comes last: the joint kernel has its own
-    for (const int64_t input : work.inputs) {
-      if (input >= 0) inputs.push_back(member.operands[next++]);
-    }
-    for (const int64_t output : work.outputs) {
-      if (output >= 0) outputs.push_back(member.operands[next++]);
-    }
-  };
-  split(joint);
+  auto& kernel = std::get<LocalKernel>(joint.work);
   for (size_t m = 1; m < members.size(); ++m) {
     LocalLaunch& member = members[m];
-    split(member);
-    auto& work = std::get<KernelLaunch>(member.launch.work);
+    auto& work = std::get<LocalKernel>(member.work);
     const auto append = [](auto& to, auto& from) {
       to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
     };
@@ -65,11 +43,8 @@ LocalLaunch Join(std::vector<LocalLaunch> members) {
     append(joint.in_place, member.in_place);
   }
   kernel.node.members = static_cast<int>(members.size());
-  if (members.size() > 1) joint.launch.name += fmt::format(" and {} more", members.size() - 1);
-  kernel.node.name = joint.launch.name;
-  kernel.workspace = -1;
-  joint.operands = std::move(inputs);
-  joint.operands.insert(joint.operands.end(), outputs.begin(), outputs.end());
+  if (members.size() > 1) joint.name += fmt::format(" and {} more", members.size() - 1);
+  kernel.node.name = joint.name;
   return joint;
 }
 
@@ -120,11 +95,11 @@ class Grouping {
       if (touch == kNot) marked_.push_back(WholeOf(tensor));
       touch = write ? kWritten : std::max(touch, kRead);
     });
-    const KernelLaunch& kernel = *Joinable(launch);
-    const std::vector<TensorId> inputs = InputTensors(launch, kernel);
+    const LocalKernel& kernel = *Joinable(launch);
     std::vector<TensorId> shared;
     for (const int input : kernel.node.op->together) {
-      shared.push_back(input < static_cast<int>(inputs.size()) ? inputs[input] : -1);
+      const bool given = input < static_cast<int>(kernel.inputs.size());
+      shared.push_back(given ? kernel.inputs[input].tensor : kNoTensor);
     }
     for (Members& members : collected_) {
       if (!members.Takes(launch, kernel, shared)) continue;
@@ -139,14 +114,10 @@ class Grouping {
   absl::Status Flush() {
     for (Members& members : collected_) {
       LocalLaunch joint = Join(std::move(members.launches));
-      auto& kernel = std::get<KernelLaunch>(joint.launch.work);
+      auto& kernel = std::get<LocalKernel>(joint.work);
       ASSIGN_OR_RETURN(kernel.choice, kernels_.Choose(kernel.node));
-      if (kernel.choice.workspace_bytes > 0) {
-        kernel.workspace = 0;
-        joint.operands.push_back(program_.AddTensor(
-            {kernel.choice.workspace_bytes, MemoryKind::kWorkspace, joint.launch.name + "/workspace", -1, 0}));
-        touched_.push_back(kNot);
-      }
+      kernel.workspace = program_.AddWorkspace(kernel.choice, joint.name);
+      touched_.resize(program_.tensors.size(), kNot);
       program_.launches.push_back(std::move(joint));
     }
     collected_.clear();

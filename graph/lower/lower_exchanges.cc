@@ -144,32 +144,23 @@ absl::Status MoveLowering::HaloExchangeAdjoint(const Move& move) {
 absl::Status MoveLowering::AppendSumOfParts(const Move& move, const std::vector<HeldBox>& received, TensorId arrived) {
   const Node& node = graph_.node(move.node);
   const auto local = [&](const HeldBox& box) { return LocalTensor{move.type.dtype, move.type.shape, *box}; };
-  KernelLaunch kernel;
-  std::vector<TensorId> operands;
+  LocalKernel kernel;
   kernel.node = {graph_.name(move.node), node.op, node.attributes, {}, {local(move.own_to())}};
   if (move.Overlap(move.own_from(), move.own_to())) {
     kernel.node.inputs.push_back(local(move.own_from()));
-    kernel.inputs.push_back(0);
-    operands.push_back(out_.tensor_of[move.input]);
+    kernel.inputs.push_back({out_.tensor_of[move.input]});
   }
   int64_t offset = 0;
   for (const HeldBox& part : received) {
     if (!part) continue;
     kernel.node.inputs.push_back(local(part));
-    kernel.inputs.push_back(offset);
-    operands.push_back(arrived);
+    kernel.inputs.push_back({arrived, offset});
     offset += move.bytes(part->elements());
   }
-  kernel.outputs = {0};
-  operands.push_back(NewOutput(move.output));
+  kernel.outputs = {{NewOutput(move.output)}};
   ASSIGN_OR_RETURN(kernel.choice, kernels_.Choose(kernel.node));
-  if (kernel.choice.workspace_bytes > 0) {
-    kernel.workspace = 0;
-    operands.push_back(NewTemporary(move.node, "/workspace", kernel.choice.workspace_bytes));
-  }
-  LocalLaunch& launch = Append(move.node, "/add");
-  launch.operands = std::move(operands);
-  launch.launch.work = std::move(kernel);
+  kernel.workspace = out_.AddWorkspace(kernel.choice, graph_.name(move.node));
+  Append(move.node, "/add").work = std::move(kernel);
   return absl::OkStatus();
 }
 
@@ -177,23 +168,16 @@ void MoveLowering::AppendAssembly(const Move& move, const char* suffix, const He
                                   const std::vector<HeldBox>& blocks, TensorId arrived) {
   const Box& whole = *move.own_to();
   const TensorId output = NewOutput(move.output);
-  CopyLaunch assembly;
-  std::vector<TensorId> operands;
-  if (Count(own) + TotalCount(blocks) < whole.elements()) {
-    assembly.zero = {0, out_.tensors[output].bytes};
-    operands.push_back(output);
-  }
+  LocalCopies assembly;
+  if (Count(own) + TotalCount(blocks) < whole.elements()) assembly.zeroed = output;
   if (own) {
-    assembly.copies.push_back(CopyOf(*own, *move.own_from(), whole, move.type.dtype));
-    operands.insert(operands.end(), {out_.tensor_of[move.input], output});
+    assembly.copies.push_back(
+        {CopyOf(*own, *move.own_from(), whole, move.type.dtype), out_.tensor_of[move.input], output});
   }
   for (BoxCopy& copy : UnpackCopies(arrived < 0 ? std::vector<HeldBox>{} : blocks, whole, move.type.dtype)) {
-    assembly.copies.push_back(std::move(copy));
-    operands.insert(operands.end(), {arrived, output});
+    assembly.copies.push_back({std::move(copy), arrived, output});
   }
-  LocalLaunch& launch = Append(move.node, suffix);
-  launch.operands = std::move(operands);
-  launch.launch.work = std::move(assembly);
+  Append(move.node, suffix).work = std::move(assembly);
 }
 
 absl::Status MoveLowering::Slice(const Move& move) {

@@ -66,8 +66,8 @@ class GraphLowering {
 
   void AddBegin() {
     LocalLaunch& begin = out_.launches.emplace_back();
-    begin.launch.name = "step begin";
-    begin.launch.work = HostLaunch{true};
+    begin.name = "step begin";
+    begin.work = LocalHost{true, {}};
   }
 
   absl::Status LowerNode(NodeId id) {
@@ -80,7 +80,7 @@ class GraphLowering {
     }
     if (node.op->role == Role::kInput) {
       const TensorId tensor = NewOutput(node.outputs[0], MemoryKind::kInput);
-      if (tensor >= 0) out_.launches.front().operands.push_back(tensor);
+      if (tensor != kNoTensor) std::get<LocalHost>(out_.launches.front().work).tensors.push_back(tensor);
       return absl::OkStatus();
     }
     if (node.op->move) return moves_.Lower(id);
@@ -103,33 +103,20 @@ class GraphLowering {
   absl::Status LowerCompute(NodeId id) {
     const Node& node = graph_.node(id);
     if (!Runs(local_, node)) return absl::OkStatus();
-    KernelLaunch kernel;
+    LocalKernel kernel;
     ASSIGN_OR_RETURN(kernel.node, MakeLocalNode(graph_, local_, id));
     ASSIGN_OR_RETURN(kernel.choice, kernels_.Choose(kernel.node));
     LocalLaunch launch;
-    launch.launch.name = graph_.name(id);
-    launch.launch.node = id;
-    launch.launch.phase = node.phase;
-    launch.operands.reserve(node.inputs.size() + node.outputs.size() + 1);
+    launch.name = graph_.name(id);
+    launch.node = id;
+    launch.phase = node.phase;
     kernel.inputs.reserve(node.inputs.size());
     kernel.outputs.reserve(node.outputs.size());
-    for (ValueId input : node.inputs) {
-      const TensorId tensor = input == kNoValue ? -1 : out_.tensor_of[input];
-      kernel.inputs.push_back(tensor < 0 ? -1 : 0);
-      if (tensor >= 0) launch.operands.push_back(tensor);
-    }
-    for (ValueId output : node.outputs) {
-      const TensorId tensor = NewOutput(output, MemoryKind::kActivation);
-      kernel.outputs.push_back(tensor < 0 ? -1 : 0);
-      if (tensor >= 0) launch.operands.push_back(tensor);
-    }
-    if (kernel.choice.workspace_bytes > 0) {
-      kernel.workspace = 0;
-      launch.operands.push_back(out_.AddTensor(
-          {kernel.choice.workspace_bytes, MemoryKind::kWorkspace, graph_.name(id) + "/workspace", -1, 0}));
-    }
+    for (ValueId input : node.inputs) kernel.inputs.push_back({input == kNoValue ? kNoTensor : out_.tensor_of[input]});
+    for (ValueId output : node.outputs) kernel.outputs.push_back({NewOutput(output, MemoryKind::kActivation)});
+    kernel.workspace = out_.AddWorkspace(kernel.choice, launch.name);
     AddInPlace(node, launch);
-    launch.launch.work = std::move(kernel);
+    launch.work = std::move(kernel);
     out_.launches.push_back(std::move(launch));
     return absl::OkStatus();
   }
@@ -174,11 +161,10 @@ class GraphLowering {
     const int64_t bytes = out_.tensors[from].bytes;
     const TensorId saved = out_.AddTensor({bytes, MemoryKind::kActivation, name + "/save", -1, 0});
     LocalLaunch& launch = out_.launches.emplace_back();
-    launch.launch.name = name + "/save";
-    launch.launch.phase = Phase::kUpdate;
+    launch.name = name + "/save";
+    launch.phase = Phase::kUpdate;
     const Box flat = WholeBox({bytes});
-    launch.launch.work = CopyLaunch{{}, {CopyOf(flat, flat, flat, DType::kU8)}};
-    launch.operands = {from, saved};
+    launch.work = LocalCopies{kNoTensor, {{CopyOf(flat, flat, flat, DType::kU8), from, saved}}};
     return saved;
   }
 

@@ -146,8 +146,7 @@ absl::Status MoveLowering::Bucket(NodeId id, const Meeting& meeting) {
   collective.dtype = graph_.type(node.inputs[0]).dtype;
   collective.reduction = ReductionOf(node.inputs[0]);
   const TensorId bucket = out_.AddTensor({0, MemoryKind::kActivation, graph_.name(id), -1, 0});
-  std::vector<BoxCopy> copies;
-  std::vector<TensorId> operands;
+  LocalCopies copies;
   int64_t bytes = 0;
   for (size_t m = 0; m < node.inputs.size(); ++m) {
     const ValueId input = node.inputs[m];
@@ -163,9 +162,8 @@ absl::Status MoveLowering::Bucket(NodeId id, const Meeting& meeting) {
       continue;
     }
     const Box flat = WholeBox({local_.values[input]->elements()});
-    copies.push_back(CopyOf(flat, flat, flat, collective.dtype));
-    copies.back().to = bytes;
-    operands.insert(operands.end(), {out_.tensor_of[input], bucket});
+    copies.copies.push_back({CopyOf(flat, flat, flat, collective.dtype), out_.tensor_of[input], bucket});
+    copies.copies.back().boxes.to = bytes;
     const TensorId member = NewOutput(output);
     out_.tensors[member].inside = bucket;
     out_.tensors[member].offset = bytes;
@@ -175,8 +173,7 @@ absl::Status MoveLowering::Bucket(NodeId id, const Meeting& meeting) {
   if (bytes == 0) return absl::OkStatus();
   if (meeting.group < 0) return Internal("bucket '{}': the program has no such group", graph_.name(id));
   LocalLaunch& pack = Append(id, "/pack");
-  pack.launch.work = CopyLaunch{{}, std::move(copies)};
-  pack.operands = std::move(operands);
+  pack.work = std::move(copies);
   pack.packs_bucket = true;
   collective.input_count = collective.output_count = bytes / SizeOf(collective.dtype);
   AppendCollective(id, collective, bucket, bucket);
@@ -282,28 +279,26 @@ TensorId MoveLowering::NewTemporary(NodeId node, const std::string& suffix, int6
 
 LocalLaunch& MoveLowering::Append(NodeId node, const std::string& suffix) {
   LocalLaunch& launch = out_.launches.emplace_back();
-  launch.launch.name = graph_.name(node) + suffix;
-  launch.launch.node = node;
-  launch.launch.phase = graph_.node(node).phase;
+  launch.name = graph_.name(node) + suffix;
+  launch.node = node;
+  launch.phase = graph_.node(node).phase;
   return launch;
 }
 
 void MoveLowering::AppendCopy(NodeId node, const char* suffix, std::vector<BoxCopy> copies, TensorId from,
                               TensorId to) {
-  LocalLaunch& launch = Append(node, suffix);
-  for (size_t c = 0; c < copies.size(); ++c) launch.operands.insert(launch.operands.end(), {from, to});
-  launch.launch.work = CopyLaunch{{}, std::move(copies)};
+  LocalCopies work;
+  work.copies.reserve(copies.size());
+  for (BoxCopy& boxes : copies) work.copies.push_back({std::move(boxes), from, to});
+  Append(node, suffix).work = std::move(work);
 }
 
 LocalLaunch& MoveLowering::AppendCollective(NodeId node, CollectiveLaunch collective, TensorId input, TensorId output,
                                             const std::string& suffix) {
   LocalLaunch& launch = Append(node, suffix);
-  for (auto [tensor, offset] : {std::pair{input, &collective.input}, std::pair{output, &collective.output}}) {
-    if (tensor < 0) continue;
-    *offset = std::max<int64_t>(*offset, 0);
-    launch.operands.push_back(tensor);
-  }
-  launch.launch.work = std::move(collective);
+  if (input != kNoTensor) collective.input = std::max<int64_t>(collective.input, 0);
+  if (output != kNoTensor) collective.output = std::max<int64_t>(collective.output, 0);
+  launch.work = LocalCollective{std::move(collective), input, output};
   return launch;
 }
 

@@ -136,49 +136,38 @@ MoveLowering::TilePlace MoveLowering::JoinedPlace(const Move& move, const std::v
 void MoveLowering::AppendRoundCopy(const Move& move, const std::vector<RoundBlock>& blocks, TilePlace run, bool pack,
                                    const std::string& suffix) {
   if (blocks.empty() || (run.tensor == blocks.front().place.tensor)) return;
-  CopyLaunch work;
-  std::vector<TensorId> operands;
+  LocalCopies work;
   for (const RoundBlock& block : blocks) {
     const Box flat = WholeBox({block.count});
-    BoxCopy& copy = work.copies.emplace_back(CopyOf(flat, flat, flat, move.type.dtype));
     const TilePlace& from = pack ? block.place : run;
     const TilePlace& to = pack ? run : block.place;
-    copy.from = move.bytes(from.first);
-    copy.to = move.bytes(to.first);
-    operands.insert(operands.end(), {from.tensor, to.tensor});
+    work.copies.push_back({CopyOf(flat, flat, flat, move.type.dtype), from.tensor, to.tensor});
+    work.copies.back().boxes.from = move.bytes(from.first);
+    work.copies.back().boxes.to = move.bytes(to.first);
     run.first += block.count;
   }
-  LocalLaunch& launch = Append(move.node, suffix);
-  launch.launch.work = std::move(work);
-  launch.operands = std::move(operands);
+  Append(move.node, suffix).work = std::move(work);
 }
 
 void MoveLowering::AppendRest(const Move& move, const ExchangePlan& plan, TensorId output,
                               const std::vector<TilePlace>& places) {
   if (!move.own_to()) return;
-  CopyLaunch work;
-  std::vector<TensorId> operands;
-  if (move.own_to() != move.Inside(move.own_to())) {
-    work.zero = {0, out_.tensors[output].bytes};
-    operands.push_back(output);
-  }
+  LocalCopies work;
+  if (move.own_to() != move.Inside(move.own_to())) work.zeroed = output;
   for (const TileSend& kept : plan.kept) {
     if (kept.to != move.self()) continue;
-    work.copies.push_back(CopyOf(plan.tiles[kept.tile], *move.own_from(), *move.own_to(), move.type.dtype));
-    operands.insert(operands.end(), {out_.tensor_of[move.input], output});
+    work.copies.push_back({CopyOf(plan.tiles[kept.tile], *move.own_from(), *move.own_to(), move.type.dtype),
+                           out_.tensor_of[move.input], output});
   }
   for (size_t t = 0; t < plan.tiles.size(); ++t) {
     const Box& tile = plan.tiles[t];
     const bool arrived = Common(tile, move.own_to()) == tile && Common(tile, move.own_from()) != tile;
     if (!arrived || places[t].tensor == output) continue;
-    work.copies.push_back(CopyOf(tile, tile, *move.own_to(), move.type.dtype));
-    work.copies.back().from = move.bytes(places[t].first);
-    operands.insert(operands.end(), {places[t].tensor, output});
+    work.copies.push_back({CopyOf(tile, tile, *move.own_to(), move.type.dtype), places[t].tensor, output});
+    work.copies.back().boxes.from = move.bytes(places[t].first);
   }
-  if (operands.empty()) return;
-  LocalLaunch& launch = Append(move.node, "/unpack");
-  launch.launch.work = std::move(work);
-  launch.operands = std::move(operands);
+  if (work.zeroed == kNoTensor && work.copies.empty()) return;
+  Append(move.node, "/unpack").work = std::move(work);
 }
 
 }  // namespace partita

@@ -15,23 +15,24 @@ namespace {
 constexpr double kLeastFlops = 4e6;
 constexpr int64_t kLeastPixels = 128;  // of the interior for each part
 
-// The last launch that writes each tensor, or what it lies inside of; -1: it is there before the step.
-std::vector<int> LastWriters(const LocalProgram& program) {
-  std::vector<int> writer(program.tensors.size(), -1);
+// The last launch that writes each tensor, or what it lies inside of; nullopt: it is there before the step.
+std::vector<std::optional<int>> LastWriters(const LocalProgram& program) {
+  std::vector<std::optional<int>> writer(program.tensors.size());
   for (size_t l = 0; l < program.launches.size(); ++l) {
     VisitTensors(program.launches[l], [&](TensorId tensor, bool write) {
       if (write) writer[tensor] = static_cast<int>(l);
     });
   }
   for (size_t t = 0; t < writer.size(); ++t) {
-    if (program.tensors[t].inside >= 0) writer[t] = std::max(writer[t], writer[program.tensors[t].inside]);
+    const TensorId whole = program.tensors[t].inside;
+    if (whole != kNoTensor) writer[t] = std::max(writer[t], writer[whole]);
   }
   return writer;
 }
 
 // An input from which outputs can be made: what a rank holds before an exchange, or after it.
 struct Source {
-  TensorId tensor = -1;
+  TensorId tensor = kNoTensor;
   Box box;
   int until = 0;  // the launch that waits for the next exchange; for the last source the node itself
 };
@@ -47,7 +48,7 @@ class HaloSplitting {
     writer_ = LastWriters(program_);
     early_.resize(program_.launches.size());
     for (size_t l = 0; l < program_.launches.size(); ++l) {
-      const auto* const kernel = std::get_if<KernelLaunch>(&program_.launches[l].launch.work);
+      const auto* const kernel = std::get_if<LocalKernel>(&program_.launches[l].work);
       if (kernel != nullptr && kernel->node.op->windowed >= 0) Split(static_cast<int>(l));
     }
     Rebuild();
@@ -57,33 +58,29 @@ class HaloSplitting {
   // The launches that put what halo exchanges brought together: the exchange itself where it moves boxes. False if
   // there are none.
   bool FindAssemblies() {
-    assembly_of_.assign(graph_.nodes().size(), -1);
+    assembly_of_.assign(graph_.nodes().size(), std::nullopt);
     bool any = false;
     for (size_t l = 0; l < program_.launches.size(); ++l) {
       const LocalLaunch& launch = program_.launches[l];
-      const auto* const exchange = std::get_if<CollectiveLaunch>(&launch.launch.work);
-      const bool boxes = exchange != nullptr && !exchange->receive_boxes.empty();
-      if (launch.launch.node < 0 || !(boxes || std::holds_alternative<CopyLaunch>(launch.launch.work))) continue;
-      const Node& node = graph_.node(launch.launch.node);
-      if (node.op->move != MoveKind::kHalo || launch.operands.empty() ||
-          launch.operands.back() != program_.tensor_of[node.outputs[0]])
-        continue;
-      const TensorId own = program_.tensor_of[node.inputs[0]];
-      const std::vector<TensorId> from = CopiedFrom(launch);
-      if (!boxes && std::all_of(from.begin(), from.end(), [&](TensorId tensor) { return tensor == own; })) continue;
-      assembly_of_[launch.launch.node] = static_cast<int>(l);
+      if (launch.node < 0 || graph_.node(launch.node).op->move != MoveKind::kHalo) continue;
+      if (!BringsGhosts(launch, graph_.node(launch.node))) continue;
+      assembly_of_[launch.node] = static_cast<int>(l);
       any = true;
     }
     return any;
   }
 
-  // By copy: the tensor that it reads.
-  static std::vector<TensorId> CopiedFrom(const LocalLaunch& launch) {
-    std::vector<TensorId> from;
-    VisitTensors(launch, [&](TensorId tensor, bool write) {
-      if (!write) from.push_back(tensor);
-    });
-    return from;
+  // Whether a launch of the exchange writes others' elements into what the exchange makes.
+  bool BringsGhosts(const LocalLaunch& launch, const Node& exchange) const {
+    const TensorId assembled = program_.tensor_of[exchange.outputs[0]];
+    if (const auto* const boxes = std::get_if<LocalCollective>(&launch.work)) {
+      return boxes->output != kNoTensor && boxes->output == assembled && !boxes->call.receive_boxes.empty();
+    }
+    const auto* const work = std::get_if<LocalCopies>(&launch.work);
+    const TensorId own = program_.tensor_of[exchange.inputs[0]];
+    return work != nullptr && std::ranges::any_of(work->copies, [&](const LocalCopy& copy) {
+             return copy.to == assembled && copy.from != own;
+           });
   }
 
   const LocalTensor& Held(ValueId value) const { return *local_.values[value]; }
@@ -91,15 +88,16 @@ class HaloSplitting {
   // From the rank's own block to what the node reads; empty if the last is the only one that is there in time.
   std::vector<Source> SourcesOf(int l) const {
     const LocalLaunch& launch = program_.launches[l];
-    const Node& node = graph_.node(launch.launch.node);
+    const Node& node = graph_.node(launch.node);
     ValueId value = node.inputs[node.op->windowed];
     std::vector<Source> sources = {{program_.tensor_of[value], Held(value).box, l}};
     while (graph_.node(graph_.value(value).producer).op->move == MoveKind::kHalo) {
       const NodeId exchange = graph_.value(value).producer;
       value = graph_.node(exchange).inputs[0];
       if (!local_.Holds(value)) break;
-      if (assembly_of_[exchange] < 0 || !OthersAreThere(l, assembly_of_[exchange])) continue;
-      sources.push_back({program_.tensor_of[value], Held(value).box, assembly_of_[exchange]});
+      const std::optional<int> assembly = assembly_of_[exchange];
+      if (!assembly || !OthersAreThere(l, *assembly)) continue;
+      sources.push_back({program_.tensor_of[value], Held(value).box, *assembly});
     }
     if (sources.size() == 1) return {};
     std::reverse(sources.begin(), sources.end());
@@ -108,11 +106,11 @@ class HaloSplitting {
 
   // Whether all inputs but the windowed one are made before launch `before`.
   bool OthersAreThere(int l, int before) const {
-    const Node& node = graph_.node(program_.launches[l].launch.node);
+    const Node& node = graph_.node(program_.launches[l].node);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (static_cast<int>(i) == node.op->windowed || node.inputs[i] == kNoValue) continue;
       const TensorId tensor = program_.tensor_of[node.inputs[i]];
-      if (tensor >= 0 && writer_[tensor] >= before) return false;
+      if (tensor != kNoTensor && writer_[tensor] >= before) return false;  // nullopt is less than any launch
     }
     return true;
   }
@@ -158,7 +156,7 @@ class HaloSplitting {
   struct Part {
     LocalNode node;
     KernelChoice choice;
-    TensorId source = -1;
+    TensorId source = kNoTensor;
     int before = 0;  // launch
   };
 
@@ -204,11 +202,11 @@ class HaloSplitting {
   }
 
   void Split(int l) {
-    const auto& kernel = std::get<KernelLaunch>(program_.launches[l].launch.work);
-    if (kernel.node.members > 1 || !kernel.node.within.empty() || program_.launches[l].launch.node < 0) return;
+    const auto& kernel = std::get<LocalKernel>(program_.launches[l].work);
+    if (kernel.node.members > 1 || !kernel.node.within.empty() || program_.launches[l].node < 0) return;
     const std::vector<Source> sources = SourcesOf(l);
     if (sources.empty()) return;
-    const Node& node = graph_.node(program_.launches[l].launch.node);
+    const Node& node = graph_.node(program_.launches[l].node);
     std::vector<Part> parts = PartsOf(kernel.node, kernel.choice.kernel, node, sources);
     if (parts.empty() || !Pays(kernel.node, parts)) return;
     const LocalLaunch whole = program_.launches[l];
@@ -221,46 +219,29 @@ class HaloSplitting {
 
   LocalLaunch LaunchOf(const LocalLaunch& whole, const Node& node, Part part, const std::string& suffix) {
     LocalLaunch launch = whole;
-    launch.launch.name += suffix;
+    launch.name += suffix;
     launch.in_place.clear();
-    auto& kernel = std::get<KernelLaunch>(launch.launch.work);
-    if (kernel.workspace >= 0) launch.operands.pop_back();
-    const auto windowed = static_cast<std::ptrdiff_t>(node.op->windowed);
-    const auto absent = std::count(kernel.inputs.begin(), kernel.inputs.begin() + windowed, -1);
-    launch.operands[static_cast<size_t>(windowed - absent)] = part.source;
+    auto& kernel = std::get<LocalKernel>(launch.work);
+    kernel.inputs[node.op->windowed] = {part.source};
     kernel.node = std::move(part.node);
     kernel.choice = std::move(part.choice);
-    kernel.workspace = -1;
-    if (kernel.choice.workspace_bytes > 0) {
-      kernel.workspace = 0;
-      launch.operands.push_back(program_.AddTensor(
-          {kernel.choice.workspace_bytes, MemoryKind::kWorkspace, launch.launch.name + "/workspace", -1, 0}));
-    }
+    kernel.workspace = program_.AddWorkspace(kernel.choice, launch.name);
     return launch;
   }
 
   // Zeros and own elements, which wait for nobody; what is left of the assembly are the ghosts.
   std::optional<LocalLaunch> TakeOwn(LocalLaunch& assembly) const {
-    const TensorId own = program_.tensor_of[graph_.node(assembly.launch.node).inputs[0]];
-    auto& copy = std::get<CopyLaunch>(assembly.launch.work);
+    const TensorId own = program_.tensor_of[graph_.node(assembly.node).inputs[0]];
+    auto& all = std::get<LocalCopies>(assembly.work);
+    LocalCopies early{std::exchange(all.zeroed, kNoTensor), {}};
+    std::erase_if(all.copies, [&](const LocalCopy& copy) {
+      if (copy.from == own) early.copies.push_back(copy);
+      return copy.from == own;
+    });
+    if (early.zeroed == kNoTensor && early.copies.empty()) return std::nullopt;
     LocalLaunch first = assembly;
-    auto& first_copy = std::get<CopyLaunch>(first.launch.work);
-    first.launch.name += "/own";
-    const TensorId to = assembly.operands.back();
-    const std::vector<TensorId> from = CopiedFrom(assembly);
-    first.operands.clear();
-    assembly.operands.clear();
-    if (copy.zero.bytes > 0) first.operands.push_back(to);
-    copy.zero = {};
-    first_copy.copies.clear();
-    std::vector<BoxCopy> ghosts;
-    for (size_t c = 0; c < copy.copies.size(); ++c) {
-      LocalLaunch& taker = from[c] == own ? first : assembly;
-      (from[c] == own ? first_copy.copies : ghosts).push_back(std::move(copy.copies[c]));
-      taker.operands.insert(taker.operands.end(), {from[c], to});
-    }
-    copy.copies = std::move(ghosts);
-    if (first.operands.empty()) return std::nullopt;
+    first.name += "/own";
+    first.work = std::move(early);
     return first;
   }
 
@@ -273,7 +254,7 @@ class HaloSplitting {
       LocalLaunch& launch = program_.launches[l];
       const bool split = replaced != replaced_.end() && *replaced == static_cast<int>(l);
       if (split) ++replaced;
-      if (!split && !early_[l].empty() && std::holds_alternative<CopyLaunch>(launch.launch.work)) {
+      if (!split && !early_[l].empty() && std::holds_alternative<LocalCopies>(launch.work)) {
         if (std::optional<LocalLaunch> own = TakeOwn(launch)) launches.push_back(*std::move(own));
       }
       std::move(early_[l].begin(), early_[l].end(), std::back_inserter(launches));
@@ -287,8 +268,8 @@ class HaloSplitting {
   const LocalGraph& local_;
   const KernelCatalogue& kernels_;
   OverlapHalo overlap_;
-  std::vector<int> assembly_of_;  // by node: the launch that waits for what the exchange brings; -1: none
-  std::vector<int> writer_;       // by tensor
+  std::vector<std::optional<int>> assembly_of_;  // by node: the launch that waits for what the exchange brings
+  std::vector<std::optional<int>> writer_;       // by tensor
   std::vector<std::vector<LocalLaunch>> early_;  // by launch: parts that come before it, or in its place
   std::vector<int> replaced_;                    // launches that became parts, ascending
 };

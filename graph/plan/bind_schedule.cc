@@ -58,36 +58,70 @@ class ScheduleBinder {
   void BindLaunches() {
     schedule_.launches.reserve(lowered_.launches.size());
     for (LocalLaunch& local : lowered_.launches) {
-      Launch& launch = schedule_.launches.emplace_back(std::move(local.launch));
-      if (const auto* host = std::get_if<HostLaunch>(&launch.work)) {
-        for (TensorId tensor : local.operands) {
-          launch.accesses.push_back({{OffsetOf(tensor), lowered_.tensors[tensor].bytes}, host->begin});
-        }
-        continue;
-      }
-      size_t next = 0;
-      VisitOffsets(launch.work, [&](int64_t& offset, bool) {
-        if (offset >= 0) offset += OffsetOf(local.operands[next++]);
-      });
-      CHECK(next == local.operands.size());
+      Launch& launch = schedule_.launches.emplace_back();
+      const std::vector<Access> completed = CompletedBy(local);
+      launch.name = std::move(local.name);
+      launch.node = local.node;
+      launch.phase = local.phase;
+      launch.work = std::visit([this](auto& work) -> decltype(launch.work) { return Bound(work); }, local.work);
       launch.accesses = AccessesOf(launch);
-      AddWholeTensors(local.operands, launch);
+      launch.accesses.insert(launch.accesses.end(), completed.begin(), completed.end());
     }
   }
 
-  // A tensor that several launches make is there when the last of them has ended: each comes after those before it,
-  // and nobody overwrites any part of it before.
-  void AddWholeTensors(const std::vector<TensorId>& operands, Launch& launch) {
+  int64_t OffsetOf(const Operand& operand) const {
+    return operand.tensor == kNoTensor ? -1 : OffsetOf(operand.tensor) + operand.offset;
+  }
+
+  std::vector<int64_t> OffsetsOf(const std::vector<Operand>& operands) const {
+    std::vector<int64_t> offsets;
+    offsets.reserve(operands.size());
+    for (const Operand& operand : operands) offsets.push_back(OffsetOf(operand));
+    return offsets;
+  }
+
+  // They take what they can of the local work.
+  KernelLaunch Bound(LocalKernel& local) const {
+    return {std::move(local.node), std::move(local.choice), OffsetsOf(local.inputs), OffsetsOf(local.outputs),
+            OffsetOf(local.workspace)};
+  }
+
+  CopyLaunch Bound(LocalCopies& local) const {
+    CopyLaunch launch;
+    if (local.zeroed != kNoTensor) launch.zero = WholeOf(local.zeroed);
+    launch.copies.reserve(local.copies.size());
+    for (LocalCopy& copy : local.copies) {
+      BoxCopy& bound = launch.copies.emplace_back(std::move(copy.boxes));
+      bound.from += OffsetOf(copy.from);
+      bound.to += OffsetOf(copy.to);
+    }
+    return launch;
+  }
+
+  CollectiveLaunch Bound(LocalCollective& local) const {
+    CollectiveLaunch launch = std::move(local.call);
+    if (local.input != kNoTensor) launch.input += OffsetOf(local.input);
+    if (local.output != kNoTensor) launch.output += OffsetOf(local.output);
+    return launch;
+  }
+
+  HostLaunch Bound(const LocalHost& local) const { return {local.begin}; }
+
+  ByteRange WholeOf(TensorId tensor) const { return {OffsetOf(tensor), lowered_.tensors[tensor].bytes}; }
+
+  // Accesses beside those of its work. The host's touch whole tensors. A tensor that several launches make is there
+  // when the last of them has ended: each comes after those before it, and nobody overwrites any part of it before.
+  std::vector<Access> CompletedBy(const LocalLaunch& launch) {
+    std::vector<Access> completed;
     const int self = static_cast<int>(schedule_.launches.size());
-    size_t next = 0;
-    VisitOffsets(launch.work, [&](const int64_t& offset, bool write) {
-      if (offset < 0) return;
-      const TensorId tensor = operands[next++];
+    const bool host = std::holds_alternative<LocalHost>(launch.work);
+    VisitTensors(launch, [&](TensorId tensor, bool write) {
+      if (host) return completed.push_back({WholeOf(tensor), write});
       if (!write) return;
       const int before = std::exchange(maker_[tensor], self);
-      if (before < 0 || before == self) return;
-      launch.accesses.push_back({{OffsetOf(tensor), lowered_.tensors[tensor].bytes}, true});
+      if (before >= 0 && before != self) completed.push_back({WholeOf(tensor), true});
     });
+    return completed;
   }
 
   LocalTensor Tensor(ValueId value) const {

@@ -24,23 +24,15 @@ std::vector<int> LastUses(const LocalProgram& program) {
 
 void DropFittingCopies(LocalProgram& program, const std::vector<int>& last_use, int index) {
   LocalLaunch& pack = program.launches[index];
-  auto& copies = std::get<CopyLaunch>(pack.launch.work).copies;
-  std::vector<BoxCopy> kept;
-  std::vector<TensorId> operands;
-  for (size_t c = 0; c < copies.size(); ++c) {
-    const TensorId member = pack.operands[2 * c];
-    const TensorId bucket = pack.operands[2 * c + 1];
-    PlannedTensor& tensor = program.tensors[member];
-    if (tensor.kind == MemoryKind::kActivation && tensor.inside < 0 && last_use[member] == index) {
-      tensor.inside = bucket;
-      tensor.offset = copies[c].to;
-    } else {
-      kept.push_back(std::move(copies[c]));
-      operands.insert(operands.end(), {member, bucket});
-    }
-  }
-  copies = std::move(kept);
-  pack.operands = std::move(operands);
+  std::erase_if(std::get<LocalCopies>(pack.work).copies, [&](const LocalCopy& copy) {
+    PlannedTensor& member = program.tensors[copy.from];
+    const bool fits =
+        member.kind == MemoryKind::kActivation && member.inside == kNoTensor && last_use[copy.from] == index;
+    if (!fits) return false;
+    member.inside = copy.to;
+    member.offset = copy.boxes.to;
+    return true;
+  });
 }
 
 void BindBuckets(LocalProgram& program) {
@@ -48,8 +40,9 @@ void BindBuckets(LocalProgram& program) {
   for (size_t l = 0; l < program.launches.size(); ++l) {
     if (program.launches[l].packs_bucket) DropFittingCopies(program, last_use, static_cast<int>(l));
   }
-  std::erase_if(program.launches,
-                [](const LocalLaunch& launch) { return launch.packs_bucket && launch.operands.empty(); });
+  std::erase_if(program.launches, [](const LocalLaunch& launch) {
+    return launch.packs_bucket && std::get<LocalCopies>(launch.work).copies.empty();
+  });
 }
 
 class StorageAssignment {
@@ -146,33 +139,33 @@ class StorageAssignment {
   // One launch for all: they are small as a rule (counters that something still reads as they were).
   void AppendStores() {
     LocalLaunch store;
-    CopyLaunch copy;
+    LocalCopies work;
     for (const StateUpdate& update : program_.updates) {
       if (plan_.storage_of[update.update] == plan_.storage_of[update.state]) continue;
       const Box flat = WholeBox({program_.tensors[update.state].bytes});
-      copy.copies.push_back(CopyOf(flat, flat, flat, DType::kU8));
-      store.operands.insert(store.operands.end(), {update.update, update.state});
+      work.copies.push_back({CopyOf(flat, flat, flat, DType::kU8), update.update, update.state});
     }
-    if (copy.copies.empty()) return;
-    store.launch.name = "store states";
-    store.launch.phase = Phase::kUpdate;
-    store.launch.work = std::move(copy);
+    if (work.copies.empty()) return;
+    store.name = "store states";
+    store.phase = Phase::kUpdate;
+    store.work = std::move(work);
     program_.launches.push_back(std::move(store));
   }
 
   void AppendEnd() {
     LocalLaunch& end = program_.launches.emplace_back();
-    end.launch.name = "step end";
-    end.launch.phase = Phase::kUpdate;
-    end.launch.work = HostLaunch{false};
-    for (const Result& result : program_.results) end.operands.push_back(result.tensor);
+    end.name = "step end";
+    end.phase = Phase::kUpdate;
+    LocalHost reads{false, {}};
+    for (const Result& result : program_.results) reads.tensors.push_back(result.tensor);
+    end.work = std::move(reads);
   }
 
   // A storage lives as long as anything in it is used; states and staged inputs all the time.
   void SetLastUses() {
     const int end = static_cast<int>(program_.launches.size()) - 1;
     for (int l = 0; l <= end; ++l) {
-      const bool collective = std::holds_alternative<CollectiveLaunch>(program_.launches[l].launch.work);
+      const bool collective = std::holds_alternative<LocalCollective>(program_.launches[l].work);
       VisitTensors(program_.launches[l], [&](TensorId tensor, bool) {
         Storage& storage = plan_.storages[plan_.storage_of[tensor]];
         storage.last = l;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "graph/schedule/schedule.h"
@@ -19,28 +20,62 @@ namespace partita {
 enum class MemoryKind : uint8_t { kParameter, kState, kInput, kActivation, kWorkspace };
 
 using TensorId = int;
+inline constexpr TensorId kNoTensor = -1;
 
 struct PlannedTensor {
   int64_t bytes = 0;  // > 0: what a rank holds nothing of has no tensor
   MemoryKind kind = MemoryKind::kActivation;
   std::string name;
   // A part of another tensor (a member of a bucket): it begins at byte `offset` of `inside`.
-  TensorId inside = -1;
+  TensorId inside = kNoTensor;
   int64_t offset = 0;
 };
 
 // Output `to` may take the place of input `from` if nobody needs `from` any more. They have the same bytes.
 struct InPlace {
-  TensorId from = -1;
-  TensorId to = -1;
+  TensorId from = kNoTensor;
+  TensorId to = kNoTensor;
+};
+
+// What a kernel reads or writes: it begins at byte `offset` of the tensor. kNoTensor: absent, or empty.
+struct Operand {
+  TensorId tensor = kNoTensor;
+  int64_t offset = 0;
+};
+
+// The work of a launch, as in schedule.h, with tensors instead of addresses.
+struct LocalKernel {
+  LocalNode node;
+  KernelChoice choice;
+  std::vector<Operand> inputs, outputs;  // one for each of the node's
+  TensorId workspace = kNoTensor;
+};
+
+struct LocalCopy {
+  BoxCopy boxes;  // offsets from the beginning of the two tensors
+  TensorId from = kNoTensor, to = kNoTensor;
+};
+
+struct LocalCopies {
+  TensorId zeroed = kNoTensor;  // cleared before the copies, all of it
+  std::vector<LocalCopy> copies;
+};
+
+struct LocalCollective {
+  CollectiveLaunch call;                           // offsets from the beginning of the two tensors
+  TensorId input = kNoTensor, output = kNoTensor;  // kNoTensor: this rank gives or gets nothing
+};
+
+struct LocalHost {
+  bool begin = true;
+  std::vector<TensorId> tensors;  // that it writes (begin) or reads (end)
 };
 
 struct LocalLaunch {
-  // Streams, waits and accesses are not set. Offsets in `work` count from the beginning of their operand.
-  Launch launch;
-  // The tensor of every offset in `work` that is not -1, in the order of VisitOffsets. Of host launches: the tensors
-  // that they write (begin) or read (end).
-  std::vector<TensorId> operands;
+  std::string name;
+  NodeId node = -1;  // as in Launch
+  Phase phase = Phase::kForward;
+  std::variant<LocalKernel, LocalCopies, LocalCollective, LocalHost> work;
   std::vector<InPlace> in_place;
   // Fills a bucket: copies of members that can be made inside the bucket right away are dropped (AssignStorage).
   bool packs_bucket = false;
@@ -48,20 +83,20 @@ struct LocalLaunch {
 
 // At the end of the step the bytes of `update` are those of `state`.
 struct StateUpdate {
-  TensorId state = -1;
-  TensorId update = -1;
+  TensorId state = kNoTensor;
+  TensorId update = kNoTensor;
 };
 
 // A value that the host reads at the end of the step.
 struct Result {
   ValueId value = kNoValue;
-  TensorId tensor = -1;
+  TensorId tensor = kNoTensor;
 };
 
 struct LocalProgram {
   std::vector<PlannedTensor> tensors;  // the states come first, in the program's order
   std::vector<LocalLaunch> launches;   // begins with the host's; its last one is added by AssignStorage
-  std::vector<TensorId> tensor_of;     // by ValueId; -1: nothing here
+  std::vector<TensorId> tensor_of;     // by ValueId; kNoTensor: nothing here
   std::vector<StateUpdate> updates;
   std::vector<Result> results;
 
@@ -69,40 +104,36 @@ struct LocalProgram {
     tensors.push_back(std::move(tensor));
     return static_cast<TensorId>(tensors.size()) - 1;
   }
+  // Scratch memory of a kernel; kNoTensor if it needs none.
+  TensorId AddWorkspace(const KernelChoice& choice, const std::string& launch) {
+    if (choice.workspace_bytes == 0) return kNoTensor;
+    return AddTensor({choice.workspace_bytes, MemoryKind::kWorkspace, launch + "/workspace", kNoTensor, 0});
+  }
 };
 
-// Calls visit(int64_t& offset, bool write) for every offset of the work, set or not, in a fixed order: inputs, outputs,
-// workspace; zeroed range, then (from, to) of each copy; input, output of a collective.
-template <typename Work, typename Visit>
-void VisitOffsets(Work& work, const Visit& visit) {
-  if (auto* kernel = std::get_if<KernelLaunch>(&work)) {
-    for (auto& input : kernel->inputs) visit(input, false);
-    for (auto& output : kernel->outputs) visit(output, true);
-    visit(kernel->workspace, true);
-  } else if (auto* copy = std::get_if<CopyLaunch>(&work)) {
-    if (copy->zero.bytes > 0) visit(copy->zero.offset, true);
-    for (auto& box : copy->copies) {
-      visit(box.from, false);
-      visit(box.to, true);
-    }
-  } else if (auto* collective = std::get_if<CollectiveLaunch>(&work)) {
-    const bool writes = !OnlyReads(*collective);
-    visit(collective->input, false);
-    visit(collective->output, writes);
-  }
-}
-
-// Calls visit(TensorId, bool write) for every tensor that the launch touches; one that is touched twice comes twice.
+// Calls visit(TensorId, bool write) for every tensor that the launch touches, one that is touched twice twice, in a
+// fixed order: inputs, outputs, workspace; what is cleared, then from and to of each copy; input, output.
 template <typename Visit>
 void VisitTensors(const LocalLaunch& launch, const Visit& visit) {
-  if (const auto* host = std::get_if<HostLaunch>(&launch.launch.work)) {
-    for (TensorId tensor : launch.operands) visit(tensor, host->begin);
-    return;
+  const auto touch = [&](TensorId tensor, bool write) {
+    if (tensor != kNoTensor) visit(tensor, write);
+  };
+  if (const auto* const kernel = std::get_if<LocalKernel>(&launch.work)) {
+    for (const Operand& input : kernel->inputs) touch(input.tensor, false);
+    for (const Operand& output : kernel->outputs) touch(output.tensor, true);
+    touch(kernel->workspace, true);
+  } else if (const auto* const work = std::get_if<LocalCopies>(&launch.work)) {
+    touch(work->zeroed, true);
+    for (const LocalCopy& copy : work->copies) {
+      touch(copy.from, false);
+      touch(copy.to, true);
+    }
+  } else if (const auto* const collective = std::get_if<LocalCollective>(&launch.work)) {
+    touch(collective->input, false);
+    touch(collective->output, !OnlyReads(collective->call));
+  } else if (const auto* const host = std::get_if<LocalHost>(&launch.work)) {
+    for (const TensorId tensor : host->tensors) touch(tensor, host->begin);
   }
-  size_t next = 0;
-  VisitOffsets(launch.launch.work, [&](const int64_t& offset, bool write) {
-    if (offset >= 0) visit(launch.operands[next++], write);
-  });
 }
 
 }  // namespace partita

@@ -21,54 +21,43 @@ class LaunchHalosEarlyTest : public testing::Test {
     const ValueId reduced = builder_.Move("all_reduce", "rows", sum, {AxisLayout::Replicate()});
     halo_ = builder_.graph.value(halo).producer;
     reduce_ = builder_.graph.value(reduced).producer;
-    program_.launches.emplace_back().launch.work = HostLaunch{true};
+    program_.launches.emplace_back().work = LocalHost{true, {}};
   }
 
   TensorId Tensor() { return program_.AddTensor({64, MemoryKind::kActivation, "t", -1, 0}); }
 
   LocalLaunch& Launch(const std::string& name, NodeId node) {
     LocalLaunch& launch = program_.launches.emplace_back();
-    launch.launch.name = name;
-    launch.launch.node = node;
+    launch.name = name;
+    launch.node = node;
     return launch;
   }
 
   TensorId Kernel(const std::string& name, const std::vector<TensorId>& inputs = {}) {
     const TensorId output = Tensor();
-    LocalLaunch& launch = Launch(name, -1);
-    KernelLaunch kernel;
-    kernel.inputs.assign(inputs.size(), 0);
-    kernel.outputs = {0};
-    launch.launch.work = std::move(kernel);
-    launch.operands = inputs;
-    launch.operands.push_back(output);
+    LocalKernel kernel;
+    for (const TensorId input : inputs) kernel.inputs.push_back({input});
+    kernel.outputs = {{output}};
+    Launch(name, -1).work = std::move(kernel);
     return output;
   }
 
   TensorId Pack(TensorId from) {
     const TensorId packed = Tensor();
-    LocalLaunch& launch = Launch("p", halo_);
-    launch.launch.work = CopyLaunch{{}, {BoxCopy{}}};
-    launch.operands = {from, packed};
+    Launch("p", halo_).work = LocalCopies{kNoTensor, {{BoxCopy{}, from, packed}}};
     return packed;
   }
 
   TensorId Collective(const std::string& name, NodeId node, TensorId input) {
     const TensorId output = Tensor();
-    LocalLaunch& launch = Launch(name, node);
-    CollectiveLaunch collective;
-    collective.input = input < 0 ? -1 : 0;
-    collective.output = 0;
-    launch.launch.work = std::move(collective);
-    if (input >= 0) launch.operands.push_back(input);
-    launch.operands.push_back(output);
+    Launch(name, node).work = LocalCollective{{}, input, output};
     return output;
   }
 
   std::string Order() {
     LaunchHalosEarly(program_, builder_.graph);
     std::string order;
-    for (size_t l = 1; l < program_.launches.size(); ++l) order += program_.launches[l].launch.name + " ";
+    for (size_t l = 1; l < program_.launches.size(); ++l) order += program_.launches[l].name + " ";
     return order;
   }
 
@@ -113,7 +102,7 @@ TEST_F(LaunchHalosEarlyTest, OneAfterTheOther) {
 TEST_F(LaunchHalosEarlyTest, WhoSendsNothingWaitsForItsTurn) {
   Kernel("dx");
   Kernel("dw");
-  Collective("x", halo_, -1);
+  Collective("x", halo_, kNoTensor);
   EXPECT_EQ(Order(), "dx dw x ");
 }
 
