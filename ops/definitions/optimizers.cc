@@ -43,9 +43,11 @@ Description Describe() {
 }
 
 std::vector<Description> Updates() {
-#define PARTITA_DESCRIBE(F) Describe<F>(),
-  return {PARTITA_UPDATES(PARTITA_DESCRIBE)};
+  std::vector<Description> updates;
+#define PARTITA_DESCRIBE(F) updates.push_back(Describe<F>());
+  PARTITA_UPDATES(PARTITA_DESCRIBE)
 #undef PARTITA_DESCRIBE
+  return updates;
 }
 
 bool IsFlag(const Number& number) { return std::holds_alternative<bool>(number.definition.type_and_default); }

@@ -19,9 +19,11 @@
 namespace partita {
 
 inline std::vector<std::string> UpdateNames() {
-#define PARTITA_NAME(F) F::kName,
-  return {PARTITA_UPDATES(PARTITA_NAME)};
+  std::vector<std::string> names;
+#define PARTITA_NAME(F) names.push_back(F::kName);
+  PARTITA_UPDATES(PARTITA_NAME)
 #undef PARTITA_NAME
+  return names;
 }
 
 // f.operator()<F>() of the update whose op has this name, which must exist.

@@ -11,9 +11,9 @@
 
 // Kernels that builds without OpenMP and oneDNN (the thread sanitizer's) leave out.
 #ifdef PARTITA_NO_OPENMP
-#define FAST(...)
+#define FAST(kernel) nullptr
 #else
-#define FAST(...) {__VA_ARGS__},
+#define FAST(kernel) kernel
 #endif
 
 namespace partita {
@@ -22,66 +22,74 @@ namespace {
 using enum Bf16Nodes;
 using KernelTable = std::map<std::string, std::vector<HostKernelEntry>>;
 
-// The same with the ops of the lists in ops/functors/elementwise.h and ops/functors/updates.h.
+// The same with the ops of the lists in ops/functors/elementwise.h and ops/functors/updates.h, and without what the
+// build leaves out.
 KernelTable WithLists(KernelTable table) {
   for (const std::string& op : NamesOf(UnaryOps())) {
-    table[op] = {FAST("fast", FastUnary){"reference", ReferenceUnary}};
+    table[op] = {{"fast", FAST(FastUnary)}, {"reference", ReferenceUnary}};
   }
   for (const std::string& op : NamesOf(BinaryOps())) {
-    table[op] = {FAST("fast", FastBinary){"reference", ReferenceBinary}};
+    table[op] = {{"fast", FAST(FastBinary)}, {"reference", ReferenceBinary}};
   }
-  for (const std::string& op : UpdateNames()) table[op] = {FAST("fast", FastUpdate){"reference", ReferenceUpdate}};
+  for (const std::string& op : UpdateNames()) table[op] = {{"fast", FAST(FastUpdate)}, {"reference", ReferenceUpdate}};
+  for (auto& [op, entries] : table) {
+    std::erase_if(entries, [](const HostKernelEntry& entry) { return entry.prepare == nullptr; });
+  }
   return table;
 }
 
 const KernelTable& Table() {
   static const KernelTable& table = *new KernelTable(WithLists({
       {"constant", {{"reference", ReferenceConstant, kTaken}}},
-      {"cast", {FAST("fast", FastCast, kTaken){"reference", ReferenceCast, kTaken}}},
+      {"cast", {{"fast", FAST(FastCast), kTaken}, {"reference", ReferenceCast, kTaken}}},
       {"reshape", {{"reference", ReferenceReshape, kTaken}}},
-      {"conv2d", {FAST("onednn", OneDnnConv2d, kTaken) FAST("im2col", Im2ColConv2d){"reference", ReferenceConv2d}}},
+      {"conv2d",
+       {{"onednn", FAST(OneDnnConv2d), kTaken}, {"im2col", FAST(Im2ColConv2d)}, {"reference", ReferenceConv2d}}},
       {"conv2d_epilogue",
-       {FAST("onednn", OneDnnConv2d, kTaken) FAST("im2col", Im2ColConv2d){"reference", ReferenceConv2d}}},
+       {{"onednn", FAST(OneDnnConv2d), kTaken}, {"im2col", FAST(Im2ColConv2d)}, {"reference", ReferenceConv2d}}},
       {"conv2d_input_grad",
-       {FAST("onednn", OneDnnConv2dInputGrad, kTaken)
-            FAST("im2col", Im2ColConv2dInputGrad){"reference", ReferenceConv2dInputGrad}}},
+       {{"onednn", FAST(OneDnnConv2dInputGrad), kTaken},
+        {"im2col", FAST(Im2ColConv2dInputGrad)},
+        {"reference", ReferenceConv2dInputGrad}}},
       {"conv2d_weight_grad",
-       {FAST("onednn", OneDnnConv2dWeightGrad, kTaken)
-            FAST("im2col", Im2ColConv2dWeightGrad){"reference", ReferenceConv2dWeightGrad}}},
-      {"matmul", {FAST("onednn", OneDnnMatMul, kTaken) FAST("blocked", BlockedMatMul){"reference", ReferenceMatMul}}},
+       {{"onednn", FAST(OneDnnConv2dWeightGrad), kTaken},
+        {"im2col", FAST(Im2ColConv2dWeightGrad)},
+        {"reference", ReferenceConv2dWeightGrad}}},
+      {"matmul",
+       {{"onednn", FAST(OneDnnMatMul), kTaken}, {"blocked", FAST(BlockedMatMul)}, {"reference", ReferenceMatMul}}},
       {"matmul_epilogue",
-       {FAST("onednn", OneDnnMatMul, kTaken) FAST("blocked", BlockedMatMul){"reference", ReferenceMatMul}}},
-      {"bias", {FAST("fast", FastBias){"reference", ReferenceBias}}},
-      {"bias_grad", {FAST("fast", FastBiasGrad){"reference", ReferenceBiasGrad}}},
-      {"add", {FAST("fast", FastAdd){"reference", ReferenceAdd}}},
-      {"dropout", {FAST("fast", FastDropout){"reference", ReferenceDropout}}},
-      {"concat", {FAST("fast", FastConcat, kTaken){"reference", ReferenceConcat, kTaken}}},
-      {"slice", {FAST("fast", FastSlice, kTaken){"reference", ReferenceSlice, kTaken}}},
-      {"slice_grad", {FAST("fast", FastSliceGrad, kTaken){"reference", ReferenceSliceGrad, kTaken}}},
-      {"max_pool", {FAST("fast", FastMaxPool){"reference", ReferenceMaxPool}}},
-      {"max_pool_grad", {FAST("fast", FastMaxPoolGrad){"reference", ReferenceMaxPoolGrad}}},
-      {"average_pool", {FAST("fast", FastAveragePool){"reference", ReferenceAveragePool}}},
-      {"average_pool_grad", {FAST("fast", FastAveragePoolGrad){"reference", ReferenceAveragePoolGrad}}},
-      {"global_average_pool", {FAST("fast", FastGlobalAveragePool){"reference", ReferenceGlobalAveragePool}}},
+       {{"onednn", FAST(OneDnnMatMul), kTaken}, {"blocked", FAST(BlockedMatMul)}, {"reference", ReferenceMatMul}}},
+      {"bias", {{"fast", FAST(FastBias)}, {"reference", ReferenceBias}}},
+      {"bias_grad", {{"fast", FAST(FastBiasGrad)}, {"reference", ReferenceBiasGrad}}},
+      {"add", {{"fast", FAST(FastAdd)}, {"reference", ReferenceAdd}}},
+      {"dropout", {{"fast", FAST(FastDropout)}, {"reference", ReferenceDropout}}},
+      {"concat", {{"fast", FAST(FastConcat), kTaken}, {"reference", ReferenceConcat, kTaken}}},
+      {"slice", {{"fast", FAST(FastSlice), kTaken}, {"reference", ReferenceSlice, kTaken}}},
+      {"slice_grad", {{"fast", FAST(FastSliceGrad), kTaken}, {"reference", ReferenceSliceGrad, kTaken}}},
+      {"max_pool", {{"fast", FAST(FastMaxPool)}, {"reference", ReferenceMaxPool}}},
+      {"max_pool_grad", {{"fast", FAST(FastMaxPoolGrad)}, {"reference", ReferenceMaxPoolGrad}}},
+      {"average_pool", {{"fast", FAST(FastAveragePool)}, {"reference", ReferenceAveragePool}}},
+      {"average_pool_grad", {{"fast", FAST(FastAveragePoolGrad)}, {"reference", ReferenceAveragePoolGrad}}},
+      {"global_average_pool", {{"fast", FAST(FastGlobalAveragePool)}, {"reference", ReferenceGlobalAveragePool}}},
       {"global_average_pool_grad",
-       {FAST("fast", FastGlobalAveragePoolGrad){"reference", ReferenceGlobalAveragePoolGrad}}},
+       {{"fast", FAST(FastGlobalAveragePoolGrad)}, {"reference", ReferenceGlobalAveragePoolGrad}}},
       {"halo_exchange_adjoint", {{"reference", ReferenceHaloExchangeAdjoint}}},
-      {"batch_norm_statistics", {FAST("fast", FastBatchNormStatistics){"reference", ReferenceBatchNormStatistics}}},
-      {"batch_norm_normalize", {FAST("fast", FastBatchNormNormalize){"reference", ReferenceBatchNormNormalize}}},
-      {"batch_norm_inference", {FAST("fast", FastBatchNormInference){"reference", ReferenceBatchNormInference}}},
+      {"batch_norm_statistics", {{"fast", FAST(FastBatchNormStatistics)}, {"reference", ReferenceBatchNormStatistics}}},
+      {"batch_norm_normalize", {{"fast", FAST(FastBatchNormNormalize)}, {"reference", ReferenceBatchNormNormalize}}},
+      {"batch_norm_inference", {{"fast", FAST(FastBatchNormInference)}, {"reference", ReferenceBatchNormInference}}},
       {"batch_norm_running", {{"reference", ReferenceBatchNormRunning}}},
       {"batch_norm_gradient_sums",
-       {FAST("fast", FastBatchNormGradientSums){"reference", ReferenceBatchNormGradientSums}}},
+       {{"fast", FAST(FastBatchNormGradientSums)}, {"reference", ReferenceBatchNormGradientSums}}},
       {"batch_norm_normalize_input_grad",
-       {FAST("fast", FastBatchNormNormalizeInputGrad){"reference", ReferenceBatchNormNormalizeInputGrad}}},
+       {{"fast", FAST(FastBatchNormNormalizeInputGrad)}, {"reference", ReferenceBatchNormNormalizeInputGrad}}},
       {"batch_norm_statistics_grad",
-       {FAST("fast", FastBatchNormStatisticsGrad){"reference", ReferenceBatchNormStatisticsGrad}}},
-      {"batch_norm_input_grad", {FAST("fast", FastBatchNormInputGrad){"reference", ReferenceBatchNormInputGrad}}},
-      {"log_softmax", {FAST("fast", FastLogSoftmax){"reference", ReferenceLogSoftmax}}},
-      {"log_softmax_grad", {FAST("fast", FastLogSoftmaxGrad){"reference", ReferenceLogSoftmaxGrad}}},
-      {"softmax_cross_entropy", {FAST("fast", FastSoftmaxCrossEntropy){"reference", ReferenceSoftmaxCrossEntropy}}},
+       {{"fast", FAST(FastBatchNormStatisticsGrad)}, {"reference", ReferenceBatchNormStatisticsGrad}}},
+      {"batch_norm_input_grad", {{"fast", FAST(FastBatchNormInputGrad)}, {"reference", ReferenceBatchNormInputGrad}}},
+      {"log_softmax", {{"fast", FAST(FastLogSoftmax)}, {"reference", ReferenceLogSoftmax}}},
+      {"log_softmax_grad", {{"fast", FAST(FastLogSoftmaxGrad)}, {"reference", ReferenceLogSoftmaxGrad}}},
+      {"softmax_cross_entropy", {{"fast", FAST(FastSoftmaxCrossEntropy)}, {"reference", ReferenceSoftmaxCrossEntropy}}},
       {"softmax_cross_entropy_grad",
-       {FAST("fast", FastSoftmaxCrossEntropyGrad){"reference", ReferenceSoftmaxCrossEntropyGrad}}},
+       {{"fast", FAST(FastSoftmaxCrossEntropyGrad)}, {"reference", ReferenceSoftmaxCrossEntropyGrad}}},
       {"row_maximum", {{"reference", ReferenceRowMaximum}}},
       {"row_exponentials", {{"reference", ReferenceRowExponentials}}},
       {"row_exponentials_grad", {{"reference", ReferenceRowExponentialsGrad}}},
@@ -94,7 +102,7 @@ const KernelTable& Table() {
       {"learning_rate", {{"reference", ReferenceLearningRate}}},
       {"increment", {{"reference", ReferenceIncrement}}},
       {"all_finite", {{"reference", ReferenceAllFinite}}},
-      {"sum_of_squares", {FAST("fast", FastSumOfSquares){"reference", ReferenceSumOfSquares}}},
+      {"sum_of_squares", {{"fast", FAST(FastSumOfSquares)}, {"reference", ReferenceSumOfSquares}}},
       {"clip_scale", {{"reference", ReferenceClipScale}}},
   }));
   return table;

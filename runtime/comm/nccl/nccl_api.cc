@@ -13,11 +13,10 @@ std::string VersionText(int version) {
 }
 
 absl::Status Load(NcclApi& api) {
-  const std::vector<LibrarySlot> slots = {
-#define PARTITA_NCCL_SLOT(name) {#name, reinterpret_cast<void**>(&api.name)},
-      PARTITA_NCCL_FUNCTIONS(PARTITA_NCCL_SLOT)
+  std::vector<LibrarySlot> slots;
+#define PARTITA_NCCL_SLOT(name) slots.push_back({#name, reinterpret_cast<void**>(&api.name)});
+  PARTITA_NCCL_FUNCTIONS(PARTITA_NCCL_SLOT)
 #undef PARTITA_NCCL_SLOT
-  };
   RETURN_IF_ERROR(LoadLibrary({"NCCL", "libnccl.so.2"}, slots));
   return CheckNcclVersion(api);
 }

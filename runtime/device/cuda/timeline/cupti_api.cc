@@ -9,11 +9,10 @@ namespace partita {
 namespace {
 
 absl::Status Load(CuptiApi& api) {
-  const std::vector<LibrarySlot> slots = {
-#define PARTITA_CUPTI_SLOT(name) {#name, reinterpret_cast<void**>(&api.name)},
-      PARTITA_CUPTI_FUNCTIONS(PARTITA_CUPTI_SLOT)
+  std::vector<LibrarySlot> slots;
+#define PARTITA_CUPTI_SLOT(name) slots.push_back({#name, reinterpret_cast<void**>(&api.name)});
+  PARTITA_CUPTI_FUNCTIONS(PARTITA_CUPTI_SLOT)
 #undef PARTITA_CUPTI_SLOT
-  };
   // Records of one major version keep their layout: later ones only append.
   return LoadLibrary({"CUPTI", fmt::format("libcupti.so.{}", CUPTI_API_VERSION / 10000)}, slots);
 }
