@@ -6,6 +6,7 @@
 #include <set>
 
 #include "graph/plan/memory_plan.h"
+#include "runtime/base/alignment.h"
 
 namespace partita {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/base/alignment.h"
 #include "runtime/base/status.h"
 
 namespace partita {

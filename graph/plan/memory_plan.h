@@ -15,10 +15,6 @@
 
 namespace partita {
 
-inline constexpr int64_t kAlignment = 64;
-
-inline int64_t AlignUp(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 struct MemoryOptions {
   int64_t limit = 0;        // bytes of the arena; 0: none
   int64_t guard_bytes = 0;  // left free after every storage, and before the first

@@ -133,7 +133,7 @@ struct GlobalBlock {
 };
 
 // A tensor as rows of channels: the last dimension runs fastest.
-struct Rows {
+struct ChannelRows {
   int64_t rows = 0, channels = 0;
   PARTITA_HOST_DEVICE int64_t elements() const { return rows * channels; }
 };

@@ -123,8 +123,8 @@ inline GlobalBlock MakeGlobalBlock(const LocalTensor& tensor) {
   return block;
 }
 
-inline Rows MakeRows(const Shape& shape) {
-  Rows result{1, shape.back()};
+inline ChannelRows MakeRows(const Shape& shape) {
+  ChannelRows result{1, shape.back()};
   for (size_t d = 0; d + 1 < shape.size(); ++d) result.rows *= shape[d];
   return result;
 }
@@ -132,7 +132,7 @@ inline Rows MakeRows(const Shape& shape) {
 // `samples` consecutive samples of the global batch make a group, 0: all of them. A rank holds whole groups, or a part
 // of the only one.
 inline SampleGroups MakeSampleGroups(const LocalTensor& x, int64_t samples) {
-  const Rows rows = MakeRows(x.shape());
+  const ChannelRows rows = MakeRows(x.shape());
   const bool whole = samples == 0 || samples == x.global[0];
   SampleGroups result;
   result.channels = rows.channels;

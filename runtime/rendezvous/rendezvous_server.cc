@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds kTick(50);
 constexpr int kStrangers = 16;
 
 // The open stream of a rank. The stream is null when it has ended.
-struct Session {
+struct RankStream {
   std::mutex mutex;
   Stream* stream = nullptr;
   grpc::ServerContext* context = nullptr;
@@ -113,7 +113,7 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
       stream.Write(answer);
       return -1;
     }
-    auto session = std::make_shared<Session>();
+    auto session = std::make_shared<RankStream>();
     session->stream = &stream;
     session->context = &context;
     sessions_[hello.rank()] = session;
@@ -143,7 +143,7 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
 
   void End(int rank) {
     Roster::Letters letters;
-    std::shared_ptr<Session> session;
+    std::shared_ptr<RankStream> session;
     {
       std::lock_guard lock(mutex_);
       session = sessions_[rank];
@@ -161,7 +161,7 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
 
   void Deliver(const Roster::Letters& letters) {
     for (const Roster::Letter& letter : letters) {
-      std::shared_ptr<Session> session;
+      std::shared_ptr<RankStream> session;
       {
         std::lock_guard lock(mutex_);
         const auto found = sessions_.find(letter.rank);
@@ -200,7 +200,7 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
   std::mutex mutex_;
   std::condition_variable changed_;
   Roster roster_;
-  std::map<int, std::shared_ptr<Session>> sessions_;  // of the ranks that joined
+  std::map<int, std::shared_ptr<RankStream>> sessions_;  // of the ranks that joined
   std::map<grpc::ServerContext*, Clock::time_point> strangers_;
   bool stopping_ = false;
 };

@@ -58,7 +58,7 @@ ARROWS = {
     # How: kernels of the host.
     "ops/host/kernel": "runtime/base graph/value graph/ir ops/functors ops/values runtime/exec",
     "ops/host/reference": "runtime/base graph/ir ops/functors ops/forms ops/values ops/host/kernel",
-    "ops/host/fast": "graph/ir ops/functors ops/values ops/host/kernel",
+    "ops/host/fast": "runtime/base graph/ir ops/functors ops/values ops/host/kernel",
     "ops/host/onednn": "runtime/base graph/value ops/values ops/host/kernel",
     "ops/host": "runtime/base graph/ir runtime/device/host runtime/exec ops/functors ops/host/kernel"
                 " ops/host/reference ops/host/fast ops/host/onednn",

@@ -8,6 +8,7 @@
 
 #include "ops/cuda/launch/arithmetic.h"
 #include "ops/cuda/launch/contraction.h"
+#include "runtime/base/alignment.h"
 
 namespace partita {
 namespace {
@@ -54,9 +55,9 @@ absl::Status CheckProduct(const LocalNode& node) {
   return absl::OkStatus();
 }
 
-constexpr uintptr_t kAlignment = 16;
+constexpr uintptr_t kVectorBytes = 16;
 
-bool IsAligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % kAlignment == 0; }
+bool IsAligned(const void* address) { return reinterpret_cast<uintptr_t>(address) % kVectorBytes == 0; }
 
 bool Aligned(const KernelArguments& a) { return IsAligned(In(a, 0)) && IsAligned(In(a, 1)) && IsAligned(Out(a, 0)); }
 
@@ -73,7 +74,7 @@ struct MatMulPlan {
 
   // Of the library; behind it lies the bias where it has to be copied.
   int64_t workspace_bytes() const {
-    return static_cast<int64_t>((std::max(aligned.workspaceSize, unaligned.workspaceSize) + 63) / 64 * 64);
+    return AlignUp(static_cast<int64_t>(std::max(aligned.workspaceSize, unaligned.workspaceSize)));
   }
 };
 
@@ -146,7 +147,7 @@ class Planner {
     plan->product = product_;
     // Algorithms are chosen for a bias where a copy of it would lie.
     ASSIGN_OR_RETURN(plan->operation,
-                     OperationOf(api_, product_, options_.allow_tf32, reinterpret_cast<const void*>(kAlignment)));
+                     OperationOf(api_, product_, options_.allow_tf32, reinterpret_cast<const void*>(kVectorBytes)));
     const Product& p = product_;
     ASSIGN_OR_RETURN(plan->a, p.transpose_w ? Layout(p.k, p.n) : Layout(p.n, p.k));
     ASSIGN_OR_RETURN(plan->b, p.transpose_x ? Layout(p.m, p.k) : Layout(p.k, p.m));
@@ -336,7 +337,7 @@ absl::StatusOr<CudaEnqueue> CublasLtMatMuls::Bind(const SharedPlan& plan, const 
     RETURN_IF_ERROR(self->Run(*plan, plan->operation.get(), a, queue));
     if (!apart) return absl::OkStatus();
     const Product& p = plan->product;
-    const Rows y{static_cast<int64_t>(p.m), static_cast<int64_t>(p.n)};
+    const ChannelRows y{static_cast<int64_t>(p.m), static_cast<int64_t>(p.n)};
     return LaunchStatus(launch::AddEpilogue(p.dtype, y, {In(a, 2), epilogue.activation}, Out(a, 0), queue));
   });
 }

@@ -21,7 +21,7 @@ LaunchError Binary(int place, DType dtype, const void* a, const void* b, void* y
 LaunchError Add(DType dtype, const void* const* x, int count, void* y, int64_t elements, CudaQueue queue);
 
 // y = x + b; b has one value per channel.
-LaunchError Bias(DType dtype, const void* x, const void* b, void* y, Rows shape, CudaQueue queue);
+LaunchError Bias(DType dtype, const void* x, const void* b, void* y, ChannelRows shape, CudaQueue queue);
 
 struct DropoutLaunch {
   GlobalBlock block;

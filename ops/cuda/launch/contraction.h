@@ -35,7 +35,7 @@ LaunchError Conv2dWeightGrad(DType dtype, const Convolution& conv, const void* x
 
 // The epilogue of what y holds, in place: of rows of channels, or of the pixels of a convolution's output, which may be
 // a part of larger images.
-LaunchError AddEpilogue(DType dtype, Rows shape, const EpilogueLaunch& epilogue, void* y, CudaQueue queue);
+LaunchError AddEpilogue(DType dtype, ChannelRows shape, const EpilogueLaunch& epilogue, void* y, CudaQueue queue);
 LaunchError AddEpilogue(DType dtype, const Convolution& conv, const EpilogueLaunch& epilogue, void* y, CudaQueue queue);
 
 }  // namespace partita::launch

@@ -21,7 +21,7 @@ LaunchError AveragePool(DType dtype, const Pooling& pool, const void* x, void* y
 LaunchError AveragePoolGrad(DType dtype, const Pooling& pool, const void* dy, void* dx, CudaQueue queue);
 
 // dx[n,pixel,c] = dy[n,c] / divisor; `x` is the shape of dx as rows, `pixels` of them per sample.
-LaunchError GlobalAveragePoolGrad(DType dtype, Rows x, int64_t pixels, double divisor, const void* dy, void* dx,
+LaunchError GlobalAveragePoolGrad(DType dtype, ChannelRows x, int64_t pixels, double divisor, const void* dy, void* dx,
                                   CudaQueue queue);
 
 }  // namespace partita::launch

@@ -47,7 +47,7 @@ struct CastBody {
 template <typename F>
 struct UnaryElement {
   template <typename A>
-  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
+  PARTITA_HOST_DEVICE void operator()(RowChannel, const A* x, A* y) const {
     y[0] = F::Value(x[0]);
   }
 };
@@ -55,7 +55,7 @@ struct UnaryElement {
 template <typename F>
 struct BinaryElement {
   template <typename A>
-  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
+  PARTITA_HOST_DEVICE void operator()(RowChannel, const A* x, A* y) const {
     y[0] = F::Value(x[0], x[1]);
   }
 };
@@ -63,7 +63,7 @@ struct BinaryElement {
 template <int kCount>
 struct AddElement {
   template <typename A>
-  PARTITA_HOST_DEVICE void operator()(Place, const A* x, A* y) const {
+  PARTITA_HOST_DEVICE void operator()(RowChannel, const A* x, A* y) const {
     A sum = x[0];
     for (int k = 1; k < kCount; ++k) sum += x[k];
     y[0] = sum;
@@ -73,7 +73,7 @@ struct AddElement {
 template <typename A>
 struct BiasElement {
   const A* b;
-  PARTITA_HOST_DEVICE void operator()(Place place, const A* x, A* y) const { y[0] = x[0] + b[place.channel]; }
+  PARTITA_HOST_DEVICE void operator()(RowChannel place, const A* x, A* y) const { y[0] = x[0] + b[place.channel]; }
 };
 
 // Four neighbours, which mostly share a block of random words.
@@ -115,7 +115,7 @@ struct DropoutBody {
   }
 };
 
-Rows Flat(int64_t elements) { return {1, elements}; }
+ChannelRows Flat(int64_t elements) { return {1, elements}; }
 
 // A sum of kCount inputs, the first one perhaps what earlier launches have added up.
 template <typename T, int kCount>
@@ -172,7 +172,7 @@ LaunchError Add(DType dtype, const void* const* x, int count, void* y, int64_t e
   });
 }
 
-LaunchError Bias(DType dtype, const void* x, const void* b, void* y, Rows shape, CudaQueue queue) {
+LaunchError Bias(DType dtype, const void* x, const void* b, void* y, ChannelRows shape, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     const BiasElement<Compute<T>> element{As<Compute<T>>(b)};
     return ForElements<T>({As<T>(x)}, {As<T>(y)}, shape, element, queue);

@@ -41,7 +41,7 @@ struct NormalizeElementwise {
   const NormalizeCoefficients<A>* table;
   int64_t rows_per_group, channels;
   bool relu;
-  PARTITA_HOST_DEVICE void operator()(Place place, const A* x, A* y) const {
+  PARTITA_HOST_DEVICE void operator()(RowChannel place, const A* x, A* y) const {
     const NormalizeCoefficients<A> k = table[place.row / rows_per_group * channels + place.channel];
     const A value = NormalizeElement(x[0], k.mean, k.scale, k.beta);
     y[0] = relu ? Relu::Value(value) : value;

@@ -87,7 +87,7 @@ struct NormalizeInputGradElement {
   const NormalizeCoefficients<A>* table;
   int64_t rows_per_group, channels;
   bool relu;
-  PARTITA_HOST_DEVICE void operator()(Place place, const A* in, A* dx) const {
+  PARTITA_HOST_DEVICE void operator()(RowChannel place, const A* in, A* dx) const {
     const NormalizeCoefficients<A> k = table[place.row / rows_per_group * channels + place.channel];
     dx[0] = NormalizedCotangent(in[0], in[1], k.mean, k.scale, k.beta, relu) * k.scale;
   }
@@ -98,7 +98,7 @@ struct InputGradElement {
   const InputGradCoefficients<A>* table;
   int64_t rows_per_group, channels;
   bool relu;
-  PARTITA_HOST_DEVICE void operator()(Place place, const A* in, A* dx) const {
+  PARTITA_HOST_DEVICE void operator()(RowChannel place, const A* in, A* dx) const {
     const InputGradCoefficients<A> c = table[place.row / rows_per_group * channels + place.channel];
     dx[0] = NormalizedCotangent(in[0], in[1], c.k.mean, c.k.scale, c.k.beta, relu) * c.k.scale +
             StatisticsGradElement(in[0], c.k.mean, c.slope, c.offset);
@@ -110,7 +110,7 @@ struct StatisticsGradElementwise {
   const A* shift;
   const double* dstats;
   int64_t rows_per_group, channels;
-  PARTITA_HOST_DEVICE void operator()(Place place, const A* in, A* dx) const {
+  PARTITA_HOST_DEVICE void operator()(RowChannel place, const A* in, A* dx) const {
     const double* d = dstats + 2 * (place.row / rows_per_group) * channels;
     const double from_shift = static_cast<double>(in[0]) - static_cast<double>(shift[place.channel]);
     dx[0] = static_cast<A>(d[place.channel] + 2 * from_shift * d[channels + place.channel]);

@@ -55,7 +55,7 @@ LaunchError MakeCoefficients(const launch::BatchNormLaunch& node, void* table, C
   return ForEach(node.groups.groups * node.groups.channels, body, queue);
 }
 
-inline Rows RowsOf(const SampleGroups& groups) { return {groups.rows(), groups.channels}; }
+inline ChannelRows RowsOf(const SampleGroups& groups) { return {groups.rows(), groups.channels}; }
 
 }  // namespace partita
 

@@ -59,7 +59,9 @@ struct Conv2dBody {
 template <typename A>
 struct EpilogueElement {
   Epilogue<A> epilogue;
-  PARTITA_HOST_DEVICE void operator()(Place place, const A* x, A* y) const { y[0] = epilogue(x[0], place.channel); }
+  PARTITA_HOST_DEVICE void operator()(RowChannel place, const A* x, A* y) const {
+    y[0] = epilogue(x[0], place.channel);
+  }
 };
 
 // One element of a part of larger images.
@@ -160,7 +162,7 @@ LaunchError Conv2d(DType dtype, const Convolution& conv, const EpilogueLaunch& e
   });
 }
 
-LaunchError AddEpilogue(DType dtype, Rows shape, const EpilogueLaunch& epilogue, void* y, CudaQueue queue) {
+LaunchError AddEpilogue(DType dtype, ChannelRows shape, const EpilogueLaunch& epilogue, void* y, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     const EpilogueElement<Compute<T>> element{Of<T>(epilogue)};
     return ForElements<T>({As<T>(static_cast<const void*>(y))}, {As<T>(y)}, shape, element, queue);
@@ -172,7 +174,7 @@ LaunchError AddEpilogue(DType dtype, const Convolution& conv, const EpilogueLaun
   const Images& size = conv.images;
   const int64_t pixels = size.n * size.out_h * size.out_w;
   if (conv.y.start == 0 && conv.y.rows == size.out_h && conv.y.columns == size.out_w) {
-    return AddEpilogue(dtype, Rows{pixels, size.out_c}, epilogue, y, queue);
+    return AddEpilogue(dtype, ChannelRows{pixels, size.out_c}, epilogue, y, queue);
   }
   return WithFloating(dtype, [&]<typename T>() {
     return ForEach(pixels * size.out_c, PartEpilogueBody<T>{As<T>(y), conv, Of<T>(epilogue)}, queue);

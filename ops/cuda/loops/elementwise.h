@@ -46,7 +46,7 @@ PARTITA_HOST_DEVICE inline bool IsPackAligned(const void* address) {
 }
 
 // Where an element lies in a tensor of rows.
-struct Place {
+struct RowChannel {
   int64_t row, channel;
 };
 
@@ -55,7 +55,7 @@ template <typename T, int kInputs, int kOutputs, typename F>
 struct Elementwise {
   const T* in[kInputs];
   T* out[kOutputs];
-  Rows shape;
+  ChannelRows shape;
   bool packed;
   F f;
 
@@ -63,7 +63,7 @@ struct Elementwise {
   PARTITA_HOST_DEVICE void operator()(int64_t i) const {
     constexpr int kWidth = kPackWidth<T>;
     const int64_t begin = i * kWidth, elements = shape.elements();
-    Place place{begin / shape.channels, begin % shape.channels};
+    RowChannel place{begin / shape.channels, begin % shape.channels};
     if (packed && begin + kWidth <= elements) return All(begin, place);
     for (int64_t e = begin; e < elements && e < begin + kWidth; ++e) {
       Compute<T> values[kInputs], results[kOutputs];
@@ -75,7 +75,7 @@ struct Elementwise {
   }
 
  private:
-  PARTITA_HOST_DEVICE void All(int64_t begin, Place place) const {
+  PARTITA_HOST_DEVICE void All(int64_t begin, RowChannel place) const {
     Pack<T> x[kInputs], y[kOutputs];
     for (int k = 0; k < kInputs; ++k) x[k] = *reinterpret_cast<const Pack<T>*>(in[k] + begin);
     for (int w = 0; w < kPackWidth<T>; ++w) {
@@ -88,7 +88,7 @@ struct Elementwise {
     for (int k = 0; k < kOutputs; ++k) *reinterpret_cast<Pack<T>*>(out[k] + begin) = y[k];
   }
 
-  PARTITA_HOST_DEVICE void Advance(Place& place) const {
+  PARTITA_HOST_DEVICE void Advance(RowChannel& place) const {
     if (++place.channel < shape.channels) return;
     place.channel = 0;
     ++place.row;
@@ -96,7 +96,7 @@ struct Elementwise {
 };
 
 template <typename T, int kInputs, int kOutputs, typename F>
-LaunchError ForElements(const T* const (&in)[kInputs], T* const (&out)[kOutputs], Rows shape, const F& f,
+LaunchError ForElements(const T* const (&in)[kInputs], T* const (&out)[kOutputs], ChannelRows shape, const F& f,
                         CudaQueue queue) {
   if (shape.elements() == 0) return kLaunched;
   Elementwise<T, kInputs, kOutputs, F> body{{}, {}, shape, true, f};

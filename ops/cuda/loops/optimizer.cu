@@ -42,7 +42,7 @@ template <typename F, typename T>
 struct UpdateElement {
   ElementUpdate<F, T> update;
   // From w, g and the slots to w and the slots.
-  PARTITA_HOST_DEVICE void operator()(Place, const T* in, T* out) const {
+  PARTITA_HOST_DEVICE void operator()(RowChannel, const T* in, T* out) const {
     out[0] = in[0];
     for (int s = 0; s < kSlotsOf<F>; ++s) out[1 + s] = in[2 + s];
     update(out[0], in[1], out + 1);
@@ -85,7 +85,7 @@ struct UpdateBody {
     const ElementUpdate<F, T> step(
         update, ScalarsAt<F>(As<T>(scalars.rate), scalars.apply, As<T>(scalars.clip), scalars.iteration));
     Elementwise<T, 2 + kSlots, 1 + kSlots, UpdateElement<F, T>> all{
-        {As<T>(t.w), As<T>(t.g)}, {As<T>(t.new_w)}, Rows{1, t.elements}, true, {step}};
+        {As<T>(t.w), As<T>(t.g)}, {As<T>(t.new_w)}, ChannelRows{1, t.elements}, true, {step}};
     for (int s = 0; s < kSlots; ++s) {
       all.in[2 + s] = As<T>(t.slots[s]);
       all.out[1 + s] = As<T>(t.new_slots[s]);

@@ -170,7 +170,7 @@ LaunchError AveragePoolGrad(DType dtype, const Pooling& pool, const void* dy, vo
   });
 }
 
-LaunchError GlobalAveragePoolGrad(DType dtype, Rows x, int64_t pixels, double divisor, const void* dy, void* dx,
+LaunchError GlobalAveragePoolGrad(DType dtype, ChannelRows x, int64_t pixels, double divisor, const void* dy, void* dx,
                                   CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     const GlobalAveragePoolGradBody<T> body{As<T>(dy), As<T>(dx), x.channels, pixels, static_cast<Compute<T>>(divisor)};

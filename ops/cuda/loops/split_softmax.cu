@@ -94,7 +94,7 @@ struct NormalizeGradBody : RowSum<NormalizeGradBody<T>> {
 template <typename T>
 struct ExponentialsGradFunctor {
   const T *maximum, *dsum;
-  PARTITA_HOST_DEVICE void operator()(const Place& at, const Compute<T>* x, Compute<T>* dx) const {
+  PARTITA_HOST_DEVICE void operator()(const RowChannel& at, const Compute<T>* x, Compute<T>* dx) const {
     dx[0] = std::exp(x[0] - maximum[at.row]) * dsum[at.row];
   }
 };
@@ -102,7 +102,7 @@ struct ExponentialsGradFunctor {
 template <typename T>
 struct NormalizeFunctor {
   const T *maximum, *sum;
-  PARTITA_HOST_DEVICE void operator()(const Place& at, const Compute<T>* x, Compute<T>* y) const {
+  PARTITA_HOST_DEVICE void operator()(const RowChannel& at, const Compute<T>* x, Compute<T>* y) const {
     y[0] = x[0] - (maximum[at.row] + std::log(static_cast<Compute<T>>(sum[at.row])));
   }
 };

@@ -51,7 +51,7 @@ absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaBiasGrad(const LocalNode& node) {
-  const Rows dy = MakeRows(InputShape(node, 0));
+  const ChannelRows dy = MakeRows(InputShape(node, 0));
   const ColumnChunks chunks = MakeColumnChunks(1, dy.rows, dy.channels);
   return OwnFloatingKernel(
       node,

@@ -54,7 +54,7 @@ absl::StatusOr<PreparedCudaKernel> CudaGlobalAveragePool(const LocalNode& node) 
 
 absl::StatusOr<PreparedCudaKernel> CudaGlobalAveragePoolGrad(const LocalNode& node) {
   const LocalTensor& dx = node.outputs[0];
-  const Rows rows = MakeRows(dx.shape());
+  const ChannelRows rows = MakeRows(dx.shape());
   const int64_t pixels = dx.shape()[1] * dx.shape()[2];
   const double divisor = static_cast<double>(dx.global[1] * dx.global[2]);
   return OwnFloatingKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {

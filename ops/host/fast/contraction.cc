@@ -60,8 +60,8 @@ void AddColumns(const Convolution& conv, int64_t group, const T* columns, T* x) 
 
 // Addresses of a sample and group, and the workspace: Gemm's, then the columns.
 template <typename T>
-struct Place {
-  Place(const Convolution& conv, const KernelArguments& a, int64_t n, int64_t group)
+struct SampleAddresses {
+  SampleAddresses(const Convolution& conv, const KernelArguments& a, int64_t n, int64_t group)
       : x(conv.x.At(n, 0, 0) * conv.images.c),
         y(conv.y.At(n, 0, 0) * conv.images.out_c + group * conv.group_out_c()),
         w(group * conv.group_out_c() * FilterSize(conv)),
@@ -82,7 +82,7 @@ absl::StatusOr<PreparedKernel> PrepareConvolution(const LocalNode& node, const C
 template <typename T, typename F>
 void ForSamples(const Convolution& conv, const KernelArguments& a, const F& f) {
   for (int64_t n = 0; n < conv.images.n; ++n) {
-    for (int64_t group = 0; group < conv.groups; ++group) f(Place<T>(conv, a, n, group), group);
+    for (int64_t group = 0; group < conv.groups; ++group) f(SampleAddresses<T>(conv, a, n, group), group);
   }
 }
 
@@ -103,7 +103,7 @@ absl::StatusOr<PreparedKernel> Im2ColConv2d(const LocalNode& node) {
   const int activation = EpilogueOf(node).activation;
   return PrepareConvolution(node, conv, [conv, wide, activation]<typename T>(const KernelArguments& a) {
     const int64_t filter = FilterSize(conv), channels = conv.group_out_c();
-    ForSamples<T>(conv, a, [&](const Place<T>& at, int64_t group) {
+    ForSamples<T>(conv, a, [&](const SampleAddresses<T>& at, int64_t group) {
       const T* const bias = In<T>(a, 2);
       const Epilogue<T> epilogue{bias == nullptr ? nullptr : bias + group * channels, activation};
       ToColumns(conv, group, In<T>(a, 0) + at.x, at.columns);
@@ -124,7 +124,7 @@ absl::StatusOr<PreparedKernel> Im2ColConv2dInputGrad(const LocalNode& node) {
   return PrepareConvolution(node, conv, [conv, elements]<typename T>(const KernelArguments& a) {
     const int64_t filter = FilterSize(conv);
     std::fill(Out<T>(a, 0), Out<T>(a, 0) + elements, T(0));
-    ForSamples<T>(conv, a, [&](const Place<T>& at, int64_t group) {
+    ForSamples<T>(conv, a, [&](const SampleAddresses<T>& at, int64_t group) {
       Gemm(Pixels(conv), filter, conv.group_out_c(), {In<T>(a, 0) + at.y, conv.images.out_c, 1},
            {In<T>(a, 1) + at.w, filter, 1}, at.columns, filter, false, at.gemm);
       AddColumns(conv, group, at.columns, Out<T>(a, 0) + at.x);
@@ -138,7 +138,7 @@ absl::StatusOr<PreparedKernel> Im2ColConv2dWeightGrad(const LocalNode& node) {
   return PrepareConvolution(node, conv, [conv, elements]<typename T>(const KernelArguments& a) {
     const int64_t filter = FilterSize(conv);
     std::fill(Out<T>(a, 0), Out<T>(a, 0) + elements, T(0));
-    ForSamples<T>(conv, a, [&](const Place<T>& at, int64_t group) {
+    ForSamples<T>(conv, a, [&](const SampleAddresses<T>& at, int64_t group) {
       ToColumns(conv, group, In<T>(a, 0) + at.x, at.columns);
       Gemm(conv.group_out_c(), filter, Pixels(conv), {In<T>(a, 1) + at.y, 1, conv.images.out_c},
            {at.columns, filter, 1}, Out<T>(a, 0) + at.w, filter, true, at.gemm);

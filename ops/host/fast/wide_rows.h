@@ -12,6 +12,7 @@
 #include "ops/host/kernel/host_kernel.h"
 #include "ops/host/kernel/parallel.h"
 #include "ops/values/node_geometry.h"
+#include "runtime/base/alignment.h"
 
 namespace partita {
 
@@ -26,7 +27,7 @@ class WideRows {
     chunk_ = (wide_rows + wanted - 1) / wanted * width_;
     chunks_ = (group_elements_ + chunk_ - 1) / chunk_;
   }
-  explicit WideRows(const Rows& rows) : WideRows(SampleGroups{1, rows.rows, rows.channels, 0}) {}
+  explicit WideRows(const ChannelRows& rows) : WideRows(SampleGroups{1, rows.rows, rows.channels, 0}) {}
 
   int64_t width() const { return width_; }
   int64_t channels() const { return channels_; }

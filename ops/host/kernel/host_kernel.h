@@ -79,8 +79,6 @@ inline absl::Status RequireF32(DType dtype) {
   return InvalidArgument("dtype is {}, allowed is f32", Name(dtype));
 }
 
-constexpr int64_t AlignUp(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
 }  // namespace partita
 
 #endif  // PARTITA_OPS_HOST_KERNEL_HOST_KERNEL_H_

@@ -6,6 +6,7 @@
 
 #include "ops/host/kernel/parallel.h"
 #include "ops/host/kernel/target_clones.h"
+#include "runtime/base/alignment.h"
 
 namespace partita {
 

@@ -12,6 +12,7 @@
 #include "ops/host/onednn/onednn_kernels.h"
 #include "ops/host/onednn/onednn_program.h"
 #include "ops/values/node_geometry.h"
+#include "runtime/base/alignment.h"
 
 namespace partita {
 namespace {

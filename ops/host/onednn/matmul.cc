@@ -4,6 +4,7 @@
 #include "ops/host/kernel/parallel.h"
 #include "ops/host/onednn/onednn_kernels.h"
 #include "ops/host/onednn/onednn_program.h"
+#include "runtime/base/alignment.h"
 
 namespace partita {
 namespace {

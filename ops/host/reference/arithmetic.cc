@@ -84,7 +84,7 @@ absl::StatusOr<PreparedKernel> ReferenceBinary(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node) {
-  const Rows x = MakeRows(node.outputs[0].shape());
+  const ChannelRows x = MakeRows(node.outputs[0].shape());
   return PreparedFloating(node.outputs[0].dtype, [x]<typename T>(const KernelArguments& a) {
     for (int64_t r = 0; r < x.rows; ++r) {
       for (int64_t c = 0; c < x.channels; ++c) {
@@ -95,7 +95,7 @@ absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedKernel> ReferenceBiasGrad(const LocalNode& node) {
-  const Rows dy = MakeRows(InputShape(node, 0));
+  const ChannelRows dy = MakeRows(InputShape(node, 0));
   return PreparedFloating(node.outputs[0].dtype, [dy]<typename T>(const KernelArguments& a) {
     for (int64_t c = 0; c < dy.channels; ++c) {
       double sum = 0;

@@ -73,7 +73,7 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormRunning(const LocalNode& node) 
 
 // (x, gamma, beta, running_mean, running_variance) -> y
 absl::StatusOr<PreparedKernel> ReferenceBatchNormInference(const LocalNode& node) {
-  const Rows x = MakeRows(InputShape(node, 0));
+  const ChannelRows x = MakeRows(InputShape(node, 0));
   const double epsilon = node.attributes.Float("epsilon");
   const bool relu = node.attributes.Bool("relu");
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {

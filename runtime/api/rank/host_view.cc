@@ -3,19 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/alignment.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 
 namespace partita {
-namespace {
-
-// Of pieces and of what lies in them, as in arenas.
-constexpr int64_t kAlignment = 64;
-
-int64_t AlignUp(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-int64_t AlignDown(int64_t bytes) { return bytes / kAlignment * kAlignment; }
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<HostView>> HostView::Create(Device& device, void* arena, std::vector<ByteRange> ranges) {
   std::unique_ptr<HostView> view(new HostView(arena));

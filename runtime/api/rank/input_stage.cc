@@ -2,16 +2,10 @@
 
 #include <utility>
 
+#include "runtime/base/alignment.h"
 #include "runtime/base/status.h"
 
 namespace partita {
-namespace {
-
-constexpr int64_t kAlignment = 64;
-
-int64_t AlignUp(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-}  // namespace
 
 int64_t InputStage::BytesFor(std::span<const int64_t> inputs) {
   int64_t bytes = 0;

@@ -33,22 +33,22 @@ absl::Status CheckDriver(const CudaApi& api) {
   return absl::OkStatus();
 }
 
-enum class Place { kDevice, kHost };
+enum class MemoryOf { kDevice, kHost };
 
 class CudaArena : public Arena {
  public:
-  CudaArena(CudaContext* context, Place place, void* data, int64_t bytes)
-      : context_(context), place_(place), data_(data), bytes_(bytes) {}
+  CudaArena(CudaContext* context, MemoryOf owner, void* data, int64_t bytes)
+      : context_(context), owner_(owner), data_(data), bytes_(bytes) {}
   ~CudaArena() override {
     context_->ActivateToFree();
-    place_ == Place::kDevice ? context_->api().cudaFree(data_) : context_->api().cudaFreeHost(data_);
+    owner_ == MemoryOf::kDevice ? context_->api().cudaFree(data_) : context_->api().cudaFreeHost(data_);
   }
   void* data() const override { return data_; }
   int64_t bytes() const override { return bytes_; }
 
  private:
   CudaContext* const context_;
-  const Place place_;
+  const MemoryOf owner_;
   void* const data_;
   const int64_t bytes_;
 };
@@ -137,7 +137,7 @@ absl::StatusOr<std::unique_ptr<Arena>> CudaDevice::Allocate(int64_t bytes) {
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 64));
   void* data = nullptr;
   RETURN_IF_CUDA_ERROR(context_, cudaMalloc, &data, size);
-  auto arena = std::make_unique<CudaArena>(&context_, Place::kDevice, data, bytes);
+  auto arena = std::make_unique<CudaArena>(&context_, MemoryOf::kDevice, data, bytes);
   // The default stream orders it before nothing of ours: wait for it.
   RETURN_IF_CUDA_ERROR(context_, cudaMemsetAsync, data, 0, size, nullptr);
   RETURN_IF_CUDA_ERROR(context_, cudaStreamSynchronize, nullptr);
@@ -151,7 +151,7 @@ absl::StatusOr<std::unique_ptr<Arena>> CudaDevice::AllocateHost(int64_t bytes) {
   void* data = nullptr;
   RETURN_IF_CUDA_ERROR(context_, cudaHostAlloc, &data, size, unsigned{cudaHostAllocPortable});
   std::fill_n(static_cast<char*>(data), size, char{0});
-  return std::make_unique<CudaArena>(&context_, Place::kHost, data, bytes);
+  return std::make_unique<CudaArena>(&context_, MemoryOf::kHost, data, bytes);
 }
 
 absl::Status CudaDevice::BeginCapture(std::span<Stream* const> streams) {

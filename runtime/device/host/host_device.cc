@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/alignment.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/device/host/host_captured_step.h"
@@ -14,8 +15,6 @@
 
 namespace partita {
 namespace {
-
-constexpr int64_t kAlignment = 64;
 
 struct Free {
   void operator()(void* pointer) const { std::free(pointer); }

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "graph/prove/verify_schedule.h"
+#include "runtime/base/alignment.h"
 #include "tests/graph/schedule/schedule_testing.h"
 
 namespace partita {

@@ -47,11 +47,11 @@ absl::StatusOr<int> Number(const std::string& name, const std::string& text, int
   return value;
 }
 
-absl::StatusOr<std::optional<Place>> Read(const Source& source, const Environment& environment) {
+absl::StatusOr<std::optional<JobPlace>> Read(const Source& source, const Environment& environment) {
   const auto rank = environment(source.rank), ranks = environment(source.ranks);
   if (!rank || !ranks) return std::nullopt;
   if (*source.inside != '\0' && !environment(source.inside)) return std::nullopt;
-  Place place;
+  JobPlace place;
   place.launcher = source.launcher;
   ASSIGN_OR_RETURN(place.ranks, Number(source.ranks, *ranks, 1, kMostRanks));
   ASSIGN_OR_RETURN(place.rank, Number(source.rank, *rank, 0, kMostRanks));
@@ -98,7 +98,7 @@ absl::StatusOr<std::string> AddressTowards(const std::string& address) {
   return std::string(text);
 }
 
-absl::Status ReadMeetingPoint(const Environment& environment, Place& place) {
+absl::Status ReadMeetingPoint(const Environment& environment, JobPlace& place) {
   for (const char* name : {"MASTER_ADDR", "PET_MASTER_ADDR"}) {
     const auto host = environment(name);
     if (!host) continue;
@@ -130,13 +130,13 @@ std::optional<std::string> SystemEnvironment(const std::string& name) {
   return value;
 }
 
-absl::StatusOr<std::optional<Place>> FindPlace(const Environment& environment) {
-  std::optional<Place> place;
+absl::StatusOr<std::optional<JobPlace>> FindPlace(const Environment& environment) {
+  std::optional<JobPlace> place;
   const bool own = environment(kLauncherVariable).has_value();
   for (const Source& source : kSources) {
     // `trainer launch` may itself have been started by one of the others; so may torchrun, once on each node.
     if (place && (own || source.launcher == kKubernetes)) continue;
-    ASSIGN_OR_RETURN(const std::optional<Place> found, Read(source, environment));
+    ASSIGN_OR_RETURN(const std::optional<JobPlace> found, Read(source, environment));
     if (!found) continue;
     if (!place) {
       place = found;

@@ -11,7 +11,7 @@
 
 namespace partita {
 
-struct Place {
+struct JobPlace {
   std::string launcher;  // for people
   int rank = 0;
   int ranks = 1;
@@ -30,7 +30,7 @@ std::optional<std::string> SystemEnvironment(const std::string& name);
 
 // Nothing if no launcher is there. A kInvalidArgument that names the variables: a value that is no number, a rank that
 // is not below the number of ranks, two launchers that do not agree, an address other than loopback without a token.
-absl::StatusOr<std::optional<Place>> FindPlace(const Environment& environment);
+absl::StatusOr<std::optional<JobPlace>> FindPlace(const Environment& environment);
 
 // Names of the variables that `trainer launch` sets besides torchrun's.
 inline constexpr char kTokenVariable[] = "PARTITA_JOB_TOKEN";

@@ -76,7 +76,7 @@ absl::StatusOr<bool> IsOneOfSeveral() {
 
 absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
                                              const TrainingData& data, const SafetensorsFile* loaded) {
-  ASSIGN_OR_RETURN(const std::optional<Place> place, FindPlace(SystemEnvironment));
+  ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment));
   if (!place || place->ranks == 1) return nullptr;  // one process: its ranks are threads
   if (place->ranks != program.ranks()) {
     return FlagError("{} has started {} processes, but the strategy has {} ranks ({}); one process for each is needed",

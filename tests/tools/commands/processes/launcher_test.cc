@@ -11,7 +11,7 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-absl::StatusOr<std::optional<Place>> Find(const Variables& variables) {
+absl::StatusOr<std::optional<JobPlace>> Find(const Variables& variables) {
   return FindPlace([&](const std::string& name) -> std::optional<std::string> {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
