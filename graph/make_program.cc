@@ -206,7 +206,7 @@ class PassList {
 
   void AddExchanges(std::vector<Pass>& passes) const {
     passes.push_back({"choose_exchanges", [this](Graph g) {
-                        return ChooseExchanges(std::move(g), {kLatency, kBytesPerSecond}, strategy_.reshard);
+                        return ChooseExchanges(std::move(g), {kLatency, kBytesPerSecond}, strategy_.exchanges);
                       }});
   }
 

@@ -20,7 +20,7 @@ std::vector<FlagDefinition> Parallelism() {
       PathFlag("strategy", "a strategy file in place of --dp, --mp and how they split layers"),
       IntFlag("micro-batches", "1", 1, kMostMicroBatches,
               "equal parts of a batch, one after the other; over the strategy's"),
-      ChoiceFlag("reshard", "auto", {"auto", "direct", "scatter", "broadcast"},
+      ChoiceFlag("exchanges", "auto", {"auto", "direct", "slices", "chain"},
                  "how a part of a value reaches several ranks; auto: in the quickest way; over the strategy's"),
       ChoiceFlag("device", "host", {"host", "cuda"}, "what ranks run on; cuda: those of a process share one GPU"),
       IntFlag("gpu", "-1", -1, 1024, "with --device=cuda: which GPU; -1: LOCAL_RANK, else 0"),

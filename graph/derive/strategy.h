@@ -61,7 +61,7 @@ struct Strategy {
   std::vector<OpConfig> ops;
   int64_t bucket_bytes = -1;  // gradient bucket size; 0: no buckets; -1: chosen (graph/passes/bucket_all_reduces.h)
   Pipeline pipeline = {};
-  std::optional<ExchangeMode> reshard = {};  // how tiles reach several receivers; unset: in the quickest way
+  std::optional<ExchangeMode> exchanges = {};  // how tiles reach several receivers; unset: in the quickest way
   InputGradients input_gradients = InputGradients::kReduceScatter;
   std::vector<Mesh> further_meshes = {};  // with names, of ranks of the first one
 };

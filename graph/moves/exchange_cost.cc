@@ -95,7 +95,7 @@ class Chooser {
   int64_t LargestSharedTile() const {
     int64_t most = 0;
     for (const ExchangeBoxes& group : groups_) {
-      const ExchangePlan plan = PlanExchange(group.from, group.to, ExchangeMode::kBroadcast);
+      const ExchangePlan plan = PlanExchange(group.from, group.to, ExchangeMode::kChain);
       for (size_t round = 1; round < plan.rounds.size(); ++round) {
         for (const TileSend& send : plan.rounds[round]) most = std::max(most, send.count);
       }
@@ -142,10 +142,10 @@ ExchangeChoice ChooseExchange(std::span<const ExchangeBoxes> groups, int64_t ele
   const int64_t shared = only == ExchangeMode::kDirect ? 0 : chooser.LargestSharedTile();
   if (shared == 0 || !only) chooser.Try(ExchangeMode::kDirect);
   if (shared == 0) return chooser.best();
-  if (only != ExchangeMode::kBroadcast) chooser.Try(ExchangeMode::kScatter);
-  if (only == ExchangeMode::kScatter) return chooser.best();
+  if (only != ExchangeMode::kChain) chooser.Try(ExchangeMode::kSlices);
+  if (only == ExchangeMode::kSlices) return chooser.best();
   for (int chunks = 1; chunks <= kMostChunks; chunks *= 2) {
-    chooser.Try(ExchangeMode::kBroadcast, chunks);
+    chooser.Try(ExchangeMode::kChain, chunks);
     if (chunks >= shared) break;  // no chunk of the largest tile has more than one element
   }
   return chooser.best();

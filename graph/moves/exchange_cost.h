@@ -3,8 +3,8 @@
 // Each rank sends one message at a time and, meanwhile, receives one; a message takes latency + bytes / speed; all that
 // a rank sends to another in one round is one message. A rank begins a round when it has sent and received all of the
 // round before. In a round that message starts next that can start first; among equals one of the busiest rank, then
-// the largest. For one tile of one holder that takes t to send, without latency, and k receivers: direct k t, scatter
-// t (2 - 1/k), broadcast in K chunks t (1 + (k - 1) / K).
+// the largest. For one tile of one holder that takes t to send, without latency, and k receivers: direct k t, slices
+// t (2 - 1/k), a chain in K chunks t (1 + (k - 1) / K).
 #ifndef PARTITA_GRAPH_MOVES_EXCHANGE_COST_H_
 #define PARTITA_GRAPH_MOVES_EXCHANGE_COST_H_
 
@@ -35,7 +35,7 @@ ExchangeBoxes BoxesOfMove(const Layout& from, const Mesh& from_mesh, const Layou
 
 struct ExchangeChoice {
   ExchangeMode mode = ExchangeMode::kDirect;
-  int chunks = 1;  // of kBroadcast: 1, 2, 4, ... kMostChunks
+  int chunks = 1;  // of kChain: 1, 2, 4, ... kMostChunks
   double seconds = 0;
 };
 

@@ -8,7 +8,7 @@
 namespace partita {
 namespace {
 
-constexpr ExchangeMode kModes[] = {ExchangeMode::kDirect, ExchangeMode::kScatter, ExchangeMode::kBroadcast};
+constexpr ExchangeMode kModes[] = {ExchangeMode::kDirect, ExchangeMode::kSlices, ExchangeMode::kChain};
 
 // Ranks that hold the same box, by the lowest of them.
 std::vector<std::vector<int>> ReplicasOf(const std::vector<std::optional<Box>>& boxes) {
@@ -97,7 +97,7 @@ class Planner {
   struct Task {
     TileSend send;                    // without `from`
     const std::vector<int>* holders;  // rising
-    std::vector<int> chain;           // receivers of kBroadcast; else empty
+    std::vector<int> chain;           // receivers of kChain; else empty
   };
 
   void AddTiles(const std::vector<int>& holders) {
@@ -125,7 +125,7 @@ class Planner {
         whole.to = r;
         tasks_.push_back({whole, &holders, {}});
       }
-    } else if (mode_ == ExchangeMode::kScatter) {
+    } else if (mode_ == ExchangeMode::kSlices) {
       AddSlices(whole, holders, receivers);
     } else {
       whole.to = receivers[0];
@@ -207,10 +207,10 @@ const char* Name(ExchangeMode mode) {
   switch (mode) {
     case ExchangeMode::kDirect:
       return "direct";
-    case ExchangeMode::kScatter:
-      return "scatter";
-    case ExchangeMode::kBroadcast:
-      return "broadcast";
+    case ExchangeMode::kSlices:
+      return "slices";
+    case ExchangeMode::kChain:
+      return "chain";
   }
   return "?";
 }
@@ -222,7 +222,7 @@ std::optional<ExchangeMode> FindExchangeMode(const std::string& name) {
   return std::nullopt;
 }
 
-std::vector<std::string> ReshardNames() {
+std::vector<std::string> ExchangeNames() {
   std::vector<std::string> names = {"auto"};
   for (const ExchangeMode mode : kModes) names.emplace_back(Name(mode));
   return names;

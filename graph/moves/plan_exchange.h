@@ -5,8 +5,8 @@
 // it. A receiver that holds a tile keeps its own. In three modes each tile goes to all others that want it:
 //
 //   direct      each receiver gets it from that holder that has least to send so far
-//   scatter     cut into a slice for each receiver, which gets it from a holder and gives it to the others
-//   broadcast   along a chain of its receivers, in chunks: in each round each of them moves on by one
+//   slices      cut into a slice for each receiver, which gets it from a holder and gives it to the others
+//   chain       along a chain of its receivers, in chunks: in each round each of them moves on by one
 //
 // A tile that one rank alone wants is sent to it at once in every mode. In all modes a receiver gets each element once,
 // so they move the same bytes; but in the last two an element leaves the ranks that held it once, however many want it.
@@ -22,12 +22,12 @@
 
 namespace partita {
 
-enum class ExchangeMode : uint8_t { kDirect, kScatter, kBroadcast };
-const char* Name(ExchangeMode mode);  // "direct", "scatter", "broadcast"
+enum class ExchangeMode : uint8_t { kDirect, kSlices, kChain };
+const char* Name(ExchangeMode mode);  // "direct", "slices", "chain"
 std::optional<ExchangeMode> FindExchangeMode(const std::string& name);
-std::vector<std::string> ReshardNames();  // what a user may say: "auto" and the modes
+std::vector<std::string> ExchangeNames();  // what a user may say: "auto" and the modes
 
-inline constexpr int kMostChunks = 64;  // of a broadcast
+inline constexpr int kMostChunks = 64;  // of a chain
 
 // Elements [first, first + count) of a tile, in its row-major order.
 struct TileSend {
@@ -47,7 +47,7 @@ struct ExchangePlan {
 };
 
 // What each rank holds before and shall hold afterwards; nothing, or no elements: nullopt. Boxes of `from` are equal or
-// have no element in common. `chunks`: of kBroadcast, 1 to kMostChunks. Directly sent, there is at most one round, and
+// have no element in common. `chunks`: of kChain, 1 to kMostChunks. Directly sent, there is at most one round, and
 // at most one tile for each pair of ranks. Every rank that plans the same exchange gets the same plan.
 ExchangePlan PlanExchange(const std::vector<std::optional<Box>>& from, const std::vector<std::optional<Box>>& to,
                           ExchangeMode mode = ExchangeMode::kDirect, int chunks = 1);

@@ -1,7 +1,7 @@
 // Says of every exchange of boxes (send, gather, scatter, repartition) in which mode it is made.
 //
 //   before   %b = repartition(%a) axes=stage,data
-//   after    %b = repartition(%a) axes=stage,data mode=broadcast chunks=8
+//   after    %b = repartition(%a) axes=stage,data mode=chain chunks=8
 //
 // Only where it is not the direct one, which is meant where nothing is said (graph/moves/plan_exchange.h).
 #ifndef PARTITA_GRAPH_PASSES_CHOOSE_EXCHANGES_H_

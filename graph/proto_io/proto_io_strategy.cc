@@ -148,12 +148,12 @@ absl::StatusOr<Pipeline> ReadPipeline(const StrategyProto& proto) {
   return pipeline;
 }
 
-absl::StatusOr<std::optional<ExchangeMode>> ReadReshard(const StrategyProto& proto) {
-  if (proto.reshard().empty() || proto.reshard() == "auto") return std::nullopt;
-  const std::optional<ExchangeMode> mode = FindExchangeMode(proto.reshard());
+absl::StatusOr<std::optional<ExchangeMode>> ReadExchanges(const StrategyProto& proto) {
+  if (proto.exchanges().empty() || proto.exchanges() == "auto") return std::nullopt;
+  const std::optional<ExchangeMode> mode = FindExchangeMode(proto.exchanges());
   if (mode) return mode;
-  return InvalidArgument("reshard is {}; allowed are {}{}", Quoted(proto.reshard()), fmt::join(ReshardNames(), ", "),
-                         Suggestion(proto.reshard(), ReshardNames()));
+  return InvalidArgument("exchanges is {}; allowed are {}{}", Quoted(proto.exchanges()),
+                         fmt::join(ExchangeNames(), ", "), Suggestion(proto.exchanges(), ExchangeNames()));
 }
 
 absl::StatusOr<InputGradients> ReadInputGradients(const StrategyProto& proto) {
@@ -176,7 +176,7 @@ absl::StatusOr<Strategy> ReadStrategy(const StrategyProto& proto) {
     strategy.ops.push_back(*std::move(config));
   }
   ASSIGN_OR_RETURN(strategy.pipeline, ReadPipeline(proto));
-  ASSIGN_OR_RETURN(strategy.reshard, ReadReshard(proto));
+  ASSIGN_OR_RETURN(strategy.exchanges, ReadExchanges(proto));
   ASSIGN_OR_RETURN(strategy.input_gradients, ReadInputGradients(proto));
   if (!proto.has_bucket_bytes()) return strategy;
   strategy.bucket_bytes = proto.bucket_bytes();
@@ -225,7 +225,7 @@ StrategyProto WriteStrategy(const Strategy& strategy) {
   }
   proto.set_stage_axis(strategy.pipeline.stage_axis);
   for (const std::string& stage : strategy.pipeline.stage_meshes) proto.add_stage_meshes(stage);
-  if (strategy.reshard) proto.set_reshard(Name(*strategy.reshard));
+  if (strategy.exchanges) proto.set_exchanges(Name(*strategy.exchanges));
   if (strategy.input_gradients != InputGradients::kReduceScatter) {
     proto.set_input_gradients(Name(strategy.input_gradients));
   }

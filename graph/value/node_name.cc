@@ -1,6 +1,7 @@
 #include "graph/value/node_name.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/status.h"
 
@@ -34,6 +35,16 @@ int EditDistance(const std::string& a, const std::string& b) {
     }
   }
   return row[b.size()];
+}
+
+// What a word of strategies and flags is called now, if it had another name before.
+std::optional<std::string> PresentName(const std::string& name, const std::vector<std::string>& known) {
+  constexpr std::pair<const char*, const char*> kRenamed[] = {
+      {"reshard", "exchanges"}, {"--reshard", "--exchanges"}, {"scatter", "slices"}, {"broadcast", "chain"}};
+  for (const auto& [before, now] : kRenamed) {
+    if (name == before && std::ranges::find(known, now) != known.end()) return now;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -76,9 +87,9 @@ std::optional<std::string> NearestName(const std::string& name, const std::vecto
 
 std::string Suggestion(const std::string& name, const std::vector<std::string>& known) {
   constexpr size_t kListed = 24;
-  if (const std::optional<std::string> nearest = NearestName(name, known)) {
-    return fmt::format("; did you mean {}?", Quoted(*nearest));
-  }
+  std::optional<std::string> meant = NearestName(name, known);
+  if (!meant) meant = PresentName(name, known);
+  if (meant) return fmt::format("; did you mean {}?", Quoted(*meant));
   if (known.empty()) return "; none is known here";
   std::string list;
   for (size_t i = 0; i < known.size() && i < kListed; ++i) list += fmt::format("{}{}", i == 0 ? "" : ", ", known[i]);

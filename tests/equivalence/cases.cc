@@ -75,7 +75,7 @@ Strategy SplitStrategy(const Mesh& mesh, const Graph& forward) {
 struct TwoMeshes {
   std::vector<Mesh> meshes;
   std::map<std::string, AxisConfig> images, convolutions, products;
-  std::optional<ExchangeMode> reshard = {};
+  std::optional<ExchangeMode> exchanges = {};
 };
 
 std::map<std::string, TwoMeshes> MakeSeveralMeshes() {
@@ -102,7 +102,7 @@ std::map<std::string, TwoMeshes> MakeSeveralMeshes() {
         {{"rows", by("height")}},
         {{"out", by("input_channels")}}}},
   };
-  for (const ExchangeMode mode : {ExchangeMode::kScatter, ExchangeMode::kBroadcast}) {
+  for (const ExchangeMode mode : {ExchangeMode::kSlices, ExchangeMode::kChain}) {
     meshes[fmt::format("apart_{}", Name(mode))] = {
         {{{{"all", 6}}}, {{{"rows", 2}}, "left", {4, 1}}, {{{"out", 3}}, "right", {0, 2, 3}}},
         {{"rows", by("samples")}},
@@ -128,7 +128,7 @@ Strategy MeshesStrategy(const TwoMeshes& said, const Graph& forward) {
   Strategy strategy;
   strategy.mesh = said.meshes[0];
   strategy.further_meshes.assign(said.meshes.begin() + 1, said.meshes.end());
-  strategy.reshard = said.reshard;
+  strategy.exchanges = said.exchanges;
   strategy.ops.push_back({"images", said.images, {}});
   for (NodeId id = 0; id < static_cast<NodeId>(forward.nodes().size()); ++id) {
     const std::string& op = forward.node(id).op->name;
@@ -194,9 +194,9 @@ Strategy ClassStrategy(const Mesh& mesh) {
 
 // The first layer on one rank of six, the others by samples, the second also by channels: what the first layer makes
 // goes to several ranks for each half of the samples.
-constexpr const char* kReshardings[] = {"reshard_scatter", "reshard_broadcast"};
+constexpr const char* kExchanges[] = {"in_slices", "in_chain"};
 
-Strategy ReshardStrategy(const std::string& name) {
+Strategy ExchangeStrategy(const std::string& name) {
   Strategy strategy;
   strategy.mesh.axes = {{"data", 2}, {"model", 3}};
   for (const char* pattern : {"images", "flatten", "dense1*"}) {
@@ -204,7 +204,7 @@ Strategy ReshardStrategy(const std::string& name) {
   }
   strategy.ops.push_back({"dense2/matmul", {{"model", {"output_channels", 0, {}}}}, {}});
   strategy.ops.push_back({"*", {{"data", {"samples", 0, {}}}}, {}});
-  strategy.reshard = FindExchangeMode(name.substr(name.find('_') + 1));
+  strategy.exchanges = FindExchangeMode(name.substr(name.find('_') + 1));
   return strategy;
 }
 
@@ -265,11 +265,11 @@ std::vector<Case> AllCases() {
     for (bool regularized : {false, true}) cases.push_back({"lenet5", strategy, regularized});
   }
   for (const char* strategy : {"rows4_grid", "islands"}) cases.push_back({"mini-inception", strategy, true});
-  for (const char* strategy : {"islands", "apart_scatter", "across_broadcast"}) {
+  for (const char* strategy : {"islands", "apart_slices", "across_chain"}) {
     cases.push_back({"mlp", strategy, false});
   }
   cases.push_back({"mini-inception", "k3", true});  // smooths its labels
-  for (const char* strategy : kReshardings) cases.push_back({"mlp", strategy, true});
+  for (const char* strategy : kExchanges) cases.push_back({"mlp", strategy, true});
   for (const char* model : {"lenet5", "mlp"}) {
     for (const auto& [strategy, mesh] : ClassMeshes()) {
       for (bool regularized : {false, true}) cases.push_back({model, strategy, regularized});
@@ -301,7 +301,7 @@ absl::StatusOr<Strategy> MakeStrategy(const Case& one, const Model& model) {
   if (classes != ClassMeshes().end()) return ClassStrategy(classes->second);
   const auto meshes = SeveralMeshes().find(one.strategy);
   if (meshes != SeveralMeshes().end()) return MeshesStrategy(meshes->second, model.graph);
-  if (one.strategy.starts_with("reshard_")) return ReshardStrategy(one.strategy);
+  if (one.strategy.starts_with("in_")) return ExchangeStrategy(one.strategy);
   const size_t cross = one.strategy.find('x');
   if (cross != 1) return LoadStrategy(ExampleFile(one));
   return DataModelStrategy(model.graph, one.strategy[0] - '0', one.strategy[2] - '0');

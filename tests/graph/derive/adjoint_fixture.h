@@ -37,7 +37,7 @@ Layout ParseLayout(const std::string& text, const Shape& shape, const Mesh& mesh
 // Moves random numbers from one layout to the other and cotangents back, all cases in one program. Metric of
 // docs/papers.md 2.1, inner products in f64: 1e-13 in f64, 1e-6 in f32, integers exact. A move changes nothing of the
 // value: F x is x wherever it is held. Margins of the result are zero, and the bytes counted are those predicted.
-// Exchanges of tiles that several ranks want are made in `mode`, a broadcast in many chunks.
+// Exchanges of tiles that several ranks want are made in `mode`, a chain in many chunks.
 void ExpectAdjoints(const std::vector<Mesh>& meshes, const std::vector<AdjointCase>& cases, uint32_t seed,
                     AdjointTally& tally, ExchangeMode mode = ExchangeMode::kDirect);
 inline void ExpectAdjoints(const Mesh& mesh, const std::vector<AdjointCase>& cases, uint32_t seed, AdjointTally& tally,

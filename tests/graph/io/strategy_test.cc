@@ -20,7 +20,7 @@ bucket_bytes: 4096
 further_meshes { name: "tail" axes { name: "stage" size: 2 } ranks: [3, 1] }
 further_meshes { name: "flat" axes { name: "all" size: 4 } }
 stage_meshes: "tail"
-reshard: "broadcast"
+exchanges: "chain"
 input_gradients: "all_reduce"
 )";
 
@@ -39,7 +39,7 @@ TEST(StrategyFile, SaysWhatItSays) {
   EXPECT_EQ(strategy->bucket_bytes, 4096);
   EXPECT_EQ(ToString(MeshesOf(*strategy)), "data:2 model:2, tail stage:2 {3,1}, flat all:4");
   EXPECT_EQ(strategy->pipeline.stage_meshes, (std::vector<std::string>{"tail"}));
-  EXPECT_EQ(strategy->reshard, ExchangeMode::kBroadcast);
+  EXPECT_EQ(strategy->exchanges, ExchangeMode::kChain);
   EXPECT_EQ(strategy->input_gradients, InputGradients::kAllReduce);
 }
 
@@ -52,7 +52,7 @@ TEST(StrategyFile, SurvivesTextAndBinary) {
     EXPECT_EQ(PrintStrategy(*read, format), bytes);
     EXPECT_EQ(MeshesOf(*read), MeshesOf(strategy));
     EXPECT_EQ(read->bucket_bytes, strategy.bucket_bytes);
-    EXPECT_EQ(read->reshard, strategy.reshard);
+    EXPECT_EQ(read->exchanges, strategy.exchanges);
     EXPECT_EQ(read->input_gradients, strategy.input_gradients);
     for (size_t length = 0; length < bytes.size(); ++length) {  // a shorter strategy, or a refusal; no crash
       const auto cut = ParseStrategy(bytes.substr(0, length), format, "s");
@@ -64,8 +64,8 @@ TEST(StrategyFile, SurvivesTextAndBinary) {
 TEST(StrategyFile, WithoutBucketsTheSizeIsChosen) {
   const std::string text = std::string(kStrategy).substr(0, std::string(kStrategy).find("bucket_bytes"));
   EXPECT_EQ(Parse(text)->bucket_bytes, -1);
-  EXPECT_EQ(Parse(text)->reshard, std::nullopt);
-  EXPECT_EQ(Parse(text + "reshard: 'auto'")->reshard, std::nullopt);
+  EXPECT_EQ(Parse(text)->exchanges, std::nullopt);
+  EXPECT_EQ(Parse(text + "exchanges: 'auto'")->exchanges, std::nullopt);
   EXPECT_EQ(Parse(text)->input_gradients, InputGradients::kReduceScatter);
 }
 
@@ -140,10 +140,12 @@ const Case kCases[] = {
     {"CutsTooFew", "cuts: [0, 1, 2]", "cuts: [0, 2]", {"cuts are [0,2]", "3 numbers"}},
     {"CutsFall", "cuts: [0, 1, 2]", "cuts: [0, 2, 1]", {"cuts are [0,2,1]"}},
     {"CutsBegin", "cuts: [0, 1, 2]", "cuts: [1, 1, 2]", {"cuts are [1,1,2]", "begin with 0"}},
-    {"Reshard",
-     "\"broadcast\"",
-     "\"brodcast\"",
-     {"reshard is 'brodcast'", "auto, direct, scatter, broadcast", "did you mean 'broadcast'?"}},
+    {"Exchanges",
+     "\"chain\"",
+     "\"chains\"",
+     {"exchanges is 'chains'", "auto, direct, slices, chain", "did you mean 'chain'?"}},
+    {"ExchangesInOldWords", "\"chain\"", "\"scatter\"", {"exchanges is 'scatter'", "did you mean 'slices'?"}},
+    {"Reshard", "exchanges: \"chain\"", "reshard: \"auto\"", {"no field 'reshard'; did you mean 'exchanges'?"}},
     {"InputGradients",
      "\"all_reduce\"",
      "\"all_reduced\"",

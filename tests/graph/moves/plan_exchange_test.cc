@@ -20,7 +20,7 @@ namespace {
 
 using Boxes = std::vector<std::optional<Box>>;
 
-constexpr ExchangeMode kModes[] = {ExchangeMode::kDirect, ExchangeMode::kScatter, ExchangeMode::kBroadcast};
+constexpr ExchangeMode kModes[] = {ExchangeMode::kDirect, ExchangeMode::kSlices, ExchangeMode::kChain};
 
 Box Range(int64_t begin, int64_t end) { return {{begin}, {end - begin}}; }
 
@@ -48,10 +48,9 @@ TEST(PlanExchange, WhatOneRankAloneHoldsCountsFirst) {
   EXPECT_EQ(plan.rounds[0], (std::vector<TileSend>{{0, 3, 0, 0, 4}, {2, 3, 1, 0, 4}, {1, 4, 0, 0, 4}}));
 }
 
-TEST(PlanExchange, ScatterGivesSlicesThatReceiversPassOn) {
+TEST(PlanExchange, ReceiversPassTheirSlicesOn) {
   const Box tile = Range(0, 5);
-  const ExchangePlan plan =
-      PlanExchange({tile, std::nullopt, std::nullopt}, {tile, tile, tile}, ExchangeMode::kScatter);
+  const ExchangePlan plan = PlanExchange({tile, std::nullopt, std::nullopt}, {tile, tile, tile}, ExchangeMode::kSlices);
   EXPECT_EQ(plan.kept, (std::vector<TileSend>{{0, 0, 0, 0, 5}}));
   ASSERT_EQ(plan.rounds.size(), 2);
   EXPECT_EQ(plan.rounds[0], (std::vector<TileSend>{{0, 1, 0, 0, 3}, {0, 2, 0, 3, 2}}));
@@ -61,14 +60,14 @@ TEST(PlanExchange, ScatterGivesSlicesThatReceiversPassOn) {
 TEST(PlanExchange, HoldersShareTheSlicesOfATile) {
   const Box tile = Range(0, 8);
   const ExchangePlan plan = PlanExchange({tile, tile, std::nullopt, std::nullopt},
-                                         {std::nullopt, std::nullopt, tile, tile}, ExchangeMode::kScatter);
+                                         {std::nullopt, std::nullopt, tile, tile}, ExchangeMode::kSlices);
   EXPECT_EQ(plan.rounds[0], (std::vector<TileSend>{{0, 2, 0, 0, 4}, {1, 3, 0, 4, 4}}));
 }
 
-TEST(PlanExchange, BroadcastIsAPipeline) {
+TEST(PlanExchange, AChainIsAPipeline) {
   const Box tile = Range(0, 5);
   const ExchangePlan plan =
-      PlanExchange({tile, std::nullopt, std::nullopt}, {std::nullopt, tile, tile}, ExchangeMode::kBroadcast, 2);
+      PlanExchange({tile, std::nullopt, std::nullopt}, {std::nullopt, tile, tile}, ExchangeMode::kChain, 2);
   ASSERT_EQ(plan.rounds.size(), 3);
   EXPECT_EQ(plan.rounds[0], (std::vector<TileSend>{{0, 1, 0, 0, 3}}));
   EXPECT_EQ(plan.rounds[1], (std::vector<TileSend>{{0, 1, 0, 3, 2}, {1, 2, 0, 0, 3}}));
@@ -79,7 +78,7 @@ TEST(PlanExchange, BroadcastIsAPipeline) {
 TEST(PlanExchange, ChainsBeginAtDifferentReceivers) {
   const Boxes from = {Range(0, 4), Range(4, 8), std::nullopt, std::nullopt};
   const Boxes to = {std::nullopt, std::nullopt, Range(0, 8), Range(0, 8)};
-  const ExchangePlan plan = PlanExchange(from, to, ExchangeMode::kBroadcast, 1);
+  const ExchangePlan plan = PlanExchange(from, to, ExchangeMode::kChain, 1);
   ASSERT_EQ(plan.rounds.size(), 2);
   EXPECT_EQ(plan.rounds[0], (std::vector<TileSend>{{0, 2, 0, 0, 4}, {1, 3, 1, 0, 4}}));
   EXPECT_EQ(plan.rounds[1], (std::vector<TileSend>{{3, 2, 1, 0, 4}, {2, 3, 0, 0, 4}}));
@@ -89,7 +88,7 @@ TEST(PlanExchange, ChainsBeginAtDifferentReceivers) {
 TEST(PlanExchange, OverlappingWishesAreCut) {
   const Boxes from = {Box{{0, 0}, {4, 4}}, std::nullopt, std::nullopt};
   const Boxes to = {std::nullopt, Box{{0, 0}, {3, 3}}, Box{{1, 1}, {3, 3}}};
-  for (const ExchangeMode mode : {ExchangeMode::kScatter, ExchangeMode::kBroadcast}) {
+  for (const ExchangeMode mode : {ExchangeMode::kSlices, ExchangeMode::kChain}) {
     const ExchangePlan plan = PlanExchange(from, to, mode);
     int64_t left_source = 0;
     for (const auto& round : plan.rounds) {
@@ -225,9 +224,9 @@ TEST(ExchangeCost, ClosedForms) {
     for (const double latency : {0.0, 0.01}) {
       const LinkCost link{latency, 4.0 * static_cast<double>(elements)};
       EXPECT_NEAR(Seconds(boxes, ExchangeMode::kDirect, 1, link), a * (1 + latency), 1e-9);
-      EXPECT_NEAR(Seconds(boxes, ExchangeMode::kScatter, 1, link), 2 - 1 / a + (2 * a - 1) * latency, 1e-9);
+      EXPECT_NEAR(Seconds(boxes, ExchangeMode::kSlices, 1, link), 2 - 1 / a + (2 * a - 1) * latency, 1e-9);
       for (const int chunks : {1, 2, 16, 64}) {
-        EXPECT_NEAR(Seconds(boxes, ExchangeMode::kBroadcast, chunks, link),
+        EXPECT_NEAR(Seconds(boxes, ExchangeMode::kChain, chunks, link),
                     (1 + (a - 1) / chunks) + (chunks + a - 1) * latency, 1e-9)
             << receivers << " receivers, " << chunks << " chunks";
       }
@@ -244,7 +243,7 @@ TEST(ExchangeCost, SmallTilesAreSentLargeOnesPipelined) {
   EXPECT_EQ(choose(100).mode, ExchangeMode::kDirect);
   EXPECT_EQ(choose(100).chunks, 1);
   const ExchangeChoice large = choose(25'000'000);  // 20 ms: the best number of chunks is sqrt(3 * 20 ms / 20 us) = 55
-  EXPECT_EQ(large.mode, ExchangeMode::kBroadcast);
+  EXPECT_EQ(large.mode, ExchangeMode::kChain);
   EXPECT_EQ(large.chunks, 64);
   EXPECT_NEAR(large.seconds, 20e-3 * (1 + 3.0 / 64) + 67 * 20e-6, 1e-9);
 }
@@ -265,9 +264,9 @@ TEST(ExchangeCost, TheChoiceIsTheQuickestOfAll) {
     const ExchangeChoice choice = ChooseExchange({&boxes, 1}, 4, link);
     double least = Seconds(boxes, ExchangeMode::kDirect, 1, link);
     const double direct = least;
-    least = std::min(least, Seconds(boxes, ExchangeMode::kScatter, 1, link));
+    least = std::min(least, Seconds(boxes, ExchangeMode::kSlices, 1, link));
     for (int chunks = 1; chunks <= kMostChunks; chunks *= 2) {
-      least = std::min(least, Seconds(boxes, ExchangeMode::kBroadcast, chunks, link));
+      least = std::min(least, Seconds(boxes, ExchangeMode::kChain, chunks, link));
     }
     EXPECT_EQ(choice.seconds, least);
     EXPECT_EQ(choice.seconds, Seconds(boxes, choice.mode, choice.chunks, link));
@@ -281,7 +280,7 @@ TEST(ExchangeCost, TheChoiceIsTheQuickestOfAll) {
 TEST(ExchangeCost, TheSlowestGroupDecides) {
   const std::vector<ExchangeBoxes> groups = {OneTile(4, 25'000'000), OneTile(2, 10)};
   const LinkCost link{20e-6, 5e9};
-  EXPECT_EQ(ChooseExchange(groups, 4, link).mode, ExchangeMode::kBroadcast);
+  EXPECT_EQ(ChooseExchange(groups, 4, link).mode, ExchangeMode::kChain);
   EXPECT_EQ(ChooseExchange({&groups[1], 1}, 4, link).mode, ExchangeMode::kDirect);
 }
 
@@ -344,10 +343,10 @@ TEST(ChooseExchanges, LargePartsForSeveralRanksArePipelined) {
   const auto choose = [&](std::optional<ExchangeMode> only) {
     return ToText(ChooseExchanges(*ParseText(inputs + a + large + b + small + c + metrics, Ops()), link, only));
   };
-  EXPECT_EQ(choose(std::nullopt), inputs + a + " chunks=32 mode=broadcast" + large + b + small + c + metrics);
+  EXPECT_EQ(choose(std::nullopt), inputs + a + " chunks=32 mode=chain" + large + b + small + c + metrics);
   EXPECT_EQ(choose(ExchangeMode::kDirect), inputs + a + large + b + small + c + metrics);
-  EXPECT_EQ(choose(ExchangeMode::kScatter),
-            inputs + a + " mode=scatter" + large + b + " mode=scatter" + small + c + metrics);
+  EXPECT_EQ(choose(ExchangeMode::kSlices),
+            inputs + a + " mode=slices" + large + b + " mode=slices" + small + c + metrics);
 }
 
 }  // namespace

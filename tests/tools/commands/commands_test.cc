@@ -138,10 +138,10 @@ TEST(Check, TakesHowLayersAreSplit) {
         {"check", "--dp=2", "--mp=3", std::string("--convolutions=") + split, "--input-gradients=all_reduce", graph});
     EXPECT_EQ(answer.code, 0) << split << ": " << answer.error;
   }
-  for (const char* mode : {"auto", "direct", "scatter", "broadcast"}) {
-    EXPECT_EQ(Call({"check", "--dp=2", "--mp=3", std::string("--reshard=") + mode, graph}).code, 0) << mode;
+  for (const char* mode : {"auto", "direct", "slices", "chain"}) {
+    EXPECT_EQ(Call({"check", "--dp=2", "--mp=3", std::string("--exchanges=") + mode, graph}).code, 0) << mode;
   }
-  EXPECT_EQ(Call({"check", "--reshard=both", graph}).code, kExitFlags);
+  EXPECT_EQ(Call({"check", "--exchanges=both", graph}).code, kExitFlags);
   EXPECT_EQ(Call({"check", "--dense=rows", graph}).code, kExitFlags);
   EXPECT_EQ(Call({"check", strategy, "--convolutions=rows", graph}).code, kExitFlags);
 }

@@ -52,7 +52,7 @@ absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forwar
 std::vector<std::string> ModelFlags() { return {"batch", "learning-rate"}; }
 
 std::vector<std::string> StrategyFlags() {
-  return {"ranks", "dp", "mp", "convolutions", "dense", "input-gradients", "strategy", "micro-batches", "reshard"};
+  return {"ranks", "dp", "mp", "convolutions", "dense", "input-gradients", "strategy", "micro-batches", "exchanges"};
 }
 
 absl::StatusOr<Model> ReadModel(const Flags& flags) {
@@ -76,7 +76,7 @@ void AssumeScheduleLength(Model& model) { SetScheduleSteps(model, 1); }
 absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward) {
   ASSIGN_OR_RETURN(Strategy strategy,
                    flags.IsSet("strategy") ? StrategyOfFile(flags, forward) : StrategyOfSizes(flags, forward));
-  if (flags.Given("reshard")) strategy.reshard = FindExchangeMode(flags.Text("reshard"));
+  if (flags.Given("exchanges")) strategy.exchanges = FindExchangeMode(flags.Text("exchanges"));
   if (flags.Given("micro-batches")) strategy.pipeline.micro_batches = flags.Int("micro-batches");
   return strategy;
 }

@@ -1,7 +1,7 @@
 // A value goes from one sub-mesh to another: the cases of arXiv 2211.05322's benchmark (docs/papers.md 4.3) on small
 // tensors. Two meshes are two coordinates of an axis `stage`; a mesh with fewer ranks leaves the others' blocks empty.
-#ifndef PARTITA_TESTS_GRAPH_DERIVE_RESHARDING_CASES_H_
-#define PARTITA_TESTS_GRAPH_DERIVE_RESHARDING_CASES_H_
+#ifndef PARTITA_TESTS_GRAPH_DERIVE_EXCHANGE_CASES_H_
+#define PARTITA_TESTS_GRAPH_DERIVE_EXCHANGE_CASES_H_
 
 #include <string>
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace partita {
 
-struct Resharding {
+struct ExchangeCase {
   std::string name;
   Mesh mesh;
   Shape shape;
   Layout from, to;
 };
 
-inline std::vector<Resharding> ReshardingCases() {
+inline std::vector<ExchangeCase> ExchangeCases() {
   const Mesh twice_2x4{{{"stage", 2}, {"a", 2}, {"b", 4}}}, twice_3x4{{{"stage", 2}, {"a", 3}, {"b", 4}}};
   const AxisLayout R = AxisLayout::Replicate(), source = AxisLayout::At(0), target = AxisLayout::At(1);
   const auto S = [](int dimension, std::vector<int64_t> cuts = {}) {
@@ -41,4 +41,4 @@ inline std::vector<Resharding> ReshardingCases() {
 
 }  // namespace partita
 
-#endif  // PARTITA_TESTS_GRAPH_DERIVE_RESHARDING_CASES_H_
+#endif  // PARTITA_TESTS_GRAPH_DERIVE_EXCHANGE_CASES_H_

@@ -6,7 +6,7 @@
 
 #include "graph/moves/move_bytes.h"
 #include "tests/graph/derive/adjoint_fixture.h"
-#include "tests/graph/derive/resharding_cases.h"
+#include "tests/graph/derive/exchange_cases.h"
 
 namespace partita {
 namespace {
@@ -21,14 +21,14 @@ int64_t ElementsMissing(const Mesh& mesh, const Shape& shape, const Layout& from
   return missing;
 }
 
-constexpr ExchangeMode kModes[] = {ExchangeMode::kDirect, ExchangeMode::kScatter, ExchangeMode::kBroadcast};
+constexpr ExchangeMode kModes[] = {ExchangeMode::kDirect, ExchangeMode::kSlices, ExchangeMode::kChain};
 
 // The bytes are the same in every mode: each receiver gets what it lacks, once.
-TEST(Resharding, ArrivesWithTheFewestBytes) {
+TEST(Exchange, ArrivesWithTheFewestBytes) {
   uint32_t seed = 0;
   for (const ExchangeMode mode : kModes) {
     AdjointTally tally;
-    for (const Resharding& c : ReshardingCases()) {
+    for (const ExchangeCase& c : ExchangeCases()) {
       SCOPED_TRACE(c.name + ", " + Name(mode));
       const TensorType type{DType::kF64, c.shape};
       EXPECT_EQ(WireBytes(c.from, c.to, type, c.mesh), 8 * ElementsMissing(c.mesh, c.shape, c.from, c.to));
@@ -40,7 +40,7 @@ TEST(Resharding, ArrivesWithTheFewestBytes) {
 }
 
 // Sub-meshes that overlap: what a rank of both holds already is not sent.
-TEST(Resharding, BetweenOverlappingMeshes) {
+TEST(Exchange, BetweenOverlappingMeshes) {
   const Mesh mesh{{{"a", 4}}};
   const Shape shape = {6, 4};
   AdjointTally tally;
@@ -68,10 +68,10 @@ AxisLayout RandomAxis(std::mt19937& random, const Shape& shape, int size) {
   }
 }
 
-TEST(Resharding, AdjointsOfRandomExchangesInEveryMode) {
+TEST(Exchange, AdjointsOfRandomExchangesInEveryMode) {
   const Mesh meshes[] = {{{{"a", 2}, {"b", 3}}}, {{{"a", 3}, {"b", 2}}}, {{{"a", 2}, {"b", 2}, {"c", 2}}}};
   std::mt19937 random(7);
-  for (const ExchangeMode mode : {ExchangeMode::kScatter, ExchangeMode::kBroadcast}) {
+  for (const ExchangeMode mode : {ExchangeMode::kSlices, ExchangeMode::kChain}) {
     SCOPED_TRACE(Name(mode));
     AdjointTally tally;
     for (uint32_t program = 0; program < 12; ++program) {

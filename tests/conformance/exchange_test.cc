@@ -1,4 +1,4 @@
-// The resharding cases of docs/papers.md 4.3, between coordinates of one mesh and between two meshes, by every
+// The exchanges of docs/papers.md 4.3, between coordinates of one mesh and between two meshes, by every
 // communicator and in every mode: each rank ends with its box, counted bytes are those predicted, and a tile leaves the
 // ranks that held it no more than once where the mode promises that.
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 #include "runtime/base/status.h"
 #include "runtime/exec/executor.h"
 #include "tests/conformance/comm_fixture.h"
-#include "tests/graph/derive/resharding_cases.h"
+#include "tests/graph/derive/exchange_cases.h"
 
 namespace partita {
 namespace {
@@ -58,7 +58,7 @@ Layout On(int mesh, std::vector<AxisLayout> axes) {
 // Meshes without a common rank, that overlap, in another order, and with more ranks than there are blocks.
 std::vector<Exchange> Exchanges() {
   std::vector<Exchange> all;
-  for (const Resharding& c : ReshardingCases()) all.push_back({c.name, {c.mesh}, c.shape, c.from, c.to});
+  for (const ExchangeCase& c : ExchangeCases()) all.push_back({c.name, {c.mesh}, c.shape, c.from, c.to});
   const AxisLayout R = AxisLayout::Replicate();
   const auto S = [](int dimension) { return AxisLayout::Split(dimension); };
   const auto meshes = [](int ranks, Mesh left, Mesh right) {
@@ -138,9 +138,9 @@ void ForEachElement(const Shape& shape, const Box& box, const Visit& visit) {
 
 using Parameters = std::tuple<const CommBackend*, ExchangeMode, size_t>;
 
-class ReshardingTest : public testing::TestWithParam<Parameters> {
+class ExchangeTest : public testing::TestWithParam<Parameters> {
  protected:
-  ReshardingTest()
+  ExchangeTest()
       : case_(Exchanges()[std::get<2>(GetParam())]),
         mode_(std::get<1>(GetParam())),
         program_(ProgramOf(case_, mode_)),
@@ -236,7 +236,7 @@ class ReshardingTest : public testing::TestWithParam<Parameters> {
   std::vector<Worker> workers_;
 };
 
-TEST_P(ReshardingTest, ArrivesWithTheBytesThatWerePredicted) {
+TEST_P(ExchangeTest, ArrivesWithTheBytesThatWerePredicted) {
   EXPECT_OK(VerifyCollectives(program_, schedules_));
   for (const Schedule& schedule : schedules_) EXPECT_OK(VerifySchedule(schedule));
   for (int rank = 0; rank < case_.ranks(); ++rank) {
@@ -275,10 +275,10 @@ std::string NameOf(const testing::TestParamInfo<Parameters>& info) {
   return fmt::format("{}_{}_{}", backend->name(), Name(mode), index);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, ReshardingTest,
+INSTANTIATE_TEST_SUITE_P(Cases, ExchangeTest,
                          testing::Combine(testing::ValuesIn(Backends()),
-                                          testing::Values(ExchangeMode::kDirect, ExchangeMode::kScatter,
-                                                          ExchangeMode::kBroadcast),
+                                          testing::Values(ExchangeMode::kDirect, ExchangeMode::kSlices,
+                                                          ExchangeMode::kChain),
                                           testing::Range<size_t>(0, Exchanges().size())),
                          NameOf);
 
