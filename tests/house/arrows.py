@@ -1,101 +1,20 @@
-"""Which folder may include which. A folder that is not named here may include nothing, and nobody may include it."""
+"""Rules for includes, over the table of tools/bazel/arrows.bzl, of which BUILD files make their visibility."""
 
 import collections
 import os
+import re
 
-# Each line: a folder, and what it may include besides itself. Lower folders come first; nothing is passed on, so that
-# who may include `graph/schedule` may not include what `graph/schedule` includes.
-ARROWS = {
-    "runtime/base": "",
-    "proto": "",
+from tests.house import repository
 
-    # The compiler: values, what a graph is, how data moves.
-    "graph/value": "runtime/base",
-    "graph/optimizer": "runtime/base graph/value",
-    "graph/ir": "runtime/base graph/value graph/optimizer",
-    "graph/moves": "runtime/base graph/value graph/ir",
-    "graph/verify": "runtime/base graph/value graph/ir",
-    "graph/text": "runtime/base graph/ir graph/moves",
-    "graph/read": "runtime/base graph/value graph/optimizer graph/ir",
-    # From a graph and a strategy to a program for all ranks.
-    "graph/derive": "runtime/base graph/value graph/optimizer graph/ir graph/moves",
-    "graph/passes": "runtime/base graph/value graph/ir graph/moves graph/derive graph/verify",
-    "graph/proto_io": "runtime/base proto graph/value graph/optimizer graph/ir graph/read graph/derive",
-    # From a program to what one rank launches, and the proofs, which know nothing of the makers.
-    "graph/schedule": "runtime/base graph/value graph/ir",
-    "graph/lower": "runtime/base graph/value graph/ir graph/moves graph/schedule",
-    "graph/plan": "runtime/base graph/value graph/ir graph/schedule",
-    "graph/prove": "runtime/base graph/value graph/ir graph/schedule",
-    # The index of both ways.
-    "graph": "runtime/base graph/value graph/ir graph/moves graph/derive graph/passes graph/schedule graph/lower"
-             " graph/plan",
 
-    # Where work runs, and how ranks talk: of the compiler value types alone.
-    "runtime/device": "runtime/base",
-    "runtime/device/host": "runtime/base runtime/device",
-    "runtime/device/cuda/library": "runtime/base",
-    "runtime/device/cuda/timeline": "runtime/base runtime/device/cuda/library",
-    "runtime/device/cuda/kernels": "runtime/device",
-    "runtime/device/cuda": "runtime/base runtime/device runtime/device/cuda/kernels runtime/device/cuda/timeline",
-    "runtime/comm": "runtime/base graph/value runtime/device",
-    "runtime/comm/shared": "runtime/base graph/value runtime/device runtime/device/host runtime/comm",
-    "runtime/comm/local": "runtime/base runtime/device runtime/comm runtime/comm/shared",
-    "runtime/comm/gloo": "runtime/base runtime/device runtime/comm runtime/comm/shared",
-    "runtime/comm/cuda_local": "runtime/base graph/value runtime/device/cuda runtime/comm runtime/comm/shared",
-    "runtime/comm/nccl": "runtime/base runtime/device/cuda runtime/device/cuda/library runtime/comm"
-                         " runtime/comm/shared",
-    "runtime/rendezvous": "runtime/base runtime/comm",
-    # Runs schedules, and knows nothing of how they are made.
-    "runtime/exec": "runtime/base graph/value graph/ir graph/schedule runtime/device runtime/device/host runtime/comm",
+def read_table():
+    with open(os.path.join(repository.root(), "tools/bazel/arrows.bzl"), encoding="utf-8") as file:
+        names = {}
+        exec(file.read(), names)  # the repository's own, like this test
+    return names["ARROWS"]
 
-    # What can be computed.
-    "ops/functors": "runtime/base",
-    "ops/forms": "runtime/base graph/value graph/ir ops/functors",
-    "ops/values": "runtime/base graph/value graph/ir ops/forms ops/functors",
-    "ops/definitions": "runtime/base graph/value graph/ir ops/functors ops/forms ops/values",
-    "ops/fusions": "runtime/base graph/value graph/ir ops/functors",
-    "ops": "runtime/base graph/value graph/ir graph/moves graph/read ops/definitions ops/fusions",
-    # How: kernels of the host.
-    "ops/host/kernel": "runtime/base graph/value graph/ir ops/functors ops/values runtime/exec",
-    "ops/host/reference": "runtime/base graph/ir ops/functors ops/forms ops/values ops/host/kernel",
-    "ops/host/fast": "runtime/base graph/ir ops/functors ops/values ops/host/kernel",
-    "ops/host/onednn": "runtime/base graph/value ops/values ops/host/kernel",
-    "ops/host": "runtime/base graph/ir runtime/device/host runtime/exec ops/functors ops/host/kernel"
-                " ops/host/reference ops/host/fast ops/host/onednn",
-    # How: kernels of the GPU. What nvcc compiles knows value types alone.
-    "ops/cuda/launch": "runtime/base graph/value ops/functors ops/values",
-    "ops/cuda/loops": "runtime/base graph/value ops/functors ops/cuda/launch",
-    "ops/cuda/plans": "runtime/base ops/cuda/launch",
-    "ops/cuda/kernel": "runtime/base graph/schedule runtime/exec ops/values ops/cuda/launch",
-    "ops/cuda/own": "runtime/base graph/ir ops/functors ops/values ops/cuda/launch ops/cuda/kernel",
-    "ops/cuda/cublaslt": "runtime/base runtime/device/cuda/library ops/cuda/launch ops/cuda/plans ops/cuda/kernel",
-    "ops/cuda/cudnn": "runtime/base graph/ir runtime/device/cuda/library ops/cuda/launch ops/cuda/plans"
-                      " ops/cuda/kernel ops/cuda/own",
-    "ops/cuda": "runtime/base graph/ir runtime/device/cuda runtime/exec ops/functors ops/cuda/launch ops/cuda/plans"
-                " ops/cuda/kernel ops/cuda/own ops/cuda/cublaslt ops/cuda/cudnn",
 
-    "partitioner": "runtime/base graph/value graph/ir graph/derive",
-
-    # A session: the one place that knows the compiler and all that runs what it makes.
-    "runtime/data": "runtime/base graph/value",
-    "runtime/checkpoint": "runtime/base graph/value",
-    "runtime/telemetry": "runtime/base",
-    "runtime/api/job": "runtime/base runtime/device/host runtime/exec runtime/comm runtime/comm/gloo"
-                       " runtime/rendezvous",
-    "runtime/api/rank": "runtime/base graph/value graph/ir graph/schedule ops/values runtime/device"
-                        " runtime/device/host runtime/exec runtime/comm",
-    "runtime/api/backend": "runtime/base graph graph/ir ops/host ops/cuda ops/cuda/plans runtime/device"
-                           " runtime/device/cuda runtime/exec runtime/comm runtime/comm/local"
-                           " runtime/comm/cuda_local runtime/comm/nccl runtime/api/job runtime/api/rank",
-    "runtime/api": "runtime/base graph graph/value graph/ir graph/moves graph/schedule graph/prove runtime/device"
-                   " runtime/telemetry runtime/api/job runtime/api/backend runtime/api/rank",
-    "runtime/train": "runtime/base graph/value graph/ir ops/values runtime/data runtime/checkpoint runtime/telemetry"
-                     " runtime/api runtime/api/job",
-}
-
-# The library's one face.
-ARROWS["partita"] = ("runtime/base graph graph/value graph/ir graph/read graph/proto_io ops partitioner runtime/api"
-                     " runtime/api/rank runtime/checkpoint runtime/train")
+ARROWS = read_table()
 
 # Who may include everything but those that stand on it: tools not tests. That they have an order is tested.
 TOPS = {"tools": ("tests",), "tests": ()}
@@ -123,6 +42,13 @@ def against_the_arrows(includes):
     """A sentence for each include that is not allowed."""
     return [f"{i.file}:{i.line} includes {i.header}; {folder(i.file)} may include: {ARROWS.get(folder(i.file), '')}"
             for i in includes if not may_include(folder(i.file), folder(i.header))]
+
+
+def written_by_hand(path, build):
+    """A sentence for each visibility in a BUILD file that is wider than what includers() makes of the table."""
+    return [f"{path}: {label} is not of the table: write includers()"
+            for label in re.findall(r'"(//[\w/]+:__subpackages__)"', build)
+            if folder(path) in ARROWS and top(label[len("//"):].split(":")[0]) not in TOPS]
 
 
 def graph_of(includes):

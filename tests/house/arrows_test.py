@@ -31,6 +31,15 @@ class Arrows(unittest.TestCase):
         for targets in arrows.ARROWS.values():
             self.assertLessEqual(set(targets.split()), set(arrows.ARROWS))
 
+    def test_bazel_has_the_same_table(self):
+        base = repository.root()
+        builds = [path for path in repository.files(base) if arrows.folder(path) + "/BUILD" == path]
+        self.assertGreater(len(builds), 60)
+        self.assertEqual([w for path in builds for w in arrows.written_by_hand(path, repository.read(base, path))], [])
+        for folder in ("ops", "graph/ir"):
+            wide = f'visibility = ["//{folder}:__subpackages__", "//tools:__subpackages__", "//tests/a:__pkg__"]'
+            self.assertEqual(len(arrows.written_by_hand("graph/value/BUILD", wide)), 1)
+
     def test_a_wrong_include_is_found(self):
         for file, header in [
                 ("graph/value/shape.h", "graph/derive/adjoint.h"),

@@ -43,7 +43,7 @@ def partita_proto_library(name, srcs, deps = [], grpc = False, visibility = None
         name = name + "_generate",
         srcs = srcs + [":" + name + "_protos"],
         outs = headers + sources,
-        cmd = "protoc -I{} --cpp_out={} ".format(root, out) + plugin + " ".join(["$(location %s)" % src for src in srcs]),
+        cmd = "protoc -I{} --cpp_out={} {}".format(root, out, plugin) + " ".join(["$(location %s)" % src for src in srcs]),
         message = "Generating C++ of " + name,
     )
     cc_library(
