@@ -32,6 +32,7 @@ def partita_proto_library(name, srcs, deps = [], grpc = False, visibility = None
     )
     headers = [src.replace(".proto", ".pb.h") for src in srcs]
     sources = [src.replace(".proto", ".pb.cc") for src in srcs]
+    protos = ["$(location %s)" % src for src in srcs]
     root = _repository_root()
     out = "$(GENDIR)/" + root
     plugin = ""
@@ -43,7 +44,7 @@ def partita_proto_library(name, srcs, deps = [], grpc = False, visibility = None
         name = name + "_generate",
         srcs = srcs + [":" + name + "_protos"],
         outs = headers + sources,
-        cmd = "protoc -I{} --cpp_out={} {}".format(root, out, plugin) + " ".join(["$(location %s)" % src for src in srcs]),
+        cmd = "protoc -I{} --cpp_out={} {}{}".format(root, out, plugin, " ".join(protos)),
         message = "Generating C++ of " + name,
     )
     cc_library(

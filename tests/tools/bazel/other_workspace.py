@@ -68,6 +68,10 @@ def main():
             print(bazel("run", PROGRAM))
         else:
             try_quickly()
+        return 0
+    except subprocess.CalledProcessError as error:
+        print("other workspace: exit code", error.returncode, "of", *error.cmd[:3])
+        return 1
     finally:
         subprocess.run(["bazel", "shutdown"], cwd=WORKSPACE, check=False)
 
