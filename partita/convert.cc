@@ -77,7 +77,7 @@ DType DTypeOf(Type type) {
 
 }  // namespace
 
-TensorView TensorViewOf(const View& view) {
+ConstTensor ConstTensorOf(const View& view) {
   return {DTypeOf(view.type), Shape(view.shape.begin(), view.shape.end()), view.data};
 }
 

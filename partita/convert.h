@@ -20,7 +20,7 @@ Error ErrorOf(const absl::Status& status);
 Outcome OutcomeOf(const absl::Status& status);
 
 absl::StatusOr<Type> TypeOf(DType dtype);  // kInvalidArgument: bf16, which no caller has
-TensorView TensorViewOf(const View& view);
+ConstTensor ConstTensorOf(const View& view);
 absl::StatusOr<Tensor> TensorOf(const HostTensor& tensor);
 
 partita::Attributes AttributesOf(const Attributes& attributes);

@@ -85,12 +85,12 @@ absl::Status Session::Parts::Ready(const std::string& entry) const {
 
 absl::Status Session::Parts::StageField(const std::string& entry, const EntryInput& input, const View& view) {
   if (view.data == nullptr) return InvalidArgument("field {}: given is no data", Quoted(input.field));
-  return session->StageInput(entry, input.field, TensorViewOf(view));
+  return session->StageInput(entry, input.field, ConstTensorOf(view));
 }
 
 // Every row of the caller's batch is a sample.
 absl::Status Session::Parts::StageOnes(const std::string& entry, const EntryInput& input) {
-  ASSIGN_OR_RETURN(const std::vector<HeldPart> parts, session->InputPlacements(entry, input.field, 0));
+  ASSIGN_OR_RETURN(const std::vector<HeldTensor> parts, session->InputPlacements(entry, input.field, 0));
   const LocalTensor& tensor = parts[0].tensor;
   const auto rows = static_cast<size_t>(Elements(tensor.global));
   const auto stage = [&](Type type, const auto& ones) {
@@ -208,7 +208,7 @@ Result<Tensor> Session::Read(const std::string& state) const {
 
 Outcome Session::Write(const std::string& state, const View& value) {
   if (value.data == nullptr) return ErrorOf(InvalidArgument("state {}: given is no data", Quoted(state)));
-  return Guarded<Outcome>([&] { return OutcomeOf(parts_->session->WriteState(state, TensorViewOf(value))); });
+  return Guarded<Outcome>([&] { return OutcomeOf(parts_->session->WriteState(state, ConstTensorOf(value))); });
 }
 
 void Session::Cancel() {

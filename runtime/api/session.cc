@@ -14,7 +14,7 @@
 namespace partita {
 namespace {
 
-double ScalarAt(const HeldPart& part) {
+double ScalarAt(const HeldTensor& part) {
   CHECK(part.data != nullptr);
   if (part.tensor.dtype == DType::kF64) return *static_cast<const double*>(part.data);
   CHECK(part.tensor.dtype == DType::kF32);
@@ -22,7 +22,7 @@ double ScalarAt(const HeldPart& part) {
 }
 
 // Of Graph::apply.
-bool Applied(const HeldPart& part) {
+bool Applied(const HeldTensor& part) {
   CHECK(part.data != nullptr && part.tensor.dtype == DType::kI32);
   return *static_cast<const int32_t*>(part.data) != 0;
 }
@@ -40,22 +40,22 @@ int Session::Place(std::string_view entry) const {
   return *place;
 }
 
-HeldPart Session::PartOf(const LocalTensor& tensor, int64_t offset, int rank) const {
-  return ranks_[rank] == nullptr ? HeldPart{tensor, nullptr} : ranks_[rank]->PartOf(tensor, offset);
+HeldTensor Session::PartOf(const LocalTensor& tensor, int64_t offset, int rank) const {
+  return ranks_[rank] == nullptr ? HeldTensor{tensor, nullptr} : ranks_[rank]->PartOf(tensor, offset);
 }
 
-HeldPart Session::ObservedPart(ValueId value, int rank) const {
+HeldTensor Session::ObservedPart(ValueId value, int rank) const {
   const int entry = Place(kTrainEntry);
   if (ranks_[rank] == nullptr) return {schedules_[entry][rank].values[value].tensor, nullptr};
   return ranks_[rank]->ObservedPart(entry, value);
 }
 
-absl::StatusOr<std::vector<HeldPart>> Session::InputPlacements(std::string_view entry, const std::string& field,
-                                                               int rank) const {
+absl::StatusOr<std::vector<HeldTensor>> Session::InputPlacements(std::string_view entry, const std::string& field,
+                                                                 int rank) const {
   ASSIGN_OR_RETURN(const int place, program_.PlaceOf(entry));
   const EntryInput* const input = program_.entries[place].FindInput(field);
   if (input == nullptr) return InvalidArgument("entry point '{}' has no input '{}'", std::string(entry), field);
-  std::vector<HeldPart> parts;
+  std::vector<HeldTensor> parts;
   for (const ValueId value : input->values) {
     const ValuePlacement& placement = schedules_[place][rank].values[value];
     parts.push_back(PartOf(placement.tensor, placement.offset, rank));
@@ -69,10 +69,10 @@ absl::StatusOr<std::vector<HeldPart>> Session::InputPlacements(std::string_view 
   return parts;
 }
 
-absl::Status Session::StageInput(std::string_view entry, const std::string& field, const TensorView& whole) {
+absl::Status Session::StageInput(std::string_view entry, const std::string& field, const ConstTensor& whole) {
   for (int rank = 0; rank < ranks(); ++rank) {
-    ASSIGN_OR_RETURN(const std::vector<HeldPart> parts, InputPlacements(entry, field, rank));
-    for (const HeldPart& part : parts) {
+    ASSIGN_OR_RETURN(const std::vector<HeldTensor> parts, InputPlacements(entry, field, rank));
+    for (const HeldTensor& part : parts) {
       if (part.tensor.dtype != whole.dtype || part.tensor.global != whole.shape) {
         return InvalidArgument("field '{}' is {}{}; given is {}{}", field, Name(part.tensor.dtype),
                                ToString(part.tensor.global), Name(whole.dtype), ToString(whole.shape));
@@ -98,7 +98,7 @@ absl::StatusOr<std::vector<HostTensor>> Session::Predict(const InputFiller& next
   const int rank = local_ranks_.front();  // all ranks hold the results
   std::vector<HostTensor> results;
   for (size_t r = 0; r < program_.entries[*predict_].results.size(); ++r) {
-    const HeldPart part = PartOf(schedules_[*predict_][rank].results[r], rank);
+    const HeldTensor part = PartOf(schedules_[*predict_][rank].results[r], rank);
     const char* const bytes = static_cast<const char*>(part.data);
     results.push_back({part.tensor.dtype, part.tensor.global, {bytes, bytes + part.tensor.bytes()}});
   }
@@ -171,7 +171,8 @@ absl::Status Session::CheckFinite(int entry) const {
   const std::vector<Placement>& results = schedules_[entry][rank].results;
   const double loss = ScalarAt(PartOf(results[0], rank));
   const bool finite = std::isfinite(loss);
-  if (finite && (point.graph.apply == kNoValue || Applied(PartOf(results[point.results.size()], rank)))) return absl::OkStatus();
+  if (finite && (point.graph.apply == kNoValue || Applied(PartOf(results[point.results.size()], rank))))
+    return absl::OkStatus();
   const bool training = point.name == kTrainEntry;
   return OutOfRange("{}: node '{}': the loss is {}{}",
                     training ? fmt::format("step {}", train_steps_) : NameOfStep(point), point.results[0].name, loss,

@@ -34,8 +34,8 @@ struct StepResult {
 
 // Where a step that counts votes (graph/ir/graph.h) has them; empty where it counts none.
 struct VotePlacements {
-  std::vector<HeldPart> cast;   // of each rank of this process: to be written before the step as its inputs are
-  std::optional<HeldPart> sum;  // how many ranks want to stop: to be read behind it
+  std::vector<HeldTensor> cast;   // of each rank of this process: to be written before the step as its inputs are
+  std::optional<HeldTensor> sum;  // how many ranks want to stop: to be read behind it
 };
 
 // What the communicators of a group did since the last ResetCounters.
@@ -76,10 +76,10 @@ class Session {
 
   // Where a rank's block of a field is to be written before each step (a step leaves something else there); a block for
   // each micro-batch where the program has them. kInvalidArgument: the entry point has no such input.
-  absl::StatusOr<std::vector<HeldPart>> InputPlacements(std::string_view entry, const std::string& field,
-                                                        int rank) const;
+  absl::StatusOr<std::vector<HeldTensor>> InputPlacements(std::string_view entry, const std::string& field,
+                                                          int rank) const;
   // Writes the whole of an input to all ranks. kInvalidArgument: it has another type or global shape.
-  absl::Status StageInput(std::string_view entry, const std::string& field, const TensorView& whole);
+  absl::Status StageInput(std::string_view entry, const std::string& field, const ConstTensor& whole);
 
   absl::StatusOr<VotePlacements> FindVotes(std::string_view entry) const;
 
@@ -107,7 +107,7 @@ class Session {
   bool IsParameter(const std::string& state) const;
   absl::StatusOr<HostTensor> ReadState(const std::string& name) const;  // collective
   // To the ranks of this process. kInvalidArgument: no such state, or another type or shape.
-  absl::Status WriteState(const std::string& name, const TensorView& tensor);
+  absl::Status WriteState(const std::string& name, const ConstTensor& tensor);
 
   // Collective. Whether ranks that hold the same part of a state hold the same bits of it.
   absl::StatusOr<bool> ReplicasEqual(const std::string& state) const;
@@ -115,7 +115,7 @@ class Session {
   // After a training step of a session that observes: a value of the training graph, gathered from the ranks
   // (collective), or as one rank holds it.
   absl::StatusOr<WholeValue> Observed(const std::string& name) const;
-  HeldPart ObservedPart(ValueId value, int rank) const;
+  HeldTensor ObservedPart(ValueId value, int rank) const;
 
   // By group of the program: of the ranks of this process, and (collective) of all.
   std::vector<GroupTraffic> Traffic() const;
@@ -150,8 +150,8 @@ class Session {
   absl::Status CheckGpuMemory();
   absl::Status Capture();
   int Place(std::string_view entry) const;
-  HeldPart PartOf(const LocalTensor& tensor, int64_t offset, int rank) const;
-  HeldPart PartOf(const Placement& placement, int rank) const {
+  HeldTensor PartOf(const LocalTensor& tensor, int64_t offset, int rank) const;
+  HeldTensor PartOf(const Placement& placement, int rank) const {
     return PartOf(placement.tensor, placement.offset, rank);
   }
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
@@ -164,9 +164,10 @@ class Session {
   StepResult ResultOf(int entry) const;
   absl::Status CheckFinite(int entry) const;
   absl::StatusOr<ValueId> FirstNonFinite(int entry);
-  absl::StatusOr<HeldPart> StatePart(const std::string& name, int rank) const;
+  absl::StatusOr<HeldTensor> StatePart(const std::string& name, int rank) const;
   const Placement* FindState(const std::string& name, int rank) const;
-  absl::StatusOr<std::vector<HeldPart>> AllParts(std::vector<HeldPart> parts, std::vector<std::string>& storage) const;
+  absl::StatusOr<std::vector<HeldTensor>> AllParts(std::vector<HeldTensor> parts,
+                                                   std::vector<std::string>& storage) const;
 
   const Program program_;
   // Their places in the program, or what to answer who asks for them.

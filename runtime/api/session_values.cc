@@ -29,7 +29,7 @@ const Placement* Session::FindState(const std::string& name, int rank) const {
   return nullptr;
 }
 
-absl::StatusOr<HeldPart> Session::StatePart(const std::string& name, int rank) const {
+absl::StatusOr<HeldTensor> Session::StatePart(const std::string& name, int rank) const {
   const Placement* const placement = FindState(name, rank);
   if (placement == nullptr) return InvalidArgument("there is no state '{}'", name);
   if (ranks_[rank] != nullptr) RETURN_IF_ERROR(ranks_[rank]->Fetch(*placement));
@@ -39,9 +39,9 @@ absl::StatusOr<HeldPart> Session::StatePart(const std::string& name, int rank) c
 absl::StatusOr<HostTensor> Session::ReadState(const std::string& name) const {
   if (FindState(name, 0) == nullptr) return InvalidArgument("there is no state '{}'", name);
   const Layout& layout = program_.state_graph().layout(program_.state_graph().Find(name));
-  std::vector<HeldPart> parts;
+  std::vector<HeldTensor> parts;
   for (int rank = 0; rank < ranks(); ++rank) {
-    ASSIGN_OR_RETURN(HeldPart part, StatePart(name, rank));
+    ASSIGN_OR_RETURN(HeldTensor part, StatePart(name, rank));
     parts.push_back(std::move(part));
     if (!IsFirstReplica(layout, program_.state_graph().mesh(layout), rank)) parts.back().data = nullptr;
   }
@@ -49,11 +49,11 @@ absl::StatusOr<HostTensor> Session::ReadState(const std::string& name) const {
   ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
   HostTensor tensor{parts[0].tensor.dtype, parts[0].tensor.global, {}};
   tensor.bytes.resize(static_cast<size_t>(Elements(tensor.shape) * SizeOf(tensor.dtype)));
-  for (const HeldPart& part : parts) CopyFromPart(part, tensor.bytes.data());
+  for (const HeldTensor& part : parts) CopyFromPart(part, tensor.bytes.data());
   return tensor;
 }
 
-absl::Status Session::WriteState(const std::string& name, const TensorView& tensor) {
+absl::Status Session::WriteState(const std::string& name, const ConstTensor& tensor) {
   for (int rank = 0; rank < ranks(); ++rank) {
     const Placement* const placement = FindState(name, rank);
     if (placement == nullptr) return InvalidArgument("there is no state '{}'", name);
@@ -69,9 +69,9 @@ absl::Status Session::WriteState(const std::string& name, const TensorView& tens
 
 absl::StatusOr<bool> Session::ReplicasEqual(const std::string& state) const {
   const ValueId value = program_.state_graph().Find(state);
-  std::vector<HeldPart> parts;
+  std::vector<HeldTensor> parts;
   for (int rank = 0; rank < ranks(); ++rank) {
-    ASSIGN_OR_RETURN(HeldPart part, StatePart(state, rank));
+    ASSIGN_OR_RETURN(HeldTensor part, StatePart(state, rank));
     parts.push_back(std::move(part));
   }
   std::vector<std::string> storage;
@@ -86,7 +86,7 @@ absl::StatusOr<WholeValue> Session::Observed(const std::string& name) const {
   const Graph& training = program_.entries[*train_].graph;
   const ValueId value = training.Find(name);
   if (value == kNoValue || !options_.tests.observe) return InvalidArgument("no value '{}' is observed", name);
-  std::vector<HeldPart> parts;
+  std::vector<HeldTensor> parts;
   for (int rank = 0; rank < ranks(); ++rank) parts.push_back(ObservedPart(value, rank));
   std::vector<std::string> storage;
   ASSIGN_OR_RETURN(parts, AllParts(std::move(parts), storage));
@@ -113,8 +113,8 @@ absl::StatusOr<std::vector<std::string>> Session::AllGather(const std::string& b
 }
 
 // The parts of all ranks, of which those in other processes lie in `storage`.
-absl::StatusOr<std::vector<HeldPart>> Session::AllParts(std::vector<HeldPart> parts,
-                                                        std::vector<std::string>& storage) const {
+absl::StatusOr<std::vector<HeldTensor>> Session::AllParts(std::vector<HeldTensor> parts,
+                                                          std::vector<std::string>& storage) const {
   if (options_.job == nullptr) return parts;
   PackedValues packed;
   for (const int rank : local_ranks_) {
@@ -126,7 +126,7 @@ absl::StatusOr<std::vector<HeldPart>> Session::AllParts(std::vector<HeldPart> pa
   for (const std::string& process : storage) {
     PackedReader values(process);
     while (!values.AtEnd()) {
-      HeldPart& part = parts[values.Next<int>()];
+      HeldTensor& part = parts[values.Next<int>()];
       char* const bytes = const_cast<char*>(values.NextBytes(part.tensor.bytes()));
       if (part.data == nullptr) part.data = bytes;
     }

@@ -15,18 +15,12 @@
 #include "absl/status/statusor.h"
 #include "graph/schedule/schedule.h"
 #include "runtime/comm/communicator.h"
+#include "runtime/device/byte_copy.h"
 #include "runtime/device/device.h"
 #include "runtime/device/span_recorder.h"
 #include "runtime/exec/kernel.h"
 
 namespace partita {
-
-// A copy between the arena and memory of Device::AllocateHost.
-struct Transport {
-  void* to = nullptr;
-  const void* from = nullptr;
-  int64_t bytes = 0;
-};
 
 // What a schedule is bound to. Everything is owned by the caller and must outlive the executor, but for the lists.
 struct ExecutorBinding {
@@ -36,10 +30,11 @@ struct ExecutorBinding {
   const KernelLibrary* kernels = nullptr;    // that the schedule was made with; only used by Create
   std::vector<Communicator*> communicators;  // by group id; null where this rank is no member
   uint64_t seed = 0;                         // of the run
-  // Where the host does not reach the arena: copies before the first launch (staged inputs, which may wait in several
-  // places: a list for each turn) and after the last one (what the step reports).
-  std::vector<std::vector<Transport>> at_start;
-  std::vector<Transport> at_end;
+  // Where the host does not reach the arena: copies between the arena and memory of Device::AllocateHost, before the
+  // first launch (staged inputs, which may wait in several places: a list for each turn) and after the last one (what
+  // the step reports).
+  std::vector<std::vector<ByteCopy>> at_start;
+  std::vector<ByteCopy> at_end;
 };
 
 // For tests and diagnoses. As it is: the schedule and nothing else. `check_finite` and `poison` on host streams only.

@@ -133,8 +133,8 @@ absl::Status RankWalk::Begin(int turn) {
   next_ = 0;
   Stream& first = *rank_.binding.streams[0];
   const auto& at_start = rank_.binding.at_start;
-  const std::span<const Transport> inputs = at_start.empty() ? std::span<const Transport>() : at_start[turn];
-  for (const Transport& input : inputs) RETURN_IF_ERROR(first.Copy(input.to, input.from, input.bytes));
+  const std::span<const ByteCopy> inputs = at_start.empty() ? std::span<const ByteCopy>() : at_start[turn];
+  for (const ByteCopy& input : inputs) RETURN_IF_ERROR(first.Copy(input.to, input.from, input.bytes));
   const bool watch = !OnHostAtStart() && !at_start_.empty();
   if (watch) {
     for (Watched* watched : at_start_) RETURN_IF_ERROR(watched->watch.Enqueue(first));
@@ -150,8 +150,8 @@ absl::Status RankWalk::End() {
     RETURN_IF_ERROR(Record(*other, border_));
     RETURN_IF_ERROR(first.Wait(*border_));
   }
-  for (const Transport& transport : rank_.binding.at_end) {
-    RETURN_IF_ERROR(first.Copy(transport.to, transport.from, transport.bytes));
+  for (const ByteCopy& copy : rank_.binding.at_end) {
+    RETURN_IF_ERROR(first.Copy(copy.to, copy.from, copy.bytes));
   }
   return absl::OkStatus();
 }

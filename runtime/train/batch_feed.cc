@@ -19,12 +19,12 @@ Rows Hull(const Rows& a, const Rows& b) {
 }
 
 // The part as one of the rank's rows instead of the whole batch.
-void MoveToRows(const Rows& rows, HeldPart& part) {
+void MoveToRows(const Rows& rows, HeldTensor& part) {
   part.tensor.global[0] = rows.size();
   part.tensor.box.offset[0] -= rows.begin;
 }
 
-void Copy(std::span<const std::byte> from, const HeldPart& to) {
+void Copy(std::span<const std::byte> from, const HeldTensor& to) {
   // Whole rows, which is nearly always, are one run of bytes.
   if (to.tensor.box.size == to.tensor.global) {
     std::memcpy(to.data, from.data(), from.size());
@@ -62,8 +62,8 @@ absl::StatusOr<BatchFeed> BatchFeed::Create(const Session& session, const std::s
   for (const EntryInput& input : point.inputs) {
     ASSIGN_OR_RETURN(const size_t field, FindField(point, input, source->fields()));
     for (int rank = 0; rank < session.ranks(); ++rank) {
-      ASSIGN_OR_RETURN(std::vector<HeldPart> parts, session.InputPlacements(entry, input.field, rank));
-      for (HeldPart& part : parts) {
+      ASSIGN_OR_RETURN(std::vector<HeldTensor> parts, session.InputPlacements(entry, input.field, rank));
+      for (HeldTensor& part : parts) {
         if (part.data == nullptr) continue;
         feed.rows_[rank] = Hull(feed.rows_[rank], RowsOf(part.tensor));
         feed.places_.push_back({rank, field, std::move(part)});

@@ -33,7 +33,7 @@ class BatchFeed {
   struct Place {
     int rank = 0;
     size_t field = 0;  // of the source's
-    HeldPart part;     // of the rank's rows: `global` is as long as they are
+    HeldTensor part;   // of the rank's rows: `global` is as long as they are
   };
 
   BatchFeed() = default;

@@ -11,7 +11,7 @@ namespace {
 
 // A scalar of one of the types that steps add up.
 template <typename Visit>
-void VisitScalar(const HeldPart& part, const Visit& visit) {
+void VisitScalar(const HeldTensor& part, const Visit& visit) {
   if (part.tensor.dtype == DType::kF64) return visit(*static_cast<double*>(part.data));
   CHECK(part.tensor.dtype == DType::kF32);
   visit(*static_cast<float*>(part.data));
@@ -37,7 +37,7 @@ absl::StatusOr<StopVote> StopVote::Create(const Session& session, std::string_vi
 
 void StopVote::Cast() const {
   const bool wants_to_stop = stop_ != nullptr && stop_->load() != 0;
-  for (const HeldPart& part : places_.cast) {
+  for (const HeldTensor& part : places_.cast) {
     VisitScalar(part, [&](auto& vote) { vote = wants_to_stop ? 1 : 0; });
   }
 }

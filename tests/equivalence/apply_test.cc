@@ -104,7 +104,7 @@ size_t ElementsOf(const Session& session, const std::string& field) {
 }
 
 void Stage(Session& session, const Case& one, int step, const Bad& bad = {}) {
-  const Batch batch = MakeBatch(1, step, DType::kF32, BatchOf(one));
+  const StepInputs batch = MakeBatch(1, step, DType::kF32, BatchOf(one));
   ASSERT_OK(session.StageInput(kTrainEntry, "images", batch.images));
   ASSERT_OK(session.StageInput(kTrainEntry, "labels", batch.labels));
   const EntryPoint& train = *session.program().Find(kTrainEntry);
@@ -112,7 +112,7 @@ void Stage(Session& session, const Case& one, int step, const Bad& bad = {}) {
     std::vector<float> values(ElementsOf(session, field), 0);
     if (field == bad.field) values[bad.element] = bad.value;
     const Shape& shape = train.graph.type(train.FindInput(field)->values[0]).shape;
-    ASSERT_OK(session.StageInput(kTrainEntry, field, TensorView{DType::kF32, shape, values.data()}));
+    ASSERT_OK(session.StageInput(kTrainEntry, field, ConstTensor{DType::kF32, shape, values.data()}));
   }
 }
 

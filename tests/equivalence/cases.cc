@@ -324,9 +324,9 @@ absl::StatusOr<Program> PlanOf(const Case& one, const Model& model, const Progra
   return MakeProgram(model, strategy, Ops(), options);
 }
 
-Batch MakeBatch(uint64_t seed, int step, DType floating, int64_t samples) {
+StepInputs MakeBatch(uint64_t seed, int step, DType floating, int64_t samples) {
   const uint64_t key = PhiloxKey(seed, "images");
-  Batch batch;
+  StepInputs batch;
   batch.images = {floating, {samples, kPixels, kPixels, 1}, {}};
   const int64_t elements = Elements(batch.images.shape);
   batch.images.bytes.resize(static_cast<size_t>(elements * SizeOf(floating)));

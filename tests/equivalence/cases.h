@@ -43,12 +43,12 @@ void ShardUpdates(const Model& model, Strategy& strategy);
 absl::StatusOr<Program> SerialProgram(const Model& model, const ProgramOptions& options);
 absl::StatusOr<Program> PlanOf(const Case& one, const Model& model, const ProgramOptions& options);
 
-// A batch of a step: the same numbers in every floating type.
-struct Batch {
+// What one step is given: the same numbers in every floating type.
+struct StepInputs {
   HostTensor images, labels;
   HostTensor weights;  // of evaluation: all samples count
 };
-Batch MakeBatch(uint64_t seed, int step, DType floating, int64_t samples = kBatch);
+StepInputs MakeBatch(uint64_t seed, int step, DType floating, int64_t samples = kBatch);
 
 }  // namespace partita
 

@@ -43,7 +43,7 @@ TEST_P(EveryUnaryOp, GoesTheWayOfOneRank) {
   for (const LayerSplit convolutions : {LayerSplit::kChannels, LayerSplit::kRows, LayerSplit::kSamples}) {
     ASSERT_OK_AND_ASSIGN(const Strategy strategy, DataModelStrategy(model.graph, 2, 2, {.convolutions = convolutions}));
     const absl::Status status = RunSideBySide(model, strategy, kSteps, [](int step) {
-      const Batch batch = MakeBatch(1, step, DType::kF64, kSamples);
+      const StepInputs batch = MakeBatch(1, step, DType::kF64, kSamples);
       return NamedTensors{batch.images, batch.labels};
     });
     EXPECT_TRUE(status.ok()) << status;
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<double>> Losses(Program program) {
   ASSIGN_OR_RETURN(const auto session, Session::Start(std::move(program), options));
   std::vector<double> losses;
   for (int step = 0; step < kSteps; ++step) {
-    const Batch batch = MakeBatch(3, step % 4, DType::kF32, kSamples);
+    const StepInputs batch = MakeBatch(3, step % 4, DType::kF32, kSamples);
     RETURN_IF_ERROR(session->StageInput(kTrainEntry, "images", batch.images));
     RETURN_IF_ERROR(session->StageInput(kTrainEntry, "labels", batch.labels));
     ASSIGN_OR_RETURN(const StepResult result, session->Train());

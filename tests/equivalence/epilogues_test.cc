@@ -61,7 +61,7 @@ TEST_P(Epilogues, JoinedNodesComputeWhatTheirPartsDo) {
   EXPECT_FALSE(verifier->gradients().empty());
   EXPECT_EQ(PartsOf(verifier->plan()) > 0, GetParam().overlap == OverlapHalo::kOn);
   for (int step = 0; step < kSteps; ++step) {
-    const Batch batch = MakeBatch(2, step, DType::kF64, BatchOf(one));
+    const StepInputs batch = MakeBatch(2, step, DType::kF64, BatchOf(one));
     ASSERT_TRUE(verifier->StageInput("images", batch.images).ok());
     ASSERT_TRUE(verifier->StageInput("labels", batch.labels).ok());
     ASSERT_OK_AND_ASSIGN(const StepComparison comparison, verifier->Step());

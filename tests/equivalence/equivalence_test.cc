@@ -52,12 +52,12 @@ void ExpectPredictedBytes(const Session& session, int64_t steps) {
   }
 }
 
-absl::Status Stage(Session& session, const Batch& batch) {
+absl::Status Stage(Session& session, const StepInputs& batch) {
   RETURN_IF_ERROR(session.StageInput(kTrainEntry, "images", batch.images));
   return session.StageInput(kTrainEntry, "labels", batch.labels);
 }
 
-absl::Status Stage(PlanVerifier& verifier, const Batch& batch) {
+absl::Status Stage(PlanVerifier& verifier, const StepInputs& batch) {
   RETURN_IF_ERROR(verifier.StageInput("images", batch.images));
   return verifier.StageInput("labels", batch.labels);
 }
@@ -225,7 +225,7 @@ absl::StatusOr<std::vector<uint64_t>> BitsOfRun(const Case& one, const Model& mo
     for (ValueId value = 0; value < static_cast<ValueId>(graph.values().size()); ++value) {
       uint64_t hash = 0xCBF29CE484222325;
       for (int rank = 0; rank < session->ranks(); ++rank) {
-        const HeldPart part = session->ObservedPart(value, rank);
+        const HeldTensor part = session->ObservedPart(value, rank);
         if (part.data != nullptr) hash = HashOf(hash, part.data, static_cast<size_t>(part.tensor.bytes()));
       }
       bits.push_back(hash);
@@ -266,7 +266,7 @@ absl::StatusOr<std::unique_ptr<Session>> RunBothEntries(const Case& one, bool re
     RETURN_IF_ERROR(Stage(*session, MakeBatch(3, step, DType::kF32, BatchOf(one))));
     RETURN_IF_ERROR(session->Train().status());
   }
-  const Batch batch = MakeBatch(3, 2, DType::kF32, BatchOf(one));
+  const StepInputs batch = MakeBatch(3, 2, DType::kF32, BatchOf(one));
   RETURN_IF_ERROR(session->StageInput(kEvaluateEntry, "images", batch.images));
   RETURN_IF_ERROR(session->StageInput(kEvaluateEntry, "labels", batch.labels));
   RETURN_IF_ERROR(session->StageInput(kEvaluateEntry, kSampleWeightName, batch.weights));

@@ -64,7 +64,7 @@ void RunSteps(const Case& one, const Model& model, uint64_t seed, std::vector<st
   ASSERT_OK_AND_ASSIGN(const auto verifier, PlanVerifier::Start(std::move(serial), std::move(plan), options));
   differences.clear();
   for (int step = 0; step < kSteps; ++step) {
-    const Batch batch = MakeBatch(seed, step, DType::kF32, BatchOf(one));
+    const StepInputs batch = MakeBatch(seed, step, DType::kF32, BatchOf(one));
     ASSERT_TRUE(verifier->StageInput("images", batch.images).ok());
     ASSERT_TRUE(verifier->StageInput("labels", batch.labels).ok());
     ASSERT_OK_AND_ASSIGN(const StepComparison comparison, verifier->Step());
@@ -117,7 +117,7 @@ absl::StatusOr<std::vector<double>> Losses(const Model& model, const Case& one, 
   ASSIGN_OR_RETURN(const auto session, Session::Start(std::move(program), Options(one)));
   std::vector<double> losses;
   for (int step = 0; step < kLongSteps; ++step) {
-    const Batch batch = MakeBatch(3, step % kBatches, DType::kF32, kLongBatch);
+    const StepInputs batch = MakeBatch(3, step % kBatches, DType::kF32, kLongBatch);
     RETURN_IF_ERROR(session->StageInput(kTrainEntry, "images", batch.images));
     RETURN_IF_ERROR(session->StageInput(kTrainEntry, "labels", batch.labels));
     ASSIGN_OR_RETURN(const StepResult result, session->Train());

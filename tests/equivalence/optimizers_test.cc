@@ -172,7 +172,7 @@ TEST_P(EveryOptimizer, IsTheSameUnderEverySplit) {
       if (sharded && strategy.mesh.AxisIndex("data") < 0) continue;
       if (sharded) ShardUpdates(model, strategy);
       const absl::Status same = RunSideBySide(model, strategy, 10, [&](int step) -> NamedTensors {
-        const Batch batch = MakeBatch(1, step, DType::kF64, BatchOf(one));
+        const StepInputs batch = MakeBatch(1, step, DType::kF64, BatchOf(one));
         return {batch.images, batch.labels};
       });
       EXPECT_TRUE(same.ok()) << one << (sharded ? " sharded" : "") << ": " << same;

@@ -174,8 +174,8 @@ absl::Status OpProgram::Stage(const std::string& name, const std::vector<double>
     for (size_t a = 0; a < mesh.axes.size(); ++a) {
       if (value.layout[a].partial()) summand = summand * mesh.axes[a].size + coordinates[a];
     }
-    ASSIGN_OR_RETURN(const std::vector<HeldPart> parts, session_->InputPlacements(kTrainEntry, name, rank));
-    const HeldPart& part = parts[0];
+    ASSIGN_OR_RETURN(const std::vector<HeldTensor> parts, session_->InputPlacements(kTrainEntry, name, rank));
+    const HeldTensor& part = parts[0];
     if (part.data != nullptr) CopyToPart(BytesOf(summands[summand], value.type.dtype).data(), part);
   }
   return absl::OkStatus();

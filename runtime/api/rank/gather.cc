@@ -43,7 +43,7 @@ int FirstReplica(const Layout& layout, const Mesh& mesh, std::vector<int> coordi
   return mesh.Rank(coordinates);
 }
 
-bool SameBits(const HeldPart& a, const HeldPart& b) {
+bool SameBits(const HeldTensor& a, const HeldTensor& b) {
   if (a.data == nullptr || b.data == nullptr) return a.data == b.data;
   return std::memcmp(a.data, b.data, static_cast<size_t>(a.tensor.bytes())) == 0;
 }
@@ -57,11 +57,11 @@ Reduction ReductionOf(const Layout& layout) {
 
 }  // namespace
 
-void CopyFromPart(const HeldPart& part, char* whole) {
+void CopyFromPart(const HeldTensor& part, char* whole) {
   if (part.data != nullptr) Copy(CopyOfPart(part.tensor, true), static_cast<const char*>(part.data), whole);
 }
 
-void CopyToPart(const char* whole, const HeldPart& part) {
+void CopyToPart(const char* whole, const HeldTensor& part) {
   if (part.data != nullptr) Copy(CopyOfPart(part.tensor, false), whole, static_cast<char*>(part.data));
 }
 
@@ -92,7 +92,7 @@ std::vector<double> ToDoubles(const HostTensor& tensor) {
 }
 
 WholeValue GatherValue(const TensorType& type, const Layout& layout, const Mesh& mesh,
-                       std::span<const HeldPart> parts) {
+                       std::span<const HeldTensor> parts) {
   WholeValue value{type.dtype, type.shape, {}, true};
   std::map<std::vector<int>, HostTensor> summands;
   const auto bytes = static_cast<size_t>(Elements(type.shape) * SizeOf(type.dtype));

@@ -11,7 +11,7 @@
 namespace partita {
 
 // A dense row-major tensor in memory of somebody else's.
-struct TensorView {
+struct ConstTensor {
   DType dtype = DType::kF32;
   Shape shape;
   const void* data = nullptr;
@@ -23,18 +23,18 @@ struct HostTensor {
   Shape shape;
   std::vector<char> bytes;
 
-  operator TensorView() const { return {dtype, shape, bytes.data()}; }
+  operator ConstTensor() const { return {dtype, shape, bytes.data()}; }
 };
 
 // What one rank holds of a value; `data` is null where it holds nothing.
-struct HeldPart {
+struct HeldTensor {
   LocalTensor tensor;
   void* data = nullptr;
 };
 
 // Copies a part to or from its place in the whole tensor, whose bytes are `whole`; margins have none.
-void CopyFromPart(const HeldPart& part, char* whole);
-void CopyToPart(const char* whole, const HeldPart& part);
+void CopyFromPart(const HeldTensor& part, char* whole);
+void CopyToPart(const char* whole, const HeldTensor& part);
 
 // Whether no rank before this one holds the same bytes of a value of that layout.
 bool IsFirstReplica(const Layout& layout, const Mesh& mesh, int rank);
@@ -52,7 +52,8 @@ struct WholeValue {
 };
 
 // `parts`: by rank of the program. `mesh`: that of the layout.
-WholeValue GatherValue(const TensorType& type, const Layout& layout, const Mesh& mesh, std::span<const HeldPart> parts);
+WholeValue GatherValue(const TensorType& type, const Layout& layout, const Mesh& mesh,
+                       std::span<const HeldTensor> parts);
 
 }  // namespace partita
 

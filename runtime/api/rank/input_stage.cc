@@ -14,9 +14,9 @@ int64_t InputStage::BytesFor(std::span<const int64_t> inputs) {
 }
 
 absl::StatusOr<std::unique_ptr<InputStage>> InputStage::Create(Device& device, std::string name,
-                                                               std::vector<Transport> inputs) {
+                                                               std::vector<ByteCopy> inputs) {
   std::unique_ptr<InputStage> stage(new InputStage(std::move(inputs)));
-  for (const Transport& input : stage->inputs_) {
+  for (const ByteCopy& input : stage->inputs_) {
     stage->offsets_.push_back(stage->place_bytes_);
     stage->place_bytes_ += AlignUp(input.bytes);
   }
@@ -26,11 +26,11 @@ absl::StatusOr<std::unique_ptr<InputStage>> InputStage::Create(Device& device, s
   return stage;
 }
 
-std::vector<Transport> InputStage::IntoArena(int turn) const {
+std::vector<ByteCopy> InputStage::IntoArena(int turn) const {
   const char* const place = static_cast<const char*>(memory_->data()) + turn * place_bytes_;
-  std::vector<Transport> transports = inputs_;
-  for (size_t i = 0; i < transports.size(); ++i) transports[i].from = place + offsets_[i];
-  return transports;
+  std::vector<ByteCopy> copies = inputs_;
+  for (size_t i = 0; i < copies.size(); ++i) copies[i].from = place + offsets_[i];
+  return copies;
 }
 
 absl::Status InputStage::Send() {

@@ -23,12 +23,12 @@ class InputStage {
 
   // `inputs`: from memory of Device::AllocateHost to the arena. `name`: of the stream.
   static absl::StatusOr<std::unique_ptr<InputStage>> Create(Device& device, std::string name,
-                                                            std::vector<Transport> inputs);
+                                                            std::vector<ByteCopy> inputs);
   // Of the device, for inputs of such sizes.
   static int64_t BytesFor(std::span<const int64_t> inputs);
 
   // What a step of that turn begins with.
-  std::vector<Transport> IntoArena(int turn) const;
+  std::vector<ByteCopy> IntoArena(int turn) const;
 
   // Starts to send what the host's memory holds, to the place of the next step; what was sent for it before is gone.
   absl::Status Send();
@@ -40,9 +40,9 @@ class InputStage {
   absl::StatusOr<int> Take(Stream& stream);
 
  private:
-  explicit InputStage(std::vector<Transport> inputs) : inputs_(std::move(inputs)) {}
+  explicit InputStage(std::vector<ByteCopy> inputs) : inputs_(std::move(inputs)) {}
 
-  const std::vector<Transport> inputs_;
+  const std::vector<ByteCopy> inputs_;
   std::vector<int64_t> offsets_;  // by input, in a place
   int64_t place_bytes_ = 0;
   std::unique_ptr<Arena> memory_;

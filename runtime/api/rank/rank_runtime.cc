@@ -69,7 +69,7 @@ absl::Status RankRuntime::Build(const SessionOptions& options) {
     streams = std::max(streams, schedule->streams);
   }
   ASSIGN_OR_RETURN(arena_, device_->Allocate(bytes + kEndGuardBytes));
-  ASSIGN_OR_RETURN(view_, HostView::Create(*device_, arena_->data(), VisibleRanges(schedules_)));
+  ASSIGN_OR_RETURN(reach_, HostReach::Create(*device_, arena_->data(), VisibleRanges(schedules_)));
   if (device_->host_addressable()) {
     memory_check_ = std::make_unique<MemoryCheck>(schedules_, arena_->data(), kEndGuardBytes);
     memory_check_->Paint();
@@ -92,7 +92,7 @@ absl::Status RankRuntime::Build(const SessionOptions& options) {
 }
 
 absl::StatusOr<std::unique_ptr<InputStage>> RankRuntime::MakeStage(const Schedule& schedule) const {
-  std::vector<Transport> inputs;
+  std::vector<ByteCopy> inputs;
   for (const Placement& input : schedule.inputs) {
     if (input.offset >= 0) inputs.push_back(ToDevice(input));
   }
@@ -198,18 +198,19 @@ ExecutorBinding RankRuntime::Binding(const Schedule& schedule, const InputStage*
   return binding;
 }
 
-Transport RankRuntime::ToDevice(const Placement& placement) const {
-  return {static_cast<char*>(arena_->data()) + placement.offset, view_->At(placement.offset), placement.tensor.bytes()};
+ByteCopy RankRuntime::ToDevice(const Placement& placement) const {
+  return {static_cast<char*>(arena_->data()) + placement.offset, reach_->At(placement.offset),
+          placement.tensor.bytes()};
 }
 
-Transport RankRuntime::ToHost(const Placement& placement) const {
-  const Transport back = ToDevice(placement);
+ByteCopy RankRuntime::ToHost(const Placement& placement) const {
+  const ByteCopy back = ToDevice(placement);
   return {const_cast<void*>(back.from), back.to, back.bytes};
 }
 
-absl::Status RankRuntime::Move(const Transport& transport) const {
-  if (transport.bytes == 0) return absl::OkStatus();
-  RETURN_IF_ERROR(streams_[0]->Copy(transport.to, transport.from, transport.bytes));
+absl::Status RankRuntime::Move(const ByteCopy& copy) const {
+  if (copy.bytes == 0) return absl::OkStatus();
+  RETURN_IF_ERROR(streams_[0]->Copy(copy.to, copy.from, copy.bytes));
   return streams_[0]->Synchronize();
 }
 
@@ -223,8 +224,8 @@ absl::Status RankRuntime::Store(const Placement& state) const {
   return Move(ToDevice(state));
 }
 
-HeldPart RankRuntime::PartOf(const LocalTensor& tensor, int64_t offset) const {
-  return {tensor, offset < 0 ? nullptr : view_->At(offset)};
+HeldTensor RankRuntime::PartOf(const LocalTensor& tensor, int64_t offset) const {
+  return {tensor, offset < 0 ? nullptr : reach_->At(offset)};
 }
 
 absl::Status RankRuntime::CheckGuards(bool guard_only) const {
@@ -238,7 +239,7 @@ int64_t RankRuntime::UsedMemory() const {
   return planned;
 }
 
-HeldPart RankRuntime::ObservedPart(int entry, ValueId value) const {
+HeldTensor RankRuntime::ObservedPart(int entry, ValueId value) const {
   return {schedule(entry).values[value].tensor, const_cast<void*>(executors_[entry]->Observed(value, place_))};
 }
 

@@ -10,7 +10,7 @@
 
 #include "graph/schedule/schedule.h"
 #include "runtime/api/rank/gather.h"
-#include "runtime/api/rank/host_view.h"
+#include "runtime/api/rank/host_reach.h"
 #include "runtime/api/rank/input_stage.h"
 #include "runtime/api/rank/session_options.h"
 #include "runtime/comm/world.h"
@@ -59,8 +59,8 @@ class RankRuntime {
 
   // The bytes of a placement of one of the schedules, as the host sees them. Inputs are taken from there when a
   // step starts, results are there when it has ended; of states see the next two.
-  HeldPart PartOf(const LocalTensor& tensor, int64_t offset) const;
-  HeldPart PartOf(const Placement& placement) const { return PartOf(placement.tensor, placement.offset); }
+  HeldTensor PartOf(const LocalTensor& tensor, int64_t offset) const;
+  HeldTensor PartOf(const Placement& placement) const { return PartOf(placement.tensor, placement.offset); }
   // Where the host does not reach the arena, what it wrote to the inputs' places goes to the device: see InputStage.
   // Else there is nothing to do, and the turn is 0.
   absl::Status SendInputs(int entry);
@@ -75,7 +75,7 @@ class RankRuntime {
   absl::Status Fetch(const Placement& state) const;
   absl::Status Store(const Placement& state) const;
   // The observed bytes of a value of an entry point.
-  HeldPart ObservedPart(int entry, ValueId value) const;
+  HeldTensor ObservedPart(int entry, ValueId value) const;
 
   // An executor of an entry point that looks at every value (ExecutorOptions::check_finite). Only where the host
   // reaches the arena.
@@ -93,9 +93,9 @@ class RankRuntime {
   absl::StatusOr<std::unique_ptr<InputStage>> MakeStage(const Schedule& schedule) const;
   const Schedule& schedule(int entry) const { return *schedules_[entry]; }
   InputStage* stage(int entry) const { return inputs_.empty() ? nullptr : inputs_[entry].get(); }
-  Transport ToDevice(const Placement& placement) const;
-  Transport ToHost(const Placement& placement) const;
-  absl::Status Move(const Transport& transport) const;
+  ByteCopy ToDevice(const Placement& placement) const;
+  ByteCopy ToHost(const Placement& placement) const;
+  absl::Status Move(const ByteCopy& copy) const;
   ExecutorRank MemberOf(int entry, const SessionOptions& options) const;
 
   const int rank_;
@@ -107,7 +107,7 @@ class RankRuntime {
   const std::unique_ptr<HostDevice> own_device_;
   Device* const device_;
   std::unique_ptr<Arena> arena_;
-  std::unique_ptr<HostView> view_;
+  std::unique_ptr<HostReach> reach_;
   std::unique_ptr<MemoryCheck> memory_check_;
   std::vector<std::unique_ptr<Communicator>> communicators_;  // by group id; null: no member
   std::vector<std::unique_ptr<Stream>> streams_;

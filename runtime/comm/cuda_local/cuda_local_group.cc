@@ -109,7 +109,7 @@ absl::Status CudaLocalGroup::Work(int rank) {
   switch (call.operation) {
     case CommOperation::kAllReduce: {
       std::vector<void*> outs;
-      const CommBlock own = BalancedBlock(call.in.count, static_cast<int64_t>(posted_.size()), rank);
+      const ElementRange own = BalancedRange(call.in.count, static_cast<int64_t>(posted_.size()), rank);
       for (const Posted& posted : posted_) outs.push_back(At(posted.call->out, own.first));
       // The blocks that others reduce come here.
       call.wire += (call.in.count - own.count) * SizeOf(call.in.dtype);
@@ -117,7 +117,7 @@ absl::Status CudaLocalGroup::Work(int rank) {
     }
     case CommOperation::kReduceScatter: {
       void* const out = call.out.data;
-      return Reduce(rank, CountedBlock(call.counts, rank), std::span(&out, 1));
+      return Reduce(rank, CountedRange(call.counts, rank), std::span(&out, 1));
     }
     case CommOperation::kReduce: {
       if (rank != call.root) return absl::OkStatus();
@@ -136,7 +136,7 @@ absl::Status CudaLocalGroup::Work(int rank) {
   return absl::OkStatus();
 }
 
-absl::Status CudaLocalGroup::Reduce(int rank, CommBlock block, std::span<void* const> outs) {
+absl::Status CudaLocalGroup::Reduce(int rank, ElementRange block, std::span<void* const> outs) {
   CommCall& call = *posted_[rank].call;
   if (block.count == 0) return absl::OkStatus();
   ReduceArguments arguments = {};
@@ -166,8 +166,8 @@ absl::Status CudaLocalGroup::PullBlocks(int rank) {
       if (&peer != &call) call.wire += call.counts[peer.rank] * SizeOf(call.in.dtype);
       continue;
     }
-    const CommBlock place = CountedBlock(all_to_all ? call.receive_counts : call.counts, peer.rank);
-    const CommBlock block = all_to_all ? CountedBlock(peer.counts, rank) : CommBlock{0, peer.in.count};
+    const ElementRange place = CountedRange(all_to_all ? call.receive_counts : call.counts, peer.rank);
+    const ElementRange block = all_to_all ? CountedRange(peer.counts, rank) : ElementRange{0, peer.in.count};
     RETURN_IF_ERROR(
         Copy(rank, At(call.out, place.first), At(peer.in, block.first), block.count * SizeOf(call.in.dtype)));
     // Of all_to_all a rank counts what it sends, of all_gather what comes to it.

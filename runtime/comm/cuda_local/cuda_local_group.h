@@ -47,7 +47,7 @@ class CudaLocalGroup {
   absl::Status Enqueue(std::span<const int> members);
   absl::Status Barrier(std::span<const int> members, std::unique_ptr<CudaEvent> Posted::*event);
   absl::Status Work(int rank);
-  absl::Status Reduce(int rank, CommBlock block, std::span<void* const> outs);
+  absl::Status Reduce(int rank, ElementRange block, std::span<void* const> outs);
   absl::Status PullBlocks(int rank);
   absl::Status PullPairs(int rank);
   absl::Status Copy(int rank, void* to, const void* from, int64_t bytes);

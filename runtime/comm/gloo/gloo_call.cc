@@ -61,11 +61,11 @@ void GlooCall::PrepareMoves() {
       if (rank == root) AddSend(from, peer, 0, in.bytes(), tag);
       if (peer == root) AddReceive(to, peer, 0, out.bytes(), tag);
     } else if (operation == CommOperation::kAllGather) {
-      const CommBlock block = CountedBlock(counts, peer);
+      const ElementRange block = CountedRange(counts, peer);
       AddSend(from, peer, 0, in.bytes(), tag);
       AddReceive(to, peer, block.first * element, block.count * element, tag);
     } else {
-      const CommBlock sent = CountedBlock(counts, peer), received = CountedBlock(receive_counts, peer);
+      const ElementRange sent = CountedRange(counts, peer), received = CountedRange(receive_counts, peer);
       AddSend(from, peer, sent.first * element, sent.count * element, tag);
       AddReceive(to, peer, received.first * element, received.count * element, tag);
     }
@@ -123,9 +123,9 @@ void GlooCall::CopyOwn() {
       if (rank == root) CopyBytes(out.data, in.data, in.bytes());
       return;
     case CommOperation::kAllGather:
-      return CopyBytes(At(out, CountedBlock(counts, rank).first), in.data, in.bytes());
+      return CopyBytes(At(out, CountedRange(counts, rank).first), in.data, in.bytes());
     case CommOperation::kAllToAll:
-      return CopyBytes(At(out, CountedBlock(receive_counts, rank).first), At(in, CountedBlock(counts, rank).first),
+      return CopyBytes(At(out, CountedRange(receive_counts, rank).first), At(in, CountedRange(counts, rank).first),
                        counts[rank] * SizeOf(in.dtype));
     default:
       CopyBlocks(self, self);

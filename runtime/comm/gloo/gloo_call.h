@@ -65,7 +65,7 @@ struct GlooCall : CommCall {
 
   bool reduces() const;
   int size() const { return static_cast<int>(ranks_.size()); }
-  CommBlock BlockOf(int rank) const;  // elements of `in` that a rank owns in a reduction
+  ElementRange BlockOf(int rank) const;  // elements of `in` that a rank owns in a reduction
   uint64_t Descriptor() const;
   GlooBuffer* NewBuffer(const void* data, int64_t bytes);
   void AddSend(GlooBuffer* buffer, int peer, int64_t offset, int64_t bytes, uint64_t tag);
@@ -77,10 +77,10 @@ struct GlooCall : CommCall {
   void PrepareReduction(std::shared_ptr<GlooScratch>& scratch);
   void PrepareExchange(std::shared_ptr<GlooScratch>& scratch);
   void TakeScratch(int64_t bytes_of_area, std::shared_ptr<GlooScratch>& scratch);
-  int64_t ChunkBytes(const CommBlock& block, int64_t chunk) const;
+  int64_t ChunkBytes(const ElementRange& block, int64_t chunk) const;
   uint64_t ChunkTag(BlockKind kind, int64_t chunk) const;
   void AddInputs();
-  void AddChunks(const CommBlock& own, std::shared_ptr<GlooScratch>& scratch);
+  void AddChunks(const ElementRange& own, std::shared_ptr<GlooScratch>& scratch);
   void AddResults();
   void ReduceExchanged();
   absl::Status ReduceChunks();

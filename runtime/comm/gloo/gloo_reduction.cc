@@ -28,10 +28,10 @@ GlooScratch::GlooScratch(GlooMesh& mesh, int64_t bytes_of_area) {
   }
 }
 
-CommBlock GlooCall::BlockOf(int owner) const {
-  if (operation == CommOperation::kAllReduce) return BalancedBlock(in.count, size(), owner);
-  if (operation == CommOperation::kReduceScatter) return CountedBlock(counts, owner);
-  return owner == root ? CommBlock{0, in.count} : CommBlock{};
+ElementRange GlooCall::BlockOf(int owner) const {
+  if (operation == CommOperation::kAllReduce) return BalancedRange(in.count, size(), owner);
+  if (operation == CommOperation::kReduceScatter) return CountedRange(counts, owner);
+  return owner == root ? ElementRange{0, in.count} : ElementRange{};
 }
 
 void GlooCall::TakeScratch(int64_t bytes_of_area, std::shared_ptr<GlooScratch>& scratch) {
@@ -47,7 +47,7 @@ void GlooCall::PrepareReduction(std::shared_ptr<GlooScratch>& scratch) {
   if (in.bytes() == 0) return;
   exchanges_ = operation == CommOperation::kAllReduce && size() == 2 && in.bytes() <= kMostExchangedBytes;
   if (exchanges_) return PrepareExchange(scratch);
-  const CommBlock own = BlockOf(rank);
+  const ElementRange own = BlockOf(rank);
   chunks_ = Chunks(own.count, chunk_);
   if (size() == 1) return;
   AddInputs();
@@ -62,7 +62,7 @@ void GlooCall::PrepareExchange(std::shared_ptr<GlooScratch>& scratch) {
   AddReceive(scratch_->areas[0].buffer.get(), 1 - rank, 0, in.bytes(), tag);
 }
 
-int64_t GlooCall::ChunkBytes(const CommBlock& block, int64_t chunk) const {
+int64_t GlooCall::ChunkBytes(const ElementRange& block, int64_t chunk) const {
   return std::min(chunk_, block.count - chunk * chunk_) * SizeOf(in.dtype);
 }
 
@@ -75,7 +75,7 @@ void GlooCall::AddInputs() {
   GlooBuffer* const from = NewBuffer(in.data, in.bytes());
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank) continue;
-    const CommBlock block = BlockOf(peer);
+    const ElementRange block = BlockOf(peer);
     for (int64_t c = 0; c < Chunks(block.count, chunk_); ++c) {
       AddSend(from, peer, (block.first + c * chunk_) * SizeOf(in.dtype), ChunkBytes(block, c),
               ChunkTag(kInputBlock, c));
@@ -84,7 +84,7 @@ void GlooCall::AddInputs() {
 }
 
 // What the peers have of this rank's block into the areas and, of an all_reduce, the sums of it to them.
-void GlooCall::AddChunks(const CommBlock& own, std::shared_ptr<GlooScratch>& scratch) {
+void GlooCall::AddChunks(const ElementRange& own, std::shared_ptr<GlooScratch>& scratch) {
   const int64_t element = SizeOf(in.dtype), bytes_of_peer = std::min(chunk_, own.count) * element;
   TakeScratch(bytes_of_peer * (size() - 1), scratch);
   const bool all = operation == CommOperation::kAllReduce;
@@ -108,7 +108,7 @@ void GlooCall::AddChunks(const CommBlock& own, std::shared_ptr<GlooScratch>& scr
 // The sums of the peers' blocks, from them.
 void GlooCall::AddResults() {
   for (int peer = 0; peer < size(); ++peer) {
-    const CommBlock block = BlockOf(peer);
+    const ElementRange block = BlockOf(peer);
     if (peer == rank || block.count == 0) continue;
     GlooBuffer* const to = NewBuffer(out.data, out.bytes());
     for (int64_t c = 0; c < Chunks(block.count, chunk_); ++c) {
@@ -142,7 +142,7 @@ absl::Status GlooCall::ReduceChunks() {
 }
 
 absl::Status GlooCall::ReduceChunk(int64_t chunk) {
-  const CommBlock own = BlockOf(rank);
+  const ElementRange own = BlockOf(rank);
   const int64_t first = chunk * chunk_, count = std::min(chunk_, own.count - first);
   const auto peers = static_cast<size_t>(size() - 1);
   for (size_t p = 0; p < peers; ++p) {

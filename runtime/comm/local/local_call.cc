@@ -16,16 +16,16 @@ constexpr int64_t kMostParts = 64;
 constexpr int64_t kStrideBytes = 64 << 10;
 
 // A part of a block, in whole cache lines where the block is.
-CommBlock PartOf(const CommBlock& block, int part, int parts) {
+ElementRange PartOf(const ElementRange& block, int part, int parts) {
   const int64_t size = ((block.count + parts - 1) / parts + 63) / 64 * 64;
   const int64_t begin = std::min(block.count, part * size);
   return {block.first + begin, std::min(size, block.count - begin)};
 }
 
-int64_t Bytes(const CommBlock& block, DType dtype) { return block.count * SizeOf(dtype); }
+int64_t Bytes(const ElementRange& block, DType dtype) { return block.count * SizeOf(dtype); }
 
 // Reduces elements [first, first + count) of all inputs into `to`; all but self's own had to come from a peer.
-int64_t ReduceFromAll(const LocalCall& self, LocalCall& worker, std::span<LocalCall* const> calls, CommBlock block,
+int64_t ReduceFromAll(const LocalCall& self, LocalCall& worker, std::span<LocalCall* const> calls, ElementRange block,
                       void* to) {
   for (size_t rank = 0; rank < calls.size(); ++rank) worker.inputs[rank] = At(calls[rank]->in, block.first);
   ReduceElements(self.reduction, self.in.dtype, worker.inputs, block.count, to);
@@ -36,11 +36,11 @@ int64_t ReduceFromAll(const LocalCall& self, LocalCall& worker, std::span<LocalC
 PartBytes AllReducePart(int part, int parts, const LocalCall& self, LocalCall& worker,
                         std::span<LocalCall* const> calls) {
   PartBytes bytes;
-  const CommBlock own = BalancedBlock(self.in.count, static_cast<int64_t>(calls.size()), self.rank);
-  const CommBlock all = PartOf(own, part, parts);
+  const ElementRange own = BalancedRange(self.in.count, static_cast<int64_t>(calls.size()), self.rank);
+  const ElementRange all = PartOf(own, part, parts);
   const int64_t most = kStrideBytes / SizeOf(self.in.dtype);
   for (int64_t begin = 0; begin < all.count; begin += most) {
-    const CommBlock block{all.first + begin, std::min(most, all.count - begin)};
+    const ElementRange block{all.first + begin, std::min(most, all.count - begin)};
     bytes.own += ReduceFromAll(self, worker, calls, block, At(self.out, block.first));
     bytes.each_peer += Bytes(block, self.in.dtype);
     for (const LocalCall* peer : calls) {
@@ -54,7 +54,7 @@ PartBytes GatherPart(int part, int parts, const LocalCall& self, std::span<Local
   PartBytes bytes;
   int64_t first = 0;
   for (const LocalCall* peer : calls) {
-    const CommBlock block = PartOf({0, peer == &self ? 0 : peer->in.count}, part, parts);
+    const ElementRange block = PartOf({0, peer == &self ? 0 : peer->in.count}, part, parts);
     CopyBytes(At(self.out, first + block.first), At(peer->in, block.first), Bytes(block, self.out.dtype));
     bytes.own += Bytes(block, self.out.dtype);
     first += self.counts[peer->rank];
@@ -64,13 +64,13 @@ PartBytes GatherPart(int part, int parts, const LocalCall& self, std::span<Local
 
 PartBytes ReduceScatterPart(int part, int parts, const LocalCall& self, LocalCall& worker,
                             std::span<LocalCall* const> calls) {
-  const CommBlock own = CountedBlock(self.counts, self.rank);
-  const CommBlock block = PartOf(own, part, parts);
+  const ElementRange own = CountedRange(self.counts, self.rank);
+  const ElementRange block = PartOf(own, part, parts);
   return {ReduceFromAll(self, worker, calls, block, At(self.out, block.first - own.first)), 0};
 }
 
 PartBytes BroadcastPart(int part, int parts, const LocalCall& self, std::span<LocalCall* const> calls) {
-  const CommBlock block = PartOf({0, self.out.count}, part, parts);
+  const ElementRange block = PartOf({0, self.out.count}, part, parts);
   const int64_t bytes = Bytes(block, self.out.dtype);
   CopyBytes(At(self.out, block.first), At(calls[self.root]->in, block.first), bytes);
   return {self.rank == self.root ? 0 : bytes, 0};
@@ -78,7 +78,7 @@ PartBytes BroadcastPart(int part, int parts, const LocalCall& self, std::span<Lo
 
 PartBytes ReducePart(int part, int parts, const LocalCall& self, LocalCall& worker, std::span<LocalCall* const> calls) {
   if (self.rank != self.root) return {};
-  const CommBlock block = PartOf({0, self.in.count}, part, parts);
+  const ElementRange block = PartOf({0, self.in.count}, part, parts);
   return {ReduceFromAll(self, worker, calls, block, At(self.out, block.first)), 0};
 }
 
@@ -96,9 +96,9 @@ PartBytes AllToAllPart(int part, int parts, const LocalCall& self, std::span<Loc
   PartBytes bytes;
   for (const LocalCall* peer : calls) {
     if (peer == &self) continue;
-    const CommBlock block = CountedBlock(self.counts, peer->rank);
-    const CommBlock sent = PartOf(block, part, parts);
-    const int64_t place = CountedBlock(peer->receive_counts, self.rank).first + sent.first - block.first;
+    const ElementRange block = CountedRange(self.counts, peer->rank);
+    const ElementRange sent = PartOf(block, part, parts);
+    const int64_t place = CountedRange(peer->receive_counts, self.rank).first + sent.first - block.first;
     CopyBytes(At(peer->out, place), At(self.in, sent.first), Bytes(sent, self.in.dtype));
     bytes.own += Bytes(sent, self.in.dtype);
   }
@@ -109,13 +109,13 @@ PartBytes AllToAllPart(int part, int parts, const LocalCall& self, std::span<Loc
 
 void CopyOwn(LocalCall& self) {
   if (self.operation == CommOperation::kAllGather) {
-    CopyBytes(At(self.out, CountedBlock(self.counts, self.rank).first), self.in.data, self.in.bytes());
+    CopyBytes(At(self.out, CountedRange(self.counts, self.rank).first), self.in.data, self.in.bytes());
   } else if (!self.sent.empty()) {
     SetBlockCopy(self, self, 0, 1, self.strided);
     RunStridedCopy(self.strided);
   } else if (self.operation == CommOperation::kAllToAll) {
-    CopyBytes(At(self.out, CountedBlock(self.receive_counts, self.rank).first),
-              At(self.in, CountedBlock(self.counts, self.rank).first), self.counts[self.rank] * SizeOf(self.in.dtype));
+    CopyBytes(At(self.out, CountedRange(self.receive_counts, self.rank).first),
+              At(self.in, CountedRange(self.counts, self.rank).first), self.counts[self.rank] * SizeOf(self.in.dtype));
   } else {
     CopyBlocks(self.self, self.self);
   }

@@ -164,7 +164,7 @@ absl::Status NcclGroup::Blocks(const CommCall& call, cudaStream_t stream) {
   RETURN_IF_ERROR(Check(api_->ncclGroupStart(), "ncclGroupStart", call.Describe()));
   absl::Status status;
   for (int owner = 0; owner < size_ && status.ok(); ++owner) {
-    const CommBlock block = CountedBlock(call.counts, owner);
+    const ElementRange block = CountedRange(call.counts, owner);
     if (block.count == 0) continue;
     const size_t count = Count(block.count);
     if (gather) {
@@ -197,7 +197,7 @@ absl::Status NcclGroup::Grouped(const CommCall& call, cudaStream_t stream) {
   if (call.operation == CommOperation::kAllToAll) {
     for (int peer = 0; peer < size_; ++peer) {
       if (peer == rank_) continue;
-      const CommBlock sent = CountedBlock(call.counts, peer), received = CountedBlock(call.receive_counts, peer);
+      const ElementRange sent = CountedRange(call.counts, peer), received = CountedRange(call.receive_counts, peer);
       send(peer, At(call.in, sent.first), sent.count, call.in.dtype);
       receive(peer, At(call.out, received.first), received.count, call.out.dtype);
     }
@@ -212,7 +212,7 @@ absl::Status NcclGroup::Grouped(const CommCall& call, cudaStream_t stream) {
 
 absl::Status NcclGroup::CopyOwn(const CommCall& call, CudaStream& stream) {
   if (call.operation == CommOperation::kAllToAll) {
-    const CommBlock from = CountedBlock(call.counts, rank_), to = CountedBlock(call.receive_counts, rank_);
+    const ElementRange from = CountedRange(call.counts, rank_), to = CountedRange(call.receive_counts, rank_);
     return stream.Copy(At(call.out, to.first), At(call.in, from.first), from.count * SizeOf(call.in.dtype));
   }
   for (size_t i = 0; i < call.self.received.size(); ++i) {

@@ -82,7 +82,7 @@ int64_t CommCall::WireBytes(int64_t size) const {
   };
   switch (operation) {
     case CommOperation::kAllReduce: {
-      const int64_t own = BalancedBlock(in.count, size, rank).count;
+      const int64_t own = BalancedRange(in.count, size, rank).count;
       return (peers * own + in.count - own) * SizeOf(in.dtype);
     }
     case CommOperation::kReduceScatter:
@@ -167,12 +167,12 @@ std::string MismatchMessage(int group, const std::string& why, const NamedCall& 
                      second.sequence);
 }
 
-CommBlock BalancedBlock(int64_t n, int64_t p, int64_t rank) {
+ElementRange BalancedRange(int64_t n, int64_t p, int64_t rank) {
   const int64_t rest = n % p;
   return {rank * (n / p) + std::min(rank, rest), n / p + (rank < rest ? 1 : 0)};
 }
 
-CommBlock CountedBlock(std::span<const int64_t> counts, int rank) {
+ElementRange CountedRange(std::span<const int64_t> counts, int rank) {
   const auto before = counts.first(static_cast<size_t>(rank));
   return {std::accumulate(before.begin(), before.end(), int64_t{0}), counts[rank]};
 }
@@ -191,12 +191,12 @@ int64_t SetBlockCopy(const CommCall& from, const CommCall& to, int part, int par
   if (from.counts[to.rank] == 0) return 0;
   const StridedBlock &sent = from.sent[to.rank], &received = to.received[from.rank];
   const auto& dimensions = sent.dimensions;
-  CommBlock shares[StridedCopy::kMostDimensions];  // of each dimension
+  ElementRange shares[StridedCopy::kMostDimensions];  // of each dimension
   int64_t mine = part, all = parts;
   for (size_t d = 0; d < dimensions.size(); ++d) {
     const int64_t size = dimensions[d].size;
     if (size >= all) {
-      shares[d] = BalancedBlock(size, all, mine);
+      shares[d] = BalancedRange(size, all, mine);
       mine = 0;
       all = 1;
     } else {

@@ -81,16 +81,16 @@ struct NamedCall {
 std::string MismatchMessage(int group, const std::string& why, const NamedCall& a, const NamedCall& b);
 
 // Elements [first, first + count) of a flat buffer.
-struct CommBlock {
+struct ElementRange {
   int64_t first = 0;
   int64_t count = 0;
 };
 
 // Block `rank` of n elements in p balanced blocks: the first n mod p have one more.
-CommBlock BalancedBlock(int64_t n, int64_t p, int64_t rank);
+ElementRange BalancedRange(int64_t n, int64_t p, int64_t rank);
 
 // Block `rank` of blocks of these sizes.
-CommBlock CountedBlock(std::span<const int64_t> counts, int rank);
+ElementRange CountedRange(std::span<const int64_t> counts, int rank);
 
 inline char* At(const Buffer& buffer, int64_t element) {
   return static_cast<char*>(buffer.data) + element * SizeOf(buffer.dtype);

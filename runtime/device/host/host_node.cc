@@ -12,10 +12,10 @@ absl::Status RunHostTask(const HostNode& node) {
     case HostNode::Kind::kTask:
       return OrExhausted("a task of the host", [&] { return node.task.run(node.task.argument); });
     case HostNode::Kind::kCopy:
-      std::memcpy(node.transport.to, node.transport.from, node.transport.bytes);
+      std::memcpy(node.copy.to, node.copy.from, node.copy.bytes);
       break;
     case HostNode::Kind::kZero:
-      std::memset(node.transport.to, 0, node.transport.bytes);
+      std::memset(node.copy.to, 0, node.copy.bytes);
       break;
     case HostNode::Kind::kRecord:
     case HostNode::Kind::kWait:

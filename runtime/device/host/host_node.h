@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "runtime/device/byte_copy.h"
 #include "runtime/device/host/signal.h"
 #include "runtime/device/seeded_delay.h"
 
@@ -19,20 +20,15 @@ struct HostTask {
 
 struct HostNode {
   enum class Kind : uint8_t { kTask, kCopy, kZero, kRecord, kWait };
-  struct Transport {
-    void* to;
-    const void* from;
-    int64_t bytes;
-  };
 
   Kind kind = Kind::kTask;
   bool begins_tag = false;  // the first and the last task of a tag take its stamps
   bool ends_tag = false;
   int32_t tag = -1;
   union {
-    HostTask task{};      // kTask
-    Transport transport;  // kCopy, kZero
-    Signal* signal;       // kRecord, kWait
+    HostTask task{};  // kTask
+    ByteCopy copy;    // kCopy, kZero
+    Signal* signal;   // kRecord, kWait
   };
 };
 static_assert(sizeof(HostNode) == 32);

@@ -119,7 +119,7 @@ absl::Status HostStream::Copy(void* to, const void* from, int64_t bytes) {
   if (bytes == 0) return absl::OkStatus();
   HostNode node;
   node.kind = HostNode::Kind::kCopy;
-  node.transport = {to, from, bytes};
+  node.copy = {to, from, bytes};
   return Add(node);
 }
 
@@ -140,7 +140,7 @@ absl::Status HostStream::Zero(void* to, int64_t bytes) {
   if (bytes == 0) return absl::OkStatus();
   HostNode node;
   node.kind = HostNode::Kind::kZero;
-  node.transport = {to, nullptr, bytes};
+  node.copy = {to, nullptr, bytes};
   return Add(node);
 }
 

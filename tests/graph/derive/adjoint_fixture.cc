@@ -157,10 +157,10 @@ std::vector<double> Fill(Session& session, const std::string& name, const Adjoin
     auto [entry, made] = summands.try_emplace(place);
     Summand& summand = entry->second;
     if (made) summand = RandomSummand(c, sum, random);
-    const absl::StatusOr<std::vector<HeldPart>> parts = session.InputPlacements(kTrainEntry, name, rank);
+    const absl::StatusOr<std::vector<HeldTensor>> parts = session.InputPlacements(kTrainEntry, name, rank);
     EXPECT_TRUE(parts.ok()) << parts.status();
     if (!parts.ok() || parts->at(0).data == nullptr) continue;
-    const HeldPart& part = parts->at(0);
+    const HeldTensor& part = parts->at(0);
     ForEachElement(c.type.shape, part.tensor.box, [&](int64_t local, int64_t global) {
       Store(c.type.dtype, part.data, local, global < 0 ? 1e6 : summand.numbers[global]);
       if (global >= 0) summand.held[global] = true;
@@ -177,7 +177,7 @@ double Tolerance(const AdjointCase& c) { return c.integers ? 0.0 : c.type.dtype 
 
 void ExpectZeroMargins(const Session& session, const Moved& moved) {
   for (int rank = 0; rank < session.ranks(); ++rank) {
-    const HeldPart part = session.ObservedPart(session.graph(kTrainEntry).Find(moved.result), rank);
+    const HeldTensor part = session.ObservedPart(session.graph(kTrainEntry).Find(moved.result), rank);
     if (part.data == nullptr) continue;
     ForEachElement(moved.c->type.shape, part.tensor.box, [&](int64_t local, int64_t global) {
       const double number = Load(moved.c->type.dtype, part.data, local);

@@ -32,7 +32,7 @@ TEST(Allocation, ATrainingStepMakesNoneForItsLaunches) {
   options.tests.reference_kernels = true;
   options.record_timeline = true;
   const auto session = SmallSession("mini-inception", "2x2", options);
-  const Batch batch = MakeBatch(1, 0, DType::kF32);
+  const StepInputs batch = MakeBatch(1, 0, DType::kF32);
   int64_t in_steps = 0;
   for (int step = 0; step < kWarmUp + kSteps; ++step) {
     StageTraining(*session, batch);

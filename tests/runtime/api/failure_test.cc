@@ -30,7 +30,7 @@ TEST(Failure, ALossThatIsNotFiniteNamesStepAndFirstValue) {
     // Products of the second layer overflow, which relu's node computes; those of the first do not.
     SetAll(*session, "dense1/matmul/weights", 1e30f);
     SetAll(*session, "dense2/matmul/weights", 1e30f);
-    Batch batch = MakeBatch(1, 1, DType::kF32);
+    StepInputs batch = MakeBatch(1, 1, DType::kF32);
     const float bright = 1;
     for (size_t i = 0; i < batch.images.bytes.size(); i += 4) std::memcpy(&batch.images.bytes[i], &bright, 4);
     StageTraining(*session, batch);
@@ -69,7 +69,7 @@ TEST(Failure, AFailingRankEndsTheStepOnAllRanks) {
     const auto session = SmallSession("lenet5", strategy);
     StageTraining(*session, MakeBatch(1, 0, DType::kF32));
     ASSERT_TRUE(session->Train().ok());
-    Batch batch = MakeBatch(1, 1, DType::kF32);
+    StepInputs batch = MakeBatch(1, 1, DType::kF32);
     const int32_t no_class = 10;
     std::memcpy(batch.labels.bytes.data() + 6 * sizeof(int32_t), &no_class, sizeof(int32_t));  // the last row
     StageTraining(*session, batch);

@@ -122,7 +122,7 @@ TEST_P(GroupedUpdates, AreOneLaunchWithTheSameBits) {
   }
   const int64_t samples = BatchOf({GetParam().model, GetParam().strategy, true});
   for (int step = 0; step < 3; ++step) {
-    const Batch batch = MakeBatch(1, step, DType::kF32, samples);
+    const StepInputs batch = MakeBatch(1, step, DType::kF32, samples);
     StageTraining(*alone, batch);
     StageTraining(*grouped, batch);
     EXPECT_EQ(alone->Train()->loss, grouped->Train()->loss);

@@ -34,7 +34,7 @@ struct OneRank {
     RankRuntime* const runtime = rank.get();
     EXPECT_TRUE(RankRuntime::Capture(std::span(&runtime, 1), options).ok());
     for (int step = 0; step < 3; ++step) {
-      const Batch batch = MakeBatch(4, step, DType::kF32);
+      const StepInputs batch = MakeBatch(4, step, DType::kF32);
       for (const Placement& input : schedule.inputs) {
         CopyToPart((input.name == "images" ? batch.images : batch.labels).bytes.data(), rank->PartOf(input));
       }
@@ -43,7 +43,7 @@ struct OneRank {
     }
     std::vector<char> bits;
     for (const Placement& state : schedule.states) {
-      const HeldPart part = rank->PartOf(state);
+      const HeldTensor part = rank->PartOf(state);
       const char* const data = static_cast<const char*>(part.data);
       if (data != nullptr) bits.insert(bits.end(), data, data + part.tensor.bytes());
     }

@@ -31,12 +31,12 @@ inline std::unique_ptr<Session> SmallSession(const std::string& model, const std
   return *std::move(session);
 }
 
-inline void StageTraining(Session& session, const Batch& batch) {
+inline void StageTraining(Session& session, const StepInputs& batch) {
   EXPECT_TRUE(session.StageInput(kTrainEntry, "images", batch.images).ok());
   EXPECT_TRUE(session.StageInput(kTrainEntry, "labels", batch.labels).ok());
 }
 
-inline void StageEvaluation(Session& session, const Batch& batch) {
+inline void StageEvaluation(Session& session, const StepInputs& batch) {
   EXPECT_TRUE(session.StageInput(kEvaluateEntry, "images", batch.images).ok());
   EXPECT_TRUE(session.StageInput(kEvaluateEntry, "labels", batch.labels).ok());
   EXPECT_TRUE(session.StageInput(kEvaluateEntry, "@sample_weight", batch.weights).ok());

@@ -64,7 +64,7 @@ TEST(Session, AnInputLiesInTheBlocksOfItsLayout) {
   const auto session = SmallSession("mlp", "2x1");  // 7 rows: 4 and 3
   int64_t next = 0;
   for (int rank = 0; rank < 2; ++rank) {
-    const HeldPart part = session->InputPlacements(kTrainEntry, "images", rank)->at(0);
+    const HeldTensor part = session->InputPlacements(kTrainEntry, "images", rank)->at(0);
     ASSERT_NE(part.data, nullptr);
     EXPECT_EQ(part.tensor.box.offset[0], next);
     next += part.tensor.box.size[0];
@@ -131,7 +131,7 @@ TEST(Session, SamplesOfWeightZeroDoNotCount) {
   for (const char* strategy : {"1x1", "2x2"}) {
     const auto session = SmallSession("mlp", strategy);
     const auto evaluate = [&](int from, int to) {
-      Batch batch = MakeBatch(1, 0, DType::kF32);
+      StepInputs batch = MakeBatch(1, 0, DType::kF32);
       for (int i = 0; i < 7; ++i) {
         const float weight = i >= from && i < to ? 1 : 0;
         std::memcpy(batch.weights.bytes.data() + i * 4, &weight, 4);

@@ -109,7 +109,7 @@ Model ModelWithoutGradient() {
 }
 
 void Stage(PlanVerifier& verifier, int step) {
-  const Batch batch = MakeBatch(2, step, DType::kF32);
+  const StepInputs batch = MakeBatch(2, step, DType::kF32);
   ASSERT_TRUE(verifier.StageInput("images", batch.images).ok());
   ASSERT_TRUE(verifier.StageInput("labels", batch.labels).ok());
 }
@@ -169,7 +169,7 @@ TEST(VerifyPlan, TheNoiseOfAGradientThatIsZeroIsNone) {
       const auto verifier = Start(*MakeProgram(model, Strategy{}, Ops(), {.floating = dtype}),
                                   *MakeProgram(model, strategy, Ops(), {.floating = dtype}), options);
       for (int step = 0; step < 3; ++step) {
-        const Batch batch = MakeBatch(2, step, dtype, 6);
+        const StepInputs batch = MakeBatch(2, step, dtype, 6);
         ASSERT_TRUE(verifier->StageInput("images", batch.images).ok());
         ASSERT_TRUE(verifier->StageInput("labels", batch.labels).ok());
         const auto comparison = verifier->Step();
@@ -187,7 +187,7 @@ TEST(VerifyPlan, TheClassOfOneSampleIsFound) {
   const auto verifier = Start(*SerialProgram(model, {}), *PlanOf(one, model, {}), Options(true));
   Stage(*verifier, 0);
   ASSERT_TRUE(verifier->Step().ok());
-  Batch batch = MakeBatch(2, 0, DType::kF32);
+  StepInputs batch = MakeBatch(2, 0, DType::kF32);
   const int64_t samples = batch.labels.shape[0];
   const Graph& graph = verifier->serial().graph(kTrainEntry);
   const std::string logits = graph.value(graph.node(graph.value(graph.Find("loss")).producer).inputs[0]).name;
@@ -221,7 +221,7 @@ TEST(VerifyPlan, TiesOfClassesAreNoDifference) {
     ASSERT_TRUE(session->WriteState(bias_name, bias).ok());
     SetElement(bias, 7, 1e-5f);  // of the plan
   }
-  Batch batch = MakeBatch(2, 0, DType::kF32);
+  StepInputs batch = MakeBatch(2, 0, DType::kF32);
   for (int64_t i = 0; i < batch.labels.shape[0]; ++i) SetElement(batch.labels, i, int32_t{3});
   ASSERT_TRUE(verifier->StageInput("images", batch.images).ok());
   ASSERT_TRUE(verifier->StageInput("labels", batch.labels).ok());
@@ -260,14 +260,14 @@ TEST(VerifyPlan, TheFirstNodeThatDiffersIsNamed) {
 TEST(VerifyPlan, ReplicasThatDifferAreFound) {
   const auto verifier = Verifier("2x1", false);
   const Session& plan = verifier->plan();
-  const HeldPart part = plan.ObservedPart(plan.graph(kTrainEntry).Find("classifier/matmul/weights"), 0);
+  const HeldTensor part = plan.ObservedPart(plan.graph(kTrainEntry).Find("classifier/matmul/weights"), 0);
   ASSERT_NE(part.data, nullptr);
   std::vector<char> one(static_cast<size_t>(part.tensor.bytes())), other = one;
   other.back() ^= 1;
   const Layout replicated(1, AxisLayout::Replicate());
   const Mesh mesh{{{"data", 2}}};
   const TensorType type{part.tensor.dtype, part.tensor.global};
-  std::vector<HeldPart> parts{{part.tensor, one.data()}, {part.tensor, one.data()}};
+  std::vector<HeldTensor> parts{{part.tensor, one.data()}, {part.tensor, one.data()}};
   EXPECT_TRUE(GatherValue(type, replicated, mesh, parts).replicas_equal);
   parts[1].data = other.data();
   EXPECT_FALSE(GatherValue(type, replicated, mesh, parts).replicas_equal);

@@ -51,7 +51,7 @@ TEST_P(Votes, ChangeNothingElse) {
   with->ResetCounters();
   const std::vector<std::vector<int>> votes = {{}, {0}, {ranks - 1}, {0, ranks - 1}, {}};
   for (size_t step = 0; step < votes.size(); ++step) {
-    const Batch batch = MakeBatch(1, static_cast<int>(step), DType::kF32, BatchOf(one));
+    const StepInputs batch = MakeBatch(1, static_cast<int>(step), DType::kF32, BatchOf(one));
     StageTraining(*without, batch);
     StageTraining(*with, batch);
     Cast(*with, votes[step]);

@@ -13,7 +13,7 @@ struct Held {
     data.resize(static_cast<size_t>(mesh.size()));
     for (int rank = 0; rank < mesh.size(); ++rank) {
       const std::optional<Box> box = LocalBox(layout, shape, mesh, rank);
-      HeldPart part{{DType::kF64, shape, box.value_or(Box{shape, Shape(shape.size(), 0)})}, nullptr};
+      HeldTensor part{{DType::kF64, shape, box.value_or(Box{shape, Shape(shape.size(), 0)})}, nullptr};
       bool partial = false;
       for (const AxisLayout& axis : layout) partial = partial || axis.partial();
       if (box && !box->empty()) {
@@ -29,7 +29,7 @@ struct Held {
     }
   }
   std::vector<std::vector<double>> data;
-  std::vector<HeldPart> parts;
+  std::vector<HeldTensor> parts;
 };
 
 TEST(Gather, PutsBlocksTogetherAndAddsSummands) {
@@ -58,8 +58,8 @@ TEST(Gather, PutsBlocksTogetherAndAddsSummands) {
 TEST(Gather, GhostsAreCopiesOrSummandsAndMarginsNothing) {
   const Mesh mesh{{{"a", 2}}};
   std::vector<double> upper{99, 1, 2, 3}, lower{20, 30, 99};
-  const std::vector<HeldPart> parts = {{{DType::kF64, {3}, {{-1}, {4}}}, upper.data()},
-                                       {{DType::kF64, {3}, {{1}, {3}}}, lower.data()}};
+  const std::vector<HeldTensor> parts = {{{DType::kF64, {3}, {{-1}, {4}}}, upper.data()},
+                                         {{DType::kF64, {3}, {{1}, {3}}}, lower.data()}};
   const WholeValue summed = GatherValue({DType::kF64, {3}}, {*ParseAxisLayout("S0(3x3/1-1,sum)")}, mesh, parts);
   EXPECT_EQ(summed.elements, (std::vector<double>{1, 22, 33}));
   lower = {2, 3, 99};

@@ -104,13 +104,13 @@ class SharedDevice {
   }
 
   // The loss of rank 0.
-  double Step(const Batch& batch) {
+  double Step(const StepInputs& batch) {
     const absl::Status ended = TryStep(batch);
     EXPECT_TRUE(ended.ok()) << ended;
     return LastLoss();
   }
 
-  absl::Status TryStep(const Batch& batch) {
+  absl::Status TryStep(const StepInputs& batch) {
     Write(batch);
     return TryStep(std::function<void()>());
   }
@@ -129,7 +129,7 @@ class SharedDevice {
     return executor.Wait();
   }
 
-  void Write(const Batch& batch) {
+  void Write(const StepInputs& batch) {
     for (size_t rank = 0; rank < ranks_.size(); ++rank) {
       for (const Placement& input : train_[rank].inputs) {
         if (input.offset < 0) continue;
@@ -139,7 +139,7 @@ class SharedDevice {
   }
 
   // Writes a batch for the step after the one that runs, and sends it.
-  void SendAhead(const Batch& batch) {
+  void SendAhead(const StepInputs& batch) {
     for (const auto& rank : ranks_) EXPECT_TRUE(rank->WaitUntilInputsSent(0).ok());
     Write(batch);
     for (const auto& rank : ranks_) EXPECT_TRUE(rank->SendInputs(0).ok());
@@ -188,7 +188,7 @@ void ExpectTheBitsOfASession(const std::string& strategy, bool replay) {
       if (held.empty()) continue;
       EXPECT_EQ(held, expected) << name << " before step " << step;
     }
-    const Batch batch = MakeBatch(4, step, DType::kF32);
+    const StepInputs batch = MakeBatch(4, step, DType::kF32);
     StageTraining(*session, batch);
     EXPECT_EQ(shared.Step(batch), session->Train()->loss);
   }

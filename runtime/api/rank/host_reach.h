@@ -1,7 +1,7 @@
 // What the host sees of a rank's arena: states, staged inputs and results, at their offsets. The arena itself where
 // the host reaches it; else memory of the host, which the step copies from and to.
-#ifndef PARTITA_RUNTIME_API_RANK_HOST_VIEW_H_
-#define PARTITA_RUNTIME_API_RANK_HOST_VIEW_H_
+#ifndef PARTITA_RUNTIME_API_RANK_HOST_REACH_H_
+#define PARTITA_RUNTIME_API_RANK_HOST_REACH_H_
 
 #include <cstdint>
 #include <memory>
@@ -13,28 +13,28 @@
 
 namespace partita {
 
-class HostView {
+class HostReach {
  public:
-  // `ranges`: bytes of the arena that the host will ask for; they may overlap. `arena` outlives the view.
-  static absl::StatusOr<std::unique_ptr<HostView>> Create(Device& device, void* arena, std::vector<ByteRange> ranges);
+  // `ranges`: bytes of the arena that the host will ask for; they may overlap. `arena` outlives it.
+  static absl::StatusOr<std::unique_ptr<HostReach>> Create(Device& device, void* arena, std::vector<ByteRange> ranges);
 
   // Where the host sees byte `offset` of the arena, which lies in one of the ranges.
   char* At(int64_t offset) const;
 
  private:
   // Bytes of the arena that lie together in the host's memory.
-  struct Piece {
+  struct MappedRange {
     ByteRange range;
     int64_t place = 0;
   };
 
-  explicit HostView(void* arena) : arena_(static_cast<char*>(arena)) {}
+  explicit HostReach(void* arena) : arena_(static_cast<char*>(arena)) {}
 
   char* const arena_;
-  std::vector<Piece> pieces_;      // by offset, apart from each other
-  std::unique_ptr<Arena> memory_;  // null: the arena itself
+  std::vector<MappedRange> mapped_;  // by offset, apart from each other
+  std::unique_ptr<Arena> memory_;    // null: the arena itself
 };
 
 }  // namespace partita
 
-#endif  // PARTITA_RUNTIME_API_RANK_HOST_VIEW_H_
+#endif  // PARTITA_RUNTIME_API_RANK_HOST_REACH_H_
