@@ -283,7 +283,8 @@ std::vector<Values> NotApplied(const LocalNode& node, std::vector<Values> inputs
   const std::vector<InputDefinition>& declared = node.op->inputs;
   const auto gate = std::ranges::find(declared, true, &InputDefinition::gate) - declared.begin();
   const size_t stride = node.inputs.size() / static_cast<size_t>(node.members);
-  if (static_cast<size_t>(gate) >= stride || !node.inputs[gate].has_value()) return {};
+  const bool has_gate = static_cast<size_t>(gate) < std::min(declared.size(), stride);
+  if (!has_gate || !node.inputs[gate].has_value()) return {};
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto own = static_cast<int>(i % stride);
     const bool updated = std::ranges::count(node.op->in_place, own, &std::pair<int, int>::first) > 0;

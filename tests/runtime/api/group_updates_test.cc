@@ -27,17 +27,6 @@ std::ostream& operator<<(std::ostream& out, const Setting& setting) {
              << setting.momentum;
 }
 
-// Every parameter that has a first dimension of more than one element is updated in parts over `data`.
-void ShardUpdates(const Model& model, Strategy& strategy) {
-  std::vector<OpConfig> entries;
-  for (const State& state : model.graph.states()) {
-    const Value& value = model.graph.value(state.value);
-    if (model.graph.node(value.producer).op->role != Role::kParameter || value.type.shape.empty()) continue;
-    entries.push_back({value.name, {}, {{"data", {"dimension0", 0, {}}}}});
-  }
-  strategy.ops.insert(strategy.ops.begin(), entries.begin(), entries.end());
-}
-
 Program ProgramOf(const Setting& setting) {
   const Case one{setting.model, setting.strategy, true};
   Model model = *MakeSmallModel(one, 1e-2);

@@ -79,7 +79,7 @@ int Everywhere(const Grid& mesh, bool counts, const std::function<void(int rank,
 // Trains until `told` hears of it after its step `step`, or to the end.
 int TrainUntil(const Grid& mesh, bool counts, int64_t steps, int told, int64_t step,
                std::vector<TrainingResult>& results) {
-  results.resize(static_cast<size_t>(mesh.ranks()));
+  results.assign(static_cast<size_t>(mesh.ranks()), {});
   return Everywhere(mesh, counts, [&](int rank, Process& process) {
     TrainingOptions options;
     options.epochs = 3;

@@ -5,7 +5,7 @@ import re
 import subprocess
 import unittest
 
-from tests.tools.commands.trainer_case import LENET, TrainerCase, example
+from tests.tools.commands.trainer_case import LENET, TRAINER, TrainerCase, example
 
 
 class PlanTest(TrainerCase):

@@ -70,7 +70,7 @@ void EndProcess(int rank, const absl::Status& status) {
 std::vector<std::string> JobFlags() { return {"join-timeout", "timeout"}; }
 
 absl::StatusOr<bool> IsOneOfSeveral() {
-  ASSIGN_OR_RETURN(const std::optional<Place> place, FindPlace(SystemEnvironment));
+  ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment));
   return place && place->ranks > 1;
 }
 
