@@ -10,7 +10,7 @@
 //                                        needed. Of replicated sources a rank takes its own, else that of the one
 //                                        that has least to send (graph/moves/plan_exchange.h). In other modes than the
 //                                        direct one an AllToAll for each round; what comes is forwarded from where it
-//                                        lies, in the output if the tile is one run of it
+//                                        lies, in the output if the tile is one run of it.
 //                                        Where ranks reach each other's memory (ScheduleOptions::exchange_boxes)
 //                                        nothing is packed or unpacked: an AllToAll of boxes
 //   reshard         mesh -> other mesh   the same, among all ranks of both meshes; local copies if all have what they

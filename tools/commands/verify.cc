@@ -3,6 +3,7 @@
 
 #include "runtime/api/verify_plan.h"
 #include "runtime/train/batch_feed.h"
+#include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/data.h"
 #include "tools/commands/input/inputs.h"
@@ -57,7 +58,7 @@ absl::StatusOr<StepComparison> Step(const BatchSource& source, int64_t number, P
 int64_t StepsOf(const Flags& flags) { return flags.Int("steps") > 0 ? flags.Int("steps") : kSteps; }
 
 absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model model) {
-  SetScheduleSteps(model, StepsOf(flags));
+  SetScheduleLength(StepsOf(flags), model.learning_rate);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
   ASSIGN_OR_RETURN(Program plan, MakeProgramOf(flags, model, strategy, ReadProgramOptions(flags)));
   ASSIGN_OR_RETURN(Program serial, MakeProgramOf(flags, model, Strategy{}, ReadProgramOptions(flags)));

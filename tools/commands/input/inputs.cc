@@ -4,6 +4,7 @@
 #include "graph/read/graph_assembler.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
+#include "runtime/train/trainer.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -67,11 +68,7 @@ absl::StatusOr<Model> ReadModel(const Flags& flags) {
   return model;
 }
 
-void SetScheduleSteps(Model& model, int64_t steps) {
-  if (model.learning_rate.steps == 0) model.learning_rate.steps = steps;
-}
-
-void AssumeScheduleLength(Model& model) { SetScheduleSteps(model, 1); }
+void AssumeScheduleLength(Model& model) { SetScheduleLength(1, model.learning_rate); }
 
 absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward) {
   ASSIGN_OR_RETURN(Strategy strategy,

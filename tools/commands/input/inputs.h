@@ -23,9 +23,6 @@ absl::StatusOr<Model> ReadModel(const Flags& flags);
 // For commands that train nothing: a learning-rate schedule whose length only a training run gives gets some length.
 void AssumeScheduleLength(Model& model);
 
-// Sets the length of the model's schedule where the graph leaves it to the run.
-void SetScheduleSteps(Model& model, int64_t steps);
-
 // --strategy, else --dp and --mp; checked against the graph and --ranks. With --ranks alone (or with --mp), the rest of
 // the ranks are replicas. FlagError if the flags contradict each other.
 absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward);
