@@ -43,12 +43,14 @@ std::string FormatBackend(const PlanBackendProto& backend) {
   const bool host = backend.device() == "host";
   std::string text = fmt::format("for {}: {}", host ? "the host" : backend.device(),
                                  backend.processes() ? "ranks are processes" : "ranks are threads of one process");
-  if (host)
+  if (host) {
     text += fmt::format(", {} {} for the kernels of each", backend.threads_per_rank(),
                         backend.threads_per_rank() == 1 ? "thread" : "threads");
+  }
   if (!host && backend.missing().empty()) text += "; asked for its kernels";
-  if (!backend.missing().empty())
+  if (!backend.missing().empty()) {
     text += fmt::format("; by its description, there is none here: {}", backend.missing());
+  }
   return text + "\n";
 }
 
