@@ -28,6 +28,15 @@ class WorldRanks : public CommRanks {
     }
   }
 
+  // All at a time, as processes end: of each connection Gloo waits for a tick of its loop, 10 ms.
+  ~WorldRanks() override {
+    streams_.clear();  // their work uses the rest
+    communicators_.clear();
+    std::vector<std::thread> threads;
+    for (std::shared_ptr<World>& world : worlds_) threads.emplace_back([&world] { world.reset(); });
+    for (std::thread& thread : threads) thread.join();
+  }
+
   Device& device(int rank) override { return *devices_[rank]; }
   Stream& stream(int rank) override { return *streams_[rank]; }
   Communicator& communicator(int rank) override { return *communicators_[rank]; }
@@ -36,10 +45,10 @@ class WorldRanks : public CommRanks {
   }
 
  private:
-  const Worlds worlds_;
+  Worlds worlds_;
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<std::unique_ptr<Communicator>> communicators_;
-  std::vector<std::unique_ptr<Stream>> streams_;  // destroyed first: their work uses the rest
+  std::vector<std::unique_ptr<Stream>> streams_;
 };
 
 Worlds LocalWorlds(int ranks) {
