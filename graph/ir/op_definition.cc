@@ -14,7 +14,12 @@ OpRegistry::OpRegistry(std::vector<OpDefinition> definitions, std::vector<Fusion
     : fusions_(std::move(fusions)), optimizers_(std::move(optimizers)) {
   for (OpDefinition& definition : definitions) {
     const std::string name = definition.name;
-    CHECK(definitions_.emplace(name, std::move(definition)).second);
+    const auto [entry, added] = definitions_.emplace(name, std::move(definition));
+    CHECK(added);
+    const OpDefinition& op = entry->second;
+    const auto [in_role, alone] = by_role_.emplace(op.role, &op);
+    if (!alone) in_role->second = nullptr;
+    if (op.move) CHECK(by_move_.emplace(*op.move, &op).second);
   }
 }
 
@@ -23,24 +28,16 @@ const OpDefinition* OpRegistry::Find(const std::string& name) const {
   return found == definitions_.end() ? nullptr : &found->second;
 }
 
-template <typename Wanted>
-const OpDefinition& OpRegistry::Only(const Wanted& wanted) const {
-  const OpDefinition* only = nullptr;
-  for (const auto& [name, definition] : definitions_) {
-    if (!wanted(definition)) continue;
-    CHECK(only == nullptr);
-    only = &definition;
-  }
-  CHECK(only != nullptr);
-  return *only;
-}
-
 const OpDefinition& OpRegistry::Get(Role role) const {
-  return Only([role](const OpDefinition& op) { return op.role == role; });
+  const auto found = by_role_.find(role);
+  CHECK(found != by_role_.end() && found->second != nullptr);
+  return *found->second;
 }
 
 const OpDefinition& OpRegistry::Get(MoveKind move) const {
-  return Only([move](const OpDefinition& op) { return op.move == move; });
+  const auto found = by_move_.find(move);
+  CHECK(found != by_move_.end());
+  return *found->second;
 }
 
 std::vector<std::string> OpRegistry::Names() const {

@@ -213,6 +213,9 @@ class OpRegistry {
  public:
   explicit OpRegistry(std::vector<OpDefinition> definitions, std::vector<Fusion> fusions = {},
                       Optimizers optimizers = {});
+  OpRegistry(const OpRegistry&) = delete;
+  OpRegistry& operator=(const OpRegistry&) = delete;
+
   const OpDefinition* Find(const std::string& name) const;  // nullptr if unknown
   const OpDefinition& Get(Role role) const;                 // the only op in this role (CHECKed)
   const OpDefinition& Get(MoveKind move) const;             // the same
@@ -221,10 +224,9 @@ class OpRegistry {
   const Optimizers& optimizers() const { return optimizers_; }
 
  private:
-  template <typename Wanted>
-  const OpDefinition& Only(const Wanted& wanted) const;
-
   std::map<std::string, OpDefinition> definitions_;
+  std::map<Role, const OpDefinition*> by_role_;  // nullptr: several
+  std::map<MoveKind, const OpDefinition*> by_move_;
   std::vector<Fusion> fusions_;
   Optimizers optimizers_;
 };

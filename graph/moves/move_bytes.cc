@@ -75,7 +75,7 @@ int64_t WireBytes(const Layout& from, const std::vector<MoveStep>& steps, const 
   int64_t bytes = 0;
   const Layout* layout = &from;
   for (const MoveStep& step : steps) {
-    for (int rank : mesh.Ranks()) {
+    for (int rank : StaysOnRanks(step.kind) ? std::vector<int>() : mesh.Ranks()) {
       if (!mesh.Leads(rank, step.axes)) continue;
       bytes += BytesOfMove(step.kind, *layout, step.to, type, mesh, mesh.Group(rank, step.axes)).wire;
     }

@@ -18,12 +18,39 @@ std::vector<int> AxesSplitting(const Layout& layout, int dimension) {
 }
 
 bool Same(const Layout& from, const Layout& to, int axis, const Shape& shape, const Mesh& mesh) {
+  if (from[axis] == to[axis]) return true;
   if (!from[axis].split()) return SameAxis(from[axis], to[axis], 0, mesh.axes[axis].size);
   const int d = from[axis].dimension;
   // Of cuts inside other blocks only equal words mean the same.
   const bool nested = AxesSplitting(from, d).size() > 1 || AxesSplitting(to, d).size() > 1;
   if (nested && from[axis] != to[axis]) return false;
   return SameAxis(from[axis], to[axis], shape[d], mesh.axes[axis].size);
+}
+
+// Splits of one dimension before and after; `changed`: some of them.
+struct Splits {
+  int count = 0;
+  bool changed = false;
+};
+
+Splits CountSplits(const Layout& from, const Layout& to, int dimension) {
+  Splits splits;
+  for (size_t a = 0; a < from.size(); ++a) {
+    const bool before = from[a].split() && from[a].dimension == dimension;
+    const bool after = to[a].split() && to[a].dimension == dimension;
+    splits.count += before + after;
+    splits.changed = splits.changed || ((before || after) && from[a] != to[a]);
+  }
+  return splits;
+}
+
+// True if no dimension can be entangled, which is nearly always so and seen without a list.
+bool NoneEntangled(const Layout& from, const Layout& to, const Shape& shape) {
+  for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
+    const Splits splits = CountSplits(from, to, d);
+    if (splits.count >= 2 && splits.changed) return false;
+  }
+  return true;
 }
 
 // Whether nested splits of one dimension change other than by adding or removing innermost ones.
@@ -48,6 +75,7 @@ bool Entangled(const std::vector<int>& before, const std::vector<int>& after, co
 // blocks that are gone.
 std::set<int> EntangledAxes(const Layout& from, const Layout& to, const Shape& shape, const Mesh& mesh) {
   std::set<int> entangled;
+  if (NoneEntangled(from, to, shape)) return entangled;
   for (size_t known = 1; known != entangled.size();) {
     known = entangled.size();
     for (int d = 0; d < static_cast<int>(shape.size()); ++d) {
@@ -230,8 +258,9 @@ class Planner {
 
   // Replaces the steps from `first` on, which lead from `start` here, by one repartition if that moves fewer bytes.
   void JoinFrom(size_t first, const Layout& start) {
-    const std::vector<MoveStep> each(steps_.begin() + static_cast<std::ptrdiff_t>(first), steps_.end());
-    if (std::count_if(each.begin(), each.end(), [](const MoveStep& step) { return !CostsNothing(step); }) < 2) return;
+    const auto begin = steps_.begin() + static_cast<std::ptrdiff_t>(first);
+    if (std::count_if(begin, steps_.end(), [](const MoveStep& step) { return !CostsNothing(step); }) < 2) return;
+    const std::vector<MoveStep> each(begin, steps_.end());
     std::set<int> changed;
     for (const MoveStep& step : each) changed.insert(step.axes.begin(), step.axes.end());
     const std::vector<MoveStep> joint = {{MoveKind::kRepartition, {changed.begin(), changed.end()}, layout_}};

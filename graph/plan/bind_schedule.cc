@@ -63,7 +63,7 @@ class ScheduleBinder {
       launch.name = std::move(local.name);
       launch.node = local.node;
       launch.phase = local.phase;
-      launch.work = std::visit([this](auto& work) -> decltype(launch.work) { return Bound(work); }, local.work);
+      std::visit([&](auto& work) { launch.work = Bound(work); }, local.work);
       launch.accesses = AccessesOf(launch);
       launch.accesses.insert(launch.accesses.end(), completed.begin(), completed.end());
     }

@@ -42,7 +42,7 @@ class Attributes {
     static const auto& none = *new Entries;
     return entries_ ? *entries_ : none;
   }
-  bool operator==(const Attributes& other) const { return entries() == other.entries(); }
+  bool operator==(const Attributes& other) const { return entries_ == other.entries_ || entries() == other.entries(); }
 
  private:
   template <typename T>
