@@ -13,7 +13,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 #include "runtime/device/host/host_device.h"
-#include "tools/benchmarks/kernels/kernel_cases.h"
+#include "tools/models/kernels/kernel_cases.h"
 
 namespace partita {
 namespace {

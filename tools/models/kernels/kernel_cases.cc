@@ -1,4 +1,4 @@
-#include "tools/benchmarks/kernels/kernel_cases.h"
+#include "tools/models/kernels/kernel_cases.h"
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 // The nodes that kernels are measured on.
-#ifndef PARTITA_TOOLS_BENCHMARKS_KERNELS_KERNEL_CASES_H_
-#define PARTITA_TOOLS_BENCHMARKS_KERNELS_KERNEL_CASES_H_
+#ifndef PARTITA_TOOLS_MODELS_KERNELS_KERNEL_CASES_H_
+#define PARTITA_TOOLS_MODELS_KERNELS_KERNEL_CASES_H_
 
 #include <cstdint>
 #include <vector>
@@ -26,4 +26,4 @@ double BytesOf(const LocalNode& node);
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_BENCHMARKS_KERNELS_KERNEL_CASES_H_
+#endif  // PARTITA_TOOLS_MODELS_KERNELS_KERNEL_CASES_H_
