@@ -71,7 +71,8 @@ absl::Status CudaCapturedStep::Finish() {
     return InvalidArgument("capture: tag {} is used on stream '{}' and on stream '{}'; a launch has one stream",
                            clashing_, tags_[clashing_].stream->name(), clashing_stream_->name());
   }
-  RETURN_IF_CUDA_ERROR(*context_, cudaGraphInstantiate, &executable_, graph_, 0);
+  // Without the flag every node has the priority of the stream that the step is launched on.
+  RETURN_IF_CUDA_ERROR(*context_, cudaGraphInstantiate, &executable_, graph_, cudaGraphInstantiateFlagUseNodePriority);
   return absl::OkStatus();
 }
 

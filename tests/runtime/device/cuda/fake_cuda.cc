@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/device/cuda/cuda_error.h"
@@ -23,8 +24,6 @@ cudaError_t Enter(const char* name) {
   return state.error;
 }
 
-namespace {
-
 cudaError_t Enqueue(cudaStream_t handle, std::function<void()> run) {
   FakeStream& stream = StreamOf(handle);
   if (stream.graph == nullptr) {
@@ -33,11 +32,13 @@ cudaError_t Enqueue(cudaStream_t handle, std::function<void()> run) {
     return cudaSuccess;
   }
   const int node = static_cast<int>(stream.graph->nodes.size());
-  stream.graph->nodes.push_back({stream.frontier, std::move(run), ++current->last_node});
+  stream.graph->nodes.push_back({stream.frontier, std::move(run), ++current->last_node, stream.priority});
   stream.frontier = {node};
   if (current->fake->on_node_added) current->fake->on_node_added(current->last_node);
   return cudaSuccess;
 }
+
+namespace {
 
 cudaError_t DriverGetVersion(int* version) {
   ENTER("cudaDriverGetVersion");
@@ -143,9 +144,10 @@ cudaError_t LaunchHostFunc(cudaStream_t stream, cudaHostFn_t run, void* argument
   return Enqueue(stream, [=] { run(argument); });
 }
 
-cudaError_t StreamCreate(cudaStream_t* stream, unsigned, int) {
+cudaError_t StreamCreate(cudaStream_t* stream, unsigned, int priority) {
   ENTER("cudaStreamCreateWithPriority");
   auto* const made = new FakeStream();
+  made->priority = priority;
   current->streams.insert(made);
   *stream = reinterpret_cast<cudaStream_t>(made);
   return cudaSuccess;
@@ -299,6 +301,15 @@ void FakeCuda::FailAt(int64_t call, cudaError_t error) {
   state_->error = error;
   state_->failed = false;
 }
+
+void FakeCuda::Enqueue(cudaStream_t stream, std::function<void()> run, std::shared_ptr<void> held) {
+  CHECK(fake_cuda::Enqueue(stream, std::move(run)) == cudaSuccess);
+  fake_cuda::Graph* const graph = fake_cuda::StreamOf(stream).graph;
+  if (graph != nullptr) graph->held.push_back(std::move(held));
+}
+
+bool FakeCuda::on_device(const void* data) const { return state_->memory.contains(const_cast<void*>(data)); }
+bool FakeCuda::pinned(const void* data) const { return state_->host_memory.contains(const_cast<void*>(data)); }
 
 bool FakeCuda::failed() const { return state_->failed; }
 double FakeCuda::now() const { return state_->clock; }

@@ -47,6 +47,18 @@ class FakeCuda {
   void FailAt(int64_t call, cudaError_t error);
   bool failed() const;  // that call came
 
+  // Work of a library that enqueues by itself: `run` is done as a kernel is. A graph that it is captured into, and what
+  // is instantiated from that, keep `held` until they are destroyed.
+  static void Enqueue(cudaStream_t stream, std::function<void()> run, std::shared_ptr<void> held);
+
+  // Whether `data` is where an allocation of the device, or of pinned memory of the host, begins.
+  bool on_device(const void* data) const;
+  bool pinned(const void* data) const;
+
+  // Of the nodes of the latest replay, by node: the priority of the stream that each was captured on or, where the
+  // graph was not instantiated to use those, of the one that it was launched on.
+  std::vector<int> priorities;
+
   // What a profiler is told: a node was added to a graph, was copied with its graph, ran. `begin` and `end` on `now`.
   std::function<void(uint64_t node)> on_node_added;
   std::function<void(uint64_t original, uint64_t copy)> on_node_copied;

@@ -11,7 +11,7 @@ namespace {
 
 void Forget(Graph* graph, std::set<FakeStream*>& streams) {
   for (FakeStream* stream : streams) {
-    if (stream->graph == graph) *stream = {};
+    if (stream->graph == graph) *stream = {nullptr, {}, stream->priority};
   }
 }
 
@@ -19,7 +19,7 @@ cudaError_t StreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   ENTER("cudaStreamBeginCapture");
   auto* const graph = new Graph();
   current->graphs.insert(graph);
-  StreamOf(stream) = {graph, {}};
+  StreamOf(stream) = {graph, {}, StreamOf(stream).priority};
   return cudaSuccess;
 }
 
@@ -53,9 +53,10 @@ cudaError_t StreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return joined ? error : cudaErrorStreamCaptureUnjoined;
 }
 
-cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+cudaError_t GraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
   ENTER("cudaGraphInstantiate");
   auto* const copy = new Graph(*reinterpret_cast<Graph*>(graph));
+  copy->uses_priorities = (flags & cudaGraphInstantiateFlagUseNodePriority) != 0;
   current->executables[copy] = reinterpret_cast<Graph*>(graph);
   for (Graph::Node& node : copy->nodes) {
     const uint64_t original = std::exchange(node.id, ++current->last_node);
@@ -87,9 +88,11 @@ cudaError_t GraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   std::vector<size_t> open(graph.nodes.size());
   std::vector<std::vector<int>> next(graph.nodes.size());
   std::vector<int> ready;
+  current->fake->priorities.clear();
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     open[n] = graph.nodes[n].after.size();
     if (open[n] == 0) ready.push_back(static_cast<int>(n));
+    current->fake->priorities.push_back(graph.uses_priorities ? graph.nodes[n].priority : StreamOf(stream).priority);
     for (int before : graph.nodes[n].after) next[before].push_back(static_cast<int>(n));
   }
   while (!ready.empty()) {

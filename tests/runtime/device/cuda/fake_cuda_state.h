@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -17,14 +18,18 @@ struct Graph {
     std::set<int> after;
     std::function<void()> run;
     uint64_t id = 0;
+    int priority = 0;  // of the stream that it was captured on
   };
   std::vector<Node> nodes;
+  std::vector<std::shared_ptr<void>> held;  // for as long as the graph, or a copy of it, lives
+  bool uses_priorities = false;             // of an instantiated one
   bool capturing = true;
 };
 
 struct FakeStream {
   Graph* graph = nullptr;  // that it is captured into
   std::set<int> frontier;  // nodes that the next one comes after
+  int priority = 0;
 };
 
 struct FakeEvent {
@@ -52,6 +57,9 @@ struct State {
 
 // Of the FakeCuda that lives now.
 extern State* current;
+
+// Outside of captures it is done now.
+cudaError_t Enqueue(cudaStream_t stream, std::function<void()> run);
 
 // What the call is to return before it does anything.
 cudaError_t Enter(const char* name);
