@@ -1,10 +1,11 @@
-// Adds one to a number in pinned memory of the host when a stream comes there: how far a replay is, seen from outside.
+// Counts how often a stream came there, and shows it to the host: how far a replay is, seen from outside.
 #ifndef PARTITA_RUNTIME_COMM_NCCL_COUNT_UP_KERNEL_H_
 #define PARTITA_RUNTIME_COMM_NCCL_COUNT_UP_KERNEL_H_
 
 namespace partita {
 
-// A __global__ function of one `unsigned long long*`, for one thread.
+// A __global__ function for one thread, of two `unsigned long long*`: the count, in memory of the GPU, to which one is
+// added, and the place in pinned memory of the host where that is stored.
 const void* CountUpKernel();
 
 }  // namespace partita

@@ -43,6 +43,7 @@ bool AllEqual(const std::vector<int64_t>& counts) {
 absl::StatusOr<std::unique_ptr<NcclGroup>> NcclGroup::Create(NcclGroupOptions options) {
   CudaDevice* const device = options.device;
   std::unique_ptr<NcclGroup> group(new NcclGroup(std::move(options)));
+  ASSIGN_OR_RETURN(group->count_, device->Allocate(sizeof(unsigned long long)));
   ASSIGN_OR_RETURN(group->progress_, device->AllocateHost(sizeof(unsigned long long)));
   return group;
 }
@@ -94,8 +95,9 @@ absl::Status NcclGroup::Settle(std::unique_lock<std::mutex>& lock, const std::st
 
 absl::Status NcclGroup::Enqueue(const CommCall& call, CudaStream& stream) {
   RETURN_IF_ERROR(EnqueueWork(call, stream));
-  void* number = progress_->data();
-  void* arguments[] = {&number};
+  void* count = count_->data();
+  void* seen = progress_->data();
+  void* arguments[] = {&count, &seen};
   RETURN_IF_ERROR(stream.Launch(CountUpKernel(), {1}, {1}, arguments));
   const std::string* const name = &names_.emplace_back(call.Describe());
   stream.OnEachRun([this, name] {

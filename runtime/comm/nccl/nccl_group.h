@@ -56,7 +56,9 @@ class NcclGroup {
   int64_t finished() const;
   std::string Current() const;
 
-  // Ends what runs; the group cannot be used any more.
+  // Ends what runs and begins to give the communicator back; the group cannot be used any more. Only inside of a group
+  // of NCCL's (ncclGroupStart), whose end waits until no captured graph holds the communicators of all that were
+  // aborted in it.
   void Abort();
 
  private:
@@ -79,7 +81,8 @@ class NcclGroup {
   mutable std::mutex mutex_;
   bool aborted_ = false;
   ncclComm_t comm_ = nullptr;        // null: not joined yet, or aborted
-  std::unique_ptr<Arena> progress_;  // one unsigned long long, written by the GPU
+  std::unique_ptr<Arena> count_;     // one unsigned long long of the GPU: collectives that it has finished
+  std::unique_ptr<Arena> progress_;  // the same, as the host sees it
   std::deque<std::string> names_;    // of the collectives enqueued, for as long as the group lives
   std::atomic<int64_t> started_{0};
   std::array<std::atomic<const std::string*>, kRemembered> recent_{};  // by sequence number

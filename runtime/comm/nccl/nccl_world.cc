@@ -52,7 +52,7 @@ NcclWorld::NcclWorld(NcclWorldOptions options) : options_(std::move(options)), i
 absl::StatusOr<std::unique_ptr<NcclWorld>> NcclWorld::Create(NcclWorldOptions options) {
   std::unique_ptr<NcclWorld> world(new NcclWorld(std::move(options)));
   RETURN_IF_ERROR(world->Exchange());
-  if (world->options_.poll_every.count() > 0) world->watchdog_ = std::thread([world = world.get()] { world->Watch(); });
+  world->watchdog_ = std::thread([world = world.get()] { world->Watch(); });
   return world;
 }
 
@@ -61,7 +61,7 @@ NcclWorld::~NcclWorld() {
     std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  stop_changed_.notify_all();
+  changed_.notify_all();
   if (watchdog_.joinable()) watchdog_.join();
 }
 
@@ -157,25 +157,42 @@ absl::StatusOr<std::unique_ptr<Communicator>> NcclWorld::CreateCommunicator(int 
 }
 
 void NcclWorld::Abort(const absl::Status& status) {
-  std::vector<std::shared_ptr<NcclGroup>> groups;
   {
     std::lock_guard lock(mutex_);
     if (!aborted_.ok()) return;
     aborted_ = status;
-    for (const auto& [id, group] : groups_) groups.push_back(group);
+    // First the reason, then the end: whoever waits for the step finds the reason when the step ends.
+    options_.device->context().Kill(status);
   }
-  // First the reason, then the end: whoever waits for the step finds the reason when the step ends.
-  options_.device->context().Kill(status);
-  for (const auto& group : groups) group->Abort();
+  changed_.notify_all();
 }
 
 void NcclWorld::Watch() {
+  const auto ends = [this] { return stop_ || !aborted_.ok(); };
   std::unique_lock lock(mutex_);
-  while (!stop_changed_.wait_for(lock, options_.poll_every, [this] { return stop_; })) {
+  if (options_.poll_every.count() == 0) changed_.wait(lock, ends);
+  while (!changed_.wait_for(lock, options_.poll_every, ends)) {
     lock.unlock();
     Poll();
     lock.lock();
   }
+  const bool aborted = !aborted_.ok();
+  lock.unlock();
+  if (aborted) AbortGroups();
+}
+
+// Inside of NCCL's group every abort ends what runs of its communicator and returns; the end of the group waits for the
+// graphs. One by one the first would wait for a graph that runs until the second is aborted.
+void NcclWorld::AbortGroups() {
+  std::map<int, std::shared_ptr<NcclGroup>> groups;
+  {
+    std::lock_guard lock(mutex_);
+    groups = groups_;
+  }
+  // Errors would come too late for anybody.
+  const bool together = options_.api->ncclGroupStart() == ncclSuccess;
+  for (const auto& [id, group] : groups) group->Abort();
+  if (together) options_.api->ncclGroupEnd();
 }
 
 void NcclWorld::Poll() {

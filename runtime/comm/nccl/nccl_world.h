@@ -5,6 +5,10 @@
 // have come, but not for longer than `join_within`. A watchdog thread asks NCCL for errors in the background; the first
 // one, or a collective that does not move on for too long, aborts all groups, gives the GPU up and says which group,
 // operation and sequence number it was.
+//
+// NCCL gives a communicator back only when no captured graph holds it any more. Therefore the watchdog alone aborts,
+// all groups in one of NCCL's: who owns graphs never waits for that, and finds them ended before it destroys them. They
+// must be destroyed before the world.
 #ifndef PARTITA_RUNTIME_COMM_NCCL_NCCL_WORLD_H_
 #define PARTITA_RUNTIME_COMM_NCCL_NCCL_WORLD_H_
 
@@ -35,7 +39,7 @@ struct NcclWorldOptions {
   std::function<absl::StatusOr<std::vector<std::string>>(const std::string&)> exchange;
   std::string host;  // ranks of one host must have GPUs of their own; NCCL_HOSTID, or the machine's name
   std::chrono::milliseconds join_within = std::chrono::seconds(60);  // how long the others may take to come
-  std::chrono::milliseconds poll_every{100};                         // 0: no thread, Poll is called by hand
+  std::chrono::milliseconds poll_every{100};                         // of the watchdog; 0: Poll is called by hand
   std::chrono::milliseconds give_up_after{0};  // a collective that has not ended then is stuck; 0: never
 };
 
@@ -52,6 +56,8 @@ class NcclWorld : public World {
 
   absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
                                                                    int rank) override;
+
+  // Returns at once; from then on no use of the GPU returns OK.
   void Abort(const absl::Status& status) override;
 
   // One look of the watchdog.
@@ -69,13 +75,14 @@ class NcclWorld : public World {
   std::string OwnWords(absl::Status& status) const;
   absl::Status Understand(const std::vector<std::string>& all);
   void Watch();
+  void AbortGroups();
   absl::Status Look(Watched& watched) const;
 
   const NcclWorldOptions options_;
   std::vector<ncclUniqueId> ids_;  // by group
 
   std::mutex mutex_;
-  std::condition_variable stop_changed_;
+  std::condition_variable changed_;  // one of the next two
   bool stop_ = false;
   absl::Status aborted_;
   std::map<int, std::shared_ptr<NcclGroup>> groups_;

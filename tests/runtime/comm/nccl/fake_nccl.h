@@ -1,16 +1,25 @@
 // NCCL without GPUs: every call is written down, and any can be made to fail. Nothing is moved.
+//
+// Collectives are work of the fake CUDA's streams. As NCCL does, ending a communicator waits until every graph that
+// holds it is gone; inside of a group, whose calls are a thread's own, the end of the group waits. Thread-safe where
+// NCCL is; what is public is read and written while no other thread calls.
 #ifndef PARTITA_TESTS_RUNTIME_COMM_NCCL_FAKE_NCCL_H_
 #define PARTITA_TESTS_RUNTIME_COMM_NCCL_FAKE_NCCL_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "runtime/comm/nccl/nccl_api.h"
 
 namespace partita {
+
+struct FakeCommunicator;
 
 // One at a time: the functions of a table have no argument for it.
 class FakeNccl {
@@ -39,10 +48,20 @@ class FakeNccl {
   int64_t countdown = 0;
   bool failed = false;
 
-  int64_t live = 0;  // communicators that were neither destroyed nor aborted
-  int open_groups = 0;
+  // A collective that runs ends only when its communicator is aborted. So many wait for that.
+  std::atomic<bool> peers_are_gone{false};
+  std::atomic<int> waiting{0};
+
+  // Whoever waits for longer than `patience` is stuck, and goes on so that a test ends.
+  std::chrono::milliseconds patience = std::chrono::seconds(5);
+  std::atomic<bool> stuck{false};
+
+  int64_t live = 0;               // communicators that were neither destroyed nor aborted
+  static int open_groups();       // of the calling thread
   std::atomic<int> under_way{0};  // looks that are left
   int ids = 0;
+
+  std::mutex mutex;  // of what is public and not atomic
 
  private:
   NcclApi api_;

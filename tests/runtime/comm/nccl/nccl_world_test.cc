@@ -20,9 +20,12 @@ using Log = std::vector<std::string>;
 class NcclWorldTest : public testing::Test {
  protected:
   NcclWorldTest() {
-    cuda_.Register(CountUpKernel(), [](dim3, dim3, void** arguments) {
-      auto* const number = *static_cast<unsigned long long**>(arguments[0]);
-      return [number] { ++*number; };
+    cuda_.Register(CountUpKernel(), [this](dim3, dim3, void** arguments) {
+      auto* const count = *static_cast<unsigned long long**>(arguments[0]);
+      auto* const seen = *static_cast<unsigned long long**>(arguments[1]);
+      // What a collective reads lies on its side of the bus.
+      EXPECT_TRUE(cuda_.on_device(count) && cuda_.pinned(seen));
+      return [count, seen] { *seen = ++*count; };
     });
   }
 
@@ -57,6 +60,13 @@ class NcclWorldTest : public testing::Test {
     ASSIGN_OR_RETURN(pair_, world_->CreateCommunicator(1, {1, 2}, 1));
     nccl_.log.clear();
     return absl::OkStatus();
+  }
+
+  // All that is under way has ended then.
+  void Drop() {
+    all_ = nullptr;
+    pair_ = nullptr;
+    world_ = nullptr;
   }
 
   absl::Status Everything() {
@@ -135,7 +145,6 @@ TEST_F(NcclWorldTest, AnErrorInTheBackgroundEndsAllAndNamesTheCollective) {
   nccl_.background = ncclRemoteError;
   nccl_.log.clear();
   world_->Poll();
-  EXPECT_EQ(nccl_.log, (Log{"abort", "abort"}));
   const absl::Status status = stream_->Synchronize();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(status.message(),
@@ -144,6 +153,8 @@ TEST_F(NcclWorldTest, AnErrorInTheBackgroundEndsAllAndNamesTheCollective) {
   EXPECT_FALSE(Everything().ok());
   EXPECT_EQ(world_->CreateCommunicator(1, {1, 2}, 1).status(), status);
   world_->Poll();  // nothing more happens
+  Drop();
+  EXPECT_EQ(nccl_.log, (Log{"group {", "abort", "abort", "}"}));
   EXPECT_EQ(nccl_.live, 0);
 }
 
@@ -203,6 +214,7 @@ TEST_F(NcclWorldTest, AnAbortEndsTheWaitForPeers) {
   };
   EXPECT_EQ(Start(Options()), reason);
   other.join();
+  Drop();
   EXPECT_EQ(nccl_.live, 0);
 }
 
@@ -256,11 +268,9 @@ TEST_F(NcclWorldTest, EveryCallMayFail) {
     nccl_.FailAt(call);
     absl::Status status = Start(Options());
     if (status.ok()) status = Everything();
-    all_ = nullptr;
-    pair_ = nullptr;
-    world_ = nullptr;
+    Drop();
     EXPECT_EQ(nccl_.live, 0) << "call " << call;
-    EXPECT_EQ(nccl_.open_groups, 0) << "call " << call;
+    EXPECT_EQ(FakeNccl::open_groups(), 0) << "call " << call;
     if (!nccl_.failed) break;
     if (status.ok()) continue;  // it was a destruction
     ++failures;
