@@ -135,12 +135,15 @@ absl::Status CudaCapturedStep::Launch() {
   RETURN_IF_ERROR(origin().Use());
   for (CudaStream* stream : streams_) {
     if (stream == &origin()) continue;
-    if (stream->used_ || (stream->behind_ != nullptr && stream->behind_ != done_->handle())) {
+    // What was launched on the origin before comes before this launch as well.
+    if (stream->behind_on_ == &origin()) stream->behind_ = nullptr;
+    if (stream->used_ || stream->behind_ != nullptr) {
       RETURN_IF_ERROR(stream->Record(*before_));
       RETURN_IF_ERROR(origin().Wait(*before_));
       stream->used_ = false;
     }
     stream->behind_ = done_->handle();
+    stream->behind_on_ = &origin();
   }
   if (recorder_ != nullptr && !by_events()) {
     timeline_.node_times->Expect(id_);

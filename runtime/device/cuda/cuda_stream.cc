@@ -41,16 +41,21 @@ absl::Status CudaStream::Check(cudaError_t error, const char* call) {
 
 uint64_t CudaStream::capture_id() const { return capturing() ? capture_->id() : 0; }
 
-// Before every enqueuing call: the GPU is the thread's, and the stream stands behind the last step.
-absl::Status CudaStream::Use() {
+// Before every enqueuing call: the GPU is the thread's.
+absl::Status CudaStream::Activate() {
   if (held_) {
     return absl::FailedPreconditionError(
         fmt::format("stream '{}': its last collective waits for calls of other ranks", name_));
   }
   RETURN_IF_ERROR(context_->Activate());
-  if (capturing()) return absl::OkStatus();
-  used_ = true;
-  if (behind_ == nullptr) return absl::OkStatus();
+  used_ = used_ || !capturing();
+  return absl::OkStatus();
+}
+
+// Before work, and whatever says that work has ended: the stream stands behind the last step, too.
+absl::Status CudaStream::Use() {
+  RETURN_IF_ERROR(Activate());
+  if (capturing() || behind_ == nullptr) return absl::OkStatus();
   RETURN_IF_ERROR(Check(context_->api().cudaStreamWaitEvent(stream_, behind_, 0), "cudaStreamWaitEvent"));
   behind_ = nullptr;
   return absl::OkStatus();
@@ -89,7 +94,7 @@ absl::Status CudaStream::Wait(Event& event) {
     return InvalidArgument("stream '{}': waits {} for an event that was not recorded there before", name_,
                            capturing() ? "inside a capture" : "outside of captures");
   }
-  RETURN_IF_ERROR(Use());
+  RETURN_IF_ERROR(Activate());
   return Check(context_->api().cudaStreamWaitEvent(stream_, cuda_event->event_, 0), "cudaStreamWaitEvent");
 }
 

@@ -68,6 +68,7 @@ class CudaStream : public Stream {
 
   // OK, or the error with the stream's name.
   absl::Status Check(cudaError_t error, const char* call);
+  absl::Status Activate();
   absl::Status Use();
   absl::Status Delay();
   uint64_t capture_id() const;
@@ -81,8 +82,10 @@ class CudaStream : public Stream {
   bool held_ = false;
   bool named_ = false;  // a range of the profiler is open
   CudaCapturedStep* capture_ = nullptr;
-  bool used_ = false;             // has work that a captured step does not know of
-  cudaEvent_t behind_ = nullptr;  // the end of a step that was launched on another stream; work comes after it
+  bool used_ = false;  // has work that a captured step does not know of
+  // The end of a step that was launched on another stream, and that stream; work comes after it.
+  cudaEvent_t behind_ = nullptr;
+  const CudaStream* behind_on_ = nullptr;
 };
 
 }  // namespace partita

@@ -158,6 +158,48 @@ TEST_F(CudaDeviceTest, AStepIsOneLaunch) {
   EXPECT_EQ(fake_.calls, (std::vector<std::string>{"cudaGraphLaunch", "cudaEventRecord", "cudaEventSynchronize"}));
 }
 
+// Training and evaluation of two ranks, whose inputs come on streams of their own: what was launched on the origin
+// orders the next launch on it by itself.
+TEST_F(CudaDeviceTest, StepsOfOneOriginNeedNoWaitsForEachOther) {
+  const std::unique_ptr<CudaDevice> device = *Create();
+  const auto a = *device->CreateStream("a"), b = *device->CreateStream("b"), c = *device->CreateStream("c");
+  const auto input = *device->CreateStream("input");
+  const auto sent = *device->CreateEvent();
+  const auto capture = [&](std::vector<Stream*> streams) {
+    EXPECT_TRUE(device->BeginCapture(streams).ok());
+    return *device->EndCapture();
+  };
+  const auto train = capture({a.get(), b.get(), c.get()}), evaluate = capture({a.get(), b.get(), c.get()});
+  const auto elsewhere = capture({b.get(), c.get()});
+  const auto calls_of = [&](CapturedStep& step) {
+    fake_.calls.clear();
+    EXPECT_TRUE(step.Launch().ok() && step.Wait().ok());
+    std::erase(fake_.calls, "cudaSetDevice");
+    return fake_.calls;
+  };
+  const std::vector<std::string> alone = {"cudaGraphLaunch", "cudaEventRecord", "cudaEventSynchronize"};
+  for (CapturedStep* step : {train.get(), evaluate.get(), train.get()}) EXPECT_EQ(calls_of(*step), alone);
+  // A stream that got a wait is joined, and that is all.
+  ASSERT_TRUE(input->Record(*sent).ok());
+  fake_.calls.clear();
+  ASSERT_TRUE(b->Wait(*sent).ok());
+  EXPECT_EQ(std::count(fake_.calls.begin(), fake_.calls.end(), "cudaStreamWaitEvent"), 1);
+  const std::vector<std::string> joined = {"cudaEventRecord", "cudaStreamWaitEvent", "cudaGraphLaunch",
+                                           "cudaEventRecord", "cudaEventSynchronize"};
+  EXPECT_EQ(calls_of(*evaluate), joined);
+  // One of another origin, b, comes behind those of a: b stands behind their end, and so does c.
+  EXPECT_EQ(calls_of(*elsewhere), (std::vector<std::string>{"cudaStreamWaitEvent", "cudaStreamWaitEvent",
+                                                            "cudaEventRecord", "cudaStreamWaitEvent", "cudaGraphLaunch",
+                                                            "cudaEventRecord", "cudaEventSynchronize"}));
+  // Work behind a step comes after it, whatever was waited for in between.
+  fake_.calls.clear();
+  ASSERT_TRUE(c->Wait(*sent).ok());
+  ASSERT_TRUE(c->Synchronize().ok());
+  std::erase(fake_.calls, "cudaSetDevice");
+  EXPECT_EQ(fake_.calls,
+            (std::vector<std::string>{"cudaStreamWaitEvent", "cudaStreamWaitEvent", "cudaStreamSynchronize"}));
+}
+
 TEST_F(CudaDeviceTest, ATimelineHasTheTimesOfEveryTag) {
   const std::unique_ptr<CudaDevice> device = *Create(/*timeline=*/true);
   const auto a = *device->CreateStream("a"), b = *device->CreateStream("b");
