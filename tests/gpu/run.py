@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs a GPU bundle: all tests, the trainer on the GPU, then tests under compute-sanitizer where the machine has it.
+"""Runs a GPU bundle: tests, steps of two models, the trainer on the GPU, then tests under compute-sanitizer where the
+machine has it. The cheapest come first and each has a limit, so that a machine shows within a minute what is wrong.
 Prints a line for each, `N passed, N failed` last.
 
     ./run [--results=FILE.json] [--only=WORD] [--skip=WORD]
@@ -24,8 +25,39 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# What the trainer must do on one GPU: name, exit code, arguments. `verify` compares with one rank, value by value.
+# How long a program may take, and those that may take another time: tests, and checks of the lists below. Tests of up
+# to EARLY seconds come before everything else.
+SECONDS = 120
+EARLY = 60
+LIMITS = {
+    "cuda_library_test": 20,
+    "cuda_device_test": 20,
+    "cuda_local_test": 20,
+    "nccl_world_test": 20,
+    "nccl_abort_test": 60,
+    "stream_test": 60,
+    "captured_step_test": 60,
+    "collectives_test": 300,
+    "device_test": 600,
+    "plans in f32": 300,
+    "plans in TF32": 300,
+    "plans in bf16": 300,
+}
+
+# A few steps of what convolutions and products of matrices decide: name, arguments of the benchmark. Its row says what
+# share of the GPU's limit they reach.
+STEPS = [
+    (f"steps of {model} in {name}", ["models", "--model=" + model, "--precision=" + precision, "--steps=3", "--rounds=1",
+                                     "--format=json"])
+    for name, precision in [("bf16", "bf16"), ("TF32", "tf32")] for model in ["wide-mlp", "conv-stack"]
+]
+
+# What the trainer must do on one GPU: name, arguments. `verify` compares with one rank, value by value. The first runs
+# time the plans of the libraries, for which these may compile kernels; later ones find them in the cache.
 TRAINING = [
+    ("plans in f32", ["train", "--mock-data", "--steps=1", "mini_inception.pbtxt"]),
+    ("plans in TF32", ["train", "--mock-data", "--steps=1", "--tf32", "mini_inception.pbtxt"]),
+    ("plans in bf16", ["train", "--mock-data", "--steps=1", "--precision=bf16", "mini_inception.pbtxt"]),
     ("train one rank", ["train", "--mock-data", "--steps=50", "mini_inception.pbtxt"]),
     ("train, every kernel by itself", ["train", "--mock-data", "--steps=3", "--launch-each", "mini_inception.pbtxt"]),
     ("train in TF32", ["train", "--mock-data", "--steps=20", "--tf32", "mini_inception.pbtxt"]),
@@ -74,10 +106,14 @@ SANITIZED = [
     ("captured steps", "captured_step_test", "*/cuda"),
     ("collectives", "collectives_test", "WalkedTogether/CollectivesTest.*/cuda_local_3"),
 ]
-SANITIZER_SECONDS = 180
+SANITIZER_SECONDS = 600  # kernels run many times slower
 FOUND_BY_SANITIZER = 99  # its exit code then
 
 NO_GPU = "no GPU: nvidia-smi does not run"
+
+
+def limit_of(name):
+    return LIMITS.get(name, SECONDS)
 
 
 def environment(**more):
@@ -127,7 +163,8 @@ def run_test(name):
     """The results of one test program; one that crashes is one failure more than its cases say."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "cases.json")
-        code, output, seconds = call([os.path.join(HERE, "tests", name), "--gtest_output=json:" + path], 600)
+        code, output, seconds = call([os.path.join(HERE, "tests", name), "--gtest_output=json:" + path],
+                                     limit_of(name))
         try:
             results = [{"name": name + ": " + case, "outcome": outcome, "detail": detail[:2000]}
                        for case, outcome, detail in test_cases(path)]
@@ -139,9 +176,9 @@ def run_test(name):
     return results, seconds
 
 
-def run_training(name, arguments):
-    command = [os.path.join(HERE, "bin", "trainer"), arguments[0], "--device=cuda", *arguments[1:]]
-    code, output, seconds = call(command, 600)
+def run_program(program, name, arguments):
+    command = [os.path.join(HERE, "bin", program), arguments[0], "--device=cuda", *arguments[1:]]
+    code, output, seconds = call(command, limit_of(name))
     outcome = "passed" if code == 0 else "failed"
     detail = output[-4000:] if code == 0 else f"exit code {code}: {last_line(output)}"
     return {"name": name, "outcome": outcome, "detail": detail, "seconds": round(seconds, 3)}
@@ -163,7 +200,7 @@ def loss_of(report):
 
 def loss_of_one(arguments, folder):
     report = os.path.join(folder, "one.json")
-    code, output, _ = call(trainer("--report=" + report, *arguments), 600)
+    code, output, _ = call(trainer("--report=" + report, *arguments), SECONDS)
     return loss_of(report) if code == 0 else (None, f"exit code {code}: {last_line(output)}")
 
 
@@ -183,7 +220,7 @@ def loss_of_two(arguments, folder):
     wrong = []
     for rank, process in enumerate(ranks):
         try:
-            output, _ = process.communicate(timeout=300)
+            output, _ = process.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             output, _ = process.communicate()
@@ -260,18 +297,29 @@ def machine():
     return output.strip() if code == 0 else NO_GPU
 
 
-def checks(wanted):
-    """(a line to print, results) of one after the other."""
-    for name in filter(wanted, sorted(os.listdir(os.path.join(HERE, "tests")))):
+def run_tests(names):
+    for name in names:
         found, seconds = run_test(name)
-        counts = {o: sum(r["outcome"] == o for r in found) for o in ("passed", "failed", "skipped")}
+        counts = {o: count(found, o) for o in ("passed", "failed", "skipped")}
         yield (f"{name}: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped, "
                f"{seconds:.1f} s"), found
-    for name, command in TRAINING:
+
+
+def run_programs(wanted, program, programs):
+    for name, arguments in programs:
         if wanted(name):
-            result = run_training(name, command)
+            result = run_program(program, name, arguments)
             shown = last_line(result["detail"]) if result["outcome"] == "failed" else ""
             yield f"{name}: {result['outcome']}, {result['seconds']:.1f} s {shown}".rstrip(), [result]
+
+
+def checks(wanted):
+    """(a line to print, results) of one after the other."""
+    tests = sorted(filter(wanted, os.listdir(os.path.join(HERE, "tests"))), key=lambda name: (limit_of(name), name))
+    yield from run_tests(name for name in tests if limit_of(name) <= EARLY)
+    yield from run_programs(wanted, "benchmark", STEPS)
+    yield from run_programs(wanted, "trainer", TRAINING)
+    yield from run_tests(name for name in tests if limit_of(name) > EARLY)
     for result in itertools.chain(comparisons(wanted), sanitizations(wanted)):
         yield f"{result['name']}: {result['outcome']}, {last_line(result['detail'])}", [result]
 

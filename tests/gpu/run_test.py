@@ -29,7 +29,8 @@ class RunTest(unittest.TestCase):
         self.bundle = folder.name
         for name in ("bin", "tests", "lib", "models"):
             os.mkdir(os.path.join(self.bundle, name))
-        self.program("bin/trainer", "exit 0")
+        for program in ("trainer", "benchmark"):
+            self.program("bin/" + program, "exit 0")
 
     def program(self, path, body):
         path = os.path.join(self.bundle, path)
@@ -105,6 +106,51 @@ echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
         code, line, results = self.run_bundle("--only=verify dp=2 mp=2")
         self.assertEqual((code, line), (1, "0 passed, 1 failed"))
         self.assertEqual(results["results"][0]["detail"], "exit code 138: there is no NVIDIA driver")
+
+    def begun(self):
+        """(name of the program, its first argument, its limit) of all programs that a run would start."""
+        calls = []
+
+        def note(command, timeout):
+            calls.append((os.path.basename(command[0]), command[1] if len(command) > 1 else "", timeout))
+            return 1, "", 0
+
+        with mock.patch.object(run, "call", note), mock.patch.object(run, "loss_of_two", lambda *_: (None, "")), \
+                mock.patch.object(run, "find_sanitizer", lambda: "compute-sanitizer"), \
+                mock.patch.object(run, "machine", lambda: "a GPU"):
+            self.run_bundle()
+        return calls
+
+    def test_the_cheapest_come_first_within_short_limits(self):
+        for test in ("device_test", "collectives_test", "blocks_test", "stream_test", "cuda_device_test"):
+            self.make_test(test)
+        begun = self.begun()
+        programs = [name for name, _, _ in begun]
+        expected = ["cuda_device_test", "stream_test"] + ["benchmark"] * 4 + ["trainer"] * len(run.TRAINING)
+        expected += ["blocks_test", "collectives_test", "device_test"]
+        self.assertEqual(programs[:len(expected)], expected)
+        self.assertEqual(programs[-1], "compute-sanitizer")
+        # Nobody waits for an hour because the first programs hang.
+        self.assertLessEqual(sum(limit for name, _, limit in begun[:2]), 80)
+        longer = {name for name, _, limit in begun if limit > run.SECONDS}
+        self.assertEqual(longer, {"trainer", "collectives_test", "device_test", "compute-sanitizer"})
+        training = [limit for name, _, limit in begun if name == "trainer"]
+        self.assertEqual([i for i, limit in enumerate(training) if limit > run.SECONDS], [0, 1, 2])  # the plans
+        self.assertGreater(run.SANITIZER_SECONDS, 180)
+
+    def test_one_of_each_kind_of_step_comes_early(self):
+        self.assertEqual({name for name, _ in run.STEPS},
+                         {f"steps of {model} in {precision}" for model in ("conv-stack", "wide-mlp")
+                          for precision in ("bf16", "TF32")})
+        self.program("bin/benchmark", 'case "$*" in "models --device=cuda --model="*" --precision="*) echo row; exit 0 ;;'
+                                      ' esac; exit 2')
+        code, line, results = self.run_bundle("--only=steps of")
+        self.assertEqual((code, line), (0, "4 passed, 0 failed"))
+        self.assertEqual(results["results"][0]["detail"], "row\n")
+
+    def test_limits_are_of_tests_and_of_checks_that_exist(self):
+        names = {name for name, _ in run.TRAINING + run.STEPS}
+        self.assertEqual([name for name in run.LIMITS if name not in names and not name.endswith("_test")], [])
 
     def test_results_are_kept_as_they_come(self):
         path = os.path.join(self.bundle, "results.json")
