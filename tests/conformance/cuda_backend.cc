@@ -9,13 +9,29 @@
 #include "runtime/comm/cuda_local/cuda_local_world.h"
 #include "runtime/device/cuda/cuda_device.h"
 #include "runtime/device/cuda/cuda_stream.h"
+#include "runtime/device/cuda/kernels/delay_kernel.h"
 #include "tests/runtime/comm/cuda_local/fake_reduce.h"
 #include "tests/runtime/device/cuda/fake_cuda.h"
 
 namespace partita {
 namespace {
 
-class CudaBackend : public DeviceBackend {
+// What is the same on the real runtime and on the fake.
+class AnyCudaBackend : public DeviceBackend {
+ public:
+  absl::Status Enqueue(Stream& stream, std::function<absl::Status()>& work) const override {
+    const auto run = [](void* argument) { CHECK((*static_cast<std::function<absl::Status()>*>(argument))().ok()); };
+    return dynamic_cast<CudaStream&>(stream).CallOnHost(run, &work);
+  }
+  absl::Status Delay(Stream& stream, std::chrono::microseconds time) const override {
+    auto microseconds = static_cast<int>(time.count());
+    void* arguments[] = {&microseconds};
+    return dynamic_cast<CudaStream&>(stream).Launch(DelayKernel(), {1}, {1}, arguments);
+  }
+  bool reports_failed_work() const override { return false; }
+};
+
+class CudaBackend : public AnyCudaBackend {
  public:
   explicit CudaBackend(std::optional<uint64_t> delay_seed = std::nullopt) : delay_seed_(delay_seed) {}
 
@@ -27,12 +43,6 @@ class CudaBackend : public DeviceBackend {
     return *CudaDevice::Create(std::move(options));
   }
 
-  absl::Status Enqueue(Stream& stream, std::function<absl::Status()>& work) const override {
-    const auto run = [](void* argument) { CHECK((*static_cast<std::function<absl::Status()>*>(argument))().ok()); };
-    return dynamic_cast<CudaStream&>(stream).CallOnHost(run, &work);
-  }
-
-  bool reports_failed_work() const override { return false; }
   void Upload(void* to, const void* from, int64_t bytes) const override { Copy(to, from, bytes); }
   void Download(void* to, const void* from, int64_t bytes) const override { Copy(to, from, bytes); }
 
@@ -49,20 +59,23 @@ class CudaBackend : public DeviceBackend {
   const std::optional<uint64_t> delay_seed_;
 };
 
-// The fake runtime's memory is the host's, and its work is done when it is enqueued.
-class FakeCudaBackend : public DeviceBackend {
+// The fake runtime's memory is the host's; the work of its own device is done as late as a GPU does it.
+class FakeCudaBackend : public AnyCudaBackend {
  public:
   std::string name() const override { return "fake_cuda"; }
-  std::unique_ptr<Device> CreateDevice() const override { return nullptr; }
-  absl::Status Enqueue(Stream& stream, std::function<absl::Status()>& work) const override {
-    const auto run = [](void* argument) { CHECK((*static_cast<std::function<absl::Status()>*>(argument))().ok()); };
-    return dynamic_cast<CudaStream&>(stream).CallOnHost(run, &work);
+  std::unique_ptr<Device> CreateDevice() const override {
+    fake_ = nullptr;  // there is one at a time
+    fake_ = std::make_unique<FakeCuda>();
+    fake_->at_once = false;
+    return *CudaDevice::Create({0, false, &fake_->api()});
   }
-  bool reports_failed_work() const override { return false; }
   void Upload(void* to, const void* from, int64_t bytes) const override {
     if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
   }
   void Download(void* to, const void* from, int64_t bytes) const override { Upload(to, from, bytes); }
+
+ private:
+  mutable std::unique_ptr<FakeCuda> fake_;  // of the latest device
 };
 
 class CudaLocalRanks : public CommRanks {
@@ -122,6 +135,11 @@ const std::vector<const DeviceBackend*>& CudaDeviceBackends() {
   static const auto& backends = *new std::vector<const DeviceBackend*>(
       WhyNoGpu().empty() ? std::vector<const DeviceBackend*>{new CudaBackend(), new CudaBackend(1)}
                          : std::vector<const DeviceBackend*>{});
+  return backends;
+}
+
+const std::vector<const DeviceBackend*>& FakeCudaDeviceBackends() {
+  static const auto& backends = *new std::vector<const DeviceBackend*>{new FakeCudaBackend()};
   return backends;
 }
 

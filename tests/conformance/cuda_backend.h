@@ -13,6 +13,9 @@ namespace partita {
 // "cuda" where there is a GPU. Never freed.
 const std::vector<const DeviceBackend*>& CudaDeviceBackends();
 
+// "fake_cuda": streams of the fake runtime, wherever CUDA is built. One device at a time. Never freed.
+const std::vector<const DeviceBackend*>& FakeCudaDeviceBackends();
+
 // Why there is none; empty if there is.
 std::string WhyNoGpu();
 

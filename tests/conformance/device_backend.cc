@@ -1,7 +1,9 @@
 #include "tests/conformance/device_backend.h"
 
+#include <cstdint>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 #include "runtime/device/host/host_device.h"
 #include "runtime/device/host/host_stream.h"
@@ -22,6 +24,14 @@ class HostBackend : public DeviceBackend {
   absl::Status Enqueue(Stream& stream, std::function<absl::Status()>& work) const override {
     const auto run = [](void* argument) { return (*static_cast<std::function<absl::Status()>*>(argument))(); };
     return dynamic_cast<HostStream&>(stream).Enqueue({run, &work});
+  }
+
+  absl::Status Delay(Stream& stream, std::chrono::microseconds time) const override {
+    const auto sleep = [](void* microseconds) {
+      std::this_thread::sleep_for(std::chrono::microseconds(reinterpret_cast<intptr_t>(microseconds)));
+      return absl::OkStatus();
+    };
+    return dynamic_cast<HostStream&>(stream).Enqueue({sleep, reinterpret_cast<void*>(intptr_t{time.count()})});
   }
 
   void Upload(void* to, const void* from, int64_t bytes) const override { Copy(to, from, bytes); }

@@ -2,6 +2,7 @@
 #ifndef PARTITA_TESTS_CONFORMANCE_DEVICE_BACKEND_H_
 #define PARTITA_TESTS_CONFORMANCE_DEVICE_BACKEND_H_
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,8 +19,12 @@ class DeviceBackend {
   virtual std::string name() const = 0;
   virtual std::unique_ptr<Device> CreateDevice() const = 0;
 
-  // Enqueues a host function in the order of the stream; `work` must outlive stream and step.
+  // Enqueues a host function in the order of the stream; `work` must outlive stream and step. It may not wait for a
+  // host function of another stream: some devices run all of them on one thread.
   virtual absl::Status Enqueue(Stream& stream, std::function<absl::Status()>& work) const = 0;
+
+  // Work that takes so long and needs nobody else: other streams go on, also where all host functions share a thread.
+  virtual absl::Status Delay(Stream& stream, std::chrono::microseconds time) const = 0;
 
   // Whether a host function that returns an error fails the stream's work; a GPU's runtime knows no such thing.
   virtual bool reports_failed_work() const { return true; }

@@ -7,6 +7,8 @@ const std::vector<const DeviceBackend*>& CudaDeviceBackends() {
   return none;
 }
 
+const std::vector<const DeviceBackend*>& FakeCudaDeviceBackends() { return CudaDeviceBackends(); }
+
 std::string WhyNoGpu() { return "this build is without CUDA"; }
 
 const std::vector<const CommBackend*>& CudaLocalCommBackends() {

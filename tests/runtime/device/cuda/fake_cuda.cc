@@ -24,8 +24,12 @@ cudaError_t Enter(const char* name) {
   return state.error;
 }
 
-cudaError_t Enqueue(cudaStream_t handle, std::function<void()> run) {
+cudaError_t Enqueue(cudaStream_t handle, std::function<void()> run, double lasts) {
   FakeStream& stream = StreamOf(handle);
+  if (stream.graph == nullptr && !current->fake->at_once) {
+    stream.queue.push_back({std::move(run), lasts, nullptr, nullptr});
+    return cudaSuccess;
+  }
   if (stream.graph == nullptr) {
     run();
     current->clock += 1;
@@ -136,7 +140,8 @@ cudaError_t LaunchKernel(const void* function, dim3 grid, dim3 block, void** arg
   ENTER("cudaLaunchKernel");
   const auto kernel = current->fake->kernels.find(function);
   if (kernel == current->fake->kernels.end()) return cudaErrorInvalidDeviceFunction;
-  return Enqueue(stream, kernel->second(grid, block, arguments));
+  const double lasts = function == DelayKernel() ? *static_cast<const int*>(arguments[0]) : 1;
+  return Enqueue(stream, kernel->second(grid, block, arguments), lasts);
 }
 
 cudaError_t LaunchHostFunc(cudaStream_t stream, cudaHostFn_t run, void* argument) {
@@ -162,14 +167,20 @@ cudaError_t StreamDestroy(cudaStream_t stream) {
 
 cudaError_t StreamSynchronize(cudaStream_t stream) {
   ENTER("cudaStreamSynchronize");
-  return StreamOf(stream).graph == nullptr ? cudaSuccess : cudaErrorStreamCaptureUnsupported;
+  if (StreamOf(stream).graph != nullptr) return cudaErrorStreamCaptureUnsupported;
+  RunUntil([&] { return StreamOf(stream).queue.empty(); });
+  return cudaSuccess;
 }
 
 cudaError_t StreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned) {
   ENTER("cudaStreamWaitEvent");
   FakeStream& stream = StreamOf(handle);
   const FakeEvent& waited = EventOf(event);
-  if (waited.graph == nullptr) return stream.graph == nullptr ? cudaSuccess : cudaErrorStreamCaptureIsolation;
+  if (waited.graph == nullptr && stream.graph != nullptr) return cudaErrorStreamCaptureIsolation;
+  if (waited.graph == nullptr) {
+    if (waited.mark != nullptr) stream.queue.push_back({nullptr, 0, waited.mark, nullptr});
+    return cudaSuccess;
+  }
   if (stream.graph != nullptr && stream.graph != waited.graph) return cudaErrorStreamCaptureMerge;
   stream.graph = waited.graph;
   stream.frontier.insert(waited.frontier.begin(), waited.frontier.end());
@@ -195,6 +206,10 @@ cudaError_t EventRecord(cudaEvent_t event, cudaStream_t stream) {
   ENTER("cudaEventRecord");
   EventOf(event).graph = StreamOf(stream).graph;
   EventOf(event).frontier = StreamOf(stream).frontier;
+  EventOf(event).mark = nullptr;
+  if (StreamOf(stream).graph != nullptr || current->fake->at_once) return cudaSuccess;
+  EventOf(event).mark = std::make_shared<Mark>();
+  StreamOf(stream).queue.push_back({nullptr, 0, nullptr, EventOf(event).mark});
   return cudaSuccess;
 }
 
@@ -205,14 +220,18 @@ cudaError_t EventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigne
   return Enqueue(stream, [recorded] { recorded->time = current->clock; });
 }
 
-cudaError_t EventQuery(cudaEvent_t) {
+cudaError_t EventQuery(cudaEvent_t event) {
   ENTER("cudaEventQuery");
-  return cudaSuccess;
+  const std::shared_ptr<Mark>& mark = EventOf(event).mark;
+  return mark == nullptr || mark->reached ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t EventSynchronize(cudaEvent_t event) {
   ENTER("cudaEventSynchronize");
-  return EventOf(event).graph == nullptr ? cudaSuccess : cudaErrorCapturedEvent;
+  if (EventOf(event).graph != nullptr) return cudaErrorCapturedEvent;
+  const std::shared_ptr<Mark> mark = EventOf(event).mark;
+  RunUntil([&] { return mark == nullptr || mark->reached; });
+  return cudaSuccess;
 }
 
 cudaError_t EventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {

@@ -1,8 +1,9 @@
 // The CUDA runtime without a GPU: the functions of CudaApi on the host's memory, one after the other.
 //
-// Outside of captures work is done when it is enqueued. A capture becomes a graph of nodes with the dependencies that
-// streams and events give; a replay runs the nodes in a random order that these allow, so that a missing wait shows. A
-// capture that forgets to join a stream is refused, as CUDA refuses it. Any call can be made to fail.
+// Outside of captures work is done when it is enqueued, or as late as a GPU does it (`at_once`). A capture becomes a
+// graph of nodes with the dependencies that streams and events give; a replay runs the nodes in a random order that
+// these allow, so that a missing wait shows. A capture that forgets to join a stream is refused, as CUDA refuses it.
+// Any call can be made to fail.
 #ifndef PARTITA_TESTS_RUNTIME_DEVICE_CUDA_FAKE_CUDA_H_
 #define PARTITA_TESTS_RUNTIME_DEVICE_CUDA_FAKE_CUDA_H_
 
@@ -38,6 +39,11 @@ class FakeCuda {
   int64_t memory = int64_t{1} << 30;
   bool has_code = true;  // for the fake GPU
   uint64_t seed = 1;     // of the order of nodes
+
+  // False: work is done when somebody waits for it. Streams then run side by side on the fake's clock, on which a delay
+  // kernel takes its microseconds and other work one, and nothing later is done than what is waited for. All host
+  // functions run on the thread that waits: one that waits for another's hangs, as it may in CUDA.
+  bool at_once = true;
 
   // Launches of `function` do `kernel`; others fail. The strided copy is there from the beginning.
   void Register(const void* function, Kernel kernel) { kernels[function] = std::move(kernel); }

@@ -11,7 +11,9 @@ namespace {
 
 void Forget(Graph* graph, std::set<FakeStream*>& streams) {
   for (FakeStream* stream : streams) {
-    if (stream->graph == graph) *stream = {nullptr, {}, stream->priority};
+    if (stream->graph != graph) continue;
+    stream->graph = nullptr;
+    stream->frontier.clear();
   }
 }
 
@@ -19,7 +21,7 @@ cudaError_t StreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   ENTER("cudaStreamBeginCapture");
   auto* const graph = new Graph();
   current->graphs.insert(graph);
-  StreamOf(stream) = {graph, {}, StreamOf(stream).priority};
+  StreamOf(stream).graph = graph;
   return cudaSuccess;
 }
 
@@ -80,10 +82,7 @@ cudaError_t GraphExecDestroy(cudaGraphExec_t executable) {
   return error;
 }
 
-cudaError_t GraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-  ENTER("cudaGraphLaunch");
-  CHECK(StreamOf(stream).graph == nullptr);
-  const Graph& graph = *reinterpret_cast<Graph*>(executable);
+void Replay(const Graph& graph, int priority) {
   std::mt19937_64 random(current->fake->seed * 1000003 + current->replays++);
   std::vector<size_t> open(graph.nodes.size());
   std::vector<std::vector<int>> next(graph.nodes.size());
@@ -92,7 +91,7 @@ cudaError_t GraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     open[n] = graph.nodes[n].after.size();
     if (open[n] == 0) ready.push_back(static_cast<int>(n));
-    current->fake->priorities.push_back(graph.uses_priorities ? graph.nodes[n].priority : StreamOf(stream).priority);
+    current->fake->priorities.push_back(graph.uses_priorities ? graph.nodes[n].priority : priority);
     for (int before : graph.nodes[n].after) next[before].push_back(static_cast<int>(n));
   }
   while (!ready.empty()) {
@@ -107,6 +106,19 @@ cudaError_t GraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
     for (int after : next[node]) {
       if (--open[after] == 0) ready.push_back(after);
     }
+  }
+}
+
+cudaError_t GraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
+  ENTER("cudaGraphLaunch");
+  FakeStream& stream = StreamOf(handle);
+  CHECK(stream.graph == nullptr);
+  const Graph* const graph = reinterpret_cast<Graph*>(executable);
+  const auto replay = [graph, priority = stream.priority] { Replay(*graph, priority); };
+  if (current->fake->at_once) {
+    replay();
+  } else {
+    stream.queue.push_back({replay, static_cast<double>(graph->nodes.size()), nullptr, nullptr});
   }
   return cudaSuccess;
 }

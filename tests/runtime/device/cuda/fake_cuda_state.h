@@ -3,6 +3,7 @@
 #define PARTITA_TESTS_RUNTIME_DEVICE_CUDA_FAKE_CUDA_STATE_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,14 +27,30 @@ struct Graph {
   bool capturing = true;
 };
 
+// A record of an event outside of captures.
+struct Mark {
+  bool reached = false;
+  double at = 0;
+};
+
+// What a stream has before it, unless work is done at once.
+struct Work {
+  std::function<void()> run;
+  double lasts = 0;
+  std::shared_ptr<Mark> waits, marks;  // comes after the one, and reaches the other
+};
+
 struct FakeStream {
   Graph* graph = nullptr;  // that it is captured into
   std::set<int> frontier;  // nodes that the next one comes after
   int priority = 0;
+  std::deque<Work> queue;
+  double free_at = 0;  // when the work is done that left the queue
 };
 
 struct FakeEvent {
-  Graph* graph = nullptr;  // of the latest record; null: outside of captures
+  Graph* graph = nullptr;      // of the latest record; null: outside of captures
+  std::shared_ptr<Mark> mark;  // of that record; null: reached
   std::set<int> frontier;
   double time = 0;
 };
@@ -58,8 +75,11 @@ struct State {
 // Of the FakeCuda that lives now.
 extern State* current;
 
-// Outside of captures it is done now.
-cudaError_t Enqueue(cudaStream_t stream, std::function<void()> run);
+// Outside of captures it is done now, or queued.
+cudaError_t Enqueue(cudaStream_t stream, std::function<void()> run, double lasts = 1);
+
+// Does what streams have before them, in the order of the clock, until `done`.
+void RunUntil(const std::function<bool()>& done);
 
 // What the call is to return before it does anything.
 cudaError_t Enter(const char* name);
