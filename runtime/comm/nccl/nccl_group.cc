@@ -224,7 +224,8 @@ absl::Status NcclGroup::CopyOwn(const CommCall& call, CudaStream& stream) {
 }
 
 int64_t NcclGroup::finished() const {
-  return static_cast<int64_t>(*static_cast<volatile const unsigned long long*>(progress_->data()));
+  const std::atomic_ref seen(*static_cast<unsigned long long*>(progress_->data()));
+  return static_cast<int64_t>(seen.load(std::memory_order_relaxed));
 }
 
 std::string NcclGroup::Current() const {
