@@ -98,7 +98,9 @@ std::vector<std::string> LibraryCandidates(const std::string& file, const Librar
   }
   for (const fs::path folder : SplitPath(search.variable("PATH"))) {
     std::error_code error;
-    if (fs::exists(folder / "python3", error)) AddPythonEnvironment(folder.parent_path(), file, candidates);
+    if (!fs::exists(folder / "python3", error)) continue;
+    AddPythonEnvironment(folder.parent_path() / "local", file, candidates);
+    AddPythonEnvironment(folder.parent_path(), file, candidates);
   }
   return candidates;
 }

@@ -37,7 +37,9 @@ LibrarySearch ThisProcess();
 //   1. the folders in PARTITA_CUDA_LIBRARIES (separated by ':')
 //   2. beside the binary, then wherever the loader looks
 //   3. the toolkit: lib64 and lib of CUDA_HOME, then of /usr/local/cuda
-//   4. Python environments: site-packages/nvidia/*/lib of VIRTUAL_ENV, CONDA_PREFIX and each `python3` in PATH
+//   4. Python environments: nvidia/*/lib in the site-packages and dist-packages of VIRTUAL_ENV, CONDA_PREFIX and each
+//      `python3` in PATH, before these of the `local` beside it: Debian's /usr/bin/python3 has /usr/local/lib, where
+//      its pip installs for all users
 std::vector<std::string> LibraryCandidates(const std::string& file, const LibrarySearch& search);
 
 // Opens the library and fills all slots, or none. It stays open until the process ends.

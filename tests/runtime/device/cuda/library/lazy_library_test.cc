@@ -38,6 +38,7 @@ TEST_F(LazyLibraryTest, LooksInThisOrder) {
   const fs::path packages = Folder("venv/lib/python3.11/site-packages/nvidia/nccl/lib").parent_path();
   Folder("venv/lib/python3.11/site-packages/nvidia/cudnn/lib");
   Folder("usr/lib/python3.12/dist-packages/nvidia/nccl/lib");
+  Folder("usr/local/lib/python3.12/dist-packages/nvidia/nccl/lib");
   std::ofstream(Folder("usr/bin") / "python3") << "";
   variables_ = {{"PARTITA_CUDA_LIBRARIES", "/first:/second"},
                 {"CUDA_HOME", "/toolkit"},
@@ -54,6 +55,7 @@ TEST_F(LazyLibraryTest, LooksInThisOrder) {
       "/usr/local/cuda/lib/libnccl.so.2",
       (packages.parent_path() / "cudnn/lib/libnccl.so.2").string(),
       (packages / "lib/libnccl.so.2").string(),
+      (root_ / "usr/local/lib/python3.12/dist-packages/nvidia/nccl/lib/libnccl.so.2").string(),
       (root_ / "usr/lib/python3.12/dist-packages/nvidia/nccl/lib/libnccl.so.2").string(),
   };
   EXPECT_EQ(LibraryCandidates("libnccl.so.2", Search()), expected);
