@@ -63,6 +63,15 @@ bool Aligned(const KernelArguments& a) { return IsAligned(In(a, 0)) && IsAligned
 
 inline constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;  // what the library's guide asks for on Hopper
 
+// The library refuses a workspace elsewhere; a plan gives multiples of kAlignment, so we ask for what may be skipped.
+constexpr int64_t kWorkspaceAlignment = 256;
+constexpr int64_t kMostSkipped = kWorkspaceAlignment - kAlignment;
+
+char* WorkspaceOf(const KernelArguments& a) {
+  const auto skipped = -reinterpret_cast<uintptr_t>(a.workspace) % kWorkspaceAlignment;
+  return static_cast<char*>(a.workspace) + skipped;
+}
+
 }  // namespace
 
 struct MatMulPlan {
@@ -72,9 +81,13 @@ struct MatMulPlan {
   // For operands at multiples of 16 bytes, and for any.
   cublasLtMatmulHeuristicResult_t aligned, unaligned;
 
-  // Of the library; behind it lies the bias where it has to be copied.
-  int64_t workspace_bytes() const {
+  // Of WorkspaceOf: the library's. Behind it lies the bias where it has to be copied.
+  int64_t library_bytes() const {
     return AlignUp(static_cast<int64_t>(std::max(aligned.workspaceSize, unaligned.workspaceSize)));
+  }
+  int64_t workspace_bytes() const {
+    const int64_t used = library_bytes() + product.bias_bytes();
+    return used == 0 ? 0 : used + kMostSkipped;
   }
 };
 
@@ -321,7 +334,7 @@ absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::Prepare(const LocalNode& nod
   RETURN_IF_ERROR(CheckProduct(node));
   ASSIGN_OR_RETURN(const SharedPlan plan, FindPlan(node));
   PreparedCudaKernel kernel;
-  kernel.workspace_bytes = plan->workspace_bytes() + plan->product.bias_bytes();
+  kernel.workspace_bytes = plan->workspace_bytes();
   kernel.bind = [self = shared_from_this(), plan,
                  epilogue = EpilogueOf(node)](const KernelArguments& a) -> absl::StatusOr<CudaEnqueue> {
     return plan->product.epilogue.bias ? self->BindWithBias(plan, a) : self->Bind(plan, epilogue, a);
@@ -345,7 +358,7 @@ absl::StatusOr<CudaEnqueue> CublasLtMatMuls::Bind(const SharedPlan& plan, const 
 absl::StatusOr<CudaEnqueue> CublasLtMatMuls::BindWithBias(const SharedPlan& plan, const KernelArguments& a) {
   const Product& p = plan->product;
   const bool copied = p.dtype == DType::kBF16 || !IsAligned(In(a, 2));
-  char* const copy = static_cast<char*>(a.workspace) + plan->workspace_bytes();
+  char* const copy = WorkspaceOf(a) + plan->library_bytes();
   ASSIGN_OR_RETURN(const Handle<cublasLtMatmulDescOpaque_t> operation,
                    OperationOf(api_, p, options_.allow_tf32, copied ? copy : In(a, 2)));
   return CudaEnqueue([self = shared_from_this(), plan, operation, copied, copy, a](CudaQueue queue) -> absl::Status {
@@ -363,13 +376,13 @@ absl::Status CublasLtMatMuls::Run(const MatMulPlan& plan, cublasLtMatmulDesc_t o
                                   const KernelArguments& arguments, CudaQueue queue) const {
   const cublasLtMatmulHeuristicResult_t& chosen = Aligned(arguments) ? plan.aligned : plan.unaligned;
   return Multiply(api_, handle_, plan, operation, chosen,
-                  {In(arguments, 0), In(arguments, 1), Out(arguments, 0), arguments.workspace}, queue);
+                  {In(arguments, 0), In(arguments, 1), Out(arguments, 0), WorkspaceOf(arguments)}, queue);
 }
 
 absl::StatusOr<PreparedCudaKernel> EstimateMatMul(const LocalNode& node) {
   RETURN_IF_ERROR(CheckProduct(node));
   PreparedCudaKernel kernel;
-  kernel.workspace_bytes = static_cast<int64_t>(kMostWorkspace) + ProductOf(node).bias_bytes();
+  kernel.workspace_bytes = static_cast<int64_t>(kMostWorkspace) + ProductOf(node).bias_bytes() + kMostSkipped;
   kernel.workspace_estimated = true;
   kernel.bind = [](const KernelArguments&) -> absl::StatusOr<CudaEnqueue> {
     return Unavailable("the kernel's GPU is described, it is not here");

@@ -69,7 +69,7 @@ TEST(DescribedGpu, TheWorkspaceOfAProductIsAnEstimate) {
   }
   EXPECT_EQ(choice.kernel, "cublaslt_matmul");
   EXPECT_EQ(choice.remark, "workspace estimated");
-  EXPECT_EQ(choice.workspace_bytes, int64_t{32} << 20);
+  EXPECT_EQ(choice.workspace_bytes, (int64_t{32} << 20) + 192);
   PlanCache plans;
   const auto kernels = MakeCudaKernels({.foreign = DescribeCudaLibraries(H200(), {}, &plans)});
   EXPECT_EQ(kernels->Create(node, choice, {}).status().code(), absl::StatusCode::kUnavailable);

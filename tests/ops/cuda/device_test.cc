@@ -49,16 +49,17 @@ class Mirror {
  public:
   explicit Mirror(Gpu& gpu) : gpu_(gpu) {}
 
-  // The device address of a host block, which has the same distance from a multiple of 64.
+  // The device address of a host block, which has the same distance from a multiple of 256.
   absl::StatusOr<void*> Up(const void* host, int64_t bytes) {
     if (host == nullptr) return nullptr;
     for (const Block& block : blocks_) {
       if (block.host == host) return block.device;  // in place
     }
-    next_ = (next_ + 63) / 64 * 64 + 2 * kGuard;
-    char* const at = static_cast<char*>(gpu_.arena->data()) + next_ + reinterpret_cast<uintptr_t>(host) % 64;
-    next_ += bytes + 2 * kGuard;
-    CHECK(next_ < kArena);
+    const int64_t offset =
+        (end_ + kGuard + 255) / 256 * 256 + static_cast<int64_t>(reinterpret_cast<uintptr_t>(host) % 256);
+    char* const at = static_cast<char*>(gpu_.arena->data()) + offset;
+    end_ = offset + bytes + kGuard;
+    CHECK(end_ < kArena);
     blocks_.push_back({static_cast<char*>(const_cast<void*>(host)), at, bytes});
     RETURN_IF_ERROR(gpu_.stream->Copy(at - kGuard, blocks_.back().host - kGuard, bytes + 2 * kGuard));
     return at;
@@ -77,7 +78,7 @@ class Mirror {
     int64_t bytes;
   };
   Gpu& gpu_;
-  int64_t next_ = 0;
+  int64_t end_ = 0;  // of what lies in the arena so far, with its guards
   std::vector<Block> blocks_;
 };
 

@@ -24,12 +24,13 @@ namespace {
 constexpr int64_t kGuard = 64;  // bytes before and behind a block
 constexpr unsigned char kGuardByte = 0xA5;
 
-// Memory of a tensor or workspace between guard bytes; all bits set at birth, which is NaN and -1.
+// Memory of a tensor or workspace between guard bytes; all bits set at birth, which is NaN and -1. It lies at no larger
+// power of 2 than a plan's memory does.
 class Block {
  public:
   Block(int64_t bytes, int64_t misalignment) : bytes_(bytes), misalignment_(misalignment) {
-    const int64_t size = (bytes + 4 * kGuard) / 64 * 64;
-    memory_.reset(static_cast<unsigned char*>(std::aligned_alloc(64, size)));
+    const int64_t size = (bytes + 3 * kGuard + 255) / 256 * 256;
+    memory_.reset(static_cast<unsigned char*>(std::aligned_alloc(256, size)));
     std::memset(memory_.get(), kGuardByte, size);
     if (bytes > 0) std::memset(data(), 0xFF, bytes);
   }

@@ -141,6 +141,7 @@ cublasStatus_t Product(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* 
                        size_t workspace_bytes, cudaStream_t stream) {
   if (const cublasStatus_t status = Call(); status != CUBLAS_STATUS_SUCCESS) return status;
   CHECK(c == d && stream != nullptr && workspace != nullptr);
+  if (reinterpret_cast<uintptr_t>(workspace) % 256 != 0) return CUBLAS_STATUS_INVALID_VALUE;
   std::memset(workspace, 0xFF, workspace_bytes);
   const uintptr_t bits =
       reinterpret_cast<uintptr_t>(a) | reinterpret_cast<uintptr_t>(b) | reinterpret_cast<uintptr_t>(d);

@@ -1,5 +1,5 @@
 // cuBLASLt without a GPU: descriptors are kept, products are computed here and now on the host's memory, any call can
-// be made to fail.
+// be made to fail. As strict as the library: a workspace that does not lie on 256 bytes is refused.
 #ifndef PARTITA_TESTS_OPS_CUDA_CUBLASLT_FAKE_CUBLASLT_H_
 #define PARTITA_TESTS_OPS_CUDA_CUBLASLT_FAKE_CUBLASLT_H_
 
