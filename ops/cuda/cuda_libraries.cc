@@ -1,12 +1,9 @@
 #include "ops/cuda/cuda_libraries.h"
 
-#include <algorithm>
-#include <chrono>
 #include <utility>
-#include <vector>
 
 #include "ops/cuda/cublaslt/cublaslt_matmul.h"
-#include "ops/cuda/stream_queue.h"
+#include "ops/cuda/device_plan_timer.h"
 
 namespace partita {
 namespace {
@@ -66,38 +63,7 @@ absl::StatusOr<std::shared_ptr<CudnnConvolutions>> OpenConvolutions(CudaDevice& 
   return CudnnConvolutions::Create(api, cudnn, plans);
 }
 
-// Seconds of one of `repetitions` runs.
-absl::StatusOr<double> TimeRuns(CudaStream& stream, char* memory, int repetitions,
-                                const std::function<absl::Status(char*, CudaQueue)>& run) {
-  const auto start = std::chrono::steady_clock::now();
-  StreamQueue queue(stream);
-  for (int i = 0; i < repetitions; ++i) {
-    const absl::Status status = run(memory, &queue);
-    RETURN_IF_ERROR(queue.status());
-    RETURN_IF_ERROR(status);
-  }
-  RETURN_IF_ERROR(stream.Synchronize());
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repetitions;
-}
-
 }  // namespace
-
-PlanTimer MakePlanTimer(CudaDevice& device) {
-  return [&device](int64_t bytes, const std::function<absl::Status(char*, CudaQueue)>& run) -> absl::StatusOr<double> {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Arena> memory, device.Allocate(bytes));
-    ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device.CreateStream("timing"));
-    auto& cuda_stream = static_cast<CudaStream&>(*stream);
-    char* const data = static_cast<char*>(memory->data());
-    RETURN_IF_ERROR(TimeRuns(cuda_stream, data, 3, run).status());
-    std::vector<double> seconds;
-    for (int round = 0; round < 5; ++round) {
-      ASSIGN_OR_RETURN(const double value, TimeRuns(cuda_stream, data, 10, run));
-      seconds.push_back(value);
-    }
-    std::nth_element(seconds.begin(), seconds.begin() + 2, seconds.end());
-    return seconds[2];
-  };
-}
 
 std::shared_ptr<ForeignKernels> OpenCudaLibraries(CudaDevice& device, const CudaLibraryOptions& options,
                                                   PlanCache* plans) {

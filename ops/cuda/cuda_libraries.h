@@ -21,9 +21,6 @@ struct CudaLibraryOptions {
 std::shared_ptr<ForeignKernels> OpenCudaLibraries(CudaDevice& device, const CudaLibraryOptions& options,
                                                   PlanCache* plans);
 
-// Times plans on memory and a stream of its own of `device`: the median of a few repetitions.
-PlanTimer MakePlanTimer(CudaDevice& device);
-
 }  // namespace partita
 
 #endif  // PARTITA_OPS_CUDA_CUDA_LIBRARIES_H_

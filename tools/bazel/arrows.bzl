@@ -71,8 +71,8 @@ ARROWS = {
     "ops/cuda/cublaslt": "runtime/base runtime/device/cuda/library ops/cuda/launch ops/cuda/plans ops/cuda/kernel",
     "ops/cuda/cudnn": "runtime/base graph/ir runtime/device/cuda/library ops/cuda/launch ops/cuda/plans" +
                       " ops/cuda/kernel ops/cuda/own",
-    "ops/cuda": "runtime/base graph/ir runtime/device/cuda runtime/exec ops/functors ops/cuda/launch ops/cuda/plans" +
-                " ops/cuda/kernel ops/cuda/own ops/cuda/cublaslt ops/cuda/cudnn",
+    "ops/cuda": "runtime/base graph/ir runtime/device runtime/device/cuda runtime/exec ops/functors ops/cuda/launch" +
+                " ops/cuda/plans ops/cuda/kernel ops/cuda/own ops/cuda/cublaslt ops/cuda/cudnn",
 
     "partitioner": "runtime/base graph/value graph/ir graph/derive",
 
