@@ -175,7 +175,7 @@ class PassList {
   void AddFusions(Fusion::When when, std::vector<Pass>& passes) const {
     if (!options_.fuse) return;
     for (const Fusion& fusion : registry_.fusions()) {
-      if (fusion.when != when) continue;
+      if (fusion.when != when || (fusion.for_gpu && !options_.for_gpu)) continue;
       passes.push_back({fusion.name, [&fusion, this](Graph g) { return fusion.apply(std::move(g), registry_); }});
     }
   }

@@ -18,6 +18,7 @@ struct ProgramOptions {
   DType floating = DType::kF32;  // the type of all floating values
   bool mix_precision = false;    // f32 only: compute in bf16 on f32 weights (graph/passes/mix_precision.h)
   bool fuse = true;              // passes that join nodes for speed; off where tests look at single values
+  bool for_gpu = false;          // also those by which kernels of a GPU alone gain (Fusion::for_gpu)
   int64_t bucket_bytes = -1;     // over the strategy's; -1: as the strategy says
   // Values of the forward graph, by name: with any, the program has an entry point `predict` that computes them as
   // evaluation does, and has the inputs that they need.

@@ -19,6 +19,7 @@ std::vector<OpDefinition> AllDefinitions() {
       Conv2dWeightGradOp(),
       MatMulOp(),
       MatMulEpilogueOp(),
+      MatMulBiasGradOp(),
       BiasOp(),
       BiasGradOp(),
       MaxPoolOp(),

@@ -205,6 +205,7 @@ struct Fusion {
   std::string name;
   When when = When::kLast;
   std::function<Graph(Graph, const OpRegistry&)> apply;
+  bool for_gpu = false;  // no kernel of the host gains by it (ProgramOptions::for_gpu)
 };
 
 // The ops that exist, the fusions that they bring, in their order, and the optimizers. Immutable after construction;

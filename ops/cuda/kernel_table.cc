@@ -43,6 +43,7 @@ const KernelTable& Table() {
       {"conv2d_weight_grad", {{"cudnn", Convolution}, {"reference", Own<CudaConv2dWeightGrad>}}},
       {"matmul", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMul>}}},
       {"matmul_epilogue", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMul>}}},
+      {"matmul_bias_grad", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMulBiasGrad>}}},
       {"bias", {{"own", Own<CudaBias>}}},
       {"bias_grad", {{"own", Own<CudaBiasGrad>}}},
       {"add", {{"own", Own<CudaAdd>}}},

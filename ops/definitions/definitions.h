@@ -22,6 +22,7 @@ OpDefinition Conv2dWeightGradOp();
 // matmul.cc
 OpDefinition MatMulOp();
 OpDefinition MatMulEpilogueOp();
+OpDefinition MatMulBiasGradOp();
 // bias.cc
 OpDefinition BiasOp();
 OpDefinition BiasGradOp();

@@ -6,6 +6,9 @@
 //   matmul_epilogue(x, w, bias) activation     y + bias[n], and then the op of that name; each may be absent
 // joins what follows a product to it (ops/fusions/fuse_epilogues.h). It is not linear, so it carries no P.
 //
+//   matmul_bias_grad(x, w) bias_of -> y, db    and the sum of the rows of w, or of x as it is stored
+// is a weight's gradient and a bias's, of one cotangent (ops/fusions/fuse_bias_gradient.h). Of bf16 both are f32.
+//
 // The gradients are matmuls again: dX = dY W^T, dW = X^T dY, with transposes as attributes.
 #include "ops/definitions/definitions.h"
 #include "ops/forms/epilogue.h"
@@ -82,6 +85,34 @@ absl::StatusOr<std::vector<ValueId>> MatMulGradient(GradientBuilder& builder, co
   return result;
 }
 
+bool BiasOfX(const Attributes& attributes) { return attributes.String("bias_of") == "x"; }
+
+absl::StatusOr<std::vector<TensorType>> BiasGradientShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckChoice(node.attributes, "bias_of", {"x", "w"}));
+  const bool of_x = BiasOfX(node.attributes);
+  if (node.attributes.Bool(of_x ? "transpose_x" : "transpose_w") != of_x) {
+    return InvalidArgument("bias_of={} needs transpose_{}={}: its rows are added up", of_x ? "x" : "w",
+                           of_x ? "x" : "w", of_x);
+  }
+  ASSIGN_OR_RETURN(std::vector<TensorType> y, MatMulShape(node));
+  const DType dtype = AccumulatorOf(y[0].dtype);
+  const int64_t channels = y[0].shape[of_x ? 0 : 1];
+  return std::vector<TensorType>{{dtype, y[0].shape}, {dtype, {channels}}};
+}
+
+// The sum is split as the operand's channels are, and one of parts where that is split by rows, or one.
+std::vector<Rule> BiasGradientRules(const NodeView& node) {
+  const int operand = BiasOfX(node.attributes) ? 0 : 1;
+  std::vector<Rule> rules = MatMulRules(node);
+  for (Rule& rule : rules) {
+    const Pattern& dy = rule.inputs[operand];
+    const bool whole = dy.kind == AxisLayout::Kind::kReplicate;
+    const bool by_channels = dy.kind == AxisLayout::Kind::kSplit && dy.dimension == 1;
+    rule.outputs.push_back(whole ? R() : by_channels ? S(0) : P());
+  }
+  return rules;
+}
+
 double Cost(const NodeView& node) {
   const Dimensions at = DimensionsOf(node.attributes);
   return 2 * Count(node.inputs[0]->shape) * static_cast<double>(node.inputs[1]->shape[at.n]);
@@ -101,6 +132,23 @@ OpDefinition MatMulOp() {
       .Gradient(MatMulGradient)
       .Computes(Precision::kNarrow)
       .Flops(Cost);
+}
+
+OpDefinition MatMulBiasGradOp() {
+  return Op("matmul_bias_grad")
+      .Internal()
+      .Inputs({"x"})
+      .Parameters({"w"})
+      .Outputs(2)
+      .Attribute("transpose_x", false)
+      .Attribute("transpose_w", false)
+      .Attribute("bias_of", "w")
+      .Shape(BiasGradientShape)
+      .Rules(BiasGradientRules)
+      .Computes(Precision::kNarrow)
+      .Flops([](const NodeView& node) {
+        return Cost(node) + Count(node.inputs[BiasOfX(node.attributes) ? 0 : 1]->shape);
+      });
 }
 
 OpDefinition MatMulEpilogueOp() {

@@ -1,6 +1,7 @@
 #include "ops/fusions/fusions.h"
 
 #include "ops/fusions/fuse_batch_norm_gradient.h"
+#include "ops/fusions/fuse_bias_gradient.h"
 #include "ops/fusions/fuse_epilogues.h"
 #include "ops/fusions/fuse_normalize_relu.h"
 
@@ -11,6 +12,7 @@ std::vector<Fusion> AllFusions() {
       {"fuse_normalize_relu", Fusion::When::kForward, FuseNormalizeRelu},
       {"fuse_batch_norm_gradient", Fusion::When::kGradients, FuseBatchNormGradient},
       {"fuse_epilogues", Fusion::When::kLast, FuseEpilogues},
+      {"fuse_bias_gradient", Fusion::When::kLast, FuseBiasGradient, /*for_gpu=*/true},
   };
 }
 

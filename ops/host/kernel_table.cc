@@ -59,6 +59,7 @@ const KernelTable& Table() {
        {{"onednn", FAST(OneDnnMatMul), kTaken}, {"blocked", FAST(BlockedMatMul)}, {"reference", ReferenceMatMul}}},
       {"matmul_epilogue",
        {{"onednn", FAST(OneDnnMatMul), kTaken}, {"blocked", FAST(BlockedMatMul)}, {"reference", ReferenceMatMul}}},
+      {"matmul_bias_grad", {{"reference", ReferenceMatMulBiasGrad}}},
       {"bias", {{"fast", FAST(FastBias)}, {"reference", ReferenceBias}}},
       {"bias_grad", {{"fast", FAST(FastBiasGrad)}, {"reference", ReferenceBiasGrad}}},
       {"add", {{"fast", FAST(FastAdd)}, {"reference", ReferenceAdd}}},

@@ -86,6 +86,9 @@ inline NodeEpilogue EpilogueOf(const LocalNode& node) {
   return {HasInput(node, 2), may_follow ? PlaceOf(EpilogueOps(), node.attributes.String("activation")) : kNoActivation};
 }
 
+// The operand of matmul_bias_grad of which the rows are added up: 0 is x, 1 is w.
+inline size_t BiasOperandOf(const LocalNode& node) { return node.attributes.String("bias_of") == "x" ? 0 : 1; }
+
 // conv2d(x, w), conv2d_epilogue(x, w, bias) -> y; conv2d_input_grad(dy, w) -> dx; conv2d_weight_grad(x, dy) -> dw
 inline Convolution ForwardConvolution(const LocalNode& node) {
   Convolution conv = MakeConvolution(*node.inputs[0], *node.inputs[1], node.outputs[0], node.attributes);

@@ -56,6 +56,9 @@ void AddLinearGradients(Cases& cases) {
     attributes.Set("shape", c.w);
     cases.Add("conv2d_weight_grad", c.variant, attributes, {Fixed(c.x), Fixed(y)});
   }
+  cases.Add("matmul_bias_grad", "of_w", {{"transpose_x", true}}, {Fixed({7, 5}), Fixed({7, 3})});
+  cases.Add("matmul_bias_grad", "of_x", {{"transpose_x", true}, {"bias_of", std::string("x")}},
+            {Fixed({7, 5}), Fixed({7, 3})});
   cases.Add("bias_grad", "dense", {}, {Fixed({5, 7})});
   cases.Add("bias_grad", "image", {}, {Fixed({3, 5, 2, 3})});
 }

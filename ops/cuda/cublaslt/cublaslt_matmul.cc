@@ -8,6 +8,7 @@
 
 #include "ops/cuda/launch/arithmetic.h"
 #include "ops/cuda/launch/contraction.h"
+#include "ops/cuda/launch/reductions.h"
 #include "runtime/base/alignment.h"
 
 namespace partita {
@@ -16,43 +17,68 @@ namespace {
 template <typename T>
 using Handle = std::shared_ptr<T>;
 
+}  // namespace
+
 // Row-major y = x w is column-major y' = w' x', the same bytes read as transposes: cuBLASLt's A is w, its B is x.
-struct Product {
+struct MatMulProduct {
   uint64_t m, n, k;  // of y[m,n]
   bool transpose_x, transpose_w;
-  DType dtype;
+  DType dtype, result;  // of the operands, and of y
   NodeEpilogue epilogue;
+  std::optional<size_t> bias_operand;  // whose rows are added up, too: 0 is x, 1 is w
 
   std::string Key() const {
     const std::string activation = epilogue.activation_name();
-    return fmt::format("{} {} {} {:d} {:d} {}{}{}", m, n, k, transpose_x, transpose_w, Name(dtype),
-                       epilogue.bias ? " bias" : "", activation.empty() ? "" : " " + activation);
+    return fmt::format("{} {} {} {:d} {:d} {}{}{}{}{}", m, n, k, transpose_x, transpose_w, Name(dtype),
+                       result == dtype ? "" : " to " + std::string(Name(result)), epilogue.bias ? " bias" : "",
+                       activation.empty() ? "" : " " + activation,
+                       !bias_operand.has_value() ? ""
+                       : *bias_operand == 0      ? " bias_grad x"
+                                                 : " bias_grad w");
   }
-  Product Alone() const {
-    Product product = *this;
+  MatMulProduct Alone() const {
+    MatMulProduct product = *this;
     product.epilogue = {};
+    product.bias_operand.reset();
     return product;
   }
-  // The bias as the library reads it: of y's type, which a node's is not where that is bf16.
-  int64_t bias_bytes() const { return epilogue.bias ? static_cast<int64_t>(n) * SizeOf(dtype) : 0; }
+  // More than the product.
+  bool any() const { return epilogue.any() || bias_operand.has_value(); }
+  // A bias is added, or the gradient of one made.
+  bool has_bias() const { return epilogue.bias || bias_operand.has_value(); }
+  // As the library has it: of y's type, which a node's bias is not where that is bf16.
+  int64_t bias_bytes() const {
+    return has_bias() ? static_cast<int64_t>(bias_operand == 0 ? m : n) * SizeOf(result) : 0;
+  }
+  // Of which the rows are added up.
+  ChannelRows bias_rows() const { return {static_cast<int64_t>(k), static_cast<int64_t>(bias_operand == 0 ? m : n)}; }
 };
 
-Product ProductOf(const LocalNode& node) {
-  Product product;
+namespace {
+
+MatMulProduct ProductOf(const LocalNode& node) {
+  MatMulProduct product;
   product.transpose_x = node.attributes.Bool("transpose_x");
   product.transpose_w = node.attributes.Bool("transpose_w");
   product.m = static_cast<uint64_t>(node.outputs[0].shape()[0]);
   product.n = static_cast<uint64_t>(node.outputs[0].shape()[1]);
   product.k = static_cast<uint64_t>(InputShape(node, 0)[product.transpose_x ? 0 : 1]);
-  product.dtype = node.outputs[0].dtype;
+  product.dtype = Input(node, 0).dtype;
+  product.result = node.outputs[0].dtype;
   product.epilogue = EpilogueOf(node);
+  if (node.attributes.Has("bias_of")) product.bias_operand = BiasOperandOf(node);
   return product;
 }
 
 absl::Status CheckProduct(const LocalNode& node) {
-  RETURN_IF_ERROR(RequireFloating(node.outputs[0].dtype));
+  RETURN_IF_ERROR(RequireFloating(Input(node, 0).dtype));
   if (ProductOf(node).k == 0) return InvalidArgument("the inner dimension is empty");
   return absl::OkStatus();
+}
+
+ColumnChunks ChunksOf(const MatMulProduct& product) {
+  const ChannelRows rows = product.bias_rows();
+  return MakeColumnChunks(1, rows.rows, rows.channels);
 }
 
 constexpr uintptr_t kVectorBytes = 16;
@@ -75,7 +101,7 @@ char* WorkspaceOf(const KernelArguments& a) {
 }  // namespace
 
 struct MatMulPlan {
-  Product product;                               // without the node's epilogue, if the library does not take that
+  MatMulProduct product;                         // without the node's epilogue, if the library does not take that
   Handle<cublasLtMatmulDescOpaque_t> operation;  // with a bias that is nowhere
   Handle<cublasLtMatrixLayoutOpaque_t> a, b, d;
   // For operands at multiples of 16 bytes, and for any.
@@ -99,7 +125,11 @@ struct Addresses {
 };
 
 // What the library has no name for follows as a launch of ours.
-absl::StatusOr<cublasLtEpilogue_t> NameOf(const NodeEpilogue& epilogue) {
+absl::StatusOr<cublasLtEpilogue_t> NameOf(const MatMulProduct& product) {
+  if (product.bias_operand.has_value()) {
+    return *product.bias_operand == 0 ? CUBLASLT_EPILOGUE_BGRADB : CUBLASLT_EPILOGUE_BGRADA;
+  }
+  const NodeEpilogue& epilogue = product.epilogue;
   const std::string activation = epilogue.activation_name();
   if (activation == "") return epilogue.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
   if (activation == "relu") return epilogue.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
@@ -107,7 +137,7 @@ absl::StatusOr<cublasLtEpilogue_t> NameOf(const NodeEpilogue& epilogue) {
 }
 
 // What is multiplied and how. The library adds a bias to the rows of its column-major matrix: the channels.
-absl::StatusOr<Handle<cublasLtMatmulDescOpaque_t>> OperationOf(const CublasLtApi& api, const Product& product,
+absl::StatusOr<Handle<cublasLtMatmulDescOpaque_t>> OperationOf(const CublasLtApi& api, const MatMulProduct& product,
                                                                bool allow_tf32, const void* bias) {
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   if (product.dtype == DType::kF64) compute = CUBLAS_COMPUTE_64F;
@@ -124,9 +154,9 @@ absl::StatusOr<Handle<cublasLtMatmulDescOpaque_t>> OperationOf(const CublasLtApi
   };
   RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSA, product.transpose_w ? CUBLAS_OP_T : CUBLAS_OP_N));
   RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSB, product.transpose_x ? CUBLAS_OP_T : CUBLAS_OP_N));
-  ASSIGN_OR_RETURN(const cublasLtEpilogue_t epilogue, NameOf(product.epilogue));
-  if (product.epilogue.any()) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
-  if (product.epilogue.bias) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
+  ASSIGN_OR_RETURN(const cublasLtEpilogue_t epilogue, NameOf(product));
+  if (product.any()) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
+  if (product.has_bias()) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
   return operation;
 }
 
@@ -151,7 +181,7 @@ absl::Status Multiply(const CublasLtApi& api, cublasLtHandle_t handle, const Mat
 // Builds a plan; the first error ends it.
 class Planner {
  public:
-  Planner(const CublasLtApi& api, cublasLtHandle_t handle, const Product& product, const CublasLtOptions& options,
+  Planner(const CublasLtApi& api, cublasLtHandle_t handle, const MatMulProduct& product, const CublasLtOptions& options,
           PlanCache& cache)
       : api_(api), handle_(handle), product_(product), options_(options), cache_(cache) {}
 
@@ -161,26 +191,26 @@ class Planner {
     // Algorithms are chosen for a bias where a copy of it would lie.
     ASSIGN_OR_RETURN(plan->operation,
                      OperationOf(api_, product_, options_.allow_tf32, reinterpret_cast<const void*>(kVectorBytes)));
-    const Product& p = product_;
-    ASSIGN_OR_RETURN(plan->a, p.transpose_w ? Layout(p.k, p.n) : Layout(p.n, p.k));
-    ASSIGN_OR_RETURN(plan->b, p.transpose_x ? Layout(p.m, p.k) : Layout(p.k, p.m));
-    ASSIGN_OR_RETURN(plan->d, Layout(p.n, p.m));
+    const MatMulProduct& p = product_;
+    ASSIGN_OR_RETURN(plan->a, p.transpose_w ? Layout(p.dtype, p.k, p.n) : Layout(p.dtype, p.n, p.k));
+    ASSIGN_OR_RETURN(plan->b, p.transpose_x ? Layout(p.dtype, p.m, p.k) : Layout(p.dtype, p.k, p.m));
+    ASSIGN_OR_RETURN(plan->d, Layout(p.result, p.n, p.m));
     ASSIGN_OR_RETURN(plan->aligned, Algorithm(*plan, 16));
     ASSIGN_OR_RETURN(plan->unaligned, Algorithm(*plan, static_cast<uint32_t>(SizeOf(p.dtype))));
     return std::shared_ptr<const MatMulPlan>(plan);
   }
 
  private:
-  cudaDataType_t type() const {
-    if (product_.dtype == DType::kBF16) return CUDA_R_16BF;
-    return product_.dtype == DType::kF64 ? CUDA_R_64F : CUDA_R_32F;
+  static cudaDataType_t TypeOf(DType dtype) {
+    if (dtype == DType::kBF16) return CUDA_R_16BF;
+    return dtype == DType::kF64 ? CUDA_R_64F : CUDA_R_32F;
   }
   // A dense column-major matrix.
-  absl::StatusOr<Handle<cublasLtMatrixLayoutOpaque_t>> Layout(uint64_t rows, uint64_t columns) {
+  absl::StatusOr<Handle<cublasLtMatrixLayoutOpaque_t>> Layout(DType dtype, uint64_t rows, uint64_t columns) {
     cublasLtMatrixLayout_t raw = nullptr;
-    RETURN_IF_ERROR(
-        CublasLtStatus(api_, api_.cublasLtMatrixLayoutCreate(&raw, type(), rows, columns, static_cast<int64_t>(rows)),
-                       "cublasLtMatrixLayoutCreate"));
+    RETURN_IF_ERROR(CublasLtStatus(
+        api_, api_.cublasLtMatrixLayoutCreate(&raw, TypeOf(dtype), rows, columns, static_cast<int64_t>(rows)),
+        "cublasLtMatrixLayoutCreate"));
     return Handle<cublasLtMatrixLayoutOpaque_t>(raw, [api = api_](auto* p) { api.cublasLtMatrixLayoutDestroy(p); });
   }
 
@@ -275,15 +305,18 @@ class Planner {
 
   // On memory of its own, operands at multiples of 256 bytes: an algorithm for any address takes them as well.
   absl::StatusOr<double> Time(const MatMulPlan& plan, const cublasLtMatmulHeuristicResult_t& candidate) {
-    const Product& p = product_;
-    const auto bytes = [&](uint64_t rows, uint64_t columns) {
-      return static_cast<int64_t>((rows * columns * static_cast<uint64_t>(SizeOf(p.dtype)) + 255) / 256 * 256);
+    const MatMulProduct& p = product_;
+    const auto rounded = [](int64_t bytes) {
+      return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
     };
-    const int64_t x = bytes(p.m, p.k), w = bytes(p.k, p.n), y = bytes(p.m, p.n);
-    const int64_t bias = p.epilogue.bias ? bytes(1, p.n) : 0, workspace = x + w + y + bias;
+    const auto bytes = [&](uint64_t rows, uint64_t columns, DType dtype) {
+      return rounded(static_cast<int64_t>(rows * columns) * SizeOf(dtype));
+    };
+    const int64_t x = bytes(p.m, p.k, p.dtype), w = bytes(p.k, p.n, p.dtype), y = bytes(p.m, p.n, p.result);
+    const int64_t workspace = x + w + y + rounded(p.bias_bytes());
     const auto run = [&](char* memory, CudaQueue queue) -> absl::Status {
       Handle<cublasLtMatmulDescOpaque_t> operation = plan.operation;
-      if (p.epilogue.bias) {
+      if (p.has_bias()) {
         ASSIGN_OR_RETURN(operation, OperationOf(api_, p, options_.allow_tf32, memory + x + w + y));
       }
       return Multiply(api_, handle_, plan, operation.get(), candidate,
@@ -294,7 +327,7 @@ class Planner {
 
   const CublasLtApi& api_;
   cublasLtHandle_t handle_;
-  const Product product_;
+  const MatMulProduct product_;
   const CublasLtOptions& options_;
   PlanCache& cache_;
 };
@@ -315,8 +348,8 @@ CublasLtMatMuls::~CublasLtMatMuls() {
 
 absl::StatusOr<CublasLtMatMuls::SharedPlan> CublasLtMatMuls::FindPlan(const LocalNode& node) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const Product product = ProductOf(node);
-  const auto find = [this](const Product& wanted) -> absl::StatusOr<SharedPlan> {
+  const MatMulProduct product = ProductOf(node);
+  const auto find = [this](const MatMulProduct& wanted) -> absl::StatusOr<SharedPlan> {
     SharedPlan& kept = plans_[wanted.Key()];
     if (kept == nullptr) {
       ASSIGN_OR_RETURN(kept, Planner(api_, handle_, wanted, options_, *cache_).Make());
@@ -324,7 +357,7 @@ absl::StatusOr<CublasLtMatMuls::SharedPlan> CublasLtMatMuls::FindPlan(const Loca
     return kept;
   };
   absl::StatusOr<SharedPlan> plan = find(product);
-  if (plan.ok() || !product.epilogue.any()) return plan;
+  if (plan.ok() || !product.any()) return plan;
   plan = find(product.Alone());
   if (plan.ok()) plans_[product.Key()] = *plan;
   return plan;
@@ -335,6 +368,14 @@ absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::Prepare(const LocalNode& nod
   ASSIGN_OR_RETURN(const SharedPlan plan, FindPlan(node));
   PreparedCudaKernel kernel;
   kernel.workspace_bytes = plan->workspace_bytes();
+  if (const MatMulProduct product = ProductOf(node); product.bias_operand.has_value()) {
+    const ColumnChunks chunks = ChunksOf(product);
+    if (!plan->product.any()) kernel.workspace_bytes = std::max(kernel.workspace_bytes, chunks.partial_bytes(1));
+    kernel.bind = [self = shared_from_this(), plan, product](const KernelArguments& a) {
+      return plan->product.any() ? self->BindWithBiasGradient(plan, a) : self->BindAndAddRows(plan, product, a);
+    };
+    return kernel;
+  }
   kernel.bind = [self = shared_from_this(), plan,
                  epilogue = EpilogueOf(node)](const KernelArguments& a) -> absl::StatusOr<CudaEnqueue> {
     return plan->product.epilogue.bias ? self->BindWithBias(plan, a) : self->Bind(plan, epilogue, a);
@@ -349,26 +390,50 @@ absl::StatusOr<CudaEnqueue> CublasLtMatMuls::Bind(const SharedPlan& plan, const 
   return CudaEnqueue([self = shared_from_this(), plan, epilogue, apart, a](CudaQueue queue) -> absl::Status {
     RETURN_IF_ERROR(self->Run(*plan, plan->operation.get(), a, queue));
     if (!apart) return absl::OkStatus();
-    const Product& p = plan->product;
+    const MatMulProduct& p = plan->product;
     const ChannelRows y{static_cast<int64_t>(p.m), static_cast<int64_t>(p.n)};
     return LaunchStatus(launch::AddEpilogue(p.dtype, y, {In(a, 2), epilogue.activation}, Out(a, 0), queue));
   });
 }
 
 absl::StatusOr<CudaEnqueue> CublasLtMatMuls::BindWithBias(const SharedPlan& plan, const KernelArguments& a) {
-  const Product& p = plan->product;
+  const MatMulProduct& p = plan->product;
   const bool copied = p.dtype == DType::kBF16 || !IsAligned(In(a, 2));
   char* const copy = WorkspaceOf(a) + plan->library_bytes();
   ASSIGN_OR_RETURN(const Handle<cublasLtMatmulDescOpaque_t> operation,
                    OperationOf(api_, p, options_.allow_tf32, copied ? copy : In(a, 2)));
   return CudaEnqueue([self = shared_from_this(), plan, operation, copied, copy, a](CudaQueue queue) -> absl::Status {
-    const Product& p = plan->product;
+    const MatMulProduct& p = plan->product;
     const auto channels = static_cast<int64_t>(p.n);
     if (copied) {
       const DType from = p.dtype == DType::kBF16 ? DType::kF32 : p.dtype;
       RETURN_IF_ERROR(LaunchStatus(launch::Cast(from, p.dtype, In(a, 2), copy, channels, queue)));
     }
     return self->Run(*plan, operation.get(), a, queue);
+  });
+}
+
+// The library writes the gradient where its vectors can, else it is copied from there.
+absl::StatusOr<CudaEnqueue> CublasLtMatMuls::BindWithBiasGradient(const SharedPlan& plan, const KernelArguments& a) {
+  const MatMulProduct& p = plan->product;
+  const bool copied = !IsAligned(Out(a, 1));
+  void* const made = copied ? WorkspaceOf(a) + plan->library_bytes() : Out(a, 1);
+  ASSIGN_OR_RETURN(const Handle<cublasLtMatmulDescOpaque_t> operation, OperationOf(api_, p, options_.allow_tf32, made));
+  return CudaEnqueue([self = shared_from_this(), plan, operation, copied, made, a](CudaQueue queue) -> absl::Status {
+    RETURN_IF_ERROR(self->Run(*plan, operation.get(), a, queue));
+    if (!copied) return absl::OkStatus();
+    return LaunchStatus(queue->Copy(Out(a, 1), made, plan->product.bias_bytes()));
+  });
+}
+
+// The product, then the rows by launches of ours.
+absl::StatusOr<CudaEnqueue> CublasLtMatMuls::BindAndAddRows(const SharedPlan& plan, const MatMulProduct& product,
+                                                            const KernelArguments& a) {
+  return CudaEnqueue([self = shared_from_this(), plan, product, a](CudaQueue queue) -> absl::Status {
+    RETURN_IF_ERROR(self->Run(*plan, plan->operation.get(), a, queue));
+    return LaunchStatus(launch::SumOverRows(product.dtype, product.result, ChunksOf(product),
+                                            In(a, *product.bias_operand), 1, Out(a, 1),
+                                            static_cast<double*>(a.workspace), queue));
   });
 }
 

@@ -7,8 +7,9 @@
 //
 // Bias and relu are the library's epilogue. It takes a bias of y's type alone, so one of f32 before a bf16 y is rounded
 // into the workspace first, like the weights; one at an odd address is copied there. Where the library has no algorithm
-// for the epilogue, a launch of ours follows the product. The library may make a zero of a NaN in relu; ours never
-// does.
+// for the epilogue, a launch of ours follows the product. So is a bias's gradient beside a weight's: the library adds
+// up the rows of an operand while it multiplies, or launches of ours do behind it. The library may make a zero of a NaN
+// in relu; ours never does.
 #ifndef PARTITA_OPS_CUDA_CUBLASLT_CUBLASLT_MATMUL_H_
 #define PARTITA_OPS_CUDA_CUBLASLT_CUBLASLT_MATMUL_H_
 
@@ -31,6 +32,7 @@ struct CublasLtOptions {
   PlanTimer timer = nullptr;  // null: the heuristics decide
 };
 
+struct MatMulProduct;
 struct MatMulPlan;
 
 // Thread-safe. Kernels that it prepared keep it alive.
@@ -52,6 +54,9 @@ class CublasLtMatMuls : public std::enable_shared_from_this<CublasLtMatMuls> {
   absl::StatusOr<SharedPlan> FindPlan(const LocalNode& node);
   absl::StatusOr<CudaEnqueue> Bind(const SharedPlan& plan, const NodeEpilogue& epilogue, const KernelArguments& a);
   absl::StatusOr<CudaEnqueue> BindWithBias(const SharedPlan& plan, const KernelArguments& a);
+  absl::StatusOr<CudaEnqueue> BindWithBiasGradient(const SharedPlan& plan, const KernelArguments& a);
+  absl::StatusOr<CudaEnqueue> BindAndAddRows(const SharedPlan& plan, const MatMulProduct& product,
+                                             const KernelArguments& a);
   absl::Status Run(const MatMulPlan& plan, cublasLtMatmulDesc_t operation, const KernelArguments& arguments,
                    CudaQueue queue) const;
 

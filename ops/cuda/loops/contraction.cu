@@ -11,10 +11,10 @@ Epilogue<Compute<T>> Of(const EpilogueLaunch& epilogue) {
   return {As<Compute<T>>(epilogue.bias), epilogue.activation};
 }
 
-template <typename T>
+template <typename T, typename Y = T>
 struct MatMulBody {
   const T *x, *w;
-  T* y;
+  Y* y;
   MatMulSizes s;
   Epilogue<Compute<T>> epilogue;
 
@@ -25,7 +25,7 @@ struct MatMulBody {
     const T* b = w + (s.transpose_w ? j * s.k : j);
     double sum = 0;
     for (int64_t l = 0; l < s.k; ++l) sum += static_cast<double>(a[l * x_step]) * static_cast<double>(b[l * w_step]);
-    y[index] = static_cast<T>(epilogue(sum, j));
+    y[index] = static_cast<Y>(epilogue(sum, j));
   }
 };
 
@@ -149,6 +149,13 @@ LaunchError MatMul(DType dtype, const MatMulSizes& sizes, const EpilogueLaunch& 
                    void* y, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     const MatMulBody<T> body{As<T>(x), As<T>(w), As<T>(y), sizes, Of<T>(epilogue)};
+    return ForEach(sizes.m * sizes.n, body, queue);
+  });
+}
+
+LaunchError WideMatMul(DType dtype, const MatMulSizes& sizes, const void* x, const void* w, void* y, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    const MatMulBody<T, Compute<T>> body{As<T>(x), As<T>(w), As<Compute<T>>(y), sizes, {}};
     return ForEach(sizes.m * sizes.n, body, queue);
   });
 }

@@ -1,21 +1,44 @@
 // The reference contractions of a node.
 #include "ops/cuda/launch/contraction.h"
 
+#include "ops/cuda/launch/reductions.h"
 #include "ops/cuda/own/own_kernels.h"
 
 namespace partita {
 
-absl::StatusOr<PreparedCudaKernel> CudaMatMul(const LocalNode& node) {
+namespace {
+
+launch::MatMulSizes SizesOf(const LocalNode& node) {
   launch::MatMulSizes sizes;
   sizes.transpose_x = node.attributes.Bool("transpose_x");
   sizes.transpose_w = node.attributes.Bool("transpose_w");
   sizes.m = node.outputs[0].shape()[0];
   sizes.n = node.outputs[0].shape()[1];
   sizes.k = InputShape(node, 0)[sizes.transpose_x ? 0 : 1];
+  return sizes;
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedCudaKernel> CudaMatMul(const LocalNode& node) {
+  const launch::MatMulSizes sizes = SizesOf(node);
   const int activation = EpilogueOf(node).activation;
   return OwnFloatingKernel(node, [sizes, activation](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::MatMul(dtype, sizes, {In(a, 2), activation}, In(a, 0), In(a, 1), Out(a, 0), q);
   });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaMatMulBiasGrad(const LocalNode& node) {
+  const size_t operand = BiasOperandOf(node);
+  const ChannelRows dy = MakeRows(InputShape(node, operand));
+  const ColumnChunks chunks = MakeColumnChunks(1, dy.rows, dy.channels);
+  const auto launch = [=, sizes = SizesOf(node), to = node.outputs[1].dtype](const KernelArguments& a, DType from,
+                                                                             CudaQueue q) {
+    const LaunchError error = launch::WideMatMul(from, sizes, In(a, 0), In(a, 1), Out(a, 0), q);
+    if (error != kLaunched) return error;
+    return launch::SumOverRows(from, to, chunks, In(a, operand), 1, Out(a, 1), static_cast<double*>(a.workspace), q);
+  };
+  return OwnKernelOfElements(node, launch, chunks.partial_bytes(1));
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaConv2d(const LocalNode& node) {

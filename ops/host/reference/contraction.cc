@@ -90,6 +90,29 @@ absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node) {
   });
 }
 
+// The product, then the sum of the rows of an operand.
+absl::StatusOr<PreparedKernel> ReferenceMatMulBiasGrad(const LocalNode& node) {
+  ASSIGN_OR_RETURN(const PreparedKernel product, ReferenceMatMul(node));
+  const size_t operand = BiasOperandOf(node);
+  const ChannelRows dy = MakeRows(InputShape(node, operand));
+  const auto add = [=]<typename T>(const KernelArguments& a) {
+    for (int64_t c = 0; c < dy.channels; ++c) {
+      double sum = 0;
+      for (int64_t row = 0; row < dy.rows; ++row) sum += double{In<T>(a, operand)[row * dy.channels + c]};
+      Out<T>(a, 1)[c] = static_cast<T>(sum);
+    }
+  };
+  ASSIGN_OR_RETURN(const PreparedKernel sums, PreparedFloating(node.outputs[1].dtype, add));
+  return PreparedKernel{0, [product, sums](const KernelArguments& a) -> absl::StatusOr<Computation> {
+                          ASSIGN_OR_RETURN(const Computation multiply, product.bind(a));
+                          ASSIGN_OR_RETURN(const Computation sum, sums.bind(a));
+                          return Computation([multiply, sum]() -> absl::Status {
+                            RETURN_IF_ERROR(multiply());
+                            return sum();
+                          });
+                        }};
+}
+
 // A row of y after the other: it may be a part of a longer row.
 absl::StatusOr<PreparedKernel> ReferenceConv2d(const LocalNode& node) {
   const Convolution conv = ForwardConvolution(node);

@@ -27,6 +27,7 @@ absl::StatusOr<PreparedKernel> ReferenceSliceGrad(const LocalNode& node);
 
 // contraction.cc
 absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceMatMulBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceConv2d(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceConv2dInputGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceConv2dWeightGrad(const LocalNode& node);

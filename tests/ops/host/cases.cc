@@ -79,6 +79,18 @@ void AddMatMuls(Table& table) {
   }
 }
 
+// Of operands whose rows can be added up.
+void AddBiasGradients(Table& table) {
+  for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 1, 1}, {7, 10, 13}, {33, 65, 300}}) {
+    for (const bool other : {false, true}) {
+      table.Add("matmul_bias_grad", {{"transpose_x", other}, {"bias_of", std::string("w")}},
+                {F32(other ? Shape{k, m} : Shape{m, k}), F32({k, n})});
+      table.Add("matmul_bias_grad", {{"transpose_x", true}, {"transpose_w", other}, {"bias_of", std::string("x")}},
+                {F32({k, m}), F32(other ? Shape{n, k} : Shape{k, n})});
+    }
+  }
+}
+
 void AddPooling(Table& table) {
   struct Sizes {
     Shape x;
@@ -366,6 +378,7 @@ std::vector<KernelCase> AllCases() {
   Table table;
   AddConvolutions(table);
   AddMatMuls(table);
+  AddBiasGradients(table);
   AddPooling(table);
   AddBatchNorms(table);
   AddElementwise(table);

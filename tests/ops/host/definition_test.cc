@@ -197,6 +197,26 @@ TEST(Epilogue, IsTheProductThenBiasThenTheActivation) {
   EXPECT_EQ(checked, 2 * static_cast<int>(NamesOf(EpilogueOps()).size() + 1) * 26);
 }
 
+// matmul_bias_grad is a product and the gradient of a bias.
+TEST(MatMulBiasGrad, IsTheProductAndTheSumOfRows) {
+  int checked = 0;
+  for (const KernelCase& c : AllCases()) {
+    if (c.node.op->name != "matmul_bias_grad") continue;
+    const LocalNode whole = InF64(c.node);
+    LocalNode product = whole;
+    product.op = Ops().Find("matmul");
+    product.attributes.Remove("bias_of");
+    product.outputs.pop_back();
+    const size_t operand = whole.attributes.String("bias_of") == "x" ? 0 : 1;
+    const LocalNode sum = WholeNode("bias_grad", {}, {F64(whole.inputs[operand]->global)});
+    const std::vector<Values> found = Outputs(whole, c.inputs, kReference);
+    EXPECT_EQ(found[0], Outputs(product, c.inputs, kReference)[0]) << c.name;
+    EXPECT_LE(Distance(found[1], Outputs(sum, {c.inputs[operand]}, kReference)[0]), 1e-14) << c.name;
+    ++checked;
+  }
+  EXPECT_EQ(checked, 12);
+}
+
 // dx = gamma inverse (dy - mean(dy) - xhat mean(dy xhat)), the closed form (Ioffe and Szegedy 2015, section 3), and the
 // two separate parts add up to the fused gradient.
 TEST(BatchNorm, GradientIsTheClosedForm) {

@@ -71,6 +71,7 @@ absl::Status StartOurs(const ModelBenchmarkOptions& options, const MeasuredModel
   ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(sizes));
   ProgramOptions program;
   program.mix_precision = arithmetic.product == DType::kBF16;
+  program.for_gpu = options.gpu;
   SessionOptions session = DeviceOf(options, arithmetic);
   session.group_updates = true;
   session.device.deterministic = false;

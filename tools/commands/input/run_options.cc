@@ -71,6 +71,7 @@ ProgramOptions ReadProgramOptions(const Flags& flags) {
   ProgramOptions options;
   options.floating = FloatingType(flags);
   options.mix_precision = flags.Text("precision") == "bf16";
+  options.for_gpu = flags.Text("device") == "cuda";
   if (flags.IsSet("bucket-bytes")) options.bucket_bytes = flags.Int("bucket-bytes");
   options.verify_passes = flags.Bool("verify-passes");
   return options;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 #include "graph/ir/op_definition.h"
@@ -102,6 +103,66 @@ TEST(CublasLtMatMul, EveryEpilogueEqualsTheHost) {
     }
   }
   EXPECT_GE(tried, 16 * 12);
+}
+
+// The library adds up the rows of the operand that it calls A or B while it multiplies, and gives f32 for bf16; what it
+// makes at an odd address is copied, and where it has no such algorithm launches of ours follow.
+TEST(CublasLtMatMul, ABiasGradientIsMadeWithTheWeights) {
+  int tried = 0;
+  for (const KernelCase& c : AllCases()) {
+    if (c.node.op->name != "matmul_bias_grad") continue;
+    const bool of_x = c.node.attributes.String("bias_of") == "x";
+    for (const LocalNode& node : {c.node, InF64(c.node), InBf16(c.node)}) {
+      const std::vector<Values> inputs = Stored(node, c.inputs);
+      const std::vector<Values> expected = Outputs(InF64(c.node), inputs, {.reference_only = true});
+      for (const bool known : {true, false}) {
+        FakeCublasLt fake;
+        fake.epilogues = known;
+        const auto found = Computed(fake.api(), node, inputs, {}, {}, nullptr, false, known ? 0 : 2);
+        ASSERT_TRUE(found.ok()) << c.name << ": " << found.status();
+        for (size_t i = 0; i < 2; ++i) EXPECT_LE(Distance((*found)[i], expected[i]), 2e-6) << c.name << " output " << i;
+        const cublasLtEpilogue_t epilogue = of_x ? CUBLASLT_EPILOGUE_BGRADB : CUBLASLT_EPILOGUE_BGRADA;
+        EXPECT_EQ(fake.epilogues_run[0], known ? epilogue : CUBLASLT_EPILOGUE_DEFAULT);
+        EXPECT_EQ(fake.live, 0);
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GE(tried, 6 * 4);
+}
+
+// By a queue that copies here and now.
+TEST(CublasLtMatMul, ABiasGradientAtAnOddAddressIsCopied) {
+  class Copying : public HostQueue {
+   public:
+    int copies = 0;
+    LaunchError Copy(void* to, const void* from, int64_t bytes) override {
+      ++copies;
+      std::memcpy(to, from, static_cast<size_t>(bytes));
+      return kLaunched;
+    }
+  };
+  const TensorType x{DType::kF32, {7, 5}}, dy{DType::kF32, {7, 3}};
+  const LocalNode node = WholeNode("matmul_bias_grad", {{"transpose_x", true}}, {x, dy});
+  const std::vector<Values> inputs = {RandomValues(35, 1), RandomValues(21, 2)};
+  const std::vector<Values> expected = Outputs(node, inputs, {.reference_only = true});
+  for (const int64_t misalignment : {0, 4}) {
+    FakeCublasLt fake;
+    PlanCache cache;
+    const auto products = CublasLtMatMuls::Create(fake.api(), {}, &cache);
+    ASSERT_TRUE(products.ok());
+    const auto prepared = (*products)->Prepare(node);
+    ASSERT_TRUE(prepared.ok()) << prepared.status();
+    Copying queue;
+    const auto found = RunOnBuffers(node, inputs, {.misalignment = misalignment}, prepared->workspace_bytes, "cublaslt",
+                                    [&](const KernelArguments& arguments) -> absl::Status {
+                                      ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared->bind(arguments));
+                                      return enqueue(&queue);
+                                    });
+    ASSERT_TRUE(found.ok()) << found.status();
+    for (size_t i = 0; i < 2; ++i) EXPECT_LE(Distance((*found)[i], expected[i]), 2e-6) << misalignment;
+    EXPECT_EQ(queue.copies, misalignment == 0 ? 0 : 1);
+  }
 }
 
 // With and without the library's epilogue, timed or not: an error that says which call failed, or the product alone and

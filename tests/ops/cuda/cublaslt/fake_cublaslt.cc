@@ -18,6 +18,10 @@ struct Operation {
   const void* bias = nullptr;
 
   bool adds() const { return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS; }
+  // Whose sums over what the product adds up go where the bias is.
+  bool sums_a() const { return epilogue == CUBLASLT_EPILOGUE_BGRADA; }
+  bool sums_b() const { return epilogue == CUBLASLT_EPILOGUE_BGRADB; }
+  bool has_bias() const { return adds() || sums_a() || sums_b(); }
   bool clips() const { return epilogue == CUBLASLT_EPILOGUE_RELU || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS; }
 };
 struct Matrix {
@@ -94,7 +98,7 @@ cublasStatus_t Heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMa
   if (const cublasStatus_t status = Call(); status != CUBLAS_STATUS_SUCCESS) return status;
   const auto& preference = *reinterpret_cast<Preference*>(raw);
   const auto& operation = *reinterpret_cast<Operation*>(desc);
-  CHECK(operation.adds() == (operation.bias != nullptr));
+  CHECK(operation.has_bias() == (operation.bias != nullptr));
   if (operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT && !fake->epilogues) return CUBLAS_STATUS_NOT_SUPPORTED;
   fake->alignments.push_back(preference.alignment);
   fake->sums.push_back(preference.sums);
@@ -109,8 +113,8 @@ cublasStatus_t Heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMa
   return CUBLAS_STATUS_SUCCESS;
 }
 
-// T: of the matrices; alpha and beta are of type Compute<T>.
-template <typename T>
+// T: of the operands, Y: of the result and of a bias; alpha and beta are of type Compute<T>.
+template <typename T, typename Y = T>
 void Multiply(const Operation& operation, const void* alpha, const void* a_data, const Matrix& a, const void* b_data,
               const Matrix& b, const void* beta, void* d_data, const Matrix& d) {
   const T *pa = static_cast<const T*>(a_data), *pb = static_cast<const T*>(b_data);
@@ -127,10 +131,21 @@ void Multiply(const Operation& operation, const void* alpha, const void* a_data,
         const auto y = static_cast<double>(tb ? pb[j + k * b.leading] : pb[k + j * b.leading]);
         sum += x * y;
       }
-      if (operation.adds()) sum += static_cast<double>(static_cast<const T*>(operation.bias)[i]);
+      if (operation.adds()) sum += static_cast<double>(static_cast<const Y*>(operation.bias)[i]);
       if (operation.clips()) sum = sum < 0 ? 0 : sum;
-      static_cast<T*>(d_data)[i + j * d.leading] = static_cast<T>(sum);
+      static_cast<Y*>(d_data)[i + j * d.leading] = static_cast<Y>(sum);
     }
+  }
+  if (!operation.sums_a() && !operation.sums_b()) return;
+  const Matrix& summed = operation.sums_a() ? a : b;
+  const T* const elements = operation.sums_a() ? pa : pb;
+  const bool by_columns = operation.sums_a() ? ta : !tb;  // an inner dimension is a column of the matrix
+  for (int64_t c = 0; c < (operation.sums_a() ? d.rows : d.columns); ++c) {
+    double sum = 0;
+    for (int64_t k = 0; k < inner; ++k) {
+      sum += static_cast<double>(by_columns ? elements[k + c * summed.leading] : elements[c + k * summed.leading]);
+    }
+    static_cast<Y*>(const_cast<void*>(operation.bias))[c] = static_cast<Y>(sum);
   }
 }
 
@@ -151,12 +166,15 @@ cublasStatus_t Product(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* 
   const auto& operation = *reinterpret_cast<Operation*>(desc);
   fake->compute_types.push_back(operation.compute);
   fake->epilogues_run.push_back(operation.epilogue);
-  CHECK(!operation.adds() || reinterpret_cast<uintptr_t>(operation.bias) % 16 == 0);
+  CHECK(!operation.has_bias() || reinterpret_cast<uintptr_t>(operation.bias) % 16 == 0);
   const auto &ma = *reinterpret_cast<Matrix*>(a_layout), &mb = *reinterpret_cast<Matrix*>(b_layout),
              &md = *reinterpret_cast<Matrix*>(d_layout);
-  CHECK(ma.type == mb.type && ma.type == md.type);
+  const bool widens = ma.type == CUDA_R_16BF && md.type == CUDA_R_32F;
+  CHECK(ma.type == mb.type && (ma.type == md.type || widens));
   CHECK(operation.scale == (ma.type == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F));
-  if (ma.type == CUDA_R_16BF) {
+  if (widens) {
+    Multiply<Bf16, float>(operation, alpha, a, ma, b, mb, beta, d, md);
+  } else if (ma.type == CUDA_R_16BF) {
     Multiply<Bf16>(operation, alpha, a, ma, b, mb, beta, d, md);
   } else if (ma.type == CUDA_R_64F) {
     Multiply<double>(operation, alpha, a, ma, b, mb, beta, d, md);
