@@ -106,16 +106,20 @@ struct Buffers {
 Buffers MakeBuffers(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options,
                     int64_t workspace_bytes) {
   Buffers buffers;
+  const auto misalignment = [&](DType dtype) {
+    return options.misalignment + (options.off_by_one ? SizeOf(dtype) : 0);
+  };
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const bool present = node.inputs[i].has_value() && node.inputs[i]->elements() > 0;
     const int64_t bytes = present ? MemoryOf(node, i, *node.inputs[i]).bytes() : 0;
-    buffers.inputs.push_back(std::make_unique<Block>(bytes, options.misalignment));
-    if (present) Write(inputs[i], node.inputs[i]->dtype, buffers.inputs[i]->data());
+    const DType dtype = node.inputs[i].has_value() ? node.inputs[i]->dtype : DType::kF32;
+    buffers.inputs.push_back(std::make_unique<Block>(bytes, misalignment(dtype)));
+    if (present) Write(inputs[i], dtype, buffers.inputs[i]->data());
     buffers.arguments.inputs.push_back(present ? buffers.inputs[i]->data() : nullptr);
   }
   for (size_t o = 0; o < node.outputs.size(); ++o) {
     const LocalTensor output = OutputMemory(node, o);
-    buffers.outputs.push_back(std::make_unique<Block>(output.bytes(), options.misalignment));
+    buffers.outputs.push_back(std::make_unique<Block>(output.bytes(), misalignment(output.dtype)));
     buffers.arguments.outputs.push_back(output.elements() > 0 ? buffers.outputs.back()->data() : nullptr);
   }
   const size_t members = static_cast<size_t>(node.members);

@@ -45,6 +45,7 @@ struct RunOptions {
   bool reference_only = false;
   int threads = 1;
   int64_t misalignment = 0;  // bytes added to 64-byte aligned addresses of inputs and outputs
+  bool off_by_one = false;   // and one element more: aligned to their elements alone
   bool in_place = false;     // outputs lie at the inputs that the op's definition names
   uint64_t seed = 7;
 };

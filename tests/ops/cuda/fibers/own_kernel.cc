@@ -1,0 +1,55 @@
+#include "tests/ops/cuda/fibers/own_kernel.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "graph/ir/op_definition.h"
+#include "ops/cuda/kernel_table.h"
+#include "tests/ops/cuda/fibers/fiber_queue.h"
+
+namespace partita::fibers {
+namespace {
+
+// Of the tensor, or of the larger one of which it is a part.
+int64_t BytesOf(const LocalNode& node, size_t operand, LocalTensor tensor) {
+  if (!node.within.empty()) tensor.box = node.within[operand];
+  return tensor.bytes();
+}
+
+Memory MemoryOf(const LocalNode& node, const KernelArguments& arguments, int64_t workspace_bytes) {
+  Memory memory;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (arguments.inputs[i] == nullptr) continue;
+    memory.Add(fmt::format("input {}", i), arguments.inputs[i], BytesOf(node, i, *node.inputs[i]), false);
+  }
+  for (size_t o = 0; o < node.outputs.size(); ++o) {
+    const int64_t bytes = BytesOf(node, node.inputs.size() + o, node.outputs[o]);
+    memory.Add(fmt::format("output {}", o), arguments.outputs[o], bytes, true);
+  }
+  memory.Add("workspace", arguments.workspace, workspace_bytes, true);
+  return memory;
+}
+
+}  // namespace
+
+absl::StatusOr<FiberRun> RunOnFibers(const LocalNode& node, const std::vector<Values>& inputs,
+                                     const RunOptions& options, uint64_t seed) {
+  NoForeignKernels none("no library here");
+  const CudaKernelEntry& entry = CudaKernelEntries(node.op->name).back();
+  ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, entry.prepare(node, none));
+  FiberRun result;
+  const auto run = [&](const KernelArguments& arguments) -> absl::Status {
+    ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared.bind(arguments));
+    result.memory = MemoryOf(node, arguments, prepared.workspace_bytes);
+    FiberQueue queue(seed, result.memory);
+    const absl::Status status = enqueue(&queue);
+    result.launches = queue.launches();
+    return queue.failure().empty() ? status : absl::InternalError(queue.failure());
+  };
+  const std::string kernel = fmt::format("{}_{}", entry.family, node.op->name);
+  ASSIGN_OR_RETURN(result.outputs, RunOnBuffers(node, inputs, options, prepared.workspace_bytes, kernel, run));
+  return result;
+}
+
+}  // namespace partita::fibers

@@ -1,0 +1,159 @@
+// All own kernels on fibers, over the table of tests/ops/host/cases.cc: the device branch of the .cu files gives what
+// the host's reference gives, in any order of blocks and threads the same bits, and touches nothing but its tensors.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "graph/ir/node_flops.h"
+#include "graph/ir/op_definition.h"
+#include "tests/ops/cuda/fibers/own_kernel.h"
+#include "tests/ops/host/part_cases.h"
+
+namespace partita::fibers {
+namespace {
+
+constexpr uint64_t kOrders = 20;
+
+// As tests/ops/cuda/own/emulated_test.cc has it.
+constexpr double kTolerance = 2e-6;
+
+std::vector<Values> OnFibers(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options = {},
+                             uint64_t seed = 1) {
+  absl::StatusOr<FiberRun> run = RunOnFibers(node, inputs, options, seed);
+  EXPECT_TRUE(run.ok()) << node.op->name << ": " << run.status();
+  return run.ok() ? run->outputs : std::vector<Values>(node.outputs.size());
+}
+
+std::vector<Values> Reference(const LocalNode& node, const std::vector<Values>& inputs) {
+  return Outputs(InF64(node), inputs, {.reference_only = true});
+}
+
+void ExpectNear(const LocalNode& node, const std::vector<Values>& found, const std::vector<Values>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    const DType dtype = node.outputs[i].dtype;
+    const double rounding = dtype == DType::kBF16 ? 0x1p-8 : 0;
+    EXPECT_LE(Distance(found[i], expected[i]), kTolerance + rounding) << "output " << i << " " << Name(dtype);
+  }
+}
+
+bool TakesBf16(const KernelCase& c) {
+  if (c.node.members > 1) return false;
+  const LocalNode node = InBf16(c.node);
+  const auto status = RunOnFibers(node, Stored(node, c.inputs)).status();
+  return status.code() != absl::StatusCode::kInvalidArgument;
+}
+
+// The whole table, and twenty orders of all of it, take minutes.
+#ifdef PARTITA_ALL_CASES
+constexpr bool kAllCases = true;
+#else
+constexpr bool kAllCases = false;
+#endif
+
+std::vector<KernelCase> SmallCases() {
+  std::vector<KernelCase> cases = AllCases();
+  const auto is_large = [](const KernelCase& c) { return FlopsOf(c.node) > 3e5; };
+  if (!kAllCases) std::erase_if(cases, is_large);
+  return cases;
+}
+
+// Three of each op.
+std::vector<KernelCase> OrderedCases() {
+  std::vector<KernelCase> cases = SmallCases();
+  std::map<std::string, int> taken;
+  const auto is_one_more = [&](const KernelCase& c) { return ++taken[c.node.op->name] > 3; };
+  if (!kAllCases) std::erase_if(cases, is_one_more);
+  return cases;
+}
+
+std::string NameOfCase(const testing::TestParamInfo<KernelCase>& info) { return info.param.name; }
+
+class FiberKernel : public testing::TestWithParam<KernelCase> {};
+
+// At aligned addresses, and at such that are aligned to their elements alone.
+TEST_P(FiberKernel, EqualsTheHostsReference) {
+  const KernelCase& c = GetParam();
+  const std::vector<Values> expected = Reference(c.node, c.inputs);
+  for (const bool off_by_one : {false, true}) {
+    SCOPED_TRACE(off_by_one ? "off by one" : "aligned");
+    ExpectNear(c.node, OnFibers(c.node, c.inputs, {.off_by_one = off_by_one}), expected);
+  }
+}
+
+TEST_P(FiberKernel, EqualsTheHostsReferenceInBf16) {
+  const KernelCase& c = GetParam();
+  if (!TakesBf16(c)) GTEST_SKIP() << "is of f32 and f64";
+  const LocalNode node = InBf16(c.node);
+  const std::vector<Values> inputs = Stored(node, c.inputs);
+  const std::vector<Values> expected = Reference(c.node, inputs);
+  for (const bool off_by_one : {false, true}) {
+    SCOPED_TRACE(off_by_one ? "off by one" : "aligned");
+    ExpectNear(node, OnFibers(node, inputs, {.off_by_one = off_by_one}), expected);
+  }
+}
+
+TEST_P(FiberKernel, InPlaceChangesNothing) {
+  const KernelCase& c = GetParam();
+  if (c.node.op->in_place.empty()) GTEST_SKIP() << "not in place";
+  EXPECT_EQ(OnFibers(c.node, c.inputs, {.in_place = true}), OnFibers(c.node, c.inputs));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, FiberKernel, testing::ValuesIn(SmallCases()), NameOfCase);
+
+class FiberOrder : public FiberKernel {};
+
+TEST_P(FiberOrder, GivesTheSameBitsInAnyOrder) {
+  const KernelCase& c = GetParam();
+  const std::vector<Values> first = OnFibers(c.node, c.inputs);
+  for (uint64_t seed = 2; seed <= kOrders; ++seed) {
+    ASSERT_EQ(OnFibers(c.node, c.inputs, {}, seed), first) << "seed " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, FiberOrder, testing::ValuesIn(OrderedCases()), NameOfCase);
+
+TEST(FiberKernels, ComputePartsOfConvolutions) {
+  for (const auto& [seed, whole, part, inputs, part_inputs] : RandomParts(20)) {
+    const Values expected = ExpectedOfPart(Reference(whole, inputs)[0], part);
+    EXPECT_LE(Distance(OnFibers(part, part_inputs)[0], expected), kTolerance) << "seed " << seed;
+  }
+}
+
+// Longer than a block, a tile, a chunk or a row of threads, and one more or less.
+TEST(FiberKernels, TakeSizesAroundTheirBlocks) {
+  for (const int64_t n : {1, 3, 255, 256, 257, 1023, 1025, 4099}) {
+    const TensorType flat{DType::kF32, {n}}, rows{DType::kF32, {n, 3}}, classes{DType::kF32, {2, n}};
+    const std::vector<LocalNode> nodes = {
+        WholeNode("add", {}, {flat, flat, flat}), WholeNode("relu", {}, {flat}),
+        WholeNode("sum_of_squares", {}, {flat}),  WholeNode("bias_grad", {}, {rows}),
+        WholeNode("bias_grad", {}, {classes}),    WholeNode("log_softmax", {}, {classes})};
+    for (const LocalNode& node : nodes) {
+      SCOPED_TRACE(node.op->name + " of " + std::to_string(n));
+      const std::vector<Values> inputs = SuitableInputs(node, static_cast<uint64_t>(n));
+      ExpectNear(node, OnFibers(node, inputs), Reference(node, inputs));
+    }
+  }
+}
+
+// A rank that holds no samples: sums are zero, element-wise results are nothing.
+TEST(FiberKernels, TakeNoSamples) {
+  LocalNode bias = WholeNode("bias_grad", {}, {TensorType{DType::kF32, {8, 40}}});
+  Narrow(*bias.inputs[0], 0, 3, 3);
+  EXPECT_EQ(OnFibers(bias, {{}}), std::vector<Values>{Values(40, 0)});
+  LocalNode stats = WholeNode("batch_norm_statistics", {{"samples", int64_t{0}}},
+                              {TensorType{DType::kF32, {6, 5}}, TensorType{DType::kF32, {5}}});
+  Narrow(*stats.inputs[0], 0, 6, 6);
+  EXPECT_EQ(OnFibers(stats, {{}, Values(5, 1)}), std::vector<Values>{Values(10, 0)});
+  LocalNode relu = WholeNode("relu", {}, {TensorType{DType::kF32, {6, 5}}});
+  Narrow(*relu.inputs[0], 0, 6, 6);
+  Narrow(relu.outputs[0], 0, 6, 6);
+  const absl::StatusOr<FiberRun> run = RunOnFibers(relu, {{}});
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->launches, 0);
+}
+
+}  // namespace
+}  // namespace partita::fibers
