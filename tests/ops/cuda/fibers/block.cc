@@ -77,8 +77,8 @@ const uint64_t* Block::Meet(const Place& place, uint64_t given) {
   return &met_[thread_ / kWarp * kWarp];
 }
 
-void Block::Fail(const std::string& what) {
-  failure_ = what;
+void Block::Fail(std::string what) {
+  failure_ = std::move(what);
   threads_[thread_].fiber->Pause();
 }
 

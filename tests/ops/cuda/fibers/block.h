@@ -47,8 +47,8 @@ class Block {
   // The thread goes on when all that are to be there are at the same place.
   const uint64_t* Meet(const Place& place, uint64_t given);
   void Touch(const Access& access);
-  // The thread and its block end here.
-  void Fail(const std::string& what);
+  // The thread and its block end here: what lies on its stack is not destroyed.
+  void Fail(std::string what);
 
  private:
   enum class State { kReady, kWaits, kEnded };
