@@ -60,11 +60,11 @@ std::vector<KernelCase> SmallCases() {
   return cases;
 }
 
-// Three small ones of each op.
+// Two small ones of each op.
 std::vector<KernelCase> OrderedCases() {
   std::vector<KernelCase> cases = SmallCases();
   std::map<std::string, int> taken;
-  const auto is_one_more = [&](const KernelCase& c) { return FlopsOf(c.node) > 3e4 || ++taken[c.node.op->name] > 3; };
+  const auto is_one_more = [&](const KernelCase& c) { return FlopsOf(c.node) > 3e4 || ++taken[c.node.op->name] > 2; };
   if (!kAllCases) std::erase_if(cases, is_one_more);
   return cases;
 }
