@@ -1,7 +1,8 @@
 // Moves become what a rank does for them: pack -> one contiguous collective -> unpack, or a local copy, or nothing.
 //
 //   all_reduce      P -> R               AllReduce in place where possible. Several operands (a bucket): one AllReduce
-//                                        over one buffer in which the members lie without padding
+//                                        over one buffer in which the members lie without padding, those first
+//                                        that fill vectors of 16 bytes
 //   all_gather      S -> R               AllGather of the ranks' blocks, unpacked unless they follow each other
 //   reduce_scatter  P -> S               packed unless the blocks follow each other, ReduceScatter
 //   broadcast       At -> R              Broadcast; the root's copy is a view
