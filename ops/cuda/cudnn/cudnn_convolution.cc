@@ -9,15 +9,15 @@
 #include "ops/cuda/cudnn/cudnn_engines.h"
 #include "ops/cuda/cudnn/cudnn_graph.h"
 #include "ops/cuda/launch/contraction.h"
+#include "ops/cuda/launch/copies.h"
 #include "ops/cuda/own/own_kernels.h"
 
 namespace partita {
 
 struct ConvolutionPlan {
   CudnnPlan plan;
-  bool any_output_address = false;  // else the output too lies at a multiple of 16 bytes
-  bool fused = false;               // computes the epilogue; else a launch of our own does, if there is one
-  double seconds = 0;               // 0: not timed
+  bool fused = false;  // computes the epilogue; else a launch of our own does, if there is one
+  double seconds = 0;  // 0: not timed
 };
 
 namespace {
@@ -39,11 +39,11 @@ std::string Key(const CudnnConvolution& d, const CudnnOptions& options, size_t v
   const std::vector<BlockPlace> places = d.Places();
   return fmt::format(
       "cudnn {} {} {} {} nhwc {}x{}x{}x{} to {}x{}x{} kernel {}x{} stride {}x{} dilation {}x{} padding {},{},{},{} "
-      "groups {} in {}x{} and {}x{} tf32 {:d} deterministic {:d} timed {:d}",
+      "groups {} in {}x{} and {}x{} aligned {} tf32 {:d} deterministic {:d} timed {:d}",
       version, options.device, d.Name(), Name(d.node->outputs[0].dtype), s.n, s.h, s.w, s.c, s.out_h, s.out_w, s.out_c,
       w.kernel_h, w.kernel_w, w.stride_h, w.stride_w, w.dilation_h, w.dilation_w, w.top, w.bottom, w.left, w.right,
-      d.conv.groups, places[0].rows, places[0].columns, places[2].rows, places[2].columns, options.allow_tf32,
-      RulesFor(*d.node, options).deterministic, IsTimed(options));
+      d.conv.groups, places[0].rows, places[0].columns, places[2].rows, places[2].columns, kCudnnAlignment,
+      options.allow_tf32, RulesFor(*d.node, options).deterministic, IsTimed(options));
 }
 
 absl::Status Execute(const CudnnApi& api, cudnnHandle_t handle, const CudnnDescriptor& plan,
@@ -113,8 +113,36 @@ bool IsAligned(const void* address) { return reinterpret_cast<uintptr_t>(address
 
 // Of a plan's blocks; what an epilogue apart reads may lie anywhere.
 bool AreAligned(const ConvolutionPlan& plan, const std::vector<void*>& blocks) {
-  return IsAligned(blocks[0]) && IsAligned(blocks[1]) && (plan.any_output_address || IsAligned(blocks[2])) &&
+  return IsAligned(blocks[0]) && IsAligned(blocks[1]) && IsAligned(blocks[2]) &&
          (!plan.fused || blocks.size() <= 3 || IsAligned(blocks[3]));
+}
+
+// The place in the workspace where a gradient is computed that may lie anywhere, behind the plan's own bytes. Only one
+// of weights may, as a member of a bucket, and only if its size is no multiple of 16 bytes: members that are such
+// multiples begin at them (graph/lower/lower_moves.h). Padding for the others would be sent with every bucket; their
+// copy is small, and the address at hand decides whether there is one.
+struct Detour {
+  Detour(const CudnnConvolution& d, const ConvolutionPlan& plan)
+      : first_byte((plan.plan.workspace_bytes + kCudnnAlignment - 1) / kCudnnAlignment * kCudnnAlignment),
+        bytes(d.node->outputs[0].bytes()),
+        possible(d.direction == ConvolutionDirection::kWeightGrad && bytes % kCudnnAlignment != 0) {}
+
+  bool needed(const void* output) const { return possible && !IsAligned(output); }
+
+  int64_t first_byte, bytes;
+  bool possible;
+};
+
+int64_t WorkspaceBytes(const ConvolutionPlan& plan, const Detour& detour) {
+  return detour.possible ? detour.first_byte + detour.bytes : plan.plan.workspace_bytes;
+}
+
+// What `enqueue` computes at `from` comes to `to` behind it.
+CudaEnqueue ThenCopy(CudaEnqueue enqueue, void* to, const void* from, int64_t bytes) {
+  return [enqueue = std::move(enqueue), to, from, bytes](CudaQueue queue) -> absl::Status {
+    RETURN_IF_ERROR(enqueue(queue));
+    return LaunchStatus(launch::CopyRun(to, from, bytes, queue));
+  };
 }
 
 }  // namespace
@@ -167,7 +195,6 @@ absl::StatusOr<CudnnConvolutions::SharedPlan> CudnnConvolutions::OrApart(const C
 absl::StatusOr<CudnnConvolutions::SharedPlan> CudnnConvolutions::MakePlan(const CudnnConvolution& convolution,
                                                                           const std::string& key) {
   auto result = std::make_shared<ConvolutionPlan>();
-  result->any_output_address = convolution.direction == ConvolutionDirection::kWeightGrad;
   result->fused = convolution.epilogue.any();
   if (const std::optional<std::string> kept = cache_->Find(key); kept.has_value()) {
     if (result->fused && *kept == kApart) return InvalidArgument("the epilogue is computed apart");
@@ -206,16 +233,20 @@ absl::StatusOr<PreparedCudaKernel> CudnnConvolutions::Prepare(const LocalNode& n
     const std::lock_guard<std::mutex> lock(mutex_);
     ASSIGN_OR_RETURN(plan, FindPlan(description));
   }
+  const Detour detour(description, *plan);
   PreparedCudaKernel kernel;
-  kernel.workspace_bytes = std::max(plan->plan.workspace_bytes, reference.workspace_bytes);
+  kernel.workspace_bytes = std::max(WorkspaceBytes(*plan, detour), reference.workspace_bytes);
   kernel.deterministic = plan->plan.deterministic;
-  kernel.bind = [self = shared_from_this(), plan, reference,
+  kernel.bind = [self = shared_from_this(), plan, reference, detour,
                  work = Work(description)](const KernelArguments& a) -> absl::StatusOr<CudaEnqueue> {
     if (self->target_.described != nullptr) return Unavailable("the kernel's GPU is described, it is not here");
     std::vector<void*> memory = {const_cast<void*>(In(a, 0)), const_cast<void*>(In(a, 1)), Out(a, 0)};
     if (work.epilogue.bias) memory.push_back(const_cast<void*>(In(a, 2)));
+    const bool detours = detour.needed(memory[2]);
+    if (detours) memory[2] = static_cast<char*>(a.workspace) + detour.first_byte;
     if (!AreAligned(*plan, work.Blocks(memory))) return reference.bind(a);
     ASSIGN_OR_RETURN(CudaEnqueue enqueue, Bound(self->api_, self->target_.handle, *plan, work, memory, a.workspace));
+    if (detours) enqueue = ThenCopy(std::move(enqueue), Out(a, 0), memory[2], detour.bytes);
     return CudaEnqueue([self, enqueue = std::move(enqueue)](CudaQueue queue) { return enqueue(queue); });
   };
   return kernel;

@@ -62,8 +62,9 @@ bool Has(const Notes& notes, cudnnBackendNumericalNote_t note) {
   return std::find(notes.begin(), notes.end(), note) != notes.end();
 }
 
-// For f32, engines on tensor cores compute in TF32.
+// For f32, engines on tensor cores compute in TF32. None may add in less than f32: bf16 engines that do are named too.
 bool KeepsTo(const EngineRules& rules, const Notes& notes) {
+  if (Has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false;
   if (rules.deterministic && Has(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
   if (rules.tensor_cores) return true;
   return !Has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) && !Has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);

@@ -30,8 +30,7 @@ BlockPlace PlaceOf(const CudnnConvolution& d, size_t operand) {
 }
 
 // [n,h,w,c] and [o,p,q,k] alike: cuDNN names dimensions n,c,h,w, the strides say how they lie.
-absl::StatusOr<CudnnDescriptor> Tensor(const CudnnApi& api, const CudnnConvolution& d, size_t operand,
-                                       int64_t alignment) {
+absl::StatusOr<CudnnDescriptor> Tensor(const CudnnApi& api, const CudnnConvolution& d, size_t operand) {
   const LocalTensor& tensor = OperandOf(*d.node, operand);
   const Shape& s = tensor.shape();
   const BlockPlace place = PlaceOf(d, operand);
@@ -42,7 +41,7 @@ absl::StatusOr<CudnnDescriptor> Tensor(const CudnnApi& api, const CudnnConvoluti
       .Set(CUDNN_ATTR_TENSOR_DIMENSIONS, {s[0], s[3], s[1], s[2]})
       .Set(CUDNN_ATTR_TENSOR_STRIDES, {place.rows * place.columns * s[3], 1, place.columns * s[3], s[3]})
       .Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id)
-      .Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, alignment)
+      .Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, kCudnnAlignment)
       .Finalize();
 }
 
@@ -148,16 +147,14 @@ class GraphBuilder {
       ASSIGN_OR_RETURN(CudnnDescriptor result, Virtual(api_, d_.node->outputs[0].shape(), kFirstVirtualId + i));
       results_.push_back(std::move(result));
     }
-    const bool any_address = d_.direction == Direction::kWeightGrad;
-    const int64_t alignment = any_address ? SizeOf(d_.node->outputs[0].dtype) : kCudnnAlignment;
-    ASSIGN_OR_RETURN(CudnnDescriptor output, Tensor(api_, d_, kOutput, alignment));
+    ASSIGN_OR_RETURN(CudnnDescriptor output, Tensor(api_, d_, kOutput));
     results_.push_back(std::move(output));
     return absl::OkStatus();
   }
 
   absl::Status AddConvolution() {
-    ASSIGN_OR_RETURN(const CudnnDescriptor first, Keep(Tensor(api_, d_, 0, kCudnnAlignment)));
-    ASSIGN_OR_RETURN(const CudnnDescriptor second, Keep(Tensor(api_, d_, 1, kCudnnAlignment)));
+    ASSIGN_OR_RETURN(const CudnnDescriptor first, Keep(Tensor(api_, d_, 0)));
+    ASSIGN_OR_RETURN(const CudnnDescriptor second, Keep(Tensor(api_, d_, 1)));
     ASSIGN_OR_RETURN(const CudnnDescriptor window, Keep(WindowOf(api_, d_.conv.window)));
     const OperationNames& names = NamesOf(d_.direction);
     ASSIGN_OR_RETURN(CudnnDescriptor convolution, CudnnBuilder(api_, names.type, "the convolution")

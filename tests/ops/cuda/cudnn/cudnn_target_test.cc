@@ -30,7 +30,9 @@ TEST(DescribedTarget, AnswersForEveryConvolution) {
     {
       const absl::StatusOr<PreparedCudaKernel> prepared = Prepared(fake, c.node);
       ASSERT_TRUE(prepared.ok()) << c.name << ": " << prepared.status();
-      EXPECT_EQ(prepared->workspace_bytes, kWorkspace) << c.name;
+      const int64_t bytes = c.node.outputs[0].bytes();
+      const bool may_be_odd = c.node.op->name == "conv2d_weight_grad" && bytes % 16 != 0;
+      EXPECT_EQ(prepared->workspace_bytes, kWorkspace + (may_be_odd ? bytes : 0)) << c.name;
       EXPECT_FALSE(prepared->workspace_estimated);
       EXPECT_EQ(prepared->bind({}).status().code(), absl::StatusCode::kUnavailable);
     }

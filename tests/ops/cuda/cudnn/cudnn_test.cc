@@ -1,6 +1,8 @@
 // Convolutions through a fake cuDNN, which computes what the descriptors say.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "tests/ops/cuda/cudnn/cudnn_run.h"
 #include "tests/ops/cuda/cudnn/fake_cudnn.h"
 #include "tests/ops/host/part_cases.h"
@@ -54,23 +56,44 @@ TEST(CudnnConvolution, PartsAreWhatTheWholeHasThere) {
 TEST(CudnnConvolution, EnginesKeepToTheRules) {
   const KernelCase c = AnyCase();
   const Notes tensor_core = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, rounds = {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS},
-              any_order = {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC};
+              any_order = {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC},
+              narrow_sums = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION};
   struct Expected {
     bool tf32, deterministic;
     int engine;
   };
-  for (const Expected& e : {Expected{false, true, 4}, {true, true, 1}, {false, false, 3}, {true, false, 1}}) {
+  for (const Expected& e : {Expected{false, true, 5}, {true, true, 2}, {false, false, 4}, {true, false, 2}}) {
     FakeCudnn fake;
-    fake.engines = {{.works = false}, {.notes = tensor_core}, {.notes = rounds}, {.notes = any_order}, {}};
+    fake.engines = {{.works = false},  {.notes = narrow_sums}, {.notes = tensor_core},
+                    {.notes = rounds}, {.notes = any_order},   {}};
     ASSERT_TRUE(
         Computed(fake.api(), c.node, c.inputs, {}, {.allow_tf32 = e.tf32, .deterministic = e.deterministic}).ok());
     EXPECT_EQ(fake.engines_run, std::vector<int>{e.engine}) << e.tf32 << e.deterministic;
   }
-  // Tensor cores are what bf16 is for.
-  FakeCudnn fake;
-  fake.engines = {{.notes = any_order}, {.notes = tensor_core}, {}};
-  ASSERT_TRUE(Computed(fake.api(), InBf16(c.node), c.inputs).ok());
-  EXPECT_EQ(fake.engines_run, std::vector<int>{1});
+  // Tensor cores are what bf16 is for, and its sums are f32 whether bits must repeat or not.
+  for (const bool deterministic : {true, false}) {
+    FakeCudnn fake;
+    fake.engines = {
+        {.notes = {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}},
+        {.notes = narrow_sums},
+        {.notes = tensor_core},
+        {}};
+    ASSERT_TRUE(Computed(fake.api(), InBf16(c.node), c.inputs, {}, {.deterministic = deterministic}).ok());
+    EXPECT_EQ(fake.engines_run, std::vector<int>{2});
+  }
+}
+
+// Every operand is declared at a multiple of 16 bytes, a gradient of weights too: else none is named that uses them.
+TEST(CudnnConvolution, EveryDirectionMayUseTensorCores) {
+  for (const char* op : {"conv2d", "conv2d_input_grad", "conv2d_weight_grad"}) {
+    const KernelCase c = AnyCase(op);
+    for (const LocalNode& node : {c.node, InBf16(c.node)}) {
+      FakeCudnn fake;
+      fake.engines = {{.notes = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}}, {}};
+      ASSERT_TRUE(Computed(fake.api(), node, c.inputs, {}, {.allow_tf32 = true}).ok());
+      EXPECT_EQ(fake.engines_run, std::vector<int>{0}) << op;
+    }
+  }
 }
 
 TEST(CudnnConvolution, SaysWhetherItIsDeterministic) {
@@ -156,23 +179,54 @@ TEST(CudnnConvolution, APlanIsKept) {
   EXPECT_EQ(fake.engines_run, std::vector<int>(6, 1));
 }
 
-// A gradient of weights may lie anywhere; else an odd address goes to the reference kernel, which HostQueue refuses.
+// An odd address goes to the reference kernel, which HostQueue refuses.
 TEST(CudnnConvolution, OddAddressesGoToTheReference) {
   FakeCudnn fake;
   const KernelCase forward = AnyCase();
   EXPECT_FALSE(Computed(fake.api(), forward.node, forward.inputs, {.misalignment = 4}).ok());
   EXPECT_TRUE(fake.engines_run.empty());
-  PlanCache cache;
-  const KernelCase weights = AnyCase("conv2d_weight_grad");
-  const auto convolutions = CudnnConvolutions::Create(fake.api(), {}, &cache);
-  const auto prepared = (*convolutions)->Prepare(weights.node);
-  alignas(16) static float x[1000], dy[1000], dw[1000];
-  static char workspace[1024];
-  const auto enqueue = prepared->bind({{x, dy}, {dw + 1}, workspace, 0});
-  ASSERT_TRUE(enqueue.ok());
-  HostQueue queue;
-  EXPECT_TRUE((*enqueue)(&queue).ok());
-  EXPECT_EQ(fake.engines_run.size(), 1u);
+}
+
+// A gradient of weights that is a member of a bucket may lie anywhere, if it fills no vectors of 16 bytes: the plan
+// computes it in the workspace, and it is copied from there.
+TEST(CudnnConvolution, AnOddGradientOfWeightsComesByTheWorkspace) {
+  int tried = 0;
+  for (const KernelCase& c : Cases()) {
+    if (c.node.op->name != "conv2d_weight_grad") continue;
+    for (const LocalNode& node : {c.node, InBf16(c.node)}) {
+      const int64_t bytes = node.outputs[0].bytes();
+      FakeCudnn fake;
+      fake.engines = {{.workspace = 1000}};
+      PlanCache cache;
+      const auto convolutions = CudnnConvolutions::Create(fake.api(), {}, &cache);
+      const auto prepared = (*convolutions)->Prepare(node);
+      ASSERT_TRUE(prepared.ok()) << prepared.status();
+      EXPECT_EQ(prepared->workspace_bytes, bytes % 16 == 0 ? 1000 : 1008 + bytes) << c.name;
+      if (bytes % 16 == 0) continue;
+      alignas(16) static char bucket[1 << 16];
+      char* const odd = bucket + 4;
+      ASSERT_LE(bytes + 4, static_cast<int64_t>(sizeof(bucket)));
+      const std::vector<Values> inputs = Stored(node, c.inputs);
+      const auto found = RunOnBuffers(node, inputs, {}, prepared->workspace_bytes, "cudnn",
+                                      [&](const KernelArguments& arguments) -> absl::Status {
+                                        KernelArguments moved = arguments;
+                                        moved.outputs[0] = odd;
+                                        ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared->bind(moved));
+                                        HostQueue queue;
+                                        queue.launches_allowed = 1;
+                                        const absl::Status status = enqueue(&queue);
+                                        std::memcpy(arguments.outputs[0], odd, static_cast<size_t>(bytes));
+                                        return status;
+                                      });
+      ASSERT_TRUE(found.ok()) << c.name << ": " << found.status();
+      const double rounding = node.outputs[0].dtype == DType::kBF16 ? 0x1p-8 : 0;
+      EXPECT_LE(Distance((*found)[0], Outputs(InF64(c.node), inputs, {.reference_only = true})[0]), 1e-5 + rounding)
+          << c.name;
+      EXPECT_EQ(fake.engines_run, std::vector<int>{0}) << c.name;
+      ++tried;
+    }
+  }
+  EXPECT_GE(tried, 5);
 }
 
 TEST(CudnnConvolution, RefusesWhatItCannotDo) {

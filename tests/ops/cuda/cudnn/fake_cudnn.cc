@@ -1,5 +1,6 @@
 #include "tests/ops/cuda/cudnn/fake_cudnn.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
@@ -92,6 +93,33 @@ cudnnStatus_t Set(cudnnBackendDescriptor_t raw, cudnnBackendAttributeName_t name
   return CUDNN_STATUS_SUCCESS;
 }
 
+// Whether a tensor of the graph may lie at another address than a multiple of 16 bytes.
+bool MayLieAnywhere(const std::vector<Descriptor>& operations) {
+  for (const Descriptor& operation : operations) {
+    for (const auto& [name, part] : operation.copies) {
+      if (part.type != CUDNN_BACKEND_TENSOR_DESCRIPTOR) continue;
+      if (part.All<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT)[0] % 16 != 0) return true;
+    }
+  }
+  return false;
+}
+
+// The engines that the heuristics name: for a tensor that may lie anywhere none that uses tensor cores, like the
+// library.
+std::vector<int> Named(const Descriptor& heuristics) {
+  const bool fallback =
+      heuristics.All<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE)[0] == CUDNN_HEUR_MODE_FALLBACK;
+  const int first = fallback ? static_cast<int>(fake->engines.size()) : 0;
+  const int count = static_cast<int>(fallback ? fake->fallback.size() : fake->engines.size());
+  const bool anywhere = MayLieAnywhere(heuristics.operations);
+  std::vector<int> named;
+  for (int engine = first; engine < first + count; ++engine) {
+    const auto notes = EngineOf(engine).notes;
+    if (!anywhere || std::ranges::count(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) == 0) named.push_back(engine);
+  }
+  return named;
+}
+
 // What a plan read from text computes: the graph that was planned last.
 std::vector<Descriptor>& LastGraph() {
   static auto& graph = *new std::vector<Descriptor>();
@@ -132,11 +160,10 @@ cudnnStatus_t Get(cudnnBackendDescriptor_t raw, cudnnBackendAttributeName_t name
   const Descriptor& descriptor = Of(raw);
   auto* const parts = static_cast<cudnnBackendDescriptor_t*>(values);
   if (name == CUDNN_ATTR_ENGINEHEUR_RESULTS) {
-    const bool fallback =
-        descriptor.All<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE)[0] == CUDNN_HEUR_MODE_FALLBACK;
-    *found = static_cast<int64_t>(fallback ? fake->fallback.size() : fake->engines.size());
+    const std::vector<int> named = Named(descriptor);
+    *found = static_cast<int64_t>(named.size());
     for (int64_t i = 0; i < std::min(*found, count); ++i) {
-      Of(parts[i]).engine = static_cast<int>(i + (fallback ? static_cast<int64_t>(fake->engines.size()) : 0));
+      Of(parts[i]).engine = named[i];
       Of(parts[i]).operations = descriptor.operations;
     }
   } else if (name == CUDNN_ATTR_ENGINECFG_ENGINE) {

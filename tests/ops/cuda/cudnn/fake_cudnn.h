@@ -1,5 +1,6 @@
 // cuDNN's graph without a GPU: descriptors keep what is set, a plan of a convolution and what follows it computes here
-// and now on the host's memory what its descriptors say, any call can be made to fail.
+// and now on the host's memory what its descriptors say, any call can be made to fail. Engines on tensor cores are
+// named only for tensors that lie at multiples of 16 bytes.
 #ifndef PARTITA_TESTS_OPS_CUDA_CUDNN_FAKE_CUDNN_H_
 #define PARTITA_TESTS_OPS_CUDA_CUDNN_FAKE_CUDNN_H_
 
@@ -26,7 +27,7 @@ class FakeCudnn {
 
   const CudnnApi& api() const { return api_; }
 
-  std::vector<Engine> engines = {{}};   // of heuristics mode A
+  std::vector<Engine> engines = {{}};   // of heuristics modes A and B
   std::vector<Engine> fallback = {{}};  // of the fallback mode; numbered after those
   int fail_at = 0;                      // the call that answers `error`, the first is 1; 0: none
   cudnnStatus_t error = CUDNN_STATUS_INTERNAL_ERROR;

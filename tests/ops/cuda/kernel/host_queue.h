@@ -2,6 +2,8 @@
 #ifndef PARTITA_TESTS_OPS_CUDA_KERNEL_HOST_QUEUE_H_
 #define PARTITA_TESTS_OPS_CUDA_KERNEL_HOST_QUEUE_H_
 
+#include <cstring>
+
 #include "ops/cuda/launch/launch.h"
 
 namespace partita {
@@ -9,11 +11,15 @@ namespace partita {
 class HostQueue : public LaunchQueue {
  public:
   bool refuse = false;
-  int launches_allowed = 0;
+  int launches_allowed = 0;  // and copies
   LaunchError Launch(const void*, const LaunchShape&, void**) override {
     return launches_allowed-- > 0 ? kLaunched : LaunchError::kQueue;
   }
-  LaunchError Copy(void*, const void*, int64_t) override { return LaunchError::kQueue; }
+  LaunchError Copy(void* to, const void* from, int64_t bytes) override {
+    if (launches_allowed-- <= 0) return LaunchError::kQueue;
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+    return kLaunched;
+  }
   LaunchError Zero(void*, int64_t) override { return LaunchError::kQueue; }
   CUstream_st* BeginWork() override { return refuse ? nullptr : reinterpret_cast<CUstream_st*>(this); }
 };
