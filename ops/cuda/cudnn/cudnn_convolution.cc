@@ -104,6 +104,20 @@ absl::StatusOr<double> Time(const CudnnApi& api, cudnnHandle_t handle, const Con
   });
 }
 
+absl::StatusOr<ConvolutionPlan> Fastest(const CudnnApi& api, cudnnHandle_t handle, std::vector<CudnnPlan> plans,
+                                        const Work& work, const PlanTimer& timer) {
+  std::optional<ConvolutionPlan> fastest;
+  for (CudnnPlan& plan : plans) {
+    ConvolutionPlan candidate{std::move(plan), work.epilogue.any()};
+    const absl::StatusOr<double> seconds = Time(api, handle, candidate, work, timer);
+    if (!seconds.ok()) continue;
+    candidate.seconds = *seconds;
+    if (!fastest || candidate.seconds < fastest->seconds) fastest = std::move(candidate);
+  }
+  if (!fastest) return Unavailable("none of {} plans could be timed", plans.size());
+  return *std::move(fastest);
+}
+
 absl::StatusOr<PreparedCudaKernel> Reference(const LocalNode& node, ConvolutionDirection direction) {
   if (direction == ConvolutionDirection::kForward) return CudaConv2d(node);
   return direction == ConvolutionDirection::kInputGrad ? CudaConv2dInputGrad(node) : CudaConv2dWeightGrad(node);
@@ -206,21 +220,13 @@ absl::StatusOr<CudnnConvolutions::SharedPlan> CudnnConvolutions::MakePlan(const 
     cache_->Refuse(key, std::string(plan.status().message()));
   }
   ASSIGN_OR_RETURN(const CudnnDescriptor graph, GraphOf(api_, target_, convolution));
-  const bool timed = IsTimed(options_);
-  ASSIGN_OR_RETURN(std::vector<CudnnPlan> plans,
-                   FindPlans(api_, target_, graph, RulesFor(*convolution.node, options_), timed ? kTimedPlans : 1));
-  const Work work(convolution);
-  for (CudnnPlan& plan : plans) {
-    ConvolutionPlan candidate = *result;
-    candidate.plan = std::move(plan);
-    if (timed) {
-      const absl::StatusOr<double> seconds = Time(api_, target_.handle, candidate, work, options_.timer);
-      if (!seconds.ok()) continue;
-      candidate.seconds = *seconds;
-    }
-    if (result->plan.descriptor == nullptr || candidate.seconds < result->seconds) *result = std::move(candidate);
+  const EngineRules rules = RulesFor(*convolution.node, options_);
+  if (IsTimed(options_)) {
+    ASSIGN_OR_RETURN(std::vector<CudnnPlan> plans, FindCandidates(api_, target_, graph, rules, kTimedPlans));
+    ASSIGN_OR_RETURN(*result, Fastest(api_, target_.handle, std::move(plans), Work(convolution), options_.timer));
+  } else {
+    ASSIGN_OR_RETURN(result->plan, FirstPlan(api_, target_, graph, rules));
   }
-  if (result->plan.descriptor == nullptr) return Unavailable("none of {} plans could be timed", plans.size());
   if (const absl::StatusOr<std::string> text = WritePlan(api_, result->plan); text.ok()) cache_->Add(key, *text);
   return SharedPlan(result);
 }

@@ -1,7 +1,7 @@
 #include "ops/cuda/cudnn/cudnn_engines.h"
 
 #include <algorithm>
-#include <array>
+#include <set>
 #include <utility>
 
 namespace partita {
@@ -79,34 +79,88 @@ absl::StatusOr<CudnnPlan> PlanOf(const CudnnApi& api, const CudnnTarget& target,
   return plan;
 }
 
+// Plans of what the heuristics name.
+class PlanSearch {
+ public:
+  PlanSearch(const CudnnApi& api, const CudnnTarget& target, const CudnnDescriptor& graph, const EngineRules& rules)
+      : api_(api), target_(target), graph_(graph), rules_(rules) {}
+
+  // Adds up to `most` plans of one list.
+  void Add(cudnnBackendHeurMode_t mode, int most) {
+    const absl::StatusOr<std::vector<CudnnDescriptor>> configurations = Configurations(api_, target_, graph_, mode);
+    if (!configurations.ok()) {
+      last_ = configurations.status();
+      return;
+    }
+    int added = 0;
+    for (const CudnnDescriptor& configuration : *configurations) {
+      if (added == most) return;
+      added += Try(configuration) ? 1 : 0;
+    }
+  }
+
+  absl::StatusOr<std::vector<CudnnPlan>> Found() {
+    if (!plans_.empty()) return std::move(plans_);
+    return InvalidArgument("none of the {} engines that cuDNN names takes it{}{}", asked_, last_.ok() ? "" : ": ",
+                           std::string(last_.message()));
+  }
+
+  bool empty() const { return plans_.empty(); }
+
+ private:
+  // Whether it is a plan that keeps to the rules: then it is added.
+  bool Try(const CudnnDescriptor& configuration) {
+    ++asked_;
+    const absl::StatusOr<Notes> notes = NotesOf(api_, configuration);
+    if (!notes.ok() || !KeepsTo(rules_, *notes)) return false;
+    absl::StatusOr<CudnnPlan> plan = PlanOf(api_, target_, configuration);
+    if (!plan.ok()) last_ = plan.status();
+    if (!plan.ok() || plan->workspace_bytes > kMostWorkspace) return false;
+    plan->deterministic = !Has(*notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+    plans_.push_back(*std::move(plan));
+    return true;
+  }
+
+  const CudnnApi& api_;
+  const CudnnTarget& target_;
+  const CudnnDescriptor& graph_;
+  const EngineRules rules_;
+  std::vector<CudnnPlan> plans_;
+  int asked_ = 0;
+  absl::Status last_;  // error
+};
+
+// The lists overlap. Plans are equal if their texts are: engine and knobs.
+std::vector<CudnnPlan> EachOnce(const CudnnApi& api, std::vector<CudnnPlan> plans) {
+  std::set<std::string> texts;
+  std::erase_if(plans, [&](const CudnnPlan& plan) {
+    const absl::StatusOr<std::string> text = WritePlan(api, plan);
+    return text.ok() && !texts.insert(*text).second;
+  });
+  return plans;
+}
+
 }  // namespace
 
-absl::StatusOr<std::vector<CudnnPlan>> FindPlans(const CudnnApi& api, const CudnnTarget& target,
-                                                 const CudnnDescriptor& graph, const EngineRules& rules, int most) {
-  std::vector<CudnnPlan> plans;
-  int asked = 0;
-  absl::Status last;
+absl::StatusOr<CudnnPlan> FirstPlan(const CudnnApi& api, const CudnnTarget& target, const CudnnDescriptor& graph,
+                                    const EngineRules& rules) {
+  PlanSearch search(api, target, graph, rules);
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    const absl::StatusOr<std::vector<CudnnDescriptor>> configurations = Configurations(api, target, graph, mode);
-    if (!configurations.ok()) {
-      last = configurations.status();
-      continue;
-    }
-    for (const CudnnDescriptor& configuration : *configurations) {
-      if (static_cast<int>(plans.size()) == most) return plans;
-      ++asked;
-      const absl::StatusOr<Notes> notes = NotesOf(api, configuration);
-      if (!notes.ok() || !KeepsTo(rules, *notes)) continue;
-      absl::StatusOr<CudnnPlan> plan = PlanOf(api, target, configuration);
-      if (!plan.ok()) last = plan.status();
-      if (!plan.ok() || plan->workspace_bytes > kMostWorkspace) continue;
-      plan->deterministic = !Has(*notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
-      plans.push_back(*std::move(plan));
-    }
-    if (!plans.empty()) return plans;
+    if (search.empty()) search.Add(mode, 1);
   }
-  return InvalidArgument("none of the {} engines that cuDNN names takes it{}{}", asked, last.ok() ? "" : ": ",
-                         std::string(last.message()));
+  ASSIGN_OR_RETURN(std::vector<CudnnPlan> found, search.Found());
+  return std::move(found[0]);
+}
+
+absl::StatusOr<std::vector<CudnnPlan>> FindCandidates(const CudnnApi& api, const CudnnTarget& target,
+                                                      const CudnnDescriptor& graph, const EngineRules& rules,
+                                                      int most) {
+  PlanSearch search(api, target, graph, rules);
+  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
+    search.Add(mode, most);
+  }
+  ASSIGN_OR_RETURN(std::vector<CudnnPlan> found, search.Found());
+  return EachOnce(api, std::move(found));
 }
 
 absl::StatusOr<std::string> WritePlan(const CudnnApi& api, const CudnnPlan& plan) {

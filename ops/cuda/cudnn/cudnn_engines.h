@@ -22,10 +22,15 @@ struct EngineRules {
   bool deterministic = true;  // the same bits every time
 };
 
-// Up to `most` plans for the graph on the target in the order of the heuristics (mode A, then the fallback list).
-// kInvalidArgument: no engine takes the graph and keeps to the rules; says how many were asked.
-absl::StatusOr<std::vector<CudnnPlan>> FindPlans(const CudnnApi& api, const CudnnTarget& target,
-                                                 const CudnnDescriptor& graph, const EngineRules& rules, int most);
+// The plan that the heuristics name first for the graph on the target: of mode A, else of the fallback list. None adds
+// in less than f32. kInvalidArgument: no engine takes the graph and keeps to the rules; says how many were asked.
+absl::StatusOr<CudnnPlan> FirstPlan(const CudnnApi& api, const CudnnTarget& target, const CudnnDescriptor& graph,
+                                    const EngineRules& rules);
+
+// Plans from which times are to choose: up to `most` of each list, of mode A, mode B (ranked in another way, for a
+// few milliseconds more) and the fallback, in this order and each plan once. Errors are those of FirstPlan.
+absl::StatusOr<std::vector<CudnnPlan>> FindCandidates(const CudnnApi& api, const CudnnTarget& target,
+                                                      const CudnnDescriptor& graph, const EngineRules& rules, int most);
 
 // A plan as one text, and back. What another version or device wrote is an error.
 absl::StatusOr<std::string> WritePlan(const CudnnApi& api, const CudnnPlan& plan);

@@ -60,6 +60,7 @@ TEST(CudnnConvolution, AnEpilogueIsApartWhereThatIsFaster) {
   const KernelCase c = AnyCase("conv2d_epilogue");
   for (const bool apart : {false, true}) {
     FakeCudnn fake;
+    fake.fallback.clear();
     const std::vector<double> seconds = {2, apart ? 1.0 : 0.5, apart ? 1.5 : 2.5};  // together, alone, alone and launch
     size_t timed = 0;
     CudnnOptions options;
