@@ -1,10 +1,11 @@
 // Convolution, with or without an epilogue, and its two gradients on cuDNN's graph (cudnn_graph.h): f32 (TF32 where it
 // is allowed) and bf16 with f32 sums, NHWC images, OHWI weights, groups, strides, dilations, a padding for each side.
 //
-// A plan is the first that the library's heuristics name, of those that keep to the rules: no TF32 and no rounded
-// inputs of f32 where they are not allowed, none that is not deterministic where results must repeat (the option, or a
-// node that several ranks compute alike). Without the option the first few may be timed (CudnnOptions::timer) and the
-// fastest wins. It is kept by a text of the library's own (PlanCache).
+// A plan is the first that the library's heuristics name, of those that keep to the rules: no sums in less than f32, no
+// TF32 and no rounded inputs of f32 where they are not allowed, none that is not deterministic where results must
+// repeat (the option, or a node that several ranks compute alike). Without the option the first few of each of the
+// library's lists may be timed (CudnnOptions::timer) and the fastest wins. It is kept by a text of the library's own
+// (PlanCache).
 //
 // Bias and relu are a part of the plan where an engine takes them. Else (f32 without TF32, mostly), or where that is
 // timed and faster, the convolution's own plan is followed by one launch of ours. cuDNN may make a zero of a NaN in
@@ -45,7 +46,8 @@ class CudnnConvolutions : public std::enable_shared_from_this<CudnnConvolutions>
   ~CudnnConvolutions();
 
   // Refuses what cuDNN does not take, f64, empty images, and parts of images whose pixels are no multiples of 16 bytes.
-  // A node whose addresses turn out not to be multiples of 16 bytes is bound to the reference kernel.
+  // A node whose addresses turn out not to be multiples of 16 bytes is bound to the reference kernel; but a gradient of
+  // weights whose size is no such multiple is computed in the workspace and copied.
   absl::StatusOr<PreparedCudaKernel> Prepare(const LocalNode& node);
 
  private:
