@@ -9,12 +9,15 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ops/cuda/kernel/finish_counters.h"
 #include "ops/cuda/launch/launch.h"
+#include "ops/cuda/launch/reduction_sizes.h"
 #include "ops/values/node_geometry.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/kernel.h"
@@ -55,6 +58,20 @@ PreparedCudaKernel OwnKernel(F launch, int64_t workspace_bytes = 0) {
   kernel.workspace_bytes = workspace_bytes;
   kernel.bind = [launch](const KernelArguments& arguments) -> absl::StatusOr<CudaEnqueue> {
     return CudaEnqueue([launch, arguments](CudaQueue queue) { return LaunchStatus(launch(arguments, queue)); });
+  };
+  return kernel;
+}
+
+// One that adds up in blocks: launch(arguments, scratch, queue).
+template <typename F>
+PreparedCudaKernel OwnSummingKernel(F launch, int64_t workspace_bytes, int64_t counters) {
+  PreparedCudaKernel kernel;
+  kernel.workspace_bytes = workspace_bytes;
+  kernel.bind = [launch, counters](const KernelArguments& arguments) -> absl::StatusOr<CudaEnqueue> {
+    ASSIGN_OR_RETURN(const std::shared_ptr<const FinishCounters> held, FinishCounters::Reserve(counters));
+    return CudaEnqueue([launch, arguments, held](CudaQueue queue) {
+      return LaunchStatus(launch(arguments, SumScratch{arguments.workspace, held->first()}, queue));
+    });
   };
   return kernel;
 }

@@ -1,4 +1,4 @@
-// Launches of batch normalization and its gradients (ops/functors/batch_norm.h). stats and dstats are f64
+// Launches of batch normalization and its gradients (ops/functors/batch_norm.h), one each. stats and dstats are f64
 // [groups,2,channels]. `dtype` is that of x, dy, y and dx; all else is f32 if that is bf16.
 #ifndef PARTITA_OPS_CUDA_LAUNCH_BATCH_NORM_H_
 #define PARTITA_OPS_CUDA_LAUNCH_BATCH_NORM_H_
@@ -18,6 +18,9 @@ struct BatchNormLaunch {
   double epsilon = 0;
   bool relu = false;
   const void *x = nullptr, *dy = nullptr;
+  // Elements from a row of channels to the next, so that a tensor may be some channels of a wider one; 0: as many as
+  // there are channels. out_pitch: of y or dx.
+  int64_t x_pitch = 0, dy_pitch = 0, out_pitch = 0;
   const void *shift = nullptr, *gamma = nullptr, *beta = nullptr;
   const double *stats = nullptr, *dstats = nullptr;
 };
@@ -26,35 +29,36 @@ inline ColumnChunks ChunksOf(const SampleGroups& groups) {
   return MakeColumnChunks(groups.groups, groups.rows_per_group, groups.channels);
 }
 
-// Bytes of workspace for what is made once per group and channel: normalize, the input gradients (`gradient`).
-int64_t BatchNormTableBytes(DType dtype, int64_t groups, int64_t channels, bool gradient);
-
-// `workspace`: ChunksOf(groups).partial_bytes(2); of the gradient sums totals_bytes(2) more
-LaunchError BatchNormStatistics(DType dtype, const BatchNormLaunch& node, double* stats, void* workspace,
+// `scratch`: ChunksOf(groups).partial_bytes(2), of the gradient sums totals_bytes(2) more; counters(false) and
+// counters(true).
+LaunchError BatchNormStatistics(DType dtype, const BatchNormLaunch& node, double* stats, const SumScratch& scratch,
                                 CudaQueue queue);
 LaunchError BatchNormGradientSums(DType dtype, const BatchNormLaunch& node, double* dstats, void* dgamma, void* dbeta,
-                                  void* workspace, CudaQueue queue);
+                                  const SumScratch& scratch, CudaQueue queue);
 
-LaunchError BatchNormNormalize(DType dtype, const BatchNormLaunch& node, void* y, void* workspace, CudaQueue queue);
-LaunchError BatchNormNormalizeInputGrad(DType dtype, const BatchNormLaunch& node, void* dx, void* workspace,
-                                        CudaQueue queue);
+LaunchError BatchNormNormalize(DType dtype, const BatchNormLaunch& node, void* y, CudaQueue queue);
+LaunchError BatchNormNormalizeInputGrad(DType dtype, const BatchNormLaunch& node, void* dx, CudaQueue queue);
 // With the part that flows through the statistics (dstats).
-LaunchError BatchNormInputGrad(DType dtype, const BatchNormLaunch& node, void* dx, void* workspace, CudaQueue queue);
-// That part alone; needs no workspace.
+LaunchError BatchNormInputGrad(DType dtype, const BatchNormLaunch& node, void* dx, CudaQueue queue);
+// That part alone.
 LaunchError BatchNormStatisticsGrad(DType dtype, const BatchNormLaunch& node, void* dx, CudaQueue queue);
 
-// By running statistics: `workspace` as for one group.
+// By running statistics.
 LaunchError BatchNormInference(DType dtype, const BatchNormLaunch& node, const void* running_mean,
-                               const void* running_variance, void* y, void* workspace, CudaQueue queue);
+                               const void* running_variance, void* y, CudaQueue queue);
 
+// The running statistics of one batch norm; the new ones may lie where the old ones do.
 struct RunningLaunch {
   int64_t groups = 0, channels = 0;
   double momentum = 0, count = 0;
   const double* stats = nullptr;
   const void *mean = nullptr, *variance = nullptr;
   const int32_t* apply = nullptr;  // null: 1
+  void *new_mean = nullptr, *new_variance = nullptr;
 };
-LaunchError BatchNormRunning(DType dtype, const RunningLaunch& node, void* mean, void* variance, CudaQueue queue);
+
+// Updates those of `count` batch norms in as few launches as hold their descriptions.
+LaunchError BatchNormRunning(DType dtype, const RunningLaunch* nodes, int count, CudaQueue queue);
 
 }  // namespace partita::launch
 

@@ -1,5 +1,5 @@
 // Launches of reductions: sums over rows and over everything. Sums are taken in double, in an order that only the sizes
-// decide. `workspace` holds the partial sums: partial_bytes of the chunks.
+// decide.
 #ifndef PARTITA_OPS_CUDA_LAUNCH_REDUCTIONS_H_
 #define PARTITA_OPS_CUDA_LAUNCH_REDUCTIONS_H_
 
@@ -10,10 +10,11 @@
 namespace partita::launch {
 
 // y[group][channel] = sum over the rows of x[group][row][channel], over `divisor`; x is of type `from`, y of `to`. The
-// gradient of a bias (one group), a global average (a group per sample).
+// gradient of a bias (one group), a global average (a group per sample). `scratch`: partial_bytes(1), counters(false).
 LaunchError SumOverRows(DType from, DType to, const ColumnChunks& chunks, const void* x, double divisor, void* y,
-                        double* workspace, CudaQueue queue);
+                        const SumScratch& scratch, CudaQueue queue);
 
+// `workspace` holds the partial sums: partial_bytes of the chunks.
 LaunchError SumOfSquares(DType dtype, const FlatChunks& chunks, const void* x, void* y, double* workspace,
                          CudaQueue queue);
 

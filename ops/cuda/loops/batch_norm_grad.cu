@@ -1,170 +1,183 @@
 #include "ops/cuda/launch/batch_norm.h"
-#include "ops/cuda/loops/batch_norm_tables.h"
+#include "ops/cuda/loops/batch_norm_rows.h"
 #include "ops/cuda/loops/column_sums.h"
 
 namespace partita::launch {
 namespace {
 
-// sum(dy) and sum(dy (x - mean)), dy being the cotangent behind the fused relu.
+// sum(dy) and sum(dy (x - mean)), dy being the cotangent behind the fused relu; then what they give to the gradients.
 template <typename T>
-struct CotangentTerm {
-  const T *x, *dy;
-  ChannelInputs<Compute<T>> in;
-  int64_t rows;
-  bool relu;
-
-  struct Column {
-    const T *x, *dy;
-    int64_t channels;
-    NormalizeCoefficients<Compute<T>> k;
+struct GradientSums {
+  using A = Compute<T>;
+  static constexpr int kSums = 2, kBlocksTogether = sizeof(A) == 8 ? 2 : 3;
+  static constexpr bool kOverGroups = true;
+  struct Entry {
+    NormalizeCoefficients<A> k;
     double mean;
-    bool relu;
-    PARTITA_HOST_DEVICE void operator()(int64_t row, double* sums) const {
-      const auto value = static_cast<Compute<T>>(x[row * channels]);
-      const double d =
-          NormalizedCotangent(value, static_cast<Compute<T>>(dy[row * channels]), k.mean, k.scale, k.beta, relu);
-      sums[0] += d;
-      sums[1] += d * (static_cast<double>(value) - mean);
-    }
   };
-  PARTITA_HOST_DEVICE Column At(int64_t group, int64_t c) const {
-    const int64_t first = group * rows * in.channels + c;
-    const BatchMoments moments = in.Moments(group, c);
-    return {x + first, dy + first, in.channels, in.Coefficients(moments, c), moments.shifted_mean + in.shift[c], relu};
-  }
-};
-
-// [groups][channels]
-struct TotalsFinish {
-  Sums<2>* totals;
-  int64_t channels;
-  PARTITA_HOST_DEVICE void operator()(int64_t group, int64_t c, const Sums<2>& sums) const {
-    totals[group * channels + c] = sums;
-  }
-};
-
-// One channel: the gradients of its groups in order.
-template <typename A>
-struct GradientSumsBody {
-  int64_t groups;
-  const Sums<2>* totals;
-  ChannelInputs<A> in;
+  ColumnChunks chunks;
+  PitchedRows<const T> in[2];  // x, dy
+  bool packed;
+  ChannelInputs<A> channels;
+  bool relu;
   double* dstats;
   A *dgamma, *dbeta;
 
-  PARTITA_HOST_DEVICE void operator()(int64_t c) const {
+  PARTITA_HOST_DEVICE Entry Make(int64_t group, int64_t c) const {
+    const BatchMoments moments = channels.Moments(group, c);
+    return {channels.Coefficients(moments, c), moments.shifted_mean + channels.shift[c]};
+  }
+
+  PARTITA_HOST_DEVICE void Add(const ThreadPlace& place, const Entry* entries, Sums<2>* sums) const {
+    if (packed) {
+      Rows<true>(place, entries, sums);
+    } else {
+      Rows<false>(place, entries, sums);
+    }
+  }
+
+  PARTITA_HOST_DEVICE void Finish(int64_t group, int64_t c, const Sums<2>& sums) const {
+    const BatchNormGradient d = GradientOf(group, c, sums);
+    dstats[2 * group * chunks.channels + c] = d.ds1;
+    dstats[(2 * group + 1) * chunks.channels + c] = d.ds2;
+    if (chunks.groups > 1) return;
+    dgamma[c] = static_cast<A>(d.dgamma);
+    dbeta[c] = static_cast<A>(d.dbeta);
+  }
+
+  // The gradients of the groups, in order.
+  template <typename OfGroup>
+  PARTITA_HOST_DEVICE void FinishGroups(int64_t c, const OfGroup& of_group) const {
     double gamma_sum = 0, beta_sum = 0;
-    for (int64_t group = 0; group < groups; ++group) {
-      const Sums<2> sums = totals[group * in.channels + c];
-      const BatchNormGradient d =
-          MakeBatchNormGradient(sums.at[0], sums.at[1], in.Moments(group, c), in.count, in.epsilon, in.gamma[c]);
-      dstats[2 * group * in.channels + c] = d.ds1;
-      dstats[(2 * group + 1) * in.channels + c] = d.ds2;
+    for (int64_t group = 0; group < chunks.groups; ++group) {
+      const BatchNormGradient d = GradientOf(group, c, of_group(group));
       gamma_sum += d.dgamma;
       beta_sum += d.dbeta;
     }
     dgamma[c] = static_cast<A>(gamma_sum);
     dbeta[c] = static_cast<A>(beta_sum);
   }
-};
 
-template <typename A>
-struct InputGradTableBody {
-  ChannelInputs<A> in;
-  const double* dstats;
-  InputGradCoefficients<A>* table;
-  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t group = i / in.channels, c = i % in.channels;
-    const double* d = dstats + 2 * group * in.channels;
-    const NormalizeCoefficients<A> k = in.Coefficients(in.Moments(group, c), c);
-    const auto s = MakeStatisticsGradCoefficients(k.mean, in.shift[c], d[c], d[in.channels + c]);
-    table[i] = {k, s.slope, s.offset};
+ private:
+  PARTITA_HOST_DEVICE BatchNormGradient GradientOf(int64_t group, int64_t c, const Sums<2>& sums) const {
+    return MakeBatchNormGradient(sums.at[0], sums.at[1], channels.Moments(group, c), channels.count, channels.epsilon,
+                                 channels.gamma[c]);
+  }
+
+  template <bool kPacked>
+  PARTITA_HOST_DEVICE void Rows(const ThreadPlace& place, const Entry* entries, Sums<2>* sums) const {
+    Entry own[kChannelsOfThread];
+    for (int w = 0; w < kChannelsOfThread; ++w) own[w] = entries[w];
+    ForRows<kPacked, kPacked ? 2 : 1>(in, place, [&](const Channels<T>(&at)[2]) {
+      for (int w = 0; w < kChannelsOfThread; ++w) {
+        const auto x = static_cast<A>(at[0].at[w]), dy = static_cast<A>(at[1].at[w]);
+        const NormalizeCoefficients<A>& k = own[w].k;
+        const double d = NormalizedCotangent(x, dy, k.mean, k.scale, k.beta, relu);
+        sums[w].at[0] += d;
+        sums[w].at[1] += d * (static_cast<double>(x) - own[w].mean);
+      }
+    });
   }
 };
 
 template <typename A>
 struct NormalizeInputGradElement {
-  const NormalizeCoefficients<A>* table;
-  int64_t rows_per_group, channels;
+  using Entry = NormalizeCoefficients<A>;
+  ChannelInputs<A> channels;
   bool relu;
-  PARTITA_HOST_DEVICE void operator()(RowChannel place, const A* in, A* dx) const {
-    const NormalizeCoefficients<A> k = table[place.row / rows_per_group * channels + place.channel];
-    dx[0] = NormalizedCotangent(in[0], in[1], k.mean, k.scale, k.beta, relu) * k.scale;
+  PARTITA_HOST_DEVICE Entry Make(int64_t group, int64_t c) const {
+    return channels.Coefficients(channels.Moments(group, c), c);
   }
+  PARTITA_HOST_DEVICE A operator()(const Entry& k, const A* in) const {
+    return NormalizedCotangent(in[0], in[1], k.mean, k.scale, k.beta, relu) * k.scale;
+  }
+};
+
+// What flows through the statistics beside the coefficients; the number near x is the mean.
+template <typename A>
+struct InputGradCoefficients {
+  NormalizeCoefficients<A> k;
+  A slope, offset;
 };
 
 template <typename A>
 struct InputGradElement {
-  const InputGradCoefficients<A>* table;
-  int64_t rows_per_group, channels;
+  using Entry = InputGradCoefficients<A>;
+  ChannelInputs<A> channels;
+  const double* dstats;
   bool relu;
-  PARTITA_HOST_DEVICE void operator()(RowChannel place, const A* in, A* dx) const {
-    const InputGradCoefficients<A> c = table[place.row / rows_per_group * channels + place.channel];
-    dx[0] = NormalizedCotangent(in[0], in[1], c.k.mean, c.k.scale, c.k.beta, relu) * c.k.scale +
-            StatisticsGradElement(in[0], c.k.mean, c.slope, c.offset);
+  PARTITA_HOST_DEVICE Entry Make(int64_t group, int64_t c) const {
+    const double* d = dstats + 2 * group * channels.channels;
+    const NormalizeCoefficients<A> k = channels.Coefficients(channels.Moments(group, c), c);
+    const auto s = MakeStatisticsGradCoefficients(k.mean, channels.shift[c], d[c], d[channels.channels + c]);
+    return {k, s.slope, s.offset};
+  }
+  PARTITA_HOST_DEVICE A operator()(const Entry& c, const A* in) const {
+    return NormalizedCotangent(in[0], in[1], c.k.mean, c.k.scale, c.k.beta, relu) * c.k.scale +
+           StatisticsGradElement(in[0], c.k.mean, c.slope, c.offset);
   }
 };
 
 template <typename A>
 struct StatisticsGradElementwise {
+  struct Entry {
+    double shift, ds1, ds2;
+  };
   const A* shift;
   const double* dstats;
-  int64_t rows_per_group, channels;
-  PARTITA_HOST_DEVICE void operator()(RowChannel place, const A* in, A* dx) const {
-    const double* d = dstats + 2 * (place.row / rows_per_group) * channels;
-    const double from_shift = static_cast<double>(in[0]) - static_cast<double>(shift[place.channel]);
-    dx[0] = static_cast<A>(d[place.channel] + 2 * from_shift * d[channels + place.channel]);
+  int64_t channels;
+  PARTITA_HOST_DEVICE Entry Make(int64_t group, int64_t c) const {
+    const double* d = dstats + 2 * group * channels;
+    return {static_cast<double>(shift[c]), d[c], d[channels + c]};
+  }
+  PARTITA_HOST_DEVICE A operator()(const Entry& k, const A* x) const {
+    return static_cast<A>(k.ds1 + 2 * (static_cast<double>(x[0]) - k.shift) * k.ds2);
   }
 };
 
 }  // namespace
 
 LaunchError BatchNormGradientSums(DType dtype, const BatchNormLaunch& node, double* dstats, void* dgamma, void* dbeta,
-                                  void* workspace, CudaQueue queue) {
-  const ColumnChunks chunks = ChunksOf(node.groups);
-  double* const partial = As<double>(workspace);
+                                  const SumScratch& scratch, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     using A = Compute<T>;
-    const ChannelInputs<A> in = ChannelInputsOf<A>(node);
-    const CotangentTerm<T> term{As<T>(node.x), As<T>(node.dy), in, chunks.rows, node.relu};
-    if (const LaunchError error = SumColumns<2>(chunks, term, partial, queue); error != kLaunched) return error;
-    auto* const totals = reinterpret_cast<Sums<2>*>(partial + chunks.partial_bytes(2) / int64_t{sizeof(double)});
-    const LaunchError error = FinishColumns<2>(chunks, TotalsFinish{totals, chunks.channels}, partial, queue);
-    if (error != kLaunched) return error;
-    const GradientSumsBody<A> body{chunks.groups, totals, in, dstats, As<A>(dgamma), As<A>(dbeta)};
-    return ForEach(chunks.channels, body, queue);
+    const int64_t channels = node.groups.channels;
+    if (node.groups.groups == 0) {  // of no samples: nobody is there to write the sums
+      const int64_t bytes = channels * int64_t{sizeof(A)};
+      const LaunchError error = ZeroBytes(dgamma, bytes, queue);
+      return error != kLaunched ? error : ZeroBytes(dbeta, bytes, queue);
+    }
+    const PitchedRows<const T> x = XOf<T>(node), dy = DyOf<T>(node);
+    const GradientSums<T> body{ChunksOf(node.groups),
+                               {x, dy},
+                               x.packed(channels) && dy.packed(channels),
+                               ChannelInputsOf<A>(node),
+                               node.relu,
+                               dstats,
+                               As<A>(dgamma),
+                               As<A>(dbeta)};
+    return SumColumns(body, scratch, queue);
   });
 }
 
-LaunchError BatchNormNormalizeInputGrad(DType dtype, const BatchNormLaunch& node, void* dx, void* workspace,
-                                        CudaQueue queue) {
+LaunchError BatchNormNormalizeInputGrad(DType dtype, const BatchNormLaunch& node, void* dx, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    using A = Compute<T>;
-    if (const LaunchError error = MakeCoefficients<A>(node, workspace, queue); error != kLaunched) return error;
-    const NormalizeInputGradElement<A> element{As<NormalizeCoefficients<A>>(workspace), node.groups.rows_per_group,
-                                               node.groups.channels, node.relu};
-    return ForElements<T>({As<T>(node.x), As<T>(node.dy)}, {As<T>(dx)}, RowsOf(node.groups), element, queue);
+    const NormalizeInputGradElement<Compute<T>> element{ChannelInputsOf<Compute<T>>(node), node.relu};
+    return ForEachElement<T>(node, {XOf<T>(node), DyOf<T>(node)}, dx, element, queue);
   });
 }
 
-LaunchError BatchNormInputGrad(DType dtype, const BatchNormLaunch& node, void* dx, void* workspace, CudaQueue queue) {
+LaunchError BatchNormInputGrad(DType dtype, const BatchNormLaunch& node, void* dx, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    using A = Compute<T>;
-    auto* const table = As<InputGradCoefficients<A>>(workspace);
-    const InputGradTableBody<A> make{ChannelInputsOf<A>(node), node.dstats, table};
-    const LaunchError error = ForEach(node.groups.groups * node.groups.channels, make, queue);
-    if (error != kLaunched) return error;
-    const InputGradElement<A> element{table, node.groups.rows_per_group, node.groups.channels, node.relu};
-    return ForElements<T>({As<T>(node.x), As<T>(node.dy)}, {As<T>(dx)}, RowsOf(node.groups), element, queue);
+    const InputGradElement<Compute<T>> element{ChannelInputsOf<Compute<T>>(node), node.dstats, node.relu};
+    return ForEachElement<T>(node, {XOf<T>(node), DyOf<T>(node)}, dx, element, queue);
   });
 }
 
 LaunchError BatchNormStatisticsGrad(DType dtype, const BatchNormLaunch& node, void* dx, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    using A = Compute<T>;
-    const StatisticsGradElementwise<A> element{As<A>(node.shift), node.dstats, node.groups.rows_per_group,
-                                               node.groups.channels};
-    return ForElements<T>({As<T>(node.x)}, {As<T>(dx)}, RowsOf(node.groups), element, queue);
+    const StatisticsGradElementwise<Compute<T>> element{As<Compute<T>>(node.shift), node.dstats, node.groups.channels};
+    return ForEachElement<T>(node, {XOf<T>(node)}, dx, element, queue);
   });
 }
 

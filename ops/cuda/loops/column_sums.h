@@ -1,100 +1,137 @@
-// Sums per channel over the rows of groups, in double and in two passes that only the sizes decide: chunks of rows to
-// partial sums in the workspace, then the partial sums in order. For .cu files.
+// Sums per channel over the rows of groups, in double and in one launch, in an order that only the sizes decide: blocks
+// add up chunks of rows and write partial sums to the workspace; the last block of a tile and group, whichever it is,
+// adds those up in their order. A counter tells who is last; its wrap-around leaves it at 0 for the next launch, so it
+// needs no zeroing: the module is loaded with zeros, and a launch that was begun ends, or no work of the process ever
+// runs again (docs/design.md 6.2). For .cu files.
 #ifndef PARTITA_OPS_CUDA_LOOPS_COLUMN_SUMS_H_
 #define PARTITA_OPS_CUDA_LOOPS_COLUMN_SUMS_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "ops/cuda/launch/reduction_sizes.h"
-#include "ops/cuda/loops/loops.h"
-#include "ops/functors/geometry.h"
+#include "ops/cuda/loops/column_sum_steps.h"
+#include "ops/cuda/loops/column_tiles.h"
 
 namespace partita {
 
-template <int kSums>
-struct Sums {
-  double at[kSums];
-};
+#ifdef __CUDACC__
 
-// A term is what is added up: term.At(group, channel) is made once per thread and chunk, its
-// operator()(row of the group, sums) adds what a row contributes.
-template <int kSums, typename Term>
-struct ColumnSumsBody {
-  using Value = Sums<kSums>;
-  ColumnChunks chunks;
-  Term term;
-  double* partial;  // [groups][chunks][kSums][channels]
+static __device__ unsigned finish_counters[kFinishCounters];
 
-  template <int kLanes, int kDepth>
-  PARTITA_HOST_DEVICE Value Partial(int64_t block, int lane, int depth) const {
-    Value sums{};
-    const int64_t tile = block % chunks.tiles, chunk = block / chunks.tiles % chunks.chunks;
-    const int64_t group = block / chunks.tiles / chunks.chunks, channel = tile * kLanes + lane;
-    if (channel >= chunks.channels) return sums;
-    const auto at = term.At(group, channel);
-    const int64_t end = Smaller(chunks.rows, (chunk + 1) * chunks.chunk_rows);
-    for (int64_t row = chunk * chunks.chunk_rows + depth; row < end; row += kDepth) at(row, sums.at);
-    return sums;
-  }
-
-  PARTITA_HOST_DEVICE void Combine(Value& sums, const Value& more) const {
-    for (int k = 0; k < kSums; ++k) sums.at[k] += more.at[k];
-  }
-
-  template <int kLanes>
-  PARTITA_HOST_DEVICE void Store(int64_t block, int lane, const Value& sums) const {
-    const int64_t channel = block % chunks.tiles * kLanes + lane;
-    if (channel >= chunks.channels) return;
-    for (int k = 0; k < kSums; ++k)
-      partial[(block / chunks.tiles * kSums + k) * chunks.channels + channel] = sums.at[k];
-  }
-};
-
-// The second pass: finish(group, channel, sums) with the sums over all chunks, once for every group and channel.
-template <int kSums, typename Finish>
-struct FinishColumnsBody {
-  using Value = Sums<kSums>;
-  ColumnChunks chunks;
-  int64_t tiles;  // of the second pass
-  Finish finish;
-  const double* partial;
-
-  template <int kLanes, int kDepth>
-  PARTITA_HOST_DEVICE Value Partial(int64_t block, int lane, int depth) const {
-    Value sums{};
-    const int64_t group = block / tiles, channel = block % tiles * kLanes + lane;
-    if (channel >= chunks.channels) return sums;
-    for (int64_t chunk = depth; chunk < chunks.chunks; chunk += kDepth) {
-      const double* own = partial + (group * chunks.chunks + chunk) * kSums * chunks.channels + channel;
-      for (int k = 0; k < kSums; ++k) sums.at[k] += own[k * chunks.channels];
-    }
-    return sums;
-  }
-
-  PARTITA_HOST_DEVICE void Combine(Value& sums, const Value& more) const {
-    for (int k = 0; k < kSums; ++k) sums.at[k] += more.at[k];
-  }
-
-  template <int kLanes>
-  PARTITA_HOST_DEVICE void Store(int64_t block, int lane, const Value& sums) const {
-    const int64_t channel = block % tiles * kLanes + lane;
-    if (channel < chunks.channels) finish(block / tiles, channel, sums);
-  }
-};
-
-template <int kSums, typename Term>
-LaunchError SumColumns(const ColumnChunks& chunks, const Term& term, double* partial, CudaQueue queue) {
-  const ColumnSumsBody<kSums, Term> body{chunks, term, partial};
-  if (chunks.lanes == 4) return Reduce<4, kBlockThreads / 4>(chunks.blocks(), body, queue);
-  return Reduce<32, kBlockThreads / 32>(chunks.blocks(), body, queue);
+// Whether this block is the last of `blocks` to come here; what the others wrote before is then seen. For all threads
+// of a block.
+__device__ inline bool IsLast(int64_t counter, int64_t blocks) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  const auto others = static_cast<unsigned>(blocks - 1);
+  if (threadIdx.x == 0) last = atomicInc(finish_counters + counter, others) == others;
+  __syncthreads();
+  __threadfence();
+  return last;
 }
 
-template <int kSums, typename Finish>
-LaunchError FinishColumns(const ColumnChunks& chunks, const Finish& finish, const double* partial, CudaQueue queue) {
-  constexpr int kLanes = 8;
-  const int64_t tiles = CeilDivide(chunks.channels, kLanes);
-  const FinishColumnsBody<kSums, Finish> body{chunks, tiles, finish, partial};
-  return Reduce<kLanes, kBlockThreads / kLanes>(chunks.groups * tiles, body, queue);
+template <typename Steps, int kRows>
+__device__ void FoldTo(int threads, int thread, typename Steps::Values& values) {
+  __syncthreads();
+  for (int half = kThreadsOfTile / 2; half >= threads; half /= 2) {
+    Steps::template Fold<kRows>(half, thread, values);
+    __syncthreads();
+  }
+}
+
+// All conditions around barriers are the same for all threads of a block.
+template <typename Steps>
+__global__ void __launch_bounds__(kThreadsOfTile, Steps::kBlocksTogether)
+    SumColumnsKernel(int64_t, const __grid_constant__ Steps steps) {
+  __shared__ typename Steps::Entry table[kMaxTileChannels];
+  __shared__ typename Steps::Values values;
+  const ColumnChunks& chunks = steps.chunks();
+  const TileOfBlock at = TileAt(chunks, static_cast<int>(blockIdx.x));
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int64_t group = at.group; group < chunks.groups; group += chunks.group_blocks) {
+    MakeEntry(steps.body, at, group, thread, table);
+    __syncthreads();
+    steps.AddRows(at, group, thread, table, values);
+    FoldTo<Steps, Steps::kValues>(chunks.lanes, thread, values);
+    if (chunks.chunks > 1) {
+      steps.StorePartial(at, group, thread, values);
+      if (!IsLast(steps.CounterOfGroup(group, at.tile), chunks.chunks)) continue;
+      steps.AddPartials(at, group, thread, values);
+      FoldTo<Steps, Steps::kSums>(chunks.tile_channels(), thread, values);
+    }
+    steps.Finish(at, group, thread, values);
+    if (steps.over_groups() && IsLast(steps.CounterOfTile(at.tile), chunks.groups)) steps.FinishGroups(at, thread);
+    __syncthreads();  // all have read what the next group overwrites
+  }
+}
+
+template <typename Steps>
+LaunchError SumTiles(const Steps& steps, CudaQueue queue) {
+  const int64_t blocks = steps.chunks().blocks();
+  if (blocks == 0) return kLaunched;
+  return LaunchLoop(SumColumnsKernel<Steps>, {blocks, kThreadsOfTile, 1}, blocks, steps, queue);
+}
+
+#else
+
+template <typename F>
+void ForThreads(const F& f) {
+  for (int thread = 0; thread < kThreadsOfTile; ++thread) f(thread);
+}
+
+template <typename Steps, int kRows>
+void FoldTo(int threads, typename Steps::Values& values) {
+  for (int half = kThreadsOfTile / 2; half >= threads; half /= 2) {
+    ForThreads([&](int thread) { Steps::template Fold<kRows>(half, thread, values); });
+  }
+}
+
+template <typename Steps>
+void SumBlock(const Steps& steps, const TileOfBlock& at, int64_t group, std::vector<int64_t>& arrived) {
+  typename Steps::Entry table[kMaxTileChannels];
+  typename Steps::Values values;
+  const ColumnChunks& chunks = steps.chunks();
+  const auto is_last = [&](int64_t counter, int64_t blocks) {
+    return ++arrived[static_cast<size_t>(counter - steps.first_counter)] == blocks;
+  };
+  ForThreads([&](int thread) { MakeEntry(steps.body, at, group, thread, table); });
+  ForThreads([&](int thread) { steps.AddRows(at, group, thread, table, values); });
+  FoldTo<Steps, Steps::kValues>(chunks.lanes, values);
+  if (chunks.chunks > 1) {
+    ForThreads([&](int thread) { steps.StorePartial(at, group, thread, values); });
+    if (!is_last(steps.CounterOfGroup(group, at.tile), chunks.chunks)) return;
+    ForThreads([&](int thread) { steps.AddPartials(at, group, thread, values); });
+    FoldTo<Steps, Steps::kSums>(chunks.tile_channels(), values);
+  }
+  ForThreads([&](int thread) { steps.Finish(at, group, thread, values); });
+  if (!steps.over_groups() || !is_last(steps.CounterOfTile(at.tile), chunks.groups)) return;
+  ForThreads([&](int thread) { steps.FinishGroups(at, thread); });
+}
+
+template <typename Steps>
+LaunchError SumTiles(const Steps& steps, CudaQueue queue) {
+  const ColumnChunks& chunks = steps.chunks();
+  if (chunks.blocks() == 0) return kLaunched;
+  if (const LaunchError error = Ask(chunks.blocks(), kThreadsOfTile, 1, queue); error != kLaunched) return error;
+  std::vector<int64_t> arrived(static_cast<size_t>(chunks.counters(steps.over_groups())));
+  for (int64_t block = chunks.blocks(); block-- > 0;) {
+    const TileOfBlock at = TileAt(chunks, static_cast<int>(block));
+    for (int64_t group = at.group; group < chunks.groups; group += chunks.group_blocks) {
+      SumBlock(steps, at, group, arrived);
+    }
+  }
+  return kLaunched;
+}
+
+#endif  // __CUDACC__
+
+template <typename Body>
+LaunchError SumColumns(const Body& body, const SumScratch& scratch, CudaQueue queue) {
+  double* const partial = As<double>(scratch.workspace);
+  double* const totals = partial + body.chunks.partial_bytes(Body::kSums) / int64_t{sizeof(double)};
+  return SumTiles(ColumnSums<Body>{body, partial, totals, scratch.first_counter}, queue);
 }
 
 }  // namespace partita

@@ -7,7 +7,8 @@
 //   Reduce      per block and lane: the Partial values of kDepth threads, combined as a binary tree, then Store
 //   ReduceRows  a block per row: First of all threads combined, then Second given the first, then Finish given both
 //
-// Only ForEach, Reduce and ReduceRows synchronise threads; no atomics anywhere: the same inputs give the same bits.
+// Blocks of these know nothing of each other. Loops over rows of channels, and sums in which the last block adds up what
+// the others leave, are in column_tiles.h and column_sums.h. The same inputs give the same bits everywhere.
 #ifndef PARTITA_OPS_CUDA_LOOPS_LOOPS_H_
 #define PARTITA_OPS_CUDA_LOOPS_LOOPS_H_
 

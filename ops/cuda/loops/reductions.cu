@@ -5,30 +5,47 @@
 namespace partita::launch {
 namespace {
 
+// An entry is nothing.
 template <typename T>
-struct ElementTerm {
-  const T* x;
-  int64_t rows, channels;
-
-  struct Column {
-    const T* x;
-    int64_t channels;
-    PARTITA_HOST_DEVICE void operator()(int64_t row, double* sum) const {
-      sum[0] += static_cast<double>(x[row * channels]);
-    }
-  };
-  PARTITA_HOST_DEVICE Column At(int64_t group, int64_t channel) const {
-    return {x + group * rows * channels + channel, channels};
-  }
-};
-
-template <typename T>
-struct QuotientFinish {
-  T* y;
-  int64_t channels;
+struct Quotients {
+  static constexpr int kSums = 1, kBlocksTogether = 4;
+  static constexpr bool kOverGroups = false;
+  using Entry = char;
+  ColumnChunks chunks;
+  PitchedRows<const T> x[1];
+  bool packed;
   double divisor;
-  PARTITA_HOST_DEVICE void operator()(int64_t group, int64_t channel, const Sums<1>& sums) const {
-    y[group * channels + channel] = static_cast<T>(sums.at[0] / divisor);
+  DType to;
+  void* y;
+
+  PARTITA_HOST_DEVICE char Make(int64_t, int64_t) const { return 0; }
+
+  PARTITA_HOST_DEVICE void Add(const ThreadPlace& place, const char*, Sums<1>* sums) const {
+    if (packed) {
+      Rows<true>(place, sums);
+    } else {
+      Rows<false>(place, sums);
+    }
+  }
+
+  PARTITA_HOST_DEVICE void Finish(int64_t group, int64_t channel, const Sums<1>& sums) const {
+    const int64_t i = group * chunks.channels + channel;
+    const double value = sums.at[0] / divisor;
+    if (to == DType::kF64) {
+      As<double>(y)[i] = value;
+    } else if (to == DType::kF32) {
+      As<float>(y)[i] = static_cast<float>(value);
+    } else {
+      As<Bf16>(y)[i] = Bf16(value);
+    }
+  }
+
+ private:
+  template <bool kPacked>
+  PARTITA_HOST_DEVICE void Rows(const ThreadPlace& place, Sums<1>* sums) const {
+    ForRows<kPacked, 4>(x, place, [&](const Channels<T>(&in)[1]) {
+      for (int w = 0; w < kChannelsOfThread; ++w) sums[w].at[0] += static_cast<double>(in[0].at[w]);
+    });
   }
 };
 
@@ -80,13 +97,11 @@ struct DoublesBody {
 }  // namespace
 
 LaunchError SumOverRows(DType from, DType to, const ColumnChunks& chunks, const void* x, double divisor, void* y,
-                        double* workspace, CudaQueue queue) {
-  const LaunchError error = WithFloating(from, [&]<typename T>() {
-    return SumColumns<1>(chunks, ElementTerm<T>{As<T>(x), chunks.rows, chunks.channels}, workspace, queue);
-  });
-  if (error != kLaunched) return error;
-  return WithFloating(to, [&]<typename T>() {
-    return FinishColumns<1>(chunks, QuotientFinish<T>{As<T>(y), chunks.channels, divisor}, workspace, queue);
+                        const SumScratch& scratch, CudaQueue queue) {
+  if (!IsFloating(to)) return kInvalidLaunch;
+  return WithFloating(from, [&]<typename T>() {
+    const PitchedRows<const T> rows{As<T>(x), chunks.channels};
+    return SumColumns(Quotients<T>{chunks, {rows}, rows.packed(chunks.channels), divisor, to, y}, scratch, queue);
   });
 }
 

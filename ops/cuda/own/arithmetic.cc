@@ -53,12 +53,13 @@ absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node) {
 absl::StatusOr<PreparedCudaKernel> CudaBiasGrad(const LocalNode& node) {
   const ChannelRows dy = MakeRows(InputShape(node, 0));
   const ColumnChunks chunks = MakeColumnChunks(1, dy.rows, dy.channels);
-  return OwnFloatingKernel(
-      node,
-      [chunks, from = Input(node, 0).dtype](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch::SumOverRows(from, dtype, chunks, In(a, 0), 1, Out(a, 0), static_cast<double*>(a.workspace), q);
+  const DType from = Input(node, 0).dtype, to = node.outputs[0].dtype;
+  RETURN_IF_ERROR(RequireFloating(to));
+  return OwnSummingKernel(
+      [=](const KernelArguments& a, const SumScratch& scratch, CudaQueue q) {
+        return launch::SumOverRows(from, to, chunks, In(a, 0), 1, Out(a, 0), scratch, q);
       },
-      chunks.partial_bytes(1));
+      chunks.partial_bytes(1), chunks.counters(false));
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaDropout(const LocalNode& node) {

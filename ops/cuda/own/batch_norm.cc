@@ -21,10 +21,6 @@ BatchNormLaunch NormalizationOf(const LocalNode& node) {
   return result;
 }
 
-int64_t TableBytes(const LocalNode& node, const BatchNormLaunch& norm, bool gradient) {
-  return launch::BatchNormTableBytes(node.outputs[0].dtype, norm.groups.groups, norm.groups.channels, gradient);
-}
-
 // (x, dy, stats, shift, gamma, beta, ...)
 BatchNormLaunch GradientBound(BatchNormLaunch norm, const KernelArguments& a) {
   norm.x = In(a, 0);
@@ -41,32 +37,30 @@ BatchNormLaunch GradientBound(BatchNormLaunch norm, const KernelArguments& a) {
 // (x, shift) -> stats
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormStatistics(const LocalNode& node) {
   const BatchNormLaunch norm = GroupsOf(node);
-  return OwnKernelOfElements(
-      node,
-      [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+  RETURN_IF_ERROR(RequireFloating(Input(node, 0).dtype));
+  const ColumnChunks chunks = launch::ChunksOf(norm.groups);
+  return OwnSummingKernel(
+      [norm, dtype = Input(node, 0).dtype](const KernelArguments& a, const SumScratch& scratch, CudaQueue q) {
         BatchNormLaunch bound = norm;
         bound.x = In(a, 0);
         bound.shift = In(a, 1);
-        return launch::BatchNormStatistics(dtype, bound, static_cast<double*>(Out(a, 0)), a.workspace, q);
+        return launch::BatchNormStatistics(dtype, bound, static_cast<double*>(Out(a, 0)), scratch, q);
       },
-      launch::ChunksOf(norm.groups).partial_bytes(2));
+      chunks.partial_bytes(2), chunks.counters(false));
 }
 
 // (x, stats, shift, gamma, beta) -> y
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormNormalize(const LocalNode& node) {
   const BatchNormLaunch norm = NormalizationOf(node);
-  return OwnFloatingKernel(
-      node,
-      [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
-        BatchNormLaunch bound = norm;
-        bound.x = In(a, 0);
-        bound.stats = In<double>(a, 1);
-        bound.shift = In(a, 2);
-        bound.gamma = In(a, 3);
-        bound.beta = In(a, 4);
-        return launch::BatchNormNormalize(dtype, bound, Out(a, 0), a.workspace, q);
-      },
-      TableBytes(node, norm, false));
+  return OwnFloatingKernel(node, [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+    BatchNormLaunch bound = norm;
+    bound.x = In(a, 0);
+    bound.stats = In<double>(a, 1);
+    bound.shift = In(a, 2);
+    bound.gamma = In(a, 3);
+    bound.beta = In(a, 4);
+    return launch::BatchNormNormalize(dtype, bound, Out(a, 0), q);
+  });
 }
 
 // (stats, running_mean, running_variance, apply?) -> both, new. The shift of stats is the running mean as read.
@@ -82,7 +76,9 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormRunning(const LocalNode& node) {
     bound.mean = In(a, 1);
     bound.variance = In(a, 2);
     bound.apply = In<int32_t>(a, 3);
-    return launch::BatchNormRunning(dtype, bound, Out(a, 0), Out(a, 1), q);
+    bound.new_mean = Out(a, 0);
+    bound.new_variance = Out(a, 1);
+    return launch::BatchNormRunning(dtype, &bound, 1, q);
   });
 }
 
@@ -92,38 +88,33 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormInference(const LocalNode& node)
   norm.groups = MakeSampleGroups(Input(node, 0), 0);
   norm.epsilon = node.attributes.Float("epsilon");
   norm.relu = node.attributes.Bool("relu");
-  return OwnFloatingKernel(
-      node,
-      [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
-        BatchNormLaunch bound = norm;
-        bound.x = In(a, 0);
-        bound.gamma = In(a, 1);
-        bound.beta = In(a, 2);
-        return launch::BatchNormInference(dtype, bound, In(a, 3), In(a, 4), Out(a, 0), a.workspace, q);
-      },
-      TableBytes(node, norm, false));
+  return OwnFloatingKernel(node, [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+    BatchNormLaunch bound = norm;
+    bound.x = In(a, 0);
+    bound.gamma = In(a, 1);
+    bound.beta = In(a, 2);
+    return launch::BatchNormInference(dtype, bound, In(a, 3), In(a, 4), Out(a, 0), q);
+  });
 }
 
 // -> dstats, dgamma, dbeta
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormGradientSums(const LocalNode& node) {
   const BatchNormLaunch norm = NormalizationOf(node);
-  return OwnKernelOfElements(
-      node,
-      [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+  RETURN_IF_ERROR(RequireFloating(Input(node, 0).dtype));
+  const ColumnChunks chunks = launch::ChunksOf(norm.groups);
+  return OwnSummingKernel(
+      [norm, dtype = Input(node, 0).dtype](const KernelArguments& a, const SumScratch& scratch, CudaQueue q) {
         return launch::BatchNormGradientSums(dtype, GradientBound(norm, a), static_cast<double*>(Out(a, 0)), Out(a, 1),
-                                             Out(a, 2), a.workspace, q);
+                                             Out(a, 2), scratch, q);
       },
-      launch::ChunksOf(norm.groups).partial_bytes(2) + launch::ChunksOf(norm.groups).totals_bytes(2));
+      chunks.partial_bytes(2) + chunks.totals_bytes(2), chunks.counters(true));
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormNormalizeInputGrad(const LocalNode& node) {
   const BatchNormLaunch norm = NormalizationOf(node);
-  return OwnFloatingKernel(
-      node,
-      [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch::BatchNormNormalizeInputGrad(dtype, GradientBound(norm, a), Out(a, 0), a.workspace, q);
-      },
-      TableBytes(node, norm, false));
+  return OwnFloatingKernel(node, [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::BatchNormNormalizeInputGrad(dtype, GradientBound(norm, a), Out(a, 0), q);
+  });
 }
 
 // (x, shift, dstats) -> dx
@@ -140,14 +131,11 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormStatisticsGrad(const LocalNode& 
 // (x, dy, stats, shift, gamma, beta, dstats) -> dx, the sum of the two before
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormInputGrad(const LocalNode& node) {
   const BatchNormLaunch norm = NormalizationOf(node);
-  return OwnFloatingKernel(
-      node,
-      [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
-        BatchNormLaunch bound = GradientBound(norm, a);
-        bound.dstats = In<double>(a, 6);
-        return launch::BatchNormInputGrad(dtype, bound, Out(a, 0), a.workspace, q);
-      },
-      TableBytes(node, norm, true));
+  return OwnFloatingKernel(node, [norm](const KernelArguments& a, DType dtype, CudaQueue q) {
+    BatchNormLaunch bound = GradientBound(norm, a);
+    bound.dstats = In<double>(a, 6);
+    return launch::BatchNormInputGrad(dtype, bound, Out(a, 0), q);
+  });
 }
 
 }  // namespace partita

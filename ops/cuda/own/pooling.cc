@@ -43,13 +43,13 @@ absl::StatusOr<PreparedCudaKernel> CudaGlobalAveragePool(const LocalNode& node) 
   const Shape& x = InputShape(node, 0);
   const ColumnChunks chunks = MakeColumnChunks(x[0], x[1] * x[2], x[3]);
   const double divisor = static_cast<double>(Input(node, 0).global[1] * Input(node, 0).global[2]);
-  return OwnFloatingKernel(
-      node,
-      [=](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch::SumOverRows(dtype, dtype, chunks, In(a, 0), divisor, Out(a, 0),
-                                   static_cast<double*>(a.workspace), q);
+  const DType dtype = node.outputs[0].dtype;
+  RETURN_IF_ERROR(RequireFloating(dtype));
+  return OwnSummingKernel(
+      [=](const KernelArguments& a, const SumScratch& scratch, CudaQueue q) {
+        return launch::SumOverRows(dtype, dtype, chunks, In(a, 0), divisor, Out(a, 0), scratch, q);
       },
-      chunks.partial_bytes(1));
+      chunks.partial_bytes(1), chunks.counters(false));
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaGlobalAveragePoolGrad(const LocalNode& node) {
