@@ -4,6 +4,7 @@
 #ifndef PARTITA_GRAPH_IR_KERNEL_CATALOGUE_H_
 #define PARTITA_GRAPH_IR_KERNEL_CATALOGUE_H_
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -36,9 +37,23 @@ struct LocalNode {
   // So many nodes launched as one: inputs and outputs are those of the first, then those of the second, and so on.
   int members = 1;
   bool replicated = false;  // other ranks compute an output as well, and must get the same bits
-  // Of a part of a node (OpDefinition::windowed): the boxes in whose memory, dense and row-major, its inputs and then
-  // its outputs lie; their addresses are those of these boxes. Empty: every tensor fills its own memory.
+  // Of a part of a node (OpDefinition::windowed) and of one that reads or writes columns of wider rows
+  // (KernelCatalogue::TakesColumns): the boxes in whose memory, dense and row-major, its operands lie, the inputs and
+  // then the outputs; their addresses are those of these boxes. Empty: every tensor fills its own memory.
   std::vector<Box> within = {};
+
+  // Nullptr: an input that is absent.
+  const LocalTensor* operand(size_t place) const {
+    if (place >= inputs.size()) return &outputs[place - inputs.size()];
+    return inputs[place] ? &*inputs[place] : nullptr;
+  }
+  // Whether an operand that is there is columns of rows that are wider, and fills its memory but for that.
+  bool HasColumns(size_t place) const {
+    if (within.empty() || within[place].size.empty()) return false;
+    const Box& box = operand(place)->box;
+    return box.size.back() != within[place].size.back() &&
+           std::equal(box.size.begin(), box.size.end() - 1, within[place].size.begin());
+  }
 };
 
 // One of them alone.
@@ -64,6 +79,11 @@ class KernelCatalogue {
   virtual ~KernelCatalogue() = default;
   // The first kernel of the op's list that takes the node. An error names the node and why each kernel refused.
   virtual absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const = 0;
+  // Whether a kernel that was chosen for the node (also with other operands in columns) can read or write this operand,
+  // a place in LocalNode::within, as columns of wider rows. Others are never given any.
+  virtual bool TakesColumns(const LocalNode& /*node*/, const KernelChoice& /*choice*/, size_t /*operand*/) const {
+    return false;
+  }
 };
 
 }  // namespace partita

@@ -110,18 +110,28 @@ class ScheduleBinder {
   ByteRange WholeOf(TensorId tensor) const { return {OffsetOf(tensor), lowered_.tensors[tensor].bytes}; }
 
   // Accesses beside those of its work. The host's touch whole tensors. A tensor that several launches make is there
-  // when the last of them has ended: each comes after those before it, and nobody overwrites any part of it before.
+  // when the last of them has ended: each comes after those before it, and nobody overwrites any part of it before. Not
+  // so of what is made in columns: nobody observes it (ViewColumns).
   std::vector<Access> CompletedBy(const LocalLaunch& launch) {
     std::vector<Access> completed;
     const int self = static_cast<int>(schedule_.launches.size());
     const bool host = std::holds_alternative<LocalHost>(launch.work);
     VisitTensors(launch, [&](TensorId tensor, bool write) {
       if (host) return completed.push_back({WholeOf(tensor), write});
-      if (!write) return;
+      if (!write || WritesColumns(launch, tensor)) return;
       const int before = std::exchange(maker_[tensor], self);
       if (before >= 0 && before != self) completed.push_back({WholeOf(tensor), true});
     });
     return completed;
+  }
+
+  static bool WritesColumns(const LocalLaunch& launch, TensorId tensor) {
+    const auto* const kernel = std::get_if<LocalKernel>(&launch.work);
+    if (kernel == nullptr || kernel->node.within.empty()) return false;
+    for (size_t o = 0; o < kernel->outputs.size(); ++o) {
+      if (kernel->outputs[o].tensor == tensor && kernel->node.HasColumns(kernel->inputs.size() + o)) return true;
+    }
+    return false;
   }
 
   LocalTensor Tensor(ValueId value) const {

@@ -13,7 +13,7 @@ bool IsCollective(const Launch& launch) { return std::holds_alternative<Collecti
 
 int64_t BytesTouched(const Launch& launch) {
   int64_t bytes = 1;  // so that launches without bytes spread as well
-  for (const Access& access : launch.accesses) bytes += access.range.bytes;
+  for (const Access& access : launch.accesses) bytes += access.bytes();
   return bytes;
 }
 

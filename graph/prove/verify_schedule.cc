@@ -4,16 +4,12 @@
 #include <optional>
 
 #include "absl/container/btree_map.h"
+#include "graph/prove/access_log.h"
 #include "graph/prove/happens_before.h"
-#include "graph/schedule/byte_cells.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
-
-std::string Describe(const Schedule& schedule, int index) {
-  return fmt::format("{} '{}' (stream {})", index, schedule.launches[index].name, schedule.launches[index].stream);
-}
 
 bool IsHost(const Launch& launch, bool begin) {
   const auto* host = std::get_if<HostLaunch>(&launch.work);
@@ -24,7 +20,7 @@ absl::Status CheckOperands(const Schedule& schedule, int index) {
   const auto* kernel = std::get_if<KernelLaunch>(&schedule.launches[index].work);
   if (kernel != nullptr &&
       (kernel->inputs.size() != kernel->node.inputs.size() || kernel->outputs.size() != kernel->node.outputs.size())) {
-    return Internal("launch {} has other operands than its node", Describe(schedule, index));
+    return Internal("launch {} has other operands than its node", DescribeLaunch(schedule, index));
   }
   return absl::OkStatus();
 }
@@ -34,20 +30,20 @@ absl::Status CheckAccesses(const Schedule& schedule, int index) {
   for (const Access& access : launch.accesses) {
     const ByteRange& range = access.range;
     if (range.offset < 0 || range.bytes <= 0 || range.offset > schedule.memory.total - range.bytes) {
-      return Internal("launch {} touches bytes [{}, {}) of an arena of {}", Describe(schedule, index), range.offset,
-                      range.offset + range.bytes, schedule.memory.total);
+      return Internal("launch {} touches bytes [{}, {}) of an arena of {}", DescribeLaunch(schedule, index),
+                      range.offset, range.offset + range.bytes, schedule.memory.total);
     }
   }
   const std::vector<Access> touched = AccessesOf(launch);
   for (size_t a = 0; a < touched.size(); ++a) {
     const auto covers = [&](const Access& declared) {
       return declared.write == touched[a].write && declared.range.offset <= touched[a].range.offset &&
-             declared.range.offset + declared.range.bytes >= touched[a].range.offset + touched[a].range.bytes;
+             declared.end() >= touched[a].end() && (declared.columns.all() || declared.columns == touched[a].columns);
     };
     const auto& declared = launch.accesses;
     const bool same_place = a < declared.size() && covers(declared[a]);  // as a rule: no search
     if (same_place || std::any_of(declared.begin(), declared.end(), covers)) continue;
-    return Internal("launch {} {} bytes [{}, {}) and does not declare it", Describe(schedule, index),
+    return Internal("launch {} {} bytes [{}, {}) and does not declare it", DescribeLaunch(schedule, index),
                     touched[a].write ? "writes" : "reads", touched[a].range.offset,
                     touched[a].range.offset + touched[a].range.bytes);
   }
@@ -64,12 +60,12 @@ absl::Status CheckStructure(const Schedule& schedule) {
     const bool host = std::holds_alternative<HostLaunch>(launch.work);
     if (host != (l == 0 || l == launches - 1) ||
         (host ? launch.stream != schedule.host_stream() : launch.stream < 0 || launch.stream >= schedule.streams)) {
-      return Internal("launch {} is on the wrong stream or in the wrong place", Describe(schedule, l));
+      return Internal("launch {} is on the wrong stream or in the wrong place", DescribeLaunch(schedule, l));
     }
     for (int wait : launch.waits) {
       if (wait < 0 || wait >= l || schedule.launches[wait].stream == launch.stream) {
         return Internal("launch {} waits for launch {}, which is no earlier one of another stream",
-                        Describe(schedule, l), wait);
+                        DescribeLaunch(schedule, l), wait);
       }
     }
     RETURN_IF_ERROR(CheckOperands(schedule, l));
@@ -79,8 +75,8 @@ absl::Status CheckStructure(const Schedule& schedule) {
 }
 
 absl::Status NotOrdered(const Schedule& schedule, int before, int after, const char* why) {
-  return Internal("launch {} does not end before launch {} starts: {}", Describe(schedule, before),
-                  Describe(schedule, after), why);
+  return Internal("launch {} does not end before launch {} starts: {}", DescribeLaunch(schedule, before),
+                  DescribeLaunch(schedule, after), why);
 }
 
 absl::Status CheckOrder(const Schedule& schedule, const HappensBefore& ordered) {
@@ -103,80 +99,6 @@ absl::Status CheckOrder(const Schedule& schedule, const HappensBefore& ordered) 
   }
   return absl::OkStatus();
 }
-
-// The last accesses of every byte. Launches of the second step carry on the numbers of the first.
-class AccessLog {
- public:
-  AccessLog(const Schedule& schedule, const HappensBefore& ordered) : schedule_(schedule), ordered_(ordered) {
-    for (const Placement& state : schedule.states) {
-      if (state.offset < 0) continue;
-      const auto [first, stop] = cells_.Cut({state.offset, state.tensor.bytes()});
-      cells_.Replace(first, stop, {kBeforeTheSteps, {}});
-    }
-  }
-
-  absl::Status Add(const Access& access, int launch) {
-    const int64_t end = access.range.offset + access.range.bytes;
-    const auto [first, stop] = cells_.Cut(access.range);
-    for (auto cell = first; cell != stop; ++cell) {
-      const auto next = std::next(cell);
-      const ByteRange common{cell->first, (next == stop ? end : next->first) - cell->first};
-      RETURN_IF_ERROR(Check(cell->second, access, launch, common));
-      if (!access.write) AddReader(cell->second, launch);
-    }
-    if (access.write) cells_.Replace(first, stop, {launch, {}});
-    return absl::OkStatus();
-  }
-
- private:
-  static constexpr int kBeforeTheSteps = -1;
-  static constexpr int kNobody = -2;
-
-  struct Cell {
-    int writer = kNobody;
-    std::vector<int> readers;  // since then, the last of each stream
-  };
-
-  int StreamOf(int launch) const { return schedule_.launches[launch % schedule_.launches.size()].stream; }
-
-  absl::Status Check(const Cell& cell, const Access& access, int launch, const ByteRange& common) const {
-    if (!access.write && cell.writer == kNobody) {
-      return Internal("launch {} reads bytes [{}, {}) that nobody has written", At(launch), common.offset,
-                      common.offset + common.bytes);
-    }
-    if (cell.writer >= 0 && cell.writer != launch && !ordered_.Holds(cell.writer, launch)) {
-      return Race(cell.writer, "writes", access, launch, common);
-    }
-    if (!access.write) return absl::OkStatus();
-    for (int reader : cell.readers) {
-      if (reader != launch && !ordered_.Holds(reader, launch)) return Race(reader, "reads", access, launch, common);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Race(int first, const char* does, const Access& access, int launch, const ByteRange& common) const {
-    return Internal("race: launch {} {} and launch {} {} bytes [{}, {}), and nothing orders them", At(first), does,
-                    At(launch), access.write ? "writes" : "reads", common.offset, common.offset + common.bytes);
-  }
-
-  std::string At(int launch) const {
-    const int launches = static_cast<int>(schedule_.launches.size());
-    return Describe(schedule_, launch % launches) + (launch >= launches ? " of the next step" : "");
-  }
-
-  void AddReader(Cell& cell, int launch) const {
-    for (int& reader : cell.readers) {
-      if (StreamOf(reader) != StreamOf(launch)) continue;
-      reader = launch;
-      return;
-    }
-    cell.readers.push_back(launch);
-  }
-
-  const Schedule& schedule_;
-  const HappensBefore& ordered_;
-  ByteCells<Cell> cells_;
-};
 
 absl::Status CheckBytes(const Schedule& schedule, const HappensBefore& ordered) {
   const int launches = static_cast<int>(schedule.launches.size());
@@ -210,11 +132,11 @@ class Living {
   void Finish(const Lifetime& lifetime) { alive_.erase(lifetime.range.offset); }
 
   absl::Status CheckInside(const Access& access, int launch) const {
-    const int64_t end = access.range.offset + access.range.bytes;
+    const int64_t end = access.end();
     const auto after = alive_.upper_bound(access.range.offset);
     if (after != alive_.begin() && End(*std::prev(after)->second) >= end) return absl::OkStatus();
     return Internal("launch {} touches bytes [{}, {}), which belong to nothing that is alive then",
-                    Describe(schedule_, launch), access.range.offset, end);
+                    DescribeLaunch(schedule_, launch), access.range.offset, end);
   }
 
  private:

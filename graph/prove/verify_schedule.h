@@ -3,7 +3,8 @@
 //
 // Happens-before is built from streams and waits alone, over two steps in a row (streams keep their order across the
 // step boundary, and the host begins a step after it ended the one before). It is checked that
-// - any two launches that touch common bytes, one of them writing, are ordered; nothing is read that was never written;
+// - any two launches that touch common bytes, one of them writing, are ordered; nothing is read that was never written
+//   (columns of rows of different lengths are taken for common bytes);
 // - every declared order edge holds, the host's begin comes before every launch and its end after every launch, and the
 //   collectives form one chain in program order;
 // - lifetimes that meet in time share no byte, and every access lies inside one that lives then;

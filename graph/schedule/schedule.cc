@@ -19,15 +19,19 @@ ByteRange RunOf(int64_t offset, const Shape& shape, const Shape& start, const Sh
   return {offset + first * element_bytes, (last - first + 1) * element_bytes};
 }
 
-// An operand of a kernel that lies at `offset`. `box`: its place in LocalNode::within.
-void AddOperand(std::vector<Access>& accesses, const LocalNode& node, size_t box, const LocalTensor& tensor,
+// An operand of a kernel that lies at `offset`.
+void AddOperand(std::vector<Access>& accesses, const LocalNode& node, size_t operand, const LocalTensor& tensor,
                 int64_t offset, bool write) {
-  if (node.within.empty()) return Add(accesses, offset, tensor.bytes(), write);
-  const Box& within = node.within[box];
+  if (node.within.empty() || offset < 0) return Add(accesses, offset, tensor.bytes(), write);
+  const Box& within = node.within[operand];
   Shape start = tensor.box.offset;
   for (size_t d = 0; d < start.size(); ++d) start[d] -= within.offset[d];
-  const ByteRange run = RunOf(offset, within.size, start, tensor.box.size, SizeOf(tensor.dtype));
-  if (offset >= 0) Add(accesses, run.offset, run.bytes, write);
+  const int64_t element = SizeOf(tensor.dtype);
+  const ByteRange run = RunOf(offset, within.size, start, tensor.box.size, element);
+  Add(accesses, run.offset, run.bytes, write);
+  if (run.bytes == 0 || !node.HasColumns(operand)) return;
+  const int64_t pitch = within.size.back() * element;
+  accesses.back().columns = {pitch, run.offset % pitch, tensor.shape().back() * element};
 }
 
 void AddKernel(std::vector<Access>& accesses, const KernelLaunch& kernel) {

@@ -15,6 +15,7 @@
 
 #include "graph/ir/kernel_catalogue.h"
 #include "graph/ir/program.h"
+#include "graph/schedule/byte_columns.h"
 
 namespace partita {
 
@@ -25,9 +26,15 @@ struct ByteRange {
 };
 
 struct Access {
-  ByteRange range;
+  ByteRange range;  // from the first to the last byte
   bool write = false;
+  ByteColumns columns = {};  // those of the range that are touched
   bool operator==(const Access&) const = default;
+
+  int64_t end() const { return range.offset + range.bytes; }
+  int64_t bytes() const {
+    return columns.all() ? range.bytes : ((range.bytes - columns.bytes) / columns.pitch + 1) * columns.bytes;
+  }
 };
 
 struct KernelLaunch {
@@ -126,7 +133,8 @@ struct Placement {
 // another's). `launch`: the last one that writes it; -1: it is there before the step (a state), or not held.
 struct ValuePlacement {
   LocalTensor tensor;
-  int64_t offset = -1;  // -1: this rank holds nothing of it
+  int64_t offset =
+      -1;  // -1: this rank holds nothing of it, or as columns or made in columns (graph/lower/view_columns.h)
   int launch = -1;
 };
 
@@ -163,8 +171,8 @@ struct Schedule {
 };
 
 // The bytes that the work of a launch touches, from its offsets. Empty ones are left out. Of a box of a tensor, copied
-// or a part of a node's operand, it is the run from the box's first to its last element. Host launches: nothing (their
-// bytes are the placements').
+// or a part of a node's operand, it is the run from the box's first to its last element, of columns of an operand they
+// alone. Host launches: nothing (their bytes are the placements').
 std::vector<Access> AccessesOf(const Launch& launch);
 
 // The offset of a value of `entry`, the graph that the schedule was made from; -1 if there is no such value or this

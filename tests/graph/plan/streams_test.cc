@@ -11,7 +11,17 @@
 namespace partita {
 namespace {
 
-// Launches on random streams that read and write random bytes of a small arena.
+constexpr int64_t kPitch = 7;
+
+// The same bytes of every 7.
+Access RandomColumns(std::mt19937_64& random) {
+  const auto bytes = static_cast<int64_t>(1 + random() % (kPitch - 1));
+  const auto rows = static_cast<int64_t>(random() % 8);
+  const auto offset = static_cast<int64_t>(random() % (64 - rows * kPitch - bytes));
+  return {{offset, rows * kPitch + bytes}, random() % 2 == 0, {kPitch, offset % kPitch, bytes}};
+}
+
+// Launches on random streams that read and write random bytes of a small arena, ranges and columns.
 Schedule RandomSchedule(uint64_t seed, int launches, int streams) {
   std::mt19937_64 random(seed);
   Schedule schedule;
@@ -33,7 +43,8 @@ Schedule RandomSchedule(uint64_t seed, int launches, int streams) {
     launch.stream = static_cast<int>(random() % streams);
     for (int a = static_cast<int>(random() % 4); a > 0; --a) {
       const auto offset = static_cast<int64_t>(random() % 60);
-      launch.accesses.push_back({{offset, static_cast<int64_t>(1 + random() % (64 - offset) % 8)}, random() % 3 == 0});
+      const ByteRange range{offset, static_cast<int64_t>(1 + random() % (64 - offset) % 8)};
+      launch.accesses.push_back(random() % 3 > 0 ? Access{range, random() % 3 == 0} : RandomColumns(random));
     }
     launch.work = CopyLaunch{};
     schedule.launches.push_back(launch);
@@ -43,11 +54,17 @@ Schedule RandomSchedule(uint64_t seed, int launches, int streams) {
   return schedule;
 }
 
+bool Touches(const Access& access, int64_t byte) {
+  const int64_t behind = byte - access.range.offset;
+  const bool in_columns = access.columns.all() || behind % kPitch < access.columns.bytes;
+  return behind >= 0 && behind < access.range.bytes && in_columns;
+}
+
 bool Conflict(const Launch& a, const Launch& b) {
   for (const Access& x : a.accesses) {
     for (const Access& y : b.accesses) {
-      const bool overlap =
-          x.range.offset < y.range.offset + y.range.bytes && y.range.offset < x.range.offset + x.range.bytes;
+      bool overlap = false;
+      for (int64_t byte = 0; byte < 64; ++byte) overlap = overlap || (Touches(x, byte) && Touches(y, byte));
       if (overlap && (x.write || y.write)) return true;
     }
   }
