@@ -7,6 +7,7 @@
 #include "graph/lower/launch_halos_early.h"
 #include "graph/lower/lower_graph.h"
 #include "graph/lower/split_at_halos.h"
+#include "graph/lower/view_columns.h"
 #include "graph/plan/bind_schedule.h"
 #include "graph/plan/memory_plan.h"
 #include "graph/plan/storage.h"
@@ -49,6 +50,7 @@ class SchedulePlanner {
                      LowerGraph(program_, entry_, rank, local, kernels_, options_.exchange_boxes));
     LaunchHalosEarly(lowered, entry_);
     SplitAtHalos(lowered, entry_, local, kernels_, options_.overlap_halo);
+    ViewColumns(lowered, kernels_);
     if (options_.group_updates) RETURN_IF_ERROR(GroupUpdates(lowered, kernels_));
     const StoragePlan storage = AssignStorage(lowered);
     ASSIGN_OR_RETURN(const MemoryPlan* memory, Memory(storage.storages, rank));

@@ -80,6 +80,8 @@ enum class Role : uint8_t {
   // Results
   kLoss,
   kAccuracy,
+  // A box of what it reads, which others may read where it lies (graph/lower/view_columns.h)
+  kSlice,
   // What the compiler builds with: one op each
   kAdd,
   kConcat,

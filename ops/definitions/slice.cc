@@ -65,6 +65,7 @@ absl::StatusOr<std::vector<ValueId>> SliceGradient(GradientBuilder& builder, con
 
 OpDefinition SliceOp() {
   return Op("slice")
+      .As(Role::kSlice)
       .Inputs({"x"})
       .Required("begin", IntList())
       .Required("size", IntList())

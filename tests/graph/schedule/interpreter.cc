@@ -40,6 +40,20 @@ std::vector<int64_t> ElementsOf(const PlacedBox& placed) {
   return elements;
 }
 
+bool IsColumnCopy(const LocalNode& node) { return node.op->role == Role::kSlice || node.op->role == Role::kConcat; }
+
+// Where an element of an operand lies in its memory.
+int64_t PlaceOf(const LocalNode& node, size_t operand, int64_t element) {
+  if (node.within.empty()) return element;
+  const Box &box = node.operand(operand)->box, &within = node.within[operand];
+  int64_t place = 0, stride = 1;
+  for (size_t d = box.size.size(); d-- > 0; stride *= within.size[d]) {
+    place += (element % box.size[d] + box.offset[d] - within.offset[d]) * stride;
+    element /= box.size[d];
+  }
+  return place;
+}
+
 }  // namespace
 
 float Combined(const std::string& node, int output, std::span<const float> inputs) {
@@ -153,15 +167,36 @@ void Interpreter::RunKernel(int rank, const KernelLaunch& kernel) {
         values[i] = static_cast<float>(global + (partial ? 1000 * (rank + 1) : 0));
         return;
       }
+      if (IsColumnCopy(kernel.node)) {
+        values[i] = CopiedElement(rank, kernel, i);
+        return;
+      }
       std::vector<float> inputs;
-      for (size_t k = 0; k < kernel.inputs.size(); ++k) inputs.push_back(At(rank, kernel.inputs[k])[i]);
+      for (size_t k = 0; k < kernel.inputs.size(); ++k) {
+        inputs.push_back(At(rank, kernel.inputs[k])[PlaceOf(kernel.node, k, i)]);
+      }
       values[i] = Combined(kernel.node.name, static_cast<int>(o), inputs);
     });
     results.push_back(std::move(values));
   }
   for (size_t o = 0; o < results.size(); ++o) {
-    if (kernel.outputs[o] >= 0) Write(rank, kernel.outputs[o], results[o]);
+    if (kernel.outputs[o] < 0) continue;
+    for (size_t i = 0; i < results[o].size(); ++i) {
+      const int64_t place = PlaceOf(kernel.node, kernel.inputs.size() + o, static_cast<int64_t>(i));
+      At(rank, kernel.outputs[o])[place] = results[o][i];
+    }
   }
+}
+
+// Of a slice or concat along the last dimension.
+float Interpreter::CopiedElement(int rank, const KernelLaunch& kernel, int64_t element) {
+  const LocalNode& node = kernel.node;
+  const int64_t width = node.outputs[0].shape().back(), row = element / width;
+  int64_t column = element % width;
+  if (node.op->role == Role::kSlice) column += node.attributes.Ints("begin").back();
+  size_t k = 0;
+  for (; column >= node.inputs[k]->shape().back(); ++k) column -= node.inputs[k]->shape().back();
+  return At(rank, kernel.inputs[k])[row * node.inputs[k]->shape().back() + column];
 }
 
 void Interpreter::RunCopy(int rank, const CopyLaunch& launch) {

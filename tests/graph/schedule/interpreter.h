@@ -43,6 +43,7 @@ class Interpreter {
   void Execute(int rank, int launch);
   void Finish(int rank, int launch);
   void RunKernel(int rank, const KernelLaunch& kernel);
+  float CopiedElement(int rank, const KernelLaunch& kernel, int64_t element);
   void RunCopy(int rank, const CopyLaunch& copy);
   void RunCollective(const std::vector<const CollectiveLaunch*>& calls, const std::vector<int>& ranks);
   float* At(int rank, int64_t offset) { return reinterpret_cast<float*>(arenas_[rank].data() + offset); }

@@ -15,13 +15,17 @@ namespace {
 
 std::vector<OpDefinition> Definitions() {
   std::vector<OpDefinition> ops = MoveDefinitions();
-  for (const char* name : {"input", "parameter", "state", "fill", "combine", "twin", "reshape", "refused"}) {
+  for (const char* name :
+       {"input", "parameter", "state", "fill", "combine", "twin", "reshape", "refused", "slice", "concat"}) {
     OpDefinition op;
     op.name = name;
     ops.push_back(op);
   }
-  const std::map<std::string, Role> roles = {
-      {"input", Role::kInput}, {"parameter", Role::kParameter}, {"state", Role::kState}};
+  const std::map<std::string, Role> roles = {{"input", Role::kInput},
+                                             {"parameter", Role::kParameter},
+                                             {"state", Role::kState},
+                                             {"slice", Role::kSlice},
+                                             {"concat", Role::kConcat}};
   for (OpDefinition& op : ops) {
     if (op.name == "combine") op.in_place = {{0, 0}};
     if (op.name == "twin") op.in_place = {{0, 0}, {1, 1}};
@@ -68,6 +72,21 @@ ValueId TestGraph::Op(const std::string& op, const std::string& name, std::vecto
   const NodeId node = graph.AddNode({&TestOp(op), std::move(attributes), std::move(inputs), {}, Phase::kForward},
                                     {{name, {DType::kF32, std::move(shape)}, Complete(std::move(layout))}});
   return graph.node(node).outputs[0];
+}
+
+ValueId TestGraph::Slice(const std::string& name, ValueId x, int64_t first, int64_t width) {
+  Shape shape = graph.type(x).shape, begin(shape.size(), 0);
+  shape.back() = width;
+  begin.back() = first;
+  return Op("slice", name, {x}, shape, graph.layout(x), {{"begin", begin}});
+}
+
+ValueId TestGraph::Concat(const std::string& name, const std::vector<ValueId>& inputs) {
+  Shape shape = graph.type(inputs[0]).shape;
+  shape.back() = 0;
+  for (const ValueId input : inputs) shape.back() += graph.type(input).shape.back();
+  const auto axis = static_cast<int64_t>(shape.size()) - 1;
+  return Op("concat", name, inputs, shape, graph.layout(inputs[0]), {{"axis", axis}});
 }
 
 std::vector<ValueId> TestGraph::Twin(const std::string& name, ValueId x, ValueId y) {
@@ -126,10 +145,14 @@ absl::StatusOr<KernelChoice> TestKernels::Choose(const LocalNode& node) const {
   return KernelChoice{"test", workspace_bytes_, true};
 }
 
+bool TestKernels::TakesColumns(const LocalNode& node, const KernelChoice&, size_t) const {
+  return columns_ && node.op->role == Role::kCompute;
+}
+
 std::vector<Schedule> SchedulesOf(const Program& program, const Graph& entry, const ScheduleOptions& options,
-                                  int64_t workspace_bytes) {
+                                  int64_t workspace_bytes, bool columns) {
   absl::StatusOr<std::vector<Schedule>> schedules =
-      MakeSchedules(program, entry, TestKernels(workspace_bytes), options);
+      MakeSchedules(program, entry, TestKernels(workspace_bytes, columns), options);
   if (!schedules.ok()) fmt::print(stderr, "{}\n", std::string(schedules.status().message()));
   CHECK(schedules.ok());
   return *std::move(schedules);
