@@ -1,8 +1,10 @@
 #include "ops/cuda/cuda_kernels.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "graph/ir/op_definition.h"
+#include "ops/cuda/kernel/columns.h"
 #include "ops/cuda/stream_queue.h"
 #include "runtime/base/check.h"
 
@@ -59,12 +61,22 @@ class CudaKernelLibrary : public KernelLibrary {
     return InvalidArgument("node '{}': no CUDA kernel computes {}{}", node.name, node.op->name, refusals);
   }
 
+  bool TakesColumns(const LocalNode& node, const KernelChoice& choice, size_t operand) const override {
+    const size_t inputs = node.inputs.size();
+    for (const CudaKernelEntry& entry : CudaKernelEntries(node.op->name)) {
+      if (KernelName(node.op->name, entry) != choice.kernel) continue;
+      const std::vector<size_t>& taken = operand < inputs ? entry.columns.inputs : entry.columns.outputs;
+      return std::ranges::count(taken, operand < inputs ? operand : operand - inputs) > 0;
+    }
+    return false;
+  }
+
   absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
                                                  KernelArguments arguments) const override {
     for (const CudaKernelEntry& entry : CudaKernelEntries(node.op->name)) {
       if (!Allowed(entry) || KernelName(node.op->name, entry) != choice.kernel) continue;
       ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, entry.prepare(node, *options_.foreign));
-      ASSIGN_OR_RETURN(CudaEnqueue enqueue, prepared.bind(arguments));
+      ASSIGN_OR_RETURN(CudaEnqueue enqueue, prepared.bind(AtColumns(node, std::move(arguments))));
       return std::make_unique<CudaKernel>(node.name, std::move(enqueue), prepared.explain);
     }
     return InvalidArgument("node '{}': CUDA has no kernel '{}' for {}", node.name, choice.kernel, node.op->name);

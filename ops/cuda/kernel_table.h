@@ -19,10 +19,16 @@ class ForeignKernels {
   virtual absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node) = 0;
 };
 
+// Operands that a kernel can read or write as columns of wider rows (ops/cuda/kernel/columns.h).
+struct ColumnOperands {
+  std::vector<size_t> inputs = {}, outputs = {};
+};
+
 struct CudaKernelEntry {
   const char* family;  // "cudnn", "cublaslt", "own", "reference"; a kernel is called <family>_<op>
   // Own kernels do not look at `foreign`.
   absl::StatusOr<PreparedCudaKernel> (*prepare)(const LocalNode& node, ForeignKernels& foreign);
+  ColumnOperands columns = {};
 };
 
 // Empty for an op without kernels (a state, a move).

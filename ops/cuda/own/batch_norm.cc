@@ -1,6 +1,7 @@
 // Batch normalization of a node, forward, running statistics and gradients.
 #include "ops/cuda/launch/batch_norm.h"
 
+#include "ops/cuda/kernel/columns.h"
 #include "ops/cuda/own/own_kernels.h"
 
 namespace partita {
@@ -8,11 +9,17 @@ namespace {
 
 using launch::BatchNormLaunch;
 
-BatchNormLaunch GroupsOf(const LocalNode& node) {
+// (x, ...) or (x, dy, ...) -> (out, ...)
+BatchNormLaunch RowsOf(const LocalNode& node, int64_t samples) {
   BatchNormLaunch result;
-  result.groups = MakeSampleGroups(Input(node, 0), node.attributes.Int("samples"));
+  result.groups = MakeSampleGroups(Input(node, 0), samples);
+  result.x_pitch = PitchOf(node, 0);
+  result.dy_pitch = PitchOf(node, 1);
+  result.out_pitch = PitchOf(node, node.inputs.size());
   return result;
 }
+
+BatchNormLaunch GroupsOf(const LocalNode& node) { return RowsOf(node, node.attributes.Int("samples")); }
 
 BatchNormLaunch NormalizationOf(const LocalNode& node) {
   BatchNormLaunch result = GroupsOf(node);
@@ -84,8 +91,7 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormRunning(const LocalNode& node) {
 
 // (x, gamma, beta, running_mean, running_variance) -> y
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormInference(const LocalNode& node) {
-  BatchNormLaunch norm;
-  norm.groups = MakeSampleGroups(Input(node, 0), 0);
+  BatchNormLaunch norm = RowsOf(node, 0);
   norm.epsilon = node.attributes.Float("epsilon");
   norm.relu = node.attributes.Bool("relu");
   return OwnFloatingKernel(node, [norm](const KernelArguments& a, DType dtype, CudaQueue q) {

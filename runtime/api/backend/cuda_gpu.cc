@@ -38,6 +38,9 @@ class GpuKernels : public KernelLibrary {
   }
 
   absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const override { return kernels_->Choose(node); }
+  bool TakesColumns(const LocalNode& node, const KernelChoice& choice, size_t operand) const override {
+    return kernels_->TakesColumns(node, choice, operand);
+  }
   absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
                                                  KernelArguments arguments) const override {
     return kernels_->Create(node, choice, std::move(arguments));

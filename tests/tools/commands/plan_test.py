@@ -97,6 +97,21 @@ class PlanTest(TrainerCase):
                       (f"by its description, there is none here: {missing}" if missing else "asked for its kernels"),
                       text)
 
+    # Each concat of branches, and each slice of its gradient, is a launch on the host and columns of one tensor here.
+    def test_columns_are_no_launches_on_a_gpu(self):
+        call = [TRAINER, "plan", "--format=json", self.GRAPH]
+        copies = {"host": [], "cuda": []}
+        for device, kernels in copies.items():
+            done = subprocess.run([*call, f"--device={device}"], capture_output=True, text=True, cwd=self.folder,
+                                  timeout=300)
+            if done.returncode == 138 and device == "cuda":
+                return self.assertIn("built without CUDA", done.stderr)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            nodes = json.loads(done.stdout)["ranks"][0]["nodes"]
+            kernels += [node["kernel"] for node in nodes if re.search("_(slice|concat)$", node["kernel"])]
+        self.assertEqual(len(copies["host"]), 10)
+        self.assertEqual(copies["cuda"], [])
+
     def test_processes_pack_what_they_exchange(self):
         call = ["plan", "--strategy=" + example("mini_inception_domain.pbtxt"), "--format=json", self.GRAPH]
         threads, processes = (json.loads(self.call(*call, *flags).stdout)["ranks"] for flags in ([], ["--processes"]))

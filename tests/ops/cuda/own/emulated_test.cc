@@ -10,14 +10,17 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "graph/ir/op_definition.h"
+#include "ops/cuda/kernel/columns.h"
 #include "ops/cuda/kernel_table.h"
 #include "ops/cuda/launch/optimizer.h"
 #include "ops/functors/elementwise.h"
 #include "ops/functors/updates.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
+#include "ops/values/node_geometry.h"
 #include "ops/values/update_attributes.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/large_mean.h"
@@ -66,7 +69,7 @@ absl::StatusOr<std::vector<Values>> Emulate(const CudaKernelEntry& entry, const 
   EXPECT_TRUE(prepared.deterministic);
   return RunOnBuffers(node, inputs, options, prepared.workspace_bytes, std::string(entry.family) + "_" + node.op->name,
                       [&](const KernelArguments& arguments) -> absl::Status {
-                        ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared.bind(arguments));
+                        ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared.bind(AtColumns(node, arguments)));
                         return enqueue(&queue);
                       });
 }
@@ -148,6 +151,52 @@ TEST_P(EmulatedKernel, InPlaceChangesNothing) {
   const KernelCase& c = GetParam();
   if (c.node.op->in_place.empty()) GTEST_SKIP() << "not in place";
   EXPECT_EQ(Emulated(c.node, c.inputs, {.in_place = true}), Emulated(c.node, c.inputs));
+}
+
+// Makes an operand `width` columns, from `first` on, of rows of `pitch` elements.
+void WidenRows(LocalNode& node, size_t operand, int64_t first, int64_t pitch) {
+  node.within[operand].offset.back() -= first;
+  node.within[operand].size.back() = pitch;
+}
+
+// What the rows hold; NaN beside the columns.
+Values InRows(const LocalNode& node, size_t operand, const Values& values) {
+  if (!node.HasColumns(operand)) return values;
+  const Box &box = node.operand(operand)->box, &within = node.within[operand];
+  const int64_t width = box.size.back(), pitch = within.size.back(), first = box.offset.back() - within.offset.back();
+  Values rows(static_cast<size_t>(within.elements()), std::numeric_limits<double>::quiet_NaN());
+  for (int64_t i = 0; i < box.elements(); ++i) rows[i / width * pitch + first + i % width] = values[i];
+  return rows;
+}
+
+// The node with all operands in rows that the kernel takes as columns: no two of the same width.
+LocalNode WithColumns(LocalNode node, const ColumnOperands& columns, int64_t first, int64_t more) {
+  for (const auto& input : node.inputs) node.within.push_back(input ? input->box : Box{});
+  for (const LocalTensor& output : node.outputs) node.within.push_back(output.box);
+  const int64_t width = node.outputs.empty() ? 0 : InputShape(node, 0).back();
+  for (const size_t i : columns.inputs) WidenRows(node, i, first, width + (more += 4));
+  for (const size_t o : columns.outputs) WidenRows(node, node.inputs.size() + o, first, width + (more += 4));
+  return node;
+}
+
+TEST_P(EmulatedKernel, ColumnsOfWiderRowsAreToTheBitWhatDenseOnesAre) {
+  const KernelCase& c = GetParam();
+  const ColumnOperands& columns = CudaKernelEntries(c.node.op->name).back().columns;
+  if (columns.inputs.empty() && columns.outputs.empty()) GTEST_SKIP() << "takes no columns";
+  for (const LocalNode& dense : {c.node, InF64(c.node), InBf16(c.node)}) {
+    const std::vector<Values> expected = Emulated(dense, c.inputs);
+    for (const auto& [first, more] : {std::pair<int64_t, int64_t>{4, 4}, {3, 2}, {0, 1}}) {
+      const LocalNode node = WithColumns(dense, columns, first, more);
+      std::vector<Values> inputs = c.inputs;
+      for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = InRows(node, i, inputs[i]);
+      const std::vector<Values> found = Emulated(node, inputs);
+      ASSERT_EQ(found.size(), expected.size());
+      for (size_t o = 0; o < found.size(); ++o) {
+        EXPECT_EQ(Distance(found[o], InRows(node, node.inputs.size() + o, expected[o])), 0)
+            << "output " << o << " from column " << first;
+      }
+    }
+  }
 }
 
 TEST_P(EmulatedKernel, OfAStepThatIsNotAppliedChangesNothing) {
