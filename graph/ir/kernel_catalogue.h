@@ -36,7 +36,8 @@ struct LocalNode {
   std::vector<LocalTensor> outputs;
   // So many nodes launched as one: inputs and outputs are those of the first, then those of the second, and so on.
   int members = 1;
-  bool replicated = false;  // other ranks compute an output as well, and must get the same bits
+  std::vector<Attributes> member_attributes = {};  // of each, where they may differ (OpDefinition::members_differ)
+  bool replicated = false;                         // other ranks compute an output as well, and must get the same bits
   // Of a part of a node (OpDefinition::windowed) and of one that reads or writes columns of wider rows
   // (KernelCatalogue::TakesColumns): the boxes in whose memory, dense and row-major, its operands lie, the inputs and
   // then the outputs; their addresses are those of these boxes. Empty: every tensor fills its own memory.
@@ -62,7 +63,10 @@ inline LocalNode MemberOf(const LocalNode& node, int member) {
     const auto count = static_cast<std::ptrdiff_t>(all.size()) / node.members;
     return std::decay_t<decltype(all)>(all.begin() + member * count, all.begin() + (member + 1) * count);
   };
-  return {node.name, node.op, node.attributes, part(node.inputs), part(node.outputs), 1, node.replicated};
+  LocalNode alone{node.name, node.op, node.attributes, part(node.inputs), part(node.outputs)};
+  if (!node.member_attributes.empty()) alone.attributes = node.member_attributes[static_cast<size_t>(member)];
+  alone.replicated = node.replicated;
+  return alone;
 }
 
 struct KernelChoice {

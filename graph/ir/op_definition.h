@@ -173,8 +173,9 @@ struct OpDefinition {
   // (input, output) pairs that may lie at the same address: the kernel reads each element before it writes it.
   std::vector<std::pair<int, int>> in_place;
   // Not empty: nodes of the op may be launched as one (LocalNode::members) if these inputs are the same for all of
-  // them.
+  // them, and their attributes, unless `members_differ`.
   std::vector<int> together;
+  bool members_differ = false;
   // Not -1: kernels can compute any box of the only output alone (LocalNode::within). Of this input they read what the
   // windows of those outputs span, where it is split by windows (the output has the windows at the same dimensions),
   // and all of the other inputs. What a window sees beyond the ends of the tensor is zero.

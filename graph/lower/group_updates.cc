@@ -22,7 +22,8 @@ struct Members {
 
   bool Takes(const LocalLaunch& launch, const LocalKernel& kernel, const std::vector<TensorId>& its_shared) const {
     const auto& first = std::get<LocalKernel>(launches.front().work).node;
-    return first.op == kernel.node.op && first.attributes == kernel.node.attributes && shared == its_shared &&
+    const bool alike = first.op->members_differ || first.attributes == kernel.node.attributes;
+    return first.op == kernel.node.op && alike && shared == its_shared &&
            first.outputs[0].dtype == kernel.node.outputs[0].dtype && launches.front().phase == launch.phase;
   }
 };
@@ -30,6 +31,8 @@ struct Members {
 LocalLaunch Join(std::vector<LocalLaunch> members) {
   LocalLaunch joint = std::move(members.front());
   auto& kernel = std::get<LocalKernel>(joint.work);
+  const bool differ = members.size() > 1 && kernel.node.op->members_differ;
+  if (differ) kernel.node.member_attributes = {kernel.node.attributes};
   for (size_t m = 1; m < members.size(); ++m) {
     LocalLaunch& member = members[m];
     auto& work = std::get<LocalKernel>(member.work);
@@ -41,6 +44,7 @@ LocalLaunch Join(std::vector<LocalLaunch> members) {
     append(kernel.inputs, work.inputs);
     append(kernel.outputs, work.outputs);
     append(joint.in_place, member.in_place);
+    if (differ) kernel.node.member_attributes.push_back(std::move(work.node.attributes));
   }
   kernel.node.members = static_cast<int>(members.size());
   if (members.size() > 1) joint.name += fmt::format(" and {} more", members.size() - 1);

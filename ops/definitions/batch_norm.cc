@@ -234,7 +234,9 @@ OpDefinition BatchNormRunningOp() {
       .Rules(RunningRules)
       .Flops(PerElement(6))
       .InPlace(1, 0)
-      .InPlace(2, 1);
+      .InPlace(2, 1)
+      .Together({3})
+      .MembersDiffer();
 }
 
 OpDefinition BatchNormInferenceOp() {

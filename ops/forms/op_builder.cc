@@ -145,6 +145,11 @@ Op& Op::Together(const std::vector<int>& shared_inputs) {
   return *this;
 }
 
+Op& Op::MembersDiffer() {
+  definition_.members_differ = true;
+  return *this;
+}
+
 Op& Op::Windowed(int input) {
   definition_.windowed = input;
   return *this;

@@ -43,6 +43,7 @@ class Op {
   Op& Flops(FlopsFunction flops);  // without: 0
   Op& InPlace(int input, int output);
   Op& Together(const std::vector<int>& shared_inputs);
+  Op& MembersDiffer();  // of such a launch, in their attributes
   Op& Windowed(int input);
   Op& View();
   Op& Decomposes(Decomposition decomposition);       // where a strategy splits it so

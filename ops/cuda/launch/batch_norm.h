@@ -47,19 +47,6 @@ LaunchError BatchNormStatisticsGrad(DType dtype, const BatchNormLaunch& node, vo
 LaunchError BatchNormInference(DType dtype, const BatchNormLaunch& node, const void* running_mean,
                                const void* running_variance, void* y, CudaQueue queue);
 
-// The running statistics of one batch norm; the new ones may lie where the old ones do.
-struct RunningLaunch {
-  int64_t groups = 0, channels = 0;
-  double momentum = 0, count = 0;
-  const double* stats = nullptr;
-  const void *mean = nullptr, *variance = nullptr;
-  const int32_t* apply = nullptr;  // null: 1
-  void *new_mean = nullptr, *new_variance = nullptr;
-};
-
-// Updates those of `count` batch norms in as few launches as hold their descriptions.
-LaunchError BatchNormRunning(DType dtype, const RunningLaunch* nodes, int count, CudaQueue queue);
-
 }  // namespace partita::launch
 
 #endif  // PARTITA_OPS_CUDA_LAUNCH_BATCH_NORM_H_

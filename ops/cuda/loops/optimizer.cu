@@ -1,5 +1,6 @@
 #include "ops/cuda/launch/optimizer.h"
 #include "ops/cuda/loops/elementwise.h"
+#include "ops/cuda/loops/member_table.h"
 #include "ops/functors/apply.h"
 #include "ops/functors/clip.h"
 #include "ops/functors/updates.h"
@@ -49,34 +50,15 @@ struct UpdateElement {
   }
 };
 
-// The arguments of a launch hold 4096 bytes everywhere and 32,764 from compute capability 7.0 and CUDA 12.1 on; what is
-// not used of them is copied as well.
-template <typename F>
-inline constexpr int kBytesOfTensor = sizeof(UpdateTensor<F>) + sizeof(int64_t);
-template <typename F>
-inline constexpr int kFewTensors = kBytesOfTensor<F> <= 56 ? 64 : 3700 / kBytesOfTensor<F>;
-template <typename F>
-inline constexpr int kManyTensors = kBytesOfTensor<F> <= 56 ? 512 : 31000 / kBytesOfTensor<F>;
-
 template <typename F, typename T, int kTensors>
 struct UpdateBody {
   F update;
   UpdateAddresses scalars;
-  int count;
-  int64_t end[kTensors];  // index behind the tensor's last pack, counted over all tensors of the launch
-  UpdateTensor<F> tensors[kTensors];
+  MemberTable<UpdateTensor<F>, kTensors> table;  // an index is a pack
 
   PARTITA_HOST_DEVICE void operator()(int64_t i) const {
-    int low = 0, high = count - 1;  // the first tensor that ends behind i
-    while (low < high) {
-      const int middle = (low + high) / 2;
-      if (i < end[middle]) {
-        high = middle;
-      } else {
-        low = middle + 1;
-      }
-    }
-    Update(tensors[low], i - (low == 0 ? 0 : end[low - 1]));
+    const auto [member, pack] = table.PlaceOf(i);
+    Update(table.members[member], pack);
   }
 
  private:
@@ -100,21 +82,12 @@ template <typename F, typename T, int kTensors>
 LaunchError UpdateAll(const F& update, const UpdateAddresses& scalars, const UpdateTensor<F>* tensors, int count,
                       CudaQueue queue) {
   using Body = UpdateBody<F, T, kTensors>;
-  static_assert(sizeof(Body) <= (kTensors == kFewTensors<F> ? 4000 : 32000));
-  Body body{};
-  body.update = update;
-  body.scalars = scalars;
-  int64_t packs = 0;
-  for (int k = 0; k < count; ++k) {
-    packs += CeilDivide(tensors[k].elements, kPackWidth<T>);
-    body.tensors[body.count] = tensors[k];
-    body.end[body.count++] = packs;
-    if (body.count < kTensors && k + 1 < count) continue;
-    if (const LaunchError error = ForEach(packs, body, queue); error != kLaunched) return error;
-    body.count = 0;
-    packs = 0;
-  }
-  return kLaunched;
+  static_assert(kFitsArguments<Body, UpdateTensor<F>, kTensors>);
+  return ForTables<kTensors>(
+      tensors, count, [](const UpdateTensor<F>& tensor) { return CeilDivide(tensor.elements, kPackWidth<T>); },
+      [&](const MemberTable<UpdateTensor<F>, kTensors>& table) {
+        return ForEach(table.indices(), Body{update, scalars, table}, queue);
+      });
 }
 
 }  // namespace
@@ -146,8 +119,9 @@ template <typename F>
 LaunchError Update(DType dtype, const F& update, const UpdateAddresses& scalars, const UpdateTensor<F>* tensors,
                    int count, CudaQueue queue) {
   return WithWide(dtype, [&]<typename T>() {
-    return count <= kFewTensors<F> ? UpdateAll<F, T, kFewTensors<F>>(update, scalars, tensors, count, queue)
-                                   : UpdateAll<F, T, kManyTensors<F>>(update, scalars, tensors, count, queue);
+    constexpr int kFew = kFewMembers<UpdateTensor<F>>, kMany = kManyMembers<UpdateTensor<F>>;
+    return count <= kFew ? UpdateAll<F, T, kFew>(update, scalars, tensors, count, queue)
+                         : UpdateAll<F, T, kMany>(update, scalars, tensors, count, queue);
   });
 }
 

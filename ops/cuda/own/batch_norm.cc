@@ -1,4 +1,4 @@
-// Batch normalization of a node, forward, running statistics and gradients.
+// Batch normalization of a node, forward and gradients.
 #include "ops/cuda/launch/batch_norm.h"
 
 #include "ops/cuda/kernel/columns.h"
@@ -67,25 +67,6 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormNormalize(const LocalNode& node)
     bound.gamma = In(a, 3);
     bound.beta = In(a, 4);
     return launch::BatchNormNormalize(dtype, bound, Out(a, 0), q);
-  });
-}
-
-// (stats, running_mean, running_variance, apply?) -> both, new. The shift of stats is the running mean as read.
-absl::StatusOr<PreparedCudaKernel> CudaBatchNormRunning(const LocalNode& node) {
-  launch::RunningLaunch running;
-  running.groups = InputShape(node, 0)[0];
-  running.channels = InputShape(node, 0)[2];
-  running.momentum = node.attributes.Float("momentum");
-  running.count = static_cast<double>(node.attributes.Int("count"));
-  return OwnWideKernel(node, [running](const KernelArguments& a, DType dtype, CudaQueue q) {
-    launch::RunningLaunch bound = running;
-    bound.stats = In<double>(a, 0);
-    bound.mean = In(a, 1);
-    bound.variance = In(a, 2);
-    bound.apply = In<int32_t>(a, 3);
-    bound.new_mean = Out(a, 0);
-    bound.new_variance = Out(a, 1);
-    return launch::BatchNormRunning(dtype, &bound, 1, q);
   });
 }
 

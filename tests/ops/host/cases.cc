@@ -144,6 +144,17 @@ void AddBatchNorms(Table& table) {
   AddBatchNorm(table, {64, 7}, 0, false);
 }
 
+// Of layers of several sizes: each has a count of its own.
+void AddRunningTogether(Table& table) {
+  std::vector<LocalNode> members;
+  for (const auto& [channels, count] : std::vector<std::pair<int64_t, int64_t>>{{3, 50}, {257, 12}, {1, 784}}) {
+    const TensorType stats{DType::kF64, {channels % 2 + 1, 2, channels}}, vector = F32({channels});
+    members.push_back(
+        WholeNode("batch_norm_running", {{"momentum", 0.1}, {"count", count}}, {stats, vector, vector, I32({})}));
+  }
+  table.AddNode(Together(members));
+}
+
 // Parameters of odd sizes, one of them a scalar. Rate and clip are the same for all (SuitableInputs).
 void AddUpdatesTogether(Table& table) {
   for (const bool clipped : {false, true}) {
@@ -202,6 +213,7 @@ void AddElementwise(Table& table) {
                 {x, x, x, F32({}), I32({}), F32({})});
     }
   }
+  AddRunningTogether(table);
   AddUpdatesTogether(table);
   AddOptimizers(table);
 }

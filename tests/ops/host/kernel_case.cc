@@ -167,6 +167,9 @@ LocalNode Together(const std::vector<LocalNode>& nodes) {
     all.inputs.insert(all.inputs.end(), nodes[m].inputs.begin(), nodes[m].inputs.end());
     all.outputs.insert(all.outputs.end(), nodes[m].outputs.begin(), nodes[m].outputs.end());
   }
+  for (const LocalNode& node : nodes) {
+    if (node.op->members_differ) all.member_attributes.push_back(node.attributes);
+  }
   all.members = static_cast<int>(nodes.size());
   return all;
 }

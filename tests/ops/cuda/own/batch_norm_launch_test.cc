@@ -325,50 +325,5 @@ TEST(BatchNormLaunch, GradientsOfNoGroupsAreZero) {
   EXPECT_EQ(dbeta, std::vector<float>(5, 0));
 }
 
-// The running statistics of many batch norms in few launches: each as if it were alone.
-TEST(BatchNormLaunch, RunningStatisticsGoTogether) {
-  const int count = 400;
-  std::vector<std::vector<float>> means, variances;
-  std::vector<std::vector<double>> stats;
-  for (int k = 0; k < count; ++k) {
-    const int64_t channels = k * k % 37;
-    means.push_back(PerChannel<float>(channels, 2 * k));
-    variances.push_back(PerChannel<float>(channels, 2 * k + 1));
-    stats.push_back(PerChannel<double>(4 * channels, 3 * k));
-  }
-  auto alone_means = means, alone_variances = variances;
-  const int32_t never = 0;
-  const auto node = [&](int k, auto& mean, auto& variance) {
-    launch::RunningLaunch one;
-    one.groups = 2;
-    one.channels = static_cast<int64_t>(mean[k].size());
-    one.momentum = 0.2;
-    one.count = 10 + k;
-    one.stats = stats[k].data();
-    one.mean = one.new_mean = mean[k].data();
-    one.variance = one.new_variance = variance[k].data();
-    one.apply = k % 5 == 0 ? &never : nullptr;
-    return one;
-  };
-  class AnyQueue : public CountingQueue {
-    LaunchError Launch(const void*, const LaunchShape&, void**) override {
-      ++launches;
-      return kLaunched;
-    }
-  } together, apart;
-  std::vector<launch::RunningLaunch> nodes;
-  for (int k = 0; k < count; ++k) {
-    nodes.push_back(node(k, means, variances));
-    const launch::RunningLaunch one = node(k, alone_means, alone_variances);
-    ASSERT_EQ(launch::BatchNormRunning(DType::kF32, &one, 1, &apart), kLaunched);
-  }
-  const auto before = means;
-  ASSERT_EQ(launch::BatchNormRunning(DType::kF32, nodes.data(), count, &together), kLaunched);
-  EXPECT_EQ(together.launches, 2);
-  EXPECT_EQ(means, alone_means);
-  EXPECT_EQ(variances, alone_variances);
-  for (int k = 0; k < count; ++k) EXPECT_EQ(means[k] == before[k], k % 5 == 0 || means[k].empty()) << k;
-}
-
 }  // namespace
 }  // namespace partita

@@ -33,7 +33,10 @@ namespace {
 // differ by a few roundings; exp and log of f32 are the library's.
 double Tolerance(DType dtype) { return dtype == DType::kF64 ? 1e-13 : 2e-6; }
 
-bool IsUpdate(const LocalNode& node) { return !node.op->together.empty(); }
+bool IsUpdate(const LocalNode& node) {
+  const std::vector<std::string> updates = UpdateNames();
+  return std::ranges::find(updates, node.op->name) != updates.end();
+}
 
 // Copies here and now; refuses the call `fail_at`, the first is 1.
 class CountingQueue : public LaunchQueue {
@@ -398,6 +401,30 @@ TEST(EmulatedDropout, DependsOnTheGlobalIndexAlone) {
     Narrow(*part.inputs[0], dimension, 1, 4);
     Narrow(part.outputs[0], dimension, 1, 4);
     EXPECT_EQ(Emulated(part, {Part(x, *part.inputs[0]), {}})[0], Part(y, part.outputs[0])) << dimension;
+  }
+}
+
+// Running statistics of many batch norms in one launch: each as if it were alone. So many do not fit into one.
+TEST(EmulatedBatchNorm, RunningStatisticsGoInOneLaunch) {
+  for (const auto& [members, launches] : std::vector<std::pair<int, int>>{{1, 1}, {2, 1}, {60, 1}, {500, 2}}) {
+    std::vector<LocalNode> nodes;
+    for (int64_t m = 0; m < members; ++m) {
+      const TensorType stats{DType::kF64, {m % 3 + 1, 2, m * 37 % 300 + 1}}, vector{DType::kF32, {m * 37 % 300 + 1}};
+      nodes.push_back(WholeNode("batch_norm_running", {{"momentum", m % 2 == 0 ? 0.1 : 0.3}, {"count", 7 * m + 2}},
+                                {stats, vector, vector, TensorType{DType::kI32, {}}}));
+    }
+    const LocalNode together = Together(nodes);
+    const std::vector<Values> inputs = SuitableInputs(together, 5);
+    CountingQueue queue;
+    const auto found = Emulate(CudaKernelEntries("batch_norm_running").back(), together, inputs, {}, queue);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(queue.calls, launches);
+    for (size_t m = 0; m < nodes.size(); ++m) {
+      const auto first = inputs.begin() + static_cast<std::ptrdiff_t>(4 * m);
+      const std::vector<Values> alone = Emulated(nodes[m], {first, first + 4});
+      EXPECT_EQ((*found)[2 * m], alone[0]) << m;
+      EXPECT_EQ((*found)[2 * m + 1], alone[1]) << m;
+    }
   }
 }
 
