@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/lower/fold_update_casts.h"
 #include "graph/lower/group_updates.h"
 #include "graph/lower/launch_halos_early.h"
 #include "graph/lower/lower_graph.h"
@@ -47,10 +48,12 @@ class SchedulePlanner {
   absl::StatusOr<Schedule> Make(int rank) {
     LocalGraph local = Localize(entry_, rank);
     ASSIGN_OR_RETURN(LocalProgram lowered,
-                     LowerGraph(program_, entry_, rank, local, kernels_, options_.exchange_boxes));
+                     LowerGraph(program_, entry_, rank, local, kernels_,
+                                {.exchange_boxes = options_.exchange_boxes, .round_states = options_.group_updates}));
     LaunchHalosEarly(lowered, entry_);
     SplitAtHalos(lowered, entry_, local, kernels_, options_.overlap_halo);
     ViewColumns(lowered, kernels_);
+    if (options_.group_updates && !options_.keep_values) FoldUpdateCasts(lowered);
     if (options_.group_updates) RETURN_IF_ERROR(GroupUpdates(lowered, kernels_));
     const StoragePlan storage = AssignStorage(lowered);
     ASSIGN_OR_RETURN(const MemoryPlan* memory, Memory(storage.storages, rank));

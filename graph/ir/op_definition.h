@@ -176,6 +176,11 @@ struct OpDefinition {
   // them, and their attributes, unless `members_differ`.
   std::vector<int> together;
   bool members_differ = false;
+  // Not -1: of f32 nodes launched together kernels take this input in bf16 as well, as if it was cast.
+  int takes_bf16 = -1;
+  // Not -1: of f32 nodes launched together kernels write this output once more, rounded to bf16, where a node has an
+  // output behind those of the op that is not empty.
+  int rounds = -1;
   // Not -1: kernels can compute any box of the only output alone (LocalNode::within). Of this input they read what the
   // windows of those outputs span, where it is split by windows (the output has the windows at the same dimensions),
   // and all of the other inputs. What a window sees beyond the ends of the tensor is zero.

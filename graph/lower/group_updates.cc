@@ -28,7 +28,19 @@ struct Members {
   }
 };
 
+// All members have as many outputs, so that one that is not rounded beside some that are has an empty one for it.
+void MakeOutputsAlike(std::vector<LocalLaunch>& members) {
+  size_t most = 0;
+  for (LocalLaunch& member : members) most = std::max(most, std::get<LocalKernel>(member.work).outputs.size());
+  for (LocalLaunch& member : members) {
+    auto& kernel = std::get<LocalKernel>(member.work);
+    kernel.node.outputs.resize(most, {DType::kBF16, {0}, WholeBox({0})});
+    kernel.outputs.resize(most);
+  }
+}
+
 LocalLaunch Join(std::vector<LocalLaunch> members) {
+  MakeOutputsAlike(members);
   LocalLaunch joint = std::move(members.front());
   auto& kernel = std::get<LocalKernel>(joint.work);
   const bool differ = members.size() > 1 && kernel.node.op->members_differ;

@@ -6,6 +6,7 @@
 #include "graph/ir/entry_point.h"
 #include "graph/ir/op_definition.h"
 #include "graph/lower/lower_moves.h"
+#include "graph/lower/rounded_states.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -14,19 +15,21 @@ namespace {
 class GraphLowering {
  public:
   GraphLowering(const Program& program, const Graph& entry, int rank, const LocalGraph& local,
-                const KernelCatalogue& kernels, bool exchange_boxes)
+                const KernelCatalogue& kernels, const LoweringOptions& options)
       : program_(program),
         graph_(entry),
         rank_(rank),
         local_(local),
         kernels_(kernels),
-        moves_(program, entry, rank, local, kernels, exchange_boxes, out_) {}
+        round_states_(options.round_states),
+        moves_(program, entry, rank, local, kernels, options.exchange_boxes, out_) {}
 
   absl::StatusOr<LocalProgram> Run() {
     out_.tensor_of.assign(graph_.values().size(), -1);
     out_.tensors.reserve(graph_.values().size());
     out_.launches.reserve(graph_.nodes().size());
     RETURN_IF_ERROR(AddStates());
+    if (round_states_) AddRoundedStates();
     AddBegin();
     for (NodeId node = 0; node < static_cast<NodeId>(graph_.nodes().size()); ++node) {
       RETURN_IF_ERROR(LowerNode(node));
@@ -62,6 +65,27 @@ class GraphLowering {
       out_.tensor_of[state.value] = id;
     }
     return absl::OkStatus();
+  }
+
+  // Behind the states, in their order: of all entry points in the same places, as they are.
+  void AddRoundedStates() {
+    const Graph& all = program_.state_graph();
+    const std::vector<bool> kept = KeptRounded(program_);
+    TensorId tensor = 0;  // those of the states are the first ones, in this order
+    for (size_t s = 0; s < kept.size(); ++s) {
+      const Value& value = all.value(all.states()[s].value);
+      const std::optional<Box> box = LocalBox(value.layout, value.type.shape, all.mesh(value.layout), rank_);
+      if (!box || box->empty()) continue;
+      const TensorId state = tensor++;
+      if (!kept[s]) continue;
+      const int64_t bytes = box->elements() * SizeOf(DType::kBF16);
+      rounded_[state] = out_.AddTensor({bytes, MemoryKind::kState, value.name + "@bf16", -1, 0});
+      out_.rounded.push_back({static_cast<int>(s), rounded_[state]});
+    }
+    for (const State& state : graph_.states()) {
+      const auto rounded = rounded_.find(out_.tensor_of[state.value]);
+      if (rounded != rounded_.end() && state.update != kNoValue) rounded_by_[state.update] = rounded->second;
+    }
   }
 
   void AddBegin() {
@@ -102,23 +126,48 @@ class GraphLowering {
 
   absl::Status LowerCompute(NodeId id) {
     const Node& node = graph_.node(id);
-    if (!Runs(local_, node)) return absl::OkStatus();
+    if (!Runs(local_, node) || IsThereRounded(node)) return absl::OkStatus();
     LocalKernel kernel;
     ASSIGN_OR_RETURN(kernel.node, MakeLocalNode(graph_, local_, id));
-    ASSIGN_OR_RETURN(kernel.choice, kernels_.Choose(kernel.node));
     LocalLaunch launch;
     launch.name = graph_.name(id);
     launch.node = id;
     launch.phase = node.phase;
     kernel.inputs.reserve(node.inputs.size());
-    kernel.outputs.reserve(node.outputs.size());
+    kernel.outputs.reserve(node.outputs.size() + 1);
     for (ValueId input : node.inputs) kernel.inputs.push_back({input == kNoValue ? kNoTensor : out_.tensor_of[input]});
     for (ValueId output : node.outputs) kernel.outputs.push_back({NewOutput(output, MemoryKind::kActivation)});
+    AddRounded(node, kernel);
+    ASSIGN_OR_RETURN(kernel.choice, kernels_.Choose(kernel.node));
     kernel.workspace = out_.AddWorkspace(kernel.choice, launch.name);
     AddInPlace(node, launch);
     launch.work = std::move(kernel);
     out_.launches.push_back(std::move(launch));
     return absl::OkStatus();
+  }
+
+  // A cast of a state that is kept rounded.
+  bool IsThereRounded(const Node& node) {
+    if (rounded_.empty() || !RoundsToBf16(graph_, node)) return false;
+    const auto rounded = rounded_.find(out_.tensor_of[node.inputs[0]]);
+    if (rounded == rounded_.end()) return false;
+    out_.tensor_of[node.outputs[0]] = rounded->second;
+    return true;
+  }
+
+  // The new state once more, rounded.
+  void AddRounded(const Node& node, LocalKernel& kernel) {
+    if (node.op->rounds < 0) return;
+    const ValueId made = node.outputs[static_cast<size_t>(node.op->rounds)];
+    const auto state = rounded_by_.find(made);
+    if (state == rounded_by_.end()) return;
+    LocalTensor rounded = kernel.node.outputs[static_cast<size_t>(node.op->rounds)];
+    rounded.dtype = DType::kBF16;
+    const std::string name = graph_.value(made).name + "@bf16";
+    const TensorId tensor = out_.AddTensor({rounded.bytes(), MemoryKind::kActivation, name, -1, 0});
+    kernel.node.outputs.push_back(std::move(rounded));
+    kernel.outputs.push_back({tensor});
+    out_.updates.push_back({state->second, tensor});
   }
 
   // An input may give its place to an output if every operand that reads it is read element by element with it.
@@ -192,6 +241,9 @@ class GraphLowering {
   int rank_;
   const LocalGraph& local_;
   const KernelCatalogue& kernels_;
+  const bool round_states_;
+  std::unordered_map<TensorId, TensorId> rounded_;    // of the states that are kept rounded
+  std::unordered_map<ValueId, TensorId> rounded_by_;  // by what becomes such a state: its rounded one
   LocalProgram out_;
   MoveLowering moves_;
 };
@@ -199,8 +251,8 @@ class GraphLowering {
 }  // namespace
 
 absl::StatusOr<LocalProgram> LowerGraph(const Program& program, const Graph& entry, int rank, const LocalGraph& local,
-                                        const KernelCatalogue& kernels, bool exchange_boxes) {
-  return GraphLowering(program, entry, rank, local, kernels, exchange_boxes).Run();
+                                        const KernelCatalogue& kernels, const LoweringOptions& options) {
+  return GraphLowering(program, entry, rank, local, kernels, options).Run();
 }
 
 }  // namespace partita

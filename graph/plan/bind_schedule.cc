@@ -150,6 +150,13 @@ class ScheduleBinder {
       if (holds) placement.offset = OffsetOf(tensor++);
       schedule_.states.push_back(std::move(placement));
     }
+    for (const LocalRounded& rounded : lowered_.rounded) {
+      Placement placement = schedule_.states[static_cast<size_t>(rounded.state)];
+      placement.name = lowered_.tensors[rounded.tensor].name;
+      placement.tensor.dtype = DType::kBF16;
+      placement.offset = OffsetOf(rounded.tensor);
+      schedule_.rounded.push_back({rounded.state, std::move(placement)});
+    }
   }
 
   void BindInputs() {

@@ -12,11 +12,14 @@ std::string DescribeLaunch(const Schedule& schedule, int launch) {
 }
 
 AccessLog::AccessLog(const Schedule& schedule, const HappensBefore& ordered) : schedule_(schedule), ordered_(ordered) {
-  for (const Placement& state : schedule.states) {
-    if (state.offset < 0) continue;
-    const auto [first, stop] = cells_.Cut({state.offset, state.tensor.bytes()});
-    cells_.Replace(first, stop, {kBeforeTheSteps, {}});
-  }
+  for (const Placement& state : schedule.states) BeginWith(state);
+  for (const RoundedState& rounded : schedule.rounded) BeginWith(rounded.placement);
+}
+
+void AccessLog::BeginWith(const Placement& state) {
+  if (state.offset < 0) return;
+  const auto [first, stop] = cells_.Cut({state.offset, state.tensor.bytes()});
+  cells_.Replace(first, stop, {kBeforeTheSteps, {}});
 }
 
 absl::Status AccessLog::Add(const Access& access, int launch) {

@@ -19,7 +19,7 @@ std::string DescribeLaunch(const Schedule& schedule, int launch);
 // The last accesses of every byte. Launches of the second step carry on the numbers of the first.
 class AccessLog {
  public:
-  // At first the states are written.
+  // At first the states and their rounded copies are written.
   AccessLog(const Schedule& schedule, const HappensBefore& ordered);
 
   // Launches come in program order, what one reads before what it writes. kInternal names what is not ordered with an
@@ -42,6 +42,7 @@ class AccessLog {
     std::vector<ColumnAccess> columns = {};  // since then: what touched columns alone
   };
 
+  void BeginWith(const Placement& state);
   static bool ColumnsAreWritten(const Cell& cell, const ByteColumns& wanted, const ByteRange& bytes);
 
   int StreamOf(int launch) const { return schedule_.launches[launch % schedule_.launches.size()].stream; }

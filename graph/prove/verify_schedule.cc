@@ -190,6 +190,9 @@ bool AreAlike(const Schedule& a, const Schedule& b) {
   const auto same_state = [](const Placement& x, const Placement& y) {
     return x.offset == y.offset && x.tensor.bytes() == y.tensor.bytes();
   };
+  const auto same_rounded = [&](const RoundedState& x, const RoundedState& y) {
+    return x.state == y.state && same_state(x.placement, y.placement);
+  };
   const auto same_lifetime = [](const Lifetime& x, const Lifetime& y) {
     return x.range == y.range && x.first == y.first && x.last == y.last && x.persistent == y.persistent;
   };
@@ -197,7 +200,8 @@ bool AreAlike(const Schedule& a, const Schedule& b) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
   };
   return a.streams == b.streams && a.order == b.order && equal(a.launches, b.launches, same_launch) &&
-         equal(a.states, b.states, same_state) && equal(a.lifetimes, b.lifetimes, same_lifetime);
+         equal(a.states, b.states, same_state) && equal(a.rounded, b.rounded, same_rounded) &&
+         equal(a.lifetimes, b.lifetimes, same_lifetime);
 }
 
 }  // namespace

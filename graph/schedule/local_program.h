@@ -87,6 +87,12 @@ struct StateUpdate {
   TensorId update = kNoTensor;
 };
 
+// A state of the program that is kept in bf16 as well.
+struct LocalRounded {
+  int state = 0;  // its place among them
+  TensorId tensor = kNoTensor;
+};
+
 // A value that the host reads at the end of the step.
 struct Result {
   ValueId value = kNoValue;
@@ -94,9 +100,10 @@ struct Result {
 };
 
 struct LocalProgram {
-  std::vector<PlannedTensor> tensors;  // the states come first, in the program's order
+  std::vector<PlannedTensor> tensors;  // the states come first, in the program's order, then the rounded ones
   std::vector<LocalLaunch> launches;   // begins with the host's; its last one is added by AssignStorage
   std::vector<TensorId> tensor_of;     // by ValueId; kNoTensor: nothing here
+  std::vector<LocalRounded> rounded;
   std::vector<StateUpdate> updates;
   std::vector<Result> results;
 

@@ -129,6 +129,12 @@ struct Placement {
   int64_t offset = -1;  // -1: this rank holds nothing of it
 };
 
+// A state in bf16, kept beside it: who gives the state a value from outside gives it to this one, too.
+struct RoundedState {
+  int state = 0;  // its place in Schedule::states
+  Placement placement;
+};
+
 // Where a value of the graph lies, for an observer that copies it right after its launch (later its bytes may be
 // another's). `launch`: the last one that writes it; -1: it is there before the step (a state), or not held.
 struct ValuePlacement {
@@ -163,6 +169,7 @@ struct Schedule {
   std::vector<Launch> launches;
   std::vector<OrderEdge> order;
   std::vector<Placement> states, inputs, results;  // results: of ReadByHost
+  std::vector<RoundedState> rounded;               // of the states, those that this rank holds
   std::vector<ValuePlacement> values;              // by ValueId of the entry point's graph
   std::vector<Lifetime> lifetimes;
   MemoryUse memory;

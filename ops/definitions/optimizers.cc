@@ -102,7 +102,9 @@ OpDefinition UpdateOp(const Description& update) {
   return op.Shape(UpdateShape(update))
       .Rules(UpdateRules(tensors, tensors + scalars.size(), 1 + update.slots.size()))
       .Flops([flops = update.flops](const NodeView& node) { return flops * Count(node.inputs[0]->shape); })
-      .Together(scalars);
+      .Together(scalars)
+      .TakesBf16(1)
+      .Rounds(0);
 }
 
 // An optimizer that updates by this op alone.

@@ -150,6 +150,16 @@ Op& Op::MembersDiffer() {
   return *this;
 }
 
+Op& Op::TakesBf16(int input) {
+  definition_.takes_bf16 = input;
+  return *this;
+}
+
+Op& Op::Rounds(int output) {
+  definition_.rounds = output;
+  return *this;
+}
+
 Op& Op::Windowed(int input) {
   definition_.windowed = input;
   return *this;

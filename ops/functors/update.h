@@ -92,6 +92,7 @@ struct ElementUpdate {
   typename F::template Step<T> step;
   bool apply;
 
+  ElementUpdate() = default;
   PARTITA_HOST_DEVICE ElementUpdate(const F& update, const UpdateScalars<T>& scalars)
       : step(update.template In<T>(scalars)), apply(scalars.apply) {}
   PARTITA_HOST_DEVICE void operator()(T& w, T g, T* slots) const {

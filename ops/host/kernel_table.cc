@@ -31,7 +31,9 @@ KernelTable WithLists(KernelTable table) {
   for (const std::string& op : NamesOf(BinaryOps())) {
     table[op] = {{"fast", FAST(FastBinary)}, {"reference", ReferenceBinary}};
   }
-  for (const std::string& op : UpdateNames()) table[op] = {{"fast", FAST(FastUpdate)}, {"reference", ReferenceUpdate}};
+  for (const std::string& op : UpdateNames()) {
+    table[op] = {{"fast", FAST(FastUpdate), kTaken}, {"reference", ReferenceUpdate, kTaken}};
+  }
   for (auto& [op, entries] : table) {
     std::erase_if(entries, [](const HostKernelEntry& entry) { return entry.prepare == nullptr; });
   }

@@ -57,6 +57,10 @@ absl::Status Session::Build() {
       for (size_t s = 0; s < schedules[rank].states.size(); ++s) {
         CHECK(schedules[rank].states[s].offset == schedules_.front()[rank].states[s].offset);
       }
+      CHECK(schedules[rank].rounded.size() == schedules_.front()[rank].rounded.size());
+      for (size_t s = 0; s < schedules[rank].rounded.size(); ++s) {
+        CHECK(schedules[rank].rounded[s].placement.offset == schedules_.front()[rank].rounded[s].placement.offset);
+      }
       parts.schedules.push_back(&schedules[rank]);
     }
     parts.rank = rank;

@@ -20,7 +20,8 @@ LaunchError AllFinite(DType dtype, const void* loss, const void* sum_of_squares,
 LaunchError ClipScale(DType dtype, const void* sum_of_squares, double max_norm, void* scale, CudaQueue queue);
 
 // One parameter with its slots (at least one place, so that an array has a size). The outputs may be the inputs they
-// replace.
+// replace. `narrow_gradient`: g is bf16, as if it was cast; `rounded`: where the new w goes once more, in bf16 (null:
+// nowhere).
 template <typename F>
 struct UpdateTensor {
   static constexpr int kPlaces = kSlotsOf<F> == 0 ? 1 : kSlotsOf<F>;
@@ -29,6 +30,8 @@ struct UpdateTensor {
   const void* slots[kPlaces] = {};
   void* new_slots[kPlaces] = {};
   int64_t elements = 0;
+  void* rounded = nullptr;
+  bool narrow_gradient = false;
 };
 
 // Scalars in device memory, which all parameters of a launch share.

@@ -1,5 +1,6 @@
 #include "ops/cuda/launch/optimizer.h"
 #include "ops/cuda/loops/elementwise.h"
+#include "ops/cuda/loops/given.h"
 #include "ops/cuda/loops/member_table.h"
 #include "ops/functors/apply.h"
 #include "ops/functors/clip.h"
@@ -39,16 +40,37 @@ struct ClipScaleBody {
   PARTITA_HOST_DEVICE void operator()(int64_t) const { *scale = partita::ClipScale(*sum_of_squares, max_norm); }
 };
 
-template <typename F, typename T>
-struct UpdateElement {
-  ElementUpdate<F, T> update;
-  // From w, g and the slots to w and the slots.
-  PARTITA_HOST_DEVICE void operator()(RowChannel, const T* in, T* out) const {
-    out[0] = in[0];
-    for (int s = 0; s < kSlotsOf<F>; ++s) out[1 + s] = in[2 + s];
-    update(out[0], in[1], out + 1);
+// As many elements as one access of T moves. `count` of them are there; the others are not touched.
+template <typename T, typename Stored>
+PARTITA_HOST_DEVICE void LoadRun(const Stored* from, int count, T (&to)[kPackWidth<T>]) {
+  struct alignas(sizeof(Stored) * kPackWidth<T>) Run {
+    Stored at[kPackWidth<T>];
+  };
+  if (count == kPackWidth<T> && reinterpret_cast<uintptr_t>(from) % alignof(Run) == 0) {
+    const Run run = *reinterpret_cast<const Run*>(from);
+    for (int k = 0; k < kPackWidth<T>; ++k) to[k] = static_cast<T>(run.at[k]);
+    return;
   }
-};
+  for (int k = 0; k < kPackWidth<T>; ++k) {
+    if (k < count) to[k] = static_cast<T>(from[k]);
+  }
+}
+
+template <typename T, typename Stored>
+PARTITA_HOST_DEVICE void StoreRun(const T (&from)[kPackWidth<T>], int count, Stored* to) {
+  struct alignas(sizeof(Stored) * kPackWidth<T>) Run {
+    Stored at[kPackWidth<T>];
+  };
+  if (count == kPackWidth<T> && reinterpret_cast<uintptr_t>(to) % alignof(Run) == 0) {
+    Run run;
+    for (int k = 0; k < kPackWidth<T>; ++k) run.at[k] = static_cast<Stored>(from[k]);
+    *reinterpret_cast<Run*>(to) = run;
+    return;
+  }
+  for (int k = 0; k < kPackWidth<T>; ++k) {
+    if (k < count) to[k] = static_cast<Stored>(from[k]);
+  }
+}
 
 template <typename F, typename T, int kTensors>
 struct UpdateBody {
@@ -56,25 +78,40 @@ struct UpdateBody {
   UpdateAddresses scalars;
   MemberTable<UpdateTensor<F>, kTensors> table;  // an index is a pack
 
-  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
+  // What an optimizer derives from the step's scalars.
+  using Given = ElementUpdate<F, T>;
+  PARTITA_HOST_DEVICE Given Make() const {
+    return {update, ScalarsAt<F>(As<T>(scalars.rate), scalars.apply, As<T>(scalars.clip), scalars.iteration)};
+  }
+
+  PARTITA_HOST_DEVICE void operator()(int64_t i, const Given& given) const {
     const auto [member, pack] = table.PlaceOf(i);
-    Update(table.members[member], pack);
+    Update(table.members[member], pack * kWidth, given);
   }
 
  private:
-  PARTITA_HOST_DEVICE void Update(const UpdateTensor<F>& t, int64_t pack) const {
-    constexpr int kSlots = kSlotsOf<F>;
-    const ElementUpdate<F, T> step(
-        update, ScalarsAt<F>(As<T>(scalars.rate), scalars.apply, As<T>(scalars.clip), scalars.iteration));
-    Elementwise<T, 2 + kSlots, 1 + kSlots, UpdateElement<F, T>> all{
-        {As<T>(t.w), As<T>(t.g)}, {As<T>(t.new_w)}, ChannelRows{1, t.elements}, true, {step}};
-    for (int s = 0; s < kSlots; ++s) {
-      all.in[2 + s] = As<T>(t.slots[s]);
-      all.out[1 + s] = As<T>(t.new_slots[s]);
+  static constexpr int kWidth = kPackWidth<T>, kPlaces = UpdateTensor<F>::kPlaces;
+
+  // Of the elements from `begin` on.
+  PARTITA_HOST_DEVICE static void Update(const UpdateTensor<F>& t, int64_t begin, const Given& given) {
+    const int count = t.elements - begin < kWidth ? static_cast<int>(t.elements - begin) : kWidth;
+    T w[kWidth] = {}, g[kWidth] = {}, slots[kPlaces][kWidth] = {};
+    LoadRun(As<T>(t.w) + begin, count, w);
+    if (t.narrow_gradient) {
+      LoadRun(As<Bf16>(t.g) + begin, count, g);
+    } else {
+      LoadRun(As<T>(t.g) + begin, count, g);
     }
-    for (const T* in : all.in) all.packed = all.packed && IsPackAligned(in);
-    for (const T* out : all.out) all.packed = all.packed && IsPackAligned(out);
-    all(pack);
+    for (int s = 0; s < kSlotsOf<F>; ++s) LoadRun(As<T>(t.slots[s]) + begin, count, slots[s]);
+    for (int k = 0; k < kWidth; ++k) {
+      T own[kPlaces];
+      for (int s = 0; s < kPlaces; ++s) own[s] = slots[s][k];
+      given(w[k], g[k], own);
+      for (int s = 0; s < kPlaces; ++s) slots[s][k] = own[s];
+    }
+    StoreRun(w, count, As<T>(t.new_w) + begin);
+    for (int s = 0; s < kSlotsOf<F>; ++s) StoreRun(slots[s], count, As<T>(t.new_slots[s]) + begin);
+    if (t.rounded != nullptr) StoreRun(w, count, As<Bf16>(t.rounded) + begin);
   }
 };
 
@@ -86,7 +123,7 @@ LaunchError UpdateAll(const F& update, const UpdateAddresses& scalars, const Upd
   return ForTables<kTensors>(
       tensors, count, [](const UpdateTensor<F>& tensor) { return CeilDivide(tensor.elements, kPackWidth<T>); },
       [&](const MemberTable<UpdateTensor<F>, kTensors>& table) {
-        return ForEach(table.indices(), Body{update, scalars, table}, queue);
+        return ForEachGiven(table.indices(), Body{update, scalars, table}, queue);
       });
 }
 

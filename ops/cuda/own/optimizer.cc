@@ -50,23 +50,39 @@ absl::StatusOr<PreparedCudaKernel> CudaClipScale(const LocalNode& node) {
 
 namespace {
 
+// A parameter without addresses.
+template <typename F>
+launch::UpdateTensor<F> TensorOf(const LocalNode& member) {
+  launch::UpdateTensor<F> tensor;
+  tensor.elements = member.outputs[0].elements();
+  tensor.narrow_gradient = UpdateFormOf<F>(member).narrow_gradient;
+  return tensor;
+}
+
 // All members in as few launches as hold them.
 template <typename F>
 absl::StatusOr<PreparedCudaKernel> Prepare(const LocalNode& node) {
+  const DType dtype = node.outputs[0].dtype;
+  if (dtype != DType::kF32 && dtype != DType::kF64) {
+    return InvalidArgument("dtype is {}, allowed are f32 and f64", Name(dtype));
+  }
   const auto members = static_cast<size_t>(node.members);
   const size_t inputs = node.inputs.size() / members, outputs = node.outputs.size() / members;
-  std::vector<int64_t> elements;
-  for (size_t m = 0; m < members; ++m) elements.push_back(node.outputs[m * outputs].elements());
+  std::vector<launch::UpdateTensor<F>> parameters;
+  for (int m = 0; m < node.members; ++m) parameters.push_back(TensorOf<F>(MemberOf(node, m)));
   const F update = UpdateWith<F>(node.attributes);
-  return OwnWideKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
+  return OwnKernelOf(dtype, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
     launch::UpdateAddresses scalars{In(a, kRateInput<F>), In<int32_t>(a, kApplyInput<F>), In(a, kClipInput<F>),
                                     nullptr};
     if (F::kCountsSteps) scalars.iteration = In<int32_t>(a, kIterationInput<F>);
-    std::vector<launch::UpdateTensor<F>> tensors(members);
+    std::vector<launch::UpdateTensor<F>> tensors = parameters;
     for (size_t m = 0; m < members; ++m) {
       const size_t in = m * inputs, out = m * outputs;
       launch::UpdateTensor<F>& tensor = tensors[m];
-      tensor = {In(a, in), In(a, in + 1), Out(a, out), {}, {}, elements[m]};
+      tensor.w = In(a, in);
+      tensor.g = In(a, in + 1);
+      tensor.new_w = Out(a, out);
+      if (outputs > 1 + F::kSlots.size()) tensor.rounded = Out(a, out + outputs - 1);
       for (size_t s = 0; s < F::kSlots.size(); ++s) {
         tensor.slots[s] = In(a, in + 2 + s);
         tensor.new_slots[s] = Out(a, out + 1 + s);

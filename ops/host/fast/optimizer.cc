@@ -9,6 +9,7 @@
 #include "ops/host/kernel/parallel.h"
 #include "ops/host/kernel/target_clones.h"
 #include "ops/host/kernel/update_arguments.h"
+#include "ops/host/kernel/widened.h"
 #include "ops/values/update_attributes.h"
 
 namespace partita {
@@ -58,14 +59,28 @@ void Keep(const Parts<kSlots>& at, int64_t n) {
   for (size_t s = 0; s < kSlots; ++s) keep(at.slots[s], at.new_slots[s]);
 }
 
+// f(begin, end, their f32 form) for pieces of a range that stay in the cache.
+template <typename Function>
+void ForWidened(const Bf16* from, int64_t begin, int64_t end, const Function& f) {
+  constexpr int64_t kWidened = 1024;
+  float wide[kWidened];
+  for (int64_t i = begin; i < end; i += kWidened) {
+    const int64_t stop = std::min(end, i + kWidened);
+    WidenRun(from + i, wide, stop - i);
+    f(i, stop, wide);
+  }
+}
+
 template <typename F>
 absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const F attributes = UpdateWith<F>(node.attributes);
-  return Prepared([attributes, elements = node.outputs[0].elements()](const KernelArguments& a) {
+  const UpdateForm form = UpdateFormOf<F>(node);
+  const int64_t elements = node.outputs[0].elements();
+  return Prepared([=](const KernelArguments& a) {
     const ElementUpdate<F, float> update = UpdateIn<F, float>(attributes, a);
-    ParallelRange(elements, [&](int64_t begin, int64_t end) {
-      PartsOf<F> at{In<float>(a, 0) + begin, In<float>(a, 1) + begin, Out<float>(a, 0) + begin, {}, {}};
+    const auto range = [&](int64_t begin, int64_t end, const float* g) {
+      PartsOf<F> at{In<float>(a, 0) + begin, g, Out<float>(a, 0) + begin, {}, {}};
       for (size_t s = 0; s < F::kSlots.size(); ++s) {
         at.slots[s] = In<float>(a, 2 + s) + begin;
         at.new_slots[s] = Out<float>(a, 1 + s) + begin;
@@ -74,6 +89,14 @@ absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node) {
         UpdateRange(at, end - begin, update.step);
       } else {
         Keep(at, end - begin);
+      }
+      if (form.rounds) RoundRun(at.new_w, Out<Bf16>(a, 1 + F::kSlots.size()) + begin, end - begin);
+    };
+    ParallelRange(elements, [&](int64_t begin, int64_t end) {
+      if (form.narrow_gradient) {
+        ForWidened(In<Bf16>(a, 1), begin, end, range);
+      } else {
+        range(begin, end, In<float>(a, 1) + begin);
       }
     });
   });

@@ -9,6 +9,7 @@
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/values/learning_rate.h"
 #include "ops/values/update_attributes.h"
+#include "runtime/base/bf16.h"
 
 namespace partita {
 
@@ -53,14 +54,17 @@ template <typename F>
 absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node) {
   const int64_t elements = node.outputs[0].elements();
   const F attributes = UpdateWith<F>(node.attributes);
+  const UpdateForm form = UpdateFormOf<F>(node);
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     const auto update = UpdateIn<F, T>(attributes, a);
     for (int64_t i = 0; i < elements; ++i) {
       T w = In<T>(a, 0)[i];
+      const T g = form.narrow_gradient ? static_cast<T>(In<Bf16>(a, 1)[i]) : In<T>(a, 1)[i];
       std::array<T, kSlotsOf<F>> slots;
       for (size_t s = 0; s < slots.size(); ++s) slots[s] = In<T>(a, 2 + s)[i];
-      update(w, In<T>(a, 1)[i], slots.data());
+      update(w, g, slots.data());
       Out<T>(a, 0)[i] = w;
+      if (form.rounds) Out<Bf16>(a, 1 + slots.size())[i] = Bf16(w);
       for (size_t s = 0; s < slots.size(); ++s) Out<T>(a, 1 + s)[i] = slots[s];
     }
   });

@@ -58,6 +58,7 @@ ScheduleOptions Backend::schedule_options() const {
   options.compute_streams = options_.compute_streams;
   options.memory_limit = options_.memory_limit;
   options.group_updates = options_.group_updates || options_.device.gpu.has_value();
+  options.keep_values = options_.tests.observe;
   options.overlap_halo = options_.overlap_halo;
   options.exchange_boxes = moves_blocks_;
   options.guard_bytes = options_.tests.guard_bytes;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ops/values/initializer.h"
+#include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 
@@ -33,6 +34,9 @@ std::vector<ByteRange> VisibleRanges(const std::vector<const Schedule*>& schedul
       for (const Placement& placement : *placements) {
         if (placement.offset >= 0) ranges.push_back({placement.offset, placement.tensor.bytes()});
       }
+    }
+    for (const RoundedState& rounded : schedule->rounded) {
+      ranges.push_back({rounded.placement.offset, rounded.placement.tensor.bytes()});
     }
   }
   return ranges;
@@ -220,8 +224,19 @@ absl::Status RankRuntime::Fetch(const Placement& state) const {
 }
 
 absl::Status RankRuntime::Store(const Placement& state) const {
-  if (device_->host_addressable() || state.offset < 0) return absl::OkStatus();
-  return Move(ToDevice(state));
+  if (state.offset < 0) return absl::OkStatus();
+  for (const RoundedState& rounded : schedules_.front()->rounded) {
+    const Placement& wide = schedules_.front()->states[static_cast<size_t>(rounded.state)];
+    if (wide.offset == state.offset) RETURN_IF_ERROR(StoreRounded(wide, rounded.placement));
+  }
+  return device_->host_addressable() ? absl::OkStatus() : Move(ToDevice(state));
+}
+
+absl::Status RankRuntime::StoreRounded(const Placement& state, const Placement& rounded) const {
+  const auto* const from = static_cast<const float*>(PartOf(state).data);
+  auto* const to = static_cast<Bf16*>(PartOf(rounded).data);
+  for (int64_t i = 0; i < state.tensor.elements(); ++i) to[i] = Bf16(from[i]);
+  return device_->host_addressable() ? absl::OkStatus() : Move(ToDevice(rounded));
 }
 
 HeldTensor RankRuntime::PartOf(const LocalTensor& tensor, int64_t offset) const {

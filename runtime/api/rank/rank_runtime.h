@@ -71,7 +71,8 @@ class RankRuntime {
   // Bytes of the host that a rank which lives there copies from its arena while it trains: observed values.
   static int64_t CopiedBytes(const Schedule& training, const SessionOptions& options);
 
-  // What the device holds of a state becomes what the host sees, or the other way round.
+  // What the device holds of a state becomes what the host sees, or the other way round; the latter also of the state
+  // in bf16 where it is kept so (Schedule::rounded), and to be called by all who write to one.
   absl::Status Fetch(const Placement& state) const;
   absl::Status Store(const Placement& state) const;
   // The observed bytes of a value of an entry point.
@@ -89,6 +90,7 @@ class RankRuntime {
   absl::Status Build(const SessionOptions& options);
   absl::Status CreateCommunicators();
   absl::Status InitializeStates(uint64_t seed);
+  absl::Status StoreRounded(const Placement& state, const Placement& rounded) const;
   ExecutorBinding Binding(const Schedule& schedule, const InputStage* stage) const;
   absl::StatusOr<std::unique_ptr<InputStage>> MakeStage(const Schedule& schedule) const;
   const Schedule& schedule(int entry) const { return *schedules_[entry]; }

@@ -5,8 +5,10 @@
 
 #include "graph/ir/op_definition.h"
 #include "graph/optimizer/optimizer.h"
+#include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
+#include "tests/ops/host/mixed_updates.h"
 
 namespace partita {
 namespace {
@@ -91,6 +93,22 @@ TEST_P(FromPython, TheReference) { Follow(GetParam(), {.reference_only = true});
 TEST_P(FromPython, TheFirstKernel) { Follow(GetParam(), {}); }
 
 INSTANTIATE_TEST_SUITE_P(Optimizers, FromPython, testing::ValuesIn(Goldens()));
+
+// By every kernel, on one thread and two.
+TEST(Updates, InMixedPrecisionAreTheCasts) {
+  for (const UpdateRule& rule : UpdateRules()) {
+    for (const std::string& kernel : HostKernelNames(rule.op)) {
+      const std::string family = kernel.substr(0, kernel.size() - rule.op.size() - 1);
+      for (const bool applied : {true, false}) {
+        for (const int threads : {1, 2}) {
+          ExpectMixedUpdatesAreCasts(rule, applied, [&](const LocalNode& node, const std::vector<Values>& inputs) {
+            return Outputs(node, inputs, {.family = family, .threads = threads});
+          });
+        }
+      }
+    }
+  }
+}
 
 }  // namespace
 }  // namespace partita

@@ -24,6 +24,7 @@
 #include "ops/values/update_attributes.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/large_mean.h"
+#include "tests/ops/host/mixed_updates.h"
 #include "tests/ops/host/part_cases.h"
 
 namespace partita {
@@ -472,6 +473,19 @@ TEST(EmulatedUpdates, ManyTensorsGoInOneLaunch) {
 #define PARTITA_TRY(F) ManyTensorsGoInOneLaunch(UpdateWith<F>(*CompleteAttributes(*Ops().Find(F::kName), {})));
   PARTITA_UPDATES(PARTITA_TRY)
 #undef PARTITA_TRY
+}
+
+// Also at addresses that no wide access reaches.
+TEST(EmulatedUpdates, InMixedPrecisionAreTheCasts) {
+  for (const UpdateRule& rule : UpdateRules()) {
+    for (const bool applied : {true, false}) {
+      for (const int64_t misalignment : {0, 8}) {
+        ExpectMixedUpdatesAreCasts(rule, applied, [&](const LocalNode& node, const std::vector<Values>& inputs) {
+          return Emulated(node, inputs, {.misalignment = misalignment});
+        });
+      }
+    }
+  }
 }
 
 TEST(EmulatedKernels, ComputePartsOfConvolutions) {
