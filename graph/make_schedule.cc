@@ -5,6 +5,7 @@
 
 #include "graph/lower/fold_update_casts.h"
 #include "graph/lower/group_updates.h"
+#include "graph/lower/join_scalars.h"
 #include "graph/lower/launch_halos_early.h"
 #include "graph/lower/lower_graph.h"
 #include "graph/lower/split_at_halos.h"
@@ -54,6 +55,7 @@ class SchedulePlanner {
     SplitAtHalos(lowered, entry_, local, kernels_, options_.overlap_halo);
     ViewColumns(lowered, kernels_);
     if (options_.group_updates && !options_.keep_values) FoldUpdateCasts(lowered);
+    if (options_.group_updates) RETURN_IF_ERROR(JoinScalars(lowered, kernels_));
     if (options_.group_updates) RETURN_IF_ERROR(GroupUpdates(lowered, kernels_));
     const StoragePlan storage = AssignStorage(lowered);
     ASSIGN_OR_RETURN(const MemoryPlan* memory, Memory(storage.storages, rank));

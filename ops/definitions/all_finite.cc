@@ -1,5 +1,6 @@
 // apply = all_finite(loss, sum_of_squares?): i32[], 1 if neither is NaN or infinite, else 0. It is what gates every
-// update of a state (docs/design.md 5.24); the same on all ranks: no split.
+// update of a state (docs/design.md 5.24); the same on all ranks: no split. A launch of it may make the learning rate
+// and the next step's number as well (graph/lower/join_scalars.h).
 #include "ops/definitions/definitions.h"
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"

@@ -17,6 +17,17 @@ LaunchError LearningRate(DType dtype, const LearningRateSchedule& schedule, cons
 LaunchError Increment(const int32_t* from, const int32_t* apply, int32_t* to, CudaQueue queue);
 // 1 or 0; `sum_of_squares` may be null.
 LaunchError AllFinite(DType dtype, const void* loss, const void* sum_of_squares, int32_t* apply, CudaQueue queue);
+
+// The three before as one; `sum_of_squares` may be null. `next` may be `iteration`.
+struct StepScalarAddresses {
+  const void *loss = nullptr, *sum_of_squares = nullptr;
+  const int32_t* iteration = nullptr;
+  int32_t* apply = nullptr;
+  void* rate = nullptr;
+  int32_t* next = nullptr;
+};
+LaunchError StepScalars(DType dtype, const LearningRateSchedule& schedule, const StepScalarAddresses& scalars,
+                        CudaQueue queue);
 LaunchError ClipScale(DType dtype, const void* sum_of_squares, double max_norm, void* scale, CudaQueue queue);
 
 // One parameter with its slots (at least one place, so that an array has a size). The outputs may be the inputs they

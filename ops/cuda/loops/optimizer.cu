@@ -33,6 +33,18 @@ struct AllFiniteBody {
 };
 
 template <typename A>
+struct StepScalarsBody {
+  LearningRateSchedule schedule;
+  StepScalarAddresses at;
+  PARTITA_HOST_DEVICE void operator()(int64_t) const {
+    const int32_t iteration = *at.iteration;
+    AllFiniteBody<A>{As<A>(at.loss), As<A>(at.sum_of_squares), at.apply}(0);
+    *As<A>(at.rate) = static_cast<A>(schedule.Rate(iteration));
+    *at.next = iteration + *at.apply;
+  }
+};
+
+template <typename A>
 struct ClipScaleBody {
   const A* sum_of_squares;
   double max_norm;
@@ -144,6 +156,11 @@ LaunchError AllFinite(DType dtype, const void* loss, const void* sum_of_squares,
   return WithFloating(dtype, [&]<typename T>() {
     return ForEach(1, AllFiniteBody<T>{As<T>(loss), As<T>(sum_of_squares), apply}, queue);
   });
+}
+
+LaunchError StepScalars(DType dtype, const LearningRateSchedule& schedule, const StepScalarAddresses& scalars,
+                        CudaQueue queue) {
+  return WithWide(dtype, [&]<typename A>() { return ForEach(1, StepScalarsBody<A>{schedule, scalars}, queue); });
 }
 
 LaunchError ClipScale(DType dtype, const void* sum_of_squares, double max_norm, void* scale, CudaQueue queue) {

@@ -25,11 +25,31 @@ absl::StatusOr<PreparedKernel> ReferenceIncrement(const LocalNode&) {
       [](const KernelArguments& a) { *Out<int32_t>(a, 0) = *In<int32_t>(a, 0) + Applies(In<int32_t>(a, 1)); });
 }
 
+namespace {
+
+template <typename T>
+int32_t AllFinite(const KernelArguments& a) {
+  const T *loss = In<T>(a, 0), *squares = In<T>(a, 1);
+  return IsFinite(*loss) && (squares == nullptr || IsFinite(*squares));
+}
+
+// (loss, squares?, iteration) -> apply, rate, the next iteration
+absl::StatusOr<PreparedKernel> StepScalars(const LocalNode& node) {
+  return PreparedFloating(node.outputs[1].dtype,
+                          [schedule = ScheduleOf(node.attributes)]<typename T>(const KernelArguments& a) {
+                            const int32_t apply = AllFinite<T>(a), iteration = *In<int32_t>(a, 2);
+                            *Out<int32_t>(a, 0) = apply;
+                            *Out<T>(a, 1) = static_cast<T>(schedule.Rate(iteration));
+                            *Out<int32_t>(a, 2) = iteration + apply;
+                          });
+}
+
+}  // namespace
+
 absl::StatusOr<PreparedKernel> ReferenceAllFinite(const LocalNode& node) {
-  return PreparedFloating(Input(node, 0).dtype, []<typename T>(const KernelArguments& a) {
-    const T *loss = In<T>(a, 0), *squares = In<T>(a, 1);
-    *Out<int32_t>(a, 0) = IsFinite(*loss) && (squares == nullptr || IsFinite(*squares));
-  });
+  if (node.outputs.size() > 1) return StepScalars(node);
+  return PreparedFloating(Input(node, 0).dtype,
+                          []<typename T>(const KernelArguments& a) { *Out<int32_t>(a, 0) = AllFinite<T>(a); });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceSumOfSquares(const LocalNode& node) {

@@ -9,6 +9,7 @@
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/mixed_updates.h"
+#include "tests/ops/host/step_scalars.h"
 
 namespace partita {
 namespace {
@@ -93,6 +94,16 @@ TEST_P(FromPython, TheReference) { Follow(GetParam(), {.reference_only = true});
 TEST_P(FromPython, TheFirstKernel) { Follow(GetParam(), {}); }
 
 INSTANTIATE_TEST_SUITE_P(Optimizers, FromPython, testing::ValuesIn(Goldens()));
+
+TEST(Updates, ScalarsOfAStepAreThoseOfTheNodes) {
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    for (const bool clipped : {true, false}) {
+      ExpectScalarsAreTheNodes(dtype, clipped, [](const LocalNode& node, const std::vector<Values>& inputs) {
+        return Outputs(node, inputs);
+      });
+    }
+  }
+}
 
 // By every kernel, on one thread and two.
 TEST(Updates, InMixedPrecisionAreTheCasts) {

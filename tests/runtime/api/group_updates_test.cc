@@ -59,6 +59,18 @@ bool IsUpdate(const Launch& launch) {
   return kernel != nullptr && !kernel->node.op->together.empty();
 }
 
+bool IsScalarOfStep(const Launch& launch) {
+  const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
+  if (kernel == nullptr) return false;
+  const Role role = kernel->node.op->role;
+  return role == Role::kAllFinite || role == Role::kLearningRate || role == Role::kIncrement;
+}
+
+int CountScalarLaunches(const Session& session) {
+  const auto& launches = session.schedule(kTrainEntry, 0).launches;
+  return static_cast<int>(std::count_if(launches.begin(), launches.end(), IsScalarOfStep));
+}
+
 // Of one rank: launches that update, and what they update.
 std::pair<int, int> CountUpdates(const Session& session, int rank) {
   int launches = 0, members = 0;
@@ -110,6 +122,8 @@ TEST_P(GroupedUpdates, AreOneLaunchWithTheSameBits) {
     EXPECT_LE(expected.first, 3);
     EXPECT_EQ(CountUpdates(*grouped, rank), expected) << "rank " << rank;
   }
+  EXPECT_EQ(CountScalarLaunches(*alone), 3);
+  EXPECT_EQ(CountScalarLaunches(*grouped), 1);
   const int64_t samples = BatchOf({GetParam().model, GetParam().strategy, true});
   for (int step = 0; step < 3; ++step) {
     const StepInputs batch = MakeBatch(1, step, DType::kF32, samples);
@@ -161,7 +175,7 @@ TEST(GroupedUpdates, KeepCollectivesWhereTheyWere) {
   const auto order = [](const Session& session) {
     std::vector<std::string> names;
     for (const Launch& launch : session.schedule(kTrainEntry, 0).launches) {
-      if (!IsUpdate(launch)) names.push_back(launch.name);
+      if (!IsUpdate(launch) && !IsScalarOfStep(launch)) names.push_back(launch.name);
     }
     return names;
   };

@@ -1,5 +1,6 @@
 """What `plan` tells, in each of its formats."""
 
+import collections
 import json
 import re
 import subprocess
@@ -111,6 +112,25 @@ class PlanTest(TrainerCase):
             kernels += [node["kernel"] for node in nodes if re.search("_(slice|concat)$", node["kernel"])]
         self.assertEqual(len(copies["host"]), 10)
         self.assertEqual(copies["cuda"], [])
+
+    # Kernels of one rank's step: a convolution has three, a batch norm four, the running statistics of all of them one,
+    # the optimizer one, the step's scalars one. In bf16 the images, the logits and their gradient are cast.
+    def test_counts_the_launches_of_mini_inception_on_a_gpu(self):
+        for precision, casts, launches in [("f32", 0, 128), ("bf16", 3, 131)]:
+            call = [TRAINER, "plan", "--device=cuda", "--deterministic", f"--precision={precision}", "--format=json",
+                    example("mini_inception.pbtxt")]
+            done = subprocess.run(call, capture_output=True, text=True, cwd=self.folder, timeout=300)
+            if done.returncode == 138:
+                self.assertIn("built without CUDA", done.stderr)
+                return
+            self.assertEqual(done.returncode, 0, done.stderr)
+            kernels = collections.Counter(node["kernel"] for node in json.loads(done.stdout)["ranks"][0]["nodes"])
+            counts = {kind: sum(count for kernel, count in kernels.items() if kernel.partition("_")[2].startswith(kind))
+                      for kind in ["conv2d", "batch_norm", "batch_norm_running", "sgd", "cast", "all_finite",
+                                   "learning_rate", "increment"]}
+            self.assertEqual(counts, {"conv2d": 44, "batch_norm": 61, "batch_norm_running": 1, "sgd": 1, "cast": casts,
+                                      "all_finite": 1, "learning_rate": 0, "increment": 0}, precision)
+            self.assertLessEqual(sum(kernels.values()), launches, precision)
 
     def test_processes_pack_what_they_exchange(self):
         call = ["plan", "--strategy=" + example("mini_inception_domain.pbtxt"), "--format=json", self.GRAPH]

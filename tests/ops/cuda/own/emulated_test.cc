@@ -26,6 +26,7 @@
 #include "tests/ops/host/large_mean.h"
 #include "tests/ops/host/mixed_updates.h"
 #include "tests/ops/host/part_cases.h"
+#include "tests/ops/host/step_scalars.h"
 
 namespace partita {
 namespace {
@@ -473,6 +474,16 @@ TEST(EmulatedUpdates, ManyTensorsGoInOneLaunch) {
 #define PARTITA_TRY(F) ManyTensorsGoInOneLaunch(UpdateWith<F>(*CompleteAttributes(*Ops().Find(F::kName), {})));
   PARTITA_UPDATES(PARTITA_TRY)
 #undef PARTITA_TRY
+}
+
+TEST(EmulatedUpdates, ScalarsOfAStepGoInOneLaunch) {
+  for (const DType dtype : {DType::kF32, DType::kF64}) {
+    for (const bool clipped : {true, false}) {
+      ExpectScalarsAreTheNodes(dtype, clipped, [](const LocalNode& node, const std::vector<Values>& inputs) {
+        return Emulated(node, inputs);
+      });
+    }
+  }
 }
 
 // Also at addresses that no wide access reaches.
