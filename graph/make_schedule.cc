@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/lower/drop_ones.h"
 #include "graph/lower/fold_update_casts.h"
 #include "graph/lower/group_updates.h"
 #include "graph/lower/join_scalars.h"
@@ -54,7 +55,10 @@ class SchedulePlanner {
     LaunchHalosEarly(lowered, entry_);
     SplitAtHalos(lowered, entry_, local, kernels_, options_.overlap_halo);
     ViewColumns(lowered, kernels_);
-    if (options_.group_updates && !options_.keep_values) FoldUpdateCasts(lowered);
+    if (options_.group_updates && !options_.keep_values) {
+      FoldUpdateCasts(lowered);
+      RETURN_IF_ERROR(DropOnes(lowered, kernels_));
+    }
     if (options_.group_updates) RETURN_IF_ERROR(JoinScalars(lowered, kernels_));
     if (options_.group_updates) RETURN_IF_ERROR(GroupUpdates(lowered, kernels_));
     const StoragePlan storage = AssignStorage(lowered);

@@ -17,7 +17,7 @@ struct ScheduleOptions {
   int compute_streams = 1;
   int64_t memory_limit = 0;  // bytes of the arena; 0: none
   // Updates of states as one launch, which reads bf16 gradients and keeps the states that are read in bf16 so, too:
-  // FoldUpdateCasts, JoinScalars, GroupUpdates, KeptRounded.
+  // FoldUpdateCasts, DropOnes, JoinScalars, GroupUpdates, KeptRounded.
   bool group_updates = false;
   bool keep_values = false;  // for observers: no value is left out that only an update reads
   OverlapHalo overlap_halo = OverlapHalo::kAuto;

@@ -181,6 +181,8 @@ struct OpDefinition {
   // Not -1: of f32 nodes launched together kernels write this output once more, rounded to bf16, where a node has an
   // output behind those of the op that is not empty.
   int rounds = -1;
+  // Not -1: where a launch lacks this input, a scalar, kernels take it as 1.
+  int one_if_absent = -1;
   // Not -1: kernels can compute any box of the only output alone (LocalNode::within). Of this input they read what the
   // windows of those outputs span, where it is split by windows (the output has the windows at the same dimensions),
   // and all of the other inputs. What a window sees beyond the ends of the tensor is zero.

@@ -59,6 +59,7 @@ OpDefinition SoftmaxCrossEntropyGradOp() {
       .Inputs({"logits", "labels"})
       .Optional("sample_weight")
       .Inputs({"dloss"})
+      .OneIfAbsent(3)
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
       .Shape(LogitsGradShape)

@@ -160,6 +160,11 @@ Op& Op::Rounds(int output) {
   return *this;
 }
 
+Op& Op::OneIfAbsent(int input) {
+  definition_.one_if_absent = input;
+  return *this;
+}
+
 Op& Op::Windowed(int input) {
   definition_.windowed = input;
   return *this;

@@ -43,9 +43,10 @@ class Op {
   Op& Flops(FlopsFunction flops);  // without: 0
   Op& InPlace(int input, int output);
   Op& Together(const std::vector<int>& shared_inputs);
-  Op& MembersDiffer();       // of such a launch, in their attributes
-  Op& TakesBf16(int input);  // in such a launch, where all else is f32
-  Op& Rounds(int output);    // to bf16 in such a launch, besides
+  Op& MembersDiffer();         // of such a launch, in their attributes
+  Op& TakesBf16(int input);    // in such a launch, where all else is f32
+  Op& Rounds(int output);      // to bf16 in such a launch, besides
+  Op& OneIfAbsent(int input);  // from a launch: a scalar
   Op& Windowed(int input);
   Op& View();
   Op& Decomposes(Decomposition decomposition);       // where a strategy splits it so

@@ -19,7 +19,7 @@ LaunchError LogSoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const voi
 LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, double* workspace, CudaQueue queue);
 LaunchError Accuracy(DType dtype, const LabelledRows& rows, void* accuracy, double* workspace, CudaQueue queue);
 
-// `dloss` is a scalar in device memory; dlogits may be the logits.
+// `dloss` is a scalar in device memory (null: 1); dlogits may be the logits.
 LaunchError CrossEntropyGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits, CudaQueue queue);
 
 }  // namespace partita::launch

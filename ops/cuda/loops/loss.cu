@@ -141,6 +141,12 @@ struct CrossEntropyRowsBody : SoftmaxRowBody<T> {
   }
 };
 
+// A scalar that is 1 where it is absent.
+template <typename A>
+PARTITA_HOST_DEVICE A OrOne(const A* scalar) {
+  return scalar == nullptr ? A(1) : *scalar;
+}
+
 template <typename T>
 struct CrossEntropyGradBody {
   const T* logits;
@@ -149,7 +155,7 @@ struct CrossEntropyGradBody {
   T* d;
 
   PARTITA_HOST_DEVICE void operator()(int64_t row) const {
-    const Compute<T> factor = labels.Factor(row, *dloss);
+    const Compute<T> factor = labels.Factor(row, OrOne(dloss));
     const int64_t at = row * labels.classes;
     CrossEntropyGradRow(logits + at, d + at, labels.classes, labels.labels[row], labels.smoothing, factor);
   }
@@ -163,7 +169,7 @@ struct CrossEntropyGradRowsBody : SoftmaxRowBody<T> {
 
   PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, const Largest& largest, const RowSums& sums) const {
     using A = Compute<T>;
-    const A factor = labels.Factor(row, *dloss);
+    const A factor = labels.Factor(row, OrOne(dloss));
     const double total = largest.value + std::log(sums.exponentials);
     for (int64_t i = thread; i < this->classes; i += kBlockThreads) {
       const A probability = std::exp(static_cast<A>(this->Value(row, i) - total));

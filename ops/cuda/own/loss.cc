@@ -29,7 +29,7 @@ absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropy(const LocalNode& node
       RowBytes(rows));
 }
 
-// (logits, labels, sample_weight?, dloss)
+// (logits, labels, sample_weight?, dloss or absent)
 absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropyGrad(const LocalNode& node) {
   return OwnLabelledKernel(node, [rows = RowsOf(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::CrossEntropyGrad(dtype, Bound(rows, a), In(a, 3), Out(a, 0), q);

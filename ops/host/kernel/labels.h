@@ -25,10 +25,11 @@ struct LabelledRows {
     return arguments.inputs.size() > 2 && arguments.inputs[2] != nullptr ? In<T>(arguments, 2)[i] : T(1);
   }
 
-  // Of the gradient: what a row's is multiplied by. Input 3 is dloss.
+  // Of the gradient: what a row's is multiplied by. Input 3 is dloss, absent where it is 1.
   template <typename T>
   T Factor(const KernelArguments& arguments, int64_t i) const {
-    return *In<T>(arguments, 3) * Weight<T>(arguments, i) / static_cast<T>(global_n);
+    const T* const dloss = In<T>(arguments, 3);
+    return (dloss == nullptr ? T(1) : *dloss) * Weight<T>(arguments, i) / static_cast<T>(global_n);
   }
 
   // kInvalidArgument: a label that is no class.

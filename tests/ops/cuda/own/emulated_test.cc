@@ -327,6 +327,22 @@ TEST(EmulatedLoss, ALabelThatIsNoClassGivesNaN) {
   }
 }
 
+// A launch may leave out a scalar that is 1 (OpDefinition::one_if_absent).
+TEST(EmulatedLoss, AnAbsentGradientOfTheLossIsOne) {
+  for (const int64_t classes : {5, 100}) {
+    const TensorType logits{DType::kF32, {4, classes}}, labels{DType::kI32, {4}}, scalar{DType::kF32, {}};
+    const LocalNode whole = WholeNode("softmax_cross_entropy_grad", {}, {logits, labels, std::nullopt, scalar});
+    LocalNode without = whole;
+    without.inputs[3].reset();
+    const std::vector<Values> inputs = {RandomValues(4 * classes, 3), {0, 1, 4, 2}, {}, {1}};
+    EXPECT_EQ(Emulated(without, inputs), Emulated(whole, inputs));
+    for (const bool reference_only : {false, true}) {
+      const RunOptions options{.reference_only = reference_only};
+      EXPECT_EQ(Outputs(without, inputs, options), Outputs(whole, inputs, options));
+    }
+  }
+}
+
 // What blocks of classes give adds up, whichever of them has a row's label.
 TEST(EmulatedLoss, SharesOfBlocksOfClassesAddUp) {
   for (const int64_t classes : {9, 700}) {

@@ -1,0 +1,21 @@
+// Leaves out the constant with which the backward pass begins.
+//
+//   before   %l@d = constant() value=1   %x@d = softmax_cross_entropy_grad(%x, %labels, _, %l@d)
+//   after    %x@d = softmax_cross_entropy_grad(%x, %labels, _, _)
+//
+// Of ops whose kernels take an absent input as 1 (OpDefinition::one_if_absent), where nobody else reads the constant.
+#ifndef PARTITA_GRAPH_LOWER_DROP_ONES_H_
+#define PARTITA_GRAPH_LOWER_DROP_ONES_H_
+
+#include "absl/status/status.h"
+#include "graph/ir/kernel_catalogue.h"
+#include "graph/schedule/local_program.h"
+
+namespace partita {
+
+// Errors are those of the catalogue, which chooses the readers' kernels anew. Linear in the launches.
+absl::Status DropOnes(LocalProgram& program, const KernelCatalogue& kernels);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_LOWER_DROP_ONES_H_
