@@ -31,7 +31,7 @@ KernelArguments ArgumentsOf(const KernelArguments& all, int members, int member)
     return std::decay_t<decltype(addresses)>(addresses.begin() + member * count,
                                              addresses.begin() + (member + 1) * count);
   };
-  return {part(all.inputs), part(all.outputs), all.workspace, all.seed, all.fault};
+  return {part(all.inputs), part(all.outputs), all.workspace, all.seed, all.fault, all.refused};
 }
 
 // bf16 by the kernel itself if it can, else in f32.

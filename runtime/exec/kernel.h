@@ -19,8 +19,12 @@ struct KernelArguments {
   void* workspace = nullptr;
   uint64_t seed = 0;  // of the run: keys of counter-based random numbers derive from it
   // Where a kernel that runs out of the host's sight says that its data are wrong: a word that is not 0, in its own
-  // language (Kernel::Fault). Host memory that the device reaches; null: it has other ways to say so.
+  // language (Kernel::Fault). Memory of the device; null: it has other ways to say so.
   uint64_t* fault = nullptr;
+  // For the node that decides whether a step is applied, where steps begin before the host has heard of the one before:
+  // a word of the device, the same for all kernels of a rank, that stays 1 from a step that was not applied until the
+  // host takes it back; meanwhile no step is applied (docs/design.md 5.24). Null: no step begins so early.
+  uint64_t* refused = nullptr;
 };
 
 // Bound to one launch of one schedule: created before the first step, launched once a step. Not thread-safe.

@@ -15,13 +15,15 @@ namespace partita::launch {
 LaunchError LearningRate(DType dtype, const LearningRateSchedule& schedule, const int32_t* step, void* rate,
                          CudaQueue queue);
 LaunchError Increment(const int32_t* from, const int32_t* apply, int32_t* to, CudaQueue queue);
-// 1 or 0; `sum_of_squares` may be null.
-LaunchError AllFinite(DType dtype, const void* loss, const void* sum_of_squares, int32_t* apply, CudaQueue queue);
+// 1 or 0; `sum_of_squares` may be null, `refused` as in KernelArguments.
+LaunchError AllFinite(DType dtype, const void* loss, const void* sum_of_squares, uint64_t* refused, int32_t* apply,
+                      CudaQueue queue);
 
 // The three before as one; `sum_of_squares` may be null. `next` may be `iteration`.
 struct StepScalarAddresses {
   const void *loss = nullptr, *sum_of_squares = nullptr;
   const int32_t* iteration = nullptr;
+  uint64_t* refused = nullptr;
   int32_t* apply = nullptr;
   void* rate = nullptr;
   int32_t* next = nullptr;

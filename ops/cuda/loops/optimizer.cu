@@ -27,9 +27,12 @@ struct IncrementBody {
 template <typename T>
 struct AllFiniteBody {
   const T *loss, *sum_of_squares;
+  uint64_t* refused;
   int32_t* apply;
   PARTITA_HOST_DEVICE static bool Finite(const T* x) { return x == nullptr || IsFinite(static_cast<Compute<T>>(*x)); }
-  PARTITA_HOST_DEVICE void operator()(int64_t) const { *apply = Finite(loss) && Finite(sum_of_squares) ? 1 : 0; }
+  PARTITA_HOST_DEVICE void operator()(int64_t) const {
+    *apply = ApplyBehind(Finite(loss) && Finite(sum_of_squares), refused);
+  }
 };
 
 template <typename A>
@@ -38,7 +41,7 @@ struct StepScalarsBody {
   StepScalarAddresses at;
   PARTITA_HOST_DEVICE void operator()(int64_t) const {
     const int32_t iteration = *at.iteration;
-    AllFiniteBody<A>{As<A>(at.loss), As<A>(at.sum_of_squares), at.apply}(0);
+    AllFiniteBody<A>{As<A>(at.loss), As<A>(at.sum_of_squares), at.refused, at.apply}(0);
     *As<A>(at.rate) = static_cast<A>(schedule.Rate(iteration));
     *at.next = iteration + *at.apply;
   }
@@ -152,9 +155,10 @@ LaunchError Increment(const int32_t* from, const int32_t* apply, int32_t* to, Cu
   return ForEach(1, IncrementBody{from, apply, to}, queue);
 }
 
-LaunchError AllFinite(DType dtype, const void* loss, const void* sum_of_squares, int32_t* apply, CudaQueue queue) {
+LaunchError AllFinite(DType dtype, const void* loss, const void* sum_of_squares, uint64_t* refused, int32_t* apply,
+                      CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    return ForEach(1, AllFiniteBody<T>{As<T>(loss), As<T>(sum_of_squares), apply}, queue);
+    return ForEach(1, AllFiniteBody<T>{As<T>(loss), As<T>(sum_of_squares), refused, apply}, queue);
   });
 }
 

@@ -32,6 +32,7 @@ absl::StatusOr<PreparedCudaKernel> StepScalars(const LocalNode& node) {
   return OwnKernelOf(node.outputs[1].dtype,
                      [schedule = ScheduleOf(node.attributes)](const KernelArguments& a, DType dtype, CudaQueue q) {
                        launch::StepScalarAddresses scalars{In(a, 0), In(a, 1), In<int32_t>(a, 2)};
+                       scalars.refused = a.refused;
                        scalars.apply = static_cast<int32_t*>(Out(a, 0));
                        scalars.rate = Out(a, 1);
                        scalars.next = static_cast<int32_t*>(Out(a, 2));
@@ -44,7 +45,7 @@ absl::StatusOr<PreparedCudaKernel> StepScalars(const LocalNode& node) {
 absl::StatusOr<PreparedCudaKernel> CudaAllFinite(const LocalNode& node) {
   if (node.outputs.size() > 1) return StepScalars(node);
   return OwnKernelOfElements(node, [](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::AllFinite(dtype, In(a, 0), In(a, 1), static_cast<int32_t*>(Out(a, 0)), q);
+    return launch::AllFinite(dtype, In(a, 0), In(a, 1), a.refused, static_cast<int32_t*>(Out(a, 0)), q);
   });
 }
 

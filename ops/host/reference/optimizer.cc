@@ -30,7 +30,7 @@ namespace {
 template <typename T>
 int32_t AllFinite(const KernelArguments& a) {
   const T *loss = In<T>(a, 0), *squares = In<T>(a, 1);
-  return IsFinite(*loss) && (squares == nullptr || IsFinite(*squares));
+  return ApplyBehind(IsFinite(*loss) && (squares == nullptr || IsFinite(*squares)), a.refused);
 }
 
 // (loss, squares?, iteration) -> apply, rate, the next iteration
