@@ -6,13 +6,14 @@
 //
 // It knows no files and no data sets. Before a step the caller writes the rows of each input into the ranks' places; a
 // step reports loss and metrics; states are read and written whole. Thread-compatible, but Abort may come from any
-// thread. Destroying a session waits for nothing but the step that runs.
+// thread. Destroying a session waits for nothing but the steps that run.
 #ifndef PARTITA_RUNTIME_API_SESSION_H_
 #define PARTITA_RUNTIME_API_SESSION_H_
 
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,12 +31,6 @@ namespace partita {
 struct StepResult {
   double loss = 0;
   std::vector<std::pair<std::string, double>> metrics;  // in the order of the graph
-};
-
-// Where a step that counts votes (graph/ir/graph.h) has them; empty where it counts none.
-struct VotePlacements {
-  std::vector<HeldTensor> cast;   // of each rank of this process: to be written before the step as its inputs are
-  std::optional<HeldTensor> sum;  // how many ranks want to stop: to be read behind it
 };
 
 // What the communicators of a group did since the last ResetCounters.
@@ -74,33 +69,54 @@ class Session {
   const Graph& graph(std::string_view entry) const { return program_.graph(entry); }
   const Schedule& schedule(std::string_view entry, int rank) const { return schedules_[Place(entry)][rank]; }
 
-  // Where a rank's block of a field is to be written before each step (a step leaves something else there); a block for
-  // each micro-batch where the program has them. kInvalidArgument: the entry point has no such input.
+  // Where a rank's block of a field is to be written before each step (a step leaves something else there), and while
+  // one is in flight only in an InputFiller; a block for each micro-batch where the program has them. kInvalidArgument:
+  // the entry point has no such input.
   absl::StatusOr<std::vector<HeldTensor>> InputPlacements(std::string_view entry, const std::string& field,
                                                           int rank) const;
   // Writes the whole of an input to all ranks. kInvalidArgument: it has another type or global shape.
   absl::Status StageInput(std::string_view entry, const std::string& field, const ConstTensor& whole);
 
-  absl::StatusOr<VotePlacements> FindVotes(std::string_view entry) const;
+  // Where each rank of this process votes in a step that counts votes (graph/ir/graph.h): to be written as its inputs
+  // are. Empty: it counts none.
+  absl::StatusOr<std::vector<HeldTensor>> VotePlacements(std::string_view entry) const;
+  // How many ranks voted in the step whose results were taken last; none where it counted none.
+  std::optional<double> votes() const { return votes_; }
 
-  // Writes the rows of the step after this one to their places (InputPlacements, StageInput), and its votes.
+  // Collective: one step on all ranks with the inputs that lie in their places. kOutOfRange: the loss is not finite or,
+  // where a step of training is clipped, the norm of the gradients is not; all states are as they were, and the session
+  // goes on. kInvalidArgument: a label is no class; step, node and sample are named. kFailedPrecondition: a step is in
+  // flight. After any error but the first and the last the session is dead and every call returns that error.
+  absl::StatusOr<StepResult> Train();
+  absl::StatusOr<StepResult> Evaluate();
+  // The values that `predict` computes (ProgramOptions::predictions), whole, in their order.
+  absl::StatusOr<std::vector<HostTensor>> Predict();
+
+  // Writes the rows of a step to their places (InputPlacements, StageInput), and its votes.
   using InputFiller = std::function<absl::Status()>;
 
-  // Collective: one step on all ranks. `next` is called while the step runs if the places can be written then (on a
-  // GPU, whose inputs travel by a stream of their own), else when it has ended; after that nobody writes there before
-  // the next step of the kind. Its error is returned when the step has ended. kOutOfRange: the loss is not finite or,
-  // where a step of training is clipped, the norm of the gradients is not; all states are as they were, and the session
-  // goes on. kInvalidArgument: a label is no class; step, node and sample are named. After any error but the first the
-  // session is dead and every call returns that error.
-  absl::StatusOr<StepResult> Train(const InputFiller& next = nullptr);
-  absl::StatusOr<StepResult> Evaluate(const InputFiller& next = nullptr);
+  // The same steps in two calls each, with one in flight behind the other, so that a GPU need not wait for the host
+  // (docs/design.md 5.26):
+  //
+  //   Begin(entry, fill)                                    of step 0
+  //   Begin(entry, fill), Finish(), as long as there are    of step n+1, and of step n
+  //   Finish()                                              of the last one
+  //
+  // Begin starts a step behind the one in flight. `fill` writes its inputs, while that one runs where the places can
+  // be written then (on a GPU, whose inputs travel by a stream of their own), else when it has ended. Finish waits for
+  // the older step, and returns its results or its error, those above. Behind a step that was not applied no other is.
+  // After an error, also one of `fill`, no step is in flight: those that were have ended, and their results are gone.
+  // kFailedPrecondition, which changes nothing: Begin with two steps in flight or with one of another entry point;
+  // Finish with none; and all that reads or writes states, observed values or counters while one is.
+  absl::Status Begin(std::string_view entry, const InputFiller& fill);
+  absl::StatusOr<StepResult> Finish();                         // of `train` or `evaluate`
+  absl::StatusOr<std::vector<HostTensor>> FinishPrediction();  // of `predict`
+
   // Collective: looks for where the last step of training went wrong, if it was not applied (kOutOfRange). Its inputs
   // must have been written to their places again. Runs that step once more, changes no state, and returns the step's
   // error with the first value that is not finite; on a GPU, where nobody looks at values, the error alone. OK: the
   // last step was applied.
   absl::Status Diagnose();
-  // The values that `predict` computes (ProgramOptions::predictions), whole, in their order.
-  absl::StatusOr<std::vector<HostTensor>> Predict(const InputFiller& next = nullptr);
 
   // The states of the program, in its order; parameters, optimizer slots, running statistics, the iteration.
   std::vector<std::string> StateNames() const;
@@ -117,7 +133,7 @@ class Session {
   absl::StatusOr<WholeValue> Observed(const std::string& name) const;
   HeldTensor ObservedPart(ValueId value, int rank) const;
 
-  // By group of the program: of the ranks of this process, and (collective) of all.
+  // By group of the program: of the ranks of this process, and (collective) of all. While no step is in flight.
   std::vector<GroupTraffic> Traffic() const;
   absl::StatusOr<std::vector<GroupTraffic>> JobTraffic() const;
   void ResetCounters();
@@ -131,15 +147,16 @@ class Session {
   absl::StatusOr<std::vector<int64_t>> JobUsedMemory() const;
   const MemoryCheck& memory_check(int rank) const { return ranks_[rank]->memory_check(); }
 
-  // Spans of the last step of `entry`; empty if it was not recorded or the rank is not here. Recording costs a few
-  // nanoseconds a launch.
+  // Spans of the last step of `entry`, while none is in flight; empty if it was not recorded or the rank is not here.
+  // Recording costs a few nanoseconds a launch.
   void RecordTimeline(bool on);
+  bool records_timeline() const { return records_timeline_; }
   std::vector<LaunchSpan> Timeline(std::string_view entry, int rank) const;
 
   // Collective: what each process says, in the order of their first ranks. kUnavailable: a process is gone.
   absl::StatusOr<std::vector<std::string>> AllGather(const std::string& bytes) const;
 
-  // Ends the step that runs, and the session: collectives that wait return `status`. Any thread, any time.
+  // Ends the steps that run, and the session: collectives that wait return `status`. Any thread, any time.
   void Abort(const absl::Status& status);
 
  private:
@@ -155,14 +172,38 @@ class Session {
     return PartOf(placement.tensor, placement.offset, rank);
   }
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Graph& entry) const;
-  absl::StatusOr<StepResult> ScalarStep(const absl::StatusOr<int>& entry, const InputFiller& next);
-  absl::Status Step(int entry, const InputFiller& next);
-  absl::Status TakeStep(int entry, const InputFiller& next);
+  // A step that was begun and not finished.
+  struct StepInFlight {
+    int entry = 0;
+    int turn = 0;
+    int64_t number = 0;  // of the training steps
+  };
+  // What is left of one that has ended.
+  struct Outcome {
+    absl::Status status;
+    StepResult result;
+    std::vector<HostTensor> predictions;
+    std::optional<double> votes;
+  };
+
+  absl::Status CheckIdle(const char* what) const;
+  absl::Status BeginAlone(const absl::StatusOr<int>& entry);
+  absl::Status BeginStep(int entry, const InputFiller& fill);
+  absl::Status FillInputs(int entry, const InputFiller& fill);
   absl::StatusOr<int> TakeInputs(int entry);
-  absl::Status FillNext(int entry, const InputFiller& next);
-  absl::Status RunAll(const std::vector<Executor*>& executors, int turn, const std::function<void()>& meanwhile);
-  StepResult ResultOf(int entry) const;
-  absl::Status CheckFinite(int entry) const;
+  absl::Status StartAll(std::span<Executor* const> executors, int turn);
+  absl::Status WaitForAll(std::span<Executor* const> executors);
+  absl::StatusOr<Outcome> FinishStep();
+  absl::StatusOr<Outcome> TakeOldest();
+  Outcome EndOldest();
+  void ReadResults(const StepInFlight& step, Outcome& outcome) const;
+  void Drain();
+  absl::Status DieIfExhausted(const absl::Status& status);
+  HeldTensor ResultPart(const StepInFlight& step, size_t result) const;
+  bool IsTraining(const StepInFlight& step) const { return train_.ok() && step.entry == *train_; }
+  bool IsPrediction(const StepInFlight& step) const { return predict_.ok() && step.entry == *predict_; }
+  std::string NameOf(const StepInFlight& step) const;
+  absl::Status CheckFinite(const StepInFlight& step) const;
   absl::StatusOr<ValueId> FirstNonFinite(int entry);
   absl::StatusOr<HeldTensor> StatePart(const std::string& name, int rank) const;
   const Placement* FindState(const std::string& name, int rank) const;
@@ -179,9 +220,14 @@ class Session {
   std::vector<int> local_ranks_;
   std::vector<std::vector<Schedule>> schedules_;        // by entry point and rank, of all
   std::vector<std::unique_ptr<RankRuntime>> ranks_;     // by rank; null: in another process
+  std::vector<std::vector<Executor*>> executors_;       // by entry point: those that run a step of it
   std::vector<std::vector<CommBytes>> counted_before_;  // by rank and group
   std::vector<uint64_t> started_;                       // by local rank, cycles: when the last step was started
-  int64_t train_steps_ = 0;
+  bool records_timeline_ = false;
+  std::vector<StepInFlight> in_flight_;  // oldest first
+  std::optional<Outcome> ended_;         // of the oldest, if it has ended already
+  std::optional<double> votes_;
+  int64_t train_steps_ = 0;   // begun
   absl::Status not_applied_;  // the last step of training was not, and why
   absl::Status dead_;
 };

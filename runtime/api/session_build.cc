@@ -72,7 +72,15 @@ absl::Status Session::Build() {
     ASSIGN_OR_RETURN(ranks_[rank], RankRuntime::Create(std::move(parts), options_));
   }
   RETURN_IF_ERROR(Capture());
+  executors_.resize(program_.entries.size());
+  for (size_t entry = 0; entry < executors_.size(); ++entry) {
+    for (const int rank : local_ranks_) {
+      Executor* const executor = &ranks_[rank]->executor(static_cast<int>(entry));
+      if (executors_[entry].empty() || executors_[entry].back() != executor) executors_[entry].push_back(executor);
+    }
+  }
   started_.resize(local_ranks_.size());
+  records_timeline_ = options_.record_timeline;
   ResetCounters();
   return absl::OkStatus();
 }

@@ -24,6 +24,7 @@ std::vector<GroupTraffic> Session::Traffic() const {
 }
 
 absl::StatusOr<std::vector<GroupTraffic>> Session::JobTraffic() const {
+  RETURN_IF_ERROR(CheckIdle("read the counters"));
   std::vector<GroupTraffic> traffic = Traffic();
   if (options_.job == nullptr) return traffic;
   PackedValues packed;

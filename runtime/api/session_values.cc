@@ -37,6 +37,7 @@ absl::StatusOr<HeldTensor> Session::StatePart(const std::string& name, int rank)
 }
 
 absl::StatusOr<HostTensor> Session::ReadState(const std::string& name) const {
+  RETURN_IF_ERROR(CheckIdle("read a state"));
   if (FindState(name, 0) == nullptr) return InvalidArgument("there is no state '{}'", name);
   const Layout& layout = program_.state_graph().layout(program_.state_graph().Find(name));
   std::vector<HeldTensor> parts;
@@ -54,6 +55,7 @@ absl::StatusOr<HostTensor> Session::ReadState(const std::string& name) const {
 }
 
 absl::Status Session::WriteState(const std::string& name, const ConstTensor& tensor) {
+  RETURN_IF_ERROR(CheckIdle("write a state"));
   for (int rank = 0; rank < ranks(); ++rank) {
     const Placement* const placement = FindState(name, rank);
     if (placement == nullptr) return InvalidArgument("there is no state '{}'", name);
@@ -68,6 +70,7 @@ absl::Status Session::WriteState(const std::string& name, const ConstTensor& ten
 }
 
 absl::StatusOr<bool> Session::ReplicasEqual(const std::string& state) const {
+  RETURN_IF_ERROR(CheckIdle("read a state"));
   const ValueId value = program_.state_graph().Find(state);
   std::vector<HeldTensor> parts;
   for (int rank = 0; rank < ranks(); ++rank) {
@@ -83,6 +86,7 @@ absl::StatusOr<bool> Session::ReplicasEqual(const std::string& state) const {
 
 absl::StatusOr<WholeValue> Session::Observed(const std::string& name) const {
   RETURN_IF_ERROR(train_.status());
+  RETURN_IF_ERROR(CheckIdle("read an observed value"));
   const Graph& training = program_.entries[*train_].graph;
   const ValueId value = training.Find(name);
   if (value == kNoValue || !options_.tests.observe) return InvalidArgument("no value '{}' is observed", name);
@@ -93,18 +97,16 @@ absl::StatusOr<WholeValue> Session::Observed(const std::string& name) const {
   return GatherValue(training.type(value), training.layout(value), training.mesh(value), parts);
 }
 
-absl::StatusOr<VotePlacements> Session::FindVotes(std::string_view entry) const {
+absl::StatusOr<std::vector<HeldTensor>> Session::VotePlacements(std::string_view entry) const {
   ASSIGN_OR_RETURN(const int place, program_.PlaceOf(entry));
   const Votes& votes = program_.entries[place].graph.votes;
-  VotePlacements places;
-  if (!votes.counted()) return places;
-  const auto part = [&](ValueId value, int rank) {
-    const ValuePlacement& placement = schedules_[place][rank].values[value];
-    return PartOf(placement.tensor, placement.offset, rank);
-  };
-  for (const int rank : local_ranks_) places.cast.push_back(part(votes.cast, rank));
-  places.sum = part(votes.sum, local_ranks_.front());  // all ranks hold it
-  return places;
+  std::vector<HeldTensor> cast;
+  if (!votes.counted()) return cast;
+  for (const int rank : local_ranks_) {
+    const ValuePlacement& placement = schedules_[place][rank].values[votes.cast];
+    cast.push_back(PartOf(placement.tensor, placement.offset, rank));
+  }
+  return cast;
 }
 
 absl::StatusOr<std::vector<std::string>> Session::AllGather(const std::string& bytes) const {

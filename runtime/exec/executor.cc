@@ -35,6 +35,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::CreateTogether(const std::ve
     executor->walks_.push_back(std::move(walk));
     CHECK(executor->walks_.back()->turns() == executor->turns());
   }
+  executor->started_.reserve(static_cast<size_t>(executor->turns()));
   executor->first_tags_.push_back(tags);
   for (int turn = 0; executor->replay_ && turn < executor->turns(); ++turn) {
     RETURN_IF_ERROR(executor->Capture(turn));
@@ -63,7 +64,7 @@ absl::Status Executor::Walk(int turn) {
     if (std::ranges::all_of(walks_, [](const auto& walk) { return walk->done(); })) break;
     RETURN_IF_ERROR(WalkOneCollective());
   }
-  for (const auto& walk : walks_) RETURN_IF_ERROR(walk->End());
+  for (const auto& walk : walks_) RETURN_IF_ERROR(walk->End(turn));
   return absl::OkStatus();
 }
 
@@ -86,21 +87,26 @@ absl::Status Executor::WalkOneCollective() {
 
 absl::Status Executor::Start(int turn) {
   CHECK(turn >= 0 && turn < turns());
-  if (started_) return absl::FailedPreconditionError("start: the step before was not waited for");
-  started_ = true;
-  turn_ = turn;
+  if (std::ranges::find(started_, turn) != started_.end()) {
+    return absl::FailedPreconditionError("start: the step before was not waited for");
+  }
+  started_.push_back(turn);
   for (const auto& walk : walks_) walk->RunAtStart();
   return replay_ ? steps_[turn]->Launch() : Walk(turn);
 }
 
 absl::Status Executor::Wait() {
-  absl::Status status;
-  if (std::exchange(started_, false)) status = replay_ ? steps_[turn_]->Wait() : WaitForStreams();
-  for (const auto& walk : walks_) {
-    const absl::Status data = walk->TakeFaults();
-    if (status.ok()) status = data;
-  }
+  if (started_.empty()) return absl::OkStatus();
+  const int turn = started_.front();
+  started_.erase(started_.begin());
+  absl::Status status = replay_ ? steps_[turn]->Wait() : WaitForStreams();
+  for (size_t w = 0; w < walks_.size() && status.ok(); ++w) status = walks_[w]->FirstFault(turn);
   return status;
+}
+
+absl::Status Executor::ClearWords() {
+  for (const auto& walk : walks_) RETURN_IF_ERROR(walk->ClearWords());
+  return absl::OkStatus();
 }
 
 absl::Status Executor::WaitForStreams() {

@@ -31,10 +31,10 @@ struct ExecutorBinding {
   std::vector<Communicator*> communicators;  // by group id; null where this rank is no member
   uint64_t seed = 0;                         // of the run
   // Where the host does not reach the arena: copies between the arena and memory of Device::AllocateHost, before the
-  // first launch (staged inputs, which may wait in several places: a list for each turn) and after the last one (what
-  // the step reports).
+  // first launch (staged inputs) and after the last one (what the step reports). Both have a place for each turn: as
+  // many steps may be in flight.
   std::vector<std::vector<ByteCopy>> at_start;
-  std::vector<ByteCopy> at_end;
+  std::vector<std::vector<ByteCopy>> at_end;
 };
 
 // For tests and diagnoses. As it is: the schedule and nothing else. `check_finite` and `poison` on host streams only.
@@ -72,13 +72,18 @@ class Executor {
   // Waits for the step that runs.
   ~Executor();
 
-  // Starts a step and returns. Staged inputs must be in their places, those of `turn`. kFailedPrecondition: the step
-  // before was not waited for.
+  // Starts a step, behind those that run, and returns. Staged inputs must be in their places, those of `turn`.
+  // kFailedPrecondition: the step before of this turn was not waited for.
   absl::Status Start(int turn = 0);
 
-  // Blocks until the step has ended; returns the first error of any launch. kInvalidArgument: the data of the step are
-  // wrong; on a GPU that is known only here (KernelArguments::fault).
+  // Blocks until the step that was started first of those not waited for has ended, without replay all of them; returns
+  // the first error of any launch. kInvalidArgument: the data of the step are wrong; on a GPU that is known only here
+  // (KernelArguments::fault).
   absl::Status Wait();
+
+  // While no step runs: takes back the words that kernels left in steps (KernelArguments), so that the next one begins
+  // as if there had been none. To be called after an error of Wait, and after a step that was not applied.
+  absl::Status ClearWords();
 
   // From the next step on the spans of all launches are kept; not without replay.
   void SetRecording(bool on);
@@ -106,8 +111,7 @@ class Executor {
   std::vector<int32_t> first_tags_;  // by rank, and one more
   SpanRecorder recorder_;
   bool recording_ = false;
-  bool started_ = false;
-  int turn_ = 0;                                      // of the step that was started last
+  std::vector<int> started_;                          // turns of the steps that were not waited for, oldest first
   std::vector<std::unique_ptr<CapturedStep>> steps_;  // by turn; last: their tasks use the rest
 };
 

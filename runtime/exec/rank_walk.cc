@@ -25,14 +25,16 @@ absl::StatusOr<std::unique_ptr<RankWalk>> RankWalk::Create(const ExecutorRank& r
                     rank.schedule->streams, binding.streams.size());
   }
   std::unique_ptr<RankWalk> walk(new RankWalk(rank, tags_before));
-  if (!binding.device->host_addressable()) {
-    const auto words = static_cast<int64_t>(rank.schedule->launches.size());
-    ASSIGN_OR_RETURN(walk->faults_, binding.device->AllocateHost(words * static_cast<int64_t>(sizeof(uint64_t))));
-    std::fill_n(walk->FaultWords(), words, uint64_t{0});
-  }
+  if (!binding.device->host_addressable()) RETURN_IF_ERROR(walk->AllocateWords());
   walk->PlanWaits();
   RETURN_IF_ERROR(walk->PlanWatches());
   return walk;
+}
+
+absl::Status RankWalk::AllocateWords() {
+  ASSIGN_OR_RETURN(words_, device().Allocate(FaultBytes() + static_cast<int64_t>(sizeof(uint64_t))));
+  ASSIGN_OR_RETURN(faults_seen_, device().AllocateHost(turns() * FaultBytes()));
+  return absl::OkStatus();
 }
 
 std::span<Stream* const> RankWalk::streams() const {
@@ -129,31 +131,34 @@ absl::Status RankWalk::AllWaitFor(Stream& stream) {
   return absl::OkStatus();
 }
 
+// Steps follow each other at once where the host is out of sight: all of one is behind all of the one before.
 absl::Status RankWalk::Begin(int turn) {
   next_ = 0;
+  if (OnHostAtStart()) return absl::OkStatus();
   Stream& first = *rank_.binding.streams[0];
-  const auto& at_start = rank_.binding.at_start;
-  const std::span<const ByteCopy> inputs = at_start.empty() ? std::span<const ByteCopy>() : at_start[turn];
-  for (const ByteCopy& input : inputs) RETURN_IF_ERROR(first.Copy(input.to, input.from, input.bytes));
-  const bool watch = !OnHostAtStart() && !at_start_.empty();
-  if (watch) {
-    for (Watched* watched : at_start_) RETURN_IF_ERROR(watched->watch.Enqueue(first));
+  if (!rank_.binding.at_start.empty()) {
+    for (const ByteCopy& input : rank_.binding.at_start[turn]) {
+      RETURN_IF_ERROR(first.Copy(input.to, input.from, input.bytes));
+    }
   }
-  return watch || !inputs.empty() ? AllWaitFor(first) : absl::OkStatus();
+  for (Watched* watched : at_start_) RETURN_IF_ERROR(watched->watch.Enqueue(first));
+  return AllWaitFor(first);
 }
 
-absl::Status RankWalk::End() {
-  if (rank_.binding.at_end.empty()) return absl::OkStatus();
+absl::Status RankWalk::End(int turn) {
+  if (OnHostAtStart()) return absl::OkStatus();
   Stream& first = *rank_.binding.streams[0];
   for (Stream* other : streams()) {
     if (other == &first) continue;
     RETURN_IF_ERROR(Record(*other, border_));
     RETURN_IF_ERROR(first.Wait(*border_));
   }
-  for (const ByteCopy& copy : rank_.binding.at_end) {
-    RETURN_IF_ERROR(first.Copy(copy.to, copy.from, copy.bytes));
+  if (!rank_.binding.at_end.empty()) {
+    for (const ByteCopy& copy : rank_.binding.at_end[turn]) {
+      RETURN_IF_ERROR(first.Copy(copy.to, copy.from, copy.bytes));
+    }
   }
-  return absl::OkStatus();
+  return first.Copy(FaultsSeen(turn), Words(), FaultBytes());
 }
 
 int RankWalk::NextGroup() const {
@@ -209,7 +214,10 @@ absl::StatusOr<std::unique_ptr<Kernel>> RankWalk::MakeKernel(int l) const {
   for (int64_t output : launch.outputs) arguments.outputs.push_back(address(output));
   arguments.workspace = address(launch.workspace);
   arguments.seed = rank_.binding.seed;
-  if (faults_ != nullptr) arguments.fault = FaultWords() + l;
+  if (words_ != nullptr) {
+    arguments.fault = Words() + l;
+    arguments.refused = Words() + launches();
+  }
   return rank_.binding.kernels->Create(launch.node, launch.choice, std::move(arguments));
 }
 
@@ -218,19 +226,22 @@ void RankWalk::RunAtStart() {
   for (Watched* watched : at_start_) watched->watch.Run();
 }
 
-absl::Status RankWalk::TakeFaults() {
-  if (faults_ == nullptr) return absl::OkStatus();
-  absl::Status status;
+absl::Status RankWalk::FirstFault(int turn) const {
+  if (words_ == nullptr) return absl::OkStatus();
   for (int l = 0; l < launches(); ++l) {
-    uint64_t& word = FaultWords()[l];
+    const uint64_t word = FaultsSeen(turn)[l];
     if (word == 0) continue;
-    if (status.ok()) {
-      const std::string where = fmt::format("rank {}: node '{}'", schedule_.rank, schedule_.launches[l].name);
-      status = WithContext(where, kernels_[l]->Fault(word));
-    }
-    word = 0;
+    const std::string where = fmt::format("rank {}: node '{}'", schedule_.rank, schedule_.launches[l].name);
+    return WithContext(where, kernels_[l]->Fault(word));
   }
-  return status;
+  return absl::OkStatus();
+}
+
+absl::Status RankWalk::ClearWords() {
+  if (words_ == nullptr) return absl::OkStatus();
+  Stream& first = *rank_.binding.streams[0];
+  RETURN_IF_ERROR(first.Zero(Words(), words_->bytes()));
+  return first.Synchronize();
 }
 
 const void* RankWalk::Observed(ValueId value) const {

@@ -39,13 +39,15 @@ class RankWalk {
   // Enqueues the next launch. Its kernel is made in the first walk.
   absl::Status Advance();
   // Enqueues what the step ends with.
-  absl::Status End();
+  absl::Status End(int turn);
 
   // On the host, before the walk or its replay starts.
   void RunAtStart();
 
-  // After a step: what the first kernel that left a word found wrong, with its node and rank. Words are taken back.
-  absl::Status TakeFaults();
+  // After a step of that turn: what the first kernel that left a word found wrong, with its node and rank.
+  absl::Status FirstFault(int turn) const;
+  // While no step runs: no kernel has left one.
+  absl::Status ClearWords();
 
   const void* Observed(ValueId value) const;
   ValueId FirstNonFinite() const;
@@ -62,7 +64,12 @@ class RankWalk {
   bool OnDevice(int launch) const;
   bool OnHostAtStart() const { return device().host_addressable(); }
   Device& device() const { return *rank_.binding.device; }
-  uint64_t* FaultWords() const { return static_cast<uint64_t*>(faults_->data()); }
+  // Of the launches, and one more: KernelArguments::refused.
+  uint64_t* Words() const { return static_cast<uint64_t*>(words_->data()); }
+  int64_t FaultBytes() const { return launches() * static_cast<int64_t>(sizeof(uint64_t)); }
+  // Those of the launches, as they were when the last step of that turn ended.
+  uint64_t* FaultsSeen(int turn) const { return static_cast<uint64_t*>(faults_seen_->data()) + turn * launches(); }
+  absl::Status AllocateWords();
   void PlanWaits();
   absl::Status PlanWatches();
   absl::Status AddWatch(Watch::Kind kind, ValueId value);
@@ -79,7 +86,7 @@ class RankWalk {
   int next_ = 0;
   std::set<int> groups_;
   std::vector<std::unique_ptr<Kernel>> kernels_;  // by launch; null: a collective, or not made yet
-  std::unique_ptr<Arena> faults_;                 // a word for each launch; null: the host is in sight
+  std::unique_ptr<Arena> words_, faults_seen_;    // of the device and the host; null: the host is in sight
   std::vector<std::vector<int>> waits_;           // by launch: launches of other streams
   std::vector<bool> waited_for_;
   std::vector<std::unique_ptr<Event>> events_;  // by launch, where it is waited for

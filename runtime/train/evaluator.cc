@@ -33,8 +33,8 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Im
   const auto start = std::chrono::steady_clock::now();
   session.ResetCounters();
   Evaluation mean;
-  const auto step = [&](int64_t samples, const Session::InputFiller& next) -> absl::Status {
-    ASSIGN_OR_RETURN(const StepResult result, session.Evaluate(next));
+  const auto take = [&](int64_t samples) -> absl::Status {
+    ASSIGN_OR_RETURN(const StepResult result, session.Finish());
     const double share = static_cast<double>(samples) / static_cast<double>(source->samples());
     mean.loss += share * result.loss;
     if (const auto accuracy = MetricOf(result, inputs.accuracy)) {
@@ -42,7 +42,7 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Im
     }
     return absl::OkStatus();
   };
-  ASSIGN_OR_RETURN(const bool whole, WalkSet(session, kEvaluateEntry, source, stop, step));
+  ASSIGN_OR_RETURN(const bool whole, WalkSet(session, kEvaluateEntry, source, stop, take));
   if (!whole) return std::nullopt;
   RETURN_IF_ERROR(CheckTraffic(session, kEvaluateEntry, source->batches_per_epoch()));
   mean.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

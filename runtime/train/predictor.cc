@@ -37,12 +37,12 @@ absl::StatusOr<std::optional<Predictions>> PredictSet(Session& session, std::sha
                                                       const std::atomic<int>* stop) {
   ASSIGN_OR_RETURN(const int entry, session.program().PlaceOf(kPredictEntry));
   ASSIGN_OR_RETURN(Predictions predictions, NoRows(session.program().entries[entry], source->batch_rows()));
-  const auto step = [&](int64_t samples, const Session::InputFiller& next) -> absl::Status {
-    ASSIGN_OR_RETURN(const std::vector<HostTensor> values, session.Predict(next));
+  const auto take = [&](int64_t samples) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::vector<HostTensor> values, session.FinishPrediction());
     AddRows(values, samples, predictions);
     return absl::OkStatus();
   };
-  ASSIGN_OR_RETURN(const bool whole, WalkSet(session, kPredictEntry, source, stop, step));
+  ASSIGN_OR_RETURN(const bool whole, WalkSet(session, kPredictEntry, source, stop, take));
   if (!whole) return std::nullopt;
   return predictions;
 }

@@ -4,12 +4,13 @@
 
 #include "runtime/base/status.h"
 #include "runtime/train/batch_feed.h"
+#include "runtime/train/run_in_turn.h"
 #include "runtime/train/stop_vote.h"
 
 namespace partita {
 
 absl::StatusOr<bool> WalkSet(Session& session, const std::string& entry, std::shared_ptr<const BatchSource> source,
-                             const std::atomic<int>* stop, const BatchStep& step) {
+                             const std::atomic<int>* stop, const BatchEnd& end) {
   const int64_t batches = source->batches_per_epoch(), rows = source->batch_rows();
   ASSIGN_OR_RETURN(const BatchFeed feed, BatchFeed::Create(session, entry, source));
   ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(0, batches));
@@ -20,15 +21,17 @@ absl::StatusOr<bool> WalkSet(Session& session, const std::string& entry, std::sh
     vote.Cast();
     return absl::OkStatus();
   };
-  if (batches > 0) RETURN_IF_ERROR(stage());
   ASSIGN_OR_RETURN(int stopped_by, VoteToStop(session, stop));
-  for (int64_t b = 0; b < batches; ++b) {
+  int64_t walked = 0;
+  const auto take = [&]() -> absl::StatusOr<bool> {
+    RETURN_IF_ERROR(end(std::min(rows, source->samples() - walked * rows)));
+    ++walked;
     if (stopped_by != 0) return false;
-    const int64_t samples = std::min(rows, source->samples() - b * rows);
-    RETURN_IF_ERROR(step(samples, b + 1 == batches ? Session::InputFiller() : stage));
     ASSIGN_OR_RETURN(stopped_by, vote.Outcome());
-  }
-  return true;
+    return stopped_by == 0;
+  };
+  RETURN_IF_ERROR(RunInTurn(session, entry, stopped_by == 0 ? batches : 0, stage, take));
+  return walked == batches;
 }
 
 }  // namespace partita

@@ -14,14 +14,14 @@
 
 namespace partita {
 
-// Runs the step of an entry point on a batch of which `samples` rows are samples. `next` stages the batch after it.
-using BatchStep = std::function<absl::Status(int64_t samples, const Session::InputFiller& next)>;
+// Takes the results of a step (Session::Finish) on a batch of which `samples` rows are samples.
+using BatchEnd = std::function<absl::Status(int64_t samples)>;
 
-// Collective. Walks `source` (of BatchMode::kEvaluation) once, each batch staged while the step before runs. False if
-// `*stop` (may be null) became non-zero before the end. An error is one of the feed (runtime/train/batch_feed.h), of
-// the source, or of a step.
+// Collective. Walks `source` (of BatchMode::kEvaluation) once, each batch staged and its step begun while the step
+// before runs. False if `*stop` (may be null) became non-zero before the end. An error is one of the feed
+// (runtime/train/batch_feed.h), of the source, or of a step.
 absl::StatusOr<bool> WalkSet(Session& session, const std::string& entry, std::shared_ptr<const BatchSource> source,
-                             const std::atomic<int>* stop, const BatchStep& step);
+                             const std::atomic<int>* stop, const BatchEnd& end);
 
 }  // namespace partita
 

@@ -7,18 +7,6 @@
 #include "runtime/base/status.h"
 
 namespace partita {
-namespace {
-
-// A scalar of one of the types that steps add up.
-template <typename Visit>
-void VisitScalar(const HeldTensor& part, const Visit& visit) {
-  if (part.tensor.dtype == DType::kF64) return visit(*static_cast<double*>(part.data));
-  CHECK(part.tensor.dtype == DType::kF32);
-  visit(*static_cast<float*>(part.data));
-}
-
-}  // namespace
-
 absl::StatusOr<int> VoteToStop(const Session& session, const std::atomic<int>* stop) {
   if (stop == nullptr) return 0;
   PackedValues packed;
@@ -31,22 +19,25 @@ absl::StatusOr<int> VoteToStop(const Session& session, const std::atomic<int>* s
 
 absl::StatusOr<StopVote> StopVote::Create(const Session& session, std::string_view entry,
                                           const std::atomic<int>* stop) {
-  ASSIGN_OR_RETURN(VotePlacements places, session.FindVotes(entry));
-  return StopVote(session, stop, std::move(places));
+  ASSIGN_OR_RETURN(std::vector<HeldTensor> cast, session.VotePlacements(entry));
+  return StopVote(session, stop, std::move(cast));
 }
 
+// Of one of the types that steps add up.
 void StopVote::Cast() const {
   const bool wants_to_stop = stop_ != nullptr && stop_->load() != 0;
-  for (const HeldTensor& part : places_.cast) {
-    VisitScalar(part, [&](auto& vote) { vote = wants_to_stop ? 1 : 0; });
+  for (const HeldTensor& part : cast_) {
+    if (part.tensor.dtype == DType::kF64) {
+      *static_cast<double*>(part.data) = wants_to_stop ? 1 : 0;
+    } else {
+      CHECK(part.tensor.dtype == DType::kF32);
+      *static_cast<float*>(part.data) = wants_to_stop ? 1 : 0;
+    }
   }
 }
 
 absl::StatusOr<int> StopVote::Outcome() const {
-  if (stop_ == nullptr) return 0;
-  bool go_on = false;
-  if (places_.sum) VisitScalar(*places_.sum, [&](const auto& votes) { go_on = votes == 0; });
-  if (go_on) return 0;
+  if (stop_ == nullptr || session_->votes() == 0.0) return 0;
   return session_->alone() ? stop_->load() : VoteToStop(*session_, stop_);
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/api/session.h"
@@ -28,16 +29,17 @@ class StopVote {
   // Where the inputs of a step are written: what this process says in it.
   void Cast() const;
 
-  // Collective, after that step: the largest value of the flag in any process; 0: go on.
+  // Collective, when the step's results have been taken (Session::Finish): the largest value of the flag in any
+  // process; 0: go on.
   absl::StatusOr<int> Outcome() const;
 
  private:
-  StopVote(const Session& session, const std::atomic<int>* stop, VotePlacements places)
-      : session_(&session), stop_(stop), places_(std::move(places)) {}
+  StopVote(const Session& session, const std::atomic<int>* stop, std::vector<HeldTensor> cast)
+      : session_(&session), stop_(stop), cast_(std::move(cast)) {}
 
   const Session* session_;
   const std::atomic<int>* stop_;
-  VotePlacements places_;
+  std::vector<HeldTensor> cast_;
 };
 
 }  // namespace partita

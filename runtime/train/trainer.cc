@@ -7,6 +7,7 @@
 #include "runtime/base/status.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/evaluator.h"
+#include "runtime/train/run_in_turn.h"
 #include "runtime/train/stop_vote.h"
 
 namespace partita {
@@ -97,10 +98,7 @@ class Run {
     session_.ResetCounters();
     meter_.Start();
     const Clock::time_point start = Clock::now();
-    absl::Status status;
-    while (status.ok() && epoch.steps < per_epoch_ && result_.steps < steps_ && !Stopped()) {
-      status = OneStep(batches, epoch);
-    }
+    const absl::Status status = AllSteps(batches, epoch);
     epoch.seconds = SecondsSince(start);
     epoch.samples = epoch.steps * inputs_.batch();
     if (epoch.steps > 0) {
@@ -113,17 +111,23 @@ class Run {
   }
 
   // A batch is staged while the step before runs, but not beyond the epoch: there the places are those of evaluation.
-  absl::Status OneStep(Prefetcher& batches, EpochResult& epoch) {
+  absl::Status AllSteps(Prefetcher& batches, EpochResult& epoch) {
     const auto stage = [&]() -> absl::Status {
       ASSIGN_OR_RETURN(const Batch* const batch, batches.Next());
       feed_.Stage(*batch);
       vote_.Cast();
       return absl::OkStatus();
     };
-    if (epoch.steps == 0) RETURN_IF_ERROR(stage());
-    const bool last = epoch.steps + 1 == per_epoch_ || result_.steps + 1 == steps_;
+    const auto end = [&]() -> absl::StatusOr<bool> {
+      RETURN_IF_ERROR(EndStep(epoch));
+      return !Stopped();
+    };
+    return RunInTurn(session_, kTrainEntry, std::min(per_epoch_, steps_ - result_.steps), stage, end);
+  }
+
+  absl::Status EndStep(EpochResult& epoch) {
     epoch.learning_rate = schedule_.Rate(result_.steps);
-    const absl::StatusOr<StepResult> trained = session_.Train(last ? Session::InputFiller() : stage);
+    const absl::StatusOr<StepResult> trained = session_.Finish();
     if (absl::IsOutOfRange(trained.status())) return Diagnose(trained.status());
     RETURN_IF_ERROR(trained.status());
     const StepResult& step = *trained;
@@ -136,6 +140,7 @@ class Run {
     }
     meter_.Count(result_.steps, static_cast<double>(result_.steps) / static_cast<double>(per_epoch_),
                  epoch.learning_rate, step.loss);
+    if (Stopped()) return absl::OkStatus();  // by the step before
     ASSIGN_OR_RETURN(result_.stopped_by, vote_.Outcome());
     return absl::OkStatus();
   }

@@ -51,10 +51,10 @@ struct TrainingResult {
 struct TrainingOptions {
   int64_t epochs = 1;
   int64_t steps = 0;  // ends after so many if that is earlier; 0: epochs alone
-  // Set non-zero by anybody at any time, in any process: the step that runs is finished, where ranks live in several
-  // processes also the next one or two, in which they tell each other, and Train returns OK.
+  // Set non-zero by anybody at any time, in any process: the steps in flight are finished, at most two, where ranks
+  // live in several processes also the next one or two, in which they tell each other, and Train returns OK.
   const std::atomic<int>* stop = nullptr;
-  std::function<void()> on_step = [] {};  // after each training step
+  std::function<void()> on_step = [] {};  // after each training step; the next one may run (Session::Begin)
   double progress_seconds = 2;            // time between two calls of on_progress
   std::function<void(const Progress&)> on_progress = [](const Progress&) {};
   std::function<void(const EpochResult&)> on_epoch = [](const EpochResult&) {};

@@ -33,23 +33,17 @@ std::vector<ByteCopy> InputStage::IntoArena(int turn) const {
   return copies;
 }
 
-absl::Status InputStage::Send() {
-  if (!pending_) turn_ = (turn_ + 1) % kTurns;
+absl::StatusOr<int> InputStage::Take(Stream& stream) {
+  turn_ = (turn_ + 1) % kTurns;
   char* const place = static_cast<char*>(memory_->data()) + turn_ * place_bytes_;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     RETURN_IF_ERROR(stream_->Copy(place + offsets_[i], inputs_[i].from, inputs_[i].bytes));
   }
-  pending_ = true;
-  return stream_->Record(*sent_);
+  RETURN_IF_ERROR(stream_->Record(*sent_));
+  RETURN_IF_ERROR(stream.Wait(*sent_));
+  return turn_;
 }
 
 absl::Status InputStage::WaitUntilSent() { return sent_->Synchronize(); }
-
-absl::StatusOr<int> InputStage::Take(Stream& stream) {
-  if (!pending_) RETURN_IF_ERROR(Send());
-  RETURN_IF_ERROR(stream.Wait(*sent_));
-  pending_ = false;
-  return turn_;
-}
 
 }  // namespace partita

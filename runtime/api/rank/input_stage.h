@@ -1,6 +1,6 @@
 // Where a rank's inputs wait on a device that the host does not reach: two places in turn, which a stream of their own
 // fills while the step before runs. The step begins by copying them into the arena, whose memory has other uses later
-// (docs/design.md 5.6); that the host has waited for the step before is enough to write there.
+// (docs/design.md 5.6).
 #ifndef PARTITA_RUNTIME_API_RANK_INPUT_STAGE_H_
 #define PARTITA_RUNTIME_API_RANK_INPUT_STAGE_H_
 
@@ -16,7 +16,7 @@
 
 namespace partita {
 
-// Thread-compatible. Before a Send the step before the last one has ended: it read the place that is filled now.
+// Thread-compatible. Before a Take the step before the last one has ended: it read the place that is filled now.
 class InputStage {
  public:
   static constexpr int kTurns = 2;
@@ -30,14 +30,11 @@ class InputStage {
   // What a step of that turn begins with.
   std::vector<ByteCopy> IntoArena(int turn) const;
 
-  // Starts to send what the host's memory holds, to the place of the next step; what was sent for it before is gone.
-  absl::Status Send();
+  // Starts to send what the host's memory holds, for the next step, whose turn it returns. Work enqueued on `stream`
+  // from now on comes behind the sending.
+  absl::StatusOr<int> Take(Stream& stream);
   // Blocks until the host's memory may be written again.
   absl::Status WaitUntilSent();
-
-  // The next step takes in what was sent, or what the host's memory holds now if nothing was sent since the last Take.
-  // Work enqueued on `stream` from now on comes behind the sending. Returns the step's turn.
-  absl::StatusOr<int> Take(Stream& stream);
 
  private:
   explicit InputStage(std::vector<ByteCopy> inputs) : inputs_(std::move(inputs)) {}
@@ -48,8 +45,7 @@ class InputStage {
   std::unique_ptr<Arena> memory_;
   std::unique_ptr<Event> sent_;
   std::unique_ptr<Stream> stream_;
-  bool pending_ = false;  // sent, not taken
-  int turn_ = 0;          // of what was sent last
+  int turn_ = 0;  // of what was sent last
 };
 
 }  // namespace partita

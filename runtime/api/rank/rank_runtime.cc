@@ -26,11 +26,11 @@ HostDeviceOptions OwnDeviceOptions(const RankParts& parts, const SessionOptions&
   return device;
 }
 
-// What the host writes before steps, or reads after them.
+// What the host writes before steps, and states.
 std::vector<ByteRange> VisibleRanges(const std::vector<const Schedule*>& schedules) {
   std::vector<ByteRange> ranges;
   for (const Schedule* schedule : schedules) {
-    for (const auto* placements : {&schedule->states, &schedule->inputs, &schedule->results}) {
+    for (const auto* placements : {&schedule->states, &schedule->inputs}) {
       for (const Placement& placement : *placements) {
         if (placement.offset >= 0) ranges.push_back({placement.offset, placement.tensor.bytes()});
       }
@@ -89,6 +89,9 @@ absl::Status RankRuntime::Build(const SessionOptions& options) {
     for (const Schedule* schedule : schedules_) {
       ASSIGN_OR_RETURN(std::unique_ptr<InputStage> stage, MakeStage(*schedule));
       inputs_.push_back(std::move(stage));
+      ASSIGN_OR_RETURN(std::unique_ptr<ResultPlaces> places,
+                       ResultPlaces::Create(*device_, arena_->data(), schedule->results, InputStage::kTurns));
+      results_.push_back(std::move(places));
     }
   }
   RETURN_IF_ERROR(InitializeStates(options.seed));
@@ -120,10 +123,6 @@ int64_t RankRuntime::CopiedBytes(const Schedule& training, const SessionOptions&
   return bytes;
 }
 
-absl::Status RankRuntime::SendInputs(int entry) {
-  return stage(entry) == nullptr ? absl::OkStatus() : stage(entry)->Send();
-}
-
 absl::Status RankRuntime::WaitUntilInputsSent(int entry) {
   return stage(entry) == nullptr ? absl::OkStatus() : stage(entry)->WaitUntilSent();
 }
@@ -136,7 +135,7 @@ absl::StatusOr<int> RankRuntime::TakeInputs(int entry) {
 ExecutorRank RankRuntime::MemberOf(int entry, const SessionOptions& options) const {
   ExecutorRank member;
   member.schedule = &schedule(entry);
-  member.binding = Binding(*member.schedule, stage(entry));
+  member.binding = BindingOf(entry);
   member.options.poison = options.tests.poison;
   member.options.replay = options.device.replay;
   if (options.tests.observe && program_->entries[entry].name == kTrainEntry) {
@@ -186,7 +185,7 @@ absl::Status RankRuntime::CreateCommunicators() {
   return absl::OkStatus();
 }
 
-ExecutorBinding RankRuntime::Binding(const Schedule& schedule, const InputStage* stage) const {
+ExecutorBinding RankRuntime::Binding() const {
   ExecutorBinding binding;
   binding.device = device_;
   for (const auto& stream : streams_) binding.streams.push_back(stream.get());
@@ -194,10 +193,15 @@ ExecutorBinding RankRuntime::Binding(const Schedule& schedule, const InputStage*
   binding.kernels = kernels_;
   for (const auto& communicator : communicators_) binding.communicators.push_back(communicator.get());
   binding.seed = seed_;
-  if (stage == nullptr) return binding;
-  for (int turn = 0; turn < InputStage::kTurns; ++turn) binding.at_start.push_back(stage->IntoArena(turn));
-  for (const Placement& result : schedule.results) {
-    if (result.offset >= 0) binding.at_end.push_back(ToHost(result));
+  return binding;
+}
+
+ExecutorBinding RankRuntime::BindingOf(int entry) const {
+  ExecutorBinding binding = Binding();
+  if (stage(entry) == nullptr) return binding;
+  for (int turn = 0; turn < InputStage::kTurns; ++turn) {
+    binding.at_start.push_back(stage(entry)->IntoArena(turn));
+    binding.at_end.push_back(results_[entry]->FromArena(turn));
   }
   return binding;
 }
@@ -243,6 +247,12 @@ HeldTensor RankRuntime::PartOf(const LocalTensor& tensor, int64_t offset) const 
   return {tensor, offset < 0 ? nullptr : reach_->At(offset)};
 }
 
+HeldTensor RankRuntime::Result(int entry, size_t result, int turn) const {
+  const Placement& placement = schedule(entry).results[result];
+  if (results_.empty()) return PartOf(placement);
+  return {placement.tensor, results_[entry]->At(result, turn)};
+}
+
 absl::Status RankRuntime::CheckGuards(bool guard_only) const {
   return memory_check_ == nullptr ? absl::OkStatus() : memory_check_->CheckGuards(guard_only);
 }
@@ -261,7 +271,7 @@ HeldTensor RankRuntime::ObservedPart(int entry, ValueId value) const {
 absl::StatusOr<std::unique_ptr<Executor>> RankRuntime::MakeDiagnosis(int entry) {
   ExecutorOptions options;
   options.check_finite = true;
-  return Executor::Create(schedule(entry), Binding(schedule(entry), nullptr), std::move(options));
+  return Executor::Create(schedule(entry), Binding(), std::move(options));
 }
 
 void RankRuntime::SetRecording(bool on) {

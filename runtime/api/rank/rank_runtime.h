@@ -12,6 +12,7 @@
 #include "runtime/api/rank/gather.h"
 #include "runtime/api/rank/host_reach.h"
 #include "runtime/api/rank/input_stage.h"
+#include "runtime/api/rank/result_places.h"
 #include "runtime/api/rank/session_options.h"
 #include "runtime/comm/world.h"
 #include "runtime/device/host/host_device.h"
@@ -57,13 +58,15 @@ class RankRuntime {
   // The highest byte that was touched; as planned where the host cannot look.
   int64_t UsedMemory() const;
 
-  // The bytes of a placement of one of the schedules, as the host sees them. Inputs are taken from there when a
-  // step starts, results are there when it has ended; of states see the next two.
+  // The bytes of an input or a state of one of the schedules, as the host sees them. Inputs are taken from there when a
+  // step starts; of states see Fetch and Store.
   HeldTensor PartOf(const LocalTensor& tensor, int64_t offset) const;
   HeldTensor PartOf(const Placement& placement) const { return PartOf(placement.tensor, placement.offset); }
+  // What a step of that turn reported, by its place in the schedule's results. There until the next step of the turn
+  // starts; where the host reaches the arena, until the next step does.
+  HeldTensor Result(int entry, size_t result, int turn) const;
   // Where the host does not reach the arena, what it wrote to the inputs' places goes to the device: see InputStage.
   // Else there is nothing to do, and the turn is 0.
-  absl::Status SendInputs(int entry);
   absl::Status WaitUntilInputsSent(int entry);
   absl::StatusOr<int> TakeInputs(int entry);
   // Bytes of the device besides the arena, for an entry point with this schedule.
@@ -91,7 +94,8 @@ class RankRuntime {
   absl::Status CreateCommunicators();
   absl::Status InitializeStates(uint64_t seed);
   absl::Status StoreRounded(const Placement& state, const Placement& rounded) const;
-  ExecutorBinding Binding(const Schedule& schedule, const InputStage* stage) const;
+  ExecutorBinding Binding() const;
+  ExecutorBinding BindingOf(int entry) const;
   absl::StatusOr<std::unique_ptr<InputStage>> MakeStage(const Schedule& schedule) const;
   const Schedule& schedule(int entry) const { return *schedules_[entry]; }
   InputStage* stage(int entry) const { return inputs_.empty() ? nullptr : inputs_[entry].get(); }
@@ -113,7 +117,8 @@ class RankRuntime {
   std::unique_ptr<MemoryCheck> memory_check_;
   std::vector<std::unique_ptr<Communicator>> communicators_;  // by group id; null: no member
   std::vector<std::unique_ptr<Stream>> streams_;
-  std::vector<std::unique_ptr<InputStage>> inputs_;  // empty: the host reaches the arena
+  std::vector<std::unique_ptr<InputStage>> inputs_;  // as the next, by entry point; empty: the host reaches the arena
+  std::vector<std::unique_ptr<ResultPlaces>> results_;
   std::vector<std::shared_ptr<Executor>> executors_;
   int place_ = 0;  // among the ranks of the executors
 };

@@ -44,5 +44,31 @@ TEST(Allocation, ATrainingStepMakesNoneForItsLaunches) {
   EXPECT_LE(in_steps, kSteps * kOfASession);
 }
 
+// What `fill` needs is its own.
+TEST(Allocation, AStepInFlightMakesNoMore) {
+  SessionOptions options = SmallOptions();
+  options.tests.reference_kernels = true;
+  const auto session = SmallSession("mini-inception", "2x2", options);
+  const StepInputs batch = MakeBatch(1, 0, DType::kF32);
+  int64_t staging = 0;
+  const Session::InputFiller fill = [&]() -> absl::Status {
+    const int64_t before = AllocationCount();
+    StageTraining(*session, batch);
+    staging += AllocationCount() - before;
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(session->Begin(kTrainEntry, fill).ok());
+  int64_t in_steps = 0;
+  for (int step = 0; step < kWarmUp + kSteps; ++step) {
+    staging = 0;
+    const int64_t before = AllocationCount();
+    ASSERT_TRUE(session->Begin(kTrainEntry, fill).ok());
+    ASSERT_TRUE(session->Finish().ok());
+    if (step >= kWarmUp) in_steps += AllocationCount() - before - staging;
+  }
+  ASSERT_TRUE(session->Finish().ok());
+  EXPECT_LE(in_steps, kSteps * kOfASession);
+}
+
 }  // namespace
 }  // namespace partita

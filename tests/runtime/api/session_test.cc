@@ -94,23 +94,6 @@ TEST(Session, WhatTheProgramDoesNotHaveIsRefused) {
   EXPECT_TRUE(session->Evaluate().ok()) << "the session goes on";
 }
 
-TEST(Session, TheNextInputsMayBeStagedByTheStepItself) {
-  const auto staged = SmallSession("lenet5", "2x2"), ahead = SmallSession("lenet5", "2x2");
-  StageTraining(*ahead, MakeBatch(1, 0, DType::kF32));
-  for (int step = 0; step < 3; ++step) {
-    StageTraining(*staged, MakeBatch(1, step, DType::kF32));
-    const auto next = [&]() -> absl::Status {
-      StageTraining(*ahead, MakeBatch(1, step + 1, DType::kF32));
-      return absl::OkStatus();
-    };
-    EXPECT_EQ(ahead->Train(next)->loss, staged->Train()->loss) << "step " << step;
-  }
-  const absl::Status status = ahead->Train([] { return absl::DataLossError("no more rows"); }).status();
-  EXPECT_EQ(status.message(), "no more rows");
-  StageTraining(*ahead, MakeBatch(1, 4, DType::kF32));
-  EXPECT_TRUE(ahead->Train().ok()) << "the session goes on";
-}
-
 TEST(Session, EvaluationLeavesTheStatesAsTheyAre) {
   const auto session = SmallSession("lenet5", "2x2");
   StageTraining(*session, MakeBatch(1, 0, DType::kF32));

@@ -30,14 +30,12 @@ int64_t Collectives(const Session& session, const std::string& entry, int rank) 
 
 // Ranks that the votes name say 1, the others 0.
 void Cast(const Session& session, const std::vector<int>& votes) {
-  const VotePlacements places = *session.FindVotes(kTrainEntry);
-  ASSERT_EQ(places.cast.size(), static_cast<size_t>(session.ranks()));
+  const std::vector<HeldTensor> places = *session.VotePlacements(kTrainEntry);
+  ASSERT_EQ(places.size(), static_cast<size_t>(session.ranks()));
   for (int rank = 0; rank < session.ranks(); ++rank) {
-    *static_cast<float*>(places.cast[rank].data) = std::ranges::count(votes, rank) > 0 ? 1 : 0;
+    *static_cast<float*>(places[rank].data) = std::ranges::count(votes, rank) > 0 ? 1 : 0;
   }
 }
-
-float Sum(const Session& session) { return *static_cast<const float*>(session.FindVotes(kTrainEntry)->sum->data); }
 
 // 7 samples on 2, 3 and 4 ranks, axes of one rank, stages, micro-batches, branches, several meshes.
 class Votes : public testing::TestWithParam<Case> {};
@@ -46,8 +44,7 @@ TEST_P(Votes, ChangeNothingElse) {
   const Case& one = GetParam();
   const auto without = Start(one, false), with = Start(one, true);
   const int ranks = with->ranks();
-  EXPECT_TRUE(without->FindVotes(kTrainEntry)->cast.empty());
-  EXPECT_FALSE(without->FindVotes(kTrainEntry)->sum.has_value());
+  EXPECT_TRUE(without->VotePlacements(kTrainEntry)->empty());
   with->ResetCounters();
   const std::vector<std::vector<int>> votes = {{}, {0}, {ranks - 1}, {0, ranks - 1}, {}};
   for (size_t step = 0; step < votes.size(); ++step) {
@@ -59,7 +56,8 @@ TEST_P(Votes, ChangeNothingElse) {
     ASSERT_TRUE(expected.ok() && result.ok()) << result.status();
     EXPECT_EQ(result->loss, expected->loss);
     EXPECT_EQ(result->metrics, expected->metrics);
-    EXPECT_EQ(Sum(*with), static_cast<float>(votes[step].size()));
+    EXPECT_EQ(with->votes(), static_cast<double>(votes[step].size()));
+    EXPECT_FALSE(without->votes().has_value());
   }
   ASSERT_EQ(with->StateNames(), without->StateNames());
   for (const std::string& name : with->StateNames()) {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <tuple>
 
 #include "graph/ir/generated_name.h"
@@ -94,7 +96,8 @@ TEST(Train, StepsEndARunWithinAnEpoch) {
   EXPECT_TRUE(result.epochs[1].test_accuracy.has_value());
 }
 
-TEST(Train, AStopEndsAfterTheStep) {
+// That is the one which runs while the step before is reported.
+TEST(Train, AStopEndsAfterTheStepInFlight) {
   Fixture fixture = Make(8, 1, 1);
   std::atomic<int> stop{0};
   TrainingOptions options;
@@ -106,8 +109,55 @@ TEST(Train, AStopEndsAfterTheStep) {
   };
   const TrainingResult result = TrainOn(fixture, options);
   EXPECT_NE(result.stopped_by, 0);
-  EXPECT_EQ(result.steps, 9);
+  EXPECT_EQ(result.steps, 10);
   EXPECT_FALSE(result.epochs.back().test_accuracy.has_value());
+}
+
+// Images of one batch are no numbers.
+class BrokenBatch : public BatchSource {
+ public:
+  BrokenBatch(std::shared_ptr<const BatchSource> source, int64_t broken)
+      : source_(std::move(source)), broken_(broken) {}
+
+  const std::vector<Field>& fields() const override { return source_->fields(); }
+  int64_t samples() const override { return source_->samples(); }
+  int64_t batch_rows() const override { return source_->batch_rows(); }
+  int64_t batches_per_epoch() const override { return source_->batches_per_epoch(); }
+  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const override {
+    const absl::Status status = source_->Fill(batch, rows, out);
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    for (size_t f = 0; batch == broken_ && f < out.size(); ++f) {
+      if (fields()[f].dtype != DType::kF32) continue;
+      for (size_t i = 0; i < out[f].size(); i += sizeof(float)) std::memcpy(out[f].data() + i, &nan, sizeof(float));
+    }
+    return status;
+  }
+
+ private:
+  const std::shared_ptr<const BatchSource> source_;
+  const int64_t broken_;
+};
+
+// In the middle of an epoch, and as its first and last step; the states are those of the steps before.
+TEST(Train, AStepThatIsNotAppliedEndsTheRunWithItsDiagnosis) {
+  for (const auto& [broken, data, model] : {std::tuple{3, 1, 1}, {3, 2, 2}, {0, 1, 1}, {5, 2, 1}}) {
+    SCOPED_TRACE(testing::Message() << "batch " << broken << " on " << data << " x " << model);
+    Fixture fixture = Make(8, data, model), good = Make(8, data, model);
+    fixture.data.training = std::make_shared<BrokenBatch>(fixture.data.training, broken);
+    TrainingResult result;
+    const absl::Status status = Train(*fixture.session, fixture.inputs, fixture.data, {}, result);
+    EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange) << status;
+    const std::string message(status.message());
+    EXPECT_THAT(message, testing::HasSubstr("step " + std::to_string(broken + 1) + ":"));
+    EXPECT_THAT(message, testing::HasSubstr("the first value that is not finite is '"));
+    EXPECT_EQ(result.steps, broken);
+    TrainingOptions options;
+    options.steps = broken;
+    if (broken > 0) TrainOn(good, options);
+    for (const std::string& name : good.session->StateNames()) {
+      EXPECT_EQ(fixture.session->ReadState(name)->bytes, good.session->ReadState(name)->bytes) << name;
+    }
+  }
 }
 
 TEST(Train, SplitsReportWhatOneRankReports) {

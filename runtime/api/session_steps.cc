@@ -1,0 +1,247 @@
+// The steps of a session: inputs in, results out, one in flight behind the other, and what to say if they are not
+// finite, or not applied.
+#include <cmath>
+
+#include "runtime/api/rank/input_stage.h"
+#include "runtime/api/session.h"
+#include "runtime/base/check.h"
+#include "runtime/base/exhaustion.h"
+#include "runtime/base/status.h"
+#include "runtime/device/cycle_clock.h"
+
+namespace partita {
+namespace {
+
+// As a device has places for (runtime/api/rank).
+constexpr size_t kMostInFlight = InputStage::kTurns;
+
+double ScalarAt(const HeldTensor& part) {
+  CHECK(part.data != nullptr);
+  if (part.tensor.dtype == DType::kF64) return *static_cast<const double*>(part.data);
+  CHECK(part.tensor.dtype == DType::kF32);
+  return *static_cast<const float*>(part.data);
+}
+
+// Of Graph::apply.
+bool Applied(const HeldTensor& part) {
+  CHECK(part.data != nullptr && part.tensor.dtype == DType::kI32);
+  return *static_cast<const int32_t*>(part.data) != 0;
+}
+
+HostTensor Copied(const HeldTensor& part) {
+  const char* const bytes = static_cast<const char*>(part.data);
+  return {part.tensor.dtype, part.tensor.global, {bytes, bytes + part.tensor.bytes()}};
+}
+
+}  // namespace
+
+absl::StatusOr<StepResult> Session::Train() {
+  RETURN_IF_ERROR(BeginAlone(train_));
+  return Finish();
+}
+
+absl::StatusOr<StepResult> Session::Evaluate() {
+  RETURN_IF_ERROR(BeginAlone(evaluate_));
+  return Finish();
+}
+
+absl::StatusOr<std::vector<HostTensor>> Session::Predict() {
+  RETURN_IF_ERROR(BeginAlone(predict_));
+  return FinishPrediction();
+}
+
+absl::Status Session::CheckIdle(const char* what) const {
+  if (in_flight_.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(fmt::format("{}: a step of '{}' is in flight; Finish it first", what,
+                                                   program_.entries[in_flight_.front().entry].name));
+}
+
+// With the inputs that lie in their places.
+absl::Status Session::BeginAlone(const absl::StatusOr<int>& entry) {
+  RETURN_IF_ERROR(entry.status());
+  RETURN_IF_ERROR(dead_);
+  RETURN_IF_ERROR(CheckIdle("step"));
+  return DieIfExhausted(OrExhausted("a step", [&] { return BeginStep(*entry, nullptr); }));
+}
+
+absl::Status Session::Begin(std::string_view entry, const InputFiller& fill) {
+  ASSIGN_OR_RETURN(const int place, program_.PlaceOf(entry));
+  RETURN_IF_ERROR(dead_);
+  if (in_flight_.size() == kMostInFlight) {
+    return absl::FailedPreconditionError(fmt::format("begin: {} steps are in flight; Finish one first", kMostInFlight));
+  }
+  if (!in_flight_.empty() && in_flight_.front().entry != place) return CheckIdle("begin");
+  return DieIfExhausted(OrExhausted("a step", [&] { return BeginStep(place, fill); }));
+}
+
+// The host's inputs and results lie in the arena, where a step has other things while it runs. So there it ends first;
+// if it was not applied none begins behind it, and Finish says why.
+absl::Status Session::BeginStep(int entry, const InputFiller& fill) {
+  if (!in_flight_.empty() && backend_->gpu() == nullptr) {
+    if (!ended_) ended_ = EndOldest();
+    if (!ended_->status.ok()) return absl::OkStatus();
+  }
+  if (const absl::Status filled = FillInputs(entry, fill); !filled.ok()) {
+    Drain();
+    return filled;
+  }
+  StepInFlight step{entry, 0, train_steps_};
+  if (IsTraining(step)) step.number = ++train_steps_;
+  const absl::StatusOr<int> turn = TakeInputs(entry);
+  if (!turn.ok()) dead_ = turn.status();
+  RETURN_IF_ERROR(dead_);
+  step.turn = *turn;
+  RETURN_IF_ERROR(StartAll(executors_[entry], step.turn));
+  in_flight_.push_back(step);
+  return absl::OkStatus();
+}
+
+absl::Status Session::FillInputs(int entry, const InputFiller& fill) {
+  if (!fill) return absl::OkStatus();
+  for (const int rank : local_ranks_) RETURN_IF_ERROR(ranks_[rank]->WaitUntilInputsSent(entry));
+  return fill();
+}
+
+// Ranks that share a device are in step with each other; those with devices of their own have one turn.
+absl::StatusOr<int> Session::TakeInputs(int entry) {
+  int turn = 0;
+  for (const int rank : local_ranks_) {
+    ASSIGN_OR_RETURN(turn, ranks_[rank]->TakeInputs(entry));
+  }
+  return turn;
+}
+
+absl::Status Session::StartAll(std::span<Executor* const> executors, int turn) {
+  size_t started = 0;
+  for (; started < executors.size() && dead_.ok(); ++started) {
+    started_[started] = ReadCycles();
+    dead_ = executors[started]->Start(turn);
+  }
+  if (dead_.ok()) return absl::OkStatus();
+  backend_->world().Abort(dead_);
+  for (Executor* const executor : executors.first(started)) executor->Wait().IgnoreError();
+  return dead_;
+}
+
+absl::Status Session::WaitForAll(std::span<Executor* const> executors) {
+  absl::Status status;
+  for (Executor* const executor : executors) {
+    const absl::Status ended = executor->Wait();
+    if (status.ok()) status = ended;
+  }
+  for (size_t i = 0; i < local_ranks_.size() && status.ok(); ++i) {
+    const int rank = local_ranks_[i];
+    status = WithContext(fmt::format("rank {}", rank),
+                         ranks_[rank]->CheckGuards(/*guard_only=*/options_.tests.guard_bytes == 0));
+  }
+  dead_ = status;
+  return status;
+}
+
+absl::StatusOr<StepResult> Session::Finish() {
+  if (!in_flight_.empty() && IsPrediction(in_flight_.front())) return CheckIdle("finish a step with a loss");
+  ASSIGN_OR_RETURN(Outcome outcome, FinishStep());
+  return std::move(outcome.result);
+}
+
+absl::StatusOr<std::vector<HostTensor>> Session::FinishPrediction() {
+  if (!in_flight_.empty() && !IsPrediction(in_flight_.front())) return CheckIdle("finish a prediction");
+  ASSIGN_OR_RETURN(Outcome outcome, FinishStep());
+  return std::move(outcome.predictions);
+}
+
+absl::StatusOr<Session::Outcome> Session::FinishStep() {
+  RETURN_IF_ERROR(dead_);
+  if (in_flight_.empty()) return absl::FailedPreconditionError("finish: no step is in flight");
+  absl::StatusOr<Outcome> outcome = OrExhausted("a step", [&] { return TakeOldest(); });
+  RETURN_IF_ERROR(DieIfExhausted(outcome.status()));
+  votes_ = outcome->votes;
+  return outcome;
+}
+
+// Behind a step that was not applied the device has applied none, and does so again from now on.
+absl::StatusOr<Session::Outcome> Session::TakeOldest() {
+  Outcome outcome = ended_ ? *std::move(ended_) : EndOldest();
+  ended_.reset();
+  const StepInFlight step = in_flight_.front();
+  in_flight_.erase(in_flight_.begin());
+  if (outcome.status.ok()) return outcome;
+  if (IsTraining(step)) train_steps_ = step.number;
+  Drain();
+  return outcome.status;
+}
+
+Session::Outcome Session::EndOldest() {
+  const StepInFlight& step = in_flight_.front();
+  Outcome outcome;
+  const absl::Status ran = WaitForAll(executors_[step.entry]);
+  if (absl::IsInvalidArgument(ran)) dead_ = WithContext(NameOf(step), ran);  // wrong data
+  outcome.status = dead_.ok() ? CheckFinite(step) : dead_;
+  if (dead_.ok() && IsTraining(step)) not_applied_ = outcome.status;
+  if (outcome.status.ok()) ReadResults(step, outcome);
+  return outcome;
+}
+
+// All steps in flight end, and nobody asks for their results.
+void Session::Drain() {
+  for (const StepInFlight& step : in_flight_) {
+    for (Executor* const executor : executors_[step.entry]) executor->Wait().IgnoreError();
+  }
+  in_flight_.clear();
+  ended_.reset();
+  for (const auto& executors : executors_) {
+    for (Executor* const executor : executors) {
+      const absl::Status cleared = executor->ClearWords();
+      if (dead_.ok()) dead_ = cleared;
+    }
+  }
+}
+
+// Nobody knows how far a step came that ended for want of memory, and other ranks may wait for this one.
+absl::Status Session::DieIfExhausted(const absl::Status& status) {
+  if (absl::IsResourceExhausted(status) && dead_.ok()) {
+    dead_ = status;
+    backend_->world().Abort(dead_);
+  }
+  return status;
+}
+
+HeldTensor Session::ResultPart(const StepInFlight& step, size_t result) const {
+  return ranks_[local_ranks_.front()]->Result(step.entry, result, step.turn);  // all ranks hold the results
+}
+
+std::string Session::NameOf(const StepInFlight& step) const {
+  if (IsTraining(step)) return fmt::format("step {}", step.number);
+  const std::string& entry = program_.entries[step.entry].name;
+  return entry == kEvaluateEntry ? "evaluation" : fmt::format("entry point '{}'", entry);
+}
+
+absl::Status Session::CheckFinite(const StepInFlight& step) const {
+  const EntryPoint& point = program_.entries[step.entry];
+  if (point.graph.loss == kNoValue) return absl::OkStatus();
+  const double loss = ScalarAt(ResultPart(step, 0));
+  const bool finite = std::isfinite(loss);
+  if (finite && (point.graph.apply == kNoValue || Applied(ResultPart(step, point.results.size())))) {
+    return absl::OkStatus();
+  }
+  return OutOfRange("{}: node '{}': the loss is {}{}", NameOf(step), point.results[0].name, loss,
+                    finite ? ", but the norm of the gradients is not finite" : "");
+}
+
+// As ReadByHost orders them.
+void Session::ReadResults(const StepInFlight& step, Outcome& outcome) const {
+  const EntryPoint& point = program_.entries[step.entry];
+  const size_t losses = point.graph.loss == kNoValue ? 0 : 1, results = point.results.size();
+  if (losses > 0) outcome.result.loss = ScalarAt(ResultPart(step, 0));
+  for (size_t r = losses; r < results; ++r) {
+    if (IsPrediction(step)) {
+      outcome.predictions.push_back(Copied(ResultPart(step, r)));
+    } else {
+      outcome.result.metrics.emplace_back(point.results[r].name, ScalarAt(ResultPart(step, r)));
+    }
+  }
+  const size_t sum = results + (point.graph.apply == kNoValue ? 0 : 1);
+  if (point.graph.votes.counted()) outcome.votes = ScalarAt(ResultPart(step, sum));
+}
+
+}  // namespace partita

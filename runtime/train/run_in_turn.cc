@@ -1,0 +1,24 @@
+#include "runtime/train/run_in_turn.h"
+
+#include "runtime/base/status.h"
+
+namespace partita {
+
+absl::Status RunInTurn(Session& session, const std::string& entry, int64_t steps, const Session::InputFiller& fill,
+                       const StepEnd& end) {
+  const int64_t most = session.records_timeline() ? 1 : 2;  // in flight
+  int64_t begun = 0, ended = 0;
+  bool go_on = true;
+  while (true) {
+    while (go_on && begun < steps && begun - ended < most) {
+      RETURN_IF_ERROR(session.Begin(entry, fill));
+      ++begun;
+    }
+    if (ended == begun) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const bool more, end());
+    ++ended;
+    go_on = go_on && more;
+  }
+}
+
+}  // namespace partita
