@@ -1,4 +1,4 @@
-// Which states are kept in bf16 as well (docs/design.md 5.26): layers of mixed precision read them so, and instead of a
+// Which states are kept in bf16 as well (docs/design.md 5.27): layers of mixed precision read them so, and instead of a
 // cast in every step the update that makes a new state rounds it.
 //
 //   before   %w@bf16 = cast(%w)   %y = conv2d(%x, %w@bf16)   ...   %w', %m' = sgd_momentum(%w, %g, %m, ...)

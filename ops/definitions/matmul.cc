@@ -100,10 +100,12 @@ absl::StatusOr<std::vector<TensorType>> BiasGradientShape(const NodeView& node) 
   return std::vector<TensorType>{{dtype, y[0].shape}, {dtype, {channels}}};
 }
 
-// The sum is split as the operand's channels are, and one of parts where that is split by rows, or one.
+// The sum is split as the operand's channels are, and one of parts where that is split by rows, or one. It is not linear
+// in the other operand, so no rule takes summands.
 std::vector<Rule> BiasGradientRules(const NodeView& node) {
   const int operand = BiasOfX(node.attributes) ? 0 : 1;
   std::vector<Rule> rules = MatMulRules(node);
+  std::erase_if(rules, [](const Rule& rule) { return rule.name == "partial"; });
   for (Rule& rule : rules) {
     const Pattern& dy = rule.inputs[operand];
     const bool whole = dy.kind == AxisLayout::Kind::kReplicate;

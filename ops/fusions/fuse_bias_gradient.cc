@@ -57,7 +57,7 @@ class BiasGradientFusion {
       const auto sum = sums.find(node.inputs[operand]);
       if (!adds_rows || sum == sums.end()) continue;
       const Pair pair{product, WideningOf(product), sum->second};
-      if (!IsWide(pair) || !InputsAreThere(pair)) continue;
+      if (!IsWide(pair) || !InputsAreThere(pair) || ReadsSummands(pair)) continue;
       for (const NodeId part : {pair.product, pair.cast, pair.sum}) {
         if (part >= 0) joined_[part] = true;
       }
@@ -83,6 +83,13 @@ class BiasGradientFusion {
   bool InputsAreThere(const Pair& pair) const {
     return std::ranges::all_of(graph_.node(pair.product).inputs,
                                [&](ValueId input) { return graph_.value(input).producer < pair.first(); });
+  }
+
+  // A sum of summands and a product of them are linear in different inputs.
+  bool ReadsSummands(const Pair& pair) const {
+    return std::ranges::any_of(graph_.node(pair.product).inputs, [&](ValueId input) {
+      return std::ranges::any_of(graph_.layout(input), [](const AxisLayout& axis) { return axis.partial(); });
+    });
   }
 
   void Append(const Pair& pair, const OpRegistry& registry, Rewriter& rewriter) const {
