@@ -429,11 +429,12 @@ absl::StatusOr<CudaEnqueue> CublasLtMatMuls::BindWithBiasGradient(const SharedPl
 // The product, then the rows by launches of ours.
 absl::StatusOr<CudaEnqueue> CublasLtMatMuls::BindAndAddRows(const SharedPlan& plan, const MatMulProduct& product,
                                                             const KernelArguments& a) {
-  return CudaEnqueue([self = shared_from_this(), plan, product, a](CudaQueue queue) -> absl::Status {
+  const ColumnChunks chunks = ChunksOf(product);
+  ASSIGN_OR_RETURN(const std::shared_ptr<const FinishCounters> held, FinishCounters::Reserve(chunks.counters(false)));
+  return CudaEnqueue([self = shared_from_this(), plan, product, chunks, held, a](CudaQueue queue) -> absl::Status {
     RETURN_IF_ERROR(self->Run(*plan, plan->operation.get(), a, queue));
-    return LaunchStatus(launch::SumOverRows(product.dtype, product.result, ChunksOf(product),
-                                            In(a, *product.bias_operand), 1, Out(a, 1),
-                                            static_cast<double*>(a.workspace), queue));
+    return LaunchStatus(launch::SumOverRows(product.dtype, product.result, chunks, In(a, *product.bias_operand), 1,
+                                            Out(a, 1), SumScratch{a.workspace, held->first()}, queue));
   });
 }
 

@@ -32,13 +32,15 @@ absl::StatusOr<PreparedCudaKernel> CudaMatMulBiasGrad(const LocalNode& node) {
   const size_t operand = BiasOperandOf(node);
   const ChannelRows dy = MakeRows(InputShape(node, operand));
   const ColumnChunks chunks = MakeColumnChunks(1, dy.rows, dy.channels);
-  const auto launch = [=, sizes = SizesOf(node), to = node.outputs[1].dtype](const KernelArguments& a, DType from,
-                                                                             CudaQueue q) {
-    const LaunchError error = launch::WideMatMul(from, sizes, In(a, 0), In(a, 1), Out(a, 0), q);
-    if (error != kLaunched) return error;
-    return launch::SumOverRows(from, to, chunks, In(a, operand), 1, Out(a, 1), static_cast<double*>(a.workspace), q);
-  };
-  return OwnKernelOfElements(node, launch, chunks.partial_bytes(1));
+  const DType from = Input(node, 0).dtype, to = node.outputs[1].dtype;
+  RETURN_IF_ERROR(RequireFloating(from));
+  return OwnSummingKernel(
+      [=, sizes = SizesOf(node)](const KernelArguments& a, const SumScratch& scratch, CudaQueue q) {
+        const LaunchError error = launch::WideMatMul(from, sizes, In(a, 0), In(a, 1), Out(a, 0), q);
+        if (error != kLaunched) return error;
+        return launch::SumOverRows(from, to, chunks, In(a, operand), 1, Out(a, 1), scratch, q);
+      },
+      chunks.partial_bytes(1), chunks.counters(false));
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaConv2d(const LocalNode& node) {
