@@ -86,7 +86,8 @@ class ColumnViewing {
     if (!columns || uses_.shares_bytes(columns->rows) || uses_.last_write(columns->rows) >= l) return;
     if (uses_.OnlyWriter(columns->tensor) != l) return;
     Changed changed;
-    if (Take(*columns, l, changed) && Choose(changed)) Commit(l, {*columns}, std::move(changed));
+    if (!Take(*columns, l, changed) || changed.empty()) return;  // what nobody reads is there to be looked at
+    if (Choose(changed)) Commit(l, {*columns}, std::move(changed));
   }
 
   // All inputs are made by one kernel each, and of the rows the concat is the only maker.
