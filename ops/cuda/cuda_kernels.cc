@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/ir/op_definition.h"
+#include "ops/cuda/counting_queue.h"
 #include "ops/cuda/kernel/columns.h"
 #include "ops/cuda/stream_queue.h"
 #include "runtime/base/check.h"
@@ -19,6 +20,15 @@ std::string KernelName(const std::string& op, const CudaKernelEntry& entry) {
 KernelChoice ChoiceOf(const std::string& name, const PreparedCudaKernel& prepared, const std::string& refusals) {
   const std::string remark = refusals + (prepared.workspace_estimated ? "; workspace estimated" : "");
   return {name, prepared.workspace_bytes, prepared.deterministic, remark.empty() ? "" : remark.substr(2)};
+}
+
+// What a kernel of our own enqueues is counted; what a library's does is known to who calls the library.
+absl::StatusOr<int> LaunchesOf(const PreparedCudaKernel& prepared, const KernelArguments& arguments) {
+  if (prepared.library_launches > 0) return prepared.library_launches;
+  ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared.bind(arguments));
+  CountingQueue queue;
+  RETURN_IF_ERROR(enqueue(&queue));
+  return queue.launches();
 }
 
 class CudaKernel : public Kernel {
@@ -73,16 +83,30 @@ class CudaKernelLibrary : public KernelLibrary {
 
   absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
                                                  KernelArguments arguments) const override {
+    ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, Prepare(node, choice));
+    ASSIGN_OR_RETURN(CudaEnqueue enqueue, prepared.bind(AtColumns(node, std::move(arguments))));
+    return std::make_unique<CudaKernel>(node.name, std::move(enqueue), prepared.explain);
+  }
+
+  absl::StatusOr<KernelDetails> Describe(const LocalNode& node, const KernelChoice& choice,
+                                         const KernelArguments& arguments) const override {
+    ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, Prepare(node, choice));
+    KernelDetails details;
+    ASSIGN_OR_RETURN(details.launches, LaunchesOf(prepared, AtColumns(node, arguments)));
+    if (prepared.engine) details.engine = prepared.engine();
+    if (options_.peaks) details.roofline = RooflineOf(node, *options_.peaks, options_.allow_tf32);
+    return details;
+  }
+
+ private:
+  absl::StatusOr<PreparedCudaKernel> Prepare(const LocalNode& node, const KernelChoice& choice) const {
     for (const CudaKernelEntry& entry : CudaKernelEntries(node.op->name)) {
       if (!Allowed(entry) || KernelName(node.op->name, entry) != choice.kernel) continue;
-      ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, entry.prepare(node, *options_.foreign));
-      ASSIGN_OR_RETURN(CudaEnqueue enqueue, prepared.bind(AtColumns(node, std::move(arguments))));
-      return std::make_unique<CudaKernel>(node.name, std::move(enqueue), prepared.explain);
+      return entry.prepare(node, *options_.foreign);
     }
     return InvalidArgument("node '{}': CUDA has no kernel '{}' for {}", node.name, choice.kernel, node.op->name);
   }
 
- private:
   bool Allowed(const CudaKernelEntry& entry) const {
     return options_.family.empty() || options_.family == entry.family;
   }

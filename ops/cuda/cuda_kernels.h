@@ -7,10 +7,12 @@
 #define PARTITA_OPS_CUDA_CUDA_KERNELS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ops/cuda/kernel_table.h"
+#include "ops/cuda/roofline.h"
 #include "runtime/exec/kernel.h"
 
 namespace partita {
@@ -20,6 +22,9 @@ struct CudaKernelOptions {
   std::string family = "";
   // Kernels of libraries; null: none. Owned by the library.
   std::shared_ptr<ForeignKernels> foreign = nullptr;
+  // Of the GPU, if they are known, and whether those of TF32 count for f32: what is told of nodes (Describe).
+  std::optional<GpuPeaks> peaks = std::nullopt;
+  bool allow_tf32 = false;
 };
 
 // Kernels that Create makes are launched on streams of a CudaDevice.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ops/cuda/cuda_libraries.h"
+#include "ops/cuda/roofline.h"
 
 namespace partita {
 
@@ -13,9 +14,13 @@ struct GpuDescription {
   std::string model;  // cudaDeviceProp::name
   int compute_capability = 0;
   std::string cudnn;  // what cuDNN reads: CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION
+  GpuPeaks peaks;
 };
 
 const GpuDescription& H200();
+
+// By its model; nullptr: it is not described.
+const GpuDescription* FindDescription(const std::string& model);
 
 // cuDNN and cuBLASLt for a GPU that need not be here: which kernels they have and what workspace these need, cuBLASLt's
 // estimated. Nothing is timed; what they prepare is never bound. A library that is missing refuses, as in a run.

@@ -2,8 +2,10 @@
 #ifndef PARTITA_RUNTIME_EXEC_KERNEL_H_
 #define PARTITA_RUNTIME_EXEC_KERNEL_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +41,22 @@ class Kernel {
   }
 };
 
+// The least time that a node can take on a device: by how fast that computes in the node's precision, and by its
+// bandwidth where each operand goes by once.
+struct Roofline {
+  double compute_seconds = 0, memory_seconds = 0;
+
+  double seconds() const { return std::max(compute_seconds, memory_seconds); }
+  bool compute_bound() const { return compute_seconds > memory_seconds; }
+};
+
+// What there is to tell of a kernel that was chosen, before it runs; for people.
+struct KernelDetails {
+  int launches = 1;         // pieces of work that it enqueues; what a library does in one call is one
+  std::string engine = "";  // what computes it within a library, where that says so
+  std::optional<Roofline> roofline = std::nullopt;  // none: the limits of the device are not known
+};
+
 // A catalogue that can also make what it names.
 class KernelLibrary : public KernelCatalogue {
  public:
@@ -50,6 +68,12 @@ class KernelLibrary : public KernelCatalogue {
   // Before anything is chosen. kInvalidArgument: not what Choices wrote.
   virtual absl::Status Adopt(const std::string& choices) {
     return choices.empty() ? absl::OkStatus() : absl::InvalidArgumentError("these kernels have no choices to adopt");
+  }
+
+  // Of a kernel that would be created on these arguments, whose addresses are not looked behind.
+  virtual absl::StatusOr<KernelDetails> Describe(const LocalNode& /*node*/, const KernelChoice& /*choice*/,
+                                                 const KernelArguments& /*arguments*/) const {
+    return KernelDetails{};
   }
 };
 

@@ -243,6 +243,8 @@ absl::StatusOr<PreparedCudaKernel> CudnnConvolutions::Prepare(const LocalNode& n
   PreparedCudaKernel kernel;
   kernel.workspace_bytes = std::max(WorkspaceBytes(*plan, detour), reference.workspace_bytes);
   kernel.deterministic = plan->plan.deterministic;
+  kernel.engine = [self = shared_from_this(), plan] { return DescribeEngine(self->api_, plan->plan).value_or(""); };
+  kernel.library_launches = description.epilogue.any() && !plan->fused ? 2 : 1;
   kernel.bind = [self = shared_from_this(), plan, reference, detour,
                  work = Work(description)](const KernelArguments& a) -> absl::StatusOr<CudaEnqueue> {
     if (self->target_.described != nullptr) return Unavailable("the kernel's GPU is described, it is not here");

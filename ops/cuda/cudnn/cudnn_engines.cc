@@ -1,6 +1,9 @@
 #include "ops/cuda/cudnn/cudnn_engines.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -39,23 +42,57 @@ absl::StatusOr<std::vector<CudnnDescriptor>> Configurations(const CudnnApi& api,
   return configurations;
 }
 
-absl::StatusOr<Notes> NotesOf(const CudnnApi& api, const CudnnDescriptor& configuration) {
-  ASSIGN_OR_RETURN(const CudnnDescriptor engine,
-                   CudnnBuilder(api, CUDNN_BACKEND_ENGINE_DESCRIPTOR, "an engine").Empty());
-  cudnnBackendDescriptor_t raw = engine.get();
+// A descriptor that is a part of another.
+absl::StatusOr<CudnnDescriptor> PartOf(const CudnnApi& api, const CudnnDescriptor& whole,
+                                       cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type,
+                                       const std::string& what) {
+  ASSIGN_OR_RETURN(CudnnDescriptor part, CudnnBuilder(api, type, what).Empty());
+  cudnnBackendDescriptor_t raw = part.get();
   int64_t found = 0;
-  RETURN_IF_ERROR(CudnnStatus(api,
-                              api.cudnnBackendGetAttribute(configuration.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
-                                                           CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &found, &raw),
-                              "cudnnBackendGetAttribute of a configuration's engine"));
-  Notes notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   RETURN_IF_ERROR(
-      CudnnStatus(api,
-                  api.cudnnBackendGetAttribute(raw, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                                               CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &found, notes.data()),
-                  "cudnnBackendGetAttribute of an engine's notes"));
+      CudnnStatus(api, api.cudnnBackendGetAttribute(whole.get(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &found, &raw),
+                  "cudnnBackendGetAttribute of " + what));
+  return part;
+}
+
+absl::StatusOr<CudnnDescriptor> EngineOf(const CudnnApi& api, const CudnnDescriptor& configuration) {
+  return PartOf(api, configuration, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR,
+                "a configuration's engine");
+}
+
+absl::StatusOr<Notes> NotesOf(const CudnnApi& api, const CudnnDescriptor& engine) {
+  Notes notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+  int64_t found = 0;
+  RETURN_IF_ERROR(CudnnStatus(
+      api,
+      api.cudnnBackendGetAttribute(engine.get(), CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                                   CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &found, notes.data()),
+      "cudnnBackendGetAttribute of an engine's notes"));
   notes.resize(static_cast<size_t>(std::clamp<int64_t>(found, 0, CUDNN_NUMERICAL_NOTE_TYPE_COUNT)));
   return notes;
+}
+
+absl::StatusOr<Notes> NotesOfConfiguration(const CudnnApi& api, const CudnnDescriptor& configuration) {
+  ASSIGN_OR_RETURN(const CudnnDescriptor engine, EngineOf(api, configuration));
+  return NotesOf(api, engine);
+}
+
+// As the library's headers call them, in the order of their numbers.
+constexpr const char* kNoteNames[] = {"TENSOR_CORE",
+                                      "DOWN_CONVERT_INPUTS",
+                                      "REDUCED_PRECISION_REDUCTION",
+                                      "FFT",
+                                      "NONDETERMINISTIC",
+                                      "WINOGRAD",
+                                      "WINOGRAD_TILE_4x4",
+                                      "WINOGRAD_TILE_6x6",
+                                      "WINOGRAD_TILE_13x13",
+                                      "STRICT_NAN_PROP"};
+static_assert(std::size(kNoteNames) == CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+
+std::string NameOf(cudnnBackendNumericalNote_t note) {
+  const auto number = static_cast<size_t>(note);
+  return number < std::size(kNoteNames) ? kNoteNames[number] : fmt::format("note {}", number);
 }
 
 bool Has(const Notes& notes, cudnnBackendNumericalNote_t note) {
@@ -111,7 +148,7 @@ class PlanSearch {
   // Whether it is a plan that keeps to the rules: then it is added.
   bool Try(const CudnnDescriptor& configuration) {
     ++asked_;
-    const absl::StatusOr<Notes> notes = NotesOf(api_, configuration);
+    const absl::StatusOr<Notes> notes = NotesOfConfiguration(api_, configuration);
     if (!notes.ok() || !KeepsTo(rules_, *notes)) return false;
     absl::StatusOr<CudnnPlan> plan = PlanOf(api_, target_, configuration);
     if (!plan.ok()) last_ = plan.status();
@@ -161,6 +198,18 @@ absl::StatusOr<std::vector<CudnnPlan>> FindCandidates(const CudnnApi& api, const
   }
   ASSIGN_OR_RETURN(std::vector<CudnnPlan> found, search.Found());
   return EachOnce(api, std::move(found));
+}
+
+absl::StatusOr<std::string> DescribeEngine(const CudnnApi& api, const CudnnPlan& plan) {
+  ASSIGN_OR_RETURN(const CudnnDescriptor configuration,
+                   PartOf(api, plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+                          CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "a plan's configuration"));
+  ASSIGN_OR_RETURN(const CudnnDescriptor engine, EngineOf(api, configuration));
+  ASSIGN_OR_RETURN(const int64_t index, GetInt64(api, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX));
+  ASSIGN_OR_RETURN(const Notes notes, NotesOf(api, engine));
+  std::vector<std::string> names;
+  for (const cudnnBackendNumericalNote_t note : notes) names.push_back(NameOf(note));
+  return fmt::format("engine {}{}{}", index, names.empty() ? "" : ": ", fmt::join(names, ", "));
 }
 
 absl::StatusOr<std::string> WritePlan(const CudnnApi& api, const CudnnPlan& plan) {

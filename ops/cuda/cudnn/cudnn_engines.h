@@ -36,6 +36,9 @@ absl::StatusOr<std::vector<CudnnPlan>> FindCandidates(const CudnnApi& api, const
 absl::StatusOr<std::string> WritePlan(const CudnnApi& api, const CudnnPlan& plan);
 absl::StatusOr<CudnnPlan> ReadPlan(const CudnnApi& api, const CudnnTarget& target, const std::string& text);
 
+// For people: "engine 28: TENSOR_CORE" and what other numerical notes its engine has.
+absl::StatusOr<std::string> DescribeEngine(const CudnnApi& api, const CudnnPlan& plan);
+
 }  // namespace partita
 
 #endif  // PARTITA_OPS_CUDA_CUDNN_CUDNN_ENGINES_H_

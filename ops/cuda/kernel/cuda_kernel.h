@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -32,6 +33,8 @@ struct PreparedCudaKernel {
   std::function<absl::StatusOr<CudaEnqueue>(const KernelArguments&)> bind;
   std::function<absl::Status(uint64_t)> explain = nullptr;  // Kernel::Fault; null: it leaves no word
   bool workspace_estimated = false;                         // at most that, where there is no GPU to ask
+  int library_launches = 0;                                 // of a library's kernel: its call and what we add; else 0
+  std::function<std::string()> engine = nullptr;            // KernelDetails::engine; null: nothing is known of one
 };
 
 // Addresses of a launch; null where an input is absent or empty.

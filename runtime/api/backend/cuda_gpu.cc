@@ -23,16 +23,25 @@ CudaLibraryOptions LibraryOptions(const DeviceOptions& options) {
   return libraries;
 }
 
+// `known`: null if the limits of the GPU are not.
+CudaKernelOptions KernelOptions(const GpuDescription* known, const DeviceOptions& options) {
+  CudaKernelOptions kernels;
+  if (known != nullptr) kernels.peaks = known->peaks;
+  kernels.allow_tf32 = options.allow_tf32;
+  return kernels;
+}
+
 // The kernels and the plans that they refer to.
 class GpuKernels : public KernelLibrary {
  public:
   GpuKernels(CudaDevice& device, const DeviceOptions& options) : plans_(options.plan_folder, options.warn) {
-    CudaKernelOptions kernels;
+    const GpuDescription* const known = FindDescription(device.model());
+    CudaKernelOptions kernels = KernelOptions(known, options);
     kernels.foreign = OpenCudaLibraries(device, LibraryOptions(options), &plans_);
     kernels_ = MakeCudaKernels(std::move(kernels));
   }
   GpuKernels(const GpuDescription& gpu, const DeviceOptions& options) {
-    CudaKernelOptions kernels;
+    CudaKernelOptions kernels = KernelOptions(&gpu, options);
     kernels.foreign = DescribeCudaLibraries(gpu, LibraryOptions(options), &plans_);
     kernels_ = MakeCudaKernels(std::move(kernels));
   }
@@ -44,6 +53,10 @@ class GpuKernels : public KernelLibrary {
   absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
                                                  KernelArguments arguments) const override {
     return kernels_->Create(node, choice, std::move(arguments));
+  }
+  absl::StatusOr<KernelDetails> Describe(const LocalNode& node, const KernelChoice& choice,
+                                         const KernelArguments& arguments) const override {
+    return kernels_->Describe(node, choice, arguments);
   }
 
   std::string Choices() const override { return plans_.Export(); }

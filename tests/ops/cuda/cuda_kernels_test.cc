@@ -95,6 +95,56 @@ TEST(CudaKernels, ALaunchGoesToTheStream) {
   EXPECT_EQ(std::count(fake.calls.begin(), fake.calls.end(), "cudaLaunchKernel"), 1);
 }
 
+// Addresses as an arena gives them, which is nowhere.
+KernelArguments Nowhere(const LocalNode& node) {
+  KernelArguments arguments;
+  uintptr_t place = uintptr_t{1} << 40;
+  const auto next = [&place](const LocalTensor* tensor) {
+    place += 1 << 20;
+    return tensor == nullptr || tensor->elements() == 0 ? nullptr : reinterpret_cast<void*>(place);
+  };
+  for (const auto& input : node.inputs) arguments.inputs.push_back(next(input ? &*input : nullptr));
+  for (const LocalTensor& output : node.outputs) arguments.outputs.push_back(next(&output));
+  arguments.workspace = next(&node.outputs[0]);
+  return arguments;
+}
+
+KernelDetails DetailsOf(const LocalNode& node, const KernelArguments& arguments, CudaKernelOptions options = {}) {
+  const auto kernels = MakeCudaKernels(std::move(options));
+  const auto choice = kernels->Choose(node);
+  EXPECT_TRUE(choice.ok()) << choice.status();
+  const auto details = kernels->Describe(node, choice.value_or(KernelChoice{}), arguments);
+  EXPECT_TRUE(details.ok()) << details.status();
+  return details.value_or(KernelDetails{});
+}
+
+// Counted by enqueuing, without a device.
+TEST(CudaKernels, TellTheirLaunches) {
+  EXPECT_EQ(DetailsOf(Relu(DType::kF32), Nowhere(Relu(DType::kF32))).launches, 1);
+  const LocalNode accuracy =
+      WholeNode("accuracy", {}, {TensorType{DType::kF32, {8, 5}}, TensorType{DType::kI32, {8}}, std::nullopt});
+  EXPECT_EQ(DetailsOf(accuracy, Nowhere(accuracy)).launches, 2);  // rows, then their sum
+  KernelArguments in_place = Nowhere(Reshape());
+  EXPECT_EQ(DetailsOf(Reshape(), in_place).launches, 1);
+  in_place.outputs[0] = const_cast<void*>(in_place.inputs[0]);
+  EXPECT_EQ(DetailsOf(Reshape(), in_place).launches, 0);
+}
+
+TEST(CudaKernels, EveryKernelOfOursCanBeCounted) {
+  for (const KernelCase& c : AllCases()) {
+    if (!MakeCudaKernels({})->Choose(c.node).ok()) continue;
+    EXPECT_LE(DetailsOf(c.node, Nowhere(c.node)).launches, 16) << c.name;
+  }
+}
+
+TEST(CudaKernels, TellTheLeastTimeIfTheLimitsAreKnown) {
+  EXPECT_FALSE(DetailsOf(Product(), Nowhere(Product())).roofline.has_value());
+  const auto known = DetailsOf(Product(), Nowhere(Product()), {.peaks = GpuPeaks{.f32 = 48, .memory_bytes = 26}});
+  ASSERT_TRUE(known.roofline.has_value());
+  EXPECT_EQ(known.roofline->seconds(), 4);  // 104 bytes
+  EXPECT_FALSE(known.roofline->compute_bound());
+}
+
 // What a kernel leaves for the host is told in the host's words.
 TEST(CudaKernels, AWordIsExplainedByItsKernel) {
   const auto kernels = MakeCudaKernels({});

@@ -46,6 +46,23 @@ TEST(DescribedGpu, ConvolutionsAreThoseOfCudnn) {
   }
 }
 
+// The engine that was chosen and its notes: in bf16 it is on tensor cores, in f32 without TF32 it is not.
+TEST(DescribedGpu, ConvolutionsNameTheirEngines) {
+  if (!LoadCudnn().ok()) GTEST_SKIP() << LoadCudnn().status().message();
+  PlanCache plans;
+  const auto kernels = MakeCudaKernels({.foreign = DescribeCudaLibraries(H200(), {}, &plans)});
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    const LocalNode node = Convolution(dtype);
+    const auto choice = kernels->Choose(node);
+    ASSERT_TRUE(choice.ok()) << choice.status();
+    const auto details = kernels->Describe(node, *choice, {});
+    ASSERT_TRUE(details.ok()) << details.status();
+    EXPECT_EQ(details->launches, 1);
+    EXPECT_THAT(details->engine, ::testing::MatchesRegex("engine [0-9]+(: .*)?"));
+    EXPECT_EQ(details->engine.find("TENSOR_CORE") != std::string::npos, dtype == DType::kBF16) << details->engine;
+  }
+}
+
 // Of every direction and epilogue, with kernels of ours where the library refuses.
 TEST(DescribedGpu, EveryConvolutionHasAKernel) {
   int of_cudnn = 0;

@@ -133,6 +133,45 @@ class PlanTest(TrainerCase):
                              precision)
             self.assertLessEqual(sum(kernels.values()), launches, precision)
 
+    # A loss, an accuracy and the gradient of a maximum pool are two launches each, and so is a product that rounds its
+    # bias to bf16. The least time of a node is the larger of two, that of the step their sum.
+    def test_tells_launches_and_least_times_on_a_gpu(self):
+        for precision, flags, doubles in [("f32", [], 4), ("f32", ["--tf32"], 4), ("bf16", [], 5)]:
+            call = [TRAINER, "plan", "--device=cuda", "--deterministic", f"--precision={precision}", *flags, self.GRAPH]
+            done = subprocess.run([*call, "--format=json"], capture_output=True, text=True, cwd=self.folder,
+                                  timeout=300)
+            if done.returncode == 138:
+                return self.assertIn("built without CUDA", done.stderr)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            plan = json.loads(done.stdout)
+            rank = plan["ranks"][0]
+            foreign = [node for node in rank["nodes"] if node["kernel"].startswith(("cudnn", "cublaslt"))]
+            if len(foreign) < 46 or plan["backend"]["device"] != "NVIDIA H200":
+                return  # a library is missing, or the limits of the GPU are not known
+            self.assertEqual(collections.Counter(node["launches"] for node in rank["nodes"]),
+                             {1: len(rank["nodes"]) - doubles, 2: doubles})
+            self.assertEqual(int(rank["launches"]), len(rank["nodes"]) + doubles)
+            least = 0
+            for node in rank["nodes"]:
+                compute, memory = (node["roofline"][by + "_seconds"] for by in ("compute", "memory"))
+                self.assertEqual(node["roofline"]["bound"], "compute" if compute > memory else "memory", node["name"])
+                least += max(compute, memory)
+            self.assertAlmostEqual(rank["roofline_seconds"], least)
+            engines = {node["engine"] for node in rank["nodes"] if node["kernel"].startswith("cudnn")}
+            self.assertTrue(all(engine.startswith("engine ") for engine in engines), engines)
+            self.assertEqual(any("TENSOR_CORE" in engine for engine in engines), bool(flags) or precision == "bf16")
+            text = subprocess.run(call, capture_output=True, text=True, cwd=self.folder, timeout=300).stdout
+            self.assertIn(f"least time of rank 0: {least * 1e6:.1f} us in {len(rank['nodes'])} nodes of "
+                          f"{rank['launches']} launches\n", text)
+
+    # There nothing is known of limits and engines, and a launch is a kernel or a copied box.
+    def test_tells_launches_on_the_host(self):
+        for rank in json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)["ranks"]:
+            self.assertEqual(int(rank["launches"]), sum(node["launches"] for node in rank["nodes"]))
+            self.assertEqual({node["launches"] for node in rank["nodes"] if node["kernel"]}, {1})
+            self.assertFalse(any("roofline" in node or node["engine"] for node in rank["nodes"]))
+        self.assertNotIn("least time", self.call("plan", self.STRATEGY, self.GRAPH).stdout)
+
     def test_processes_pack_what_they_exchange(self):
         call = ["plan", "--strategy=" + example("mini_inception_domain.pbtxt"), "--format=json", self.GRAPH]
         threads, processes = (json.loads(self.call(*call, *flags).stdout)["ranks"] for flags in ([], ["--processes"]))

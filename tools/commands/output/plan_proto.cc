@@ -1,5 +1,7 @@
 #include "tools/commands/output/plan_proto.h"
 
+#include <algorithm>
+
 #include "graph/ir/group_key.h"
 #include "graph/ir/node_flops.h"
 #include "graph/ir/op_definition.h"
@@ -7,6 +9,7 @@
 #include "graph/moves/halo.h"
 #include "graph/moves/plan_exchange.h"
 #include "runtime/base/status.h"
+#include "runtime/exec/kernel.h"
 #include "tools/program/version.h"
 
 namespace partita {
@@ -119,22 +122,71 @@ void AddNodes(const Program& program, PlanProto& plan) {
   }
 }
 
-void AddLaunches(const Schedule& schedule, PlanRankProto& rank) {
-  double flops = 0;
+// As the executor makes them of an arena, which is nowhere here.
+KernelArguments ArgumentsOf(const KernelLaunch& launch) {
+  constexpr uintptr_t kArena = uintptr_t{1} << 40;
+  const auto address = [](int64_t offset) {
+    return offset < 0 ? nullptr : reinterpret_cast<void*>(kArena + static_cast<uintptr_t>(offset));
+  };
+  KernelArguments arguments;
+  for (const int64_t input : launch.inputs) arguments.inputs.push_back(address(input));
+  for (const int64_t output : launch.outputs) arguments.outputs.push_back(address(output));
+  arguments.workspace = address(launch.workspace);
+  return arguments;
+}
+
+int LaunchesOf(const CopyLaunch& launch) {
+  return (launch.zero.bytes > 0 ? 1 : 0) + static_cast<int>(launch.copies.size());
+}
+
+absl::Status SetDetails(const KernelLaunch& launch, const KernelLibrary& kernels, PlanLocalProto& entry) {
+  ASSIGN_OR_RETURN(const KernelDetails details, kernels.Describe(launch.node, launch.choice, ArgumentsOf(launch)));
+  entry.set_launches(details.launches);
+  entry.set_engine(details.engine);
+  if (!details.roofline) return absl::OkStatus();
+  entry.mutable_roofline()->set_compute_seconds(details.roofline->compute_seconds);
+  entry.mutable_roofline()->set_memory_seconds(details.roofline->memory_seconds);
+  entry.mutable_roofline()->set_bound(details.roofline->compute_bound() ? "compute" : "memory");
+  return absl::OkStatus();
+}
+
+absl::Status SetKernel(const KernelLaunch& launch, const KernelLibrary& kernels, PlanLocalProto& entry) {
+  entry.set_kernel(launch.choice.kernel);
+  entry.set_workspace_bytes(launch.choice.workspace_bytes);
+  entry.set_remark(launch.choice.remark);
+  for (const int64_t size : launch.node.outputs[0].shape()) entry.add_shape(size);
+  return SetDetails(launch, kernels, entry);
+}
+
+// Sums over the launches of a rank.
+void SetSums(const Schedule& schedule, PlanRankProto& rank) {
+  double flops = 0, seconds = 0;
+  int64_t launches = 0;
+  for (const Launch& launch : schedule.launches) {
+    if (const auto* const kernel = std::get_if<KernelLaunch>(&launch.work)) flops += FlopsOf(kernel->node);
+  }
+  for (const PlanLocalProto& node : rank.nodes()) {
+    launches += node.launches();
+    seconds += std::max(node.roofline().compute_seconds(), node.roofline().memory_seconds());
+  }
+  rank.set_flops(flops);
+  rank.set_launches(launches);
+  rank.set_roofline_seconds(seconds);
+}
+
+absl::Status AddLaunches(const Schedule& schedule, const KernelLibrary& kernels, PlanRankProto& rank) {
   for (const Launch& launch : schedule.launches) {
     if (std::holds_alternative<HostLaunch>(launch.work)) continue;
     PlanLocalProto* const entry = rank.add_nodes();
     entry->set_name(launch.name);
     entry->set_stream(launch.stream);
+    entry->set_launches(1);
+    if (const auto* const copy = std::get_if<CopyLaunch>(&launch.work)) entry->set_launches(LaunchesOf(*copy));
     const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
-    if (kernel == nullptr) continue;
-    entry->set_kernel(kernel->choice.kernel);
-    entry->set_workspace_bytes(kernel->choice.workspace_bytes);
-    entry->set_remark(kernel->choice.remark);
-    for (const int64_t size : kernel->node.outputs[0].shape()) entry->add_shape(size);
-    flops += FlopsOf(kernel->node);
+    if (kernel != nullptr) RETURN_IF_ERROR(SetKernel(*kernel, kernels, *entry));
   }
-  rank.set_flops(flops);
+  SetSums(schedule, rank);
+  return absl::OkStatus();
 }
 
 void SetMemory(const MemoryUse& use, PlanMemoryProto& memory) {
@@ -162,7 +214,7 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
   for (int r = 0; r < program.ranks(); ++r) {
     PlanRankProto* const rank = plan.add_ranks();
     rank->set_rank(r);
-    AddLaunches(train[r], *rank);
+    RETURN_IF_ERROR(AddLaunches(train[r], backend.kernels(), *rank));
     SetMemory(train[r].memory.total >= evaluate[r].memory.total ? train[r].memory : evaluate[r].memory,
               *rank->mutable_memory());
     CountCollectives(program, train[r], plan);

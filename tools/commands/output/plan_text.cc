@@ -80,7 +80,7 @@ std::string FormatMemory(const PlanProto& plan) {
                                 memory.activation_bytes(), memory.workspace_bytes(), memory.total_bytes()}) {
       row.push_back(fmt::format("{}", bytes));
     }
-    row.push_back(fmt::format("{}", rank.nodes_size()));
+    row.push_back(fmt::format("{}", rank.launches()));
     row.push_back(fmt::format("{:.3f}", rank.flops() / 1e6));
     rows.push_back(std::move(row));
   }
@@ -137,6 +137,21 @@ std::string FormatRemarks(const PlanRankProto& rank) {
   return rows.size() == 1 ? "" : fmt::format("\nremarks on launches of rank {}\n", rank.rank()) + FormatTable(rows, 2);
 }
 
+// What each node takes at least, where the limits of the device are known.
+std::string FormatRoofline(const PlanRankProto& rank) {
+  if (rank.roofline_seconds() == 0) return "";
+  std::vector<std::vector<std::string>> rows = {{"launch", "bound", "engine", "launches", "us"}};
+  for (const PlanLocalProto& node : rank.nodes()) {
+    if (!node.has_roofline()) continue;
+    const PlanRooflineProto& roofline = node.roofline();
+    rows.push_back({node.name(), roofline.bound(), node.engine(), fmt::format("{}", node.launches()),
+                    fmt::format("{:.3f}", std::max(roofline.compute_seconds(), roofline.memory_seconds()) * 1e6)});
+  }
+  return fmt::format("\nleast time of rank {}: {:.1f} us in {} nodes of {} launches\n", rank.rank(),
+                     rank.roofline_seconds() * 1e6, rank.nodes_size(), rank.launches()) +
+         FormatTable(rows, 3);
+}
+
 }  // namespace
 
 std::string FormatPlan(const PlanProto& plan) {
@@ -145,7 +160,8 @@ std::string FormatPlan(const PlanProto& plan) {
   text += "\nmemory in bytes and work of a training step\n" + FormatMemory(plan);
   text += "\nnodes and layouts\n" + FormatNodes(plan) + FormatGhosts(plan);
   for (const PlanRankProto& rank : plan.ranks()) {
-    text += fmt::format("\nlaunches of rank {}\n", rank.rank()) + FormatLaunches(rank) + FormatRemarks(rank);
+    text += fmt::format("\nlaunches of rank {}\n", rank.rank()) + FormatLaunches(rank) + FormatRemarks(rank) +
+            FormatRoofline(rank);
   }
   return text;
 }
