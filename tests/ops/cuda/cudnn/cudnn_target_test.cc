@@ -45,6 +45,33 @@ TEST(DescribedTarget, AnswersForEveryConvolution) {
   EXPECT_GE(tried, 70);
 }
 
+// The one that was chosen, with its notes; nothing if the library does not answer.
+TEST(DescribedTarget, APlanNamesItsEngine) {
+  FakeCudnn fake;
+  fake.engines = {{.works = false}, {.notes = {CUDNN_NUMERICAL_NOTE_FFT, CUDNN_NUMERICAL_NOTE_WINOGRAD}}};
+  const absl::StatusOr<PreparedCudaKernel> prepared = Prepared(fake, AnyCase().node);
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  EXPECT_EQ(prepared->engine(), "engine 1: FFT, WINOGRAD");
+  fake.fail_at = fake.calls + 1;
+  EXPECT_EQ(prepared->engine(), "");
+}
+
+// Ours is counted if no engine takes what follows a convolution.
+TEST(DescribedTarget, AnEpilogueApartIsALaunchMore) {
+  for (const KernelCase& c : Cases()) {
+    if (c.node.op->name != "conv2d_epilogue") continue;
+    const bool any = DescribeConvolution(c.node)->epilogue.any();
+    for (const bool fused : {false, true}) {
+      FakeCudnn fake;
+      fake.engines = {{.epilogues = fused}};
+      fake.fallback = fake.engines;
+      const absl::StatusOr<PreparedCudaKernel> prepared = Prepared(fake, c.node);
+      ASSERT_TRUE(prepared.ok()) << c.name << ": " << prepared.status();
+      EXPECT_EQ(prepared->library_launches, any && !fused ? 2 : 1) << c.name;
+    }
+  }
+}
+
 TEST(DescribedTarget, AHandleIsAskedWithoutADescription) {
   FakeCudnn fake;
   const KernelCase c = AnyCase();

@@ -166,9 +166,12 @@ cudnnStatus_t Get(cudnnBackendDescriptor_t raw, cudnnBackendAttributeName_t name
       Of(parts[i]).engine = named[i];
       Of(parts[i]).operations = descriptor.operations;
     }
-  } else if (name == CUDNN_ATTR_ENGINECFG_ENGINE) {
+  } else if (name == CUDNN_ATTR_ENGINECFG_ENGINE || name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG) {
     *found = 1;
     Of(parts[0]).engine = descriptor.engine;
+  } else if (name == CUDNN_ATTR_ENGINE_GLOBAL_INDEX) {
+    *found = 1;
+    *static_cast<int64_t*>(values) = descriptor.engine;
   } else if (name == CUDNN_ATTR_ENGINE_NUMERICAL_NOTE) {
     const auto notes = EngineOf(descriptor.engine).notes;
     *found = static_cast<int64_t>(notes.size());
