@@ -6,15 +6,13 @@ namespace partita::launch {
 namespace {
 
 // sum(dy) and sum(dy (x - mean)), dy being the cotangent behind the fused relu; then what they give to the gradients.
+// Rows take the mean as it is rounded for the coefficients, so that no second one lies in registers.
 template <typename T>
 struct GradientSums {
   using A = Compute<T>;
-  static constexpr int kSums = 2, kBlocksTogether = sizeof(A) == 8 ? 2 : 3;
+  static constexpr int kSums = 2, kBlocksTogether = sizeof(A) == 8 ? 2 : 4;
   static constexpr bool kOverGroups = true;
-  struct Entry {
-    NormalizeCoefficients<A> k;
-    double mean;
-  };
+  using Entry = NormalizeCoefficients<A>;
   ColumnChunks chunks;
   PitchedRows<const T> in[2];  // x, dy
   bool packed;
@@ -24,8 +22,7 @@ struct GradientSums {
   A *dgamma, *dbeta;
 
   PARTITA_HOST_DEVICE Entry Make(int64_t group, int64_t c) const {
-    const BatchMoments moments = channels.Moments(group, c);
-    return {channels.Coefficients(moments, c), moments.shifted_mean + channels.shift[c]};
+    return channels.Coefficients(channels.Moments(group, c), c);
   }
 
   PARTITA_HOST_DEVICE void Add(const ThreadPlace& place, const Entry* entries, Sums<2>* sums) const {
@@ -60,21 +57,24 @@ struct GradientSums {
 
  private:
   PARTITA_HOST_DEVICE BatchNormGradient GradientOf(int64_t group, int64_t c, const Sums<2>& sums) const {
-    return MakeBatchNormGradient(sums.at[0], sums.at[1], channels.Moments(group, c), channels.count, channels.epsilon,
-                                 channels.gamma[c]);
+    const BatchMoments moments = channels.Moments(group, c);
+    const double mean = moments.shifted_mean + channels.shift[c];
+    const double b = sums.at[1] - sums.at[0] * (mean - static_cast<A>(mean));
+    return MakeBatchNormGradient(sums.at[0], b, moments, channels.count, channels.epsilon, channels.gamma[c]);
   }
 
   template <bool kPacked>
   PARTITA_HOST_DEVICE void Rows(const ThreadPlace& place, const Entry* entries, Sums<2>* sums) const {
     Entry own[kChannelsOfThread];
     for (int w = 0; w < kChannelsOfThread; ++w) own[w] = entries[w];
-    ForRows<kPacked, kPacked ? 2 : 1>(in, place, [&](const Channels<T>(&at)[2]) {
+    // Two rows at once would need more than the 64 registers that let four blocks run at once.
+    ForRows<kPacked, 1>(in, place, [&](const Channels<T>(&at)[2]) {
       for (int w = 0; w < kChannelsOfThread; ++w) {
         const auto x = static_cast<A>(at[0].at[w]), dy = static_cast<A>(at[1].at[w]);
-        const NormalizeCoefficients<A>& k = own[w].k;
+        const Entry& k = own[w];
         const double d = NormalizedCotangent(x, dy, k.mean, k.scale, k.beta, relu);
         sums[w].at[0] += d;
-        sums[w].at[1] += d * (static_cast<double>(x) - own[w].mean);
+        sums[w].at[1] += d * (static_cast<double>(x) - static_cast<double>(k.mean));
       }
     });
   }

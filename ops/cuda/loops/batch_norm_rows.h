@@ -53,6 +53,8 @@ PitchedRows<const T> DyOf(const launch::BatchNormLaunch& node) {
 template <typename T, int kInputs, typename Element>
 struct MapRows {
   using Entry = typename Element::Entry;
+  // Beside five coefficients 64 registers hold no two rows of two f32 tensors.
+  static constexpr int kTogether = 4 / kInputs / (kInputs == 2 && sizeof(T) >= 4 && sizeof(Entry) > 16 ? 2 : 1);
   ColumnChunks chunks;
   PitchedRows<const T> in[kInputs];
   PitchedRows<T> out;
@@ -74,7 +76,7 @@ struct MapRows {
     Entry own[kChannelsOfThread];
     for (int w = 0; w < kChannelsOfThread; ++w) own[w] = entries[w];
     Column<T> to = ColumnOf(out, place);
-    ForRows<kPacked, 4 / kInputs>(in, place, [&](const Channels<T>(&x)[kInputs]) {
+    ForRows<kPacked, kTogether>(in, place, [&](const Channels<T>(&x)[kInputs]) {
       Channels<T> result;
       for (int w = 0; w < kChannelsOfThread; ++w) {
         Compute<T> values[kInputs];

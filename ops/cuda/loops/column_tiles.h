@@ -79,13 +79,13 @@ PARTITA_HOST_DEVICE void ForRows(const PitchedRows<const T> (&in)[kInputs], cons
       columns[k].at += columns[k].step;
     }
   };
-  int row = place.row;
-  PARTITA_NOT_UNROLLED for (; row + (kTogether - 1) * place.step < place.end; row += kTogether * place.step) {
+  int left = place.end - place.row;  // rows of the chunk; every step-th is the thread's
+  PARTITA_NOT_UNROLLED for (; left > (kTogether - 1) * place.step; left -= kTogether * place.step) {
     Channels<T> x[kTogether][kInputs];
     for (int r = 0; r < kTogether; ++r) load(x[r]);
     for (int r = 0; r < kTogether; ++r) f(x[r]);
   }
-  PARTITA_NOT_UNROLLED for (; row < place.end; row += place.step) {
+  PARTITA_NOT_UNROLLED for (; left > 0; left -= place.step) {
     Channels<T> x[kInputs];
     load(x);
     f(x);
