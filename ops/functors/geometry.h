@@ -114,22 +114,6 @@ struct GlobalBlock {
 
   int rank = 0;
   int64_t size[kMaxRank] = {}, offset[kMaxRank] = {}, global[kMaxRank] = {};
-
-  // The global index of the block's element `local`.
-  PARTITA_HOST_DEVICE uint64_t GlobalIndex(int64_t local) const {
-    uint64_t index = 0, stride = 1;
-    for (int d = rank - 1; d >= 0; --d) {
-      index += stride * static_cast<uint64_t>(offset[d] + local % size[d]);
-      local /= size[d];
-      stride *= static_cast<uint64_t>(global[d]);
-    }
-    return index;
-  }
-
-  // Elements from local index `local` on that lie in one run of the global tensor as well: to the end of its row.
-  PARTITA_HOST_DEVICE int64_t RunLength(int64_t local) const {
-    return rank == 0 ? 1 : size[rank - 1] - local % size[rank - 1];
-  }
 };
 
 // A tensor as rows of channels: the last dimension runs fastest.

@@ -1,4 +1,5 @@
 #include "ops/cuda/launch/arithmetic.h"
+#include "ops/cuda/loops/divisor.h"
 #include "ops/cuda/loops/elementwise.h"
 #include "ops/functors/dropout.h"
 #include "ops/functors/elementwise.h"
@@ -76,13 +77,46 @@ struct BiasElement {
   PARTITA_HOST_DEVICE void operator()(RowChannel place, const A* x, A* y) const { y[0] = x[0] + b[place.channel]; }
 };
 
+// Where the elements of a rank's block lie in the global tensor.
+struct GlobalRuns {
+  int rank = 0;
+  Divisor size[GlobalBlock::kMaxRank];
+  int64_t offset[GlobalBlock::kMaxRank] = {}, stride[GlobalBlock::kMaxRank] = {};
+
+  explicit GlobalRuns(const GlobalBlock& block) : rank(block.rank) {
+    int64_t elements = 1;
+    for (int d = rank - 1; d >= 0; --d) {
+      size[d] = Divisor(block.size[d]);
+      offset[d] = block.offset[d];
+      stride[d] = elements;
+      elements *= block.global[d];
+    }
+  }
+
+  // The global index of an element, and how many from there on follow each other in both: to the end of its row.
+  struct Run {
+    uint64_t index;
+    int64_t length;
+  };
+  PARTITA_HOST_DEVICE Run At(int64_t local) const {
+    Run run{0, 1};
+    for (int d = rank - 1; d >= 0; --d) {
+      const Divisor::Divided place = size[d](local);
+      run.index += static_cast<uint64_t>((offset[d] + place.rest) * stride[d]);
+      if (d == rank - 1) run.length = size[d].by() - place.rest;
+      local = place.quotient;
+    }
+    return run;
+  }
+};
+
 // Four neighbours, which mostly share a block of random words.
 template <typename T>
 struct DropoutBody {
   const T* x;
   T* y;
   int64_t elements;
-  GlobalBlock block;
+  GlobalRuns runs;
   uint64_t key;
   const int32_t* iteration;
   uint32_t threshold;
@@ -91,19 +125,17 @@ struct DropoutBody {
   PARTITA_HOST_DEVICE void operator()(int64_t i) const {
     const uint64_t step = iteration == nullptr ? 0 : static_cast<uint64_t>(*iteration);
     const int64_t end = Smaller(elements, 4 * i + 4);
-    uint64_t index = 0, drawn = ~uint64_t{0};
-    int64_t run = 0;
+    uint64_t drawn = ~uint64_t{0};
+    GlobalRuns::Run run{0, 0};
     PhiloxBlock words{};
-    for (int64_t e = 4 * i; e < end; ++e, ++index, --run) {
-      if (run == 0) {
-        index = block.GlobalIndex(e);
-        run = block.RunLength(e);
-      }
-      if (index / 4 != drawn) {
-        drawn = index / 4;
+    for (int64_t e = 4 * i; e < end; ++e, ++run.index, --run.length) {
+      if (run.length == 0) run = runs.At(e);
+      if (run.index / 4 != drawn) {
+        drawn = run.index / 4;
         words = RandomBlock(key, step, drawn);
       }
-      y[e] = static_cast<T>(partita::Dropout(static_cast<Compute<T>>(x[e]), Lane(words, index % 4), threshold, scale));
+      y[e] =
+          static_cast<T>(partita::Dropout(static_cast<Compute<T>>(x[e]), Lane(words, run.index % 4), threshold, scale));
     }
   }
 
@@ -185,7 +217,7 @@ LaunchError Dropout(DType dtype, const DropoutLaunch& dropout, const void* x, vo
     const DropoutBody<T> body{As<T>(x),
                               As<T>(y),
                               elements,
-                              dropout.block,
+                              GlobalRuns(dropout.block),
                               dropout.key,
                               dropout.iteration,
                               DropoutThreshold(dropout.rate),

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "graph/value/dtype.h"
+#include "ops/cuda/loops/divisor.h"
 #include "ops/cuda/loops/loops.h"
 #include "ops/functors/geometry.h"
 #include "runtime/base/bf16.h"
@@ -55,15 +56,17 @@ template <typename T, int kInputs, int kOutputs, typename F>
 struct Elementwise {
   const T* in[kInputs];
   T* out[kOutputs];
-  ChannelRows shape;
+  int64_t elements;
+  Divisor channels;
   bool packed;
   F f;
 
   // The i-th pack.
   PARTITA_HOST_DEVICE void operator()(int64_t i) const {
     constexpr int kWidth = kPackWidth<T>;
-    const int64_t begin = i * kWidth, elements = shape.elements();
-    RowChannel place{begin / shape.channels, begin % shape.channels};
+    const int64_t begin = i * kWidth;
+    const Divisor::Divided first = channels(begin);
+    RowChannel place{first.quotient, first.rest};
     if (packed && begin + kWidth <= elements) return All(begin, place);
     for (int64_t e = begin; e < elements && e < begin + kWidth; ++e) {
       Compute<T> values[kInputs], results[kOutputs];
@@ -89,7 +92,7 @@ struct Elementwise {
   }
 
   PARTITA_HOST_DEVICE void Advance(RowChannel& place) const {
-    if (++place.channel < shape.channels) return;
+    if (++place.channel < channels.by()) return;
     place.channel = 0;
     ++place.row;
   }
@@ -99,7 +102,7 @@ template <typename T, int kInputs, int kOutputs, typename F>
 LaunchError ForElements(const T* const (&in)[kInputs], T* const (&out)[kOutputs], ChannelRows shape, const F& f,
                         CudaQueue queue) {
   if (shape.elements() == 0) return kLaunched;
-  Elementwise<T, kInputs, kOutputs, F> body{{}, {}, shape, true, f};
+  Elementwise<T, kInputs, kOutputs, F> body{{}, {}, shape.elements(), Divisor(shape.channels), true, f};
   for (int k = 0; k < kInputs; ++k) {
     body.in[k] = in[k];
     body.packed = body.packed && IsPackAligned(in[k]);

@@ -56,8 +56,12 @@ LaunchError LaunchLoop(void (*kernel)(int64_t, Body), const LaunchShape& shape, 
   return queue->Launch(PARTITA_KERNEL_ADDRESS(kernel), shape, arguments);
 }
 
+// Blocks that are to share a multiprocessor. Where it is not said, the compiler spills to have twice as many.
+inline constexpr int kForEachBlocks = 4;
+
 template <typename Body>
-__global__ void __launch_bounds__(kBlockThreads) ForEachKernel(int64_t count, const __grid_constant__ Body body) {
+__global__ void __launch_bounds__(kBlockThreads, kForEachBlocks)
+    ForEachKernel(int64_t count, const __grid_constant__ Body body) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) body(i);
 }
