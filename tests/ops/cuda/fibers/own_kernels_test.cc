@@ -115,6 +115,25 @@ TEST_P(FiberOrder, GivesTheSameBitsInAnyOrder) {
 
 INSTANTIATE_TEST_SUITE_P(Cuda, FiberOrder, testing::ValuesIn(OrderedCases()), NameOfCase);
 
+// Several chunks of rows, tiles of channels and groups of samples: whichever block is the last adds up what the others
+// leave, launch after launch by the same counters, which must be 0 again for that.
+TEST(FiberKernels, SumsOfBatchNormAreTheSameBitsWhicheverBlockIsLast) {
+  const TensorType x{DType::kF32, {2, 17, 16, 36}}, vector{DType::kF32, {36}};
+  for (const int64_t samples : {0, 1}) {
+    const TensorType stats{DType::kF64, {samples == 0 ? 1 : 2, 2, 36}};
+    const Attributes grouped{{"samples", samples}};
+    const Attributes attributes{{"samples", samples}, {"epsilon", 1e-5}, {"relu", true}};
+    for (const LocalNode& node :
+         {WholeNode("batch_norm_statistics", grouped, {x, vector}),
+          WholeNode("batch_norm_gradient_sums", attributes, {x, x, stats, vector, vector, vector})}) {
+      SCOPED_TRACE(node.op->name + " samples " + std::to_string(samples));
+      const std::vector<Values> inputs = SuitableInputs(node, 3), first = OnFibers(node, inputs);
+      ExpectNear(node, first, Reference(node, inputs));
+      for (uint64_t seed = 2; seed <= 4; ++seed) ASSERT_EQ(OnFibers(node, inputs, {}, seed), first) << "seed " << seed;
+    }
+  }
+}
+
 TEST(FiberKernels, ComputePartsOfConvolutions) {
   for (const auto& [seed, whole, part, inputs, part_inputs] : RandomParts(20)) {
     const Values expected = ExpectedOfPart(Reference(whole, inputs)[0], part);
