@@ -55,8 +55,8 @@ struct DeviceMemory {
   int64_t total = 0;
 };
 
-// Where streams compete for the device, work of a high one starts first.
-enum class StreamPriority : uint8_t { kNormal, kHigh };
+// Where streams compete for the device, work of a higher one starts first.
+enum class StreamPriority : uint8_t { kNormal, kRaised, kHigh };
 
 class Device {
  public:

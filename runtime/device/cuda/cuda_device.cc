@@ -33,6 +33,19 @@ absl::Status CheckDriver(const CudaApi& api) {
   return absl::OkStatus();
 }
 
+// A device with fewer than three has the raised one among the others.
+int PriorityBetween(int least, int greatest, StreamPriority priority) {
+  switch (priority) {
+    case StreamPriority::kNormal:
+      return least;
+    case StreamPriority::kRaised:
+      return (least + greatest) / 2;
+    case StreamPriority::kHigh:
+      return greatest;
+  }
+  return least;
+}
+
 enum class MemoryOf { kDevice, kHost };
 
 class CudaArena : public Arena {
@@ -114,7 +127,7 @@ absl::StatusOr<std::unique_ptr<Stream>> CudaDevice::CreateStream(std::string nam
   RETURN_IF_ERROR(context_.Activate());
   int least = 0, greatest = 0;
   RETURN_IF_CUDA_ERROR(context_, cudaDeviceGetStreamPriorityRange, &least, &greatest);
-  return CudaStream::Create(&context_, std::move(name), priority == StreamPriority::kHigh ? greatest : least,
+  return CudaStream::Create(&context_, std::move(name), PriorityBetween(least, greatest, priority),
                             SeededDelay(delay_, streams_++));
 }
 

@@ -134,14 +134,17 @@ TEST_F(CudaDeviceTest, EventsOrderEveryReplay) {
 // Else what others wait for, captured on a stream that goes first, would queue behind all other work of the step.
 TEST_F(CudaDeviceTest, WorkKeepsThePriorityOfItsStreamInAReplay) {
   const std::unique_ptr<CudaDevice> device = *Create();
-  const auto normal = *device->CreateStream("normal"), high = *device->CreateStream("high", StreamPriority::kHigh);
+  const auto normal = *device->CreateStream("normal"),
+             raised = *device->CreateStream("raised", StreamPriority::kRaised),
+             high = *device->CreateStream("high", StreamPriority::kHigh);
   const auto arena = *device->Allocate(64);
-  ASSERT_TRUE(device->BeginCapture(std::vector<Stream*>{normal.get(), high.get()}).ok());
-  ASSERT_TRUE(normal->Zero(arena->data(), 64).ok());
-  ASSERT_TRUE(high->Zero(arena->data(), 64).ok());
+  ASSERT_TRUE(device->BeginCapture(std::vector<Stream*>{normal.get(), raised.get(), high.get()}).ok());
+  for (Stream* const stream : {normal.get(), raised.get(), high.get()}) {
+    ASSERT_TRUE(stream->Zero(arena->data(), 64).ok());
+  }
   const auto step = *device->EndCapture();
   ASSERT_TRUE(step->Launch().ok() && step->Wait().ok());
-  EXPECT_EQ(fake_.priorities, (std::vector<int>{0, -5}));
+  EXPECT_EQ(fake_.priorities, (std::vector<int>{0, -2, -5}));
 }
 
 TEST_F(CudaDeviceTest, AStepIsOneLaunch) {
