@@ -14,30 +14,15 @@
 #include "graph/plan/bind_schedule.h"
 #include "graph/plan/memory_plan.h"
 #include "graph/plan/storage.h"
+#include "graph/plan/stream_work.h"
 #include "graph/plan/streams.h"
+#include "graph/plan/waits.h"
 #include "graph/schedule/localize.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
-
-// The launches that make what each launch reads.
-std::vector<std::vector<int>> Producers(const LocalProgram& lowered) {
-  std::vector<std::vector<int>> producers(lowered.launches.size());
-  std::vector<int> writer(lowered.tensors.size(), -1);
-  for (size_t l = 0; l < lowered.launches.size(); ++l) {
-    VisitTensors(lowered.launches[l], [&](TensorId tensor, bool write) {
-      const TensorId inside = lowered.tensors[tensor].inside;
-      const int maker = writer[tensor] >= 0 || inside < 0 ? writer[tensor] : writer[inside];
-      if (!write && maker >= 0) producers[l].push_back(maker);
-    });
-    VisitTensors(lowered.launches[l], [&](TensorId tensor, bool write) {
-      if (write) writer[tensor] = static_cast<int>(l);
-    });
-  }
-  return producers;
-}
 
 // What was planned for ranks so far. Ranks that hold blocks of equal sizes need the same memory plan, streams and
 // waits, and with many ranks most of them do.
@@ -62,10 +47,13 @@ class SchedulePlanner {
     if (options_.group_updates) RETURN_IF_ERROR(JoinScalars(lowered, kernels_));
     if (options_.group_updates) RETURN_IF_ERROR(GroupUpdates(lowered, kernels_));
     const StoragePlan storage = AssignStorage(lowered);
-    ASSIGN_OR_RETURN(const MemoryPlan* memory, Memory(storage.storages, rank));
-    std::vector<std::vector<int>> producers = Producers(lowered);
+    const std::vector<StreamWork> work = StreamWorkOf(lowered, options_.speed);
+    const std::vector<int> streams = AssignStreams(work, options_.compute_streams, options_.speed.wait_seconds);
+    ASSIGN_OR_RETURN(const MemoryPlan* memory, Memory(storage.storages, StreamsUsed(work, streams), rank));
     Schedule schedule = BindSchedule(program_, entry_, rank, std::move(local), std::move(lowered), storage, *memory);
-    AddStreamsAndWaits(std::move(producers), schedule);
+    schedule.streams = options_.compute_streams + 1;
+    for (size_t l = 0; l < streams.size(); ++l) schedule.launches[l].stream = streams[l];
+    AddWaits(schedule);
     return schedule;
   }
 
@@ -75,14 +63,13 @@ class SchedulePlanner {
 
   struct PlannedMemory {
     std::vector<Storage> storages;
+    int linger = 0;
     MemoryPlan plan;
   };
 
   struct PlannedLaunch {
-    size_t kind = 0;  // of its work
-    std::vector<int> producers;
-    std::vector<Access> accesses;
     int stream = 0;
+    std::vector<Access> accesses;
     std::vector<int> waits;
   };
   struct PlannedOrder {
@@ -95,53 +82,51 @@ class SchedulePlanner {
            a.last_by_collective == b.last_by_collective;
   }
 
-  absl::StatusOr<const MemoryPlan*> Memory(const std::vector<Storage>& storages, int rank) {
+  absl::StatusOr<const MemoryPlan*> Memory(const std::vector<Storage>& storages, int streams_used, int rank) {
+    const int linger = streams_used > 1 ? 4 * streams_used : 0;
     for (const PlannedMemory& known : memory_) {
+      if (known.linger != linger) continue;
       if (std::equal(storages.begin(), storages.end(), known.storages.begin(), known.storages.end(), NeedSamePlace)) {
         return &known.plan;
       }
     }
+    absl::StatusOr<MemoryPlan> plan = PlanMemory(storages, rank, MemoryOptionsOf(linger));
+    // Rather waits than no plan.
+    if (linger > 0 && absl::IsResourceExhausted(plan.status())) plan = PlanMemory(storages, rank, MemoryOptionsOf(0));
+    RETURN_IF_ERROR(plan.status());
+    if (memory_.size() == kMostRemembered) memory_.pop_back();
+    memory_.push_back({storages, linger, *std::move(plan)});
+    return &memory_.back().plan;
+  }
+
+  MemoryOptions MemoryOptionsOf(int linger) const {
     MemoryOptions options;
     options.limit = options_.memory_limit;
     options.guard_bytes = options_.guard_bytes;
     options.reuse = options_.reuse_memory;
-    if (options_.compute_streams > 1) options.linger = 4 * options_.compute_streams;
-    ASSIGN_OR_RETURN(MemoryPlan plan, PlanMemory(storages, rank, options));
-    if (memory_.size() == kMostRemembered) memory_.pop_back();
-    memory_.push_back({storages, std::move(plan)});
-    return &memory_.back().plan;
+    options.linger = linger;
+    return options;
   }
 
-  void AddStreamsAndWaits(std::vector<std::vector<int>> producers, Schedule& schedule) {
+  void AddWaits(Schedule& schedule) {
     const auto same = [&](const PlannedOrder& known) {
-      if (known.launches.size() != schedule.launches.size()) return false;
-      for (size_t l = 0; l < known.launches.size(); ++l) {
-        const PlannedLaunch& other = known.launches[l];
-        const Launch& launch = schedule.launches[l];
-        if (other.kind != launch.work.index() || other.producers != producers[l]) return false;
-        if (other.accesses != launch.accesses) return false;
-      }
-      return true;
+      return std::equal(known.launches.begin(), known.launches.end(), schedule.launches.begin(),
+                        schedule.launches.end(), [](const PlannedLaunch& planned, const Launch& launch) {
+                          return planned.stream == launch.stream && planned.accesses == launch.accesses;
+                        });
     };
-    schedule.streams = options_.compute_streams + 1;
     if (const auto known = std::find_if(orders_.begin(), orders_.end(), same); known != orders_.end()) {
-      for (size_t l = 0; l < schedule.launches.size(); ++l) {
-        schedule.launches[l].stream = known->launches[l].stream;
-        schedule.launches[l].waits = known->launches[l].waits;
-      }
+      for (size_t l = 0; l < schedule.launches.size(); ++l) schedule.launches[l].waits = known->launches[l].waits;
       schedule.order = known->order;
       return;
     }
-    AssignStreams(producers, options_.compute_streams, schedule);
     DeclareOrder(schedule);
     AssignWaits(schedule);
     if (orders_.size() == kMostRemembered) return;
     PlannedOrder& planned = orders_.emplace_back();
     planned.launches.reserve(schedule.launches.size());
-    for (size_t l = 0; l < schedule.launches.size(); ++l) {
-      const Launch& launch = schedule.launches[l];
-      planned.launches.push_back(
-          {launch.work.index(), std::move(producers[l]), launch.accesses, launch.stream, launch.waits});
+    for (const Launch& launch : schedule.launches) {
+      planned.launches.push_back({launch.stream, launch.accesses, launch.waits});
     }
     planned.order = schedule.order;
   }

@@ -8,13 +8,15 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/kernel_catalogue.h"
 #include "graph/ir/program.h"
+#include "graph/schedule/device_speed.h"
 #include "graph/schedule/overlap_halo.h"
 #include "graph/schedule/schedule.h"
 
 namespace partita {
 
 struct ScheduleOptions {
-  int compute_streams = 1;
+  int compute_streams = 1;   // at most; graph/plan/streams.h
+  DeviceSpeed speed = {};    // by which launches are spread over them
   int64_t memory_limit = 0;  // bytes of the arena; 0: none
   // Updates of states as one launch, which reads bf16 gradients and keeps the states that are read in bf16 so, too:
   // FoldUpdateCasts, DropOnes, JoinScalars, GroupUpdates, KeptRounded.

@@ -1,0 +1,20 @@
+// How long launches are reckoned to take, in seconds: what every launch takes, and above it the longer of computing and
+// moving bytes, the roofline of docs/papers.md 9.2. Each launch is taken to have the device alone.
+#ifndef PARTITA_GRAPH_PLAN_LAUNCH_SECONDS_H_
+#define PARTITA_GRAPH_PLAN_LAUNCH_SECONDS_H_
+
+#include "graph/ir/kernel_catalogue.h"
+#include "graph/schedule/device_speed.h"
+#include "graph/schedule/local_program.h"
+
+namespace partita {
+
+// A node computes what its op says (FlopsOf) and moves every input and output once.
+double SecondsOf(const LocalNode& node, const DeviceSpeed& speed);
+
+// Copies move bytes twice, collectives what they give and get over the links; the host's launches take no time.
+double SecondsOf(const LocalLaunch& launch, const DeviceSpeed& speed);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_PLAN_LAUNCH_SECONDS_H_

@@ -1,0 +1,36 @@
+#include "graph/plan/stream_work.h"
+
+#include <variant>
+
+#include "graph/plan/launch_seconds.h"
+
+namespace partita {
+namespace {
+
+Lane LaneOf(const LocalLaunch& launch) {
+  if (std::holds_alternative<LocalHost>(launch.work)) return Lane::kHost;
+  return std::holds_alternative<LocalCollective>(launch.work) ? Lane::kCollective : Lane::kCompute;
+}
+
+}  // namespace
+
+std::vector<StreamWork> StreamWorkOf(const LocalProgram& program, const DeviceSpeed& speed) {
+  std::vector<StreamWork> work(program.launches.size());
+  std::vector<int> writer(program.tensors.size(), -1);
+  for (size_t l = 0; l < program.launches.size(); ++l) {
+    const LocalLaunch& launch = program.launches[l];
+    work[l].lane = LaneOf(launch);
+    work[l].seconds = SecondsOf(launch, speed);
+    VisitTensors(launch, [&](TensorId tensor, bool write) {
+      const TensorId inside = program.tensors[tensor].inside;
+      const int maker = writer[tensor] >= 0 || inside < 0 ? writer[tensor] : writer[inside];
+      if (!write && maker >= 0) work[l].producers.push_back(maker);
+    });
+    VisitTensors(launch, [&](TensorId tensor, bool write) {
+      if (write) writer[tensor] = static_cast<int>(l);
+    });
+  }
+  return work;
+}
+
+}  // namespace partita

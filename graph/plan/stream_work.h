@@ -1,0 +1,27 @@
+// What decides the streams of launches: how long each takes, and what it reads.
+#ifndef PARTITA_GRAPH_PLAN_STREAM_WORK_H_
+#define PARTITA_GRAPH_PLAN_STREAM_WORK_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "graph/schedule/device_speed.h"
+#include "graph/schedule/local_program.h"
+
+namespace partita {
+
+// Where a launch can run: on any stream that computes, or on the one that is for its kind.
+enum class Lane : uint8_t { kCompute, kCollective, kHost };
+
+struct StreamWork {
+  Lane lane = Lane::kCompute;
+  double seconds = 0;
+  std::vector<int> producers;  // the (earlier) launches that make what this one reads; one may be named twice
+};
+
+// By launch. Linear in the program.
+std::vector<StreamWork> StreamWorkOf(const LocalProgram& program, const DeviceSpeed& speed);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_PLAN_STREAM_WORK_H_
