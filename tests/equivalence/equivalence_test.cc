@@ -209,12 +209,12 @@ uint64_t HashOf(uint64_t hash, const void* data, size_t bytes) {
   return hash;
 }
 
-absl::StatusOr<std::vector<uint64_t>> BitsOfRun(const Case& one, const Model& model,
+absl::StatusOr<std::vector<uint64_t>> BitsOfRun(const Case& one, const Model& model, int compute_streams,
                                                 std::optional<uint64_t> delay_seed) {
   ASSIGN_OR_RETURN(Program plan, PlanOf(one, model, Floating(DType::kF32, true)));
   SessionOptions options = Options(one, 5);
   options.tests.delay_seed = delay_seed;
-  options.compute_streams = 2;
+  options.compute_streams = compute_streams;
   options.tests.observe = true;
   ASSIGN_OR_RETURN(const auto session, Session::Start(std::move(plan), options));
   const Graph& graph = session->graph(kTrainEntry);
@@ -243,15 +243,16 @@ absl::StatusOr<std::vector<uint64_t>> BitsOfRun(const Case& one, const Model& mo
   return bits;
 }
 
-TEST_P(Equivalence, TheBitsAreTheSameInEveryRun) {
+TEST_P(Equivalence, TheBitsAreTheSameInEveryRunAndOnAnyNumberOfStreams) {
   const Case& one = GetParam();
   ASSERT_OK_AND_ASSIGN(const Model model, MakeSmallModel(one, 1e-2));
-  ASSERT_OK_AND_ASSIGN(const std::vector<uint64_t> first, BitsOfRun(one, model, std::nullopt));
-  ASSERT_OK_AND_ASSIGN(const std::vector<uint64_t> second, BitsOfRun(one, model, std::nullopt));
-  EXPECT_EQ(first, second);
+  ASSERT_OK_AND_ASSIGN(const std::vector<uint64_t> first, BitsOfRun(one, model, 2, std::nullopt));
+  ASSERT_OK_AND_ASSIGN(const std::vector<uint64_t> on_one_stream, BitsOfRun(one, model, 1, std::nullopt));
+  EXPECT_EQ(first, on_one_stream);
   for (uint64_t delay_seed : {1, 2, 3}) {
-    ASSERT_OK_AND_ASSIGN(const std::vector<uint64_t> delayed, BitsOfRun(one, model, delay_seed));
-    EXPECT_EQ(first, delayed) << "delayed by seed " << delay_seed;
+    const int compute_streams = delay_seed == 3 ? 4 : 2;
+    ASSERT_OK_AND_ASSIGN(const std::vector<uint64_t> delayed, BitsOfRun(one, model, compute_streams, delay_seed));
+    EXPECT_EQ(first, delayed) << "delayed by seed " << delay_seed << ", " << compute_streams << " streams";
   }
 }
 

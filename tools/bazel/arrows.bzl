@@ -84,8 +84,8 @@ ARROWS = {
                        " runtime/rendezvous",
     "runtime/api/rank": "runtime/base graph/value graph/ir graph/schedule ops/values runtime/device" +
                         " runtime/device/host runtime/exec runtime/comm",
-    "runtime/api/backend": "runtime/base graph graph/ir ops/host ops/cuda ops/cuda/plans runtime/device" +
-                           " runtime/device/cuda runtime/exec runtime/comm runtime/comm/local" +
+    "runtime/api/backend": "runtime/base graph graph/ir graph/schedule ops/host ops/cuda ops/cuda/plans" +
+                           " runtime/device runtime/device/cuda runtime/exec runtime/comm runtime/comm/local" +
                            " runtime/comm/cuda_local runtime/comm/nccl runtime/api/job runtime/api/rank",
     "runtime/api": "runtime/base graph graph/value graph/ir graph/moves graph/schedule graph/prove runtime/device" +
                    " runtime/telemetry runtime/api/job runtime/api/backend runtime/api/rank",

@@ -9,6 +9,7 @@
 
 #include "ops/host/host_kernels.h"
 #include "runtime/api/backend/gpu.h"
+#include "runtime/api/backend/gpu_speed.h"
 #include "runtime/api/job/job.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
@@ -53,9 +54,15 @@ World& Backend::world() const {
   return *world_;
 }
 
+int Backend::compute_streams() const {
+  if (options_.compute_streams != 0) return options_.compute_streams;
+  return options_.device.gpu ? kComputeStreamsOfGpu : 1;
+}
+
 ScheduleOptions Backend::schedule_options() const {
   ScheduleOptions options;
-  options.compute_streams = options_.compute_streams;
+  options.compute_streams = compute_streams();
+  if (options_.device.gpu) options.speed = GpuSpeed(options_.device.allow_tf32);
   options.memory_limit = options_.memory_limit;
   options.group_updates = options_.group_updates || options_.device.gpu.has_value();
   options.keep_values = options_.tests.observe;

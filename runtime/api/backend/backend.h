@@ -52,6 +52,7 @@ class Backend {
 
  private:
   Backend(int ranks, Spread spread, const SessionOptions& options);
+  int compute_streams() const;
   absl::Status FindKernels();
   absl::Status DescribeKernels(const absl::Status& missing);
   absl::Status FindWorld(const Program& program);

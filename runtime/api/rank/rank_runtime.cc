@@ -26,6 +26,12 @@ HostDeviceOptions OwnDeviceOptions(const RankParts& parts, const SessionOptions&
   return device;
 }
 
+// The last stream carries the collectives, which others wait for; the first, most of the longest path of the step.
+StreamPriority PriorityOf(int stream, int streams) {
+  if (stream + 1 == streams) return StreamPriority::kHigh;
+  return stream == 0 ? StreamPriority::kRaised : StreamPriority::kNormal;
+}
+
 // What the host writes before steps, and states.
 std::vector<ByteRange> VisibleRanges(const std::vector<const Schedule*>& schedules) {
   std::vector<ByteRange> ranges;
@@ -79,10 +85,8 @@ absl::Status RankRuntime::Build(const SessionOptions& options) {
     memory_check_->Paint();
   }
   for (int s = 0; s < streams; ++s) {
-    // The last one carries the collectives, which others wait for.
-    const StreamPriority priority = s + 1 == streams ? StreamPriority::kHigh : StreamPriority::kNormal;
     ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream,
-                     device_->CreateStream(fmt::format("rank {} stream {}", rank_, s), priority));
+                     device_->CreateStream(fmt::format("rank {} stream {}", rank_, s), PriorityOf(s, streams)));
     streams_.push_back(std::move(stream));
   }
   if (!device_->host_addressable()) {

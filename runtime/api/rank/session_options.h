@@ -46,7 +46,7 @@ struct SessionOptions {
   std::shared_ptr<Job> job;    // null: all ranks live in this process
   uint64_t seed = 0;           // of initial values and dropout
   int threads_per_rank = 0;    // OpenMP threads of a stream; 0: the machine's, shared among the ranks, at least one
-  int compute_streams = 1;     // besides the one for communication
+  int compute_streams = 0;     // at most, beside that of collectives; 0: 1 on the host, 4 on a GPU
   int64_t memory_limit = 0;    // bytes of a rank's arena; 0: none
   bool group_updates = false;  // the optimizer as one launch (graph/lower/group_updates.h); on a GPU it always is
   OverlapHalo overlap_halo = OverlapHalo::kAuto;  // convolutions in parts, so that some run while ghosts travel

@@ -147,6 +147,13 @@ TEST(Backend, SharesTheCoresAmongTheRanks) {
   EXPECT_EQ((*Backend::OpenToPlan(2, Spread::kThreads, options))->threads_per_rank(), 3);
 }
 
+TEST(Backend, TheHostHasOneComputeStreamUnlessMoreAreAskedFor) {
+  SessionOptions options = SmallOptions();
+  EXPECT_EQ((*Backend::OpenToPlan(1, Spread::kThreads, options))->schedule_options().compute_streams, 1);
+  options.compute_streams = 3;
+  EXPECT_EQ((*Backend::OpenToPlan(1, Spread::kThreads, options))->schedule_options().compute_streams, 3);
+}
+
 // Never for the host instead: where there is no GPU one is described, where this program has no CUDA it says so.
 TEST(Backend, PlansForAGpuThatNeedNotBeHere) {
   SessionOptions options = SmallOptions();
@@ -160,6 +167,8 @@ TEST(Backend, PlansForAGpuThatNeedNotBeHere) {
   EXPECT_NE((*backend)->device_name(), "host");
   EXPECT_EQ((*backend)->gpu() == nullptr, !(*backend)->gpu_missing().ok());
   EXPECT_TRUE((*backend)->schedule_options().group_updates);
+  EXPECT_EQ((*backend)->schedule_options().compute_streams, 4);
+  EXPECT_GT((*backend)->schedule_options().speed.wait_seconds, 0);
   const Program program = SmallProgram("lenet5", "2x1");
   const auto schedules = (*backend)->MakeSchedules(program, program.graph(kTrainEntry));
   ASSERT_TRUE(schedules.ok()) << schedules.status();
