@@ -13,9 +13,8 @@ namespace partita::launch {
 
 LaunchError MaxPool(DType dtype, const Pooling& pool, const void* x, void* y, CudaQueue queue);
 
-// `winners` has room for an int32_t per element of y: which place of its window the maximum came from.
 LaunchError MaxPoolGrad(DType dtype, const Pooling& pool, const void* x, const void* y, const void* dy, void* dx,
-                        int32_t* winners, CudaQueue queue);
+                        CudaQueue queue);
 
 LaunchError AveragePool(DType dtype, const Pooling& pool, const void* x, void* y, CudaQueue queue);
 LaunchError AveragePoolGrad(DType dtype, const Pooling& pool, const void* dy, void* dx, CudaQueue queue);

@@ -113,16 +113,48 @@ template <typename T>
 struct CrossEntropyBody {
   const T* logits;
   Labels<T> labels;
-  double* losses;
+  double* losses = nullptr;  // null: added up at once
 
-  PARTITA_HOST_DEVICE void operator()(int64_t row) const {
-    losses[row] = kNaN;
-    if (!labels.IsClass(row)) return;
+  PARTITA_HOST_DEVICE void operator()(int64_t row) const { losses[row] = Of(row); }
+  PARTITA_HOST_DEVICE double Of(int64_t row) const {
+    if (!labels.IsClass(row)) return kNaN;
     const T* x = logits + row * labels.classes;
     const T loss = CrossEntropyRow(x, labels.classes, labels.labels[row], labels.smoothing);
-    losses[row] = static_cast<double>(labels.Weight(row) * loss);
+    return static_cast<double>(labels.Weight(row) * loss);
   }
 };
+
+// So few rows of few classes are one block's work, in one launch: each thread's in their order, as SumOfDoubles would.
+constexpr int64_t kFewRows = 1024;
+
+template <typename T, typename Rows>
+struct SumOfRowsBody {
+  using Value = double;
+  Rows term;
+  int64_t rows;
+  double divisor;
+  T* y;
+
+  template <int kLanes, int kDepth>
+  PARTITA_HOST_DEVICE double Partial(int64_t, int, int depth) const {
+    double sum = 0;
+    for (int64_t row = depth; row < rows; row += kDepth) sum += term.Of(row);
+    return sum;
+  }
+  PARTITA_HOST_DEVICE void Combine(double& sum, double more) const { sum += more; }
+  template <int kLanes>
+  PARTITA_HOST_DEVICE void Store(int64_t, int, double sum) const {
+    *y = static_cast<T>(sum / divisor);
+  }
+};
+
+template <typename T, typename Rows>
+LaunchError SumOfRows(const LabelledRows& rows, const Rows& term, void* y, CudaQueue queue) {
+  const SumOfRowsBody<T, Rows> body{term, rows.rows, static_cast<double>(rows.global_rows), As<T>(y)};
+  return Reduce<1, kBlockThreads>(1, body, queue);
+}
+
+bool IsOneBlock(const LabelledRows& rows) { return rows.classes <= kFewClasses && rows.rows <= kFewRows; }
 
 template <typename T>
 struct CrossEntropyRowsBody : SoftmaxRowBody<T> {
@@ -183,12 +215,13 @@ template <typename T>
 struct AccuracyBody {
   const T* logits;
   Labels<T> labels;
-  double* counts;
+  double* counts = nullptr;
 
-  PARTITA_HOST_DEVICE void operator()(int64_t row) const {
+  PARTITA_HOST_DEVICE void operator()(int64_t row) const { counts[row] = Of(row); }
+  PARTITA_HOST_DEVICE double Of(int64_t row) const {
+    if (!labels.IsClass(row)) return kNaN;
     const bool right = ArgMax(logits + row * labels.classes, labels.classes) == labels.labels[row];
-    counts[row] = right ? static_cast<double>(labels.Weight(row)) : 0;
-    if (!labels.IsClass(row)) counts[row] = kNaN;
+    return right ? static_cast<double>(labels.Weight(row)) : 0;
   }
 };
 
@@ -249,6 +282,11 @@ LaunchError LogSoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const voi
 }
 
 LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, double* workspace, CudaQueue queue) {
+  if (IsOneBlock(rows)) {
+    return WithWide(dtype, [&]<typename T>() {
+      return SumOfRows<T>(rows, CrossEntropyBody<T>{As<T>(rows.logits), LabelsOf<T>(rows)}, loss, queue);
+    });
+  }
   const LaunchError error = WithWide(dtype, [&]<typename T>() {
     const T* x = As<T>(rows.logits);
     if (rows.classes <= kFewClasses) {
@@ -261,6 +299,11 @@ LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, doub
 }
 
 LaunchError Accuracy(DType dtype, const LabelledRows& rows, void* accuracy, double* workspace, CudaQueue queue) {
+  if (IsOneBlock(rows)) {
+    return WithWide(dtype, [&]<typename T>() {
+      return SumOfRows<T>(rows, AccuracyBody<T>{As<T>(rows.logits), LabelsOf<T>(rows)}, accuracy, queue);
+    });
+  }
   const LaunchError error = WithWide(dtype, [&]<typename T>() {
     const T* x = As<T>(rows.logits);
     if (rows.classes <= kFewClasses) {

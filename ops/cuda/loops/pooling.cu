@@ -58,40 +58,33 @@ struct MaxPoolBody {
   }
 };
 
-// The first element of each window that equals its maximum, as row * w + column of the image; -1: none does (NaN).
-template <typename T>
-struct WinnersBody {
-  const T *x, *y;
-  int32_t* winners;
-  Pooling pool;
-
-  PARTITA_HOST_DEVICE void operator()(int64_t index) const {
-    const Pixel out(index, pool.images.out_h, pool.images.out_w, pool.images.c);
-    const auto best = static_cast<Compute<T>>(y[index]);
-    int64_t winner = -1;
-    ForWindow(pool, out, [&](int64_t at) {
-      if (winner < 0 && static_cast<Compute<T>>(x[at]) == best) winner = at;
-    });
-    const Images& s = pool.images;
-    winners[index] = winner < 0 ? -1 : static_cast<int32_t>(winner / s.c - out.n * s.h * s.w);
-  }
-};
-
+// A window's gradient goes to its first element that equals its maximum; to none of a NaN.
 template <typename T>
 struct MaxPoolGradBody {
-  const T* dy;
-  const int32_t* winners;
+  const T *x, *y, *dy;
   T* dx;
   Pooling pool;
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
     const Pixel in(index, pool.images.h, pool.images.w, pool.images.c);
-    const int64_t self = in.row * pool.images.w + in.column;
+    const auto value = static_cast<Compute<T>>(x[index]);
     Compute<T> sum = 0;
-    ForOutputsThatSee(pool, in, [&](int64_t out, int64_t, int64_t) {
-      if (winners[out] == self) sum += static_cast<Compute<T>>(dy[out]);
+    ForOutputsThatSee(pool, in, [&](int64_t out, int64_t i, int64_t j) {
+      if (value == static_cast<Compute<T>>(y[out]) && IsFirst(in, value, i, j)) sum += static_cast<Compute<T>>(dy[out]);
     });
     dx[index] = static_cast<T>(sum);
+  }
+
+  // Whether nothing before it in the window of output (i, j) is equal. Only a maximum is asked, one of a window or few.
+  PARTITA_HOST_DEVICE bool IsFirst(const Pixel& in, Compute<T> value, int64_t i, int64_t j) const {
+    const Images& s = pool.images;
+    for (int64_t row = pool.RowBegin(i); row <= in.row; ++row) {
+      const int64_t end = row == in.row ? in.column : pool.ColumnEnd(j);
+      for (int64_t column = pool.ColumnBegin(j); column < end; ++column) {
+        if (static_cast<Compute<T>>(x[((in.n * s.h + row) * s.w + column) * s.c + in.c]) == value) return false;
+      }
+    }
+    return true;
   }
 };
 
@@ -150,11 +143,10 @@ LaunchError MaxPool(DType dtype, const Pooling& pool, const void* x, void* y, Cu
 }
 
 LaunchError MaxPoolGrad(DType dtype, const Pooling& pool, const void* x, const void* y, const void* dy, void* dx,
-                        int32_t* winners, CudaQueue queue) {
+                        CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    const WinnersBody<T> find{As<T>(x), As<T>(y), winners, pool};
-    if (const LaunchError error = ForEach(OutputElements(pool.images), find, queue); error != kLaunched) return error;
-    return ForEach(InputElements(pool.images), MaxPoolGradBody<T>{As<T>(dy), winners, As<T>(dx), pool}, queue);
+    const MaxPoolGradBody<T> body{As<T>(x), As<T>(y), As<T>(dy), As<T>(dx), pool};
+    return ForEach(InputElements(pool.images), body, queue);
   });
 }
 

@@ -15,13 +15,9 @@ absl::StatusOr<PreparedCudaKernel> CudaMaxPool(const LocalNode& node) {
 
 absl::StatusOr<PreparedCudaKernel> CudaMaxPoolGrad(const LocalNode& node) {
   const Pooling pool = MakePooling(Input(node, 0), Input(node, 1), node.attributes);
-  return OwnFloatingKernel(
-      node,
-      [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch::MaxPoolGrad(dtype, pool, In(a, 0), In(a, 1), In(a, 2), Out(a, 0),
-                                   static_cast<int32_t*>(a.workspace), q);
-      },
-      Input(node, 1).elements() * static_cast<int64_t>(sizeof(int32_t)));
+  return OwnFloatingKernel(node, [pool](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::MaxPoolGrad(dtype, pool, In(a, 0), In(a, 1), In(a, 2), Out(a, 0), q);
+  });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaAveragePool(const LocalNode& node) {

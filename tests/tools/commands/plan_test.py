@@ -133,10 +133,9 @@ class PlanTest(TrainerCase):
                              precision)
             self.assertLessEqual(sum(kernels.values()), launches, precision)
 
-    # A loss, an accuracy and the gradient of a maximum pool are two launches each, and so is a product that rounds its
-    # bias to bf16. The least time of a node is the larger of two, that of the step their sum.
+    # A product that rounds its bias to bf16 is two launches, all else one. The least time of a node is the larger of two, that of the step their sum.
     def test_tells_launches_and_least_times_on_a_gpu(self):
-        for precision, flags, doubles in [("f32", [], 4), ("f32", ["--tf32"], 4), ("bf16", [], 5)]:
+        for precision, flags, doubles in [("f32", [], 0), ("f32", ["--tf32"], 0), ("bf16", [], 1)]:
             call = [TRAINER, "plan", "--device=cuda", "--deterministic", f"--precision={precision}", *flags, self.GRAPH]
             done = subprocess.run([*call, "--format=json"], capture_output=True, text=True, cwd=self.folder,
                                   timeout=300)
@@ -149,7 +148,7 @@ class PlanTest(TrainerCase):
             if len(foreign) < 46 or plan["backend"]["device"] != "NVIDIA H200":
                 return  # a library is missing, or the limits of the GPU are not known
             self.assertEqual(collections.Counter(node["launches"] for node in rank["nodes"]),
-                             {1: len(rank["nodes"]) - doubles, 2: doubles})
+                             collections.Counter({1: len(rank["nodes"]) - doubles} | ({2: doubles} if doubles else {})))
             self.assertEqual(int(rank["launches"]), len(rank["nodes"]) + doubles)
             least = 0
             for node in rank["nodes"]:
