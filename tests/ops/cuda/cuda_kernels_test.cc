@@ -122,7 +122,7 @@ KernelDetails DetailsOf(const LocalNode& node, const KernelArguments& arguments,
 TEST(CudaKernels, TellTheirLaunches) {
   EXPECT_EQ(DetailsOf(Relu(DType::kF32), Nowhere(Relu(DType::kF32))).launches, 1);
   const LocalNode accuracy =
-      WholeNode("accuracy", {}, {TensorType{DType::kF32, {8, 5}}, TensorType{DType::kI32, {8}}, std::nullopt});
+      WholeNode("accuracy", {}, {TensorType{DType::kF32, {8, 50}}, TensorType{DType::kI32, {8}}, std::nullopt});
   EXPECT_EQ(DetailsOf(accuracy, Nowhere(accuracy)).launches, 2);  // rows, then their sum
   KernelArguments in_place = Nowhere(Reshape());
   EXPECT_EQ(DetailsOf(Reshape(), in_place).launches, 1);
