@@ -19,7 +19,7 @@ namespace partita {
 static_assert(kThreadsOfTile == kBlockThreads);
 
 // Of a loop that is written out as often as it should be; more costs registers.
-#ifdef __NVCC__
+#ifdef __CUDA_ARCH__
 #define PARTITA_NOT_UNROLLED _Pragma("unroll 1")
 #else
 #define PARTITA_NOT_UNROLLED
