@@ -47,9 +47,8 @@ class SchedulePlanner {
     if (options_.group_updates) RETURN_IF_ERROR(JoinScalars(lowered, kernels_));
     if (options_.group_updates) RETURN_IF_ERROR(GroupUpdates(lowered, kernels_));
     const StoragePlan storage = AssignStorage(lowered);
-    const std::vector<StreamWork> work = StreamWorkOf(lowered, options_.speed);
-    const std::vector<int> streams = AssignStreams(work, options_.compute_streams, options_.speed.wait_seconds);
-    ASSIGN_OR_RETURN(const MemoryPlan* memory, Memory(storage.storages, StreamsUsed(work, streams), rank));
+    const auto [streams, used] = options_.compute_streams == 1 ? OneStream(lowered) : SeveralStreams(lowered);
+    ASSIGN_OR_RETURN(const MemoryPlan* memory, Memory(storage.storages, used, rank));
     Schedule schedule = BindSchedule(program_, entry_, rank, std::move(local), std::move(lowered), storage, *memory);
     schedule.streams = options_.compute_streams + 1;
     for (size_t l = 0; l < streams.size(); ++l) schedule.launches[l].stream = streams[l];
@@ -60,6 +59,26 @@ class SchedulePlanner {
  private:
   // Of different ones; what comes later is planned each by itself.
   static constexpr size_t kMostRemembered = 16;
+
+  struct Streams {
+    std::vector<int> of_launch;
+    int used = 1;  // of those that compute
+  };
+
+  // Nothing is to be chosen, so nothing is reckoned.
+  static Streams OneStream(const LocalProgram& lowered) {
+    Streams streams;
+    streams.of_launch.reserve(lowered.launches.size());
+    for (const LocalLaunch& launch : lowered.launches) streams.of_launch.push_back(static_cast<int>(LaneOf(launch)));
+    return streams;
+  }
+
+  Streams SeveralStreams(const LocalProgram& lowered) const {
+    const std::vector<StreamWork> work = StreamWorkOf(lowered, options_.speed);
+    std::vector<int> streams = AssignStreams(work, options_.compute_streams, options_.speed.wait_seconds);
+    const int used = StreamsUsed(work, streams);
+    return {std::move(streams), used};
+  }
 
   struct PlannedMemory {
     std::vector<Storage> storages;

@@ -25,6 +25,16 @@ int64_t BlocksThatChangeRank(const Layout& from, const Mesh& from_mesh, const La
   return bytes;
 }
 
+// Of one that communicates, in all groups.
+int64_t WireBytesOfStep(const Layout& from, const MoveStep& step, const TensorType& type, const Mesh& mesh) {
+  int64_t bytes = 0;
+  for (int rank : mesh.Ranks()) {
+    if (!mesh.Leads(rank, step.axes)) continue;
+    bytes += BytesOfMove(step.kind, from, step.to, type, mesh, mesh.Group(rank, step.axes)).wire;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 MoveBytes BytesOfMove(MoveKind kind, const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh,
@@ -75,10 +85,7 @@ int64_t WireBytes(const Layout& from, const std::vector<MoveStep>& steps, const 
   int64_t bytes = 0;
   const Layout* layout = &from;
   for (const MoveStep& step : steps) {
-    for (int rank : StaysOnRanks(step.kind) ? std::vector<int>() : mesh.Ranks()) {
-      if (!mesh.Leads(rank, step.axes)) continue;
-      bytes += BytesOfMove(step.kind, *layout, step.to, type, mesh, mesh.Group(rank, step.axes)).wire;
-    }
+    if (!StaysOnRanks(step.kind)) bytes += WireBytesOfStep(*layout, step, type, mesh);
     layout = &step.to;
   }
   return bytes;

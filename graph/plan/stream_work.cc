@@ -5,14 +5,11 @@
 #include "graph/plan/launch_seconds.h"
 
 namespace partita {
-namespace {
 
 Lane LaneOf(const LocalLaunch& launch) {
   if (std::holds_alternative<LocalHost>(launch.work)) return Lane::kHost;
   return std::holds_alternative<LocalCollective>(launch.work) ? Lane::kCollective : Lane::kCompute;
 }
-
-}  // namespace
 
 std::vector<StreamWork> StreamWorkOf(const LocalProgram& program, const DeviceSpeed& speed) {
   std::vector<StreamWork> work(program.launches.size());

@@ -10,8 +10,11 @@
 
 namespace partita {
 
-// Where a launch can run: on any stream that computes, or on the one that is for its kind.
+// Where a launch can run: on any stream that computes, or on the one that is for its kind. Where one stream computes,
+// its number.
 enum class Lane : uint8_t { kCompute, kCollective, kHost };
+
+Lane LaneOf(const LocalLaunch& launch);
 
 struct StreamWork {
   Lane lane = Lane::kCompute;
