@@ -9,7 +9,6 @@
 
 #include "ops/host/host_kernels.h"
 #include "runtime/api/backend/gpu.h"
-#include "runtime/api/backend/gpu_speed.h"
 #include "runtime/api/job/job.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
@@ -62,7 +61,7 @@ int Backend::compute_streams() const {
 ScheduleOptions Backend::schedule_options() const {
   ScheduleOptions options;
   options.compute_streams = compute_streams();
-  if (options_.device.gpu) options.speed = GpuSpeed(options_.device.allow_tf32);
+  if (options_.device.gpu) options.speed = SpeedOfGpu(device_name_, options_.device.allow_tf32);
   options.memory_limit = options_.memory_limit;
   options.group_updates = options_.group_updates || options_.device.gpu.has_value();
   options.keep_values = options_.tests.observe;

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
+#include "graph/schedule/device_speed.h"
 #include "runtime/api/rank/session_options.h"
 #include "runtime/comm/world.h"
 #include "runtime/device/device.h"
@@ -23,6 +24,12 @@ absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions& options);
 
 // As its maker calls it: "NVIDIA H200".
 std::string GpuModel(const Device& gpu);
+
+// Over so many streams launches are spread unless the options say otherwise: an inception block has four branches.
+inline constexpr int kComputeStreamsOfGpu = 4;
+
+// How fast a GPU of this model is reckoned to be where launches are spread; one that is not known as an H200.
+DeviceSpeed SpeedOfGpu(const std::string& model, bool allow_tf32);
 
 // kInvalidArgument: more ranks than can share a GPU in one process.
 absl::Status CheckRanksOfGpu(int ranks, const std::string& gpu);
