@@ -4,7 +4,8 @@
 //   output_channels  n is split               (R, W S(n))     -> S1
 //   input_channels   k is split: partial sums (X S(k), W S(k)) -> P
 //   matmul_epilogue(x, w, bias) activation     y + bias[n], and then the op of that name; each may be absent
-// joins what follows a product to it (ops/fusions/fuse_epilogues.h). It is not linear, so it carries no P.
+// joins what follows a product to it (ops/fusions/fuse_epilogues.h). It is not linear, so it carries no P. With `wide` y is
+// f32 where x is bf16 (ops/fusions/fuse_widening.h).
 //
 //   matmul_bias_grad(x, w) bias_of -> y, db    and the sum of the rows of w, or of x as it is stored
 // is a weight's gradient and a bias's, of one cotangent (ops/fusions/fuse_bias_gradient.h). Of bf16 both are f32.
@@ -49,6 +50,7 @@ absl::StatusOr<std::vector<TensorType>> MatMulShape(const NodeView& node) {
 absl::StatusOr<std::vector<TensorType>> EpilogueShape(const NodeView& node) {
   ASSIGN_OR_RETURN(std::vector<TensorType> y, MatMulShape(node));
   RETURN_IF_ERROR(CheckEpilogue(node, y[0]));
+  if (node.attributes.Bool("wide")) y[0].dtype = AccumulatorOf(y[0].dtype);
   return y;
 }
 
@@ -162,6 +164,7 @@ OpDefinition MatMulEpilogueOp() {
       .Attribute("transpose_x", false)
       .Attribute("transpose_w", false)
       .Attribute("activation", "")
+      .Attribute("wide", false)
       .Shape(EpilogueShape)
       .Rules([](const NodeView& node) { return EpilogueRules(MatMulRules(node)); })
       .Computes(Precision::kNarrow)

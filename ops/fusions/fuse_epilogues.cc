@@ -47,6 +47,7 @@ class EpilogueFusion {
       node.op = registry.Find(node.op->name + "_epilogue");
       node.inputs.push_back(chain.bias < 0 ? kNoValue : graph_.node(chain.bias).inputs[1]);
       node.attributes.Set("activation", chain.activation < 0 ? "" : graph_.node(chain.activation).op->name);
+      if (node.op->name == "matmul_epilogue") node.attributes.Set("wide", false);
       for (ValueId& input : node.inputs) input = rewriter.At(input);
       rewriter.Replace(id, std::move(node));
     }

@@ -122,7 +122,7 @@ namespace {
 // Of `wanted` where the library computes `planned`, for operands at multiples of 16 bytes: a bias is rounded before it,
 // what it does not take follows.
 int LaunchesOf(const MatMulProduct& wanted, const MatMulProduct& planned) {
-  const bool rounds = planned.epilogue.bias && planned.dtype == DType::kBF16;
+  const bool rounds = planned.epilogue.bias && planned.result == DType::kBF16;
   return 1 + (rounds || wanted.any() != planned.any() ? 1 : 0);
 }
 
@@ -400,13 +400,13 @@ absl::StatusOr<CudaEnqueue> CublasLtMatMuls::Bind(const SharedPlan& plan, const 
     if (!apart) return absl::OkStatus();
     const MatMulProduct& p = plan->product;
     const ChannelRows y{static_cast<int64_t>(p.m), static_cast<int64_t>(p.n)};
-    return LaunchStatus(launch::AddEpilogue(p.dtype, y, {In(a, 2), epilogue.activation}, Out(a, 0), queue));
+    return LaunchStatus(launch::AddEpilogue(p.result, y, {In(a, 2), epilogue.activation}, Out(a, 0), queue));
   });
 }
 
 absl::StatusOr<CudaEnqueue> CublasLtMatMuls::BindWithBias(const SharedPlan& plan, const KernelArguments& a) {
   const MatMulProduct& p = plan->product;
-  const bool copied = p.dtype == DType::kBF16 || !IsAligned(In(a, 2));
+  const bool copied = p.result == DType::kBF16 || !IsAligned(In(a, 2));
   char* const copy = WorkspaceOf(a) + plan->library_bytes();
   ASSIGN_OR_RETURN(const Handle<cublasLtMatmulDescOpaque_t> operation,
                    OperationOf(api_, p, options_.allow_tf32, copied ? copy : In(a, 2)));
@@ -414,8 +414,8 @@ absl::StatusOr<CudaEnqueue> CublasLtMatMuls::BindWithBias(const SharedPlan& plan
     const MatMulProduct& p = plan->product;
     const auto channels = static_cast<int64_t>(p.n);
     if (copied) {
-      const DType from = p.dtype == DType::kBF16 ? DType::kF32 : p.dtype;
-      RETURN_IF_ERROR(LaunchStatus(launch::Cast(from, p.dtype, In(a, 2), copy, channels, queue)));
+      const DType from = p.result == DType::kBF16 ? DType::kF32 : p.result;
+      RETURN_IF_ERROR(LaunchStatus(launch::Cast(from, p.result, In(a, 2), copy, channels, queue)));
     }
     return self->Run(*plan, operation.get(), a, queue);
   });

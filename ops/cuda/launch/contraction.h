@@ -27,7 +27,8 @@ LaunchError MatMul(DType dtype, const MatMulSizes& sizes, const EpilogueLaunch& 
                    void* y, CudaQueue queue);
 
 // y is of the dtype's accumulator: f32 of bf16.
-LaunchError WideMatMul(DType dtype, const MatMulSizes& sizes, const void* x, const void* w, void* y, CudaQueue queue);
+LaunchError WideMatMul(DType dtype, const MatMulSizes& sizes, const EpilogueLaunch& epilogue, const void* x,
+                       const void* w, void* y, CudaQueue queue);
 
 LaunchError Conv2d(DType dtype, const Convolution& conv, const EpilogueLaunch& epilogue, const void* x, const void* w,
                    void* y, CudaQueue queue);

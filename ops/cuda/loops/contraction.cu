@@ -153,9 +153,10 @@ LaunchError MatMul(DType dtype, const MatMulSizes& sizes, const EpilogueLaunch& 
   });
 }
 
-LaunchError WideMatMul(DType dtype, const MatMulSizes& sizes, const void* x, const void* w, void* y, CudaQueue queue) {
+LaunchError WideMatMul(DType dtype, const MatMulSizes& sizes, const EpilogueLaunch& epilogue, const void* x,
+                       const void* w, void* y, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
-    const MatMulBody<T, Compute<T>> body{As<T>(x), As<T>(w), As<Compute<T>>(y), sizes, {}};
+    const MatMulBody<T, Compute<T>> body{As<T>(x), As<T>(w), As<Compute<T>>(y), sizes, Of<T>(epilogue)};
     return ForEach(sizes.m * sizes.n, body, queue);
   });
 }

@@ -23,6 +23,12 @@ launch::MatMulSizes SizesOf(const LocalNode& node) {
 absl::StatusOr<PreparedCudaKernel> CudaMatMul(const LocalNode& node) {
   const launch::MatMulSizes sizes = SizesOf(node);
   const int activation = EpilogueOf(node).activation;
+  const DType from = Input(node, 0).dtype;
+  if (node.outputs[0].dtype != from) {
+    return OwnFloatingKernel(node, [=](const KernelArguments& a, DType, CudaQueue q) {
+      return launch::WideMatMul(from, sizes, {In(a, 2), activation}, In(a, 0), In(a, 1), Out(a, 0), q);
+    });
+  }
   return OwnFloatingKernel(node, [sizes, activation](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::MatMul(dtype, sizes, {In(a, 2), activation}, In(a, 0), In(a, 1), Out(a, 0), q);
   });
@@ -36,7 +42,7 @@ absl::StatusOr<PreparedCudaKernel> CudaMatMulBiasGrad(const LocalNode& node) {
   RETURN_IF_ERROR(RequireFloating(from));
   return OwnSummingKernel(
       [=, sizes = SizesOf(node)](const KernelArguments& a, const SumScratch& scratch, CudaQueue q) {
-        const LaunchError error = launch::WideMatMul(from, sizes, In(a, 0), In(a, 1), Out(a, 0), q);
+        const LaunchError error = launch::WideMatMul(from, sizes, {}, In(a, 0), In(a, 1), Out(a, 0), q);
         if (error != kLaunched) return error;
         return launch::SumOverRows(from, to, chunks, In(a, operand), 1, Out(a, 1), scratch, q);
       },

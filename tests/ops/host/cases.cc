@@ -307,6 +307,9 @@ void AddEpilogues(Table& table) {
       attributes.Set("activation", activation);
       table.Add(op + "_epilogue", attributes, {x, w, F32({c.node.outputs[0].global.back()})});
       table.Add(op + "_epilogue", attributes, {x, w, std::nullopt});
+      if (op != "matmul") continue;
+      attributes.Set("wide", true);
+      table.Add(op + "_epilogue", attributes, {x, w, F32({c.node.outputs[0].global.back()})});
     }
   }
 }

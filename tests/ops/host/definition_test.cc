@@ -183,6 +183,7 @@ TEST(Epilogue, IsTheProductThenBiasThenTheActivation) {
     LocalNode product = whole;
     product.op = Ops().Find(op.substr(0, op.find('_')));
     product.attributes.Remove("activation");
+    product.attributes.Remove("wide");
     product.inputs.pop_back();
     Values y = Outputs(product, {c.inputs[0], c.inputs[1]}, kReference)[0];
     const TensorType type = F64(whole.outputs[0].global);
@@ -194,7 +195,8 @@ TEST(Epilogue, IsTheProductThenBiasThenTheActivation) {
     EXPECT_EQ(Outputs(whole, c.inputs, kReference)[0], y) << c.name;
     ++checked;
   }
-  EXPECT_EQ(checked, 2 * static_cast<int>(NamesOf(EpilogueOps()).size() + 1) * 26);
+  // With and without a bias; 16 products are there once more, wide.
+  EXPECT_EQ(checked, static_cast<int>(NamesOf(EpilogueOps()).size() + 1) * (2 * 26 + 16));
 }
 
 // matmul_bias_grad is a product and the gradient of a bias.
