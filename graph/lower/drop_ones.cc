@@ -1,8 +1,10 @@
 #include "graph/lower/drop_ones.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "graph/ir/op_definition.h"
+#include "graph/lower/tensor_uses.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -15,31 +17,24 @@ bool MakesOne(const LocalLaunch& launch) {
          kernel->node.attributes.Float("value") == 1;
 }
 
-// The operand without which the launch means the same if it is 1; null: it has none.
-Operand* Multiplier(LocalLaunch& launch) {
-  auto* const kernel = std::get_if<LocalKernel>(&launch.work);
-  const int input = kernel == nullptr ? -1 : kernel->node.op->one_if_absent;
-  return input < 0 ? nullptr : &kernel->inputs[static_cast<size_t>(input)];
+// The place of the operand without which the launch means the same if it is 1; -1: it has none.
+int Multiplier(const LocalLaunch& launch) {
+  const auto* const kernel = std::get_if<LocalKernel>(&launch.work);
+  return kernel == nullptr ? -1 : kernel->node.op->one_if_absent;
 }
 
 // By tensor: it is a 1 that only such operands read.
-std::vector<bool> Needless(LocalProgram& program) {
+std::vector<bool> Needless(const LocalProgram& program) {
   std::vector<bool> needless(program.tensors.size(), false);
-  for (const LocalLaunch& launch : program.launches) {
-    if (!MakesOne(launch)) continue;
-    const TensorId one = std::get<LocalKernel>(launch.work).outputs[0].tensor;
-    if (one != kNoTensor) needless[one] = program.tensors[one].inside == kNoTensor;
-  }
-  std::vector<int> others(program.tensors.size(), 0);
-  for (LocalLaunch& launch : program.launches) {
-    VisitTensors(launch, [&](TensorId tensor, bool write) { others[tensor] += write ? 0 : 1; });
-    const Operand* const operand = Multiplier(launch);
-    if (operand != nullptr && operand->tensor != kNoTensor) --others[operand->tensor];
-  }
-  for (const Result& result : program.results) ++others[result.tensor];
-  for (const StateUpdate& update : program.updates) ++others[update.update];
-  for (size_t tensor = 0; tensor < needless.size(); ++tensor) {
-    if (others[tensor] > 0) needless[tensor] = false;
+  const TensorUses uses(program);
+  for (size_t l = 0; l < program.launches.size(); ++l) {
+    if (!MakesOne(program.launches[l])) continue;
+    const TensorId one = std::get<LocalKernel>(program.launches[l].work).outputs[0].tensor;
+    if (one == kNoTensor) continue;
+    needless[one] = uses.ByKernelsAlone(one) && std::ranges::all_of(uses.of(one), [&](const TensorUse& use) {
+                      return use.launch == static_cast<int>(l) ||
+                             static_cast<int>(use.operand) == Multiplier(program.launches[use.launch]);
+                    });
   }
   return needless;
 }
@@ -49,11 +44,13 @@ std::vector<bool> Needless(LocalProgram& program) {
 absl::Status DropOnes(LocalProgram& program, const KernelCatalogue& kernels) {
   const std::vector<bool> needless = Needless(program);
   for (LocalLaunch& launch : program.launches) {
-    Operand* const operand = Multiplier(launch);
-    if (operand == nullptr || operand->tensor == kNoTensor || !needless[operand->tensor]) continue;
-    *operand = {};
+    const int place = Multiplier(launch);
+    if (place < 0) continue;
     auto& kernel = std::get<LocalKernel>(launch.work);
-    kernel.node.inputs[static_cast<size_t>(kernel.node.op->one_if_absent)].reset();
+    Operand& operand = kernel.inputs[static_cast<size_t>(place)];
+    if (operand.tensor == kNoTensor || !needless[operand.tensor]) continue;
+    operand = {};
+    kernel.node.inputs[static_cast<size_t>(place)].reset();
     ASSIGN_OR_RETURN(kernel.choice, kernels.Choose(kernel.node));
     kernel.workspace = program.AddWorkspace(kernel.choice, launch.name);
   }

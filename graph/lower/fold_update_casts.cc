@@ -1,8 +1,10 @@
 #include "graph/lower/fold_update_casts.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "graph/ir/op_definition.h"
+#include "graph/lower/tensor_uses.h"
 
 namespace partita {
 namespace {
@@ -14,79 +16,50 @@ bool Widens(const LocalLaunch& launch) {
          kernel->node.outputs[0].dtype == DType::kF32;
 }
 
-// The operand of an update that may be bf16; null: the launch has none.
-Operand* NarrowOperand(LocalLaunch& launch) {
-  auto* const kernel = std::get_if<LocalKernel>(&launch.work);
-  const int input = kernel == nullptr ? -1 : kernel->node.op->takes_bf16;
-  return input < 0 ? nullptr : &kernel->inputs[static_cast<size_t>(input)];
+// The place of an update's operand that may be bf16; -1: the launch has none.
+int NarrowOperand(const LocalLaunch& launch) {
+  const auto* const kernel = std::get_if<LocalKernel>(&launch.work);
+  return kernel == nullptr ? -1 : kernel->node.op->takes_bf16;
 }
 
-class Folding {
- public:
-  explicit Folding(LocalProgram& program)
-      : program_(program),
-        cast_of_(program.tensors.size(), -1),
-        readers_(program.tensors.size(), 0),
-        folded_(program.tensors.size(), false) {}
+bool ReadsWholeAt(const LocalLaunch& launch, size_t operand) {
+  return static_cast<int>(operand) == NarrowOperand(launch) &&
+         std::get<LocalKernel>(launch.work).inputs[operand].offset == 0;
+}
 
-  void Run() {
-    FindCasts();
-    CountOtherReaders();
-    for (LocalLaunch& launch : program_.launches) Fold(launch);
-    DropCasts();
-  }
-
- private:
-  void FindCasts() {
-    for (size_t l = 0; l < program_.launches.size(); ++l) {
-      if (!Widens(program_.launches[l])) continue;
-      const TensorId made = std::get<LocalKernel>(program_.launches[l].work).outputs[0].tensor;
-      if (made != kNoTensor) cast_of_[made] = static_cast<int>(l);
-    }
-  }
-
-  // Who touches a cast tensor besides the cast and the updates.
-  void CountOtherReaders() {
-    for (LocalLaunch& launch : program_.launches) {
-      VisitTensors(launch, [&](TensorId tensor, bool write) { readers_[tensor] += write ? 0 : 1; });
-      const Operand* const narrow = NarrowOperand(launch);
-      if (narrow != nullptr && narrow->tensor != kNoTensor && narrow->offset == 0) --readers_[narrow->tensor];
-    }
-    for (const Result& result : program_.results) ++readers_[result.tensor];
-    for (const StateUpdate& update : program_.updates) ++readers_[update.update];
-    for (const PlannedTensor& tensor : program_.tensors) {
-      if (tensor.inside != kNoTensor) ++readers_[tensor.inside];
-    }
-  }
-
-  void Fold(LocalLaunch& launch) {
-    Operand* const operand = NarrowOperand(launch);
-    if (operand == nullptr || operand->tensor == kNoTensor) return;
-    const TensorId made = operand->tensor;
-    if (cast_of_[made] < 0 || readers_[made] > 0 || program_.tensors[made].inside != kNoTensor) return;
-    folded_[made] = true;
-    *operand = std::get<LocalKernel>(program_.launches[static_cast<size_t>(cast_of_[made])].work).inputs[0];
-    LocalNode& node = std::get<LocalKernel>(launch.work).node;
-    node.inputs[static_cast<size_t>(node.op->takes_bf16)]->dtype = DType::kBF16;
-  }
-
-  void DropCasts() {
-    std::erase_if(program_.launches, [&](const LocalLaunch& launch) {
-      return Widens(launch) && folded_[std::get<LocalKernel>(launch.work).outputs[0].tensor];
-    });
-    for (TensorId& tensor : program_.tensor_of) {
-      if (tensor != kNoTensor && folded_[tensor]) tensor = kNoTensor;
-    }
-  }
-
-  LocalProgram& program_;
-  std::vector<int> cast_of_;  // by tensor: the launch that casts a bf16 tensor to it; -1: none
-  std::vector<int> readers_;  // by tensor: others than updates that take bf16
-  std::vector<bool> folded_;  // by tensor: the updates read what it was cast from
-};
+// Of the launch that casts: besides it only updates touch what it makes, which may read what it reads instead.
+bool OnlyUpdatesRead(const LocalProgram& program, const TensorUses& uses, int cast, TensorId made) {
+  return uses.ByKernelsAlone(made) && std::ranges::all_of(uses.of(made), [&](const TensorUse& use) {
+           return use.launch == cast || ReadsWholeAt(program.launches[use.launch], use.operand);
+         });
+}
 
 }  // namespace
 
-void FoldUpdateCasts(LocalProgram& program) { Folding(program).Run(); }
+void FoldUpdateCasts(LocalProgram& program) {
+  const TensorUses uses(program);
+  std::vector<bool> folded(program.tensors.size(), false);  // by tensor: updates read what it was cast from
+  for (size_t l = 0; l < program.launches.size(); ++l) {
+    if (!Widens(program.launches[l])) continue;
+    const auto& cast = std::get<LocalKernel>(program.launches[l].work);
+    const TensorId made = cast.outputs[0].tensor;
+    if (made == kNoTensor || !OnlyUpdatesRead(program, uses, static_cast<int>(l), made)) continue;
+    folded[made] = true;
+    for (const TensorUse& use : uses.of(made)) {
+      if (use.launch == static_cast<int>(l)) continue;
+      auto& update = std::get<LocalKernel>(program.launches[use.launch].work);
+      update.inputs[use.operand] = cast.inputs[0];
+      update.node.inputs[use.operand]->dtype = DType::kBF16;
+    }
+  }
+  std::erase_if(program.launches, [&](const LocalLaunch& launch) {
+    if (!Widens(launch)) return false;
+    const TensorId made = std::get<LocalKernel>(launch.work).outputs[0].tensor;
+    return made != kNoTensor && folded[made];
+  });
+  for (TensorId& tensor : program.tensor_of) {
+    if (tensor != kNoTensor && folded[tensor]) tensor = kNoTensor;
+  }
+}
 
 }  // namespace partita
