@@ -28,4 +28,11 @@ double FlopsOf(const LocalNode& node) {
   return node.op->flops(view);
 }
 
+double BytesOf(const LocalNode& node) {
+  double bytes = 0;
+  for (const auto& input : node.inputs) bytes += input ? static_cast<double>(input->bytes()) : 0;
+  for (const LocalTensor& output : node.outputs) bytes += static_cast<double>(output.bytes());
+  return bytes;
+}
+
 }  // namespace partita

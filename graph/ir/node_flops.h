@@ -1,4 +1,4 @@
-// What a node computes, in floating-point operations.
+// What a node computes, in floating-point operations, and what it reads and writes.
 #ifndef PARTITA_GRAPH_IR_NODE_FLOPS_H_
 #define PARTITA_GRAPH_IR_NODE_FLOPS_H_
 
@@ -12,6 +12,9 @@ double FlopsOf(const Graph& graph, const Node& node);
 
 // Of a rank's share, all members together.
 double FlopsOf(const LocalNode& node);
+
+// Of a rank's share: every input and output once, in bytes.
+double BytesOf(const LocalNode& node);
 
 }  // namespace partita
 

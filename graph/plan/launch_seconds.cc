@@ -8,13 +8,6 @@
 namespace partita {
 namespace {
 
-double BytesMoved(const LocalNode& node) {
-  double bytes = 0;
-  for (const auto& input : node.inputs) bytes += input ? static_cast<double>(input->bytes()) : 0;
-  for (const LocalTensor& output : node.outputs) bytes += static_cast<double>(output.bytes());
-  return bytes;
-}
-
 bool ReadsBf16(const LocalNode& node) {
   return std::any_of(node.inputs.begin(), node.inputs.end(),
                      [](const auto& input) { return input && input->dtype == DType::kBF16; });
@@ -37,7 +30,7 @@ double SecondsOf(const CollectiveLaunch& call, const DeviceSpeed& speed) {
 
 double SecondsOf(const LocalNode& node, const DeviceSpeed& speed) {
   const double flops_per_second = ReadsBf16(node) ? speed.bf16_flops_per_second : speed.flops_per_second;
-  return speed.launch_seconds + std::max(FlopsOf(node) / flops_per_second, BytesMoved(node) / speed.bytes_per_second);
+  return speed.launch_seconds + std::max(FlopsOf(node) / flops_per_second, BytesOf(node) / speed.bytes_per_second);
 }
 
 double SecondsOf(const LocalLaunch& launch, const DeviceSpeed& speed) {

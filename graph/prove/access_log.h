@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "graph/prove/happens_before.h"
 #include "graph/schedule/byte_cells.h"
@@ -38,14 +39,14 @@ class AccessLog {
 
   struct Cell {
     int writer = kNobody;
-    std::vector<int> readers;                // since then, the last of each stream
+    absl::InlinedVector<int, 2> readers;     // since then, the last of each stream
     std::vector<ColumnAccess> columns = {};  // since then: what touched columns alone
   };
 
   void BeginWith(const Placement& state);
   static bool ColumnsAreWritten(const Cell& cell, const ByteColumns& wanted, const ByteRange& bytes);
 
-  int StreamOf(int launch) const { return schedule_.launches[launch % schedule_.launches.size()].stream; }
+  int StreamOf(int launch) const { return ordered_.stream(launch); }
   bool Ordered(int before, int after) const { return before == after || ordered_.Holds(before, after); }
   absl::Status Check(const Cell& cell, const Access& access, int launch, const ByteRange& common) const;
   absl::Status CheckColumns(const Cell& cell, const Access& access, int launch, const ByteRange& common) const;

@@ -28,6 +28,8 @@ class HappensBefore {
     }
   }
 
+  int stream(int launch) const { return own_[launch].stream; }
+
   // `before` != `after`.
   bool Holds(int before, int after) const {
     return clocks_[static_cast<size_t>(after) * streams_ + own_[before].stream] >= own_[before].count;

@@ -2,13 +2,15 @@
 #ifndef PARTITA_GRAPH_VALUE_ATTRIBUTES_H_
 #define PARTITA_GRAPH_VALUE_ATTRIBUTES_H_
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
-#include <map>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "graph/value/int_list.h"
 #include "runtime/base/check.h"
@@ -21,14 +23,31 @@ using Attribute = std::variant<bool, int64_t, double, std::string, IntList>;
 // may be used by different threads.
 class Attributes {
  public:
-  using Entries = std::map<std::string, Attribute, std::less<>>;
+  using Entries = std::vector<std::pair<std::string, Attribute>>;  // by name, each once; a node has a few
 
   Attributes() = default;
-  Attributes(std::initializer_list<Entries::value_type> entries) : entries_(std::make_shared<Entries>(entries)) {}
+  Attributes(std::initializer_list<Entries::value_type> entries) {
+    for (const auto& [name, value] : entries) Set(name, value);
+  }
 
-  bool Has(std::string_view name) const { return entries().count(name) > 0; }
-  void Set(const std::string& name, Attribute value) { Own()[name] = std::move(value); }
-  void Remove(const std::string& name) { Own().erase(name); }
+  // nullptr: there is none of that name.
+  const Attribute* Find(std::string_view name) const {
+    const auto found = std::ranges::find(entries(), name, &Entries::value_type::first);
+    return found == entries().end() ? nullptr : &found->second;
+  }
+  bool Has(std::string_view name) const { return Find(name) != nullptr; }
+  void Set(const std::string& name, Attribute value) {
+    Entries& own = Own();
+    const auto at = std::ranges::lower_bound(own, name, {}, &Entries::value_type::first);
+    if (at != own.end() && at->first == name) {
+      at->second = std::move(value);
+    } else {
+      own.emplace(at, name, std::move(value));
+    }
+  }
+  void Remove(const std::string& name) {
+    std::erase_if(Own(), [&](const auto& entry) { return entry.first == name; });
+  }
 
   // The value of a required attribute. The op's definition has filled in defaults and checked types, so a missing one
   // is a bug of ours.
@@ -47,9 +66,9 @@ class Attributes {
  private:
   template <typename T>
   const T& Get(std::string_view name) const {
-    auto found = entries().find(name);
-    CHECK(found != entries().end());
-    const T* value = std::get_if<T>(&found->second);
+    const Attribute* const found = Find(name);
+    CHECK(found != nullptr);
+    const T* value = std::get_if<T>(found);
     CHECK(value != nullptr);
     return *value;
   }

@@ -26,13 +26,6 @@ double FlopsPerSecond(const LocalNode& node, const GpuPeaks& peaks, bool allow_t
   return allow_tf32 ? peaks.tf32 : peaks.f32;
 }
 
-double BytesOf(const LocalNode& node) {
-  double bytes = 0;
-  for (const auto& input : node.inputs) bytes += input ? static_cast<double>(input->bytes()) : 0;
-  for (const LocalTensor& output : node.outputs) bytes += static_cast<double>(output.bytes());
-  return bytes;
-}
-
 }  // namespace
 
 Roofline RooflineOf(const LocalNode& node, const GpuPeaks& peaks, bool allow_tf32) {

@@ -65,8 +65,8 @@ std::string ChangeAttribute(Subject& subject, Dice& dice) {
   const OpDefinition* const op = Ops().Find(node.op);
   if (op == nullptr || op->attributes.empty()) return "nothing";
   const AttributeDefinition& attribute = dice.Pick(op->attributes);
-  const auto given = node.attributes.entries().find(attribute.name);
-  const Attribute now = given == node.attributes.entries().end() ? attribute.type_and_default : given->second;
+  const Attribute* const given = node.attributes.Find(attribute.name);
+  const Attribute now = given == nullptr ? attribute.type_and_default : *given;
   if (dice.OneIn(20)) {
     node.attributes.Remove(attribute.name);
     return fmt::format("{}: without {}", node.name, attribute.name);

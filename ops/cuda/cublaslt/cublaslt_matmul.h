@@ -20,20 +20,12 @@
 #include <utility>
 
 #include "ops/cuda/cublaslt/cublaslt_api.h"
+#include "ops/cuda/cublaslt/matmul_plan.h"
+#include "ops/cuda/cublaslt/matmul_product.h"
 #include "ops/cuda/kernel/cuda_kernel.h"
 #include "ops/cuda/plans/plan_cache.h"
-#include "ops/cuda/plans/plan_timer.h"
 
 namespace partita {
-
-struct CublasLtOptions {
-  bool allow_tf32 = false;
-  std::string device = "";    // model and capability, as part of keys: "NVIDIA H200 sm_90"
-  PlanTimer timer = nullptr;  // null: the heuristics decide
-};
-
-struct MatMulProduct;
-struct MatMulPlan;
 
 // Thread-safe. Kernels that it prepared keep it alive.
 class CublasLtMatMuls : public std::enable_shared_from_this<CublasLtMatMuls> {

@@ -1,0 +1,73 @@
+// How cuBLASLt computes a product: described to it once, with the algorithm that was chosen.
+#ifndef PARTITA_OPS_CUDA_CUBLASLT_MATMUL_PLAN_H_
+#define PARTITA_OPS_CUDA_CUBLASLT_MATMUL_PLAN_H_
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "ops/cuda/cublaslt/cublaslt_api.h"
+#include "ops/cuda/cublaslt/matmul_product.h"
+#include "ops/cuda/plans/plan_cache.h"
+#include "ops/cuda/plans/plan_timer.h"
+#include "runtime/base/alignment.h"
+
+namespace partita {
+
+struct CublasLtOptions {
+  bool allow_tf32 = false;
+  std::string device = "";    // model and capability, as part of keys: "NVIDIA H200 sm_90"
+  PlanTimer timer = nullptr;  // null: the heuristics decide
+};
+
+inline constexpr uintptr_t kVectorBytes = 16;                   // what fast algorithms want of addresses
+inline constexpr uint64_t kMostWorkspace = uint64_t{32} << 20;  // what the library's guide asks for on Hopper
+
+// The library refuses a workspace elsewhere; a plan gives multiples of kAlignment, so we ask for what may be skipped.
+inline constexpr int64_t kWorkspaceAlignment = 256;
+inline constexpr int64_t kMostSkipped = kWorkspaceAlignment - kAlignment;
+
+using CublasLtOperation = std::shared_ptr<cublasLtMatmulDescOpaque_t>;
+using CublasLtMatrix = std::shared_ptr<cublasLtMatrixLayoutOpaque_t>;
+
+// Row-major y = x w is column-major y' = w' x', the same bytes read as transposes: cuBLASLt's A is w, its B is x.
+struct MatMulPlan {
+  MatMulProduct product;        // without the node's epilogue, if the library does not take that
+  CublasLtOperation operation;  // with a bias that is nowhere
+  CublasLtMatrix a, b, d;
+  // For operands at multiples of 16 bytes, and for any.
+  cublasLtMatmulHeuristicResult_t aligned, unaligned;
+
+  // The library's part of the workspace. Behind it lies the bias where it has to be copied.
+  int64_t library_bytes() const {
+    return AlignUp(static_cast<int64_t>(std::max(aligned.workspaceSize, unaligned.workspaceSize)));
+  }
+  int64_t workspace_bytes() const {
+    const int64_t used = library_bytes() + product.bias_bytes();
+    return used == 0 ? 0 : used + kMostSkipped;
+  }
+};
+
+struct MatMulAddresses {
+  const void *x, *w;
+  void *y, *workspace;
+};
+
+// What is multiplied and how. The library adds a bias to the rows of its column-major matrix: the channels.
+// kInvalidArgument: an epilogue that the library has no name for.
+absl::StatusOr<CublasLtOperation> MakeOperation(const CublasLtApi& api, const MatMulProduct& product, bool allow_tf32,
+                                                const void* bias);
+
+// For the GPU that is the calling thread's; the first error ends it. kInvalidArgument: no algorithm computes it.
+absl::StatusOr<std::shared_ptr<const MatMulPlan>> MakeMatMulPlan(const CublasLtApi& api, cublasLtHandle_t handle,
+                                                                 const MatMulProduct& product,
+                                                                 const CublasLtOptions& options, PlanCache& cache);
+
+// Enqueues y = x w, and the epilogue that `operation` has.
+absl::Status Multiply(const CublasLtApi& api, cublasLtHandle_t handle, const MatMulPlan& plan,
+                      cublasLtMatmulDesc_t operation, const cublasLtMatmulHeuristicResult_t& chosen,
+                      const MatMulAddresses& at, CudaQueue queue);
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_CUDA_CUBLASLT_MATMUL_PLAN_H_

@@ -1,0 +1,42 @@
+#include "ops/cuda/cublaslt/matmul_product.h"
+
+#include "runtime/base/status.h"
+
+namespace partita {
+
+std::string MatMulProduct::Key() const {
+  const std::string activation = epilogue.activation_name();
+  return fmt::format("{} {} {} {:d} {:d} {}{}{}{}{}", m, n, k, transpose_x, transpose_w, Name(dtype),
+                     result == dtype ? "" : " to " + std::string(Name(result)), epilogue.bias ? " bias" : "",
+                     activation.empty() ? "" : " " + activation,
+                     !bias_operand.has_value() ? ""
+                     : *bias_operand == 0      ? " bias_grad x"
+                                               : " bias_grad w");
+}
+MatMulProduct MatMulProduct::Alone() const {
+  MatMulProduct product = *this;
+  product.epilogue = {};
+  product.bias_operand.reset();
+  return product;
+}
+MatMulProduct ProductOf(const LocalNode& node) {
+  MatMulProduct product;
+  product.transpose_x = node.attributes.Bool("transpose_x");
+  product.transpose_w = node.attributes.Bool("transpose_w");
+  product.m = static_cast<uint64_t>(node.outputs[0].shape()[0]);
+  product.n = static_cast<uint64_t>(node.outputs[0].shape()[1]);
+  product.k = static_cast<uint64_t>(InputShape(node, 0)[product.transpose_x ? 0 : 1]);
+  product.dtype = Input(node, 0).dtype;
+  product.result = node.outputs[0].dtype;
+  product.epilogue = EpilogueOf(node);
+  if (node.attributes.Has("bias_of")) product.bias_operand = BiasOperandOf(node);
+  return product;
+}
+
+absl::Status CheckProduct(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireFloating(Input(node, 0).dtype));
+  if (ProductOf(node).k == 0) return InvalidArgument("the inner dimension is empty");
+  return absl::OkStatus();
+}
+
+}  // namespace partita

@@ -1,0 +1,42 @@
+// Which product a node is, as a library of products sees it.
+#ifndef PARTITA_OPS_CUDA_CUBLASLT_MATMUL_PRODUCT_H_
+#define PARTITA_OPS_CUDA_CUBLASLT_MATMUL_PRODUCT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "ops/cuda/kernel/cuda_kernel.h"
+
+namespace partita {
+
+// y = x w, and what is computed along with it.
+struct MatMulProduct {
+  uint64_t m, n, k;  // of y[m,n]
+  bool transpose_x, transpose_w;
+  DType dtype, result;  // of the operands, and of y
+  NodeEpilogue epilogue;
+  std::optional<size_t> bias_operand;  // whose rows are added up, too: 0 is x, 1 is w
+
+  std::string Key() const;
+  MatMulProduct Alone() const;
+  // More than the product.
+  bool any() const { return epilogue.any() || bias_operand.has_value(); }
+  // A bias is added, or the gradient of one made.
+  bool has_bias() const { return epilogue.bias || bias_operand.has_value(); }
+  // As the library has it: of y's type, which a node's bias is not where that is bf16.
+  int64_t bias_bytes() const {
+    return has_bias() ? static_cast<int64_t>(bias_operand == 0 ? m : n) * SizeOf(result) : 0;
+  }
+  // Of which the rows are added up.
+  ChannelRows bias_rows() const { return {static_cast<int64_t>(k), static_cast<int64_t>(bias_operand == 0 ? m : n)}; }
+};
+
+MatMulProduct ProductOf(const LocalNode& node);
+
+// kInvalidArgument: integers, or nothing to add up.
+absl::Status CheckProduct(const LocalNode& node);
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_CUDA_CUBLASLT_MATMUL_PRODUCT_H_
