@@ -109,7 +109,11 @@ class SchedulePlanner {
         return &known.plan;
       }
     }
-    absl::StatusOr<MemoryPlan> plan = PlanMemory(storages, rank, MemoryOptionsOf(linger));
+    MemoryOptions options = MemoryOptionsOf(linger);
+    if (linger > 0 && options_.device_bytes > 0) {
+      options.limit = options.limit == 0 ? options_.device_bytes : std::min(options.limit, options_.device_bytes);
+    }
+    absl::StatusOr<MemoryPlan> plan = PlanMemory(storages, rank, options);
     // Rather waits than no plan.
     if (linger > 0 && absl::IsResourceExhausted(plan.status())) plan = PlanMemory(storages, rank, MemoryOptionsOf(0));
     RETURN_IF_ERROR(plan.status());

@@ -18,6 +18,9 @@ struct ScheduleOptions {
   int compute_streams = 1;   // at most; graph/plan/streams.h
   DeviceSpeed speed = {};    // by which launches are spread over them
   int64_t memory_limit = 0;  // bytes of the arena; 0: none
+  // A rank's part of its device's memory; 0: not known. With several compute streams memory is not given away at once
+  // (MemoryOptions::linger), unless the arena would be larger than this, or than the limit.
+  int64_t device_bytes = 0;
   // Updates of states as one launch, which reads bf16 gradients and keeps the states that are read in bf16 so, too:
   // FoldUpdateCasts, DropOnes, JoinScalars, GroupUpdates, KeptRounded.
   bool group_updates = false;

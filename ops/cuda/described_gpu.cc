@@ -44,6 +44,7 @@ const GpuDescription& H200() {
   static const auto& gpu = *new GpuDescription{
       "NVIDIA H200",
       90,
+      150'121'545'728,
       R"({"cudaDeviceId":0,"deviceVer":900,"driverVer":13000,"deviceName":"NVIDIA H200","totalGlobalMem":150121545728,)"
       R"("maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],"regsPerBlock":65536,)"
       R"("multiProcessorCount":132,"warpSize":32,"maxSharedMemoryPerBlock":49152,)"

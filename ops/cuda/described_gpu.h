@@ -13,6 +13,7 @@ namespace partita {
 struct GpuDescription {
   std::string model;  // cudaDeviceProp::name
   int compute_capability = 0;
+  int64_t memory_bytes = 0;
   std::string cudnn;  // what cuDNN reads: CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION
   GpuPeaks peaks;
 };

@@ -98,6 +98,22 @@ TEST_P(Waits, EachIsNecessary) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, Waits, testing::Range(0, 10));
 
+// With several streams bytes are not given away at once, but where the device has no room for that.
+TEST(Streams, TakeNoMoreMemoryThanTheDeviceHas) {
+  int tighter = 0;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const Program program = ProgramOf(RandomGraph(seed, 50));
+    const Graph& graph = program.graph(kTrainEntry);
+    const int64_t roomy = SchedulesOf(program, graph, {.compute_streams = 3})[0].memory.total;
+    const Schedule tight = SchedulesOf(program, graph, {.compute_streams = 3, .device_bytes = roomy - 1})[0];
+    EXPECT_TRUE(VerifySchedule(tight).ok());
+    EXPECT_LE(tight.memory.total, roomy);
+    if (tight.memory.total < roomy) ++tighter;
+    EXPECT_EQ(SchedulesOf(program, graph, {.compute_streams = 3, .device_bytes = roomy})[0].memory.total, roomy);
+  }
+  EXPECT_GE(tighter, 8);
+}
+
 // Everything of a schedule that a rank does and where.
 std::string Written(const Schedule& schedule) {
   std::string text =

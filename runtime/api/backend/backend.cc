@@ -24,7 +24,8 @@ int DefaultThreads(int ranks) {
 
 }  // namespace
 
-Backend::Backend(int ranks, Spread spread, const SessionOptions& options) : spread_(spread), options_(options) {
+Backend::Backend(int ranks, Spread spread, const SessionOptions& options)
+    : spread_(spread), ranks_of_gpu_(spread == Spread::kThreads ? ranks : 1), options_(options) {
   if (options_.threads_per_rank <= 0) options_.threads_per_rank = DefaultThreads(ranks);
 }
 
@@ -63,6 +64,7 @@ ScheduleOptions Backend::schedule_options() const {
   options.compute_streams = compute_streams();
   if (options_.device.gpu) options.speed = SpeedOfGpu(device_name_, options_.device.allow_tf32);
   options.memory_limit = options_.memory_limit;
+  options.device_bytes = gpu_bytes_ / ranks_of_gpu_;
   options.group_updates = options_.group_updates || options_.device.gpu.has_value();
   options.keep_values = options_.tests.observe;
   options.overlap_halo = options_.overlap_halo;
@@ -80,6 +82,8 @@ absl::Status Backend::FindKernels() {
   if (options_.device.gpu) {
     ASSIGN_OR_RETURN(gpu_, OpenGpu(options_));
     device_name_ = GpuModel(*gpu_);
+    ASSIGN_OR_RETURN(const DeviceMemory memory, gpu_->Memory());
+    gpu_bytes_ = memory.total;
     ASSIGN_OR_RETURN(kernels_, MakeGpuKernels(*gpu_, options_));
     return absl::OkStatus();
   }
@@ -93,6 +97,7 @@ absl::Status Backend::FindKernels() {
 absl::Status Backend::DescribeKernels(const absl::Status& missing) {
   ASSIGN_OR_RETURN(DescribedGpu described, DescribeGpu(options_));
   device_name_ = std::move(described.name);
+  gpu_bytes_ = described.memory_bytes;
   kernels_ = std::move(described.kernels);
   gpu_missing_ = missing;
   return absl::OkStatus();

@@ -59,9 +59,11 @@ class Backend {
   absl::Status JoinWorldOfJob(const Program& program);
 
   const Spread spread_;
+  const int ranks_of_gpu_;  // that share one
   SessionOptions options_;
   std::unique_ptr<Device> gpu_;
   std::string device_name_ = "host";
+  int64_t gpu_bytes_ = 0;  // all of its memory
   absl::Status gpu_missing_;
   std::unique_ptr<KernelLibrary> kernels_;
   std::vector<int> local_ranks_;

@@ -115,7 +115,7 @@ absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const
 }
 
 absl::StatusOr<DescribedGpu> DescribeGpu(const SessionOptions& options) {
-  return DescribedGpu{H200().model, std::make_unique<GpuKernels>(H200(), options.device)};
+  return DescribedGpu{H200().model, H200().memory_bytes, std::make_unique<GpuKernels>(H200(), options.device)};
 }
 
 absl::StatusOr<std::unique_ptr<World>> MakeGpuWorld(Device& gpu, const Program& program, Job* job) {

@@ -41,6 +41,7 @@ absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device& gpu, const
 // which can be created. Nothing is timed, and no plans are kept.
 struct DescribedGpu {
   std::string name;
+  int64_t memory_bytes = 0;
   std::unique_ptr<KernelLibrary> kernels;
 };
 

@@ -30,6 +30,10 @@ KernelChoice Chosen(const LocalNode& node, const CudaLibraryOptions& options = {
   return choice.value_or(KernelChoice{});
 }
 
+TEST(DescribedGpu, OfOneGpuThereIsOneMemory) {
+  EXPECT_THAT(H200().cudnn, HasSubstr(fmt::format("\"totalGlobalMem\":{},", H200().memory_bytes)));
+}
+
 TEST(DescribedGpu, ConvolutionsAreThoseOfCudnn) {
   const bool installed = LoadCudnn().ok();
   for (const DType dtype : {DType::kF32, DType::kBF16}) {
