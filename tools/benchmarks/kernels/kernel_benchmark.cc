@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "graph/ir/node_flops.h"
 #include "graph/ir/op_definition.h"
 #include "ops/registry.h"
 #include "runtime/api/backend/backend.h"

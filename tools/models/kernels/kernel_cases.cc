@@ -120,13 +120,6 @@ void AddElementwise(Table& table, const Shape& shape) {
 
 }  // namespace
 
-double BytesOf(const LocalNode& node) {
-  int64_t bytes = 0;
-  for (const auto& input : node.inputs) bytes += input.has_value() ? input->bytes() : 0;
-  for (const LocalTensor& output : node.outputs) bytes += output.bytes();
-  return static_cast<double>(bytes);
-}
-
 absl::StatusOr<KernelCase> ProductCase(int64_t side, DType dtype) {
   ASSIGN_OR_RETURN(LocalNode node,
                    MakeNode("matmul", {}, {TensorType{dtype, {side, side}}, TensorType{dtype, {side, side}}}));

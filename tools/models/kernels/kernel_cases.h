@@ -21,9 +21,6 @@ absl::StatusOr<KernelCase> ProductCase(int64_t side, DType dtype);
 // f32 nodes: first a large copy and a product of matrices of `side`, then what training of `batch` images is made of.
 absl::StatusOr<std::vector<KernelCase>> KernelCases(int64_t batch, int64_t side);
 
-// Bytes of all inputs and outputs.
-double BytesOf(const LocalNode& node);
-
 }  // namespace partita
 
 #endif  // PARTITA_TOOLS_MODELS_KERNELS_KERNEL_CASES_H_
