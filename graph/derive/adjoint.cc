@@ -77,7 +77,13 @@ class Adjoint : public GradientBuilder {
 
   absl::StatusOr<std::vector<ValueId>> Add(const std::string& op, std::vector<ValueId> inputs, Attributes attributes,
                                            const std::string& base) override {
+    return AddLike(kNoValue, op, std::move(inputs), std::move(attributes), base);
+  }
+
+  absl::StatusOr<std::vector<ValueId>> AddLike(ValueId like, const std::string& op, std::vector<ValueId> inputs,
+                                               Attributes attributes, const std::string& base) override {
     NodeRequest request;
+    request.like = like;
     request.op = op;
     request.inputs = std::move(inputs);
     request.attributes = std::move(attributes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/derive/adjoint.h"
 #include "graph/derive/choose_layout.h"
 #include "graph/ir/group_key.h"
 #include "graph/moves/plan_move.h"
@@ -24,10 +25,13 @@ absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& reque
   std::vector<ValueId> inputs = request.inputs;
   choice.inputs.reserve(inputs.size());
   choice.view.inputs.reserve(inputs.size());
+  const Layout like = request.like == kNoValue ? Layout() : DualLayout(graph_.layout(request.like));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const FreeSource* free = i < request.free.size() ? request.free[i] : nullptr;
     InputState state;
-    if (free != nullptr) {
+    if (i == 0 && request.like != kNoValue) {
+      state = {&graph_.type(request.like), &like, true};
+    } else if (free != nullptr) {
       state.type = &free->type;
     } else if (inputs[i] != kNoValue) {
       inputs[i] = Resolved(inputs[i]);
@@ -82,6 +86,7 @@ absl::StatusOr<ValueId> LayoutBuilder::AddSource(const OpDefinition& op, Attribu
 
 int LayoutBuilder::MeshOf(const NodeRequest& request, const OpDefinition& op) const {
   if (request.config.mesh >= 0) return request.config.mesh;
+  if (request.like != kNoValue) return graph_.layout(request.like).mesh;
   int mesh = -1;  // of the first input that has one
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     const FreeSource* free = i < request.free.size() ? request.free[i] : nullptr;

@@ -35,6 +35,8 @@ struct NodeRequest {
   Phase phase = Phase::kForward;
   NodeConfig config;
   bool keep_lead = true;  // ChooseLayouts
+  // Not kNoValue: the first input is absent, but the layout is chosen as if it was a cotangent of this value.
+  ValueId like = kNoValue;
 };
 
 class LayoutBuilder {

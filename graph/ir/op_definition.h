@@ -109,6 +109,13 @@ class GradientBuilder {
   // Appends `op` with these inputs and returns its outputs. Names are generated from `base`: "<base>@d" for cotangents.
   virtual absl::StatusOr<std::vector<ValueId>> Add(const std::string& op, std::vector<ValueId> inputs,
                                                    Attributes attributes, const std::string& base) = 0;
+  // The same of an op whose first input only says how the first output shall lie: as a cotangent of `like`. The node
+  // does not read it.
+  virtual absl::StatusOr<std::vector<ValueId>> AddLike(ValueId /*like*/, const std::string& op,
+                                                       std::vector<ValueId> inputs, Attributes attributes,
+                                                       const std::string& base) {
+    return Add(op, std::move(inputs), std::move(attributes), base);
+  }
 };
 
 // Cotangents of the inputs, in the order of the inputs: kNoValue where no gradient flows (labels, counters).
@@ -132,6 +139,8 @@ class EntryBuilder {
   virtual absl::StatusOr<ValueId> SampleWeight(const TensorType& type) = 0;
   // What `state` is after the step.
   virtual void SetUpdate(ValueId state, ValueId value) = 0;
+  // Where the first dimension of a value are the samples of the batch: how many rows of it belong to each; else 0.
+  virtual int64_t RowsOfASample(ValueId value) = 0;
 };
 
 // The values that stand for the outputs of a user's node called `name`. `node` is a copy that reads values of the

@@ -1,5 +1,6 @@
 #include "graph/passes/prepare_entry.h"
 
+#include "graph/derive/rows_of_a_sample.h"
 #include "graph/ir/generated_name.h"
 #include "graph/ir/model.h"
 #include "graph/ir/node_view.h"
@@ -59,6 +60,14 @@ absl::StatusOr<ValueId> EntryPreparation::SampleWeight(const TensorType& type) {
   ASSIGN_OR_RETURN(const std::vector<ValueId> weight,
                    Append(registry_.Get(Role::kInput), {}, attributes, {kSampleWeightName}));
   return weight[0];
+}
+
+// Once for every value.
+int64_t EntryPreparation::RowsOfASample(ValueId value) {
+  for (auto next = static_cast<ValueId>(rows_of_a_sample_.size()); next <= value; ++next) {
+    rows_of_a_sample_.push_back(RowsOfASampleOf(graph(), next, rows_of_a_sample_));
+  }
+  return rows_of_a_sample_[value];
 }
 
 absl::StatusOr<std::vector<ValueId>> EntryPreparation::Append(const OpDefinition& op, std::vector<ValueId> inputs,

@@ -30,6 +30,7 @@ class EntryPreparation : public EntryBuilder {
   ValueId iteration() const override { return iteration_; }
   absl::StatusOr<ValueId> SampleWeight(const TensorType& type) override;
   void SetUpdate(ValueId state, ValueId value) override { updates_.emplace_back(state, value); }
+  int64_t RowsOfASample(ValueId value) override;
 
  private:
   absl::Status Prepare(NodeId id, const Preparation& preparation);
@@ -40,6 +41,7 @@ class EntryPreparation : public EntryBuilder {
   Rewriter rewriter_;
   ValueId iteration_ = kNoValue;
   std::vector<std::pair<ValueId, ValueId>> updates_;  // states and what they become
+  std::vector<int64_t> rows_of_a_sample_;             // of the values that were there when somebody asked
 };
 
 }  // namespace partita

@@ -56,6 +56,11 @@ OpDefinition SliceOp();
 OpDefinition SliceGradOp();
 // reshape.cc
 OpDefinition ReshapeOp();
+// sums.cc
+OpDefinition SumOp();
+OpDefinition MeanOp();
+OpDefinition SumGradOp();
+OpDefinition ExpandOp();
 // cast.cc
 OpDefinition CastOp();
 // log_softmax.cc
@@ -64,6 +69,9 @@ OpDefinition LogSoftmaxGradOp();
 // softmax_cross_entropy.cc
 OpDefinition SoftmaxCrossEntropyOp();
 OpDefinition SoftmaxCrossEntropyGradOp();
+// mean_squared_error.cc
+OpDefinition MeanSquaredErrorOp();
+OpDefinition MeanSquaredErrorGradOp();
 // split_softmax.cc
 OpDefinition RowMaximumOp();
 OpDefinition RowExponentialsOp();

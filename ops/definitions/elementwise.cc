@@ -4,7 +4,14 @@
 //                   gradient <name>_grad(dy, y), or of x where the functor reads its input
 //   add(x...)       the sum of all inputs; the cotangent goes to each
 //   mul(x, y)       x y; dx = dy y
+//   sub(x, y)       x - y
+//   maximum(x, y)   the larger one; equal ones share the cotangent in halves
+//                   maximum_share(x, y)   d maximum / dx: 1, 1/2 or 0
+//   scale(x)        factor x, a number that the graph says
+//   stop_gradient(x)   x, through which no gradient flows. The output is a view
 #include "ops/functors/elementwise.h"
+
+#include <limits>
 
 #include "ops/definitions/definitions.h"
 #include "ops/forms/op_builder.h"
@@ -51,6 +58,21 @@ std::vector<Rule> MulRules(const NodeView& node) {
   std::vector<Rule> rules = EveryDimension(Rank(node), {true, true});
   rules.push_back(Partial({P(), R()}));
   rules.push_back(Partial({R(), P()}));
+  return rules;
+}
+
+// One number of each, in any split.
+std::vector<Rule> PairRules(const NodeView& node) { return EveryDimension(Rank(node), {true, true}); }
+
+std::vector<Rule> SubRules(const NodeView& node) {
+  std::vector<Rule> rules = PairRules(node);
+  rules.push_back(Partial({P(), P()}));
+  return rules;
+}
+
+std::vector<Rule> OneLinearRules(const NodeView& node) {
+  std::vector<Rule> rules = EveryDimension(Rank(node), {true});
+  if (IsFloating(node.inputs[0]->dtype)) rules.push_back(Partial({P()}));
   return rules;
 }
 
@@ -107,6 +129,51 @@ absl::StatusOr<std::vector<ValueId>> MulGradient(GradientBuilder& builder, const
   return result;
 }
 
+absl::StatusOr<ValueId> Scaled(GradientBuilder& builder, ValueId x, double factor, const std::string& base) {
+  return AddOne(builder, "scale", {x}, {{"factor", factor}}, base);
+}
+
+absl::StatusOr<std::vector<ValueId>> SubGradient(GradientBuilder& builder, const Node& node,
+                                                 const std::vector<ValueId>& cotangents,
+                                                 const std::vector<bool>& wanted) {
+  std::vector<ValueId> result = {cotangents[0], kNoValue};
+  if (wanted[1]) {
+    ASSIGN_OR_RETURN(result[1], Scaled(builder, cotangents[0], -1, InputName(builder, node, 1)));
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<ValueId>> ScaleGradient(GradientBuilder& builder, const Node& node,
+                                                   const std::vector<ValueId>& cotangents,
+                                                   const std::vector<bool>& wanted) {
+  std::vector<ValueId> result = {kNoValue};
+  if (wanted[0]) {
+    ASSIGN_OR_RETURN(result[0],
+                     Scaled(builder, cotangents[0], node.attributes.Float("factor"), InputName(builder, node, 0)));
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<ValueId>> MaximumGradient(GradientBuilder& builder, const Node& node,
+                                                     const std::vector<ValueId>& cotangents,
+                                                     const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(2, kNoValue);
+  for (int i = 0; i < 2; ++i) {
+    if (!wanted[i]) continue;
+    const std::string base = InputName(builder, node, i);
+    ASSIGN_OR_RETURN(const ValueId share,
+                     AddOne(builder, "maximum_share", {node.inputs[i], node.inputs[1 - i]}, {}, base));
+    ASSIGN_OR_RETURN(result[i], AddOne(builder, "mul", {cotangents[0], share}, {}, base));
+  }
+  return result;
+}
+
+absl::StatusOr<std::vector<TensorType>> ScaleShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckNumber(node.attributes, "factor", -std::numeric_limits<double>::infinity()));
+  RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
 OpDefinition AddOp() {
   return Op("add")
       .As(Role::kAdd)
@@ -130,10 +197,43 @@ OpDefinition MulOp() {
       .InPlace(0, 0);
 }
 
+// What two numbers make.
+Op PairOp(const std::string& name) {
+  return Op(name).Inputs({"x", "y"}).Shape(SameTypes({"x", "y"})).Rules(PairRules).Flops(OnePerElement).InPlace(0, 0);
+}
+
+OpDefinition SubOp() { return PairOp("sub").Rules(SubRules).Gradient(SubGradient).Computes(Precision::kFollows); }
+
+OpDefinition MaximumOp() { return PairOp("maximum").Gradient(MaximumGradient).Computes(Precision::kFollows); }
+
+OpDefinition ScaleOp() {
+  return Op("scale")
+      .Inputs({"x"})
+      .Required("factor", 1.0)
+      .Shape(ScaleShape)
+      .Rules(OneLinearRules)
+      .Gradient(ScaleGradient)
+      .Computes(Precision::kFollows)
+      .Flops(OnePerElement)
+      .InPlace(0, 0);
+}
+
+OpDefinition StopGradientOp() {
+  return Op("stop_gradient")
+      .Inputs({"x"})
+      .Shape([](const NodeView& node) -> absl::StatusOr<std::vector<TensorType>> {
+        return std::vector<TensorType>{*node.inputs[0]};
+      })
+      .Rules(OneLinearRules)
+      .Computes(Precision::kFollows)
+      .View();
+}
+
 }  // namespace
 
 std::vector<OpDefinition> ElementwiseOps() {
-  std::vector<OpDefinition> ops = {AddOp(), MulOp()};
+  std::vector<OpDefinition> ops = {AddOp(),   MulOp(),         SubOp(), MaximumOp(), PairOp("maximum_share").Internal(),
+                                   ScaleOp(), StopGradientOp()};
   ForEachType(UnaryOps(), [&]<typename F>() {
     ops.push_back(UnaryOp<F>());
     ops.push_back(UnaryGradOp<F>());

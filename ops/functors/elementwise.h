@@ -7,17 +7,21 @@
 //     static std::string Name();
 //     static constexpr bool kGradientReadsResult;  // else it reads the input
 //     static constexpr int kCost;                  // of one element, in additions
+//     static constexpr double kDomain[2];          // of a function that is no activation: where tests look at it
 //     static constexpr double kExamples[][2];      // {x, y}
 //     template <typename T> static T Value(T x);
 //     template <typename T> static T Gradient(T dy, T kept);
 //   };
 //
-// computes in f32 (of bf16 too) and f64, for host and device. Finite inputs have finite results and derivatives; a NaN
-// goes through, so that a run that has become non-finite says so.
+// computes in f32 (of bf16 too) and f64, for host and device. A NaN goes through, so that a run that has become
+// non-finite says so. Of an activation finite inputs have finite results and derivatives; other functions
+// (ops/functors/functions.h) have a kDomain.
 #ifndef PARTITA_OPS_FUNCTORS_ELEMENTWISE_H_
 #define PARTITA_OPS_FUNCTORS_ELEMENTWISE_H_
 
+#include "ops/functors/functions.h"
 #include "ops/functors/gelu.h"
+#include "ops/functors/pairs.h"
 #include "ops/functors/relu.h"
 #include "ops/functors/sigmoid.h"
 #include "ops/functors/silu.h"
@@ -27,7 +31,12 @@
 
 namespace partita {
 
-using UnaryOps = TypeList<Gelu, Relu, Sigmoid, Silu, Tanh>;
+using UnaryOps = TypeList<Exp, Gelu, Log, Relu, Sigmoid, Silu, Sqrt, Square, Tanh>;
+
+template <typename F>
+inline constexpr bool kIsActivation = !requires {
+  F::kDomain;
+};
 
 // The gradient of an op of one input, an op of two: the cotangent, and the result or the input.
 template <typename F>
@@ -51,7 +60,7 @@ struct Mul {
   }
 };
 
-using BinaryOps = decltype(Joined(Wrapped<GradientOf>(UnaryOps()), TypeList<Mul>()));
+using BinaryOps = decltype(Joined(Wrapped<GradientOf>(UnaryOps()), TypeList<Mul, Sub, Maximum, MaximumShare>()));
 
 }  // namespace partita
 

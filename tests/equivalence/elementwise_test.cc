@@ -22,13 +22,19 @@ namespace {
 constexpr int64_t kSamples = 8;
 constexpr int kSteps = 20;
 
+// What is defined for some numbers alone, or grows fast, reads numbers between 0 and 1.
+ValueId Apply(GraphBuilder& b, const std::string& name, const std::string& op, ValueId x) {
+  const bool anywhere = AtPlace(UnaryOps(), PlaceOf(UnaryOps(), op), []<typename F>() { return kIsActivation<F>; });
+  return b.Add(name, op, {anywhere ? x : b.Sigmoid(name + "/between", x)});
+}
+
 absl::StatusOr<Model> MakeModel(const std::string& op) {
   GraphBuilder b(Ops());
   const ValueId images = b.Input("images", DType::kF32, {kSamples, 12, 12, 1});
   const ValueId labels = b.Input("labels", DType::kI32, {kSamples});
-  ValueId x = b.Add("conv/op", op, {b.Conv2d("conv", images, {.channels = 4, .kernel = 3, .padding = 1})});
+  ValueId x = Apply(b, "conv/op", op, b.Conv2d("conv", images, {.channels = 4, .kernel = 3, .padding = 1}));
   x = b.Flatten("flatten", b.AveragePool("pool", x, {.kernel = 3, .stride = 3}));
-  x = b.Dense("classifier", b.Add("dense/op", op, {b.Dense("dense", x, 9)}), 10);
+  x = b.Dense("classifier", Apply(b, "dense/op", op, b.Dense("dense", x, 9)), 10);
   Model model;
   ASSIGN_OR_RETURN(model.graph, b.Build(b.SoftmaxCrossEntropy("loss", x, labels)));
   model.optimizer = {"sgd", {{"momentum", 0.9}, {"weight_decay", 1e-4}}};

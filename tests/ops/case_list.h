@@ -45,6 +45,8 @@ void AddElementwise(Cases& cases);
 void AddRearranging(Cases& cases);
 void AddClassification(Cases& cases);
 void AddSplitSoftmax(Cases& cases);
+void AddSums(Cases& cases);
+void AddErrors(Cases& cases);
 
 // Ops without one.
 void AddLinearGradients(Cases& cases);
@@ -54,6 +56,7 @@ void AddEpilogues(Cases& cases);
 void AddElementwiseGradients(Cases& cases);
 void AddClassificationGradients(Cases& cases);
 void AddSplitSoftmaxOthers(Cases& cases);
+void AddSumsOthers(Cases& cases);
 void AddBatchNormOthers(Cases& cases);
 void AddUpdates(Cases& cases);
 

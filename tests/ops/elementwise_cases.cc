@@ -4,12 +4,27 @@
 
 namespace partita {
 
+namespace {
+
+// Where the function is defined.
+template <typename F>
+CaseInput Within(CaseInput x) {
+  if constexpr (!kIsActivation<F>) {
+    x.low = F::kDomain[0];
+    x.high = F::kDomain[1];
+  }
+  return x;
+}
+
+}  // namespace
+
 void AddElementwise(Cases& cases) {
   const std::vector<std::pair<std::string, Shape>> shapes = {
       {"vector", {7}}, {"dense", {5, 3}}, {"cube", {2, 3, 5}}, {"image", {3, 5, 3, 2}}, {"rank5", {2, 1, 3, 2, 3}}};
   for (const auto& [variant, shape] : shapes) {
-    for (const std::string& op : NamesOf(UnaryOps())) cases.Add(op, variant, {}, {Spread(shape)});
-    cases.Add("mul", variant, {}, {Free(shape), Free(shape)});
+    ForEachType(UnaryOps(), [&]<typename F>() { cases.Add(F::Name(), variant, {}, {Within<F>(Spread(shape))}); });
+    for (const char* op : {"mul", "sub", "maximum"}) cases.Add(op, variant, {}, {Free(shape), Free(shape)});
+    cases.Add("scale", variant, {{"factor", -0.3}}, {Free(shape)});
     for (const double rate : {0.0, 0.3}) {
       cases.Add("dropout", variant + (rate > 0 ? "_dropping" : "_keeping"), {{"rate", rate}, {"key", "dropped"}},
                 {Free(shape), Integers({}, 1000)});
@@ -25,6 +40,8 @@ void AddElementwiseGradients(Cases& cases) {
   for (const std::string& op : NamesOf(decltype(Wrapped<GradientOf>(UnaryOps()))())) {
     cases.Add(op, "image", {}, {Fixed({3, 5, 3, 2}), Fixed({3, 5, 3, 2})});
   }
+  cases.Add("maximum_share", "image", {}, {Fixed({3, 5, 3, 2}), Fixed({3, 5, 3, 2})});
+  cases.Add("stop_gradient", "image", {}, {Fixed({3, 5, 3, 2})});
 }
 
 }  // namespace partita

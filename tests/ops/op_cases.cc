@@ -16,6 +16,8 @@ std::vector<OpCase> GradientCases() {
   AddRearranging(cases);
   AddClassification(cases);
   AddSplitSoftmax(cases);
+  AddSums(cases);
+  AddErrors(cases);
   return cases.Take();
 }
 
@@ -28,6 +30,7 @@ std::vector<OpCase> KernelCases() {
   AddElementwiseGradients(cases);
   AddClassificationGradients(cases);
   AddSplitSoftmaxOthers(cases);
+  AddSumsOthers(cases);
   AddBatchNormOthers(cases);
   AddUpdates(cases);
   std::vector<OpCase> all = GradientCases();

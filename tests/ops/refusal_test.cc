@@ -117,6 +117,28 @@ TEST(Refusal, Elementwise) {
   }
 }
 
+TEST(Refusal, Sums) {
+  const Attributes rows = {{"axes", IntList{1}}, {"sizes", IntList{3}}};
+  ExpectRefused({
+      {"sum", {}, {I32({4})}, "input x has element type i32"},
+      {"sum", {}, {F32({})}, "input x is a scalar; at least 1 dimension is needed"},
+      {"sum", {{"axes", IntList{2}}}, {F32({4, 3})}, "attribute axes has 2; x has dimensions 0 to 1"},
+      {"mean", {{"axes", IntList{-1}}}, {F32({4, 3})}, "attribute axes has -1; x has dimensions 0 to 1"},
+      {"mean", {{"axes", IntList{1, 1}}}, {F32({4, 3})}, "attribute axes has 1 behind 1; rising ones are needed"},
+      {"expand", {{"axes", IntList{}}, {"sizes", IntList{}}}, {F32({4})}, "attribute axes has 0 dimensions"},
+      {"expand", {{"axes", IntList{2}}, {"sizes", IntList{3}}}, {F32({4})}, "attribute axes has 2; the result has"},
+      {"expand", {{"axes", IntList{1}}, {"sizes", IntList{3, 3}}}, {F32({4})}, "attribute sizes"},
+      {"expand", {{"axes", IntList{1}}, {"sizes", IntList{0}}}, {F32({4})}, "attribute sizes"},
+      {"expand", rows, {I32({4})}, "input x has element type i32"},
+      {"expand", rows, {F32(Shape(8, 1))}, "attribute axes has 1 dimensions beside those 8 of x"},
+      {"scale", {{"factor", 2.0}}, {I32({4})}, "input x has element type i32"},
+      {"mean_squared_error", {}, {F32({}), F32({})}, "input predictions is a scalar; [n,...] is needed"},
+      {"mean_squared_error", {}, {F32({4}), F32({4, 1})}, "input targets has shape [4,1]; [4] is needed"},
+      {"mean_squared_error", {}, {F32({4}), I32({4})}, "input targets has element type i32; f32 is needed"},
+      {"mean_squared_error", {}, {F32({4, 2}), F32({4, 2}), F32({2})}, "input sample_weight has shape [2]"},
+  });
+}
+
 TEST(Refusal, Dense) {
   ExpectRefused({
       {"matmul",

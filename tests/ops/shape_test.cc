@@ -73,6 +73,9 @@ std::vector<ShapeCase> DenseCases() {
       {"bias", {}, {F32({4, 6}), F32({6})}, {F32({4, 6})}},
       {"bias_grad", {}, {F32({4, 3, 3, 6})}, {F32({6})}},
       {"add", {}, {F32({}), F32({}), F32({})}, {F32({})}},
+      {"scale", {{"factor", -0.5}}, {F64({4, 6})}, {F64({4, 6})}},
+      {"stop_gradient", {}, {F32({4, 6})}, {F32({4, 6})}},
+      {"stop_gradient", {}, {I32({4})}, {I32({4})}},
       {"dropout", {{"rate", 0.5}}, {F32({3, 5}), std::nullopt}, {F32({3, 5})}},
       {"dropout", {{"rate", 0.0}}, {F32({3, 5}), I32({})}, {F32({3, 5})}},
   };
@@ -117,6 +120,26 @@ std::vector<ShapeCase> BatchNormCases() {
       {"batch_norm_running", {{"count", int64_t{8}}}, {groups, vector, vector, std::nullopt}, {vector, vector}},
       {"batch_norm_running", {{"count", int64_t{8}}}, {groups, F64({4}), F64({4}), I32({})}, {F64({4}), F64({4})}},
       {"batch_norm_inference", {}, {x, vector, vector, vector, vector}, {x}},
+  };
+}
+
+std::vector<ShapeCase> SumCases() {
+  const TensorType narrow{DType::kBF16, {8, 7, 7, 3}}, x = F32({8, 7, 7, 3});
+  const Attributes pixels = {{"axes", Ints{1, 2}}}, of_pixels = {{"axes", Ints{1, 2}}, {"sizes", Ints{7, 7}}};
+  Attributes gradient = of_pixels;
+  gradient.Set("dtype", "bf16");
+  return {
+      {"sum", {}, {x}, {F32({})}},
+      {"sum", {{"keep_sizes", true}}, {x}, {F32({1, 1, 1, 1})}},
+      {"sum", pixels, {narrow}, {F32({8, 3})}},
+      {"mean", pixels, {F64({8, 7, 7, 3})}, {F64({8, 3})}},
+      {"mean", {{"axes", Ints{0, 3}}, {"keep_sizes", true}}, {x}, {F32({1, 7, 7, 1})}},
+      {"sum_grad", gradient, {std::nullopt, F32({8, 3})}, {narrow}},
+      {"expand", of_pixels, {F32({8, 3})}, {x}},
+      {"expand", {{"axes", Ints{0}}, {"sizes", Ints{4}}}, {F32({})}, {F32({4})}},
+      {"mean_squared_error", {}, {x, x, std::nullopt}, {F32({})}},
+      {"mean_squared_error", {}, {F64({8}), F64({8}), F64({8})}, {F64({})}},
+      {"mean_squared_error_grad", {}, {x, x, F32({8}), F32({})}, {x}},
   };
 }
 
@@ -179,6 +202,7 @@ TEST(Shape, Dense) { ExpectShapes(DenseCases()); }
 TEST(Shape, Elementwise) { ExpectShapes(ElementwiseCases()); }
 TEST(Shape, Pooling) { ExpectShapes(PoolingCases()); }
 TEST(Shape, BatchNorm) { ExpectShapes(BatchNormCases()); }
+TEST(Shape, Sums) { ExpectShapes(SumCases()); }
 TEST(Shape, Rearranging) { ExpectShapes(RearrangingCases()); }
 TEST(Shape, Training) { ExpectShapes(TrainingCases()); }
 

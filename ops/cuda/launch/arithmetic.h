@@ -20,6 +20,9 @@ LaunchError Binary(int place, DType dtype, const void* a, const void* b, void* y
 // y = x[0] + ... + x[count - 1], in this order; only x[0] may lie where y does.
 LaunchError Add(DType dtype, const void* const* x, int count, void* y, int64_t elements, CudaQueue queue);
 
+// y = factor x
+LaunchError Scale(DType dtype, double factor, const void* x, void* y, int64_t elements, CudaQueue queue);
+
 // y = x + b; b has one value per channel.
 LaunchError Bias(DType dtype, const void* x, const void* b, void* y, ChannelRows shape, CudaQueue queue);
 

@@ -6,6 +6,7 @@
 #include "graph/value/dtype.h"
 #include "ops/cuda/launch/launch.h"
 #include "ops/cuda/launch/reduction_sizes.h"
+#include "ops/functors/summed_runs.h"
 
 namespace partita::launch {
 
@@ -13,6 +14,28 @@ namespace partita::launch {
 // gradient of a bias (one group), a global average (a group per sample). `scratch`: partial_bytes(1), counters(false).
 LaunchError SumOverRows(DType from, DType to, const ColumnChunks& chunks, const void* x, double divisor, void* y,
                         const SumScratch& scratch, CudaQueue queue);
+
+// The same where several runs of dimensions are added up, or little: each sum is one thread's, or one block's.
+LaunchError SumOverRuns(DType from, DType to, const SummedRuns& runs, const void* x, double divisor, void* y,
+                        CudaQueue queue);
+
+// y = x / divisor along what is added up; x is of type `from`, y of `to`.
+LaunchError ExpandRuns(DType from, DType to, const SummedRuns& runs, const void* x, double divisor, void* y,
+                       CudaQueue queue);
+
+// The squared errors of samples of `numbers` each, where they lie; `weights` has one for each sample, or is null.
+struct SquaredErrors {
+  const void *predictions = nullptr, *targets = nullptr, *weights = nullptr;
+  int64_t samples = 0, numbers = 0;
+  double divisor = 1;
+
+  int64_t elements() const { return samples * numbers; }
+};
+// Over one column of elements(). `scratch`: partial_bytes(1), counters(false).
+LaunchError MeanSquaredError(DType dtype, const SquaredErrors& errors, const ColumnChunks& chunks, void* loss,
+                             const SumScratch& scratch, CudaQueue queue);
+// `dloss` is a scalar in device memory (null: 1); `d` may be the predictions.
+LaunchError MeanSquaredErrorGrad(DType dtype, const SquaredErrors& errors, const void* dloss, void* d, CudaQueue queue);
 
 // `workspace` holds the partial sums: partial_bytes of the chunks.
 LaunchError SumOfSquares(DType dtype, const FlatChunks& chunks, const void* x, void* y, double* workspace,

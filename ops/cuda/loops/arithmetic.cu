@@ -61,6 +61,12 @@ struct BinaryElement {
   }
 };
 
+template <typename A>
+struct ScaleElement {
+  A factor;
+  PARTITA_HOST_DEVICE void operator()(RowChannel, const A* x, A* y) const { y[0] = factor * x[0]; }
+};
+
 template <int kCount>
 struct AddElement {
   template <typename A>
@@ -201,6 +207,13 @@ LaunchError Add(DType dtype, const void* const* x, int count, void* y, int64_t e
       error = AddSome<T, 2>(next, y, elements, queue);
     }
     return error;
+  });
+}
+
+LaunchError Scale(DType dtype, double factor, const void* x, void* y, int64_t elements, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    const ScaleElement<Compute<T>> element{static_cast<Compute<T>>(factor)};
+    return ForElements<T>({As<T>(x)}, {As<T>(y)}, Flat(elements), element, queue);
   });
 }
 

@@ -43,6 +43,13 @@ absl::StatusOr<PreparedCudaKernel> CudaBinary(const LocalNode& node) {
                            });
 }
 
+absl::StatusOr<PreparedCudaKernel> CudaScale(const LocalNode& node) {
+  return OwnFloatingKernel(node, [factor = node.attributes.Float("factor"), n = node.outputs[0].elements()](
+                                     const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::Scale(dtype, factor, In(a, 0), Out(a, 0), n, q);
+  });
+}
+
 absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node) {
   return OwnFloatingKernel(node,
                            [x = MakeRows(node.outputs[0].shape())](const KernelArguments& a, DType dtype, CudaQueue q) {

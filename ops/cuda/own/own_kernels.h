@@ -13,6 +13,7 @@ absl::StatusOr<PreparedCudaKernel> CudaCast(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaAdd(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaUnary(const LocalNode& node);   // of ops/functors/elementwise.h
 absl::StatusOr<PreparedCudaKernel> CudaBinary(const LocalNode& node);  // likewise
+absl::StatusOr<PreparedCudaKernel> CudaScale(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaDropout(const LocalNode& node);
@@ -57,6 +58,12 @@ absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropy(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropyGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaAccuracy(const LocalNode& node);
+
+// sums.cc
+absl::StatusOr<PreparedCudaKernel> CudaSum(const LocalNode& node);     // and mean
+absl::StatusOr<PreparedCudaKernel> CudaExpand(const LocalNode& node);  // and sum_grad
+absl::StatusOr<PreparedCudaKernel> CudaMeanSquaredError(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaMeanSquaredErrorGrad(const LocalNode& node);
 
 // split_softmax.cc
 absl::StatusOr<PreparedCudaKernel> CudaRowMaximum(const LocalNode& node);

@@ -1,4 +1,4 @@
-// Fast sums and dropout. Outputs may lie at the address of an input.
+// Fast sums, products with a number, and dropout. Outputs may lie at the address of an input.
 #include "ops/functors/dropout.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/kernel/global_index.h"
@@ -11,6 +11,11 @@ namespace {
 PARTITA_TARGET_CLONES void AddRange(const float* a, const float* b, float* sum, int64_t n) {
   PARTITA_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) sum[i] = a[i] + b[i];
+}
+
+PARTITA_TARGET_CLONES void ScaleRange(const float* x, float factor, float* y, int64_t n) {
+  PARTITA_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) y[i] = factor * x[i];
 }
 
 // A random number costs as much as touching so many elements.
@@ -47,6 +52,16 @@ absl::StatusOr<PreparedKernel> FastAdd(const LocalNode& node) {
       for (size_t k = 1; k < a.inputs.size(); ++k) {
         AddRange(k == 1 ? In<float>(a, 0) + begin : sum, In<float>(a, k) + begin, sum, end - begin);
       }
+    });
+  });
+}
+
+absl::StatusOr<PreparedKernel> FastScale(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const auto factor = static_cast<float>(node.attributes.Float("factor"));
+  return Prepared([factor, elements = node.outputs[0].elements()](const KernelArguments& a) {
+    ParallelRange(elements, [&](int64_t begin, int64_t end) {
+      ScaleRange(In<float>(a, 0) + begin, factor, Out<float>(a, 0) + begin, end - begin);
     });
   });
 }

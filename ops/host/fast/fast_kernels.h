@@ -23,6 +23,7 @@ absl::StatusOr<PreparedKernel> FastBinary(const LocalNode& node);
 
 // arithmetic.cc
 absl::StatusOr<PreparedKernel> FastAdd(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastScale(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastDropout(const LocalNode& node);
 
 // bias.cc
@@ -37,6 +38,12 @@ absl::StatusOr<PreparedKernel> FastUpdate(const LocalNode& node);  // of ops/fun
 absl::StatusOr<PreparedKernel> FastConcat(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastSlice(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastSliceGrad(const LocalNode& node);
+
+// sums.cc
+absl::StatusOr<PreparedKernel> FastSum(const LocalNode& node);     // and mean
+absl::StatusOr<PreparedKernel> FastExpand(const LocalNode& node);  // and sum_grad
+absl::StatusOr<PreparedKernel> FastMeanSquaredError(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastMeanSquaredErrorGrad(const LocalNode& node);
 
 // pooling.cc, global_average_pool.cc
 absl::StatusOr<PreparedKernel> FastMaxPool(const LocalNode& node);

@@ -83,6 +83,14 @@ absl::StatusOr<PreparedKernel> ReferenceBinary(const LocalNode& node) {
   });
 }
 
+absl::StatusOr<PreparedKernel> ReferenceScale(const LocalNode& node) {
+  const int64_t elements = node.outputs[0].elements();
+  const double factor = node.attributes.Float("factor");
+  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = static_cast<T>(factor) * In<T>(a, 0)[i];
+  });
+}
+
 absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node) {
   const ChannelRows x = MakeRows(node.outputs[0].shape());
   return PreparedFloating(node.outputs[0].dtype, [x]<typename T>(const KernelArguments& a) {

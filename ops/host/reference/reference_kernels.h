@@ -15,6 +15,7 @@ absl::StatusOr<PreparedKernel> ReferenceCast(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceAdd(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceUnary(const LocalNode& node);   // of ops/functors/elementwise.h
 absl::StatusOr<PreparedKernel> ReferenceBinary(const LocalNode& node);  // likewise
+absl::StatusOr<PreparedKernel> ReferenceScale(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node);
@@ -24,6 +25,12 @@ absl::StatusOr<PreparedKernel> ReferenceReshape(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceConcat(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceSlice(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceSliceGrad(const LocalNode& node);
+
+// sums.cc
+absl::StatusOr<PreparedKernel> ReferenceSum(const LocalNode& node);     // and mean
+absl::StatusOr<PreparedKernel> ReferenceExpand(const LocalNode& node);  // and sum_grad
+absl::StatusOr<PreparedKernel> ReferenceMeanSquaredError(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceMeanSquaredErrorGrad(const LocalNode& node);
 
 // contraction.cc
 absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node);

@@ -1,4 +1,5 @@
 // The table of nodes that all host kernels are run on.
+#include <algorithm>
 #include <cmath>
 
 #include "graph/ir/op_definition.h"
@@ -273,6 +274,42 @@ void AddSplitSoftmax(Table& table) {
   }
 }
 
+// One run of dimensions and several; few and many sums, of few and of many terms.
+void AddSums(Table& table) {
+  const std::vector<std::pair<Shape, Ints>> sums = {
+      {{70000}, {}},        {{3, 5}, {1}},         {{700, 40}, {1}},    {{3000, 7}, {0}}, {{130, 5, 7, 24}, {1, 2}},
+      {{2, 9, 7, 33}, {1}}, {{4, 5, 300}, {0, 2}}, {{3, 2, 3}, {0, 2}}, {{5, 1, 3}, {1}}, {{6, 130, 2, 3}, {0, 1, 3}}};
+  for (const auto& [shape, axes] : sums) {
+    Shape kept;
+    Ints sizes;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const bool summed = axes.empty() || std::ranges::count(axes, static_cast<int64_t>(d)) > 0;
+      (summed ? sizes : kept).push_back(shape[d]);
+    }
+    const Ints places = axes.empty() ? Ints{0} : axes;
+    table.Add("sum", {{"axes", axes}}, {F32(shape)});
+    table.Add("mean", {{"axes", axes}}, {F32(shape)});
+    table.Add("mean", {{"axes", axes}, {"batch", int64_t{101}}, {"keep_sizes", true}}, {F32(shape)});
+    table.Add("expand", {{"axes", places}, {"sizes", sizes}}, {F32(kept)});
+    for (const auto& [dtype, divisor] : std::vector<std::pair<std::string, double>>{{"f32", 6}, {"bf16", 8}}) {
+      table.Add("sum_grad", {{"axes", places}, {"sizes", sizes}, {"dtype", dtype}, {"divisor", divisor}},
+                {std::nullopt, F32(kept)});
+    }
+  }
+}
+
+void AddErrors(Table& table) {
+  for (const Shape& shape : {Shape{1}, Shape{70001}, Shape{37, 5}, Shape{6, 9, 40, 3}}) {
+    const TensorType x = F32(shape), weights = F32({shape[0]});
+    const Attributes batch{{"batch", int64_t{41}}};
+    table.Add("mean_squared_error", {}, {x, x, std::nullopt});
+    table.Add("mean_squared_error", batch, {x, x, weights});
+    table.Add("mean_squared_error_grad", {}, {x, x, weights, F32({})});
+    table.Add("mean_squared_error_grad", batch, {x, x, std::nullopt, F32({})});
+    table.Add("mean_squared_error_grad", {}, {x, x, std::nullopt, std::nullopt});
+  }
+}
+
 void AddScalars(Table& table) {
   table.Add("constant", {{"dtype", std::string("f32")}, {"shape", Ints{3, 4}}, {"value", 2.5}}, {});
   table.Add("increment", {}, {I32({}), I32({})});
@@ -326,6 +363,8 @@ void AddListed(Table& table) {
     const TensorType x = F32(shape);
     for (const std::string& op : NamesOf(UnaryOps())) table.Add(op, {}, {x});
     for (const std::string& op : NamesOf(BinaryOps())) table.Add(op, {}, {x, x});
+    table.Add("scale", {{"factor", -0.3}}, {x});
+    table.Add("stop_gradient", {}, {x});
   }
 }
 
@@ -351,8 +390,9 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
     inputs.push_back(node.inputs[i].has_value() ? RandomValues(node.inputs[i]->elements(), seed * 16 + i) : Values{});
     if (!node.inputs[i].has_value()) continue;
     const bool variance = (op == "batch_norm_inference" && i == 4) || (op == "batch_norm_running" && i > 0);
-    const bool positive = variance || op == "clip_scale" || (op == "batch_norm_running" && i == 0) ||
-                          InputName(node, i) == "sum" || InputName(node, i) == "mean_square";
+    const bool positive = variance || op == "clip_scale" || op == "log" || op == "sqrt" ||
+                          (op == "batch_norm_running" && i == 0) || InputName(node, i) == "sum" ||
+                          InputName(node, i) == "mean_square";
     for (size_t k = 0; k < inputs[i].size(); ++k) {
       if (positive) inputs[i][k] = std::abs(inputs[i][k]) + 0.5;
       if (node.inputs[i]->dtype == DType::kI32) inputs[i][k] = static_cast<double>((k * 7 + seed) % 5);
@@ -400,6 +440,8 @@ std::vector<KernelCase> AllCases() {
   AddShaping(table);
   AddLosses(table);
   AddSplitSoftmax(table);
+  AddSums(table);
+  AddErrors(table);
   AddScalars(table);
   AddCasts(table);
   AddEpilogues(table);

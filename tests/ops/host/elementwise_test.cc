@@ -65,8 +65,9 @@ Values FiniteNumbers(DType dtype) {
   return numbers;
 }
 
-TEST(Elementwise, FiniteInputsHaveFiniteResultsAndDerivatives) {
+TEST(Elementwise, FiniteInputsOfActivationsHaveFiniteResultsAndDerivatives) {
   ForEachType(UnaryOps(), []<typename F>() {
+    if (!kIsActivation<F>) return;
     SCOPED_TRACE(F::Name());
     WithKernels([](DType dtype, const RunOptions& options) {
       const Values x = FiniteNumbers(dtype);
@@ -91,6 +92,20 @@ TEST(Elementwise, WhatIsNotANumberGoesThrough) {
       for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i == 20) << "element " << i;
     });
   }
+}
+
+Values Maxima(const std::string& op, const Values& x, const Values& y) {
+  return Outputs(Binary(op, DType::kF64, x.size()), {x, y})[0];
+}
+
+TEST(Elementwise, OfEqualNumbersEachHasHalfOfTheMaximum) {
+  const Values x = {1, 2, 0.0, -3}, y = {2, 1, -0.0, -3};
+  EXPECT_EQ(Maxima("maximum", x, y), (Values{2, 2, 0, -3}));
+  EXPECT_EQ(Maxima("maximum_share", x, y), (Values{0, 1, 0.5, 0.5}));
+  EXPECT_EQ(Maxima("maximum_share", y, x), (Values{1, 0, 0.5, 0.5}));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double value : Maxima("maximum", {nan, 1}, {1, nan})) EXPECT_TRUE(std::isnan(value));
+  EXPECT_EQ(Maxima("maximum_share", {nan, 1}, {1, nan}), (Values{1, 1}));
 }
 
 // The kernels have the functors in common: what the loops are compiled for changes no bit.

@@ -131,6 +131,8 @@ TEST_P(EmulatedKernel, EqualsTheHostsReferenceInBf16) {
                                                        "cross_entropy_logits_grad",
                                                        "cross_entropy_sum_grad",
                                                        "accuracy",
+                                                       "mean_squared_error",
+                                                       "mean_squared_error_grad",
                                                        "sum_of_squares",
                                                        "clip_scale"};
   const KernelCase& c = GetParam();
@@ -233,6 +235,8 @@ TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
   static const auto& exact = *new std::set<std::string>{"constant",
                                                         "cast",
                                                         "reshape",
+                                                        "stop_gradient",
+                                                        "scale",
                                                         "bias",
                                                         "add",
                                                         "dropout",
@@ -248,6 +252,9 @@ TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
                                                         "clip_scale",
                                                         "learning_rate",
                                                         "average_pool_grad",
+                                                        "expand",
+                                                        "sum_grad",
+                                                        "mean_squared_error_grad",
                                                         "batch_norm_normalize",
                                                         "batch_norm_inference",
                                                         "batch_norm_running",

@@ -1,0 +1,88 @@
+// Functions as mathematics has them: beyond what a type holds they are infinite, and outside of where they are defined
+// NaN; so are their derivatives.
+#ifndef PARTITA_OPS_FUNCTORS_FUNCTIONS_H_
+#define PARTITA_OPS_FUNCTORS_FUNCTIONS_H_
+
+#include <cmath>
+#include <string>
+
+#include "runtime/base/philox.h"
+
+namespace partita {
+
+struct Exp {
+  static std::string Name() { return "exp"; }
+  static constexpr bool kGradientReadsResult = true;
+  static constexpr int kCost = 10;
+  static constexpr double kDomain[2] = {-2, 2};
+  static constexpr double kExamples[][2] = {{-2, 0.1353352832366127}, {0, 1}, {3, 20.085536923187668}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return std::exp(x);
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T y) {
+    return dy * y;
+  }
+};
+
+// To the base e.
+struct Log {
+  static std::string Name() { return "log"; }
+  static constexpr bool kGradientReadsResult = false;
+  static constexpr int kCost = 10;
+  static constexpr double kDomain[2] = {0.25, 4};
+  static constexpr double kExamples[][2] = {{0.5, -0.69314718055994531}, {1, 0}, {20, 2.9957322735539909}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return std::log(x);
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T x) {
+    return dy / x;
+  }
+};
+
+struct Sqrt {
+  static std::string Name() { return "sqrt"; }
+  static constexpr bool kGradientReadsResult = true;
+  static constexpr int kCost = 5;
+  static constexpr double kDomain[2] = {0.25, 4};
+  static constexpr double kExamples[][2] = {{0, 0}, {0.25, 0.5}, {2, 1.4142135623730951}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return std::sqrt(x);
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T y) {
+    return dy / (T(2) * y);
+  }
+};
+
+struct Square {
+  static std::string Name() { return "square"; }
+  static constexpr bool kGradientReadsResult = false;
+  static constexpr int kCost = 1;
+  static constexpr double kDomain[2] = {-2, 2};
+  static constexpr double kExamples[][2] = {{-3, 9}, {0, 0}, {0.5, 0.25}};
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x) {
+    return x * x;
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Gradient(T dy, T x) {
+    return T(2) * dy * x;
+  }
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_FUNCTORS_FUNCTIONS_H_

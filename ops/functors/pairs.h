@@ -1,0 +1,46 @@
+// Ops of two numbers at the same place, but for the product (elementwise.h), and what their gradients are made of.
+#ifndef PARTITA_OPS_FUNCTORS_PAIRS_H_
+#define PARTITA_OPS_FUNCTORS_PAIRS_H_
+
+#include <string>
+
+#include "runtime/base/philox.h"
+
+namespace partita {
+
+struct Sub {
+  static std::string Name() { return "sub"; }
+  static constexpr int kCost = 1;
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x, T y) {
+    return x - y;
+  }
+};
+
+// A NaN wins.
+struct Maximum {
+  static std::string Name() { return "maximum"; }
+  static constexpr int kCost = 1;
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x, T y) {
+    return x > y || x != x ? x : y;
+  }
+};
+
+// The derivative of the maximum by x: equal numbers share it in halves, a NaN gets all of it.
+struct MaximumShare {
+  static std::string Name() { return "maximum_share"; }
+  static constexpr int kCost = 1;
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x, T y) {
+    if (x == y) return T(0.5);
+    return x < y ? T(0) : T(1);
+  }
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_FUNCTORS_PAIRS_H_
