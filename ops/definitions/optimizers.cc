@@ -24,6 +24,7 @@ struct Description {
   bool is_optimizer, counts_steps;
   double flops;
   std::vector<Slot> slots;
+  std::vector<std::string> initial_attributes;  // of each slot; "": it begins as it says itself
   std::vector<Number> numbers;
 };
 
@@ -34,8 +35,11 @@ Attribute ValueOf(double number, bool is_flag) {
 
 template <typename F>
 Description Describe() {
-  Description update{F::kName, F::kIsOptimizer, F::kCountsSteps, F::kFlops, {}, {}};
-  for (const UpdateSlot& slot : F::kSlots) update.slots.push_back({slot.name, slot.initial});
+  Description update{F::kName, F::kIsOptimizer, F::kCountsSteps, F::kFlops, {}, {}, {}};
+  for (const UpdateSlot& slot : F::kSlots) {
+    update.slots.push_back({slot.name, slot.initial});
+    update.initial_attributes.emplace_back(slot.initial_attribute == nullptr ? "" : slot.initial_attribute);
+  }
   for (const UpdateAttribute<F>& a : F::kAttributes) {
     update.numbers.push_back({{a.name, ValueOf(a.value, a.is_flag)}, a.least, a.below});
   }
@@ -119,7 +123,14 @@ OptimizerDefinition OptimizerOf(const Description& update) {
     }
     return absl::OkStatus();
   };
-  optimizer.rule = [update](const Attributes& attributes) { return UpdateRule{update.name, attributes, update.slots}; };
+  optimizer.rule = [update](const Attributes& attributes) {
+    UpdateRule rule{update.name, attributes, update.slots};
+    for (size_t s = 0; s < rule.slots.size(); ++s) {
+      const std::string& said = update.initial_attributes[s];
+      if (!said.empty()) rule.slots[s].initial = attributes.Float(said);
+    }
+    return rule;
+  };
   return optimizer;
 }
 
@@ -139,6 +150,34 @@ OptimizerDefinition SgdOptimizer() {
   return optimizer;
 }
 
+// Without being centered it needs a slot less.
+OptimizerDefinition RmsPropTorchOptimizer() {
+  OptimizerDefinition optimizer = OptimizerOf(Describe<RmsPropTorch>());
+  optimizer.attributes.push_back({"centered", false});
+  optimizer.rule = [plain = std::move(optimizer.rule),
+                    centered = OptimizerOf(Describe<RmsPropTorchCentered>()).rule](const Attributes& said) {
+    Attributes attributes = said;
+    attributes.Remove("centered");
+    return said.Bool("centered") ? centered(attributes) : plain(attributes);
+  };
+  return optimizer;
+}
+
+// What would divide 0 by 0 where a gradient is 0.
+OptimizerDefinition AdagradOptimizer() {
+  OptimizerDefinition optimizer = OptimizerOf(Describe<Adagrad>());
+  optimizer.check = [in_range = std::move(optimizer.check)](const Attributes& attributes) -> absl::Status {
+    RETURN_IF_ERROR(in_range(attributes));
+    for (const char* name : {"initial_accumulator", "epsilon", "inner_epsilon"}) {
+      if (attributes.Float(name) > 0) return absl::OkStatus();
+    }
+    return InvalidArgument(
+        "optimizer.initial_accumulator, optimizer.epsilon and optimizer.inner_epsilon are 0; one of them above 0 is "
+        "needed");
+  };
+  return optimizer;
+}
+
 }  // namespace
 
 std::vector<OpDefinition> UpdateOps() {
@@ -148,7 +187,7 @@ std::vector<OpDefinition> UpdateOps() {
 }
 
 Optimizers AllOptimizers() {
-  Optimizers optimizers = {SgdOptimizer()};
+  Optimizers optimizers = {SgdOptimizer(), AdagradOptimizer(), RmsPropTorchOptimizer()};
   for (const Description& update : Updates()) {
     if (update.is_optimizer) optimizers.push_back(OptimizerOf(update));
   }

@@ -37,10 +37,11 @@
 
 namespace partita {
 
-// A tensor beside each parameter, that begins with `initial` everywhere.
+// A tensor beside each parameter, that begins with `initial` everywhere, or with what an attribute says.
 struct UpdateSlot {
   const char* name;
   double initial;
+  const char* initial_attribute = nullptr;
 };
 
 // A number in [least, below), or a flag, which is kept as 0 or 1.

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "ops/functors/adagrad.h"
 #include "ops/functors/adam.h"
 #include "ops/functors/rmsprop.h"
+#include "ops/functors/rmsprop_torch.h"
 #include "ops/functors/sgd.h"
 #include "runtime/base/check.h"
 
@@ -14,7 +16,11 @@
   UPDATE(Sgd)                   \
   UPDATE(SgdMomentum)           \
   UPDATE(Adam)                  \
-  UPDATE(RmsProp)
+  UPDATE(AdamW)                 \
+  UPDATE(Adagrad)               \
+  UPDATE(RmsProp)               \
+  UPDATE(RmsPropTorch)          \
+  UPDATE(RmsPropTorchCentered)
 
 namespace partita {
 

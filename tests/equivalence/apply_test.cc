@@ -211,6 +211,7 @@ TEST(AStepThatIsApplied, ChangesEveryState) {
 
 std::vector<Trial> Trials() {
   const Optimizer sgd{"sgd", {}, 0}, adam{"adam", {}, 0}, rmsprop{"rmsprop", {}, 0};
+  const Optimizer adamw{"adamw", {}, 0}, adagrad{"adagrad", {}, 0}, centered{"rmsprop_torch", {{"centered", true}}, 0};
   const Optimizer momentum{"sgd", {{"momentum", 0.9}, {"nesterov", true}}, 0};
   return {{{"lenet5", "1x1", true}, false, sgd},      {{"lenet5", "1x1", true}, false, adam},
           {{"lenet5", "2x1", true}, false, momentum}, {{"lenet5", "2x1", true}, true, rmsprop},
@@ -218,7 +219,8 @@ std::vector<Trial> Trials() {
           {{"mlp", "placement", true}, false, adam},  {{"mlp", "1x2", true}, false, rmsprop},
           {{"mlp", "2x2", true}, true, adam},         {{"lenet5", "h2c2", true}, false, momentum},
           {{"mlp", "islands", false}, false, adam},   {{"mlp", "micro_data", true}, true, momentum},
-          {{"lenet5", "1f1b", true}, false, rmsprop}};
+          {{"lenet5", "1f1b", true}, false, rmsprop}, {{"mlp", "2x2", true}, true, adamw},
+          {{"mlp", "2x1", true}, true, adagrad},      {{"lenet5", "1x2", true}, false, centered}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Splits, EveryStep, testing::ValuesIn(Trials()), [](const testing::TestParamInfo<Trial>& info) {

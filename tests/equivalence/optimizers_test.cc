@@ -61,6 +61,36 @@ std::vector<Trained> AllTrained() {
          const double m_hat = m / (1 - std::pow(0.8, t)), v_hat = v / (1 - std::pow(0.99, t));
          r.w[i] -= rate * m_hat / (std::sqrt(v_hat) + 1e-6);
        }},
+      {"adamw",
+       {{"beta1", 0.8}, {"beta2", 0.99}, {"epsilon", 1e-6}, {"weight_decay", 0.1}},
+       {{"mean", 0}, {"mean_square", 0}},
+       [](Reference& r, size_t i, double g, double rate, int t) {
+         double &m = r.slots["mean"][i], &v = r.slots["mean_square"][i];
+         m = 0.8 * m + (1 - 0.8) * g;
+         v = 0.99 * v + (1 - 0.99) * g * g;
+         const double m_hat = m / (1 - std::pow(0.8, t)), v_hat = v / (1 - std::pow(0.99, t));
+         r.w[i] -= rate * (0.1 * r.w[i] + m_hat / (std::sqrt(v_hat) + 1e-6));
+       }},
+      {"adagrad",
+       {{"initial_accumulator", 0.1}, {"epsilon", 1e-3}, {"inner_epsilon", 1e-2}, {"weight_decay", 0.01}},
+       {{"accumulator", 0.1}},
+       [](Reference& r, size_t i, double g, double rate, int) {
+         const double decayed = g + 0.01 * r.w[i];
+         double& s = r.slots["accumulator"][i];
+         s += decayed * decayed;
+         r.w[i] -= rate * decayed / (std::sqrt(s + 1e-2) + 1e-3);
+       }},
+      {"rmsprop_torch",
+       {{"alpha", 0.95}, {"momentum", 0.9}, {"epsilon", 0.1}, {"weight_decay", 0.01}, {"centered", true}},
+       {{"mean_square", 0}, {"momentum", 0}, {"mean", 0}},
+       [](Reference& r, size_t i, double g, double rate, int) {
+         const double decayed = g + 0.01 * r.w[i];
+         double &v = r.slots["mean_square"][i], &m = r.slots["momentum"][i], &a = r.slots["mean"][i];
+         v = 0.95 * v + (1 - 0.95) * decayed * decayed;
+         a = 0.95 * a + (1 - 0.95) * decayed;
+         m = 0.9 * m + decayed / (std::sqrt(std::max(v - a * a, 0.0)) + 0.1);
+         r.w[i] -= rate * m;
+       }},
       {"rmsprop",
        {{"decay", 0.95}, {"momentum", 0.9}, {"epsilon", 0.1}, {"weight_decay", 0.01}},
        {{"mean_square", 1}, {"momentum", 0}},

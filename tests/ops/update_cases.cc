@@ -2,6 +2,7 @@
 #include "graph/optimizer/optimizer.h"
 #include "ops/registry.h"
 #include "tests/ops/case_list.h"
+#include "tests/ops/update_rules.h"
 
 namespace partita {
 
@@ -20,13 +21,13 @@ void AddUpdates(Cases& cases) {
       }
     }
   }
-  for (const OptimizerDefinition& optimizer : Ops().optimizers()) {
-    const UpdateRule rule = optimizer.rule(CompleteOptimizer({optimizer.name, {}, 0}, Ops().optimizers())->attributes);
+  for (const UpdateRule& rule : UpdateRules()) {
     std::vector<std::optional<CaseInput>> inputs(2, Fixed(w));
-    inputs.insert(inputs.end(), rule.slots.size(), Fixed(w, 0.1, 1));
+    // A mean whose square is less than the mean square, of which it may be subtracted.
+    for (const Slot& slot : rule.slots) inputs.push_back(slot.name == "mean" ? Fixed(w, 0, 0.2) : Fixed(w, 0.1, 1));
     inputs.insert(inputs.end(), {Fixed({}, 0, 1), Applied(), std::nullopt});
     if (inputs.size() < Ops().Find(rule.op)->inputs.size()) inputs.push_back(Integers({}, 60));
-    cases.Add(rule.op, "default", rule.attributes, inputs);
+    cases.Add(rule.op, "optimizer", rule.attributes, inputs);
   }
   for (const std::string schedule : {"constant", "step", "cosine", "exponential", "one_cycle"}) {
     cases.Add(

@@ -14,6 +14,7 @@
 #include "ops/registry.h"
 #include "runtime/base/bf16.h"
 #include "tests/ops/host/kernel_case.h"
+#include "tests/ops/update_rules.h"
 
 namespace partita {
 
@@ -61,15 +62,6 @@ void ExpectMixedUpdatesAreCasts(const UpdateRule& rule, bool applied, const Run&
     EXPECT_EQ(found[m * (out + 1) + out], copy) << rule.op << " member " << m;
     EXPECT_EQ(expected[0] == inputs[m * in], !applied) << rule.op << " member " << m;
   }
-}
-
-// Of every optimizer, as it updates without a word, and of the op without slots.
-inline std::vector<UpdateRule> UpdateRules() {
-  std::vector<UpdateRule> rules = {{"sgd_momentum", {{"momentum", 0.9}, {"nesterov", true}}, {{"momentum", 0}}}};
-  for (const OptimizerDefinition& optimizer : Ops().optimizers()) {
-    rules.push_back(optimizer.rule(CompleteOptimizer({optimizer.name, {}, 0}, Ops().optimizers())->attributes));
-  }
-  return rules;
 }
 
 }  // namespace partita

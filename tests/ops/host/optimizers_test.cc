@@ -1,7 +1,10 @@
-// Optimizers as a user names them, beside numbers that their frameworks' formulas give in Python, in double: what is
-// not said is what PyTorch's SGD and Adam and TensorFlow's RMSPropOptimizer have where nothing is said. The formulas
-// over many steps of a session: tests/equivalence/optimizers_test.cc.
+// Optimizers as a user names them, beside numbers that their frameworks' formulas give in Python, in double, and beside
+// PyTorch itself for 50 steps: what is not said is what PyTorch's optimizers and TensorFlow's RMSPropOptimizer have
+// where nothing is said. The formulas over many steps of a session: tests/equivalence/optimizers_test.cc.
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
 
 #include "graph/ir/op_definition.h"
 #include "graph/optimizer/optimizer.h"
@@ -9,6 +12,7 @@
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/mixed_updates.h"
+#include "tests/ops/host/pytorch_optimizers.h"
 #include "tests/ops/host/step_scalars.h"
 
 namespace partita {
@@ -60,31 +64,53 @@ std::vector<Golden> Goldens() {
   };
 }
 
-// The update's node: two elements in f64, clipped.
-LocalNode NodeOf(const UpdateRule& rule) {
-  const TensorType tensor{DType::kF64, {2}}, scalar{DType::kF64, {}}, whole{DType::kI32, {}};
+// The update's node: so many elements in f64, clipped.
+LocalNode NodeOf(const UpdateRule& rule, int64_t elements) {
+  const TensorType tensor{DType::kF64, {elements}}, scalar{DType::kF64, {}}, whole{DType::kI32, {}};
   std::vector<std::optional<TensorType>> types(2 + rule.slots.size(), tensor);
   types.insert(types.end(), {scalar, whole, scalar});  // rate, apply, clip
   if (types.size() < Ops().Find(rule.op)->inputs.size()) types.push_back(whole);
   return WholeNode(rule.op, rule.attributes, types);
 }
 
-void Follow(const Golden& golden, const RunOptions& options) {
-  const absl::StatusOr<Optimizer> complete = CompleteOptimizer({golden.name, golden.said, 0}, Ops().optimizers());
-  ASSERT_TRUE(complete.ok()) << complete.status();
-  const UpdateRule rule = FindOptimizer(golden.name, Ops().optimizers())->rule(complete->attributes);
-  const LocalNode node = NodeOf(rule);
-  std::vector<Values> states = {Values{1, -2}};  // the parameter and its slots
-  for (const Slot& slot : rule.slots) states.push_back(Values(2, slot.initial));
-  for (int step = 0; step < kSteps; ++step) {
-    std::vector<Values> inputs = states;
-    inputs.insert(inputs.begin() + 1, Values{0.5 * (step + 1), 2.0 - step});
-    inputs.push_back({kRate});
+// A parameter and its slots, as an optimizer's op takes them from step to step.
+class Followed {
+ public:
+  Followed(const std::string& optimizer, const Attributes& said, const Values& first, const RunOptions& options)
+      : options_(options) {
+    const absl::StatusOr<Optimizer> complete = CompleteOptimizer({optimizer, said, 0}, Ops().optimizers());
+    EXPECT_TRUE(complete.ok()) << complete.status();
+    const UpdateRule rule = FindOptimizer(optimizer, Ops().optimizers())->rule(complete->attributes);
+    node_ = NodeOf(rule, static_cast<int64_t>(first.size()));
+    states_ = {first};
+    for (const Slot& slot : rule.slots) states_.push_back(Values(first.size(), slot.initial));
+  }
+
+  const Values& w() const { return states_[0]; }
+
+  void Step(const Values& gradient, double rate, double clip) {
+    std::vector<Values> inputs = states_;
+    inputs.insert(inputs.begin() + 1, gradient);
+    inputs.push_back({rate});
     inputs.push_back({1});  // apply
-    inputs.push_back({kClip});
-    if (inputs.size() < node.inputs.size()) inputs.push_back({static_cast<double>(step)});
-    states = Outputs(node, inputs, options);
-    EXPECT_LE(Distance(states[0], golden.w[step]), 1e-12) << "step " << step;
+    inputs.push_back({clip});
+    if (inputs.size() < node_.inputs.size()) inputs.push_back({static_cast<double>(step_)});
+    states_ = Outputs(node_, inputs, options_);
+    ++step_;
+  }
+
+ private:
+  const RunOptions options_;
+  LocalNode node_;
+  std::vector<Values> states_;
+  int step_ = 0;
+};
+
+void Follow(const Golden& golden, const RunOptions& options) {
+  Followed followed(golden.name, golden.said, {1, -2}, options);
+  for (int step = 0; step < kSteps; ++step) {
+    followed.Step({0.5 * (step + 1), 2.0 - step}, kRate, kClip);
+    EXPECT_LE(Distance(followed.w(), golden.w[step]), 1e-12) << "step " << step;
   }
 }
 
@@ -94,6 +120,38 @@ TEST_P(FromPython, TheReference) { Follow(GetParam(), {.reference_only = true});
 TEST_P(FromPython, TheFirstKernel) { Follow(GetParam(), {}); }
 
 INSTANTIATE_TEST_SUITE_P(Optimizers, FromPython, testing::ValuesIn(Goldens()));
+
+// The gradient of step t = 1, 2, ...: a slope, and a push that differs from step to step.
+Values GradientAt(const Values& w, int t) {
+  Values gradient;
+  for (size_t i = 0; i < w.size(); ++i) {
+    gradient.push_back(pytorch::kSlopes[i] * w[i] + ((7 * t + 3 * static_cast<int>(i)) % 11 - 5) / 4.0);
+  }
+  return gradient;
+}
+
+class FromPyTorch : public testing::TestWithParam<pytorch::Followed> {};
+
+TEST_P(FromPyTorch, FiftySteps) {
+  for (const bool reference : {true, false}) {
+    Followed ours(GetParam().optimizer, GetParam().said, pytorch::kFirst, {.reference_only = reference});
+    size_t shown = 0;
+    for (int t = 1; t <= pytorch::kShown.back(); ++t) {
+      const Values gradient = GradientAt(ours.w(), t);
+      double squares = 0;
+      for (const double g : gradient) squares += g * g;
+      ours.Step(gradient, pytorch::kRate, std::min(1.0, pytorch::kMaxNorm / std::sqrt(squares)));
+      if (t != pytorch::kShown[shown]) continue;
+      EXPECT_LE(Distance(ours.w(), GetParam().w[shown++]), 1e-12) << "step " << t;
+    }
+    EXPECT_EQ(shown, pytorch::kShown.size());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Optimizers, FromPyTorch, testing::ValuesIn(pytorch::AllFollowed()),
+                         [](const testing::TestParamInfo<pytorch::Followed>& info) {
+                           return info.param.optimizer + std::to_string(info.index);
+                         });
 
 TEST(Updates, ScalarsOfAStepAreThoseOfTheNodes) {
   for (const DType dtype : {DType::kF32, DType::kF64}) {

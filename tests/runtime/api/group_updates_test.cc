@@ -158,7 +158,10 @@ INSTANTIATE_TEST_SUITE_P(Splits, GroupedUpdates,
                                          Setting{"lenet5", "1f1b"}, Setting{"mlp", "micro_data", true},
                                          Setting{"lenet5", "mixed", false, -1, 0.5, 0, "adam"},
                                          Setting{"lenet5", "3x1", true, 4096, 0, 0, "adam"},
-                                         Setting{"mlp", "placement", false, -1, 0.5, 0, "rmsprop"}));
+                                         Setting{"mlp", "placement", false, -1, 0.5, 0, "rmsprop"},
+                                         Setting{"mlp", "3x1", true, -1, 0.5, 0, "adamw"},
+                                         Setting{"mlp", "2x2", false, -1, 0, 0, "adagrad"},
+                                         Setting{"mlp", "4x1", true, 0, 0.5, 0, "rmsprop_torch"}));
 
 // Layers of several sizes, each with a count of its own.
 TEST(GroupedUpdates, RunningStatisticsAreOneLaunch) {
