@@ -110,8 +110,9 @@ absl::StatusOr<Optimizer> ReadOptimizer(const OptimizerProto& proto, const OpReg
 }
 
 LearningRate ReadLearningRate(const LearningRateProto& proto) {
-  return {proto.schedule(), proto.base(),        proto.steps(), proto.warmup_steps(),
-          proto.decay(),    proto.decay_steps(), proto.final()};
+  return {proto.schedule(),    proto.base(),        proto.steps(), proto.warmup_steps(),
+          proto.decay(),       proto.decay_steps(), proto.final(), proto.warmup().empty() ? "linear" : proto.warmup(),
+          proto.decay_start(), proto.decay_times()};
 }
 
 // What must be there, so that a file that is cut short between two fields is refused.
@@ -196,6 +197,9 @@ GraphProto WriteModel(const Model& model) {
   rate.set_decay(model.learning_rate.decay);
   rate.set_decay_steps(model.learning_rate.decay_steps);
   rate.set_final(model.learning_rate.final);
+  if (model.learning_rate.warmup != "linear") rate.set_warmup(model.learning_rate.warmup);
+  rate.set_decay_start(model.learning_rate.decay_start);
+  rate.set_decay_times(model.learning_rate.decay_times);
   return proto;
 }
 

@@ -142,6 +142,25 @@ absl::Status CheckSteps(const char* field, int64_t value, int64_t least) {
   return InvalidArgument("{} is {}; {} to {} are allowed", field, value, least, kMostSteps);
 }
 
+absl::Status CheckWord(const char* field, const std::string& word, const std::vector<std::string>& known) {
+  if (std::ranges::find(known, word) != known.end()) return absl::OkStatus();
+  return InvalidArgument("{} is {}, which is unknown{}", field, Quoted(word), Suggestion(word, known));
+}
+
+absl::Status CheckWarmup(const LearningRate& rate) {
+  RETURN_IF_ERROR(CheckWord("learning_rate.warmup", rate.warmup, {"linear", "exponential"}));
+  RETURN_IF_ERROR(CheckSteps("learning_rate.warmup_steps", rate.warmup_steps, 0));
+  if (rate.steps > 0 && rate.warmup_steps >= rate.steps) {
+    return InvalidArgument("learning_rate.warmup_steps is {}; less than learning_rate.steps ({}) is allowed",
+                           rate.warmup_steps, rate.steps);
+  }
+  if (rate.schedule == "one_cycle" && rate.warmup_steps > 0) {
+    return InvalidArgument("learning_rate.warmup_steps is {}; one_cycle has a warm-up of its own, so 0 is allowed",
+                           rate.warmup_steps);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status VerifyForward(const Graph& graph) {
@@ -152,22 +171,17 @@ absl::Status VerifyForward(const Graph& graph) {
 }
 
 absl::Status VerifyLearningRate(const LearningRate& rate) {
-  const std::vector<std::string> schedules = {"constant", "step", "cosine", "exponential", "one_cycle"};
-  if (std::find(schedules.begin(), schedules.end(), rate.schedule) == schedules.end()) {
-    return InvalidArgument("learning_rate.schedule is {}, which is unknown{}", Quoted(rate.schedule),
-                           Suggestion(rate.schedule, schedules));
-  }
+  RETURN_IF_ERROR(
+      CheckWord("learning_rate.schedule", rate.schedule,
+                {"constant", "step", "exponential", "halving", "inverse_square_root", "cosine", "one_cycle"}));
   RETURN_IF_ERROR(CheckRange("learning_rate.base", rate.base, 0));
   RETURN_IF_ERROR(CheckRange("learning_rate.final", rate.final, 0));
   RETURN_IF_ERROR(CheckSteps("learning_rate.steps", rate.steps, 0));
-  RETURN_IF_ERROR(CheckSteps("learning_rate.warmup_steps", rate.warmup_steps, 0));
-  if (rate.steps > 0 && rate.warmup_steps >= rate.steps) {
-    return InvalidArgument("learning_rate.warmup_steps is {}; less than learning_rate.steps ({}) is allowed",
-                           rate.warmup_steps, rate.steps);
-  }
-  if (rate.schedule == "one_cycle" && rate.warmup_steps > 0) {
-    return InvalidArgument("learning_rate.warmup_steps is {}; one_cycle has a warm-up of its own, so 0 is allowed",
-                           rate.warmup_steps);
+  RETURN_IF_ERROR(CheckWarmup(rate));
+  if (rate.schedule == "halving") {
+    RETURN_IF_ERROR(CheckSteps("learning_rate.decay_start", rate.decay_start, rate.warmup_steps));
+    RETURN_IF_ERROR(CheckSteps("learning_rate.decay_times", rate.decay_times, 1));
+    return CheckSteps("learning_rate.decay_steps", rate.decay_steps, 1);
   }
   if (rate.schedule == "step" || rate.schedule == "exponential") {
     if (!(rate.decay > 0 && rate.decay <= 1)) {

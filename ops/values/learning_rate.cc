@@ -8,11 +8,10 @@ namespace {
 
 using Kind = LearningRateSchedule::Kind;
 
-const std::pair<const char*, Kind> kSchedules[] = {{"constant", Kind::kConstant},
-                                                   {"step", Kind::kStep},
-                                                   {"cosine", Kind::kCosine},
-                                                   {"exponential", Kind::kExponential},
-                                                   {"one_cycle", Kind::kOneCycle}};
+const std::pair<const char*, Kind> kSchedules[] = {
+    {"constant", Kind::kConstant},       {"step", Kind::kStep},       {"cosine", Kind::kCosine},
+    {"exponential", Kind::kExponential}, {"halving", Kind::kHalving}, {"inverse_square_root", Kind::kInverseSquareRoot},
+    {"one_cycle", Kind::kOneCycle}};
 
 Kind KindOf(const std::string& name) {
   for (const auto& [known, kind] : kSchedules) {
@@ -46,11 +45,18 @@ absl::Status CheckSchedule(const Attributes& attributes) {
   RETURN_IF_ERROR(CheckNumber(attributes, "base", 0));
   RETURN_IF_ERROR(CheckAtLeast(attributes, "steps", 0));
   RETURN_IF_ERROR(CheckAtLeast(attributes, "warmup_steps", 0));
+  RETURN_IF_ERROR(CheckChoice(attributes, "warmup", {kLinearWarmup, kExponentialWarmup}));
   const Kind kind = KindOf(attributes.String("schedule"));
   if (kind == Kind::kOneCycle) return CheckOneCycle(attributes);
   if (kind == Kind::kStep || kind == Kind::kExponential) {
     RETURN_IF_ERROR(CheckFraction(attributes, "decay"));
     RETURN_IF_ERROR(CheckAtLeast(attributes, "decay_steps", 1));
+    RETURN_IF_ERROR(CheckNumber(attributes, "final", 0));
+  }
+  if (kind == Kind::kHalving) {
+    RETURN_IF_ERROR(CheckAtLeast(attributes, "decay_start", attributes.Int("warmup_steps")));
+    RETURN_IF_ERROR(CheckAtLeast(attributes, "decay_steps", 1));
+    RETURN_IF_ERROR(CheckAtLeast(attributes, "decay_times", 1));
   }
   if (kind == Kind::kCosine) {
     RETURN_IF_ERROR(CheckNumber(attributes, "final", 0));
@@ -71,6 +77,9 @@ LearningRateSchedule ScheduleOf(const Attributes& attributes) {
   schedule.steps = attributes.Int("steps");
   schedule.warmup_steps = attributes.Int("warmup_steps");
   schedule.decay_steps = attributes.Int("decay_steps");
+  schedule.decay_start = attributes.Int("decay_start");
+  schedule.decay_times = attributes.Int("decay_times");
+  schedule.exponential_warmup = attributes.String("warmup") == kExponentialWarmup;
   return schedule;
 }
 

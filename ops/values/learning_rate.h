@@ -14,6 +14,9 @@ namespace partita {
 // What one_cycle does where nothing is said.
 inline constexpr double kStartFraction = 0.3, kInitialDivisor = 25, kFinalDivisor = 1e4;
 
+// How the rate rises to its base.
+inline constexpr char kLinearWarmup[] = "linear", kExponentialWarmup[] = "exponential";
+
 std::vector<std::string> ScheduleNames();
 
 // Refuses attributes of `learning_rate` that give no finite rate.

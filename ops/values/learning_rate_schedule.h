@@ -1,12 +1,14 @@
 // The learning rate as a function of the step's number. Plain double arithmetic, for host and device code alike.
 //
 // With t = iteration (0 for the first step), w = warmup_steps, T = steps, s = t - w:
-//   warm-up      t < w: base (t + 1) / w; else
+//   warm-up      t < w: base (t + 1) / w, or, if it is exponential, base 0.01^((w - t) / w); else
 //   constant     base
-//   step         base decay^floor(s / decay_steps)
-//   exponential  base decay^(s / decay_steps)
-//   cosine       final + (base - final) (1 + cos(pi min(s / (T - w), 1))) / 2; final if T <= w, which no step reaches
-//   one_cycle    (Smith and Topin 2017, in the cosine form of PyTorch's OneCycleLR; it has its own warm-up, w is 0)
+//   step         max(base decay^floor(s / decay_steps), final)
+//   exponential  max(base decay^(s / decay_steps), final)
+//   halving      base / 2^k: k = 0 for t < decay_start, then min(floor((t - decay_start) / decay_steps) + 1,
+//   decay_times) inverse_square_root  base sqrt(max(w, 1) / (t + 1)) cosine       final + (base - final) (1 + cos(pi
+//   min(s / (T - w), 1))) / 2; final if T <= w, which no step reaches one_cycle    (Smith and Topin 2017, in the cosine
+//   form of PyTorch's OneCycleLR; it has its own warm-up, w is 0)
 //                u = start_fraction T - 1. Up to step u from base / initial_divisor to base, then until step T - 1 down
 //                to base / initial_divisor / final_divisor, each along half a cosine; that rate stays afterwards.
 #ifndef PARTITA_OPS_VALUES_LEARNING_RATE_SCHEDULE_H_
@@ -20,7 +22,7 @@
 namespace partita {
 
 struct LearningRateSchedule {
-  enum class Kind { kConstant, kStep, kExponential, kCosine, kOneCycle };
+  enum class Kind { kConstant, kStep, kExponential, kHalving, kInverseSquareRoot, kCosine, kOneCycle };
 
   Kind kind = Kind::kConstant;
   double base = 0;
@@ -32,6 +34,11 @@ struct LearningRateSchedule {
   int64_t steps = 0;
   int64_t warmup_steps = 0;
   int64_t decay_steps = 1;
+  int64_t decay_start = 0;
+  int64_t decay_times = 0;
+  bool exponential_warmup = false;
+
+  PARTITA_HOST_DEVICE static double Max(double a, double b) { return a < b ? b : a; }
 
   // Half a cosine from `from` (at fraction 0) to `to` (at 1).
   PARTITA_HOST_DEVICE static double Anneal(double from, double to, double fraction) {
@@ -48,13 +55,30 @@ struct LearningRateSchedule {
     return Anneal(base, start / final_divisor, fraction < 1 ? fraction : 1);
   }
 
+  // Of a step within it.
+  PARTITA_HOST_DEVICE double WarmUp(int64_t iteration) const {
+    const double length = static_cast<double>(warmup_steps);
+    if (exponential_warmup) return base * std::pow(0.01, static_cast<double>(warmup_steps - iteration) / length);
+    return base * static_cast<double>(iteration + 1) / length;
+  }
+
+  PARTITA_HOST_DEVICE double Halved(int64_t iteration) const {
+    if (iteration < decay_start) return base;
+    const int64_t times = (iteration - decay_start) / decay_steps + 1;
+    return base * std::pow(0.5, static_cast<double>(times < decay_times ? times : decay_times));
+  }
+
   PARTITA_HOST_DEVICE double Rate(int64_t iteration) const {
     if (kind == Kind::kOneCycle) return OneCycle(iteration);
-    if (iteration < warmup_steps) return base * static_cast<double>(iteration + 1) / static_cast<double>(warmup_steps);
+    if (iteration < warmup_steps) return WarmUp(iteration);
     const int64_t s = iteration - warmup_steps;
-    if (kind == Kind::kStep) return base * std::pow(decay, static_cast<double>(s / decay_steps));
+    if (kind == Kind::kStep) return Max(base * std::pow(decay, static_cast<double>(s / decay_steps)), final);
     if (kind == Kind::kExponential) {
-      return base * std::pow(decay, static_cast<double>(s) / static_cast<double>(decay_steps));
+      return Max(base * std::pow(decay, static_cast<double>(s) / static_cast<double>(decay_steps)), final);
+    }
+    if (kind == Kind::kHalving) return Halved(iteration);
+    if (kind == Kind::kInverseSquareRoot) {
+      return base * std::sqrt(Max(static_cast<double>(warmup_steps), 1) / static_cast<double>(iteration + 1));
     }
     if (kind == Kind::kCosine) {
       if (iteration >= steps) return final;

@@ -342,6 +342,13 @@ TEST(Refusal, Updates) {
   Attributes cycle = rate("one_cycle", "steps", int64_t{5});
   cycle.Set("warmup_steps", int64_t{1});
   ExpectRefused({{"learning_rate", cycle, {i}, "one_cycle has a warm-up of its own"}});
+  Attributes halving = rate("halving", "decay_steps", int64_t{5});
+  ExpectRefused({{"learning_rate", halving, {i}, "attribute decay_times is 0; it must be at least 1"}});
+  halving.Set("decay_times", int64_t{4});
+  halving.Set("warmup_steps", int64_t{7});
+  ExpectRefused({{"learning_rate", halving, {i}, "attribute decay_start is 0; it must be at least 7"}});
+  halving.Set("warmup", std::string("linar"));
+  ExpectRefused({{"learning_rate", halving, {i}, "did you mean linear?"}});
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What a training step does beside its gradients.
 #include "graph/optimizer/optimizer.h"
 #include "ops/registry.h"
+#include "ops/values/learning_rate.h"
 #include "tests/ops/case_list.h"
 #include "tests/ops/update_rules.h"
 
@@ -29,11 +30,16 @@ void AddUpdates(Cases& cases) {
     if (inputs.size() < Ops().Find(rule.op)->inputs.size()) inputs.push_back(Integers({}, 60));
     cases.Add(rule.op, "optimizer", rule.attributes, inputs);
   }
-  for (const std::string schedule : {"constant", "step", "cosine", "exponential", "one_cycle"}) {
-    cases.Add(
-        "learning_rate", schedule,
-        {{"dtype", "f64"}, {"schedule", schedule}, {"base", 0.1}, {"steps", int64_t{50}}, {"decay_steps", int64_t{7}}},
-        {Integers({}, 60)});
+  for (const std::string& schedule : ScheduleNames()) {
+    cases.Add("learning_rate", schedule,
+              {{"dtype", "f64"},
+               {"schedule", schedule},
+               {"base", 0.1},
+               {"steps", int64_t{50}},
+               {"decay_steps", int64_t{7}},
+               {"decay_start", int64_t{20}},
+               {"decay_times", int64_t{2}}},
+              {Integers({}, 60)});
   }
   cases.Add("increment", "step", {}, {Integers({}, 1000), Applied()});
   cases.Add("all_finite", "loss", {}, {Fixed({}), std::nullopt});

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "ops/registry.h"
 
 namespace partita {
@@ -59,6 +62,70 @@ TEST(LearningRate, ExponentialCountsFromTheEndOfTheWarmUp) {
   EXPECT_EQ(schedule.Rate(2), 1);
   EXPECT_DOUBLE_EQ(schedule.Rate(3), 0.5);
   EXPECT_DOUBLE_EQ(schedule.Rate(4), 0.25);
+}
+
+TEST(LearningRate, WarmUpCanBeExponential) {
+  const auto schedule = Schedule(
+      {{"schedule", "constant"}, {"base", 2.0}, {"warmup_steps", int64_t{4}}, {"warmup", std::string("exponential")}});
+  EXPECT_DOUBLE_EQ(schedule.Rate(0), 0.02);
+  EXPECT_DOUBLE_EQ(schedule.Rate(2), 0.2);
+  EXPECT_DOUBLE_EQ(schedule.Rate(3), 2 * std::pow(0.01, 0.25));
+  EXPECT_EQ(schedule.Rate(4), 2);
+}
+
+// Inception-V3 as it is trained on TPUs: 0.94 every so many steps, not below 1e-4 of the base.
+TEST(LearningRate, AStaircaseHasAFloor) {
+  const auto schedule =
+      Schedule({{"schedule", "step"}, {"base", 0.5}, {"decay", 0.94}, {"decay_steps", int64_t{3}}, {"final", 0.5e-4}});
+  EXPECT_EQ(schedule.Rate(2), 0.5);
+  EXPECT_DOUBLE_EQ(schedule.Rate(3), 0.47);
+  EXPECT_DOUBLE_EQ(schedule.Rate(8), 0.4418);
+  EXPECT_DOUBLE_EQ(schedule.Rate(3 * 148), 0.5 * std::pow(0.94, 148));
+  EXPECT_EQ(schedule.Rate(3 * 149), 0.5e-4);  // 0.94^149 is 0.99e-4
+  EXPECT_EQ(schedule.Rate(1000000000), 0.5e-4);
+}
+
+TEST(LearningRate, AnExponentialHasAFloor) {
+  const auto schedule = Schedule(
+      {{"schedule", "exponential"}, {"base", 1.0}, {"decay", 0.25}, {"decay_steps", int64_t{2}}, {"final", 0.2}});
+  EXPECT_DOUBLE_EQ(schedule.Rate(1), 0.5);
+  EXPECT_DOUBLE_EQ(schedule.Rate(2), 0.25);
+  EXPECT_EQ(schedule.Rate(3), 0.2);
+}
+
+// GNMT: an exponential warm-up, then half of the rate at the start of the decay, and at every interval behind it.
+TEST(LearningRate, Halving) {
+  const auto schedule = Schedule({{"schedule", "halving"},
+                                  {"base", 1.0},
+                                  {"warmup_steps", int64_t{2}},
+                                  {"warmup", std::string("exponential")},
+                                  {"decay_start", int64_t{10}},
+                                  {"decay_steps", int64_t{5}},
+                                  {"decay_times", int64_t{3}}});
+  EXPECT_DOUBLE_EQ(schedule.Rate(0), 0.01);
+  EXPECT_DOUBLE_EQ(schedule.Rate(1), 0.1);
+  EXPECT_EQ(schedule.Rate(2), 1);
+  EXPECT_EQ(schedule.Rate(9), 1);
+  EXPECT_EQ(schedule.Rate(10), 0.5);
+  EXPECT_EQ(schedule.Rate(14), 0.5);
+  EXPECT_EQ(schedule.Rate(15), 0.25);
+  EXPECT_EQ(schedule.Rate(20), 0.125);
+  EXPECT_EQ(schedule.Rate(25), 0.125);
+  EXPECT_EQ(schedule.Rate(1000000000), 0.125);
+}
+
+// Of the Transformer: d^-0.5 min(t^-0.5, t w^-1.5) with t from 1; its peak is the base.
+TEST(LearningRate, InverseSquareRoot) {
+  const double d = 512, w = 16;
+  const auto schedule = Schedule(
+      {{"schedule", "inverse_square_root"}, {"base", 1 / std::sqrt(d * w)}, {"warmup_steps", static_cast<int64_t>(w)}});
+  for (const int t : {1, 5, 15, 16, 17, 64, 1000000}) {
+    const double expected = std::min(1 / std::sqrt(t), t * std::pow(w, -1.5)) / std::sqrt(d);
+    EXPECT_DOUBLE_EQ(schedule.Rate(t - 1), expected) << t;
+  }
+  const auto without = Schedule({{"schedule", "inverse_square_root"}, {"base", 0.5}});
+  EXPECT_EQ(without.Rate(0), 0.5);
+  EXPECT_EQ(without.Rate(3), 0.25);
 }
 
 TEST(LearningRate, Cosine) {
