@@ -78,6 +78,7 @@ ARROWS = {
 
     # A session: the one place that knows the compiler and all that runs what it makes.
     "runtime/data": "runtime/base graph/value",
+    "runtime/data/pictures/codec": "runtime/base",
     "runtime/checkpoint": "runtime/base graph/value",
     "runtime/telemetry": "runtime/base",
     "runtime/api/job": "runtime/base runtime/device/host runtime/exec runtime/comm runtime/comm/gloo" +

@@ -1,0 +1,128 @@
+#include "runtime/data/pictures/codec/png.h"
+
+#include <png.h>
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "runtime/base/check.h"
+#include "runtime/base/status.h"
+#include "runtime/data/pictures/codec/channels.h"
+
+namespace partita {
+namespace {
+
+constexpr png_alloc_size_t kLargestChunk = 8 << 20;  // bytes, of those that hold no pixels
+
+// Chunks that say nothing about pixels as they are stored, and that many writers get wrong.
+constexpr uint8_t kPassedOver[] = "iCCP\0tEXt\0zTXt\0iTXt\0eXIf";
+
+// The library's state. A jump ends in the method that called the library, where no object with a destructor is alive.
+class PngReader {
+ public:
+  explicit PngReader(std::span<const uint8_t> bytes)
+      : rest_(bytes), state_(png_create_read_struct(PNG_LIBPNG_VER_STRING, this, OnError, [](png_structp, auto) {})) {
+    if (state_ != nullptr) info_ = png_create_info_struct(state_);
+  }
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
+  ~PngReader() { png_destroy_read_struct(&state_, &info_, nullptr); }
+
+  bool ReadHeader() {
+    if (info_ == nullptr) return Fail("there is no memory to decode it");
+    if (setjmp(escape_) != 0) return false;
+    png_set_read_fn(state_, this, OnRead);
+    png_set_user_limits(state_, kMostPicturePixels, kMostPicturePixels);
+    png_set_chunk_malloc_max(state_, kLargestChunk);
+    png_set_keep_unknown_chunks(state_, PNG_HANDLE_CHUNK_NEVER, kPassedOver, sizeof kPassedOver / 5);
+    png_read_info(state_, info_);
+    return true;
+  }
+
+  PictureSize size() const { return {png_get_image_height(state_, info_), png_get_image_width(state_, info_)}; }
+
+  // Rows become 8 bits a channel; afterwards channels() says how many there are.
+  bool Expand() {
+    if (setjmp(escape_) != 0) return false;
+    png_set_expand(state_);
+    png_set_scale_16(state_);
+    png_set_interlace_handling(state_);
+    png_read_update_info(state_, info_);
+    return true;
+  }
+  int channels() const { return png_get_channels(state_, info_); }
+  size_t row_bytes() const { return png_get_rowbytes(state_, info_); }
+
+  bool ReadRows(std::span<png_bytep> rows) {
+    if (setjmp(escape_) != 0) return false;
+    png_read_image(state_, rows.data());
+    png_read_end(state_, nullptr);
+    return true;
+  }
+
+  const char* message() const { return message_; }
+
+ private:
+  static PngReader& Of(png_voidp pointer) { return *static_cast<PngReader*>(pointer); }
+
+  [[noreturn]] static void OnError(png_structp state, png_const_charp message) {
+    PngReader& reader = Of(png_get_error_ptr(state));
+    reader.Fail(message);
+    std::longjmp(reader.escape_, 1);
+  }
+
+  static void OnRead(png_structp state, png_bytep out, size_t count) {
+    PngReader& reader = Of(png_get_io_ptr(state));
+    if (count > reader.rest_.size()) png_error(state, "it ends in the middle");
+    std::memcpy(out, reader.rest_.data(), count);
+    reader.rest_ = reader.rest_.subspan(count);
+  }
+
+  bool Fail(const char* message) {
+    std::snprintf(message_, sizeof message_, "%s", message);
+    return false;
+  }
+
+  std::span<const uint8_t> rest_;
+  png_structp state_;
+  png_infop info_ = nullptr;
+  std::jmp_buf escape_;
+  char message_[128] = "";
+};
+
+absl::Status Damaged(const std::string& name, const PngReader& reader) {
+  return InvalidArgument("{}: the PNG file is damaged: {}", name, reader.message());
+}
+
+// The rows as the file has them. Where that is what is wanted they lie in the picture.
+absl::Status ReadRows(const std::string& name, PngReader& reader, std::span<uint8_t> bytes) {
+  std::vector<png_bytep> rows(static_cast<size_t>(reader.size().height));
+  for (size_t y = 0; y < rows.size(); ++y) rows[y] = bytes.data() + y * reader.row_bytes();
+  return reader.ReadRows(rows) ? absl::OkStatus() : Damaged(name, reader);
+}
+
+}  // namespace
+
+absl::Status DecodePng(const std::string& name, std::span<const uint8_t> bytes, int channels, Picture& picture) {
+  PngReader reader(bytes);
+  if (!reader.ReadHeader()) return Damaged(name, reader);
+  constexpr int kMostStoredBytes = 8;
+  const PictureSize size = reader.size();
+  RETURN_IF_ERROR(CheckPictureSize(name, size, size.pixels() * (channels + kMostStoredBytes)));
+  if (!reader.Expand()) return Damaged(name, reader);
+  const int stored = reader.channels();
+  CHECK(reader.row_bytes() == static_cast<size_t>(size.width * stored));
+  picture.size = size;
+  picture.channels = channels;
+  picture.pixels.resize(static_cast<size_t>(size.pixels() * channels));
+  if (stored == channels) return ReadRows(name, reader, picture.pixels);
+  std::vector<uint8_t> raw(static_cast<size_t>(size.pixels() * stored));
+  RETURN_IF_ERROR(ReadRows(name, reader, raw));
+  ConvertChannels(raw, stored, picture.pixels, channels);
+  return absl::OkStatus();
+}
+
+}  // namespace partita
