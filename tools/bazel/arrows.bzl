@@ -79,6 +79,7 @@ ARROWS = {
     # A session: the one place that knows the compiler and all that runs what it makes.
     "runtime/data": "runtime/base graph/value",
     "runtime/data/pictures/codec": "runtime/base",
+    "runtime/data/pictures/transform": "runtime/base runtime/data/pictures/codec",
     "runtime/checkpoint": "runtime/base graph/value",
     "runtime/telemetry": "runtime/base",
     "runtime/api/job": "runtime/base runtime/device/host runtime/exec runtime/comm runtime/comm/gloo" +
