@@ -80,6 +80,7 @@ ARROWS = {
     "runtime/data": "runtime/base graph/value",
     "runtime/data/pictures/codec": "runtime/base",
     "runtime/data/pictures/transform": "runtime/base runtime/data/pictures/codec",
+    "runtime/data/pictures": "runtime/base runtime/data/pictures/codec",
     "runtime/checkpoint": "runtime/base graph/value",
     "runtime/telemetry": "runtime/base",
     "runtime/api/job": "runtime/base runtime/device/host runtime/exec runtime/comm runtime/comm/gloo" +

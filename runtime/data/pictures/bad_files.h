@@ -1,0 +1,30 @@
+// What becomes of files that cannot be used: they end the run, or are left out and counted.
+#ifndef PARTITA_RUNTIME_DATA_PICTURES_BAD_FILES_H_
+#define PARTITA_RUNTIME_DATA_PICTURES_BAD_FILES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace partita {
+
+enum class BadFilePolicy { kStop, kSkip };
+
+// What was left out. Thread-compatible.
+struct BadFiles {
+  static constexpr size_t kTold = 5;
+
+  BadFilePolicy policy = BadFilePolicy::kStop;
+  int64_t count = 0;
+  std::vector<std::string> first;  // what is wrong with the first few
+
+  // `bad` says what is wrong with a file: returned if the policy is to stop, else counted. What is no fault of the file
+  // (there is no memory) is returned under either.
+  absl::Status Add(const absl::Status& bad);
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_DATA_PICTURES_BAD_FILES_H_

@@ -1,0 +1,40 @@
+// Pictures by class, a folder for each.
+//
+//   FOLDER/train/CLASS/...  and  FOLDER/test/CLASS/...   (or val, or validation, in place of test)
+//   FOLDER/CLASS/...                                     a share of each class is held out for the test
+//
+// Classes are the names of the folders in the order of their bytes. Whatever lies below a class's folder, however deep,
+// belongs to it. Hidden files and folders, and files beside the folders of classes, are not looked at. A link to a file
+// is followed, one to a folder only where it is a class.
+#ifndef PARTITA_RUNTIME_DATA_PICTURES_PICTURE_FOLDER_H_
+#define PARTITA_RUNTIME_DATA_PICTURES_PICTURE_FOLDER_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/data/pictures/bad_files.h"
+#include "runtime/data/pictures/decode_threads.h"
+#include "runtime/data/pictures/picture_set.h"
+
+namespace partita {
+
+struct ScanOptions {
+  BadFilePolicy bad_files = BadFilePolicy::kStop;
+  double test_share = 0.2;  // of pictures that nobody has divided: those whose names' hash lies below it
+};
+
+// Looks at the beginning of each file. Bad are: what is neither a JPEG nor a PNG file or too large, what is no file, a
+// link that leads nowhere, a class without pictures. kInvalidArgument whatever the policy: no such folder, fewer than
+// two classes, a class of the test that training has not, no pictures.
+absl::StatusOr<PictureSets> ScanPictureFolder(const std::string& folder, const ScanOptions& options,
+                                              DecodeThreads& threads);
+
+// Whether a name that nobody has put in a set is held out: a pure function of both.
+bool IsHeldOut(const std::string& name, double share);
+
+// Of `set` the samples whose beginnings are those of pictures.
+absl::Status KeepPictures(PictureSet& set, DecodeThreads& threads, BadFiles& bad);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_DATA_PICTURES_PICTURE_FOLDER_H_

@@ -1,0 +1,27 @@
+// What files a tar archive holds and where, so that they can be read in any order.
+#ifndef PARTITA_RUNTIME_DATA_PICTURES_TAR_INDEX_H_
+#define PARTITA_RUNTIME_DATA_PICTURES_TAR_INDEX_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace partita {
+
+struct TarEntry {
+  std::string name;
+  int64_t offset = 0;  // of its bytes in the archive
+  int64_t size = 0;
+};
+
+// The regular files of an archive in its order: ustar, with the long names and large sizes of pax and GNU; folders,
+// links and devices are passed over. libarchive, which reads more forms, does not tell where bytes lie.
+// kInvalidArgument: the archive, the offset and what was found: a compressed one, a header whose checksum is wrong, an
+// end in the middle.
+absl::StatusOr<std::vector<TarEntry>> ReadTarIndex(const std::string& path);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_DATA_PICTURES_TAR_INDEX_H_
