@@ -18,7 +18,6 @@ namespace {
 
 absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   const Flags& flags = context.flags;
-  RETURN_IF_ERROR(CheckFormat(flags, {"text", "json"}));
   RETURN_IF_ERROR(CheckOutputs(flags, {"report"}));
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckAcceleration(flags));
@@ -58,6 +57,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
 
 Command EvaluateCommand() {
   Command command{"evaluate", "evaluate saved parameters on a test set", "GRAPH", ModelFlags(), RunEvaluate};
+  command.choices = {{"format", {"text", "json"}}};
   for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }

@@ -4,7 +4,6 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/run_options.h"
-#include "tools/commands/output/outputs.h"
 #include "tools/commands/output/plan_proto.h"
 #include "tools/program/exit_code.h"
 
@@ -13,7 +12,6 @@ namespace {
 
 absl::StatusOr<int> RunPlan(const CommandContext& context) {
   const Flags& flags = context.flags;
-  RETURN_IF_ERROR(CheckFormat(flags, {"text", "json", "dot"}));
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckAcceleration(flags));
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));

@@ -33,7 +33,6 @@ Augmentation ReadAugmentation(const Flags& flags) {
 
 // Everything that can be refused is refused here, before anything is written.
 absl::StatusOr<Prepared> Prepare(const Flags& flags) {
-  RETURN_IF_ERROR(CheckFormat(flags, {"text", "json"}));
   RETURN_IF_ERROR(CheckOutputs(flags, {"save", "report", "trace"}));
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckAcceleration(flags));
@@ -116,6 +115,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
 
 Command TrainCommand() {
   Command command{"train", "train a graph on labelled images", "GRAPH", ModelFlags(), RunTrain};
+  command.choices = {{"format", {"text", "json"}}};
   for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }

@@ -8,7 +8,6 @@
 #include "tools/commands/input/data.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/run_options.h"
-#include "tools/commands/output/outputs.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -84,7 +83,6 @@ std::string ToText(int64_t step, const StepComparison& comparison) {
 
 absl::StatusOr<int> RunVerify(const CommandContext& context) {
   const Flags& flags = context.flags;
-  RETURN_IF_ERROR(CheckFormat(flags, {"text", "json"}));
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckDevice(flags));
   ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
@@ -112,6 +110,7 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
 
 Command VerifyCommand() {
   Command command{"verify", "run a plan and the same graph on one rank side by side", "GRAPH", ModelFlags(), RunVerify};
+  command.choices = {{"format", {"text", "json"}}};
   for (const auto& flags : {StrategyFlags(), RunFlags(), DataFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }

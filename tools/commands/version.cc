@@ -1,5 +1,5 @@
 // `trainer version`: the program's version and those of its libraries.
-#include "tools/program/version.h"
+#include "tools/program/version/version.h"
 
 #include <nlohmann/json.hpp>
 
@@ -17,7 +17,6 @@ absl::StatusOr<int> Version(const CommandContext& context) {
     context.out << json.dump(2) << "\n";
     return kExitFinished;
   }
-  if (format != "text") return FlagError("flag --format is {}; version writes text and json", format);
   context.out << fmt::format("{:<10} {}\n", "partita", kToolVersion);
   for (const auto& [name, version] : LibraryVersions()) context.out << fmt::format("{:<10} {}\n", name, version);
   return kExitFinished;
@@ -25,6 +24,10 @@ absl::StatusOr<int> Version(const CommandContext& context) {
 
 }  // namespace
 
-Command VersionCommand() { return {"version", "the versions of program and libraries", "", {"format"}, Version}; }
+Command VersionCommand() {
+  Command command{"version", "the versions of program and libraries", "", {"format"}, Version};
+  command.choices = {{"format", {"text", "json"}}};
+  return command;
+}
 
 }  // namespace partita

@@ -1,6 +1,9 @@
 #include "tools/program/flags.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 
@@ -41,13 +44,9 @@ absl::Status About(const std::string& origin, const absl::Status& status) {
   return FlagError("{}: {}", origin, std::string(status.message()));
 }
 
-// A flag that takes more than its column has what it means below it.
-std::string HelpLine(const FlagDefinition& flag) {
-  constexpr size_t kColumn = 34;
-  const std::string value = flag.type == FlagType::kBool ? "" : "=" + FlagPlaceholder(flag);
-  const std::string name = "--" + flag.name + value;
-  if (name.size() <= kColumn) return fmt::format("  {:<{}} {}\n", name, kColumn, flag.help);
-  return fmt::format("  {}\n  {:<{}} {}\n", name, "", kColumn, flag.help);
+// Whether a word behind a flag is its value, and no flag itself: `--gpu -1` has a value, `--save --load=x` has none.
+bool IsValue(const std::string& word) {
+  return word.empty() || word[0] != '-' || (word.size() > 1 && std::isdigit(static_cast<unsigned char>(word[1])) != 0);
 }
 
 }  // namespace
@@ -96,8 +95,14 @@ FlagDefinition ChoiceFlag(std::string name, std::string value, std::vector<std::
 
 FlagEnvironment SystemFlagEnvironment(const std::string& program) {
   constexpr int64_t kLargestConfig = 1 << 20;
-  return {program, [](const char* name) -> const char* { return std::getenv(name); },
-          [](const std::string& path) { return ReadFile(path, kLargestConfig); }};
+  FlagEnvironment environment = {program, [](const char* name) -> const char* { return std::getenv(name); },
+                                 [](const std::string& path) { return ReadFile(path, kLargestConfig); }};
+  if (std::getenv("PARTITA_LAUNCHER") != nullptr) return environment;  // `trainer launch` has said it for its ranks
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    environment.names.push_back(text.substr(0, text.find('=')));
+  }
+  return environment;
 }
 
 absl::StatusOr<Flags> Flags::Parse(const std::vector<FlagDefinition>& known, const std::vector<FlagDefinition>& all,
@@ -108,7 +113,7 @@ absl::StatusOr<Flags> Flags::Parse(const std::vector<FlagDefinition>& known, con
     CHECK(flags.settings_.emplace(flag.name, Setting{flag, flag.default_value, false}).second);
     CHECK(flag.default_value.empty() || CheckFlagValue(flag, flag.default_value).ok());
   }
-  RETURN_IF_ERROR(flags.ReadCommandLine(arguments));
+  RETURN_IF_ERROR(flags.ReadCommandLine(arguments, all));
   RETURN_IF_ERROR(flags.ReadEnvironment(environment));
   RETURN_IF_ERROR(flags.ReadConfig(all, environment));
   return flags;
@@ -123,9 +128,21 @@ absl::Status Flags::Set(const std::string& name, const std::string& value, const
   return absl::OkStatus();
 }
 
-absl::Status Flags::ReadCommandLine(const std::vector<std::string>& arguments) {
+// A word that stands for no flag of this command.
+absl::Status Flags::UnknownFlag(const std::string& given, const std::vector<FlagDefinition>& all) const {
+  std::vector<std::string> names;
+  for (const auto& [known, unused] : settings_) names.push_back("--" + known);
+  const std::string name = "--" + given.substr(std::min(given.find_first_not_of('-'), given.size()));
+  for (const FlagDefinition& flag : all) {
+    if (given == "--" + flag.name) return FlagError("flag {} is of other commands, not of this one", Quoted(given));
+  }
+  return FlagError("flag {} is unknown here{}", Quoted(given), Suggestion(name, names));
+}
+
+absl::Status Flags::ReadCommandLine(const std::vector<std::string>& arguments, const std::vector<FlagDefinition>& all) {
   bool only_arguments = false;  // after "--"
-  for (const std::string& argument : arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string argument = arguments[i] == "-h" && !only_arguments ? "--help" : arguments[i];
     if (only_arguments || argument.compare(0, 1, "-") != 0 || argument == "-") {
       if (argument.empty()) return FlagError("an argument is empty; a path or a flag is needed");
       arguments_.push_back(Resolve(folder_, argument));
@@ -137,19 +154,19 @@ absl::Status Flags::ReadCommandLine(const std::vector<std::string>& arguments) {
     }
     const size_t equals = argument.find('=');
     const std::string given = argument.substr(0, equals);
-    const std::string name = given.compare(0, 2, "--") == 0 ? given.substr(2) : given.substr(1);
+    const bool is_long = given.compare(0, 2, "--") == 0;
+    const std::string name = is_long ? given.substr(2) : "";
     auto setting = settings_.find(name);
-    if (setting == settings_.end() || given.compare(0, 2, "--") != 0) {
-      std::vector<std::string> names;
-      for (const auto& [known, unused] : settings_) names.push_back("--" + known);
-      return FlagError("flag {} is unknown here{}", Quoted(given), Suggestion("--" + name, names));
-    }
+    if (setting == settings_.end()) return UnknownFlag(given, all);
     if (setting->second.given) return FlagError("flag --{} is given twice; once is allowed", name);
     const FlagDefinition& flag = setting->second.definition;
+    std::string value = equals == std::string::npos ? "true" : argument.substr(equals + 1);
     if (equals == std::string::npos && flag.type != FlagType::kBool) {
-      return FlagError("flag --{} has no value; --{}={} is needed", name, name, FlagPlaceholder(flag));
+      if (i + 1 == arguments.size() || !IsValue(arguments[i + 1])) {
+        return FlagError("flag --{} has no value; --{}={} is needed", name, name, FlagPlaceholder(flag));
+      }
+      value = arguments[++i];
     }
-    const std::string value = equals == std::string::npos ? "true" : argument.substr(equals + 1);
     RETURN_IF_ERROR(Set(name, value, fmt::format("flag --{}", name)));
   }
   return absl::OkStatus();
@@ -218,22 +235,6 @@ std::string Flags::ToConfig() const {
   for (const auto& [name, setting] : settings_) {
     if (name == "config" || name == "dump-config" || setting.value.empty()) continue;
     text += fmt::format("{} = {}\n", name, QuoteConfigValue(setting.value));
-  }
-  return text;
-}
-
-std::string FlagHelp(const std::vector<FlagDefinition>& flags, bool full, const std::string& program) {
-  std::string text, group;
-  for (const FlagDefinition& flag : flags) {
-    if (full && flag.group != group) {
-      group = flag.group;
-      text += fmt::format("\n{}\n", group);
-    }
-    text += HelpLine(flag);
-    if (!full) continue;
-    const std::string standard = flag.default_value.empty() ? "unset" : flag.default_value;
-    text += fmt::format("  {:<34}   {}; default {}; environment {}\n", "", FlagRange(flag), standard,
-                        FlagVariable(program, flag.name));
   }
   return text;
 }

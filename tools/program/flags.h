@@ -1,6 +1,7 @@
-// Typed flags: `--name=value`, for booleans also `--name`. A value comes from the command line, else from the
-// environment (TRAINER_LEARNING_RATE for --learning-rate of the trainer), else from a --config file, else it is the
-// default. Every error is a FlagError (exit code 2) in one sentence: the flag, what was found, what is allowed.
+// Typed flags: `--name=value` or `--name value`; of booleans `--name` or `--name=value`. A value comes from the command
+// line, else from the environment (TRAINER_LEARNING_RATE for --learning-rate of the trainer), else from a --config
+// file, else it is the default. Every error is a FlagError (exit code 2) in one sentence: the flag, what was found,
+// what is allowed.
 #ifndef PARTITA_TOOLS_PROGRAM_FLAGS_H_
 #define PARTITA_TOOLS_PROGRAM_FLAGS_H_
 
@@ -21,7 +22,7 @@ struct FlagDefinition {
   FlagType type = FlagType::kText;
   std::string default_value;         // as it would be written; "": unset
   std::string help;                  // one line
-  std::string group;                 // heading under --help-all
+  std::string group;                 // heading in help
   double least = 0, most = 0;        // kInt, kFloat and kBytes; integers up to 2^53
   std::vector<std::string> choices;  // kChoice
 };
@@ -40,6 +41,7 @@ struct FlagEnvironment {
   std::string program = "trainer";                   // upper case and '_': the prefix of variables
   std::function<const char*(const char* name)> get;  // getenv; nullptr: unset
   std::function<absl::StatusOr<std::string>(const std::string& path)> read;  // a --config file
+  std::vector<std::string> names = {};                                       // of the variables that are set
 };
 FlagEnvironment SystemFlagEnvironment(const std::string& program);
 
@@ -72,7 +74,8 @@ class Flags {
     bool given = false;
   };
   absl::Status Set(const std::string& name, const std::string& value, const std::string& origin);
-  absl::Status ReadCommandLine(const std::vector<std::string>& arguments);
+  absl::Status ReadCommandLine(const std::vector<std::string>& arguments, const std::vector<FlagDefinition>& all);
+  absl::Status UnknownFlag(const std::string& given, const std::vector<FlagDefinition>& all) const;
   absl::Status ReadEnvironment(const FlagEnvironment& environment);
   absl::Status ReadConfig(const std::vector<FlagDefinition>& all, const FlagEnvironment& environment);
   const Setting& Find(const std::string& name) const;
@@ -81,9 +84,6 @@ class Flags {
   std::vector<std::string> arguments_;
   std::string folder_;  // of the caller
 };
-
-// One line for each flag; `full`: by group, with range, default and environment variable.
-std::string FlagHelp(const std::vector<FlagDefinition>& flags, bool full, const std::string& program);
 
 // "64MiB" -> 67108864; units B, KiB, MiB, GiB, TiB, or none.
 absl::StatusOr<int64_t> ParseBytes(const std::string& text);

@@ -9,6 +9,8 @@
 #include "runtime/base/exhaustion.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/one_line.h"
+#include "tools/program/program_help.h"
+#include "tools/program/unknown_variables.h"
 
 namespace partita {
 namespace {
@@ -29,27 +31,14 @@ std::vector<FlagDefinition> FlagsOf(const ProgramDefinition& program, const Comm
   std::vector<FlagDefinition> flags;
   for (const FlagDefinition& flag : program.flags) {
     const auto& names = command.flags;
-    if (std::find(names.begin(), names.end(), flag.name) != names.end()) flags.push_back(flag);
+    if (std::find(names.begin(), names.end(), flag.name) == names.end()) continue;
+    flags.push_back(flag);
+    const auto choices = command.choices.find(flag.name);
+    if (choices != command.choices.end()) flags.back().choices = choices->second;
   }
   CHECK(flags.size() == command.flags.size());
   flags.insert(flags.end(), CommonFlags().begin(), CommonFlags().end());
   return flags;
-}
-
-std::string Usage(const ProgramDefinition& program) {
-  std::string text =
-      fmt::format("{}: {}\nusage: {} <command> [flags]\n\n", program.name, program.summary, program.name);
-  for (const Command& command : program.commands) {
-    text += fmt::format("  {:<12} {}\n", command.name, command.summary);
-  }
-  return text +
-         fmt::format("\n{} <command> --help tells a command's flags, --help-all all about them.\n", program.name);
-}
-
-std::string CommandUsage(const ProgramDefinition& program, const Command& command, bool full) {
-  return fmt::format("{} {}: {}\nusage: {} {} [flags]{}{}\n{}{}", program.name, command.name, command.summary,
-                     program.name, command.name, command.argument.empty() ? "" : " ", command.argument,
-                     full ? "" : "\n", FlagHelp(FlagsOf(program, command), full, program.name));
 }
 
 int Fail(const ProgramDefinition& program, const absl::Status& status, std::ostream& error) {
@@ -57,12 +46,19 @@ int Fail(const ProgramDefinition& program, const absl::Status& status, std::ostr
   return ToExitCode(status);
 }
 
+absl::Status FlagBeforeCommand(const ProgramDefinition& program, const std::string& flag) {
+  const auto meant = NearestName(flag, {"--help", "--version"});
+  if (meant) return FlagError("flag {} is unknown; did you mean {}?", Quoted(flag), Quoted(*meant));
+  return FlagError("{} stands before the command: {} COMMAND [flags]", Quoted(flag), program.name);
+}
+
 absl::StatusOr<const Command*> FindCommand(const ProgramDefinition& program, const std::string& name) {
-  std::vector<std::string> names;
+  std::vector<std::string> names = {"help"};
   for (const Command& command : program.commands) {
     if (command.name == name) return &command;
     names.push_back(command.name);
   }
+  if (name.compare(0, 1, "-") == 0) return FlagBeforeCommand(program, name);
   return FlagError("command {} is unknown{}", Quoted(name), Suggestion(name, names));
 }
 
@@ -75,17 +71,21 @@ absl::Status CheckArguments(const Command& command, const Flags& flags) {
                    Quoted(flags.arguments()[expected]));
 }
 
+std::vector<FlagDefinition> AllFlags(const ProgramDefinition& program) {
+  std::vector<FlagDefinition> all = program.flags;
+  all.insert(all.end(), CommonFlags().begin(), CommonFlags().end());
+  return all;
+}
+
 absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& command,
                                const std::vector<std::string>& arguments, const FlagEnvironment& environment,
                                std::ostream& out) {
-  std::vector<FlagDefinition> all = program.flags;
-  all.insert(all.end(), CommonFlags().begin(), CommonFlags().end());
   auto end = arguments.end();
   if (command.passes_on) end = std::find(arguments.begin(), arguments.end(), "--");
   const std::vector<std::string> own(arguments.begin(), end);
-  ASSIGN_OR_RETURN(const Flags flags, Flags::Parse(FlagsOf(program, command), all, own, environment));
+  ASSIGN_OR_RETURN(const Flags flags, Flags::Parse(FlagsOf(program, command), AllFlags(program), own, environment));
   if (flags.Bool("help") || flags.Bool("help-all")) {
-    out << CommandUsage(program, command, flags.Bool("help-all"));
+    out << CommandUsage(program, command, FlagsOf(program, command), flags.Bool("help-all"));
     return kExitFinished;
   }
   if (flags.Bool("dump-config")) {
@@ -96,22 +96,43 @@ absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& 
   return command.run({flags, out, std::vector<std::string>(end == arguments.end() ? end : end + 1, arguments.end())});
 }
 
+// `help`, `help COMMAND`
+absl::StatusOr<int> Help(const ProgramDefinition& program, const std::vector<std::string>& arguments,
+                         std::ostream& out) {
+  if (arguments.size() > 1) return FlagError("help takes one command; found {}: {}", arguments.size(), arguments[1]);
+  if (arguments.empty()) {
+    out << Usage(program);
+    return kExitFinished;
+  }
+  ASSIGN_OR_RETURN(const Command* const command, FindCommand(program, arguments[0]));
+  out << CommandUsage(program, *command, FlagsOf(program, *command), false);
+  return kExitFinished;
+}
+
+absl::StatusOr<int> Obey(const ProgramDefinition& program, const std::vector<std::string>& arguments,
+                         const FlagEnvironment& environment, std::ostream& out, std::ostream& error) {
+  const std::string& first = arguments[0];
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  if (first == "help") return Help(program, rest, out);
+  if (first == "-h" || first == "--help" || first == "--help-all") return Help(program, {}, out);
+  if (first == "--version") {
+    out << VersionLine(program);
+    return kExitFinished;
+  }
+  ASSIGN_OR_RETURN(const Command* const command, FindCommand(program, first));
+  for (const std::string& warning : UnknownVariables(AllFlags(program), environment)) {
+    error << program.name << ": warning: " << warning << "\n";
+  }
+  return OrExhausted(command->name.c_str(), [&] { return RunCommand(program, *command, rest, environment, out); });
+}
+
 int Run(const ProgramDefinition& program, const std::vector<std::string>& arguments, const FlagEnvironment& environment,
         std::ostream& out, std::ostream& error) {
   if (arguments.empty()) {
     error << Usage(program);
     return kExitFlags;
   }
-  if (arguments[0] == "--help" || arguments[0] == "--help-all") {
-    out << Usage(program);
-    return kExitFinished;
-  }
-  const absl::StatusOr<const Command*> command = FindCommand(program, arguments[0]);
-  if (!command.ok()) return Fail(program, command.status(), error);
-  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  const absl::StatusOr<int> code = OrExhausted((*command)->name.c_str(), [&] {  //
-    return RunCommand(program, **command, rest, environment, out);
-  });
+  const absl::StatusOr<int> code = Obey(program, arguments, environment, out, error);
   out.flush();
   return code.ok() ? *code : Fail(program, code.status(), error);
 }

@@ -3,6 +3,7 @@
 #define PARTITA_TOOLS_PROGRAM_PROGRAM_H_
 
 #include <functional>
+#include <map>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -27,7 +28,9 @@ struct Command {
   // The exit code of a run that did what it was asked for, or an error (tools/program/exit_code.h turns it into a
   // code).
   std::function<absl::StatusOr<int>(const CommandContext&)> run;
-  bool passes_on = false;  // takes the command line of another program behind `--`
+  bool passes_on = false;  // takes the command line of another command behind `--`
+  // Of flags that are choices: those that this command has, where it has not all.
+  std::map<std::string, std::vector<std::string>> choices = {};
 };
 
 struct ProgramDefinition {

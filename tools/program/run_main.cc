@@ -1,5 +1,6 @@
 #include "tools/program/run_main.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -14,9 +15,18 @@ namespace {
 // For a reader of the results of a program that ends before its time.
 constexpr std::chrono::milliseconds kLastPatience(1000);
 
+// Whatever is opened next would have the number of a standard file that is closed, and be written to in its place. A
+// file that can only be read takes the number: who writes to it is told.
+void KeepStandardFiles() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) return;
+  }
+}
+
 }  // namespace
 
 int RunMain(const ProgramDefinition& program, int argc, char** argv) {
+  KeepStandardFiles();
   std::signal(SIGXFSZ, SIG_IGN);  // write() then says EFBIG
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   QueuedOutput out(STDOUT_FILENO);

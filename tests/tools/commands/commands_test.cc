@@ -9,7 +9,7 @@
 
 #include "runtime/base/files.h"
 #include "tools/program/exit_code.h"
-#include "tools/program/version.h"
+#include "tools/program/version/version.h"
 #include "tools/trainer_flags.h"
 
 namespace partita {

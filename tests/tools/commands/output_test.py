@@ -16,13 +16,24 @@ class OutputTest(TrainerCase):
 
     def test_results_that_cannot_be_written(self):
         self.train("--save=s.safetensors", MLP)
-        for command in (["plan"], ["check"], ["show"], ["train", "--mock-data", "--steps=1"],
-                        ["evaluate", "--mock-data", "--load=s.safetensors"]):
+        model = ["--batch=8", MLP]
+        for command in (["plan", *model], ["check", *model], ["show", *model], ["version"], ["help"], ["--version"],
+                        ["help", "train"], ["train", "--mock-data", "--steps=1", *model],
+                        ["evaluate", "--mock-data", "--load=s.safetensors", *model],
+                        ["predict", "--mock-data", "--load=s.safetensors", "--output=p.npy", *model],
+                        ["verify", "--mock-data", "--steps=1", *model], ["launch", "--nproc=1", "--", "version"]):
             with self.subTest(command=command[0]), open("/dev/full", "w") as full:
-                done = subprocess.run([TRAINER, *command, "--batch=8", MLP], stdout=full, stderr=subprocess.PIPE,
-                                      text=True, cwd=self.folder, timeout=300)
+                done = subprocess.run([TRAINER, *command], stdout=full, stderr=subprocess.PIPE, text=True,
+                                      cwd=self.folder, timeout=300)
                 self.assertEqual(done.returncode, 4, done.stderr)
                 self.assertIn("trainer: standard output cannot be written: No space left on device", done.stderr)
+
+    def test_standard_output_that_is_closed_is_no_other_file(self):
+        done = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', TRAINER, "train", "--mock-data", "--batch=8", "--steps=1",
+                               "--save=s.safetensors", MLP], capture_output=True, text=True, cwd=self.folder, timeout=300)
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("standard output cannot be written", done.stderr)
+        self.call("evaluate", "--mock-data", "--batch=8", "--load=s.safetensors", MLP)
 
     def test_a_file_beyond_the_limit_of_the_process(self):
         done = subprocess.run(

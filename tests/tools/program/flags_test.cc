@@ -11,6 +11,7 @@
 
 #include "runtime/base/status.h"
 #include "tools/program/exit_code.h"
+#include "tools/program/flag_help.h"
 #include "tools/program/program.h"
 #include "tools/trainer_flags.h"
 
@@ -24,6 +25,8 @@ struct World {
   std::map<std::string, std::string> variables, files;
 
   FlagEnvironment environment() const {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : variables) names.push_back(name);
     return {"trainer",
             [this](const char* name) -> const char* {
               auto found = variables.find(name);
@@ -33,7 +36,8 @@ struct World {
               auto found = files.find(path);
               if (found == files.end()) return InvalidArgument("{}: cannot be opened", path);
               return found->second;
-            }};
+            },
+            names};
   }
 };
 
@@ -69,6 +73,15 @@ TEST(Flags, HaveTypesAndDefaults) {
   EXPECT_EQ(flags.arguments(), std::vector<std::string>{"graph.pb"});
   EXPECT_EQ(flags.GivenValues(),
             (std::map<std::string, std::string>{{"augment", "true"}, {"learning-rate", "0.25"}, {"memory", "64MiB"}}));
+}
+
+TEST(Flags, TakeTheNextWordForAValue) {
+  const Flags flags = *Parse({"--epochs", "4", "--augment", "graph.pb", "--save", "a"});
+  EXPECT_EQ(flags.Int("epochs"), 4);
+  EXPECT_TRUE(flags.Bool("augment")) << "a switch takes no word";
+  EXPECT_EQ(flags.arguments(), std::vector<std::string>{"graph.pb"});
+  EXPECT_EQ(flags.Text("save"), "a");
+  EXPECT_THAT(Refusal({"--epochs", "-1"}), HasSubstr("the value is '-1'")) << "a number may be negative";
 }
 
 TEST(Flags, ComeFromCommandLineThenEnvironmentThenConfig) {
@@ -115,6 +128,10 @@ TEST(Flags, RefuseInOneSentence) {
   EXPECT_THAT(Refusal({"--save="}), HasSubstr("a path is needed"));
   EXPECT_THAT(Refusal({"--epochs=3", "--epochs=4"}), HasSubstr("given twice"));
   EXPECT_THAT(Refusal({""}), HasSubstr("an argument is empty"));
+  EXPECT_THAT(Refusal({"--save", "--augment"}), HasSubstr("--save=FILE is needed"));
+  EXPECT_THAT(Refusal({"--epochs", "many"}), HasSubstr("the value is 'many'"));
+  EXPECT_THAT(Refusal({"--shift=3"}), HasSubstr("'--shift' is of other commands, not of this one"));
+  EXPECT_THAT(Refusal({"--epocsh=3"}), HasSubstr("did you mean '--epochs'?")) << "two neighbours swapped";
   EXPECT_EQ(Parse({"--", "--epochs"})->arguments(), std::vector<std::string>{"--epochs"});
 }
 
@@ -166,7 +183,7 @@ struct Answer {
   std::string out, error;
 };
 
-Answer Call(const std::vector<std::string>& arguments) {
+Answer Call(const std::vector<std::string>& arguments, const World& world = {}) {
   ProgramDefinition program{"trainer", "trains", Known(), {}};
   program.flags.pop_back();  // --config is every program's
   program.commands = {{"train",
@@ -177,10 +194,10 @@ Answer Call(const std::vector<std::string>& arguments) {
                          context.out << "epochs " << context.flags.Int("epochs");
                          return kExitInterrupted;
                        }},
-                      {"fail", "does not fit", "", {}, [](const CommandContext&) -> absl::StatusOr<int> {
+                      {"fail", "does not fit", "", {"format"}, [](const CommandContext&) -> absl::StatusOr<int> {
                          return ResourceExhausted("too large");
                        }}};
-  const World world;
+  program.commands[1].choices = {{"format", {"text"}}};
   std::ostringstream out, error;
   const int code = RunProgram(program, arguments, world.environment(), out, error);
   return {code, out.str(), error.str()};
@@ -245,22 +262,73 @@ TEST(Program, AnErrorIsOneLineThatATerminalCanTake) {
 }
 
 TEST(Program, Helps) {
-  EXPECT_THAT(Call({"--help"}).out, HasSubstr("train it"));
-  EXPECT_THAT(Call({"train", "--help"}).out, HasSubstr("--epochs=N"));
+  const std::string usage = Call({"help"}).out;
+  EXPECT_THAT(usage, HasSubstr("train it"));
+  EXPECT_EQ(Call({"--help"}).out, usage);
+  EXPECT_EQ(Call({"-h"}).out, usage);
+  const std::string train = Call({"train", "--help"}).out;
+  EXPECT_THAT(train, HasSubstr("--epochs=N"));
+  EXPECT_THAT(train, HasSubstr("(default 3)"));
+  EXPECT_EQ(Call({"train", "-h"}).out, train);
+  EXPECT_EQ(Call({"help", "train"}).out, train);
   EXPECT_THAT(Call({"train", "--help-all"}).out, HasSubstr("TRAINER_EPOCHS"));
   EXPECT_EQ(Call({"train", "--help"}).code, 0);
   EXPECT_THAT(Call({"train", "--dump-config"}).out, HasSubstr("epochs = \"3\"\n"));
+  EXPECT_THAT(Call({"help", "trian"}).error, HasSubstr("did you mean 'train'?"));
+  EXPECT_EQ(Call({"help", "train", "fail"}).code, 2);
 }
 
-TEST(Program, HelpHasALineBelowWhereAFlagTakesMoreThanItsColumn) {
-  const std::vector<FlagDefinition> flags = {FolderFlag("data", "images"),
-                                             ChoiceFlag("split", "channels", {"channels", "output_channels"}, "how")};
-  EXPECT_EQ(FlagHelp(flags, false, "trainer"), "  --data=FOLDER" + std::string(22, ' ') + "images\n" +
-                                                   "  --split=channels|output_channels" + std::string(3, ' ') +
-                                                   "how\n");
-  const FlagDefinition wide = ChoiceFlag("split", "channels", {"channels", "output_channels", "rows"}, "how");
-  EXPECT_EQ(FlagHelp({wide}, false, "trainer"),
-            "  --split=channels|output_channels|rows\n" + std::string(37, ' ') + "how\n");
+TEST(Program, SaysItsVersion) {
+  EXPECT_THAT(Call({"--version"}).out, ::testing::MatchesRegex("trainer [0-9.]+, revision [0-9a-z-]+\n"));
+  EXPECT_EQ(Call({"--version"}).code, 0);
+  EXPECT_THAT(Call({"--verson"}).error, HasSubstr("did you mean '--version'?"));
+  EXPECT_EQ(Call({"--epochs=2", "train"}).error,
+            "trainer: '--epochs=2' stands before the command: trainer COMMAND [flags]\n");
+}
+
+TEST(Program, WarnsOfVariablesThatAreNoFlags) {
+  World world;
+  world.variables = {{"TRAINER_EPOCH", "2"}, {"TRAINER_SAVE", "x"}, {"TRAINER_XYZZY", "1"}, {"TRAINERS", "1"}};
+  const Answer answer = Call({"train", "g"}, world);
+  EXPECT_EQ(answer.code, 130);
+  EXPECT_EQ(answer.out, "epochs 3");
+  EXPECT_EQ(answer.error,
+            "trainer: warning: environment variable 'TRAINER_EPOCH' is no flag and changes nothing; did you mean "
+            "'TRAINER_EPOCHS'?\n"
+            "trainer: warning: environment variable 'TRAINER_XYZZY' is no flag and changes nothing\n");
+}
+
+TEST(Program, OffersTheChoicesOfTheCommand) {
+  EXPECT_THAT(Call({"fail", "--help"}).out, HasSubstr("--format=text "));
+  EXPECT_EQ(Call({"fail", "--format=json"}).error,
+            "trainer: flag --format: the value is 'json'; one of text is needed\n");
+  EXPECT_EQ(Call({"fail", "--format=json"}).code, 2);
+  EXPECT_THAT(Call({"train", "--save=x", "g"}).error, HasSubstr("'--save' is of other commands"));
+}
+
+TEST(FlagHelp, HasGroupsAndALineBelowWhereAFlagTakesMoreThanItsColumn) {
+  std::vector<FlagDefinition> flags = {FolderFlag("data", "images"),
+                                       ChoiceFlag("split", "channels", {"channels", "output_channels"}, "how"),
+                                       BoolFlag("flip", "mirror")};
+  flags[2].group = "More";
+  const std::string space(26, ' ');
+  EXPECT_EQ(FlagHelp(flags, false, "trainer"),
+            "  --data=FOLDER           images\n"
+            "  --split=channels|output_channels\n" +
+                space +
+                "how (default channels)\n\nMore\n"
+                "  --flip                  mirror\n");
+  EXPECT_THAT(FlagHelp(flags, true, "trainer"), HasSubstr("TRAINER_FLIP"));
+}
+
+TEST(FlagHelp, FitsEightyColumns) {
+  for (const bool full : {false, true}) {
+    std::istringstream text(FlagHelp(TrainerFlags(), full, "trainer"));
+    for (std::string line; std::getline(text, line);) EXPECT_LE(line.size(), 80u) << line;
+  }
+  const std::string words = "twelve words of a text that is much too long for what is left";
+  EXPECT_EQ(HelpEntry("name", 50, words), "  name" + std::string(44, ' ') + "twelve words of a text that is\n" +
+                                              std::string(50, ' ') + "much too long for what is left\n");
 }
 
 TEST(TrainerFlags, EveryDefaultIsAllowed) {

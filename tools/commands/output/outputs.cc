@@ -1,6 +1,5 @@
 #include "tools/commands/output/outputs.h"
 
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,12 +64,6 @@ absl::Status CheckOutputs(const Flags& flags, const std::vector<std::string>& na
     taken.emplace_back(path, fmt::format("that of --{}", name));
   }
   return absl::OkStatus();
-}
-
-absl::Status CheckFormat(const Flags& flags, const std::vector<std::string>& allowed) {
-  const std::string& format = flags.Text("format");
-  if (std::find(allowed.begin(), allowed.end(), format) != allowed.end()) return absl::OkStatus();
-  return FlagError("flag --format is {}; this command writes {}", format, fmt::join(allowed, " and "));
 }
 
 }  // namespace partita

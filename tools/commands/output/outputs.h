@@ -15,9 +15,6 @@ namespace partita {
 // names the flag. A report must be .json.
 absl::Status CheckOutputs(const Flags& flags, const std::vector<std::string>& names);
 
-// FlagError unless --format is one of `allowed`.
-absl::Status CheckFormat(const Flags& flags, const std::vector<std::string>& allowed);
-
 }  // namespace partita
 
 #endif  // PARTITA_TOOLS_COMMANDS_OUTPUT_OUTPUTS_H_

@@ -10,7 +10,7 @@
 #include "graph/moves/plan_exchange.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/kernel.h"
-#include "tools/program/version.h"
+#include "tools/program/version/version.h"
 
 namespace partita {
 namespace {

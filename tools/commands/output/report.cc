@@ -6,7 +6,7 @@
 
 #include "graph/proto_io/proto_io_message.h"
 #include "runtime/base/status.h"
-#include "tools/program/version.h"
+#include "tools/program/version/version.h"
 
 namespace partita {
 namespace {

@@ -15,7 +15,7 @@
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/launcher.h"
 #include "tools/program/exit_code.h"
-#include "tools/program/version.h"
+#include "tools/program/version/version.h"
 
 namespace partita {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/program/version.h"
+#include "tools/program/version/version.h"
 
 #include <absl/base/config.h>
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // What reports and `trainer version` call this program.
-#ifndef PARTITA_TOOLS_PROGRAM_VERSION_H_
-#define PARTITA_TOOLS_PROGRAM_VERSION_H_
+#ifndef PARTITA_TOOLS_PROGRAM_VERSION_VERSION_H_
+#define PARTITA_TOOLS_PROGRAM_VERSION_VERSION_H_
 
 #include <map>
 #include <string>
@@ -14,4 +14,4 @@ std::map<std::string, std::string> LibraryVersions();
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_PROGRAM_VERSION_H_
+#endif  // PARTITA_TOOLS_PROGRAM_VERSION_VERSION_H_
