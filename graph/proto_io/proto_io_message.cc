@@ -6,12 +6,12 @@
 #include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/unknown_field_set.h>
-#include <google/protobuf/util/json_util.h>
 
 #include <optional>
 #include <regex>
 #include <vector>
 
+#include "graph/proto_io/print_json.h"
 #include "graph/proto_io/proto_io_count.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/check.h"
@@ -161,16 +161,6 @@ std::string PrintBinary(const pb::Message& message) {
     CHECK(message.SerializeToCodedStream(&coded));
   }
   return bytes;
-}
-
-std::string PrintJson(const pb::Message& message) {
-  pb::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string text;
-  CHECK(pb::util::MessageToJsonString(message, &text, options).ok());
-  return text;
 }
 
 }  // namespace

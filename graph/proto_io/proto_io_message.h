@@ -26,7 +26,7 @@ absl::Status ParseMessage(const std::string& bytes, ProtoFormat format, const st
                           google::protobuf::Message& message);
 
 // Deterministic: equal messages, equal bytes. Text has a line for each field of the root, so it cannot be had of a root
-// with maps (the report). JSON has the field names of the schema and every field, also unset ones.
+// with maps (the report). JSON: print_json.h.
 std::string PrintMessage(const google::protobuf::Message& message, ProtoFormat format);
 
 // A file of at most kLargestProtoFile bytes; the extension says the format. kInvalidArgument: also text whose last line

@@ -19,20 +19,20 @@ class TrainTest(TrainerCase):
         self.assertEqual(report["strategy"], "data:2 model:2")
         self.assertEqual(report["flags"]["dp"], "2")
         self.assertEqual(len(report["devices"]), 4)
-        self.assertEqual(sum(int(epoch["steps"]) for epoch in report["epochs"]), 4)
+        self.assertEqual(sum(epoch["steps"] for epoch in report["epochs"]), 4)
         self.assertIn("test_accuracy", report)
         moved = 0
         for group in report["groups"]:
             self.assertEqual(group["predicted_payload_bytes"], group["counted_payload_bytes"])
             self.assertEqual(group["predicted_wire_bytes"], group["counted_wire_bytes"])
-            moved += int(group["counted_wire_bytes"])
+            moved += group["counted_wire_bytes"]
         self.assertGreater(moved, 0)
         for rank in report["memory"]:
-            self.assertGreater(int(rank["used_bytes"]), 0)
-            self.assertLessEqual(int(rank["used_bytes"]), int(rank["planned_bytes"]))
+            self.assertGreater(rank["used_bytes"], 0)
+            self.assertLessEqual(rank["used_bytes"], rank["planned_bytes"])
         self.assertEqual([rank["rank"] for rank in report["communication"]], [0, 1, 2, 3])
         for rank in report["communication"]:
-            self.assertEqual(rank["steps"], "4")
+            self.assertEqual(rank["steps"], 4)
             self.assertGreater(rank["busy_seconds"], 0)
             self.assertLessEqual(rank["exposed_seconds"], rank["busy_seconds"])
             self.assertLessEqual(rank["gradient_behind_backward_seconds"], rank["gradient_busy_seconds"])

@@ -17,7 +17,7 @@ constexpr int64_t kLargestReport = 1 << 20;  // bytes
 RankCommunication CommunicationOf(const nlohmann::json& rank) {
   RankCommunication result;
   result.rank = rank.value("rank", 0);
-  result.steps = std::stoll(rank.value("steps", "0"));  // 64-bit integers are strings in protobuf's JSON
+  result.steps = rank.value("steps", int64_t{0});
   result.busy = rank.value("busy_seconds", 0.0);
   result.exposed = rank.value("exposed_seconds", 0.0);
   result.gradient_busy = rank.value("gradient_busy_seconds", 0.0);

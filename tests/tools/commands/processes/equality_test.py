@@ -26,15 +26,15 @@ class EqualityTest(TrainerCase):
             self.assertEqual([epoch[key] for epoch in local["epochs"]], [epoch[key] for epoch in gloo["epochs"]])
         for threads, processes in zip(local["memory"], gloo["memory"], strict=True):
             for memory in (threads, processes):
-                self.assertLessEqual(int(memory["used_bytes"]), int(memory["planned_bytes"]))
+                self.assertLessEqual(memory["used_bytes"], memory["planned_bytes"])
             # Only what goes from process to process is packed.
-            self.assertLessEqual(int(threads["used_bytes"]), int(processes["used_bytes"]))
+            self.assertLessEqual(threads["used_bytes"], processes["used_bytes"])
         for report, spread in [(local, []), (gloo, ["--processes"])]:
             plan = json.loads(self.call("plan", "--format=json", "--threads=1", *spread, *arguments).stdout)
             self.assertEqual([rank["planned_bytes"] for rank in report["memory"]],
                              [rank["memory"]["total_bytes"] for rank in plan["ranks"]])
         self.assertEqual([rank["rank"] for rank in gloo["communication"]], list(range(ranks)))
-        self.assertEqual({rank["steps"] for rank in gloo["communication"]}, {"6"})
+        self.assertEqual({rank["steps"] for rank in gloo["communication"]}, {6})
         self.assertGreater(len(gloo["groups"]), 0)
         threads = {group["name"]: group for group in local["groups"]}
         self.assertLessEqual(set(threads), {group["name"] for group in gloo["groups"]})
@@ -44,7 +44,7 @@ class EqualityTest(TrainerCase):
             for kind in ["payload", "wire"]:
                 self.assertEqual(group[f"counted_{kind}_bytes"], group[f"predicted_{kind}_bytes"])
             mine = threads.get(group["name"], {})
-            votes.append(int(group["counted_payload_bytes"]) - int(mine.get("counted_payload_bytes", 0)))
+            votes.append(group["counted_payload_bytes"] - mine.get("counted_payload_bytes", 0))
         # In every step each rank says once, over whatever axes, whether it wants to stop.
         self.assertLessEqual(set(votes), {0, 6 * vote})
         self.assertGreater(sum(votes), 0)
