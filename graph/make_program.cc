@@ -33,12 +33,15 @@ namespace {
 constexpr double kLatency = 20e-6;
 constexpr double kBytesPerSecond = 5e9;
 
-// What is reported must be whole on every rank: loss and metrics are brought to R, before the update, which asks for
+// What is reported must be whole on every rank: losses and metrics are brought to R, before the update, which asks for
 // the loss.
 void ResolveResults(LayoutBuilder& builder) {
   Graph& graph = builder.graph();
   const Layout replicated = Replicated(graph.mesh());
   if (graph.loss != kNoValue) graph.loss = builder.MoveTo(graph.loss, replicated, Phase::kUpdate);
+  for (FurtherLoss& further : graph.further_losses) {
+    further.value = builder.MoveTo(further.value, replicated, Phase::kUpdate);
+  }
   for (ValueId& metric : graph.metrics) metric = builder.MoveTo(metric, replicated, Phase::kUpdate);
 }
 
@@ -102,6 +105,7 @@ Graph WithResolvedResults(Graph graph, const OpRegistry& registry) {
 // The forward graph with these values as its results, and what they need.
 absl::StatusOr<Graph> OnlyResults(Graph graph, const std::vector<std::string>& names) {
   graph.loss = kNoValue;
+  graph.further_losses.clear();
   graph.metrics.clear();
   for (const std::string& name : names) {
     const ValueId value = graph.Find(name);
@@ -236,9 +240,10 @@ absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy
     ASSIGN_OR_RETURN(Graph training, RunPasses(forward, passes.Training(), kTrainEntry, options.verify_passes));
     const std::map<std::string, Layout> states = StateLayouts(training);
     program.entries.push_back(MakeEntryPoint(kTrainEntry, std::move(training), model.graph));
+    const Graph evaluated = DropTrainingOnly(forward);
     ASSIGN_OR_RETURN(Graph evaluation,
-                     RunPasses(forward, passes.Evaluation(states), kEvaluateEntry, options.verify_passes));
-    program.entries.push_back(MakeEntryPoint(kEvaluateEntry, std::move(evaluation), model.graph));
+                     RunPasses(evaluated, passes.Evaluation(states), kEvaluateEntry, options.verify_passes));
+    program.entries.push_back(MakeEntryPoint(kEvaluateEntry, std::move(evaluation), evaluated));
     if (!options.predictions.empty()) {
       ASSIGN_OR_RETURN(forward, OnlyResults(std::move(forward), options.predictions));
       const Graph names = forward;

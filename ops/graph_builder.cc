@@ -137,7 +137,8 @@ ValueId GraphBuilder::Accuracy(const std::string& name, ValueId logits, ValueId 
   return Add(name, "accuracy", {logits, labels});
 }
 
-absl::StatusOr<Graph> GraphBuilder::Build(ValueId loss, const std::vector<ValueId>& metrics) {
+absl::StatusOr<Graph> GraphBuilder::Build(ValueId loss, const std::vector<ValueId>& metrics,
+                                          const std::vector<FurtherLoss>& further_losses) {
   RETURN_IF_ERROR(status_);
   if (loss == kNoValue) return InvalidArgument("the graph names no loss; the scalar to be minimised is needed");
   std::vector<std::string> names;
@@ -145,7 +146,12 @@ absl::StatusOr<Graph> GraphBuilder::Build(ValueId loss, const std::vector<ValueI
     if (metric == kNoValue) return InvalidArgument("a metric is missing; values of the graph are needed");
     names.push_back(assembler_.graph().value(metric).name);
   }
-  return assembler_.Finish(assembler_.graph().value(loss).name, names);
+  std::vector<FurtherLossDescription> further;
+  for (const FurtherLoss& each : further_losses) {
+    if (each.value == kNoValue) return InvalidArgument("a further loss is missing; values of the graph are needed");
+    further.push_back({assembler_.graph().value(each.value).name, each.weight, each.training_only});
+  }
+  return assembler_.Finish(assembler_.graph().value(loss).name, names, further);
 }
 
 }  // namespace partita

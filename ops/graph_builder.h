@@ -76,7 +76,8 @@ class GraphBuilder {
   const absl::Status& status() const { return status_; }
 
   // The graph, or the first error. The builder is used up.
-  absl::StatusOr<Graph> Build(ValueId loss, const std::vector<ValueId>& metrics = {});
+  absl::StatusOr<Graph> Build(ValueId loss, const std::vector<ValueId>& metrics = {},
+                              const std::vector<FurtherLoss>& further_losses = {});
 
  private:
   bool Usable(const std::string& name, ValueId x, size_t least_rank);

@@ -32,7 +32,11 @@ absl::StatusOr<partita::Model> Described(const Description& description) {
   for (const Node& node : description.nodes) {
     nodes.push_back({node.name, node.op, node.inputs, AttributesOf(node.attributes)});
   }
-  ASSIGN_OR_RETURN(model.graph, BuildGraph(nodes, description.loss, description.metrics, Ops()));
+  std::vector<FurtherLossDescription> further_losses;
+  for (const FurtherLoss& further : description.further_losses) {
+    further_losses.push_back({further.value, further.weight, further.training_only});
+  }
+  ASSIGN_OR_RETURN(model.graph, BuildGraph(nodes, description.loss, description.metrics, Ops(), further_losses));
   RETURN_IF_ERROR(VerifyModel(model, Ops()));
   return model;
 }

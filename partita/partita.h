@@ -104,6 +104,13 @@ struct Node {
   Attributes attributes;            // those that are not given have the op's defaults
 };
 
+// Training minimises loss + the sum of weight x value; steps report it as a metric.
+struct FurtherLoss {
+  std::string value;
+  double weight = 1;           // finite, not 0
+  bool training_only = false;  // evaluation does without it, and without what only it needs
+};
+
 struct Description {
   std::string name = {};
   std::vector<Node> nodes = {};
@@ -113,6 +120,7 @@ struct Description {
   Attributes optimizer_attributes = {};
   double clip_norm = 0;  // largest global norm of the gradient; 0: no clipping
   double learning_rate = 0.1;
+  std::vector<FurtherLoss> further_losses = {};
 };
 
 class Model {

@@ -118,13 +118,20 @@ class Adjoint : public GradientBuilder {
   }
 
   absl::Status Seed() {
-    const Value loss = graph().value(graph().loss);
-    if (!wanted_[graph().loss]) return absl::OkStatus();
-    Attributes attributes{{"dtype", std::string(Name(loss.type.dtype))}, {"shape", loss.type.shape}, {"value", 1.0}};
+    RETURN_IF_ERROR(Seed(graph().loss, 1));
+    const std::vector<FurtherLoss> further_losses = graph().further_losses;
+    for (const FurtherLoss& further : further_losses) RETURN_IF_ERROR(Seed(further.value, further.weight));
+    return absl::OkStatus();
+  }
+
+  absl::Status Seed(ValueId value, double weight) {
+    if (!wanted_[value]) return absl::OkStatus();
+    const Value loss = graph().value(value);
+    Attributes attributes{{"dtype", std::string(Name(loss.type.dtype))}, {"shape", loss.type.shape}, {"value", weight}};
     ASSIGN_OR_RETURN(const ValueId seed,
                      builder_.AddSource(builder_.registry().Get(Role::kConstant), std::move(attributes),
                                         NewName(loss.name), DualLayout(loss.layout), Phase::kBackward));
-    contributions_[graph().loss].push_back(seed);
+    contributions_[value].push_back(seed);
     return absl::OkStatus();
   }
 

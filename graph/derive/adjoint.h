@@ -17,8 +17,8 @@ namespace partita {
 // The layout that a parameter's update wants for its gradient; parameters without entry: that of the parameter.
 using UpdateLayouts = std::map<ValueId, Layout>;
 
-// Returns the gradient of each parameter that the loss depends on, in its update's layout (S, R or At over every axis).
-// `builder.graph().loss` is a scalar; it is seeded with 1.
+// Returns the gradient of each parameter that a loss depends on, in its update's layout (S, R or At over every axis).
+// `builder.graph().loss` is a scalar; it is seeded with 1, a further loss with its weight.
 absl::StatusOr<std::map<ValueId, ValueId>> AppendAdjoint(LayoutBuilder& builder, const UpdateLayouts& updates = {});
 
 // Appends the adjoint of one move for a cotangent of its output, by the form (P, R, S or At) that this has on the

@@ -89,12 +89,30 @@ class Update {
     return builder_.MoveTo(sum, Replicated(graph().mesh()), Phase::kUpdate);
   }
 
-  absl::Status Apply(ValueId squares) {
-    const ValueId loss = builder_.MoveTo(graph().loss, Replicated(graph().mesh()), Phase::kUpdate);
-    if (squares != kNoValue && graph().type(squares).dtype != graph().type(loss).dtype) {
-      const Attributes as_loss = {{"dtype", std::string(Name(graph().type(loss).dtype))}};
-      ASSIGN_OR_RETURN(squares, Add(Role::kCast, {squares}, as_loss, "@norm@squares@cast"));
+  // `value` as a number of the type of `like`.
+  absl::StatusOr<ValueId> As(ValueId like, ValueId value, const std::string& name) {
+    if (value == kNoValue || graph().type(value).dtype == graph().type(like).dtype) return value;
+    return Add(Role::kCast, {value}, {{"dtype", std::string(Name(graph().type(like).dtype))}}, name);
+  }
+
+  // The sum of all losses, on every rank: it is finite where they are.
+  absl::StatusOr<ValueId> Losses() {
+    const Layout everywhere = Replicated(graph().mesh());
+    const ValueId loss = builder_.MoveTo(graph().loss, everywhere, Phase::kUpdate);
+    const std::vector<FurtherLoss> further_losses = graph().further_losses;
+    if (further_losses.empty()) return loss;
+    std::vector<ValueId> losses = {loss};
+    for (const FurtherLoss& further : further_losses) {
+      const ValueId value = builder_.MoveTo(further.value, everywhere, Phase::kUpdate);
+      ASSIGN_OR_RETURN(const ValueId term, As(loss, value, graph().UniqueName(graph().value(value).name + "@cast")));
+      losses.push_back(term);
     }
+    return Add(Role::kAdd, std::move(losses), {}, "@losses");
+  }
+
+  absl::Status Apply(ValueId squares) {
+    ASSIGN_OR_RETURN(const ValueId loss, Losses());
+    ASSIGN_OR_RETURN(squares, As(loss, squares, "@norm@squares@cast"));
     ASSIGN_OR_RETURN(apply_, Add(Role::kAllFinite, {loss, squares}, {}, "@apply"));
     graph().apply = apply_;
     return absl::OkStatus();

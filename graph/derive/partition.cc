@@ -128,6 +128,10 @@ class Partitioner {
       graph_.AddState({value_[state.value], update});
     }
     if (forward_.loss != kNoValue) graph_.loss = value_[forward_.loss];
+    for (FurtherLoss further : forward_.further_losses) {
+      further.value = value_[further.value];
+      graph_.further_losses.push_back(further);
+    }
     for (ValueId metric : forward_.metrics) graph_.metrics.push_back(value_[metric]);
     return absl::OkStatus();
   }

@@ -9,8 +9,10 @@
 namespace partita {
 
 std::vector<ValueId> ResultsOf(const Graph& graph) {
-  std::vector<ValueId> results = graph.metrics;
-  if (graph.loss != kNoValue) results.insert(results.begin(), graph.loss);
+  std::vector<ValueId> results;
+  if (graph.loss != kNoValue) results.push_back(graph.loss);
+  for (const FurtherLoss& further : graph.further_losses) results.push_back(further.value);
+  results.insert(results.end(), graph.metrics.begin(), graph.metrics.end());
   return results;
 }
 

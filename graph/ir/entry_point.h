@@ -34,12 +34,12 @@ struct EntryPoint {
   std::string name;
   Graph graph;
   std::vector<EntryInput> inputs;    // in the order of the graph
-  std::vector<EntryResult> results;  // the loss first, where the graph has one, then the metrics in their order
+  std::vector<EntryResult> results;  // the loss, where the graph has one, further losses, metrics, in their order
 
   const EntryInput* FindInput(std::string_view field) const;  // nullptr: there is none
 };
 
-// What a graph is given, and its results as an entry point reports them: the loss first. Votes are neither: they are
+// What a graph is given, and its results as an entry point reports them: losses first. Votes are neither: they are
 // between the processes of a job.
 std::vector<EntryInput> InputsOf(const Graph& graph);
 std::vector<ValueId> ResultsOf(const Graph& graph);
@@ -47,7 +47,7 @@ std::vector<ValueId> ResultsOf(const Graph& graph);
 // sum of the votes if they are counted.
 std::vector<ValueId> ReadByHost(const Graph& graph);
 
-// `names`: a graph with the same loss and metrics under the user's names (the forward graph that `graph` was made of).
+// `names`: a graph with the same losses and metrics under the user's names (the forward graph that `graph` was made of).
 EntryPoint MakeEntryPoint(std::string name, Graph graph, const Graph& names);
 // The results have the names of the graph's values.
 EntryPoint MakeEntryPoint(std::string name, Graph graph);

@@ -64,6 +64,13 @@ struct State {
   ValueId gradient = kNoValue;  // of the loss by the state, as its update reads it; kNoValue: it has none here
 };
 
+// A scalar that training minimises besides the loss.
+struct FurtherLoss {
+  ValueId value = kNoValue;
+  double weight = 1;           // of it in what is minimised, where the loss counts once
+  bool training_only = false;  // evaluation does without it
+};
+
 // How a step finds out whether to be the last one (graph/derive/count_votes.h).
 struct Votes {
   ValueId cast = kNoValue;  // an input, P over axes: what each rank says by itself, 1 to stop and 0 to go on
@@ -110,8 +117,10 @@ class Graph {
   // `base` if it is free, else base@2, base@3, ... (docs/design.md 5.16)
   std::string UniqueName(const std::string& base) const;
 
-  // The scalar that training minimises, and further scalars that are reported. Values of this graph.
+  // The scalar that training minimises, what it minimises besides, and further scalars that are reported. Values of
+  // this graph; without a loss there are no further ones.
   ValueId loss = kNoValue;
+  std::vector<FurtherLoss> further_losses;
   std::vector<ValueId> metrics;
   // Of a graph that trains: i32[], 0 if this step leaves all states as they were (docs/design.md 5.24). On every rank.
   ValueId apply = kNoValue;

@@ -33,6 +33,10 @@ Graph Rewriter::Finish() {
     if (At(state.value) != kNoValue) graph_.AddState({At(state.value), At(state.update), At(state.gradient)});
   }
   graph_.loss = At(from_.loss);
+  for (FurtherLoss further : from_.further_losses) {
+    further.value = At(further.value);
+    graph_.further_losses.push_back(further);
+  }
   for (ValueId metric : from_.metrics) graph_.metrics.push_back(At(metric));
   graph_.apply = At(from_.apply);
   graph_.votes = {At(from_.votes.cast), At(from_.votes.sum)};

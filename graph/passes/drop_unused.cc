@@ -31,4 +31,10 @@ Graph DropUnused(const Graph& graph, bool keep_inputs) {
   return rewriter.Finish();
 }
 
+Graph DropTrainingOnly(const Graph& graph) {
+  Graph rest = graph;
+  if (std::erase_if(rest.further_losses, [](const FurtherLoss& loss) { return loss.training_only; }) == 0) return rest;
+  return DropUnused(rest, /*keep_inputs=*/false);
+}
+
 }  // namespace partita

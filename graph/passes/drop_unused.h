@@ -13,6 +13,10 @@ namespace partita {
 
 Graph DropUnused(const Graph& graph, bool keep_inputs = true);
 
+// Removes the losses of training alone, and what only they need, inputs among it. A graph without such losses stays as
+// it is.
+Graph DropTrainingOnly(const Graph& graph);
+
 }  // namespace partita
 
 #endif  // PARTITA_GRAPH_PASSES_DROP_UNUSED_H_

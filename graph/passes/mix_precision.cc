@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/ir/entry_point.h"
 #include "graph/ir/node_view.h"
 #include "graph/ir/rewriter.h"
 #include "runtime/base/check.h"
@@ -28,8 +29,7 @@ class Mixer {
       RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", from.name(id)), Copy(id)));
     }
     for (const State& state : from.states()) KeepType(state.update);
-    for (ValueId metric : from.metrics) KeepType(metric);
-    KeepType(from.loss);
+    for (const ValueId result : ResultsOf(from)) KeepType(result);
     return rewriter_.Finish();
   }
 

@@ -34,6 +34,10 @@ class Unroller {
       graph_.AddState({whole_[state.value], update});
     }
     ASSIGN_OR_RETURN(graph_.loss, Whole(from_.loss));
+    for (FurtherLoss further : from_.further_losses) {
+      ASSIGN_OR_RETURN(further.value, Whole(further.value));
+      graph_.further_losses.push_back(further);
+    }
     for (const ValueId metric : from_.metrics) {
       ASSIGN_OR_RETURN(const ValueId whole, Whole(metric));
       graph_.metrics.push_back(whole);

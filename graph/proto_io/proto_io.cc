@@ -120,12 +120,20 @@ absl::Status CheckComplete(const GraphProto& proto) {
   if (!proto.name().empty()) RETURN_IF_ERROR(WithContext("field name", CheckNodeName(proto.name())));
   if (proto.loss_size() != 1) {
     return InvalidArgument("the graph names {} losses; exactly one is needed{}", proto.loss_size(),
-                           proto.loss_size() > 1 ? " (further scalars are metrics)" : "");
+                           proto.loss_size() > 1 ? " (others are further_losses or metrics)" : "");
   }
   if (!proto.has_optimizer())
     return InvalidArgument("field optimizer is missing; it is needed (\"optimizer {{}}\" is plain SGD)");
   if (!proto.has_learning_rate()) return InvalidArgument("field learning_rate is missing; it is needed");
   return absl::OkStatus();
+}
+
+std::vector<FurtherLossDescription> ReadFurtherLosses(const GraphProto& proto) {
+  std::vector<FurtherLossDescription> losses;
+  for (const FurtherLossProto& loss : proto.further_losses()) {
+    losses.push_back({loss.value(), loss.weight(), loss.training_only()});
+  }
+  return losses;
 }
 
 absl::StatusOr<Model> ReadModel(const GraphProto& proto, const OpRegistry& registry) {
@@ -136,8 +144,8 @@ absl::StatusOr<Model> ReadModel(const GraphProto& proto, const OpRegistry& regis
   ASSIGN_OR_RETURN(model.optimizer, ReadOptimizer(proto.optimizer(), registry));
   RETURN_IF_ERROR(VerifyLearningRate(model.learning_rate));
   ASSIGN_OR_RETURN(const std::vector<NodeDescription> nodes, ReadNodes(proto));
-  ASSIGN_OR_RETURN(model.graph,
-                   BuildGraph(nodes, proto.loss(0), {proto.metrics().begin(), proto.metrics().end()}, registry));
+  ASSIGN_OR_RETURN(model.graph, BuildGraph(nodes, proto.loss(0), {proto.metrics().begin(), proto.metrics().end()},
+                                           registry, ReadFurtherLosses(proto)));
   return model;
 }
 
@@ -187,6 +195,12 @@ GraphProto WriteModel(const Model& model) {
   proto.set_name(model.name);
   for (const NodeDescription& node : Describe(model.graph)) WriteNode(node, *proto.add_nodes());
   proto.add_loss(model.graph.value(model.graph.loss).name);
+  for (const FurtherLossDescription& further : DescribeFurtherLosses(model.graph)) {
+    FurtherLossProto& loss = *proto.add_further_losses();
+    loss.set_value(further.value);
+    loss.set_weight(further.weight);
+    loss.set_training_only(further.training_only);
+  }
   for (ValueId metric : model.graph.metrics) proto.add_metrics(model.graph.value(metric).name);
   WriteOptimizer(model.optimizer, *proto.mutable_optimizer());
   LearningRateProto& rate = *proto.mutable_learning_rate();

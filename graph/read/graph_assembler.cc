@@ -78,10 +78,16 @@ absl::StatusOr<ValueId> GraphAssembler::Add(const NodeDescription& described) {
   return value;
 }
 
-absl::StatusOr<Graph> GraphAssembler::Finish(const std::string& loss, const std::vector<std::string>& metrics) {
+absl::StatusOr<Graph> GraphAssembler::Finish(const std::string& loss, const std::vector<std::string>& metrics,
+                                             const std::vector<FurtherLossDescription>& further_losses) {
   const absl::StatusOr<ValueId> loss_value = FindValue(graph_, loss);
   if (!loss_value.ok()) return WithContext("the loss", loss_value.status());
   graph_.loss = *loss_value;
+  for (const FurtherLossDescription& further : further_losses) {
+    const absl::StatusOr<ValueId> value = FindValue(graph_, further.value);
+    if (!value.ok()) return WithContext("a further loss", value.status());
+    graph_.further_losses.push_back({*value, further.weight, further.training_only});
+  }
   for (const std::string& metric : metrics) {
     const absl::StatusOr<ValueId> value = FindValue(graph_, metric);
     if (!value.ok()) return WithContext("a metric", value.status());
@@ -92,7 +98,8 @@ absl::StatusOr<Graph> GraphAssembler::Finish(const std::string& loss, const std:
 }
 
 absl::StatusOr<Graph> BuildGraph(const std::vector<NodeDescription>& nodes, const std::string& loss,
-                                 const std::vector<std::string>& metrics, const OpRegistry& registry) {
+                                 const std::vector<std::string>& metrics, const OpRegistry& registry,
+                                 const std::vector<FurtherLossDescription>& further_losses) {
   if (nodes.empty())
     return InvalidArgument("the graph has no nodes; at least an input, a parameter and a loss are needed");
   if (static_cast<int64_t>(nodes.size()) > kMostNodes) {
@@ -101,7 +108,7 @@ absl::StatusOr<Graph> BuildGraph(const std::vector<NodeDescription>& nodes, cons
   ASSIGN_OR_RETURN(const std::vector<int> order, OrderNodes(nodes));
   GraphAssembler assembler(registry);
   for (int position : order) RETURN_IF_ERROR(assembler.Add(nodes[position]).status());
-  return assembler.Finish(loss, metrics);
+  return assembler.Finish(loss, metrics, further_losses);
 }
 
 std::vector<NodeDescription> Describe(const Graph& graph) {
@@ -120,6 +127,14 @@ std::vector<NodeDescription> Describe(const Graph& graph) {
   return nodes;
 }
 
+std::vector<FurtherLossDescription> DescribeFurtherLosses(const Graph& graph) {
+  std::vector<FurtherLossDescription> described;
+  for (const FurtherLoss& further : graph.further_losses) {
+    described.push_back({graph.value(further.value).name, further.weight, further.training_only});
+  }
+  return described;
+}
+
 absl::StatusOr<Graph> WithBatch(const Graph& graph, int64_t batch, const OpRegistry& registry) {
   std::vector<NodeDescription> nodes = Describe(graph);
   for (NodeDescription& node : nodes) {
@@ -130,7 +145,7 @@ absl::StatusOr<Graph> WithBatch(const Graph& graph, int64_t batch, const OpRegis
   }
   std::vector<std::string> metrics;
   for (ValueId metric : graph.metrics) metrics.push_back(graph.value(metric).name);
-  return BuildGraph(nodes, graph.value(graph.loss).name, metrics, registry);
+  return BuildGraph(nodes, graph.value(graph.loss).name, metrics, registry, DescribeFurtherLosses(graph));
 }
 
 }  // namespace partita

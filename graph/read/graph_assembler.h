@@ -12,6 +12,13 @@
 
 namespace partita {
 
+// FurtherLoss, as a user wrote it.
+struct FurtherLossDescription {
+  std::string value;  // the name of a node
+  double weight = 1;
+  bool training_only = false;
+};
+
 // Adds nodes one at a time; each may read only those before it. Thread-compatible.
 class GraphAssembler {
  public:
@@ -24,8 +31,9 @@ class GraphAssembler {
 
   const Graph& graph() const { return graph_; }
 
-  // The graph with its loss and metrics (names of values), verified as a whole (graph/read/verify_model.h).
-  absl::StatusOr<Graph> Finish(const std::string& loss, const std::vector<std::string>& metrics);
+  // The graph with its losses and metrics (names of values), verified as a whole (graph/read/verify_model.h).
+  absl::StatusOr<Graph> Finish(const std::string& loss, const std::vector<std::string>& metrics,
+                               const std::vector<FurtherLossDescription>& further_losses = {});
 
  private:
   absl::StatusOr<Node> Resolve(const NodeDescription& node) const;
@@ -36,10 +44,12 @@ class GraphAssembler {
 
 // The graph of nodes given in any order. Every error says which node, what was found and what is allowed.
 absl::StatusOr<Graph> BuildGraph(const std::vector<NodeDescription>& nodes, const std::string& loss,
-                                 const std::vector<std::string>& metrics, const OpRegistry& registry);
+                                 const std::vector<std::string>& metrics, const OpRegistry& registry,
+                                 const std::vector<FurtherLossDescription>& further_losses = {});
 
 // The reverse of BuildGraph: the nodes of a forward graph, without the attributes that are the op's defaults.
 std::vector<NodeDescription> Describe(const Graph& graph);
+std::vector<FurtherLossDescription> DescribeFurtherLosses(const Graph& graph);
 
 // The same graph for another batch: dimension 0 of every input becomes `batch`. kInvalidArgument if a node does not
 // allow it.

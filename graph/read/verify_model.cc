@@ -1,6 +1,7 @@
 #include "graph/read/verify_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -27,20 +28,30 @@ absl::Status CheckScalar(const Graph& graph, ValueId value, const std::string& w
   return InvalidArgument("{} is {}; a scalar of type f32 or f64 is needed", what, Printed(graph, value));
 }
 
+absl::Status CheckLoss(const Graph& graph, ValueId loss, const std::string& what) {
+  RETURN_IF_ERROR(CheckScalar(graph, loss, what));
+  if (!Producer(graph, loss).inputs.empty()) return absl::OkStatus();
+  return InvalidArgument("{} {} is a {}; a value that is computed from parameters is needed", what,
+                         Quoted(graph.value(loss).name), Producer(graph, loss).op->name);
+}
+
+absl::Status CheckFurtherLoss(const Graph& graph, const FurtherLoss& further) {
+  RETURN_IF_ERROR(CheckLoss(graph, further.value, "the further loss"));
+  if (std::isfinite(further.weight) && further.weight != 0) return absl::OkStatus();
+  return InvalidArgument("the weight of the further loss {} is {}; a finite number other than 0 is needed",
+                         Quoted(graph.value(further.value).name), further.weight);
+}
+
 absl::Status CheckResults(const Graph& graph) {
   if (graph.loss == kNoValue) return InvalidArgument("the graph names no loss; the scalar to be minimised is needed");
-  RETURN_IF_ERROR(CheckScalar(graph, graph.loss, "the loss"));
-  if (Producer(graph, graph.loss).inputs.empty()) {
-    return InvalidArgument("the loss {} is a {}; a value that is computed from parameters is needed",
-                           Quoted(graph.value(graph.loss).name), Producer(graph, graph.loss).op->name);
-  }
-  std::set<ValueId> seen = {graph.loss};
-  for (ValueId metric : graph.metrics) {
-    RETURN_IF_ERROR(CheckScalar(graph, metric, "a metric"));
-    if (!seen.insert(metric).second) {
-      return InvalidArgument("{} is named twice among loss and metrics; once is allowed",
-                             Quoted(graph.value(metric).name));
-    }
+  RETURN_IF_ERROR(CheckLoss(graph, graph.loss, "the loss"));
+  for (const FurtherLoss& further : graph.further_losses) RETURN_IF_ERROR(CheckFurtherLoss(graph, further));
+  for (const ValueId metric : graph.metrics) RETURN_IF_ERROR(CheckScalar(graph, metric, "a metric"));
+  std::set<ValueId> seen;
+  for (const ValueId result : ResultsOf(graph)) {
+    if (seen.insert(result).second) continue;
+    return InvalidArgument("{} is named twice among losses and metrics; once is allowed",
+                           Quoted(graph.value(result).name));
   }
   return absl::OkStatus();
 }
@@ -56,10 +67,11 @@ bool Differentiable(const Graph& graph, const Node& node, size_t input) {
   return value != kNoValue && !InputOf(*node.op, input).constant && IsFloating(graph.type(value).dtype);
 }
 
-// The values that get a gradient: those from which the loss is reached. One walk against the order of the nodes.
+// The values that get a gradient: those from which a loss is reached. One walk against the order of the nodes.
 std::vector<bool> WithGradient(const Graph& graph) {
   std::vector<bool> reached(graph.values().size());
   reached[graph.loss] = true;
+  for (const FurtherLoss& further : graph.further_losses) reached[further.value] = true;
   for (NodeId id = static_cast<NodeId>(graph.nodes().size()); id-- > 0;) {
     const Node& node = graph.node(id);
     const bool wanted = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId v) { return reached[v]; });

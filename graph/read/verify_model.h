@@ -11,8 +11,9 @@ namespace partita {
 
 // A graph that can be trained:
 //   - each input has a field of its own
-//   - the loss is a computed scalar of a floating type, the metrics are scalars, each named once
-//   - every parameter reaches the loss on a way along which gradients flow
+//   - losses are computed scalars of a floating type, weights of further ones are finite and not 0, the metrics are
+//     scalars, each named once
+//   - every parameter reaches a loss on a way along which gradients flow
 //   - what a node updates (running statistics) are states, each updated by one node
 // kInvalidArgument names the node. Linear; no recursion.
 absl::Status VerifyForward(const Graph& graph);

@@ -111,6 +111,7 @@ class TextParser {
       ASSIGN_OR_RETURN(graph_.loss, Find(words[1]));
       return absl::OkStatus();
     }
+    if (words[0] == "further_loss") return FurtherLossLine(words);
     if (words[0] == "apply" && words.size() == 2) {
       ASSIGN_OR_RETURN(graph_.apply, Find(words[1]));
       return absl::OkStatus();
@@ -126,6 +127,18 @@ class TextParser {
       return absl::OkStatus();
     }
     return NodeLine(words);
+  }
+
+  absl::Status FurtherLossLine(const std::vector<std::string>& words) {
+    FurtherLoss further;
+    const bool training_only = words.size() == 4 && words[3] == "training_only";
+    if ((words.size() != 3 && !training_only) || !ParseNumber(words[2], further.weight)) {
+      return InvalidArgument("further_loss %value weight [training_only] is expected");
+    }
+    ASSIGN_OR_RETURN(further.value, Find(words[1]));
+    further.training_only = training_only;
+    graph_.further_losses.push_back(further);
+    return absl::OkStatus();
   }
 
   absl::Status MeshLine(const std::vector<std::string>& words) {

@@ -77,6 +77,10 @@ std::string ToText(const Graph& graph, const TextOptions& options) {
     text += NodeText(graph, id, options) + "\n";
   }
   if (graph.loss != kNoValue) text += fmt::format("loss {}\n", Reference(graph, graph.loss));
+  for (const FurtherLoss& further : graph.further_losses) {
+    text += fmt::format("further_loss {} {}{}\n", Reference(graph, further.value), ToString(Attribute(further.weight)),
+                        further.training_only ? " training_only" : "");
+  }
   for (ValueId metric : graph.metrics) text += fmt::format("metric {}\n", Reference(graph, metric));
   if (graph.apply != kNoValue) text += fmt::format("apply {}\n", Reference(graph, graph.apply));
   if (graph.votes.counted()) {

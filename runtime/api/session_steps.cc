@@ -219,13 +219,15 @@ std::string Session::NameOf(const StepInFlight& step) const {
 absl::Status Session::CheckFinite(const StepInFlight& step) const {
   const EntryPoint& point = program_.entries[step.entry];
   if (point.graph.loss == kNoValue) return absl::OkStatus();
-  const double loss = ScalarAt(ResultPart(step, 0));
-  const bool finite = std::isfinite(loss);
-  if (finite && (point.graph.apply == kNoValue || Applied(ResultPart(step, point.results.size())))) {
-    return absl::OkStatus();
+  const auto refused = [&](size_t result, const char* but) {
+    return OutOfRange("{}: node '{}': the loss is {}{}", NameOf(step), point.results[result].name,
+                      ScalarAt(ResultPart(step, result)), but);
+  };
+  for (size_t loss = 0; loss <= point.graph.further_losses.size(); ++loss) {
+    if (!std::isfinite(ScalarAt(ResultPart(step, loss)))) return refused(loss, "");
   }
-  return OutOfRange("{}: node '{}': the loss is {}{}", NameOf(step), point.results[0].name, loss,
-                    finite ? ", but the norm of the gradients is not finite" : "");
+  if (point.graph.apply == kNoValue || Applied(ResultPart(step, point.results.size()))) return absl::OkStatus();
+  return refused(0, ", but the norm of the gradients is not finite");
 }
 
 // As ReadByHost orders them.

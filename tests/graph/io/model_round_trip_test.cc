@@ -1,6 +1,7 @@
 // A model survives text and binary, in any order of its nodes.
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "graph/read/graph_assembler.h"
 #include "tests/graph/io/graph_text.h"
@@ -13,6 +14,14 @@ bool Equal(const Model& a, const Model& b) {
   const auto nodes_a = Describe(a.graph), nodes_b = Describe(b.graph);
   if (nodes_a.size() != nodes_b.size() || a.graph.loss != b.graph.loss || a.graph.metrics != b.graph.metrics)
     return false;
+  const auto losses = [](const Model& model) {
+    std::vector<std::tuple<std::string, double, bool>> described;
+    for (const auto& [value, weight, only] : DescribeFurtherLosses(model.graph)) {
+      described.emplace_back(value, weight, only);
+    }
+    return described;
+  };
+  if (losses(a) != losses(b)) return false;
   for (size_t i = 0; i < nodes_a.size(); ++i) {
     const NodeDescription &x = nodes_a[i], &y = nodes_b[i];
     if (x.name != y.name || x.op != y.op || x.inputs != y.inputs || x.attributes != y.attributes) return false;

@@ -75,6 +75,28 @@ TEST(EntryPoint, ResultsHaveTheNamesOfTheUsersGraph) {
   EXPECT_EQ(train.results[1].name, "a");
 }
 
+TEST(EntryPoint, FurtherLossesAreReportedByNameAndThoseOfTrainingInTrainingAlone) {
+  const std::string further =
+      "%h = input() f32[8,3]\n%m = mean_squared_error(%z, %h, _) f32[]\n%n = mean(%z) f32[]\nloss %l\nmetric %a\n"
+      "further_loss %n 0.25\nfurther_loss %m 0.5 training_only\n";
+  const std::string text = std::string(kModel).substr(0, std::string(kModel).find("loss %l")) + further;
+  ProgramOptions options;
+  options.predictions = {"z"};
+  options.verify_passes = true;
+  const absl::StatusOr<Program> program = MakeProgram(MakeModelOf(text), Strategy{}, Ops(), options);
+  ASSERT_TRUE(program.ok()) << program.status();
+  const auto names = [&](const char* entry) {
+    std::vector<std::string> names;
+    for (const EntryResult& result : program->Find(entry)->results) names.push_back(result.name);
+    return names;
+  };
+  EXPECT_EQ(names(kTrainEntry), (std::vector<std::string>{"l", "n", "m", "a"}));
+  EXPECT_EQ(names(kEvaluateEntry), (std::vector<std::string>{"l", "n", "a"}));
+  EXPECT_EQ(names(kPredictEntry), (std::vector<std::string>{"z"}));
+  EXPECT_NE(program->Find(kTrainEntry)->FindInput("h"), nullptr);
+  EXPECT_EQ(program->Find(kEvaluateEntry)->FindInput("h"), nullptr);
+}
+
 // Whether a step was applied is read with its results, and is none of them.
 TEST(EntryPoint, ATrainingGraphKnowsWhetherItsStepIsApplied) {
   const Program program = Make(2, {}, 2);

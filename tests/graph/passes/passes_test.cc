@@ -27,6 +27,67 @@ metric %b
   EXPECT_EQ(ToText(DropUnused(graph)), "%x = input() f32[4]\n%b = relu(%x) f32[4]\nmetric %b\n");
 }
 
+TEST(DropTrainingOnly, TheLossAndWhatOnlyItNeedsGo) {
+  constexpr char kBoth[] = R"(state %w
+state %v
+%x = input() f32[4]
+%y = input() f32[4]
+%w = parameter() initializer=constant f32[4]
+%v = parameter() initializer=constant f32[4]
+%a = mul(%x, %w) f32[4]
+%l = sum(%a) f32[]
+%b = mul(%y, %v) f32[4]
+%m = sum(%b) f32[]
+%n = mean(%a) f32[]
+loss %l
+)";
+  const std::string further = "further_loss %n 0.5\n";
+  EXPECT_EQ(ToText(DropTrainingOnly(Parse(kBoth + further + "further_loss %m -2.0 training_only\n"))),
+            R"(state %w
+state %v
+%x = input() f32[4]
+%w = parameter() initializer=constant f32[4]
+%v = parameter() initializer=constant f32[4]
+%a = mul(%x, %w) f32[4]
+%l = sum(%a) f32[]
+%n = mean(%a) f32[]
+loss %l
+further_loss %n 0.5
+)");
+  const Graph all = Parse(kBoth + further);
+  EXPECT_EQ(ToText(DropTrainingOnly(all)), ToText(all));
+}
+
+TEST(PrepareEvaluation, AMeanOverSamplesIsOneOfWeighedSamples) {
+  const Graph graph = Parse(R"(state %w
+%x = input() f32[6,5,3]
+%w = parameter() initializer=constant f32[6,3]
+%rows = reshape(%x) f32[30,3]
+%mean = mean(%rows) f32[]
+%of_each = mean(%x) axes=[1,2] f32[6]
+%norm = mean(%w) f32[]
+metric %mean
+metric %norm
+)");
+  const absl::StatusOr<Graph> prepared = PrepareEvaluation(graph, Ops());
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  EXPECT_EQ(ToText(*prepared), R"(state %w
+%x = input() f32[6,5,3]
+%w = parameter() initializer=constant f32[6,3]
+%rows = reshape(%x) f32[30,3]
+%@sample_weight = input() f32[6]
+%mean@rows = expand(%@sample_weight) axes=[1] sizes=[5] f32[6,5]
+%mean@of_rows = reshape(%mean@rows) f32[30]
+%mean@of_elements = expand(%mean@of_rows) axes=[1] sizes=[3] f32[30,3]
+%mean@weighed = mul(%rows, %mean@of_elements) f32[30,3]
+%mean = mean(%mean@weighed) f32[]
+%of_each = mean(%x) axes=[1,2] f32[6]
+%norm = mean(%w) f32[]
+metric %mean
+metric %norm
+)");
+}
+
 TEST(PrepareTraining, BatchNormIsStatisticsAndNormalize) {
   const Graph graph = Parse(std::string(kBatchNorm) +
                             "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=3 f32[6,5,5,4]\n"
