@@ -47,6 +47,10 @@ OpDefinition BatchNormGradientSumsOp();
 OpDefinition BatchNormNormalizeInputGradOp();
 OpDefinition BatchNormStatisticsGradOp();
 OpDefinition BatchNormInputGradOp();
+// layer_norm.cc
+OpDefinition LayerNormOp();
+OpDefinition LayerNormInputGradOp();
+OpDefinition LayerNormParameterGradOp();
 // dropout.cc
 OpDefinition DropoutOp();
 // concat.cc
@@ -61,9 +65,13 @@ OpDefinition SumOp();
 OpDefinition MeanOp();
 OpDefinition SumGradOp();
 OpDefinition ExpandOp();
+// transpose.cc
+OpDefinition TransposeOp();
 // cast.cc
 OpDefinition CastOp();
-// log_softmax.cc
+// softmax.cc
+OpDefinition SoftmaxOp();
+OpDefinition SoftmaxGradOp();
 OpDefinition LogSoftmaxOp();
 OpDefinition LogSoftmaxGradOp();
 // softmax_cross_entropy.cc
@@ -76,6 +84,8 @@ OpDefinition MeanSquaredErrorGradOp();
 OpDefinition RowMaximumOp();
 OpDefinition RowExponentialsOp();
 OpDefinition RowExponentialsGradOp();
+OpDefinition SoftmaxNormalizeOp();
+OpDefinition SoftmaxNormalizeGradOp();
 OpDefinition LogSoftmaxNormalizeOp();
 OpDefinition LogSoftmaxNormalizeGradOp();
 OpDefinition CrossEntropyOp();

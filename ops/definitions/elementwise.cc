@@ -9,6 +9,7 @@
 //                   maximum_share(x, y)   d maximum / dx: 1, 1/2 or 0
 //   scale(x)        factor x, a number that the graph says
 //   stop_gradient(x)   x, through which no gradient flows. The output is a view
+//   div(x, y)       q = x / y; dx = dq / y, dy = div_denominator_grad(dx, q) = - dx q
 #include "ops/functors/elementwise.h"
 
 #include <limits>
@@ -73,6 +74,13 @@ std::vector<Rule> SubRules(const NodeView& node) {
 std::vector<Rule> OneLinearRules(const NodeView& node) {
   std::vector<Rule> rules = EveryDimension(Rank(node), {true});
   if (IsFloating(node.inputs[0]->dtype)) rules.push_back(Partial({P()}));
+  return rules;
+}
+
+// Linear in the numerator.
+std::vector<Rule> DivRules(const NodeView& node) {
+  std::vector<Rule> rules = EveryDimension(Rank(node), {true, true});
+  rules.push_back(Partial({P(), R()}));
   return rules;
 }
 
@@ -218,6 +226,32 @@ OpDefinition ScaleOp() {
       .InPlace(0, 0);
 }
 
+absl::StatusOr<std::vector<ValueId>> DivGradient(GradientBuilder& builder, const Node& node,
+                                                 const std::vector<ValueId>& cotangents,
+                                                 const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(2, kNoValue);
+  if (!wanted[0] && !wanted[1]) return result;
+  ASSIGN_OR_RETURN(const ValueId dx,
+                   AddOne(builder, "div", {cotangents[0], node.inputs[1]}, {}, InputName(builder, node, 0)));
+  if (wanted[0]) result[0] = dx;
+  if (wanted[1]) {
+    ASSIGN_OR_RETURN(result[1],
+                     AddOne(builder, "div_denominator_grad", {dx, node.outputs[0]}, {}, InputName(builder, node, 1)));
+  }
+  return result;
+}
+
+OpDefinition DivOp() {
+  return Op("div")
+      .Inputs({"x", "y"})
+      .Shape(SameTypes({"x", "y"}))
+      .Rules(DivRules)
+      .Gradient(DivGradient)
+      .Computes(Precision::kFollows)
+      .Flops(OnePerElement)
+      .InPlace(0, 0);
+}
+
 OpDefinition StopGradientOp() {
   return Op("stop_gradient")
       .Inputs({"x"})
@@ -229,11 +263,28 @@ OpDefinition StopGradientOp() {
       .View();
 }
 
+OpDefinition DivDenominatorGradOp() {
+  return Op("div_denominator_grad")
+      .Internal()
+      .Inputs({"dx", "q"})
+      .Shape(SameTypes({"dx", "q"}))
+      .Rules(MulRules)
+      .Flops(OnePerElement)
+      .InPlace(0, 0);
+}
+
 }  // namespace
 
 std::vector<OpDefinition> ElementwiseOps() {
-  std::vector<OpDefinition> ops = {AddOp(),   MulOp(),         SubOp(), MaximumOp(), PairOp("maximum_share").Internal(),
-                                   ScaleOp(), StopGradientOp()};
+  std::vector<OpDefinition> ops = {AddOp(),
+                                   MulOp(),
+                                   SubOp(),
+                                   MaximumOp(),
+                                   DivOp(),
+                                   DivDenominatorGradOp(),
+                                   PairOp("maximum_share").Internal(),
+                                   ScaleOp(),
+                                   StopGradientOp()};
   ForEachType(UnaryOps(), [&]<typename F>() {
     ops.push_back(UnaryOp<F>());
     ops.push_back(UnaryGradOp<F>());

@@ -1,7 +1,9 @@
 // loss = 1/n sum over i of weight_i * loss_i, with n the samples of the global batch (also where weights are given):
-// `batch`, or if that is 0 the rows of logits; and
+// `batch`, or if that is 0 the first dimension of logits; and
 //   loss_i = - sum over c of q[i,c] log_softmax(logits)[i,c]
 //   q[i,c] = (1 - s) [c == label_i] + s / classes,   s = label_smoothing (Szegedy et al. 2016, section 7)
+//
+// Logits [n,t,c] have t such rows in each sample, which share its weight; the mean is over n t of them.
 //
 //   softmax_cross_entropy_grad(logits, labels, sample_weight?, dloss)    dloss weight_i / n (softmax(logits) - q)
 //
@@ -10,10 +12,13 @@
 #include "ops/forms/classification.h"
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_rules.h"
+#include "ops/forms/rows.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
+
+using enum RowPart;
 
 absl::StatusOr<std::vector<TensorType>> LossShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckLoss(node));
@@ -47,7 +52,7 @@ OpDefinition SoftmaxCrossEntropyOp() {
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
       .Shape(LossShape)
-      .Rules([](const NodeView&) { return std::vector<Rule>{SamplesToScalar()}; })
+      .Rules(RowsToScalar)
       .Gradient(LossGradient)
       .Decomposes(SoftmaxPieces("cross_entropy"))
       .Flops(Cost);
@@ -63,8 +68,9 @@ OpDefinition SoftmaxCrossEntropyGradOp() {
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
       .Shape(LogitsGradShape)
-      .Rules([](const NodeView&) {
-        return std::vector<Rule>{{"samples", {S(0), S(0), S(0), R()}, {S(0)}}};
+      .Rules([](const NodeView& node) {
+        const int rank = static_cast<int>(node.inputs[0]->shape.size());
+        return RowRules(rank, {kElements, kRows, kSamples, kWhole}, {kElements});
       })
       .Flops(Cost);
 }

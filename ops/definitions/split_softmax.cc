@@ -1,17 +1,20 @@
 // Softmax and its loss in the pieces that a split of the classes needs: what is local to some classes, and what is
-// combined over all of them. x is [n,c]; the pieces are
+// combined over all of them. x is [n,c] (or has rows in more dimensions, ops/forms/rows.h); the pieces are
 //
 //   maximum = row_maximum(x)                         [n]    max over c of x[i,c]: of some classes P(max)
 //   sum = row_exponentials(x, maximum)               [n]    sum over c of exp(x[i,c] - maximum[i]): of some classes P
+//   softmax_normalize(x, maximum, sum)               [n,c]  exp(x[i,c] - maximum[i]) / sum[i]
 //   log_softmax_normalize(x, maximum, sum)           [n,c]  x[i,c] - maximum[i] - log sum[i]
 //   cross_entropy(x, labels, sample_weight?, maximum, sum)  scalar, of some classes P: with q as in
 //       softmax_cross_entropy, 1/n sum over i of weight_i sum over c of q[i,c] (maximum[i] + log sum[i] - x[i,c])
 //
-// A user writes softmax_cross_entropy or log_softmax; a pass puts the pieces in their place where a strategy splits the
-// classes (graph/passes/decompose.h). No gradient flows through a maximum: it cancels. The cotangent of a sum that
-// the loss gives is the same on every rank, since q adds up to 1, so the backward pass of a loss moves nothing.
+// A user writes softmax_cross_entropy, softmax or log_softmax; a pass puts the pieces in their place where a strategy
+// splits the classes (graph/passes/decompose.h). No gradient flows through a maximum: it cancels. The cotangent of a
+// sum that the loss gives is the same on every rank, since q adds up to 1, so the backward pass of a loss moves
+// nothing.
 //
 //   row_exponentials_grad(x, maximum, dsum)                    exp(x - maximum) dsum
+//   softmax_normalize_grad(y, dy, sum)                         dsum[i] = - sum over c of y[i,c] dy[i,c] / sum[i]
 //   log_softmax_normalize_grad(dy, sum)                        dsum[i] = - sum over c of dy[i,c] / sum[i]
 //   cross_entropy_logits_grad(x, labels, sample_weight?, dloss)  - dloss weight_i / n q[i,c]
 //   cross_entropy_sum_grad(sum, sample_weight?, dloss)         dloss weight_i / n / sum[i]
@@ -20,33 +23,38 @@
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"
 #include "ops/forms/op_rules.h"
+#include "ops/forms/rows.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
 
-absl::Status CheckRows(const NodeView& node, const std::string& name) {
-  RETURN_IF_ERROR(CheckFloating(node, 0, name));
-  return CheckRank(node, 0, name, {2}, "[n,classes]");
-}
+using enum RowPart;
 
 // Inputs from `first` on: one number for each row of input 0.
 absl::Status CheckPerRow(const NodeView& node, int first, const std::vector<std::string>& names) {
   for (size_t i = 0; i < names.size(); ++i) {
-    RETURN_IF_ERROR(CheckLike(node, first + static_cast<int>(i), names[i], {node.inputs[0]->shape[0]}, "one a row"));
+    RETURN_IF_ERROR(CheckLike(node, first + static_cast<int>(i), names[i], RowsOf(node.inputs[0]->shape), "one a row"));
   }
   return absl::OkStatus();
 }
 
-TensorType OnePerRow(const NodeView& node) { return {node.inputs[0]->dtype, {node.inputs[0]->shape[0]}}; }
+TensorType OnePerRow(const NodeView& node) { return {node.inputs[0]->dtype, RowsOf(node.inputs[0]->shape)}; }
 
 // The type of the output, of the rows alone (`per_row`) or of x.
 ShapeFunction RowsShape(const std::string& name, const std::vector<std::string>& numbers, bool per_row) {
   return [=](const NodeView& node) -> absl::StatusOr<std::vector<TensorType>> {
-    RETURN_IF_ERROR(CheckRows(node, name));
+    RETURN_IF_ERROR(CheckRows(node, 0, name));
     RETURN_IF_ERROR(CheckPerRow(node, 1, numbers));
     return std::vector<TensorType>{per_row ? OnePerRow(node) : *node.inputs[0]};
   };
+}
+
+absl::StatusOr<std::vector<TensorType>> GradOfSumShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckRows(node, 0, "y"));
+  RETURN_IF_ERROR(CheckLike(node, 1, "dy", node.inputs[0]->shape, "the same as y"));
+  RETURN_IF_ERROR(CheckPerRow(node, 2, {"sum"}));
+  return std::vector<TensorType>{OnePerRow(node)};
 }
 
 absl::StatusOr<std::vector<TensorType>> CrossEntropyShape(const NodeView& node) {
@@ -57,9 +65,9 @@ absl::StatusOr<std::vector<TensorType>> CrossEntropyShape(const NodeView& node) 
 
 absl::StatusOr<std::vector<TensorType>> SumGradShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "sum"));
-  RETURN_IF_ERROR(CheckRank(node, 0, "sum", {1}, "[n]"));
+  RETURN_IF_ERROR(CheckRank(node, 0, "sum", {1, 2}, "[n] or [n,t]"));
   RETURN_IF_ERROR(CheckAtLeast(node.attributes, "batch", 0));
-  RETURN_IF_ERROR(CheckLike(node, 1, "sample_weight", node.inputs[0]->shape, "one for each sample"));
+  RETURN_IF_ERROR(CheckLike(node, 1, "sample_weight", {node.inputs[0]->shape[0]}, "one for each sample"));
   RETURN_IF_ERROR(CheckLike(node, 2, "dloss", {}, "a scalar"));
   return std::vector<TensorType>{*node.inputs[0]};
 }
@@ -72,6 +80,22 @@ absl::StatusOr<std::vector<ValueId>> ExponentialsGradient(GradientBuilder& build
     ASSIGN_OR_RETURN(result[0],
                      AddOne(builder, "row_exponentials_grad", {node.inputs[0], node.inputs[1], cotangents[0]}, {},
                             InputName(builder, node, 0)));
+  }
+  return result;
+}
+
+// Where y is exp(x - maximum) / sum it is what x's gradient takes dy times of.
+absl::StatusOr<std::vector<ValueId>> SoftmaxNormalizeGradient(GradientBuilder& builder, const Node& node,
+                                                              const std::vector<ValueId>& cotangents,
+                                                              const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(3, kNoValue);
+  const ValueId y = node.outputs[0], dy = cotangents[0];
+  if (wanted[0]) {
+    ASSIGN_OR_RETURN(result[0], AddOne(builder, "mul", {dy, y}, {}, InputName(builder, node, 0)));
+  }
+  if (wanted[2]) {
+    ASSIGN_OR_RETURN(
+        result[2], AddOne(builder, "softmax_normalize_grad", {y, dy, node.inputs[2]}, {}, InputName(builder, node, 2)));
   }
   return result;
 }
@@ -105,10 +129,15 @@ absl::StatusOr<std::vector<ValueId>> CrossEntropyGradient(GradientBuilder& build
   return result;
 }
 
-RulesFunction SamplesAndClasses(Rule samples, Rule classes) {
-  samples.name = "samples";
-  classes.name = kClassSplit;
-  return [rules = std::vector<Rule>{std::move(samples), std::move(classes)}](const NodeView&) { return rules; };
+// Of x, input 0: rows may be split, and classes, of which a number per row is a part then, by `reduction`.
+RulesFunction RowsAndClasses(const std::vector<RowPart>& inputs, const std::vector<RowPart>& outputs,
+                             Reduction reduction = Reduction::kSum) {
+  return [=](const NodeView& node) {
+    const int rank = static_cast<int>(node.inputs[0]->shape.size());
+    std::vector<Rule> rules = RowRules(rank, inputs, outputs);
+    rules.push_back(SplitRows(rank, kClassSplit, inputs, outputs, reduction));
+    return rules;
+  };
 }
 
 FlopsFunction PerLogit(double operations) {
@@ -122,7 +151,7 @@ OpDefinition RowMaximumOp() {
       .Internal()
       .Inputs({"x"})
       .Shape(RowsShape("x", {}, true))
-      .Rules(SamplesAndClasses({"", {S(0)}, {S(0)}}, {"", {S(1)}, {P(Reduction::kMax)}}))
+      .Rules(RowsAndClasses({kElements}, {kRows}, Reduction::kMax))
       .Flops(PerLogit(1));
 }
 
@@ -131,7 +160,7 @@ OpDefinition RowExponentialsOp() {
       .Internal()
       .Inputs({"x", "maximum"})
       .Shape(RowsShape("x", {"maximum"}, true))
-      .Rules(SamplesAndClasses({"", {S(0), S(0)}, {S(0)}}, {"", {S(1), R()}, {P()}}))
+      .Rules(RowsAndClasses({kElements, kRows}, {kRows}))
       .Gradient(ExponentialsGradient)
       .Flops(PerLogit(3));
 }
@@ -141,9 +170,29 @@ OpDefinition RowExponentialsGradOp() {
       .Internal()
       .Inputs({"x", "maximum", "dsum"})
       .Shape(RowsShape("x", {"maximum", "dsum"}, false))
-      .Rules(SamplesAndClasses({"", {S(0), S(0), S(0)}, {S(0)}}, {"", {S(1), R(), R()}, {S(1)}}))
+      .Rules(RowsAndClasses({kElements, kRows, kRows}, {kElements}))
       .Flops(PerLogit(3))
       .InPlace(0, 0);
+}
+
+OpDefinition SoftmaxNormalizeOp() {
+  return Op("softmax_normalize")
+      .Internal()
+      .Inputs({"x", "maximum", "sum"})
+      .Shape(RowsShape("x", {"maximum", "sum"}, false))
+      .Rules(RowsAndClasses({kElements, kRows, kRows}, {kElements}))
+      .Gradient(SoftmaxNormalizeGradient)
+      .Flops(PerLogit(3))
+      .InPlace(0, 0);
+}
+
+OpDefinition SoftmaxNormalizeGradOp() {
+  return Op("softmax_normalize_grad")
+      .Internal()
+      .Inputs({"y", "dy", "sum"})
+      .Shape(GradOfSumShape)
+      .Rules(RowsAndClasses({kElements, kElements, kRows}, {kRows}))
+      .Flops(PerLogit(2));
 }
 
 OpDefinition LogSoftmaxNormalizeOp() {
@@ -151,7 +200,7 @@ OpDefinition LogSoftmaxNormalizeOp() {
       .Internal()
       .Inputs({"x", "maximum", "sum"})
       .Shape(RowsShape("x", {"maximum", "sum"}, false))
-      .Rules(SamplesAndClasses({"", {S(0), S(0), S(0)}, {S(0)}}, {"", {S(1), R(), R()}, {S(1)}}))
+      .Rules(RowsAndClasses({kElements, kRows, kRows}, {kElements}))
       .Gradient(NormalizeGradient)
       .Flops(PerLogit(1))
       .InPlace(0, 0);
@@ -162,7 +211,7 @@ OpDefinition LogSoftmaxNormalizeGradOp() {
       .Internal()
       .Inputs({"dy", "sum"})
       .Shape(RowsShape("dy", {"sum"}, true))
-      .Rules(SamplesAndClasses({"", {S(0), S(0)}, {S(0)}}, {"", {S(1), R()}, {P()}}))
+      .Rules(RowsAndClasses({kElements, kRows}, {kRows}))
       .Flops(PerLogit(1));
 }
 
@@ -175,7 +224,7 @@ OpDefinition CrossEntropyOp() {
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
       .Shape(CrossEntropyShape)
-      .Rules(SamplesAndClasses({"", {S(0), S(0), S(0), S(0), S(0)}, {P()}}, {"", {S(1), R(), R(), R(), R()}, {P()}}))
+      .Rules(RowsAndClasses({kElements, kRows, kSamples, kRows, kRows}, {kWhole}))
       .Gradient(CrossEntropyGradient)
       .Flops(PerLogit(2));
 }
@@ -189,7 +238,7 @@ OpDefinition CrossEntropyLogitsGradOp() {
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
       .Shape(LogitsGradShape)
-      .Rules(SamplesAndClasses({"", {S(0), S(0), S(0), R()}, {S(0)}}, {"", {S(1), R(), R(), R()}, {S(1)}}))
+      .Rules(RowsAndClasses({kElements, kRows, kSamples, kWhole}, {kElements}))
       .Flops(PerLogit(1))
       .InPlace(0, 0);
 }
@@ -202,8 +251,9 @@ OpDefinition CrossEntropySumGradOp() {
       .Inputs({"dloss"})
       .Attribute("batch", int64_t{0})
       .Shape(SumGradShape)
-      .Rules([](const NodeView&) {
-        return std::vector<Rule>{{"samples", {S(0), S(0), R()}, {S(0)}}};
+      .Rules([](const NodeView& node) {
+        const int rank = static_cast<int>(node.inputs[0]->shape.size()) + 1;  // of the logits
+        return RowRules(rank, {kRows, kSamples, kWhole}, {kRows});
       })
       .Flops(PerLogit(3))
       .InPlace(0, 0);

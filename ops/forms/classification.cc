@@ -2,6 +2,7 @@
 
 #include "graph/ir/generated_name.h"
 #include "ops/forms/op_checks.h"
+#include "ops/forms/rows.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -9,11 +10,11 @@ namespace partita {
 absl::Status CheckClassifier(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "logits"));
   RETURN_IF_ERROR(CheckAtLeast(node.attributes, "batch", 0));
-  RETURN_IF_ERROR(CheckRank(node, 0, "logits", {2}, "[n,classes]"));
-  const Shape samples = {node.inputs[0]->shape[0]};
+  RETURN_IF_ERROR(CheckRank(node, 0, "logits", {2, 3}, "[n,classes] or [n,t,classes]"));
+  const Shape& logits = node.inputs[0]->shape;
   RETURN_IF_ERROR(CheckDType(node, 1, "labels", DType::kI32));
-  RETURN_IF_ERROR(CheckShape(node, 1, "labels", samples, "one for each sample of logits"));
-  return CheckLike(node, 2, "sample_weight", samples, "one for each sample of logits");
+  RETURN_IF_ERROR(CheckShape(node, 1, "labels", RowsOf(logits), "one for each row of logits"));
+  return CheckLike(node, 2, "sample_weight", {logits[0]}, "one for each sample of logits");
 }
 
 absl::Status CheckLoss(const NodeView& node) {
@@ -44,6 +45,9 @@ Decomposition SoftmaxPieces(const std::string& op) {
   return {kClassSplit, {{"row_maximum", "maximum"}, {"row_exponentials", "exponentials"}}, op};
 }
 
-Rule SamplesToScalar() { return {"samples", {S(0), S(0), S(0)}, {P()}}; }
+std::vector<Rule> RowsToScalar(const NodeView& node) {
+  using enum RowPart;
+  return RowRules(static_cast<int>(node.inputs[0]->shape.size()), {kElements, kRows, kSamples}, {kWhole});
+}
 
 }  // namespace partita

@@ -9,8 +9,8 @@
 
 namespace partita {
 
-// attribute batch: the samples of the mean; 0: n. logits [n,c] floating; labels i32 [n], 0 <= label < c; sample_weight
-// [n] of the logits' type, optional.
+// attribute batch: the samples of the mean; 0: n. logits [n,c], or [n,t,c] of t places in each sample, floating; labels
+// i32 [n] or [n,t], 0 <= label < c; sample_weight [n] of the logits' type, optional. A mean is one over all places.
 absl::Status CheckClassifier(const NodeView& node);
 // The same, and attribute label_smoothing: 0 to 1.
 absl::Status CheckLoss(const NodeView& node);
@@ -27,8 +27,8 @@ inline constexpr char kClassSplit[] = "classes";
 // The pieces of a softmax over split classes; `op` takes its place.
 Decomposition SoftmaxPieces(const std::string& op);
 
-// loss = sum over own samples / n of the global batch: samples split gives a partial sum.
-Rule SamplesToScalar();
+// Of a scalar of (logits, labels, sample_weight?), a sum over own rows / all of the global batch: of some it is a part.
+std::vector<Rule> RowsToScalar(const NodeView& node);
 
 }  // namespace partita
 

@@ -60,7 +60,8 @@ struct Mul {
   }
 };
 
-using BinaryOps = decltype(Joined(Wrapped<GradientOf>(UnaryOps()), TypeList<Mul, Sub, Maximum, MaximumShare>()));
+using BinaryOps = decltype(Joined(Wrapped<GradientOf>(UnaryOps()),
+                                  TypeList<Mul, Sub, Div, DivDenominatorGrad, Maximum, MaximumShare>()));
 
 }  // namespace partita
 

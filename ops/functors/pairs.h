@@ -18,6 +18,28 @@ struct Sub {
   }
 };
 
+// Where y is 0 the quotient is not finite.
+struct Div {
+  static std::string Name() { return "div"; }
+  static constexpr int kCost = 4;
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T x, T y) {
+    return x / y;
+  }
+};
+
+// The gradient of q = x / y by y, of the one by x: -dx q.
+struct DivDenominatorGrad {
+  static std::string Name() { return "div_denominator_grad"; }
+  static constexpr int kCost = 1;
+
+  template <typename T>
+  PARTITA_HOST_DEVICE static T Value(T dx, T q) {
+    return -(dx * q);
+  }
+};
+
 // A NaN wins.
 struct Maximum {
   static std::string Name() { return "maximum"; }

@@ -21,12 +21,47 @@ PARTITA_HOST_DEVICE inline int64_t ArgMax(const T* row, int64_t classes) {
   return best;
 }
 
+// Whether class i, of `value`, comes before the label in the order whose first is the ArgMax.
+template <typename T>
+PARTITA_HOST_DEVICE inline bool IsBefore(T value, int64_t i, T of_label, int64_t label) {
+  if (value != value) return of_label == of_label || i > label;
+  return value > of_label || (value == of_label && i < label);
+}
+
+template <typename T>
+PARTITA_HOST_DEVICE inline int64_t ClassesBefore(const T* row, int64_t classes, int64_t label) {
+  int64_t before = 0;
+  for (int64_t i = 0; i < classes; ++i) before += IsBefore(row[i], i, row[label], label) ? 1 : 0;
+  return before;
+}
+
 template <typename T>
 PARTITA_HOST_DEVICE inline T LogSumExp(const T* row, int64_t classes) {
   const T largest = row[ArgMax(row, classes)];
   T sum = 0;
   for (int64_t i = 0; i < classes; ++i) sum += std::exp(row[i] - largest);
   return largest + std::log(sum);
+}
+
+// y may be x.
+template <typename T>
+PARTITA_HOST_DEVICE inline void SoftmaxRow(const T* x, T* y, int64_t classes) {
+  const T largest = x[ArgMax(x, classes)];
+  T sum = 0;
+  for (int64_t i = 0; i < classes; ++i) {
+    y[i] = std::exp(x[i] - largest);
+    sum += y[i];
+  }
+  const T inverse = T(1) / sum;
+  for (int64_t i = 0; i < classes; ++i) y[i] *= inverse;
+}
+
+// dx = y (dy - sum(y dy)), y being the softmax; dx may be dy.
+template <typename T>
+PARTITA_HOST_DEVICE inline void SoftmaxGradRow(const T* y, const T* dy, T* dx, int64_t classes) {
+  T sum = 0;
+  for (int64_t i = 0; i < classes; ++i) sum += y[i] * dy[i];
+  for (int64_t i = 0; i < classes; ++i) dx[i] = y[i] * (dy[i] - sum);
 }
 
 template <typename T>

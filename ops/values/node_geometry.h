@@ -15,10 +15,21 @@ inline bool HasInput(const LocalNode& node, size_t i) { return i < node.inputs.s
 inline const LocalTensor& Input(const LocalNode& node, size_t i) { return *node.inputs[i]; }
 inline const Shape& InputShape(const LocalNode& node, size_t i) { return node.inputs[i]->shape(); }
 
-// What the mean of a loss or of accuracy divides by: attribute batch, or if that is 0 the rows of all ranks in input 0.
-inline double SamplesOfMean(const LocalNode& node) {
+// What the mean of a loss or of accuracy divides by: the rows of all ranks in input 0, whose first `dimensions` say
+// which row; attribute batch, where it is above 0, says how many samples there are.
+inline double RowsOfMean(const LocalNode& node, size_t dimensions) {
   const int64_t batch = node.attributes.Int("batch");
-  return static_cast<double>(batch > 0 ? batch : Input(node, 0).global[0]);
+  const Shape& global = Input(node, 0).global;
+  double rows = static_cast<double>(batch > 0 ? batch : global[0]);
+  for (size_t d = 1; d < dimensions; ++d) rows *= static_cast<double>(global[d]);
+  return rows;
+}
+
+// Of one sample in a rank's block of rows, of which the first `dimensions` sizes say which row.
+inline int64_t RowsOfSample(const Shape& shape, size_t dimensions) {
+  int64_t rows = 1;
+  for (size_t d = 1; d < dimensions; ++d) rows *= shape[d];
+  return rows;
 }
 
 // stride, padding and dilation, all that a node's attributes say; the kernel's size is the caller's.

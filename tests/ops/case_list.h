@@ -41,6 +41,7 @@ class Cases {
 void AddLinear(Cases& cases);
 void AddPooling(Cases& cases);
 void AddBatchNorm(Cases& cases);
+void AddLayerNorm(Cases& cases);
 void AddElementwise(Cases& cases);
 void AddRearranging(Cases& cases);
 void AddClassification(Cases& cases);
@@ -58,6 +59,7 @@ void AddClassificationGradients(Cases& cases);
 void AddSplitSoftmaxOthers(Cases& cases);
 void AddSumsOthers(Cases& cases);
 void AddBatchNormOthers(Cases& cases);
+void AddLayerNormGradients(Cases& cases);
 void AddUpdates(Cases& cases);
 
 }  // namespace partita

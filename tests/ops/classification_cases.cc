@@ -4,7 +4,13 @@
 namespace partita {
 
 void AddClassification(Cases& cases) {
-  cases.Add("log_softmax", "dense", {}, {Free({5, 7})});
+  for (const char* op : {"softmax", "log_softmax"}) {
+    cases.Add(op, "dense", {}, {Free({5, 7})});
+    cases.Add(op, "sequence", {}, {Free({2, 3, 5})});
+  }
+  cases.Add("softmax", "heads", {}, {Free({2, 3, 2, 4})});
+  cases.Add("softmax_cross_entropy", "sequence", {{"label_smoothing", 0.1}},
+            {Free({3, 4, 5}), Integers({3, 4}, 5), Fixed({3}, 0, 1)});
   for (const double smoothing : {0.0, 0.1}) {
     const std::string variant = smoothing > 0 ? "smoothed" : "plain";
     const Attributes attributes = {{"label_smoothing", smoothing}};
@@ -19,6 +25,12 @@ void AddSplitSoftmax(Cases& cases) {
   const CaseInput sum{{DType::kF64, {5}}, true, Fill::kUniform, 0.5, 3};
   cases.Add("row_exponentials", "dense", {}, {Free({5, 7}), Fixed({5})});
   cases.Add("log_softmax_normalize", "dense", {}, {Free({5, 7}), Fixed({5}), sum});
+  cases.Add("softmax_normalize", "dense", {}, {Free({5, 7}), Fixed({5}), sum});
+  const CaseInput sums{{DType::kF64, {3, 4}}, true, Fill::kUniform, 0.5, 3};
+  cases.Add("row_exponentials", "sequence", {}, {Free({3, 4, 5}), Fixed({3, 4})});
+  cases.Add("softmax_normalize", "sequence", {}, {Free({3, 4, 5}), Fixed({3, 4}), sums});
+  cases.Add("cross_entropy", "sequence", {{"label_smoothing", 0.1}},
+            {Free({3, 4, 5}), Integers({3, 4}, 5), Fixed({3}, 0, 1), Fixed({3, 4}), sums});
   for (const double smoothing : {0.0, 0.1}) {
     for (const bool weighted : {false, true}) {
       cases.Add(
@@ -34,6 +46,8 @@ void AddSplitSoftmaxOthers(Cases& cases) {
   cases.Add("row_maximum", "dense", {}, {Fixed({5, 7})});
   cases.Add("row_exponentials_grad", "dense", {}, {Fixed({5, 7}), Fixed({5}), Fixed({5})});
   cases.Add("log_softmax_normalize_grad", "dense", {}, {Fixed({5, 7}), sum});
+  cases.Add("softmax_normalize_grad", "dense", {}, {Fixed({5, 7}, 0, 1), Fixed({5, 7}), sum});
+  cases.Add("cross_entropy_sum_grad", "sequence", {}, {Fixed({3, 4}, 0.5, 3), Fixed({3}, 0, 1), Fixed({})});
   for (const bool weighted : {false, true}) {
     const std::optional<CaseInput> weight = weighted ? std::optional(Fixed({5}, 0, 1)) : std::nullopt;
     const std::string suffix = weighted ? "_weighted" : "";
@@ -47,6 +61,13 @@ void AddSplitSoftmaxOthers(Cases& cases) {
 
 void AddClassificationGradients(Cases& cases) {
   cases.Add("log_softmax_grad", "dense", {}, {Fixed({5, 7}, -3, 0), Fixed({5, 7})});
+  cases.Add("softmax_grad", "sequence", {}, {Fixed({2, 3, 5}, 0, 1), Fixed({2, 3, 5})});
+  for (const int64_t top : {1, 3}) {
+    const std::string variant = "top" + std::to_string(top);
+    cases.Add("accuracy", variant, {{"top", top}}, {Fixed({7, 5}), Integers({7}, 5), std::nullopt});
+    cases.Add("accuracy", variant + "_sequence", {{"top", top}},
+              {Fixed({3, 4, 5}), Integers({3, 4}, 5), Fixed({3}, 0, 1)});
+  }
   for (const double smoothing : {0.0, 0.1}) {
     const std::string variant = smoothing > 0 ? "smoothed" : "plain";
     const Attributes attributes = {{"label_smoothing", smoothing}};

@@ -12,6 +12,7 @@ std::vector<OpCase> GradientCases() {
   AddLinear(cases);
   AddPooling(cases);
   AddBatchNorm(cases);
+  AddLayerNorm(cases);
   AddElementwise(cases);
   AddRearranging(cases);
   AddClassification(cases);
@@ -32,6 +33,7 @@ std::vector<OpCase> KernelCases() {
   AddSplitSoftmaxOthers(cases);
   AddSumsOthers(cases);
   AddBatchNormOthers(cases);
+  AddLayerNormGradients(cases);
   AddUpdates(cases);
   std::vector<OpCase> all = GradientCases();
   for (OpCase& op_case : cases.Take()) all.push_back(std::move(op_case));

@@ -17,6 +17,12 @@ void AddRearranging(Cases& cases) {
   cases.Add("reshape", "keep_back", {{"shape", Ints{3, 10, 7}}}, {Free({3, 5, 2, 7})});
   cases.Add("reshape", "unequal_rows", {{"shape", Ints{4, 9, 5}}}, {Free({6, 6, 5})});
   cases.Add("reshape", "ones", {{"shape", Ints{1, 5, 1, 3}}}, {Free({5, 1, 3})});
+  cases.Add("transpose", "matrix", {{"permutation", Ints{1, 0}}}, {Free({5, 7})});
+  cases.Add("transpose", "sequence", {{"permutation", Ints{0, 2, 1}}}, {Free({3, 5, 4})});
+  cases.Add("transpose", "turned", {{"permutation", Ints{2, 0, 1}}}, {Free({3, 5, 4})});
+  cases.Add("transpose", "heads", {{"permutation", Ints{0, 2, 1, 3}}}, {Free({2, 3, 5, 2})});
+  cases.Add("transpose", "reversed", {{"permutation", Ints{3, 2, 1, 0}}}, {Free({2, 3, 1, 4})});
+  cases.Add("transpose", "nothing", {{"permutation", Ints{0, 1}}}, {Free({5, 7})});
 }
 
 void AddRearrangingGradients(Cases& cases) {

@@ -251,9 +251,27 @@ TEST(Rules, BatchNormCompositeFollowsItsGroups) {
             (Texts{"samples: S0/2 R R R R -> S0/2", "channels: S1 S0 S0 S0 S0 -> S1"}));
 }
 
+TEST(Rules, LayerNormSplitsNoRow) {
+  EXPECT_EQ(RuleTexts("layer_norm", {}, {F({6, 3, 4}), F({4}), F({4})}),
+            (Texts{"samples: S0 R R -> S0", "dimension1: S1 R R -> S1"}));
+  EXPECT_EQ(RuleTexts("layer_norm_parameter_grad", {}, {F({6, 4}), F({6, 4}), TensorType{DType::kF64, {6, 2}}}),
+            (Texts{"samples: S0 S0 S0 -> P P"}));
+}
+
+TEST(Rules, TransposeMovesSplits) {
+  EXPECT_EQ(RuleTexts("transpose", {{"permutation", IntList{2, 0, 1}}}, {F({6, 3, 4})}),
+            (Texts{"samples: S0 -> S1", "dimension1: S1 -> S2", "channels: S2 -> S0", "partial: P -> P"}));
+}
+
+TEST(Rules, DivIsLinearInTheNumerator) {
+  EXPECT_EQ(RuleTexts("div", {}, {F({6}), F({6})}), (Texts{"samples: S0 S0 -> S0", "partial: P R -> P"}));
+}
+
 TEST(Rules, LossOfSplitSamplesIsPartial) {
   EXPECT_EQ(RuleTexts("softmax_cross_entropy", {}, {F({6, 4}), TensorType{DType::kI32, {6}}, F({6})}),
             (Texts{"samples: S0 S0 S0 -> P"}));
+  EXPECT_EQ(RuleTexts("softmax_cross_entropy", {}, {F({6, 5, 4}), TensorType{DType::kI32, {6, 5}}, F({6})}),
+            (Texts{"samples: S0 S0 S0 -> P", "dimension1: S1 S1 R -> P"}));
 }
 
 // Of some classes the maximum and the sum are parts of those of the row.

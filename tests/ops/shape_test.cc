@@ -143,6 +143,18 @@ std::vector<ShapeCase> SumCases() {
   };
 }
 
+std::vector<ShapeCase> LayerNormCases() {
+  const TensorType x = F32({6, 2, 4}), vector = F32({4}), stats = F64({6, 2, 2});
+  const TensorType narrow{DType::kBF16, {6, 2, 4}};
+  return {
+      {"layer_norm", {}, {x, vector, vector}, {x}},
+      {"layer_norm", {{"epsilon", 0.1}}, {narrow, vector, vector}, {narrow}},
+      {"layer_norm_input_grad", {}, {narrow, narrow, vector}, {narrow, stats}},
+      {"layer_norm_parameter_grad", {}, {x, x, stats}, {vector, vector}},
+      {"layer_norm_parameter_grad", {}, {narrow, narrow, stats}, {vector, vector}},
+  };
+}
+
 std::vector<ShapeCase> RearrangingCases() {
   return {
       {"concat", {{"axis", int64_t{1}}}, {F32({4, 6}), F32({4, 1})}, {F32({4, 7})}},
@@ -151,6 +163,8 @@ std::vector<ShapeCase> RearrangingCases() {
       {"slice_grad", {{"begin", Ints{1, 2}}, {"shape", Ints{4, 6}}}, {F32({3, 4})}, {F32({4, 6})}},
       {"reshape", {{"shape", Ints{-1, 4}}}, {F32({4, 6})}, {F32({6, 4})}},
       {"reshape", {{"shape", Ints{}}}, {F32({1, 1})}, {F32({})}},
+      {"transpose", {{"permutation", Ints{1, 0}}}, {I32({4, 6})}, {I32({6, 4})}},
+      {"transpose", {{"permutation", Ints{0, 2, 3, 1}}}, {F32({4, 6, 2, 3})}, {F32({4, 2, 3, 6})}},
       {"cast", {{"dtype", "f32"}}, {U8({4, 6})}, {F32({4, 6})}},
   };
 }
@@ -158,18 +172,28 @@ std::vector<ShapeCase> RearrangingCases() {
 std::vector<ShapeCase> TrainingCases() {
   const TensorType w = F32({3, 5}), scalar = F32({});
   return {
+      {"softmax", {}, {F32({4, 6})}, {F32({4, 6})}},
+      {"softmax", {}, {F64({4, 2, 5, 6})}, {F64({4, 2, 5, 6})}},
+      {"softmax_grad", {}, {F32({4, 2, 6}), F32({4, 2, 6})}, {F32({4, 2, 6})}},
       {"log_softmax", {}, {F32({4, 6})}, {F32({4, 6})}},
+      {"log_softmax", {}, {F32({4, 2, 6})}, {F32({4, 2, 6})}},
       {"softmax_cross_entropy", {}, {F32({4, 6}), I32({4}), std::nullopt}, {scalar}},
+      {"softmax_cross_entropy", {}, {F32({4, 3, 6}), I32({4, 3}), F32({4})}, {scalar}},
       {"softmax_cross_entropy_grad", {}, {F64({4, 6}), I32({4}), F64({4}), F64({})}, {F64({4, 6})}},
       {"row_maximum", {}, {F64({4, 6})}, {F64({4})}},
       {"row_exponentials", {}, {F32({4, 6}), F32({4})}, {F32({4})}},
       {"row_exponentials_grad", {}, {F32({4, 6}), F32({4}), F32({4})}, {F32({4, 6})}},
+      {"row_exponentials", {}, {F32({4, 3, 6}), F32({4, 3})}, {F32({4, 3})}},
+      {"softmax_normalize", {}, {F32({4, 6}), F32({4}), F32({4})}, {F32({4, 6})}},
+      {"softmax_normalize_grad", {}, {F32({4, 3, 6}), F32({4, 3, 6}), F32({4, 3})}, {F32({4, 3})}},
       {"log_softmax_normalize", {}, {F32({4, 6}), F32({4}), F32({4})}, {F32({4, 6})}},
       {"log_softmax_normalize_grad", {}, {F32({4, 6}), F32({4})}, {F32({4})}},
       {"cross_entropy", {}, {F32({4, 6}), I32({4}), std::nullopt, F32({4}), F32({4})}, {scalar}},
       {"cross_entropy_logits_grad", {}, {F64({4, 6}), I32({4}), F64({4}), F64({})}, {F64({4, 6})}},
       {"cross_entropy_sum_grad", {}, {F32({4}), std::nullopt, scalar}, {F32({4})}},
+      {"cross_entropy_sum_grad", {}, {F32({4, 3}), F32({4}), scalar}, {F32({4, 3})}},
       {"accuracy", {}, {F32({4, 6}), I32({4}), F32({4})}, {scalar}},
+      {"accuracy", {{"top", int64_t{6}}}, {F32({4, 3, 6}), I32({4, 3}), F32({4})}, {scalar}},
       {"learning_rate", {{"schedule", "constant"}, {"base", 0.1}}, {I32({})}, {scalar}},
       {"increment", {}, {I32({}), I32({})}, {I32({})}},
       {"all_finite", {}, {scalar, std::nullopt}, {I32({})}},
@@ -203,6 +227,7 @@ TEST(Shape, Elementwise) { ExpectShapes(ElementwiseCases()); }
 TEST(Shape, Pooling) { ExpectShapes(PoolingCases()); }
 TEST(Shape, BatchNorm) { ExpectShapes(BatchNormCases()); }
 TEST(Shape, Sums) { ExpectShapes(SumCases()); }
+TEST(Shape, LayerNorm) { ExpectShapes(LayerNormCases()); }
 TEST(Shape, Rearranging) { ExpectShapes(RearrangingCases()); }
 TEST(Shape, Training) { ExpectShapes(TrainingCases()); }
 

@@ -10,11 +10,13 @@ namespace partita {
 // (logits, labels, sample_weight?) of a loss or of accuracy, without addresses.
 inline launch::LabelledRows RowsOf(const LocalNode& node) {
   launch::LabelledRows rows;
-  rows.rows = InputShape(node, 0)[0];
-  rows.classes = InputShape(node, 0)[1];
-  rows.all_classes = Input(node, 0).global[1];
-  rows.first_class = Input(node, 0).box.offset[1];
-  rows.global_rows = SamplesOfMean(node);
+  const Shape& logits = InputShape(node, 0);
+  rows.rows = MakeRows(logits).rows;
+  rows.classes = logits.back();
+  rows.sample_rows = RowsOfSample(logits, logits.size() - 1);
+  rows.all_classes = Input(node, 0).global.back();
+  rows.first_class = Input(node, 0).box.offset.back();
+  rows.global_rows = RowsOfMean(node, logits.size() - 1);
   if (node.attributes.Has("label_smoothing")) rows.smoothing = node.attributes.Float("label_smoothing");
   return rows;
 }
@@ -35,10 +37,10 @@ inline int64_t RowBytes(const launch::LabelledRows& rows) { return rows.rows * s
 template <typename F>
 absl::StatusOr<PreparedCudaKernel> OwnLabelledKernel(const LocalNode& node, F launch, int64_t workspace_bytes = 0) {
   ASSIGN_OR_RETURN(PreparedCudaKernel kernel, OwnWideKernel(node, launch, workspace_bytes));
-  kernel.explain = [first = Input(node, 0).box.offset[0], classes = Input(node, 0).global[1]](uint64_t word) {
+  kernel.explain = [first = Input(node, 0).box.offset[0], rows = RowsOf(node)](uint64_t word) {
     const launch::LabelFault fault = launch::LabelFault::Of(word);
-    return InvalidArgument("sample {} of the batch has label {}, allowed are 0 to {}", first + fault.row, fault.label,
-                           classes - 1);
+    return InvalidArgument("sample {} of the batch has label {}, allowed are 0 to {}",
+                           first + fault.row / rows.sample_rows, fault.label, rows.all_classes - 1);
   };
   return kernel;
 }

@@ -11,13 +11,19 @@
 
 namespace partita::launch {
 
+// y may be x, and dx dy.
+LaunchError Softmax(DType dtype, int64_t rows, int64_t classes, const void* x, void* y, CudaQueue queue);
+LaunchError SoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const void* y, const void* dy, void* dx,
+                        CudaQueue queue);
 LaunchError LogSoftmax(DType dtype, int64_t rows, int64_t classes, const void* x, void* y, CudaQueue queue);
 LaunchError LogSoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const void* y, const void* dy, void* dx,
                            CudaQueue queue);
 
 // `workspace` has room for a double per row.
 LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, double* workspace, CudaQueue queue);
-LaunchError Accuracy(DType dtype, const LabelledRows& rows, void* accuracy, double* workspace, CudaQueue queue);
+// The label is among the first `top` classes.
+LaunchError Accuracy(DType dtype, const LabelledRows& rows, int64_t top, void* accuracy, double* workspace,
+                     CudaQueue queue);
 
 // `dloss` is a scalar in device memory (null: 1); dlogits may be the logits.
 LaunchError CrossEntropyGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits, CudaQueue queue);

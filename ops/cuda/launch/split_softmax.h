@@ -18,6 +18,11 @@ LaunchError RowExponentials(DType dtype, int64_t rows, int64_t classes, const vo
 LaunchError RowExponentialsGrad(DType dtype, int64_t rows, int64_t classes, const void* x, const void* maximum,
                                 const void* dsum, void* dx, CudaQueue queue);
 // y may be x.
+LaunchError SoftmaxNormalize(DType dtype, int64_t rows, int64_t classes, const void* x, const void* maximum,
+                             const void* sum, void* y, CudaQueue queue);
+LaunchError SoftmaxNormalizeGrad(DType dtype, int64_t rows, int64_t classes, const void* y, const void* dy,
+                                 const void* sum, void* dsum, CudaQueue queue);
+// y may be x.
 LaunchError LogSoftmaxNormalize(DType dtype, int64_t rows, int64_t classes, const void* x, const void* maximum,
                                 const void* sum, void* y, CudaQueue queue);
 LaunchError LogSoftmaxNormalizeGrad(DType dtype, int64_t rows, int64_t classes, const void* dy, const void* sum,
@@ -29,9 +34,9 @@ LaunchError CrossEntropyShares(DType dtype, const LabelledRows& rows, const void
                                double* workspace, CudaQueue queue);
 LaunchError CrossEntropyLogitsGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits,
                                    CudaQueue queue);
-// dsum may be sum.
-LaunchError CrossEntropySumGrad(DType dtype, int64_t rows, double global_rows, const void* sum, const void* weights,
-                                const void* dloss, void* dsum, CudaQueue queue);
+// `sample_rows` rows share a sample's weight; dsum may be sum.
+LaunchError CrossEntropySumGrad(DType dtype, int64_t rows, int64_t sample_rows, double global_rows, const void* sum,
+                                const void* weights, const void* dloss, void* dsum, CudaQueue queue);
 
 }  // namespace partita::launch
 

@@ -1,4 +1,5 @@
 #include "ops/cuda/launch/copies.h"
+#include "ops/cuda/loops/divisor.h"
 #include "ops/cuda/loops/loops.h"
 #include "ops/functors/geometry.h"
 
@@ -94,6 +95,75 @@ Box InUnits(const StridedBox& from, int64_t begin) {
   return box;
 }
 
+// A tile is a square of kTurned rows and columns; a thread has every kDepth-th line of it. Of a line of memory there is
+// one element more, so that a column's lie in different banks.
+inline constexpr int kTurned = 32, kDepth = kBlockThreads / kTurned;
+
+template <typename Element>
+struct TurnBody {
+  struct Memory {
+    Element at[kTurned][kTurned + 1];
+  };
+  struct Outer {
+    Divisor size;
+    int64_t x_step, y_step;
+  };
+  const Element* x;
+  Element* y;
+  int64_t columns, rows, x_step, y_step;
+  Divisor column_tiles, row_tiles;
+  Outer outer[2];
+
+  // Where a tile begins.
+  struct Place {
+    int64_t row, column;
+    int64_t x, y;  // of its outer place
+  };
+  PARTITA_HOST_DEVICE Place At(int64_t tile) const {
+    const Divisor::Divided by_column = column_tiles(tile), by_row = row_tiles(by_column.quotient);
+    const Divisor::Divided inner = outer[1].size(by_row.quotient);
+    return {by_row.rest * kTurned, by_column.rest * kTurned,
+            inner.quotient * outer[0].x_step + inner.rest * outer[1].x_step,
+            inner.quotient * outer[0].y_step + inner.rest * outer[1].y_step};
+  }
+
+  PARTITA_HOST_DEVICE void Load(int64_t tile, int thread, Memory& memory) const {
+    const Place place = At(tile);
+    const int64_t column = place.column + thread % kTurned;
+    if (column >= columns) return;
+    for (int line = thread / kTurned; line < kTurned && place.row + line < rows; line += kDepth) {
+      memory.at[line][thread % kTurned] = x[place.x + (place.row + line) * x_step + column];
+    }
+  }
+  PARTITA_HOST_DEVICE void Store(int64_t tile, int thread, const Memory& memory) const {
+    const Place place = At(tile);
+    const int64_t row = place.row + thread % kTurned;
+    if (row >= rows) return;
+    for (int line = thread / kTurned; line < kTurned && place.column + line < columns; line += kDepth) {
+      y[place.y + (place.column + line) * y_step + row] = memory.at[thread % kTurned][line];
+    }
+  }
+};
+
+template <typename Element>
+LaunchError TurnAs(const TurnedElements& turned, const void* x, void* y, CudaQueue queue) {
+  using Body = TurnBody<Element>;
+  const auto outer = [](const TurnedElements::Outer& from) {
+    return typename Body::Outer{Divisor(from.size), from.x_step, from.y_step};
+  };
+  const int64_t column_tiles = CeilDivide(turned.columns, kTurned), row_tiles = CeilDivide(turned.rows, kTurned);
+  const Body body{static_cast<const Element*>(x),
+                  static_cast<Element*>(y),
+                  turned.columns,
+                  turned.rows,
+                  turned.x_step,
+                  turned.y_step,
+                  Divisor(column_tiles),
+                  Divisor(row_tiles),
+                  {outer(turned.outer[0]), outer(turned.outer[1])}};
+  return PassTiles(column_tiles * row_tiles * turned.outer[0].size * turned.outer[1].size, body, queue);
+}
+
 bool IsOneRun(const StridedBox& box) { return box.dimensions == 0; }
 
 }  // namespace
@@ -110,6 +180,14 @@ LaunchError Copy(const StridedBox* boxes, int count, CudaQueue queue) {
     body = CopyBody{};
   }
   return body.count == 0 ? kLaunched : ForEach(body.boxes[body.count - 1].end, body, queue);
+}
+
+LaunchError Turn(const TurnedElements& turned, const void* x, void* y, CudaQueue queue) {
+  if (turned.element_bytes == 1) return TurnAs<uint8_t>(turned, x, y, queue);
+  if (turned.element_bytes == 2) return TurnAs<uint16_t>(turned, x, y, queue);
+  if (turned.element_bytes == 4) return TurnAs<uint32_t>(turned, x, y, queue);
+  if (turned.element_bytes == 8) return TurnAs<uint64_t>(turned, x, y, queue);
+  return kInvalidLaunch;
 }
 
 LaunchError CopyRun(void* to, const void* from, int64_t bytes, CudaQueue queue) {

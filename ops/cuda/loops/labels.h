@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "ops/cuda/launch/labelled_rows.h"
+#include "ops/cuda/loops/divisor.h"
 #include "ops/cuda/loops/elementwise.h"
 
 namespace partita::launch {
@@ -19,11 +20,14 @@ struct Labels {
   int64_t classes, all_classes, first_class;
   Compute<T> smoothing, global_rows;
   uint64_t* fault;
+  Divisor sample_rows;
 
   PARTITA_HOST_DEVICE bool IsClass(int64_t row) const { return launch::IsClass(row, labels[row], all_classes, fault); }
   // Among the block's columns; outside of them if its class is in another block.
   PARTITA_HOST_DEVICE int64_t Column(int64_t row) const { return labels[row] - first_class; }
-  PARTITA_HOST_DEVICE Compute<T> Weight(int64_t row) const { return weights == nullptr ? 1 : weights[row]; }
+  PARTITA_HOST_DEVICE Compute<T> Weight(int64_t row) const {
+    return weights == nullptr ? 1 : weights[sample_rows(row).quotient];
+  }
   // Of the gradient: what a row's is multiplied by.
   PARTITA_HOST_DEVICE Compute<T> Factor(int64_t row, Compute<T> dloss) const {
     return IsClass(row) ? dloss * Weight(row) / global_rows : static_cast<Compute<T>>(kNaN);
@@ -40,7 +44,8 @@ Labels<T> LabelsOf(const LabelledRows& rows) {
           rows.first_class,
           static_cast<A>(rows.smoothing),
           static_cast<A>(rows.global_rows),
-          rows.fault};
+          rows.fault,
+          Divisor(rows.sample_rows)};
 }
 
 }  // namespace partita::launch

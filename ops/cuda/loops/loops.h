@@ -6,9 +6,10 @@
 //   ForEach     body(i) for 0 <= i < count, in any order
 //   Reduce      per block and lane: the Partial values of kDepth threads, combined as a binary tree, then Store
 //   ReduceRows  a block per row: First of all threads combined, then Second given the first, then Finish given both
+//   PassTiles   a block per tile: Load of all threads into memory that they share, then Store from there
 //
-// Blocks of these know nothing of each other. Loops over rows of channels, and sums in which the last block adds up what
-// the others leave, are in column_tiles.h and column_sums.h. The same inputs give the same bits everywhere.
+// Blocks of these know nothing of each other. Loops over rows of channels, and sums in which the last block adds up
+// what the others leave, are in column_tiles.h and column_sums.h. The same inputs give the same bits everywhere.
 #ifndef PARTITA_OPS_CUDA_LOOPS_LOOPS_H_
 #define PARTITA_OPS_CUDA_LOOPS_LOOPS_H_
 
@@ -128,6 +129,24 @@ LaunchError ReduceRows(int64_t rows, const Body& body, CudaQueue queue) {
   return LaunchLoop(ReduceRowsKernel<Body>, {Blocks(rows), kBlockThreads, 1}, rows, body, queue);
 }
 
+template <typename Body>
+__global__ void __launch_bounds__(kBlockThreads) PassTilesKernel(int64_t tiles, const __grid_constant__ Body body) {
+  __shared__ typename Body::Memory memory;
+  for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    body.Load(tile, static_cast<int>(threadIdx.x), memory);
+    __syncthreads();
+    body.Store(tile, static_cast<int>(threadIdx.x), memory);
+    __syncthreads();  // all have read what the next tile overwrites
+  }
+}
+
+template <typename Body>
+LaunchError PassTiles(int64_t tiles, const Body& body, CudaQueue queue) {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  if (tiles <= 0) return kLaunched;
+  return LaunchLoop(PassTilesKernel<Body>, {Blocks(tiles), kBlockThreads, 1}, tiles, body, queue);
+}
+
 #else  // the same loops without a GPU
 
 // The queue is asked as for a launch, and the loop runs if it takes it.
@@ -183,6 +202,19 @@ LaunchError ReduceRows(int64_t rows, const Body& body, CudaQueue queue) {
       for (int t = 0; t < half; ++t) body.CombineSecond(second[t], second[t + half]);
     }
     for (int t = kBlockThreads; t-- > 0;) body.Finish(row, t, first[0], second[0]);
+  }
+  return kLaunched;
+}
+
+template <typename Body>
+LaunchError PassTiles(int64_t tiles, const Body& body, CudaQueue queue) {
+  static_assert(std::is_trivially_copyable_v<Body>);
+  if (tiles <= 0) return kLaunched;
+  if (const LaunchError error = Ask(tiles, kBlockThreads, 1, queue); error != kLaunched) return error;
+  typename Body::Memory memory;
+  for (int64_t tile = tiles; tile-- > 0;) {
+    for (int t = 0; t < kBlockThreads; ++t) body.Load(tile, t, memory);
+    for (int t = kBlockThreads; t-- > 0;) body.Store(tile, t, memory);
   }
   return kLaunched;
 }

@@ -61,7 +61,27 @@ struct LogSoftmaxRowsBody : SoftmaxRowBody<T> {
   }
 };
 
+template <typename T>
+struct SoftmaxRowsBody : SoftmaxRowBody<T> {
+  T* y;
+  PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, const Largest& largest, const RowSums& sums) const {
+    const auto inverse = static_cast<Compute<T>>(1 / sums.exponentials);
+    for (int64_t i = thread; i < this->classes; i += kBlockThreads) {
+      const double d = this->Value(row, i) - largest.value;
+      y[row * this->classes + i] = static_cast<T>(std::exp(static_cast<Compute<T>>(d)) * inverse);
+    }
+  }
+};
+
 // Rows of few classes, by the functors that the host calls.
+template <typename T>
+struct SoftmaxBody {
+  const T* x;
+  T* y;
+  int64_t classes;
+  PARTITA_HOST_DEVICE void operator()(int64_t row) const { SoftmaxRow(x + row * classes, y + row * classes, classes); }
+};
+
 template <typename T>
 struct LogSoftmaxBody {
   const T* x;
@@ -74,10 +94,48 @@ struct LogSoftmaxBody {
 
 struct Nothing {};
 
-template <typename T>
-struct LogSoftmaxGradRowsBody {
+// One sum of each row.
+struct OneSum {
   using FirstValue = double;
   using SecondValue = Nothing;
+  PARTITA_HOST_DEVICE void CombineFirst(double& sum, double more) const { sum += more; }
+  PARTITA_HOST_DEVICE Nothing Second(int64_t, int, double) const { return {}; }
+  PARTITA_HOST_DEVICE void CombineSecond(Nothing&, const Nothing&) const {}
+};
+
+template <typename T>
+struct SoftmaxGradRowsBody : OneSum {
+  const T *y, *dy;
+  T* dx;
+  int64_t classes;
+
+  PARTITA_HOST_DEVICE double First(int64_t row, int thread) const {
+    double sum = 0;
+    for (int64_t i = thread; i < classes; i += kBlockThreads) {
+      sum += static_cast<double>(y[row * classes + i]) * static_cast<double>(dy[row * classes + i]);
+    }
+    return sum;
+  }
+  PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, double sum, const Nothing&) const {
+    for (int64_t i = thread; i < classes; i += kBlockThreads) {
+      const int64_t at = row * classes + i;
+      dx[at] = static_cast<T>(y[at] * (dy[at] - static_cast<Compute<T>>(sum)));
+    }
+  }
+};
+
+template <typename T>
+struct SoftmaxGradBody {
+  const T *y, *dy;
+  T* dx;
+  int64_t classes;
+  PARTITA_HOST_DEVICE void operator()(int64_t row) const {
+    SoftmaxGradRow(y + row * classes, dy + row * classes, dx + row * classes, classes);
+  }
+};
+
+template <typename T>
+struct LogSoftmaxGradRowsBody : OneSum {
   const T *y, *dy;
   T* dx;
   int64_t classes;
@@ -87,9 +145,6 @@ struct LogSoftmaxGradRowsBody {
     for (int64_t i = thread; i < classes; i += kBlockThreads) sum += static_cast<double>(dy[row * classes + i]);
     return sum;
   }
-  PARTITA_HOST_DEVICE void CombineFirst(double& sum, double more) const { sum += more; }
-  PARTITA_HOST_DEVICE Nothing Second(int64_t, int, double) const { return {}; }
-  PARTITA_HOST_DEVICE void CombineSecond(Nothing&, const Nothing&) const {}
   PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, double sum, const Nothing&) const {
     for (int64_t i = thread; i < classes; i += kBlockThreads) {
       const int64_t at = row * classes + i;
@@ -215,54 +270,60 @@ template <typename T>
 struct AccuracyBody {
   const T* logits;
   Labels<T> labels;
+  int64_t top;
   double* counts = nullptr;
 
   PARTITA_HOST_DEVICE void operator()(int64_t row) const { counts[row] = Of(row); }
   PARTITA_HOST_DEVICE double Of(int64_t row) const {
     if (!labels.IsClass(row)) return kNaN;
-    const bool right = ArgMax(logits + row * labels.classes, labels.classes) == labels.labels[row];
-    return right ? static_cast<double>(labels.Weight(row)) : 0;
+    const bool counts = ClassesBefore(logits + row * labels.classes, labels.classes, labels.labels[row]) < top;
+    return counts ? static_cast<double>(labels.Weight(row)) : 0;
   }
 };
 
-struct Best {
-  double value;
-  int64_t index;  // `classes`: no value yet
-};
-
+// Adds up how many classes come before the label.
 template <typename T>
-struct AccuracyRowsBody {
-  using FirstValue = Best;
-  using SecondValue = Nothing;
+struct AccuracyRowsBody : OneSum {
   const T* x;
   Labels<T> labels;
+  int64_t top;
   double* counts;
 
-  PARTITA_HOST_DEVICE Best First(int64_t row, int thread) const {
-    Best best{0, labels.classes};
+  PARTITA_HOST_DEVICE double First(int64_t row, int thread) const {
+    if (!labels.IsClass(row)) return kNaN;
+    const int64_t label = labels.labels[row];
+    const T* const values = x + row * labels.classes;
+    int64_t before = 0;
     for (int64_t i = thread; i < labels.classes; i += kBlockThreads) {
-      CombineFirst(best, {static_cast<double>(x[row * labels.classes + i]), i});
+      before += IsBefore(values[i], i, values[label], label) ? 1 : 0;
     }
-    return best;
+    return static_cast<double>(before);
   }
-  // As ArgMax does: the lowest index of equals; of NaNs the last, which is the one it would stay at.
-  PARTITA_HOST_DEVICE void CombineFirst(Best& best, const Best& other) const {
-    if (other.index == labels.classes) return;
-    const bool nan = best.value != best.value, other_nan = other.value != other.value;
-    bool better = other.value > best.value || (other.value == best.value && other.index < best.index);
-    if (nan || other_nan) better = other_nan && (!nan || other.index > best.index);
-    if (best.index == labels.classes || better) best = other;
-  }
-  PARTITA_HOST_DEVICE Nothing Second(int64_t, int, const Best&) const { return {}; }
-  PARTITA_HOST_DEVICE void CombineSecond(Nothing&, const Nothing&) const {}
-  PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, const Best& best, const Nothing&) const {
+  PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, double before, const Nothing&) const {
     if (thread != 0) return;
-    counts[row] = best.index == labels.labels[row] ? static_cast<double>(labels.Weight(row)) : 0;
-    if (!labels.IsClass(row)) counts[row] = kNaN;
+    counts[row] = before < static_cast<double>(top) ? static_cast<double>(labels.Weight(row)) : 0;
+    if (before != before) counts[row] = kNaN;
   }
 };
 
 }  // namespace
+
+LaunchError Softmax(DType dtype, int64_t rows, int64_t classes, const void* x, void* y, CudaQueue queue) {
+  return WithWide(dtype, [&]<typename T>() {
+    if (classes <= kFewClasses) return ForEach(rows, SoftmaxBody<T>{As<T>(x), As<T>(y), classes}, queue);
+    return ReduceRows(rows, SoftmaxRowsBody<T>{{As<T>(x), classes}, As<T>(y)}, queue);
+  });
+}
+
+LaunchError SoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const void* y, const void* dy, void* dx,
+                        CudaQueue queue) {
+  return WithWide(dtype, [&]<typename T>() {
+    if (classes <= kFewClasses) {
+      return ForEach(rows, SoftmaxGradBody<T>{As<T>(y), As<T>(dy), As<T>(dx), classes}, queue);
+    }
+    return ReduceRows(rows, SoftmaxGradRowsBody<T>{{}, As<T>(y), As<T>(dy), As<T>(dx), classes}, queue);
+  });
+}
 
 LaunchError LogSoftmax(DType dtype, int64_t rows, int64_t classes, const void* x, void* y, CudaQueue queue) {
   return WithWide(dtype, [&]<typename T>() {
@@ -277,7 +338,7 @@ LaunchError LogSoftmaxGrad(DType dtype, int64_t rows, int64_t classes, const voi
     if (classes <= kFewClasses) {
       return ForEach(rows, LogSoftmaxGradBody<T>{As<T>(y), As<T>(dy), As<T>(dx), classes}, queue);
     }
-    return ReduceRows(rows, LogSoftmaxGradRowsBody<T>{As<T>(y), As<T>(dy), As<T>(dx), classes}, queue);
+    return ReduceRows(rows, LogSoftmaxGradRowsBody<T>{{}, As<T>(y), As<T>(dy), As<T>(dx), classes}, queue);
   });
 }
 
@@ -298,18 +359,19 @@ LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, doub
   return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.global_rows, loss, queue);
 }
 
-LaunchError Accuracy(DType dtype, const LabelledRows& rows, void* accuracy, double* workspace, CudaQueue queue) {
+LaunchError Accuracy(DType dtype, const LabelledRows& rows, int64_t top, void* accuracy, double* workspace,
+                     CudaQueue queue) {
   if (IsOneBlock(rows)) {
     return WithWide(dtype, [&]<typename T>() {
-      return SumOfRows<T>(rows, AccuracyBody<T>{As<T>(rows.logits), LabelsOf<T>(rows)}, accuracy, queue);
+      return SumOfRows<T>(rows, AccuracyBody<T>{As<T>(rows.logits), LabelsOf<T>(rows), top}, accuracy, queue);
     });
   }
   const LaunchError error = WithWide(dtype, [&]<typename T>() {
     const T* x = As<T>(rows.logits);
     if (rows.classes <= kFewClasses) {
-      return ForEach(rows.rows, AccuracyBody<T>{x, LabelsOf<T>(rows), workspace}, queue);
+      return ForEach(rows.rows, AccuracyBody<T>{x, LabelsOf<T>(rows), top, workspace}, queue);
     }
-    return ReduceRows(rows.rows, AccuracyRowsBody<T>{x, LabelsOf<T>(rows), workspace}, queue);
+    return ReduceRows(rows.rows, AccuracyRowsBody<T>{{}, x, LabelsOf<T>(rows), top, workspace}, queue);
   });
   return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.global_rows, accuracy, queue);
 }

@@ -92,10 +92,36 @@ struct NormalizeGradBody : RowSum<NormalizeGradBody<T>> {
 };
 
 template <typename T>
+struct SoftmaxNormalizeGradBody : RowSum<SoftmaxNormalizeGradBody<T>> {
+  const T *y, *dy, *sum;
+  T* dsum;
+  int64_t classes;
+
+  PARTITA_HOST_DEVICE double Of(int64_t row, int64_t begin, int64_t step) const {
+    double value = 0;
+    for (int64_t i = begin; i < classes; i += step) {
+      value += static_cast<double>(y[row * classes + i]) * static_cast<double>(dy[row * classes + i]);
+    }
+    return value;
+  }
+  PARTITA_HOST_DEVICE void Store(int64_t row, double value) const {
+    dsum[row] = static_cast<T>(-value / static_cast<double>(sum[row]));
+  }
+};
+
+template <typename T>
 struct ExponentialsGradFunctor {
   const T *maximum, *dsum;
   PARTITA_HOST_DEVICE void operator()(const RowChannel& at, const Compute<T>* x, Compute<T>* dx) const {
     dx[0] = std::exp(x[0] - maximum[at.row]) * dsum[at.row];
+  }
+};
+
+template <typename T>
+struct SoftmaxNormalizeFunctor {
+  const T *maximum, *sum;
+  PARTITA_HOST_DEVICE void operator()(const RowChannel& at, const Compute<T>* x, Compute<T>* y) const {
+    y[0] = std::exp(x[0] - maximum[at.row]) / sum[at.row];
   }
 };
 
@@ -162,9 +188,10 @@ struct CrossEntropySumGradBody {
   const Compute<T>*weights, *dloss;
   T* dsum;
   Compute<T> global_rows;
+  Divisor sample_rows;
 
   PARTITA_HOST_DEVICE void operator()(int64_t row) const {
-    const Compute<T> weight = weights == nullptr ? 1 : weights[row];
+    const Compute<T> weight = weights == nullptr ? 1 : weights[sample_rows(row).quotient];
     dsum[row] = static_cast<T>(*dloss * weight / global_rows / sum[row]);
   }
 };
@@ -190,6 +217,22 @@ LaunchError RowExponentialsGrad(DType dtype, int64_t rows, int64_t classes, cons
   return WithWide(dtype, [&]<typename T>() {
     const ExponentialsGradFunctor<T> f{As<T>(maximum), As<T>(dsum)};
     return ForElements<T, 1, 1>({As<T>(x)}, {As<T>(dx)}, {rows, classes}, f, queue);
+  });
+}
+
+LaunchError SoftmaxNormalize(DType dtype, int64_t rows, int64_t classes, const void* x, const void* maximum,
+                             const void* sum, void* y, CudaQueue queue) {
+  return WithWide(dtype, [&]<typename T>() {
+    const SoftmaxNormalizeFunctor<T> f{As<T>(maximum), As<T>(sum)};
+    return ForElements<T, 1, 1>({As<T>(x)}, {As<T>(y)}, {rows, classes}, f, queue);
+  });
+}
+
+LaunchError SoftmaxNormalizeGrad(DType dtype, int64_t rows, int64_t classes, const void* y, const void* dy,
+                                 const void* sum, void* dsum, CudaQueue queue) {
+  return WithWide(dtype, [&]<typename T>() {
+    const SoftmaxNormalizeGradBody<T> body{{}, As<T>(y), As<T>(dy), As<T>(sum), As<T>(dsum), classes};
+    return ReduceClasses(rows, classes, body, queue);
   });
 }
 
@@ -228,12 +271,12 @@ LaunchError CrossEntropyLogitsGrad(DType dtype, const LabelledRows& rows, const 
   });
 }
 
-LaunchError CrossEntropySumGrad(DType dtype, int64_t rows, double global_rows, const void* sum, const void* weights,
-                                const void* dloss, void* dsum, CudaQueue queue) {
+LaunchError CrossEntropySumGrad(DType dtype, int64_t rows, int64_t sample_rows, double global_rows, const void* sum,
+                                const void* weights, const void* dloss, void* dsum, CudaQueue queue) {
   return WithWide(dtype, [&]<typename T>() {
     using A = Compute<T>;
-    const CrossEntropySumGradBody<T> body{As<T>(sum), As<A>(weights), As<A>(dloss), As<T>(dsum),
-                                          static_cast<A>(global_rows)};
+    const CrossEntropySumGradBody<T> body{
+        As<T>(sum), As<A>(weights), As<A>(dloss), As<T>(dsum), static_cast<A>(global_rows), Divisor(sample_rows)};
     return ForEach(rows, body, queue);
   });
 }

@@ -5,17 +5,27 @@
 #include "ops/cuda/own/own_kernels.h"
 
 namespace partita {
+absl::StatusOr<PreparedCudaKernel> CudaSoftmax(const LocalNode& node) {
+  return OwnWideKernel(node, [x = MakeRows(InputShape(node, 0))](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::Softmax(dtype, x.rows, x.channels, In(a, 0), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaSoftmaxGrad(const LocalNode& node) {
+  return OwnWideKernel(node, [y = MakeRows(InputShape(node, 0))](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::SoftmaxGrad(dtype, y.rows, y.channels, In(a, 0), In(a, 1), Out(a, 0), q);
+  });
+}
+
 absl::StatusOr<PreparedCudaKernel> CudaLogSoftmax(const LocalNode& node) {
-  const int64_t rows = InputShape(node, 0)[0], classes = InputShape(node, 0)[1];
-  return OwnWideKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::LogSoftmax(dtype, rows, classes, In(a, 0), Out(a, 0), q);
+  return OwnWideKernel(node, [x = MakeRows(InputShape(node, 0))](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::LogSoftmax(dtype, x.rows, x.channels, In(a, 0), Out(a, 0), q);
   });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxGrad(const LocalNode& node) {
-  const int64_t rows = InputShape(node, 0)[0], classes = InputShape(node, 0)[1];
-  return OwnWideKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::LogSoftmaxGrad(dtype, rows, classes, In(a, 0), In(a, 1), Out(a, 0), q);
+  return OwnWideKernel(node, [y = MakeRows(InputShape(node, 0))](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::LogSoftmaxGrad(dtype, y.rows, y.channels, In(a, 0), In(a, 1), Out(a, 0), q);
   });
 }
 
@@ -40,8 +50,8 @@ absl::StatusOr<PreparedCudaKernel> CudaAccuracy(const LocalNode& node) {
   const launch::LabelledRows rows = RowsOf(node);
   return OwnLabelledKernel(
       node,
-      [rows](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch::Accuracy(dtype, Bound(rows, a), Out(a, 0), static_cast<double*>(a.workspace), q);
+      [rows, top = node.attributes.Int("top")](const KernelArguments& a, DType dtype, CudaQueue q) {
+        return launch::Accuracy(dtype, Bound(rows, a), top, Out(a, 0), static_cast<double*>(a.workspace), q);
       },
       RowBytes(rows));
 }

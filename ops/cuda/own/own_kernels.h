@@ -20,6 +20,7 @@ absl::StatusOr<PreparedCudaKernel> CudaDropout(const LocalNode& node);
 
 // shaping.cc
 absl::StatusOr<PreparedCudaKernel> CudaReshape(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaTranspose(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaConcat(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSlice(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSliceGrad(const LocalNode& node);
@@ -52,7 +53,14 @@ absl::StatusOr<PreparedCudaKernel> CudaBatchNormNormalizeInputGrad(const LocalNo
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormStatisticsGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaBatchNormInputGrad(const LocalNode& node);
 
+// layer_norm.cc
+absl::StatusOr<PreparedCudaKernel> CudaLayerNorm(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaLayerNormInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaLayerNormParameterGrad(const LocalNode& node);
+
 // loss.cc
+absl::StatusOr<PreparedCudaKernel> CudaSoftmax(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSoftmaxGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaLogSoftmax(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSoftmaxCrossEntropy(const LocalNode& node);
@@ -69,6 +77,8 @@ absl::StatusOr<PreparedCudaKernel> CudaMeanSquaredErrorGrad(const LocalNode& nod
 absl::StatusOr<PreparedCudaKernel> CudaRowMaximum(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaRowExponentials(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaRowExponentialsGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSoftmaxNormalize(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSoftmaxNormalizeGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxNormalize(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaLogSoftmaxNormalizeGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaCrossEntropy(const LocalNode& node);

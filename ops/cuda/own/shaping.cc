@@ -1,6 +1,7 @@
 // Ops of a node that only move elements, of any dtype: boxes of one tensor into boxes of another.
 #include "ops/cuda/kernel/boxes.h"
 #include "ops/cuda/own/own_kernels.h"
+#include "ops/values/transposition.h"
 
 namespace partita {
 namespace {
@@ -20,7 +21,58 @@ BoxCopy PartOf(const Shape& whole, const Shape& begin, const Shape& part, DType 
   return copy;
 }
 
+// Of single elements.
+launch::TurnedElements TurnedOf(const Transposition& whole, int64_t element_bytes) {
+  launch::TurnedElements turned;
+  turned.element_bytes = element_bytes;
+  turned.columns = whole.columns.size;
+  turned.rows = whole.rows.size;
+  turned.x_step = whole.rows.x_step;
+  turned.y_step = whole.columns.y_step;
+  for (size_t d = 0; d < whole.outer.size(); ++d) {
+    turned.outer[d] = {whole.outer[d].size, whole.outer[d].x_step, whole.outer[d].y_step};
+  }
+  return turned;
+}
+
+// Of cells of several elements, which are runs of bytes; without addresses.
+launch::StridedBox RunsOf(const Transposition& whole, int64_t element_bytes) {
+  launch::StridedBox box;
+  box.run_bytes = whole.cell * element_bytes;
+  const auto add = [&box](const Transposition::Dimension& d) {
+    box.size[box.dimensions] = d.size;
+    box.from_stride[box.dimensions] = d.x_step * box.run_bytes;
+    box.to_stride[box.dimensions++] = d.y_step * box.run_bytes;
+  };
+  add(whole.rows);
+  add(whole.columns);
+  for (const Transposition::Dimension& d : whole.outer) add(d);
+  return box;
+}
+
 }  // namespace
+
+absl::StatusOr<PreparedCudaKernel> CudaTranspose(const LocalNode& node) {
+  const LocalTensor& y = node.outputs[0];
+  const int64_t element_bytes = SizeOf(y.dtype);
+  const Transposition whole = MakeTransposition(InputShape(node, 0), node.attributes.Ints("permutation"));
+  if (whole.is_copy() || y.elements() == 0) {
+    return OwnKernel([bytes = y.bytes()](const KernelArguments& a, CudaQueue q) {
+      return launch::CopyRun(Out(a, 0), In(a, 0), bytes, q);
+    });
+  }
+  if (whole.cell == 1) {
+    return OwnKernel([turned = TurnedOf(whole, element_bytes)](const KernelArguments& a, CudaQueue q) {
+      return launch::Turn(turned, In(a, 0), Out(a, 0), q);
+    });
+  }
+  return OwnKernel([runs = RunsOf(whole, element_bytes)](const KernelArguments& a, CudaQueue q) {
+    launch::StridedBox box = runs;
+    box.from = static_cast<const char*>(In(a, 0));
+    box.to = static_cast<char*>(Out(a, 0));
+    return launch::Copy(&box, 1, q);
+  });
+}
 
 absl::StatusOr<PreparedCudaKernel> CudaReshape(const LocalNode& node) {
   return OwnKernel([bytes = node.outputs[0].bytes()](const KernelArguments& a, CudaQueue q) {

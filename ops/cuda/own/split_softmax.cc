@@ -8,7 +8,8 @@ namespace partita {
 namespace {
 
 struct BlockRows {
-  explicit BlockRows(const LocalNode& node) : n(InputShape(node, 0)[0]), classes(InputShape(node, 0)[1]) {}
+  explicit BlockRows(const LocalNode& node)
+      : n(MakeRows(InputShape(node, 0)).rows), classes(InputShape(node, 0).back()) {}
   int64_t n, classes;
 };
 
@@ -29,6 +30,18 @@ absl::StatusOr<PreparedCudaKernel> CudaRowExponentials(const LocalNode& node) {
 absl::StatusOr<PreparedCudaKernel> CudaRowExponentialsGrad(const LocalNode& node) {
   return OwnWideKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
     return launch::RowExponentialsGrad(dtype, rows.n, rows.classes, In(a, 0), In(a, 1), In(a, 2), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaSoftmaxNormalize(const LocalNode& node) {
+  return OwnWideKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::SoftmaxNormalize(dtype, rows.n, rows.classes, In(a, 0), In(a, 1), In(a, 2), Out(a, 0), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaSoftmaxNormalizeGrad(const LocalNode& node) {
+  return OwnWideKernel(node, [rows = BlockRows(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::SoftmaxNormalizeGrad(dtype, rows.n, rows.classes, In(a, 0), In(a, 1), In(a, 2), Out(a, 0), q);
   });
 }
 
@@ -65,11 +78,13 @@ absl::StatusOr<PreparedCudaKernel> CudaCrossEntropyLogitsGrad(const LocalNode& n
 
 // (sum, sample_weight?, dloss)
 absl::StatusOr<PreparedCudaKernel> CudaCrossEntropySumGrad(const LocalNode& node) {
-  const int64_t rows = InputShape(node, 0)[0];
-  return OwnWideKernel(
-      node, [rows, global_rows = SamplesOfMean(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
-        return launch::CrossEntropySumGrad(dtype, rows, global_rows, In(a, 0), In(a, 1), In(a, 2), Out(a, 0), q);
-      });
+  const Shape& sum = InputShape(node, 0);
+  const int64_t rows = Elements(sum), sample_rows = RowsOfSample(sum, sum.size());
+  const double global_rows = RowsOfMean(node, sum.size());
+  return OwnWideKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::CrossEntropySumGrad(dtype, rows, sample_rows, global_rows, In(a, 0), In(a, 1), In(a, 2), Out(a, 0),
+                                       q);
+  });
 }
 
 }  // namespace partita

@@ -45,6 +45,9 @@ absl::StatusOr<PreparedKernel> FastExpand(const LocalNode& node);  // and sum_gr
 absl::StatusOr<PreparedKernel> FastMeanSquaredError(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastMeanSquaredErrorGrad(const LocalNode& node);
 
+// transpose.cc: any dtype
+absl::StatusOr<PreparedKernel> FastTranspose(const LocalNode& node);
+
 // pooling.cc, global_average_pool.cc
 absl::StatusOr<PreparedKernel> FastMaxPool(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastMaxPoolGrad(const LocalNode& node);
@@ -61,6 +64,15 @@ absl::StatusOr<PreparedKernel> FastBatchNormGradientSums(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastBatchNormNormalizeInputGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastBatchNormStatisticsGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastBatchNormInputGrad(const LocalNode& node);
+
+// layer_norm.cc
+absl::StatusOr<PreparedKernel> FastLayerNorm(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastLayerNormInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastLayerNormParameterGrad(const LocalNode& node);
+
+// softmax.cc
+absl::StatusOr<PreparedKernel> FastSoftmax(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastSoftmaxGrad(const LocalNode& node);
 
 // loss.cc
 absl::StatusOr<PreparedKernel> FastLogSoftmax(const LocalNode& node);

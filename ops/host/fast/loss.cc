@@ -14,7 +14,7 @@ constexpr int64_t kCostOfElement = 50;
 
 absl::StatusOr<PreparedKernel> FastLogSoftmax(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  const int64_t n = InputShape(node, 0)[0], classes = InputShape(node, 0)[1];
+  const auto [n, classes] = MakeRows(InputShape(node, 0));
   return Prepared([=](const KernelArguments& a) {
     ParallelFor(n, n * classes * kCostOfElement, [&](int64_t i) {
       LogSoftmaxRow(In<float>(a, 0) + i * classes, Out<float>(a, 0) + i * classes, classes);
@@ -24,7 +24,7 @@ absl::StatusOr<PreparedKernel> FastLogSoftmax(const LocalNode& node) {
 
 absl::StatusOr<PreparedKernel> FastLogSoftmaxGrad(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  const int64_t n = InputShape(node, 0)[0], classes = InputShape(node, 0)[1];
+  const auto [n, classes] = MakeRows(InputShape(node, 0));
   return Prepared([=](const KernelArguments& a) {
     ParallelFor(n, n * classes * kCostOfElement, [&](int64_t i) {
       const int64_t row = i * classes;

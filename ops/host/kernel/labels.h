@@ -10,19 +10,20 @@ namespace partita {
 
 struct LabelledRows {
   explicit LabelledRows(const LocalNode& node)
-      : n(InputShape(node, 0)[0]),
-        classes(InputShape(node, 0)[1]),
-        all_classes(Input(node, 0).global[1]),
-        first_class(Input(node, 0).box.offset[1]),
+      : n(MakeRows(InputShape(node, 0)).rows),
+        sample_rows(RowsOfSample(InputShape(node, 0), InputShape(node, 0).size() - 1)),
+        classes(InputShape(node, 0).back()),
+        all_classes(Input(node, 0).global.back()),
+        first_class(Input(node, 0).box.offset.back()),
         first(Input(node, 0).box.offset[0]),
-        global_n(SamplesOfMean(node)) {}
+        global_n(RowsOfMean(node, InputShape(node, 0).size() - 1)) {}
 
   int64_t Label(const KernelArguments& arguments, int64_t i) const { return In<int32_t>(arguments, 1)[i]; }
 
   // Without weights every sample counts once.
   template <typename T>
   T Weight(const KernelArguments& arguments, int64_t i) const {
-    return arguments.inputs.size() > 2 && arguments.inputs[2] != nullptr ? In<T>(arguments, 2)[i] : T(1);
+    return arguments.inputs.size() > 2 && arguments.inputs[2] != nullptr ? In<T>(arguments, 2)[i / sample_rows] : T(1);
   }
 
   // Of the gradient: what a row's is multiplied by. Input 3 is dloss, absent where it is 1.
@@ -37,19 +38,20 @@ struct LabelledRows {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t label = Label(arguments, i);
       if (label < 0 || label >= all_classes) {
-        return InvalidArgument("sample {} of the batch has label {}, allowed are 0 to {}", first + i, label,
-                               all_classes - 1);
+        return InvalidArgument("sample {} of the batch has label {}, allowed are 0 to {}", first + i / sample_rows,
+                               label, all_classes - 1);
       }
     }
     return absl::OkStatus();
   }
 
   int64_t n;
-  int64_t classes;  // of the block; of an op whose classes are not split, all
+  int64_t sample_rows;  // of each sample, which follow each other and share its weight
+  int64_t classes;      // of the block; of an op whose classes are not split, all
   int64_t all_classes;
   int64_t first_class;  // the class of the block's first column
   int64_t first;        // global index of the first sample
-  double global_n;      // samples of the whole batch
+  double global_n;      // rows of the whole batch
 };
 
 }  // namespace partita

@@ -6,20 +6,46 @@
 
 namespace partita {
 
+namespace {
+
+// f(first element of a row, classes) for every row.
+template <typename F>
+void ForRows(const ChannelRows& rows, const F& f) {
+  for (int64_t i = 0; i < rows.rows; ++i) f(i * rows.channels, rows.channels);
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedKernel> ReferenceSoftmax(const LocalNode& node) {
+  return PreparedFloating(node.outputs[0].dtype, [rows = MakeRows(InputShape(node, 0))]<typename T>(
+                                                     const KernelArguments& a) {
+    ForRows(rows, [&](int64_t row, int64_t classes) { SoftmaxRow(In<T>(a, 0) + row, Out<T>(a, 0) + row, classes); });
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceSoftmaxGrad(const LocalNode& node) {
+  return PreparedFloating(node.outputs[0].dtype,
+                          [rows = MakeRows(InputShape(node, 0))]<typename T>(const KernelArguments& a) {
+                            ForRows(rows, [&](int64_t row, int64_t classes) {
+                              SoftmaxGradRow(In<T>(a, 0) + row, In<T>(a, 1) + row, Out<T>(a, 0) + row, classes);
+                            });
+                          });
+}
+
 absl::StatusOr<PreparedKernel> ReferenceLogSoftmax(const LocalNode& node) {
-  const int64_t n = InputShape(node, 0)[0], classes = InputShape(node, 0)[1];
-  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
-    for (int64_t i = 0; i < n; ++i) LogSoftmaxRow(In<T>(a, 0) + i * classes, Out<T>(a, 0) + i * classes, classes);
+  return PreparedFloating(node.outputs[0].dtype, [rows = MakeRows(InputShape(node, 0))]<typename T>(
+                                                     const KernelArguments& a) {
+    ForRows(rows, [&](int64_t row, int64_t classes) { LogSoftmaxRow(In<T>(a, 0) + row, Out<T>(a, 0) + row, classes); });
   });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceLogSoftmaxGrad(const LocalNode& node) {
-  const int64_t n = InputShape(node, 0)[0], classes = InputShape(node, 0)[1];
-  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
-    for (int64_t i = 0; i < n; ++i) {
-      LogSoftmaxGradRow(In<T>(a, 0) + i * classes, In<T>(a, 1) + i * classes, Out<T>(a, 0) + i * classes, classes);
-    }
-  });
+  return PreparedFloating(node.outputs[0].dtype,
+                          [rows = MakeRows(InputShape(node, 0))]<typename T>(const KernelArguments& a) {
+                            ForRows(rows, [&](int64_t row, int64_t classes) {
+                              LogSoftmaxGradRow(In<T>(a, 0) + row, In<T>(a, 1) + row, Out<T>(a, 0) + row, classes);
+                            });
+                          });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropy(const LocalNode& node) {
@@ -53,12 +79,13 @@ absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropyGrad(const LocalNode&
 
 absl::StatusOr<PreparedKernel> ReferenceAccuracy(const LocalNode& node) {
   const LabelledRows rows(node);
+  const int64_t top = node.attributes.Int("top");
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) -> absl::Status {
     RETURN_IF_ERROR(rows.Check(a));
     double sum = 0;
     for (int64_t i = 0; i < rows.n; ++i) {
-      const bool right = ArgMax(In<T>(a, 0) + i * rows.classes, rows.classes) == rows.Label(a, i);
-      if (right) sum += static_cast<double>(rows.Weight<T>(a, i));
+      if (ClassesBefore(In<T>(a, 0) + i * rows.classes, rows.classes, rows.Label(a, i)) < top)
+        sum += static_cast<double>(rows.Weight<T>(a, i));
     }
     *Out<T>(a, 0) = static_cast<T>(sum / rows.global_n);
     return absl::OkStatus();

@@ -23,6 +23,7 @@ absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node);
 // shaping.cc
 absl::StatusOr<PreparedKernel> ReferenceReshape(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceConcat(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceTranspose(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceSlice(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceSliceGrad(const LocalNode& node);
 
@@ -60,7 +61,14 @@ absl::StatusOr<PreparedKernel> ReferenceBatchNormNormalizeInputGrad(const LocalN
 absl::StatusOr<PreparedKernel> ReferenceBatchNormStatisticsGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBatchNormInputGrad(const LocalNode& node);
 
+// layer_norm.cc
+absl::StatusOr<PreparedKernel> ReferenceLayerNorm(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceLayerNormInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceLayerNormParameterGrad(const LocalNode& node);
+
 // loss.cc
+absl::StatusOr<PreparedKernel> ReferenceSoftmax(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSoftmaxGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceLogSoftmax(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceLogSoftmaxGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropy(const LocalNode& node);
@@ -71,6 +79,8 @@ absl::StatusOr<PreparedKernel> ReferenceAccuracy(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceRowMaximum(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceRowExponentials(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceRowExponentialsGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSoftmaxNormalize(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSoftmaxNormalizeGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceLogSoftmaxNormalize(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceLogSoftmaxNormalizeGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceCrossEntropy(const LocalNode& node);

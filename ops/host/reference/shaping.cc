@@ -52,6 +52,23 @@ absl::StatusOr<PreparedKernel> ReferenceConcat(const LocalNode& node) {
   });
 }
 
+absl::StatusOr<PreparedKernel> ReferenceTranspose(const LocalNode& node) {
+  const int64_t size = SizeOf(node.outputs[0].dtype);
+  const Shape x = InputShape(node, 0), y = node.outputs[0].shape();
+  Shape steps(x.size(), 1);  // of x's dimensions
+  for (size_t d = x.size() - 1; d-- > 0;) steps[d] = steps[d + 1] * x[d + 1];
+  return Prepared([=, permutation = node.attributes.Ints("permutation")](const KernelArguments& a) {
+    for (int64_t to = 0; to < Elements(y); ++to) {
+      int64_t rest = to, from = 0;
+      for (size_t d = y.size(); d-- > 0;) {
+        from += rest % y[d] * steps[permutation[d]];
+        rest /= y[d];
+      }
+      std::memcpy(Out<char>(a, 0) + to * size, In<char>(a, 0) + from * size, size);
+    }
+  });
+}
+
 // A dimension that is split is taken whole, so `begin` is the same for all ranks.
 absl::StatusOr<PreparedKernel> ReferenceSlice(const LocalNode& node) {
   const int64_t size = SizeOf(node.outputs[0].dtype);

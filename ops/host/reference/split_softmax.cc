@@ -7,7 +7,8 @@ namespace partita {
 namespace {
 
 struct BlockRows {
-  explicit BlockRows(const LocalNode& node) : n(InputShape(node, 0)[0]), classes(InputShape(node, 0)[1]) {}
+  explicit BlockRows(const LocalNode& node)
+      : n(MakeRows(InputShape(node, 0)).rows), classes(InputShape(node, 0).back()) {}
   int64_t n, classes;
 };
 
@@ -37,6 +38,31 @@ absl::StatusOr<PreparedKernel> ReferenceRowExponentialsGrad(const LocalNode& nod
       for (int64_t at = i * rows.classes; at < (i + 1) * rows.classes; ++at) {
         Out<T>(a, 0)[at] = std::exp(In<T>(a, 0)[at] - maximum) * dsum;
       }
+    }
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceSoftmaxNormalize(const LocalNode& node) {
+  const BlockRows rows(node);
+  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < rows.n; ++i) {
+      const T maximum = In<T>(a, 1)[i], inverse = T(1) / In<T>(a, 2)[i];
+      for (int64_t at = i * rows.classes; at < (i + 1) * rows.classes; ++at) {
+        Out<T>(a, 0)[at] = std::exp(In<T>(a, 0)[at] - maximum) * inverse;
+      }
+    }
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferenceSoftmaxNormalizeGrad(const LocalNode& node) {
+  const BlockRows rows(node);
+  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < rows.n; ++i) {
+      double sum = 0;
+      for (int64_t at = i * rows.classes; at < (i + 1) * rows.classes; ++at) {
+        sum += static_cast<double>(In<T>(a, 0)[at]) * static_cast<double>(In<T>(a, 1)[at]);
+      }
+      Out<T>(a, 0)[i] = static_cast<T>(-sum) / In<T>(a, 2)[i];
     }
   });
 }
@@ -99,11 +125,12 @@ absl::StatusOr<PreparedKernel> ReferenceCrossEntropyLogitsGrad(const LocalNode& 
 
 // (sum, sample_weight?, dloss)
 absl::StatusOr<PreparedKernel> ReferenceCrossEntropySumGrad(const LocalNode& node) {
-  const int64_t n = InputShape(node, 0)[0];
-  const double global_n = SamplesOfMean(node);
+  const int64_t n = Elements(InputShape(node, 0));
+  const int64_t sample_rows = RowsOfSample(InputShape(node, 0), InputShape(node, 0).size());
+  const double global_n = RowsOfMean(node, InputShape(node, 0).size());
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     for (int64_t i = 0; i < n; ++i) {
-      const T weight = a.inputs[1] == nullptr ? T(1) : In<T>(a, 1)[i];
+      const T weight = a.inputs[1] == nullptr ? T(1) : In<T>(a, 1)[i / sample_rows];
       Out<T>(a, 0)[i] = *In<T>(a, 2) * weight / static_cast<T>(global_n) / In<T>(a, 0)[i];
     }
   });

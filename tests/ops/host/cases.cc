@@ -233,11 +233,65 @@ void AddShaping(Table& table) {
   }
 }
 
+// Of matrices, of what turns in a batch, of cells that stay together, and where nothing moves.
+void AddTransposes(Table& table) {
+  const std::vector<std::pair<Ints, Shape>> cases = {{{1, 0}, {3, 5}},
+                                                     {{1, 0}, {67, 130}},
+                                                     {{0, 2, 1}, {3, 33, 40}},
+                                                     {{2, 0, 1}, {9, 4, 17}},
+                                                     {{2, 1, 0}, {7, 5, 6}},
+                                                     {{0, 2, 1, 3}, {2, 5, 3, 8}},
+                                                     {{0, 3, 1, 2}, {2, 7, 9, 5}},
+                                                     {{3, 1, 2, 0}, {4, 3, 5, 35}},
+                                                     {{1, 3, 0, 2}, {3, 4, 2, 5}},
+                                                     {{0, 1, 2}, {3, 5, 4}},
+                                                     {{1, 0, 2}, {1, 6, 7}},
+                                                     {{0}, {11}}};
+  for (const auto& [permutation, shape] : cases) {
+    table.Add("transpose", {{"permutation", permutation}}, {F32(shape)});
+  }
+  table.Add("transpose", {{"permutation", Ints{1, 0}}}, {I32({5, 9})});
+  table.Add("transpose", {{"permutation", Ints{1, 0}}}, {TensorType{DType::kU8, {35, 9}}});
+}
+
+void AddLayerNorms(Table& table) {
+  for (const Shape& shape :
+       {Shape{1, 1}, Shape{6, 7}, Shape{3, 5, 33}, Shape{2, 3, 4, 24}, Shape{70, 300}, Shape{900, 16}}) {
+    const TensorType x = F32(shape), vector = F32({shape.back()});
+    Shape rows(shape.begin(), shape.end() - 1);
+    rows.push_back(2);
+    table.Add("layer_norm", {{"epsilon", 1e-3}}, {x, vector, vector});
+    table.Add("layer_norm_input_grad", {{"epsilon", 1e-3}}, {x, x, vector});
+    table.Add("layer_norm_parameter_grad", {}, {x, x, TensorType{DType::kF64, rows}});
+  }
+}
+
+// Logits of several places in each sample.
+void AddSequenceLosses(Table& table) {
+  for (const int64_t classes : {6, 37}) {
+    const TensorType logits = F32({3, 5, classes}), labels = I32({3, 5}), weights = F32({3});
+    table.Add("softmax", {}, {logits});
+    table.Add("log_softmax", {}, {logits});
+    table.Add("accuracy", {}, {logits, labels, std::nullopt});
+    table.Add("accuracy", {{"top", int64_t{4}}, {"batch", int64_t{9}}}, {logits, labels, weights});
+    const Attributes smoothed{{"label_smoothing", 0.1}, {"batch", int64_t{9}}};
+    table.Add("softmax_cross_entropy", smoothed, {logits, labels, weights});
+    table.Add("softmax_cross_entropy_grad", smoothed, {logits, labels, weights, F32({})});
+    table.Add("cross_entropy", smoothed, {logits, labels, weights, F32({3, 5}), F32({3, 5})});
+    table.Add("cross_entropy_logits_grad", smoothed, {logits, labels, weights, F32({})});
+  }
+  table.Add("row_maximum", {}, {F32({3, 5, 6})});
+  table.Add("cross_entropy_sum_grad", {{"batch", int64_t{9}}}, {F32({3, 5}), F32({3}), F32({})});
+}
+
 void AddLosses(Table& table) {
   for (const auto& [n, classes] : std::vector<std::pair<int64_t, int64_t>>{{1, 2}, {64, 10}, {37, 301}}) {
     const TensorType logits = F32({n, classes}), labels = I32({n}), weights = F32({n});
+    table.Add("softmax", {}, {logits});
+    table.Add("softmax_grad", {}, {logits, logits});
     table.Add("log_softmax", {}, {logits});
     table.Add("log_softmax_grad", {}, {logits, logits});
+    table.Add("accuracy", {{"top", int64_t{2}}}, {logits, labels, weights});
     table.Add("accuracy", {}, {logits, labels, std::nullopt});
     table.Add("accuracy", {}, {logits, labels, weights});
     table.Add("accuracy", {{"batch", int64_t{41}}}, {logits, labels, std::nullopt});
@@ -260,6 +314,8 @@ void AddSplitSoftmax(Table& table) {
     table.Add("row_maximum", {}, {x});
     table.Add("row_exponentials", {}, {x, row});
     table.Add("row_exponentials_grad", {}, {x, row, row});
+    table.Add("softmax_normalize", {}, {x, row, row});
+    table.Add("softmax_normalize_grad", {}, {x, x, row});
     table.Add("log_softmax_normalize", {}, {x, row, row});
     table.Add("log_softmax_normalize_grad", {}, {x, row});
     table.Add("cross_entropy_sum_grad", {}, {row, row, F32({})});
@@ -409,7 +465,7 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
   const bool labelled = op == "accuracy" || op.rfind("softmax_cross_entropy", 0) == 0 || op == "cross_entropy" ||
                         op == "cross_entropy_logits_grad";
   if (labelled) {
-    const size_t classes = static_cast<size_t>(node.inputs[0]->global[1]);
+    const size_t classes = static_cast<size_t>(node.inputs[0]->global.back());
     for (size_t k = 0; k < inputs[1].size(); ++k) inputs[1][k] = static_cast<double>((k * 131 + seed) % classes);
   }
   if (op == "max_pool_grad") {
@@ -439,7 +495,10 @@ std::vector<KernelCase> AllCases() {
   AddBatchNorms(table);
   AddElementwise(table);
   AddShaping(table);
+  AddTransposes(table);
+  AddLayerNorms(table);
   AddLosses(table);
+  AddSequenceLosses(table);
   AddSplitSoftmax(table);
   AddSums(table);
   AddErrors(table);

@@ -118,7 +118,11 @@ bool Refuses(const LocalNode& node) {
 // Computed in f32 and rounded once; what stays f32 (statistics, gradients of biases) is as good as in f32. Losses, what
 // they are made from, and updates refuse bf16.
 TEST_P(EmulatedKernel, EqualsTheHostsReferenceInBf16) {
-  static const auto& wide = *new std::set<std::string>{"log_softmax",
+  static const auto& wide = *new std::set<std::string>{"softmax",
+                                                       "softmax_grad",
+                                                       "softmax_normalize",
+                                                       "softmax_normalize_grad",
+                                                       "log_softmax",
                                                        "log_softmax_grad",
                                                        "softmax_cross_entropy",
                                                        "softmax_cross_entropy_grad",
