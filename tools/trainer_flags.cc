@@ -50,8 +50,9 @@ std::vector<FlagDefinition> Processes() {
 
 std::vector<FlagDefinition> Training() {
   return {
-      FolderFlag("data", "with the IDX files of a data set; unset: Debian's Fashion-MNIST"),
-      BoolFlag("mock-data", "random images in place of a data set"),
+      PathFlag("data",
+               "a folder of IDX images or .npy arrays, an .npz, .safetensors or .pbtxt; unset: Debian's Fashion-MNIST"),
+      BoolFlag("mock-data", "random data of the graph's own form in place of a data set"),
       IntFlag("epochs", "1", 1, 1'000'000, "passes over the training set"),
       IntFlag("steps", "0", 0, kMany, "stop after so many steps; 0: as --epochs says"),
       IntFlag("batch", "0", 0, 1 << 24, "global batch; 0: the graph's"),

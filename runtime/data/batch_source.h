@@ -36,6 +36,13 @@ struct Field {
   bool operator==(const Field&) const = default;
 };
 
+// What a graph wants of a field: one of that name, type and size.
+struct WantedField {
+  Field field;
+  int64_t classes = 0;  // its values are labels, each in [0, classes); 0: any
+  bool needed = true;   // false: a field of that name is no error, but nobody reads it
+};
+
 // Where rows of every field go, in the order of the fields: memory of the caller, aligned for the field's type and
 // exactly as large as they are.
 using FieldBuffers = std::vector<std::span<std::byte>>;

@@ -1,13 +1,11 @@
 #include "runtime/data/image_batches.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/base/philox.h"
 #include "runtime/base/status.h"
-#include "runtime/data/permutation.h"
 
 namespace partita {
 namespace {
@@ -29,18 +27,7 @@ absl::Status CheckAugmentation(const ImageBatchOptions& options, ImageShape shap
 }
 
 absl::Status CheckOptions(const ImageBatchOptions& options, const ImageDataset& dataset) {
-  if (dataset.count < 1 || dataset.count > std::numeric_limits<uint32_t>::max()) {
-    return InvalidArgument("data: found {} samples, allowed are 1 to {}", dataset.count,
-                           std::numeric_limits<uint32_t>::max());
-  }
-  if (options.batch_rows < 1 || options.batch_rows > std::numeric_limits<uint32_t>::max()) {
-    return InvalidArgument("batch: found {} rows, allowed are 1 to {}", options.batch_rows,
-                           std::numeric_limits<uint32_t>::max());
-  }
-  if (options.mode == BatchMode::kTraining && dataset.count < options.batch_rows) {
-    return InvalidArgument("data: found {} samples, a training batch of {} needs at least as many", dataset.count,
-                           options.batch_rows);
-  }
+  RETURN_IF_ERROR(SampleOrder::Check(options.mode, dataset.count, options.batch_rows));
   int64_t numbers = dataset.shape.elements();
   if (__builtin_mul_overflow(numbers, options.batch_rows, &numbers) || numbers > kLargestBatch) {
     return InvalidArgument("batch: found {} rows of {} numbers, allowed are at most {} numbers", options.batch_rows,
@@ -80,18 +67,12 @@ ImageBatches::ImageBatches(std::shared_ptr<const ImageDataset> dataset, ImageBat
     : dataset_(std::move(dataset)),
       options_(std::move(options)),
       fields_(FieldsOf(options_.fields, dataset_->shape)),
+      order_(options_.mode, dataset_->count, options_.batch_rows, options_.seed),
       augmentation_key_(PhiloxKey(options_.seed, kAugmentationName)),
       table_f32_(options_.fields.dtype == DType::kF32 ? NormalizationTable<float>(options_.normalization)
                                                       : std::vector<float>()),
       table_f64_(options_.fields.dtype == DType::kF64 ? NormalizationTable<double>(options_.normalization)
                                                       : std::vector<double>()) {}
-
-int64_t ImageBatches::batches_per_epoch() const {
-  if (options_.mode == BatchMode::kTraining) return dataset_->count / options_.batch_rows;
-  return (dataset_->count + options_.batch_rows - 1) / options_.batch_rows;
-}
-
-int64_t ImageBatches::samples() const { return std::min(dataset_->count, batches_per_epoch() * options_.batch_rows); }
 
 absl::Status ImageBatches::Fill(int64_t batch, Rows rows, const FieldBuffers& out) const {
   CHECK(batch >= 0);
@@ -106,37 +87,25 @@ absl::Status ImageBatches::Fill(int64_t batch, Rows rows, const FieldBuffers& ou
   return absl::OkStatus();
 }
 
-ImageBatches::Order ImageBatches::OrderOf(int64_t epoch) const {
-  const std::lock_guard lock(mutex_);
-  if (epoch != epoch_) {
-    order_ = std::make_shared<const std::vector<uint32_t>>(EpochPermutation(options_.seed, epoch, dataset_->count));
-    epoch_ = epoch;
-  }
-  return order_;
-}
-
 template <typename T>
 void ImageBatches::FillRows(int64_t batch, Rows rows, const std::vector<T>& table, const FieldBuffers& out) const {
   const bool training = options_.mode == BatchMode::kTraining;
   const int64_t epoch = batch / batches_per_epoch();
-  const int64_t first = batch % batches_per_epoch() * options_.batch_rows;
-  const Order order = training ? OrderOf(epoch) : nullptr;
   const int64_t elements = dataset_->shape.elements();
   T* const images = reinterpret_cast<T*>(out[0].data());
   int32_t* const labels = reinterpret_cast<int32_t*>(out[1].data());
   T* const weights = reinterpret_cast<T*>(out[2].data());
-  const int64_t samples = std::min(options_.batch_rows, dataset_->count - first);
-  const T weight = static_cast<T>(static_cast<double>(options_.batch_rows) / static_cast<double>(samples));
+  const T weight = static_cast<T>(order_.Weight(batch));
+  const std::vector<int64_t> samples = order_.Samples(batch, rows);
   for (int64_t i = 0; i < rows.size(); ++i) {
-    const int64_t position = first + rows.begin + i;
-    const bool present = position < dataset_->count;
+    const int64_t sample = samples[i];
+    const bool present = sample != SampleOrder::kNoSample;
     weights[i] = present ? weight : 0;
     if (!present) {
       std::fill_n(images + i * elements, elements, T{0});
       labels[i] = 0;
       continue;
     }
-    const int64_t sample = training ? (*order)[position] : position;
     const Transform transform =
         training ? DrawTransform(options_.augmentation, augmentation_key_, epoch, sample) : Transform{};
     FillImage(sample, transform, table, images + i * elements);

@@ -16,14 +16,21 @@ namespace {
 
 constexpr int64_t kLargestMock = int64_t{1} << 40;
 
-absl::StatusOr<ImageShape> ShapeOfImages(const IdxArray& images, const std::string& path) {
+absl::StatusOr<Array> ReadBytes(const std::string& path) {
+  ASSIGN_OR_RETURN(Array array, ReadIdx(path));
+  if (array.type == ElementType::kU8) return array;
+  return InvalidArgument("{}: offset 2: found elements of {}, images and labels have u8 (0x08)", path,
+                         Name(array.type));
+}
+
+absl::StatusOr<ImageShape> ShapeOfImages(const Array& images, const std::string& path) {
   const std::vector<int64_t>& sizes = images.sizes;
   if (sizes.size() == 3) return ImageShape{sizes[1], sizes[2], 1};
   if (sizes.size() == 4) return ImageShape{sizes[1], sizes[2], sizes[3]};
   return InvalidArgument("{}: offset 3: found {} dimensions, images have 3 (n,h,w) or 4 (n,h,w,c)", path, sizes.size());
 }
 
-absl::StatusOr<std::vector<int32_t>> CheckedLabels(const IdxArray& labels, int64_t images, int64_t classes,
+absl::StatusOr<std::vector<int32_t>> CheckedLabels(const Array& labels, int64_t images, int64_t classes,
                                                    const std::string& images_path, const std::string& path) {
   if (labels.sizes.size() != 1) {
     return InvalidArgument("{}: offset 3: found {} dimensions, labels have 1", path, labels.sizes.size());
@@ -32,29 +39,38 @@ absl::StatusOr<std::vector<int32_t>> CheckedLabels(const IdxArray& labels, int64
     return InvalidArgument("{}: offset 4: found {} labels, {} has {} images", path, labels.sizes[0], images_path,
                            images);
   }
-  for (size_t i = 0; i < labels.values.size(); ++i) {
-    if (labels.values[i] >= classes) {
+  for (size_t i = 0; i < labels.bytes.size(); ++i) {
+    if (labels.bytes[i] >= classes) {
       return InvalidArgument("{}: offset {}: found label {} of sample {}, allowed are 0 to {}", path, 8 + i,
-                             labels.values[i], i, classes - 1);
+                             labels.bytes[i], i, classes - 1);
     }
   }
-  return std::vector<int32_t>(labels.values.begin(), labels.values.end());
+  return std::vector<int32_t>(labels.bytes.begin(), labels.bytes.end());
 }
 
-// The file under its plain name, or its name with .gz.
-absl::StatusOr<std::string> FindFile(const std::string& folder, const std::string& name) {
+// The file under its plain name, or its name with .gz; none if there is neither.
+std::optional<std::string> FindFile(const std::string& folder, const std::string& name) {
   for (const std::string& path : {folder + "/" + name, folder + "/" + name + ".gz"}) {
     std::error_code ignored;
     if (std::filesystem::exists(path, ignored)) return path;
   }
+  return std::nullopt;
+}
+
+absl::Status Missing(const std::string& folder, const std::string& name) {
   return InvalidArgument("{}: found neither {} nor {}.gz (Debian's package dataset-fashion-mnist installs them in {})",
                          folder, name, name, kFashionMnistFolder);
 }
 
-absl::StatusOr<ImageDataset> LoadSet(const std::string& folder, const std::string& prefix, int64_t classes) {
-  ASSIGN_OR_RETURN(const std::string images, FindFile(folder, prefix + "-images-idx3-ubyte"));
-  ASSIGN_OR_RETURN(const std::string labels, FindFile(folder, prefix + "-labels-idx1-ubyte"));
-  return LoadIdxDataset(images, labels, classes);
+// None where the folder has neither of its files.
+absl::StatusOr<std::optional<ImageDataset>> LoadSet(const std::string& folder, const std::string& prefix,
+                                                    int64_t classes) {
+  const std::string images = prefix + "-images-idx3-ubyte", labels = prefix + "-labels-idx1-ubyte";
+  const std::optional<std::string> images_path = FindFile(folder, images), labels_path = FindFile(folder, labels);
+  if (!images_path && !labels_path) return std::nullopt;
+  if (!images_path) return Missing(folder, images);
+  if (!labels_path) return Missing(folder, labels);
+  return LoadIdxDataset(*images_path, *labels_path, classes);
 }
 
 // The product, or nothing above `limit`; every factor is at least 1.
@@ -80,14 +96,14 @@ void FillRandomBytes(uint64_t key, std::vector<uint8_t>& bytes) {
 
 absl::StatusOr<ImageDataset> LoadIdxDataset(const std::string& images_path, const std::string& labels_path,
                                             int64_t classes) {
-  ASSIGN_OR_RETURN(IdxArray images, ReadIdx(images_path));
-  ASSIGN_OR_RETURN(const IdxArray labels, ReadIdx(labels_path));
+  ASSIGN_OR_RETURN(Array images, ReadBytes(images_path));
+  ASSIGN_OR_RETURN(const Array labels, ReadBytes(labels_path));
   ImageDataset dataset;
   ASSIGN_OR_RETURN(dataset.shape, ShapeOfImages(images, images_path));
   dataset.count = images.sizes[0];
   dataset.classes = classes;
   ASSIGN_OR_RETURN(dataset.labels, CheckedLabels(labels, dataset.count, classes, images_path, labels_path));
-  dataset.images = std::move(images.values);
+  dataset.images = std::move(images.bytes);
   return dataset;
 }
 
@@ -95,13 +111,12 @@ absl::StatusOr<ImageSets> LoadMnistFolder(const std::string& folder, int64_t cla
   ImageSets sets;
   ASSIGN_OR_RETURN(sets.train, LoadSet(folder, "train", classes));
   ASSIGN_OR_RETURN(sets.test, LoadSet(folder, "t10k", classes));
-  const ImageShape& train = sets.train.shape;
-  const ImageShape& test = sets.test.shape;
-  if (train != test) {
-    return InvalidArgument("{}: found test images of {}x{}x{}, the training images are {}x{}x{}", folder, test.height,
-                           test.width, test.channels, train.height, train.width, train.channels);
-  }
-  return sets;
+  if (!sets.train && !sets.test) return Missing(folder, "train-images-idx3-ubyte");
+  if (!sets.train || !sets.test || sets.train->shape == sets.test->shape) return sets;
+  const ImageShape& train = sets.train->shape;
+  const ImageShape& test = sets.test->shape;
+  return InvalidArgument("{}: found test images of {}x{}x{}, the training images are {}x{}x{}", folder, test.height,
+                         test.width, test.channels, train.height, train.width, train.channels);
 }
 
 absl::StatusOr<ImageDataset> MakeMockDataset(int64_t count, ImageShape shape, int64_t classes, uint64_t seed) {

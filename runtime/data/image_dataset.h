@@ -6,6 +6,7 @@
 #define PARTITA_RUNTIME_DATA_IMAGE_DATASET_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,18 +40,18 @@ struct ImageDataset {
   }
 };
 
+// What a folder has of the two.
 struct ImageSets {
-  ImageDataset train;
-  ImageDataset test;
+  std::optional<ImageDataset> train, test;
 };
 
-// One set from its two files. Images are [n,h,w] (one channel) or [n,h,w,c], labels [n].
+// One set from its two files, both of unsigned bytes. Images are [n,h,w] (one channel) or [n,h,w,c], labels [n].
 absl::StatusOr<ImageDataset> LoadIdxDataset(const std::string& images_path, const std::string& labels_path,
                                             int64_t classes);
 
 // The sets of a folder with MNIST's names: train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-... , each with or
-// without .gz. Both must have one image shape. Fashion-MNIST is LoadMnistFolder(kFashionMnistFolder,
-// kFashionMnistClasses).
+// without .gz; one of the two sets may be missing as a whole. Both must have one image shape. Fashion-MNIST is
+// LoadMnistFolder(kFashionMnistFolder, kFashionMnistClasses).
 absl::StatusOr<ImageSets> LoadMnistFolder(const std::string& folder, int64_t classes);
 
 // Uniformly random pixels and labels from the seed: for throughput and tests (--mock-data), nothing can be learnt from

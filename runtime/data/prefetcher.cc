@@ -1,6 +1,7 @@
 #include "runtime/data/prefetcher.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "runtime/base/exhaustion.h"
@@ -97,7 +98,9 @@ absl::StatusOr<const Batch*> Prefetcher::Next() {
   freed_changed_.notify_one();
   const int64_t wanted = taken_;
   taken_ = wanted + 1;
+  const auto start = std::chrono::steady_clock::now();
   made_changed_.wait(lock, [&] { return stopped_ || finished_ || made_ > wanted; });
+  waited_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (stopped_) return absl::CancelledError("the input was stopped");
   if (made_ > wanted) return &slots_[wanted % slots_.size()].batch;
   taken_ = wanted;

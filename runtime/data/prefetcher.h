@@ -57,6 +57,9 @@ class Prefetcher {
   // kCancelled after Stop().
   absl::StatusOr<const Batch*> Next();
 
+  // That Next() has waited in all. Of the thread that calls it.
+  double waited_seconds() const { return waited_seconds_; }
+
   // Ends a waiting Next() and all further ones with kCancelled.
   void Stop();
 
@@ -87,6 +90,7 @@ class Prefetcher {
   std::condition_variable freed_changed_;
   int64_t made_ = 0;   // batches ready since the start
   int64_t taken_ = 0;  // batches given out; the last of them is still in use
+  double waited_seconds_ = 0;
   bool finished_ = false;
   bool stopped_ = false;
   absl::Status error_;

@@ -53,9 +53,10 @@ std::string FormatBytes(int64_t bytes) {
 }
 
 std::string FormatProgress(const Progress& progress) {
-  return fmt::format("step={} epoch={:.2f} loss={:.4g} lr={} samples/s={:.0f} step_ms={:.1f} mem={}", progress.step,
-                     progress.epoch, progress.loss, Rate(progress.learning_rate), progress.samples_per_s,
-                     progress.step_ms, Memory(progress));
+  std::string line = fmt::format("step={} epoch={:.2f} loss={:.4g}", progress.step, progress.epoch, progress.loss);
+  for (const auto& [name, value] : progress.metrics) line += fmt::format(" {}={:.4g}", name, value);
+  return line + fmt::format(" lr={} samples/s={:.0f} step_ms={:.1f} mem={}", Rate(progress.learning_rate),
+                            progress.samples_per_s, progress.step_ms, Memory(progress));
 }
 
 }  // namespace partita

@@ -2,16 +2,22 @@
 
 #include <chrono>
 
+#include "graph/ir/generated_name.h"
 #include "runtime/base/status.h"
 #include "runtime/train/set_walk.h"
 
 namespace partita {
 
-std::optional<double> MetricOf(const StepResult& result, const std::string& name) {
-  for (const auto& [metric, value] : result.metrics) {
-    if (metric == name) return value;
+absl::Status CheckLastBatch(const Program& program, const BatchSource& source) {
+  const EntryPoint* const entry = program.Find(kEvaluateEntry);
+  const int64_t samples = source.samples(), rows = source.batch_rows();
+  if (entry == nullptr || samples % rows == 0 || entry->FindInput(kSampleWeightName) != nullptr) {
+    return absl::OkStatus();
   }
-  return std::nullopt;
+  return InvalidArgument(
+      "the test set has {} samples, which are no whole batches of {}; the graph's loss and metrics do not weigh "
+      "samples, so a batch that is not full cannot be evaluated (choose another --batch)",
+      samples, rows);
 }
 
 absl::Status CheckTraffic(const Session& session, const std::string& entry, int64_t steps) {
@@ -27,9 +33,9 @@ absl::Status CheckTraffic(const Session& session, const std::string& entry, int6
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const ImageInputs& inputs,
-                                                      std::shared_ptr<const BatchSource> source,
+absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, std::shared_ptr<const BatchSource> source,
                                                       const std::atomic<int>* stop) {
+  RETURN_IF_ERROR(CheckLastBatch(session.program(), *source));
   const auto start = std::chrono::steady_clock::now();
   session.ResetCounters();
   Evaluation mean;
@@ -37,9 +43,7 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, const Im
     ASSIGN_OR_RETURN(const StepResult result, session.Finish());
     const double share = static_cast<double>(samples) / static_cast<double>(source->samples());
     mean.loss += share * result.loss;
-    if (const auto accuracy = MetricOf(result, inputs.accuracy)) {
-      mean.accuracy = mean.accuracy.value_or(0) + share * *accuracy;
-    }
+    AddShare(result.metrics, share, mean.metrics);
     return absl::OkStatus();
   };
   ASSIGN_OR_RETURN(const bool whole, WalkSet(session, kEvaluateEntry, source, stop, take));

@@ -1,34 +1,36 @@
 #include "runtime/train/image_inputs.h"
 
-#include "graph/ir/op_definition.h"
+#include "graph/ir/entry_point.h"
 #include "runtime/base/status.h"
+#include "runtime/train/graph_fields.h"
 
 namespace partita {
 namespace {
 
-std::string Printed(const Value& value) {
-  return fmt::format("input '{}' {}{}", value.name, Name(value.type.dtype), ToString(value.type.shape));
+std::string Printed(const std::string& field, const TensorType& type) {
+  return fmt::format("input '{}' {}{}", field, Name(type.dtype), ToString(type.shape));
 }
 
 bool IsImages(const TensorType& type) {
   return IsFloating(type.dtype) && (type.shape.size() == 4 || type.shape.size() == 2);
 }
 
-absl::Status AddInput(const Value& value, ImageInputs& inputs) {
-  const bool images = IsImages(value.type);
-  if (!images && (value.type.dtype != DType::kI32 || value.type.shape.size() != 1)) {
+absl::Status AddInput(const std::string& field, const TensorType& type, ImageInputs& inputs) {
+  const bool images = IsImages(type);
+  if (!images && (type.dtype != DType::kI32 || type.shape.size() != 1)) {
     return InvalidArgument(
-        "{}: no data set gives this; allowed are images, floating [batch, height, width, channels] or [batch, pixels], "
-        "and labels, i32 [batch]",
-        Printed(value));
+        "{}: a folder of images and labels does not give this, but images, floating [batch, height, width, channels] "
+        "or "
+        "[batch, pixels], and labels, i32 [batch]; other data is arrays (--data=FILE.npz)",
+        Printed(field, type));
   }
   std::string& name = images ? inputs.images : inputs.labels;
   if (!name.empty()) {
-    return InvalidArgument("{}: input '{}' takes the {} already; one is allowed", Printed(value), name,
+    return InvalidArgument("{}: input '{}' takes the {} already; one is allowed", Printed(field, type), name,
                            images ? "images" : "labels");
   }
-  name = value.name;
-  if (images) inputs.type = value.type;
+  name = field;
+  if (images) inputs.type = type;
   return absl::OkStatus();
 }
 
@@ -41,20 +43,17 @@ ImageShape ImageInputs::shape() const {
 
 absl::StatusOr<ImageInputs> FindImageInputs(const Graph& forward) {
   ImageInputs inputs;
-  for (const Node& node : forward.nodes()) {
-    const Value& value = forward.value(node.outputs[0]);
-    const OpDefinition& op = *node.op;
-    if (op.role == Role::kInput) RETURN_IF_ERROR(AddInput(value, inputs));
-    if (op.role == Role::kAccuracy) inputs.accuracy = value.name;
-    if (op.role == Role::kLoss && op.classes >= 0) {
-      inputs.classes = forward.type(node.inputs[static_cast<size_t>(op.classes)]).shape.back();
-    }
+  for (const EntryInput& input : InputsOf(forward)) {
+    RETURN_IF_ERROR(AddInput(input.field, forward.type(input.values[0]), inputs));
   }
   if (inputs.images.empty() || inputs.labels.empty()) {
     return InvalidArgument("the graph has no input for {}", inputs.images.empty() ? "images" : "labels");
   }
+  for (const WantedField& field : WantedFields(forward, DType::kF32)) {
+    if (field.field.name == inputs.labels) inputs.classes = field.classes;
+  }
   if (inputs.classes == 0) {
-    return InvalidArgument("the graph has no loss that tells classes apart, so labelled images cannot train it");
+    return InvalidArgument("the graph has no op that tells classes apart, so labelled images cannot train it");
   }
   return inputs;
 }

@@ -29,17 +29,20 @@ class Meter {
   void Start() {
     start_ = Clock::now();
     loss_ = 0;
+    metrics_.clear();
     steps_ = 0;
   }
 
-  void Count(int64_t step, double epochs, double learning_rate, double loss) {
-    loss_ += loss;
+  void Count(int64_t step, double epochs, double learning_rate, const StepResult& result) {
+    loss_ += result.loss;
+    AddShare(result.metrics, 1, metrics_);
     ++steps_;
     const double seconds = SecondsSince(start_);
     if (seconds < options_.progress_seconds) return;
     const double steps = static_cast<double>(steps_);
+    for (auto& [name, value] : metrics_) value /= steps;
     options_.on_progress({step, epochs, loss_ / steps, learning_rate, steps * static_cast<double>(rows_) / seconds,
-                          seconds / steps * 1e3, memory_, 0});
+                          seconds / steps * 1e3, memory_, 0, metrics_});
     Start();
   }
 
@@ -49,21 +52,21 @@ class Meter {
   int64_t memory_ = 0;
   Clock::time_point start_ = Clock::now();
   double loss_ = 0;
+  Metrics metrics_;
   int64_t steps_ = 0;
 };
 
 class Run {
  public:
-  Run(Session& session, const ImageInputs& inputs, const TrainingData& data, const TrainingOptions& options,
-      BatchFeed feed, StopVote vote, TrainingResult& result)
+  Run(Session& session, const TrainingData& data, const TrainingOptions& options, BatchFeed feed, StopVote vote,
+      TrainingResult& result)
       : session_(session),
-        inputs_(inputs),
         data_(data),
         options_(options),
         result_(result),
         feed_(std::move(feed)),
         vote_(std::move(vote)),
-        meter_(session, options, inputs.batch()),
+        meter_(session, options, data.training->batch_rows()),
         schedule_(ScheduleOf(session.program().learning_rate)),
         per_epoch_(data.training->batches_per_epoch()),
         steps_(PlannedSteps(options, per_epoch_)) {}
@@ -76,8 +79,10 @@ class Run {
       epoch.epoch = static_cast<int>(result_.epochs.size()) + 1;
       const absl::Status trained = OneEpoch(*batches, epoch);
       result_.seconds += epoch.seconds;
+      result_.data_wait_seconds = batches->waited_seconds();
       result_.samples += epoch.samples;
-      const absl::Status evaluated = trained.ok() && !Stopped() ? Evaluate(epoch) : trained;
+      const bool evaluate = trained.ok() && !Stopped() && data_.test != nullptr;
+      const absl::Status evaluated = evaluate ? Evaluate(epoch) : trained;
       result_.epochs.push_back(epoch);
       RETURN_IF_ERROR(evaluated);
       options_.on_epoch(epoch);
@@ -100,10 +105,10 @@ class Run {
     const Clock::time_point start = Clock::now();
     const absl::Status status = AllSteps(batches, epoch);
     epoch.seconds = SecondsSince(start);
-    epoch.samples = epoch.steps * inputs_.batch();
+    epoch.samples = epoch.steps * data_.training->batch_rows();
     if (epoch.steps > 0) {
       epoch.loss /= static_cast<double>(epoch.steps);
-      if (epoch.accuracy) *epoch.accuracy /= static_cast<double>(epoch.steps);
+      for (auto& [name, value] : epoch.metrics) value /= static_cast<double>(epoch.steps);
     }
     RETURN_IF_ERROR(status);
     RETURN_IF_ERROR(AddTraffic());
@@ -135,11 +140,9 @@ class Run {
     ++epoch.steps;
     ++result_.steps;
     epoch.loss += step.loss;
-    if (const auto accuracy = MetricOf(step, inputs_.accuracy)) {
-      epoch.accuracy = epoch.accuracy.value_or(0) + *accuracy;
-    }
+    AddShare(step.metrics, 1, epoch.metrics);
     meter_.Count(result_.steps, static_cast<double>(result_.steps) / static_cast<double>(per_epoch_),
-                 epoch.learning_rate, step.loss);
+                 epoch.learning_rate, step);
     if (Stopped()) return absl::OkStatus();  // by the step before
     ASSIGN_OR_RETURN(result_.stopped_by, vote_.Outcome());
     return absl::OkStatus();
@@ -156,10 +159,10 @@ class Run {
   }
 
   absl::Status Evaluate(EpochResult& epoch) {
-    ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(session_, inputs_, data_.test, options_.stop));
+    ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(session_, data_.test, options_.stop));
     if (!evaluation) return Vote();
     epoch.test_loss = evaluation->loss;
-    epoch.test_accuracy = evaluation->accuracy;
+    epoch.test_metrics = evaluation->metrics;
     return absl::OkStatus();
   }
 
@@ -176,7 +179,6 @@ class Run {
   }
 
   Session& session_;
-  const ImageInputs& inputs_;
   const TrainingData& data_;
   const TrainingOptions& options_;
   TrainingResult& result_;
@@ -199,11 +201,10 @@ void SetScheduleLength(int64_t steps, LearningRate& rate) {
   if (rate.steps == 0) rate.steps = steps;
 }
 
-absl::Status Train(Session& session, const ImageInputs& inputs, const TrainingData& data,
-                   const TrainingOptions& options, TrainingResult& result) {
+absl::Status Train(Session& session, const TrainingData& data, const TrainingOptions& options, TrainingResult& result) {
   ASSIGN_OR_RETURN(BatchFeed feed, BatchFeed::Create(session, kTrainEntry, data.training));
   ASSIGN_OR_RETURN(StopVote vote, StopVote::Create(session, kTrainEntry, options.stop));
-  return Run(session, inputs, data, options, std::move(feed), std::move(vote), result).AllEpochs();
+  return Run(session, data, options, std::move(feed), std::move(vote), result).AllEpochs();
 }
 
 }  // namespace partita

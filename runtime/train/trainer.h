@@ -1,4 +1,4 @@
-// Trains a session on a training set, epoch by epoch, and evaluates it on a test set after each.
+// Trains a session on a training set, epoch by epoch, and evaluates it on a test set after each, if there is one.
 #ifndef PARTITA_RUNTIME_TRAIN_TRAINER_H_
 #define PARTITA_RUNTIME_TRAIN_TRAINER_H_
 
@@ -15,25 +15,26 @@
 #include "runtime/api/session.h"
 #include "runtime/data/batch_source.h"
 #include "runtime/telemetry/progress.h"
-#include "runtime/train/image_inputs.h"
+#include "runtime/train/metrics.h"
 
 namespace partita {
 
 struct TrainingData {
-  std::shared_ptr<const BatchSource> training;
-  std::shared_ptr<const BatchSource> test;
-  std::string manifest;  // differs for different data: what processes of a job compare
+  std::shared_ptr<const BatchSource> training;  // null: there is none, or nobody asked for it
+  std::shared_ptr<const BatchSource> test;      // likewise
+  std::string manifest;                         // differs for different data: what processes of a job compare
 };
 
 struct EpochResult {
-  int epoch = 0;                                   // from 1
-  int64_t steps = 0;                               // done in this epoch
-  double loss = 0;                                 // mean over the steps
-  std::optional<double> accuracy;                  // mean over the steps; none if the graph has no such metric
-  double seconds = 0;                              // of training, without evaluation
-  int64_t samples = 0;                             // trained on
-  double learning_rate = 0;                        // of the last step
-  std::optional<double> test_loss, test_accuracy;  // of the set after the epoch; none if stopped before, or no metric
+  int epoch = 0;                    // from 1
+  int64_t steps = 0;                // done in this epoch
+  double loss = 0;                  // mean over the steps
+  Metrics metrics;                  // means over the steps
+  double seconds = 0;               // of training, without evaluation
+  int64_t samples = 0;              // trained on
+  double learning_rate = 0;         // of the last step
+  std::optional<double> test_loss;  // of the set after the epoch; none if stopped before, or there is no test set
+  Metrics test_metrics;             // likewise
 };
 
 // What was done, also when it ended with an error.
@@ -42,6 +43,7 @@ struct TrainingResult {
   int64_t steps = 0;
   int64_t samples = 0;
   double seconds = 0;                 // of training, without evaluation
+  double data_wait_seconds = 0;       // of these, in which the next batch was not ready
   int stopped_by = 0;                 // what the flag was set to before the end; 0: it was not
   std::vector<GroupTraffic> traffic;  // of all training steps, by group of the program
 
@@ -66,10 +68,9 @@ int64_t PlannedSteps(const TrainingOptions& options, int64_t batches_per_epoch);
 // A schedule that has no length of its own (steps == 0) gets that of the run.
 void SetScheduleLength(int64_t steps, LearningRate& rate);
 
-// `result` holds what was done whatever is returned. kOutOfRange: a step was not applied, for its loss or the
-// norm of its gradients is not finite: step, node and the first value that is not.
-absl::Status Train(Session& session, const ImageInputs& inputs, const TrainingData& data,
-                   const TrainingOptions& options, TrainingResult& result);
+// `data` has a training set. `result` holds what was done whatever is returned. kOutOfRange: a step was not applied,
+// for its loss or the norm of its gradients is not finite: step, node and the first value that is not.
+absl::Status Train(Session& session, const TrainingData& data, const TrainingOptions& options, TrainingResult& result);
 
 }  // namespace partita
 

@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "proto/cluster.pb.h"
+#include "proto/data.pb.h"
 #include "proto/graph.pb.h"
 #include "proto/plan.pb.h"
 #include "proto/report.pb.h"
@@ -15,8 +16,8 @@ namespace partita {
 namespace {
 
 std::vector<const google::protobuf::Descriptor*> Roots() {
-  return {ClusterProto::descriptor(), GraphProto::descriptor(), PlanProto::descriptor(), ReportProto::descriptor(),
-          StrategyProto::descriptor()};
+  return {ClusterProto::descriptor(), DataProto::descriptor(),   GraphProto::descriptor(),
+          PlanProto::descriptor(),    ReportProto::descriptor(), StrategyProto::descriptor()};
 }
 
 TEST(Schemas, RootsBeginWithTheirVersion) {

@@ -82,6 +82,7 @@ ARROWS = {
     "runtime/data/pictures/transform": "runtime/base runtime/data/pictures/codec",
     "runtime/data/pictures": "runtime/base runtime/data/pictures/codec",
     "runtime/checkpoint": "runtime/base graph/value",
+    "runtime/data/arrays": "runtime/base graph/value runtime/data runtime/checkpoint",
     "runtime/telemetry": "runtime/base",
     "runtime/api/job": "runtime/base runtime/device/host runtime/exec runtime/comm runtime/comm/gloo" +
                        " runtime/rendezvous",

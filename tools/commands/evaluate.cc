@@ -1,4 +1,4 @@
-// `trainer evaluate`: loss and accuracy of saved parameters on the test set.
+// `trainer evaluate`: loss and metrics of saved parameters on the test set.
 #include "runtime/train/evaluator.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
@@ -26,16 +26,15 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
-  const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
-  if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
-  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, Augmentation{}));
+  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, {.training = Need::kNo, .test = Need::kYes}));
   ProgramOptions program_options = ReadProgramOptions(flags);
   ASSIGN_OR_RETURN(program_options.count_votes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, program_options));
+  RETURN_IF_ERROR(CheckLastBatch(program, *data.test));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    StartSession(flags, model, strategy, data, std::move(program), ReadSessionOptions(flags)));
   const StopSignals signals;
-  ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, *inputs, data.test, &signals.flag()));
+  ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, data.test, &signals.flag()));
   ReportProto report = BeginReport("evaluate", flags, model.name, *session);
   RETURN_IF_ERROR(AddMemory(*session, report));
   std::ostream& out = Speaks(*session) ? context.out : Silence();
@@ -43,8 +42,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   if (evaluation) {
     ASSIGN_OR_RETURN(const std::vector<GroupTraffic> traffic, session->JobTraffic());
     AddTraffic(*session, kEvaluateEntry, traffic, data.test->batches_per_epoch(), report);
-    report.set_test_loss(evaluation->loss);
-    if (evaluation->accuracy) report.set_test_accuracy(*evaluation->accuracy);
+    AddEvaluation(evaluation->loss, evaluation->metrics, AccuraciesOf(model.graph), report);
   }
   ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));
   const FinishWriting finish;

@@ -48,11 +48,12 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
-  const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
-  if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
-  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, Augmentation{}));
   const std::string value = PredictedValue(flags, model.graph);
   ASSIGN_OR_RETURN(Program program, PredictionProgram(flags, model, strategy, value));
+  const EntryPoint& entry = *program.Find(kPredictEntry);
+  const auto reads = [&entry](const std::string& field) { return entry.FindInput(field) != nullptr; };
+  ASSIGN_OR_RETURN(const TrainingData data,
+                   ReadData(flags, model.graph, {.training = Need::kNo, .test = Need::kYes, .reads = reads}));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                    StartSession(flags, model, strategy, data, std::move(program), ReadSessionOptions(flags)));
   const StopSignals signals;

@@ -1,6 +1,7 @@
 // `trainer train`: from a graph, a strategy and a data set to parameters.
 #include <spdlog/spdlog.h>
 
+#include "runtime/train/evaluator.h"
 #include "runtime/train/model_file.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
@@ -21,7 +22,6 @@ namespace {
 
 struct Prepared {
   Model model;
-  ImageInputs inputs;
   TrainingData data;
   TrainingOptions options;
   std::unique_ptr<Session> session;
@@ -40,10 +40,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   Prepared prepared;
   ASSIGN_OR_RETURN(prepared.model, ReadModel(flags));
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, prepared.model.graph));
-  absl::StatusOr<ImageInputs> inputs = FindImageInputs(prepared.model.graph);
-  if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
-  prepared.inputs = *std::move(inputs);
-  ASSIGN_OR_RETURN(prepared.data, ReadData(flags, prepared.inputs, ReadAugmentation(flags)));
+  ASSIGN_OR_RETURN(prepared.data, ReadData(flags, prepared.model.graph, {.augmentation = ReadAugmentation(flags)}));
   prepared.options.epochs = flags.Int("epochs");
   prepared.options.steps = flags.Int("steps");
   SetScheduleLength(PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch()),
@@ -51,6 +48,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   ProgramOptions program_options = ReadProgramOptions(flags);
   ASSIGN_OR_RETURN(program_options.count_votes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, prepared.model, strategy, program_options));
+  if (prepared.data.test != nullptr) RETURN_IF_ERROR(CheckLastBatch(program, *prepared.data.test));
   SessionOptions options = ReadSessionOptions(flags);
   options.record_timeline = flags.IsSet("trace");
   ASSIGN_OR_RETURN(prepared.session,
@@ -77,13 +75,14 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   const StopSignals signals;
   const bool speaks = Speaks(*prepared.session);
   const bool text = context.flags.Text("format") == "text";
+  const std::vector<std::string> accuracies = AccuraciesOf(prepared.model.graph);
   std::ostream& out = speaks ? context.out : Silence();
   prepared.options.stop = &signals.flag();
   prepared.options.on_progress = [speaks](const Progress& progress) {
     if (speaks) spdlog::info("{}", FormatProgress(progress));
   };
   prepared.options.on_epoch = [&](const EpochResult& epoch) {
-    if (text) out << FormatEpoch(epoch) << std::endl;
+    if (text) out << FormatEpoch(epoch, accuracies) << std::endl;
   };
   std::optional<CommunicationMeter> communication;
   if (prepared.session->ranks() > 1) {  // a rank that is alone has none
@@ -91,11 +90,11 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
     prepared.options.on_step = [&] { communication->AddStep(); };
   }
   TrainingResult result;
-  const absl::Status trained = Train(*prepared.session, prepared.inputs, prepared.data, prepared.options, result);
+  const absl::Status trained = Train(*prepared.session, prepared.data, prepared.options, result);
   const FinishWriting finish;
   const absl::Status saved = Save(context.flags, prepared, trained);
   ReportProto report = BeginReport("train", context.flags, prepared.model.name, *prepared.session);
-  AddTraining(result, report);
+  AddTraining(result, accuracies, report);
   AddTraffic(*prepared.session, kTrainEntry, result.traffic, result.steps, report);
   const absl::Status remembered = AddMemory(*prepared.session, report);
   absl::StatusOr<std::vector<RankCommunication>> overlapped{std::vector<RankCommunication>()};
@@ -107,6 +106,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   RETURN_IF_ERROR(saved);
   RETURN_IF_ERROR(remembered);
   RETURN_IF_ERROR(overlapped.status());
+  if (text && prepared.data.test == nullptr) out << "there is no test set: nothing was evaluated\n";
   PrintReport(report, context.flags, out);
   return result.stopped_by != 0 ? ExitCodeOfSignal(result.stopped_by) : kExitFinished;
 }
@@ -114,7 +114,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
 }  // namespace
 
 Command TrainCommand() {
-  Command command{"train", "train a graph on labelled images", "GRAPH", ModelFlags(), RunTrain};
+  Command command{"train", "train a graph on a data set", "GRAPH", ModelFlags(), RunTrain};
   command.choices = {{"format", {"text", "json"}}};
   for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());

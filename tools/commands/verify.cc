@@ -86,9 +86,7 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckDevice(flags));
   ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
-  const absl::StatusOr<ImageInputs> inputs = FindImageInputs(model.graph);
-  if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
-  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, *inputs, Augmentation{}));
+  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, {.training = Need::kYes, .test = Need::kNo}));
   ASSIGN_OR_RETURN(const std::unique_ptr<PlanVerifier> verifier, Start(flags, model));
   const int64_t steps = StepsOf(flags);
   nlohmann::json rows = nlohmann::json::array();

@@ -30,7 +30,25 @@ TEST(Idx, PlainAndGzip) {
     const auto array = ParseIdx("f", bytes);
     ASSERT_TRUE(array.ok()) << array.status();
     EXPECT_EQ(array->sizes, (std::vector<int64_t>{2, 3, 4}));
-    EXPECT_EQ(std::string(array->values.begin(), array->values.end()), kElements);
+    EXPECT_EQ(std::string(array->bytes.begin(), array->bytes.end()), kElements);
+  }
+}
+
+TEST(Idx, ElementsOfEveryTypeAreTurnedRound) {
+  const std::string bytes("\x01\x02\x03\x04\x05\x06\x07\x08", 8);
+  const struct {
+    char code;
+    ElementType type;
+    std::vector<uint8_t> turned;
+  } cases[] = {
+      {0x08, ElementType::kU8, {1, 2, 3, 4, 5, 6, 7, 8}},  {0x09, ElementType::kI8, {1, 2, 3, 4, 5, 6, 7, 8}},
+      {0x0B, ElementType::kI16, {2, 1, 4, 3, 6, 5, 8, 7}}, {0x0C, ElementType::kI32, {4, 3, 2, 1, 8, 7, 6, 5}},
+      {0x0D, ElementType::kF32, {4, 3, 2, 1, 8, 7, 6, 5}}, {0x0E, ElementType::kF64, {8, 7, 6, 5, 4, 3, 2, 1}}};
+  for (const auto& [code, type, turned] : cases) {
+    const auto array = ParseIdx("f", IdxBytes({static_cast<uint32_t>(8 / SizeOf(type))}, bytes, code));
+    ASSERT_TRUE(array.ok()) << array.status();
+    EXPECT_EQ(array->type, type);
+    EXPECT_EQ(array->bytes, turned);
   }
 }
 
@@ -39,7 +57,7 @@ TEST(Idx, GzipOfSeveralMembersIsTheirConcatenation) {
   for (size_t cut = 1; cut < plain.size(); ++cut) {
     const auto array = ParseIdx("f", Gzip(plain.substr(0, cut)) + Gzip(plain.substr(cut)));
     ASSERT_TRUE(array.ok()) << cut << ": " << array.status();
-    EXPECT_EQ(std::string(array->values.begin(), array->values.end()), kElements);
+    EXPECT_EQ(std::string(array->bytes.begin(), array->bytes.end()), kElements);
   }
 }
 
@@ -65,9 +83,11 @@ TEST(Idx, EachFaultHasItsSentence) {
       {"", "f.idx: offset 0: found the end of the data after 0 of the 4 bytes of the IDX magic number"},
       {std::string("\x01\0\x08\x01", 4), "offset 0: found bytes 0x01 0x00, an IDX file begins with 0x00 0x00"},
       {std::string("\0\x02\x08\x01", 4), "offset 0: found bytes 0x00 0x02"},
-      {IdxBytes({24}, kElements, 0x0D), "offset 2: found element type 0x0d, allowed is 0x08"},
-      {IdxBytes({}, ""), "offset 3: found 0 dimensions, allowed are 1 to 4"},
-      {IdxBytes({1, 1, 1, 1, 1}, "x"), "offset 3: found 5 dimensions"},
+      {IdxBytes({24}, kElements, 0x0A), "offset 2: found element type 0x0a, allowed are 0x08 (u8), 0x09 (i8), 0x0b"},
+      {IdxBytes({}, ""), "offset 3: found 0 dimensions, allowed are 1 to 8"},
+      {IdxBytes({1, 1, 1, 1, 1, 1, 1, 1, 1}, "x"), "offset 3: found 9 dimensions"},
+      {IdxBytes({7}, kElements, 0x0D), "offset 4: found sizes 7, the data behind them can be at most 24 bytes"},
+      {IdxBytes({2}, kElements, 0x0E), "offset 24: found more bytes, allowed is the end after sizes 2"},
       {IdxBytes({3, 0}, ""), "offset 8: found size 0, allowed is 1 or more"},
       {IdxBytes({2, 3, 4}, kElements).substr(0, 10),
        "offset 8: found the end of the data after 2 of the 4 bytes of a size"},
@@ -102,7 +122,7 @@ TEST(Idx, FlippedBitsNeverChangeTheElements) {
     damaged[bit / 8] ^= 1 << bit % 8;
     const auto array = ParseIdx("f", damaged);
     if (array.ok()) {
-      EXPECT_EQ(std::string(array->values.begin(), array->values.end()), kElements);
+      EXPECT_EQ(std::string(array->bytes.begin(), array->bytes.end()), kElements);
     } else {
       ++refused;
     }
@@ -119,7 +139,7 @@ TEST(Idx, RandomBytesNeverCrash) {
     if (i % 3 == 2 && bytes.size() > 4) bytes.replace(0, 4, "\x1f\x8b\x08\0", 4);
     const auto array = ParseIdx("f", bytes);
     if (array.ok()) {
-      EXPECT_LE(array->values.size(), bytes.size());
+      EXPECT_LE(array->bytes.size(), bytes.size());
     }
   }
 }

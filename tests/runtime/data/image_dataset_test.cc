@@ -53,6 +53,8 @@ TEST(ImageDataset, EachFaultHasItsSentence) {
               HasSubstr("/l: offset 10: found label 2 of sample 2, allowed are 0 to 1"));
   EXPECT_THAT(LoadError(kLabels, kImages), HasSubstr("found 1 dimensions"));
   EXPECT_THAT(LoadError("", kLabels), HasSubstr("/i: offset 0"));
+  EXPECT_THAT(LoadError(IdxBytes({3, 1, 1}, "abcdefghijkl", 0x0D), kLabels),
+              HasSubstr("/i: offset 2: found elements of f32, images and labels have u8"));
 }
 
 TEST(ImageDataset, FolderWithPlainAndCompressedFiles) {
@@ -66,26 +68,41 @@ TEST(ImageDataset, FolderWithPlainAndCompressedFiles) {
   folder.Write("t10k-labels-idx1-ubyte", IdxBytes({1}, "\1"));
   const auto sets = LoadMnistFolder(folder.path(), 3);
   ASSERT_TRUE(sets.ok()) << sets.status();
-  EXPECT_EQ(sets->train.count, 3);
-  EXPECT_EQ(sets->test.count, 1);
+  EXPECT_EQ(sets->train->count, 3);
+  EXPECT_EQ(sets->test->count, 1);
   folder.Write("t10k-images-idx3-ubyte.gz", Gzip(IdxBytes({1, 1, 4}, "wxyz")));
   EXPECT_THAT(std::string(LoadMnistFolder(folder.path(), 3).status().message()),
               HasSubstr("found test images of 1x4x1, the training images are 2x2x1"));
+}
+
+TEST(ImageDataset, OneOfTheSetsMayBeMissing) {
+  const TestFolder folder;
+  EXPECT_THAT(std::string(LoadMnistFolder(folder.path(), 3).status().message()),
+              HasSubstr("found neither train-images-idx3-ubyte"));
+  folder.Write("t10k-images-idx3-ubyte", kImages);
+  folder.Write("t10k-labels-idx1-ubyte", kLabels);
+  const auto test = LoadMnistFolder(folder.path(), 3);
+  ASSERT_TRUE(test.ok()) << test.status();
+  EXPECT_FALSE(test->train.has_value());
+  EXPECT_EQ(test->test->count, 3);
+  folder.Write("train-images-idx3-ubyte", kImages);
+  EXPECT_THAT(std::string(LoadMnistFolder(folder.path(), 3).status().message()),
+              HasSubstr("found neither train-labels-idx1-ubyte"));
 }
 
 TEST(ImageDataset, FashionMnistOfDebian) {
   if (!std::filesystem::exists(kFashionMnistFolder)) GTEST_SKIP() << "package dataset-fashion-mnist is not installed";
   const auto sets = LoadMnistFolder(kFashionMnistFolder, kFashionMnistClasses);
   ASSERT_TRUE(sets.ok()) << sets.status();
-  EXPECT_EQ(sets->train.count, 60'000);
-  EXPECT_EQ(sets->test.count, 10'000);
-  EXPECT_EQ(sets->train.shape, (ImageShape{28, 28, 1}));
+  EXPECT_EQ(sets->train->count, 60'000);
+  EXPECT_EQ(sets->test->count, 10'000);
+  EXPECT_EQ(sets->train->shape, (ImageShape{28, 28, 1}));
   for (int32_t label = 0; label < 10; ++label) {
-    EXPECT_EQ(std::count(sets->train.labels.begin(), sets->train.labels.end(), label), 6000);
-    EXPECT_EQ(std::count(sets->test.labels.begin(), sets->test.labels.end(), label), 1000);
+    EXPECT_EQ(std::count(sets->train->labels.begin(), sets->train->labels.end(), label), 6000);
+    EXPECT_EQ(std::count(sets->test->labels.begin(), sets->test->labels.end(), label), 1000);
   }
   // The constants that everyone quotes for this set.
-  const Normalization normalization = MeasureNormalization(sets->train);
+  const Normalization normalization = MeasureNormalization(*sets->train);
   EXPECT_NEAR(normalization.mean[0], 0.2860, 5e-5);
   EXPECT_NEAR(normalization.deviation[0], 0.3530, 5e-5);
 }

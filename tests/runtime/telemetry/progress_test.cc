@@ -11,6 +11,11 @@ TEST(Progress, IsOneLineOfKeysAndValues) {
   Progress progress{120, 0.3136, 2.30093, 1e-3, 812.4, 39.44, int64_t{8'482'560'000}, int64_t{141} << 30};
   EXPECT_EQ(FormatProgress(progress),
             "step=120 epoch=0.31 loss=2.301 lr=1e-3 samples/s=812 step_ms=39.4 mem=7.9/141GiB");
+  progress.metrics = {{"accuracy", 0.62504}, {"head/top5", 1}};
+  EXPECT_EQ(FormatProgress(progress),
+            "step=120 epoch=0.31 loss=2.301 accuracy=0.625 head/top5=1 lr=1e-3 samples/s=812 step_ms=39.4 "
+            "mem=7.9/141GiB");
+  progress.metrics.clear();
   progress.memory_limit = 0;
   progress.memory_bytes = 64 << 20;
   progress.learning_rate = 0.1;

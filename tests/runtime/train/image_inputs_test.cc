@@ -32,7 +32,6 @@ TEST(FindImageInputs, KnowsTheShippedModels) {
     const ImageInputs inputs = FindImageInputs(model.graph).value();
     EXPECT_EQ(inputs.images, "images");
     EXPECT_EQ(inputs.labels, "labels");
-    EXPECT_EQ(inputs.accuracy, "accuracy");
     EXPECT_EQ(inputs.batch(), 6);
     EXPECT_EQ(inputs.classes, 10);
   }

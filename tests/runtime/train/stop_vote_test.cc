@@ -40,7 +40,6 @@ std::shared_ptr<const BatchSource> Batches(int64_t samples, BatchMode mode) {
 // One process: what it trains, its flag, and what became of it.
 struct Process {
   std::unique_ptr<Session> session;
-  ImageInputs inputs;
   TrainingData data;
   std::atomic<int> stop{0};
   TrainingResult result;
@@ -61,7 +60,6 @@ int Everywhere(const Grid& mesh, bool counts, const std::function<void(int rank,
       Model model = MakeModel("lenet5", {.batch = kBatchRows, .image_size = 12}, Ops()).value();
       model.learning_rate.base = 0.01;
       model.learning_rate.steps = 100;
-      process.inputs = FindImageInputs(model.graph).value();
       process.data = {Batches(kSamples, BatchMode::kTraining), Batches(kSamples, BatchMode::kEvaluation), ""};
       const Strategy strategy = DataModelStrategy(model.graph, mesh.data, mesh.model).value();
       const ProgramOptions options{.predictions = {"classifier/bias"}, .count_votes = counts, .verify_passes = true};
@@ -89,7 +87,7 @@ int TrainUntil(const Grid& mesh, bool counts, int64_t steps, int told, int64_t s
     options.on_step = [&] {
       if (++done == step && rank == told) process.stop.store(15);
     };
-    const absl::Status status = Train(*process.session, process.inputs, process.data, options, results[rank]);
+    const absl::Status status = Train(*process.session, process.data, options, results[rank]);
     EXPECT_TRUE(status.ok()) << status;
   });
 }
@@ -161,7 +159,7 @@ TEST(StopVote, EndsEvaluationAndPrediction) {
       std::shared_ptr<const BatchSource> set = process.data.test;
       if (told == Told::kMeanwhile && rank == 1) set = std::make_shared<TellingSource>(set, process.stop);
       const bool whole = told == Told::kNever;
-      EXPECT_EQ(EvaluateSet(*process.session, process.inputs, set, &process.stop)->has_value(), whole);
+      EXPECT_EQ(EvaluateSet(*process.session, set, &process.stop)->has_value(), whole);
       if (told == Told::kMeanwhile) process.stop.store(0);
       EXPECT_EQ(PredictSet(*process.session, set, &process.stop)->has_value(), whole);
       EXPECT_EQ(*VoteToStop(*process.session, &process.stop), whole ? 0 : 2);

@@ -28,7 +28,6 @@ constexpr int64_t kTestSamples = 19;
 // A small model on data x model ranks, with its sets.
 struct Fixture {
   Model model;
-  ImageInputs inputs;
   TrainingData data;
   std::unique_ptr<Session> session;
 };
@@ -48,7 +47,6 @@ Fixture Make(int64_t batch, int data, int model, const std::vector<std::string>&
   fixture.model = MakeModel("lenet5", {.batch = batch, .image_size = 12}, Ops()).value();
   fixture.model.learning_rate.base = 0.01;
   fixture.model.learning_rate.steps = 100;
-  fixture.inputs = FindImageInputs(fixture.model.graph).value();
   fixture.data.training = Batches(kTrainingSamples, batch, BatchMode::kTraining, 1);
   fixture.data.test = Batches(kTestSamples, batch, BatchMode::kEvaluation, 2);
   const Strategy strategy = DataModelStrategy(fixture.model.graph, data, model).value();
@@ -64,7 +62,7 @@ Fixture Make(int64_t batch, int data, int model, const std::vector<std::string>&
 
 TrainingResult TrainOn(Fixture& fixture, const TrainingOptions& options) {
   TrainingResult result;
-  const absl::Status status = Train(*fixture.session, fixture.inputs, fixture.data, options, result);
+  const absl::Status status = Train(*fixture.session, fixture.data, options, result);
   EXPECT_TRUE(status.ok()) << status;
   return result;
 }
@@ -81,7 +79,18 @@ TEST(Train, WalksEpochsAndDropsThePartialBatch) {
   EXPECT_EQ(result.samples, result.steps * 8);
   EXPECT_EQ(result.stopped_by, 0);
   EXPECT_LT(result.epochs[1].loss, result.epochs[0].loss + 0.1);
-  ASSERT_TRUE(result.epochs[1].test_accuracy.has_value());
+  ASSERT_TRUE(MetricOf(result.epochs[1].test_metrics, "accuracy").has_value());
+  EXPECT_GT(result.data_wait_seconds, 0);  // at least for the first batch
+  EXPECT_LT(result.data_wait_seconds, result.seconds);
+}
+
+TEST(Train, WithoutATestSetNothingIsEvaluated) {
+  Fixture fixture = Make(8, 1, 1);
+  fixture.data.test = nullptr;
+  const TrainingResult result = TrainOn(fixture, {});
+  EXPECT_EQ(result.steps, kTrainingSamples / 8);
+  EXPECT_FALSE(result.epochs[0].test_loss.has_value());
+  EXPECT_TRUE(MetricOf(result.epochs[0].metrics, "accuracy").has_value());
 }
 
 TEST(Train, StepsEndARunWithinAnEpoch) {
@@ -93,7 +102,7 @@ TEST(Train, StepsEndARunWithinAnEpoch) {
   EXPECT_EQ(result.steps, 8);
   ASSERT_EQ(result.epochs.size(), 2u);
   EXPECT_EQ(result.epochs[1].steps, 2);
-  EXPECT_TRUE(result.epochs[1].test_accuracy.has_value());
+  EXPECT_TRUE(result.epochs[1].test_loss.has_value());
 }
 
 // That is the one which runs while the step before is reported.
@@ -105,12 +114,14 @@ TEST(Train, AStopEndsAfterTheStepInFlight) {
   options.stop = &stop;
   options.progress_seconds = 0;
   options.on_progress = [&](const Progress& progress) {
+    EXPECT_TRUE(MetricOf(progress.metrics, "accuracy").has_value());
     if (progress.step == 9) stop.store(2);
   };
   const TrainingResult result = TrainOn(fixture, options);
   EXPECT_NE(result.stopped_by, 0);
   EXPECT_EQ(result.steps, 10);
-  EXPECT_FALSE(result.epochs.back().test_accuracy.has_value());
+  EXPECT_FALSE(result.epochs.back().test_loss.has_value());
+  EXPECT_TRUE(result.epochs.back().test_metrics.empty());
 }
 
 // Images of one batch are no numbers.
@@ -145,7 +156,7 @@ TEST(Train, AStepThatIsNotAppliedEndsTheRunWithItsDiagnosis) {
     Fixture fixture = Make(8, data, model), good = Make(8, data, model);
     fixture.data.training = std::make_shared<BrokenBatch>(fixture.data.training, broken);
     TrainingResult result;
-    const absl::Status status = Train(*fixture.session, fixture.inputs, fixture.data, {}, result);
+    const absl::Status status = Train(*fixture.session, fixture.data, {}, result);
     EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange) << status;
     const std::string message(status.message());
     EXPECT_THAT(message, testing::HasSubstr("step " + std::to_string(broken + 1) + ":"));
@@ -171,7 +182,8 @@ TEST(Train, SplitsReportWhatOneRankReports) {
     const TrainingResult result = TrainOn(split, options);
     EXPECT_NEAR(result.epochs[0].loss, expected.loss, 1e-4);
     EXPECT_NEAR(*result.epochs[0].test_loss, *expected.test_loss, 1e-4);
-    EXPECT_NEAR(*result.epochs[0].test_accuracy, *expected.test_accuracy, 1e-6);
+    EXPECT_NEAR(*MetricOf(result.epochs[0].test_metrics, "accuracy"), *MetricOf(expected.test_metrics, "accuracy"),
+                1e-6);
     for (size_t g = 0; g < result.traffic.size(); ++g) {
       const MoveBytes predicted = split.session->PredictedBytes(kTrainEntry)[g];
       EXPECT_EQ(result.traffic[g].bytes, (MoveBytes{5 * predicted.payload, 5 * predicted.wire}));
@@ -183,9 +195,9 @@ TEST(EvaluateSet, CountsEverySampleOnceInAnyBatch) {
   std::vector<Evaluation> evaluations;
   for (const int64_t batch : {1, 4, 19, 32}) {
     Fixture fixture = Make(batch, 1, 1);
-    evaluations.push_back(*EvaluateSet(*fixture.session, fixture.inputs, fixture.data.test, nullptr).value());
+    evaluations.push_back(*EvaluateSet(*fixture.session, fixture.data.test, nullptr).value());
     EXPECT_NEAR(evaluations.back().loss, evaluations[0].loss, 1e-5);
-    EXPECT_NEAR(*evaluations.back().accuracy, *evaluations[0].accuracy, 1e-6);
+    EXPECT_NEAR(*MetricOf(evaluations.back().metrics, "accuracy"), *MetricOf(evaluations[0].metrics, "accuracy"), 1e-6);
   }
   EXPECT_GT(evaluations[0].loss, 0);
 }
@@ -196,7 +208,7 @@ TEST(PredictSet, LogitsOfEverySampleOnceUnderAnySplit) {
     Fixture fixture = Make(batch, data, model, {"classifier/bias"});
     absl::StatusOr<std::optional<Predictions>> predictions = PredictSet(*fixture.session, fixture.data.test, nullptr);
     EXPECT_TRUE(predictions.ok()) << predictions.status();
-    const Evaluation evaluation = *EvaluateSet(*fixture.session, fixture.inputs, fixture.data.test, nullptr).value();
+    const Evaluation evaluation = *EvaluateSet(*fixture.session, fixture.data.test, nullptr).value();
     HostTensor logits = std::move((*predictions)->at(0));
     EXPECT_EQ(logits.shape, (Shape{kTestSamples, 10}));
     const std::vector<double> values = ToDoubles(logits);
@@ -206,7 +218,7 @@ TEST(PredictSet, LogitsOfEverySampleOnceUnderAnySplit) {
       const auto row = values.begin() + sample * 10;
       right += std::max_element(row, row + 10) - row == set.labels[sample];
     }
-    EXPECT_NEAR(static_cast<double>(right) / kTestSamples, *evaluation.accuracy, 1e-6);
+    EXPECT_NEAR(static_cast<double>(right) / kTestSamples, *MetricOf(evaluation.metrics, "accuracy"), 1e-6);
     return values;
   };
   const std::vector<double> serial = predict(8, 1, 1);

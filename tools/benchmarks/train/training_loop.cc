@@ -9,6 +9,7 @@
 #include "runtime/base/status.h"
 #include "runtime/data/image_batches.h"
 #include "runtime/train/batch_feed.h"
+#include "runtime/train/image_inputs.h"
 
 namespace partita {
 namespace {
@@ -70,9 +71,9 @@ absl::StatusOr<std::unique_ptr<TrainingLoop>> TrainingLoop::Create(Model model, 
                                                                    const SessionOptions& session) {
   model.learning_rate.steps = kLearningSteps;
   std::unique_ptr<TrainingLoop> loop(new TrainingLoop());
-  ASSIGN_OR_RETURN(loop->inputs_, FindImageInputs(model.graph));
-  ASSIGN_OR_RETURN(loop->data_.training, MakeReadyBatches(loop->inputs_));
-  ASSIGN_OR_RETURN(loop->data_.test, MakeBatches(loop->inputs_, BatchMode::kEvaluation, 1));
+  ASSIGN_OR_RETURN(const ImageInputs inputs, FindImageInputs(model.graph));
+  ASSIGN_OR_RETURN(loop->data_.training, MakeReadyBatches(inputs));
+  ASSIGN_OR_RETURN(loop->data_.test, MakeBatches(inputs, BatchMode::kEvaluation, 1));
   ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), program_options));
   ASSIGN_OR_RETURN(loop->session_, Session::Start(std::move(program), session));
   return loop;
@@ -83,7 +84,7 @@ absl::StatusOr<TrainingResult> TrainingLoop::Run(int64_t steps, const std::funct
   options.steps = steps;
   options.on_step = on_step;
   TrainingResult result;
-  RETURN_IF_ERROR(Train(*session_, inputs_, data_, options, result));
+  RETURN_IF_ERROR(Train(*session_, data_, options, result));
   return result;
 }
 

@@ -12,7 +12,6 @@
 #include "graph/ir/model.h"
 #include "graph/make_program.h"
 #include "runtime/api/session.h"
-#include "runtime/train/image_inputs.h"
 #include "runtime/train/trainer.h"
 
 namespace partita {
@@ -34,7 +33,6 @@ class TrainingLoop {
  private:
   TrainingLoop() = default;
 
-  ImageInputs inputs_;
   TrainingData data_;
   std::unique_ptr<Session> session_;
 };

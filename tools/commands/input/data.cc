@@ -1,52 +1,81 @@
 #include "tools/commands/input/data.h"
 
-#include "graph/ir/generated_name.h"
+#include <utility>
+
 #include "runtime/base/status.h"
-#include "runtime/data/image_batches.h"
+#include "runtime/data/image_dataset.h"
+#include "runtime/train/graph_fields.h"
+#include "runtime/train/image_inputs.h"
+#include "tools/commands/input/array_data.h"
+#include "tools/commands/input/array_files.h"
+#include "tools/commands/input/image_data.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {
 
-constexpr int64_t kMockBatches = 50;
+uint64_t SeedOf(const Flags& flags) { return static_cast<uint64_t>(flags.Int("seed")); }
 
-absl::StatusOr<ImageSets> MockSets(const ImageInputs& inputs, uint64_t seed) {
-  ImageSets sets;
-  const int64_t batch = inputs.batch();
-  ASSIGN_OR_RETURN(sets.train, MakeMockDataset(kMockBatches * batch, inputs.shape(), inputs.classes, seed));
-  // The last batch of an evaluation is nearly never full.
-  ASSIGN_OR_RETURN(sets.test, MakeMockDataset(2 * batch + (batch + 1) / 2, inputs.shape(), inputs.classes, seed + 1));
-  return sets;
+absl::Status CheckNeeds(const std::string& source, const DataRequest& request, const TrainingData& data) {
+  const bool training = request.training == Need::kYes && data.training == nullptr;
+  if (!training && (request.test != Need::kYes || data.test != nullptr)) return absl::OkStatus();
+  return InvalidArgument("{}: found no {} set, which is needed here", source, training ? "training" : "test");
+}
+
+absl::StatusOr<ArrayRequest> ArraysFor(const Flags& flags, const Graph& graph, const DataRequest& request) {
+  const Augmentation& augmentation = request.augmentation;
+  if (augmentation.flip || augmentation.shift > 0) {
+    return FlagError("flag --{} is for folders of images; arrays are taken as they are",
+                     augmentation.flip ? "flip" : "shift");
+  }
+  ArrayRequest arrays;
+  arrays.floating = FloatingType(flags);
+  arrays.wanted = WantedFields(graph, arrays.floating);
+  for (WantedField& field : arrays.wanted) field.needed = !request.reads || request.reads(field.field.name);
+  ASSIGN_OR_RETURN(arrays.batch_rows, BatchRows(graph));
+  arrays.seed = SeedOf(flags);
+  return arrays;
+}
+
+// Of labelled images if the graph is for them.
+absl::StatusOr<TrainingData> MockData(const Flags& flags, const Graph& graph, const DataRequest& request) {
+  absl::StatusOr<ImageInputs> inputs = FindImageInputs(graph);
+  if (!inputs.ok()) {
+    ASSIGN_OR_RETURN(const ArrayRequest arrays, ArraysFor(flags, graph, request));
+    return SyntheticData(arrays);
+  }
+  const ImageRequest image{*std::move(inputs), FloatingType(flags), SeedOf(flags)};
+  ASSIGN_OR_RETURN(ImageSets sets, MockImages(image));
+  return ImageData("mock data", std::move(sets), image, request);
+}
+
+absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags, const Graph& graph,
+                                    const DataRequest& request) {
+  if (HoldsArrays(path)) {
+    ASSIGN_OR_RETURN(const ArrayRequest arrays, ArraysFor(flags, graph, request));
+    return ArrayData(path, arrays, request);
+  }
+  absl::StatusOr<ImageInputs> inputs = FindImageInputs(graph);
+  if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
+  const ImageRequest image{*std::move(inputs), FloatingType(flags), SeedOf(flags)};
+  ASSIGN_OR_RETURN(ImageSets sets, LoadMnistFolder(path, image.inputs.classes));
+  return ImageData(path, std::move(sets), image, request);
 }
 
 }  // namespace
 
 std::vector<std::string> DataFlags() { return {"data", "mock-data", "seed"}; }
 
-absl::StatusOr<TrainingData> ReadData(const Flags& flags, const ImageInputs& inputs, const Augmentation& augmentation) {
+absl::StatusOr<TrainingData> ReadData(const Flags& flags, const Graph& graph, const DataRequest& request) {
   const bool mock = flags.Bool("mock-data");
   if (mock && flags.IsSet("data")) return FlagError("flags --data and --mock-data are given; one of them is allowed");
-  const std::string folder = flags.IsSet("data") ? flags.Text("data") : kFashionMnistFolder;
-  const auto seed = static_cast<uint64_t>(flags.Int("seed"));
-  ASSIGN_OR_RETURN(ImageSets sets, mock ? MockSets(inputs, seed) : LoadMnistFolder(folder, kFashionMnistClasses));
-  RETURN_IF_ERROR(CheckDataset(inputs, sets.train, folder));
-  ImageBatchOptions options;
-  options.batch_rows = inputs.batch();
-  options.seed = seed;
-  options.normalization = MeasureNormalization(sets.train);
-  options.fields = {inputs.images, inputs.labels, kSampleWeightName, FloatingType(flags)};
-  const auto make = [&](ImageDataset& set) {
-    return ImageBatches::Create(std::make_shared<const ImageDataset>(std::move(set)), options);
-  };
-  TrainingData data;
-  data.manifest = fmt::format("{} + {} samples, {:016x} {:016x}", sets.train.count, sets.test.count, Digest(sets.train),
-                              Digest(sets.test));
-  options.augmentation = augmentation;
-  ASSIGN_OR_RETURN(data.training, make(sets.train));
-  options.augmentation = {};
-  options.mode = BatchMode::kEvaluation;
-  ASSIGN_OR_RETURN(data.test, make(sets.test));
+  const absl::StatusOr<int64_t> rows = BatchRows(graph);
+  if (!rows.ok()) return WithContext(flags.arguments()[0], rows.status());
+  if (mock) return MockData(flags, graph, request);
+  const std::string path = flags.IsSet("data") ? flags.Text("data") : kFashionMnistFolder;
+  ASSIGN_OR_RETURN(TrainingData data, DataOf(path, flags, graph, request));
+  RETURN_IF_ERROR(CheckNeeds(path, request, data));
   return data;
 }
 

@@ -2,12 +2,16 @@
 #ifndef PARTITA_TOOLS_COMMANDS_INPUT_DATA_H_
 #define PARTITA_TOOLS_COMMANDS_INPUT_DATA_H_
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
 #include "runtime/data/augmentation.h"
-#include "runtime/train/image_inputs.h"
+#include "runtime/data/normalization.h"
 #include "runtime/train/trainer.h"
 #include "tools/program/flags.h"
 
@@ -16,9 +20,19 @@ namespace partita {
 // Flags that ReadData reads.
 std::vector<std::string> DataFlags();  // data, mock-data, seed
 
-// The sets of --data (Fashion-MNIST by default), or random ones of the graph's own size with --mock-data; checked
-// against the graph. `augmentation` is done to training images alone.
-absl::StatusOr<TrainingData> ReadData(const Flags& flags, const ImageInputs& inputs, const Augmentation& augmentation);
+enum class Need : uint8_t { kNo, kIfThere, kYes };
+
+struct DataRequest {
+  Need training = Need::kYes, test = Need::kIfThere;
+  Augmentation augmentation = {};                           // of training images alone
+  std::optional<Normalization> normalization = {};          // of pixels; none: that of the training images
+  std::function<bool(const std::string&)> reads = nullptr;  // whether an input needs its field; null: all do
+};
+
+// The sets of --data (Fashion-MNIST by default), or random ones with --mock-data, for a user's graph; a set that is not
+// needed is null, and so is one that is not there. kInvalidArgument: a set that is needed is not there, data that does
+// not fit the graph.
+absl::StatusOr<TrainingData> ReadData(const Flags& flags, const Graph& graph, const DataRequest& request);
 
 }  // namespace partita
 

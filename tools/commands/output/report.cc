@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 #include <set>
 
 #include "graph/proto_io/proto_io_message.h"
@@ -42,6 +43,30 @@ int64_t BlockingCollectives(const Session& session, const std::string& entry, in
 
 std::string Percent(double fraction) { return fmt::format("{:.2f} %", 100 * fraction); }
 
+// A metric's value; of an accuracy in percent.
+std::string Shown(double value, bool share) { return share ? Percent(value) : fmt::format("{:.4f}", value); }
+
+bool IsOf(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+using MetricList = google::protobuf::RepeatedPtrField<ReportMetricProto>;
+
+void SetMetrics(const Metrics& metrics, const std::vector<std::string>& accuracies, MetricList& list) {
+  list.Clear();
+  for (const auto& [name, value] : metrics) {
+    ReportMetricProto& metric = *list.Add();
+    metric.set_name(name);
+    metric.set_value(value);
+    metric.set_share(IsOf(accuracies, name));
+  }
+}
+
+// Of the first accuracy, if the graph has one.
+std::optional<double> AccuracyOf(const Metrics& metrics, const std::vector<std::string>& accuracies) {
+  return accuracies.empty() ? std::nullopt : MetricOf(metrics, accuracies[0]);
+}
+
 double PerStep(int64_t bytes, int64_t steps) {
   return steps == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(steps);
 }
@@ -69,10 +94,14 @@ void PrintCommunication(const ReportCommunicationProto& rank, std::ostream& out)
 void PrintText(const ReportProto& report, std::ostream& out) {
   out << fmt::format("outcome         {}\n", report.outcome());
   if (report.has_test_loss()) out << fmt::format("test loss       {:.4f}\n", report.test_loss());
-  if (report.has_test_accuracy()) out << fmt::format("test accuracy   {}\n", Percent(report.test_accuracy()));
+  for (const ReportMetricProto& metric : report.test_metrics()) {
+    out << fmt::format("{:<15} {}\n", "test " + metric.name(), Shown(metric.value(), metric.share()));
+  }
   if (report.training_seconds() > 0) {
     out << fmt::format("throughput      {:.0f} samples/s in {:.1f} s of training\n", report.samples_per_second(),
                        report.training_seconds());
+    out << fmt::format("data wait       {:.2f} s ({:.1f} % of training)\n", report.data_wait_seconds(),
+                       100 * report.data_wait_seconds() / report.training_seconds());
   }
   if (report.groups_size() > 0) out << "bytes a step, by group\n";
   for (const ReportGroupProto& group : report.groups()) PrintGroup(group, out);
@@ -108,22 +137,32 @@ ReportProto BeginReport(const std::string& command, const Flags& flags, const st
   return report;
 }
 
-void AddTraining(const TrainingResult& result, ReportProto& report) {
+void AddTraining(const TrainingResult& result, const std::vector<std::string>& accuracies, ReportProto& report) {
   for (const EpochResult& epoch : result.epochs) {
     ReportEpochProto* const entry = report.add_epochs();
     entry->set_epoch(epoch.epoch);
     entry->set_steps(epoch.steps);
     entry->set_training_loss(epoch.loss);
-    if (epoch.accuracy) entry->set_training_accuracy(*epoch.accuracy);
+    const auto accuracy = AccuracyOf(epoch.metrics, accuracies), tested = AccuracyOf(epoch.test_metrics, accuracies);
+    if (accuracy) entry->set_training_accuracy(*accuracy);
+    SetMetrics(epoch.metrics, accuracies, *entry->mutable_training_metrics());
     if (epoch.test_loss) entry->set_test_loss(*epoch.test_loss);
-    if (epoch.test_accuracy) entry->set_test_accuracy(*epoch.test_accuracy);
+    if (tested) entry->set_test_accuracy(*tested);
+    SetMetrics(epoch.test_metrics, accuracies, *entry->mutable_test_metrics());
     if (epoch.seconds > 0) entry->set_samples_per_second(static_cast<double>(epoch.samples) / epoch.seconds);
     entry->set_learning_rate(epoch.learning_rate);
-    if (epoch.test_loss) report.set_test_loss(*epoch.test_loss);
-    if (epoch.test_accuracy) report.set_test_accuracy(*epoch.test_accuracy);
+    if (epoch.test_loss) AddEvaluation(*epoch.test_loss, epoch.test_metrics, accuracies, report);
   }
   report.set_samples_per_second(result.SamplesPerSecond());
   report.set_training_seconds(result.seconds);
+  report.set_data_wait_seconds(result.data_wait_seconds);
+}
+
+void AddEvaluation(double loss, const Metrics& metrics, const std::vector<std::string>& accuracies,
+                   ReportProto& report) {
+  report.set_test_loss(loss);
+  if (const auto accuracy = AccuracyOf(metrics, accuracies)) report.set_test_accuracy(*accuracy);
+  SetMetrics(metrics, accuracies, *report.mutable_test_metrics());
 }
 
 void AddTraffic(const Session& session, const std::string& entry, const std::vector<GroupTraffic>& traffic,
@@ -171,11 +210,16 @@ absl::Status AddMemory(const Session& session, ReportProto& report) {
   return absl::OkStatus();
 }
 
-std::string FormatEpoch(const EpochResult& epoch) {
+std::string FormatEpoch(const EpochResult& epoch, const std::vector<std::string>& accuracies) {
   std::string line = fmt::format("epoch {:<3} loss {:.4f}", epoch.epoch, epoch.loss);
-  if (epoch.accuracy) line += fmt::format("   accuracy {}", Percent(*epoch.accuracy));
+  const auto add = [&](const char* before, const Metrics& metrics) {
+    for (const auto& [name, value] : metrics) {
+      line += fmt::format("   {}{} {}", before, name, Shown(value, IsOf(accuracies, name)));
+    }
+  };
+  add("", epoch.metrics);
   if (epoch.test_loss) line += fmt::format("   test loss {:.4f}", *epoch.test_loss);
-  if (epoch.test_accuracy) line += fmt::format("   test accuracy {}", Percent(*epoch.test_accuracy));
+  add("test ", epoch.test_metrics);
   return line + fmt::format("   {:.1f} s", epoch.seconds);
 }
 

@@ -4,10 +4,12 @@
 
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "proto/report.pb.h"
 #include "runtime/api/communication_meter.h"
+#include "runtime/train/metrics.h"
 #include "runtime/train/trainer.h"
 #include "tools/program/flags.h"
 
@@ -17,8 +19,12 @@ namespace partita {
 ReportProto BeginReport(const std::string& command, const Flags& flags, const std::string& model,
                         const Session& session);
 
-// Epochs, throughput and memory; `traffic` is of `steps` steps of `entry`.
-void AddTraining(const TrainingResult& result, ReportProto& report);
+// Epochs and throughput; `accuracies`: the metrics that are shares of samples.
+void AddTraining(const TrainingResult& result, const std::vector<std::string>& accuracies, ReportProto& report);
+// What the test set gave.
+void AddEvaluation(double loss, const Metrics& metrics, const std::vector<std::string>& accuracies,
+                   ReportProto& report);
+// `traffic` is of `steps` steps of `entry`.
 void AddTraffic(const Session& session, const std::string& entry, const std::vector<GroupTraffic>& traffic,
                 int64_t steps, ReportProto& report);
 // Nothing of ranks that had nobody to talk to.
@@ -26,7 +32,7 @@ void AddCommunication(const std::vector<RankCommunication>& ranks, ReportProto& 
 absl::Status AddMemory(const Session& session, ReportProto& report);
 
 // One line; after an epoch.
-std::string FormatEpoch(const EpochResult& epoch);
+std::string FormatEpoch(const EpochResult& epoch, const std::vector<std::string>& accuracies);
 
 // As --format says, text or json.
 void PrintReport(const ReportProto& report, const Flags& flags, std::ostream& out);

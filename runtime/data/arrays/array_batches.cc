@@ -1,0 +1,103 @@
+#include "runtime/data/arrays/array_batches.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+std::vector<Field> FieldsOf(const std::vector<ArrayField>& arrays, const Field& weights) {
+  std::vector<Field> fields;
+  for (const ArrayField& array : arrays) fields.push_back(array.field);
+  fields.push_back(weights);
+  return fields;
+}
+
+// One row of bytes, looked up.
+template <typename T>
+void Scale(const ArrayField& array, const uint8_t* bytes, std::span<std::byte> out) {
+  T* const numbers = reinterpret_cast<T*>(out.data());
+  const size_t elements = out.size() / sizeof(T), places = array.table.size() / 256;
+  for (size_t e = 0; e < elements; ++e) numbers[e] = static_cast<T>(array.table[e % places * 256 + bytes[e]]);
+}
+
+void FillRow(const ArrayField& array, int64_t sample, std::span<std::byte> out) {
+  if (sample == SampleOrder::kNoSample) {
+    std::ranges::fill(out, std::byte{0});
+    return;
+  }
+  const auto row_bytes = static_cast<int64_t>(array.bytes.size()) / array.rows;
+  const uint8_t* const bytes = array.bytes.data() + sample * row_bytes;
+  if (array.table.empty()) {
+    std::memcpy(out.data(), bytes, out.size());
+  } else if (array.field.dtype == DType::kF32) {
+    Scale<float>(array, bytes, out);
+  } else {
+    Scale<double>(array, bytes, out);
+  }
+}
+
+template <typename T>
+void FillWeights(const std::vector<int64_t>& samples, double weight, std::span<std::byte> out) {
+  T* const weights = reinterpret_cast<T*>(out.data());
+  for (size_t i = 0; i < samples.size(); ++i) {
+    weights[i] = samples[i] == SampleOrder::kNoSample ? T{0} : static_cast<T>(weight);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<ArrayBatches>> ArrayBatches::Create(std::vector<ArrayField> arrays,
+                                                                   ArrayBatchOptions options) {
+  CHECK(!arrays.empty());
+  for (const ArrayField& array : arrays) CHECK(array.rows == arrays[0].rows);
+  RETURN_IF_ERROR(SampleOrder::Check(options.mode, arrays[0].rows, options.batch_rows));
+  return std::shared_ptr<ArrayBatches>(new ArrayBatches(std::move(arrays), options));
+}
+
+ArrayBatches::ArrayBatches(std::vector<ArrayField> arrays, const ArrayBatchOptions& options)
+    : arrays_(std::move(arrays)),
+      fields_(FieldsOf(arrays_, options.weights)),
+      order_(options.mode, arrays_[0].rows, options.batch_rows, options.seed) {}
+
+absl::Status ArrayBatches::Fill(int64_t batch, Rows rows, const FieldBuffers& out) const {
+  CHECK(batch >= 0);
+  CHECK(0 <= rows.begin && rows.begin <= rows.end && rows.end <= batch_rows());
+  CHECK(out.size() == fields_.size());
+  for (size_t f = 0; f < out.size(); ++f) {
+    CHECK(static_cast<int64_t>(out[f].size()) == rows.size() * fields_[f].row_bytes());
+  }
+  const std::vector<int64_t> samples = order_.Samples(batch, rows);
+  for (size_t f = 0; f < arrays_.size(); ++f) {
+    const auto row_bytes = static_cast<size_t>(fields_[f].row_bytes());
+    for (size_t i = 0; i < samples.size(); ++i) {
+      FillRow(arrays_[f], samples[i], out[f].subspan(i * row_bytes, row_bytes));
+    }
+  }
+  if (fields_.back().dtype == DType::kF32) {
+    FillWeights<float>(samples, order_.Weight(batch), out.back());
+  } else {
+    FillWeights<double>(samples, order_.Weight(batch), out.back());
+  }
+  return absl::OkStatus();
+}
+
+uint64_t Digest(const std::vector<ArrayField>& arrays) {
+  uint64_t hash = 0;
+  for (const ArrayField& array : arrays) {
+    const std::string what =
+        fmt::format("{} {}{} {}", array.field.name, Name(array.field.dtype), ToString(array.field.row), array.rows);
+    hash = XXH3_64bits_withSeed(what.data(), what.size(), hash);
+    hash = XXH3_64bits_withSeed(array.bytes.data(), array.bytes.size(), hash);
+    hash = XXH3_64bits_withSeed(array.table.data(), array.table.size() * sizeof(double), hash);
+  }
+  return hash;
+}
+
+}  // namespace partita

@@ -1,0 +1,50 @@
+// Batches of named arrays, in the order of runtime/data/sample_order.h; rows that fill up the last batch of an
+// evaluation are zeros. Behind the arrays' fields comes the weight of each row. Thread-safe.
+#ifndef PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_BATCHES_H_
+#define PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_BATCHES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/data/arrays/array_field.h"
+#include "runtime/data/batch_source.h"
+#include "runtime/data/sample_order.h"
+
+namespace partita {
+
+struct ArrayBatchOptions {
+  BatchMode mode = BatchMode::kTraining;
+  int64_t batch_rows = 0;
+  uint64_t seed = 0;
+  Field weights = {"weights", DType::kF32, {}};  // f32 or f64
+};
+
+class ArrayBatches : public BatchSource {
+ public:
+  // Of fields with as many rows each. kInvalidArgument: as SampleOrder::Check.
+  static absl::StatusOr<std::shared_ptr<ArrayBatches>> Create(std::vector<ArrayField> arrays,
+                                                              ArrayBatchOptions options);
+
+  const std::vector<Field>& fields() const override { return fields_; }
+  int64_t samples() const override { return order_.samples(); }
+  int64_t batch_rows() const override { return order_.batch_rows(); }
+  int64_t batches_per_epoch() const override { return order_.batches_per_epoch(); }
+  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const override;
+
+ private:
+  ArrayBatches(std::vector<ArrayField> arrays, const ArrayBatchOptions& options);
+
+  const std::vector<ArrayField> arrays_;
+  const std::vector<Field> fields_;
+  const SampleOrder order_;
+};
+
+// A hash of all that the arrays hold: ranks compare it, so that none trains on other data.
+uint64_t Digest(const std::vector<ArrayField>& arrays);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_BATCHES_H_

@@ -1,0 +1,189 @@
+#include "runtime/data/arrays/array_field.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "graph/value/node_name.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+template <typename T>
+T ElementOf(const std::vector<uint8_t>& bytes, int64_t element) {
+  T value;
+  std::memcpy(&value, bytes.data() + element * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+
+// The first words of a sentence about an element of a field.
+std::string Place(const std::string& name, const Field& field, int64_t element) {
+  const int64_t row_elements = Elements(field.row);
+  if (row_elements == 1) return fmt::format("{}: field {}: row {}", name, Quoted(field.name), element);
+  return fmt::format("{}: field {}: row {}, element {}", name, Quoted(field.name), element / row_elements,
+                     element % row_elements);
+}
+
+// Calls `visit` with an element of each type: what depends on it is written once.
+template <typename Visit>
+auto OfType(ElementType type, const Visit& visit) {
+  switch (type) {
+    case ElementType::kU8:
+      return visit(uint8_t{});
+    case ElementType::kI8:
+      return visit(int8_t{});
+    case ElementType::kI16:
+      return visit(int16_t{});
+    case ElementType::kI32:
+      return visit(int32_t{});
+    case ElementType::kI64:
+      return visit(int64_t{});
+    case ElementType::kF32:
+      return visit(float{});
+    case ElementType::kF64:
+      break;
+  }
+  return visit(double{});
+}
+
+bool IsFloat(ElementType type) { return type == ElementType::kF32 || type == ElementType::kF64; }
+
+std::vector<int64_t> WithoutOnes(std::vector<int64_t> sizes) {
+  std::erase(sizes, 1);
+  return sizes;
+}
+
+absl::Status CheckSizes(const std::string& name, const Array& array, const Field& field) {
+  const std::vector<int64_t> found(array.sizes.begin() + 1, array.sizes.end());
+  const std::vector<int64_t> row(field.row.begin(), field.row.end());
+  const int64_t rows = array.sizes[0];
+  const bool as_many = static_cast<int64_t>(array.bytes.size()) == rows * Elements(field.row) * SizeOf(array.type);
+  if (WithoutOnes(found) == WithoutOnes(row) || (row.size() == 1 && as_many)) return absl::OkStatus();
+  return InvalidArgument("{}: field {}: found {}[{}], the graph takes {}{} in each row", name, Quoted(field.name),
+                         Name(array.type), fmt::join(array.sizes, ","), Name(field.dtype), ToString(field.row));
+}
+
+absl::Status CheckType(const std::string& name, const Array& array, const Field& field, const ByteScale& scale) {
+  const bool bytes = array.type == ElementType::kU8, floating = IsFloating(field.dtype);
+  const bool fits = floating ? bytes || IsFloat(array.type) : field.dtype == DType::kI32 ? !IsFloat(array.type) : bytes;
+  if (!fits) {
+    return InvalidArgument("{}: field {}: found elements of {}, the graph takes {}, which is made of {}", name,
+                           Quoted(field.name), Name(array.type), Name(field.dtype),
+                           floating                     ? "f32, f64 and u8"
+                           : field.dtype == DType::kI32 ? "u8, i8, i16, i32 and i64"
+                                                        : "u8");
+  }
+  if (!scale.given() || (bytes && floating)) return absl::OkStatus();
+  return InvalidArgument("{}: field {}: found elements of {} for {} with a scale; u8 for floating inputs is scaled",
+                         name, Quoted(field.name), Name(array.type), Name(field.dtype));
+}
+
+// Each element as the field's type: there is a sentence for the first that does not fit.
+template <typename From, typename To>
+absl::Status ConvertTo(const std::string& name, const Field& field, const std::vector<uint8_t>& from,
+                       std::vector<uint8_t>& to) {
+  const auto count = static_cast<int64_t>(from.size() / sizeof(From));
+  to.resize(static_cast<size_t>(count) * sizeof(To));
+  for (int64_t i = 0; i < count; ++i) {
+    const auto value = ElementOf<From>(from, i);
+    const To converted = static_cast<To>(value);
+    if constexpr (std::is_floating_point_v<From>) {
+      if (!std::isfinite(converted)) {
+        return InvalidArgument("{} is {}, allowed are finite numbers{}", Place(name, field, i), value,
+                               std::isfinite(value) ? " of f32" : "");
+      }
+    } else if (static_cast<int64_t>(converted) != static_cast<int64_t>(value)) {
+      return InvalidArgument("{} is {}, which is no {}", Place(name, field, i), value, Name(field.dtype));
+    }
+    std::memcpy(to.data() + i * static_cast<int64_t>(sizeof(To)), &converted, sizeof(To));
+  }
+  return absl::OkStatus();
+}
+
+template <typename To>
+absl::Status Convert(const std::string& name, const Field& field, Array& array) {
+  return OfType(array.type, [&](auto element) -> absl::Status {
+    using From = decltype(element);
+    if constexpr (std::is_floating_point_v<From> == std::is_floating_point_v<To>) {
+      std::vector<uint8_t> converted;
+      RETURN_IF_ERROR(CheckMemory(name, static_cast<int64_t>(array.bytes.size() / sizeof(From) * sizeof(To))));
+      RETURN_IF_ERROR((ConvertTo<From, To>(name, field, array.bytes, converted)));
+      array.bytes = std::move(converted);
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status CheckLabels(const std::string& name, const WantedField& wanted, const std::vector<uint8_t>& bytes) {
+  const auto count = static_cast<int64_t>(bytes.size() / sizeof(int32_t));
+  for (int64_t i = 0; wanted.classes > 0 && i < count; ++i) {
+    const auto label = ElementOf<int32_t>(bytes, i);
+    if (label >= 0 && label < wanted.classes) continue;
+    return InvalidArgument("{} is label {}, the graph's classes are 0 to {}", Place(name, wanted.field, i), label,
+                           wanted.classes - 1);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckScale(const std::string& name, const Field& field, const ByteScale& scale) {
+  const size_t means = scale.mean.size();
+  const auto last = static_cast<size_t>(field.row.empty() ? 1 : field.row.back());
+  if (scale.scale && (means > 0 || !scale.deviation.empty())) {
+    return InvalidArgument("{}: field {}: found a scale and a mean or deviation, allowed is one of the two", name,
+                           Quoted(field.name));
+  }
+  if (means != scale.deviation.size() || (means > 1 && means != last)) {
+    return InvalidArgument("{}: field {}: found {} means and {} deviations, allowed are one of each, or {}", name,
+                           Quoted(field.name), means, scale.deviation.size(), last);
+  }
+  const auto finite = [](double value) { return std::isfinite(value); };
+  const bool numbers = finite(scale.scale.value_or(1)) && std::ranges::all_of(scale.mean, finite) &&
+                       std::ranges::all_of(scale.deviation, [&](double d) { return finite(d) && d > 0; });
+  if (numbers) return absl::OkStatus();
+  return InvalidArgument("{}: field {}: allowed are a finite scale and mean, and a finite deviation above 0", name,
+                         Quoted(field.name));
+}
+
+std::vector<double> TableOf(const ByteScale& scale) {
+  std::vector<double> table;
+  for (size_t place = 0; place < std::max<size_t>(1, scale.mean.size()); ++place) {
+    for (int byte = 0; byte < 256; ++byte) {
+      const double white = byte / 255.0;
+      table.push_back(scale.scale          ? byte * *scale.scale
+                      : scale.mean.empty() ? white
+                                           : (white - scale.mean[place]) / scale.deviation[place]);
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+absl::StatusOr<ArrayField> MakeArrayField(const std::string& name, Array array, const WantedField& wanted,
+                                          const ByteScale& scale) {
+  const Field& field = wanted.field;
+  RETURN_IF_ERROR(CheckSizes(name, array, field));
+  RETURN_IF_ERROR(CheckType(name, array, field, scale));
+  ArrayField made{field, array.sizes[0], {}, {}};
+  if (IsFloating(field.dtype) && array.type == ElementType::kU8) {
+    RETURN_IF_ERROR(CheckScale(name, field, scale));
+    made.table = TableOf(scale);
+  } else if (field.dtype == DType::kF32) {
+    RETURN_IF_ERROR(Convert<float>(name, field, array));
+  } else if (field.dtype == DType::kF64) {
+    RETURN_IF_ERROR(Convert<double>(name, field, array));
+  } else if (field.dtype == DType::kI32) {
+    RETURN_IF_ERROR(Convert<int32_t>(name, field, array));
+    RETURN_IF_ERROR(CheckLabels(name, wanted, array.bytes));
+  }
+  made.bytes = std::move(array.bytes);
+  return made;
+}
+
+}  // namespace partita

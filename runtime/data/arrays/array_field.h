@@ -1,0 +1,41 @@
+// An array as a field of a batch: of the type that the graph takes, every value checked.
+#ifndef PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_FIELD_H_
+#define PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_FIELD_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/data/array.h"
+#include "runtime/data/batch_source.h"
+
+namespace partita {
+
+// What a byte of a u8 array becomes in a floating field: byte x scale, or (byte / 255 - mean) / deviation with one
+// number of each for every size of the last dimension, or one for all. Unset: byte / 255.
+struct ByteScale {
+  std::optional<double> scale;
+  std::vector<double> mean, deviation;
+
+  bool given() const { return scale || !mean.empty() || !deviation.empty(); }
+};
+
+struct ArrayField {
+  Field field;
+  int64_t rows = 0;
+  std::vector<uint8_t> bytes;  // elements of the field's type; bytes where there is a table
+  std::vector<double> table;   // what byte b at place c of the last dimension becomes: [c mod (size / 256)][b]
+};
+
+// `name`: of the array, for messages. Floating fields take f32, f64 and, by `scale`, u8; i32 fields all integers; u8
+// fields u8. Rows have the field's sizes, but for dimensions of size 1; a field of flat rows takes any sizes of as many
+// elements. kInvalidArgument names the array, the field and the first value that cannot be: one that is not finite,
+// does not fit the type, or is no label of the classes.
+absl::StatusOr<ArrayField> MakeArrayField(const std::string& name, Array array, const WantedField& wanted,
+                                          const ByteScale& scale);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_FIELD_H_

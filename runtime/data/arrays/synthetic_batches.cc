@@ -1,0 +1,79 @@
+#include "runtime/data/arrays/synthetic_batches.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/philox.h"
+
+namespace partita {
+namespace {
+
+// Sets each element of `out`, the rows from the sample `first` on, to what `make` makes of a uniform number in [0, 1).
+template <typename T, typename Make>
+void FillUniform(uint64_t key, int64_t first, int64_t row_elements, std::span<std::byte> out, const Make& make) {
+  T* const elements = reinterpret_cast<T*>(out.data());
+  const auto rows = static_cast<int64_t>(out.size() / sizeof(T)) / row_elements;
+  for (int64_t row = 0; row < rows; ++row) {
+    T* const of_row = elements + row * row_elements;
+    for (int64_t begin = 0; begin < row_elements; begin += 4) {
+      const PhiloxBlock block = RandomBlock(key, static_cast<uint64_t>(first + row), static_cast<uint64_t>(begin / 4));
+      for (int64_t e = begin; e < begin + 4 && e < row_elements; ++e)
+        of_row[e] = make(ToUniform(block.lane[e - begin]));
+    }
+  }
+}
+
+void FillField(const WantedField& wanted, uint64_t seed, int64_t first, std::span<std::byte> out) {
+  const uint64_t key = PhiloxKey(seed, "mock " + wanted.field.name);
+  const int64_t elements = Elements(wanted.field.row);
+  const auto centred = [](float u) { return (static_cast<double>(u) - 0.5) * std::sqrt(12.0); };
+  switch (wanted.field.dtype) {
+    case DType::kF32:
+      return FillUniform<float>(key, first, elements, out, [&](float u) { return static_cast<float>(centred(u)); });
+    case DType::kF64:
+      return FillUniform<double>(key, first, elements, out, centred);
+    case DType::kI32: {
+      const auto values = static_cast<double>(wanted.classes > 0 ? wanted.classes : 2);
+      return FillUniform<int32_t>(key, first, elements, out, [&](float u) { return static_cast<int32_t>(u * values); });
+    }
+    case DType::kU8:
+      return FillUniform<uint8_t>(key, first, elements, out, [](float u) { return static_cast<uint8_t>(u * 256); });
+    case DType::kBF16:
+      CHECK(false);  // no input has it
+  }
+}
+
+template <typename T>
+void FillOnes(std::span<std::byte> out) {
+  std::ranges::fill(std::span(reinterpret_cast<T*>(out.data()), out.size() / sizeof(T)), T{1});
+}
+
+}  // namespace
+
+SyntheticBatches::SyntheticBatches(std::vector<WantedField> wanted, SyntheticOptions options)
+    : wanted_(std::move(wanted)), options_(std::move(options)) {
+  for (const WantedField& field : wanted_) fields_.push_back(field.field);
+  fields_.push_back(options_.weights);
+}
+
+absl::Status SyntheticBatches::Fill(int64_t batch, Rows rows, const FieldBuffers& out) const {
+  CHECK(batch >= 0);
+  CHECK(0 <= rows.begin && rows.begin <= rows.end && rows.end <= options_.batch_rows);
+  CHECK(out.size() == fields_.size());
+  const int64_t first = batch % options_.batches * options_.batch_rows + rows.begin;
+  for (size_t f = 0; f < wanted_.size(); ++f) {
+    CHECK(static_cast<int64_t>(out[f].size()) == rows.size() * fields_[f].row_bytes());
+    FillField(wanted_[f], options_.seed, first, out[f]);
+  }
+  if (fields_.back().dtype == DType::kF32) {
+    FillOnes<float>(out.back());
+  } else {
+    FillOnes<double>(out.back());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace partita

@@ -1,0 +1,94 @@
+"""Models that no folder of images trains, and data that they learn: what tests of named arrays share."""
+
+import random
+
+CLASSES = 100
+
+
+def node(name, op, *inputs, **attributes):
+    def value(v):
+        if isinstance(v, str):
+            return f'text: "{v}"'
+        return f"integers {{ values: {list(v)} }}" if isinstance(v, (list, tuple)) else f"number: {v}"
+    return (f'nodes {{ name: "{name}" op: "{op}" ' + " ".join(f'inputs: "{i}"' for i in inputs) + " " +
+            " ".join(f'attributes {{ name: "{a}" {value(v)} }}' for a, v in attributes.items()) + " }\n")
+
+
+def dense(name, x, sizes):
+    return (node(name + "/weights", "parameter", initializer="glorot_uniform", shape=sizes) +
+            node(name, "matmul", x, name + "/weights"))
+
+
+def graph(nodes, loss, metrics=(), rate=0.1):
+    return ('schema_version: 1\nname: "model"\n' + nodes + f'loss: "{loss}"\n' +
+            "".join(f'metrics: "{metric}"\n' for metric in metrics) +
+            f'optimizer {{ momentum: 0.9 }}\nlearning_rate {{ schedule: "constant" base: {rate} }}\n')
+
+
+def classifier(batch, classes=CLASSES):
+    """Points [8] into many classes."""
+    return graph(node("points", "input", shape=[batch, 8]) + node("class", "input", dtype="i32", shape=[batch]) +
+                 dense("hidden", "points", [8, 64]) + node("relu", "relu", "hidden") +
+                 dense("logits", "relu", [64, classes]) + node("loss", "softmax_cross_entropy", "logits", "class") +
+                 node("right", "accuracy", "logits", "class"), "loss", ["right"], rate=0.2)
+
+
+def squared_error(batch, prediction, target):
+    """Nodes whose last, `loss`, is the mean over the batch of (prediction - target)^2, both [batch, 1]."""
+    return (node("minus", "constant", shape=[batch, 1], value=-1) + node("negative", "mul", target, "minus") +
+            node("difference", "add", prediction, "negative") + node("square", "mul", "difference", "difference") +
+            node("row", "reshape", "square", shape=[1, batch]) +
+            node("share", "constant", shape=[batch, 1], value=1 / batch) + node("mean", "matmul", "row", "share") +
+            node("loss", "reshape", "mean", shape=[]))
+
+
+def regression(batch):
+    """A number of four."""
+    return graph(node("x", "input", shape=[batch, 4]) + node("y", "input", shape=[batch, 1]) +
+                 dense("prediction", "x", [4, 1]) + squared_error(batch, "prediction", "y"), "loss")
+
+
+def two_inputs(batch):
+    """Images of bytes and four numbers into three classes."""
+    return graph(node("views/image", "input", shape=[batch, 4, 4, 1]) + node("numbers", "input", shape=[batch, 4]) +
+                 node("labels", "input", dtype="i32", shape=[batch]) +
+                 node("flat", "reshape", "views/image", shape=[-1, 16]) + dense("seen", "flat", [16, 8]) +
+                 dense("told", "numbers", [4, 8]) + node("both", "add", "seen", "told") + node("relu", "relu", "both") +
+                 dense("logits", "relu", [8, 3]) + node("loss", "softmax_cross_entropy", "logits", "labels") +
+                 node("accuracy", "accuracy", "logits", "labels"), "loss", ["accuracy"])
+
+
+def class_data(count, seed):
+    """Clusters around a point for each class."""
+    centres = random.Random(1)
+    middle = [[centres.uniform(-2, 2) for _ in range(8)] for _ in range(CLASSES)]
+    noise, points, labels = random.Random(seed), [], []
+    for _ in range(count):
+        labels.append(noise.randrange(CLASSES))
+        points += [value + noise.gauss(0, 0.1) for value in middle[labels[-1]]]
+    return {"points": ("f", [count, 8], points), "class": ("q", [count], labels)}
+
+
+def number_data(count, seed):
+    """y = 1 x0 - 2 x1 + 3 x2."""
+    noise = random.Random(seed)
+    x = [noise.gauss(0, 1) for _ in range(4 * count)]
+    y = [x[4 * i] - 2 * x[4 * i + 1] + 3 * x[4 * i + 2] for i in range(count)]
+    return {"x": ("d", [count, 4], x), "y": ("f", [count], y)}
+
+
+def two_data(count, seed):
+    """The class is told by the brightness of the image and by the sign of the numbers."""
+    noise = random.Random(seed)
+    labels = [noise.randrange(3) for _ in range(count)]
+    image = [80 * label + noise.randrange(80) for label in labels for _ in range(16)]
+    numbers = [label - 1 + noise.gauss(0, 0.3) for label in labels for _ in range(4)]
+    return {"views/image": ("B", [count, 4, 4], image), "numbers": ("f", [count, 4], numbers),
+            "labels": ("B", [count], labels)}
+
+
+def in_sets(data, train, test):
+    """Arrays train/NAME and test/NAME."""
+    sets = {f"train/{name}": array for name, array in data(train, 2).items()}
+    sets.update({f"test/{name}": array for name, array in data(test, 3).items()})
+    return sets

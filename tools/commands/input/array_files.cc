@@ -1,0 +1,118 @@
+#include "tools/commands/input/array_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "graph/proto_io/proto_io_message.h"
+#include "graph/value/node_name.h"
+#include "proto/data.pb.h"
+#include "runtime/base/exhaustion.h"
+#include "runtime/base/status.h"
+#include "runtime/data/arrays/array_file.h"
+
+namespace partita {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kTrain[] = "train", kTest[] = "test", kEnding[] = ".npy";
+
+bool IsDescription(const fs::path& path) {
+  const fs::path ending = path.extension();
+  return ending == ".pbtxt" || ending == ".textproto" || ending == ".pb";
+}
+
+// The .npy files below `folder`, in the order of their names; none if it is no folder.
+std::vector<fs::path> ArraysBelow(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() == kEnding && !at->is_directory(error)) paths.push_back(at->path());
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+std::optional<std::vector<FieldFile>> FieldsBelow(const fs::path& folder) {
+  std::vector<FieldFile> fields;
+  for (const fs::path& path : ArraysBelow(folder)) {
+    fs::path name = path.lexically_relative(folder);
+    fields.push_back({name.replace_extension().string(), path.string(), "", {}});
+  }
+  if (fields.empty()) return std::nullopt;
+  return fields;
+}
+
+absl::StatusOr<ArrayFiles> OfFile(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ArrayFile> file, ArrayFile::Open(path));
+  if (file->keys().empty()) {
+    return InvalidArgument(
+        "{}: found a single array; a data set is a file of arrays train/NAME and test/NAME, a folder of such files, or "
+        "a description",
+        path);
+  }
+  ArrayFiles files;
+  for (const std::string& key : file->keys()) {
+    const size_t slash = key.find('/');
+    const std::string set = key.substr(0, slash);
+    if (slash == std::string::npos || (set != kTrain && set != kTest)) {
+      return InvalidArgument("{}: array {} is of neither set; allowed are train/NAME and test/NAME", path, Quoted(key));
+    }
+    std::optional<std::vector<FieldFile>>& fields = set == kTrain ? files.train : files.test;
+    if (!fields) fields.emplace();
+    fields->push_back({key.substr(slash + 1), path, key, {}});
+  }
+  return files;
+}
+
+absl::StatusOr<std::optional<std::vector<FieldFile>>> OfDescribedSet(const fs::path& path, const std::string& set,
+                                                                     const DataSetProto& described) {
+  std::vector<FieldFile> fields;
+  for (const DataFieldProto& field : described.fields()) {
+    if (field.input().empty() || field.file().empty()) {
+      return InvalidArgument("{}: {}.fields[{}] has no {}", path.string(), set, fields.size(),
+                             field.input().empty() ? "input" : "file");
+    }
+    ByteScale scale;
+    if (field.has_scale()) scale.scale = field.scale();
+    scale.mean.assign(field.mean().begin(), field.mean().end());
+    scale.deviation.assign(field.deviation().begin(), field.deviation().end());
+    fields.push_back({field.input(), (path.parent_path() / field.file()).string(), field.key(), std::move(scale)});
+  }
+  if (fields.empty()) return InvalidArgument("{}: {} has no fields", path.string(), set);
+  return fields;
+}
+
+absl::StatusOr<ArrayFiles> OfDescription(const std::string& path) {
+  DataProto data;
+  RETURN_IF_ERROR(LoadMessage(path, data));
+  ArrayFiles files;
+  if (data.has_train()) {
+    ASSIGN_OR_RETURN(files.train, OfDescribedSet(path, kTrain, data.train()));
+  }
+  if (data.has_test()) {
+    ASSIGN_OR_RETURN(files.test, OfDescribedSet(path, kTest, data.test()));
+  }
+  return files;
+}
+
+}  // namespace
+
+bool HoldsArrays(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return fs::exists(path, error) || fs::path(path).has_extension();
+  return !ArraysBelow(fs::path(path) / kTrain).empty() || !ArraysBelow(fs::path(path) / kTest).empty();
+}
+
+absl::StatusOr<ArrayFiles> FindArrayFiles(const std::string& path) {
+  if (IsDescription(path)) return OfDescription(path);
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    return OrExhausted(path.c_str(), [&] { return OfFile(path); });
+  }
+  return ArrayFiles{FieldsBelow(fs::path(path) / kTrain), FieldsBelow(fs::path(path) / kTest)};
+}
+
+}  // namespace partita

@@ -1,0 +1,28 @@
+// Which files hold the named arrays that --data speaks of.
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_ARRAY_FILES_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_ARRAY_FILES_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/data/arrays/array_set.h"
+
+namespace partita {
+
+struct ArrayFiles {
+  std::optional<std::vector<FieldFile>> train, test;  // none: there is no such set
+};
+
+// Whether `path` is a file, or a folder with train/NAME.npy or test/NAME.npy.
+bool HoldsArrays(const std::string& path);
+
+// Of a file (.npz, safetensors) the arrays train/NAME and test/NAME, of a folder the files of these names that end in
+// .npy, of a description (.pbtxt, .textproto, .pb) what it says (proto/data.proto). kInvalidArgument: an array that is
+// of neither set, a description that cannot be.
+absl::StatusOr<ArrayFiles> FindArrayFiles(const std::string& path);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_ARRAY_FILES_H_
