@@ -6,11 +6,11 @@
 namespace partita {
 namespace {
 
-IntList Both(int64_t size) { return {size, size}; }
-IntList AllSides(int64_t size) { return {size, size, size, size}; }
+IntList Both(const Sides& sides) { return {sides.height, sides.width}; }
+IntList Padding(const Sides& sides) { return {sides.height, sides.height, sides.width, sides.width}; }
 
 Attributes WindowAttributes(const WindowOptions& window) {
-  return {{"kernel", Both(window.kernel)}, {"stride", Both(window.stride)}, {"padding", AllSides(window.padding)}};
+  return {{"kernel", Both(window.kernel)}, {"stride", Both(window.stride)}, {"padding", Padding(window.padding)}};
 }
 
 }  // namespace
@@ -61,11 +61,11 @@ ValueId GraphBuilder::Conv2d(const std::string& name, ValueId x, const Conv2dOpt
     status_ = InvalidArgument("node {}: groups is {}; at least 1 is needed", Quoted(name), options.groups);
     return kNoValue;
   }
-  const Shape shape = {options.channels, options.kernel, options.kernel, Channels(x) / options.groups};
+  const Shape shape = {options.channels, options.kernel.height, options.kernel.width, Channels(x) / options.groups};
   const ValueId weights = Parameter(name + "/weights", shape, "he_normal");
   return Add(name, "conv2d", {x, weights},
              {{"stride", Both(options.stride)},
-              {"padding", AllSides(options.padding)},
+              {"padding", Padding(options.padding)},
               {"dilation", Both(options.dilation)},
               {"groups", options.groups}});
 }
@@ -94,7 +94,9 @@ ValueId GraphBuilder::BatchNorm(const std::string& name, ValueId x, const BatchN
   const ValueId mean = State(name + "/running_mean", shape, 0);
   const ValueId variance = State(name + "/running_variance", shape, 1);
   return Add(name, "batch_norm", {x, gamma, beta, mean, variance},
-             {{"epsilon", options.epsilon}, {"statistics_samples", options.statistics_samples}});
+             {{"epsilon", options.epsilon},
+              {"momentum", options.momentum},
+              {"statistics_samples", options.statistics_samples}});
 }
 
 ValueId GraphBuilder::Relu(const std::string& name, ValueId x) { return Add(name, "relu", {x}); }
@@ -106,7 +108,9 @@ ValueId GraphBuilder::MaxPool(const std::string& name, ValueId x, const WindowOp
 }
 
 ValueId GraphBuilder::AveragePool(const std::string& name, ValueId x, const WindowOptions& window) {
-  return Add(name, "average_pool", {x}, WindowAttributes(window));
+  Attributes attributes = WindowAttributes(window);
+  attributes.Set("count_padding", window.count_padding);
+  return Add(name, "average_pool", {x}, attributes);
 }
 
 ValueId GraphBuilder::GlobalAveragePool(const std::string& name, ValueId x) {

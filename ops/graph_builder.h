@@ -19,24 +19,34 @@
 
 namespace partita {
 
-// Square windows; the lists of the ops themselves take all forms (GraphBuilder::Add).
+// Along rows and columns; one number for both.
+struct Sides {
+  int64_t height, width;
+
+  constexpr Sides(int64_t both) : height(both), width(both) {}
+  constexpr Sides(int64_t high, int64_t wide) : height(high), width(wide) {}
+};
+
+// The lists of the ops themselves take all forms (GraphBuilder::Add).
 struct WindowOptions {
-  int64_t kernel = 1;
-  int64_t stride = 1;
-  int64_t padding = 0;  // on all four sides
+  Sides kernel = 1;
+  Sides stride = 1;
+  Sides padding = 0;          // height: at the top and at the bottom, width: left and right
+  bool count_padding = true;  // of average pools
 };
 
 struct Conv2dOptions {
   int64_t channels = 1;  // of the output
-  int64_t kernel = 1;
-  int64_t stride = 1;
-  int64_t padding = 0;  // on all four sides
-  int64_t dilation = 1;
+  Sides kernel = 1;
+  Sides stride = 1;
+  Sides padding = 0;  // as of windows
+  Sides dilation = 1;
   int64_t groups = 1;
 };
 
 struct BatchNormOptions {
   double epsilon = 1e-3;
+  double momentum = 0.1;  // the batch's share of new running statistics
   int64_t statistics_samples = 0;
 };
 

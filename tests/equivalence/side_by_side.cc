@@ -35,7 +35,8 @@ absl::StatusOr<Program> StepOf(const Model& model, const Strategy& strategy) {
 }
 
 absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int steps,
-                           const std::function<NamedTensors(int step)>& batch, std::optional<uint64_t> delay_seed) {
+                           const std::function<NamedTensors(int step)>& batch, std::optional<uint64_t> delay_seed,
+                           bool same_beginning) {
   ASSIGN_OR_RETURN(Program serial, StepOf(model, Strategy{}));
   ASSIGN_OR_RETURN(Program plan, StepOf(model, strategy));
   VerifyPlanOptions options;
@@ -44,7 +45,7 @@ absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int ste
   options.session.tests.delay_seed = delay_seed;
   options.tolerance = 1e-10;
   options.floor = 1e-6;
-  options.same_beginning = false;
+  options.same_beginning = same_beginning;
   ASSIGN_OR_RETURN(const auto verifier, PlanVerifier::Start(std::move(serial), std::move(plan), options));
   for (int step = 0; step < steps; ++step) {
     const NamedTensors tensors = batch(step);

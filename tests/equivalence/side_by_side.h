@@ -20,12 +20,13 @@ struct NamedTensors {
   HostTensor images, labels;
 };
 
-// Trains both in f64 from the same beginning, each from its own states, for so many steps. An error says the first
-// value, gradient or state that is not within 1e-10 of the serial one, or the first group whose counted bytes are not
-// those predicted. With a seed the launches of both are delayed by it.
+// Trains both in f64 from the same beginning for so many steps, each from its own states or, with `same_beginning`,
+// each step from the serial run's. An error says the first value, gradient or state that is not within 1e-10 of the
+// serial one, or the first group whose counted bytes are not those predicted. With a seed the launches of both are
+// delayed by it.
 absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int steps,
                            const std::function<NamedTensors(int step)>& batch,
-                           std::optional<uint64_t> delay_seed = std::nullopt);
+                           std::optional<uint64_t> delay_seed = std::nullopt, bool same_beginning = false);
 
 // Refuses a group whose bytes, counted since the last ResetCounters over so many training steps, are not those
 // predicted.

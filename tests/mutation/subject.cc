@@ -16,7 +16,7 @@ Model DrawModel(Dice& dice) {
   options.batch_norm = dice.OneIn(2);
   options.dropout = dice.OneIn(2);
   options.dtype = DType::kF64;
-  const std::string name = dice.Pick(ModelNames());
+  const std::string name = dice.Pick(std::vector<std::string>{"lenet5", "mlp", "mini-inception"});
   options.image_size = name == "lenet5" ? 12 : 6;
   if (options.batch == 6 && dice.OneIn(2)) options.statistics_samples = 3;
   absl::StatusOr<Model> model = MakeModel(name, options, Ops());

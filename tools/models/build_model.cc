@@ -10,17 +10,33 @@
 namespace partita {
 namespace {
 
-const std::vector<FlagDefinition>& ModelFlags() {
-  static const auto& flags = *new std::vector<FlagDefinition>{
+constexpr char kInception[] = "inception-v3";
+
+std::vector<FlagDefinition> FlagsOfAll() {
+  return {
       PathFlag("output", "file to write: .pbtxt, .textproto, .pb or .json; unset: text on standard output"),
       IntFlag("batch", "64", 1, 1 << 24, "global batch"),
-      IntFlag("image-size", "28", 1, 4096, "pixels, square"),
+      IntFlag("image-size", "0", 0, 4096, "pixels, square; 0: the model's"),
+      IntFlag("image-channels", "0", 0, 1 << 20, "of the images; 0: the model's"),
+      IntFlag("classes", "0", 0, 1 << 20, "that the classifier tells apart; 0: the model's"),
+      FloatFlag("width", "1", 0, 64, "hidden layers have so many times their channels or units"),
       IntFlag("channel-limit", "0", 0, 1 << 20, "the most channels or units of a hidden layer; 0: no limit"),
+      ChoiceFlag("batch-norm", "model", {"model", "true", "false"}, "with batch norm; model: as the model says"),
+      FloatFlag("batch-norm-epsilon", "", 0, 1, "added to its variances; unset: the model's"),
+      FloatFlag("batch-norm-momentum", "", 0, 1, "a batch's share of its new running statistics; unset: the model's"),
       IntFlag("statistics-samples", "0", 0, 1 << 24, "samples of a batch norm group; 0: the whole batch"),
       ChoiceFlag("dropout", "model", {"model", "true", "false"}, "with dropout; model: as the model says"),
-      ChoiceFlag("batch-norm", "model", {"model", "true", "false"}, "with batch norm; model: as the model says"),
+      FloatFlag("dropout-rate", "", 0, 1, "share of what it drops; unset: the model's"),
+      FloatFlag("label-smoothing", "", 0, 1, "of the loss; unset: the model's"),
   };
-  return flags;
+}
+
+std::vector<FlagDefinition> FlagsOfInception() {
+  return {
+      BoolFlag("auxiliary-head", "a second classifier behind block 6e, whose loss counts 0.4 times in training"),
+      BoolFlag("count-padding", "average pools count zeros around the image, as torchvision's; TensorFlow's do not"),
+      ChoiceFlag("last-pool", "average", {"average", "max"}, "of the pool in the last block"),
+  };
 }
 
 std::optional<bool> Choice(const Flags& flags, const std::string& name) {
@@ -28,16 +44,36 @@ std::optional<bool> Choice(const Flags& flags, const std::string& name) {
   return flags.Text(name) == "true";
 }
 
-absl::StatusOr<int> Write(const std::string& name, const CommandContext& context) {
-  const Flags& flags = context.flags;
+std::optional<double> Number(const Flags& flags, const std::string& name) {
+  if (!flags.IsSet(name)) return std::nullopt;
+  return flags.Float(name);
+}
+
+ModelOptions ReadOptions(const std::string& name, const Flags& flags) {
   ModelOptions options;
   options.batch = flags.Int("batch");
   options.image_size = flags.Int("image-size");
+  options.image_channels = flags.Int("image-channels");
+  options.classes = flags.Int("classes");
+  options.width = flags.Float("width");
   options.channel_limit = flags.Int("channel-limit");
+  options.batch_norm = Choice(flags, "batch-norm");
+  options.batch_norm_epsilon = Number(flags, "batch-norm-epsilon");
+  options.batch_norm_momentum = Number(flags, "batch-norm-momentum");
   options.statistics_samples = flags.Int("statistics-samples");
   options.dropout = Choice(flags, "dropout");
-  options.batch_norm = Choice(flags, "batch-norm");
-  const absl::StatusOr<Model> model = MakeModel(name, options, Ops());
+  options.dropout_rate = Number(flags, "dropout-rate");
+  options.label_smoothing = Number(flags, "label-smoothing");
+  if (name != kInception) return options;
+  options.auxiliary_head = flags.Bool("auxiliary-head");
+  options.count_padding = flags.Bool("count-padding");
+  options.last_pool_is_max = flags.Text("last-pool") == "max";
+  return options;
+}
+
+absl::StatusOr<int> Write(const std::string& name, const CommandContext& context) {
+  const Flags& flags = context.flags;
+  const absl::StatusOr<Model> model = MakeModel(name, ReadOptions(name, flags), Ops());
   if (!model.ok()) return FlagError("{}: {}", name, std::string(model.status().message()));
   if (!flags.IsSet("output")) {
     context.out << PrintModel(*model, ProtoFormat::kText);
@@ -48,10 +84,14 @@ absl::StatusOr<int> Write(const std::string& name, const CommandContext& context
 }
 
 ProgramDefinition BuildModel() {
-  ProgramDefinition program{"build_model", "writes a model as a graph proto", ModelFlags(), {}};
+  ProgramDefinition program{"build_model", "writes a model as a graph proto", FlagsOfAll(), {}};
+  for (const FlagDefinition& flag : FlagsOfInception()) program.flags.push_back(flag);
   for (const std::string& name : ModelNames()) {
     Command command{name, "see tools/models/models.h", "", {}, {}};
-    for (const FlagDefinition& flag : ModelFlags()) command.flags.push_back(flag.name);
+    for (const FlagDefinition& flag : FlagsOfAll()) command.flags.push_back(flag.name);
+    if (name == kInception) {
+      for (const FlagDefinition& flag : FlagsOfInception()) command.flags.push_back(flag.name);
+    }
     command.run = [name](const CommandContext& context) { return Write(name, context); };
     program.commands.push_back(std::move(command));
   }

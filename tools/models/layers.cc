@@ -1,59 +1,115 @@
 #include "tools/models/layers.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
 
-constexpr int64_t kClasses = 10;
+constexpr int64_t kImageNetPictures = 1'281'167;  // to train on
+
+// The options, with the defaults in place of what they leave open.
+ModelOptions Complete(ModelOptions options, const ModelDefaults& defaults) {
+  if (options.image_size == 0) options.image_size = defaults.image_size;
+  if (options.image_channels == 0) options.image_channels = defaults.image_channels;
+  if (options.classes == 0) options.classes = defaults.classes;
+  options.batch_norm = options.batch_norm.value_or(defaults.batch_norm);
+  options.batch_norm_epsilon = options.batch_norm_epsilon.value_or(defaults.epsilon);
+  options.batch_norm_momentum = options.batch_norm_momentum.value_or(defaults.momentum);
+  options.dropout = options.dropout.value_or(defaults.dropout);
+  options.dropout_rate = options.dropout_rate.value_or(defaults.dropout_rate);
+  options.label_smoothing = options.label_smoothing.value_or(defaults.label_smoothing);
+  return options;
+}
 
 }  // namespace
 
-ModelLayers::ModelLayers(const ModelOptions& options, const OpRegistry& registry, bool batch_norm, bool dropout)
-    : options_(options),
-      batch_norm_(options.batch_norm.value_or(batch_norm)),
-      dropout_(options.dropout.value_or(dropout)),
-      builder_(registry, options.dtype) {
-  const int64_t size = options.image_size;
-  images_ = builder_.Input("images", options.dtype, {options.batch, size, size, 1});
+ModelDefaults ImageNetDefaults() { return {.image_size = 224, .image_channels = 3, .classes = 1000}; }
+
+int64_t StepsOfImageNet(int64_t epochs, int64_t batch) {
+  return std::max<int64_t>(1, epochs * kImageNetPictures / std::max<int64_t>(1, batch));
+}
+
+Recipe OneCycleSgd() {
+  Recipe recipe;
+  recipe.optimizer.attributes = {{"momentum", 0.9}, {"weight_decay", 5e-4}, {"nesterov", true}};
+  recipe.rate.schedule = "one_cycle";
+  recipe.rate.base = 0.1;
+  return recipe;
+}
+
+Recipe StaircaseSgd(double base, double weight_decay, int64_t batch) {
+  Recipe recipe;
+  recipe.optimizer.attributes = {{"momentum", 0.9}, {"weight_decay", weight_decay}};
+  recipe.rate.schedule = "step";
+  recipe.rate.base = base;
+  recipe.rate.decay = 0.1;
+  recipe.rate.decay_steps = StepsOfImageNet(30, batch);
+  return recipe;
+}
+
+ModelLayers::ModelLayers(const ModelOptions& options, const OpRegistry& registry, const ModelDefaults& defaults)
+    : options_(Complete(options, defaults)), builder_(registry, options.dtype) {
+  const int64_t size = options_.image_size;
+  images_ = builder_.Input("images", options.dtype, {options.batch, size, size, options_.image_channels});
   labels_ = builder_.Input("labels", DType::kI32, {options.batch});
 }
 
 int64_t ModelLayers::Limit(int64_t channels) const {
+  channels = std::max<int64_t>(1, std::llround(options_.width * static_cast<double>(channels)));
   return options_.channel_limit > 0 ? std::min(channels, options_.channel_limit) : channels;
 }
 
-ValueId ModelLayers::NormalizeAndRelu(const std::string& name, ValueId x) {
-  x = batch_norm_ ? builder_.BatchNorm(name + "/batch_norm", x, {.statistics_samples = options_.statistics_samples})
-                  : builder_.Bias(name + "/bias", x);
-  return builder_.Relu(name + "/relu", x);
+ValueId ModelLayers::Normalize(const std::string& name, ValueId x) {
+  if (!*options_.batch_norm) return builder_.Bias(name + "/bias", x);
+  return builder_.BatchNorm(name + "/batch_norm", x,
+                            {.epsilon = *options_.batch_norm_epsilon,
+                             .momentum = *options_.batch_norm_momentum,
+                             .statistics_samples = options_.statistics_samples});
 }
 
-ValueId ModelLayers::Conv(const std::string& name, ValueId x, Conv2dOptions options) {
+ValueId ModelLayers::Conv(const std::string& name, ValueId x, Conv2dOptions options, Then then) {
   options.channels = Limit(options.channels);
-  return NormalizeAndRelu(name, builder_.Conv2d(name + "/conv", x, options));
+  x = Normalize(name, builder_.Conv2d(name + "/conv", x, options));
+  return then == Then::kRelu ? builder_.Relu(name + "/relu", x) : x;
 }
 
 ValueId ModelLayers::Hidden(const std::string& name, ValueId x, int64_t units) {
-  return NormalizeAndRelu(name, builder_.MatMul(name + "/matmul", x, Limit(units)));
+  return builder_.Relu(name + "/relu", Normalize(name, builder_.MatMul(name + "/matmul", x, Limit(units))));
 }
 
-ValueId ModelLayers::Dropout(const std::string& name, ValueId x, double rate) {
-  return dropout_ ? builder_.Dropout(name, x, rate) : x;
+ValueId ModelLayers::Dropout(const std::string& name, ValueId x) {
+  return *options_.dropout ? builder_.Dropout(name, x, *options_.dropout_rate) : x;
 }
 
-absl::StatusOr<Model> ModelLayers::Finish(const std::string& name, ValueId features, double label_smoothing) {
-  const ValueId logits = builder_.Dense("classifier", features, kClasses, "glorot_uniform");
-  const ValueId loss = builder_.SoftmaxCrossEntropy("loss", logits, labels_, label_smoothing);
+ValueId ModelLayers::Logits(const std::string& name, ValueId features) {
+  return builder_.Dense(name, features, options_.classes, "glorot_uniform");
+}
+
+void ModelLayers::FurtherLoss(const std::string& name, ValueId features, double weight) {
+  const ValueId logits = Logits(name + "/classifier", features);
+  const ValueId loss = builder_.SoftmaxCrossEntropy(name + "/loss", logits, labels_, *options_.label_smoothing);
+  const ValueId factor =
+      builder_.Add(name + "/weight", "constant", {},
+                   {{"dtype", std::string(Name(options_.dtype))}, {"value", weight}, {"shape", IntList{}}});
+  further_losses_.push_back(builder_.Add(name + "/weighted_loss", "mul", {loss, factor}));
+}
+
+absl::StatusOr<Model> ModelLayers::Finish(const std::string& name, ValueId features, const Recipe& recipe) {
+  const ValueId logits = Logits("classifier", features);
+  ValueId loss = builder_.SoftmaxCrossEntropy("loss", logits, labels_, *options_.label_smoothing);
+  if (!further_losses_.empty()) {
+    further_losses_.insert(further_losses_.begin(), loss);
+    loss = builder_.Add("total_loss", "add", further_losses_);
+  }
   const ValueId accuracy = builder_.Accuracy("accuracy", logits, labels_);
   Model model;
   model.name = name;
   ASSIGN_OR_RETURN(model.graph, builder_.Build(loss, {accuracy}));
-  model.optimizer.attributes = {{"momentum", 0.9}, {"weight_decay", 5e-4}, {"nesterov", true}};
-  model.learning_rate.schedule = "one_cycle";
-  model.learning_rate.base = 0.1;
+  model.optimizer = recipe.optimizer;
+  model.learning_rate = recipe.rate;
   return model;
 }
 

@@ -1,43 +1,71 @@
-// What the shipped models have in common: inputs, loss, training, and layers that may carry batch norm and dropout.
+// What the shipped models have in common: inputs, losses, training, and layers that may carry batch norm and dropout.
 #ifndef PARTITA_TOOLS_MODELS_LAYERS_H_
 #define PARTITA_TOOLS_MODELS_LAYERS_H_
 
 #include <string>
+#include <vector>
 
 #include "ops/graph_builder.h"
 #include "tools/models/models.h"
 
 namespace partita {
 
+// What a model has where the options say nothing.
+struct ModelDefaults {
+  int64_t image_size = 28, image_channels = 1, classes = 10;
+  bool batch_norm = false;
+  double epsilon = 1e-3, momentum = 0.1;  // of batch norm
+  bool dropout = false;
+  double dropout_rate = 0.2;
+  double label_smoothing = 0;
+};
+
+ModelDefaults ImageNetDefaults();  // 224 x 224 x 3, 1000 classes
+// Steps of so many epochs of ImageNet, at least one.
+int64_t StepsOfImageNet(int64_t epochs, int64_t batch);
+
+// How a model is trained.
+struct Recipe {
+  Optimizer optimizer;
+  LearningRate rate;
+};
+Recipe OneCycleSgd();
+// SGD with momentum 0.9 at rate `base`, which falls to a tenth every 30 epochs of ImageNet.
+Recipe StaircaseSgd(double base, double weight_decay, int64_t batch);
+
+enum class Then { kRelu, kNothing };  // behind a convolution's batch norm
+
 class ModelLayers {
  public:
-  // `batch_norm`, `dropout`: what the model has where the options say nothing.
-  ModelLayers(const ModelOptions& options, const OpRegistry& registry, bool batch_norm, bool dropout);
+  ModelLayers(const ModelOptions& options, const OpRegistry& registry, const ModelDefaults& defaults);
 
   GraphBuilder& builder() { return builder_; }
   ValueId images() const { return images_; }
 
   // Convolution, then batch norm or a bias, then relu: "<name>/conv", "<name>/batch_norm" or "<name>/bias",
   // "<name>/relu". The number of channels is limited by the options.
-  ValueId Conv(const std::string& name, ValueId x, Conv2dOptions options);
+  ValueId Conv(const std::string& name, ValueId x, Conv2dOptions options, Then then = Then::kRelu);
   // The same with a matrix product: "<name>/matmul", ...
   ValueId Hidden(const std::string& name, ValueId x, int64_t units);
   // Dropout if the model has it.
-  ValueId Dropout(const std::string& name, ValueId x, double rate);
+  ValueId Dropout(const std::string& name, ValueId x);
 
-  // "classifier/matmul" and "classifier/bias" to ten classes, loss and accuracy; then the model with its optimizer.
-  absl::StatusOr<Model> Finish(const std::string& name, ValueId features, double label_smoothing);
+  // A second classifier on `features`, in training alone: "<name>/classifier/matmul", "<name>/classifier/bias" and
+  // "<name>/loss", which counts `weight` times.
+  void FurtherLoss(const std::string& name, ValueId features, double weight);
+  // "classifier/matmul" and "classifier/bias" to the classes, loss and accuracy; then the model.
+  absl::StatusOr<Model> Finish(const std::string& name, ValueId features, const Recipe& recipe = OneCycleSgd());
 
  private:
-  ValueId NormalizeAndRelu(const std::string& name, ValueId x);
+  ValueId Normalize(const std::string& name, ValueId x);
+  ValueId Logits(const std::string& name, ValueId features);
   int64_t Limit(int64_t channels) const;
 
-  ModelOptions options_;
-  bool batch_norm_;
-  bool dropout_;
+  ModelOptions options_;  // with the defaults in place of what they leave open
   GraphBuilder builder_;
   ValueId images_ = kNoValue;
   ValueId labels_ = kNoValue;
+  std::vector<ValueId> further_losses_;  // with their weights in them
 };
 
 }  // namespace partita

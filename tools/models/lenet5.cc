@@ -3,7 +3,7 @@
 namespace partita {
 
 absl::StatusOr<Model> MakeLeNet5(const ModelOptions& options, const OpRegistry& registry) {
-  ModelLayers layers(options, registry, /*batch_norm=*/false, /*dropout=*/false);
+  ModelLayers layers(options, registry, {});
   GraphBuilder& b = layers.builder();
   ValueId x = layers.Conv("conv1", layers.images(), {.channels = 6, .kernel = 5, .padding = 2});
   x = b.MaxPool("pool1", x, {.kernel = 2, .stride = 2});
@@ -12,8 +12,8 @@ absl::StatusOr<Model> MakeLeNet5(const ModelOptions& options, const OpRegistry& 
   x = b.Flatten("flatten", x);
   x = layers.Hidden("dense1", x, 120);
   x = layers.Hidden("dense2", x, 84);
-  x = layers.Dropout("dropout", x, 0.2);
-  return layers.Finish("lenet5", x, /*label_smoothing=*/0);
+  x = layers.Dropout("dropout", x);
+  return layers.Finish("lenet5", x);
 }
 
 }  // namespace partita

@@ -32,7 +32,7 @@ ValueId Block(ModelLayers& layers, const std::string& block, ValueId x, const Bl
 }  // namespace
 
 absl::StatusOr<Model> MakeMiniInception(const ModelOptions& options, const OpRegistry& registry) {
-  ModelLayers layers(options, registry, /*batch_norm=*/true, /*dropout=*/true);
+  ModelLayers layers(options, registry, {.batch_norm = true, .dropout = true, .label_smoothing = 0.05});
   GraphBuilder& b = layers.builder();
   ValueId x = layers.Conv("stem", layers.images(), {.channels = 32, .kernel = 3, .padding = 1});
   x = b.MaxPool("stem_pool", x, {.kernel = 2, .stride = 2});
@@ -40,8 +40,8 @@ absl::StatusOr<Model> MakeMiniInception(const ModelOptions& options, const OpReg
   x = b.MaxPool("a_pool", x, {.kernel = 2, .stride = 2});
   x = Block(layers, "b", x, {.branch1 = 64, .branch2 = {48, 96}, .branch3 = {32, 48, 48}, .branch4 = 48});
   x = b.GlobalAveragePool("global_pool", x);
-  x = layers.Dropout("dropout", x, 0.2);
-  return layers.Finish("mini-inception", x, /*label_smoothing=*/0.05);
+  x = layers.Dropout("dropout", x);
+  return layers.Finish("mini-inception", x);
 }
 
 }  // namespace partita

@@ -15,6 +15,11 @@ constexpr std::pair<const char*, Maker> kModels[] = {
     {"lenet5", MakeLeNet5},
     {"mlp", MakeMlp},
     {"mini-inception", MakeMiniInception},
+    {"inception-v3", MakeInceptionV3},
+    {"resnet-50", MakeResNet50},
+    {"alexnet", MakeAlexNet},
+    {"alexnet-2012", MakeAlexNet2012},
+    {"vgg-16", MakeVgg16},
 };
 
 }  // namespace

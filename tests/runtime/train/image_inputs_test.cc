@@ -28,12 +28,12 @@ Graph WithInput(const std::string& name, DType dtype, const Shape& shape) {
 
 TEST(FindImageInputs, KnowsTheShippedModels) {
   for (const std::string& name : ModelNames()) {
-    const Model model = MakeModel(name, {.batch = 6}, Ops()).value();
+    const Model model = MakeModel(name, {.batch = 6, .classes = 7}, Ops()).value();
     const ImageInputs inputs = FindImageInputs(model.graph).value();
     EXPECT_EQ(inputs.images, "images");
     EXPECT_EQ(inputs.labels, "labels");
     EXPECT_EQ(inputs.batch(), 6);
-    EXPECT_EQ(inputs.classes, 10);
+    EXPECT_EQ(inputs.classes, 7);
   }
 }
 

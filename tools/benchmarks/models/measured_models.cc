@@ -8,18 +8,18 @@ namespace partita {
 namespace {
 
 absl::StatusOr<Model> MakeConvStack(const ModelOptions& options) {
-  ModelLayers layers(options, Ops(), /*batch_norm=*/true, /*dropout=*/false);
+  ModelLayers layers(options, Ops(), {.batch_norm = true});
   const Conv2dOptions wide{.channels = 128, .kernel = 3, .padding = 1};
   ValueId x = layers.Conv("stem", layers.images(), wide);
   for (int layer = 1; layer <= 8; ++layer) x = layers.Conv("conv" + std::to_string(layer), x, wide);
-  return layers.Finish("conv-stack", layers.builder().GlobalAveragePool("pool", x), /*label_smoothing=*/0);
+  return layers.Finish("conv-stack", layers.builder().GlobalAveragePool("pool", x));
 }
 
 absl::StatusOr<Model> MakeWideMlp(const ModelOptions& options) {
-  ModelLayers layers(options, Ops(), /*batch_norm=*/false, /*dropout=*/false);
+  ModelLayers layers(options, Ops(), {});
   ValueId x = layers.builder().Flatten("flatten", layers.images());
   for (int layer = 1; layer <= 4; ++layer) x = layers.Hidden("dense" + std::to_string(layer), x, 4096);
-  return layers.Finish("wide-mlp", x, /*label_smoothing=*/0);
+  return layers.Finish("wide-mlp", x);
 }
 
 }  // namespace

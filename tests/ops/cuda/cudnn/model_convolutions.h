@@ -1,4 +1,4 @@
-// The convolutions of the shipped models and of Inception-V3, each size once, in all directions.
+// The convolutions of the small shipped models and of Inception-V3, each size once, in all directions.
 #ifndef PARTITA_TESTS_OPS_CUDA_CUDNN_MODEL_CONVOLUTIONS_H_
 #define PARTITA_TESTS_OPS_CUDA_CUDNN_MODEL_CONVOLUTIONS_H_
 
