@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "runtime/api/backend/gpu.h"
 #include "runtime/base/files.h"
 #include "tools/benchmarks/allocation_count.h"
 #include "tools/benchmarks/comm/comm_benchmark.h"
@@ -74,6 +75,14 @@ std::string PeerPython() {
   return std::string(home == nullptr ? "" : home) + "/.cache/partita/peer/bin/python";
 }
 
+// Whether the GPU of --device=cuda can be had: said before anything is measured.
+absl::Status CheckDevice(const Flags& flags) {
+  if (flags.Text("device") != "cuda") return absl::OkStatus();
+  SessionOptions options;
+  options.device.gpu = 0;
+  return AsNoDevice(OpenGpu(options).status());
+}
+
 absl::StatusOr<int> RunExecutor(const CommandContext& context) {
   ExecutorBenchmarkOptions options;
   options.rounds = static_cast<int>(context.flags.Int("rounds"));
@@ -84,6 +93,7 @@ absl::StatusOr<int> RunExecutor(const CommandContext& context) {
 }
 
 absl::StatusOr<int> RunComm(const CommandContext& context) {
+  RETURN_IF_ERROR(CheckDevice(context.flags));
   CommBenchmarkOptions options;
   options.ranks = static_cast<int>(context.flags.Int("ranks"));
   options.rounds = static_cast<int>(context.flags.Int("rounds"));
@@ -158,6 +168,7 @@ std::vector<MeasuredModel> ModelsToMeasure(const Flags& flags) {
 
 absl::StatusOr<int> RunModels(const CommandContext& context) {
   const Flags& flags = context.flags;
+  RETURN_IF_ERROR(CheckDevice(flags));
   ModelBenchmarkOptions options;
   options.models = ModelsToMeasure(flags);
   if (options.models.empty()) return FlagError("flag --model is {}, which is not compared", flags.Text("model"));
@@ -186,6 +197,7 @@ absl::StatusOr<int> RunModels(const CommandContext& context) {
 }
 
 absl::StatusOr<int> RunKernels(const CommandContext& context) {
+  RETURN_IF_ERROR(CheckDevice(context.flags));
   SessionOptions options;
   options.threads_per_rank = static_cast<int>(context.flags.Int("threads"));
   if (context.flags.Text("device") == "cuda") options.device.gpu = 0;

@@ -102,10 +102,10 @@ echo "{{\\"epochs\\": [{{\\"training_loss\\": $loss}}]}}" >"$report"
         verifying = sum(name.startswith("verify") for name, _ in run.TRAINING)
         self.program("bin/trainer", 'case "$*" in *--device=cuda*) exit 0 ;; esac; exit 2')
         self.assertEqual(self.run_bundle("--only=verify")[:2], (0, f"{verifying} passed, 0 failed"))
-        self.program("bin/trainer", "echo there is no NVIDIA driver >&2; exit 138")
+        self.program("bin/trainer", "echo there is no NVIDIA driver >&2; exit 7")
         code, line, results = self.run_bundle("--only=verify dp=2 mp=2")
         self.assertEqual((code, line), (1, "0 passed, 1 failed"))
-        self.assertEqual(results["results"][0]["detail"], "exit code 138: there is no NVIDIA driver")
+        self.assertEqual(results["results"][0]["detail"], "exit code 7: there is no NVIDIA driver")
 
     def begun(self):
         """(name of the program, its first argument, its limit) of all programs that a run would start."""

@@ -21,9 +21,10 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   ProgramOptions program_options = ReadProgramOptions(flags);
   program_options.count_votes = spread == Spread::kProcesses;
   ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, model, strategy, program_options));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
-                   Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags)));
-  ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, *backend));
+  const absl::StatusOr<std::unique_ptr<Backend>> backend =
+      Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags));
+  RETURN_IF_ERROR(AsNoDevice(backend.status()));
+  ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, **backend));
   const std::string& format = flags.Text("format");
   if (format == "json") {
     context.out << PrintMessage(plan, ProtoFormat::kJson);

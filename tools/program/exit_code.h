@@ -16,12 +16,14 @@ enum ExitCode : int {
   kExitResources = 4,      // does not fit; disk full
   kExitNonFinite = 5,      // the loss became infinite or not a number
   kExitVerification = 6,   // two results that must be equal are not
+  kExitNoDevice = 7,       // no such device, driver or library here: to start again brings nothing
   kExitInterrupted = 130,  // SIGINT: the step was finished, saved if asked for
   kExitUnavailable = 138,  // a peer or a device is gone: start again
   kExitTerminated = 143,   // SIGTERM: as SIGINT
 };
 
 inline constexpr char kFlagErrorPayload[] = "partita/flags";
+inline constexpr char kNoDevicePayload[] = "partita/no-device";
 
 // A kInvalidArgument that ends in kExitFlags: the caller's flags are wrong, alone or together.
 template <typename... Args>
@@ -37,6 +39,12 @@ absl::Status VerificationFailure(fmt::format_string<Args...> format, Args&&... a
   return absl::DataLossError(fmt::format(format, std::forward<Args>(args)...));
 }
 
+// What opening a device said, before anything ran: a kUnavailable then is no device that is gone, there never was one.
+inline absl::Status AsNoDevice(absl::Status opened) {
+  if (absl::IsUnavailable(opened)) opened.SetPayload(kNoDevicePayload, {});
+  return opened;
+}
+
 inline ExitCode ToExitCode(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:
@@ -50,7 +58,7 @@ inline ExitCode ToExitCode(const absl::Status& status) {
     case absl::StatusCode::kDataLoss:
       return kExitVerification;
     case absl::StatusCode::kUnavailable:
-      return kExitUnavailable;
+      return status.GetPayload(kNoDevicePayload) ? kExitNoDevice : kExitUnavailable;
     default:
       return kExitInternal;
   }

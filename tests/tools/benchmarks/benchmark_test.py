@@ -115,7 +115,7 @@ class CommTest(unittest.TestCase):
         if done.returncode == 0:
             self.assertIn("cuda_local", [row["backend"] for row in json.loads(done.stdout)])
             return
-        self.assertEqual((done.returncode, done.stdout), (138, ""))
+        self.assertEqual((done.returncode, done.stdout), (7, ""))
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
 

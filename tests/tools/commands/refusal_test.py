@@ -76,7 +76,7 @@ class RefusalTest(TrainerCase):
         command = [TRAINER, "train", "--device=cuda", "--gpu=1024", "--mock-data", "--report=r.json", MLP]
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.folder, timeout=300)
         # With GPUs: the number is wrong. Without: no driver, or a build without CUDA.
-        self.assertIn(done.returncode, [2, 138], done.stderr)
+        self.assertIn(done.returncode, [2, 7], done.stderr)
         self.assertEqual(done.returncode == 2, "there is no device cuda:1024" in done.stderr, done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertEqual(os.listdir(self.folder), [])

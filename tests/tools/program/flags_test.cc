@@ -176,6 +176,8 @@ TEST(ExitCodes, FollowTheError) {
   EXPECT_EQ(ToExitCode(OutOfRange("x")), 5);
   EXPECT_EQ(ToExitCode(VerificationFailure("x")), 6);
   EXPECT_EQ(ToExitCode(Unavailable("x")), 138);
+  EXPECT_EQ(ToExitCode(AsNoDevice(Unavailable("x"))), 7);
+  EXPECT_EQ(ToExitCode(AsNoDevice(FlagError("x"))), 2);
 }
 
 struct Answer {

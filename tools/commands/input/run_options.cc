@@ -115,7 +115,7 @@ absl::Status CheckDevice(const Flags& flags) {
   options.device.gpu = GpuIndex(flags);
   const absl::Status opened = OpenGpu(options).status();
   if (absl::IsInvalidArgument(opened)) return FlagError("flag --gpu: {}", std::string(opened.message()));
-  return opened;
+  return AsNoDevice(opened);
 }
 
 absl::Status SetUpLogging(const Flags& flags) {
