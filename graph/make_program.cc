@@ -155,7 +155,9 @@ class PassList {
   }
 
   std::vector<Pass> Evaluation(const std::map<std::string, Layout>& states) const {
-    std::vector<Pass> passes = {{"prepare_evaluation", [this](Graph g) { return PrepareEvaluation(g, registry_); }}};
+    std::vector<Pass> passes = {
+        {"read_averages", [this, &states](Graph g) { return ReadAverages(g, states, registry_); }},
+        {"prepare_evaluation", [this](Graph g) { return PrepareEvaluation(g, registry_); }}};
     AddDecomposition(passes);
     AddFusions(Fusion::When::kForward, passes);
     AddUnrolling(passes);

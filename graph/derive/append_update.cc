@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <functional>
 
+#include "graph/derive/append_averages.h"
 #include "graph/ir/gate.h"
 #include "graph/ir/generated_name.h"
 #include "graph/moves/plan_move.h"
 #include "graph/optimizer/optimizer.h"
+#include "graph/optimizer/parameter_groups.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -16,18 +18,15 @@ class Update {
  public:
   // `optimizer` is complete.
   Update(LayoutBuilder& builder, const Optimizer& optimizer, const LearningRate& rate, ValueId iteration)
-      : builder_(builder),
-        clip_norm_(optimizer.clip_norm),
-        rule_(FindOptimizer(optimizer.name, builder.registry().optimizers())->rule(optimizer.attributes)),
-        rate_config_(rate),
-        iteration_(iteration) {}
+      : builder_(builder), optimizer_(optimizer), rate_config_(rate), iteration_(iteration) {}
 
   absl::Status Run(const std::map<ValueId, ValueId>& gradients) {
     if (gradients.empty() &&
         std::ranges::all_of(graph().states(), [](const State& s) { return s.update == kNoValue; })) {
       return absl::OkStatus();
     }
-    ASSIGN_OR_RETURN(const ValueId squares, SumOfSquares(gradients));
+    ASSIGN_OR_RETURN(group_of_, GroupsOfParameters(gradients));
+    ASSIGN_OR_RETURN(const auto squares, SumsOfSquares(gradients));
     RETURN_IF_ERROR(Apply(squares));
     RETURN_IF_ERROR(GateForward());
     if (gradients.empty()) return absl::OkStatus();
@@ -36,6 +35,7 @@ class Update {
     for (const auto& [parameter, gradient] : gradients) RETURN_IF_ERROR(Parameter(parameter, gradient));
     // Behind all of them, so that they can be one launch.
     for (const auto& [parameter, result] : updated_) SetUpdate(parameter, result);
+    RETURN_IF_ERROR(AppendAverages(builder_, optimizer_, {rate_, apply_, iteration_}));
     ASSIGN_OR_RETURN(const ValueId next,
                      Add(Role::kIncrement, {iteration_, apply_}, {}, std::string(kIterationName) + "@new"));
     graph().SetUpdate(iteration_, next);
@@ -67,9 +67,38 @@ class Update {
     graph().SetUpdate(state, builder_.MoveTo(update, graph().layout(state), Phase::kUpdate));
   }
 
-  // Of all gradients, on every rank; kNoValue: nobody asks for it.
+  absl::StatusOr<std::map<ValueId, int>> GroupsOfParameters(const std::map<ValueId, ValueId>& gradients) {
+    std::vector<std::string> names;
+    for (const auto& [parameter, gradient] : gradients) names.push_back(graph().value(parameter).name);
+    ASSIGN_OR_RETURN(const std::vector<int> groups, GroupsOf(optimizer_, names));
+    std::map<ValueId, int> group_of;
+    for (const auto& [parameter, gradient] : gradients) group_of[parameter] = groups[group_of.size()];
+    return group_of;
+  }
+
+  // With which other parameters it is clipped: those of its group, if that has a norm; else (-1) all that have none.
+  int ClippedWith(ValueId parameter) const {
+    const int group = group_of_.at(parameter);
+    return group >= 0 && optimizer_.groups[static_cast<size_t>(group)].clip_norm ? group : -1;
+  }
+
+  double NormOf(int clipped) const {
+    return clipped < 0 ? optimizer_.clip_norm : *optimizer_.groups[static_cast<size_t>(clipped)].clip_norm;
+  }
+
+  // Of the gradients of the parameters that are clipped together, where they are clipped, on every rank.
+  absl::StatusOr<std::map<int, ValueId>> SumsOfSquares(const std::map<ValueId, ValueId>& gradients) {
+    std::map<int, std::map<ValueId, ValueId>> together;
+    for (const auto& [parameter, gradient] : gradients) together[ClippedWith(parameter)].emplace(parameter, gradient);
+    std::map<int, ValueId> sums;
+    for (const auto& [clipped, all] : together) {
+      if (NormOf(clipped) <= 0) continue;
+      ASSIGN_OR_RETURN(sums[clipped], SumOfSquares(all));
+    }
+    return sums;
+  }
+
   absl::StatusOr<ValueId> SumOfSquares(const std::map<ValueId, ValueId>& gradients) {
-    if (clip_norm_ <= 0 || gradients.empty()) return kNoValue;
     std::map<int, std::vector<ValueId>, std::greater<>> squares;  // by mesh, the first one last
     for (const auto& [parameter, gradient] : gradients) {
       // Several parameters may have one gradient: each of them counts.
@@ -85,7 +114,17 @@ class Update {
       ASSIGN_OR_RETURN(const ValueId sum, Add(Role::kAdd, own, {}, name));
       all.push_back(builder_.MoveTo(sum, Summands(graph().mesh()), Phase::kUpdate));
     }
-    ASSIGN_OR_RETURN(const ValueId sum, Add(Role::kAdd, all, {}, "@norm@squares"));
+    ASSIGN_OR_RETURN(const ValueId sum, Add(Role::kAdd, all, {}, graph().UniqueName("@norm@squares")));
+    return builder_.MoveTo(sum, Replicated(graph().mesh()), Phase::kUpdate);
+  }
+
+  // Of all that is clipped; kNoValue: nothing is.
+  absl::StatusOr<ValueId> AllSquares(const std::map<int, ValueId>& squares) {
+    if (squares.empty()) return kNoValue;
+    if (squares.size() == 1) return squares.begin()->second;
+    std::vector<ValueId> all;
+    for (const auto& [clipped, sum] : squares) all.push_back(sum);
+    ASSIGN_OR_RETURN(const ValueId sum, Add(Role::kAdd, all, {}, "@norm@squares@all"));
     return builder_.MoveTo(sum, Replicated(graph().mesh()), Phase::kUpdate);
   }
 
@@ -110,8 +149,9 @@ class Update {
     return Add(Role::kAdd, std::move(losses), {}, "@losses");
   }
 
-  absl::Status Apply(ValueId squares) {
+  absl::Status Apply(const std::map<int, ValueId>& sums) {
     ASSIGN_OR_RETURN(const ValueId loss, Losses());
+    ASSIGN_OR_RETURN(ValueId squares, AllSquares(sums));
     ASSIGN_OR_RETURN(squares, As(loss, squares, "@norm@squares@cast"));
     ASSIGN_OR_RETURN(apply_, Add(Role::kAllFinite, {loss, squares}, {}, "@apply"));
     graph().apply = apply_;
@@ -158,9 +198,11 @@ class Update {
     return graph().AddNode(std::move(node), std::move(outputs));
   }
 
-  absl::Status Clip(ValueId squares) {
-    if (squares == kNoValue) return absl::OkStatus();
-    ASSIGN_OR_RETURN(clip_, Add(Role::kClipScale, {squares}, {{"max_norm", clip_norm_}}, "@clip"));
+  absl::Status Clip(const std::map<int, ValueId>& squares) {
+    for (const auto& [clipped, sum] : squares) {
+      ASSIGN_OR_RETURN(clip_[clipped],
+                       Add(Role::kClipScale, {sum}, {{"max_norm", NormOf(clipped)}}, graph().UniqueName("@clip")));
+    }
     return absl::OkStatus();
   }
 
@@ -180,12 +222,23 @@ class Update {
     return absl::OkStatus();
   }
 
+  UpdateRule RuleOf(ValueId parameter) const {
+    const OptimizerDefinition& definition = *FindOptimizer(optimizer_.name, builder_.registry().optimizers());
+    const int group = group_of_.at(parameter);
+    if (group < 0) return definition.rule(optimizer_.attributes);
+    const ParameterGroup& said = optimizer_.groups[static_cast<size_t>(group)];
+    UpdateRule rule = definition.rule(GroupAttributes(optimizer_.attributes, said));
+    rule.attributes.Set("rate_factor", said.rate);
+    return rule;
+  }
+
   absl::Status Parameter(ValueId parameter, ValueId gradient) {
     const Value value = graph().value(parameter);
     const Layout layout = graph().layout(gradient);
+    const UpdateRule rule = RuleOf(parameter);
     std::vector<ValueId> inputs = {builder_.MoveTo(parameter, layout, Phase::kUpdate), gradient};
     std::vector<std::string> names = {value.name + "@new"};
-    for (const Slot& slot : rule_.slots) {
+    for (const Slot& slot : rule.slots) {
       const std::string name = value.name + "@" + slot.name;
       ASSIGN_OR_RETURN(const ValueId state,
                        builder_.AddSource(builder_.registry().Get(Role::kState),
@@ -193,19 +246,20 @@ class Update {
       inputs.push_back(state);
       names.push_back(name + "@new");
     }
-    AddScalars(inputs);
-    ASSIGN_OR_RETURN(const std::vector<ValueId> results, Append(rule_.op, inputs, rule_.attributes, std::move(names)));
+    const auto clip = clip_.find(ClippedWith(parameter));
+    AddScalars(rule.op, clip == clip_.end() ? kNoValue : clip->second, inputs);
+    ASSIGN_OR_RETURN(const std::vector<ValueId> results, Append(rule.op, inputs, rule.attributes, std::move(names)));
     updated_.emplace_back(parameter, results[0]);
-    for (size_t s = 0; s < rule_.slots.size(); ++s) graph().AddState({inputs[2 + s], results[1 + s]});
+    for (size_t s = 0; s < rule.slots.size(); ++s) graph().AddState({inputs[2 + s], results[1 + s]});
     graph().SetGradient(parameter, gradient);
     return absl::OkStatus();
   }
 
   // What the update's op asks for behind the tensors.
-  void AddScalars(std::vector<ValueId>& inputs) {
+  void AddScalars(const std::string& update, ValueId clip, std::vector<ValueId>& inputs) {
     const std::map<std::string, ValueId> scalars = {
-        {"rate", rate_}, {"apply", apply_}, {"clip", clip_}, {"iteration", iteration_}};
-    const OpDefinition& op = *builder_.registry().Find(rule_.op);
+        {"rate", rate_}, {"apply", apply_}, {"clip", clip}, {"iteration", iteration_}};
+    const OpDefinition& op = *builder_.registry().Find(update);
     while (inputs.size() < op.inputs.size()) {
       const auto scalar = scalars.find(op.inputs[inputs.size()].name);
       CHECK(scalar != scalars.end());
@@ -214,13 +268,13 @@ class Update {
   }
 
   LayoutBuilder& builder_;
-  const double clip_norm_;
-  const UpdateRule rule_;
+  const Optimizer& optimizer_;
   const LearningRate& rate_config_;
   const ValueId iteration_;
   ValueId apply_ = kNoValue;
   ValueId rate_ = kNoValue;
-  ValueId clip_ = kNoValue;
+  std::map<int, ValueId> clip_;                       // as ClippedWith says; not of those that are not clipped
+  std::map<ValueId, int> group_of_;                   // of each parameter; -1: none
   std::vector<std::pair<ValueId, ValueId>> updated_;  // parameters and what they become, where it was computed
 };
 

@@ -8,6 +8,8 @@
 //   before   %m@new, ... = batch_norm_running(%s, %m, %v, _)      ... loss, backward
 //   after    ... loss, backward   %@apply = all_finite(%l, _)     %m@new, ... = batch_norm_running(%s, %m, %v, %@apply)
 //
+// Parameters of a group that has a clip norm are clipped by the norm of their own gradients; `apply` reads all norms.
+//
 // Which op updates, and which slots it keeps beside a parameter, the optimizer's definition says
 // (graph/optimizer/optimizer.h). The clip norm is one scalar summed over differently laid out parameters
 // (docs/design.md 5.20): a local sum of squares, S gives P, R counts on
@@ -25,7 +27,7 @@ namespace partita {
 
 // `gradients`: of AppendAdjoint; the graph has a loss. A gradient that does not lie as its parameter does is updated
 // where it lies (sharded optimizer state, docs/derivation.md 4.5) and the new parameter is moved back.
-// kInvalidArgument: as of CompleteOptimizer. kInternal: a node updates a state and has no gate.
+// kInvalidArgument: as of CompleteOptimizer, GroupsOf and Averaged. kInternal: a node updates a state and has no gate.
 absl::Status AppendUpdate(LayoutBuilder& builder, const std::map<ValueId, ValueId>& gradients,
                           const Optimizer& optimizer, const LearningRate& rate, ValueId iteration);
 

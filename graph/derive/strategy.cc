@@ -10,6 +10,7 @@
 #include "graph/ir/op_definition.h"
 #include "graph/value/limits.h"
 #include "graph/value/node_name.h"
+#include "graph/value/pattern.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -222,32 +223,6 @@ std::vector<std::string> InputGradientsNames() {
   std::vector<std::string> names;
   for (const auto& [name, known] : kInputGradients) names.push_back(name);
   return names;
-}
-
-bool MatchesPattern(const std::string& pattern, const std::string& text) {
-  int64_t unlimited = std::numeric_limits<int64_t>::max();
-  return MatchesPattern(pattern, text, unlimited);
-}
-
-bool MatchesPattern(const std::string& pattern, const std::string& text, int64_t& comparisons) {
-  size_t p = 0, t = 0, star = std::string::npos, resume = 0;
-  while (t < text.size()) {
-    if (--comparisons < 0) return false;
-    if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t]) && pattern[p] != '*') {
-      ++p;
-      ++t;
-    } else if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (star != std::string::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
 }
 
 std::vector<Rule> RulesOf(const Graph& graph, const Node& node) {

@@ -99,11 +99,6 @@ class StrategyIndex {
   mutable std::vector<int> matching_;
 };
 
-// `text` matches `pattern` with '*' and '?'. Linear in both for patterns with one '*'; no recursion.
-bool MatchesPattern(const std::string& pattern, const std::string& text);
-// The same; takes the characters it compares from `comparisons` and is false when these are used up.
-bool MatchesPattern(const std::string& pattern, const std::string& text, int64_t& comparisons);
-
 // The legal splits of a node of a verified graph.
 std::vector<Rule> RulesOf(const Graph& graph, const Node& node);
 

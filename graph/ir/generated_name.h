@@ -11,6 +11,9 @@ inline constexpr char kIterationName[] = "@iteration";
 inline constexpr char kVoteName[] = "@vote";                   // an input of programs that count votes
 inline constexpr char kSampleWeightName[] = "@sample_weight";  // an input of evaluation: what each row weighs
 
+// A state beside another: its moving average.
+inline std::string AverageName(const std::string& name) { return name + "@average"; }
+
 // "x" and 1 -> "x@micro1"
 std::string MicroBatchName(const std::string& name, int64_t micro_batch);
 

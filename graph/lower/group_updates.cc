@@ -39,11 +39,17 @@ void MakeOutputsAlike(std::vector<LocalLaunch>& members) {
   }
 }
 
+bool AttributesDiffer(const std::vector<LocalLaunch>& members) {
+  const Attributes& first = std::get<LocalKernel>(members.front().work).node.attributes;
+  return std::ranges::any_of(
+      members, [&](const LocalLaunch& member) { return std::get<LocalKernel>(member.work).node.attributes != first; });
+}
+
 LocalLaunch Join(std::vector<LocalLaunch> members) {
   MakeOutputsAlike(members);
+  const bool differ = AttributesDiffer(members);
   LocalLaunch joint = std::move(members.front());
   auto& kernel = std::get<LocalKernel>(joint.work);
-  const bool differ = members.size() > 1 && kernel.node.op->members_differ;
   if (differ) kernel.node.member_attributes = {kernel.node.attributes};
   for (size_t m = 1; m < members.size(); ++m) {
     LocalLaunch& member = members[m];

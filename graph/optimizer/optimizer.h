@@ -4,6 +4,7 @@
 #define PARTITA_GRAPH_OPTIMIZER_OPTIMIZER_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,29 @@
 
 namespace partita {
 
+// What is said otherwise for the parameters whose names match.
+struct ParameterGroup {
+  std::string pattern;
+  double rate = 1;                       // factor of the learning rate
+  Attributes attributes = {};            // instead of the optimizer's
+  std::optional<double> clip_norm = {};  // largest norm of the gradients of these alone; nothing: as all others
+};
+
+// A moving average beside parameters and running statistics, which evaluation and prediction read in their place.
+struct MovingAverage {
+  double decay = 0;
+  std::string pattern = "*";  // of their names
+  bool warmup = false;        // in step t = 1, 2, ... at most (1 + t) / (10 + t)
+};
+
 // One of the list, and what it is told.
 struct Optimizer {
   std::string name = "";  // the first one, stochastic gradient descent
   Attributes attributes;  // those that are not given have the optimizer's defaults
-  double clip_norm = 0;   // largest global norm of the gradient; 0: no clipping
+  // Largest global norm of the gradients of all parameters but those of a group with a norm of its own; 0: no clipping.
+  double clip_norm = 0;
+  std::vector<ParameterGroup> groups = {};  // the first one that matches decides
+  std::optional<MovingAverage> average = {};
 };
 
 // A state that lies beside each parameter, in its form: "<parameter>@<name>".
@@ -50,9 +69,12 @@ using Optimizers = std::vector<OptimizerDefinition>;
 // "": the first one. nullptr if unknown.
 const OptimizerDefinition* FindOptimizer(const std::string& name, const Optimizers& optimizers);
 
-// With all attributes; the name stays as it was given. kInvalidArgument: an unknown name or attribute ("did you
-// mean"), a value out of range; it names the field.
+// With all attributes, those of groups in their types; the name stays as it was given. kInvalidArgument: an unknown
+// name or attribute ("did you mean"), a value out of range; it names the field.
 absl::StatusOr<Optimizer> CompleteOptimizer(const Optimizer& optimizer, const Optimizers& optimizers);
+
+// What a group's parameters are updated by: `all`, the optimizer's attributes, but those that the group says.
+Attributes GroupAttributes(const Attributes& all, const ParameterGroup& group);
 
 }  // namespace partita
 

@@ -16,12 +16,25 @@
 #ifndef PARTITA_GRAPH_PASSES_PREPARE_EVALUATION_H_
 #define PARTITA_GRAPH_PASSES_PREPARE_EVALUATION_H_
 
+#include <map>
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "graph/ir/op_definition.h"
 
 namespace partita {
 
 absl::StatusOr<Graph> PrepareEvaluation(const Graph& forward, const OpRegistry& registry);
+
+// Lets it read moving averages, first of all, in place of what they are averages of:
+//
+//   before   %w = parameter()                          %y = matmul(%x, %w)
+//   after    %w = parameter()   %w@average = state()   %y = matmul(%x, %w@average)
+//
+// The states that they stand for stay, so that a program that only predicts takes the same files. `states`: those of
+// the training graph, by name.
+absl::StatusOr<Graph> ReadAverages(const Graph& forward, const std::map<std::string, Layout>& states,
+                                   const OpRegistry& registry);
 
 }  // namespace partita
 

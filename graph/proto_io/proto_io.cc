@@ -1,8 +1,7 @@
 #include "graph/proto_io/proto_io.h"
 
-#include <cmath>
-
-#include "graph/optimizer/optimizer.h"
+#include "graph/proto_io/proto_io_attributes.h"
+#include "graph/proto_io/proto_io_optimizer.h"
 #include "graph/read/graph_assembler.h"
 #include "graph/read/verify_model.h"
 #include "graph/value/node_name.h"
@@ -13,58 +12,6 @@
 namespace partita {
 namespace {
 
-absl::StatusOr<Attribute> ReadText(const std::string& text) {
-  if (text.size() > kLongestName) {
-    return InvalidArgument("it has {} characters; at most {} are allowed", text.size(), kLongestName);
-  }
-  for (const char c : text) {
-    if (c < 0x20 || c > 0x7e) return InvalidArgument("it is {}; printable ASCII characters are allowed", Quoted(text));
-  }
-  return Attribute(text);
-}
-
-absl::StatusOr<Attribute> ReadIntegers(const IntegersProto& proto) {
-  constexpr int kMost = 64;
-  if (proto.values_size() > kMost) {
-    return InvalidArgument("it has {} integers; at most {} are allowed", proto.values_size(), kMost);
-  }
-  return Attribute(IntList(proto.values().begin(), proto.values().end()));
-}
-
-absl::StatusOr<Attribute> ReadValue(const AttributeProto& proto) {
-  switch (proto.value_case()) {
-    case AttributeProto::kBoolean:
-      return Attribute(proto.boolean());
-    case AttributeProto::kInteger:
-      return Attribute(int64_t{proto.integer()});
-    case AttributeProto::kNumber:
-      if (std::isfinite(proto.number())) return Attribute(proto.number());
-      return InvalidArgument("it is {}; a finite number is needed", proto.number());
-    case AttributeProto::kText:
-      return ReadText(proto.text());
-    case AttributeProto::kIntegers:
-      return ReadIntegers(proto.integers());
-    case AttributeProto::VALUE_NOT_SET:
-      break;
-  }
-  return InvalidArgument("it has no value; one of boolean, integer, number, text, integers is needed");
-}
-
-using AttributeProtos = google::protobuf::RepeatedPtrField<AttributeProto>;
-
-absl::StatusOr<Attributes> ReadAttributes(const AttributeProtos& protos) {
-  Attributes attributes;
-  for (const AttributeProto& proto : protos) {
-    RETURN_IF_ERROR(WithContext("an attribute", CheckNodeName(proto.name())));
-    const std::string context = fmt::format("attribute {}", Quoted(proto.name()));
-    if (attributes.Has(proto.name())) return InvalidArgument("{} is given twice; once is allowed", context);
-    absl::StatusOr<Attribute> value = ReadValue(proto);
-    if (!value.ok()) return WithContext(context, value.status());
-    attributes.Set(proto.name(), *std::move(value));
-  }
-  return attributes;
-}
-
 absl::StatusOr<std::vector<NodeDescription>> ReadNodes(const GraphProto& proto) {
   std::vector<NodeDescription> nodes;
   nodes.reserve(proto.nodes_size());
@@ -74,39 +21,6 @@ absl::StatusOr<std::vector<NodeDescription>> ReadNodes(const GraphProto& proto) 
     nodes.push_back({node.name(), node.op(), {node.inputs().begin(), node.inputs().end()}, *std::move(attributes)});
   }
   return nodes;
-}
-
-// The fields that are stochastic gradient descent without a name.
-constexpr const char* kMomentum = "momentum";
-constexpr const char* kWeightDecay = "weight_decay";
-constexpr const char* kNesterov = "nesterov";
-
-absl::Status CheckForm(const OptimizerProto& proto) {
-  if (proto.name().empty()) {
-    if (proto.attributes().empty()) return absl::OkStatus();
-    return InvalidArgument("optimizer.attributes are given without optimizer.name; whose they are is needed");
-  }
-  const auto refused = [&](const char* field) {
-    return InvalidArgument(
-        "optimizer.{} is given beside optimizer.name; what {} is told stands in optimizer.attributes", field,
-        Quoted(proto.name()));
-  };
-  if (proto.momentum() != 0) return refused(kMomentum);
-  if (proto.weight_decay() != 0) return refused(kWeightDecay);
-  if (proto.nesterov()) return refused(kNesterov);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Optimizer> ReadOptimizer(const OptimizerProto& proto, const OpRegistry& registry) {
-  RETURN_IF_ERROR(CheckForm(proto));
-  Optimizer optimizer{proto.name(), {}, proto.clip_norm()};
-  if (proto.name().empty()) {
-    optimizer.attributes = {
-        {kMomentum, proto.momentum()}, {kWeightDecay, proto.weight_decay()}, {kNesterov, proto.nesterov()}};
-  } else {
-    ASSIGN_OR_RETURN(optimizer.attributes, ReadAttributes(proto.attributes()));
-  }
-  return CompleteOptimizer(optimizer, registry.optimizers());
 }
 
 LearningRate ReadLearningRate(const LearningRateProto& proto) {
@@ -146,40 +60,8 @@ absl::StatusOr<Model> ReadModel(const GraphProto& proto, const OpRegistry& regis
   ASSIGN_OR_RETURN(const std::vector<NodeDescription> nodes, ReadNodes(proto));
   ASSIGN_OR_RETURN(model.graph, BuildGraph(nodes, proto.loss(0), {proto.metrics().begin(), proto.metrics().end()},
                                            registry, ReadFurtherLosses(proto)));
+  RETURN_IF_ERROR(VerifyPatterns(model.graph, model.optimizer));
   return model;
-}
-
-struct WriteValue {
-  AttributeProto& proto;
-  void operator()(bool value) { proto.set_boolean(value); }
-  void operator()(int64_t value) { proto.set_integer(value); }
-  void operator()(double value) { proto.set_number(value); }
-  void operator()(const std::string& value) { proto.set_text(value); }
-  void operator()(const IntList& value) {
-    IntegersProto& integers = *proto.mutable_integers();
-    for (int64_t number : value) integers.add_values(number);
-  }
-};
-
-void WriteAttributes(const Attributes& attributes, AttributeProtos& protos) {
-  for (const auto& [name, value] : attributes.entries()) {
-    AttributeProto& attribute = *protos.Add();
-    attribute.set_name(name);
-    std::visit(WriteValue{attribute}, value);
-  }
-}
-
-void WriteOptimizer(const Optimizer& optimizer, OptimizerProto& proto) {
-  const Attributes& attributes = optimizer.attributes;
-  proto.set_clip_norm(optimizer.clip_norm);
-  if (optimizer.name.empty()) {
-    if (attributes.Has(kMomentum)) proto.set_momentum(attributes.Float(kMomentum));
-    if (attributes.Has(kWeightDecay)) proto.set_weight_decay(attributes.Float(kWeightDecay));
-    if (attributes.Has(kNesterov)) proto.set_nesterov(attributes.Bool(kNesterov));
-    return;
-  }
-  proto.set_name(optimizer.name);
-  WriteAttributes(attributes, *proto.mutable_attributes());
 }
 
 void WriteNode(const NodeDescription& node, NodeProto& proto) {

@@ -8,6 +8,7 @@
 #include "graph/ir/entry_point.h"
 #include "graph/ir/op_definition.h"
 #include "graph/optimizer/optimizer.h"
+#include "graph/optimizer/parameter_groups.h"
 #include "graph/value/limits.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
@@ -154,6 +155,17 @@ absl::Status CheckSteps(const char* field, int64_t value, int64_t least) {
   return InvalidArgument("{} is {}; {} to {} are allowed", field, value, least, kMostSteps);
 }
 
+// That nodes give new values as a batch passes them: running statistics.
+std::vector<ValueId> UpdatedStates(const Graph& graph) {
+  std::vector<ValueId> states;
+  for (const Node& node : graph.nodes()) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (InputOf(*node.op, i).updated && node.inputs[i] != kNoValue) states.push_back(node.inputs[i]);
+    }
+  }
+  return states;
+}
+
 absl::Status CheckWord(const char* field, const std::string& word, const std::vector<std::string>& known) {
   if (std::ranges::find(known, word) != known.end()) return absl::OkStatus();
   return InvalidArgument("{} is {}, which is unknown{}", field, Quoted(word), Suggestion(word, known));
@@ -182,6 +194,17 @@ absl::Status VerifyForward(const Graph& graph) {
   return CheckUpdates(graph);
 }
 
+absl::Status VerifyPatterns(const Graph& graph, const Optimizer& optimizer) {
+  std::vector<std::string> parameters, averaged;
+  for (const State& state : graph.states()) {
+    if (Producer(graph, state.value).op->role == Role::kParameter) parameters.push_back(graph.value(state.value).name);
+  }
+  averaged = parameters;
+  for (const ValueId state : UpdatedStates(graph)) averaged.push_back(graph.value(state).name);
+  RETURN_IF_ERROR(GroupsOf(optimizer, parameters).status());
+  return Averaged(optimizer, averaged).status();
+}
+
 absl::Status VerifyLearningRate(const LearningRate& rate) {
   RETURN_IF_ERROR(
       CheckWord("learning_rate.schedule", rate.schedule,
@@ -207,6 +230,7 @@ absl::Status VerifyLearningRate(const LearningRate& rate) {
 absl::Status VerifyModel(const Model& model, const OpRegistry& registry) {
   RETURN_IF_ERROR(VerifyForward(model.graph));
   RETURN_IF_ERROR(CompleteOptimizer(model.optimizer, registry.optimizers()).status());
+  RETURN_IF_ERROR(VerifyPatterns(model.graph, model.optimizer));
   return VerifyLearningRate(model.learning_rate);
 }
 

@@ -21,6 +21,9 @@ absl::Status VerifyForward(const Graph& graph);
 // Ranges of the schedule's numbers; names the field.
 absl::Status VerifyLearningRate(const LearningRate& rate);
 
+// Patterns of the optimizer that match nothing of the graph ("did you mean").
+absl::Status VerifyPatterns(const Graph& graph, const Optimizer& optimizer);
+
 // All of it, the optimizer included (graph/optimizer/optimizer.h).
 absl::Status VerifyModel(const Model& model, const OpRegistry& registry);
 

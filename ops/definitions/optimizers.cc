@@ -21,7 +21,7 @@ struct Number {
 // What an update says of itself.
 struct Description {
   std::string name;
-  bool is_optimizer, counts_steps;
+  bool is_optimizer, counts_steps, is_trained;
   double flops;
   std::vector<Slot> slots;
   std::vector<std::string> initial_attributes;  // of each slot; "": it begins as it says itself
@@ -34,8 +34,14 @@ Attribute ValueOf(double number, bool is_flag) {
 }
 
 template <typename F>
+constexpr bool IsTrained() {
+  if constexpr (requires { F::kIsTrained; }) return F::kIsTrained;
+  return true;
+}
+
+template <typename F>
 Description Describe() {
-  Description update{F::kName, F::kIsOptimizer, F::kCountsSteps, F::kFlops, {}, {}, {}};
+  Description update{F::kName, F::kIsOptimizer, F::kCountsSteps, IsTrained<F>(), F::kFlops, {}, {}, {}};
   for (const UpdateSlot& slot : F::kSlots) {
     update.slots.push_back({slot.name, slot.initial});
     update.initial_attributes.emplace_back(slot.initial_attribute == nullptr ? "" : slot.initial_attribute);
@@ -76,6 +82,7 @@ ShapeFunction UpdateShape(const Description& update) {
       if (IsFlag(number)) continue;
       RETURN_IF_ERROR(CheckNumber(node.attributes, number.definition.name, number.least, number.below));
     }
+    RETURN_IF_ERROR(CheckNumber(node.attributes, kRateFactor, 0));
     return std::vector<TensorType>(1 + update.slots.size(), *node.inputs[0]);
   };
 }
@@ -97,18 +104,20 @@ OpDefinition UpdateOp(const Description& update) {
   op.Internal().Inputs({"w", "g"}).Outputs(1 + slots).InPlace(0, 0);
   for (int s = 0; s < slots; ++s) op.Inputs({update.slots[s].name}).InPlace(2 + s, 1 + s);
   op.Inputs({"rate"}).Gate("apply").Optional("clip");
-  std::vector<int> scalars = {tensors, tensors + 1, tensors + 2};
+  std::vector<int> shared = {tensors, tensors + 1};  // clip may be that of a group
   if (update.counts_steps) {
     op.Inputs({"iteration"});
-    scalars.push_back(tensors + 3);
+    shared.push_back(tensors + 3);
   }
+  op.Attribute(kRateFactor, 1.0);
   for (const Number& number : update.numbers) op.Attribute(number.definition.name, number.definition.type_and_default);
   return op.Shape(UpdateShape(update))
-      .Rules(UpdateRules(tensors, tensors + scalars.size(), 1 + update.slots.size()))
+      .Rules(UpdateRules(tensors, tensors + 1 + shared.size(), 1 + update.slots.size()))
       .Flops([flops = update.flops](const NodeView& node) { return flops * Count(node.inputs[0]->shape); })
-      .Together(scalars)
+      .Together(shared)
+      .MembersDiffer()
       .TakesBf16(1)
-      .Rounds(0);
+      .Rounds(update.is_trained ? 0 : -1);
 }
 
 // An optimizer that updates by this op alone.

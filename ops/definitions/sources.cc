@@ -3,7 +3,8 @@
 //   input()      a batch of samples, set before each step from the batch's field of that name (`field`; empty: the
 //                name of the node). Dimension names as DimensionName: samples, channels, ...
 //   parameter()  a trainable state, filled once by its initializer (ops/values/initializer.h)
-//   state()      a state that no gradient reaches: running statistics, optimizer slots, the iteration counter
+//   state()      a state that no gradient reaches: running statistics, optimizer slots, the iteration counter; `like`
+//                names a state of the same attributes, with whose values it begins
 //   constant()   filled with `value`
 #include "ops/definitions/definitions.h"
 #include "ops/forms/op_builder.h"
@@ -84,7 +85,7 @@ OpDefinition InputOp() {
 
 OpDefinition ParameterOp() { return StateLike("parameter").As(Role::kParameter).Shape(ParameterShape); }
 
-OpDefinition StateOp() { return StateLike("state").As(Role::kState).Shape(StateShape); }
+OpDefinition StateOp() { return StateLike("state").As(Role::kState).Attribute("like", "").Shape(StateShape); }
 
 OpDefinition ConstantOp() {
   return Op("constant")

@@ -18,12 +18,13 @@
 //   };
 //
 // kName: of the op, and of the optimizer if it is one; else another optimizer uses it (ops/definitions/optimizers.cc).
-// kCountsSteps: it reads UpdateScalars::step. kFlops: of an element. kSlots: tensors beside each parameter. Derive, if
-// there is one, is called on the host when the attributes are set. A Step is the same for all elements of a step of the
-// training; it changes w and its slots in place.
+// kCountsSteps: it reads UpdateScalars::step. kIsTrained = false, where it is said: w is no parameter, and in mixed
+// precision nobody computes on it as it is trained. kFlops: of an element. kSlots: tensors beside each parameter.
+// Derive, if there is one, is called on the host when the attributes are set. A Step is the same for all elements of a
+// step of the training; it changes w and its slots in place.
 //
 // From the list of them (updates.h) come the ops, the optimizers, and the kernels of every backend. The op is
-//   w', slots'... = example(w, g, slots..., rate, apply?, clip?, iteration if it counts steps)
+//   w', slots'... = example(w, g, slots..., rate, apply?, clip?, iteration if it counts steps) rate_factor=1
 #ifndef PARTITA_OPS_FUNCTORS_UPDATE_H_
 #define PARTITA_OPS_FUNCTORS_UPDATE_H_
 
@@ -87,6 +88,26 @@ PARTITA_HOST_DEVICE inline UpdateScalars<T> ScalarsAt(const T* rate, const int32
   return {*rate, clip == nullptr ? T(1) : *clip, step, Applies(apply)};
 }
 
+// An update as a group of parameters has it: all ops have the attribute kRateFactor.
+inline constexpr char kRateFactor[] = "rate_factor";
+template <typename F>
+struct GroupUpdate {
+  F update = {};
+  double rate_factor = 1;
+
+  bool operator==(const GroupUpdate& other) const {
+    bool same = rate_factor == other.rate_factor;
+    for (const UpdateAttribute<F>& a : F::kAttributes) same = same && update.*a.member == other.update.*a.member;
+    return same;
+  }
+
+  template <typename T>
+  PARTITA_HOST_DEVICE typename F::template Step<T> In(UpdateScalars<T> scalars) const {
+    scalars.rate = scalars.rate * static_cast<T>(rate_factor);
+    return update.template In<T>(scalars);
+  }
+};
+
 // The update of an element, as the loops of all backends call it.
 template <typename F, typename T>
 struct ElementUpdate {
@@ -94,7 +115,7 @@ struct ElementUpdate {
   bool apply;
 
   ElementUpdate() = default;
-  PARTITA_HOST_DEVICE ElementUpdate(const F& update, const UpdateScalars<T>& scalars)
+  PARTITA_HOST_DEVICE ElementUpdate(const GroupUpdate<F>& update, const UpdateScalars<T>& scalars)
       : step(update.template In<T>(scalars)), apply(scalars.apply) {}
   PARTITA_HOST_DEVICE void operator()(T& w, T g, T* slots) const {
     if (apply) step(w, g, slots);

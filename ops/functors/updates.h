@@ -7,6 +7,7 @@
 
 #include "ops/functors/adagrad.h"
 #include "ops/functors/adam.h"
+#include "ops/functors/moving_average.h"
 #include "ops/functors/rmsprop.h"
 #include "ops/functors/rmsprop_torch.h"
 #include "ops/functors/sgd.h"
@@ -20,7 +21,8 @@
   UPDATE(Adagrad)               \
   UPDATE(RmsProp)               \
   UPDATE(RmsPropTorch)          \
-  UPDATE(RmsPropTorchCentered)
+  UPDATE(RmsPropTorchCentered)  \
+  UPDATE(MovingAverageUpdate)
 
 namespace partita {
 

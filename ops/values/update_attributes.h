@@ -10,13 +10,14 @@
 namespace partita {
 
 template <typename F>
-F UpdateWith(const Attributes& attributes) {
-  F update;
+GroupUpdate<F> UpdateWith(const Attributes& attributes) {
+  GroupUpdate<F> group;
   for (const UpdateAttribute<F>& a : F::kAttributes) {
-    update.*a.member = a.is_flag ? (attributes.Bool(a.name) ? 1 : 0) : attributes.Float(a.name);
+    group.update.*a.member = a.is_flag ? (attributes.Bool(a.name) ? 1 : 0) : attributes.Float(a.name);
   }
-  if constexpr (requires { update.Derive(); }) update.Derive();
-  return update;
+  if constexpr (requires { group.update.Derive(); }) group.update.Derive();
+  group.rate_factor = attributes.Float(kRateFactor);
+  return group;
 }
 
 // What beside f32 (or f64) a node has: a gradient in bf16, and the new w once more in bf16, as its last output

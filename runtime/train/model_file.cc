@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
-#include <string_view>
+#include <set>
+#include <utility>
 
+#include "graph/ir/generated_name.h"
 #include "runtime/base/bf16.h"
 #include "runtime/base/status.h"
 
@@ -21,12 +25,24 @@ std::vector<std::string> StatesOf(const Model& model) {
   return names;
 }
 
-// Every tensor is a state of the graph, and none is larger than there: so the file is not, either.
-absl::Status CheckTensors(const SafetensorsFile& file, const Graph& graph) {
-  std::map<std::string_view, const Shape*> shapes;
+// Those of them whose moving average the session has.
+std::vector<std::string> AveragedIn(const Session& session, const std::vector<std::string>& states) {
+  const std::vector<std::string> names = session.StateNames();
+  const std::set<std::string> all(names.begin(), names.end());
+  std::vector<std::string> averaged;
+  std::ranges::copy_if(states, std::back_inserter(averaged),
+                       [&](const std::string& name) { return all.contains(AverageName(name)); });
+  return averaged;
+}
+
+// Every tensor is a state of the graph, or its average, and none is larger than there: so the file is not, either.
+absl::Status CheckTensors(const SafetensorsFile& file, const Model& model) {
+  const Graph& graph = model.graph;
+  std::map<std::string, const Shape*, std::less<>> shapes;
   for (const State& state : graph.states()) {
     const Value& value = graph.value(state.value);
     shapes[value.name] = &value.type.shape;
+    if (model.optimizer.average) shapes[AverageName(value.name)] = &value.type.shape;
   }
   for (const StoredTensor& tensor : file.tensors()) {
     const auto found = shapes.find(tensor.name);
@@ -75,7 +91,8 @@ absl::Status CheckFinite(const std::string& path, const std::vector<std::string>
 }  // namespace
 
 absl::Status SaveStates(const Session& session, const Model& model, const std::string& path) {
-  const std::vector<std::string> names = StatesOf(model);
+  std::vector<std::string> names = StatesOf(model);
+  for (const std::string& name : AveragedIn(session, names)) names.push_back(AverageName(name));
   std::vector<HostTensor> states;
   for (const std::string& name : names) {
     ASSIGN_OR_RETURN(HostTensor state, session.ReadState(name));
@@ -93,21 +110,27 @@ absl::Status SaveStates(const Session& session, const Model& model, const std::s
 }
 
 absl::StatusOr<SafetensorsFile> ReadStateFile(const Model& model, const std::string& path) {
-  return LoadSafetensors(path, [&](const SafetensorsFile& file) { return CheckTensors(file, model.graph); });
+  return LoadSafetensors(path, [&](const SafetensorsFile& file) { return CheckTensors(file, model); });
 }
 
 absl::Status LoadStates(Session& session, const Model& model, const SafetensorsFile& file) {
+  RETURN_IF_ERROR(CheckTensors(file, model));
+  std::vector<std::pair<std::string, std::string>> sources;  // states, and the tensors that they become
   const std::vector<std::string> names = StatesOf(model);
-  RETURN_IF_ERROR(CheckTensors(file, model.graph));
+  for (const std::string& name : names) sources.emplace_back(name, name);
+  for (const std::string& name : AveragedIn(session, names)) {
+    const std::string average = AverageName(name);
+    sources.emplace_back(average, file.Find(average) != nullptr ? average : name);
+  }
   std::vector<HostTensor> states;
-  for (const std::string& name : names) {
+  for (const auto& [name, tensor] : sources) {
     ASSIGN_OR_RETURN(HostTensor state, session.ReadState(name));
-    ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file.Get(name, state.dtype, state.shape));
+    ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file.Get(tensor, state.dtype, state.shape));
     const char* const first = reinterpret_cast<const char*>(bytes.data());
     state.bytes.assign(first, first + bytes.size());
     states.push_back(std::move(state));
   }
-  for (size_t i = 0; i < names.size(); ++i) RETURN_IF_ERROR(session.WriteState(names[i], states[i]));
+  for (size_t i = 0; i < sources.size(); ++i) RETURN_IF_ERROR(session.WriteState(sources[i].first, states[i]));
   return absl::OkStatus();
 }
 

@@ -13,9 +13,9 @@
 
 namespace partita {
 
-// Collective; the process of rank 0 writes. Saves the states of the user's graph, gathered from the ranks; not those
-// that training added (momentum, iteration). kOutOfRange on all ranks: a state has a value that is not finite, and what
-// `path` holds stays; the state and the element are named.
+// Collective; the process of rank 0 writes. Saves the states of the user's graph, gathered from the ranks, and their
+// moving averages; not what else training added (momentum, iteration). kOutOfRange on all ranks: a state has a value
+// that is not finite, and what `path` holds stays; the state and the element are named.
 absl::Status SaveStates(const Session& session, const Model& model, const std::string& path);
 
 // A file of states of that graph. One with other tensors, or larger ones, is refused by its header, before memory is
@@ -23,8 +23,8 @@ absl::Status SaveStates(const Session& session, const Model& model, const std::s
 absl::StatusOr<SafetensorsFile> ReadStateFile(const Model& model, const std::string& path);
 
 // To the ranks of this process, of which every process has read the same file: what SaveStates (or another writer)
-// saved. Collective. kInvalidArgument before any state is changed: a state that the file lacks, a tensor that the graph
-// lacks, another type or shape.
+// saved. A moving average that the file lacks becomes what it is an average of. Collective. kInvalidArgument before any
+// state is changed: a state that the file lacks, a tensor that the graph lacks, another type or shape.
 absl::Status LoadStates(Session& session, const Model& model, const SafetensorsFile& file);
 
 }  // namespace partita

@@ -212,6 +212,9 @@ TEST(AStepThatIsApplied, ChangesEveryState) {
 std::vector<Trial> Trials() {
   const Optimizer sgd{"sgd", {}, 0}, adam{"adam", {}, 0}, rmsprop{"rmsprop", {}, 0};
   const Optimizer adamw{"adamw", {}, 0}, adagrad{"adagrad", {}, 0}, centered{"rmsprop_torch", {{"centered", true}}, 0};
+  Optimizer grouped{"sgd", {{"momentum", 0.9}}, 0};
+  grouped.groups = {{"classifier/*", 0.5, {{"weight_decay", 0.01}}, 0.25}, {"*/weights", 2}};
+  grouped.average = MovingAverage{0.9, "*", true};
   const Optimizer momentum{"sgd", {{"momentum", 0.9}, {"nesterov", true}}, 0};
   return {{{"lenet5", "1x1", true}, false, sgd},      {{"lenet5", "1x1", true}, false, adam},
           {{"lenet5", "2x1", true}, false, momentum}, {{"lenet5", "2x1", true}, true, rmsprop},
@@ -220,6 +223,7 @@ std::vector<Trial> Trials() {
           {{"mlp", "2x2", true}, true, adam},         {{"lenet5", "h2c2", true}, false, momentum},
           {{"mlp", "islands", false}, false, adam},   {{"mlp", "micro_data", true}, true, momentum},
           {{"lenet5", "1f1b", true}, false, rmsprop}, {{"mlp", "2x2", true}, true, adamw},
+          {{"lenet5", "3x1", true}, true, grouped},   {{"mlp", "1f1b", true}, false, grouped},
           {{"mlp", "2x1", true}, true, adagrad},      {{"lenet5", "1x2", true}, false, centered}};
 }
 

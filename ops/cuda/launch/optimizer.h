@@ -32,9 +32,19 @@ LaunchError StepScalars(DType dtype, const LearningRateSchedule& schedule, const
                         CudaQueue queue);
 LaunchError ClipScale(DType dtype, const void* sum_of_squares, double max_norm, void* scale, CudaQueue queue);
 
+// What groups of parameters differ in.
+template <typename F>
+struct UpdateSet {
+  GroupUpdate<F> update;
+  const void* clip = nullptr;  // null: 1
+};
+
+// So many in one launch.
+inline constexpr int kUpdateSets = 4;
+
 // One parameter with its slots (at least one place, so that an array has a size). The outputs may be the inputs they
-// replace. `narrow_gradient`: g is bf16, as if it was cast; `rounded`: where the new w goes once more, in bf16 (null:
-// nowhere).
+// replace. `rounded`: where the new w goes once more, in bf16 (null: nowhere). `narrow_gradient`: g is bf16, as if it
+// was cast. `set`: which of the launch's sets is its own.
 template <typename F>
 struct UpdateTensor {
   static constexpr int kPlaces = kSlotsOf<F> == 0 ? 1 : kSlotsOf<F>;
@@ -45,20 +55,21 @@ struct UpdateTensor {
   int64_t elements = 0;
   void* rounded = nullptr;
   bool narrow_gradient = false;
+  int set = 0;
 };
 
 // Scalars in device memory, which all parameters of a launch share.
 struct UpdateAddresses {
   const void* rate = nullptr;
   const int32_t* apply = nullptr;      // null: 1
-  const void* clip = nullptr;          // null: 1
   const int32_t* iteration = nullptr;  // null where it is not read
 };
 
-// Updates `count` parameters in as few launches as hold their descriptions. There for every F of PARTITA_UPDATES.
+// Updates `count` parameters in as few launches as hold their descriptions, of at most kUpdateSets sets. There for
+// every F of PARTITA_UPDATES.
 template <typename F>
-LaunchError Update(DType dtype, const F& update, const UpdateAddresses& scalars, const UpdateTensor<F>* tensors,
-                   int count, CudaQueue queue);
+LaunchError Update(DType dtype, const UpdateSet<F>* sets, int set_count, const UpdateAddresses& scalars,
+                   const UpdateTensor<F>* tensors, int count, CudaQueue queue);
 
 }  // namespace partita::launch
 

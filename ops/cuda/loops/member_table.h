@@ -13,11 +13,11 @@ namespace partita {
 // not used of them is copied as well.
 inline constexpr int kFewBytes = 3800, kManyBytes = 31800;
 
-// Descriptions that fit into so many bytes.
-template <typename Description>
-inline constexpr int kFewMembers = kFewBytes / (sizeof(Description) + sizeof(int64_t));
-template <typename Description>
-inline constexpr int kManyMembers = kManyBytes / (sizeof(Description) + sizeof(int64_t));
+// Descriptions that fit into so many bytes, beside `kOthers` bytes of other arguments.
+template <typename Description, int kOthers = 0>
+inline constexpr int kFewMembers = (kFewBytes - kOthers) / (sizeof(Description) + sizeof(int64_t));
+template <typename Description, int kOthers = 0>
+inline constexpr int kManyMembers = (kManyBytes - kOthers) / (sizeof(Description) + sizeof(int64_t));
 
 template <typename Description, int kMembers>
 struct MemberTable {

@@ -87,28 +87,43 @@ PARTITA_HOST_DEVICE void StoreRun(const T (&from)[kPackWidth<T>], int count, Sto
   }
 }
 
+template <typename F>
+struct UpdateSets {
+  int count;
+  UpdateSet<F> sets[kUpdateSets];
+};
+
 template <typename F, typename T, int kTensors>
 struct UpdateBody {
-  F update;
+  UpdateSets<F> sets;
   UpdateAddresses scalars;
   MemberTable<UpdateTensor<F>, kTensors> table;  // an index is a pack
 
-  // What an optimizer derives from the step's scalars.
-  using Given = ElementUpdate<F, T>;
+  // What an optimizer derives from the step's scalars, for each set.
+  struct Given {
+    ElementUpdate<F, T> of_set[kUpdateSets];
+  };
   PARTITA_HOST_DEVICE Given Make() const {
-    return {update, ScalarsAt<F>(As<T>(scalars.rate), scalars.apply, As<T>(scalars.clip), scalars.iteration)};
+    Given given;
+    for (int s = 0; s < sets.count; ++s) {
+      const UpdateSet<F>& set = sets.sets[s];
+      given.of_set[s] = {set.update,
+                         ScalarsAt<F>(As<T>(scalars.rate), scalars.apply, As<T>(set.clip), scalars.iteration)};
+    }
+    return given;
   }
 
   PARTITA_HOST_DEVICE void operator()(int64_t i, const Given& given) const {
     const auto [member, pack] = table.PlaceOf(i);
-    Update(table.members[member], pack * kWidth, given);
+    const UpdateTensor<F>& tensor = table.members[member];
+    Update(tensor, pack * kWidth, given.of_set[tensor.set]);
   }
 
  private:
   static constexpr int kWidth = kPackWidth<T>, kPlaces = UpdateTensor<F>::kPlaces;
 
   // Of the elements from `begin` on.
-  PARTITA_HOST_DEVICE static void Update(const UpdateTensor<F>& t, int64_t begin, const Given& given) {
+  PARTITA_HOST_DEVICE static void Update(const UpdateTensor<F>& t, int64_t begin, const ElementUpdate<F, T>& given) {
     const int count = t.elements - begin < kWidth ? static_cast<int>(t.elements - begin) : kWidth;
     T w[kWidth] = {}, g[kWidth] = {}, slots[kPlaces][kWidth] = {};
     LoadRun(As<T>(t.w) + begin, count, w);
@@ -131,14 +146,14 @@ struct UpdateBody {
 };
 
 template <typename F, typename T, int kTensors>
-LaunchError UpdateAll(const F& update, const UpdateAddresses& scalars, const UpdateTensor<F>* tensors, int count,
-                      CudaQueue queue) {
+LaunchError UpdateAll(const UpdateSets<F>& sets, const UpdateAddresses& scalars, const UpdateTensor<F>* tensors,
+                      int count, CudaQueue queue) {
   using Body = UpdateBody<F, T, kTensors>;
   static_assert(kFitsArguments<Body, UpdateTensor<F>, kTensors>);
   return ForTables<kTensors>(
       tensors, count, [](const UpdateTensor<F>& tensor) { return CeilDivide(tensor.elements, kPackWidth<T>); },
       [&](const MemberTable<UpdateTensor<F>, kTensors>& table) {
-        return ForEachGiven(table.indices(), Body{update, scalars, table}, queue);
+        return ForEachGiven(table.indices(), Body{sets, scalars, table}, queue);
       });
 }
 
@@ -174,17 +189,21 @@ LaunchError ClipScale(DType dtype, const void* sum_of_squares, double max_norm, 
 }
 
 template <typename F>
-LaunchError Update(DType dtype, const F& update, const UpdateAddresses& scalars, const UpdateTensor<F>* tensors,
-                   int count, CudaQueue queue) {
+LaunchError Update(DType dtype, const UpdateSet<F>* sets, int set_count, const UpdateAddresses& scalars,
+                   const UpdateTensor<F>* tensors, int count, CudaQueue queue) {
+  UpdateSets<F> all{};
+  for (; all.count < set_count; ++all.count) all.sets[all.count] = sets[all.count];
   return WithWide(dtype, [&]<typename T>() {
-    constexpr int kFew = kFewMembers<UpdateTensor<F>>, kMany = kManyMembers<UpdateTensor<F>>;
-    return count <= kFew ? UpdateAll<F, T, kFew>(update, scalars, tensors, count, queue)
-                         : UpdateAll<F, T, kMany>(update, scalars, tensors, count, queue);
+    constexpr int kSets = sizeof(UpdateSets<F>);
+    constexpr int kFew = kFewMembers<UpdateTensor<F>, kSets>, kMany = kManyMembers<UpdateTensor<F>, kSets>;
+    return count <= kFew ? UpdateAll<F, T, kFew>(all, scalars, tensors, count, queue)
+                         : UpdateAll<F, T, kMany>(all, scalars, tensors, count, queue);
   });
 }
 
-#define PARTITA_INSTANTIATE(F) \
-  template LaunchError Update(DType, const F&, const UpdateAddresses&, const UpdateTensor<F>*, int, CudaQueue);
+#define PARTITA_INSTANTIATE(F)                                                                                      \
+  template LaunchError Update(DType, const UpdateSet<F>*, int, const UpdateAddresses&, const UpdateTensor<F>*, int, \
+                              CudaQueue);
 PARTITA_UPDATES(PARTITA_INSTANTIATE)
 #undef PARTITA_INSTANTIATE
 

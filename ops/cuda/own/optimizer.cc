@@ -77,36 +77,100 @@ launch::UpdateTensor<F> TensorOf(const LocalNode& member) {
   return tensor;
 }
 
-// All members in as few launches as hold them.
+// What is known of the members of a launch before it has addresses.
+template <typename F>
+struct UpdateMembers {
+  size_t inputs = 0, outputs = 0;  // of each
+  std::vector<launch::UpdateTensor<F>> tensors;
+  std::vector<GroupUpdate<F>> updates;
+
+  void SetAddresses(const KernelArguments& a, size_t m, launch::UpdateTensor<F>& tensor) const {
+    const size_t in = m * inputs, out = m * outputs;
+    tensor.w = In(a, in);
+    tensor.g = In(a, in + 1);
+    tensor.new_w = Out(a, out);
+    if (outputs > 1 + F::kSlots.size()) tensor.rounded = Out(a, out + outputs - 1);
+    for (size_t s = 0; s < F::kSlots.size(); ++s) {
+      tensor.slots[s] = In(a, in + 2 + s);
+      tensor.new_slots[s] = Out(a, out + 1 + s);
+    }
+  }
+};
+
+template <typename F>
+UpdateMembers<F> MembersOf(const LocalNode& node) {
+  UpdateMembers<F> members;
+  const auto count = static_cast<size_t>(node.members);
+  members.inputs = node.inputs.size() / count;
+  members.outputs = node.outputs.size() / count;
+  for (int m = 0; m < node.members; ++m) {
+    const LocalNode member = MemberOf(node, m);
+    members.tensors.push_back(TensorOf<F>(member));
+    members.updates.push_back(UpdateWith<F>(member.attributes));
+  }
+  return members;
+}
+
+// Members in as few launches as hold them and what their groups differ in.
+template <typename F>
+class Launching {
+ public:
+  Launching(const UpdateMembers<F>& members, const KernelArguments& a, DType dtype, CudaQueue queue)
+      : members_(members), a_(a), dtype_(dtype), queue_(queue) {
+    scalars_ = {In(a, kRateInput<F>), In<int32_t>(a, kApplyInput<F>), nullptr};
+    if (F::kCountsSteps) scalars_.iteration = In<int32_t>(a, kIterationInput<F>);
+  }
+
+  LaunchError All() {
+    for (size_t m = 0; m < members_.tensors.size(); ++m) {
+      int set = SetOf(m);
+      if (set == launch::kUpdateSets) {
+        if (const LaunchError error = Flush(); error != kLaunched) return error;
+        set = 0;
+      }
+      if (set == static_cast<int>(sets_.size())) sets_.push_back({members_.updates[m], ClipOf(m)});
+      tensors_.push_back(members_.tensors[m]);
+      members_.SetAddresses(a_, m, tensors_.back());
+      tensors_.back().set = set;
+    }
+    return Flush();
+  }
+
+ private:
+  const void* ClipOf(size_t m) const { return In(a_, m * members_.inputs + kClipInput<F>); }
+
+  // Its place among the sets; behind them if it is none of them.
+  int SetOf(size_t m) const {
+    size_t set = 0;
+    while (set < sets_.size() && !(sets_[set].clip == ClipOf(m) && sets_[set].update == members_.updates[m])) ++set;
+    return static_cast<int>(set);
+  }
+
+  LaunchError Flush() {
+    const LaunchError error = launch::Update(dtype_, sets_.data(), static_cast<int>(sets_.size()), scalars_,
+                                             tensors_.data(), static_cast<int>(tensors_.size()), queue_);
+    sets_.clear();
+    tensors_.clear();
+    return error;
+  }
+
+  const UpdateMembers<F>& members_;
+  const KernelArguments& a_;
+  const DType dtype_;
+  const CudaQueue queue_;
+  launch::UpdateAddresses scalars_;
+  std::vector<launch::UpdateSet<F>> sets_;
+  std::vector<launch::UpdateTensor<F>> tensors_;
+};
+
 template <typename F>
 absl::StatusOr<PreparedCudaKernel> Prepare(const LocalNode& node) {
   const DType dtype = node.outputs[0].dtype;
   if (dtype != DType::kF32 && dtype != DType::kF64) {
     return InvalidArgument("dtype is {}, allowed are f32 and f64", Name(dtype));
   }
-  const auto members = static_cast<size_t>(node.members);
-  const size_t inputs = node.inputs.size() / members, outputs = node.outputs.size() / members;
-  std::vector<launch::UpdateTensor<F>> parameters;
-  for (int m = 0; m < node.members; ++m) parameters.push_back(TensorOf<F>(MemberOf(node, m)));
-  const F update = UpdateWith<F>(node.attributes);
-  return OwnKernelOf(dtype, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
-    launch::UpdateAddresses scalars{In(a, kRateInput<F>), In<int32_t>(a, kApplyInput<F>), In(a, kClipInput<F>),
-                                    nullptr};
-    if (F::kCountsSteps) scalars.iteration = In<int32_t>(a, kIterationInput<F>);
-    std::vector<launch::UpdateTensor<F>> tensors = parameters;
-    for (size_t m = 0; m < members; ++m) {
-      const size_t in = m * inputs, out = m * outputs;
-      launch::UpdateTensor<F>& tensor = tensors[m];
-      tensor.w = In(a, in);
-      tensor.g = In(a, in + 1);
-      tensor.new_w = Out(a, out);
-      if (outputs > 1 + F::kSlots.size()) tensor.rounded = Out(a, out + outputs - 1);
-      for (size_t s = 0; s < F::kSlots.size(); ++s) {
-        tensor.slots[s] = In(a, in + 2 + s);
-        tensor.new_slots[s] = Out(a, out + 1 + s);
-      }
-    }
-    return launch::Update(dtype, update, scalars, tensors.data(), static_cast<int>(members), q);
+  return OwnKernelOf(dtype, [members = MembersOf<F>(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return Launching<F>(members, a, dtype, q).All();
   });
 }
 

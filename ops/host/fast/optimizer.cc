@@ -74,7 +74,7 @@ void ForWidened(const Bf16* from, int64_t begin, int64_t end, const Function& f)
 template <typename F>
 absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  const F attributes = UpdateWith<F>(node.attributes);
+  const GroupUpdate<F> attributes = UpdateWith<F>(node.attributes);
   const UpdateForm form = UpdateFormOf<F>(node);
   const int64_t elements = node.outputs[0].elements();
   return Prepared([=](const KernelArguments& a) {

@@ -8,7 +8,7 @@
 namespace partita {
 
 template <typename F, typename T>
-ElementUpdate<F, T> UpdateIn(const F& update, const KernelArguments& a) {
+ElementUpdate<F, T> UpdateIn(const GroupUpdate<F>& update, const KernelArguments& a) {
   return {update, ScalarsAt<F>(In<T>(a, kRateInput<F>), In<int32_t>(a, kApplyInput<F>), In<T>(a, kClipInput<F>),
                                In<int32_t>(a, kIterationInput<F>))};
 }

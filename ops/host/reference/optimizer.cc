@@ -73,7 +73,7 @@ namespace {
 template <typename F>
 absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node) {
   const int64_t elements = node.outputs[0].elements();
-  const F attributes = UpdateWith<F>(node.attributes);
+  const GroupUpdate<F> attributes = UpdateWith<F>(node.attributes);
   const UpdateForm form = UpdateFormOf<F>(node);
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     const auto update = UpdateIn<F, T>(attributes, a);

@@ -165,15 +165,26 @@ absl::Status RankRuntime::Capture(std::span<RankRuntime* const> ranks, const Ses
   return absl::OkStatus();
 }
 
+namespace {
+
+// The name under which a state's first values are drawn: its own, or that of the state that it begins like.
+std::string DrawnAs(const Attributes& attributes, const std::string& name) {
+  const bool like = attributes.Has("like") && !attributes.String("like").empty();
+  return like ? attributes.String("like") : name;
+}
+
+}  // namespace
+
 absl::Status RankRuntime::InitializeStates(uint64_t seed) {
   const Graph& graph = program_->state_graph();
   for (size_t s = 0; s < graph.states().size(); ++s) {
     const Placement& placement = schedules_.front()->states[s];
     if (placement.offset < 0) continue;
     const Node& node = graph.node(graph.value(graph.states()[s].value).producer);
-    RETURN_IF_ERROR(WithContext(fmt::format("node '{}'", placement.name),
-                                Initialize(node.attributes, placement.tensor.dtype, placement.tensor.global,
-                                           placement.tensor.box, seed, placement.name, PartOf(placement).data)));
+    RETURN_IF_ERROR(
+        WithContext(fmt::format("node '{}'", placement.name),
+                    Initialize(node.attributes, placement.tensor.dtype, placement.tensor.global, placement.tensor.box,
+                               seed, DrawnAs(node.attributes, placement.name), PartOf(placement).data)));
     RETURN_IF_ERROR(Store(placement));
   }
   return absl::OkStatus();

@@ -11,6 +11,7 @@
 #include "graph/passes/unroll_micro_batches.h"
 #include "graph/read/graph_assembler.h"
 #include "graph/text/text.h"
+#include "graph/value/pattern.h"
 #include "ops/registry.h"
 #include "tests/graph/two_layers.h"
 

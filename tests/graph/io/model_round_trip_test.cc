@@ -34,6 +34,44 @@ bool Equal(const Model& a, const Model& b) {
          a.learning_rate.base == b.learning_rate.base;
 }
 
+// What the shipped models do not say.
+TEST(TrainingOfAModel, SurvivesTextAndBinary) {
+  const std::string text = Broken("optimizer { momentum: 0.9 }\nlearning_rate { schedule: \"constant\" base: 0.1 }", R"(
+      optimizer {
+        name: "rmsprop_torch"
+        attributes { name: "centered" boolean: true }
+        groups { pattern: "w" rate: 0 weight_decay: 0 clip_norm: 0 attributes { name: "alpha" number: 0.5 } }
+        groups { pattern: "*" }
+        average { decay: 0.995 pattern: "?" warmup: true }
+      }
+      learning_rate { schedule: "halving" base: 1 warmup_steps: 2 warmup: "exponential"
+                      decay_steps: 3 decay_start: 4 decay_times: 5 })");
+  const absl::StatusOr<Model> model = ParseText(text);
+  ASSERT_TRUE(model.ok()) << model.status();
+  for (ProtoFormat format : {ProtoFormat::kText, ProtoFormat::kBinary}) {
+    const absl::StatusOr<Model> read = ParseModel(PrintModel(*model, format), format, "model", Ops());
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_TRUE(Equal(*model, *read));
+    const Optimizer& optimizer = read->optimizer;
+    ASSERT_EQ(optimizer.groups.size(), 2u);
+    EXPECT_EQ(optimizer.groups[0].pattern, "w");
+    EXPECT_EQ(optimizer.groups[0].rate, 0);
+    EXPECT_EQ(optimizer.groups[0].clip_norm, 0);
+    EXPECT_TRUE((optimizer.groups[0].attributes == Attributes{{"weight_decay", 0.0}, {"alpha", 0.5}}));
+    EXPECT_EQ(optimizer.groups[1].rate, 1);
+    EXPECT_EQ(optimizer.groups[1].clip_norm, std::nullopt);
+    EXPECT_TRUE(optimizer.groups[1].attributes.entries().empty());
+    ASSERT_TRUE(optimizer.average.has_value());
+    EXPECT_EQ(optimizer.average->decay, 0.995);
+    EXPECT_EQ(optimizer.average->pattern, "?");
+    EXPECT_TRUE(optimizer.average->warmup);
+    const LearningRate& rate = read->learning_rate;
+    EXPECT_EQ(rate.warmup, "exponential");
+    EXPECT_EQ(rate.decay_start, 4);
+    EXPECT_EQ(rate.decay_times, 5);
+  }
+}
+
 class ShippedModel : public ::testing::TestWithParam<std::string> {
  protected:
   Model Make() const { return *MakeModel(GetParam(), {.batch = 8}, Ops()); }

@@ -53,6 +53,46 @@ TEST_F(ModelFile, WhatIsSavedIsLoaded) {
   EXPECT_EQ(session_->ReadState(state)->bytes, saved.bytes);
 }
 
+class AveragedModelFile : public ModelFile {
+ protected:
+  void SetUp() override {
+    ModelFile::SetUp();
+    without_average_ = model_;
+    model_.optimizer.average = MovingAverage{0.9};
+    other_ = std::move(session_);  // without averages
+    session_ = Session::Start(MakeProgram(model_, Strategy{}, Ops(), {}).value(), {}).value();
+  }
+
+  Model without_average_;
+  std::unique_ptr<Session> other_;
+  const std::string weights_ = "classifier/matmul/weights", average_ = "classifier/matmul/weights@average";
+};
+
+TEST_F(AveragedModelFile, HasTheAverages) {
+  SetElement(weights_, 1, 0.5F);
+  SetElement(average_, 1, 0.25F);
+  ASSERT_TRUE(SaveStates(*session_, model_, path_).ok());
+  const HostTensor weights = session_->ReadState(weights_).value(), average = session_->ReadState(average_).value();
+  SetElement(weights_, 1, 7);
+  SetElement(average_, 1, 7);
+  ASSERT_TRUE(LoadStates(*session_, model_, ReadStateFile(model_, path_).value()).ok());
+  EXPECT_EQ(session_->ReadState(weights_)->bytes, weights.bytes);
+  EXPECT_EQ(session_->ReadState(average_)->bytes, average.bytes);
+}
+
+TEST_F(AveragedModelFile, OfAModelWithoutAveragesIsWhatTheyBeginWith) {
+  ASSERT_TRUE(SaveStates(*other_, without_average_, path_).ok());
+  SetElement(average_, 1, 7);
+  ASSERT_TRUE(LoadStates(*session_, model_, ReadStateFile(model_, path_).value()).ok());
+  EXPECT_EQ(session_->ReadState(average_)->bytes, other_->ReadState(weights_)->bytes);
+}
+
+TEST_F(AveragedModelFile, WithAveragesIsNoneOfAModelWithoutThem) {
+  ASSERT_TRUE(SaveStates(*session_, model_, path_).ok());
+  const absl::Status refused = ReadStateFile(without_average_, path_).status();
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("@average"));
+}
+
 TEST_F(ModelFile, ValuesThatAreNotFiniteReplaceNothing) {
   ASSERT_TRUE(SaveStates(*session_, model_, path_).ok());
   const std::string good = ReadFile(path_, 1 << 30).value();

@@ -459,10 +459,11 @@ TEST(EmulatedBatchNorm, RunningStatisticsGoInOneLaunch) {
 
 // Many parameters of odd sizes, some empty, in few launches: each as if it were alone.
 template <typename F>
-void ManyTensorsGoInOneLaunch(const F& update) {
-  const float rate = 0.1f, clip = 0.5f;
+void ManyTensorsGoInOneLaunch(const GroupUpdate<F>& update) {
+  const float rate = 0.1f, clip = 0.5f, other_clip = 0.25f;
   const int32_t iteration = 4, apply = 1;
-  const launch::UpdateAddresses scalars{&rate, &apply, &clip, F::kCountsSteps ? &iteration : nullptr};
+  const launch::UpdateAddresses scalars{&rate, &apply, F::kCountsSteps ? &iteration : nullptr};
+  const launch::UpdateSet<F> sets[] = {{update, &clip}, {update, nullptr}, {{update.update, 0.5}, &other_clip}};
   using Tensors = std::vector<std::vector<float>>;
   std::vector<Tensors> before(2 + F::kSlots.size());  // w, g and the slots
   for (int64_t t = 0; t < 600; ++t) {
@@ -486,12 +487,13 @@ void ManyTensorsGoInOneLaunch(const F& update) {
   CountingQueue one_by_one, together;
   for (size_t t = 0; t < before[0].size(); ++t) {
     tensors.push_back(tensor(many, t));
+    tensors.back().set = static_cast<int>(t % 3);
     const launch::UpdateTensor<F> one = tensor(alone, t);
     if (one.elements == 0) continue;
-    ASSERT_TRUE(launch::Update(DType::kF32, update, scalars, &one, 1, &one_by_one) == kLaunched);
+    ASSERT_TRUE(launch::Update(DType::kF32, &sets[t % 3], 1, scalars, &one, 1, &one_by_one) == kLaunched);
   }
   const int count = static_cast<int>(tensors.size());
-  ASSERT_TRUE(launch::Update(DType::kF32, update, scalars, tensors.data(), count, &together) == kLaunched);
+  ASSERT_TRUE(launch::Update(DType::kF32, sets, 3, scalars, tensors.data(), count, &together) == kLaunched);
   EXPECT_EQ(together.calls, 2) << F::kName;
   EXPECT_EQ(many, alone) << F::kName;
   for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(many[i] == before[i], i == 1) << F::kName;

@@ -1,0 +1,22 @@
+// Which of a model's tensors the patterns of its optimizer mean.
+#ifndef PARTITA_GRAPH_OPTIMIZER_PARAMETER_GROUPS_H_
+#define PARTITA_GRAPH_OPTIMIZER_PARAMETER_GROUPS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/optimizer/optimizer.h"
+
+namespace partita {
+
+// The group of each parameter, an index into Optimizer::groups; -1: of none. kInvalidArgument: a group whose pattern
+// matches no name ("did you mean"), or patterns that take too long to compare.
+absl::StatusOr<std::vector<int>> GroupsOf(const Optimizer& optimizer, const std::vector<std::string>& parameters);
+
+// Whether each tensor has a moving average. `names`: of parameters and running statistics. The same errors.
+absl::StatusOr<std::vector<bool>> Averaged(const Optimizer& optimizer, const std::vector<std::string>& names);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_OPTIMIZER_PARAMETER_GROUPS_H_
