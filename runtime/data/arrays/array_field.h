@@ -16,8 +16,8 @@ namespace partita {
 // What a byte of a u8 array becomes in a floating field: byte x scale, or (byte / 255 - mean) / deviation with one
 // number of each for every size of the last dimension, or one for all. Unset: byte / 255.
 struct ByteScale {
-  std::optional<double> scale;
-  std::vector<double> mean, deviation;
+  std::optional<double> scale = {};
+  std::vector<double> mean = {}, deviation = {};
 
   bool given() const { return scale || !mean.empty() || !deviation.empty(); }
 };

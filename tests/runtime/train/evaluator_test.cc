@@ -131,5 +131,28 @@ TEST(TestAccuracy, IsNoneOfAGraphWithoutOne) {
   EXPECT_TRUE(result.epochs[0].test_loss.has_value());
 }
 
+// The loss is the sum of squares of what a product makes of images: it reads no sample's weight.
+TEST(CheckLastBatch, WantsWholeBatchesWhereNothingWeighsSamples) {
+  const auto shape = [](const Shape& sizes) { return Attributes{{"shape", sizes}}; };
+  const auto named = [&](const Shape& sizes, const char* initializer) {
+    return Attributes{{"shape", sizes}, {"initializer", std::string(initializer)}};
+  };
+  Model model;
+  model.graph = BuildGraph({{"images", "input", {}, shape({8, kPixels})},
+                            {"w", "parameter", {}, named({kPixels, 1}, "he_normal")},
+                            {"logits", "matmul", {"images", "w"}, {}},
+                            {"row", "reshape", {"logits"}, shape({1, 8})},
+                            {"square", "matmul", {"row", "logits"}, {}},
+                            {"loss", "reshape", {"square"}, shape({})}},
+                           "loss", {}, Ops())
+                    .value();
+  const Program program = MakeProgram(model, {}, Ops(), {}).value();
+  EXPECT_TRUE(CheckLastBatch(program, *Copies(16, 8, BatchMode::kEvaluation)).ok());
+  const absl::Status refused = CheckLastBatch(program, *Copies(13, 8, BatchMode::kEvaluation));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(std::string(refused.message()).find("the test set has 13 samples, which are no whole batches of 8"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace partita

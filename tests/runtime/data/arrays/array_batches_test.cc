@@ -1,0 +1,137 @@
+// The rows of batches of arrays: order, filling, weights, and that rows do not depend on who asks for which.
+#include "runtime/data/arrays/array_batches.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "runtime/data/arrays/synthetic_batches.h"
+
+namespace partita {
+namespace {
+
+// Fields of `count` rows: i, twice; and the byte i.
+std::vector<ArrayField> Arrays(int64_t count) {
+  std::vector<float> numbers;
+  std::vector<uint8_t> bytes;
+  for (int64_t i = 0; i < count; ++i) {
+    numbers.insert(numbers.end(), 2, static_cast<float>(i));
+    bytes.push_back(static_cast<uint8_t>(i));
+  }
+  const auto* const first = reinterpret_cast<const uint8_t*>(numbers.data());
+  std::vector<double> table;
+  for (int byte = 0; byte < 256; ++byte) table.push_back(byte + 0.5);
+  return {{{"numbers", DType::kF32, {2}}, count, {first, first + count * 8}, {}},
+          {{"scaled", DType::kF64, {}}, count, bytes, table}};
+}
+
+std::shared_ptr<const BatchSource> Batches(BatchMode mode, int64_t count, int64_t rows, uint64_t seed = 1) {
+  return ArrayBatches::Create(Arrays(count), {mode, rows, seed, {"weights", DType::kF32, {}}}).value();
+}
+
+struct Filled {
+  std::vector<float> numbers, weights;
+  std::vector<double> scaled;
+  bool operator==(const Filled&) const = default;
+};
+
+Filled Fill(const BatchSource& source, int64_t batch, Rows rows) {
+  const auto size = static_cast<size_t>(rows.size());
+  Filled filled{std::vector<float>(2 * size), std::vector<float>(size), std::vector<double>(size)};
+  EXPECT_TRUE(
+      source
+          .Fill(batch, rows,
+                {std::as_writable_bytes(std::span(filled.numbers)), std::as_writable_bytes(std::span(filled.scaled)),
+                 std::as_writable_bytes(std::span(filled.weights))})
+          .ok());
+  return filled;
+}
+
+TEST(ArrayBatches, AnEpochIsAPermutationOfWholeBatches) {
+  const auto source = Batches(BatchMode::kTraining, 11, 4);
+  EXPECT_EQ(source->batches_per_epoch(), 2);
+  std::vector<float> orders[2];
+  for (int64_t batch = 0; batch < 4; ++batch) {
+    const Filled filled = Fill(*source, batch, {0, 4});
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(filled.numbers[2 * i], filled.numbers[2 * i + 1]);
+      EXPECT_EQ(filled.scaled[i], filled.numbers[2 * i] + 0.5);
+      EXPECT_EQ(filled.weights[i], 1);
+      orders[batch / 2].push_back(filled.numbers[2 * i]);
+    }
+  }
+  for (const std::vector<float>& order : orders) EXPECT_EQ(std::set<float>(order.begin(), order.end()).size(), 8U);
+  EXPECT_NE(orders[0], orders[1]);
+  EXPECT_NE(Fill(*Batches(BatchMode::kTraining, 11, 4, 2), 0, {0, 4}), Fill(*source, 0, {0, 4}));
+}
+
+TEST(ArrayBatches, RowsAreThoseOfTheWholeBatchWhoeverAsks) {
+  const auto source = Batches(BatchMode::kTraining, 50, 7);
+  for (const int64_t batch : {0, 9, 3}) {
+    const Filled whole = Fill(*source, batch, {0, 7});
+    for (int64_t cut = 0; cut <= 7; ++cut) {
+      const Filled front = Fill(*source, batch, {0, cut}), back = Fill(*source, batch, {cut, 7});
+      EXPECT_TRUE(std::equal(front.scaled.begin(), front.scaled.end(), whole.scaled.begin()));
+      EXPECT_TRUE(std::equal(back.numbers.begin(), back.numbers.end(), whole.numbers.begin() + 2 * cut));
+    }
+  }
+}
+
+TEST(ArrayBatches, TheLastBatchOfAnEvaluationIsFilledUp) {
+  const auto source = Batches(BatchMode::kEvaluation, 6, 4);
+  EXPECT_EQ(source->batches_per_epoch(), 2);
+  EXPECT_EQ(source->samples(), 6);
+  EXPECT_EQ(Fill(*source, 1, {0, 4}), (Filled{{4, 4, 5, 5, 0, 0, 0, 0}, {2, 2, 0, 0}, {4.5, 5.5, 0, 0}}));
+}
+
+TEST(ArrayBatches, RefusesLessThanABatch) {
+  const auto made = ArrayBatches::Create(Arrays(3), {BatchMode::kTraining, 4, 1, {"w", DType::kF32, {}}});
+  EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(ArrayBatches::Create(Arrays(3), {BatchMode::kEvaluation, 4, 1, {"w", DType::kF32, {}}}).ok());
+}
+
+TEST(ArrayBatches, TheDigestKnowsEveryPart) {
+  std::vector<ArrayField> other = Arrays(4);
+  const uint64_t digest = Digest(Arrays(4));
+  EXPECT_EQ(Digest(other), digest);
+  other[0].bytes[5] ^= 1;
+  EXPECT_NE(Digest(other), digest);
+  other = Arrays(4);
+  other[1].table[7] = 0;
+  EXPECT_NE(Digest(other), digest);
+  other = Arrays(4);
+  other[1].field.name = "other";
+  EXPECT_NE(Digest(other), digest);
+}
+
+TEST(SyntheticBatches, AreRandomOfTheWantedForm) {
+  const SyntheticBatches source(
+      {{{"x", DType::kF32, {3, 3}}}, {{"labels", DType::kI32, {}}, 5}, {{"b", DType::kU8, {}}}},
+      {1000, 2, 7, {"weights", DType::kF64, {}}});
+  EXPECT_EQ(source.samples(), 2000);
+  std::vector<float> x(9000);
+  std::vector<int32_t> labels(1000);
+  std::vector<uint8_t> bytes(1000);
+  std::vector<double> weights(1000);
+  const FieldBuffers out = {std::as_writable_bytes(std::span(x)), std::as_writable_bytes(std::span(labels)),
+                            std::as_writable_bytes(std::span(bytes)), std::as_writable_bytes(std::span(weights))};
+  ASSERT_TRUE(source.Fill(1, {0, 1000}, out).ok());
+  double sum = 0, squares = 0;
+  for (const float value : x) sum += value, squares += value * value;
+  EXPECT_NEAR(sum / 9000, 0, 0.05);
+  EXPECT_NEAR(squares / 9000, 1, 0.05);
+  std::map<int32_t, int> seen;
+  for (const int32_t label : labels) ++seen[label];
+  EXPECT_EQ(seen.size(), 5U);
+  EXPECT_EQ(seen.begin()->first, 0);
+  EXPECT_EQ(weights, std::vector<double>(1000, 1));
+  const std::vector<float> whole = x;
+  const FieldBuffers part = {out[0].first(36), out[1].first(4), out[2].first(1), out[3].first(8)};
+  ASSERT_TRUE(source.Fill(3, {999, 1000}, part).ok());  // the same epoch once more
+  EXPECT_TRUE(std::equal(x.begin(), x.begin() + 9, whole.end() - 9));
+}
+
+}  // namespace
+}  // namespace partita

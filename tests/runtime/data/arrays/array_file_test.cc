@@ -1,0 +1,198 @@
+// What files of arrays hold, and the sentence for each that cannot be read.
+#include "runtime/data/arrays/array_file.h"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "runtime/base/files.h"
+#include "runtime/checkpoint/safetensors.h"
+#include "tests/runtime/data/arrays/array_bytes.h"
+#include "tests/runtime/data/idx_bytes.h"
+
+namespace partita {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::vector<float> kNumbers = {1, -2.5F, 3, 4, 5, 6};
+
+absl::StatusOr<Array> ReadOnly(const std::string& path, const std::string& key = "") {
+  absl::StatusOr<std::unique_ptr<ArrayFile>> file = ArrayFile::Open(path);
+  if (!file.ok()) return file.status();
+  return (*file)->Read(key);
+}
+
+// The first one, whatever its key.
+absl::StatusOr<Array> ReadFirst(const std::string& path) {
+  absl::StatusOr<std::unique_ptr<ArrayFile>> file = ArrayFile::Open(path);
+  if (!file.ok()) return file.status();
+  return (*file)->Read((*file)->keys().at(0));
+}
+
+std::string Refusal(const absl::Status& status) {
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  return std::string(status.message());
+}
+
+std::string NpyRefusal(const std::string& bytes) {
+  const TestFolder folder;
+  return Refusal(ReadOnly(folder.Write("a.npy", bytes)).status());
+}
+
+TEST(ArrayFile, NpyOfBothVersions) {
+  const TestFolder folder;
+  for (const char version : {1, 2}) {
+    const auto array = ReadOnly(folder.Write("a", Npy("<f4", "2, 3", BytesOf(kNumbers), version)));
+    ASSERT_TRUE(array.ok()) << array.status();
+    EXPECT_EQ(array->type, ElementType::kF32);
+    EXPECT_THAT(array->sizes, ElementsAre(2, 3));
+    EXPECT_EQ(BytesOf(array->bytes), BytesOf(kNumbers));
+  }
+}
+
+TEST(ArrayFile, NpyOfEveryType) {
+  const TestFolder folder;
+  const struct {
+    const char* descr;
+    ElementType type;
+  } cases[] = {{"|u1", ElementType::kU8},  {"|i1", ElementType::kI8},  {"<i2", ElementType::kI16},
+               {"<i4", ElementType::kI32}, {"<i8", ElementType::kI64}, {"<f4", ElementType::kF32},
+               {"<f8", ElementType::kF64}};
+  for (const auto& [descr, type] : cases) {
+    const std::string elements = "abcdefgh";
+    const auto sizes = std::to_string(8 / SizeOf(type));
+    const auto array = ReadOnly(folder.Write("a", Npy(descr, sizes, elements)));
+    ASSERT_TRUE(array.ok()) << array.status();
+    EXPECT_EQ(array->type, type);
+    EXPECT_EQ(BytesOf(array->bytes), elements);
+  }
+}
+
+TEST(ArrayFile, EachFaultOfNpyHasItsSentence) {
+  const std::string bytes = BytesOf(kNumbers);
+  const auto header = [&](const std::string& text) { return NpyRefusal(NpyOfHeader(text, bytes)); };
+  EXPECT_THAT(NpyRefusal(Npy("<f2", "12", bytes)), HasSubstr("a.npy: found elements of '<f2', allowed are '<f4'"));
+  EXPECT_THAT(NpyRefusal(Npy(">f4", "6", bytes)), HasSubstr("found elements of '>f4'"));
+  EXPECT_THAT(NpyRefusal(Npy("|O", "6", bytes)), HasSubstr("found elements of '|O'"));
+  EXPECT_THAT(NpyRefusal(Npy("<f4", "2, 4", bytes)), HasSubstr("found sizes 2 x 4, the data behind them can be at most "
+                                                               "24 bytes"));
+  EXPECT_THAT(NpyRefusal(Npy("<f4", "5", bytes)), HasSubstr("found more bytes, allowed is the end after sizes 5"));
+  EXPECT_THAT(NpyRefusal(Npy("<f4", "0, 3", "")), HasSubstr("found an array without elements"));
+  EXPECT_THAT(NpyRefusal(Npy("<f4", "1, 1, 1, 1, 1, 1, 1, 1, 6", bytes)), HasSubstr("found 9 dimensions"));
+  EXPECT_THAT(NpyRefusal(Npy("<f4", "6", bytes, 3)), HasSubstr("found version 3.0 of .npy, allowed are 1.0 and 2.0"));
+  EXPECT_THAT(header("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }"), HasSubstr("found Fortran order"));
+  EXPECT_THAT(header("{'descr': '<f4', 'fortran_order': False, 'shape': (), }"), HasSubstr("found 0 dimensions"));
+  for (const char* const text :
+       {"", "{}", "{'descr': '<f4', 'fortran_order': False}", "{'descr': '<f4', 'fortran_order': 1, 'shape': (6,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (6,), 'more': (1,)}",
+        "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (6,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (6 7)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-6,)}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+        "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (6,)}"}) {
+    EXPECT_THAT(header(text), HasSubstr("a.npy: found the header '")) << text;
+  }
+  EXPECT_THAT(NpyRefusal(NpyOfHeader(std::string(70'000, ' '), "", 2)), HasSubstr("found a header of 70000 bytes"));
+}
+
+TEST(ArrayFile, EveryTruncationOfNpyIsRefused) {
+  const TestFolder folder;
+  const std::string whole = Npy("<f4", "6", BytesOf(kNumbers));
+  for (size_t length = 0; length < whole.size(); ++length) {
+    EXPECT_THAT(Refusal(ReadOnly(folder.Write("a.npy", whole.substr(0, length))).status()), HasSubstr("a.npy: "));
+  }
+}
+
+TEST(ArrayFile, NpzStoredAndDeflated) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/a.npz";
+  for (const int level : {0, 9}) {
+    WriteZip(path,
+             {{"train/x.npy", Npy("<f4", "6", BytesOf(kNumbers))},
+              {"note.txt", "no array"},
+              {"zeros.npy", Npy("|u1", "1000, 1000", std::string(1'000'000, '\0'))}},
+             level);
+    const auto file = ArrayFile::Open(path);
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_THAT((*file)->keys(), ElementsAre("train/x", "zeros"));
+    EXPECT_THAT((*file)->Read("zeros")->sizes, ElementsAre(1000, 1000));
+    EXPECT_EQ(BytesOf((*file)->Read("train/x")->bytes), BytesOf(kNumbers));
+  }
+}
+
+TEST(ArrayFile, DamagedNpzIsRefusedAndNeverChangesTheElements) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/a.npz";
+  for (const int level : {0, 9}) {
+    WriteZip(path, {{"x.npy", Npy("<f4", "6", BytesOf(kNumbers))}}, level);
+    const std::string whole = *ReadFile(path, 1 << 20);
+    int refused = 0;
+    for (size_t byte = 0; byte < whole.size(); ++byte) {
+      std::string damaged = whole;
+      damaged[byte] ^= 0x10;
+      const auto array = ReadFirst(folder.Write("a.npz", damaged));
+      refused += !array.ok();
+      if (array.ok()) {
+        EXPECT_EQ(BytesOf(array->bytes), BytesOf(kNumbers)) << byte;
+      }
+    }
+    EXPECT_GT(refused, 40);
+    // The record at the end says nothing more of the arrays.
+    constexpr size_t kEndRecord = 22;
+    for (size_t length = 0; length < whole.size(); ++length) {
+      const auto array = ReadFirst(folder.Write("a.npz", whole.substr(0, length)));
+      EXPECT_FALSE(array.ok() && (length <= whole.size() - kEndRecord || BytesOf(array->bytes) != BytesOf(kNumbers)));
+    }
+  }
+}
+
+TEST(ArrayFile, NpzWithoutArrays) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/a.npz";
+  WriteZip(path, {{"note.txt", "no array"}}, 9);
+  EXPECT_THAT(Refusal(ArrayFile::Open(path).status()), HasSubstr("a.npz: the archive has no member that ends in .npy"));
+  WriteZip(path, {{"x.npy", "no array"}}, 9);
+  EXPECT_THAT(Refusal(ReadOnly(path, "x").status()), HasSubstr("a.npz: array 'x': offset 0: found other bytes"));
+}
+
+TEST(ArrayFile, SafetensorsAndIdx) {
+  const TestFolder folder;
+  const std::string path = folder.path() + "/a.safetensors";
+  const std::vector<NamedTensor> tensors = {{"x", DType::kF32, {6}, std::as_bytes(std::span(kNumbers))},
+                                            {"half", DType::kBF16, {12}, std::as_bytes(std::span(kNumbers))},
+                                            {"one", DType::kF32, {}, std::as_bytes(std::span(kNumbers).first(1))}};
+  ASSERT_TRUE(SaveSafetensors(path, tensors, {}).ok());
+  EXPECT_EQ(BytesOf(ReadOnly(path, "x")->bytes), BytesOf(kNumbers));
+  EXPECT_THAT(Refusal(ReadOnly(path, "half").status()), HasSubstr("array 'half': found elements of BF16, allowed are"));
+  EXPECT_THAT(Refusal(ReadOnly(path, "one").status()), HasSubstr("array 'one': found an array without dimensions"));
+  for (const std::string& bytes : {IdxBytes({2, 3}, "abcdef"), Gzip(IdxBytes({2, 3}, "abcdef"))}) {
+    const auto array = ReadOnly(folder.Write("i", bytes));
+    ASSERT_TRUE(array.ok()) << array.status();
+    EXPECT_THAT(array->sizes, ElementsAre(2, 3));
+  }
+}
+
+TEST(ArrayFile, WhatIsNoneOfThemIsSaid) {
+  const TestFolder folder;
+  EXPECT_THAT(Refusal(ArrayFile::Open(folder.Write("a", "x,y\n1,2\n")).status()),
+              HasSubstr("/a: found neither .npy nor .npz nor safetensors nor IDX"));
+  EXPECT_THAT(Refusal(ArrayFile::Open(folder.Write("a", "")).status()), HasSubstr("it is empty"));
+  EXPECT_THAT(Refusal(ArrayFile::Open(folder.path()).status()), HasSubstr("found a directory"));
+  EXPECT_THAT(Refusal(ArrayFile::Open(folder.path() + "/none").status()), HasSubstr("/none: cannot open"));
+}
+
+TEST(ArrayFile, RandomBytesNeverCrash) {
+  const TestFolder folder;
+  std::mt19937 random(1);
+  const std::string beginnings[] = {"\x93NUMPY\x01", "PK\x03\x04", std::string("\0\0\x0d\x01", 4)};
+  for (int i = 0; i < 300; ++i) {
+    std::string bytes = beginnings[i % 3];
+    for (size_t length = random() % 100; length > 0; --length) bytes += static_cast<char>(random());
+    EXPECT_FALSE(ReadOnly(folder.Write("a", bytes)).ok());
+  }
+}
+
+}  // namespace
+}  // namespace partita

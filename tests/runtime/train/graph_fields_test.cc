@@ -1,0 +1,53 @@
+// What graphs of any inputs take from their data.
+#include "runtime/train/graph_fields.h"
+
+#include <gmock/gmock.h>
+
+#include "graph/read/graph_assembler.h"
+#include "ops/registry.h"
+
+namespace partita {
+namespace {
+
+using ::testing::HasSubstr;
+
+NodeDescription Source(const std::string& name, const std::string& op, const Shape& shape, Attributes more = {}) {
+  more.Set("shape", shape);
+  return {name, op, {}, std::move(more)};
+}
+
+// Two classifiers over one input of numbers, which share labels [batch, 1] and tell 5 and 3 classes apart.
+Graph TwoHeads(const Shape& labels) {
+  return BuildGraph({Source("numbers", "input", {4, 6}, {{"field", "measured"}}),
+                     Source("labels", "input", labels, {{"dtype", "i32"}}),
+                     Source("ids", "input", {4, 2}, {{"dtype", "i32"}}),
+                     Source("w5", "parameter", {6, 5}, {{"initializer", "he_normal"}}),
+                     Source("w3", "state", {6, 3}, {{"initializer", "he_normal"}}),
+                     {"logits5", "matmul", {"numbers", "w5"}, {}},
+                     {"logits3", "matmul", {"numbers", "w3"}, {}},
+                     {"flat", "reshape", {"labels"}, {{"shape", Shape{4}}}},
+                     {"loss", "softmax_cross_entropy", {"logits5", "flat"}, {}},
+                     {"accuracy", "accuracy", {"logits3", "flat"}, {}}},
+                    "loss", {"accuracy"}, Ops())
+      .value();
+}
+
+TEST(WantedFields, AreTheInputsByFieldWithTheClassesOfTheirReaders) {
+  const std::vector<WantedField> wanted = WantedFields(TwoHeads({4, 1}), DType::kF64);
+  ASSERT_EQ(wanted.size(), 3U);
+  EXPECT_EQ(wanted[0].field, (Field{"measured", DType::kF64, {6}}));
+  EXPECT_EQ(wanted[0].classes, 0);
+  EXPECT_EQ(wanted[1].field, (Field{"labels", DType::kI32, {1}}));
+  EXPECT_EQ(wanted[1].classes, 3);
+  EXPECT_EQ(wanted[2].classes, 0);
+}
+
+TEST(BatchRows, AreThoseOfEveryInput) {
+  EXPECT_EQ(BatchRows(TwoHeads({4, 1})).value(), 4);
+  const absl::Status refused = BatchRows(TwoHeads({2, 2})).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("input 'labels' is i32[2,2], input 'measured' is f32[4,6]"));
+}
+
+}  // namespace
+}  // namespace partita

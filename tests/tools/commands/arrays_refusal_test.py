@@ -1,0 +1,86 @@
+"""Arrays that cannot be trained on are refused in a sentence that names file and field, before anything is written."""
+
+import math
+import os
+import unittest
+
+from tests.tools.commands import array_models as models
+from tests.tools.commands import array_writer as write
+from tests.tools.commands.trainer_case import TrainerCase
+
+
+class ArraysRefusalTest(TrainerCase):
+
+    def setUp(self):
+        super().setUp()
+        with open(self.path("g.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(models.classifier(10))
+        self.arrays = models.in_sets(models.class_data, 20, 10)
+
+    def refused_data(self, says, data="d.npz", *flags, code=3):
+        before = sorted(os.listdir(self.folder))
+        done = self.call("train", "--data=" + data, "--save=s.safetensors", *flags, "g.pbtxt", code=code)
+        self.assertIn(says, done.stderr)
+        self.assertEqual((done.stdout, len(done.stderr.splitlines())), ("", 1))
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def refused_arrays(self, says, *flags, **changed):
+        """Arrays of the training set in place of those that fit; None: none."""
+        arrays = dict(self.arrays)
+        for name, array in changed.items():
+            arrays["train/" + name] = array
+        write.npz(self.path("d.npz"), {name: array for name, array in arrays.items() if array is not None})
+        self.refused_data(says, "d.npz", *flags)
+
+    def test_fields(self):
+        self.refused_arrays("no field fills the graph's input 'class', i32[] in each row", **{"class": None})
+        self.refused_arrays("field 'point' matches no input of the graph; did you mean 'points'?",
+                            point=self.arrays["train/points"], points=None)
+        self.refused_arrays("d.npz: array 'train/class': field 'class': found 3 rows, field 'points' has 20",
+                            **{"class": ("i", [3], [1, 2, 3])})
+
+    def test_values(self):
+        labels = [0] * 20
+        for label in (100, -1):
+            labels[17] = label
+            self.refused_arrays(f"field 'class': row 17 is label {label}, the graph's classes are 0 to 99",
+                                **{"class": ("i", [20], labels)})
+        for value in (math.nan, math.inf):
+            self.refused_arrays("field 'points': row 0, element 3 is ", points=("f", [20, 8], [0, 0, 0, value] + [0] * 156))
+        self.refused_arrays("found elements of f32, the graph takes i32", **{"class": ("f", [20], [0] * 20)})
+        self.refused_arrays("found f32[20,7], the graph takes f32[8] in each row", points=("f", [20, 7], [0] * 140))
+        self.refused_arrays("found elements of '<f2'", points=("f", [20, 8], [0] * 160, "<f2"))
+        self.refused_arrays("found Fortran order", points=("f", [20, 8], [0] * 160, None, "True"))
+
+    def test_sizes(self):
+        self.refused_arrays("found 20 samples, a training batch of 64 needs at least as many", "--batch=64")
+        self.refused_arrays("found an array without elements", points=("f", [0, 8], []))
+
+    def test_files(self):
+        write.npz(self.path("d.npz"), self.arrays)
+        with open(self.path("d.npz"), "rb") as file:
+            whole = file.read()
+        for name, contents, says in [
+                ("cut.npz", whole[:-300], "cut.npz: "), ("text.npz", b"1,2\n", "text.npz: found neither .npy nor"),
+                ("one.npy", write.npy("f", [1], [1]), "one.npy: found a single array"),
+                ("d.pbtxt", b"schema_version: 1\ntrain { fields { input: \"points\" } }\n", "train.fields[0] has no file"),
+                ("e.pbtxt", b"schema_version: 1\ntrain { field { } }\n", "e.pbtxt:2"),
+                ("f.pbtxt", b"schema_version: 1\n", "f.pbtxt: found no training set")]:
+            with self.subTest(file=name):
+                with open(self.path(name), "wb") as file:
+                    file.write(contents)
+                self.refused_data(says, name)
+        self.refused_data("none.npz: cannot open", "none.npz")
+        done = self.call("train", "--data=d.npz", "--save=d.npz", "g.pbtxt", code=2)
+        self.assertIn("d.npz is the same file as that of --data", done.stderr)
+        self.refused_data("flag --flip is for folders of images", "d.npz", "--flip", code=2)
+
+    def test_a_last_batch_that_would_count_its_filling(self):
+        with open(self.path("g.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(models.regression(10))
+        write.folder(self.folder, models.in_sets(models.number_data, 20, 13))
+        self.refused_data("the test set has 13 samples, which are no whole batches of 10", ".")
+
+
+if __name__ == "__main__":
+    unittest.main()
