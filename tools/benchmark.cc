@@ -38,8 +38,11 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("dp", "2", 1, 4096, "compile: replicas of the model in that case"),
       IntFlag("mp", "2", 1, 4096, "compile: ranks of a worker group in that case"),
       IntFlag("batch", "64", 1, 1 << 20, "global batch; of halo 32 unless given"),
-      ChoiceFlag("model", "mini-inception", {"mini-inception", "lenet5", "mlp", "conv-stack", "wide-mlp"},
-                 "what is trained; the last two by models only, which trains all that it compares if unset"),
+      IntFlag("image-size", "", 1, 4096, "models: pixels, square; unset: the model's"),
+      ChoiceFlag("model", "mini-inception",
+                 {"mini-inception", "lenet5", "mlp", "conv-stack", "wide-mlp", "inception-v3", "resnet-50", "alexnet",
+                  "alexnet-2012", "vgg-16"},
+                 "what is trained; from the fourth on by models only, which trains the small ones if unset"),
       ChoiceFlag("precision", "all", {"all", "f32", "tf32", "bf16"},
                  "models: only this one; train: f32 or bf16, f32 if unset"),
       ChoiceFlag("peer", "none", {"none", "pytorch"}, "what is trained beside ours; see tools/peer/install"),
@@ -132,6 +135,9 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   const Flags& flags = context.flags;
   TrainBenchmarkOptions options;
   options.model = flags.Text("model");
+  if (options.model != "mini-inception" && options.model != "lenet5" && options.model != "mlp") {
+    return FlagError("flag --model is {}, which only models trains", options.model);
+  }
   options.batch = flags.Int("batch");
   options.steps = flags.Int("steps");
   options.rounds = flags.Int("rounds");
@@ -158,8 +164,9 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
 std::vector<MeasuredModel> ModelsToMeasure(const Flags& flags) {
   std::vector<MeasuredModel> models;
   for (MeasuredModel model : MeasuredModels()) {
-    if (flags.Given("model") && model.name != flags.Text("model")) continue;
+    if (flags.Given("model") ? model.name != flags.Text("model") : model.only_alone) continue;
     if (flags.Given("batch")) model.batch = flags.Int("batch");
+    if (flags.Given("image-size")) model.image_size = flags.Int("image-size");
     const bool twice = !models.empty() && models.back().name == model.name && models.back().batch == model.batch;
     if (!twice) models.push_back(model);
   }
@@ -256,7 +263,8 @@ int main(int argc, char** argv) {
           {"models",
            "training throughput of models on one device in each precision, beside another framework",
            "",
-           {"format", "rounds", "steps", "batch", "model", "precision", "peer", "device", "threads", "report"},
+           {"format", "rounds", "steps", "batch", "image-size", "model", "precision", "peer", "device", "threads",
+            "report"},
            RunModels},
           {"compile",
            "what partitioning, scheduling and their proofs cost for each node",

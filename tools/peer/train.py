@@ -9,106 +9,49 @@ import argparse
 import sys
 import time
 
+import networks
+import recipes
 import torch
-from torch import nn
 
 BATCHES = 16  # random ones, used in turns
 WARM_UP = 5  # steps before a capture
-
-
-class Conv(nn.Sequential):
-    """A convolution without bias, batch normalization and relu."""
-
-    def __init__(self, inputs, outputs, kernel):
-        super().__init__(
-            nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False),
-            nn.BatchNorm2d(outputs, eps=1e-3),
-            nn.ReLU(inplace=True),
-        )
-
-
-class Block(nn.Module):
-    """1x1 // 1x1, 3x3 // 1x1, 3x3, 3x3 // average pool, 1x1."""
-
-    def __init__(self, inputs, one, two, three, four):
-        super().__init__()
-        self.branches = nn.ModuleList([
-            Conv(inputs, one, 1),
-            nn.Sequential(Conv(inputs, two[0], 1), Conv(two[0], two[1], 3)),
-            nn.Sequential(Conv(inputs, three[0], 1), Conv(three[0], three[1], 3), Conv(three[1], three[2], 3)),
-            nn.Sequential(nn.AvgPool2d(3, stride=1, padding=1, count_include_pad=False), Conv(inputs, four, 1)),
-        ])
-
-    def forward(self, x):
-        return torch.cat([branch(x) for branch in self.branches], 1)
-
-
-def mini_inception(_):
-    return nn.Sequential(
-        Conv(1, 32, 3),
-        nn.MaxPool2d(2),
-        Block(32, 32, (24, 32), (16, 24, 24), 16),
-        nn.MaxPool2d(2),
-        Block(104, 64, (48, 96), (32, 48, 48), 48),
-        nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(),
-        nn.Dropout(0.2),
-        nn.Linear(256, 10),
-    )
-
-
-def conv_stack(_):
-    return nn.Sequential(Conv(1, 128, 3), *[Conv(128, 128, 3) for _ in range(8)], nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-                         nn.Linear(128, 10))
-
-
-def wide_mlp(image_size):
-    layers = [nn.Flatten()]
-    units = image_size * image_size
-    for _ in range(4):
-        layers += [nn.Linear(units, 4096), nn.ReLU(inplace=True)]
-        units = 4096
-    return nn.Sequential(*layers, nn.Linear(units, 10))
-
-
-MODELS = {"mini-inception": (mini_inception, 0.05), "conv-stack": (conv_stack, 0.0), "wide-mlp": (wide_mlp, 0.0)}
 
 
 class Training:
     """One step after the other; `run` returns the seconds of some."""
 
     def __init__(self, options):
-        make, smoothing = MODELS[options.model]
         self.cuda = options.device == "cuda"
         self.bf16 = options.precision == "bf16"
         self.device = torch.device(options.device)
         for backend in (torch.backends.cuda.matmul, torch.backends.cudnn):
             backend.allow_tf32 = options.precision == "tf32"
         torch.backends.cudnn.benchmark = True
-        self.model = make(options.image_size).to(self.device, memory_format=torch.channels_last)
-        self.forward = torch.compile(self.model) if options.mode == "compile" else self.model
-        size = options.image_size
-        images = torch.randn(BATCHES, options.batch, 1, size, size)
+        self.model = networks.make(options.model, image_size=options.image_size,
+                                   auxiliary_head=options.auxiliary_head or None)
+        self.model.to(self.device, memory_format=torch.channels_last)
+        self.loss_of = torch.compile(self.model.loss) if options.mode == "compile" else self.model.loss
+        settings = self.model.settings
+        batches = 2 if settings["image_size"] > 64 else BATCHES  # large ones take memory
+        size = settings["image_size"]
+        images = torch.randn(batches, options.batch, settings["channels"], size, size)
         self.images = [batch.to(memory_format=torch.channels_last) for batch in images]
-        self.labels = list(torch.randint(10, (BATCHES, options.batch)))
+        self.labels = list(torch.randint(settings["classes"], (batches, options.batch)))
         if self.cuda:
             self.images = [batch.pin_memory() for batch in self.images]
             self.labels = [batch.pin_memory() for batch in self.labels]
-        self.loss_of = nn.CrossEntropyLoss(label_smoothing=smoothing)
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1, momentum=0.9, nesterov=True,
-                                         weight_decay=5e-4)
-        self.schedule = torch.optim.lr_scheduler.OneCycleLR(self.optimizer, max_lr=0.1, total_steps=10**6)
+        self.training = recipes.Training(options.model, list(self.model.parameters()), options.batch)
         self.step = 0
         self.captured = None
         if options.mode == "graph":
             self.capture()
 
     def train(self, images, labels):
-        self.optimizer.zero_grad(set_to_none=True)
+        self.training.zero_grad()
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.bf16):
-            loss = self.loss_of(self.forward(images), labels)
+            loss = self.loss_of(images, labels)
         loss.backward()
-        self.optimizer.step()
+        self.training.optimizer.step()
         return loss
 
     def capture(self):
@@ -121,12 +64,12 @@ class Training:
                 self.train(*self.static)
         torch.cuda.current_stream().wait_stream(side)
         self.captured = torch.cuda.CUDAGraph()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.training.zero_grad()
         with torch.cuda.graph(self.captured):
             self.train(*self.static)
 
     def one(self):
-        images, labels = self.images[self.step % BATCHES], self.labels[self.step % BATCHES]
+        images, labels = self.images[self.step % len(self.images)], self.labels[self.step % len(self.images)]
         self.step += 1
         if self.captured is not None:
             self.static[0].copy_(images, non_blocking=True)
@@ -136,7 +79,7 @@ class Training:
         if self.cuda:
             images, labels = images.to(self.device, non_blocking=True), labels.to(self.device, non_blocking=True)
         loss = self.train(images, labels)
-        self.schedule.step()
+        self.training.follow_schedule()
         if not self.cuda:
             loss.item()
 
@@ -151,11 +94,12 @@ class Training:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--model", choices=sorted(MODELS), default="mini-inception")
+    parser.add_argument("--model", choices=sorted(networks.NETWORKS), default="mini-inception")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--precision", choices=["f32", "tf32", "bf16"], default="f32")
     parser.add_argument("--mode", choices=["eager", "graph", "compile"], default="eager")
-    parser.add_argument("--image-size", type=int, default=28)
+    parser.add_argument("--image-size", type=int)
+    parser.add_argument("--auxiliary-head", action="store_true")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--batch", type=int, default=64)
     options = parser.parse_args()

@@ -26,7 +26,9 @@ absl::StatusOr<Model> MakeWideMlp(const ModelOptions& options) {
 
 const std::vector<MeasuredModel>& MeasuredModels() {
   static const auto& models = *new std::vector<MeasuredModel>{
-      {"mini-inception", 64, 28}, {"mini-inception", 256, 28}, {"conv-stack", 64, 56}, {"wide-mlp", 4096, 28}};
+      {"mini-inception", 64, 28}, {"mini-inception", 256, 28},     {"conv-stack", 64, 56},
+      {"wide-mlp", 4096, 28},     {"inception-v3", 4, 299, true},  {"resnet-50", 4, 224, true},
+      {"alexnet", 16, 224, true}, {"alexnet-2012", 16, 227, true}, {"vgg-16", 4, 224, true}};
   return models;
 }
 

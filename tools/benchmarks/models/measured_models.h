@@ -1,4 +1,4 @@
-// The models of `benchmark models`: those that are shipped, and two that are there to be measured.
+// The models of `benchmark models`: some that are shipped, and two that are there to be measured.
 //
 //   conv-stack   a stem and eight 3 x 3 convolutions of 128 channels, each with batch norm and relu
 //   wide-mlp     four hidden layers of 4096 units
@@ -17,7 +17,8 @@ namespace partita {
 struct MeasuredModel {
   std::string name;
   int64_t batch = 0;
-  int64_t image_size = 0;  // pixels, square
+  int64_t image_size = 0;   // pixels, square
+  bool only_alone = false;  // measured if it is asked for: takes long
 };
 
 // At the sizes at which they are compared.

@@ -1,0 +1,154 @@
+"""Trains a shipped model here and in Partita from the same parameters on the same batches, and compares.
+
+One step in f32: the losses are within 1e-5 of each other, and the gradients of each parameter are at most twice as far
+from those of a run in f64 as PyTorch's own. With --f64: all losses, and what the steps have made of each parameter and
+running statistic, are within 1e-6.
+
+  PEER/bin/python tools/peer/check_networks.py --model=inception-v3 --batch=2 BUILD_MODEL STEP_VALUES
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+import networks
+import recipes
+import torch
+from safetensors.torch import load_file, save_file
+
+MOST_OF_LOSS = 1e-5
+MOST_OF_F64 = 1e-6
+TIMES = 2
+
+
+def seeded_batches(options, settings):
+    size = settings["image_size"]
+    images = torch.randn(options.steps, options.batch, settings["channels"], size, size)
+    labels = torch.randint(settings["classes"], (options.steps, options.batch))
+    return images, labels
+
+
+def copied(tensor):
+    return tensor.double().clone(memory_format=torch.contiguous_format)
+
+
+def train(net, name, images, labels, batch):
+    """Losses, the first step's gradients and the last states, by our names, in f64."""
+    net.train()
+    training = recipes.Training(name, list(net.parameters()), batch)
+    losses, values = [], {}
+    for step in range(len(images)):
+        training.zero_grad()
+        loss = net.loss(images[step], labels[step])
+        loss.backward()
+        losses.append(loss.item())
+        if step == 0:
+            for ours, tensor, is_parameter, to_ours in net.named_tensors():
+                if is_parameter:
+                    values["gradient/" + ours] = copied(to_ours(tensor.grad))
+        training.step()
+    for ours, tensor, _, to_ours in net.named_tensors():
+        values["state/" + ours] = copied(to_ours(tensor.detach()))
+    values["losses"] = torch.tensor(losses, dtype=torch.float64)
+    return values
+
+
+class Comparison:
+
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        changes = {"image_size": options.image_size, "auxiliary_head": options.auxiliary_head or None, "dropout": 0.0}
+        torch.manual_seed(options.seed)
+        self.net = networks.make(options.model, **changes)
+        self.images, self.labels = seeded_batches(options, self.net.settings)
+        self.start = {name: tensor.clone() for name, tensor in self.net.state_dict().items()}
+        self.graph = os.path.join(folder, "graph.pb")
+        flags = [f"--batch={options.batch}", "--dropout=false", f"--output={self.graph}"]
+        if options.image_size:
+            flags.append(f"--image-size={options.image_size}")
+        if options.auxiliary_head:
+            flags.append("--auxiliary-head")
+        subprocess.run([options.build_model, options.model, *flags], check=True)
+
+    def theirs(self, dtype):
+        self.net.to(dtype)
+        self.net.load_state_dict(self.start)
+        return train(self.net, self.options.model, self.images.to(dtype), self.labels, self.options.batch)
+
+    def ours(self, dtype):
+        self.net.to(dtype)
+        self.net.load_state_dict(self.start)
+        path = lambda name: os.path.join(self.folder, name)
+        before = {ours: to_ours(tensor.detach()) for ours, tensor, _, to_ours in self.net.named_tensors()}
+        save_file({name: tensor.contiguous() for name, tensor in before.items()}, path("before"))
+        save_file({"images": self.images.to(dtype).permute(0, 1, 3, 4, 2).contiguous(),
+                   "labels": self.labels.int()}, path("batches"))
+        precision = {torch.float32: "f32", torch.float64: "f64"}[dtype]
+        subprocess.run([self.options.step_values, "run", f"--precision={precision}", f"--load={path('before')}",
+                        f"--batches={path('batches')}", f"--output={path('values')}",
+                        f"--threads={self.options.threads}", self.graph], check=True)
+        return load_file(path("values"))
+
+
+def error(a, b):
+    """Relative, of the whole tensor."""
+    return ((a - b).norm() / b.norm().clamp_min(1e-300)).item()
+
+
+def check_f32(comparison):
+    judge, theirs = comparison.theirs(torch.float64), comparison.theirs(torch.float32)
+    ours = comparison.ours(torch.float32)
+    loss = abs(ours["losses"][0] / theirs["losses"][0] - 1).item()
+    print(f"loss {ours['losses'][0]:.8f}, PyTorch's {theirs['losses'][0]:.8f}, in f64 {judge['losses'][0]:.8f}: "
+          f"differs by {loss:.2e}, allowed is {MOST_OF_LOSS:.0e}")
+    rows = []
+    for name, exact in judge.items():
+        if name.startswith("gradient/"):
+            mine, other = error(ours[name], exact), error(theirs[name], exact)
+            rows.append((mine / max(other, 1e-300), mine, other, name))
+    rows.sort(reverse=True)
+    ratios = [row[0] for row in rows]
+    print(f"{len(rows)} gradients: errors of ours over PyTorch's: median {ratios[len(ratios) // 2]:.2f}, "
+          f"most {ratios[0]:.2f}, allowed is {TIMES}")
+    for ratio, mine, other, name in rows[:comparison.options.show]:
+        print(f"  {ratio:6.2f}  ours {mine:.2e}  PyTorch's {other:.2e}  {name}")
+    return loss <= MOST_OF_LOSS and ratios[0] <= TIMES
+
+
+def check_f64(comparison):
+    theirs, ours = comparison.theirs(torch.float64), comparison.ours(torch.float64)
+    losses = (ours["losses"] / theirs["losses"] - 1).abs()
+    rows = sorted(((error(ours[name], value), name) for name, value in theirs.items() if "/" in name), reverse=True)
+    print(f"{len(losses)} steps in f64: losses differ by {losses.max():.2e}, {len(rows)} gradients of the first step "
+          f"and states after the last by {rows[0][0]:.2e}, allowed is {MOST_OF_F64:.0e}")
+    for difference, name in rows[:comparison.options.show]:
+        print(f"  {difference:.2e}  {name}")
+    return losses.max() <= MOST_OF_F64 and rows[0][0] <= MOST_OF_F64
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build_model")
+    parser.add_argument("step_values")
+    parser.add_argument("--model", choices=sorted(set(networks.NETWORKS) - {"conv-stack", "wide-mlp"}), required=True)
+    parser.add_argument("--batch", type=int, default=2)
+    parser.add_argument("--image-size", type=int)
+    parser.add_argument("--auxiliary-head", action="store_true")
+    parser.add_argument("--f64", action="store_true")
+    parser.add_argument("--steps", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--show", type=int, default=3, help="the worst so many")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        comparison = Comparison(options, folder)
+        equal = check_f64(comparison) if options.f64 else check_f32(comparison)
+    print("equal" if equal else "NOT equal")
+    return 0 if equal else 6
+
+
+if __name__ == "__main__":
+    sys.exit(main())
