@@ -53,8 +53,8 @@ std::vector<FlagDefinition> Training() {
       PathFlag("data",
                "a folder of IDX images or .npy arrays, an .npz, .safetensors or .pbtxt; unset: Debian's Fashion-MNIST"),
       BoolFlag("mock-data", "random data of the graph's own form in place of a data set"),
-      IntFlag("epochs", "1", 1, 1'000'000, "passes over the training set"),
-      IntFlag("steps", "0", 0, kMany, "stop after so many steps; 0: as --epochs says"),
+      IntFlag("epochs", "1", 1, 1'000'000, "passes over the training set, with those before --load"),
+      IntFlag("steps", "0", 0, kMany, "stop after so many steps, with those before --load; 0: as --epochs says"),
       IntFlag("batch", "0", 0, 1 << 24, "global batch; 0: the graph's"),
       FloatFlag("learning-rate", "", 0, 1e6, "base or peak of the schedule, over the graph's"),
       IntFlag("seed", "1", 0, kMany, "of initial values, dropout, order and augmentation"),
@@ -68,8 +68,12 @@ std::vector<FlagDefinition> Training() {
 
 std::vector<FlagDefinition> Files() {
   return {
-      PathFlag("save", "write parameters and running statistics (.safetensors)"),
-      PathFlag("load", "read parameters and running statistics (.safetensors)"),
+      PathFlag("save", "write the model and where its training stands (.safetensors)"),
+      IntFlag("save-every", "0", 0, kMany, "write --save so often, in steps; 0: at the end alone"),
+      PathFlag("save-best", "write the model here when its test accuracy (or loss) is the best so far"),
+      BoolFlag("save-weights-only", "write parameters and running statistics, from which training does not go on"),
+      PathFlag("load", "read a model (.safetensors); training goes on where the file's has come to"),
+      BoolFlag("load-weights-only", "take its parameters and running statistics alone: training begins anew"),
       PathFlag("output", "predict: write the values here (.npy or .csv)"),
       TextFlag("value", "", "predict: which value of the graph; unset: what the loss looks at, a classifier's logits"),
       PathFlag("report", "write what the run did (.json)"),

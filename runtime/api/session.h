@@ -83,6 +83,9 @@ class Session {
   // How many ranks voted in the step whose results were taken last; none where it counted none.
   std::optional<double> votes() const { return votes_; }
 
+  // Errors number the steps of training on from there: so many were done before this session. No step is in flight.
+  void NumberStepsFrom(int64_t done) { train_steps_ = done; }
+
   // Collective: one step on all ranks with the inputs that lie in their places. kOutOfRange: the loss is not finite or,
   // where a step of training is clipped, the norm of the gradients is not; all states are as they were, and the session
   // goes on. kInvalidArgument: a label is no class; step, node and sample are named. kFailedPrecondition: a step is in

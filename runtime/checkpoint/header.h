@@ -19,6 +19,10 @@
 
 namespace partita {
 
+// Keys of ours in the metadata begin with kOwnKeys. A file that has any must have the checksum's (checksum.h).
+inline constexpr char kOwnKeys[] = "partita.";
+inline constexpr char kChecksumKey[] = "partita.xxh3";
+
 // Where a tensor lies: bytes [begin, end) of the buffer behind the header, C order, little-endian.
 struct StoredTensor {
   std::string name;

@@ -1,17 +1,16 @@
 #include "runtime/checkpoint/safetensors.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <bit>
-#include <functional>
-#include <numeric>
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/files.h"
 #include "runtime/base/input_file.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/checkpoint/checksum.h"
 
 namespace partita {
 namespace {
@@ -21,6 +20,7 @@ static_assert(std::endian::native == std::endian::little, "tensors are written a
 constexpr size_t kLengthBytes = 8;
 constexpr uint64_t kLongestHeader = 100'000'000;
 constexpr char kFormatKey[] = "format";
+constexpr int64_t kPieceBytes = 1 << 20;
 
 std::string ShapeText(std::span<const int64_t> shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
 
@@ -77,28 +77,6 @@ std::vector<const NamedTensor*> InFileOrder(std::span<const NamedTensor> tensors
   return order;
 }
 
-class Hash {
- public:
-  Hash() { XXH3_128bits_reset(&state_); }
-  void Add(const void* bytes, size_t count) { XXH3_128bits_update(&state_, bytes, count); }
-  std::string Text() const {
-    const XXH128_hash_t hash = XXH3_128bits_digest(&state_);
-    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-  }
-
- private:
-  XXH3_state_t state_;
-};
-
-// Over the header without the checksum itself, as we would write it, and then the buffer.
-absl::StatusOr<Hash> HashOfHeader(const std::string& file, Header header) {
-  header.metadata.erase(kChecksumKey);
-  ASSIGN_OR_RETURN(const std::string json, FormatHeader(file, header));
-  Hash hash;
-  hash.Add(json.data(), json.size());
-  return hash;
-}
-
 // Reading.
 
 // Of a file of `size` bytes that begins with `bytes`.
@@ -148,39 +126,6 @@ absl::Status CheckTiling(const std::string& file, const Header& header, int64_t 
   return absl::OkStatus();
 }
 
-// Also a key that was the checksum's until a byte of it was damaged.
-bool IsOurs(std::string_view key) {
-  const std::string_view checksum = kChecksumKey;
-  if (key.starts_with(kOwnKeys)) return true;
-  return key.size() == checksum.size() &&
-         std::inner_product(key.begin(), key.end(), checksum.begin(), 0, std::plus<>(), std::not_equal_to<>()) == 1;
-}
-
-absl::Status CheckForeign(const std::string& file, const Metadata& metadata) {
-  for (const auto& [key, text] : metadata) {
-    if (!IsOurs(key)) continue;
-    return InvalidArgument(
-        "{}: metadata {}: found without {}, which our files have: the file was damaged, or changed by a program that "
-        "does not know the checksum",
-        file, Printable(key), kChecksumKey);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckChecksum(const std::string& file, const Header& header, std::string_view buffer) {
-  const auto expected = header.metadata.find(kChecksumKey);
-  if (expected == header.metadata.end()) return CheckForeign(file, header.metadata);
-  ASSIGN_OR_RETURN(Hash hash, HashOfHeader(file, header));
-  hash.Add(buffer.data(), buffer.size());
-  if (hash.Text() != expected->second) {
-    return InvalidArgument(
-        "{}: found checksum {}, its metadata says {}: the file was damaged, or changed by a program "
-        "that does not know the checksum",
-        file, hash.Text(), Printable(expected->second));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<EncodedFile> EncodeSafetensors(const std::string& file, std::span<const NamedTensor> tensors,
@@ -196,7 +141,7 @@ absl::StatusOr<EncodedFile> EncodeSafetensors(const std::string& file, std::span
     header.tensors.push_back({tensor->name, StoredTypeOf(tensor->dtype), tensor->shape, begin, end});
     result.tensors.push_back(tensor->bytes);
   }
-  ASSIGN_OR_RETURN(Hash hash, HashOfHeader(file, header));
+  ASSIGN_OR_RETURN(FileHash hash, HashOfHeader(file, header));
   for (const std::span<const std::byte> bytes : result.tensors) hash.Add(bytes.data(), bytes.size());
   header.metadata[kChecksumKey] = hash.Text();
   ASSIGN_OR_RETURN(const std::string json, FormatHeader(file, header));
@@ -222,7 +167,11 @@ absl::StatusOr<SafetensorsFile> SafetensorsFile::Parse(const std::string& file, 
   const size_t data = kLengthBytes + static_cast<size_t>(length);
   const std::string_view json = std::string_view(bytes).substr(kLengthBytes, static_cast<size_t>(length));
   ASSIGN_OR_RETURN(SafetensorsFile parsed, OfHeader(file, json, static_cast<int64_t>(bytes.size() - data)));
-  RETURN_IF_ERROR(parsed.SetBytes(std::move(bytes), data));
+  ASSIGN_OR_RETURN(FileHash hash, HashOfHeader(file, parsed.header_));
+  hash.Add(bytes.data() + data, bytes.size() - data);
+  RETURN_IF_ERROR(CheckChecksum(file, parsed.metadata(), hash));
+  parsed.bytes_ = std::move(bytes);
+  parsed.data_ = data;
   return parsed;
 }
 
@@ -242,7 +191,7 @@ SafetensorsFile::SafetensorsFile(std::string path, Header header) : path_(std::m
 }
 
 std::string SafetensorsFile::Digest() const {
-  Hash hash;
+  FileHash hash;
   for (const StoredTensor& tensor : header_.tensors) {
     const std::string entry =
         fmt::format("{}:{} {}{}", tensor.name.size(), tensor.name, tensor.type->name, ShapeText(tensor.shape));
@@ -251,12 +200,6 @@ std::string SafetensorsFile::Digest() const {
     hash.Add(bytes.data(), bytes.size());
   }
   return hash.Text();
-}
-
-absl::Status SafetensorsFile::SetBytes(std::string bytes, size_t data) {
-  bytes_ = std::move(bytes);
-  data_ = data;
-  return CheckChecksum(path_, header_, std::string_view(bytes_).substr(data_));
 }
 
 const StoredTensor* SafetensorsFile::Find(std::string_view name) const {
@@ -287,20 +230,65 @@ absl::StatusOr<std::span<const std::byte>> SafetensorsFile::Get(std::string_view
   return Bytes(*tensor);
 }
 
-absl::StatusOr<SafetensorsFile> LoadSafetensors(const std::string& path, const HeaderCheck& accept) {
+absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(const std::string& path) {
   ASSIGN_OR_RETURN(InputFile input, InputFile::Open(path));
-  std::string bytes;
-  RETURN_IF_ERROR(input.Append(std::min<int64_t>(kLengthBytes, input.rest()), bytes));
-  ASSIGN_OR_RETURN(const int64_t length, HeaderLength(path, bytes, input.size()));
-  RETURN_IF_ERROR(input.Append(length, bytes));
-  const size_t data = bytes.size();
-  const std::string_view json = std::string_view(bytes).substr(kLengthBytes);
+  std::string head;
+  RETURN_IF_ERROR(input.Append(std::min<int64_t>(kLengthBytes, input.rest()), head));
+  ASSIGN_OR_RETURN(const int64_t length, HeaderLength(path, head, input.size()));
+  RETURN_IF_ERROR(input.Append(length, head));
+  const std::string_view json = std::string_view(head).substr(kLengthBytes);
   ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::OfHeader(path, json, input.rest()));
-  if (accept) RETURN_IF_ERROR(accept(file));
-  RETURN_IF_ERROR(input.Append(input.rest(), bytes));
-  RETURN_IF_ERROR(input.CheckEnd());
-  RETURN_IF_ERROR(file.SetBytes(std::move(bytes), data));
+  return SafetensorsReader(std::move(input), std::move(file));
+}
+
+absl::StatusOr<SafetensorsFile> SafetensorsReader::Read(const TensorChoice& keep) && {
+  ASSIGN_OR_RETURN(FileHash hash, HashOfHeader(file_.path(), file_.header_));
+  std::vector<StoredTensor> kept;
+  ASSIGN_OR_RETURN(std::string bytes, RoomFor(keep));
+  for (StoredTensor& tensor : file_.header_.tensors) {
+    if (keep && !keep(tensor)) {
+      RETURN_IF_ERROR(Skip(tensor.end - tensor.begin, hash));
+      continue;
+    }
+    const size_t begin = bytes.size();
+    RETURN_IF_ERROR(input_.Append(tensor.end - tensor.begin, bytes));
+    hash.Add(bytes.data() + begin, bytes.size() - begin);
+    tensor.begin = static_cast<int64_t>(begin);
+    tensor.end = static_cast<int64_t>(bytes.size());
+    kept.push_back(std::move(tensor));
+  }
+  RETURN_IF_ERROR(input_.CheckEnd());
+  RETURN_IF_ERROR(CheckChecksum(file_.path(), file_.metadata(), hash));
+  SafetensorsFile file(file_.path_, {std::move(file_.header_.metadata), std::move(kept)});
+  file.bytes_ = std::move(bytes);
   return file;
+}
+
+absl::StatusOr<std::string> SafetensorsReader::RoomFor(const TensorChoice& keep) const {
+  int64_t total = 0;
+  for (const StoredTensor& tensor : file_.tensors()) total += !keep || keep(tensor) ? tensor.end - tensor.begin : 0;
+  RETURN_IF_ERROR(CheckMemory(file_.path(), total));
+  return OrExhausted(file_.path().c_str(), [&]() -> absl::StatusOr<std::string> {
+    std::string bytes;
+    bytes.reserve(static_cast<size_t>(total));
+    return bytes;
+  });
+}
+
+// Nothing of it is kept but what the checksum has of it.
+absl::Status SafetensorsReader::Skip(int64_t count, FileHash& hash) {
+  std::string piece;
+  for (int64_t left = count; left > 0; left -= static_cast<int64_t>(piece.size())) {
+    piece.clear();
+    RETURN_IF_ERROR(input_.Append(std::min(left, kPieceBytes), piece));
+    hash.Add(piece.data(), piece.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SafetensorsFile> LoadSafetensors(const std::string& path) {
+  ASSIGN_OR_RETURN(SafetensorsReader reader, SafetensorsReader::Open(path));
+  return std::move(reader).Read(nullptr);
 }
 
 }  // namespace partita

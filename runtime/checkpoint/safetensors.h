@@ -20,14 +20,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/value/dtype.h"
+#include "runtime/base/input_file.h"
 #include "runtime/checkpoint/header.h"
 
 namespace partita {
 
-// The checksum's key in the metadata; the value is XXH3-128 in hexadecimal. A file with other keys of ours, which begin
-// alike, must have it.
-inline constexpr char kOwnKeys[] = "partita.";
-inline constexpr char kChecksumKey[] = "partita.xxh3";
+class FileHash;
 
 // A tensor to be saved; the bytes stay the caller's.
 struct NamedTensor {
@@ -51,9 +49,6 @@ absl::StatusOr<EncodedFile> EncodeSafetensors(const std::string& file, std::span
 
 // Saves atomically (runtime/base/files.h): after an error an older file is as it was.
 absl::Status SaveSafetensors(const std::string& path, std::span<const NamedTensor> tensors, const Metadata& metadata);
-
-class SafetensorsFile;
-using HeaderCheck = std::function<absl::Status(const SafetensorsFile&)>;
 
 // A file in memory. Views into it are valid as long as it lives and is not moved. Immutable, so thread-safe.
 class SafetensorsFile {
@@ -80,11 +75,10 @@ class SafetensorsFile {
                                                  std::span<const int64_t> shape) const;
 
  private:
-  friend absl::StatusOr<SafetensorsFile> LoadSafetensors(const std::string& path, const HeaderCheck& accept);
+  friend class SafetensorsReader;
 
   SafetensorsFile(std::string path, Header header);
   static absl::StatusOr<SafetensorsFile> OfHeader(const std::string& file, std::string_view json, int64_t buffer);
-  absl::Status SetBytes(std::string bytes, size_t data);
 
   std::string path_;
   std::string bytes_;
@@ -93,10 +87,34 @@ class SafetensorsFile {
   std::map<std::string, size_t, std::less<>> by_name_;  // index into header_.tensors
 };
 
-// The same from a file. `accept` may refuse it by its header, which is checked and complete then: memory for the
-// tensors, however large they are said to be, is taken after that (so Bytes and Get are not for it).
-// kResourceExhausted: there is not so much.
-absl::StatusOr<SafetensorsFile> LoadSafetensors(const std::string& path, const HeaderCheck& accept = nullptr);
+// Which tensors of a file are to be kept; null: all.
+using TensorChoice = std::function<bool(const StoredTensor&)>;
+
+// A file of which the header has been read and checked, and nothing behind it: who reads may refuse the tensors,
+// however large they are said to be, before memory is taken for them. Nothing shows before Read that a header which
+// says something sensible is damaged.
+class SafetensorsReader {
+ public:
+  static absl::StatusOr<SafetensorsReader> Open(const std::string& path);
+
+  // Without bytes: so Bytes, Get and Digest are not for it.
+  const SafetensorsFile& header() const { return file_; }
+
+  // The rest; the result has the tensors that are wanted and no others. kInvalidArgument: the checksum of all tensors
+  // is wrong. kResourceExhausted: there is not so much memory.
+  absl::StatusOr<SafetensorsFile> Read(const TensorChoice& keep) &&;
+
+ private:
+  SafetensorsReader(InputFile input, SafetensorsFile file) : input_(std::move(input)), file_(std::move(file)) {}
+  absl::StatusOr<std::string> RoomFor(const TensorChoice& keep) const;
+  absl::Status Skip(int64_t count, FileHash& hash);
+
+  InputFile input_;
+  SafetensorsFile file_;
+};
+
+// The whole of a file.
+absl::StatusOr<SafetensorsFile> LoadSafetensors(const std::string& path);
 
 }  // namespace partita
 

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
-#include <utility>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "graph/ir/generated_name.h"
 #include "runtime/base/bf16.h"
@@ -19,40 +19,82 @@
 namespace partita {
 namespace {
 
-std::vector<std::string> StatesOf(const Model& model) {
-  std::vector<std::string> names;
-  for (const State& state : model.graph.states()) names.push_back(model.graph.value(state.value).name);
+// Of names that training gives; users' have no '@' (docs/design.md 5.16).
+bool IsAdded(std::string_view name) { return name.find('@') != std::string_view::npos; }
+
+// "conv1/weights@momentum" -> "conv1/weights"; nothing of what lies beside no state: "@iteration".
+std::string_view OwnerOf(std::string_view name) { return name.substr(0, name.find('@')); }
+
+using StateTypes = std::map<std::string, TensorType, std::less<>>;
+
+StateTypes StatesOf(const Graph& graph) {
+  StateTypes states;
+  for (const State& state : graph.states()) states[graph.value(state.value).name] = graph.type(state.value);
+  return states;
+}
+
+// What entry points other than training have of a program's states.
+std::set<std::string, std::less<>> EvaluatedStates(const Program& program) {
+  std::set<std::string, std::less<>> names;
+  for (const EntryPoint& entry : program.entries) {
+    if (entry.name == kTrainEntry) continue;
+    for (const State& state : entry.graph.states()) names.insert(entry.graph.value(state.value).name);
+  }
   return names;
 }
 
-// Those of them whose moving average the session has.
-std::vector<std::string> AveragedIn(const Session& session, const std::vector<std::string>& states) {
-  const std::vector<std::string> names = session.StateNames();
-  const std::set<std::string> all(names.begin(), names.end());
-  std::vector<std::string> averaged;
-  std::ranges::copy_if(states, std::back_inserter(averaged),
-                       [&](const std::string& name) { return all.contains(AverageName(name)); });
-  return averaged;
+bool HasShape(const StoredTensor& tensor, const Shape& shape) {
+  return std::equal(tensor.shape.begin(), tensor.shape.end(), shape.begin(), shape.end());
 }
 
-// Every tensor is a state of the graph, or its average, and none is larger than there: so the file is not, either.
-absl::Status CheckTensors(const SafetensorsFile& file, const Model& model) {
-  const Graph& graph = model.graph;
-  std::map<std::string, const Shape*, std::less<>> shapes;
-  for (const State& state : graph.states()) {
-    const Value& value = graph.value(state.value);
-    shapes[value.name] = &value.type.shape;
-    if (model.optimizer.average) shapes[AverageName(value.name)] = &value.type.shape;
-  }
+absl::Status CheckShape(const std::string& path, const StoredTensor& tensor, const Shape& shape) {
+  if (HasShape(tensor, shape)) return absl::OkStatus();
+  return InvalidArgument("{}: tensor {}: found {}[{}], needed is {}", path, Printable(tensor.name), tensor.type->name,
+                         fmt::join(tensor.shape, ","), ToString(shape));
+}
+
+// Every tensor is a state of the graph, and none is larger than there: so the file is not, either, but for what
+// training added, which is looked at when the program is known.
+absl::Status CheckTensors(const SafetensorsFile& file, const Graph& graph) {
+  const StateTypes states = StatesOf(graph);
   for (const StoredTensor& tensor : file.tensors()) {
-    const auto found = shapes.find(tensor.name);
-    if (found == shapes.end()) {
+    const std::string_view owner = OwnerOf(tensor.name);
+    const auto found = states.find(owner);
+    if (found == states.end() && !(owner.empty() && IsAdded(tensor.name))) {
       return InvalidArgument("{}: tensor {} is no parameter and no running statistic of the graph", file.path(),
                              Printable(tensor.name));
     }
-    if (std::equal(tensor.shape.begin(), tensor.shape.end(), found->second->begin(), found->second->end())) continue;
-    return InvalidArgument("{}: tensor {}: found {}[{}], needed is {}", file.path(), Printable(tensor.name),
-                           tensor.type->name, fmt::join(tensor.shape, ","), ToString(*found->second));
+    if (!IsAdded(tensor.name)) RETURN_IF_ERROR(CheckShape(file.path(), tensor, found->second.shape));
+  }
+  return absl::OkStatus();
+}
+
+// A file from which training goes on has the program's states and nothing else.
+absl::Status CheckAll(const SafetensorsFile& file, const StateTypes& states) {
+  for (const StoredTensor& tensor : file.tensors()) {
+    if (states.contains(tensor.name)) continue;
+    return InvalidArgument("{}: tensor {}: training has no such state here (does the optimizer have it?)", file.path(),
+                           Printable(tensor.name));
+  }
+  for (const auto& [name, type] : states) {
+    if (file.Find(name) != nullptr) continue;
+    return InvalidArgument("{}: tensor {}: not found, but training has such a state here (does the optimizer have it?)",
+                           file.path(), Printable(name));
+  }
+  return absl::OkStatus();
+}
+
+// What the steps read as their number is the number that the file tells, if there is such a state.
+absl::Status CheckIteration(const SafetensorsFile& file, const Graph& graph, int64_t step) {
+  for (const State& state : graph.states()) {
+    if (graph.value(state.value).name != kIterationName || state.update == kNoValue) continue;
+    ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
+                     file.Get(kIterationName, DType::kI32, graph.type(state.value).shape));
+    int32_t iteration = 0;
+    std::memcpy(&iteration, bytes.data(), sizeof(iteration));
+    if (iteration == step) continue;
+    return InvalidArgument("{}: tensor {}: found {}, the metadata speaks of step {}", file.path(), kIterationName,
+                           iteration, step);
   }
   return absl::OkStatus();
 }
@@ -75,62 +117,98 @@ std::optional<size_t> FirstNonFinite(const HostTensor& state) {
 }
 
 // Training ends where a loss is not finite, but the update after the last loss has none to show what it did.
-absl::Status CheckFinite(const std::string& path, const std::vector<std::string>& names,
-                         const std::vector<HostTensor>& states) {
-  std::string first;
-  int broken = 0;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const std::optional<size_t> element = FirstNonFinite(states[i]);
-    if (element && broken++ == 0) first = fmt::format("element {} of '{}'", *element, names[i]);
+class FiniteCheck {
+ public:
+  void Look(const std::string& name, const HostTensor& state) {
+    ++looked_at_;
+    const std::optional<size_t> element = FirstNonFinite(state);
+    if (element && broken_++ == 0) first_ = fmt::format("element {} of '{}'", *element, name);
   }
-  if (broken == 0) return absl::OkStatus();
-  return OutOfRange("{}: not written: {} is not finite; {} of {} tensors have such values", path, first, broken,
-                    names.size());
+  absl::Status Result(const std::string& path) const {
+    if (broken_ == 0) return absl::OkStatus();
+    return OutOfRange("{}: not written: {} is not finite; {} of {} tensors have such values", path, first_, broken_,
+                      looked_at_);
+  }
+
+ private:
+  std::string first_;
+  int broken_ = 0, looked_at_ = 0;
+};
+
+bool IsWanted(States states, std::string_view name, const std::set<std::string, std::less<>>& evaluated) {
+  return states == States::kAll || !IsAdded(name) || (states == States::kEvaluated && evaluated.contains(name));
+}
+
+// What the file has for a state; null: nothing, the state stays as it is.
+const StoredTensor* FindFor(const SafetensorsFile& file, const std::string& state, const TensorType& type,
+                            const std::set<std::string, std::less<>>& evaluated) {
+  const StoredTensor* const own = file.Find(state);
+  if (own != nullptr || !IsAdded(state) || !evaluated.contains(state)) return own;
+  const StoredTensor* const owner = file.Find(OwnerOf(state));
+  return owner != nullptr && HasShape(*owner, type.shape) ? owner : nullptr;
 }
 
 }  // namespace
 
-absl::Status SaveStates(const Session& session, const Model& model, const std::string& path) {
-  std::vector<std::string> names = StatesOf(model);
-  for (const std::string& name : AveragedIn(session, names)) names.push_back(AverageName(name));
-  std::vector<HostTensor> states;
-  for (const std::string& name : names) {
+absl::Status SaveStates(const Session& session, const Model& model, const ModelRecord& record, States states,
+                        const std::string& path) {
+  const bool writes = session.local_ranks().front() == 0;
+  const auto evaluated = EvaluatedStates(session.program());
+  std::vector<std::pair<std::string, HostTensor>> saved;
+  FiniteCheck finite;
+  for (const std::string& name : session.StateNames()) {
+    if (!IsWanted(states, name, evaluated)) continue;
     ASSIGN_OR_RETURN(HostTensor state, session.ReadState(name));
-    states.push_back(std::move(state));
+    finite.Look(name, state);
+    if (writes) saved.emplace_back(name, std::move(state));
   }
-  RETURN_IF_ERROR(CheckFinite(path, names, states));
-  if (session.local_ranks().front() != 0) return absl::OkStatus();
+  RETURN_IF_ERROR(finite.Result(path));
+  if (!writes) return absl::OkStatus();
   std::vector<NamedTensor> tensors;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const Shape& shape = states[i].shape;
+  for (const auto& [name, state] : saved) {
     tensors.push_back(
-        {names[i], states[i].dtype, {shape.begin(), shape.end()}, std::as_bytes(std::span(states[i].bytes))});
+        {name, state.dtype, {state.shape.begin(), state.shape.end()}, std::as_bytes(std::span(state.bytes))});
   }
-  return SaveSafetensors(path, tensors, {{"partita.model", model.name}});
+  Metadata metadata = ToMetadata(record);
+  metadata["partita.model"] = model.name;
+  return SaveSafetensors(path, tensors, metadata);
 }
 
-absl::StatusOr<SafetensorsFile> ReadStateFile(const Model& model, const std::string& path) {
-  return LoadSafetensors(path, [&](const SafetensorsFile& file) { return CheckTensors(file, model); });
+absl::StatusOr<ModelFile> ModelFile::Open(const Model& model, const std::string& path) {
+  ASSIGN_OR_RETURN(SafetensorsReader reader, SafetensorsReader::Open(path));
+  RETURN_IF_ERROR(CheckTensors(reader.header(), model.graph));
+  ASSIGN_OR_RETURN(ModelRecord record, ReadRecord(path, reader.header().metadata()));
+  return ModelFile(std::move(reader), std::move(record));
 }
 
-absl::Status LoadStates(Session& session, const Model& model, const SafetensorsFile& file) {
-  RETURN_IF_ERROR(CheckTensors(file, model));
-  std::vector<std::pair<std::string, std::string>> sources;  // states, and the tensors that they become
-  const std::vector<std::string> names = StatesOf(model);
-  for (const std::string& name : names) sources.emplace_back(name, name);
-  for (const std::string& name : AveragedIn(session, names)) {
-    const std::string average = AverageName(name);
-    sources.emplace_back(average, file.Find(average) != nullptr ? average : name);
+absl::StatusOr<SafetensorsFile> ModelFile::Read(const Program& program, States states) && {
+  const StateTypes types = StatesOf(program.state_graph());
+  if (states == States::kAll) RETURN_IF_ERROR(CheckAll(reader_.header(), types));
+  const auto evaluated = EvaluatedStates(program);
+  const auto wanted = [&](const StoredTensor& tensor) {
+    return types.contains(tensor.name) && IsWanted(states, tensor.name, evaluated);
+  };
+  for (const StoredTensor& tensor : reader_.header().tensors()) {
+    if (wanted(tensor)) RETURN_IF_ERROR(CheckShape(path(), tensor, types.find(tensor.name)->second.shape));
   }
-  std::vector<HostTensor> states;
-  for (const auto& [name, tensor] : sources) {
-    ASSIGN_OR_RETURN(HostTensor state, session.ReadState(name));
-    ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file.Get(tensor, state.dtype, state.shape));
-    const char* const first = reinterpret_cast<const char*>(bytes.data());
-    state.bytes.assign(first, first + bytes.size());
-    states.push_back(std::move(state));
+  ASSIGN_OR_RETURN(SafetensorsFile file, std::move(reader_).Read(wanted));
+  if (states == States::kAll && record_.training) {
+    RETURN_IF_ERROR(CheckIteration(file, program.state_graph(), record_.training->step));
   }
-  for (size_t i = 0; i < sources.size(); ++i) RETURN_IF_ERROR(session.WriteState(sources[i].first, states[i]));
+  return file;
+}
+
+absl::Status LoadStates(Session& session, const SafetensorsFile& file) {
+  const auto evaluated = EvaluatedStates(session.program());
+  std::vector<std::pair<std::string, ConstTensor>> loaded;
+  for (const auto& [name, type] : StatesOf(session.program().state_graph())) {
+    const StoredTensor* const tensor = FindFor(file, name, type, evaluated);
+    if (tensor == nullptr && IsAdded(name)) continue;
+    ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
+                     file.Get(tensor == nullptr ? name : tensor->name, type.dtype, type.shape));
+    loaded.emplace_back(name, ConstTensor{type.dtype, type.shape, bytes.data()});
+  }
+  for (const auto& [name, tensor] : loaded) RETURN_IF_ERROR(session.WriteState(name, tensor));
   return absl::OkStatus();
 }
 

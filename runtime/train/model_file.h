@@ -1,31 +1,65 @@
-// Parameters and running statistics as a safetensors file: whole tensors, whatever the layout that they have.
+// A session's states as a safetensors file: whole tensors, whatever the layout that they have.
+//
+// States are of two kinds: those of the user's graph (parameters, running statistics), and those that training added
+// beside them (the iteration, the optimizer's slots), whose names carry '@'. Which of the latter there are is the
+// program's to say; nothing here knows one by its name.
 #ifndef PARTITA_RUNTIME_TRAIN_MODEL_FILE_H_
 #define PARTITA_RUNTIME_TRAIN_MODEL_FILE_H_
 
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graph/ir/model.h"
+#include "graph/ir/program.h"
 #include "runtime/api/session.h"
 #include "runtime/checkpoint/safetensors.h"
+#include "runtime/train/model_record.h"
 
 namespace partita {
 
-// Collective; the process of rank 0 writes. Saves the states of the user's graph, gathered from the ranks, and their
-// moving averages; not what else training added (momentum, iteration). kOutOfRange on all ranks: a state has a value
-// that is not finite, and what `path` holds stays; the state and the element are named.
-absl::Status SaveStates(const Session& session, const Model& model, const std::string& path);
+// Which states are saved or loaded.
+enum class States {
+  kWeights,    // those of the user's graph
+  kEvaluated,  // these, and what entry points other than training read of the others
+  kAll,
+};
 
-// A file of states of that graph. One with other tensors, or larger ones, is refused by its header, before memory is
-// taken for them.
-absl::StatusOr<SafetensorsFile> ReadStateFile(const Model& model, const std::string& path);
+// Collective; the process of rank 0 writes, and is the only one that holds more than one state at a time. `record`:
+// what the file says beside them. kOutOfRange on all ranks: a state has a value that is not finite, and what `path`
+// holds stays; the state and the element are named.
+absl::Status SaveStates(const Session& session, const Model& model, const ModelRecord& record, States states,
+                        const std::string& path);
 
-// To the ranks of this process, of which every process has read the same file: what SaveStates (or another writer)
-// saved. A moving average that the file lacks becomes what it is an average of. Collective. kInvalidArgument before any
-// state is changed: a state that the file lacks, a tensor that the graph lacks, another type or shape.
-absl::Status LoadStates(Session& session, const Model& model, const SafetensorsFile& file);
+// A file of states, of which the header has been read.
+class ModelFile {
+ public:
+  // kInvalidArgument, before memory is taken for the tensors: one that is no state of the graph and no training can
+  // have added to it, one of another shape than in the graph; a record that says nothing sensible.
+  static absl::StatusOr<ModelFile> Open(const Model& model, const std::string& path);
+
+  const std::string& path() const { return reader_.header().path(); }
+  const ModelRecord& record() const { return record_; }
+  // Its tensors alone count.
+  void ForgetRecord() { record_ = {}; }
+
+  // The tensors that a session of this program takes; the others are left in the file. kInvalidArgument: with kAll, a
+  // state of the program that the file lacks, or a tensor that is none; another shape.
+  absl::StatusOr<SafetensorsFile> Read(const Program& program, States states) &&;
+
+ private:
+  ModelFile(SafetensorsReader reader, ModelRecord record) : reader_(std::move(reader)), record_(std::move(record)) {}
+
+  SafetensorsReader reader_;
+  ModelRecord record_;
+};
+
+// To the ranks of this process, of which every process has read the same file. A state that training added, and that
+// the file lacks, is as at the start of training; one that evaluation reads stands for a parameter, and so is the
+// parameter. Collective. kInvalidArgument before any state is changed: a state of the user's graph that the file lacks,
+// another type or shape.
+absl::Status LoadStates(Session& session, const SafetensorsFile& file);
 
 }  // namespace partita
 

@@ -72,11 +72,12 @@ class Run {
         steps_(PlannedSteps(options, per_epoch_)) {}
 
   absl::Status AllEpochs() {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> batches, feed_.Prefetch(0, steps_));
+    if (options_.first_step > 0) session_.NumberStepsFrom(options_.first_step);
+    ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> batches, feed_.Prefetch(Done(), std::max(int64_t{0}, Left())));
     RETURN_IF_ERROR(Vote());
-    while (result_.steps < steps_ && !Stopped()) {
+    while (Left() > 0 && !Stopped()) {
       EpochResult epoch;
-      epoch.epoch = static_cast<int>(result_.epochs.size()) + 1;
+      epoch.epoch = static_cast<int>(Done() / per_epoch_) + 1;
       const absl::Status trained = OneEpoch(*batches, epoch);
       result_.seconds += epoch.seconds;
       result_.data_wait_seconds = batches->waited_seconds();
@@ -86,12 +87,19 @@ class Run {
       result_.epochs.push_back(epoch);
       RETURN_IF_ERROR(evaluated);
       options_.on_epoch(epoch);
+      if (Stopped()) break;
+      RETURN_IF_ERROR(options_.pauses.on_evaluation(Done(), epoch));
+      RETURN_IF_ERROR(PauseIfDue());
     }
     return absl::OkStatus();
   }
 
  private:
   bool Stopped() const { return result_.stopped_by != 0; }
+  int64_t Done() const { return options_.first_step + result_.steps; }
+  int64_t Left() const { return steps_ - Done(); }
+  // Steps until `period` divides their number, 1 at least.
+  int64_t Until(int64_t period) const { return period - Done() % period; }
 
   // Outside of steps.
   absl::Status Vote() {
@@ -102,9 +110,7 @@ class Run {
   absl::Status OneEpoch(Prefetcher& batches, EpochResult& epoch) {
     session_.ResetCounters();
     meter_.Start();
-    const Clock::time_point start = Clock::now();
     const absl::Status status = AllSteps(batches, epoch);
-    epoch.seconds = SecondsSince(start);
     epoch.samples = epoch.steps * data_.training->batch_rows();
     if (epoch.steps > 0) {
       epoch.loss /= static_cast<double>(epoch.steps);
@@ -115,8 +121,29 @@ class Run {
     return CheckTraffic(session_, kTrainEntry, epoch.steps);
   }
 
-  // A batch is staged while the step before runs, but not beyond the epoch: there the places are those of evaluation.
+  // To the epoch's end, with the pauses before it; one that is due there comes after the evaluation.
   absl::Status AllSteps(Prefetcher& batches, EpochResult& epoch) {
+    const int64_t every = options_.pauses.every;
+    for (int64_t left = std::min(Until(per_epoch_), Left()); left > 0 && !Stopped();) {
+      const int64_t count = every > 0 ? std::min(left, Until(every)) : left;
+      const Clock::time_point start = Clock::now();
+      const absl::Status status = SomeSteps(batches, count, epoch);
+      epoch.seconds += SecondsSince(start);
+      RETURN_IF_ERROR(status);
+      left -= count;
+      if (left > 0 && !Stopped()) RETURN_IF_ERROR(PauseIfDue());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PauseIfDue() const {
+    const int64_t every = options_.pauses.every;
+    return every > 0 && Done() % every == 0 ? options_.pauses.on_steps(Done()) : absl::OkStatus();
+  }
+
+  // A batch is staged while the step before runs, but not beyond the last one: at an epoch's end the places are those
+  // of evaluation.
+  absl::Status SomeSteps(Prefetcher& batches, int64_t count, EpochResult& epoch) {
     const auto stage = [&]() -> absl::Status {
       ASSIGN_OR_RETURN(const Batch* const batch, batches.Next());
       feed_.Stage(*batch);
@@ -127,11 +154,11 @@ class Run {
       RETURN_IF_ERROR(EndStep(epoch));
       return !Stopped();
     };
-    return RunInTurn(session_, kTrainEntry, std::min(per_epoch_, steps_ - result_.steps), stage, end);
+    return RunInTurn(session_, kTrainEntry, count, stage, end);
   }
 
   absl::Status EndStep(EpochResult& epoch) {
-    epoch.learning_rate = schedule_.Rate(result_.steps);
+    epoch.learning_rate = schedule_.Rate(Done());
     const absl::StatusOr<StepResult> trained = session_.Finish();
     if (absl::IsOutOfRange(trained.status())) return Diagnose(trained.status());
     RETURN_IF_ERROR(trained.status());
@@ -141,8 +168,7 @@ class Run {
     ++result_.steps;
     epoch.loss += step.loss;
     AddShare(step.metrics, 1, epoch.metrics);
-    meter_.Count(result_.steps, static_cast<double>(result_.steps) / static_cast<double>(per_epoch_),
-                 epoch.learning_rate, step);
+    meter_.Count(Done(), static_cast<double>(Done()) / static_cast<double>(per_epoch_), epoch.learning_rate, step);
     if (Stopped()) return absl::OkStatus();  // by the step before
     ASSIGN_OR_RETURN(result_.stopped_by, vote_.Outcome());
     return absl::OkStatus();
@@ -150,7 +176,7 @@ class Run {
 
   // What the step that was not applied says, with what it says about the same batch once more.
   absl::Status Diagnose(const absl::Status& refused) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> again, feed_.Prefetch(result_.steps, 1));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> again, feed_.Prefetch(Done(), 1));
     ASSIGN_OR_RETURN(const Batch* const batch, again->Next());
     feed_.Stage(*batch);
     vote_.Cast();

@@ -16,18 +16,20 @@
 #include "runtime/data/batch_source.h"
 #include "runtime/telemetry/progress.h"
 #include "runtime/train/metrics.h"
+#include "runtime/train/model_record.h"
 
 namespace partita {
 
 struct TrainingData {
-  std::shared_ptr<const BatchSource> training;  // null: there is none, or nobody asked for it
-  std::shared_ptr<const BatchSource> test;      // likewise
-  std::string manifest;                         // differs for different data: what processes of a job compare
+  std::shared_ptr<const BatchSource> training;      // null: there is none, or nobody asked for it
+  std::shared_ptr<const BatchSource> test;          // likewise
+  std::string manifest;                             // differs for different data: what processes of a job compare
+  std::optional<Preprocessing> preprocessing = {};  // what was done to images; none: the data is no images of bytes
 };
 
 struct EpochResult {
   int epoch = 0;                    // from 1
-  int64_t steps = 0;                // done in this epoch
+  int64_t steps = 0;                // done in this epoch by this run
   double loss = 0;                  // mean over the steps
   Metrics metrics;                  // means over the steps
   double seconds = 0;               // of training, without evaluation
@@ -37,7 +39,7 @@ struct EpochResult {
   Metrics test_metrics;             // likewise
 };
 
-// What was done, also when it ended with an error.
+// What a run did, also when it ended with an error; of one that went on, without what was done before it.
 struct TrainingResult {
   std::vector<EpochResult> epochs;
   int64_t steps = 0;
@@ -50,9 +52,22 @@ struct TrainingResult {
   double SamplesPerSecond() const { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }
 };
 
+// Calls in which states may be read: no step is in flight. All processes make them, in the same order. `step`: how many
+// are done. An error ends the run.
+struct TrainingPauses {
+  int64_t every = 0;  // steps between two calls of on_steps, counted from the beginning of training; 0: none
+  std::function<absl::Status(int64_t step)> on_steps = [](int64_t) { return absl::OkStatus(); };
+  // After an epoch's evaluation.
+  std::function<absl::Status(int64_t step, const EpochResult&)> on_evaluation = [](int64_t, const EpochResult&) {
+    return absl::OkStatus();
+  };
+};
+
 struct TrainingOptions {
   int64_t epochs = 1;
-  int64_t steps = 0;  // ends after so many if that is earlier; 0: epochs alone
+  int64_t steps = 0;       // ends after so many if that is earlier; 0: epochs alone
+  int64_t first_step = 0;  // of them, those that were done before: the states are those behind them
+  TrainingPauses pauses = {};
   // Set non-zero by anybody at any time, in any process: the steps in flight are finished, at most two, where ranks
   // live in several processes also the next one or two, in which they tell each other, and Train returns OK.
   const std::atomic<int>* stop = nullptr;
@@ -62,7 +77,7 @@ struct TrainingOptions {
   std::function<void(const EpochResult&)> on_epoch = [](const EpochResult&) {};
 };
 
-// Steps that a run takes.
+// Steps in all, with those before first_step.
 int64_t PlannedSteps(const TrainingOptions& options, int64_t batches_per_epoch);
 
 // A schedule that has no length of its own (steps == 0) gets that of the run.

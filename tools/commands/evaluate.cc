@@ -4,6 +4,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/input/data.h"
 #include "tools/commands/input/inputs.h"
+#include "tools/commands/input/loaded_model.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/report.h"
@@ -26,13 +27,17 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
-  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, {.training = Need::kNo, .test = Need::kYes}));
+  ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
+  ASSIGN_OR_RETURN(const TrainingData data,
+                   ReadData(flags, model.graph,
+                            {.training = Need::kNo, .test = Need::kYes, .normalization = NormalizationOf(loaded)}));
+  RETURN_IF_ERROR(CheckImages(*loaded, data));
   ProgramOptions program_options = ReadProgramOptions(flags);
   ASSIGN_OR_RETURN(program_options.count_votes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, program_options));
   RETURN_IF_ERROR(CheckLastBatch(program, *data.test));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   StartSession(flags, model, strategy, data, std::move(program), ReadSessionOptions(flags)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartSession(flags, strategy, data, std::move(program),
+                                                                        ReadSessionOptions(flags), std::move(loaded)));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, data.test, &signals.flag()));
   ReportProto report = BeginReport("evaluate", flags, model.name, *session);
@@ -56,10 +61,10 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
 Command EvaluateCommand() {
   Command command{"evaluate", "evaluate saved parameters on a test set", "GRAPH", ModelFlags(), RunEvaluate};
   command.choices = {{"format", {"text", "json"}}};
-  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags()}) {
+  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(), LoadFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"load", "report", "format", "delay-seed"}) command.flags.push_back(flag);
+  for (const char* flag : {"report", "format", "delay-seed"}) command.flags.push_back(flag);
   return command;
 }
 

@@ -7,6 +7,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/input/data.h"
 #include "tools/commands/input/inputs.h"
+#include "tools/commands/input/loaded_model.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/prediction_file.h"
@@ -52,10 +53,14 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
   ASSIGN_OR_RETURN(Program program, PredictionProgram(flags, model, strategy, value));
   const EntryPoint& entry = *program.Find(kPredictEntry);
   const auto reads = [&entry](const std::string& field) { return entry.FindInput(field) != nullptr; };
-  ASSIGN_OR_RETURN(const TrainingData data,
-                   ReadData(flags, model.graph, {.training = Need::kNo, .test = Need::kYes, .reads = reads}));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
-                   StartSession(flags, model, strategy, data, std::move(program), ReadSessionOptions(flags)));
+  ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
+  ASSIGN_OR_RETURN(
+      const TrainingData data,
+      ReadData(flags, model.graph,
+               {.training = Need::kNo, .test = Need::kYes, .normalization = NormalizationOf(loaded), .reads = reads}));
+  RETURN_IF_ERROR(CheckImages(*loaded, data));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartSession(flags, strategy, data, std::move(program),
+                                                                        ReadSessionOptions(flags), std::move(loaded)));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto predictions, PredictSet(*session, data.test, &signals.flag()));
   ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));
@@ -73,10 +78,10 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
 
 Command PredictCommand() {
   Command command{"predict", "write what saved parameters make of a test set", "GRAPH", ModelFlags(), RunPredict};
-  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags()}) {
+  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(), LoadFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"load", "output", "value", "delay-seed"}) command.flags.push_back(flag);
+  for (const char* flag : {"output", "value", "delay-seed"}) command.flags.push_back(flag);
   return command;
 }
 

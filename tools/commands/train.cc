@@ -2,16 +2,18 @@
 #include <spdlog/spdlog.h>
 
 #include "runtime/train/evaluator.h"
-#include "runtime/train/model_file.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/data.h"
 #include "tools/commands/input/inputs.h"
+#include "tools/commands/input/loaded_model.h"
 #include "tools/commands/input/run_options.h"
+#include "tools/commands/input/run_record.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/output/timeline.h"
 #include "tools/commands/processes/finish_writing.h"
+#include "tools/commands/processes/model_saver.h"
 #include "tools/commands/processes/processes.h"
 #include "tools/commands/processes/signals.h"
 #include "tools/commands/processes/start_session.h"
@@ -24,6 +26,9 @@ struct Prepared {
   Model model;
   TrainingData data;
   TrainingOptions options;
+  ModelRecord record;                 // where training begins
+  std::optional<std::string> onward;  // what is said where it goes on
+  std::vector<std::string> changes;   // since then
   std::unique_ptr<Session> session;
 };
 
@@ -31,20 +36,40 @@ Augmentation ReadAugmentation(const Flags& flags) {
   return {.shift = flags.Int("shift"), .border = Border::kZero, .flip = flags.Bool("flip")};
 }
 
+// Where the training of the file has come to, if it is one from which training goes on.
+absl::Status BeginWhere(const LoadedModel& loaded, Prepared& prepared) {
+  TrainingPosition& position = *prepared.record.training;
+  const int64_t per_epoch = prepared.data.training->batches_per_epoch();
+  RETURN_IF_ERROR(GoOn(loaded, PlannedSteps(prepared.options, per_epoch), position));
+  if (loaded.position() == nullptr) return absl::OkStatus();
+  prepared.options.first_step = position.step;
+  prepared.onward = fmt::format("goes on at step {} (epoch {}, {} of its {} steps are done)", position.step,
+                                position.step / per_epoch + 1, position.step % per_epoch, per_epoch);
+  prepared.changes = ChangesOf(*loaded.position(), position);
+  return absl::OkStatus();
+}
+
 // Everything that can be refused is refused here, before anything is written.
 absl::StatusOr<Prepared> Prepare(const Flags& flags) {
-  RETURN_IF_ERROR(CheckOutputs(flags, {"save", "report", "trace"}));
+  RETURN_IF_ERROR(CheckOutputs(flags, {"save", "save-best", "report", "trace"}));
+  RETURN_IF_ERROR(CheckSaveFlags(flags));
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckAcceleration(flags));
   RETURN_IF_ERROR(CheckDevice(flags));
   Prepared prepared;
   ASSIGN_OR_RETURN(prepared.model, ReadModel(flags));
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, prepared.model.graph));
-  ASSIGN_OR_RETURN(prepared.data, ReadData(flags, prepared.model.graph, {.augmentation = ReadAugmentation(flags)}));
+  ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, prepared.model, /*trains=*/true));
+  ASSIGN_OR_RETURN(prepared.data,
+                   ReadData(flags, prepared.model.graph,
+                            {.augmentation = ReadAugmentation(flags), .normalization = NormalizationOf(loaded)}));
+  if (loaded) RETURN_IF_ERROR(CheckImages(*loaded, prepared.data));
   prepared.options.epochs = flags.Int("epochs");
   prepared.options.steps = flags.Int("steps");
   SetScheduleLength(PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch()),
                     prepared.model.learning_rate);
+  prepared.record = RecordOfRun(flags, prepared.model, prepared.data);
+  if (loaded) RETURN_IF_ERROR(BeginWhere(*loaded, prepared));
   ProgramOptions program_options = ReadProgramOptions(flags);
   ASSIGN_OR_RETURN(program_options.count_votes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, prepared.model, strategy, program_options));
@@ -52,7 +77,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   SessionOptions options = ReadSessionOptions(flags);
   options.record_timeline = flags.IsSet("trace");
   ASSIGN_OR_RETURN(prepared.session,
-                   StartSession(flags, prepared.model, strategy, prepared.data, std::move(program), options));
+                   StartSession(flags, strategy, prepared.data, std::move(program), options, std::move(loaded)));
   return prepared;
 }
 
@@ -61,13 +86,17 @@ std::string OutcomeOf(const absl::Status& status, bool stopped) {
   return status.code() == absl::StatusCode::kOutOfRange ? "non_finite" : "failed";
 }
 
-absl::Status Save(const Flags& flags, const Prepared& prepared, const absl::Status& trained) {
-  if (flags.IsSet("save") && trained.ok()) {
-    RETURN_IF_ERROR(SaveStates(*prepared.session, prepared.model, flags.Text("save")));
-  }
-  if (flags.IsSet("trace") && trained.ok() && Speaks(*prepared.session))
-    return SaveTimeline(*prepared.session, flags.Text("trace"));
+absl::Status Save(const Flags& flags, const Session& session, int64_t step, ModelSaver& saver) {
+  RETURN_IF_ERROR(saver.Save(step));
+  if (flags.IsSet("trace") && Speaks(session)) return SaveTimeline(session, flags.Text("trace"));
   return absl::OkStatus();
+}
+
+void SayBeginning(const Prepared& prepared, bool text, std::ostream& out) {
+  if (!prepared.onward) return;
+  if (text) out << *prepared.onward << std::endl;
+  if (!Speaks(*prepared.session)) return;
+  for (const std::string& change : prepared.changes) spdlog::warn("{}", change);
 }
 
 absl::StatusOr<int> RunTrain(const CommandContext& context) {
@@ -89,10 +118,14 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
     communication.emplace(*prepared.session);
     prepared.options.on_step = [&] { communication->AddStep(); };
   }
+  SayBeginning(prepared, text, out);
+  ModelSaver saver(context.flags, *prepared.session, prepared.model, prepared.record);
+  prepared.options.pauses = saver.Pauses();
   TrainingResult result;
   const absl::Status trained = Train(*prepared.session, prepared.data, prepared.options, result);
   const FinishWriting finish;
-  const absl::Status saved = Save(context.flags, prepared, trained);
+  const int64_t step = prepared.options.first_step + result.steps;
+  const absl::Status saved = trained.ok() ? Save(context.flags, *prepared.session, step, saver) : absl::OkStatus();
   ReportProto report = BeginReport("train", context.flags, prepared.model.name, *prepared.session);
   AddTraining(result, accuracies, report);
   AddTraffic(*prepared.session, kTrainEntry, result.traffic, result.steps, report);
@@ -116,11 +149,11 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
 Command TrainCommand() {
   Command command{"train", "train a graph on a data set", "GRAPH", ModelFlags(), RunTrain};
   command.choices = {{"format", {"text", "json"}}};
-  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags()}) {
+  for (const auto& flags :
+       {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(), LoadFlags(), SaveFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag :
-       {"flip", "shift", "epochs", "steps", "save", "load", "report", "trace", "format", "delay-seed"}) {
+  for (const char* flag : {"flip", "shift", "epochs", "steps", "report", "trace", "format", "delay-seed"}) {
     command.flags.push_back(flag);
   }
   return command;

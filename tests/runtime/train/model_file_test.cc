@@ -12,6 +12,7 @@
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/files.h"
+#include "runtime/base/status.h"
 #include "tools/models/models.h"
 
 namespace partita {
@@ -19,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class ModelFile : public ::testing::Test {
+class SavedStates : public ::testing::Test {
  protected:
   void SetUp() override {
     model_ = MakeModel("lenet5", {.batch = 4, .image_size = 12}, Ops()).value();
@@ -32,6 +33,11 @@ class ModelFile : public ::testing::Test {
   }
   void TearDown() override { ::unlink(path_.c_str()); }
 
+  absl::StatusOr<SafetensorsFile> Read(States states) {
+    ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(model_, path_));
+    return std::move(file).Read(session_->program(), states);
+  }
+
   void SetElement(const std::string& state, size_t element, float value) {
     HostTensor tensor = session_->ReadState(state).value();
     std::memcpy(tensor.bytes.data() + element * sizeof(value), &value, sizeof(value));
@@ -43,20 +49,20 @@ class ModelFile : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(ModelFile, WhatIsSavedIsLoaded) {
+TEST_F(SavedStates, WhatIsSavedIsLoaded) {
   const std::string state = session_->StateNames()[0];
   SetElement(state, 1, 0.5F);
-  ASSERT_TRUE(SaveStates(*session_, model_, path_).ok());
+  ASSERT_TRUE(SaveStates(*session_, model_, {}, States::kAll, path_).ok());
   const HostTensor saved = session_->ReadState(state).value();
   SetElement(state, 1, 7);
-  ASSERT_TRUE(LoadStates(*session_, model_, ReadStateFile(model_, path_).value()).ok());
+  ASSERT_TRUE(LoadStates(*session_, Read(States::kAll).value()).ok());
   EXPECT_EQ(session_->ReadState(state)->bytes, saved.bytes);
 }
 
-class AveragedModelFile : public ModelFile {
+class AveragedStates : public SavedStates {
  protected:
   void SetUp() override {
-    ModelFile::SetUp();
+    SavedStates::SetUp();
     without_average_ = model_;
     model_.optimizer.average = MovingAverage{0.9};
     other_ = std::move(session_);  // without averages
@@ -68,37 +74,31 @@ class AveragedModelFile : public ModelFile {
   const std::string weights_ = "classifier/matmul/weights", average_ = "classifier/matmul/weights@average";
 };
 
-TEST_F(AveragedModelFile, HasTheAverages) {
+TEST_F(AveragedStates, AreWhatEvaluationReads) {
   SetElement(weights_, 1, 0.5F);
   SetElement(average_, 1, 0.25F);
-  ASSERT_TRUE(SaveStates(*session_, model_, path_).ok());
+  ASSERT_TRUE(SaveStates(*session_, model_, {}, States::kEvaluated, path_).ok());
   const HostTensor weights = session_->ReadState(weights_).value(), average = session_->ReadState(average_).value();
   SetElement(weights_, 1, 7);
   SetElement(average_, 1, 7);
-  ASSERT_TRUE(LoadStates(*session_, model_, ReadStateFile(model_, path_).value()).ok());
+  ASSERT_TRUE(LoadStates(*session_, Read(States::kEvaluated).value()).ok());
   EXPECT_EQ(session_->ReadState(weights_)->bytes, weights.bytes);
   EXPECT_EQ(session_->ReadState(average_)->bytes, average.bytes);
 }
 
-TEST_F(AveragedModelFile, OfAModelWithoutAveragesIsWhatTheyBeginWith) {
-  ASSERT_TRUE(SaveStates(*other_, without_average_, path_).ok());
+TEST_F(AveragedStates, BeginWithTheWeightsOfAModelThatHasNone) {
+  ASSERT_TRUE(SaveStates(*other_, without_average_, {}, States::kWeights, path_).ok());
   SetElement(average_, 1, 7);
-  ASSERT_TRUE(LoadStates(*session_, model_, ReadStateFile(model_, path_).value()).ok());
+  ASSERT_TRUE(LoadStates(*session_, Read(States::kWeights).value()).ok());
   EXPECT_EQ(session_->ReadState(average_)->bytes, other_->ReadState(weights_)->bytes);
 }
 
-TEST_F(AveragedModelFile, WithAveragesIsNoneOfAModelWithoutThem) {
-  ASSERT_TRUE(SaveStates(*session_, model_, path_).ok());
-  const absl::Status refused = ReadStateFile(without_average_, path_).status();
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("@average"));
-}
-
-TEST_F(ModelFile, ValuesThatAreNotFiniteReplaceNothing) {
-  ASSERT_TRUE(SaveStates(*session_, model_, path_).ok());
+TEST_F(SavedStates, ValuesThatAreNotFiniteReplaceNothing) {
+  ASSERT_TRUE(SaveStates(*session_, model_, {}, States::kWeights, path_).ok());
   const std::string good = ReadFile(path_, 1 << 30).value();
   for (const float value : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     SetElement("classifier/matmul/weights", 3, value);
-    const absl::Status saved = SaveStates(*session_, model_, path_);
+    const absl::Status saved = SaveStates(*session_, model_, {}, States::kWeights, path_);
     EXPECT_EQ(saved.code(), absl::StatusCode::kOutOfRange);
     EXPECT_THAT(std::string(saved.message()),
                 HasSubstr(path_ + ": not written: element 3 of 'classifier/matmul/weights' is not finite; 1 of 10"));

@@ -53,6 +53,7 @@ absl::StatusOr<TrainingData> ImageData(const std::string& source, ImageSets sets
   ASSIGN_OR_RETURN(options.normalization, NormalizationOf(source, sets, request));
   options.fields = {image.inputs.images, image.inputs.labels, kSampleWeightName, image.floating};
   TrainingData data;
+  data.preprocessing = {(sets.train ? sets.train : sets.test)->shape, image.inputs.classes, options.normalization};
   data.manifest = fmt::format("training set: {}; test set: {}", DigestOf(sets.train), DigestOf(sets.test));
   options.augmentation = request.augmentation;
   if (request.training != Need::kNo) {

@@ -37,6 +37,12 @@ std::string TextOf(const Program& program) {
   return text;
 }
 
+std::string TextOf(const Metadata& metadata) {
+  std::string text;
+  for (const auto& [key, value] : metadata) text += fmt::format("{}:{} {}:{}\n", key.size(), key, value.size(), value);
+  return text;
+}
+
 std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& strategy, const Program& program,
                                            const TrainingData& data, const SafetensorsFile* loaded) {
   std::map<std::string, std::string> digests = {
@@ -51,7 +57,11 @@ std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& s
   }
   for (const auto& [name, version] : LibraryVersions()) digests["the library " + name] = version;
   // Each rank reads its own file of that name.
-  if (loaded != nullptr) digests[fmt::format("what {} holds", Printable(loaded->path()))] = loaded->Digest();
+  if (loaded != nullptr) {
+    const std::string file = Printable(loaded->path());
+    digests[fmt::format("what {} holds", file)] = loaded->Digest();
+    digests[fmt::format("what {} says", file)] = Hash(TextOf(loaded->metadata()));
+  }
   return digests;
 }
 

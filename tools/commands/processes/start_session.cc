@@ -10,16 +10,16 @@
 
 namespace partita {
 
-absl::StatusOr<std::unique_ptr<Session>> StartSession(const Flags& flags, const Model& model, const Strategy& strategy,
-                                                      const TrainingData& data, Program program,
-                                                      SessionOptions options) {
-  std::optional<SafetensorsFile> loaded;
-  if (flags.IsSet("load")) {
-    ASSIGN_OR_RETURN(loaded, ReadStateFile(model, flags.Text("load")));
+absl::StatusOr<std::unique_ptr<Session>> StartSession(const Flags& flags, const Strategy& strategy,
+                                                      const TrainingData& data, Program program, SessionOptions options,
+                                                      std::optional<LoadedModel> loaded) {
+  std::optional<SafetensorsFile> states;
+  if (loaded) {
+    ASSIGN_OR_RETURN(states, std::move(loaded->file).Read(program, loaded->states));
   }
-  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, loaded ? &*loaded : nullptr));
+  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, states ? &*states : nullptr));
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
-  if (loaded) RETURN_IF_ERROR(LoadStates(*session, model, *loaded));
+  if (states) RETURN_IF_ERROR(LoadStates(*session, *states));
   return session;
 }
 

@@ -1,0 +1,199 @@
+#include "runtime/train/model_record.h"
+
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+constexpr char kImages[] = "partita.images";
+constexpr char kClasses[] = "partita.classes";
+constexpr char kMean[] = "partita.mean";
+constexpr char kDeviation[] = "partita.deviation";
+constexpr char kStep[] = "partita.step";
+constexpr char kRun[] = "partita.run.";
+constexpr char kRecipe[] = "partita.recipe.";
+constexpr char kBest[] = "partita.best.";
+
+constexpr char kAccuracy[] = "accuracy";
+constexpr char kLoss[] = "loss";
+constexpr int64_t kMostSteps = int64_t{1} << 53;
+constexpr int64_t kLargestSize = int64_t{1} << 31;
+constexpr size_t kMostNumbers = 4096;  // of a list: channels
+
+// Reads texts of one file's metadata as what they stand for.
+class Reader {
+ public:
+  Reader(const std::string& path, const Metadata& metadata) : path_(path), metadata_(metadata) {}
+
+  bool Has(const char* key) const { return metadata_.contains(key); }
+
+  absl::StatusOr<std::vector<double>> Numbers(const char* key) const { return List<double>(key, "a number"); }
+  absl::StatusOr<std::vector<int64_t>> Wholes(const char* key, int64_t least, int64_t most) const {
+    ASSIGN_OR_RETURN(const std::vector<int64_t> list, List<int64_t>(key, "a whole number"));
+    for (const int64_t number : list) {
+      if (number < least || number > most) {
+        return InvalidArgument("{}: metadata {}: found {}, allowed are {} to {}", path_, key, number, least, most);
+      }
+    }
+    return list;
+  }
+  absl::StatusOr<int64_t> Whole(const char* key, int64_t least, int64_t most) const {
+    ASSIGN_OR_RETURN(const std::vector<int64_t> list, Wholes(key, least, most));
+    if (list.size() == 1) return list[0];
+    return InvalidArgument("{}: metadata {}: found {} numbers, allowed is one", path_, key, list.size());
+  }
+
+  // The texts whose keys begin with `prefix`, under the rest of their keys.
+  Settings Named(std::string_view prefix) const {
+    Settings settings;
+    for (const auto& [key, text] : metadata_) {
+      if (key.starts_with(prefix)) settings[key.substr(prefix.size())] = text;
+    }
+    return settings;
+  }
+
+ private:
+  // Numbers between commas, and nothing else.
+  template <typename T>
+  absl::StatusOr<std::vector<T>> List(const char* key, const char* what) const {
+    const auto found = metadata_.find(key);
+    if (found == metadata_.end()) {
+      return InvalidArgument("{}: metadata {}: not found, though the file has other keys that go with it", path_, key);
+    }
+    std::vector<T> list;
+    const char* next = found->second.data();
+    const char* const end = next + found->second.size();
+    while (true) {
+      T number{};
+      const auto [behind, error] = std::from_chars(next, end, number);
+      if (error != std::errc() || (behind != end && *behind != ',') || list.size() == kMostNumbers) {
+        return InvalidArgument("{}: metadata {}: found {}, allowed is {}, or up to {} of them with commas between",
+                               path_, key, Printable(found->second), what, kMostNumbers);
+      }
+      list.push_back(number);
+      if (behind == end) return list;
+      next = behind + 1;
+    }
+  }
+
+  const std::string& path_;
+  const Metadata& metadata_;
+};
+
+absl::StatusOr<Preprocessing> ReadPreprocessing(const std::string& path, const Reader& reader) {
+  Preprocessing preprocessing;
+  ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, reader.Wholes(kImages, 1, kLargestSize));
+  if (sizes.size() != 3) {
+    return InvalidArgument("{}: metadata {}: found {} numbers, allowed are 3: height, width, channels", path, kImages,
+                           sizes.size());
+  }
+  preprocessing.images = {sizes[0], sizes[1], sizes[2]};
+  ASSIGN_OR_RETURN(preprocessing.classes, reader.Whole(kClasses, 1, kLargestSize));
+  ASSIGN_OR_RETURN(preprocessing.normalization.mean, reader.Numbers(kMean));
+  ASSIGN_OR_RETURN(preprocessing.normalization.deviation, reader.Numbers(kDeviation));
+  RETURN_IF_ERROR(WithContext(fmt::format("{}: metadata {} and {}", path, kMean, kDeviation),
+                              CheckNormalization(preprocessing.normalization, preprocessing.images.channels)));
+  return preprocessing;
+}
+
+absl::StatusOr<TrainingPosition> ReadPosition(const std::string& path, const Reader& reader) {
+  TrainingPosition position;
+  ASSIGN_OR_RETURN(position.step, reader.Whole(kStep, 0, kMostSteps));
+  position.run = reader.Named(kRun);
+  position.recipe = reader.Named(kRecipe);
+  for (const char* metric : {kAccuracy, kLoss}) {
+    const std::string key = kBest + std::string(metric);
+    if (!reader.Has(key.c_str())) continue;
+    ASSIGN_OR_RETURN(const std::vector<double> value, reader.Numbers(key.c_str()));
+    if (value.size() != 1 || !std::isfinite(value[0])) {
+      return InvalidArgument("{}: metadata {}: found {}, allowed is one finite number", path, key,
+                             fmt::join(value, ","));
+    }
+    position.best = {metric, value[0]};
+  }
+  return position;
+}
+
+std::string Sizes(const ImageShape& shape) {
+  return fmt::format("{} x {} x {}", shape.height, shape.width, shape.channels);
+}
+
+std::optional<std::string> Find(const Settings& settings, const std::string& name) {
+  const auto found = settings.find(name);
+  return found == settings.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string Said(const std::optional<std::string>& setting) { return setting ? Printable(*setting) : "none"; }
+
+}  // namespace
+
+bool BestScore::IsBeatenBy(const BestScore& other) const {
+  if (metric != other.metric) return true;
+  return metric == kAccuracy ? other.value > value : other.value < value;
+}
+
+Metadata ToMetadata(const ModelRecord& record) {
+  Metadata metadata;
+  if (record.preprocessing) {
+    const auto& [images, classes, normalization] = *record.preprocessing;
+    metadata[kImages] = fmt::format("{},{},{}", images.height, images.width, images.channels);
+    metadata[kClasses] = fmt::to_string(classes);
+    metadata[kMean] = fmt::format("{}", fmt::join(normalization.mean, ","));
+    metadata[kDeviation] = fmt::format("{}", fmt::join(normalization.deviation, ","));
+  }
+  if (record.training) {
+    metadata[kStep] = fmt::to_string(record.training->step);
+    for (const auto& [name, text] : record.training->run) metadata[kRun + name] = text;
+    for (const auto& [name, text] : record.training->recipe) metadata[kRecipe + name] = text;
+    if (const auto& best = record.training->best) metadata[kBest + best->metric] = fmt::format("{}", best->value);
+  }
+  return metadata;
+}
+
+absl::StatusOr<ModelRecord> ReadRecord(const std::string& path, const Metadata& metadata) {
+  const Reader reader(path, metadata);
+  ModelRecord record;
+  if (reader.Has(kImages) || reader.Has(kClasses) || reader.Has(kMean) || reader.Has(kDeviation)) {
+    ASSIGN_OR_RETURN(record.preprocessing, ReadPreprocessing(path, reader));
+  }
+  if (reader.Has(kStep)) {
+    ASSIGN_OR_RETURN(record.training, ReadPosition(path, reader));
+  }
+  return record;
+}
+
+absl::Status CheckSameRun(const std::string& path, const TrainingPosition& saved, const Settings& run) {
+  Settings names = saved.run;
+  names.insert(run.begin(), run.end());
+  std::string before, now;
+  for (const auto& [name, ignored] : names) {
+    const std::optional<std::string> was = Find(saved.run, name), is = Find(run, name);
+    if (was == is) continue;
+    before += fmt::format("{}{} {}", before.empty() ? "" : ", ", Printable(name), Said(was));
+    now += fmt::format("{}{} {}", now.empty() ? "" : ", ", Printable(name), Said(is));
+  }
+  if (before.empty()) return absl::OkStatus();
+  return InvalidArgument("{}: its training, which has come to step {}, had {}; this run has {}", path, saved.step,
+                         before, now);
+}
+
+absl::Status CheckSameImages(const std::string& path, const Preprocessing& saved, const std::string& source,
+                             const ImageShape& images, int64_t classes, bool flat) {
+  const bool same = flat ? images.elements() == saved.images.elements() : images == saved.images;
+  if (!same) {
+    return InvalidArgument("{}: the images are {}; {} was trained on images of {}", source, Sizes(images), path,
+                           Sizes(saved.images));
+  }
+  if (classes == saved.classes) return absl::OkStatus();
+  return InvalidArgument("{}: the graph tells {} classes apart; the model was trained for {}", path, classes,
+                         saved.classes);
+}
+
+}  // namespace partita

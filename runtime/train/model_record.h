@@ -1,0 +1,67 @@
+// What a model file says beside its tensors, as text in its metadata (docs/formats.md 6.2): what was done to images,
+// and where training stands.
+#ifndef PARTITA_RUNTIME_TRAIN_MODEL_RECORD_H_
+#define PARTITA_RUNTIME_TRAIN_MODEL_RECORD_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/checkpoint/safetensors.h"
+#include "runtime/data/image_dataset.h"
+#include "runtime/data/normalization.h"
+
+namespace partita {
+
+// Of the images that a model knows.
+struct Preprocessing {
+  ImageShape images;
+  int64_t classes = 0;
+  Normalization normalization;
+};
+
+// The best result of a test set so far.
+struct BestScore {
+  std::string metric;  // accuracy, of which more is better; or loss
+  double value = 0;
+
+  // Also than a score of another metric, which the graph no longer has.
+  bool IsBeatenBy(const BestScore& other) const;
+};
+
+// What a run was told, by name.
+using Settings = std::map<std::string, std::string>;
+
+struct TrainingPosition {
+  int64_t step = 0;  // steps done, which is the number of the next batch
+  Settings run;      // what decides which samples a step sees: the same in a run that goes on
+  Settings recipe;   // what a run that goes on may be told anew
+  std::optional<BestScore> best = {};
+};
+
+struct ModelRecord {
+  std::optional<Preprocessing> preprocessing = {};
+  std::optional<TrainingPosition> training = {};
+};
+
+Metadata ToMetadata(const ModelRecord& record);
+
+// What a file says. Neither part of it where it says nothing of them, as files of other writers and those with
+// parameters alone. kInvalidArgument: a text that is no number where one belongs, another count of them, one that is
+// out of range, a part without another that it needs; the file and the key are named.
+absl::StatusOr<ModelRecord> ReadRecord(const std::string& path, const Metadata& metadata);
+
+// kInvalidArgument unless training of `path` goes on in a run of these settings: which one differs, and what both say.
+absl::Status CheckSameRun(const std::string& path, const TrainingPosition& saved, const Settings& run);
+
+// kInvalidArgument unless the images that `source` speaks of are those that the model of `path` knows. `flat`: rows and
+// columns do not count.
+absl::Status CheckSameImages(const std::string& path, const Preprocessing& saved, const std::string& source,
+                             const ImageShape& images, int64_t classes, bool flat);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_TRAIN_MODEL_RECORD_H_

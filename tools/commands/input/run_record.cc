@@ -1,0 +1,75 @@
+#include "tools/commands/input/run_record.h"
+
+#include "graph/optimizer/optimizer.h"
+#include "ops/registry.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+std::string TextOf(const Attributes& attributes) {
+  std::string text;
+  for (const auto& [name, value] : attributes.entries()) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, ToString(value));
+  }
+  return text;
+}
+
+// With what is not said; the name is that of the list.
+std::string TextOf(const Optimizer& optimizer) {
+  const absl::StatusOr<Optimizer> complete = CompleteOptimizer(optimizer, Ops().optimizers());
+  return fmt::format("{} clip_norm={}", TextOf(complete.ok() ? complete->attributes : optimizer.attributes),
+                     optimizer.clip_norm);
+}
+
+std::string NameOf(const Optimizer& optimizer) {
+  const OptimizerDefinition* const definition = FindOptimizer(optimizer.name, Ops().optimizers());
+  return definition == nullptr ? optimizer.name : definition->name;
+}
+
+}  // namespace
+
+ModelRecord RecordOfRun(const Flags& flags, const Model& model, const TrainingData& data) {
+  TrainingPosition position;
+  position.run = {{"batch", fmt::to_string(data.training->batch_rows())},
+                  {"data", data.manifest},
+                  {"optimizer", NameOf(model.optimizer)},
+                  {"seed", fmt::to_string(flags.Int("seed"))},
+                  {"steps_per_epoch", fmt::to_string(data.training->batches_per_epoch())}};
+  position.recipe = {{"augmentation", fmt::format("flip={} shift={}", flags.Bool("flip"), flags.Int("shift"))},
+                     {"learning_rate", TextOf(AttributesOf(model.learning_rate))},
+                     {"optimizer", TextOf(model.optimizer)},
+                     {"precision", flags.Text("precision")}};
+  return {data.preprocessing, std::move(position)};
+}
+
+absl::Status GoOn(const LoadedModel& loaded, int64_t steps, TrainingPosition& position) {
+  const TrainingPosition* const saved = loaded.position();
+  if (saved == nullptr) return absl::OkStatus();
+  const std::string& path = loaded.file.path();
+  if (const absl::Status same = CheckSameRun(path, *saved, position.run); !same.ok()) {
+    return InvalidArgument("{}; --load-weights-only begins anew with its weights", std::string(same.message()));
+  }
+  if (saved->step >= steps) {
+    return FlagError(
+        "{}: its training has come to step {}, and --epochs and --steps, which count from the beginning, end this run "
+        "at step {}",
+        path, saved->step, steps);
+  }
+  position.step = saved->step;
+  position.best = saved->best;
+  return absl::OkStatus();
+}
+
+std::vector<std::string> ChangesOf(const TrainingPosition& saved, const TrainingPosition& now) {
+  std::vector<std::string> changes;
+  for (const auto& [name, text] : now.recipe) {
+    const auto before = saved.recipe.find(name);
+    if (before == saved.recipe.end() || before->second == text) continue;
+    changes.push_back(fmt::format("{} was {}, and is {} from step {} on", name, Printable(before->second),
+                                  Printable(text), saved.step));
+  }
+  return changes;
+}
+
+}  // namespace partita

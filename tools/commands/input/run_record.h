@@ -1,0 +1,29 @@
+// What a model file says of the run that writes it.
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_RUN_RECORD_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_RUN_RECORD_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/ir/model.h"
+#include "runtime/train/model_record.h"
+#include "runtime/train/trainer.h"
+#include "tools/commands/input/loaded_model.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// Of a run that is at step 0.
+ModelRecord RecordOfRun(const Flags& flags, const Model& model, const TrainingData& data);
+
+// Lets a run of `steps` steps in all go on where the training of `loaded` has come to, if it has a state of training.
+// kInvalidArgument: training of other data, order or optimizer. FlagError: nothing is left to be done.
+absl::Status GoOn(const LoadedModel& loaded, int64_t steps, TrainingPosition& position);
+
+// What of the recipe is another one than the file's training had: a sentence for each.
+std::vector<std::string> ChangesOf(const TrainingPosition& saved, const TrainingPosition& now);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_RUN_RECORD_H_

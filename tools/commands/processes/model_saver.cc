@@ -1,0 +1,73 @@
+#include "tools/commands/processes/model_saver.h"
+
+#include <utility>
+
+#include "runtime/train/metrics.h"
+#include "tools/commands/processes/finish_writing.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+// By the first of the graph's accuracies, else the loss; none: there is no test set.
+std::optional<BestScore> ScoreOf(const EpochResult& epoch, const Graph& forward) {
+  if (!epoch.test_loss) return std::nullopt;
+  for (const std::string& name : AccuraciesOf(forward)) {
+    if (const auto accuracy = MetricOf(epoch.test_metrics, name)) return BestScore{"accuracy", *accuracy};
+  }
+  return BestScore{"loss", *epoch.test_loss};
+}
+
+}  // namespace
+
+std::vector<std::string> SaveFlags() { return {"save", "save-best", "save-every", "save-weights-only"}; }
+
+absl::Status CheckSaveFlags(const Flags& flags) {
+  if (flags.Int("save-every") > 0 && !flags.IsSet("save")) {
+    return FlagError("flag --save-every says how often a file is written: --save is needed");
+  }
+  if (flags.Bool("save-weights-only") && !flags.IsSet("save") && !flags.IsSet("save-best")) {
+    return FlagError("flag --save-weights-only says what is written: --save or --save-best is needed");
+  }
+  return absl::OkStatus();
+}
+
+ModelSaver::ModelSaver(const Flags& flags, const Session& session, const Model& model, ModelRecord record)
+    : flags_(flags), session_(session), model_(model), record_(std::move(record)), best_(record_.training->best) {}
+
+TrainingPauses ModelSaver::Pauses() {
+  TrainingPauses pauses;
+  pauses.every = flags_.Int("save-every");
+  pauses.on_steps = [this](int64_t step) {
+    const FinishWriting finish;
+    return Save(step);
+  };
+  pauses.on_evaluation = [this](int64_t step, const EpochResult& epoch) { return KeepBest(step, epoch); };
+  return pauses;
+}
+
+absl::Status ModelSaver::Save(int64_t step) {
+  if (!flags_.IsSet("save") || saved_ == step) return absl::OkStatus();
+  saved_ = step;
+  return Write(flags_.Text("save"), step);
+}
+
+absl::Status ModelSaver::KeepBest(int64_t step, const EpochResult& epoch) {
+  if (!flags_.IsSet("save-best")) return absl::OkStatus();
+  const std::optional<BestScore> score = ScoreOf(epoch, model_.graph);
+  if (!score || (best_ && !best_->IsBeatenBy(*score))) return absl::OkStatus();
+  best_ = score;
+  const FinishWriting finish;
+  return Write(flags_.Text("save-best"), step);
+}
+
+absl::Status ModelSaver::Write(const std::string& path, int64_t step) {
+  const bool weights_only = flags_.Bool("save-weights-only");
+  ModelRecord record = record_;
+  record.training->step = step;
+  record.training->best = best_;
+  if (weights_only) record.training.reset();
+  return SaveStates(session_, model_, record, weights_only ? States::kEvaluated : States::kAll, path);
+}
+
+}  // namespace partita

@@ -1,0 +1,50 @@
+// When a run of training writes its model, and where: --save, --save-every, --save-best, --save-weights-only.
+#ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_MODEL_SAVER_H_
+#define PARTITA_TOOLS_COMMANDS_PROCESSES_MODEL_SAVER_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/ir/model.h"
+#include "runtime/api/session.h"
+#include "runtime/train/model_file.h"
+#include "runtime/train/trainer.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// Flags that a saver reads.
+std::vector<std::string> SaveFlags();  // save, save-best, save-every, save-weights-only
+
+// FlagError: flags that need another one.
+absl::Status CheckSaveFlags(const Flags& flags);
+
+// Saves are collective; nothing ends the process that writes before it is done (finish_writing.h), but for Save, whose
+// caller sees to that. All arguments must outlive it.
+class ModelSaver {
+ public:
+  ModelSaver(const Flags& flags, const Session& session, const Model& model, ModelRecord record);
+
+  // While training: the same file every so many steps; another one when a test set's result is the best so far.
+  TrainingPauses Pauses();
+
+  // At the end, if --save is given, and that step is not what it holds already.
+  absl::Status Save(int64_t step);
+
+ private:
+  absl::Status Write(const std::string& path, int64_t step);
+  absl::Status KeepBest(int64_t step, const EpochResult& epoch);
+
+  const Flags& flags_;
+  const Session& session_;
+  const Model& model_;
+  ModelRecord record_;
+  std::optional<BestScore> best_;
+  std::optional<int64_t> saved_;  // the step that --save holds
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_PROCESSES_MODEL_SAVER_H_
