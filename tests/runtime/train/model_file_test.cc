@@ -44,6 +44,13 @@ class SavedStates : public ::testing::Test {
     ASSERT_TRUE(session_->WriteState(state, tensor).ok());
   }
 
+  float FirstElement(const std::string& state) {
+    const HostTensor tensor = session_->ReadState(state).value();
+    float value = 0;
+    std::memcpy(&value, tensor.bytes.data(), sizeof(value));
+    return value;
+  }
+
   Model model_;
   std::unique_ptr<Session> session_;
   std::string path_;
@@ -91,6 +98,58 @@ TEST_F(AveragedStates, BeginWithTheWeightsOfAModelThatHasNone) {
   SetElement(average_, 1, 7);
   ASSERT_TRUE(LoadStates(*session_, Read(States::kWeights).value()).ok());
   EXPECT_EQ(session_->ReadState(average_)->bytes, other_->ReadState(weights_)->bytes);
+}
+
+// What an older version saved, or another writer: no slots, and nothing in the metadata.
+TEST_F(SavedStates, WeightsAloneLoadAndLeaveTheRest) {
+  SetElement("classifier/matmul/weights", 0, 0.5F);
+  ASSERT_TRUE(SaveStates(*session_, model_, {}, States::kWeights, path_).ok());
+  SetElement("classifier/matmul/weights", 0, 7);
+  SetElement("classifier/matmul/weights@momentum", 0, 3);
+  const SafetensorsFile file = Read(States::kWeights).value();
+  for (const StoredTensor& tensor : file.tensors()) EXPECT_EQ(tensor.name.find('@'), std::string::npos);
+  ASSERT_TRUE(LoadStates(*session_, file).ok());
+  EXPECT_EQ(FirstElement("classifier/matmul/weights"), 0.5F);
+  EXPECT_EQ(FirstElement("classifier/matmul/weights@momentum"), 3);
+  EXPECT_THAT(std::string(Read(States::kAll).status().message()),
+              HasSubstr("not found, but training has such a state"));
+}
+
+TEST_F(SavedStates, EvaluationLeavesInTheFileWhatItDoesNotRead) {
+  SetElement("classifier/matmul/weights@momentum", 0, 3);
+  ASSERT_TRUE(SaveStates(*session_, model_, {}, States::kAll, path_).ok());
+  SetElement("classifier/matmul/weights@momentum", 0, 4);
+  ASSERT_TRUE(LoadStates(*session_, Read(States::kEvaluated).value()).ok());
+  EXPECT_EQ(FirstElement("classifier/matmul/weights@momentum"), 4);
+  ASSERT_TRUE(LoadStates(*session_, Read(States::kAll).value()).ok());
+  EXPECT_EQ(FirstElement("classifier/matmul/weights@momentum"), 3);
+}
+
+// By the header, before memory is taken.
+TEST_F(SavedStates, TensorsThatTrainingDoesNotHaveAreRefused) {
+  const auto refusal = [&](const std::string& name, std::vector<int64_t> shape) {
+    const std::vector<float> values(100, 1);
+    int64_t elements = 1;
+    for (const int64_t size : shape) elements *= size;
+    const NamedTensor tensor{name, DType::kF32, shape, std::as_bytes(std::span(values).first(elements))};
+    EXPECT_TRUE(SaveSafetensors(path_, {&tensor, 1}, {}).ok());
+    const absl::StatusOr<SafetensorsFile> read = Read(States::kAll);
+    return std::string(read.status().message());
+  };
+  EXPECT_THAT(refusal("x@momentum", {2}), HasSubstr(R"(tensor "x@momentum" is no parameter)"));
+  EXPECT_THAT(refusal("classifier/bias/values@mean", {10}), HasSubstr("training has no such state here"));
+  EXPECT_THAT(refusal("classifier/bias/values", {11}), HasSubstr("found F32[11], needed is [10]"));
+}
+
+TEST_F(SavedStates, TheNumberOfTheStepIsToldOnce) {
+  ModelRecord record;
+  record.training = {5, {}, {}};
+  ASSERT_TRUE(SaveStates(*session_, model_, record, States::kAll, path_).ok());
+  EXPECT_THAT(std::string(Read(States::kAll).status().message()),
+              HasSubstr("tensor @iteration: found 0, the metadata speaks of step 5"));
+  record.training->step = 0;
+  ASSERT_TRUE(SaveStates(*session_, model_, record, States::kAll, path_).ok());
+  EXPECT_TRUE(Read(States::kAll).ok());
 }
 
 TEST_F(SavedStates, ValuesThatAreNotFiniteReplaceNothing) {

@@ -80,6 +80,23 @@ class EqualityTest(TrainerCase):
         self.assertEqual(loss.search(alone.stdout).group(), loss.search(launched.stdout).group())
         self.assertEqual(len(loss.findall(launched.stdout)), 1)
 
+    def test_training_goes_on_in_processes(self):
+        """Dropout, batch norm and momentum on worker groups: saved by threads, gone on with by processes, which save too."""
+        with open(example("mini_inception.pbtxt"), encoding="utf-8") as file:
+            text = re.sub(r"learning_rate \{.*\n", 'learning_rate { schedule: "constant" base: 0.01 }\n', file.read())
+        with open(self.path("graph.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(text)
+        command = ["train", "--mock-data", "--batch=8", "--threads=1", "--flip",
+                   "--strategy=" + example("mini_inception_2x2.pbtxt")]
+        processes = ["launch", "--nproc=4", "--", *command, "--save-every=2"]
+        self.call(*command, "--steps=7", "--save=" + self.path("whole"), "graph.pbtxt")
+        self.call(*command, "--steps=3", "--save=" + self.path("half"), "graph.pbtxt")
+        done = self.call(*processes, "--steps=5", "--load=half", "--save=" + self.path("more"), "graph.pbtxt")
+        self.assertEqual(done.stdout.count("goes on at step 3 (epoch 1, 3 of its 50 steps are done)"), 1)
+        self.call(*processes, "--steps=7", "--load=more", "--save=" + self.path("end"), "graph.pbtxt")
+        with open(self.path("whole"), "rb") as whole, open(self.path("end"), "rb") as end:
+            self.assertEqual(end.read(), whole.read())
+
     def test_predictions_are_those_of_threads(self):
         model = self.path("model.safetensors")
         self.call("train", "--mock-data", "--batch=8", "--steps=3", "--save=" + model, MLP)
