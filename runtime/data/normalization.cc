@@ -19,9 +19,16 @@ std::array<uint64_t, 256> Histogram(const ImageDataset& dataset, int64_t channel
 }  // namespace
 
 Normalization MeasureNormalization(const ImageDataset& training) {
-  Normalization result;
+  std::vector<std::array<uint64_t, 256>> histograms;
   for (int64_t channel = 0; channel < training.shape.channels; ++channel) {
-    const std::array<uint64_t, 256> histogram = Histogram(training, channel);
+    histograms.push_back(Histogram(training, channel));
+  }
+  return NormalizationOf(histograms);
+}
+
+Normalization NormalizationOf(std::span<const std::array<uint64_t, 256>> histograms) {
+  Normalization result;
+  for (const std::array<uint64_t, 256>& histogram : histograms) {
     uint64_t count = 0, sum = 0;
     for (uint64_t byte = 0; byte < 256; ++byte) {
       count += histogram[byte];

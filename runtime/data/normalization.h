@@ -2,7 +2,9 @@
 #ifndef PARTITA_RUNTIME_DATA_NORMALIZATION_H_
 #define PARTITA_RUNTIME_DATA_NORMALIZATION_H_
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,6 +20,9 @@ struct Normalization {
 // Mean and standard deviation (biased) of each channel over all pixels of the training set, from exact integer sums, so
 // that every process gets the same bits. A channel of one constant value gets deviation 1.
 Normalization MeasureNormalization(const ImageDataset& training);
+
+// The same from how often each byte occurs in each channel.
+Normalization NormalizationOf(std::span<const std::array<uint64_t, 256>> histograms);
 
 // Mean 0, deviation 1: numbers from 0 to 1.
 Normalization NoNormalization(int64_t channels);

@@ -80,7 +80,8 @@ ARROWS = {
     "runtime/data": "runtime/base graph/value",
     "runtime/data/pictures/codec": "runtime/base",
     "runtime/data/pictures/transform": "runtime/base runtime/data/pictures/codec",
-    "runtime/data/pictures": "runtime/base runtime/data/pictures/codec",
+    "runtime/data/pictures": "runtime/base graph/value runtime/data runtime/data/pictures/codec" +
+                             " runtime/data/pictures/transform",
     "runtime/checkpoint": "runtime/base graph/value",
     "runtime/data/arrays": "runtime/base graph/value runtime/data runtime/checkpoint",
     "runtime/telemetry": "runtime/base",

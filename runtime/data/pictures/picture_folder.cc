@@ -136,16 +136,7 @@ absl::Status KeepPictures(PictureSet& set, DecodeThreads& threads, BadFiles& bad
     if (status.ok()) status = ReadPictureHead(PathOf(set, sample), bytes).status();
     return absl::OkStatus();
   }));
-  std::vector<PictureSample> kept;
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (found[i].ok()) {
-      kept.push_back(std::move(set.samples[i]));
-    } else {
-      RETURN_IF_ERROR(bad.Add(found[i]));
-    }
-  }
-  set.samples = std::move(kept);
-  return absl::OkStatus();
+  return set.Keep(found, bad);
 }
 
 absl::StatusOr<PictureSets> ScanPictureFolder(const std::string& folder, const ScanOptions& options,

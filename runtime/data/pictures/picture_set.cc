@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "runtime/base/status.h"
 
@@ -29,6 +30,18 @@ absl::Status ReadAt(int fd, int64_t offset, std::vector<uint8_t>& bytes, const s
 }
 
 }  // namespace
+
+absl::Status PictureSet::Keep(const std::vector<absl::Status>& found, BadFiles& bad) {
+  for (const absl::Status& status : found) {
+    if (!status.ok()) RETURN_IF_ERROR(bad.Add(status));
+  }
+  std::vector<PictureSample> kept;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i].ok()) kept.push_back(std::move(samples[i]));
+  }
+  samples = std::move(kept);
+  return absl::OkStatus();
+}
 
 std::string PathOf(const PictureSet& set, const PictureSample& sample) { return set.folder + "/" + sample.name; }
 

@@ -23,6 +23,10 @@ struct PictureSet {
   std::string folder;
   std::vector<std::string> shards;  // names in the folder
   std::vector<PictureSample> samples;
+
+  // Takes out the samples of which `found` is an error, and tells `bad` of them in their order; none if that is an
+  // error.
+  absl::Status Keep(const std::vector<absl::Status>& found, BadFiles& bad);
 };
 
 // What a place has of the two, in the order of names, which does not depend on the file system.
