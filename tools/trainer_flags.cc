@@ -50,8 +50,9 @@ std::vector<FlagDefinition> Processes() {
 
 std::vector<FlagDefinition> Training() {
   return {
-      PathFlag("data",
-               "a folder of IDX images or .npy arrays, an .npz, .safetensors or .pbtxt; unset: Debian's Fashion-MNIST"),
+      PathFlag(
+          "data",
+          "IDX images, pictures by class, .tar, .npy, .npz, .safetensors or .pbtxt; unset: Debian's Fashion-MNIST"),
       BoolFlag("mock-data", "random data of the graph's own form in place of a data set"),
       IntFlag("epochs", "1", 1, 1'000'000, "passes over the training set, with those before --load"),
       IntFlag("steps", "0", 0, kMany, "stop after so many steps, with those before --load; 0: as --epochs says"),
@@ -60,6 +61,14 @@ std::vector<FlagDefinition> Training() {
       IntFlag("seed", "1", 0, kMany, "of initial values, dropout, order and augmentation"),
       BoolFlag("flip", "mirror training images left and right at random"),
       IntFlag("shift", "0", 0, 1024, "shift training images at random by up to so many pixels"),
+      FloatFlag("crop-area", "", 0.001, 1, "train on random parts of pictures, of at least this share; unset: middles"),
+      FloatFlag("colour", "0", 0, 1,
+                "change training pictures' brightness, contrast and saturation by up to this share"),
+      IntFlag("resize", "0", 0, 16'384,
+              "scale a picture's shorter side to this before its middle is cut out; 0: fit it"),
+      FloatFlag("test-share", "0.2", 0, 1, "of pictures that no folder train or test divides: what is held out"),
+      IntFlag("decode-threads", "0", 0, 1024, "that decode pictures; 0: as many as there are cores"),
+      ChoiceFlag("bad-files", "stop", {"stop", "skip"}, "what a file does that is no picture or a damaged one"),
       ChoiceFlag("precision", "f32", {"f32", "f64", "bf16"},
                  "of floating values; f64 on the host only; bf16: layers compute in it, weights and losses are f32"),
       FloatFlag("tolerance", "", 0, 1, "verify: largest relative difference; unset: by precision"),

@@ -23,7 +23,7 @@ absl::Status CompleteGroup(const OptimizerDefinition& definition, const Attribut
                                                             GroupAttributes(all, group)));
   RETURN_IF_ERROR(definition.check(own));
   const Attributes given = group.attributes;
-  for (const auto& [name, value] : given.entries()) group.attributes.Set(name, own.entries().find(name)->second);
+  for (const auto& [name, value] : given.entries()) group.attributes.Set(name, *own.Find(name));
   return absl::OkStatus();
 }
 

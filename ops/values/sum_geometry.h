@@ -62,7 +62,7 @@ inline double DivisorOfSum(const LocalNode& node) {
   double terms = 1;
   for (size_t d = 0; d < x.global.size(); ++d) {
     const bool summed = axes.empty() || std::ranges::find(axes, static_cast<int64_t>(d)) != axes.end();
-    if (summed) terms *= d == 0 ? SamplesOfMean(node) : static_cast<double>(x.global[d]);
+    if (summed) terms *= d == 0 ? RowsOfMean(node, 1) : static_cast<double>(x.global[d]);
   }
   return terms;
 }
@@ -81,7 +81,7 @@ struct ErrorRows {
 };
 inline ErrorRows ErrorRowsOf(const LocalNode& node) {
   const LocalTensor& x = Input(node, 0);
-  ErrorRows rows{x.shape()[0], 1, SamplesOfMean(node)};
+  ErrorRows rows{x.shape()[0], 1, RowsOfMean(node, 1)};
   for (size_t d = 1; d < x.global.size(); ++d) {
     rows.numbers *= x.shape()[d];
     rows.divisor *= static_cast<double>(x.global[d]);

@@ -60,9 +60,10 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   ASSIGN_OR_RETURN(prepared.model, ReadModel(flags));
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, prepared.model.graph));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, prepared.model, /*trains=*/true));
-  ASSIGN_OR_RETURN(prepared.data,
-                   ReadData(flags, prepared.model.graph,
-                            {.augmentation = ReadAugmentation(flags), .normalization = NormalizationOf(loaded)}));
+  DataRequest request{.augmentation = ReadAugmentation(flags), .normalization = NormalizationOf(loaded)};
+  if (flags.Given("crop-area")) request.least_area = flags.Float("crop-area");
+  request.colour = flags.Float("colour");
+  ASSIGN_OR_RETURN(prepared.data, ReadData(flags, prepared.model.graph, request));
   if (loaded) RETURN_IF_ERROR(CheckImages(*loaded, prepared.data));
   prepared.options.epochs = flags.Int("epochs");
   prepared.options.steps = flags.Int("steps");
@@ -153,7 +154,8 @@ Command TrainCommand() {
        {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(), LoadFlags(), SaveFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"flip", "shift", "epochs", "steps", "report", "trace", "format", "delay-seed"}) {
+  for (const char* flag :
+       {"flip", "shift", "crop-area", "colour", "epochs", "steps", "report", "trace", "format", "delay-seed"}) {
     command.flags.push_back(flag);
   }
   return command;

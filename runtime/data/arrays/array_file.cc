@@ -106,16 +106,15 @@ class SafetensorsArrays : public ArrayFile {
 };
 
 // Its first bytes, or all of them; enough to know it by.
-absl::StatusOr<std::string> BeginningOf(const std::string& path) {
+absl::Status ReadBeginning(const std::string& path, std::string& bytes) {
   constexpr int64_t kEnough = 16;
   ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
-  std::string bytes;
-  RETURN_IF_ERROR(file.Append(std::min(file.size(), kEnough), bytes));
-  return bytes;
+  return file.Append(std::min(file.size(), kEnough), bytes);
 }
 
 absl::StatusOr<std::unique_ptr<ArrayFile>> OpenByBeginning(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string beginning, BeginningOf(path));
+  std::string beginning;
+  RETURN_IF_ERROR(ReadBeginning(path, beginning));
   const std::string_view bytes = beginning;
   if (bytes.starts_with(kNpyMagic)) return std::make_unique<SingleFile>(path, ReadNpyFile);
   if (bytes.starts_with("PK")) return OpenNpz(path);

@@ -9,6 +9,7 @@
 #include "tools/commands/input/array_data.h"
 #include "tools/commands/input/array_files.h"
 #include "tools/commands/input/image_data.h"
+#include "tools/commands/input/picture_data.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
 
@@ -50,29 +51,48 @@ absl::StatusOr<TrainingData> MockData(const Flags& flags, const Graph& graph, co
   return ImageData("mock data", std::move(sets), image, request);
 }
 
+absl::Status CheckNoPictures(const Flags& flags, const DataRequest& request) {
+  for (const std::string& flag : PictureFlags()) {
+    if (flags.Given(flag)) return FlagError("flag --{} is for pictures by class; --data has none", flag);
+  }
+  if (request.least_area == 0 && request.colour == 0) return absl::OkStatus();
+  return FlagError("flag --{} is for pictures by class; --data has none", request.colour == 0 ? "crop-area" : "colour");
+}
+
 absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags, const Graph& graph,
                                     const DataRequest& request) {
-  if (HoldsArrays(path)) {
+  // An archive is a file, as arrays are.
+  const bool pictures = path.ends_with(".tar") || (!HoldsArrays(path) && HoldsPictures(path));
+  if (!pictures) RETURN_IF_ERROR(CheckNoPictures(flags, request));
+  if (!pictures && HoldsArrays(path)) {
     ASSIGN_OR_RETURN(const ArrayRequest arrays, ArraysFor(flags, graph, request));
     return ArrayData(path, arrays, request);
   }
   absl::StatusOr<ImageInputs> inputs = FindImageInputs(graph);
   if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
   const ImageRequest image{*std::move(inputs), FloatingType(flags), SeedOf(flags)};
+  if (pictures) return PictureData(path, flags, image, request);
   ASSIGN_OR_RETURN(ImageSets sets, LoadMnistFolder(path, image.inputs.classes));
   return ImageData(path, std::move(sets), image, request);
 }
 
 }  // namespace
 
-std::vector<std::string> DataFlags() { return {"data", "mock-data", "seed"}; }
+std::vector<std::string> DataFlags() {
+  std::vector<std::string> names = PictureFlags();
+  names.insert(names.end(), {"data", "mock-data", "seed"});
+  return names;
+}
 
 absl::StatusOr<TrainingData> ReadData(const Flags& flags, const Graph& graph, const DataRequest& request) {
   const bool mock = flags.Bool("mock-data");
   if (mock && flags.IsSet("data")) return FlagError("flags --data and --mock-data are given; one of them is allowed");
   const absl::StatusOr<int64_t> rows = BatchRows(graph);
   if (!rows.ok()) return WithContext(flags.arguments()[0], rows.status());
-  if (mock) return MockData(flags, graph, request);
+  if (mock) {
+    RETURN_IF_ERROR(CheckNoPictures(flags, request));
+    return MockData(flags, graph, request);
+  }
   const std::string path = flags.IsSet("data") ? flags.Text("data") : kFashionMnistFolder;
   ASSIGN_OR_RETURN(TrainingData data, DataOf(path, flags, graph, request));
   RETURN_IF_ERROR(CheckNeeds(path, request, data));

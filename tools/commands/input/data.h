@@ -18,13 +18,14 @@
 namespace partita {
 
 // Flags that ReadData reads.
-std::vector<std::string> DataFlags();  // data, mock-data, seed
+std::vector<std::string> DataFlags();  // data, mock-data, seed, and those of pictures
 
 enum class Need : uint8_t { kNo, kIfThere, kYes };
 
 struct DataRequest {
   Need training = Need::kYes, test = Need::kIfThere;
   Augmentation augmentation = {};                           // of training images alone
+  double least_area = 0, colour = 0;                        // of training pictures alone: as ViewOptions has them
   std::optional<Normalization> normalization = {};          // of pixels; none: that of the training images
   std::function<bool(const std::string&)> reads = nullptr;  // whether an input needs its field; null: all do
 };

@@ -1,0 +1,142 @@
+#include "tools/commands/input/picture_data.h"
+
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "graph/ir/generated_name.h"
+#include "runtime/base/status.h"
+#include "runtime/data/pictures/measure_pictures.h"
+#include "runtime/data/pictures/picture_batches.h"
+#include "runtime/data/pictures/picture_folder.h"
+#include "runtime/data/pictures/picture_shards.h"
+#include "runtime/data/pictures/show_picture.h"
+
+namespace partita {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Threads = std::shared_ptr<DecodeThreads>;
+
+absl::StatusOr<Threads> StartThreads(const Flags& flags) {
+  const int64_t asked = flags.Int("decode-threads");
+  return DecodeThreads::Start(asked > 0 ? asked : std::max(1u, std::thread::hardware_concurrency()));
+}
+
+// Of the graph's own size; what a training draws in addition is `request`'s.
+absl::StatusOr<PictureBatchOptions> OptionsOf(const Flags& flags, const ImageRequest& image) {
+  const ImageInputs& inputs = image.inputs;
+  if (inputs.type.shape.size() != 4) {
+    return InvalidArgument("input '{}' is {}, pictures need [batch, height, width, channels]", inputs.images,
+                           ToString(inputs.type.shape));
+  }
+  const ImageShape shape = inputs.shape();
+  PictureBatchOptions options;
+  options.batch_rows = inputs.batch();
+  options.seed = image.seed;
+  options.channels = static_cast<int>(shape.channels);
+  options.views.size = {shape.height, shape.width};
+  options.views.resize = flags.Int("resize");
+  options.fields = {inputs.images, inputs.labels, kSampleWeightName, image.floating, image.floating};
+  options.bad_files = flags.Text("bad-files") == "skip" ? BadFilePolicy::kSkip : BadFilePolicy::kStop;
+  options.warn = [](const std::string& what) { spdlog::warn("left out: {}", what); };
+  return options;
+}
+
+void Warn(const std::string& path, const BadFiles& bad) {
+  if (bad.count == 0) return;
+  spdlog::warn("{}: {} files are left out, among them:", path, bad.count);
+  for (const std::string& what : bad.first) spdlog::warn("  {}", what);
+}
+
+absl::StatusOr<PictureSets> Scan(const std::string& path, const Flags& flags, const PictureBatchOptions& options,
+                                 const ImageInputs& inputs, DecodeThreads& threads) {
+  const ScanOptions scan{options.bad_files, flags.Float("test-share")};
+  ASSIGN_OR_RETURN(PictureSets sets, ShardsOf(path).empty() ? ScanPictureFolder(path, scan, threads)
+                                                            : ScanPictureShards(path, scan, threads));
+  const int64_t classes = static_cast<int64_t>(sets.classes.size());
+  if (classes > inputs.classes) {
+    return InvalidArgument("{}: there are {} classes, the graph tells {} apart", path, classes, inputs.classes);
+  }
+  return sets;
+}
+
+absl::StatusOr<Normalization> Measure(const std::string& path, const PictureSets& sets,
+                                      const PictureBatchOptions& options, DecodeThreads& threads) {
+  if (sets.train.samples.empty()) {
+    return InvalidArgument("{}: there are no training pictures, on which the mean and deviation of pixels are measured",
+                           path);
+  }
+  // Those that are damaged are warned of when they are met again.
+  BadFiles bad;
+  bad.policy = options.bad_files;
+  return MeasurePictures(sets.train, options.views, options.channels, threads, bad);
+}
+
+absl::StatusOr<std::shared_ptr<const BatchSource>> MakeBatches(PictureSet set, const Threads& threads,
+                                                               const PictureBatchOptions& options) {
+  if (set.samples.empty()) return nullptr;
+  return PictureBatches::Create(std::make_shared<const PictureSet>(std::move(set)), threads, options);
+}
+
+std::string ManifestOf(const PictureSets& sets, const Normalization& normalization) {
+  return fmt::format("training set: {} pictures, {:016x}; test set: {} pictures, {:016x}; mean {}, deviation {}",
+                     sets.train.samples.size(), Digest(sets.train), sets.test.samples.size(), Digest(sets.test),
+                     fmt::join(normalization.mean, " "), fmt::join(normalization.deviation, " "));
+}
+
+}  // namespace
+
+std::vector<std::string> PictureFlags() { return {"resize", "decode-threads", "bad-files", "test-share"}; }
+
+bool HoldsPictures(const std::string& path) {
+  if (!ShardsOf(path).empty()) return true;
+  bool folders = false;
+  std::error_code error, ignored;
+  fs::directory_iterator next(path, error);
+  while (!error && next != fs::directory_iterator()) {
+    const std::string name = next->path().filename().native();
+    if (name.find("-idx") != std::string::npos) return false;
+    folders = folders || (next->is_directory(ignored) && !name.starts_with('.'));
+    next.increment(error);
+  }
+  return folders;
+}
+
+absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& flags, const ImageRequest& image,
+                                         const DataRequest& request) {
+  ASSIGN_OR_RETURN(PictureBatchOptions options, OptionsOf(flags, image));
+  ASSIGN_OR_RETURN(const Threads threads, StartThreads(flags));
+  ASSIGN_OR_RETURN(PictureSets sets, Scan(path, flags, options, image.inputs, *threads));
+  if (options.bad_files == BadFilePolicy::kSkip && request.test != Need::kNo) {
+    RETURN_IF_ERROR(DropDamaged(sets.test, *threads, sets.bad));
+  }
+  Warn(path, sets.bad);
+  if (request.normalization) {
+    options.normalization = *request.normalization;
+  } else {
+    ASSIGN_OR_RETURN(options.normalization, Measure(path, sets, options, *threads));
+  }
+  TrainingData data;
+  data.manifest = ManifestOf(sets, options.normalization);
+  if (request.test != Need::kNo) {
+    options.mode = BatchMode::kEvaluation;
+    ASSIGN_OR_RETURN(data.test, MakeBatches(std::move(sets.test), threads, options));
+  }
+  if (request.training != Need::kNo) {
+    options.mode = BatchMode::kTraining;
+    options.views.shift = request.augmentation.shift;
+    options.views.flip = request.augmentation.flip;
+    options.views.least_area = request.least_area;
+    options.views.colour = request.colour;
+    ASSIGN_OR_RETURN(data.training, MakeBatches(std::move(sets.train), threads, options));
+  }
+  return data;
+}
+
+}  // namespace partita

@@ -1,0 +1,29 @@
+// Labelled pictures in files as batches: folders by class, or tar archives.
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_PICTURE_DATA_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_PICTURE_DATA_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/train/trainer.h"
+#include "tools/commands/input/data.h"
+#include "tools/commands/input/image_data.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// Flags of pictures alone that PictureData reads.
+std::vector<std::string> PictureFlags();  // resize, decode-threads, bad-files, test-share
+
+// Whether `path` is a tar archive, or a folder with some, or one with folders and no IDX files.
+bool HoldsPictures(const std::string& path);
+
+// Checked against the graph. Pixels are normalised as `request` says, else by the mean and deviation of a sample of the
+// training pictures. Files that --bad-files leaves out are warned of.
+absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& flags, const ImageRequest& image,
+                                         const DataRequest& request);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_PICTURE_DATA_H_
