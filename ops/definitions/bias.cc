@@ -1,4 +1,4 @@
-// y = x + b along the last dimension: x [n,c] or [n,h,w,c], b [c].
+// y = x + b along the last dimension: x [n,c], [n,t,c] or [n,h,w,c], b [c].
 //
 //   bias_grad(dy) -> [c]   the sum over all dimensions but the last
 //
@@ -14,7 +14,7 @@ namespace {
 
 absl::StatusOr<std::vector<TensorType>> BiasShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
-  RETURN_IF_ERROR(CheckRank(node, 0, "x", {2, 4}, "[n,c] or [n,h,w,c]"));
+  RETURN_IF_ERROR(CheckRank(node, 0, "x", {2, 3, 4}, "[n,c], [n,t,c] or [n,h,w,c]"));
   RETURN_IF_ERROR(CheckDType(node, 1, "b", AccumulatorOf(node.inputs[0]->dtype)));
   RETURN_IF_ERROR(CheckShape(node, 1, "b", {node.inputs[0]->shape.back()}, "one number for each channel of x"));
   return std::vector<TensorType>{*node.inputs[0]};
@@ -22,7 +22,7 @@ absl::StatusOr<std::vector<TensorType>> BiasShape(const NodeView& node) {
 
 absl::StatusOr<std::vector<TensorType>> BiasGradShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "dy"));
-  RETURN_IF_ERROR(CheckRank(node, 0, "dy", {2, 4}, "[n,c] or [n,h,w,c]"));
+  RETURN_IF_ERROR(CheckRank(node, 0, "dy", {2, 3, 4}, "[n,c], [n,t,c] or [n,h,w,c]"));
   return std::vector<TensorType>{{AccumulatorOf(node.inputs[0]->dtype), {node.inputs[0]->shape.back()}}};
 }
 

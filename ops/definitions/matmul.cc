@@ -1,11 +1,12 @@
-// y[m,n] = sum over k of X[m,k] W[k,n], where X is x or, with transpose_x, its transpose; likewise W.
+// y[m,n] = sum over k of X[m,k] W[k,n], where X is x or, with transpose_x, its transpose; likewise W. x may be [n,t,k],
+// whose first two dimensions stand for m, and y is [n,t,n] then; with transpose_x they stand for k, as those of w do.
 //
 //   samples          m is split               (X S(m), R)     -> S0
 //   output_channels  n is split               (R, W S(n))     -> S1
 //   input_channels   k is split: partial sums (X S(k), W S(k)) -> P
 //   matmul_epilogue(x, w, bias) activation     y + bias[n], and then the op of that name; each may be absent
-// joins what follows a product to it (ops/fusions/fuse_epilogues.h). It is not linear, so it carries no P. With `wide` y is
-// f32 where x is bf16 (ops/fusions/fuse_widening.h).
+// joins what follows a product to it (ops/fusions/fuse_epilogues.h). It is not linear, so it carries no P. With `wide`
+// y is f32 where x is bf16 (ops/fusions/fuse_widening.h).
 //
 //   matmul_bias_grad(x, w) bias_of -> y, db    and the sum of the rows of w, or of x as it is stored
 // is a weight's gradient and a bias's, of one cotangent (ops/fusions/fuse_bias_gradient.h). Of bf16 both are f32.
@@ -21,30 +22,48 @@
 namespace partita {
 namespace {
 
-// Which dimension of x and w is which.
+// Which dimension of x and w is which: the first one, where it is several.
 struct Dimensions {
   int m, x_k, w_k, n;
 };
 
-Dimensions DimensionsOf(const Attributes& attributes) {
-  const int x = attributes.Bool("transpose_x") ? 1 : 0;
-  const int w = attributes.Bool("transpose_w") ? 1 : 0;
-  return {x, 1 - x, w, 1 - w};
+Dimensions DimensionsOf(const NodeView& node) {
+  const int x_last = static_cast<int>(node.inputs[0]->shape.size()) - 1;
+  const int w_last = static_cast<int>(node.inputs[1]->shape.size()) - 1;
+  const bool tx = node.attributes.Bool("transpose_x"), tw = node.attributes.Bool("transpose_w");
+  return {tx ? x_last : 0, tx ? 0 : x_last, tw ? w_last : 0, tw ? 0 : w_last};
+}
+
+// Both operands have k in their first dimensions.
+bool AddsRowsOfBoth(const Attributes& attributes) {
+  return attributes.Bool("transpose_x") && !attributes.Bool("transpose_w");
+}
+
+absl::Status CheckOperands(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
+  RETURN_IF_ERROR(CheckDType(node, 1, "w", node.inputs[0]->dtype));
+  const bool both = AddsRowsOfBoth(node.attributes), turned = node.attributes.Bool("transpose_x") && !both;
+  RETURN_IF_ERROR(turned ? CheckRank(node, 0, "x", {2}, "[m,k]")
+                         : CheckRank(node, 0, "x", {2, 3}, "[m,k] or [n,t,k] (a reshape makes one)"));
+  if (!both || node.inputs[0]->shape.size() == 2) return CheckRank(node, 1, "w", {2}, "[k,n]");
+  const Shape &x = node.inputs[0]->shape, &w = node.inputs[1]->shape;
+  if (w.size() == 3 && w[0] == x[0] && w[1] == x[1]) return absl::OkStatus();
+  return InvalidArgument("input w has shape {}; [{},{},n] is needed, as x is {}", ToString(w), x[0], x[1], ToString(x));
 }
 
 absl::StatusOr<std::vector<TensorType>> MatMulShape(const NodeView& node) {
-  RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
-  RETURN_IF_ERROR(CheckDType(node, 1, "w", node.inputs[0]->dtype));
-  RETURN_IF_ERROR(CheckRank(node, 0, "x", {2}, "[m,k] (a reshape makes one)"));
-  RETURN_IF_ERROR(CheckRank(node, 1, "w", {2}, "[k,n]"));
-  const Dimensions at = DimensionsOf(node.attributes);
+  RETURN_IF_ERROR(CheckOperands(node));
+  const Dimensions at = DimensionsOf(node);
   const Shape& x = node.inputs[0]->shape;
   const Shape& w = node.inputs[1]->shape;
   if (x[at.x_k] != w[at.w_k]) {
     return InvalidArgument("input w has shape {}: its dimension {} must be {}, as dimension {} of x {}", ToString(w),
                            at.w_k, x[at.x_k], at.x_k, ToString(x));
   }
-  return std::vector<TensorType>{{node.inputs[0]->dtype, {x[at.m], w[at.n]}}};
+  Shape y = {x[at.m]};
+  if (!node.attributes.Bool("transpose_x") && x.size() == 3) y.push_back(x[1]);
+  y.push_back(w[at.n]);
+  return std::vector<TensorType>{{node.inputs[0]->dtype, std::move(y)}};
 }
 
 absl::StatusOr<std::vector<TensorType>> EpilogueShape(const NodeView& node) {
@@ -55,12 +74,18 @@ absl::StatusOr<std::vector<TensorType>> EpilogueShape(const NodeView& node) {
 }
 
 std::vector<Rule> MatMulRules(const NodeView& node) {
-  const Dimensions at = DimensionsOf(node.attributes);
-  return {{"samples", {S(at.m), R()}, {S(0)}},
-          {"output_channels", {R(), S(at.n)}, {S(1)}},
-          {"input_channels", {S(at.x_k), S(at.w_k)}, {P()}},
-          Partial({P(), R()}),
-          Partial({R(), P()})};
+  const Dimensions at = DimensionsOf(node);
+  const int last = static_cast<int>(node.outputs[0].shape.size()) - 1;
+  std::vector<Rule> rules = {{"samples", {S(at.m), R()}, {S(0)}},
+                             {"output_channels", {R(), S(at.n)}, {S(last)}},
+                             {"input_channels", {S(at.x_k), S(at.w_k)}, {P()}}};
+  if (node.inputs[0]->shape.size() == 3) {
+    const bool adds = AddsRowsOfBoth(node.attributes);
+    rules.push_back({DimensionName(3, 1), {S(1), adds ? S(1) : R()}, {adds ? P() : S(1)}});
+  }
+  rules.push_back(Partial({P(), R()}));
+  rules.push_back(Partial({R(), P()}));
+  return rules;
 }
 
 absl::StatusOr<ValueId> AddMatMul(GradientBuilder& builder, ValueId x, bool transpose_x, ValueId w, bool transpose_w,
@@ -98,27 +123,28 @@ absl::StatusOr<std::vector<TensorType>> BiasGradientShape(const NodeView& node) 
   }
   ASSIGN_OR_RETURN(std::vector<TensorType> y, MatMulShape(node));
   const DType dtype = AccumulatorOf(y[0].dtype);
-  const int64_t channels = y[0].shape[of_x ? 0 : 1];
+  const int64_t channels = of_x ? y[0].shape[0] : y[0].shape.back();
   return std::vector<TensorType>{{dtype, y[0].shape}, {dtype, {channels}}};
 }
 
-// The sum is split as the operand's channels are, and one of parts where that is split by rows, or one. It is not linear
-// in the other operand, so no rule takes summands.
+// The sum is split as the operand's channels are, and one of parts where that is split by rows, or one. It is not
+// linear in the other operand, so no rule takes summands.
 std::vector<Rule> BiasGradientRules(const NodeView& node) {
   const int operand = BiasOfX(node.attributes) ? 0 : 1;
+  const int last = static_cast<int>(node.inputs[operand]->shape.size()) - 1;
   std::vector<Rule> rules = MatMulRules(node);
   std::erase_if(rules, [](const Rule& rule) { return rule.name == "partial"; });
   for (Rule& rule : rules) {
     const Pattern& dy = rule.inputs[operand];
     const bool whole = dy.kind == AxisLayout::Kind::kReplicate;
-    const bool by_channels = dy.kind == AxisLayout::Kind::kSplit && dy.dimension == 1;
+    const bool by_channels = dy.kind == AxisLayout::Kind::kSplit && dy.dimension == last;
     rule.outputs.push_back(whole ? R() : by_channels ? S(0) : P());
   }
   return rules;
 }
 
 double Cost(const NodeView& node) {
-  const Dimensions at = DimensionsOf(node.attributes);
+  const Dimensions at = DimensionsOf(node);
   return 2 * Count(node.inputs[0]->shape) * static_cast<double>(node.inputs[1]->shape[at.n]);
 }
 

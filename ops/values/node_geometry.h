@@ -143,6 +143,18 @@ inline ChannelRows MakeRows(const Shape& shape) {
   return result;
 }
 
+// Of matmul and what is made of it: y[m,n] = sum over k, where the dimensions of an operand before its last are one.
+struct ProductSizes {
+  int64_t m = 0, n = 0, k = 0;
+  bool transpose_x = false, transpose_w = false;
+};
+inline ProductSizes MakeProductSizes(const LocalNode& node) {
+  const ChannelRows x = MakeRows(InputShape(node, 0));
+  const bool tx = node.attributes.Bool("transpose_x");
+  return {tx ? x.channels : x.rows, node.outputs[0].shape().back(), tx ? x.rows : x.channels, tx,
+          node.attributes.Bool("transpose_w")};
+}
+
 // `samples` consecutive samples of the global batch make a group, 0: all of them. A rank holds whole groups, or a part
 // of the only one.
 inline SampleGroups MakeSampleGroups(const LocalTensor& x, int64_t samples) {

@@ -40,7 +40,11 @@ void AddLinear(Cases& cases) {
   cases.Add("matmul", "transpose_w", {{"transpose_w", true}}, {Free({5, 7}), Free({3, 7})});
   cases.Add("matmul", "transpose_both", {{"transpose_x", true}, {"transpose_w", true}}, {Free({7, 5}), Free({3, 7})});
   cases.Add("matmul", "vector", {}, {Free({1, 9}), Free({9, 1})});
+  cases.Add("matmul", "sequence", {}, {Free({3, 5, 7}), Free({7, 4})});
+  cases.Add("matmul", "sequence_transpose_w", {{"transpose_w", true}}, {Free({3, 5, 7}), Free({4, 7})});
+  cases.Add("matmul", "sequence_transpose_x", {{"transpose_x", true}}, {Free({3, 5, 7}), Free({3, 5, 4})});
   cases.Add("bias", "dense", {}, {Free({5, 7}), Free({7})});
+  cases.Add("bias", "sequence", {}, {Free({3, 5, 7}), Free({7})});
   cases.Add("bias", "image", {}, {Free({3, 2, 5, 3}), Free({3})});
 }
 
@@ -59,6 +63,9 @@ void AddLinearGradients(Cases& cases) {
   cases.Add("matmul_bias_grad", "of_w", {{"transpose_x", true}}, {Fixed({7, 5}), Fixed({7, 3})});
   cases.Add("matmul_bias_grad", "of_x", {{"transpose_x", true}, {"bias_of", std::string("x")}},
             {Fixed({7, 5}), Fixed({7, 3})});
+  cases.Add("matmul_bias_grad", "of_w_sequence", {{"transpose_x", true}}, {Fixed({3, 5, 7}), Fixed({3, 5, 4})});
+  cases.Add("matmul_bias_grad", "of_x_sequence", {{"transpose_x", true}, {"bias_of", std::string("x")}},
+            {Fixed({3, 5, 7}), Fixed({3, 5, 4})});
   cases.Add("bias_grad", "dense", {}, {Fixed({5, 7})});
   cases.Add("bias_grad", "image", {}, {Fixed({3, 5, 2, 3})});
 }
@@ -66,6 +73,7 @@ void AddLinearGradients(Cases& cases) {
 // The bias is absent in every other convolution.
 void AddEpilogues(Cases& cases) {
   const Attributes transposed = {{"transpose_x", true}};
+  cases.Add("matmul_epilogue", "sequence", {{"activation", "relu"}}, {Fixed({3, 5, 7}), Fixed({7, 4}), Fixed({4})});
   cases.Add("matmul_epilogue", "bias", transposed, {Fixed({7, 5}), Fixed({7, 3}), Fixed({3})});
   for (const std::string& activation : NamesOf(EpilogueOps())) {
     bool biased = true;

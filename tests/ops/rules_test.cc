@@ -157,6 +157,15 @@ TEST(Rules, MatMul) {
                    "partial: P R -> P", "partial: R P -> P"}));
 }
 
+TEST(Rules, MatMulOfASequenceSplitsItsPlaces) {
+  EXPECT_EQ(RuleTexts("matmul", {}, {F({4, 5, 6}), F({6, 8})}),
+            (Texts{"samples: S0 R -> S0", "output_channels: R S1 -> S2", "input_channels: S2 S0 -> P",
+                   "dimension1: S1 R -> S1", "partial: P R -> P", "partial: R P -> P"}));
+  EXPECT_EQ(RuleTexts("matmul", {{"transpose_x", true}}, {F({4, 5, 6}), F({4, 5, 8})}),
+            (Texts{"samples: S2 R -> S0", "output_channels: R S2 -> S1", "input_channels: S0 S0 -> P",
+                   "dimension1: S1 S1 -> P", "partial: P R -> P", "partial: R P -> P"}));
+}
+
 // No sums: relu of a sum is not the sum of relus, and a bias is added once.
 TEST(Rules, AnEpilogueFollowsAWholeProduct) {
   EXPECT_EQ(RuleTexts("matmul_epilogue", {{"activation", "relu"}}, {F({4, 6}), F({6, 8}), F({8})}),

@@ -21,11 +21,12 @@ MatMulProduct MatMulProduct::Alone() const {
 }
 MatMulProduct ProductOf(const LocalNode& node) {
   MatMulProduct product;
-  product.transpose_x = node.attributes.Bool("transpose_x");
-  product.transpose_w = node.attributes.Bool("transpose_w");
-  product.m = static_cast<uint64_t>(node.outputs[0].shape()[0]);
-  product.n = static_cast<uint64_t>(node.outputs[0].shape()[1]);
-  product.k = static_cast<uint64_t>(InputShape(node, 0)[product.transpose_x ? 0 : 1]);
+  const ProductSizes sizes = MakeProductSizes(node);
+  product.transpose_x = sizes.transpose_x;
+  product.transpose_w = sizes.transpose_w;
+  product.m = static_cast<uint64_t>(sizes.m);
+  product.n = static_cast<uint64_t>(sizes.n);
+  product.k = static_cast<uint64_t>(sizes.k);
   product.dtype = Input(node, 0).dtype;
   product.result = node.outputs[0].dtype;
   product.epilogue = EpilogueOf(node);

@@ -9,13 +9,8 @@ namespace partita {
 namespace {
 
 launch::MatMulSizes SizesOf(const LocalNode& node) {
-  launch::MatMulSizes sizes;
-  sizes.transpose_x = node.attributes.Bool("transpose_x");
-  sizes.transpose_w = node.attributes.Bool("transpose_w");
-  sizes.m = node.outputs[0].shape()[0];
-  sizes.n = node.outputs[0].shape()[1];
-  sizes.k = InputShape(node, 0)[sizes.transpose_x ? 0 : 1];
-  return sizes;
+  const ProductSizes sizes = MakeProductSizes(node);
+  return {sizes.m, sizes.n, sizes.k, sizes.transpose_x, sizes.transpose_w};
 }
 
 }  // namespace

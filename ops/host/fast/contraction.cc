@@ -147,9 +147,7 @@ absl::StatusOr<PreparedKernel> Im2ColConv2dWeightGrad(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node) {
-  const bool transpose_x = node.attributes.Bool("transpose_x"), transpose_w = node.attributes.Bool("transpose_w");
-  const int64_t m = node.outputs[0].shape()[0], n = node.outputs[0].shape()[1];
-  const int64_t k = InputShape(node, 0)[transpose_x ? 0 : 1];
+  const auto [m, n, k, transpose_x, transpose_w] = MakeProductSizes(node);
   const int activation = EpilogueOf(node).activation;
   return PreparedFloating(
       node.outputs[0].dtype,

@@ -23,9 +23,7 @@ constexpr int64_t kParallelProducts = 1 << 20;
 absl::StatusOr<PreparedKernel> OneDnnMatMul(const LocalNode& node) {
   ASSIGN_OR_RETURN(const dnnl::memory::data_type type, OneDnnType(node.outputs[0].dtype));
   if (Input(node, 0).dtype != node.outputs[0].dtype) return InvalidArgument("y is wider than x");
-  const bool transpose_x = node.attributes.Bool("transpose_x"), transpose_w = node.attributes.Bool("transpose_w");
-  const int64_t m = node.outputs[0].shape()[0], n = node.outputs[0].shape()[1];
-  const int64_t k = InputShape(node, 0)[transpose_x ? 0 : 1];
+  const auto [m, n, k, transpose_x, transpose_w] = MakeProductSizes(node);
   if (m == 0 || n == 0 || k == 0) return InvalidArgument("the block is empty");
   const NodeEpilogue epilogue = EpilogueOf(node);
   const int threads = m * n * k < kParallelProducts ? 1 : 0;

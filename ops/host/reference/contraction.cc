@@ -70,9 +70,7 @@ absl::StatusOr<PreparedKernel> AccumulatingKernel(const LocalTensor& output, F a
 }  // namespace
 
 absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node) {
-  const bool transpose_x = node.attributes.Bool("transpose_x"), transpose_w = node.attributes.Bool("transpose_w");
-  const int64_t m = node.outputs[0].shape()[0], n = node.outputs[0].shape()[1];
-  const int64_t k = InputShape(node, 0)[transpose_x ? 0 : 1];
+  const auto [m, n, k, transpose_x, transpose_w] = MakeProductSizes(node);
   const int activation = EpilogueOf(node).activation;
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     const T *x = In<T>(a, 0), *w = In<T>(a, 1);

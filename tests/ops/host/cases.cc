@@ -81,6 +81,19 @@ void AddMatMuls(Table& table) {
   }
 }
 
+// Of several places in each sample.
+void AddSequenceProducts(Table& table) {
+  for (const bool w : {false, true}) {
+    table.Add("matmul", {{"transpose_w", w}}, {F32({3, 11, 13}), F32(w ? Shape{10, 13} : Shape{13, 10})});
+  }
+  const TensorType x = F32({3, 11, 13}), dy = F32({3, 11, 10});
+  table.Add("matmul", {{"transpose_x", true}}, {x, dy});
+  table.Add("matmul_epilogue", {{"activation", "relu"}}, {x, F32({13, 10}), F32({10})});
+  table.Add("matmul_bias_grad", {{"transpose_x", true}, {"bias_of", std::string("w")}}, {x, dy});
+  table.Add("bias", {}, {dy, F32({10})});
+  table.Add("bias_grad", {}, {dy});
+}
+
 // Of operands whose rows can be added up.
 void AddBiasGradients(Table& table) {
   for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 1, 1}, {7, 10, 13}, {33, 65, 300}}) {
@@ -506,6 +519,7 @@ std::vector<KernelCase> AllCases() {
   AddCasts(table);
   AddEpilogues(table);
   AddListed(table);
+  AddSequenceProducts(table);
   return std::move(table.cases);
 }
 
