@@ -39,10 +39,10 @@ std::vector<FlagDefinition> Parallelism() {
 
 std::vector<FlagDefinition> Processes() {
   return {
-      IntFlag("nproc", "2", 1, kMostRanks, "launch: processes, one for each rank"),
-      BoolFlag("processes",
-               "plan: for ranks that are processes of a job, as launch starts them; else they are threads"),
-      IntFlag("port", "0", 0, 65535, "launch: where rank 0 serves the rendezvous; 0: any free one"),
+      IntFlag("nproc", "", 1, kMostRanks, "processes, one for each rank; unset: the ranks of the command's strategy"),
+      FolderFlag("log-dir", "also write what each rank says to a file of its own there: rank-0.log"),
+      BoolFlag("processes", "for ranks that are processes of a job, as launch starts them; else they are threads"),
+      IntFlag("port", "0", 0, 65535, "where rank 0 serves the rendezvous; 0: any free one"),
       IntFlag("join-timeout", "60", 1, 86'400, "seconds in which all ranks of a job must come"),
       IntFlag("timeout", "10", 1, 86'400, "seconds after which a silent rank counts as lost"),
   };
@@ -71,7 +71,7 @@ std::vector<FlagDefinition> Training() {
       ChoiceFlag("bad-files", "stop", {"stop", "skip"}, "what a file does that is no picture or a damaged one"),
       ChoiceFlag("precision", "f32", {"f32", "f64", "bf16"},
                  "of floating values; f64 on the host only; bf16: layers compute in it, weights and losses are f32"),
-      FloatFlag("tolerance", "", 0, 1, "verify: largest relative difference; unset: by precision"),
+      FloatFlag("tolerance", "", 0, 1, "largest relative difference; unset: by precision"),
   };
 }
 
@@ -83,8 +83,8 @@ std::vector<FlagDefinition> Files() {
       BoolFlag("save-weights-only", "write parameters and running statistics, from which training does not go on"),
       PathFlag("load", "read a model (.safetensors); training goes on where the file's has come to"),
       BoolFlag("load-weights-only", "take its parameters and running statistics alone: training begins anew"),
-      PathFlag("output", "predict: write the values here (.npy or .csv)"),
-      TextFlag("value", "", "predict: which value of the graph; unset: what the loss looks at, a classifier's logits"),
+      PathFlag("output", "write the values here (.npy or .csv)"),
+      TextFlag("value", "", "which value of the graph; unset: what the loss looks at, a classifier's logits"),
       PathFlag("report", "write what the run did (.json)"),
       PathFlag("trace", "write the timeline of the last step (Chrome and Perfetto JSON)"),
   };

@@ -3,9 +3,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "runtime/base/status.h"
 #include "runtime/rendezvous/token.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/input/inputs.h"
 #include "tools/commands/processes/child_processes.h"
 #include "tools/commands/processes/launcher.h"
 #include "tools/program/exit_code.h"
@@ -33,9 +36,26 @@ absl::StatusOr<int> FreePort() {
   return ntohs(address.sin_port);
 }
 
+// --nproc, or as many as the command has ranks; its flags are looked at here either way, once for all.
+absl::StatusOr<int64_t> CountProcesses(const CommandContext& context) {
+  ASSIGN_OR_RETURN(const Flags command, context.parse(context.rest));
+  if (context.flags.IsSet("nproc")) return context.flags.Int("nproc");
+  return RanksOf(command);
+}
+
+absl::Status MakeLogFolder(const std::string& folder) {
+  if (folder.empty()) return absl::OkStatus();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return absl::OkStatus();
+  return FlagError("flag --log-dir: {} cannot be made: {}", folder, error.message());
+}
+
 absl::StatusOr<int> RunLaunch(const CommandContext& context) {
-  if (context.rest.empty()) return FlagError("launch needs a command behind `--`: launch --nproc=2 -- train GRAPH");
-  const int64_t count = context.flags.Int("nproc");
+  if (context.rest.empty()) return FlagError("launch needs a command behind `--`: launch -- train --dp=2 GRAPH");
+  ASSIGN_OR_RETURN(const int64_t count, CountProcesses(context));
+  const std::string& logs = context.flags.Text("log-dir");
+  RETURN_IF_ERROR(MakeLogFolder(logs));
   int64_t port = context.flags.Int("port");
   if (port == 0) {
     ASSIGN_OR_RETURN(port, FreePort());
@@ -57,7 +77,8 @@ absl::StatusOr<int> RunLaunch(const CommandContext& context) {
   ChildProcesses children(context.out, error);
   for (int64_t rank = 0; rank < count; ++rank) {
     for (const char* name : {"RANK", "LOCAL_RANK", "ROLE_RANK"}) variables[name] = std::to_string(rank);
-    RETURN_IF_ERROR(children.Start(arguments, variables));
+    const std::string log = logs.empty() ? "" : fmt::format("{}/rank-{}.log", logs, rank);
+    RETURN_IF_ERROR(children.Start(arguments, variables, log));
   }
   const int code = children.Wait();
   error.Finish(kLastPatience).IgnoreError();  // there is nowhere to say it
@@ -67,9 +88,12 @@ absl::StatusOr<int> RunLaunch(const CommandContext& context) {
 }  // namespace
 
 Command LaunchCommand() {
-  return {"launch",  "run a command as a job of several processes: launch --nproc=2 -- train GRAPH",
-          "",        {"nproc", "port"},
-          RunLaunch, /*passes_on=*/true};
+  return {"launch",
+          "run a command with a process for each rank: launch -- train --dp=2 GRAPH",
+          "",
+          {"nproc", "log-dir", "port"},
+          RunLaunch,
+          /*passes_on=*/true};
 }
 
 }  // namespace partita

@@ -57,7 +57,8 @@ class Flags {
   double Float(const std::string& name) const;
   // As given; paths are absolute: a relative one is resolved against BUILD_WORKING_DIRECTORY where it is set.
   const std::string& Text(const std::string& name) const;
-  bool Given(const std::string& name) const;  // not the default
+  bool Has(const std::string& name) const { return settings_.count(name) > 0; }  // among the definitions
+  bool Given(const std::string& name) const;                                     // not the default
   bool IsSet(const std::string& name) const { return !Text(name).empty(); }
 
   // What is not a flag, in order; paths are resolved likewise.

@@ -80,6 +80,10 @@ std::vector<FlagDefinition> AllFlags(const ProgramDefinition& program) {
 absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& command,
                                const std::vector<std::string>& arguments, const FlagEnvironment& environment,
                                std::ostream& out) {
+  const auto parse = [&](const std::vector<std::string>& line) -> absl::StatusOr<Flags> {
+    ASSIGN_OR_RETURN(const Command* const other, FindCommand(program, line[0]));
+    return Flags::Parse(FlagsOf(program, *other), AllFlags(program), {line.begin() + 1, line.end()}, environment);
+  };
   auto end = arguments.end();
   if (command.passes_on) end = std::find(arguments.begin(), arguments.end(), "--");
   const std::vector<std::string> own(arguments.begin(), end);
@@ -93,7 +97,8 @@ absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& 
     return kExitFinished;
   }
   RETURN_IF_ERROR(CheckArguments(command, flags));
-  return command.run({flags, out, std::vector<std::string>(end == arguments.end() ? end : end + 1, arguments.end())});
+  const std::vector<std::string> rest(end == arguments.end() ? end : end + 1, arguments.end());
+  return command.run({flags, out, rest, parse});
 }
 
 // `help`, `help COMMAND`

@@ -18,6 +18,8 @@ struct CommandContext {
   const Flags& flags;
   std::ostream& out;
   std::vector<std::string> rest;  // of a command that passes on: what stood behind `--`, as given
+  // The flags of such a command line, whose first word is a command; errors are those that it would end with.
+  std::function<absl::StatusOr<Flags>(const std::vector<std::string>& line)> parse;
 };
 
 struct Command {

@@ -34,10 +34,15 @@ LayerSplit SplitOf(const Flags& flags, const std::string& flag, const Graph& for
   return split == "samples" ? LayerSplit::kSamples : LayerSplit::kChannels;
 }
 
-absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forward) {
+// --dp, or what --ranks leaves for it.
+int64_t Replicas(const Flags& flags) {
   const int64_t model = flags.Int("mp"), ranks = flags.Int("ranks");
-  int64_t data = flags.Int("dp");
-  if (flags.Given("ranks") && !flags.Given("dp") && ranks % model == 0) data = ranks / model;
+  const bool rest = flags.Given("ranks") && !flags.Given("dp") && ranks % model == 0;
+  return rest ? ranks / model : flags.Int("dp");
+}
+
+absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forward) {
+  const int64_t model = flags.Int("mp"), data = Replicas(flags);
   DataModelOptions options;
   options.convolutions = SplitOf(flags, "convolutions", forward, data);
   options.dense = SplitOf(flags, "dense", forward, data);
@@ -76,6 +81,13 @@ absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward) 
   if (flags.Given("exchanges")) strategy.exchanges = FindExchangeMode(flags.Text("exchanges"));
   if (flags.Given("micro-batches")) strategy.pipeline.micro_batches = flags.Int("micro-batches");
   return strategy;
+}
+
+absl::StatusOr<int64_t> RanksOf(const Flags& flags) {
+  if (!flags.Has("strategy")) return 1;
+  if (!flags.IsSet("strategy")) return Replicas(flags) * flags.Int("mp");
+  ASSIGN_OR_RETURN(const Strategy strategy, LoadStrategy(flags.Text("strategy")));
+  return strategy.mesh.size();
 }
 
 }  // namespace partita

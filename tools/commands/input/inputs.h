@@ -27,6 +27,9 @@ void AssumeScheduleLength(Model& model);
 // the ranks are replicas. FlagError if the flags contradict each other.
 absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward);
 
+// How many ranks that strategy has, without the graph. Of flags that have no strategy: one.
+absl::StatusOr<int64_t> RanksOf(const Flags& flags);
+
 }  // namespace partita
 
 #endif  // PARTITA_TOOLS_COMMANDS_INPUT_INPUTS_H_

@@ -16,6 +16,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 #include "tools/commands/processes/signals.h"
+#include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {
@@ -79,7 +80,11 @@ ChildProcesses::~ChildProcesses() {
 }
 
 absl::Status ChildProcesses::Start(const std::vector<std::string>& arguments,
-                                   const std::map<std::string, std::string>& variables) {
+                                   const std::map<std::string, std::string>& variables, const std::string& log) {
+  std::optional<ProcessLog> opened;
+  if (!log.empty()) {
+    ASSIGN_OR_RETURN(opened, ProcessLog::Open(log));
+  }
   int out[2], error[2];
   if (pipe2(out, O_CLOEXEC) != 0) return ResourceExhausted("no pipe for a process: {}", std::strerror(errno));
   if (pipe2(error, O_CLOEXEC) != 0) {
@@ -105,6 +110,7 @@ absl::Status ChildProcesses::Start(const std::vector<std::string>& arguments,
   CHECK(child.handle >= 0);
   child.out.fd = out[0];
   child.error.fd = error[0];
+  child.log = std::move(opened);
   return absl::OkStatus();
 }
 
@@ -126,7 +132,7 @@ int ChildProcesses::Wait() {
     PassOnSignals();
     EndTheLate();
   }
-  return first_code_;
+  return first_code_ == 0 && log_failed_ ? static_cast<int>(kExitResources) : first_code_;
 }
 
 // Who is stopped hears of it as well.
@@ -172,6 +178,7 @@ void ChildProcesses::ReadPipe(size_t child, Pipe& pipe, std::ostream& stream, bo
   const ssize_t count = read(pipe.fd, buffer, sizeof(buffer));
   if (count < 0 && errno == EINTR) return;
   const auto print = [&](const std::string& text) {
+    Log(children_[child], text);
     if (!plain) stream << "[" << child << "] ";
     stream << text << std::flush;
   };
@@ -186,6 +193,16 @@ void ChildProcesses::ReadPipe(size_t child, Pipe& pipe, std::ostream& stream, bo
     print(pipe.line.substr(0, end + 1));
     pipe.line.erase(0, end + 1);
   }
+}
+
+// What cannot be written is said once, and is no reason to end the job.
+void ChildProcesses::Log(Child& child, const std::string& text) {
+  if (!child.log) return;
+  const absl::Status written = child.log->Write(text);
+  if (written.ok()) return;
+  child.log.reset();
+  log_failed_ = true;
+  error_ << "launch: " << std::string(written.message()) << std::endl;
 }
 
 void ChildProcesses::Reap(size_t child) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "tools/commands/processes/process_log.h"
 
 namespace partita {
 
@@ -25,14 +26,17 @@ class ChildProcesses {
   ~ChildProcesses();
 
   // Runs `arguments` (the program's path first) with these variables besides those of this process. It ends when this
-  // process ends, however that comes about. kResourceExhausted: no more processes.
-  absl::Status Start(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables);
+  // process ends, however that comes about. `log`: a file for all that it writes, as it is; "": none.
+  // kResourceExhausted: no more processes, or the file cannot be opened.
+  absl::Status Start(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables,
+                     const std::string& log);
 
   // Waits until all have ended, passing on SIGINT, SIGTERM, SIGHUP and SIGQUIT, also to those that are stopped; who is
   // left a while after the second of a kind is killed. When one fails, or has ended as it was told to, the others have
   // a moment to end by themselves; then they are ended by SIGUSR1, whose exit code says that a peer is gone
   // (exit_code.h), and which a rank that writes a file obeys when it is whole; after minutes they are killed. Returns
-  // the exit code of the one that failed first (128 + signal if it was ended by one), or 0.
+  // the exit code of the one that failed first (128 + signal if it was ended by one), or 0; kExitResources if all
+  // finished and a log could not be written.
   int Wait();
 
  private:
@@ -46,9 +50,11 @@ class ChildProcesses {
     pid_t pid = 0;
     int handle = -1;  // pidfd; -1: ended
     Pipe out, error;
+    std::optional<ProcessLog> log;
   };
 
   bool Running() const;
+  void Log(Child& child, const std::string& text);
   void Poll(std::chrono::milliseconds timeout);
   void ReadPipe(size_t child, Pipe& pipe, std::ostream& stream, bool plain);
   void Reap(size_t child);
@@ -62,8 +68,9 @@ class ChildProcesses {
   int first_code_ = 0;
   Clock::time_point first_end_;  // if first_code_ is not 0
   bool asked_ = false;           // by SIGUSR1
-  int passed_on_ = 0;            // the last signal
-  std::map<int, int> told_;      // how often, by signal
+  bool log_failed_ = false;
+  int passed_on_ = 0;        // the last signal
+  std::map<int, int> told_;  // how often, by signal
   std::optional<Clock::time_point> kill_at_;
 };
 

@@ -1,6 +1,7 @@
 """Ranks as processes give what ranks as threads give."""
 
 import json
+import os
 import re
 import shutil
 import unittest
@@ -116,6 +117,36 @@ class EqualityTest(TrainerCase):
                             "--mock-data", "--batch=8", "--steps=3", "--dp=2", MLP,
                             environment={**without_launchers(), "MASTER_PORT": str(job.free_port())})
         self.assertEqual(done.stdout.count("outcome"), 1)
+
+    def test_launch_starts_as_many_as_the_command_has_ranks(self):
+        for flags, ranks in ((["--dp=3"], 3), (["--ranks=2"], 2), ([], 1), (["--dp", "2", "--mp=1"], 2),
+                             (["--strategy=" + example("mlp_data_model.pbtxt")], 4)):
+            with self.subTest(flags=flags):
+                done = self.call("launch", "--", "train", "--mock-data", "--batch=12", "--steps=1", "--format=json",
+                                 *flags, MLP)
+                self.assertEqual(len(json.loads(done.stdout)["devices"]), ranks)
+        wrong = self.call("launch", "--", "train", "--dpp=2", MLP, code=2)
+        self.assertIn("did you mean '--dp'", wrong.stderr)
+        self.assertEqual(len(wrong.stderr.splitlines()), 1, "said once, not by each rank")
+
+    def test_launch_writes_a_file_for_each_rank(self):
+        done = self.call("launch", "--log-dir=logs/today", "--", "train", "--mock-data", "--batch=8", "--steps=1",
+                         "--dp=2", MLP)
+        files = {}
+        for name in os.listdir(self.path("logs/today")):
+            with open(self.path("logs/today/" + name), encoding="utf-8") as file:
+                files[name] = file.read()
+        self.assertEqual(set(files), {"rank-0.log", "rank-1.log"})
+        self.assertEqual(files["rank-0.log"], done.stdout)
+        failed = self.call("launch", "--log-dir=logs", "--nproc=2", "--", "train", "--mock-data", "--dp=3", MLP, code=2)
+        with open(self.path("logs/rank-1.log"), encoding="utf-8") as file:
+            self.assertIn("[1] " + file.read(), failed.stderr)
+        os.symlink("/dev/full", self.path("rank-0.log"))
+        full = self.call("launch", "--log-dir=.", "--", "version", code=4)
+        self.assertIn("rank-0.log: cannot be written: No space left on device", full.stderr)
+        self.assertIn("partita", full.stdout)
+        wrong = self.call("launch", "--log-dir=/dev/null/x", "--", "version", code=2)
+        self.assertIn("flag --log-dir", wrong.stderr)
 
 
 if __name__ == "__main__":
