@@ -93,6 +93,7 @@ std::vector<FlagDefinition> Files() {
 std::vector<FlagDefinition> Output() {
   return {
       ChoiceFlag("format", "text", {"text", "json", "dot"}, "of the results on standard output"),
+      BoolFlag("full", "every node and launch, where unset a summary of a screen, a picture of layers"),
       ChoiceFlag("log", "info", {"debug", "info", "warning", "error"}, "least level that is logged"),
   };
 }

@@ -28,8 +28,10 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   const std::string& format = flags.Text("format");
   if (format == "json") {
     context.out << PrintMessage(plan, ProtoFormat::kJson);
+  } else if (format == "dot") {
+    context.out << (flags.Bool("full") ? DrawWholePlan(plan) : DrawPlan(plan));
   } else {
-    context.out << (format == "dot" ? DrawPlan(plan) : FormatPlan(plan));
+    context.out << (flags.Bool("full") ? FormatWholePlan(plan) : FormatPlan(plan));
   }
   return kExitFinished;
 }
@@ -41,7 +43,7 @@ Command PlanCommand() {
   for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"processes", "format"}) command.flags.push_back(flag);
+  for (const char* flag : {"processes", "format", "full"}) command.flags.push_back(flag);
   return command;
 }
 

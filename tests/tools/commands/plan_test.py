@@ -6,7 +6,7 @@ import re
 import subprocess
 import unittest
 
-from tests.tools.commands.trainer_case import LENET, TRAINER, TrainerCase, example
+from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, example
 
 
 class PlanTest(TrainerCase):
@@ -16,9 +16,40 @@ class PlanTest(TrainerCase):
 
     def test_is_deterministic(self):
         for form in ("text", "json", "dot"):
-            with self.subTest(format=form):
-                plans = {self.call("plan", self.STRATEGY, "--format=" + form, self.GRAPH).stdout for _ in range(2)}
-                self.assertEqual(len(plans), 1)
+            for full in ([], ["--full"]):
+                with self.subTest(format=form, full=full):
+                    plans = {self.call("plan", self.STRATEGY, "--format=" + form, *full, self.GRAPH).stdout
+                             for _ in range(2)}
+                    self.assertEqual(len(plans), 1)
+
+    def test_summary_fits_a_screen(self):
+        for call in ([self.STRATEGY, self.GRAPH], [MLP], ["--dp=8", "--mp=4", LENET],
+                     ["--strategy=" + example("lenet5_meshes.pbtxt"), "--batch=8", LENET]):
+            with self.subTest(call=call):
+                text = self.call("plan", *call).stdout
+                self.assertLessEqual(len(text.splitlines()), 24, text)
+                self.assertLessEqual(max(map(len, text.splitlines())), 100, text)
+                self.assertIn("--full", text)
+
+    def test_summary_has_the_numbers_of_json(self):
+        text = self.call("plan", self.STRATEGY, self.GRAPH).stdout
+        plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
+        phases = collections.Counter(node["phase"] for node in plan["nodes"])
+        moves = sum(1 for node in plan["nodes"] if node["axes"] or node["meshes"])
+        self.assertIn(f"{len(plan['nodes'])} nodes: {phases['forward']} forward, {phases['backward']} backward, "
+                      f"{phases['update']} update; {moves} of them are moves", text)
+        for rank in (0, 1):
+            self.assertRegex(text, rf"{plan['ranks'][rank]['flops'] / 1e6:.1f} MFLOP \(rank {rank}\)")
+            self.assertRegex(text, rf"{plan['ranks'][rank]['launches']} launches \(rank {rank}\)")
+        for axis in ("data", "model"):
+            groups = [group for group in plan["groups"] if group["axes"] == [axis]]
+            operations = sum(group["operations"] for group in groups)
+            self.assertRegex(text, rf"\n  {axis} +{len(groups)} +{operations} ")
+        largest = max((node for node in plan["nodes"]), key=lambda node: node["wire_bytes"])
+        self.assertIn(f"\n  {largest['name']} ", text)
+
+    def test_long_form_explains_layouts(self):
+        self.assertIn("S1: dimension 1", self.call("plan", "--full", self.STRATEGY, self.GRAPH).stdout)
 
     def test_tells_groups_memory_and_layouts(self):
         plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
@@ -45,7 +76,7 @@ class PlanTest(TrainerCase):
         # A row of 28 floats goes each way for each of 64 images.
         self.assertEqual(images["wire_bytes"], 2 * 64 * 28 * 4)
         self.assertEqual(images["ghosts"], {"dimension": 1, "before": [0, 1], "behind": [1, 0]})
-        text = self.call("plan", "--strategy=" + example("mini_inception_domain.pbtxt"), self.GRAPH).stdout
+        text = self.call("plan", "--full", "--strategy=" + example("mini_inception_domain.pbtxt"), self.GRAPH).stdout
         self.assertRegex(text, r"images@halo_exchange +height +1 +\(0,1\) \(1,0\)")
 
     def test_tells_meshes_and_what_goes_between_them(self):
@@ -58,10 +89,10 @@ class PlanTest(TrainerCase):
         self.assertEqual((moved["meshes"], moved["layout"]), (["grid", "pair"], "{classes:R}"))
         groups = {(tuple(group["meshes"]), tuple(group["ranks"])) for group in plan["groups"] if group["meshes"]}
         self.assertIn((("grid", "pair"), (0, 1, 2, 3)), groups)
-        text = self.call(*call).stdout
+        text = self.call(*call, "--full").stdout
         self.assertRegex(text, r"mesh pair classes:2 \{1,2\}\n")
         self.assertRegex(text, rf"dense2/relu@reshard .*grid~pair +{moved['wire_bytes']}")
-        picture = self.call(*call, "--format=dot").stdout
+        picture = self.call(*call, "--full", "--format=dot").stdout
         self.assertIn("reshard over grid~pair", picture)
 
     def test_says_what_ranks_run_on(self):
@@ -71,8 +102,9 @@ class PlanTest(TrainerCase):
             plan = json.loads(self.call(*call, *flags, "--format=json").stdout)
             self.assertEqual(plan["backend"], {"device": "host", "processes": processes, "threads_per_rank": 3,
                                                "missing": ""})
-            self.assertIn(f"for the host: {words}, 3 threads for the kernels of each\n",
-                          self.call(*call, *flags).stdout)
+            for full in ([], ["--full"]):
+                self.assertIn(f"for the host: {words}, 3 threads for the kernels of each\n",
+                              self.call(*call, *flags, *full).stdout)
 
     def test_describes_the_run_on_a_gpu(self):
         call = [TRAINER, "plan", "--device=cuda", "--deterministic", self.STRATEGY, self.GRAPH]
@@ -93,7 +125,7 @@ class PlanTest(TrainerCase):
                     self.assertNotEqual(node["remark"], "", node["name"])
                 if family == "cublaslt":
                     self.assertEqual(node["remark"], "workspace estimated" if missing else "")
-        text = self.call(*call[1:]).stdout
+        text = self.call(*call[1:], "--full").stdout
         self.assertIn(f"for {plan['backend']['device']}: ranks are threads of one process; " +
                       (f"by its description, there is none here: {missing}" if missing else "asked for its kernels"),
                       text)
@@ -158,7 +190,7 @@ class PlanTest(TrainerCase):
             engines = {node["engine"] for node in rank["nodes"] if node["kernel"].startswith("cudnn")}
             self.assertTrue(all(engine.startswith("engine ") for engine in engines), engines)
             self.assertEqual(any("TENSOR_CORE" in engine for engine in engines), bool(flags) or precision == "bf16")
-            text = subprocess.run(call, capture_output=True, text=True, cwd=self.folder, timeout=300).stdout
+            text = subprocess.run([*call, "--full"], capture_output=True, text=True, cwd=self.folder, timeout=300).stdout
             self.assertIn(f"least time of rank 0: {least * 1e6:.1f} us in {len(rank['nodes'])} nodes of "
                           f"{rank['launches']} launches\n", text)
 
@@ -168,7 +200,7 @@ class PlanTest(TrainerCase):
             self.assertEqual(rank["launches"], sum(node["launches"] for node in rank["nodes"]))
             self.assertEqual({node["launches"] for node in rank["nodes"] if node["kernel"]}, {1})
             self.assertFalse(any("roofline" in node or node["engine"] for node in rank["nodes"]))
-        self.assertNotIn("least time", self.call("plan", self.STRATEGY, self.GRAPH).stdout)
+        self.assertNotIn("least time", self.call("plan", "--full", self.STRATEGY, self.GRAPH).stdout)
 
     def test_processes_pack_what_they_exchange(self):
         call = ["plan", "--strategy=" + example("mini_inception_domain.pbtxt"), "--format=json", self.GRAPH]
@@ -178,7 +210,7 @@ class PlanTest(TrainerCase):
             self.assertEqual(one["flops"], other["flops"])
 
     def test_text_has_the_numbers_of_json(self):
-        text = self.call("plan", self.STRATEGY, self.GRAPH).stdout
+        text = self.call("plan", "--full", self.STRATEGY, self.GRAPH).stdout
         plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
         for group in plan["groups"]:
             self.assertIsNotNone(re.search(rf"\b{group['operations']} +{group['payload_bytes']} +{group['wire_bytes']}$",
@@ -194,7 +226,7 @@ class PlanTest(TrainerCase):
 
     def test_picture_has_every_node_edge_and_move(self):
         plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
-        picture = self.call("plan", self.STRATEGY, "--format=dot", self.GRAPH).stdout
+        picture = self.call("plan", "--full", self.STRATEGY, "--format=dot", self.GRAPH).stdout
         drawn = set(re.findall(r'^    "([^"]+)" \[label=', picture, re.MULTILINE))
         self.assertEqual(drawn, {node["name"] for node in plan["nodes"]})
         edges = re.findall(r'^  "([^"]+)" -> "([^"]+)";$', picture, re.MULTILINE)
@@ -204,6 +236,23 @@ class PlanTest(TrainerCase):
             if node["axes"]:
                 self.assertIn(f"{node['op']} over {'+'.join(node['axes'])}\\n{node['wire_bytes']} wire bytes",
                               picture)
+
+    def test_picture_of_layers_can_be_looked_at(self):
+        plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", self.GRAPH).stdout)
+        picture = self.call("plan", self.STRATEGY, "--format=dot", self.GRAPH).stdout
+        drawn = re.findall(r'^ +"([^"]+)" \[(?:shape=note )?label=', picture, re.MULTILINE)
+        self.assertEqual(len(drawn), len(set(drawn)))
+        self.assertLess(len(drawn), 48)
+        self.assertLessEqual({"stem", "a2_3x3", "a_concat", "classifier", "images"}, set(drawn))
+        blocks = re.findall(r'subgraph "cluster_([^"]+)"', picture)
+        self.assertLessEqual({"a", "b", "stem"}, set(blocks))
+        edges = re.findall(r'^  "([^"]+)" -> "([^"]+)";$', picture, re.MULTILINE)
+        self.assertLessEqual({end for edge in edges for end in edge}, set(drawn))
+        for edge in [("images", "stem"), ("stem_pool", "a2_1x1"), ("a2_1x1", "a2_3x3"), ("a2_3x3", "a_concat")]:
+            self.assertIn(edge, edges)
+        self.assertNotIn(("a2_3x3", "a2_1x1"), edges, "the backward pass is within the boxes")
+        work = sum(node["flops"] for node in plan["nodes"] if node["name"].startswith("stem/")) / 1e6
+        self.assertIn(f"{work:.2f} MFLOP", picture)
 
 
 if __name__ == "__main__":

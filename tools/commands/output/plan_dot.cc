@@ -1,5 +1,5 @@
-// DrawPlan: the picture of `trainer plan --format=dot`. Names and layouts have no characters that dot must be told of
-// (graph/value/node_name.h).
+// DrawWholePlan: the picture of `trainer plan --full --format=dot`. Names and layouts have no characters that dot must
+// be told of (graph/value/node_name.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -52,7 +52,7 @@ std::string DrawEdges(const PlanProto& plan) {
 
 }  // namespace
 
-std::string DrawPlan(const PlanProto& plan) {
+std::string DrawWholePlan(const PlanProto& plan) {
   std::map<std::string, std::string> phases;
   for (const PlanNodeProto& node : plan.nodes()) phases[node.phase()] += DrawNode(node);
   std::string text = fmt::format("digraph \"{}\" {{\n  node [shape=box];\n", plan.model()) + DrawMesh(plan);

@@ -14,12 +14,14 @@ namespace partita {
 // The same arguments give the same message. Errors are those of MakeSchedule, with the rank.
 absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const Backend& backend);
 
-// Tables for people.
+// For people: what fits a screen of 24 lines and 100 columns, with a legend; or tables of everything.
 std::string FormatPlan(const PlanProto& plan);
+std::string FormatWholePlan(const PlanProto& plan);
 
-// A picture in Graphviz's language: the mesh and its groups; nodes with layouts, framed by phase; moves with their
-// bytes.
+// Pictures in Graphviz's language, with the mesh and its groups: of layers, framed by blocks, with their work and their
+// moves' bytes; or of every node with its layout, framed by phase.
 std::string DrawPlan(const PlanProto& plan);
+std::string DrawWholePlan(const PlanProto& plan);
 
 }  // namespace partita
 

@@ -1,64 +1,20 @@
-// FormatPlan: the tables of `trainer plan`.
+// FormatWholePlan: the tables of `trainer plan --full`.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "tools/commands/output/plan_parts.h"
 #include "tools/commands/output/plan_proto.h"
 
 namespace partita {
 namespace {
 
-// Rows of cells as lines with columns as wide as they must be; numbers, which is all but `left` columns, to the right.
-std::string FormatTable(const std::vector<std::vector<std::string>>& rows, size_t left) {
-  std::vector<size_t> widths(rows[0].size());
-  for (const auto& row : rows) {
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (size_t c = 0; c < row.size(); ++c) {
-      line += c < left ? fmt::format("  {:<{}}", row[c], widths[c]) : fmt::format("  {:>{}}", row[c], widths[c]);
-    }
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
-}
-
-std::string FormatMesh(const PlanProto& plan) {
-  std::string text;
-  for (const PlanAxisProto& axis : plan.mesh()) text += fmt::format(" {}:{}", axis.name(), axis.size());
-  if (text.empty()) text = " one rank";
-  for (const PlanMeshProto& mesh : plan.further_meshes()) {
-    text += fmt::format("\nmesh {}", mesh.name());
-    for (const PlanAxisProto& axis : mesh.axes()) text += fmt::format(" {}:{}", axis.name(), axis.size());
-    text += fmt::format(" {{{}}}", fmt::join(mesh.ranks(), ","));
-  }
-  return text;
-}
-
-// What the plan is made for, and whether that is here.
-std::string FormatBackend(const PlanBackendProto& backend) {
-  const bool host = backend.device() == "host";
-  std::string text = fmt::format("for {}: {}", host ? "the host" : backend.device(),
-                                 backend.processes() ? "ranks are processes" : "ranks are threads of one process");
-  if (host) {
-    text += fmt::format(", {} {} for the kernels of each", backend.threads_per_rank(),
-                        backend.threads_per_rank() == 1 ? "thread" : "threads");
-  }
-  if (!host && backend.missing().empty()) text += "; asked for its kernels";
-  if (!backend.missing().empty()) {
-    text += fmt::format("; by its description, there is none here: {}", backend.missing());
-  }
-  return text + "\n";
-}
-
-// "data+model", or "all~tail" between two meshes.
-template <typename Meeting>
-std::string FormatMeeting(const Meeting& meeting) {
-  return fmt::format("{}{}", fmt::join(meeting.axes(), "+"), fmt::join(meeting.meshes(), "~"));
-}
+constexpr char kLayoutLegend[] =
+    "  layout: what lies where, for each axis of the mesh. R: all of it on every rank; S1: dimension 1 (from 0) in\n"
+    "  parts, S1[0,3,8]: cut there, S1(28x3/1-1): also what windows of 3 by steps of 1 reach of the neighbours, "
+    "padded\n"
+    "  by 1; P: on every rank a summand; At2: only where the axis has coordinate 2. type: of the whole.\n";
 
 std::string FormatGroups(const PlanProto& plan) {
   std::vector<std::vector<std::string>> rows = {{"group", "collectives", "payload bytes", "wire bytes"}};
@@ -154,11 +110,14 @@ std::string FormatRoofline(const PlanRankProto& rank) {
 
 }  // namespace
 
-std::string FormatPlan(const PlanProto& plan) {
+std::string FormatWholePlan(const PlanProto& plan) {
   std::string text = fmt::format("model {}, mesh{}\n", plan.model(), FormatMesh(plan)) + FormatBackend(plan.backend());
-  if (plan.groups_size() > 0) text += "\ncommunication of a training step\n" + FormatGroups(plan);
+  if (plan.groups_size() > 0) {
+    text +=
+        "\ncommunication of a training step (payload: whole buffers; wire: what leaves a rank)\n" + FormatGroups(plan);
+  }
   text += "\nmemory in bytes and work of a training step\n" + FormatMemory(plan);
-  text += "\nnodes and layouts\n" + FormatNodes(plan) + FormatGhosts(plan);
+  text += "\nnodes and layouts\n" + FormatNodes(plan) + kLayoutLegend + FormatGhosts(plan);
   for (const PlanRankProto& rank : plan.ranks()) {
     text += fmt::format("\nlaunches of rank {}\n", rank.rank()) + FormatLaunches(rank) + FormatRemarks(rank) +
             FormatRoofline(rank);

@@ -1,0 +1,50 @@
+#include "tools/commands/output/plan_parts.h"
+
+#include <algorithm>
+
+namespace partita {
+
+std::string FormatTable(const std::vector<std::vector<std::string>>& rows, size_t left) {
+  std::vector<size_t> widths(rows[0].size());
+  for (const auto& row : rows) {
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t c = 0; c < row.size(); ++c) {
+      line += c < left ? fmt::format("  {:<{}}", row[c], widths[c]) : fmt::format("  {:>{}}", row[c], widths[c]);
+    }
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string FormatMesh(const PlanProto& plan) {
+  std::string text;
+  for (const PlanAxisProto& axis : plan.mesh()) text += fmt::format(" {}:{}", axis.name(), axis.size());
+  if (text.empty()) text = " one rank";
+  for (const PlanMeshProto& mesh : plan.further_meshes()) {
+    text += fmt::format("\nmesh {}", mesh.name());
+    for (const PlanAxisProto& axis : mesh.axes()) text += fmt::format(" {}:{}", axis.name(), axis.size());
+    text += fmt::format(" {{{}}}", fmt::join(mesh.ranks(), ","));
+  }
+  return text;
+}
+
+std::string FormatBackend(const PlanBackendProto& backend) {
+  const bool host = backend.device() == "host";
+  std::string text = fmt::format("for {}: {}", host ? "the host" : backend.device(),
+                                 backend.processes() ? "ranks are processes" : "ranks are threads of one process");
+  if (host) {
+    text += fmt::format(", {} {} for the kernels of each", backend.threads_per_rank(),
+                        backend.threads_per_rank() == 1 ? "thread" : "threads");
+  }
+  if (!host && backend.missing().empty()) text += "; asked for its kernels";
+  if (!backend.missing().empty()) {
+    text += fmt::format("; by its description, there is none here: {}", backend.missing());
+  }
+  return text + "\n";
+}
+
+}  // namespace partita

@@ -1,0 +1,32 @@
+// What several forms of a plan for people have in common.
+#ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_PARTS_H_
+#define PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_PARTS_H_
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+#include "proto/plan.pb.h"
+
+namespace partita {
+
+// Rows of cells as lines with columns as wide as they must be; numbers, which is all but `left` columns, to the right.
+std::string FormatTable(const std::vector<std::vector<std::string>>& rows, size_t left);
+
+// " data:2 model:2", and a line for each further mesh.
+std::string FormatMesh(const PlanProto& plan);
+
+// What the plan is made for, and whether that is here: a line.
+std::string FormatBackend(const PlanBackendProto& backend);
+
+// "data+model", or "all~tail" between two meshes.
+template <typename Meeting>
+std::string FormatMeeting(const Meeting& meeting) {
+  return fmt::format("{}{}", fmt::join(meeting.axes(), "+"), fmt::join(meeting.meshes(), "~"));
+}
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_PARTS_H_

@@ -1,0 +1,157 @@
+// FormatPlan: a plan on a screen, 24 lines of 100 columns whatever it is of.
+#include <algorithm>
+#include <map>
+
+#include "runtime/telemetry/progress.h"
+#include "tools/commands/output/plan_parts.h"
+#include "tools/commands/output/plan_proto.h"
+
+namespace partita {
+namespace {
+
+constexpr size_t kColumns = 100, kMeetings = 4, kMoves = 3;
+
+constexpr char kLegend[] =
+    "\npayload: whole buffers; wire: what leaves ranks; along an axis: among ranks that differ on it alone\n"
+    "--full: every node with its layout, all launches; --format=dot: a picture; --format=json: everything\n";
+
+std::string Shortened(const std::string& text, size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
+
+std::string Line(const std::string& title, const std::string& text) {
+  return Shortened(fmt::format("{:<10} {}", title, text), kColumns) + "\n";
+}
+
+// The first rank that has most (least) of something.
+template <typename Measure>
+const PlanRankProto& Most(const PlanProto& plan, Measure measure) {
+  return *std::max_element(plan.ranks().begin(), plan.ranks().end(),
+                           [&](const auto& a, const auto& b) { return measure(a) < measure(b); });
+}
+
+template <typename Measure>
+const PlanRankProto& Least(const PlanProto& plan, Measure measure) {
+  return Most(plan, [&](const PlanRankProto& rank) { return -measure(rank); });
+}
+
+// "12 MFLOP (rank 3) to 15 MFLOP (rank 0)"
+template <typename Measure, typename Print>
+std::string Range(const PlanProto& plan, Measure measure, Print print) {
+  const PlanRankProto &least = Least(plan, measure), &most = Most(plan, measure);
+  if (measure(least) == measure(most)) return fmt::format("{} on each rank", print(measure(most)));
+  return fmt::format("{} (rank {}) to {} (rank {})", print(measure(least)), least.rank(), print(measure(most)),
+                     most.rank());
+}
+
+std::string FormatStep(const PlanProto& plan) {
+  std::map<std::string, int> phases;
+  int moves = 0;
+  for (const PlanNodeProto& node : plan.nodes()) {
+    ++phases[node.phase()];
+    if (node.axes_size() + node.meshes_size() > 0) ++moves;
+  }
+  return Line("a step", fmt::format("{} nodes: {} forward, {} backward, {} update; {} of them are moves between ranks",
+                                    plan.nodes_size(), phases["forward"], phases["backward"], phases["update"], moves));
+}
+
+std::string FormatWork(const PlanProto& plan) {
+  const auto flops = [](double value) { return fmt::format("{:.1f} MFLOP", value / 1e6); };
+  const auto count = [](int64_t value) { return fmt::format("{} launches", value); };
+  std::string text = Line("work", Range(
+                                      plan, [](const PlanRankProto& rank) { return rank.flops(); }, flops));
+  text += Line("", Range(
+                       plan, [](const PlanRankProto& rank) { return rank.launches(); }, count));
+  if (plan.ranks(0).roofline_seconds() == 0) return text;
+  const auto time = [](double value) { return fmt::format("at least {:.1f} us", value * 1e6); };
+  return text + Line("", Range(
+                             plan, [](const PlanRankProto& rank) { return rank.roofline_seconds(); }, time));
+}
+
+// Of all ranks, and the parts of the one that has most.
+std::string FormatMemory(const PlanProto& plan) {
+  const auto total = [](const PlanRankProto& rank) { return rank.memory().total_bytes(); };
+  const PlanMemoryProto& memory = Most(plan, total).memory();
+  return Line("memory", Range(plan, total, FormatBytes)) +
+         Line("  the most", fmt::format("parameters {}, states {}, inputs {}, activations {}, workspace {}",
+                                        FormatBytes(memory.parameter_bytes()), FormatBytes(memory.state_bytes()),
+                                        FormatBytes(memory.input_bytes()), FormatBytes(memory.activation_bytes()),
+                                        FormatBytes(memory.workspace_bytes())));
+}
+
+// What groups along the same axes do.
+struct Meeting {
+  std::string name;
+  int64_t groups = 0, operations = 0, payload = 0, wire = 0;
+};
+
+std::vector<Meeting> Meetings(const PlanProto& plan) {
+  std::map<std::string, Meeting> by_name;
+  for (const PlanGroupProto& group : plan.groups()) {
+    Meeting& meeting = by_name[FormatMeeting(group)];
+    ++meeting.groups;
+    meeting.operations += group.operations();
+    meeting.payload += group.payload_bytes();
+    meeting.wire += group.wire_bytes();
+  }
+  std::vector<Meeting> meetings;
+  for (auto& [name, meeting] : by_name) {
+    meeting.name = name;
+    meetings.push_back(meeting);
+  }
+  std::ranges::stable_sort(meetings, [](const Meeting& a, const Meeting& b) { return a.wire > b.wire; });
+  return meetings;
+}
+
+// All but the first ones as one.
+void JoinRest(std::vector<Meeting>& meetings) {
+  while (meetings.size() > kMeetings) {
+    const Meeting last = meetings.back();
+    meetings.pop_back();
+    Meeting& rest = meetings.back();
+    rest = {"others", rest.groups + last.groups, rest.operations + last.operations, rest.payload + last.payload,
+            rest.wire + last.wire};
+  }
+}
+
+std::string FormatCommunication(const PlanProto& plan) {
+  if (plan.groups_size() == 0) return "";
+  std::vector<Meeting> meetings = Meetings(plan);
+  JoinRest(meetings);
+  std::vector<std::vector<std::string>> rows = {{"along", "groups", "collectives", "payload", "wire"}};
+  for (const Meeting& meeting : meetings) {
+    rows.push_back({Shortened(meeting.name, 40), fmt::format("{}", meeting.groups),
+                    fmt::format("{}", meeting.operations), FormatBytes(meeting.payload), FormatBytes(meeting.wire)});
+  }
+  return "\ncommunication of a step\n" + FormatTable(rows, 1);
+}
+
+std::string FormatLargestMoves(const PlanProto& plan) {
+  std::vector<const PlanNodeProto*> moves;
+  for (const PlanNodeProto& node : plan.nodes()) {
+    if (node.wire_bytes() > 0) moves.push_back(&node);
+  }
+  if (moves.empty()) return "";
+  std::ranges::stable_sort(moves, [](const auto* a, const auto* b) { return a->wire_bytes() > b->wire_bytes(); });
+  if (moves.size() > kMoves) moves.resize(kMoves);
+  std::vector<std::vector<std::string>> rows = {{"largest moves", "op", "along", "phase", "wire"}};
+  for (const PlanNodeProto* const move : moves) {
+    rows.push_back({Shortened(move->name(), 40), Shortened(move->op(), 16), Shortened(FormatMeeting(*move), 16),
+                    move->phase(), FormatBytes(move->wire_bytes())});
+  }
+  return "\n" + FormatTable(rows, 4);
+}
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+std::string FormatPlan(const PlanProto& plan) {
+  const std::string mesh = FirstLine(FormatMesh(plan)) +
+                           (plan.further_meshes_size() > 0 ? fmt::format(", {} more", plan.further_meshes_size()) : "");
+  return Line("model", plan.model()) + Line("ranks", fmt::format("{}, mesh{}", plan.ranks_size(), mesh)) +
+         Line("made", FirstLine(FormatBackend(plan.backend()))) + FormatStep(plan) + FormatWork(plan) +
+         FormatMemory(plan) + FormatCommunication(plan) + FormatLargestMoves(plan) + kLegend;
+}
+
+}  // namespace partita
