@@ -3,6 +3,7 @@
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/data.h"
+#include "tools/commands/input/graph_hash.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/loaded_model.h"
 #include "tools/commands/input/run_options.h"
@@ -25,6 +26,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   RETURN_IF_ERROR(CheckDevice(flags));
   if (!flags.IsSet("load")) return FlagError("evaluate needs --load=FILE: what train --save wrote");
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
+  const std::string graph_hash = GraphHash(model);
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
@@ -40,7 +42,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
                                                                         ReadSessionOptions(flags), std::move(loaded)));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, data.test, &signals.flag()));
-  ReportProto report = BeginReport("evaluate", flags, model.name, *session);
+  ReportProto report = BeginReport("evaluate", flags, model.name, graph_hash, *session);
   RETURN_IF_ERROR(AddMemory(*session, report));
   std::ostream& out = Speaks(*session) ? context.out : Silence();
   report.set_outcome(evaluation ? "finished" : "interrupted");

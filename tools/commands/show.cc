@@ -6,6 +6,7 @@
 
 #include "ops/registry.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/input/graph_hash.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
@@ -81,6 +82,7 @@ void ShowText(const Model& model, std::ostream& out) {
   const double multiply_adds = MultiplyAdds(graph), batch = static_cast<double>(BatchOf(graph));
   const Lines lines = {
       {"model", model.name},
+      {"hash", GraphHash(model)},
       {"inputs", fmt::format("{}", fmt::join(InputsOf(graph), ", "))},
       {"nodes", fmt::format("{}: {}", graph.nodes().size(), ops)},
       {"parameters", Printed(SumOf(graph, Role::kParameter))},
@@ -102,6 +104,7 @@ void ShowJson(const Model& model, std::ostream& out) {
   const nlohmann::json json = {
       {"schema_version", 1},
       {"model", model.name},
+      {"graph_hash", GraphHash(model)},
       {"inputs", InputsOf(graph)},
       {"nodes", graph.nodes().size()},
       {"ops", CountOps(graph)},

@@ -5,6 +5,7 @@
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/data.h"
+#include "tools/commands/input/graph_hash.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/loaded_model.h"
 #include "tools/commands/input/run_options.h"
@@ -24,6 +25,7 @@ namespace {
 
 struct Prepared {
   Model model;
+  std::string graph_hash;
   TrainingData data;
   TrainingOptions options;
   ModelRecord record;                 // where training begins
@@ -58,6 +60,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   RETURN_IF_ERROR(CheckDevice(flags));
   Prepared prepared;
   ASSIGN_OR_RETURN(prepared.model, ReadModel(flags));
+  prepared.graph_hash = GraphHash(prepared.model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, prepared.model.graph));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, prepared.model, /*trains=*/true));
   DataRequest request{.augmentation = ReadAugmentation(flags), .normalization = NormalizationOf(loaded)};
@@ -127,7 +130,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   const FinishWriting finish;
   const int64_t step = prepared.options.first_step + result.steps;
   const absl::Status saved = trained.ok() ? Save(context.flags, *prepared.session, step, saver) : absl::OkStatus();
-  ReportProto report = BeginReport("train", context.flags, prepared.model.name, *prepared.session);
+  ReportProto report = BeginReport("train", context.flags, prepared.model.name, prepared.graph_hash, *prepared.session);
   AddTraining(result, accuracies, report);
   AddTraffic(*prepared.session, kTrainEntry, result.traffic, result.steps, report);
   const absl::Status remembered = AddMemory(*prepared.session, report);

@@ -59,6 +59,18 @@ TEST(Show, DrawsEveryEdge) {
   EXPECT_EQ(Call({"show", "--format=csv", kExamples + "mlp.pbtxt"}).code, kExitFlags);
 }
 
+TEST(Show, TellsGraphsApart) {
+  const auto hash = [](const std::vector<std::string>& flags) {
+    std::vector<std::string> call = {"show", "--format=json", kExamples + "mlp.pbtxt"};
+    call.insert(call.end(), flags.begin(), flags.end());
+    return nlohmann::json::parse(Call(call).out)["graph_hash"].get<std::string>();
+  };
+  EXPECT_THAT(hash({}), ::testing::MatchesRegex("[0-9a-f]{32}"));
+  EXPECT_EQ(hash({}), hash({"--batch=64"})) << "what the file says";
+  EXPECT_NE(hash({}), hash({"--batch=8"}));
+  EXPECT_NE(hash({}), hash({"--learning-rate=0.5"}));
+}
+
 TEST(Check, TakesTheShippedExamples) {
   for (const char* name : {"mlp", "lenet5", "mini_inception"}) {
     const std::string graph = kExamples + name + ".pbtxt";
@@ -162,7 +174,11 @@ TEST(Version, NamesTheLibraries) {
   EXPECT_THAT(Call({"version"}).out, StartsWith("partita    " + std::string(kToolVersion)));
   const nlohmann::json json = nlohmann::json::parse(Call({"version", "--format=json"}).out);
   EXPECT_EQ(json["tool_version"], kToolVersion);
-  EXPECT_TRUE(json["libraries"].contains("protobuf"));
+  for (const char* name : {"protobuf", "json", "xxhash"}) EXPECT_TRUE(json["libraries"].contains(name)) << name;
+  EXPECT_EQ(json["revision"], "unknown") << "tests are built without --stamp";
+  for (const char* field : {"name", "system", "processor"}) EXPECT_NE(json["host"][field], "") << field;
+  EXPECT_GT(json["host"]["cores"], 0);
+  EXPECT_THAT(json["time"].get<std::string>(), ::testing::MatchesRegex("20..-..-..T..:..:..Z"));
 }
 
 }  // namespace

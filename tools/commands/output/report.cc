@@ -1,25 +1,17 @@
 #include "tools/commands/output/report.h"
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <set>
 
 #include "graph/proto_io/proto_io_message.h"
 #include "runtime/base/status.h"
+#include "tools/program/version/host.h"
+#include "tools/program/version/revision.h"
 #include "tools/program/version/version.h"
 
 namespace partita {
 namespace {
-
-std::string ProcessorName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
 
 // Collectives of a step that a kernel of the group's first rank waits for, itself or what unpacks it.
 int64_t BlockingCollectives(const Session& session, const std::string& entry, int group) {
@@ -117,12 +109,18 @@ void PrintText(const ReportProto& report, std::ostream& out) {
 }  // namespace
 
 ReportProto BeginReport(const std::string& command, const Flags& flags, const std::string& model,
-                        const Session& session) {
+                        const std::string& graph_hash, const Session& session) {
   ReportProto report;
   report.set_schema_version(1);
   report.set_tool_version(kToolVersion);
+  report.set_revision(kRevision);
+  report.set_time(TimeNow());
+  const Host host = ThisHost();
+  report.set_host(host.name);
+  report.set_system(host.system);
   report.set_command(command);
   report.set_model(model);
+  report.set_graph_hash(graph_hash);
   report.set_strategy(ToString(session.program().meshes));
   for (const auto& [name, value] : flags.GivenValues()) (*report.mutable_flags())[name] = value;
   report.set_seed(static_cast<uint64_t>(flags.Int("seed")));
@@ -130,7 +128,7 @@ ReportProto BeginReport(const std::string& command, const Flags& flags, const st
     ReportDeviceProto* const device = report.add_devices();
     device->set_rank(rank);
     device->set_kind(session.gpu_name().empty() ? "host" : "cuda");
-    device->set_name(session.gpu_name().empty() ? ProcessorName() : session.gpu_name());
+    device->set_name(session.gpu_name().empty() ? host.processor : session.gpu_name());
     device->set_threads(session.threads_per_rank());
   }
   for (const auto& [name, version] : LibraryVersions()) (*report.mutable_libraries())[name] = version;

@@ -15,9 +15,9 @@
 
 namespace partita {
 
-// What is known before anything ran: versions, flags, model, devices.
+// What is known before anything ran: versions, host, flags, model, devices.
 ReportProto BeginReport(const std::string& command, const Flags& flags, const std::string& model,
-                        const Session& session);
+                        const std::string& graph_hash, const Session& session);
 
 // Epochs and throughput; `accuracies`: the metrics that are shares of samples.
 void AddTraining(const TrainingResult& result, const std::vector<std::string>& accuracies, ReportProto& report);

@@ -1,0 +1,24 @@
+// The machine that a program runs on, and when, as reports and `version` tell it.
+#ifndef PARTITA_TOOLS_PROGRAM_VERSION_HOST_H_
+#define PARTITA_TOOLS_PROGRAM_VERSION_HOST_H_
+
+#include <string>
+
+namespace partita {
+
+struct Host {
+  std::string name;
+  std::string system;     // "Linux 6.1.0 x86_64"
+  std::string processor;  // as it calls itself; "unknown" where it does not
+  int cores = 0;          // that this process may run on
+};
+
+// What the system does not tell is "unknown".
+Host ThisHost();
+
+// "2026-11-22T20:15:04Z"
+std::string TimeNow();
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_PROGRAM_VERSION_HOST_H_
