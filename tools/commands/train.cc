@@ -1,6 +1,7 @@
 // `trainer train`: from a graph, a strategy and a data set to parameters.
 #include <spdlog/spdlog.h>
 
+#include "runtime/telemetry/progress_bar.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
@@ -22,6 +23,9 @@
 
 namespace partita {
 namespace {
+
+// Between two looks of the progress bar; lines of the log are further apart.
+constexpr double kBarSeconds = 0.25;
 
 struct Prepared {
   Model model;
@@ -111,10 +115,15 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   const std::vector<std::string> accuracies = AccuraciesOf(prepared.model.graph);
   std::ostream& out = speaks ? context.out : Silence();
   prepared.options.stop = &signals.flag();
-  prepared.options.on_progress = [speaks](const Progress& progress) {
-    if (speaks) spdlog::info("{}", FormatProgress(progress));
+  ProgressBar bar(PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch()));
+  const bool shows_bar = ProgressBar::HasTerminal() && spdlog::should_log(spdlog::level::info);
+  if (shows_bar) prepared.options.progress_seconds = kBarSeconds;
+  prepared.options.on_progress = [&](const Progress& progress) {
+    if (!speaks) return;
+    shows_bar ? bar.Show(progress) : spdlog::info("{}", FormatProgress(progress));
   };
   prepared.options.on_epoch = [&](const EpochResult& epoch) {
+    bar.Clear();
     if (text) out << FormatEpoch(epoch, accuracies) << std::endl;
   };
   std::optional<CommunicationMeter> communication;
@@ -127,6 +136,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   prepared.options.pauses = saver.Pauses();
   TrainingResult result;
   const absl::Status trained = Train(*prepared.session, prepared.data, prepared.options, result);
+  bar.Clear();
   const FinishWriting finish;
   const int64_t step = prepared.options.first_step + result.steps;
   const absl::Status saved = trained.ok() ? Save(context.flags, *prepared.session, step, saver) : absl::OkStatus();

@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 
 namespace partita {
@@ -32,6 +35,33 @@ TEST(Log, GoesToStandardErrorFromItsLevelOn) {
   EXPECT_THAT(warn, Not(HasSubstr("the info")));
   EXPECT_THAT(warn, HasSubstr("the warning"));
   EXPECT_EQ(Captured("off").first, "");
+}
+
+// The same of a terminal.
+std::string SaidToTerminal() {
+  int keyboard = -1, terminal = -1;
+  EXPECT_EQ(openpty(&keyboard, &terminal, nullptr, nullptr, nullptr), 0);
+  const int before = dup(STDERR_FILENO);
+  dup2(terminal, STDERR_FILENO);
+  EXPECT_TRUE(SetUpLog("info").ok());
+  spdlog::warn("the warning");
+  dup2(before, STDERR_FILENO);
+  char text[4096];
+  const ssize_t count = read(keyboard, text, sizeof(text));
+  for (const int file : {before, keyboard, terminal}) close(file);
+  return std::string(text, count < 0 ? 0 : static_cast<size_t>(count));
+}
+
+TEST(Log, HasColourOnATerminalUnlessItIsUnwanted) {
+  setenv("TERM", "xterm-256color", 1);
+  unsetenv("NO_COLOR");
+  EXPECT_THAT(SaidToTerminal(), HasSubstr("\x1b[33m"));
+  setenv("NO_COLOR", "1", 1);
+  const std::string plain = SaidToTerminal();
+  EXPECT_THAT(plain, HasSubstr("warning the warning"));
+  EXPECT_THAT(plain, Not(HasSubstr("\x1b[33m")));
+  setenv("TERM", "dumb", 1);
+  EXPECT_THAT(SaidToTerminal(), Not(HasSubstr("\x1b")));
 }
 
 TEST(Log, UnknownLevelIsRefusedAndChangesNothing) {

@@ -19,6 +19,13 @@ class TrainTest(TrainerCase):
         self.assertEqual(report["strategy"], "data:2 model:2")
         self.assertEqual(report["flags"]["dp"], "2")
         self.assertEqual(len(report["devices"]), 4)
+        self.assertEqual(report["graph_hash"], json.loads(self.call("show", "--batch=8", "--format=json",
+                                                                    LENET).stdout)["graph_hash"])
+        version = json.loads(self.call("version", "--format=json").stdout)
+        self.assertEqual((report["host"], report["system"], report["revision"], report["libraries"]),
+                         (version["host"]["name"], version["host"]["system"], version["revision"],
+                          version["libraries"]))
+        self.assertRegex(report["time"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.assertEqual(sum(epoch["steps"] for epoch in report["epochs"]), 4)
         self.assertIn("test_accuracy", report)
         moved = 0
@@ -45,6 +52,33 @@ class TrainTest(TrainerCase):
         for word in ("test accuracy", "throughput", "predicted", "counted", "exposed", "planned", "used"):
             self.assertIn(word, text)
         self.assertEqual(json.loads(self.train("--dp=2", "--format=json", MLP).stdout)["command"], "train")
+
+    def train_on_terminal(self, **variables):
+        """What a terminal shows of standard error."""
+        keyboard, terminal = os.openpty()
+        self.addCleanup(os.close, keyboard)
+        done = subprocess.Popen([TRAINER, "train", "--mock-data", "--batch=8", "--steps=200", "--threads=1", LENET],
+                                stdout=subprocess.PIPE, stderr=terminal, text=True, cwd=self.folder,
+                                env={**os.environ, "TERM": "xterm", **variables})
+        os.close(terminal)
+        out, _ = done.communicate(timeout=300)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("outcome         finished", out)
+        shown = b""
+        try:
+            while part := os.read(keyboard, 1 << 16):
+                shown += part
+        except OSError:  # the other end is closed
+            pass
+        return shown.decode()
+
+    def test_a_terminal_has_a_progress_bar(self):
+        shown = self.train_on_terminal()
+        if shown:  # a fast machine is ready before the bar is first shown
+            self.assertRegex(shown, r"^\r\x1b\[K\[=*> *\] +\d+ %  step \d+/50  loss ")
+            self.assertTrue(shown.endswith("\r\x1b[K"), "it is cleared")
+            self.assertNotIn("\n", shown)
+        self.assertNotIn("\x1b", self.train_on_terminal(TERM="dumb"))
 
     def test_a_run_may_end_within_its_warm_up(self):
         graph = self.changed(MLP, r"learning_rate \{.*\}", 'learning_rate { schedule: "cosine" base: 0.1 warmup_steps: 3 }')
