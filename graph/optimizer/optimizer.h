@@ -1,5 +1,5 @@
 // Optimizers: what a model says of its own, and what one is: what it may be told, and by which op it updates a
-// parameter. The definitions are a list (ops/functors/updates.h), which the registry carries.
+// parameter. The definitions are a list (ops/functors/updates/updates.h), which the registry carries.
 #ifndef PARTITA_GRAPH_OPTIMIZER_OPTIMIZER_H_
 #define PARTITA_GRAPH_OPTIMIZER_OPTIMIZER_H_
 

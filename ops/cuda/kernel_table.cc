@@ -4,7 +4,7 @@
 
 #include "ops/cuda/own/own_kernels.h"
 #include "ops/functors/elementwise.h"
-#include "ops/functors/updates.h"
+#include "ops/functors/updates/updates.h"
 
 namespace partita {
 namespace {
@@ -24,7 +24,7 @@ absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node, ForeignKer
   return foreign.Convolution(node);
 }
 
-// The same with the ops of the lists in ops/functors/elementwise.h and ops/functors/updates.h.
+// The same with the ops of the lists in ops/functors/elementwise.h and ops/functors/updates/updates.h.
 KernelTable WithLists(KernelTable table) {
   for (const std::string& op : NamesOf(UnaryOps())) table[op] = {{"own", Own<CudaUnary>}};
   for (const std::string& op : NamesOf(BinaryOps())) table[op] = {{"own", Own<CudaBinary>}};

@@ -7,7 +7,7 @@
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"
 #include "ops/forms/op_rules.h"
-#include "ops/functors/updates.h"
+#include "ops/functors/updates/updates.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "ops/functors/elementwise.h"
-#include "ops/functors/updates.h"
+#include "ops/functors/updates/updates.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/host_kernels.h"
 #include "ops/host/onednn/onednn_kernels.h"
@@ -22,8 +22,8 @@ namespace {
 using enum Bf16Nodes;
 using KernelTable = std::map<std::string, std::vector<HostKernelEntry>>;
 
-// The same with the ops of the lists in ops/functors/elementwise.h and ops/functors/updates.h, and without what the
-// build leaves out.
+// The same with the ops of the lists in ops/functors/elementwise.h and ops/functors/updates/updates.h, and without what
+// the build leaves out.
 KernelTable WithLists(KernelTable table) {
   for (const std::string& op : NamesOf(UnaryOps())) {
     table[op] = {{"fast", FAST(FastUnary)}, {"reference", ReferenceUnary}};

@@ -1,11 +1,11 @@
-// An update (ops/functors/update.h) that knows what its node says, and how its tensors are stored, for kernels of every
-// backend.
+// An update (ops/functors/updates/update.h) that knows what its node says, and how its tensors are stored, for kernels
+// of every backend.
 #ifndef PARTITA_OPS_VALUES_UPDATE_ATTRIBUTES_H_
 #define PARTITA_OPS_VALUES_UPDATE_ATTRIBUTES_H_
 
 #include "graph/ir/kernel_catalogue.h"
 #include "graph/value/attributes.h"
-#include "ops/functors/update.h"
+#include "ops/functors/updates/update.h"
 
 namespace partita {
 

@@ -50,28 +50,33 @@ ARROWS = {
 
     # What can be computed.
     "ops/functors": "runtime/base",
+    "ops/functors/updates": "runtime/base ops/functors",
     "ops/forms": "runtime/base graph/value graph/ir ops/functors",
-    "ops/values": "runtime/base graph/value graph/ir ops/forms ops/functors",
-    "ops/definitions": "runtime/base graph/value graph/ir ops/functors ops/forms ops/values",
+    "ops/values": "runtime/base graph/value graph/ir ops/forms ops/functors ops/functors/updates",
+    "ops/definitions": "runtime/base graph/value graph/ir ops/functors ops/functors/updates ops/forms ops/values",
     "ops/fusions": "runtime/base graph/value graph/ir ops/functors",
     "ops": "runtime/base graph/value graph/ir graph/moves graph/read ops/definitions ops/fusions",
     # How: kernels of the host.
-    "ops/host/kernel": "runtime/base graph/value graph/ir ops/functors ops/values runtime/exec",
-    "ops/host/reference": "runtime/base graph/ir ops/functors ops/forms ops/values ops/host/kernel",
-    "ops/host/fast": "runtime/base graph/ir ops/functors ops/values ops/host/kernel",
+    "ops/host/kernel": "runtime/base graph/value graph/ir ops/functors ops/functors/updates ops/values runtime/exec",
+    "ops/host/reference": "runtime/base graph/ir ops/functors ops/functors/updates ops/forms ops/values" +
+                          " ops/host/kernel",
+    "ops/host/fast": "runtime/base graph/ir ops/functors ops/functors/updates ops/values ops/host/kernel",
     "ops/host/onednn": "runtime/base graph/value ops/values ops/host/kernel",
-    "ops/host": "runtime/base graph/ir runtime/device/host runtime/exec ops/functors ops/host/kernel" +
+    "ops/host": "runtime/base graph/ir runtime/device/host runtime/exec ops/functors ops/functors/updates" +
+                " ops/host/kernel" +
                 " ops/host/reference ops/host/fast ops/host/onednn",
     # How: kernels of the GPU. What nvcc compiles knows value types alone.
-    "ops/cuda/launch": "runtime/base graph/value ops/functors ops/values",
-    "ops/cuda/loops": "runtime/base graph/value ops/functors ops/cuda/launch",
+    "ops/cuda/launch": "runtime/base graph/value ops/functors ops/functors/updates ops/values",
+    "ops/cuda/loops": "runtime/base graph/value ops/functors ops/functors/updates ops/cuda/launch",
     "ops/cuda/plans": "runtime/base ops/cuda/launch",
     "ops/cuda/kernel": "runtime/base graph/schedule runtime/exec ops/values ops/cuda/launch",
-    "ops/cuda/own": "runtime/base graph/ir ops/functors ops/values ops/cuda/launch ops/cuda/kernel",
+    "ops/cuda/own": "runtime/base graph/ir ops/functors ops/functors/updates ops/values ops/cuda/launch" +
+                    " ops/cuda/kernel",
     "ops/cuda/cublaslt": "runtime/base runtime/device/cuda/library ops/cuda/launch ops/cuda/plans ops/cuda/kernel",
     "ops/cuda/cudnn": "runtime/base graph/ir runtime/device/cuda/library ops/cuda/launch ops/cuda/plans" +
                       " ops/cuda/kernel ops/cuda/own",
-    "ops/cuda": "runtime/base graph/ir runtime/device runtime/device/cuda runtime/exec ops/functors ops/cuda/launch" +
+    "ops/cuda": "runtime/base graph/ir runtime/device runtime/device/cuda runtime/exec ops/functors" +
+                " ops/functors/updates ops/cuda/launch" +
                 " ops/cuda/plans ops/cuda/kernel ops/cuda/own ops/cuda/cublaslt ops/cuda/cudnn",
 
     "partitioner": "runtime/base graph/value graph/ir graph/derive",

@@ -7,7 +7,7 @@
 
 #include "graph/value/dtype.h"
 #include "ops/cuda/launch/launch.h"
-#include "ops/functors/update.h"
+#include "ops/functors/updates/update.h"
 #include "ops/values/learning_rate_schedule.h"
 
 namespace partita::launch {

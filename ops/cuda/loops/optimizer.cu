@@ -4,7 +4,7 @@
 #include "ops/cuda/loops/member_table.h"
 #include "ops/functors/apply.h"
 #include "ops/functors/clip.h"
-#include "ops/functors/updates.h"
+#include "ops/functors/updates/updates.h"
 
 namespace partita::launch {
 namespace {

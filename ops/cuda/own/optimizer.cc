@@ -6,7 +6,7 @@
 #include "graph/ir/op_definition.h"
 #include "ops/cuda/launch/reductions.h"
 #include "ops/cuda/own/own_kernels.h"
-#include "ops/functors/updates.h"
+#include "ops/functors/updates/updates.h"
 #include "ops/values/learning_rate.h"
 #include "ops/values/update_attributes.h"
 

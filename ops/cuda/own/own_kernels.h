@@ -91,7 +91,7 @@ absl::StatusOr<PreparedCudaKernel> CudaIncrement(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaAllFinite(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSumOfSquares(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaClipScale(const LocalNode& node);
-absl::StatusOr<PreparedCudaKernel> CudaUpdate(const LocalNode& node);  // of ops/functors/updates.h
+absl::StatusOr<PreparedCudaKernel> CudaUpdate(const LocalNode& node);  // of ops/functors/updates/updates.h
 
 }  // namespace partita
 

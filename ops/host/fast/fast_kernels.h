@@ -32,7 +32,7 @@ absl::StatusOr<PreparedKernel> FastBiasGrad(const LocalNode& node);
 
 // optimizer.cc
 absl::StatusOr<PreparedKernel> FastSumOfSquares(const LocalNode& node);
-absl::StatusOr<PreparedKernel> FastUpdate(const LocalNode& node);  // of ops/functors/updates.h
+absl::StatusOr<PreparedKernel> FastUpdate(const LocalNode& node);  // of ops/functors/updates/updates.h
 
 // shaping.cc: any dtype
 absl::StatusOr<PreparedKernel> FastConcat(const LocalNode& node);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "graph/ir/op_definition.h"
-#include "ops/functors/updates.h"
+#include "ops/functors/updates/updates.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/kernel/parallel.h"
 #include "ops/host/kernel/target_clones.h"

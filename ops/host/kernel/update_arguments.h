@@ -2,7 +2,7 @@
 #ifndef PARTITA_OPS_HOST_KERNEL_UPDATE_ARGUMENTS_H_
 #define PARTITA_OPS_HOST_KERNEL_UPDATE_ARGUMENTS_H_
 
-#include "ops/functors/update.h"
+#include "ops/functors/updates/update.h"
 #include "ops/host/kernel/host_kernel.h"
 
 namespace partita {

@@ -4,7 +4,7 @@
 #include "graph/ir/op_definition.h"
 #include "ops/functors/apply.h"
 #include "ops/functors/clip.h"
-#include "ops/functors/updates.h"
+#include "ops/functors/updates/updates.h"
 #include "ops/host/kernel/update_arguments.h"
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/values/learning_rate.h"

@@ -93,7 +93,7 @@ absl::StatusOr<PreparedKernel> ReferenceIncrement(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceAllFinite(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceSumOfSquares(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceClipScale(const LocalNode& node);
-absl::StatusOr<PreparedKernel> ReferenceUpdate(const LocalNode& node);  // of ops/functors/updates.h
+absl::StatusOr<PreparedKernel> ReferenceUpdate(const LocalNode& node);  // of ops/functors/updates/updates.h
 
 }  // namespace partita
 

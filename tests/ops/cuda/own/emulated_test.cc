@@ -17,7 +17,7 @@
 #include "ops/cuda/kernel_table.h"
 #include "ops/cuda/launch/optimizer.h"
 #include "ops/functors/elementwise.h"
-#include "ops/functors/updates.h"
+#include "ops/functors/updates/updates.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "ops/values/node_geometry.h"

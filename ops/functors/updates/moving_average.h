@@ -1,10 +1,10 @@
 // A moving average a of a value, as TensorFlow's ExponentialMovingAverage: with t = 1, 2, ... the number of the step
 //   d = decay, with warmup min(decay, (1 + t) / (10 + t))     a' = a - (1 - d) (a - value)
 // It is an update as those of optimizers: a is in the place of w, the value in that of its gradient.
-#ifndef PARTITA_OPS_FUNCTORS_MOVING_AVERAGE_H_
-#define PARTITA_OPS_FUNCTORS_MOVING_AVERAGE_H_
+#ifndef PARTITA_OPS_FUNCTORS_UPDATES_MOVING_AVERAGE_H_
+#define PARTITA_OPS_FUNCTORS_UPDATES_MOVING_AVERAGE_H_
 
-#include "ops/functors/update.h"
+#include "ops/functors/updates/update.h"
 
 namespace partita {
 
@@ -36,4 +36,4 @@ struct MovingAverageUpdate {
 
 }  // namespace partita
 
-#endif  // PARTITA_OPS_FUNCTORS_MOVING_AVERAGE_H_
+#endif  // PARTITA_OPS_FUNCTORS_UPDATES_MOVING_AVERAGE_H_

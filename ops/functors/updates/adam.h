@@ -5,12 +5,12 @@
 //   adamw   g' = clip g                     d = w - rate weight_decay w
 //   m' = beta1 m + (1 - beta1) g'       v' = beta2 v + (1 - beta2) g'^2
 //   w' = d - rate / (1 - beta1^t) m' / (sqrt(v' / (1 - beta2^t)) + epsilon)
-#ifndef PARTITA_OPS_FUNCTORS_ADAM_H_
-#define PARTITA_OPS_FUNCTORS_ADAM_H_
+#ifndef PARTITA_OPS_FUNCTORS_UPDATES_ADAM_H_
+#define PARTITA_OPS_FUNCTORS_UPDATES_ADAM_H_
 
 #include <cmath>
 
-#include "ops/functors/update.h"
+#include "ops/functors/updates/update.h"
 
 namespace partita {
 
@@ -101,4 +101,4 @@ struct AdamW {
 
 }  // namespace partita
 
-#endif  // PARTITA_OPS_FUNCTORS_ADAM_H_
+#endif  // PARTITA_OPS_FUNCTORS_UPDATES_ADAM_H_

@@ -3,12 +3,12 @@
 // has neither, but an accumulator that begins at 0.1.
 //   g' = clip g + weight_decay w
 //   s' = s + g'^2, where s begins at initial_accumulator     w' = w - rate g' / (sqrt(s' + inner_epsilon) + epsilon)
-#ifndef PARTITA_OPS_FUNCTORS_ADAGRAD_H_
-#define PARTITA_OPS_FUNCTORS_ADAGRAD_H_
+#ifndef PARTITA_OPS_FUNCTORS_UPDATES_ADAGRAD_H_
+#define PARTITA_OPS_FUNCTORS_UPDATES_ADAGRAD_H_
 
 #include <cmath>
 
-#include "ops/functors/update.h"
+#include "ops/functors/updates/update.h"
 
 namespace partita {
 
@@ -45,4 +45,4 @@ struct Adagrad {
 
 }  // namespace partita
 
-#endif  // PARTITA_OPS_FUNCTORS_ADAGRAD_H_
+#endif  // PARTITA_OPS_FUNCTORS_UPDATES_ADAGRAD_H_

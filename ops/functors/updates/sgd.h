@@ -2,10 +2,10 @@
 //   g' = clip g + weight_decay w
 //   sgd            w' = w - rate g'
 //   sgd_momentum   m' = momentum m + g';  w' = w - rate (nesterov ? g' + momentum m' : m')
-#ifndef PARTITA_OPS_FUNCTORS_SGD_H_
-#define PARTITA_OPS_FUNCTORS_SGD_H_
+#ifndef PARTITA_OPS_FUNCTORS_UPDATES_SGD_H_
+#define PARTITA_OPS_FUNCTORS_UPDATES_SGD_H_
 
-#include "ops/functors/update.h"
+#include "ops/functors/updates/update.h"
 
 namespace partita {
 
@@ -63,4 +63,4 @@ struct SgdMomentum {
 
 }  // namespace partita
 
-#endif  // PARTITA_OPS_FUNCTORS_SGD_H_
+#endif  // PARTITA_OPS_FUNCTORS_UPDATES_SGD_H_

@@ -2,12 +2,12 @@
 // at 1.
 //   g' = clip g + weight_decay w
 //   v' = decay v + (1 - decay) g'^2     m' = momentum m + rate g' / sqrt(v' + epsilon)     w' = w - m'
-#ifndef PARTITA_OPS_FUNCTORS_RMSPROP_H_
-#define PARTITA_OPS_FUNCTORS_RMSPROP_H_
+#ifndef PARTITA_OPS_FUNCTORS_UPDATES_RMSPROP_H_
+#define PARTITA_OPS_FUNCTORS_UPDATES_RMSPROP_H_
 
 #include <cmath>
 
-#include "ops/functors/update.h"
+#include "ops/functors/updates/update.h"
 
 namespace partita {
 
@@ -52,4 +52,4 @@ struct RmsProp {
 
 }  // namespace partita
 
-#endif  // PARTITA_OPS_FUNCTORS_RMSPROP_H_
+#endif  // PARTITA_OPS_FUNCTORS_UPDATES_RMSPROP_H_

@@ -1,16 +1,16 @@
 // The updates that exist. One more is a file that says all of it (update.h), and a line here.
-#ifndef PARTITA_OPS_FUNCTORS_UPDATES_H_
-#define PARTITA_OPS_FUNCTORS_UPDATES_H_
+#ifndef PARTITA_OPS_FUNCTORS_UPDATES_UPDATES_H_
+#define PARTITA_OPS_FUNCTORS_UPDATES_UPDATES_H_
 
 #include <string>
 #include <vector>
 
-#include "ops/functors/adagrad.h"
-#include "ops/functors/adam.h"
-#include "ops/functors/moving_average.h"
-#include "ops/functors/rmsprop.h"
-#include "ops/functors/rmsprop_torch.h"
-#include "ops/functors/sgd.h"
+#include "ops/functors/updates/adagrad.h"
+#include "ops/functors/updates/adam.h"
+#include "ops/functors/updates/moving_average.h"
+#include "ops/functors/updates/rmsprop.h"
+#include "ops/functors/updates/rmsprop_torch.h"
+#include "ops/functors/updates/sgd.h"
 #include "runtime/base/check.h"
 
 #define PARTITA_UPDATES(UPDATE) \
@@ -47,4 +47,4 @@ auto WithUpdate(const std::string& op, const Function& f) {
 
 }  // namespace partita
 
-#endif  // PARTITA_OPS_FUNCTORS_UPDATES_H_
+#endif  // PARTITA_OPS_FUNCTORS_UPDATES_UPDATES_H_

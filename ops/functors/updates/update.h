@@ -25,8 +25,8 @@
 //
 // From the list of them (updates.h) come the ops, the optimizers, and the kernels of every backend. The op is
 //   w', slots'... = example(w, g, slots..., rate, apply?, clip?, iteration if it counts steps) rate_factor=1
-#ifndef PARTITA_OPS_FUNCTORS_UPDATE_H_
-#define PARTITA_OPS_FUNCTORS_UPDATE_H_
+#ifndef PARTITA_OPS_FUNCTORS_UPDATES_UPDATE_H_
+#define PARTITA_OPS_FUNCTORS_UPDATES_UPDATE_H_
 
 #include <array>
 #include <cstddef>
@@ -124,4 +124,4 @@ struct ElementUpdate {
 
 }  // namespace partita
 
-#endif  // PARTITA_OPS_FUNCTORS_UPDATE_H_
+#endif  // PARTITA_OPS_FUNCTORS_UPDATES_UPDATE_H_

@@ -6,12 +6,12 @@
 //   rmsprop_torch_centered             a' = alpha a + (1 - alpha) g'     r = sqrt(v' - a'^2)
 //   m' = momentum m + g' / (r + epsilon)      w' = w - rate m'
 // Where rounding makes v' less than a'^2, r is 0.
-#ifndef PARTITA_OPS_FUNCTORS_RMSPROP_TORCH_H_
-#define PARTITA_OPS_FUNCTORS_RMSPROP_TORCH_H_
+#ifndef PARTITA_OPS_FUNCTORS_UPDATES_RMSPROP_TORCH_H_
+#define PARTITA_OPS_FUNCTORS_UPDATES_RMSPROP_TORCH_H_
 
 #include <cmath>
 
-#include "ops/functors/update.h"
+#include "ops/functors/updates/update.h"
 
 namespace partita {
 
@@ -93,4 +93,4 @@ struct RmsPropTorchCentered {
 
 }  // namespace partita
 
-#endif  // PARTITA_OPS_FUNCTORS_RMSPROP_TORCH_H_
+#endif  // PARTITA_OPS_FUNCTORS_UPDATES_RMSPROP_TORCH_H_
