@@ -25,8 +25,8 @@ struct Picture {
   std::vector<uint8_t> pixels;  // [height, width, channels] from the front; may be longer
 };
 
-// More is no photograph but a file that wants our memory.
-inline constexpr int64_t kMostPicturePixels = int64_t{1} << 27;
+// Clip art of 16,000 x 16,000 pixels exists; more is a file that wants our memory.
+inline constexpr int64_t kMostPicturePixels = int64_t{1} << 28;
 inline constexpr int64_t kLargestPictureFile = int64_t{256} << 20;  // bytes
 
 // To be asked before memory is taken for a size that a file claims. kInvalidArgument: no pixels, or too many.

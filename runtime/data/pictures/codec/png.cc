@@ -56,9 +56,21 @@ class PngReader {
   int channels() const { return png_get_channels(state_, info_); }
   size_t row_bytes() const { return png_get_rowbytes(state_, info_); }
 
+  bool interlaced() const { return png_get_interlace_type(state_, info_) != PNG_INTERLACE_NONE; }
+
+  // All rows at once, as an interlaced picture needs, or the next one; then the end.
   bool ReadRows(std::span<png_bytep> rows) {
     if (setjmp(escape_) != 0) return false;
     png_read_image(state_, rows.data());
+    return true;
+  }
+  bool ReadRow(std::span<uint8_t> row) {
+    if (setjmp(escape_) != 0) return false;
+    png_read_row(state_, row.data(), nullptr);
+    return true;
+  }
+  bool ReadEnd() {
+    if (setjmp(escape_) != 0) return false;
     png_read_end(state_, nullptr);
     return true;
   }
@@ -97,11 +109,25 @@ absl::Status Damaged(const std::string& name, const PngReader& reader) {
   return InvalidArgument("{}: the PNG file is damaged: {}", name, reader.message());
 }
 
-// The rows as the file has them. Where that is what is wanted they lie in the picture.
-absl::Status ReadRows(const std::string& name, PngReader& reader, std::span<uint8_t> bytes) {
-  std::vector<png_bytep> rows(static_cast<size_t>(reader.size().height));
-  for (size_t y = 0; y < rows.size(); ++y) rows[y] = bytes.data() + y * reader.row_bytes();
-  return reader.ReadRows(rows) ? absl::OkStatus() : Damaged(name, reader);
+bool ReadInterlaced(PngReader& reader, Picture& picture) {
+  std::vector<uint8_t> raw(static_cast<size_t>(picture.size.height) * reader.row_bytes());
+  std::vector<png_bytep> rows(static_cast<size_t>(picture.size.height));
+  for (size_t y = 0; y < rows.size(); ++y) rows[y] = raw.data() + y * reader.row_bytes();
+  if (!reader.ReadRows(rows)) return false;
+  ConvertChannels(raw, reader.channels(), picture.pixels, static_cast<int>(picture.channels));
+  return true;
+}
+
+// Of a picture that is not interlaced the file's own bytes are held a row at a time.
+bool ReadInOrder(PngReader& reader, Picture& picture) {
+  std::vector<uint8_t> row(reader.row_bytes());
+  const size_t row_bytes = static_cast<size_t>(picture.size.width * picture.channels);
+  for (size_t y = 0; y < static_cast<size_t>(picture.size.height); ++y) {
+    if (!reader.ReadRow(row)) return false;
+    ConvertChannels(row, reader.channels(), std::span(picture.pixels).subspan(y * row_bytes, row_bytes),
+                    static_cast<int>(picture.channels));
+  }
+  return true;
 }
 
 }  // namespace
@@ -111,18 +137,15 @@ absl::Status DecodePng(const std::string& name, std::span<const uint8_t> bytes, 
   if (!reader.ReadHeader()) return Damaged(name, reader);
   constexpr int kMostStoredBytes = 8;
   const PictureSize size = reader.size();
-  RETURN_IF_ERROR(CheckPictureSize(name, size, size.pixels() * (channels + kMostStoredBytes)));
+  const int64_t held = channels + (reader.interlaced() ? kMostStoredBytes : 0);
+  RETURN_IF_ERROR(CheckPictureSize(name, size, size.pixels() * held));
   if (!reader.Expand()) return Damaged(name, reader);
-  const int stored = reader.channels();
-  CHECK(reader.row_bytes() == static_cast<size_t>(size.width * stored));
+  CHECK(reader.row_bytes() == static_cast<size_t>(size.width * reader.channels()));
   picture.size = size;
   picture.channels = channels;
   picture.pixels.resize(static_cast<size_t>(size.pixels() * channels));
-  if (stored == channels) return ReadRows(name, reader, picture.pixels);
-  std::vector<uint8_t> raw(static_cast<size_t>(size.pixels() * stored));
-  RETURN_IF_ERROR(ReadRows(name, reader, raw));
-  ConvertChannels(raw, stored, picture.pixels, channels);
-  return absl::OkStatus();
+  const bool read = reader.interlaced() ? ReadInterlaced(reader, picture) : ReadInOrder(reader, picture);
+  return read && reader.ReadEnd() ? absl::OkStatus() : Damaged(name, reader);
 }
 
 }  // namespace partita

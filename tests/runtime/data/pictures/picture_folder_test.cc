@@ -125,7 +125,7 @@ TEST_F(PictureFolder, BadFilesStopOrAreCounted) {
   plant("train/a/notes.txt", "notes", "found something else, allowed are JPEG and PNG files");
   plant("train/b/empty.png", "", "found an empty file, allowed are JPEG and PNG files");
   plant("train/b/large.png", PngBytes(1, 1, {1, 2, 3}).replace(16, 1, "\x7f"),
-        "found a picture of 1 x 2130706433 pixels, allowed are 1 to 134217728 pixels");
+        "found a picture of 1 x 2130706433 pixels, allowed are 1 to 268435456 pixels");
   for (size_t i = 0; i < cases.size(); ++i) fs::rename(Path("kept" + std::to_string(i + 1)), Path(cases[i].path));
   fs::create_symlink("nowhere", Path("train/a/0.png"));
   ASSERT_EQ(::mkfifo(Path("train/a/pipe.png").c_str(), 0600), 0);

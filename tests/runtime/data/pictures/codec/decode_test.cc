@@ -154,11 +154,11 @@ TEST(Decode, DamageIsAnErrorOrAPicture) {
 TEST(Decode, ALargeClaimTakesNoMemory) {
   std::string png = PngBytes(1, 1, {1, 2, 3});
   for (const size_t byte : {16, 20}) png[byte + 1] = '\x7f';  // 8,323,073 x 8,323,073 pixels; the checksum is wrong too
-  EXPECT_THAT(Error(png), HasSubstr("allowed are 1 to 134217728 pixels"));
+  EXPECT_THAT(Error(png), HasSubstr("allowed are 1 to 268435456 pixels"));
   std::string jpeg = JpegBytes(8, 8, Bytes(64, 9));
   const size_t frame = jpeg.find("\xff\xc0");
   for (const size_t byte : {5, 6, 7, 8}) jpeg[frame + byte] = '\xff';
-  EXPECT_EQ(Error(jpeg), "a: found a picture of 65535 x 65535 pixels, allowed are 1 to 134217728 pixels");
+  EXPECT_EQ(Error(jpeg), "a: found a picture of 65535 x 65535 pixels, allowed are 1 to 268435456 pixels");
 }
 
 TEST(Head, TellsKindAndSize) {
