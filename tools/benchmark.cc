@@ -9,6 +9,7 @@
 #include "tools/benchmarks/allocation_count.h"
 #include "tools/benchmarks/comm/comm_benchmark.h"
 #include "tools/benchmarks/compile_benchmark.h"
+#include "tools/benchmarks/decode/decode_benchmark.h"
 #include "tools/benchmarks/executor_benchmark.h"
 #include "tools/benchmarks/halo_benchmark.h"
 #include "tools/benchmarks/kernels/kernel_benchmark.h"
@@ -27,6 +28,7 @@ constexpr char kFaultScript[] = "tools/faults/run.py";
 constexpr char kTrainer[] = "tools/trainer";
 constexpr char kExamples[] = "tools/models/examples/";
 constexpr char kPeerScript[] = "tools/peer/train.py";
+constexpr char kDecodePeerScript[] = "tools/peer/decode.py";
 
 std::vector<FlagDefinition> BenchmarkFlags() {
   return {
@@ -38,14 +40,16 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("dp", "2", 1, 4096, "compile: replicas of the model in that case"),
       IntFlag("mp", "2", 1, 4096, "compile: ranks of a worker group in that case"),
       IntFlag("batch", "64", 1, 1 << 20, "global batch; of halo 32 unless given"),
-      IntFlag("image-size", "", 1, 4096, "models: pixels, square; unset: the model's"),
+      IntFlag("image-size", "", 1, 4096, "models, decode: pixels, square; unset: the model's, 299"),
       ChoiceFlag("model", "mini-inception",
                  {"mini-inception", "lenet5", "mlp", "conv-stack", "wide-mlp", "inception-v3", "resnet-50", "alexnet",
                   "alexnet-2012", "vgg-16"},
                  "what is trained; from the fourth on by models only, which trains the small ones if unset"),
       ChoiceFlag("precision", "all", {"all", "f32", "tf32", "bf16"},
                  "models: only this one; train: f32 or bf16, f32 if unset"),
-      ChoiceFlag("peer", "none", {"none", "pytorch"}, "what is trained beside ours; see tools/peer/install"),
+      ChoiceFlag("peer", "none", {"none", "pytorch", "pillow", "torchvision"},
+                 "what runs beside ours; see tools/peer/install"),
+      PathFlag("data", "decode: pictures by class; unset: made-up ones"),
       IntFlag("ranks", "2", 2, 64, "of comm, faults and halo"),
       ChoiceFlag("collective", "all",
                  {"all", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
@@ -84,6 +88,21 @@ absl::Status CheckDevice(const Flags& flags) {
   SessionOptions options;
   options.device.gpu = 0;
   return AsNoDevice(OpenGpu(options).status());
+}
+
+absl::StatusOr<int> RunDecode(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  DecodeBenchmarkOptions options;
+  options.folder = flags.Text("data");
+  options.rounds = flags.Int("rounds");
+  if (flags.Given("batch")) options.pictures = flags.Int("batch");
+  if (flags.Given("image-size")) options.size = flags.Int("image-size");
+  const std::string& peer = flags.Text("peer");
+  if (peer != "none") options.peer_command = {PeerPython(), kDecodePeerScript};
+  if (peer == "torchvision") options.peer_command.push_back("--torchvision");
+  ASSIGN_OR_RETURN(const std::vector<DecodeRow> rows, BenchmarkDecode(options));
+  context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  return kExitFinished;
 }
 
 absl::StatusOr<int> RunExecutor(const CommandContext& context) {
@@ -249,6 +268,11 @@ int main(int argc, char** argv) {
            "",
            {"ranks", "kills", "stops", "seed", "trainer"},
            RunFaults},
+          {"decode",
+           "pictures that one core decodes and scales, beside Pillow or torchvision",
+           "",
+           {"format", "rounds", "batch", "data", "image-size", "peer"},
+           RunDecode},
           {"executor", "what the executor itself costs for each node", "", {"format", "rounds"}, RunExecutor},
           {"halo",
            "what computing the interior hides of halo exchanges",
@@ -280,6 +304,8 @@ int main(int argc, char** argv) {
   };
   for (Command& command : benchmark.commands) {
     if (command.name != "compile") command.choices = {{"format", {"text", "json"}}};
+    command.choices["peer"] = {"none", "pytorch"};
+    if (command.name == "decode") command.choices["peer"] = {"none", "pillow", "torchvision"};
   }
   return RunMain(benchmark, argc, argv);
 }

@@ -66,6 +66,23 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(call("train", "--precision=tf32").returncode, 2)
 
 
+class DecodeTest(unittest.TestCase):
+
+    def test_rows(self):
+        done = call("decode", "--batch=4", "--rounds=1", "--image-size=32", "--format=json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)
+        self.assertEqual([row["pictures"] for row in rows], ["jpeg 375 x 500", "png 375 x 500"])
+        for row in rows:
+            self.assertEqual((row["size"], row["peer"]), (32, ""))
+            self.assertGreater(row["pictures_per_s"], 0)
+
+    def test_a_folder_without_pictures(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(call("decode", "--data=" + folder).returncode, 3)
+        self.assertEqual(call("decode", "--peer=pytorch").returncode, 2)
+
+
 class ModelsTest(unittest.TestCase):
 
     def test_rows(self):
