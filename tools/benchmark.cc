@@ -7,6 +7,7 @@
 #include "runtime/api/backend/gpu.h"
 #include "runtime/base/files.h"
 #include "tools/benchmarks/allocation_count.h"
+#include "tools/benchmarks/built_files.h"
 #include "tools/benchmarks/comm/comm_benchmark.h"
 #include "tools/benchmarks/compile_benchmark.h"
 #include "tools/benchmarks/decode/decode_benchmark.h"
@@ -22,7 +23,7 @@
 namespace partita {
 namespace {
 
-// Under `bazel run` these lie in the folder that the program is started in; else start it in the repository.
+// In the repository, and what was built of it (BuiltFile).
 constexpr char kHybrid[] = "tools/models/examples/mini_inception_2x2.pbtxt";
 constexpr char kFaultScript[] = "tools/faults/run.py";
 constexpr char kTrainer[] = "tools/trainer";
@@ -69,11 +70,13 @@ std::vector<FlagDefinition> BenchmarkFlags() {
   };
 }
 
-std::string TrainerPath(const Flags& flags) { return flags.IsSet("trainer") ? flags.Text("trainer") : kTrainer; }
+absl::StatusOr<std::string> TrainerPath(const Flags& flags) {
+  return flags.IsSet("trainer") ? flags.Text("trainer") : BuiltFile(kTrainer);
+}
 
-std::string ExampleOf(std::string model) {
+absl::StatusOr<std::string> ExampleOf(std::string model) {
   std::ranges::replace(model, '-', '_');
-  return kExamples + model + ".pbtxt";
+  return BuiltFile(kExamples + model + ".pbtxt");
 }
 
 // The environment that tools/peer/install makes.
@@ -143,9 +146,12 @@ absl::StatusOr<int> RunHalo(const CommandContext& context) {
 
 absl::StatusOr<int> RunFaults(const CommandContext& context) {
   const Flags& flags = context.flags;
-  const std::string command = fmt::format(
-      "python3 {} --trainer={} --graph={} --ranks={} --kills={} --stops={} --seed={}", kFaultScript, TrainerPath(flags),
-      ExampleOf("mlp"), flags.Int("ranks"), flags.Int("kills"), flags.Int("stops"), flags.Int("seed"));
+  ASSIGN_OR_RETURN(const std::string script, BuiltFile(kFaultScript));
+  ASSIGN_OR_RETURN(const std::string trainer, TrainerPath(flags));
+  ASSIGN_OR_RETURN(const std::string graph, ExampleOf("mlp"));
+  const std::string command =
+      fmt::format("python3 '{}' --trainer='{}' --graph='{}' --ranks={} --kills={} --stops={} --seed={}", script,
+                  trainer, graph, flags.Int("ranks"), flags.Int("kills"), flags.Int("stops"), flags.Int("seed"));
   context.out << std::flush;
   return std::system(command.c_str()) == 0 ? kExitFinished : kExitVerification;
 }
@@ -164,15 +170,18 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   if (flags.Text("precision") == "tf32") return FlagError("flag --precision is tf32; the host has f32 and bf16");
   options.mix_precision = flags.Text("precision") == "bf16";
   const bool ours = options.model == "mini-inception";
-  if (ours && !flags.IsSet("strategy")) options.strategy = kHybrid;
+  if (ours && !flags.IsSet("strategy")) {
+    ASSIGN_OR_RETURN(options.strategy, BuiltFile(kHybrid));
+  }
   if (flags.Text("peer") == "pytorch") {
     if (!ours) return FlagError("flag --peer is pytorch, which has mini-inception only; --model is {}", options.model);
     options.peer = "pytorch";
-    options.peer_command = {PeerPython(), kPeerScript};
+    ASSIGN_OR_RETURN(const std::string script, BuiltFile(kPeerScript));
+    options.peer_command = {PeerPython(), script};
   }
   if (flags.IsSet("report")) {
-    options.trainer = TrainerPath(flags);
-    options.graph = ExampleOf(options.model);
+    ASSIGN_OR_RETURN(options.trainer, TrainerPath(flags));
+    ASSIGN_OR_RETURN(options.graph, ExampleOf(options.model));
   }
   ASSIGN_OR_RETURN(const std::vector<TrainRow> rows, BenchmarkTrain(options));
   if (flags.IsSet("report")) RETURN_IF_ERROR(WriteFileAtomically(flags.Text("report"), ToJson(rows)));
@@ -212,7 +221,8 @@ absl::StatusOr<int> RunModels(const CommandContext& context) {
   options.rounds = flags.Int("rounds");
   if (flags.Text("peer") == "pytorch") {
     options.peer = "pytorch";
-    options.peer_command = {PeerPython(), kPeerScript};
+    ASSIGN_OR_RETURN(const std::string script, BuiltFile(kPeerScript));
+    options.peer_command = {PeerPython(), script};
     options.peer_modes = {"eager"};
     if (options.gpu) options.peer_modes = {"eager", "graph", "compile"};
   }

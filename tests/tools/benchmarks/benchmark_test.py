@@ -1,9 +1,11 @@
 """Runs the real benchmark program as its users do: forms of output and refusals."""
 
 import csv
+import glob
 import io
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -13,6 +15,29 @@ BENCHMARK = os.path.abspath("tools/benchmark")
 
 def call(*arguments):
     return subprocess.run([BENCHMARK, *arguments], capture_output=True, text=True, timeout=300)
+
+
+class PlaceTest(unittest.TestCase):
+
+    def test_finds_its_files_wherever_it_is_started(self):
+        # Beside the program, as in bazel-bin; in the test's folder they lie where it is started.
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "tools"))
+            program = os.path.join(folder, "tools", "benchmark")
+            shutil.copy(BENCHMARK, program)
+            for libraries in glob.glob("_solib_*"):  # found from where the program lies
+                os.symlink(os.path.abspath(libraries), os.path.join(folder, libraries))
+            files = os.path.join(folder, "tools", "benchmark.runfiles", "partita")
+            os.makedirs(files)
+            os.symlink(os.path.abspath("tools"), os.path.join(files, "tools"))
+            call = [program, "train", "--model=mlp", "--batch=8", "--steps=1", "--rounds=1", "--report=" + os.path.join(folder, "r.json")]
+            done = subprocess.run(call, capture_output=True, text=True, timeout=300, cwd="/")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(os.path.exists(os.path.join(folder, "r.json")))
+            os.unlink(os.path.join(files, "tools"))
+            done = subprocess.run(call, capture_output=True, text=True, timeout=300, cwd="/")
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("tools/trainer is neither here nor at", done.stderr)
 
 
 class CompileTest(unittest.TestCase):
