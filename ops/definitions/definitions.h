@@ -33,7 +33,6 @@ OpDefinition MaxPoolOp();
 OpDefinition MaxPoolGradOp();
 OpDefinition AveragePoolOp();
 OpDefinition AveragePoolGradOp();
-// global_average_pool.cc
 OpDefinition GlobalAveragePoolOp();
 OpDefinition GlobalAveragePoolGradOp();
 // batch_norm.cc
@@ -93,10 +92,9 @@ OpDefinition CrossEntropyLogitsGradOp();
 OpDefinition CrossEntropySumGradOp();
 // accuracy.cc
 OpDefinition AccuracyOp();
-// learning_rate.cc
+// step_scalars.cc
 OpDefinition LearningRateOp();
 OpDefinition IncrementOp();
-// all_finite.cc
 OpDefinition AllFiniteOp();
 // clip.cc
 OpDefinition SumOfSquaresOp();

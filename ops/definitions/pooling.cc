@@ -4,6 +4,10 @@
 //   average_pool  the mean: over the whole kernel with count_padding, else over the elements inside the image
 //
 // Gradients: max_pool_grad(x, y, dy); average_pool_grad(dy) shape=x, which is linear in dy.
+//
+//   global_average_pool   y[n,c] = mean over h, w of x[n,h,w,c]. The divisor is the global h*w, so split rows give
+//                         partial means
+//   global_average_pool_grad(dy) shape=x    dy / (h*w) everywhere
 #include "ops/definitions/definitions.h"
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"
@@ -100,6 +104,43 @@ Op PoolingOp(const std::string& name) {
       .Attribute("padding", IntList{0, 0, 0, 0});
 }
 
+absl::StatusOr<std::vector<TensorType>> GlobalPoolShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
+  RETURN_IF_ERROR(CheckRank(node, 0, "x", {4}, "[n,h,w,c]"));
+  const Shape& x = node.inputs[0]->shape;
+  return std::vector<TensorType>{{node.inputs[0]->dtype, {x[0], x[3]}}};
+}
+
+absl::StatusOr<std::vector<TensorType>> GlobalPoolGradShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "dy"));
+  ASSIGN_OR_RETURN(const Shape x, ShapeAttribute(node.attributes, 4));
+  if (x.size() != 4) return InvalidArgument("attribute shape is {}; [n,h,w,c] is needed", ToString(x));
+  RETURN_IF_ERROR(CheckShape(node, 0, "dy", {x[0], x[3]}, "samples and channels of attribute shape"));
+  return std::vector<TensorType>{{node.inputs[0]->dtype, x}};
+}
+
+std::vector<Rule> GlobalPoolRules(const NodeView&) {
+  return {{"samples", {S(0)}, {S(0)}},
+          {"channels", {S(3)}, {S(1)}},
+          {"height", {S(1)}, {P()}},
+          {"width", {S(2)}, {P()}},
+          Partial({P()})};
+}
+
+std::vector<Rule> GlobalPoolGradRules(const NodeView&) {
+  return {{"samples", {S(0)}, {S(0)}}, {"channels", {S(1)}, {S(3)}}, Partial({P()})};
+}
+
+absl::StatusOr<std::vector<ValueId>> GlobalPoolGradient(GradientBuilder& builder, const Node& node,
+                                                        const std::vector<ValueId>& cotangents,
+                                                        const std::vector<bool>& wanted) {
+  if (!wanted[0]) return std::vector<ValueId>{kNoValue};
+  ASSIGN_OR_RETURN(const ValueId dx,
+                   AddOne(builder, "global_average_pool_grad", {cotangents[0]},
+                          WithShape(node, InputShape(builder, node, 0)), InputName(builder, node, 0)));
+  return std::vector<ValueId>{dx};
+}
+
 }  // namespace
 
 OpDefinition MaxPoolOp() {
@@ -143,6 +184,26 @@ OpDefinition AveragePoolGradOp() {
       .Shape(AveragePoolGradShape)
       .Rules([](const NodeView& node) { return LinearRules(node, Grid::kWindows, Grid::kImages); })
       .Flops([](const NodeView& node) { return Cost(node.attributes, node.inputs[0]->shape); });
+}
+
+OpDefinition GlobalAveragePoolOp() {
+  return Op("global_average_pool")
+      .Inputs({"x"})
+      .Shape(GlobalPoolShape)
+      .Rules(GlobalPoolRules)
+      .Gradient(GlobalPoolGradient)
+      .Computes(Precision::kFollows)
+      .Flops([](const NodeView& node) { return Count(node.inputs[0]->shape); });
+}
+
+OpDefinition GlobalAveragePoolGradOp() {
+  return Op("global_average_pool_grad")
+      .Internal()
+      .Inputs({"dy"})
+      .Required("shape", IntList())
+      .Shape(GlobalPoolGradShape)
+      .Rules(GlobalPoolGradRules)
+      .Flops([](const NodeView& node) { return Count(node.inputs[0]->shape); });
 }
 
 }  // namespace partita

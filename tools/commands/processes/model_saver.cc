@@ -63,10 +63,9 @@ absl::Status ModelSaver::KeepBest(int64_t step, const EpochResult& epoch) {
 
 absl::Status ModelSaver::Write(const std::string& path, int64_t step) {
   const bool weights_only = flags_.Bool("save-weights-only");
-  ModelRecord record = record_;
-  record.training->step = step;
-  record.training->best = best_;
-  if (weights_only) record.training.reset();
+  ModelRecord record;
+  record.preprocessing = record_.preprocessing;
+  if (!weights_only) record.training = TrainingPosition{step, record_.training->run, record_.training->recipe, best_};
   return SaveStates(session_, model_, record, weights_only ? States::kEvaluated : States::kAll, path);
 }
 

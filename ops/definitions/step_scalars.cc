@@ -1,3 +1,7 @@
+// apply = all_finite(loss, sum_of_squares?): i32[], 1 if neither is NaN or infinite, else 0. It is what gates every
+// update of a state (docs/design.md 5.24); the same on all ranks: no split. A launch of it may make the learning rate
+// and the next step's number as well (graph/lower/join_scalars.h).
+//
 // rate = learning_rate(iteration), a scalar of element type `dtype`; formulas in ops/values/learning_rate_schedule.h.
 //   schedule constant | step | exponential | halving | inverse_square_root | cosine | one_cycle
 //   base            the rate that the schedule starts from; the peak of one_cycle
@@ -11,12 +15,11 @@
 //   start_fraction, initial_divisor, final_divisor    one_cycle
 //
 // i' = increment(iteration, apply?): the step's number, 0 for the first; a step that is not applied is not counted.
-// Both ops are the same on all ranks: no split.
-#include "ops/values/learning_rate.h"
-
+// All of these are the same on all ranks: no split.
 #include "ops/definitions/definitions.h"
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"
+#include "ops/values/learning_rate.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -39,6 +42,13 @@ absl::StatusOr<std::vector<TensorType>> IncrementShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckIteration(node));
   RETURN_IF_ERROR(CheckApply(node, 1));
   return std::vector<TensorType>{*node.inputs[0]};
+}
+
+absl::StatusOr<std::vector<TensorType>> ApplyShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "loss"));
+  RETURN_IF_ERROR(CheckShape(node, 0, "loss", {}, "a scalar"));
+  RETURN_IF_ERROR(CheckLike(node, 1, "sum_of_squares", {}, "a scalar"));
+  return std::vector<TensorType>{{DType::kI32, {}}};
 }
 
 }  // namespace
@@ -74,6 +84,10 @@ OpDefinition IncrementOp() {
       .Gate("apply")
       .Shape(IncrementShape)
       .InPlace(0, 0);
+}
+
+OpDefinition AllFiniteOp() {
+  return Op("all_finite").As(Role::kAllFinite).Internal().Inputs({"loss"}).Optional("sum_of_squares").Shape(ApplyShape);
 }
 
 }  // namespace partita
