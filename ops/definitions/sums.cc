@@ -198,7 +198,8 @@ absl::StatusOr<ValueId> Weighed(EntryBuilder& builder, ValueId x, int64_t rows, 
   if (rows > 1) {
     const Attributes repeated{{"axes", IntList{1}}, {"sizes", IntList{rows}}};
     ASSIGN_OR_RETURN(weights, AddOne(builder, "expand", weights, repeated, name + "@rows"));
-    ASSIGN_OR_RETURN(weights, AddOne(builder, "reshape", weights, {{"shape", IntList{-1}}}, name + "@of_rows"));
+    ASSIGN_OR_RETURN(weights,
+                     AddOne(builder, "reshape", weights, {{"shape", IntList{type.shape[0]}}}, name + "@of_rows"));
   }
   IntList axes, sizes;
   for (size_t d = 1; d < type.shape.size(); ++d) {

@@ -132,9 +132,12 @@ TEST(Refusal, Sums) {
       {"expand", rows, {I32({4})}, "input x has element type i32"},
       {"expand", rows, {F32(Shape(8, 1))}, "attribute axes has 1 dimensions beside those 8 of x"},
       {"scale", {{"factor", 2.0}}, {I32({4})}, "input x has element type i32"},
-      {"mean_squared_error", {}, {F32({}), F32({})}, "input predictions is a scalar; [n,...] is needed"},
-      {"mean_squared_error", {}, {F32({4}), F32({4, 1})}, "input targets has shape [4,1]; [4] is needed"},
-      {"mean_squared_error", {}, {F32({4}), I32({4})}, "input targets has element type i32; f32 is needed"},
+      {"mean_squared_error", {}, {F32({}), F32({}), std::nullopt}, "input predictions is a scalar; [n,...] is needed"},
+      {"mean_squared_error", {}, {F32({4}), F32({4, 1}), std::nullopt}, "input targets has shape [4,1]; [4] is needed"},
+      {"mean_squared_error",
+       {},
+       {F32({4}), I32({4}), std::nullopt},
+       "input targets has element type i32; f32 is needed"},
       {"mean_squared_error", {}, {F32({4, 2}), F32({4, 2}), F32({2})}, "input sample_weight has shape [2]"},
   });
 }

@@ -37,8 +37,17 @@ bool HasNarrow(const LocalNode& node) {
          std::ranges::any_of(node.inputs, [&](const auto& input) { return input.has_value() && narrow(*input); });
 }
 
-// A kernel that serves some types of its op alone.
+// Sums over dimensions, and their gradients, with others between them.
+bool HasAxesApart(const LocalNode& node) {
+  const std::set<std::string> ops = {"sum", "mean", "sum_grad", "expand"};
+  if (ops.count(node.op->name) == 0) return false;
+  const IntList& axes = node.attributes.Ints("axes");
+  return !axes.empty() && axes.back() - axes.front() + 1 > static_cast<int64_t>(axes.size());
+}
+
+// A kernel that serves some types or attributes of its op alone.
 bool Serves(const std::string& family, const LocalNode& node) {
+  if (family == "fast" && HasAxesApart(node)) return false;
   if (node.op->name != "cast" || family != "fast") return true;
   const DType from = node.inputs[0]->dtype, to = node.outputs[0].dtype;
   return (from == DType::kF32 && to == DType::kBF16) || (from == DType::kBF16 && to == DType::kF32);
