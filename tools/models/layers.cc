@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/optimizer/optimizer.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -51,7 +52,7 @@ Recipe StaircaseSgd(double base, double weight_decay, int64_t batch) {
 }
 
 ModelLayers::ModelLayers(const ModelOptions& options, const OpRegistry& registry, const ModelDefaults& defaults)
-    : options_(Complete(options, defaults)), builder_(registry, options.dtype) {
+    : options_(Complete(options, defaults)), registry_(registry), builder_(registry, options.dtype) {
   const int64_t size = options_.image_size;
   images_ = builder_.Input("images", options.dtype, {options.batch, size, size, options_.image_channels});
   labels_ = builder_.Input("labels", DType::kI32, {options.batch});
@@ -91,24 +92,17 @@ ValueId ModelLayers::Logits(const std::string& name, ValueId features) {
 void ModelLayers::FurtherLoss(const std::string& name, ValueId features, double weight) {
   const ValueId logits = Logits(name + "/classifier", features);
   const ValueId loss = builder_.SoftmaxCrossEntropy(name + "/loss", logits, labels_, *options_.label_smoothing);
-  const ValueId factor =
-      builder_.Add(name + "/weight", "constant", {},
-                   {{"dtype", std::string(Name(options_.dtype))}, {"value", weight}, {"shape", IntList{}}});
-  further_losses_.push_back(builder_.Add(name + "/weighted_loss", "mul", {loss, factor}));
+  further_losses_.push_back({loss, weight, /*training_only=*/true});
 }
 
 absl::StatusOr<Model> ModelLayers::Finish(const std::string& name, ValueId features, const Recipe& recipe) {
   const ValueId logits = Logits("classifier", features);
-  ValueId loss = builder_.SoftmaxCrossEntropy("loss", logits, labels_, *options_.label_smoothing);
-  if (!further_losses_.empty()) {
-    further_losses_.insert(further_losses_.begin(), loss);
-    loss = builder_.Add("total_loss", "add", further_losses_);
-  }
+  const ValueId loss = builder_.SoftmaxCrossEntropy("loss", logits, labels_, *options_.label_smoothing);
   const ValueId accuracy = builder_.Accuracy("accuracy", logits, labels_);
   Model model;
   model.name = name;
-  ASSIGN_OR_RETURN(model.graph, builder_.Build(loss, {accuracy}));
-  model.optimizer = recipe.optimizer;
+  ASSIGN_OR_RETURN(model.graph, builder_.Build(loss, {accuracy}, further_losses_));
+  ASSIGN_OR_RETURN(model.optimizer, CompleteOptimizer(recipe.optimizer, registry_.optimizers()));
   model.learning_rate = recipe.rate;
   return model;
 }

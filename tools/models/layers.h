@@ -62,10 +62,11 @@ class ModelLayers {
   int64_t Limit(int64_t channels) const;
 
   ModelOptions options_;  // with the defaults in place of what they leave open
+  const OpRegistry& registry_;
   GraphBuilder builder_;
   ValueId images_ = kNoValue;
   ValueId labels_ = kNoValue;
-  std::vector<ValueId> further_losses_;  // with their weights in them
+  std::vector<partita::FurtherLoss> further_losses_;
 };
 
 }  // namespace partita

@@ -108,6 +108,14 @@ absl::StatusOr<std::unique_ptr<Session>> Start(const Flags& flags) {
   return Session::Start(std::move(program), session);
 }
 
+// The loss and what counts besides it, whose values come before the graph's metrics.
+double Minimised(const Session& session, const StepResult& result) {
+  double sum = result.loss;
+  const std::vector<FurtherLoss>& further = session.program().graph(kTrainEntry).further_losses;
+  for (size_t i = 0; i < further.size(); ++i) sum += further[i].weight * result.metrics[i].second;
+  return sum;
+}
+
 absl::StatusOr<int> Run(const CommandContext& context) {
   const Flags& flags = context.flags;
   if (flags.arguments().size() != 1) return FlagError("one GRAPH is needed");
@@ -124,7 +132,7 @@ absl::StatusOr<int> Run(const CommandContext& context) {
   for (int64_t step = 0; step < steps; ++step) {
     RETURN_IF_ERROR(Stage(batches, step, steps, *session));
     ASSIGN_OR_RETURN(const StepResult result, session->Train());
-    losses.elements.push_back(result.loss);
+    losses.elements.push_back(Minimised(*session, result));
     if (step == 0) RETURN_IF_ERROR(KeepGradients(*session, values));
   }
   values["losses"] = losses;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <set>
 
 #include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
@@ -172,6 +173,13 @@ LocalNode Together(const std::vector<LocalNode>& nodes) {
   }
   all.members = static_cast<int>(nodes.size());
   return all;
+}
+
+bool HasAxesApart(const LocalNode& node) {
+  const std::set<std::string> ops = {"sum", "mean", "sum_grad", "expand"};
+  if (ops.count(node.op->name) == 0) return false;
+  const IntList& axes = node.attributes.Ints("axes");
+  return !axes.empty() && axes.back() - axes.front() + 1 > static_cast<int64_t>(axes.size());
 }
 
 LocalNode InF64(LocalNode node) {

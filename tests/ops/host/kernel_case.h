@@ -24,6 +24,9 @@ LocalNode WholeNode(const std::string& op, const Attributes& attributes,
 // Nodes of one op launched as one (LocalNode::members).
 LocalNode Together(const std::vector<LocalNode>& nodes);
 
+// Sums over dimensions, and their gradients, with others between them, which fast kernels refuse.
+bool HasAxesApart(const LocalNode& node);
+
 // The same node with f64 in place of f32.
 LocalNode InF64(LocalNode node);
 

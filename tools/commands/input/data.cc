@@ -1,5 +1,8 @@
 #include "tools/commands/input/data.h"
 
+#include <filesystem>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "runtime/base/status.h"
@@ -51,6 +54,21 @@ absl::StatusOr<TrainingData> MockData(const Flags& flags, const Graph& graph, co
   return ImageData("mock data", std::move(sets), image, request);
 }
 
+// A place that holds nothing that we know.
+absl::Status CheckHoldsImages(const std::string& path) {
+  std::error_code error;
+  std::filesystem::directory_iterator next(path, error);
+  while (!error && next != std::filesystem::directory_iterator()) {
+    if (next->path().filename().native().find("-idx") != std::string::npos) return absl::OkStatus();
+    next.increment(error);
+  }
+  if (error) return InvalidArgument("{}: cannot read the data set: {}", path, error.message());
+  return InvalidArgument(
+      "{}: found no data set, allowed are folders of IDX files, of pictures by class, of archives (.tar) or of arrays "
+      "(.npy)",
+      path);
+}
+
 absl::Status CheckNoPictures(const Flags& flags, const DataRequest& request) {
   for (const std::string& flag : PictureFlags()) {
     if (flags.Given(flag)) return FlagError("flag --{} is for pictures by class; --data has none", flag);
@@ -72,6 +90,7 @@ absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags,
   if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
   const ImageRequest image{*std::move(inputs), FloatingType(flags), SeedOf(flags)};
   if (pictures) return PictureData(path, flags, image, request);
+  if (flags.IsSet("data")) RETURN_IF_ERROR(CheckHoldsImages(path));
   ASSIGN_OR_RETURN(ImageSets sets, LoadMnistFolder(path, image.inputs.classes));
   return ImageData(path, std::move(sets), image, request);
 }

@@ -1,0 +1,81 @@
+"""Pictures by class, from their files to what the trainer prints, and what it refuses of them."""
+
+import json
+import os
+import unittest
+
+from tests.tools.commands import picture_writer
+from tests.tools.commands.trainer_case import MLP, TrainerCase
+
+
+class Pictures(TrainerCase):
+
+    def setUp(self):
+        super().setUp()
+        self.data = self.path("data")
+        picture_writer.write_folder(self.data, 40)
+
+    def refused(self, code, says, *arguments):
+        done = self.call(*arguments, code=code)
+        self.assertRegex(done.stderr, says)
+        self.assertEqual(done.stdout, "")
+
+    def learn(self, *arguments, data=None):
+        """What training says, and the model it saves."""
+        done = self.call("train", f"--data={data or self.data}", "--batch=16", "--epochs=4", "--threads=1",
+                         "--learning-rate=0.02", "--format=json", "--save=model.safetensors", *arguments, MLP)
+        with open(self.path("model.safetensors"), "rb") as file:
+            return json.loads(done.stdout), file.read()
+
+    def test_classes_are_learnt_and_evaluated(self):
+        report, _ = self.learn("--flip", "--crop-area=0.5", "--colour=0.2")
+        self.assertGreater(report["epochs"][-1]["test_accuracy"], 0.8)
+        done = self.call("evaluate", f"--data={self.data}", "--batch=16", "--load=model.safetensors", "--format=json",
+                         MLP)
+        self.assertAlmostEqual(json.loads(done.stdout)["test_accuracy"], report["epochs"][-1]["test_accuracy"])
+
+    def test_any_number_of_threads_gives_the_same_bits(self):
+        flags = ("--flip", "--crop-area=0.3", "--colour=0.3")
+        _, one = self.learn("--decode-threads=1", *flags)
+        _, three = self.learn("--decode-threads=3", *flags)
+        self.assertEqual(one, three)
+
+    def test_ranks_train_on_the_same_pictures(self):
+        one, _ = self.learn("--shift=2")
+        two, _ = self.learn("--shift=2", "--dp=2")
+        self.assertAlmostEqual(one["epochs"][-1]["test_loss"], two["epochs"][-1]["test_loss"], places=3)
+
+    def test_archives(self):
+        picture_writer.write_shard(self.path("all.tar"), 40)
+        report, _ = self.learn(data=self.path("all.tar"))
+        self.assertGreater(report["epochs"][-1]["test_accuracy"], 0.8)
+
+    def test_bad_files(self):
+        bad = os.path.join(self.data, "dark", "notes.txt")
+        with open(bad, "w") as file:
+            file.write("notes")
+        says = r"dark/notes.txt: found something else, allowed are JPEG and PNG files"
+        train = ("train", f"--data={self.data}", "--batch=16", "--steps=2")
+        self.refused(3, says, *train, MLP)
+        done = self.call(*train, "--bad-files=skip", MLP)
+        self.assertIn("1 files are left out", done.stderr)
+        self.assertRegex(done.stderr, says)
+
+    def test_refusals(self):
+        train = ("train", "--batch=16", "--steps=2")
+        for i in range(8):
+            os.makedirs(os.path.join(self.data, str(i)))
+        self.refused(3, "found a class without pictures", *train, f"--data={self.data}", MLP)
+        self.refused(3, "there are 11 classes, the graph tells 10 apart", *train, f"--data={self.data}",
+                     "--bad-files=skip", MLP)
+        self.refused(2, "--crop-area is for pictures", *train, "--crop-area=0.5", MLP)
+        os.makedirs(self.path("empty"))
+        self.refused(3, "found no data set, allowed are folders of IDX files", *train,
+                     f"--data={self.path('empty')}", MLP)
+        self.refused(3, "cannot read the data set: No such file", *train, "--data=nowhere", MLP)
+        os.makedirs(self.path("one/only"))
+        self.refused(3, "found one class, 'only'", *train, f"--data={self.path('one')}", MLP)
+
+
+if __name__ == "__main__":
+    unittest.main()
