@@ -99,7 +99,7 @@ TEST_F(CudnnOnH200, EveryConvolutionOfAModelHasAnEngine) {
     bool bf16, tensor_cores;
   };
   const std::vector<ModelConvolution> convolutions = ModelConvolutions();
-  EXPECT_GT(convolutions.size(), 180u);
+  EXPECT_GE(convolutions.size(), 180u);
   for (const ModelConvolution& c : convolutions) {
     for (const Precision& p : {Precision{"f32", false, false}, {"tf32", false, true}, {"bf16", true, true}}) {
       SCOPED_TRACE(c.name + " " + p.name);

@@ -36,7 +36,7 @@ class RefusalTest(TrainerCase):
         for rank in range(2):
             os.mkdir(self.path(str(rank)))
             self.call("train", "--mock-data", "--batch=8", "--steps=1", f"--seed={rank}",
-                      "--save=" + self.path(f"{rank}/m.safetensors"), MLP)
+                      "--save-weights-only", "--save=" + self.path(f"{rank}/m.safetensors"), MLP)
         for command in ("train", "evaluate"):
             with job.Job([TRAINER, command, "--mock-data", "--batch=8", "--dp=2", "--load=m.safetensors", MLP], 2,
                          without_launchers(), host=lambda rank: ["env", "--chdir=" + self.path(str(rank))]) as ranks:
