@@ -177,7 +177,8 @@ class Session {
   // The values of Options::predict, whole. Labels are not needed.
   Result<std::map<std::string, Tensor>> Predict(const Fields& batch);
 
-  // Parameters and running statistics as safetensors, whole, whatever the split.
+  // Parameters, running statistics and their moving averages as safetensors, whole, whatever the split. An average that
+  // a file lacks becomes what it is an average of.
   Outcome Save(const std::string& path) const;
   Outcome Load(const std::string& path);
   std::vector<std::string> states() const;

@@ -184,13 +184,14 @@ Result<std::map<std::string, Tensor>> Session::Predict(const Fields& batch) {
 
 Outcome Session::Save(const std::string& path) const {
   return Guarded<Outcome>(
-      [&] { return OutcomeOf(SaveStates(*parts_->session, parts_->model->model, {}, States::kWeights, path)); });
+      [&] { return OutcomeOf(SaveStates(*parts_->session, parts_->model->model, {}, States::kEvaluated, path)); });
 }
 
 Outcome Session::Load(const std::string& path) {
   const auto load = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(parts_->model->model, path));
-    ASSIGN_OR_RETURN(const SafetensorsFile states, std::move(file).Read(parts_->session->program(), States::kWeights));
+    ASSIGN_OR_RETURN(const SafetensorsFile states,
+                     std::move(file).Read(parts_->session->program(), States::kEvaluated));
     return LoadStates(*parts_->session, states);
   };
   return Guarded<Outcome>([&] { return OutcomeOf(load()); });

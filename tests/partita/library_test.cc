@@ -130,6 +130,38 @@ TEST(Library, LearnsAndCarriesItsStatesThroughAFile) {
   EXPECT_EQ(other.Load("/nowhere/at.safetensors")->code, ErrorCode::kInvalidArgument);
 }
 
+// The model above, predicting by moving averages of its weights.
+constexpr char kAveraged[] = R"(
+  schema_version: 1
+  name: "averaged"
+  nodes { name: "x" op: "input" attributes { name: "shape" integers { values: [12, 6] } } }
+  nodes { name: "labels" op: "input" attributes { name: "dtype" text: "i32" }
+          attributes { name: "shape" integers { values: [12] } } }
+  nodes { name: "w" op: "parameter" attributes { name: "initializer" text: "glorot_uniform" }
+          attributes { name: "shape" integers { values: [6, 4] } } }
+  nodes { name: "logits" op: "matmul" inputs: "x" inputs: "w" }
+  nodes { name: "loss" op: "softmax_cross_entropy" inputs: "logits" inputs: "labels" }
+  loss: "loss"
+  learning_rate { schedule: "constant" base: 0.1 }
+  optimizer { name: "sgd" average { decay: 0.9 pattern: "*" } }
+)";
+
+TEST(Library, AFileCarriesWhatPredictionsReadInPlaceOfWeights) {
+  const Result<Model> model = Model::FromText(kAveraged);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  Result<Session> trained = Session::Start(*model, {.data = 2}, {.predict = {"logits"}});
+  ASSERT_TRUE(trained.ok()) << trained.error().message;
+  const Data data(0);
+  for (int step = 0; step < 10; ++step) ASSERT_TRUE(trained->Train(data.fields()).ok());
+  EXPECT_NE(Floats(*trained->Read("w@average")), Floats(*trained->Read("w")));
+  const std::string path = testing::TempDir() + "/averaged.safetensors";
+  ASSERT_FALSE(trained->Save(path).has_value());
+  Result<Session> predicts = Session::Start(*model, {}, {.seed = 7, .predict = {"logits"}, .train = false});
+  ASSERT_TRUE(predicts.ok()) << predicts.error().message;
+  ASSERT_FALSE(predicts->Load(path).has_value());
+  EXPECT_EQ(Floats(*predicts->Read("w@average")), Floats(*trained->Read("w@average")));
+}
+
 TEST(Library, WritesStates) {
   Session session = Start({.data = 2});
   Tensor w1 = *session.Read("w1");
