@@ -25,7 +25,7 @@ std::vector<State> Changing(const Graph& graph) {
 absl::StatusOr<ValueId> AddState(LayoutBuilder& builder, ValueId of) {
   const Value& value = builder.graph().value(of);
   Attributes attributes = builder.graph().node(value.producer).attributes;
-  if (!attributes.Has("like") || attributes.String("like").empty()) attributes.Set("like", value.name);
+  attributes.Set("like", DrawnAs(attributes, value.name));
   return builder.AddSource(builder.registry().Get(Role::kState), std::move(attributes), AverageName(value.name),
                            value.layout, Phase::kUpdate);
 }

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "graph/value/attributes.h"
+
 namespace partita {
 
 inline constexpr char kIterationName[] = "@iteration";
@@ -13,6 +15,9 @@ inline constexpr char kSampleWeightName[] = "@sample_weight";  // an input of ev
 
 // A state beside another: its moving average.
 inline std::string AverageName(const std::string& name) { return name + "@average"; }
+
+// The state whose initial values a state of this name has: itself, or the one that it is like.
+std::string DrawnAs(const Attributes& attributes, const std::string& name);
 
 // "x" and 1 -> "x@micro1"
 std::string MicroBatchName(const std::string& name, int64_t micro_batch);

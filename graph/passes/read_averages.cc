@@ -16,7 +16,7 @@ absl::StatusOr<ValueId> AddAverage(const OpRegistry& registry, ValueId state, Gr
   const Value of = graph.value(state);
   const OpDefinition& op = registry.Get(Role::kState);
   Attributes attributes = graph.node(of.producer).attributes;
-  if (!attributes.Has("like") || attributes.String("like").empty()) attributes.Set("like", of.name);
+  attributes.Set("like", DrawnAs(attributes, of.name));
   ASSIGN_OR_RETURN(attributes, CompleteAttributes(op, attributes));
   const NodeId average =
       graph.AddNode({&op, std::move(attributes), {}, {}, Phase::kForward}, {{AverageName(of.name), of.type, {}, -1}});

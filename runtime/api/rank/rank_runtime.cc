@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "graph/ir/generated_name.h"
 #include "ops/values/initializer.h"
 #include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
@@ -164,16 +165,6 @@ absl::Status RankRuntime::Capture(std::span<RankRuntime* const> ranks, const Ses
   ranks[0]->SetRecording(options.record_timeline);
   return absl::OkStatus();
 }
-
-namespace {
-
-// The name under which a state's first values are drawn: its own, or that of the state that it begins like.
-std::string DrawnAs(const Attributes& attributes, const std::string& name) {
-  const bool like = attributes.Has("like") && !attributes.String("like").empty();
-  return like ? attributes.String("like") : name;
-}
-
-}  // namespace
 
 absl::Status RankRuntime::InitializeStates(uint64_t seed) {
   const Graph& graph = program_->state_graph();
