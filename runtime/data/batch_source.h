@@ -59,7 +59,11 @@ class BatchSource {
 
   // Writes rows of batch `batch` (counted from 0, on over the epochs: epoch = batch / batches_per_epoch()).
   // Rows or buffers that do not fit are a bug of the caller (CHECK); an error is one of reading the data.
-  virtual absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const = 0;
+  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const;
+
+ private:
+  // The same, of rows and buffers that fit.
+  virtual absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const = 0;
 };
 
 }  // namespace partita

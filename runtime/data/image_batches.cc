@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/base/check.h"
 #include "runtime/base/philox.h"
 #include "runtime/base/status.h"
 
@@ -41,14 +40,6 @@ absl::Status CheckOptions(const ImageBatchOptions& options, const ImageDataset& 
   return CheckNormalization(options.normalization, dataset.shape.channels);
 }
 
-bool Fits(const FieldBuffers& out, Rows rows, const std::vector<Field>& fields) {
-  if (out.size() != fields.size()) return false;
-  for (size_t f = 0; f < fields.size(); ++f) {
-    if (static_cast<int64_t>(out[f].size()) != rows.size() * fields[f].row_bytes()) return false;
-  }
-  return true;
-}
-
 std::vector<Field> FieldsOf(const ImageFields& names, const ImageShape& shape) {
   return {{names.images, names.dtype, {shape.height, shape.width, shape.channels}},
           {names.labels, DType::kI32, {}},
@@ -74,11 +65,7 @@ ImageBatches::ImageBatches(std::shared_ptr<const ImageDataset> dataset, ImageBat
       table_f64_(options_.fields.dtype == DType::kF64 ? NormalizationTable<double>(options_.normalization)
                                                       : std::vector<double>()) {}
 
-absl::Status ImageBatches::Fill(int64_t batch, Rows rows, const FieldBuffers& out) const {
-  CHECK(batch >= 0);
-  CHECK(0 <= rows.begin && rows.begin <= rows.end && rows.end <= options_.batch_rows);
-  CHECK(Fits(out, rows, fields_));
-  if (rows.size() == 0) return absl::OkStatus();
+absl::Status ImageBatches::FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const {
   if (options_.fields.dtype == DType::kF32) {
     FillRows(batch, rows, table_f32_, out);
   } else {
@@ -94,14 +81,11 @@ void ImageBatches::FillRows(int64_t batch, Rows rows, const std::vector<T>& tabl
   const int64_t elements = dataset_->shape.elements();
   T* const images = reinterpret_cast<T*>(out[0].data());
   int32_t* const labels = reinterpret_cast<int32_t*>(out[1].data());
-  T* const weights = reinterpret_cast<T*>(out[2].data());
-  const T weight = static_cast<T>(order_.Weight(batch));
   const std::vector<int64_t> samples = order_.Samples(batch, rows);
+  order_.WriteWeights(batch, samples, options_.fields.dtype, out[2]);
   for (int64_t i = 0; i < rows.size(); ++i) {
     const int64_t sample = samples[i];
-    const bool present = sample != SampleOrder::kNoSample;
-    weights[i] = present ? weight : 0;
-    if (!present) {
+    if (sample == SampleOrder::kNoSample) {
       std::fill_n(images + i * elements, elements, T{0});
       labels[i] = 0;
       continue;

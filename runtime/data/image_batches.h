@@ -48,10 +48,10 @@ class ImageBatches : public BatchSource {
   int64_t samples() const override { return order_.samples(); }
   int64_t batch_rows() const override { return options_.batch_rows; }
   int64_t batches_per_epoch() const override { return order_.batches_per_epoch(); }
-  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const override;
 
  private:
   ImageBatches(std::shared_ptr<const ImageDataset> dataset, ImageBatchOptions options);
+  absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override;
 
   template <typename T>
   void FillRows(int64_t batch, Rows rows, const std::vector<T>& table, const FieldBuffers& out) const;

@@ -7,6 +7,17 @@
 #include "runtime/data/permutation.h"
 
 namespace partita {
+namespace {
+
+template <typename T>
+void Write(const std::vector<int64_t>& samples, double weight, std::span<std::byte> out) {
+  T* const weights = reinterpret_cast<T*>(out.data());
+  for (size_t i = 0; i < samples.size(); ++i) {
+    weights[i] = samples[i] == SampleOrder::kNoSample ? T{0} : static_cast<T>(weight);
+  }
+}
+
+}  // namespace
 
 absl::Status SampleOrder::Check(BatchMode mode, int64_t samples, int64_t batch_rows) {
   constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
@@ -38,6 +49,15 @@ std::vector<int64_t> SampleOrder::Samples(int64_t batch, Rows rows) const {
     samples[i] = order != nullptr ? (*order)[first + i] : first + i;
   }
   return samples;
+}
+
+void SampleOrder::WriteWeights(int64_t batch, const std::vector<int64_t>& samples, DType dtype,
+                               std::span<std::byte> out) const {
+  if (dtype == DType::kF32) {
+    Write<float>(samples, Weight(batch), out);
+  } else {
+    Write<double>(samples, Weight(batch), out);
+  }
 }
 
 double SampleOrder::Weight(int64_t batch) const {

@@ -9,12 +9,15 @@
 #ifndef PARTITA_RUNTIME_DATA_SAMPLE_ORDER_H_
 #define PARTITA_RUNTIME_DATA_SAMPLE_ORDER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "graph/value/dtype.h"
 #include "runtime/data/batch_source.h"
 
 namespace partita {
@@ -38,12 +41,13 @@ class SampleOrder {
   static constexpr int64_t kNoSample = -1;
   std::vector<int64_t> Samples(int64_t batch, Rows rows) const;
 
-  // What each sample of that batch counts in a mean over its rows.
-  double Weight(int64_t batch) const;
+  // What each of these samples of that batch counts in a mean over its rows: f32 or f64, an element each.
+  void WriteWeights(int64_t batch, const std::vector<int64_t>& samples, DType dtype, std::span<std::byte> out) const;
 
  private:
   using Order = std::shared_ptr<const std::vector<uint32_t>>;
 
+  double Weight(int64_t batch) const;
   int64_t FirstPosition(int64_t batch) const { return batch % batches_per_epoch() * batch_rows_; }
   Order OrderOf(int64_t epoch) const;
 

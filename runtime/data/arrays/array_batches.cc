@@ -43,14 +43,6 @@ void FillRow(const ArrayField& array, int64_t sample, std::span<std::byte> out) 
   }
 }
 
-template <typename T>
-void FillWeights(const std::vector<int64_t>& samples, double weight, std::span<std::byte> out) {
-  T* const weights = reinterpret_cast<T*>(out.data());
-  for (size_t i = 0; i < samples.size(); ++i) {
-    weights[i] = samples[i] == SampleOrder::kNoSample ? T{0} : static_cast<T>(weight);
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ArrayBatches>> ArrayBatches::Create(std::vector<ArrayField> arrays,
@@ -66,13 +58,7 @@ ArrayBatches::ArrayBatches(std::vector<ArrayField> arrays, const ArrayBatchOptio
       fields_(FieldsOf(arrays_, options.weights)),
       order_(options.mode, arrays_[0].rows, options.batch_rows, options.seed) {}
 
-absl::Status ArrayBatches::Fill(int64_t batch, Rows rows, const FieldBuffers& out) const {
-  CHECK(batch >= 0);
-  CHECK(0 <= rows.begin && rows.begin <= rows.end && rows.end <= batch_rows());
-  CHECK(out.size() == fields_.size());
-  for (size_t f = 0; f < out.size(); ++f) {
-    CHECK(static_cast<int64_t>(out[f].size()) == rows.size() * fields_[f].row_bytes());
-  }
+absl::Status ArrayBatches::FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const {
   const std::vector<int64_t> samples = order_.Samples(batch, rows);
   for (size_t f = 0; f < arrays_.size(); ++f) {
     const auto row_bytes = static_cast<size_t>(fields_[f].row_bytes());
@@ -80,11 +66,7 @@ absl::Status ArrayBatches::Fill(int64_t batch, Rows rows, const FieldBuffers& ou
       FillRow(arrays_[f], samples[i], out[f].subspan(i * row_bytes, row_bytes));
     }
   }
-  if (fields_.back().dtype == DType::kF32) {
-    FillWeights<float>(samples, order_.Weight(batch), out.back());
-  } else {
-    FillWeights<double>(samples, order_.Weight(batch), out.back());
-  }
+  order_.WriteWeights(batch, samples, fields_.back().dtype, out.back());
   return absl::OkStatus();
 }
 

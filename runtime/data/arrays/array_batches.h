@@ -32,10 +32,10 @@ class ArrayBatches : public BatchSource {
   int64_t samples() const override { return order_.samples(); }
   int64_t batch_rows() const override { return order_.batch_rows(); }
   int64_t batches_per_epoch() const override { return order_.batches_per_epoch(); }
-  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const override;
 
  private:
   ArrayBatches(std::vector<ArrayField> arrays, const ArrayBatchOptions& options);
+  absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override;
 
   const std::vector<ArrayField> arrays_;
   const std::vector<Field> fields_;

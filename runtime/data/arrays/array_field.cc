@@ -11,6 +11,7 @@
 #include "graph/value/node_name.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/data/normalization.h"
 
 namespace partita {
 namespace {
@@ -151,15 +152,12 @@ absl::Status CheckScale(const std::string& name, const Field& field, const ByteS
 }
 
 std::vector<double> TableOf(const ByteScale& scale) {
-  std::vector<double> table;
-  for (size_t place = 0; place < std::max<size_t>(1, scale.mean.size()); ++place) {
-    for (int byte = 0; byte < 256; ++byte) {
-      const double white = byte / 255.0;
-      table.push_back(scale.scale          ? byte * *scale.scale
-                      : scale.mean.empty() ? white
-                                           : (white - scale.mean[place]) / scale.deviation[place]);
-    }
+  if (!scale.scale) {
+    const bool given = !scale.mean.empty();
+    return NormalizationTable<double>(given ? Normalization{scale.mean, scale.deviation} : NoNormalization(1));
   }
+  std::vector<double> table;
+  for (int byte = 0; byte < 256; ++byte) table.push_back(byte * *scale.scale);
   return table;
 }
 

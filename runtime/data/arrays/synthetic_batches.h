@@ -28,9 +28,10 @@ class SyntheticBatches : public BatchSource {
   int64_t samples() const override { return options_.batches * options_.batch_rows; }
   int64_t batch_rows() const override { return options_.batch_rows; }
   int64_t batches_per_epoch() const override { return options_.batches; }
-  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const override;
 
  private:
+  absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override;
+
   const std::vector<WantedField> wanted_;
   const SyntheticOptions options_;
   std::vector<Field> fields_;

@@ -1,10 +1,8 @@
 #include "runtime/data/pictures/picture_batches.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "runtime/base/check.h"
 #include "runtime/base/philox.h"
 #include "runtime/base/status.h"
 #include "runtime/data/pictures/show_picture.h"
@@ -78,15 +76,6 @@ void Normalize(std::span<const uint8_t> shown, const std::vector<T>& table, std:
   }
 }
 
-void WriteWeight(double weight, DType dtype, std::byte* out) {
-  const float narrow = static_cast<float>(weight);
-  if (dtype == DType::kF32) {
-    std::memcpy(out, &narrow, sizeof narrow);
-  } else {
-    std::memcpy(out, &weight, sizeof weight);
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<PictureBatches>> PictureBatches::Create(std::shared_ptr<const PictureSet> set,
@@ -107,24 +96,16 @@ PictureBatches::PictureBatches(std::shared_ptr<const PictureSet> set, std::share
       table_f32_(TableIf<float>(options_.fields.pixels == DType::kF32, options_.normalization)),
       table_f64_(TableIf<double>(options_.fields.pixels == DType::kF64, options_.normalization)) {}
 
-absl::Status PictureBatches::Fill(int64_t batch, Rows rows, const FieldBuffers& out) const {
-  CHECK(batch >= 0);
-  CHECK(0 <= rows.begin && rows.begin <= rows.end && rows.end <= options_.batch_rows);
-  CHECK(out.size() == fields_.size());
-  for (size_t f = 0; f < out.size(); ++f) {
-    CHECK(static_cast<int64_t>(out[f].size()) == rows.size() * fields_[f].row_bytes());
-  }
+absl::Status PictureBatches::FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const {
   const int64_t epoch = batch / batches_per_epoch();
   const std::vector<int64_t> samples = order_.Samples(batch, rows);
   const size_t picture_bytes = static_cast<size_t>(fields_[0].row_bytes());
   auto* const labels = reinterpret_cast<int32_t*>(out[1].data());
+  order_.WriteWeights(batch, samples, options_.fields.floating, out[2]);
   return threads_->Run(rows.size(), [&](int64_t i) {
     const size_t row = static_cast<size_t>(i);
-    const bool present = samples[row] != SampleOrder::kNoSample;
     const std::span<std::byte> pixels = out[0].subspan(row * picture_bytes, picture_bytes);
-    WriteWeight(present ? order_.Weight(batch) : 0, options_.fields.floating,
-                out[2].data() + i * fields_[2].row_bytes());
-    if (present) return FillRow(epoch, samples[row], pixels, labels[row]);
+    if (samples[row] != SampleOrder::kNoSample) return FillRow(epoch, samples[row], pixels, labels[row]);
     std::ranges::fill(pixels, std::byte{0});
     labels[row] = 0;
     return absl::OkStatus();

@@ -61,11 +61,11 @@ class PictureBatches : public BatchSource {
   int64_t samples() const override { return order_.samples(); }
   int64_t batch_rows() const override { return options_.batch_rows; }
   int64_t batches_per_epoch() const override { return order_.batches_per_epoch(); }
-  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const override;
 
  private:
   PictureBatches(std::shared_ptr<const PictureSet> set, std::shared_ptr<DecodeThreads> threads,
                  PictureBatchOptions options);
+  absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override;
 
   absl::Status FillRow(int64_t epoch, int64_t sample, std::span<std::byte> pixels, int32_t& label) const;
   absl::Status Show(int64_t epoch, int64_t sample, std::span<uint8_t> shown) const;

@@ -26,7 +26,7 @@ class CountingSource : public BatchSource {
   int64_t samples() const override { return 16; }
   int64_t batch_rows() const override { return 4; }
   int64_t batches_per_epoch() const override { return 4; }
-  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const override {
+  absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override {
     ++fills_;
     if (batch == fails_at) return absl::InvalidArgumentError("shard 7 is damaged");
     std::this_thread::sleep_for(delay);
@@ -75,7 +75,7 @@ TEST(Prefetcher, BatchesThatDoNotFitAreRefused) {
 
 class ExhaustedSource : public CountingSource {
  public:
-  absl::Status Fill(int64_t, Rows, const FieldBuffers&) const override { throw std::bad_alloc(); }
+  absl::Status FillChecked(int64_t, Rows, const FieldBuffers&) const override { throw std::bad_alloc(); }
 };
 
 TEST(Prefetcher, ASourceWithoutMemoryIsAnErrorAndNoEndOfTheProcess) {

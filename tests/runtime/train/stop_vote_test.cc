@@ -140,7 +140,7 @@ class TellingSource : public BatchSource {
   int64_t samples() const override { return source_->samples(); }
   int64_t batch_rows() const override { return source_->batch_rows(); }
   int64_t batches_per_epoch() const override { return source_->batches_per_epoch(); }
-  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const override {
+  absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override {
     if (batch == 3) stop_.store(2);
     return source_->Fill(batch, rows, out);
   }

@@ -134,7 +134,7 @@ class BrokenBatch : public BatchSource {
   int64_t samples() const override { return source_->samples(); }
   int64_t batch_rows() const override { return source_->batch_rows(); }
   int64_t batches_per_epoch() const override { return source_->batches_per_epoch(); }
-  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const override {
+  absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override {
     const absl::Status status = source_->Fill(batch, rows, out);
     const float nan = std::numeric_limits<float>::quiet_NaN();
     for (size_t f = 0; batch == broken_ && f < out.size(); ++f) {

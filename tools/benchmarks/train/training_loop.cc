@@ -29,7 +29,7 @@ class ReadyBatches : public BatchSource {
   int64_t batch_rows() const override { return source_->batch_rows(); }
   int64_t batches_per_epoch() const override { return kEpoch; }
 
-  absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const override {
+  absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override {
     const std::vector<HostTensor>& whole = batches_[static_cast<size_t>(batch) % batches_.size()];
     for (size_t f = 0; f < out.size(); ++f) {
       std::memcpy(out[f].data(), whole[f].bytes.data() + rows.begin * fields()[f].row_bytes(), out[f].size());
