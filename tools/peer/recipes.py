@@ -29,9 +29,9 @@ class TensorflowRmsProp(torch.optim.Optimizer):
 
 
 class Training:
-    """The optimizer and the learning rate of a shipped model, as far as its first decay."""
+    """The optimizer and the learning rate of a shipped model, as far as its first decay; the rate times `rate`."""
 
-    def __init__(self, name, parameters, batch):
+    def __init__(self, name, parameters, batch, rate=1.0):
         self.schedule = None
         if name == "inception-v3":
             self.optimizer = TensorflowRmsProp(parameters, lr=0.165 * batch / 256)
@@ -43,6 +43,8 @@ class Training:
             self.optimizer = torch.optim.SGD(parameters, lr=0.1, momentum=0.9, nesterov=True, weight_decay=5e-4)
             self.schedule = torch.optim.lr_scheduler.OneCycleLR(self.optimizer, max_lr=0.1, total_steps=10**6,
                                                                 cycle_momentum=False)
+        for group in self.optimizer.param_groups:
+            group["lr"] *= rate
 
     def zero_grad(self):
         self.optimizer.zero_grad(set_to_none=True)
