@@ -27,77 +27,49 @@ struct AdamStep {
   }
 };
 
-// 1 - beta^t by expm1 of these keeps all its digits in every T, however near 1 beta is.
-template <typename F>
-void DeriveAdam(F& update) {
-  update.log_beta1 = std::log(update.beta1);
-  update.log_beta2 = std::log(update.beta2);
-}
-
-template <typename Step, typename F, typename T>
-PARTITA_HOST_DEVICE Step MakeAdamStep(const F& update, const UpdateScalars<T>& scalars, T decay) {
-  Step step{};
-  step.rate = scalars.rate / -std::expm1(scalars.step * static_cast<T>(update.log_beta1));
-  step.root = std::sqrt(-std::expm1(scalars.step * static_cast<T>(update.log_beta2)));
-  step.clip = scalars.clip;
-  step.decay = decay;
-  step.beta1 = static_cast<T>(update.beta1);
-  step.beta2 = static_cast<T>(update.beta2);
-  step.rest1 = static_cast<T>(1 - update.beta1);
-  step.rest2 = static_cast<T>(1 - update.beta2);
-  step.epsilon = static_cast<T>(update.epsilon);
-  return step;
-}
-
-struct Adam {
-  static constexpr char kName[] = "adam";
+template <bool kDecoupled>
+struct AdamForm {
+  static constexpr const char* kName = kDecoupled ? "adamw" : "adam";
   static constexpr bool kIsOptimizer = true;
   static constexpr bool kCountsSteps = true;
   static constexpr double kFlops = 15;
   static constexpr std::array kSlots = {UpdateSlot{"mean", 0}, UpdateSlot{"mean_square", 0}};
 
   double beta1 = 0, beta2 = 0, epsilon = 0, weight_decay = 0;
-  static constexpr std::array kAttributes = {UpdateAttribute<Adam>{"beta1", &Adam::beta1, 0.9, 0, 1},
-                                             UpdateAttribute<Adam>{"beta2", &Adam::beta2, 0.999, 0, 1},
-                                             UpdateAttribute<Adam>{"epsilon", &Adam::epsilon, 1e-8, 0},
-                                             UpdateAttribute<Adam>{"weight_decay", &Adam::weight_decay, 0}};
+  using Attribute = UpdateAttribute<AdamForm>;
+  static constexpr std::array kAttributes = {
+      Attribute{"beta1", &AdamForm::beta1, 0.9, 0, 1}, Attribute{"beta2", &AdamForm::beta2, 0.999, 0, 1},
+      Attribute{"epsilon", &AdamForm::epsilon, 1e-8, 0},
+      Attribute{"weight_decay", &AdamForm::weight_decay, kDecoupled ? 0.01 : 0.0}};
 
+  // 1 - beta^t by expm1 of these keeps all its digits in every T, however near 1 beta is.
   double log_beta1 = 0, log_beta2 = 0;
-  void Derive() { DeriveAdam(*this); }
+  void Derive() {
+    log_beta1 = std::log(beta1);
+    log_beta2 = std::log(beta2);
+  }
 
   template <typename T>
-  using Step = AdamStep<T, false>;
+  using Step = AdamStep<T, kDecoupled>;
 
   template <typename T>
   PARTITA_HOST_DEVICE Step<T> In(const UpdateScalars<T>& scalars) const {
-    return MakeAdamStep<Step<T>>(*this, scalars, static_cast<T>(weight_decay));
+    Step<T> step{};
+    step.rate = scalars.rate / -std::expm1(scalars.step * static_cast<T>(log_beta1));
+    step.root = std::sqrt(-std::expm1(scalars.step * static_cast<T>(log_beta2)));
+    step.clip = scalars.clip;
+    step.decay = kDecoupled ? scalars.rate * static_cast<T>(weight_decay) : static_cast<T>(weight_decay);
+    step.beta1 = static_cast<T>(beta1);
+    step.beta2 = static_cast<T>(beta2);
+    step.rest1 = static_cast<T>(1 - beta1);
+    step.rest2 = static_cast<T>(1 - beta2);
+    step.epsilon = static_cast<T>(epsilon);
+    return step;
   }
 };
 
-struct AdamW {
-  static constexpr char kName[] = "adamw";
-  static constexpr bool kIsOptimizer = true;
-  static constexpr bool kCountsSteps = true;
-  static constexpr double kFlops = 15;
-  static constexpr std::array kSlots = {UpdateSlot{"mean", 0}, UpdateSlot{"mean_square", 0}};
-
-  double beta1 = 0, beta2 = 0, epsilon = 0, weight_decay = 0;
-  static constexpr std::array kAttributes = {UpdateAttribute<AdamW>{"beta1", &AdamW::beta1, 0.9, 0, 1},
-                                             UpdateAttribute<AdamW>{"beta2", &AdamW::beta2, 0.999, 0, 1},
-                                             UpdateAttribute<AdamW>{"epsilon", &AdamW::epsilon, 1e-8, 0},
-                                             UpdateAttribute<AdamW>{"weight_decay", &AdamW::weight_decay, 0.01}};
-
-  double log_beta1 = 0, log_beta2 = 0;
-  void Derive() { DeriveAdam(*this); }
-
-  template <typename T>
-  using Step = AdamStep<T, true>;
-
-  template <typename T>
-  PARTITA_HOST_DEVICE Step<T> In(const UpdateScalars<T>& scalars) const {
-    return MakeAdamStep<Step<T>>(*this, scalars, scalars.rate * static_cast<T>(weight_decay));
-  }
-};
+using Adam = AdamForm<false>;
+using AdamW = AdamForm<true>;
 
 }  // namespace partita
 

@@ -32,64 +32,47 @@ struct RmsPropTorchStep {
   }
 };
 
-template <typename Step, typename F, typename T>
-PARTITA_HOST_DEVICE Step MakeRmsPropTorchStep(const F& update, const UpdateScalars<T>& scalars) {
-  Step step{};
-  step.rate = scalars.rate;
-  step.clip = scalars.clip;
-  step.weight_decay = static_cast<T>(update.weight_decay);
-  step.alpha = static_cast<T>(update.alpha);
-  step.rest = static_cast<T>(1 - update.alpha);
-  step.momentum = static_cast<T>(update.momentum);
-  step.epsilon = static_cast<T>(update.epsilon);
-  return step;
-}
-
-struct RmsPropTorch {
-  static constexpr char kName[] = "rmsprop_torch";
+template <bool kCentered>
+struct RmsPropTorchForm {
+  static constexpr const char* kName = kCentered ? "rmsprop_torch_centered" : "rmsprop_torch";
   static constexpr bool kIsOptimizer = false;  // `rmsprop_torch` is one or the other
   static constexpr bool kCountsSteps = false;
-  static constexpr double kFlops = 13;
-  static constexpr std::array kSlots = {UpdateSlot{"mean_square", 0}, UpdateSlot{"momentum", 0}};
+  static constexpr double kFlops = kCentered ? 18 : 13;
+  static constexpr auto kSlots = [] {
+    constexpr UpdateSlot kSquare{"mean_square", 0}, kMomentum{"momentum", 0}, kMean{"mean", 0};
+    if constexpr (kCentered) {
+      return std::array{kSquare, kMomentum, kMean};
+    } else {
+      return std::array{kSquare, kMomentum};
+    }
+  }();
 
   double alpha = 0, momentum = 0, epsilon = 0, weight_decay = 0;
-  static constexpr std::array kAttributes = {
-      UpdateAttribute<RmsPropTorch>{"alpha", &RmsPropTorch::alpha, 0.99, 0, 1},
-      UpdateAttribute<RmsPropTorch>{"momentum", &RmsPropTorch::momentum, 0, 0, 1},
-      UpdateAttribute<RmsPropTorch>{"epsilon", &RmsPropTorch::epsilon, 1e-8},
-      UpdateAttribute<RmsPropTorch>{"weight_decay", &RmsPropTorch::weight_decay, 0}};
+  using Attribute = UpdateAttribute<RmsPropTorchForm>;
+  static constexpr std::array kAttributes = {Attribute{"alpha", &RmsPropTorchForm::alpha, 0.99, 0, 1},
+                                             Attribute{"momentum", &RmsPropTorchForm::momentum, 0, 0, 1},
+                                             Attribute{"epsilon", &RmsPropTorchForm::epsilon, 1e-8},
+                                             Attribute{"weight_decay", &RmsPropTorchForm::weight_decay, 0}};
 
   template <typename T>
-  using Step = RmsPropTorchStep<T, false>;
+  using Step = RmsPropTorchStep<T, kCentered>;
 
   template <typename T>
   PARTITA_HOST_DEVICE Step<T> In(const UpdateScalars<T>& scalars) const {
-    return MakeRmsPropTorchStep<Step<T>>(*this, scalars);
+    Step<T> step{};
+    step.rate = scalars.rate;
+    step.clip = scalars.clip;
+    step.weight_decay = static_cast<T>(weight_decay);
+    step.alpha = static_cast<T>(alpha);
+    step.rest = static_cast<T>(1 - alpha);
+    step.momentum = static_cast<T>(momentum);
+    step.epsilon = static_cast<T>(epsilon);
+    return step;
   }
 };
 
-struct RmsPropTorchCentered {
-  static constexpr char kName[] = "rmsprop_torch_centered";
-  static constexpr bool kIsOptimizer = false;  // `rmsprop_torch` is one or the other
-  static constexpr bool kCountsSteps = false;
-  static constexpr double kFlops = 18;
-  static constexpr std::array kSlots = {UpdateSlot{"mean_square", 0}, UpdateSlot{"momentum", 0}, UpdateSlot{"mean", 0}};
-
-  double alpha = 0, momentum = 0, epsilon = 0, weight_decay = 0;
-  static constexpr std::array kAttributes = {
-      UpdateAttribute<RmsPropTorchCentered>{"alpha", &RmsPropTorchCentered::alpha, 0.99, 0, 1},
-      UpdateAttribute<RmsPropTorchCentered>{"momentum", &RmsPropTorchCentered::momentum, 0, 0, 1},
-      UpdateAttribute<RmsPropTorchCentered>{"epsilon", &RmsPropTorchCentered::epsilon, 1e-8},
-      UpdateAttribute<RmsPropTorchCentered>{"weight_decay", &RmsPropTorchCentered::weight_decay, 0}};
-
-  template <typename T>
-  using Step = RmsPropTorchStep<T, true>;
-
-  template <typename T>
-  PARTITA_HOST_DEVICE Step<T> In(const UpdateScalars<T>& scalars) const {
-    return MakeRmsPropTorchStep<Step<T>>(*this, scalars);
-  }
-};
+using RmsPropTorch = RmsPropTorchForm<false>;
+using RmsPropTorchCentered = RmsPropTorchForm<true>;
 
 }  // namespace partita
 
