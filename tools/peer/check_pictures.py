@@ -1,0 +1,126 @@
+"""Trains a shipped model on a folder of pictures here and, by several seeds, in PyTorch, and compares what they reach.
+
+Both see the same files (FOLDER/train and FOLDER/test, docs/formats.md 7.4) at the same size, the middles of pictures
+scaled to it, mirrored or not in training, in batches of as many, by the model's own optimizer and rate. The accuracy on
+the test set after the last epoch is in the range of PyTorch's, widened on either side by its width: of as many seeds
+the best or the worst is ours by chance in half of all cases.
+
+  PEER/bin/python tools/peer/check_pictures.py --model=inception-v3 BUILD_MODEL TRAINER FOLDER
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import networks
+import numpy
+import recipes
+import torch
+from PIL import Image
+
+
+def shown(path, size):
+    """The middle of a picture scaled to a shorter side of `size`."""
+    with Image.open(path) as image:
+        image = image.convert("RGB")
+        factor = size / min(image.size)
+        image = image.resize([max(size, round(side * factor)) for side in image.size], Image.BILINEAR)
+        left, top = (image.width - size) // 2, (image.height - size) // 2
+        middle = image.crop((left, top, left + size, top + size))
+        return torch.from_numpy(numpy.array(middle)).permute(2, 0, 1)
+
+
+def read(folder, size):
+    names = sorted(path.name for path in folder.iterdir())
+    paths = [(path, label) for label, name in enumerate(names) for path in sorted((folder / name).rglob("*.*"))]
+    images = torch.stack([shown(path, size) for path, _ in paths])
+    return images, torch.tensor([label for _, label in paths]), len(names)
+
+
+def accuracy(net, images, labels, batch):
+    net.eval()
+    with torch.no_grad():
+        guesses = [net(part).argmax(1) for part in images.split(batch)]
+    return (torch.cat(guesses) == labels).double().mean().item()
+
+
+class Peer:
+
+    def __init__(self, options):
+        self.options = options
+        folder = pathlib.Path(options.folder)
+        images, self.labels, self.classes = read(folder / "train", options.image_size)
+        tests, self.test_labels, _ = read(folder / "test", options.image_size)
+        values = images.double() / 255
+        mean, deviation = values.mean((0, 2, 3), keepdim=True), values.std((0, 2, 3), keepdim=True, correction=0)
+        ready = lambda bytes: ((bytes / 255 - mean) / deviation).float().to(memory_format=torch.channels_last)
+        self.images, self.tests = ready(images), ready(tests)
+
+    def accuracy_by(self, seed):
+        torch.manual_seed(seed)
+        options = self.options
+        net = networks.make(options.model, image_size=options.image_size, classes=self.classes)
+        net.settings["norm"]["momentum"] = options.batch_norm_momentum
+        for layer in net.layers.values():
+            if isinstance(layer, torch.nn.BatchNorm2d):
+                layer.momentum = options.batch_norm_momentum
+        net.to(memory_format=torch.channels_last)
+        training = recipes.Training(options.model, list(net.parameters()), options.batch)
+        for _ in range(options.epochs):
+            net.train()
+            order = torch.randperm(len(self.images))
+            for rows in order[:len(order) // options.batch * options.batch].view(-1, options.batch):
+                images = self.images[rows]
+                mirrored = torch.rand(options.batch) < 0.5
+                images[mirrored] = images[mirrored].flip(3)
+                training.zero_grad()
+                net.loss(images, self.labels[rows]).backward()
+                training.step()
+        return accuracy(net, self.tests, self.test_labels, options.batch)
+
+
+def ours(options, classes):
+    with tempfile.TemporaryDirectory() as temporary:
+        graph, report = (os.path.join(temporary, name) for name in ("graph.pb", "report.json"))
+        subprocess.run([options.build_model, options.model, f"--batch={options.batch}", f"--classes={classes}",
+                        f"--image-size={options.image_size}", f"--output={graph}",
+                        f"--batch-norm-momentum={options.batch_norm_momentum}"], check=True)
+        subprocess.run([options.trainer, "train", f"--data={options.folder}", f"--epochs={options.epochs}", "--flip",
+                        f"--threads={options.threads}", f"--report={report}", graph], check=True)
+        with open(report) as file:
+            return json.load(file)["epochs"][-1]["test_accuracy"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build_model")
+    parser.add_argument("trainer")
+    parser.add_argument("folder")
+    parser.add_argument("--model", choices=sorted(networks.NETWORKS), default="inception-v3")
+    parser.add_argument("--image-size", type=int, default=107)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--batch-norm-momentum", type=float, default=0.05, help="a batch's share of what is kept")
+    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    peer = Peer(options)
+    mine = ours(options, peer.classes)
+    print(f"ours: {mine:.2%}", flush=True)
+    theirs = []
+    for seed in range(1, options.seeds + 1):
+        theirs.append(peer.accuracy_by(seed))
+        print(f"PyTorch, seed {seed}: {theirs[-1]:.2%}", flush=True)
+    width = max(theirs) - min(theirs)
+    inside = min(theirs) - width <= mine <= max(theirs) + width
+    print("in the range" if inside else "NOT in the range")
+    return 0 if inside else 6
+
+
+if __name__ == "__main__":
+    sys.exit(main())
