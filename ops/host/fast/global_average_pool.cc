@@ -1,32 +1,21 @@
 // Fast global average pooling: [n,h,w,c] -> [n,c]. The mean is over the global image, of which a rank may hold some
 // rows.
+#include <algorithm>
+
 #include "ops/host/fast/fast_kernels.h"
-#include "ops/host/fast/lanes.h"
 #include "ops/host/kernel/parallel.h"
 #include "ops/host/kernel/target_clones.h"
 
 namespace partita {
 namespace {
 
-struct MeanBody {
-  const float* x;
-  float* y;
-  int64_t pixels, channels;
-  float factor;
-  template <typename V>
-  PARTITA_INLINE void Run(int64_t c) const {
-    V sum = V{};
-    for (int64_t i = 0; i < pixels; ++i) {
-      V value;
-      Load(x + i * channels + c, value);
-      sum += value;
-    }
-    Store(y + c, sum * factor);
-  }
-};
-
 PARTITA_TARGET_CLONES void MeanSample(const float* x, float* y, int64_t pixels, int64_t channels, float factor) {
-  ForChannels(channels, MeanBody{x, y, pixels, channels, factor});
+  std::fill(y, y + channels, 0.0f);
+  for (int64_t i = 0; i < pixels; ++i, x += channels) {
+    PARTITA_INDEPENDENT
+    for (int64_t c = 0; c < channels; ++c) y[c] += x[c];
+  }
+  for (int64_t c = 0; c < channels; ++c) y[c] *= factor;
 }
 
 PARTITA_TARGET_CLONES void SpreadSample(const float* dy, float* dx, int64_t pixels, int64_t channels, float factor) {

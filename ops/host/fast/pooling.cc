@@ -1,4 +1,6 @@
-// Fast pooling: the loop over channels is innermost and in vectors, threads share rows or samples.
+// Fast pooling: the loop over channels is innermost and in vectors, threads share rows or samples. Loops run over
+// memory, which the caches hold, and not over vectors of lanes.h: gcc 12 takes those apart into halves, and comparisons
+// of them into scalars, before it knows what the clone's machine can.
 #include <algorithm>
 #include <limits>
 
@@ -17,48 +19,6 @@ struct Patch {
   int64_t rows, columns, row_stride, channels;  // the stride in elements
 };
 
-struct MaximumGradBody {
-  const float *x, *y, *dy;
-  float* dx;
-  Patch patch;
-  template <typename V>
-  PARTITA_INLINE void Run(int64_t c) const {
-    V best, remaining;
-    const V zero = V{};
-    Load(y + c, best);
-    Load(dy + c, remaining);
-    for (int64_t i = 0; i < patch.rows; ++i) {
-      for (int64_t j = 0; j < patch.columns; ++j) {
-        const int64_t at = i * patch.row_stride + j * patch.channels + c;
-        V value, sum;
-        Load(x + at, value);
-        Load(dx + at, sum);
-        Store(dx + at, sum + (value == best ? remaining : zero));
-        remaining = value == best ? zero : remaining;  // the first of equal values takes it all
-      }
-    }
-  }
-};
-
-struct SumBody {
-  const float* x;
-  float* y;
-  Patch patch;
-  float factor;
-  template <typename V>
-  PARTITA_INLINE void Run(int64_t c) const {
-    V sum = V{};
-    for (int64_t i = 0; i < patch.rows; ++i) {
-      for (int64_t j = 0; j < patch.columns; ++j) {
-        V value;
-        Load(x + i * patch.row_stride + j * patch.channels + c, value);
-        sum += value;
-      }
-    }
-    Store(y + c, sum * factor);
-  }
-};
-
 // The part of output (i, j)'s window in the image, and the index of its first element in a sample.
 PARTITA_INLINE Patch WindowPatch(const Pooling& pool, int64_t i, int64_t j, int64_t& first) {
   const int64_t row = pool.RowBegin(i), column = pool.ColumnBegin(j);
@@ -73,7 +33,6 @@ PARTITA_INLINE void TakeLarger(const float* x, float* y, int64_t channels) {
   for (int64_t c = 0; c < channels; ++c) y[c] = Exceeds(x[c], y[c]) ? x[c] : y[c];
 }
 
-// Over memory and not with Lanes: gcc 12 takes an ordered comparison of its vectors apart into scalars.
 PARTITA_TARGET_CLONES void MaxPoolRow(const Pooling& pool, const float* x, float* y, int64_t row) {
   const int64_t channels = pool.images.c;
   for (int64_t j = 0; j < pool.images.out_w; ++j, y += channels) {
@@ -87,6 +46,27 @@ PARTITA_TARGET_CLONES void MaxPoolRow(const Pooling& pool, const float* x, float
   }
 }
 
+// Channels of one window at a time: what is still to be given of each.
+constexpr int64_t kChannelsOfWindow = 512;
+
+// Gives each channel's `dy` to the first of the window's pixels that is `y`.
+PARTITA_INLINE void GiveToLargest(const Patch& patch, const float* x, const float* y, const float* dy, float* dx,
+                                  int64_t channels) {
+  float remaining[kChannelsOfWindow];
+  std::copy(dy, dy + channels, remaining);
+  for (int64_t i = 0; i < patch.rows; ++i) {
+    for (int64_t j = 0; j < patch.columns; ++j) {
+      const int64_t at = i * patch.row_stride + j * patch.channels;
+      PARTITA_INDEPENDENT
+      for (int64_t c = 0; c < channels; ++c) {
+        const bool largest = x[at + c] == y[c];
+        dx[at + c] += largest ? remaining[c] : 0.0f;
+        remaining[c] = largest ? 0.0f : remaining[c];
+      }
+    }
+  }
+}
+
 PARTITA_TARGET_CLONES void MaxPoolGradSample(const Pooling& pool, const float* x, const float* y, const float* dy,
                                              float* dx) {
   const Images& size = pool.images;
@@ -96,58 +76,58 @@ PARTITA_TARGET_CLONES void MaxPoolGradSample(const Pooling& pool, const float* x
       int64_t first;
       const Patch patch = WindowPatch(pool, i, j, first);
       const int64_t at = (i * size.out_w + j) * size.c;
-      ForChannels(size.c, MaximumGradBody{x + first, y + at, dy + at, dx + first, patch});
-    }
-  }
-}
-
-PARTITA_TARGET_CLONES void AveragePoolRow(const Pooling& pool, const float* x, float* y, int64_t i) {
-  for (int64_t j = 0; j < pool.images.out_w; ++j) {
-    int64_t first;
-    const Patch patch = WindowPatch(pool, i, j, first);
-    const float factor = 1.0f / static_cast<float>(pool.Divisor(i, j));
-    ForChannels(pool.images.c, SumBody{x + first, y + j * pool.images.c, patch, factor});
-  }
-}
-
-// The windows that see a row or column `at`: output indices [begin, end).
-struct Covering {
-  int64_t begin, end;
-};
-PARTITA_INLINE Covering CoveringOutputs(int64_t at, int64_t padding, int64_t kernel, int64_t stride, int64_t outputs) {
-  const int64_t reach = at + padding;
-  const int64_t begin = reach < kernel ? 0 : (reach - kernel) / stride + 1;
-  return {begin, std::min(outputs, reach / stride + 1)};
-}
-
-struct AverageGradBody {
-  const Pooling& pool;
-  const float* dy;  // of the sample
-  float* dx;
-  Covering rows, columns;
-  template <typename V>
-  PARTITA_INLINE void Run(int64_t c) const {
-    const Images& size = pool.images;
-    V sum = V{};
-    for (int64_t i = rows.begin; i < rows.end; ++i) {
-      for (int64_t j = columns.begin; j < columns.end; ++j) {
-        V value;
-        Load(dy + (i * size.out_w + j) * size.c + c, value);
-        sum += pool.count_padding ? value : value / static_cast<float>(pool.Divisor(i, j));
+      for (int64_t c = 0; c < size.c; c += kChannelsOfWindow) {
+        GiveToLargest(patch, x + first + c, y + at + c, dy + at + c, dx + first + c,
+                      std::min(kChannelsOfWindow, size.c - c));
       }
     }
-    if (pool.count_padding) sum /= static_cast<float>(pool.window.kernel_h * pool.window.kernel_w);
-    Store(dx + c, sum);
   }
-};
+}
+
+PARTITA_INLINE void AddTo(float* sum, const float* x, int64_t channels) {
+  PARTITA_INDEPENDENT
+  for (int64_t c = 0; c < channels; ++c) sum[c] += x[c];
+}
+
+PARTITA_INLINE void AddQuotientTo(float* sum, const float* x, float divisor, int64_t channels) {
+  PARTITA_INDEPENDENT
+  for (int64_t c = 0; c < channels; ++c) sum[c] += x[c] / divisor;
+}
+
+PARTITA_TARGET_CLONES void AveragePoolRow(const Pooling& pool, const float* x, float* y, int64_t row) {
+  const int64_t channels = pool.images.c;
+  for (int64_t j = 0; j < pool.images.out_w; ++j, y += channels) {
+    int64_t first;
+    const Patch patch = WindowPatch(pool, row, j, first);
+    std::fill(y, y + channels, 0.0f);
+    for (int64_t i = 0; i < patch.rows; ++i) {
+      const float* pixels = x + first + i * patch.row_stride;
+      for (int64_t k = 0; k < patch.columns; ++k) AddTo(y, pixels + k * channels, channels);
+    }
+    const float factor = 1.0f / static_cast<float>(pool.Divisor(row, j));
+    for (int64_t c = 0; c < channels; ++c) y[c] *= factor;
+  }
+}
 
 PARTITA_TARGET_CLONES void AveragePoolGradRow(const Pooling& pool, const float* dy, float* dx, int64_t row) {
   const Images& size = pool.images;
-  const SlidingWindow& window = pool.window;
-  const Covering rows = CoveringOutputs(row, window.top, window.kernel_h, window.stride_h, size.out_h);
-  for (int64_t column = 0; column < size.w; ++column) {
-    const Covering columns = CoveringOutputs(column, window.left, window.kernel_w, window.stride_w, size.out_w);
-    ForChannels(size.c, AverageGradBody{pool, dy, dx + column * size.c, rows, columns});
+  const IndexRange rows = pool.RowsThatSee(row);
+  const auto window = static_cast<float>(pool.window.kernel_h * pool.window.kernel_w);
+  for (int64_t column = 0; column < size.w; ++column, dx += size.c) {
+    const IndexRange columns = pool.ColumnsThatSee(column);
+    std::fill(dx, dx + size.c, 0.0f);
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
+      for (int64_t j = columns.begin; j < columns.end; ++j) {
+        const float* pixel = dy + (i * size.out_w + j) * size.c;
+        if (pool.count_padding) {
+          AddTo(dx, pixel, size.c);
+        } else {
+          AddQuotientTo(dx, pixel, static_cast<float>(pool.Divisor(i, j)), size.c);
+        }
+      }
+    }
+    if (!pool.count_padding) continue;
+    for (int64_t c = 0; c < size.c; ++c) dx[c] /= window;
   }
 }
 
