@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/alike/alike_ranks.h"
+#include "graph/alike/displaced.h"
 #include "graph/lower/drop_ones.h"
 #include "graph/lower/fold_update_casts.h"
 #include "graph/lower/group_updates.h"
@@ -24,16 +26,21 @@
 namespace partita {
 namespace {
 
+// A schedule and with which values its kernels' operands are displaced.
+struct Planned {
+  Schedule schedule;
+  OperandValues operands;
+};
+
 // What was planned for ranks so far. Ranks that hold blocks of equal sizes need the same memory plan, streams and
-// waits, and with many ranks most of them do.
+// waits, also if they are not alike.
 class SchedulePlanner {
  public:
   SchedulePlanner(const Program& program, const Graph& entry, const KernelCatalogue& kernels,
                   const ScheduleOptions& options)
       : program_(program), entry_(entry), kernels_(kernels), options_(options) {}
 
-  absl::StatusOr<Schedule> Make(int rank) {
-    LocalGraph local = Localize(entry_, rank);
+  absl::StatusOr<Planned> Make(int rank, LocalGraph local) {
     ASSIGN_OR_RETURN(LocalProgram lowered,
                      LowerGraph(program_, entry_, rank, local, kernels_,
                                 {.exchange_boxes = options_.exchange_boxes, .round_states = options_.group_updates}));
@@ -49,11 +56,12 @@ class SchedulePlanner {
     const StoragePlan storage = AssignStorage(lowered);
     const auto [streams, used] = options_.compute_streams == 1 ? OneStream(lowered) : SeveralStreams(lowered);
     ASSIGN_OR_RETURN(const MemoryPlan* memory, Memory(storage.storages, used, rank));
+    OperandValues operands = OperandValuesOf(lowered);
     Schedule schedule = BindSchedule(program_, entry_, rank, std::move(local), std::move(lowered), storage, *memory);
     schedule.streams = options_.compute_streams + 1;
     for (size_t l = 0; l < streams.size(); ++l) schedule.launches[l].stream = streams[l];
     AddWaits(schedule);
-    return schedule;
+    return Planned{std::move(schedule), std::move(operands)};
   }
 
  private:
@@ -162,6 +170,52 @@ class SchedulePlanner {
   std::vector<PlannedOrder> orders_;
 };
 
+// The schedules of all ranks: of those that are alike one is planned.
+class Folding {
+ public:
+  Folding(const Program& program, const Graph& entry, const KernelCatalogue& kernels, const ScheduleOptions& options)
+      : entry_(entry), planner_(program, entry, kernels, options), alike_(program, entry) {}
+
+  absl::StatusOr<std::vector<Schedule>> Run() {
+    schedules_.reserve(static_cast<size_t>(entry_.ranks()));
+    for (int rank = 0; rank < entry_.ranks(); ++rank)
+      RETURN_IF_ERROR(WithContext(fmt::format("rank {}", rank), Add(rank)));
+    return std::move(schedules_);
+  }
+
+ private:
+  // Of those that are not alike; what comes later is compared with these alone.
+  static constexpr size_t kMostModels = 16;
+
+  // A rank that was planned.
+  struct Model {
+    RankShare share;
+    OperandValues operands;
+  };
+
+  absl::Status Add(int rank) {
+    RankShare share{rank, Localize(entry_, rank)};
+    for (const Model& model : models_) {
+      const std::optional<Displacement> displacement = alike_.Between(model.share, share);
+      if (!displacement) continue;
+      const Schedule& like = schedules_[static_cast<size_t>(model.share.rank)];
+      schedules_.push_back(Displaced(entry_, like, model.operands, *displacement, rank));
+      return absl::OkStatus();
+    }
+    const bool others = rank + 1 < entry_.ranks() && models_.size() < kMostModels;  // that may be like it
+    ASSIGN_OR_RETURN(Planned planned, planner_.Make(rank, others ? share.local : std::move(share.local)));
+    schedules_.push_back(std::move(planned.schedule));
+    if (others) models_.push_back({std::move(share), std::move(planned.operands)});
+    return absl::OkStatus();
+  }
+
+  const Graph& entry_;
+  SchedulePlanner planner_;
+  const AlikeRanks alike_;
+  std::vector<Model> models_;
+  std::vector<Schedule> schedules_;
+};
+
 absl::Status Check(const ScheduleOptions& options) {
   if (options.compute_streams >= 1) return absl::OkStatus();
   return InvalidArgument("{} compute streams; at least 1 is needed", options.compute_streams);
@@ -175,22 +229,16 @@ absl::StatusOr<Schedule> MakeSchedule(const Program& program, const Graph& entry
   if (rank < 0 || rank >= entry.ranks()) {
     return InvalidArgument("rank {} is not on the mesh '{}' of {} ranks", rank, entry.mesh().ToString(), entry.ranks());
   }
-  return SchedulePlanner(program, entry, kernels, options).Make(rank);
+  ASSIGN_OR_RETURN(Planned planned,
+                   SchedulePlanner(program, entry, kernels, options).Make(rank, Localize(entry, rank)));
+  return std::move(planned.schedule);
 }
 
 absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Program& program, const Graph& entry,
                                                     const KernelCatalogue& kernels, const ScheduleOptions& options) {
   return OrExhausted("the schedules", [&]() -> absl::StatusOr<std::vector<Schedule>> {
     RETURN_IF_ERROR(Check(options));
-    SchedulePlanner planner(program, entry, kernels, options);
-    std::vector<Schedule> schedules;
-    schedules.reserve(entry.ranks());
-    for (int rank = 0; rank < entry.ranks(); ++rank) {
-      absl::StatusOr<Schedule> schedule = planner.Make(rank);
-      if (!schedule.ok()) return WithContext(fmt::format("rank {}", rank), schedule.status());
-      schedules.push_back(*std::move(schedule));
-    }
-    return schedules;
+    return Folding(program, entry, kernels, options).Run();
   });
 }
 

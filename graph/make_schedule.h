@@ -41,8 +41,8 @@ struct ScheduleOptions {
 absl::StatusOr<Schedule> MakeSchedule(const Program& program, const Graph& entry, int rank,
                                       const KernelCatalogue& kernels, const ScheduleOptions& options = {});
 
-// The same for all ranks of the mesh, in their order. Ranks that hold blocks of equal sizes are planned once.
-// An error names the rank too.
+// The same for all ranks of the mesh, in their order. Of ranks that are alike (graph/alike) one is lowered and
+// planned. An error names the rank too.
 absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Program& program, const Graph& entry,
                                                     const KernelCatalogue& kernels,
                                                     const ScheduleOptions& options = {});

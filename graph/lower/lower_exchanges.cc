@@ -148,16 +148,16 @@ absl::Status MoveLowering::AppendSumOfParts(const Move& move, const std::vector<
   kernel.node = {graph_.name(move.node), node.op, node.attributes, {}, {local(move.own_to())}};
   if (move.Overlap(move.own_from(), move.own_to())) {
     kernel.node.inputs.push_back(local(move.own_from()));
-    kernel.inputs.push_back({out_.tensor_of[move.input]});
+    kernel.inputs.push_back({out_.tensor_of[move.input], 0, move.input});
   }
   int64_t offset = 0;
   for (const HeldBox& part : received) {
     if (!part) continue;
     kernel.node.inputs.push_back(local(part));
-    kernel.inputs.push_back({arrived, offset});
+    kernel.inputs.push_back({arrived, offset, move.output});
     offset += move.bytes(part->elements());
   }
-  kernel.outputs = {{NewOutput(move.output)}};
+  kernel.outputs = {{NewOutput(move.output), 0, move.output}};
   ASSIGN_OR_RETURN(kernel.choice, kernels_.Choose(kernel.node));
   kernel.workspace = out_.AddWorkspace(kernel.choice, graph_.name(move.node));
   Append(move.node, "/add").work = std::move(kernel);

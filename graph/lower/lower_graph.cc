@@ -135,8 +135,12 @@ class GraphLowering {
     launch.phase = node.phase;
     kernel.inputs.reserve(node.inputs.size());
     kernel.outputs.reserve(node.outputs.size() + 1);
-    for (ValueId input : node.inputs) kernel.inputs.push_back({input == kNoValue ? kNoTensor : out_.tensor_of[input]});
-    for (ValueId output : node.outputs) kernel.outputs.push_back({NewOutput(output, MemoryKind::kActivation)});
+    for (ValueId input : node.inputs) {
+      kernel.inputs.push_back({input == kNoValue ? kNoTensor : out_.tensor_of[input], 0, input});
+    }
+    for (ValueId output : node.outputs) {
+      kernel.outputs.push_back({NewOutput(output, MemoryKind::kActivation), 0, output});
+    }
     AddRounded(node, kernel);
     ASSIGN_OR_RETURN(kernel.choice, kernels_.Choose(kernel.node));
     kernel.workspace = out_.AddWorkspace(kernel.choice, launch.name);
@@ -166,7 +170,7 @@ class GraphLowering {
     const std::string name = graph_.value(made).name + "@bf16";
     const TensorId tensor = out_.AddTensor({rounded.bytes(), MemoryKind::kActivation, name, -1, 0});
     kernel.node.outputs.push_back(std::move(rounded));
-    kernel.outputs.push_back({tensor});
+    kernel.outputs.push_back({tensor, 0, made});
     out_.updates.push_back({state->second, tensor});
   }
 

@@ -32,7 +32,7 @@ std::vector<std::optional<int>> LastWriters(const LocalProgram& program) {
 
 // An input from which outputs can be made: what a rank holds before an exchange, or after it.
 struct Source {
-  TensorId tensor = kNoTensor;
+  Operand operand;
   Box box;
   int until = 0;  // the launch that waits for the next exchange; for the last source the node itself
 };
@@ -90,14 +90,14 @@ class HaloSplitting {
     const LocalLaunch& launch = program_.launches[l];
     const Node& node = graph_.node(launch.node);
     ValueId value = node.inputs[node.op->windowed];
-    std::vector<Source> sources = {{program_.tensor_of[value], Held(value).box, l}};
+    std::vector<Source> sources = {{{program_.tensor_of[value], 0, value}, Held(value).box, l}};
     while (graph_.node(graph_.value(value).producer).op->move == MoveKind::kHalo) {
       const NodeId exchange = graph_.value(value).producer;
       value = graph_.node(exchange).inputs[0];
       if (!local_.Holds(value)) break;
       const std::optional<int> assembly = assembly_of_[exchange];
       if (!assembly || !OthersAreThere(l, *assembly)) continue;
-      sources.push_back({program_.tensor_of[value], Held(value).box, *assembly});
+      sources.push_back({{program_.tensor_of[value], 0, value}, Held(value).box, *assembly});
     }
     if (sources.size() == 1) return {};
     std::reverse(sources.begin(), sources.end());
@@ -156,7 +156,7 @@ class HaloSplitting {
   struct Part {
     LocalNode node;
     KernelChoice choice;
-    TensorId source = kNoTensor;
+    Operand source;
     int before = 0;  // launch
   };
 
@@ -175,7 +175,7 @@ class HaloSplitting {
       if (!done && last) return {};
       const std::vector<Box> boxes = done ? Around(*done, reach) : std::vector<Box>{reach};
       for (const Box& box : boxes) {
-        Part part{whole, {}, source.tensor, source.until};
+        Part part{whole, {}, source.operand, source.until};
         part.node.outputs[0].box = box;
         LocalTensor& read = *part.node.inputs[node.op->windowed];
         read.box = ReadOf(windows, source.box, box);
@@ -222,7 +222,7 @@ class HaloSplitting {
     launch.name += suffix;
     launch.in_place.clear();
     auto& kernel = std::get<LocalKernel>(launch.work);
-    kernel.inputs[node.op->windowed] = {part.source};
+    kernel.inputs[node.op->windowed] = part.source;
     kernel.node = std::move(part.node);
     kernel.choice = std::move(part.choice);
     kernel.workspace = program_.AddWorkspace(kernel.choice, launch.name);

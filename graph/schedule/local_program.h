@@ -41,6 +41,7 @@ struct InPlace {
 struct Operand {
   TensorId tensor = kNoTensor;
   int64_t offset = 0;
+  ValueId value = kNoValue;  // its box, in whose memory it lies, moves with where the rank's of this value begins
 };
 
 // The work of a launch, as in schedule.h, with tensors instead of addresses.

@@ -7,6 +7,7 @@
 #include "graph/prove/verify_collectives.h"
 #include "graph/prove/verify_schedule.h"
 #include "tests/graph/schedule/interpreter.h"
+#include "tests/graph/schedule/schedule_text.h"
 #include "tests/graph/schedule/schedule_testing.h"
 
 namespace partita {
@@ -114,26 +115,6 @@ TEST(Streams, TakeNoMoreMemoryThanTheDeviceHas) {
   EXPECT_GE(tighter, 8);
 }
 
-// Everything of a schedule that a rank does and where.
-std::string Written(const Schedule& schedule) {
-  std::string text =
-      fmt::format("rank {} streams {} bytes {}\n", schedule.rank, schedule.streams, schedule.memory.total);
-  for (const Launch& launch : schedule.launches) {
-    text += fmt::format("{} {} {} on {} after {}:", launch.name, launch.node, launch.work.index(), launch.stream,
-                        fmt::join(launch.waits, ","));
-    for (const Access& access : launch.accesses) {
-      text += fmt::format(" {}{}+{}", access.write ? "w" : "r", access.range.offset, access.range.bytes);
-    }
-    text += "\n";
-  }
-  for (const OrderEdge& edge : schedule.order) text += fmt::format("{}<{} ", edge.before, edge.after);
-  for (const Lifetime& life : schedule.lifetimes) {
-    text += fmt::format("\n{} {}+{} {}-{}", life.name, life.range.offset, life.range.bytes, life.first, life.last);
-  }
-  for (const Placement& state : schedule.states) text += fmt::format("\n{} {}", state.name, state.offset);
-  return text;
-}
-
 // 7 rows over 2 x 2 ranks: blocks of 2, 2, 2 and 1; one value on one rank only.
 TEST(MakeSchedules, RanksThatSharePlansAreAsIfPlannedAlone) {
   TestGraph builder({{{"data", 2}, {"model", 2}}});
@@ -156,9 +137,9 @@ TEST(MakeSchedules, RanksThatSharePlansAreAsIfPlannedAlone) {
       const absl::StatusOr<Schedule> alone =
           MakeSchedule(program, program.graph(kTrainEntry), rank, TestKernels(16), options);
       ASSERT_TRUE(alone.ok()) << alone.status();
-      EXPECT_EQ(Written((*together)[rank]), Written(*alone));
+      EXPECT_EQ(ToText((*together)[rank]), ToText(*alone));
     }
-    EXPECT_NE(Written((*together)[0]), Written((*together)[3]));
+    EXPECT_NE(ToText((*together)[0]), ToText((*together)[3]));
   }
 }
 

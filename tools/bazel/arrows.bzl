@@ -25,10 +25,11 @@ ARROWS = {
     "graph/schedule": "runtime/base graph/value graph/ir",
     "graph/lower": "runtime/base graph/value graph/ir graph/moves graph/schedule",
     "graph/plan": "runtime/base graph/value graph/ir graph/schedule",
+    "graph/alike": "runtime/base graph/value graph/ir graph/schedule",
     "graph/prove": "runtime/base graph/value graph/ir graph/schedule",
     # The index of both ways.
     "graph": "runtime/base graph/value graph/ir graph/moves graph/derive graph/passes graph/schedule graph/lower" +
-             " graph/plan",
+             " graph/plan graph/alike",
 
     # Where work runs, and how ranks talk: of the compiler value types alone.
     "runtime/device": "runtime/base",

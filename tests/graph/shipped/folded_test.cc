@@ -1,0 +1,76 @@
+// The schedules of the shipped models under the shipped strategies, and under these with three times as many ranks
+// along an axis, where what is split may be uneven: those of ranks that are alike are made of one another's, and are to
+// the last field what is made of each rank by itself.
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+#include "graph/make_program.h"
+#include "graph/proto_io/proto_io.h"
+#include "ops/host/host_kernels.h"
+#include "ops/registry.h"
+#include "tests/graph/alike/expect_folded.h"
+
+namespace partita {
+namespace {
+
+struct Shipped {
+  const char* model;
+  const char* strategy;
+};
+
+class Folded : public testing::TestWithParam<Shipped> {
+ protected:
+  static void TearDownTestSuite() {
+    std::cout << displaced_ << " schedules were those of other ranks, displaced\n";
+    EXPECT_GT(displaced_, 100);
+  }
+
+  void Expect(const Program& program) {
+    const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels({.threads = 1});
+    displaced_ += ExpectFolded(program, *kernels, {.exchange_boxes = true});
+    ScheduleOptions options;
+    options.compute_streams = 2;
+    options.group_updates = true;
+    options.overlap_halo = OverlapHalo::kOn;
+    const std::unique_ptr<KernelLibrary> reference = MakeHostKernels({.reference_only = true});
+    displaced_ += ExpectFolded(program, *reference, options);
+  }
+
+  static inline int displaced_ = 0;
+};
+
+TEST_P(Folded, IsWhatEachRankIsByItself) {
+  const std::string folder = "tools/models/examples/";
+  absl::StatusOr<Model> model = LoadModel(folder + GetParam().model + ".pbtxt", Ops());
+  ASSERT_TRUE(model.ok()) << model.status();
+  model->learning_rate.steps = 100;
+  const absl::StatusOr<Strategy> shipped = LoadStrategy(folder + GetParam().strategy + ".pbtxt");
+  ASSERT_TRUE(shipped.ok()) << shipped.status();
+  const absl::StatusOr<Program> program = MakeProgram(*model, *shipped, Ops());
+  ASSERT_TRUE(program.ok()) << program.status();
+  Expect(*program);
+  for (size_t axis = 0; axis < shipped->mesh.axes.size(); ++axis) {
+    SCOPED_TRACE(shipped->mesh.axes[axis].name);
+    Strategy wider = *shipped;
+    wider.mesh.axes[axis].size *= 3;
+    const absl::StatusOr<Program> of_more = MakeProgram(*model, wider, Ops());
+    if (of_more.ok()) Expect(*of_more);  // cuts and coordinates may be said of so many ranks alone
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Examples, Folded,
+                         testing::Values(Shipped{"mini_inception", "mini_inception_2x2"},
+                                         Shipped{"mini_inception", "mini_inception_mixed"},
+                                         Shipped{"mini_inception", "mini_inception_domain"},
+                                         Shipped{"lenet5", "lenet5_data_model"}, Shipped{"lenet5", "lenet5_placement"},
+                                         Shipped{"lenet5", "lenet5_mixed"}, Shipped{"lenet5", "lenet5_pipeline"},
+                                         Shipped{"lenet5", "lenet5_domain"}, Shipped{"lenet5", "lenet5_groups"},
+                                         Shipped{"lenet5", "lenet5_grid"}, Shipped{"lenet5", "lenet5_workers"},
+                                         Shipped{"lenet5", "lenet5_meshes"}, Shipped{"mlp", "mlp_data_model"},
+                                         Shipped{"mlp", "mlp_placement"}, Shipped{"mlp", "mlp_mixed"},
+                                         Shipped{"mlp", "mlp_classes"}),
+                         [](const auto& shipped) { return std::string(shipped.param.strategy); });
+
+}  // namespace
+}  // namespace partita
