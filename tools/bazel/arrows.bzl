@@ -80,6 +80,8 @@ ARROWS = {
                 " ops/functors/updates ops/cuda/launch" +
                 " ops/cuda/plans ops/cuda/kernel ops/cuda/own ops/cuda/cublaslt ops/cuda/cudnn",
 
+    # Ways to choose a strategy; searches know nothing of graphs.
+    "partitioner/search": "runtime/base",
     "partitioner": "runtime/base graph/value graph/ir graph/derive",
 
     # A session: the one place that knows the compiler and all that runs what it makes.

@@ -1,0 +1,34 @@
+// What every search answers with: a plan, what it costs, how far from the best it can be at most, and what lies next to
+// it. The same tables give the same answer: of equal plans the one that comes first.
+#ifndef PARTITA_PARTITIONER_SEARCH_ANSWER_H_
+#define PARTITA_PARTITIONER_SEARCH_ANSWER_H_
+
+#include <string>
+#include <vector>
+
+namespace partita {
+
+// A plan that was not taken, and why: it is slower, or does not fit.
+struct Rejected {
+  std::string plan;
+  double seconds = 0;
+  double bytes = 0;
+  std::string reason;
+};
+
+template <typename Plan>
+struct Answer {
+  Plan plan;
+  double seconds = 0;  // of a step
+  double bytes = 0;    // of the fullest device
+  // No plan within the limits is faster. The same as `seconds` where the plan is proven to be the best.
+  double lower_bound = 0;
+  std::vector<Rejected> rejected;  // the fastest first
+
+  // How much slower than the best the plan can be at most: 0.01 is one per cent.
+  double Gap() const { return seconds > lower_bound ? (seconds - lower_bound) / lower_bound : 0; }
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_SEARCH_ANSWER_H_

@@ -1,0 +1,26 @@
+// The layer-wise search under a limit of memory, in three steps, each of which narrows what the next looks at:
+//
+//   1. a price per byte is added to the seconds. The price at which the bound is the highest is found by lines through
+//      the plans that fit and those that do not (Lagrange); plans on the way that fit are kept.
+//   2. configs whose best plan at that price is slower than the best plan that fits are left out.
+//   3. on what is left, elimination with lists of (seconds, bytes) of which none is better in both (Pareto), without
+//      those that can no more become better than the plan at hand. Too many: again with lists that are 0.5 % coarse.
+#ifndef PARTITA_PARTITIONER_SEARCH_LIMITED_SEARCH_H_
+#define PARTITA_PARTITIONER_SEARCH_LIMITED_SEARCH_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "partitioner/search/answer.h"
+#include "partitioner/search/cost_tables.h"
+#include "partitioner/search/elimination_order.h"
+
+namespace partita {
+
+// `fastest`: the best plan without the limit, which it breaks. Refuses a limit that no plan keeps.
+absl::StatusOr<Answer<std::vector<int>>> LimitedSearch(const CostTables& tables, const EliminationOrder& order,
+                                                       const std::vector<int>& fastest, double bytes);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_SEARCH_LIMITED_SEARCH_H_
