@@ -1,0 +1,49 @@
+// What the placement of ops on the devices of a worker group is judged by: a graph of ops, each of which one device
+// runs whole, and of values, each of which one transfer carries where its two ends lie on different devices.
+#ifndef PARTITA_PARTITIONER_SEARCH_PLACEMENT_GRAPH_H_
+#define PARTITA_PARTITIONER_SEARCH_PLACEMENT_GRAPH_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace partita {
+
+struct PlacedOp {
+  std::string op;
+  double seconds = 0;
+  double bytes = 0;
+  int together = -1;  // ops of one number lie on one device; -1: anywhere
+};
+
+struct PlacedEdge {
+  int from = 0;
+  int to = 0;
+  double seconds = 0;  // from device to device; a link carries one transfer at a time in each direction
+};
+
+// Ops stand after those that they read.
+struct PlacementGraph {
+  std::vector<PlacedOp> ops;
+  std::vector<PlacedEdge> edges;
+};
+
+// By op. Equal devices, numbered as they come into use.
+struct Placement {
+  std::vector<int> device;
+  std::vector<double> start;
+};
+
+// Names the op or edge that is wrong.
+absl::Status CheckPlacementGraph(const PlacementGraph& graph);
+
+// The sum of all ops: what one device takes.
+double SerialSeconds(const PlacementGraph& graph);
+
+// What the fullest of `devices` holds.
+double FullestBytes(const PlacementGraph& graph, const std::vector<int>& device, int devices);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_SEARCH_PLACEMENT_GRAPH_H_
