@@ -1,0 +1,53 @@
+#include "partitioner/cost/compute_cost.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/ir/node_flops.h"
+#include "graph/ir/op_definition.h"
+
+namespace partita {
+namespace {
+
+std::string Printed(const LocalTensor& tensor) {
+  return fmt::format("{}{}", Name(tensor.dtype), ToString(tensor.shape()));
+}
+
+double RateOf(const DeviceKind& kind, DType dtype) {
+  const auto found = kind.flops_per_second.find(dtype);
+  return found == kind.flops_per_second.end() ? kind.flops_per_second.at(DType::kF32) : found->second;
+}
+
+}  // namespace
+
+Work WorkOf(const LocalNode& node) {
+  Work work{FlopsOf(node), BytesOf(node), DType::kF32};
+  for (const auto& input : node.inputs) {
+    if (!input || !IsFloating(input->dtype)) continue;
+    work.dtype = input->dtype;
+    if (input->dtype == DType::kBF16) break;
+  }
+  return work;
+}
+
+double RooflineSeconds(const Work& work, const DeviceKind& kind, int sharing) {
+  const double computing = work.flops / RateOf(kind, work.dtype), moving = work.bytes / kind.bytes_per_second;
+  return kind.launch_seconds + std::max(computing, moving) * sharing;
+}
+
+std::string SignatureOf(const LocalNode& node) {
+  std::string text = node.op->name;
+  for (const auto& input : node.inputs) text += input ? " " + Printed(*input) : " -";
+  text += " ->";
+  for (const LocalTensor& output : node.outputs) text += " " + Printed(output);
+  for (const auto& [name, value] : node.attributes.entries()) text += fmt::format(" {}={}", name, ToString(value));
+  return text;
+}
+
+double ComputeSeconds(const LocalNode& node, const KernelTimes& times, const DeviceKind& kind, int sharing) {
+  const auto measured = times.find(SignatureOf(node));
+  return measured == times.end() ? RooflineSeconds(WorkOf(node), kind, sharing) : measured->second;
+}
+
+}  // namespace partita

@@ -1,0 +1,39 @@
+// How long a collective takes within a group of a cluster's devices (docs/papers.md 13.3).
+#ifndef PARTITA_PARTITIONER_COST_GROUP_COST_H_
+#define PARTITA_PARTITIONER_COST_GROUP_COST_H_
+
+#include <vector>
+
+#include "partitioner/cluster/cluster.h"
+#include "partitioner/cost/collective_cost.h"
+#include "partitioner/cost/nccl_cost.h"
+
+namespace partita {
+
+// The members of a group on one level of the domains: devices of a socket, nodes of a rack.
+struct GroupLevel {
+  int members = 1;  // 2 or more
+  Link link;        // of each member to the others
+};
+
+// The innermost level first; none for a group of one. Of an uneven group each level is that of its fullest domain.
+//
+// `groups`: those that communicate at the same time, `which` one of them is asked for. All that leave a domain share
+// its way up; and a domain is no faster outwards than its members together.
+std::vector<GroupLevel> LevelsOf(const Cluster& cluster, const std::vector<std::vector<int>>& groups, size_t which);
+
+// The quicker of two: one ring (tree, ...) through all ranks as fast as its slowest link, and level by level: an
+// all_reduce is a reduce_scatter within, an all_reduce of the parts among those with equal places, an all_gather
+// within.
+double LevelSeconds(Collective collective, CollectiveForm form, double bytes, const std::vector<GroupLevel>& levels);
+
+// What NCCL finds there: nodes are what a network links.
+NcclTopology NcclTopologyOf(const std::vector<GroupLevel>& levels, const DeviceKind& kind);
+
+// By NCCL's model on GPUs for what it has, else the quickest of the textbooks' forms.
+double GroupSeconds(const Cluster& cluster, Collective collective, double bytes,
+                    const std::vector<std::vector<int>>& groups, size_t which);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_COST_GROUP_COST_H_

@@ -1,0 +1,98 @@
+// NCCL's model: latencies and speeds reckoned by hand from its constants.
+#include "partitioner/cost/nccl_cost.h"
+
+#include <gtest/gtest.h>
+
+namespace partita {
+namespace {
+
+constexpr Collective kAllReduce = Collective::kAllReduce;
+
+NcclTopology Gpus(int ranks, int nodes, GpuGeneration generation, int channels, double channel_bandwidth) {
+  NcclTopology topology;
+  topology.ranks = ranks;
+  topology.nodes = nodes;
+  topology.generation = generation;
+  topology.channels = channels;
+  topology.within_bandwidth = topology.between_bandwidth = channel_bandwidth;
+  return topology;
+}
+
+// LL, LL128, Simple.
+void ExpectLatencies(NcclAlgorithm algorithm, const NcclTopology& topology, double ll, double ll128, double simple) {
+  const double expected[] = {ll, ll128, simple};
+  for (NcclProtocol protocol : kNcclProtocols) {
+    EXPECT_NEAR(NcclLatency(kAllReduce, algorithm, protocol, topology) * 1e6, expected[static_cast<int>(protocol)],
+                1e-9)
+        << Name(algorithm) << " " << Name(protocol);
+  }
+}
+
+TEST(NcclCost, LatenciesInANode) {
+  const NcclTopology eight = Gpus(8, 1, GpuGeneration::kHopper, 16, 20e9);
+  ExpectLatencies(NcclAlgorithm::kRing, eight, 15.0, 40.6, 56.0);
+  ExpectLatencies(NcclAlgorithm::kTree, eight, 15.2, 31.5, 64.4);
+  ExpectLatencies(NcclAlgorithm::kRing, Gpus(2, 1, GpuGeneration::kHopper, 16, 20e9), 7.8, 17.8, 15.2);
+  EXPECT_NEAR(NcclLatency(kAllReduce, NcclAlgorithm::kNvls, NcclProtocol::kSimple, eight) * 1e6, 25, 1e-9);
+}
+
+TEST(NcclCost, LatenciesOverSixteenNodes) {
+  const NcclTopology many = Gpus(128, 16, GpuGeneration::kHopper, 16, 20e9);
+  ExpectLatencies(NcclAlgorithm::kTree, many, 55.2, 99.5, 176.4);
+  ExpectLatencies(NcclAlgorithm::kRing, many, 311.6, 559.6, 1190.0);
+}
+
+TEST(NcclCost, AnAllGatherIsHalfOfARing) {
+  const NcclTopology eight = Gpus(8, 1, GpuGeneration::kAmpere, 24, 10e9);
+  EXPECT_NEAR(NcclLatency(Collective::kAllGather, NcclAlgorithm::kRing, NcclProtocol::kLl, eight) * 1e6, 6.6 + 7 * 0.6,
+              1e-9);
+  EXPECT_NEAR(NcclBandwidth(Collective::kAllGather, NcclAlgorithm::kRing, NcclProtocol::kSimple, eight),
+              2 * NcclBandwidth(kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kSimple, eight), 1);
+}
+
+// 120 GB/s of links: a ring of 8 reduces 8/14 of that, LL at most 39 of 60, LL128 0.92 of it.
+TEST(NcclCost, SpeedsOfDgx1) {
+  const NcclTopology dgx1 = Gpus(8, 1, GpuGeneration::kVolta, 12, 10e9);
+  const auto speed = [&](NcclAlgorithm algorithm, NcclProtocol protocol) {
+    return NcclBandwidth(kAllReduce, algorithm, protocol, dgx1) / 1e9;
+  };
+  EXPECT_NEAR(speed(NcclAlgorithm::kRing, NcclProtocol::kSimple), 120 * 8.0 / 14, 1e-9);
+  EXPECT_NEAR(speed(NcclAlgorithm::kRing, NcclProtocol::kLl), 39 * 8.0 / 14, 1e-9);
+  EXPECT_NEAR(speed(NcclAlgorithm::kRing, NcclProtocol::kLl128), 110.4 * 8.0 / 14, 1e-9);
+  EXPECT_NEAR(speed(NcclAlgorithm::kTree, NcclProtocol::kSimple), 110.4 / 2, 1e-9);
+  EXPECT_NEAR(speed(NcclAlgorithm::kTree, NcclProtocol::kLl), 110.4 / 3.8 / 2, 1e-9);
+  EXPECT_NEAR(speed(NcclAlgorithm::kTree, NcclProtocol::kLl128), 110.4 * 7 / 9 / 2, 1e-9);
+}
+
+// 370.8 GB/s: NVLS moves 2 * 0.85 * 15/16 of it on the links, of which 8/14 are the value's.
+TEST(NcclCost, SpeedOfNvls) {
+  const NcclTopology hgx = Gpus(8, 1, GpuGeneration::kHopper, 16, 370.8e9 / 16);
+  EXPECT_NEAR(NcclBandwidth(kAllReduce, NcclAlgorithm::kNvls, NcclProtocol::kSimple, hgx) / 1e9,
+              370.8 * 0.85 * 15 / 16 * 2 * 8 / 14, 1e-9);
+  EXPECT_FALSE(NcclOffers(kAllReduce, NcclAlgorithm::kNvls, NcclProtocol::kLl, hgx));
+  EXPECT_FALSE(NcclOffers(Collective::kBroadcast, NcclAlgorithm::kRing, NcclProtocol::kLl, hgx));
+}
+
+TEST(NcclCost, TheCheapestPairBySize) {
+  const NcclTopology dgx1 = Gpus(8, 1, GpuGeneration::kVolta, 12, 10e9);
+  const NcclChoice small = CheapestNccl(kAllReduce, 1024, dgx1), large = CheapestNccl(kAllReduce, 1 << 28, dgx1);
+  EXPECT_EQ(small.protocol, NcclProtocol::kLl);
+  EXPECT_NEAR(small.seconds * 1e6, 15.0 + 1024 / (39e9 * 8 / 14) * 1e6, 1e-6);
+  EXPECT_EQ(large.algorithm, NcclAlgorithm::kRing);
+  EXPECT_EQ(large.protocol, NcclProtocol::kSimple);
+  EXPECT_NEAR(large.seconds * 1e6, 56.0 + (1 << 28) / (120e9 * 8 / 14) * 1e6, 1e-6);
+  EXPECT_EQ(CheapestNccl(kAllReduce, 1024, Gpus(1, 1, GpuGeneration::kVolta, 12, 10e9)).seconds, 0);
+}
+
+// Middling sizes of a tree are corrected; over nodes a large ring's latency is 1.9 times as long before Ampere.
+TEST(NcclCost, CorrectionsOfSize) {
+  const NcclTopology dgx1 = Gpus(8, 1, GpuGeneration::kVolta, 12, 10e9);
+  EXPECT_NEAR(NcclSeconds(kAllReduce, NcclAlgorithm::kTree, NcclProtocol::kLl, 1 << 18, dgx1) * 1e6,
+              15.2 + (1 << 18) / (110.4e9 / 3.8 / 2 * 0.4) * 1e6, 1e-6);
+  const NcclTopology two = Gpus(16, 2, GpuGeneration::kVolta, 12, 1e9);
+  EXPECT_NEAR(NcclSeconds(kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kSimple, 1 << 20, two) * 1e6,
+              1.9 * (8.4 + 28 * 3.4 + 2 * 14) + (1 << 20) / (12e9 * 16 / 30) * 1e6, 1e-6);
+}
+
+}  // namespace
+}  // namespace partita
