@@ -62,7 +62,7 @@ int RanksSharingCores(const Cluster& cluster, int rank, int ranks) {
   if (!cluster.KindOf(rank).cores_shared) return 1;
   const int domain = cluster.devices[rank].domain;
   return static_cast<int>(std::count_if(cluster.devices.begin(), cluster.devices.begin() + ranks,
-                                        [domain](const Device& other) { return other.domain == domain; }));
+                                        [domain](const ClusterDevice& other) { return other.domain == domain; }));
 }
 
 }  // namespace partita

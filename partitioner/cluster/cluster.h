@@ -29,11 +29,11 @@ struct Link {
   int channels = 1;             // that a library spreads one collective over
 };
 
-enum class DeviceBackend : uint8_t { kHost, kCuda };
+enum class BackendKind : uint8_t { kHost, kCuda };
 
 struct DeviceKind {
   std::string name;
-  DeviceBackend backend = DeviceBackend::kHost;
+  BackendKind backend = BackendKind::kHost;
   int64_t memory_bytes = 0;
   double bytes_per_second = 0;               // of its memory
   std::map<DType, double> flops_per_second;  // f32 at least
@@ -48,7 +48,7 @@ struct Domain {
   Link within, up;   // bytes_per_second is 0 where there is nothing to link
 };
 
-struct Device {
+struct ClusterDevice {
   int kind = 0;
   int domain = 0;
 };
@@ -56,8 +56,8 @@ struct Device {
 struct Cluster {
   std::string name;
   std::vector<DeviceKind> kinds;
-  std::vector<Domain> domains;  // a domain stands before those in it; the outermost is the first
-  std::vector<Device> devices;  // in rank order: rank r has device r
+  std::vector<Domain> domains;         // a domain stands before those in it; the outermost is the first
+  std::vector<ClusterDevice> devices;  // in rank order: rank r has device r
 
   const DeviceKind& KindOf(int rank) const { return kinds[devices[rank].kind]; }
 };

@@ -29,7 +29,7 @@ absl::Status CheckLink(const std::optional<Link>& link) {
 }
 
 absl::Status CheckGeneration(const DeviceKind& kind) {
-  const bool host = kind.backend == DeviceBackend::kHost;
+  const bool host = kind.backend == BackendKind::kHost;
   if (host ? kind.compute_capability == 0 : kind.compute_capability >= 70) return absl::OkStatus();
   return InvalidArgument("field compute_capability is {}; {}", kind.compute_capability,
                          host ? "of the host it is unset" : "of a GPU 70 or more is needed");
@@ -157,7 +157,7 @@ class ClusterMaker {
       return InvalidArgument("it has more than {} devices or domains; so many are allowed", kMostRanks);
     }
     const int kind = IndexOf(domain.device, kind_names_);
-    cluster_.devices.insert(cluster_.devices.end(), domain.devices, Device{kind, id});
+    cluster_.devices.insert(cluster_.devices.end(), domain.devices, ClusterDevice{kind, id});
     for (size_t i = 0; i < description_.domains.size(); ++i) {
       const DomainDescription& child = description_.domains[i];
       if (child.in != domain.name) continue;

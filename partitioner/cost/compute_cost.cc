@@ -21,8 +21,8 @@ double RateOf(const DeviceKind& kind, DType dtype) {
 
 }  // namespace
 
-Work WorkOf(const LocalNode& node) {
-  Work work{FlopsOf(node), BytesOf(node), DType::kF32};
+KernelWork WorkOf(const LocalNode& node) {
+  KernelWork work{FlopsOf(node), BytesOf(node), DType::kF32};
   for (const auto& input : node.inputs) {
     if (!input || !IsFloating(input->dtype)) continue;
     work.dtype = input->dtype;
@@ -31,7 +31,7 @@ Work WorkOf(const LocalNode& node) {
   return work;
 }
 
-double RooflineSeconds(const Work& work, const DeviceKind& kind, int sharing) {
+double RooflineSeconds(const KernelWork& work, const DeviceKind& kind, int sharing) {
   const double computing = work.flops / RateOf(kind, work.dtype), moving = work.bytes / kind.bytes_per_second;
   return kind.launch_seconds + std::max(computing, moving) * sharing;
 }

@@ -11,18 +11,18 @@
 
 namespace partita {
 
-struct Work {
+struct KernelWork {
   double flops = 0;
   double bytes = 0;  // read and written
   DType dtype = DType::kF32;
 };
 
 // A rank's share of a node. It is in bf16 where one of its inputs is.
-Work WorkOf(const LocalNode& node);
+KernelWork WorkOf(const LocalNode& node);
 
 // The larger of flops by rate and bytes by speed, and the launch. `sharing`: ranks on the same cores
 // (RanksSharingCores). A type that the device has no rate for computes as f32.
-double RooflineSeconds(const Work& work, const DeviceKind& kind, int sharing = 1);
+double RooflineSeconds(const KernelWork& work, const DeviceKind& kind, int sharing = 1);
 
 // Measured times by what was measured: "conv2d f32[8,28,28,1] f32[6,5,5,1] -> f32[8,28,28,6] stride=[1,1] ...".
 using KernelTimes = std::map<std::string, double>;

@@ -165,7 +165,7 @@ double GroupSeconds(const Cluster& cluster, Collective collective, double bytes,
   const DeviceKind& kind = cluster.KindOf(groups[which][0]);
   const bool of_nccl = collective == Collective::kAllReduce || collective == Collective::kAllGather ||
                        collective == Collective::kReduceScatter;
-  if (kind.backend == DeviceBackend::kCuda && of_nccl) {
+  if (kind.backend == BackendKind::kCuda && of_nccl) {
     return CheapestNccl(collective, static_cast<int64_t>(bytes), NcclTopologyOf(levels, kind)).seconds;
   }
   double best = std::numeric_limits<double>::infinity();

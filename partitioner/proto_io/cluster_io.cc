@@ -26,9 +26,9 @@ absl::StatusOr<std::optional<Link>> ReadLink(bool there, const LinkProto& proto)
   return Link{fabric, proto.bytes_per_second(), proto.latency_seconds(), proto.channels() == 0 ? 1 : proto.channels()};
 }
 
-absl::StatusOr<DeviceBackend> ReadBackend(const std::string& name) {
-  if (name == "host") return DeviceBackend::kHost;
-  if (name == "cuda") return DeviceBackend::kCuda;
+absl::StatusOr<BackendKind> ReadBackend(const std::string& name) {
+  if (name == "host") return BackendKind::kHost;
+  if (name == "cuda") return BackendKind::kCuda;
   return InvalidArgument("field backend is {}{}", Quoted(name), Suggestion(name, {"host", "cuda"}));
 }
 
@@ -47,7 +47,7 @@ absl::Status ReadRates(const DeviceProto& proto, DeviceKind& kind) {
 }
 
 absl::StatusOr<DeviceKind> ReadKind(const DeviceProto& proto) {
-  ASSIGN_OR_RETURN(const DeviceBackend backend, ReadBackend(proto.backend()));
+  ASSIGN_OR_RETURN(const BackendKind backend, ReadBackend(proto.backend()));
   DeviceKind kind{proto.name(),
                   backend,
                   proto.memory_bytes(),

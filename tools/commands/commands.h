@@ -12,6 +12,7 @@ Command LaunchCommand();    // launch.cc
 Command PlanCommand();      // plan.cc
 Command PredictCommand();   // predict.cc
 Command ShowCommand();      // show.cc
+Command TablesCommand();    // tables.cc
 Command TrainCommand();     // train.cc
 Command VerifyCommand();    // verify.cc
 Command VersionCommand();   // version.cc

@@ -9,7 +9,7 @@ namespace partita {
 namespace {
 
 DeviceKind Device() {
-  DeviceKind kind{"d", DeviceBackend::kHost, 1 << 30, 2e9, {{DType::kF32, 1e9}, {DType::kBF16, 4e9}}};
+  DeviceKind kind{"d", BackendKind::kHost, 1 << 30, 2e9, {{DType::kF32, 1e9}, {DType::kBF16, 4e9}}};
   kind.launch_seconds = 3e-6;
   return kind;
 }
@@ -36,7 +36,7 @@ LocalNode Product() {
 }
 
 TEST(ComputeCost, OfANode) {
-  const Work work = WorkOf(Product());
+  const KernelWork work = WorkOf(Product());
   EXPECT_EQ(work.flops, 2 * 10 * 20 * 30);
   EXPECT_EQ(work.bytes, 4 * (200 + 600 + 300));
   EXPECT_EQ(work.dtype, DType::kF32);

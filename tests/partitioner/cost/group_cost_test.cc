@@ -9,9 +9,9 @@ namespace partita {
 namespace {
 
 // Two nodes of four devices: 1 us and 4 GB/s within a node; 10 us and 1 GB/s, which the node has in all, to the other.
-Cluster TwoNodes(DeviceBackend backend) {
+Cluster TwoNodes(BackendKind backend) {
   DeviceKind kind{"d", backend, 1 << 30, 1e9, {{DType::kF32, 1e12}}};
-  kind.compute_capability = backend == DeviceBackend::kCuda ? 80 : 0;
+  kind.compute_capability = backend == BackendKind::kCuda ? 80 : 0;
   const Link inside{Fabric::kNvlink, 4e9, 1e-6, 1}, outside{Fabric::kNetwork, 1e9, 10e-6, 1};
   const Link up{Fabric::kNetwork, 1e9, 0, 1};
   const auto cluster =
@@ -25,7 +25,7 @@ const std::vector<std::vector<int>> kNodes = {{0, 1, 2, 3}, {4, 5, 6, 7}};
 const std::vector<std::vector<int>> kAcross = {{0, 4}, {1, 5}, {2, 6}, {3, 7}};
 
 TEST(GroupCost, LevelsOfGroups) {
-  const Cluster cluster = TwoNodes(DeviceBackend::kHost);
+  const Cluster cluster = TwoNodes(BackendKind::kHost);
   const std::vector<GroupLevel> all = LevelsOf(cluster, kAll, 0);
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].members, 4);
@@ -38,7 +38,7 @@ TEST(GroupCost, LevelsOfGroups) {
 }
 
 TEST(GroupCost, GroupsAtTheSameTimeShareTheWayOut) {
-  const Cluster cluster = TwoNodes(DeviceBackend::kHost);
+  const Cluster cluster = TwoNodes(BackendKind::kHost);
   EXPECT_EQ(LevelsOf(cluster, {{0, 4}}, 0)[0].link.bytes_per_second, 1e9);
   EXPECT_EQ(LevelsOf(cluster, kAcross, 2)[0].link.bytes_per_second, 0.25e9);
   EXPECT_EQ(LevelsOf(cluster, {{0, 4}, {1, 2}}, 0)[0].link.bytes_per_second, 1e9) << "{1,2} stays inside";
@@ -46,7 +46,7 @@ TEST(GroupCost, GroupsAtTheSameTimeShareTheWayOut) {
 
 // 8,000 bytes: within a node 6 (1 + 0.5) us; level by level 2 (10 + 4) us more. One ring of eight is 14 (10 + 1) us.
 TEST(GroupCost, LevelByLevelToTheMicrosecond) {
-  const std::vector<GroupLevel> levels = LevelsOf(TwoNodes(DeviceBackend::kHost), kAll, 0);
+  const std::vector<GroupLevel> levels = LevelsOf(TwoNodes(BackendKind::kHost), kAll, 0);
   EXPECT_DOUBLE_EQ(LevelSeconds(Collective::kAllReduce, CollectiveForm::kRing, 8000, levels) * 1e6, 9 + 28);
   EXPECT_DOUBLE_EQ(LevelSeconds(Collective::kAllGather, CollectiveForm::kRing, 8000, levels) * 1e6, 4.5 + 14);
   EXPECT_DOUBLE_EQ(LevelSeconds(Collective::kBroadcast, CollectiveForm::kRing, 8000, levels) * 1e6, 3 + 2 + 10 + 8);
@@ -54,13 +54,13 @@ TEST(GroupCost, LevelByLevelToTheMicrosecond) {
 
 // What a node sends out of an all_to_all is that of its four devices.
 TEST(GroupCost, AnAllToAllSharesNothing) {
-  const std::vector<GroupLevel> levels = LevelsOf(TwoNodes(DeviceBackend::kHost), kAll, 0);
+  const std::vector<GroupLevel> levels = LevelsOf(TwoNodes(BackendKind::kHost), kAll, 0);
   EXPECT_DOUBLE_EQ(LevelSeconds(Collective::kAllToAll, CollectiveForm::kRing, 8000, levels) * 1e6,
                    (3 + 1.5) + (10 + 16));
 }
 
 TEST(GroupCost, OnGpusAsNcclSays) {
-  const Cluster cluster = TwoNodes(DeviceBackend::kCuda);
+  const Cluster cluster = TwoNodes(BackendKind::kCuda);
   const NcclTopology topology = NcclTopologyOf(LevelsOf(cluster, kAll, 0), cluster.kinds[0]);
   EXPECT_EQ(topology.ranks, 8);
   EXPECT_EQ(topology.nodes, 2);
@@ -72,7 +72,7 @@ TEST(GroupCost, OnGpusAsNcclSays) {
 }
 
 TEST(GroupCost, OnTheHostTheQuickestForm) {
-  const Cluster cluster = TwoNodes(DeviceBackend::kHost);
+  const Cluster cluster = TwoNodes(BackendKind::kHost);
   EXPECT_DOUBLE_EQ(GroupSeconds(cluster, Collective::kAllReduce, 8000, kNodes, 0) * 1e6, 4 + 3) << "halving";
 }
 

@@ -1,0 +1,66 @@
+// Whether more devices are better spent on replicas or on splitting each replica's model: S. Pal et al. (docs/papers.md
+// 14.2). The time to an accuracy is seconds a step, times steps an epoch, times epochs; larger batches need more
+// epochs.
+#ifndef PARTITA_PARTITIONER_PAPERS_TIME_TO_ACCURACY_H_
+#define PARTITA_PARTITIONER_PAPERS_TIME_TO_ACCURACY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace partita {
+
+// Epochs to the accuracy by global batch: E(B), as measured.
+struct EpochPoint {
+  int64_t batch = 0;
+  double epochs = 0;
+};
+struct EpochCurve {
+  std::string name;
+  std::vector<EpochPoint> points;
+};
+
+// kInvalidArgument: less than one point, a batch or epochs that are not positive, batches that do not rise, epochs that
+// fall.
+absl::Status CheckCurve(const EpochCurve& curve);
+
+// Between two points along the straight line. kInvalidArgument: the curve does not cover the batch.
+absl::StatusOr<double> EpochsAt(const EpochCurve& curve, int64_t batch);
+
+// One device's step time over that of n replicas: what communication leaves; 1: all of it.
+struct ScalingEfficiency {
+  double replicas = 1;  // SE of N replicas
+  double devices = 1;   // SE of M N replicas of one device each
+};
+
+struct TradeOff {
+  int replicas = 1;    // N
+  int split = 2;       // M, the devices of a replica
+  double speedup = 1;  // SU^M, of a step of a replica on M devices
+  int64_t batch = 1;   // of a replica
+  ScalingEfficiency efficiency;
+};
+
+// How much sooner than one device on its own batch, and what decides.
+struct Decision {
+  double data = 0;    // M N replicas
+  double hybrid = 0;  // N replicas of M devices each
+  double needed = 0;  // SU^M from which the hybrid is sooner: M (SE_MN / SE_N) (E_N / E_MN)
+
+  bool hybrid_wins(double speedup) const { return speedup > needed; }
+};
+absl::StatusOr<Decision> Decide(const EpochCurve& curve, const TradeOff& trade);
+
+// E_MN / E_N from which the hybrid is sooner.
+double BreakEvenEpochs(int split, double speedup, const ScalingEfficiency& efficiency);
+
+// The least number of devices, of 1, 2, 4, ... times `split`, from which the hybrid is sooner, as far as the curve
+// reaches; nullopt: at none of them. Efficiency is 1, which favours more replicas.
+absl::StatusOr<std::optional<int>> TippingPoint(const EpochCurve& curve, int split, double speedup, int64_t batch);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_PAPERS_TIME_TO_ACCURACY_H_

@@ -1,0 +1,90 @@
+// The golden tables of docs/papers.md 14.2, exactly, and curves that are refused.
+#include "partitioner/papers/time_to_accuracy.h"
+
+#include <gmock/gmock.h>
+
+namespace partita {
+namespace {
+
+using ::testing::HasSubstr;
+
+const EpochCurve kInception = {"inception-v3", {{64, 4}, {2048, 4}, {4096, 7}, {8192, 12}, {16384, 23}}};
+
+Decision OnDevices(int devices) {
+  const absl::StatusOr<Decision> decision = Decide(kInception, {devices / 2, 2, 1.32, 64, {}});
+  EXPECT_TRUE(decision.ok()) << decision.status();
+  return *decision;
+}
+
+TEST(TimeToAccuracy, GoldenTableOfInception) {
+  struct Row {
+    int devices;
+    double data, hybrid;
+  };
+  for (const Row& row : {Row{16, 16, 10.56}, Row{32, 32, 21.12}, Row{64, 64 * 4.0 / 7, 42.24}}) {
+    EXPECT_DOUBLE_EQ(OnDevices(row.devices).data, row.data);
+    EXPECT_DOUBLE_EQ(OnDevices(row.devices).hybrid, row.hybrid);
+    EXPECT_EQ(OnDevices(row.devices).hybrid_wins(1.32), row.hybrid > row.data) << row.devices;
+  }
+  EXPECT_NEAR(OnDevices(64).data, 36.57, 0.005);
+}
+
+// 1.32 / 2 E_2N / E_N: arithmetic alone.
+TEST(TimeToAccuracy, GainOfTheHybrid) {
+  const auto gain = [](int devices) { return OnDevices(devices).hybrid / OnDevices(devices).data; };
+  EXPECT_NEAR(gain(64), 1.155, 0.0005);
+  EXPECT_NEAR(gain(128), 1.131, 0.0005);
+  EXPECT_NEAR(gain(256), 1.265, 0.0005);
+}
+
+TEST(TimeToAccuracy, BreakEven) {
+  EXPECT_NEAR(BreakEvenEpochs(2, 1.32, {}), 1.5152, 0.00005);
+  EXPECT_NEAR(BreakEvenEpochs(2, 1.15, {}), 1.7391, 0.00005);
+  EXPECT_NEAR(BreakEvenEpochs(2, 1.22, {}), 1.6393, 0.00005);
+  EXPECT_DOUBLE_EQ(BreakEvenEpochs(2, 1.25, {0.8, 0.6}), 1.2) << "replicas that scale badly";
+}
+
+TEST(TimeToAccuracy, TheDecisionIsTheComparison) {
+  for (double speedup : {1.0, 1.1, 1.5, 1.9}) {
+    for (int replicas : {1, 4, 32, 128}) {
+      const TradeOff trade{replicas, 2, speedup, 64, {0.9, 0.7}};
+      const absl::StatusOr<Decision> decision = Decide(kInception, trade);
+      ASSERT_TRUE(decision.ok()) << decision.status();
+      EXPECT_EQ(decision->hybrid > decision->data, decision->hybrid_wins(speedup)) << speedup << " " << replicas;
+    }
+  }
+}
+
+TEST(TimeToAccuracy, TippingPoints) {
+  EXPECT_EQ(TippingPoint(kInception, 2, 1.32, 64)->value(), 64);
+  EXPECT_FALSE(TippingPoint(kInception, 2, 1.01, 64)->has_value());
+  EXPECT_EQ(TippingPoint(kInception, 2, 2.01, 64)->value(), 2) << "better than linear";
+}
+
+TEST(EpochCurves, BetweenPointsAlongTheLine) {
+  EXPECT_DOUBLE_EQ(*EpochsAt(kInception, 3072), 5.5);
+  EXPECT_DOUBLE_EQ(*EpochsAt(kInception, 16384), 23);
+}
+
+TEST(EpochCurves, WhatTheyDoNotCoverIsRefused) {
+  for (int64_t batch : {32, 16385}) {
+    const absl::Status status = EpochsAt(kInception, batch).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("only from 64 to 16384"));
+  }
+  EXPECT_FALSE(Decide(kInception, {256, 2, 1.32, 64, {}}).ok());
+}
+
+TEST(EpochCurves, ThatDoNotRiseAreRefused) {
+  const auto refusal = [](std::vector<EpochPoint> points) {
+    return std::string(CheckCurve({"c", std::move(points)}).message());
+  };
+  EXPECT_THAT(refusal({}), HasSubstr("no points"));
+  EXPECT_THAT(refusal({{64, 4}, {64, 5}}), HasSubstr("batches must rise"));
+  EXPECT_THAT(refusal({{64, 4}, {128, 3}}), HasSubstr("less than the 4 of batch 64; they may not fall"));
+  EXPECT_THAT(refusal({{64, 0}}), HasSubstr("greater than 0"));
+  EXPECT_EQ(refusal({{64, 4}, {128, 4}}), "");
+}
+
+}  // namespace
+}  // namespace partita
