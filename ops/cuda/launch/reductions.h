@@ -15,11 +15,11 @@ namespace partita::launch {
 LaunchError SumOverRows(DType from, DType to, const ColumnChunks& chunks, const void* x, double divisor, void* y,
                         const SumScratch& scratch, CudaQueue queue);
 
-// The same where several runs of dimensions are added up, or little: each sum is one thread's, or one block's.
-LaunchError SumOverRuns(DType from, DType to, const SummedRuns& runs, const void* x, double divisor, void* y,
-                        CudaQueue queue);
+// The same where several runs of dimensions are added up, or little: each sum is one thread's, or one block's. y is of
+// the dtype's accumulator.
+LaunchError SumOverRuns(DType dtype, const SummedRuns& runs, const void* x, double divisor, void* y, CudaQueue queue);
 
-// y = x / divisor along what is added up; x is of type `from`, y of `to`.
+// y = x / divisor along what is added up; x is of type `from`, y of `to`, of which `from` may be the accumulator.
 LaunchError ExpandRuns(DType from, DType to, const SummedRuns& runs, const void* x, double divisor, void* y,
                        CudaQueue queue);
 

@@ -136,22 +136,22 @@ struct DividedRuns {
   }
 };
 
-template <typename From, typename To>
+template <typename T>
 struct RunsBody {
   using Value = double;
   DividedRuns runs;
   int64_t terms;
-  const From* x;
+  const T* x;
   double divisor;
-  To* y;
+  Compute<T>* y;
 
   PARTITA_HOST_DEVICE double Sum(int64_t sum, int64_t term, int64_t step) const {
-    const From* const first = x + runs.Place(sum, false);
+    const T* const first = x + runs.Place(sum, false);
     double total = 0;
     for (; term < terms; term += step) total += static_cast<double>(first[runs.Place(term, true)]);
     return total;
   }
-  PARTITA_HOST_DEVICE void operator()(int64_t i) const { y[i] = static_cast<To>(Sum(i, 0, 1) / divisor); }
+  PARTITA_HOST_DEVICE void operator()(int64_t i) const { y[i] = static_cast<Compute<T>>(Sum(i, 0, 1) / divisor); }
 
   template <int kLanes, int kDepth>
   PARTITA_HOST_DEVICE double Partial(int64_t block, int, int depth) const {
@@ -160,7 +160,7 @@ struct RunsBody {
   PARTITA_HOST_DEVICE void Combine(double& sum, double more) const { sum += more; }
   template <int kLanes>
   PARTITA_HOST_DEVICE void Store(int64_t block, int, double sum) const {
-    y[block] = static_cast<To>(sum / divisor);
+    y[block] = static_cast<Compute<T>>(sum / divisor);
   }
 };
 
@@ -226,25 +226,25 @@ LaunchError SumOverRows(DType from, DType to, const ColumnChunks& chunks, const 
   });
 }
 
-LaunchError SumOverRuns(DType from, DType to, const SummedRuns& runs, const void* x, double divisor, void* y,
-                        CudaQueue queue) {
-  return WithFloating(from, [&]<typename From>() {
-    return WithFloating(to, [&]<typename To>() {
-      const RunsBody<From, To> body{DividedRuns(runs), runs.terms, As<From>(x), divisor, As<To>(y)};
-      if (runs.terms <= kFewClasses) return ForEach(runs.sums, body, queue);
-      return Reduce<1, kBlockThreads>(runs.sums, body, queue);
-    });
+LaunchError SumOverRuns(DType dtype, const SummedRuns& runs, const void* x, double divisor, void* y, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    const RunsBody<T> body{DividedRuns(runs), runs.terms, As<T>(x), divisor, As<Compute<T>>(y)};
+    if (runs.terms <= kFewClasses) return ForEach(runs.sums, body, queue);
+    return Reduce<1, kBlockThreads>(runs.sums, body, queue);
   });
+}
+
+template <typename From, typename To>
+LaunchError Expand(const SummedRuns& runs, const void* x, double divisor, void* y, CudaQueue queue) {
+  const ExpandBody<From, To> body{DividedRuns(runs), As<From>(x), static_cast<Compute<From>>(divisor), As<To>(y)};
+  return ForEach(runs.elements(), body, queue);
 }
 
 LaunchError ExpandRuns(DType from, DType to, const SummedRuns& runs, const void* x, double divisor, void* y,
                        CudaQueue queue) {
-  return WithFloating(from, [&]<typename From>() {
-    return WithFloating(to, [&]<typename To>() {
-      using Body = ExpandBody<From, To>;
-      const Body body{DividedRuns(runs), As<From>(x), static_cast<Compute<From>>(divisor), As<To>(y)};
-      return ForEach(runs.elements(), body, queue);
-    });
+  return WithFloating(to, [&]<typename To>() {
+    return from == to ? Expand<To, To>(runs, x, divisor, y, queue)
+                      : Expand<Compute<To>, To>(runs, x, divisor, y, queue);
   });
 }
 

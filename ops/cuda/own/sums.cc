@@ -23,7 +23,7 @@ absl::StatusOr<PreparedCudaKernel> CudaSum(const LocalNode& node) {
   const std::optional<SampleGroups> columns = ColumnsOf(runs);
   if (!columns || runs.terms <= kFewClasses) {
     return OwnKernel([=](const KernelArguments& a, CudaQueue q) {
-      return launch::SumOverRuns(from, to, runs, In(a, 0), divisor, Out(a, 0), q);
+      return launch::SumOverRuns(from, runs, In(a, 0), divisor, Out(a, 0), q);
     });
   }
   const ColumnChunks chunks = MakeColumnChunks(columns->groups, columns->rows_per_group, columns->channels);
