@@ -36,7 +36,7 @@ ARROWS = {
     "runtime/device/host": "runtime/base runtime/device",
     "runtime/device/cuda/library": "runtime/base",
     "runtime/device/cuda/timeline": "runtime/base runtime/device/cuda/library",
-    "runtime/device/cuda/kernels": "runtime/device",
+    "runtime/device/cuda/kernels": "runtime/base runtime/device",
     "runtime/device/cuda": "runtime/base runtime/device runtime/device/cuda/kernels runtime/device/cuda/timeline",
     "runtime/comm": "runtime/base graph/value runtime/device",
     "runtime/comm/shared": "runtime/base graph/value runtime/device runtime/device/host runtime/comm",

@@ -71,7 +71,7 @@ template <typename Steps>
 LaunchError SumTiles(const Steps& steps, CudaQueue queue) {
   const int64_t blocks = steps.chunks().blocks();
   if (blocks == 0) return kLaunched;
-  return LaunchLoop(SumColumnsKernel<Steps>, {blocks, kThreadsOfTile, 1}, blocks, steps, queue);
+  return LaunchLoop<Steps, SumColumnsKernel<Steps>>({blocks, kThreadsOfTile, 1}, blocks, steps, queue);
 }
 
 #else

@@ -127,7 +127,7 @@ template <typename Body>
 LaunchError MapTiles(const Body& body, CudaQueue queue) {
   const int64_t blocks = body.chunks.rows == 0 ? 0 : body.chunks.blocks();
   if (blocks == 0) return kLaunched;
-  return LaunchLoop(MapTilesKernel<Body>, {blocks, kThreadsOfTile, 1}, blocks, body, queue);
+  return LaunchLoop<Body, MapTilesKernel<Body>>({blocks, kThreadsOfTile, 1}, blocks, body, queue);
 }
 
 #else

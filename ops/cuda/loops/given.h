@@ -28,7 +28,7 @@ LaunchError ForEachGiven(int64_t count, const Body& body, CudaQueue queue) {
   static_assert(std::is_trivially_copyable_v<Body> && std::is_trivially_default_constructible_v<typename Body::Given>);
   if (count <= 0) return kLaunched;
   const LaunchShape shape{Blocks((count + kBlockThreads - 1) / kBlockThreads), kBlockThreads, 1};
-  return LaunchLoop(ForEachGivenKernel<Body>, shape, count, body, queue);
+  return LaunchLoop<Body, ForEachGivenKernel<Body>>(shape, count, body, queue);
 }
 
 #else  // the same loop without a GPU, backwards as ForEach

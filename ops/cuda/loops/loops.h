@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "ops/cuda/launch/launch.h"
+#include "runtime/base/kernel_address.h"
 #include "runtime/base/philox.h"
 
 #ifdef __CUDACC__
@@ -43,18 +44,11 @@ inline LaunchError ZeroBytes(void* to, int64_t bytes, CudaQueue queue) {
 
 #ifdef __CUDACC__
 
-// The address by which a queue knows a kernel. Where nvcc is not the compiler, who runs the kernels says it
-// (tests/ops/cuda/fibers).
-#ifndef PARTITA_KERNEL_ADDRESS
-#define PARTITA_KERNEL_ADDRESS(kernel) reinterpret_cast<const void*>(kernel)
-#endif
-
 // A kernel's arguments are a count and a body.
-template <typename Body>
-LaunchError LaunchLoop(void (*kernel)(int64_t, Body), const LaunchShape& shape, int64_t count, const Body& body,
-                       CudaQueue queue) {
+template <typename Body, void (*kKernel)(int64_t, Body)>
+LaunchError LaunchLoop(const LaunchShape& shape, int64_t count, const Body& body, CudaQueue queue) {
   void* arguments[] = {&count, const_cast<Body*>(&body)};
-  return queue->Launch(PARTITA_KERNEL_ADDRESS(kernel), shape, arguments);
+  return queue->Launch(PARTITA_KERNEL_ADDRESS(*kKernel), shape, arguments);
 }
 
 // Blocks that are to share a multiprocessor. Where it is not said, the compiler spills to have twice as many.
@@ -72,7 +66,7 @@ LaunchError ForEach(int64_t count, const Body& body, CudaQueue queue) {
   static_assert(std::is_trivially_copyable_v<Body>);
   if (count <= 0) return kLaunched;
   const LaunchShape shape{Blocks((count + kBlockThreads - 1) / kBlockThreads), kBlockThreads, 1};
-  return LaunchLoop(ForEachKernel<Body>, shape, count, body, queue);
+  return LaunchLoop<Body, ForEachKernel<Body>>(shape, count, body, queue);
 }
 
 // The loop bounds are the same for all threads of a block, so all of them reach every barrier. Between the last barrier
@@ -96,7 +90,7 @@ template <int kLanes, int kDepth, typename Body>
 LaunchError Reduce(int64_t blocks, const Body& body, CudaQueue queue) {
   static_assert(std::is_trivially_copyable_v<Body> && (kDepth & (kDepth - 1)) == 0);
   if (blocks <= 0) return kLaunched;
-  return LaunchLoop(ReduceKernel<kLanes, kDepth, Body>, {Blocks(blocks), kLanes, kDepth}, blocks, body, queue);
+  return LaunchLoop<Body, ReduceKernel<kLanes, kDepth, Body>>({Blocks(blocks), kLanes, kDepth}, blocks, body, queue);
 }
 
 template <typename Body>
@@ -126,7 +120,7 @@ template <typename Body>
 LaunchError ReduceRows(int64_t rows, const Body& body, CudaQueue queue) {
   static_assert(std::is_trivially_copyable_v<Body>);
   if (rows <= 0) return kLaunched;
-  return LaunchLoop(ReduceRowsKernel<Body>, {Blocks(rows), kBlockThreads, 1}, rows, body, queue);
+  return LaunchLoop<Body, ReduceRowsKernel<Body>>({Blocks(rows), kBlockThreads, 1}, rows, body, queue);
 }
 
 template <typename Body>
@@ -144,7 +138,7 @@ template <typename Body>
 LaunchError PassTiles(int64_t tiles, const Body& body, CudaQueue queue) {
   static_assert(std::is_trivially_copyable_v<Body>);
   if (tiles <= 0) return kLaunched;
-  return LaunchLoop(PassTilesKernel<Body>, {Blocks(tiles), kBlockThreads, 1}, tiles, body, queue);
+  return LaunchLoop<Body, PassTilesKernel<Body>>({Blocks(tiles), kBlockThreads, 1}, tiles, body, queue);
 }
 
 #else  // the same loops without a GPU

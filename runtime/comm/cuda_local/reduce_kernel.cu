@@ -1,5 +1,6 @@
 #include <cuda_runtime.h>
 
+#include "runtime/base/kernel_address.h"
 #include "runtime/comm/cuda_local/reduce_kernel.h"
 #include "runtime/comm/reduction_functors.h"
 
@@ -18,8 +19,8 @@ __global__ void __launch_bounds__(ReduceArguments::kThreads) Reduce(const Reduce
 
 template <typename T>
 const void* KernelOfType(Reduction reduction) {
-  return reduction == Reduction::kSum ? reinterpret_cast<const void*>(&Reduce<T, ReduceAdd>)
-                                      : reinterpret_cast<const void*>(&Reduce<T, ReduceMax>);
+  return reduction == Reduction::kSum ? PARTITA_KERNEL_ADDRESS(Reduce<T, ReduceAdd>)
+                                      : PARTITA_KERNEL_ADDRESS(Reduce<T, ReduceMax>);
 }
 
 }  // namespace

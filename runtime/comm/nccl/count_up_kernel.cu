@@ -1,5 +1,6 @@
 #include <cuda_runtime.h>
 
+#include "runtime/base/kernel_address.h"
 #include "runtime/comm/nccl/count_up_kernel.h"
 
 namespace partita {
@@ -14,6 +15,6 @@ __global__ void CountUp(unsigned long long* count, volatile unsigned long long* 
 
 }  // namespace
 
-const void* CountUpKernel() { return reinterpret_cast<const void*>(&CountUp); }
+const void* CountUpKernel() { return PARTITA_KERNEL_ADDRESS(CountUp); }
 
 }  // namespace partita

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "runtime/base/kernel_address.h"
 #include "runtime/device/cuda/kernels/delay_kernel.h"
 
 namespace partita {
@@ -20,6 +21,6 @@ __global__ void Delay(int microseconds) {
 
 }  // namespace
 
-const void* DelayKernel() { return reinterpret_cast<const void*>(&Delay); }
+const void* DelayKernel() { return PARTITA_KERNEL_ADDRESS(Delay); }
 
 }  // namespace partita

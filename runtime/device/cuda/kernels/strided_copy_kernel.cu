@@ -1,5 +1,6 @@
 #include <cuda_runtime.h>
 
+#include "runtime/base/kernel_address.h"
 #include "runtime/device/cuda/kernels/strided_copy_kernel.h"
 
 namespace partita {
@@ -32,15 +33,15 @@ template <typename Index>
 const void* KernelOfWidth(int width) {
   switch (width) {
     case 16:
-      return reinterpret_cast<const void*>(&CopyAccesses<uint4, Index>);
+      return PARTITA_KERNEL_ADDRESS(CopyAccesses<uint4, Index>);
     case 8:
-      return reinterpret_cast<const void*>(&CopyAccesses<uint2, Index>);
+      return PARTITA_KERNEL_ADDRESS(CopyAccesses<uint2, Index>);
     case 4:
-      return reinterpret_cast<const void*>(&CopyAccesses<unsigned, Index>);
+      return PARTITA_KERNEL_ADDRESS(CopyAccesses<unsigned, Index>);
     case 2:
-      return reinterpret_cast<const void*>(&CopyAccesses<unsigned short, Index>);
+      return PARTITA_KERNEL_ADDRESS(CopyAccesses<unsigned short, Index>);
     default:
-      return reinterpret_cast<const void*>(&CopyAccesses<unsigned char, Index>);
+      return PARTITA_KERNEL_ADDRESS(CopyAccesses<unsigned char, Index>);
   }
 }
 

@@ -32,11 +32,14 @@ std::string Refusal(const Kernel* kernel, const LaunchShape& shape) {
 
 LaunchError FiberQueue::Launch(const void* function, const LaunchShape& shape, void** arguments) {
   ++launches_;
-  const Kernel* const kernel = FindKernel(function);
+  Kernel* const kernel = FindKernel(function);
   std::string failure = Refusal(kernel, shape);
   if (failure.empty()) failure = Run(function, shape, arguments);
-  if (failure.empty()) return kLaunched;
-  if (failure_.empty()) failure_ = fmt::format("kernel {}: {}", kernel == nullptr ? "?" : NameOf(*kernel), failure);
+  if (failure.empty()) {
+    kernel->was_launched = true;
+    return kLaunched;
+  }
+  if (failure_.empty()) failure_ = fmt::format("kernel {}: {}", kernel == nullptr ? "?" : kernel->name, failure);
   return LaunchError::kQueue;
 }
 

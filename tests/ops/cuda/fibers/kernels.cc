@@ -1,10 +1,6 @@
 #include "tests/ops/cuda/fibers/kernels.h"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <map>
-#include <memory>
 
 namespace partita::fibers {
 namespace {
@@ -16,18 +12,34 @@ std::map<const void*, Kernel>& Kernels() {
 
 }  // namespace
 
-void AddKernel(const void* address, const Kernel& kernel) { Kernels().emplace(address, kernel); }
+const void* AddKernel(const void* address, Kernel kernel) {
+  Kernels().emplace(address, std::move(kernel));
+  return address;
+}
 
-const Kernel* FindKernel(const void* address) {
+Kernel* FindKernel(const void* address) {
   const auto found = Kernels().find(address);
   return found == Kernels().end() ? nullptr : &found->second;
 }
 
-std::string NameOf(const Kernel& kernel) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(kernel.type->name(), nullptr, nullptr, &status),
-                                                    std::free);
-  return status == 0 ? name.get() : kernel.type->name();
+std::vector<std::string> Compiled() {
+  std::vector<std::string> names;
+  for (const auto& [address, kernel] : Kernels()) names.push_back(kernel.name);
+  return names;
+}
+
+std::vector<std::string> NotLaunched() {
+  std::vector<std::string> names;
+  for (const auto& [address, kernel] : Kernels()) {
+    if (!kernel.was_launched) names.push_back(kernel.name);
+  }
+  return names;
+}
+
+std::string NameOfKernel(const std::string& function) {
+  static const std::string& before = *new std::string("kKernel = ");
+  const size_t begin = function.find(before) + before.size();
+  return function.substr(begin, function.rfind(']') - begin);
 }
 
 }  // namespace partita::fibers

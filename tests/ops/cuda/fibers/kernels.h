@@ -1,5 +1,6 @@
 // The kernels that can be launched on fibers, by the address that a queue is given: CUDA's compiler knows what to do
-// with an address and an array of arguments, here the kernel's type must be known.
+// with an address and an array of arguments, here the kernel's type must be known. All are here from the program's
+// start, launched or not.
 #ifndef PARTITA_TESTS_OPS_CUDA_FIBERS_KERNELS_H_
 #define PARTITA_TESTS_OPS_CUDA_FIBERS_KERNELS_H_
 
@@ -7,22 +8,27 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
-#include <typeinfo>
 #include <utility>
+#include <vector>
 
 namespace partita::fibers {
 
 struct Kernel {
+  std::string name;  // with its arguments as a template
   void (*call)(const void* address, void** arguments);
-  const std::type_info* type;  // says the body's name
   size_t argument_bytes;
+  bool was_launched = false;
 };
 
-void AddKernel(const void* address, const Kernel& kernel);
+const void* AddKernel(const void* address, Kernel kernel);
 // Null: nobody has added it.
-const Kernel* FindKernel(const void* address);
-// The types of its arguments, for messages.
-std::string NameOf(const Kernel& kernel);
+Kernel* FindKernel(const void* address);
+// The names of all, and of those that this process has not launched.
+std::vector<std::string> Compiled();
+std::vector<std::string> NotLaunched();
+
+// What is between "kKernel = " and the last "]" of a function's name.
+std::string NameOfKernel(const std::string& function);
 
 // The arguments are copied as by a launch; that is not the kernel's reading of memory.
 template <typename... P, size_t... I>
@@ -31,20 +37,25 @@ __attribute__((no_sanitize("thread"))) void Call(const void* address, void** arg
   kernel(*static_cast<std::remove_const_t<P>*>(arguments[I])...);
 }
 
-// The address of a kernel, which can be launched from now on.
 template <typename... P>
-const void* KernelAddress(void (*kernel)(P...)) {
-  const void* const address = reinterpret_cast<const void*>(kernel);
+const void* AddKernelOf(void (*kernel)(P...), const std::string& name) {
   const auto call = [](const void* function, void** arguments) {
     Call<P...>(function, arguments, std::index_sequence_for<P...>());
   };
-  AddKernel(address, {call, &typeid(void(P...)), (sizeof(P) + ... + 0)});
-  return address;
+  return AddKernel(reinterpret_cast<const void*>(kernel), {name, call, (sizeof(P) + ... + 0)});
 }
+
+template <auto kKernel>
+const void* Added() {
+  return AddKernelOf(kKernel, NameOfKernel(__PRETTY_FUNCTION__));
+}
+
+template <auto kKernel>
+inline const void* const kAddress = Added<kKernel>();
 
 }  // namespace partita::fibers
 
-// How ops/cuda/loops/loops.h names a kernel to its queue.
-#define PARTITA_KERNEL_ADDRESS(kernel) partita::fibers::KernelAddress(kernel)
+// How .cu files name a kernel to its queue (runtime/base/kernel_address.h).
+#define PARTITA_KERNEL_ADDRESS(...) (partita::fibers::kAddress<__VA_ARGS__>)
 
 #endif  // PARTITA_TESTS_OPS_CUDA_FIBERS_KERNELS_H_

@@ -1,10 +1,12 @@
 #include "tests/ops/cuda/fibers/own_kernel.h"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <string>
 
 #include "graph/ir/op_definition.h"
+#include "ops/cuda/kernel/columns.h"
 #include "ops/cuda/kernel_table.h"
 #include "tests/ops/cuda/fibers/fiber_queue.h"
 
@@ -40,7 +42,7 @@ absl::StatusOr<FiberRun> RunOnFibers(const LocalNode& node, const std::vector<Va
   ASSIGN_OR_RETURN(const PreparedCudaKernel prepared, entry.prepare(node, none));
   FiberRun result;
   const auto run = [&](const KernelArguments& arguments) -> absl::Status {
-    ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared.bind(arguments));
+    ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared.bind(AtColumns(node, arguments)));
     result.memory = MemoryOf(node, arguments, prepared.workspace_bytes);
     FiberQueue queue(seed, result.memory);
     const absl::Status status = enqueue(&queue);
@@ -50,6 +52,26 @@ absl::StatusOr<FiberRun> RunOnFibers(const LocalNode& node, const std::vector<Va
   const std::string kernel = fmt::format("{}_{}", entry.family, node.op->name);
   ASSIGN_OR_RETURN(result.outputs, RunOnBuffers(node, inputs, options, prepared.workspace_bytes, kernel, run));
   return result;
+}
+
+std::vector<Values> OnFibers(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options,
+                             uint64_t seed) {
+  absl::StatusOr<FiberRun> run = RunOnFibers(node, inputs, options, seed);
+  EXPECT_TRUE(run.ok()) << node.op->name << ": " << run.status();
+  return run.ok() ? run->outputs : std::vector<Values>(node.outputs.size());
+}
+
+std::vector<Values> Reference(const LocalNode& node, const std::vector<Values>& inputs) {
+  return Outputs(InF64(node), inputs, {.reference_only = true});
+}
+
+void ExpectNear(const LocalNode& node, const std::vector<Values>& found, const std::vector<Values>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    const DType dtype = node.outputs[i].dtype;
+    const double rounding = dtype == DType::kBF16 ? 0x1p-8 : 0;
+    EXPECT_LE(Distance(found[i], expected[i]), kTolerance + rounding) << "output " << i << " " << Name(dtype);
+  }
 }
 
 }  // namespace partita::fibers

@@ -21,6 +21,17 @@ struct FiberRun {
 absl::StatusOr<FiberRun> RunOnFibers(const LocalNode& node, const std::vector<Values>& inputs,
                                      const RunOptions& options = {}, uint64_t seed = 1);
 
+// RunOnFibers, which must succeed.
+std::vector<Values> OnFibers(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options = {},
+                             uint64_t seed = 1);
+
+// What the host's reference computes in f64.
+std::vector<Values> Reference(const LocalNode& node, const std::vector<Values>& inputs);
+
+// As near to it as in tests/ops/cuda/own; bf16 as one rounding more.
+inline constexpr double kTolerance = 2e-6;
+void ExpectNear(const LocalNode& node, const std::vector<Values>& found, const std::vector<Values>& expected);
+
 }  // namespace partita::fibers
 
 #endif  // PARTITA_TESTS_OPS_CUDA_FIBERS_OWN_KERNEL_H_

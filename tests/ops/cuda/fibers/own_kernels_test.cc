@@ -2,12 +2,11 @@
 // the host's reference gives, in any order of blocks and threads the same bits, and touches nothing but its tensors.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
 #include <string>
 
-#include "graph/ir/node_flops.h"
 #include "graph/ir/op_definition.h"
+#include "tests/ops/cuda/fibers/cases.h"
 #include "tests/ops/cuda/fibers/own_kernel.h"
 #include "tests/ops/host/part_cases.h"
 
@@ -16,29 +15,6 @@ namespace {
 
 constexpr uint64_t kOrders = 20;
 
-// As tests/ops/cuda/own/emulated_test.cc has it.
-constexpr double kTolerance = 2e-6;
-
-std::vector<Values> OnFibers(const LocalNode& node, const std::vector<Values>& inputs, const RunOptions& options = {},
-                             uint64_t seed = 1) {
-  absl::StatusOr<FiberRun> run = RunOnFibers(node, inputs, options, seed);
-  EXPECT_TRUE(run.ok()) << node.op->name << ": " << run.status();
-  return run.ok() ? run->outputs : std::vector<Values>(node.outputs.size());
-}
-
-std::vector<Values> Reference(const LocalNode& node, const std::vector<Values>& inputs) {
-  return Outputs(InF64(node), inputs, {.reference_only = true});
-}
-
-void ExpectNear(const LocalNode& node, const std::vector<Values>& found, const std::vector<Values>& expected) {
-  ASSERT_EQ(found.size(), expected.size());
-  for (size_t i = 0; i < found.size(); ++i) {
-    const DType dtype = node.outputs[i].dtype;
-    const double rounding = dtype == DType::kBF16 ? 0x1p-8 : 0;
-    EXPECT_LE(Distance(found[i], expected[i]), kTolerance + rounding) << "output " << i << " " << Name(dtype);
-  }
-}
-
 bool TakesBf16(const KernelCase& c) {
   if (c.node.members > 1) return false;
   const LocalNode node = InBf16(c.node);
@@ -46,26 +22,13 @@ bool TakesBf16(const KernelCase& c) {
   return status.code() != absl::StatusCode::kInvalidArgument;
 }
 
-// The whole table, and twenty orders of all of it, take minutes.
-#ifdef PARTITA_ALL_CASES
-constexpr bool kAllCases = true;
-#else
-constexpr bool kAllCases = false;
-#endif
-
-std::vector<KernelCase> SmallCases() {
-  std::vector<KernelCase> cases = AllCases();
-  const auto is_large = [](const KernelCase& c) { return FlopsOf(c.node) > 3e5; };
-  if (!kAllCases) std::erase_if(cases, is_large);
-  return cases;
-}
+std::vector<KernelCase> SmallCases() { return CasesUpTo(3e5); }
 
 // Two small ones of each op.
 std::vector<KernelCase> OrderedCases() {
-  std::vector<KernelCase> cases = SmallCases();
+  std::vector<KernelCase> cases = CasesUpTo(3e4);
   std::map<std::string, int> taken;
-  const auto is_one_more = [&](const KernelCase& c) { return FlopsOf(c.node) > 3e4 || ++taken[c.node.op->name] > 2; };
-  if (!kAllCases) std::erase_if(cases, is_one_more);
+  if (!kAllCases) std::erase_if(cases, [&](const KernelCase& c) { return ++taken[c.node.op->name] > 2; });
   return cases;
 }
 

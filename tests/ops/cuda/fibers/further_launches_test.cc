@@ -1,0 +1,198 @@
+// Launches that no case of tests/ops/host/cases.cc comes to, on fibers.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/cuda/kernel_table.h"
+#include "ops/cuda/launch/contraction.h"
+#include "ops/cuda/launch/optimizer.h"
+#include "ops/functors/epilogue.h"
+#include "ops/functors/geometry.h"
+#include "ops/functors/updates/updates.h"
+#include "runtime/base/bf16.h"
+#include "tests/ops/cuda/column_case.h"
+#include "tests/ops/cuda/fibers/cases.h"
+#include "tests/ops/cuda/fibers/fiber_queue.h"
+#include "tests/ops/cuda/fibers/own_kernel.h"
+#include "tests/ops/cuda/many_updates.h"
+#include "tests/ops/host/mixed_updates.h"
+#include "tests/ops/host/step_scalars.h"
+
+namespace partita::fibers {
+namespace {
+
+std::vector<Values> RunNode(const LocalNode& node, const std::vector<Values>& inputs) { return OnFibers(node, inputs); }
+
+void ExpectTheReference(const LocalNode& node, const std::vector<Values>& inputs) {
+  for (const bool off_by_one : {false, true}) {
+    SCOPED_TRACE(node.op->name + (off_by_one ? " off by one" : " aligned"));
+    ExpectNear(node, OnFibers(node, inputs, {.off_by_one = off_by_one}), Reference(node, inputs));
+  }
+}
+
+TEST(FurtherLaunches, CastEveryTypeToEveryType) {
+  const std::vector<DType> types = {DType::kF32, DType::kF64, DType::kBF16, DType::kI32, DType::kU8};
+  for (const DType from : types) {
+    for (const DType to : types) {
+      SCOPED_TRACE(std::string(Name(from)) + " to " + Name(to));
+      const LocalNode node = WholeNode("cast", {{"dtype", std::string(Name(to))}}, {TensorType{from, {1031}}});
+      Values x(1031);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i % 251);
+      ExpectTheReference(node, {x});
+    }
+  }
+}
+
+TEST(FurtherLaunches, FillConstantsOfEveryType) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kI32, DType::kU8}) {
+    const Attributes attributes{{"dtype", std::string(Name(dtype))}, {"shape", IntList{7, 53}}, {"value", 3.0}};
+    ExpectTheReference(WholeNode("constant", attributes, {}), {});
+  }
+}
+
+TEST(FurtherLaunches, TransposeElementsOfEveryWidth) {
+  for (const DType dtype : {DType::kF64, DType::kI32, DType::kBF16, DType::kU8}) {
+    const LocalNode node =
+        WholeNode("transpose", {{"permutation", IntList{0, 2, 1}}}, {TensorType{dtype, {3, 35, 67}}});
+    Values x(3 * 35 * 67);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i % 251);
+    ExpectTheReference(node, {x});
+  }
+}
+
+TEST(FurtherLaunches, AddThreeInBf16) {
+  const TensorType x{DType::kF32, {3, 341}};
+  const LocalNode node = InBf16(WholeNode("add", {}, {x, x, x}));
+  ExpectTheReference(node, Stored(node, SuitableInputs(node, 3)));
+}
+
+// More rows of few classes than one block takes.
+TEST(FurtherLaunches, LossAndAccuracyOfManyRows) {
+  const TensorType logits{DType::kF32, {1031, 7}}, labels{DType::kI32, {1031}}, weights{DType::kF32, {1031}};
+  for (const char* const op : {"softmax_cross_entropy", "accuracy"}) {
+    const LocalNode node = WholeNode(op, {}, {logits, labels, weights});
+    ExpectTheReference(node, SuitableInputs(node, 3));
+  }
+}
+
+// Of columns of wider rows the same bits, and nothing beside the columns is touched.
+TEST(FurtherLaunches, TakeColumnsOfWiderRows) {
+  for (const KernelCase& c : CasesUpTo(1e4)) {
+    const ColumnOperands& columns = CudaKernelEntries(c.node.op->name).back().columns;
+    if (columns.inputs.empty() && columns.outputs.empty()) continue;
+    for (const LocalNode& dense : {c.node, InBf16(c.node)}) {
+      const std::vector<Values> inputs = Stored(dense, c.inputs), expected = OnFibers(dense, inputs);
+      for (const auto& [first, more] : {std::pair<int64_t, int64_t>{4, 4}, {3, 2}, {0, 1}}) {
+        const LocalNode node = WithColumns(dense, columns, first, more);
+        const std::vector<Values> found = OnFibers(node, InRows(node, inputs));
+        ASSERT_EQ(found.size(), expected.size());
+        for (size_t o = 0; o < found.size(); ++o) {
+          EXPECT_EQ(Distance(found[o], InRows(node, node.inputs.size() + o, expected[o])), 0) << c.name << " " << first;
+        }
+      }
+    }
+  }
+}
+
+TEST(FurtherLaunches, RunningStatisticsOfManyBatchNorms) {
+  std::vector<LocalNode> nodes;
+  for (int64_t m = 0; m < 60; ++m) {
+    const TensorType stats{DType::kF64, {m % 3 + 1, 2, m * 37 % 300 + 1}}, vector{DType::kF32, {m * 37 % 300 + 1}};
+    nodes.push_back(WholeNode("batch_norm_running", {{"momentum", 0.1}, {"count", 7 * m + 2}},
+                              {stats, vector, vector, TensorType{DType::kI32, {}}}));
+  }
+  const LocalNode together = Together(nodes);
+  const std::vector<Values> inputs = SuitableInputs(together, 5);
+  ExpectNear(together, OnFibers(together, inputs), Reference(together, inputs));
+}
+
+TEST(FurtherLaunches, ScalarsOfAStepGoInOne) {
+  for (const bool clipped : {true, false}) ExpectScalarsAreTheNodes(DType::kF32, clipped, RunNode);
+}
+
+template <typename F>
+void UpdatesOfManyTensors() {
+  uint64_t seed = 0;
+  ExpectManyAreAsEachAlone<F>(60, 1, [&seed](const auto* sets, int count, const auto& scalars, const auto& tensors) {
+    Memory memory;
+    for (int s = 0; s < count; ++s) {
+      if (sets[s].clip != nullptr) memory.Add("clip", sets[s].clip, 4, false);
+    }
+    memory.Add("rate", scalars.rate, 4, false);
+    memory.Add("apply", scalars.apply, 4, false);
+    if (scalars.iteration != nullptr) memory.Add("iteration", scalars.iteration, 4, false);
+    for (const launch::UpdateTensor<F>& tensor : tensors) {
+      memory.Add("w", tensor.w, 4 * tensor.elements, true);
+      memory.Add("g", tensor.g, 4 * tensor.elements, false);
+      for (size_t s = 0; s < F::kSlots.size(); ++s) memory.Add("slot", tensor.slots[s], 4 * tensor.elements, true);
+    }
+    FiberQueue queue(++seed, memory);
+    const int tensor_count = static_cast<int>(tensors.size());
+    EXPECT_EQ(launch::Update(DType::kF32, sets, count, scalars, tensors.data(), tensor_count, &queue), kLaunched);
+    EXPECT_EQ(queue.failure(), "");
+    return queue.launches();
+  });
+}
+
+TEST(FurtherLaunches, UpdateManyTensors) {
+#define PARTITA_TRY(F) UpdatesOfManyTensors<F>();
+  PARTITA_UPDATES(PARTITA_TRY)
+#undef PARTITA_TRY
+}
+
+// A rule with many slots, one with none; the others differ in what they compute alone.
+TEST(FurtherLaunches, UpdatesInMixedPrecisionAreTheCasts) {
+  for (const UpdateRule& rule : UpdateRules()) {
+    if (rule.slots.size() == 1) continue;
+    for (const bool applied : {true, false}) ExpectMixedUpdatesAreCasts(rule, applied, RunNode);
+  }
+}
+
+// As after a library's product, which has none: of the pixels of `conv`, which may be a part of larger images.
+template <typename T>
+void ExpectEpilogue(DType dtype, const Convolution& conv, bool biased, int activation, size_t off) {
+  const Images& size = conv.images;
+  std::vector<Compute<T>> bias;
+  for (int64_t c = 0; c < size.out_c && biased; ++c) bias.push_back(static_cast<Compute<T>>(0.25 * (c % 9 - 4)));
+  std::vector<T> y(off);
+  const int64_t elements = size.n * conv.y.rows * conv.y.columns * size.out_c;
+  for (const double value : RandomValues(elements, 5)) y.push_back(static_cast<T>(value));
+  std::vector<T> expected = y;
+  const Epilogue<Compute<T>> epilogue{biased ? bias.data() : nullptr, activation};
+  for (int64_t i = 0; i < size.n * size.out_h * size.out_w * size.out_c; ++i) {
+    const int64_t c = i % size.out_c, pixel = i / size.out_c, row = pixel / size.out_w;
+    const int64_t at = conv.y.At(row / size.out_h, row % size.out_h, pixel % size.out_w) * size.out_c + c;
+    T& value = expected[off + static_cast<size_t>(at)];
+    value = static_cast<T>(epilogue(static_cast<Compute<T>>(value), c));
+  }
+  Memory memory;
+  memory.Add("y", y.data() + off, elements * static_cast<int64_t>(sizeof(T)), true);
+  memory.Add("bias", bias.data(), static_cast<int64_t>(bias.size() * sizeof(Compute<T>)), false);
+  FiberQueue queue(7, memory);
+  EXPECT_EQ(launch::AddEpilogue(dtype, conv, {epilogue.bias, activation}, y.data() + off, &queue), kLaunched);
+  EXPECT_EQ(queue.failure(), "");
+  for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(static_cast<double>(y[i]), static_cast<double>(expected[i])) << i;
+}
+
+TEST(FurtherLaunches, EpiloguesAlone) {
+  for (const int64_t channels : {1, 5, 8, 64}) {
+    Convolution whole, part;
+    whole.images = part.images = {.n = 2, .out_h = 3, .out_w = 5, .out_c = channels};
+    whole.y = {0, 3, 5};
+    part.y = {9, 6, 8};
+    for (const Convolution& conv : {whole, part}) {
+      for (const bool biased : {false, true}) {
+        for (const size_t off : {0, 1}) {
+          ExpectEpilogue<float>(DType::kF32, conv, biased, 0, off);
+          ExpectEpilogue<Bf16>(DType::kBF16, conv, biased, 0, off);
+          ExpectEpilogue<float>(DType::kF32, conv, biased, kNoActivation, off);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace partita::fibers
