@@ -14,7 +14,7 @@
 #include "tools/benchmarks/executor_benchmark.h"
 #include "tools/benchmarks/halo_benchmark.h"
 #include "tools/benchmarks/kernels/kernel_benchmark.h"
-#include "tools/benchmarks/models/model_benchmark.h"
+#include "tools/benchmarks/models/models_command.h"
 #include "tools/benchmarks/train/train_benchmark.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/passive_threads.h"
@@ -38,8 +38,8 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("steps", "20", 1, 1'000'000, "training steps of a case in one round; of halo 4 unless given"),
       FloatFlag("seconds", "20", 0, 1e6, "halo: after which no further round begins"),
       IntFlag("nodes", "", 10, 10'000'000, "compile: one case alone, a program of about so many nodes"),
-      IntFlag("dp", "2", 1, 4096, "compile: replicas of the model in that case"),
-      IntFlag("mp", "2", 1, 4096, "compile: ranks of a worker group in that case"),
+      IntFlag("dp", "2", 1, 4096, "replicas of the model: of compile's one case; of models 1 unless given"),
+      IntFlag("mp", "2", 1, 4096, "ranks of a worker group, likewise"),
       IntFlag("batch", "64", 1, 1 << 20, "global batch; of halo 32 unless given"),
       IntFlag("image-size", "", 1, 4096, "models, decode: pixels, square; unset: the model's, 299"),
       ChoiceFlag("model", "mini-inception",
@@ -50,6 +50,10 @@ std::vector<FlagDefinition> BenchmarkFlags() {
                  "models: only this one; train: f32 or bf16, f32 if unset"),
       ChoiceFlag("peer", "none", {"none", "pytorch", "pillow", "torchvision"},
                  "what runs beside ours; see tools/peer/install"),
+      TextFlag(
+          "peer-forms", "eager,eager-malloc",
+          "models: how it runs: eager, compile (minutes for a large model), each with -malloc: a C library that keeps "
+          "what is freed; on a GPU eager, graph, compile; or all"),
       PathFlag("data", "decode: pictures by class; unset: made-up ones"),
       IntFlag("ranks", "2", 2, 64, "of comm, faults and halo"),
       ChoiceFlag("collective", "all",
@@ -62,11 +66,13 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("seed", "1", 0, 1'000'000'000, "of which rank and when"),
       ChoiceFlag("device", "host", {"host", "cuda"},
                  "what is measured (comm: also, beside the host), or trained by models"),
-      IntFlag("threads", "2", 1, 1024, "of the host's kernels"),
+      IntFlag("threads", "2", 1, 1024, "of the host's kernels; of models for all ranks together"),
       PathFlag("trainer", "of faults, and of train with --report; unset: tools/trainer of this build"),
       PathFlag("report",
-               "train, models: write the rows (.json); train also measures how much communication is exposed"),
-      PathFlag("strategy", "of the hybrid; unset: the shipped 2 x 2 one for mini-inception, none for others"),
+               "train, models: write the rows (.json; of models also .html, a page with bars); train also measures "
+               "how much communication is exposed"),
+      PathFlag("strategy",
+               "of models; of train's hybrid, where the shipped 2 x 2 one is taken for mini-inception if unset"),
   };
 }
 
@@ -77,12 +83,6 @@ absl::StatusOr<std::string> TrainerPath(const Flags& flags) {
 absl::StatusOr<std::string> ExampleOf(std::string model) {
   std::ranges::replace(model, '-', '_');
   return BuiltFile(kExamples + model + ".pbtxt");
-}
-
-// The environment that tools/peer/install makes.
-std::string PeerPython() {
-  const char* const home = std::getenv("HOME");
-  return std::string(home == nullptr ? "" : home) + "/.cache/partita/peer/bin/python";
 }
 
 // Whether the GPU of --device=cuda can be had: said before anything is measured.
@@ -189,47 +189,9 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   return kExitFinished;
 }
 
-std::vector<MeasuredModel> ModelsToMeasure(const Flags& flags) {
-  std::vector<MeasuredModel> models;
-  for (MeasuredModel model : MeasuredModels()) {
-    if (flags.Given("model") ? model.name != flags.Text("model") : model.only_alone) continue;
-    if (flags.Given("batch")) model.batch = flags.Int("batch");
-    if (flags.Given("image-size")) model.image_size = flags.Int("image-size");
-    const bool twice = !models.empty() && models.back().name == model.name && models.back().batch == model.batch;
-    if (!twice) models.push_back(model);
-  }
-  return models;
-}
-
-absl::StatusOr<int> RunModels(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  RETURN_IF_ERROR(CheckDevice(flags));
-  ModelBenchmarkOptions options;
-  options.models = ModelsToMeasure(flags);
-  if (options.models.empty()) return FlagError("flag --model is {}, which is not compared", flags.Text("model"));
-  options.gpu = flags.Text("device") == "cuda";
-  options.precisions = BenchmarkPrecisions(options.gpu);
-  if (flags.Text("precision") != "all") {
-    if (std::ranges::count(options.precisions, flags.Text("precision")) == 0) {
-      return FlagError("flag --precision is {}; --device={} has {}", flags.Text("precision"), flags.Text("device"),
-                       fmt::join(options.precisions, ", "));
-    }
-    options.precisions = {flags.Text("precision")};
-  }
-  options.threads = static_cast<int>(flags.Int("threads"));
-  options.steps = flags.Int("steps");
-  options.rounds = flags.Int("rounds");
-  if (flags.Text("peer") == "pytorch") {
-    options.peer = "pytorch";
-    ASSIGN_OR_RETURN(const std::string script, BuiltFile(kPeerScript));
-    options.peer_command = {PeerPython(), script};
-    options.peer_modes = {"eager"};
-    if (options.gpu) options.peer_modes = {"eager", "graph", "compile"};
-  }
-  ASSIGN_OR_RETURN(const std::vector<ModelRow> rows, BenchmarkModels(options));
-  if (flags.IsSet("report")) RETURN_IF_ERROR(WriteFileAtomically(flags.Text("report"), ToJson(rows)));
-  context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
-  return kExitFinished;
+absl::StatusOr<int> RunModelsOnDevice(const CommandContext& context) {
+  RETURN_IF_ERROR(CheckDevice(context.flags));
+  return RunModels(context);
 }
 
 absl::StatusOr<int> RunKernels(const CommandContext& context) {
@@ -295,11 +257,10 @@ int main(int argc, char** argv) {
            {"format", "rounds", "device", "threads"},
            RunKernels},
           {"models",
-           "training throughput of models on one device in each precision, beside another framework",
-           "",
-           {"format", "rounds", "steps", "batch", "image-size", "model", "precision", "peer", "device", "threads",
-            "report"},
-           RunModels},
+           "training throughput and memory of models in each precision, split or not, beside another framework", "",
+           ModelsFlags(), RunModelsOnDevice},
+          {"loop", "one session that trains as lines of standard input say; models starts it", "", LoopCommandFlags(),
+           RunLoop},
           {"compile",
            "what partitioning, scheduling and their proofs cost for each node",
            "",

@@ -1,5 +1,6 @@
 #include "tools/benchmarks/built_files.h"
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "runtime/base/status.h"
@@ -16,6 +17,11 @@ absl::StatusOr<std::string> BuiltFile(const std::string& path) {
   if (fs::exists(beside, error)) return beside.string();
   return InvalidArgument("{} is neither here nor at {}; `bazel build //tools:benchmark` puts it there", path,
                          beside.string());
+}
+
+std::string PeerPython() {
+  const char* const home = std::getenv("HOME");
+  return std::string(home == nullptr ? "" : home) + "/.cache/partita/peer/bin/python";
 }
 
 }  // namespace partita

@@ -13,6 +13,9 @@ namespace partita {
 // started. kInvalidArgument: in neither.
 absl::StatusOr<std::string> BuiltFile(const std::string& path);
 
+// Of the environment that tools/peer/install makes.
+std::string PeerPython();
+
 }  // namespace partita
 
 #endif  // PARTITA_TOOLS_BENCHMARKS_BUILT_FILES_H_

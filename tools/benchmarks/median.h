@@ -9,7 +9,17 @@ namespace partita {
 // Of at least one value.
 double Median(std::vector<double> values);
 
-// Of the ratios a[i] / b[i]: what slows a whole round down slows both.
+// The narrowest pair of the values that holds the median of their distribution, whatever that is, with a probability of
+// at least 95 %. Of fewer than 6 it is the first and the last: 94 % with 5, 75 % with 3.
+struct Interval {
+  double low = 0, high = 0;
+};
+Interval MedianInterval(std::vector<double> values);
+
+// The ratios a[i] / b[i].
+std::vector<double> Ratios(const std::vector<double>& a, const std::vector<double>& b);
+
+// Of the ratios: what slows a whole round down slows both.
 double MedianRatio(const std::vector<double>& a, const std::vector<double>& b);
 
 }  // namespace partita

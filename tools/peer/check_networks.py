@@ -68,23 +68,29 @@ def train(net, name, images, labels, batch, rate):
     return values
 
 
+def build(options, folder):
+    """Our graph, in a file."""
+    graph = os.path.join(folder, "graph.pbtxt")
+    flags = [f"--batch={options.batch}", "--dropout=false", f"--output={graph}"]
+    if options.image_size:
+        flags.append(f"--image-size={options.image_size}")
+    if options.auxiliary_head:
+        flags.append("--auxiliary-head")
+    subprocess.run([options.build_model, options.model, *flags], check=True)
+    slow_down(graph, options.rate)
+    return graph
+
+
 class Comparison:
 
-    def __init__(self, options, folder):
+    def __init__(self, options, folder, graph):
         self.options, self.folder = options, folder
         changes = {"image_size": options.image_size, "auxiliary_head": options.auxiliary_head or None, "dropout": 0.0}
         torch.manual_seed(options.seed)
         self.net = networks.make(options.model, **changes)
         self.images, self.labels = seeded_batches(options, self.net.settings)
         self.start = {name: tensor.clone() for name, tensor in self.net.state_dict().items()}
-        self.graph = os.path.join(folder, "graph.pbtxt")
-        flags = [f"--batch={options.batch}", "--dropout=false", f"--output={self.graph}"]
-        if options.image_size:
-            flags.append(f"--image-size={options.image_size}")
-        if options.auxiliary_head:
-            flags.append("--auxiliary-head")
-        subprocess.run([options.build_model, options.model, *flags], check=True)
-        slow_down(self.graph, options.rate)
+        self.graph = graph
 
     def theirs(self, dtype, change=0.0):
         self.net.to(dtype)
@@ -170,7 +176,7 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     with tempfile.TemporaryDirectory() as folder:
-        comparison = Comparison(options, folder)
+        comparison = Comparison(options, folder, build(options, folder))
         equal = check_f64(comparison) if options.f64 else check_f32(comparison)
     print("equal" if equal else "NOT equal")
     return 0 if equal else 6

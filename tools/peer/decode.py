@@ -60,7 +60,7 @@ def main():
         import torchvision
         name, show = f"torchvision {torchvision.__version__}", torchvision_shown(arguments.size)
     paths = sorted(os.path.join(folder, file) for folder, _, files in os.walk(arguments.folder) for file in files)
-    print(name, flush=True)
+    print(name, "ready", sep="\n", flush=True)
     for line in sys.stdin:
         chosen = random.sample(paths, min(int(line), len(paths)))
         begin = time.perf_counter()

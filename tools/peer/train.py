@@ -105,8 +105,9 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
-    training = Training(options)
     print(torch.__version__, flush=True)
+    training = Training(options)
+    print("ready", flush=True)
     for line in sys.stdin:
         print(training.run(int(line)), flush=True)
 

@@ -2,11 +2,13 @@
 
 import csv
 import glob
+import html.parser
 import io
 import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -108,24 +110,128 @@ class DecodeTest(unittest.TestCase):
         self.assertEqual(call("decode", "--peer=pytorch").returncode, 2)
 
 
+# Stands for the Python of tools/peer/install: trains at a speed of its own, agrees or not, and has no compiler.
+FAKE_PEER = """#!{python}
+import os, sys
+print("9.9", flush=True)
+if "--mode=compile" in sys.argv:
+    sys.exit(1)
+if not os.environ.get("MALLOC_TRIM_THRESHOLD_") and "--mode=eager" in sys.argv:
+    seconds = 1000
+else:
+    seconds = 500
+print("ready", flush=True)
+for line in sys.stdin:
+    if sys.argv[1].endswith("agree.py"):
+        print('{{"loss_difference": 1e-7, "gradients": 3, "gradient_difference": {difference}, "largest": "w"}}', flush=True)
+    else:
+        print(seconds, flush=True)
+"""
+
+
+class Tags(html.parser.HTMLParser):
+    """Open elements, and whether each was closed in turn."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.balanced, self.bars = [], True, 0
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("meta",):
+            self.open.append(tag)
+        self.bars += ("class", "ours") in attributes
+
+    def handle_endtag(self, tag):
+        self.balanced &= self.open.pop() == tag
+
+
 class ModelsTest(unittest.TestCase):
 
+    def rows(self, *arguments, code=0, **environment):
+        done = subprocess.run([BENCHMARK, "models", "--steps=1", "--rounds=1", "--precision=f32", "--format=json", *arguments],
+                              capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
+        self.assertEqual(done.returncode, code, done.stderr)
+        return json.loads(done.stdout) if code == 0 else done.stderr
+
+    def home(self, folder, difference):
+        """A home folder with a peer whose gradients differ by so much."""
+        programs = os.path.join(folder, ".cache/partita/peer/bin")
+        os.makedirs(programs)
+        path = os.path.join(programs, "python")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(FAKE_PEER.format(python=sys.executable, difference=difference))
+        os.chmod(path, 0o755)
+
     def test_rows(self):
-        done = call("models", "--model=conv-stack", "--batch=1", "--steps=1", "--rounds=1", "--precision=f32",
-                    "--format=json")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        (row,) = json.loads(done.stdout)
-        self.assertEqual((row["device"], row["model"], row["batch"], row["peer"]), ("host", "conv-stack", 1, ""))
+        (row,) = self.rows("--model=conv-stack", "--batch=1")
+        self.assertEqual((row["model"], row["batch"], row["image_size"], row["peer"]), ("conv-stack", 1, 56, ""))
+        self.assertEqual((row["session"]["device"], row["session"]["ranks"], row["others"]), ("host", 1, []))
         # Eight convolutions, each forward and twice backward, are nearly all of the work.
-        self.assertAlmostEqual(row["flops_per_s"] / row["samples_per_s"], 8 * 3 * 2 * 56**2 * 9 * 128**2, delta=1e9)
-        self.assertGreater(row["limit_share"], 0)
+        self.assertAlmostEqual(row["flops_per_s"] / row["ours"]["images_per_s"]["median"],
+                               8 * 3 * 2 * 56**2 * 9 * 128**2, delta=1e9)
+        self.assertGreater(row["flop_utilisation"], 0)
+        # What is copied comes on top of products.
+        self.assertGreater(row["limit_share"], row["flop_utilisation"])
+        speed = row["ours"]["images_per_s"]
+        self.assertTrue(speed["low"] <= speed["median"] <= speed["high"])
+        self.assertGreater(row["session"]["used_bytes"], 0)
+        # The process has its arena, and what it takes besides.
+        self.assertGreater(row["ours"]["grown_bytes"], row["session"]["used_bytes"])
+
+    def test_split(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = os.path.join(folder, "page.html")
+            (row,) = self.rows("--model=mini-inception", "--batch=4", "--dp=2", "--report=" + page)
+            with open(page, encoding="utf-8") as file:
+                text = file.read()
+        self.assertEqual((row["session"]["ranks"], row["session"]["threads_per_rank"]), (2, 1))
+        self.assertEqual([other["name"] for other in row["others"]], ["one rank"])
+        self.assertTrue(0 < row["session"]["exposed_seconds"] <= row["session"]["communication_seconds"])
+        tags = Tags(text)
+        self.assertEqual((tags.balanced, tags.open), (True, []))
+        self.assertEqual(tags.bars, 6)  # throughput, memory planned and grown, three shares
+        self.assertNotIn("http", text)
+
+    def test_strategy_of_a_file(self):
+        (row,) = self.rows("--model=mini-inception", "--batch=4", "--strategy=tools/models/examples/mini_inception_2x2.pbtxt")
+        self.assertEqual((row["session"]["ranks"], row["session"]["mesh"]), (4, "data:2 model:2"))
+
+    def test_peer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.home(folder, difference=1e-3)
+            (row,) = self.rows("--model=mini-inception", "--batch=4", "--peer=pytorch", "--peer-forms=all", HOME=folder)
+        self.assertEqual(row["peer"], "pytorch 9.9")
+        self.assertEqual(row["agreement"], {"batch": 4, "loss_difference": 1e-7, "gradients": 3,
+                                            "gradient_difference": 1e-3, "largest": "w"})
+        others = {other["name"]: other for other in row["others"]}
+        self.assertEqual(list(others), ["eager", "eager-malloc", "compile", "compile-malloc"])
+        self.assertAlmostEqual(others["eager"]["images_per_s"]["median"], 4 / 1000)
+        self.assertAlmostEqual(others["eager-malloc"]["images_per_s"]["median"], 4 / 500)
+        self.assertIn("exit code 1", others["compile"]["failure"])
+        self.assertEqual(row["best"], "eager-malloc")
+        self.assertAlmostEqual(row["ratio"]["median"], row["ours"]["images_per_s"]["median"] * 500 / 4, delta=1)
+
+    def test_a_peer_that_has_another_network(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.home(folder, difference=0.1)
+            error = self.rows("--model=mini-inception", "--batch=4", "--peer=pytorch", code=6, HOME=folder)
+        self.assertIn("the gradient of 'w' by 1.0e-01", error)
 
     def test_refusals(self):
-        for arguments, code, says in [(["--precision=tf32"], 2, "tf32"), (["--model=lenet5"], 2, "lenet5")]:
+        with_strategy = "--strategy=tools/models/examples/mini_inception_2x2.pbtxt"
+        for arguments, code, says in [
+            (["--precision=tf32"], 2, "tf32"),
+            (["--model=lenet5"], 2, "lenet5"),
+            (["--peer=pytorch", "--peer-forms=eager,graph"], 2, "form 'graph' is none of eager,"),
+            ([with_strategy, "--dp=2"], 2, "--strategy and --dp"),
+            (["--model=wide-mlp", with_strategy], 3, "mini_inception_2x2.pbtxt"),
+        ]:
             with self.subTest(arguments=arguments):
                 done = call("models", *arguments)
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertIn(says, done.stderr)
+                self.assertEqual(done.stdout, "")
 
 
 class CommTest(unittest.TestCase):

@@ -14,7 +14,7 @@
 #include "runtime/data/pictures/picture_shards.h"
 #include "tools/benchmarks/decode/made_pictures.h"
 #include "tools/benchmarks/median.h"
-#include "tools/benchmarks/train/train_peer.h"
+#include "tools/benchmarks/timed_process.h"
 
 namespace partita {
 namespace {
@@ -57,11 +57,11 @@ absl::StatusOr<double> Decode(const PictureBatches& batches, int64_t batch) {
 absl::StatusOr<DecodeRow> Measure(const std::string& folder, const DecodeBenchmarkOptions& options) {
   ASSIGN_OR_RETURN(const std::shared_ptr<PictureBatches> batches, OpenPictures(folder, options));
   const int64_t pictures = batches->batch_rows();
-  std::unique_ptr<TrainPeer> peer;
+  std::unique_ptr<TimedProcess> peer;
   if (!options.peer_command.empty()) {
     std::vector<std::string> command = options.peer_command;
     command.insert(command.end(), {folder, std::to_string(options.size)});
-    ASSIGN_OR_RETURN(peer, TrainPeer::Start(command));
+    ASSIGN_OR_RETURN(peer, TimedProcess::Start(command));
   }
   std::vector<double> ours, theirs;
   for (int64_t round = -1; round < options.rounds; ++round) {

@@ -120,6 +120,13 @@ absl::StatusOr<double> MeasureProduct(const KernelTarget& target, DType dtype, i
   return product.flops / measured.seconds;
 }
 
+absl::StatusOr<double> MeasureCopy(const KernelTarget& target, int rounds) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, target.device->CreateStream("benchmark"));
+  ASSIGN_OR_RETURN(const KernelCase copy, CopyCase(target.batch));
+  ASSIGN_OR_RETURN(const Measured measured, Measure(target, copy.node, *stream, rounds));
+  return BytesOf(copy.node) / measured.seconds;
+}
+
 std::string ToText(const std::vector<KernelRow>& rows) {
   std::string text;
   for (const KernelRow& row : rows) {

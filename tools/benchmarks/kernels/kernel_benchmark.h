@@ -47,6 +47,9 @@ absl::StatusOr<std::vector<KernelRow>> BenchmarkKernels(const KernelTarget& targ
 // FLOP per second of a product of two matrices of the target's side.
 absl::StatusOr<double> MeasureProduct(const KernelTarget& target, DType dtype, int rounds);
 
+// Bytes per second, read and written, of a large copy.
+absl::StatusOr<double> MeasureCopy(const KernelTarget& target, int rounds);
+
 // One row per line for people, or a JSON array with the members of KernelRow.
 std::string ToText(const std::vector<KernelRow>& rows);
 std::string ToJson(const std::vector<KernelRow>& rows);

@@ -36,6 +36,7 @@ absl::StatusOr<Model> MakeMeasuredModel(const MeasuredModel& sizes) {
   ModelOptions options;
   options.batch = sizes.batch;
   options.image_size = sizes.image_size;
+  if (!sizes.dropout) options.dropout = false;
   if (sizes.name == "conv-stack") return MakeConvStack(options);
   if (sizes.name == "wide-mlp") return MakeWideMlp(options);
   return MakeModel(sizes.name, options, Ops());

@@ -19,6 +19,7 @@ struct MeasuredModel {
   int64_t batch = 0;
   int64_t image_size = 0;   // pixels, square
   bool only_alone = false;  // measured if it is asked for: takes long
+  bool dropout = true;      // where the model has any
 };
 
 // At the sizes at which they are compared.

@@ -3,169 +3,182 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
-#include "graph/ir/node_flops.h"
+#include "ops/registry.h"
 #include "runtime/base/status.h"
-#include "tools/benchmarks/kernels/kernel_benchmark.h"
-#include "tools/benchmarks/median.h"
-#include "tools/benchmarks/train/train_peer.h"
-#include "tools/benchmarks/train/training_loop.h"
+#include "runtime/train/trainer.h"
+#include "tools/benchmarks/models/step_work.h"
+#include "tools/benchmarks/timed_process.h"
 
 namespace partita {
 namespace {
 
-struct Arithmetic {
-  const char* name;
-  DType product;  // of the limit's factors
-  bool host;      // known there
-  bool tf32;
-};
+constexpr char kOurs[] = "ours", kOneRank[] = "one rank";
 
-constexpr Arithmetic kPrecisions[] = {
-    {"f32", DType::kF32, true, false}, {"tf32", DType::kF32, false, true}, {"bf16", DType::kBF16, true, false}};
-
-absl::StatusOr<Arithmetic> FindArithmetic(const std::string& name, bool gpu) {
-  for (const Arithmetic& arithmetic : kPrecisions) {
-    if (name == arithmetic.name && (gpu || arithmetic.host)) return arithmetic;
-  }
-  return InvalidArgument("precision '{}' is none of the {}'s", name, gpu ? "GPU" : "host");
-}
-
-struct Peer {
-  PeerMode mode;
-  std::unique_ptr<TrainPeer> process;  // null: it failed
+// A process that trains, and what the rounds say of it.
+struct Runner {
+  Throughput result;
+  std::unique_ptr<TimedProcess> process;  // null: it failed
   std::vector<double> rates;
+  bool is_peer = false;  // may fail
 };
 
-// A row in the making.
+// A row in the making; ours is the first runner.
 struct Case {
   ModelRow row;
-  std::unique_ptr<TrainingLoop> loop;
-  std::vector<double> rates;
-  std::vector<Peer> peers;
+  StepWork work;
+  std::vector<Runner> runners;
 };
 
-double FlopsOfStep(const Graph& train) {
-  double flops = 0;
-  for (const Node& node : train.nodes()) flops += FlopsOf(train, node);
-  return flops;
+// How the threads of ours wait is the caller's to say.
+std::vector<std::string> OurVariables() {
+  constexpr char kPolicy[] = "OMP_WAIT_POLICY";
+  const char* const chosen = std::getenv(kPolicy);
+  return chosen == nullptr ? std::vector<std::string>{} : std::vector{fmt::format("{}={}", kPolicy, chosen)};
 }
 
-SessionOptions DeviceOf(const ModelBenchmarkOptions& options, const Arithmetic& arithmetic) {
-  SessionOptions session;
-  session.threads_per_rank = options.threads;
-  session.device.allow_tf32 = arithmetic.tf32;
-  if (options.gpu) session.device.gpu = 0;
-  return session;
-}
-
-absl::StatusOr<double> MeasureLimit(const ModelBenchmarkOptions& options, const Arithmetic& arithmetic) {
-  ASSIGN_OR_RETURN(const KernelTarget target, OpenTarget(DeviceOf(options, arithmetic)));
-  return MeasureProduct(target, arithmetic.product, static_cast<int>(options.rounds));
-}
-
-absl::Status StartOurs(const ModelBenchmarkOptions& options, const MeasuredModel& sizes, const Arithmetic& arithmetic,
-                       Case& entry) {
-  ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(sizes));
-  ProgramOptions program;
-  program.mix_precision = arithmetic.product == DType::kBF16;
-  program.for_gpu = options.gpu;
-  SessionOptions session = DeviceOf(options, arithmetic);
-  session.group_updates = true;
-  session.device.deterministic = false;
-  ASSIGN_OR_RETURN(entry.loop, TrainingLoop::Create(std::move(model), Strategy{}, program, session));
-  const std::string gpu = entry.loop->session().gpu_name();
-  entry.row.device = gpu.empty() ? "host" : gpu;
+absl::Status AddOurs(const ModelBenchmarkOptions& options, const ModelCase& measured, const std::string& name,
+                     Case& entry) {
+  std::vector<std::string> command = options.loop_command;
+  std::ranges::move(LoopFlags(measured), std::back_inserter(command));
+  Runner runner;
+  runner.result.name = name;
+  ASSIGN_OR_RETURN(runner.process, TimedProcess::Start(command, OurVariables()));
+  entry.runners.push_back(std::move(runner));
   return absl::OkStatus();
 }
 
-// A mode that does not run on this machine (a compiler that is missing, say) is told, and left out.
-void StartPeers(const ModelBenchmarkOptions& options, const MeasuredModel& sizes, Case& entry) {
-  if (options.peer_command.empty()) return;
-  for (const std::string& mode : options.peer_modes) {
-    std::vector<std::string> command = options.peer_command;
-    command.insert(command.end(),
-                   {"--model=" + sizes.name, fmt::format("--batch={}", sizes.batch),
-                    fmt::format("--image-size={}", sizes.image_size), fmt::format("--threads={}", options.threads),
-                    std::string("--device=") + (options.gpu ? "cuda" : "cpu"), "--precision=" + entry.row.precision,
-                    "--mode=" + mode});
-    Peer& peer = entry.peers.emplace_back();
-    peer.mode.name = mode;
-    absl::StatusOr<std::unique_ptr<TrainPeer>> process = TrainPeer::Start(command);
-    if (process.ok()) {
-      peer.process = *std::move(process);
-      entry.row.peer = options.peer + " " + peer.process->version();
-    } else {
-      peer.mode.failure = std::string(process.status().message());
-    }
+// A form that does not run on this machine (a compiler that is missing, say) is told, and left out.
+void AddPeer(const ModelBenchmarkOptions& options, const ModelCase& measured, const PeerForm& form, Case& entry) {
+  std::vector<std::string> command = options.peer_command;
+  command.insert(command.end(), {"--model=" + measured.sizes.name, fmt::format("--batch={}", measured.sizes.batch),
+                                 fmt::format("--image-size={}", measured.sizes.image_size),
+                                 fmt::format("--threads={}", measured.threads),
+                                 std::string("--device=") + (measured.gpu ? "cuda" : "cpu"),
+                                 "--precision=" + measured.precision, "--mode=" + form.mode});
+  Runner& runner = entry.runners.emplace_back();
+  runner.is_peer = true;
+  runner.result.name = form.name;
+  absl::StatusOr<std::unique_ptr<TimedProcess>> process = TimedProcess::Start(command, form.variables);
+  if (process.ok()) {
+    runner.process = *std::move(process);
+    entry.row.peer = options.peer + " " + runner.process->version();
+  } else {
+    runner.result.failure = std::string(process.status().message());
   }
+}
+
+// What is wrong with the model or its split is told before anything is started.
+absl::StatusOr<int> RanksOf(const ModelCase& measured) {
+  ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(measured.sizes));
+  ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(measured, model.graph));
+  SetScheduleLength(1, model.learning_rate);
+  ASSIGN_OR_RETURN(const Program program, MakeProgram(model, strategy, Ops(), ProgramOptionsOf(measured)));
+  return program.ranks();
+}
+
+absl::Status AddRunners(const ModelBenchmarkOptions& options, const ModelCase& measured, int ranks, Case& entry) {
+  RETURN_IF_ERROR(AddOurs(options, measured, kOurs, entry));
+  if (ranks > 1) {
+    ModelCase alone = measured;
+    alone.split = {};
+    RETURN_IF_ERROR(AddOurs(options, alone, kOneRank, entry));
+  }
+  if (options.peer_command.empty()) return absl::OkStatus();
+  for (const PeerForm& form : options.peer_forms) AddPeer(options, measured, form, entry);
+  return absl::OkStatus();
+}
+
+// The first round warms up; nothing of it counts, so communication is recorded then.
+absl::StatusOr<double> Seconds(const ModelBenchmarkOptions& options, bool counts, Runner& runner) {
+  if (counts || runner.is_peer) return runner.process->Run(options.steps);
+  RETURN_IF_ERROR(runner.process->Ask(fmt::format("record {}", options.steps)).status());
+  return 0;
 }
 
 absl::Status RunRound(const ModelBenchmarkOptions& options, bool counts, Case& entry) {
-  ASSIGN_OR_RETURN(const TrainingResult result, entry.loop->Run(options.steps));
-  if (counts) entry.rates.push_back(result.SamplesPerSecond());
-  for (Peer& peer : entry.peers) {
-    if (peer.process == nullptr) continue;
-    const absl::StatusOr<double> seconds = peer.process->Run(options.steps);
+  for (Runner& runner : entry.runners) {
+    if (runner.process == nullptr) continue;
+    const absl::StatusOr<double> seconds = Seconds(options, counts, runner);
+    if (!seconds.ok() && !runner.is_peer) return seconds.status();
     if (!seconds.ok()) {
-      peer.mode.failure = std::string(seconds.status().message());
-      peer.process = nullptr;
+      runner.result.failure = std::string(seconds.status().message());
+      runner.process = nullptr;
     } else if (counts) {
-      peer.rates.push_back(static_cast<double>(options.steps * entry.row.batch) / *seconds);
+      runner.rates.push_back(static_cast<double>(options.steps * entry.row.batch) / *seconds);
     }
   }
   return absl::OkStatus();
 }
 
-void Finish(double limit, Case& entry) {
+Estimate EstimateOf(const std::vector<double>& values) { return {Median(values), MedianInterval(values)}; }
+
+void FinishRunner(const Runner& ours, Runner& runner) {
+  if (runner.process == nullptr) return;
+  runner.result.grown_bytes = runner.process->GrownMemory();
+  runner.result.images_per_s = EstimateOf(runner.rates);
+  runner.result.ratio = EstimateOf(Ratios(ours.rates, runner.rates));
+}
+
+absl::Status Finish(const DeviceLimits& limits, Case& entry) {
   ModelRow& row = entry.row;
-  row.samples_per_s = Median(entry.rates);
-  row.flops_per_s =
-      row.samples_per_s / static_cast<double>(row.batch) * FlopsOfStep(entry.loop->session().graph(kTrainEntry));
-  row.limit_share = row.flops_per_s / limit;
+  for (Runner& runner : entry.runners) FinishRunner(entry.runners[0], runner);
+  ASSIGN_OR_RETURN(const std::string facts, entry.runners[0].process->Ask("facts"));
+  ASSIGN_OR_RETURN(row.session, ParseLoopFacts(facts));
+  row.ours = entry.runners[0].result;
+  const double step_seconds = static_cast<double>(row.batch) / row.ours.images_per_s.median;
+  row.flops_per_s = entry.work.flops / step_seconds;
+  row.flop_utilisation = row.flops_per_s / limits.flops_per_s;
+  row.limit_share = entry.work.seconds / step_seconds;
+  row.exposed_share = row.session.exposed_seconds / step_seconds;
   double best = 0;
-  for (Peer& peer : entry.peers) {
-    if (peer.mode.failure.empty()) {
-      peer.mode.samples_per_s = Median(peer.rates);
-      peer.mode.ratio = MedianRatio(entry.rates, peer.rates);
-    }
-    if (peer.mode.samples_per_s > best) {
-      best = peer.mode.samples_per_s;
-      row.ratio = peer.mode.ratio;
-    }
-    row.modes.push_back(peer.mode);
+  for (size_t i = 1; i < entry.runners.size(); ++i) {
+    const Throughput& other = row.others.emplace_back(entry.runners[i].result);
+    if (!entry.runners[i].is_peer || other.images_per_s.median <= best) continue;
+    best = other.images_per_s.median;
+    row.best = other.name;
+    row.ratio = other.ratio;
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ModelRow> Measure(const ModelBenchmarkOptions& options, const ModelCase& measured,
+                                 const DeviceLimits& limits) {
+  Case entry;
+  entry.row.model = measured.sizes.name;
+  entry.row.batch = measured.sizes.batch;
+  entry.row.image_size = measured.sizes.image_size;
+  entry.row.precision = measured.precision;
+  ASSIGN_OR_RETURN(const int ranks, RanksOf(measured));
+  ASSIGN_OR_RETURN(entry.work, WorkOfStep(measured, limits));
+  if (!options.peer_command.empty()) {
+    ASSIGN_OR_RETURN(entry.row.agreement, CheckAgreement(measured, options.agreement));
+  }
+  RETURN_IF_ERROR(AddRunners(options, measured, ranks, entry));
+  for (int64_t round = 0; round <= options.rounds; ++round) {
+    RETURN_IF_ERROR(RunRound(options, /*counts=*/round > 0, entry));
+  }
+  RETURN_IF_ERROR(Finish(limits, entry));
+  return std::move(entry.row);
 }
 
 }  // namespace
 
-std::vector<std::string> BenchmarkPrecisions(bool gpu) {
-  std::vector<std::string> names;
-  for (const Arithmetic& arithmetic : kPrecisions) {
-    if (gpu || arithmetic.host) names.emplace_back(arithmetic.name);
-  }
-  return names;
-}
-
 absl::StatusOr<std::vector<ModelRow>> BenchmarkModels(const ModelBenchmarkOptions& options) {
   std::vector<ModelRow> rows;
-  for (const std::string& name : options.precisions) {
-    ASSIGN_OR_RETURN(const Arithmetic arithmetic, FindArithmetic(name, options.gpu));
-    ASSIGN_OR_RETURN(const double limit, MeasureLimit(options, arithmetic));
+  for (const std::string& precision : options.precisions) {
+    ModelCase measured;
+    measured.split = options.split;
+    measured.precision = precision;
+    measured.gpu = options.gpu;
+    measured.threads = options.threads;
+    ASSIGN_OR_RETURN(const DeviceLimits limits, MeasureLimits(measured, static_cast<int>(options.rounds)));
     for (const MeasuredModel& sizes : options.models) {
-      Case entry;
-      entry.row.model = sizes.name;
-      entry.row.batch = sizes.batch;
-      entry.row.precision = name;
-      RETURN_IF_ERROR(StartOurs(options, sizes, arithmetic, entry));
-      StartPeers(options, sizes, entry);
-      for (int64_t round = 0; round <= options.rounds; ++round) {
-        RETURN_IF_ERROR(RunRound(options, /*counts=*/round > 0, entry));
-      }
-      Finish(limit, entry);
-      rows.push_back(std::move(entry.row));
+      measured.sizes = sizes;
+      ASSIGN_OR_RETURN(rows.emplace_back(), Measure(options, measured, limits));
     }
   }
   return rows;

@@ -1,60 +1,78 @@
-// Training throughput of models on one device, in several precisions, beside another framework in all its modes.
+// Training throughput and memory of models, in several precisions, split or not, beside another framework in several
+// forms.
 //
-// Ours and every mode of the peer train in turns, on random batches that lie ready in the host's memory. The work of a
-// step is the FLOPs of the training graph's nodes; the limit is a large product of two matrices in the same precision,
-// measured first. Medians over the rounds; one that warms up is not counted.
+// Each session is a process of its own (model_loop.h), and each form of the peer as well. All train in turns, on random
+// batches that lie ready in the host's memory, behind a round that warms up. Medians over the rounds.
 #ifndef PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_BENCHMARK_H_
 #define PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_BENCHMARK_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/benchmarks/models/measured_models.h"
+#include "tools/benchmarks/median.h"
+#include "tools/benchmarks/models/agreement.h"
+#include "tools/benchmarks/models/model_case.h"
+#include "tools/benchmarks/models/model_loop.h"
+#include "tools/benchmarks/models/peer_forms.h"
 
 namespace partita {
 
 struct ModelBenchmarkOptions {
   std::vector<MeasuredModel> models;
-  std::vector<std::string> precisions;    // of BenchmarkPrecisions
+  std::vector<std::string> precisions;  // of BenchmarkPrecisions
+  ModelSplit split;
   bool gpu = false;                       // the first one; else the host
-  int threads = 2;                        // of the host
-  std::vector<std::string> peer_command;  // without what a case adds; empty: no peer
+  int threads = 2;                        // of the host, for all ranks together
+  std::vector<std::string> loop_command;  // `benchmark loop`, without what a case adds
+  std::vector<std::string> peer_command;  // likewise; empty: no peer
   std::string peer;                       // its name
-  std::vector<std::string> peer_modes;    // "eager", "graph", "compile"
-  int64_t steps = 20;                     // of one case in one round
+  std::vector<PeerForm> peer_forms;
+  AgreementPrograms agreement;
+  int64_t steps = 20;  // of one case in one round
   int64_t rounds = 7;
 };
 
-// "f32", "tf32" (products round their factors), "bf16" (on weights in f32).
-std::vector<std::string> BenchmarkPrecisions(bool gpu);
+// What the rounds say: the median, and where it lies with 95 % (median.h).
+struct Estimate {
+  double median = 0;
+  Interval interval;
+};
 
-// One way in which the peer runs the model.
-struct PeerMode {
-  std::string name;
-  double samples_per_s = 0;
-  double ratio = 0;     // ours over it, median of the rounds' ratios
-  std::string failure;  // why it does not run; empty: it does
+// What one process reaches.
+struct Throughput {
+  std::string name;         // "ours", "one rank", or a form of the peer
+  Estimate images_per_s;    // the unit of the field, also where a sample is no image
+  Estimate ratio;           // ours over it, of the rounds
+  int64_t grown_bytes = 0;  // resident memory: the most, less what there was before anything was made
+  std::string failure;      // why it does not run; empty: it does
 };
 
 struct ModelRow {
-  std::string device, model, precision;
-  int64_t batch = 0;
-  double samples_per_s = 0;
-  double flops_per_s = 0;
-  double limit_share = 0;
-  std::string peer;             // with its version; empty: none
-  std::vector<PeerMode> modes;  // of the peer
-  double ratio = 0;             // over its best mode; 0: none runs
+  std::string model, precision;
+  int64_t batch = 0, image_size = 0;
+  LoopFacts session;
+  Throughput ours;
+  double flops_per_s = 0;          // of the model's training graph: what is computed twice counts once
+  double flop_utilisation = 0;     // of a large product of matrices in the precision, by all threads
+  double limit_share = 0;          // least time of a step by products and copies (step_work.h), over its time
+  double exposed_share = 0;        // of a step: its exposed communication
+  std::vector<Throughput> others;  // one rank where there are several, with as many threads; then the peer's forms
+  std::string peer;                // with its version; empty: none
+  Agreement agreement;
+  std::string best;  // of the peer's forms; empty: none runs
+  Estimate ratio;    // ours over that one
 };
 
+// kDataLoss: the peer's network is another one (agreement.h).
 absl::StatusOr<std::vector<ModelRow>> BenchmarkModels(const ModelBenchmarkOptions& options);
 
-// One row per line for people, or a JSON array with the members of ModelRow.
+// Some lines for each row, for people; a JSON array with the members of ModelRow; a page of HTML that needs no other
+// file, with bars.
 std::string ToText(const std::vector<ModelRow>& rows);
 std::string ToJson(const std::vector<ModelRow>& rows);
+std::string ToHtml(const std::vector<ModelRow>& rows);
 
 }  // namespace partita
 

@@ -3,48 +3,121 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/telemetry/progress.h"
 #include "tools/benchmarks/models/model_benchmark.h"
 
 namespace partita {
+namespace {
+
+std::string ShownIn(const Estimate& estimate, const char* unit) {
+  const auto shown = [](double value) {
+    return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+  };
+  return fmt::format("{}{} ({} to {})", shown(estimate.median), unit, shown(estimate.interval.low),
+                     shown(estimate.interval.high));
+}
+
+std::string MemoryText(const ModelRow& row) {
+  return fmt::format("  memory: planned {}, used {}; the process grew by {}\n", FormatBytes(row.session.planned_bytes),
+                     FormatBytes(row.session.used_bytes), FormatBytes(row.ours.grown_bytes));
+}
+
+std::string CommunicationText(const ModelRow& row) {
+  if (row.session.ranks == 1) return "";
+  return fmt::format("  communication: {:.1f} ms a step on a rank, {:.1f} ms of them exposed ({:.1f} % of the step)\n",
+                     1e3 * row.session.communication_seconds, 1e3 * row.session.exposed_seconds,
+                     100 * row.exposed_share);
+}
+
+std::string OtherText(const Throughput& other) {
+  if (!other.failure.empty()) return fmt::format("  {:<15} does not run: {}\n", other.name, other.failure);
+  return fmt::format("  {:<15} {}; ours {}; it grew by {}\n", other.name, ShownIn(other.images_per_s, " images/s"),
+                     ShownIn(other.ratio, " of it"), FormatBytes(other.grown_bytes));
+}
+
+std::string PeerText(const ModelRow& row) {
+  if (row.peer.empty()) return "";
+  std::string text =
+      fmt::format("  {}: one step of {} samples agrees: loss to {:.1e}, {} gradients to {:.1e} ('{}' the most)\n",
+                  row.peer, row.agreement.batch, row.agreement.loss_difference, row.agreement.gradients,
+                  row.agreement.gradient_difference, row.agreement.largest);
+  if (!row.best.empty()) text += fmt::format("  best of it: {}; ours {}\n", row.best, ShownIn(row.ratio, " of that"));
+  return text;
+}
+
+nlohmann::json Json(const Estimate& estimate) {
+  return {{"median", estimate.median}, {"low", estimate.interval.low}, {"high", estimate.interval.high}};
+}
+
+nlohmann::json Json(const Throughput& throughput) {
+  return {{"name", throughput.name},
+          {"images_per_s", Json(throughput.images_per_s)},
+          {"ratio", Json(throughput.ratio)},
+          {"grown_bytes", throughput.grown_bytes},
+          {"failure", throughput.failure}};
+}
+
+nlohmann::json Json(const LoopFacts& session) {
+  return {{"device", session.device},
+          {"mesh", session.mesh},
+          {"ranks", session.ranks},
+          {"threads_per_rank", session.threads_per_rank},
+          {"planned_bytes", session.planned_bytes},
+          {"used_bytes", session.used_bytes},
+          {"communication_seconds", session.communication_seconds},
+          {"exposed_seconds", session.exposed_seconds}};
+}
+
+nlohmann::json Json(const Agreement& agreement) {
+  return {{"batch", agreement.batch},
+          {"loss_difference", agreement.loss_difference},
+          {"gradients", agreement.gradients},
+          {"gradient_difference", agreement.gradient_difference},
+          {"largest", agreement.largest}};
+}
+
+nlohmann::json Json(const ModelRow& row) {
+  nlohmann::json json = {{"model", row.model},
+                         {"precision", row.precision},
+                         {"batch", row.batch},
+                         {"image_size", row.image_size},
+                         {"session", Json(row.session)},
+                         {"ours", Json(row.ours)},
+                         {"flops_per_s", row.flops_per_s},
+                         {"flop_utilisation", row.flop_utilisation},
+                         {"limit_share", row.limit_share},
+                         {"exposed_share", row.exposed_share},
+                         {"others", nlohmann::json::array()},
+                         {"peer", row.peer},
+                         {"best", row.best},
+                         {"ratio", Json(row.ratio)}};
+  for (const Throughput& other : row.others) json["others"].push_back(Json(other));
+  if (!row.peer.empty()) json["agreement"] = Json(row.agreement);
+  return json;
+}
+
+}  // namespace
 
 std::string ToText(const std::vector<ModelRow>& rows) {
   std::string text;
   for (const ModelRow& row : rows) {
-    text += fmt::format("{:<12} {:<15} batch {:<5} {:<5} {:>9.0f} samples/s  {:>8.2f} TFLOP/s, {:>3.0f} % of the limit",
-                        row.device, row.model, row.batch, row.precision, row.samples_per_s, row.flops_per_s / 1e12,
+    text += fmt::format("{} {} batch {} of {} px on {}", row.model, row.precision, row.batch, row.image_size,
+                        row.session.device);
+    text += fmt::format(", {} rank{} ({}) of {} threads\n", row.session.ranks, row.session.ranks == 1 ? "" : "s",
+                        row.session.mesh, row.session.threads_per_rank);
+    text += fmt::format("  {}; {:.2f} GFLOP/s, {:.0f} % of a product's; {:.0f} % of the limit\n",
+                        ShownIn(row.ours.images_per_s, " images/s"), row.flops_per_s / 1e9, 100 * row.flop_utilisation,
                         100 * row.limit_share);
-    if (!row.peer.empty()) text += fmt::format("   {:.2f} of {}", row.ratio, row.peer);
-    text += "\n";
-    for (const PeerMode& mode : row.modes) {
-      text += mode.failure.empty()
-                  ? fmt::format("  {:<8} {:>9.0f} samples/s, ratio {:.2f}\n", mode.name, mode.samples_per_s, mode.ratio)
-                  : fmt::format("  {:<8} does not run: {}\n", mode.name, mode.failure);
-    }
+    text += CommunicationText(row) + MemoryText(row);
+    for (const Throughput& other : row.others) text += OtherText(other);
+    text += PeerText(row);
   }
   return text;
 }
 
 std::string ToJson(const std::vector<ModelRow>& rows) {
   nlohmann::json json = nlohmann::json::array();
-  for (const ModelRow& row : rows) {
-    nlohmann::json modes = nlohmann::json::array();
-    for (const PeerMode& mode : row.modes) {
-      modes.push_back({{"name", mode.name},
-                       {"samples_per_s", mode.samples_per_s},
-                       {"ratio", mode.ratio},
-                       {"failure", mode.failure}});
-    }
-    json.push_back({{"device", row.device},
-                    {"model", row.model},
-                    {"batch", row.batch},
-                    {"precision", row.precision},
-                    {"samples_per_s", row.samples_per_s},
-                    {"flops_per_s", row.flops_per_s},
-                    {"limit_share", row.limit_share},
-                    {"peer", row.peer},
-                    {"modes", std::move(modes)},
-                    {"ratio", row.ratio}});
-  }
+  for (const ModelRow& row : rows) json.push_back(Json(row));
   return json.dump(2) + "\n";
 }
 

@@ -8,7 +8,7 @@
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/median.h"
-#include "tools/benchmarks/train/train_peer.h"
+#include "tools/benchmarks/timed_process.h"
 #include "tools/benchmarks/train/train_processes.h"
 #include "tools/benchmarks/train/training_loop.h"
 #include "tools/models/models.h"
@@ -24,7 +24,7 @@ struct Case {
   TrainRow row;
   std::unique_ptr<TrainingLoop> loop;
   std::unique_ptr<CommunicationMeter> meter;  // null: not measured
-  std::unique_ptr<TrainPeer> peer;
+  std::unique_ptr<TimedProcess> peer;
   int single_rank = -1;  // index of the case that it is compared with
   std::vector<double> rates, peer_rates;
   int64_t waits = 0;
@@ -65,7 +65,7 @@ absl::Status AddPeer(const TrainBenchmarkOptions& options, Case& entry) {
   command.push_back(fmt::format("--threads={}", entry.row.threads));
   command.push_back(fmt::format("--batch={}", options.batch));
   command.push_back("--precision=" + entry.row.precision);
-  ASSIGN_OR_RETURN(entry.peer, TrainPeer::Start(command));
+  ASSIGN_OR_RETURN(entry.peer, TimedProcess::Start(command));
   entry.row.peer = fmt::format("{} {}", options.peer, entry.peer->version());
   return absl::OkStatus();
 }

@@ -14,19 +14,22 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kBatches = 16;       // random ones, used in turns
-constexpr int64_t kEpoch = 1'000'000;  // batches: no run comes to its end
+// Random batches, used in turns; as the peers have them, of large images few, which take memory.
+constexpr int64_t kBatches = 16, kLargeBatches = 2;
+constexpr int64_t kLargeImage = 64 * 64;  // pixels
+constexpr int64_t kEpoch = 1'000'000;     // batches: no run comes to its end
 constexpr int64_t kLearningSteps = 1'000'000;
 
 // Batches that another source has made once.
 class ReadyBatches : public BatchSource {
  public:
-  ReadyBatches(std::shared_ptr<const BatchSource> source, std::vector<std::vector<HostTensor>> batches)
-      : source_(std::move(source)), batches_(std::move(batches)) {}
+  // `source`: that of the batches.
+  ReadyBatches(const BatchSource& source, std::vector<std::vector<HostTensor>> batches)
+      : fields_(source.fields()), batch_rows_(source.batch_rows()), batches_(std::move(batches)) {}
 
-  const std::vector<Field>& fields() const override { return source_->fields(); }
+  const std::vector<Field>& fields() const override { return fields_; }
   int64_t samples() const override { return kEpoch * batch_rows(); }
-  int64_t batch_rows() const override { return source_->batch_rows(); }
+  int64_t batch_rows() const override { return batch_rows_; }
   int64_t batches_per_epoch() const override { return kEpoch; }
 
   absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override {
@@ -38,7 +41,8 @@ class ReadyBatches : public BatchSource {
   }
 
  private:
-  const std::shared_ptr<const BatchSource> source_;
+  const std::vector<Field> fields_;
+  const int64_t batch_rows_;
   const std::vector<std::vector<HostTensor>> batches_;
 };
 
@@ -55,13 +59,15 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> MakeBatches(const ImageInputs
 }
 
 absl::StatusOr<std::shared_ptr<const BatchSource>> MakeReadyBatches(const ImageInputs& inputs) {
-  ASSIGN_OR_RETURN(const auto source, MakeBatches(inputs, BatchMode::kTraining, kBatches));
+  const ImageShape shape = inputs.shape();
+  const int64_t count = shape.height * shape.width > kLargeImage ? kLargeBatches : kBatches;
+  ASSIGN_OR_RETURN(const auto source, MakeBatches(inputs, BatchMode::kTraining, count));
   std::vector<std::vector<HostTensor>> batches;
-  for (int64_t b = 0; b < kBatches; ++b) {
+  for (int64_t b = 0; b < count; ++b) {
     ASSIGN_OR_RETURN(std::vector<HostTensor> batch, WholeBatch(*source, b));
     batches.push_back(std::move(batch));
   }
-  return std::make_shared<const ReadyBatches>(source, std::move(batches));
+  return std::make_shared<const ReadyBatches>(*source, std::move(batches));
 }
 
 }  // namespace

@@ -120,6 +120,12 @@ void AddElementwise(Table& table, const Shape& shape) {
 
 }  // namespace
 
+absl::StatusOr<KernelCase> CopyCase(int64_t batch) {
+  const int64_t elements = batch * (int64_t{1} << 20);
+  ASSIGN_OR_RETURN(LocalNode node, MakeNode("reshape", {{"shape", Ints{elements}}}, {F32({elements / 4, 4})}));
+  return KernelCase{std::move(node), 0};
+}
+
 absl::StatusOr<KernelCase> ProductCase(int64_t side, DType dtype) {
   ASSIGN_OR_RETURN(LocalNode node,
                    MakeNode("matmul", {}, {TensorType{dtype, {side, side}}, TensorType{dtype, {side, side}}}));
@@ -129,8 +135,7 @@ absl::StatusOr<KernelCase> ProductCase(int64_t side, DType dtype) {
 
 absl::StatusOr<std::vector<KernelCase>> KernelCases(int64_t batch, int64_t side) {
   Table table;
-  const int64_t elements = batch * (int64_t{1} << 20);
-  table.Add("reshape", {{"shape", Ints{elements}}}, {F32({elements / 4, 4})});
+  table.Add(CopyCase(batch));
   table.Add(ProductCase(side, DType::kF32));
   const double dense = 2.0 * static_cast<double>(batch * side * 1000);
   table.Add("matmul", {{"transpose_w", true}}, {F32({batch, side}), F32({1000, side})}, dense);

@@ -15,6 +15,9 @@ struct KernelCase {
   double flops = 0;  // of contractions; else 0: bytes count
 };
 
+// A copy of 4 MiB for each of so many images.
+absl::StatusOr<KernelCase> CopyCase(int64_t batch);
+
 // The product of two matrices of `side`.
 absl::StatusOr<KernelCase> ProductCase(int64_t side, DType dtype);
 

@@ -1,0 +1,43 @@
+// What `benchmark models` starts for each session that it measures, so that the memory of one is not that of others: a
+// session that trains as it is told, line by line (tools/benchmarks/timed_process.h).
+//
+//   20         trains so many steps; answers with their seconds
+//   record 20  the same, and records where communication was waited for
+//   facts      answers with LoopFacts, as JSON
+#ifndef PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_LOOP_H_
+#define PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_LOOP_H_
+
+#include <cstdint>
+#include <istream>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tools/benchmarks/models/model_case.h"
+
+namespace partita {
+
+// Of a session and its ranks.
+struct LoopFacts {
+  std::string device;  // "host", or the GPU's name
+  std::string mesh;    // "data:2 model:2"
+  int64_t ranks = 1;
+  int64_t threads_per_rank = 1;
+  int64_t planned_bytes = 0, used_bytes = 0;              // of the arenas of all ranks
+  double communication_seconds = 0, exposed_seconds = 0;  // of a step; means over the ranks and the recorded steps
+};
+
+// The flags of `benchmark loop` that ask for this case.
+std::vector<std::string> LoopFlags(const ModelCase& measured);
+
+// Until `in` ends.
+absl::Status RunModelLoop(const ModelCase& measured, std::istream& in, std::ostream& out);
+
+// kInternal: not what the loop answers to `facts`.
+absl::StatusOr<LoopFacts> ParseLoopFacts(const std::string& json);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_LOOP_H_

@@ -1,0 +1,148 @@
+// ToHtml: the rows of `benchmark models` as a page with bars.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/telemetry/progress.h"
+#include "tools/benchmarks/models/model_benchmark.h"
+#include "tools/program/version/host.h"
+
+namespace partita {
+namespace {
+
+constexpr char kHead[] = R"(<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>benchmark models</title>
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222; }
+h2 { margin-bottom: 0; }
+p { margin: .2em 0 .8em; }
+table { border-collapse: collapse; width: 100%; margin-bottom: 1em; }
+th, td { text-align: left; padding: .15em .6em .15em 0; white-space: nowrap; }
+th { font-weight: 600; border-bottom: 1px solid #999; }
+td.wide { width: 60%; }
+.bar { position: relative; height: 1.1em; background: #eee; }
+.bar div { position: absolute; height: 100%; }
+.ours { background: #2a6f97; }
+.other { background: #b0a084; }
+.bar .range { background: none; border: solid #222; border-width: 0 2px; height: 60%; top: 20%; }
+.note { color: #666; }
+</style></head><body>
+<h1>Training throughput and memory</h1>
+)";
+
+constexpr char kFoot[] =
+    R"(<p class="note">Medians over rounds in which all train in turns; brackets: where the median lies
+with 95 % (of fewer than 6 rounds: the lowest and the highest). Memory is the most that the process had, less what it had
+once its libraries were loaded. A product's speed and a copy's are measured in the same run; the limit is the time of
+a step in which each launch computes or moves its operands as fast as those.</p>
+</body></html>
+)";
+
+std::string Escaped(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    escaped += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
+  }
+  return escaped;
+}
+
+// Of a bar that is `most` long.
+double Percent(double value, double most) { return most > 0 ? std::clamp(100 * value / most, 0.0, 100.0) : 0; }
+
+std::string Bar(const char* style, double value, double most) {
+  return fmt::format("<div class=\"{}\" style=\"width:{:.2f}%\"></div>", style, Percent(value, most));
+}
+
+std::string RangeBar(const Interval& range, double most) {
+  const double begin = Percent(range.low, most);
+  return fmt::format("<div class=\"range\" style=\"left:{:.2f}%;width:{:.2f}%\"></div>", begin,
+                     Percent(range.high, most) - begin);
+}
+
+std::string Line(const std::string& name, const std::string& bar, const std::string& text) {
+  return fmt::format("<tr><td>{}</td><td class=\"wide\"><div class=\"bar\">{}</div></td><td>{}</td></tr>\n",
+                     Escaped(name), bar, Escaped(text));
+}
+
+std::string Title(const char* title) { return fmt::format("<table><tr><th colspan=\"3\">{}</th></tr>\n", title); }
+
+// Ours first.
+std::vector<Throughput> All(const ModelRow& row) {
+  std::vector<Throughput> all = {row.ours};
+  all.insert(all.end(), row.others.begin(), row.others.end());
+  return all;
+}
+
+const char* StyleOf(const Throughput& entry, const ModelRow& row) {
+  return entry.name == row.ours.name ? "ours" : "other";
+}
+
+std::string ThroughputTable(const ModelRow& row) {
+  double most = 0;
+  for (const Throughput& entry : All(row)) most = std::max(most, entry.images_per_s.interval.high);
+  std::string text = Title("images/s");
+  for (const Throughput& entry : All(row)) {
+    const Estimate& speed = entry.images_per_s;
+    const std::string ratio = entry.name == row.ours.name ? "" : fmt::format("; ours {:.2f} of it", entry.ratio.median);
+    text += entry.failure.empty()
+                ? Line(entry.name, Bar(StyleOf(entry, row), speed.median, most) + RangeBar(speed.interval, most),
+                       fmt::format("{:.2f} ({:.2f} to {:.2f}){}", speed.median, speed.interval.low, speed.interval.high,
+                                   ratio))
+                : Line(entry.name, "", "does not run: " + entry.failure);
+  }
+  return text + "</table>\n";
+}
+
+std::string MemoryTable(const ModelRow& row) {
+  const auto planned = static_cast<double>(row.session.planned_bytes);
+  double most = planned;
+  for (const Throughput& entry : All(row)) most = std::max(most, static_cast<double>(entry.grown_bytes));
+  std::string text =
+      Title("memory") + Line("ours, planned", Bar("ours", planned, most), FormatBytes(row.session.planned_bytes));
+  for (const Throughput& entry : All(row)) {
+    if (!entry.failure.empty()) continue;
+    text += Line(entry.name, Bar(StyleOf(entry, row), static_cast<double>(entry.grown_bytes), most),
+                 FormatBytes(entry.grown_bytes));
+  }
+  return text + "</table>\n";
+}
+
+std::string ShareTable(const ModelRow& row) {
+  std::string text = Title("shares");
+  const auto add = [&text](const char* name, double share) {
+    text += Line(name, Bar("ours", share, 1), fmt::format("{:.1f} %", 100 * share));
+  };
+  add("model FLOPs of a product's", row.flop_utilisation);
+  add("of the limit", row.limit_share);
+  if (row.session.ranks > 1) add("exposed communication", row.exposed_share);
+  return text + "</table>\n";
+}
+
+std::string PeerText(const ModelRow& row) {
+  if (row.peer.empty()) return "";
+  return fmt::format(
+      "<p>{}: one step of {} samples agrees: loss to {:.1e}, {} gradients to {:.1e} at most. Best of its forms: {}; "
+      "ours "
+      "{:.2f} of that ({:.2f} to {:.2f}).</p>\n",
+      Escaped(row.peer), row.agreement.batch, row.agreement.loss_difference, row.agreement.gradients,
+      row.agreement.gradient_difference, row.best.empty() ? "none runs" : Escaped(row.best), row.ratio.median,
+      row.ratio.interval.low, row.ratio.interval.high);
+}
+
+}  // namespace
+
+std::string ToHtml(const std::vector<ModelRow>& rows) {
+  const Host host = ThisHost();
+  std::string text =
+      kHead + fmt::format("<p>{}, {}, {}</p>\n", Escaped(host.processor), Escaped(host.system), TimeNow());
+  for (const ModelRow& row : rows) {
+    text += fmt::format("<h2>{} {}</h2>\n<p>batch {} of {} px on {}, {} rank{} ({}) of {} threads</p>\n",
+                        Escaped(row.model), row.precision, row.batch, row.image_size, Escaped(row.session.device),
+                        row.session.ranks, row.session.ranks == 1 ? "" : "s", Escaped(row.session.mesh),
+                        row.session.threads_per_rank);
+    text += ThroughputTable(row) + PeerText(row) + MemoryTable(row) + ShareTable(row);
+  }
+  return text + kFoot;
+}
+
+}  // namespace partita

@@ -1,0 +1,118 @@
+#include "tools/benchmarks/models/models_command.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "runtime/base/files.h"
+#include "runtime/base/status.h"
+#include "tools/benchmarks/built_files.h"
+#include "tools/benchmarks/models/model_benchmark.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+constexpr char kPeerScript[] = "tools/peer/train.py";
+constexpr char kAgreementScript[] = "tools/peer/agree.py";
+constexpr char kStepValues[] = "tools/peer/step_values";
+constexpr char kThisProgram[] = "/proc/self/exe";
+
+std::vector<MeasuredModel> ModelsToMeasure(const Flags& flags) {
+  std::vector<MeasuredModel> models;
+  for (MeasuredModel model : MeasuredModels()) {
+    if (flags.Given("model") ? model.name != flags.Text("model") : model.only_alone) continue;
+    if (flags.Given("batch")) model.batch = flags.Int("batch");
+    if (flags.Given("image-size")) model.image_size = flags.Int("image-size");
+    const bool twice = !models.empty() && models.back().name == model.name && models.back().batch == model.batch;
+    if (!twice) models.push_back(model);
+  }
+  return models;
+}
+
+absl::StatusOr<std::vector<std::string>> PrecisionsOf(const Flags& flags) {
+  std::vector<std::string> known = BenchmarkPrecisions(flags.Text("device") == "cuda");
+  if (flags.Text("precision") == "all") return known;
+  if (std::ranges::count(known, flags.Text("precision")) > 0) return std::vector{flags.Text("precision")};
+  return FlagError("flag --precision is {}; --device={} has {}", flags.Text("precision"), flags.Text("device"),
+                   fmt::join(known, ", "));
+}
+
+absl::StatusOr<ModelSplit> SplitOf(const Flags& flags) {
+  ModelSplit split;
+  split.strategy = flags.Text("strategy");
+  for (const char* other : {"dp", "mp"}) {
+    if (!split.strategy.empty() && flags.Given(other)) {
+      return FlagError("flags --strategy and --{} are given; one of them is allowed", other);
+    }
+  }
+  if (flags.Given("dp")) split.data = static_cast<int>(flags.Int("dp"));
+  if (flags.Given("mp")) split.model = static_cast<int>(flags.Int("mp"));
+  return split;
+}
+
+absl::Status AddPeer(const Flags& flags, ModelBenchmarkOptions& options) {
+  if (flags.Text("peer") != "pytorch") return absl::OkStatus();
+  options.peer = "pytorch";
+  ASSIGN_OR_RETURN(const std::string script, BuiltFile(kPeerScript));
+  options.peer_command = {PeerPython(), script};
+  ASSIGN_OR_RETURN(const std::string agreement, BuiltFile(kAgreementScript));
+  options.agreement.script = {PeerPython(), agreement};
+  ASSIGN_OR_RETURN(options.agreement.step_values, BuiltFile(kStepValues));
+  absl::StatusOr<std::vector<PeerForm>> forms = ReadPeerForms(flags.Text("peer-forms"), options.gpu);
+  if (!forms.ok()) return FlagError("flag --peer-forms: {}", std::string(forms.status().message()));
+  options.peer_forms = *std::move(forms);
+  return absl::OkStatus();
+}
+
+absl::Status WriteReport(const std::string& path, const std::vector<ModelRow>& rows) {
+  return WriteFileAtomically(path, path.ends_with(".html") ? ToHtml(rows) : ToJson(rows));
+}
+
+}  // namespace
+
+std::vector<std::string> ModelsFlags() {
+  return {"format", "rounds",   "steps",  "batch",   "image-size", "model",      "precision", "dp",
+          "mp",     "strategy", "device", "threads", "peer",       "peer-forms", "report"};
+}
+
+absl::StatusOr<int> RunModels(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  ModelBenchmarkOptions options;
+  options.models = ModelsToMeasure(flags);
+  if (options.models.empty()) return FlagError("flag --model is {}, which is not compared", flags.Text("model"));
+  options.gpu = flags.Text("device") == "cuda";
+  ASSIGN_OR_RETURN(options.precisions, PrecisionsOf(flags));
+  ASSIGN_OR_RETURN(options.split, SplitOf(flags));
+  options.threads = static_cast<int>(flags.Int("threads"));
+  options.steps = flags.Int("steps");
+  options.rounds = flags.Int("rounds");
+  options.loop_command = {kThisProgram, "loop"};
+  RETURN_IF_ERROR(AddPeer(flags, options));
+  ASSIGN_OR_RETURN(const std::vector<ModelRow> rows, BenchmarkModels(options));
+  if (flags.IsSet("report")) RETURN_IF_ERROR(WriteReport(flags.Text("report"), rows));
+  context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  return kExitFinished;
+}
+
+std::vector<std::string> LoopCommandFlags() {
+  return {"model", "batch", "image-size", "precision", "dp", "mp", "strategy", "device", "threads"};
+}
+
+absl::StatusOr<int> RunLoop(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  const std::vector<MeasuredModel> models = ModelsToMeasure(flags);
+  if (models.empty()) return FlagError("flag --model is {}, which is not compared", flags.Text("model"));
+  ModelCase measured;
+  measured.sizes = models[0];
+  ASSIGN_OR_RETURN(const std::vector<std::string> precisions, PrecisionsOf(flags));
+  measured.precision = precisions[0];
+  ASSIGN_OR_RETURN(measured.split, SplitOf(flags));
+  measured.gpu = flags.Text("device") == "cuda";
+  measured.threads = static_cast<int>(flags.Int("threads"));
+  RETURN_IF_ERROR(RunModelLoop(measured, std::cin, context.out));
+  return kExitFinished;
+}
+
+}  // namespace partita

@@ -1,0 +1,41 @@
+#include "tools/benchmarks/models/step_work.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "graph/ir/node_flops.h"
+#include "ops/registry.h"
+#include "runtime/api/backend/backend.h"
+#include "runtime/base/status.h"
+#include "runtime/train/trainer.h"
+#include "tools/benchmarks/kernels/kernel_benchmark.h"
+
+namespace partita {
+
+absl::StatusOr<DeviceLimits> MeasureLimits(const ModelCase& measured, int rounds) {
+  ASSIGN_OR_RETURN(const KernelTarget target, OpenTarget(SessionOptionsOf(measured, 1)));
+  DeviceLimits limits;
+  ASSIGN_OR_RETURN(limits.flops_per_s, MeasureProduct(target, ProductType(measured), rounds));
+  ASSIGN_OR_RETURN(limits.bytes_per_s, MeasureCopy(target, rounds));
+  return limits;
+}
+
+absl::StatusOr<StepWork> WorkOfStep(const ModelCase& measured, const DeviceLimits& limits) {
+  ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(measured.sizes));
+  SetScheduleLength(1, model.learning_rate);
+  ASSIGN_OR_RETURN(const Program program, MakeProgram(model, Strategy{}, Ops(), ProgramOptionsOf(measured)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
+                   Backend::OpenToPlan(1, Spread::kThreads, SessionOptionsOf(measured, 1)));
+  const Graph& graph = program.graph(kTrainEntry);
+  ASSIGN_OR_RETURN(const std::vector<Schedule> schedules, backend->MakeSchedules(program, graph));
+  StepWork work;
+  for (const Node& node : graph.nodes()) work.flops += FlopsOf(graph, node);
+  for (const Launch& launch : schedules[0].launches) {
+    const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
+    if (kernel == nullptr) continue;
+    work.seconds += std::max(FlopsOf(kernel->node) / limits.flops_per_s, BytesOf(kernel->node) / limits.bytes_per_s);
+  }
+  return work;
+}
+
+}  // namespace partita

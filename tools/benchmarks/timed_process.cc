@@ -1,0 +1,151 @@
+#include "tools/benchmarks/timed_process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/base/check.h"
+#include "runtime/base/status.h"
+#include "tools/benchmarks/process_memory.h"
+#include "tools/program/exit_code.h"
+
+extern char** environ;
+
+namespace partita {
+namespace {
+
+struct Pipe {
+  int read = -1;
+  int write = -1;
+};
+
+Pipe MakePipe() {
+  int ends[2];
+  CHECK(pipe2(ends, O_CLOEXEC) == 0);
+  return {ends[0], ends[1]};
+}
+
+// Whether `variable` sets a name that is set in `others`.
+bool IsSetIn(const char* variable, const std::vector<std::string>& others) {
+  for (const std::string& other : others) {
+    const size_t name = other.find('=') + 1;
+    if (std::strncmp(variable, other.c_str(), name) == 0) return true;
+  }
+  return false;
+}
+
+// How OpenMP threads wait each program chooses itself: what this one has set is not passed on.
+std::vector<char*> Environment(const std::vector<std::string>& variables) {
+  constexpr char kPolicy[] = "OMP_WAIT_POLICY=";
+  std::vector<char*> all;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (std::strncmp(*variable, kPolicy, sizeof kPolicy - 1) == 0 || IsSetIn(*variable, variables)) continue;
+    all.push_back(*variable);
+  }
+  for (const std::string& variable : variables) all.push_back(const_cast<char*>(variable.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+// The child with standard input and output on the two pipes; 0 if it does not start.
+pid_t Spawn(const std::vector<std::string>& command, const std::vector<std::string>& variables, const Pipe& input,
+            const Pipe& output) {
+  posix_spawn_file_actions_t actions;
+  CHECK(posix_spawn_file_actions_init(&actions) == 0);
+  CHECK(posix_spawn_file_actions_adddup2(&actions, input.read, STDIN_FILENO) == 0);
+  CHECK(posix_spawn_file_actions_adddup2(&actions, output.write, STDOUT_FILENO) == 0);
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  std::vector<char*> environment = Environment(variables);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environment.data());
+  posix_spawn_file_actions_destroy(&actions);
+  errno = error;
+  return error == 0 ? child : 0;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TimedProcess>> TimedProcess::Start(const std::vector<std::string>& command,
+                                                                  const std::vector<std::string>& variables) {
+  // A child that died is told by what it answers, not by a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  const Pipe input = MakePipe(), output = MakePipe();
+  const pid_t child = Spawn(command, variables, input, output);
+  const std::string reason = std::strerror(errno);
+  close(input.read);
+  close(output.write);
+  if (child == 0) {
+    close(input.write);
+    close(output.read);
+    return InvalidArgument("{} does not start: {}", command[0], reason);
+  }
+  std::unique_ptr<TimedProcess> process(new TimedProcess(child, fdopen(input.write, "w"), fdopen(output.read, "r")));
+  RETURN_IF_ERROR(process->Greet());
+  return process;
+}
+
+TimedProcess::~TimedProcess() {
+  std::fclose(to_);
+  std::fclose(from_);
+  if (!waited_) Wait();
+}
+
+// A wait status.
+int TimedProcess::Wait() {
+  int status = 0;
+  waitpid(child_, &status, 0);
+  waited_ = true;
+  return status;
+}
+
+absl::Status TimedProcess::Ended() {
+  const std::string name = version_.empty() ? "a process" : version_;
+  if (waited_) return Internal("{} has ended", name);
+  const int status = Wait();
+  if (!WIFEXITED(status)) return Internal("{} was ended by signal {}", name, WTERMSIG(status));
+  if (WEXITSTATUS(status) == kExitResources) return ResourceExhausted("{} ended with exit code 4", name);
+  return Internal("{} ended with exit code {} in place of an answer", name, WEXITSTATUS(status));
+}
+
+absl::Status TimedProcess::Greet() {
+  ASSIGN_OR_RETURN(version_, ReadLine());
+  memory_at_start_ = MemoryOf(child_).now;
+  ASSIGN_OR_RETURN(const std::string ready, ReadLine());
+  if (ready != "ready") return Internal("{} answered '{}'; 'ready' is needed", version_, ready);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> TimedProcess::ReadLine() {
+  std::string text;
+  for (int c = std::fgetc(from_); c != '\n'; c = std::fgetc(from_)) {
+    if (c == EOF) return Ended();
+    text += static_cast<char>(c);
+  }
+  return text;
+}
+
+absl::StatusOr<std::string> TimedProcess::Ask(const std::string& line) {
+  std::fprintf(to_, "%s\n", line.c_str());
+  std::fflush(to_);
+  return ReadLine();
+}
+
+absl::StatusOr<double> TimedProcess::Run(int64_t steps) {
+  ASSIGN_OR_RETURN(const std::string line, Ask(std::to_string(steps)));
+  char* end = nullptr;
+  const double seconds = std::strtod(line.c_str(), &end);
+  if (end == line.c_str() || !(seconds > 0)) return Internal("{} answered '{}'; seconds are needed", version_, line);
+  return seconds;
+}
+
+int64_t TimedProcess::GrownMemory() const { return MemoryOf(child_).most - memory_at_start_; }
+
+}  // namespace partita

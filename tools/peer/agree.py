@@ -1,0 +1,47 @@
+"""One training step in f32 of a graph of Partita and of the same network here: by how much losses and gradients differ.
+
+From the same parameters, on the same random batch, without dropout. `benchmark models` starts it, with the graph that it
+measures: answers each line of standard input with a line of JSON.
+
+  PEER/bin/python tools/peer/agree.py --model=inception-v3 --batch=2 STEP_VALUES GRAPH <<< step
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+
+import check_networks
+import networks
+import torch
+
+
+def compare(options):
+    with tempfile.TemporaryDirectory() as folder:
+        comparison = check_networks.Comparison(options, folder, options.graph)
+        theirs, ours = comparison.theirs(torch.float32), comparison.ours(torch.float32)
+    rows = [(check_networks.error(ours[name], value), name.removeprefix("gradient/"))
+            for name, value in theirs.items() if name.startswith("gradient/")]
+    difference, largest = max(rows)
+    loss = abs(ours["losses"][0] / theirs["losses"][0] - 1).item()
+    return {"loss_difference": loss, "gradients": len(rows), "gradient_difference": difference, "largest": largest}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("step_values")
+    parser.add_argument("graph")
+    parser.add_argument("--model", choices=sorted(networks.NETWORKS), required=True)
+    parser.add_argument("--batch", type=int, default=2)
+    parser.add_argument("--image-size", type=int)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.set_defaults(auxiliary_head=False, steps=1, seed=1, rate=1.0)
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    print(torch.__version__, "ready", sep="\n", flush=True)
+    for _ in sys.stdin:
+        print(json.dumps(compare(options)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
