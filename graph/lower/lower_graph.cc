@@ -5,7 +5,7 @@
 
 #include "graph/ir/entry_point.h"
 #include "graph/ir/op_definition.h"
-#include "graph/lower/lower_moves.h"
+#include "graph/lower/moves/lower_moves.h"
 #include "graph/lower/rounded_states.h"
 #include "runtime/base/status.h"
 

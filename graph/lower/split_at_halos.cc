@@ -55,32 +55,17 @@ class HaloSplitting {
   }
 
  private:
-  // The launches that put what halo exchanges brought together: the exchange itself where it moves boxes. False if
-  // there are none.
+  // The launches that bring ghosts. False if there are none.
   bool FindAssemblies() {
     assembly_of_.assign(graph_.nodes().size(), std::nullopt);
     bool any = false;
     for (size_t l = 0; l < program_.launches.size(); ++l) {
       const LocalLaunch& launch = program_.launches[l];
-      if (launch.node < 0 || graph_.node(launch.node).op->move != MoveKind::kHalo) continue;
-      if (!BringsGhosts(launch, graph_.node(launch.node))) continue;
+      if (!launch.brings_ghosts) continue;
       assembly_of_[launch.node] = static_cast<int>(l);
       any = true;
     }
     return any;
-  }
-
-  // Whether a launch of the exchange writes others' elements into what the exchange makes.
-  bool BringsGhosts(const LocalLaunch& launch, const Node& exchange) const {
-    const TensorId assembled = program_.tensor_of[exchange.outputs[0]];
-    if (const auto* const boxes = std::get_if<LocalCollective>(&launch.work)) {
-      return boxes->output != kNoTensor && boxes->output == assembled && !boxes->call.receive_boxes.empty();
-    }
-    const auto* const work = std::get_if<LocalCopies>(&launch.work);
-    const TensorId own = program_.tensor_of[exchange.inputs[0]];
-    return work != nullptr && std::ranges::any_of(work->copies, [&](const LocalCopy& copy) {
-             return copy.to == assembled && copy.from != own;
-           });
   }
 
   const LocalTensor& Held(ValueId value) const { return *local_.values[value]; }

@@ -80,6 +80,8 @@ struct LocalLaunch {
   std::vector<InPlace> in_place;
   // Fills a bucket: copies of members that can be made inside the bucket right away are dropped (AssignStorage).
   bool packs_bucket = false;
+  // Writes what others hold into what a halo exchange makes: who reads it waits for this launch.
+  bool brings_ghosts = false;
 };
 
 // At the end of the step the bytes of `update` are those of `state`.

@@ -23,7 +23,8 @@ ARROWS = {
     "graph/proto_io": "runtime/base proto graph/value graph/optimizer graph/ir graph/read graph/derive",
     # From a program to what one rank launches, and the proofs, which know nothing of the makers.
     "graph/schedule": "runtime/base graph/value graph/ir",
-    "graph/lower": "runtime/base graph/value graph/ir graph/moves graph/schedule",
+    "graph/lower/moves": "runtime/base graph/value graph/ir graph/moves graph/schedule",
+    "graph/lower": "runtime/base graph/value graph/ir graph/moves graph/schedule graph/lower/moves",
     "graph/plan": "runtime/base graph/value graph/ir graph/schedule",
     "graph/alike": "runtime/base graph/value graph/ir graph/schedule",
     "graph/prove": "runtime/base graph/value graph/ir graph/schedule",

@@ -1,5 +1,5 @@
 // Every move, run on plain memory: what each rank has afterwards is its box of the global value.
-#include "graph/lower/lower_moves.h"
+#include "graph/lower/moves/lower_moves.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

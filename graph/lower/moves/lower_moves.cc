@@ -1,9 +1,10 @@
-#include "graph/lower/lower_moves.h"
+#include "graph/lower/moves/lower_moves.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "graph/ir/op_definition.h"
+#include "graph/moves/move_bytes.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -41,20 +42,20 @@ bool AllAre(const HeldBox& box, const std::vector<HeldBox>& boxes) {
   return std::all_of(boxes.begin(), boxes.end(), [&](const HeldBox& other) { return other == box; });
 }
 
-}  // namespace
-
-CollectiveLaunch MoveLowering::Move::Collective(CollectiveKind kind) const {
-  CollectiveLaunch collective;
-  collective.kind = kind;
-  collective.group = meeting->group;
-  collective.dtype = type.dtype;
-  return collective;
+// Sums and maxima do not mix: any axis tells.
+Reduction ReductionOf(const Layout& sum) {
+  for (const AxisLayout& axis : sum) {
+    if (axis.partial()) return axis.reduction;
+  }
+  return Reduction::kSum;
 }
 
-const Meeting& MoveLowering::MeetingOf(const Node& move) {
+}  // namespace
+
+const MoveMeeting& MoveLowering::MeetingOf(const Node& move) {
   const GroupKey key = KeyOf(graph_, move);
   auto [found, inserted] = meetings_.try_emplace(key);
-  Meeting& meeting = found->second;
+  MoveMeeting& meeting = found->second;
   if (!inserted) return meeting;
   meeting.axes = key.axes;
   const Mesh& mesh = graph_.meshes()[key.mesh];
@@ -70,15 +71,15 @@ const Meeting& MoveLowering::MeetingOf(const Node& move) {
   return meeting;
 }
 
-absl::StatusOr<MoveLowering::Move> MoveLowering::Describe(NodeId id, const Meeting& meeting) {
+absl::StatusOr<HeldMove> MoveLowering::Describe(NodeId id, const MoveMeeting& meeting) {
   const Node& node = graph_.node(id);
   if (node.inputs.size() != 1 || node.outputs.size() != 1) {
     return Internal("move '{}' ({}) takes one value, not {}", graph_.name(id), node.op->name, node.inputs.size());
   }
   const Value& input = graph_.value(node.inputs[0]);
   const Value& output = graph_.value(node.outputs[0]);
-  Move move{id, node.inputs[0], node.outputs[0], input.type, &meeting, {}, {}};
-  if (input.type != output.type) return Misfit(move);
+  HeldMove move{id, node.inputs[0], node.outputs[0], input.type, &meeting, {}, {}};
+  if (input.type != output.type) return launches_.Misfit(move);
   for (int rank : meeting.ranks) {
     move.from.push_back(Held(LocalBox(input.layout, input.type.shape, graph_.mesh(input.layout), rank)));
     move.to.push_back(Held(LocalBox(output.layout, output.type.shape, graph_.mesh(output.layout), rank)));
@@ -89,31 +90,32 @@ absl::StatusOr<MoveLowering::Move> MoveLowering::Describe(NodeId id, const Meeti
 absl::Status MoveLowering::Lower(NodeId id) {
   const Node& node = graph_.node(id);
   const MoveKind kind = *node.op->move;
-  const Meeting& meeting = MeetingOf(node);
+  const MoveMeeting& meeting = MeetingOf(node);
   if (meeting.self < 0) return absl::OkStatus();
   if (kind == MoveKind::kAllReduce && node.inputs.size() > 1) return Bucket(id, meeting);
-  ASSIGN_OR_RETURN(const Move move, Describe(id, meeting));
+  ASSIGN_OR_RETURN(const HeldMove move, Describe(id, meeting));
   if (kind == MoveKind::kReshard) return Reshard(move);
   if (kind == MoveKind::kZeroExtend) return ZeroExtend(move);
   const bool sums = AddsPartials(kind);
   for (int axis : meeting.axes) {
     const bool alone = graph_.mesh(move.input).axes[axis].size == 1;
-    if (!alone && graph_.layout(move.input)[axis].partial() != sums) return Misfit(move);
+    if (!alone && graph_.layout(move.input)[axis].partial() != sums) return launches_.Misfit(move);
   }
   const bool view = kind == MoveKind::kDrop || (move.from == move.to && (!sums || move.from.size() == 1));
   if (view) {
-    if (move.own_to() && move.own_to() != move.own_from()) return Misfit(move);
-    if (move.own_to()) out_.tensor_of[move.output] = out_.tensor_of[move.input];
+    if (move.own_to() && move.own_to() != move.own_from()) return launches_.Misfit(move);
+    if (move.own_to()) launches_.MakeView(move);
     return absl::OkStatus();
   }
   if (kind == MoveKind::kSlice) return Slice(move);
   if (move.meeting->group < 0) {
-    return Internal("move '{}': the program has no group over '{}' for rank {}", graph_.name(id), Over(node), rank_);
+    return Internal("move '{}': the program has no group over '{}' for rank {}", graph_.name(id), launches_.Over(node),
+                    rank_);
   }
   return LowerCollective(kind, move);
 }
 
-absl::Status MoveLowering::LowerCollective(MoveKind kind, const Move& move) {
+absl::Status MoveLowering::LowerCollective(MoveKind kind, const HeldMove& move) {
   switch (kind) {
     case MoveKind::kAllReduce:
       return AllReduce(move);
@@ -126,14 +128,14 @@ absl::Status MoveLowering::LowerCollective(MoveKind kind, const Move& move) {
     case MoveKind::kSumReduce:
       return SumReduce(move);
     case MoveKind::kHalo:
-      return HaloExchange(move);
+      return exchanges_.HaloExchange(move);
     case MoveKind::kHaloAdjoint:
-      return HaloExchangeAdjoint(move);
+      return exchanges_.HaloExchangeAdjoint(move);
     case MoveKind::kSend:
     case MoveKind::kGather:
     case MoveKind::kScatter:
     case MoveKind::kRepartition:
-      return AllToAll(move);
+      return exchanges_.AllToAll(move);
     case MoveKind::kSlice:
     case MoveKind::kDrop:
     case MoveKind::kZeroExtend:
@@ -143,25 +145,25 @@ absl::Status MoveLowering::LowerCollective(MoveKind kind, const Move& move) {
   return Internal("node '{}': no collective makes the move", graph_.name(move.node));
 }
 
-absl::Status MoveLowering::AllReduce(const Move& move) {
-  if (move.from != move.to) return Misfit(move);
+absl::Status MoveLowering::AllReduce(const HeldMove& move) {
+  if (move.from != move.to) return launches_.Misfit(move);
   if (!move.own_from()) return absl::OkStatus();
-  const TensorId input = out_.tensor_of[move.input];
-  const TensorId output = NewOutput(move.output);
+  const TensorId input = launches_.Of(move.input);
+  const TensorId output = launches_.NewOutput(move.output);
   CollectiveLaunch collective = move.Collective(CollectiveKind::kAllReduce);
-  collective.reduction = ReductionOf(move.input);
+  collective.reduction = ReductionOf(graph_.layout(move.input));
   collective.input_count = collective.output_count = Count(move.own_from());
-  AppendCollective(move.node, collective, input, output).in_place.push_back({input, output});
+  launches_.AppendCollective(move.node, collective, input, output).in_place.push_back({input, output});
   return absl::OkStatus();
 }
 
-absl::Status MoveLowering::Bucket(NodeId id, const Meeting& meeting) {
+absl::Status MoveLowering::Bucket(NodeId id, const MoveMeeting& meeting) {
   const Node& node = graph_.node(id);
   if (node.inputs.size() != node.outputs.size()) return Internal("bucket '{}' loses members", graph_.name(id));
   CollectiveLaunch collective;
   collective.group = meeting.group;
   collective.dtype = graph_.type(node.inputs[0]).dtype;
-  collective.reduction = ReductionOf(node.inputs[0]);
+  collective.reduction = ReductionOf(graph_.layout(node.inputs[0]));
   const TensorId bucket = out_.AddTensor({0, MemoryKind::kActivation, graph_.name(id), -1, 0});
   std::vector<int64_t> sizes;
   for (const ValueId input : node.inputs) sizes.push_back(local_.Holds(input) ? local_.values[input]->bytes() : 0);
@@ -172,7 +174,7 @@ absl::Status MoveLowering::Bucket(NodeId id, const Meeting& meeting) {
     const ValueId input = node.inputs[m];
     const ValueId output = node.outputs[m];
     if (graph_.type(input) != graph_.type(output) || graph_.type(input).dtype != collective.dtype ||
-        ReductionOf(input) != collective.reduction) {
+        ReductionOf(graph_.layout(input)) != collective.reduction) {
       return Internal("bucket '{}': member '{}' differs in dtype, shape or reduction", graph_.name(id),
                       graph_.value(input).name);
     }
@@ -184,7 +186,7 @@ absl::Status MoveLowering::Bucket(NodeId id, const Meeting& meeting) {
     const Box flat = WholeBox({local_.values[input]->elements()});
     copies.copies.push_back({CopyOf(flat, flat, flat, collective.dtype), out_.tensor_of[input], bucket});
     copies.copies.back().boxes.to = places[m];
-    const TensorId member = NewOutput(output);
+    const TensorId member = launches_.NewOutput(output);
     out_.tensors[member].inside = bucket;
     out_.tensors[member].offset = places[m];
     bytes += sizes[m];
@@ -192,144 +194,114 @@ absl::Status MoveLowering::Bucket(NodeId id, const Meeting& meeting) {
   out_.tensors[bucket].bytes = bytes;
   if (bytes == 0) return absl::OkStatus();
   if (meeting.group < 0) return Internal("bucket '{}': the program has no such group", graph_.name(id));
-  LocalLaunch& pack = Append(id, "/pack");
+  LocalLaunch& pack = launches_.Append(id, "/pack");
   pack.work = std::move(copies);
   pack.packs_bucket = true;
   collective.input_count = collective.output_count = bytes / SizeOf(collective.dtype);
-  AppendCollective(id, collective, bucket, bucket);
+  launches_.AppendCollective(id, collective, bucket, bucket);
   return absl::OkStatus();
 }
 
-absl::Status MoveLowering::AllGather(const Move& move) {
+absl::Status MoveLowering::AllGather(const HeldMove& move) {
   if (!move.own_to()) return absl::OkStatus();
   CollectiveLaunch collective = move.Collective(CollectiveKind::kAllGather);
   collective.send_counts = Counts(move.from);
   collective.input_count = Count(move.own_from());
   collective.output_count = Count(move.own_to());
-  if (Sum(collective.send_counts) != collective.output_count) return Misfit(move);
-  const TensorId input = out_.tensor_of[move.input];
+  if (Sum(collective.send_counts) != collective.output_count) return launches_.Misfit(move);
+  const TensorId input = launches_.Of(move.input);
   if (FollowEachOther(move.from, *move.own_to())) {
-    AppendCollective(move.node, std::move(collective), input, NewOutput(move.output));
+    launches_.AppendCollective(move.node, std::move(collective), input, launches_.NewOutput(move.output));
     return absl::OkStatus();
   }
-  const TensorId gathered = NewTemporary(move.node, "/gathered", move.bytes(collective.output_count));
-  AppendCollective(move.node, std::move(collective), input, gathered);
-  AppendCopy(move.node, "/unpack", UnpackCopies(move.from, *move.own_to(), move.type.dtype), gathered,
-             NewOutput(move.output));
+  const TensorId gathered = launches_.NewTemporary(move.node, "/gathered", move.bytes(collective.output_count));
+  launches_.AppendCollective(move.node, std::move(collective), input, gathered);
+  launches_.AppendCopy(move.node, "/unpack", UnpackCopies(move.from, *move.own_to(), move.type.dtype), gathered,
+                       launches_.NewOutput(move.output));
   return absl::OkStatus();
 }
 
-absl::Status MoveLowering::ReduceScatter(const Move& move) {
+absl::Status MoveLowering::ReduceScatter(const HeldMove& move) {
   if (!move.own_from()) return absl::OkStatus();
   CollectiveLaunch collective = move.Collective(CollectiveKind::kReduceScatter);
-  collective.reduction = ReductionOf(move.input);
+  collective.reduction = ReductionOf(graph_.layout(move.input));
   collective.send_counts = Counts(move.to);
   collective.input_count = Count(move.own_from());
   collective.output_count = Count(move.own_to());
-  if (Sum(collective.send_counts) != collective.input_count) return Misfit(move);
-  const TensorId input = Packed(move, move.to);
-  AppendCollective(move.node, std::move(collective), input, NewOutput(move.output));
+  if (Sum(collective.send_counts) != collective.input_count) return launches_.Misfit(move);
+  const TensorId input = launches_.Packed(move, move.to);
+  launches_.AppendCollective(move.node, std::move(collective), input, launches_.NewOutput(move.output));
   return absl::OkStatus();
 }
 
-absl::Status MoveLowering::Broadcast(const Move& move) {
+absl::Status MoveLowering::Broadcast(const HeldMove& move) {
   const std::vector<int> holders = Holders(move.from);
   if (holders.empty() && Holders(move.to).empty()) return absl::OkStatus();
-  if (holders.size() != 1 || !AllAre(move.from[holders[0]], move.to)) return Misfit(move);
+  if (holders.size() != 1 || !AllAre(move.from[holders[0]], move.to)) return launches_.Misfit(move);
   CollectiveLaunch collective = move.Collective(CollectiveKind::kBroadcast);
   collective.root = holders[0];
   collective.input_count = Count(move.own_from());
   collective.output_count = Count(move.own_to());
-  const TensorId input = out_.tensor_of[move.input];
+  const TensorId input = launches_.Of(move.input);
   if (collective.root == move.self()) out_.tensor_of[move.output] = input;
-  const TensorId output = collective.root == move.self() ? input : NewOutput(move.output);
-  AppendCollective(move.node, std::move(collective), input, output);
+  const TensorId output = collective.root == move.self() ? input : launches_.NewOutput(move.output);
+  launches_.AppendCollective(move.node, std::move(collective), input, output);
   return absl::OkStatus();
 }
 
-absl::Status MoveLowering::SumReduce(const Move& move) {
+absl::Status MoveLowering::SumReduce(const HeldMove& move) {
   const std::vector<int> holders = Holders(move.to);
   if (holders.empty() && Holders(move.from).empty()) return absl::OkStatus();
-  if (holders.size() != 1 || !AllAre(move.to[holders[0]], move.from)) return Misfit(move);
+  if (holders.size() != 1 || !AllAre(move.to[holders[0]], move.from)) return launches_.Misfit(move);
   CollectiveLaunch collective = move.Collective(CollectiveKind::kReduce);
-  collective.reduction = ReductionOf(move.input);
+  collective.reduction = ReductionOf(graph_.layout(move.input));
   collective.root = holders[0];
   collective.input_count = Count(move.own_from());
   collective.output_count = Count(move.own_to());
-  const TensorId input = out_.tensor_of[move.input];
-  const TensorId output = NewOutput(move.output);
-  LocalLaunch& launch = AppendCollective(move.node, std::move(collective), input, output);
+  const TensorId input = launches_.Of(move.input);
+  const TensorId output = launches_.NewOutput(move.output);
+  LocalLaunch& launch = launches_.AppendCollective(move.node, std::move(collective), input, output);
   if (output >= 0) launch.in_place.push_back({input, output});
   return absl::OkStatus();
 }
 
-absl::Status MoveLowering::Misfit(const Move& move) const {
-  const Value& input = graph_.value(move.input);
-  const Value& output = graph_.value(move.output);
-  return Internal("move '{}': {} over '{}' does not lead from {}{} {} to {}{} {}", output.name,
-                  graph_.node(move.node).op->name, Over(graph_.node(move.node)), Name(input.type.dtype),
-                  ToString(input.type.shape), ToString(input.layout, graph_.mesh(input.layout)),
-                  Name(output.type.dtype), ToString(output.type.shape),
-                  ToString(output.layout, graph_.mesh(output.layout)));
-}
-
-std::string MoveLowering::Over(const Node& move) const {
-  return fmt::format("{}", fmt::join(NamesOf(KeyOf(graph_, move), graph_.meshes()), ","));
-}
-
-// Sums and maxima do not mix: any axis tells.
-Reduction MoveLowering::ReductionOf(ValueId sum) const {
-  for (const AxisLayout& axis : graph_.layout(sum)) {
-    if (axis.partial()) return axis.reduction;
+absl::Status MoveLowering::Reshard(const HeldMove& move) {
+  const bool local = !Communicates(graph_, graph_.node(move.node));
+  if (!local && move.meeting->group < 0) {
+    return Internal("move '{}': the program has no group between '{}'", graph_.name(move.node),
+                    launches_.Over(graph_.node(move.node)));
   }
-  return Reduction::kSum;
+  if (!local) return exchanges_.AllToAll(move);
+  if (move.own_to() != move.own_from()) return Slice(move);
+  if (move.own_to()) launches_.MakeView(move);
+  return absl::OkStatus();
 }
 
-TensorId MoveLowering::NewOutput(ValueId value) {
-  if (!local_.Holds(value)) return -1;
-  const TensorId tensor =
-      out_.AddTensor({local_.values[value]->bytes(), MemoryKind::kActivation, graph_.value(value).name, -1, 0});
-  out_.tensor_of[value] = tensor;
-  return tensor;
+absl::Status MoveLowering::Slice(const HeldMove& move) {
+  if (!move.own_to()) return absl::OkStatus();
+  const HeldBox part = move.Overlap(move.own_from(), move.own_to());
+  if (part != move.Inside(move.own_to())) return launches_.Misfit(move);
+  launches_.AppendAssembly(move, "", part, {}, -1);
+  return absl::OkStatus();
 }
 
-TensorId MoveLowering::NewTemporary(NodeId node, const std::string& suffix, int64_t bytes) {
-  return out_.AddTensor({bytes, MemoryKind::kWorkspace, graph_.name(node) + suffix, -1, 0});
-}
-
-LocalLaunch& MoveLowering::Append(NodeId node, const std::string& suffix) {
-  LocalLaunch& launch = out_.launches.emplace_back();
-  launch.name = graph_.name(node) + suffix;
-  launch.node = node;
-  launch.phase = graph_.node(node).phase;
-  return launch;
-}
-
-void MoveLowering::AppendCopy(NodeId node, const char* suffix, std::vector<BoxCopy> copies, TensorId from,
-                              TensorId to) {
-  LocalCopies work;
-  work.copies.reserve(copies.size());
-  for (BoxCopy& boxes : copies) work.copies.push_back({std::move(boxes), from, to});
-  Append(node, suffix).work = std::move(work);
-}
-
-LocalLaunch& MoveLowering::AppendCollective(NodeId node, CollectiveLaunch collective, TensorId input, TensorId output,
-                                            const std::string& suffix) {
-  LocalLaunch& launch = Append(node, suffix);
-  if (input != kNoTensor) collective.input = std::max<int64_t>(collective.input, 0);
-  if (output != kNoTensor) collective.output = std::max<int64_t>(collective.output, 0);
-  launch.work = LocalCollective{std::move(collective), input, output};
-  return launch;
-}
-
-TensorId MoveLowering::Packed(const Move& move, const std::vector<HeldBox>& blocks) {
-  if (TotalCount(blocks) == 0) return -1;
-  const Box& whole = *move.own_from();
-  const TensorId from = out_.tensor_of[move.input];
-  if (FollowEachOther(blocks, whole)) return from;
-  const TensorId packed = NewTemporary(move.node, "/packed", move.bytes(TotalCount(blocks)));
-  AppendCopy(move.node, "/pack", PackCopies(blocks, whole, move.type.dtype), from, packed);
-  return packed;
+absl::Status MoveLowering::ZeroExtend(const HeldMove& move) {
+  if (!move.own_to()) return absl::OkStatus();
+  const std::vector<int> coordinates = graph_.mesh(move.input).Coordinates(rank_);
+  const std::vector<int>& axes = move.meeting->axes;
+  const Layout& layout = graph_.layout(move.input);
+  const Layout& sums = graph_.layout(move.output);
+  const bool counts = std::all_of(axes.begin(), axes.end(), [&](int axis) {
+    return !layout[axis].replicated() || coordinates[axis] == 0 || sums[axis].reduction == Reduction::kMax;
+  });
+  if (counts && move.own_from() == move.own_to()) {
+    launches_.MakeView(move);
+    return absl::OkStatus();
+  }
+  const HeldBox part = counts ? move.Overlap(move.own_from(), move.own_to()) : std::nullopt;
+  if (counts && part != move.Inside(move.own_from())) return launches_.Misfit(move);
+  launches_.AppendAssembly(move, "", part, {}, -1);
+  return absl::OkStatus();
 }
 
 }  // namespace partita
