@@ -1,11 +1,13 @@
 #include "ops/host/kernel_table.h"
 
 #include <map>
+#include <utility>
 
 #include "ops/functors/elementwise.h"
 #include "ops/functors/updates/updates.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/host_kernels.h"
+#include "ops/host/kernel/target_clones.h"
 #include "ops/host/onednn/onednn_kernels.h"
 #include "ops/host/reference/reference_kernels.h"
 
@@ -22,8 +24,8 @@ namespace {
 using enum Bf16Nodes;
 using KernelTable = std::map<std::string, std::vector<HostKernelEntry>>;
 
-// The same with the ops of the lists in ops/functors/elementwise.h and ops/functors/updates/updates.h, and without what
-// the build leaves out.
+// The same with the ops of the lists in ops/functors/elementwise.h and ops/functors/updates/updates.h, in the order of
+// this machine, and without what the build leaves out.
 KernelTable WithLists(KernelTable table) {
   for (const std::string& op : NamesOf(UnaryOps())) {
     table[op] = {{"fast", FAST(FastUnary)}, {"reference", ReferenceUnary}};
@@ -34,6 +36,8 @@ KernelTable WithLists(KernelTable table) {
   for (const std::string& op : UpdateNames()) {
     table[op] = {{"fast", FAST(FastUpdate), kTaken}, {"reference", ReferenceUpdate, kTaken}};
   }
+  // oneDNN's own are faster where it has AVX-512.
+  if (HasWideVectors()) std::swap(table["conv2d_weight_grad"][0], table["conv2d_weight_grad"][1]);
   for (auto& [op, entries] : table) {
     std::erase_if(entries, [](const HostKernelEntry& entry) { return entry.prepare == nullptr; });
   }
@@ -54,7 +58,8 @@ const KernelTable& Table() {
         {"im2col", FAST(Im2ColConv2dInputGrad)},
         {"reference", ReferenceConv2dInputGrad}}},
       {"conv2d_weight_grad",
-       {{"onednn", FAST(OneDnnConv2dWeightGrad), kTaken},
+       {{"fast", FAST(FastConv2dWeightGrad)},
+        {"onednn", FAST(OneDnnConv2dWeightGrad), kTaken},
         {"im2col", FAST(Im2ColConv2dWeightGrad)},
         {"reference", ReferenceConv2dWeightGrad}}},
       {"matmul",

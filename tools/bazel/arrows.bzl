@@ -62,7 +62,9 @@ ARROWS = {
     "ops/host/kernel": "runtime/base graph/value graph/ir ops/functors ops/functors/updates ops/values runtime/exec",
     "ops/host/reference": "runtime/base graph/ir ops/functors ops/functors/updates ops/forms ops/values" +
                           " ops/host/kernel",
-    "ops/host/fast": "runtime/base graph/ir ops/functors ops/functors/updates ops/values ops/host/kernel",
+    "ops/host/products": "ops/host/kernel",
+    "ops/host/fast": "runtime/base graph/ir ops/functors ops/functors/updates ops/values ops/host/kernel" +
+                     " ops/host/products",
     "ops/host/onednn": "runtime/base graph/value ops/values ops/host/kernel",
     "ops/host": "runtime/base graph/ir runtime/device/host runtime/exec ops/functors ops/functors/updates" +
                 " ops/host/kernel" +

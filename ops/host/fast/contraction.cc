@@ -6,7 +6,7 @@
 
 #include "ops/functors/epilogue.h"
 #include "ops/host/fast/fast_kernels.h"
-#include "ops/host/fast/gemm.h"
+#include "ops/host/products/gemm.h"
 #include "ops/values/node_geometry.h"
 
 namespace partita {

@@ -14,6 +14,9 @@ absl::StatusOr<PreparedKernel> Im2ColConv2dInputGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> Im2ColConv2dWeightGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node);
 
+// weight_grad.cc
+absl::StatusOr<PreparedKernel> FastConv2dWeightGrad(const LocalNode& node);
+
 // cast.cc: between f32 and bf16
 absl::StatusOr<PreparedKernel> FastCast(const LocalNode& node);
 

@@ -10,6 +10,15 @@
 #define PARTITA_TARGET_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
 
+// Whether the machine has AVX-512.
+inline bool HasWideVectors() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f");
+#else
+  return false;
+#endif
+}
+
 // Before a loop whose iterations do not depend on each other, though its pointers may be equal (in place).
 #define PARTITA_INDEPENDENT _Pragma("GCC ivdep")
 

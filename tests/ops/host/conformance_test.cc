@@ -37,9 +37,15 @@ bool HasNarrow(const LocalNode& node) {
          std::ranges::any_of(node.inputs, [&](const auto& input) { return input.has_value() && narrow(*input); });
 }
 
+// Filters whose gradients are made of tiles.
+bool HasTiles(const Shape& w) {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && w[3] >= 24 && w[1] * w[2] > 1;
+}
+
 // A kernel that serves some types or attributes of its op alone.
 bool Serves(const std::string& family, const LocalNode& node) {
   if (family == "fast" && HasAxesApart(node)) return false;
+  if (family == "fast" && node.op->name == "conv2d_weight_grad") return HasTiles(node.outputs[0].shape());
   if (node.op->name != "cast" || family != "fast") return true;
   const DType from = node.inputs[0]->dtype, to = node.outputs[0].dtype;
   return (from == DType::kF32 && to == DType::kBF16) || (from == DType::kBF16 && to == DType::kF32);

@@ -1,6 +1,6 @@
 // Goto and van de Geijn's scheme ("Anatomy of High-Performance Matrix Multiplication", 2008): blocks of both operands
 // are packed into panels that lie in the caches, and a kernel of 4 rows and two vectors works in registers.
-#include "ops/host/fast/gemm.h"
+#include "ops/host/products/gemm.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Matrix product for f32 and f64 where oneDNN does not serve (it refuses f64).
-#ifndef PARTITA_OPS_HOST_FAST_GEMM_H_
-#define PARTITA_OPS_HOST_FAST_GEMM_H_
+#ifndef PARTITA_OPS_HOST_PRODUCTS_GEMM_H_
+#define PARTITA_OPS_HOST_PRODUCTS_GEMM_H_
 
 #include <cstdint>
 
@@ -25,4 +25,4 @@ void Gemm(int64_t m, int64_t n, int64_t k, MatrixView<double> a, MatrixView<doub
 
 }  // namespace partita
 
-#endif  // PARTITA_OPS_HOST_FAST_GEMM_H_
+#endif  // PARTITA_OPS_HOST_PRODUCTS_GEMM_H_
