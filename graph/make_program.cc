@@ -156,7 +156,7 @@ class PassList {
 
   std::vector<Pass> Evaluation(const std::map<std::string, Layout>& states) const {
     std::vector<Pass> passes = {
-        {"read_averages", [this, &states](Graph g) { return ReadAverages(g, states, registry_); }},
+        {"read_averages", [this, &states](Graph g) { return ReadAverages(std::move(g), states, registry_); }},
         {"prepare_evaluation", [this](Graph g) { return PrepareEvaluation(g, registry_); }}};
     AddDecomposition(passes);
     AddFusions(Fusion::When::kForward, passes);
@@ -242,7 +242,7 @@ absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy
     ASSIGN_OR_RETURN(Graph training, RunPasses(forward, passes.Training(), kTrainEntry, options.verify_passes));
     const std::map<std::string, Layout> states = StateLayouts(training);
     program.entries.push_back(MakeEntryPoint(kTrainEntry, std::move(training), model.graph));
-    const Graph evaluated = DropTrainingOnly(forward);
+    const Graph evaluated = DropTrainingOnly(options.predictions.empty() ? std::move(forward) : forward);
     ASSIGN_OR_RETURN(Graph evaluation,
                      RunPasses(evaluated, passes.Evaluation(states), kEvaluateEntry, options.verify_passes));
     program.entries.push_back(MakeEntryPoint(kEvaluateEntry, std::move(evaluation), evaluated));

@@ -26,6 +26,9 @@ class Update {
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(group_of_, GroupsOfParameters(gradients));
+    for (const auto& [parameter, group] : group_of_) {
+      if (!rules_.contains(group)) rules_.emplace(group, RuleOf(group));
+    }
     ASSIGN_OR_RETURN(const auto squares, SumsOfSquares(gradients));
     RETURN_IF_ERROR(Apply(squares));
     RETURN_IF_ERROR(GateForward());
@@ -222,9 +225,8 @@ class Update {
     return absl::OkStatus();
   }
 
-  UpdateRule RuleOf(ValueId parameter) const {
+  UpdateRule RuleOf(int group) const {
     const OptimizerDefinition& definition = *FindOptimizer(optimizer_.name, builder_.registry().optimizers());
-    const int group = group_of_.at(parameter);
     if (group < 0) return definition.rule(optimizer_.attributes);
     const ParameterGroup& said = optimizer_.groups[static_cast<size_t>(group)];
     UpdateRule rule = definition.rule(GroupAttributes(optimizer_.attributes, said));
@@ -235,7 +237,7 @@ class Update {
   absl::Status Parameter(ValueId parameter, ValueId gradient) {
     const Value value = graph().value(parameter);
     const Layout layout = graph().layout(gradient);
-    const UpdateRule rule = RuleOf(parameter);
+    const UpdateRule& rule = rules_.at(group_of_.at(parameter));
     std::vector<ValueId> inputs = {builder_.MoveTo(parameter, layout, Phase::kUpdate), gradient};
     std::vector<std::string> names = {value.name + "@new"};
     for (const Slot& slot : rule.slots) {
@@ -275,6 +277,7 @@ class Update {
   ValueId rate_ = kNoValue;
   std::map<int, ValueId> clip_;                       // as ClippedWith says; not of those that are not clipped
   std::map<ValueId, int> group_of_;                   // of each parameter; -1: none
+  std::map<int, UpdateRule> rules_;                   // of each group
   std::vector<std::pair<ValueId, ValueId>> updated_;  // parameters and what they become, where it was computed
 };
 

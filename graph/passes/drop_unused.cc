@@ -31,10 +31,10 @@ Graph DropUnused(const Graph& graph, bool keep_inputs) {
   return rewriter.Finish();
 }
 
-Graph DropTrainingOnly(const Graph& graph) {
-  Graph rest = graph;
-  if (std::erase_if(rest.further_losses, [](const FurtherLoss& loss) { return loss.training_only; }) == 0) return rest;
-  return DropUnused(rest, /*keep_inputs=*/false);
+Graph DropTrainingOnly(Graph graph) {
+  const auto training_only = [](const FurtherLoss& loss) { return loss.training_only; };
+  if (std::erase_if(graph.further_losses, training_only) == 0) return graph;
+  return DropUnused(graph, /*keep_inputs=*/false);
 }
 
 }  // namespace partita

@@ -15,7 +15,7 @@ Graph DropUnused(const Graph& graph, bool keep_inputs = true);
 
 // Removes the losses of training alone, and what only they need, inputs among it. A graph without such losses stays as
 // it is.
-Graph DropTrainingOnly(const Graph& graph);
+Graph DropTrainingOnly(Graph graph);
 
 }  // namespace partita
 

@@ -33,7 +33,7 @@ absl::StatusOr<Graph> PrepareEvaluation(const Graph& forward, const OpRegistry& 
 //
 // The states that they stand for stay, so that a program that only predicts takes the same files. `states`: those of
 // the training graph, by name.
-absl::StatusOr<Graph> ReadAverages(const Graph& forward, const std::map<std::string, Layout>& states,
+absl::StatusOr<Graph> ReadAverages(Graph forward, const std::map<std::string, Layout>& states,
                                    const OpRegistry& registry);
 
 }  // namespace partita

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -25,8 +26,12 @@ absl::StatusOr<ValueId> AddAverage(const OpRegistry& registry, ValueId state, Gr
 
 }  // namespace
 
-absl::StatusOr<Graph> ReadAverages(const Graph& forward, const std::map<std::string, Layout>& states,
+absl::StatusOr<Graph> ReadAverages(Graph forward, const std::map<std::string, Layout>& states,
                                    const OpRegistry& registry) {
+  const auto averaged = [&](const State& state) {
+    return states.contains(AverageName(forward.value(state.value).name));
+  };
+  if (std::ranges::none_of(forward.states(), averaged)) return forward;
   Rewriter rewriter(forward);
   std::vector<std::pair<ValueId, ValueId>> copies;  // of states that have an average
   std::vector<ValueId> averages;
