@@ -20,6 +20,8 @@ std::vector<OpDefinition> AllDefinitions() {
       MatMulOp(),
       MatMulEpilogueOp(),
       MatMulBiasGradOp(),
+      MatMulReluMaskOp(),
+      MatMulReluGradOp(),
       BiasOp(),
       BiasGradOp(),
       MaxPoolOp(),

@@ -45,6 +45,8 @@ const KernelTable& Table() {
       {"matmul", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMul>}}},
       {"matmul_epilogue", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMul>}}},
       {"matmul_bias_grad", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMulBiasGrad>}}},
+      {"matmul_relu_mask", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMulReluMask>}}},
+      {"matmul_relu_grad", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMulReluGrad>}}},
       {"stop_gradient", {{"own", Own<CudaReshape>}}},
       {"scale", {{"own", Own<CudaScale>}}},
       {"bias", {{"own", Own<CudaBias>}}},

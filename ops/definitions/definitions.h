@@ -23,6 +23,8 @@ OpDefinition Conv2dWeightGradOp();
 OpDefinition MatMulOp();
 OpDefinition MatMulEpilogueOp();
 OpDefinition MatMulBiasGradOp();
+OpDefinition MatMulReluMaskOp();
+OpDefinition MatMulReluGradOp();
 // bias.cc
 OpDefinition BiasOp();
 OpDefinition BiasGradOp();

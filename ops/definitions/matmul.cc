@@ -11,12 +11,18 @@
 //   matmul_bias_grad(x, w) bias_of -> y, db    and the sum of the rows of w, or of x as it is stored
 // is a weight's gradient and a bias's, of one cotangent (ops/fusions/fuse_bias_gradient.h). Of bf16 both are f32.
 //
+//   matmul_relu_mask(x, w, bias) -> y, mask    matmul_epilogue with a relu, and a bit for each element of y
+//   matmul_relu_grad(dy, w, mask) -> dx        the product where the mask has a bit, else 0: linear in the product
+// are a relu behind a product and its gradient (ops/fusions/fuse_relu_masks.h, ops/functors/relu_mask.h). The channels
+// of a row share bytes, so they are not split.
+//
 // The gradients are matmuls again: dX = dY W^T, dW = X^T dY, with transposes as attributes.
 #include "ops/definitions/definitions.h"
 #include "ops/forms/epilogue.h"
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"
 #include "ops/forms/op_rules.h"
+#include "ops/functors/relu_mask.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -143,6 +149,47 @@ std::vector<Rule> BiasGradientRules(const NodeView& node) {
   return rules;
 }
 
+Shape MaskOf(Shape y) {
+  y.back() = MaskBytes(y.back());
+  return y;
+}
+
+absl::StatusOr<std::vector<TensorType>> ReluMaskShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckChoice(node.attributes, "activation", {"relu"}));
+  ASSIGN_OR_RETURN(std::vector<TensorType> types, EpilogueShape(node));
+  types.push_back({DType::kU8, MaskOf(types[0].shape)});
+  return types;
+}
+
+absl::StatusOr<std::vector<TensorType>> ReluGradShape(const NodeView& node) {
+  ASSIGN_OR_RETURN(std::vector<TensorType> dx, MatMulShape(node));
+  RETURN_IF_ERROR(CheckDType(node, 2, "mask", DType::kU8));
+  RETURN_IF_ERROR(CheckShape(node, 2, "mask", MaskOf(dx[0].shape), "a bit for each element of dx"));
+  return dx;
+}
+
+std::vector<Rule> OfWholeRows(std::vector<Rule> rules) {
+  std::erase_if(rules, [](const Rule& rule) { return rule.name == "output_channels"; });
+  return rules;
+}
+
+// The mask is split as y is.
+std::vector<Rule> ReluMaskRules(const NodeView& node) {
+  std::vector<Rule> rules = OfWholeRows(EpilogueRules(MatMulRules(node)));
+  for (Rule& rule : rules) rule.outputs.push_back(rule.outputs[0]);
+  return rules;
+}
+
+// The mask is split as dx is, and whole where that is one of summands.
+std::vector<Rule> ReluGradRules(const NodeView& node) {
+  std::vector<Rule> rules = OfWholeRows(MatMulRules(node));
+  for (Rule& rule : rules) {
+    const bool split = rule.outputs[0].kind == AxisLayout::Kind::kSplit;
+    rule.inputs.push_back(split ? rule.outputs[0] : R());
+  }
+  return rules;
+}
+
 double Cost(const NodeView& node) {
   const Dimensions at = DimensionsOf(node);
   return 2 * Count(node.inputs[0]->shape) * static_cast<double>(node.inputs[1]->shape[at.n]);
@@ -196,6 +243,38 @@ OpDefinition MatMulEpilogueOp() {
       .Computes(Precision::kNarrow)
       .Wide({"bias"})
       .Flops([](const NodeView& node) { return Cost(node) + EpilogueFlops(node); });
+}
+
+OpDefinition MatMulReluMaskOp() {
+  return Op("matmul_relu_mask")
+      .Internal()
+      .Inputs({"x"})
+      .Parameters({"w"})
+      .Optional("bias")
+      .Outputs(2)
+      .Attribute("transpose_x", false)
+      .Attribute("transpose_w", false)
+      .Attribute("activation", "relu")
+      .Attribute("wide", false)
+      .Shape(ReluMaskShape)
+      .Rules(ReluMaskRules)
+      .Computes(Precision::kNarrow)
+      .Wide({"bias"})
+      .Flops([](const NodeView& node) { return Cost(node) + EpilogueFlops(node); });
+}
+
+OpDefinition MatMulReluGradOp() {
+  return Op("matmul_relu_grad")
+      .Internal()
+      .Inputs({"dy"})
+      .Parameters({"w"})
+      .Inputs({"mask"})
+      .Attribute("transpose_x", false)
+      .Attribute("transpose_w", false)
+      .Shape(ReluGradShape)
+      .Rules(ReluGradRules)
+      .Computes(Precision::kNarrow)
+      .Flops([](const NodeView& node) { return Cost(node) + Count(node.outputs[0].shape); });
 }
 
 }  // namespace partita

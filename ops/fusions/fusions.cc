@@ -4,6 +4,7 @@
 #include "ops/fusions/fuse_bias_gradient.h"
 #include "ops/fusions/fuse_epilogues.h"
 #include "ops/fusions/fuse_normalize_relu.h"
+#include "ops/fusions/fuse_relu_masks.h"
 #include "ops/fusions/fuse_widening.h"
 
 namespace partita {
@@ -13,6 +14,7 @@ std::vector<Fusion> AllFusions() {
       {"fuse_normalize_relu", Fusion::When::kForward, FuseNormalizeRelu},
       {"fuse_batch_norm_gradient", Fusion::When::kGradients, FuseBatchNormGradient},
       {"fuse_epilogues", Fusion::When::kLast, FuseEpilogues},
+      {"fuse_relu_masks", Fusion::When::kLast, FuseReluMasks, /*for_gpu=*/true},
       {"fuse_bias_gradient", Fusion::When::kLast, FuseBiasGradient, /*for_gpu=*/true},
       {"fuse_widening", Fusion::When::kLast, FuseWidening, /*for_gpu=*/true},
   };

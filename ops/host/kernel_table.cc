@@ -67,6 +67,8 @@ const KernelTable& Table() {
       {"matmul_epilogue",
        {{"onednn", FAST(OneDnnMatMul), kTaken}, {"blocked", FAST(BlockedMatMul)}, {"reference", ReferenceMatMul}}},
       {"matmul_bias_grad", {{"reference", ReferenceMatMulBiasGrad}}},
+      {"matmul_relu_mask", {{"reference", ReferenceMatMulReluMask}}},
+      {"matmul_relu_grad", {{"reference", ReferenceMatMulReluGrad}}},
       {"stop_gradient", {{"reference", ReferenceReshape, kTaken}}},
       {"scale", {{"fast", FAST(FastScale)}, {"reference", ReferenceScale}}},
       {"bias", {{"fast", FAST(FastBias)}, {"reference", ReferenceBias}}},

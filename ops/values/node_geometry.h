@@ -84,7 +84,7 @@ inline Convolution MakeConvolution(const LocalTensor& x, const LocalTensor& w, c
           MakePixelMap(x.box, x.box), MakePixelMap(y.box, y.box)};
 }
 
-// What conv2d_epilogue and matmul_epilogue do to their product; nothing for conv2d and matmul.
+// What conv2d_epilogue, matmul_epilogue and matmul_relu_mask do to their product; nothing for other products.
 struct NodeEpilogue {
   bool bias = false;  // input 2
   int activation = kNoActivation;
@@ -93,8 +93,8 @@ struct NodeEpilogue {
   std::string activation_name() const { return activation == kNoActivation ? "" : NamesOf(EpilogueOps())[activation]; }
 };
 inline NodeEpilogue EpilogueOf(const LocalNode& node) {
-  const bool may_follow = node.attributes.Has("activation");
-  return {HasInput(node, 2), may_follow ? PlaceOf(EpilogueOps(), node.attributes.String("activation")) : kNoActivation};
+  if (!node.attributes.Has("activation")) return {};
+  return {HasInput(node, 2), PlaceOf(EpilogueOps(), node.attributes.String("activation"))};
 }
 
 // The operand of matmul_bias_grad of which the rows are added up: 0 is x, 1 is w.

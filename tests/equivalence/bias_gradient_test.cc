@@ -1,8 +1,9 @@
-// A plan in which gradients of biases are made with those of weights, as for a GPU, beside the serial run in which
-// nothing is joined: step by step in f64.
+// A plan in which gradients of biases are made with those of weights, and those of relus with the products before them,
+// as for a GPU, beside the serial run in which nothing is joined: step by step in f64.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "graph/ir/op_definition.h"
 #include "runtime/api/verify_plan.h"
@@ -14,9 +15,12 @@ namespace {
 
 constexpr int kSteps = 3;
 
-int64_t Joined(const Graph& graph) {
-  return std::ranges::count(graph.nodes(), "matmul_bias_grad", [](const Node& node) { return node.op->name; });
+int64_t Joined(const Program& program, const std::string& op) {
+  return std::ranges::count(program.graph(kTrainEntry).nodes(), op, [](const Node& node) { return node.op->name; });
 }
+
+// Masks are of whole rows.
+bool SplitsChannels(const Case& one) { return one.strategy == "2x2" || one.strategy == "c2i2"; }
 
 class BiasGradients : public testing::TestWithParam<Case> {};
 
@@ -29,8 +33,10 @@ TEST_P(BiasGradients, JoinedToWeightsAreWhatTheyAreAlone) {
   ASSERT_OK_AND_ASSIGN(Program serial, SerialProgram(model, apart));
   ASSERT_OK_AND_ASSIGN(const Program unasked, PlanOf(one, model, host));
   ASSERT_OK_AND_ASSIGN(Program plan, PlanOf(one, model, gpu));
-  EXPECT_EQ(Joined(unasked.graph(kTrainEntry)), 0);
-  EXPECT_GE(Joined(plan.graph(kTrainEntry)), 2);
+  EXPECT_EQ(Joined(unasked, "matmul_bias_grad") + Joined(unasked, "matmul_relu_grad"), 0);
+  EXPECT_GE(Joined(plan, "matmul_bias_grad"), 2);
+  EXPECT_EQ(Joined(plan, "matmul_relu_grad"), Joined(plan, "matmul_relu_mask"));
+  EXPECT_GE(Joined(plan, "matmul_relu_grad"), SplitsChannels(one) ? 0 : 2);
   VerifyPlanOptions options;
   options.session.threads_per_rank = 1;
   options.tolerance = 1e-10;
@@ -50,7 +56,7 @@ TEST_P(BiasGradients, JoinedToWeightsAreWhatTheyAreAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Table, BiasGradients,
                          testing::Values(Case{"lenet5", "1x1"}, Case{"lenet5", "2x2"}, Case{"lenet5", "c2i2"},
-                                         Case{"lenet5", "micro"}, Case{"mlp", "2x2"}),
+                                         Case{"lenet5", "micro"}, Case{"mlp", "2x2"}, Case{"mlp", "2x1"}),
                          [](const auto& info) { return info.param.Name(); });
 
 }  // namespace

@@ -66,6 +66,18 @@ void AddLinearGradients(Cases& cases) {
   cases.Add("matmul_bias_grad", "of_w_sequence", {{"transpose_x", true}}, {Fixed({3, 5, 7}), Fixed({3, 5, 4})});
   cases.Add("matmul_bias_grad", "of_x_sequence", {{"transpose_x", true}, {"bias_of", std::string("x")}},
             {Fixed({3, 5, 7}), Fixed({3, 5, 4})});
+  for (const bool sequence : {false, true}) {
+    const Shape rows = sequence ? Shape{3, 4} : Shape{6};
+    const auto of = [&rows](int64_t channels) {
+      Shape shape = rows;
+      shape.push_back(channels);
+      return shape;
+    };
+    const CaseInput mask{{DType::kU8, of(16)}, false, Fill::kIntegers, 0, 256};
+    const std::string name = sequence ? "sequence" : "dense";
+    cases.Add("matmul_relu_mask", name, {}, {Fixed(of(5)), Fixed({5, 12}), Fixed({12})});
+    cases.Add("matmul_relu_grad", name, {{"transpose_w", true}}, {Fixed(of(5)), Fixed({12, 5}), mask});
+  }
   cases.Add("bias_grad", "dense", {}, {Fixed({5, 7})});
   cases.Add("bias_grad", "image", {}, {Fixed({3, 5, 2, 3})});
 }

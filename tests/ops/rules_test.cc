@@ -184,6 +184,14 @@ TEST(Rules, ABiasGradientIsSplitAsItsOperandIs) {
             (Texts{"samples: S1 R -> S0 S0", "output_channels: R S0 -> S1 R", "input_channels: S0 S1 -> P P"}));
 }
 
+// The channels of a row share bytes of the mask; summands of a product are cleared by the same one.
+TEST(Rules, AMaskOfAReluIsSplitByRowsAlone) {
+  EXPECT_EQ(RuleTexts("matmul_relu_mask", {}, {F({4, 6}), F({6, 8}), F({8})}), (Texts{"samples: S0 R R -> S0 S0"}));
+  EXPECT_EQ(
+      RuleTexts("matmul_relu_grad", {{"transpose_w", true}}, {F({4, 6}), F({8, 6}), TensorType{DType::kU8, {4, 16}}}),
+      (Texts{"samples: S0 R S0 -> S0", "input_channels: S1 S1 R -> P", "partial: P R R -> P", "partial: R P R -> P"}));
+}
+
 TEST(Rules, ConvolutionWithGroupsSplitsNoChannels) {
   const Texts texts = RuleTexts("conv2d", {{"groups", int64_t{2}}}, {F({4, 5, 5, 4}), F({6, 3, 3, 2})});
   EXPECT_EQ(texts, (Texts{"samples: S0 R -> S0", "height: S1(3x3/1-0) R -> S1", "width: S2(3x3/1-0) R -> S2",

@@ -76,7 +76,8 @@ ARROWS = {
     "ops/cuda/kernel": "runtime/base graph/schedule runtime/exec ops/values ops/cuda/launch",
     "ops/cuda/own": "runtime/base graph/ir ops/functors ops/functors/updates ops/values ops/cuda/launch" +
                     " ops/cuda/kernel",
-    "ops/cuda/cublaslt": "runtime/base runtime/device/cuda/library ops/cuda/launch ops/cuda/plans ops/cuda/kernel",
+    "ops/cuda/cublaslt": "runtime/base runtime/device/cuda/library ops/functors ops/cuda/launch ops/cuda/plans" +
+                         " ops/cuda/kernel",
     "ops/cuda/cudnn": "runtime/base graph/ir runtime/device/cuda/library ops/cuda/launch ops/cuda/plans" +
                       " ops/cuda/kernel ops/cuda/own",
     "ops/cuda": "runtime/base graph/ir runtime/device runtime/device/cuda runtime/exec ops/functors" +

@@ -6,6 +6,7 @@
 #include "ops/cuda/launch/arithmetic.h"
 #include "ops/cuda/launch/contraction.h"
 #include "ops/cuda/launch/reductions.h"
+#include "ops/cuda/launch/relu_mask.h"
 
 namespace partita {
 namespace {
@@ -28,7 +29,29 @@ char* WorkspaceOf(const KernelArguments& a) {
 // what it does not take follows.
 int LaunchesOf(const MatMulProduct& wanted, const MatMulProduct& planned) {
   const bool rounds = planned.epilogue.bias && planned.result == DType::kBF16;
-  return 1 + (rounds || wanted.any() != planned.any() ? 1 : 0);
+  const bool epilogue = wanted.epilogue.any() != planned.epilogue.any(), mask = wanted.mask != planned.mask;
+  const bool rows = wanted.bias_operand != planned.bias_operand;
+  return 1 + (rounds ? 1 : 0) + (epilogue ? 1 : 0) + (mask ? 1 : 0) + (rows ? 1 : 0);
+}
+
+// The mask that the library is to write or read; null: none.
+void* MaskOf(const MatMulProduct& planned, const KernelArguments& a) {
+  if (planned.mask == ReluMask::kNone) return nullptr;
+  return planned.mask == ReluMask::kWritten ? Out(a, 1) : const_cast<void*>(In(a, 2));
+}
+
+// What the library does not take of `wanted`.
+absl::Status Complete(const MatMulProduct& wanted, const MatMulProduct& planned, const KernelArguments& a,
+                      CudaQueue queue) {
+  const DType dtype = wanted.result;
+  const ChannelRows y = wanted.y_rows();
+  if (wanted.epilogue.any() && !planned.epilogue.any()) {
+    const launch::EpilogueLaunch epilogue{wanted.epilogue.bias ? In(a, 2) : nullptr, wanted.epilogue.activation};
+    RETURN_IF_ERROR(LaunchStatus(launch::AddEpilogue(dtype, y, epilogue, Out(a, 0), queue)));
+  }
+  if (wanted.mask == planned.mask) return absl::OkStatus();
+  if (wanted.mask == ReluMask::kRead) return LaunchStatus(launch::ApplyReluMask(dtype, y, In(a, 2), Out(a, 0), queue));
+  return LaunchStatus(launch::WriteReluMask(dtype, y, Out(a, 0), Out(a, 1), queue));
 }
 
 }  // namespace
@@ -56,8 +79,8 @@ absl::StatusOr<CublasLtMatMuls::SharedPlan> CublasLtMatMuls::FindPlan(const Loca
     return kept;
   };
   absl::StatusOr<SharedPlan> plan = find(product);
-  if (plan.ok() || !product.any()) return plan;
-  plan = find(product.Alone());
+  if (!plan.ok() && product.mask == ReluMask::kWritten) plan = find(product.WithoutMask());
+  if (!plan.ok() && product.any()) plan = find(product.Alone());
   if (plan.ok()) plans_[product.Key()] = *plan;
   return plan;
 }
@@ -76,41 +99,34 @@ absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::Prepare(const LocalNode& nod
     };
     return kernel;
   }
-  kernel.bind = [self = shared_from_this(), plan,
-                 epilogue = EpilogueOf(node)](const KernelArguments& a) -> absl::StatusOr<CudaEnqueue> {
-    return plan->product.epilogue.bias ? self->BindWithBias(plan, a) : self->Bind(plan, epilogue, a);
+  kernel.bind = [self = shared_from_this(), plan, wanted = ProductOf(node)](const KernelArguments& a) {
+    return self->Bind(plan, wanted, a);
   };
   return kernel;
 }
 
-// The library's activation, if it has one, or all of the epilogue behind it.
-absl::StatusOr<CudaEnqueue> CublasLtMatMuls::Bind(const SharedPlan& plan, const NodeEpilogue& epilogue,
+// What the library takes of the epilogue, a copy of the bias before it where it wants one, and the rest behind it.
+absl::StatusOr<CudaEnqueue> CublasLtMatMuls::Bind(const SharedPlan& plan, const MatMulProduct& wanted,
                                                   const KernelArguments& a) {
-  const bool apart = epilogue.any() && !plan->product.epilogue.any();
-  return CudaEnqueue([self = shared_from_this(), plan, epilogue, apart, a](CudaQueue queue) -> absl::Status {
-    RETURN_IF_ERROR(self->Run(*plan, plan->operation.get(), a, queue));
-    if (!apart) return absl::OkStatus();
-    const MatMulProduct& p = plan->product;
-    const ChannelRows y{static_cast<int64_t>(p.m), static_cast<int64_t>(p.n)};
-    return LaunchStatus(launch::AddEpilogue(p.result, y, {In(a, 2), epilogue.activation}, Out(a, 0), queue));
-  });
-}
-
-absl::StatusOr<CudaEnqueue> CublasLtMatMuls::BindWithBias(const SharedPlan& plan, const KernelArguments& a) {
   const MatMulProduct& p = plan->product;
-  const bool copied = p.result == DType::kBF16 || !IsAligned(In(a, 2));
+  const bool copied = p.epilogue.bias && (p.result == DType::kBF16 || !IsAligned(In(a, 2)));
   char* const copy = WorkspaceOf(a) + plan->library_bytes();
-  ASSIGN_OR_RETURN(const CublasLtOperation operation,
-                   MakeOperation(api_, p, options_.allow_tf32, copied ? copy : In(a, 2)));
-  return CudaEnqueue([self = shared_from_this(), plan, operation, copied, copy, a](CudaQueue queue) -> absl::Status {
-    const MatMulProduct& p = plan->product;
-    const auto channels = static_cast<int64_t>(p.n);
-    if (copied) {
-      const DType from = p.result == DType::kBF16 ? DType::kF32 : p.result;
-      RETURN_IF_ERROR(LaunchStatus(launch::Cast(from, p.result, In(a, 2), copy, channels, queue)));
-    }
-    return self->Run(*plan, operation.get(), a, queue);
-  });
+  void* const mask = MaskOf(p, a);
+  if (!IsAligned(mask)) return InvalidArgument("the mask of a relu lies off {} bytes", kVectorBytes);
+  CublasLtOperation operation = plan->operation;
+  if (p.has_bias() || mask != nullptr) {
+    ASSIGN_OR_RETURN(operation, MakeOperation(api_, p, options_.allow_tf32, {copied ? copy : In(a, 2), mask}));
+  }
+  return CudaEnqueue(
+      [self = shared_from_this(), plan, wanted, operation, copied, copy, a](CudaQueue queue) -> absl::Status {
+        const MatMulProduct& p = plan->product;
+        if (copied) {
+          const DType from = p.result == DType::kBF16 ? DType::kF32 : p.result;
+          RETURN_IF_ERROR(LaunchStatus(launch::Cast(from, p.result, In(a, 2), copy, p.y_rows().channels, queue)));
+        }
+        RETURN_IF_ERROR(self->Run(*plan, operation.get(), a, queue));
+        return Complete(wanted, p, a, queue);
+      });
 }
 
 // The library writes the gradient where its vectors can, else it is copied from there.
@@ -118,7 +134,7 @@ absl::StatusOr<CudaEnqueue> CublasLtMatMuls::BindWithBiasGradient(const SharedPl
   const MatMulProduct& p = plan->product;
   const bool copied = !IsAligned(Out(a, 1));
   void* const made = copied ? WorkspaceOf(a) + plan->library_bytes() : Out(a, 1);
-  ASSIGN_OR_RETURN(const CublasLtOperation operation, MakeOperation(api_, p, options_.allow_tf32, made));
+  ASSIGN_OR_RETURN(const CublasLtOperation operation, MakeOperation(api_, p, options_.allow_tf32, {made}));
   return CudaEnqueue([self = shared_from_this(), plan, operation, copied, made, a](CudaQueue queue) -> absl::Status {
     RETURN_IF_ERROR(self->Run(*plan, operation.get(), a, queue));
     if (!copied) return absl::OkStatus();

@@ -8,8 +8,9 @@
 // Bias and relu are the library's epilogue. It takes a bias of y's type alone, so one of f32 before a bf16 y is rounded
 // into the workspace first, like the weights; one at an odd address is copied there. Where the library has no algorithm
 // for the epilogue, a launch of ours follows the product. So is a bias's gradient beside a weight's: the library adds
-// up the rows of an operand while it multiplies, or launches of ours do behind it. The library may make a zero of a NaN
-// in relu; ours never does.
+// up the rows of an operand while it multiplies, or launches of ours do behind it. A relu's mask is written by its
+// product and read by that of its gradient, or by launches of ours: both forms are the same bits, so either may stand
+// beside the other. The library may make a zero of a NaN in relu; ours never does.
 #ifndef PARTITA_OPS_CUDA_CUBLASLT_CUBLASLT_MATMUL_H_
 #define PARTITA_OPS_CUDA_CUBLASLT_CUBLASLT_MATMUL_H_
 
@@ -44,8 +45,7 @@ class CublasLtMatMuls : public std::enable_shared_from_this<CublasLtMatMuls> {
 
   // Of a node with an epilogue it may be one of the product alone.
   absl::StatusOr<SharedPlan> FindPlan(const LocalNode& node);
-  absl::StatusOr<CudaEnqueue> Bind(const SharedPlan& plan, const NodeEpilogue& epilogue, const KernelArguments& a);
-  absl::StatusOr<CudaEnqueue> BindWithBias(const SharedPlan& plan, const KernelArguments& a);
+  absl::StatusOr<CudaEnqueue> Bind(const SharedPlan& plan, const MatMulProduct& wanted, const KernelArguments& a);
   absl::StatusOr<CudaEnqueue> BindWithBiasGradient(const SharedPlan& plan, const KernelArguments& a);
   absl::StatusOr<CudaEnqueue> BindAndAddRows(const SharedPlan& plan, const MatMulProduct& product,
                                              const KernelArguments& a);

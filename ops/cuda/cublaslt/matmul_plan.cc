@@ -17,7 +17,11 @@ absl::StatusOr<cublasLtEpilogue_t> NameOf(const MatMulProduct& product) {
   if (product.bias_operand.has_value()) {
     return *product.bias_operand == 0 ? CUBLASLT_EPILOGUE_BGRADB : CUBLASLT_EPILOGUE_BGRADA;
   }
+  if (product.mask == ReluMask::kRead) return CUBLASLT_EPILOGUE_DRELU;
   const NodeEpilogue& epilogue = product.epilogue;
+  if (product.mask == ReluMask::kWritten) {
+    return epilogue.bias ? CUBLASLT_EPILOGUE_RELU_AUX_BIAS : CUBLASLT_EPILOGUE_RELU_AUX;
+  }
   const std::string activation = epilogue.activation_name();
   if (activation == "") return epilogue.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
   if (activation == "relu") return epilogue.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
@@ -27,7 +31,7 @@ absl::StatusOr<cublasLtEpilogue_t> NameOf(const MatMulProduct& product) {
 }  // namespace
 
 absl::StatusOr<CublasLtOperation> MakeOperation(const CublasLtApi& api, const MatMulProduct& product, bool allow_tf32,
-                                                const void* bias) {
+                                                const EpilogueAddresses& at) {
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   if (product.dtype == DType::kF64) compute = CUBLAS_COMPUTE_64F;
   if (product.dtype == DType::kF32 && allow_tf32) compute = CUBLAS_COMPUTE_32F_FAST_TF32;
@@ -45,7 +49,12 @@ absl::StatusOr<CublasLtOperation> MakeOperation(const CublasLtApi& api, const Ma
   RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_TRANSB, product.transpose_x ? CUBLAS_OP_T : CUBLAS_OP_N));
   ASSIGN_OR_RETURN(const cublasLtEpilogue_t epilogue, NameOf(product));
   if (product.any()) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue));
-  if (product.has_bias()) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
+  if (product.has_bias()) RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, at.bias));
+  if (product.mask != ReluMask::kNone) {
+    const int64_t bits_of_row = MaskBytes(product.y_rows().channels) * 8;
+    RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, at.mask));
+    RETURN_IF_ERROR(set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, bits_of_row));
+  }
   return operation;
 }
 
@@ -79,8 +88,8 @@ class Planner {
     auto plan = std::make_shared<MatMulPlan>();
     plan->product = product_;
     // Algorithms are chosen for a bias where a copy of it would lie.
-    ASSIGN_OR_RETURN(plan->operation,
-                     MakeOperation(api_, product_, options_.allow_tf32, reinterpret_cast<const void*>(kVectorBytes)));
+    const auto* const aligned = reinterpret_cast<const void*>(kVectorBytes);
+    ASSIGN_OR_RETURN(plan->operation, MakeOperation(api_, product_, options_.allow_tf32, {aligned, aligned}));
     const MatMulProduct& p = product_;
     ASSIGN_OR_RETURN(plan->a, p.transpose_w ? Layout(p.dtype, p.k, p.n) : Layout(p.dtype, p.n, p.k));
     ASSIGN_OR_RETURN(plan->b, p.transpose_x ? Layout(p.dtype, p.m, p.k) : Layout(p.dtype, p.k, p.m));
@@ -202,11 +211,11 @@ class Planner {
       return rounded(static_cast<int64_t>(rows * columns) * SizeOf(dtype));
     };
     const int64_t x = bytes(p.m, p.k, p.dtype), w = bytes(p.k, p.n, p.dtype), y = bytes(p.m, p.n, p.result);
-    const int64_t workspace = x + w + y + rounded(p.bias_bytes());
+    const int64_t bias = x + w + y, mask = bias + rounded(p.bias_bytes()), workspace = mask + rounded(p.mask_bytes());
     const auto run = [&](char* memory, CudaQueue queue) -> absl::Status {
       CublasLtOperation operation = plan.operation;
-      if (p.has_bias()) {
-        ASSIGN_OR_RETURN(operation, MakeOperation(api_, p, options_.allow_tf32, memory + x + w + y));
+      if (p.any()) {
+        ASSIGN_OR_RETURN(operation, MakeOperation(api_, p, options_.allow_tf32, {memory + bias, memory + mask}));
       }
       return Multiply(api_, handle_, plan, operation.get(), candidate,
                       {memory, memory + x, memory + x + w, memory + workspace}, queue);

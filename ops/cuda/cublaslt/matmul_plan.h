@@ -33,7 +33,7 @@ using CublasLtMatrix = std::shared_ptr<cublasLtMatrixLayoutOpaque_t>;
 // Row-major y = x w is column-major y' = w' x', the same bytes read as transposes: cuBLASLt's A is w, its B is x.
 struct MatMulPlan {
   MatMulProduct product;        // without the node's epilogue, if the library does not take that
-  CublasLtOperation operation;  // with a bias that is nowhere
+  CublasLtOperation operation;  // with a bias and a mask that are nowhere
   CublasLtMatrix a, b, d;
   // For operands at multiples of 16 bytes, and for any.
   cublasLtMatmulHeuristicResult_t aligned, unaligned;
@@ -53,10 +53,15 @@ struct MatMulAddresses {
   void *y, *workspace;
 };
 
-// What is multiplied and how. The library adds a bias to the rows of its column-major matrix: the channels.
-// kInvalidArgument: an epilogue that the library has no name for.
+// Of what a product has besides its operands; null where it has none.
+struct EpilogueAddresses {
+  const void *bias = nullptr, *mask = nullptr;
+};
+
+// What is multiplied and how. The library adds a bias to the rows of its column-major matrix: the channels. A column of
+// its masks is a row of ours. kInvalidArgument: an epilogue that the library has no name for.
 absl::StatusOr<CublasLtOperation> MakeOperation(const CublasLtApi& api, const MatMulProduct& product, bool allow_tf32,
-                                                const void* bias);
+                                                const EpilogueAddresses& at);
 
 // For the GPU that is the calling thread's; the first error ends it. kInvalidArgument: no algorithm computes it.
 absl::StatusOr<std::shared_ptr<const MatMulPlan>> MakeMatMulPlan(const CublasLtApi& api, cublasLtHandle_t handle,

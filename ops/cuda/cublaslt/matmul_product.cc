@@ -6,19 +6,38 @@ namespace partita {
 
 std::string MatMulProduct::Key() const {
   const std::string activation = epilogue.activation_name();
-  return fmt::format("{} {} {} {:d} {:d} {}{}{}{}{}", m, n, k, transpose_x, transpose_w, Name(dtype),
+  return fmt::format("{} {} {} {:d} {:d} {}{}{}{}{}{}", m, n, k, transpose_x, transpose_w, Name(dtype),
                      result == dtype ? "" : " to " + std::string(Name(result)), epilogue.bias ? " bias" : "",
                      activation.empty() ? "" : " " + activation,
                      !bias_operand.has_value() ? ""
                      : *bias_operand == 0      ? " bias_grad x"
-                                               : " bias_grad w");
+                                               : " bias_grad w",
+                     mask == ReluMask::kNone      ? ""
+                     : mask == ReluMask::kWritten ? " mask"
+                                                  : " masked");
 }
 MatMulProduct MatMulProduct::Alone() const {
-  MatMulProduct product = *this;
+  MatMulProduct product = WithoutMask();
   product.epilogue = {};
   product.bias_operand.reset();
   return product;
 }
+MatMulProduct MatMulProduct::WithoutMask() const {
+  MatMulProduct product = *this;
+  product.mask = ReluMask::kNone;
+  return product;
+}
+
+namespace {
+
+// matmul_relu_mask has it behind its result, matmul_relu_grad in place of a bias.
+ReluMask MaskOf(const LocalNode& node) {
+  if (HasInput(node, 2) && Input(node, 2).dtype == DType::kU8) return ReluMask::kRead;
+  return node.outputs.back().dtype == DType::kU8 ? ReluMask::kWritten : ReluMask::kNone;
+}
+
+}  // namespace
+
 MatMulProduct ProductOf(const LocalNode& node) {
   MatMulProduct product;
   const ProductSizes sizes = MakeProductSizes(node);
@@ -30,6 +49,7 @@ MatMulProduct ProductOf(const LocalNode& node) {
   product.dtype = Input(node, 0).dtype;
   product.result = node.outputs[0].dtype;
   product.epilogue = EpilogueOf(node);
+  product.mask = MaskOf(node);
   if (node.attributes.Has("bias_of")) product.bias_operand = BiasOperandOf(node);
   return product;
 }

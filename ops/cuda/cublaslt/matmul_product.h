@@ -7,8 +7,13 @@
 #include <string>
 
 #include "ops/cuda/kernel/cuda_kernel.h"
+#include "ops/functors/relu_mask.h"
 
 namespace partita {
+
+// What a product does with the mask of a relu (ops/functors/relu_mask.h): that of its own result, or another's behind
+// it.
+enum class ReluMask : uint8_t { kNone, kWritten, kRead };
 
 // y = x w, and what is computed along with it.
 struct MatMulProduct {
@@ -17,17 +22,21 @@ struct MatMulProduct {
   DType dtype, result;  // of the operands, and of y
   NodeEpilogue epilogue;
   std::optional<size_t> bias_operand;  // whose rows are added up, too: 0 is x, 1 is w
+  ReluMask mask = ReluMask::kNone;
 
   std::string Key() const;
   MatMulProduct Alone() const;
+  MatMulProduct WithoutMask() const;
   // More than the product.
-  bool any() const { return epilogue.any() || bias_operand.has_value(); }
+  bool any() const { return epilogue.any() || bias_operand.has_value() || mask != ReluMask::kNone; }
   // A bias is added, or the gradient of one made.
   bool has_bias() const { return epilogue.bias || bias_operand.has_value(); }
   // As the library has it: of y's type, which a node's bias is not where that is bf16.
   int64_t bias_bytes() const {
     return has_bias() ? static_cast<int64_t>(bias_operand == 0 ? m : n) * SizeOf(result) : 0;
   }
+  ChannelRows y_rows() const { return {static_cast<int64_t>(m), static_cast<int64_t>(n)}; }
+  int64_t mask_bytes() const { return mask == ReluMask::kNone ? 0 : y_rows().rows * MaskBytes(y_rows().channels); }
   // Of which the rows are added up.
   ChannelRows bias_rows() const { return {static_cast<int64_t>(k), static_cast<int64_t>(bias_operand == 0 ? m : n)}; }
 };

@@ -2,6 +2,7 @@
 #include "ops/cuda/launch/contraction.h"
 
 #include "ops/cuda/launch/reductions.h"
+#include "ops/cuda/launch/relu_mask.h"
 #include "ops/cuda/own/own_kernels.h"
 
 namespace partita {
@@ -13,19 +14,20 @@ launch::MatMulSizes SizesOf(const LocalNode& node) {
   return {sizes.m, sizes.n, sizes.k, sizes.transpose_x, sizes.transpose_w};
 }
 
+// Of operands of one type into a result of another: the same, or its accumulator.
+LaunchError Multiply(DType from, DType to, const launch::MatMulSizes& sizes, const launch::EpilogueLaunch& epilogue,
+                     const KernelArguments& a, CudaQueue queue) {
+  const auto multiply = from == to ? launch::MatMul : launch::WideMatMul;
+  return multiply(from, sizes, epilogue, In(a, 0), In(a, 1), Out(a, 0), queue);
+}
+
 }  // namespace
 
 absl::StatusOr<PreparedCudaKernel> CudaMatMul(const LocalNode& node) {
   const launch::MatMulSizes sizes = SizesOf(node);
   const int activation = EpilogueOf(node).activation;
-  const DType from = Input(node, 0).dtype;
-  if (node.outputs[0].dtype != from) {
-    return OwnFloatingKernel(node, [=](const KernelArguments& a, DType, CudaQueue q) {
-      return launch::WideMatMul(from, sizes, {In(a, 2), activation}, In(a, 0), In(a, 1), Out(a, 0), q);
-    });
-  }
-  return OwnFloatingKernel(node, [sizes, activation](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::MatMul(dtype, sizes, {In(a, 2), activation}, In(a, 0), In(a, 1), Out(a, 0), q);
+  return OwnFloatingKernel(node, [=, from = Input(node, 0).dtype](const KernelArguments& a, DType to, CudaQueue q) {
+    return Multiply(from, to, sizes, {In(a, 2), activation}, a, q);
   });
 }
 
@@ -42,6 +44,25 @@ absl::StatusOr<PreparedCudaKernel> CudaMatMulBiasGrad(const LocalNode& node) {
         return launch::SumOverRows(from, to, chunks, In(a, operand), 1, Out(a, 1), scratch, q);
       },
       chunks.partial_bytes(1), chunks.counters(false));
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaMatMulReluMask(const LocalNode& node) {
+  const launch::MatMulSizes sizes = SizesOf(node);
+  const int activation = EpilogueOf(node).activation;
+  const ChannelRows y = MakeRows(node.outputs[0].shape());
+  const DType from = Input(node, 0).dtype;
+  return OwnFloatingKernel(node, [=](const KernelArguments& a, DType to, CudaQueue q) {
+    const LaunchError error = Multiply(from, to, sizes, {In(a, 2), activation}, a, q);
+    return error != kLaunched ? error : launch::WriteReluMask(to, y, Out(a, 0), Out(a, 1), q);
+  });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaMatMulReluGrad(const LocalNode& node) {
+  const ChannelRows dx = MakeRows(node.outputs[0].shape());
+  return OwnFloatingKernel(node, [dx, sizes = SizesOf(node)](const KernelArguments& a, DType dtype, CudaQueue q) {
+    const LaunchError error = Multiply(dtype, dtype, sizes, {}, a, q);
+    return error != kLaunched ? error : launch::ApplyReluMask(dtype, dx, In(a, 2), Out(a, 0), q);
+  });
 }
 
 absl::StatusOr<PreparedCudaKernel> CudaConv2d(const LocalNode& node) {

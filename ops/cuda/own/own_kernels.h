@@ -31,6 +31,8 @@ absl::StatusOr<PreparedCudaKernel> CudaHaloExchangeAdjoint(const LocalNode& node
 // contraction.cc
 absl::StatusOr<PreparedCudaKernel> CudaMatMul(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaMatMulBiasGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaMatMulReluMask(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaMatMulReluGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaConv2d(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaConv2dInputGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaConv2dWeightGrad(const LocalNode& node);

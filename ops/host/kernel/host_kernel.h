@@ -5,6 +5,7 @@
 #ifndef PARTITA_OPS_HOST_KERNEL_HOST_KERNEL_H_
 #define PARTITA_OPS_HOST_KERNEL_HOST_KERNEL_H_
 
+#include <algorithm>
 #include <functional>
 #include <type_traits>
 #include <utility>
@@ -72,6 +73,19 @@ absl::StatusOr<PreparedKernel> PreparedFloating(DType dtype, F compute, int64_t 
                     workspace_bytes);
   }
   return InvalidArgument("dtype is {}, allowed are f32 and f64", Name(dtype));
+}
+
+// A kernel that runs one, then the other, in the same workspace.
+inline PreparedKernel InTurn(const PreparedKernel& first, const PreparedKernel& second) {
+  const auto bind = [first, second](const KernelArguments& arguments) -> absl::StatusOr<Computation> {
+    ASSIGN_OR_RETURN(const Computation before, first.bind(arguments));
+    ASSIGN_OR_RETURN(const Computation after, second.bind(arguments));
+    return Computation([before, after]() -> absl::Status {
+      RETURN_IF_ERROR(before());
+      return after();
+    });
+  };
+  return {std::max(first.workspace_bytes, second.workspace_bytes), bind};
 }
 
 inline absl::Status RequireF32(DType dtype) {

@@ -71,10 +71,10 @@ absl::StatusOr<PreparedKernel> AccumulatingKernel(const LocalTensor& output, F a
 
 absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node) {
   const auto [m, n, k, transpose_x, transpose_w] = MakeProductSizes(node);
-  const int activation = EpilogueOf(node).activation;
+  const NodeEpilogue after = EpilogueOf(node);
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     const T *x = In<T>(a, 0), *w = In<T>(a, 1);
-    const Epilogue<T> epilogue{In<T>(a, 2), activation};
+    const Epilogue<T> epilogue{after.bias ? In<T>(a, 2) : nullptr, after.activation};
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         double sum = 0;
@@ -101,14 +101,7 @@ absl::StatusOr<PreparedKernel> ReferenceMatMulBiasGrad(const LocalNode& node) {
     }
   };
   ASSIGN_OR_RETURN(const PreparedKernel sums, PreparedFloating(node.outputs[1].dtype, add));
-  return PreparedKernel{0, [product, sums](const KernelArguments& a) -> absl::StatusOr<Computation> {
-                          ASSIGN_OR_RETURN(const Computation multiply, product.bind(a));
-                          ASSIGN_OR_RETURN(const Computation sum, sums.bind(a));
-                          return Computation([multiply, sum]() -> absl::Status {
-                            RETURN_IF_ERROR(multiply());
-                            return sum();
-                          });
-                        }};
+  return InTurn(product, sums);
 }
 
 // A row of y after the other: it may be a part of a longer row.

@@ -36,6 +36,8 @@ absl::StatusOr<PreparedKernel> ReferenceMeanSquaredErrorGrad(const LocalNode& no
 // contraction.cc
 absl::StatusOr<PreparedKernel> ReferenceMatMul(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceMatMulBiasGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceMatMulReluMask(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceMatMulReluGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceConv2d(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceConv2dInputGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceConv2dWeightGrad(const LocalNode& node);

@@ -110,6 +110,21 @@ void AddBiasGradients(Table& table) {
   }
 }
 
+// Of rows that fill their masks, and of one element more and less than a byte.
+void AddReluMasks(Table& table) {
+  const auto mask = [](Shape shape) { return TensorType{DType::kU8, std::move(shape)}; };
+  for (const bool other : {false, true}) {
+    for (const int64_t n : {1, 7, 129, 256}) {
+      const TensorType x = F32(other ? Shape{13, 5} : Shape{5, 13}), w = F32(other ? Shape{n, 13} : Shape{13, n});
+      const Attributes attributes{{"transpose_x", other}, {"transpose_w", other}};
+      table.Add("matmul_relu_mask", attributes, {x, w, other ? std::nullopt : std::optional<TensorType>(F32({n}))});
+      table.Add("matmul_relu_grad", attributes, {x, w, mask({5, (n + 127) / 128 * 16})});
+    }
+  }
+  table.Add("matmul_relu_mask", {}, {F32({3, 11, 13}), F32({13, 10}), F32({10})});
+  table.Add("matmul_relu_grad", {{"transpose_w", true}}, {F32({3, 11, 13}), F32({10, 13}), mask({3, 11, 16})});
+}
+
 void AddPooling(Table& table) {
   struct Sizes {
     Shape x;
@@ -471,6 +486,7 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
       if (positive) inputs[i][k] = std::abs(inputs[i][k]) + 0.5;
       if (InputName(node, i) == "mean") inputs[i][k] *= 0.1;  // its square is less than the mean square
       if (node.inputs[i]->dtype == DType::kI32) inputs[i][k] = static_cast<double>((k * 7 + seed) % 5);
+      if (InputName(node, i) == "mask") inputs[i][k] = static_cast<double>((k * 151 + seed * 37) % 256);
       if (InputName(node, i) == "apply") inputs[i][k] = 1;
     }
   }
@@ -509,6 +525,7 @@ std::vector<KernelCase> AllCases() {
   AddConvolutions(table);
   AddMatMuls(table);
   AddBiasGradients(table);
+  AddReluMasks(table);
   AddPooling(table);
   AddBatchNorms(table);
   AddElementwise(table);

@@ -219,6 +219,34 @@ TEST(MatMulBiasGrad, IsTheProductAndTheSumOfRows) {
   EXPECT_EQ(checked, 13);
 }
 
+// matmul_relu_mask is matmul_epilogue and the signs of its result; matmul_relu_grad a product, and relu_grad of one
+// with those signs.
+TEST(ReluMask, IsWhatTheGradientReads) {
+  int checked = 0;
+  for (const KernelCase& c : AllCases()) {
+    const bool forward = c.node.op->name == "matmul_relu_mask";
+    if (!forward && c.node.op->name != "matmul_relu_grad") continue;
+    const LocalNode whole = InF64(c.node);
+    LocalNode product = whole;
+    product.op = Ops().Find(forward ? "matmul_epilogue" : "matmul");
+    if (forward) product.outputs.pop_back();
+    if (!forward) product.inputs.pop_back();
+    const std::vector<Values> found = Outputs(whole, c.inputs, kReference);
+    Values y = Outputs(product, c.inputs, kReference)[0];
+    const Values& mask = forward ? found[1] : c.inputs[2];
+    const size_t channels = static_cast<size_t>(whole.outputs[0].global.back());
+    for (size_t i = 0; i < y.size(); ++i) {
+      const size_t byte = i / channels * ((channels + 127) / 128 * 16) + i % channels / 8;
+      const bool bit = (static_cast<int>(mask[byte]) >> (i % channels % 8) & 1) != 0;
+      if (!forward && !bit) y[i] = 0;
+      EXPECT_EQ(bit, forward ? y[i] > 0 : bit) << c.name << " element " << i;
+    }
+    EXPECT_EQ(found[0], y) << c.name;
+    ++checked;
+  }
+  EXPECT_EQ(checked, 18);
+}
+
 // dx = gamma inverse (dy - mean(dy) - xhat mean(dy xhat)), the closed form (Ioffe and Szegedy 2015, section 3), and the
 // two separate parts add up to the fused gradient.
 TEST(BatchNorm, GradientIsTheClosedForm) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <tuple>
 
 #include "graph/ir/op_definition.h"
 #include "ops/cuda/cublaslt/cublaslt_matmul.h"
@@ -129,6 +130,107 @@ TEST(CublasLtMatMul, ABiasGradientIsMadeWithTheWeights) {
     }
   }
   EXPECT_GE(tried, 6 * 4);
+}
+
+// As the library leaves it: nothing is said of what lies behind the channels of a row.
+Values BitsOf(const Values& mask, int64_t channels) {
+  const int64_t bytes = (channels + 127) / 128 * 16;
+  Values bits;
+  for (int64_t row = 0; row < static_cast<int64_t>(mask.size()) / bytes; ++row) {
+    for (int64_t c = 0; c < channels; ++c) {
+      bits.push_back(static_cast<int>(mask[static_cast<size_t>(row * bytes + c / 8)]) >> (c % 8) & 1);
+    }
+  }
+  return bits;
+}
+
+// The library writes the mask with the result; or a launch of ours does behind a relu of the library's, or two behind
+// the product alone. All of them leave the same bits.
+TEST(CublasLtMatMul, AMaskOfAReluIsWrittenByEitherHand) {
+  int tried = 0;
+  for (const KernelCase& c : AllCases()) {
+    if (c.node.op->name != "matmul_relu_mask") continue;
+    const bool bias = c.node.inputs[2].has_value();
+    const cublasLtEpilogue_t relu = bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU,
+                             aux = bias ? CUBLASLT_EPILOGUE_RELU_AUX_BIAS : CUBLASLT_EPILOGUE_RELU_AUX;
+    for (const LocalNode& node : {c.node, InF64(c.node), InBf16(c.node)}) {
+      const std::vector<Values> inputs = Stored(node, c.inputs);
+      const std::vector<Values> expected = Outputs(InF64(c.node), inputs, {.reference_only = true});
+      const bool narrow = node.outputs[0].dtype == DType::kBF16;
+      for (const auto& [masks, epilogues, epilogue, behind] :
+           {std::tuple{true, true, aux, 0}, {false, true, relu, 1}, {false, false, CUBLASLT_EPILOGUE_DEFAULT, 2}}) {
+        FakeCublasLt fake;
+        fake.masks = masks;
+        fake.epilogues = epilogues;
+        const int launches = behind + (bias && narrow && epilogues ? 1 : 0);
+        const auto found = Computed(fake.api(), node, inputs, {}, {}, nullptr, false, launches);
+        ASSERT_TRUE(found.ok()) << c.name << ": " << found.status();
+        EXPECT_LE(Distance((*found)[0], expected[0]), 2e-6 + (narrow ? 0x1p-7 : 0)) << c.name;
+        const int64_t channels = node.outputs[0].global.back();
+        EXPECT_EQ(BitsOf((*found)[1], channels), BitsOf(expected[1], channels)) << c.name;
+        EXPECT_EQ(fake.epilogues_run, std::vector<cublasLtEpilogue_t>{epilogue});
+        EXPECT_EQ(fake.live, 0);
+        if (launches > 0) {
+          EXPECT_FALSE(Computed(fake.api(), node, inputs).ok());
+        }
+        ++tried;
+      }
+    }
+  }
+  EXPECT_EQ(tried, 9 * 9);
+}
+
+TEST(CublasLtMatMul, AProductIsClearedByAMask) {
+  int tried = 0;
+  for (const KernelCase& c : AllCases()) {
+    if (c.node.op->name != "matmul_relu_grad") continue;
+    for (const LocalNode& node : {c.node, InF64(c.node), InBf16(c.node)}) {
+      const std::vector<Values> inputs = Stored(node, c.inputs);
+      const Values expected = Outputs(InF64(c.node), inputs, {.reference_only = true})[0];
+      const double rounding = node.outputs[0].dtype == DType::kBF16 ? 0x1p-8 : 0;
+      for (const bool known : {true, false}) {
+        FakeCublasLt fake;
+        fake.masks = known;
+        const auto found = Computed(fake.api(), node, inputs, {}, {}, nullptr, false, known ? 0 : 1);
+        ASSERT_TRUE(found.ok()) << c.name << ": " << found.status();
+        EXPECT_LE(Distance((*found)[0], expected), 2e-6 + rounding) << c.name;
+        EXPECT_EQ(fake.epilogues_run[0], known ? CUBLASLT_EPILOGUE_DRELU : CUBLASLT_EPILOGUE_DEFAULT);
+        EXPECT_EQ(fake.live, 0);
+        ++tried;
+      }
+    }
+  }
+  EXPECT_EQ(tried, 9 * 6);
+}
+
+// What a plan counts, with a library that takes everything and one that takes nothing but products.
+TEST(CublasLtMatMul, LaunchesWithAMaskAreCounted) {
+  const TensorType x{DType::kF32, {5, 7}}, w{DType::kF32, {7, 6}}, bias{DType::kF32, {6}}, mask{DType::kU8, {5, 16}};
+  const LocalNode written = WholeNode("matmul_relu_mask", {}, {x, w, bias}),
+                  read = WholeNode("matmul_relu_grad", {}, {x, w, mask});
+  const auto launches = [](const LocalNode& node, bool masks, bool epilogues) {
+    FakeCublasLt fake;
+    fake.masks = masks;
+    fake.epilogues = epilogues;
+    PlanCache cache;
+    const auto products = CublasLtMatMuls::Create(fake.api(), {}, &cache);
+    return products.ok() ? (*products)->Prepare(node)->library_launches : -1;
+  };
+  EXPECT_EQ(launches(written, true, true), 1);
+  EXPECT_EQ(launches(InBf16(written), true, true), 2);
+  EXPECT_EQ(launches(written, false, true), 2);
+  EXPECT_EQ(launches(written, false, false), 3);
+  EXPECT_EQ(launches(read, true, true), 1);
+  EXPECT_EQ(launches(read, false, true), 2);
+}
+
+// The planner gives every value of its own 64 bytes; what does not lie so is refused, not read by vectors.
+TEST(CublasLtMatMul, AMaskLiesWhereTheLibraryWantsIt) {
+  const TensorType x{DType::kF32, {5, 7}}, w{DType::kF32, {7, 6}}, mask{DType::kU8, {5, 16}};
+  const LocalNode node = WholeNode("matmul_relu_grad", {}, {x, w, mask});
+  FakeCublasLt fake;
+  EXPECT_EQ(Computed(fake.api(), node, SuitableInputs(node, 1), {.misalignment = 8}).status(),
+            InvalidArgument("the mask of a relu lies off 16 bytes"));
 }
 
 // By a queue that copies here and now.

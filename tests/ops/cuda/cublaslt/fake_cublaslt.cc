@@ -16,13 +16,25 @@ struct Operation {
   cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   const void* bias = nullptr;
+  const void* mask = nullptr;
+  int64_t mask_bits = 0;  // of a column
 
-  bool adds() const { return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS; }
+  bool adds() const {
+    return epilogue == CUBLASLT_EPILOGUE_BIAS || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS ||
+           epilogue == CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
+  }
   // Whose sums over what the product adds up go where the bias is.
   bool sums_a() const { return epilogue == CUBLASLT_EPILOGUE_BGRADA; }
   bool sums_b() const { return epilogue == CUBLASLT_EPILOGUE_BGRADB; }
   bool has_bias() const { return adds() || sums_a() || sums_b(); }
-  bool clips() const { return epilogue == CUBLASLT_EPILOGUE_RELU || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS; }
+  bool clips() const {
+    return epilogue == CUBLASLT_EPILOGUE_RELU || epilogue == CUBLASLT_EPILOGUE_RELU_BIAS || writes_mask();
+  }
+  bool writes_mask() const {
+    return epilogue == CUBLASLT_EPILOGUE_RELU_AUX || epilogue == CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
+  }
+  bool reads_mask() const { return epilogue == CUBLASLT_EPILOGUE_DRELU; }
+  bool has_mask() const { return writes_mask() || reads_mask(); }
 };
 struct Matrix {
   cudaDataType type;
@@ -63,6 +75,8 @@ cublasStatus_t SetOperation(cublasLtMatmulDesc_t raw, cublasLtMatmulDescAttribut
   if (name == CUBLASLT_MATMUL_DESC_TRANSB) take(operation.b);
   if (name == CUBLASLT_MATMUL_DESC_EPILOGUE) take(operation.epilogue);
   if (name == CUBLASLT_MATMUL_DESC_BIAS_POINTER) take(operation.bias);
+  if (name == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER) take(operation.mask);
+  if (name == CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD) take(operation.mask_bits);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -98,7 +112,8 @@ cublasStatus_t Heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMa
   if (const cublasStatus_t status = Call(); status != CUBLAS_STATUS_SUCCESS) return status;
   const auto& preference = *reinterpret_cast<Preference*>(raw);
   const auto& operation = *reinterpret_cast<Operation*>(desc);
-  CHECK(operation.has_bias() == (operation.bias != nullptr));
+  CHECK(operation.has_bias() == (operation.bias != nullptr) && operation.has_mask() == (operation.mask != nullptr));
+  if (operation.has_mask() && !fake->masks) return CUBLAS_STATUS_NOT_SUPPORTED;
   if (operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT && !fake->epilogues) return CUBLAS_STATUS_NOT_SUPPORTED;
   fake->alignments.push_back(preference.alignment);
   fake->sums.push_back(preference.sums);
@@ -111,6 +126,22 @@ cublasStatus_t Heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc, cublasLtMa
     results[i].state = i == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
   }
   return CUBLAS_STATUS_SUCCESS;
+}
+
+// Of the element of row `i` and column `j`. Bits behind the last row are not the caller's: they are set.
+void SetBits(const Operation& operation, int64_t rows, int64_t i, int64_t j, bool bit) {
+  auto* const column = static_cast<uint8_t*>(const_cast<void*>(operation.mask)) + j * operation.mask_bits / 8;
+  const auto set = [column](int64_t at, bool to) {
+    const auto flag = static_cast<uint8_t>(1U << (at % 8));
+    column[at / 8] = static_cast<uint8_t>(to ? column[at / 8] | flag : column[at / 8] & ~flag);
+  };
+  set(i, bit);
+  for (int64_t at = rows; i == 0 && at < operation.mask_bits; ++at) set(at, true);
+}
+
+bool BitAt(const Operation& operation, int64_t i, int64_t j) {
+  const auto* const column = static_cast<const uint8_t*>(operation.mask) + j * operation.mask_bits / 8;
+  return (column[i / 8] >> (i % 8) & 1) != 0;
 }
 
 // T: of the operands, Y: of the result and of a bias; alpha and beta are of type Compute<T>.
@@ -132,7 +163,9 @@ void Multiply(const Operation& operation, const void* alpha, const void* a_data,
         sum += x * y;
       }
       if (operation.adds()) sum += static_cast<double>(static_cast<const Y*>(operation.bias)[i]);
+      if (operation.writes_mask()) SetBits(operation, d.rows, i, j, sum > 0);
       if (operation.clips()) sum = sum < 0 ? 0 : sum;
+      if (operation.reads_mask() && !BitAt(operation, i, j)) sum = 0;
       static_cast<Y*>(d_data)[i + j * d.leading] = static_cast<Y>(sum);
     }
   }
@@ -167,9 +200,11 @@ cublasStatus_t Product(cublasLtHandle_t, cublasLtMatmulDesc_t desc, const void* 
   fake->compute_types.push_back(operation.compute);
   fake->epilogues_run.push_back(operation.epilogue);
   CHECK(!operation.has_bias() || reinterpret_cast<uintptr_t>(operation.bias) % 16 == 0);
+  CHECK(!operation.has_mask() || reinterpret_cast<uintptr_t>(operation.mask) % 16 == 0);
   const auto &ma = *reinterpret_cast<Matrix*>(a_layout), &mb = *reinterpret_cast<Matrix*>(b_layout),
              &md = *reinterpret_cast<Matrix*>(d_layout);
   const bool widens = ma.type == CUDA_R_16BF && md.type == CUDA_R_32F;
+  CHECK(!operation.has_mask() || (operation.mask_bits % 128 == 0 && operation.mask_bits >= md.rows));
   CHECK(ma.type == mb.type && (ma.type == md.type || widens));
   CHECK(operation.scale == (ma.type == CUDA_R_64F ? CUDA_R_64F : CUDA_R_32F));
   if (widens) {

@@ -1,5 +1,6 @@
 // cuBLASLt without a GPU: descriptors are kept, products are computed here and now on the host's memory, any call can
-// be made to fail. As strict as the library: a workspace that does not lie on 256 bytes is refused.
+// be made to fail. As strict as the library: a workspace that does not lie on 256 bytes is refused, and what a mask of
+// a relu has behind its rows is overwritten.
 #ifndef PARTITA_TESTS_OPS_CUDA_CUBLASLT_FAKE_CUBLASLT_H_
 #define PARTITA_TESTS_OPS_CUDA_CUBLASLT_FAKE_CUBLASLT_H_
 
@@ -32,6 +33,7 @@ class FakeCublasLt {
   std::vector<uint64_t> places_run;                // in the heuristics' list
   std::vector<cublasComputeType_t> compute_types;  // of products that were run
   bool epilogues = true;                           // are known to the heuristics
+  bool masks = true;                               // and so are those with masks of a relu
   std::vector<cublasLtEpilogue_t> epilogues_run;
 
  private:
