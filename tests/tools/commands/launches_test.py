@@ -1,0 +1,78 @@
+"""How many launches a step of a stack of convolutions is on a GPU, counted by `plan` from its description."""
+
+import collections
+import json
+import subprocess
+import unittest
+
+from tests.tools.commands.trainer_case import TRAINER, TrainerCase
+
+
+class Graph:
+    """A graph as text, node by node."""
+
+    def __init__(self, name):
+        self.lines = [f'schema_version: 1 name: "{name}"']
+
+    def node(self, name, op, inputs=(), **attributes):
+        def text(value):
+            if isinstance(value, list):
+                return f"integers {{ values: {value} }}"
+            return f'text: "{value}"' if isinstance(value, str) else f"number: {value}"
+
+        inputs = " ".join(f'inputs: "{value}"' for value in inputs)
+        attributes = " ".join(f'attributes {{ name: "{key}" {text(value)} }}' for key, value in attributes.items())
+        self.lines.append(f'nodes {{ name: "{name}" op: "{op}" {inputs} {attributes} }}')
+        return name
+
+    def constant(self, name, op, value, size):
+        return self.node(name, op, initializer="constant", scale=value, shape=[size])
+
+    def normalized(self, at, x, channels):
+        states = [("gamma", "parameter", 1), ("beta", "parameter", 0), ("mean", "state", 0), ("variance", "state", 1)]
+        return self.node(at, "batch_norm", [x] + [self.constant(f"{at}/{name}", op, value, channels)
+                                                  for name, op, value in states])
+
+
+def conv_stack():
+    """What tools/benchmarks/models/measured_models.cc makes."""
+    graph = Graph("conv-stack")
+    x, channels = graph.node("images", "input", shape=[64, 56, 56, 1]), 1
+    graph.node("labels", "input", dtype="i32", shape=[64])
+    for layer in range(9):
+        weights = graph.node(f"weights{layer}", "parameter", initializer="he_normal", shape=[128, 3, 3, channels])
+        x, channels = graph.node(f"conv{layer}", "conv2d", [x, weights], padding=[1, 1, 1, 1]), 128
+        x = graph.node(f"relu{layer}", "relu", [graph.normalized(f"norm{layer}", x, channels)])
+    x = graph.node("pool", "global_average_pool", [x])
+    weights = graph.node("weights", "parameter", initializer="glorot_uniform", shape=[channels, 10])
+    x = graph.node("logits", "matmul", [x, weights])
+    x = graph.node("biased", "bias", [x, graph.constant("bias", "parameter", 0, 10)])
+    graph.node("loss", "softmax_cross_entropy", [x, "labels"])
+    graph.node("accuracy", "accuracy", [x, "labels"])
+    return "\n".join(graph.lines + ['loss: "loss" metrics: "accuracy" optimizer { momentum: 0.9 }',
+                                    'learning_rate { schedule: "constant" base: 0.1 }\n'])
+
+
+class LaunchesTest(TrainerCase):
+    # 26 of convolutions, 37 of batch norms, pool, three products, loss and accuracy, update, scalars. In bf16 the images
+    # and the gradient of the logits are cast.
+    def test_of_conv_stack(self):
+        with open(self.path("stack.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(conv_stack())
+        for flags, casts, launches in [(["--precision=f32"], 0, 73), (["--tf32"], 0, 73), (["--precision=bf16"], 2, 75)]:
+            call = [TRAINER, "plan", "--device=cuda", "--deterministic", *flags, "--format=json", "stack.pbtxt"]
+            done = subprocess.run(call, capture_output=True, text=True, cwd=self.folder, timeout=300)
+            if done.returncode == 7:
+                return self.assertIn("built without CUDA", done.stderr)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            rank = json.loads(done.stdout)["ranks"][0]
+            kernels = collections.Counter(node["kernel"].partition("_")[2] for node in rank["nodes"])
+            print(f"conv-stack {' '.join(flags)}: {len(rank['nodes'])} nodes, {rank['launches']} launches")
+            self.assertLessEqual(sum(kernels.values()), launches, kernels)
+            self.assertEqual(kernels["cast"], casts)
+            if sum(node["kernel"].startswith(("cudnn", "cublaslt")) for node in rank["nodes"]) == 29:
+                self.assertLessEqual(rank["launches"], launches)
+
+
+if __name__ == "__main__":
+    unittest.main()
