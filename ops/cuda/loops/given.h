@@ -1,7 +1,8 @@
 // A loop over elements of which all need what is the same for all: made once per block, from what lies in the device's
 // memory. For .cu files; as loops.h, on the CPU as well.
 //
-//   ForEachGiven  body(i, given) for 0 <= i < count, in any order, with a Body::Given from body.Make()
+//   ForEachGiven  body(i, given) for 0 <= i < count, in any order, with a Body::Given that body.Make fills in where all
+//   read it
 #ifndef PARTITA_OPS_CUDA_LOOPS_GIVEN_H_
 #define PARTITA_OPS_CUDA_LOOPS_GIVEN_H_
 
@@ -17,9 +18,10 @@ namespace partita {
 template <typename Body>
 __global__ void __launch_bounds__(kBlockThreads) ForEachGivenKernel(int64_t count, const __grid_constant__ Body body) {
   __shared__ typename Body::Given given;
-  if (threadIdx.x == 0) given = body.Make();
+  if (threadIdx.x == 0) body.Make(given);
   __syncthreads();
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  PARTITA_ROUND_BY_ROUND
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) body(i, given);
 }
 
@@ -39,7 +41,8 @@ LaunchError ForEachGiven(int64_t count, const Body& body, CudaQueue queue) {
   if (count <= 0) return kLaunched;
   const int64_t blocks = (count + kBlockThreads - 1) / kBlockThreads;
   if (const LaunchError error = Ask(blocks, kBlockThreads, 1, queue); error != kLaunched) return error;
-  const typename Body::Given given = body.Make();
+  typename Body::Given given;
+  body.Make(given);
   for (int64_t i = count; i-- > 0;) body(i, given);
   return kLaunched;
 }

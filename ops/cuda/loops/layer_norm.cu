@@ -116,7 +116,7 @@ struct InputGradBody : RowsBody<T, InputGradBody<T>, GradientOfRow> {
 // An entry is nothing.
 template <typename T>
 struct ParameterSums {
-  static constexpr int kSums = 2, kBlocksTogether = 2;
+  static constexpr int kSums = 2, kBlocksTogether = 3;
   static constexpr bool kOverGroups = false;
   using Entry = char;
   ColumnChunks chunks;

@@ -51,6 +51,13 @@ LaunchError LaunchLoop(const LaunchShape& shape, int64_t count, const Body& body
   return queue->Launch(PARTITA_KERNEL_ADDRESS(*kKernel), shape, arguments);
 }
 
+// A loop whose rounds are mostly one: to unroll it the compiler would divide 64-bit integers for their number.
+#ifdef __NVCC__
+#define PARTITA_ROUND_BY_ROUND _Pragma("unroll 1")
+#else
+#define PARTITA_ROUND_BY_ROUND
+#endif
+
 // Blocks that are to share a multiprocessor. Where it is not said, the compiler spills to have twice as many.
 inline constexpr int kForEachBlocks = 4;
 
@@ -58,6 +65,7 @@ template <typename Body>
 __global__ void __launch_bounds__(kBlockThreads, kForEachBlocks)
     ForEachKernel(int64_t count, const __grid_constant__ Body body) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  PARTITA_ROUND_BY_ROUND
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) body(i);
 }
 

@@ -214,7 +214,7 @@ bool IsOneBlock(const LabelledRows& rows) { return rows.classes <= kFewClasses &
 template <typename T>
 struct CrossEntropyRowsBody : SoftmaxRowBody<T> {
   Labels<T> labels;
-  double smoothing;
+  double smoothing, share;  // `share` of it to each class
   double* losses;
 
   PARTITA_HOST_DEVICE void Finish(int64_t row, int thread, const Largest& largest, const RowSums& sums) const {
@@ -223,7 +223,7 @@ struct CrossEntropyRowsBody : SoftmaxRowBody<T> {
     if (!labels.IsClass(row)) return;
     const double log_sum = std::log(sums.exponentials), n = static_cast<double>(labels.classes);
     const double own = log_sum - (this->Value(row, labels.labels[row]) - largest.value);
-    const double loss = (1 - smoothing) * own + smoothing / n * (n * log_sum - sums.values);
+    const double loss = (1 - smoothing) * own + share * (n * log_sum - sums.values);
     losses[row] = static_cast<double>(labels.Weight(row)) * loss;
   }
 };
@@ -353,7 +353,8 @@ LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, doub
     if (rows.classes <= kFewClasses) {
       return ForEach(rows.rows, CrossEntropyBody<T>{x, LabelsOf<T>(rows), workspace}, queue);
     }
-    const CrossEntropyRowsBody<T> body{{x, rows.classes}, LabelsOf<T>(rows), rows.smoothing, workspace};
+    const double share = rows.smoothing / static_cast<double>(rows.classes);
+    const CrossEntropyRowsBody<T> body{{x, rows.classes}, LabelsOf<T>(rows), rows.smoothing, share, workspace};
     return ReduceRows(rows.rows, body, queue);
   });
   return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.global_rows, loss, queue);

@@ -103,14 +103,12 @@ struct UpdateBody {
   struct Given {
     ElementUpdate<F, T> of_set[kUpdateSets];
   };
-  PARTITA_HOST_DEVICE Given Make() const {
-    Given given;
+  PARTITA_HOST_DEVICE void Make(Given& given) const {
     for (int s = 0; s < sets.count; ++s) {
       const UpdateSet<F>& set = sets.sets[s];
       given.of_set[s] = {set.update,
                          ScalarsAt<F>(As<T>(scalars.rate), scalars.apply, As<T>(set.clip), scalars.iteration)};
     }
-    return given;
   }
 
   PARTITA_HOST_DEVICE void operator()(int64_t i, const Given& given) const {

@@ -171,14 +171,14 @@ struct LabelShareBody {
 template <typename T>
 struct CrossEntropyLogitsGradBody {
   Labels<T> labels;
+  Divisor classes;
   const Compute<T>* dloss;
   T* d;
 
   PARTITA_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t row = i / labels.classes;
+    const auto [row, column] = classes(i);
     const Compute<T> factor = labels.Factor(row, *dloss);
-    d[i] = static_cast<T>(-factor *
-                          SmoothedTarget(i % labels.classes, labels.Column(row), labels.all_classes, labels.smoothing));
+    d[i] = static_cast<T>(-factor * SmoothedTarget(column, labels.Column(row), labels.all_classes, labels.smoothing));
   }
 };
 
@@ -266,7 +266,8 @@ LaunchError CrossEntropyShares(DType dtype, const LabelledRows& rows, const void
 LaunchError CrossEntropyLogitsGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits,
                                    CudaQueue queue) {
   return WithWide(dtype, [&]<typename T>() {
-    const CrossEntropyLogitsGradBody<T> body{LabelsOf<T>(rows), As<Compute<T>>(dloss), As<T>(dlogits)};
+    const CrossEntropyLogitsGradBody<T> body{LabelsOf<T>(rows), Divisor(rows.classes), As<Compute<T>>(dloss),
+                                             As<T>(dlogits)};
     return ForEach(rows.rows * rows.classes, body, queue);
   });
 }

@@ -22,6 +22,15 @@ HOT = {
     r"DropoutBodyI(f|NS_4Bf16E)": {"load": 32},
     r"UpdateBodyI.*EfLi\d+E": {},
     r"CrossEntropy(Grad)?(Rows)?BodyIf": {"load": 32},
+    r"CrossEntropyLogitsGradBodyIf": {"load": 32},
+    r"\d(Log)?Softmax(Grad)?(Rows)?BodyIf": {"load": 32},
+    r"\d(Maximum|Exponentials|LabelShare)BodyIf": {"load": 32},
+    r"13(Normalize|InputGrad)BodyI(f|NS_4Bf16E)E": {"load": 32},  # of layer norm
+    # Sums in f64 of two columns by each of four channels: at 64 registers they spill, so three blocks run at once.
+    r"ParameterSumsIf": {"registers": 80},
+    r"ParameterSumsINS_4Bf16E": {"registers": 80, "load": 64},
+    r"\d(SquaresBody|ErrorsBody|Quotients|RunsBody)I(f|NS_4Bf16E)": {"load": 32},
+    r"TurnBodyI": {"load": 32},
 }
 
 
