@@ -1,7 +1,7 @@
 #include "partitioner/search/layerwise_search.h"
 
-#include "partitioner/search/bucket_elimination.h"
-#include "partitioner/search/elimination_order.h"
+#include "partitioner/search/elimination/bucket_elimination.h"
+#include "partitioner/search/elimination/elimination_order.h"
 #include "partitioner/search/limited_search.h"
 #include "partitioner/search/neighbours.h"
 #include "runtime/base/status.h"

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "partitioner/search/answer.h"
-#include "partitioner/search/cost_tables.h"
+#include "partitioner/search/elimination/cost_tables.h"
 
 namespace partita {
 

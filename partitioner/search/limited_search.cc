@@ -4,9 +4,9 @@
 #include <memory>
 #include <utility>
 
-#include "partitioner/search/bucket_elimination.h"
-#include "partitioner/search/memory_price.h"
-#include "partitioner/search/pareto_elimination.h"
+#include "partitioner/search/elimination/bucket_elimination.h"
+#include "partitioner/search/elimination/memory_price.h"
+#include "partitioner/search/elimination/pareto_elimination.h"
 #include "runtime/base/status.h"
 
 namespace partita {

@@ -12,8 +12,8 @@
 
 #include "absl/status/statusor.h"
 #include "partitioner/search/answer.h"
-#include "partitioner/search/cost_tables.h"
-#include "partitioner/search/elimination_order.h"
+#include "partitioner/search/elimination/cost_tables.h"
+#include "partitioner/search/elimination/elimination_order.h"
 
 namespace partita {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "partitioner/search/answer.h"
-#include "partitioner/search/cost_tables.h"
+#include "partitioner/search/elimination/cost_tables.h"
 
 namespace partita {
 

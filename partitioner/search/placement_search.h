@@ -4,8 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "partitioner/search/answer.h"
-#include "partitioner/search/block_placement.h"
-#include "partitioner/search/placement_graph.h"
+#include "partitioner/search/placement/block_placement.h"
+#include "partitioner/search/placement/placement_graph.h"
 
 namespace partita {
 

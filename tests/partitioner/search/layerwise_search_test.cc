@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "partitioner/search/elimination_order.h"
+#include "partitioner/search/elimination/elimination_order.h"
 #include "tests/partitioner/search/random_tables.h"
 
 namespace partita {

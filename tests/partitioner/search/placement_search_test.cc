@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "partitioner/search/activity_order.h"
-#include "partitioner/search/heft.h"
-#include "partitioner/search/placement_blocks.h"
+#include "partitioner/search/placement/activity_order.h"
+#include "partitioner/search/placement/heft.h"
+#include "partitioner/search/placement/placement_blocks.h"
 
 namespace partita {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "partitioner/search/cost_tables.h"
+#include "partitioner/search/elimination/cost_tables.h"
 
 namespace partita {
 

@@ -1,13 +1,13 @@
 // Bucket elimination with lists of (seconds, bytes) in place of numbers: the fastest plan that fits.
-#ifndef PARTITA_PARTITIONER_SEARCH_PARETO_ELIMINATION_H_
-#define PARTITA_PARTITIONER_SEARCH_PARETO_ELIMINATION_H_
+#ifndef PARTITA_PARTITIONER_SEARCH_ELIMINATION_PARETO_ELIMINATION_H_
+#define PARTITA_PARTITIONER_SEARCH_ELIMINATION_PARETO_ELIMINATION_H_
 
 #include <optional>
 #include <vector>
 
-#include "partitioner/search/bucket_elimination.h"
-#include "partitioner/search/cost_tables.h"
-#include "partitioner/search/elimination_order.h"
+#include "partitioner/search/elimination/bucket_elimination.h"
+#include "partitioner/search/elimination/cost_tables.h"
+#include "partitioner/search/elimination/elimination_order.h"
 
 namespace partita {
 
@@ -28,4 +28,4 @@ ParetoResult ParetoElimination(const CostTables& tables, const EliminationOrder&
 
 }  // namespace partita
 
-#endif  // PARTITA_PARTITIONER_SEARCH_PARETO_ELIMINATION_H_
+#endif  // PARTITA_PARTITIONER_SEARCH_ELIMINATION_PARETO_ELIMINATION_H_

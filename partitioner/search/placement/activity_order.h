@@ -1,11 +1,11 @@
 // In which order the ops of a placement run and its transfers travel, where each device and each link does one thing at
 // a time: a job shop with any precedence.
-#ifndef PARTITA_PARTITIONER_SEARCH_ACTIVITY_ORDER_H_
-#define PARTITA_PARTITIONER_SEARCH_ACTIVITY_ORDER_H_
+#ifndef PARTITA_PARTITIONER_SEARCH_PLACEMENT_ACTIVITY_ORDER_H_
+#define PARTITA_PARTITIONER_SEARCH_PLACEMENT_ACTIVITY_ORDER_H_
 
 #include <vector>
 
-#include "partitioner/search/placement_graph.h"
+#include "partitioner/search/placement/placement_graph.h"
 
 namespace partita {
 
@@ -38,4 +38,4 @@ ActivityOrder BestOrder(const Activities& activities, double than, double& nodes
 
 }  // namespace partita
 
-#endif  // PARTITA_PARTITIONER_SEARCH_ACTIVITY_ORDER_H_
+#endif  // PARTITA_PARTITIONER_SEARCH_PLACEMENT_ACTIVITY_ORDER_H_

@@ -1,4 +1,4 @@
-#include "partitioner/search/placement_blocks.h"
+#include "partitioner/search/placement/placement_blocks.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "partitioner/search/block_placement.h"
+#include "partitioner/search/placement/block_placement.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "partitioner/search/activity_order.h"
-#include "partitioner/search/heft.h"
+#include "partitioner/search/placement/activity_order.h"
+#include "partitioner/search/placement/heft.h"
 
 namespace partita {
 namespace {

@@ -1,4 +1,4 @@
-#include "partitioner/search/elimination_order.h"
+#include "partitioner/search/elimination/elimination_order.h"
 
 #include <algorithm>
 #include <set>

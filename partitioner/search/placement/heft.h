@@ -1,11 +1,11 @@
 // The placement that every search must reach: HEFT (H. Topcuoglu, S. Hariri, M. Wu, 2002) on equal devices.
-#ifndef PARTITA_PARTITIONER_SEARCH_HEFT_H_
-#define PARTITA_PARTITIONER_SEARCH_HEFT_H_
+#ifndef PARTITA_PARTITIONER_SEARCH_PLACEMENT_HEFT_H_
+#define PARTITA_PARTITIONER_SEARCH_PLACEMENT_HEFT_H_
 
 #include <optional>
 #include <vector>
 
-#include "partitioner/search/placement_graph.h"
+#include "partitioner/search/placement/placement_graph.h"
 
 namespace partita {
 
@@ -15,4 +15,4 @@ std::optional<std::vector<int>> HeftDevices(const PlacementGraph& graph, int dev
 
 }  // namespace partita
 
-#endif  // PARTITA_PARTITIONER_SEARCH_HEFT_H_
+#endif  // PARTITA_PARTITIONER_SEARCH_PLACEMENT_HEFT_H_

@@ -1,10 +1,10 @@
 // In which order ops are eliminated (Jia et al., 1802.04924: their node and edge eliminations are those of width 2).
-#ifndef PARTITA_PARTITIONER_SEARCH_ELIMINATION_ORDER_H_
-#define PARTITA_PARTITIONER_SEARCH_ELIMINATION_ORDER_H_
+#ifndef PARTITA_PARTITIONER_SEARCH_ELIMINATION_ELIMINATION_ORDER_H_
+#define PARTITA_PARTITIONER_SEARCH_ELIMINATION_ELIMINATION_ORDER_H_
 
 #include <vector>
 
-#include "partitioner/search/cost_tables.h"
+#include "partitioner/search/elimination/cost_tables.h"
 
 namespace partita {
 
@@ -21,4 +21,4 @@ EliminationOrder MinFillOrder(const CostTables& tables);
 
 }  // namespace partita
 
-#endif  // PARTITA_PARTITIONER_SEARCH_ELIMINATION_ORDER_H_
+#endif  // PARTITA_PARTITIONER_SEARCH_ELIMINATION_ELIMINATION_ORDER_H_

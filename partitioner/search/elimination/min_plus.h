@@ -1,6 +1,6 @@
 // The product of two matrices in which sums are minima and products are sums: all the arithmetic of an elimination.
-#ifndef PARTITA_PARTITIONER_SEARCH_MIN_PLUS_H_
-#define PARTITA_PARTITIONER_SEARCH_MIN_PLUS_H_
+#ifndef PARTITA_PARTITIONER_SEARCH_ELIMINATION_MIN_PLUS_H_
+#define PARTITA_PARTITIONER_SEARCH_ELIMINATION_MIN_PLUS_H_
 
 #include <cstdint>
 
@@ -11,4 +11,4 @@ void MinPlus(const double* left, const double* right, int64_t rows, int64_t inne
 
 }  // namespace partita
 
-#endif  // PARTITA_PARTITIONER_SEARCH_MIN_PLUS_H_
+#endif  // PARTITA_PARTITIONER_SEARCH_ELIMINATION_MIN_PLUS_H_

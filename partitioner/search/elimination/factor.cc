@@ -1,9 +1,9 @@
-#include "partitioner/search/factor.h"
+#include "partitioner/search/elimination/factor.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "partitioner/search/min_plus.h"
+#include "partitioner/search/elimination/min_plus.h"
 
 namespace partita {
 namespace {

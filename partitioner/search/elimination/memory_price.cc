@@ -1,4 +1,4 @@
-#include "partitioner/search/memory_price.h"
+#include "partitioner/search/elimination/memory_price.h"
 
 #include <algorithm>
 #include <utility>

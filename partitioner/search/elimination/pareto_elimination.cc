@@ -1,11 +1,11 @@
-#include "partitioner/search/pareto_elimination.h"
+#include "partitioner/search/elimination/pareto_elimination.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <utility>
 
-#include "partitioner/search/memory_price.h"
+#include "partitioner/search/elimination/memory_price.h"
 
 namespace partita {
 namespace {

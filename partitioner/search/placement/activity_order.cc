@@ -1,4 +1,4 @@
-#include "partitioner/search/activity_order.h"
+#include "partitioner/search/placement/activity_order.h"
 
 #include <algorithm>
 #include <limits>

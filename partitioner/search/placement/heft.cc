@@ -1,4 +1,4 @@
-#include "partitioner/search/heft.h"
+#include "partitioner/search/placement/heft.h"
 
 #include <algorithm>
 #include <limits>

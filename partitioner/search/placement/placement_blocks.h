@@ -1,10 +1,10 @@
 // Where a graph falls into blocks that can be placed one by one.
-#ifndef PARTITA_PARTITIONER_SEARCH_PLACEMENT_BLOCKS_H_
-#define PARTITA_PARTITIONER_SEARCH_PLACEMENT_BLOCKS_H_
+#ifndef PARTITA_PARTITIONER_SEARCH_PLACEMENT_PLACEMENT_BLOCKS_H_
+#define PARTITA_PARTITIONER_SEARCH_PLACEMENT_PLACEMENT_BLOCKS_H_
 
 #include <vector>
 
-#include "partitioner/search/placement_graph.h"
+#include "partitioner/search/placement/placement_graph.h"
 
 namespace partita {
 
@@ -21,4 +21,4 @@ PlacementGraph PartOf(const PlacementGraph& graph, const std::vector<int>& ops);
 
 }  // namespace partita
 
-#endif  // PARTITA_PARTITIONER_SEARCH_PLACEMENT_BLOCKS_H_
+#endif  // PARTITA_PARTITIONER_SEARCH_PLACEMENT_PLACEMENT_BLOCKS_H_

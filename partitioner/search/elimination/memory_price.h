@@ -1,11 +1,11 @@
 // What a byte is worth in seconds where memory is short, and what that proves (Lagrange).
-#ifndef PARTITA_PARTITIONER_SEARCH_MEMORY_PRICE_H_
-#define PARTITA_PARTITIONER_SEARCH_MEMORY_PRICE_H_
+#ifndef PARTITA_PARTITIONER_SEARCH_ELIMINATION_MEMORY_PRICE_H_
+#define PARTITA_PARTITIONER_SEARCH_ELIMINATION_MEMORY_PRICE_H_
 
 #include <vector>
 
-#include "partitioner/search/bucket_elimination.h"
-#include "partitioner/search/cost_tables.h"
+#include "partitioner/search/elimination/bucket_elimination.h"
+#include "partitioner/search/elimination/cost_tables.h"
 
 namespace partita {
 
@@ -24,4 +24,4 @@ PricedPlan BestPrice(const CostTables& tables, const EliminationOrder& order, co
 
 }  // namespace partita
 
-#endif  // PARTITA_PARTITIONER_SEARCH_MEMORY_PRICE_H_
+#endif  // PARTITA_PARTITIONER_SEARCH_ELIMINATION_MEMORY_PRICE_H_

@@ -1,7 +1,7 @@
 // What searches are given in place of a graph: what each op costs in each way to run it, and what it costs to get from
 // the way of one op to that of the next. Plans are judged by sums over these tables; none is compiled.
-#ifndef PARTITA_PARTITIONER_SEARCH_COST_TABLES_H_
-#define PARTITA_PARTITIONER_SEARCH_COST_TABLES_H_
+#ifndef PARTITA_PARTITIONER_SEARCH_ELIMINATION_COST_TABLES_H_
+#define PARTITA_PARTITIONER_SEARCH_ELIMINATION_COST_TABLES_H_
 
 #include <cstdint>
 #include <functional>
@@ -65,4 +65,4 @@ absl::Status CheckTables(const CostTables& tables);
 
 }  // namespace partita
 
-#endif  // PARTITA_PARTITIONER_SEARCH_COST_TABLES_H_
+#endif  // PARTITA_PARTITIONER_SEARCH_ELIMINATION_COST_TABLES_H_

@@ -1,6 +1,6 @@
 // Costs by the configs of a few ops: a table with a dimension for each, row by row, the last one dense.
-#ifndef PARTITA_PARTITIONER_SEARCH_FACTOR_H_
-#define PARTITA_PARTITIONER_SEARCH_FACTOR_H_
+#ifndef PARTITA_PARTITIONER_SEARCH_ELIMINATION_FACTOR_H_
+#define PARTITA_PARTITIONER_SEARCH_ELIMINATION_FACTOR_H_
 
 #include <cstdint>
 #include <memory>
@@ -33,4 +33,4 @@ double SumAt(const std::vector<Factor>& factors, const std::vector<int>& chosen)
 
 }  // namespace partita
 
-#endif  // PARTITA_PARTITIONER_SEARCH_FACTOR_H_
+#endif  // PARTITA_PARTITIONER_SEARCH_ELIMINATION_FACTOR_H_

@@ -1,4 +1,4 @@
-#include "partitioner/search/placement_graph.h"
+#include "partitioner/search/placement/placement_graph.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,14 +2,14 @@
 //
 //   an op is taken out:  t(a, b) = min over its configs c of  t(c) + t(a, c) + t(c, b)     a, b: what it stood next to
 //   until none is left; then configs are read in the reverse order.
-#ifndef PARTITA_PARTITIONER_SEARCH_BUCKET_ELIMINATION_H_
-#define PARTITA_PARTITIONER_SEARCH_BUCKET_ELIMINATION_H_
+#ifndef PARTITA_PARTITIONER_SEARCH_ELIMINATION_BUCKET_ELIMINATION_H_
+#define PARTITA_PARTITIONER_SEARCH_ELIMINATION_BUCKET_ELIMINATION_H_
 
 #include <vector>
 
-#include "partitioner/search/cost_tables.h"
-#include "partitioner/search/elimination_order.h"
-#include "partitioner/search/factor.h"
+#include "partitioner/search/elimination/cost_tables.h"
+#include "partitioner/search/elimination/elimination_order.h"
+#include "partitioner/search/elimination/factor.h"
 
 namespace partita {
 
@@ -56,4 +56,4 @@ class BucketElimination {
 
 }  // namespace partita
 
-#endif  // PARTITA_PARTITIONER_SEARCH_BUCKET_ELIMINATION_H_
+#endif  // PARTITA_PARTITIONER_SEARCH_ELIMINATION_BUCKET_ELIMINATION_H_

@@ -1,4 +1,4 @@
-#include "partitioner/search/bucket_elimination.h"
+#include "partitioner/search/elimination/bucket_elimination.h"
 
 #include <algorithm>
 #include <memory>

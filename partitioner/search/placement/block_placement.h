@@ -1,8 +1,8 @@
 // The best placement of a few ops by branch and bound: devices for the ops one after the other, then orders.
-#ifndef PARTITA_PARTITIONER_SEARCH_BLOCK_PLACEMENT_H_
-#define PARTITA_PARTITIONER_SEARCH_BLOCK_PLACEMENT_H_
+#ifndef PARTITA_PARTITIONER_SEARCH_PLACEMENT_BLOCK_PLACEMENT_H_
+#define PARTITA_PARTITIONER_SEARCH_PLACEMENT_BLOCK_PLACEMENT_H_
 
-#include "partitioner/search/placement_graph.h"
+#include "partitioner/search/placement/placement_graph.h"
 
 namespace partita {
 
@@ -24,4 +24,4 @@ BlockPlacement PlaceBlock(const PlacementGraph& graph, const PlacementLimits& li
 
 }  // namespace partita
 
-#endif  // PARTITA_PARTITIONER_SEARCH_BLOCK_PLACEMENT_H_
+#endif  // PARTITA_PARTITIONER_SEARCH_PLACEMENT_BLOCK_PLACEMENT_H_

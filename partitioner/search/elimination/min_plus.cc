@@ -1,4 +1,4 @@
-#include "partitioner/search/min_plus.h"
+#include "partitioner/search/elimination/min_plus.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "partitioner/search/cost_tables.h"
+#include "partitioner/search/elimination/cost_tables.h"
 
 #include <algorithm>
 #include <utility>

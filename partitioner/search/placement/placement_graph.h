@@ -1,7 +1,7 @@
 // What the placement of ops on the devices of a worker group is judged by: a graph of ops, each of which one device
 // runs whole, and of values, each of which one transfer carries where its two ends lie on different devices.
-#ifndef PARTITA_PARTITIONER_SEARCH_PLACEMENT_GRAPH_H_
-#define PARTITA_PARTITIONER_SEARCH_PLACEMENT_GRAPH_H_
+#ifndef PARTITA_PARTITIONER_SEARCH_PLACEMENT_PLACEMENT_GRAPH_H_
+#define PARTITA_PARTITIONER_SEARCH_PLACEMENT_PLACEMENT_GRAPH_H_
 
 #include <string>
 #include <vector>
@@ -46,4 +46,4 @@ double FullestBytes(const PlacementGraph& graph, const std::vector<int>& device,
 
 }  // namespace partita
 
-#endif  // PARTITA_PARTITIONER_SEARCH_PLACEMENT_GRAPH_H_
+#endif  // PARTITA_PARTITIONER_SEARCH_PLACEMENT_PLACEMENT_GRAPH_H_
