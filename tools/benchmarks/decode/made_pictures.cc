@@ -1,20 +1,14 @@
 #include "tools/benchmarks/decode/made_pictures.h"
 
-#include <png.h>
-
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <vector>
-
-// After <cstdio>, which it needs.
-#include <jpeglib.h>
 
 #include "runtime/base/files.h"
 #include "runtime/base/philox.h"
 #include "runtime/base/status.h"
+#include "tools/benchmarks/decode/picture_bytes.h"
 
 namespace partita {
 namespace {
@@ -38,47 +32,6 @@ std::vector<uint8_t> Pixels(uint64_t number) {
   return pixels;
 }
 
-std::string Jpeg(std::vector<uint8_t> pixels) {
-  jpeg_compress_struct state = {};
-  jpeg_error_mgr errors = {};
-  state.err = jpeg_std_error(&errors);
-  jpeg_create_compress(&state);
-  unsigned char* memory = nullptr;
-  unsigned long size = 0;
-  jpeg_mem_dest(&state, &memory, &size);
-  state.image_height = kHeight;
-  state.image_width = kWidth;
-  state.input_components = 3;
-  state.in_color_space = JCS_RGB;
-  jpeg_set_defaults(&state);
-  jpeg_set_quality(&state, kQuality, TRUE);
-  jpeg_start_compress(&state, TRUE);
-  for (uint32_t y = 0; y < kHeight; ++y) {
-    JSAMPROW row = pixels.data() + y * kWidth * 3;
-    jpeg_write_scanlines(&state, &row, 1);
-  }
-  jpeg_finish_compress(&state);
-  jpeg_destroy_compress(&state);
-  std::string bytes(reinterpret_cast<char*>(memory), size);
-  std::free(memory);
-  return bytes;
-}
-
-absl::StatusOr<std::string> Png(const std::vector<uint8_t>& pixels) {
-  png_image image = {};
-  image.version = PNG_IMAGE_VERSION;
-  image.height = kHeight;
-  image.width = kWidth;
-  image.format = PNG_FORMAT_RGB;
-  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
-  std::string bytes(size, '\0');
-  if (!png_image_write_to_memory(&image, bytes.data(), &size, 0, pixels.data(), 0, nullptr)) {
-    return Internal("libpng: {}", image.message);
-  }
-  bytes.resize(size);
-  return bytes;
-}
-
 }  // namespace
 
 absl::Status MakePictures(const std::string& folder, const std::string& format, int count) {
@@ -88,12 +41,8 @@ absl::Status MakePictures(const std::string& folder, const std::string& format, 
     if (error) return InvalidArgument("{}: cannot make the folder: {}", folder, error.message());
     for (int i = 0; i < count; ++i) {
       const std::vector<uint8_t> pixels = Pixels(static_cast<uint64_t>(name == "a" ? i : count + i));
-      std::string bytes;
-      if (format == "jpeg") {
-        bytes = Jpeg(pixels);
-      } else {
-        ASSIGN_OR_RETURN(bytes, Png(pixels));
-      }
+      const std::string bytes = format == "jpeg" ? JpegBytes(kHeight, kWidth, pixels, /*progressive=*/false, kQuality)
+                                                 : PngBytes(kHeight, kWidth, pixels);
       RETURN_IF_ERROR(WriteFileAtomically(fmt::format("{}/{}/{}.{}", folder, name, i, format), bytes));
     }
   }

@@ -18,7 +18,7 @@
 #include "runtime/data/pictures/picture_folder.h"
 #include "runtime/data/pictures/show_picture.h"
 #include "tests/runtime/data/idx_bytes.h"
-#include "tests/runtime/data/pictures/codec/picture_bytes.h"
+#include "tools/benchmarks/decode/picture_bytes.h"
 
 namespace partita {
 namespace {

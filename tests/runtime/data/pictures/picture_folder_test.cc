@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tests/runtime/data/idx_bytes.h"
-#include "tests/runtime/data/pictures/codec/picture_bytes.h"
+#include "tools/benchmarks/decode/picture_bytes.h"
 
 namespace partita {
 namespace {

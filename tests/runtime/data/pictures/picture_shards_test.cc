@@ -10,7 +10,7 @@
 
 #include "runtime/data/pictures/tar_index.h"
 #include "tests/runtime/data/idx_bytes.h"
-#include "tests/runtime/data/pictures/codec/picture_bytes.h"
+#include "tools/benchmarks/decode/picture_bytes.h"
 
 namespace partita {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/data/pictures/codec/channels.h"
-#include "tests/runtime/data/pictures/codec/picture_bytes.h"
+#include "tools/benchmarks/decode/picture_bytes.h"
 
 namespace partita {
 namespace {

@@ -1,31 +1,14 @@
-// Writes PNG and JPEG files for tests, by the libraries' own writers.
-#ifndef PARTITA_TESTS_RUNTIME_DATA_PICTURES_CODEC_PICTURE_BYTES_H_
-#define PARTITA_TESTS_RUNTIME_DATA_PICTURES_CODEC_PICTURE_BYTES_H_
+#include "tools/benchmarks/decode/picture_bytes.h"
 
-#include <png.h>
-
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
-#include <vector>
 
 // After <cstdio>, which it needs.
 #include <jpeglib.h>
 
 namespace partita {
 
-// How a PNG file stores its pixels.
-struct PngForm {
-  int colour_type = PNG_COLOR_TYPE_RGB;
-  int depth = 8;
-  bool interlaced = false;
-  std::vector<png_color> palette = {};
-  std::vector<uint8_t> palette_alpha = {};
-};
-
-// `stored`: the rows as the file has them.
-inline std::string PngBytes(uint32_t height, uint32_t width, std::vector<uint8_t> stored, const PngForm& form = {}) {
+std::string PngBytes(uint32_t height, uint32_t width, std::vector<uint8_t> stored, const PngForm& form) {
   std::string bytes;
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
   png_infop info = png_create_info_struct(png);
@@ -49,9 +32,7 @@ inline std::string PngBytes(uint32_t height, uint32_t width, std::vector<uint8_t
   return bytes;
 }
 
-// `pixels`: grey, red-green-blue, or the inks that Adobe inverts (255: none), by how many there are; two
-// components mean nothing.
-inline std::string JpegBytes(uint32_t height, uint32_t width, std::vector<uint8_t> pixels, bool progressive = false) {
+std::string JpegBytes(uint32_t height, uint32_t width, std::vector<uint8_t> pixels, bool progressive, int quality) {
   jpeg_compress_struct state = {};
   jpeg_error_mgr errors = {};
   state.err = jpeg_std_error(&errors);
@@ -65,7 +46,7 @@ inline std::string JpegBytes(uint32_t height, uint32_t width, std::vector<uint8_
   constexpr J_COLOR_SPACE kSpaces[] = {JCS_GRAYSCALE, JCS_UNKNOWN, JCS_RGB, JCS_CMYK};
   state.in_color_space = kSpaces[state.input_components - 1];
   jpeg_set_defaults(&state);
-  jpeg_set_quality(&state, 100, TRUE);
+  jpeg_set_quality(&state, quality, TRUE);
   if (progressive) jpeg_simple_progression(&state);
   jpeg_start_compress(&state, TRUE);
   for (uint32_t y = 0; y < height; ++y) {
@@ -80,5 +61,3 @@ inline std::string JpegBytes(uint32_t height, uint32_t width, std::vector<uint8_
 }
 
 }  // namespace partita
-
-#endif  // PARTITA_TESTS_RUNTIME_DATA_PICTURES_CODEC_PICTURE_BYTES_H_
