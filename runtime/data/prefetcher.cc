@@ -54,7 +54,7 @@ Prefetcher::Prefetcher(std::shared_ptr<const BatchSource> source, PrefetchOption
 }
 
 absl::Status Prefetcher::Allocate() {
-  const int64_t slots = options_.depth + 1;
+  const int64_t slots = Slots(options_);
   RETURN_IF_ERROR(
       CheckMemory(fmt::format("prefetch of {} batches of {} rows", slots, source_->batch_rows()), slots * SlotBytes()));
   for (int64_t i = 0; i < slots; ++i) slots_.push_back(MakeSlot());

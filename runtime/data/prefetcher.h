@@ -52,6 +52,9 @@ class Prefetcher {
   Prefetcher& operator=(const Prefetcher&) = delete;
   ~Prefetcher();
 
+  // Batches that lie in its memory.
+  static int64_t Slots(const PrefetchOptions& options) { return options.depth + 1; }
+
   // Waits for the next batch, in order. It is valid until the next call of Next() or the end of the Prefetcher. Null
   // after the last one. An error of the source comes after all batches before it, and again with every further call;
   // kCancelled after Stop().

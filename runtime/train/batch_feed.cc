@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
@@ -31,6 +32,19 @@ void Copy(std::span<const std::byte> from, const HeldTensor& to) {
   } else {
     CopyToPart(reinterpret_cast<const char*>(from.data()), to);
   }
+}
+
+// Those of all inputs that take fields.
+Rows RowsOfRank(const EntryPoint& entry, const Schedule& schedule) {
+  std::set<std::string> names;
+  for (const EntryInput& input : entry.inputs) {
+    for (const ValueId value : input.values) names.insert(entry.graph.value(value).name);
+  }
+  Rows rows;
+  for (const Placement& input : schedule.inputs) {
+    if (input.offset >= 0 && names.contains(input.name)) rows = Hull(rows, RowsOf(input.tensor));
+  }
+  return rows;
 }
 
 // What fills the input, by its place among the fields.
@@ -85,6 +99,22 @@ absl::StatusOr<std::unique_ptr<Prefetcher>> BatchFeed::Prefetch(int64_t first, i
 
 void BatchFeed::Stage(const Batch& batch) const {
   for (const Place& place : places_) Copy(batch.parts[place.rank].fields[place.field], place.part);
+}
+
+int64_t PrefetchedBytes(const EntryPoint& entry, const std::vector<Schedule>& schedules, std::span<const int> ranks) {
+  std::vector<Rows> blocks;  // distinct ones
+  for (const int rank : ranks) {
+    const Rows rows = RowsOfRank(entry, schedules[rank]);
+    if (std::ranges::find(blocks, rows) == blocks.end()) blocks.push_back(rows);
+  }
+  int64_t row_bytes = 0;
+  for (const EntryInput& input : entry.inputs) {
+    const TensorType& type = entry.graph.type(input.values[0]);
+    row_bytes += Elements(type.shape) / type.shape[0] * SizeOf(type.dtype);
+  }
+  int64_t rows = 0;
+  for (const Rows& block : blocks) rows += block.size();
+  return Prefetcher::Slots(PrefetchOptions()) * rows * row_bytes;
 }
 
 absl::StatusOr<std::vector<HostTensor>> WholeBatch(const BatchSource& source, int64_t number) {

@@ -5,7 +5,9 @@
 #ifndef PARTITA_RUNTIME_TRAIN_BATCH_FEED_H_
 #define PARTITA_RUNTIME_TRAIN_BATCH_FEED_H_
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,10 @@ class BatchFeed {
   std::vector<Rows> rows_;  // by rank
   std::vector<Place> places_;
 };
+
+// Bytes of the batches that Prefetch makes ahead for these ranks of a process. `schedules`: of the entry point, by
+// rank.
+int64_t PrefetchedBytes(const EntryPoint& entry, const std::vector<Schedule>& schedules, std::span<const int> ranks);
 
 // The fields of one batch, whole, in the order of the source's.
 absl::StatusOr<std::vector<HostTensor>> WholeBatch(const BatchSource& source, int64_t number);

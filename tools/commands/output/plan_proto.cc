@@ -10,6 +10,7 @@
 #include "graph/moves/plan_exchange.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/kernel.h"
+#include "tools/commands/output/plan_processes.h"
 #include "tools/program/version/version.h"
 
 namespace partita {
@@ -198,6 +199,15 @@ void SetMemory(const MemoryUse& use, PlanMemoryProto& memory) {
   memory.set_total_bytes(use.total);
 }
 
+int64_t LargestWorkspace(const Schedule& schedule) {
+  int64_t largest = 0;
+  for (const Launch& launch : schedule.launches) {
+    const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
+    if (kernel != nullptr) largest = std::max(largest, kernel->choice.workspace_bytes);
+  }
+  return largest;
+}
+
 }  // namespace
 
 absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const Backend& backend) {
@@ -215,10 +225,12 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
     PlanRankProto* const rank = plan.add_ranks();
     rank->set_rank(r);
     RETURN_IF_ERROR(AddLaunches(train[r], backend.kernels(), *rank));
-    SetMemory(train[r].memory.total >= evaluate[r].memory.total ? train[r].memory : evaluate[r].memory,
-              *rank->mutable_memory());
+    const Schedule& larger = train[r].memory.total >= evaluate[r].memory.total ? train[r] : evaluate[r];
+    SetMemory(larger.memory, *rank->mutable_memory());
+    rank->mutable_memory()->set_largest_workspace_bytes(LargestWorkspace(larger));
     CountCollectives(program, train[r], plan);
   }
+  AddProcesses(program, backend, train, evaluate, plan);
   return plan;
 }
 

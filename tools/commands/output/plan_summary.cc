@@ -76,7 +76,18 @@ std::string FormatMemory(const PlanProto& plan) {
          Line("  the most", fmt::format("parameters {}, states {}, inputs {}, activations {}, workspace {}",
                                         FormatBytes(memory.parameter_bytes()), FormatBytes(memory.state_bytes()),
                                         FormatBytes(memory.input_bytes()), FormatBytes(memory.activation_bytes()),
-                                        FormatBytes(memory.workspace_bytes())));
+                                        FormatBytes(memory.workspace_bytes()))) +
+         Line("", fmt::format("of these at most {} at a time: scratch of libraries, weights in their formats",
+                              FormatBytes(memory.largest_workspace_bytes())));
+}
+
+// Of the one that has most.
+std::string FormatProcess(const PlanProto& plan) {
+  if (plan.processes_size() == 0) return "";
+  const PlanProcessProto& most = *std::ranges::max_element(plan.processes(), {}, &PlanProcessProto::total_bytes);
+  return Line("process", fmt::format("{} but for a data set kept whole: arenas {}, batches ahead {}, program about {}",
+                                     FormatBytes(most.total_bytes()), FormatBytes(most.arena_bytes()),
+                                     FormatBytes(most.batch_bytes()), FormatBytes(most.program_bytes())));
 }
 
 // What groups along the same axes do.
@@ -151,7 +162,7 @@ std::string FormatPlan(const PlanProto& plan) {
                            (plan.further_meshes_size() > 0 ? fmt::format(", {} more", plan.further_meshes_size()) : "");
   return Line("model", plan.model()) + Line("ranks", fmt::format("{}, mesh{}", plan.ranks_size(), mesh)) +
          Line("made", FirstLine(FormatBackend(plan.backend()))) + FormatStep(plan) + FormatWork(plan) +
-         FormatMemory(plan) + FormatCommunication(plan) + FormatLargestMoves(plan) + kLegend;
+         FormatMemory(plan) + FormatProcess(plan) + FormatCommunication(plan) + FormatLargestMoves(plan) + kLegend;
 }
 
 }  // namespace partita

@@ -27,13 +27,14 @@ std::string FormatGroups(const PlanProto& plan) {
 }
 
 std::string FormatMemory(const PlanProto& plan) {
-  std::vector<std::vector<std::string>> rows = {
-      {"rank", "parameters", "states", "inputs", "activations", "workspace", "total", "launches", "MFLOP"}};
+  std::vector<std::vector<std::string>> rows = {{"rank", "parameters", "states", "inputs", "activations", "workspace",
+                                                 "largest one", "total", "launches", "MFLOP"}};
   for (const PlanRankProto& rank : plan.ranks()) {
     const PlanMemoryProto& memory = rank.memory();
     std::vector<std::string> row = {fmt::format("{}", rank.rank())};
-    for (const int64_t bytes : {memory.parameter_bytes(), memory.state_bytes(), memory.input_bytes(),
-                                memory.activation_bytes(), memory.workspace_bytes(), memory.total_bytes()}) {
+    for (const int64_t bytes :
+         {memory.parameter_bytes(), memory.state_bytes(), memory.input_bytes(), memory.activation_bytes(),
+          memory.workspace_bytes(), memory.largest_workspace_bytes(), memory.total_bytes()}) {
       row.push_back(fmt::format("{}", bytes));
     }
     row.push_back(fmt::format("{}", rank.launches()));
@@ -41,6 +42,20 @@ std::string FormatMemory(const PlanProto& plan) {
     rows.push_back(std::move(row));
   }
   return FormatTable(rows, 1);
+}
+
+std::string FormatProcesses(const PlanProto& plan) {
+  if (plan.processes_size() == 0) return "";
+  std::vector<std::vector<std::string>> rows = {{"process of ranks", "arenas", "batches ahead", "program", "total"}};
+  for (const PlanProcessProto& process : plan.processes()) {
+    std::vector<std::string> row = {fmt::format("{}", fmt::join(process.ranks(), ","))};
+    for (const int64_t bytes :
+         {process.arena_bytes(), process.batch_bytes(), process.program_bytes(), process.total_bytes()}) {
+      row.push_back(fmt::format("{}", bytes));
+    }
+    rows.push_back(std::move(row));
+  }
+  return "\nmemory of processes in bytes, but for a data set that is kept whole\n" + FormatTable(rows, 1);
 }
 
 std::string FormatNodes(const PlanProto& plan) {
@@ -116,7 +131,7 @@ std::string FormatWholePlan(const PlanProto& plan) {
     text +=
         "\ncommunication of a training step (payload: whole buffers; wire: what leaves a rank)\n" + FormatGroups(plan);
   }
-  text += "\nmemory in bytes and work of a training step\n" + FormatMemory(plan);
+  text += "\nmemory in bytes and work of a training step\n" + FormatMemory(plan) + FormatProcesses(plan);
   text += "\nnodes and layouts\n" + FormatNodes(plan) + kLayoutLegend + FormatGhosts(plan);
   for (const PlanRankProto& rank : plan.ranks()) {
     text += fmt::format("\nlaunches of rank {}\n", rank.rank()) + FormatLaunches(rank) + FormatRemarks(rank) +

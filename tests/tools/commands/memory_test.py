@@ -1,0 +1,63 @@
+"""What `plan` says of the memory of whole processes, beside what processes of training have in memory."""
+
+import json
+import os
+import re
+import subprocess
+import unittest
+
+from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, example, without_launchers
+
+BUILD_MODEL = os.path.abspath("tools/models/build_model")
+MINI = example("mini_inception.pbtxt")
+
+
+class MemoryTest(TrainerCase):
+
+    def planned(self, *arguments):
+        return json.loads(self.call("plan", "--format=json", *arguments).stdout)["processes"]
+
+    def resident(self, *arguments):
+        """The most bytes that a process of training had in memory, less its data set: random pixels of 52.5 batches."""
+        command = [TRAINER, "train", "--mock-data", "--steps=2", "--log=error", *arguments]
+        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL, env=without_launchers())
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        images = re.search(r"images f32\[(\d+),(\d+),(\d+),(\d+)\]", self.call("show", *arguments[-1:]).stdout)
+        self.assertIsNotNone(images)
+        batch, height, width, channels = map(int, images.groups())
+        return usage.ru_maxrss * 1024 - 52.5 * batch * height * width * channels
+
+    def test_is_that_of_processes(self):
+        self.execute(BUILD_MODEL, "inception-v3", "--batch=4", "--image-size=107", "--width=0.5", "--output=inception.pb")
+        for arguments in ([MINI], ["--dp=4", MINI], ["--strategy=" + example("mini_inception_2x2.pbtxt"), MINI],
+                          ["inception.pb"], ["--dp=2", "inception.pb"]):
+            with self.subTest(arguments=arguments):
+                (process,) = self.planned(*arguments)
+                resident = self.resident(*arguments)
+                self.assertAlmostEqual(process["total_bytes"] / resident, 1, delta=0.1)
+
+    def test_adds_up(self):
+        plan = json.loads(self.call("plan", "--dp=2", "--format=json", LENET).stdout)
+        (process,) = plan["processes"]
+        self.assertEqual(process["ranks"], [0, 1])
+        self.assertEqual(process["arena_bytes"], sum(rank["memory"]["total_bytes"] for rank in plan["ranks"]))
+        self.assertEqual(process["total_bytes"],
+                         process["arena_bytes"] + process["batch_bytes"] + process["program_bytes"])
+        # Three batches of training and three of evaluation, which has weights.
+        batch = 64 * (28 * 28 + 1) * 4
+        self.assertEqual(process["batch_bytes"], 3 * batch + 3 * (batch + 64 * 4))
+
+    def test_of_each_process(self):
+        processes = self.planned("--dp=2", "--processes", MLP)
+        self.assertEqual([process["ranks"] for process in processes], [[0], [1]])
+        (both,) = self.planned("--dp=2", MLP)
+        self.assertEqual(sum(process["batch_bytes"] for process in processes), both["batch_bytes"])
+
+    def test_in_the_summary(self):
+        self.assertRegex(self.call("plan", MINI).stdout, r"\nprocess +\S+iB but for a data set kept whole: arenas ")
+
+
+if __name__ == "__main__":
+    unittest.main()
