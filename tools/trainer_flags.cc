@@ -30,6 +30,8 @@ std::vector<FlagDefinition> Parallelism() {
                "with --device=cuda: the same bits in every run; else kernels are timed, the fastest taken"),
       FolderFlag("plan-cache", "with --device=cuda: keeps what was timed; unset: ~/.cache/partita/plans"),
       IntFlag("threads", "0", 0, 1024, "threads of one rank's kernels; 0: the cores shared among the ranks"),
+      PathFlag("cluster",
+               "machines to plan for (a file as in tools/clusters): whether it fits, and how long a step takes"),
       BytesFlag("memory", "", 1, "what one rank may use; a plan that needs more is refused"),
       BytesFlag("bucket-bytes", "", 0, "size of gradient buckets, over the strategy's; 0: none"),
       ChoiceFlag("overlap-halo", "auto", {"auto", "on", "off"},

@@ -1,5 +1,8 @@
 // `trainer plan`: what would run: groups, layouts, kernels, bytes, memory and work, without running anything.
+#include <optional>
+
 #include "graph/proto_io/proto_io_message.h"
+#include "partitioner/proto_io/cluster_io.h"
 #include "runtime/api/backend/backend.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/inputs.h"
@@ -10,10 +13,17 @@
 namespace partita {
 namespace {
 
+absl::StatusOr<std::optional<Cluster>> ReadCluster(const Flags& flags) {
+  if (!flags.IsSet("cluster")) return std::nullopt;
+  ASSIGN_OR_RETURN(Cluster cluster, LoadCluster(flags.Text("cluster")));
+  return std::optional<Cluster>(std::move(cluster));
+}
+
 absl::StatusOr<int> RunPlan(const CommandContext& context) {
   const Flags& flags = context.flags;
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckAcceleration(flags));
+  ASSIGN_OR_RETURN(const std::optional<Cluster> cluster, ReadCluster(flags));
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
@@ -24,7 +34,7 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   const absl::StatusOr<std::unique_ptr<Backend>> backend =
       Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags));
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
-  ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, **backend));
+  ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, **backend, cluster ? &*cluster : nullptr));
   const std::string& format = flags.Text("format");
   if (format == "json") {
     context.out << PrintMessage(plan, ProtoFormat::kJson);
@@ -43,7 +53,7 @@ Command PlanCommand() {
   for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"processes", "format", "full"}) command.flags.push_back(flag);
+  for (const char* flag : {"processes", "cluster", "format", "full"}) command.flags.push_back(flag);
   return command;
 }
 

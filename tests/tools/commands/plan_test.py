@@ -2,11 +2,15 @@
 
 import collections
 import json
+import os
 import re
 import subprocess
+import tempfile
 import unittest
 
 from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, example
+
+CLUSTER = os.path.abspath("tools/clusters/dgx1_v100.pbtxt")
 
 
 class PlanTest(TrainerCase):
@@ -47,6 +51,32 @@ class PlanTest(TrainerCase):
             self.assertRegex(text, rf"\n  {axis} +{len(groups)} +{operations} ")
         largest = max((node for node in plan["nodes"]), key=lambda node: node["wire_bytes"])
         self.assertIn(f"\n  {largest['name']} ", text)
+
+    def test_cluster_says_how_long_a_step_takes(self):
+        cluster = "--cluster=" + CLUSTER
+        plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", cluster, self.GRAPH).stdout)
+        self.assertEqual(plan["cluster"], "dgx-1-v100")
+        times = [rank["time"] for rank in plan["ranks"]]
+        self.assertEqual(len(times), 4)
+        for time in times:
+            self.assertGreater(time["compute_seconds"], 0)
+            self.assertGreater(time["communication_seconds"], 0)
+        most = max(times, key=lambda time: time["compute_seconds"] + time["communication_seconds"])
+        text = self.call("plan", self.STRATEGY, cluster, self.GRAPH).stdout
+        self.assertIn(f"dgx-1-v100: computing {1e3 * most['compute_seconds']:.3f} ms", text)
+        self.assertLessEqual(len(text.splitlines()), 24, text)
+        self.assertIn("\ntimes of a step on cluster dgx-1-v100",
+                      self.call("plan", self.STRATEGY, cluster, "--full", self.GRAPH).stdout)
+
+    def test_what_a_cluster_has_no_room_for_is_refused(self):
+        self.refused(3, "has 8 devices and the strategy 9 ranks", "plan", "--dp=9", "--batch=9",
+                     "--cluster=" + CLUSTER, MLP)
+        with open(CLUSTER) as file:
+            small = re.sub("memory_bytes: .*", "memory_bytes: 1000", file.read())
+        with tempfile.NamedTemporaryFile("w", suffix=".pbtxt") as file:
+            file.write(small)
+            file.flush()
+            self.refused(4, "bytes, and a 'v100' has 1000", "plan", "--cluster=" + file.name, MLP)
 
     def test_long_form_explains_layouts(self):
         self.assertIn("S1: dimension 1", self.call("plan", "--full", self.STRATEGY, self.GRAPH).stdout)

@@ -8,6 +8,7 @@
 #include "graph/make_program.h"
 #include "graph/moves/halo.h"
 #include "graph/moves/plan_exchange.h"
+#include "partitioner/cost/step_cost.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/kernel.h"
 #include "tools/commands/output/plan_processes.h"
@@ -208,9 +209,24 @@ int64_t LargestWorkspace(const Schedule& schedule) {
   return largest;
 }
 
+absl::Status SetTimes(const Program& program, const std::vector<Schedule>& schedules, const Cluster& cluster,
+                      PlanProto& plan) {
+  RETURN_IF_ERROR(CheckFits(schedules, cluster));
+  plan.set_cluster(cluster.name);
+  for (int r = 0; r < program.ranks(); ++r) {
+    const StepCost cost = CostOfStep(program, schedules[r], cluster);
+    PlanTimeProto& time = *plan.mutable_ranks(r)->mutable_time();
+    time.set_compute_seconds(cost.compute);
+    time.set_communication_seconds(cost.communication);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const Backend& backend) {
+absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const Backend& backend,
+                                   const Cluster* cluster) {
+  if (cluster != nullptr) RETURN_IF_ERROR(CheckRanks(*cluster, program.ranks()));
   PlanProto plan;
   plan.set_schema_version(1);
   plan.set_tool_version(kToolVersion);
@@ -231,6 +247,7 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
     CountCollectives(program, train[r], plan);
   }
   AddProcesses(program, backend, train, evaluate, plan);
+  if (cluster != nullptr) RETURN_IF_ERROR(SetTimes(program, train, *cluster, plan));
   return plan;
 }
 

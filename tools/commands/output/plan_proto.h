@@ -6,13 +6,17 @@
 
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
+#include "partitioner/cluster/cluster.h"
 #include "proto/plan.pb.h"
 #include "runtime/api/backend/backend.h"
 
 namespace partita {
 
-// The same arguments give the same message. Errors are those of MakeSchedule, with the rank.
-absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const Backend& backend);
+// The same arguments give the same message. Errors are those of MakeSchedule, with the rank. With a cluster, which is
+// not nullptr, also how long a step takes there; kInvalidArgument: it has fewer devices than there are ranks;
+// kResourceExhausted: ranks do not fit into its memory.
+absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const Backend& backend,
+                                   const Cluster* cluster = nullptr);
 
 // For people: what fits a screen of 24 lines and 100 columns, with a legend; or tables of everything.
 std::string FormatPlan(const PlanProto& plan);

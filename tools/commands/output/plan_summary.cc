@@ -68,6 +68,18 @@ std::string FormatWork(const PlanProto& plan) {
                              plan, [](const PlanRankProto& rank) { return rank.roofline_seconds(); }, time));
 }
 
+// On a cluster, if the plan is for one.
+std::string FormatTimes(const PlanProto& plan) {
+  if (!plan.ranks(0).has_time()) return "";
+  const auto all = [](const PlanRankProto& rank) {
+    return rank.time().compute_seconds() + rank.time().communication_seconds();
+  };
+  const PlanRankProto& most = Most(plan, all);
+  return Line("cluster", fmt::format("{}: computing {:.3f} ms, communicating {:.3f} ms, one after the other (rank {})",
+                                     plan.cluster(), 1e3 * most.time().compute_seconds(),
+                                     1e3 * most.time().communication_seconds(), most.rank()));
+}
+
 // Of all ranks, and the parts of the one that has most.
 std::string FormatMemory(const PlanProto& plan) {
   const auto total = [](const PlanRankProto& rank) { return rank.memory().total_bytes(); };
@@ -162,7 +174,8 @@ std::string FormatPlan(const PlanProto& plan) {
                            (plan.further_meshes_size() > 0 ? fmt::format(", {} more", plan.further_meshes_size()) : "");
   return Line("model", plan.model()) + Line("ranks", fmt::format("{}, mesh{}", plan.ranks_size(), mesh)) +
          Line("made", FirstLine(FormatBackend(plan.backend()))) + FormatStep(plan) + FormatWork(plan) +
-         FormatMemory(plan) + FormatProcess(plan) + FormatCommunication(plan) + FormatLargestMoves(plan) + kLegend;
+         FormatTimes(plan) + FormatMemory(plan) + FormatProcess(plan) + FormatCommunication(plan) +
+         FormatLargestMoves(plan) + kLegend;
 }
 
 }  // namespace partita

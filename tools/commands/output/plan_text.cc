@@ -123,6 +123,18 @@ std::string FormatRoofline(const PlanRankProto& rank) {
          FormatTable(rows, 3);
 }
 
+// On a cluster, if the plan is for one.
+std::string FormatTimes(const PlanProto& plan) {
+  if (!plan.ranks(0).has_time()) return "";
+  std::vector<std::vector<std::string>> rows = {{"rank", "computing us", "communicating us"}};
+  for (const PlanRankProto& rank : plan.ranks()) {
+    rows.push_back({fmt::format("{}", rank.rank()), fmt::format("{:.3f}", rank.time().compute_seconds() * 1e6),
+                    fmt::format("{:.3f}", rank.time().communication_seconds() * 1e6)});
+  }
+  return fmt::format("\ntimes of a step on cluster {}, as if one followed the other\n", plan.cluster()) +
+         FormatTable(rows, 1);
+}
+
 }  // namespace
 
 std::string FormatWholePlan(const PlanProto& plan) {
@@ -131,7 +143,8 @@ std::string FormatWholePlan(const PlanProto& plan) {
     text +=
         "\ncommunication of a training step (payload: whole buffers; wire: what leaves a rank)\n" + FormatGroups(plan);
   }
-  text += "\nmemory in bytes and work of a training step\n" + FormatMemory(plan) + FormatProcesses(plan);
+  text += "\nmemory in bytes and work of a training step\n" + FormatMemory(plan) + FormatProcesses(plan) +
+          FormatTimes(plan);
   text += "\nnodes and layouts\n" + FormatNodes(plan) + kLayoutLegend + FormatGhosts(plan);
   for (const PlanRankProto& rank : plan.ranks()) {
     text += fmt::format("\nlaunches of rank {}\n", rank.rank()) + FormatLaunches(rank) + FormatRemarks(rank) +
