@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
           CheckCommand(),
           ShowCommand(),
           TablesCommand(),
+          TippingCommand(),
           VersionCommand(),
       },
   };

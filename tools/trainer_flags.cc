@@ -30,6 +30,8 @@ std::vector<FlagDefinition> Parallelism() {
                "with --device=cuda: the same bits in every run; else kernels are timed, the fastest taken"),
       FolderFlag("plan-cache", "with --device=cuda: keeps what was timed; unset: ~/.cache/partita/plans"),
       IntFlag("threads", "0", 0, 1024, "threads of one rank's kernels; 0: the cores shared among the ranks"),
+      FloatFlag("speedup", "1", 0.001, 4096, "of a step of a replica that is split over --mp devices"),
+      IntFlag("device-batch", "1", 1, 1 << 24, "samples of a replica in a step, on one device or split over several"),
       PathFlag("cluster",
                "machines to plan for (a file as in tools/clusters): whether it fits, and how long a step takes"),
       BytesFlag("memory", "", 1, "what one rank may use; a plan that needs more is refused"),

@@ -91,10 +91,10 @@ ARROWS = {
     "partitioner": "runtime/base graph/value graph/ir graph/derive",
     # What a plan is made for, and how long things take there.
     "partitioner/cluster": "runtime/base graph/value",
-    "partitioner/proto_io": "runtime/base proto graph/value graph/proto_io partitioner/cluster",
     "partitioner/cost": "runtime/base graph/value graph/ir graph/schedule partitioner/cluster",
     # The closed forms of papers.
     "partitioner/papers": "runtime/base graph/value graph/ir partitioner/cost",
+    "partitioner/proto_io": "runtime/base proto graph/value graph/proto_io partitioner/cluster partitioner/papers",
 
     # A session: the one place that knows the compiler and all that runs what it makes.
     "runtime/data": "runtime/base graph/value",

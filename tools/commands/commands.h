@@ -13,6 +13,7 @@ Command PlanCommand();      // plan.cc
 Command PredictCommand();   // predict.cc
 Command ShowCommand();      // show.cc
 Command TablesCommand();    // tables.cc
+Command TippingCommand();   // tipping.cc
 Command TrainCommand();     // train.cc
 Command VerifyCommand();    // verify.cc
 Command VersionCommand();   // version.cc

@@ -26,8 +26,14 @@ TEST(PrintedTables, HaveTheGoldenNumbers) {
               HasSubstr("vgg-16        1x8     20.03         10.84    0.00         9.19       120.7"));
   EXPECT_THAT(Printed("nccl"), HasSubstr("8 x 16         ring         311.6    559.6   1190.0\n"));
   EXPECT_THAT(Printed("layerwise"), HasSubstr("n4           c4        17.141    0.741    0.668    18.550     112.8\n"));
-  EXPECT_THAT(Printed("tipping"), HasSubstr("      64     36.57     42.24         1.155\n"));
+  EXPECT_THAT(Printed("tipping"), HasSubstr("      64     36.57     42.24           1.155           1.143\n"));
   EXPECT_THAT(Printed("tipping"), HasSubstr("sooner from 64 devices on"));
+}
+
+TEST(PrintedTables, TippingEndsWhereTheCurveDoes) {
+  const EpochCurve curve = {"c", {{64, 4}, {128, 4}}};
+  EXPECT_TRUE(FormatTipping(curve, {2, 1.5, 64, 2}).ok());
+  EXPECT_FALSE(FormatTipping(curve, {2, 1.5, 64, 4}).ok());
 }
 
 TEST(PrintedTables, TellEveryStrategy) {

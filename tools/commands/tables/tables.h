@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "partitioner/papers/layers.h"
+#include "partitioner/papers/time_to_accuracy.h"
 
 namespace partita {
 
@@ -27,6 +28,16 @@ PaperTable NcclTable();        // nccl_table.cc
 PaperTable LayerwiseTable();   // layerwise_table.cc
 PaperTable TippingTable();     // tipping_table.cc
 PaperTable StrategiesTable();  // strategies_table.cc
+
+// For 1, 2, 4, ... replicas up to so many devices: more replicas beside larger ones, and from where these are sooner.
+// kInvalidArgument: the curve does not reach so far.
+struct TippingOptions {
+  int split = 2;       // devices of a larger replica
+  double speedup = 1;  // of its step
+  int64_t batch = 1;   // of a device, or of a larger replica
+  int most_devices = 2;
+};
+absl::StatusOr<std::string> FormatTipping(const EpochCurve& curve, const TippingOptions& options);
 
 // The layers of a shipped network, of one sample.
 absl::StatusOr<std::vector<Layer>> LayersOfShipped(const std::string& model);

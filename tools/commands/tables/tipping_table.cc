@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "partitioner/papers/time_to_accuracy.h"
 #include "runtime/base/status.h"
 #include "tools/commands/tables/tables.h"
 
@@ -21,17 +20,7 @@ const EpochCurve& Inception() {
 }
 
 absl::StatusOr<std::string> Print() {
-  std::string text = fmt::format(
-      "Inception-V3, speed-up over one device in time to accuracy; {} images a device, replicas on {} devices {} times "
-      "as fast\n{:>8} {:>9} {:>9} {:>13}\n",
-      kBatch, kSplit, kSpeedup, "devices", "replicas", "hybrid", "hybrid/replicas");
-  for (int devices = 16; devices <= 256; devices *= 2) {
-    ASSIGN_OR_RETURN(const Decision decision, Decide(Inception(), {devices / kSplit, kSplit, kSpeedup, kBatch, {}}));
-    text += fmt::format("{:>8} {:9.2f} {:9.2f} {:13.3f}\n", devices, decision.data, decision.hybrid,
-                        decision.hybrid / decision.data);
-  }
-  ASSIGN_OR_RETURN(const std::optional<int> tipping, TippingPoint(Inception(), kSplit, kSpeedup, kBatch));
-  text += tipping ? fmt::format("the hybrid is sooner from {} devices on\n", *tipping) : "the hybrid is never sooner\n";
+  ASSIGN_OR_RETURN(std::string text, FormatTipping(Inception(), {kSplit, kSpeedup, kBatch, 256}));
   text += "\nE(2N)/E(N) from which two devices a replica are better:";
   for (double speedup : {1.32, 1.15, 1.22}) {
     text += fmt::format("  {:.4f} at {:.2f}", BreakEvenEpochs(kSplit, speedup, {}), speedup);
@@ -40,6 +29,24 @@ absl::StatusOr<std::string> Print() {
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> FormatTipping(const EpochCurve& curve, const TippingOptions& options) {
+  std::string text = fmt::format(
+      "{}: speed-up over one device in time to accuracy; {} samples a device, replicas on {} devices {} times as fast, "
+      "replicas scale without loss\n{:>8} {:>9} {:>9} {:>15} {:>15}\n",
+      curve.name, options.batch, options.split, options.speedup, "devices", "replicas", "hybrid", "hybrid/replicas",
+      "needed speed-up");
+  std::optional<int> tipping;
+  for (int64_t devices = options.split; devices <= options.most_devices; devices *= 2) {
+    const TradeOff trade{static_cast<int>(devices / options.split), options.split, options.speedup, options.batch, {}};
+    ASSIGN_OR_RETURN(const Decision decision, Decide(curve, trade));
+    if (!tipping && decision.hybrid_wins(options.speedup)) tipping = static_cast<int>(devices);
+    text += fmt::format("{:>8} {:9.2f} {:9.2f} {:15.3f} {:15.3f}\n", devices, decision.data, decision.hybrid,
+                        decision.hybrid / decision.data, decision.needed);
+  }
+  return text + (tipping ? fmt::format("the hybrid is sooner from {} devices on\n", *tipping)
+                         : "the hybrid is nowhere sooner\n");
+}
 
 PaperTable TippingTable() { return {"tipping", "Pal et al.: replicas or larger replicas", Print}; }
 

@@ -1,0 +1,37 @@
+// `trainer tipping`: from how many devices on they are better spent on larger replicas than on more of them.
+#include "partitioner/proto_io/epoch_curve_io.h"
+#include "runtime/base/status.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/tables/tables.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+absl::StatusOr<int> PrintTipping(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  const std::string& path = flags.arguments()[0];
+  ASSIGN_OR_RETURN(const EpochCurve curve, LoadEpochCurve(path));
+  const TippingOptions options{static_cast<int>(flags.Int("mp")), flags.Float("speedup"), flags.Int("device-batch"),
+                               static_cast<int>(flags.Int("ranks"))};
+  if (options.split < 2 || options.most_devices < options.split) {
+    return FlagError("flags --mp={} and --ranks={}: 2 or more devices a replica, and room for one, are needed",
+                     options.split, options.most_devices);
+  }
+  absl::StatusOr<std::string> text = FormatTipping(curve, options);
+  if (!text.ok()) return WithContext(path, text.status());
+  context.out << *text;
+  return kExitFinished;
+}
+
+}  // namespace
+
+Command TippingCommand() {
+  return {"tipping",
+          "from how many --ranks on --mp devices a replica reach an accuracy sooner than more replicas",
+          "CURVE",
+          {"mp", "ranks", "speedup", "device-batch"},
+          PrintTipping};
+}
+
+}  // namespace partita
