@@ -11,10 +11,11 @@ namespace {
 
 constexpr int64_t kNotYet = -1;
 
-constexpr std::array<std::pair<const char*, PipelineOrder>, 3> kOrders = {{
+constexpr std::array<std::pair<const char*, PipelineOrder>, 4> kOrders = {{
     {"gpipe", PipelineOrder::kGPipe},
     {"1f1b", PipelineOrder::kOneForwardOneBackward},
     {"1f1b_overlap", PipelineOrder::kOverlapFriendly},
+    {"local", PipelineOrder::kLocal},
 }};
 
 }  // namespace
@@ -43,6 +44,8 @@ int64_t WarmUp(PipelineOrder order, int stages, int64_t micro_batches, int stage
       return std::min(micro_batches, after);
     case PipelineOrder::kOverlapFriendly:
       return std::min(micro_batches, 2 * after - 1);
+    case PipelineOrder::kLocal:
+      return 1;
   }
   return micro_batches;
 }
@@ -70,7 +73,7 @@ PipelineTimes::PipelineTimes(PipelineOrder order, int stages, int64_t micro_batc
   const auto ready = [&](int stage, const PipelineTask& task, int64_t time) {
     if (!task.backward) return stage == 0 || done_before(stage - 1, task, time);
     if (!done_before(stage, {task.micro_batch, false}, time)) return false;
-    return stage == stages - 1 || done_before(stage + 1, task, time);
+    return order == PipelineOrder::kLocal || stage == stages - 1 || done_before(stage + 1, task, time);
   };
   int64_t left = static_cast<int64_t>(times_.size());
   while (left > 0) {

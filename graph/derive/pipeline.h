@@ -1,11 +1,13 @@
 // How micro-batches pass through the stages of a pipeline: the order of forward and backward tasks on each stage.
 //
 // A task (stage, micro-batch, forward or backward) needs the forward of the stage before it, or the backward of the
-// stage after it and its own forward. A stage runs `warm-up` forwards and then alternates backward and forward:
+// stage after it and its own forward; in `local` a backward needs its own forward alone. A stage runs `warm-up`
+// forwards and then alternates backward and forward:
 //
 //   gpipe          all m forwards, then all backwards (Huang et al. 2019)
 //   1f1b           min(m, S - s) forwards: a stage never holds more activations than stages follow it (PipeDream-Flush)
 //   1f1b_overlap   min(m, 2 (S - s) - 1): transfers have a task's time to arrive (Zhuang et al. 2022, section 4)
+//   local          1: each forward is followed by its backward, where no gradient crosses stages (docs/papers.md 5.2)
 //
 // with S stages, stages s counted from 0 and m micro-batches.
 #ifndef PARTITA_GRAPH_DERIVE_PIPELINE_H_
@@ -18,9 +20,9 @@
 
 namespace partita {
 
-enum class PipelineOrder : uint8_t { kGPipe, kOneForwardOneBackward, kOverlapFriendly };
+enum class PipelineOrder : uint8_t { kGPipe, kOneForwardOneBackward, kOverlapFriendly, kLocal };
 
-const char* Name(PipelineOrder order);  // "gpipe", "1f1b", "1f1b_overlap"
+const char* Name(PipelineOrder order);  // as above
 std::optional<PipelineOrder> FindPipelineOrder(const std::string& name);
 std::vector<std::string> PipelineOrderNames();
 

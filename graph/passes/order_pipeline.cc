@@ -21,6 +21,7 @@ class PipelineSorter {
       : graph_(graph),
         axis_(FindAxis(graph.meshes(), pipeline.stage_axis)),
         stages_(StagesOf(graph, pipeline)),
+        local_(pipeline.order == PipelineOrder::kLocal),
         times_(pipeline.order, std::max(1, stages_), pipeline.micro_batches),
         time_(graph.nodes().size()) {
     for (size_t stage = 0; stage < pipeline.stage_meshes.size(); ++stage) {
@@ -74,23 +75,35 @@ class PipelineSorter {
     return times_.At(stage, {node.micro_batch, node.phase == Phase::kBackward});
   }
 
+  // In the order `local` of gradients too.
   absl::Status CheckStages(NodeId id) const {
     const Node& node = graph_.node(id);
-    if (stages_ == 0 || !node.op->move || node.phase != Phase::kForward || node.micro_batch < 0)
-      return absl::OkStatus();
+    const bool checked = node.phase == Phase::kForward || (local_ && node.phase == Phase::kBackward);
+    if (stages_ == 0 || !node.op->move || !checked || node.micro_batch < 0) return absl::OkStatus();
     const Node& producer = graph_.node(graph_.value(node.inputs[0]).producer);
     const int from = StageOf(producer), to = StageOf(node);
     if (from == kEveryStage || to == kEveryStage || from <= to || producer.micro_batch < 0) return absl::OkStatus();
     const std::string& name = graph_.value(node.inputs[0]).name;
+    return ComesBack(node.phase, name.substr(0, name.find('@')), from, to);
+  }
+
+  static absl::Status ComesBack(Phase phase, const std::string& name, int from, int to) {
+    if (phase == Phase::kBackward) {
+      return InvalidArgument(
+          "the gradient of '{}' goes from stage {} back to stage {}; pipeline 'local' is for stages "
+          "that get none, such as blocks behind stop_gradient",
+          name, from, to);
+    }
     return InvalidArgument(
         "'{}' is computed on stage {} and read on stage {}: stages form a cycle; a stage may only "
         "read what it or an earlier stage computes",
-        name.substr(0, name.find('@')), from, to);
+        name, from, to);
   }
 
   const Graph& graph_;
   const AxisPlace axis_;
   const int stages_;
+  const bool local_;
   std::map<int, int> stage_of_;  // by mesh
   const PipelineTimes times_;
   std::vector<int64_t> time_;  // by node

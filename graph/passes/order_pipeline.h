@@ -7,6 +7,9 @@
 // A node's stage is where it lies on the stage axis, or its mesh among those of the stages; without them all is one
 // stage. A node never comes before what it reads, whatever the pipeline says, so this order changes time and memory
 // and no result. One order for all ranks: it is also that of the collectives.
+//
+// In the order `local` no stage waits for a later one before the update: a graph in which a gradient comes back is
+// refused.
 #ifndef PARTITA_GRAPH_PASSES_ORDER_PIPELINE_H_
 #define PARTITA_GRAPH_PASSES_ORDER_PIPELINE_H_
 
@@ -17,7 +20,7 @@
 namespace partita {
 
 // kInvalidArgument: a stage reads what a later stage computes in the forward phase (a cycle of stages); both nodes are
-// named.
+// named. Or, in the order `local`, a gradient that goes to an earlier stage.
 absl::StatusOr<Graph> OrderPipeline(const Graph& graph, const Pipeline& pipeline);
 
 }  // namespace partita

@@ -27,13 +27,14 @@ absl::StatusOr<Model> MakeForm(const Form& form, const ModelOptions& options, co
   GraphBuilder& b = layers.builder();
   ValueId x = layers.Conv("conv1", layers.images(),
                           {.channels = form.channels[0], .kernel = 11, .stride = 4, .padding = form.stem_padding});
-  x = b.MaxPool("pool1", x, pool);
+  x = layers.EndOfBlock("conv1", b.MaxPool("pool1", x, pool));
   x = layers.Conv("conv2", x, {.channels = form.channels[1], .kernel = 5, .padding = 2});
-  x = b.MaxPool("pool2", x, pool);
+  x = layers.EndOfBlock("conv2", b.MaxPool("pool2", x, pool));
   x = layers.Conv("conv3", x, {.channels = form.channels[2], .kernel = 3, .padding = 1});
   x = layers.Conv("conv4", x, {.channels = form.channels[3], .kernel = 3, .padding = 1});
   x = layers.Conv("conv5", x, {.channels = form.channels[4], .kernel = 3, .padding = 1});
-  x = b.Flatten("flatten", b.MaxPool("pool5", x, pool));
+  x = layers.EndOfBlock("conv5", b.MaxPool("pool5", x, pool));
+  x = b.Flatten("flatten", x);
   x = layers.Hidden("dense1", layers.Dropout("dropout1", x), 4096);
   x = layers.Hidden("dense2", layers.Dropout("dropout2", x), 4096);
   return layers.Finish(form.name, x, StaircaseSgd(0.01, 5e-4, options.batch));

@@ -28,6 +28,7 @@ std::vector<FlagDefinition> FlagsOfAll() {
       ChoiceFlag("dropout", "model", {"model", "true", "false"}, "with dropout; model: as the model says"),
       FloatFlag("dropout-rate", "", 0, 1, "share of what it drops; unset: the model's"),
       FloatFlag("label-smoothing", "", 0, 1, "of the loss; unset: the model's"),
+      BoolFlag("local-updates", "each block has a loss of its own, and no gradient goes to the block before it"),
   };
 }
 
@@ -64,6 +65,7 @@ ModelOptions ReadOptions(const std::string& name, const Flags& flags) {
   options.dropout = Choice(flags, "dropout");
   options.dropout_rate = Number(flags, "dropout-rate");
   options.label_smoothing = Number(flags, "label-smoothing");
+  options.local_updates = flags.Bool("local-updates");
   if (name != kInception) return options;
   options.auxiliary_head = flags.Bool("auxiliary-head");
   options.count_padding = flags.Bool("count-padding");

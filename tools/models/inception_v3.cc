@@ -143,14 +143,14 @@ ModelDefaults Defaults() {
 absl::StatusOr<Model> MakeInceptionV3(const ModelOptions& options, const OpRegistry& registry) {
   ModelLayers layers(options, registry, Defaults());
   Network network(options, layers);
-  ValueId x = network.Stem(layers.images());
+  ValueId x = layers.EndOfBlock("stem", network.Stem(layers.images()));
   x = network.BlockA("mixed_5b", x, 32);
   x = network.BlockA("mixed_5c", x, 64);
   x = network.BlockA("mixed_5d", x, 64);
-  x = network.BlockB("mixed_6a", x);
+  x = layers.EndOfBlock("mixed_6a", network.BlockB("mixed_6a", x));
   x = network.BlockC("mixed_6b", x, 128);
   x = network.BlockC("mixed_6c", x, 160);
-  x = network.BlockC("mixed_6d", x, 160);
+  x = layers.EndOfBlock("mixed_6d", network.BlockC("mixed_6d", x, 160));
   x = network.BlockC("mixed_6e", x, 192);
   if (options.auxiliary_head) network.AuxiliaryHead(x);
   x = network.BlockD("mixed_7a", x);

@@ -95,6 +95,14 @@ void ModelLayers::FurtherLoss(const std::string& name, ValueId features, double 
   further_losses_.push_back({loss, weight, /*training_only=*/true});
 }
 
+ValueId ModelLayers::EndOfBlock(const std::string& block, ValueId x) {
+  if (!options_.local_updates || !builder_.status().ok()) return x;
+  const bool image = builder_.type(x).shape.size() == 4;
+  const std::string name = block + "/local";
+  FurtherLoss(name, image ? builder_.GlobalAveragePool(name + "/pool", x) : x, 1);
+  return builder_.Add(name + "/end", "stop_gradient", {x});
+}
+
 absl::StatusOr<Model> ModelLayers::Finish(const std::string& name, ValueId features, const Recipe& recipe) {
   const ValueId logits = Logits("classifier", features);
   const ValueId loss = builder_.SoftmaxCrossEntropy("loss", logits, labels_, *options_.label_smoothing);

@@ -53,6 +53,10 @@ class ModelLayers {
   // A second classifier on `features`, in training alone: "<name>/classifier/matmul", "<name>/classifier/bias" and
   // "<name>/loss", which counts `weight` times.
   void FurtherLoss(const std::string& name, ValueId features, double weight);
+  // The end of a block that is not the last: `x`; or, under local updates, FurtherLoss "<block>/local" of weight 1
+  // behind
+  // "<block>/local/pool", and "<block>/local/end", through which no gradient flows.
+  ValueId EndOfBlock(const std::string& block, ValueId x);
   // "classifier/matmul" and "classifier/bias" to the classes, loss and accuracy; then the model.
   absl::StatusOr<Model> Finish(const std::string& name, ValueId features, const Recipe& recipe = OneCycleSgd());
 

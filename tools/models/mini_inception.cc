@@ -35,9 +35,9 @@ absl::StatusOr<Model> MakeMiniInception(const ModelOptions& options, const OpReg
   ModelLayers layers(options, registry, {.batch_norm = true, .dropout = true, .label_smoothing = 0.05});
   GraphBuilder& b = layers.builder();
   ValueId x = layers.Conv("stem", layers.images(), {.channels = 32, .kernel = 3, .padding = 1});
-  x = b.MaxPool("stem_pool", x, {.kernel = 2, .stride = 2});
+  x = layers.EndOfBlock("stem", b.MaxPool("stem_pool", x, {.kernel = 2, .stride = 2}));
   x = Block(layers, "a", x, {.branch1 = 32, .branch2 = {24, 32}, .branch3 = {16, 24, 24}, .branch4 = 16});
-  x = b.MaxPool("a_pool", x, {.kernel = 2, .stride = 2});
+  x = layers.EndOfBlock("a", b.MaxPool("a_pool", x, {.kernel = 2, .stride = 2}));
   x = Block(layers, "b", x, {.branch1 = 64, .branch2 = {48, 96}, .branch3 = {32, 48, 48}, .branch4 = 48});
   x = b.GlobalAveragePool("global_pool", x);
   x = layers.Dropout("dropout", x);

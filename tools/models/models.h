@@ -40,6 +40,9 @@ struct ModelOptions {
   std::optional<double> label_smoothing = std::nullopt;
   std::optional<double> batch_norm_epsilon = std::nullopt;
   std::optional<double> batch_norm_momentum = std::nullopt;
+  // Each of the model's blocks has a loss of its own, of a classifier behind its global average pool, and no gradient
+  // goes to the block before it (docs/papers.md 5.2).
+  bool local_updates = false;
   // Of inception-v3 alone.
   bool auxiliary_head = false;
   bool count_padding = false;     // by average pools at borders, as torchvision does; TensorFlow does not

@@ -38,6 +38,7 @@ absl::StatusOr<Model> MakeResNet50(const ModelOptions& options, const OpRegistry
       const int64_t stride = stage > 0 && block == 0 ? 2 : 1;
       x = Bottleneck(layers, name, x, int64_t{64} << stage, stride, /*project=*/block == 0);
     }
+    if (stage < 3) x = layers.EndOfBlock("stage" + std::to_string(stage + 1), x);
   }
   x = layers.Dropout("dropout", b.GlobalAveragePool("global_pool", x));
   const double base = 0.1 * static_cast<double>(options.batch) / 256;

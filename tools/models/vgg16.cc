@@ -24,7 +24,7 @@ absl::StatusOr<Model> MakeVgg16(const ModelOptions& options, const OpRegistry& r
       x = layers.Conv(name + "/conv" + std::to_string(conv), x,
                       {.channels = kChannels[block], .kernel = 3, .padding = 1});
     }
-    x = layers.builder().MaxPool(name + "/pool", x, {.kernel = 2, .stride = 2});
+    x = layers.EndOfBlock(name, layers.builder().MaxPool(name + "/pool", x, {.kernel = 2, .stride = 2}));
   }
   x = layers.builder().Flatten("flatten", x);
   x = layers.Dropout("dropout1", layers.Hidden("dense1", x, 4096));

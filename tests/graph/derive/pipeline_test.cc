@@ -9,7 +9,7 @@ namespace partita {
 namespace {
 
 constexpr PipelineOrder kOrders[] = {PipelineOrder::kGPipe, PipelineOrder::kOneForwardOneBackward,
-                                     PipelineOrder::kOverlapFriendly};
+                                     PipelineOrder::kOverlapFriendly, PipelineOrder::kLocal};
 
 std::vector<int64_t> WarmUps(PipelineOrder order, int stages, int64_t micro_batches) {
   std::vector<int64_t> warm_ups;
@@ -32,6 +32,7 @@ TEST(Pipeline, WarmUpsAreThoseOfThePapers) {
   EXPECT_EQ(WarmUps(PipelineOrder::kOneForwardOneBackward, 4, 8), (std::vector<int64_t>{4, 3, 2, 1}));
   EXPECT_EQ(WarmUps(PipelineOrder::kOverlapFriendly, 4, 8), (std::vector<int64_t>{7, 5, 3, 1}));
   EXPECT_EQ(WarmUps(PipelineOrder::kOverlapFriendly, 4, 2), (std::vector<int64_t>{2, 2, 2, 1}));
+  EXPECT_EQ(WarmUps(PipelineOrder::kLocal, 4, 8), (std::vector<int64_t>{1, 1, 1, 1}));
 }
 
 TEST(Pipeline, EveryMicroBatchGoesOnceForwardAndThenOnceBackward) {
@@ -66,7 +67,8 @@ TEST(Pipeline, NothingRunsBeforeWhatItNeedsAndNoStageDoesTwoThingsAtOnce) {
           for (int64_t m = 0; m < micro_batches; ++m) {
             if (s == 0) continue;
             EXPECT_GT(times.At(s, {m, false}), times.At(s - 1, {m, false}));
-            EXPECT_GT(times.At(s - 1, {m, true}), times.At(s, {m, true}));
+            const bool comes_back = order != PipelineOrder::kLocal;
+            EXPECT_GT(times.At(s - 1, {m, true}), times.At(comes_back ? s : s - 1, {m, comes_back}));
           }
           EXPECT_LT(last, times.length());
         }
@@ -75,12 +77,14 @@ TEST(Pipeline, NothingRunsBeforeWhatItNeedsAndNoStageDoesTwoThingsAtOnce) {
   }
 }
 
-// m + S - 1 forwards and as many backwards on the longest way: the bubble of GPipe and of 1F1B alike.
+// m + S - 1 forwards and as many backwards on the longest way: the bubble of GPipe and of 1F1B alike. Where nothing
+// comes back it is half of that.
 TEST(Pipeline, TheBubbleIsStagesMinusOne) {
   for (const PipelineOrder order : kOrders) {
     for (int stages = 1; stages <= 5; ++stages) {
       for (int64_t micro_batches = stages; micro_batches <= 9; ++micro_batches) {
-        EXPECT_EQ(PipelineTimes(order, stages, micro_batches).length(), 2 * (micro_batches + stages - 1))
+        const int64_t bubble = (order == PipelineOrder::kLocal ? 1 : 2) * (stages - 1);
+        EXPECT_EQ(PipelineTimes(order, stages, micro_batches).length(), 2 * micro_batches + bubble)
             << Name(order) << " " << stages << " stages, " << micro_batches << " micro-batches";
       }
     }

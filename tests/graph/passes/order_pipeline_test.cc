@@ -73,6 +73,13 @@ TEST(OrderPipeline, StagesThatFormACycleAreRefused) {
             "earlier stage computes");
 }
 
+TEST(OrderPipeline, LocalStagesMustNotWaitForGradients) {
+  EXPECT_EQ(
+      MakeProgram(TwoLayers(), TwoStages(PipelineOrder::kLocal, 2), Ops(), {.verify_passes = true}).status().message(),
+      "the gradient of 'a' goes from stage 1 back to stage 0; pipeline 'local' is for stages that get none, such as "
+      "blocks behind stop_gradient");
+}
+
 TEST(OrderPipeline, AStageAxisThatTheMeshLacksIsRefused) {
   Strategy strategy = TwoStages(PipelineOrder::kGPipe, 2);
   strategy.pipeline.stage_axis = "stages";

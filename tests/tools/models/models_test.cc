@@ -159,6 +159,20 @@ TEST_P(EveryModel, ScalesDown) {
   }
 }
 
+// The losses of the blocks see their own parameters alone: behind each lies one stop_gradient.
+TEST_P(EveryModel, HasLocalUpdatesIfAsked) {
+  const Graph ordinary = Make(GetParam(), {.batch = 2}).graph;
+  const Graph local = Make(GetParam(), {.batch = 2, .local_updates = true}).graph;
+  EXPECT_EQ(CountOp(ordinary, "stop_gradient"), 0);
+  EXPECT_EQ(ordinary.further_losses.size(), 0u);
+  EXPECT_GT(CountOp(local, "stop_gradient"), 0);
+  EXPECT_EQ(local.further_losses.size(), static_cast<size_t>(CountOp(local, "stop_gradient")));
+  for (const FurtherLoss& loss : local.further_losses) {
+    EXPECT_TRUE(loss.training_only);
+    EXPECT_EQ(loss.weight, 1);
+  }
+}
+
 TEST_P(EveryModel, ComesInF64) {
   const Graph graph = Make(GetParam(), {.batch = 2, .dtype = DType::kF64}).graph;
   for (const Value& value : graph.values()) EXPECT_NE(value.type.dtype, DType::kF32) << value.name;
