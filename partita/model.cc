@@ -23,10 +23,25 @@ absl::StatusOr<std::vector<Field>> FieldsOf(const Graph& graph) {
   return fields;
 }
 
+partita::Optimizer OptimizerOf(const Description& description) {
+  partita::Optimizer optimizer;
+  optimizer.name = description.optimizer;
+  optimizer.attributes = AttributesOf(description.optimizer_attributes);
+  optimizer.clip_norm = description.clip_norm;
+  for (const ParameterGroup& group : description.groups) {
+    optimizer.groups.push_back({group.pattern, group.rate, AttributesOf(group.attributes), group.clip_norm});
+  }
+  if (description.average) {
+    const MovingAverage& average = *description.average;
+    optimizer.average = partita::MovingAverage{average.decay, average.pattern, average.warmup};
+  }
+  return optimizer;
+}
+
 absl::StatusOr<partita::Model> Described(const Description& description) {
   partita::Model model;
   model.name = description.name;
-  model.optimizer = {description.optimizer, AttributesOf(description.optimizer_attributes), description.clip_norm};
+  model.optimizer = OptimizerOf(description);
   model.learning_rate.base = description.learning_rate;
   std::vector<NodeDescription> nodes;
   for (const Node& node : description.nodes) {

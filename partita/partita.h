@@ -111,6 +111,21 @@ struct FurtherLoss {
   bool training_only = false;  // evaluation does without it, and without what only it needs
 };
 
+// What is said otherwise for the parameters whose names match; the first group that matches one decides.
+struct ParameterGroup {
+  std::string pattern;                   // * is any characters, ? one; it matches one parameter at least
+  double rate = 1;                       // factor of the learning rate
+  Attributes attributes = {};            // instead of the optimizer's
+  std::optional<double> clip_norm = {};  // largest norm of the gradients of these alone; 0: no clipping; unset: as all
+};
+
+// States "<name>@average" beside parameters and running statistics, which Evaluate and Predict read in their place.
+struct MovingAverage {
+  double decay = 0;           // between 0 and 1: a' = decay a + (1 - decay) w
+  std::string pattern = "*";  // of their names
+  bool warmup = false;        // decay is at most (1 + t) / (10 + t) in step t = 1, 2, ...
+};
+
 struct Description {
   std::string name = {};
   std::vector<Node> nodes = {};
@@ -121,6 +136,8 @@ struct Description {
   double clip_norm = 0;  // largest global norm of the gradient; 0: no clipping
   double learning_rate = 0.1;
   std::vector<FurtherLoss> further_losses = {};
+  std::vector<ParameterGroup> groups = {};
+  std::optional<MovingAverage> average = {};
 };
 
 class Model {

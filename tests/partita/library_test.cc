@@ -162,6 +162,47 @@ TEST(Library, AFileCarriesWhatPredictionsReadInPlaceOfWeights) {
   EXPECT_EQ(Floats(*predicts->Read("w@average")), Floats(*trained->Read("w@average")));
 }
 
+TEST(Library, TrainsParametersInGroups) {
+  Description description = TwoLayers();
+  description.groups = {{.pattern = "w1", .rate = 0},
+                        {.pattern = "w?", .attributes = {{"momentum", 0.5}}, .clip_norm = 1e-3}};
+  Session session = Start({.data = 2}, {}, description);
+  const std::vector<float> w1 = Floats(*session.Read("w1")), w2 = Floats(*session.Read("w2"));
+  ASSERT_TRUE(session.Train(Data(0).fields()).ok());
+  EXPECT_EQ(Floats(*session.Read("w1")), w1) << "its rate is 0";
+  const std::vector<float> after = Floats(*session.Read("w2"));
+  double square = 0;
+  for (size_t i = 0; i < w2.size(); ++i) square += std::pow(after[i] - w2[i], 2);
+  EXPECT_NEAR(std::sqrt(square), 0.1 * 1e-3, 1e-6) << "rate times the largest norm";
+}
+
+TEST(Library, PredictsByMovingAverages) {
+  Description description = TwoLayers();
+  description.average = MovingAverage{.decay = 0.5, .pattern = "w1"};
+  Session session = Start({.data = 2}, {}, description);
+  EXPECT_THAT(session.states(), testing::Contains("w1@average"));
+  EXPECT_THAT(session.states(), testing::Not(testing::Contains("w2@average")));
+  const std::vector<float> before = Floats(*session.Read("w1@average"));
+  ASSERT_TRUE(session.Train(Data(0).fields()).ok());
+  const std::vector<float> w1 = Floats(*session.Read("w1")), average = Floats(*session.Read("w1@average"));
+  for (size_t i = 0; i < w1.size(); ++i) EXPECT_NEAR(average[i], (before[i] + w1[i]) / 2, 1e-6);
+}
+
+TEST(Library, WrongGroupsAndAveragesAreErrors) {
+  const auto refusal = [](const Description& description) {
+    const Result<Model> model = Model::FromDescription(description);
+    return model.ok() ? "accepted" : model.error().message;
+  };
+  Description wrong = TwoLayers();
+  wrong.groups = {{.pattern = "w3"}};
+  EXPECT_THAT(refusal(wrong), HasSubstr("w3"));
+  wrong.groups = {{.pattern = "w1", .attributes = {{"momentun", 0.5}}}};
+  EXPECT_THAT(refusal(wrong), HasSubstr("momentun"));
+  wrong = TwoLayers();
+  wrong.average = MovingAverage{.decay = 1.5};
+  EXPECT_THAT(refusal(wrong), HasSubstr("1.5"));
+}
+
 TEST(Library, WritesStates) {
   Session session = Start({.data = 2});
   Tensor w1 = *session.Read("w1");
