@@ -33,6 +33,8 @@ TEST_P(Mutations, AreRefusedOrComputeTheSame) {
   Dice dice(GetParam());
   Subject subject = DrawSubject(dice);
   std::string said = subject.model + " on " + subject.strategy.mesh.ToString();
+  Dice others(kMutations + GetParam());
+  said += DrawGroups(subject, others);
   for (size_t mutations = 1 + dice.Below(2); mutations-- > 0;) said += "; " + Mutate(subject, dice);
   SCOPED_TRACE(said);
   std::cout << said << std::endl;  // before anything can crash
@@ -47,8 +49,9 @@ INSTANTIATE_TEST_SUITE_P(Seed, Mutations, testing::Range(0, kMutations));
 // What is mutated is valid: refusals are the mutations' doing.
 TEST(Unmutated, SubjectsRun) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    Dice dice(seed);
-    const Subject subject = DrawSubject(dice);
+    Dice dice(seed), others(kMutations + seed);
+    Subject subject = DrawSubject(dice);
+    DrawGroups(subject, others);
     const Verdict verdict = Judge(subject);
     EXPECT_EQ(verdict.outcome, Outcome::kRan)
         << seed << " " << subject.model << " on " << subject.strategy.mesh.ToString() << ": " << verdict.why;

@@ -23,8 +23,10 @@ class Networks : public testing::TestWithParam<int> {
     EXPECT_GT(counts_[Outcome::kRan], all / 2) << "strategies are too wild";
   }
 
-  void Expect(const Subject& subject, bool may_be_refused) {
-    SCOPED_TRACE(ToText(subject));
+  void Expect(Subject subject, bool may_be_refused) {
+    Dice dice(kNetworks + GetParam());
+    const std::string groups = DrawGroups(subject, dice);
+    SCOPED_TRACE(ToText(subject) + groups);
     const Verdict verdict = Judge(subject, /*fuse=*/GetParam() % 2 == 1);
     ++counts_[verdict.outcome];
     EXPECT_NE(verdict.outcome, Outcome::kWrong) << verdict.why;

@@ -1,5 +1,7 @@
 #include "tests/mutation/subject.h"
 
+#include <fmt/format.h>
+
 #include "graph/derive/strategy.h"
 #include "graph/read/graph_assembler.h"
 #include "ops/registry.h"
@@ -34,6 +36,16 @@ std::vector<std::string> SplitsOf(const Graph& graph, const Node& node) {
   return splits;
 }
 
+ParameterGroup DrawGroup(const std::string& parameter, Dice& dice) {
+  ParameterGroup group;
+  group.pattern = parameter;
+  if (dice.OneIn(2)) group.rate = 0.5;
+  if (dice.OneIn(2)) group.attributes.Set("weight_decay", 0.01);
+  if (dice.OneIn(3)) group.attributes.Set("momentum", dice.OneIn(2) ? 0.8 : 0.0);
+  if (dice.OneIn(2)) group.clip_norm = dice.OneIn(2) ? 0.02 : 0;
+  return group;
+}
+
 absl::StatusOr<Graph> GraphOf(const Subject& subject) {
   return BuildGraph(subject.nodes, subject.loss, subject.metrics, Ops());
 }
@@ -60,6 +72,24 @@ OpConfig DrawEntry(const Subject& subject, Dice& dice) {
   if (config.split == "at") config.coordinate = coordinate;
   (update ? entry.update : entry.axes)[axis.name] = config;
   return entry;
+}
+
+std::string DrawGroups(Subject& subject, Dice& dice) {
+  std::string said;
+  std::vector<std::string> parameters;
+  for (const NodeDescription& node : subject.nodes) {
+    if (node.op == "parameter") parameters.push_back(node.name);
+  }
+  for (size_t groups = dice.Below(3); groups-- > 0;) {
+    const ParameterGroup group = DrawGroup(dice.Pick(parameters), dice);
+    said += fmt::format("; group {}: rate {}, clip norm {}", group.pattern, group.rate, group.clip_norm.value_or(-1));
+    for (const auto& [name, value] : group.attributes.entries()) said += fmt::format(", {} {}", name, ToString(value));
+    subject.optimizer.groups.push_back(group);
+  }
+  if (!dice.OneIn(3)) return said;
+  const std::string averaged = dice.OneIn(2) ? "*" : dice.Pick(parameters);
+  subject.optimizer.average = MovingAverage{0.9, averaged, dice.OneIn(2)};
+  return said + "; averages of " + averaged;
 }
 
 Subject DrawSubject(Dice& dice) {

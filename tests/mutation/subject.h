@@ -45,6 +45,10 @@ Subject DrawSubject(Dice& dice);
 // An entry that names a node and one of the splits that its op has there.
 OpConfig DrawEntry(const Subject& subject, Dice& dice);
 
+// Groups of parameters with a rate, a decay, a momentum or a clip norm of their own, and moving averages: often none.
+// What was drawn, in words.
+std::string DrawGroups(Subject& subject, Dice& dice);
+
 }  // namespace partita
 
 #endif  // PARTITA_TESTS_MUTATION_SUBJECT_H_
