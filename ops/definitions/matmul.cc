@@ -5,8 +5,9 @@
 //   output_channels  n is split               (R, W S(n))     -> S1
 //   input_channels   k is split: partial sums (X S(k), W S(k)) -> P
 //   matmul_epilogue(x, w, bias) activation     y + bias[n], and then the op of that name; each may be absent
-// joins what follows a product to it (ops/fusions/fuse_epilogues.h). It is not linear, so it carries no P. With `wide`
-// y is f32 where x is bf16 (ops/fusions/fuse_widening.h).
+// joins what follows a product to it (ops/fusions/fuse_epilogues.h). It is not linear, so it carries no P, unless
+// nothing follows but `wide`: y is f32 where x is bf16 (ops/fusions/fuse_widening.h), a weight's gradient over samples
+// too.
 //
 //   matmul_bias_grad(x, w) bias_of -> y, db    and the sum of the rows of w, or of x as it is stored
 // is a weight's gradient and a bias's, of one cotangent (ops/fusions/fuse_bias_gradient.h). Of bf16 both are f32.
@@ -149,6 +150,16 @@ std::vector<Rule> BiasGradientRules(const NodeView& node) {
   return rules;
 }
 
+// Of a product alone the sums may be parts of sums.
+std::vector<Rule> MatMulEpilogueRules(const NodeView& node) {
+  const bool alone =
+      node.attributes.String("activation").empty() && (node.inputs.size() < 3 || node.inputs[2] == nullptr);
+  if (!alone) return EpilogueRules(MatMulRules(node));
+  std::vector<Rule> rules = MatMulRules(node);
+  for (Rule& rule : rules) rule.inputs.push_back(R());
+  return rules;
+}
+
 Shape MaskOf(Shape y) {
   y.back() = MaskBytes(y.back());
   return y;
@@ -239,7 +250,7 @@ OpDefinition MatMulEpilogueOp() {
       .Attribute("activation", "")
       .Attribute("wide", false)
       .Shape(EpilogueShape)
-      .Rules([](const NodeView& node) { return EpilogueRules(MatMulRules(node)); })
+      .Rules(MatMulEpilogueRules)
       .Computes(Precision::kNarrow)
       .Wide({"bias"})
       .Flops([](const NodeView& node) { return Cost(node) + EpilogueFlops(node); });

@@ -9,10 +9,7 @@
 namespace partita {
 namespace {
 
-bool IsProduct(const Graph& graph, const Node& node) {
-  if (node.op->name != "matmul" && node.op->name != "matmul_epilogue") return false;
-  return std::ranges::none_of(graph.layout(node.outputs[0]), [](const AxisLayout& axis) { return axis.partial(); });
-}
+bool IsProduct(const Node& node) { return node.op->name == "matmul" || node.op->name == "matmul_epilogue"; }
 
 // By node that makes a product of bf16: the cast that alone reads it; -1: there is none.
 std::vector<NodeId> Widenings(const Graph& graph) {
@@ -24,7 +21,7 @@ std::vector<NodeId> Widenings(const Graph& graph) {
     const ValueId from = node.inputs[0], to = node.outputs[0];
     if (graph.type(from).dtype != DType::kBF16 || graph.type(to).dtype != DType::kF32 || readers[from] != 1) continue;
     const NodeId product = graph.value(from).producer;
-    if (IsProduct(graph, graph.node(product))) cast_of[product] = id;
+    if (IsProduct(graph.node(product))) cast_of[product] = id;
   }
   return cast_of;
 }

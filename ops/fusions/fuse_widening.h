@@ -4,7 +4,8 @@
 //   after    %y = matmul_epilogue(%x, %w, %b) wide=true f32
 //
 // Sums are f32 before they are rounded: they are not rounded to be widened again, a launch is saved, and cuBLASLt,
-// which takes a bias of y's type alone, reads that of the node (GPUs). A product of summands stays as it is.
+// which takes a bias of y's type alone, reads that of the node (GPUs). So is a weight's gradient that ranks or
+// micro-batches add up: each of them makes its summand in f32.
 #ifndef PARTITA_OPS_FUSIONS_FUSE_WIDENING_H_
 #define PARTITA_OPS_FUSIONS_FUSE_WIDENING_H_
 

@@ -2,7 +2,10 @@
 // carried partial sums stay linear.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "ops/registry.h"
 #include "tests/ops/op_cases.h"
@@ -124,9 +127,11 @@ std::string CaseName(const testing::TestParamInfo<OpCase>& info) {
 INSTANTIATE_TEST_SUITE_P(Ops, EveryCase, testing::ValuesIn(KernelCases()), CaseName);
 
 std::vector<std::string> RuleTexts(const std::string& op, const Attributes& attributes,
-                                   std::vector<TensorType> inputs) {
+                                   const std::vector<std::optional<TensorType>>& inputs) {
   OpCase op_case{op, op, *CompleteAttributes(*Ops().Find(op), attributes), {}};
-  for (TensorType& input : inputs) op_case.inputs.push_back(CaseInput{input});
+  for (const auto& input : inputs) {
+    op_case.inputs.push_back(input.has_value() ? std::optional(CaseInput{*input}) : std::nullopt);
+  }
   const NodeView view = ViewOf(op_case);
   const auto text = [](const Pattern& p) {
     if (p.kind == Kind::kReplicate) return std::string("R");
@@ -173,6 +178,13 @@ TEST(Rules, AnEpilogueFollowsAWholeProduct) {
   EXPECT_EQ(RuleTexts("conv2d_epilogue", {}, {F({4, 5, 5, 4}), F({6, 3, 3, 4}), F({6})}),
             (Texts{"samples: S0 R R -> S0", "output_channels: R S0 S0 -> S3", "height: S1(3x3/1-0) R R -> S1",
                    "width: S2(3x3/1-0) R R -> S2"}));
+}
+
+// What is only made wide is linear still.
+TEST(Rules, AWideProductAloneMayBeOfSummands) {
+  EXPECT_EQ(RuleTexts("matmul_epilogue", {{"wide", true}, {"transpose_x", true}}, {F({6, 4}), F({6, 8}), std::nullopt}),
+            (Texts{"samples: S1 R R -> S0", "output_channels: R S1 R -> S1", "input_channels: S0 S0 R -> P",
+                   "partial: P R R -> P", "partial: R P R -> P"}));
 }
 
 // Sums of rows are parts where the rows are, and lie as the channels do.
@@ -256,14 +268,14 @@ TEST(Rules, BatchStatisticsAreCutBetweenGroupsOnly) {
 }
 
 TEST(Rules, BatchNormSumsOfGroups) {
-  const std::vector<TensorType> inputs = {F({6, 4}), F({6, 4}), TensorType{DType::kF64, {2, 2, 4}},
-                                          F({4}),    F({4}),    F({4})};
+  const std::vector<std::optional<TensorType>> inputs = {F({6, 4}), F({6, 4}), TensorType{DType::kF64, {2, 2, 4}},
+                                                         F({4}),    F({4}),    F({4})};
   EXPECT_EQ(RuleTexts("batch_norm_gradient_sums", {{"samples", int64_t{3}}}, inputs),
             (Texts{"samples: S0/3 S0/3 S0 R R R -> S0 P P", "channels: S1 S1 S2 S0 S0 S0 -> S2 S0 S0"}));
 }
 
 TEST(Rules, BatchNormCompositeFollowsItsGroups) {
-  const std::vector<TensorType> inputs = {F({6, 4}), F({4}), F({4}), F({4}), F({4})};
+  const std::vector<std::optional<TensorType>> inputs = {F({6, 4}), F({4}), F({4}), F({4}), F({4})};
   EXPECT_EQ(RuleTexts("batch_norm", {{"statistics_samples", int64_t{2}}}, inputs),
             (Texts{"samples: S0/2 R R R R -> S0/2", "channels: S1 S0 S0 S0 S0 -> S1"}));
 }

@@ -51,6 +51,23 @@ metric %z
 )");
 }
 
+// Over samples that ranks share; what is added up is wide.
+TEST(FuseWidening, ASummandOfAWeightsGradientToo) {
+  const std::string inputs = R"(mesh data:2
+%x@f32 = input() f32[6,5] {data:S0}
+%dy@f32 = input() f32[6,7] {data:S0}
+%x = cast(%x@f32) bf16[6,5] {data:S0}
+%dy = cast(%dy@f32) bf16[6,7] {data:S0}
+)";
+  const std::string sum = "%d = all_reduce(%w) axes=data f32[5,7] {data:R}\nmetric %d\n";
+  const std::string product =
+      "%p = matmul(%x, %dy) transpose_x=true bf16[5,7] {data:P}\n%w = cast(%p) f32[5,7] {data:P}\n";
+  const std::string wide = "%w = matmul_epilogue(%x, %dy, _) transpose_x=true wide=true f32[5,7] {data:P}\n";
+  const Graph fused = FuseWidening(Parse(inputs + product + sum), Ops());
+  EXPECT_TRUE(VerifyGraph(fused).ok()) << VerifyGraph(fused);
+  EXPECT_EQ(ToText(fused), ToText(Parse(inputs + wide + sum)));
+}
+
 TEST(FuseWidening, WhatOthersReadStaysNarrow) {
   for (const std::string nodes : {R"(%p = matmul(%x@bf16, %w@bf16) bf16[6,7]
 %y = cast(%p) f32[6,7]
