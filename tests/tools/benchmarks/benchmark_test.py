@@ -123,7 +123,7 @@ else:
 print("ready", flush=True)
 for line in sys.stdin:
     if sys.argv[1].endswith("agree.py"):
-        print('{{"loss_difference": 1e-7, "gradients": 3, "gradient_difference": {difference}, "largest": "w"}}', flush=True)
+        print('{{"loss_difference": 1e-7, "gradients": 3, "gradient_error": {difference}, "peer_error": 1e-4, "largest": "w"}}', flush=True)
     else:
         print(seconds, flush=True)
 """
@@ -203,7 +203,7 @@ class ModelsTest(unittest.TestCase):
             (row,) = self.rows("--model=mini-inception", "--batch=4", "--peer=pytorch", "--peer-forms=all", HOME=folder)
         self.assertEqual(row["peer"], "pytorch 9.9")
         self.assertEqual(row["agreement"], {"batch": 4, "loss_difference": 1e-7, "gradients": 3,
-                                            "gradient_difference": 1e-3, "largest": "w"})
+                                            "gradient_error": 1e-3, "peer_error": 1e-4, "largest": "w"})
         others = {other["name"]: other for other in row["others"]}
         self.assertEqual(list(others), ["eager", "eager-malloc", "compile", "compile-malloc"])
         self.assertAlmostEqual(others["eager"]["images_per_s"]["median"], 4 / 1000)

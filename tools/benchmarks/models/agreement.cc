@@ -17,7 +17,7 @@ namespace partita {
 namespace {
 
 constexpr int64_t kMostSamples = 4;  // batches are made small: one step of each is enough
-constexpr double kMostOfLoss = 1e-5, kMostOfGradient = 1e-2;
+constexpr double kMostOfLoss = 1e-5, kMostOfGradient = 1e-2, kTimesPeer = 2;
 
 // A file that is gone at the end.
 class GraphFile {
@@ -42,7 +42,8 @@ absl::StatusOr<Agreement> Parse(const std::string& text) {
   Agreement agreement;
   agreement.loss_difference = json.value("loss_difference", 1.0);
   agreement.gradients = json.value("gradients", int64_t{0});
-  agreement.gradient_difference = json.value("gradient_difference", 1.0);
+  agreement.gradient_error = json.value("gradient_error", 1.0);
+  agreement.peer_error = json.value("peer_error", 0.0);
   agreement.largest = json.value("largest", "");
   return agreement;
 }
@@ -64,12 +65,12 @@ absl::StatusOr<Agreement> CheckAgreement(const ModelCase& measured, const Agreem
   ASSIGN_OR_RETURN(const std::string text, process->Ask("step"));
   ASSIGN_OR_RETURN(Agreement agreement, Parse(text));
   agreement.batch = sizes.batch;
-  if (agreement.loss_difference <= kMostOfLoss && agreement.gradient_difference <= kMostOfGradient) return agreement;
+  const double allowed = std::max(kMostOfGradient, kTimesPeer * agreement.peer_error);
+  if (agreement.loss_difference <= kMostOfLoss && agreement.gradient_error <= allowed) return agreement;
   return VerificationFailure(
       "{}: one step of the peer differs: the loss by {:.1e} (allowed {:.0e}), the gradient of '{}' by {:.1e} (allowed "
-      "{:.0e}); nothing was measured",
-      sizes.name, agreement.loss_difference, kMostOfLoss, agreement.largest, agreement.gradient_difference,
-      kMostOfGradient);
+      "{:.1e}); nothing was measured",
+      sizes.name, agreement.loss_difference, kMostOfLoss, agreement.largest, agreement.gradient_error, allowed);
 }
 
 }  // namespace partita

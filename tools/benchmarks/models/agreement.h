@@ -12,13 +12,14 @@
 
 namespace partita {
 
-// Differences are relative, of whole tensors.
+// Errors are relative, of whole tensors; those of gradients against a step in f64.
 struct Agreement {
   int64_t batch = 0;  // of the step that was compared; 0: none was
   double loss_difference = 0;
   int64_t gradients = 0;
-  double gradient_difference = 0;  // the largest
-  std::string largest;             // of which parameter
+  double gradient_error = 0;  // ours, of the gradient that comes nearest to what is allowed
+  double peer_error = 0;      // the peer's own, of the same
+  std::string largest;        // of which parameter
 };
 
 // What is needed: of Python and tools/peer/agree.py, and the program that is tools/peer/step_values.
@@ -27,9 +28,9 @@ struct AgreementPrograms {
   std::string step_values;
 };
 
-// kDataLoss (exit code 6): they differ by more than rounding does, losses by 1e-5, a gradient by 1e-2: a value that one
-// of them rounds below zero and the other above, where relu has its edge, makes 1e-3. kInternal: the script failed,
-// which says why on standard error.
+// kDataLoss (exit code 6): they differ by more than rounding does, losses by 1e-5, a gradient by twice the peer's own
+// error, or 1e-2: a value that one rounds below zero and the other above, where relu has its edge, makes some 1e-3.
+// kInternal: the script failed, which says why on standard error.
 absl::StatusOr<Agreement> CheckAgreement(const ModelCase& measured, const AgreementPrograms& programs);
 
 }  // namespace partita

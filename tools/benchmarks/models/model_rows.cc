@@ -37,10 +37,10 @@ std::string OtherText(const Throughput& other) {
 
 std::string PeerText(const ModelRow& row) {
   if (row.peer.empty()) return "";
-  std::string text =
-      fmt::format("  {}: one step of {} samples agrees: loss to {:.1e}, {} gradients to {:.1e} ('{}' the most)\n",
-                  row.peer, row.agreement.batch, row.agreement.loss_difference, row.agreement.gradients,
-                  row.agreement.gradient_difference, row.agreement.largest);
+  std::string text = fmt::format(
+      "  {}: one step of {} samples agrees: loss to {:.1e}, {} gradients, of '{}' to {:.1e} of f64 (its own: {:.1e})\n",
+      row.peer, row.agreement.batch, row.agreement.loss_difference, row.agreement.gradients, row.agreement.largest,
+      row.agreement.gradient_error, row.agreement.peer_error);
   if (!row.best.empty()) text += fmt::format("  best of it: {}; ours {}\n", row.best, ShownIn(row.ratio, " of that"));
   return text;
 }
@@ -69,11 +69,9 @@ nlohmann::json Json(const LoopFacts& session) {
 }
 
 nlohmann::json Json(const Agreement& agreement) {
-  return {{"batch", agreement.batch},
-          {"loss_difference", agreement.loss_difference},
-          {"gradients", agreement.gradients},
-          {"gradient_difference", agreement.gradient_difference},
-          {"largest", agreement.largest}};
+  return {{"batch", agreement.batch},           {"loss_difference", agreement.loss_difference},
+          {"gradients", agreement.gradients},   {"gradient_error", agreement.gradient_error},
+          {"peer_error", agreement.peer_error}, {"largest", agreement.largest}};
 }
 
 nlohmann::json Json(const ModelRow& row) {
