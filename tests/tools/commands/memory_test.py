@@ -56,7 +56,7 @@ class MemoryTest(TrainerCase):
         self.assertEqual(sum(process["batch_bytes"] for process in processes), both["batch_bytes"])
 
     def test_in_the_summary(self):
-        self.assertRegex(self.call("plan", MINI).stdout, r"\nprocess +\S+iB but for a data set kept whole: arenas ")
+        self.assertRegex(self.call("plan", MINI).stdout, r"\nprocess +\S+iB without data sets: arenas ")
 
 
 if __name__ == "__main__":

@@ -88,16 +88,14 @@ std::string FormatMemory(const PlanProto& plan) {
          Line("  the most", fmt::format("parameters {}, states {}, inputs {}, activations {}, workspace {}",
                                         FormatBytes(memory.parameter_bytes()), FormatBytes(memory.state_bytes()),
                                         FormatBytes(memory.input_bytes()), FormatBytes(memory.activation_bytes()),
-                                        FormatBytes(memory.workspace_bytes()))) +
-         Line("", fmt::format("of these at most {} at a time: scratch of libraries, weights in their formats",
-                              FormatBytes(memory.largest_workspace_bytes())));
+                                        FormatBytes(memory.workspace_bytes())));
 }
 
 // Of the one that has most.
 std::string FormatProcess(const PlanProto& plan) {
   if (plan.processes_size() == 0) return "";
   const PlanProcessProto& most = *std::ranges::max_element(plan.processes(), {}, &PlanProcessProto::total_bytes);
-  return Line("process", fmt::format("{} but for a data set kept whole: arenas {}, batches ahead {}, program about {}",
+  return Line("process", fmt::format("{} without data sets: arenas {}, batches ahead {}, program about {}",
                                      FormatBytes(most.total_bytes()), FormatBytes(most.arena_bytes()),
                                      FormatBytes(most.batch_bytes()), FormatBytes(most.program_bytes())));
 }
