@@ -1,0 +1,68 @@
+#include "partitioner/search/grid_search.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+// A grid, or why it has no plan.
+struct Candidate {
+  GridPlan plan;
+  double seconds = kNever, bytes = 0, lower_bound = kNever;
+  absl::Status status;
+};
+
+Candidate Try(int rows, int columns, const GridTables& tables, double bytes) {
+  Candidate candidate{{rows, columns, {}}, kNever, 0, kNever, {}};
+  absl::StatusOr<Answer<Configs>> modes = LayerwiseSearch(tables(rows, columns), bytes);
+  candidate.status = modes.status();
+  if (!modes.ok()) return candidate;
+  candidate.plan.modes = std::move(modes->plan);
+  candidate.seconds = modes->seconds;
+  candidate.bytes = modes->bytes;
+  candidate.lower_bound = modes->lower_bound;
+  return candidate;
+}
+
+Rejected Reject(const Candidate& candidate, double best) {
+  const double slower = 1e6 * (candidate.seconds - best);
+  std::string reason = slower > 0 ? fmt::format("slower by {:.4g} us", slower) : "as fast";
+  if (!candidate.status.ok()) reason = std::string(candidate.status.message());
+  return {fmt::format("{} x {}", candidate.plan.rows, candidate.plan.columns), candidate.seconds, candidate.bytes,
+          std::move(reason)};
+}
+
+absl::StatusOr<Answer<GridPlan>> BestOf(int ranks, int most_rows, const GridTables& tables, double bytes) {
+  std::vector<Candidate> all;
+  for (int rows = 1; rows <= std::min(ranks, most_rows); ++rows) {
+    if (ranks % rows == 0) all.push_back(Try(rows, ranks / rows, tables, bytes));
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
+  const Candidate& best = all.front();
+  RETURN_IF_ERROR(WithContext(
+      fmt::format("no grid of {} ranks, not even {} x {}", ranks, best.plan.rows, best.plan.columns), best.status));
+  Answer<GridPlan> answer{best.plan, best.seconds, best.bytes, best.lower_bound, {}};
+  for (const Candidate& candidate : all) answer.lower_bound = std::min(answer.lower_bound, candidate.lower_bound);
+  for (size_t i = 1; i < all.size(); ++i) answer.rejected.push_back(Reject(all[i], best.seconds));
+  return answer;
+}
+
+}  // namespace
+
+absl::StatusOr<Answer<GridPlan>> GridSearch(int ranks, const GridTables& tables, double bytes) {
+  return GroupSearch(ranks, ranks, tables, bytes);
+}
+
+absl::StatusOr<Answer<GridPlan>> GroupSearch(int ranks, int domain, const GridTables& tables, double bytes) {
+  if (ranks < 1 || domain < 1)
+    return InvalidArgument("a grid of {} ranks in domains of {}: at least one of both is needed", ranks, domain);
+  absl::StatusOr<Answer<GridPlan>> answer = BestOf(ranks, domain, tables, bytes);
+  const bool fits = answer.ok() || answer.status().code() != absl::StatusCode::kResourceExhausted;
+  return fits || domain >= ranks ? answer : BestOf(ranks, ranks, tables, bytes);
+}
+
+}  // namespace partita
