@@ -7,6 +7,7 @@
 
 #include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
+#include "ops/host/products/weight_tile.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
 
@@ -39,7 +40,7 @@ bool HasNarrow(const LocalNode& node) {
 
 // Filters whose gradients are made of tiles.
 bool HasTiles(const Shape& w) {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && w[3] >= 24 && w[1] * w[2] > 1;
+  return HasWeightTiles() && w[3] >= 24 && (w[1] * w[2] > 1 || Elements(w) >= 1 << 18);
 }
 
 // A kernel that serves some types or attributes of its op alone.
