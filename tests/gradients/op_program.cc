@@ -74,7 +74,8 @@ std::vector<char> BytesAs(const std::vector<double>& values) {
 }
 
 std::vector<char> BytesOf(const std::vector<double>& values, DType dtype) {
-  CHECK(dtype == DType::kF64 || dtype == DType::kI32);
+  CHECK(dtype == DType::kF64 || dtype == DType::kI32 || dtype == DType::kU8);
+  if (dtype == DType::kU8) return BytesAs<uint8_t>(values);
   return dtype == DType::kF64 ? BytesAs<double>(values) : BytesAs<int32_t>(values);
 }
 

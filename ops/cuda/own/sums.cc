@@ -38,8 +38,10 @@ absl::StatusOr<PreparedCudaKernel> CudaSum(const LocalNode& node) {
 absl::StatusOr<PreparedCudaKernel> CudaExpand(const LocalNode& node) {
   const size_t input = node.inputs.size() - 1;
   const DType from = Input(node, input).dtype, to = node.outputs[0].dtype;
-  RETURN_IF_ERROR(RequireFloating(from));
   RETURN_IF_ERROR(RequireFloating(to));
+  if (from != to && from != AccumulatorOf(to)) {
+    return InvalidArgument("found {} for {}, allowed is it itself or its accumulator", Name(from), Name(to));
+  }
   return OwnKernel(
       [=, runs = ExpandedRunsOf(node), divisor = DivisorOfExpansion(node)](const KernelArguments& a, CudaQueue q) {
         return launch::ExpandRuns(from, to, runs, In(a, input), divisor, Out(a, 0), q);

@@ -50,10 +50,12 @@ struct PartialOp {
 std::vector<PartialOp> PartialOps() {
   const TensorType x = F32({6, 8, 8, 16}), vector = F32({16}), stats{DType::kF64, {1, 2, 16}};
   const Attributes norm{{"epsilon", 1e-3}, {"relu", true}};
-  const Attributes conv{{"padding", IntList{1, 1, 1, 1}}, {"shape", IntList{16, 3, 3, 16}}};
+  // As many channels as every kernel takes.
+  const TensorType image = F32({6, 8, 8, 24});
+  const Attributes conv{{"padding", IntList{1, 1, 1, 1}}, {"shape", IntList{16, 3, 3, 24}}};
   const TensorType labels{DType::kI32, {6}};
   return {
-      {WholeNode("conv2d_weight_grad", conv, {x, x}), {0, 1}},
+      {WholeNode("conv2d_weight_grad", conv, {image, x}), {0, 1}},
       {WholeNode("matmul", {{"transpose_x", true}}, {F32({6, 5}), F32({6, 7})}), {0, 1}},
       {WholeNode("bias_grad", {}, {x}), {0}},
       {WholeNode("batch_norm_statistics", {}, {x, vector}), {0}},

@@ -196,7 +196,7 @@ TEST(Epilogue, IsTheProductThenBiasThenTheActivation) {
     ++checked;
   }
   // With and without a bias; 16 products are there once more, wide; and one of a sequence.
-  EXPECT_EQ(checked, static_cast<int>(NamesOf(EpilogueOps()).size() + 1) * (2 * 26 + 16) + 1);
+  EXPECT_EQ(checked, static_cast<int>(NamesOf(EpilogueOps()).size() + 1) * (2 * 31 + 16) + 1);
 }
 
 // matmul_bias_grad is a product and the gradient of a bias.

@@ -34,6 +34,7 @@ TEST_P(EmulatedKernel, EqualsTheHostsReference) {
   const std::vector<Values> expected = Outputs(InF64(c.node), c.inputs, {.reference_only = true});
   for (const DType dtype : {DType::kF32, DType::kF64}) {
     const LocalNode node = dtype == DType::kF32 ? c.node : InF64(c.node);
+    if (dtype == DType::kF64 && node.outputs[0].dtype == DType::kBF16) continue;  // a result of f32 at most
     for (const int64_t misalignment : {0, 8}) {
       ExpectNear(Emulated(node, c.inputs, {.misalignment = misalignment}), expected, Tolerance(dtype),
                  std::string(Name(dtype)) + " misalignment " + std::to_string(misalignment));
