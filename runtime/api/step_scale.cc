@@ -89,6 +89,11 @@ double StepScale::Update(const std::string& state) const {
     }
     double largest = 0;
     for (const ValueId output : node.outputs) largest = std::max(largest, largest_[output]);
+    // An average follows the state that it is of.
+    for (const State& of : graph_.states()) {
+      const bool read = of.update != kNoValue && std::ranges::find(node.inputs, of.update) != node.inputs.end();
+      if (read) largest = std::max(largest, Update(graph_.value(of.value).name));
+    }
     return largest;
   }
   return 0;

@@ -28,7 +28,8 @@ class StepScale {
   double Backward() const { return backward_; }
 
   // Of what the step does to a state. A statistic: the largest magnitude of what is made with it (the variance, of a
-  // mean). A parameter: Backward() times what updates are of gradients. What sums up gradients: Backward().
+  // mean). A parameter: Backward() times what updates are of gradients. What sums up gradients: Backward(). An average:
+  // as well that of the state that it is of.
   double Update(const std::string& state) const;
 
  private:
