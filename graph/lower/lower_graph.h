@@ -13,9 +13,9 @@ struct LoweringOptions {
   bool round_states = false;    // states that layers read in bf16 are kept so, too (graph/lower/rounded_states.h)
 };
 
-// Computing nodes become kernel launches, moves what graph/lower/moves/lower_moves.h says; `input`, `parameter` and `state`
-// nodes are memory, views are nothing. `entry` is the graph of an entry point of the program (or one over the same
-// states). Errors: kInternal where program and entry contradict each other; what the catalogue returns for a node
+// Computing nodes become kernel launches, moves what graph/lower/moves/lower_moves.h says; `input`, `parameter` and
+// `state` nodes are memory, views are nothing. `entry` is the graph of an entry point of the program (or one over the
+// same states). Errors: kInternal where program and entry contradict each other; what the catalogue returns for a node
 // without kernel.
 absl::StatusOr<LocalProgram> LowerGraph(const Program& program, const Graph& entry, int rank, const LocalGraph& local,
                                         const KernelCatalogue& kernels, const LoweringOptions& options);

@@ -7,8 +7,8 @@
 #include "graph/prove/verify_collectives.h"
 #include "graph/prove/verify_schedule.h"
 #include "tests/graph/schedule/interpreter.h"
-#include "tests/graph/schedule/schedule_text.h"
 #include "tests/graph/schedule/schedule_testing.h"
+#include "tests/graph/schedule/schedule_text.h"
 
 namespace partita {
 namespace {

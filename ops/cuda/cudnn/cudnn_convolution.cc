@@ -133,8 +133,8 @@ bool AreAligned(const ConvolutionPlan& plan, const std::vector<void*>& blocks) {
 
 // The place in the workspace where a gradient is computed that may lie anywhere, behind the plan's own bytes. Only one
 // of weights may, as a member of a bucket, and only if its size is no multiple of 16 bytes: members that are such
-// multiples begin at them (graph/lower/moves/lower_moves.h). Padding for the others would be sent with every bucket; their
-// copy is small, and the address at hand decides whether there is one.
+// multiples begin at them (graph/lower/moves/lower_moves.h). Padding for the others would be sent with every bucket;
+// their copy is small, and the address at hand decides whether there is one.
 struct Detour {
   Detour(const CudnnConvolution& d, const ConvolutionPlan& plan)
       : first_byte((plan.plan.workspace_bytes + kCudnnAlignment - 1) / kCudnnAlignment * kCudnnAlignment),

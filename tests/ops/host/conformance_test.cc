@@ -39,9 +39,7 @@ bool HasNarrow(const LocalNode& node) {
 }
 
 // Filters whose gradients are made of tiles.
-bool HasTiles(const Shape& w) {
-  return HasWeightTiles() && w[3] >= 24 && (w[1] * w[2] > 1 || Elements(w) >= 1 << 18);
-}
+bool HasTiles(const Shape& w) { return HasWeightTiles() && w[3] >= 24 && (w[1] * w[2] > 1 || Elements(w) >= 1 << 18); }
 
 // A kernel that serves some types or attributes of its op alone.
 bool Serves(const std::string& family, const LocalNode& node) {
