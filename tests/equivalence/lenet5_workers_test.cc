@@ -44,7 +44,7 @@ absl::StatusOr<std::shared_ptr<ImageBatches>> OpenBatches() {
   ImageDataset images;
   if (std::filesystem::exists(kFashionMnistFolder)) {
     ASSIGN_OR_RETURN(ImageSets sets, LoadMnistFolder(kFashionMnistFolder, kFashionMnistClasses));
-    images = *std::move(sets.train);
+    images = std::move(sets.train).value();
   } else {
     ASSIGN_OR_RETURN(images, MakeMockDataset(1000, {28, 28, 1}, kFashionMnistClasses, 1));
   }

@@ -11,6 +11,9 @@ from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, 
 BUILD_MODEL = os.path.abspath("tools/models/build_model")
 MINI = example("mini_inception.pbtxt")
 
+# How much of 34 MiB of code and libraries is in memory is the kernel's to choose, and differs from run to run.
+PAGES_OF_CODE = 24 << 20
+
 
 class MemoryTest(TrainerCase):
 
@@ -36,7 +39,7 @@ class MemoryTest(TrainerCase):
             with self.subTest(arguments=arguments):
                 (process,) = self.planned(*arguments)
                 resident = self.resident(*arguments)
-                self.assertAlmostEqual(process["total_bytes"] / resident, 1, delta=0.1)
+                self.assertLessEqual(abs(process["total_bytes"] - resident), max(0.1 * resident, PAGES_OF_CODE))
 
     def test_adds_up(self):
         plan = json.loads(self.call("plan", "--dp=2", "--format=json", LENET).stdout)
