@@ -38,8 +38,7 @@ class AlikeRanks {
   //   last dimension at most, and there only where no windows split it: what of a block's place matters to the choice
   //   of a kernel or to a part of a node is what its windows see beyond it;
   // - of every move they hold the same: all members' blocks are displaced as their own, and they stand at the same
-  // place
-  //   in their groups, unless the move has none that differ (all_reduce, all_gather, reduce_scatter, slice).
+  //   place in their groups, unless the move has none that differ (all_reduce, all_gather, reduce_scatter, slice).
   std::optional<Displacement> Between(const RankShare& from, const RankShare& to) const;
 
  private:

@@ -12,46 +12,46 @@ struct Work {
 
 double CeilLog2(int n) { return std::bit_width(static_cast<unsigned>(n - 1)); }
 
-Work WorkOfRing(Collective collective, int n) {
+Work WorkOfRing(CollectiveKind collective, int n) {
   const double rounds = n - 1, share = rounds / n;
   switch (collective) {
-    case Collective::kAllReduce:
+    case CollectiveKind::kAllReduce:
       return {2 * rounds, 2 * share};
-    case Collective::kAllGather:
-    case Collective::kReduceScatter:
-    case Collective::kAllToAll:
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllToAll:
       return {rounds, share};
-    case Collective::kBroadcast:
-    case Collective::kReduce:
+    case CollectiveKind::kBroadcast:
+    case CollectiveKind::kReduce:
       return {rounds, 1};
   }
   return {};
 }
 
-Work WorkOfTree(Collective collective, int n) {
-  if (collective == Collective::kAllReduce) return {2 * CeilLog2(n), 2};
-  if (collective == Collective::kBroadcast || collective == Collective::kReduce) return {CeilLog2(n), 1};
+Work WorkOfTree(CollectiveKind collective, int n) {
+  if (collective == CollectiveKind::kAllReduce) return {2 * CeilLog2(n), 2};
+  if (collective == CollectiveKind::kBroadcast || collective == CollectiveKind::kReduce) return {CeilLog2(n), 1};
   return WorkOfRing(collective, n);
 }
 
-Work WorkOfRecursion(Collective collective, int n) {
+Work WorkOfRecursion(CollectiveKind collective, int n) {
   const double rounds = CeilLog2(n), share = (n - 1.0) / n;
   switch (collective) {
-    case Collective::kAllReduce:
+    case CollectiveKind::kAllReduce:
       return {2 * rounds, 2 * share};
-    case Collective::kAllGather:
-    case Collective::kReduceScatter:
+    case CollectiveKind::kAllGather:
+    case CollectiveKind::kReduceScatter:
       return {rounds, share};
-    case Collective::kBroadcast:  // a binomial tree: whole messages
-    case Collective::kReduce:
+    case CollectiveKind::kBroadcast:  // a binomial tree: whole messages
+    case CollectiveKind::kReduce:
       return {rounds, rounds};
-    case Collective::kAllToAll:
+    case CollectiveKind::kAllToAll:
       return WorkOfRing(collective, n);
   }
   return {};
 }
 
-Work WorkOf(Collective collective, CollectiveForm form, int n) {
+Work WorkOf(CollectiveKind collective, CollectiveForm form, int n) {
   switch (form) {
     case CollectiveForm::kRing:
       return WorkOfRing(collective, n);
@@ -65,25 +65,8 @@ Work WorkOf(Collective collective, CollectiveForm form, int n) {
 
 }  // namespace
 
-const char* Name(Collective collective) {
-  switch (collective) {
-    case Collective::kAllReduce:
-      return "all_reduce";
-    case Collective::kAllGather:
-      return "all_gather";
-    case Collective::kReduceScatter:
-      return "reduce_scatter";
-    case Collective::kBroadcast:
-      return "broadcast";
-    case Collective::kReduce:
-      return "reduce";
-    case Collective::kAllToAll:
-      return "all_to_all";
-  }
-  return "?";
-}
-
-double CollectiveSeconds(Collective collective, CollectiveForm form, double bytes, int ranks, const AlphaBeta& link) {
+double CollectiveSeconds(CollectiveKind collective, CollectiveForm form, double bytes, int ranks,
+                         const AlphaBeta& link) {
   if (ranks <= 1) return 0;
   const Work work = WorkOf(collective, form, ranks);
   return work.messages * link.alpha + work.passes * bytes * link.beta;

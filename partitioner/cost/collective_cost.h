@@ -5,13 +5,9 @@
 
 #include <cstdint>
 
-namespace partita {
+#include "graph/schedule/schedule.h"
 
-enum class Collective : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kReduce, kAllToAll };
-inline constexpr Collective kCollectives[] = {Collective::kAllReduce,     Collective::kAllGather,
-                                              Collective::kReduceScatter, Collective::kBroadcast,
-                                              Collective::kReduce,        Collective::kAllToAll};
-const char* Name(Collective collective);
+namespace partita {
 
 // In which pattern ranks send to each other. What a pattern does not have takes that of the ring.
 enum class CollectiveForm : uint8_t {
@@ -29,7 +25,8 @@ struct AlphaBeta {
 };
 
 // `bytes`: of the whole value, gathered or reduced; of an all_to_all what one rank holds. One rank takes no time.
-double CollectiveSeconds(Collective collective, CollectiveForm form, double bytes, int ranks, const AlphaBeta& link);
+double CollectiveSeconds(CollectiveKind collective, CollectiveForm form, double bytes, int ranks,
+                         const AlphaBeta& link);
 
 }  // namespace partita
 

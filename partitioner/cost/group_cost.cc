@@ -104,7 +104,8 @@ int RanksOf(const std::vector<GroupLevel>& levels) {
 AlphaBeta CostOf(const Link& link) { return {link.latency_seconds, 1 / link.bytes_per_second}; }
 
 // Through all ranks, at the slowest link's pace.
-double FlatSeconds(Collective collective, CollectiveForm form, double bytes, const std::vector<GroupLevel>& levels) {
+double FlatSeconds(CollectiveKind collective, CollectiveForm form, double bytes,
+                   const std::vector<GroupLevel>& levels) {
   AlphaBeta slowest;
   for (const GroupLevel& level : levels) {
     slowest.alpha = std::max(slowest.alpha, CostOf(level.link).alpha);
@@ -114,11 +115,12 @@ double FlatSeconds(Collective collective, CollectiveForm form, double bytes, con
 }
 
 // The ranks of a domain each move their part over the way out that they share, so that it sees all bytes once.
-double NestedSeconds(Collective collective, CollectiveForm form, double bytes, const std::vector<GroupLevel>& levels) {
+double NestedSeconds(CollectiveKind collective, CollectiveForm form, double bytes,
+                     const std::vector<GroupLevel>& levels) {
   double seconds = 0;
   for (const GroupLevel& level : levels) {
     seconds += CollectiveSeconds(collective, form, bytes, level.members, CostOf(level.link));
-    if (collective == Collective::kAllToAll) bytes *= level.members;  // nothing is summed or had twice
+    if (collective == CollectiveKind::kAllToAll) bytes *= level.members;  // nothing is summed or had twice
   }
   return seconds;
 }
@@ -134,7 +136,8 @@ std::vector<GroupLevel> LevelsOf(const Cluster& cluster, const std::vector<std::
   return GroupTree(cluster, groups, which).Levels();
 }
 
-double LevelSeconds(Collective collective, CollectiveForm form, double bytes, const std::vector<GroupLevel>& levels) {
+double LevelSeconds(CollectiveKind collective, CollectiveForm form, double bytes,
+                    const std::vector<GroupLevel>& levels) {
   return std::min(FlatSeconds(collective, form, bytes, levels), NestedSeconds(collective, form, bytes, levels));
 }
 
@@ -158,13 +161,13 @@ NcclTopology NcclTopologyOf(const std::vector<GroupLevel>& levels, const DeviceK
   return topology;
 }
 
-double GroupSeconds(const Cluster& cluster, Collective collective, double bytes,
+double GroupSeconds(const Cluster& cluster, CollectiveKind collective, double bytes,
                     const std::vector<std::vector<int>>& groups, size_t which) {
   const std::vector<GroupLevel> levels = LevelsOf(cluster, groups, which);
   if (levels.empty()) return 0;
   const DeviceKind& kind = cluster.KindOf(groups[which][0]);
-  const bool of_nccl = collective == Collective::kAllReduce || collective == Collective::kAllGather ||
-                       collective == Collective::kReduceScatter;
+  const bool of_nccl = collective == CollectiveKind::kAllReduce || collective == CollectiveKind::kAllGather ||
+                       collective == CollectiveKind::kReduceScatter;
   if (kind.backend == BackendKind::kCuda && of_nccl) {
     return CheapestNccl(collective, static_cast<int64_t>(bytes), NcclTopologyOf(levels, kind)).seconds;
   }

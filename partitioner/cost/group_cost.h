@@ -25,13 +25,14 @@ std::vector<GroupLevel> LevelsOf(const Cluster& cluster, const std::vector<std::
 // The quicker of two: one ring (tree, ...) through all ranks as fast as its slowest link, and level by level: an
 // all_reduce is a reduce_scatter within, an all_reduce of the parts among those with equal places, an all_gather
 // within.
-double LevelSeconds(Collective collective, CollectiveForm form, double bytes, const std::vector<GroupLevel>& levels);
+double LevelSeconds(CollectiveKind collective, CollectiveForm form, double bytes,
+                    const std::vector<GroupLevel>& levels);
 
 // What NCCL finds there: nodes are what a network links.
 NcclTopology NcclTopologyOf(const std::vector<GroupLevel>& levels, const DeviceKind& kind);
 
 // By NCCL's model on GPUs for what it has, else the quickest of the textbooks' forms.
-double GroupSeconds(const Cluster& cluster, Collective collective, double bytes,
+double GroupSeconds(const Cluster& cluster, CollectiveKind collective, double bytes,
                     const std::vector<std::vector<int>>& groups, size_t which);
 
 }  // namespace partita

@@ -35,11 +35,11 @@ constexpr double kTreeCorrection[3][kTreeSizes] = {
 
 int FloorLog2(int64_t n) { return static_cast<int>(std::bit_width(static_cast<uint64_t>(n))) - 1; }
 
-int Rounds(Collective collective, int members) {
-  return collective == Collective::kAllReduce ? 2 * (members - 1) : members - 1;
+int Rounds(CollectiveKind collective, int members) {
+  return collective == CollectiveKind::kAllReduce ? 2 * (members - 1) : members - 1;
 }
 
-double RingHops(Collective collective, int protocol, const NcclTopology& topology) {
+double RingHops(CollectiveKind collective, int protocol, const NcclTopology& topology) {
   double inside = kHop[topology.nvlink ? kNvlinkHop : kPciHop][1][protocol];
   if (topology.nodes == 1) return Rounds(collective, topology.ranks) * inside;
   // A ring over nodes posts to the network in every round, thrice of Simple.
@@ -97,9 +97,11 @@ const char* Name(NcclProtocol protocol) {
   return kNames[static_cast<int>(protocol)];
 }
 
-bool NcclOffers(Collective collective, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclTopology& topology) {
-  const bool all_reduce = collective == Collective::kAllReduce;
-  if (!all_reduce && collective != Collective::kAllGather && collective != Collective::kReduceScatter) return false;
+bool NcclOffers(CollectiveKind collective, NcclAlgorithm algorithm, NcclProtocol protocol,
+                const NcclTopology& topology) {
+  const bool all_reduce = collective == CollectiveKind::kAllReduce;
+  if (!all_reduce && collective != CollectiveKind::kAllGather && collective != CollectiveKind::kReduceScatter)
+    return false;
   // LL128 needs NVLink's ordering of stores.
   if (protocol == NcclProtocol::kLl128 && !topology.nvlink) return false;
   if (algorithm == NcclAlgorithm::kRing) return true;
@@ -108,7 +110,7 @@ bool NcclOffers(Collective collective, NcclAlgorithm algorithm, NcclProtocol pro
          topology.nvlink && topology.nodes == 1 && topology.channels >= 2;
 }
 
-double NcclLatency(Collective collective, NcclAlgorithm algorithm, NcclProtocol protocol,
+double NcclLatency(CollectiveKind collective, NcclAlgorithm algorithm, NcclProtocol protocol,
                    const NcclTopology& topology) {
   CHECK(NcclOffers(collective, algorithm, protocol, topology));
   const int p = static_cast<int>(protocol);
@@ -117,7 +119,7 @@ double NcclLatency(Collective collective, NcclAlgorithm algorithm, NcclProtocol 
   return (kBase[1][p] + RingHops(collective, p, topology)) * kMicrosecond;
 }
 
-double NcclBandwidth(Collective collective, NcclAlgorithm algorithm, NcclProtocol protocol,
+double NcclBandwidth(CollectiveKind collective, NcclAlgorithm algorithm, NcclProtocol protocol,
                      const NcclTopology& topology) {
   CHECK(NcclOffers(collective, algorithm, protocol, topology));
   const int p = static_cast<int>(protocol);
@@ -128,11 +130,11 @@ double NcclBandwidth(Collective collective, NcclAlgorithm algorithm, NcclProtoco
   return of_links * topology.ranks / Rounds(collective, topology.ranks) * kGigabyte;
 }
 
-double NcclSeconds(Collective collective, NcclAlgorithm algorithm, NcclProtocol protocol, int64_t bytes,
+double NcclSeconds(CollectiveKind collective, NcclAlgorithm algorithm, NcclProtocol protocol, int64_t bytes,
                    const NcclTopology& topology) {
   double latency = NcclLatency(collective, algorithm, protocol, topology);
   double bandwidth = NcclBandwidth(collective, algorithm, protocol, topology);
-  const bool all_reduce = collective == Collective::kAllReduce;
+  const bool all_reduce = collective == CollectiveKind::kAllReduce;
   const int size = FloorLog2(bytes >> 6);
   if (algorithm == NcclAlgorithm::kTree && size >= 0 && size < kTreeSizes) {
     bandwidth *= kTreeCorrection[static_cast<int>(protocol)][size];
@@ -143,7 +145,7 @@ double NcclSeconds(Collective collective, NcclAlgorithm algorithm, NcclProtocol 
   return latency + static_cast<double>(bytes) / bandwidth;
 }
 
-NcclChoice CheapestNccl(Collective collective, int64_t bytes, const NcclTopology& topology) {
+NcclChoice CheapestNccl(CollectiveKind collective, int64_t bytes, const NcclTopology& topology) {
   if (topology.ranks <= 1) return {};
   NcclChoice best{NcclAlgorithm::kRing, NcclProtocol::kSimple, std::numeric_limits<double>::infinity()};
   for (NcclAlgorithm algorithm : kNcclAlgorithms) {

@@ -32,13 +32,15 @@ struct NcclTopology {
 // Seconds until the last byte, had there been none. `collective`: kAllReduce, or of rings also kAllGather and
 // kReduceScatter (CHECKed); of a ring or tree, kNvls: kAllReduce on one node. The pairs that NCCL does not have (Ll of
 // kNvls, say) are not NcclOffers.
-double NcclLatency(Collective collective, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclTopology& topology);
+double NcclLatency(CollectiveKind collective, NcclAlgorithm algorithm, NcclProtocol protocol,
+                   const NcclTopology& topology);
 
 // Bytes per second of the whole value.
-double NcclBandwidth(Collective collective, NcclAlgorithm algorithm, NcclProtocol protocol,
+double NcclBandwidth(CollectiveKind collective, NcclAlgorithm algorithm, NcclProtocol protocol,
                      const NcclTopology& topology);
 
-bool NcclOffers(Collective collective, NcclAlgorithm algorithm, NcclProtocol protocol, const NcclTopology& topology);
+bool NcclOffers(CollectiveKind collective, NcclAlgorithm algorithm, NcclProtocol protocol,
+                const NcclTopology& topology);
 
 struct NcclChoice {
   NcclAlgorithm algorithm = NcclAlgorithm::kRing;
@@ -47,11 +49,11 @@ struct NcclChoice {
 };
 
 // By one pair; NcclOffers it.
-double NcclSeconds(Collective collective, NcclAlgorithm algorithm, NcclProtocol protocol, int64_t bytes,
+double NcclSeconds(CollectiveKind collective, NcclAlgorithm algorithm, NcclProtocol protocol, int64_t bytes,
                    const NcclTopology& topology);
 
 // The quickest pair, which is what NCCL takes. One rank: no time.
-NcclChoice CheapestNccl(Collective collective, int64_t bytes, const NcclTopology& topology);
+NcclChoice CheapestNccl(CollectiveKind collective, int64_t bytes, const NcclTopology& topology);
 
 }  // namespace partita
 

@@ -11,24 +11,6 @@
 namespace partita {
 namespace {
 
-Collective CollectiveOf(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return Collective::kAllReduce;
-    case CollectiveKind::kAllGather:
-      return Collective::kAllGather;
-    case CollectiveKind::kReduceScatter:
-      return Collective::kReduceScatter;
-    case CollectiveKind::kBroadcast:
-      return Collective::kBroadcast;
-    case CollectiveKind::kReduce:
-      return Collective::kReduce;
-    case CollectiveKind::kAllToAll:
-      return Collective::kAllToAll;
-  }
-  return Collective::kAllReduce;
-}
-
 class StepReader {
  public:
   StepReader(const Program& program, const Schedule& schedule, const Cluster& cluster, const KernelTimes& times)
@@ -72,7 +54,7 @@ class StepReader {
     // Of a gather the whole is what comes out, of a scatter what goes in.
     const int64_t elements = std::max(call.input_count, call.output_count);
     const auto bytes = static_cast<double>(elements * SizeOf(call.dtype));
-    return GroupSeconds(cluster_, CollectiveOf(call.kind), bytes, groups, which);
+    return GroupSeconds(cluster_, call.kind, bytes, groups, which);
   }
 
   // Each rank to those that it has something for: what it sends one after the other, or what it receives.

@@ -18,25 +18,28 @@ class Grid {
     return OnGrid(layer, first);
   }
 
-  double Gather(int64_t elements) const { return Move(Collective::kAllGather, elements * SamplesOfColumn(), rows_); }
+  double Gather(int64_t elements) const {
+    return Move(CollectiveKind::kAllGather, elements * SamplesOfColumn(), rows_);
+  }
 
  private:
   int AllRanks() const { return rows_ * columns_; }
   double SamplesOfColumn() const { return static_cast<double>(options_.batch) / columns_; }
 
-  double Move(Collective collective, double elements, int ranks) const {
+  double Move(CollectiveKind collective, double elements, int ranks) const {
     return CollectiveSeconds(collective, CollectiveForm::kRecursive, elements * options_.element_bytes, ranks, link_);
   }
 
   double Reduce(const Layer& layer, int ranks) const {
-    return Move(Collective::kAllReduce, static_cast<double>(layer.weights), ranks);
+    return Move(CollectiveKind::kAllReduce, static_cast<double>(layer.weights), ranks);
   }
 
   double OnGrid(const Layer& layer, bool first) const {
-    const Collective backward = options_.reduce_scatter ? Collective::kReduceScatter : Collective::kAllReduce;
+    const CollectiveKind backward =
+        options_.reduce_scatter ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce;
     const double inputs = static_cast<double>(layer.input.elements()) * SamplesOfColumn();
     return Gather(layer.output.elements()) + (first ? 0 : Move(backward, inputs, rows_)) +
-           Move(Collective::kAllReduce, static_cast<double>(layer.weights) / rows_, columns_);
+           Move(CollectiveKind::kAllReduce, static_cast<double>(layer.weights) / rows_, columns_);
   }
 
   // Of X forward and of dY backward, to one neighbour while the other one's are received.

@@ -3,6 +3,15 @@
 #include "runtime/base/status.h"
 
 namespace partita {
+namespace {
+
+// matmul_relu_mask has it behind its result, matmul_relu_grad in place of a bias.
+ReluMask MaskOf(const LocalNode& node) {
+  if (HasInput(node, 2) && Input(node, 2).dtype == DType::kU8) return ReluMask::kRead;
+  return node.outputs.back().dtype == DType::kU8 ? ReluMask::kWritten : ReluMask::kNone;
+}
+
+}  // namespace
 
 std::string MatMulProduct::Key() const {
   const std::string activation = epilogue.activation_name();
@@ -27,16 +36,6 @@ MatMulProduct MatMulProduct::WithoutMask() const {
   product.mask = ReluMask::kNone;
   return product;
 }
-
-namespace {
-
-// matmul_relu_mask has it behind its result, matmul_relu_grad in place of a bias.
-ReluMask MaskOf(const LocalNode& node) {
-  if (HasInput(node, 2) && Input(node, 2).dtype == DType::kU8) return ReluMask::kRead;
-  return node.outputs.back().dtype == DType::kU8 ? ReluMask::kWritten : ReluMask::kNone;
-}
-
-}  // namespace
 
 MatMulProduct ProductOf(const LocalNode& node) {
   MatMulProduct product;

@@ -47,15 +47,15 @@ TEST(GroupCost, GroupsAtTheSameTimeShareTheWayOut) {
 // 8,000 bytes: within a node 6 (1 + 0.5) us; level by level 2 (10 + 4) us more. One ring of eight is 14 (10 + 1) us.
 TEST(GroupCost, LevelByLevelToTheMicrosecond) {
   const std::vector<GroupLevel> levels = LevelsOf(TwoNodes(BackendKind::kHost), kAll, 0);
-  EXPECT_DOUBLE_EQ(LevelSeconds(Collective::kAllReduce, CollectiveForm::kRing, 8000, levels) * 1e6, 9 + 28);
-  EXPECT_DOUBLE_EQ(LevelSeconds(Collective::kAllGather, CollectiveForm::kRing, 8000, levels) * 1e6, 4.5 + 14);
-  EXPECT_DOUBLE_EQ(LevelSeconds(Collective::kBroadcast, CollectiveForm::kRing, 8000, levels) * 1e6, 3 + 2 + 10 + 8);
+  EXPECT_DOUBLE_EQ(LevelSeconds(CollectiveKind::kAllReduce, CollectiveForm::kRing, 8000, levels) * 1e6, 9 + 28);
+  EXPECT_DOUBLE_EQ(LevelSeconds(CollectiveKind::kAllGather, CollectiveForm::kRing, 8000, levels) * 1e6, 4.5 + 14);
+  EXPECT_DOUBLE_EQ(LevelSeconds(CollectiveKind::kBroadcast, CollectiveForm::kRing, 8000, levels) * 1e6, 3 + 2 + 10 + 8);
 }
 
 // What a node sends out of an all_to_all is that of its four devices.
 TEST(GroupCost, AnAllToAllSharesNothing) {
   const std::vector<GroupLevel> levels = LevelsOf(TwoNodes(BackendKind::kHost), kAll, 0);
-  EXPECT_DOUBLE_EQ(LevelSeconds(Collective::kAllToAll, CollectiveForm::kRing, 8000, levels) * 1e6,
+  EXPECT_DOUBLE_EQ(LevelSeconds(CollectiveKind::kAllToAll, CollectiveForm::kRing, 8000, levels) * 1e6,
                    (3 + 1.5) + (10 + 16));
 }
 
@@ -66,14 +66,14 @@ TEST(GroupCost, OnGpusAsNcclSays) {
   EXPECT_EQ(topology.nodes, 2);
   EXPECT_TRUE(topology.nvlink);
   EXPECT_EQ(topology.within_bandwidth, 1e9);
-  EXPECT_EQ(GroupSeconds(cluster, Collective::kAllReduce, 1 << 20, kAll, 0),
-            CheapestNccl(Collective::kAllReduce, 1 << 20, topology).seconds);
-  EXPECT_EQ(GroupSeconds(cluster, Collective::kAllReduce, 1 << 20, {{5}}, 0), 0);
+  EXPECT_EQ(GroupSeconds(cluster, CollectiveKind::kAllReduce, 1 << 20, kAll, 0),
+            CheapestNccl(CollectiveKind::kAllReduce, 1 << 20, topology).seconds);
+  EXPECT_EQ(GroupSeconds(cluster, CollectiveKind::kAllReduce, 1 << 20, {{5}}, 0), 0);
 }
 
 TEST(GroupCost, OnTheHostTheQuickestForm) {
   const Cluster cluster = TwoNodes(BackendKind::kHost);
-  EXPECT_DOUBLE_EQ(GroupSeconds(cluster, Collective::kAllReduce, 8000, kNodes, 0) * 1e6, 4 + 3) << "halving";
+  EXPECT_DOUBLE_EQ(GroupSeconds(cluster, CollectiveKind::kAllReduce, 8000, kNodes, 0) * 1e6, 4 + 3) << "halving";
 }
 
 }  // namespace

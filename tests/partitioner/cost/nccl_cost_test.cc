@@ -6,7 +6,7 @@
 namespace partita {
 namespace {
 
-constexpr Collective kAllReduce = Collective::kAllReduce;
+constexpr CollectiveKind kAllReduce = CollectiveKind::kAllReduce;
 
 NcclTopology Gpus(int ranks, int nodes, GpuGeneration generation, int channels, double channel_bandwidth) {
   NcclTopology topology;
@@ -44,9 +44,9 @@ TEST(NcclCost, LatenciesOverSixteenNodes) {
 
 TEST(NcclCost, AnAllGatherIsHalfOfARing) {
   const NcclTopology eight = Gpus(8, 1, GpuGeneration::kAmpere, 24, 10e9);
-  EXPECT_NEAR(NcclLatency(Collective::kAllGather, NcclAlgorithm::kRing, NcclProtocol::kLl, eight) * 1e6, 6.6 + 7 * 0.6,
-              1e-9);
-  EXPECT_NEAR(NcclBandwidth(Collective::kAllGather, NcclAlgorithm::kRing, NcclProtocol::kSimple, eight),
+  EXPECT_NEAR(NcclLatency(CollectiveKind::kAllGather, NcclAlgorithm::kRing, NcclProtocol::kLl, eight) * 1e6,
+              6.6 + 7 * 0.6, 1e-9);
+  EXPECT_NEAR(NcclBandwidth(CollectiveKind::kAllGather, NcclAlgorithm::kRing, NcclProtocol::kSimple, eight),
               2 * NcclBandwidth(kAllReduce, NcclAlgorithm::kRing, NcclProtocol::kSimple, eight), 1);
 }
 
@@ -70,7 +70,7 @@ TEST(NcclCost, SpeedOfNvls) {
   EXPECT_NEAR(NcclBandwidth(kAllReduce, NcclAlgorithm::kNvls, NcclProtocol::kSimple, hgx) / 1e9,
               370.8 * 0.85 * 15 / 16 * 2 * 8 / 14, 1e-9);
   EXPECT_FALSE(NcclOffers(kAllReduce, NcclAlgorithm::kNvls, NcclProtocol::kLl, hgx));
-  EXPECT_FALSE(NcclOffers(Collective::kBroadcast, NcclAlgorithm::kRing, NcclProtocol::kLl, hgx));
+  EXPECT_FALSE(NcclOffers(CollectiveKind::kBroadcast, NcclAlgorithm::kRing, NcclProtocol::kLl, hgx));
 }
 
 TEST(NcclCost, TheCheapestPairBySize) {

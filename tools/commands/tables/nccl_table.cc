@@ -23,7 +23,7 @@ absl::StatusOr<std::string> Print() {
       text += fmt::format("{:<14} {:<9}", fmt::format("{} x {}", machines.ranks / machines.nodes, machines.nodes),
                           Name(algorithm));
       for (NcclProtocol protocol : kNcclProtocols) {
-        text += fmt::format(" {:8.1f}", 1e6 * NcclLatency(Collective::kAllReduce, algorithm, protocol, topology));
+        text += fmt::format(" {:8.1f}", 1e6 * NcclLatency(CollectiveKind::kAllReduce, algorithm, protocol, topology));
       }
       text += "\n";
     }
