@@ -13,11 +13,11 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
-// What stages cost under one schedule and number of micro-batches. A stage is the layers from `begin` to before `end`.
+// What stages cost in one order and number of micro-batches. A stage is the layers from `begin` to before `end`.
 class Stages {
  public:
-  Stages(const std::vector<PipelineLayer>& layers, int micro_batches, PipelineSchedule schedule)
-      : layers_(layers), micro_batches_(micro_batches), schedule_(schedule), until_(1) {
+  Stages(const std::vector<PipelineLayer>& layers, int micro_batches, PipelineOrder order)
+      : layers_(layers), micro_batches_(micro_batches), order_(order), until_(1) {
     for (const PipelineLayer& layer : layers) {
       Sums sums = until_.back();
       sums.seconds += (layer.forward + layer.backward) / micro_batches + layer.fixed;
@@ -34,15 +34,13 @@ class Stages {
 
   // How often it can take a micro-batch.
   double Beat(int begin, int end) const {
-    if (schedule_ == PipelineSchedule::kOverlapped) return std::max(Seconds(begin, end), Send(end));
+    if (order_ == PipelineOrder::kOverlapFriendly) return std::max(Seconds(begin, end), Send(end));
     return Seconds(begin, end) + Send(begin) + Send(end);
   }
 
   // `left`: stages from this one to the last.
   double Bytes(int begin, int end, int left) const {
-    int kept = micro_batches_;
-    if (schedule_ == PipelineSchedule::kOneForwardOneBackward) kept = std::min(kept, left);
-    if (schedule_ == PipelineSchedule::kOverlapped) kept = std::min(kept, 2 * left - 1);
+    const auto kept = static_cast<double>(WarmUp(order_, left, micro_batches_, 0));
     return until_[end].weights - until_[begin].weights + kept * (until_[end].activations - until_[begin].activations);
   }
 
@@ -61,7 +59,7 @@ class Stages {
 
   const std::vector<PipelineLayer>& layers_;
   int micro_batches_;
-  PipelineSchedule schedule_;
+  PipelineOrder order_;
   std::vector<Sums> until_;  // before each layer, and behind the last
 };
 
@@ -120,10 +118,10 @@ struct Found {
 
 // A longer beat allows a shorter way; once the beats alone take as long as the best plan, none is better.
 Found BestCuts(const std::vector<PipelineLayer>& layers, const PipelineLimits& limits, int micro_batches,
-               PipelineSchedule schedule) {
-  const Stages stages(layers, micro_batches, schedule);
+               PipelineOrder order) {
+  const Stages stages(layers, micro_batches, order);
   const double shortest = stages.Way(0, stages.layers());
-  Found found{{{}, micro_batches, schedule}, kNone};
+  Found found{{{}, micro_batches, order}, kNone};
   for (const double beat : Beats(stages)) {
     if (shortest + (micro_batches - 1) * beat >= found.seconds) break;
     Cuts cuts = LeastWay(stages, limits, beat);
@@ -152,7 +150,7 @@ absl::Status Check(const std::vector<PipelineLayer>& layers, const PipelineLimit
 }
 
 Rejected Reject(const std::vector<PipelineLayer>& layers, const Found& found, double best) {
-  Rejected rejected{fmt::format("{} with {} micro-batches", Name(found.plan.schedule), found.plan.micro_batches),
+  Rejected rejected{fmt::format("{} with {} micro-batches", Name(found.plan.order), found.plan.micro_batches),
                     found.seconds, 0, "does not fit, wherever it is cut"};
   if (found.seconds == kNone) return rejected;
   const double slower = 1e6 * (found.seconds - best);
@@ -164,20 +162,8 @@ Rejected Reject(const std::vector<PipelineLayer>& layers, const Found& found, do
 
 }  // namespace
 
-const char* Name(PipelineSchedule schedule) {
-  switch (schedule) {
-    case PipelineSchedule::kGpipe:
-      return "gpipe";
-    case PipelineSchedule::kOneForwardOneBackward:
-      return "1f1b";
-    case PipelineSchedule::kOverlapped:
-      return "1f1b overlapped";
-  }
-  return "";
-}
-
 double PipelineSeconds(const std::vector<PipelineLayer>& layers, const PipelinePlan& plan) {
-  const Stages stages(layers, plan.micro_batches, plan.schedule);
+  const Stages stages(layers, plan.micro_batches, plan.order);
   double way = 0, beat = 0;
   for (size_t i = 0; i < plan.first_layer.size(); ++i) {
     const int end = EndOf(plan, i, stages.layers());
@@ -188,7 +174,7 @@ double PipelineSeconds(const std::vector<PipelineLayer>& layers, const PipelineP
 }
 
 double PipelineBytes(const std::vector<PipelineLayer>& layers, const PipelinePlan& plan) {
-  const Stages stages(layers, plan.micro_batches, plan.schedule);
+  const Stages stages(layers, plan.micro_batches, plan.order);
   double bytes = 0;
   for (size_t i = 0; i < plan.first_layer.size(); ++i) {
     const int left = static_cast<int>(plan.first_layer.size() - i);
@@ -202,9 +188,9 @@ absl::StatusOr<Answer<PipelinePlan>> PipelineSearch(const std::vector<PipelineLa
   RETURN_IF_ERROR(Check(layers, limits));
   std::vector<Found> all;
   for (const int micro_batches : limits.micro_batches) {
-    for (const PipelineSchedule schedule :
-         {PipelineSchedule::kGpipe, PipelineSchedule::kOneForwardOneBackward, PipelineSchedule::kOverlapped})
-      all.push_back(BestCuts(layers, limits, micro_batches, schedule));
+    for (const PipelineOrder order :
+         {PipelineOrder::kGPipe, PipelineOrder::kOneForwardOneBackward, PipelineOrder::kOverlapFriendly})
+      all.push_back(BestCuts(layers, limits, micro_batches, order));
   }
   std::stable_sort(all.begin(), all.end(), [](const Found& a, const Found& b) { return a.seconds < b.seconds; });
   const Found& best = all.front();

@@ -1,14 +1,15 @@
 // BaPipe's balanced pipeline (2012.12544): where to cut a chain of layers into stages, into how many micro-batches to
-// cut the batch, and which schedule to follow.
+// cut the batch, and which order to follow: one of those
+// in which gradients cross stages (graph/derive/pipeline.h).
 #ifndef PARTITA_PARTITIONER_SEARCH_PIPELINE_SEARCH_H_
 #define PARTITA_PARTITIONER_SEARCH_PIPELINE_SEARCH_H_
 
-#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/derive/pipeline.h"
 #include "partitioner/search/answer.h"
 
 namespace partita {
@@ -24,15 +25,10 @@ struct PipelineLayer {
   double activation_bytes = 0;       // kept from forward to backward
 };
 
-// Micro-batches that stage s of S keeps at a time, of m: all; min(m, S - s); min(m, 2 (S - s) - 1), so that sends
-// travel while the stage computes.
-enum class PipelineSchedule : uint8_t { kGpipe, kOneForwardOneBackward, kOverlapped };
-const char* Name(PipelineSchedule schedule);
-
 struct PipelinePlan {
   std::vector<int> first_layer;  // of each stage
   int micro_batches = 1;
-  PipelineSchedule schedule = PipelineSchedule::kGpipe;
+  PipelineOrder order = PipelineOrder::kGPipe;
 };
 
 struct PipelineLimits {
@@ -48,7 +44,7 @@ double PipelineSeconds(const std::vector<PipelineLayer>& layers, const PipelineP
 // Of the fullest stage.
 double PipelineBytes(const std::vector<PipelineLayer>& layers, const PipelinePlan& plan);
 
-// The best by the closed form, exactly. Rejected: the best of each other schedule and number of micro-batches. Refuses
+// The best by the closed form, exactly. Rejected: the best of each other order and number of micro-batches. Refuses
 // limits under which no cuts fit.
 absl::StatusOr<Answer<PipelinePlan>> PipelineSearch(const std::vector<PipelineLayer>& layers,
                                                     const PipelineLimits& limits);

@@ -84,10 +84,10 @@ ARROWS = {
                 " ops/functors/updates ops/cuda/launch" +
                 " ops/cuda/plans ops/cuda/kernel ops/cuda/own ops/cuda/cublaslt ops/cuda/cudnn",
 
-    # Ways to choose a strategy; searches know nothing of graphs.
+    # Ways to choose a strategy; searches know of graphs the orders of pipelines alone.
     "partitioner/search/elimination": "runtime/base",
     "partitioner/search/placement": "runtime/base",
-    "partitioner/search": "runtime/base partitioner/search/elimination partitioner/search/placement",
+    "partitioner/search": "runtime/base graph/derive partitioner/search/elimination partitioner/search/placement",
     "partitioner": "runtime/base graph/value graph/ir graph/derive",
     # What a plan is made for, and how long things take there.
     "partitioner/cluster": "runtime/base graph/value",

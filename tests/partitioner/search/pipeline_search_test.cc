@@ -12,22 +12,22 @@ namespace partita {
 namespace {
 
 constexpr double kAll = std::numeric_limits<double>::infinity();
-constexpr PipelineSchedule kSchedules[] = {PipelineSchedule::kGpipe, PipelineSchedule::kOneForwardOneBackward,
-                                           PipelineSchedule::kOverlapped};
+constexpr PipelineOrder kOrders[] = {PipelineOrder::kGPipe, PipelineOrder::kOneForwardOneBackward,
+                                     PipelineOrder::kOverlapFriendly};
 
 // All cuts into at most `stages`: bit i says that layer i + 1 begins one.
 double BruteForce(const std::vector<PipelineLayer>& layers, const PipelineLimits& limits) {
   double best = kAll;
   for (int cuts = 0; cuts < 1 << (layers.size() - 1); ++cuts) {
-    PipelinePlan plan{{0}, 1, PipelineSchedule::kGpipe};
+    PipelinePlan plan{{0}, 1, PipelineOrder::kGPipe};
     for (int i = 0; i + 1 < static_cast<int>(layers.size()); ++i) {
       if (cuts >> i & 1) plan.first_layer.push_back(i + 1);
     }
     if (static_cast<int>(plan.first_layer.size()) > limits.stages) continue;
     for (const int micro_batches : limits.micro_batches) {
-      for (const PipelineSchedule schedule : kSchedules) {
+      for (const PipelineOrder order : kOrders) {
         plan.micro_batches = micro_batches;
-        plan.schedule = schedule;
+        plan.order = order;
         if (PipelineBytes(layers, plan) <= limits.bytes) best = std::min(best, PipelineSeconds(layers, plan));
       }
     }
@@ -88,7 +88,7 @@ TEST(PipelineSearch, ClosedFormIsTheSimulatedOneOfEqualStages) {
     for (const int micro_batches : {1, 4, 8}) {
       const double m = micro_batches;
       const std::vector<PipelineLayer> layers(stages, {"layer", 2 * m, 4 * m, 0, 0, 0, 0, 0});
-      PipelinePlan plan{{}, micro_batches, PipelineSchedule::kOneForwardOneBackward};
+      PipelinePlan plan{{}, micro_batches, PipelineOrder::kOneForwardOneBackward};
       std::vector<int> one, all;
       for (int s = 0; s < stages; ++s) {
         plan.first_layer.push_back(s);
@@ -111,7 +111,7 @@ TEST(PipelineSearch, BalancesTimeAndMemory) {
   EXPECT_EQ(free->bytes, 16) << "gpipe keeps all micro-batches, and is no slower";
   const auto tight = PipelineSearch(layers, {4, {8}, 8});
   ASSERT_TRUE(tight.ok());
-  EXPECT_EQ(tight->plan.schedule, PipelineSchedule::kOneForwardOneBackward);
+  EXPECT_EQ(tight->plan.order, PipelineOrder::kOneForwardOneBackward);
   EXPECT_EQ(tight->bytes, 8);
   EXPECT_EQ(PipelineSearch(layers, {4, {8}, 1}).status().message(),
             "no cuts of 8 layers into at most 4 stages fit 1 bytes a stage");
