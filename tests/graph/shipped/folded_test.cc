@@ -6,18 +6,13 @@
 #include <iostream>
 
 #include "graph/make_program.h"
-#include "graph/proto_io/proto_io.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tests/graph/alike/expect_folded.h"
+#include "tests/graph/shipped/shipped.h"
 
 namespace partita {
 namespace {
-
-struct Shipped {
-  const char* model;
-  const char* strategy;
-};
 
 class Folded : public testing::TestWithParam<Shipped> {
  protected:
@@ -46,11 +41,9 @@ class Folded : public testing::TestWithParam<Shipped> {
 };
 
 TEST_P(Folded, IsWhatEachRankIsByItself) {
-  const std::string folder = "tools/models/examples/";
-  absl::StatusOr<Model> model = LoadModel(folder + GetParam().model + ".pbtxt", Ops());
+  const absl::StatusOr<Model> model = GetParam().Load();
   ASSERT_TRUE(model.ok()) << model.status();
-  model->learning_rate.steps = 100;
-  const absl::StatusOr<Strategy> shipped = LoadStrategy(folder + GetParam().strategy + ".pbtxt");
+  const absl::StatusOr<Strategy> shipped = GetParam().LoadSplit();
   ASSERT_TRUE(shipped.ok()) << shipped.status();
   EXPECT_TRUE(Expect(*model, *shipped));
   for (size_t axis = 0; axis < shipped->mesh.axes.size(); ++axis) {
@@ -61,18 +54,7 @@ TEST_P(Folded, IsWhatEachRankIsByItself) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Examples, Folded,
-                         testing::Values(Shipped{"mini_inception", "mini_inception_2x2"},
-                                         Shipped{"mini_inception", "mini_inception_mixed"},
-                                         Shipped{"mini_inception", "mini_inception_domain"},
-                                         Shipped{"lenet5", "lenet5_data_model"}, Shipped{"lenet5", "lenet5_placement"},
-                                         Shipped{"lenet5", "lenet5_mixed"}, Shipped{"lenet5", "lenet5_pipeline"},
-                                         Shipped{"lenet5", "lenet5_domain"}, Shipped{"lenet5", "lenet5_groups"},
-                                         Shipped{"lenet5", "lenet5_grid"}, Shipped{"lenet5", "lenet5_workers"},
-                                         Shipped{"lenet5", "lenet5_meshes"}, Shipped{"mlp", "mlp_data_model"},
-                                         Shipped{"mlp", "mlp_placement"}, Shipped{"mlp", "mlp_mixed"},
-                                         Shipped{"mlp", "mlp_classes"}),
-                         [](const auto& shipped) { return std::string(shipped.param.strategy); });
+INSTANTIATE_TEST_SUITE_P(Examples, Folded, testing::ValuesIn(kShipped), NameOf);
 
 }  // namespace
 }  // namespace partita

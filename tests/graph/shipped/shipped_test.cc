@@ -2,11 +2,12 @@
 //
 // Each single wait of each rank's schedule is removed in turn and must be refused by VerifySchedule; each two
 // collectives of a rank that follow each other are swapped in turn and must be refused by VerifyCollectives.
+#include "tests/graph/shipped/shipped.h"
+
 #include <gtest/gtest.h>
 
 #include "graph/make_program.h"
 #include "graph/make_schedule.h"
-#include "graph/proto_io/proto_io.h"
 #include "graph/prove/verify_collectives.h"
 #include "graph/prove/verify_schedule.h"
 #include "ops/host/host_kernels.h"
@@ -15,19 +16,12 @@
 namespace partita {
 namespace {
 
-struct Shipped {
-  const char* model;
-  const char* strategy;
-};
-
 class ShippedModels : public testing::TestWithParam<Shipped> {
  protected:
   void SetUp() override {
-    const std::string folder = "tools/models/examples/";
-    absl::StatusOr<Model> model = LoadModel(folder + GetParam().model + ".pbtxt", Ops());
+    const absl::StatusOr<Model> model = GetParam().Load();
     ASSERT_TRUE(model.ok()) << model.status();
-    model->learning_rate.steps = 100;
-    const absl::StatusOr<Strategy> strategy = LoadStrategy(folder + GetParam().strategy + ".pbtxt");
+    const absl::StatusOr<Strategy> strategy = GetParam().LoadSplit();
     ASSERT_TRUE(strategy.ok()) << strategy.status();
     absl::StatusOr<Program> program = MakeProgram(*model, *strategy, Ops(), {.verify_passes = true});
     ASSERT_TRUE(program.ok()) << program.status();
@@ -80,18 +74,7 @@ TEST_P(ShippedModels, CollectivesKeepTheirPlaces) {
   EXPECT_GT(swapped, 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Examples, ShippedModels,
-                         testing::Values(Shipped{"mini_inception", "mini_inception_2x2"},
-                                         Shipped{"mini_inception", "mini_inception_mixed"},
-                                         Shipped{"mini_inception", "mini_inception_domain"},
-                                         Shipped{"lenet5", "lenet5_data_model"}, Shipped{"lenet5", "lenet5_placement"},
-                                         Shipped{"lenet5", "lenet5_mixed"}, Shipped{"lenet5", "lenet5_pipeline"},
-                                         Shipped{"lenet5", "lenet5_domain"}, Shipped{"lenet5", "lenet5_groups"},
-                                         Shipped{"lenet5", "lenet5_grid"}, Shipped{"lenet5", "lenet5_workers"},
-                                         Shipped{"lenet5", "lenet5_meshes"}, Shipped{"mlp", "mlp_data_model"},
-                                         Shipped{"mlp", "mlp_placement"}, Shipped{"mlp", "mlp_mixed"},
-                                         Shipped{"mlp", "mlp_classes"}),
-                         [](const auto& shipped) { return std::string(shipped.param.strategy); });
+INSTANTIATE_TEST_SUITE_P(Examples, ShippedModels, testing::ValuesIn(kShipped), NameOf);
 
 }  // namespace
 }  // namespace partita
