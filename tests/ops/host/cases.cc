@@ -1,6 +1,5 @@
 // The table of nodes that all host kernels are run on.
 #include <algorithm>
-#include <cmath>
 
 #include "graph/ir/op_definition.h"
 #include "graph/optimizer/optimizer.h"
@@ -8,7 +7,6 @@
 #include "ops/functors/epilogue.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
-#include "runtime/base/philox.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/update_rules.h"
 
@@ -441,12 +439,6 @@ void AddEpilogues(Table& table) {
   }
 }
 
-// "" of the inputs of a variadic op behind the first.
-std::string InputName(const LocalNode& node, size_t input) {
-  const size_t own = input % (node.inputs.size() / static_cast<size_t>(node.members));
-  return own < node.op->inputs.size() ? node.op->inputs[own].name : "";
-}
-
 // Of the list in ops/functors/elementwise.h.
 void AddListed(Table& table) {
   for (const Shape& shape : kShapes) {
@@ -458,70 +450,7 @@ void AddListed(Table& table) {
   }
 }
 
-// s1 and s2 of x [n,...,c] relative to `shift`, per group of samples.
-Values StatisticsOf(const LocalNode& node, const Values& x, const Values& shift, int64_t groups) {
-  const int64_t c = node.inputs[0]->shape().back(), rows = node.inputs[0]->elements() / c / groups;
-  Values stats(groups * 2 * c, 0);
-  for (size_t i = 0; i < x.size(); ++i) {
-    const int64_t channel = static_cast<int64_t>(i) % c, g = static_cast<int64_t>(i) / c / rows;
-    const double d = x[i] - shift[channel];
-    stats[2 * g * c + channel] += d;
-    stats[(2 * g + 1) * c + channel] += d * d;
-  }
-  return stats;
-}
-
-}  // namespace
-
-std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
-  std::vector<Values> inputs;
-  const std::string& op = node.op->name;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    inputs.push_back(node.inputs[i].has_value() ? RandomValues(node.inputs[i]->elements(), seed * 16 + i) : Values{});
-    if (!node.inputs[i].has_value()) continue;
-    const bool variance = (op == "batch_norm_inference" && i == 4) || (op == "batch_norm_running" && i > 0);
-    const bool positive = variance || op == "clip_scale" || op == "log" || op == "sqrt" ||
-                          (op == "batch_norm_running" && i == 0) || InputName(node, i) == "sum" ||
-                          InputName(node, i) == "mean_square" || InputName(node, i) == "accumulator";
-    for (size_t k = 0; k < inputs[i].size(); ++k) {
-      if (positive) inputs[i][k] = std::abs(inputs[i][k]) + 0.5;
-      if (InputName(node, i) == "mean") inputs[i][k] *= 0.1;  // its square is less than the mean square
-      if (node.inputs[i]->dtype == DType::kI32) inputs[i][k] = static_cast<double>((k * 7 + seed) % 5);
-      if (InputName(node, i) == "mask") inputs[i][k] = static_cast<double>((k * 151 + seed * 37) % 256);
-      if (InputName(node, i) == "apply") inputs[i][k] = 1;
-    }
-  }
-  for (const int shared : node.op->together) {
-    const size_t stride = inputs.size() / static_cast<size_t>(node.members);
-    for (size_t i = stride + static_cast<size_t>(shared); i < inputs.size(); i += stride) {
-      inputs[i] = inputs[static_cast<size_t>(shared)];
-    }
-  }
-  const bool labelled = op == "accuracy" || op.rfind("softmax_cross_entropy", 0) == 0 || op == "cross_entropy" ||
-                        op == "cross_entropy_logits_grad";
-  if (labelled) {
-    const size_t classes = static_cast<size_t>(node.inputs[0]->global.back());
-    for (size_t k = 0; k < inputs[1].size(); ++k) inputs[1][k] = static_cast<double>((k * 131 + seed) % classes);
-  }
-  if (op == "max_pool_grad") {
-    LocalNode forward = node;
-    inputs[1] = Outputs(WholeNode("max_pool",
-                                  {{"kernel", node.attributes.Ints("kernel")},
-                                   {"stride", node.attributes.Ints("stride")},
-                                   {"padding", node.attributes.Ints("padding")}},
-                                  {TensorType{DType::kF32, node.inputs[0]->global}}),
-                        {inputs[0]}, {.reference_only = true})[0];
-  }
-  const size_t stats = op == "batch_norm_normalize" ? 1 : 2;
-  const bool normalizes = op == "batch_norm_normalize" || op == "batch_norm_gradient_sums" ||
-                          op == "batch_norm_normalize_input_grad" || op == "batch_norm_input_grad";
-  if (normalizes) {
-    inputs[stats] = StatisticsOf(node, inputs[0], inputs[stats + 1], node.inputs[stats]->shape()[0]);
-  }
-  return inputs;
-}
-
-std::vector<KernelCase> AllCases() {
+Table MakeTable() {
   Table table;
   AddConvolutions(table);
   AddMatMuls(table);
@@ -543,7 +472,14 @@ std::vector<KernelCase> AllCases() {
   AddEpilogues(table);
   AddListed(table);
   AddSequenceProducts(table);
-  return std::move(table.cases);
+  return table;
+}
+
+}  // namespace
+
+const std::vector<KernelCase>& AllCases() {
+  static const Table table = MakeTable();
+  return table.cases;
 }
 
 }  // namespace partita

@@ -83,9 +83,10 @@ struct KernelCase {
 };
 
 // f32 nodes of every op that has kernels: attributes, odd sizes, one and many channels (cases.cc).
-std::vector<KernelCase> AllCases();
+const std::vector<KernelCase>& AllCases();
 
-// Random inputs that suit the op: labels are classes, variances are positive, statistics and maxima belong to x.
+// Random inputs that suit the op (suitable_inputs.cc): labels are classes, variances are positive, statistics and
+// maxima belong to x.
 std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed);
 
 // Inputs with which the node leaves what it updates as it was: its gate (InputDefinition::gate) is 0, and no number

@@ -11,7 +11,7 @@ namespace {
 // What no engine takes together is a plan of the convolution and a launch of ours, also by what is kept.
 TEST(CudnnConvolution, AnEpilogueThatNoEngineTakesFollows) {
   int tried = 0;
-  for (const KernelCase& c : Cases()) {
+  for (const KernelCase& c : AllCases()) {
     if (Operations(c.node) == 1) continue;
     for (const LocalNode& node : {c.node, InBf16(c.node)}) {
       const std::vector<Values> inputs = Stored(node, c.inputs);

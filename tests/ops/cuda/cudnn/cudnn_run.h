@@ -51,13 +51,8 @@ inline CudnnOptions Timed() {
 
 inline bool IsConvolution(const LocalNode& node) { return node.op->name.rfind("conv2d", 0) == 0; }
 
-inline const std::vector<KernelCase>& Cases() {
-  static const auto& cases = *new std::vector<KernelCase>(AllCases());
-  return cases;
-}
-
 inline KernelCase AnyCase(const std::string& op = "conv2d") {
-  for (const KernelCase& c : Cases()) {
+  for (const KernelCase& c : AllCases()) {
     if (c.node.op->name == op) return c;
   }
   return {};

@@ -23,7 +23,7 @@ absl::StatusOr<PreparedCudaKernel> Prepared(const FakeCudnn& fake, const LocalNo
 TEST(DescribedTarget, AnswersForEveryConvolution) {
   constexpr int64_t kWorkspace = int64_t{1} << 29;  // more than that of any reference
   int tried = 0;
-  for (const KernelCase& c : Cases()) {
+  for (const KernelCase& c : AllCases()) {
     if (!IsConvolution(c.node)) continue;
     FakeCudnn fake;
     fake.engines = {{.works = false}, {.workspace = kWorkspace}};
@@ -58,7 +58,7 @@ TEST(DescribedTarget, APlanNamesItsEngine) {
 
 // Ours is counted if no engine takes what follows a convolution.
 TEST(DescribedTarget, AnEpilogueApartIsALaunchMore) {
-  for (const KernelCase& c : Cases()) {
+  for (const KernelCase& c : AllCases()) {
     if (c.node.op->name != "conv2d_epilogue") continue;
     const bool any = DescribeConvolution(c.node)->epilogue.any();
     for (const bool fused : {false, true}) {

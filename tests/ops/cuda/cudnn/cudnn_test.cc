@@ -15,7 +15,7 @@ using Notes = std::vector<cudnnBackendNumericalNote_t>;
 // Layouts, strides, dilations, groups and paddings of all three directions, and of forward ones all epilogues.
 TEST(CudnnConvolution, EveryCaseEqualsTheHost) {
   int tried = 0;
-  for (const KernelCase& c : Cases()) {
+  for (const KernelCase& c : AllCases()) {
     if (!IsConvolution(c.node)) continue;
     for (const LocalNode& node : {c.node, InBf16(c.node)}) {
       const std::vector<Values> inputs = Stored(node, c.inputs);
@@ -192,7 +192,7 @@ TEST(CudnnConvolution, OddAddressesGoToTheReference) {
 // computes it in the workspace, and it is copied from there.
 TEST(CudnnConvolution, AnOddGradientOfWeightsComesByTheWorkspace) {
   int tried = 0;
-  for (const KernelCase& c : Cases()) {
+  for (const KernelCase& c : AllCases()) {
     if (c.node.op->name != "conv2d_weight_grad") continue;
     for (const LocalNode& node : {c.node, InBf16(c.node)}) {
       const int64_t bytes = node.outputs[0].bytes();

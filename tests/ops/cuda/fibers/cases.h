@@ -3,6 +3,8 @@
 #ifndef PARTITA_TESTS_OPS_CUDA_FIBERS_CASES_H_
 #define PARTITA_TESTS_OPS_CUDA_FIBERS_CASES_H_
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "graph/ir/node_flops.h"
@@ -17,8 +19,9 @@ constexpr bool kAllCases = false;
 #endif
 
 inline std::vector<KernelCase> CasesUpTo(double flops) {
-  std::vector<KernelCase> cases = AllCases();
-  if (!kAllCases) std::erase_if(cases, [flops](const KernelCase& c) { return FlopsOf(c.node) > flops; });
+  std::vector<KernelCase> cases;
+  std::ranges::copy_if(AllCases(), std::back_inserter(cases),
+                       [flops](const KernelCase& c) { return kAllCases || FlopsOf(c.node) <= flops; });
   return cases;
 }
 
