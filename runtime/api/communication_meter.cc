@@ -5,18 +5,14 @@
 #include <variant>
 
 #include "graph/ir/gradient_moves.h"
+#include "graph/timeline/overlap.h"
 #include "runtime/api/job/packed_values.h"
 #include "runtime/base/status.h"
-#include "runtime/telemetry/overlap.h"
 
 namespace partita {
 namespace {
 
 constexpr double kNanosecond = 1e-9;
-
-TimeRange RangeOf(const LaunchSpan& span) {
-  return {static_cast<int64_t>(span.begin / kNanosecond), static_cast<int64_t>(span.end / kNanosecond)};
-}
 
 double Median(std::vector<double> values, double of_none) {
   if (values.empty()) return of_none;

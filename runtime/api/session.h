@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
 #include "graph/moves/move_bytes.h"
+#include "graph/timeline/timeline.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/api/rank/rank_runtime.h"
 #include "runtime/api/rank/session_options.h"
@@ -39,12 +40,6 @@ struct GroupTraffic {
   int64_t calls = 0;  // of the group's first rank
   int64_t waits = 0;  // calls in which a rank had to wait, summed over the ranks
   double wait_seconds = 0;
-};
-
-// One launch of the last step.
-struct LaunchSpan {
-  const Launch* launch = nullptr;  // of Session::schedule
-  double begin = 0, end = 0;       // seconds since the step was started on the first rank of this process
 };
 
 class Session {
@@ -150,7 +145,8 @@ class Session {
   absl::StatusOr<std::vector<int64_t>> JobUsedMemory() const;
   const MemoryCheck& memory_check(int rank) const { return ranks_[rank]->memory_check(); }
 
-  // Spans of the last step of `entry`, while none is in flight; empty if it was not recorded or the rank is not here.
+  // Spans of the last step of `entry`, while none is in flight, since it was started on the first rank of this process;
+  // empty if it was not recorded or the rank is not here.
   // Recording costs a few nanoseconds a launch.
   void RecordTimeline(bool on);
   bool records_timeline() const { return records_timeline_; }

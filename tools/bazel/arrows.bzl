@@ -28,6 +28,7 @@ ARROWS = {
     "graph/plan": "runtime/base graph/value graph/ir graph/schedule",
     "graph/alike": "runtime/base graph/value graph/ir graph/schedule",
     "graph/prove": "runtime/base graph/value graph/ir graph/schedule",
+    "graph/timeline": "runtime/base graph/schedule",
     # The index of both ways.
     "graph": "runtime/base graph/value graph/ir graph/moves graph/derive graph/passes graph/schedule graph/lower" +
              " graph/plan graph/alike",
@@ -112,8 +113,8 @@ ARROWS = {
     "runtime/api/backend": "runtime/base graph graph/ir graph/schedule ops/host ops/cuda ops/cuda/plans" +
                            " runtime/device runtime/device/cuda runtime/exec runtime/comm runtime/comm/local" +
                            " runtime/comm/cuda_local runtime/comm/nccl runtime/api/job runtime/api/rank",
-    "runtime/api": "runtime/base graph graph/value graph/ir graph/moves graph/schedule graph/prove runtime/device" +
-                   " runtime/telemetry runtime/api/job runtime/api/backend runtime/api/rank",
+    "runtime/api": "runtime/base graph graph/value graph/ir graph/moves graph/schedule graph/prove graph/timeline" +
+                   " runtime/device runtime/api/job runtime/api/backend runtime/api/rank",
     "runtime/train": "runtime/base graph/value graph/ir ops/values runtime/data runtime/checkpoint runtime/telemetry" +
                      " runtime/api runtime/api/job",
 

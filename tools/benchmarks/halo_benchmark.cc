@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <iterator>
 #include <memory>
 #include <set>
@@ -10,10 +9,10 @@
 
 #include "graph/ir/op_definition.h"
 #include "graph/make_program.h"
+#include "graph/timeline/overlap.h"
 #include "ops/registry.h"
 #include "runtime/api/session.h"
 #include "runtime/base/status.h"
-#include "runtime/telemetry/overlap.h"
 #include "tools/benchmarks/median.h"
 #include "tools/models/models.h"
 
@@ -34,13 +33,12 @@ bool IsHalo(const Graph& graph, const Launch& launch) {
 
 // Of the last step, the mean of the ranks.
 void MeasureHalos(const Session& session, double& in_flight, double& exposed) {
-  const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
   for (int rank = 0; rank < session.ranks(); ++rank) {
     std::vector<TimeRange> halos, work;
     for (const LaunchSpan& span : session.Timeline(kTrainEntry, rank)) {
       if (std::holds_alternative<HostLaunch>(span.launch->work)) continue;
       const bool halo = IsHalo(session.graph(kTrainEntry), *span.launch);
-      (halo ? halos : work).push_back({nanoseconds(span.begin), nanoseconds(span.end)});
+      (halo ? halos : work).push_back(RangeOf(span));
     }
     const OverlapTime time = MeasureOverlap(std::move(halos), std::move(work));
     in_flight += static_cast<double>(time.busy_ns) * 1e-6 / session.ranks();

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/ir/gradient_moves.h"
-#include "runtime/telemetry/overlap.h"
+#include "graph/timeline/overlap.h"
 #include "tests/runtime/api/session_fixture.h"
 
 namespace partita {
@@ -14,8 +14,7 @@ template <typename Wanted>
 std::vector<TimeRange> Ranges(const Session& session, int rank, const Wanted& wanted) {
   std::vector<TimeRange> ranges;
   for (const LaunchSpan& span : session.Timeline(kTrainEntry, rank)) {
-    if (!wanted(*span.launch)) continue;
-    ranges.push_back({static_cast<int64_t>(span.begin / 1e-9), static_cast<int64_t>(span.end / 1e-9)});
+    if (wanted(*span.launch)) ranges.push_back(RangeOf(span));
   }
   return ranges;
 }

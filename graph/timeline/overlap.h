@@ -2,11 +2,13 @@
 //
 //   communication   ---AAAA----BBBBBB---   busy 10
 //   computing       CCCCCC------CC--CCCC   exposed 5: where A or B runs and no C
-#ifndef PARTITA_RUNTIME_TELEMETRY_OVERLAP_H_
-#define PARTITA_RUNTIME_TELEMETRY_OVERLAP_H_
+#ifndef PARTITA_GRAPH_TIMELINE_OVERLAP_H_
+#define PARTITA_GRAPH_TIMELINE_OVERLAP_H_
 
 #include <cstdint>
 #include <vector>
+
+#include "graph/timeline/timeline.h"
 
 namespace partita {
 
@@ -15,6 +17,9 @@ struct TimeRange {
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
 };
+
+// To the nearest nanosecond.
+TimeRange RangeOf(const LaunchSpan& span);
 
 struct OverlapTime {
   int64_t busy_ns = 0;     // some of the work runs
@@ -31,4 +36,4 @@ OverlapTime MeasureOverlap(std::vector<TimeRange> work, std::vector<TimeRange> h
 
 }  // namespace partita
 
-#endif  // PARTITA_RUNTIME_TELEMETRY_OVERLAP_H_
+#endif  // PARTITA_GRAPH_TIMELINE_OVERLAP_H_

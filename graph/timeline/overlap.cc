@@ -1,6 +1,7 @@
-#include "runtime/telemetry/overlap.h"
+#include "graph/timeline/overlap.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/base/check.h"
 
@@ -24,6 +25,8 @@ void Join(std::vector<TimeRange>& ranges) {
 }
 
 }  // namespace
+
+TimeRange RangeOf(const LaunchSpan& span) { return {std::llround(span.begin * 1e9), std::llround(span.end * 1e9)}; }
 
 double OverlapTime::hidden_share() const {
   return busy_ns == 0 ? 1 : static_cast<double>(hidden_ns()) / static_cast<double>(busy_ns);

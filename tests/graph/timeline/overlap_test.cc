@@ -1,4 +1,4 @@
-#include "runtime/telemetry/overlap.h"
+#include "graph/timeline/overlap.h"
 
 #include <gtest/gtest.h>
 
