@@ -9,11 +9,12 @@
 namespace partita {
 namespace {
 
-void Pass(const Link& link, Link& route) {
+void Pass(const Link& link, int sharing, Link& route) {
+  const double speed = link.bytes_per_second / sharing;
   route.latency_seconds += link.latency_seconds;
-  if (link.bytes_per_second >= route.bytes_per_second) return;
+  if (speed >= route.bytes_per_second) return;
   route.fabric = link.fabric;
-  route.bytes_per_second = link.bytes_per_second;
+  route.bytes_per_second = speed;
   route.channels = link.channels;
 }
 
@@ -46,15 +47,18 @@ std::vector<int> DomainsOf(const Cluster& cluster, int device) {
   return path;
 }
 
-Link LinkBetween(const Cluster& cluster, int from, int to) {
+Link LinkBetween(const Cluster& cluster, int from, int to, const std::vector<int>& sharing) {
   Link route{Fabric::kMemory, std::numeric_limits<double>::infinity(), 0, 1};
   if (from == to) return route;
   const std::vector<int> a = DomainsOf(cluster, from), b = DomainsOf(cluster, to);
   size_t shared = 0;
   while (shared < a.size() && shared < b.size() && a[shared] == b[shared]) ++shared;
-  for (size_t i = shared; i < a.size(); ++i) Pass(cluster.domains[a[i]].up, route);
-  Pass(cluster.domains[a[shared - 1]].within, route);
-  for (size_t i = shared; i < b.size(); ++i) Pass(cluster.domains[b[i]].up, route);
+  const auto leave = [&](int domain) {
+    Pass(cluster.domains[domain].up, sharing.empty() ? 1 : std::max(sharing[domain], 1), route);
+  };
+  for (size_t i = shared; i < a.size(); ++i) leave(a[i]);
+  Pass(cluster.domains[a[shared - 1]].within, 1, route);
+  for (size_t i = shared; i < b.size(); ++i) leave(b[i]);
   return route;
 }
 

@@ -70,7 +70,8 @@ std::vector<int> DomainsOf(const Cluster& cluster, int device);
 
 // Of a message between two devices: the sum of the latencies that it passes, the least speed; of the fabric and the
 // channels of the slowest link. Both the same device: nothing is passed, latency 0 and no limit of speed (infinity).
-Link LinkBetween(const Cluster& cluster, int from, int to);
+// `sharing`: by domain, how many share its way up; empty: nobody does.
+Link LinkBetween(const Cluster& cluster, int from, int to, const std::vector<int>& sharing = {});
 
 // How many of the first `ranks` devices have their cores in common with `rank`, itself counted; 1 where none are.
 int RanksSharingCores(const Cluster& cluster, int rank, int ranks);

@@ -15,10 +15,9 @@ using Members = std::set<int>;
 
 class GroupTree {
  public:
-  GroupTree(const Cluster& cluster, const std::vector<std::vector<int>>& groups, size_t which)
-      : cluster_(cluster), group_(groups[which]) {
-    for (const std::vector<int>& group : groups) CountCrossings(group);
-    for (int device : group_) AddDevice(device);
+  GroupTree(const Cluster& cluster, const std::vector<int>& group, const Crossings& crossings)
+      : cluster_(cluster), crossings_(crossings) {
+    for (int device : group) AddDevice(device);
   }
 
   std::vector<GroupLevel> Levels() const {
@@ -32,15 +31,6 @@ class GroupTree {
   }
 
  private:
-  // How many groups leave a domain that they have members in.
-  void CountCrossings(const std::vector<int>& group) {
-    std::map<int, size_t> inside;
-    for (int device : group) {
-      for (int domain : DomainsOf(cluster_, device)) ++inside[domain];
-    }
-    for (const auto& [domain, devices] : inside) crossings_[domain] += devices < group.size() ? 1 : 0;
-  }
-
   void AddDevice(int device) {
     const std::vector<int> path = DomainsOf(cluster_, device);
     for (size_t depth = 0; depth < path.size(); ++depth) {
@@ -68,7 +58,7 @@ class GroupTree {
   // The way of a message from a device of the group to the outside of `domain`; its latency.
   double Leave(int domain, GroupLevel& level) const {
     const Domain& left = cluster_.domains[domain];
-    const int sharing = std::max(crossings_.at(domain), 1);
+    const int sharing = std::max(crossings_[domain], 1);
     Slow(left.up, left.up.bytes_per_second / sharing, level);
     const Members& members = members_.at(domain);
     const int first = *members.begin();
@@ -89,8 +79,8 @@ class GroupTree {
   }
 
   const Cluster& cluster_;
-  const std::vector<int>& group_;
-  std::map<int, int> crossings_, devices_;  // by domain
+  const Crossings& crossings_;
+  std::map<int, int> devices_;  // by domain
   std::map<int, Members> members_;
   std::map<size_t, std::set<int>> by_depth_;
 };
@@ -132,8 +122,24 @@ GpuGeneration GenerationOf(const DeviceKind& kind) {
 
 }  // namespace
 
+Crossings CrossingsOf(const Cluster& cluster, const std::vector<std::vector<int>>& groups) {
+  Crossings crossings(cluster.domains.size(), 0);
+  for (const std::vector<int>& group : groups) {
+    std::map<int, size_t> inside;
+    for (int device : group) {
+      for (int d = cluster.devices[device].domain; d >= 0; d = cluster.domains[d].parent) ++inside[d];
+    }
+    for (const auto& [domain, devices] : inside) crossings[domain] += devices < group.size() ? 1 : 0;
+  }
+  return crossings;
+}
+
+std::vector<GroupLevel> LevelsOf(const Cluster& cluster, const std::vector<int>& group, const Crossings& crossings) {
+  return GroupTree(cluster, group, crossings).Levels();
+}
+
 std::vector<GroupLevel> LevelsOf(const Cluster& cluster, const std::vector<std::vector<int>>& groups, size_t which) {
-  return GroupTree(cluster, groups, which).Levels();
+  return LevelsOf(cluster, groups[which], CrossingsOf(cluster, groups));
 }
 
 double LevelSeconds(CollectiveKind collective, CollectiveForm form, double bytes,
@@ -161,11 +167,9 @@ NcclTopology NcclTopologyOf(const std::vector<GroupLevel>& levels, const DeviceK
   return topology;
 }
 
-double GroupSeconds(const Cluster& cluster, CollectiveKind collective, double bytes,
-                    const std::vector<std::vector<int>>& groups, size_t which) {
-  const std::vector<GroupLevel> levels = LevelsOf(cluster, groups, which);
+double GroupSeconds(const DeviceKind& kind, CollectiveKind collective, double bytes,
+                    const std::vector<GroupLevel>& levels) {
   if (levels.empty()) return 0;
-  const DeviceKind& kind = cluster.KindOf(groups[which][0]);
   const bool of_nccl = collective == CollectiveKind::kAllReduce || collective == CollectiveKind::kAllGather ||
                        collective == CollectiveKind::kReduceScatter;
   if (kind.backend == BackendKind::kCuda && of_nccl) {
@@ -174,6 +178,11 @@ double GroupSeconds(const Cluster& cluster, CollectiveKind collective, double by
   double best = std::numeric_limits<double>::infinity();
   for (CollectiveForm form : kForms) best = std::min(best, LevelSeconds(collective, form, bytes, levels));
   return best;
+}
+
+double GroupSeconds(const Cluster& cluster, CollectiveKind collective, double bytes,
+                    const std::vector<std::vector<int>>& groups, size_t which) {
+  return GroupSeconds(cluster.KindOf(groups[which][0]), collective, bytes, LevelsOf(cluster, groups, which));
 }
 
 }  // namespace partita

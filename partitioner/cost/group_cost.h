@@ -16,10 +16,17 @@ struct GroupLevel {
   Link link;        // of each member to the others
 };
 
+// By domain, how many groups leave it: have members in it and others outside.
+using Crossings = std::vector<int>;
+Crossings CrossingsOf(const Cluster& cluster, const std::vector<std::vector<int>>& groups);
+
 // The innermost level first; none for a group of one. Of an uneven group each level is that of its fullest domain.
 //
-// `groups`: those that communicate at the same time, `which` one of them is asked for. All that leave a domain share
-// its way up; and a domain is no faster outwards than its members together.
+// `crossings`: of all groups that communicate at that time, this one included. All that leave a domain share its way
+// up; and a domain is no faster outwards than its members together.
+std::vector<GroupLevel> LevelsOf(const Cluster& cluster, const std::vector<int>& group, const Crossings& crossings);
+
+// The same of one of `groups`, which communicate at the same time.
 std::vector<GroupLevel> LevelsOf(const Cluster& cluster, const std::vector<std::vector<int>>& groups, size_t which);
 
 // The quicker of two: one ring (tree, ...) through all ranks as fast as its slowest link, and level by level: an
@@ -31,7 +38,11 @@ double LevelSeconds(CollectiveKind collective, CollectiveForm form, double bytes
 // What NCCL finds there: nodes are what a network links.
 NcclTopology NcclTopologyOf(const std::vector<GroupLevel>& levels, const DeviceKind& kind);
 
-// By NCCL's model on GPUs for what it has, else the quickest of the textbooks' forms.
+// By NCCL's model on GPUs for what it has, else the quickest of the textbooks' forms. `kind`: of the group's devices.
+double GroupSeconds(const DeviceKind& kind, CollectiveKind collective, double bytes,
+                    const std::vector<GroupLevel>& levels);
+
+// The same of one of `groups`, which communicate at the same time.
 double GroupSeconds(const Cluster& cluster, CollectiveKind collective, double bytes,
                     const std::vector<std::vector<int>>& groups, size_t which);
 

@@ -1,4 +1,5 @@
-// How long a rank's launches of a step take on a cluster, one after the other: what is computed, and what is moved.
+// How much a rank does in a step on a cluster, one launch after the other; what runs side by side, and who waits, is
+// known to partitioner/simulate.
 #ifndef PARTITA_PARTITIONER_COST_STEP_COST_H_
 #define PARTITA_PARTITIONER_COST_STEP_COST_H_
 
