@@ -170,17 +170,18 @@ class SchedulePlanner {
   std::vector<PlannedOrder> orders_;
 };
 
-// The schedules of all ranks: of those that are alike one is planned.
+// The schedules of all ranks: of those that are alike one is planned, and with `keep_folded` no other is made.
 class Folding {
  public:
-  Folding(const Program& program, const Graph& entry, const KernelCatalogue& kernels, const ScheduleOptions& options)
-      : entry_(entry), planner_(program, entry, kernels, options), alike_(program, entry) {}
+  Folding(const Program& program, const Graph& entry, const KernelCatalogue& kernels, const ScheduleOptions& options,
+          bool keep_folded)
+      : entry_(entry), planner_(program, entry, kernels, options), alike_(program, entry), keep_folded_(keep_folded) {}
 
-  absl::StatusOr<std::vector<Schedule>> Run() {
-    schedules_.reserve(static_cast<size_t>(entry_.ranks()));
+  absl::StatusOr<FoldedSchedules> Run() {
+    if (!keep_folded_) made_.schedules.reserve(static_cast<size_t>(entry_.ranks()));
     for (int rank = 0; rank < entry_.ranks(); ++rank)
       RETURN_IF_ERROR(WithContext(fmt::format("rank {}", rank), Add(rank)));
-    return std::move(schedules_);
+    return std::move(made_);
   }
 
  private:
@@ -191,6 +192,7 @@ class Folding {
   struct Model {
     RankShare share;
     OperandValues operands;
+    int place = 0;  // among the schedules
   };
 
   absl::Status Add(int rank) {
@@ -198,22 +200,27 @@ class Folding {
     for (const Model& model : models_) {
       const std::optional<Displacement> displacement = alike_.Between(model.share, share);
       if (!displacement) continue;
-      const Schedule& like = schedules_[static_cast<size_t>(model.share.rank)];
-      schedules_.push_back(Displaced(entry_, like, model.operands, *displacement, rank));
+      made_.of_rank.push_back(keep_folded_ ? model.place : rank);
+      if (keep_folded_) return absl::OkStatus();
+      const Schedule& like = made_.schedules[static_cast<size_t>(model.place)];
+      made_.schedules.push_back(Displaced(entry_, like, model.operands, *displacement, rank));
       return absl::OkStatus();
     }
     const bool others = rank + 1 < entry_.ranks() && models_.size() < kMostModels;  // that may be like it
     ASSIGN_OR_RETURN(Planned planned, planner_.Make(rank, others ? share.local : std::move(share.local)));
-    schedules_.push_back(std::move(planned.schedule));
-    if (others) models_.push_back({std::move(share), std::move(planned.operands)});
+    const int place = static_cast<int>(made_.schedules.size());
+    made_.of_rank.push_back(place);
+    made_.schedules.push_back(std::move(planned.schedule));
+    if (others) models_.push_back({std::move(share), std::move(planned.operands), place});
     return absl::OkStatus();
   }
 
   const Graph& entry_;
   SchedulePlanner planner_;
   const AlikeRanks alike_;
+  const bool keep_folded_;
   std::vector<Model> models_;
-  std::vector<Schedule> schedules_;
+  FoldedSchedules made_;
 };
 
 absl::Status Check(const ScheduleOptions& options) {
@@ -238,7 +245,22 @@ absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Program& program, cons
                                                     const KernelCatalogue& kernels, const ScheduleOptions& options) {
   return OrExhausted("the schedules", [&]() -> absl::StatusOr<std::vector<Schedule>> {
     RETURN_IF_ERROR(Check(options));
-    return Folding(program, entry, kernels, options).Run();
+    ASSIGN_OR_RETURN(FoldedSchedules made, Folding(program, entry, kernels, options, false).Run());
+    return std::move(made.schedules);
+  });
+}
+
+std::vector<const Schedule*> FoldedSchedules::ByRank() const {
+  std::vector<const Schedule*> by_rank;
+  for (const int place : of_rank) by_rank.push_back(&schedules[static_cast<size_t>(place)]);
+  return by_rank;
+}
+
+absl::StatusOr<FoldedSchedules> MakeFoldedSchedules(const Program& program, const Graph& entry,
+                                                    const KernelCatalogue& kernels, const ScheduleOptions& options) {
+  return OrExhausted("the schedules", [&]() -> absl::StatusOr<FoldedSchedules> {
+    RETURN_IF_ERROR(Check(options));
+    return Folding(program, entry, kernels, options, true).Run();
   });
 }
 

@@ -47,6 +47,21 @@ absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Program& program, cons
                                                     const KernelCatalogue& kernels,
                                                     const ScheduleOptions& options = {});
 
+// Of ranks that are alike one schedule.
+struct FoldedSchedules {
+  std::vector<Schedule> schedules;  // each of the first of those that are alike
+  std::vector<int> of_rank;         // by rank: its place among them
+
+  // By rank, while this lives.
+  std::vector<const Schedule*> ByRank() const;
+};
+
+// The same without what makes them the schedules of all ranks: who needs none but their launches, as a simulator does,
+// has room for thousands of ranks.
+absl::StatusOr<FoldedSchedules> MakeFoldedSchedules(const Program& program, const Graph& entry,
+                                                    const KernelCatalogue& kernels,
+                                                    const ScheduleOptions& options = {});
+
 }  // namespace partita
 
 #endif  // PARTITA_GRAPH_MAKE_SCHEDULE_H_

@@ -93,6 +93,9 @@ ARROWS = {
     # What a plan is made for, and how long things take there.
     "partitioner/cluster": "runtime/base graph/value",
     "partitioner/cost": "runtime/base graph/value graph/ir graph/schedule partitioner/cluster",
+    # How long a step takes there.
+    "partitioner/simulate": "runtime/base graph/value graph/ir graph/schedule graph/timeline partitioner/cluster" +
+                            " partitioner/cost",
     # The closed forms of papers.
     "partitioner/papers": "runtime/base graph/value graph/ir partitioner/cost",
     "partitioner/proto_io": "runtime/base proto graph/value graph/proto_io partitioner/cluster partitioner/papers",

@@ -1,0 +1,28 @@
+// Who meets whom: a program's groups, by the keys by which ranks find theirs.
+#ifndef PARTITA_PARTITIONER_SIMULATE_GROUP_TABLE_H_
+#define PARTITA_PARTITIONER_SIMULATE_GROUP_TABLE_H_
+
+#include <vector>
+
+#include "graph/ir/program.h"
+
+namespace partita {
+
+class GroupTable {
+ public:
+  explicit GroupTable(const Program& program);
+
+  int keys() const { return static_cast<int>(by_rank_.size()); }
+  // The place of a group's key among all.
+  int KeyOf(int group) const { return keys_[static_cast<size_t>(group)]; }
+  // The group by that key that the rank is in; -1: none.
+  int GroupOf(int key, int rank) const { return by_rank_[static_cast<size_t>(key)][static_cast<size_t>(rank)]; }
+
+ private:
+  std::vector<int> keys_;                  // by group
+  std::vector<std::vector<int>> by_rank_;  // by key
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_SIMULATE_GROUP_TABLE_H_

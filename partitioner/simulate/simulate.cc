@@ -1,0 +1,139 @@
+#include "partitioner/simulate/simulate.h"
+
+#include <numeric>
+#include <queue>
+#include <utility>
+
+#include "partitioner/simulate/meetings.h"
+#include "partitioner/simulate/rank_classes.h"
+#include "partitioner/simulate/rank_work.h"
+#include "runtime/base/check.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+// The end of a launch, or of a collective.
+struct Event {
+  MeetingEnd end;       // of a launch its time alone
+  int rank_class = -1;  // -1: of a collective
+  int launch = 0;
+
+  bool operator>(const Event& other) const { return end.seconds > other.end.seconds; }
+};
+
+// One step of all classes of ranks, from moment to moment.
+class Walk {
+ public:
+  Walk(const RankWorks& works, const RankClasses& classes, const Cluster& cluster)
+      : classes_(classes), meetings_(cluster, classes) {
+    for (const int first : classes.first) {
+      Rank& rank = ranks_.emplace_back(Rank{&works.works[works.of_rank[first]], {}, {}, -1, 0});
+      for (const TimedLaunch& launch : rank.work->launches) rank.waits.push_back(launch.waits);
+      rank.spans.resize(rank.waits.size());
+    }
+  }
+
+  absl::StatusOr<std::vector<RankTimeline>> Run() {
+    for (size_t c = 0; c < ranks_.size(); ++c) {
+      for (size_t l = 0; l < ranks_[c].waits.size(); ++l) {
+        if (ranks_[c].work->launches[l].waits == 0) Start(static_cast<int>(c), static_cast<int>(l), 0);
+      }
+    }
+    Reckon(0);
+    while (!events_.empty()) {
+      const double now = events_.top().end.seconds;
+      while (!events_.empty() && events_.top().end.seconds == now) Pass(now);
+      Reckon(now);
+    }
+    return Timelines();
+  }
+
+ private:
+  struct Rank {
+    const RankWork* work = nullptr;
+    std::vector<int> waits;  // by launch: what it still waits for
+    std::vector<LaunchSpan> spans;
+    int called = -1;  // the collective that it is in
+    size_t ended = 0;
+  };
+
+  void Start(int rank_class, int launch, double now) {
+    Rank& rank = ranks_[rank_class];
+    const TimedLaunch& timed = rank.work->launches[launch];
+    rank.spans[launch] = {&rank.work->schedule->launches[launch], now, now};
+    if (timed.call == nullptr) {
+      events_.push({{now + timed.seconds}, rank_class, launch});
+    } else {
+      rank.called = launch;
+      const int group = classes_.group_of[rank_class][timed.key];
+      if (group >= 0) meetings_.Come(rank_class, group, *timed.call);
+    }
+  }
+
+  void End(int rank_class, int launch, double now) {
+    Rank& rank = ranks_[rank_class];
+    rank.spans[launch].end = now;
+    ++rank.ended;
+    for (const int next : rank.work->launches[launch].next) {
+      if (--rank.waits[next] == 0) Start(rank_class, next, now);
+    }
+  }
+
+  // The next event.
+  void Pass(double now) {
+    const Event event = events_.top();
+    events_.pop();
+    if (event.rank_class >= 0) return End(event.rank_class, event.launch, now);
+    if (!meetings_.Finish(event.end)) return;
+    for (const int member : classes_.groups[event.end.group].classes) End(member, ranks_[member].called, now);
+  }
+
+  void Reckon(double now) {
+    for (const MeetingEnd& end : meetings_.Update(now)) events_.push({end});
+  }
+
+  absl::StatusOr<std::vector<RankTimeline>> Timelines() {
+    std::vector<RankTimeline> timelines;
+    for (size_t c = 0; c < ranks_.size(); ++c) {
+      Rank& rank = ranks_[c];
+      if (rank.ended < rank.spans.size()) {
+        return Internal("rank {}: {} of its {} launches have ended, and the others wait for ranks that never come",
+                        classes_.first[c], rank.ended, rank.spans.size());
+      }
+      timelines.push_back({classes_.first[c], rank.work->schedule->streams, std::move(rank.spans)});
+    }
+    return timelines;
+  }
+
+  const RankClasses& classes_;
+  Meetings meetings_;
+  std::vector<Rank> ranks_;  // by class
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+};
+
+// By rank: equal for those that do the same work on the same kind of device; or, unfolded, never.
+std::vector<int> BeginningsOf(const RankWorks& works, const Cluster& cluster, bool fold) {
+  std::vector<int> beginnings = works.of_rank;
+  if (!fold) std::iota(beginnings.begin(), beginnings.end(), 0);
+  const int kinds = static_cast<int>(cluster.kinds.size());
+  for (size_t rank = 0; fold && rank < beginnings.size(); ++rank) {
+    beginnings[rank] = beginnings[rank] * kinds + cluster.devices[rank].kind;
+  }
+  return beginnings;
+}
+
+}  // namespace
+
+absl::StatusOr<SimulatedStep> Simulate(const Program& program, std::span<const Schedule* const> schedules,
+                                       const Cluster& cluster, const SimulationOptions& options) {
+  CHECK(static_cast<int>(schedules.size()) == program.ranks());
+  RETURN_IF_ERROR(CheckRanks(cluster, static_cast<int>(schedules.size())));
+  const GroupTable groups(program);
+  const RankWorks works = ReadWork(groups, schedules, cluster, options.times);
+  RankClasses classes = ClassesOf(program, groups, cluster, BeginningsOf(works, cluster, options.fold));
+  ASSIGN_OR_RETURN(std::vector<RankTimeline> timelines, Walk(works, classes, cluster).Run());
+  return SimulatedStep{std::move(timelines), std::move(classes.of_rank)};
+}
+
+}  // namespace partita

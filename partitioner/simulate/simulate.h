@@ -1,0 +1,45 @@
+// How long a step takes on a cluster: the schedules that executors run, walked without running anything.
+//
+// A launch starts when the one before it on its stream and those that it waits for have ended. A kernel or a copy then
+// takes its time (partitioner/cost), a collective waits for its group and shares ways with others (meetings.h). Ranks
+// that do the same at the same times are simulated once (rank_classes.h).
+//
+// Left out: what the host does at a step's beginning and end; kernels on several streams of a device, each of which is
+// reckoned as if it had the device alone; the work of cores on messages; and that a rank that ends early begins its
+// next step before the others.
+#ifndef PARTITA_PARTITIONER_SIMULATE_SIMULATE_H_
+#define PARTITA_PARTITIONER_SIMULATE_SIMULATE_H_
+
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/program.h"
+#include "graph/schedule/schedule.h"
+#include "graph/timeline/timeline.h"
+#include "partitioner/cluster/cluster.h"
+#include "partitioner/cost/compute_cost.h"
+
+namespace partita {
+
+struct SimulationOptions {
+  KernelTimes times = {};  // measured kernels; what is not in them takes the roofline's time
+  bool fold = true;        // off: every rank by itself, for tests
+};
+
+struct SimulatedStep {
+  std::vector<RankTimeline> timelines;  // of the first rank of each class
+  std::vector<int> of_rank;             // by rank: its place among them
+
+  const RankTimeline& Of(int rank) const { return timelines[static_cast<size_t>(of_rank[static_cast<size_t>(rank)])]; }
+};
+
+// `schedules`: of one entry point, by rank; they outlive the step. Ranks that are alike may share one
+// (FoldedSchedules). The same arguments give the same step to the last bit. kInvalidArgument: the cluster has fewer
+// devices than there are ranks. kInternal: collectives do not meet (VerifyCollectives says which).
+absl::StatusOr<SimulatedStep> Simulate(const Program& program, std::span<const Schedule* const> schedules,
+                                       const Cluster& cluster, const SimulationOptions& options = {});
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_SIMULATE_SIMULATE_H_
