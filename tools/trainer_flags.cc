@@ -90,7 +90,7 @@ std::vector<FlagDefinition> Files() {
       PathFlag("output", "write the values here (.npy or .csv)"),
       TextFlag("value", "", "which value of the graph; unset: what the loss looks at, a classifier's logits"),
       PathFlag("report", "write what the run did (.json)"),
-      PathFlag("trace", "write the timeline of the last step (Chrome and Perfetto JSON)"),
+      PathFlag("trace", "write the timeline of the last step, or of plan the predicted one (Chrome and Perfetto JSON)"),
   };
 }
 

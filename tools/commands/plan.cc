@@ -7,6 +7,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/run_options.h"
+#include "tools/commands/output/outputs.h"
 #include "tools/commands/output/plan_proto.h"
 #include "tools/program/exit_code.h"
 
@@ -23,6 +24,10 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   const Flags& flags = context.flags;
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckAcceleration(flags));
+  if (flags.IsSet("trace") && !flags.IsSet("cluster")) {
+    return FlagError("flag --trace: a predicted timeline needs --cluster=FILE: the machines that it is for");
+  }
+  RETURN_IF_ERROR(CheckOutputs(flags, {"trace"}));
   ASSIGN_OR_RETURN(const std::optional<Cluster> cluster, ReadCluster(flags));
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
@@ -34,7 +39,8 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   const absl::StatusOr<std::unique_ptr<Backend>> backend =
       Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags));
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
-  ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, **backend, cluster ? &*cluster : nullptr));
+  ASSIGN_OR_RETURN(const PlanProto plan,
+                   MakePlan(model.name, program, **backend, cluster ? &*cluster : nullptr, flags.Text("trace")));
   const std::string& format = flags.Text("format");
   if (format == "json") {
     context.out << PrintMessage(plan, ProtoFormat::kJson);
@@ -53,7 +59,7 @@ Command PlanCommand() {
   for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"processes", "cluster", "format", "full"}) command.flags.push_back(flag);
+  for (const char* flag : {"processes", "cluster", "trace", "format", "full"}) command.flags.push_back(flag);
   return command;
 }
 

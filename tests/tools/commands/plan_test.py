@@ -60,13 +60,40 @@ class PlanTest(TrainerCase):
         self.assertEqual(len(times), 4)
         for time in times:
             self.assertGreater(time["compute_seconds"], 0)
-            self.assertGreater(time["communication_seconds"], 0)
-        most = max(times, key=lambda time: time["compute_seconds"] + time["communication_seconds"])
+            self.assertGreaterEqual(time["communication_seconds"], time["exposed_seconds"])
+            self.assertGreater(time["exposed_seconds"], 0)
+            parts = time["compute_seconds"] + time["exposed_seconds"] + time["idle_seconds"]
+            self.assertAlmostEqual(parts, time["step_seconds"], 12)
+        slowest = max(times, key=lambda time: time["step_seconds"])
         text = self.call("plan", self.STRATEGY, cluster, self.GRAPH).stdout
-        self.assertIn(f"dgx-1-v100: computing {1e3 * most['compute_seconds']:.3f} ms", text)
-        self.assertLessEqual(len(text.splitlines()), 24, text)
+        self.assertIn(f"dgx-1-v100: a step takes {1e3 * slowest['step_seconds']:.3f} ms", text)
+        self.assertIn(f"computing {1e3 * slowest['compute_seconds']:.3f} ms, "
+                      f"exposed communication {1e3 * slowest['exposed_seconds']:.3f} ms", text)
+        for call in ([self.STRATEGY, self.GRAPH],
+                     ["--strategy=" + example("lenet5_meshes.pbtxt"), "--batch=8", LENET]):
+            text = self.call("plan", cluster, *call).stdout
+            self.assertLessEqual(len(text.splitlines()), 24, text)
+            self.assertLessEqual(max(map(len, text.splitlines())), 100, text)
         self.assertIn("\ntimes of a step on cluster dgx-1-v100",
                       self.call("plan", self.STRATEGY, cluster, "--full", self.GRAPH).stdout)
+
+    def test_predicted_timeline_has_every_launch(self):
+        trace = os.path.join(self.folder, "predicted.json")
+        plan = json.loads(self.call("plan", self.STRATEGY, "--format=json", "--cluster=" + CLUSTER, "--trace=" + trace,
+                                    self.GRAPH).stdout)
+        with open(trace) as file:
+            events = json.load(file)["traceEvents"]
+        slices = [event for event in events if event["ph"] == "X"]
+        for rank in {event["pid"] for event in slices}:
+            of_rank = [event for event in slices if event["pid"] == rank]
+            self.assertEqual(sorted(event["name"] for event in of_rank),
+                             sorted(node["name"] for node in plan["ranks"][rank]["nodes"]))
+            self.assertLessEqual(max(event["ts"] + event["dur"] for event in of_rank),
+                                 1e6 * plan["ranks"][rank]["time"]["step_seconds"] + 0.002)
+        os.remove(trace)
+        self.refused(2, "a predicted timeline needs --cluster=FILE", "plan", "--trace=" + trace, MLP)
+        self.refused(3, "has 8 devices and the strategy 9 ranks", "plan", "--dp=9", "--batch=9", "--trace=" + trace,
+                     "--cluster=" + CLUSTER, MLP)
 
     def test_what_a_cluster_has_no_room_for_is_refused(self):
         self.refused(3, "has 8 devices and the strategy 9 ranks", "plan", "--dp=9", "--batch=9",

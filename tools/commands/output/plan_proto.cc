@@ -8,10 +8,13 @@
 #include "graph/make_program.h"
 #include "graph/moves/halo.h"
 #include "graph/moves/plan_exchange.h"
+#include "graph/timeline/step_times.h"
 #include "partitioner/cost/step_cost.h"
+#include "partitioner/simulate/simulate.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/kernel.h"
 #include "tools/commands/output/plan_processes.h"
+#include "tools/commands/output/timeline.h"
 #include "tools/program/version/version.h"
 
 namespace partita {
@@ -209,23 +212,33 @@ int64_t LargestWorkspace(const Schedule& schedule) {
   return largest;
 }
 
+PlanTimeProto TimeProto(const StepTimes& times) {
+  PlanTimeProto time;
+  time.set_compute_seconds(times.compute);
+  time.set_communication_seconds(times.communication);
+  time.set_exposed_seconds(times.exposed);
+  time.set_idle_seconds(times.idle);
+  time.set_step_seconds(times.step);
+  return time;
+}
+
 absl::Status SetTimes(const Program& program, const std::vector<Schedule>& schedules, const Cluster& cluster,
-                      PlanProto& plan) {
+                      const std::string& trace, PlanProto& plan) {
   RETURN_IF_ERROR(CheckFits(schedules, cluster));
   plan.set_cluster(cluster.name);
-  for (int r = 0; r < program.ranks(); ++r) {
-    const StepCost cost = CostOfStep(program, schedules[r], cluster);
-    PlanTimeProto& time = *plan.mutable_ranks(r)->mutable_time();
-    time.set_compute_seconds(cost.compute);
-    time.set_communication_seconds(cost.communication);
-  }
-  return absl::OkStatus();
+  std::vector<const Schedule*> by_rank;
+  for (const Schedule& schedule : schedules) by_rank.push_back(&schedule);
+  ASSIGN_OR_RETURN(const SimulatedStep step, Simulate(program, by_rank, cluster));
+  std::vector<PlanTimeProto> times;
+  for (const RankTimeline& timeline : step.timelines) times.push_back(TimeProto(TimesOf(timeline.spans)));
+  for (int r = 0; r < program.ranks(); ++r) *plan.mutable_ranks(r)->mutable_time() = times[step.of_rank[r]];
+  return trace.empty() ? absl::OkStatus() : SaveTimelines(step.timelines, trace);
 }
 
 }  // namespace
 
 absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const Backend& backend,
-                                   const Cluster* cluster) {
+                                   const Cluster* cluster, const std::string& trace) {
   if (cluster != nullptr) RETURN_IF_ERROR(CheckRanks(*cluster, program.ranks()));
   PlanProto plan;
   plan.set_schema_version(1);
@@ -247,7 +260,7 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
     CountCollectives(program, train[r], plan);
   }
   AddProcesses(program, backend, train, evaluate, plan);
-  if (cluster != nullptr) RETURN_IF_ERROR(SetTimes(program, train, *cluster, plan));
+  if (cluster != nullptr) RETURN_IF_ERROR(SetTimes(program, train, *cluster, trace, plan));
   return plan;
 }
 

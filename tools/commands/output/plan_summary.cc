@@ -71,13 +71,13 @@ std::string FormatWork(const PlanProto& plan) {
 // On a cluster, if the plan is for one.
 std::string FormatTimes(const PlanProto& plan) {
   if (!plan.ranks(0).has_time()) return "";
-  const auto all = [](const PlanRankProto& rank) {
-    return rank.time().compute_seconds() + rank.time().communication_seconds();
-  };
-  const PlanRankProto& most = Most(plan, all);
-  return Line("cluster", fmt::format("{}: computing {:.3f} ms, communicating {:.3f} ms, one after the other (rank {})",
-                                     plan.cluster(), 1e3 * most.time().compute_seconds(),
-                                     1e3 * most.time().communication_seconds(), most.rank()));
+  const PlanRankProto& slowest = Most(plan, [](const PlanRankProto& rank) { return rank.time().step_seconds(); });
+  const PlanTimeProto& time = slowest.time();
+  return Line("cluster", fmt::format("{}: a step takes {:.3f} ms, rank {} longest", plan.cluster(),
+                                     1e3 * time.step_seconds(), slowest.rank())) +
+         Line("  of it", fmt::format("computing {:.3f} ms, exposed communication {:.3f} ms (of {:.3f}), idle {:.3f} ms",
+                                     1e3 * time.compute_seconds(), 1e3 * time.exposed_seconds(),
+                                     1e3 * time.communication_seconds(), 1e3 * time.idle_seconds()));
 }
 
 // Of all ranks, and the parts of the one that has most.
@@ -154,7 +154,8 @@ std::string FormatLargestMoves(const PlanProto& plan) {
   }
   if (moves.empty()) return "";
   std::ranges::stable_sort(moves, [](const auto* a, const auto* b) { return a->wire_bytes() > b->wire_bytes(); });
-  if (moves.size() > kMoves) moves.resize(kMoves);
+  const size_t most = plan.ranks(0).has_time() ? kMoves - 2 : kMoves;  // the cluster's lines need their place
+  if (moves.size() > most) moves.resize(most);
   std::vector<std::vector<std::string>> rows = {{"largest moves", "op", "along", "phase", "wire"}};
   for (const PlanNodeProto* const move : moves) {
     rows.push_back({Shortened(move->name(), 40), Shortened(move->op(), 16), Shortened(FormatMeeting(*move), 16),

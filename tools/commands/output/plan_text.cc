@@ -126,13 +126,15 @@ std::string FormatRoofline(const PlanRankProto& rank) {
 // On a cluster, if the plan is for one.
 std::string FormatTimes(const PlanProto& plan) {
   if (!plan.ranks(0).has_time()) return "";
-  std::vector<std::vector<std::string>> rows = {{"rank", "computing us", "communicating us"}};
+  const auto us = [](double seconds) { return fmt::format("{:.3f}", seconds * 1e6); };
+  std::vector<std::vector<std::string>> rows = {
+      {"rank", "step us", "computing us", "communicating us", "of it exposed us", "idle us"}};
   for (const PlanRankProto& rank : plan.ranks()) {
-    rows.push_back({fmt::format("{}", rank.rank()), fmt::format("{:.3f}", rank.time().compute_seconds() * 1e6),
-                    fmt::format("{:.3f}", rank.time().communication_seconds() * 1e6)});
+    const PlanTimeProto& time = rank.time();
+    rows.push_back({fmt::format("{}", rank.rank()), us(time.step_seconds()), us(time.compute_seconds()),
+                    us(time.communication_seconds()), us(time.exposed_seconds()), us(time.idle_seconds())});
   }
-  return fmt::format("\ntimes of a step on cluster {}, as if one followed the other\n", plan.cluster()) +
-         FormatTable(rows, 1);
+  return fmt::format("\ntimes of a step on cluster {}, simulated\n", plan.cluster()) + FormatTable(rows, 1);
 }
 
 }  // namespace

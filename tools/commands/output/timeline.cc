@@ -24,15 +24,14 @@ class Names {
 
 int64_t Nanoseconds(double seconds) { return static_cast<int64_t>(seconds * 1e9); }
 
-TraceRank MakeRank(const Session& session, int rank, Names& names) {
-  const int streams = session.schedule(kTrainEntry, rank).streams;
-  TraceRank trace{rank, {}};
-  for (int stream = 0; stream < streams; ++stream) {
-    const bool communication = stream == streams - 1;
+TraceRank MakeRank(const RankTimeline& timeline, Names& names) {
+  TraceRank trace{timeline.rank, {}};
+  for (int stream = 0; stream < timeline.streams; ++stream) {
+    const bool communication = stream == timeline.streams - 1;
     trace.streams.push_back({communication ? "communication" : "compute", communication ? "move" : "node", {}});
   }
-  for (const LaunchSpan& span : session.Timeline(kTrainEntry, rank)) {
-    if (span.launch->stream >= streams) continue;
+  for (const LaunchSpan& span : timeline.spans) {
+    if (span.launch->stream >= timeline.streams) continue;
     const int64_t begin = Nanoseconds(span.begin);
     trace.streams[span.launch->stream].spans.push_back(
         {names.IndexOf(span.launch->name), begin, Nanoseconds(span.end) - begin});
@@ -42,11 +41,19 @@ TraceRank MakeRank(const Session& session, int rank, Names& names) {
 
 }  // namespace
 
-absl::Status SaveTimeline(const Session& session, const std::string& path) {
+absl::Status SaveTimelines(std::span<const RankTimeline> timelines, const std::string& path) {
   Names names;
   std::vector<TraceRank> ranks;
-  for (int rank = 0; rank < session.ranks(); ++rank) ranks.push_back(MakeRank(session, rank, names));
+  for (const RankTimeline& timeline : timelines) ranks.push_back(MakeRank(timeline, names));
   return WriteChromeTrace(path, ranks, names.all());
+}
+
+absl::Status SaveTimeline(const Session& session, const std::string& path) {
+  std::vector<RankTimeline> timelines;
+  for (int rank = 0; rank < session.ranks(); ++rank) {
+    timelines.push_back({rank, session.schedule(kTrainEntry, rank).streams, session.Timeline(kTrainEntry, rank)});
+  }
+  return SaveTimelines(timelines, path);
 }
 
 }  // namespace partita
