@@ -190,15 +190,17 @@ class Adjoint : public GradientBuilder {
     const Node node = graph().node(id);
     const ValueId input = node.inputs[0], output = node.outputs[0];
     if (!wanted_[input] || contributions_[output].empty()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(std::vector<ValueId> sums, SumPerLayout(contributions_[output], graph().value(output).name));
+    const Layout source = graph().layout(input), forward = graph().layout(output);  // by value: the graph grows
+    const std::string base = graph().value(output).name;
+    ASSIGN_OR_RETURN(std::vector<ValueId> sums, SumPerLayout(contributions_[output], base));
     if (node.op->move == MoveKind::kReshard && sums.size() > 1) {  // one way back for all of them
       contributions_[output] = std::move(sums);
       ASSIGN_OR_RETURN(const ValueId total, Total(output));
       sums = {total};
     } else if (node.op->move == MoveKind::kAllGather || node.op->move == MoveKind::kBroadcast) {
-      ASSIGN_OR_RETURN(sums, ResolveUneven(sums, graph().layout(output), &graph().layout(input)));
+      ASSIGN_OR_RETURN(sums, ResolveUneven(sums, forward, &source));
     } else {
-      ASSIGN_OR_RETURN(sums, ResolveUneven(sums, graph().layout(output), nullptr));
+      ASSIGN_OR_RETURN(sums, ResolveUneven(sums, forward, nullptr));
     }
     for (ValueId sum : sums) contributions_[input].push_back(AppendMoveAdjoint(builder_, node, sum));
     contributions_[output].clear();
