@@ -102,7 +102,7 @@ class Chain {
 // What stands beside the plan.
 class Others {
  public:
-  Others(const PlacementGraph& graph, const PlacementLimits& limits, const Answer<Placement>& answer)
+  Others(const PlacementGraph& graph, const PlacementLimits& limits, const Answer<OpPlacement>& answer)
       : graph_(graph), limits_(limits), answer_(answer) {}
 
   std::vector<Rejected> All() {
@@ -143,7 +143,7 @@ class Others {
 
   const PlacementGraph& graph_;
   const PlacementLimits& limits_;
-  const Answer<Placement>& answer_;
+  const Answer<OpPlacement>& answer_;
   std::vector<Rejected> rejected_;
 };
 
@@ -157,7 +157,7 @@ absl::Status NoPlacement(const PlacementGraph& graph, const PlacementLimits& lim
 
 }  // namespace
 
-absl::StatusOr<Answer<Placement>> PlacementSearch(const PlacementGraph& graph, const PlacementLimits& limits) {
+absl::StatusOr<Answer<OpPlacement>> PlacementSearch(const PlacementGraph& graph, const PlacementLimits& limits) {
   RETURN_IF_ERROR(CheckPlacementGraph(graph));
   if (limits.devices < 1 || graph.ops.empty())
     return InvalidArgument("{} ops on {} devices: at least one of both is needed", graph.ops.size(), limits.devices);
@@ -170,7 +170,7 @@ absl::StatusOr<Answer<Placement>> PlacementSearch(const PlacementGraph& graph, c
     const ActivityOrder order = ListOrder(ActivitiesOf(graph, *heft, limits.devices));
     if (order.end < found.seconds) found.seconds = order.end, found.placement = {*heft, order.start};
   }
-  Answer<Placement> answer{std::move(found.placement), found.seconds, 0, 0, {}};
+  Answer<OpPlacement> answer{std::move(found.placement), found.seconds, 0, 0, {}};
   answer.lower_bound = found.proven ? found.seconds : std::min(found.seconds, std::max(found.lower_bound, unlimited));
   answer.bytes = FullestBytes(graph, answer.plan.device, limits.devices);
   answer.rejected = Others(graph, limits, answer).All();

@@ -12,7 +12,7 @@ namespace partita {
 // On equal devices. The graph is cut into blocks, of which each that differs is placed once. Where their placements
 // break the limit of memory, the whole graph is searched. Never slower than HEFT. Rejected: one device, HEFT, and what
 // moving an op alone (or what lies together) would do. Refuses limits under which it finds no placement.
-absl::StatusOr<Answer<Placement>> PlacementSearch(const PlacementGraph& graph, const PlacementLimits& limits);
+absl::StatusOr<Answer<OpPlacement>> PlacementSearch(const PlacementGraph& graph, const PlacementLimits& limits);
 
 }  // namespace partita
 

@@ -13,7 +13,7 @@ struct PlacementLimits {
 };
 
 struct BlockPlacement {
-  Placement placement;  // empty: none was found
+  OpPlacement placement;  // empty: none was found
   double seconds = 0;
   double lower_bound = 0;
   bool proven = false;  // best, or, where none was found, that there is none

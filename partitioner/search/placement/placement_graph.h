@@ -30,7 +30,7 @@ struct PlacementGraph {
 };
 
 // By op. Equal devices, numbered as they come into use.
-struct Placement {
+struct OpPlacement {
   std::vector<int> device;
   std::vector<double> start;
 };

@@ -84,7 +84,7 @@ double BruteForce(const PlacementGraph& graph, int devices, double bytes) {
 }
 
 // Ends the latest; fails where two things overlap on a device or something starts before what it reads.
-double Replay(const PlacementGraph& graph, const Placement& placement) {
+double Replay(const PlacementGraph& graph, const OpPlacement& placement) {
   double end = 0;
   for (size_t op = 0; op < graph.ops.size(); ++op) {
     end = std::max(end, placement.start[op] + graph.ops[op].seconds);
