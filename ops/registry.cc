@@ -2,6 +2,7 @@
 
 #include "graph/moves/move_ops.h"
 #include "ops/definitions/definitions.h"
+#include "ops/definitions/rows/row_definitions.h"
 #include "ops/fusions/fusions.h"
 
 namespace partita {
@@ -72,6 +73,8 @@ std::vector<OpDefinition> AllDefinitions() {
       CrossEntropyLogitsGradOp(),
       CrossEntropySumGradOp(),
       AccuracyOp(),
+      EmbeddingOp(),
+      EmbeddingGradOp(),
       LearningRateOp(),
       IncrementOp(),
       AllFiniteOp(),

@@ -97,6 +97,8 @@ const KernelTable& Table() {
       {"cross_entropy_logits_grad", {{"own", Own<CudaCrossEntropyLogitsGrad>}}},
       {"cross_entropy_sum_grad", {{"own", Own<CudaCrossEntropySumGrad>}}},
       {"accuracy", {{"own", Own<CudaAccuracy>}}},
+      {"embedding", {{"own", Own<CudaEmbedding>}}},
+      {"embedding_grad", {{"own", Own<CudaEmbeddingGrad>}}},
       {"learning_rate", {{"own", Own<CudaLearningRate>}}},
       {"increment", {{"own", Own<CudaIncrement>}}},
       {"all_finite", {{"own", Own<CudaAllFinite>}}},

@@ -127,6 +127,8 @@ const KernelTable& Table() {
       {"cross_entropy_logits_grad", {{"reference", ReferenceCrossEntropyLogitsGrad}}},
       {"cross_entropy_sum_grad", {{"reference", ReferenceCrossEntropySumGrad}}},
       {"accuracy", {{"reference", ReferenceAccuracy}}},
+      {"embedding", {{"fast", FAST(FastEmbedding)}, {"reference", ReferenceEmbedding}}},
+      {"embedding_grad", {{"fast", FAST(FastEmbeddingGrad)}, {"reference", ReferenceEmbeddingGrad}}},
       {"learning_rate", {{"reference", ReferenceLearningRate}}},
       {"increment", {{"reference", ReferenceIncrement}}},
       {"all_finite", {{"reference", ReferenceAllFinite}}},

@@ -37,6 +37,17 @@ absl::StatusOr<Program> StepOf(const Model& model, const Strategy& strategy) {
 absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int steps,
                            const std::function<NamedTensors(int step)>& batch, std::optional<uint64_t> delay_seed,
                            bool same_beginning) {
+  const auto named = [&batch](int step) -> std::map<std::string, HostTensor> {
+    NamedTensors tensors = batch(step);
+    return {{"images", std::move(tensors.images)}, {"labels", std::move(tensors.labels)}};
+  };
+  return RunSideBySide(model, strategy, steps, std::function<std::map<std::string, HostTensor>(int)>(named), delay_seed,
+                       same_beginning);
+}
+
+absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int steps,
+                           const std::function<std::map<std::string, HostTensor>(int step)>& batch,
+                           std::optional<uint64_t> delay_seed, bool same_beginning) {
   ASSIGN_OR_RETURN(Program serial, StepOf(model, Strategy{}));
   ASSIGN_OR_RETURN(Program plan, StepOf(model, strategy));
   VerifyPlanOptions options;
@@ -48,9 +59,7 @@ absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int ste
   options.same_beginning = same_beginning;
   ASSIGN_OR_RETURN(const auto verifier, PlanVerifier::Start(std::move(serial), std::move(plan), options));
   for (int step = 0; step < steps; ++step) {
-    const NamedTensors tensors = batch(step);
-    RETURN_IF_ERROR(verifier->StageInput("images", tensors.images));
-    RETURN_IF_ERROR(verifier->StageInput("labels", tensors.labels));
+    for (const auto& [name, tensor] : batch(step)) RETURN_IF_ERROR(verifier->StageInput(name, tensor));
     ASSIGN_OR_RETURN(const StepComparison comparison, verifier->Step());
     if (const TensorDifference* const first = comparison.First(); first != nullptr) {
       return Internal("step {}: {}", step, ToString(*first));

@@ -28,6 +28,11 @@ absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int ste
                            const std::function<NamedTensors(int step)>& batch,
                            std::optional<uint64_t> delay_seed = std::nullopt, bool same_beginning = false);
 
+// The same of inputs with names of their own.
+absl::Status RunSideBySide(const Model& model, const Strategy& strategy, int steps,
+                           const std::function<std::map<std::string, HostTensor>(int step)>& batch,
+                           std::optional<uint64_t> delay_seed = std::nullopt, bool same_beginning = false);
+
 // Refuses a group whose bytes, counted since the last ResetCounters over so many training steps, are not those
 // predicted.
 absl::Status CompareBytes(const Session& session, int64_t steps);

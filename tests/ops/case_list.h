@@ -48,6 +48,7 @@ void AddClassification(Cases& cases);
 void AddSplitSoftmax(Cases& cases);
 void AddSums(Cases& cases);
 void AddErrors(Cases& cases);
+void AddRows(Cases& cases);
 
 // Ops without one.
 void AddLinearGradients(Cases& cases);
@@ -60,6 +61,7 @@ void AddSplitSoftmaxOthers(Cases& cases);
 void AddSumsOthers(Cases& cases);
 void AddBatchNormOthers(Cases& cases);
 void AddLayerNormGradients(Cases& cases);
+void AddRowsGradients(Cases& cases);
 void AddUpdates(Cases& cases);
 
 }  // namespace partita

@@ -19,6 +19,7 @@ std::vector<OpCase> GradientCases() {
   AddSplitSoftmax(cases);
   AddSums(cases);
   AddErrors(cases);
+  AddRows(cases);
   return cases.Take();
 }
 
@@ -34,6 +35,7 @@ std::vector<OpCase> KernelCases() {
   AddSumsOthers(cases);
   AddBatchNormOthers(cases);
   AddLayerNormGradients(cases);
+  AddRowsGradients(cases);
   AddUpdates(cases);
   std::vector<OpCase> all = GradientCases();
   for (OpCase& op_case : cases.Take()) all.push_back(std::move(op_case));

@@ -322,6 +322,27 @@ TEST(Refusal, LayerNorm) {
   });
 }
 
+TEST(Refusal, Rows) {
+  const TensorType table = F32({9, 4}), ids = I32({6});
+  const Attributes rows = {{"rows", int64_t{9}}};
+  ExpectRefused({
+      {"embedding", {}, {I32({9, 4}), ids}, "input table has element type i32"},
+      {"embedding", {}, {F32({9}), ids}, "input table has shape [9]; [rows,channels] is needed"},
+      {"embedding", {}, {table, F32({6})}, "input ids has element type f32; i32 is needed"},
+      {"embedding", {}, {table, I32({6, 2, 2})}, "input ids has shape [6,2,2]; [n] or [n,t] is needed"},
+      {"embedding",
+       {{"padding_row", int64_t{9}}},
+       {table, ids},
+       "attribute padding_row is 9; it must be a row of the table, 0 to 8, or -1"},
+      {"embedding", {{"padding_row", int64_t{-2}}}, {table, ids}, "attribute padding_row is -2"},
+      {"embedding_grad", rows, {std::nullopt, I32({5}), F32({6, 4})}, "input ids has shape [5]; [6] is needed"},
+      {"embedding_grad",
+       {{"rows", int64_t{0}}},
+       {std::nullopt, ids, F32({6, 4})},
+       "attribute rows is 0; it must be at least 1"},
+  });
+}
+
 TEST(Refusal, Classification) {
   const TensorType logits = F32({4, 6});
   ExpectRefused({

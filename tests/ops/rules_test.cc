@@ -287,6 +287,16 @@ TEST(Rules, LayerNormSplitsNoRow) {
             (Texts{"samples: S0 S0 S0 -> P P"}));
 }
 
+TEST(Rules, EmbeddingIsSplitByIdsChannelsAndRows) {
+  const TensorType ids{DType::kI32, {6, 3}};
+  EXPECT_EQ(RuleTexts("embedding", {}, {F({9, 4}), ids}),
+            (Texts{"samples: R S0 -> S0", "dimension1: R S1 -> S1", "channels: S1 R -> S2", "rows: S0 R -> P",
+                   "partial: P R -> P"}));
+  EXPECT_EQ(RuleTexts("embedding_grad", {{"rows", int64_t{9}}}, {F({9, 4}), ids, F({6, 3, 4})}),
+            (Texts{"samples: R S0 S0 -> P", "dimension1: R S1 S1 -> P", "channels: S1 R S2 -> S1", "rows: S0 R R -> S0",
+                   "partial: R R P -> P"}));
+}
+
 TEST(Rules, TransposeMovesSplits) {
   EXPECT_EQ(RuleTexts("transpose", {{"permutation", IntList{2, 0, 1}}}, {F({6, 3, 4})}),
             (Texts{"samples: S0 -> S1", "dimension1: S1 -> S2", "channels: S2 -> S0", "partial: P -> P"}));

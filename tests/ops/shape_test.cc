@@ -183,6 +183,16 @@ std::vector<ShapeCase> RearrangingCases() {
   };
 }
 
+std::vector<ShapeCase> RowsCases() {
+  const Attributes rows = {{"rows", int64_t{9}}};
+  return {
+      {"embedding", {}, {F32({9, 4}), I32({6})}, {F32({6, 4})}},
+      {"embedding", {{"padding_row", int64_t{8}}}, {F64({9, 4}), I32({6, 2})}, {F64({6, 2, 4})}},
+      {"embedding_grad", rows, {std::nullopt, I32({6}), F32({6, 4})}, {F32({9, 4})}},
+      {"embedding_grad", rows, {F64({9, 4}), I32({6, 2}), F64({6, 2, 4})}, {F64({9, 4})}},
+  };
+}
+
 std::vector<ShapeCase> TrainingCases() {
   const TensorType w = F32({3, 5}), scalar = F32({});
   return {
@@ -243,6 +253,7 @@ TEST(Shape, BatchNorm) { ExpectShapes(BatchNormCases()); }
 TEST(Shape, Sums) { ExpectShapes(SumCases()); }
 TEST(Shape, LayerNorm) { ExpectShapes(LayerNormCases()); }
 TEST(Shape, Rearranging) { ExpectShapes(RearrangingCases()); }
+TEST(Shape, Rows) { ExpectShapes(RowsCases()); }
 TEST(Shape, Training) { ExpectShapes(TrainingCases()); }
 
 TEST(Flops, CountMultiplyAddsTwice) {

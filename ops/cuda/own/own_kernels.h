@@ -75,6 +75,10 @@ absl::StatusOr<PreparedCudaKernel> CudaExpand(const LocalNode& node);  // and su
 absl::StatusOr<PreparedCudaKernel> CudaMeanSquaredError(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaMeanSquaredErrorGrad(const LocalNode& node);
 
+// rows.cc
+absl::StatusOr<PreparedCudaKernel> CudaEmbedding(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaEmbeddingGrad(const LocalNode& node);
+
 // split_softmax.cc
 absl::StatusOr<PreparedCudaKernel> CudaRowMaximum(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaRowExponentials(const LocalNode& node);

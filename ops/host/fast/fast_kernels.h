@@ -73,6 +73,10 @@ absl::StatusOr<PreparedKernel> FastLayerNorm(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastLayerNormInputGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastLayerNormParameterGrad(const LocalNode& node);
 
+// rows.cc
+absl::StatusOr<PreparedKernel> FastEmbedding(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastEmbeddingGrad(const LocalNode& node);
+
 // softmax.cc
 absl::StatusOr<PreparedKernel> FastSoftmax(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastSoftmaxGrad(const LocalNode& node);

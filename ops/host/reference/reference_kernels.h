@@ -77,6 +77,10 @@ absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropy(const LocalNode& nod
 absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropyGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceAccuracy(const LocalNode& node);
 
+// rows.cc
+absl::StatusOr<PreparedKernel> ReferenceEmbedding(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceEmbeddingGrad(const LocalNode& node);
+
 // split_softmax.cc
 absl::StatusOr<PreparedKernel> ReferenceRowMaximum(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceRowExponentials(const LocalNode& node);

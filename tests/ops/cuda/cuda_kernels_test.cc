@@ -158,6 +158,10 @@ TEST(CudaKernels, AWordIsExplainedByItsKernel) {
   Narrow(*accuracy.inputs[1], 0, 4, 8);
   EXPECT_EQ(fault(accuracy, launch::LabelFault{3, -2}.Word()),
             absl::InvalidArgumentError("sample 7 of the batch has label -2, allowed are 0 to 4"));
+  LocalNode embedding = WholeNode("embedding", {}, {TensorType{DType::kF32, {9, 5}}, TensorType{DType::kI32, {8, 3}}});
+  Narrow(*embedding.inputs[1], 0, 4, 8);
+  EXPECT_EQ(fault(embedding, launch::LabelFault{7, 9}.Word()),
+            absl::InvalidArgumentError("sample 6 of the batch has id 9 at place 1, allowed are 0 to 8"));
   EXPECT_EQ(fault(Relu(DType::kF32), 1), absl::InternalError("a kernel reports fault 1"));
 }
 

@@ -64,6 +64,7 @@ std::vector<PartialOp> PartialOps() {
       {WholeNode("batch_norm_gradient_sums", norm, {x, x, stats, vector, vector, vector}), {0, 1}},
       {WholeNode("softmax_cross_entropy", {}, {F32({6, 10}), labels, F32({6})}), {0, 1, 2}},
       {WholeNode("accuracy", {}, {F32({6, 10}), labels, std::nullopt}), {0, 1}},
+      {WholeNode("embedding_grad", {{"rows", int64_t{9}}}, {std::nullopt, labels, F32({6, 8})}), {1, 2}},
       {WholeNode("sum_of_squares", {}, {F32({6, 8})}), {0}},
   };
 }

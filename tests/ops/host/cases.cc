@@ -317,6 +317,22 @@ void AddSequenceLosses(Table& table) {
   table.Add("cross_entropy_sum_grad", {{"batch", int64_t{9}}}, {F32({3, 5}), F32({3}), F32({})});
 }
 
+// Ids that choose few rows often, and many rows not at all; some that read zeros.
+void AddRows(Table& table) {
+  struct Sizes {
+    int64_t rows, channels;
+    Shape ids;
+  };
+  for (const Sizes& s : std::vector<Sizes>{{7, 1, {1}}, {5, 24, {37}}, {301, 7, {4, 9}}, {70, 260, {3, 50}}}) {
+    Shape y = s.ids;
+    y.push_back(s.channels);
+    for (const int64_t padding : {-1, 3}) {
+      table.Add("embedding", {{"padding_row", padding}}, {F32({s.rows, s.channels}), I32(s.ids)});
+      table.Add("embedding_grad", {{"padding_row", padding}, {"rows", s.rows}}, {std::nullopt, I32(s.ids), F32(y)});
+    }
+  }
+}
+
 void AddLosses(Table& table) {
   for (const auto& [n, classes] : std::vector<std::pair<int64_t, int64_t>>{{1, 2}, {64, 10}, {37, 301}}) {
     const TensorType logits = F32({n, classes}), labels = I32({n}), weights = F32({n});
@@ -465,6 +481,7 @@ Table MakeTable() {
   AddLosses(table);
   AddSequenceLosses(table);
   AddSplitSoftmax(table);
+  AddRows(table);
   AddSums(table);
   AddErrors(table);
   AddScalars(table);

@@ -1,5 +1,5 @@
 // Reference kernels against definitions that are written down a second time here, or against facts about them.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 #include <limits>
@@ -89,6 +89,66 @@ TEST(Labels, OneThatIsNoClassIsRefusedOnEveryBlock) {
   };
   EXPECT_NE(refusal(whole, {Values(12), {5, 6}, {}}).find(sentence), std::string::npos);
   EXPECT_NE(refusal(block, {Values(4), {5, 6}, {}, {0, 0}, {1, 1}}).find(sentence), std::string::npos);
+}
+
+std::vector<std::string> Families(const std::string& op) {
+  std::vector<std::string> families;
+  for (const std::string& kernel : HostKernelNames(op)) families.push_back(kernel.substr(0, kernel.find('_')));
+  return families;
+}
+
+const TensorType kTable{DType::kF32, {4, 2}};
+
+TEST(Embedding, ReadsRowsAndItsGradientAddsThemUp) {
+  const TensorType ids{DType::kI32, {2, 3}}, dy{DType::kF32, {2, 3, 2}};
+  const Values table = {0, 1, 10, 11, 20, 21, 30, 31}, read = {3, 1, 0, 1, 1, 3};
+  const Values cotangent = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const LocalNode forward = WholeNode("embedding", {{"padding_row", int64_t{0}}}, {kTable, ids});
+  const LocalNode gradient =
+      WholeNode("embedding_grad", {{"padding_row", int64_t{0}}, {"rows", int64_t{4}}}, {std::nullopt, ids, dy});
+  for (const std::string& family : Families("embedding")) {
+    EXPECT_EQ(Outputs(forward, {table, read}, {.family = family})[0],
+              (Values{30, 31, 10, 11, 0, 0, 10, 11, 10, 11, 30, 31}))
+        << family;
+    EXPECT_EQ(Outputs(gradient, {{}, read, cotangent}, {.family = family})[0],
+              (Values{0, 0, 3 + 7 + 9, 4 + 8 + 10, 0, 0, 1 + 11, 2 + 12}))
+        << family;
+  }
+}
+
+// A rank that holds the middle rows reads zeros for the others, and adds up the gradients of its own.
+TEST(Embedding, OfABlockOfTheRowsIsASummand) {
+  const TensorType ids{DType::kI32, {4}}, dy{DType::kF32, {4, 2}};
+  LocalNode forward = WholeNode("embedding", {}, {kTable, ids});
+  LocalNode gradient = WholeNode("embedding_grad", {{"rows", int64_t{4}}}, {std::nullopt, ids, dy});
+  Narrow(*forward.inputs[0], 0, 1, 3);
+  Narrow(gradient.outputs[0], 0, 1, 3);
+  for (const std::string& family : Families("embedding")) {
+    EXPECT_EQ(Outputs(forward, {{10, 11, 20, 21}, {2, 0, 3, 1}}, {.family = family})[0],
+              (Values{20, 21, 0, 0, 0, 0, 10, 11}))
+        << family;
+    EXPECT_EQ(Outputs(gradient, {{}, {2, 0, 3, 1}, {1, 2, 3, 4, 5, 6, 7, 8}}, {.family = family})[0],
+              (Values{7, 8, 1, 2}))
+        << family;
+  }
+}
+
+// Also of rows that another rank holds: it is told by all.
+TEST(Embedding, AnIdThatIsNoRowIsRefusedWithItsPlace) {
+  LocalNode whole = WholeNode("embedding", {}, {kTable, TensorType{DType::kI32, {4, 3}}});
+  Narrow(*whole.inputs[1], 0, 2, 4);
+  Narrow(whole.outputs[0], 0, 2, 4);
+  LocalNode block = WholeNode("embedding", {}, {kTable, TensorType{DType::kI32, {4}}});
+  Narrow(*block.inputs[0], 0, 1, 3);
+  for (const std::string& family : Families("embedding")) {
+    const auto refusal = [&](const LocalNode& node, const std::vector<Values>& inputs) {
+      return std::string(RunKernel(node, inputs, {.family = family}).status().message());
+    };
+    EXPECT_THAT(refusal(whole, {Values(8), {0, 1, 2, 3, 3, 4}}),
+                testing::HasSubstr("sample 3 of the batch has id 4 at place 2, allowed are 0 to 3"));
+    EXPECT_THAT(refusal(block, {Values(4), {0, 3, -1, 2}}),
+                testing::HasSubstr("sample 2 of the batch has id -1, allowed are 0 to 3"));
+  }
 }
 
 std::vector<std::string> PoolFamilies() {

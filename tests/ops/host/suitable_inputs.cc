@@ -91,6 +91,12 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
     const size_t classes = static_cast<size_t>(node.inputs[0]->global.back());
     for (size_t k = 0; k < inputs[1].size(); ++k) inputs[1][k] = static_cast<double>((k * 131 + seed) % classes);
   }
+  if (op == "embedding" || op == "embedding_grad") {
+    const int64_t rows = op == "embedding" ? node.inputs[0]->global[0] : node.attributes.Int("rows");
+    for (size_t k = 0; k < inputs[1].size(); ++k) {
+      inputs[1][k] = static_cast<double>(static_cast<int64_t>(k * k * 131 + seed) % rows);
+    }
+  }
   if (op == "max_pool_grad") inputs[1] = MaximaOf(node, inputs[0]);
   const size_t stats = op == "batch_norm_normalize" ? 1 : 2;
   const bool normalizes = op == "batch_norm_normalize" || op == "batch_norm_gradient_sums" ||

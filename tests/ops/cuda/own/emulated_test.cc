@@ -151,6 +151,7 @@ TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
                                                         "concat",
                                                         "slice",
                                                         "slice_grad",
+                                                        "embedding",
                                                         "max_pool",
                                                         "max_pool_grad",
                                                         "accuracy",

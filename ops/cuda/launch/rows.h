@@ -1,0 +1,34 @@
+// Launches on rows that ids choose. An id that is no row gives NaN and leaves a LabelFault's word at `fault` (null:
+// nobody asks).
+#ifndef PARTITA_OPS_CUDA_LAUNCH_ROWS_H_
+#define PARTITA_OPS_CUDA_LAUNCH_ROWS_H_
+
+#include <cstdint>
+
+#include "graph/value/dtype.h"
+#include "ops/cuda/launch/launch.h"
+#include "ops/functors/table_rows.h"
+
+namespace partita::launch {
+
+// A rank's ids, and the rows that they choose.
+struct RowIds {
+  TableRows table;
+  int64_t count = 0, channels = 0;
+  const int32_t* ids = nullptr;
+
+  // Of an order of the ids.
+  int64_t order_bytes() const { return count * static_cast<int64_t>(sizeof(int64_t)); }
+};
+
+// y[i] = table[ids[i]]
+LaunchError Embedding(DType dtype, const RowIds& rows, const void* table, void* y, uint64_t* fault, CudaQueue queue);
+
+// dtable[row] = the sum of dy[i] in their order, where ids[i] is the row; of a row that nobody reads, zeros. `order` is
+// workspace of order_bytes().
+LaunchError EmbeddingGrad(DType dtype, const RowIds& rows, const void* dy, void* dtable, int64_t* order,
+                          CudaQueue queue);
+
+}  // namespace partita::launch
+
+#endif  // PARTITA_OPS_CUDA_LAUNCH_ROWS_H_

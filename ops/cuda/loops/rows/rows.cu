@@ -1,0 +1,127 @@
+#include <limits>
+
+#include "ops/cuda/launch/label_fault.h"
+#include "ops/cuda/launch/rows.h"
+#include "ops/cuda/loops/divisor.h"
+#include "ops/cuda/loops/elementwise.h"
+#include "ops/cuda/loops/loops.h"
+
+namespace partita::launch {
+namespace {
+
+// kWidth neighbours in a row: what one memory access moves.
+template <typename T, int kWidth>
+struct alignas(sizeof(T) * kWidth) Cell {
+  T at[kWidth];
+};
+
+template <typename T, int kWidth>
+struct EmbeddingBody {
+  TableRows rows;
+  const int32_t* ids;
+  const Cell<T, kWidth>* table;
+  Cell<T, kWidth>* y;
+  uint64_t* fault;
+  Divisor cells;  // of a row
+
+  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
+    const Divisor::Divided place = cells(i);
+    const int32_t id = ids[place.quotient];
+    if (!IsClass(place.quotient, id, rows.all, fault)) return Fill(i, std::numeric_limits<float>::quiet_NaN());
+    const int64_t row = rows.RowOf(id);
+    if (row < 0) return Fill(i, 0);
+    y[i] = table[row * cells.by() + place.rest];
+  }
+
+ private:
+  PARTITA_HOST_DEVICE void Fill(int64_t i, float value) const {
+    for (int w = 0; w < kWidth; ++w) y[i].at[w] = static_cast<T>(value);
+  }
+};
+
+template <typename T, int kWidth>
+LaunchError ReadRows(const RowIds& rows, const void* table, void* y, uint64_t* fault, CudaQueue queue) {
+  using C = Cell<T, kWidth>;
+  const int64_t cells = rows.channels / kWidth;
+  return ForEach(rows.count * cells,
+                 EmbeddingBody<T, kWidth>{rows.table, rows.ids, As<C>(table), As<C>(y), fault, Divisor(cells)}, queue);
+}
+
+// Where the i-th id comes among all, by rows, those of the same row in their order: a number for each, which a block
+// counts. Ids of no row are the first.
+struct OrderBody {
+  struct Nothing {};
+  using FirstValue = int64_t;
+  using SecondValue = Nothing;
+  TableRows rows;
+  const int32_t* ids;
+  int64_t count;
+  int64_t* order;
+
+  PARTITA_HOST_DEVICE int64_t First(int64_t own, int thread) const {
+    const int64_t row = rows.RowOf(ids[own]);
+    int64_t before = 0;
+    for (int64_t i = thread; i < count; i += kBlockThreads) {
+      const int64_t other = rows.RowOf(ids[i]);
+      before += other < row || (other == row && i < own) ? 1 : 0;
+    }
+    return before;
+  }
+  PARTITA_HOST_DEVICE void CombineFirst(int64_t& before, int64_t more) const { before += more; }
+  PARTITA_HOST_DEVICE Nothing Second(int64_t, int, int64_t) const { return {}; }
+  PARTITA_HOST_DEVICE void CombineSecond(Nothing&, const Nothing&) const {}
+  PARTITA_HOST_DEVICE void Finish(int64_t own, int thread, int64_t before, const Nothing&) const {
+    if (thread == 0) order[before] = own;
+  }
+};
+
+// A channel of the run of ids of one row that begins at a place of the order.
+template <typename T>
+struct EmbeddingGradBody {
+  TableRows rows;
+  const int32_t* ids;
+  const int64_t* order;
+  int64_t count;
+  const T* dy;
+  T* dtable;
+  Divisor channels;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
+    const auto [first, channel] = channels(i);
+    const int64_t row = RowAt(first);
+    if (row < 0 || (first > 0 && RowAt(first - 1) == row)) return;
+    double sum = 0;
+    for (int64_t k = first; k < count && RowAt(k) == row; ++k) {
+      sum += static_cast<double>(dy[order[k] * channels.by() + channel]);
+    }
+    dtable[row * channels.by() + channel] = static_cast<T>(sum);
+  }
+
+ private:
+  PARTITA_HOST_DEVICE int64_t RowAt(int64_t place) const { return rows.RowOf(ids[order[place]]); }
+};
+
+}  // namespace
+
+LaunchError Embedding(DType dtype, const RowIds& rows, const void* table, void* y, uint64_t* fault, CudaQueue queue) {
+  return WithFloating(dtype, [&]<typename T>() {
+    const bool packed = rows.channels % kPackWidth<T> == 0 && IsPackAligned(table) && IsPackAligned(y);
+    return packed ? ReadRows<T, kPackWidth<T>>(rows, table, y, fault, queue)
+                  : ReadRows<T, 1>(rows, table, y, fault, queue);
+  });
+}
+
+LaunchError EmbeddingGrad(DType dtype, const RowIds& rows, const void* dy, void* dtable, int64_t* order,
+                          CudaQueue queue) {
+  const int64_t bytes = rows.table.rows * rows.channels * SizeOf(dtype);
+  if (const LaunchError error = ZeroBytes(dtable, bytes, queue); error != kLaunched) return error;
+  const OrderBody ordering{rows.table, rows.ids, rows.count, order};
+  if (const LaunchError error = ReduceRows(rows.count, ordering, queue); error != kLaunched) return error;
+  return WithFloating(dtype, [&]<typename T>() {
+    const EmbeddingGradBody<T> body{
+        rows.table, rows.ids, order, rows.count, As<T>(dy), As<T>(dtable), Divisor(rows.channels)};
+    return ForEach(rows.count * rows.channels, body, queue);
+  });
+}
+
+}  // namespace partita::launch

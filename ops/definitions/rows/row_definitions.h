@@ -1,0 +1,15 @@
+// Ops on rows that ids choose, one function each. The list in use is in ops/registry.cc.
+#ifndef PARTITA_OPS_DEFINITIONS_ROWS_ROW_DEFINITIONS_H_
+#define PARTITA_OPS_DEFINITIONS_ROWS_ROW_DEFINITIONS_H_
+
+#include "graph/ir/op_definition.h"
+
+namespace partita {
+
+// embedding.cc
+OpDefinition EmbeddingOp();
+OpDefinition EmbeddingGradOp();
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_DEFINITIONS_ROWS_ROW_DEFINITIONS_H_
