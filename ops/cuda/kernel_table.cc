@@ -49,6 +49,7 @@ const KernelTable& Table() {
       {"matmul_relu_grad", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMulReluGrad>}}},
       {"stop_gradient", {{"own", Own<CudaReshape>}}},
       {"scale", {{"own", Own<CudaScale>}}},
+      {"over", {{"own", Own<CudaOver>}}},
       {"bias", {{"own", Own<CudaBias>}}},
       {"bias_grad", {{"own", Own<CudaBiasGrad>}}},
       {"add", {{"own", Own<CudaAdd>}}},

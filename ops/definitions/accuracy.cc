@@ -1,7 +1,7 @@
 // 1/n sum over i of weight_i * [fewer than `top` classes are before label_i], where class c is before label_i if
 // logits[i,c] is larger, or equal and c is lower: with top = 1 the label is the argmax. n is the number of samples of
 // the global batch: `batch`, or if that is 0 the first dimension of logits. Logits [n,t,c] have t rows in each sample,
-// which share its weight; the mean is over n t of them.
+// which share its weight or have their own; the mean is over n t of them. With `reduction` sum nothing is divided.
 #include "ops/definitions/definitions.h"
 #include "ops/forms/classification.h"
 #include "ops/forms/op_builder.h"
@@ -30,6 +30,7 @@ OpDefinition AccuracyOp() {
       .Classes("logits")
       .InEvaluation(WithSampleWeight)
       .Attribute("batch", int64_t{0})
+      .Attribute("reduction", "mean")
       .Attribute("top", int64_t{1})
       .Shape(AccuracyShape)
       .Rules(RowsToScalar)

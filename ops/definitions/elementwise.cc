@@ -8,6 +8,7 @@
 //   maximum(x, y)   the larger one; equal ones share the cotangent in halves
 //                   maximum_share(x, y)   d maximum / dx: 1, 1/2 or 0
 //   scale(x)        factor x, a number that the graph says
+//   over(x, s)      x / s, of a scalar s: ds = - sum of dx y
 //   stop_gradient(x)   x, through which no gradient flows. The output is a view
 //   div(x, y)       q = x / y; dx = dq / y, dy = div_denominator_grad(dx, q) = - dx q
 #include "ops/functors/elementwise.h"
@@ -252,6 +253,46 @@ OpDefinition DivOp() {
       .InPlace(0, 0);
 }
 
+absl::StatusOr<std::vector<TensorType>> OverShape(const NodeView& node) {
+  RETURN_IF_ERROR(CheckFloating(node, 0, "x"));
+  RETURN_IF_ERROR(CheckLike(node, 1, "s", {}, "a scalar"));
+  return std::vector<TensorType>{*node.inputs[0]};
+}
+
+// Linear in x.
+std::vector<Rule> OverRules(const NodeView& node) {
+  std::vector<Rule> rules = EveryDimension(Rank(node), {true, false});
+  rules.push_back(Partial({P(), R()}));
+  return rules;
+}
+
+absl::StatusOr<std::vector<ValueId>> OverGradient(GradientBuilder& builder, const Node& node,
+                                                  const std::vector<ValueId>& cotangents,
+                                                  const std::vector<bool>& wanted) {
+  std::vector<ValueId> result(2, kNoValue);
+  if (!wanted[0] && !wanted[1]) return result;
+  ASSIGN_OR_RETURN(const ValueId dx,
+                   AddOne(builder, "over", {cotangents[0], node.inputs[1]}, {}, InputName(builder, node, 0)));
+  if (wanted[0]) result[0] = dx;
+  if (wanted[1]) {
+    const std::string base = InputName(builder, node, 1);
+    ASSIGN_OR_RETURN(const ValueId products, AddOne(builder, "mul", {dx, node.outputs[0]}, {}, base));
+    ASSIGN_OR_RETURN(const ValueId sum, AddOne(builder, "sum", {products}, {}, base));
+    ASSIGN_OR_RETURN(result[1], Scaled(builder, sum, -1, base));
+  }
+  return result;
+}
+
+OpDefinition OverOp() {
+  return Op("over")
+      .Inputs({"x", "s"})
+      .Shape(OverShape)
+      .Rules(OverRules)
+      .Gradient(OverGradient)
+      .Flops([](const NodeView& node) { return Count(node.inputs[0]->shape); })
+      .InPlace(0, 0);
+}
+
 OpDefinition StopGradientOp() {
   return Op("stop_gradient")
       .Inputs({"x"})
@@ -284,6 +325,7 @@ std::vector<OpDefinition> ElementwiseOps() {
                                    DivDenominatorGradOp(),
                                    PairOp("maximum_share").Internal(),
                                    ScaleOp(),
+                                   OverOp(),
                                    StopGradientOp()};
   ForEachType(UnaryOps(), [&]<typename F>() {
     ops.push_back(UnaryOp<F>());

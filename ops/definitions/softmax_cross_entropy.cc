@@ -3,7 +3,9 @@
 //   loss_i = - sum over c of q[i,c] log_softmax(logits)[i,c]
 //   q[i,c] = (1 - s) [c == label_i] + s / classes,   s = label_smoothing (Szegedy et al. 2016, section 7)
 //
-// Logits [n,t,c] have t such rows in each sample, which share its weight; the mean is over n t of them.
+// Logits [n,t,c] have t such rows in each sample, which share its weight or, of weights [n,t], have their own; the mean
+// is over n t of them. With `reduction` sum nothing is divided: over weights that add up to 1 in the whole batch, as
+// `over` makes them, that is the mean over what weighs anything, however the batch is split.
 //
 //   softmax_cross_entropy_grad(logits, labels, sample_weight?, dloss)    dloss weight_i / n (softmax(logits) - q)
 //
@@ -51,6 +53,7 @@ OpDefinition SoftmaxCrossEntropyOp() {
       .InEvaluation(WithSampleWeight)
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
+      .Attribute("reduction", "mean")
       .Shape(LossShape)
       .Rules(RowsToScalar)
       .Gradient(LossGradient)
@@ -67,10 +70,12 @@ OpDefinition SoftmaxCrossEntropyGradOp() {
       .OneIfAbsent(3)
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
+      .Attribute("reduction", "mean")
       .Shape(LogitsGradShape)
       .Rules([](const NodeView& node) {
-        const int rank = static_cast<int>(node.inputs[0]->shape.size());
-        return RowRules(rank, {kElements, kRows, kSamples, kWhole}, {kElements});
+        const size_t rank = node.inputs[0]->shape.size();
+        const RowPart weight = PartOfWeight(node, 2, rank - 1);
+        return RowRules(static_cast<int>(rank), {kElements, kRows, weight, kWhole}, {kElements});
       })
       .Flops(Cost);
 }

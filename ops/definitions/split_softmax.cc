@@ -6,7 +6,8 @@
 //   softmax_normalize(x, maximum, sum)               [n,c]  exp(x[i,c] - maximum[i]) / sum[i]
 //   log_softmax_normalize(x, maximum, sum)           [n,c]  x[i,c] - maximum[i] - log sum[i]
 //   cross_entropy(x, labels, sample_weight?, maximum, sum)  scalar, of some classes P: with q as in
-//       softmax_cross_entropy, 1/n sum over i of weight_i sum over c of q[i,c] (maximum[i] + log sum[i] - x[i,c])
+//       softmax_cross_entropy, 1/n (1 of a sum) sum over i of weight_i sum over c of q[i,c] (maximum[i] + log sum[i] -
+//       x[i,c])
 //
 // A user writes softmax_cross_entropy, softmax or log_softmax; a pass puts the pieces in their place where a strategy
 // splits the classes (graph/passes/decompose.h). No gradient flows through a maximum: it cancels. The cotangent of a
@@ -67,7 +68,8 @@ absl::StatusOr<std::vector<TensorType>> SumGradShape(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "sum"));
   RETURN_IF_ERROR(CheckRank(node, 0, "sum", {1, 2}, "[n] or [n,t]"));
   RETURN_IF_ERROR(CheckAtLeast(node.attributes, "batch", 0));
-  RETURN_IF_ERROR(CheckLike(node, 1, "sample_weight", {node.inputs[0]->shape[0]}, "one for each sample"));
+  RETURN_IF_ERROR(CheckChoice(node.attributes, "reduction", {"mean", "sum"}));
+  RETURN_IF_ERROR(CheckSampleWeight(node, 1, node.inputs[0]->shape));
   RETURN_IF_ERROR(CheckLike(node, 2, "dloss", {}, "a scalar"));
   return std::vector<TensorType>{*node.inputs[0]};
 }
@@ -122,8 +124,8 @@ absl::StatusOr<std::vector<ValueId>> CrossEntropyGradient(GradientBuilder& build
                                        node.attributes, InputName(builder, node, 0)));
   }
   if (wanted[4]) {
-    const Attributes batch{{"batch", node.attributes.Int("batch")}};
-    ASSIGN_OR_RETURN(result[4], AddOne(builder, "cross_entropy_sum_grad", {in[4], in[2], cotangents[0]}, batch,
+    const Attributes mean{{"batch", node.attributes.Int("batch")}, {"reduction", node.attributes.String("reduction")}};
+    ASSIGN_OR_RETURN(result[4], AddOne(builder, "cross_entropy_sum_grad", {in[4], in[2], cotangents[0]}, mean,
                                        InputName(builder, node, 4)));
   }
   return result;
@@ -137,6 +139,14 @@ RulesFunction RowsAndClasses(const std::vector<RowPart>& inputs, const std::vect
     std::vector<Rule> rules = RowRules(rank, inputs, outputs);
     rules.push_back(SplitRows(rank, kClassSplit, inputs, outputs, reduction));
     return rules;
+  };
+}
+
+// The same where input 2 weighs the rows.
+RulesFunction WeighedRowsAndClasses(std::vector<RowPart> inputs, const std::vector<RowPart>& outputs) {
+  return [=](const NodeView& node) mutable {
+    inputs[2] = PartOfWeight(node, 2, node.inputs[0]->shape.size() - 1);
+    return RowsAndClasses(inputs, outputs)(node);
   };
 }
 
@@ -223,8 +233,9 @@ OpDefinition CrossEntropyOp() {
       .Inputs({"maximum", "sum"})
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
+      .Attribute("reduction", "mean")
       .Shape(CrossEntropyShape)
-      .Rules(RowsAndClasses({kElements, kRows, kSamples, kRows, kRows}, {kWhole}))
+      .Rules(WeighedRowsAndClasses({kElements, kRows, kSamples, kRows, kRows}, {kWhole}))
       .Gradient(CrossEntropyGradient)
       .Flops(PerLogit(2));
 }
@@ -237,8 +248,9 @@ OpDefinition CrossEntropyLogitsGradOp() {
       .Inputs({"dloss"})
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
+      .Attribute("reduction", "mean")
       .Shape(LogitsGradShape)
-      .Rules(RowsAndClasses({kElements, kRows, kSamples, kWhole}, {kElements}))
+      .Rules(WeighedRowsAndClasses({kElements, kRows, kSamples, kWhole}, {kElements}))
       .Flops(PerLogit(1))
       .InPlace(0, 0);
 }
@@ -250,10 +262,12 @@ OpDefinition CrossEntropySumGradOp() {
       .Optional("sample_weight")
       .Inputs({"dloss"})
       .Attribute("batch", int64_t{0})
+      .Attribute("reduction", "mean")
       .Shape(SumGradShape)
       .Rules([](const NodeView& node) {
-        const int rank = static_cast<int>(node.inputs[0]->shape.size()) + 1;  // of the logits
-        return RowRules(rank, {kRows, kSamples, kWhole}, {kRows});
+        const size_t dimensions = node.inputs[0]->shape.size();
+        const RowPart weight = PartOfWeight(node, 1, dimensions);
+        return RowRules(static_cast<int>(dimensions) + 1, {kRows, weight, kWhole}, {kRows});
       })
       .Flops(PerLogit(3))
       .InPlace(0, 0);

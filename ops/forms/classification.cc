@@ -7,14 +7,39 @@
 
 namespace partita {
 
+namespace {
+
+// Of so many places in each sample, each of which weighs what its sample does.
+absl::StatusOr<ValueId> OfPlaces(EntryBuilder& builder, ValueId weight, int64_t places, const std::string& name) {
+  ASSIGN_OR_RETURN(const std::vector<ValueId> expanded,
+                   builder.Add("expand", {weight}, {{"axes", IntList{1}}, {"sizes", IntList{places}}}, {name}));
+  return expanded[0];
+}
+
+}  // namespace
+
+absl::Status CheckSampleWeight(const NodeView& node, int index, const Shape& rows) {
+  const TensorType* const weight = node.inputs[index];
+  if (weight == nullptr || weight->shape.size() < 2 || rows.size() < 2) {
+    return CheckLike(node, index, "sample_weight", {rows[0]}, "one for each sample of logits");
+  }
+  return CheckLike(node, index, "sample_weight", rows, "one for each row of logits");
+}
+
+RowPart PartOfWeight(const NodeView& node, int index, size_t dimensions) {
+  const TensorType* const weight = node.inputs[index];
+  return weight != nullptr && weight->shape.size() == dimensions ? RowPart::kRows : RowPart::kSamples;
+}
+
 absl::Status CheckClassifier(const NodeView& node) {
   RETURN_IF_ERROR(CheckFloating(node, 0, "logits"));
   RETURN_IF_ERROR(CheckAtLeast(node.attributes, "batch", 0));
+  RETURN_IF_ERROR(CheckChoice(node.attributes, "reduction", {"mean", "sum"}));
   RETURN_IF_ERROR(CheckRank(node, 0, "logits", {2, 3}, "[n,classes] or [n,t,classes]"));
   const Shape& logits = node.inputs[0]->shape;
   RETURN_IF_ERROR(CheckDType(node, 1, "labels", DType::kI32));
   RETURN_IF_ERROR(CheckShape(node, 1, "labels", RowsOf(logits), "one for each row of logits"));
-  return CheckLike(node, 2, "sample_weight", {logits[0]}, "one for each sample of logits");
+  return CheckSampleWeight(node, 2, RowsOf(logits));
 }
 
 absl::Status CheckLoss(const NodeView& node) {
@@ -34,6 +59,10 @@ absl::StatusOr<std::vector<ValueId>> WithSampleWeight(EntryBuilder& builder, con
   ASSIGN_OR_RETURN(ValueId weight, builder.SampleWeight({logits.dtype, {logits.shape[0]}}));
   const ValueId own = node.inputs.size() > 2 ? node.inputs[2] : kNoValue;
   if (own != kNoValue) {
+    const Shape shape = builder.graph().type(own).shape;
+    if (shape.size() > 1) {
+      ASSIGN_OR_RETURN(weight, OfPlaces(builder, weight, shape[1], name + kSampleWeightName + "@of_places"));
+    }
     ASSIGN_OR_RETURN(const std::vector<ValueId> both,
                      builder.Add("mul", {own, weight}, {}, {name + kSampleWeightName}));
     weight = both[0];
@@ -47,7 +76,8 @@ Decomposition SoftmaxPieces(const std::string& op) {
 
 std::vector<Rule> RowsToScalar(const NodeView& node) {
   using enum RowPart;
-  return RowRules(static_cast<int>(node.inputs[0]->shape.size()), {kElements, kRows, kSamples}, {kWhole});
+  const size_t rank = node.inputs[0]->shape.size();
+  return RowRules(static_cast<int>(rank), {kElements, kRows, PartOfWeight(node, 2, rank - 1)}, {kWhole});
 }
 
 }  // namespace partita

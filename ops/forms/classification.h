@@ -6,14 +6,20 @@
 #include <vector>
 
 #include "graph/ir/op_definition.h"
+#include "ops/forms/rows.h"
 
 namespace partita {
 
-// attribute batch: the samples of the mean; 0: n. logits [n,c], or [n,t,c] of t places in each sample, floating; labels
-// i32 [n] or [n,t], 0 <= label < c; sample_weight [n] of the logits' type, optional. A mean is one over all places.
+// attribute batch: the samples of the mean; 0: n; reduction: mean or sum. logits [n,c], or [n,t,c] of t places in each
+// sample, floating; labels i32 [n] or [n,t], 0 <= label < c; sample_weight [n] or [n,t] of the logits' type, optional.
+// A mean is one over all places.
 absl::Status CheckClassifier(const NodeView& node);
 // The same, and attribute label_smoothing: 0 to 1.
 absl::Status CheckLoss(const NodeView& node);
+// Input `index`, optional: of rows [n] or [n,t] the weight of each sample or of each row; of the type of input 0.
+absl::Status CheckSampleWeight(const NodeView& node, int index, const Shape& rows);
+// How it is split where there are `dimensions` of rows.
+RowPart PartOfWeight(const NodeView& node, int index, size_t dimensions);
 // Of the gradient of a loss by its logits: (logits, labels, sample_weight?, dloss) -> as logits.
 absl::StatusOr<std::vector<TensorType>> LogitsGradShape(const NodeView& node);
 

@@ -71,6 +71,7 @@ const KernelTable& Table() {
       {"matmul_relu_grad", {{"reference", ReferenceMatMulReluGrad}}},
       {"stop_gradient", {{"reference", ReferenceReshape, kTaken}}},
       {"scale", {{"fast", FAST(FastScale)}, {"reference", ReferenceScale}}},
+      {"over", {{"reference", ReferenceOver}}},
       {"bias", {{"fast", FAST(FastBias)}, {"reference", ReferenceBias}}},
       {"bias_grad", {{"fast", FAST(FastBiasGrad)}, {"reference", ReferenceBiasGrad}}},
       {"add", {{"fast", FAST(FastAdd)}, {"reference", ReferenceAdd}}},

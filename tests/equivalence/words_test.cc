@@ -1,8 +1,9 @@
 // A small model of sequences of words: two embeddings that share a table, layers on every place, and a loss over the
-// words that follow. Under splits of samples, places, channels, rows of the table and classes, on stages, it goes the
-// way of one rank.
+// words that follow, of which some are padding. Under splits of samples, places, channels, rows of the table and
+// classes, on stages, it goes the way of one rank.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 #include <string>
 #include <utility>
@@ -27,14 +28,18 @@ absl::StatusOr<Model> MakeModel() {
   const ValueId words = b.Input("words", DType::kI32, {kSamples, kPlaces});
   const ValueId topics = b.Input("topics", DType::kI32, {kSamples, kPlaces});
   const ValueId next = b.Input("next", DType::kI32, {kSamples, kPlaces});
+  const ValueId weights = b.Input("weights", DType::kF32, {kSamples, kPlaces});
+  const ValueId shares = b.Add("shares", "over", {weights, b.Add("real", "sum", {weights})});
   const ValueId table = b.Parameter("table", {kWords, kChannels}, "uniform", 0.5);
   const ValueId word = b.Add("word", "embedding", {table, words}, {{"padding_row", int64_t{0}}});
   const ValueId topic = b.Add("topic", "embedding", {table, topics});
   const ValueId x = b.Add("tanh", "tanh", {b.Dense("layer", b.Add("both", "add", {word, topic}), kChannels)});
   const ValueId logits = b.Dense("classifier", x, kWords);
   Model model;
+  const Attributes summed = {{"reduction", "sum"}}, smoothed = {{"label_smoothing", 0.1}, {"reduction", "sum"}};
+  const ValueId accuracy = b.Add("accuracy", "accuracy", {logits, next, shares}, summed);
   ASSIGN_OR_RETURN(model.graph,
-                   b.Build(b.SoftmaxCrossEntropy("loss", logits, next, 0.1), {b.Accuracy("accuracy", logits, next)}));
+                   b.Build(b.Add("loss", "softmax_cross_entropy", {logits, next, shares}, smoothed), {accuracy}));
   model.optimizer = {"adagrad", {}};
   model.learning_rate.base = 0.1;
   return model;
@@ -46,8 +51,21 @@ HostTensor Words(int64_t seed, int step) {
   return words;
 }
 
+// A sample's places from one on are padding.
+HostTensor Weights(int step) {
+  const HostTensor lengths = SmallLabels(kSamples, kPlaces + 3, step);
+  HostTensor weights{DType::kF64, {kSamples, kPlaces}, std::vector<char>(kSamples * kPlaces * sizeof(double))};
+  for (int64_t i = 0; i < kSamples * kPlaces; ++i) {
+    int32_t length = 0;
+    std::memcpy(&length, lengths.bytes.data() + i / kPlaces * 4, sizeof(length));
+    const double weight = i % kPlaces <= length ? 1 : 0;
+    std::memcpy(weights.bytes.data() + i * 8, &weight, sizeof(weight));
+  }
+  return weights;
+}
+
 std::map<std::string, HostTensor> BatchOf(int step) {
-  return {{"words", Words(1, step)}, {"topics", Words(2, step)}, {"next", Words(3, step)}};
+  return {{"words", Words(1, step)}, {"topics", Words(2, step)}, {"next", Words(3, step)}, {"weights", Weights(step)}};
 }
 
 absl::Status GoesTheWayOfOneRank(const Model& model, const Strategy& strategy) {

@@ -11,6 +11,8 @@ void AddClassification(Cases& cases) {
   cases.Add("softmax", "heads", {}, {Free({2, 3, 2, 4})});
   cases.Add("softmax_cross_entropy", "sequence", {{"label_smoothing", 0.1}},
             {Free({3, 4, 5}), Integers({3, 4}, 5), Fixed({3}, 0, 1)});
+  cases.Add("softmax_cross_entropy", "places", {{"label_smoothing", 0.1}, {"reduction", "sum"}},
+            {Free({3, 4, 5}), Integers({3, 4}, 5), Fixed({3, 4}, 0, 1)});
   for (const double smoothing : {0.0, 0.1}) {
     const std::string variant = smoothing > 0 ? "smoothed" : "plain";
     const Attributes attributes = {{"label_smoothing", smoothing}};
@@ -31,6 +33,8 @@ void AddSplitSoftmax(Cases& cases) {
   cases.Add("softmax_normalize", "sequence", {}, {Free({3, 4, 5}), Fixed({3, 4}), sums});
   cases.Add("cross_entropy", "sequence", {{"label_smoothing", 0.1}},
             {Free({3, 4, 5}), Integers({3, 4}, 5), Fixed({3}, 0, 1), Fixed({3, 4}), sums});
+  cases.Add("cross_entropy", "places", {{"label_smoothing", 0.1}, {"reduction", "sum"}},
+            {Free({3, 4, 5}), Integers({3, 4}, 5), Fixed({3, 4}, 0, 1), Fixed({3, 4}), sums});
   for (const double smoothing : {0.0, 0.1}) {
     for (const bool weighted : {false, true}) {
       cases.Add(
@@ -67,6 +71,8 @@ void AddClassificationGradients(Cases& cases) {
     cases.Add("accuracy", variant, {{"top", top}}, {Fixed({7, 5}), Integers({7}, 5), std::nullopt});
     cases.Add("accuracy", variant + "_sequence", {{"top", top}},
               {Fixed({3, 4, 5}), Integers({3, 4}, 5), Fixed({3}, 0, 1)});
+    cases.Add("accuracy", variant + "_places", {{"top", top}, {"reduction", "sum"}},
+              {Fixed({3, 4, 5}), Integers({3, 4}, 5), Fixed({3, 4}, 0, 1)});
   }
   for (const double smoothing : {0.0, 0.1}) {
     const std::string variant = smoothing > 0 ? "smoothed" : "plain";

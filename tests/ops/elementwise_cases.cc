@@ -25,6 +25,7 @@ void AddElementwise(Cases& cases) {
     ForEachType(UnaryOps(), [&]<typename F>() { cases.Add(F::Name(), variant, {}, {Within<F>(Spread(shape))}); });
     for (const char* op : {"mul", "sub", "maximum"}) cases.Add(op, variant, {}, {Free(shape), Free(shape)});
     cases.Add("scale", variant, {{"factor", -0.3}}, {Free(shape)});
+    cases.Add("over", variant, {}, {Free(shape), CaseInput{{DType::kF64, {}}, true, Fill::kUniform, 0.5, 2}});
     cases.Add("div", variant, {}, {Free(shape), {{{DType::kF64, shape}, true, Fill::kUniform, 0.5, 2}}});
     for (const double rate : {0.0, 0.3}) {
       cases.Add("dropout", variant + (rate > 0 ? "_dropping" : "_keeping"), {{"rate", rate}, {"key", "dropped"}},

@@ -4,6 +4,7 @@
 
 #include "ops/cuda/kernel/cuda_kernel.h"
 #include "ops/cuda/launch/labelled_rows.h"
+#include "ops/values/loss_weights.h"
 
 namespace partita {
 
@@ -13,10 +14,11 @@ inline launch::LabelledRows RowsOf(const LocalNode& node) {
   const Shape& logits = InputShape(node, 0);
   rows.rows = MakeRows(logits).rows;
   rows.classes = logits.back();
-  rows.sample_rows = RowsOfSample(logits, logits.size() - 1);
   rows.all_classes = Input(node, 0).global.back();
   rows.first_class = Input(node, 0).box.offset.back();
-  rows.global_rows = RowsOfMean(node, logits.size() - 1);
+  const LossWeights weights(node, logits.size() - 1, 2);
+  rows.weight_rows = weights.rows;
+  rows.divisor = weights.divisor;
   if (node.attributes.Has("label_smoothing")) rows.smoothing = node.attributes.Float("label_smoothing");
   return rows;
 }
@@ -37,10 +39,12 @@ inline int64_t RowBytes(const launch::LabelledRows& rows) { return rows.rows * s
 template <typename F>
 absl::StatusOr<PreparedCudaKernel> OwnLabelledKernel(const LocalNode& node, F launch, int64_t workspace_bytes = 0) {
   ASSIGN_OR_RETURN(PreparedCudaKernel kernel, OwnWideKernel(node, launch, workspace_bytes));
-  kernel.explain = [first = Input(node, 0).box.offset[0], rows = RowsOf(node)](uint64_t word) {
+  const Shape& logits = InputShape(node, 0);
+  kernel.explain = [first = Input(node, 0).box.offset[0], sample_rows = RowsOfSample(logits, logits.size() - 1),
+                    classes = Input(node, 0).global.back()](uint64_t word) {
     const launch::LabelFault fault = launch::LabelFault::Of(word);
-    return InvalidArgument("sample {} of the batch has label {}, allowed are 0 to {}",
-                           first + fault.row / rows.sample_rows, fault.label, rows.all_classes - 1);
+    return InvalidArgument("sample {} of the batch has label {}, allowed are 0 to {}", first + fault.row / sample_rows,
+                           fault.label, classes - 1);
   };
   return kernel;
 }

@@ -22,6 +22,8 @@ LaunchError Add(DType dtype, const void* const* x, int count, void* y, int64_t e
 
 // y = factor x
 LaunchError Scale(DType dtype, double factor, const void* x, void* y, int64_t elements, CudaQueue queue);
+// y = x / s, a scalar in device memory. Not of bf16.
+LaunchError Over(DType dtype, const void* x, const void* s, void* y, int64_t elements, CudaQueue queue);
 
 // y = x + b; b has one value per channel.
 LaunchError Bias(DType dtype, const void* x, const void* b, void* y, ChannelRows shape, CudaQueue queue);

@@ -67,6 +67,12 @@ struct ScaleElement {
   PARTITA_HOST_DEVICE void operator()(RowChannel, const A* x, A* y) const { y[0] = factor * x[0]; }
 };
 
+template <typename A>
+struct OverElement {
+  const A* s;
+  PARTITA_HOST_DEVICE void operator()(RowChannel, const A* x, A* y) const { y[0] = x[0] / *s; }
+};
+
 template <int kCount>
 struct AddElement {
   template <typename A>
@@ -214,6 +220,12 @@ LaunchError Scale(DType dtype, double factor, const void* x, void* y, int64_t el
   return WithFloating(dtype, [&]<typename T>() {
     const ScaleElement<Compute<T>> element{static_cast<Compute<T>>(factor)};
     return ForElements<T>({As<T>(x)}, {As<T>(y)}, Flat(elements), element, queue);
+  });
+}
+
+LaunchError Over(DType dtype, const void* x, const void* s, void* y, int64_t elements, CudaQueue queue) {
+  return WithWide(dtype, [&]<typename T>() {
+    return ForElements<T>({As<T>(x)}, {As<T>(y)}, Flat(elements), OverElement<T>{As<T>(s)}, queue);
   });
 }
 

@@ -18,19 +18,19 @@ struct Labels {
   const int32_t* labels;
   const Compute<T>* weights;
   int64_t classes, all_classes, first_class;
-  Compute<T> smoothing, global_rows;
+  Compute<T> smoothing, divisor;
   uint64_t* fault;
-  Divisor sample_rows;
+  Divisor weight_rows;
 
   PARTITA_HOST_DEVICE bool IsClass(int64_t row) const { return launch::IsClass(row, labels[row], all_classes, fault); }
   // Among the block's columns; outside of them if its class is in another block.
   PARTITA_HOST_DEVICE int64_t Column(int64_t row) const { return labels[row] - first_class; }
   PARTITA_HOST_DEVICE Compute<T> Weight(int64_t row) const {
-    return weights == nullptr ? 1 : weights[sample_rows(row).quotient];
+    return weights == nullptr ? 1 : weights[weight_rows(row).quotient];
   }
   // Of the gradient: what a row's is multiplied by.
   PARTITA_HOST_DEVICE Compute<T> Factor(int64_t row, Compute<T> dloss) const {
-    return IsClass(row) ? dloss * Weight(row) / global_rows : static_cast<Compute<T>>(kNaN);
+    return IsClass(row) ? dloss * Weight(row) / divisor : static_cast<Compute<T>>(kNaN);
   }
 };
 
@@ -43,9 +43,9 @@ Labels<T> LabelsOf(const LabelledRows& rows) {
           rows.all_classes,
           rows.first_class,
           static_cast<A>(rows.smoothing),
-          static_cast<A>(rows.global_rows),
+          static_cast<A>(rows.divisor),
           rows.fault,
-          Divisor(rows.sample_rows)};
+          Divisor(rows.weight_rows)};
 }
 
 }  // namespace partita::launch

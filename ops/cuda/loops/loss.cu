@@ -205,7 +205,7 @@ struct SumOfRowsBody {
 
 template <typename T, typename Rows>
 LaunchError SumOfRows(const LabelledRows& rows, const Rows& term, void* y, CudaQueue queue) {
-  const SumOfRowsBody<T, Rows> body{term, rows.rows, static_cast<double>(rows.global_rows), As<T>(y)};
+  const SumOfRowsBody<T, Rows> body{term, rows.rows, static_cast<double>(rows.divisor), As<T>(y)};
   return Reduce<1, kBlockThreads>(1, body, queue);
 }
 
@@ -357,7 +357,7 @@ LaunchError CrossEntropy(DType dtype, const LabelledRows& rows, void* loss, doub
     const CrossEntropyRowsBody<T> body{{x, rows.classes}, LabelsOf<T>(rows), rows.smoothing, share, workspace};
     return ReduceRows(rows.rows, body, queue);
   });
-  return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.global_rows, loss, queue);
+  return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.divisor, loss, queue);
 }
 
 LaunchError Accuracy(DType dtype, const LabelledRows& rows, int64_t top, void* accuracy, double* workspace,
@@ -374,7 +374,7 @@ LaunchError Accuracy(DType dtype, const LabelledRows& rows, int64_t top, void* a
     }
     return ReduceRows(rows.rows, AccuracyRowsBody<T>{{}, x, LabelsOf<T>(rows), top, workspace}, queue);
   });
-  return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.global_rows, accuracy, queue);
+  return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.divisor, accuracy, queue);
 }
 
 LaunchError CrossEntropyGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits, CudaQueue queue) {

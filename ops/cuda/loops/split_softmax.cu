@@ -187,12 +187,12 @@ struct CrossEntropySumGradBody {
   const T* sum;
   const Compute<T>*weights, *dloss;
   T* dsum;
-  Compute<T> global_rows;
-  Divisor sample_rows;
+  Compute<T> divisor;
+  Divisor weight_rows;
 
   PARTITA_HOST_DEVICE void operator()(int64_t row) const {
-    const Compute<T> weight = weights == nullptr ? 1 : weights[sample_rows(row).quotient];
-    dsum[row] = static_cast<T>(*dloss * weight / global_rows / sum[row]);
+    const Compute<T> weight = weights == nullptr ? 1 : weights[weight_rows(row).quotient];
+    dsum[row] = static_cast<T>(*dloss * weight / divisor / sum[row]);
   }
 };
 
@@ -260,7 +260,7 @@ LaunchError CrossEntropyShares(DType dtype, const LabelledRows& rows, const void
     if (rows.smoothing == 0) return ForEach(rows.rows, LabelShareBody<T>{body}, queue);
     return ReduceClasses(rows.rows, rows.classes, body, queue);
   });
-  return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.global_rows, loss, queue);
+  return error != kLaunched ? error : SumOfDoubles(dtype, workspace, rows.rows, rows.divisor, loss, queue);
 }
 
 LaunchError CrossEntropyLogitsGrad(DType dtype, const LabelledRows& rows, const void* dloss, void* dlogits,
@@ -272,12 +272,12 @@ LaunchError CrossEntropyLogitsGrad(DType dtype, const LabelledRows& rows, const 
   });
 }
 
-LaunchError CrossEntropySumGrad(DType dtype, int64_t rows, int64_t sample_rows, double global_rows, const void* sum,
+LaunchError CrossEntropySumGrad(DType dtype, int64_t rows, int64_t weight_rows, double divisor, const void* sum,
                                 const void* weights, const void* dloss, void* dsum, CudaQueue queue) {
   return WithWide(dtype, [&]<typename T>() {
     using A = Compute<T>;
-    const CrossEntropySumGradBody<T> body{
-        As<T>(sum), As<A>(weights), As<A>(dloss), As<T>(dsum), static_cast<A>(global_rows), Divisor(sample_rows)};
+    const CrossEntropySumGradBody<T> body{As<T>(sum),  As<A>(weights),          As<A>(dloss),
+                                          As<T>(dsum), static_cast<A>(divisor), Divisor(weight_rows)};
     return ForEach(rows, body, queue);
   });
 }

@@ -50,6 +50,12 @@ absl::StatusOr<PreparedCudaKernel> CudaScale(const LocalNode& node) {
   });
 }
 
+absl::StatusOr<PreparedCudaKernel> CudaOver(const LocalNode& node) {
+  return OwnWideKernel(node, [n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
+    return launch::Over(dtype, In(a, 0), In(a, 1), Out(a, 0), n, q);
+  });
+}
+
 absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node) {
   return OwnFloatingKernel(node,
                            [x = MakeRows(node.outputs[0].shape())](const KernelArguments& a, DType dtype, CudaQueue q) {

@@ -3,6 +3,7 @@
 
 #include "ops/cuda/kernel/labelled_kernel.h"
 #include "ops/cuda/own/own_kernels.h"
+#include "ops/values/loss_weights.h"
 
 namespace partita {
 namespace {
@@ -79,11 +80,11 @@ absl::StatusOr<PreparedCudaKernel> CudaCrossEntropyLogitsGrad(const LocalNode& n
 // (sum, sample_weight?, dloss)
 absl::StatusOr<PreparedCudaKernel> CudaCrossEntropySumGrad(const LocalNode& node) {
   const Shape& sum = InputShape(node, 0);
-  const int64_t rows = Elements(sum), sample_rows = RowsOfSample(sum, sum.size());
-  const double global_rows = RowsOfMean(node, sum.size());
+  const int64_t rows = Elements(sum);
+  const LossWeights weights(node, sum.size(), 1);
   return OwnWideKernel(node, [=](const KernelArguments& a, DType dtype, CudaQueue q) {
-    return launch::CrossEntropySumGrad(dtype, rows, sample_rows, global_rows, In(a, 0), In(a, 1), In(a, 2), Out(a, 0),
-                                       q);
+    return launch::CrossEntropySumGrad(dtype, rows, weights.rows, weights.divisor, In(a, 0), In(a, 1), In(a, 2),
+                                       Out(a, 0), q);
   });
 }
 

@@ -46,7 +46,7 @@ absl::StatusOr<PreparedKernel> FastSoftmaxCrossEntropy(const LocalNode& node) {
     });
     double sum = 0;
     for (int64_t i = 0; i < rows.n; ++i) sum += losses[i];
-    *Out<float>(a, 0) = static_cast<float>(sum / rows.global_n);
+    *Out<float>(a, 0) = static_cast<float>(sum / rows.weights.divisor);
     return absl::OkStatus();
   };
   return Prepared(compute, rows.n * static_cast<int64_t>(sizeof(float)));

@@ -5,8 +5,16 @@
 #include <cstdint>
 
 #include "ops/host/kernel/host_kernel.h"
+#include "ops/values/loss_weights.h"
 
 namespace partita {
+
+// Without weights every row counts once.
+template <typename T>
+T WeightOfRow(const LossWeights& weights, const KernelArguments& arguments, int64_t row) {
+  const T* const given = In<T>(arguments, weights.input);
+  return given == nullptr ? T(1) : given[row / weights.rows];
+}
 
 struct LabelledRows {
   explicit LabelledRows(const LocalNode& node)
@@ -16,21 +24,20 @@ struct LabelledRows {
         all_classes(Input(node, 0).global.back()),
         first_class(Input(node, 0).box.offset.back()),
         first(Input(node, 0).box.offset[0]),
-        global_n(RowsOfMean(node, InputShape(node, 0).size() - 1)) {}
+        weights(node, InputShape(node, 0).size() - 1, 2) {}
 
   int64_t Label(const KernelArguments& arguments, int64_t i) const { return In<int32_t>(arguments, 1)[i]; }
 
-  // Without weights every sample counts once.
   template <typename T>
   T Weight(const KernelArguments& arguments, int64_t i) const {
-    return arguments.inputs.size() > 2 && arguments.inputs[2] != nullptr ? In<T>(arguments, 2)[i / sample_rows] : T(1);
+    return WeightOfRow<T>(weights, arguments, i);
   }
 
   // Of the gradient: what a row's is multiplied by. Input 3 is dloss, absent where it is 1.
   template <typename T>
   T Factor(const KernelArguments& arguments, int64_t i) const {
     const T* const dloss = In<T>(arguments, 3);
-    return (dloss == nullptr ? T(1) : *dloss) * Weight<T>(arguments, i) / static_cast<T>(global_n);
+    return (dloss == nullptr ? T(1) : *dloss) * Weight<T>(arguments, i) / static_cast<T>(weights.divisor);
   }
 
   // kInvalidArgument: a label that is no class.
@@ -46,12 +53,12 @@ struct LabelledRows {
   }
 
   int64_t n;
-  int64_t sample_rows;  // of each sample, which follow each other and share its weight
+  int64_t sample_rows;  // of each sample, which follow each other
   int64_t classes;      // of the block; of an op whose classes are not split, all
   int64_t all_classes;
   int64_t first_class;  // the class of the block's first column
   int64_t first;        // global index of the first sample
-  double global_n;      // rows of the whole batch
+  LossWeights weights;
 };
 
 }  // namespace partita

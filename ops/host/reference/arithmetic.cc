@@ -91,6 +91,14 @@ absl::StatusOr<PreparedKernel> ReferenceScale(const LocalNode& node) {
   });
 }
 
+absl::StatusOr<PreparedKernel> ReferenceOver(const LocalNode& node) {
+  return PreparedFloating(node.outputs[0].dtype,
+                          [elements = node.outputs[0].elements()]<typename T>(const KernelArguments& a) {
+                            const T s = *In<T>(a, 1);
+                            for (int64_t i = 0; i < elements; ++i) Out<T>(a, 0)[i] = In<T>(a, 0)[i] / s;
+                          });
+}
+
 absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node) {
   const ChannelRows x = MakeRows(node.outputs[0].shape());
   return PreparedFloating(node.outputs[0].dtype, [x]<typename T>(const KernelArguments& a) {

@@ -58,7 +58,7 @@ absl::StatusOr<PreparedKernel> ReferenceSoftmaxCrossEntropy(const LocalNode& nod
       const T loss = CrossEntropyRow(In<T>(a, 0) + i * rows.classes, rows.classes, rows.Label(a, i), T(smoothing));
       sum += static_cast<double>(rows.Weight<T>(a, i) * loss);
     }
-    *Out<T>(a, 0) = static_cast<T>(sum / rows.global_n);
+    *Out<T>(a, 0) = static_cast<T>(sum / rows.weights.divisor);
     return absl::OkStatus();
   });
 }
@@ -87,7 +87,7 @@ absl::StatusOr<PreparedKernel> ReferenceAccuracy(const LocalNode& node) {
       if (ClassesBefore(In<T>(a, 0) + i * rows.classes, rows.classes, rows.Label(a, i)) < top)
         sum += static_cast<double>(rows.Weight<T>(a, i));
     }
-    *Out<T>(a, 0) = static_cast<T>(sum / rows.global_n);
+    *Out<T>(a, 0) = static_cast<T>(sum / rows.weights.divisor);
     return absl::OkStatus();
   });
 }

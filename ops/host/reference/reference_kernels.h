@@ -16,6 +16,7 @@ absl::StatusOr<PreparedKernel> ReferenceAdd(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceUnary(const LocalNode& node);   // of ops/functors/elementwise.h
 absl::StatusOr<PreparedKernel> ReferenceBinary(const LocalNode& node);  // likewise
 absl::StatusOr<PreparedKernel> ReferenceScale(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceOver(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node);

@@ -102,7 +102,7 @@ absl::StatusOr<PreparedKernel> ReferenceCrossEntropy(const LocalNode& node) {
                                         rows.Label(a, i) - rows.first_class, rows.all_classes, T(smoothing), total);
       sum += static_cast<double>(rows.Weight<T>(a, i) * share);
     }
-    *Out<T>(a, 0) = static_cast<T>(sum / rows.global_n);
+    *Out<T>(a, 0) = static_cast<T>(sum / rows.weights.divisor);
     return absl::OkStatus();
   });
 }
@@ -126,12 +126,11 @@ absl::StatusOr<PreparedKernel> ReferenceCrossEntropyLogitsGrad(const LocalNode& 
 // (sum, sample_weight?, dloss)
 absl::StatusOr<PreparedKernel> ReferenceCrossEntropySumGrad(const LocalNode& node) {
   const int64_t n = Elements(InputShape(node, 0));
-  const int64_t sample_rows = RowsOfSample(InputShape(node, 0), InputShape(node, 0).size());
-  const double global_n = RowsOfMean(node, InputShape(node, 0).size());
+  const LossWeights weights(node, InputShape(node, 0).size(), 1);
   return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
     for (int64_t i = 0; i < n; ++i) {
-      const T weight = a.inputs[1] == nullptr ? T(1) : In<T>(a, 1)[i / sample_rows];
-      Out<T>(a, 0)[i] = *In<T>(a, 2) * weight / static_cast<T>(global_n) / In<T>(a, 0)[i];
+      const T weight = WeightOfRow<T>(weights, a, i);
+      Out<T>(a, 0)[i] = *In<T>(a, 2) * weight / static_cast<T>(weights.divisor) / In<T>(a, 0)[i];
     }
   });
 }

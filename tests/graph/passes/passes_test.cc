@@ -172,6 +172,33 @@ metric %a
 )");
 }
 
+// Weights of places count for what their samples do, and so does their sum, by which they are divided.
+TEST(PrepareEvaluation, WeightsOfPlacesAreMultipliedByThoseOfTheirSamples) {
+  const Graph graph = Parse(R"(%x = input() f32[6,3,4]
+%t = input() i32[6,3]
+%w = input() f32[6,3]
+%n = sum(%w) f32[]
+%s = over(%w, %n) f32[6,3]
+%l = softmax_cross_entropy(%x, %t, %s) reduction=sum f32[]
+loss %l
+)");
+  const absl::StatusOr<Graph> prepared = PrepareEvaluation(graph, Ops());
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  EXPECT_EQ(ToText(*prepared), R"(%x = input() f32[6,3,4]
+%t = input() i32[6,3]
+%w = input() f32[6,3]
+%@sample_weight = input() f32[6]
+%n@of_elements = expand(%@sample_weight) axes=[1] sizes=[3] f32[6,3]
+%n@weighed = mul(%w, %n@of_elements) f32[6,3]
+%n = sum(%n@weighed) f32[]
+%s = over(%w, %n) f32[6,3]
+%l@sample_weight@of_places = expand(%@sample_weight) axes=[1] sizes=[3] f32[6,3]
+%l@sample_weight = mul(%s, %l@sample_weight@of_places) f32[6,3]
+%l = softmax_cross_entropy(%x, %t, %l@sample_weight) reduction=sum f32[]
+loss %l
+)");
+}
+
 TEST(Decompose, ALossOverSplitClassesIsTakenApart) {
   const Graph graph = Parse(R"(%x = input() f32[6,4]
 %t = input() i32[6]

@@ -312,7 +312,15 @@ void AddSequenceLosses(Table& table) {
     table.Add("softmax_cross_entropy_grad", smoothed, {logits, labels, weights, F32({})});
     table.Add("cross_entropy", smoothed, {logits, labels, weights, F32({3, 5}), F32({3, 5})});
     table.Add("cross_entropy_logits_grad", smoothed, {logits, labels, weights, F32({})});
+    const TensorType of_places = F32({3, 5});
+    const Attributes summed{{"label_smoothing", 0.1}, {"reduction", "sum"}};
+    table.Add("accuracy", {{"reduction", "sum"}}, {logits, labels, of_places});
+    table.Add("softmax_cross_entropy", summed, {logits, labels, of_places});
+    table.Add("softmax_cross_entropy_grad", summed, {logits, labels, of_places, F32({})});
+    table.Add("cross_entropy", summed, {logits, labels, of_places, of_places, of_places});
+    table.Add("cross_entropy_logits_grad", summed, {logits, labels, of_places, F32({})});
   }
+  table.Add("cross_entropy_sum_grad", {{"reduction", "sum"}}, {F32({3, 5}), F32({3, 5}), F32({})});
   table.Add("row_maximum", {}, {F32({3, 5, 6})});
   table.Add("cross_entropy_sum_grad", {{"batch", int64_t{9}}}, {F32({3, 5}), F32({3}), F32({})});
 }
@@ -462,6 +470,7 @@ void AddListed(Table& table) {
     for (const std::string& op : NamesOf(UnaryOps())) table.Add(op, {}, {x});
     for (const std::string& op : NamesOf(BinaryOps())) table.Add(op, {}, {x, x});
     table.Add("scale", {{"factor", -0.3}}, {x});
+    table.Add("over", {}, {x, F32({})});
     table.Add("stop_gradient", {}, {x});
   }
 }

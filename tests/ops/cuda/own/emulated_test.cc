@@ -69,6 +69,7 @@ TEST_P(EmulatedKernel, EqualsTheHostsReferenceInBf16) {
                                                        "accuracy",
                                                        "mean_squared_error",
                                                        "mean_squared_error_grad",
+                                                       "over",
                                                        "sum_of_squares",
                                                        "clip_scale"};
   const KernelCase& c = GetParam();
@@ -145,6 +146,7 @@ TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
                                                         "reshape",
                                                         "stop_gradient",
                                                         "scale",
+                                                        "over",
                                                         "bias",
                                                         "add",
                                                         "dropout",
