@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
           VerifyCommand(),
           CheckCommand(),
           ShowCommand(),
+          SweepCommand(),
           TablesCommand(),
           TippingCommand(),
           VersionCommand(),

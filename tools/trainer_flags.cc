@@ -34,6 +34,7 @@ std::vector<FlagDefinition> Parallelism() {
       IntFlag("device-batch", "1", 1, 1 << 24, "samples of a replica in a step, on one device or split over several"),
       PathFlag("cluster",
                "machines to plan for (a file as in tools/clusters): whether it fits, and how long a step takes"),
+      PathFlag("curve", "epochs to an accuracy by batch (a file as in tools/curves): times to it are told as well"),
       BytesFlag("memory", "", 1, "what one rank may use; a plan that needs more is refused"),
       BytesFlag("bucket-bytes", "", 0, "size of gradient buckets, over the strategy's; 0: none"),
       ChoiceFlag("overlap-halo", "auto", {"auto", "on", "off"},
@@ -89,6 +90,7 @@ std::vector<FlagDefinition> Files() {
       BoolFlag("load-weights-only", "take its parameters and running statistics alone: training begins anew"),
       PathFlag("output", "write the values here (.npy or .csv)"),
       TextFlag("value", "", "which value of the graph; unset: what the loss looks at, a classifier's logits"),
+      PathFlag("page", "write a page with a picture (.html)"),
       PathFlag("report", "write what the run did (.json)"),
       PathFlag("trace", "write the timeline of the last step, or of plan the predicted one (Chrome and Perfetto JSON)"),
   };

@@ -12,6 +12,7 @@ Command LaunchCommand();    // launch.cc
 Command PlanCommand();      // plan.cc
 Command PredictCommand();   // predict.cc
 Command ShowCommand();      // show.cc
+Command SweepCommand();     // sweep.cc
 Command TablesCommand();    // tables.cc
 Command TippingCommand();   // tipping.cc
 Command TrainCommand();     // train.cc

@@ -5,6 +5,7 @@
 
 #include "runtime/telemetry/progress.h"
 #include "tools/benchmarks/models/model_benchmark.h"
+#include "tools/program/html/escaped_html.h"
 #include "tools/program/version/host.h"
 
 namespace partita {
@@ -38,14 +39,6 @@ a step in which each launch computes or moves its operands as fast as those.</p>
 </body></html>
 )";
 
-std::string Escaped(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    escaped += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : c == '"' ? "&quot;" : std::string(1, c);
-  }
-  return escaped;
-}
-
 // Of a bar that is `most` long.
 double Percent(double value, double most) { return most > 0 ? std::clamp(100 * value / most, 0.0, 100.0) : 0; }
 
@@ -61,7 +54,7 @@ std::string RangeBar(const Interval& range, double most) {
 
 std::string Line(const std::string& name, const std::string& bar, const std::string& text) {
   return fmt::format("<tr><td>{}</td><td class=\"wide\"><div class=\"bar\">{}</div></td><td>{}</td></tr>\n",
-                     Escaped(name), bar, Escaped(text));
+                     EscapedHtml(name), bar, EscapedHtml(text));
 }
 
 std::string Title(const char* title) { return fmt::format("<table><tr><th colspan=\"3\">{}</th></tr>\n", title); }
@@ -125,8 +118,8 @@ std::string PeerText(const ModelRow& row) {
       "its forms: {}; "
       "ours "
       "{:.2f} of that ({:.2f} to {:.2f}).</p>\n",
-      Escaped(row.peer), row.agreement.batch, row.agreement.loss_difference, row.agreement.gradients,
-      row.agreement.gradient_error, row.agreement.peer_error, row.best.empty() ? "none runs" : Escaped(row.best),
+      EscapedHtml(row.peer), row.agreement.batch, row.agreement.loss_difference, row.agreement.gradients,
+      row.agreement.gradient_error, row.agreement.peer_error, row.best.empty() ? "none runs" : EscapedHtml(row.best),
       row.ratio.median, row.ratio.interval.low, row.ratio.interval.high);
 }
 
@@ -135,12 +128,12 @@ std::string PeerText(const ModelRow& row) {
 std::string ToHtml(const std::vector<ModelRow>& rows) {
   const Host host = ThisHost();
   std::string text =
-      kHead + fmt::format("<p>{}, {}, {}</p>\n", Escaped(host.processor), Escaped(host.system), TimeNow());
+      kHead + fmt::format("<p>{}, {}, {}</p>\n", EscapedHtml(host.processor), EscapedHtml(host.system), TimeNow());
   for (const ModelRow& row : rows) {
     text += fmt::format("<h2>{} {}</h2>\n<p>batch {} of {} px on {}, {} rank{} ({}) of {} threads</p>\n",
-                        Escaped(row.model), row.precision, row.batch, row.image_size, Escaped(row.session.device),
-                        row.session.ranks, row.session.ranks == 1 ? "" : "s", Escaped(row.session.mesh),
-                        row.session.threads_per_rank);
+                        EscapedHtml(row.model), row.precision, row.batch, row.image_size,
+                        EscapedHtml(row.session.device), row.session.ranks, row.session.ranks == 1 ? "" : "s",
+                        EscapedHtml(row.session.mesh), row.session.threads_per_rank);
     text += ThroughputTable(row) + PeerText(row) + MemoryTable(row) + ShareTable(row);
   }
   return text + kFoot;

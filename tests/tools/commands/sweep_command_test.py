@@ -1,0 +1,57 @@
+"""`trainer sweep`, as its users run it."""
+
+import json
+import os
+import unittest
+
+from tests.tools.commands.trainer_case import LENET, TrainerCase
+
+CLUSTER = os.path.abspath("tools/clusters/dgx1_v100.pbtxt")
+
+CURVE = """schema_version: 1
+name: "doubling"
+source: "made for this test"
+points { batch: 8 epochs: 1 }
+points { batch: 16 epochs: 2 }
+points { batch: 64 epochs: 8 }
+"""
+
+
+class SweepTest(TrainerCase):
+    def sweep(self, *flags):
+        return json.loads(self.call("sweep", "--batch=8", "--cluster=" + CLUSTER, "--format=json", *flags, LENET).stdout)
+
+    def test_ways_to_use_a_cluster(self):
+        swept = self.sweep()
+        self.assertEqual([(point["devices"], point["devices_of_a_replica"], point["batch"])
+                          for point in swept["points"]],
+                         [(1, 1, 8), (2, 1, 16), (2, 2, 8), (4, 1, 32), (4, 2, 16), (8, 1, 64), (8, 2, 32)])
+        alone = swept["points"][0]["step_seconds"]
+        for point in swept["points"]:
+            self.assertAlmostEqual(point["speedup"], point["batch"] / 8 * alone / point["step_seconds"], places=9)
+        plan = json.loads(self.call("plan", "--dp=4", "--batch=32", "--cluster=" + CLUSTER, "--format=json",
+                                    LENET).stdout)
+        slowest = max(rank["time"]["step_seconds"] for rank in plan["ranks"])
+        self.assertAlmostEqual(swept["points"][3]["step_seconds"], slowest, places=12)
+
+    def test_a_page_and_a_tipping_point(self):
+        with open(self.path("curve.pbtxt"), "w") as file:
+            file.write(CURVE)
+        swept = self.sweep("--curve=curve.pbtxt", "--ranks=4", "--mp=4", "--page=page.html")
+        self.assertEqual(len(swept["points"]), 6)
+        # A batch twice as large is worth nothing there, and one device no more than many; a replica may be faster.
+        self.assertLessEqual(max(point["sooner"] for point in swept["points"] if point["devices_of_a_replica"] == 1), 1)
+        with open(self.path("page.html")) as file:
+            page = file.read()
+        self.assertIn("</svg>", page)
+        self.assertEqual(page.count("<polyline"), 3)
+
+    def test_refusals(self):
+        self.refused(2, "flag --cluster: on which machines?", "sweep", LENET)
+        self.refused(2, "flag --ranks is 9, but cluster 'dgx-1-v100' has 8 devices", "sweep", "--ranks=9",
+                     "--cluster=" + CLUSTER, LENET)
+        self.refused(3, "no such", "sweep", "--curve=none.pbtxt", "--cluster=" + CLUSTER, LENET)
+
+
+if __name__ == "__main__":
+    unittest.main()

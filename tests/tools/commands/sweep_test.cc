@@ -1,0 +1,99 @@
+// Sweeps over steps that are given, reckoned by hand.
+#include "tools/commands/sweep/sweep.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+using testing::HasSubstr;
+
+// 100 samples a replica. One device takes 1 s, each doubling of replicas 0.1 s more, a replica of two 0.6 of the time.
+absl::StatusOr<PredictedStep> Predicted(const SweepWay& way, int64_t batch) {
+  EXPECT_EQ(batch, 100 * way.replicas());
+  double seconds = 1;
+  for (int replicas = way.replicas(); replicas > 1; replicas /= 2) seconds += 0.1;
+  if (way.split == 4) return InvalidArgument("no layer falls in 4 parts");
+  return PredictedStep{way.split == 2 ? 0.6 * seconds : seconds, 0.1};
+}
+
+SweepOptions Options() {
+  SweepOptions options;
+  options.most_devices = 8;
+  options.largest_split = 4;
+  options.replica_batch = 100;
+  return options;
+}
+
+const SweepPoint& At(const Sweep& sweep, int devices, int split) {
+  for (const SweepPoint& point : sweep.points) {
+    if (point.way.devices == devices && point.way.split == split) return point;
+  }
+  ADD_FAILURE() << devices << " devices, " << split << " a replica";
+  return sweep.points.front();
+}
+
+TEST(Sweep, TellsSpeedUpsOverOneDevice) {
+  const absl::StatusOr<Sweep> sweep = MakeSweep(Options(), Predicted);
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_EQ(sweep->points.size(), 1 + 2 + 3 + 3);
+  EXPECT_DOUBLE_EQ(At(*sweep, 1, 1).speedup, 1);
+  EXPECT_DOUBLE_EQ(At(*sweep, 8, 1).speedup, 8 / 1.3);
+  EXPECT_DOUBLE_EQ(At(*sweep, 8, 2).speedup, 4 / (0.6 * 1.2));
+  EXPECT_EQ(At(*sweep, 8, 4).refused, "no layer falls in 4 parts");
+  EXPECT_FALSE(sweep->tipping.has_value()) << "more replicas are always faster here";
+}
+
+// 200 samples need as many epochs as 100, 400 twice and 800 four times as many: from 4 devices on doubling the batch
+// gains nothing, and replicas of two are 1.67 times as fast.
+TEST(Sweep, TipsWhereLargerBatchesNeedMoreEpochs) {
+  SweepOptions options = Options();
+  options.curve = EpochCurve{"toy", {{100, 10}, {200, 10}, {400, 20}, {800, 40}}};
+  const absl::StatusOr<Sweep> sweep = MakeSweep(options, Predicted);
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_DOUBLE_EQ(*At(*sweep, 4, 1).sooner, 4 / 1.2 * 10 / 20);
+  EXPECT_DOUBLE_EQ(*At(*sweep, 4, 2).sooner, 2 / (0.6 * 1.1));
+  ASSERT_TRUE(sweep->tipping.has_value());
+  EXPECT_EQ(*sweep->tipping, 4);
+  EXPECT_THAT(FormatSweep(*sweep, {"toy", "here"}), HasSubstr("from 4 devices on, replicas of several devices reach"));
+}
+
+// Nothing is read off a curve beyond its end.
+TEST(Sweep, TellsNoTimesWhereTheCurveEnds) {
+  SweepOptions options = Options();
+  options.curve = EpochCurve{"short", {{100, 10}, {400, 10}}};
+  const absl::StatusOr<Sweep> sweep = MakeSweep(options, Predicted);
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_TRUE(At(*sweep, 4, 1).sooner.has_value());
+  EXPECT_FALSE(At(*sweep, 8, 1).sooner.has_value());
+  EXPECT_EQ(sweep->tipping, 8) << "of the ways that can be judged";
+  options.curve->points.front().batch = 200;
+  EXPECT_EQ(MakeSweep(options, Predicted).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Sweep, EndsWhereOneDeviceHasNoPlan) {
+  const auto none = [](const SweepWay&, int64_t) -> absl::StatusOr<PredictedStep> {
+    return ResourceExhausted("does not fit");
+  };
+  EXPECT_EQ(MakeSweep(Options(), none).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(Sweep, IsPrintedForProgramsAndPages) {
+  const absl::StatusOr<Sweep> sweep = MakeSweep(Options(), Predicted);
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  const nlohmann::json json = nlohmann::json::parse(SweepToJson(*sweep, {"a<b", "here"}));
+  ASSERT_EQ(json["points"].size(), sweep->points.size());
+  EXPECT_EQ(json["points"][0]["speedup"], 1.0);
+  EXPECT_FALSE(json["points"][5].contains("speedup")) << "refused: " << json["points"][5];
+  const std::string page = SweepToHtml(*sweep, {"a<b", "here"});
+  EXPECT_THAT(page, HasSubstr("<h1>a&lt;b on here</h1>"));
+  EXPECT_THAT(page, HasSubstr("2 devices a replica"));
+  EXPECT_EQ(page.find("nan"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,105 @@
+// `trainer sweep`: how fast a graph trains on 1, 2, 4, ... devices of a cluster, by the size of replicas. Steps are
+// simulated; nothing is run.
+#include "tools/commands/sweep/sweep.h"
+
+#include <algorithm>
+
+#include "graph/read/graph_assembler.h"
+#include "graph/timeline/step_times.h"
+#include "ops/registry.h"
+#include "partitioner/cost/step_cost.h"
+#include "partitioner/data_model_strategy.h"
+#include "partitioner/proto_io/cluster_io.h"
+#include "partitioner/proto_io/epoch_curve_io.h"
+#include "partitioner/simulate/simulate.h"
+#include "runtime/api/backend/backend.h"
+#include "runtime/base/files.h"
+#include "runtime/base/status.h"
+#include "runtime/train/graph_fields.h"
+#include "tools/commands/commands.h"
+#include "tools/commands/input/inputs.h"
+#include "tools/commands/input/run_options.h"
+#include "tools/commands/output/outputs.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+// A replica's layers are split as moves the fewest bytes.
+absl::StatusOr<Strategy> StrategyOf(const Graph& forward, const SweepWay& way) {
+  DataModelOptions options;
+  options.convolutions = CheaperSplit(forward, way.replicas(), true);
+  options.dense = CheaperSplit(forward, way.replicas(), false);
+  return DataModelStrategy(forward, way.replicas(), way.split, options);
+}
+
+absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, const Cluster& cluster,
+                                      const SweepWay& way, int64_t batch) {
+  Model sized = model;
+  ASSIGN_OR_RETURN(sized.graph, WithBatch(model.graph, batch, Ops()));
+  ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(sized.graph, way));
+  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, sized, strategy, ReadProgramOptions(flags)));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
+                   Backend::OpenToPlan(program.ranks(), Spread::kThreads, ReadPlanOptions(flags)));
+  ASSIGN_OR_RETURN(const std::vector<Schedule> schedules, backend->MakeSchedules(program, program.graph(kTrainEntry)));
+  RETURN_IF_ERROR(CheckFits(schedules, cluster));
+  std::vector<const Schedule*> by_rank;
+  for (const Schedule& schedule : schedules) by_rank.push_back(&schedule);
+  ASSIGN_OR_RETURN(const SimulatedStep step, Simulate(program, by_rank, cluster));
+  PredictedStep slowest;
+  for (const RankTimeline& timeline : step.timelines) {
+    const StepTimes times = TimesOf(timeline.spans);
+    if (times.step > slowest.seconds) slowest = {times.step, times.exposed};
+  }
+  return slowest;
+}
+
+absl::StatusOr<SweepOptions> ReadOptions(const Flags& flags, const Model& model, const Cluster& cluster) {
+  SweepOptions options;
+  const auto devices = static_cast<int>(cluster.devices.size());
+  options.most_devices = flags.Given("ranks") ? static_cast<int>(flags.Int("ranks")) : devices;
+  if (options.most_devices > devices) {
+    return FlagError("flag --ranks is {}, but cluster '{}' has {} devices", options.most_devices, cluster.name,
+                     devices);
+  }
+  if (flags.Given("mp")) options.largest_split = static_cast<int>(flags.Int("mp"));
+  ASSIGN_OR_RETURN(options.replica_batch, BatchRows(model.graph));
+  if (flags.IsSet("curve")) {
+    ASSIGN_OR_RETURN(options.curve, LoadEpochCurve(flags.Text("curve")));
+  }
+  return options;
+}
+
+absl::StatusOr<int> RunSweep(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  RETURN_IF_ERROR(SetUpLogging(flags));
+  RETURN_IF_ERROR(CheckAcceleration(flags));
+  if (!flags.IsSet("cluster")) return FlagError("flag --cluster: on which machines? (a file as in tools/clusters)");
+  RETURN_IF_ERROR(CheckOutputs(flags, {"page"}));
+  ASSIGN_OR_RETURN(const Cluster cluster, LoadCluster(flags.Text("cluster")));
+  ASSIGN_OR_RETURN(Model model, ReadModel(flags));
+  AssumeScheduleLength(model);
+  ASSIGN_OR_RETURN(const SweepOptions options, ReadOptions(flags, model, cluster));
+  const absl::StatusOr<Sweep> sweep = MakeSweep(
+      options, [&](const SweepWay& way, int64_t batch) { return Predict(flags, model, cluster, way, batch); });
+  if (!sweep.ok()) return options.curve ? WithContext(flags.Text("curve"), sweep.status()) : sweep.status();
+  const SweepTitle title{model.name, cluster.name};
+  if (flags.IsSet("page")) RETURN_IF_ERROR(WriteFileAtomically(flags.Text("page"), SweepToHtml(*sweep, title)));
+  context.out << (flags.Text("format") == "json" ? SweepToJson(*sweep, title) : FormatSweep(*sweep, title));
+  return kExitFinished;
+}
+
+}  // namespace
+
+Command SweepCommand() {
+  Command command{"sweep", "how fast on 1, 2, 4, ... devices of a --cluster, and when larger replicas pay", "GRAPH",
+                  ModelFlags(), RunSweep};
+  for (const auto& flags : {RunFlags(), AccelerationFlags()}) {
+    command.flags.insert(command.flags.end(), flags.begin(), flags.end());
+  }
+  for (const char* flag : {"cluster", "ranks", "mp", "curve", "page", "format"}) command.flags.push_back(flag);
+  command.choices = {{"format", {"text", "json"}}};
+  return command;
+}
+
+}  // namespace partita

@@ -1,0 +1,82 @@
+#include "tools/commands/sweep/sweep.h"
+
+#include <algorithm>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+std::vector<SweepWay> WaysOf(const SweepOptions& options) {
+  std::vector<SweepWay> ways;
+  for (int devices = 1; devices <= options.most_devices; devices *= 2) {
+    for (int split = 1; split <= std::min(devices, options.largest_split); split *= 2) ways.push_back({devices, split});
+  }
+  return ways;
+}
+
+// How good a point is; none: there is no such plan, or nothing to judge it by.
+std::optional<double> WorthOf(const SweepPoint& point, bool by_accuracy) {
+  if (!point.refused.empty()) return std::nullopt;
+  return by_accuracy ? point.sooner : std::optional(point.speedup);
+}
+
+// Whether a larger replica is the best way; none: nothing to compare.
+std::optional<bool> LargerWins(const std::vector<SweepPoint>& points, int devices, bool by_accuracy) {
+  std::optional<double> single, larger;
+  for (const SweepPoint& point : points) {
+    const std::optional<double> worth = WorthOf(point, by_accuracy);
+    if (point.way.devices != devices || !worth) continue;
+    std::optional<double>& best = point.way.split == 1 ? single : larger;
+    best = std::max(best.value_or(0), *worth);
+  }
+  if (!larger) return std::nullopt;
+  return !single || *larger > *single;
+}
+
+// From the most devices downwards, as long as larger replicas win.
+std::optional<int> TippingOf(const Sweep& sweep) {
+  std::optional<int> tipping;
+  for (auto point = sweep.points.rbegin(); point != sweep.points.rend(); ++point) {
+    const std::optional<bool> wins = LargerWins(sweep.points, point->way.devices, sweep.options.curve.has_value());
+    if (!wins) continue;
+    if (!*wins) break;
+    tipping = point->way.devices;
+  }
+  return tipping;
+}
+
+}  // namespace
+
+absl::StatusOr<Sweep> MakeSweep(const SweepOptions& options, const PredictStep& predict) {
+  Sweep sweep{options, {}, std::nullopt};
+  double alone = 0, epochs_alone = 0;
+  if (options.curve) {
+    ASSIGN_OR_RETURN(epochs_alone, EpochsAt(*options.curve, options.replica_batch));
+  }
+  for (const SweepWay& way : WaysOf(options)) {
+    SweepPoint point{way, way.replicas() * options.replica_batch, 0, 0, 0, std::nullopt, std::nullopt, ""};
+    const absl::StatusOr<PredictedStep> step = predict(way, point.batch);
+    if (!step.ok() && sweep.points.empty()) return step.status();
+    if (step.ok()) {
+      point.step_seconds = step->seconds;
+      point.exposed_seconds = step->exposed_seconds;
+      const double speed = static_cast<double>(point.batch) / step->seconds;
+      if (sweep.points.empty()) alone = speed;
+      point.speedup = speed / alone;
+    } else {
+      point.refused = std::string(step.status().message());
+    }
+    if (options.curve && step.ok()) {
+      if (const absl::StatusOr<double> epochs = EpochsAt(*options.curve, point.batch); epochs.ok()) {
+        point.epochs = *epochs;
+        point.sooner = point.speedup * epochs_alone / *epochs;
+      }
+    }
+    sweep.points.push_back(std::move(point));
+  }
+  sweep.tipping = TippingOf(sweep);
+  return sweep;
+}
+
+}  // namespace partita

@@ -1,0 +1,74 @@
+// What `trainer sweep` tells: how fast a graph trains on 1, 2, 4, ... devices of a cluster, with replicas of one device
+// and with larger ones, and from how many devices on larger replicas pay. Steps are simulated, nothing is run.
+#ifndef PARTITA_TOOLS_COMMANDS_SWEEP_SWEEP_H_
+#define PARTITA_TOOLS_COMMANDS_SWEEP_SWEEP_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "partitioner/papers/time_to_accuracy.h"
+
+namespace partita {
+
+// A way to use so many devices: replicas of `split` devices each, every one with its own samples.
+struct SweepWay {
+  int devices = 1;
+  int split = 1;
+
+  int replicas() const { return devices / split; }
+};
+
+struct SweepPoint {
+  SweepWay way;
+  int64_t batch = 0;             // of all replicas
+  double step_seconds = 0;       // until the slowest rank has ended
+  double exposed_seconds = 0;    // of that, communication behind which nothing is computed, on that rank
+  double speedup = 0;            // samples a second over those of one device
+  std::optional<double> epochs;  // to the accuracy; none: there is no curve, or it does not cover the batch
+  std::optional<double> sooner;  // the speed-up in time to the accuracy
+  std::string refused;           // why there is no such plan; empty: there is
+};
+
+struct SweepOptions {
+  int most_devices = 1;
+  int largest_split = 2;
+  int64_t replica_batch = 1;        // samples of a replica, on however many devices it lies
+  std::optional<EpochCurve> curve;  // epochs to an accuracy by batch
+};
+
+struct Sweep {
+  SweepOptions options;
+  std::vector<SweepPoint> points;  // by devices, and by the size of replicas
+  // The least number of devices from which on, as far as was looked, larger replicas are better than as many of one
+  // device: in time to the accuracy where there is a curve, else in samples a second.
+  std::optional<int> tipping;
+};
+
+struct PredictedStep {
+  double seconds = 0;
+  double exposed_seconds = 0;
+};
+// Of a way with that batch in all. An error says why there is no such plan.
+using PredictStep = std::function<absl::StatusOr<PredictedStep>(const SweepWay& way, int64_t batch)>;
+
+// The first prediction, of one device, must be one; where others are refused, their points say so. kInvalidArgument:
+// the curve does not cover the batch of one replica.
+absl::StatusOr<Sweep> MakeSweep(const SweepOptions& options, const PredictStep& predict);
+
+// What a title says: of which graph, on which cluster.
+struct SweepTitle {
+  std::string model, cluster;
+};
+
+// A table for people; the same for programs; a page with a picture.
+std::string FormatSweep(const Sweep& sweep, const SweepTitle& title);
+std::string SweepToJson(const Sweep& sweep, const SweepTitle& title);
+std::string SweepToHtml(const Sweep& sweep, const SweepTitle& title);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_SWEEP_SWEEP_H_

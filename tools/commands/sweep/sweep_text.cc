@@ -1,0 +1,64 @@
+// Sweeps as text and as JSON.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/commands/sweep/sweep.h"
+
+namespace partita {
+namespace {
+
+std::string Row(const SweepPoint& point) {
+  const std::string head = fmt::format("{:>7} {:>10} {:>7} ", point.way.devices, point.way.split, point.batch);
+  if (!point.refused.empty()) return head + " " + point.refused + "\n";
+  const auto or_dash = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.2f}", *value) : std::string("-");
+  };
+  return head + fmt::format("{:>10.3f} {:>8.1f} {:>9.2f} {:>10.2f} {:>8} {:>8}\n", 1e3 * point.step_seconds,
+                            100 * point.exposed_seconds / point.step_seconds, point.speedup,
+                            point.speedup / point.way.devices, or_dash(point.epochs), or_dash(point.sooner));
+}
+
+std::string Verdict(const Sweep& sweep) {
+  const char* const better = sweep.options.curve ? "reach the accuracy sooner" : "train more samples a second";
+  if (!sweep.tipping) return fmt::format("replicas of several devices nowhere {}\n", better);
+  return fmt::format("from {} devices on, replicas of several devices {}\n", *sweep.tipping, better);
+}
+
+}  // namespace
+
+std::string FormatSweep(const Sweep& sweep, const SweepTitle& title) {
+  std::string text =
+      fmt::format("{} on {}: {} samples a replica, steps simulated{}\n", title.model, title.cluster,
+                  sweep.options.replica_batch, sweep.options.curve ? "; epochs by " + sweep.options.curve->name : "");
+  text += fmt::format("{:>7} {:>10} {:>7} {:>10} {:>8} {:>9} {:>10} {:>8} {:>8}\n", "devices", "a replica", "batch",
+                      "step ms", "exposed%", "speed-up", "a device", "epochs", "sooner");
+  for (const SweepPoint& point : sweep.points) text += Row(point);
+  return text + Verdict(sweep);
+}
+
+std::string SweepToJson(const Sweep& sweep, const SweepTitle& title) {
+  nlohmann::ordered_json json{{"model", title.model},
+                              {"cluster", title.cluster},
+                              {"replica_batch", sweep.options.replica_batch},
+                              {"points", nlohmann::ordered_json::array()}};
+  if (sweep.options.curve) json["curve"] = sweep.options.curve->name;
+  if (sweep.tipping) json["tipping_devices"] = *sweep.tipping;
+  for (const SweepPoint& point : sweep.points) {
+    nlohmann::ordered_json row{
+        {"devices", point.way.devices}, {"devices_of_a_replica", point.way.split}, {"batch", point.batch}};
+    if (!point.refused.empty()) {
+      row["refused"] = point.refused;
+    } else {
+      row["step_seconds"] = point.step_seconds;
+      row["exposed_seconds"] = point.exposed_seconds;
+      row["speedup"] = point.speedup;
+    }
+    if (point.epochs) row["epochs"] = *point.epochs;
+    if (point.sooner) row["sooner"] = *point.sooner;
+    json["points"].push_back(std::move(row));
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace partita

@@ -1,0 +1,14 @@
+// What pages of HTML share.
+#ifndef PARTITA_TOOLS_PROGRAM_HTML_ESCAPED_HTML_H_
+#define PARTITA_TOOLS_PROGRAM_HTML_ESCAPED_HTML_H_
+
+#include <string>
+
+namespace partita {
+
+// As text between tags, or an attribute's value between double quotes.
+std::string EscapedHtml(const std::string& text);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_PROGRAM_HTML_ESCAPED_HTML_H_
