@@ -15,6 +15,7 @@
 #include "tools/benchmarks/halo_benchmark.h"
 #include "tools/benchmarks/kernels/kernel_benchmark.h"
 #include "tools/benchmarks/models/models_command.h"
+#include "tools/benchmarks/simulate_benchmark.h"
 #include "tools/benchmarks/train/train_benchmark.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/passive_threads.h"
@@ -219,6 +220,14 @@ absl::StatusOr<int> RunCompile(const CommandContext& context) {
   return kExitFinished;
 }
 
+absl::StatusOr<int> RunSimulate(const CommandContext& context) {
+  SimulateBenchmarkOptions options;
+  options.rounds = static_cast<int>(context.flags.Int("rounds"));
+  ASSIGN_OR_RETURN(const std::vector<SimulateRow> rows, BenchmarkSimulate(options));
+  context.out << (context.flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  return kExitFinished;
+}
+
 }  // namespace
 }  // namespace partita
 
@@ -266,6 +275,7 @@ int main(int argc, char** argv) {
            "",
            {"format", "rounds", "nodes", "dp", "mp"},
            RunCompile},
+          {"simulate", "what simulating a step of up to 4,096 ranks costs", "", {"format", "rounds"}, RunSimulate},
           {"train",
            "training throughput, alone and beside another framework",
            "",

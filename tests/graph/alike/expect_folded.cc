@@ -28,6 +28,22 @@ int CountDisplaced(const Program& program, const Graph& entry) {
   return displaced;
 }
 
+// Without the others: the schedules of the ranks that nobody before them is like.
+void ExpectFirstOfEach(const std::vector<Schedule>& all, const absl::StatusOr<FoldedSchedules>& folded) {
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  ASSERT_EQ(folded->of_rank.size(), all.size());
+  size_t first = 0;
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    const auto place = static_cast<size_t>(folded->of_rank[rank]);
+    ASSERT_LE(place, first);
+    EXPECT_EQ(folded->ByRank()[rank], &folded->schedules[place]);
+    if (place < first) continue;
+    EXPECT_EQ(ToText(folded->schedules[place]), ToText(all[rank]));
+    ++first;
+  }
+  EXPECT_EQ(folded->schedules.size(), first);
+}
+
 }  // namespace
 
 int ExpectFolded(const Program& program, const KernelCatalogue& kernels, const ScheduleOptions& options) {
@@ -43,6 +59,7 @@ int ExpectFolded(const Program& program, const KernelCatalogue& kernels, const S
       if (!alone.ok()) return displaced;
       EXPECT_EQ(ToText((*together)[static_cast<size_t>(rank)]), ToText(*alone));
     }
+    ExpectFirstOfEach(*together, MakeFoldedSchedules(program, entry.graph, kernels, options));
     EXPECT_EQ(VerifySchedules(*together), absl::OkStatus());
     EXPECT_EQ(VerifyCollectives(program, *together), absl::OkStatus());
     displaced += CountDisplaced(program, entry.graph);

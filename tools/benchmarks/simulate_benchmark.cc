@@ -1,0 +1,129 @@
+#include "tools/benchmarks/simulate_benchmark.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "graph/make_program.h"
+#include "graph/make_schedule.h"
+#include "graph/timeline/step_times.h"
+#include "ops/registry.h"
+#include "partitioner/cluster/cluster_description.h"
+#include "partitioner/data_model_strategy.h"
+#include "partitioner/simulate/simulate.h"
+#include "runtime/api/backend/backend.h"
+#include "runtime/base/status.h"
+#include "tools/benchmarks/median.h"
+#include "tools/models/models.h"
+
+namespace partita {
+namespace {
+
+double ProcessorMilliseconds() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+// Round numbers: what simulating takes does not depend on them.
+absl::StatusOr<Cluster> NodesOfEight(int ranks) {
+  DeviceKind kind{"gpu", BackendKind::kCuda, int64_t{1} << 37, 2e12, {{DType::kF32, 2e13}}};
+  kind.launch_seconds = 2e-6;
+  kind.compute_capability = 80;
+  const Link within{Fabric::kNvlink, 2e11, 1e-6, 12}, between{Fabric::kNetwork, 1e11, 3e-6, 8};
+  return MakeCluster(
+      {"nodes of eight",
+       {kind},
+       {{"all", "", 1, "", 0, between, {}}, {"node", "all", (ranks + 7) / 8, "gpu", 8, within, between}}});
+}
+
+struct Measured {
+  SimulateRow row;
+  std::vector<double> program, schedule, simulate;
+};
+
+template <typename Phase>
+auto Timed(std::vector<double>& times, const Phase& phase) {
+  const double begin = ProcessorMilliseconds();
+  auto result = phase();
+  times.push_back(ProcessorMilliseconds() - begin);
+  return result;
+}
+
+void Describe(const FoldedSchedules& schedules, const SimulatedStep& step, SimulateRow& row) {
+  row.ranks = static_cast<int>(step.of_rank.size());
+  row.classes = static_cast<int>(step.timelines.size());
+  row.launches = 0;
+  for (const int place : schedules.of_rank) {
+    row.launches += static_cast<int64_t>(schedules.schedules[static_cast<size_t>(place)].launches.size());
+  }
+  for (const RankTimeline& timeline : step.timelines) {
+    row.step_ms = std::max(row.step_ms, 1e3 * TimesOf(timeline.spans).step);
+  }
+}
+
+absl::Status Measure(const SimulateCase& wanted, const Backend& backend, Measured& measured) {
+  const ModelOptions options{.batch = int64_t{4} * wanted.data, .image_size = wanted.image_size};
+  ASSIGN_OR_RETURN(Model model, MakeModel(wanted.model, options, Ops()));
+  model.learning_rate.steps = 1;  // of a run, which there is none
+  ASSIGN_OR_RETURN(const Strategy strategy, DataModelStrategy(model.graph, wanted.data, wanted.ranks_of_replica));
+  ASSIGN_OR_RETURN(const Program program, Timed(measured.program, [&] { return MakeProgram(model, strategy, Ops()); }));
+  ASSIGN_OR_RETURN(const FoldedSchedules schedules, Timed(measured.schedule, [&] {
+                     return MakeFoldedSchedules(program, program.graph(kTrainEntry), backend.kernels(),
+                                                backend.schedule_options());
+                   }));
+  ASSIGN_OR_RETURN(const Cluster cluster, NodesOfEight(program.ranks()));
+  ASSIGN_OR_RETURN(const SimulatedStep step,
+                   Timed(measured.simulate, [&] { return Simulate(program, schedules.ByRank(), cluster); }));
+  measured.row.model = wanted.model;
+  Describe(schedules, step, measured.row);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<SimulateRow>> BenchmarkSimulate(const SimulateBenchmarkOptions& options) {
+  SessionOptions session;
+  session.threads_per_rank = 1;
+  session.tests.reference_kernels = true;
+  ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend, Backend::OpenToPlan(1, Spread::kThreads, session));
+  std::vector<Measured> cases(options.cases.size());
+  for (int round = 0; round < options.rounds; ++round) {
+    for (size_t c = 0; c < cases.size(); ++c) RETURN_IF_ERROR(Measure(options.cases[c], *backend, cases[c]));
+  }
+  std::vector<SimulateRow> rows;
+  for (Measured& measured : cases) {
+    measured.row.program_ms = Median(std::move(measured.program));
+    measured.row.schedule_ms = Median(std::move(measured.schedule));
+    measured.row.simulate_ms = Median(std::move(measured.simulate));
+    rows.push_back(measured.row);
+  }
+  return rows;
+}
+
+std::string ToText(const std::vector<SimulateRow>& rows) {
+  std::string text = fmt::format("{:<16}{:>6}{:>12}{:>9}{:>13}{:>14}{:>14}{:>11}\n", "model", "ranks", "launches",
+                                 "classes", "program ms", "schedule ms", "simulate ms", "step ms");
+  for (const SimulateRow& row : rows) {
+    text += fmt::format("{:<16}{:>6}{:>12}{:>9}{:>13.1f}{:>14.1f}{:>14.1f}{:>11.3f}\n", row.model, row.ranks,
+                        row.launches, row.classes, row.program_ms, row.schedule_ms, row.simulate_ms, row.step_ms);
+  }
+  return text;
+}
+
+std::string ToJson(const std::vector<SimulateRow>& rows) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const SimulateRow& row : rows) {
+    json.push_back({{"model", row.model},
+                    {"ranks", row.ranks},
+                    {"launches", row.launches},
+                    {"classes", row.classes},
+                    {"program_ms", row.program_ms},
+                    {"schedule_ms", row.schedule_ms},
+                    {"simulate_ms", row.simulate_ms},
+                    {"step_ms", row.step_ms}});
+  }
+  return json.dump(1) + "\n";
+}
+
+}  // namespace partita
