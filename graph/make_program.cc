@@ -8,6 +8,7 @@
 #include "graph/derive/choose_layout.h"
 #include "graph/derive/count_votes.h"
 #include "graph/derive/partition.h"
+#include "graph/derive/row_gradients.h"
 #include "graph/ir/generated_name.h"
 #include "graph/ir/group_key.h"
 #include "graph/passes/bucket_all_reduces.h"
@@ -89,7 +90,9 @@ absl::StatusOr<Graph> AppendBackward(Graph graph, const Model& model, const Stra
     ASSIGN_OR_RETURN(const UpdateLayouts updates, LayoutsOfUpdates(graph, strategy));
     ASSIGN_OR_RETURN(const auto gradients, AppendAdjoint(builder, updates));
     ResolveResults(builder);
-    RETURN_IF_ERROR(AppendUpdate(builder, gradients, model.optimizer, model.learning_rate, graph.Find(kIterationName)));
+    ASSIGN_OR_RETURN(const auto by_rows, AppendRowGradients(builder, gradients, updates));
+    RETURN_IF_ERROR(
+        AppendUpdate(builder, gradients, by_rows, model.optimizer, model.learning_rate, graph.Find(kIterationName)));
   } else {
     ResolveResults(builder);
   }

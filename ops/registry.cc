@@ -75,13 +75,14 @@ std::vector<OpDefinition> AllDefinitions() {
       AccuracyOp(),
       EmbeddingOp(),
       EmbeddingGradOp(),
+      MergeRowsOp(),
       LearningRateOp(),
       IncrementOp(),
       AllFiniteOp(),
       SumOfSquaresOp(),
       ClipScaleOp(),
   };
-  for (const auto& family : {ElementwiseOps(), UpdateOps(), MoveDefinitions()}) {
+  for (const auto& family : {ElementwiseOps(), UpdateOps(), RowUpdateOps(), MoveDefinitions()}) {
     definitions.insert(definitions.end(), family.begin(), family.end());
   }
   return definitions;

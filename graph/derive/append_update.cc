@@ -14,11 +14,14 @@
 namespace partita {
 namespace {
 
+constexpr char kRowUpdate[] = "_rows";
+
 class Update {
  public:
   // `optimizer` is complete.
-  Update(LayoutBuilder& builder, const Optimizer& optimizer, const LearningRate& rate, ValueId iteration)
-      : builder_(builder), optimizer_(optimizer), rate_config_(rate), iteration_(iteration) {}
+  Update(LayoutBuilder& builder, const std::map<ValueId, RowGradient>& by_rows, const Optimizer& optimizer,
+         const LearningRate& rate, ValueId iteration)
+      : builder_(builder), by_rows_(by_rows), optimizer_(optimizer), rate_config_(rate), iteration_(iteration) {}
 
   absl::Status Run(const std::map<ValueId, ValueId>& gradients) {
     if (gradients.empty() &&
@@ -103,7 +106,9 @@ class Update {
 
   absl::StatusOr<ValueId> SumOfSquares(const std::map<ValueId, ValueId>& gradients) {
     std::map<int, std::vector<ValueId>, std::greater<>> squares;  // by mesh, the first one last
-    for (const auto& [parameter, gradient] : gradients) {
+    for (const auto& [parameter, dense] : gradients) {
+      const auto rows = by_rows_.find(parameter);
+      const ValueId gradient = rows == by_rows_.end() ? dense : rows->second.rows;
       // Several parameters may have one gradient: each of them counts.
       const std::string name = graph().UniqueName(graph().value(gradient).name + "@squares");
       ASSIGN_OR_RETURN(const ValueId square, Add(Role::kSumOfSquares, {gradient}, {}, name));
@@ -235,10 +240,37 @@ class Update {
   }
 
   absl::Status Parameter(ValueId parameter, ValueId gradient) {
-    const Value value = graph().value(parameter);
-    const Layout layout = graph().layout(gradient);
     const UpdateRule& rule = rules_.at(group_of_.at(parameter));
-    std::vector<ValueId> inputs = {builder_.MoveTo(parameter, layout, Phase::kUpdate), gradient};
+    const auto rows = by_rows_.find(parameter);
+    if (rows != by_rows_.end()) {
+      const RowGradient& own = rows->second;
+      RETURN_IF_ERROR(CheckRowUpdate(graph().value(parameter).name, rule));
+      RETURN_IF_ERROR(Tensors(parameter, rule.op + kRowUpdate, rule, {parameter, own.ids, own.rows}));
+      graph().SetGradient(parameter, own.rows);
+      return absl::OkStatus();
+    }
+    const ValueId moved = builder_.MoveTo(parameter, graph().layout(gradient), Phase::kUpdate);
+    RETURN_IF_ERROR(Tensors(parameter, rule.op, rule, {moved, gradient}));
+    graph().SetGradient(parameter, gradient);
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckRowUpdate(const std::string& name, const UpdateRule& rule) {
+    if (builder_.registry().Find(rule.op + kRowUpdate) == nullptr) {
+      return InvalidArgument("node '{}': row_gradients are not known to the update '{}'", name, rule.op);
+    }
+    if (!rule.attributes.Has("weight_decay") || rule.attributes.Float("weight_decay") == 0) return absl::OkStatus();
+    return InvalidArgument(
+        "node '{}': weight_decay is {}, which changes every row; with row_gradients it must be 0 (a "
+        "group can say so)",
+        name, rule.attributes.Float("weight_decay"));
+  }
+
+  // `inputs`: the parameter, where it is updated, and its gradient.
+  absl::Status Tensors(ValueId parameter, const std::string& op, const UpdateRule& rule, std::vector<ValueId> inputs) {
+    const Value value = graph().value(parameter);
+    const Layout layout = graph().layout(inputs[0]);
+    const size_t first = inputs.size();
     std::vector<std::string> names = {value.name + "@new"};
     for (const Slot& slot : rule.slots) {
       const std::string name = value.name + "@" + slot.name;
@@ -249,11 +281,10 @@ class Update {
       names.push_back(name + "@new");
     }
     const auto clip = clip_.find(ClippedWith(parameter));
-    AddScalars(rule.op, clip == clip_.end() ? kNoValue : clip->second, inputs);
-    ASSIGN_OR_RETURN(const std::vector<ValueId> results, Append(rule.op, inputs, rule.attributes, std::move(names)));
+    AddScalars(op, clip == clip_.end() ? kNoValue : clip->second, inputs);
+    ASSIGN_OR_RETURN(const std::vector<ValueId> results, Append(op, inputs, rule.attributes, std::move(names)));
     updated_.emplace_back(parameter, results[0]);
-    for (size_t s = 0; s < rule.slots.size(); ++s) graph().AddState({inputs[2 + s], results[1 + s]});
-    graph().SetGradient(parameter, gradient);
+    for (size_t s = 0; s < rule.slots.size(); ++s) graph().AddState({inputs[first + s], results[1 + s]});
     return absl::OkStatus();
   }
 
@@ -270,6 +301,7 @@ class Update {
   }
 
   LayoutBuilder& builder_;
+  const std::map<ValueId, RowGradient>& by_rows_;
   const Optimizer& optimizer_;
   const LearningRate& rate_config_;
   const ValueId iteration_;
@@ -284,9 +316,10 @@ class Update {
 }  // namespace
 
 absl::Status AppendUpdate(LayoutBuilder& builder, const std::map<ValueId, ValueId>& gradients,
-                          const Optimizer& optimizer, const LearningRate& rate, ValueId iteration) {
+                          const std::map<ValueId, RowGradient>& by_rows, const Optimizer& optimizer,
+                          const LearningRate& rate, ValueId iteration) {
   ASSIGN_OR_RETURN(const Optimizer complete, CompleteOptimizer(optimizer, builder.registry().optimizers()));
-  return Update(builder, complete, rate, iteration).Run(gradients);
+  return Update(builder, by_rows, complete, rate, iteration).Run(gradients);
 }
 
 }  // namespace partita

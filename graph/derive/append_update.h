@@ -10,6 +10,9 @@
 //
 // Parameters of a group that has a clip norm are clipped by the norm of their own gradients; `apply` reads all norms.
 //
+// A table that has a gradient by rows (graph/derive/row_gradients.h) is updated where it lies by the op that is called
+// as the optimizer's with `_rows` behind: rows that no id chose stay as they are.
+//
 // Which op updates, and which slots it keeps beside a parameter, the optimizer's definition says
 // (graph/optimizer/optimizer.h). The clip norm is one scalar summed over differently laid out parameters
 // (docs/design.md 5.20): a local sum of squares, S gives P, R counts on
@@ -21,15 +24,18 @@
 
 #include "absl/status/status.h"
 #include "graph/derive/layout_builder.h"
+#include "graph/derive/row_gradients.h"
 #include "graph/ir/model.h"
 
 namespace partita {
 
 // `gradients`: of AppendAdjoint; the graph has a loss. A gradient that does not lie as its parameter does is updated
 // where it lies (sharded optimizer state, docs/derivation.md 4.5) and the new parameter is moved back.
-// kInvalidArgument: as of CompleteOptimizer, GroupsOf and Averaged. kInternal: a node updates a state and has no gate.
+// kInvalidArgument: as of CompleteOptimizer, GroupsOf and Averaged; the optimizer cannot update rows. kInternal: a node
+// updates a state and has no gate.
 absl::Status AppendUpdate(LayoutBuilder& builder, const std::map<ValueId, ValueId>& gradients,
-                          const Optimizer& optimizer, const LearningRate& rate, ValueId iteration);
+                          const std::map<ValueId, RowGradient>& by_rows, const Optimizer& optimizer,
+                          const LearningRate& rate, ValueId iteration);
 
 }  // namespace partita
 

@@ -91,6 +91,10 @@ enum class Role : uint8_t {
   kSumOfSquares,
   kClipScale,
   kAllFinite,
+  // Gradients of tables by rows (graph/derive/row_gradients.h): the dense one of inputs (table?, ids, dy), and what
+  // makes one row of all rows with the same id.
+  kTableGradient,
+  kMergeRows,
 };
 
 // What an op computes in where a graph is run in mixed precision (graph/passes/mix_precision.h).

@@ -4,6 +4,7 @@
 
 #include "ops/cuda/own/own_kernels.h"
 #include "ops/functors/elementwise.h"
+#include "ops/functors/updates/row_updates.h"
 #include "ops/functors/updates/updates.h"
 
 namespace partita {
@@ -29,6 +30,7 @@ KernelTable WithLists(KernelTable table) {
   for (const std::string& op : NamesOf(UnaryOps())) table[op] = {{"own", Own<CudaUnary>}};
   for (const std::string& op : NamesOf(BinaryOps())) table[op] = {{"own", Own<CudaBinary>}};
   for (const std::string& op : UpdateNames()) table[op] = {{"own", Own<CudaUpdate>}};
+  for (const std::string& op : RowUpdateNames()) table[op] = {{"own", Own<CudaRowUpdate>}};
   return table;
 }
 
@@ -100,6 +102,7 @@ const KernelTable& Table() {
       {"accuracy", {{"own", Own<CudaAccuracy>}}},
       {"embedding", {{"own", Own<CudaEmbedding>}}},
       {"embedding_grad", {{"own", Own<CudaEmbeddingGrad>}}},
+      {"merge_rows", {{"own", Own<CudaMergeRows>}}},
       {"learning_rate", {{"own", Own<CudaLearningRate>}}},
       {"increment", {{"own", Own<CudaIncrement>}}},
       {"all_finite", {{"own", Own<CudaAllFinite>}}},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ops/functors/elementwise.h"
+#include "ops/functors/updates/row_updates.h"
 #include "ops/functors/updates/updates.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/host_kernels.h"
@@ -35,6 +36,9 @@ KernelTable WithLists(KernelTable table) {
   }
   for (const std::string& op : UpdateNames()) {
     table[op] = {{"fast", FAST(FastUpdate), kTaken}, {"reference", ReferenceUpdate, kTaken}};
+  }
+  for (const std::string& op : RowUpdateNames()) {
+    table[op] = {{"fast", FAST(FastRowUpdate)}, {"reference", ReferenceRowUpdate}};
   }
   // oneDNN's own are faster where it has AVX-512.
   if (HasWideVectors()) std::swap(table["conv2d_weight_grad"][0], table["conv2d_weight_grad"][1]);
@@ -130,6 +134,7 @@ const KernelTable& Table() {
       {"accuracy", {{"reference", ReferenceAccuracy}}},
       {"embedding", {{"fast", FAST(FastEmbedding)}, {"reference", ReferenceEmbedding}}},
       {"embedding_grad", {{"fast", FAST(FastEmbeddingGrad)}, {"reference", ReferenceEmbeddingGrad}}},
+      {"merge_rows", {{"fast", FAST(FastMergeRows)}, {"reference", ReferenceMergeRows}}},
       {"learning_rate", {{"reference", ReferenceLearningRate}}},
       {"increment", {{"reference", ReferenceIncrement}}},
       {"all_finite", {{"reference", ReferenceAllFinite}}},

@@ -12,6 +12,7 @@
 #include "ops/graph_builder.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
+#include "runtime/api/session.h"
 #include "runtime/base/status.h"
 #include "tests/equivalence/side_by_side.h"
 #include "tests/equivalence/small_batch.h"
@@ -23,7 +24,8 @@ namespace {
 constexpr int64_t kSamples = 8, kPlaces = 5, kWords = 11, kChannels = 6;
 constexpr int kSteps = 4;
 
-absl::StatusOr<Model> MakeModel() {
+// `by_rows`: the table's gradient is rows.
+absl::StatusOr<Model> MakeModel(bool by_rows = false, const Optimizer& optimizer = {"adagrad", {}}) {
   GraphBuilder b(Ops());
   const ValueId words = b.Input("words", DType::kI32, {kSamples, kPlaces});
   const ValueId topics = b.Input("topics", DType::kI32, {kSamples, kPlaces});
@@ -31,8 +33,9 @@ absl::StatusOr<Model> MakeModel() {
   const ValueId weights = b.Input("weights", DType::kF32, {kSamples, kPlaces});
   const ValueId shares = b.Add("shares", "over", {weights, b.Add("real", "sum", {weights})});
   const ValueId table = b.Parameter("table", {kWords, kChannels}, "uniform", 0.5);
-  const ValueId word = b.Add("word", "embedding", {table, words}, {{"padding_row", int64_t{0}}});
-  const ValueId topic = b.Add("topic", "embedding", {table, topics});
+  const ValueId word =
+      b.Add("word", "embedding", {table, words}, {{"padding_row", int64_t{0}}, {"row_gradients", by_rows}});
+  const ValueId topic = b.Add("topic", "embedding", {table, topics}, {{"row_gradients", by_rows}});
   const ValueId x = b.Add("tanh", "tanh", {b.Dense("layer", b.Add("both", "add", {word, topic}), kChannels)});
   const ValueId logits = b.Dense("classifier", x, kWords);
   Model model;
@@ -40,7 +43,7 @@ absl::StatusOr<Model> MakeModel() {
   const ValueId accuracy = b.Add("accuracy", "accuracy", {logits, next, shares}, summed);
   ASSIGN_OR_RETURN(model.graph,
                    b.Build(b.Add("loss", "softmax_cross_entropy", {logits, next, shares}, smoothed), {accuracy}));
-  model.optimizer = {"adagrad", {}};
+  model.optimizer = optimizer;
   model.learning_rate.base = 0.1;
   return model;
 }
@@ -72,8 +75,12 @@ absl::Status GoesTheWayOfOneRank(const Model& model, const Strategy& strategy) {
   return RunSideBySide(model, strategy, kSteps, BatchOf);
 }
 
-TEST(Words, GoTheWayOfOneRank) {
-  ASSERT_OK_AND_ASSIGN(const Model model, MakeModel());
+// Whether the gradient of the table is rows.
+class WordModel : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(ByRows, WordModel, testing::Bool());
+
+TEST_P(WordModel, GoTheWayOfOneRank) {
+  ASSERT_OK_AND_ASSIGN(const Model model, MakeModel(GetParam()));
   for (const auto& [data, split] : {std::pair{4, 1}, {1, 2}, {2, 2}}) {
     ASSERT_OK_AND_ASSIGN(const Strategy strategy, DataModelStrategy(model.graph, data, split));
     const absl::Status status = GoesTheWayOfOneRank(model, strategy);
@@ -84,8 +91,8 @@ TEST(Words, GoTheWayOfOneRank) {
 using Splits = std::vector<std::pair<std::string, std::string>>;
 
 // What single nodes are split by over an axis of three, beside samples over one of two.
-TEST(Words, GoTheWayOfOneRankUnderSplitsOfTheirOwn) {
-  ASSERT_OK_AND_ASSIGN(const Model model, MakeModel());
+TEST_P(WordModel, GoTheWayOfOneRankUnderSplitsOfTheirOwn) {
+  ASSERT_OK_AND_ASSIGN(const Model model, MakeModel(GetParam()));
   const std::vector<Splits> strategies = {{{"word", "rows"}, {"topic", "rows"}},
                                           {{"word", "rows"}, {"loss", "classes"}},
                                           {{"word", "channels"}, {"layer/matmul", "input_channels"}},
@@ -105,8 +112,8 @@ TEST(Words, GoTheWayOfOneRankUnderSplitsOfTheirOwn) {
   }
 }
 
-TEST(Words, GoTheWayOfOneRankInMicroBatchesOnStages) {
-  ASSERT_OK_AND_ASSIGN(const Model model, MakeModel());
+TEST_P(WordModel, GoTheWayOfOneRankInMicroBatchesOnStages) {
+  ASSERT_OK_AND_ASSIGN(const Model model, MakeModel(GetParam()));
   for (const int64_t micro_batches : {1, 4}) {
     Strategy strategy;
     strategy.mesh.axes = {{"stage", 2}};
@@ -118,6 +125,81 @@ TEST(Words, GoTheWayOfOneRankInMicroBatchesOnStages) {
     const absl::Status status = GoesTheWayOfOneRank(model, strategy);
     EXPECT_TRUE(status.ok()) << micro_batches << ": " << status;
   }
+}
+
+std::map<std::string, std::vector<double>> StatesAfter(const Model& model, const Strategy& strategy) {
+  SessionOptions options;
+  options.seed = 1;
+  options.threads_per_rank = 1;
+  absl::StatusOr<Program> program = StepOf(model, strategy);
+  CHECK(program.ok());
+  const auto session = Session::Start(*std::move(program), options).value();
+  for (int step = 0; step < kSteps; ++step) {
+    for (const auto& [name, tensor] : BatchOf(step)) CHECK(session->StageInput(kTrainEntry, name, tensor).ok());
+    CHECK(session->Train().ok());
+  }
+  std::map<std::string, std::vector<double>> states;
+  for (const std::string& name : session->StateNames()) {
+    const HostTensor state = session->ReadState(name).value();
+    if (state.dtype != DType::kF64) continue;
+    states[name].resize(state.bytes.size() / sizeof(double));
+    std::memcpy(states[name].data(), state.bytes.data(), state.bytes.size());
+  }
+  return states;
+}
+
+// Duplicates are added up before they are squared, the padding row stays, and a norm over all gradients clips both.
+TEST(RowGradients, GiveWhatDenseOnesGive) {
+  Optimizer clipped{"sgd", {}};
+  clipped.clip_norm = 0.05;
+  for (const Optimizer& optimizer : {Optimizer{"sgd", {}}, Optimizer{"adagrad", {}}, clipped}) {
+    ASSERT_OK_AND_ASSIGN(const Model dense, MakeModel(false, optimizer));
+    ASSERT_OK_AND_ASSIGN(const Model by_rows, MakeModel(true, optimizer));
+    ASSERT_OK_AND_ASSIGN(const Strategy strategy, DataModelStrategy(by_rows.graph, 2, 1));
+    const auto expected = StatesAfter(dense, Strategy{});
+    EXPECT_GE(expected.size(), 5U);
+    for (const auto& found : {StatesAfter(by_rows, Strategy{}), StatesAfter(by_rows, strategy)}) {
+      for (const auto& [name, values] : expected) {
+        const std::vector<double>& own = found.at(name);
+        ASSERT_EQ(own.size(), values.size()) << name;
+        for (size_t i = 0; i < own.size(); ++i) ASSERT_NEAR(own[i], values[i], 1e-12) << name << " " << i;
+      }
+    }
+  }
+}
+
+// Ids and rows travel, and nothing of the size of the table.
+TEST(RowGradients, MoveIdsAndRows) {
+  ASSERT_OK_AND_ASSIGN(const Model model, MakeModel(true));
+  ASSERT_OK_AND_ASSIGN(const Strategy strategy, DataModelStrategy(model.graph, 2, 1));
+  ASSERT_OK_AND_ASSIGN(const Program program, StepOf(model, strategy));
+  const LayerBytes bytes = BytesOfLayers(program);
+  constexpr int64_t kReadings = kSamples * kPlaces;  // of which each of two ranks sends half
+  for (const char* const ids : {"words", "topics"}) EXPECT_EQ(bytes.at({"all_gather", ids}), kReadings * 4) << ids;
+  for (const auto& [moved, wire] : bytes) EXPECT_NE(moved.second, "table");
+  int64_t rows = 0;
+  for (const auto& [moved, wire] : bytes) rows += moved.first == "all_gather" ? wire : 0;
+  EXPECT_EQ(rows, 2 * kReadings * 4 + kReadings * kChannels * 8);  // both embeddings have one cotangent
+}
+
+std::string RefusalOf(const Model& model) { return std::string(StepOf(model, Strategy{}).status().message()); }
+
+TEST(RowGradients, AreRefusedWhereTheyCannotBe) {
+  ASSERT_OK_AND_ASSIGN(const Model decayed, MakeModel(true, {"sgd", {{"weight_decay", 0.1}}}));
+  EXPECT_NE(RefusalOf(decayed).find("node 'table': weight_decay is 0.1"), std::string::npos) << RefusalOf(decayed);
+  ASSERT_OK_AND_ASSIGN(const Model momentum, MakeModel(true, {"sgd", {{"momentum", 0.9}}}));
+  EXPECT_NE(RefusalOf(momentum).find("row_gradients are not known to the update 'sgd_momentum'"), std::string::npos)
+      << RefusalOf(momentum);
+  GraphBuilder b(Ops());
+  const ValueId ids = b.Input("ids", DType::kI32, {4});
+  const ValueId table = b.Parameter("table", {5, 3}, "uniform");
+  const ValueId read = b.Add("read", "embedding", {table, ids}, {{"row_gradients", true}});
+  Model tied;
+  ASSERT_OK_AND_ASSIGN(tied.graph,
+                       b.Build(b.Add("loss", "sum", {b.Add("y", "matmul", {read, table}, {{"transpose_w", true}})})));
+  EXPECT_NE(RefusalOf(tied).find("node 'table': row_gradients need all readers of 'table' to be embeddings"),
+            std::string::npos)
+      << RefusalOf(tied);
 }
 
 }  // namespace

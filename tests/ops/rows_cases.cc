@@ -13,6 +13,16 @@ void AddRowsGradients(Cases& cases) {
   const Attributes rows = {{"rows", int64_t{5}}}, padded = {{"rows", int64_t{5}}, {"padding_row", int64_t{0}}};
   cases.Add("embedding_grad", "dense", rows, {std::nullopt, Integers({7}, 5), Fixed({7, 3})});
   cases.Add("embedding_grad", "padded", padded, {std::nullopt, Integers({3, 4}, 5), Fixed({3, 4, 2})});
+  cases.Add("merge_rows", "one", {{"padding_rows", Ints{-1}}}, {Integers({7}, 4), Fixed({7, 3})});
+  cases.Add("merge_rows", "several", {{"padding_rows", Ints{0, -1}}},
+            {Integers({3, 4}, 5), Fixed({3, 4, 5}), Integers({7}, 9), Fixed({7, 5})});
+  // Of ids that may come twice, which an update takes one after the other.
+  const CaseInput w = Fixed({9, 4}), slot = Fixed({9, 4}, 0.1, 1), ids = Integers({6}, 9), g = Fixed({6, 4});
+  const CaseInput rate = Fixed({}, 0, 1);
+  cases.Add("sgd_rows", "plain", {}, {w, ids, g, rate, Applied(), std::nullopt});
+  cases.Add("sgd_rows", "clipped", {{"rate_factor", 0.3}}, {w, ids, g, rate, Applied(), Fixed({}, 0.2, 1)});
+  cases.Add("adagrad_rows", "plain", {}, {w, ids, g, slot, rate, Applied(), std::nullopt});
+  cases.Add("adam_rows", "plain", {}, {w, ids, g, slot, slot, rate, Applied(), std::nullopt, Integers({}, 60)});
 }
 
 }  // namespace partita

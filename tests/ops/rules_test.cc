@@ -297,6 +297,15 @@ TEST(Rules, EmbeddingIsSplitByIdsChannelsAndRows) {
                    "partial: R R P -> P"}));
 }
 
+TEST(Rules, RowsAreMergedAndUpdatedWholeOrByChannels) {
+  const TensorType ids{DType::kI32, {6}}, scalar = F({});
+  EXPECT_EQ(RuleTexts("merge_rows", {{"padding_rows", IntList{-1, -1}}},
+                      {ids, F({6, 4}), TensorType{DType::kI32, {6, 2}}, F({6, 2, 4})}),
+            (Texts{"channels: R S1 R S2 -> R S1"}));
+  EXPECT_EQ(RuleTexts("adagrad_rows", {}, {F({9, 4}), ids, F({6, 4}), F({9, 4}), scalar, std::nullopt, scalar}),
+            (Texts{"dimension0: S0 R R S0 R R R -> S0 S0", "dimension1: S1 R S1 S1 R R R -> S1 S1"}));
+}
+
 TEST(Rules, TransposeMovesSplits) {
   EXPECT_EQ(RuleTexts("transpose", {{"permutation", IntList{2, 0, 1}}}, {F({6, 3, 4})}),
             (Texts{"samples: S0 -> S1", "dimension1: S1 -> S2", "channels: S2 -> S0", "partial: P -> P"}));

@@ -57,7 +57,7 @@ ARROWS = {
     "ops/forms": "runtime/base graph/value graph/ir ops/functors",
     "ops/values": "runtime/base graph/value graph/ir ops/forms ops/functors ops/functors/updates",
     "ops/definitions": "runtime/base graph/value graph/ir ops/functors ops/functors/updates ops/forms ops/values",
-    "ops/definitions/rows": "runtime/base graph/ir ops/forms",
+    "ops/definitions/rows": "runtime/base graph/ir ops/functors/updates ops/forms",
     "ops/fusions": "runtime/base graph/value graph/ir ops/functors",
     "ops": "runtime/base graph/value graph/ir graph/moves graph/read ops/definitions" +
            " ops/definitions/rows ops/fusions",
@@ -75,7 +75,7 @@ ARROWS = {
     # How: kernels of the GPU. What nvcc compiles knows value types alone.
     "ops/cuda/launch": "runtime/base graph/value ops/functors ops/functors/updates ops/values",
     "ops/cuda/loops": "runtime/base graph/value ops/functors ops/functors/updates ops/cuda/launch",
-    "ops/cuda/loops/rows": "graph/value ops/functors ops/cuda/launch ops/cuda/loops",
+    "ops/cuda/loops/rows": "ops/functors/updates ops/cuda/launch ops/cuda/loops",
     "ops/cuda/plans": "runtime/base ops/cuda/launch",
     "ops/cuda/kernel": "runtime/base graph/schedule runtime/exec ops/values ops/cuda/launch",
     "ops/cuda/own": "runtime/base graph/ir ops/functors ops/functors/updates ops/values ops/cuda/launch" +

@@ -29,6 +29,27 @@ LaunchError Embedding(DType dtype, const RowIds& rows, const void* table, void* 
 LaunchError EmbeddingGrad(DType dtype, const RowIds& rows, const void* dy, void* dtable, int64_t* order,
                           CudaQueue queue);
 
+// Pairs of ids and rows as one list (ops/definitions/rows/merge_rows.cc).
+struct RowPairs {
+  static constexpr int kMost = 64;
+
+  struct Pair {
+    const int32_t* ids = nullptr;
+    const void* rows = nullptr;
+    int64_t first = 0;     // its place in the list
+    int64_t padding = -1;  // the id that is left out; -1: none
+  };
+  int pairs = 0;
+  Pair pair[kMost];
+  int64_t count = 0, channels = 0;
+
+  // One of all ids behind each other, their order, and how many runs of one id begin before each.
+  int64_t workspace_bytes() const { return count * static_cast<int64_t>(3 * sizeof(int64_t)); }
+};
+
+LaunchError MergeRows(DType dtype, const RowPairs& pairs, int32_t* ids, void* rows, int64_t* workspace,
+                      CudaQueue queue);
+
 }  // namespace partita::launch
 
 #endif  // PARTITA_OPS_CUDA_LAUNCH_ROWS_H_

@@ -79,6 +79,8 @@ absl::StatusOr<PreparedCudaKernel> CudaMeanSquaredErrorGrad(const LocalNode& nod
 // rows.cc
 absl::StatusOr<PreparedCudaKernel> CudaEmbedding(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaEmbeddingGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaMergeRows(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaRowUpdate(const LocalNode& node);
 
 // split_softmax.cc
 absl::StatusOr<PreparedCudaKernel> CudaRowMaximum(const LocalNode& node);

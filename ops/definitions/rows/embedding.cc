@@ -3,6 +3,9 @@
 //
 //   embedding_grad(table?, ids, dy) rows=v    [v,e]   of each row the sum of dy where it was read, in their order
 //
+// With `row_gradients` training does without that: ids and dy are the gradient, as they are
+// (graph/derive/row_gradients.h).
+//
 // An id that is no row is an error of the data, which the step finds. A split of the table's rows leaves ids whole: a
 // rank reads zeros for rows that it does not hold, so that the results are summands, and adds up the gradients of its
 // own rows alone. The table of a gradient says how the result shall lie and is not read.
@@ -76,7 +79,8 @@ absl::StatusOr<std::vector<ValueId>> EmbeddingGradient(GradientBuilder& builder,
   if (!wanted[0]) return result;
   const ValueId table = node.inputs[0], ids = node.inputs[1];
   const Attributes attributes = {{"rows", InputShape(builder, node, 0)[0]},
-                                 {"padding_row", node.attributes.Int("padding_row")}};
+                                 {"padding_row", node.attributes.Int("padding_row")},
+                                 {"row_gradients", node.attributes.Bool("row_gradients")}};
   ASSIGN_OR_RETURN(const std::vector<ValueId> dtable,
                    builder.AddLike(table, "embedding_grad", {kNoValue, ids, cotangents[0]}, attributes,
                                    InputName(builder, node, 0)));
@@ -91,6 +95,7 @@ OpDefinition EmbeddingOp() {
       .Parameters({"table"})
       .Inputs({"ids"})
       .Attribute("padding_row", int64_t{-1})
+      .Attribute("row_gradients", false)
       .Shape(EmbeddingShape)
       .Rules(EmbeddingRules)
       .Gradient(EmbeddingGradient);
@@ -99,10 +104,12 @@ OpDefinition EmbeddingOp() {
 OpDefinition EmbeddingGradOp() {
   return Op("embedding_grad")
       .Internal()
+      .As(Role::kTableGradient)
       .Optional("table")
       .Inputs({"ids", "dy"})
       .Required("rows", int64_t{0})
       .Attribute("padding_row", int64_t{-1})
+      .Attribute("row_gradients", false)
       .Shape(EmbeddingGradShape)
       .Rules(EmbeddingGradRules)
       .Flops([](const NodeView& node) { return Count(node.inputs[2]->shape); });

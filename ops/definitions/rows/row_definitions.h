@@ -2,6 +2,8 @@
 #ifndef PARTITA_OPS_DEFINITIONS_ROWS_ROW_DEFINITIONS_H_
 #define PARTITA_OPS_DEFINITIONS_ROWS_ROW_DEFINITIONS_H_
 
+#include <vector>
+
 #include "graph/ir/op_definition.h"
 
 namespace partita {
@@ -9,6 +11,10 @@ namespace partita {
 // embedding.cc
 OpDefinition EmbeddingOp();
 OpDefinition EmbeddingGradOp();
+// merge_rows.cc
+OpDefinition MergeRowsOp();
+// row_updates.cc
+std::vector<OpDefinition> RowUpdateOps();
 
 }  // namespace partita
 

@@ -35,7 +35,8 @@ absl::StatusOr<PreparedKernel> FastBiasGrad(const LocalNode& node);
 
 // optimizer.cc
 absl::StatusOr<PreparedKernel> FastSumOfSquares(const LocalNode& node);
-absl::StatusOr<PreparedKernel> FastUpdate(const LocalNode& node);  // of ops/functors/updates/updates.h
+absl::StatusOr<PreparedKernel> FastUpdate(const LocalNode& node);     // of ops/functors/updates/updates.h
+absl::StatusOr<PreparedKernel> FastRowUpdate(const LocalNode& node);  // of row_updates.h there
 
 // shaping.cc: any dtype
 absl::StatusOr<PreparedKernel> FastConcat(const LocalNode& node);
@@ -76,6 +77,7 @@ absl::StatusOr<PreparedKernel> FastLayerNormParameterGrad(const LocalNode& node)
 // rows.cc
 absl::StatusOr<PreparedKernel> FastEmbedding(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastEmbeddingGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastMergeRows(const LocalNode& node);
 
 // softmax.cc
 absl::StatusOr<PreparedKernel> FastSoftmax(const LocalNode& node);

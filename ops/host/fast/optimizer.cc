@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "graph/ir/op_definition.h"
+#include "ops/functors/updates/row_updates.h"
 #include "ops/functors/updates/updates.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/kernel/parallel.h"
+#include "ops/host/kernel/row_update_arguments.h"
 #include "ops/host/kernel/target_clones.h"
 #include "ops/host/kernel/update_arguments.h"
 #include "ops/host/kernel/widened.h"
@@ -102,6 +104,28 @@ absl::StatusOr<PreparedKernel> Prepare(const LocalNode& node) {
   });
 }
 
+// Of the rows that ids choose, each in place.
+template <typename F>
+absl::StatusOr<PreparedKernel> PrepareRows(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const GroupUpdate<F> attributes = UpdateWith<F>(node.attributes);
+  return Prepared([attributes, rows = UpdatedRows(node)](const KernelArguments& a) {
+    rows.Keep<float>(a, F::kSlots.size());
+    const ElementUpdate<F, float> update = RowUpdateIn<F, float>(attributes, a);
+    if (!update.apply) return;
+    ParallelFor(rows.count, rows.count * rows.channels, [&](int64_t k) {
+      const int64_t row = rows.RowOf(a, k);
+      if (row < 0) return;
+      float* const w = Out<float>(a, 0) + row * rows.channels;
+      PartsOf<F> at{w, In<float>(a, 2) + k * rows.channels, w, {}, {}};
+      for (size_t s = 0; s < F::kSlots.size(); ++s) {
+        at.slots[s] = at.new_slots[s] = Out<float>(a, 1 + s) + row * rows.channels;
+      }
+      UpdateRange(at, rows.channels, update.step);
+    });
+  });
+}
+
 constexpr int64_t kPiece = 8192;  // elements that one partial sum of squares covers
 
 PARTITA_TARGET_CLONES double SumOfSquares(const float* x, int64_t n) {
@@ -140,6 +164,10 @@ absl::StatusOr<PreparedKernel> FastSumOfSquares(const LocalNode& node) {
 
 absl::StatusOr<PreparedKernel> FastUpdate(const LocalNode& node) {
   return WithUpdate(node.op->name, [&]<typename F>() { return Prepare<F>(node); });
+}
+
+absl::StatusOr<PreparedKernel> FastRowUpdate(const LocalNode& node) {
+  return WithRowUpdate(node.op->name, [&]<typename F>() { return PrepareRows<F>(node); });
 }
 
 }  // namespace partita

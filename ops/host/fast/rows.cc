@@ -5,6 +5,7 @@
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/kernel/ids.h"
 #include "ops/host/kernel/parallel.h"
+#include "ops/host/kernel/row_pairs.h"
 #include "ops/host/kernel/target_clones.h"
 
 namespace partita {
@@ -66,6 +67,24 @@ absl::StatusOr<PreparedKernel> FastEmbeddingGrad(const LocalNode& node) {
     return absl::OkStatus();
   };
   return Prepared(compute, ids.readings_bytes());
+}
+
+absl::StatusOr<PreparedKernel> FastMergeRows(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[1].dtype));
+  const RowPairs pairs(node);
+  const auto compute = [pairs](const KernelArguments& a) {
+    const RowPairs::Runs runs = pairs.Sort(a);
+    const int64_t channels = pairs.channels();
+    ParallelFor(pairs.count(), pairs.count() * channels, [&](int64_t r) {
+      float* const sum = Out<float>(a, 1) + r * channels;
+      Out<int32_t>(a, 0)[r] = r < runs.count ? static_cast<int32_t>(runs.readings[runs.begins[r]].row) : -1;
+      std::fill_n(sum, channels, 0.0F);
+      for (int64_t i = r < runs.count ? runs.begins[r] : 0; r < runs.count && i < runs.begins[r + 1]; ++i) {
+        AddRow(pairs.Row<float>(a, runs.readings[i].position), sum, channels);
+      }
+    });
+  };
+  return Prepared(compute, pairs.scratch_bytes());
 }
 
 }  // namespace partita

@@ -81,6 +81,8 @@ absl::StatusOr<PreparedKernel> ReferenceAccuracy(const LocalNode& node);
 // rows.cc
 absl::StatusOr<PreparedKernel> ReferenceEmbedding(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceEmbeddingGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceMergeRows(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceRowUpdate(const LocalNode& node);  // of ops/functors/updates/row_updates.h
 
 // split_softmax.cc
 absl::StatusOr<PreparedKernel> ReferenceRowMaximum(const LocalNode& node);

@@ -341,6 +341,22 @@ void AddRows(Table& table) {
   }
 }
 
+void AddMergedRows(Table& table) {
+  table.Add("merge_rows", {{"padding_rows", Ints{-1}}}, {I32({1}), F32({1, 1})});
+  table.Add("merge_rows", {{"padding_rows", Ints{2}}}, {I32({3, 13}), F32({3, 13, 24})});
+  table.Add("merge_rows", {{"padding_rows", Ints{-1, 0, 3}}},
+            {I32({9}), F32({9, 260}), I32({2, 4}), F32({2, 4, 260}), I32({33}), F32({33, 260})});
+  for (const auto& [rows, channels, count] :
+       std::vector<std::array<int64_t, 3>>{{5, 1, 7}, {40, 24, 21}, {301, 260, 50}}) {
+    const TensorType w = F32({rows, channels}), ids = I32({count}), g = F32({count, channels}), scalar = F32({});
+    for (const std::optional<TensorType>& clip : {std::optional<TensorType>(), std::optional(scalar)}) {
+      table.Add("sgd_rows", {{"rate_factor", 0.7}}, {w, ids, g, scalar, I32({}), clip});
+      table.Add("adagrad_rows", {{"epsilon", 1e-3}}, {w, ids, g, w, scalar, I32({}), clip});
+      table.Add("adam_rows", {{"epsilon", 1e-3}}, {w, ids, g, w, w, scalar, I32({}), clip, I32({})});
+    }
+  }
+}
+
 void AddLosses(Table& table) {
   for (const auto& [n, classes] : std::vector<std::pair<int64_t, int64_t>>{{1, 2}, {64, 10}, {37, 301}}) {
     const TensorType logits = F32({n, classes}), labels = I32({n}), weights = F32({n});
@@ -491,6 +507,7 @@ Table MakeTable() {
   AddSequenceLosses(table);
   AddSplitSoftmax(table);
   AddRows(table);
+  AddMergedRows(table);
   AddSums(table);
   AddErrors(table);
   AddScalars(table);

@@ -151,6 +151,34 @@ TEST(Embedding, AnIdThatIsNoRowIsRefusedWithItsPlace) {
   }
 }
 
+TEST(MergeRows, AddsUpRowsOfEachIdAndSortsThem) {
+  const TensorType ids{DType::kI32, {2, 2}}, rows{DType::kF32, {2, 2, 2}}, more{DType::kI32, {3}};
+  const LocalNode node =
+      WholeNode("merge_rows", {{"padding_rows", IntList{0, -1}}}, {ids, rows, more, TensorType{DType::kF32, {3, 2}}});
+  for (const std::string& family : Families("merge_rows")) {
+    const std::vector<Values> merged = Outputs(
+        node, {{7, 0, 2, 7}, {1, 2, 3, 4, 5, 6, 7, 8}, {2, 0, 9}, {10, 20, 30, 40, 50, 60}}, {.family = family});
+    EXPECT_EQ(merged[0], (Values{0, 2, 7, 9, -1, -1, -1})) << family;
+    EXPECT_EQ(merged[1], (Values{30, 40, 15, 26, 8, 10, 50, 60, 0, 0, 0, 0, 0, 0})) << family;
+  }
+}
+
+// Rows of other ranks, and behind the last id, are left alone.
+TEST(RowUpdates, ChangeTheRowsOfTheBlockAlone) {
+  const TensorType scalar{DType::kF32, {}}, w{DType::kF32, {6, 2}};
+  LocalNode node = WholeNode("sgd_rows", {},
+                             {w, TensorType{DType::kI32, {4}}, TensorType{DType::kF32, {4, 2}}, scalar,
+                              TensorType{DType::kI32, {}}, std::nullopt});
+  Narrow(*node.inputs[0], 0, 2, 5);
+  Narrow(node.outputs[0], 0, 2, 5);
+  for (const std::string& family : Families("sgd_rows")) {
+    EXPECT_EQ(Outputs(node, {{1, 2, 3, 4, 5, 6}, {0, 2, 4, -1}, {9, 9, 1, 2, 3, 4, 9, 9}, {0.5}, {1}, {}},
+                      {.family = family})[0],
+              (Values{0.5, 1, 3, 4, 3.5, 4}))
+        << family;
+  }
+}
+
 std::vector<std::string> PoolFamilies() {
   std::vector<std::string> families;
   for (const std::string& kernel : HostKernelNames("max_pool_grad"))

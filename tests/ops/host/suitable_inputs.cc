@@ -56,6 +56,18 @@ bool HasLabels(const std::string& op) {
          op == "cross_entropy_logits_grad";
 }
 
+bool UpdatesRows(const std::string& op) { return op.ends_with("_rows") && op != "merge_rows"; }
+
+// Ids of which none comes twice; some are no row.
+Values RowsOnce(size_t count, int64_t rows) {
+  Values ids(count, -1);
+  for (size_t k = 0; k < count; ++k) {
+    const int64_t id = static_cast<int64_t>(k) * 2 - 3;
+    if (id >= 0 && id < rows) ids[k] = static_cast<double>(id);
+  }
+  return ids;
+}
+
 // s1 and s2 of x [n,...,c] relative to `shift`, per group of samples.
 Values StatisticsOf(const LocalNode& node, const Values& x, const Values& shift, int64_t groups) {
   const int64_t c = node.inputs[0]->shape().back(), rows = node.inputs[0]->elements() / c / groups;
@@ -98,6 +110,7 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
       inputs[1][k] = static_cast<double>(static_cast<int64_t>(k * k * 131 + seed) % rows);
     }
   }
+  if (UpdatesRows(op)) inputs[1] = RowsOnce(inputs[1].size(), node.inputs[0]->global[0]);
   if (op == "max_pool_grad") inputs[1] = MaximaOf(node, inputs[0]);
   const size_t stats = op == "batch_norm_normalize" ? 1 : 2;
   const bool normalizes = op == "batch_norm_normalize" || op == "batch_norm_gradient_sums" ||

@@ -47,22 +47,30 @@ LaunchError ReadRows(const RowIds& rows, const void* table, void* y, uint64_t* f
                  EmbeddingBody<T, kWidth>{rows.table, rows.ids, As<C>(table), As<C>(y), fault, Divisor(cells)}, queue);
 }
 
+// The rows that ids choose; -1: none.
+struct ChosenRows {
+  TableRows table;
+  const int32_t* ids;
+
+  PARTITA_HOST_DEVICE int64_t operator[](int64_t i) const { return table.RowOf(ids[i]); }
+};
+
 // Where the i-th id comes among all, by rows, those of the same row in their order: a number for each, which a block
 // counts. Ids of no row are the first.
+template <typename Rows>
 struct OrderBody {
   struct Nothing {};
   using FirstValue = int64_t;
   using SecondValue = Nothing;
-  TableRows rows;
-  const int32_t* ids;
+  Rows rows;
   int64_t count;
   int64_t* order;
 
   PARTITA_HOST_DEVICE int64_t First(int64_t own, int thread) const {
-    const int64_t row = rows.RowOf(ids[own]);
+    const int64_t row = rows[own];
     int64_t before = 0;
     for (int64_t i = thread; i < count; i += kBlockThreads) {
-      const int64_t other = rows.RowOf(ids[i]);
+      const int64_t other = rows[i];
       before += other < row || (other == row && i < own) ? 1 : 0;
     }
     return before;
@@ -78,8 +86,7 @@ struct OrderBody {
 // A channel of the run of ids of one row that begins at a place of the order.
 template <typename T>
 struct EmbeddingGradBody {
-  TableRows rows;
-  const int32_t* ids;
+  ChosenRows rows;
   const int64_t* order;
   int64_t count;
   const T* dy;
@@ -98,7 +105,78 @@ struct EmbeddingGradBody {
   }
 
  private:
-  PARTITA_HOST_DEVICE int64_t RowAt(int64_t place) const { return rows.RowOf(ids[order[place]]); }
+  PARTITA_HOST_DEVICE int64_t RowAt(int64_t place) const { return rows[order[place]]; }
+};
+
+// Ids of all pairs behind each other; -1 for those that are left out.
+struct ListBody {
+  RowPairs pairs;
+  int64_t* list;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
+    const RowPairs::Pair& pair = PairOf(pairs, i);
+    const int64_t id = pair.ids[i - pair.first];
+    list[i] = id == pair.padding || id < 0 ? -1 : id;
+  }
+  PARTITA_HOST_DEVICE static const RowPairs::Pair& PairOf(const RowPairs& pairs, int64_t place) {
+    int p = pairs.pairs - 1;
+    while (pairs.pair[p].first > place) --p;
+    return pairs.pair[p];
+  }
+};
+
+PARTITA_HOST_DEVICE inline bool BeginsRun(const int64_t* list, const int64_t* order, int64_t place) {
+  const int64_t id = list[order[place]];
+  return id >= 0 && (place == 0 || list[order[place - 1]] != id);
+}
+
+// How many runs begin before each place of the order.
+struct RunsBody {
+  struct Nothing {};
+  using FirstValue = int64_t;
+  using SecondValue = Nothing;
+  const int64_t *list, *order;
+  int64_t* runs;
+
+  PARTITA_HOST_DEVICE int64_t First(int64_t place, int thread) const {
+    int64_t before = 0;
+    for (int64_t i = thread; i < place; i += kBlockThreads) before += BeginsRun(list, order, i) ? 1 : 0;
+    return before;
+  }
+  PARTITA_HOST_DEVICE void CombineFirst(int64_t& before, int64_t more) const { before += more; }
+  PARTITA_HOST_DEVICE Nothing Second(int64_t, int, int64_t) const { return {}; }
+  PARTITA_HOST_DEVICE void CombineSecond(Nothing&, const Nothing&) const {}
+  PARTITA_HOST_DEVICE void Finish(int64_t place, int thread, int64_t before, const Nothing&) const {
+    if (thread == 0) runs[place] = before;
+  }
+};
+
+struct NoIdsBody {
+  int32_t* ids;
+  PARTITA_HOST_DEVICE void operator()(int64_t i) const { ids[i] = -1; }
+};
+
+// A channel of the run that begins at a place of the order.
+template <typename T>
+struct MergeBody {
+  RowPairs pairs;
+  const int64_t *list, *order, *runs;
+  int32_t* ids;
+  T* rows;
+  Divisor channels;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
+    const auto [first, channel] = channels(i);
+    if (!BeginsRun(list, order, first)) return;
+    const int64_t id = list[order[first]], run = runs[first];
+    double sum = 0;
+    for (int64_t k = first; k < pairs.count && list[order[k]] == id; ++k) {
+      const RowPairs::Pair& pair = ListBody::PairOf(pairs, order[k]);
+      sum += static_cast<double>(As<T>(pair.rows)[(order[k] - pair.first) * channels.by() + channel]);
+    }
+    if (channel == 0) ids[run] = static_cast<int32_t>(id);
+    rows[run * channels.by() + channel] = static_cast<T>(sum);
+  }
 };
 
 }  // namespace
@@ -115,12 +193,27 @@ LaunchError EmbeddingGrad(DType dtype, const RowIds& rows, const void* dy, void*
                           CudaQueue queue) {
   const int64_t bytes = rows.table.rows * rows.channels * SizeOf(dtype);
   if (const LaunchError error = ZeroBytes(dtable, bytes, queue); error != kLaunched) return error;
-  const OrderBody ordering{rows.table, rows.ids, rows.count, order};
+  const ChosenRows chosen{rows.table, rows.ids};
+  const OrderBody<ChosenRows> ordering{chosen, rows.count, order};
   if (const LaunchError error = ReduceRows(rows.count, ordering, queue); error != kLaunched) return error;
   return WithFloating(dtype, [&]<typename T>() {
-    const EmbeddingGradBody<T> body{
-        rows.table, rows.ids, order, rows.count, As<T>(dy), As<T>(dtable), Divisor(rows.channels)};
+    const EmbeddingGradBody<T> body{chosen, order, rows.count, As<T>(dy), As<T>(dtable), Divisor(rows.channels)};
     return ForEach(rows.count * rows.channels, body, queue);
+  });
+}
+
+LaunchError MergeRows(DType dtype, const RowPairs& pairs, int32_t* ids, void* rows, int64_t* workspace,
+                      CudaQueue queue) {
+  int64_t *const list = workspace, *const order = list + pairs.count, *const runs = order + pairs.count;
+  LaunchError error = ZeroBytes(rows, pairs.count * pairs.channels * SizeOf(dtype), queue);
+  if (error == kLaunched) error = ForEach(pairs.count, NoIdsBody{ids}, queue);
+  if (error == kLaunched) error = ForEach(pairs.count, ListBody{pairs, list}, queue);
+  if (error == kLaunched) error = ReduceRows(pairs.count, OrderBody<const int64_t*>{list, pairs.count, order}, queue);
+  if (error == kLaunched) error = ReduceRows(pairs.count, RunsBody{list, order, runs}, queue);
+  if (error != kLaunched) return error;
+  return WithWide(dtype, [&]<typename T>() {
+    const MergeBody<T> body{pairs, list, order, runs, ids, As<T>(rows), Divisor(pairs.channels)};
+    return ForEach(pairs.count * pairs.channels, body, queue);
   });
 }
 

@@ -70,6 +70,10 @@ TEST_P(EmulatedKernel, EqualsTheHostsReferenceInBf16) {
                                                        "mean_squared_error",
                                                        "mean_squared_error_grad",
                                                        "over",
+                                                       "merge_rows",
+                                                       "sgd_rows",
+                                                       "adam_rows",
+                                                       "adagrad_rows",
                                                        "sum_of_squares",
                                                        "clip_scale"};
   const KernelCase& c = GetParam();
