@@ -91,6 +91,8 @@ enum class Role : uint8_t {
   kSumOfSquares,
   kClipScale,
   kAllFinite,
+  // Reads rows of a table, input 0, that ids choose, input 1.
+  kEmbedding,
   // Gradients of tables by rows (graph/derive/row_gradients.h): the dense one of inputs (table?, ids, dy), and what
   // makes one row of all rows with the same id.
   kTableGradient,

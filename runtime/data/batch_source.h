@@ -41,6 +41,7 @@ struct WantedField {
   Field field;
   int64_t classes = 0;  // its values are labels, each in [0, classes); 0: any
   bool needed = true;   // false: a field of that name is no error, but nobody reads it
+  bool ids = false;     // its values are ids of a table that has `classes` rows, and no labels
 };
 
 // Where rows of every field go, in the order of the fields: memory of the caller, aligned for the field's type and

@@ -11,7 +11,7 @@
 namespace partita {
 namespace {
 
-// The input that labels come from, perhaps by way of ops that move them; kNoValue: they come from none alone.
+// The input that labels or ids come from, perhaps by way of ops that move them; kNoValue: they come from none alone.
 ValueId SourceOf(const Graph& forward, ValueId labels) {
   const Node* node = &forward.node(forward.value(labels).producer);
   while (node->op->role != Role::kInput) {
@@ -21,36 +21,56 @@ ValueId SourceOf(const Graph& forward, ValueId labels) {
   return node->outputs[0];
 }
 
-// By input: the classes of the ops that read it as labels, beside values [samples, classes].
-std::map<ValueId, int64_t> ClassesOf(const Graph& forward) {
-  std::map<ValueId, int64_t> classes;
-  for (const Node& node : forward.nodes()) {
-    if (node.op->classes < 0) continue;
-    const int64_t told_apart = forward.type(node.inputs[static_cast<size_t>(node.op->classes)]).shape.back();
-    for (const ValueId input : node.inputs) {
-      if (input == kNoValue || forward.type(input).dtype != DType::kI32) continue;
-      const ValueId source = SourceOf(forward, input);
-      if (source == kNoValue) continue;
-      const auto [found, fresh] = classes.emplace(source, told_apart);
-      found->second = std::min(found->second, told_apart);
+// What the values of an input are below, and whether all they do is to choose rows of tables.
+struct Bound {
+  int64_t below = 0;
+  bool ids = false;
+};
+
+// By input: the classes of the ops that read it as labels, beside values [samples, classes], and the rows of tables.
+class Bounds {
+ public:
+  explicit Bounds(const Graph& forward) : forward_(forward) {
+    for (const Node& node : forward.nodes()) {
+      if (node.op->role == Role::kEmbedding) Add(node.inputs[1], {forward.type(node.inputs[0]).shape[0], true});
+      if (node.op->classes < 0) continue;
+      const int64_t told_apart = forward.type(node.inputs[static_cast<size_t>(node.op->classes)]).shape.back();
+      for (const ValueId input : node.inputs) {
+        if (input != kNoValue && forward.type(input).dtype == DType::kI32) Add(input, {told_apart, false});
+      }
     }
   }
-  return classes;
-}
+
+  // 0: none is known.
+  Bound Of(ValueId input) const {
+    const auto found = bounds_.find(input);
+    return found == bounds_.end() ? Bound() : found->second;
+  }
+
+ private:
+  void Add(ValueId value, const Bound& bound) {
+    const ValueId source = SourceOf(forward_, value);
+    if (source == kNoValue) return;
+    const auto [found, fresh] = bounds_.emplace(source, bound);
+    found->second = {std::min(found->second.below, bound.below), found->second.ids && bound.ids};
+  }
+
+  const Graph& forward_;
+  std::map<ValueId, Bound> bounds_;
+};
 
 }  // namespace
 
 std::vector<WantedField> WantedFields(const Graph& forward, DType floating) {
-  const std::map<ValueId, int64_t> classes = ClassesOf(forward);
+  const Bounds bounds(forward);
   std::vector<WantedField> wanted;
   for (const EntryInput& input : InputsOf(forward)) {
     const TensorType& type = forward.type(input.values[0]);
-    const auto found = classes.find(input.values[0]);
+    const Bound bound = bounds.Of(input.values[0]);
     Shape row;
     for (size_t d = 1; d < type.shape.size(); ++d) row.push_back(type.shape[d]);
-    wanted.push_back({{input.field, IsFloating(type.dtype) ? floating : type.dtype, std::move(row)},
-                      found == classes.end() ? 0 : found->second,
-                      true});
+    wanted.push_back(
+        {{input.field, IsFloating(type.dtype) ? floating : type.dtype, std::move(row)}, bound.below, true, bound.ids});
   }
   return wanted;
 }

@@ -92,6 +92,7 @@ absl::StatusOr<std::vector<ValueId>> EmbeddingGradient(GradientBuilder& builder,
 
 OpDefinition EmbeddingOp() {
   return Op("embedding")
+      .As(Role::kEmbedding)
       .Parameters({"table"})
       .Inputs({"ids"})
       .Attribute("padding_row", int64_t{-1})

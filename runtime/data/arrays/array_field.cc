@@ -126,8 +126,8 @@ absl::Status CheckLabels(const std::string& name, const WantedField& wanted, con
   for (int64_t i = 0; wanted.classes > 0 && i < count; ++i) {
     const auto label = ElementOf<int32_t>(bytes, i);
     if (label >= 0 && label < wanted.classes) continue;
-    return InvalidArgument("{} is label {}, the graph's classes are 0 to {}", Place(name, wanted.field, i), label,
-                           wanted.classes - 1);
+    return InvalidArgument("{} is {} {}, the graph's {} are 0 to {}", Place(name, wanted.field, i),
+                           wanted.ids ? "id" : "label", label, wanted.ids ? "rows" : "classes", wanted.classes - 1);
   }
   return absl::OkStatus();
 }

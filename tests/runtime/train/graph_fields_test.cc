@@ -42,6 +42,27 @@ TEST(WantedFields, AreTheInputsByFieldWithTheClassesOfTheirReaders) {
   EXPECT_EQ(wanted[2].classes, 0);
 }
 
+// Of a table of 9 rows and a smaller one; words that are labels as well are not told as ids.
+TEST(WantedFields, IdsAreRowsOfTheirTables) {
+  const Graph graph = BuildGraph({Source("words", "input", {4, 3}, {{"dtype", "i32"}}),
+                                  Source("topics", "input", {4, 3}, {{"dtype", "i32"}}),
+                                  Source("table", "parameter", {9, 6}, {{"initializer", "he_normal"}}),
+                                  Source("small", "parameter", {7, 6}, {{"initializer", "he_normal"}}),
+                                  {"word", "embedding", {"table", "words"}, {}},
+                                  {"topic", "embedding", {"table", "topics"}, {}},
+                                  {"other", "embedding", {"small", "topics"}, {}},
+                                  {"sum", "add", {"word", "topic", "other"}, {}},
+                                  {"loss", "softmax_cross_entropy", {"sum", "words"}, {}}},
+                                 "loss", {}, Ops())
+                          .value();
+  const std::vector<WantedField> wanted = WantedFields(graph, DType::kF32);
+  ASSERT_EQ(wanted.size(), 2U);
+  EXPECT_EQ(wanted[0].classes, 6);
+  EXPECT_FALSE(wanted[0].ids);
+  EXPECT_EQ(wanted[1].classes, 7);
+  EXPECT_TRUE(wanted[1].ids);
+}
+
 TEST(BatchRows, AreThoseOfEveryInput) {
   EXPECT_EQ(BatchRows(TwoHeads({4, 1})).value(), 4);
   const absl::Status refused = BatchRows(TwoHeads({2, 2})).status();

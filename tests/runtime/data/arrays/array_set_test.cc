@@ -102,6 +102,9 @@ TEST(ArrayField, ValuesThatCannotBe) {
     EXPECT_THAT(Refusal(Make(ArrayOf<int64_t>({2}, {2, label}), DType::kI32, {}, 3).status()),
                 HasSubstr(fmt::format("row 1 is label {}, the graph's classes are 0 to 2", label)));
   }
+  const WantedField ids{{"x", DType::kI32, {2}}, 3, true, true};
+  EXPECT_THAT(Refusal(MakeArrayField("f.npy", ArrayOf<int32_t>({2, 2}, {0, 1, 2, 3}), ids, {}).status()),
+              HasSubstr("field 'x': row 1, element 1 is id 3, the graph's rows are 0 to 2"));
 }
 
 TEST(ArrayField, ScalesThatCannotBe) {
