@@ -3,6 +3,7 @@
 #include "graph/moves/move_ops.h"
 #include "ops/definitions/definitions.h"
 #include "ops/definitions/rows/row_definitions.h"
+#include "ops/definitions/sequences/sequences.h"
 #include "ops/fusions/fusions.h"
 
 namespace partita {
@@ -43,6 +44,10 @@ std::vector<OpDefinition> AllDefinitions() {
       LayerNormOp(),
       LayerNormInputGradOp(),
       LayerNormParameterGradOp(),
+      LstmOp(),
+      LstmStepsOp(),
+      LstmStepsGradOp(),
+      LstmProjectedStepsGradOp(),
       DropoutOp(),
       ConcatOp(),
       SliceOp(),

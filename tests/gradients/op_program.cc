@@ -1,5 +1,6 @@
 #include "tests/gradients/op_program.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <random>
@@ -235,6 +236,7 @@ Tensors CotangentsOf(const OpCase& op_case, uint64_t seed) {
   for (const TensorType& output : ViewOf(op_case).outputs) {
     values.push_back(CaseValues(CaseInput{output}, seed + 100 + values.size()));
   }
+  for (const size_t output : op_case.kept) std::ranges::fill(values[output], 0.0);
   return values;
 }
 

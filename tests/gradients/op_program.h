@@ -59,7 +59,7 @@ class OpProgram {
   std::vector<std::string> inputs_, cotangents_, outputs_, gradients_;  // names of values; "": none
 };
 
-// Random inputs of a case, and random cotangents for its outputs.
+// Random inputs of a case, and random cotangents for its outputs: 0 where none arrives.
 Tensors InputsOf(const OpCase& op_case, uint64_t seed);
 Tensors CotangentsOf(const OpCase& op_case, uint64_t seed);
 

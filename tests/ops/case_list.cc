@@ -18,12 +18,12 @@ CaseInput Integers(Shape shape, int64_t below) {
 CaseInput Applied() { return {{DType::kI32, {}}, false, Fill::kIntegers, 1, 2}; }
 
 void Cases::Add(const std::string& op, const std::string& variant, const Attributes& attributes,
-                std::vector<std::optional<CaseInput>> inputs) {
+                std::vector<std::optional<CaseInput>> inputs, std::vector<size_t> kept) {
   const OpDefinition* definition = Ops().Find(op);
   CHECK(definition != nullptr);
   const absl::StatusOr<Attributes> complete = CompleteAttributes(*definition, attributes);
   CHECK(complete.ok());
-  cases_.push_back({op + "/" + variant, op, *complete, std::move(inputs)});
+  cases_.push_back({op + "/" + variant, op, *complete, std::move(inputs), std::move(kept)});
 }
 
 }  // namespace partita

@@ -30,7 +30,7 @@ class Cases {
  public:
   // `attributes` are completed; CHECKed.
   void Add(const std::string& op, const std::string& variant, const Attributes& attributes,
-           std::vector<std::optional<CaseInput>> inputs);
+           std::vector<std::optional<CaseInput>> inputs, std::vector<size_t> kept = {});
   std::vector<OpCase> Take() { return std::move(cases_); }
 
  private:
@@ -42,6 +42,7 @@ void AddLinear(Cases& cases);
 void AddPooling(Cases& cases);
 void AddBatchNorm(Cases& cases);
 void AddLayerNorm(Cases& cases);
+void AddLstm(Cases& cases);
 void AddElementwise(Cases& cases);
 void AddRearranging(Cases& cases);
 void AddClassification(Cases& cases);
@@ -62,6 +63,7 @@ void AddSumsOthers(Cases& cases);
 void AddBatchNormOthers(Cases& cases);
 void AddLayerNormGradients(Cases& cases);
 void AddRowsGradients(Cases& cases);
+void AddLstmGradients(Cases& cases);
 void AddUpdates(Cases& cases);
 
 }  // namespace partita

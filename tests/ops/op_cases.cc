@@ -13,6 +13,7 @@ std::vector<OpCase> GradientCases() {
   AddPooling(cases);
   AddBatchNorm(cases);
   AddLayerNorm(cases);
+  AddLstm(cases);
   AddElementwise(cases);
   AddRearranging(cases);
   AddClassification(cases);
@@ -36,6 +37,7 @@ std::vector<OpCase> KernelCases() {
   AddBatchNormOthers(cases);
   AddLayerNormGradients(cases);
   AddRowsGradients(cases);
+  AddLstmGradients(cases);
   AddUpdates(cases);
   std::vector<OpCase> all = GradientCases();
   for (OpCase& op_case : cases.Take()) all.push_back(std::move(op_case));

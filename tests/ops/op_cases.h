@@ -32,6 +32,7 @@ struct OpCase {
   std::string op;
   Attributes attributes;                         // complete: defaults are filled in
   std::vector<std::optional<CaseInput>> inputs;  // nullopt: an absent optional input
+  std::vector<size_t> kept = {};                 // outputs for the gradient alone: no cotangent arrives there
 };
 
 // Ops with a gradient, every combination of attributes that matters; floats are f64.

@@ -354,6 +354,23 @@ TEST(Refusal, Rows) {
   });
 }
 
+TEST(Refusal, Lstm) {
+  const TensorType g = F32({6, 2, 12}), w = F32({3, 12}), h = F32({6, 2, 3});
+  const std::optional<TensorType> no;
+  ExpectRefused({
+      {"lstm", {}, {F32({6, 12}), w, no, no, no, no}, "input g has shape [6,12]; [n,t,4 units] is needed"},
+      {"lstm", {}, {F32({6, 2, 10}), w, no, no, no, no}, "[n,t,4 units] is needed: four gates for each unit"},
+      {"lstm", {}, {g, F32({5, 12}), no, no, no, no}, "input w_h has shape [5,12]; [3,12] is needed"},
+      {"lstm", {}, {g, F32({5, 12}), F32({5, 3}), no, no, no}, "input w_projection has shape [5,3]; [3,5] is needed"},
+      {"lstm", {}, {g, w, no, F32({6, 4}), no, no}, "input h0 has shape [6,4]; [6,3] is needed"},
+      {"lstm", {}, {g, w, no, no, F64({6, 3}), no}, "input c0 has element type f64; f32 is needed"},
+      {"lstm", {}, {g, w, no, no, no, F32({6})}, "input lengths has element type f32; i32 is needed"},
+      {"lstm", {}, {g, w, no, no, no, I32({2})}, "input lengths has shape [2]; [6] is needed (one for each sequence"},
+      {"lstm", {{"forget_bias", kNan}}, {g, w, no, no, no, no}, "attribute forget_bias is nan; it must be finite"},
+      {"lstm_steps_grad", {}, {F32({6, 2, 5}), g, h, F32({6, 2, 5}), F32({5, 12}), no, no, no}, "there are 3 outputs"},
+  });
+}
+
 TEST(Refusal, Classification) {
   const TensorType logits = F32({4, 6});
   ExpectRefused({

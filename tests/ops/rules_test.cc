@@ -306,6 +306,16 @@ TEST(Rules, RowsAreMergedAndUpdatedWholeOrByChannels) {
             (Texts{"dimension0: S0 R R S0 R R R -> S0 S0", "dimension1: S1 R S1 S1 R R R -> S1 S1"}));
 }
 
+// The places of a sequence follow each other, and the units see each other.
+TEST(Rules, LstmSplitsItsSequences) {
+  const std::optional<TensorType> no;
+  const TensorType g = F({6, 2, 12}), w = F({3, 12}), h = F({6, 2, 3}), state = F({6, 3});
+  const TensorType lengths{DType::kI32, {6}};
+  EXPECT_EQ(RuleTexts("lstm", {}, {g, w, F({3, 3}), state, state, lengths}), (Texts{"samples: S0 R R S0 S0 S0 -> S0"}));
+  EXPECT_EQ(RuleTexts("lstm_projected_steps_grad", {}, {h, g, h, h, w, no, no, no, F({3, 3})}),
+            (Texts{"samples: S0 S0 S0 S0 R S0 S0 S0 R -> S0 S0 S0 S0 S0 S0"}));
+}
+
 TEST(Rules, TransposeMovesSplits) {
   EXPECT_EQ(RuleTexts("transpose", {{"permutation", IntList{2, 0, 1}}}, {F({6, 3, 4})}),
             (Texts{"samples: S0 -> S1", "dimension1: S1 -> S2", "channels: S2 -> S0", "partial: P -> P"}));

@@ -170,6 +170,30 @@ std::vector<ShapeCase> LayerNormCases() {
   };
 }
 
+std::vector<ShapeCase> LstmCases() {
+  const TensorType g = F32({6, 2, 12}), w = F32({3, 12}), h = F32({6, 2, 3}), state = F32({6, 3}), lengths = I32({6});
+  const TensorType w5 = F32({5, 12}), projection = F32({3, 5}), h5 = F32({6, 2, 5}), state5 = F32({6, 5});
+  const auto narrow = [](const TensorType& type) { return TensorType{DType::kBF16, type.shape}; };
+  return {
+      {"lstm", {{"reverse", true}}, {g, w, std::nullopt, std::nullopt, std::nullopt, std::nullopt}, {h}},
+      {"lstm", {}, {g, w5, projection, state5, state, lengths}, {h5}},
+      {"lstm_steps", {}, {g, w, std::nullopt, state, state, lengths}, {h, g, h, state, state}},
+      {"lstm_steps", {}, {g, w5, projection, state5, state, lengths}, {h5, g, h, state5, state}},
+      {"lstm_steps",
+       {},
+       {narrow(g), narrow(w), std::nullopt, narrow(state), state, lengths},
+       {narrow(h), narrow(g), h, narrow(state), state}},
+      {"lstm_steps_grad",
+       {},
+       {narrow(h), narrow(g), h, narrow(h), narrow(w), narrow(state), state, lengths},
+       {narrow(g), narrow(h), narrow(state), state}},
+      {"lstm_projected_steps_grad",
+       {},
+       {h5, g, h, h5, w5, std::nullopt, std::nullopt, std::nullopt, projection},
+       {g, h5, state5, state, h5, h}},
+  };
+}
+
 std::vector<ShapeCase> RearrangingCases() {
   return {
       {"concat", {{"axis", int64_t{1}}}, {F32({4, 6}), F32({4, 1})}, {F32({4, 7})}},
@@ -265,6 +289,7 @@ TEST(Shape, Pooling) { ExpectShapes(PoolingCases()); }
 TEST(Shape, BatchNorm) { ExpectShapes(BatchNormCases()); }
 TEST(Shape, Sums) { ExpectShapes(SumCases()); }
 TEST(Shape, LayerNorm) { ExpectShapes(LayerNormCases()); }
+TEST(Shape, Lstm) { ExpectShapes(LstmCases()); }
 TEST(Shape, Rearranging) { ExpectShapes(RearrangingCases()); }
 TEST(Shape, Rows) { ExpectShapes(RowsCases()); }
 TEST(Shape, Training) { ExpectShapes(TrainingCases()); }

@@ -58,9 +58,10 @@ ARROWS = {
     "ops/values": "runtime/base graph/value graph/ir ops/forms ops/functors ops/functors/updates",
     "ops/definitions": "runtime/base graph/value graph/ir ops/functors ops/functors/updates ops/forms ops/values",
     "ops/definitions/rows": "runtime/base graph/ir ops/functors/updates ops/forms",
+    "ops/definitions/sequences": "runtime/base graph/ir ops/forms ops/values",
     "ops/fusions": "runtime/base graph/value graph/ir ops/functors",
-    "ops": "runtime/base graph/value graph/ir graph/moves graph/read ops/definitions" +
-           " ops/definitions/rows ops/fusions",
+    "ops": "runtime/base graph/value graph/ir graph/moves graph/read ops/definitions ops/definitions/rows" +
+           " ops/definitions/sequences ops/fusions",
     # How: kernels of the host.
     "ops/host/kernel": "runtime/base graph/value graph/ir ops/functors ops/functors/updates ops/values runtime/exec",
     "ops/host/reference": "runtime/base graph/ir ops/functors ops/functors/updates ops/forms ops/values" +
@@ -76,6 +77,7 @@ ARROWS = {
     "ops/cuda/launch": "runtime/base graph/value ops/functors ops/functors/updates ops/values",
     "ops/cuda/loops": "runtime/base graph/value ops/functors ops/functors/updates ops/cuda/launch",
     "ops/cuda/loops/rows": "ops/functors/updates ops/cuda/launch ops/cuda/loops",
+    "ops/cuda/loops/sequences": "ops/functors ops/cuda/launch ops/cuda/loops",
     "ops/cuda/plans": "runtime/base ops/cuda/launch",
     "ops/cuda/kernel": "runtime/base graph/schedule runtime/exec ops/values ops/cuda/launch",
     "ops/cuda/own": "runtime/base graph/ir ops/functors ops/functors/updates ops/values ops/cuda/launch" +

@@ -61,6 +61,9 @@ absl::StatusOr<PreparedCudaKernel> CudaLayerNorm(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaLayerNormInputGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaLayerNormParameterGrad(const LocalNode& node);
 
+// lstm.cc
+absl::StatusOr<PreparedCudaKernel> CudaLstm(const LocalNode& node);  // lstm_steps and its gradients
+
 // loss.cc
 absl::StatusOr<PreparedCudaKernel> CudaSoftmax(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaSoftmaxGrad(const LocalNode& node);

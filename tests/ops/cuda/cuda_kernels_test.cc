@@ -133,7 +133,9 @@ TEST(CudaKernels, TellTheirLaunches) {
 TEST(CudaKernels, EveryKernelOfOursCanBeCounted) {
   for (const KernelCase& c : AllCases()) {
     if (!MakeCudaKernels({})->Choose(c.node).ok()) continue;
-    EXPECT_LE(DetailsOf(c.node, Nowhere(c.node)).launches, 16) << c.name;
+    const bool walks = c.node.op->name.rfind("lstm", 0) == 0;  // place by place
+    const int64_t most = 16 + (walks ? 4 * c.node.inputs[0]->shape()[1] : 0);
+    EXPECT_LE(DetailsOf(c.node, Nowhere(c.node)).launches, most) << c.name;
   }
 }
 

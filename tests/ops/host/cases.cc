@@ -299,6 +299,34 @@ void AddLayerNorms(Table& table) {
   }
 }
 
+// With everything that may be absent, and without; sizes that fill no vector and no tile.
+void AddRecurrences(Table& table) {
+  struct Sizes {
+    int64_t samples, places, units, outputs;
+  };
+  const std::vector<Sizes> sizes = {{1, 1, 1, 1}, {3, 4, 5, 5}, {2, 5, 7, 3}, {5, 4, 40, 40}, {9, 4, 33, 14}};
+  for (const auto& [samples, places, units, outputs] : sizes) {
+    for (const bool all : {false, true}) {
+      const auto given = [&](TensorType type) { return all ? std::optional(std::move(type)) : std::nullopt; };
+      const TensorType g = F32({samples, places, 4 * units}), h = F32({samples, places, outputs});
+      const TensorType c = F32({samples, places, units}), w = F32({outputs, 4 * units});
+      const TensorType projection = F32({units, outputs});
+      const Types begin = {given(F32({samples, outputs})), given(F32({samples, units})),
+                           all && places > 3 ? std::optional(I32({samples})) : std::nullopt};
+      Types forward = {g, w, outputs == units ? std::nullopt : std::optional(projection)}, back = {h, g, c, h, w};
+      forward.insert(forward.end(), begin.begin(), begin.end());
+      back.insert(back.end(), begin.begin(), begin.end());
+      for (const bool reverse : {false, true}) {
+        table.Add("lstm_steps", {{"reverse", reverse}, {"forget_bias", all ? 1.0 : 0.0}}, forward);
+        if (outputs == units) table.Add("lstm_steps_grad", {{"reverse", reverse}}, back);
+        Types projected = back;
+        projected.push_back(projection);
+        table.Add("lstm_projected_steps_grad", {{"reverse", reverse}}, projected);
+      }
+    }
+  }
+}
+
 // Logits of several places in each sample.
 void AddSequenceLosses(Table& table) {
   for (const int64_t classes : {6, 37}) {
@@ -503,6 +531,7 @@ Table MakeTable() {
   AddShaping(table);
   AddTransposes(table);
   AddLayerNorms(table);
+  AddRecurrences(table);
   AddLosses(table);
   AddSequenceLosses(table);
   AddSplitSoftmax(table);

@@ -222,6 +222,12 @@ std::vector<Values> Stored(const LocalNode& node, std::vector<Values> inputs) {
   return inputs;
 }
 
+double RoundingOnGpu(const LocalNode& node, size_t output) {
+  const bool recurs = node.op->name.rfind("lstm", 0) == 0 && node.outputs[0].dtype == DType::kBF16;
+  if (recurs) return 0x1p-6;
+  return node.outputs[output].dtype == DType::kBF16 ? 0x1p-8 : 0;
+}
+
 void Narrow(LocalTensor& tensor, int dimension, int64_t begin, int64_t end) {
   tensor.box.offset[dimension] = begin;
   tensor.box.size[dimension] = end - begin;

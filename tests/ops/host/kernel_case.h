@@ -37,6 +37,10 @@ LocalNode InBf16(LocalNode node);
 // `inputs` as the node's memory holds them: rounded where it is bf16.
 std::vector<Values> Stored(const LocalNode& node, std::vector<Values> inputs);
 
+// What an output may be off for being bf16, relative to its largest magnitude: it is rounded once. On a GPU an LSTM's
+// state is rounded at every place, and what is f32 beside it is made from that.
+double RoundingOnGpu(const LocalNode& node, size_t output);
+
 // Makes `tensor` the part [begin, end) of dimension `dimension`.
 void Narrow(LocalTensor& tensor, int dimension, int64_t begin, int64_t end);
 

@@ -35,6 +35,12 @@ Values Drawn(const LocalNode& node, size_t input, uint64_t seed) {
   if (IsPositive(node.op->name, input, name)) {
     for (double& value : values) value = std::abs(value) + 0.5;
   }
+  if (name == "gates") {
+    for (double& value : values) value = 1 / (1 + std::exp(-value));
+  }
+  if (name == "w_h" || name == "w_projection") {
+    for (double& value : values) value *= 0.2;
+  }
   if (name == "mean") {
     for (double& value : values) value *= 0.1;  // its square is less than the mean square
   }

@@ -68,9 +68,8 @@ std::vector<Values> Reference(const LocalNode& node, const std::vector<Values>& 
 void ExpectNear(const LocalNode& node, const std::vector<Values>& found, const std::vector<Values>& expected) {
   ASSERT_EQ(found.size(), expected.size());
   for (size_t i = 0; i < found.size(); ++i) {
-    const DType dtype = node.outputs[i].dtype;
-    const double rounding = dtype == DType::kBF16 ? 0x1p-8 : 0;
-    EXPECT_LE(Distance(found[i], expected[i]), kTolerance + rounding) << "output " << i << " " << Name(dtype);
+    EXPECT_LE(Distance(found[i], expected[i]), kTolerance + RoundingOnGpu(node, i))
+        << "output " << i << " " << Name(node.outputs[i].dtype);
   }
 }
 

@@ -88,8 +88,7 @@ TEST_P(EmulatedKernel, EqualsTheHostsReferenceInBf16) {
     const std::vector<Values> found = Emulated(node, inputs, {.misalignment = misalignment});
     ASSERT_EQ(found.size(), expected.size());
     for (size_t i = 0; i < found.size(); ++i) {
-      const double rounding = node.outputs[i].dtype == DType::kBF16 ? 0x1p-8 : 0;
-      EXPECT_LE(Distance(found[i], expected[i]), Tolerance(DType::kF32) + rounding)
+      EXPECT_LE(Distance(found[i], expected[i]), Tolerance(DType::kF32) + RoundingOnGpu(node, i))
           << "output " << i << " misalignment " << misalignment;
     }
   }

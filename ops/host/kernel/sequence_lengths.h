@@ -1,0 +1,42 @@
+// How many places of each sequence belong to it: an input i32[n] that may be absent, where all of them do.
+#ifndef PARTITA_OPS_HOST_KERNEL_SEQUENCE_LENGTHS_H_
+#define PARTITA_OPS_HOST_KERNEL_SEQUENCE_LENGTHS_H_
+
+#include <cstdint>
+
+#include "ops/host/kernel/host_kernel.h"
+
+namespace partita {
+
+struct SequenceLengths {
+  SequenceLengths(const LocalNode& node, size_t lengths, int64_t all_places) : input(lengths), places(all_places) {
+    if (!HasInput(node, input)) return;
+    samples = InputShape(node, input)[0];
+    first = Input(node, input).box.offset[0];
+  }
+
+  int64_t Of(const KernelArguments& arguments, int64_t sample) const {
+    const auto* const lengths = In<int32_t>(arguments, input);
+    return lengths == nullptr ? places : lengths[sample];
+  }
+
+  // kInvalidArgument: one that is negative or longer than the sequences have places.
+  absl::Status Check(const KernelArguments& arguments) const {
+    for (int64_t i = 0; i < samples; ++i) {
+      const int64_t length = Of(arguments, i);
+      if (length < 0 || length > places) {
+        return InvalidArgument("sample {} of the batch has length {}, allowed are 0 to {}", first + i, length, places);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  size_t input;
+  int64_t places;
+  int64_t samples = 0;
+  int64_t first = 0;  // global index of the first sample
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_KERNEL_SEQUENCE_LENGTHS_H_

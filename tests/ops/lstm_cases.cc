@@ -1,0 +1,31 @@
+// The steps of an LSTM, of which a cotangent arrives at h alone.
+#include "tests/ops/case_list.h"
+#include "tests/ops/op_cases.h"
+
+namespace partita {
+
+void AddLstm(Cases& cases) {
+  const std::vector<size_t> kept = {1, 2, 3, 4};
+  const CaseInput g = Free({3, 4, 8}), w = Free({2, 8}), h0 = Free({3, 2}), c0 = Free({3, 2});
+  const Attributes reverse = {{"reverse", true}};
+  cases.Add("lstm_steps", "plain", {}, {g, w, std::nullopt, std::nullopt, std::nullopt, std::nullopt}, kept);
+  cases.Add("lstm_steps", "begun", {{"forget_bias", 1.0}}, {g, w, std::nullopt, h0, c0, std::nullopt}, kept);
+  cases.Add("lstm_steps", "reverse", reverse, {g, w, std::nullopt, std::nullopt, c0, std::nullopt}, kept);
+  cases.Add("lstm_steps", "lengths", {}, {g, w, std::nullopt, h0, c0, Integers({3}, 5)}, kept);
+  const CaseInput wide = Free({4, 3, 8}), to_three = Free({3, 8}), projection = Free({2, 3});
+  cases.Add("lstm_steps", "projected", {}, {wide, to_three, projection, Free({4, 3}), std::nullopt, std::nullopt},
+            kept);
+  cases.Add("lstm_steps", "everything", {{"reverse", true}, {"forget_bias", -0.5}},
+            {wide, to_three, projection, Free({4, 3}), Free({4, 2}), Integers({4}, 4)}, kept);
+}
+
+void AddLstmGradients(Cases& cases) {
+  const CaseInput dh = Fixed({3, 4, 2}), gates = Fixed({3, 4, 8}, 0.1, 0.9), c = Fixed({3, 4, 2}), w = Fixed({2, 8});
+  cases.Add("lstm_steps_grad", "plain", {}, {dh, gates, c, dh, w, std::nullopt, std::nullopt, std::nullopt});
+  cases.Add("lstm_steps_grad", "begun", {{"reverse", true}},
+            {dh, gates, c, dh, w, Fixed({3, 2}), Fixed({3, 2}), Integers({3}, 5)});
+  cases.Add("lstm_projected_steps_grad", "begun", {},
+            {dh, gates, c, dh, w, Fixed({3, 2}), Fixed({3, 2}), Integers({3}, 5), Fixed({2, 2})});
+}
+
+}  // namespace partita
