@@ -10,6 +10,7 @@
 #include "ops/host/host_kernels.h"
 #include "ops/host/kernel/target_clones.h"
 #include "ops/host/onednn/onednn_kernels.h"
+#include "ops/host/recurrence/recurrence_kernels.h"
 #include "ops/host/reference/reference_kernels.h"
 
 // Kernels that builds without OpenMP and oneDNN (the thread sanitizer's) leave out.
@@ -107,9 +108,9 @@ const KernelTable& Table() {
       {"layer_norm_input_grad", {{"fast", FAST(FastLayerNormInputGrad)}, {"reference", ReferenceLayerNormInputGrad}}},
       {"layer_norm_parameter_grad",
        {{"fast", FAST(FastLayerNormParameterGrad)}, {"reference", ReferenceLayerNormParameterGrad}}},
-      {"lstm_steps", {{"reference", ReferenceLstmSteps}}},
-      {"lstm_steps_grad", {{"reference", ReferenceLstmStepsGrad}}},
-      {"lstm_projected_steps_grad", {{"reference", ReferenceLstmStepsGrad}}},
+      {"lstm_steps", {{"fast", FAST(FastLstmSteps)}, {"reference", ReferenceLstmSteps}}},
+      {"lstm_steps_grad", {{"fast", FAST(FastLstmStepsGrad)}, {"reference", ReferenceLstmStepsGrad}}},
+      {"lstm_projected_steps_grad", {{"fast", FAST(FastLstmStepsGrad)}, {"reference", ReferenceLstmStepsGrad}}},
       {"softmax", {{"fast", FAST(FastSoftmax)}, {"reference", ReferenceSoftmax}}},
       {"softmax_grad", {{"fast", FAST(FastSoftmaxGrad)}, {"reference", ReferenceSoftmaxGrad}}},
       {"log_softmax", {{"fast", FAST(FastLogSoftmax)}, {"reference", ReferenceLogSoftmax}}},

@@ -66,6 +66,25 @@ TEST(Lstm, IsThatOfPyTorch) {
   }
 }
 
+// So large that threads share the units, with more samples than go through a panel together.
+TEST(Lstm, IsTheSameOnSeveralThreads) {
+  const auto f32 = [](Shape shape) { return TensorType{DType::kF32, std::move(shape)}; };
+  const TensorType g = f32({37, 4, 4 * 131}), c = f32({37, 4, 131}), state = f32({37, 131}), c0 = f32({37, 131});
+  const TensorType lengths{DType::kI32, {37}}, w = f32({131, 4 * 131}), projection = f32({131, 131});
+  const std::vector<LocalNode> nodes = {
+      WholeNode("lstm_steps", {{"reverse", true}}, {g, w, std::nullopt, state, c0, lengths}),
+      WholeNode("lstm_steps", {}, {g, w, projection, state, c0, lengths}),
+      WholeNode("lstm_steps_grad", {}, {c, g, c, c, w, state, c0, lengths}),
+      WholeNode("lstm_projected_steps_grad", {{"reverse", true}}, {c, g, c, c, w, state, c0, lengths, projection})};
+  for (const LocalNode& node : nodes) {
+    const std::vector<Values> inputs = SuitableInputs(node, 3);
+    const std::vector<Values> expected = Outputs(InF64(node), inputs, {.reference_only = true});
+    const std::vector<Values> alone = Outputs(node, inputs);
+    for (size_t o = 0; o < expected.size(); ++o) EXPECT_LE(Distance(alone[o], expected[o]), 5e-6) << "output " << o;
+    for (const int threads : {2, 3}) EXPECT_EQ(Outputs(node, inputs, {.threads = threads}), alone) << threads;
+  }
+}
+
 TEST(Lstm, ALengthThatCannotBeIsRefused) {
   const LocalNode node = WholeNode("lstm_steps", {},
                                    {TensorType{DType::kF32, {2, 3, 4}}, TensorType{DType::kF32, {1, 4}}, std::nullopt,

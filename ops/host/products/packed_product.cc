@@ -1,0 +1,88 @@
+// Functions for each kind of vectors by themselves and not by target_clones: gcc 12 takes vectors apart before it
+// clones, and before it inlines what has no target of its own.
+#include "ops/host/products/packed_product.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ops/host/kernel/target_clones.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kVectors = 3;  // of a tile's columns: 12 sums of AVX2 fill its registers, 24 of AVX-512 nearly
+constexpr int64_t kDepth = 256;  // of a panel's part that stays in the first cache while all rows go by
+
+using Multiply = void (*)(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums);
+
+// sums += rows x panel for a part of the depth, a tile after the other; `step` is the distance of groups of rows.
+#define PARTITA_PANEL(kName, kTarget, kBytes, kRows)                                                                 \
+  kTarget void kName##Tile(int64_t depth, const float* rows, const float* panel, bool add, float* sums) {            \
+    typedef float Lanes __attribute__((vector_size(kBytes), aligned(4), may_alias));                                 \
+    constexpr int64_t kLanes = kBytes / 4, kColumns = kVectors * kLanes;                                             \
+    Lanes sum[kRows][kVectors] = {};                                                                                 \
+    for (int64_t k = 0; k < depth; ++k, rows += kRows, panel += kColumns) {                                          \
+      Lanes columns[kVectors];                                                                                       \
+      for (int v = 0; v < kVectors; ++v) columns[v] = *reinterpret_cast<const Lanes*>(panel + v * kLanes);           \
+      for (int r = 0; r < kRows; ++r) {                                                                              \
+        for (int v = 0; v < kVectors; ++v) sum[r][v] += columns[v] * rows[r];                                        \
+      }                                                                                                              \
+    }                                                                                                                \
+    for (int r = 0; r < kRows; ++r) {                                                                                \
+      for (int v = 0; v < kVectors; ++v) {                                                                           \
+        Lanes* const to = reinterpret_cast<Lanes*>(sums + r * kColumns + v * kLanes);                                \
+        *to = add ? *to + sum[r][v] : sum[r][v];                                                                     \
+      }                                                                                                              \
+    }                                                                                                                \
+  }                                                                                                                  \
+  void kName(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums) {                    \
+    constexpr int64_t kColumns = kVectors * kBytes / 4;                                                              \
+    for (int64_t k = 0; k < depth; k += kDepth) {                                                                    \
+      const int64_t part = std::min(kDepth, depth - k);                                                              \
+      for (int64_t g = 0; g < groups; ++g) {                                                                         \
+        kName##Tile(part, rows + (g * depth + k) * kRows, panel + k * kColumns, k > 0, sums + g * kRows * kColumns); \
+      }                                                                                                              \
+    }                                                                                                                \
+  }
+
+PARTITA_PANEL(Plain, , 16, 4)
+#if defined(__x86_64__)
+PARTITA_PANEL(Avx2, __attribute__((target("avx2,fma"))), 32, 4)
+PARTITA_PANEL(Avx512, __attribute__((target("avx512f"))), 64, 8)
+#endif
+#undef PARTITA_PANEL
+
+struct Machine {
+  PackedTile tile;
+  Multiply multiply;
+};
+
+Machine ThisMachine() {
+#if defined(__x86_64__)
+  if (HasWideVectors()) return {{8, kVectors * 16}, Avx512};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {{4, kVectors * 8}, Avx2};
+#endif
+  return {{4, kVectors * 4}, Plain};
+}
+
+const Machine kMachine = ThisMachine();
+
+}  // namespace
+
+PackedTile TileOfThisMachine() { return kMachine.tile; }
+
+void PackPanel(const PackedColumns& columns, int64_t index, MatrixView<float> w, float* to) {
+  const int64_t width = columns.Width(index);
+  const float* const first = w.data + columns.First(index) * w.column_stride;
+  for (int64_t k = 0; k < columns.depth; ++k, to += columns.panel) {
+    const float* const row = first + k * w.row_stride;
+    for (int64_t c = 0; c < width; ++c) to[c] = row[c * w.column_stride];
+    std::fill(to + width, to + columns.panel, 0.0f);
+  }
+}
+
+void MultiplyPanel(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums) {
+  kMachine.multiply(groups, depth, rows, panel, sums);
+}
+
+}  // namespace partita

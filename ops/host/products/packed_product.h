@@ -1,0 +1,49 @@
+// Products of few rows with one matrix, again and again, f32: the matrix is packed once, in panels of columns, and the
+// rows are packed as they come, in groups, so that what a tile in registers reads lies in one run.
+#ifndef PARTITA_OPS_HOST_PRODUCTS_PACKED_PRODUCT_H_
+#define PARTITA_OPS_HOST_PRODUCTS_PACKED_PRODUCT_H_
+
+#include <cstdint>
+
+#include "ops/host/products/gemm.h"
+
+namespace partita {
+
+// Rows of a group and columns of a panel.
+struct PackedTile {
+  int64_t rows, columns;
+};
+PackedTile TileOfThisMachine();
+
+inline constexpr int64_t kMostTileColumns = 48;  // a multiple of 4 in any case
+
+// Where elements of rows [rows, depth] lie. The last group is filled up with rows that are to be zero.
+struct PackedRows {
+  int64_t depth, group;
+
+  int64_t groups(int64_t rows) const { return (rows + group - 1) / group; }
+  int64_t elements(int64_t rows) const { return groups(rows) * group * depth; }
+  int64_t At(int64_t row, int64_t k) const { return (row / group * depth + k) * group + row % group; }
+};
+
+// Where the columns of a matrix [depth, columns] lie. The last panel is filled up with zeros.
+struct PackedColumns {
+  int64_t depth, columns, panel;
+
+  int64_t panels() const { return (columns + panel - 1) / panel; }
+  int64_t elements() const { return panels() * panel * depth; }
+  int64_t PanelAt(int64_t index) const { return index * panel * depth; }
+  int64_t First(int64_t index) const { return index * panel; }  // column
+  int64_t Width(int64_t index) const { return columns - First(index) < panel ? columns - First(index) : panel; }
+};
+
+// Packs one panel of `w` to `to`.
+void PackPanel(const PackedColumns& columns, int64_t index, MatrixView<float> w, float* to);
+
+// sums[r * tile.columns + c] = the product of row r with column c, for the rows of `groups`. The order of a sum depends
+// on `depth` alone. All addresses are aligned to 4 bytes at least.
+void MultiplyPanel(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums);
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_PRODUCTS_PACKED_PRODUCT_H_

@@ -1,0 +1,166 @@
+// The way back of an LSTM, place by place: a panel of the product of dg with the transpose of w_h says what the place
+// behind asks of some outputs. Without a projection they are units, whose gradient follows at once; with one, the
+// product with the transpose of w_projection comes between.
+#include <algorithm>
+
+#include "ops/host/kernel/sequence_lengths.h"
+#include "ops/host/recurrence/held_product.h"
+#include "ops/host/recurrence/recurrence_kernels.h"
+#include "ops/host/recurrence/unit_loops.h"
+#include "ops/values/lstm_geometry.h"
+
+namespace partita {
+namespace {
+
+using Grad = LstmStepsGrad;
+
+class Backward {
+ public:
+  Backward(const LstmSizes& sizes, const SequenceLengths& lengths)
+      : s_(sizes),
+        lengths_(lengths),
+        state_(s_.samples, s_.gates(), s_.outputs, s_.projected ? 1 : 2),
+        projection_(s_.samples, s_.outputs, s_.projected ? s_.units : 0, s_.projected ? 1 : 0) {}
+
+  int64_t workspace_bytes() const {
+    return (state_.workspace() + projection_.workspace()) * static_cast<int64_t>(sizeof(float));
+  }
+
+  void Run(const KernelArguments& a) const {
+    Begin(a);
+    for (int64_t step = s_.places - 1; step >= 0; --step) {
+      const int64_t place = s_.Place(step), buffer = s_.projected ? 0 : step % 2;
+      const bool zero = step == s_.places - 1;
+      state_.Multiply(Scratch<float>(a), buffer, zero, [&](const PanelBlock& block) {
+        ForRows(a, place, block, [&](int64_t sample, bool ended, float* dh) {
+          OfOutputs(a, place, block, sample, ended, dh);
+          if (!s_.projected) OfUnits(a, place, block, sample, ended, dh, 1 - buffer);
+        });
+      });
+      if (!s_.projected) continue;
+      projection_.Multiply(Projection(a), 0, false, [&](const PanelBlock& block) {
+        ForRows(a, place, block, [&](int64_t sample, bool ended, float* doutputs) {
+          OfUnits(a, place, block, sample, ended, doutputs, 0);
+        });
+      });
+    }
+    Finish(a);
+  }
+
+ private:
+  float* Projection(const KernelArguments& a) const { return Scratch<float>(a) + state_.workspace(); }
+  int64_t Row(int64_t sample, int64_t place, int64_t elements) const { return (sample * s_.places + place) * elements; }
+
+  void Begin(const KernelArguments& a) const {
+    std::fill_n(Out<float>(a, Grad::kDc0), s_.samples * s_.units, 0.0f);
+    state_.Hold({In<float>(a, Grad::kWeights), 1, s_.gates()}, Scratch<float>(a));
+    if (s_.projected) projection_.Hold({In<float>(a, Grad::kProjection), 1, s_.outputs}, Projection(a));
+  }
+
+  // f(sample, whether its sequence has ended before this place, its sums) for the rows of a block.
+  template <typename F>
+  void ForRows(const KernelArguments& a, int64_t place, const PanelBlock& block, const F& f) const {
+    for (int64_t r = 0; r < block.rows; ++r) {
+      const int64_t sample = block.first_row + r;
+      float sums[kMostTileColumns];
+      std::copy_n(block.sums + r * block.stride, block.columns, sums);
+      f(sample, place >= lengths_.Of(a, sample), sums);
+    }
+  }
+
+  // What the place before left in some columns; null: zero.
+  const float* Before(const KernelArguments& a, Grad::Input rows, Grad::Input begin, int64_t sample, int64_t place,
+                      int64_t elements) const {
+    if (!s_.First(place, lengths_.Of(a, sample))) {
+      return In<float>(a, rows) + Row(sample, s_.Before(place), elements);
+    }
+    return In<float>(a, begin) == nullptr ? nullptr : In<float>(a, begin) + sample * elements;
+  }
+
+  // The whole gradient of some outputs, from what the place behind asks for.
+  void OfOutputs(const KernelArguments& a, int64_t place, const PanelBlock& block, int64_t sample, bool ended,
+                 float* dh) const {
+    const int64_t at = Row(sample, place, s_.outputs) + block.first_column;
+    const float* const given = In<float>(a, Grad::kDh) + at;
+    for (int64_t c = 0; c < block.columns; ++c) dh[c] = ended ? 0.0f : dh[c] + given[c];
+    const float* const h = ended ? nullptr : Before(a, Grad::kH, Grad::kH0, sample, place, s_.outputs);
+    CopyOrClear(h == nullptr ? nullptr : h + block.first_column, block.columns, Out<float>(a, Grad::kPrevious) + at);
+    if (!s_.projected) return;
+    std::copy_n(dh, block.columns, Out<float>(a, Grad::kDprojected) + at);
+    float* const rows = projection_.Rows(Projection(a), 0);
+    for (int64_t c = 0; c < block.columns; ++c) rows[projection_.At(sample, block.first_column + c)] = dh[c];
+  }
+
+  // Behind a sequence's end the gradient of its state stays: that of its packed gates does.
+  void OfUnits(const KernelArguments& a, int64_t place, const PanelBlock& block, int64_t sample, bool ended,
+               const float* doutputs, int64_t buffer) const {
+    const int64_t first = block.first_column, units = block.columns, at = Row(sample, place, s_.units) + first;
+    float* const dg = Out<float>(a, Grad::kDg) + kLstmGates * at;
+    float* const rows = state_.Rows(Scratch<float>(a), buffer);
+    if (ended) {
+      std::fill_n(dg, kLstmGates * units, 0.0f);
+      if (s_.projected) {
+        std::fill_n(Out<float>(a, Grad::kCellOutputs) + at, units, 0.0f);
+      } else {
+        const float* const kept = state_.Rows(Scratch<float>(a), 1 - buffer);
+        CopyPacked(kept, sample, first, units, rows);
+      }
+      return;
+    }
+    const float *const gates = In<float>(a, Grad::kGates) + kLstmGates * at, *const cells =
+                                                                                 In<float>(a, Grad::kCells) + at;
+    if (s_.projected) UnitOutputs(gates, cells, Out<float>(a, Grad::kCellOutputs) + at, units);
+    const float* const before = Before(a, Grad::kCells, Grad::kC0, sample, place, s_.units);
+    UnitGradients(gates, before == nullptr ? nullptr : before + first, cells, doutputs,
+                  Out<float>(a, Grad::kDc0) + sample * s_.units + first, dg, units);
+    for (int64_t c = 0; c < kLstmGates * units; ++c) rows[state_.At(sample, kLstmGates * first + c)] = dg[c];
+  }
+
+  void CopyPacked(const float* from, int64_t sample, int64_t first, int64_t units, float* to) const {
+    for (int64_t c = kLstmGates * first; c < kLstmGates * (first + units); ++c) {
+      to[state_.At(sample, c)] = from[state_.At(sample, c)];
+    }
+  }
+
+  static void CopyOrClear(const float* from, int64_t n, float* to) {
+    if (from == nullptr) {
+      std::fill_n(to, n, 0.0f);
+    } else {
+      std::copy_n(from, n, to);
+    }
+  }
+
+  // What the first place asks of the state that it follows, if there is one.
+  void Finish(const KernelArguments& a) const {
+    float* const dh0 = Out<float>(a, Grad::kDh0);
+    if (In<float>(a, Grad::kH0) == nullptr) return CopyOrClear(nullptr, s_.samples * s_.outputs, dh0);
+    const int64_t buffer = s_.projected ? 0 : 1;  // the one that the step of number 0 wrote
+    state_.Multiply(Scratch<float>(a), buffer, false, [&](const PanelBlock& block) {
+      for (int64_t r = 0; r < block.rows; ++r) {
+        std::copy_n(block.sums + r * block.stride, block.columns,
+                    dh0 + (block.first_row + r) * s_.outputs + block.first_column);
+      }
+    });
+  }
+
+  const LstmSizes s_;
+  const SequenceLengths lengths_;
+  const HeldProduct state_, projection_;  // of dg, and of what the projection gets
+};
+
+}  // namespace
+
+absl::StatusOr<PreparedKernel> FastLstmStepsGrad(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const LstmSizes sizes = MakeLstmGradSizes(node);
+  const SequenceLengths lengths(node, Grad::kLengths, sizes.places);
+  const Backward backward(sizes, lengths);
+  const auto compute = [lengths, backward](const KernelArguments& a) -> absl::Status {
+    RETURN_IF_ERROR(lengths.Check(a));
+    backward.Run(a);
+    return absl::OkStatus();
+  };
+  return Prepared(compute, backward.workspace_bytes());
+}
+
+}  // namespace partita

@@ -1,0 +1,17 @@
+// The fast kernels of recurrent ops, f32.
+#ifndef PARTITA_OPS_HOST_RECURRENCE_RECURRENCE_KERNELS_H_
+#define PARTITA_OPS_HOST_RECURRENCE_RECURRENCE_KERNELS_H_
+
+#include "ops/host/kernel/host_kernel.h"
+
+namespace partita {
+
+// lstm.cc
+absl::StatusOr<PreparedKernel> FastLstmSteps(const LocalNode& node);
+
+// lstm_grad.cc, with and without projection
+absl::StatusOr<PreparedKernel> FastLstmStepsGrad(const LocalNode& node);
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_RECURRENCE_RECURRENCE_KERNELS_H_

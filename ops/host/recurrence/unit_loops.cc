@@ -1,0 +1,69 @@
+#include "ops/host/recurrence/unit_loops.h"
+
+#include "ops/functors/lstm.h"
+#include "ops/host/fast/exponential.h"
+#include "ops/host/fast/lanes.h"
+#include "ops/host/kernel/target_clones.h"
+
+namespace partita {
+namespace {
+
+// 1 / (1 + exp(-x)), as a loop becomes vectors.
+PARTITA_INLINE float Logistic(float x) {
+  const float decay = ExponentialBelow0(x < 0 ? x : -x);
+  return (x < 0 ? decay : 1.0f) / (1 + decay);
+}
+
+PARTITA_INLINE float Squashed(float x) {
+  const float decay = ExponentialBelow0(x < 0 ? 2 * x : -2 * x), size = (1 - decay) / (1 + decay);
+  return x < 0 ? -size : size;
+}
+
+}  // namespace
+
+// The tangent is a logistic function, stretched: 2 logistic(2x) - 1.
+PARTITA_TARGET_CLONES void OpenUnits(float* gates, int64_t units, float forget_bias) {
+  const float shift[kLstmGates] = {0, forget_bias, 0, 0}, stretch[kLstmGates] = {1, 1, 2, 1};
+  const float low[kLstmGates] = {0, 0, -1, 0};
+  for (int64_t u = 0; u < units; ++u) {
+    float* const at = gates + kLstmGates * u;
+    for (int k = 0; k < kLstmGates; ++k) {
+      at[k] = stretch[k] * Logistic(stretch[k] * (at[k] + shift[k])) + low[k];
+    }
+  }
+}
+
+PARTITA_TARGET_CLONES void AdvanceUnits(const float* gates, float* cells, float* outputs, int64_t units) {
+  PARTITA_INDEPENDENT
+  for (int64_t u = 0; u < units; ++u) {
+    const float* const at = gates + kLstmGates * u;
+    const float cell = at[1] * cells[u] + at[0] * at[2];
+    cells[u] = cell;
+    outputs[u] = at[3] * Squashed(cell);
+  }
+}
+
+PARTITA_TARGET_CLONES void UnitOutputs(const float* gates, const float* cells, float* outputs, int64_t units) {
+  PARTITA_INDEPENDENT
+  for (int64_t u = 0; u < units; ++u) outputs[u] = gates[kLstmGates * u + 3] * Squashed(cells[u]);
+}
+
+PARTITA_TARGET_CLONES void UnitGradients(const float* gates, const float* before, const float* cells,
+                                         const float* doutputs, float* dcells, float* dg, int64_t units) {
+  PARTITA_INDEPENDENT
+  for (int64_t u = 0; u < units; ++u) {
+    const float* const at = gates + kLstmGates * u;
+    const float input = at[0], forget = at[1], candidate = at[2], output = at[3];
+    const float squashed = Squashed(cells[u]), dy = doutputs[u];
+    const float d = dcells[u] + dy * output * ((1 - squashed) * (1 + squashed));
+    const float cell_before = before == nullptr ? 0.0f : before[u];
+    float* const to = dg + kLstmGates * u;
+    to[0] = d * candidate * input * (1 - input);
+    to[1] = d * cell_before * forget * (1 - forget);
+    to[2] = d * input * ((1 - candidate) * (1 + candidate));
+    to[3] = dy * squashed * output * (1 - output);
+    dcells[u] = d * forget;
+  }
+}
+
+}  // namespace partita
