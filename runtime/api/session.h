@@ -42,6 +42,12 @@ struct GroupTraffic {
   double wait_seconds = 0;
 };
 
+// What a rank holds of a state.
+struct RankPart {
+  int rank = 0;
+  HeldTensor part;
+};
+
 class Session {
  public:
   // Makes, verifies and binds the schedules of all ranks, and initialises the states.
@@ -122,6 +128,13 @@ class Session {
   absl::StatusOr<HostTensor> ReadState(const std::string& name) const;  // collective
   // To the ranks of this process. kInvalidArgument: no such state, or another type or shape.
   absl::Status WriteState(const std::string& name, const ConstTensor& tensor);
+
+  // The same without making a state whole. Not collective. The parts of which ranks of this process are the first
+  // replica, by rank: of all processes together they tile the state. They lie there until a step begins.
+  absl::StatusOr<std::vector<RankPart>> OwnParts(const std::string& state) const;
+  // `fill` writes all that the ranks of this process hold of it. kInvalidArgument: no such state; and what `fill` says.
+  using PartFiller = std::function<absl::Status(std::span<const HeldTensor> parts)>;
+  absl::Status FillState(const std::string& state, const PartFiller& fill);
 
   // Collective. Whether ranks that hold the same part of a state hold the same bits of it.
   absl::StatusOr<bool> ReplicasEqual(const std::string& state) const;

@@ -69,6 +69,32 @@ absl::Status Session::WriteState(const std::string& name, const ConstTensor& ten
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<RankPart>> Session::OwnParts(const std::string& state) const {
+  RETURN_IF_ERROR(CheckIdle("read a state"));
+  std::vector<RankPart> parts;
+  for (const int rank : local_ranks_) {
+    ASSIGN_OR_RETURN(HeldTensor part, StatePart(state, rank));
+    const Layout& layout = program_.state_graph().layout(program_.state_graph().Find(state));
+    const bool first = IsFirstReplica(layout, program_.state_graph().mesh(layout), rank);
+    if (first && part.data != nullptr && !part.tensor.box.empty()) parts.push_back({rank, std::move(part)});
+  }
+  return parts;
+}
+
+absl::Status Session::FillState(const std::string& state, const PartFiller& fill) {
+  RETURN_IF_ERROR(CheckIdle("write a state"));
+  std::vector<HeldTensor> parts;
+  for (const int rank : local_ranks_) {
+    const Placement* const placement = FindState(state, rank);
+    if (placement == nullptr) return InvalidArgument("there is no state '{}'", state);
+    parts.push_back(PartOf(*placement, rank));
+  }
+  std::erase_if(parts, [](const HeldTensor& part) { return part.data == nullptr || part.tensor.box.empty(); });
+  RETURN_IF_ERROR(fill(parts));
+  for (const int rank : local_ranks_) RETURN_IF_ERROR(ranks_[rank]->Store(*FindState(state, rank)));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<bool> Session::ReplicasEqual(const std::string& state) const {
   RETURN_IF_ERROR(CheckIdle("read a state"));
   const ValueId value = program_.state_graph().Find(state);

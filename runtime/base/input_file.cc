@@ -79,6 +79,13 @@ absl::Status InputFile::Append(int64_t count, std::string& bytes) {
   });
 }
 
+absl::Status InputFile::Skip(int64_t count) {
+  CHECK(count >= 0 && count <= rest());
+  if (::lseek(fd_, count, SEEK_CUR) < 0) return CannotBe("go on in it", path_);
+  read_ += count;
+  return absl::OkStatus();
+}
+
 absl::Status InputFile::CheckEnd() {
   char more;
   ASSIGN_OR_RETURN(const int64_t got, ReadUpTo(fd_, &more, 1, path_));

@@ -1,5 +1,5 @@
 // A file that is read from its beginning on, in pieces, so that its header can be looked at before memory is taken for
-// what the header promises.
+// what the header promises, and only a part of that is read.
 #ifndef PARTITA_RUNTIME_BASE_INPUT_FILE_H_
 #define PARTITA_RUNTIME_BASE_INPUT_FILE_H_
 
@@ -28,6 +28,9 @@ class InputFile {
   // Adds the next `count` bytes, at most rest(), to `bytes`. kInvalidArgument: the file became shorter.
   // kResourceExhausted: there is no memory for so many.
   absl::Status Append(int64_t count, std::string& bytes);
+
+  // Goes over the next `count` bytes, at most rest(), which are not read.
+  absl::Status Skip(int64_t count);
 
   // kInvalidArgument: something lies behind the bytes that were read; a file that is being written is not taken.
   absl::Status CheckEnd();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -42,12 +43,16 @@ absl::Status CheckTensor(const std::string& file, const NamedTensor& tensor) {
     return InvalidArgument("{}: tensor {}: found a name that the format does not allow", file, Printable(tensor.name));
   }
   int64_t bytes = 0;
-  if (!SizeInBytes(tensor.shape, 8 * SizeOf(tensor.dtype), bytes) ||
-      bytes != static_cast<int64_t>(tensor.bytes.size())) {
-    return InvalidArgument("{}: tensor {}: found {} bytes, {}{} needs another number", file, Printable(tensor.name),
-                           tensor.bytes.size(), Name(tensor.dtype), ShapeText(tensor.shape));
-  }
-  return absl::OkStatus();
+  if (SizeInBytes(tensor.shape, 8 * SizeOf(tensor.dtype), bytes)) return absl::OkStatus();
+  return InvalidArgument("{}: tensor {}: found {}{}, allowed are less than 2^60 bytes", file, Printable(tensor.name),
+                         Name(tensor.dtype), ShapeText(tensor.shape));
+}
+
+// Of a tensor that was checked.
+absl::Status CheckBytes(const std::string& file, const NamedTensor& tensor, int64_t bytes) {
+  if (bytes == static_cast<int64_t>(tensor.bytes.size())) return absl::OkStatus();
+  return InvalidArgument("{}: tensor {}: found {} bytes, {}{} needs another number", file, Printable(tensor.name),
+                         tensor.bytes.size(), Name(tensor.dtype), ShapeText(tensor.shape));
 }
 
 absl::Status CheckInput(const std::string& file, std::span<const NamedTensor> tensors, const Metadata& metadata) {
@@ -67,12 +72,12 @@ absl::Status CheckInput(const std::string& file, std::span<const NamedTensor> te
 }
 
 // By alignment, largest first, then by name: every tensor lies aligned, and the order of the caller does not matter.
-std::vector<const NamedTensor*> InFileOrder(std::span<const NamedTensor> tensors) {
-  std::vector<const NamedTensor*> order;
-  for (const NamedTensor& tensor : tensors) order.push_back(&tensor);
-  std::sort(order.begin(), order.end(), [](const NamedTensor* a, const NamedTensor* b) {
-    const StoredType *x = StoredTypeOf(a->dtype), *y = StoredTypeOf(b->dtype);
-    return x != y ? x > y : a->name < b->name;
+std::vector<size_t> InFileOrder(std::span<const NamedTensor> tensors) {
+  std::vector<size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    const StoredType *x = StoredTypeOf(tensors[a].dtype), *y = StoredTypeOf(tensors[b].dtype);
+    return x != y ? x > y : tensors[a].name < tensors[b].name;
   });
   return order;
 }
@@ -128,28 +133,55 @@ absl::Status CheckTiling(const std::string& file, const Header& header, int64_t 
 
 }  // namespace
 
-absl::StatusOr<EncodedFile> EncodeSafetensors(const std::string& file, std::span<const NamedTensor> tensors,
-                                              const Metadata& metadata) {
+absl::StatusOr<SafetensorsOutline> SafetensorsOutline::Make(const std::string& file,
+                                                            std::span<const NamedTensor> tensors,
+                                                            const Metadata& metadata) {
   RETURN_IF_ERROR(CheckInput(file, tensors, metadata));
   Header header{metadata, {}};
   header.metadata[kFormatKey] = "pt";
-  EncodedFile result;
+  std::vector<size_t> order = InFileOrder(tensors);
   int64_t end = 0;
-  for (const NamedTensor* tensor : InFileOrder(tensors)) {
+  for (const size_t t : order) {
     const int64_t begin = end;
-    end += static_cast<int64_t>(tensor->bytes.size());
-    header.tensors.push_back({tensor->name, StoredTypeOf(tensor->dtype), tensor->shape, begin, end});
-    result.tensors.push_back(tensor->bytes);
+    int64_t bytes = 0;
+    CHECK(SizeInBytes(tensors[t].shape, 8 * SizeOf(tensors[t].dtype), bytes));
+    end += bytes;
+    header.tensors.push_back({tensors[t].name, StoredTypeOf(tensors[t].dtype), tensors[t].shape, begin, end});
   }
-  ASSIGN_OR_RETURN(FileHash hash, HashOfHeader(file, header));
-  for (const std::span<const std::byte> bytes : result.tensors) hash.Add(bytes.data(), bytes.size());
+  return SafetensorsOutline(file, std::move(header), std::move(order));
+}
+
+int64_t SafetensorsOutline::bytes(size_t place) const {
+  return header_.tensors[place].end - header_.tensors[place].begin;
+}
+
+absl::StatusOr<FileHash> SafetensorsOutline::BeginHash() const { return HashOfHeader(file_, header_); }
+
+absl::StatusOr<std::string> SafetensorsOutline::Head(const FileHash& hash) const {
+  Header header = header_;
   header.metadata[kChecksumKey] = hash.Text();
-  ASSIGN_OR_RETURN(const std::string json, FormatHeader(file, header));
+  ASSIGN_OR_RETURN(const std::string json, FormatHeader(file_, header));
   if (json.size() > kLongestHeader) {
-    return InvalidArgument("{}: found a header of {} bytes, allowed are at most {}", file, json.size(), kLongestHeader);
+    return InvalidArgument("{}: found a header of {} bytes, allowed are at most {}", file_, json.size(),
+                           kLongestHeader);
   }
-  for (size_t i = 0; i < kLengthBytes; ++i) result.head.push_back(static_cast<char>(uint64_t{json.size()} >> 8 * i));
-  result.head += json;
+  std::string head;
+  for (size_t i = 0; i < kLengthBytes; ++i) head.push_back(static_cast<char>(uint64_t{json.size()} >> 8 * i));
+  return head + json;
+}
+
+absl::StatusOr<EncodedFile> EncodeSafetensors(const std::string& file, std::span<const NamedTensor> tensors,
+                                              const Metadata& metadata) {
+  ASSIGN_OR_RETURN(const SafetensorsOutline outline, SafetensorsOutline::Make(file, tensors, metadata));
+  ASSIGN_OR_RETURN(FileHash hash, outline.BeginHash());
+  EncodedFile result;
+  for (size_t place = 0; place < outline.order().size(); ++place) {
+    const NamedTensor& tensor = tensors[outline.order()[place]];
+    RETURN_IF_ERROR(CheckBytes(file, tensor, outline.bytes(place)));
+    hash.Add(tensor.bytes.data(), tensor.bytes.size());
+    result.tensors.push_back(tensor.bytes);
+  }
+  ASSIGN_OR_RETURN(result.head, outline.Head(hash));
   return result;
 }
 

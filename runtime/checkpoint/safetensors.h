@@ -47,6 +47,30 @@ struct EncodedFile {
 absl::StatusOr<EncodedFile> EncodeSafetensors(const std::string& file, std::span<const NamedTensor> tensors,
                                               const Metadata& metadata);
 
+// A file whose tensors' bytes come later, one tensor after the other: their `bytes` are not looked at. Errors are those
+// of EncodeSafetensors.
+class SafetensorsOutline {
+ public:
+  static absl::StatusOr<SafetensorsOutline> Make(const std::string& file, std::span<const NamedTensor> tensors,
+                                                 const Metadata& metadata);
+
+  // In which the tensors lie in the file, by their places in the list.
+  std::span<const size_t> order() const { return order_; }
+  int64_t bytes(size_t place) const;  // of the tensor that lies at this place of the order
+
+  // What the bytes of all tensors are to be added to, in their order; and what then stands before them in the file.
+  absl::StatusOr<FileHash> BeginHash() const;
+  absl::StatusOr<std::string> Head(const FileHash& hash) const;
+
+ private:
+  SafetensorsOutline(std::string file, Header header, std::vector<size_t> order)
+      : file_(std::move(file)), header_(std::move(header)), order_(std::move(order)) {}
+
+  std::string file_;
+  Header header_;
+  std::vector<size_t> order_;
+};
+
 // Saves atomically (runtime/base/files.h): after an error an older file is as it was.
 absl::Status SaveSafetensors(const std::string& path, std::span<const NamedTensor> tensors, const Metadata& metadata);
 

@@ -3,18 +3,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <map>
-#include <optional>
 #include <set>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "graph/ir/generated_name.h"
-#include "runtime/base/bf16.h"
 #include "runtime/base/status.h"
+#include "runtime/train/sharded/finite_check.h"
 
 namespace partita {
 namespace {
@@ -99,42 +97,6 @@ absl::Status CheckIteration(const SafetensorsFile& file, const Graph& graph, int
   return absl::OkStatus();
 }
 
-template <typename T>
-std::optional<size_t> FirstNonFinite(const std::vector<char>& bytes) {
-  for (size_t begin = 0; begin < bytes.size(); begin += sizeof(T)) {
-    T value;
-    std::memcpy(&value, bytes.data() + begin, sizeof(T));
-    if (!std::isfinite(static_cast<Compute<T>>(value))) return begin / sizeof(T);
-  }
-  return std::nullopt;
-}
-
-std::optional<size_t> FirstNonFinite(const HostTensor& state) {
-  if (state.dtype == DType::kF32) return FirstNonFinite<float>(state.bytes);
-  if (state.dtype == DType::kF64) return FirstNonFinite<double>(state.bytes);
-  if (state.dtype == DType::kBF16) return FirstNonFinite<Bf16>(state.bytes);
-  return std::nullopt;
-}
-
-// Training ends where a loss is not finite, but the update after the last loss has none to show what it did.
-class FiniteCheck {
- public:
-  void Look(const std::string& name, const HostTensor& state) {
-    ++looked_at_;
-    const std::optional<size_t> element = FirstNonFinite(state);
-    if (element && broken_++ == 0) first_ = fmt::format("element {} of '{}'", *element, name);
-  }
-  absl::Status Result(const std::string& path) const {
-    if (broken_ == 0) return absl::OkStatus();
-    return OutOfRange("{}: not written: {} is not finite; {} of {} tensors have such values", path, first_, broken_,
-                      looked_at_);
-  }
-
- private:
-  std::string first_;
-  int broken_ = 0, looked_at_ = 0;
-};
-
 bool IsWanted(States states, std::string_view name, const std::set<std::string, std::less<>>& evaluated) {
   return states == States::kAll || !IsAdded(name) || (states == States::kEvaluated && evaluated.contains(name));
 }
@@ -159,7 +121,7 @@ absl::Status SaveStates(const Session& session, const Model& model, const ModelR
   for (const std::string& name : session.StateNames()) {
     if (!IsWanted(states, name, evaluated)) continue;
     ASSIGN_OR_RETURN(HostTensor state, session.ReadState(name));
-    finite.Look(name, state);
+    finite.Look(name, {state.dtype, state.shape, WholeBox(state.shape)}, std::as_bytes(std::span(state.bytes)));
     if (writes) saved.emplace_back(name, std::move(state));
   }
   RETURN_IF_ERROR(finite.Result(path));

@@ -113,6 +113,7 @@ ARROWS = {
     "runtime/data/pictures": "runtime/base graph/value runtime/data runtime/data/pictures/codec" +
                              " runtime/data/pictures/transform",
     "runtime/checkpoint": "runtime/base graph/value",
+    "runtime/checkpoint/sharded": "runtime/base graph/value runtime/checkpoint",
     "runtime/data/arrays": "runtime/base graph/value runtime/data runtime/checkpoint",
     "runtime/telemetry": "runtime/base",
     "runtime/api/job": "runtime/base runtime/device/host runtime/exec runtime/comm runtime/comm/gloo" +
@@ -124,8 +125,11 @@ ARROWS = {
                            " runtime/comm/cuda_local runtime/comm/nccl runtime/api/job runtime/api/rank",
     "runtime/api": "runtime/base graph graph/value graph/ir graph/moves graph/schedule graph/prove graph/timeline" +
                    " runtime/device runtime/api/job runtime/api/backend runtime/api/rank",
-    "runtime/train": "runtime/base graph/value graph/ir ops/values runtime/data runtime/checkpoint runtime/telemetry" +
-                     " runtime/api runtime/api/job",
+    "runtime/train/sharded": "runtime/base graph/value graph/ir runtime/checkpoint runtime/checkpoint/sharded" +
+                             " runtime/api runtime/api/job",
+    "runtime/train": "runtime/base graph/value graph/ir ops/values runtime/data runtime/checkpoint" +
+                     " runtime/checkpoint/sharded runtime/telemetry runtime/api runtime/api/job" +
+                     " runtime/train/sharded",
 
     # The library's one face.
     "partita": "runtime/base graph graph/value graph/ir graph/read graph/proto_io ops partitioner runtime/api" +

@@ -1,0 +1,21 @@
+// What processes of a job tell each other about a checkpoint between its steps: what each did, and whether it could.
+#ifndef PARTITA_RUNTIME_TRAIN_SHARDED_AGREEMENT_H_
+#define PARTITA_RUNTIME_TRAIN_SHARDED_AGREEMENT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/api/session.h"
+
+namespace partita {
+
+// Collective: the error of the first process that has one, on all of them; else what each says, in the order of their
+// first ranks. kUnavailable: a process is gone.
+absl::StatusOr<std::vector<std::string>> Agree(const Session& session, const absl::Status& own,
+                                               const std::string& said = "");
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_TRAIN_SHARDED_AGREEMENT_H_

@@ -1,0 +1,67 @@
+#include "runtime/train/sharded/load_checkpoint.h"
+
+#include <algorithm>
+#include <span>
+
+#include "runtime/base/status.h"
+#include "runtime/train/sharded/agreement.h"
+
+namespace partita {
+namespace {
+
+// A piece of a state to its place in a part: coordinates count from the piece's beginning.
+void CopyPiece(const Box& piece, const char* bytes, HeldTensor part) {
+  if (Intersect(piece, part.tensor.box).empty()) return;
+  part.tensor.global = piece.size;
+  for (size_t d = 0; d < piece.size.size(); ++d) part.tensor.box.offset[d] -= piece.offset[d];
+  CopyToPart(bytes, part);
+}
+
+absl::Status FillFrom(const SavedCheckpoint& checkpoint, const SavedState& state, std::span<const HeldTensor> parts) {
+  const auto wanted = [&](const Box& box) {
+    return std::ranges::any_of(parts, [&](const HeldTensor& part) { return !Intersect(box, part.tensor.box).empty(); });
+  };
+  return checkpoint.Read(state, wanted, [&](const Box& piece, const char* bytes) {
+    for (const HeldTensor& part : parts) CopyPiece(piece, bytes, part);
+  });
+}
+
+absl::Status FillAll(const SavedCheckpoint& checkpoint, Session& session) {
+  for (const SavedState& state : checkpoint.record().states) {
+    RETURN_IF_ERROR(session.FillState(
+        state.name, [&](std::span<const HeldTensor> parts) { return FillFrom(checkpoint, state, parts); }));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckStates(const SavedCheckpoint& checkpoint, const Program& program) {
+  const Graph& graph = program.state_graph();
+  for (const State& state : graph.states()) {
+    const std::string& name = graph.value(state.value).name;
+    const TensorType& type = graph.type(state.value);
+    const SavedState* const saved = checkpoint.Find(name);
+    if (saved == nullptr) {
+      return InvalidArgument("{}: has no state {}, which training has here", checkpoint.folder(), Printable(name));
+    }
+    if (saved->dtype == type.dtype && saved->shape == type.shape) continue;
+    return InvalidArgument("{}: state {} is {}{}; here it is {}{}", checkpoint.folder(), Printable(name),
+                           Name(saved->dtype), ToString(saved->shape), Name(type.dtype), ToString(type.shape));
+  }
+  for (const SavedState& saved : checkpoint.record().states) {
+    if (std::ranges::any_of(graph.states(),
+                            [&](const State& state) { return graph.value(state.value).name == saved.name; })) {
+      continue;
+    }
+    return InvalidArgument("{}: has a state {}, which training has not here", checkpoint.folder(),
+                           Printable(saved.name));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadCheckpoint(const SavedCheckpoint& checkpoint, Session& session) {
+  return Agree(session, FillAll(checkpoint, session)).status();
+}
+
+}  // namespace partita

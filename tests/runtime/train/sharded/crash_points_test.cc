@@ -1,0 +1,165 @@
+// A save may end at any of its operations, on any rank, with or without a power cut: what is then found is the
+// checkpoint before or the new one, whole.
+#include <gmock/gmock.h>
+
+#include <optional>
+#include <thread>
+
+#include "graph/make_program.h"
+#include "ops/registry.h"
+#include "partitioner/data_model_strategy.h"
+#include "runtime/checkpoint/sharded/checkpoint_folder.h"
+#include "runtime/checkpoint/sharded/saved_checkpoint.h"
+#include "runtime/train/sharded/load_checkpoint.h"
+#include "runtime/train/sharded/write_checkpoint.h"
+#include "tests/runtime/api/job/thread_job.h"
+#include "tests/runtime/train/sharded/checkpoint_case.h"
+#include "tests/runtime/train/sharded/failing_disk.h"
+#include "tools/models/models.h"
+
+namespace partita {
+namespace {
+
+using Failure = FailingDisk::Failure;
+
+// What may be lost in a power cut.
+const std::vector<std::vector<bool>> kLosses = {{false}, {true}, {true, false}};
+
+Program SmallProgram() {
+  Model model = MakeModel("lenet5", {.batch = 4, .image_size = 12}, Ops()).value();
+  model.learning_rate.steps = 1;
+  return MakeProgram(model, DataModelStrategy(model.graph, 1, 2).value(), Ops(), {}).value();
+}
+
+using Held = std::vector<StateBytes>;  // by process
+
+// Two processes of a rank each, played by threads.
+class CrashPoints : public CheckpointCase {
+ protected:
+  void SetUp() override {
+    CheckpointCase::SetUp();
+    OnEach([&](int process) {
+      SessionOptions options;
+      options.threads_per_rank = 1;
+      options.job = std::make_shared<ThreadJob>(process, meeting_);
+      sessions_[process] = Session::Start(SmallProgram(), options).value();
+    });
+  }
+
+  template <typename Work>
+  void OnEach(const Work& work) {
+    std::thread other([&] { work(1); });
+    work(0);
+    other.join();
+  }
+
+  Held Set(uint32_t seed) {
+    Held states(2);
+    OnEach([&](int process) {
+      SetRandomly(*sessions_[process], seed);
+      states[process] = HeldStates(*sessions_[process]);
+    });
+    return states;
+  }
+
+  absl::Status Save(int64_t step, Disk& disk) {
+    absl::Status statuses[2];
+    OnEach([&](int process) {
+      statuses[process] = WriteCheckpoint(*sessions_[process], {.step = step}, folder_, disk);
+      if (statuses[process].ok() && process == 0) statuses[0] = KeepNewest(disk, folder_, 1);
+    });
+    EXPECT_EQ(statuses[0].ok() || statuses[1].ok(), statuses[1].ok()) << statuses[0] << statuses[1];
+    return statuses[0];
+  }
+
+  // As step 0.
+  void SaveFirst() {
+    ASSERT_TRUE(Save(0, SystemDisk()).ok());
+    first_ = folder_ + ".first";
+    std::filesystem::remove_all(first_);
+    std::filesystem::copy(folder_, first_, std::filesystem::copy_options::recursive);
+  }
+  void BeginAnew() {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::copy(first_, folder_, std::filesystem::copy_options::recursive);
+  }
+  void TearDown() override {
+    CheckpointCase::TearDown();
+    std::filesystem::remove_all(first_);
+  }
+
+  // As a start after the crash finds it.
+  std::optional<int64_t> Newest() {
+    EXPECT_TRUE(RemoveHalfWritten(SystemDisk(), folder_).ok());
+    const std::vector<int64_t> steps = CheckpointSteps(SystemDisk(), folder_).value();
+    EXPECT_EQ(SystemDisk().List(folder_)->size(), steps.size());  // nothing else is left
+    return steps.empty() ? std::nullopt : std::optional(steps.back());
+  }
+
+  Held Load(int64_t step) {
+    Held states(2);
+    const absl::StatusOr<SavedCheckpoint> saved = SavedCheckpoint::Open(StepFolder(folder_, step));
+    EXPECT_TRUE(saved.ok()) << saved.status();
+    if (!saved.ok()) return {};
+    OnEach([&](int process) {
+      EXPECT_TRUE(LoadCheckpoint(*saved, *sessions_[process]).ok());
+      states[process] = HeldStates(*sessions_[process]);
+    });
+    return states;
+  }
+
+  std::string first_;  // a copy of the folder with it
+  Meeting meeting_{2};
+  std::unique_ptr<Session> sessions_[2];
+};
+
+TEST_F(CrashPoints, LeaveTheOldOneOrTheNew) {
+  const Held before = Set(1);
+  SaveFirst();
+  const Held after = Set(2);
+  int old_ones = 0, new_ones = 0;
+  for (int64_t fatal = 0;; ++fatal) {
+    bool ended = false;
+    for (const std::vector<bool>& lost : kLosses) {
+      BeginAnew();
+      Set(2);
+      FailingDisk disk(Failure::kEnd, fatal);
+      ended = !Save(1, disk).ok();
+      disk.CutPower(lost);
+      const std::optional<int64_t> newest = Newest();
+      ASSERT_TRUE(newest) << "operation " << fatal;
+      ++(*newest == 0 ? old_ones : new_ones);
+      EXPECT_EQ(Load(*newest), *newest == 0 ? before : after) << "operation " << fatal;
+    }
+    if (!ended) break;
+    ASSERT_LT(fatal, 1000);
+  }
+  EXPECT_GT(old_ones, 20);
+  EXPECT_GT(new_ones, 4);
+}
+
+// The disk is full once: that save fails everywhere, leaves the one before, and the next one succeeds.
+TEST_F(CrashPoints, AFullDiskLeavesTheOldOne) {
+  const Held before = Set(1);
+  SaveFirst();
+  for (int64_t fatal = 0;; ++fatal) {
+    Set(2);
+    FailingDisk disk(Failure::kFull, fatal);
+    const absl::Status saved = Save(1, disk);
+    if (saved.ok()) break;
+    EXPECT_EQ(saved.code(), absl::StatusCode::kResourceExhausted) << saved;
+    const std::vector<int64_t> steps = CheckpointSteps(SystemDisk(), folder_).value();
+    ASSERT_FALSE(steps.empty());
+    if (steps.front() == 0) {
+      EXPECT_EQ(Load(0), before);
+    }
+    Set(3);
+    FailingDisk again(Failure::kFull, FailingDisk::kNever);
+    EXPECT_TRUE(Save(2, again).ok());
+    BeginAnew();
+    ASSERT_LT(fatal, 1000);
+  }
+}
+
+}  // namespace
+}  // namespace partita
