@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
           TrainCommand(),
           EvaluateCommand(),
           PredictCommand(),
+          ConvertCommand(),
           LaunchCommand(),
           PlanCommand(),
           VerifyCommand(),

@@ -88,6 +88,12 @@ std::vector<FlagDefinition> Files() {
       BoolFlag("save-weights-only", "write parameters and running statistics, from which training does not go on"),
       PathFlag("load", "read a model (.safetensors); training goes on where the file's has come to"),
       BoolFlag("load-weights-only", "take its parameters and running statistics alone: training begins anew"),
+      FolderFlag("checkpoint", "write checkpoints there, each rank its part, and at the end where training stands"),
+      TextFlag("checkpoint-every", "", "so often: steps, as 1000, or time, as 90s, 15m, 2h; unset: at the end alone"),
+      IntFlag("keep", "3", 1, 1'000'000, "how many checkpoints stay, the newest"),
+      TextFlag(
+          "resume", "",
+          "go on from a checkpoint: auto, the newest whole one of --checkpoint, if there is any; a step; a folder"),
       PathFlag("output", "write the values here (.npy or .csv)"),
       TextFlag("value", "", "which value of the graph; unset: what the loss looks at, a classifier's logits"),
       PathFlag("page", "write a page with a picture (.html)"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "ops/values/learning_rate.h"
 #include "runtime/base/status.h"
@@ -69,18 +70,27 @@ class Run {
         meter_(session, options, data.training->batch_rows()),
         schedule_(ScheduleOf(session.program().learning_rate)),
         per_epoch_(data.training->batches_per_epoch()),
-        steps_(PlannedSteps(options, per_epoch_)) {}
+        steps_(PlannedSteps(options, per_epoch_)),
+        sums_(options.first_epoch) {}
 
   absl::Status AllEpochs() {
     if (options_.first_step > 0) session_.NumberStepsFrom(options_.first_step);
     ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> batches, feed_.Prefetch(Done(), std::max(int64_t{0}, Left())));
     RETURN_IF_ERROR(Vote());
-    while (Left() > 0 && !Stopped()) {
+    RETURN_IF_ERROR(SetPause());
+    const absl::Status status = EachEpoch(*batches);
+    result_.open_epoch = sums_;
+    return status;
+  }
+
+ private:
+  absl::Status EachEpoch(Prefetcher& batches) {
+    while ((Left() > 0 || AtEpochsEnd()) && !Stopped()) {
       EpochResult epoch;
-      epoch.epoch = static_cast<int>(Done() / per_epoch_) + 1;
-      const absl::Status trained = OneEpoch(*batches, epoch);
+      epoch.epoch = static_cast<int>((Done() - sums_.steps) / per_epoch_) + 1;
+      const absl::Status trained = OneEpoch(batches, epoch);
       result_.seconds += epoch.seconds;
-      result_.data_wait_seconds = batches->waited_seconds();
+      result_.data_wait_seconds = batches.waited_seconds();
       result_.samples += epoch.samples;
       const bool evaluate = trained.ok() && !Stopped() && data_.test != nullptr;
       const absl::Status evaluated = evaluate ? Evaluate(epoch) : trained;
@@ -88,18 +98,19 @@ class Run {
       RETURN_IF_ERROR(evaluated);
       options_.on_epoch(epoch);
       if (Stopped()) break;
+      sums_ = {};
       RETURN_IF_ERROR(options_.pauses.on_evaluation(Done(), epoch));
       RETURN_IF_ERROR(PauseIfDue());
     }
     return absl::OkStatus();
   }
 
- private:
   bool Stopped() const { return result_.stopped_by != 0; }
   int64_t Done() const { return options_.first_step + result_.steps; }
   int64_t Left() const { return steps_ - Done(); }
-  // Steps until `period` divides their number, 1 at least.
-  int64_t Until(int64_t period) const { return period - Done() % period; }
+  // All steps of an epoch are done, and its evaluation is not.
+  bool AtEpochsEnd() const { return sums_.steps > 0 && (Done() % per_epoch_ == 0 || Left() <= 0); }
+  int64_t LeftOfEpoch() const { return AtEpochsEnd() ? 0 : std::min(per_epoch_ - Done() % per_epoch_, Left()); }
 
   // Outside of steps.
   absl::Status Vote() {
@@ -112,9 +123,10 @@ class Run {
     meter_.Start();
     const absl::Status status = AllSteps(batches, epoch);
     epoch.samples = epoch.steps * data_.training->batch_rows();
-    if (epoch.steps > 0) {
-      epoch.loss /= static_cast<double>(epoch.steps);
-      for (auto& [name, value] : epoch.metrics) value /= static_cast<double>(epoch.steps);
+    if (sums_.steps > 0) {
+      epoch.loss = sums_.loss / static_cast<double>(sums_.steps);
+      epoch.metrics = sums_.metrics;
+      for (auto& [name, value] : epoch.metrics) value /= static_cast<double>(sums_.steps);
     }
     RETURN_IF_ERROR(status);
     RETURN_IF_ERROR(AddTraffic());
@@ -123,9 +135,8 @@ class Run {
 
   // To the epoch's end, with the pauses before it; one that is due there comes after the evaluation.
   absl::Status AllSteps(Prefetcher& batches, EpochResult& epoch) {
-    const int64_t every = options_.pauses.every;
-    for (int64_t left = std::min(Until(per_epoch_), Left()); left > 0 && !Stopped();) {
-      const int64_t count = every > 0 ? std::min(left, Until(every)) : left;
+    for (int64_t left = LeftOfEpoch(); left > 0 && !Stopped();) {
+      const int64_t count = pause_ > Done() ? std::min(left, pause_ - Done()) : left;
       const Clock::time_point start = Clock::now();
       const absl::Status status = SomeSteps(batches, count, epoch);
       epoch.seconds += SecondsSince(start);
@@ -136,9 +147,16 @@ class Run {
     return absl::OkStatus();
   }
 
-  absl::Status PauseIfDue() const {
-    const int64_t every = options_.pauses.every;
-    return every > 0 && Done() % every == 0 ? options_.pauses.on_steps(Done()) : absl::OkStatus();
+  absl::Status PauseIfDue() {
+    if (Done() != pause_) return absl::OkStatus();
+    RETURN_IF_ERROR(options_.pauses.on_steps(Done(), sums_));
+    return SetPause();
+  }
+
+  absl::Status SetPause() {
+    ASSIGN_OR_RETURN(const int64_t next, options_.pauses.next(Done()));
+    pause_ = next > 0 ? Done() + next : 0;
+    return absl::OkStatus();
   }
 
   // A batch is staged while the step before runs, but not beyond the last one: at an epoch's end the places are those
@@ -166,8 +184,9 @@ class Run {
     options_.on_step();
     ++epoch.steps;
     ++result_.steps;
-    epoch.loss += step.loss;
-    AddShare(step.metrics, 1, epoch.metrics);
+    ++sums_.steps;
+    sums_.loss += step.loss;
+    AddShare(step.metrics, 1, sums_.metrics);
     meter_.Count(Done(), static_cast<double>(Done()) / static_cast<double>(per_epoch_), epoch.learning_rate, step);
     if (Stopped()) return absl::OkStatus();  // by the step before
     ASSIGN_OR_RETURN(result_.stopped_by, vote_.Outcome());
@@ -214,7 +233,18 @@ class Run {
   const LearningRateSchedule schedule_;
   const int64_t per_epoch_;
   const int64_t steps_;
+  int64_t pause_ = 0;  // at so many steps; 0: at none
+  LossSums sums_;      // of the epoch that has not ended
 };
+
+// Sums of this program's metrics; of none, where no step was done.
+absl::Status CheckSums(const EntryPoint& entry, const LossSums& sums) {
+  bool same = sums.metrics.size() + 1 == entry.results.size();
+  for (size_t m = 0; same && m < sums.metrics.size(); ++m) same = sums.metrics[m].first == entry.results[m + 1].name;
+  if (same || (sums.steps == 0 && sums.metrics.empty())) return absl::OkStatus();
+  return InvalidArgument("the epoch that is gone on with has sums of {} metrics, which are not the {} of this graph",
+                         sums.metrics.size(), entry.results.size() - 1);
+}
 
 }  // namespace
 
@@ -227,9 +257,43 @@ void SetScheduleLength(int64_t steps, LearningRate& rate) {
   if (rate.steps == 0) rate.steps = steps;
 }
 
+TrainingPauses Together(TrainingPauses first, TrainingPauses second) {
+  struct Both {
+    TrainingPauses pauses[2];
+    int64_t at[2] = {0, 0};  // which step
+  };
+  const auto both = std::make_shared<Both>(Both{{std::move(first), std::move(second)}});
+  TrainingPauses pauses;
+  // Each is asked where its last call was, and at the beginning.
+  pauses.next = [both](int64_t step) -> absl::StatusOr<int64_t> {
+    int64_t soonest = 0;
+    for (int i = 0; i < 2; ++i) {
+      if (both->at[i] <= step) {
+        ASSIGN_OR_RETURN(const int64_t next, both->pauses[i].next(step));
+        both->at[i] = next > 0 ? step + next : std::numeric_limits<int64_t>::max();
+      }
+      if (both->at[i] == std::numeric_limits<int64_t>::max()) continue;
+      soonest = soonest == 0 ? both->at[i] - step : std::min(soonest, both->at[i] - step);
+    }
+    return soonest;
+  };
+  pauses.on_steps = [both](int64_t step, const LossSums& epoch) -> absl::Status {
+    for (int i = 0; i < 2; ++i) {
+      if (both->at[i] == step) RETURN_IF_ERROR(both->pauses[i].on_steps(step, epoch));
+    }
+    return absl::OkStatus();
+  };
+  pauses.on_evaluation = [both](int64_t step, const EpochResult& epoch) -> absl::Status {
+    for (const TrainingPauses& one : both->pauses) RETURN_IF_ERROR(one.on_evaluation(step, epoch));
+    return absl::OkStatus();
+  };
+  return pauses;
+}
+
 absl::Status Train(Session& session, const TrainingData& data, const TrainingOptions& options, TrainingResult& result) {
   ASSIGN_OR_RETURN(BatchFeed feed, BatchFeed::Create(session, kTrainEntry, data.training));
   ASSIGN_OR_RETURN(StopVote vote, StopVote::Create(session, kTrainEntry, options.stop));
+  RETURN_IF_ERROR(CheckSums(*session.program().Find(kTrainEntry), options.first_epoch));
   return Run(session, data, options, std::move(feed), std::move(vote), result).AllEpochs();
 }
 

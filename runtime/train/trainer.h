@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "graph/ir/model.h"
 #include "runtime/api/session.h"
+#include "runtime/checkpoint/sharded/record.h"
 #include "runtime/data/batch_source.h"
 #include "runtime/telemetry/progress.h"
 #include "runtime/train/metrics.h"
@@ -30,8 +31,8 @@ struct TrainingData {
 struct EpochResult {
   int epoch = 0;                    // from 1
   int64_t steps = 0;                // done in this epoch by this run
-  double loss = 0;                  // mean over the steps
-  Metrics metrics;                  // means over the steps
+  double loss = 0;                  // mean over the steps, with those of a run before that it goes on from
+  Metrics metrics;                  // likewise
   double seconds = 0;               // of training, without evaluation
   int64_t samples = 0;              // trained on
   double learning_rate = 0;         // of the last step
@@ -48,6 +49,7 @@ struct TrainingResult {
   double data_wait_seconds = 0;       // of these, in which the next batch was not ready
   int stopped_by = 0;                 // what the flag was set to before the end; 0: it was not
   std::vector<GroupTraffic> traffic;  // of all training steps, by group of the program
+  LossSums open_epoch;                // of an epoch that was not ended, with its evaluation
 
   double SamplesPerSecond() const { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }
 };
@@ -55,18 +57,27 @@ struct TrainingResult {
 // Calls in which states may be read: no step is in flight. All processes make them, in the same order. `step`: how many
 // are done. An error ends the run.
 struct TrainingPauses {
-  int64_t every = 0;  // steps between two calls of on_steps, counted from the beginning of training; 0: none
-  std::function<absl::Status(int64_t step)> on_steps = [](int64_t) { return absl::OkStatus(); };
+  // How many steps behind `step` on_steps is called next; 0: never again. Asked at the beginning, and behind each call.
+  std::function<absl::StatusOr<int64_t>(int64_t step)> next = [](int64_t) { return 0; };
+  // `epoch`: its sums so far; at its end, behind its evaluation, those of the next one.
+  std::function<absl::Status(int64_t step, const LossSums& epoch)> on_steps = [](int64_t, const LossSums&) {
+    return absl::OkStatus();
+  };
   // After an epoch's evaluation.
   std::function<absl::Status(int64_t step, const EpochResult&)> on_evaluation = [](int64_t, const EpochResult&) {
     return absl::OkStatus();
   };
 };
 
+// Calls of both, of `first` before those of `second`.
+TrainingPauses Together(TrainingPauses first, TrainingPauses second);
+
 struct TrainingOptions {
   int64_t epochs = 1;
   int64_t steps = 0;       // ends after so many if that is earlier; 0: epochs alone
   int64_t first_step = 0;  // of them, those that were done before: the states are those behind them
+  // Of these steps, those of the epoch that is gone on with; if they are all of it, its evaluation is still to come.
+  LossSums first_epoch = {};
   TrainingPauses pauses = {};
   // Set non-zero by anybody at any time, in any process: the steps in flight are finished, at most two, where ranks
   // live in several processes also the next one or two, in which they tell each other, and Train returns OK.

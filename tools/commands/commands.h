@@ -7,6 +7,7 @@
 namespace partita {
 
 Command CheckCommand();     // check.cc
+Command ConvertCommand();   // convert.cc
 Command EvaluateCommand();  // evaluate.cc
 Command LaunchCommand();    // launch.cc
 Command PlanCommand();      // plan.cc

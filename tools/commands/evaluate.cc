@@ -2,6 +2,7 @@
 #include "runtime/train/evaluator.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/input/beginning.h"
 #include "tools/commands/input/data.h"
 #include "tools/commands/input/graph_hash.h"
 #include "tools/commands/input/inputs.h"
@@ -30,10 +31,11 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
+  const std::optional<Beginning> beginning = loaded->beginning();
   ASSIGN_OR_RETURN(const TrainingData data,
                    ReadData(flags, model.graph,
-                            {.training = Need::kNo, .test = Need::kYes, .normalization = NormalizationOf(loaded)}));
-  RETURN_IF_ERROR(CheckImages(*loaded, data));
+                            {.training = Need::kNo, .test = Need::kYes, .normalization = NormalizationOf(beginning)}));
+  RETURN_IF_ERROR(CheckImages(*beginning, data));
   ProgramOptions program_options = ReadProgramOptions(flags);
   ASSIGN_OR_RETURN(program_options.count_votes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, program_options));

@@ -5,6 +5,7 @@
 #include "runtime/train/predictor.h"
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/input/beginning.h"
 #include "tools/commands/input/data.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/loaded_model.h"
@@ -54,11 +55,13 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
   const EntryPoint& entry = *program.Find(kPredictEntry);
   const auto reads = [&entry](const std::string& field) { return entry.FindInput(field) != nullptr; };
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
+  const std::optional<Beginning> beginning = loaded->beginning();
   ASSIGN_OR_RETURN(
       const TrainingData data,
-      ReadData(flags, model.graph,
-               {.training = Need::kNo, .test = Need::kYes, .normalization = NormalizationOf(loaded), .reads = reads}));
-  RETURN_IF_ERROR(CheckImages(*loaded, data));
+      ReadData(
+          flags, model.graph,
+          {.training = Need::kNo, .test = Need::kYes, .normalization = NormalizationOf(beginning), .reads = reads}));
+  RETURN_IF_ERROR(CheckImages(*beginning, data));
   ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartSession(flags, strategy, data, std::move(program),
                                                                         ReadSessionOptions(flags), std::move(loaded)));
   const StopSignals signals;

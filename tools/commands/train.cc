@@ -1,19 +1,23 @@
 // `trainer train`: from a graph, a strategy and a data set to parameters.
 #include <spdlog/spdlog.h>
 
+#include "graph/proto_io/proto_io.h"
 #include "runtime/telemetry/progress_bar.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/input/beginning.h"
 #include "tools/commands/input/data.h"
 #include "tools/commands/input/graph_hash.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/loaded_model.h"
+#include "tools/commands/input/resumed_checkpoint.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/input/run_record.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/output/timeline.h"
+#include "tools/commands/processes/checkpointer.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/model_saver.h"
 #include "tools/commands/processes/processes.h"
@@ -34,7 +38,8 @@ struct Prepared {
   TrainingOptions options;
   ModelRecord record;                 // where training begins
   std::optional<std::string> onward;  // what is said where it goes on
-  std::vector<std::string> changes;   // since then
+  std::vector<std::string> changes;   // since then, and what else is to be warned of
+  std::string strategy;               // as text
   std::unique_ptr<Session> session;
 };
 
@@ -42,16 +47,16 @@ Augmentation ReadAugmentation(const Flags& flags) {
   return {.shift = flags.Int("shift"), .border = Border::kZero, .flip = flags.Bool("flip")};
 }
 
-// Where the training of the file has come to, if it is one from which training goes on.
-absl::Status BeginWhere(const LoadedModel& loaded, Prepared& prepared) {
+// Where training has come to, if what it begins with is something that it goes on from.
+absl::Status BeginWhere(const Beginning& beginning, Prepared& prepared) {
   TrainingPosition& position = *prepared.record.training;
   const int64_t per_epoch = prepared.data.training->batches_per_epoch();
-  RETURN_IF_ERROR(GoOn(loaded, PlannedSteps(prepared.options, per_epoch), position));
-  if (loaded.position() == nullptr) return absl::OkStatus();
+  RETURN_IF_ERROR(GoOn(beginning, PlannedSteps(prepared.options, per_epoch), position));
+  if (beginning.position() == nullptr) return absl::OkStatus();
   prepared.options.first_step = position.step;
   prepared.onward = fmt::format("goes on at step {} (epoch {}, {} of its {} steps are done)", position.step,
                                 position.step / per_epoch + 1, position.step % per_epoch, per_epoch);
-  prepared.changes = ChangesOf(*loaded.position(), position);
+  prepared.changes = ChangesOf(*beginning.position(), position);
   return absl::OkStatus();
 }
 
@@ -59,6 +64,8 @@ absl::Status BeginWhere(const LoadedModel& loaded, Prepared& prepared) {
 absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   RETURN_IF_ERROR(CheckOutputs(flags, {"save", "save-best", "report", "trace"}));
   RETURN_IF_ERROR(CheckSaveFlags(flags));
+  RETURN_IF_ERROR(CheckCheckpointFlags(flags));
+  RETURN_IF_ERROR(CheckResumeFlags(flags));
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckAcceleration(flags));
   RETURN_IF_ERROR(CheckDevice(flags));
@@ -67,25 +74,38 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   prepared.graph_hash = GraphHash(prepared.model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, prepared.model.graph));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, prepared.model, /*trains=*/true));
-  DataRequest request{.augmentation = ReadAugmentation(flags), .normalization = NormalizationOf(loaded)};
+  ASSIGN_OR_RETURN(const Resumption resumption, OpenResumed(flags, prepared.model));
+  const std::optional<ResumedCheckpoint>& resumed = resumption.checkpoint;
+  std::optional<Beginning> beginning;
+  if (loaded) beginning = loaded->beginning();
+  if (resumed) beginning = resumed->beginning;
+  DataRequest request{.augmentation = ReadAugmentation(flags), .normalization = NormalizationOf(beginning)};
   if (flags.Given("crop-area")) request.least_area = flags.Float("crop-area");
   request.colour = flags.Float("colour");
   ASSIGN_OR_RETURN(prepared.data, ReadData(flags, prepared.model.graph, request));
-  if (loaded) RETURN_IF_ERROR(CheckImages(*loaded, prepared.data));
+  if (beginning) RETURN_IF_ERROR(CheckImages(*beginning, prepared.data));
   prepared.options.epochs = flags.Int("epochs");
   prepared.options.steps = flags.Int("steps");
   SetScheduleLength(PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch()),
                     prepared.model.learning_rate);
   prepared.record = RecordOfRun(flags, prepared.model, prepared.data);
-  if (loaded) RETURN_IF_ERROR(BeginWhere(*loaded, prepared));
+  if (beginning) RETURN_IF_ERROR(BeginWhere(*beginning, prepared));
+  if (resumed) prepared.options.first_epoch = resumed->saved.record().epoch;
+  if (flags.IsSet("resume") && !resumed) {
+    prepared.onward = fmt::format("{} has no checkpoint: training begins at step 0", flags.Text("checkpoint"));
+  }
+  for (const std::string& passed : resumption.passed_over) prepared.changes.push_back(passed);
   ProgramOptions program_options = ReadProgramOptions(flags);
   ASSIGN_OR_RETURN(program_options.count_votes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, prepared.model, strategy, program_options));
   if (prepared.data.test != nullptr) RETURN_IF_ERROR(CheckLastBatch(program, *prepared.data.test));
   SessionOptions options = ReadSessionOptions(flags);
   options.record_timeline = flags.IsSet("trace");
-  ASSIGN_OR_RETURN(prepared.session,
-                   StartSession(flags, strategy, prepared.data, std::move(program), options, std::move(loaded)));
+  prepared.strategy = PrintStrategy(strategy, ProtoFormat::kText);
+  absl::StatusOr<std::unique_ptr<Session>> session =
+      resumed ? ResumeSession(flags, strategy, prepared.data, std::move(program), options, resumed->saved)
+              : StartSession(flags, strategy, prepared.data, std::move(program), options, std::move(loaded));
+  ASSIGN_OR_RETURN(prepared.session, std::move(session));
   return prepared;
 }
 
@@ -94,7 +114,9 @@ std::string OutcomeOf(const absl::Status& status, bool stopped) {
   return status.code() == absl::StatusCode::kOutOfRange ? "non_finite" : "failed";
 }
 
-absl::Status Save(const Flags& flags, const Session& session, int64_t step, ModelSaver& saver) {
+absl::Status Save(const Flags& flags, const Session& session, int64_t step, const LossSums& epoch,
+                  Checkpointer& checkpointer, ModelSaver& saver) {
+  RETURN_IF_ERROR(checkpointer.Finish(step, epoch));
   RETURN_IF_ERROR(saver.Save(step));
   if (flags.IsSet("trace") && Speaks(session)) return SaveTimeline(session, flags.Text("trace"));
   return absl::OkStatus();
@@ -133,13 +155,18 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   }
   SayBeginning(prepared, text, out);
   ModelSaver saver(context.flags, *prepared.session, prepared.model, prepared.record);
-  prepared.options.pauses = saver.Pauses();
+  ASSIGN_OR_RETURN(const std::unique_ptr<Checkpointer> checkpointer,
+                   Checkpointer::Open(context.flags, *prepared.session, saver,
+                                      {prepared.strategy, LinesOf(prepared.model.graph), prepared.options.first_step}));
+  prepared.options.pauses = Together(checkpointer->Pauses(), saver.Pauses());
   TrainingResult result;
   const absl::Status trained = Train(*prepared.session, prepared.data, prepared.options, result);
   bar.Clear();
   const FinishWriting finish;
   const int64_t step = prepared.options.first_step + result.steps;
-  const absl::Status saved = trained.ok() ? Save(context.flags, *prepared.session, step, saver) : absl::OkStatus();
+  const absl::Status saved = trained.ok()
+                                 ? Save(context.flags, *prepared.session, step, result.open_epoch, *checkpointer, saver)
+                                 : absl::OkStatus();
   ReportProto report = BeginReport("train", context.flags, prepared.model.name, prepared.graph_hash, *prepared.session);
   AddTraining(result, accuracies, report);
   AddTraffic(*prepared.session, kTrainEntry, result.traffic, result.steps, report);
@@ -163,8 +190,8 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
 Command TrainCommand() {
   Command command{"train", "train a graph on a data set", "GRAPH", ModelFlags(), RunTrain};
   command.choices = {{"format", {"text", "json"}}};
-  for (const auto& flags :
-       {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(), LoadFlags(), SaveFlags()}) {
+  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(), LoadFlags(),
+                            SaveFlags(), CheckpointFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
   for (const char* flag :

@@ -124,6 +124,97 @@ TEST(Train, AStopEndsAfterTheStepInFlight) {
   EXPECT_TRUE(result.epochs.back().test_metrics.empty());
 }
 
+using StateValues = std::vector<std::pair<std::string, HostTensor>>;
+
+StateValues StatesOf(const Session& session) {
+  StateValues states;
+  for (const std::string& name : session.StateNames()) states.emplace_back(name, session.ReadState(name).value());
+  return states;
+}
+
+void SetStates(const StateValues& states, Session& session) {
+  for (const auto& [name, value] : states) ASSERT_TRUE(session.WriteState(name, value).ok());
+}
+
+// To the bit.
+TEST(Train, AnEpochThatIsGoneOnWithTellsTheMeanOfAllOfIt) {
+  Fixture whole = Make(8, 2, 1), rest = Make(8, 2, 1);
+  StateValues states;
+  TrainingOptions onward;
+  TrainingOptions options;
+  options.epochs = onward.epochs = 2;
+  options.pauses.next = [](int64_t step) { return step < 8 ? 8 - step : 0; };
+  options.pauses.on_steps = [&](int64_t step, const LossSums& epoch) {
+    EXPECT_EQ(epoch.steps, 2);
+    onward.first_step = step;
+    onward.first_epoch = epoch;
+    states = StatesOf(*whole.session);
+    return absl::OkStatus();
+  };
+  const EpochResult expected = TrainOn(whole, options).epochs[1];
+  ASSERT_EQ(onward.first_step, 8);
+  SetStates(states, *rest.session);
+  const TrainingResult result = TrainOn(rest, onward);
+  ASSERT_EQ(result.epochs.size(), 1u);
+  EXPECT_EQ(result.epochs[0].epoch, 2);
+  EXPECT_EQ(result.epochs[0].steps, 4);
+  EXPECT_EQ(result.epochs[0].loss, expected.loss);
+  EXPECT_EQ(result.epochs[0].metrics, expected.metrics);
+  EXPECT_EQ(result.epochs[0].test_loss, expected.test_loss);
+  EXPECT_EQ(result.open_epoch, LossSums());
+}
+
+TEST(Train, AnEpochThatWasStoppedBeforeItsEvaluationIsGoneOnWithByThat) {
+  Fixture whole = Make(8, 1, 1), stopped = Make(8, 1, 1);
+  const EpochResult expected = TrainOn(whole, {}).epochs[0];
+  std::atomic<int> stop{0};
+  int steps = 0;
+  TrainingOptions options;
+  options.stop = &stop;
+  options.on_step = [&] { stop.store(++steps == 5 ? 2 : stop.load()); };  // the 6th, the epoch's last one, has begun
+  const TrainingResult result = TrainOn(stopped, options);
+  ASSERT_EQ(result.open_epoch.steps, 6);
+  EXPECT_FALSE(result.epochs[0].test_loss.has_value());
+  TrainingOptions onward;
+  onward.first_step = result.steps;
+  onward.first_epoch = result.open_epoch;
+  const TrainingResult rest = TrainOn(stopped, onward);
+  ASSERT_EQ(rest.epochs.size(), 1u);
+  EXPECT_EQ(rest.epochs[0].epoch, 1);
+  EXPECT_EQ(rest.steps, 0);
+  EXPECT_EQ(rest.epochs[0].loss, expected.loss);
+  EXPECT_EQ(rest.epochs[0].test_loss, expected.test_loss);
+}
+
+TEST(Train, SumsOfOtherMetricsAreRefused) {
+  Fixture fixture = Make(8, 1, 1);
+  TrainingOptions options;
+  options.first_epoch = {.steps = 1, .loss = 2, .metrics = {{"something", 1}}};
+  TrainingResult result;
+  EXPECT_EQ(Train(*fixture.session, fixture.data, options, result).code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Each when it is due, both at one step in their order.
+TEST(Together, CallsBoth) {
+  const auto every = [](int64_t period, std::string name, std::string& calls) {
+    TrainingPauses pauses;
+    pauses.next = [period](int64_t step) { return step < 12 ? period - step % period : 0; };
+    pauses.on_steps = [name, &calls](int64_t step, const LossSums&) {
+      calls += name + std::to_string(step) + " ";
+      return absl::OkStatus();
+    };
+    return pauses;
+  };
+  std::string calls;
+  const TrainingPauses both = Together(every(3, "a", calls), every(4, "b", calls));
+  for (int64_t step = 0, next = both.next(step).value(); next > 0; next = both.next(step).value()) {
+    step += next;
+    ASSERT_TRUE(both.on_steps(step, {}).ok());
+  }
+  EXPECT_EQ(calls, "a3 b4 a6 b8 a9 a12 b12 ");
+  EXPECT_EQ(Together({}, {}).next(0).value(), 0);
+}
+
 // Images of one batch are no numbers.
 class BrokenBatch : public BatchSource {
  public:

@@ -43,14 +43,16 @@ ModelRecord RecordOfRun(const Flags& flags, const Model& model, const TrainingDa
   return {data.preprocessing, std::move(position)};
 }
 
-absl::Status GoOn(const LoadedModel& loaded, int64_t steps, TrainingPosition& position) {
-  const TrainingPosition* const saved = loaded.position();
+absl::Status GoOn(const Beginning& beginning, int64_t steps, TrainingPosition& position) {
+  const TrainingPosition* const saved = beginning.position();
   if (saved == nullptr) return absl::OkStatus();
-  const std::string& path = loaded.file.path();
+  const std::string& path = beginning.path;
   if (const absl::Status same = CheckSameRun(path, *saved, position.run); !same.ok()) {
-    return InvalidArgument("{}; --load-weights-only begins anew with its weights", std::string(same.message()));
+    return InvalidArgument("{}; {}", std::string(same.message()),
+                           beginning.restarts ? "--checkpoint=ANOTHER without --resume begins anew"
+                                              : "--load-weights-only begins anew with its weights");
   }
-  if (saved->step >= steps) {
+  if (saved->step >= steps + (beginning.restarts ? 1 : 0)) {
     return FlagError(
         "{}: its training has come to step {}, and --epochs and --steps, which count from the beginning, end this run "
         "at step {}",

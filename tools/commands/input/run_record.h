@@ -9,7 +9,7 @@
 #include "graph/ir/model.h"
 #include "runtime/train/model_record.h"
 #include "runtime/train/trainer.h"
-#include "tools/commands/input/loaded_model.h"
+#include "tools/commands/input/beginning.h"
 #include "tools/program/flags.h"
 
 namespace partita {
@@ -17,9 +17,10 @@ namespace partita {
 // Of a run that is at step 0.
 ModelRecord RecordOfRun(const Flags& flags, const Model& model, const TrainingData& data);
 
-// Lets a run of `steps` steps in all go on where the training of `loaded` has come to, if it has a state of training.
-// kInvalidArgument: training of other data, order or optimizer. FlagError: nothing is left to be done.
-absl::Status GoOn(const LoadedModel& loaded, int64_t steps, TrainingPosition& position);
+// Lets a run of `steps` steps in all go on where training has come to, if there is a state of training.
+// kInvalidArgument: training of other data, order or optimizer. FlagError: nothing is left to be done, and it is not a
+// restart.
+absl::Status GoOn(const Beginning& beginning, int64_t steps, TrainingPosition& position);
 
 // What of the recipe is another one than the file's training had: a sentence for each.
 std::vector<std::string> ChangesOf(const TrainingPosition& saved, const TrainingPosition& now);

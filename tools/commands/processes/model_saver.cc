@@ -37,8 +37,8 @@ ModelSaver::ModelSaver(const Flags& flags, const Session& session, const Model& 
 
 TrainingPauses ModelSaver::Pauses() {
   TrainingPauses pauses;
-  pauses.every = flags_.Int("save-every");
-  pauses.on_steps = [this](int64_t step) {
+  pauses.next = [every = flags_.Int("save-every")](int64_t step) { return every > 0 ? every - step % every : 0; };
+  pauses.on_steps = [this](int64_t step, const LossSums&) {
     const FinishWriting finish;
     return Save(step);
   };
@@ -63,10 +63,13 @@ absl::Status ModelSaver::KeepBest(int64_t step, const EpochResult& epoch) {
 
 absl::Status ModelSaver::Write(const std::string& path, int64_t step) {
   const bool weights_only = flags_.Bool("save-weights-only");
-  ModelRecord record;
-  record.preprocessing = record_.preprocessing;
-  if (!weights_only) record.training = TrainingPosition{step, record_.training->run, record_.training->recipe, best_};
+  ModelRecord record = Record(step);
+  if (weights_only) record.training.reset();
   return SaveStates(session_, model_, record, weights_only ? States::kEvaluated : States::kAll, path);
+}
+
+ModelRecord ModelSaver::Record(int64_t step) const {
+  return {record_.preprocessing, TrainingPosition{step, record_.training->run, record_.training->recipe, best_}};
 }
 
 }  // namespace partita

@@ -33,6 +33,10 @@ class ModelSaver {
   // At the end, if --save is given, and that step is not what it holds already.
   absl::Status Save(int64_t step);
 
+  // What a file that goes on says at that step.
+  ModelRecord Record(int64_t step) const;
+  const Model& model() const { return model_; }
+
  private:
   absl::Status Write(const std::string& path, int64_t step);
   absl::Status KeepBest(int64_t step, const EpochResult& epoch);

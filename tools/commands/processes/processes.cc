@@ -37,14 +37,8 @@ std::string TextOf(const Program& program) {
   return text;
 }
 
-std::string TextOf(const Metadata& metadata) {
-  std::string text;
-  for (const auto& [key, value] : metadata) text += fmt::format("{}:{} {}:{}\n", key.size(), key, value.size(), value);
-  return text;
-}
-
 std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& strategy, const Program& program,
-                                           const TrainingData& data, const SafetensorsFile* loaded) {
+                                           const TrainingData& data, const std::map<std::string, std::string>& read) {
   std::map<std::string, std::string> digests = {
       {"the version", kToolVersion},
       {"the strategy", Hash(PrintStrategy(strategy, ProtoFormat::kText))},
@@ -56,12 +50,7 @@ std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& s
     if (!own) digests["flag --" + name] = value;
   }
   for (const auto& [name, version] : LibraryVersions()) digests["the library " + name] = version;
-  // Each rank reads its own file of that name.
-  if (loaded != nullptr) {
-    const std::string file = Printable(loaded->path());
-    digests[fmt::format("what {} holds", file)] = loaded->Digest();
-    digests[fmt::format("what {} says", file)] = Hash(TextOf(loaded->metadata()));
-  }
+  digests.insert(read.begin(), read.end());
   return digests;
 }
 
@@ -85,7 +74,7 @@ absl::StatusOr<bool> IsOneOfSeveral() {
 }
 
 absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
-                                             const TrainingData& data, const SafetensorsFile* loaded) {
+                                             const TrainingData& data, const std::map<std::string, std::string>& read) {
   ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment));
   if (!place || place->ranks == 1) return nullptr;  // one process: its ranks are threads
   if (place->ranks != program.ranks()) {
@@ -101,7 +90,7 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
   options.token = place->token;
   options.join_timeout = milliseconds(flags.Int("join-timeout") * 1000);
   options.timeout = milliseconds(flags.Int("timeout") * 1000);
-  options.digests = Digests(flags, strategy, program, data, loaded);
+  options.digests = Digests(flags, strategy, program, data, read);
   options.on_failure = [rank = place->rank](const absl::Status& status) { EndProcess(rank, status); };
   absl::StatusOr<std::unique_ptr<ProcessJob>> job = ProcessJob::Start(options);
   if (!job.ok()) return WithContext(fmt::format("rank {}", place->rank), job.status());

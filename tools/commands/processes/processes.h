@@ -2,6 +2,7 @@
 #ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_PROCESSES_H_
 #define PARTITA_TOOLS_COMMANDS_PROCESSES_PROCESSES_H_
 
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -11,7 +12,6 @@
 #include "graph/derive/strategy.h"
 #include "graph/ir/program.h"
 #include "runtime/api/job/job.h"
-#include "runtime/checkpoint/safetensors.h"
 #include "runtime/train/trainer.h"
 #include "tools/program/flags.h"
 
@@ -26,11 +26,11 @@ absl::StatusOr<bool> IsOneOfSeveral();
 
 // The job that a launcher has started this process for; null if there is none. From then on the end of another rank
 // ends this process within a second, with a line that names the rank and kExitUnavailable, whatever it does; what it is
-// writing is finished first (finish_writing.h). `loaded`: what this rank has read of the file of --load; null: nothing.
-// kInvalidArgument: launchers that contradict each other, other ranks than the program has, ranks that do not mean the
-// same. kUnavailable: ranks that do not come.
+// writing is finished first (finish_writing.h). `read`: digests of what this rank has read of --load or --resume, each
+// under what it is of. kInvalidArgument: launchers that contradict each other, other ranks than the program has, ranks
+// that do not mean the same. kUnavailable: ranks that do not come.
 absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
-                                             const TrainingData& data, const SafetensorsFile* loaded);
+                                             const TrainingData& data, const std::map<std::string, std::string>& read);
 
 // Whether this process speaks for the job: it has rank 0, or there is no job.
 bool Speaks(const Session& session);

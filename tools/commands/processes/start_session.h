@@ -9,6 +9,7 @@
 #include "graph/derive/strategy.h"
 #include "graph/ir/program.h"
 #include "runtime/api/session.h"
+#include "runtime/checkpoint/sharded/saved_checkpoint.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/input/loaded_model.h"
 #include "tools/program/flags.h"
@@ -21,6 +22,11 @@ namespace partita {
 absl::StatusOr<std::unique_ptr<Session>> StartSession(const Flags& flags, const Strategy& strategy,
                                                       const TrainingData& data, Program program, SessionOptions options,
                                                       std::optional<LoadedModel> loaded);
+
+// The same with the states of a checkpoint, of which each process reads what its ranks hold.
+absl::StatusOr<std::unique_ptr<Session>> ResumeSession(const Flags& flags, const Strategy& strategy,
+                                                       const TrainingData& data, Program program,
+                                                       SessionOptions options, const SavedCheckpoint& checkpoint);
 
 }  // namespace partita
 

@@ -1,0 +1,28 @@
+// `trainer convert`: a checkpoint, whatever the ranks were that wrote it, as one file that everybody reads.
+#include "runtime/checkpoint/sharded/convert.h"
+
+#include "tools/commands/commands.h"
+#include "tools/commands/output/outputs.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+absl::StatusOr<int> Convert(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  if (!flags.IsSet("output")) return FlagError("convert needs --output=FILE: where the model is to be written");
+  RETURN_IF_ERROR(CheckOutputs(flags, {"output"}));
+  ASSIGN_OR_RETURN(const SavedCheckpoint checkpoint, SavedCheckpoint::Open(flags.arguments()[0]));
+  RETURN_IF_ERROR(ConvertCheckpoint(checkpoint, flags.Text("output"), SystemDisk()));
+  context.out << fmt::format("{}: {} states of step {}\n", flags.Text("output"), checkpoint.record().states.size(),
+                             checkpoint.record().step);
+  return kExitFinished;
+}
+
+}  // namespace
+
+Command ConvertCommand() {
+  return {"convert", "write a checkpoint as one .safetensors file", "CHECKPOINT", {"output"}, Convert};
+}
+
+}  // namespace partita

@@ -1,0 +1,36 @@
+// What a run begins with, but for its states: what the file of --load, or a checkpoint of --resume, says beside them.
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_BEGINNING_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_BEGINNING_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "graph/ir/model.h"
+#include "runtime/train/model_record.h"
+#include "runtime/train/trainer.h"
+
+namespace partita {
+
+struct Beginning {
+  std::string path;
+  ModelRecord record;
+  bool goes_on = false;   // training, from where the record says that it has come to
+  bool restarts = false;  // the same run, which may have nothing left to do
+
+  // Where training goes on; null: it begins with the weights.
+  const TrainingPosition* position() const { return goes_on ? &*record.training : nullptr; }
+};
+
+// kInvalidArgument: it knows images or classes that the graph, which the command's argument names, does not take.
+absl::Status CheckInputs(const std::string& graph, const Beginning& beginning, const Model& model);
+
+// What was done to the images that the model knows; none: nothing says so, or it is not asked.
+std::optional<Normalization> NormalizationOf(const std::optional<Beginning>& beginning);
+
+// kInvalidArgument: the model knows images, and the data is something else, to which nothing of this can be done.
+absl::Status CheckImages(const Beginning& beginning, const TrainingData& data);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_BEGINNING_H_

@@ -1,0 +1,119 @@
+#include "tools/commands/input/resumed_checkpoint.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <utility>
+
+#include "graph/text/text.h"
+#include "runtime/checkpoint/sharded/checkpoint_folder.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+constexpr char kAuto[] = "auto";
+
+std::optional<int64_t> StepOf(const std::string& text) {
+  int64_t step = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
+  if (error != std::errc() || end != text.data() + text.size() || step < 0) return std::nullopt;
+  return step;
+}
+
+// A line that a graph has not is none.
+std::string LineAt(const std::vector<std::string>& lines, size_t place) {
+  return place < lines.size() ? lines[place] : "none";
+}
+
+absl::Status CheckGraph(const SavedCheckpoint& saved, const std::string& graph, const Model& model) {
+  const std::vector<std::string>& before = saved.record().graph;
+  const std::vector<std::string> now = LinesOf(model.graph);
+  for (size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
+    if (LineAt(before, i) == LineAt(now, i)) continue;
+    return InvalidArgument("{}: is of another graph than {}: node {} is {}; there it is {}", saved.folder(), graph, i,
+                           Printable(LineAt(before, i)), Printable(LineAt(now, i)));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ResumedCheckpoint> Open(const Flags& flags, const Model& model, const std::string& folder) {
+  ASSIGN_OR_RETURN(SavedCheckpoint saved, SavedCheckpoint::Open(folder));
+  const std::string& graph = flags.arguments()[0];
+  RETURN_IF_ERROR(CheckGraph(saved, graph, model));
+  const std::string path = folder + "/" + kRecordFile;
+  ASSIGN_OR_RETURN(ModelRecord record, ReadRecord(path, saved.record().metadata));
+  if (!record.training || record.training->step != saved.record().step) {
+    return InvalidArgument("{}: metadata partita.step: not found as {}, the step of the checkpoint", path,
+                           saved.record().step);
+  }
+  Beginning beginning{.path = folder, .record = std::move(record), .goes_on = true, .restarts = true};
+  RETURN_IF_ERROR(CheckInputs(graph, beginning, model));
+  return ResumedCheckpoint{std::move(saved), std::move(beginning)};
+}
+
+absl::Status NothingIn(const std::string& folder) {
+  return InvalidArgument("flag --resume: {} has no checkpoint", folder);
+}
+
+absl::StatusOr<Resumption> OpenNewest(const Flags& flags, const Model& model, const std::string& folder) {
+  ASSIGN_OR_RETURN(std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), folder));
+  if (steps.empty()) return NothingIn(folder);
+  ASSIGN_OR_RETURN(ResumedCheckpoint newest, Open(flags, model, StepFolder(folder, steps.back())));
+  return Resumption{std::move(newest), {}};
+}
+
+// One that is not whole is passed over; one that is, but not of this run, is not: what is older is not, either.
+absl::StatusOr<Resumption> OpenNewestWhole(const Flags& flags, const Model& model) {
+  const std::string& folder = flags.Text("checkpoint");
+  ASSIGN_OR_RETURN(std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), folder));
+  Resumption resumption;
+  std::ranges::reverse(steps);
+  for (const int64_t step : steps) {
+    const std::string path = StepFolder(folder, step);
+    if (const absl::Status whole = SavedCheckpoint::Open(path).status(); absl::IsInvalidArgument(whole)) {
+      resumption.passed_over.emplace_back(whole.message());
+      continue;
+    }
+    ASSIGN_OR_RETURN(resumption.checkpoint, Open(flags, model, path));
+    return resumption;
+  }
+  if (steps.empty()) return resumption;
+  return InvalidArgument("{}: none of its {} checkpoints is whole; {}", folder, steps.size(),
+                         resumption.passed_over.front());
+}
+
+}  // namespace
+
+std::vector<std::string> LinesOf(const Graph& graph) {
+  std::vector<std::string> lines;
+  std::istringstream text(ToText(graph));
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+absl::Status CheckResumeFlags(const Flags& flags) {
+  if (!flags.IsSet("resume")) return absl::OkStatus();
+  const std::string& resume = flags.Text("resume");
+  if (flags.IsSet("load")) {
+    return FlagError("flag --resume: training goes on from a checkpoint, so --load is not taken");
+  }
+  if ((resume != kAuto && !StepOf(resume)) || flags.IsSet("checkpoint")) return absl::OkStatus();
+  return FlagError("flag --resume={}: of which folder? --checkpoint is needed", resume);
+}
+
+absl::StatusOr<Resumption> OpenResumed(const Flags& flags, const Model& model) {
+  if (!flags.IsSet("resume")) return Resumption{};
+  const std::string& resume = flags.Text("resume");
+  const std::optional<int64_t> step = StepOf(resume);
+  if (resume == kAuto) return OpenNewestWhole(flags, model);
+  std::string folder = step ? StepFolder(flags.Text("checkpoint"), *step) : resume;
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, SystemDisk().List(folder));
+  const bool whole = std::ranges::find(names, kRecordFile) != names.end();
+  if (!whole && !step) return OpenNewest(flags, model, folder);
+  if (!whole) return NothingIn(folder);
+  ASSIGN_OR_RETURN(ResumedCheckpoint named, Open(flags, model, folder));
+  return Resumption{std::move(named), {}};
+}
+
+}  // namespace partita

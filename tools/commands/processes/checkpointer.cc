@@ -1,0 +1,167 @@
+#include "tools/commands/processes/checkpointer.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "runtime/api/job/packed_values.h"
+#include "runtime/checkpoint/sharded/checkpoint_folder.h"
+#include "runtime/train/sharded/agreement.h"
+#include "runtime/train/sharded/write_checkpoint.h"
+#include "tools/commands/processes/finish_writing.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+constexpr int kMostFailures = 3;
+constexpr int64_t kMostSteps = int64_t{1} << 53;
+
+double SecondsOf(std::chrono::steady_clock::duration time) { return std::chrono::duration<double>(time).count(); }
+
+// Where the disk is to blame, and may be better next time.
+bool MayBeTriedAgain(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) || absl::IsInvalidArgument(status);
+}
+
+// What rank 0 says, on all processes.
+template <typename T>
+absl::StatusOr<T> OfRankZero(const Session& session, const T& own) {
+  PackedValues packed;
+  packed.Add(own);
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, session.AllGather(packed.bytes()));
+  return PackedReader(all.front()).Next<T>();
+}
+
+}  // namespace
+
+std::vector<std::string> CheckpointFlags() { return {"checkpoint", "checkpoint-every", "keep", "resume"}; }
+
+absl::StatusOr<CheckpointInterval> ParseInterval(const std::string& text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, text.data() + text.size());
+  const double seconds = unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (error != std::errc() || number < 1 || number > kMostSteps || (!unit.empty() && seconds == 0)) {
+    return FlagError("flag --checkpoint-every: found '{}', allowed are steps, as 1000, or time, as 90s, 15m or 2h",
+                     text);
+  }
+  if (unit.empty()) return CheckpointInterval{.steps = number};
+  return CheckpointInterval{.seconds = static_cast<double>(number) * seconds};
+}
+
+absl::Status CheckCheckpointFlags(const Flags& flags) {
+  for (const char* flag : {"checkpoint-every", "keep"}) {
+    if (!flags.Given(flag) || flags.IsSet("checkpoint")) continue;
+    return FlagError("flag --{} is about checkpoints: --checkpoint=FOLDER is needed", flag);
+  }
+  if (!flags.IsSet("checkpoint-every")) return absl::OkStatus();
+  return ParseInterval(flags.Text("checkpoint-every")).status();
+}
+
+absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::Open(const Flags& flags, const Session& session,
+                                                                 const ModelSaver& saver, Run run) {
+  std::unique_ptr<Checkpointer> checkpointer(new Checkpointer(flags, session, saver, std::move(run)));
+  checkpointer->asked_at_ = checkpointer->run_.first_step;
+  if (flags.IsSet("checkpoint-every")) {
+    ASSIGN_OR_RETURN(checkpointer->interval_, ParseInterval(flags.Text("checkpoint-every")));
+  }
+  if (!flags.IsSet("checkpoint")) return checkpointer;
+  const absl::Status taken = checkpointer->speaks() ? checkpointer->TakeFolder() : absl::OkStatus();
+  const bool there = checkpointer->written_.has_value();
+  RETURN_IF_ERROR(Agree(session, taken).status());
+  ASSIGN_OR_RETURN(const bool begins_written, OfRankZero(session, there));
+  if (begins_written) checkpointer->written_ = checkpointer->run_.first_step;
+  return checkpointer;
+}
+
+absl::Status Checkpointer::TakeFolder() {
+  const std::string& folder = flags_.Text("checkpoint");
+  RETURN_IF_ERROR(disk_.MakeFolder(folder));
+  ASSIGN_OR_RETURN(lock_, FolderLock::Take(folder));
+  if (flags_.Text("resume") == "auto") RETURN_IF_ERROR(SetAside(disk_, folder, run_.first_step));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(disk_, folder));
+  const bool resumed = flags_.IsSet("resume");
+  if (!steps.empty() && (steps.back() > run_.first_step || !resumed)) {
+    return InvalidArgument(
+        "{}: has checkpoints up to step {}, and this run begins at step {}: --resume=auto goes on with the newest; to "
+        "begin elsewhere give another --checkpoint, or move them away",
+        folder, steps.back(), run_.first_step);
+  }
+  if (!steps.empty() && steps.back() == run_.first_step) written_ = run_.first_step;
+  return RemoveHalfWritten(disk_, folder);
+}
+
+TrainingPauses Checkpointer::Pauses() {
+  TrainingPauses pauses;
+  if (!flags_.IsSet("checkpoint")) return pauses;
+  pauses.next = [this](int64_t step) { return StepsToNext(step); };
+  pauses.on_steps = [this](int64_t step, const LossSums& epoch) -> absl::Status {
+    ASSIGN_OR_RETURN(const bool due, IsDue());
+    return due ? WriteOrWarn(step, epoch) : absl::OkStatus();
+  };
+  return pauses;
+}
+
+// Of time, rank 0 says by its clock in how many steps it will have passed, as fast as the last ones were; then it is
+// asked again.
+absl::StatusOr<int64_t> Checkpointer::StepsToNext(int64_t step) {
+  if (interval_.steps > 0) return interval_.steps - step % interval_.steps;
+  if (interval_.seconds == 0) return 0;
+  const Clock::time_point now = Clock::now();
+  const double left = interval_.seconds - SecondsOf(now - last_);
+  const double step_seconds = SecondsOf(now - asked_) / static_cast<double>(std::max<int64_t>(1, step - asked_at_));
+  const bool known = step > asked_at_ && step_seconds > 0;
+  asked_ = now;
+  asked_at_ = step;
+  const double steps = known ? std::clamp(left / step_seconds, 1.0, 1e9) : 1.0;
+  return OfRankZero(session_, static_cast<int64_t>(steps));
+}
+
+absl::StatusOr<bool> Checkpointer::IsDue() {
+  if (interval_.steps > 0) return true;
+  return OfRankZero(session_, SecondsOf(Clock::now() - last_) >= interval_.seconds);
+}
+
+absl::Status Checkpointer::Finish(int64_t step, const LossSums& epoch) {
+  if (!flags_.IsSet("checkpoint") || written_ == step) return absl::OkStatus();
+  return Write(step, epoch);
+}
+
+absl::Status Checkpointer::WriteOrWarn(int64_t step, const LossSums& epoch) {
+  const FinishWriting finish;
+  const absl::Status status = Write(step, epoch);
+  last_ = Clock::now();
+  if (status.ok()) {
+    failures_ = 0;
+    return status;
+  }
+  if (!MayBeTriedAgain(status) || ++failures_ == kMostFailures) return status;
+  if (speaks()) {
+    spdlog::warn("the checkpoint of step {} was not written ({} of {} in a row that end the run): {}", step, failures_,
+                 kMostFailures, std::string(status.message()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Checkpointer::Write(int64_t step, const LossSums& epoch) {
+  const std::string& folder = flags_.Text("checkpoint");
+  CheckpointRecord record;
+  record.step = step;
+  record.epoch = epoch;
+  record.metadata = ToMetadata(saver_.Record(step));
+  record.metadata["partita.model"] = saver_.model().name;
+  record.strategy = run_.strategy;
+  record.graph = run_.graph;
+  RETURN_IF_ERROR(WriteCheckpoint(session_, std::move(record), folder, disk_));
+  written_ = step;
+  if (!speaks()) return absl::OkStatus();
+  if (const absl::Status kept = KeepNewest(disk_, folder, flags_.Int("keep")); !kept.ok()) {
+    spdlog::warn("older checkpoints are not removed: {}", std::string(kept.message()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace partita

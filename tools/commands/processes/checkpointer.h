@@ -1,0 +1,85 @@
+// When a run of training writes checkpoints, and where: --checkpoint, --checkpoint-every, --keep.
+#ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_CHECKPOINTER_H_
+#define PARTITA_TOOLS_COMMANDS_PROCESSES_CHECKPOINTER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/api/session.h"
+#include "runtime/checkpoint/sharded/disk.h"
+#include "runtime/checkpoint/sharded/folder_lock.h"
+#include "runtime/train/trainer.h"
+#include "tools/commands/processes/model_saver.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// Flags that a checkpointer reads, and --resume.
+std::vector<std::string> CheckpointFlags();  // checkpoint, checkpoint-every, keep, resume
+
+// So many steps, or so much time; neither: at the end alone.
+struct CheckpointInterval {
+  int64_t steps = 0;
+  double seconds = 0;
+};
+// "100", "90s", "15m", "2h". FlagError: something else.
+absl::StatusOr<CheckpointInterval> ParseInterval(const std::string& text);
+
+// FlagError: flags that need another one, or say nothing.
+absl::Status CheckCheckpointFlags(const Flags& flags);
+
+// All arguments must outlive it.
+class Checkpointer {
+ public:
+  struct Run {
+    std::string strategy;            // as text
+    std::vector<std::string> graph;  // a line for each node
+    int64_t first_step = 0;          // where it begins
+  };
+  // Collective. Takes the folder for this run, and removes what was never whole there. kInvalidArgument: another run
+  // writes there; checkpoints of later steps are there, which this run would make again.
+  static absl::StatusOr<std::unique_ptr<Checkpointer>> Open(const Flags& flags, const Session& session,
+                                                            const ModelSaver& saver, Run run);
+
+  // While training. A checkpoint that cannot be written is warned of, and the run goes on with those that there are;
+  // three in a row end it.
+  TrainingPauses Pauses();
+
+  // At the end, if that step has none yet.
+  absl::Status Finish(int64_t step, const LossSums& epoch);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Checkpointer(const Flags& flags, const Session& session, const ModelSaver& saver, Run run)
+      : flags_(flags), session_(session), saver_(saver), run_(std::move(run)) {}
+  bool speaks() const { return session_.local_ranks().front() == 0; }
+  absl::Status TakeFolder();
+  absl::StatusOr<int64_t> StepsToNext(int64_t step);
+  absl::StatusOr<bool> IsDue();
+  absl::Status Write(int64_t step, const LossSums& epoch);
+  absl::Status WriteOrWarn(int64_t step, const LossSums& epoch);
+
+  const Flags& flags_;
+  const Session& session_;
+  const ModelSaver& saver_;
+  const Run run_;
+  Disk& disk_ = SystemDisk();
+  CheckpointInterval interval_;
+  std::optional<FolderLock> lock_;          // of rank 0
+  std::optional<int64_t> written_;          // the newest step of this run's that has a checkpoint
+  int failures_ = 0;                        // in a row
+  Clock::time_point last_ = Clock::now();   // when the last checkpoint was written, or should have been
+  Clock::time_point asked_ = Clock::now();  // when StepsToNext was asked last,
+  int64_t asked_at_ = 0;                    // and at which step
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_PROCESSES_CHECKPOINTER_H_
