@@ -18,6 +18,10 @@ std::vector<FlagDefinition> Parallelism() {
       ChoiceFlag("input-gradients", "reduce_scatter", {"reduce_scatter", "all_reduce"},
                  "of layers split by channels; all_reduce: outputs are gathered right after each layer"),
       PathFlag("strategy", "a strategy file in place of --dp, --mp and how they split layers"),
+      ChoiceFlag(
+          "search", "none", {"none", "auto", "data", "grid", "groups", "placement", "pipeline", "layerwise"},
+          "find a strategy for --ranks of --cluster (unset: all of its devices); auto: the best of all searches"),
+      PathFlag("save-strategy", "write what --search found, with the reasons (.pbtxt, .pb)"),
       IntFlag("micro-batches", "1", 1, kMostMicroBatches,
               "equal parts of a batch, one after the other; over the strategy's"),
       ChoiceFlag("exchanges", "auto", {"auto", "direct", "slices", "chain"},

@@ -102,6 +102,13 @@ ARROWS = {
     # How long a step takes there.
     "partitioner/simulate": "runtime/base graph/value graph/ir graph/schedule graph/timeline partitioner/cluster" +
                             " partitioner/cost",
+    # From a graph to the searches' tables, and from their answers to a strategy; the plans that are compiled.
+    "partitioner/tables": "runtime/base graph/value graph/ir graph/moves graph/derive graph/passes graph/schedule" +
+                          " partitioner/search partitioner/search/elimination partitioner/search/placement" +
+                          " partitioner/cluster partitioner/cost",
+    "partitioner/choose": "runtime/base graph graph/value graph/ir graph/derive graph/schedule partitioner" +
+                          " partitioner/search partitioner/search/elimination partitioner/search/placement" +
+                          " partitioner/tables partitioner/cluster partitioner/cost",
     # The closed forms of papers.
     "partitioner/papers": "runtime/base graph/value graph/ir partitioner/cost",
     "partitioner/proto_io": "runtime/base proto graph/value graph/proto_io partitioner/cluster partitioner/papers",

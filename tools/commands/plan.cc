@@ -2,13 +2,16 @@
 #include <optional>
 
 #include "graph/proto_io/proto_io_message.h"
+#include "partitioner/choose/choose_strategy.h"
 #include "partitioner/proto_io/cluster_io.h"
 #include "runtime/api/backend/backend.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/input/chosen_strategy.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/plan_proto.h"
+#include "tools/commands/output/strategy_file.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -22,6 +25,7 @@ absl::StatusOr<std::optional<Cluster>> ReadCluster(const Flags& flags) {
 
 absl::StatusOr<int> RunPlan(const CommandContext& context) {
   const Flags& flags = context.flags;
+  RETURN_IF_ERROR(CheckOutputs(flags, {"save-strategy"}));
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckAcceleration(flags));
   if (flags.IsSet("trace") && !flags.IsSet("cluster")) {
@@ -31,17 +35,20 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   ASSIGN_OR_RETURN(const std::optional<Cluster> cluster, ReadCluster(flags));
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
+  ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(flags, model, /*exact=*/false));
   const Spread spread = flags.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
   ProgramOptions program_options = ReadProgramOptions(flags);
   program_options.count_votes = spread == Spread::kProcesses;
-  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, model, strategy, program_options));
+  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, model, chosen.strategy, program_options));
   const absl::StatusOr<std::unique_ptr<Backend>> backend =
       Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags));
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
   ASSIGN_OR_RETURN(const PlanProto plan,
                    MakePlan(model.name, program, **backend, cluster ? &*cluster : nullptr, flags.Text("trace")));
   const std::string& format = flags.Text("format");
+  if (flags.IsSet("save-strategy"))
+    RETURN_IF_ERROR(SaveFoundStrategy(chosen.strategy, chosen.finalists, flags.Text("save-strategy")));
+  if (format == "text" && Searches(flags)) context.out << FormatFinalists(chosen.finalists) << "\n";
   if (format == "json") {
     context.out << PrintMessage(plan, ProtoFormat::kJson);
   } else if (format == "dot") {
@@ -56,7 +63,7 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
 
 Command PlanCommand() {
   Command command{"plan", "what would run: layouts, bytes, memory, work", "GRAPH", ModelFlags(), RunPlan};
-  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags()}) {
+  for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
   for (const char* flag : {"processes", "cluster", "trace", "format", "full"}) command.flags.push_back(flag);

@@ -2,11 +2,13 @@
 #include <spdlog/spdlog.h>
 
 #include "graph/proto_io/proto_io.h"
+#include "partitioner/choose/choose_strategy.h"
 #include "runtime/telemetry/progress_bar.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/beginning.h"
+#include "tools/commands/input/chosen_strategy.h"
 #include "tools/commands/input/data.h"
 #include "tools/commands/input/graph_hash.h"
 #include "tools/commands/input/inputs.h"
@@ -16,6 +18,7 @@
 #include "tools/commands/input/run_record.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/report.h"
+#include "tools/commands/output/strategy_file.h"
 #include "tools/commands/output/timeline.h"
 #include "tools/commands/processes/checkpointer.h"
 #include "tools/commands/processes/finish_writing.h"
@@ -34,6 +37,7 @@ constexpr double kBarSeconds = 0.25;
 struct Prepared {
   Model model;
   std::string graph_hash;
+  ChosenStrategy chosen;
   TrainingData data;
   TrainingOptions options;
   ModelRecord record;                 // where training begins
@@ -62,7 +66,7 @@ absl::Status BeginWhere(const Beginning& beginning, Prepared& prepared) {
 
 // Everything that can be refused is refused here, before anything is written.
 absl::StatusOr<Prepared> Prepare(const Flags& flags) {
-  RETURN_IF_ERROR(CheckOutputs(flags, {"save", "save-best", "report", "trace"}));
+  RETURN_IF_ERROR(CheckOutputs(flags, {"save", "save-best", "save-strategy", "report", "trace"}));
   RETURN_IF_ERROR(CheckSaveFlags(flags));
   RETURN_IF_ERROR(CheckCheckpointFlags(flags));
   RETURN_IF_ERROR(CheckResumeFlags(flags));
@@ -72,7 +76,8 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   Prepared prepared;
   ASSIGN_OR_RETURN(prepared.model, ReadModel(flags));
   prepared.graph_hash = GraphHash(prepared.model);
-  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, prepared.model.graph));
+  ASSIGN_OR_RETURN(prepared.chosen, ChosenStrategyOf(flags, prepared.model, /*exact=*/false));
+  const Strategy& strategy = prepared.chosen.strategy;
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, prepared.model, /*trains=*/true));
   ASSIGN_OR_RETURN(const Resumption resumption, OpenResumed(flags, prepared.model));
   const std::optional<ResumedCheckpoint>& resumed = resumption.checkpoint;
@@ -122,6 +127,12 @@ absl::Status Save(const Flags& flags, const Session& session, int64_t step, cons
   return absl::OkStatus();
 }
 
+absl::Status SayChoice(const Flags& flags, const ChosenStrategy& chosen, bool text, std::ostream& out) {
+  if (text && Searches(flags)) out << FormatFinalists(chosen.finalists) << std::endl;
+  if (!flags.IsSet("save-strategy")) return absl::OkStatus();
+  return SaveFoundStrategy(chosen.strategy, chosen.finalists, flags.Text("save-strategy"));
+}
+
 void SayBeginning(const Prepared& prepared, bool text, std::ostream& out) {
   if (!prepared.onward) return;
   if (text) out << *prepared.onward << std::endl;
@@ -153,6 +164,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
     communication.emplace(*prepared.session);
     prepared.options.on_step = [&] { communication->AddStep(); };
   }
+  if (speaks) RETURN_IF_ERROR(SayChoice(context.flags, prepared.chosen, text, out));
   SayBeginning(prepared, text, out);
   ModelSaver saver(context.flags, *prepared.session, prepared.model, prepared.record);
   ASSIGN_OR_RETURN(const std::unique_ptr<Checkpointer> checkpointer,
@@ -190,12 +202,12 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
 Command TrainCommand() {
   Command command{"train", "train a graph on a data set", "GRAPH", ModelFlags(), RunTrain};
   command.choices = {{"format", {"text", "json"}}};
-  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(), LoadFlags(),
-                            SaveFlags(), CheckpointFlags()}) {
+  for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(),
+                            LoadFlags(), SaveFlags(), CheckpointFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag :
-       {"flip", "shift", "crop-area", "colour", "epochs", "steps", "report", "trace", "format", "delay-seed"}) {
+  for (const char* flag : {"cluster", "flip", "shift", "crop-area", "colour", "epochs", "steps", "report", "trace",
+                           "format", "delay-seed"}) {
     command.flags.push_back(flag);
   }
   return command;

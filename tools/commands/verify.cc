@@ -1,13 +1,17 @@
 // `trainer verify`: the plan and the same graph on one rank side by side.
 #include <nlohmann/json.hpp>
 
+#include "partitioner/choose/choose_strategy.h"
 #include "runtime/api/verify_plan.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/input/chosen_strategy.h"
 #include "tools/commands/input/data.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/run_options.h"
+#include "tools/commands/output/outputs.h"
+#include "tools/commands/output/strategy_file.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -56,11 +60,14 @@ absl::StatusOr<StepComparison> Step(const BatchSource& source, int64_t number, P
 
 int64_t StepsOf(const Flags& flags) { return flags.Int("steps") > 0 ? flags.Int("steps") : kSteps; }
 
-absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model model) {
+absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model model, std::ostream& out) {
   SetScheduleLength(StepsOf(flags), model.learning_rate);
-  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
-  ASSIGN_OR_RETURN(Program plan, MakeProgramOf(flags, model, strategy, ReadProgramOptions(flags)));
+  ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(flags, model, /*exact=*/true));
+  ASSIGN_OR_RETURN(Program plan, MakeProgramOf(flags, model, chosen.strategy, ReadProgramOptions(flags)));
   ASSIGN_OR_RETURN(Program serial, MakeProgramOf(flags, model, Strategy{}, ReadProgramOptions(flags)));
+  if (flags.IsSet("save-strategy"))
+    RETURN_IF_ERROR(SaveFoundStrategy(chosen.strategy, chosen.finalists, flags.Text("save-strategy")));
+  if (flags.Text("format") == "text" && Searches(flags)) out << FormatFinalists(chosen.finalists) << "\n";
   return PlanVerifier::Start(std::move(serial), std::move(plan), ReadOptions(flags));
 }
 
@@ -83,11 +90,12 @@ std::string ToText(int64_t step, const StepComparison& comparison) {
 
 absl::StatusOr<int> RunVerify(const CommandContext& context) {
   const Flags& flags = context.flags;
+  RETURN_IF_ERROR(CheckOutputs(flags, {"save-strategy"}));
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckDevice(flags));
   ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, {.training = Need::kYes, .test = Need::kNo}));
-  ASSIGN_OR_RETURN(const std::unique_ptr<PlanVerifier> verifier, Start(flags, model));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PlanVerifier> verifier, Start(flags, model, context.out));
   const int64_t steps = StepsOf(flags);
   nlohmann::json rows = nlohmann::json::array();
   absl::Status status;
@@ -109,10 +117,10 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
 Command VerifyCommand() {
   Command command{"verify", "run a plan and the same graph on one rank side by side", "GRAPH", ModelFlags(), RunVerify};
   command.choices = {{"format", {"text", "json"}}};
-  for (const auto& flags : {StrategyFlags(), RunFlags(), DataFlags()}) {
+  for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), DataFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"steps", "tolerance", "format", "delay-seed"}) command.flags.push_back(flag);
+  for (const char* flag : {"cluster", "steps", "tolerance", "format", "delay-seed"}) command.flags.push_back(flag);
   return command;
 }
 

@@ -5,6 +5,7 @@
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/train/trainer.h"
+#include "tools/commands/input/chosen_strategy.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -85,6 +86,7 @@ absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward) 
 
 absl::StatusOr<int64_t> RanksOf(const Flags& flags) {
   if (!flags.Has("strategy")) return 1;
+  if (Searches(flags)) return RanksOfSearch(flags);
   if (!flags.IsSet("strategy")) return Replicas(flags) * flags.Int("mp");
   ASSIGN_OR_RETURN(const Strategy strategy, LoadStrategy(flags.Text("strategy")));
   return strategy.mesh.size();

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "graph/proto_io/proto_io_message.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -41,7 +42,7 @@ using Taken = std::pair<fs::path, std::string>;
 std::vector<Taken> Inputs(const Flags& flags) {
   std::vector<Taken> inputs;
   for (const std::string& argument : flags.arguments()) inputs.emplace_back(argument, "the graph");
-  for (const char* name : {"strategy", "config", "cluster", "data"}) {
+  for (const char* name : {"strategy", "cluster", "config", "data"}) {
     if (flags.Has(name) && flags.IsSet(name)) inputs.emplace_back(flags.Text(name), fmt::format("that of --{}", name));
   }
   return inputs;
@@ -56,6 +57,10 @@ absl::Status CheckOutputs(const Flags& flags, const std::vector<std::string>& na
     const fs::path path = flags.Text(name);
     if (name == "report" && path.extension() != ".json") {
       return FlagError("flag --report: {} does not end in .json; reports are JSON", path.string());
+    }
+    if (name == "save-strategy") {
+      const absl::Status format = FormatOf(path.string()).status();
+      if (!format.ok()) return FlagError("flag --save-strategy: {}", std::string(format.message()));
     }
     RETURN_IF_ERROR(CheckWritable(name, path));
     for (const auto& [other, what] : taken) {

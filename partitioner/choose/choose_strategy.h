@@ -1,0 +1,45 @@
+// From a model and a cluster to a strategy: searches on tables give candidates; these alone are compiled, reckoned and
+// compared.
+#ifndef PARTITA_PARTITIONER_CHOOSE_CHOOSE_STRATEGY_H_
+#define PARTITA_PARTITIONER_CHOOSE_CHOOSE_STRATEGY_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/kernel_catalogue.h"
+#include "graph/ir/model.h"
+#include "graph/make_program.h"
+#include "graph/make_schedule.h"
+#include "partitioner/choose/candidate.h"
+#include "partitioner/tables/layer_cost.h"
+
+namespace partita {
+
+struct ChooseRequest {
+  const Model& model;
+  int ranks = 1;
+  std::set<SearchKind> searches;  // at least one
+  CostBasis basis;
+  int64_t memory_bytes = 0;  // that a rank may use, beside what its device has; 0: no more than that
+  // How finalists are compiled.
+  ProgramOptions program;
+  const KernelCatalogue& kernels;
+  ScheduleOptions schedule;
+};
+
+// What was compiled, the best first: those that fit before those that do not, then by seconds, then in the order of the
+// searches. kResourceExhausted: none fits; it names the nearest and what it lacks. Deterministic.
+absl::StatusOr<std::vector<Finalist>> ChooseStrategy(const ChooseRequest& request);
+
+// The finalists as a table for people, the chosen one first.
+std::string FormatFinalists(const std::vector<Finalist>& finalists);
+
+// Why a strategy was chosen: which search, predicted seconds, bound or gap, what was rejected. A line each.
+std::vector<std::string> ReasonsFor(const std::vector<Finalist>& finalists);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_CHOOSE_CHOOSE_STRATEGY_H_

@@ -1,0 +1,25 @@
+// What an answer of a search says as a strategy: of every node of the user's graph, over every axis, a split,
+// `replicate` or `at`. Parameters follow what reads them.
+#ifndef PARTITA_PARTITIONER_TABLES_FOUND_STRATEGY_H_
+#define PARTITA_PARTITIONER_TABLES_FOUND_STRATEGY_H_
+
+#include <string>
+#include <vector>
+
+#include "graph/derive/strategy.h"
+#include "partitioner/tables/choice.h"
+#include "partitioner/tables/layers.h"
+
+namespace partita {
+
+// `choices`: by layer, over the axes of `mesh`.
+Strategy StrategyOfChoices(const Graph& forward, const LayerGraph& layers, const Mesh& mesh,
+                           const std::vector<Choice>& choices);
+
+// Mesh `data:N AXIS:M`: samples over data, each layer whole on the rank of AXIS that `ranks` says.
+Strategy StrategyOfRanks(const Graph& forward, const LayerGraph& layers, int data, const std::string& axis, int size,
+                         const std::vector<int>& ranks);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_TABLES_FOUND_STRATEGY_H_

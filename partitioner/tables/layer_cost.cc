@@ -1,0 +1,141 @@
+#include "partitioner/tables/layer_cost.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "graph/schedule/localize.h"
+#include "partitioner/tables/layer_program.h"
+#include "partitioner/tables/move_seconds.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+// The first rank's: of balanced blocks the first is never smaller than another.
+constexpr int kRank = 0;
+
+class Reckoner {
+ public:
+  Reckoner(const LayerProgram& program, const Mesh& mesh, const CostBasis& basis)
+      : program_(program),
+        graph_(program.graph),
+        basis_(basis),
+        local_(Localize(program.graph, kRank)),
+        moves_(mesh, basis.cluster),
+        sharing_(RanksSharingCores(basis.cluster, kRank, mesh.size())) {}
+
+  absl::StatusOr<LayerCost> Run() {
+    cost_.reads = program_.reads;
+    cost_.makes = program_.makes;
+    for (NodeId id = 0; id < static_cast<NodeId>(graph_.nodes().size()); ++id) {
+      const Node& node = graph_.node(id);
+      if (node.op->role == Role::kParameter) AddWeight(node);
+      const bool source = node.op->is_state() || node.op->role == Role::kInput || node.op->role == Role::kConstant;
+      if (source) continue;
+      if (node.op->move)
+        AddMove(id);
+      else
+        RETURN_IF_ERROR(AddKernel(id));
+    }
+    return cost_;
+  }
+
+ private:
+  double BytesHere(ValueId value) const {
+    const std::optional<LocalTensor>& held = local_.values[value];
+    return held ? static_cast<double>(held->bytes()) : 0;
+  }
+
+  // Of the layer's own: what it reads of others stands for parameters as well.
+  void AddWeight(const Node& node) {
+    const std::string& name = graph_.value(node.outputs[0]).name;
+    if (program_.read_names.contains(name)) return;
+    cost_.weight_bytes += basis_.copies_of_weights * BytesHere(node.outputs[0]);
+  }
+
+  void AddMove(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (program_.brought_back.contains(graph_.name(id))) return;
+    const bool synchronizes = program_.synchronizing.contains(graph_.name(id));
+    const double seconds = synchronizes ? moves_.OfBytesOf(graph_, node) : moves_.OfNode(graph_, node);
+    if (synchronizes)
+      cost_.synchronization += seconds;
+    else
+      (node.phase == Phase::kForward ? cost_.forward : cost_.backward) += seconds;
+  }
+
+  absl::Status AddKernel(NodeId id) {
+    const Node& node = graph_.node(id);
+    const bool forward = node.phase == Phase::kForward;
+    if (node.op->view || !Runs(local_, node)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const LocalNode share, MakeLocalNode(graph_, local_, id));
+    const double seconds = ComputeSeconds(share, basis_.times, basis_.cluster.KindOf(kRank), sharing_);
+    (forward ? cost_.forward : cost_.backward) += seconds;
+    ++(forward ? cost_.forward_launches : cost_.backward_launches);
+    for (const ValueId output : node.outputs) cost_.activation_bytes += forward ? BytesHere(output) : 0;
+    return absl::OkStatus();
+  }
+
+  const LayerProgram& program_;
+  const Graph& graph_;
+  const CostBasis& basis_;
+  const LocalGraph local_;
+  MoveSeconds moves_;
+  const int sharing_;
+  LayerCost cost_;
+};
+
+}  // namespace
+
+LayerCosts::LayerCosts(const LayerGraph& layers, const Mesh& mesh, const CostBasis& basis)
+    : layers_(layers), mesh_(mesh), basis_(basis) {
+  for (const OpLayer& layer : layers.layers) signatures_[layer.nodes[0]] = SignatureOf(layer);
+}
+
+absl::StatusOr<LayerCost> LayerCosts::Of(const OpLayer& layer, const Choice& choice) {
+  const std::pair<std::string, Choice> key{signatures_.at(layer.nodes[0]), choice};
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  const bool for_gpu = basis_.cluster.KindOf(kRank).backend == BackendKind::kCuda;
+  const auto cost = [&]() -> absl::StatusOr<LayerCost> {
+    ASSIGN_OR_RETURN(const LayerProgram program,
+                     MakeLayerProgram(layers_, layer, mesh_, choice, basis_.registry, for_gpu));
+    return Reckoner(program, mesh_, basis_).Run();
+  };
+  return known_.emplace(key, cost()).first->second;
+}
+
+// Ops with attributes and types, and where each input comes from: a node of the layer, or how it is given.
+std::string LayerCosts::SignatureOf(const OpLayer& layer) const {
+  const Graph& graph = layers_.graph;
+  std::map<ValueId, std::string> places;
+  for (const ValueId value : layer.reads) places[value] = layers_.wanted[value] ? "wanted" : "given";
+  std::string text;
+  for (const NodeId id : layer.nodes) {
+    const Node& node = graph.node(id);
+    text += node.op->name;
+    for (const auto& [name, value] : node.attributes.entries()) {
+      if (name != "key") text += fmt::format(" {}={}", name, ToString(value));
+    }
+    for (const ValueId input : node.inputs) {
+      if (input == kNoValue) {
+        text += " -";
+        continue;
+      }
+      const Node& producer = graph.node(graph.value(input).producer);
+      const std::string& place =
+          places.try_emplace(input, producer.op->name + std::to_string(places.size())).first->second;
+      text += fmt::format(" {}{}:{}", Name(graph.type(input).dtype), ToString(graph.type(input).shape), place);
+    }
+    for (const ValueId output : node.outputs) {
+      places[output] = fmt::format("n{}", places.size());
+      text += fmt::format(" ->{}", places[output]);
+    }
+    text += ";";
+  }
+  for (const ValueId value : layer.makes) text += places[value] + (layers_.wanted[value] ? "!" : "?");
+  return text;
+}
+
+}  // namespace partita

@@ -1,0 +1,62 @@
+// What a layer costs under a choice: the compiler is given the layer alone, forward and backward, and one rank's share
+// of that is reckoned.
+#ifndef PARTITA_PARTITIONER_TABLES_LAYER_COST_H_
+#define PARTITA_PARTITIONER_TABLES_LAYER_COST_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/op_definition.h"
+#include "graph/value/layout.h"
+#include "partitioner/cluster/cluster.h"
+#include "partitioner/cost/compute_cost.h"
+#include "partitioner/tables/choice.h"
+#include "partitioner/tables/layers.h"
+
+namespace partita {
+
+// What costs are reckoned of. All of it must outlive who is given it.
+struct CostBasis {
+  const OpRegistry& registry;
+  const Cluster& cluster;
+  const KernelTimes& times;
+  // Of a parameter: itself, its gradient, and what the optimizer keeps beside it.
+  double copies_of_weights = 2;
+};
+
+struct LayerCost {
+  double forward = 0, backward = 0;  // seconds of rank 0's share, moves inside the layer (halos, statistics) included
+  double synchronization = 0;        // seconds that the gradients' bytes add to their sums, which are a few large ones
+  int forward_launches = 0, backward_launches = 0;
+  double weight_bytes = 0;      // on a device, with all copies
+  double activation_bytes = 0;  // that the layer makes forward, on a device
+  std::vector<Layout> reads;    // how what it reads must lie, without ghosts
+  std::vector<Layout> makes;    // how what it makes lies
+};
+
+// Keeps what layers that are alike cost. The layers, mesh and basis must outlive it. Thread-compatible.
+class LayerCosts {
+ public:
+  LayerCosts(const LayerGraph& layers, const Mesh& mesh, const CostBasis& basis);
+
+  // kInvalidArgument: the layer cannot lie so.
+  absl::StatusOr<LayerCost> Of(const OpLayer& layer, const Choice& choice);
+
+  const Mesh& mesh() const { return mesh_; }
+  const CostBasis& basis() const { return basis_; }
+
+ private:
+  std::string SignatureOf(const OpLayer& layer) const;
+
+  const LayerGraph& layers_;
+  const Mesh& mesh_;
+  const CostBasis& basis_;
+  std::map<NodeId, std::string> signatures_;  // by a layer's first node
+  std::map<std::pair<std::string, Choice>, absl::StatusOr<LayerCost>> known_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_TABLES_LAYER_COST_H_

@@ -1,0 +1,137 @@
+#include "partitioner/tables/layer_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "partitioner/tables/edge_seconds.h"
+#include "partitioner/tables/move_seconds.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+class Filler {
+ public:
+  Filler(const LayerGraph& layers, const Mesh& mesh, const CostBasis& basis, const ChoiceFilter& filter)
+      : layers_(layers), filter_(filter), costs_(layers, mesh, basis), moves_(mesh, basis.cluster) {
+    result_.mesh = mesh;
+  }
+
+  absl::StatusOr<LayerTables> Run() {
+    const std::vector<Choice> all = AllChoices(result_.mesh);
+    for (const OpLayer& layer : layers_.layers) RETURN_IF_ERROR(AddLayer(layer, all));
+    for (const LayerEdge& edge : layers_.edges) AddEdge(edge);
+    result_.matrices = matrices_.made();
+    return std::move(result_);
+  }
+
+ private:
+  // No dimension in more parts than it has elements.
+  bool HasRoom(const OpLayer& layer, const Choice& choice) const {
+    const Shape& shape = layers_.graph.type(layers_.lead(layer).outputs[0]).shape;
+    return std::ranges::all_of(kCuts, [&](Cut cut) {
+      const int degree = DegreeOf(choice, result_.mesh, cut), dimension = DimensionOf(cut, shape.size());
+      return degree == 1 || (dimension >= 0 && degree <= shape[dimension]) || (shape.empty() && cut == Cut::kSamples);
+    });
+  }
+
+  absl::Status AddLayer(const OpLayer& layer, const std::vector<Choice>& all) {
+    OpTable table{layer.name, {}, {}, {}};
+    std::vector<Choice> choices;
+    std::vector<LayerCost> costs;
+    absl::Status reason;
+    for (const Choice& choice : all) {
+      if (!HasRoom(layer, choice) || (filter_ && !filter_(layer, choice))) continue;
+      absl::StatusOr<LayerCost> cost = costs_.Of(layer, choice);
+      reason.Update(cost.status());
+      if (!cost.ok()) continue;
+      table.configs.push_back(ToString(choice, result_.mesh));
+      table.seconds.push_back(cost->forward + cost->backward + cost->synchronization);
+      table.bytes.push_back(cost->weight_bytes + cost->activation_bytes);
+      choices.push_back(choice);
+      costs.push_back(*std::move(cost));
+    }
+    if (choices.empty()) return WithContext(fmt::format("layer '{}'", layer.name), Reason(reason));
+    result_.tables.ops.push_back(std::move(table));
+    result_.choices.push_back(std::move(choices));
+    costs_of_.push_back(std::move(costs));
+    return absl::OkStatus();
+  }
+
+  static absl::Status Reason(const absl::Status& status) {
+    return status.ok() ? InvalidArgument("there is no way to split it") : status;
+  }
+
+  void AddEdge(const LayerEdge& edge) {
+    std::vector<EdgeEnd> from, to;
+    for (size_t i = 0; i < costs_of_[edge.from].size(); ++i)
+      from.push_back({costs_of_[edge.from][i].makes[edge.made], {}});
+    for (size_t i = 0; i < costs_of_[edge.to].size(); ++i)
+      to.push_back({costs_of_[edge.to][i].reads[edge.read], result_.choices[edge.to][i]});
+    const TensorType& type = layers_.graph.type(edge.value);
+    const bool back = layers_.wanted[edge.value];
+    const auto make = [&] { return EdgeSeconds(type, from, to, back, result_.mesh, moves_); };
+    result_.tables.edges.push_back({edge.from, edge.to, matrices_.Of(SignatureOf(type, back, from, to), make)});
+  }
+
+  std::string SignatureOf(const TensorType& type, bool back, const std::vector<EdgeEnd>& from,
+                          const std::vector<EdgeEnd>& to) const {
+    std::string text = fmt::format("{}{}{}", Name(type.dtype), partita::ToString(type.shape), back ? "!" : "");
+    for (const EdgeEnd& end : from) text += partita::ToString(end.layout, result_.mesh);
+    for (const EdgeEnd& end : to) {
+      text += partita::ToString(end.layout, result_.mesh);
+      for (const Cut cut : end.choice) text += cut == Cut::kWhole ? '-' : '+';
+    }
+    return text;
+  }
+
+  const LayerGraph& layers_;
+  const ChoiceFilter& filter_;
+  LayerTables result_;
+  LayerCosts costs_;
+  MoveSeconds moves_;
+  EdgeMatrices matrices_;
+  std::vector<std::vector<LayerCost>> costs_of_;  // by layer, by config
+};
+
+}  // namespace
+
+absl::StatusOr<LayerTables> MakeLayerTables(const LayerGraph& layers, const Mesh& mesh, const CostBasis& basis,
+                                            const ChoiceFilter& filter) {
+  return Filler(layers, mesh, basis, filter).Run();
+}
+
+absl::StatusOr<LayerTables> LayerwiseTables(const LayerGraph& layers, int ranks, const CostBasis& basis) {
+  return MakeLayerTables(layers, PrimeMesh(ranks), basis);
+}
+
+absl::StatusOr<LayerTables> GridModeTables(const LayerGraph& layers, int rows, int columns, bool of_groups,
+                                           const CostBasis& basis) {
+  Mesh mesh;
+  mesh.axes = {{"data", columns}, {"model", rows}};
+  const auto mode = [&](const OpLayer& layer, Cut model) {
+    const OpDefinition& op = *layers.lead(layer).op;
+    if (rows == 1) return model == Cut::kWhole;
+    if (!of_groups) return model != Cut::kWidth;
+    const bool other = op.role != Role::kConvolution && op.role != Role::kProduct;
+    if (other) return model == Cut::kSamples || model == Cut::kWhole;
+    return op.role == Role::kConvolution ? model == Cut::kSamples : model == Cut::kChannels || model == Cut::kWhole;
+  };
+  // A node without samples (a weight that is looked at) is whole over data as well.
+  const auto filter = [&](const OpLayer& layer, const Choice& choice) {
+    const Node& lead = layers.lead(layer);
+    const Shape& shape = layers.graph.type(lead.outputs[0]).shape;
+    const bool samples = columns > 1 && SplitName(RulesOf(layers.graph, lead), shape, Cut::kSamples).has_value();
+    return choice[0] == (samples ? Cut::kSamples : Cut::kWhole) && mode(layer, choice[1]);
+  };
+  return MakeLayerTables(layers, mesh, basis, filter);
+}
+
+std::vector<Choice> ChoicesOf(const LayerTables& tables, const std::vector<int>& configs) {
+  std::vector<Choice> choices;
+  for (size_t i = 0; i < configs.size(); ++i) choices.push_back(tables.choices[i][configs[i]]);
+  return choices;
+}
+
+}  // namespace partita

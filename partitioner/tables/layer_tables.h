@@ -1,0 +1,44 @@
+// The tables of a model for searches that choose a config for each layer: layer by layer (Jia et al.), or of a grid's
+// modes (Gholami et al., Joo and Youn).
+#ifndef PARTITA_PARTITIONER_TABLES_LAYER_TABLES_H_
+#define PARTITA_PARTITIONER_TABLES_LAYER_TABLES_H_
+
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "partitioner/search/elimination/cost_tables.h"
+#include "partitioner/tables/choice.h"
+#include "partitioner/tables/layer_cost.h"
+#include "partitioner/tables/layers.h"
+
+namespace partita {
+
+struct LayerTables {
+  Mesh mesh;
+  CostTables tables;                         // ops are the layers
+  std::vector<std::vector<Choice>> choices;  // by layer, by config
+  int matrices = 0;                          // made; other edges share them
+};
+
+// Which of the choices a layer is given; it gets those that are possible.
+using ChoiceFilter = std::function<bool(const OpLayer&, const Choice&)>;
+
+// kInvalidArgument: a layer has no choice, not even to be whole on every rank.
+absl::StatusOr<LayerTables> MakeLayerTables(const LayerGraph& layers, const Mesh& mesh, const CostBasis& basis,
+                                            const ChoiceFilter& filter = nullptr);
+
+// Jia's: degrees (n, c, h, w) over prime axes.
+absl::StatusOr<LayerTables> LayerwiseTables(const LayerGraph& layers, int ranks, const CostBasis& basis);
+
+// Over `data:columns model:rows`. Samples always lie over data; over model each layer's channels, rows, samples, or
+// nothing. `of_groups`: convolutions share samples and dense layers channels (Joo and Youn).
+absl::StatusOr<LayerTables> GridModeTables(const LayerGraph& layers, int rows, int columns, bool of_groups,
+                                           const CostBasis& basis);
+
+// The choices that configs stand for, by layer.
+std::vector<Choice> ChoicesOf(const LayerTables& tables, const std::vector<int>& configs);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_TABLES_LAYER_TABLES_H_

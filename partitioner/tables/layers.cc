@@ -1,0 +1,146 @@
+#include "partitioner/tables/layers.h"
+
+#include <algorithm>
+
+#include "graph/derive/strategy.h"
+#include "graph/passes/prepare_training.h"
+#include "partitioner/tables/choice.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+std::string NameOfUser(const std::string& name) { return name.substr(0, name.find('@')); }
+
+// A rule by which the input is split along this dimension, element by element or in units, not by windows, and the
+// output with it; of a piece of a user's node the output may be a sum.
+bool SplitsInput(const std::vector<Rule>& rules, bool piece, size_t input, int dimension) {
+  return std::ranges::any_of(rules, [&](const Rule& rule) {
+    const Pattern& pattern = rule.inputs[std::min(input, rule.inputs.size() - 1)];
+    return rule.name != "partial" && pattern.kind == AxisLayout::Kind::kSplit && pattern.dimension == dimension &&
+           !pattern.windows && (piece || rule.outputs[0].kind == AxisLayout::Kind::kSplit);
+  });
+}
+
+class LayerFinder {
+ public:
+  explicit LayerFinder(Graph graph) { found_.graph = std::move(graph); }
+
+  LayerGraph Run() {
+    found_.layer_of_node.assign(found_.graph.nodes().size(), -1);
+    FindWanted();
+    for (NodeId id = 0; id < static_cast<NodeId>(found_.graph.nodes().size()); ++id) {
+      const Node& node = graph().node(id);
+      if (!node.op->is_state() && node.op->role != Role::kConstant) Add(id);
+    }
+    for (int i = 0; i < static_cast<int>(found_.layers.size()); ++i) FindReads(i);
+    for (const ValueId loss : LossesOf()) Make(graph().value(loss).producer, loss);
+    FindEdges();
+    return std::move(found_);
+  }
+
+ private:
+  const Graph& graph() const { return found_.graph; }
+
+  // As the adjoint does.
+  void FindWanted() {
+    found_.wanted.assign(graph().values().size(), false);
+    for (const Node& node : graph().nodes()) {
+      bool wanted = node.op->role == Role::kParameter;
+      for (const ValueId input : node.inputs) {
+        wanted = wanted || (node.op->gradient && input != kNoValue && found_.wanted[input]);
+      }
+      for (const ValueId output : node.outputs) found_.wanted[output] = wanted;
+    }
+  }
+
+  void Add(NodeId id) {
+    const std::string user = NameOfUser(graph().name(id));
+    const auto known = found_.layer_of_name.find(user);
+    int layer = known != found_.layer_of_name.end() ? known->second : LayerToJoin(graph().node(id));
+    if (layer < 0) {
+      layer = static_cast<int>(found_.layers.size());
+      found_.layers.push_back({graph().name(id), {}, {}, {}});
+    }
+    found_.layers[layer].nodes.push_back(id);
+    found_.layer_of_node[id] = layer;
+    found_.layer_of_name[user] = layer;
+  }
+
+  // -1: none. Layers read only of layers before them, so it is the latest that the node reads of, or a new one.
+  int LayerToJoin(const Node& node) const {
+    const std::vector<Rule> rules = RulesOf(graph(), node);
+    const bool piece = graph().value(node.outputs[0]).name.find('@') != std::string::npos;
+    int latest = -1;
+    bool joins = false;
+    for (size_t i = 0; i < node.inputs.size() && !rules.empty(); ++i) {
+      if (node.inputs[i] == kNoValue) continue;
+      const int layer = found_.layer_of_node[graph().value(node.inputs[i]).producer];
+      if (layer < latest || layer < 0) continue;
+      joins = (layer == latest && joins) || Joins(rules, piece, i, found_.layers[layer]);
+      latest = layer;
+    }
+    return joins ? latest : -1;
+  }
+
+  bool Joins(const std::vector<Rule>& rules, bool piece, size_t input, const OpLayer& layer) const {
+    const Node& lead = found_.lead(layer);
+    const Shape& shape = graph().type(lead.outputs[0]).shape;
+    if (lead.op->role == Role::kInput || shape.size() < 2) return false;
+    const std::vector<Rule> of_lead = RulesOf(graph(), lead);
+    return std::ranges::all_of(kCuts, [&](Cut cut) {
+      return !SplitName(of_lead, shape, cut) || SplitsInput(rules, piece, input, DimensionOf(cut, shape.size()));
+    });
+  }
+
+  void FindReads(int index) {
+    OpLayer& layer = found_.layers[index];
+    for (const NodeId id : layer.nodes) {
+      for (const ValueId input : graph().node(id).inputs) {
+        if (input == kNoValue || std::ranges::find(layer.reads, input) != layer.reads.end()) continue;
+        const NodeId producer = graph().value(input).producer;
+        if (found_.layer_of_node[producer] < 0 || found_.layer_of_node[producer] == index) continue;
+        layer.reads.push_back(input);
+        Make(producer, input);
+      }
+    }
+  }
+
+  void Make(NodeId producer, ValueId value) {
+    std::vector<ValueId>& makes = found_.layers[found_.layer_of_node[producer]].makes;
+    if (std::ranges::find(makes, value) == makes.end()) makes.push_back(value);
+  }
+
+  std::vector<ValueId> LossesOf() const {
+    std::vector<ValueId> losses;
+    if (graph().loss != kNoValue) losses.push_back(graph().loss);
+    for (const FurtherLoss& further : graph().further_losses) losses.push_back(further.value);
+    return losses;
+  }
+
+  void FindEdges() {
+    for (int to = 0; to < static_cast<int>(found_.layers.size()); ++to) {
+      const std::vector<ValueId>& reads = found_.layers[to].reads;
+      for (size_t r = 0; r < reads.size(); ++r) {
+        const int from = found_.layer_of_node[graph().value(reads[r]).producer];
+        const std::vector<ValueId>& makes = found_.layers[from].makes;
+        const auto made = std::ranges::find(makes, reads[r]) - makes.begin();
+        found_.edges.push_back({from, to, static_cast<int>(made), static_cast<int>(r), reads[r]});
+      }
+    }
+  }
+
+  LayerGraph found_;
+};
+
+}  // namespace
+
+absl::StatusOr<LayerGraph> FindLayers(const Graph& forward, const OpRegistry& registry) {
+  ASSIGN_OR_RETURN(Graph graph, PrepareTraining(forward, registry));
+  for (const Fusion& fusion : registry.fusions()) {
+    if (fusion.when == Fusion::When::kForward && !fusion.for_gpu) graph = fusion.apply(std::move(graph), registry);
+  }
+  return LayerFinder(std::move(graph)).Run();
+}
+
+}  // namespace partita

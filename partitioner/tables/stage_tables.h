@@ -1,0 +1,29 @@
+// The tables of a model for searches that put whole layers on ranks of a worker group: placement (Pal et al.) and
+// pipelines (BaPipe). The group's ranks are `model` of a mesh `data:N model:M`; samples lie over `data`.
+#ifndef PARTITA_PARTITIONER_TABLES_STAGE_TABLES_H_
+#define PARTITA_PARTITIONER_TABLES_STAGE_TABLES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "partitioner/search/pipeline_search.h"
+#include "partitioner/search/placement/placement_graph.h"
+#include "partitioner/tables/layer_cost.h"
+#include "partitioner/tables/layers.h"
+
+namespace partita {
+
+enum class StepPart : uint8_t { kForward, kForwardAndBackward };
+
+// Ops are the layers forward, in their order, then backward, each together with its forward part.
+absl::StatusOr<PlacementGraph> PlacementTables(const LayerGraph& layers, int data, int model, StepPart part,
+                                               const CostBasis& basis);
+
+// The layers as a chain, in their order; between two of them passes what any layer before reads of any behind.
+absl::StatusOr<std::vector<PipelineLayer>> PipelineTables(const LayerGraph& layers, int data, int model,
+                                                          const CostBasis& basis);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_TABLES_STAGE_TABLES_H_

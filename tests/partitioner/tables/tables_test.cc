@@ -1,0 +1,154 @@
+// The tables of small graphs against numbers that are reckoned by hand.
+#include <gtest/gtest.h>
+
+#include "ops/registry.h"
+#include "partitioner/cluster/cluster_description.h"
+#include "partitioner/cost/group_cost.h"
+#include "partitioner/tables/edge_seconds.h"
+#include "partitioner/tables/layer_tables.h"
+#include "partitioner/tables/stage_tables.h"
+#include "tests/graph/two_layers.h"
+
+namespace partita {
+namespace {
+
+// 1 MFLOP/s, so that a flop takes a microsecond; bytes of memory take nothing; 3 us a launch. Messages: 10 us, 1 MB/s.
+Cluster Toy(int devices) {
+  DeviceKind kind{"d", BackendKind::kHost, 1 << 30, 1e15, {{DType::kF32, 1e6}}};
+  kind.launch_seconds = 3e-6;
+  const Link link{Fabric::kMemory, 1e6, 10e-6, 1};
+  const auto cluster = MakeCluster({"toy", {kind}, {{"host", "", 1, "d", devices, link, {}}}});
+  EXPECT_TRUE(cluster.ok()) << cluster.status();
+  return *cluster;
+}
+
+class TwoLayersOnToy : public testing::Test {
+ protected:
+  const OpLayer& LayerOf(const std::string& name) const { return layers_.layers[layers_.layer_of_name.at(name)]; }
+
+  const KernelTimes times_;
+  const Cluster cluster_ = Toy(4);
+  const CostBasis basis_{Ops(), cluster_, times_, 3};
+  const LayerGraph layers_ = *FindLayers(TwoLayers().graph, Ops());
+};
+
+TEST(Choice, IsOneForEachDegrees) {
+  const Mesh mesh = PrimeMesh(64);
+  EXPECT_EQ(AllChoices(mesh).size(), 210U) << "powers of two with a product of at most 64, in four dimensions";
+  EXPECT_EQ(PrimeMesh(12).ToString(), "a0:3 a1:2 a2:2");
+  EXPECT_EQ(AllChoices(PrimeMesh(6)).size(), 25U);
+  EXPECT_EQ(ToString(AllChoices(PrimeMesh(6))[1], PrimeMesh(6)), "n3 h2");
+}
+
+TEST(Choice, SamplesLieOutsideChannelsInside) {
+  const Mesh mesh = PrimeMesh(8);
+  for (const Choice& choice : AllChoices(mesh)) {
+    if (ToString(choice, mesh) != "n2 c2") continue;
+    EXPECT_EQ(choice, (Choice{Cut::kSamples, Cut::kWhole, Cut::kChannels}));
+  }
+}
+
+TEST_F(TwoLayersOnToy, LayersAreOpsWithWhatFollowsThem) {
+  std::vector<std::string> names;
+  for (const OpLayer& layer : layers_.layers) names.push_back(layer.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"x", "t", "h", "z", "l"}));
+  EXPECT_EQ(LayerOf("a").name, "h");
+  EXPECT_EQ(layers_.edges.size(), 4U);
+}
+
+// z [8,3] = a [8,5] v: 2 * 8 * 5 * 3 flops each way.
+TEST_F(TwoLayersOnToy, CostOfALayer) {
+  const Mesh mesh = PrimeMesh(2);
+  LayerCosts costs(layers_, mesh, basis_);
+  const auto whole = costs.Of(LayerOf("z"), {Cut::kFirst});
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_NEAR(whole->forward * 1e6, 3 + 240, 1e-3);
+  EXPECT_NEAR(whole->backward * 1e6, 2 * (3 + 240), 1e-3);
+  EXPECT_EQ(whole->synchronization, 0);
+  EXPECT_EQ(whole->weight_bytes, 3 * 4 * 15);
+  EXPECT_EQ(whole->activation_bytes, 4 * 24);
+  const auto samples = costs.Of(LayerOf("z"), {Cut::kSamples});
+  ASSERT_TRUE(samples.ok()) << samples.status();
+  EXPECT_NEAR(samples->forward * 1e6, 3 + 120, 1e-3);
+  const auto sum_of = [&](double bytes) {
+    return GroupSeconds(cluster_, CollectiveKind::kAllReduce, bytes, {{0, 1}}, 0);
+  };
+  EXPECT_NEAR(samples->synchronization, sum_of(60) - sum_of(1), 1e-12) << "its gradient travels with others";
+  const auto channels = costs.Of(LayerOf("z"), {Cut::kChannels});  // 2 of 3 on the first rank
+  ASSERT_TRUE(channels.ok()) << channels.status();
+  EXPECT_NEAR(channels->forward * 1e6, 3 + 160, 1e-3);
+  EXPECT_EQ(channels->synchronization, 0) << "of its channels a rank has all of the gradient";
+  EXPECT_EQ(channels->weight_bytes, 3 * 4 * 10);
+  EXPECT_FALSE(costs.Of(LayerOf("z"), {Cut::kHeight}).ok());
+}
+
+// [8,4] in f32: 128 bytes.
+TEST(EdgeSeconds, ByRegions) {
+  const Mesh mesh = PrimeMesh(2);
+  const Cluster cluster = Toy(2);
+  MoveSeconds moves(mesh, cluster);
+  const auto samples = AxisLayout::Split(0), channels = AxisLayout::Split(1), whole = AxisLayout::Replicate();
+  const auto microseconds = [&](const AxisLayout& from, const AxisLayout& to, Cut cut, bool back) {
+    return 1e6 * EdgeSeconds({DType::kF32, {8, 4}}, {{{from}, {}}}, {{{to}, {cut}}}, back, mesh, moves)[0];
+  };
+  EXPECT_EQ(microseconds(samples, samples, Cut::kSamples, true), 0);
+  EXPECT_NEAR(microseconds(samples, channels, Cut::kChannels, false), 10 + 32, 1e-6) << "half of 64 bytes is there";
+  EXPECT_NEAR(microseconds(samples, channels, Cut::kChannels, true), 2 * (10 + 32), 1e-6);
+  EXPECT_NEAR(microseconds(samples, whole, Cut::kChannels, true), 2 * (10 + 64), 1e-6) << "gathered, and summed back";
+  EXPECT_NEAR(microseconds(samples, whole, Cut::kWhole, true), 10 + 64, 1e-6) << "each has all of the gradient";
+  EXPECT_NEAR(microseconds(whole, samples, Cut::kSamples, true), 10 + 64, 1e-6) << "back each gets the other's half";
+  EXPECT_NEAR(microseconds(whole, whole, Cut::kChannels, true),
+              1e6 * GroupSeconds(cluster, CollectiveKind::kAllReduce, 128, {{0, 1}}, 0), 1e-6);
+}
+
+TEST_F(TwoLayersOnToy, TablesShareMatrices) {
+  const auto tables = LayerwiseTables(layers_, 4, basis_);
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  EXPECT_TRUE(CheckTables(tables->tables).ok());
+  EXPECT_EQ(tables->tables.ops[2].configs, (std::vector<std::string>{"n4", "n2 c2", "n2", "c4", "c2", "whole"}));
+  EXPECT_EQ(tables->tables.ops[3].configs.size(), 5U) << "3 channels are not 4";
+  EXPECT_LE(tables->matrices, 4);
+}
+
+TEST_F(TwoLayersOnToy, GridModes) {
+  const auto tables = GridModeTables(layers_, 2, 2, /*of_groups=*/false, basis_);
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  EXPECT_EQ(tables->mesh.ToString(), "data:2 model:2");
+  EXPECT_EQ(tables->tables.ops[2].configs, (std::vector<std::string>{"n4", "n2 c2", "n2"}));
+  const auto groups = GridModeTables(layers_, 2, 2, /*of_groups=*/true, basis_);
+  ASSERT_TRUE(groups.ok()) << groups.status();
+  EXPECT_EQ(groups->tables.ops[2].configs, (std::vector<std::string>{"n2 c2", "n2"}))
+      << "dense layers share no samples";
+}
+
+// h [8,5] = x [8,6] w: 480 flops and as many for w's gradient; relu is joined to it and its gradient is not.
+TEST_F(TwoLayersOnToy, PlacementTables) {
+  const auto forward = PlacementTables(layers_, 1, 2, StepPart::kForward, basis_);
+  ASSERT_TRUE(forward.ok()) << forward.status();
+  EXPECT_TRUE(CheckPlacementGraph(*forward).ok());
+  EXPECT_EQ(forward->ops.size(), 5U);
+  EXPECT_NEAR(forward->edges[1].seconds * 1e6, 10 + 160, 1e-6) << "a [8,5]";
+  const auto both = PlacementTables(layers_, 1, 2, StepPart::kForwardAndBackward, basis_);
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_TRUE(CheckPlacementGraph(*both).ok());
+  EXPECT_EQ(both->ops.size(), 8U) << "x and t have no backward part";
+  EXPECT_EQ(both->ops.back().together, 2);
+  const auto replicas = PlacementTables(layers_, 2, 2, StepPart::kForward, basis_);
+  ASSERT_TRUE(replicas.ok()) << replicas.status();
+  EXPECT_NEAR(replicas->ops[3].seconds * 1e6, 3 + 120, 1e-3) << "half of the samples";
+}
+
+TEST_F(TwoLayersOnToy, PipelineTables) {
+  const auto chain = PipelineTables(layers_, 1, 2, basis_);
+  ASSERT_TRUE(chain.ok()) << chain.status();
+  ASSERT_EQ(chain->size(), 5U);
+  const PipelineLayer& z = (*chain)[3];
+  EXPECT_NEAR(z.forward * 1e6, 240, 1e-3);
+  EXPECT_NEAR(z.backward * 1e6, 480, 1e-3);
+  EXPECT_NEAR(z.fixed * 1e6, 3 * 3, 1e-6);
+  EXPECT_NEAR(z.send * 1e6, 4 * 24 + 4 * 8, 1e-6) << "z and the labels pass on to the loss";
+  EXPECT_NEAR(z.latency * 1e6, 2 * 10, 1e-6);
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,92 @@
+#include "tools/commands/input/chosen_strategy.h"
+
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "graph/optimizer/optimizer.h"
+#include "ops/registry.h"
+#include "partitioner/choose/choose_strategy.h"
+#include "partitioner/proto_io/cluster_io.h"
+#include "runtime/api/backend/backend.h"
+#include "tools/commands/input/inputs.h"
+#include "tools/commands/input/run_options.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+// What a search finds cannot be said beside it.
+absl::Status CheckFlags(const Flags& flags) {
+  if (!Searches(flags)) {
+    if (!flags.IsSet("save-strategy")) return absl::OkStatus();
+    return FlagError("flag --save-strategy writes what --search finds; give --search=auto");
+  }
+  for (const char* other : {"strategy", "dp", "mp", "convolutions", "dense", "input-gradients", "micro-batches"}) {
+    if (flags.Given(other)) return FlagError("flags --search and --{} are given; one of them is allowed", other);
+  }
+  return absl::OkStatus();
+}
+
+std::set<SearchKind> SearchesOf(const Flags& flags) {
+  if (const std::optional<SearchKind> one = FindSearch(flags.Text("search"))) return {*one};
+  return {std::begin(kSearches), std::end(kSearches)};
+}
+
+// A parameter, its gradient and its slots.
+absl::StatusOr<double> CopiesOfWeights(const Model& model) {
+  const Optimizers& optimizers = Ops().optimizers();
+  ASSIGN_OR_RETURN(const Optimizer optimizer, CompleteOptimizer(model.optimizer, optimizers));
+  const OptimizerDefinition* const definition = FindOptimizer(optimizer.name, optimizers);
+  return 2.0 + static_cast<double>(definition->rule(optimizer.attributes).slots.size());
+}
+
+absl::StatusOr<std::vector<Finalist>> Search(const Flags& flags, Model model, bool exact) {
+  AssumeScheduleLength(model);
+  ASSIGN_OR_RETURN(const int64_t ranks, RanksOfSearch(flags));
+  ASSIGN_OR_RETURN(const Cluster cluster, LoadCluster(flags.Text("cluster")));
+  ASSIGN_OR_RETURN(const double copies, CopiesOfWeights(model));
+  const SessionOptions options = exact ? ReadExactSessionOptions(flags) : ReadPlanOptions(flags);
+  const auto backend = Backend::OpenToPlan(static_cast<int>(ranks), Spread::kThreads, options);
+  RETURN_IF_ERROR(AsNoDevice(backend.status()));
+  const KernelTimes times;
+  const ChooseRequest request{.model = model,
+                              .ranks = static_cast<int>(ranks),
+                              .searches = SearchesOf(flags),
+                              .basis = {Ops(), cluster, times, copies},
+                              .memory_bytes = flags.Int("memory"),
+                              .program = ReadProgramOptions(flags),
+                              .kernels = (*backend)->kernels(),
+                              .schedule = (*backend)->schedule_options()};
+  return ChooseStrategy(request);
+}
+
+}  // namespace
+
+std::vector<std::string> SearchFlags() { return {"search", "save-strategy"}; }
+
+bool Searches(const Flags& flags) { return flags.Has("search") && flags.Text("search") != "none"; }
+
+absl::StatusOr<int64_t> RanksOfSearch(const Flags& flags) {
+  if (!flags.IsSet("cluster")) return FlagError("flag --search needs --cluster: for which machines to plan");
+  if (flags.Given("ranks")) return flags.Int("ranks");
+  ASSIGN_OR_RETURN(const Cluster cluster, LoadCluster(flags.Text("cluster")));
+  return static_cast<int64_t>(cluster.devices.size());
+}
+
+absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact) {
+  RETURN_IF_ERROR(CheckFlags(flags));
+  ChosenStrategy chosen;
+  if (!Searches(flags)) {
+    ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(flags, model.graph));
+    return chosen;
+  }
+  absl::StatusOr<std::vector<Finalist>> finalists = Search(flags, model, exact);
+  if (!finalists.ok()) return WithContext(flags.arguments()[0], finalists.status());
+  chosen.finalists = *std::move(finalists);
+  chosen.strategy = chosen.finalists[0].candidate.strategy;
+  if (flags.Given("exchanges")) chosen.strategy.exchanges = FindExchangeMode(flags.Text("exchanges"));
+  return chosen;
+}
+
+}  // namespace partita

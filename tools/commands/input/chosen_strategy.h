@@ -1,0 +1,37 @@
+// The strategy of commands that take --search: a search's for the ranks of a cluster, else what ReadStrategy reads.
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_CHOSEN_STRATEGY_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_CHOSEN_STRATEGY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/model.h"
+#include "partitioner/choose/candidate.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// Flags that ChosenStrategyOf reads besides StrategyFlags and RunFlags: search, save-strategy. The command takes
+// `cluster` as well.
+std::vector<std::string> SearchFlags();
+
+bool Searches(const Flags& flags);
+
+// --ranks, else the devices of --cluster: how many ranks a search plans for. FlagError: there is no cluster.
+absl::StatusOr<int64_t> RanksOfSearch(const Flags& flags);
+
+struct ChosenStrategy {
+  Strategy strategy;
+  std::vector<Finalist> finalists;  // the chosen one first; empty: nothing was searched
+};
+
+// `exact`: the command has no AccelerationFlags. FlagError: --search beside flags that say what it is to find,
+// --save-strategy without it. kResourceExhausted: nothing fits.
+absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_CHOSEN_STRATEGY_H_

@@ -1,0 +1,22 @@
+#include "tools/commands/output/strategy_file.h"
+
+#include "graph/proto_io/proto_io.h"
+#include "partitioner/choose/choose_strategy.h"
+#include "runtime/base/files.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+
+absl::Status SaveFoundStrategy(const Strategy& strategy, const std::vector<Finalist>& finalists,
+                               const std::string& path) {
+  ASSIGN_OR_RETURN(const ProtoFormat format, FormatOf(path));
+  if (format != ProtoFormat::kText) return SaveStrategy(strategy, path);
+  std::string text;
+  for (std::string line : ReasonsFor(finalists)) {
+    for (char& c : line) c = c == '\n' ? ' ' : c;
+    text += "# " + line + "\n";
+  }
+  return WriteFileAtomically(path, text + PrintStrategy(strategy, format));
+}
+
+}  // namespace partita
