@@ -9,18 +9,22 @@
 namespace partita::launch {
 namespace {
 
-// kWidth neighbours in a row: what one memory access moves.
-template <typename T, int kWidth>
-struct alignas(sizeof(T) * kWidth) Cell {
-  T at[kWidth];
+// Neighbours in a row, as many as one memory access moves, or one.
+template <typename T, bool kPacked>
+struct Cells {
+  static constexpr int kWidth = kPacked ? kPackWidth<T> : 1;
+  struct alignas(sizeof(T) * kWidth) Cell {
+    T at[kWidth];
+  };
 };
 
-template <typename T, int kWidth>
+template <typename T, bool kPacked>
 struct EmbeddingBody {
+  using Cell = typename Cells<T, kPacked>::Cell;
   TableRows rows;
   const int32_t* ids;
-  const Cell<T, kWidth>* table;
-  Cell<T, kWidth>* y;
+  const Cell* table;
+  Cell* y;
   uint64_t* fault;
   Divisor cells;  // of a row
 
@@ -35,16 +39,16 @@ struct EmbeddingBody {
 
  private:
   PARTITA_HOST_DEVICE void Fill(int64_t i, float value) const {
-    for (int w = 0; w < kWidth; ++w) y[i].at[w] = static_cast<T>(value);
+    for (T& element : y[i].at) element = static_cast<T>(value);
   }
 };
 
-template <typename T, int kWidth>
+template <typename T, bool kPacked>
 LaunchError ReadRows(const RowIds& rows, const void* table, void* y, uint64_t* fault, CudaQueue queue) {
-  using C = Cell<T, kWidth>;
-  const int64_t cells = rows.channels / kWidth;
-  return ForEach(rows.count * cells,
-                 EmbeddingBody<T, kWidth>{rows.table, rows.ids, As<C>(table), As<C>(y), fault, Divisor(cells)}, queue);
+  using Cell = typename Cells<T, kPacked>::Cell;
+  const int64_t cells = rows.channels / Cells<T, kPacked>::kWidth;
+  const EmbeddingBody<T, kPacked> body{rows.table, rows.ids, As<Cell>(table), As<Cell>(y), fault, Divisor(cells)};
+  return ForEach(rows.count * cells, body, queue);
 }
 
 // The rows that ids choose; -1: none.
@@ -184,8 +188,7 @@ struct MergeBody {
 LaunchError Embedding(DType dtype, const RowIds& rows, const void* table, void* y, uint64_t* fault, CudaQueue queue) {
   return WithFloating(dtype, [&]<typename T>() {
     const bool packed = rows.channels % kPackWidth<T> == 0 && IsPackAligned(table) && IsPackAligned(y);
-    return packed ? ReadRows<T, kPackWidth<T>>(rows, table, y, fault, queue)
-                  : ReadRows<T, 1>(rows, table, y, fault, queue);
+    return packed ? ReadRows<T, true>(rows, table, y, fault, queue) : ReadRows<T, false>(rows, table, y, fault, queue);
   });
 }
 
