@@ -3,7 +3,7 @@
 #include "runtime/train/stop_vote.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/beginning.h"
-#include "tools/commands/input/data.h"
+#include "tools/commands/input/data/data.h"
 #include "tools/commands/input/graph_hash.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/loaded_model.h"

@@ -7,7 +7,7 @@
 #include "runtime/train/trainer.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/chosen_strategy.h"
-#include "tools/commands/input/data.h"
+#include "tools/commands/input/data/data.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"

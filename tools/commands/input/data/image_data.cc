@@ -1,4 +1,4 @@
-#include "tools/commands/input/image_data.h"
+#include "tools/commands/input/data/image_data.h"
 
 #include <utility>
 

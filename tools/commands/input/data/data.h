@@ -1,6 +1,6 @@
 // The data set that a command's flags speak of, as batches for a graph.
-#ifndef PARTITA_TOOLS_COMMANDS_INPUT_DATA_H_
-#define PARTITA_TOOLS_COMMANDS_INPUT_DATA_H_
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_DATA_DATA_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_DATA_DATA_H_
 
 #include <cstdint>
 #include <functional>
@@ -37,4 +37,4 @@ absl::StatusOr<TrainingData> ReadData(const Flags& flags, const Graph& graph, co
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_COMMANDS_INPUT_DATA_H_
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_DATA_DATA_H_

@@ -1,14 +1,14 @@
 // Labelled pictures in files as batches: folders by class, or tar archives.
-#ifndef PARTITA_TOOLS_COMMANDS_INPUT_PICTURE_DATA_H_
-#define PARTITA_TOOLS_COMMANDS_INPUT_PICTURE_DATA_H_
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_DATA_PICTURE_DATA_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_DATA_PICTURE_DATA_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/train/trainer.h"
-#include "tools/commands/input/data.h"
-#include "tools/commands/input/image_data.h"
+#include "tools/commands/input/data/data.h"
+#include "tools/commands/input/data/image_data.h"
 #include "tools/program/flags.h"
 
 namespace partita {
@@ -26,4 +26,4 @@ absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& f
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_COMMANDS_INPUT_PICTURE_DATA_H_
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_DATA_PICTURE_DATA_H_

@@ -1,4 +1,4 @@
-#include "tools/commands/input/data.h"
+#include "tools/commands/input/data/data.h"
 
 #include <filesystem>
 #include <string>
@@ -9,10 +9,10 @@
 #include "runtime/data/image_dataset.h"
 #include "runtime/train/graph_fields.h"
 #include "runtime/train/image_inputs.h"
-#include "tools/commands/input/array_data.h"
-#include "tools/commands/input/array_files.h"
-#include "tools/commands/input/image_data.h"
-#include "tools/commands/input/picture_data.h"
+#include "tools/commands/input/data/array_data.h"
+#include "tools/commands/input/data/array_files.h"
+#include "tools/commands/input/data/image_data.h"
+#include "tools/commands/input/data/picture_data.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
 

@@ -1,6 +1,6 @@
 // Which files hold the named arrays that --data speaks of.
-#ifndef PARTITA_TOOLS_COMMANDS_INPUT_ARRAY_FILES_H_
-#define PARTITA_TOOLS_COMMANDS_INPUT_ARRAY_FILES_H_
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_DATA_ARRAY_FILES_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_DATA_ARRAY_FILES_H_
 
 #include <optional>
 #include <string>
@@ -25,4 +25,4 @@ absl::StatusOr<ArrayFiles> FindArrayFiles(const std::string& path);
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_COMMANDS_INPUT_ARRAY_FILES_H_
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_DATA_ARRAY_FILES_H_

@@ -1,6 +1,6 @@
 // Named arrays as batches: those of files, or random ones of any form.
-#ifndef PARTITA_TOOLS_COMMANDS_INPUT_ARRAY_DATA_H_
-#define PARTITA_TOOLS_COMMANDS_INPUT_ARRAY_DATA_H_
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_DATA_ARRAY_DATA_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_DATA_ARRAY_DATA_H_
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/data/batch_source.h"
 #include "runtime/train/trainer.h"
-#include "tools/commands/input/data.h"
+#include "tools/commands/input/data/data.h"
 
 namespace partita {
 
@@ -21,11 +21,11 @@ struct ArrayRequest {
   uint64_t seed = 0;
 };
 
-// The sets of `path` (tools/commands/input/array_files.h) that are there and that `request` needs.
+// The sets of `path` (tools/commands/input/data/array_files.h) that are there and that `request` needs.
 absl::StatusOr<TrainingData> ArrayData(const std::string& path, const ArrayRequest& arrays, const DataRequest& request);
 
 TrainingData SyntheticData(const ArrayRequest& arrays);
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_COMMANDS_INPUT_ARRAY_DATA_H_
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_DATA_ARRAY_DATA_H_

@@ -1,6 +1,6 @@
 // Labelled images as batches: a folder of IDX files, or random ones of the graph's own size.
-#ifndef PARTITA_TOOLS_COMMANDS_INPUT_IMAGE_DATA_H_
-#define PARTITA_TOOLS_COMMANDS_INPUT_IMAGE_DATA_H_
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_DATA_IMAGE_DATA_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_DATA_IMAGE_DATA_H_
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 #include "runtime/data/image_dataset.h"
 #include "runtime/train/image_inputs.h"
 #include "runtime/train/trainer.h"
-#include "tools/commands/input/data.h"
+#include "tools/commands/input/data/data.h"
 
 namespace partita {
 
@@ -29,4 +29,4 @@ absl::StatusOr<TrainingData> ImageData(const std::string& source, ImageSets sets
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_COMMANDS_INPUT_IMAGE_DATA_H_
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_DATA_IMAGE_DATA_H_

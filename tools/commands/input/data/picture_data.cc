@@ -1,4 +1,4 @@
-#include "tools/commands/input/picture_data.h"
+#include "tools/commands/input/data/picture_data.h"
 
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>

@@ -1,4 +1,4 @@
-#include "tools/commands/input/array_data.h"
+#include "tools/commands/input/data/array_data.h"
 
 #include <memory>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "runtime/data/arrays/array_batches.h"
 #include "runtime/data/arrays/array_set.h"
 #include "runtime/data/arrays/synthetic_batches.h"
-#include "tools/commands/input/array_files.h"
+#include "tools/commands/input/data/array_files.h"
 
 namespace partita {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/commands/input/array_files.h"
+#include "tools/commands/input/data/array_files.h"
 
 #include <algorithm>
 #include <filesystem>
