@@ -3,6 +3,9 @@
 #ifndef PARTITA_PARTITIONER_COST_STEP_COST_H_
 #define PARTITA_PARTITIONER_COST_STEP_COST_H_
 
+#include <span>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "graph/ir/program.h"
 #include "graph/schedule/schedule.h"
@@ -23,6 +26,8 @@ StepCost CostOfStep(const Program& program, const Schedule& schedule, const Clus
                     const KernelTimes& times = {});
 
 // kResourceExhausted: ranks need more memory than their device, or the cores that they share, have; with the ranks.
+// `schedules`: by rank; ranks that are alike may share one (FoldedSchedules).
+absl::Status CheckFits(std::span<const Schedule* const> schedules, const Cluster& cluster);
 absl::Status CheckFits(const std::vector<Schedule>& schedules, const Cluster& cluster);
 
 }  // namespace partita

@@ -1,5 +1,6 @@
 #include "partitioner/simulate/simulate.h"
 
+#include <algorithm>
 #include <numeric>
 #include <queue>
 #include <utility>
@@ -124,6 +125,14 @@ std::vector<int> BeginningsOf(const RankWorks& works, const Cluster& cluster, bo
 }
 
 }  // namespace
+
+double SimulatedStep::seconds() const {
+  double last = 0;
+  for (const RankTimeline& timeline : timelines) {
+    for (const LaunchSpan& span : timeline.spans) last = std::max(last, span.end);
+  }
+  return last;
+}
 
 absl::StatusOr<SimulatedStep> Simulate(const Program& program, std::span<const Schedule* const> schedules,
                                        const Cluster& cluster, const SimulationOptions& options) {

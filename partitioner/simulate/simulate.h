@@ -32,6 +32,8 @@ struct SimulatedStep {
   std::vector<int> of_rank;             // by rank: its place among them
 
   const RankTimeline& Of(int rank) const { return timelines[static_cast<size_t>(of_rank[static_cast<size_t>(rank)])]; }
+  // Until the last launch of all has ended.
+  double seconds() const;
 };
 
 // `schedules`: of one entry point, by rank; they outlive the step. Ranks that are alike may share one

@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "graph/make_program.h"
-#include "graph/make_schedule.h"
-#include "graph/timeline/step_times.h"
 #include "ops/registry.h"
 #include "partitioner/cluster/cluster_description.h"
 #include "partitioner/data_model_strategy.h"
@@ -57,9 +54,7 @@ void Describe(const FoldedSchedules& schedules, const SimulatedStep& step, Simul
   for (const int place : schedules.of_rank) {
     row.launches += static_cast<int64_t>(schedules.schedules[static_cast<size_t>(place)].launches.size());
   }
-  for (const RankTimeline& timeline : step.timelines) {
-    row.step_ms = std::max(row.step_ms, 1e3 * TimesOf(timeline.spans).step);
-  }
+  row.step_ms = 1e3 * step.seconds();
 }
 
 absl::Status Measure(const SimulateCase& wanted, const Backend& backend, Measured& measured) {
@@ -69,8 +64,7 @@ absl::Status Measure(const SimulateCase& wanted, const Backend& backend, Measure
   ASSIGN_OR_RETURN(const Strategy strategy, DataModelStrategy(model.graph, wanted.data, wanted.ranks_of_replica));
   ASSIGN_OR_RETURN(const Program program, Timed(measured.program, [&] { return MakeProgram(model, strategy, Ops()); }));
   ASSIGN_OR_RETURN(const FoldedSchedules schedules, Timed(measured.schedule, [&] {
-                     return MakeFoldedSchedules(program, program.graph(kTrainEntry), backend.kernels(),
-                                                backend.schedule_options());
+                     return backend.MakeFoldedSchedules(program, program.graph(kTrainEntry));
                    }));
   ASSIGN_OR_RETURN(const Cluster cluster, NodesOfEight(program.ranks()));
   ASSIGN_OR_RETURN(const SimulatedStep step,

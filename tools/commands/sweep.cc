@@ -41,10 +41,9 @@ absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, co
   ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, sized, strategy, ReadProgramOptions(flags)));
   ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
                    Backend::OpenToPlan(program.ranks(), Spread::kThreads, ReadPlanOptions(flags)));
-  ASSIGN_OR_RETURN(const std::vector<Schedule> schedules, backend->MakeSchedules(program, program.graph(kTrainEntry)));
-  RETURN_IF_ERROR(CheckFits(schedules, cluster));
-  std::vector<const Schedule*> by_rank;
-  for (const Schedule& schedule : schedules) by_rank.push_back(&schedule);
+  ASSIGN_OR_RETURN(const FoldedSchedules schedules, backend->MakeFoldedSchedules(program, program.graph(kTrainEntry)));
+  const std::vector<const Schedule*> by_rank = schedules.ByRank();
+  RETURN_IF_ERROR(CheckFits(by_rank, cluster));
   ASSIGN_OR_RETURN(const SimulatedStep step, Simulate(program, by_rank, cluster));
   PredictedStep slowest;
   for (const RankTimeline& timeline : step.timelines) {

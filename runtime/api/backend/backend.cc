@@ -78,6 +78,10 @@ absl::StatusOr<std::vector<Schedule>> Backend::MakeSchedules(const Program& prog
   return partita::MakeSchedules(program, entry, *kernels_, schedule_options());
 }
 
+absl::StatusOr<FoldedSchedules> Backend::MakeFoldedSchedules(const Program& program, const Graph& entry) const {
+  return partita::MakeFoldedSchedules(program, entry, *kernels_, schedule_options());
+}
+
 absl::Status Backend::FindKernels() {
   if (options_.device.gpu) {
     ASSIGN_OR_RETURN(gpu_, OpenGpu(options_));

@@ -49,6 +49,7 @@ class Backend {
   ScheduleOptions schedule_options() const;
   // The schedules of all ranks for an entry point: see graph/make_schedule.h.
   absl::StatusOr<std::vector<Schedule>> MakeSchedules(const Program& program, const Graph& entry) const;
+  absl::StatusOr<FoldedSchedules> MakeFoldedSchedules(const Program& program, const Graph& entry) const;
 
  private:
   Backend(int ranks, Spread spread, const SessionOptions& options);

@@ -97,6 +97,8 @@ TEST(StepCost, WhatDoesNotFitIsRefused) {
   const absl::Status status = CheckFits(schedules, Toy(true));
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()), HasSubstr("needs 1200 bytes, and a 'd' has 1000"));
+  const std::vector<const Schedule*> folded = {&schedules[0], &schedules[0]};
+  EXPECT_EQ(CheckFits(folded, Toy(true)), status);
 }
 
 }  // namespace
