@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "partitioner/choose/candidates.h"
-#include "partitioner/choose/step_seconds.h"
 #include "partitioner/cost/step_cost.h"
 #include "partitioner/search/elimination/cost_tables.h"
+#include "partitioner/simulate/simulate.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -60,16 +60,15 @@ class Chooser {
                      MakeProgram(request_.model, candidate.strategy, request_.basis.registry, request_.program));
     ScheduleOptions options = request_.schedule;
     options.memory_limit = 0;  // what a plan needs is wanted to be known of those that do not fit as well
-    ASSIGN_OR_RETURN(const std::vector<Schedule> schedules,
-                     MakeSchedules(program, program.graph(kTrainEntry), request_.kernels, options));
+    ASSIGN_OR_RETURN(const FoldedSchedules schedules,
+                     MakeFoldedSchedules(program, program.graph(kTrainEntry), request_.kernels, options));
+    const std::vector<const Schedule*> by_rank = schedules.ByRank();
     const Cluster& cluster = request_.basis.cluster;
-    ASSIGN_OR_RETURN(finalist.seconds, StepSeconds(program, schedules, cluster, request_.basis.times));
-    // Launches one after the other know nothing of stages and branches that wait for each other; these searches do.
-    const bool waits = candidate.search == SearchKind::kPlacement || candidate.search == SearchKind::kPipeline;
-    if (waits) finalist.seconds = std::max(finalist.seconds, candidate.table_seconds);
-    for (const Schedule& schedule : schedules)
+    ASSIGN_OR_RETURN(const SimulatedStep step, Simulate(program, by_rank, cluster, {.times = request_.basis.times}));
+    finalist.seconds = step.seconds();
+    for (const Schedule& schedule : schedules.schedules)
       finalist.memory_bytes = std::max(finalist.memory_bytes, schedule.memory.total);
-    RETURN_IF_ERROR(CheckFits(schedules, cluster));
+    RETURN_IF_ERROR(CheckFits(by_rank, cluster));
     if (request_.memory_bytes == 0 || finalist.memory_bytes <= request_.memory_bytes) return absl::OkStatus();
     return ResourceExhausted("a rank needs {} bytes, and {} are allowed", finalist.memory_bytes, request_.memory_bytes);
   }

@@ -1,5 +1,5 @@
-// From a model and a cluster to a strategy: searches on tables give candidates; these alone are compiled, reckoned and
-// compared.
+// From a model and a cluster to a strategy: searches on tables give candidates; these alone are compiled, simulated
+// and compared.
 #ifndef PARTITA_PARTITIONER_CHOOSE_CHOOSE_STRATEGY_H_
 #define PARTITA_PARTITIONER_CHOOSE_CHOOSE_STRATEGY_H_
 

@@ -108,7 +108,7 @@ ARROWS = {
                           " partitioner/cluster partitioner/cost",
     "partitioner/choose": "runtime/base graph graph/value graph/ir graph/derive graph/schedule partitioner" +
                           " partitioner/search partitioner/search/elimination partitioner/search/placement" +
-                          " partitioner/tables partitioner/cluster partitioner/cost",
+                          " partitioner/tables partitioner/cluster partitioner/cost partitioner/simulate",
     # The closed forms of papers.
     "partitioner/papers": "runtime/base graph/value graph/ir partitioner/cost",
     "partitioner/proto_io": "runtime/base proto graph/value graph/proto_io partitioner/cluster partitioner/papers",

@@ -1,0 +1,64 @@
+// What is chosen is what a simulated step of the compiled plan says.
+#include "partitioner/choose/choose_strategy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "ops/host/host_kernels.h"
+#include "ops/registry.h"
+#include "partitioner/cluster/cluster_description.h"
+#include "partitioner/simulate/simulate.h"
+#include "tools/models/models.h"
+
+namespace partita {
+namespace {
+
+Cluster FourDevices() {
+  DeviceKind kind{"d", BackendKind::kHost, 1 << 30, 20e9, {{DType::kF32, 100e9}}};
+  kind.launch_seconds = 1e-6;
+  const Link link{Fabric::kMemory, 1e9, 5e-6, 1};
+  const auto cluster = MakeCluster({"four", {kind}, {{"host", "", 1, "d", 4, link, {}}}});
+  EXPECT_TRUE(cluster.ok()) << cluster.status();
+  return *cluster;
+}
+
+TEST(ChooseStrategy, ComparesSimulatedSteps) {
+  absl::StatusOr<Model> model = MakeModel("lenet5", {.batch = 16}, Ops());
+  ASSERT_TRUE(model.ok()) << model.status();
+  model->learning_rate.steps = 1;
+  const Cluster cluster = FourDevices();
+  const KernelTimes times;
+  const std::unique_ptr<KernelLibrary> kernels = MakeHostKernels({.reference_only = true});
+  const ChooseRequest request{.model = *model,
+                              .ranks = 4,
+                              .searches = {std::begin(kSearches), std::end(kSearches)},
+                              .basis = {Ops(), cluster, times},
+                              .program = {},
+                              .kernels = *kernels,
+                              .schedule = {}};
+  const auto finalists = ChooseStrategy(request);
+  ASSERT_TRUE(finalists.ok()) << finalists.status();
+  int compiled = 0;
+  double before = 0;
+  for (const Finalist& finalist : *finalists) {
+    if (!finalist.status.ok()) continue;
+    ++compiled;
+    EXPECT_GE(finalist.seconds, before);
+    before = finalist.seconds;
+    SCOPED_TRACE(finalist.candidate.plan);
+    const auto program = MakeProgram(*model, finalist.candidate.strategy, Ops());
+    ASSERT_TRUE(program.ok()) << program.status();
+    const auto schedules = MakeSchedules(*program, program->graph(kTrainEntry), *kernels);
+    ASSERT_TRUE(schedules.ok()) << schedules.status();
+    std::vector<const Schedule*> by_rank;
+    for (const Schedule& schedule : *schedules) by_rank.push_back(&schedule);
+    const auto step = Simulate(*program, by_rank, cluster, {.fold = false});
+    ASSERT_TRUE(step.ok()) << step.status();
+    EXPECT_EQ(finalist.seconds, step->seconds());
+  }
+  EXPECT_GT(compiled, 3);
+}
+
+}  // namespace
+}  // namespace partita
