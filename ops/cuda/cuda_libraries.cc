@@ -24,6 +24,11 @@ class CudaLibraries : public ForeignKernels {
     RETURN_IF_ERROR(device_.context().Activate());
     return PrepareBy(products_, node);
   }
+  absl::StatusOr<PreparedCudaKernel> Lstm(const LocalNode& node) override {
+    RETURN_IF_ERROR(device_.context().Activate());
+    RETURN_IF_ERROR(products_.status());
+    return (*products_)->PrepareLstm(node);
+  }
   absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node) override {
     RETURN_IF_ERROR(device_.context().Activate());
     return PrepareBy(convolutions_, node);

@@ -17,6 +17,10 @@ class DescribedLibraries : public ForeignKernels {
     RETURN_IF_ERROR(products_);
     return EstimateMatMul(node);
   }
+  absl::StatusOr<PreparedCudaKernel> Lstm(const LocalNode& node) override {
+    RETURN_IF_ERROR(products_);
+    return EstimateLstm(node);
+  }
   absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node) override {
     RETURN_IF_ERROR(convolutions_.status());
     return (*convolutions_)->Prepare(node);

@@ -21,6 +21,8 @@ absl::StatusOr<PreparedCudaKernel> MatMul(const LocalNode& node, ForeignKernels&
   return foreign.MatMul(node);
 }
 
+absl::StatusOr<PreparedCudaKernel> Lstm(const LocalNode& node, ForeignKernels& foreign) { return foreign.Lstm(node); }
+
 absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node, ForeignKernels& foreign) {
   return foreign.Convolution(node);
 }
@@ -77,9 +79,9 @@ const KernelTable& Table() {
       {"layer_norm", {{"own", Own<CudaLayerNorm>}}},
       {"layer_norm_input_grad", {{"own", Own<CudaLayerNormInputGrad>}}},
       {"layer_norm_parameter_grad", {{"own", Own<CudaLayerNormParameterGrad>}}},
-      {"lstm_steps", {{"reference", Own<CudaLstm>}}},
-      {"lstm_steps_grad", {{"reference", Own<CudaLstm>}}},
-      {"lstm_projected_steps_grad", {{"reference", Own<CudaLstm>}}},
+      {"lstm_steps", {{"cublaslt", Lstm}, {"reference", Own<CudaLstm>}}},
+      {"lstm_steps_grad", {{"cublaslt", Lstm}, {"reference", Own<CudaLstm>}}},
+      {"lstm_projected_steps_grad", {{"cublaslt", Lstm}, {"reference", Own<CudaLstm>}}},
       {"softmax", {{"own", Own<CudaSoftmax>}}},
       {"softmax_grad", {{"own", Own<CudaSoftmaxGrad>}}},
       {"log_softmax", {{"own", Own<CudaLogSoftmax>}}},

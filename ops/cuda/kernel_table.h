@@ -15,6 +15,8 @@ class ForeignKernels {
  public:
   virtual ~ForeignKernels() = default;
   virtual absl::StatusOr<PreparedCudaKernel> MatMul(const LocalNode& node) = 0;
+  // lstm_steps and its two gradients.
+  virtual absl::StatusOr<PreparedCudaKernel> Lstm(const LocalNode& node) = 0;
   // conv2d and its two gradients.
   virtual absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node) = 0;
 };
@@ -42,6 +44,7 @@ class NoForeignKernels : public ForeignKernels {
  public:
   explicit NoForeignKernels(std::string reason) : reason_(std::move(reason)) {}
   absl::StatusOr<PreparedCudaKernel> MatMul(const LocalNode&) override { return Unavailable("{}", reason_); }
+  absl::StatusOr<PreparedCudaKernel> Lstm(const LocalNode&) override { return Unavailable("{}", reason_); }
   absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode&) override { return Unavailable("{}", reason_); }
 
  private:

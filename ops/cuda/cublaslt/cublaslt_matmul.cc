@@ -68,9 +68,8 @@ CublasLtMatMuls::~CublasLtMatMuls() {
   if (handle_ != nullptr) api_.cublasLtDestroy(handle_);
 }
 
-absl::StatusOr<CublasLtMatMuls::SharedPlan> CublasLtMatMuls::FindPlan(const LocalNode& node) {
+absl::StatusOr<CublasLtMatMuls::SharedPlan> CublasLtMatMuls::FindPlan(const MatMulProduct& product) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const MatMulProduct product = ProductOf(node);
   const auto find = [this](const MatMulProduct& wanted) -> absl::StatusOr<SharedPlan> {
     SharedPlan& kept = plans_[wanted.Key()];
     if (kept == nullptr) {
@@ -87,7 +86,7 @@ absl::StatusOr<CublasLtMatMuls::SharedPlan> CublasLtMatMuls::FindPlan(const Loca
 
 absl::StatusOr<PreparedCudaKernel> CublasLtMatMuls::Prepare(const LocalNode& node) {
   RETURN_IF_ERROR(CheckProduct(node));
-  ASSIGN_OR_RETURN(const SharedPlan plan, FindPlan(node));
+  ASSIGN_OR_RETURN(const SharedPlan plan, FindPlan(ProductOf(node)));
   PreparedCudaKernel kernel;
   kernel.workspace_bytes = plan->workspace_bytes();
   kernel.library_launches = LaunchesOf(ProductOf(node), plan->product);

@@ -38,13 +38,16 @@ class CublasLtMatMuls : public std::enable_shared_from_this<CublasLtMatMuls> {
 
   absl::StatusOr<PreparedCudaKernel> Prepare(const LocalNode& node);
 
+  // The steps of an LSTM and their gradients: the library's products, launches of ours between them (cublaslt_lstm.cc).
+  absl::StatusOr<PreparedCudaKernel> PrepareLstm(const LocalNode& node);
+
  private:
   CublasLtMatMuls(const CublasLtApi& api, CublasLtOptions options, PlanCache* cache)
       : api_(api), options_(std::move(options)), cache_(cache) {}
   using SharedPlan = std::shared_ptr<const MatMulPlan>;
 
-  // Of a node with an epilogue it may be one of the product alone.
-  absl::StatusOr<SharedPlan> FindPlan(const LocalNode& node);
+  // Of a product with an epilogue it may be one of the product alone.
+  absl::StatusOr<SharedPlan> FindPlan(const MatMulProduct& product);
   absl::StatusOr<CudaEnqueue> Bind(const SharedPlan& plan, const MatMulProduct& wanted, const KernelArguments& a);
   absl::StatusOr<CudaEnqueue> BindWithBiasGradient(const SharedPlan& plan, const KernelArguments& a);
   absl::StatusOr<CudaEnqueue> BindAndAddRows(const SharedPlan& plan, const MatMulProduct& product,
@@ -63,6 +66,7 @@ class CublasLtMatMuls : public std::enable_shared_from_this<CublasLtMatMuls> {
 // What a plan can say where there is no GPU, since the library's heuristics know but that of the calling thread: takes
 // what Prepare takes, with the most workspace that any algorithm may have here. Never bound.
 absl::StatusOr<PreparedCudaKernel> EstimateMatMul(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> EstimateLstm(const LocalNode& node);  // what PrepareLstm takes
 
 }  // namespace partita
 

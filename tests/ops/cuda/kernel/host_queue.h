@@ -11,7 +11,7 @@ namespace partita {
 class HostQueue : public LaunchQueue {
  public:
   bool refuse = false;
-  int launches_allowed = 0;  // and copies
+  int launches_allowed = 0;  // and copies, and zeros
   LaunchError Launch(const void*, const LaunchShape&, void**) override {
     return launches_allowed-- > 0 ? kLaunched : LaunchError::kQueue;
   }
@@ -20,7 +20,11 @@ class HostQueue : public LaunchQueue {
     std::memcpy(to, from, static_cast<size_t>(bytes));
     return kLaunched;
   }
-  LaunchError Zero(void*, int64_t) override { return LaunchError::kQueue; }
+  LaunchError Zero(void* to, int64_t bytes) override {
+    if (launches_allowed-- <= 0) return LaunchError::kQueue;
+    std::memset(to, 0, static_cast<size_t>(bytes));
+    return kLaunched;
+  }
   CUstream_st* BeginWork() override { return refuse ? nullptr : reinterpret_cast<CUstream_st*>(this); }
 };
 
