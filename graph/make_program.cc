@@ -30,10 +30,6 @@
 namespace partita {
 namespace {
 
-// A collective among threads of one machine: two wake-ups of a waiting thread, and a copy at memory speed.
-constexpr double kLatency = 20e-6;
-constexpr double kBytesPerSecond = 5e9;
-
 // What is reported must be whole on every rank: losses and metrics are brought to R, before the update, which asks for
 // the loss.
 void ResolveResults(LayoutBuilder& builder) {
@@ -203,8 +199,9 @@ class PassList {
 
   // -1: chosen from what there is.
   void AddBuckets(int64_t bytes, std::vector<Pass>& passes) const {
-    passes.push_back({"bucket_all_reduces", [bytes](Graph g) {
-                        return BucketAllReduces(g, bytes >= 0 ? bytes : BucketBytes(g, kLatency, kBytesPerSecond));
+    passes.push_back({"bucket_all_reduces", [bytes, link = options_.speed.collective](Graph g) {
+                        return BucketAllReduces(
+                            g, bytes >= 0 ? bytes : BucketBytes(g, link.latency_seconds, link.bytes_per_second));
                       }});
   }
 
@@ -214,9 +211,9 @@ class PassList {
   }
 
   void AddExchanges(std::vector<Pass>& passes) const {
-    passes.push_back({"choose_exchanges", [this](Graph g) {
-                        return ChooseExchanges(std::move(g), {kLatency, kBytesPerSecond}, strategy_.exchanges);
-                      }});
+    const LinkCost link{options_.speed.message.latency_seconds, options_.speed.message.bytes_per_second};
+    passes.push_back({"choose_exchanges",
+                      [this, link](Graph g) { return ChooseExchanges(std::move(g), link, strategy_.exchanges); }});
   }
 
   void AddVotes(std::vector<Pass>& passes) const {

@@ -11,6 +11,7 @@
 #include "graph/ir/op_definition.h"
 #include "graph/ir/program.h"
 #include "graph/moves/move_bytes.h"
+#include "graph/schedule/machine_speed.h"
 
 namespace partita {
 
@@ -20,6 +21,7 @@ struct ProgramOptions {
   bool fuse = true;              // passes that join nodes for speed; off where tests look at single values
   bool for_gpu = false;          // also those by which kernels of a GPU alone gain (Fusion::for_gpu)
   int64_t bucket_bytes = -1;     // over the strategy's; -1: as the strategy says
+  MachineSpeed speed = {};       // by which buckets and exchanges are chosen
   // Values of the forward graph, by name: with any, the program has an entry point `predict` that computes them as
   // evaluation does, and has the inputs that they need.
   std::vector<std::string> predictions = {};

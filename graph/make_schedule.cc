@@ -45,7 +45,7 @@ class SchedulePlanner {
                      LowerGraph(program_, entry_, rank, local, kernels_,
                                 {.exchange_boxes = options_.exchange_boxes, .round_states = options_.group_updates}));
     LaunchHalosEarly(lowered, entry_);
-    SplitAtHalos(lowered, entry_, local, kernels_, options_.overlap_halo);
+    SplitAtHalos(lowered, entry_, local, kernels_, {options_.overlap_halo, options_.speed.hiding_flops});
     ViewColumns(lowered, kernels_);
     if (options_.group_updates && !options_.keep_values) {
       FoldUpdateCasts(lowered);
@@ -83,7 +83,7 @@ class SchedulePlanner {
 
   Streams SeveralStreams(const LocalProgram& lowered) const {
     const std::vector<StreamWork> work = StreamWorkOf(lowered, options_.speed);
-    std::vector<int> streams = AssignStreams(work, options_.compute_streams, options_.speed.wait_seconds);
+    std::vector<int> streams = AssignStreams(work, options_.compute_streams, options_.speed.device.wait_seconds);
     const int used = StreamsUsed(work, streams);
     return {std::move(streams), used};
   }

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/kernel_catalogue.h"
 #include "graph/ir/program.h"
-#include "graph/schedule/device_speed.h"
+#include "graph/schedule/machine_speed.h"
 #include "graph/schedule/overlap_halo.h"
 #include "graph/schedule/schedule.h"
 
@@ -16,7 +16,7 @@ namespace partita {
 
 struct ScheduleOptions {
   int compute_streams = 1;   // at most; graph/plan/streams.h
-  DeviceSpeed speed = {};    // by which launches are spread over them
+  MachineSpeed speed = {};   // by which launches are spread over them, and kAuto of overlap_halo chooses
   int64_t memory_limit = 0;  // bytes of the arena; 0: none
   // A rank's part of its device's memory; 0: not known. With several compute streams memory is not given away at once
   // (MemoryOptions::linger), unless the arena would be larger than this, or than the limit.

@@ -112,14 +112,15 @@ absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int m
   return strategy;
 }
 
-LayerSplit CheaperSplit(const Graph& forward, int data, bool convolutions) {
+LayerSplit CheaperSplit(const Graph& forward, int data, bool convolutions, const SplitSpeed& speed) {
   double weights = 0, activations = 0;
   for (const Node& node : forward.nodes()) {
     if (node.op->role != (convolutions ? Role::kConvolution : Role::kProduct)) continue;
     weights += static_cast<double>(Elements(forward.type(node.inputs[1]).shape));
     activations += static_cast<double>(Elements(forward.type(node.outputs[0]).shape)) / data;
   }
-  return 2 * weights > 3 * activations ? LayerSplit::kChannels : LayerSplit::kSamples;
+  return 2 * weights / speed.among_all > 3 * activations / speed.within_group ? LayerSplit::kChannels
+                                                                              : LayerSplit::kSamples;
 }
 
 }  // namespace partita

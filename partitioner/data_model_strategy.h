@@ -33,10 +33,16 @@ struct DataModelOptions {
 absl::StatusOr<Strategy> DataModelStrategy(const Graph& forward, int data, int model,
                                            const DataModelOptions& options = {});
 
-// By which a class of layers moves fewer bytes over the links of N groups of M: 2 |W| per step for weights that are on
-// every rank (samples), 3 B/N d for activations of d numbers per sample (channels); |W| and d are summed over the
-// class's layers (section 1.4 of the paper, with B/N for B).
-LayerSplit CheaperSplit(const Graph& forward, int data, bool convolutions);
+// Bytes a second over the links within a group of M ranks, and of all N x M; what counts is their ratio.
+struct SplitSpeed {
+  double within_group = 1;
+  double among_all = 1;
+};
+
+// By which a class of layers moves its bytes sooner over the links of N groups of M: 2 |W| per step among all ranks for
+// weights that are on every one (samples), 3 B/N d within groups for activations of d numbers per sample (channels);
+// |W| and d are summed over the class's layers (section 1.4 of the paper, with B/N for B).
+LayerSplit CheaperSplit(const Graph& forward, int data, bool convolutions, const SplitSpeed& speed = {});
 
 }  // namespace partita
 

@@ -37,7 +37,7 @@ std::vector<FlagDefinition> Parallelism() {
       FloatFlag("speedup", "1", 0.001, 4096, "of a step of a replica that is split over --mp devices"),
       IntFlag("device-batch", "1", 1, 1 << 24, "samples of a replica in a step, on one device or split over several"),
       PathFlag("cluster",
-               "machines to plan for (a file as in tools/clusters): whether it fits, and how long a step takes"),
+               "machines that choices are made for and plan tells times of: a file, or a shipped one (dgx1_v100)"),
       PathFlag("curve", "epochs to an accuracy by batch (a file as in tools/curves): times to it are told as well"),
       BytesFlag("memory", "", 1, "what one rank may use; a plan that needs more is refused"),
       BytesFlag("bucket-bytes", "", 0, "size of gradient buckets, over the strategy's; 0: none"),

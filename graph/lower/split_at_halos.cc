@@ -12,7 +12,6 @@
 namespace partita {
 namespace {
 
-constexpr double kLeastFlops = 4e6;
 constexpr int64_t kLeastPixels = 128;  // of the interior for each part
 
 // The last launch that writes each tensor, or what it lies inside of; nullopt: it is there before the step.
@@ -40,11 +39,11 @@ struct Source {
 class HaloSplitting {
  public:
   HaloSplitting(LocalProgram& program, const Graph& entry, const LocalGraph& local, const KernelCatalogue& kernels,
-                OverlapHalo overlap)
+                const HaloOverlap& overlap)
       : program_(program), graph_(entry), local_(local), kernels_(kernels), overlap_(overlap) {}
 
   void Run() {
-    if (overlap_ == OverlapHalo::kOff || !FindAssemblies()) return;
+    if (overlap_.mode == OverlapHalo::kOff || !FindAssemblies()) return;
     writer_ = LastWriters(program_);
     early_.resize(program_.launches.size());
     for (size_t l = 0; l < program_.launches.size(); ++l) {
@@ -179,10 +178,11 @@ class HaloSplitting {
   }
 
   bool Pays(const LocalNode& whole, const std::vector<Part>& parts) const {
-    if (overlap_ == OverlapHalo::kOn) return true;
+    if (overlap_.mode == OverlapHalo::kOn) return true;
     const LocalTensor& interior = parts.front().node.outputs[0];
     const int64_t pixels = interior.elements() / interior.shape().back();
-    return 2 * interior.elements() >= whole.outputs[0].elements() && FlopsOf(parts.front().node) >= kLeastFlops &&
+    return 2 * interior.elements() >= whole.outputs[0].elements() &&
+           FlopsOf(parts.front().node) >= overlap_.hiding_flops &&
            pixels >= kLeastPixels * static_cast<int64_t>(parts.size());
   }
 
@@ -252,7 +252,7 @@ class HaloSplitting {
   const Graph& graph_;
   const LocalGraph& local_;
   const KernelCatalogue& kernels_;
-  OverlapHalo overlap_;
+  const HaloOverlap overlap_;
   std::vector<std::optional<int>> assembly_of_;  // by node: the launch that waits for what the exchange brings
   std::vector<std::optional<int>> writer_;       // by tensor
   std::vector<std::vector<LocalLaunch>> early_;  // by launch: parts that come before it, or in its place
@@ -262,7 +262,7 @@ class HaloSplitting {
 }  // namespace
 
 void SplitAtHalos(LocalProgram& program, const Graph& entry, const LocalGraph& local, const KernelCatalogue& kernels,
-                  OverlapHalo overlap) {
+                  const HaloOverlap& overlap) {
   HaloSplitting(program, entry, local, kernels, overlap).Run();
 }
 

@@ -25,11 +25,17 @@
 
 namespace partita {
 
+// `hiding_flops`: what kAuto asks of an interior (MachineSpeed).
+struct HaloOverlap {
+  OverlapHalo mode = OverlapHalo::kAuto;
+  double hiding_flops = 0;
+};
+
 // Splits the nodes of windowed ops (OpDefinition::windowed) that read a halo exchange in which this rank receives
 // anything. A node whose parts its own kernel does not take stays whole: a slower one would undo the gain. Before
 // AssignStorage. Linear in the launches.
 void SplitAtHalos(LocalProgram& program, const Graph& entry, const LocalGraph& local, const KernelCatalogue& kernels,
-                  OverlapHalo overlap);
+                  const HaloOverlap& overlap);
 
 }  // namespace partita
 

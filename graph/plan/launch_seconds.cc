@@ -21,9 +21,9 @@ double SecondsOf(const LocalCopies& copies, const DeviceSpeed& speed) {
   return speed.launch_seconds + 2 * bytes / speed.bytes_per_second;
 }
 
-double SecondsOf(const CollectiveLaunch& call, const DeviceSpeed& speed) {
+double SecondsOf(const CollectiveLaunch& call, const LinkSpeed& link) {
   const auto bytes = static_cast<double>((call.input_count + call.output_count) * SizeOf(call.dtype));
-  return speed.launch_seconds + bytes / speed.link_bytes_per_second;
+  return link.latency_seconds + bytes / link.bytes_per_second;
 }
 
 }  // namespace
@@ -33,10 +33,11 @@ double SecondsOf(const LocalNode& node, const DeviceSpeed& speed) {
   return speed.launch_seconds + std::max(FlopsOf(node) / flops_per_second, BytesOf(node) / speed.bytes_per_second);
 }
 
-double SecondsOf(const LocalLaunch& launch, const DeviceSpeed& speed) {
-  if (const auto* const kernel = std::get_if<LocalKernel>(&launch.work)) return SecondsOf(kernel->node, speed);
-  if (const auto* const copies = std::get_if<LocalCopies>(&launch.work)) return SecondsOf(*copies, speed);
-  if (const auto* const moved = std::get_if<LocalCollective>(&launch.work)) return SecondsOf(moved->call, speed);
+double SecondsOf(const LocalLaunch& launch, const MachineSpeed& speed) {
+  if (const auto* const kernel = std::get_if<LocalKernel>(&launch.work)) return SecondsOf(kernel->node, speed.device);
+  if (const auto* const copies = std::get_if<LocalCopies>(&launch.work)) return SecondsOf(*copies, speed.device);
+  if (const auto* const moved = std::get_if<LocalCollective>(&launch.work))
+    return SecondsOf(moved->call, speed.collective);
   return 0;
 }
 

@@ -4,8 +4,8 @@
 #define PARTITA_GRAPH_PLAN_LAUNCH_SECONDS_H_
 
 #include "graph/ir/kernel_catalogue.h"
-#include "graph/schedule/device_speed.h"
 #include "graph/schedule/local_program.h"
+#include "graph/schedule/machine_speed.h"
 
 namespace partita {
 
@@ -13,7 +13,7 @@ namespace partita {
 double SecondsOf(const LocalNode& node, const DeviceSpeed& speed);
 
 // Copies move bytes twice, collectives what they give and get over the links; the host's launches take no time.
-double SecondsOf(const LocalLaunch& launch, const DeviceSpeed& speed);
+double SecondsOf(const LocalLaunch& launch, const MachineSpeed& speed);
 
 }  // namespace partita
 

@@ -11,7 +11,7 @@ Lane LaneOf(const LocalLaunch& launch) {
   return std::holds_alternative<LocalCollective>(launch.work) ? Lane::kCollective : Lane::kCompute;
 }
 
-std::vector<StreamWork> StreamWorkOf(const LocalProgram& program, const DeviceSpeed& speed) {
+std::vector<StreamWork> StreamWorkOf(const LocalProgram& program, const MachineSpeed& speed) {
   std::vector<StreamWork> work(program.launches.size());
   std::vector<int> writer(program.tensors.size(), -1);
   for (size_t l = 0; l < program.launches.size(); ++l) {

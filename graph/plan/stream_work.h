@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/schedule/device_speed.h"
 #include "graph/schedule/local_program.h"
+#include "graph/schedule/machine_speed.h"
 
 namespace partita {
 
@@ -23,7 +23,7 @@ struct StreamWork {
 };
 
 // By launch. Linear in the program.
-std::vector<StreamWork> StreamWorkOf(const LocalProgram& program, const DeviceSpeed& speed);
+std::vector<StreamWork> StreamWorkOf(const LocalProgram& program, const MachineSpeed& speed);
 
 }  // namespace partita
 

@@ -6,10 +6,10 @@
 
 namespace partita {
 
-// kAuto: nodes of which it pays. At least half of the outputs are interior; the interior is at least 4 MFLOP (some 50
-// us of one core, as long as an exchange takes to begin); and it has 128 pixels or more for each part, because each
-// part reads (and a library may reorder) all of the weights. Sizes alone decide, so ranks that compute the same outputs
-// do alike.
+// kAuto: nodes of which it pays. At least half of the outputs are interior; the interior is as much work as
+// hides the beginning of an exchange (MachineSpeed::hiding_flops); and it has 128 pixels or more for each part, because
+// each part reads (and a library may reorder) all of the weights. Sizes and the machine's speed alone decide, so ranks
+// that compute the same outputs do alike.
 enum class OverlapHalo : uint8_t { kAuto, kOff, kOn };
 
 }  // namespace partita

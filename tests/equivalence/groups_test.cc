@@ -133,6 +133,9 @@ TEST(CheaperSplit, IsBySizeOfWeightsAndActivations) {
   EXPECT_EQ(CheaperSplit(model->graph, 1, true), LayerSplit::kSamples);
   EXPECT_EQ(CheaperSplit(model->graph, 2, false), LayerSplit::kChannels);  // 704 against 384
   EXPECT_EQ(CheaperSplit(model->graph, 1, false), LayerSplit::kSamples);   // 704 against 768
+  // The same bytes over slower links among all: 704 against 76.8; within groups: 704 against 3840.
+  EXPECT_EQ(CheaperSplit(model->graph, 1, false, {10, 1}), LayerSplit::kChannels);
+  EXPECT_EQ(CheaperSplit(model->graph, 2, false, {1, 10}), LayerSplit::kSamples);
 }
 
 }  // namespace

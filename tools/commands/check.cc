@@ -1,6 +1,7 @@
 // `trainer check`: everything about graph and strategy that can be known without running, and nothing is written.
 #include "tools/commands/commands.h"
 #include "tools/commands/input/inputs.h"
+#include "tools/commands/input/machine.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
 
@@ -10,8 +11,11 @@ namespace {
 absl::StatusOr<int> Check(const CommandContext& context) {
   ASSIGN_OR_RETURN(Model model, ReadModel(context.flags));
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(context.flags, model.graph));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(context.flags));
+  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(context.flags, model.graph, machine));
+  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
   ProgramOptions options;
+  if (speed) options.speed = *speed;
   options.verify_passes = context.flags.Bool("verify-passes");
   ASSIGN_OR_RETURN(const Program program, MakeProgramOf(context.flags, model, strategy, options));
   context.out << fmt::format("graph     ok: {} nodes, {} states\n", model.graph.nodes().size(),

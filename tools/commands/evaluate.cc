@@ -7,6 +7,7 @@
 #include "tools/commands/input/graph_hash.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/loaded_model.h"
+#include "tools/commands/input/machine.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/report.h"
@@ -29,19 +30,22 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   const std::string graph_hash = GraphHash(model);
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
+  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph, machine));
+  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
   const std::optional<Beginning> beginning = loaded->beginning();
   ASSIGN_OR_RETURN(const TrainingData data,
                    ReadData(flags, model.graph,
                             {.training = Need::kNo, .test = Need::kYes, .normalization = NormalizationOf(beginning)}));
   RETURN_IF_ERROR(CheckImages(*beginning, data));
-  ProgramOptions program_options = ReadProgramOptions(flags);
+  ProgramOptions program_options = ReadProgramOptions(flags, speed);
   ASSIGN_OR_RETURN(program_options.count_votes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, program_options));
   RETURN_IF_ERROR(CheckLastBatch(program, *data.test));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartSession(flags, strategy, data, std::move(program),
-                                                                        ReadSessionOptions(flags), std::move(loaded)));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Session> session,
+      StartSession(flags, strategy, data, std::move(program), ReadSessionOptions(flags, speed), std::move(loaded)));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, data.test, &signals.flag()));
   ReportProto report = BeginReport("evaluate", flags, model.name, graph_hash, *session);

@@ -3,11 +3,11 @@
 
 #include "graph/proto_io/proto_io_message.h"
 #include "partitioner/choose/choose_strategy.h"
-#include "partitioner/proto_io/cluster_io.h"
 #include "runtime/api/backend/backend.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/chosen_strategy.h"
 #include "tools/commands/input/inputs.h"
+#include "tools/commands/input/machine.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/plan_proto.h"
@@ -16,12 +16,6 @@
 
 namespace partita {
 namespace {
-
-absl::StatusOr<std::optional<Cluster>> ReadCluster(const Flags& flags) {
-  if (!flags.IsSet("cluster")) return std::nullopt;
-  ASSIGN_OR_RETURN(Cluster cluster, LoadCluster(flags.Text("cluster")));
-  return std::optional<Cluster>(std::move(cluster));
-}
 
 absl::StatusOr<int> RunPlan(const CommandContext& context) {
   const Flags& flags = context.flags;
@@ -32,19 +26,20 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
     return FlagError("flag --trace: a predicted timeline needs --cluster=FILE: the machines that it is for");
   }
   RETURN_IF_ERROR(CheckOutputs(flags, {"trace"}));
-  ASSIGN_OR_RETURN(const std::optional<Cluster> cluster, ReadCluster(flags));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(flags, model, /*exact=*/false));
+  ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(flags, model, /*exact=*/false, machine));
+  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, chosen.strategy.mesh.size()));
   const Spread spread = flags.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
-  ProgramOptions program_options = ReadProgramOptions(flags);
+  ProgramOptions program_options = ReadProgramOptions(flags, speed);
   program_options.count_votes = spread == Spread::kProcesses;
   ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, model, chosen.strategy, program_options));
   const absl::StatusOr<std::unique_ptr<Backend>> backend =
-      Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags));
+      Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags, speed));
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
-  ASSIGN_OR_RETURN(const PlanProto plan,
-                   MakePlan(model.name, program, **backend, cluster ? &*cluster : nullptr, flags.Text("trace")));
+  ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, **backend, machine ? &machine->cluster : nullptr,
+                                                  flags.Text("trace")));
   const std::string& format = flags.Text("format");
   if (flags.IsSet("save-strategy"))
     RETURN_IF_ERROR(SaveFoundStrategy(chosen.strategy, chosen.finalists, flags.Text("save-strategy")));
@@ -66,7 +61,7 @@ Command PlanCommand() {
   for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"processes", "cluster", "trace", "format", "full"}) command.flags.push_back(flag);
+  for (const char* flag : {"processes", "trace", "format", "full"}) command.flags.push_back(flag);
   return command;
 }
 

@@ -9,6 +9,7 @@
 #include "tools/commands/input/data/data.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/loaded_model.h"
+#include "tools/commands/input/machine.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/prediction_file.h"
@@ -30,8 +31,8 @@ std::string PredictedValue(const Flags& flags, const Graph& graph) {
 }
 
 absl::StatusOr<Program> PredictionProgram(const Flags& flags, const Model& model, const Strategy& strategy,
-                                          const std::string& value) {
-  ProgramOptions options = ReadProgramOptions(flags);
+                                          const std::optional<MachineSpeed>& speed, const std::string& value) {
+  ProgramOptions options = ReadProgramOptions(flags, speed);
   options.predictions = {value};
   ASSIGN_OR_RETURN(options.count_votes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, options));
@@ -49,9 +50,11 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
   RETURN_IF_ERROR(CheckOutputs(flags, {"output"}));
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
+  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph, machine));
+  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
   const std::string value = PredictedValue(flags, model.graph);
-  ASSIGN_OR_RETURN(Program program, PredictionProgram(flags, model, strategy, value));
+  ASSIGN_OR_RETURN(Program program, PredictionProgram(flags, model, strategy, speed, value));
   const EntryPoint& entry = *program.Find(kPredictEntry);
   const auto reads = [&entry](const std::string& field) { return entry.FindInput(field) != nullptr; };
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
@@ -62,8 +65,9 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
           flags, model.graph,
           {.training = Need::kNo, .test = Need::kYes, .normalization = NormalizationOf(beginning), .reads = reads}));
   RETURN_IF_ERROR(CheckImages(*beginning, data));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, StartSession(flags, strategy, data, std::move(program),
-                                                                        ReadSessionOptions(flags), std::move(loaded)));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Session> session,
+      StartSession(flags, strategy, data, std::move(program), ReadSessionOptions(flags, speed), std::move(loaded)));
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto predictions, PredictSet(*session, data.test, &signals.flag()));
   ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));

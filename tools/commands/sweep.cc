@@ -7,9 +7,9 @@
 #include "graph/read/graph_assembler.h"
 #include "graph/timeline/step_times.h"
 #include "ops/registry.h"
+#include "partitioner/cost/cluster_speed.h"
 #include "partitioner/cost/step_cost.h"
 #include "partitioner/data_model_strategy.h"
-#include "partitioner/proto_io/cluster_io.h"
 #include "partitioner/proto_io/epoch_curve_io.h"
 #include "partitioner/simulate/simulate.h"
 #include "runtime/api/backend/backend.h"
@@ -18,6 +18,7 @@
 #include "runtime/train/graph_fields.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/inputs.h"
+#include "tools/commands/input/machine.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/program/exit_code.h"
@@ -25,11 +26,12 @@
 namespace partita {
 namespace {
 
-// A replica's layers are split as moves the fewest bytes.
-absl::StatusOr<Strategy> StrategyOf(const Graph& forward, const SweepWay& way) {
+// A replica's layers are split as moves their bytes soonest.
+absl::StatusOr<Strategy> StrategyOf(const Graph& forward, const Cluster& cluster, const SweepWay& way) {
+  const SplitSpeed speed = SpeedOfSplits(cluster, way.replicas(), way.split);
   DataModelOptions options;
-  options.convolutions = CheaperSplit(forward, way.replicas(), true);
-  options.dense = CheaperSplit(forward, way.replicas(), false);
+  options.convolutions = CheaperSplit(forward, way.replicas(), true, speed);
+  options.dense = CheaperSplit(forward, way.replicas(), false, speed);
   return DataModelStrategy(forward, way.replicas(), way.split, options);
 }
 
@@ -37,10 +39,11 @@ absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, co
                                       const SweepWay& way, int64_t batch) {
   Model sized = model;
   ASSIGN_OR_RETURN(sized.graph, WithBatch(model.graph, batch, Ops()));
-  ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(sized.graph, way));
-  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, sized, strategy, ReadProgramOptions(flags)));
+  ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(sized.graph, cluster, way));
+  const MachineSpeed speed = SpeedOf(cluster, strategy.mesh.size());
+  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, sized, strategy, ReadProgramOptions(flags, speed)));
   ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
-                   Backend::OpenToPlan(program.ranks(), Spread::kThreads, ReadPlanOptions(flags)));
+                   Backend::OpenToPlan(program.ranks(), Spread::kThreads, ReadPlanOptions(flags, speed)));
   ASSIGN_OR_RETURN(const FoldedSchedules schedules, backend->MakeFoldedSchedules(program, program.graph(kTrainEntry)));
   const std::vector<const Schedule*> by_rank = schedules.ByRank();
   RETURN_IF_ERROR(CheckFits(by_rank, cluster));
@@ -75,7 +78,8 @@ absl::StatusOr<int> RunSweep(const CommandContext& context) {
   RETURN_IF_ERROR(CheckAcceleration(flags));
   if (!flags.IsSet("cluster")) return FlagError("flag --cluster: on which machines? (a file as in tools/clusters)");
   RETURN_IF_ERROR(CheckOutputs(flags, {"page"}));
-  ASSIGN_OR_RETURN(const Cluster cluster, LoadCluster(flags.Text("cluster")));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
+  const Cluster& cluster = machine->cluster;
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const SweepOptions options, ReadOptions(flags, model, cluster));

@@ -13,6 +13,7 @@
 #include "tools/commands/input/graph_hash.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/loaded_model.h"
+#include "tools/commands/input/machine.h"
 #include "tools/commands/input/resumed_checkpoint.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/input/run_record.h"
@@ -76,8 +77,10 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   Prepared prepared;
   ASSIGN_OR_RETURN(prepared.model, ReadModel(flags));
   prepared.graph_hash = GraphHash(prepared.model);
-  ASSIGN_OR_RETURN(prepared.chosen, ChosenStrategyOf(flags, prepared.model, /*exact=*/false));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
+  ASSIGN_OR_RETURN(prepared.chosen, ChosenStrategyOf(flags, prepared.model, /*exact=*/false, machine));
   const Strategy& strategy = prepared.chosen.strategy;
+  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, prepared.model, /*trains=*/true));
   ASSIGN_OR_RETURN(const Resumption resumption, OpenResumed(flags, prepared.model));
   const std::optional<ResumedCheckpoint>& resumed = resumption.checkpoint;
@@ -100,11 +103,11 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
     prepared.onward = fmt::format("{} has no checkpoint: training begins at step 0", flags.Text("checkpoint"));
   }
   for (const std::string& passed : resumption.passed_over) prepared.changes.push_back(passed);
-  ProgramOptions program_options = ReadProgramOptions(flags);
+  ProgramOptions program_options = ReadProgramOptions(flags, speed);
   ASSIGN_OR_RETURN(program_options.count_votes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, prepared.model, strategy, program_options));
   if (prepared.data.test != nullptr) RETURN_IF_ERROR(CheckLastBatch(program, *prepared.data.test));
-  SessionOptions options = ReadSessionOptions(flags);
+  SessionOptions options = ReadSessionOptions(flags, speed);
   options.record_timeline = flags.IsSet("trace");
   prepared.strategy = PrintStrategy(strategy, ProtoFormat::kText);
   absl::StatusOr<std::unique_ptr<Session>> session =
@@ -206,8 +209,8 @@ Command TrainCommand() {
                             LoadFlags(), SaveFlags(), CheckpointFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"cluster", "flip", "shift", "crop-area", "colour", "epochs", "steps", "report", "trace",
-                           "format", "delay-seed"}) {
+  for (const char* flag :
+       {"flip", "shift", "crop-area", "colour", "epochs", "steps", "report", "trace", "format", "delay-seed"}) {
     command.flags.push_back(flag);
   }
   return command;

@@ -9,6 +9,7 @@
 #include "tools/commands/input/chosen_strategy.h"
 #include "tools/commands/input/data/data.h"
 #include "tools/commands/input/inputs.h"
+#include "tools/commands/input/machine.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/strategy_file.h"
@@ -19,9 +20,9 @@ namespace {
 
 constexpr int64_t kSteps = 3;
 
-VerifyPlanOptions ReadOptions(const Flags& flags) {
+VerifyPlanOptions ReadOptions(const Flags& flags, const std::optional<MachineSpeed>& speed) {
   VerifyPlanOptions options;
-  options.session = ReadExactSessionOptions(flags);
+  options.session = ReadExactSessionOptions(flags, speed);
   if (flags.Text("precision") == "f64") {
     options.tolerance = 1e-10;
     options.floor = 1e-3;
@@ -62,13 +63,15 @@ int64_t StepsOf(const Flags& flags) { return flags.Int("steps") > 0 ? flags.Int(
 
 absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model model, std::ostream& out) {
   SetScheduleLength(StepsOf(flags), model.learning_rate);
-  ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(flags, model, /*exact=*/true));
-  ASSIGN_OR_RETURN(Program plan, MakeProgramOf(flags, model, chosen.strategy, ReadProgramOptions(flags)));
-  ASSIGN_OR_RETURN(Program serial, MakeProgramOf(flags, model, Strategy{}, ReadProgramOptions(flags)));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
+  ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(flags, model, /*exact=*/true, machine));
+  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, chosen.strategy.mesh.size()));
+  ASSIGN_OR_RETURN(Program plan, MakeProgramOf(flags, model, chosen.strategy, ReadProgramOptions(flags, speed)));
+  ASSIGN_OR_RETURN(Program serial, MakeProgramOf(flags, model, Strategy{}, ReadProgramOptions(flags, speed)));
   if (flags.IsSet("save-strategy"))
     RETURN_IF_ERROR(SaveFoundStrategy(chosen.strategy, chosen.finalists, flags.Text("save-strategy")));
   if (flags.Text("format") == "text" && Searches(flags)) out << FormatFinalists(chosen.finalists) << "\n";
-  return PlanVerifier::Start(std::move(serial), std::move(plan), ReadOptions(flags));
+  return PlanVerifier::Start(std::move(serial), std::move(plan), ReadOptions(flags, speed));
 }
 
 nlohmann::json ToJson(int64_t step, const StepComparison& comparison) {
@@ -120,7 +123,7 @@ Command VerifyCommand() {
   for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), DataFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"cluster", "steps", "tolerance", "format", "delay-seed"}) command.flags.push_back(flag);
+  for (const char* flag : {"steps", "tolerance", "format", "delay-seed"}) command.flags.push_back(flag);
   return command;
 }
 

@@ -95,16 +95,16 @@ std::string GpuModel(const Device& gpu) { return static_cast<const CudaDevice&>(
 
 // The peaks are those of its description. The rest is estimated: NVLink's data sheet gives 450 GB/s each way; a small
 // kernel of a captured step takes 2 us, and one that follows on another stream begins 2 us later than on the same one.
-DeviceSpeed SpeedOfGpu(const std::string& model, bool allow_tf32) {
+MachineSpeed SpeedOfGpu(const std::string& model, bool allow_tf32) {
   const GpuDescription* const known = FindDescription(model);
   const GpuPeaks& peaks = known == nullptr ? H200().peaks : known->peaks;
-  DeviceSpeed speed;
-  speed.flops_per_second = allow_tf32 ? peaks.tf32 : peaks.f32;
-  speed.bf16_flops_per_second = peaks.bf16;
-  speed.bytes_per_second = peaks.memory_bytes;
-  speed.link_bytes_per_second = 450e9;
-  speed.launch_seconds = 2e-6;
-  speed.wait_seconds = 2e-6;
+  MachineSpeed speed;
+  speed.device.flops_per_second = allow_tf32 ? peaks.tf32 : peaks.f32;
+  speed.device.bf16_flops_per_second = peaks.bf16;
+  speed.device.bytes_per_second = peaks.memory_bytes;
+  speed.device.launch_seconds = 2e-6;
+  speed.device.wait_seconds = 2e-6;
+  speed.collective = {2e-6, 450e9};
   return speed;
 }
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
-#include "graph/schedule/device_speed.h"
+#include "graph/schedule/machine_speed.h"
 #include "runtime/api/rank/session_options.h"
 #include "runtime/comm/world.h"
 #include "runtime/device/device.h"
@@ -29,7 +29,7 @@ std::string GpuModel(const Device& gpu);
 inline constexpr int kComputeStreamsOfGpu = 4;
 
 // How fast a GPU of this model is reckoned to be where launches are spread; one that is not known as an H200.
-DeviceSpeed SpeedOfGpu(const std::string& model, bool allow_tf32);
+MachineSpeed SpeedOfGpu(const std::string& model, bool allow_tf32);
 
 // kInvalidArgument: more ranks than can share a GPU in one process.
 absl::Status CheckRanksOfGpu(int ranks, const std::string& gpu);

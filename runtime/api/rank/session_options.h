@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/schedule/machine_speed.h"
 #include "graph/schedule/overlap_halo.h"
 
 namespace partita {
@@ -50,6 +51,7 @@ struct SessionOptions {
   int64_t memory_limit = 0;    // bytes of a rank's arena; 0: none
   bool group_updates = false;  // the optimizer as one launch (graph/lower/group_updates.h); on a GPU it always is
   OverlapHalo overlap_halo = OverlapHalo::kAuto;  // convolutions in parts, so that some run while ghosts travel
+  std::optional<MachineSpeed> speed = {};         // by which schedules are made; unset: as is known of the device
   bool record_timeline = false;
   DeviceOptions device;
   TestOptions tests;

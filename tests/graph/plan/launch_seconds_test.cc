@@ -9,12 +9,10 @@
 namespace partita {
 namespace {
 
-// 100 flops or 100 bytes take a second, 200 of the links two; in bf16 flops are ten times as fast.
-constexpr DeviceSpeed kSpeed{.flops_per_second = 100,
-                             .bf16_flops_per_second = 1000,
-                             .bytes_per_second = 100,
-                             .link_bytes_per_second = 100,
-                             .launch_seconds = 3};
+// 100 flops or 100 bytes take a second, 200 of a collective two; in bf16 flops are ten times as fast.
+constexpr DeviceSpeed kSpeed{
+    .flops_per_second = 100, .bf16_flops_per_second = 1000, .bytes_per_second = 100, .launch_seconds = 3};
+constexpr MachineSpeed kMachine{.device = kSpeed, .collective = {5, 100}};
 
 OpDefinition OpOf(double flops) {
   OpDefinition op;
@@ -59,11 +57,11 @@ LocalLaunch LaunchOf(Work work) {
 TEST(LaunchSeconds, CopiesCollectivesAndTheHost) {
   LocalCopy box;
   box.boxes.size = {5, 10};
-  EXPECT_EQ(SecondsOf(LaunchOf(LocalCopies{kNoTensor, {box, box}}), kSpeed), 3 + 8);  // 2 x 200, twice
+  EXPECT_EQ(SecondsOf(LaunchOf(LocalCopies{kNoTensor, {box, box}}), kMachine), 3 + 8);  // 2 x 200, twice
   LocalCollective sum;
   sum.call.input_count = sum.call.output_count = 25;
-  EXPECT_EQ(SecondsOf(LaunchOf(sum), kSpeed), 3 + 2);
-  EXPECT_EQ(SecondsOf(LaunchOf(LocalHost{}), kSpeed), 0);
+  EXPECT_EQ(SecondsOf(LaunchOf(sum), kMachine), 5 + 2);
+  EXPECT_EQ(SecondsOf(LaunchOf(LocalHost{}), kMachine), 0);
 }
 
 }  // namespace

@@ -95,6 +95,29 @@ class PlanTest(TrainerCase):
         self.refused(3, "has 8 devices and the strategy 9 ranks", "plan", "--dp=9", "--batch=9", "--trace=" + trace,
                      "--cluster=" + CLUSTER, MLP)
 
+    def test_a_shipped_cluster_has_a_name(self):
+        by_path, by_name = (self.call("plan", self.STRATEGY, "--cluster=" + cluster, self.GRAPH).stdout
+                            for cluster in (CLUSTER, "dgx1_v100"))
+        self.assertEqual(by_name, by_path)
+        self.refused(2, "flag --cluster: 'dgx1_v10' is no file (.pbtxt, .pb) and no shipped cluster; did you mean "
+                     "'dgx1_v100'?", "plan", "--cluster=dgx1_v10", self.GRAPH)
+        self.refused(3, "has 8 devices and the strategy 9 ranks", "check", "--dp=9", "--batch=9",
+                     "--cluster=dgx1_v100", MLP)
+
+    # Messages that take long make few buckets, those that take no time many.
+    def test_the_compiler_chooses_for_the_cluster(self):
+        with open(os.path.join(os.path.dirname(CLUSTER), "two_cores.pbtxt")) as file:
+            text = file.read()
+        operations = {}
+        for latency in ("1e-9", "1e-1"):
+            with tempfile.NamedTemporaryFile("w", suffix=".pbtxt") as file:
+                file.write(re.sub("latency_seconds: [^ ]*", f"latency_seconds: {latency}", text))
+                file.flush()
+                plan = json.loads(self.call("plan", "--dp=2", "--cluster=" + file.name, "--format=json",
+                                            self.GRAPH).stdout)
+                operations[latency] = sum(group["operations"] for group in plan["groups"])
+        self.assertLess(operations["1e-1"], operations["1e-9"])
+
     def test_what_a_cluster_has_no_room_for_is_refused(self):
         self.refused(3, "has 8 devices and the strategy 9 ranks", "plan", "--dp=9", "--batch=9",
                      "--cluster=" + CLUSTER, MLP)

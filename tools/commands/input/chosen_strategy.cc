@@ -7,7 +7,6 @@
 #include "graph/optimizer/optimizer.h"
 #include "ops/registry.h"
 #include "partitioner/choose/choose_strategy.h"
-#include "partitioner/proto_io/cluster_io.h"
 #include "runtime/api/backend/backend.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/run_options.h"
@@ -41,21 +40,22 @@ absl::StatusOr<double> CopiesOfWeights(const Model& model) {
   return 2.0 + static_cast<double>(definition->rule(optimizer.attributes).slots.size());
 }
 
-absl::StatusOr<std::vector<Finalist>> Search(const Flags& flags, Model model, bool exact) {
+absl::StatusOr<std::vector<Finalist>> Search(const Flags& flags, Model model, bool exact,
+                                             const std::optional<Machine>& machine) {
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const int64_t ranks, RanksOfSearch(flags));
-  ASSIGN_OR_RETURN(const Cluster cluster, LoadCluster(flags.Text("cluster")));
+  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, static_cast<int>(ranks)));
   ASSIGN_OR_RETURN(const double copies, CopiesOfWeights(model));
-  const SessionOptions options = exact ? ReadExactSessionOptions(flags) : ReadPlanOptions(flags);
+  const SessionOptions options = exact ? ReadExactSessionOptions(flags, speed) : ReadPlanOptions(flags, speed);
   const auto backend = Backend::OpenToPlan(static_cast<int>(ranks), Spread::kThreads, options);
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
   const KernelTimes times;
   const ChooseRequest request{.model = model,
                               .ranks = static_cast<int>(ranks),
                               .searches = SearchesOf(flags),
-                              .basis = {Ops(), cluster, times, copies},
+                              .basis = {Ops(), machine->cluster, times, copies},
                               .memory_bytes = flags.Int("memory"),
-                              .program = ReadProgramOptions(flags),
+                              .program = ReadProgramOptions(flags, speed),
                               .kernels = (*backend)->kernels(),
                               .schedule = (*backend)->schedule_options()};
   return ChooseStrategy(request);
@@ -70,18 +70,19 @@ bool Searches(const Flags& flags) { return flags.Has("search") && flags.Text("se
 absl::StatusOr<int64_t> RanksOfSearch(const Flags& flags) {
   if (!flags.IsSet("cluster")) return FlagError("flag --search needs --cluster: for which machines to plan");
   if (flags.Given("ranks")) return flags.Int("ranks");
-  ASSIGN_OR_RETURN(const Cluster cluster, LoadCluster(flags.Text("cluster")));
-  return static_cast<int64_t>(cluster.devices.size());
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
+  return static_cast<int64_t>(machine->cluster.devices.size());
 }
 
-absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact) {
+absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact,
+                                                const std::optional<Machine>& machine) {
   RETURN_IF_ERROR(CheckFlags(flags));
   ChosenStrategy chosen;
   if (!Searches(flags)) {
-    ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(flags, model.graph));
+    ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(flags, model.graph, machine));
     return chosen;
   }
-  absl::StatusOr<std::vector<Finalist>> finalists = Search(flags, model, exact);
+  absl::StatusOr<std::vector<Finalist>> finalists = Search(flags, model, exact, machine);
   if (!finalists.ok()) return WithContext(flags.arguments()[0], finalists.status());
   chosen.finalists = *std::move(finalists);
   chosen.strategy = chosen.finalists[0].candidate.strategy;

@@ -3,6 +3,7 @@
 #define PARTITA_TOOLS_COMMANDS_INPUT_CHOSEN_STRATEGY_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,12 @@
 #include "graph/derive/strategy.h"
 #include "graph/ir/model.h"
 #include "partitioner/choose/candidate.h"
+#include "tools/commands/input/machine.h"
 #include "tools/program/flags.h"
 
 namespace partita {
 
-// Flags that ChosenStrategyOf reads besides StrategyFlags and RunFlags: search, save-strategy. The command takes
-// `cluster` as well.
+// Flags that ChosenStrategyOf reads besides StrategyFlags and RunFlags: search, save-strategy.
 std::vector<std::string> SearchFlags();
 
 bool Searches(const Flags& flags);
@@ -30,7 +31,8 @@ struct ChosenStrategy {
 
 // `exact`: the command has no AccelerationFlags. FlagError: --search beside flags that say what it is to find,
 // --save-strategy without it. kResourceExhausted: nothing fits.
-absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact);
+absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact,
+                                                const std::optional<Machine>& machine);
 
 }  // namespace partita
 

@@ -28,9 +28,16 @@ absl::StatusOr<Strategy> StrategyOfFile(const Flags& flags, const Graph& forward
   return strategy;
 }
 
-LayerSplit SplitOf(const Flags& flags, const std::string& flag, const Graph& forward, int64_t data) {
+absl::StatusOr<SplitSpeed> SpeedForSplits(const std::optional<Machine>& machine, int data, int model) {
+  if (!machine) return SplitSpeed{};
+  RETURN_IF_ERROR(CheckRanks(machine->cluster, data * model));
+  return SpeedOfSplits(machine->cluster, data, model);
+}
+
+LayerSplit SplitOf(const Flags& flags, const std::string& flag, const Graph& forward, int data,
+                   const SplitSpeed& speed) {
   const std::string& split = flags.Text(flag);
-  if (split == "auto") return CheaperSplit(forward, static_cast<int>(data), flag == "convolutions");
+  if (split == "auto") return CheaperSplit(forward, data, flag == "convolutions", speed);
   if (split == "rows") return LayerSplit::kRows;
   return split == "samples" ? LayerSplit::kSamples : LayerSplit::kChannels;
 }
@@ -42,14 +49,15 @@ int64_t Replicas(const Flags& flags) {
   return rest ? ranks / model : flags.Int("dp");
 }
 
-absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forward) {
-  const int64_t model = flags.Int("mp"), data = Replicas(flags);
+absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forward,
+                                         const std::optional<Machine>& machine) {
+  const auto model = static_cast<int>(flags.Int("mp")), data = static_cast<int>(Replicas(flags));
+  ASSIGN_OR_RETURN(const SplitSpeed speed, SpeedForSplits(machine, data, model));
   DataModelOptions options;
-  options.convolutions = SplitOf(flags, "convolutions", forward, data);
-  options.dense = SplitOf(flags, "dense", forward, data);
+  options.convolutions = SplitOf(flags, "convolutions", forward, data, speed);
+  options.dense = SplitOf(flags, "dense", forward, data, speed);
   options.input_gradients = *FindInputGradients(flags.Text("input-gradients"));
-  ASSIGN_OR_RETURN(Strategy strategy,
-                   DataModelStrategy(forward, static_cast<int>(data), static_cast<int>(model), options));
+  ASSIGN_OR_RETURN(Strategy strategy, DataModelStrategy(forward, data, model, options));
   RETURN_IF_ERROR(CheckRanks(flags, strategy.mesh, fmt::format("--dp={} x --mp={}", data, model)));
   return strategy;
 }
@@ -59,7 +67,8 @@ absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forwar
 std::vector<std::string> ModelFlags() { return {"batch", "learning-rate"}; }
 
 std::vector<std::string> StrategyFlags() {
-  return {"ranks", "dp", "mp", "convolutions", "dense", "input-gradients", "strategy", "micro-batches", "exchanges"};
+  return {"ranks",         "dp",        "mp",     "convolutions", "dense", "input-gradients", "strategy",
+          "micro-batches", "exchanges", "cluster"};
 }
 
 absl::StatusOr<Model> ReadModel(const Flags& flags) {
@@ -76,9 +85,9 @@ absl::StatusOr<Model> ReadModel(const Flags& flags) {
 
 void AssumeScheduleLength(Model& model) { SetScheduleLength(1, model.learning_rate); }
 
-absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward) {
+absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward, const std::optional<Machine>& machine) {
   ASSIGN_OR_RETURN(Strategy strategy,
-                   flags.IsSet("strategy") ? StrategyOfFile(flags, forward) : StrategyOfSizes(flags, forward));
+                   flags.IsSet("strategy") ? StrategyOfFile(flags, forward) : StrategyOfSizes(flags, forward, machine));
   if (flags.Given("exchanges")) strategy.exchanges = FindExchangeMode(flags.Text("exchanges"));
   if (flags.Given("micro-batches")) strategy.pipeline.micro_batches = flags.Int("micro-batches");
   return strategy;

@@ -2,12 +2,14 @@
 #ifndef PARTITA_TOOLS_COMMANDS_INPUT_INPUTS_H_
 #define PARTITA_TOOLS_COMMANDS_INPUT_INPUTS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/derive/strategy.h"
 #include "graph/ir/model.h"
+#include "tools/commands/input/machine.h"
 #include "tools/program/flags.h"
 
 namespace partita {
@@ -15,7 +17,7 @@ namespace partita {
 // Flags that ReadModel reads.
 std::vector<std::string> ModelFlags();  // batch, learning-rate
 // Flags that ReadStrategy reads.
-std::vector<std::string> StrategyFlags();  // ranks, dp, mp and how they split layers, strategy, micro-batches
+std::vector<std::string> StrategyFlags();  // ranks, dp, mp and how they split layers, strategy, micro-batches, cluster
 
 // The graph that the command's argument names, with --batch and --learning-rate over it.
 absl::StatusOr<Model> ReadModel(const Flags& flags);
@@ -24,8 +26,8 @@ absl::StatusOr<Model> ReadModel(const Flags& flags);
 void AssumeScheduleLength(Model& model);
 
 // --strategy, else --dp and --mp; checked against the graph and --ranks. With --ranks alone (or with --mp), the rest of
-// the ranks are replicas. FlagError if the flags contradict each other.
-absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward);
+// the ranks are replicas. What is to be chosen is chosen for the machine. FlagError if the flags contradict each other.
+absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward, const std::optional<Machine>& machine);
 
 // How many ranks that strategy has, without the graph. Of flags that have no strategy: one.
 absl::StatusOr<int64_t> RanksOf(const Flags& flags);

@@ -2,11 +2,13 @@
 #ifndef PARTITA_TOOLS_COMMANDS_INPUT_RUN_OPTIONS_H_
 #define PARTITA_TOOLS_COMMANDS_INPUT_RUN_OPTIONS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "graph/make_program.h"
+#include "graph/schedule/machine_speed.h"
 #include "runtime/api/rank/session_options.h"
 #include "tools/program/flags.h"
 
@@ -23,19 +25,20 @@ std::vector<std::string> AccelerationFlags();
 // What floating values of the graph are: f32, or f64 where --precision says so.
 DType FloatingType(const Flags& flags);
 
-ProgramOptions ReadProgramOptions(const Flags& flags);
+// `speed`: of the machine that it is made for (SpeedFor); likewise below.
+ProgramOptions ReadProgramOptions(const Flags& flags, const std::optional<MachineSpeed>& speed);
 
 // MakeProgram of the graph that the command's argument names; errors name that file, and the strategy's.
 absl::StatusOr<Program> MakeProgramOf(const Flags& flags, const Model& model, const Strategy& strategy,
                                       const ProgramOptions& options);
 
-SessionOptions ReadSessionOptions(const Flags& flags);
+SessionOptions ReadSessionOptions(const Flags& flags, const std::optional<MachineSpeed>& speed);
 
 // The same for a command without AccelerationFlags.
-SessionOptions ReadExactSessionOptions(const Flags& flags);
+SessionOptions ReadExactSessionOptions(const Flags& flags, const std::optional<MachineSpeed>& speed);
 
 // The same for a command that runs nothing: without seeds.
-SessionOptions ReadPlanOptions(const Flags& flags);
+SessionOptions ReadPlanOptions(const Flags& flags, const std::optional<MachineSpeed>& speed);
 
 // Whether AccelerationFlags fit the device.
 absl::Status CheckAcceleration(const Flags& flags);

@@ -37,8 +37,17 @@ std::string TextOf(const Program& program) {
   return text;
 }
 
+std::string TextOf(const MachineSpeed& speed) {
+  const DeviceSpeed& device = speed.device;
+  return fmt::format("{} {} {} {} {} {} {} {} {} {}", device.flops_per_second, device.bf16_flops_per_second,
+                     device.bytes_per_second, device.launch_seconds, device.wait_seconds, speed.message.latency_seconds,
+                     speed.message.bytes_per_second, speed.collective.latency_seconds,
+                     speed.collective.bytes_per_second, speed.hiding_flops);
+}
+
 std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& strategy, const Program& program,
-                                           const TrainingData& data, const std::map<std::string, std::string>& read) {
+                                           const TrainingData& data, const std::map<std::string, std::string>& read,
+                                           const std::optional<MachineSpeed>& speed) {
   std::map<std::string, std::string> digests = {
       {"the version", kToolVersion},
       {"the strategy", Hash(PrintStrategy(strategy, ProtoFormat::kText))},
@@ -50,6 +59,7 @@ std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& s
     if (!own) digests["flag --" + name] = value;
   }
   for (const auto& [name, version] : LibraryVersions()) digests["the library " + name] = version;
+  if (speed) digests["what the cluster says"] = Hash(TextOf(*speed));
   digests.insert(read.begin(), read.end());
   return digests;
 }
@@ -74,7 +84,8 @@ absl::StatusOr<bool> IsOneOfSeveral() {
 }
 
 absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
-                                             const TrainingData& data, const std::map<std::string, std::string>& read) {
+                                             const TrainingData& data, const std::map<std::string, std::string>& read,
+                                             const std::optional<MachineSpeed>& speed) {
   ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment));
   if (!place || place->ranks == 1) return nullptr;  // one process: its ranks are threads
   if (place->ranks != program.ranks()) {
@@ -90,7 +101,7 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
   options.token = place->token;
   options.join_timeout = milliseconds(flags.Int("join-timeout") * 1000);
   options.timeout = milliseconds(flags.Int("timeout") * 1000);
-  options.digests = Digests(flags, strategy, program, data, read);
+  options.digests = Digests(flags, strategy, program, data, read, speed);
   options.on_failure = [rank = place->rank](const absl::Status& status) { EndProcess(rank, status); };
   absl::StatusOr<std::unique_ptr<ProcessJob>> job = ProcessJob::Start(options);
   if (!job.ok()) return WithContext(fmt::format("rank {}", place->rank), job.status());

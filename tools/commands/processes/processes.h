@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "graph/derive/strategy.h"
 #include "graph/ir/program.h"
+#include "graph/schedule/machine_speed.h"
 #include "runtime/api/job/job.h"
 #include "runtime/train/trainer.h"
 #include "tools/program/flags.h"
@@ -27,10 +29,11 @@ absl::StatusOr<bool> IsOneOfSeveral();
 // The job that a launcher has started this process for; null if there is none. From then on the end of another rank
 // ends this process within a second, with a line that names the rank and kExitUnavailable, whatever it does; what it is
 // writing is finished first (finish_writing.h). `read`: digests of what this rank has read of --load or --resume, each
-// under what it is of. kInvalidArgument: launchers that contradict each other, other ranks than the program has, ranks
-// that do not mean the same. kUnavailable: ranks that do not come.
+// under what it is of. `speed`: by what its schedules are made. kInvalidArgument: launchers that contradict each other,
+// other ranks than the program has, ranks that do not mean the same. kUnavailable: ranks that do not come.
 absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
-                                             const TrainingData& data, const std::map<std::string, std::string>& read);
+                                             const TrainingData& data, const std::map<std::string, std::string>& read,
+                                             const std::optional<MachineSpeed>& speed);
 
 // Whether this process speaks for the job: it has rank 0, or there is no job.
 bool Speaks(const Session& session);

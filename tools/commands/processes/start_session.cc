@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Session>> StartSession(const Flags& flags, const 
   if (loaded) {
     ASSIGN_OR_RETURN(states, std::move(loaded->file).Read(program, loaded->states));
   }
-  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, DigestsOf(states)));
+  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, DigestsOf(states), options.speed));
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
   if (states) RETURN_IF_ERROR(LoadStates(*session, *states));
   return session;

@@ -168,7 +168,7 @@ TEST(Backend, PlansForAGpuThatNeedNotBeHere) {
   EXPECT_EQ((*backend)->gpu() == nullptr, !(*backend)->gpu_missing().ok());
   EXPECT_TRUE((*backend)->schedule_options().group_updates);
   EXPECT_EQ((*backend)->schedule_options().compute_streams, 4);
-  EXPECT_GT((*backend)->schedule_options().speed.wait_seconds, 0);
+  EXPECT_GT((*backend)->schedule_options().speed.device.wait_seconds, 0);
   const Program program = SmallProgram("lenet5", "2x1");
   const auto schedules = (*backend)->MakeSchedules(program, program.graph(kTrainEntry));
   ASSERT_TRUE(schedules.ok()) << schedules.status();

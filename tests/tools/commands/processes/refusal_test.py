@@ -8,6 +8,8 @@ import unittest
 from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
 from tools.faults import job
 
+TWO_CORES = os.path.abspath("tools/clusters/two_cores.pbtxt")
+
 
 class RefusalTest(TrainerCase):
 
@@ -45,6 +47,20 @@ class RefusalTest(TrainerCase):
                     self.assertEqual(ranks.processes[rank].returncode, 3, ranks.said(rank))
                     self.assertRegex(ranks.said(rank), r'ranks do not agree on what "m.safetensors" holds: '
                                      r"rank 0 has '[0-9a-f]{32}', rank 1 has '[0-9a-f]{32}'")
+
+    def test_ranks_that_choose_for_different_clusters(self):
+        with open(TWO_CORES) as file:
+            text = file.read()
+        for rank in range(2):
+            os.mkdir(self.path(str(rank)))
+            with open(self.path(f"{rank}/c.pbtxt"), "w") as file:
+                file.write(text.replace("launch_seconds: 1e-6", f"launch_seconds: {rank + 1}e-6"))
+        with job.Job([TRAINER, "train", "--mock-data", "--batch=8", "--dp=2", "--cluster=c.pbtxt", MLP], 2,
+                     without_launchers(), host=lambda rank: ["env", "--chdir=" + self.path(str(rank))]) as ranks:
+            ranks.wait([0, 1], time.monotonic() + 60)
+            for rank in range(2):
+                self.assertEqual(ranks.processes[rank].returncode, 3, ranks.said(rank))
+                self.assertIn("do not agree on what the cluster says", ranks.said(rank))
 
     def test_a_rank_that_never_comes(self):
         command = [TRAINER, "train", "--mock-data", "--batch=9", "--steps=3", "--dp=3", "--join-timeout=1", MLP]
