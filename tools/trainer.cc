@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
           ConvertCommand(),
           LaunchCommand(),
           PlanCommand(),
+          CalibrateCommand(),
           VerifyCommand(),
           CheckCommand(),
           ShowCommand(),

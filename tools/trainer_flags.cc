@@ -38,6 +38,7 @@ std::vector<FlagDefinition> Parallelism() {
       IntFlag("device-batch", "1", 1, 1 << 24, "samples of a replica in a step, on one device or split over several"),
       PathFlag("cluster",
                "machines that choices are made for and plan tells times of: a file, or a shipped one (dgx1_v100)"),
+      PathFlag("profile", "what calibrate has measured: of this machine, or beside --cluster of the devices there"),
       PathFlag("curve", "epochs to an accuracy by batch (a file as in tools/curves): times to it are told as well"),
       BytesFlag("memory", "", 1, "what one rank may use; a plan that needs more is refused"),
       BytesFlag("bucket-bytes", "", 0, "size of gradient buckets, over the strategy's; 0: none"),
@@ -98,6 +99,7 @@ std::vector<FlagDefinition> Files() {
       TextFlag(
           "resume", "",
           "go on from a checkpoint: auto, the newest whole one of --checkpoint, if there is any; a step; a folder"),
+      PathFlag("save-profile", "write what was measured (.pbtxt or .pb)"),
       PathFlag("output", "write the values here (.npy or .csv)"),
       TextFlag("value", "", "which value of the graph; unset: what the loss looks at, a classifier's logits"),
       PathFlag("page", "write a page with a picture (.html)"),

@@ -41,7 +41,10 @@ std::string SignatureOf(const LocalNode& node) {
   for (const auto& input : node.inputs) text += input ? " " + Printed(*input) : " -";
   text += " ->";
   for (const LocalTensor& output : node.outputs) text += " " + Printed(output);
-  for (const auto& [name, value] : node.attributes.entries()) text += fmt::format(" {}={}", name, ToString(value));
+  for (const auto& [name, value] : node.attributes.entries()) {
+    if (name == "shape") continue;  // the whole node's; the outputs are the share's
+    text += fmt::format(" {}={}", name, ToString(value));
+  }
   return text;
 }
 

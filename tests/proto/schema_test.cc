@@ -9,6 +9,7 @@
 #include "proto/epochs.pb.h"
 #include "proto/graph.pb.h"
 #include "proto/plan.pb.h"
+#include "proto/profile.pb.h"
 #include "proto/report.pb.h"
 #include "proto/strategy.pb.h"
 #include "runtime/base/files.h"
@@ -17,9 +18,9 @@ namespace partita {
 namespace {
 
 std::vector<const google::protobuf::Descriptor*> Roots() {
-  return {ClusterProto::descriptor(), DataProto::descriptor(), EpochCurveProto::descriptor(),
-          GraphProto::descriptor(),   PlanProto::descriptor(), ReportProto::descriptor(),
-          StrategyProto::descriptor()};
+  return {ClusterProto::descriptor(), DataProto::descriptor(),    EpochCurveProto::descriptor(),
+          GraphProto::descriptor(),   PlanProto::descriptor(),    ProfileProto::descriptor(),
+          ReportProto::descriptor(),  StrategyProto::descriptor()};
 }
 
 TEST(Schemas, RootsBeginWithTheirVersion) {

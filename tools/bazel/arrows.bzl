@@ -111,7 +111,10 @@ ARROWS = {
                           " partitioner/tables partitioner/cluster partitioner/cost partitioner/simulate",
     # The closed forms of papers.
     "partitioner/papers": "runtime/base graph/value graph/ir partitioner/cost",
-    "partitioner/proto_io": "runtime/base proto graph/value graph/proto_io partitioner/cluster partitioner/papers",
+    # What was measured of a machine.
+    "partitioner/profile": "runtime/base graph/value partitioner/cluster partitioner/cost",
+    "partitioner/proto_io": "runtime/base proto graph/value graph/proto_io partitioner/cluster partitioner/papers" +
+                            " partitioner/profile",
 
     # A session: the one place that knows the compiler and all that runs what it makes.
     "runtime/data": "runtime/base graph/value",

@@ -11,7 +11,7 @@ namespace {
 absl::StatusOr<int> Check(const CommandContext& context) {
   ASSIGN_OR_RETURN(Model model, ReadModel(context.flags));
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(context.flags));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(context.flags, /*processes=*/false));
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(context.flags, model.graph, machine));
   ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
   ProgramOptions options;

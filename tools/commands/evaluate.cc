@@ -30,7 +30,8 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   const std::string graph_hash = GraphHash(model);
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
+  ASSIGN_OR_RETURN(const bool processes, IsOneOfSeveral());
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, processes));
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph, machine));
   ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
@@ -40,7 +41,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
                             {.training = Need::kNo, .test = Need::kYes, .normalization = NormalizationOf(beginning)}));
   RETURN_IF_ERROR(CheckImages(*beginning, data));
   ProgramOptions program_options = ReadProgramOptions(flags, speed);
-  ASSIGN_OR_RETURN(program_options.count_votes, IsOneOfSeveral());
+  program_options.count_votes = processes;
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, program_options));
   RETURN_IF_ERROR(CheckLastBatch(program, *data.test));
   ASSIGN_OR_RETURN(

@@ -22,11 +22,11 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   RETURN_IF_ERROR(CheckOutputs(flags, {"save-strategy"}));
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckAcceleration(flags));
-  if (flags.IsSet("trace") && !flags.IsSet("cluster")) {
-    return FlagError("flag --trace: a predicted timeline needs --cluster=FILE: the machines that it is for");
+  if (flags.IsSet("trace") && !flags.IsSet("cluster") && !flags.IsSet("profile")) {
+    return FlagError("flag --trace: a predicted timeline needs --cluster or --profile: the machines that it is for");
   }
   RETURN_IF_ERROR(CheckOutputs(flags, {"trace"}));
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, flags.Bool("processes")));
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(flags, model, /*exact=*/false, machine));
@@ -38,8 +38,9 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
   const absl::StatusOr<std::unique_ptr<Backend>> backend =
       Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags, speed));
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
-  ASSIGN_OR_RETURN(const PlanProto plan, MakePlan(model.name, program, **backend, machine ? &machine->cluster : nullptr,
-                                                  flags.Text("trace")));
+  ASSIGN_OR_RETURN(const PlanProto plan,
+                   MakePlan(model.name, program, **backend, machine ? &machine->cluster : nullptr,
+                            machine ? KernelTimesOf(*machine, program.ranks()) : KernelTimes(), flags.Text("trace")));
   const std::string& format = flags.Text("format");
   if (flags.IsSet("save-strategy"))
     RETURN_IF_ERROR(SaveFoundStrategy(chosen.strategy, chosen.finalists, flags.Text("save-strategy")));

@@ -50,7 +50,8 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
   RETURN_IF_ERROR(CheckOutputs(flags, {"output"}));
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
+  ASSIGN_OR_RETURN(const bool processes, IsOneOfSeveral());
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, processes));
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph, machine));
   ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
   const std::string value = PredictedValue(flags, model.graph);

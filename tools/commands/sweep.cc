@@ -35,8 +35,9 @@ absl::StatusOr<Strategy> StrategyOf(const Graph& forward, const Cluster& cluster
   return DataModelStrategy(forward, way.replicas(), way.split, options);
 }
 
-absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, const Cluster& cluster,
+absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, const Machine& machine,
                                       const SweepWay& way, int64_t batch) {
+  const Cluster& cluster = machine.cluster;
   Model sized = model;
   ASSIGN_OR_RETURN(sized.graph, WithBatch(model.graph, batch, Ops()));
   ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(sized.graph, cluster, way));
@@ -47,7 +48,8 @@ absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, co
   ASSIGN_OR_RETURN(const FoldedSchedules schedules, backend->MakeFoldedSchedules(program, program.graph(kTrainEntry)));
   const std::vector<const Schedule*> by_rank = schedules.ByRank();
   RETURN_IF_ERROR(CheckFits(by_rank, cluster));
-  ASSIGN_OR_RETURN(const SimulatedStep step, Simulate(program, by_rank, cluster));
+  ASSIGN_OR_RETURN(const SimulatedStep step,
+                   Simulate(program, by_rank, cluster, {.times = KernelTimesOf(machine, program.ranks())}));
   PredictedStep slowest;
   for (const RankTimeline& timeline : step.timelines) {
     const StepTimes times = TimesOf(timeline.spans);
@@ -78,13 +80,13 @@ absl::StatusOr<int> RunSweep(const CommandContext& context) {
   RETURN_IF_ERROR(CheckAcceleration(flags));
   if (!flags.IsSet("cluster")) return FlagError("flag --cluster: on which machines? (a file as in tools/clusters)");
   RETURN_IF_ERROR(CheckOutputs(flags, {"page"}));
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
   const Cluster& cluster = machine->cluster;
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const SweepOptions options, ReadOptions(flags, model, cluster));
   const absl::StatusOr<Sweep> sweep = MakeSweep(
-      options, [&](const SweepWay& way, int64_t batch) { return Predict(flags, model, cluster, way, batch); });
+      options, [&](const SweepWay& way, int64_t batch) { return Predict(flags, model, *machine, way, batch); });
   if (!sweep.ok()) return options.curve ? WithContext(flags.Text("curve"), sweep.status()) : sweep.status();
   const SweepTitle title{model.name, cluster.name};
   if (flags.IsSet("page")) RETURN_IF_ERROR(WriteFileAtomically(flags.Text("page"), SweepToHtml(*sweep, title)));
@@ -100,7 +102,8 @@ Command SweepCommand() {
   for (const auto& flags : {RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"cluster", "ranks", "mp", "curve", "page", "format"}) command.flags.push_back(flag);
+  for (const char* flag : {"cluster", "profile", "ranks", "mp", "curve", "page", "format"})
+    command.flags.push_back(flag);
   command.choices = {{"format", {"text", "json"}}};
   return command;
 }

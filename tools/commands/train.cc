@@ -77,7 +77,8 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   Prepared prepared;
   ASSIGN_OR_RETURN(prepared.model, ReadModel(flags));
   prepared.graph_hash = GraphHash(prepared.model);
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
+  ASSIGN_OR_RETURN(const bool processes, IsOneOfSeveral());
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, processes));
   ASSIGN_OR_RETURN(prepared.chosen, ChosenStrategyOf(flags, prepared.model, /*exact=*/false, machine));
   const Strategy& strategy = prepared.chosen.strategy;
   ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
@@ -104,7 +105,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   }
   for (const std::string& passed : resumption.passed_over) prepared.changes.push_back(passed);
   ProgramOptions program_options = ReadProgramOptions(flags, speed);
-  ASSIGN_OR_RETURN(program_options.count_votes, IsOneOfSeveral());
+  program_options.count_votes = processes;
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, prepared.model, strategy, program_options));
   if (prepared.data.test != nullptr) RETURN_IF_ERROR(CheckLastBatch(program, *prepared.data.test));
   SessionOptions options = ReadSessionOptions(flags, speed);

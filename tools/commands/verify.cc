@@ -63,7 +63,7 @@ int64_t StepsOf(const Flags& flags) { return flags.Int("steps") > 0 ? flags.Int(
 
 absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model model, std::ostream& out) {
   SetScheduleLength(StepsOf(flags), model.learning_rate);
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
   ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(flags, model, /*exact=*/true, machine));
   ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, chosen.strategy.mesh.size()));
   ASSIGN_OR_RETURN(Program plan, MakeProgramOf(flags, model, chosen.strategy, ReadProgramOptions(flags, speed)));

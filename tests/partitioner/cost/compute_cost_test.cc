@@ -45,6 +45,9 @@ TEST(ComputeCost, OfANode) {
 
 TEST(ComputeCost, MeasuredTimesComeFirst) {
   EXPECT_EQ(SignatureOf(Product()), "matmul f32[10,20] f32[20,30] -> f32[10,30] transpose_w=false transpose_x=false");
+  LocalNode share = Product();  // of a node whose sizes are an attribute
+  share.attributes.Set("shape", Shape{80, 30});
+  EXPECT_EQ(SignatureOf(share), SignatureOf(Product()));
   EXPECT_EQ(ComputeSeconds(Product(), {{SignatureOf(Product()), 7e-6}}, Device()), 7e-6);
 }
 

@@ -5,7 +5,6 @@
 #include <functional>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "runtime/comm/gloo/gloo_ring.h"
 #include "tools/benchmarks/comm/comm_cases.h"
 #include "tools/benchmarks/comm/comm_ranks.h"
+#include "tools/benchmarks/comm/comm_replay.h"
 #include "tools/benchmarks/median.h"
 
 namespace partita {
@@ -31,58 +31,6 @@ constexpr int64_t kFloat = sizeof(float);
 int64_t CallsOf(int64_t bytes) { return std::clamp<int64_t>(kBytesOfRound / bytes, 1, kMostCalls); }
 
 double SecondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-// Runs a function for each device and waits for all: what meets peers may wait for them.
-absl::Status OnDevices(CommRanks& ranks, const std::function<absl::Status(std::vector<CommRank*>)>& run) {
-  std::vector<std::vector<CommRank*>> devices;
-  for (CommRank& rank : ranks.ranks) {
-    const bool shared = !devices.empty() && devices.back().front()->device == rank.device;
-    if (!shared) devices.emplace_back();
-    devices.back().push_back(&rank);
-  }
-  std::vector<absl::Status> status(devices.size());
-  std::vector<std::thread> threads;
-  for (size_t d = 0; d < devices.size(); ++d) threads.emplace_back([&, d] { status[d] = run(devices[d]); });
-  for (std::thread& thread : threads) thread.join();
-  for (const absl::Status& one : status) RETURN_IF_ERROR(one);
-  return absl::OkStatus();
-}
-
-// Calls that are captured once and replayed in every round, as in training.
-class Replay {
- public:
-  static absl::StatusOr<std::shared_ptr<Replay>> Capture(CommRanks& ranks, const CommCase& what, int64_t bytes) {
-    auto replay = std::make_shared<Replay>();
-    replay->calls_ = CallsOf(bytes);
-    const auto members = static_cast<int64_t>(ranks.ranks.size());
-    const int64_t count = bytes / kFloat / members * members;
-    std::mutex mutex;
-    RETURN_IF_ERROR(OnDevices(ranks, [&](const std::vector<CommRank*>& on) -> absl::Status {
-      std::vector<Stream*> streams;
-      for (CommRank* rank : on) streams.push_back(rank->stream.get());
-      RETURN_IF_ERROR(on.front()->device->BeginCapture(streams));
-      for (int64_t call = 0; call < replay->calls_; ++call) {
-        for (CommRank* rank : on) RETURN_IF_ERROR(what.enqueue(*rank, count));
-      }
-      ASSIGN_OR_RETURN(std::unique_ptr<CapturedStep> step, on.front()->device->EndCapture());
-      std::lock_guard lock(mutex);
-      replay->steps_.push_back(std::move(step));
-      return absl::OkStatus();
-    }));
-    return replay;
-  }
-
-  absl::StatusOr<double> Run() {
-    const Clock::time_point begin = Clock::now();
-    for (const auto& step : steps_) RETURN_IF_ERROR(step->Launch());
-    for (const auto& step : steps_) RETURN_IF_ERROR(step->Wait());
-    return SecondsSince(begin) / static_cast<double>(calls_);
-  }
-
- private:
-  int64_t calls_ = 0;
-  std::vector<std::unique_ptr<CapturedStep>> steps_;
-};
 
 absl::StatusOr<double> MeasureRing(Rings& rings, CommRanks& buffers, bool in_place, int64_t bytes) {
   const int64_t calls = CallsOf(bytes), count = bytes / kFloat;
@@ -157,7 +105,7 @@ class CommBenchmark {
 
   absl::Status Add(CommRanks& ranks, const std::string& backend, const CommCase& one, int64_t bytes,
                    const std::string& peer) {
-    ASSIGN_OR_RETURN(const std::shared_ptr<Replay> replay, Replay::Capture(ranks, one, bytes));
+    ASSIGN_OR_RETURN(const std::shared_ptr<CommReplay> replay, CommReplay::Capture(ranks, one, bytes, CallsOf(bytes)));
     entries_.push_back(
         {{one.name, backend, bytes, one.in_place}, one.bus_factor, [replay] { return replay->Run(); }, peer, {}});
     return absl::OkStatus();

@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<Finalist>> Search(const Flags& flags, Model model, bo
   const SessionOptions options = exact ? ReadExactSessionOptions(flags, speed) : ReadPlanOptions(flags, speed);
   const auto backend = Backend::OpenToPlan(static_cast<int>(ranks), Spread::kThreads, options);
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
-  const KernelTimes times;
+  const KernelTimes times = KernelTimesOf(*machine, static_cast<int>(ranks));
   const ChooseRequest request{.model = model,
                               .ranks = static_cast<int>(ranks),
                               .searches = SearchesOf(flags),
@@ -70,7 +70,7 @@ bool Searches(const Flags& flags) { return flags.Has("search") && flags.Text("se
 absl::StatusOr<int64_t> RanksOfSearch(const Flags& flags) {
   if (!flags.IsSet("cluster")) return FlagError("flag --search needs --cluster: for which machines to plan");
   if (flags.Given("ranks")) return flags.Int("ranks");
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
   return static_cast<int64_t>(machine->cluster.devices.size());
 }
 

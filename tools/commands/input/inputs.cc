@@ -67,8 +67,8 @@ absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forwar
 std::vector<std::string> ModelFlags() { return {"batch", "learning-rate"}; }
 
 std::vector<std::string> StrategyFlags() {
-  return {"ranks",         "dp",        "mp",     "convolutions", "dense", "input-gradients", "strategy",
-          "micro-batches", "exchanges", "cluster"};
+  return {"ranks",         "dp",        "mp",      "convolutions", "dense", "input-gradients", "strategy",
+          "micro-batches", "exchanges", "cluster", "profile"};
 }
 
 absl::StatusOr<Model> ReadModel(const Flags& flags) {

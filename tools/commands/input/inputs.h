@@ -17,7 +17,8 @@ namespace partita {
 // Flags that ReadModel reads.
 std::vector<std::string> ModelFlags();  // batch, learning-rate
 // Flags that ReadStrategy reads.
-std::vector<std::string> StrategyFlags();  // ranks, dp, mp and how they split layers, strategy, micro-batches, cluster
+std::vector<std::string>
+StrategyFlags();  // ranks, dp, mp and how they split layers, strategy, micro-batches, cluster, profile
 
 // The graph that the command's argument names, with --batch and --learning-rate over it.
 absl::StatusOr<Model> ReadModel(const Flags& flags);

@@ -7,9 +7,12 @@
 #include "graph/value/node_name.h"
 #include "partitioner/cost/cluster_speed.h"
 #include "partitioner/proto_io/cluster_io.h"
+#include "partitioner/proto_io/profile_io.h"
 #include "runtime/base/status.h"
 #include "tools/clusters/shipped_clusters.h"
 #include "tools/program/exit_code.h"
+#include "tools/program/version/host.h"
+#include "tools/program/version/version.h"
 
 namespace partita {
 namespace {
@@ -26,12 +29,50 @@ absl::StatusOr<Cluster> FindCluster(const std::filesystem::path& path) {
                    Suggestion(name, known));
 }
 
+absl::Status CheckIsHere(const std::string& path, const Profile& profile) {
+  const absl::Status same = CheckKey(profile.key, KeyOfThisMachine());
+  if (same.ok()) return same;
+  return InvalidArgument("{}: {} (beside --cluster it stands for the devices there)", path,
+                         std::string(same.message()));
+}
+
+absl::Status CheckBackend(const std::string& path, const Profile& profile, const Cluster& cluster) {
+  const bool host = profile.machine.kinds[0].backend == BackendKind::kHost;
+  if (host == (cluster.KindOf(0).backend == BackendKind::kHost)) return absl::OkStatus();
+  return InvalidArgument("{} is of {}, cluster {} has {}; both of one kind are needed", path, host ? "a host" : "a GPU",
+                         Quoted(cluster.name), host ? "GPUs" : "hosts");
+}
+
 }  // namespace
 
-absl::StatusOr<std::optional<Machine>> ReadMachine(const Flags& flags) {
-  if (!flags.IsSet("cluster")) return std::nullopt;
-  ASSIGN_OR_RETURN(Cluster cluster, FindCluster(flags.Text("cluster")));
-  return Machine{std::move(cluster)};
+ProfileKey KeyOfThisMachine() {
+  const Host host = ThisHost();
+  ProfileKey key{fmt::format("{} ({} cores)", host.processor, host.cores), {{"partita", kToolVersion}}};
+  for (const auto& [name, version] : LibraryVersions()) {
+    if (name == "compiler" || name == "onednn") key.libraries[name] = version;
+  }
+  return key;
+}
+
+absl::StatusOr<std::optional<Machine>> ReadMachine(const Flags& flags, bool processes) {
+  Machine machine;
+  if (flags.IsSet("profile")) {
+    ASSIGN_OR_RETURN(machine.profile, LoadProfile(flags.Text("profile")));
+  }
+  if (flags.IsSet("cluster")) {
+    ASSIGN_OR_RETURN(machine.cluster, FindCluster(flags.Text("cluster")));
+    if (machine.profile) RETURN_IF_ERROR(CheckBackend(flags.Text("profile"), *machine.profile, machine.cluster));
+  } else if (machine.profile) {
+    RETURN_IF_ERROR(CheckIsHere(flags.Text("profile"), *machine.profile));
+    ASSIGN_OR_RETURN(machine.cluster, ClusterOf(*machine.profile, processes));
+  } else {
+    return std::nullopt;
+  }
+  return machine;
+}
+
+KernelTimes KernelTimesOf(const Machine& machine, int ranks) {
+  return machine.profile ? KernelTimesFor(*machine.profile, ranks) : KernelTimes();
 }
 
 absl::StatusOr<std::optional<MachineSpeed>> SpeedFor(const std::optional<Machine>& machine, int ranks) {

@@ -7,18 +7,29 @@
 #include "absl/status/statusor.h"
 #include "graph/schedule/machine_speed.h"
 #include "partitioner/cluster/cluster.h"
+#include "partitioner/cost/compute_cost.h"
 #include "partitioner/data_model_strategy.h"
+#include "partitioner/profile/profile.h"
 #include "tools/program/flags.h"
 
 namespace partita {
 
 struct Machine {
   Cluster cluster;
+  std::optional<Profile> profile;  // of its devices
 };
 
-// Of --cluster, a file or the name of a shipped one; none where it is not set. Errors name the file, or are a FlagError
-// with the name that was meant.
-absl::StatusOr<std::optional<Machine>> ReadMachine(const Flags& flags);
+// What this program and this machine are, as a profile that is measured here has it.
+ProfileKey KeyOfThisMachine();
+
+// Of --cluster, a file or the name of a shipped one, and of --profile; none where neither is set. A profile alone is of
+// the machine that it was measured on, with the links between ranks that are threads or `processes`, and must be of
+// this one (kInvalidArgument); beside a cluster it says how long kernels take on the devices there. Errors name the
+// file, or are a FlagError with the name that was meant.
+absl::StatusOr<std::optional<Machine>> ReadMachine(const Flags& flags, bool processes);
+
+// How long the kernels of a run of so many ranks take, as far as that was measured.
+KernelTimes KernelTimesOf(const Machine& machine, int ranks);
 
 // By what a program of so many ranks and its schedules are made; none: by what is known of the device itself.
 // kInvalidArgument: there are more ranks than devices.

@@ -223,22 +223,22 @@ PlanTimeProto TimeProto(const StepTimes& times) {
 }
 
 absl::Status SetTimes(const Program& program, const std::vector<Schedule>& schedules, const Cluster& cluster,
-                      const std::string& trace, PlanProto& plan) {
+                      const KernelTimes& times, const std::string& trace, PlanProto& plan) {
   RETURN_IF_ERROR(CheckFits(schedules, cluster));
   plan.set_cluster(cluster.name);
   std::vector<const Schedule*> by_rank;
   for (const Schedule& schedule : schedules) by_rank.push_back(&schedule);
-  ASSIGN_OR_RETURN(const SimulatedStep step, Simulate(program, by_rank, cluster));
-  std::vector<PlanTimeProto> times;
-  for (const RankTimeline& timeline : step.timelines) times.push_back(TimeProto(TimesOf(timeline.spans)));
-  for (int r = 0; r < program.ranks(); ++r) *plan.mutable_ranks(r)->mutable_time() = times[step.of_rank[r]];
+  ASSIGN_OR_RETURN(const SimulatedStep step, Simulate(program, by_rank, cluster, {.times = times}));
+  std::vector<PlanTimeProto> classes;
+  for (const RankTimeline& timeline : step.timelines) classes.push_back(TimeProto(TimesOf(timeline.spans)));
+  for (int r = 0; r < program.ranks(); ++r) *plan.mutable_ranks(r)->mutable_time() = classes[step.of_rank[r]];
   return trace.empty() ? absl::OkStatus() : SaveTimelines(step.timelines, trace);
 }
 
 }  // namespace
 
 absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const Backend& backend,
-                                   const Cluster* cluster, const std::string& trace) {
+                                   const Cluster* cluster, const KernelTimes& times, const std::string& trace) {
   if (cluster != nullptr) RETURN_IF_ERROR(CheckRanks(*cluster, program.ranks()));
   PlanProto plan;
   plan.set_schema_version(1);
@@ -260,7 +260,7 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
     CountCollectives(program, train[r], plan);
   }
   AddProcesses(program, backend, train, evaluate, plan);
-  if (cluster != nullptr) RETURN_IF_ERROR(SetTimes(program, train, *cluster, trace, plan));
+  if (cluster != nullptr) RETURN_IF_ERROR(SetTimes(program, train, *cluster, times, trace, plan));
   return plan;
 }
 

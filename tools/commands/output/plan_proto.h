@@ -7,17 +7,19 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
 #include "partitioner/cluster/cluster.h"
+#include "partitioner/cost/compute_cost.h"
 #include "proto/plan.pb.h"
 #include "runtime/api/backend/backend.h"
 
 namespace partita {
 
 // The same arguments give the same message. Errors are those of MakeSchedule, with the rank. With a cluster, which is
-// not nullptr, also how long a step takes there, simulated, and its timeline goes to the file `trace` unless that is
-// empty; kInvalidArgument: it has fewer devices than there are ranks; kResourceExhausted: ranks do not fit into its
-// memory.
+// not nullptr, also how long a step takes there, simulated, with kernels as measured in `times`, and its timeline goes
+// to the file `trace` unless that is empty; kInvalidArgument: it has fewer devices than there are ranks;
+// kResourceExhausted: ranks do not fit into its memory.
 absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const Backend& backend,
-                                   const Cluster* cluster = nullptr, const std::string& trace = "");
+                                   const Cluster* cluster = nullptr, const KernelTimes& times = {},
+                                   const std::string& trace = "");
 
 // For people: what fits a screen of 24 lines and 100 columns, with a legend; or tables of everything.
 std::string FormatPlan(const PlanProto& plan);

@@ -1,0 +1,67 @@
+// What was measured of one machine, and what it says of a run (proto/profile.proto).
+#ifndef PARTITA_PARTITIONER_PROFILE_PROFILE_H_
+#define PARTITA_PARTITIONER_PROFILE_PROFILE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "partitioner/cluster/cluster_description.h"
+#include "partitioner/cost/compute_cost.h"
+#include "partitioner/profile/alpha_beta_fit.h"
+
+namespace partita {
+
+// Of what a profile is: another device or version computes in other times.
+struct ProfileKey {
+  std::string device;
+  std::map<std::string, std::string> libraries;  // name to version, of those that compute
+};
+
+struct KernelTime {
+  std::string signature;  // SignatureOf
+  int ranks = 1;          // that ran on the machine meanwhile
+  double seconds = 0;     // median
+  double spread = 0;      // Quartiles::spread
+};
+
+struct CollectiveTime {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  int ranks = 2;
+  bool processes = false;
+  AlphaBetaFit fit;
+  int64_t least_bytes = 0, most_bytes = 0;  // of the sizes that were measured
+};
+
+struct Profile {
+  ProfileKey key;
+  std::string time;
+  ClusterDescription machine;
+  std::vector<KernelTime> kernels;
+  std::vector<CollectiveTime> collectives;
+  // By the ranks that compute at once on the machine's cores: how many times as long a rank's kernels take as those of
+  // one that is alone.
+  std::map<int, double> slowdown = {{1, 1}};
+};
+
+// kInvalidArgument names the field, with what was found and what is allowed: times that are not greater than 0, other
+// numbers below 0, kernels or collectives that are measured twice, no slowdown of one rank, which is 1. The machine is
+// checked where a cluster is made of it.
+absl::Status CheckProfile(const Profile& profile);
+
+// kInvalidArgument: the profile is of another device or of other versions than those here; with both.
+absl::Status CheckKey(const ProfileKey& profile, const ProfileKey& here);
+
+// Of the kernels of a run of so many ranks on that machine. One that was measured beside another number of ranks is as
+// much slower or quicker as kernels are (slowdown; between two numbers in line, beyond the last in proportion).
+KernelTimes KernelTimesFor(const Profile& profile, int ranks);
+
+// The machine, with the link that was measured between two ranks that are threads, or processes; where it was not, with
+// its own. Errors are those of MakeCluster.
+absl::StatusOr<Cluster> ClusterOf(const Profile& profile, bool processes);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_PROFILE_PROFILE_H_

@@ -1,0 +1,54 @@
+"""`calibrate` on this machine, and what its profile is good for."""
+
+import json
+import re
+import unittest
+
+from tests.tools.commands.trainer_case import LENET, MLP, TrainerCase
+
+
+class CalibrateTest(TrainerCase):
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+
+    def times(self, *arguments):
+        plan = json.loads(self.call("plan", "--dp=2", "--batch=8", "--format=json", *arguments, LENET).stdout)
+        return plan["cluster"], [rank["time"]["compute_seconds"] for rank in plan["ranks"]]
+
+    def test_a_profile_predicts(self):
+        done = self.call("calibrate", "--dp=2", "--batch=8", "--steps=3", "--save-profile=p.pbtxt", LENET)
+        for ranks in ("threads", "processes"):
+            self.assertRegex(done.stdout, rf"\n  all_reduce +2 {ranks} +[0-9.]+ us +[0-9.]+ GB/s +R2 ")
+        self.assertRegex(done.stdout, r"\n   2 ranks +a rank's kernels take [0-9.]+ times as long")
+        with open(self.path("p.pbtxt")) as file:
+            text = file.read()
+        self.assertRegex(text, r'kernels \{ signature: "conv2d_epilogue f32\[4,28,28,1\]')
+
+        cluster, measured = self.times("--profile=p.pbtxt")
+        self.assertEqual(cluster, "this-machine")
+        self.assertTrue(all(seconds > 0 for seconds in measured), measured)
+        # Kernels that take a second each: the plan takes the profile's word.
+        self.write("slow.pbtxt", re.sub(r"(?m)^(kernels .*) seconds: [^ ]*", r"\1 seconds: 1", text))
+        _, slow = self.times("--profile=slow.pbtxt")
+        self.assertTrue(all(seconds > 10 for seconds in slow), slow)
+
+        self.train("--dp=2", "--profile=p.pbtxt", LENET)
+
+        self.write("other.pbtxt", re.sub('device: "', 'device: "another ', text, count=1))
+        refused = self.call("plan", "--batch=8", "--profile=other.pbtxt", LENET, code=3)
+        self.assertIn("other.pbtxt: field device is 'another ", refused.stderr)
+        self.assertEqual(self.times("--profile=other.pbtxt", "--cluster=two_cores")[0], "two-cores")
+        refused = self.call("plan", "--batch=8", "--profile=other.pbtxt", "--cluster=dgx1_v100", LENET, code=3)
+        self.assertIn("both of one kind are needed", refused.stderr)
+        self.write("wrong.pbtxt", re.sub(r"seconds: ", "seconds: -", text))
+        self.assertIn("field seconds is -", self.call("plan", "--profile=wrong.pbtxt", LENET, code=3).stderr)
+
+    def test_needs_a_file_to_write(self):
+        self.refused(2, "calibrate needs --save-profile=FILE", "calibrate", MLP)
+        self.refused(2, "ends in neither .pbtxt nor .pb", "calibrate", "--save-profile=p.json", MLP)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+#include "tools/commands/calibrate/measure_collectives.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "partitioner/profile/quartiles.h"
+#include "runtime/base/status.h"
+#include "tools/benchmarks/comm/comm_replay.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kSizes[] = {1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20};
+constexpr int64_t kLeastBytes = kSizes[0], kMostBytes = 4 << 20;
+
+constexpr int kRounds = 7;  // and one before them to warm up
+
+// In a round: as many as move so many bytes, within bounds.
+constexpr int64_t kBytesOfRound = 4 << 20, kMostCalls = 50;
+
+constexpr int64_t kCopied = 64 << 20;
+
+const std::map<std::string, CollectiveKind>& Kinds() {
+  static const auto& kinds = *new std::map<std::string, CollectiveKind>{
+      {"all_reduce", CollectiveKind::kAllReduce}, {"all_gather", CollectiveKind::kAllGather},
+      {"broadcast", CollectiveKind::kBroadcast},  {"reduce_scatter", CollectiveKind::kReduceScatter},
+      {"reduce", CollectiveKind::kReduce},        {"all_to_all", CollectiveKind::kAllToAll}};
+  return kinds;
+}
+
+// In place what the planner does in place where it can.
+bool IsMeasured(const CommCase& one) {
+  return Kinds().count(one.name) > 0 && one.in_place == (one.name == "all_reduce");
+}
+
+absl::StatusOr<double> MedianSeconds(CommRanks& ranks, const CommCase& what, int64_t bytes) {
+  const int64_t calls = std::clamp<int64_t>(kBytesOfRound / bytes, 1, kMostCalls);
+  ASSIGN_OR_RETURN(const std::shared_ptr<CommReplay> replay, CommReplay::Capture(ranks, what, bytes, calls));
+  std::vector<double> seconds;
+  for (int round = 0; round <= kRounds; ++round) {
+    ASSIGN_OR_RETURN(const double one, replay->Run());
+    if (round > 0) seconds.push_back(one);
+  }
+  return QuartilesOf(std::move(seconds)).median;
+}
+
+double CopyBy(int threads, std::vector<char>& from, std::vector<char>& to) {
+  const int64_t part = kCopied / threads;
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::thread> copying;
+  for (int t = 0; t < threads; ++t) {
+    copying.emplace_back([&, t] { std::memcpy(to.data() + t * part, from.data() + t * part, part); });
+  }
+  for (std::thread& thread : copying) thread.join();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<CollectiveTime>> MeasureCollectives(int ranks, bool processes) {
+  const int64_t elements = kMostBytes / static_cast<int64_t>(sizeof(float));
+  ASSIGN_OR_RETURN(CommRanks made, processes ? MakeGlooRanks(ranks, elements) : MakeLocalRanks(ranks, elements));
+  std::vector<CollectiveTime> times;
+  for (const CommCase& what : Collectives(ranks)) {
+    if (!IsMeasured(what)) continue;
+    std::vector<TimedBytes> samples;
+    for (const int64_t bytes : kSizes) {
+      ASSIGN_OR_RETURN(const double seconds, MedianSeconds(made, what, bytes));
+      samples.push_back({static_cast<double>(bytes), seconds});
+    }
+    times.push_back({Kinds().at(what.name), ranks, processes, FitAlphaBeta(samples), kLeastBytes, kMostBytes});
+  }
+  return times;
+}
+
+double MeasureCopies() {
+  const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  std::vector<char> from(kCopied, 1), to(kCopied);
+  double best = CopyBy(threads, from, to);
+  for (int round = 0; round < kRounds; ++round) best = std::min(best, CopyBy(threads, from, to));
+  return 2.0 * kCopied / best;
+}
+
+}  // namespace partita

@@ -1,0 +1,20 @@
+// How long collectives take among ranks on this machine, by their sizes.
+#ifndef PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_COLLECTIVES_H_
+#define PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_COLLECTIVES_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "partitioner/profile/profile.h"
+
+namespace partita {
+
+// Every kind, among so many ranks that are threads, or that talk as processes do (over TCP on the loopback interface).
+absl::StatusOr<std::vector<CollectiveTime>> MeasureCollectives(int ranks, bool processes);
+
+// Bytes a second that this machine's cores copy together, read and written.
+double MeasureCopies();
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_COLLECTIVES_H_
