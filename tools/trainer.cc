@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
           LaunchCommand(),
           PlanCommand(),
           CalibrateCommand(),
+          OracleCommand(),
           VerifyCommand(),
           CheckCommand(),
           ShowCommand(),

@@ -104,6 +104,7 @@ std::vector<FlagDefinition> Files() {
       TextFlag("value", "", "which value of the graph; unset: what the loss looks at, a classifier's logits"),
       PathFlag("page", "write a page with a picture (.html)"),
       PathFlag("report", "write what the run did (.json)"),
+      PathFlag("history", "predictions and what runs took, a line for each; unset: ~/.cache/partita/history.jsonl"),
       PathFlag("trace", "write the timeline of the last step, or of plan the predicted one (Chrome and Perfetto JSON)"),
   };
 }

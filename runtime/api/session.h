@@ -68,7 +68,8 @@ class Session {
   // `entry`: of an entry point that the program has. One that it has not is CHECKed here and where no status is
   // returned, else kInvalidArgument.
   const Graph& graph(std::string_view entry) const { return program_.graph(entry); }
-  const Schedule& schedule(std::string_view entry, int rank) const { return schedules_[Place(entry)][rank]; }
+  const Schedule& schedule(std::string_view entry, int rank) const { return schedules(entry)[rank]; }
+  const std::vector<Schedule>& schedules(std::string_view entry) const { return schedules_[Place(entry)]; }
 
   // Where a rank's block of a field is to be written before each step (a step leaves something else there), and while
   // one is in flight only in an InputFiller; a block for each micro-batch where the program has them. kInvalidArgument:

@@ -11,6 +11,7 @@ Command CheckCommand();      // check.cc
 Command ConvertCommand();    // convert.cc
 Command EvaluateCommand();   // evaluate.cc
 Command LaunchCommand();     // launch.cc
+Command OracleCommand();     // oracle.cc
 Command PlanCommand();       // plan.cc
 Command PredictCommand();    // predict.cc
 Command ShowCommand();       // show.cc

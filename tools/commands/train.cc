@@ -17,6 +17,7 @@
 #include "tools/commands/input/resumed_checkpoint.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/input/run_record.h"
+#include "tools/commands/oracle/graded_training.h"
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/report.h"
 #include "tools/commands/output/strategy_file.h"
@@ -45,6 +46,7 @@ struct Prepared {
   std::optional<std::string> onward;  // what is said where it goes on
   std::vector<std::string> changes;   // since then, and what else is to be warned of
   std::string strategy;               // as text
+  std::optional<Machine> machine;
   std::unique_ptr<Session> session;
 };
 
@@ -67,7 +69,7 @@ absl::Status BeginWhere(const Beginning& beginning, Prepared& prepared) {
 
 // Everything that can be refused is refused here, before anything is written.
 absl::StatusOr<Prepared> Prepare(const Flags& flags) {
-  RETURN_IF_ERROR(CheckOutputs(flags, {"save", "save-best", "save-strategy", "report", "trace"}));
+  RETURN_IF_ERROR(CheckOutputs(flags, {"save", "save-best", "save-strategy", "report", "trace", "history"}));
   RETURN_IF_ERROR(CheckSaveFlags(flags));
   RETURN_IF_ERROR(CheckCheckpointFlags(flags));
   RETURN_IF_ERROR(CheckResumeFlags(flags));
@@ -78,10 +80,10 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   ASSIGN_OR_RETURN(prepared.model, ReadModel(flags));
   prepared.graph_hash = GraphHash(prepared.model);
   ASSIGN_OR_RETURN(const bool processes, IsOneOfSeveral());
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, processes));
-  ASSIGN_OR_RETURN(prepared.chosen, ChosenStrategyOf(flags, prepared.model, /*exact=*/false, machine));
+  ASSIGN_OR_RETURN(prepared.machine, ReadMachine(flags, processes));
+  ASSIGN_OR_RETURN(prepared.chosen, ChosenStrategyOf(flags, prepared.model, /*exact=*/false, prepared.machine));
   const Strategy& strategy = prepared.chosen.strategy;
-  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
+  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(prepared.machine, strategy.mesh.size()));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, prepared.model, /*trains=*/true));
   ASSIGN_OR_RETURN(const Resumption resumption, OpenResumed(flags, prepared.model));
   const std::optional<ResumedCheckpoint>& resumed = resumption.checkpoint;
@@ -164,10 +166,13 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
     if (text) out << FormatEpoch(epoch, accuracies) << std::endl;
   };
   std::optional<CommunicationMeter> communication;
-  if (prepared.session->ranks() > 1) {  // a rank that is alone has none
-    communication.emplace(*prepared.session);
-    prepared.options.on_step = [&] { communication->AddStep(); };
-  }
+  if (prepared.session->ranks() > 1) communication.emplace(*prepared.session);  // a rank that is alone has none
+  std::optional<GradedTraining> graded;
+  if (prepared.machine) graded.emplace(*prepared.session, *prepared.machine);
+  prepared.options.on_step = [&] {
+    if (communication) communication->AddStep();
+    if (graded) graded->AddStep();
+  };
   if (speaks) RETURN_IF_ERROR(SayChoice(context.flags, prepared.chosen, text, out));
   SayBeginning(prepared, text, out);
   ModelSaver saver(context.flags, *prepared.session, prepared.model, prepared.record);
@@ -190,12 +195,15 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   absl::StatusOr<std::vector<RankCommunication>> overlapped{std::vector<RankCommunication>()};
   if (communication) overlapped = communication->Job();
   if (overlapped.ok()) AddCommunication(*overlapped, report);
+  const absl::Status compared = graded ? graded->AddTo(report) : absl::OkStatus();
   report.set_outcome(OutcomeOf(trained.ok() ? saved : trained, result.stopped_by != 0));
   if (speaks) RETURN_IF_ERROR(SaveReport(report, context.flags));
   RETURN_IF_ERROR(trained);
   RETURN_IF_ERROR(saved);
   RETURN_IF_ERROR(remembered);
   RETURN_IF_ERROR(overlapped.status());
+  RETURN_IF_ERROR(compared);
+  if (speaks) RETURN_IF_ERROR(KeepHistory(report, context.flags));
   if (text && prepared.data.test == nullptr) out << "there is no test set: nothing was evaluated\n";
   PrintReport(report, context.flags, out);
   return result.stopped_by != 0 ? ExitCodeOfSignal(result.stopped_by) : kExitFinished;
@@ -210,8 +218,8 @@ Command TrainCommand() {
                             LoadFlags(), SaveFlags(), CheckpointFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag :
-       {"flip", "shift", "crop-area", "colour", "epochs", "steps", "report", "trace", "format", "delay-seed"}) {
+  for (const char* flag : {"flip", "shift", "crop-area", "colour", "epochs", "steps", "report", "trace", "history",
+                           "format", "delay-seed"}) {
     command.flags.push_back(flag);
   }
   return command;

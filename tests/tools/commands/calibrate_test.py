@@ -34,7 +34,25 @@ class CalibrateTest(TrainerCase):
         _, slow = self.times("--profile=slow.pbtxt")
         self.assertTrue(all(seconds > 10 for seconds in slow), slow)
 
-        self.train("--dp=2", "--profile=p.pbtxt", LENET)
+        # A run is held against what was predicted of it.
+        for _ in range(2):
+            done = self.train("--dp=2", "--profile=p.pbtxt", "--history=h.jsonl", "--report=r.json", LENET)
+        self.assertRegex(done.stdout, r"predicted of a step on this-machine\n  step +[0-9]+ us, measured +[0-9]+ us ")
+        with open(self.path("r.json")) as file:
+            report = json.load(file)
+        self.assertEqual(report["cluster"], "this-machine")
+        terms = {term["term"]: term for term in report["predictions"]}
+        self.assertEqual(set(terms), {"step", "compute", "communication", "memory"})
+        self.assertTrue(all(term["predicted"] > 0 and term["measured"] > 0 for term in terms.values()), terms)
+        self.assertEqual(terms["memory"]["predicted"], max(rank["planned_bytes"] for rank in report["memory"]))
+        errors = json.loads(self.call("oracle", "--history=h.jsonl", "--format=json").stdout)["errors"]
+        self.assertEqual([(error["term"], error["runs"]) for error in errors], [(term, 2) for term in terms])
+        step = abs(terms["step"]["predicted"] - terms["step"]["measured"]) / terms["step"]["measured"]
+        self.assertLessEqual(step, max(error["worst"] for error in errors if error["term"] == "step") + 1e-12)
+        with open(self.path("h.jsonl"), "a") as file:
+            file.write("{}\n")
+        self.assertIn("h.jsonl: line 3: field terms is missing",
+                      self.call("oracle", "--history=h.jsonl", code=3).stderr)
 
         self.write("other.pbtxt", re.sub('device: "', 'device: "another ', text, count=1))
         refused = self.call("plan", "--batch=8", "--profile=other.pbtxt", LENET, code=3)

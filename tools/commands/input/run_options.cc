@@ -11,6 +11,7 @@
 #include "runtime/api/backend/gpu.h"
 #include "runtime/base/status.h"
 #include "runtime/telemetry/log.h"
+#include "tools/commands/input/cache_folder.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -28,10 +29,8 @@ int GpuIndex(const Flags& flags) {
 
 std::string PlanFolder(const Flags& flags) {
   if (flags.IsSet("plan-cache")) return flags.Text("plan-cache");
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache == '/') return std::string(cache) + "/partita/plans";
-  const char* const home = std::getenv("HOME");
-  return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.cache/partita/plans";
+  const std::string cache = CacheFolder();
+  return cache.empty() ? "" : cache + "/plans";
 }
 
 OverlapHalo ReadOverlapHalo(const Flags& flags) {

@@ -1,6 +1,7 @@
 #include "tools/commands/output/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -83,6 +84,16 @@ void PrintCommunication(const ReportCommunicationProto& rank, std::ostream& out)
   out << "\n";
 }
 
+void PrintPrediction(const ReportPredictionProto& prediction, std::ostream& out) {
+  const bool bytes = prediction.term() == "memory";
+  const auto shown = [bytes](double value) {
+    return bytes ? fmt::format("{:.0f} bytes", value) : fmt::format("{:.0f} us", 1e6 * value);
+  };
+  out << fmt::format("  {:<14} {:>16}, measured {:>16}   error {:.1f} %\n", prediction.term(),
+                     shown(prediction.predicted()), shown(prediction.measured()),
+                     100 * std::abs(prediction.predicted() - prediction.measured()) / prediction.measured());
+}
+
 void PrintText(const ReportProto& report, std::ostream& out) {
   out << fmt::format("outcome         {}\n", report.outcome());
   if (report.has_test_loss()) out << fmt::format("test loss       {:.4f}\n", report.test_loss());
@@ -99,6 +110,8 @@ void PrintText(const ReportProto& report, std::ostream& out) {
   for (const ReportGroupProto& group : report.groups()) PrintGroup(group, out);
   if (report.communication_size() > 0) out << "communication of a step: mean, and median share hidden behind kernels\n";
   for (const ReportCommunicationProto& rank : report.communication()) PrintCommunication(rank, out);
+  if (report.predictions_size() > 0) out << fmt::format("predicted of a step on {}\n", report.cluster());
+  for (const ReportPredictionProto& prediction : report.predictions()) PrintPrediction(prediction, out);
   out << "memory\n";
   for (const ReportMemoryProto& memory : report.memory()) {
     out << fmt::format("  rank {:<9} planned {:>10} bytes ({}), used {:>10} bytes\n", memory.rank(),

@@ -1,0 +1,14 @@
+// Where the programs keep what they find out from run to run.
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_CACHE_FOLDER_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_CACHE_FOLDER_H_
+
+#include <string>
+
+namespace partita {
+
+// `partita` in XDG_CACHE_HOME, else in ~/.cache; empty: neither is known.
+std::string CacheFolder();
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_CACHE_FOLDER_H_

@@ -1,0 +1,80 @@
+#include "tools/commands/oracle/graded_training.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "runtime/base/status.h"
+#include "tools/commands/input/cache_folder.h"
+
+namespace partita {
+namespace {
+
+bool RunsOn(const Session& session, const Cluster& cluster) {
+  return session.gpu_name().empty() == (cluster.KindOf(0).backend == BackendKind::kHost);
+}
+
+void Add(const char* term, double predicted, double measured, ReportProto& report) {
+  if (measured <= 0) return;
+  ReportPredictionProto& prediction = *report.add_predictions();
+  prediction.set_term(term);
+  prediction.set_predicted(predicted);
+  prediction.set_measured(measured);
+}
+
+}  // namespace
+
+GradedTraining::GradedTraining(Session& session, const Machine& machine)
+    : session_(session),
+      cluster_(machine.cluster.name),
+      comparable_(RunsOn(session, machine.cluster)),
+      predicted_(PredictStep(session.program(), session.schedules(kTrainEntry), machine.cluster,
+                             KernelTimesOf(machine, session.ranks()))),
+      meter_(session) {}
+
+absl::Status GradedTraining::AddTo(ReportProto& report) const {
+  ASSIGN_OR_RETURN(const std::vector<MeasuredStep> ranks, meter_.Job());
+  ASSIGN_OR_RETURN(const std::vector<int64_t> memory, session_.JobUsedMemory());
+  if (!comparable_ || ranks.empty()) return absl::OkStatus();
+  MeasuredStep most;
+  for (const MeasuredStep& rank : ranks) {
+    most.step = std::max(most.step, rank.step);
+    most.compute = std::max(most.compute, rank.compute);
+    most.communication = std::max(most.communication, rank.communication);
+  }
+  report.set_cluster(cluster_);
+  Add("step", predicted_.step, most.step, report);
+  Add("compute", predicted_.compute, most.compute, report);
+  Add("communication", predicted_.communication, most.communication, report);
+  Add("memory", static_cast<double>(predicted_.memory_bytes), static_cast<double>(*std::ranges::max_element(memory)),
+      report);
+  return absl::OkStatus();
+}
+
+GradedRun RunOf(const ReportProto& report) {
+  GradedRun run{report.time(), report.model(), report.strategy(), "", report.cluster(), report.revision(), 0, {}};
+  if (report.devices_size() > 0) run.device = report.devices(0).name();
+  for (const ReportEpochProto& epoch : report.epochs()) run.steps += epoch.steps();
+  for (const ReportPredictionProto& prediction : report.predictions()) {
+    run.terms.push_back({prediction.term(), prediction.predicted(), prediction.measured()});
+  }
+  return run;
+}
+
+std::string HistoryPath(const Flags& flags) {
+  if (flags.IsSet("history")) return flags.Text("history");
+  const std::string folder = CacheFolder();
+  return folder.empty() ? "" : folder + "/history.jsonl";
+}
+
+absl::Status KeepHistory(const ReportProto& report, const Flags& flags) {
+  const std::string path = HistoryPath(flags);
+  if (report.predictions().empty() || path.empty()) return absl::OkStatus();
+  const absl::Status kept = AppendRun(path, RunOf(report));
+  if (kept.ok() || flags.IsSet("history")) return kept;
+  spdlog::warn("the run is not in the history: {}", std::string(kept.message()));
+  return absl::OkStatus();
+}
+
+}  // namespace partita

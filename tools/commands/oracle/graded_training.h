@@ -1,0 +1,51 @@
+// A training run that is held against what was predicted of it.
+#ifndef PARTITA_TOOLS_COMMANDS_ORACLE_GRADED_TRAINING_H_
+#define PARTITA_TOOLS_COMMANDS_ORACLE_GRADED_TRAINING_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "partitioner/cost/predict_step.h"
+#include "proto/report.pb.h"
+#include "runtime/api/session.h"
+#include "runtime/api/step_meter.h"
+#include "tools/commands/input/machine.h"
+#include "tools/commands/oracle/history.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// Thread-compatible.
+class GradedTraining {
+ public:
+  // Of a run on that machine. The session must outlive it.
+  GradedTraining(Session& session, const Machine& machine);
+
+  // After a training step.
+  void AddStep() { meter_.AddStep(); }
+
+  // Collective: adds to the report what was predicted and measured; nothing where no step was recorded, or of a cluster
+  // of other devices than these.
+  absl::Status AddTo(ReportProto& report) const;
+
+ private:
+  Session& session_;
+  const std::string cluster_;
+  const bool comparable_;
+  const StepPrediction predicted_;
+  StepMeter meter_;
+};
+
+// The line of a report's run in a history.
+GradedRun RunOf(const ReportProto& report);
+
+// --history, else `history.jsonl` in the cache's folder; empty: there is none.
+std::string HistoryPath(const Flags& flags);
+
+// Appends a report's run, if it was graded, to the history. Where nobody asked for one, a history that cannot be
+// written is warned of.
+absl::Status KeepHistory(const ReportProto& report, const Flags& flags);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_ORACLE_GRADED_TRAINING_H_
