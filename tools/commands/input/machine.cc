@@ -72,7 +72,8 @@ absl::StatusOr<std::optional<Machine>> ReadMachine(const Flags& flags, bool proc
 }
 
 KernelTimes KernelTimesOf(const Machine& machine, int ranks) {
-  return machine.profile ? KernelTimesFor(*machine.profile, ranks) : KernelTimes();
+  if (!machine.profile) return {};
+  return KernelTimesFor(*machine.profile, RanksSharingCores(machine.cluster, 0, ranks));
 }
 
 absl::StatusOr<std::optional<MachineSpeed>> SpeedFor(const std::optional<Machine>& machine, int ranks) {

@@ -28,7 +28,8 @@ ProfileKey KeyOfThisMachine();
 // file, or are a FlagError with the name that was meant.
 absl::StatusOr<std::optional<Machine>> ReadMachine(const Flags& flags, bool processes);
 
-// How long the kernels of a run of so many ranks take, as far as that was measured.
+// How long the kernels of a run of so many ranks take, as far as that was measured: as beside those that share cores
+// with the first one.
 KernelTimes KernelTimesOf(const Machine& machine, int ranks);
 
 // By what a program of so many ranks and its schedules are made; none: by what is known of the device itself.
