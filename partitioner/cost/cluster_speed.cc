@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "partitioner/cost/compute_cost.h"
 #include "partitioner/cost/group_cost.h"
 
 namespace partita {
@@ -14,11 +15,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // An exchange has begun after so many messages, of which each is waited for.
 constexpr double kMessagesOfExchange = 4;
-
-double RateOf(const DeviceKind& kind, DType dtype) {
-  const auto found = kind.flops_per_second.find(dtype);
-  return found == kind.flops_per_second.end() ? kind.flops_per_second.at(DType::kF32) : found->second;
-}
 
 DeviceSpeed SlowestDevice(const Cluster& cluster, int ranks) {
   DeviceSpeed slowest;

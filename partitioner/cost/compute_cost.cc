@@ -14,12 +14,12 @@ std::string Printed(const LocalTensor& tensor) {
   return fmt::format("{}{}", Name(tensor.dtype), ToString(tensor.shape()));
 }
 
+}  // namespace
+
 double RateOf(const DeviceKind& kind, DType dtype) {
   const auto found = kind.flops_per_second.find(dtype);
   return found == kind.flops_per_second.end() ? kind.flops_per_second.at(DType::kF32) : found->second;
 }
-
-}  // namespace
 
 KernelWork WorkOf(const LocalNode& node) {
   KernelWork work{FlopsOf(node), BytesOf(node), DType::kF32};

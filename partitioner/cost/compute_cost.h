@@ -20,8 +20,11 @@ struct KernelWork {
 // A rank's share of a node. It is in bf16 where one of its inputs is.
 KernelWork WorkOf(const LocalNode& node);
 
+// Flops a second. A type that the device has no rate for computes as f32.
+double RateOf(const DeviceKind& kind, DType dtype);
+
 // The larger of flops by rate and bytes by speed, and the launch. `sharing`: ranks on the same cores
-// (RanksSharingCores). A type that the device has no rate for computes as f32.
+// (RanksSharingCores).
 double RooflineSeconds(const KernelWork& work, const DeviceKind& kind, int sharing = 1);
 
 // Measured times by what was measured: "conv2d f32[8,28,28,1] f32[6,5,5,1] -> f32[8,28,28,6] stride=[1,1] ...".
