@@ -60,6 +60,10 @@ absl::StatusOr<GradedRun> ParseLine(const std::string& text) {
     if (!found->is_string()) return InvalidArgument("field {} is {}; text is needed", field, found->dump());
     run.*member = found->get<std::string>();
   }
+  if (const auto steps = line.find("steps"); steps != line.end()) {
+    if (!steps->is_number_unsigned()) return InvalidArgument("field steps is {}; 0 or more is needed", steps->dump());
+    run.steps = steps->get<int64_t>();
+  }
   ASSIGN_OR_RETURN(run.terms, ReadTerms(line));
   return run;
 }

@@ -76,6 +76,7 @@ TEST(History, WrongLinesAreNamedByTheirNumber) {
   EXPECT_THAT(Refusal("[1]"), StartsWith("h.jsonl: line 1: it is no JSON object"));
   EXPECT_THAT(Refusal("{}"), HasSubstr("line 1: field terms is missing"));
   EXPECT_THAT(Refusal(R"({"model":3,"terms":{}})"), HasSubstr("field model is 3; text is needed"));
+  EXPECT_THAT(Refusal(R"({"steps":-1,"terms":{}})"), HasSubstr("field steps is -1; 0 or more is needed"));
   EXPECT_THAT(Refusal("\n"
                       R"({"terms":{"step":{"predicted":1,"measured":0}}})"),
               HasSubstr("line 2: terms: step: field measured is 0; a number greater than 0 is needed"));
