@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <string>
-#include <variant>
 
+#include "graph/timeline/step_times.h"
 #include "runtime/api/job/packed_values.h"
 #include "runtime/base/status.h"
 
@@ -20,24 +20,18 @@ double Median(std::vector<double> values) {
 
 }  // namespace
 
-StepMeter::StepMeter(Session& session) : session_(session) {
+StepMeter::StepMeter(Session& session) : session_(&session) {
   if (session.gpu_name().empty()) session.RecordTimeline(true);
   for (const int rank : session.local_ranks()) ranks_.push_back({rank, {}, {}, {}});
 }
 
 void StepMeter::AddStep() {
   for (Rank& rank : ranks_) {
-    double end = 0, compute = 0, communication = 0;
-    for (const LaunchSpan& span : session_.Timeline(kTrainEntry, rank.rank)) {
-      if (std::holds_alternative<HostLaunch>(span.launch->work)) continue;
-      const bool collective = std::holds_alternative<CollectiveLaunch>(span.launch->work);
-      (collective ? communication : compute) += span.end - span.begin;
-      end = std::max(end, span.end);
-    }
-    if (end == 0 || rank.step.size() == kMostSteps) continue;
-    rank.step.push_back(end);
-    rank.compute.push_back(compute);
-    rank.communication.push_back(communication);
+    const StepTimes times = TimesOf(session_->Timeline(kTrainEntry, rank.rank));
+    if (times.step == 0 || rank.step.size() == kMostSteps) continue;
+    rank.step.push_back(times.step);
+    rank.compute.push_back(times.compute);
+    rank.communication.push_back(times.communication);
   }
 }
 
@@ -48,7 +42,7 @@ absl::StatusOr<std::vector<MeasuredStep>> StepMeter::Job() const {
     packed.Add(MeasuredStep{rank.rank, static_cast<int64_t>(rank.step.size()), Median(rank.step), Median(rank.compute),
                             Median(rank.communication)});
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, session_.AllGather(packed.bytes()));
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, session_->AllGather(packed.bytes()));
   std::vector<MeasuredStep> ranks;
   for (const std::string& process : all) {
     for (PackedReader values(process); !values.AtEnd();) ranks.push_back(values.Next<MeasuredStep>());

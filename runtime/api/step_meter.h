@@ -10,13 +10,13 @@
 
 namespace partita {
 
-// Seconds of a rank's step; medians over the steps.
+// Seconds of a rank's step, as of StepTimes; medians over the steps.
 struct MeasuredStep {
   int rank = 0;
   int64_t steps = 0;
-  double step = 0;           // until its last launch has ended
-  double compute = 0;        // kernels and copies, one after the other
-  double communication = 0;  // collectives, waiting for peers included
+  double step = 0;
+  double compute = 0;
+  double communication = 0;
 };
 
 // Thread-compatible.
@@ -37,7 +37,7 @@ class StepMeter {
     std::vector<double> step, compute, communication;
   };
 
-  Session& session_;
+  Session* session_;
   std::vector<Rank> ranks_;  // of this process
 };
 

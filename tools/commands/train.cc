@@ -168,7 +168,9 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   std::optional<CommunicationMeter> communication;
   if (prepared.session->ranks() > 1) communication.emplace(*prepared.session);  // a rank that is alone has none
   std::optional<GradedTraining> graded;
-  if (prepared.machine) graded.emplace(*prepared.session, *prepared.machine);
+  if (prepared.machine) {
+    ASSIGN_OR_RETURN(graded, GradedTraining::Begin(*prepared.session, *prepared.machine));
+  }
   prepared.options.on_step = [&] {
     if (communication) communication->AddStep();
     if (graded) graded->AddStep();

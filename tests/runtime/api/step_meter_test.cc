@@ -1,8 +1,8 @@
 #include "runtime/api/step_meter.h"
 
 #include <algorithm>
-#include <variant>
 
+#include "graph/timeline/step_times.h"
 #include "tests/runtime/api/session_fixture.h"
 
 namespace partita {
@@ -19,15 +19,10 @@ TEST(StepMeter, IsTheMedianOfTheTimelines) {
     StageTraining(*session, MakeBatch(1, step, DType::kF32));
     ASSERT_TRUE(session->Train().ok());
     meter.AddStep();
-    double end = 0, sums[] = {0, 0};
-    for (const LaunchSpan& span : session->Timeline(kTrainEntry, 1)) {
-      if (std::holds_alternative<HostLaunch>(span.launch->work)) continue;
-      sums[std::holds_alternative<CollectiveLaunch>(span.launch->work)] += span.end - span.begin;
-      end = std::max(end, span.end);
-    }
-    steps.push_back(end);
-    compute.push_back(sums[0]);
-    communication.push_back(sums[1]);
+    const StepTimes times = TimesOf(session->Timeline(kTrainEntry, 1));
+    steps.push_back(times.step);
+    compute.push_back(times.compute);
+    communication.push_back(times.communication);
   }
   const absl::StatusOr<std::vector<MeasuredStep>> ranks = meter.Job();
   ASSERT_TRUE(ranks.ok()) << ranks.status();

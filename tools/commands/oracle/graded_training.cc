@@ -25,17 +25,23 @@ void Add(const char* term, double predicted, double measured, ReportProto& repor
 
 }  // namespace
 
-GradedTraining::GradedTraining(Session& session, const Machine& machine)
-    : session_(session),
+absl::StatusOr<GradedTraining> GradedTraining::Begin(Session& session, const Machine& machine) {
+  ASSIGN_OR_RETURN(const StepPrediction predicted,
+                   StepPredictionOf(session.program(), session.schedules(kTrainEntry), machine.cluster,
+                                    KernelTimesOf(machine, session.ranks())));
+  return GradedTraining(session, machine, predicted);
+}
+
+GradedTraining::GradedTraining(Session& session, const Machine& machine, const StepPrediction& predicted)
+    : session_(&session),
       cluster_(machine.cluster.name),
       comparable_(RunsOn(session, machine.cluster)),
-      predicted_(PredictStep(session.program(), session.schedules(kTrainEntry), machine.cluster,
-                             KernelTimesOf(machine, session.ranks()))),
+      predicted_(predicted),
       meter_(session) {}
 
 absl::Status GradedTraining::AddTo(ReportProto& report) const {
   ASSIGN_OR_RETURN(const std::vector<MeasuredStep> ranks, meter_.Job());
-  ASSIGN_OR_RETURN(const std::vector<int64_t> memory, session_.JobUsedMemory());
+  ASSIGN_OR_RETURN(const std::vector<int64_t> memory, session_->JobUsedMemory());
   if (!comparable_ || ranks.empty()) return absl::OkStatus();
   MeasuredStep most;
   for (const MeasuredStep& rank : ranks) {

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "partitioner/cost/predict_step.h"
+#include "absl/status/statusor.h"
+#include "partitioner/simulate/step_prediction.h"
 #include "proto/report.pb.h"
 #include "runtime/api/session.h"
 #include "runtime/api/step_meter.h"
@@ -18,8 +19,8 @@ namespace partita {
 // Thread-compatible.
 class GradedTraining {
  public:
-  // Of a run on that machine. The session must outlive it.
-  GradedTraining(Session& session, const Machine& machine);
+  // Of a run on that machine, which has a device for each rank. The session must outlive it.
+  static absl::StatusOr<GradedTraining> Begin(Session& session, const Machine& machine);
 
   // After a training step.
   void AddStep() { meter_.AddStep(); }
@@ -29,10 +30,12 @@ class GradedTraining {
   absl::Status AddTo(ReportProto& report) const;
 
  private:
-  Session& session_;
-  const std::string cluster_;
-  const bool comparable_;
-  const StepPrediction predicted_;
+  GradedTraining(Session& session, const Machine& machine, const StepPrediction& predicted);
+
+  Session* session_;
+  std::string cluster_;
+  bool comparable_;
+  StepPrediction predicted_;
   StepMeter meter_;
 };
 

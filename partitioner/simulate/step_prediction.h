@@ -1,0 +1,30 @@
+// What a step of all ranks is predicted to take and to need on a cluster: what runs are held against.
+#ifndef PARTITA_PARTITIONER_SIMULATE_STEP_PREDICTION_H_
+#define PARTITA_PARTITIONER_SIMULATE_STEP_PREDICTION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/program.h"
+#include "graph/schedule/schedule.h"
+#include "partitioner/cluster/cluster.h"
+#include "partitioner/cost/compute_cost.h"
+
+namespace partita {
+
+// Of each the most of any rank: seconds as of StepTimes, waiting for peers included.
+struct StepPrediction {
+  double step = 0;
+  double compute = 0;
+  double communication = 0;
+  int64_t memory_bytes = 0;  // of the arena
+};
+
+// Simulated. `times`: measured kernels. Errors are those of Simulate.
+absl::StatusOr<StepPrediction> StepPredictionOf(const Program& program, const std::vector<Schedule>& schedules,
+                                                const Cluster& cluster, const KernelTimes& times);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_SIMULATE_STEP_PREDICTION_H_
