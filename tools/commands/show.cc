@@ -49,7 +49,7 @@ std::string Printed(const Total& total) {
                      static_cast<double>(total.bytes) / 1024);
 }
 
-std::vector<std::string> InputsOf(const Graph& graph) {
+std::vector<std::string> InputLines(const Graph& graph) {
   std::vector<std::string> inputs;
   for (const Node& node : graph.nodes()) {
     if (node.op->role == Role::kInput) inputs.push_back(Printed(graph.value(node.outputs[0])));
@@ -83,7 +83,7 @@ void ShowText(const Model& model, std::ostream& out) {
   const Lines lines = {
       {"model", model.name},
       {"hash", GraphHash(model)},
-      {"inputs", fmt::format("{}", fmt::join(InputsOf(graph), ", "))},
+      {"inputs", fmt::format("{}", fmt::join(InputLines(graph), ", "))},
       {"nodes", fmt::format("{}: {}", graph.nodes().size(), ops)},
       {"parameters", Printed(SumOf(graph, Role::kParameter))},
       {"states", Printed(SumOf(graph, Role::kState))},
@@ -105,7 +105,7 @@ void ShowJson(const Model& model, std::ostream& out) {
       {"schema_version", 1},
       {"model", model.name},
       {"graph_hash", GraphHash(model)},
-      {"inputs", InputsOf(graph)},
+      {"inputs", InputLines(graph)},
       {"nodes", graph.nodes().size()},
       {"ops", CountOps(graph)},
       {"parameters", parameters.elements},
