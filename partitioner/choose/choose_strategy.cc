@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "partitioner/choose/candidates.h"
-#include "partitioner/cost/step_cost.h"
+#include "partitioner/cost/check_fits.h"
 #include "partitioner/search/elimination/cost_tables.h"
 #include "partitioner/simulate/simulate.h"
 #include "runtime/base/status.h"

@@ -1,10 +1,12 @@
-// One launch on a toy cluster, to the exact microsecond. Of kernels and whole ranks see step_cost_test.cc.
+// One launch on a toy cluster, to the exact microsecond.
 #include "partitioner/cost/launch_cost.h"
 
 #include <gtest/gtest.h>
 
 #include <utility>
 
+#include "graph/ir/kernel_catalogue.h"
+#include "ops/registry.h"
 #include "partitioner/cluster/cluster_description.h"
 
 namespace partita {
@@ -20,6 +22,21 @@ Cluster Toy() {
       MakeCluster({"toy", {kind}, {{"rack", "", 1, "", 0, outside, {}}, {"node", "rack", 2, "d", 2, inside, up}}});
   EXPECT_TRUE(cluster.ok()) << cluster.status();
   return *cluster;
+}
+
+LocalTensor Tensor(const Shape& shape) { return {DType::kF32, shape, {Shape(shape.size(), 0), shape}}; }
+
+TEST(LaunchCost, OfKernels) {
+  KernelLaunch kernel;
+  kernel.node.op = Ops().Find("matmul");
+  kernel.node.attributes = {{"transpose_x", false}, {"transpose_w", false}};
+  kernel.node.inputs = {Tensor({10, 20}), Tensor({20, 30})};
+  kernel.node.outputs = {Tensor({10, 30})};
+  Launch launch;
+  launch.work = kernel;
+  EXPECT_DOUBLE_EQ(LaunchSeconds(launch, Toy().kinds[0], 1, {}) * 1e6, 3 + 12);
+  EXPECT_DOUBLE_EQ(LaunchSeconds(launch, Toy().kinds[0], 2, {}) * 1e6, 3 + 24) << "two on the same cores";
+  EXPECT_EQ(LaunchSeconds(launch, Toy().kinds[0], 1, {{SignatureOf(kernel.node), 5e-6}}), 5e-6) << "as measured";
 }
 
 TEST(LaunchCost, WhatIsCopiedIsReadAndWritten) {

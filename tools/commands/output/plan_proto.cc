@@ -9,7 +9,7 @@
 #include "graph/moves/halo.h"
 #include "graph/moves/plan_exchange.h"
 #include "graph/timeline/step_times.h"
-#include "partitioner/cost/step_cost.h"
+#include "partitioner/cost/check_fits.h"
 #include "partitioner/simulate/simulate.h"
 #include "runtime/base/status.h"
 #include "runtime/exec/kernel.h"
