@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<Session>> ResumeSession(const Flags& flags, const
   RETURN_IF_ERROR(CheckStates(checkpoint, program));
   const Digests read = {
       {"the checkpoint of --resume", fmt::format("step {}, {}", checkpoint.record().step, checkpoint.Digest())}};
-  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, read));
+  ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, read, options.speed));
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
   RETURN_IF_ERROR(LoadCheckpoint(checkpoint, *session));
   return session;
