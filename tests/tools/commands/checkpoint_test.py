@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -154,6 +155,18 @@ class CheckpointTest(TrainerCase):
         self.assertIn("goes on at step 10", passed.stdout)
         self.assertEqual(sorted(os.listdir(self.path("c"))),
                          ["damaged-000000000020", "lock", "step-000000000010", "step-000000000030"])
+
+    def test_a_disk_that_stays_full_ends_the_run_with_the_third_save(self):
+        folder = "--checkpoint=" + self.path("c")
+        self.run_to(10, MLP, folder)
+        limit = 100_000  # of a file: less than a shard
+        done = subprocess.run([TRAINER, "train", *RUN, "--steps=50", folder, "--resume=auto", "--checkpoint-every=5",
+                               MLP], cwd=self.folder, capture_output=True, text=True, env=without_launchers(),
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        self.assertEqual(done.returncode, 4, done.stderr)
+        for said in ("step 15 was not written (1 of 3", "step 20 was not written (2 of 3", "cannot write: File too large"):
+            self.assertIn(said, done.stderr)
+        self.assertEqual(sorted(os.listdir(self.path("c"))), ["lock", "step-000000000010"])
 
     def test_one_run_at_a_time(self):
         process = subprocess.Popen(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <utility>
 
 #include "runtime/api/job/packed_values.h"
@@ -80,6 +81,8 @@ absl::StatusOr<std::unique_ptr<Checkpointer>> Checkpointer::Open(const Flags& fl
 absl::Status Checkpointer::TakeFolder() {
   const std::string& folder = flags_.Text("checkpoint");
   RETURN_IF_ERROR(disk_.MakeFolder(folder));
+  // The folder's own name must last as well; where it is not ours to sync, it was there before.
+  disk_.SyncFolder(std::filesystem::path(folder).parent_path()).IgnoreError();
   ASSIGN_OR_RETURN(lock_, FolderLock::Take(folder));
   if (flags_.Text("resume") == "auto") RETURN_IF_ERROR(SetAside(disk_, folder, run_.first_step));
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, CheckpointSteps(disk_, folder));

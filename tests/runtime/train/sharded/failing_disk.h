@@ -23,8 +23,6 @@ class FailingDisk : public Disk {
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   FailingDisk(Failure failure, int64_t fatal) : failure_(failure), fatal_(fatal) {}
 
-  int64_t operations() const { return operations_; }
-
   // A power cut behind the end: of what is not synced, `lost` says for each change in turn whether it is lost. Files
   // lose their bytes, names are as before, and what was removed is back.
   void CutPower(const std::vector<bool>& lost);
