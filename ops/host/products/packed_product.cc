@@ -13,36 +13,39 @@ namespace {
 constexpr int64_t kVectors = 3;  // of a tile's columns: 12 sums of AVX2 fill its registers, 24 of AVX-512 nearly
 constexpr int64_t kDepth = 256;  // of a panel's part that stays in the first cache while all rows go by
 
-using Multiply = void (*)(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums);
+using Multiply = void (*)(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums,
+                          int64_t stride);
 
-// sums += rows x panel for a part of the depth, a tile after the other; `step` is the distance of groups of rows.
-#define PARTITA_PANEL(kName, kTarget, kBytes, kRows)                                                                 \
-  kTarget void kName##Tile(int64_t depth, const float* rows, const float* panel, bool add, float* sums) {            \
-    typedef float Lanes __attribute__((vector_size(kBytes), aligned(4), may_alias));                                 \
-    constexpr int64_t kLanes = kBytes / 4, kColumns = kVectors * kLanes;                                             \
-    Lanes sum[kRows][kVectors] = {};                                                                                 \
-    for (int64_t k = 0; k < depth; ++k, rows += kRows, panel += kColumns) {                                          \
-      Lanes columns[kVectors];                                                                                       \
-      for (int v = 0; v < kVectors; ++v) columns[v] = *reinterpret_cast<const Lanes*>(panel + v * kLanes);           \
-      for (int r = 0; r < kRows; ++r) {                                                                              \
-        for (int v = 0; v < kVectors; ++v) sum[r][v] += columns[v] * rows[r];                                        \
-      }                                                                                                              \
-    }                                                                                                                \
-    for (int r = 0; r < kRows; ++r) {                                                                                \
-      for (int v = 0; v < kVectors; ++v) {                                                                           \
-        Lanes* const to = reinterpret_cast<Lanes*>(sums + r * kColumns + v * kLanes);                                \
-        *to = add ? *to + sum[r][v] : sum[r][v];                                                                     \
-      }                                                                                                              \
-    }                                                                                                                \
-  }                                                                                                                  \
-  void kName(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums) {                    \
-    constexpr int64_t kColumns = kVectors * kBytes / 4;                                                              \
-    for (int64_t k = 0; k < depth; k += kDepth) {                                                                    \
-      const int64_t part = std::min(kDepth, depth - k);                                                              \
-      for (int64_t g = 0; g < groups; ++g) {                                                                         \
-        kName##Tile(part, rows + (g * depth + k) * kRows, panel + k * kColumns, k > 0, sums + g * kRows * kColumns); \
-      }                                                                                                              \
-    }                                                                                                                \
+// A tile: sums = or += rows x panel for a part of the depth. Then all groups of rows, part by part.
+#define PARTITA_PANEL(kName, kTarget, kBytes, kRows)                                                              \
+  kTarget void kName##Tile(int64_t depth, const float* rows, const float* panel, bool add, float* sums,           \
+                           int64_t stride) {                                                                      \
+    typedef float Lanes __attribute__((vector_size(kBytes), aligned(4), may_alias));                              \
+    constexpr int64_t kLanes = kBytes / 4, kColumns = kVectors * kLanes;                                          \
+    Lanes sum[kRows][kVectors] = {};                                                                              \
+    for (int64_t k = 0; k < depth; ++k, rows += kRows, panel += kColumns) {                                       \
+      Lanes columns[kVectors];                                                                                    \
+      for (int v = 0; v < kVectors; ++v) columns[v] = *reinterpret_cast<const Lanes*>(panel + v * kLanes);        \
+      for (int r = 0; r < kRows; ++r) {                                                                           \
+        for (int v = 0; v < kVectors; ++v) sum[r][v] += columns[v] * rows[r];                                     \
+      }                                                                                                           \
+    }                                                                                                             \
+    for (int r = 0; r < kRows; ++r) {                                                                             \
+      for (int v = 0; v < kVectors; ++v) {                                                                        \
+        Lanes* const to = reinterpret_cast<Lanes*>(sums + r * stride + v * kLanes);                               \
+        *to = add ? *to + sum[r][v] : sum[r][v];                                                                  \
+      }                                                                                                           \
+    }                                                                                                             \
+  }                                                                                                               \
+  void kName(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums, int64_t stride) { \
+    constexpr int64_t kColumns = kVectors * kBytes / 4;                                                           \
+    for (int64_t k = 0; k < depth; k += kDepth) {                                                                 \
+      const int64_t part = std::min(kDepth, depth - k);                                                           \
+      for (int64_t g = 0; g < groups; ++g) {                                                                      \
+        kName##Tile(part, rows + (g * depth + k) * kRows, panel + k * kColumns, k > 0, sums + g * kRows * stride, \
+                    stride);                                                                                      \
+      }                                                                                                           \
+    }                                                                                                             \
   }
 
 PARTITA_PANEL(Plain, , 16, 4)
@@ -81,8 +84,8 @@ void PackPanel(const PackedColumns& columns, int64_t index, MatrixView<float> w,
   }
 }
 
-void MultiplyPanel(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums) {
-  kMachine.multiply(groups, depth, rows, panel, sums);
+void MultiplyPanel(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums, int64_t stride) {
+  kMachine.multiply(groups, depth, rows, panel, sums, stride);
 }
 
 }  // namespace partita

@@ -40,9 +40,9 @@ struct PackedColumns {
 // Packs one panel of `w` to `to`.
 void PackPanel(const PackedColumns& columns, int64_t index, MatrixView<float> w, float* to);
 
-// sums[r * tile.columns + c] = the product of row r with column c, for the rows of `groups`. The order of a sum depends
-// on `depth` alone. All addresses are aligned to 4 bytes at least.
-void MultiplyPanel(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums);
+// sums[r * stride + c] = the product of row r with column c, for the rows of `groups`. The order of a sum depends on
+// `depth` alone.
+void MultiplyPanel(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums, int64_t stride);
 
 }  // namespace partita
 

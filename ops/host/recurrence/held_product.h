@@ -12,11 +12,14 @@
 
 namespace partita {
 
-// Rows that go through all columns of a panel together, and what comes of them.
+// Rows that go through a panel together; panels that a thread takes together, so that the pieces of rows which it reads
+// and writes elsewhere are not too short; and what comes of them.
 inline constexpr int64_t kBlockRows = 32;
-inline constexpr int64_t kBlockSums = kBlockRows * kMostTileColumns;
+inline constexpr int64_t kMostPanels = 4;
+inline constexpr int64_t kMostColumns = kMostPanels * kMostTileColumns;
+inline constexpr int64_t kBlockSums = kBlockRows * kMostColumns;
 
-// A block of rows, and a panel of columns.
+// A block of rows, and some panels of columns.
 struct PanelBlock {
   int64_t first_row, rows;
   int64_t first_column, columns;
@@ -37,7 +40,16 @@ class HeldProduct {
 
   // The rows of a buffer in this workspace.
   float* Rows(float* workspace, int64_t buffer) const { return workspace + weight_floats() + buffer * row_floats(); }
-  int64_t At(int64_t row, int64_t k) const { return packed_rows_.At(row, k); }
+  // Writes elements [first, first + n) of a row.
+  void PackRow(const float* from, int64_t row, int64_t first, int64_t n, float* rows) const {
+    float* const to = rows + packed_rows_.At(row, first);
+    const int64_t step = packed_rows_.group;
+    for (int64_t k = 0; k < n; ++k) to[k * step] = from[k];
+  }
+  void CopyRow(const float* from, int64_t row, int64_t first, int64_t n, float* rows) const {
+    const int64_t begin = packed_rows_.At(row, first), step = packed_rows_.group;
+    for (int64_t k = 0; k < n; ++k) rows[begin + k * step] = from[begin + k * step];
+  }
 
   // Packs the weight and clears all rows.
   void Hold(MatrixView<float> weight, float* workspace) const {
@@ -50,26 +62,24 @@ class HeldProduct {
   // Calls f(block) for all of the product of the rows of a buffer; sums are zero if it is `zero`. Threads share panels.
   template <typename F>
   void Multiply(const float* workspace, int64_t buffer, bool zero, const F& f) const {
-    constexpr int64_t kProductsOfAnElement = 8;
+    constexpr int64_t kProductsOfAnElement = 8, kLeastTasks = 16;
     const int64_t work = rows_ * packed_columns_.columns * packed_columns_.depth / kProductsOfAnElement;
     const float* const rows = workspace + weight_floats() + buffer * row_floats();
-    ParallelFor(packed_columns_.panels(), work, [&](int64_t panel) {
-      const float* const weight = workspace + packed_columns_.PanelAt(panel);
+    const int64_t together = std::clamp<int64_t>(packed_columns_.panels() / kLeastTasks, 1, kMostPanels);
+    ParallelFor((packed_columns_.panels() + together - 1) / together, work, [&](int64_t task) {
+      const int64_t panel = task * together, panels = std::min(together, packed_columns_.panels() - panel);
       for (int64_t first = 0; first < rows_; first += kBlockRows) {
         alignas(64) float sums[kBlockSums];
-        PanelBlock block{first,
-                         std::min(kBlockRows, rows_ - first),
-                         packed_columns_.First(panel),
-                         packed_columns_.Width(panel),
-                         packed_columns_.panel,
-                         sums};
-        const int64_t groups = packed_rows_.groups(block.rows);
-        if (zero) {
-          std::fill(sums, sums + kBlockSums, 0.0f);
-        } else {
-          MultiplyPanel(groups, packed_rows_.depth, rows + packed_rows_.At(first, 0), weight, sums);
+        const int64_t stride = together * packed_columns_.panel;
+        if (zero) std::fill(sums, sums + kBlockSums, 0.0f);
+        const int64_t block_rows = std::min(kBlockRows, rows_ - first);
+        for (int64_t p = 0; p < (zero ? 0 : panels); ++p) {
+          MultiplyPanel(packed_rows_.groups(block_rows), packed_rows_.depth, rows + packed_rows_.At(first, 0),
+                        workspace + packed_columns_.PanelAt(panel + p), sums + p * packed_columns_.panel, stride);
         }
-        f(block);
+        const int64_t column = packed_columns_.First(panel);
+        const int64_t end = packed_columns_.First(panel + panels - 1) + packed_columns_.Width(panel + panels - 1);
+        f(PanelBlock{first, block_rows, column, end - column, stride, sums});
       }
     });
   }

@@ -1,5 +1,5 @@
-// The steps of an LSTM. At each place a thread makes the gates of some units for all samples: a panel of the product,
-// and while it is in the first cache what happens to the units. With a projection a second product follows.
+// The steps of an LSTM. At each place a thread makes the gates of some units for all samples: panels of the product,
+// and while they are in the first cache what happens to the units. With a projection a second product follows.
 #include <algorithm>
 
 #include "ops/host/kernel/sequence_lengths.h"
@@ -52,7 +52,7 @@ class Forward {
     gates_.Hold({In<float>(a, Steps::kWeights), s_.gates(), 1}, Scratch<float>(a));
     if (s_.projected) projection_.Hold({In<float>(a, Steps::kProjection), s_.outputs, 1}, Projection(a));
     float* const rows = gates_.Rows(Scratch<float>(a), 0);
-    for (int64_t i = 0; i < n; ++i) rows[gates_.At(i / s_.outputs, i % s_.outputs)] = h[i];
+    for (int64_t i = 0; i < s_.samples; ++i) gates_.PackRow(h + i * s_.outputs, i, 0, s_.outputs, rows);
   }
 
   // The units of a block: gates are their sums with what the place adds.
@@ -92,7 +92,7 @@ class Forward {
     std::copy(made.cells, made.cells + units, Out<float>(a, Steps::kLastC) + sample * s_.units + first);
     if (s_.projected) {
       float* const rows = projection_.Rows(Projection(a), 0);
-      for (int64_t u = 0; u < units; ++u) rows[projection_.At(sample, first + u)] = made.outputs[u];
+      projection_.PackRow(made.outputs, sample, first, units, rows);
     } else {
       std::copy(made.outputs, made.outputs + units, Out<float>(a, Steps::kH) + cells);
       std::copy(made.outputs, made.outputs + units, Out<float>(a, Steps::kLastH) + sample * s_.units + first);
@@ -111,7 +111,7 @@ class Forward {
   void Pack(const KernelArguments& a, int64_t sample, int64_t buffer, int64_t first, int64_t units) const {
     const float* const h = Out<float>(a, Steps::kLastH) + sample * s_.units + first;
     float* const rows = gates_.Rows(Scratch<float>(a), 1 - buffer);
-    for (int64_t u = 0; u < units; ++u) rows[gates_.At(sample, first + u)] = h[u];
+    gates_.PackRow(h, sample, first, units, rows);
   }
 
   void Project(const KernelArguments& a, int64_t place, const PanelBlock& block) const {
@@ -126,7 +126,7 @@ class Forward {
       }
       std::copy(sums, sums + block.columns, h);
       std::copy(h, h + block.columns, Out<float>(a, Steps::kLastH) + sample * s_.outputs + block.first_column);
-      for (int64_t c = 0; c < block.columns; ++c) rows[gates_.At(sample, block.first_column + c)] = sums[c];
+      gates_.PackRow(sums, sample, block.first_column, block.columns, rows);
     }
   }
 

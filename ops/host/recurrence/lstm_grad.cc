@@ -62,7 +62,7 @@ class Backward {
   void ForRows(const KernelArguments& a, int64_t place, const PanelBlock& block, const F& f) const {
     for (int64_t r = 0; r < block.rows; ++r) {
       const int64_t sample = block.first_row + r;
-      float sums[kMostTileColumns];
+      float sums[kMostColumns];
       std::copy_n(block.sums + r * block.stride, block.columns, sums);
       f(sample, place >= lengths_.Of(a, sample), sums);
     }
@@ -88,7 +88,7 @@ class Backward {
     if (!s_.projected) return;
     std::copy_n(dh, block.columns, Out<float>(a, Grad::kDprojected) + at);
     float* const rows = projection_.Rows(Projection(a), 0);
-    for (int64_t c = 0; c < block.columns; ++c) rows[projection_.At(sample, block.first_column + c)] = dh[c];
+    projection_.PackRow(dh, sample, block.first_column, block.columns, rows);
   }
 
   // Behind a sequence's end the gradient of its state stays: that of its packed gates does.
@@ -103,7 +103,7 @@ class Backward {
         std::fill_n(Out<float>(a, Grad::kCellOutputs) + at, units, 0.0f);
       } else {
         const float* const kept = state_.Rows(Scratch<float>(a), 1 - buffer);
-        CopyPacked(kept, sample, first, units, rows);
+        state_.CopyRow(kept, sample, kLstmGates * first, kLstmGates * units, rows);
       }
       return;
     }
@@ -113,13 +113,7 @@ class Backward {
     const float* const before = Before(a, Grad::kCells, Grad::kC0, sample, place, s_.units);
     UnitGradients(gates, before == nullptr ? nullptr : before + first, cells, doutputs,
                   Out<float>(a, Grad::kDc0) + sample * s_.units + first, dg, units);
-    for (int64_t c = 0; c < kLstmGates * units; ++c) rows[state_.At(sample, kLstmGates * first + c)] = dg[c];
-  }
-
-  void CopyPacked(const float* from, int64_t sample, int64_t first, int64_t units, float* to) const {
-    for (int64_t c = kLstmGates * first; c < kLstmGates * (first + units); ++c) {
-      to[state_.At(sample, c)] = from[state_.At(sample, c)];
-    }
+    state_.PackRow(dg, sample, kLstmGates * first, kLstmGates * units, rows);
   }
 
   static void CopyOrClear(const float* from, int64_t n, float* to) {
