@@ -53,20 +53,23 @@ absl::StatusOr<std::vector<TensorType>> LogitsGradShape(const NodeView& node) {
   return std::vector<TensorType>{*node.inputs[0]};
 }
 
+absl::StatusOr<ValueId> EvaluationWeight(EntryBuilder& builder, const TensorType& rows, ValueId own,
+                                         const std::string& name) {
+  ASSIGN_OR_RETURN(ValueId weight, builder.SampleWeight({rows.dtype, {rows.shape[0]}}));
+  if (own == kNoValue) return weight;
+  const Shape shape = builder.graph().type(own).shape;
+  if (shape.size() > 1) {
+    ASSIGN_OR_RETURN(weight, OfPlaces(builder, weight, shape[1], name + kSampleWeightName + "@of_places"));
+  }
+  ASSIGN_OR_RETURN(const std::vector<ValueId> both, builder.Add("mul", {own, weight}, {}, {name + kSampleWeightName}));
+  return both[0];
+}
+
 absl::StatusOr<std::vector<ValueId>> WithSampleWeight(EntryBuilder& builder, const Node& node,
                                                       const std::string& name) {
-  const TensorType logits = builder.graph().type(node.inputs[0]);
-  ASSIGN_OR_RETURN(ValueId weight, builder.SampleWeight({logits.dtype, {logits.shape[0]}}));
   const ValueId own = node.inputs.size() > 2 ? node.inputs[2] : kNoValue;
-  if (own != kNoValue) {
-    const Shape shape = builder.graph().type(own).shape;
-    if (shape.size() > 1) {
-      ASSIGN_OR_RETURN(weight, OfPlaces(builder, weight, shape[1], name + kSampleWeightName + "@of_places"));
-    }
-    ASSIGN_OR_RETURN(const std::vector<ValueId> both,
-                     builder.Add("mul", {own, weight}, {}, {name + kSampleWeightName}));
-    weight = both[0];
-  }
+  const TensorType logits = builder.graph().type(node.inputs[0]);
+  ASSIGN_OR_RETURN(const ValueId weight, EvaluationWeight(builder, logits, own, name));
   return builder.Add(node.op->name, {node.inputs[0], node.inputs[1], weight}, node.attributes, {name});
 }
 

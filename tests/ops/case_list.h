@@ -50,6 +50,7 @@ void AddSplitSoftmax(Cases& cases);
 void AddSums(Cases& cases);
 void AddErrors(Cases& cases);
 void AddRows(Cases& cases);
+void AddSampledSoftmax(Cases& cases);
 
 // Ops without one.
 void AddLinearGradients(Cases& cases);

@@ -21,6 +21,7 @@ std::vector<OpCase> GradientCases() {
   AddSums(cases);
   AddErrors(cases);
   AddRows(cases);
+  AddSampledSoftmax(cases);
   return cases.Take();
 }
 

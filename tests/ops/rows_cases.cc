@@ -9,7 +9,21 @@ void AddRows(Cases& cases) {
   cases.Add("embedding", "padded", {{"padding_row", int64_t{1}}}, {Free({5, 4}), Integers({3, 6}, 5)});
 }
 
+const CaseInput kDraws{{DType::kI32, {}}, false, Fill::kIntegers, 6, 12};
+
+void AddSampledSoftmax(Cases& cases) {
+  const Attributes classes = {{"classes", int64_t{9}}}, summed = {{"classes", int64_t{9}}, {"reduction", "sum"}};
+  cases.Add("sampled_cross_entropy", "dense", classes,
+            {Free({5}), Free({5, 4}), Integers({5}, 9), Integers({4}, 9), kDraws, std::nullopt});
+  cases.Add("sampled_cross_entropy", "places", summed,
+            {Free({3, 2}), Free({3, 2, 4}), Integers({3, 2}, 9), Integers({4}, 9), kDraws, Fixed({3, 2}, 0, 1)});
+}
+
 void AddRowsGradients(Cases& cases) {
+  cases.Add(
+      "sampled_cross_entropy_grad", "weighted", {{"classes", int64_t{9}}},
+      {Fixed({3, 2}), Fixed({3, 2, 4}), Integers({3, 2}, 9), Integers({4}, 9), kDraws, Fixed({3}, 0, 1), Fixed({})});
+
   const Attributes rows = {{"rows", int64_t{5}}}, padded = {{"rows", int64_t{5}}, {"padding_row", int64_t{0}}};
   cases.Add("embedding_grad", "dense", rows, {std::nullopt, Integers({7}, 5), Fixed({7, 3})});
   cases.Add("embedding_grad", "padded", padded, {std::nullopt, Integers({3, 4}, 5), Fixed({3, 4, 2})});

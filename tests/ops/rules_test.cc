@@ -316,6 +316,16 @@ TEST(Rules, LstmSplitsItsSequences) {
             (Texts{"samples: S0 S0 S0 S0 R S0 S0 S0 R -> S0 S0 S0 S0 S0 S0"}));
 }
 
+TEST(Rules, SampledSoftmaxIsSplitByRows) {
+  const TensorType labels{DType::kI32, {6, 3}}, ids{DType::kI32, {4}}, draws{DType::kI32, {}};
+  EXPECT_EQ(RuleTexts("sampled_cross_entropy", {{"classes", int64_t{9}}},
+                      {F({6, 3}), F({6, 3, 4}), labels, ids, draws, F({6, 3})}),
+            (Texts{"samples: S0 S0 S0 R R S0 -> P", "dimension1: S1 S1 S1 R R S1 -> P"}));
+  EXPECT_EQ(RuleTexts("sampled_cross_entropy_grad", {{"classes", int64_t{9}}},
+                      {F({6, 3}), F({6, 3, 4}), labels, ids, draws, F({6}), F({})}),
+            (Texts{"samples: S0 S0 S0 R R S0 R -> S0 S0", "dimension1: S1 S1 S1 R R R R -> S1 S1"}));
+}
+
 TEST(Rules, TransposeMovesSplits) {
   EXPECT_EQ(RuleTexts("transpose", {{"permutation", IntList{2, 0, 1}}}, {F({6, 3, 4})}),
             (Texts{"samples: S0 -> S1", "dimension1: S1 -> S2", "channels: S2 -> S0", "partial: P -> P"}));

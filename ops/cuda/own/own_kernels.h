@@ -85,6 +85,11 @@ absl::StatusOr<PreparedCudaKernel> CudaEmbeddingGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaMergeRows(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaRowUpdate(const LocalNode& node);
 
+// sampled_softmax.cc
+absl::StatusOr<PreparedCudaKernel> CudaLogUniformIds(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSampledCrossEntropy(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaSampledCrossEntropyGrad(const LocalNode& node);
+
 // split_softmax.cc
 absl::StatusOr<PreparedCudaKernel> CudaRowMaximum(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaRowExponentials(const LocalNode& node);

@@ -13,6 +13,11 @@ OpDefinition EmbeddingOp();
 OpDefinition EmbeddingGradOp();
 // merge_rows.cc
 OpDefinition MergeRowsOp();
+// sampled_softmax.cc
+OpDefinition SampledSoftmaxCrossEntropyOp();
+OpDefinition LogUniformIdsOp();
+OpDefinition SampledCrossEntropyOp();
+OpDefinition SampledCrossEntropyGradOp();
 // row_updates.cc
 std::vector<OpDefinition> RowUpdateOps();
 

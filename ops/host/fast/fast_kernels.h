@@ -79,6 +79,10 @@ absl::StatusOr<PreparedKernel> FastEmbedding(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastEmbeddingGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastMergeRows(const LocalNode& node);
 
+// sampled_softmax.cc
+absl::StatusOr<PreparedKernel> FastSampledCrossEntropy(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastSampledCrossEntropyGrad(const LocalNode& node);
+
 // softmax.cc
 absl::StatusOr<PreparedKernel> FastSoftmax(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastSoftmaxGrad(const LocalNode& node);

@@ -88,6 +88,11 @@ absl::StatusOr<PreparedKernel> ReferenceEmbeddingGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceMergeRows(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceRowUpdate(const LocalNode& node);  // of ops/functors/updates/row_updates.h
 
+// sampled_softmax.cc
+absl::StatusOr<PreparedKernel> ReferenceLogUniformIds(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSampledCrossEntropy(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceSampledCrossEntropyGrad(const LocalNode& node);
+
 // split_softmax.cc
 absl::StatusOr<PreparedKernel> ReferenceRowMaximum(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceRowExponentials(const LocalNode& node);

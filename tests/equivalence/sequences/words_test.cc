@@ -3,6 +3,7 @@
 // classes, on stages, it goes the way of one rank.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <string>
@@ -125,6 +126,59 @@ TEST_P(WordModel, GoTheWayOfOneRankInMicroBatchesOnStages) {
     const absl::Status status = GoesTheWayOfOneRank(model, strategy);
     EXPECT_TRUE(status.ok()) << micro_batches << ": " << status;
   }
+}
+
+// With a loss over the word that follows and six others.
+absl::StatusOr<Model> MakeSampledModel() {
+  GraphBuilder b(Ops());
+  const ValueId words = b.Input("words", DType::kI32, {kSamples, kPlaces});
+  const ValueId next = b.Input("next", DType::kI32, {kSamples, kPlaces});
+  const ValueId table = b.Parameter("table", {kWords, kChannels}, "uniform", 0.5);
+  const ValueId read = b.Add("read", "embedding", {table, words}, {{"row_gradients", true}});
+  const ValueId x = b.Add("tanh", "tanh", {b.Dense("layer", read, kChannels)});
+  const ValueId weights = b.Parameter("softmax/weights", {2 * kWords, kChannels}, "uniform", 0.5);
+  const ValueId bias = b.Parameter("softmax/bias", {2 * kWords}, "uniform", 0.1);
+  Model model;
+  ASSIGN_OR_RETURN(model.graph, b.Build(b.Add("loss", "sampled_softmax_cross_entropy", {x, weights, bias, next},
+                                              {{"samples", int64_t{6}}})));
+  model.optimizer = {"adagrad", {}};
+  model.learning_rate.base = 0.1;
+  return model;
+}
+
+std::map<std::string, HostTensor> SampledBatchOf(int step) {
+  return {{"words", Words(1, step)}, {"next", Words(3, step)}};
+}
+
+TEST(SampledSoftmax, GoesTheWayOfOneRank) {
+  ASSERT_OK_AND_ASSIGN(const Model model, MakeSampledModel());
+  const std::vector<std::pair<std::string, std::string>> splits = {
+      {"none", ""}, {"loss", "dimension1"}, {"softmax/weights", "dimension0"}, {"softmax/weights", "dimension1"}};
+  for (const auto& [node, split] : splits) {
+    for (const int64_t micro_batches : {1, 2}) {
+      Strategy strategy;
+      strategy.mesh = {{{"data", 2}, {"model", 2}}};
+      strategy.pipeline.micro_batches = micro_batches;
+      if (!split.empty()) strategy.ops.push_back({node, {{"model", AxisConfig{split, 0, {}}}}, {}});
+      strategy.ops.push_back({"*", {{"data", AxisConfig{"samples", 0, {}}}}, {}});
+      const absl::Status status = RunSideBySide(model, strategy, kSteps, SampledBatchOf);
+      EXPECT_TRUE(status.ok()) << node << " by " << split << " " << micro_batches << ": " << status;
+    }
+  }
+}
+
+// Evaluation computes all classes, and of them the loss as it is.
+TEST(SampledSoftmax, IsEvaluatedOverAllClasses) {
+  ASSERT_OK_AND_ASSIGN(const Model model, MakeSampledModel());
+  ASSERT_OK_AND_ASSIGN(const Program program, StepOf(model, Strategy{}));
+  const auto has = [&](const std::string& entry, const std::string& op) {
+    const std::vector<Node>& nodes = program.graph(entry).nodes();
+    return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) { return node.op->name == op; });
+  };
+  EXPECT_TRUE(has(kTrainEntry, "sampled_cross_entropy") && has(kTrainEntry, "adagrad_rows"));
+  EXPECT_FALSE(has(kTrainEntry, "softmax_cross_entropy"));
+  EXPECT_TRUE(has(kEvaluateEntry, "softmax_cross_entropy"));
+  EXPECT_FALSE(has(kEvaluateEntry, "log_uniform_ids"));
 }
 
 std::map<std::string, std::vector<double>> StatesAfter(const Model& model, const Strategy& strategy) {

@@ -385,6 +385,21 @@ void AddMergedRows(Table& table) {
   }
 }
 
+// Few samples and many, of which some are labels.
+void AddSampledSoftmax(Table& table) {
+  table.Add("log_uniform_ids", {{"samples", int64_t{1}}, {"classes", int64_t{2}}, {"key", "loss"}}, {I32({})});
+  table.Add("log_uniform_ids", {{"samples", int64_t{40}}, {"classes", int64_t{90}}, {"key", "loss"}}, {I32({})});
+  for (const int64_t samples : {3, 301}) {
+    const Attributes classes{{"classes", int64_t{700}}, {"batch", int64_t{5}}};
+    const Attributes summed{{"classes", int64_t{700}}, {"reduction", "sum"}};
+    const TensorType own = F32({3, 4}), logits = F32({3, 4, samples}), labels = I32({3, 4}), ids = I32({samples});
+    table.Add("sampled_cross_entropy", classes, {own, logits, labels, ids, I32({}), F32({3})});
+    table.Add("sampled_cross_entropy", summed, {own, logits, labels, ids, I32({}), own});
+    table.Add("sampled_cross_entropy_grad", classes, {own, logits, labels, ids, I32({}), F32({3}), F32({})});
+    table.Add("sampled_cross_entropy_grad", summed, {own, logits, labels, ids, I32({}), std::nullopt, F32({})});
+  }
+}
+
 void AddLosses(Table& table) {
   for (const auto& [n, classes] : std::vector<std::pair<int64_t, int64_t>>{{1, 2}, {64, 10}, {37, 301}}) {
     const TensorType logits = F32({n, classes}), labels = I32({n}), weights = F32({n});
@@ -537,6 +552,7 @@ Table MakeTable() {
   AddSplitSoftmax(table);
   AddRows(table);
   AddMergedRows(table);
+  AddSampledSoftmax(table);
   AddSums(table);
   AddErrors(table);
   AddScalars(table);

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "graph/ir/op_definition.h"
 #include "ops/functors/epilogue.h"
@@ -175,6 +177,53 @@ TEST(RowUpdates, ChangeTheRowsOfTheBlockAlone) {
     EXPECT_EQ(Outputs(node, {{1, 2, 3, 4, 5, 6}, {0, 2, 4, -1}, {9, 9, 1, 2, 3, 4, 9, 9}, {0.5}, {1}, {}},
                       {.family = family})[0],
               (Values{0.5, 1, 3, 4, 3.5, 4}))
+        << family;
+  }
+}
+
+// The first classes come as often as the law says; each is drawn once, anew in each step.
+TEST(LogUniformIds, AreDifferentAndFollowTheLaw) {
+  constexpr int64_t kSamples = 20, kClasses = 100, kSteps = 2000;
+  const LocalNode node = WholeNode("log_uniform_ids", {{"samples", kSamples}, {"classes", kClasses}, {"key", "loss"}},
+                                   {TensorType{DType::kI32, {}}});
+  std::map<double, double> often;
+  std::vector<double> expected(kClasses, 0);
+  for (int64_t step = 0; step < kSteps; ++step) {
+    const std::vector<Values> drawn = Outputs(node, {{static_cast<double>(step)}});
+    EXPECT_EQ(std::set<double>(drawn[0].begin(), drawn[0].end()).size(), static_cast<size_t>(kSamples)) << step;
+    const double draws = drawn[1][0];
+    EXPECT_GE(draws, kSamples);
+    for (const double id : drawn[0]) often[id] += 1.0 / kSteps;
+    for (int64_t c = 0; c < kClasses; ++c) {
+      const double p = std::log((c + 2.0) / (c + 1.0)) / std::log(kClasses + 1.0);
+      expected[static_cast<size_t>(c)] += (1 - std::pow(1 - p, draws)) / kSteps;
+    }
+  }
+  for (int64_t c = 0; c < kClasses; ++c) {
+    EXPECT_NEAR(often[static_cast<double>(c)], expected[static_cast<size_t>(c)], 0.04) << c;
+  }
+  EXPECT_EQ(Outputs(node, {{3}}), Outputs(node, {{3}}));
+  EXPECT_NE(Outputs(node, {{3}}), Outputs(node, {{4}}));
+}
+
+// As TensorFlow's sampled_softmax_loss, term by term; sample 7 is the label of the second row.
+TEST(SampledCrossEntropy, IsTheDefinition) {
+  constexpr double kDraws = 11, kClasses = 20;
+  const TensorType own{DType::kF32, {2}}, i32{DType::kI32, {2}};
+  const LocalNode node = WholeNode("sampled_cross_entropy", {{"classes", int64_t{20}}},
+                                   {own, TensorType{DType::kF32, {2, 2}}, i32, i32, TensorType{DType::kI32, {}}, own});
+  const auto corrected = [](double logit, double c) {
+    const double p = std::log((c + 2) / (c + 1)) / std::log(kClasses + 1);
+    return logit - std::log(1 - std::pow(1 - p, kDraws));
+  };
+  const double first = std::exp(corrected(0.5, 3)), second = std::exp(corrected(-0.25, 7));
+  const double of_first = first + std::exp(corrected(1, 0)) + std::exp(corrected(0.75, 7));
+  const double of_second = second + std::exp(corrected(-1, 0));
+  const double loss = (0.5 * -std::log(first / of_first) + 2 * -std::log(second / of_second)) / 2;
+  for (const std::string& family : Families("sampled_cross_entropy")) {
+    EXPECT_NEAR(
+        Outputs(node, {{0.5, -0.25}, {1, 0.75, -1, 3}, {3, 7}, {0, 7}, {kDraws}, {0.5, 2}}, {.family = family})[0][0],
+        loss, 1e-6)
         << family;
   }
 }

@@ -71,6 +71,8 @@ TEST_P(EmulatedKernel, EqualsTheHostsReferenceInBf16) {
                                                        "mean_squared_error_grad",
                                                        "over",
                                                        "merge_rows",
+                                                       "sampled_cross_entropy",
+                                                       "sampled_cross_entropy_grad",
                                                        "sgd_rows",
                                                        "adam_rows",
                                                        "adagrad_rows",
