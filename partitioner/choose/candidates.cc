@@ -8,11 +8,11 @@
 
 #include "graph/ir/node_view.h"
 #include "graph/ir/op_definition.h"
+#include "partitioner/choose/place_step.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/search/grid_search.h"
 #include "partitioner/search/layerwise_search.h"
 #include "partitioner/search/pipeline_search.h"
-#include "partitioner/search/placement_search.h"
 #include "partitioner/tables/found_strategy.h"
 #include "partitioner/tables/layer_tables.h"
 #include "partitioner/tables/stage_tables.h"
@@ -70,13 +70,9 @@ class Searcher {
     std::vector<Candidate> candidates;
     for (const int model : GroupSizes()) {
       const int data = request_.ranks / model;
-      ASSIGN_OR_RETURN(const PlacementGraph graph,
-                       PlacementTables(request_.layers, data, model, StepPart::kForwardAndBackward, request_.basis));
-      PlacementLimits limits;
-      limits.devices = model;
-      limits.bytes = request_.bytes;
-      ASSIGN_OR_RETURN(const Answer<OpPlacement> answer, PlacementSearch(graph, limits));
-      Strategy strategy = StrategyOfRanks(request_.forward, request_.layers, data, "model", model, answer.plan.device);
+      ASSIGN_OR_RETURN(const Answer<std::vector<int>> answer,
+                       PlaceStep(request_.layers, data, model, request_.bytes, request_.basis));
+      Strategy strategy = StrategyOfRanks(request_.forward, request_.layers, data, "model", model, answer.plan);
       candidates.push_back(CandidateOf(SearchKind::kPlacement, std::move(strategy), answer));
     }
     return candidates;

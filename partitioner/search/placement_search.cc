@@ -27,7 +27,8 @@ std::string KeyOf(const PlacementGraph& block) {
         op.together < 0 ? -1 : together.emplace(op.together, static_cast<int>(together.size())).first->second;
     key += fmt::format("{:a} {};", op.seconds, number);
   }
-  for (const PlacedEdge& edge : block.edges) key += fmt::format("{} {} {:a};", edge.from, edge.to, edge.seconds);
+  for (const PlacedEdge& edge : block.edges)
+    key += fmt::format("{} {} {:a} {};", edge.from, edge.to, edge.seconds, edge.value);
   return key;
 }
 

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "graph/schedule/localize.h"
 #include "partitioner/tables/layer_program.h"
-#include "partitioner/tables/move_seconds.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -17,12 +17,12 @@ constexpr int kRank = 0;
 
 class Reckoner {
  public:
-  Reckoner(const LayerProgram& program, const Mesh& mesh, const CostBasis& basis)
+  Reckoner(const LayerProgram& program, const Mesh& mesh, const CostBasis& basis, MoveSeconds& moves)
       : program_(program),
         graph_(program.graph),
         basis_(basis),
         local_(Localize(program.graph, kRank)),
-        moves_(mesh, basis.cluster),
+        moves_(moves),
         sharing_(RanksSharingCores(basis.cluster, kRank, mesh.size())) {}
 
   absl::StatusOr<LayerCost> Run() {
@@ -68,7 +68,7 @@ class Reckoner {
   absl::Status AddKernel(NodeId id) {
     const Node& node = graph_.node(id);
     const bool forward = node.phase == Phase::kForward;
-    if (node.op->view || !Runs(local_, node)) return absl::OkStatus();
+    if (node.op->view || JoinsColumns(node) || !Runs(local_, node)) return absl::OkStatus();
     ASSIGN_OR_RETURN(const LocalNode share, MakeLocalNode(graph_, local_, id));
     const double seconds = ComputeSeconds(share, basis_.times, basis_.cluster.KindOf(kRank), sharing_);
     (forward ? cost_.forward : cost_.backward) += seconds;
@@ -77,11 +77,25 @@ class Reckoner {
     return absl::OkStatus();
   }
 
+  // What it joins or takes apart is used where it lies (graph/lower/view_columns.h).
+  bool JoinsColumns(const Node& node) const {
+    const auto last = static_cast<int64_t>(graph_.type(node.outputs[0]).shape.size()) - 1;
+    if (node.op->role == Role::kConcat) return node.attributes.Int("axis") == last;
+    return node.op->role == Role::kSlice && LastDimensionAlone(node);
+  }
+
+  // Whether a slice takes all of every other dimension.
+  bool LastDimensionAlone(const Node& node) const {
+    const Shape& from = graph_.type(node.inputs[0]).shape;
+    const Shape& to = graph_.type(node.outputs[0]).shape;
+    return std::equal(from.begin(), from.end() - 1, to.begin());
+  }
+
   const LayerProgram& program_;
   const Graph& graph_;
   const CostBasis& basis_;
   const LocalGraph local_;
-  MoveSeconds moves_;
+  MoveSeconds& moves_;
   const int sharing_;
   LayerCost cost_;
 };
@@ -89,7 +103,7 @@ class Reckoner {
 }  // namespace
 
 LayerCosts::LayerCosts(const LayerGraph& layers, const Mesh& mesh, const CostBasis& basis)
-    : layers_(layers), mesh_(mesh), basis_(basis) {
+    : layers_(layers), mesh_(mesh), basis_(basis), moves_(mesh, basis.cluster) {
   for (const OpLayer& layer : layers.layers) signatures_[layer.nodes[0]] = SignatureOf(layer);
 }
 
@@ -101,7 +115,7 @@ absl::StatusOr<LayerCost> LayerCosts::Of(const OpLayer& layer, const Choice& cho
   const auto cost = [&]() -> absl::StatusOr<LayerCost> {
     ASSIGN_OR_RETURN(const LayerProgram program,
                      MakeLayerProgram(layers_, layer, mesh_, choice, basis_.registry, for_gpu));
-    return Reckoner(program, mesh_, basis_).Run();
+    return Reckoner(program, mesh_, basis_, moves_).Run();
   };
   return known_.emplace(key, cost()).first->second;
 }

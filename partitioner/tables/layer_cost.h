@@ -14,6 +14,7 @@
 #include "partitioner/cost/compute_cost.h"
 #include "partitioner/tables/choice.h"
 #include "partitioner/tables/layers.h"
+#include "partitioner/tables/move_seconds.h"
 
 namespace partita {
 
@@ -53,6 +54,7 @@ class LayerCosts {
   const LayerGraph& layers_;
   const Mesh& mesh_;
   const CostBasis& basis_;
+  MoveSeconds moves_;
   std::map<NodeId, std::string> signatures_;  // by a layer's first node
   std::map<std::pair<std::string, Choice>, absl::StatusOr<LayerCost>> known_;
 };

@@ -1,6 +1,8 @@
 #include "partitioner/tables/stage_tables.h"
 
+#include <algorithm>
 #include <set>
+#include <utility>
 
 #include "partitioner/tables/move_seconds.h"
 #include "runtime/base/status.h"
@@ -49,35 +51,85 @@ class WholeLayers {
   std::vector<LayerCost> of_;
 };
 
+// The ops of a placement, forward before backward.
+class PlacementMaker {
+ public:
+  PlacementMaker(const LayerGraph& layers, WholeLayers& whole, StepPart part)
+      : layers_(layers),
+        whole_(whole),
+        part_(part),
+        forward_(layers.layers.size(), -1),
+        backward_(layers.layers.size(), -1) {}
+
+  PlacementTable Run() {
+    const int count = static_cast<int>(layers_.layers.size());
+    for (int i = 0; i < count && part_ != StepPart::kBackward; ++i) AddForward(i);
+    const bool backward = part_ == StepPart::kBackward || part_ == StepPart::kBoth;
+    for (int i = count; backward && i-- > 0;) AddBackward(i);
+    for (const LayerEdge& edge : layers_.edges) AddEdges(edge);
+    return std::move(table_);
+  }
+
+ private:
+  double BackwardSeconds(int layer) const { return whole_.Of(layer).backward + whole_.Of(layer).synchronization; }
+
+  int AddOp(int layer, const char* part, double seconds, double bytes) {
+    const int together = part_ == StepPart::kBoth ? layer : -1;
+    table_.layer_of_op.push_back(layer);
+    table_.graph.ops.push_back({layers_.layers[layer].name + part, seconds, bytes, together});
+    return static_cast<int>(table_.graph.ops.size()) - 1;
+  }
+
+  void AddForward(int layer) {
+    if (layers_.lead(layers_.layers[layer]).op->role == Role::kInput) return;
+    const LayerCost& cost = whole_.Of(layer);
+    const double joined = part_ == StepPart::kJoined ? BackwardSeconds(layer) : 0;
+    forward_[layer] = AddOp(layer, "", cost.forward + joined, cost.weight_bytes + cost.activation_bytes);
+  }
+
+  void AddBackward(int layer) {
+    const std::vector<ValueId>& makes = layers_.layers[layer].makes;
+    if (std::ranges::none_of(makes, [&](ValueId value) { return layers_.wanted[value]; })) return;
+    backward_[layer] = AddOp(layer, " back", BackwardSeconds(layer), 0);
+    if (forward_[layer] >= 0) table_.graph.edges.push_back({forward_[layer], backward_[layer], 0});
+  }
+
+  // A value's readers on one device share its transfer, and so do their parts of its gradient.
+  void AddEdges(const LayerEdge& edge) {
+    const double seconds = whole_.Link().SecondsOf(whole_.BytesOf(edge));
+    const double ways = part_ == StepPart::kJoined && layers_.wanted[edge.value] ? 2 : 1;
+    if (forward_[edge.from] >= 0)
+      table_.graph.edges.push_back({forward_[edge.from], forward_[edge.to], ways * seconds, edge.value});
+    if (!layers_.wanted[edge.value] || backward_[edge.from] < 0 || backward_[edge.to] < 0) return;
+    const int gradient = edge.value + static_cast<int>(layers_.graph.values().size());
+    table_.graph.edges.push_back({backward_[edge.to], backward_[edge.from], seconds, gradient});
+  }
+
+  const LayerGraph& layers_;
+  WholeLayers& whole_;
+  const StepPart part_;
+  PlacementTable table_;
+  std::vector<int> forward_, backward_;  // the layers' ops; -1: none
+};
+
 }  // namespace
 
-absl::StatusOr<PlacementGraph> PlacementTables(const LayerGraph& layers, int data, int model, StepPart part,
+absl::StatusOr<PlacementTable> PlacementTables(const LayerGraph& layers, int data, int model, StepPart part,
                                                const CostBasis& basis) {
   WholeLayers whole(layers, data, model, basis);
   RETURN_IF_ERROR(whole.Reckon());
-  const int count = static_cast<int>(layers.layers.size());
-  const bool backward = part == StepPart::kForwardAndBackward;
-  PlacementGraph graph;
-  for (int i = 0; i < count; ++i) {
-    const LayerCost& cost = whole.Of(i);
-    graph.ops.push_back(
-        {layers.layers[i].name, cost.forward, cost.weight_bytes + cost.activation_bytes, backward ? i : -1});
-  }
-  std::vector<int> back(layers.layers.size(), -1);
-  for (int i = count; backward && i-- > 0;) {
-    const double seconds = whole.Of(i).backward + whole.Of(i).synchronization;
-    if (seconds == 0) continue;
-    back[i] = static_cast<int>(graph.ops.size());
-    graph.edges.push_back({i, back[i], 0});
-    graph.ops.push_back({layers.layers[i].name + " back", seconds, 0, i});
-  }
+  return PlacementMaker(layers, whole, part).Run();
+}
+
+std::vector<int> DevicesOfLayers(const LayerGraph& layers, const PlacementTable& table,
+                                 const std::vector<int>& devices) {
+  std::vector<int> of_layer(layers.layers.size(), -1);
+  for (size_t op = 0; op < devices.size(); ++op) of_layer[table.layer_of_op[op]] = devices[op];
   for (const LayerEdge& edge : layers.edges) {
-    const double seconds = whole.Link().SecondsOf(whole.BytesOf(edge));
-    graph.edges.push_back({edge.from, edge.to, seconds});
-    if (!layers.wanted[edge.value] || back[edge.from] < 0 || back[edge.to] < 0) continue;
-    graph.edges.push_back({back[edge.to], back[edge.from], seconds});
+    if (of_layer[edge.from] < 0) of_layer[edge.from] = of_layer[edge.to];
   }
-  return graph;
+  for (int& device : of_layer) device = std::max(device, 0);
+  return of_layer;
 }
 
 absl::StatusOr<std::vector<PipelineLayer>> PipelineTables(const LayerGraph& layers, int data, int model,

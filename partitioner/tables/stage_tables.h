@@ -14,11 +14,21 @@
 
 namespace partita {
 
-enum class StepPart : uint8_t { kForward, kForwardAndBackward };
+// kBoth: forward and then backward, each layer's two parts together. kJoined: each layer's two parts as one op.
+enum class StepPart : uint8_t { kForward, kBackward, kBoth, kJoined };
 
-// Ops are the layers forward, in their order, then backward, each together with its forward part.
-absl::StatusOr<PlacementGraph> PlacementTables(const LayerGraph& layers, int data, int model, StepPart part,
+struct PlacementTable {
+  PlacementGraph graph;  // ops are the layers in their order, backward in the reverse
+  std::vector<int> layer_of_op;
+};
+
+// Without inputs: they take no time, and lie where they are read first.
+absl::StatusOr<PlacementTable> PlacementTables(const LayerGraph& layers, int data, int model, StepPart part,
                                                const CostBasis& basis);
+
+// The device of each layer, by those of the ops.
+std::vector<int> DevicesOfLayers(const LayerGraph& layers, const PlacementTable& table,
+                                 const std::vector<int>& devices);
 
 // The layers as a chain, in their order; between two of them passes what any layer before reads of any behind.
 absl::StatusOr<std::vector<PipelineLayer>> PipelineTables(const LayerGraph& layers, int data, int model,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
 
 namespace partita {
 namespace {
@@ -134,16 +136,21 @@ Activities ActivitiesOf(const PlacementGraph& graph, const std::vector<int>& dev
   for (const PlacedEdge& edge : graph.edges) into[edge.to].push_back(&edge);
   Activities activities{{}, devices * (1 + devices)};
   std::vector<int> of_op;
+  std::map<std::pair<int, int>, int> of_value;  // transfers by value and link
   for (int op = 0; op < static_cast<int>(graph.ops.size()); ++op) {
     Activity run{op, graph.ops[op].seconds, device[op], {}};
     for (const PlacedEdge* edge : into[op]) {
-      const int from = device[edge->from];
+      const int from = device[edge->from], link = devices * (1 + from) + device[op];
       if (from == device[op] || edge->seconds == 0) {
         run.before.push_back(of_op[edge->from]);
-      } else {
-        run.before.push_back(static_cast<int>(activities.all.size()));
-        activities.all.push_back({-1, edge->seconds, devices * (1 + from) + device[op], {of_op[edge->from]}});
+        continue;
       }
+      int transfer = static_cast<int>(activities.all.size());
+      if (edge->value >= 0) transfer = of_value.emplace(std::pair(edge->value, link), transfer).first->second;
+      if (transfer == static_cast<int>(activities.all.size())) activities.all.push_back({-1, edge->seconds, link, {}});
+      std::vector<int>& before = activities.all[transfer].before;
+      if (std::ranges::find(before, of_op[edge->from]) == before.end()) before.push_back(of_op[edge->from]);
+      run.before.push_back(transfer);
     }
     of_op.push_back(static_cast<int>(activities.all.size()));
     activities.all.push_back(std::move(run));

@@ -78,14 +78,16 @@ std::vector<std::vector<int>> PlacementBlocks(const PlacementGraph& graph) {
 
 PlacementGraph PartOf(const PlacementGraph& graph, const std::vector<int>& ops) {
   PlacementGraph part;
-  std::map<int, int> place;
+  std::map<int, int> place, value;  // values are numbered anew, so that parts that are alike are equal
   for (const int op : ops) {
     place[op] = static_cast<int>(part.ops.size());
     part.ops.push_back(graph.ops[op]);
   }
   for (const PlacedEdge& edge : graph.edges) {
     const auto from = place.find(edge.from), to = place.find(edge.to);
-    if (from != place.end() && to != place.end()) part.edges.push_back({from->second, to->second, edge.seconds});
+    if (from == place.end() || to == place.end()) continue;
+    const int number = edge.value < 0 ? -1 : value.emplace(edge.value, static_cast<int>(value.size())).first->second;
+    part.edges.push_back({from->second, to->second, edge.seconds, number});
   }
   return part;
 }

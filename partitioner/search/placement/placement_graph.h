@@ -21,6 +21,9 @@ struct PlacedEdge {
   int from = 0;
   int to = 0;
   double seconds = 0;  // from device to device; a link carries one transfer at a time in each direction
+  // Edges of one number, with equal seconds, are one transfer where they lead from one device to another: of a value
+  // that several ops read, or, on the way back, of the sum of what they give. -1: a transfer of its own.
+  int value = -1;
 };
 
 // Ops stand after those that they read.

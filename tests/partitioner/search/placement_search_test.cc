@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -101,6 +102,15 @@ double Replay(const PlacementGraph& graph, const OpPlacement& placement) {
   return end;
 }
 
+// What an op gives to several, or what several give to one, as one value.
+void Share(bool forward, std::vector<PlacedEdge>& edges) {
+  std::map<int, double> seconds;
+  for (PlacedEdge& edge : edges) {
+    edge.value = forward ? edge.from : edge.to;
+    edge.seconds = seconds.emplace(edge.value, edge.seconds).first->second;
+  }
+}
+
 PlacementGraph RandomGraph(std::mt19937& random, bool together) {
   const int ops = 2 + static_cast<int>(random() % 5);
   std::vector<double> seconds;
@@ -111,6 +121,7 @@ PlacementGraph RandomGraph(std::mt19937& random, bool together) {
       if (random() % 5 < 2) edges.push_back({from, to, static_cast<double>(random() % 4)});
     }
   }
+  if (const auto share = random() % 3; share > 0) Share(share == 1, edges);
   PlacementGraph graph = Graph(seconds, edges);
   for (PlacedOp& op : graph.ops) {
     op.bytes = static_cast<double>(random() % 5);
@@ -155,6 +166,20 @@ PlacementGraph Diamond(double transfer) {
   PlacementGraph graph = Graph({2, 4, 4, 2}, {{0, 1, transfer}, {0, 2, transfer}, {1, 3, transfer}, {2, 3, transfer}});
   for (const int op : {1, 2}) graph.ops[op].bytes = 3;
   return graph;
+}
+
+TEST(PlacementSearch, ValuesThatSeveralReadAreSentOnce) {
+  PlacementGraph graph = Graph({1, 4, 2, 2}, {{0, 1, 3, 7}, {0, 2, 3, 7}, {0, 3, 3, 7}});
+  for (PlacedEdge& edge : graph.edges) edge.seconds = 1;
+  EXPECT_EQ(Seconds(graph), 6) << "op2 and op3 begin at 2";
+  for (PlacedEdge& edge : graph.edges) edge.value = -1;
+  EXPECT_EQ(Seconds(graph), 6);
+  const auto sends = [&](int value) {
+    for (PlacedEdge& edge : graph.edges) edge.value = value;
+    return ActivitiesOf(graph, {0, 0, 1, 1}, 2).all.size() - graph.ops.size();
+  };
+  EXPECT_EQ(sends(-1), 2U);
+  EXPECT_EQ(sends(7), 1U);
 }
 
 TEST(PlacementSearch, Diamond) {

@@ -1,13 +1,17 @@
-// What the layer-wise search finds on the tables of shipped models is the best of all plans.
+// What searches find on the tables of shipped models: layer by layer the best of all plans; of Inception-V3 on two GPUs
+// a placement whose forward is proven to be the best, and one of a step that is nearly.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <ostream>
 
 #include "ops/registry.h"
+#include "partitioner/choose/place_step.h"
 #include "partitioner/cluster/cluster_description.h"
 #include "partitioner/search/layerwise_search.h"
+#include "partitioner/search/placement_search.h"
 #include "partitioner/tables/layer_tables.h"
+#include "partitioner/tables/stage_tables.h"
 #include "tools/models/models.h"
 
 namespace partita {
@@ -73,6 +77,38 @@ TEST_P(ShippedModels, LayerwiseSearchIsExactOnTheirTables) {
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_NEAR(answer->seconds, AllPlans(tables->tables).best(), 1e-12);
   EXPECT_EQ(answer->seconds, answer->lower_bound);
+}
+
+// Two V100 with six NVLinks each (tools/clusters/dgx1_v100.pbtxt).
+Cluster TwoGpus() {
+  DeviceKind kind{"v100", BackendKind::kCuda, int64_t{32} << 30, 900e9, {{DType::kF32, 15.7e12}}};
+  kind.launch_seconds = 2e-6;
+  kind.compute_capability = 70;
+  const Link link{Fabric::kNvlink, 120e9, 0.6e-6, 12};
+  const auto cluster = MakeCluster({"two", {kind}, {{"host", "", 1, "v100", 2, link, {}}}});
+  EXPECT_TRUE(cluster.ok()) << cluster.status();
+  return *cluster;
+}
+
+TEST(InceptionV3, PlacementOnTwoGpus) {
+  const auto model = MakeModel("inception-v3", {}, Ops());
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto layers = FindLayers(model->graph, Ops());
+  ASSERT_TRUE(layers.ok()) << layers.status();
+  const Cluster cluster = TwoGpus();
+  const KernelTimes times;
+  const CostBasis basis{Ops(), cluster, times, 3};
+  const auto table = PlacementTables(*layers, 1, 2, StepPart::kForward, basis);
+  ASSERT_TRUE(table.ok()) << table.status();
+  PlacementLimits limits;
+  limits.bytes = kNever;
+  const auto forward = PlacementSearch(table->graph, limits);
+  ASSERT_TRUE(forward.ok()) << forward.status();
+  EXPECT_EQ(forward->Gap(), 0);
+  EXPECT_GT(SerialSeconds(table->graph) / forward->seconds, 1.28);
+  const auto step = PlaceStep(*layers, 1, 2, kNever, basis);
+  ASSERT_TRUE(step.ok()) << step.status();
+  EXPECT_LE(step->Gap(), 0.02);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ShippedModels,

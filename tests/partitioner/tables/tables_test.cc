@@ -121,21 +121,24 @@ TEST_F(TwoLayersOnToy, GridModes) {
       << "dense layers share no samples";
 }
 
-// h [8,5] = x [8,6] w: 480 flops and as many for w's gradient; relu is joined to it and its gradient is not.
 TEST_F(TwoLayersOnToy, PlacementTables) {
-  const auto forward = PlacementTables(layers_, 1, 2, StepPart::kForward, basis_);
-  ASSERT_TRUE(forward.ok()) << forward.status();
-  EXPECT_TRUE(CheckPlacementGraph(*forward).ok());
-  EXPECT_EQ(forward->ops.size(), 5U);
-  EXPECT_NEAR(forward->edges[1].seconds * 1e6, 10 + 160, 1e-6) << "a [8,5]";
-  const auto both = PlacementTables(layers_, 1, 2, StepPart::kForwardAndBackward, basis_);
-  ASSERT_TRUE(both.ok()) << both.status();
-  EXPECT_TRUE(CheckPlacementGraph(*both).ok());
-  EXPECT_EQ(both->ops.size(), 8U) << "x and t have no backward part";
-  EXPECT_EQ(both->ops.back().together, 2);
-  const auto replicas = PlacementTables(layers_, 2, 2, StepPart::kForward, basis_);
-  ASSERT_TRUE(replicas.ok()) << replicas.status();
-  EXPECT_NEAR(replicas->ops[3].seconds * 1e6, 3 + 120, 1e-3) << "half of the samples";
+  const auto table = [&](int data, StepPart part) {
+    const auto made = PlacementTables(layers_, data, 2, part, basis_);
+    EXPECT_TRUE(made.ok()) << made.status();
+    EXPECT_TRUE(CheckPlacementGraph(made->graph).ok());
+    return *made;
+  };
+  const PlacementTable forward = table(1, StepPart::kForward);
+  EXPECT_EQ(forward.layer_of_op, (std::vector<int>{2, 3, 4})) << "without inputs";
+  EXPECT_NEAR(forward.graph.edges[0].seconds * 1e6, 10 + 160, 1e-6) << "a [8,5]";
+  const PlacementTable both = table(1, StepPart::kBoth);
+  EXPECT_EQ(both.layer_of_op, (std::vector<int>{2, 3, 4, 4, 3, 2}));
+  EXPECT_EQ(both.graph.ops.back().together, 2);
+  EXPECT_NEAR(table(2, StepPart::kForward).graph.ops[1].seconds * 1e6, 3 + 120, 1e-3) << "half of the samples";
+  const PlacementTable joined = table(1, StepPart::kJoined);
+  EXPECT_NEAR(joined.graph.ops[1].seconds * 1e6, 3 * (3 + 240), 1e-3);
+  EXPECT_NEAR(joined.graph.edges[0].seconds * 1e6, 2 * (10 + 160), 1e-6) << "there and back";
+  EXPECT_EQ(DevicesOfLayers(layers_, forward, {0, 1, 1}), (std::vector<int>{0, 1, 0, 1, 1}));
 }
 
 TEST_F(TwoLayersOnToy, PipelineTables) {

@@ -58,7 +58,9 @@ absl::StatusOr<std::vector<Finalist>> Search(const Flags& flags, Model model, bo
                               .program = ReadProgramOptions(flags, speed),
                               .kernels = (*backend)->kernels(),
                               .schedule = (*backend)->schedule_options()};
-  return ChooseStrategy(request);
+  absl::StatusOr<std::vector<Finalist>> finalists = ChooseStrategy(request);
+  if (!finalists.ok()) return WithContext(flags.arguments()[0], finalists.status());
+  return finalists;
 }
 
 }  // namespace
@@ -82,9 +84,7 @@ absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model&
     ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(flags, model.graph, machine));
     return chosen;
   }
-  absl::StatusOr<std::vector<Finalist>> finalists = Search(flags, model, exact, machine);
-  if (!finalists.ok()) return WithContext(flags.arguments()[0], finalists.status());
-  chosen.finalists = *std::move(finalists);
+  ASSIGN_OR_RETURN(chosen.finalists, Search(flags, model, exact, machine));
   chosen.strategy = chosen.finalists[0].candidate.strategy;
   if (flags.Given("exchanges")) chosen.strategy.exchanges = FindExchangeMode(flags.Text("exchanges"));
   return chosen;

@@ -1,0 +1,85 @@
+#include "partitioner/choose/place_step.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "partitioner/search/placement/activity_order.h"
+#include "partitioner/search/placement_search.h"
+#include "partitioner/tables/stage_tables.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+// Of the search of the whole, which mostly finds no more than HEFT.
+constexpr double kNodesOfWhole = 2e5;
+
+class StepPlacer {
+ public:
+  StepPlacer(const LayerGraph& layers, const PlacementTable& whole, const PlacementLimits& limits)
+      : layers_(layers), whole_(whole), limits_(limits) {}
+
+  void Try(const PlacementTable& part, const OpPlacement& placement, Answer<std::vector<int>>& best) const {
+    Try(DevicesOfLayers(layers_, part, placement.device), best);
+  }
+
+  // Each layer on each other rank, kept where the step gets shorter.
+  void TryNeighbours(Answer<std::vector<int>>& best) const {
+    for (size_t layer = 0; layer < best.plan.size(); ++layer) {
+      for (int device = 0; device < limits_.devices; ++device) {
+        std::vector<int> of_layer = best.plan;
+        of_layer[layer] = device;
+        if (of_layer != best.plan) Try(of_layer, best);
+      }
+    }
+  }
+
+ private:
+  // Takes these devices if the whole step is shorter with them and fits.
+  void Try(const std::vector<int>& of_layer, Answer<std::vector<int>>& best) const {
+    std::vector<int> of_op;
+    for (const int layer : whole_.layer_of_op) of_op.push_back(of_layer[layer]);
+    const double bytes = FullestBytes(whole_.graph, of_op, limits_.devices);
+    const double seconds = ListOrder(ActivitiesOf(whole_.graph, of_op, limits_.devices)).end;
+    if (bytes > limits_.bytes || seconds >= best.seconds) return;
+    best.plan = of_layer;
+    best.seconds = seconds;
+    best.bytes = bytes;
+  }
+
+  const LayerGraph& layers_;
+  const PlacementTable& whole_;
+  const PlacementLimits& limits_;
+};
+
+}  // namespace
+
+absl::StatusOr<Answer<std::vector<int>>> PlaceStep(const LayerGraph& layers, int data, int model, double bytes,
+                                                   const CostBasis& basis) {
+  PlacementLimits limits;
+  limits.devices = model;
+  limits.bytes = bytes;
+  ASSIGN_OR_RETURN(const PlacementTable whole, PlacementTables(layers, data, model, StepPart::kBoth, basis));
+  PlacementLimits short_limits = limits;
+  short_limits.most_nodes = kNodesOfWhole;
+  ASSIGN_OR_RETURN(const Answer<OpPlacement> found, PlacementSearch(whole.graph, short_limits));
+  Answer<std::vector<int>> best{DevicesOfLayers(layers, whole, found.plan.device), found.seconds, found.bytes,
+                                found.lower_bound, found.rejected};
+  const StepPlacer placer(layers, whole, limits);
+  PlacementLimits unlimited = limits;
+  unlimited.bytes = std::numeric_limits<double>::infinity();
+  double parts = 0;
+  for (const StepPart part : {StepPart::kForward, StepPart::kBackward, StepPart::kJoined}) {
+    ASSIGN_OR_RETURN(const PlacementTable table, PlacementTables(layers, data, model, part, basis));
+    if (table.graph.ops.empty()) continue;
+    ASSIGN_OR_RETURN(const Answer<OpPlacement> answer, PlacementSearch(table.graph, unlimited));
+    if (part != StepPart::kJoined) parts += answer.lower_bound;
+    placer.Try(table, answer.plan, best);
+  }
+  placer.TryNeighbours(best);
+  best.lower_bound = std::min(best.seconds, std::max(best.lower_bound, parts));
+  std::erase_if(best.rejected, [&](const Rejected& rejected) { return rejected.seconds < best.seconds; });
+  return best;
+}
+
+}  // namespace partita

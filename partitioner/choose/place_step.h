@@ -1,0 +1,23 @@
+// Where the layers of a training step lie in a worker group. Forward and backward are tied together, layer by layer, so
+// the whole does not fall into blocks; each of them alone does, and so does the step with each layer's two parts as
+// one. The best of what these searches find, judged on the whole, is taken, and its layers are moved one by one. No
+// step is shorter than the best forward and the best backward one after the other.
+#ifndef PARTITA_PARTITIONER_CHOOSE_PLACE_STEP_H_
+#define PARTITA_PARTITIONER_CHOOSE_PLACE_STEP_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "partitioner/search/answer.h"
+#include "partitioner/tables/layer_cost.h"
+#include "partitioner/tables/layers.h"
+
+namespace partita {
+
+// By layer, the rank of the group; of replicas `data`, in groups of `model`. `bytes`: that a rank may use.
+absl::StatusOr<Answer<std::vector<int>>> PlaceStep(const LayerGraph& layers, int data, int model, double bytes,
+                                                   const CostBasis& basis);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_CHOOSE_PLACE_STEP_H_

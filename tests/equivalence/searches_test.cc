@@ -1,0 +1,81 @@
+// What searches find for small forms of the shipped models on 2 and 4 ranks compiles, survives being written as a
+// strategy file, and goes the way of one rank.
+#include <gtest/gtest.h>
+
+#include <ostream>
+
+#include "graph/proto_io/proto_io.h"
+#include "ops/registry.h"
+#include "partitioner/choose/candidates.h"
+#include "partitioner/cluster/cluster_description.h"
+#include "partitioner/search/elimination/cost_tables.h"
+#include "tests/equivalence/cases.h"
+#include "tests/equivalence/side_by_side.h"
+
+namespace partita {
+namespace {
+
+constexpr int kSteps = 2;
+
+// Links are so fast that everything is worth being split, and differently.
+Cluster FastLinks() {
+  DeviceKind kind{"d", BackendKind::kHost, 1 << 30, 1e9, {{DType::kF32, 1e9}}};
+  kind.launch_seconds = 1e-9;
+  const Link link{Fabric::kMemory, 1e10, 1e-8, 1};
+  const auto cluster = MakeCluster({"fast", {kind}, {{"host", "", 1, "d", 4, link, {}}}});
+  EXPECT_TRUE(cluster.ok()) << cluster.status();
+  return *cluster;
+}
+
+struct Found {
+  std::string model;
+  SearchKind search = SearchKind::kData;
+  int ranks = 2;
+};
+std::ostream& operator<<(std::ostream& out, const Found& one) {
+  return out << one.model << " by " << Name(one.search) << " on " << one.ranks;
+}
+
+std::vector<Found> AllFound() {
+  std::vector<Found> all;
+  for (const char* model : {"lenet5", "mlp", "mini-inception"}) {
+    for (const SearchKind search : kSearches) {
+      for (const int ranks : {2, 4}) all.push_back({model, search, ranks});
+    }
+  }
+  return all;
+}
+
+class Searches : public testing::TestWithParam<Found> {};
+
+TEST_P(Searches, FindWhatEqualsSerial) {
+  const bool pipeline = GetParam().search == SearchKind::kPipeline;  // batch statistics of parts of the batch
+  const Case small{GetParam().model, pipeline ? "1f1b" : "1x1", /*regularized=*/true};
+  const auto model = MakeSmallModel(small, 0.05);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto layers = FindLayers(model->graph, Ops());
+  ASSERT_TRUE(layers.ok()) << layers.status();
+  const Cluster cluster = FastLinks();
+  const KernelTimes times;
+  const CostBasis basis{Ops(), cluster, times, 3};
+  const auto candidates = CandidatesOf(GetParam().search, {model->graph, *layers, GetParam().ranks, basis, kNever});
+  ASSERT_TRUE(candidates.ok()) << candidates.status();
+  EXPECT_FALSE(candidates->empty());
+  for (const Candidate& candidate : *candidates) {
+    const std::string text = PrintStrategy(candidate.strategy, ProtoFormat::kText);
+    const auto strategy = ParseStrategy(text, ProtoFormat::kText, "found");
+    ASSERT_TRUE(strategy.ok()) << strategy.status();
+    EXPECT_EQ(PrintStrategy(*strategy, ProtoFormat::kText), text);
+    const auto batch = [&](int step) {
+      const StepInputs inputs = MakeBatch(1, step, DType::kF64, BatchOf(small));
+      return NamedTensors{inputs.images, inputs.labels};
+    };
+    const absl::Status equal = RunSideBySide(*model, *strategy, kSteps, batch);
+    EXPECT_TRUE(equal.ok()) << candidate.plan << ": " << equal << "\n" << text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Searches, testing::ValuesIn(AllFound()));
+
+}  // namespace
+}  // namespace partita

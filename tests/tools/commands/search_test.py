@@ -1,0 +1,69 @@
+"""What `--search` finds, writes and refuses."""
+
+import json
+import os
+import re
+import unittest
+
+from tests.tools.commands.trainer_case import LENET, MLP, TrainerCase, example
+
+CORES = os.path.abspath("tools/clusters/two_cores.pbtxt")
+
+
+class SearchTest(TrainerCase):
+
+    def test_plan_tells_the_finalists(self):
+        text = self.call("plan", "--search=auto", "--cluster=" + CORES, "--ranks=4", LENET).stdout
+        rows = text.split("\n\n")[0].splitlines()
+        self.assertRegex(rows[0], r"^search +plan +step ms +memory MB +why$")
+        self.assertRegex(rows[1], r" chosen; ")
+        self.assertEqual({row.split()[0] for row in rows[1:]},
+                         {"data", "grid", "groups", "placement", "pipeline", "layerwise"})
+        milliseconds = [float(re.search(r" (\d+\.\d+) +\d+\.\d  ", row).group(1)) for row in rows[1:]]
+        self.assertEqual(milliseconds, sorted(milliseconds))
+        self.assertEqual(text, self.call("plan", "--search=auto", "--cluster=" + CORES, "--ranks=4", LENET).stdout)
+
+    def test_what_is_saved_is_a_strategy(self):
+        for search in ("data", "grid", "groups", "placement", "pipeline", "layerwise"):
+            with self.subTest(search=search):
+                plan = ["--batch=8", "--format=json", MLP]
+                found = json.loads(self.call("plan", "--search=" + search, "--cluster=" + CORES, "--ranks=2",
+                                             "--save-strategy=found.pbtxt", *plan).stdout)
+                with open(self.path("found.pbtxt")) as file:
+                    self.assertIn(f"# Found by the search '{search}'", file.read())
+                read = json.loads(self.call("plan", "--strategy=found.pbtxt", "--cluster=" + CORES, *plan).stdout)
+                self.assertEqual(found, read)
+                self.call("check", "--strategy=found.pbtxt", "--batch=8", MLP)
+
+    def test_what_is_found_equals_serial(self):
+        for model in (LENET, example("mini_inception.pbtxt")):
+            with self.subTest(model=model):
+                done = self.call("verify", "--mock-data", "--batch=8", "--precision=f64", "--steps=1", "--format=json",
+                                 "--search=layerwise", "--cluster=" + CORES, "--ranks=4", model)
+                self.assertTrue(json.loads(done.stdout)["equal"])
+
+    def test_trains(self):
+        done = self.train("--search=grid", "--cluster=" + CORES, "--ranks=2", "--save-strategy=found.pbtxt", MLP)
+        self.assertIn("chosen; ", done.stdout)
+        self.train("--strategy=found.pbtxt", MLP)
+
+    def test_flags_that_contradict_it(self):
+        search = ["plan", "--search=auto", "--cluster=" + CORES]
+        for flag in ("--dp=2", "--mp=2", "--micro-batches=2", "--convolutions=rows", "--dense=samples",
+                     "--input-gradients=all_reduce", "--strategy=" + example("lenet5_grid.pbtxt")):
+            with self.subTest(flag=flag):
+                self.refused(2, "--search and " + flag.split("=")[0], *search, flag, LENET)
+        self.refused(2, "--search needs --cluster", "plan", "--search=auto", LENET)
+        self.refused(2, "--save-strategy writes what --search finds", "plan", "--save-strategy=found.pbtxt", LENET)
+        self.refused(2, ".pbtxt", *search, "--save-strategy=found.txt", LENET)
+
+    def test_more_ranks_than_devices(self):
+        self.refused(3, "two-cores", "plan", "--search=data", "--cluster=" + CORES, "--ranks=65", LENET)
+
+    def test_nothing_fits(self):
+        self.refused(4, "no plan of 2 ranks fits; the nearest is", "plan", "--search=auto", "--cluster=" + CORES,
+                     "--ranks=2", "--memory=100KiB", LENET)
+
+
+if __name__ == "__main__":
+    unittest.main()
