@@ -1,4 +1,4 @@
-// The trainer: one line for each command.
+// The trainer.
 #include "tools/commands/commands.h"
 #include "tools/program/passive_threads.h"
 #include "tools/program/run_main.h"
@@ -11,23 +11,7 @@ int main(int argc, char** argv) {
       "trainer",
       "trains a graph on many devices",
       TrainerFlags(),
-      {
-          TrainCommand(),
-          EvaluateCommand(),
-          PredictCommand(),
-          ConvertCommand(),
-          LaunchCommand(),
-          PlanCommand(),
-          CalibrateCommand(),
-          OracleCommand(),
-          VerifyCommand(),
-          CheckCommand(),
-          ShowCommand(),
-          SweepCommand(),
-          TablesCommand(),
-          TippingCommand(),
-          VersionCommand(),
-      },
+      TrainerCommands(),
   };
   return RunMain(trainer, argc, argv);
 }

@@ -1,6 +1,8 @@
-// The trainer's commands, one function each; tools/trainer.cc has the list.
+// The trainer's commands, one function each.
 #ifndef PARTITA_TOOLS_COMMANDS_COMMANDS_H_
 #define PARTITA_TOOLS_COMMANDS_COMMANDS_H_
+
+#include <vector>
 
 #include "tools/program/program.h"
 
@@ -21,6 +23,9 @@ Command TippingCommand();    // tipping.cc
 Command TrainCommand();      // train.cc
 Command VerifyCommand();     // verify.cc
 Command VersionCommand();    // version.cc
+
+// All of them, in the order of the help.
+std::vector<Command> TrainerCommands();
 
 }  // namespace partita
 

@@ -159,10 +159,7 @@ TEST(Check, TakesHowLayersAreSplit) {
 }
 
 TEST(TrainerFlags, EveryFlagIsTakenByACommand) {
-  const std::vector<Command> commands = {CalibrateCommand(), CheckCommand(),  ConvertCommand(), EvaluateCommand(),
-                                         LaunchCommand(),    OracleCommand(), PlanCommand(),    PredictCommand(),
-                                         ShowCommand(),      SweepCommand(),  TablesCommand(),  TippingCommand(),
-                                         TrainCommand(),     VerifyCommand(), VersionCommand()};
+  const std::vector<Command> commands = TrainerCommands();
   for (const FlagDefinition& flag : TrainerFlags()) {
     const bool taken = std::any_of(commands.begin(), commands.end(), [&](const Command& command) {
       return std::find(command.flags.begin(), command.flags.end(), flag.name) != command.flags.end();

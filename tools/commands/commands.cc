@@ -1,0 +1,13 @@
+#include "tools/commands/commands.h"
+
+namespace partita {
+
+std::vector<Command> TrainerCommands() {
+  return {
+      TrainCommand(), EvaluateCommand(),  PredictCommand(), ConvertCommand(), LaunchCommand(),
+      PlanCommand(),  CalibrateCommand(), OracleCommand(),  VerifyCommand(),  CheckCommand(),
+      ShowCommand(),  SweepCommand(),     TablesCommand(),  TippingCommand(), VersionCommand(),
+  };
+}
+
+}  // namespace partita
