@@ -44,8 +44,8 @@ absl::Status CheckTensor(const std::string& file, const NamedTensor& tensor) {
   }
   int64_t bytes = 0;
   if (SizeInBytes(tensor.shape, 8 * SizeOf(tensor.dtype), bytes)) return absl::OkStatus();
-  return InvalidArgument("{}: tensor {}: found {}{}, allowed are less than 2^60 bytes", file, Printable(tensor.name),
-                         Name(tensor.dtype), ShapeText(tensor.shape));
+  return InvalidArgument("{}: tensor {}: found {}{}, allowed are sizes from 0 on, of less than 2^60 bytes", file,
+                         Printable(tensor.name), Name(tensor.dtype), ShapeText(tensor.shape));
 }
 
 // Of a tensor that was checked.

@@ -23,7 +23,7 @@ constexpr char kExamples[] = "tools/models/examples/";
 
 // As in their example a sigmoid stands before the loss.
 absl::StatusOr<Model> LoadLeNet5() {
-  const std::string path = std::string(kExamples) + "lenet5.pbtxt";
+  const std::string path = fmt::format("{}lenet5.pbtxt", kExamples);
   ASSIGN_OR_RETURN(std::string text, ReadFile(path, 1 << 20));
   for (const std::string op : {"softmax_cross_entropy", "accuracy"}) {
     const std::string before = fmt::format("op: \"{}\" inputs: \"classifier/bias\"", op);
@@ -68,7 +68,7 @@ class LeNet5Workers : public testing::Test {
     absl::StatusOr<Model> model = LoadLeNet5();
     ASSERT_TRUE(model.ok()) << model.status();
     model_ = *std::move(model);
-    absl::StatusOr<Strategy> strategy = LoadStrategy(std::string(kExamples) + "lenet5_workers.pbtxt");
+    absl::StatusOr<Strategy> strategy = LoadStrategy(fmt::format("{}lenet5_workers.pbtxt", kExamples));
     ASSERT_TRUE(strategy.ok()) << strategy.status();
     strategy_ = *std::move(strategy);
   }

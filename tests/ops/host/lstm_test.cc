@@ -60,9 +60,15 @@ TEST(Lstm, IsThatOfPyTorch) {
     const std::vector<Values> back = Outputs(Backward(c), inputs, {.reference_only = true});
     EXPECT_LE(Distance(back[0], c.dg), kTolerance);
     EXPECT_LE(Distance(Product(back[1], back[0]), c.dw_h), kTolerance);
-    if (!c.h0.empty()) EXPECT_LE(Distance(back[2], c.dh0), kTolerance);
-    if (!c.c0.empty()) EXPECT_LE(Distance(back[3], c.dc0), kTolerance);
-    if (!c.w_projection.empty()) EXPECT_LE(Distance(Product(back[5], back[4]), c.dw_projection), kTolerance);
+    if (!c.h0.empty()) {
+      EXPECT_LE(Distance(back[2], c.dh0), kTolerance);
+    }
+    if (!c.c0.empty()) {
+      EXPECT_LE(Distance(back[3], c.dc0), kTolerance);
+    }
+    if (!c.w_projection.empty()) {
+      EXPECT_LE(Distance(Product(back[5], back[4]), c.dw_projection), kTolerance);
+    }
   }
 }
 

@@ -70,10 +70,9 @@ std::vector<std::string> SearchFlags() { return {"search", "save-strategy"}; }
 bool Searches(const Flags& flags) { return flags.Has("search") && flags.Text("search") != "none"; }
 
 absl::StatusOr<int64_t> RanksOfSearch(const Flags& flags) {
-  if (!flags.IsSet("cluster")) return FlagError("flag --search needs --cluster: for which machines to plan");
-  if (flags.Given("ranks")) return flags.Int("ranks");
   ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
-  return static_cast<int64_t>(machine->cluster.devices.size());
+  if (!machine) return FlagError("flag --search needs --cluster: for which machines to plan");
+  return flags.Given("ranks") ? flags.Int("ranks") : static_cast<int64_t>(machine->cluster.devices.size());
 }
 
 absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact,
