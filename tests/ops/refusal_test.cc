@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "ops/functors/elementwise.h"
-#include "tests/ops/infer.h"
+#include "tests/ops/refusals.h"
 
 namespace partita {
 namespace {
@@ -14,23 +14,6 @@ constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 const double kInfinity = std::numeric_limits<double>::infinity();
-
-struct Refusal {
-  std::string op;
-  Attributes attributes;
-  std::vector<std::optional<TensorType>> inputs;
-  std::string message;  // a part of it
-};
-
-void ExpectRefused(const std::vector<Refusal>& refusals) {
-  for (const Refusal& r : refusals) {
-    const auto outputs = Infer(r.op, r.attributes, r.inputs);
-    ASSERT_FALSE(outputs.ok()) << r.op << ": expected " << r.message;
-    EXPECT_EQ(outputs.status().code(), absl::StatusCode::kInvalidArgument) << r.op;
-    EXPECT_NE(std::string(outputs.status().message()).find(r.message), std::string::npos)
-        << r.op << ": " << outputs.status() << "\nexpected: " << r.message;
-  }
-}
 
 TEST(Refusal, Sources) {
   const auto parameter = [](const std::string& initializer, Ints shape, double scale = 1.0) {
@@ -320,66 +303,6 @@ TEST(Refusal, LayerNorm) {
        "attribute epsilon is 0; it must be finite and greater than 0"},
       {"layer_norm_parameter_grad", {}, {x, x, F32({4, 3, 2})}, "input stats has element type f32; f64 is needed"},
       {"layer_norm_parameter_grad", {}, {x, x, F64({4, 3})}, "input stats has shape [4,3]; [4,3,2] is needed"},
-  });
-}
-
-TEST(Refusal, Rows) {
-  const TensorType table = F32({9, 4}), ids = I32({6});
-  const Attributes rows = {{"rows", int64_t{9}}};
-  ExpectRefused({
-      {"embedding", {}, {I32({9, 4}), ids}, "input table has element type i32"},
-      {"embedding", {}, {F32({9}), ids}, "input table has shape [9]; [rows,channels] is needed"},
-      {"embedding", {}, {table, F32({6})}, "input ids has element type f32; i32 is needed"},
-      {"embedding", {}, {table, I32({6, 2, 2})}, "input ids has shape [6,2,2]; [n] or [n,t] is needed"},
-      {"embedding",
-       {{"padding_row", int64_t{9}}},
-       {table, ids},
-       "attribute padding_row is 9; it must be a row of the table, 0 to 8, or -1"},
-      {"embedding", {{"padding_row", int64_t{-2}}}, {table, ids}, "attribute padding_row is -2"},
-      {"embedding_grad", rows, {std::nullopt, I32({5}), F32({6, 4})}, "input ids has shape [5]; [6] is needed"},
-      {"merge_rows", {{"padding_rows", Ints{-1}}}, {ids, F32({5, 4})}, "input ids has shape [6]; [5] is needed"},
-      {"merge_rows", {{"padding_rows", Ints{-1}}}, {ids, F32({6, 4}), ids}, "3 inputs are no pairs of ids and rows"},
-      {"merge_rows",
-       {{"padding_rows", Ints{-1, -1}}},
-       {ids, F32({6, 4}), ids, F32({6, 3})},
-       "rows of pair 1 are f32[6,3]; 4 numbers of f32 are needed"},
-      {"sgd_rows",
-       {},
-       {table, ids, F32({5, 4}), F32({}), I32({}), std::nullopt},
-       "input rows has shape [5,4]; [6,4] is needed (a row of w for each id)"},
-      {"sampled_softmax_cross_entropy",
-       {{"samples", int64_t{5}}},
-       {F32({6, 4}), table, F32({9}), ids, std::nullopt},
-       "attribute samples is 5; it must be at least 1 and at most half of the 9 classes"},
-      {"sampled_softmax_cross_entropy",
-       {{"samples", int64_t{2}}},
-       {F32({6, 3}), table, F32({9}), ids, std::nullopt},
-       "input weights has shape [9,4]; [9,3] is needed"},
-      {"sampled_softmax_cross_entropy",
-       {{"samples", int64_t{2}}},
-       {F32({6, 4}), table, F32({8}), ids, std::nullopt},
-       "input bias has shape [8]; [9] is needed (one for each class)"},
-      {"embedding_grad",
-       {{"rows", int64_t{0}}},
-       {std::nullopt, ids, F32({6, 4})},
-       "attribute rows is 0; it must be at least 1"},
-  });
-}
-
-TEST(Refusal, Lstm) {
-  const TensorType g = F32({6, 2, 12}), w = F32({3, 12}), h = F32({6, 2, 3});
-  const std::optional<TensorType> no;
-  ExpectRefused({
-      {"lstm", {}, {F32({6, 12}), w, no, no, no, no}, "input g has shape [6,12]; [n,t,4 units] is needed"},
-      {"lstm", {}, {F32({6, 2, 10}), w, no, no, no, no}, "[n,t,4 units] is needed: four gates for each unit"},
-      {"lstm", {}, {g, F32({5, 12}), no, no, no, no}, "input w_h has shape [5,12]; [3,12] is needed"},
-      {"lstm", {}, {g, F32({5, 12}), F32({5, 3}), no, no, no}, "input w_projection has shape [5,3]; [3,5] is needed"},
-      {"lstm", {}, {g, w, no, F32({6, 4}), no, no}, "input h0 has shape [6,4]; [6,3] is needed"},
-      {"lstm", {}, {g, w, no, no, F64({6, 3}), no}, "input c0 has element type f64; f32 is needed"},
-      {"lstm", {}, {g, w, no, no, no, F32({6})}, "input lengths has element type f32; i32 is needed"},
-      {"lstm", {}, {g, w, no, no, no, I32({2})}, "input lengths has shape [2]; [6] is needed (one for each sequence"},
-      {"lstm", {{"forget_bias", kNan}}, {g, w, no, no, no, no}, "attribute forget_bias is nan; it must be finite"},
-      {"lstm_steps_grad", {}, {F32({6, 2, 5}), g, h, F32({6, 2, 5}), F32({5, 12}), no, no, no}, "there are 3 outputs"},
   });
 }
 

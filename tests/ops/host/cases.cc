@@ -7,30 +7,13 @@
 #include "ops/functors/epilogue.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
-#include "tests/ops/host/kernel_case.h"
+#include "tests/ops/host/case_table.h"
 #include "tests/ops/update_rules.h"
 
 namespace partita {
 namespace {
 
 using Ints = IntList;
-using Types = std::vector<std::optional<TensorType>>;
-
-TensorType F32(Shape shape) { return {DType::kF32, std::move(shape)}; }
-TensorType I32(Shape shape) { return {DType::kI32, std::move(shape)}; }
-
-class Table {
- public:
-  void Add(const std::string& op, const Attributes& attributes, const Types& inputs) {
-    AddNode(WholeNode(op, attributes, inputs));
-  }
-  void AddNode(LocalNode node) {
-    KernelCase result{node.op->name + "_" + std::to_string(cases.size()), std::move(node), {}};
-    result.inputs = SuitableInputs(result.node, 100 + cases.size());
-    cases.push_back(std::move(result));
-  }
-  std::vector<KernelCase> cases;
-};
 
 struct ConvolutionSizes {
   Shape x;
@@ -39,7 +22,7 @@ struct ConvolutionSizes {
   int64_t groups;
 };
 
-void AddConvolution(Table& table, const ConvolutionSizes& s) {
+void AddConvolution(CaseTable& table, const ConvolutionSizes& s) {
   Attributes attributes{{"stride", s.stride}, {"padding", s.padding}, {"dilation", s.dilation}, {"groups", s.groups}};
   const Shape w{s.out_c, s.kernel[0], s.kernel[1], s.x[3] / s.groups};
   const LocalNode forward = WholeNode("conv2d", attributes, {F32(s.x), F32(w)});
@@ -51,7 +34,7 @@ void AddConvolution(Table& table, const ConvolutionSizes& s) {
   table.Add("conv2d_weight_grad", attributes, {F32(s.x), F32(y)});
 }
 
-void AddConvolutions(Table& table) {
+void AddConvolutions(CaseTable& table) {
   const std::vector<ConvolutionSizes> sizes = {
       {{3, 7, 9, 1}, 5, {3, 3}, {1, 1}, {1, 1, 1, 1}, {1, 1}, 1},
       {{2, 8, 8, 16}, 24, {1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}, 1},
@@ -72,7 +55,7 @@ void AddConvolutions(Table& table) {
   for (const ConvolutionSizes& s : sizes) AddConvolution(table, s);
 }
 
-void AddMatMuls(Table& table) {
+void AddMatMuls(CaseTable& table) {
   for (const bool x : {false, true}) {
     for (const bool w : {false, true}) {
       for (const auto& [m, n, k] :
@@ -84,21 +67,8 @@ void AddMatMuls(Table& table) {
   }
 }
 
-// Of several places in each sample.
-void AddSequenceProducts(Table& table) {
-  for (const bool w : {false, true}) {
-    table.Add("matmul", {{"transpose_w", w}}, {F32({3, 11, 13}), F32(w ? Shape{10, 13} : Shape{13, 10})});
-  }
-  const TensorType x = F32({3, 11, 13}), dy = F32({3, 11, 10});
-  table.Add("matmul", {{"transpose_x", true}}, {x, dy});
-  table.Add("matmul_epilogue", {{"activation", "relu"}}, {x, F32({13, 10}), F32({10})});
-  table.Add("matmul_bias_grad", {{"transpose_x", true}, {"bias_of", std::string("w")}}, {x, dy});
-  table.Add("bias", {}, {dy, F32({10})});
-  table.Add("bias_grad", {}, {dy});
-}
-
 // Of operands whose rows can be added up.
-void AddBiasGradients(Table& table) {
+void AddBiasGradients(CaseTable& table) {
   for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 1, 1}, {7, 10, 13}, {33, 65, 300}}) {
     for (const bool other : {false, true}) {
       table.Add("matmul_bias_grad", {{"transpose_x", other}, {"bias_of", std::string("w")}},
@@ -110,7 +80,7 @@ void AddBiasGradients(Table& table) {
 }
 
 // Of rows that fill their masks, and of one element more and less than a byte.
-void AddReluMasks(Table& table) {
+void AddReluMasks(CaseTable& table) {
   const auto mask = [](Shape shape) { return TensorType{DType::kU8, std::move(shape)}; };
   for (const bool other : {false, true}) {
     for (const int64_t n : {1, 7, 129, 256}) {
@@ -124,7 +94,7 @@ void AddReluMasks(Table& table) {
   table.Add("matmul_relu_grad", {{"transpose_w", true}}, {F32({3, 11, 13}), F32({10, 13}), mask({3, 11, 16})});
 }
 
-void AddPooling(Table& table) {
+void AddPooling(CaseTable& table) {
   struct Sizes {
     Shape x;
     Ints kernel, stride, padding;
@@ -151,7 +121,7 @@ void AddPooling(Table& table) {
   }
 }
 
-void AddBatchNorm(Table& table, const Shape& shape, int64_t samples, bool relu) {
+void AddBatchNorm(CaseTable& table, const Shape& shape, int64_t samples, bool relu) {
   const int64_t c = shape.back();
   const TensorType x = F32(shape), vector = F32({c});
   const TensorType stats{DType::kF64, {samples == 0 ? 1 : shape[0] / samples, 2, c}};
@@ -169,7 +139,7 @@ void AddBatchNorm(Table& table, const Shape& shape, int64_t samples, bool relu) 
   table.Add("batch_norm_running", {{"momentum", 0.1}, {"count", int64_t{50}}}, {stats, vector, vector, I32({})});
 }
 
-void AddBatchNorms(Table& table) {
+void AddBatchNorms(CaseTable& table) {
   AddBatchNorm(table, {4, 5, 7, 3}, 0, false);
   AddBatchNorm(table, {4, 5, 7, 24}, 2, true);
   AddBatchNorm(table, {8, 28, 28, 32}, 0, true);
@@ -178,7 +148,7 @@ void AddBatchNorms(Table& table) {
 }
 
 // Of layers of several sizes: each has a count of its own.
-void AddRunningTogether(Table& table) {
+void AddRunningTogether(CaseTable& table) {
   std::vector<LocalNode> members;
   for (const auto& [channels, count] : std::vector<std::pair<int64_t, int64_t>>{{3, 50}, {257, 12}, {1, 784}}) {
     const TensorType stats{DType::kF64, {channels % 2 + 1, 2, channels}}, vector = F32({channels});
@@ -189,7 +159,7 @@ void AddRunningTogether(Table& table) {
 }
 
 // Parameters of odd sizes, one of them a scalar. Rate and clip are the same for all (SuitableInputs).
-void AddUpdatesTogether(Table& table) {
+void AddUpdatesTogether(CaseTable& table) {
   for (const bool clipped : {false, true}) {
     const std::optional<TensorType> clip = clipped ? std::optional(F32({})) : std::nullopt;
     std::vector<LocalNode> plain, momentum;
@@ -205,7 +175,7 @@ void AddUpdatesTogether(Table& table) {
 }
 
 // The ops of all optimizers.
-void AddOptimizers(Table& table) {
+void AddOptimizers(CaseTable& table) {
   std::vector<UpdateRule> rules = UpdateRules();
   rules.push_back({"moving_average", {{"decay", 0.9}, {"warmup", true}}, {}});
   for (const UpdateRule& rule : rules) {
@@ -225,7 +195,7 @@ void AddOptimizers(Table& table) {
 
 const std::vector<Shape>& kShapes = *new std::vector<Shape>{{3, 5}, {4, 40, 40, 24}, {2, 3, 3, 1}, {70000, 1}};
 
-void AddElementwise(Table& table) {
+void AddElementwise(CaseTable& table) {
   for (const Shape& shape : kShapes) {
     const TensorType x = F32(shape), vector = F32({shape.back()});
     table.Add("add", {}, {x});
@@ -252,7 +222,7 @@ void AddElementwise(Table& table) {
   AddOptimizers(table);
 }
 
-void AddShaping(Table& table) {
+void AddShaping(CaseTable& table) {
   table.Add("halo_exchange_adjoint", {{"axes", "a"}}, {F32({2, 5, 3, 4})});
   table.Add("concat", {{"axis", int64_t{3}}}, {F32({3, 5, 4, 7}), F32({3, 5, 4, 1}), F32({3, 5, 4, 16})});
   table.Add("concat", {{"axis", int64_t{0}}}, {F32({3, 5}), F32({1, 5})});
@@ -267,7 +237,7 @@ void AddShaping(Table& table) {
 }
 
 // Of matrices, of what turns in a batch, of cells that stay together, and where nothing moves.
-void AddTransposes(Table& table) {
+void AddTransposes(CaseTable& table) {
   const std::vector<std::pair<Ints, Shape>> cases = {{{1, 0}, {3, 5}},
                                                      {{1, 0}, {67, 130}},
                                                      {{0, 2, 1}, {3, 33, 40}},
@@ -287,7 +257,7 @@ void AddTransposes(Table& table) {
   table.Add("transpose", {{"permutation", Ints{1, 0}}}, {TensorType{DType::kU8, {35, 9}}});
 }
 
-void AddLayerNorms(Table& table) {
+void AddLayerNorms(CaseTable& table) {
   for (const Shape& shape :
        {Shape{1, 1}, Shape{6, 7}, Shape{3, 5, 33}, Shape{2, 3, 4, 24}, Shape{70, 300}, Shape{900, 16}}) {
     const TensorType x = F32(shape), vector = F32({shape.back()});
@@ -299,108 +269,7 @@ void AddLayerNorms(Table& table) {
   }
 }
 
-// With everything that may be absent, and without; sizes that fill no vector and no tile.
-void AddRecurrences(Table& table) {
-  struct Sizes {
-    int64_t samples, places, units, outputs;
-  };
-  const std::vector<Sizes> sizes = {{1, 1, 1, 1}, {3, 4, 5, 5}, {2, 5, 7, 3}, {5, 4, 40, 40}, {9, 4, 33, 14}};
-  for (const auto& [samples, places, units, outputs] : sizes) {
-    for (const bool all : {false, true}) {
-      const auto given = [&](TensorType type) { return all ? std::optional(std::move(type)) : std::nullopt; };
-      const TensorType g = F32({samples, places, 4 * units}), h = F32({samples, places, outputs});
-      const TensorType c = F32({samples, places, units}), w = F32({outputs, 4 * units});
-      const TensorType projection = F32({units, outputs});
-      const Types begin = {given(F32({samples, outputs})), given(F32({samples, units})),
-                           all && places > 3 ? std::optional(I32({samples})) : std::nullopt};
-      Types forward = {g, w, outputs == units ? std::nullopt : std::optional(projection)}, back = {h, g, c, h, w};
-      forward.insert(forward.end(), begin.begin(), begin.end());
-      back.insert(back.end(), begin.begin(), begin.end());
-      for (const bool reverse : {false, true}) {
-        table.Add("lstm_steps", {{"reverse", reverse}, {"forget_bias", all ? 1.0 : 0.0}}, forward);
-        if (outputs == units) table.Add("lstm_steps_grad", {{"reverse", reverse}}, back);
-        Types projected = back;
-        projected.push_back(projection);
-        table.Add("lstm_projected_steps_grad", {{"reverse", reverse}}, projected);
-      }
-    }
-  }
-}
-
-// Logits of several places in each sample.
-void AddSequenceLosses(Table& table) {
-  for (const int64_t classes : {6, 37}) {
-    const TensorType logits = F32({3, 5, classes}), labels = I32({3, 5}), weights = F32({3});
-    table.Add("softmax", {}, {logits});
-    table.Add("log_softmax", {}, {logits});
-    table.Add("accuracy", {}, {logits, labels, std::nullopt});
-    table.Add("accuracy", {{"top", int64_t{4}}, {"batch", int64_t{9}}}, {logits, labels, weights});
-    const Attributes smoothed{{"label_smoothing", 0.1}, {"batch", int64_t{9}}};
-    table.Add("softmax_cross_entropy", smoothed, {logits, labels, weights});
-    table.Add("softmax_cross_entropy_grad", smoothed, {logits, labels, weights, F32({})});
-    table.Add("cross_entropy", smoothed, {logits, labels, weights, F32({3, 5}), F32({3, 5})});
-    table.Add("cross_entropy_logits_grad", smoothed, {logits, labels, weights, F32({})});
-    const TensorType of_places = F32({3, 5});
-    const Attributes summed{{"label_smoothing", 0.1}, {"reduction", "sum"}};
-    table.Add("accuracy", {{"reduction", "sum"}}, {logits, labels, of_places});
-    table.Add("softmax_cross_entropy", summed, {logits, labels, of_places});
-    table.Add("softmax_cross_entropy_grad", summed, {logits, labels, of_places, F32({})});
-    table.Add("cross_entropy", summed, {logits, labels, of_places, of_places, of_places});
-    table.Add("cross_entropy_logits_grad", summed, {logits, labels, of_places, F32({})});
-  }
-  table.Add("cross_entropy_sum_grad", {{"reduction", "sum"}}, {F32({3, 5}), F32({3, 5}), F32({})});
-  table.Add("row_maximum", {}, {F32({3, 5, 6})});
-  table.Add("cross_entropy_sum_grad", {{"batch", int64_t{9}}}, {F32({3, 5}), F32({3}), F32({})});
-}
-
-// Ids that choose few rows often, and many rows not at all; some that read zeros.
-void AddRows(Table& table) {
-  struct Sizes {
-    int64_t rows, channels;
-    Shape ids;
-  };
-  for (const Sizes& s : std::vector<Sizes>{{7, 1, {1}}, {5, 24, {37}}, {301, 7, {4, 9}}, {70, 260, {3, 50}}}) {
-    Shape y = s.ids;
-    y.push_back(s.channels);
-    for (const int64_t padding : {-1, 3}) {
-      table.Add("embedding", {{"padding_row", padding}}, {F32({s.rows, s.channels}), I32(s.ids)});
-      table.Add("embedding_grad", {{"padding_row", padding}, {"rows", s.rows}}, {std::nullopt, I32(s.ids), F32(y)});
-    }
-  }
-}
-
-void AddMergedRows(Table& table) {
-  table.Add("merge_rows", {{"padding_rows", Ints{-1}}}, {I32({1}), F32({1, 1})});
-  table.Add("merge_rows", {{"padding_rows", Ints{2}}}, {I32({3, 13}), F32({3, 13, 24})});
-  table.Add("merge_rows", {{"padding_rows", Ints{-1, 0, 3}}},
-            {I32({9}), F32({9, 260}), I32({2, 4}), F32({2, 4, 260}), I32({33}), F32({33, 260})});
-  for (const auto& [rows, channels, count] :
-       std::vector<std::array<int64_t, 3>>{{5, 1, 7}, {40, 24, 21}, {301, 260, 50}}) {
-    const TensorType w = F32({rows, channels}), ids = I32({count}), g = F32({count, channels}), scalar = F32({});
-    for (const std::optional<TensorType>& clip : {std::optional<TensorType>(), std::optional(scalar)}) {
-      table.Add("sgd_rows", {{"rate_factor", 0.7}}, {w, ids, g, scalar, I32({}), clip});
-      table.Add("adagrad_rows", {{"epsilon", 1e-3}}, {w, ids, g, w, scalar, I32({}), clip});
-      table.Add("adam_rows", {{"epsilon", 1e-3}}, {w, ids, g, w, w, scalar, I32({}), clip, I32({})});
-    }
-  }
-}
-
-// Few samples and many, of which some are labels.
-void AddSampledSoftmax(Table& table) {
-  table.Add("log_uniform_ids", {{"samples", int64_t{1}}, {"classes", int64_t{2}}, {"key", "loss"}}, {I32({})});
-  table.Add("log_uniform_ids", {{"samples", int64_t{40}}, {"classes", int64_t{90}}, {"key", "loss"}}, {I32({})});
-  for (const int64_t samples : {3, 301}) {
-    const Attributes classes{{"classes", int64_t{700}}, {"batch", int64_t{5}}};
-    const Attributes summed{{"classes", int64_t{700}}, {"reduction", "sum"}};
-    const TensorType own = F32({3, 4}), logits = F32({3, 4, samples}), labels = I32({3, 4}), ids = I32({samples});
-    table.Add("sampled_cross_entropy", classes, {own, logits, labels, ids, I32({}), F32({3})});
-    table.Add("sampled_cross_entropy", summed, {own, logits, labels, ids, I32({}), own});
-    table.Add("sampled_cross_entropy_grad", classes, {own, logits, labels, ids, I32({}), F32({3}), F32({})});
-    table.Add("sampled_cross_entropy_grad", summed, {own, logits, labels, ids, I32({}), std::nullopt, F32({})});
-  }
-}
-
-void AddLosses(Table& table) {
+void AddLosses(CaseTable& table) {
   for (const auto& [n, classes] : std::vector<std::pair<int64_t, int64_t>>{{1, 2}, {64, 10}, {37, 301}}) {
     const TensorType logits = F32({n, classes}), labels = I32({n}), weights = F32({n});
     table.Add("softmax", {}, {logits});
@@ -423,7 +292,7 @@ void AddLosses(Table& table) {
   }
 }
 
-void AddSplitSoftmax(Table& table) {
+void AddSplitSoftmax(CaseTable& table) {
   const std::vector<std::pair<int64_t, int64_t>> sizes = {{1, 1}, {64, 10}, {5, 32}, {5, 33}, {37, 301}, {3, 2050}};
   for (const auto& [n, classes] : sizes) {
     const TensorType x = F32({n, classes}), labels = I32({n}), row = F32({n});
@@ -447,7 +316,7 @@ void AddSplitSoftmax(Table& table) {
 }
 
 // One run of dimensions and several; few and many sums, of few and of many terms.
-void AddSums(Table& table) {
+void AddSums(CaseTable& table) {
   const std::vector<std::pair<Shape, Ints>> sums = {
       {{70000}, {}},        {{3, 5}, {1}},         {{700, 40}, {1}},    {{3000, 7}, {0}}, {{130, 5, 7, 24}, {1, 2}},
       {{2, 9, 7, 33}, {1}}, {{4, 5, 300}, {0, 2}}, {{3, 2, 3}, {0, 2}}, {{5, 1, 3}, {1}}, {{6, 130, 2, 3}, {0, 1, 3}}};
@@ -470,7 +339,7 @@ void AddSums(Table& table) {
   }
 }
 
-void AddErrors(Table& table) {
+void AddErrors(CaseTable& table) {
   for (const Shape& shape : {Shape{1}, Shape{70001}, Shape{37, 5}, Shape{6, 9, 40, 3}}) {
     const TensorType x = F32(shape), weights = F32({shape[0]});
     const Attributes batch{{"batch", int64_t{41}}};
@@ -481,7 +350,7 @@ void AddErrors(Table& table) {
   }
 }
 
-void AddScalars(Table& table) {
+void AddScalars(CaseTable& table) {
   table.Add("constant", {{"dtype", std::string("f32")}, {"shape", Ints{3, 4}}, {"value", 2.5}}, {});
   table.Add("increment", {}, {I32({}), I32({})});
   table.Add("all_finite", {}, {F32({}), std::nullopt});
@@ -493,7 +362,7 @@ void AddScalars(Table& table) {
       {I32({})});
 }
 
-void AddCasts(Table& table) {
+void AddCasts(CaseTable& table) {
   for (const char* dtype : {"f64", "bf16"}) {
     for (const int64_t elements : {1, 13, 100'003}) {
       table.Add("cast", {{"dtype", std::string(dtype)}}, {F32({elements})});
@@ -502,7 +371,7 @@ void AddCasts(Table& table) {
 }
 
 // Of every convolution and product: with every activation or none, with and without a bias; the last has neither.
-void AddEpilogues(Table& table) {
+void AddEpilogues(CaseTable& table) {
   const std::vector<KernelCase> products = table.cases;
   for (const KernelCase& c : products) {
     const std::string& op = c.node.op->name;
@@ -523,7 +392,7 @@ void AddEpilogues(Table& table) {
 }
 
 // Of the list in ops/functors/elementwise.h.
-void AddListed(Table& table) {
+void AddListed(CaseTable& table) {
   for (const Shape& shape : kShapes) {
     const TensorType x = F32(shape);
     for (const std::string& op : NamesOf(UnaryOps())) table.Add(op, {}, {x});
@@ -534,8 +403,8 @@ void AddListed(Table& table) {
   }
 }
 
-Table MakeTable() {
-  Table table;
+CaseTable MakeTable() {
+  CaseTable table;
   AddConvolutions(table);
   AddMatMuls(table);
   AddBiasGradients(table);
@@ -566,7 +435,7 @@ Table MakeTable() {
 }  // namespace
 
 const std::vector<KernelCase>& AllCases() {
-  static const Table table = MakeTable();
+  static const CaseTable table = MakeTable();
   return table.cases;
 }
 

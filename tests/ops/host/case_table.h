@@ -1,0 +1,44 @@
+// The table of cases while it is made, of cases.cc and sequence_cases.cc.
+#ifndef PARTITA_TESTS_OPS_HOST_CASE_TABLE_H_
+#define PARTITA_TESTS_OPS_HOST_CASE_TABLE_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/ir/op_definition.h"
+#include "tests/ops/host/kernel_case.h"
+
+namespace partita {
+
+using Types = std::vector<std::optional<TensorType>>;
+
+inline TensorType F32(Shape shape) { return {DType::kF32, std::move(shape)}; }
+inline TensorType I32(Shape shape) { return {DType::kI32, std::move(shape)}; }
+
+class CaseTable {
+ public:
+  void Add(const std::string& op, const Attributes& attributes, const Types& inputs) {
+    AddNode(WholeNode(op, attributes, inputs));
+  }
+  // Named by its place.
+  void AddNode(LocalNode node) {
+    KernelCase result{node.op->name + "_" + std::to_string(cases.size()), std::move(node), {}};
+    result.inputs = SuitableInputs(result.node, 100 + cases.size());
+    cases.push_back(std::move(result));
+  }
+  std::vector<KernelCase> cases;
+};
+
+// Of nodes over [n,t,c], and of tables that are read by ids: sequence_cases.cc.
+void AddSequenceProducts(CaseTable& table);
+void AddRecurrences(CaseTable& table);
+void AddSequenceLosses(CaseTable& table);
+void AddRows(CaseTable& table);
+void AddMergedRows(CaseTable& table);
+void AddSampledSoftmax(CaseTable& table);
+
+}  // namespace partita
+
+#endif  // PARTITA_TESTS_OPS_HOST_CASE_TABLE_H_

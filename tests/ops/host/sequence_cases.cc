@@ -1,0 +1,120 @@
+// Of the table of nodes that all host kernels are run on: those of sequences and of tables that are read by ids.
+#include "tests/ops/host/case_table.h"
+
+namespace partita {
+
+// Of several places in each sample.
+void AddSequenceProducts(CaseTable& table) {
+  for (const bool w : {false, true}) {
+    table.Add("matmul", {{"transpose_w", w}}, {F32({3, 11, 13}), F32(w ? Shape{10, 13} : Shape{13, 10})});
+  }
+  const TensorType x = F32({3, 11, 13}), dy = F32({3, 11, 10});
+  table.Add("matmul", {{"transpose_x", true}}, {x, dy});
+  table.Add("matmul_epilogue", {{"activation", "relu"}}, {x, F32({13, 10}), F32({10})});
+  table.Add("matmul_bias_grad", {{"transpose_x", true}, {"bias_of", std::string("w")}}, {x, dy});
+  table.Add("bias", {}, {dy, F32({10})});
+  table.Add("bias_grad", {}, {dy});
+}
+
+// With everything that may be absent, and without; sizes that fill no vector and no tile.
+void AddRecurrences(CaseTable& table) {
+  struct Sizes {
+    int64_t samples, places, units, outputs;
+  };
+  const std::vector<Sizes> sizes = {{1, 1, 1, 1}, {3, 4, 5, 5}, {2, 5, 7, 3}, {5, 4, 40, 40}, {9, 4, 33, 14}};
+  for (const auto& [samples, places, units, outputs] : sizes) {
+    for (const bool all : {false, true}) {
+      const auto given = [&](TensorType type) { return all ? std::optional(std::move(type)) : std::nullopt; };
+      const TensorType g = F32({samples, places, 4 * units}), h = F32({samples, places, outputs});
+      const TensorType c = F32({samples, places, units}), w = F32({outputs, 4 * units});
+      const TensorType projection = F32({units, outputs});
+      const Types begin = {given(F32({samples, outputs})), given(F32({samples, units})),
+                           all && places > 3 ? std::optional(I32({samples})) : std::nullopt};
+      Types forward = {g, w, outputs == units ? std::nullopt : std::optional(projection)}, back = {h, g, c, h, w};
+      forward.insert(forward.end(), begin.begin(), begin.end());
+      back.insert(back.end(), begin.begin(), begin.end());
+      for (const bool reverse : {false, true}) {
+        table.Add("lstm_steps", {{"reverse", reverse}, {"forget_bias", all ? 1.0 : 0.0}}, forward);
+        if (outputs == units) table.Add("lstm_steps_grad", {{"reverse", reverse}}, back);
+        Types projected = back;
+        projected.push_back(projection);
+        table.Add("lstm_projected_steps_grad", {{"reverse", reverse}}, projected);
+      }
+    }
+  }
+}
+
+// Logits of several places in each sample.
+void AddSequenceLosses(CaseTable& table) {
+  for (const int64_t classes : {6, 37}) {
+    const TensorType logits = F32({3, 5, classes}), labels = I32({3, 5}), weights = F32({3});
+    table.Add("softmax", {}, {logits});
+    table.Add("log_softmax", {}, {logits});
+    table.Add("accuracy", {}, {logits, labels, std::nullopt});
+    table.Add("accuracy", {{"top", int64_t{4}}, {"batch", int64_t{9}}}, {logits, labels, weights});
+    const Attributes smoothed{{"label_smoothing", 0.1}, {"batch", int64_t{9}}};
+    table.Add("softmax_cross_entropy", smoothed, {logits, labels, weights});
+    table.Add("softmax_cross_entropy_grad", smoothed, {logits, labels, weights, F32({})});
+    table.Add("cross_entropy", smoothed, {logits, labels, weights, F32({3, 5}), F32({3, 5})});
+    table.Add("cross_entropy_logits_grad", smoothed, {logits, labels, weights, F32({})});
+    const TensorType of_places = F32({3, 5});
+    const Attributes summed{{"label_smoothing", 0.1}, {"reduction", "sum"}};
+    table.Add("accuracy", {{"reduction", "sum"}}, {logits, labels, of_places});
+    table.Add("softmax_cross_entropy", summed, {logits, labels, of_places});
+    table.Add("softmax_cross_entropy_grad", summed, {logits, labels, of_places, F32({})});
+    table.Add("cross_entropy", summed, {logits, labels, of_places, of_places, of_places});
+    table.Add("cross_entropy_logits_grad", summed, {logits, labels, of_places, F32({})});
+  }
+  table.Add("cross_entropy_sum_grad", {{"reduction", "sum"}}, {F32({3, 5}), F32({3, 5}), F32({})});
+  table.Add("row_maximum", {}, {F32({3, 5, 6})});
+  table.Add("cross_entropy_sum_grad", {{"batch", int64_t{9}}}, {F32({3, 5}), F32({3}), F32({})});
+}
+
+// Ids that choose few rows often, and many rows not at all; some that read zeros.
+void AddRows(CaseTable& table) {
+  struct Sizes {
+    int64_t rows, channels;
+    Shape ids;
+  };
+  for (const Sizes& s : std::vector<Sizes>{{7, 1, {1}}, {5, 24, {37}}, {301, 7, {4, 9}}, {70, 260, {3, 50}}}) {
+    Shape y = s.ids;
+    y.push_back(s.channels);
+    for (const int64_t padding : {-1, 3}) {
+      table.Add("embedding", {{"padding_row", padding}}, {F32({s.rows, s.channels}), I32(s.ids)});
+      table.Add("embedding_grad", {{"padding_row", padding}, {"rows", s.rows}}, {std::nullopt, I32(s.ids), F32(y)});
+    }
+  }
+}
+
+void AddMergedRows(CaseTable& table) {
+  table.Add("merge_rows", {{"padding_rows", IntList{-1}}}, {I32({1}), F32({1, 1})});
+  table.Add("merge_rows", {{"padding_rows", IntList{2}}}, {I32({3, 13}), F32({3, 13, 24})});
+  table.Add("merge_rows", {{"padding_rows", IntList{-1, 0, 3}}},
+            {I32({9}), F32({9, 260}), I32({2, 4}), F32({2, 4, 260}), I32({33}), F32({33, 260})});
+  for (const auto& [rows, channels, count] :
+       std::vector<std::array<int64_t, 3>>{{5, 1, 7}, {40, 24, 21}, {301, 260, 50}}) {
+    const TensorType w = F32({rows, channels}), ids = I32({count}), g = F32({count, channels}), scalar = F32({});
+    for (const std::optional<TensorType>& clip : {std::optional<TensorType>(), std::optional(scalar)}) {
+      table.Add("sgd_rows", {{"rate_factor", 0.7}}, {w, ids, g, scalar, I32({}), clip});
+      table.Add("adagrad_rows", {{"epsilon", 1e-3}}, {w, ids, g, w, scalar, I32({}), clip});
+      table.Add("adam_rows", {{"epsilon", 1e-3}}, {w, ids, g, w, w, scalar, I32({}), clip, I32({})});
+    }
+  }
+}
+
+// Few samples and many, of which some are labels.
+void AddSampledSoftmax(CaseTable& table) {
+  table.Add("log_uniform_ids", {{"samples", int64_t{1}}, {"classes", int64_t{2}}, {"key", "loss"}}, {I32({})});
+  table.Add("log_uniform_ids", {{"samples", int64_t{40}}, {"classes", int64_t{90}}, {"key", "loss"}}, {I32({})});
+  for (const int64_t samples : {3, 301}) {
+    const Attributes classes{{"classes", int64_t{700}}, {"batch", int64_t{5}}};
+    const Attributes summed{{"classes", int64_t{700}}, {"reduction", "sum"}};
+    const TensorType own = F32({3, 4}), logits = F32({3, 4, samples}), labels = I32({3, 4}), ids = I32({samples});
+    table.Add("sampled_cross_entropy", classes, {own, logits, labels, ids, I32({}), F32({3})});
+    table.Add("sampled_cross_entropy", summed, {own, logits, labels, ids, I32({}), own});
+    table.Add("sampled_cross_entropy_grad", classes, {own, logits, labels, ids, I32({}), F32({3}), F32({})});
+    table.Add("sampled_cross_entropy_grad", summed, {own, logits, labels, ids, I32({}), std::nullopt, F32({})});
+  }
+}
+
+}  // namespace partita
