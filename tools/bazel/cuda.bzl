@@ -66,6 +66,7 @@ def _cuda_library_impl(ctx):
         compilation_outputs = cc_common.create_compilation_outputs(objects = objects, pic_objects = objects),
         linking_contexts = [info.linking_context for info in dependencies],
         disallow_dynamic_library = True,
+        alwayslink = ctx.attr.alwayslink,
     )
     return [DefaultInfo(files = objects), CcInfo(compilation_context = context, linking_context = linking)]
 
@@ -76,6 +77,7 @@ _cuda_library = rule(
         "hdrs": attr.label_list(allow_files = [".h", ".cuh"]),
         "deps": attr.label_list(providers = [CcInfo]),
         "copts": attr.string_list(),
+        "alwayslink": attr.bool(),
         "_nvcc": attr.label(default = "@cuda//:nvcc", allow_single_file = True, cfg = "host"),
         "_compiler": attr.label(default = "@cuda//:compiler", cfg = "host"),
         "_runtime": attr.label(default = "@cuda//:runtime"),
@@ -88,7 +90,8 @@ _cuda_library = rule(
 def cuda_library(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
     """A library of .cu files, for any cc_library, cc_binary or cc_test to depend on.
 
-    Keep what is slow to compile out of .cu files: Abseil, fmt, protobuf. Narrow headers of CUB cost 10 s, cub/cub.cuh 25.
+    Keep what is slow to compile out of .cu files: Abseil, fmt, protobuf. CUDA's C++ library (CUB, Thrust) is not shown to
+    them (cuda_toolkit.bzl).
 
     Args:
       name: of the library.
@@ -96,7 +99,7 @@ def cuda_library(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
       hdrs: headers for others.
       deps: cc_library or cuda_library labels.
       copts: further flags of nvcc.
-      **kwargs: visibility and the like.
+      **kwargs: visibility, alwayslink and the like.
     """
     _cuda_library(
         name = name,

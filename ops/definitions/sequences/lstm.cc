@@ -138,13 +138,14 @@ absl::StatusOr<std::vector<ValueId>> StepsGradient(GradientBuilder& builder, con
   const auto product = [&](ValueId x, ValueId dy, In::Input weight) {
     return AddOne(builder, "matmul", {x, dy}, {{"transpose_x", true}}, InputName(builder, node, weight));
   };
-  if (wanted[In::kG]) result[In::kG] = back[Grad::kDg];
-  if (wanted[In::kH0]) result[In::kH0] = back[Grad::kDh0];
-  if (wanted[In::kC0]) result[In::kC0] = back[Grad::kDc0];
-  if (wanted[In::kWeights]) {
+  const auto asked = [&](In::Input input) { return wanted[input] && in[input] != kNoValue; };
+  if (asked(In::kG)) result[In::kG] = back[Grad::kDg];
+  if (asked(In::kH0)) result[In::kH0] = back[Grad::kDh0];
+  if (asked(In::kC0)) result[In::kC0] = back[Grad::kDc0];
+  if (asked(In::kWeights)) {
     ASSIGN_OR_RETURN(result[In::kWeights], product(back[Grad::kPrevious], back[Grad::kDg], In::kWeights));
   }
-  if (wanted[In::kProjection]) {
+  if (asked(In::kProjection)) {
     ASSIGN_OR_RETURN(result[In::kProjection],
                      product(back[Grad::kCellOutputs], back[Grad::kDprojected], In::kProjection));
   }

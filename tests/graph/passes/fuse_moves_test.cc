@@ -47,7 +47,8 @@ TEST(FuseMoves, InThePapersFormTheSumBeforeAReshapeStaysWhole) {
 }
 
 TEST(FuseMoves, ASecondReaderOfTheReshapedSumKeepsTheAllReduce) {
-  const std::string text = std::string(kSumBeforeReshape) + "metric %c\n";
+  std::string text = kSumBeforeReshape;
+  text += "metric %c\n";
   EXPECT_EQ(ToText(FuseMoves(Parse(text), Ops(), InputGradients::kReduceScatter)), text);
 }
 
