@@ -22,9 +22,10 @@ TEST(FuseNormalizeRelu, ReluJoinsTheNormalizeBeforeIt) {
 }
 
 TEST(FuseNormalizeRelu, ASecondReaderKeepsBoth) {
-  const std::string text = std::string(kBatchNorm) +
-                           "%y = batch_norm_inference(%x, %gamma, %beta, %mean, %variance) f32[6,5,5,4]\n"
-                           "%r = relu(%y) f32[6,5,5,4]\nmetric %r\nmetric %y\n";
+  std::string text = kBatchNorm;
+  text +=
+      "%y = batch_norm_inference(%x, %gamma, %beta, %mean, %variance) f32[6,5,5,4]\n"
+      "%r = relu(%y) f32[6,5,5,4]\nmetric %r\nmetric %y\n";
   EXPECT_EQ(ToText(FuseNormalizeRelu(Parse(text), Ops())), text);
 }
 

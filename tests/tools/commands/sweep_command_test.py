@@ -50,7 +50,7 @@ class SweepTest(TrainerCase):
         self.refused(2, "flag --cluster: on which machines?", "sweep", LENET)
         self.refused(2, "flag --ranks is 9, but cluster 'dgx-1-v100' has 8 devices", "sweep", "--ranks=9",
                      "--cluster=" + CLUSTER, LENET)
-        self.refused(3, "no such", "sweep", "--curve=none.pbtxt", "--cluster=" + CLUSTER, LENET)
+        self.refused(3, "none.pbtxt: cannot open", "sweep", "--curve=none.pbtxt", "--cluster=" + CLUSTER, LENET)
 
 
 if __name__ == "__main__":

@@ -134,13 +134,14 @@ PARTITA_HOST_DEVICE inline bool BeginsRun(const int64_t* list, const int64_t* or
   return id >= 0 && (place == 0 || list[order[place - 1]] != id);
 }
 
-// How many runs begin before each place of the order.
+// How many runs begin before each place of the order, and the id of that which begins there.
 struct RunsBody {
   struct Nothing {};
   using FirstValue = int64_t;
   using SecondValue = Nothing;
   const int64_t *list, *order;
   int64_t* runs;
+  int32_t* ids;
 
   PARTITA_HOST_DEVICE int64_t First(int64_t place, int thread) const {
     int64_t before = 0;
@@ -151,7 +152,9 @@ struct RunsBody {
   PARTITA_HOST_DEVICE Nothing Second(int64_t, int, int64_t) const { return {}; }
   PARTITA_HOST_DEVICE void CombineSecond(Nothing&, const Nothing&) const {}
   PARTITA_HOST_DEVICE void Finish(int64_t place, int thread, int64_t before, const Nothing&) const {
-    if (thread == 0) runs[place] = before;
+    if (thread != 0) return;
+    runs[place] = before;
+    if (BeginsRun(list, order, place)) ids[before] = static_cast<int32_t>(list[order[place]]);
   }
 };
 
@@ -165,7 +168,6 @@ template <typename T>
 struct MergeBody {
   RowPairs pairs;
   const int64_t *list, *order, *runs;
-  int32_t* ids;
   T* rows;
   Divisor channels;
 
@@ -178,7 +180,6 @@ struct MergeBody {
       const RowPairs::Pair& pair = ListBody::PairOf(pairs, order[k]);
       sum += static_cast<double>(As<T>(pair.rows)[(order[k] - pair.first) * channels.by() + channel]);
     }
-    if (channel == 0) ids[run] = static_cast<int32_t>(id);
     rows[run * channels.by() + channel] = static_cast<T>(sum);
   }
 };
@@ -212,10 +213,10 @@ LaunchError MergeRows(DType dtype, const RowPairs& pairs, int32_t* ids, void* ro
   if (error == kLaunched) error = ForEach(pairs.count, NoIdsBody{ids}, queue);
   if (error == kLaunched) error = ForEach(pairs.count, ListBody{pairs, list}, queue);
   if (error == kLaunched) error = ReduceRows(pairs.count, OrderBody<const int64_t*>{list, pairs.count, order}, queue);
-  if (error == kLaunched) error = ReduceRows(pairs.count, RunsBody{list, order, runs}, queue);
+  if (error == kLaunched) error = ReduceRows(pairs.count, RunsBody{list, order, runs, ids}, queue);
   if (error != kLaunched) return error;
   return WithWide(dtype, [&]<typename T>() {
-    const MergeBody<T> body{pairs, list, order, runs, ids, As<T>(rows), Divisor(pairs.channels)};
+    const MergeBody<T> body{pairs, list, order, runs, As<T>(rows), Divisor(pairs.channels)};
     return ForEach(pairs.count * pairs.channels, body, queue);
   });
 }
