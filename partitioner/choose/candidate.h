@@ -24,12 +24,7 @@ struct Candidate {
   SearchKind search = SearchKind::kData;
   std::string plan;  // "data:2 model:2", for people
   Strategy strategy;
-  bool searched = false;           // else there was nothing to search
-  double table_seconds = 0;        // by the search's tables
-  double lower_bound = 0;          // of these: no plan of the kind is faster
-  std::vector<Rejected> rejected;  // what lies next to it
-
-  double Gap() const { return table_seconds > lower_bound ? (table_seconds - lower_bound) / lower_bound : 0; }
+  std::optional<Judgement> judgement;  // of the search on its tables; none: there was nothing to search
 };
 
 struct Finalist {

@@ -2,25 +2,56 @@
 #ifndef PARTITA_PARTITIONER_CHOOSE_CANDIDATES_H_
 #define PARTITA_PARTITIONER_CHOOSE_CANDIDATES_H_
 
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "partitioner/choose/candidate.h"
 #include "partitioner/tables/layer_cost.h"
+#include "partitioner/tables/layer_tables.h"
 #include "partitioner/tables/layers.h"
+#include "partitioner/tables/stage_tables.h"
 
 namespace partita {
 
-struct CandidateRequest {
-  const Graph& forward;  // the user's
-  const LayerGraph& layers;
-  int ranks = 1;
-  const CostBasis& basis;
-  double bytes = 0;  // of a rank; searches whose best plan needs more look for one that does not
-};
+// Makes each table once, for all searches and limits. Thread-compatible.
+class Searcher {
+ public:
+  // `forward`: the user's graph. All must outlive it.
+  Searcher(const Graph& forward, const LayerGraph& layers, int ranks, const CostBasis& basis);
 
-// None: the search has nothing to choose (a group of one rank).
-absl::StatusOr<std::vector<Candidate>> CandidatesOf(SearchKind search, const CandidateRequest& request);
+  // None: the search has nothing to choose (a group of one rank). `bytes`: of a rank; searches whose best plan needs
+  // more look for one that does not.
+  absl::StatusOr<std::vector<Candidate>> CandidatesOf(SearchKind search, double bytes);
+
+ private:
+  absl::StatusOr<std::vector<Candidate>> Data() const;
+  absl::StatusOr<std::vector<Candidate>> Grid(bool of_groups, double bytes);
+  absl::StatusOr<std::vector<Candidate>> Layerwise(double bytes);
+  absl::StatusOr<std::vector<Candidate>> Placements(double bytes);
+  absl::StatusOr<std::vector<Candidate>> Pipelines(double bytes);
+  Candidate Pipelined(const Answer<PipelinePlan>& answer, int data, int stages) const;
+
+  LayerCosts& CostsOfGroups(int model);
+  absl::StatusOr<WholeLayers> WholeLayersOf(int model);
+  const LayerTables& GridTablesOf(int rows, bool of_groups);
+
+  std::vector<int> GroupSizes() const;
+  int RanksOfDomain() const;
+  std::vector<int> MicroBatches(int data) const;
+  bool AllTake(int64_t parts) const;
+
+  const Graph& forward_;
+  const LayerGraph& layers_;
+  const int ranks_;
+  const CostBasis& basis_;
+  std::map<int, std::unique_ptr<LayerCosts>> costs_;      // by ranks of a worker group
+  std::map<std::pair<int, bool>, LayerTables> grids_;     // by rows, and whether of groups
+  std::optional<absl::StatusOr<LayerTables>> layerwise_;  // once asked for
+};
 
 }  // namespace partita
 

@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "partitioner/choose/candidates.h"
-#include "partitioner/cost/check_fits.h"
+#include "partitioner/predict/predicted_plan.h"
 #include "partitioner/search/elimination/cost_tables.h"
-#include "partitioner/simulate/simulate.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -14,7 +13,8 @@ namespace {
 
 class Chooser {
  public:
-  Chooser(const ChooseRequest& request, const LayerGraph& layers) : request_(request), layers_(layers) {}
+  Chooser(const ChooseRequest& request, const LayerGraph& layers)
+      : request_(request), searcher_(request.model.graph, layers, request.ranks, request.basis) {}
 
   absl::StatusOr<std::vector<Finalist>> Run() {
     for (const SearchKind search : kSearches) {
@@ -39,10 +39,9 @@ class Chooser {
   }
 
   void Try(SearchKind search, double bytes) {
-    const CandidateRequest request{request_.model.graph, layers_, request_.ranks, request_.basis, bytes};
-    absl::StatusOr<std::vector<Candidate>> candidates = CandidatesOf(search, request);
+    absl::StatusOr<std::vector<Candidate>> candidates = searcher_.CandidatesOf(search, bytes);
     if (!candidates.ok()) {
-      finalists_.push_back({{search, "none", {}, false, 0, 0, {}}, candidates.status(), 0, 0});
+      finalists_.push_back({{search, "none", {}, std::nullopt}, candidates.status(), 0, 0});
       return;
     }
     for (Candidate& candidate : *candidates) finalists_.push_back(Compiled(std::move(candidate)));
@@ -55,22 +54,14 @@ class Chooser {
   }
 
   absl::Status Compile(Finalist& finalist) const {
-    const Candidate& candidate = finalist.candidate;
-    ASSIGN_OR_RETURN(const Program program,
-                     MakeProgram(request_.model, candidate.strategy, request_.basis.registry, request_.program));
-    ScheduleOptions options = request_.schedule;
-    options.memory_limit = 0;  // what a plan needs is wanted to be known of those that do not fit as well
-    ASSIGN_OR_RETURN(const FoldedSchedules schedules,
-                     MakeFoldedSchedules(program, program.graph(kTrainEntry), request_.kernels, options));
-    const std::vector<const Schedule*> by_rank = schedules.ByRank();
-    const Cluster& cluster = request_.basis.cluster;
-    ASSIGN_OR_RETURN(const SimulatedStep step, Simulate(program, by_rank, cluster, {.times = request_.basis.times}));
-    finalist.seconds = step.seconds();
-    for (const Schedule& schedule : schedules.schedules)
-      finalist.memory_bytes = std::max(finalist.memory_bytes, schedule.memory.total);
-    RETURN_IF_ERROR(CheckFits(by_rank, cluster));
-    if (request_.memory_bytes == 0 || finalist.memory_bytes <= request_.memory_bytes) return absl::OkStatus();
-    return ResourceExhausted("a rank needs {} bytes, and {} are allowed", finalist.memory_bytes, request_.memory_bytes);
+    const CostBasis& basis = request_.basis;
+    PlanBasis compiled_for{request_.model,   basis.registry,   basis.cluster,    basis.times,
+                           request_.kernels, request_.program, request_.schedule};
+    compiled_for.schedule.memory_limit = request_.memory_bytes;
+    ASSIGN_OR_RETURN(const PredictedPlan plan, PredictPlan(compiled_for, finalist.candidate.strategy));
+    finalist.seconds = plan.step.seconds();
+    finalist.memory_bytes = plan.memory.total;
+    return plan.fits;
   }
 
   // What each may have, where those that share a memory have equal parts of it.
@@ -100,7 +91,7 @@ class Chooser {
   }
 
   const ChooseRequest& request_;
-  const LayerGraph& layers_;
+  Searcher searcher_;
   std::vector<Finalist> finalists_;
 };
 
@@ -111,9 +102,9 @@ std::string ReasonAgainst(const Finalist& finalist, const Finalist& best) {
 }
 
 std::string Proof(const Candidate& candidate) {
-  if (!candidate.searched) return "nothing to search";
-  if (candidate.Gap() == 0) return "the best on its tables";
-  return fmt::format("gap {:.2f} %", 100 * candidate.Gap());
+  if (!candidate.judgement) return "nothing to search";
+  if (candidate.judgement->Gap() == 0) return "the best on its tables";
+  return fmt::format("gap {:.2f} %", 100 * candidate.judgement->Gap());
 }
 
 }  // namespace
@@ -146,16 +137,17 @@ std::vector<std::string> ReasonsFor(const std::vector<Finalist>& finalists) {
       fmt::format("Found by the search '{}': {}.", Name(candidate.search), candidate.plan),
       fmt::format("Predicted: {:.3f} ms a step, {:.1f} MB on the fullest rank.", 1e3 * best.seconds,
                   static_cast<double>(best.memory_bytes) / 1e6)};
-  if (candidate.searched) {
+  if (candidate.judgement) {
     lines.push_back(
         fmt::format("On the search's tables {:.3f} ms, and no plan of its kind takes less than {:.3f} ms: {}.",
-                    1e3 * candidate.table_seconds, 1e3 * candidate.lower_bound, Proof(candidate)));
+                    1e3 * candidate.judgement->seconds, 1e3 * candidate.judgement->lower_bound, Proof(candidate)));
   }
   for (size_t i = 1; i < finalists.size(); ++i) {
     lines.push_back(fmt::format("Not {} ({}): {}.", Name(finalists[i].candidate.search), finalists[i].candidate.plan,
                                 ReasonAgainst(finalists[i], best)));
   }
-  for (const Rejected& rejected : candidate.rejected)
+  if (!candidate.judgement) return lines;
+  for (const Rejected& rejected : candidate.judgement->rejected)
     lines.push_back(fmt::format("Next to it, on the tables: {}: {}.", rejected.plan, rejected.reason));
   return lines;
 }

@@ -5,7 +5,6 @@
 
 #include "partitioner/search/placement/activity_order.h"
 #include "partitioner/search/placement_search.h"
-#include "partitioner/tables/stage_tables.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -54,23 +53,21 @@ class StepPlacer {
 
 }  // namespace
 
-absl::StatusOr<Answer<std::vector<int>>> PlaceStep(const LayerGraph& layers, int data, int model, double bytes,
-                                                   const CostBasis& basis) {
+absl::StatusOr<Answer<std::vector<int>>> PlaceStep(const WholeLayers& layers, int model, double bytes) {
   PlacementLimits limits;
   limits.devices = model;
   limits.bytes = bytes;
-  ASSIGN_OR_RETURN(const PlacementTable whole, PlacementTables(layers, data, model, StepPart::kBoth, basis));
+  const PlacementTable whole = PlacementTableOf(layers, StepPart::kBoth);
   PlacementLimits short_limits = limits;
   short_limits.most_nodes = kNodesOfWhole;
   ASSIGN_OR_RETURN(const Answer<OpPlacement> found, PlacementSearch(whole.graph, short_limits));
-  Answer<std::vector<int>> best{DevicesOfLayers(layers, whole, found.plan.device), found.seconds, found.bytes,
-                                found.lower_bound, found.rejected};
-  const StepPlacer placer(layers, whole, limits);
+  Answer<std::vector<int>> best{found, DevicesOfLayers(layers.layers(), whole, found.plan.device)};
+  const StepPlacer placer(layers.layers(), whole, limits);
   PlacementLimits unlimited = limits;
   unlimited.bytes = std::numeric_limits<double>::infinity();
   double parts = 0;
   for (const StepPart part : {StepPart::kForward, StepPart::kBackward, StepPart::kJoined}) {
-    ASSIGN_OR_RETURN(const PlacementTable table, PlacementTables(layers, data, model, part, basis));
+    const PlacementTable table = PlacementTableOf(layers, part);
     if (table.graph.ops.empty()) continue;
     ASSIGN_OR_RETURN(const Answer<OpPlacement> answer, PlacementSearch(table.graph, unlimited));
     if (part != StepPart::kJoined) parts += answer.lower_bound;

@@ -9,14 +9,12 @@
 
 #include "absl/status/statusor.h"
 #include "partitioner/search/answer.h"
-#include "partitioner/tables/layer_cost.h"
-#include "partitioner/tables/layers.h"
+#include "partitioner/tables/stage_tables.h"
 
 namespace partita {
 
-// By layer, the rank of the group; of replicas `data`, in groups of `model`. `bytes`: that a rank may use.
-absl::StatusOr<Answer<std::vector<int>>> PlaceStep(const LayerGraph& layers, int data, int model, double bytes,
-                                                   const CostBasis& basis);
+// By layer, the rank of its group of `model`. `bytes`: that a rank may use.
+absl::StatusOr<Answer<std::vector<int>>> PlaceStep(const WholeLayers& layers, int model, double bytes);
 
 }  // namespace partita
 

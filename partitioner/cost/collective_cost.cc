@@ -65,6 +65,13 @@ Work WorkOf(CollectiveKind collective, CollectiveForm form, int n) {
 
 }  // namespace
 
+std::optional<CollectiveKind> FindCollective(const std::string& name) {
+  for (const CollectiveKind kind : kCollectives) {
+    if (name == Name(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
 double CollectiveSeconds(CollectiveKind collective, CollectiveForm form, double bytes, int ranks,
                          const AlphaBeta& link) {
   if (ranks <= 1) return 0;

@@ -4,10 +4,18 @@
 #define PARTITA_PARTITIONER_COST_COLLECTIVE_COST_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "graph/schedule/schedule.h"
 
 namespace partita {
+
+inline constexpr CollectiveKind kCollectives[] = {CollectiveKind::kAllReduce,     CollectiveKind::kAllGather,
+                                                  CollectiveKind::kReduceScatter, CollectiveKind::kBroadcast,
+                                                  CollectiveKind::kReduce,        CollectiveKind::kAllToAll};
+// By its Name.
+std::optional<CollectiveKind> FindCollective(const std::string& name);
 
 // In which pattern ranks send to each other. What a pattern does not have takes that of the ring.
 enum class CollectiveForm : uint8_t {

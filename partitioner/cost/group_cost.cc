@@ -122,14 +122,22 @@ GpuGeneration GenerationOf(const DeviceKind& kind) {
 
 }  // namespace
 
+std::vector<int> DomainsLeftBy(const Cluster& cluster, const std::vector<int>& group) {
+  std::map<int, size_t> inside;
+  for (int device : group) {
+    for (int d = cluster.devices[device].domain; d >= 0; d = cluster.domains[d].parent) ++inside[d];
+  }
+  std::vector<int> left;
+  for (const auto& [domain, devices] : inside) {
+    if (devices < group.size()) left.push_back(domain);
+  }
+  return left;
+}
+
 Crossings CrossingsOf(const Cluster& cluster, const std::vector<std::vector<int>>& groups) {
   Crossings crossings(cluster.domains.size(), 0);
   for (const std::vector<int>& group : groups) {
-    std::map<int, size_t> inside;
-    for (int device : group) {
-      for (int d = cluster.devices[device].domain; d >= 0; d = cluster.domains[d].parent) ++inside[d];
-    }
-    for (const auto& [domain, devices] : inside) crossings[domain] += devices < group.size() ? 1 : 0;
+    for (const int domain : DomainsLeftBy(cluster, group)) ++crossings[domain];
   }
   return crossings;
 }

@@ -16,7 +16,10 @@ struct GroupLevel {
   Link link;        // of each member to the others
 };
 
-// By domain, how many groups leave it: have members in it and others outside.
+// The domains that a group leaves: it has members in them and others outside. Ascending.
+std::vector<int> DomainsLeftBy(const Cluster& cluster, const std::vector<int>& group);
+
+// By domain, how many groups leave it.
 using Crossings = std::vector<int>;
 Crossings CrossingsOf(const Cluster& cluster, const std::vector<std::vector<int>>& groups);
 

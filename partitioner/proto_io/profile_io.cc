@@ -11,16 +11,10 @@
 namespace partita {
 namespace {
 
-constexpr CollectiveKind kKinds[] = {CollectiveKind::kAllReduce,     CollectiveKind::kAllGather,
-                                     CollectiveKind::kReduceScatter, CollectiveKind::kBroadcast,
-                                     CollectiveKind::kReduce,        CollectiveKind::kAllToAll};
-
 absl::StatusOr<CollectiveKind> ReadKind(const std::string& name) {
+  if (const std::optional<CollectiveKind> kind = FindCollective(name)) return *kind;
   std::vector<std::string> known;
-  for (CollectiveKind kind : kKinds) {
-    if (name == Name(kind)) return kind;
-    known.emplace_back(Name(kind));
-  }
+  for (const CollectiveKind kind : kCollectives) known.emplace_back(Name(kind));
   return InvalidArgument("field collective is {}{}", Quoted(name), Suggestion(name, known));
 }
 

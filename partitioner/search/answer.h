@@ -16,9 +16,8 @@ struct Rejected {
   std::string reason;
 };
 
-template <typename Plan>
-struct Answer {
-  Plan plan;
+// Of the plan that was taken.
+struct Judgement {
   double seconds = 0;  // of a step
   double bytes = 0;    // of the fullest device
   // No plan within the limits is faster. The same as `seconds` where the plan is proven to be the best.
@@ -27,6 +26,11 @@ struct Answer {
 
   // How much slower than the best the plan can be at most: 0.01 is one per cent.
   double Gap() const { return seconds > lower_bound ? (seconds - lower_bound) / lower_bound : 0; }
+};
+
+template <typename Plan>
+struct Answer : Judgement {
+  Plan plan;
 };
 
 }  // namespace partita

@@ -45,7 +45,7 @@ absl::StatusOr<Answer<GridPlan>> BestOf(int ranks, int most_rows, const GridTabl
   const Candidate& best = all.front();
   RETURN_IF_ERROR(WithContext(
       fmt::format("no grid of {} ranks, not even {} x {}", ranks, best.plan.rows, best.plan.columns), best.status));
-  Answer<GridPlan> answer{best.plan, best.seconds, best.bytes, best.lower_bound, {}};
+  Answer<GridPlan> answer{{best.seconds, best.bytes, best.lower_bound, {}}, best.plan};
   for (const Candidate& candidate : all) answer.lower_bound = std::min(answer.lower_bound, candidate.lower_bound);
   for (size_t i = 1; i < all.size(); ++i) answer.rejected.push_back(Reject(all[i], best.seconds));
   return answer;

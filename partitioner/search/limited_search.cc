@@ -81,7 +81,7 @@ absl::StatusOr<Answer<std::vector<int>>> LimitedSearch(const CostTables& tables,
   if (const double least = CostOf(tables, smallest).bytes; least > bytes)
     return ResourceExhausted("no plan fits {:.0f} bytes: the smallest needs {:.0f}", bytes, least);
   PricedPlan priced = BestPrice(tables, order, fastest, smallest, bytes);
-  Answer<std::vector<int>> answer{priced.fits, CostOf(tables, priced.fits).seconds, 0, priced.lower_bound, {}};
+  Answer<std::vector<int>> answer{{CostOf(tables, priced.fits).seconds, 0, priced.lower_bound, {}}, priced.fits};
   const double most = (answer.seconds - priced.lower_bound) + kRounding * answer.seconds;
   const Narrowed narrowed = Narrow(tables, Priced(tables, order, priced.price).Regrets(), most);
   for (const double coarseness : {0.0, kCoarseness}) {

@@ -197,7 +197,7 @@ absl::StatusOr<Answer<PipelinePlan>> PipelineSearch(const std::vector<PipelineLa
   if (best.seconds == kNone)
     return ResourceExhausted("no cuts of {} layers into at most {} stages fit {:.6g} bytes a stage", layers.size(),
                              limits.stages, limits.bytes);
-  Answer<PipelinePlan> answer{best.plan, best.seconds, PipelineBytes(layers, best.plan), best.seconds, {}};
+  Answer<PipelinePlan> answer{{best.seconds, PipelineBytes(layers, best.plan), best.seconds, {}}, best.plan};
   for (size_t i = 1; i < all.size(); ++i) answer.rejected.push_back(Reject(layers, all[i], best.seconds));
   return answer;
 }

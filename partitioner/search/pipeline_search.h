@@ -1,6 +1,5 @@
 // BaPipe's balanced pipeline (2012.12544): where to cut a chain of layers into stages, into how many micro-batches to
-// cut the batch, and which order to follow: one of those
-// in which gradients cross stages (graph/derive/pipeline.h).
+// cut the batch, and which order to follow: one of those in which gradients cross stages (graph/derive/pipeline.h).
 #ifndef PARTITA_PARTITIONER_SEARCH_PIPELINE_SEARCH_H_
 #define PARTITA_PARTITIONER_SEARCH_PIPELINE_SEARCH_H_
 

@@ -171,7 +171,7 @@ absl::StatusOr<Answer<OpPlacement>> PlacementSearch(const PlacementGraph& graph,
     const ActivityOrder order = ListOrder(ActivitiesOf(graph, *heft, limits.devices));
     if (order.end < found.seconds) found.seconds = order.end, found.placement = {*heft, order.start};
   }
-  Answer<OpPlacement> answer{std::move(found.placement), found.seconds, 0, 0, {}};
+  Answer<OpPlacement> answer{{found.seconds, 0, 0, {}}, std::move(found.placement)};
   answer.lower_bound = found.proven ? found.seconds : std::min(found.seconds, std::max(found.lower_bound, unlimited));
   answer.bytes = FullestBytes(graph, answer.plan.device, limits.devices);
   answer.rejected = Others(graph, limits, answer).All();

@@ -33,7 +33,7 @@ class Refinement {
   Refinement(const Program& program, const GroupTable& table, const Cluster& cluster, const std::vector<int>& work)
       : program_(program), table_(table), cluster_(cluster), ranks_(work) {
     for (size_t rank = 0; rank < work.size(); ++rank) paths_.push_back(DomainsOf(cluster, static_cast<int>(rank)));
-    for (const CommunicationGroup& group : program.groups) left_.push_back(LeftBy(group.ranks));
+    for (const CommunicationGroup& group : program.groups) left_.push_back(DomainsLeftBy(cluster, group.ranks));
     domains_ = ColoursOfLinks();
     groups_.assign(program.groups.size(), 0);
   }
@@ -52,18 +52,6 @@ class Refinement {
     return std::set<int>(colours.begin(), colours.end()).size();
   }
   size_t Count() const { return Different(ranks_) + Different(groups_) + Different(domains_); }
-
-  std::vector<int> LeftBy(const std::vector<int>& group) const {
-    std::map<int, size_t> inside;
-    for (const int rank : group) {
-      for (const int domain : paths_[rank]) ++inside[domain];
-    }
-    std::vector<int> left;
-    for (const auto& [domain, members] : inside) {
-      if (members < group.size()) left.push_back(domain);
-    }
-    return left;
-  }
 
   std::vector<int> ColoursOfLinks() const {
     std::vector<Signature> signatures;

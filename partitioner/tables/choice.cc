@@ -44,6 +44,8 @@ Mesh PrimeMesh(int ranks) {
   return mesh;
 }
 
+Mesh GroupMesh(int data, int model) { return {{{"data", data}, {"model", model}}}; }
+
 std::vector<Choice> AllChoices(const Mesh& mesh) {
   std::vector<Choice> choices = {{}};
   for (size_t first = 0, end = 0; first < mesh.axes.size(); first = end) {

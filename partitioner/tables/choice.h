@@ -24,6 +24,9 @@ using Choice = std::vector<Cut>;
 // A mesh of so many ranks along prime axes, the largest first: "a0:3 a1:2 a2:2". One rank: one axis of size 1.
 Mesh PrimeMesh(int ranks);
 
+// A mesh of `data` worker groups of `model` ranks each: "data:2 model:4".
+Mesh GroupMesh(int data, int model);
+
 // All degrees (n, h, w, c) whose product divides the ranks. Samples take the outermost axes, channels the innermost;
 // between them lie rows, columns, and the axes that split nothing. So each has one choice.
 std::vector<Choice> AllChoices(const Mesh& mesh);

@@ -1,6 +1,7 @@
 #include "partitioner/tables/edge_seconds.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "graph/value/dtype.h"

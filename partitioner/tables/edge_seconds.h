@@ -8,8 +8,6 @@
 #define PARTITA_PARTITIONER_TABLES_EDGE_SECONDS_H_
 
 #include <cstdint>
-#include <map>
-#include <string>
 #include <vector>
 
 #include "graph/ir/graph.h"

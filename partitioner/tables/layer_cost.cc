@@ -102,8 +102,8 @@ class Reckoner {
 
 }  // namespace
 
-LayerCosts::LayerCosts(const LayerGraph& layers, const Mesh& mesh, const CostBasis& basis)
-    : layers_(layers), mesh_(mesh), basis_(basis), moves_(mesh, basis.cluster) {
+LayerCosts::LayerCosts(const LayerGraph& layers, Mesh mesh, const CostBasis& basis)
+    : layers_(layers), mesh_(std::move(mesh)), basis_(basis), moves_(mesh_, basis.cluster) {
   for (const OpLayer& layer : layers.layers) signatures_[layer.nodes[0]] = SignatureOf(layer);
 }
 

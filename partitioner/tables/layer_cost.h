@@ -37,22 +37,29 @@ struct LayerCost {
   std::vector<Layout> makes;    // how what it makes lies
 };
 
-// Keeps what layers that are alike cost. The layers, mesh and basis must outlive it. Thread-compatible.
+// Of the layers on one mesh. A layer is compiled once for each choice, and all that are alike with it: tables that are
+// made of the same costs share that work, which is most of theirs. Layers and basis must outlive it. Thread-compatible.
 class LayerCosts {
  public:
-  LayerCosts(const LayerGraph& layers, const Mesh& mesh, const CostBasis& basis);
+  LayerCosts(const LayerGraph& layers, Mesh mesh, const CostBasis& basis);
+  LayerCosts(const LayerCosts&) = delete;
+  LayerCosts& operator=(const LayerCosts&) = delete;
 
   // kInvalidArgument: the layer cannot lie so.
   absl::StatusOr<LayerCost> Of(const OpLayer& layer, const Choice& choice);
 
+  const LayerGraph& layers() const { return layers_; }
   const Mesh& mesh() const { return mesh_; }
   const CostBasis& basis() const { return basis_; }
+  MoveSeconds& moves() { return moves_; }
+
+  int compiled() const { return static_cast<int>(known_.size()); }
 
  private:
   std::string SignatureOf(const OpLayer& layer) const;
 
   const LayerGraph& layers_;
-  const Mesh& mesh_;
+  const Mesh mesh_;
   const CostBasis& basis_;
   MoveSeconds moves_;
   std::map<NodeId, std::string> signatures_;  // by a layer's first node

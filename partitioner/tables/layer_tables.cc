@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "partitioner/tables/edge_seconds.h"
-#include "partitioner/tables/move_seconds.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -13,9 +12,8 @@ namespace {
 
 class Filler {
  public:
-  Filler(const LayerGraph& layers, const Mesh& mesh, const CostBasis& basis, const ChoiceFilter& filter)
-      : layers_(layers), filter_(filter), costs_(layers, mesh, basis), moves_(mesh, basis.cluster) {
-    result_.mesh = mesh;
+  Filler(LayerCosts& costs, const ChoiceFilter& filter) : layers_(costs.layers()), filter_(filter), costs_(costs) {
+    result_.mesh = costs.mesh();
   }
 
   absl::StatusOr<LayerTables> Run() {
@@ -71,7 +69,7 @@ class Filler {
       to.push_back({costs_of_[edge.to][i].reads[edge.read], result_.choices[edge.to][i]});
     const TensorType& type = layers_.graph.type(edge.value);
     const bool back = layers_.wanted[edge.value];
-    const auto make = [&] { return EdgeSeconds(type, from, to, back, result_.mesh, moves_); };
+    const auto make = [&] { return EdgeSeconds(type, from, to, back, result_.mesh, costs_.moves()); };
     result_.tables.edges.push_back({edge.from, edge.to, matrices_.Of(SignatureOf(type, back, from, to), make)});
   }
 
@@ -88,28 +86,21 @@ class Filler {
 
   const LayerGraph& layers_;
   const ChoiceFilter& filter_;
+  LayerCosts& costs_;
   LayerTables result_;
-  LayerCosts costs_;
-  MoveSeconds moves_;
   EdgeMatrices matrices_;
   std::vector<std::vector<LayerCost>> costs_of_;  // by layer, by config
 };
 
 }  // namespace
 
-absl::StatusOr<LayerTables> MakeLayerTables(const LayerGraph& layers, const Mesh& mesh, const CostBasis& basis,
-                                            const ChoiceFilter& filter) {
-  return Filler(layers, mesh, basis, filter).Run();
+absl::StatusOr<LayerTables> MakeLayerTables(LayerCosts& costs, const ChoiceFilter& filter) {
+  return Filler(costs, filter).Run();
 }
 
-absl::StatusOr<LayerTables> LayerwiseTables(const LayerGraph& layers, int ranks, const CostBasis& basis) {
-  return MakeLayerTables(layers, PrimeMesh(ranks), basis);
-}
-
-absl::StatusOr<LayerTables> GridModeTables(const LayerGraph& layers, int rows, int columns, bool of_groups,
-                                           const CostBasis& basis) {
-  Mesh mesh;
-  mesh.axes = {{"data", columns}, {"model", rows}};
+absl::StatusOr<LayerTables> GridModeTables(LayerCosts& costs, bool of_groups) {
+  const LayerGraph& layers = costs.layers();
+  const int columns = costs.mesh().axes[0].size, rows = costs.mesh().axes[1].size;
   const auto mode = [&](const OpLayer& layer, Cut model) {
     const OpDefinition& op = *layers.lead(layer).op;
     if (rows == 1) return model == Cut::kWhole;
@@ -125,7 +116,7 @@ absl::StatusOr<LayerTables> GridModeTables(const LayerGraph& layers, int rows, i
     const bool samples = columns > 1 && SplitName(RulesOf(layers.graph, lead), shape, Cut::kSamples).has_value();
     return choice[0] == (samples ? Cut::kSamples : Cut::kWhole) && mode(layer, choice[1]);
   };
-  return MakeLayerTables(layers, mesh, basis, filter);
+  return MakeLayerTables(costs, filter);
 }
 
 std::vector<Choice> ChoicesOf(const LayerTables& tables, const std::vector<int>& configs) {

@@ -24,17 +24,14 @@ struct LayerTables {
 // Which of the choices a layer is given; it gets those that are possible.
 using ChoiceFilter = std::function<bool(const OpLayer&, const Choice&)>;
 
+// Jia's tables where the costs are of a PrimeMesh and nothing is left out: degrees (n, c, h, w) over prime axes.
 // kInvalidArgument: a layer has no choice, not even to be whole on every rank.
-absl::StatusOr<LayerTables> MakeLayerTables(const LayerGraph& layers, const Mesh& mesh, const CostBasis& basis,
-                                            const ChoiceFilter& filter = nullptr);
+absl::StatusOr<LayerTables> MakeLayerTables(LayerCosts& costs, const ChoiceFilter& filter = nullptr);
 
-// Jia's: degrees (n, c, h, w) over prime axes.
-absl::StatusOr<LayerTables> LayerwiseTables(const LayerGraph& layers, int ranks, const CostBasis& basis);
-
-// Over `data:columns model:rows`. Samples always lie over data; over model each layer's channels, rows, samples, or
-// nothing. `of_groups`: convolutions share samples and dense layers channels (Joo and Youn).
-absl::StatusOr<LayerTables> GridModeTables(const LayerGraph& layers, int rows, int columns, bool of_groups,
-                                           const CostBasis& basis);
+// Over a GroupMesh: a grid's columns are `data`, its rows `model`. Samples always lie over data; over model each
+// layer's channels, rows, samples, or nothing. `of_groups`: convolutions share samples and dense layers channels (Joo
+// and Youn).
+absl::StatusOr<LayerTables> GridModeTables(LayerCosts& costs, bool of_groups);
 
 // The choices that configs stand for, by layer.
 std::vector<Choice> ChoicesOf(const LayerTables& tables, const std::vector<int>& configs);

@@ -27,9 +27,9 @@ double MoveSeconds::OfBytesOf(const Graph& graph, const Node& move) { return Of(
 
 double MoveSeconds::Of(const Graph& graph, const Node& move, bool latency) {
   if (StaysOnRanks(*move.op->move)) return 0;
+  const std::vector<int> over = MoveAxes(graph, move), group = mesh_.Group(/*rank=*/0, over);
   uint32_t axes = 0;
-  for (const int axis : MoveAxes(graph, move)) axes |= 1U << axis;
-  const std::vector<int> group = GroupsOver(mesh_, axes).front();
+  for (const int axis : over) axes |= 1U << axis;
   const MoveBytes bytes = BytesOfNode(graph, move, group);
   if (bytes.wire == 0) return 0;
   const auto collective = [&](CollectiveKind kind) {

@@ -4,62 +4,22 @@
 #include <set>
 #include <utility>
 
-#include "partitioner/tables/move_seconds.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
 
-constexpr uint32_t kModelAxis = 1U << 1;
-
-// What each layer costs on one rank of the group.
-class WholeLayers {
- public:
-  WholeLayers(const LayerGraph& layers, int data, int model, const CostBasis& basis)
-      : layers_(layers),
-        mesh_{{{"data", data}, {"model", model}}},
-        costs_(layers, mesh_, basis),
-        moves_(mesh_, basis.cluster) {}
-
-  absl::Status Reckon() {
-    for (const OpLayer& layer : layers_.layers) {
-      const Node& lead = layers_.lead(layer);
-      const Shape& shape = layers_.graph.type(lead.outputs[0]).shape;
-      const bool samples = SplitName(RulesOf(layers_.graph, lead), shape, Cut::kSamples).has_value();
-      absl::StatusOr<LayerCost> cost = costs_.Of(layer, {samples ? Cut::kSamples : Cut::kWhole, Cut::kFirst});
-      if (!cost.ok()) return WithContext("layer '" + layer.name + "'", cost.status());
-      of_.push_back(*std::move(cost));
-    }
-    return absl::OkStatus();
-  }
-
-  const LayerCost& Of(int layer) const { return of_[layer]; }
-
-  AlphaBeta Link() { return moves_.LinkOver(kModelAxis); }
-
-  double BytesOf(const LayerEdge& edge) const {
-    const TensorType& type = layers_.graph.type(edge.value);
-    const std::optional<Box> box = LocalBox(of_[edge.from].makes[edge.made], type.shape, mesh_, 0);
-    return static_cast<double>(box->elements() * SizeOf(type.dtype));
-  }
-
- private:
-  const LayerGraph& layers_;
-  const Mesh mesh_;
-  LayerCosts costs_;
-  MoveSeconds moves_;
-  std::vector<LayerCost> of_;
-};
+constexpr uint32_t kModelAxis = 1U << 1;  // of a GroupMesh
 
 // The ops of a placement, forward before backward.
 class PlacementMaker {
  public:
-  PlacementMaker(const LayerGraph& layers, WholeLayers& whole, StepPart part)
-      : layers_(layers),
+  PlacementMaker(const WholeLayers& whole, StepPart part)
+      : layers_(whole.layers()),
         whole_(whole),
         part_(part),
-        forward_(layers.layers.size(), -1),
-        backward_(layers.layers.size(), -1) {}
+        forward_(layers_.layers.size(), -1),
+        backward_(layers_.layers.size(), -1) {}
 
   PlacementTable Run() {
     const int count = static_cast<int>(layers_.layers.size());
@@ -71,7 +31,10 @@ class PlacementMaker {
   }
 
  private:
-  double BackwardSeconds(int layer) const { return whole_.Of(layer).backward + whole_.Of(layer).synchronization; }
+  double BackwardSeconds(int layer) const {
+    const LayerCost& cost = whole_.CostOf(layer);
+    return cost.backward + cost.synchronization;
+  }
 
   int AddOp(int layer, const char* part, double seconds, double bytes) {
     const int together = part_ == StepPart::kBoth ? layer : -1;
@@ -82,7 +45,7 @@ class PlacementMaker {
 
   void AddForward(int layer) {
     if (layers_.lead(layers_.layers[layer]).op->role == Role::kInput) return;
-    const LayerCost& cost = whole_.Of(layer);
+    const LayerCost& cost = whole_.CostOf(layer);
     const double joined = part_ == StepPart::kJoined ? BackwardSeconds(layer) : 0;
     forward_[layer] = AddOp(layer, "", cost.forward + joined, cost.weight_bytes + cost.activation_bytes);
   }
@@ -96,7 +59,7 @@ class PlacementMaker {
 
   // A value's readers on one device share its transfer, and so do their parts of its gradient.
   void AddEdges(const LayerEdge& edge) {
-    const double seconds = whole_.Link().SecondsOf(whole_.BytesOf(edge));
+    const double seconds = whole_.link().SecondsOf(whole_.BytesOf(edge));
     const double ways = part_ == StepPart::kJoined && layers_.wanted[edge.value] ? 2 : 1;
     if (forward_[edge.from] >= 0)
       table_.graph.edges.push_back({forward_[edge.from], forward_[edge.to], ways * seconds, edge.value});
@@ -106,7 +69,7 @@ class PlacementMaker {
   }
 
   const LayerGraph& layers_;
-  WholeLayers& whole_;
+  const WholeLayers& whole_;
   const StepPart part_;
   PlacementTable table_;
   std::vector<int> forward_, backward_;  // the layers' ops; -1: none
@@ -114,12 +77,31 @@ class PlacementMaker {
 
 }  // namespace
 
-absl::StatusOr<PlacementTable> PlacementTables(const LayerGraph& layers, int data, int model, StepPart part,
-                                               const CostBasis& basis) {
-  WholeLayers whole(layers, data, model, basis);
-  RETURN_IF_ERROR(whole.Reckon());
-  return PlacementMaker(layers, whole, part).Run();
+absl::StatusOr<WholeLayers> WholeLayers::Of(LayerCosts& costs) {
+  WholeLayers whole;
+  const LayerGraph& layers = costs.layers();
+  whole.layers_ = &layers;
+  whole.mesh_ = costs.mesh();
+  for (const OpLayer& layer : layers.layers) {
+    const Node& lead = layers.lead(layer);
+    const Shape& shape = layers.graph.type(lead.outputs[0]).shape;
+    const bool samples = SplitName(RulesOf(layers.graph, lead), shape, Cut::kSamples).has_value();
+    absl::StatusOr<LayerCost> cost = costs.Of(layer, {samples ? Cut::kSamples : Cut::kWhole, Cut::kFirst});
+    if (!cost.ok()) return WithContext("layer '" + layer.name + "'", cost.status());
+    whole.costs_.push_back(*std::move(cost));
+  }
+  whole.link_ = costs.moves().LinkOver(kModelAxis);
+  whole.launch_seconds_ = costs.basis().cluster.KindOf(0).launch_seconds;
+  return whole;
 }
+
+double WholeLayers::BytesOf(const LayerEdge& edge) const {
+  const TensorType& type = layers_->graph.type(edge.value);
+  const std::optional<Box> box = LocalBox(costs_[edge.from].makes[edge.made], type.shape, mesh_, 0);
+  return static_cast<double>(box->elements() * SizeOf(type.dtype));
+}
+
+PlacementTable PlacementTableOf(const WholeLayers& whole, StepPart part) { return PlacementMaker(whole, part).Run(); }
 
 std::vector<int> DevicesOfLayers(const LayerGraph& layers, const PlacementTable& table,
                                  const std::vector<int>& devices) {
@@ -132,24 +114,22 @@ std::vector<int> DevicesOfLayers(const LayerGraph& layers, const PlacementTable&
   return of_layer;
 }
 
-absl::StatusOr<std::vector<PipelineLayer>> PipelineTables(const LayerGraph& layers, int data, int model,
-                                                          const CostBasis& basis) {
-  WholeLayers whole(layers, data, model, basis);
-  RETURN_IF_ERROR(whole.Reckon());
-  const double launch = basis.cluster.KindOf(0).launch_seconds;
+std::vector<PipelineLayer> PipelineTable(const WholeLayers& whole) {
+  const LayerGraph& layers = whole.layers();
   std::vector<PipelineLayer> chain;
   for (size_t i = 0; i < layers.layers.size(); ++i) {
-    const LayerCost& cost = whole.Of(static_cast<int>(i));
-    const double forward = launch * cost.forward_launches, backward = launch * cost.backward_launches;
+    const LayerCost& cost = whole.CostOf(static_cast<int>(i));
+    const double forward = whole.launch_seconds() * cost.forward_launches;
+    const double backward = whole.launch_seconds() * cost.backward_launches;
     PipelineLayer layer{layers.layers[i].name, cost.forward - forward, cost.backward - backward, forward + backward};
     layer.weight_bytes = cost.weight_bytes;
     layer.activation_bytes = cost.activation_bytes;
     std::set<ValueId> passing;
     for (const LayerEdge& edge : layers.edges) {
       if (edge.from > static_cast<int>(i) || edge.to <= static_cast<int>(i)) continue;
-      if (passing.insert(edge.value).second) layer.send += whole.Link().beta * whole.BytesOf(edge);
+      if (passing.insert(edge.value).second) layer.send += whole.link().beta * whole.BytesOf(edge);
     }
-    layer.latency = whole.Link().alpha * static_cast<double>(passing.size());
+    layer.latency = whole.link().alpha * static_cast<double>(passing.size());
     chain.push_back(std::move(layer));
   }
   return chain;

@@ -14,6 +14,28 @@
 
 namespace partita {
 
+// What each layer costs on one rank of a group, and what passes between two of them. It refers to the layers.
+class WholeLayers {
+ public:
+  // Over a GroupMesh. kInvalidArgument: a layer cannot be whole on a rank; it is named.
+  static absl::StatusOr<WholeLayers> Of(LayerCosts& costs);
+
+  const LayerGraph& layers() const { return *layers_; }
+  const LayerCost& CostOf(int layer) const { return costs_[layer]; }
+  const AlphaBeta& link() const { return link_; }  // among the ranks of a group
+  double launch_seconds() const { return launch_seconds_; }
+
+  // Of a replica's part of the value.
+  double BytesOf(const LayerEdge& edge) const;
+
+ private:
+  const LayerGraph* layers_ = nullptr;
+  Mesh mesh_;
+  std::vector<LayerCost> costs_;
+  AlphaBeta link_;
+  double launch_seconds_ = 0;
+};
+
 // kBoth: forward and then backward, each layer's two parts together. kJoined: each layer's two parts as one op.
 enum class StepPart : uint8_t { kForward, kBackward, kBoth, kJoined };
 
@@ -23,16 +45,14 @@ struct PlacementTable {
 };
 
 // Without inputs: they take no time, and lie where they are read first.
-absl::StatusOr<PlacementTable> PlacementTables(const LayerGraph& layers, int data, int model, StepPart part,
-                                               const CostBasis& basis);
+PlacementTable PlacementTableOf(const WholeLayers& whole, StepPart part);
 
 // The device of each layer, by those of the ops.
 std::vector<int> DevicesOfLayers(const LayerGraph& layers, const PlacementTable& table,
                                  const std::vector<int>& devices);
 
 // The layers as a chain, in their order; between two of them passes what any layer before reads of any behind.
-absl::StatusOr<std::vector<PipelineLayer>> PipelineTables(const LayerGraph& layers, int data, int model,
-                                                          const CostBasis& basis);
+std::vector<PipelineLayer> PipelineTable(const WholeLayers& whole);
 
 }  // namespace partita
 

@@ -7,25 +7,15 @@
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 #include "partitioner/choose/candidates.h"
-#include "partitioner/cluster/cluster_description.h"
 #include "partitioner/search/elimination/cost_tables.h"
 #include "tests/equivalence/cases.h"
 #include "tests/equivalence/side_by_side.h"
+#include "tests/partitioner/hosts.h"
 
 namespace partita {
 namespace {
 
 constexpr int kSteps = 2;
-
-// Links are so fast that everything is worth being split, and differently.
-Cluster FastLinks() {
-  DeviceKind kind{"d", BackendKind::kHost, 1 << 30, 1e9, {{DType::kF32, 1e9}}};
-  kind.launch_seconds = 1e-9;
-  const Link link{Fabric::kMemory, 1e10, 1e-8, 1};
-  const auto cluster = MakeCluster({"fast", {kind}, {{"host", "", 1, "d", 4, link, {}}}});
-  EXPECT_TRUE(cluster.ok()) << cluster.status();
-  return *cluster;
-}
 
 struct Found {
   std::string model;
@@ -55,10 +45,11 @@ TEST_P(Searches, FindWhatEqualsSerial) {
   ASSERT_TRUE(model.ok()) << model.status();
   const auto layers = FindLayers(model->graph, Ops());
   ASSERT_TRUE(layers.ok()) << layers.status();
-  const Cluster cluster = FastLinks();
+  const Cluster cluster = FourWithFastLinks();
   const KernelTimes times;
   const CostBasis basis{Ops(), cluster, times, 3};
-  const auto candidates = CandidatesOf(GetParam().search, {model->graph, *layers, GetParam().ranks, basis, kNever});
+  Searcher searcher(model->graph, *layers, GetParam().ranks, basis);
+  const auto candidates = searcher.CandidatesOf(GetParam().search, kNever);
   ASSERT_TRUE(candidates.ok()) << candidates.status();
   EXPECT_FALSE(candidates->empty());
   for (const Candidate& candidate : *candidates) {

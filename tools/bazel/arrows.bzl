@@ -40,10 +40,13 @@ ARROWS = {
     "runtime/device/cuda/timeline": "runtime/base runtime/device/cuda/library",
     "runtime/device/cuda/kernels": "runtime/base runtime/device",
     "runtime/device/cuda": "runtime/base runtime/device runtime/device/cuda/kernels runtime/device/cuda/timeline",
+    "runtime/flight_recorder": "runtime/device",
+    "runtime/fail_points": "runtime/base",
     "runtime/comm": "runtime/base graph/value runtime/device",
-    "runtime/comm/shared": "runtime/base graph/value runtime/device runtime/device/host runtime/comm",
-    "runtime/comm/local": "runtime/base runtime/device runtime/comm runtime/comm/shared",
-    "runtime/comm/gloo": "runtime/base runtime/device runtime/comm runtime/comm/shared",
+    "runtime/comm/shared": "runtime/base graph/value runtime/device runtime/device/host runtime/comm" +
+                           " runtime/flight_recorder",
+    "runtime/comm/local": "runtime/base runtime/device runtime/comm runtime/comm/shared runtime/flight_recorder",
+    "runtime/comm/gloo": "runtime/base runtime/device runtime/comm runtime/comm/shared runtime/flight_recorder",
     "runtime/comm/cuda_local": "runtime/base graph/value runtime/device/cuda runtime/comm runtime/comm/shared",
     "runtime/comm/nccl": "runtime/base runtime/device/cuda runtime/device/cuda/library runtime/comm" +
                          " runtime/comm/shared",
@@ -102,13 +105,19 @@ ARROWS = {
     # How long a step takes there.
     "partitioner/simulate": "runtime/base graph/value graph/ir graph/schedule graph/timeline partitioner/cluster" +
                             " partitioner/cost",
+    # A strategy as it is compiled, why its step takes so long, and what makes it fit.
+    "partitioner/predict": "runtime/base graph graph/ir graph/derive graph/schedule partitioner/cluster" +
+                           " partitioner/cost partitioner/simulate",
+    "partitioner/explain": "graph graph/value graph/ir graph/moves graph/schedule graph/timeline" +
+                           " partitioner/simulate partitioner/predict",
+    "partitioner/repair": "runtime/base graph/ir graph/derive partitioner",
     # From a graph to the searches' tables, and from their answers to a strategy; the plans that are compiled.
     "partitioner/tables": "runtime/base graph/value graph/ir graph/moves graph/derive graph/passes graph/schedule" +
                           " partitioner/search partitioner/search/elimination partitioner/search/placement" +
                           " partitioner/cluster partitioner/cost",
     "partitioner/choose": "runtime/base graph graph/value graph/ir graph/derive graph/schedule partitioner" +
                           " partitioner/search partitioner/search/elimination partitioner/search/placement" +
-                          " partitioner/tables partitioner/cluster partitioner/cost partitioner/simulate",
+                          " partitioner/tables partitioner/cluster partitioner/cost partitioner/predict",
     # The closed forms of papers.
     "partitioner/papers": "runtime/base graph/value graph/ir partitioner/cost",
     # What was measured of a machine.
@@ -125,20 +134,21 @@ ARROWS = {
     "runtime/checkpoint": "runtime/base graph/value",
     "runtime/checkpoint/sharded": "runtime/base graph/value runtime/checkpoint",
     "runtime/data/arrays": "runtime/base graph/value runtime/data runtime/checkpoint",
+    "runtime/data/text": "runtime/base graph/value runtime/data",
     "runtime/telemetry": "runtime/base",
     "runtime/api/job": "runtime/base runtime/device/host runtime/exec runtime/comm runtime/comm/gloo" +
-                       " runtime/rendezvous",
+                       " runtime/fail_points runtime/flight_recorder runtime/rendezvous",
     "runtime/api/rank": "runtime/base graph/value graph/ir graph/schedule ops/values runtime/device" +
-                        " runtime/device/host runtime/exec runtime/comm",
+                        " runtime/device/host runtime/exec runtime/comm runtime/flight_recorder",
     "runtime/api/backend": "runtime/base graph graph/ir graph/schedule ops/host ops/cuda ops/cuda/plans" +
                            " runtime/device runtime/device/cuda runtime/exec runtime/comm runtime/comm/local" +
                            " runtime/comm/cuda_local runtime/comm/nccl runtime/api/job runtime/api/rank",
     "runtime/api": "runtime/base graph graph/value graph/ir graph/moves graph/schedule graph/prove graph/timeline" +
-                   " runtime/device runtime/api/job runtime/api/backend runtime/api/rank",
+                   " runtime/device runtime/flight_recorder runtime/api/job runtime/api/backend runtime/api/rank",
     "runtime/train/sharded": "runtime/base graph/value graph/ir runtime/checkpoint runtime/checkpoint/sharded" +
-                             " runtime/api runtime/api/job",
+                             " runtime/fail_points runtime/api runtime/api/job",
     "runtime/train": "runtime/base graph/value graph/ir ops/values runtime/data runtime/checkpoint" +
-                     " runtime/checkpoint/sharded runtime/telemetry runtime/api runtime/api/job" +
+                     " runtime/checkpoint/sharded runtime/fail_points runtime/telemetry runtime/api runtime/api/job" +
                      " runtime/train/sharded",
 
     # The library's one face.

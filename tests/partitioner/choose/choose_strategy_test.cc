@@ -7,21 +7,12 @@
 
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
-#include "partitioner/cluster/cluster_description.h"
 #include "partitioner/simulate/simulate.h"
+#include "tests/partitioner/hosts.h"
 #include "tools/models/models.h"
 
 namespace partita {
 namespace {
-
-Cluster FourDevices() {
-  DeviceKind kind{"d", BackendKind::kHost, 1 << 30, 20e9, {{DType::kF32, 100e9}}};
-  kind.launch_seconds = 1e-6;
-  const Link link{Fabric::kMemory, 1e9, 5e-6, 1};
-  const auto cluster = MakeCluster({"four", {kind}, {{"host", "", 1, "d", 4, link, {}}}});
-  EXPECT_TRUE(cluster.ok()) << cluster.status();
-  return *cluster;
-}
 
 TEST(ChooseStrategy, ComparesSimulatedSteps) {
   absl::StatusOr<Model> model = MakeModel("lenet5", {.batch = 16}, Ops());

@@ -7,24 +7,15 @@
 
 #include "ops/registry.h"
 #include "partitioner/choose/place_step.h"
-#include "partitioner/cluster/cluster_description.h"
 #include "partitioner/search/layerwise_search.h"
 #include "partitioner/search/placement_search.h"
 #include "partitioner/tables/layer_tables.h"
 #include "partitioner/tables/stage_tables.h"
+#include "tests/partitioner/hosts.h"
 #include "tools/models/models.h"
 
 namespace partita {
 namespace {
-
-Cluster FourDevices() {
-  DeviceKind kind{"d", BackendKind::kHost, 1 << 30, 20e9, {{DType::kF32, 100e9}}};
-  kind.launch_seconds = 1e-6;
-  const Link link{Fabric::kMemory, 1e9, 5e-6, 1};
-  const auto cluster = MakeCluster({"four", {kind}, {{"host", "", 1, "d", 4, link, {}}}});
-  EXPECT_TRUE(cluster.ok()) << cluster.status();
-  return *cluster;
-}
 
 // All plans, but those that begin slower than the best one ended.
 class AllPlans {
@@ -71,7 +62,8 @@ TEST_P(ShippedModels, LayerwiseSearchIsExactOnTheirTables) {
   const Cluster cluster = FourDevices();
   const KernelTimes times;
   const CostBasis basis{Ops(), cluster, times, 3};
-  const auto tables = LayerwiseTables(*layers, GetParam().ranks, basis);
+  LayerCosts costs(*layers, PrimeMesh(GetParam().ranks), basis);
+  const auto tables = MakeLayerTables(costs);
   ASSERT_TRUE(tables.ok()) << tables.status();
   const auto answer = LayerwiseSearch(tables->tables);
   ASSERT_TRUE(answer.ok()) << answer.status();
@@ -84,10 +76,7 @@ Cluster TwoGpus() {
   DeviceKind kind{"v100", BackendKind::kCuda, int64_t{32} << 30, 900e9, {{DType::kF32, 15.7e12}}};
   kind.launch_seconds = 2e-6;
   kind.compute_capability = 70;
-  const Link link{Fabric::kNvlink, 120e9, 0.6e-6, 12};
-  const auto cluster = MakeCluster({"two", {kind}, {{"host", "", 1, "v100", 2, link, {}}}});
-  EXPECT_TRUE(cluster.ok()) << cluster.status();
-  return *cluster;
+  return HostOf(kind, 2, {Fabric::kNvlink, 120e9, 0.6e-6, 12});
 }
 
 TEST(InceptionV3, PlacementOnTwoGpus) {
@@ -98,15 +87,17 @@ TEST(InceptionV3, PlacementOnTwoGpus) {
   const Cluster cluster = TwoGpus();
   const KernelTimes times;
   const CostBasis basis{Ops(), cluster, times, 3};
-  const auto table = PlacementTables(*layers, 1, 2, StepPart::kForward, basis);
-  ASSERT_TRUE(table.ok()) << table.status();
+  LayerCosts costs(*layers, GroupMesh(1, 2), basis);
+  const auto whole = WholeLayers::Of(costs);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  const PlacementTable table = PlacementTableOf(*whole, StepPart::kForward);
   PlacementLimits limits;
   limits.bytes = kNever;
-  const auto forward = PlacementSearch(table->graph, limits);
+  const auto forward = PlacementSearch(table.graph, limits);
   ASSERT_TRUE(forward.ok()) << forward.status();
   EXPECT_EQ(forward->Gap(), 0);
-  EXPECT_GT(SerialSeconds(table->graph) / forward->seconds, 1.28);
-  const auto step = PlaceStep(*layers, 1, 2, kNever, basis);
+  EXPECT_GT(SerialSeconds(table.graph) / forward->seconds, 1.28);
+  const auto step = PlaceStep(*whole, 2, kNever);
   ASSERT_TRUE(step.ok()) << step.status();
   EXPECT_LE(step->Gap(), 0.02);
 }

@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "ops/registry.h"
-#include "partitioner/cluster/cluster_description.h"
 #include "partitioner/cost/group_cost.h"
 #include "partitioner/tables/edge_seconds.h"
 #include "partitioner/tables/layer_tables.h"
 #include "partitioner/tables/stage_tables.h"
 #include "tests/graph/two_layers.h"
+#include "tests/partitioner/hosts.h"
 
 namespace partita {
 namespace {
@@ -16,10 +16,7 @@ namespace {
 Cluster Toy(int devices) {
   DeviceKind kind{"d", BackendKind::kHost, 1 << 30, 1e15, {{DType::kF32, 1e6}}};
   kind.launch_seconds = 3e-6;
-  const Link link{Fabric::kMemory, 1e6, 10e-6, 1};
-  const auto cluster = MakeCluster({"toy", {kind}, {{"host", "", 1, "d", devices, link, {}}}});
-  EXPECT_TRUE(cluster.ok()) << cluster.status();
-  return *cluster;
+  return HostOf(kind, devices, {Fabric::kMemory, 1e6, 10e-6, 1});
 }
 
 class TwoLayersOnToy : public testing::Test {
@@ -58,8 +55,7 @@ TEST_F(TwoLayersOnToy, LayersAreOpsWithWhatFollowsThem) {
 
 // z [8,3] = a [8,5] v: 2 * 8 * 5 * 3 flops each way.
 TEST_F(TwoLayersOnToy, CostOfALayer) {
-  const Mesh mesh = PrimeMesh(2);
-  LayerCosts costs(layers_, mesh, basis_);
+  LayerCosts costs(layers_, PrimeMesh(2), basis_);
   const auto whole = costs.Of(LayerOf("z"), {Cut::kFirst});
   ASSERT_TRUE(whole.ok()) << whole.status();
   EXPECT_NEAR(whole->forward * 1e6, 3 + 240, 1e-3);
@@ -102,7 +98,8 @@ TEST(EdgeSeconds, ByRegions) {
 }
 
 TEST_F(TwoLayersOnToy, TablesShareMatrices) {
-  const auto tables = LayerwiseTables(layers_, 4, basis_);
+  LayerCosts costs(layers_, PrimeMesh(4), basis_);
+  const auto tables = MakeLayerTables(costs);
   ASSERT_TRUE(tables.ok()) << tables.status();
   EXPECT_TRUE(CheckTables(tables->tables).ok());
   EXPECT_EQ(tables->tables.ops[2].configs, (std::vector<std::string>{"n4", "n2 c2", "n2", "c4", "c2", "whole"}));
@@ -111,22 +108,27 @@ TEST_F(TwoLayersOnToy, TablesShareMatrices) {
 }
 
 TEST_F(TwoLayersOnToy, GridModes) {
-  const auto tables = GridModeTables(layers_, 2, 2, /*of_groups=*/false, basis_);
+  LayerCosts costs(layers_, GroupMesh(2, 2), basis_);
+  const auto tables = GridModeTables(costs, /*of_groups=*/false);
   ASSERT_TRUE(tables.ok()) << tables.status();
   EXPECT_EQ(tables->mesh.ToString(), "data:2 model:2");
   EXPECT_EQ(tables->tables.ops[2].configs, (std::vector<std::string>{"n4", "n2 c2", "n2"}));
-  const auto groups = GridModeTables(layers_, 2, 2, /*of_groups=*/true, basis_);
+  const int compiled = costs.compiled();
+  const auto groups = GridModeTables(costs, /*of_groups=*/true);
   ASSERT_TRUE(groups.ok()) << groups.status();
   EXPECT_EQ(groups->tables.ops[2].configs, (std::vector<std::string>{"n2 c2", "n2"}))
       << "dense layers share no samples";
+  EXPECT_EQ(costs.compiled(), compiled) << "every choice of a group is one of the grid";
 }
 
 TEST_F(TwoLayersOnToy, PlacementTables) {
   const auto table = [&](int data, StepPart part) {
-    const auto made = PlacementTables(layers_, data, 2, part, basis_);
-    EXPECT_TRUE(made.ok()) << made.status();
-    EXPECT_TRUE(CheckPlacementGraph(made->graph).ok());
-    return *made;
+    LayerCosts costs(layers_, GroupMesh(data, 2), basis_);
+    const auto whole = WholeLayers::Of(costs);
+    EXPECT_TRUE(whole.ok()) << whole.status();
+    PlacementTable made = PlacementTableOf(*whole, part);
+    EXPECT_TRUE(CheckPlacementGraph(made.graph).ok());
+    return made;
   };
   const PlacementTable forward = table(1, StepPart::kForward);
   EXPECT_EQ(forward.layer_of_op, (std::vector<int>{2, 3, 4})) << "without inputs";
@@ -142,10 +144,12 @@ TEST_F(TwoLayersOnToy, PlacementTables) {
 }
 
 TEST_F(TwoLayersOnToy, PipelineTables) {
-  const auto chain = PipelineTables(layers_, 1, 2, basis_);
-  ASSERT_TRUE(chain.ok()) << chain.status();
-  ASSERT_EQ(chain->size(), 5U);
-  const PipelineLayer& z = (*chain)[3];
+  LayerCosts costs(layers_, GroupMesh(1, 2), basis_);
+  const auto whole = WholeLayers::Of(costs);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  const std::vector<PipelineLayer> chain = PipelineTable(*whole);
+  ASSERT_EQ(chain.size(), 5U);
+  const PipelineLayer& z = chain[3];
   EXPECT_NEAR(z.forward * 1e6, 240, 1e-3);
   EXPECT_NEAR(z.backward * 1e6, 480, 1e-3);
   EXPECT_NEAR(z.fixed * 1e6, 3 * 3, 1e-6);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <map>
 #include <string>
 #include <thread>
 
@@ -24,18 +23,8 @@ constexpr int64_t kBytesOfRound = 4 << 20, kMostCalls = 50;
 
 constexpr int64_t kCopied = 64 << 20;
 
-const std::map<std::string, CollectiveKind>& Kinds() {
-  static const auto& kinds = *new std::map<std::string, CollectiveKind>{
-      {"all_reduce", CollectiveKind::kAllReduce}, {"all_gather", CollectiveKind::kAllGather},
-      {"broadcast", CollectiveKind::kBroadcast},  {"reduce_scatter", CollectiveKind::kReduceScatter},
-      {"reduce", CollectiveKind::kReduce},        {"all_to_all", CollectiveKind::kAllToAll}};
-  return kinds;
-}
-
 // In place what the planner does in place where it can.
-bool IsMeasured(const CommCase& one) {
-  return Kinds().count(one.name) > 0 && one.in_place == (one.name == "all_reduce");
-}
+bool IsMeasured(const CommCase& one) { return FindCollective(one.name) && one.in_place == (one.name == "all_reduce"); }
 
 absl::StatusOr<double> MedianSeconds(CommRanks& ranks, const CommCase& what, int64_t bytes) {
   const int64_t calls = std::clamp<int64_t>(kBytesOfRound / bytes, 1, kMostCalls);
@@ -72,7 +61,7 @@ absl::StatusOr<std::vector<CollectiveTime>> MeasureCollectives(int ranks, bool p
       ASSIGN_OR_RETURN(const double seconds, MedianSeconds(made, what, bytes));
       samples.push_back({static_cast<double>(bytes), seconds});
     }
-    times.push_back({Kinds().at(what.name), ranks, processes, FitAlphaBeta(samples), kLeastBytes, kMostBytes});
+    times.push_back({*FindCollective(what.name), ranks, processes, FitAlphaBeta(samples), kLeastBytes, kMostBytes});
   }
   return times;
 }
