@@ -114,12 +114,8 @@ class Partitioner {
     for (const State& state : forward_.states()) {
       if (value_[state.value] == kNoValue) {  // nobody reads it here
         const FreeSource& source = free_[state.value];
-        Layout layout = Replicated(graph_.meshes()[std::max(source.mesh, 0)]);
-        for (size_t a = 0; a < source.fixed.size(); ++a) {
-          if (source.fixed[a]) layout[a] = *source.fixed[a];
-        }
-        ASSIGN_OR_RETURN(value_[state.value],
-                         builder_.AddSource(*source.op, source.attributes, source.name, layout, Phase::kForward));
+        ASSIGN_OR_RETURN(value_[state.value], builder_.AddSource(*source.op, source.attributes, source.name,
+                                                                 LayoutOfUnread(source), Phase::kForward));
       }
       ValueId update = kNoValue;
       if (state.update != kNoValue) {
@@ -134,6 +130,19 @@ class Partitioner {
     }
     for (ValueId metric : forward_.metrics) graph_.metrics.push_back(value_[metric]);
     return absl::OkStatus();
+  }
+
+  // As it is fixed beforehand; else as the state that it is like, if that has been placed.
+  Layout LayoutOfUnread(const FreeSource& source) const {
+    if (source.mesh < 0 && source.attributes.Has("like")) {
+      const ValueId alike = graph_.Find(source.attributes.String("like"));
+      if (alike != kNoValue) return graph_.layout(alike);
+    }
+    Layout layout = Replicated(graph_.meshes()[std::max(source.mesh, 0)]);
+    for (size_t a = 0; a < source.fixed.size(); ++a) {
+      if (source.fixed[a]) layout[a] = *source.fixed[a];
+    }
+    return layout;
   }
 
   const Graph& forward_;

@@ -15,14 +15,21 @@ int64_t RowsBehind(int64_t rows, const Pattern& from, const Pattern& to) {
   return SplitsFirst(to) && rows * to.unit % from.unit == 0 ? rows * to.unit / from.unit : 0;
 }
 
-// Of the node's output at `place`, if the rule splits the samples of all inputs that have them, and of no other.
-int64_t RowsByRule(const Node& node, const Rule& rule, size_t place, const std::vector<int64_t>& before) {
+bool IsState(const Graph& graph, ValueId value) {
+  return graph.node(graph.value(value).producer).op->role == Role::kState;
+}
+
+// Of the node's output at `place`, if the rule splits the samples of all inputs that have them, and of no other but
+// states.
+int64_t RowsByRule(const Graph& graph, const Node& node, const Rule& rule, size_t place,
+                   const std::vector<int64_t>& before) {
   int64_t rows = 0;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoValue) continue;
     const int64_t own = before[node.inputs[i]];
-    const bool fits = own > 0 ? SplitsFirst(rule.inputs[i]) : rule.inputs[i].kind == AxisLayout::Kind::kReplicate;
-    if (!fits) return 0;
+    const Pattern& pattern = rule.inputs[i];
+    const bool whole = own == 0 && pattern.kind == AxisLayout::Kind::kReplicate;
+    if (!whole && !(SplitsFirst(pattern) && (own > 0 || IsState(graph, node.inputs[i])))) return 0;
     if (own > 0) rows = RowsBehind(own, rule.inputs[i], rule.outputs[place]);
   }
   return rows;
@@ -37,7 +44,7 @@ int64_t RowsOfASampleOf(const Graph& graph, ValueId value, const std::vector<int
   if (std::ranges::none_of(node.inputs, of_samples)) return 0;
   const size_t place = std::ranges::find(node.outputs, value) - node.outputs.begin();
   for (const Rule& rule : RulesOf(graph, node)) {
-    if (const int64_t rows = RowsByRule(node, rule, place, before); rows > 0) return rows;
+    if (const int64_t rows = RowsByRule(graph, node, rule, place, before); rows > 0) return rows;
   }
   return 0;
 }

@@ -31,7 +31,7 @@ absl::StatusOr<Graph> EntryPreparation::Run(Preparation OpDefinition::*preparati
     }
   }
   Graph graph = rewriter_.Finish();
-  if (iteration_ != kNoValue) graph.AddState({iteration_, kNoValue});
+  for (const ValueId state : states_) graph.AddState({state, kNoValue});
   for (const auto& [state, value] : updates_) graph.SetUpdate(state, value);
   return graph;
 }
@@ -80,6 +80,7 @@ absl::StatusOr<std::vector<ValueId>> EntryPreparation::Append(const OpDefinition
   std::vector<Value> outputs;
   for (size_t o = 0; o < types.size(); ++o) outputs.push_back({names[o], std::move(types[o]), {}, -1});
   const NodeId id = rewriter_.graph().AddNode(std::move(node), std::move(outputs));
+  if (op.is_state()) states_.push_back(graph().node(id).outputs[0]);
   return graph().node(id).outputs;
 }
 

@@ -40,6 +40,7 @@ class EntryPreparation : public EntryBuilder {
   const OpRegistry& registry_;
   Rewriter rewriter_;
   ValueId iteration_ = kNoValue;
+  std::vector<ValueId> states_;                       // that were added
   std::vector<std::pair<ValueId, ValueId>> updates_;  // states and what they become
   std::vector<int64_t> rows_of_a_sample_;             // of the values that were there when somebody asked
 };

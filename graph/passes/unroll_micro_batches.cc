@@ -1,12 +1,14 @@
 #include "graph/passes/unroll_micro_batches.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "graph/derive/strategy.h"
 #include "graph/ir/entry_point.h"
+#include "graph/ir/gate.h"
 #include "graph/ir/generated_name.h"
 #include "graph/ir/node_view.h"
 #include "graph/value/limits.h"
@@ -54,9 +56,9 @@ class Unroller {
       RETURN_IF_ERROR(CheckDivides(from_.type(node.outputs[0]).shape[0], 1));
       return Unroll(id, Rule{"", {}, {S(0)}});
     }
-    if (std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return InBlocks(input); })) {
-      return CopyWhole(id);
-    }
+    const bool in_blocks =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return InBlocks(input); });
+    if (!in_blocks || GateOf(*node.op) >= 0) return CopyWhole(id);  // a state is updated once in a step
     RETURN_IF_ERROR(CheckMicroBatch(node));
     const std::optional<Rule> rule = RuleOverBlocks(node);
     return rule ? Unroll(id, *rule) : CopyWhole(id);
@@ -73,13 +75,16 @@ class Unroller {
     return node.op->check_micro_batch(ViewOf(from_, node), from_.type(node.inputs[0]).shape[0] / micro_batches_);
   }
 
-  // The rule by which the node's inputs in blocks are split in their first dimension and all others are whole.
+  bool IsState(ValueId value) const { return from_.node(from_.value(value).producer).op->role == Role::kState; }
+
+  // The rule by which the node's inputs in blocks are split in their first dimension, perhaps states with them, and all
+  // others are whole.
   std::optional<Rule> RuleOverBlocks(const Node& node) const {
     const auto follows = [&](ValueId input, const Pattern& pattern) {
       if (input == kNoValue) return true;
-      if (!InBlocks(input)) return pattern.kind == AxisLayout::Kind::kReplicate;
-      return pattern.kind == AxisLayout::Kind::kSplit && pattern.dimension == 0 &&
-             CheckDivides(from_.type(input).shape[0], pattern.unit).ok();
+      if (!InBlocks(input) && pattern.kind == AxisLayout::Kind::kReplicate) return true;
+      return (InBlocks(input) || IsState(input)) && pattern.kind == AxisLayout::Kind::kSplit &&
+             pattern.dimension == 0 && CheckDivides(from_.type(input).shape[0], pattern.unit).ok();
     };
     const auto in_blocks_or_sum = [](const Pattern& pattern) {
       if (pattern.kind == AxisLayout::Kind::kSplit) return pattern.dimension == 0;
@@ -99,8 +104,9 @@ class Unroller {
     for (int64_t m = 0; m < micro_batches_; ++m) {
       Node copy{node.op, AttributesOf(node, m), {}, {}, node.phase};
       copy.micro_batch = static_cast<int32_t>(m);
-      for (const ValueId input : node.inputs) {
-        copy.inputs.push_back(InBlocks(input) ? blocks_[input][m] : Mapped(input));
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        ASSIGN_OR_RETURN(const ValueId input, InputOf(node.inputs[i], rule.inputs[i], m));
+        copy.inputs.push_back(input);
       }
       std::vector<std::string> names;
       for (const ValueId output : node.outputs) names.push_back(MicroBatchName(from_.value(output).name, m));
@@ -116,6 +122,29 @@ class Unroller {
       }
     }
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<ValueId> InputOf(ValueId input, const Pattern& pattern, int64_t micro_batch) {
+    if (InBlocks(input)) return blocks_[input][micro_batch];
+    if (input == kNoValue || pattern.kind == AxisLayout::Kind::kReplicate) return Mapped(input);
+    return RowsOf(input, micro_batch);
+  }
+
+  // The rows of a state that a micro-batch reads.
+  absl::StatusOr<ValueId> RowsOf(ValueId state, int64_t micro_batch) {
+    const auto [found, fresh] = rows_.emplace(std::pair{state, micro_batch}, kNoValue);
+    if (!fresh) return found->second;
+    Shape size = from_.type(state).shape;
+    size[0] /= micro_batches_;
+    IntList begin(size.size(), 0);
+    begin[0] = micro_batch * size[0];
+    const OpDefinition& op = registry_.Get(Role::kSlice);
+    ASSIGN_OR_RETURN(Attributes attributes, CompleteAttributes(op, {{"begin", begin}, {"size", size}}));
+    Node slice{&op, std::move(attributes), {Mapped(state)}, {}, Phase::kForward};
+    slice.micro_batch = static_cast<int32_t>(micro_batch);
+    ASSIGN_OR_RETURN(const std::vector<ValueId> outputs,
+                     Append(std::move(slice), {MicroBatchName(from_.value(state).name, micro_batch)}));
+    return found->second = outputs[0];
   }
 
   // What the op's attributes say of the first dimension, for one micro-batch.
@@ -182,8 +211,9 @@ class Unroller {
   const int64_t micro_batches_;
   const OpRegistry& registry_;
   Graph graph_;
-  std::vector<std::vector<ValueId>> blocks_;  // by original value: its micro-batches; empty: not in blocks
-  std::vector<ValueId> whole_;                // by original value
+  std::vector<std::vector<ValueId>> blocks_;             // by original value: its micro-batches; empty: not in blocks
+  std::vector<ValueId> whole_;                           // by original value
+  std::map<std::pair<ValueId, int64_t>, ValueId> rows_;  // of states: what micro-batches read
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ struct Number {
 // What an update says of itself.
 struct Description {
   std::string name;
-  bool is_optimizer, counts_steps, is_trained;
+  bool is_optimizer, counts_steps, reads_rate, is_trained;
   double flops;
   std::vector<Slot> slots;
   std::vector<std::string> initial_attributes;  // of each slot; "": it begins as it says itself
@@ -40,8 +40,14 @@ constexpr bool IsTrained() {
 }
 
 template <typename F>
+template <typename F>
+constexpr bool ReadsRate() {
+  if constexpr (requires { F::kReadsRate; }) return F::kReadsRate;
+  return true;
+}
+
 Description Describe() {
-  Description update{F::kName, F::kIsOptimizer, F::kCountsSteps, IsTrained<F>(), F::kFlops, {}, {}, {}};
+  Description update{F::kName, F::kIsOptimizer, F::kCountsSteps, ReadsRate<F>(), IsTrained<F>(), F::kFlops, {}, {}, {}};
   for (const UpdateSlot& slot : F::kSlots) {
     update.slots.push_back({slot.name, slot.initial});
     update.initial_attributes.emplace_back(slot.initial_attribute == nullptr ? "" : slot.initial_attribute);
@@ -103,7 +109,8 @@ OpDefinition UpdateOp(const Description& update) {
   Op op(update.name);
   op.Internal().Inputs({"w", "g"}).Outputs(1 + slots).InPlace(0, 0);
   for (int s = 0; s < slots; ++s) op.Inputs({update.slots[s].name}).InPlace(2 + s, 1 + s);
-  op.Inputs({"rate"}).Gate("apply").Optional("clip");
+  update.reads_rate ? op.Inputs({"rate"}) : op.Optional("rate");
+  op.Gate("apply").Optional("clip");
   std::vector<int> shared = {tensors, tensors + 1};  // clip may be that of a group
   if (update.counts_steps) {
     op.Inputs({"iteration"});

@@ -31,12 +31,14 @@ StateTypes StatesOf(const Graph& graph) {
   return states;
 }
 
-// What entry points other than training have of a program's states.
+// What entry points other than training read of a program's states; those that they change begin anew with every set.
 std::set<std::string, std::less<>> EvaluatedStates(const Program& program) {
   std::set<std::string, std::less<>> names;
   for (const EntryPoint& entry : program.entries) {
     if (entry.name == kTrainEntry) continue;
-    for (const State& state : entry.graph.states()) names.insert(entry.graph.value(state.value).name);
+    for (const State& state : entry.graph.states()) {
+      if (state.update == kNoValue) names.insert(entry.graph.value(state.value).name);
+    }
   }
   return names;
 }
@@ -51,14 +53,15 @@ absl::Status CheckShape(const std::string& path, const StoredTensor& tensor, con
                          fmt::join(tensor.shape, ","), ToString(shape));
 }
 
-// Every tensor is a state of the graph, and none is larger than there: so the file is not, either, but for what
-// training added, which is looked at when the program is known.
+// Every tensor is a state of the graph, or lies beside a node of it, and no state is larger than there: so the file is
+// not, either, but for what training added, which is looked at when the program is known.
 absl::Status CheckTensors(const SafetensorsFile& file, const Graph& graph) {
   const StateTypes states = StatesOf(graph);
   for (const StoredTensor& tensor : file.tensors()) {
     const std::string_view owner = OwnerOf(tensor.name);
     const auto found = states.find(owner);
-    if (found == states.end() && !(owner.empty() && IsAdded(tensor.name))) {
+    const bool added = IsAdded(tensor.name) && (owner.empty() || graph.Find(owner) != kNoValue);
+    if (found == states.end() && !added) {
       return InvalidArgument("{}: tensor {} is no parameter and no running statistic of the graph", file.path(),
                              Printable(tensor.name));
     }

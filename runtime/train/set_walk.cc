@@ -1,6 +1,8 @@
 #include "runtime/train/set_walk.h"
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 
 #include "runtime/base/status.h"
 #include "runtime/train/batch_feed.h"
@@ -8,10 +10,29 @@
 #include "runtime/train/stop_vote.h"
 
 namespace partita {
+namespace {
+
+absl::Status FillWithZeros(std::span<const HeldTensor> parts) {
+  for (const HeldTensor& part : parts) std::memset(part.data, 0, static_cast<size_t>(part.tensor.bytes()));
+  return absl::OkStatus();
+}
+
+// No batch comes before a set's first one.
+absl::Status BeginAnew(Session& session, const std::string& entry) {
+  const Graph& graph = session.graph(entry);
+  for (const State& state : graph.states()) {
+    if (state.update == kNoValue) continue;
+    RETURN_IF_ERROR(session.FillState(graph.value(state.value).name, FillWithZeros));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<bool> WalkSet(Session& session, const std::string& entry, std::shared_ptr<const BatchSource> source,
                              const std::atomic<int>* stop, const BatchEnd& end) {
   const int64_t batches = source->batches_per_epoch(), rows = source->batch_rows();
+  RETURN_IF_ERROR(BeginAnew(session, entry));
   ASSIGN_OR_RETURN(const BatchFeed feed, BatchFeed::Create(session, entry, source));
   ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(0, batches));
   ASSIGN_OR_RETURN(const StopVote vote, StopVote::Create(session, entry, stop));

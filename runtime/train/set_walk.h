@@ -18,7 +18,8 @@ namespace partita {
 using BatchEnd = std::function<absl::Status(int64_t samples)>;
 
 // Collective. Walks `source` (of BatchMode::kEvaluation) once, each batch staged and its step begun while the step
-// before runs. False if `*stop` (may be null) became non-zero before the end. An error is one of the feed
+// before runs. States that steps of `entry` change (what they carry from batch to batch) are zeros at the beginning.
+// False if `*stop` (may be null) became non-zero before the end. An error is one of the feed
 // (runtime/train/batch_feed.h), of the source, or of a step.
 absl::StatusOr<bool> WalkSet(Session& session, const std::string& entry, std::shared_ptr<const BatchSource> source,
                              const std::atomic<int>* stop, const BatchEnd& end);

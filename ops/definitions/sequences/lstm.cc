@@ -1,6 +1,6 @@
 // A long short-term memory (ops/functors/lstm.h) over sequences of t places.
 //
-//   lstm(g, w_h, w_projection?, h0?, c0?, lengths?) reverse forget_bias -> h
+//   lstm(g, w_h, w_projection?, h0?, c0?, lengths?) reverse forget_bias carry -> h
 // is what a user writes. g [n,t,4H] is what each place adds by itself, a product and a bias; column unit * 4 + gate is
 // the sum of that gate of that unit, in the order input, forget, candidate, output. To it the place before adds
 // h_before w_h, with w_h [P,4H]. Without a projection h [n,t,H] are the units' outputs; with one, w_projection [H,P],
@@ -10,10 +10,14 @@
 //   h, gates, c, last_h, last_c = lstm_steps(g, w_h, w_projection?, h0?, c0?, lengths?) reverse forget_bias
 // which also gives what the gradient reads, gates [n,t,4H] as they opened (which may lie where g did) and the cells c
 // [n,t,H], and the state behind each sequence's end. No gradient arrives at any of these.
+// With `carry` sequence i of a step goes on with sequence i of the step before (a language model's batches): h0 and c0,
+// which must be absent, are states, "<name>@h" and "<name>@c" (carried_state.h).
 //
 // Samples may be split. Of a bf16 g the cells and c0 are f32, all else is bf16.
 #include <cmath>
+#include <optional>
 
+#include "ops/definitions/sequences/carried_state.h"
 #include "ops/definitions/sequences/sequences.h"
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"
@@ -87,8 +91,18 @@ absl::StatusOr<std::vector<TensorType>> StepsShape(const NodeView& node) {
                                  {cell, {s.samples, s.units}}};
 }
 
+absl::Status CheckCarry(const NodeView& node) {
+  if (!node.attributes.Bool("carry")) return absl::OkStatus();
+  if (node.inputs[In::kH0] == nullptr && node.inputs[In::kC0] == nullptr) return absl::OkStatus();
+  return InvalidArgument(
+      "attribute carry is true, so sequences begin where those of the step before ended; input {} "
+      "must be absent",
+      node.inputs[In::kH0] == nullptr ? "c0" : "h0");
+}
+
 absl::StatusOr<std::vector<TensorType>> LstmShape(const NodeView& node) {
   ASSIGN_OR_RETURN(std::vector<TensorType> outputs, StepsShape(node));
+  RETURN_IF_ERROR(CheckCarry(node));
   outputs.resize(1);
   return outputs;
 }
@@ -107,10 +121,27 @@ double Cost(const NodeView& node) {
   return cells * (8 * outputs + projection + kOfAUnit);
 }
 
+absl::StatusOr<std::vector<ValueId>> AddSteps(EntryBuilder& builder, const std::vector<ValueId>& inputs,
+                                              Attributes attributes, const std::string& name) {
+  attributes.Remove("carry");
+  return builder.Add("lstm_steps", inputs, std::move(attributes),
+                     {name, name + "@gates", name + "@cells", name + "@last", name + "@last_cells"});
+}
+
 absl::StatusOr<std::vector<ValueId>> AsSteps(EntryBuilder& builder, const Node& node, const std::string& name) {
-  ASSIGN_OR_RETURN(const std::vector<ValueId> outputs,
-                   builder.Add("lstm_steps", node.inputs, node.attributes,
-                               {name, name + "@gates", name + "@cells", name + "@last", name + "@last_cells"}));
+  std::vector<ValueId> inputs = node.inputs;
+  std::optional<CarriedState> h, c;
+  if (node.attributes.Bool("carry")) {
+    const TensorType g = builder.graph().type(inputs[In::kG]);
+    const Shape weights = builder.graph().type(inputs[In::kWeights]).shape;
+    ASSIGN_OR_RETURN(h, BeginCarried(builder, name + "@h", {g.dtype, {g.shape[0], weights[0]}}));
+    ASSIGN_OR_RETURN(c, BeginCarried(builder, name + "@c", {AccumulatorOf(g.dtype), {g.shape[0], g.shape[2] / 4}}));
+    inputs[In::kH0] = h->begin;
+    inputs[In::kC0] = c->begin;
+  }
+  ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, AddSteps(builder, inputs, node.attributes, name));
+  if (h) RETURN_IF_ERROR(EndCarried(builder, *h, outputs[LstmSteps::kLastH]));
+  if (c) RETURN_IF_ERROR(EndCarried(builder, *c, outputs[LstmSteps::kLastC]));
   return std::vector<ValueId>{outputs[LstmSteps::kH]};
 }
 
@@ -170,7 +201,12 @@ Op Recurrence(const std::string& name) {
 }  // namespace
 
 OpDefinition LstmOp() {
-  return Recurrence("lstm").Shape(LstmShape).Rules(Samples(1)).InTraining(AsSteps).InEvaluation(AsSteps);
+  return Recurrence("lstm")
+      .Attribute("carry", false)
+      .Shape(LstmShape)
+      .Rules(Samples(1))
+      .InTraining(AsSteps)
+      .InEvaluation(AsSteps);
 }
 
 OpDefinition LstmStepsOp() {

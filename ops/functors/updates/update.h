@@ -18,8 +18,8 @@
 //   };
 //
 // kName: of the op, and of the optimizer if it is one; else another optimizer uses it (ops/definitions/optimizers.cc).
-// kCountsSteps: it reads UpdateScalars::step. kIsTrained = false, where it is said: w is no parameter, and in mixed
-// precision nobody computes on it as it is trained. kFlops: of an element. kSlots: tensors beside each parameter.
+// kCountsSteps: it reads UpdateScalars::step. kReadsRate = false, where it is said: it does without a rate. kIsTrained =
+// false, where it is said: w is no parameter, and in mixed precision nobody computes on it as it is trained. kFlops: of an element. kSlots: tensors beside each parameter.
 // Derive, if there is one, is called on the host when the attributes are set. A Step is the same for all elements of a
 // step of the training; it changes w and its slots in place.
 //
@@ -78,14 +78,14 @@ inline constexpr size_t kClipInput = kRateInput<F> + 2;
 template <typename F>
 inline constexpr size_t kIterationInput = kRateInput<F> + 3;
 
-// The scalars of an update from their addresses: of an absent apply or clip, and of an iteration that it does not read,
-// null.
+// The scalars of an update from their addresses: of an absent apply or clip, and of a rate or an iteration that it does
+// not read, null.
 template <typename F, typename T>
 PARTITA_HOST_DEVICE inline UpdateScalars<T> ScalarsAt(const T* rate, const int32_t* apply, const T* clip,
                                                       const int32_t* iteration) {
   T step = 0;
   if constexpr (F::kCountsSteps) step = static_cast<T>(*iteration) + T(1);
-  return {*rate, clip == nullptr ? T(1) : *clip, step, Applies(apply)};
+  return {rate == nullptr ? T(0) : *rate, clip == nullptr ? T(1) : *clip, step, Applies(apply)};
 }
 
 // An update as a group of parameters has it: all ops have the attribute kRateFactor.

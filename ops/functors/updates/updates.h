@@ -7,6 +7,7 @@
 
 #include "ops/functors/updates/adagrad.h"
 #include "ops/functors/updates/adam.h"
+#include "ops/functors/updates/carry.h"
 #include "ops/functors/updates/moving_average.h"
 #include "ops/functors/updates/rmsprop.h"
 #include "ops/functors/updates/rmsprop_torch.h"
@@ -22,7 +23,8 @@
   UPDATE(RmsProp)               \
   UPDATE(RmsPropTorch)          \
   UPDATE(RmsPropTorchCentered)  \
-  UPDATE(MovingAverageUpdate)
+  UPDATE(MovingAverageUpdate)   \
+  UPDATE(CarryUpdate)
 
 namespace partita {
 

@@ -111,6 +111,40 @@ metric %z
 )");
 }
 
+constexpr char kCarried[] = R"(%g = input() f32[4,3,8]
+%w = parameter() initializer=constant f32[2,8]
+%y = lstm(%g, %w, _, _, _, _) carry=true f32[4,3,2]
+metric %y
+)";
+
+// Evaluation has states of its own, which are among those of training.
+TEST(PrepareTraining, AnLstmThatCarriesGoesOnWhereItWas) {
+  const absl::StatusOr<Graph> training = PrepareTraining(Parse(kCarried), Ops());
+  ASSERT_TRUE(training.ok()) << training.status();
+  EXPECT_EQ(ToText(*training), R"(state %@iteration
+state %y@h@evaluation
+state %y@h = %y@h@next
+state %y@c@evaluation
+state %y@c = %y@c@next
+%@iteration = state() initializer=constant scale=0.0 i32[]
+%g = input() f32[4,3,8]
+%w = parameter() initializer=constant f32[2,8]
+%y@h@evaluation = state() initializer=constant like=y@h scale=0.0 f32[4,2]
+%y@h = state() initializer=constant scale=0.0 f32[4,2]
+%y@c@evaluation = state() initializer=constant like=y@c scale=0.0 f32[4,2]
+%y@c = state() initializer=constant scale=0.0 f32[4,2]
+%y, %y@gates, %y@cells, %y@last, %y@last_cells = lstm_steps(%g, %w, _, %y@h, %y@c, _) f32[4,3,2], f32[4,3,8], f32[4,3,2], f32[4,2], f32[4,2]
+%y@h@next = carry(%y@h, %y@last, _, _, _) f32[4,2]
+%y@c@next = carry(%y@c, %y@last_cells, _, _, _) f32[4,2]
+metric %y
+)");
+  const absl::StatusOr<Graph> evaluation = PrepareEvaluation(Parse(kCarried), Ops());
+  ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+  const std::string text = ToText(*evaluation);
+  EXPECT_NE(text.find("state %y@h@evaluation = %y@h@evaluation@next\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("= lstm_steps(%g, %w, _, %y@h@evaluation, %y@c@evaluation, _)"), std::string::npos) << text;
+}
+
 TEST(PrepareTraining, GroupsOfStatisticsMustDivideTheBatch) {
   const Graph graph =
       Parse(std::string(kBatchNorm) + "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) f32[6,5,5,4]\nmetric %y\n");
@@ -414,6 +448,22 @@ TEST(UnrollMicroBatches, WhatNeedsTheWholeBatchGetsItsPartsSetTogether) {
   const std::string text = ToText(*unrolled);
   EXPECT_NE(text.find("%y@statistics@whole = concat(%y@statistics@micro0, %y@statistics@micro1)"), std::string::npos);
   EXPECT_NE(text.find("batch_norm_running(%y@statistics@whole, %mean, %variance, _)"), std::string::npos) << text;
+}
+
+// A micro-batch reads its rows of a state, which is written once, from those of all.
+TEST(UnrollMicroBatches, StatesAreReadInPartsAndWrittenWhole) {
+  const absl::StatusOr<Graph> prepared = PrepareTraining(Parse(kCarried), Ops());
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  const absl::StatusOr<Graph> unrolled = UnrollMicroBatches(*prepared, 2, Ops());
+  ASSERT_TRUE(unrolled.ok()) << unrolled.status();
+  const std::string text = ToText(*unrolled);
+  for (const char* const line :
+       {"%y@h@micro1 = slice(%y@h) begin=[2,0] size=[2,2] f32[2,2]\n",
+        "= lstm_steps(%g@micro1, %w, _, %y@h@micro1, %y@c@micro1, _)",
+        "%y@last@whole = concat(%y@last@micro0, %y@last@micro1) axis=0 f32[4,2]\n",
+        "%y@h@next = carry(%y@h, %y@last@whole, _, _, _) f32[4,2]\n", "state %y@h = %y@h@next\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
 }
 
 TEST(UnrollMicroBatches, RefusesPartsThatDoNotFit) {

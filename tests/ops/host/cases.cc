@@ -178,6 +178,7 @@ void AddUpdatesTogether(CaseTable& table) {
 void AddOptimizers(CaseTable& table) {
   std::vector<UpdateRule> rules = UpdateRules();
   rules.push_back({"moving_average", {{"decay", 0.9}, {"warmup", true}}, {}});
+  rules.push_back({"carry", {}, {}});
   for (const UpdateRule& rule : rules) {
     for (const std::optional<TensorType>& clip : {std::optional<TensorType>(), std::optional(F32({}))}) {
       std::vector<LocalNode> members;
