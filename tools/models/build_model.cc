@@ -3,6 +3,7 @@
 //   build_model mini-inception --batch=64 --output=mini_inception.pbtxt
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
+#include "tools/models/big_lstm.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/run_main.h"
@@ -10,7 +11,7 @@
 namespace partita {
 namespace {
 
-constexpr char kInception[] = "inception-v3";
+constexpr char kInception[] = "inception-v3", kBigLstm[] = "big-lstm";
 
 std::vector<FlagDefinition> FlagsOfAll() {
   return {
@@ -37,6 +38,18 @@ std::vector<FlagDefinition> FlagsOfInception() {
       BoolFlag("auxiliary-head", "a second classifier behind block 6e, whose loss counts 0.4 times in training"),
       BoolFlag("count-padding", "average pools count zeros around the image, as torchvision's; TensorFlow's do not"),
       ChoiceFlag("last-pool", "average", {"average", "max"}, "of the pool in the last block"),
+  };
+}
+
+std::vector<FlagDefinition> FlagsOfBigLstm() {
+  return {
+      IntFlag("vocabulary", "793470", 2, 1 << 30, "words that there are"),
+      IntFlag("length", "20", 1, 1 << 20, "words of a sequence in a batch"),
+      IntFlag("embedding", "0", 0, 1 << 20, "numbers of a word; 0: as the projection"),
+      IntFlag("hidden", "8192", 1, 1 << 20, "units of an LSTM"),
+      IntFlag("projection", "1024", 1, 1 << 20, "outputs of an LSTM; as many as units: without a projection"),
+      IntFlag("layers", "2", 1, 1024, "LSTMs, one on the other"),
+      IntFlag("samples", "0", 0, 1 << 30, "words of training's softmax; 0: 8192, or half of the words if fewer"),
   };
 }
 
@@ -73,9 +86,28 @@ ModelOptions ReadOptions(const std::string& name, const Flags& flags) {
   return options;
 }
 
+BigLstmOptions ReadBigLstmOptions(const Flags& flags) {
+  BigLstmOptions options;
+  options.batch = flags.Int("batch");
+  options.places = flags.Int("length");
+  options.words = flags.Int("vocabulary");
+  options.embedding = flags.Int("embedding");
+  options.units = flags.Int("hidden");
+  options.projection = flags.Int("projection");
+  options.layers = flags.Int("layers");
+  options.samples = flags.Int("samples");
+  options.dropout_rate = Number(flags, "dropout-rate").value_or(options.dropout_rate);
+  return options;
+}
+
+absl::StatusOr<Model> Make(const std::string& name, const Flags& flags) {
+  if (name == kBigLstm) return MakeBigLstm(ReadBigLstmOptions(flags), Ops());
+  return MakeModel(name, ReadOptions(name, flags), Ops());
+}
+
 absl::StatusOr<int> Write(const std::string& name, const CommandContext& context) {
   const Flags& flags = context.flags;
-  const absl::StatusOr<Model> model = MakeModel(name, ReadOptions(name, flags), Ops());
+  const absl::StatusOr<Model> model = Make(name, flags);
   if (!model.ok()) return FlagError("{}: {}", name, std::string(model.status().message()));
   if (!flags.IsSet("output")) {
     context.out << PrintModel(*model, ProtoFormat::kText);
@@ -85,18 +117,31 @@ absl::StatusOr<int> Write(const std::string& name, const CommandContext& context
   return kExitFinished;
 }
 
+void AddNames(const std::vector<FlagDefinition>& flags, std::vector<std::string>& names) {
+  for (const FlagDefinition& flag : flags) names.push_back(flag.name);
+}
+
+Command CommandOf(const std::string& name, const std::string& says) {
+  Command command{name, says, "", {}, {}};
+  command.run = [name](const CommandContext& context) { return Write(name, context); };
+  return command;
+}
+
 ProgramDefinition BuildModel() {
   ProgramDefinition program{"build_model", "writes a model as a graph proto", FlagsOfAll(), {}};
-  for (const FlagDefinition& flag : FlagsOfInception()) program.flags.push_back(flag);
+  for (const auto& flags : {FlagsOfInception(), FlagsOfBigLstm()}) {
+    program.flags.insert(program.flags.end(), flags.begin(), flags.end());
+  }
   for (const std::string& name : ModelNames()) {
-    Command command{name, "see tools/models/models.h", "", {}, {}};
-    for (const FlagDefinition& flag : FlagsOfAll()) command.flags.push_back(flag.name);
-    if (name == kInception) {
-      for (const FlagDefinition& flag : FlagsOfInception()) command.flags.push_back(flag.name);
-    }
-    command.run = [name](const CommandContext& context) { return Write(name, context); };
+    Command command = CommandOf(name, "see tools/models/models.h");
+    AddNames(FlagsOfAll(), command.flags);
+    if (name == kInception) AddNames(FlagsOfInception(), command.flags);
     program.commands.push_back(std::move(command));
   }
+  Command big_lstm = CommandOf(kBigLstm, "see tools/models/big_lstm.h");
+  big_lstm.flags = {"output", "batch", "dropout-rate"};
+  AddNames(FlagsOfBigLstm(), big_lstm.flags);
+  program.commands.push_back(std::move(big_lstm));
   return program;
 }
 
