@@ -7,6 +7,7 @@
 #include "graph/ir/gradient_moves.h"
 #include "graph/timeline/overlap.h"
 #include "runtime/api/job/packed_values.h"
+#include "runtime/base/median.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -14,12 +15,8 @@ namespace {
 
 constexpr double kNanosecond = 1e-9;
 
-double Median(std::vector<double> values, double of_none) {
-  if (values.empty()) return of_none;
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+// A rank whose steps move nothing hides all of it.
+double MedianShare(const std::vector<double>& shares) { return shares.empty() ? 1 : Median(shares); }
 
 }  // namespace
 
@@ -73,8 +70,8 @@ std::vector<RankCommunication> CommunicationMeter::Local() const {
          {&mean.busy, &mean.exposed, &mean.gradient_busy, &mean.gradient_exposed, &mean.gradient_behind_backward}) {
       *seconds /= static_cast<double>(mean.steps);
     }
-    mean.hidden_share = Median(rank.hidden_shares, 1);
-    mean.gradient_hidden_share = Median(rank.gradient_hidden_shares, 1);
+    mean.hidden_share = MedianShare(rank.hidden_shares);
+    mean.gradient_hidden_share = MedianShare(rank.gradient_hidden_shares);
     means.push_back(mean);
   }
   return means;

@@ -71,12 +71,15 @@ absl::Status Session::WriteState(const std::string& name, const ConstTensor& ten
 
 absl::StatusOr<std::vector<RankPart>> Session::OwnParts(const std::string& state) const {
   RETURN_IF_ERROR(CheckIdle("read a state"));
+  const Graph& graph = program_.state_graph();
+  const ValueId value = graph.Find(state);
+  if (value == kNoValue) return InvalidArgument("there is no state '{}'", state);
+  const Layout& layout = graph.layout(value);
   std::vector<RankPart> parts;
   for (const int rank : local_ranks_) {
+    if (!IsFirstReplica(layout, graph.mesh(layout), rank)) continue;
     ASSIGN_OR_RETURN(HeldTensor part, StatePart(state, rank));
-    const Layout& layout = program_.state_graph().layout(program_.state_graph().Find(state));
-    const bool first = IsFirstReplica(layout, program_.state_graph().mesh(layout), rank);
-    if (first && part.data != nullptr && !part.tensor.box.empty()) parts.push_back({rank, std::move(part)});
+    if (part.data != nullptr && !part.tensor.box.empty()) parts.push_back({rank, std::move(part)});
   }
   return parts;
 }

@@ -5,18 +5,13 @@
 
 #include "graph/timeline/step_times.h"
 #include "runtime/api/job/packed_values.h"
+#include "runtime/base/median.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
 
 constexpr size_t kMostSteps = 10'000;
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 }  // namespace
 

@@ -35,6 +35,12 @@ std::string FileHash::Text() const {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
+std::string HashOfBytes(std::string_view bytes) {
+  FileHash hash;
+  hash.Add(bytes.data(), bytes.size());
+  return hash.Text();
+}
+
 absl::StatusOr<FileHash> HashOfHeader(const std::string& file, Header header) {
   header.metadata.erase(kChecksumKey);
   ASSIGN_OR_RETURN(const std::string json, FormatHeader(file, header));

@@ -5,7 +5,9 @@
 #include <xxhash.h>
 
 #include <cstddef>
+#include <map>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,6 +25,9 @@ class FileHash {
  private:
   XXH3_state_t state_;
 };
+
+// Of all of these.
+std::string HashOfBytes(std::string_view bytes);
 
 // What the tensors are still to be added to. kInvalidArgument: a name or text that is not UTF-8.
 absl::StatusOr<FileHash> HashOfHeader(const std::string& file, Header header);

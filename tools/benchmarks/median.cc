@@ -2,15 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace partita {
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 Interval MedianInterval(std::vector<double> values) {
   std::sort(values.begin(), values.end());

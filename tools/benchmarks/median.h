@@ -1,13 +1,12 @@
-// Medians of what the rounds of a benchmark measured.
+// How sure the medians of a benchmark's rounds are, and those of ratios.
 #ifndef PARTITA_TOOLS_BENCHMARKS_MEDIAN_H_
 #define PARTITA_TOOLS_BENCHMARKS_MEDIAN_H_
 
 #include <vector>
 
-namespace partita {
+#include "runtime/base/median.h"
 
-// Of at least one value.
-double Median(std::vector<double> values);
+namespace partita {
 
 // The narrowest pair of the values that holds the median of their distribution, whatever that is, with a probability of
 // at least 95 %. Of fewer than 6 it is the first and the last: 94 % with 5, 75 % with 3.

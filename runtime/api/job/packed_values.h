@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "runtime/base/check.h"
@@ -19,6 +20,11 @@ class PackedValues {
     AddBytes(&value, sizeof(value));
   }
   void AddBytes(const void* data, int64_t count) { bytes_.append(static_cast<const char*>(data), count); }
+
+  void AddText(std::string_view text) {
+    Add(static_cast<int64_t>(text.size()));
+    AddBytes(text.data(), static_cast<int64_t>(text.size()));
+  }
 
   const std::string& bytes() const { return bytes_; }
 
@@ -43,6 +49,11 @@ class PackedReader {
     const char* const data = bytes_.data() + next_;
     next_ += count;
     return data;
+  }
+
+  std::string NextText() {
+    const auto size = Next<int64_t>();
+    return {NextBytes(size), static_cast<size_t>(size)};
   }
 
   bool AtEnd() const { return next_ == static_cast<int64_t>(bytes_.size()); }

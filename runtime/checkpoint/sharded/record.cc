@@ -51,16 +51,10 @@ Json ToJson(const CheckpointRecord& record) {
           {"shards", shards}};
 }
 
-std::string HashOf(const std::string& text) {
-  FileHash hash;
-  hash.Add(text.data(), text.size());
-  return hash.Text();
-}
-
 // With its checksum; throws where text is not UTF-8.
 std::string Sealed(Json json) {
   json.erase(kHash);
-  json[kHash] = HashOf(json.dump());
+  json[kHash] = HashOfBytes(json.dump());
   return json.dump() + "\n";
 }
 

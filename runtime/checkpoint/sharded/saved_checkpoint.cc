@@ -14,12 +14,6 @@ constexpr int64_t kLargestRecord = 1 << 30;
 constexpr int64_t kPieceBytes = 1 << 20;
 constexpr size_t kLengthBytes = 8;
 
-std::string HashOf(std::string_view bytes) {
-  FileHash hash;
-  hash.Add(bytes.data(), bytes.size());
-  return hash.Text();
-}
-
 // The shard as the record knows it, by its size.
 absl::StatusOr<InputFile> OpenShard(const std::string& folder, const SavedShard& shard) {
   ASSIGN_OR_RETURN(InputFile input, InputFile::Open(folder + "/" + ShardFile(shard.rank)));
@@ -51,7 +45,7 @@ absl::StatusOr<SavedCheckpoint> SavedCheckpoint::Open(const std::string& folder)
   const std::string path = folder + "/" + kRecordFile;
   ASSIGN_OR_RETURN(const std::string text, ReadRegularFile(path, kLargestRecord));
   ASSIGN_OR_RETURN(CheckpointRecord record, ParseRecord(path, text));
-  SavedCheckpoint checkpoint(folder, std::move(record), HashOf(text));
+  SavedCheckpoint checkpoint(folder, std::move(record), HashOfBytes(text));
   RETURN_IF_ERROR(checkpoint.OpenShards());
   RETURN_IF_ERROR(checkpoint.CheckPlaces());
   return checkpoint;
@@ -61,7 +55,7 @@ absl::Status SavedCheckpoint::OpenShards() {
   for (const SavedShard& shard : record_.shards) {
     ASSIGN_OR_RETURN(InputFile input, OpenShard(folder_, shard));
     ASSIGN_OR_RETURN(const std::string head, ReadHead(input));
-    if (const std::string hash = HashOf(head); hash != shard.head_hash) {
+    if (const std::string hash = HashOfBytes(head); hash != shard.head_hash) {
       return InvalidArgument("{}: found checksum {} of its header, {} says {}: the file was damaged, or is another's",
                              input.path(), hash, kRecordFile, Printable(shard.head_hash));
     }

@@ -7,11 +7,9 @@ namespace partita {
 namespace {
 
 std::string Packed(const absl::Status& status, const std::string& said) {
-  const std::string text = status.ok() ? said : std::string(status.message());
   PackedValues packed;
   packed.Add(static_cast<int>(status.code()));
-  packed.Add(static_cast<int64_t>(text.size()));
-  packed.AddBytes(text.data(), static_cast<int64_t>(text.size()));
+  packed.AddText(status.ok() ? said : std::string(status.message()));
   return packed.bytes();
 }
 
@@ -23,8 +21,7 @@ absl::StatusOr<std::vector<std::string>> Agree(const Session& session, const abs
   for (std::string& process : all) {
     PackedReader reader(process);
     const auto code = static_cast<absl::StatusCode>(reader.Next<int>());
-    const auto size = reader.Next<int64_t>();
-    std::string text(reader.NextBytes(size), static_cast<size_t>(size));
+    std::string text = reader.NextText();
     if (code != absl::StatusCode::kOk) return absl::Status(code, text);
     process = std::move(text);
   }

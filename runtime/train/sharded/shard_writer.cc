@@ -54,12 +54,6 @@ absl::StatusOr<PartsByRank> CollectParts(const Session& session, const std::stri
   return parts;
 }
 
-std::string HashOf(std::string_view bytes) {
-  FileHash hash;
-  hash.Add(bytes.data(), bytes.size());
-  return hash.Text();
-}
-
 std::string_view TextOf(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -72,12 +66,12 @@ absl::Status WriteShard(int rank, const std::vector<std::string>& names, const s
     const Box& box = part.tensor.box;
     tensors.push_back(
         {names[static_cast<size_t>(part.state)], part.tensor.dtype, {box.size.begin(), box.size.end()}, part.bytes});
-    written.parts.push_back({part.state, {rank, box, HashOf(TextOf(part.bytes))}});
+    written.parts.push_back({part.state, {rank, box, HashOfBytes(TextOf(part.bytes))}});
   }
   ASSIGN_OR_RETURN(const EncodedFile encoded, EncodeSafetensors(path, tensors, {}));
   std::vector<std::string_view> pieces = {encoded.head};
   for (const std::span<const std::byte> bytes : encoded.tensors) pieces.push_back(TextOf(bytes));
-  SavedShard shard{rank, 0, HashOf(encoded.head)};
+  SavedShard shard{rank, 0, HashOfBytes(encoded.head)};
   for (const std::string_view piece : pieces) shard.bytes += static_cast<int64_t>(piece.size());
   written.shards.push_back(std::move(shard));
   return WriteNewFile(disk, path, pieces);
@@ -92,16 +86,6 @@ Shape NextSizes(PackedReader& reader) {
   Shape sizes(static_cast<size_t>(reader.Next<int64_t>()));
   for (int64_t& size : sizes) size = reader.Next<int64_t>();
   return sizes;
-}
-
-void AddText(const std::string& text, PackedValues& packed) {
-  packed.Add(static_cast<int64_t>(text.size()));
-  packed.AddBytes(text.data(), static_cast<int64_t>(text.size()));
-}
-
-std::string NextText(PackedReader& reader) {
-  const auto size = reader.Next<int64_t>();
-  return std::string(reader.NextBytes(size), static_cast<size_t>(size));
 }
 
 }  // namespace
@@ -123,14 +107,14 @@ std::string Pack(const WrittenShards& shards) {
   for (const SavedShard& shard : shards.shards) {
     packed.Add(shard.rank);
     packed.Add(shard.bytes);
-    AddText(shard.head_hash, packed);
+    packed.AddText(shard.head_hash);
   }
   for (const auto& [state, part] : shards.parts) {
     packed.Add(state);
     packed.Add(part.rank);
     AddSizes(part.box.offset, packed);
     AddSizes(part.box.size, packed);
-    AddText(part.hash, packed);
+    packed.AddText(part.hash);
   }
   return packed.bytes();
 }
@@ -142,7 +126,7 @@ WrittenShards Unpack(const std::string& packed) {
   for (SavedShard& shard : shards.shards) {
     shard.rank = reader.Next<int>();
     shard.bytes = reader.Next<int64_t>();
-    shard.head_hash = NextText(reader);
+    shard.head_hash = reader.NextText();
   }
   while (!reader.AtEnd()) {
     WrittenPart part;
@@ -150,7 +134,7 @@ WrittenShards Unpack(const std::string& packed) {
     part.part.rank = reader.Next<int>();
     part.part.box.offset = NextSizes(reader);
     part.part.box.size = NextSizes(reader);
-    part.part.hash = NextText(reader);
+    part.part.hash = reader.NextText();
     shards.parts.push_back(std::move(part));
   }
   return shards;

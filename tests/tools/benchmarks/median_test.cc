@@ -13,11 +13,6 @@ std::vector<double> UpTo(int n) {
   return values;
 }
 
-TEST(Median, IsTheMiddleOrTheMeanOfTheTwo) {
-  EXPECT_EQ(Median({3, 1, 2}), 2);
-  EXPECT_EQ(Median({4, 1, 3, 2}), 2.5);
-}
-
 // Tables of the sign test: the k-th smallest and largest of n.
 TEST(MedianInterval, IsThatOfTheSignTest) {
   struct Row {

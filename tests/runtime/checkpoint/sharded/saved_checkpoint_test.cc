@@ -24,12 +24,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::string HashOf(std::string_view bytes) {
-  FileHash hash;
-  hash.Add(bytes.data(), bytes.size());
-  return hash.Text();
-}
-
 // Without a sync, which would take most of a test's time.
 void Overwrite(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
@@ -64,8 +58,8 @@ class SavedCheckpoints : public ::testing::Test {
     const EncodedFile file = EncodeSafetensors("shard", {&tensor, 1}, {}).value();
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     ASSERT_TRUE(WriteNewFile(SystemDisk(), Path(ShardFile(rank)), {file.head, text}).ok());
-    record_.shards.push_back({rank, static_cast<int64_t>(file.head.size() + text.size()), HashOf(file.head)});
-    record_.states[0].parts.push_back({rank, {{row, 0}, {2, 3}}, HashOf(text)});
+    record_.shards.push_back({rank, static_cast<int64_t>(file.head.size() + text.size()), HashOfBytes(file.head)});
+    record_.states[0].parts.push_back({rank, {{row, 0}, {2, 3}}, HashOfBytes(text)});
   }
   void WriteRecord() {
     ASSERT_TRUE(WriteFileAtomically(Path(kRecordFile), FormatRecord("record", record_).value()).ok());
