@@ -190,8 +190,7 @@ Outcome Session::Save(const std::string& path) const {
 Outcome Session::Load(const std::string& path) {
   const auto load = [&]() -> absl::Status {
     ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(parts_->model->model, path));
-    ASSIGN_OR_RETURN(const SafetensorsFile states,
-                     std::move(file).Read(parts_->session->program(), States::kEvaluated));
+    ASSIGN_OR_RETURN(const CheckedFile states, std::move(file).Check(parts_->session->program(), States::kEvaluated));
     return LoadStates(*parts_->session, states);
   };
   return Guarded<Outcome>([&] { return OutcomeOf(load()); });

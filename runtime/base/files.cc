@@ -108,9 +108,8 @@ absl::Status WriteAll(int fd, std::string_view bytes, const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status WritePieces(int fd, std::span<const std::string_view> pieces, const std::string& path) {
-  for (const std::string_view piece : pieces) RETURN_IF_ERROR(WriteAll(fd, piece, path));
-  return absl::OkStatus();
+absl::Status WriteMade(int fd, const MakeBytes& make, const std::string& path) {
+  return make([&](std::string_view bytes) { return WriteAll(fd, bytes, path); });
 }
 
 // Beside the target, so that the rename stays in one file system; unique among the threads of all processes here.
@@ -132,32 +131,37 @@ absl::Status SyncFolder(const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status WriteWhole(Descriptor& fd, std::span<const std::string_view> pieces, const std::string& path) {
-  RETURN_IF_ERROR(WritePieces(fd.get(), pieces, path));
+absl::Status WriteWhole(Descriptor& fd, const MakeBytes& make, const std::string& path) {
+  RETURN_IF_ERROR(WriteMade(fd.get(), make, path));
   if (::fsync(fd.get()) != 0) return WriteError("sync", path);
   return absl::OkStatus();
 }
 
+// A file without a name; below 0: the file system, or a system without /proc, has none that could get one.
+int OpenNameless(const std::string& folder, mode_t mode) {
+  if (::access("/proc/self/fd", X_OK) != 0) return -1;
+  return ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+}
+
 // The file as `temporary`, whole and on the disk. It has that name only then, where the file system can do so.
-absl::Status WriteTemporary(const std::string& temporary, std::span<const std::string_view> pieces, mode_t mode,
-                            const std::string& path) {
-  Descriptor nameless(::open(FolderOf(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
+absl::Status WriteTemporary(const std::string& temporary, const MakeBytes& make, mode_t mode, const std::string& path) {
+  Descriptor nameless(OpenNameless(FolderOf(path), mode));
   if (nameless.get() >= 0) {
-    RETURN_IF_ERROR(WriteWhole(nameless, pieces, path));
+    RETURN_IF_ERROR(WriteWhole(nameless, make, path));
     const std::string link = fmt::format("/proc/self/fd/{}", nameless.get());
     if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, temporary.c_str(), AT_SYMLINK_FOLLOW) == 0) return absl::OkStatus();
-    if (errno != ENOENT) return SystemError("create a file beside it", path);  // ENOENT: there is no /proc
+    return SystemError("create a file beside it", path);
   }
   Descriptor named(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (named.get() < 0) return SystemError("create a file beside it", path);
-  RETURN_IF_ERROR(WriteWhole(named, pieces, path));
+  RETURN_IF_ERROR(WriteWhole(named, make, path));
   if (!named.Close()) return WriteError("close", path);
   return absl::OkStatus();
 }
 
-absl::Status Replace(const std::string& path, std::span<const std::string_view> pieces, mode_t mode) {
+absl::Status Replace(const std::string& path, const MakeBytes& make, mode_t mode) {
   const std::string temporary = TemporaryPath(path);
-  absl::Status status = WriteTemporary(temporary, pieces, mode, path);
+  absl::Status status = WriteTemporary(temporary, make, mode, path);
   if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) status = SystemError("replace", path);
   if (!status.ok()) {
     ::unlink(temporary.c_str());
@@ -166,10 +170,10 @@ absl::Status Replace(const std::string& path, std::span<const std::string_view> 
   return SyncFolder(path);
 }
 
-absl::Status WriteInPlace(const std::string& path, std::span<const std::string_view> pieces) {
+absl::Status WriteInPlace(const std::string& path, const MakeBytes& make) {
   Descriptor fd(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
   if (fd.get() < 0) return SystemError("open for writing", path);
-  RETURN_IF_ERROR(WritePieces(fd.get(), pieces, path));
+  RETURN_IF_ERROR(WriteMade(fd.get(), make, path));
   if (!fd.Close()) return WriteError("close", path);
   return absl::OkStatus();
 }
@@ -216,12 +220,19 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit, std
   }
 }
 
-absl::Status WriteFileAtomically(const std::string& path, std::span<const std::string_view> pieces) {
+absl::Status WriteFileAtomically(const std::string& path, const MakeBytes& make) {
   struct stat info;
-  if (::stat(path.c_str(), &info) != 0) return Replace(path, pieces, 0666);
+  if (::stat(path.c_str(), &info) != 0) return Replace(path, make, 0666);
   if (S_ISDIR(info.st_mode)) return InvalidArgument("{}: found a directory, allowed is a file", path);
-  if (!S_ISREG(info.st_mode)) return WriteInPlace(path, pieces);
-  return Replace(FollowLinks(path), pieces, info.st_mode & 0777);
+  if (!S_ISREG(info.st_mode)) return WriteInPlace(path, make);
+  return Replace(FollowLinks(path), make, info.st_mode & 0777);
+}
+
+absl::Status WriteFileAtomically(const std::string& path, std::span<const std::string_view> pieces) {
+  return WriteFileAtomically(path, [&](const WriteBytes& write) -> absl::Status {
+    for (const std::string_view piece : pieces) RETURN_IF_ERROR(write(piece));
+    return absl::OkStatus();
+  });
 }
 
 absl::Status WriteFileAtomically(const std::string& path, std::string_view contents) {

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,12 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit,
 // followed and its target replaced.
 absl::Status WriteFileAtomically(const std::string& path, std::span<const std::string_view> pieces);
 absl::Status WriteFileAtomically(const std::string& path, std::string_view contents);
+
+// The same of bytes that `make` hands to `write` one after the other, of a file that is larger than what is to be held
+// at once. `make` is called once at most; an error of `write` is for it to return.
+using WriteBytes = std::function<absl::Status(std::string_view bytes)>;
+using MakeBytes = std::function<absl::Status(const WriteBytes& write)>;
+absl::Status WriteFileAtomically(const std::string& path, const MakeBytes& make);
 
 }  // namespace partita
 

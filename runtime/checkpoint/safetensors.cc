@@ -243,8 +243,8 @@ std::span<const std::byte> SafetensorsFile::Bytes(const StoredTensor& tensor) co
   return std::as_bytes(std::span(bytes_)).subspan(data_ + tensor.begin, tensor.end - tensor.begin);
 }
 
-absl::StatusOr<std::span<const std::byte>> SafetensorsFile::Get(std::string_view name, DType dtype,
-                                                                std::span<const int64_t> shape) const {
+absl::StatusOr<const StoredTensor*> SafetensorsFile::Find(std::string_view name, DType dtype,
+                                                          std::span<const int64_t> shape) const {
   const StoredTensor* tensor = Find(name);
   if (tensor == nullptr) {
     std::string found;
@@ -259,6 +259,12 @@ absl::StatusOr<std::span<const std::byte>> SafetensorsFile::Get(std::string_view
     return InvalidArgument("{}: tensor {}: found {}{}, needed is {}{}", path_, Printable(name), tensor->type->name,
                            ShapeText(tensor->shape), type->name, ShapeText(shape));
   }
+  return tensor;
+}
+
+absl::StatusOr<std::span<const std::byte>> SafetensorsFile::Get(std::string_view name, DType dtype,
+                                                                std::span<const int64_t> shape) const {
+  ASSIGN_OR_RETURN(const StoredTensor* const tensor, Find(name, dtype, shape));
   return Bytes(*tensor);
 }
 
@@ -273,24 +279,34 @@ absl::StatusOr<SafetensorsReader> SafetensorsReader::Open(const std::string& pat
   return SafetensorsReader(std::move(input), std::move(file));
 }
 
-absl::StatusOr<SafetensorsFile> SafetensorsReader::Read(const TensorChoice& keep) && {
+absl::Status SafetensorsReader::ReadPieces(const TakePiece& take) {
   ASSIGN_OR_RETURN(FileHash hash, HashOfHeader(file_.path(), file_.header_));
-  std::vector<StoredTensor> kept;
-  ASSIGN_OR_RETURN(std::string bytes, RoomFor(keep));
-  for (StoredTensor& tensor : file_.header_.tensors) {
-    if (keep && !keep(tensor)) {
-      RETURN_IF_ERROR(Skip(tensor.end - tensor.begin, hash));
-      continue;
+  std::string piece;
+  for (const StoredTensor& tensor : file_.tensors()) {
+    for (int64_t left = tensor.end - tensor.begin; left > 0; left -= static_cast<int64_t>(piece.size())) {
+      piece.clear();
+      RETURN_IF_ERROR(input_.Append(std::min(left, kPieceBytes), piece));
+      hash.Add(piece.data(), piece.size());
+      take(tensor, piece);
     }
-    const size_t begin = bytes.size();
-    RETURN_IF_ERROR(input_.Append(tensor.end - tensor.begin, bytes));
-    hash.Add(bytes.data() + begin, bytes.size() - begin);
-    tensor.begin = static_cast<int64_t>(begin);
-    tensor.end = static_cast<int64_t>(bytes.size());
-    kept.push_back(std::move(tensor));
   }
   RETURN_IF_ERROR(input_.CheckEnd());
-  RETURN_IF_ERROR(CheckChecksum(file_.path(), file_.metadata(), hash));
+  return CheckChecksum(file_.path(), file_.metadata(), hash);
+}
+
+absl::StatusOr<SafetensorsFile> SafetensorsReader::Read(const TensorChoice& keep) && {
+  ASSIGN_OR_RETURN(std::string bytes, RoomFor(keep));
+  RETURN_IF_ERROR(ReadPieces([&](const StoredTensor& tensor, std::string_view piece) {
+    if (!keep || keep(tensor)) bytes += piece;
+  }));
+  std::vector<StoredTensor> kept;
+  int64_t end = 0;
+  for (StoredTensor& tensor : file_.header_.tensors) {
+    if (keep && !keep(tensor)) continue;
+    const int64_t begin = end;
+    end += tensor.end - tensor.begin;
+    kept.push_back({std::move(tensor.name), tensor.type, std::move(tensor.shape), begin, end});
+  }
   SafetensorsFile file(file_.path_, {std::move(file_.header_.metadata), std::move(kept)});
   file.bytes_ = std::move(bytes);
   return file;
@@ -305,17 +321,6 @@ absl::StatusOr<std::string> SafetensorsReader::RoomFor(const TensorChoice& keep)
     bytes.reserve(static_cast<size_t>(total));
     return bytes;
   });
-}
-
-// Nothing of it is kept but what the checksum has of it.
-absl::Status SafetensorsReader::Skip(int64_t count, FileHash& hash) {
-  std::string piece;
-  for (int64_t left = count; left > 0; left -= static_cast<int64_t>(piece.size())) {
-    piece.clear();
-    RETURN_IF_ERROR(input_.Append(std::min(left, kPieceBytes), piece));
-    hash.Add(piece.data(), piece.size());
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<SafetensorsFile> LoadSafetensors(const std::string& path) {

@@ -91,10 +91,13 @@ class SafetensorsFile {
   // Null if there is none.
   const StoredTensor* Find(std::string_view name) const;
 
+  // The tensor that the caller needs. kInvalidArgument if it is missing or has another type or shape.
+  absl::StatusOr<const StoredTensor*> Find(std::string_view name, DType dtype, std::span<const int64_t> shape) const;
+
   // The bytes of a tensor of this file. Not necessarily aligned for its type: other writers need not pad.
   std::span<const std::byte> Bytes(const StoredTensor& tensor) const;
 
-  // The bytes of the tensor that the caller needs. kInvalidArgument if it is missing or has another type or shape.
+  // The bytes of that tensor.
   absl::StatusOr<std::span<const std::byte>> Get(std::string_view name, DType dtype,
                                                  std::span<const int64_t> shape) const;
 
@@ -123,18 +126,25 @@ class SafetensorsReader {
 
   // Without bytes: so Bytes, Get and Digest are not for it.
   const SafetensorsFile& header() const { return file_; }
+  // Where the tensors begin in the file.
+  int64_t data_begin() const { return data_begin_; }
+
+  // The tensors, one behind the other in pieces. kInvalidArgument: the checksum of all is wrong. Once.
+  using TakePiece = std::function<void(const StoredTensor& tensor, std::string_view piece)>;
+  absl::Status ReadPieces(const TakePiece& take);
 
   // The rest; the result has the tensors that are wanted and no others. kInvalidArgument: the checksum of all tensors
   // is wrong. kResourceExhausted: there is not so much memory.
   absl::StatusOr<SafetensorsFile> Read(const TensorChoice& keep) &&;
 
  private:
-  SafetensorsReader(InputFile input, SafetensorsFile file) : input_(std::move(input)), file_(std::move(file)) {}
+  SafetensorsReader(InputFile input, SafetensorsFile file)
+      : input_(std::move(input)), file_(std::move(file)), data_begin_(input_.size() - input_.rest()) {}
   absl::StatusOr<std::string> RoomFor(const TensorChoice& keep) const;
-  absl::Status Skip(int64_t count, FileHash& hash);
 
   InputFile input_;
   SafetensorsFile file_;
+  int64_t data_begin_;
 };
 
 // The whole of a file.

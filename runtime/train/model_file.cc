@@ -12,10 +12,16 @@
 
 #include "graph/ir/generated_name.h"
 #include "runtime/base/status.h"
+#include "runtime/checkpoint/save_in_turn.h"
+#include "runtime/checkpoint/sharded/pieces.h"
+#include "runtime/train/sharded/agreement.h"
+#include "runtime/train/sharded/fill_parts.h"
 #include "runtime/train/sharded/finite_check.h"
 
 namespace partita {
 namespace {
+
+constexpr int64_t kPieceBytes = 1 << 20;
 
 // Of names that training gives; users' have no '@' (docs/design.md 5.16).
 bool IsAdded(std::string_view name) { return name.find('@') != std::string_view::npos; }
@@ -86,12 +92,14 @@ absl::Status CheckAll(const SafetensorsFile& file, const StateTypes& states) {
 }
 
 // What the steps read as their number is the number that the file tells, if there is such a state.
-absl::Status CheckIteration(const SafetensorsFile& file, const Graph& graph, int64_t step) {
+absl::Status CheckIteration(const CheckedFile& file, const Graph& graph, int64_t step) {
   for (const State& state : graph.states()) {
     if (graph.value(state.value).name != kIterationName || state.update == kNoValue) continue;
-    ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
-                     file.Get(kIterationName, DType::kI32, graph.type(state.value).shape));
+    ASSIGN_OR_RETURN(const StoredTensor* const tensor,
+                     file.Find(kIterationName, DType::kI32, graph.type(state.value).shape));
+    ASSIGN_OR_RETURN(TensorStream stream, file.Open(*tensor));
     int32_t iteration = 0;
+    ASSIGN_OR_RETURN(const std::string_view bytes, stream.Next(sizeof(iteration)));
     std::memcpy(&iteration, bytes.data(), sizeof(iteration));
     if (iteration == step) continue;
     return InvalidArgument("{}: tensor {}: found {}, the metadata speaks of step {}", file.path(), kIterationName,
@@ -105,7 +113,7 @@ bool IsWanted(States states, std::string_view name, const std::set<std::string, 
 }
 
 // What the file has for a state; null: nothing, the state stays as it is.
-const StoredTensor* FindFor(const SafetensorsFile& file, const std::string& state, const TensorType& type,
+const StoredTensor* FindFor(const CheckedFile& file, const std::string& state, const TensorType& type,
                             const std::set<std::string, std::less<>>& evaluated) {
   const StoredTensor* const own = file.Find(state);
   if (own != nullptr || !IsAdded(state) || !evaluated.contains(state)) return own;
@@ -113,30 +121,73 @@ const StoredTensor* FindFor(const SafetensorsFile& file, const std::string& stat
   return owner != nullptr && HasShape(*owner, type.shape) ? owner : nullptr;
 }
 
+// States as wholes, each when it is asked for: all processes read the same ones in the same order, twice, or until the
+// first that cannot be read. In the first round they are looked at; where one is not finite there is no second.
+class StatesInTurn {
+ public:
+  StatesInTurn(const Session& session, const std::vector<NamedTensor>& tensors, std::span<const size_t> order,
+               const std::string& path)
+      : session_(session), tensors_(tensors), order_(order), path_(path) {}
+
+  absl::StatusOr<std::string_view> Next() {
+    const bool looks = read_ < order_.size();
+    if (!looks) RETURN_IF_ERROR(finite_.Result(path_));
+    const std::string& name = tensors_[order_[read_++ % order_.size()]].name;
+    state_ = {};
+    ASSIGN_OR_RETURN(state_, session_.ReadState(name));
+    const LocalTensor whole{state_.dtype, state_.shape, WholeBox(state_.shape)};
+    if (looks) finite_.Look(name, whole, std::as_bytes(std::span(state_.bytes)));
+    return std::string_view(state_.bytes.data(), state_.bytes.size());
+  }
+
+  absl::Status ReadOthers() {
+    while (read_ < 2 * order_.size()) RETURN_IF_ERROR(Next().status());
+    return absl::OkStatus();
+  }
+
+ private:
+  const Session& session_;
+  const std::vector<NamedTensor>& tensors_;
+  const std::span<const size_t> order_;
+  const std::string& path_;
+  FiniteCheck finite_;
+  HostTensor state_;
+  size_t read_ = 0;
+};
+
+absl::Status FillFrom(const CheckedFile& file, const StoredTensor& tensor, std::span<const HeldTensor> parts) {
+  ASSIGN_OR_RETURN(TensorStream stream, file.Open(tensor));
+  const Shape shape(tensor.shape.begin(), tensor.shape.end());
+  const int64_t element = tensor.type->bits / 8;
+  RETURN_IF_ERROR(EachPiece(WholeBox(shape), kPieceBytes / element, [&](const Box& piece) -> absl::Status {
+    ASSIGN_OR_RETURN(const std::string_view bytes, stream.Next(piece.elements() * element));
+    FillParts(piece, bytes.data(), parts);
+    return absl::OkStatus();
+  }));
+  return stream.CheckEnd();
+}
+
 }  // namespace
 
 absl::Status SaveStates(const Session& session, const Model& model, const ModelRecord& record, States states,
                         const std::string& path) {
-  const bool writes = session.local_ranks().front() == 0;
   const auto evaluated = EvaluatedStates(session.program());
-  std::vector<std::pair<std::string, HostTensor>> saved;
-  FiniteCheck finite;
-  for (const std::string& name : session.StateNames()) {
-    if (!IsWanted(states, name, evaluated)) continue;
-    ASSIGN_OR_RETURN(HostTensor state, session.ReadState(name));
-    finite.Look(name, {state.dtype, state.shape, WholeBox(state.shape)}, std::as_bytes(std::span(state.bytes)));
-    if (writes) saved.emplace_back(name, std::move(state));
-  }
-  RETURN_IF_ERROR(finite.Result(path));
-  if (!writes) return absl::OkStatus();
   std::vector<NamedTensor> tensors;
-  for (const auto& [name, state] : saved) {
-    tensors.push_back(
-        {name, state.dtype, {state.shape.begin(), state.shape.end()}, std::as_bytes(std::span(state.bytes))});
+  for (const auto& [name, type] : StatesOf(session.program().state_graph())) {
+    if (IsWanted(states, name, evaluated)) {
+      tensors.push_back({name, type.dtype, {type.shape.begin(), type.shape.end()}, {}});
+    }
   }
   Metadata metadata = ToMetadata(record);
   metadata["partita.model"] = model.name;
-  return SaveSafetensors(path, tensors, metadata);
+  ASSIGN_OR_RETURN(const SafetensorsOutline outline, SafetensorsOutline::Make(path, tensors, metadata));
+  StatesInTurn in_turn(session, tensors, outline.order(), path);
+  absl::Status saved;
+  if (session.local_ranks().front() == 0) {
+    saved = SaveInTurn(path, tensors, metadata, [&](size_t /*tensor*/) { return in_turn.Next(); });
+  }
+  RETURN_IF_ERROR(in_turn.ReadOthers());  // those of other processes, or behind an error of the disk
+  return saved;
 }
 
 absl::StatusOr<ModelFile> ModelFile::Open(const Model& model, const std::string& path) {
@@ -146,7 +197,7 @@ absl::StatusOr<ModelFile> ModelFile::Open(const Model& model, const std::string&
   return ModelFile(std::move(reader), std::move(record));
 }
 
-absl::StatusOr<SafetensorsFile> ModelFile::Read(const Program& program, States states) && {
+absl::StatusOr<CheckedFile> ModelFile::Check(const Program& program, States states) && {
   const StateTypes types = StatesOf(program.state_graph());
   if (states == States::kAll) RETURN_IF_ERROR(CheckAll(reader_.header(), types));
   const auto evaluated = EvaluatedStates(program);
@@ -156,25 +207,29 @@ absl::StatusOr<SafetensorsFile> ModelFile::Read(const Program& program, States s
   for (const StoredTensor& tensor : reader_.header().tensors()) {
     if (wanted(tensor)) RETURN_IF_ERROR(CheckShape(path(), tensor, types.find(tensor.name)->second.shape));
   }
-  ASSIGN_OR_RETURN(SafetensorsFile file, std::move(reader_).Read(wanted));
+  ASSIGN_OR_RETURN(CheckedFile file, CheckedFile::Check(std::move(reader_), wanted));
   if (states == States::kAll && record_.training) {
     RETURN_IF_ERROR(CheckIteration(file, program.state_graph(), record_.training->step));
   }
   return file;
 }
 
-absl::Status LoadStates(Session& session, const SafetensorsFile& file) {
+absl::Status LoadStates(Session& session, const CheckedFile& file) {
   const auto evaluated = EvaluatedStates(session.program());
-  std::vector<std::pair<std::string, ConstTensor>> loaded;
+  std::vector<std::pair<std::string, const StoredTensor*>> loaded;
   for (const auto& [name, type] : StatesOf(session.program().state_graph())) {
     const StoredTensor* const tensor = FindFor(file, name, type, evaluated);
     if (tensor == nullptr && IsAdded(name)) continue;
-    ASSIGN_OR_RETURN(const std::span<const std::byte> bytes,
-                     file.Get(tensor == nullptr ? name : tensor->name, type.dtype, type.shape));
-    loaded.emplace_back(name, ConstTensor{type.dtype, type.shape, bytes.data()});
+    ASSIGN_OR_RETURN(const StoredTensor* const suits,
+                     file.Find(tensor == nullptr ? name : tensor->name, type.dtype, type.shape));
+    loaded.emplace_back(name, suits);
   }
-  for (const auto& [name, tensor] : loaded) RETURN_IF_ERROR(session.WriteState(name, tensor));
-  return absl::OkStatus();
+  absl::Status filled;
+  for (const auto& [name, tensor] : loaded) {
+    if (!filled.ok()) break;
+    filled = session.FillState(name, [&](std::span<const HeldTensor> parts) { return FillFrom(file, *tensor, parts); });
+  }
+  return Agree(session, filled).status();
 }
 
 }  // namespace partita

@@ -14,6 +14,7 @@
 #include "graph/ir/model.h"
 #include "graph/ir/program.h"
 #include "runtime/api/session.h"
+#include "runtime/checkpoint/checked_file.h"
 #include "runtime/checkpoint/safetensors.h"
 #include "runtime/train/model_record.h"
 
@@ -26,9 +27,9 @@ enum class States {
   kAll,
 };
 
-// Collective; the process of rank 0 writes, and is the only one that holds more than one state at a time. `record`:
-// what the file says beside them. kOutOfRange on all ranks: a state has a value that is not finite, and what `path`
-// holds stays; the state and the element are named.
+// Collective; the process of rank 0 writes. None holds more than one state at a time, so each is gathered twice: the
+// file's checksum stands before them. `record`: what the file says beside them. kOutOfRange on all ranks: a state has a
+// value that is not finite, and what `path` holds stays; the state and the element are named.
 absl::Status SaveStates(const Session& session, const Model& model, const ModelRecord& record, States states,
                         const std::string& path);
 
@@ -44,9 +45,9 @@ class ModelFile {
   // Its tensors alone count.
   void ForgetRecord() { record_ = {}; }
 
-  // The tensors that a session of this program takes; the others are left in the file. kInvalidArgument: with kAll, a
-  // state of the program that the file lacks, or a tensor that is none; another shape.
-  absl::StatusOr<SafetensorsFile> Read(const Program& program, States states) &&;
+  // Reads it to its end. Of the result those tensors are wanted that a session of this program takes. kInvalidArgument:
+  // a damaged file; with kAll, a state of the program that the file lacks, or a tensor that is none; another shape.
+  absl::StatusOr<CheckedFile> Check(const Program& program, States states) &&;
 
  private:
   ModelFile(SafetensorsReader reader, ModelRecord record) : reader_(std::move(reader)), record_(std::move(record)) {}
@@ -57,9 +58,10 @@ class ModelFile {
 
 // To the ranks of this process, of which every process has read the same file. A state that training added, and that
 // the file lacks, is as at the start of training; one that evaluation reads stands for a parameter, and so is the
-// parameter. Collective. kInvalidArgument before any state is changed: a state of the user's graph that the file lacks,
-// another type or shape.
-absl::Status LoadStates(Session& session, const SafetensorsFile& file);
+// parameter. Collective; no process holds more of a state than its ranks do. kInvalidArgument before any state is
+// changed: a state of the user's graph that the file lacks, another type or shape. Afterwards: the file was changed
+// while it was read, and the states are of no use.
+absl::Status LoadStates(Session& session, const CheckedFile& file);
 
 }  // namespace partita
 

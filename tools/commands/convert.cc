@@ -13,7 +13,7 @@ absl::StatusOr<int> Convert(const CommandContext& context) {
   if (!flags.IsSet("output")) return FlagError("convert needs --output=FILE: where the model is to be written");
   RETURN_IF_ERROR(CheckOutputs(flags, {"output"}));
   ASSIGN_OR_RETURN(const SavedCheckpoint checkpoint, SavedCheckpoint::Open(flags.arguments()[0]));
-  RETURN_IF_ERROR(ConvertCheckpoint(checkpoint, flags.Text("output"), SystemDisk()));
+  RETURN_IF_ERROR(ConvertCheckpoint(checkpoint, flags.Text("output")));
   context.out << fmt::format("{}: {} states of step {}\n", flags.Text("output"), checkpoint.record().states.size(),
                              checkpoint.record().step);
   return kExitFinished;

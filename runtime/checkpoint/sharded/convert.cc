@@ -1,14 +1,11 @@
 #include "runtime/checkpoint/sharded/convert.h"
 
-#include <unistd.h>
-
 #include <cstring>
-#include <functional>
 
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
-#include "runtime/checkpoint/checksum.h"
+#include "runtime/checkpoint/save_in_turn.h"
 
 namespace partita {
 namespace {
@@ -45,51 +42,21 @@ absl::StatusOr<std::string> ReadWhole(const SavedCheckpoint& checkpoint, const S
   });
 }
 
-using TakeState = std::function<absl::Status(const std::string& bytes)>;
-
-// Each state as a whole, in the order of the file.
-absl::Status EachState(const SavedCheckpoint& checkpoint, const SafetensorsOutline& outline, const TakeState& take) {
-  for (const size_t state : outline.order()) {
-    ASSIGN_OR_RETURN(const std::string bytes, ReadWhole(checkpoint, checkpoint.record().states[state]));
-    RETURN_IF_ERROR(take(bytes));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Write(const SavedCheckpoint& checkpoint, const SafetensorsOutline& outline, const std::string& head,
-                   const std::string& path, Disk& disk) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file, disk.Create(path));
-  RETURN_IF_ERROR(file->Write(head));
-  RETURN_IF_ERROR(EachState(checkpoint, outline, [&](const std::string& bytes) { return file->Write(bytes); }));
-  return file->Sync();
-}
-
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
-}
-
 }  // namespace
 
-absl::Status ConvertCheckpoint(const SavedCheckpoint& checkpoint, const std::string& path, Disk& disk) {
+absl::Status ConvertCheckpoint(const SavedCheckpoint& checkpoint, const std::string& path) {
+  const std::vector<SavedState>& states = checkpoint.record().states;
   std::vector<NamedTensor> tensors;
-  for (const SavedState& state : checkpoint.record().states) {
+  for (const SavedState& state : states) {
     tensors.push_back({state.name, state.dtype, {state.shape.begin(), state.shape.end()}, {}});
   }
-  ASSIGN_OR_RETURN(const SafetensorsOutline outline,
-                   SafetensorsOutline::Make(path, tensors, checkpoint.record().metadata));
-  ASSIGN_OR_RETURN(FileHash hash, outline.BeginHash());
-  RETURN_IF_ERROR(EachState(checkpoint, outline, [&](const std::string& bytes) {
-    hash.Add(bytes.data(), bytes.size());
-    return absl::OkStatus();
-  }));
-  ASSIGN_OR_RETURN(const std::string head, outline.Head(hash));
-  const std::string temporary = fmt::format("{}.tmp-{}", path, ::getpid());
-  absl::Status status = Write(checkpoint, outline, head, temporary, disk);
-  if (status.ok()) status = disk.Rename(temporary, path);
-  if (status.ok()) return disk.SyncFolder(FolderOf(path));
-  disk.RemoveFile(temporary).IgnoreError();
-  return status;
+  std::string whole;
+  const auto bytes_of = [&](size_t state) -> absl::StatusOr<std::string_view> {
+    whole = std::string();  // one state at a time
+    ASSIGN_OR_RETURN(whole, ReadWhole(checkpoint, states[state]));
+    return whole;
+  };
+  return SaveInTurn(path, tensors, checkpoint.record().metadata, bytes_of);
 }
 
 }  // namespace partita

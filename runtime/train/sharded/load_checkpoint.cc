@@ -5,25 +5,16 @@
 
 #include "runtime/base/status.h"
 #include "runtime/train/sharded/agreement.h"
+#include "runtime/train/sharded/fill_parts.h"
 
 namespace partita {
 namespace {
-
-// A piece of a state to its place in a part: coordinates count from the piece's beginning.
-void CopyPiece(const Box& piece, const char* bytes, HeldTensor part) {
-  if (Intersect(piece, part.tensor.box).empty()) return;
-  part.tensor.global = piece.size;
-  for (size_t d = 0; d < piece.size.size(); ++d) part.tensor.box.offset[d] -= piece.offset[d];
-  CopyToPart(bytes, part);
-}
 
 absl::Status FillFrom(const SavedCheckpoint& checkpoint, const SavedState& state, std::span<const HeldTensor> parts) {
   const auto wanted = [&](const Box& box) {
     return std::ranges::any_of(parts, [&](const HeldTensor& part) { return !Intersect(box, part.tensor.box).empty(); });
   };
-  return checkpoint.Read(state, wanted, [&](const Box& piece, const char* bytes) {
-    for (const HeldTensor& part : parts) CopyPiece(piece, bytes, part);
-  });
+  return checkpoint.Read(state, wanted, [&](const Box& piece, const char* bytes) { FillParts(piece, bytes, parts); });
 }
 
 absl::Status FillAll(const SavedCheckpoint& checkpoint, Session& session) {

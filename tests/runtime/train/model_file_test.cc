@@ -33,9 +33,9 @@ class SavedStates : public ::testing::Test {
   }
   void TearDown() override { ::unlink(path_.c_str()); }
 
-  absl::StatusOr<SafetensorsFile> Read(States states) {
+  absl::StatusOr<CheckedFile> Check(States states) {
     ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(model_, path_));
-    return std::move(file).Read(session_->program(), states);
+    return std::move(file).Check(session_->program(), states);
   }
 
   void SetElement(const std::string& state, size_t element, float value) {
@@ -62,7 +62,7 @@ TEST_F(SavedStates, WhatIsSavedIsLoaded) {
   ASSERT_TRUE(SaveStates(*session_, model_, {}, States::kAll, path_).ok());
   const HostTensor saved = session_->ReadState(state).value();
   SetElement(state, 1, 7);
-  ASSERT_TRUE(LoadStates(*session_, Read(States::kAll).value()).ok());
+  ASSERT_TRUE(LoadStates(*session_, Check(States::kAll).value()).ok());
   EXPECT_EQ(session_->ReadState(state)->bytes, saved.bytes);
 }
 
@@ -88,7 +88,7 @@ TEST_F(AveragedStates, AreWhatEvaluationReads) {
   const HostTensor weights = session_->ReadState(weights_).value(), average = session_->ReadState(average_).value();
   SetElement(weights_, 1, 7);
   SetElement(average_, 1, 7);
-  ASSERT_TRUE(LoadStates(*session_, Read(States::kEvaluated).value()).ok());
+  ASSERT_TRUE(LoadStates(*session_, Check(States::kEvaluated).value()).ok());
   EXPECT_EQ(session_->ReadState(weights_)->bytes, weights.bytes);
   EXPECT_EQ(session_->ReadState(average_)->bytes, average.bytes);
 }
@@ -96,7 +96,7 @@ TEST_F(AveragedStates, AreWhatEvaluationReads) {
 TEST_F(AveragedStates, BeginWithTheWeightsOfAModelThatHasNone) {
   ASSERT_TRUE(SaveStates(*other_, without_average_, {}, States::kWeights, path_).ok());
   SetElement(average_, 1, 7);
-  ASSERT_TRUE(LoadStates(*session_, Read(States::kWeights).value()).ok());
+  ASSERT_TRUE(LoadStates(*session_, Check(States::kWeights).value()).ok());
   EXPECT_EQ(session_->ReadState(average_)->bytes, other_->ReadState(weights_)->bytes);
 }
 
@@ -106,12 +106,12 @@ TEST_F(SavedStates, WeightsAloneLoadAndLeaveTheRest) {
   ASSERT_TRUE(SaveStates(*session_, model_, {}, States::kWeights, path_).ok());
   SetElement("classifier/matmul/weights", 0, 7);
   SetElement("classifier/matmul/weights@momentum", 0, 3);
-  const SafetensorsFile file = Read(States::kWeights).value();
-  for (const StoredTensor& tensor : file.tensors()) EXPECT_EQ(tensor.name.find('@'), std::string::npos);
+  const CheckedFile file = Check(States::kWeights).value();
+  EXPECT_EQ(file.Find("classifier/matmul/weights@momentum"), nullptr);
   ASSERT_TRUE(LoadStates(*session_, file).ok());
   EXPECT_EQ(FirstElement("classifier/matmul/weights"), 0.5F);
   EXPECT_EQ(FirstElement("classifier/matmul/weights@momentum"), 3);
-  EXPECT_THAT(std::string(Read(States::kAll).status().message()),
+  EXPECT_THAT(std::string(Check(States::kAll).status().message()),
               HasSubstr("not found, but training has such a state"));
 }
 
@@ -119,10 +119,21 @@ TEST_F(SavedStates, EvaluationLeavesInTheFileWhatItDoesNotRead) {
   SetElement("classifier/matmul/weights@momentum", 0, 3);
   ASSERT_TRUE(SaveStates(*session_, model_, {}, States::kAll, path_).ok());
   SetElement("classifier/matmul/weights@momentum", 0, 4);
-  ASSERT_TRUE(LoadStates(*session_, Read(States::kEvaluated).value()).ok());
+  ASSERT_TRUE(LoadStates(*session_, Check(States::kEvaluated).value()).ok());
   EXPECT_EQ(FirstElement("classifier/matmul/weights@momentum"), 4);
-  ASSERT_TRUE(LoadStates(*session_, Read(States::kAll).value()).ok());
+  ASSERT_TRUE(LoadStates(*session_, Check(States::kAll).value()).ok());
   EXPECT_EQ(FirstElement("classifier/matmul/weights@momentum"), 3);
+}
+
+TEST_F(SavedStates, AFileThatIsChangedBetweenTwoReadingsIsNamed) {
+  ASSERT_TRUE(SaveStates(*session_, model_, {}, States::kWeights, path_).ok());
+  const CheckedFile file = Check(States::kWeights).value();
+  std::string bytes = ReadFile(path_, 1 << 30).value();
+  bytes.back() ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(path_, bytes).ok());
+  EXPECT_THAT(std::string(LoadStates(*session_, file).message()), HasSubstr("the file was changed while it was read"));
+  ASSERT_TRUE(WriteFileAtomically(path_, bytes.substr(0, bytes.size() / 2)).ok());
+  EXPECT_THAT(std::string(LoadStates(*session_, file).message()), HasSubstr("the file was changed while it was read"));
 }
 
 // By the header, before memory is taken.
@@ -133,7 +144,7 @@ TEST_F(SavedStates, TensorsThatTrainingDoesNotHaveAreRefused) {
     for (const int64_t size : shape) elements *= size;
     const NamedTensor tensor{name, DType::kF32, shape, std::as_bytes(std::span(values).first(elements))};
     EXPECT_TRUE(SaveSafetensors(path_, {&tensor, 1}, {}).ok());
-    const absl::StatusOr<SafetensorsFile> read = Read(States::kAll);
+    const absl::StatusOr<CheckedFile> read = Check(States::kAll);
     return std::string(read.status().message());
   };
   EXPECT_THAT(refusal("x@momentum", {2}), HasSubstr(R"(tensor "x@momentum" is no parameter)"));
@@ -145,11 +156,11 @@ TEST_F(SavedStates, TheNumberOfTheStepIsToldOnce) {
   ModelRecord record;
   record.training = {5, {}, {}};
   ASSERT_TRUE(SaveStates(*session_, model_, record, States::kAll, path_).ok());
-  EXPECT_THAT(std::string(Read(States::kAll).status().message()),
+  EXPECT_THAT(std::string(Check(States::kAll).status().message()),
               HasSubstr("tensor @iteration: found 0, the metadata speaks of step 5"));
   record.training->step = 0;
   ASSERT_TRUE(SaveStates(*session_, model_, record, States::kAll, path_).ok());
-  EXPECT_TRUE(Read(States::kAll).ok());
+  EXPECT_TRUE(Check(States::kAll).ok());
 }
 
 TEST_F(SavedStates, ValuesThatAreNotFiniteReplaceNothing) {

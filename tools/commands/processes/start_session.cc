@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/base/status.h"
-#include "runtime/checkpoint/safetensors.h"
+#include "runtime/checkpoint/checked_file.h"
 #include "runtime/train/model_file.h"
 #include "runtime/train/sharded/load_checkpoint.h"
 #include "tools/commands/processes/processes.h"
@@ -24,7 +24,7 @@ std::string HashOf(const Metadata& metadata) {
 }
 
 // Each rank reads its own file of that name.
-Digests DigestsOf(const std::optional<SafetensorsFile>& states) {
+Digests DigestsOf(const std::optional<CheckedFile>& states) {
   if (!states) return {};
   const std::string file = Printable(states->path());
   return {{fmt::format("what {} holds", file), states->Digest()},
@@ -36,11 +36,12 @@ Digests DigestsOf(const std::optional<SafetensorsFile>& states) {
 absl::StatusOr<std::unique_ptr<Session>> StartSession(const Flags& flags, const Strategy& strategy,
                                                       const TrainingData& data, Program program, SessionOptions options,
                                                       std::optional<LoadedModel> loaded) {
-  std::optional<SafetensorsFile> states;
+  std::optional<CheckedFile> states;
   if (loaded) {
-    ASSIGN_OR_RETURN(states, std::move(loaded->file).Read(program, loaded->states));
+    ASSIGN_OR_RETURN(states, std::move(loaded->file).Check(program, loaded->states));
   }
   ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, DigestsOf(states), options.speed));
+  options.stall = EndWhenStalled(flags, options.job.get());
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
   if (states) RETURN_IF_ERROR(LoadStates(*session, *states));
   return session;
@@ -54,6 +55,7 @@ absl::StatusOr<std::unique_ptr<Session>> ResumeSession(const Flags& flags, const
   const Digests read = {
       {"the checkpoint of --resume", fmt::format("step {}, {}", checkpoint.record().step, checkpoint.Digest())}};
   ASSIGN_OR_RETURN(options.job, JoinJob(flags, strategy, program, data, read, options.speed));
+  options.stall = EndWhenStalled(flags, options.job.get());
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Start(std::move(program), options));
   RETURN_IF_ERROR(LoadCheckpoint(checkpoint, *session));
   return session;
