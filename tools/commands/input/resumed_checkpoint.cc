@@ -37,19 +37,25 @@ absl::Status CheckGraph(const SavedCheckpoint& saved, const std::string& graph, 
   return absl::OkStatus();
 }
 
-absl::StatusOr<ResumedCheckpoint> Open(const Flags& flags, const Model& model, const std::string& folder) {
-  ASSIGN_OR_RETURN(SavedCheckpoint saved, SavedCheckpoint::Open(folder));
+// What is to be known of it to go on; refused where it is not of this run.
+absl::StatusOr<ResumedCheckpoint> Resume(const Flags& flags, const Model& model, SavedCheckpoint saved) {
   const std::string& graph = flags.arguments()[0];
   RETURN_IF_ERROR(CheckGraph(saved, graph, model));
-  const std::string path = folder + "/" + kRecordFile;
+  const std::string path = saved.folder() + "/" + kRecordFile;
   ASSIGN_OR_RETURN(ModelRecord record, ReadRecord(path, saved.record().metadata));
   if (!record.training || record.training->step != saved.record().step) {
     return InvalidArgument("{}: metadata partita.step: not found as {}, the step of the checkpoint", path,
                            saved.record().step);
   }
-  Beginning beginning{.path = folder, .record = std::move(record), .goes_on = true, .restarts = true};
+  Beginning beginning{.path = saved.folder(), .record = std::move(record), .goes_on = true, .restarts = true};
   RETURN_IF_ERROR(CheckInputs(graph, beginning, model));
   return ResumedCheckpoint{std::move(saved), std::move(beginning)};
+}
+
+absl::StatusOr<Resumption> Open(const Flags& flags, const Model& model, const std::string& folder) {
+  ASSIGN_OR_RETURN(SavedCheckpoint saved, SavedCheckpoint::Open(folder));
+  ASSIGN_OR_RETURN(ResumedCheckpoint resumed, Resume(flags, model, std::move(saved)));
+  return Resumption{std::move(resumed), {}};
 }
 
 absl::Status NothingIn(const std::string& folder) {
@@ -59,8 +65,7 @@ absl::Status NothingIn(const std::string& folder) {
 absl::StatusOr<Resumption> OpenNewest(const Flags& flags, const Model& model, const std::string& folder) {
   ASSIGN_OR_RETURN(std::vector<int64_t> steps, CheckpointSteps(SystemDisk(), folder));
   if (steps.empty()) return NothingIn(folder);
-  ASSIGN_OR_RETURN(ResumedCheckpoint newest, Open(flags, model, StepFolder(folder, steps.back())));
-  return Resumption{std::move(newest), {}};
+  return Open(flags, model, StepFolder(folder, steps.back()));
 }
 
 // One that is not whole is passed over; one that is, but not of this run, is not: what is older is not, either.
@@ -70,12 +75,13 @@ absl::StatusOr<Resumption> OpenNewestWhole(const Flags& flags, const Model& mode
   Resumption resumption;
   std::ranges::reverse(steps);
   for (const int64_t step : steps) {
-    const std::string path = StepFolder(folder, step);
-    if (const absl::Status whole = SavedCheckpoint::Open(path).status(); absl::IsInvalidArgument(whole)) {
-      resumption.passed_over.emplace_back(whole.message());
+    absl::StatusOr<SavedCheckpoint> saved = SavedCheckpoint::Open(StepFolder(folder, step));
+    if (absl::IsInvalidArgument(saved.status())) {
+      resumption.passed_over.emplace_back(saved.status().message());
       continue;
     }
-    ASSIGN_OR_RETURN(resumption.checkpoint, Open(flags, model, path));
+    RETURN_IF_ERROR(saved.status());
+    ASSIGN_OR_RETURN(resumption.checkpoint, Resume(flags, model, *std::move(saved)));
     return resumption;
   }
   if (steps.empty()) return resumption;
@@ -112,8 +118,7 @@ absl::StatusOr<Resumption> OpenResumed(const Flags& flags, const Model& model) {
   const bool whole = std::ranges::find(names, kRecordFile) != names.end();
   if (!whole && !step) return OpenNewest(flags, model, folder);
   if (!whole) return NothingIn(folder);
-  ASSIGN_OR_RETURN(ResumedCheckpoint named, Open(flags, model, folder));
-  return Resumption{std::move(named), {}};
+  return Open(flags, model, folder);
 }
 
 }  // namespace partita
