@@ -1,0 +1,51 @@
+// What a simulated step waits for from its first to its last moment: a chain of launches, each of which begins when the
+// one before it has ended, or, of a collective, when the last of its group has come.
+//
+//   rank 0   AAAA-bbbb CC         path: D on rank 1, b from when rank 1 has come, C; A and the wait for rank 1 decide
+//   rank 1   DDDDD bbbb           nothing
+//
+// To shorten the step, something on the path must become shorter.
+#ifndef PARTITA_PARTITIONER_EXPLAIN_CRITICAL_PATH_H_
+#define PARTITA_PARTITIONER_EXPLAIN_CRITICAL_PATH_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "graph/timeline/overlap.h"
+#include "partitioner/explain/arrivals.h"
+
+namespace partita {
+
+// A part of the path. The launch is of a schedule, which outlives it.
+struct PathStretch {
+  const Launch* launch = nullptr;
+  int rank = 0;
+  TimeRange range;
+
+  int64_t ns() const { return range.end_ns - range.begin_ns; }
+};
+
+// In the order of time, without gaps from 0 to the end of the step; what takes no time is left out. `arrivals`: of the
+// same step.
+std::vector<PathStretch> CriticalPath(const SimulatedStep& step, const Arrivals& arrivals);
+
+// What the stretches of one label take together.
+struct PathShare {
+  std::string label;
+  int stretches = 0;
+  int64_t ns = 0;
+  bool operator==(const PathShare&) const = default;
+};
+
+// The longest first, equals by their labels. They add up to the path.
+std::vector<PathShare> SharesOfPath(const std::vector<PathStretch>& path,
+                                    const std::function<std::string(const Launch&)>& label);
+
+// "forward", "backward", "update"; of a collective "all_reduce", ...
+std::string KindOfWork(const Launch& launch);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_EXPLAIN_CRITICAL_PATH_H_

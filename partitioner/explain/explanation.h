@@ -1,0 +1,35 @@
+// Why the step of a plan takes as long as it does: what decides it, where the time of its ranks goes, what its moves
+// are for.
+#ifndef PARTITA_PARTITIONER_EXPLAIN_EXPLANATION_H_
+#define PARTITA_PARTITIONER_EXPLAIN_EXPLANATION_H_
+
+#include <string>
+#include <vector>
+
+#include "partitioner/explain/critical_path.h"
+#include "partitioner/explain/step_moves.h"
+#include "partitioner/explain/step_shares.h"
+#include "partitioner/predict/predicted_plan.h"
+
+namespace partita {
+
+struct Explanation {
+  std::vector<PathStretch> path;
+  TimeOfStep time;
+  std::vector<StepMove> moves;
+
+  // nullptr: the collective moves nothing between ranks.
+  const StepMove* MoveOf(const CollectiveShares& collective) const;
+  // Of the path, what launches of this name take.
+  int64_t OnPath(const std::string& launch) const;
+};
+
+// The plan must outlive it.
+Explanation Explain(const PredictedPlan& plan);
+
+// "forward", "backward", "update"; of a collective with those who meet: "all_reduce along data".
+std::string WorkOfGroup(const Program& program, const Launch& launch);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_EXPLAIN_EXPLANATION_H_
