@@ -1,0 +1,107 @@
+#include "partitioner/repair/changes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/ir/op_definition.h"
+#include "partitioner/data_model_strategy.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+// More parts than this make launches that are too small to be worth it.
+constexpr int64_t kMostParts = 64;
+
+int64_t SamplesOf(const Graph& forward) {
+  int64_t samples = 1;
+  for (const Node& node : forward.nodes()) {
+    const Shape& shape = forward.type(node.outputs[0]).shape;
+    if (node.op->role == Role::kInput && !shape.empty()) samples = std::max(samples, shape[0]);
+  }
+  return samples;
+}
+
+bool HasUpdate(const Strategy& strategy, const StrategyIndex& index, const std::string& parameter) {
+  return std::ranges::any_of(index.Matching(parameter), [&](int entry) { return !strategy.ops[entry].update.empty(); });
+}
+
+// The axes on which a parameter is whole, each with its largest dimension in parts.
+std::map<std::string, AxisConfig> PartsOver(const Mesh& mesh, const Value& parameter) {
+  std::map<std::string, AxisConfig> update;
+  const Shape& shape = parameter.type.shape;
+  if (shape.empty()) return update;
+  const auto largest = std::ranges::max_element(shape) - shape.begin();
+  for (size_t a = 0; a < parameter.layout.size(); ++a) {
+    if (!parameter.layout[a].replicated() || mesh.axes[a].size == 1) continue;
+    update[mesh.axes[a].name] = {fmt::format("dimension{}", largest), 0, {}};
+  }
+  return update;
+}
+
+}  // namespace
+
+std::vector<int64_t> MoreMicroBatches(const Graph& forward, const Strategy& strategy) {
+  const int64_t samples = SamplesOf(forward);
+  std::vector<int64_t> counts;
+  int64_t least = 2 * strategy.pipeline.micro_batches;
+  for (int64_t count = least; count <= std::min(samples, kMostParts); ++count) {
+    if (count < least || samples % count != 0) continue;
+    counts.push_back(count);
+    least = 2 * count;
+  }
+  return counts;
+}
+
+Strategy WithMicroBatches(const Strategy& strategy, int64_t micro_batches) {
+  Strategy changed = strategy;
+  changed.pipeline.micro_batches = micro_batches;
+  return changed;
+}
+
+std::optional<Strategy> WithUpdatesInParts(const Program& program, const Strategy& strategy) {
+  const Graph& graph = program.graph(kTrainEntry);
+  const StrategyIndex index(strategy);
+  std::vector<OpConfig> updates;
+  for (const State& state : graph.states()) {
+    const Value& value = graph.value(state.value);
+    if (graph.node(value.producer).op->role != Role::kParameter || state.gradient == kNoValue) continue;
+    if (graph.type(state.gradient).shape != value.type.shape) continue;  // rows of it, updated where they lie
+    if (HasUpdate(strategy, index, value.name)) continue;
+    std::map<std::string, AxisConfig> update = PartsOver(graph.mesh(state.value), value);
+    if (!update.empty()) updates.push_back({value.name, {}, std::move(update)});
+  }
+  if (updates.empty()) return std::nullopt;
+  Strategy changed = strategy;
+  changed.ops.insert(changed.ops.begin(), updates.begin(), updates.end());
+  return changed;
+}
+
+std::vector<GroupSizes> LargerGroups(const Strategy& strategy) {
+  const int axis = strategy.mesh.AxisIndex("model"), ranks = strategy.mesh.size();
+  std::vector<GroupSizes> sizes;
+  for (int model = axis < 0 ? 2 : 2 * strategy.mesh.axes[axis].size; model <= ranks; model *= 2) {
+    if (ranks % model == 0) sizes.push_back({ranks / model, model});
+  }
+  return sizes;
+}
+
+std::vector<GroupSizes> MoreRanks(const Strategy& strategy, int most_ranks) {
+  const int axis = strategy.mesh.AxisIndex("model");
+  const int model = axis < 0 ? 1 : strategy.mesh.axes[axis].size, data = strategy.mesh.size() / model;
+  std::vector<GroupSizes> sizes;
+  for (int more = 2 * model; data * more <= most_ranks; more *= 2) sizes.push_back({data, more});
+  return sizes;
+}
+
+absl::StatusOr<Strategy> WithGroups(const Graph& forward, const Strategy& strategy, const GroupSizes& sizes) {
+  ASSIGN_OR_RETURN(Strategy changed,
+                   DataModelStrategy(forward, sizes.data, sizes.model, {.input_gradients = strategy.input_gradients}));
+  changed.bucket_bytes = strategy.bucket_bytes;
+  changed.exchanges = strategy.exchanges;
+  changed.pipeline.micro_batches = strategy.pipeline.micro_batches;
+  return changed;
+}
+
+}  // namespace partita

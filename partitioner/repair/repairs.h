@@ -1,0 +1,48 @@
+// What makes a plan fit that needs more memory than there is: micro-batches, optimizer state in parts, larger worker
+// groups, and pairs of them. Each is compiled, its arena measured and its step simulated; nothing is guessed.
+#ifndef PARTITA_PARTITIONER_REPAIR_REPAIRS_H_
+#define PARTITA_PARTITIONER_REPAIR_REPAIRS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/graph.h"
+#include "graph/ir/program.h"
+
+namespace partita {
+
+// What a compiled strategy takes and needs.
+struct Prediction {
+  double seconds = 0;        // of a step
+  int64_t memory_bytes = 0;  // of the fullest rank
+  absl::Status fits;         // kResourceExhausted: what it needs and what there is
+};
+
+struct Repair {
+  std::string change;  // "4 micro-batches", for people
+  Strategy strategy;
+  absl::Status status;       // why it is none: it does not fit either, or cannot be compiled
+  double seconds = 0;        // 0: it was not compiled
+  int64_t memory_bytes = 0;  // of the fullest rank
+};
+
+struct RepairRequest {
+  const Graph& forward;      // the user's
+  const Program& program;    // of the strategy
+  const Strategy& strategy;  // that does not fit
+  int most_ranks = 1;        // that there are
+  std::function<absl::StatusOr<Prediction>(const Strategy&)> predict;
+};
+
+// All that were tried: those that fit on as many ranks, the fastest first; those that fit on more; those that need too
+// much, the nearest first; those that cannot be compiled. Of a kind no more is tried than the first that fits. Equal
+// requests give equal lists.
+std::vector<Repair> FindRepairs(const RepairRequest& request);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_REPAIR_REPAIRS_H_
