@@ -21,7 +21,9 @@ std::vector<FlagDefinition> Parallelism() {
       ChoiceFlag(
           "search", "none", {"none", "auto", "data", "grid", "groups", "placement", "pipeline", "layerwise"},
           "find a strategy for --ranks of --cluster (unset: all of its devices); auto: the best of all searches"),
-      PathFlag("save-strategy", "write what --search found, with the reasons (.pbtxt, .pb)"),
+      PathFlag("save-strategy", "write what --search found or --repair made, with the reasons (.pbtxt, .pb)"),
+      BoolFlag("repair", "of a plan that does not fit: take the best change that makes it fit on --cluster"),
+      PathFlag("diff", "another strategy file: what it does otherwise on --cluster, and what that costs"),
       IntFlag("micro-batches", "1", 1, kMostMicroBatches,
               "equal parts of a batch, one after the other; over the strategy's"),
       ChoiceFlag("exchanges", "auto", {"auto", "direct", "slices", "chain"},
@@ -102,7 +104,7 @@ std::vector<FlagDefinition> Files() {
       PathFlag("save-profile", "write what was measured (.pbtxt or .pb)"),
       PathFlag("output", "write the values here (.npy or .csv)"),
       TextFlag("value", "", "which value of the graph; unset: what the loss looks at, a classifier's logits"),
-      PathFlag("page", "write a page with a picture (.html)"),
+      PathFlag("page", "write a page with pictures (.html)"),
       PathFlag("report", "write what the run did (.json)"),
       PathFlag("history", "predictions and what runs took, a line for each; unset: ~/.cache/partita/history.jsonl"),
       PathFlag("trace", "write the timeline of the last step, or of plan the predicted one (Chrome and Perfetto JSON)"),
@@ -113,6 +115,7 @@ std::vector<FlagDefinition> Output() {
   return {
       ChoiceFlag("format", "text", {"text", "json", "dot"}, "of the results on standard output"),
       BoolFlag("full", "every node and launch, where unset a summary of a screen, a picture of layers"),
+      BoolFlag("explain", "what decides the step of a plan on --cluster, and where its time goes"),
       ChoiceFlag("log", "info", {"debug", "info", "warning", "error"}, "least level that is logged"),
   };
 }

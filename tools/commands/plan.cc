@@ -1,9 +1,14 @@
-// `trainer plan`: what would run: groups, layouts, kernels, bytes, memory and work, without running anything.
+// `trainer plan`: what would run: groups, layouts, kernels, bytes, memory and work, without running anything; why its
+// step takes so long, what another strategy does otherwise, what would make it fit.
 #include <optional>
+#include <utility>
 
+#include "graph/proto_io/proto_io.h"
 #include "graph/proto_io/proto_io_message.h"
 #include "partitioner/choose/choose_strategy.h"
+#include "partitioner/data_model_strategy.h"
 #include "runtime/api/backend/backend.h"
+#include "runtime/base/files.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/chosen_strategy.h"
 #include "tools/commands/input/inputs.h"
@@ -12,47 +17,195 @@
 #include "tools/commands/output/outputs.h"
 #include "tools/commands/output/plan_proto.h"
 #include "tools/commands/output/strategy_file.h"
+#include "tools/commands/output/timeline.h"
+#include "tools/commands/plan/difference_report.h"
+#include "tools/commands/plan/explanation_report.h"
+#include "tools/commands/plan/fitting_strategy.h"
+#include "tools/commands/plan/plan_page.h"
+#include "tools/commands/plan/planned_strategy.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {
 
-absl::StatusOr<int> RunPlan(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  RETURN_IF_ERROR(CheckOutputs(flags, {"save-strategy"}));
-  RETURN_IF_ERROR(SetUpLogging(flags));
-  RETURN_IF_ERROR(CheckAcceleration(flags));
-  if (flags.IsSet("trace") && !flags.IsSet("cluster") && !flags.IsSet("profile")) {
+// What is told of times is told of machines, and one thing at a time.
+absl::Status CheckFlags(const Flags& flags) {
+  const bool machine = flags.IsSet("cluster") || flags.IsSet("profile");
+  if (flags.IsSet("trace") && !machine) {
     return FlagError("flag --trace: a predicted timeline needs --cluster or --profile: the machines that it is for");
   }
-  RETURN_IF_ERROR(CheckOutputs(flags, {"trace"}));
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, flags.Bool("processes")));
-  ASSIGN_OR_RETURN(Model model, ReadModel(flags));
-  AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(flags, model, /*exact=*/false, machine));
-  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, chosen.strategy.mesh.size()));
-  const Spread spread = flags.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
-  ProgramOptions program_options = ReadProgramOptions(flags, speed);
-  program_options.count_votes = spread == Spread::kProcesses;
-  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, model, chosen.strategy, program_options));
-  const absl::StatusOr<std::unique_ptr<Backend>> backend =
-      Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags, speed));
-  RETURN_IF_ERROR(AsNoDevice(backend.status()));
-  ASSIGN_OR_RETURN(const PlanProto plan,
-                   MakePlan(model.name, program, **backend, machine ? &machine->cluster : nullptr,
-                            machine ? KernelTimesOf(*machine, program.ranks()) : KernelTimes(), flags.Text("trace")));
-  const std::string& format = flags.Text("format");
-  if (flags.IsSet("save-strategy"))
-    RETURN_IF_ERROR(SaveFoundStrategy(chosen.strategy, chosen.finalists, flags.Text("save-strategy")));
-  if (format == "text" && Searches(flags)) context.out << FormatFinalists(chosen.finalists) << "\n";
-  if (format == "json") {
-    context.out << PrintMessage(plan, ProtoFormat::kJson);
-  } else if (format == "dot") {
-    context.out << (flags.Bool("full") ? DrawWholePlan(plan) : DrawPlan(plan));
-  } else {
-    context.out << (flags.Bool("full") ? FormatWholePlan(plan) : FormatPlan(plan));
+  for (const char* flag : {"diff", "explain", "page", "repair"}) {
+    if (flags.Given(flag) && !machine) {
+      return FlagError("flag --{} needs --cluster or --profile: the machines that are planned for", flag);
+    }
   }
-  return kExitFinished;
+  if (flags.IsSet("diff") && flags.Bool("explain")) {
+    return FlagError("flags --diff and --explain are given; one of them is allowed");
+  }
+  for (const char* flag : {"trace", "page"}) {
+    if (!flags.IsSet("diff") || !flags.IsSet(flag)) continue;
+    return FlagError("flags --diff and --{} are given; a picture is of one plan", flag);
+  }
+  if (flags.Text("format") == "dot" && (flags.IsSet("diff") || flags.Bool("explain"))) {
+    return FlagError("flag --format is dot; --explain and --diff have text and json");
+  }
+  return absl::OkStatus();
+}
+
+class Planning {
+ public:
+  explicit Planning(const CommandContext& context) : flags_(context.flags), out_(context.out) {}
+
+  absl::StatusOr<int> Run() {
+    RETURN_IF_ERROR(Read());
+    ASSIGN_OR_RETURN(chosen_, Chosen());
+    if (flags_.Bool("repair")) RETURN_IF_ERROR(Fit());
+    if (flags_.IsSet("diff")) return Diff();
+    if (flags_.Bool("explain")) return Explain();
+    return Plan();
+  }
+
+ private:
+  absl::Status Read() {
+    ASSIGN_OR_RETURN(machine_, ReadMachine(flags_, flags_.Bool("processes")));
+    ASSIGN_OR_RETURN(model_, ReadModel(flags_));
+    AssumeScheduleLength(model_);
+    return absl::OkStatus();
+  }
+
+  // Where no plan that a search finds fits, repairs begin with replicas.
+  absl::StatusOr<ChosenStrategy> Chosen() const {
+    if (!flags_.Bool("repair")) return ChosenStrategyOf(flags_, model_, /*exact=*/false, machine_);
+    ChosenStrategy chosen;
+    if (!Searches(flags_)) {
+      ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(flags_, model_.graph, machine_));
+      return chosen;
+    }
+    absl::StatusOr<ChosenStrategy> found = ChosenStrategyOf(flags_, model_, /*exact=*/false, machine_);
+    if (!absl::IsResourceExhausted(found.status())) return found;
+    ASSIGN_OR_RETURN(const int64_t ranks, RanksOfSearch(flags_));
+    ASSIGN_OR_RETURN(chosen.strategy, DataModelStrategy(model_.graph, static_cast<int>(ranks), 1));
+    return chosen;
+  }
+
+  // Puts a strategy that fits in place of one that does not.
+  absl::Status Fit() {
+    ASSIGN_OR_RETURN(FittingStrategy fitting, FittingStrategyOf(flags_, model_, *machine_, chosen_.strategy, out_));
+    chosen_.strategy = std::move(fitting.strategy);
+    repairs_ = std::move(fitting.reasons);
+    if (!repairs_.empty()) chosen_.finalists.clear();
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<int> Plan() {
+    const absl::StatusOr<PlanProto> plan = MakePlanOf(chosen_.strategy);
+    if (absl::IsResourceExhausted(plan.status()) && machine_) TellRepairs();
+    RETURN_IF_ERROR(plan.status());
+    if (flags_.IsSet("page")) {
+      ASSIGN_OR_RETURN(const PredictedPlan predicted, PredictedPlanOf(flags_, model_, *machine_, chosen_.strategy));
+      const Explanation explanation = partita::Explain(predicted);
+      RETURN_IF_ERROR(SavePage(Explained(predicted, explanation)));
+    }
+    RETURN_IF_ERROR(TellChosen());
+    const std::string& format = flags_.Text("format");
+    const bool full = flags_.Bool("full");
+    if (format == "json") {
+      out_ << PrintMessage(*plan, ProtoFormat::kJson);
+    } else if (format == "dot") {
+      out_ << (full ? DrawWholePlan(*plan) : DrawPlan(*plan));
+    } else {
+      out_ << (full ? FormatWholePlan(*plan) : FormatPlan(*plan));
+    }
+    return kExitFinished;
+  }
+
+  // What would make it fit; why it does not is said by who found out.
+  void TellRepairs() const { FittingStrategyOf(flags_, model_, *machine_, chosen_.strategy, out_).IgnoreError(); }
+
+  absl::StatusOr<PlanProto> MakePlanOf(const Strategy& strategy) const {
+    ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine_, strategy.mesh.size()));
+    const Spread spread = flags_.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
+    ProgramOptions options = ReadProgramOptions(flags_, speed);
+    options.count_votes = spread == Spread::kProcesses;
+    ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags_, model_, strategy, options));
+    const absl::StatusOr<std::unique_ptr<Backend>> backend =
+        Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags_, speed));
+    RETURN_IF_ERROR(AsNoDevice(backend.status()));
+    return MakePlan(model_.name, program, **backend, machine_ ? &machine_->cluster : nullptr,
+                    machine_ ? KernelTimesOf(*machine_, program.ranks()) : KernelTimes(), flags_.Text("trace"));
+  }
+
+  // What was found or repaired, before what is told of it.
+  absl::Status TellChosen() const {
+    if (flags_.IsSet("save-strategy")) RETURN_IF_ERROR(Save(flags_.Text("save-strategy")));
+    const bool text = flags_.Text("format") == "text";
+    if (text && !chosen_.finalists.empty()) out_ << FormatFinalists(chosen_.finalists) << "\n";
+    return absl::OkStatus();
+  }
+
+  absl::Status Save(const std::string& path) const {
+    if (!chosen_.finalists.empty()) return SaveFoundStrategy(chosen_.strategy, chosen_.finalists, path);
+    const std::vector<std::string> unchanged = {"It fits as it was given."};
+    return SaveStrategyWithReasons(chosen_.strategy, repairs_.empty() ? unchanged : repairs_, path);
+  }
+
+  absl::StatusOr<int> Explain() {
+    ASSIGN_OR_RETURN(const PredictedPlan plan, PredictedPlanOf(flags_, model_, *machine_, chosen_.strategy));
+    if (!plan.fits.ok()) RETURN_IF_ERROR(Fit());
+    RETURN_IF_ERROR(TellChosen());
+    if (flags_.IsSet("trace")) RETURN_IF_ERROR(SaveTimelines(plan.step.timelines, flags_.Text("trace")));
+    const Explanation explanation = partita::Explain(plan);
+    const ExplainedPlan explained = Explained(plan, explanation);
+    if (flags_.IsSet("page")) RETURN_IF_ERROR(SavePage(explained));
+    out_ << (flags_.Text("format") == "json" ? ExplanationToJson(explained)
+                                             : ExplanationToText(explained, flags_.Bool("full")));
+    return kExitFinished;
+  }
+
+  ExplainedPlan Explained(const PredictedPlan& plan, const Explanation& explanation) const {
+    return {model_.name, machine_->cluster.name, plan, explanation, chosen_.finalists};
+  }
+
+  absl::Status SavePage(const ExplainedPlan& explained) const {
+    return WriteFileAtomically(flags_.Text("page"), PlanToHtml(explained));
+  }
+
+  absl::StatusOr<int> Diff() {
+    const std::string& path = flags_.Text("diff");
+    ASSIGN_OR_RETURN(const Strategy other, LoadStrategy(path));
+    RETURN_IF_ERROR(WithContext(path, CheckStrategy(other, model_.graph)));
+    ASSIGN_OR_RETURN(const PredictedPlan plan, PredictedPlanOf(flags_, model_, *machine_, chosen_.strategy));
+    absl::StatusOr<PredictedPlan> with_other = PredictedPlanOf(flags_, model_, *machine_, other);
+    if (!with_other.ok()) return WithContext(path, with_other.status());
+    RETURN_IF_ERROR(TellChosen());
+    const DifferingPlan a{NameOfChosen(), plan}, b{path, *with_other};
+    const PlanDifference difference = DifferenceOf(plan, *with_other);
+    out_ << (flags_.Text("format") == "json" ? DifferenceToJson(a, b, difference)
+                                             : DifferenceToText(a, b, difference, flags_.Bool("full")));
+    return kExitFinished;
+  }
+
+  std::string NameOfChosen() const {
+    if (!repairs_.empty()) return "repaired";
+    if (Searches(flags_)) return "found by --search=" + flags_.Text("search");
+    return flags_.IsSet("strategy") ? flags_.Text("strategy") : "of --dp and --mp";
+  }
+
+  const Flags& flags_;
+  std::ostream& out_;
+  Model model_;
+  std::optional<Machine> machine_;
+  ChosenStrategy chosen_;
+  std::vector<std::string> repairs_;  // why the strategy was changed; empty: it was not
+};
+
+absl::StatusOr<int> RunPlan(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  RETURN_IF_ERROR(SetUpLogging(flags));
+  RETURN_IF_ERROR(CheckAcceleration(flags));
+  RETURN_IF_ERROR(CheckFlags(flags));
+  RETURN_IF_ERROR(CheckOutputs(flags, {"save-strategy", "trace", "page"}));
+  return Planning(context).Run();
 }
 
 }  // namespace
@@ -62,7 +215,9 @@ Command PlanCommand() {
   for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"processes", "trace", "format", "full"}) command.flags.push_back(flag);
+  for (const char* flag : {"processes", "explain", "diff", "repair", "trace", "page", "format", "full"}) {
+    command.flags.push_back(flag);
+  }
   return command;
 }
 

@@ -126,7 +126,9 @@ class PlanTest(TrainerCase):
         with tempfile.NamedTemporaryFile("w", suffix=".pbtxt") as file:
             file.write(small)
             file.flush()
-            self.refused(4, "bytes, and a 'v100' has 1000", "plan", "--cluster=" + file.name, MLP)
+            done = self.call("plan", "--cluster=" + file.name, MLP, code=4)
+            self.assertIn("bytes, and a 'v100' has 1000", done.stderr)
+            self.assertRegex(done.stdout, "^  repair ")
 
     def test_long_form_explains_layouts(self):
         self.assertIn("S1: dimension 1", self.call("plan", "--full", self.STRATEGY, self.GRAPH).stdout)

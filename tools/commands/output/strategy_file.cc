@@ -7,16 +7,21 @@
 
 namespace partita {
 
-absl::Status SaveFoundStrategy(const Strategy& strategy, const std::vector<Finalist>& finalists,
-                               const std::string& path) {
+absl::Status SaveStrategyWithReasons(const Strategy& strategy, const std::vector<std::string>& reasons,
+                                     const std::string& path) {
   ASSIGN_OR_RETURN(const ProtoFormat format, FormatOf(path));
   if (format != ProtoFormat::kText) return SaveStrategy(strategy, path);
   std::string text;
-  for (std::string line : ReasonsFor(finalists)) {
+  for (std::string line : reasons) {
     for (char& c : line) c = c == '\n' ? ' ' : c;
     text += "# " + line + "\n";
   }
   return WriteFileAtomically(path, text + PrintStrategy(strategy, format));
+}
+
+absl::Status SaveFoundStrategy(const Strategy& strategy, const std::vector<Finalist>& finalists,
+                               const std::string& path) {
+  return SaveStrategyWithReasons(strategy, ReasonsFor(finalists), path);
 }
 
 }  // namespace partita

@@ -1,4 +1,4 @@
-// What a search found: for people, and as a strategy file.
+// Strategies that were found or changed, as files that say why.
 #ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_STRATEGY_FILE_H_
 #define PARTITA_TOOLS_COMMANDS_OUTPUT_STRATEGY_FILE_H_
 
@@ -11,7 +11,11 @@
 
 namespace partita {
 
-// As LoadStrategy reads it; the extension says the format. In text comments at the beginning say why it is this one.
+// As LoadStrategy reads it; the extension says the format. In text the reasons are comments at the beginning.
+absl::Status SaveStrategyWithReasons(const Strategy& strategy, const std::vector<std::string>& reasons,
+                                     const std::string& path);
+
+// The same of what a search found, with why it is this one.
 absl::Status SaveFoundStrategy(const Strategy& strategy, const std::vector<Finalist>& finalists,
                                const std::string& path);
 

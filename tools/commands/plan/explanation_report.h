@@ -1,0 +1,26 @@
+// What `plan --explain` says: what decides a predicted step, where its time goes, and what else there was to choose.
+#ifndef PARTITA_TOOLS_COMMANDS_PLAN_EXPLANATION_REPORT_H_
+#define PARTITA_TOOLS_COMMANDS_PLAN_EXPLANATION_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "partitioner/choose/candidate.h"
+#include "partitioner/explain/explanation.h"
+
+namespace partita {
+
+struct ExplainedPlan {
+  std::string model, cluster;
+  const PredictedPlan& plan;
+  const Explanation& explanation;
+  const std::vector<Finalist>& finalists;  // of a search, the chosen one first; empty: nothing was searched
+};
+
+// `full`: every launch of the path and every collective, else the largest.
+std::string ExplanationToText(const ExplainedPlan& explained, bool full);
+std::string ExplanationToJson(const ExplainedPlan& explained);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_PLAN_EXPLANATION_REPORT_H_

@@ -1,0 +1,47 @@
+#include "tools/commands/plan/fitting_strategy.h"
+
+#include "partitioner/repair/repairs.h"
+#include "runtime/base/status.h"
+#include "tools/commands/plan/planned_strategy.h"
+#include "tools/commands/plan/repair_report.h"
+
+namespace partita {
+namespace {
+
+Prediction PredictionOf(const PredictedPlan& plan) { return {plan.step.seconds(), plan.memory.total, plan.fits}; }
+
+int MostRanks(const Flags& flags, const Machine& machine) {
+  return static_cast<int>(flags.Given("ranks") ? flags.Int("ranks")
+                                               : static_cast<int64_t>(machine.cluster.devices.size()));
+}
+
+void Tell(const Flags& flags, const Prediction& broken, const std::vector<Repair>& repairs, std::ostream& out) {
+  const std::string& format = flags.Text("format");
+  const bool any = !repairs.empty() && repairs[0].status.ok(), repair = flags.Bool("repair");
+  if (format == "text") {
+    out << RepairsToText(broken, repairs) << (any && !repair ? "--repair takes the first\n" : "") << "\n";
+  }
+  if (format == "json" && !(any && repair)) out << RepairsToJson(broken, repairs);  // else the plan is what is printed
+}
+
+}  // namespace
+
+absl::StatusOr<FittingStrategy> FittingStrategyOf(const Flags& flags, const Model& model, const Machine& machine,
+                                                  const Strategy& strategy, std::ostream& out) {
+  ASSIGN_OR_RETURN(const PredictedPlan plan, PredictedPlanOf(flags, model, machine, strategy));
+  if (plan.fits.ok()) return FittingStrategy{strategy, {}};
+  const Prediction broken = PredictionOf(plan);
+  const auto predict = [&](const Strategy& changed) -> absl::StatusOr<Prediction> {
+    ASSIGN_OR_RETURN(const PredictedPlan other, PredictedPlanOf(flags, model, machine, changed));
+    return PredictionOf(other);
+  };
+  const std::vector<Repair> repairs =
+      FindRepairs({model.graph, plan.program, strategy, MostRanks(flags, machine), predict});
+  Tell(flags, broken, repairs, out);
+  const bool any = !repairs.empty() && repairs[0].status.ok();
+  if (any && flags.Bool("repair")) return FittingStrategy{repairs[0].strategy, ReasonsFor(broken, repairs[0])};
+  const char* const more = any ? "" : "; none of the repairs fits";
+  return ResourceExhausted("{}: {}{}", flags.arguments()[0], std::string(plan.fits.message()), more);
+}
+
+}  // namespace partita

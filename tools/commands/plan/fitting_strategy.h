@@ -1,0 +1,29 @@
+// A strategy that fits the machine: as it is, or repaired.
+#ifndef PARTITA_TOOLS_COMMANDS_PLAN_FITTING_STRATEGY_H_
+#define PARTITA_TOOLS_COMMANDS_PLAN_FITTING_STRATEGY_H_
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/model.h"
+#include "tools/commands/input/machine.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+struct FittingStrategy {
+  Strategy strategy;
+  std::vector<std::string> reasons;  // why it was changed; empty: it fits as it is
+};
+
+// What does not fit is told on `out`, with each repair, what it costs and gains. With --repair the best that fits is
+// taken; else, and where none does, kResourceExhausted says what is lacking.
+absl::StatusOr<FittingStrategy> FittingStrategyOf(const Flags& flags, const Model& model, const Machine& machine,
+                                                  const Strategy& strategy, std::ostream& out);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_PLAN_FITTING_STRATEGY_H_

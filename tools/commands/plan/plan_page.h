@@ -1,0 +1,17 @@
+// The page of `plan --page`: the timeline of the predicted step, memory over time, groups, and why it takes so long.
+#ifndef PARTITA_TOOLS_COMMANDS_PLAN_PLAN_PAGE_H_
+#define PARTITA_TOOLS_COMMANDS_PLAN_PLAN_PAGE_H_
+
+#include <string>
+
+#include "tools/commands/plan/explanation_report.h"
+
+namespace partita {
+
+// One file, which needs nothing else. Of ranks that do the same at the same times one is drawn, of at most eight kinds;
+// the text below it tells of all.
+std::string PlanToHtml(const ExplainedPlan& explained);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_PLAN_PLAN_PAGE_H_

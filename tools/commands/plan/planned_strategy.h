@@ -1,0 +1,21 @@
+// A strategy compiled and predicted for the machine that a command's flags name.
+#ifndef PARTITA_TOOLS_COMMANDS_PLAN_PLANNED_STRATEGY_H_
+#define PARTITA_TOOLS_COMMANDS_PLAN_PLANNED_STRATEGY_H_
+
+#include "absl/status/statusor.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/model.h"
+#include "partitioner/predict/predicted_plan.h"
+#include "tools/commands/input/machine.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// As `plan` makes it, of RunFlags, AccelerationFlags and --processes: the same arenas, the same step. Errors name the
+// graph's file.
+absl::StatusOr<PredictedPlan> PredictedPlanOf(const Flags& flags, const Model& model, const Machine& machine,
+                                              const Strategy& strategy);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_PLAN_PLANNED_STRATEGY_H_
