@@ -15,8 +15,10 @@
 #include "tools/benchmarks/halo_benchmark.h"
 #include "tools/benchmarks/kernels/kernel_benchmark.h"
 #include "tools/benchmarks/models/models_command.h"
+#include "tools/benchmarks/search/search_benchmark.h"
 #include "tools/benchmarks/simulate_benchmark.h"
 #include "tools/benchmarks/train/train_benchmark.h"
+#include "tools/models/models.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/passive_threads.h"
 #include "tools/program/run_main.h"
@@ -46,7 +48,8 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       ChoiceFlag("model", "mini-inception",
                  {"mini-inception", "lenet5", "mlp", "conv-stack", "wide-mlp", "inception-v3", "resnet-50", "alexnet",
                   "alexnet-2012", "vgg-16"},
-                 "what is trained; from the fourth on by models only, which trains the small ones if unset"),
+                 "what is trained; from the fourth on by models only, which trains the small ones if unset; of search "
+                 "the only one"),
       ChoiceFlag("precision", "all", {"all", "f32", "tf32", "bf16"},
                  "models: only this one; train: f32 or bf16, f32 if unset"),
       ChoiceFlag("peer", "none", {"none", "pytorch", "pillow", "torchvision"},
@@ -56,7 +59,7 @@ std::vector<FlagDefinition> BenchmarkFlags() {
           "models: how it runs: eager, compile (minutes for a large model), each with -malloc: a C library that keeps "
           "what is freed; on a GPU eager, graph, compile; or all"),
       PathFlag("data", "decode: pictures by class; unset: made-up ones"),
-      IntFlag("ranks", "2", 2, 64, "of comm, faults and halo"),
+      IntFlag("ranks", "2", 2, 64, "of comm, faults and halo; of search the most, 8 unless given"),
       ChoiceFlag("collective", "all",
                  {"all", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
                   "send_receive", "halo", "repartition"},
@@ -220,6 +223,17 @@ absl::StatusOr<int> RunCompile(const CommandContext& context) {
   return kExitFinished;
 }
 
+absl::StatusOr<int> RunSearch(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  SearchBenchmarkOptions options;
+  if (flags.Given("model")) options.models = {flags.Text("model")};
+  if (flags.Given("ranks")) options.most_ranks = static_cast<int>(flags.Int("ranks"));
+  if (flags.Given("rounds")) options.rounds = static_cast<int>(flags.Int("rounds"));
+  ASSIGN_OR_RETURN(const std::vector<SearchRow> rows, BenchmarkSearch(options));
+  context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  return kExitFinished;
+}
+
 absl::StatusOr<int> RunSimulate(const CommandContext& context) {
   SimulateBenchmarkOptions options;
   options.rounds = static_cast<int>(context.flags.Int("rounds"));
@@ -275,6 +289,11 @@ int main(int argc, char** argv) {
            "",
            {"format", "rounds", "nodes", "dp", "mp"},
            RunCompile},
+          {"search",
+           "what each search for a plan costs, by layers and ranks, and what of it is making its tables",
+           "",
+           {"format", "rounds", "model", "ranks"},
+           RunSearch},
           {"simulate", "what simulating a step of up to 4,096 ranks costs", "", {"format", "rounds"}, RunSimulate},
           {"train",
            "training throughput, alone and beside another framework",
@@ -286,6 +305,7 @@ int main(int argc, char** argv) {
   for (Command& command : benchmark.commands) {
     if (command.name != "compile") command.choices = {{"format", {"text", "json"}}};
     command.choices["peer"] = {"none", "pytorch"};
+    if (command.name == "search") command.choices["model"] = ModelNames();
     if (command.name == "decode") command.choices["peer"] = {"none", "pillow", "torchvision"};
   }
   return RunMain(benchmark, argc, argv);

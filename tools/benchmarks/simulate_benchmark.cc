@@ -2,50 +2,28 @@
 
 #include <fmt/format.h>
 
-#include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "graph/make_program.h"
 #include "ops/registry.h"
-#include "partitioner/cluster/cluster_description.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/simulate/simulate.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/median.h"
+#include "tools/benchmarks/nodes_of_eight.h"
+#include "tools/benchmarks/processor_time.h"
 #include "tools/models/models.h"
 
 namespace partita {
 namespace {
 
-double ProcessorMilliseconds() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
-// Round numbers: what simulating takes does not depend on them.
-absl::StatusOr<Cluster> NodesOfEight(int ranks) {
-  DeviceKind kind{"gpu", BackendKind::kCuda, int64_t{1} << 37, 2e12, {{DType::kF32, 2e13}}};
-  kind.launch_seconds = 2e-6;
-  kind.compute_capability = 80;
-  const Link within{Fabric::kNvlink, 2e11, 1e-6, 12}, between{Fabric::kNetwork, 1e11, 3e-6, 8};
-  return MakeCluster(
-      {"nodes of eight",
-       {kind},
-       {{"all", "", 1, "", 0, between, {}}, {"node", "all", (ranks + 7) / 8, "gpu", 8, within, between}}});
-}
-
 struct Measured {
   SimulateRow row;
   std::vector<double> program, schedule, simulate;
 };
-
-template <typename Phase>
-auto Timed(std::vector<double>& times, const Phase& phase) {
-  const double begin = ProcessorMilliseconds();
-  auto result = phase();
-  times.push_back(ProcessorMilliseconds() - begin);
-  return result;
-}
 
 void Describe(const FoldedSchedules& schedules, const SimulatedStep& step, SimulateRow& row) {
   row.ranks = static_cast<int>(step.of_rank.size());
@@ -62,13 +40,14 @@ absl::Status Measure(const SimulateCase& wanted, const Backend& backend, Measure
   ASSIGN_OR_RETURN(Model model, MakeModel(wanted.model, options, Ops()));
   model.learning_rate.steps = 1;  // of a run, which there is none
   ASSIGN_OR_RETURN(const Strategy strategy, DataModelStrategy(model.graph, wanted.data, wanted.ranks_of_replica));
-  ASSIGN_OR_RETURN(const Program program, Timed(measured.program, [&] { return MakeProgram(model, strategy, Ops()); }));
-  ASSIGN_OR_RETURN(const FoldedSchedules schedules, Timed(measured.schedule, [&] {
+  ASSIGN_OR_RETURN(const Program program,
+                   Timed(measured.program.emplace_back(), [&] { return MakeProgram(model, strategy, Ops()); }));
+  ASSIGN_OR_RETURN(const FoldedSchedules schedules, Timed(measured.schedule.emplace_back(), [&] {
                      return backend.MakeFoldedSchedules(program, program.graph(kTrainEntry));
                    }));
   ASSIGN_OR_RETURN(const Cluster cluster, NodesOfEight(program.ranks()));
-  ASSIGN_OR_RETURN(const SimulatedStep step,
-                   Timed(measured.simulate, [&] { return Simulate(program, schedules.ByRank(), cluster); }));
+  ASSIGN_OR_RETURN(const SimulatedStep step, Timed(measured.simulate.emplace_back(),
+                                                   [&] { return Simulate(program, schedules.ByRank(), cluster); }));
   measured.row.model = wanted.model;
   Describe(schedules, step, measured.row);
   return absl::OkStatus();

@@ -1,0 +1,15 @@
+// The cluster of benchmarks that run nothing on it.
+#ifndef PARTITA_TOOLS_BENCHMARKS_NODES_OF_EIGHT_H_
+#define PARTITA_TOOLS_BENCHMARKS_NODES_OF_EIGHT_H_
+
+#include "absl/status/statusor.h"
+#include "partitioner/cluster/cluster.h"
+
+namespace partita {
+
+// At least so many devices, eight to a node. Round numbers: what planning for it takes does not depend on them.
+absl::StatusOr<Cluster> NodesOfEight(int ranks);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_BENCHMARKS_NODES_OF_EIGHT_H_

@@ -1,0 +1,43 @@
+// Rows of `benchmark search` as text and as JSON.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/benchmarks/search/search_benchmark.h"
+
+namespace partita {
+
+std::string ToText(const std::vector<SearchRow>& rows) {
+  std::string text =
+      fmt::format("{:<10} {:<15}{:>5}{:>8}{:>7}{:>9}{:>12}{:>12}{:>9}{:>8}{:>11}{:>8}\n", "search", "model", "ops",
+                  "layers", "ranks", "choices", "tables ms", "search ms", "tables", "growth", "step ms", "gap");
+  for (const SearchRow& row : rows) {
+    text +=
+        fmt::format("{:<10} {:<15}{:>5}{:>8}{:>7}{:>9}{:>12.1f}{:>12.1f}{:>7.0f} %{:>8}{:>11.3f}{:>6.2f} %\n",
+                    Name(row.search), row.model, row.ops, row.layers, row.ranks, row.timed.choices, row.timed.tables_ms,
+                    row.timed.search_ms, 100 * row.TablesShare(),
+                    row.growth > 0 ? fmt::format("{:.2f}", row.growth) : "-", row.timed.step_ms, 100 * row.timed.gap);
+  }
+  return text;
+}
+
+std::string ToJson(const std::vector<SearchRow>& rows) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const SearchRow& row : rows) {
+    json.push_back({{"search", Name(row.search)},
+                    {"model", row.model},
+                    {"ops", row.ops},
+                    {"layers", row.layers},
+                    {"ranks", row.ranks},
+                    {"choices", row.timed.choices},
+                    {"tables_ms", row.timed.tables_ms},
+                    {"search_ms", row.timed.search_ms},
+                    {"tables_share", row.TablesShare()},
+                    {"growth", row.growth},
+                    {"step_ms", row.timed.step_ms},
+                    {"gap", row.timed.gap}});
+  }
+  return json.dump(1) + "\n";
+}
+
+}  // namespace partita

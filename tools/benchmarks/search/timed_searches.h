@@ -1,0 +1,28 @@
+// One run of each search on a model's tables, which are made for it.
+#ifndef PARTITA_TOOLS_BENCHMARKS_SEARCH_TIMED_SEARCHES_H_
+#define PARTITA_TOOLS_BENCHMARKS_SEARCH_TIMED_SEARCHES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "partitioner/choose/candidate.h"
+#include "partitioner/tables/layer_cost.h"
+#include "partitioner/tables/layers.h"
+
+namespace partita {
+
+struct TimedSearch {
+  int64_t choices = 0;   // configs of all layers on all tables; of placements and pipelines ranks for each layer
+  double step_ms = 0;    // of the plan found, on its tables
+  double gap = 0;        // how much slower than the best it can be at most
+  double tables_ms = 0;  // to make the tables
+  double search_ms = 0;  // to search them
+};
+
+// For so many ranks, of which placement and pipelines are one worker group. Not of kData, which searches nothing.
+absl::StatusOr<TimedSearch> TimeSearch(SearchKind search, const LayerGraph& layers, int ranks, const CostBasis& basis);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_BENCHMARKS_SEARCH_TIMED_SEARCHES_H_
