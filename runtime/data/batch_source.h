@@ -57,6 +57,8 @@ class BatchSource {
   virtual int64_t samples() const = 0;                   // in one epoch, each counted once
   virtual int64_t batch_rows() const = 0;                // of a global batch, filled-up rows included
   virtual int64_t batches_per_epoch() const = 0;         // at least 1; the last one may have fewer samples
+  // Whether a loss that is the mean over all places is one over words, so that its exponential is a perplexity.
+  virtual bool of_words() const { return false; }
 
   // Writes rows of batch `batch` (counted from 0, on over the epochs: epoch = batch / batches_per_epoch()).
   // Rows or buffers that do not fit are a bug of the caller (CHECK); an error is one of reading the data.

@@ -1,6 +1,7 @@
 #include "runtime/train/evaluator.h"
 
 #include <chrono>
+#include <cmath>
 
 #include "graph/ir/generated_name.h"
 #include "runtime/base/status.h"
@@ -48,6 +49,7 @@ absl::StatusOr<std::optional<Evaluation>> EvaluateSet(Session& session, std::sha
   };
   ASSIGN_OR_RETURN(const bool whole, WalkSet(session, kEvaluateEntry, source, stop, take));
   if (!whole) return std::nullopt;
+  if (source->of_words()) mean.metrics.emplace_back("perplexity", std::exp(mean.loss));
   RETURN_IF_ERROR(CheckTraffic(session, kEvaluateEntry, source->batches_per_epoch()));
   mean.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return mean;

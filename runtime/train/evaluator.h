@@ -15,7 +15,7 @@ namespace partita {
 
 struct Evaluation {
   double loss = 0;
-  Metrics metrics;
+  Metrics metrics;  // of words (BatchSource::of_words) the perplexity is the last one
   double seconds = 0;
 };
 

@@ -11,6 +11,9 @@
 namespace partita {
 namespace {
 
+// A classifier inside of a loss: (x, weights [classes,h], bias, labels, ...).
+constexpr char kSampledLoss[] = "sampled_softmax_cross_entropy";
+
 // The input that labels or ids come from, perhaps by way of ops that move them; kNoValue: they come from none alone.
 ValueId SourceOf(const Graph& forward, ValueId labels) {
   const Node* node = &forward.node(forward.value(labels).producer);
@@ -33,6 +36,7 @@ class Bounds {
   explicit Bounds(const Graph& forward) : forward_(forward) {
     for (const Node& node : forward.nodes()) {
       if (node.op->role == Role::kEmbedding) Add(node.inputs[1], {forward.type(node.inputs[0]).shape[0], true});
+      if (node.op->name == kSampledLoss) Add(node.inputs[3], {forward.type(node.inputs[1]).shape[0], false});
       if (node.op->classes < 0) continue;
       const int64_t told_apart = forward.type(node.inputs[static_cast<size_t>(node.op->classes)]).shape.back();
       for (const ValueId input : node.inputs) {

@@ -13,6 +13,7 @@
 #include "tools/commands/input/data/array_files.h"
 #include "tools/commands/input/data/image_data.h"
 #include "tools/commands/input/data/picture_data.h"
+#include "tools/commands/input/data/text_data.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
 
@@ -30,7 +31,7 @@ absl::Status CheckNeeds(const std::string& source, const DataRequest& request, c
 absl::StatusOr<ArrayRequest> ArraysFor(const Flags& flags, const Graph& graph, const DataRequest& request) {
   const Augmentation& augmentation = request.augmentation;
   if (augmentation.flip || augmentation.shift > 0) {
-    return FlagError("flag --{} is for folders of images; arrays are taken as they are",
+    return FlagError("flag --{} is for folders of images; arrays and texts are taken as they are",
                      augmentation.flip ? "flip" : "shift");
   }
   ArrayRequest arrays;
@@ -64,8 +65,8 @@ absl::Status CheckHoldsImages(const std::string& path) {
   }
   if (error) return InvalidArgument("{}: cannot read the data set: {}", path, error.message());
   return InvalidArgument(
-      "{}: found no data set, allowed are folders of IDX files, of pictures by class, of archives (.tar) or of arrays "
-      "(.npy)",
+      "{}: found no data set, allowed are folders of IDX files, of pictures by class, of archives (.tar), of arrays "
+      "(.npy) or of texts with their vocabulary.txt",
       path);
 }
 
@@ -79,6 +80,11 @@ absl::Status CheckNoPictures(const Flags& flags, const DataRequest& request) {
 
 absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags, const Graph& graph,
                                     const DataRequest& request) {
+  if (HoldsText(path)) {
+    RETURN_IF_ERROR(CheckNoPictures(flags, request));
+    ASSIGN_OR_RETURN(const ArrayRequest fields, ArraysFor(flags, graph, request));
+    return TextData(path, fields, request);
+  }
   // An archive is a file, as arrays are.
   const bool pictures = path.ends_with(".tar") || (!HoldsArrays(path) && HoldsPictures(path));
   if (!pictures) RETURN_IF_ERROR(CheckNoPictures(flags, request));

@@ -1,0 +1,76 @@
+// Vocabularies, and texts as ids: what is read, and where it is said to be wrong.
+#include "runtime/data/text/token_file.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/base/files.h"
+#include "tests/testing/assert_ok.h"
+
+namespace partita {
+namespace {
+
+std::string FileOf(const std::string& name, const std::string& contents) {
+  const std::string path = testing::TempDir() + "/" + name;
+  EXPECT_OK(WriteFileAtomically(path, contents));
+  return path;
+}
+
+absl::StatusOr<Vocabulary> Known(const std::string& contents) {
+  return Vocabulary::Read(FileOf("vocabulary.txt", contents));
+}
+
+// Without the folder of the files.
+std::string Said(const absl::Status& status) {
+  std::string message(status.message());
+  const std::string folder = testing::TempDir() + "/";
+  for (size_t at = message.find(folder); at != std::string::npos; at = message.find(folder)) {
+    message.erase(at, folder.size());
+  }
+  return message;
+}
+
+TEST(Vocabulary, HasAWordOnEachLine) {
+  ASSERT_OK_AND_ASSIGN(const Vocabulary known, Known("the\n</s>\ncat"));
+  EXPECT_EQ(known.size(), 3);
+  EXPECT_EQ(known.Find("the"), 0);
+  EXPECT_EQ(known.Find("cat"), 2);
+  EXPECT_EQ(known.Find("dog"), std::nullopt);
+}
+
+TEST(Vocabulary, RefusesLinesThatAreNoWords) {
+  EXPECT_EQ(Said(Known("").status()), "vocabulary.txt: found no words");
+  EXPECT_EQ(Said(Known("a\n\nb\n").status()), "vocabulary.txt: line 2: found '', a line has one word");
+  EXPECT_EQ(Said(Known("a\nb c\n").status()), "vocabulary.txt: line 2: found 'b c', a line has one word");
+  EXPECT_EQ(Said(Known("a\nb\na\n").status()), "vocabulary.txt: line 3: word 'a' is that of line 1");
+}
+
+TEST(ReadWords, EndsLinesThatHaveWords) {
+  ASSERT_OK_AND_ASSIGN(const Vocabulary known, Known("</s>\nthe\ncat\n<unk>\n"));
+  ASSERT_OK_AND_ASSIGN(const auto ids, ReadWords(FileOf("t.txt", "the  cat\n\n \t\na\tcat"), known));
+  EXPECT_EQ(ids, std::vector<int32_t>({1, 2, 0, 3, 2, 0}));
+}
+
+TEST(ReadWords, NamesTheWordThatNobodyKnows) {
+  ASSERT_OK_AND_ASSIGN(const Vocabulary known, Known("the\ncat\n"));
+  ASSERT_OK_AND_ASSIGN(const auto ids, ReadWords(FileOf("t.txt", "the\ncat the\n"), known));
+  EXPECT_EQ(ids, std::vector<int32_t>({0, 1, 0}));
+  EXPECT_EQ(Said(ReadWords(FileOf("t.txt", "the\ncat dog the\n"), known).status()),
+            "t.txt: line 2, position 2: found 'dog', which vocabulary.txt has not; nor has it <unk>, which would stand "
+            "for it");
+  EXPECT_EQ(Said(ReadWords(FileOf("t.txt", "\n \n"), known).status()), "t.txt: found no words");
+}
+
+TEST(ReadIds, NamesWhatIsNoId) {
+  ASSERT_OK_AND_ASSIGN(const Vocabulary known, Known("the\ncat\n</s>\n"));
+  ASSERT_OK_AND_ASSIGN(const auto ids, ReadIds(FileOf("t.ids", "0 2\n1\n"), known));
+  EXPECT_EQ(ids, std::vector<int32_t>({0, 2, 1}));
+  const auto refused = [&](const std::string& text) { return Said(ReadIds(FileOf("t.ids", text), known).status()); };
+  EXPECT_EQ(refused("0 1\n2 2 3\n"), "t.ids: line 2, position 3: found 3, ids are 0 to 2");
+  EXPECT_EQ(refused("0\n\n-1\n"), "t.ids: line 3, position 1: found -1, ids are 0 to 2");
+  EXPECT_EQ(refused("0 1x"), "t.ids: line 1, position 2: found '1x', ids are 0 to 2");
+  EXPECT_EQ(refused("99999999999999999999"), "t.ids: line 1, position 1: found '99999999999999999999', ids are 0 to 2");
+  EXPECT_EQ(refused(""), "t.ids: found no words");
+}
+
+}  // namespace
+}  // namespace partita
