@@ -52,6 +52,8 @@ std::vector<FlagDefinition> Parallelism() {
 std::vector<FlagDefinition> Processes() {
   return {
       IntFlag("nproc", "", 1, kMostRanks, "processes, one for each rank; unset: the ranks of the command's strategy"),
+      IntFlag("max-restarts", "0", 0, 1'000'000, "start all ranks again so often when one dies; from --resume=auto"),
+      BoolFlag("elastic", "without the ranks that failed: --dp and --mp, or --search, for those that are left"),
       FolderFlag("log-dir", "also write what each rank says to a file of its own there: rank-0.log"),
       BoolFlag("processes", "for ranks that are processes of a job, as launch starts them; else they are threads"),
       IntFlag("port", "0", 0, 65535, "where rank 0 serves the rendezvous; 0: any free one"),

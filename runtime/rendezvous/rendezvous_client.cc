@@ -27,6 +27,9 @@ using std::chrono::milliseconds;
 // Time for the server to end the stream after a good-bye.
 constexpr milliseconds kFarewell(250);
 
+// Between two looks for the server of another job.
+constexpr milliseconds kNextTry(100);
+
 // Beyond a barrier's time, which the server keeps: it names the missing.
 constexpr milliseconds kAnswerTime(2000);
 
@@ -45,12 +48,8 @@ class Client : public RendezvousClient {
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     const std::string target = fmt::format("{}:{}", options_.address, options_.port);
     channel_ = grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
-    if (!channel_->WaitForConnected(std::chrono::system_clock::now() + options_.join_timeout)) {
-      return Unavailable("rank {}: nobody serves the rendezvous at {}; is rank 0 running?", options_.rank, target);
-    }
     stub_ = rendezvous::Rendezvous::NewStub(channel_);
-    stream_ = stub_->Join(&context_);
-    RETURN_IF_ERROR(Handshake());
+    RETURN_IF_ERROR(BeAdmitted(target));
     heard_ = Clock::now();
     reader_ = std::thread([this] { Read(); });
     pulse_ = std::thread([this] { Beat(); });
@@ -108,7 +107,7 @@ class Client : public RendezvousClient {
     }
     if (pulse_.joinable()) pulse_.join();
     if (!reader_.joinable()) {
-      if (stream_ != nullptr) context_.TryCancel();
+      if (stream_ != nullptr) context_->TryCancel();
       return;
     }
     ToServer message;
@@ -122,12 +121,31 @@ class Client : public RendezvousClient {
       std::unique_lock lock(mutex_);
       changed_.wait_for(lock, kFarewell, [&] { return ended_; });
     }
-    context_.TryCancel();
+    context_->TryCancel();
     reader_.join();
   }
 
  private:
-  absl::Status Handshake() {
+  // By the server of this job: that of one that has failed may be there for a moment yet.
+  absl::Status BeAdmitted(const std::string& target) {
+    const auto deadline = std::chrono::system_clock::now() + options_.join_timeout;
+    while (true) {
+      if (!channel_->WaitForConnected(deadline)) {
+        return Unavailable("rank {}: nobody serves the rendezvous at {}; is rank 0 running?", options_.rank, target);
+      }
+      stream_.reset();
+      context_ = std::make_unique<grpc::ClientContext>();
+      stream_ = stub_->Join(context_.get());
+      bool too_early = false;
+      const absl::Status admitted = Handshake(too_early);
+      if (!too_early || std::chrono::system_clock::now() > deadline) return admitted;
+      context_->TryCancel();
+      std::this_thread::sleep_for(kNextTry);
+    }
+  }
+
+  // `too_early`: the server is of a job that has failed.
+  absl::Status Handshake(bool& too_early) {
     ToServer message;
     const std::string nonce = NewNonce();
     rendezvous::Hello& hello = *message.mutable_hello();
@@ -146,6 +164,8 @@ class Client : public RendezvousClient {
     message.set_proof(RankProof(options_.token, nonce, challenge.nonce(), options_.rank, options_.ranks));
     if (!stream_->Write(message) || !stream_->Read(&answer)) return Unavailable("rank 0 ended the handshake");
     if (answer.has_welcome()) return absl::OkStatus();
+    too_early = answer.has_failure();
+    if (too_early) return Unavailable("rank {}: {}", options_.rank, answer.failure().message());
     return InvalidArgument("rank 0 refuses rank {}: {}", options_.rank, answer.refused());
   }
 
@@ -217,7 +237,7 @@ class Client : public RendezvousClient {
   const Options options_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<rendezvous::Rendezvous::Stub> stub_;
-  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientReaderWriter<ToServer, ToRank>> stream_;
   std::thread reader_, pulse_;
   std::mutex write_mutex_;

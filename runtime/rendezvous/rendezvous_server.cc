@@ -108,8 +108,14 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
     const std::string why = refused.empty() ? roster_.Join(hello.rank(), hello.ranks(), Clock::now()) : refused;
     ToRank answer;
     if (!why.empty()) {
+      const bool again = refused.empty() && roster_.IsStartedAgain(hello.rank());
       lock.unlock();
-      answer.set_refused(why);
+      if (again) {
+        answer.mutable_failure()->set_code(static_cast<int>(absl::StatusCode::kUnavailable));
+        answer.mutable_failure()->set_message("the job that is still there has failed");
+      } else {
+        answer.set_refused(why);
+      }
       stream.Write(answer);
       return -1;
     }

@@ -30,6 +30,10 @@ class Roster {
   // Empty if the rank may join, and then it has; else why not.
   std::string Join(int rank, int ranks, Time now);
 
+  // Of a rank that may not join because it had, and the job has failed: it was started again, and may come to the next
+  // rendezvous.
+  bool IsStartedAgain(int rank) const { return failed_ && known_.contains(rank); }
+
   // A message of a rank that has joined, other than its handshake.
   void Receive(int rank, const rendezvous::ToServer& message, Time now, Letters& out);
 

@@ -9,7 +9,9 @@
 #include "runtime/rendezvous/token.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/inputs.h"
-#include "tools/commands/processes/child_processes.h"
+#include "tools/commands/launch/child_processes.h"
+#include "tools/commands/launch/fewer_ranks.h"
+#include "tools/commands/launch/restarts.h"
 #include "tools/commands/processes/launcher.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/queued_output.h"
@@ -21,6 +23,13 @@ constexpr char kLoopback[] = "127.0.0.1";
 
 // For a reader of what the ranks have said on standard error.
 constexpr std::chrono::milliseconds kLastPatience(1000);
+
+// What is started, once or again.
+struct LaunchedJob {
+  std::vector<std::string> line;  // of the command that each rank runs
+  int64_t ranks = 1;
+  int64_t start = 0;  // the how manyth
+};
 
 // A port that nobody has now.
 absl::StatusOr<int> FreePort() {
@@ -36,13 +45,6 @@ absl::StatusOr<int> FreePort() {
   return ntohs(address.sin_port);
 }
 
-// --nproc, or as many as the command has ranks; its flags are looked at here either way, once for all.
-absl::StatusOr<int64_t> CountProcesses(const CommandContext& context) {
-  ASSIGN_OR_RETURN(const Flags command, context.parse(context.rest));
-  if (context.flags.IsSet("nproc")) return context.flags.Int("nproc");
-  return RanksOf(command);
-}
-
 absl::Status MakeLogFolder(const std::string& folder) {
   if (folder.empty()) return absl::OkStatus();
   std::error_code error;
@@ -51,36 +53,96 @@ absl::Status MakeLogFolder(const std::string& folder) {
   return FlagError("flag --log-dir: {} cannot be made: {}", folder, error.message());
 }
 
-absl::StatusOr<int> RunLaunch(const CommandContext& context) {
-  if (context.rest.empty()) return FlagError("launch needs a command behind `--`: launch -- train --dp=2 GRAPH");
-  ASSIGN_OR_RETURN(const int64_t count, CountProcesses(context));
+// Where a job that is started again begins must be no surprise.
+absl::Status CheckRestarts(const CommandContext& context, const Flags& command) {
+  const bool restarts = context.flags.Int("max-restarts") > 0;
+  if (context.flags.Bool("elastic")) {
+    if (!restarts) return FlagError("flag --elastic says how a job is started again: --max-restarts is needed");
+    RETURN_IF_ERROR(CheckElastic(context.rest[0], command));
+  }
+  if (!restarts || !command.Has("checkpoint") || !command.IsSet("checkpoint")) return absl::OkStatus();
+  if (command.Text("resume") == "auto") return absl::OkStatus();
+  return FlagError("flag --max-restarts: {} has --checkpoint, but would not go on from there: --resume=auto is needed",
+                   context.rest[0]);
+}
+
+bool BeginsFromNothing(const Flags& command) { return command.Has("checkpoint") && !command.IsSet("checkpoint"); }
+
+// All ranks, from their start to their end.
+absl::StatusOr<JobEnd> RunJob(const CommandContext& context, const LaunchedJob& job, std::ostream& error) {
   const std::string& logs = context.flags.Text("log-dir");
-  RETURN_IF_ERROR(MakeLogFolder(logs));
   int64_t port = context.flags.Int("port");
   if (port == 0) {
     ASSIGN_OR_RETURN(port, FreePort());
   }
   std::vector<std::string> arguments = {"/proc/self/exe"};
-  arguments.insert(arguments.end(), context.rest.begin(), context.rest.end());
+  arguments.insert(arguments.end(), job.line.begin(), job.line.end());
+  const std::string count = std::to_string(job.ranks);
   std::map<std::string, std::string> variables = {
-      {"WORLD_SIZE", std::to_string(count)},
-      {"LOCAL_WORLD_SIZE", std::to_string(count)},
-      {"ROLE_WORLD_SIZE", std::to_string(count)},
+      {"WORLD_SIZE", count},
+      {"LOCAL_WORLD_SIZE", count},
+      {"ROLE_WORLD_SIZE", count},
       {"GROUP_RANK", "0"},
       {"MASTER_ADDR", kLoopback},
       {"MASTER_PORT", std::to_string(port)},
       {kTokenVariable, NewToken()},
       {kLauncherVariable, "trainer launch"},
       {"TORCHELASTIC_USE_AGENT_STORE", ""},
+      {kStartVariable, std::to_string(job.start)},
   };
-  QueuedOutput error(STDERR_FILENO);
   ChildProcesses children(context.out, error);
-  for (int64_t rank = 0; rank < count; ++rank) {
+  for (int64_t rank = 0; rank < job.ranks; ++rank) {
     for (const char* name : {"RANK", "LOCAL_RANK", "ROLE_RANK"}) variables[name] = std::to_string(rank);
-    const std::string log = logs.empty() ? "" : fmt::format("{}/rank-{}.log", logs, rank);
-    RETURN_IF_ERROR(children.Start(arguments, variables, log));
+    std::optional<ProcessLog> log;
+    if (!logs.empty()) {
+      ASSIGN_OR_RETURN(log, ProcessLog::Open(fmt::format("{}/rank-{}.log", logs, rank), /*goes_on=*/job.start > 0));
+    }
+    RETURN_IF_ERROR(children.Start(arguments, variables, std::move(log)));
   }
-  const int code = children.Wait();
+  return children.Wait();
+}
+
+// Of those that failed none is left; but there is always a rank.
+int64_t RanksLeft(const LaunchedJob& job, const JobEnd& end) {
+  return std::max<int64_t>(1, job.ranks - static_cast<int64_t>(Culprits(end).size()));
+}
+
+// Again and again, as long as the flags allow it and it may help.
+absl::StatusOr<int> RunJobs(const CommandContext& context, const Flags& command, LaunchedJob job, std::ostream& error) {
+  Restarts restarts(context.flags.Int("max-restarts"));
+  const bool from_nothing = BeginsFromNothing(command);
+  if (from_nothing && context.flags.Int("max-restarts") > 0) {
+    error << fmt::format("launch: {} has no --checkpoint: if it is started again, it begins from nothing\n",
+                         job.line[0])
+          << std::flush;
+  }
+  while (true) {
+    ASSIGN_OR_RETURN(const JobEnd end, RunJob(context, job, error));
+    const bool again = restarts.Follows(end, job.ranks);
+    std::string sentence = restarts.Sentence();
+    ++job.start;
+    if (again && from_nothing) sentence += ", from nothing";
+    if (again && context.flags.Bool("elastic")) {
+      job.ranks = RanksLeft(job, end);
+      job.line = CommandFor(job.ranks, context.rest[0], command);
+      sentence += fmt::format(", with {} rank{}", job.ranks, job.ranks == 1 ? "" : "s");
+    }
+    if (!sentence.empty()) error << "launch: " << sentence << std::endl;
+    if (!again) return end.code;
+  }
+}
+
+absl::StatusOr<int> RunLaunch(const CommandContext& context) {
+  if (context.rest.empty()) return FlagError("launch needs a command behind `--`: launch -- train --dp=2 GRAPH");
+  ASSIGN_OR_RETURN(const Flags command, context.parse(context.rest));  // looked at here, once for all
+  LaunchedJob job{.line = context.rest, .ranks = context.flags.Int("nproc")};
+  if (!context.flags.IsSet("nproc")) {
+    ASSIGN_OR_RETURN(job.ranks, RanksOf(command));
+  }
+  RETURN_IF_ERROR(CheckRestarts(context, command));
+  RETURN_IF_ERROR(MakeLogFolder(context.flags.Text("log-dir")));
+  QueuedOutput error(STDERR_FILENO);
+  const absl::StatusOr<int> code = RunJobs(context, command, std::move(job), error);
   error.Finish(kLastPatience).IgnoreError();  // there is nowhere to say it
   return code;
 }
@@ -91,7 +153,7 @@ Command LaunchCommand() {
   return {"launch",
           "run a command with a process for each rank: launch -- train --dp=2 GRAPH",
           "",
-          {"nproc", "log-dir", "port"},
+          {"nproc", "max-restarts", "elastic", "log-dir", "port"},
           RunLaunch,
           /*passes_on=*/true};
 }

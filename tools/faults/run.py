@@ -8,9 +8,10 @@ import statistics
 import sys
 
 try:
-    from tools.faults import job
+    from tools.faults import job, recovery
 except ImportError:  # run as a script beside it
     import job
+    import recovery
 
 JOIN_TIMEOUT = 3  # seconds
 STOP_TIMEOUT = 1
@@ -73,6 +74,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=3)
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--stops", type=int, default=100)
+    parser.add_argument("--restarts", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     command = command_of(options.trainer, options.graph, options.ranks)
@@ -90,6 +92,10 @@ def main():
                 print(f"{kind} not as promised: {outcome.wrong}", file=sys.stderr, flush=True)
         for phase, outcomes in sorted(phases.items()):
             print(line(kind, phase, outcomes), flush=True)
+    if options.restarts > 0:
+        draw = random.Random(f"{options.seed} restart")
+        seconds = recovery.recoveries(options.trainer, options.graph, 4, options.restarts, draw)
+        print(line("kill", "recovery", [job.Outcome("recovery", each) for each in seconds]), flush=True)
     print(f"{outside} of {options.kills + options.stops} outside of what is promised: the others end and name the rank "
           f"{PROMISES['kill'][1].limit:.0f} s after a kill, {PROMISES['stop'][1].limit:.0f} s after a stop (a timeout of "
           f"{STOP_TIMEOUT} s and one more), {JOINING} and {JOINING + STOP_TIMEOUT} s where it did not join", flush=True)

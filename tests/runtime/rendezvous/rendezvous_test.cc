@@ -135,6 +135,33 @@ TEST_F(RendezvousTest, RefusesWhoDoesNotBelongAndGoesOn) {
   EXPECT_TRUE(failures_.empty());
 }
 
+// As Kubernetes does: each rank by itself, whatever the others do.
+TEST_F(RendezvousTest, ARankThatIsStartedAgainWaitsForTheNextJob) {
+  Clients clients = JoinAll();
+  clients[1]->Fail(absl::UnavailableError("rank 1 is tired"));
+  clients[1] = nullptr;
+  RendezvousClient::Options impatient = Options(1);
+  impatient.join_timeout = milliseconds(200);
+  const absl::Status status = RendezvousClient::Join(impatient).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(Says(status, "the job that is still there has failed")) << status;
+  std::thread first([&] { clients[1] = *RendezvousClient::Join(Options(1)); });
+  std::this_thread::sleep_for(milliseconds(150));
+  RendezvousServer::Options next;
+  next.ranks = kRanks;
+  next.token = "secret";
+  next.port = server_->port();
+  clients[0] = nullptr;
+  clients[2] = nullptr;
+  server_ = nullptr;
+  server_ = *RendezvousServer::Start(next);
+  std::thread second([&] { clients[2] = *RendezvousClient::Join(Options(2)); });
+  clients[0] = *RendezvousClient::Join(Options(0));
+  first.join();
+  second.join();
+  OnRanks([&](int rank) { EXPECT_TRUE(clients[rank]->Barrier("all", std::chrono::seconds(10)).ok()); });
+}
+
 TEST_F(RendezvousTest, AFailureIsToldToAll) {
   const Clients clients = JoinAll();
   clients[1]->Fail(absl::UnavailableError("rank 1 is tired"));

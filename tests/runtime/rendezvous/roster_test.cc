@@ -46,8 +46,11 @@ TEST_F(RosterTest, RefusesWhoDoesNotBelong) {
 
 TEST_F(RosterTest, ARankThatWasLostDoesNotComeBack) {
   JoinAll();
+  EXPECT_FALSE(roster_.IsStartedAgain(1));
   roster_.End(1, letters_);
   EXPECT_EQ(roster_.Join(1, 3, kStart), "there is a rank 1 already");
+  EXPECT_TRUE(roster_.IsStartedAgain(1));
+  EXPECT_FALSE(roster_.IsStartedAgain(3));
 }
 
 TEST_F(RosterTest, ABarrierOpensForAllAtOnce) {

@@ -36,6 +36,9 @@ absl::StatusOr<std::optional<JobPlace>> FindPlace(const Environment& environment
 inline constexpr char kTokenVariable[] = "PARTITA_JOB_TOKEN";
 inline constexpr char kLauncherVariable[] = "PARTITA_LAUNCHER";
 
+// How often all ranks were started before, as torchrun says it and `trainer launch` too.
+inline constexpr char kStartVariable[] = "TORCHELASTIC_RESTART_COUNT";
+
 }  // namespace partita
 
 #endif  // PARTITA_TOOLS_COMMANDS_PROCESSES_LAUNCHER_H_

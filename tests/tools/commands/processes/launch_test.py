@@ -9,7 +9,7 @@ import threading
 import time
 import unittest
 
-from tests.tools.commands.processes.found import processes_of
+from tools.faults.processes import processes_of
 from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
 
 

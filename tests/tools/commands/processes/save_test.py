@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from tests.tools.commands.processes.found import processes_of
+from tools.faults.processes import processes_of
 from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
 from tools.faults import job
 

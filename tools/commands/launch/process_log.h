@@ -1,6 +1,6 @@
 // What one process of a job writes, in a file.
-#ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_PROCESS_LOG_H_
-#define PARTITA_TOOLS_COMMANDS_PROCESSES_PROCESS_LOG_H_
+#ifndef PARTITA_TOOLS_COMMANDS_LAUNCH_PROCESS_LOG_H_
+#define PARTITA_TOOLS_COMMANDS_LAUNCH_PROCESS_LOG_H_
 
 #include <cstdio>
 #include <memory>
@@ -13,8 +13,9 @@ namespace partita {
 
 class ProcessLog {
  public:
-  // What was in the file is replaced. kResourceExhausted: it cannot be opened.
-  static absl::StatusOr<ProcessLog> Open(const std::string& path);
+  // What was in the file is replaced, or with `goes_on` stays before what is written. kResourceExhausted: it cannot be
+  // opened.
+  static absl::StatusOr<ProcessLog> Open(const std::string& path, bool goes_on);
 
   // kResourceExhausted: it cannot be written; the file is named.
   absl::Status Write(const std::string& text);
@@ -31,4 +32,4 @@ class ProcessLog {
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_COMMANDS_PROCESSES_PROCESS_LOG_H_
+#endif  // PARTITA_TOOLS_COMMANDS_LAUNCH_PROCESS_LOG_H_

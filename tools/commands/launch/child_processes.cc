@@ -1,4 +1,4 @@
-#include "tools/commands/processes/child_processes.h"
+#include "tools/commands/launch/child_processes.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -80,11 +80,7 @@ ChildProcesses::~ChildProcesses() {
 }
 
 absl::Status ChildProcesses::Start(const std::vector<std::string>& arguments,
-                                   const std::map<std::string, std::string>& variables, const std::string& log) {
-  std::optional<ProcessLog> opened;
-  if (!log.empty()) {
-    ASSIGN_OR_RETURN(opened, ProcessLog::Open(log));
-  }
+                                   const std::map<std::string, std::string>& variables, std::optional<ProcessLog> log) {
   int out[2], error[2];
   if (pipe2(out, O_CLOEXEC) != 0) return ResourceExhausted("no pipe for a process: {}", std::strerror(errno));
   if (pipe2(error, O_CLOEXEC) != 0) {
@@ -110,7 +106,7 @@ absl::Status ChildProcesses::Start(const std::vector<std::string>& arguments,
   CHECK(child.handle >= 0);
   child.out.fd = out[0];
   child.error.fd = error[0];
-  child.log = std::move(opened);
+  child.log = std::move(log);
   return absl::OkStatus();
 }
 
@@ -125,14 +121,16 @@ void ChildProcesses::Signal(int signal) const {
   }
 }
 
-int ChildProcesses::Wait() {
+JobEnd ChildProcesses::Wait() {
   const HandledSignals handled(kForwarded, Remember, 0);
   while (Running()) {
     Poll(milliseconds(100));
     PassOnSignals();
     EndTheLate();
   }
-  return first_code_ == 0 && log_failed_ ? static_cast<int>(kExitResources) : first_code_;
+  end_.told = passed_on_ != 0;
+  if (end_.code == 0 && log_failed_) end_.code = kExitResources;
+  return end_;
 }
 
 // Who is stopped hears of it as well.
@@ -149,14 +147,23 @@ void ChildProcesses::PassOnSignals() {
 void ChildProcesses::EndTheLate() {
   const Clock::time_point now = Clock::now();
   if (kill_at_ && now > *kill_at_) Signal(SIGKILL);
-  if (first_code_ == 0) return;
-  const bool as_told = first_code_ == 128 + passed_on_;
-  const milliseconds grace = as_told ? kGraceAfterStop : first_code_ >= 128 ? kGraceAfterDeath : kGraceAfterError;
+  if (end_.code == 0) return;
+  const bool as_told = end_.code == 128 + passed_on_;
+  const milliseconds grace = as_told ? kGraceAfterStop : end_.code >= 128 ? kGraceAfterDeath : kGraceAfterError;
   if (asked_ || now < first_end_ + grace) return;
+  Ask();
+  if (!kill_at_) kill_at_ = now + kLongestWrite;
+}
+
+void ChildProcesses::Ask() {
   asked_ = true;
+  for (Child& child : children_) {
+    siginfo_t state{};
+    const bool heard = child.handle >= 0 && waitid(P_PID, child.pid, &state, WSTOPPED | WNOHANG | WNOWAIT) == 0;
+    child.stopped = heard && state.si_pid == child.pid;
+  }
   Signal(SIGUSR1);
   Signal(SIGCONT);
-  if (!kill_at_) kill_at_ = now + kLongestWrite;
 }
 
 void ChildProcesses::Poll(milliseconds timeout) {
@@ -211,8 +218,9 @@ void ChildProcesses::Reap(size_t child) {
   close(children_[child].handle);
   children_[child].handle = -1;
   const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  if (code == 0 || first_code_ != 0) return;
-  first_code_ = code;
+  end_.ends.push_back({static_cast<int>(child), code, WIFSIGNALED(status), asked_, children_[child].stopped});
+  if (code == 0 || end_.code != 0) return;
+  end_.code = code;
   first_end_ = Clock::now();
   const std::string how = WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
                                               : fmt::format("ended with exit code {}", code);

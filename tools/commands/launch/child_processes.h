@@ -1,6 +1,6 @@
 // The processes of a job on this machine, started together and ended together.
-#ifndef PARTITA_TOOLS_COMMANDS_PROCESSES_CHILD_PROCESSES_H_
-#define PARTITA_TOOLS_COMMANDS_PROCESSES_CHILD_PROCESSES_H_
+#ifndef PARTITA_TOOLS_COMMANDS_LAUNCH_CHILD_PROCESSES_H_
+#define PARTITA_TOOLS_COMMANDS_LAUNCH_CHILD_PROCESSES_H_
 
 #include <sys/types.h>
 
@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tools/commands/processes/process_log.h"
+#include "tools/commands/launch/job_end.h"
+#include "tools/commands/launch/process_log.h"
 
 namespace partita {
 
@@ -26,18 +27,18 @@ class ChildProcesses {
   ~ChildProcesses();
 
   // Runs `arguments` (the program's path first) with these variables besides those of this process. It ends when this
-  // process ends, however that comes about. `log`: a file for all that it writes, as it is; "": none.
-  // kResourceExhausted: no more processes, or the file cannot be opened.
+  // process ends, however that comes about. `log`: a file for all that it writes, as it is; none: nothing is kept.
+  // kResourceExhausted: no more processes.
   absl::Status Start(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables,
-                     const std::string& log);
+                     std::optional<ProcessLog> log);
 
   // Waits until all have ended, passing on SIGINT, SIGTERM, SIGHUP and SIGQUIT, also to those that are stopped; who is
   // left a while after the second of a kind is killed. When one fails, or has ended as it was told to, the others have
   // a moment to end by themselves; then they are ended by SIGUSR1, whose exit code says that a peer is gone
-  // (exit_code.h), and which a rank that writes a file obeys when it is whole; after minutes they are killed. Returns
-  // the exit code of the one that failed first (128 + signal if it was ended by one), or 0; kExitResources if all
+  // (exit_code.h), and which a rank that writes a file obeys when it is whole; after minutes they are killed. The exit
+  // code is that of the one that failed first (128 + signal if it was ended by one), or 0; kExitResources if all
   // finished and a log could not be written.
-  int Wait();
+  JobEnd Wait();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -51,6 +52,7 @@ class ChildProcesses {
     int handle = -1;  // pidfd; -1: ended
     Pipe out, error;
     std::optional<ProcessLog> log;
+    bool stopped = false;  // when it was asked to end
   };
 
   bool Running() const;
@@ -60,13 +62,14 @@ class ChildProcesses {
   void Reap(size_t child);
   void PassOnSignals();
   void EndTheLate();
+  void Ask();
   void Signal(int signal) const;
 
   std::ostream& out_;
   std::ostream& error_;
   std::vector<Child> children_;
-  int first_code_ = 0;
-  Clock::time_point first_end_;  // if first_code_ is not 0
+  JobEnd end_;
+  Clock::time_point first_end_;  // if end_.code is not 0
   bool asked_ = false;           // by SIGUSR1
   bool log_failed_ = false;
   int passed_on_ = 0;        // the last signal
@@ -76,4 +79,4 @@ class ChildProcesses {
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_COMMANDS_PROCESSES_CHILD_PROCESSES_H_
+#endif  // PARTITA_TOOLS_COMMANDS_LAUNCH_CHILD_PROCESSES_H_

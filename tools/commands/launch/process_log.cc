@@ -1,4 +1,4 @@
-#include "tools/commands/processes/process_log.h"
+#include "tools/commands/launch/process_log.h"
 
 #include <cerrno>
 #include <cstring>
@@ -7,8 +7,8 @@
 
 namespace partita {
 
-absl::StatusOr<ProcessLog> ProcessLog::Open(const std::string& path) {
-  std::FILE* const file = std::fopen(path.c_str(), "we");  // e: children do not have it
+absl::StatusOr<ProcessLog> ProcessLog::Open(const std::string& path, bool goes_on) {
+  std::FILE* const file = std::fopen(path.c_str(), goes_on ? "ae" : "we");  // e: children do not have it
   if (file == nullptr) return ResourceExhausted("{}: cannot be opened: {}", path, std::strerror(errno));
   return ProcessLog(path, file);
 }

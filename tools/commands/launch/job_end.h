@@ -1,0 +1,37 @@
+// How the processes of a job ended, which of them the others failed because of, and whether to start them again helps.
+#ifndef PARTITA_TOOLS_COMMANDS_LAUNCH_JOB_END_H_
+#define PARTITA_TOOLS_COMMANDS_LAUNCH_JOB_END_H_
+
+#include <string>
+#include <vector>
+
+namespace partita {
+
+struct ProcessEnd {
+  int rank = 0;
+  int code = 0;            // 128 + the signal's number if one ended it
+  bool by_signal = false;  // it did not end by itself
+  bool asked = false;      // to end, because another had failed
+  bool stopped = false;    // when it was asked
+};
+
+struct JobEnd {
+  int code = 0;                  // of the first that failed
+  std::vector<ProcessEnd> ends;  // in the order in which they ended
+  bool told = false;             // to end, by a signal to the launcher
+};
+
+// "exit code 138", "signal 9".
+std::string HowItEnded(const ProcessEnd& end);
+
+// Those because of which the others failed: who ended otherwise than because of a peer; if nobody did, who was stopped;
+// else who did not notice that the others had given up; else the first. Empty: all finished.
+std::vector<ProcessEnd> Culprits(const JobEnd& end);
+
+// Whether another start may do better: every culprit was killed, or lost a peer or a device. What is wrong with flags
+// or files, what does not fit and what is not finite is so the next time as well; and who was told to end is obeyed.
+bool MayBeStartedAgain(const JobEnd& end);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_LAUNCH_JOB_END_H_
