@@ -282,6 +282,22 @@ class HaloTest(unittest.TestCase):
         self.assertGreater(rows[2]["convolutions"], 0)
 
 
+class SearchTest(unittest.TestCase):
+
+    def test_rows(self):
+        done = call("search", "--model=mlp", "--ranks=4", "--format=json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)
+        self.assertEqual([(row["search"], row["ranks"]) for row in rows],
+                         [(search, ranks) for search in ("grid", "groups", "placement", "pipeline", "layerwise")
+                          for ranks in (2, 4)])
+        for row in rows:
+            self.assertEqual(row["model"], "mlp")
+            self.assertEqual(row["growth"] > 0, row["ranks"] == 4)
+        titles = call("search", "--model=mlp").stdout.splitlines()[0]
+        self.assertRegex(titles, r"^search +model +ops +layers +ranks +choices +tables ms +search ms ")
+
+
 class RefusalTest(unittest.TestCase):
 
     def test_wrong_flags(self):
@@ -289,6 +305,7 @@ class RefusalTest(unittest.TestCase):
             ("did you mean", ["compil"]),
             ("--nodes", ["compile", "--nodes=many"]),
             ("csv", ["executor", "--format=csv"]),
+            ("--model", ["search", "--model=conv-stack"]),
             ("--peer", ["train", "--model=mlp", "--peer=pytorch"]),
         ]:
             with self.subTest(arguments=arguments):

@@ -29,9 +29,11 @@ svg text { font: 12px system-ui, sans-serif; fill: #444; }
 </style></head><body>
 )";
 
+constexpr char kWaiting[] = "waiting";
+
 const char* ColourOf(const std::string& kind) {
   static const std::map<std::string, const char*> colours = {
-      {"forward", "#6a994e"}, {"backward", "#2a6f97"}, {"update", "#f4a261"}};
+      {"forward", "#6a994e"}, {"backward", "#2a6f97"}, {"update", "#f4a261"}, {kWaiting, "#e9c9ca"}};
   const auto found = colours.find(kind);
   return found == colours.end() ? "#bc4749" : found->second;
 }
@@ -47,9 +49,8 @@ class Row {
  public:
   explicit Row(int64_t step_ns) : scale_(kWidth / static_cast<double>(std::max<int64_t>(step_ns, 1))) {}
 
-  void Add(const Launch& launch, const TimeRange& range) {
+  void Add(const std::string& kind, const Launch& launch, const TimeRange& range) {
     if (range.end_ns == range.begin_ns) return;
-    const std::string kind = KindOfWork(launch);
     if (!bars_.empty() && bars_.back().kind == kind && Joins(bars_.back().range, range)) {
       ++bars_.back().launches;
       bars_.back().range.end_ns = range.end_ns;
@@ -83,23 +84,41 @@ class Row {
   std::vector<Bar> bars_;
 };
 
+// What one stream of a rank does; of collectives how long they wait for the last of their group.
+Row StreamRow(const ExplainedPlan& explained, const Arrivals& arrivals, int timeline, int stream) {
+  Row row(explained.explanation.time.step_ns);
+  const std::vector<LaunchSpan>& spans = explained.plan.step.timelines[timeline].spans;
+  for (int l = 0; l < static_cast<int>(spans.size()); ++l) {
+    const Launch& launch = *spans[l].launch;
+    if (launch.stream != stream) continue;
+    TimeRange range = RangeOf(spans[l]);
+    if (std::holds_alternative<CollectiveLaunch>(launch.work)) {
+      const int64_t last = RangeOf(arrivals.span(arrivals.LastOf({timeline, l}))).begin_ns;
+      row.Add(kWaiting, launch, {range.begin_ns, last});
+      range.begin_ns = last;
+    }
+    row.Add(KindOfWork(launch), launch, range);
+  }
+  return row;
+}
+
 // The path above, and below it a row for each stream of each kind of rank.
 std::string TimelinePicture(const ExplainedPlan& explained) {
-  const TimeOfStep& time = explained.explanation.time;
-  Row path(time.step_ns);
-  for (const PathStretch& stretch : explained.explanation.path) path.Add(*stretch.launch, stretch.range);
+  const PredictedPlan& plan = explained.plan;
+  const Arrivals arrivals(plan.program, plan.step);
+  Row path(explained.explanation.time.step_ns);
+  for (const PathStretch& stretch : explained.explanation.path) {
+    path.Add(KindOfWork(*stretch.launch), *stretch.launch, stretch.range);
+  }
   double y = 4;
   std::string rows = path.Draw("path", y);
-  const auto& timelines = explained.plan.step.timelines;
-  for (size_t t = 0; t < std::min(timelines.size(), kMostRanks); ++t) {
+  const int kinds = static_cast<int>(std::min(plan.step.timelines.size(), kMostRanks));
+  for (int t = 0; t < kinds; ++t) {
     y += 6;
-    for (int stream = 0; stream < timelines[t].streams; ++stream) {
-      Row row(time.step_ns);
-      for (const LaunchSpan& span : timelines[t].spans) {
-        if (span.launch->stream == stream) row.Add(*span.launch, RangeOf(span));
-      }
+    for (int stream = 0; stream < plan.step.timelines[t].streams; ++stream) {
+      const std::string title = fmt::format("rank {}, stream {}", plan.step.timelines[t].rank, stream);
       y += kRow;
-      rows += row.Draw(fmt::format("rank {}, stream {}", timelines[t].rank, stream), y);
+      rows += StreamRow(explained, arrivals, t, stream).Draw(title, y);
     }
   }
   return fmt::format("<svg viewBox=\"0 0 {} {}\" width=\"100%\">\n{}</svg>\n", kLeft + kWidth + 10, y + kRow + 4, rows);
@@ -107,7 +126,7 @@ std::string TimelinePicture(const ExplainedPlan& explained) {
 
 std::string Legend() {
   std::string text;
-  for (const char* kind : {"forward", "backward", "update", "collective"}) {
+  for (const char* kind : {"forward", "backward", "update", "collective", kWaiting}) {
     text += fmt::format("<span style=\"color:{}\">&#9632;</span> {} ", ColourOf(kind), kind);
   }
   return "<p>" + text + "</p>\n";

@@ -86,7 +86,7 @@ class ExplainTest(TrainerCase):
         xml.dom.minidom.parseString(re.sub("<meta[^>]*>", "", page.split("\n", 1)[1]))  # elements are closed in turn
         self.assertEqual(page.count("</svg>"), 2)
         self.assertEqual(len(re.findall(">rank [01], stream [01]</text>", page)), 4)
-        for share in ("forward: ", "all_reduce: ", "update: "):
+        for share in ("forward: ", "all_reduce: ", "update: ", "waiting: "):
             self.assertIn("<title>" + share, page)
         self.assertIn(text.splitlines()[0] + "\n", page)
         self.assertNotIn("http", page)
