@@ -14,8 +14,6 @@
 namespace partita {
 namespace {
 
-constexpr char kRowUpdate[] = "_rows";
-
 class Update {
  public:
   // `optimizer` is complete.
@@ -245,7 +243,7 @@ class Update {
     if (rows != by_rows_.end()) {
       const RowGradient& own = rows->second;
       RETURN_IF_ERROR(CheckRowUpdate(graph().value(parameter).name, rule));
-      RETURN_IF_ERROR(Tensors(parameter, rule.op + kRowUpdate, rule, {parameter, own.ids, own.rows}));
+      RETURN_IF_ERROR(Tensors(parameter, rule.op_of_rows, rule, {parameter, own.ids, own.rows}));
       graph().SetGradient(parameter, own.rows);
       return absl::OkStatus();
     }
@@ -256,7 +254,7 @@ class Update {
   }
 
   absl::Status CheckRowUpdate(const std::string& name, const UpdateRule& rule) {
-    if (builder_.registry().Find(rule.op + kRowUpdate) == nullptr) {
+    if (rule.op_of_rows.empty()) {
       return InvalidArgument("node '{}': row_gradients are not known to the update '{}'", name, rule.op);
     }
     if (!rule.attributes.Has("weight_decay") || rule.attributes.Float("weight_decay") == 0) return absl::OkStatus();

@@ -54,6 +54,9 @@ struct UpdateRule {
   std::string op;
   Attributes attributes;
   std::vector<Slot> slots;
+  // Of a table of which a step changes few rows: w', slots'... = op_of_rows(w, ids, rows, slots..., scalars...). Empty:
+  // there is none.
+  std::string op_of_rows = {};
 };
 
 struct OptimizerDefinition {

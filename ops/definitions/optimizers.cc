@@ -7,6 +7,7 @@
 #include "ops/forms/op_builder.h"
 #include "ops/forms/op_checks.h"
 #include "ops/forms/op_rules.h"
+#include "ops/functors/updates/row_updates.h"
 #include "ops/functors/updates/updates.h"
 #include "runtime/base/status.h"
 
@@ -40,12 +41,12 @@ constexpr bool IsTrained() {
 }
 
 template <typename F>
-template <typename F>
 constexpr bool ReadsRate() {
   if constexpr (requires { F::kReadsRate; }) return F::kReadsRate;
   return true;
 }
 
+template <typename F>
 Description Describe() {
   Description update{F::kName, F::kIsOptimizer, F::kCountsSteps, ReadsRate<F>(), IsTrained<F>(), F::kFlops, {}, {}, {}};
   for (const UpdateSlot& slot : F::kSlots) {
@@ -194,6 +195,15 @@ OptimizerDefinition AdagradOptimizer() {
   return optimizer;
 }
 
+OptimizerDefinition WithRowForm(OptimizerDefinition optimizer) {
+  optimizer.rule = [whole = std::move(optimizer.rule)](const Attributes& attributes) {
+    UpdateRule rule = whole(attributes);
+    rule.op_of_rows = RowUpdateOf(rule.op);
+    return rule;
+  };
+  return optimizer;
+}
+
 }  // namespace
 
 std::vector<OpDefinition> UpdateOps() {
@@ -207,6 +217,7 @@ Optimizers AllOptimizers() {
   for (const Description& update : Updates()) {
     if (update.is_optimizer) optimizers.push_back(OptimizerOf(update));
   }
+  for (OptimizerDefinition& optimizer : optimizers) optimizer = WithRowForm(std::move(optimizer));
   return optimizers;
 }
 

@@ -23,6 +23,15 @@ std::string RowUpdateName() {
   return std::string(F::kName) + "_rows";
 }
 
+// Of the update whose op has this name; empty: it has no form for rows.
+inline std::string RowUpdateOf(const std::string& op) {
+#define PARTITA_FIND(F) \
+  if (op == F::kName) return RowUpdateName<F>();
+  PARTITA_ROW_UPDATES(PARTITA_FIND)
+#undef PARTITA_FIND
+  return "";
+}
+
 inline std::vector<std::string> RowUpdateNames() {
   std::vector<std::string> names;
 #define PARTITA_NAME(F) names.push_back(RowUpdateName<F>());
