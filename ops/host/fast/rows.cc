@@ -1,5 +1,6 @@
 // Fast kernels of rows that ids choose: rows shared among threads, each moved or added up in vectors. A gradient is
 // added up row by row of the table, in the order of the batch, whatever the number of threads.
+#include <algorithm>
 #include <cstring>
 
 #include "ops/host/fast/fast_kernels.h"

@@ -5,6 +5,7 @@
 #include "ops/cuda/loops/divisor.h"
 #include "ops/cuda/loops/elementwise.h"
 #include "ops/cuda/loops/loops.h"
+#include "ops/cuda/loops/rows/count_body.h"
 
 namespace partita::launch {
 namespace {
@@ -62,29 +63,17 @@ struct ChosenRows {
 // Where the i-th id comes among all, by rows, those of the same row in their order: a number for each, which a block
 // counts. Ids of no row are the first.
 template <typename Rows>
-struct OrderBody {
-  struct Nothing {};
-  using FirstValue = int64_t;
-  using SecondValue = Nothing;
+struct OrderBody : CountBody<OrderBody<Rows>> {
   Rows rows;
   int64_t count;
   int64_t* order;
 
-  PARTITA_HOST_DEVICE int64_t First(int64_t own, int thread) const {
-    const int64_t row = rows[own];
-    int64_t before = 0;
-    for (int64_t i = thread; i < count; i += kBlockThreads) {
-      const int64_t other = rows[i];
-      before += other < row || (other == row && i < own) ? 1 : 0;
-    }
-    return before;
+  PARTITA_HOST_DEVICE int64_t End(int64_t) const { return count; }
+  PARTITA_HOST_DEVICE bool Counts(int64_t i, int64_t own) const {
+    const int64_t row = rows[own], other = rows[i];
+    return other < row || (other == row && i < own);
   }
-  PARTITA_HOST_DEVICE void CombineFirst(int64_t& before, int64_t more) const { before += more; }
-  PARTITA_HOST_DEVICE Nothing Second(int64_t, int, int64_t) const { return {}; }
-  PARTITA_HOST_DEVICE void CombineSecond(Nothing&, const Nothing&) const {}
-  PARTITA_HOST_DEVICE void Finish(int64_t own, int thread, int64_t before, const Nothing&) const {
-    if (thread == 0) order[before] = own;
-  }
+  PARTITA_HOST_DEVICE void Store(int64_t own, int64_t before) const { order[before] = own; }
 };
 
 // A channel of the run of ids of one row that begins at a place of the order.
@@ -135,24 +124,14 @@ PARTITA_HOST_DEVICE inline bool BeginsRun(const int64_t* list, const int64_t* or
 }
 
 // How many runs begin before each place of the order, and the id of that which begins there.
-struct RunsBody {
-  struct Nothing {};
-  using FirstValue = int64_t;
-  using SecondValue = Nothing;
+struct RunsBody : CountBody<RunsBody> {
   const int64_t *list, *order;
   int64_t* runs;
   int32_t* ids;
 
-  PARTITA_HOST_DEVICE int64_t First(int64_t place, int thread) const {
-    int64_t before = 0;
-    for (int64_t i = thread; i < place; i += kBlockThreads) before += BeginsRun(list, order, i) ? 1 : 0;
-    return before;
-  }
-  PARTITA_HOST_DEVICE void CombineFirst(int64_t& before, int64_t more) const { before += more; }
-  PARTITA_HOST_DEVICE Nothing Second(int64_t, int, int64_t) const { return {}; }
-  PARTITA_HOST_DEVICE void CombineSecond(Nothing&, const Nothing&) const {}
-  PARTITA_HOST_DEVICE void Finish(int64_t place, int thread, int64_t before, const Nothing&) const {
-    if (thread != 0) return;
+  PARTITA_HOST_DEVICE int64_t End(int64_t place) const { return place; }
+  PARTITA_HOST_DEVICE bool Counts(int64_t i, int64_t) const { return BeginsRun(list, order, i); }
+  PARTITA_HOST_DEVICE void Store(int64_t place, int64_t before) const {
     runs[place] = before;
     if (BeginsRun(list, order, place)) ids[before] = static_cast<int32_t>(list[order[place]]);
   }
@@ -198,7 +177,7 @@ LaunchError EmbeddingGrad(DType dtype, const RowIds& rows, const void* dy, void*
   const int64_t bytes = rows.table.rows * rows.channels * SizeOf(dtype);
   if (const LaunchError error = ZeroBytes(dtable, bytes, queue); error != kLaunched) return error;
   const ChosenRows chosen{rows.table, rows.ids};
-  const OrderBody<ChosenRows> ordering{chosen, rows.count, order};
+  const OrderBody<ChosenRows> ordering{{}, chosen, rows.count, order};
   if (const LaunchError error = ReduceRows(rows.count, ordering, queue); error != kLaunched) return error;
   return WithFloating(dtype, [&]<typename T>() {
     const EmbeddingGradBody<T> body{chosen, order, rows.count, As<T>(dy), As<T>(dtable), Divisor(rows.channels)};
@@ -212,8 +191,9 @@ LaunchError MergeRows(DType dtype, const RowPairs& pairs, int32_t* ids, void* ro
   LaunchError error = ZeroBytes(rows, pairs.count * pairs.channels * SizeOf(dtype), queue);
   if (error == kLaunched) error = ForEach(pairs.count, NoIdsBody{ids}, queue);
   if (error == kLaunched) error = ForEach(pairs.count, ListBody{pairs, list}, queue);
-  if (error == kLaunched) error = ReduceRows(pairs.count, OrderBody<const int64_t*>{list, pairs.count, order}, queue);
-  if (error == kLaunched) error = ReduceRows(pairs.count, RunsBody{list, order, runs, ids}, queue);
+  if (error == kLaunched)
+    error = ReduceRows(pairs.count, OrderBody<const int64_t*>{{}, list, pairs.count, order}, queue);
+  if (error == kLaunched) error = ReduceRows(pairs.count, RunsBody{{}, list, order, runs, ids}, queue);
   if (error != kLaunched) return error;
   return WithWide(dtype, [&]<typename T>() {
     const MergeBody<T> body{pairs, list, order, runs, As<T>(rows), Divisor(pairs.channels)};

@@ -2,12 +2,11 @@
 #include "ops/cuda/launch/sampled_softmax.h"
 #include "ops/cuda/loops/elementwise.h"
 #include "ops/cuda/loops/labels.h"
+#include "ops/cuda/loops/rows/count_body.h"
 #include "ops/functors/sampled_softmax.h"
 
 namespace partita::launch {
 namespace {
-
-struct Nothing {};
 
 struct DrawBody {
   LogUniform uniform;
@@ -19,32 +18,11 @@ struct DrawBody {
   }
 };
 
-// A count of earlier draws by each block, of which Derived says which count.
-template <typename Derived>
-struct CountEarlier {
-  using FirstValue = int64_t;
-  using SecondValue = Nothing;
-
-  PARTITA_HOST_DEVICE int64_t First(int64_t own, int thread) const {
-    int64_t before = 0;
-    for (int64_t k = thread; k < own; k += kBlockThreads) before += derived().Counts(k, own) ? 1 : 0;
-    return before;
-  }
-  PARTITA_HOST_DEVICE void CombineFirst(int64_t& before, int64_t more) const { before += more; }
-  PARTITA_HOST_DEVICE Nothing Second(int64_t, int, int64_t) const { return {}; }
-  PARTITA_HOST_DEVICE void CombineSecond(Nothing&, const Nothing&) const {}
-  PARTITA_HOST_DEVICE void Finish(int64_t own, int thread, int64_t before, const Nothing&) const {
-    if (thread == 0) derived().Store(own, before);
-  }
-
- private:
-  PARTITA_HOST_DEVICE const Derived& derived() const { return static_cast<const Derived&>(*this); }
-};
-
 // Whether a draw is the first of its class.
-struct FreshBody : CountEarlier<FreshBody> {
+struct FreshBody : CountBody<FreshBody> {
   const int32_t* drawn;
   int32_t* fresh;
+  PARTITA_HOST_DEVICE int64_t End(int64_t own) const { return own; }
   PARTITA_HOST_DEVICE bool Counts(int64_t k, int64_t own) const { return drawn[k] == drawn[own]; }
   PARTITA_HOST_DEVICE void Store(int64_t own, int64_t before) const { fresh[own] = before == 0 ? 1 : 0; }
 };
@@ -59,10 +37,11 @@ struct NoneBody {
 };
 
 // A fresh draw is the sample behind the fresh ones before it.
-struct TakeBody : CountEarlier<TakeBody> {
+struct TakeBody : CountBody<TakeBody> {
   const int32_t *drawn, *fresh;
   int64_t samples;
   int32_t *ids, *draws;
+  PARTITA_HOST_DEVICE int64_t End(int64_t own) const { return own; }
   PARTITA_HOST_DEVICE bool Counts(int64_t k, int64_t) const { return fresh[k] != 0; }
   PARTITA_HOST_DEVICE void Store(int64_t own, int64_t before) const {
     if (fresh[own] == 0 || before >= samples) return;
