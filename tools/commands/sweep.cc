@@ -7,11 +7,10 @@
 #include "graph/read/graph_assembler.h"
 #include "graph/timeline/step_times.h"
 #include "ops/registry.h"
-#include "partitioner/cost/check_fits.h"
 #include "partitioner/cost/cluster_speed.h"
 #include "partitioner/data_model_strategy.h"
+#include "partitioner/predict/predicted_plan.h"
 #include "partitioner/proto_io/epoch_curve_io.h"
-#include "partitioner/simulate/simulate.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
@@ -42,18 +41,18 @@ absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, co
   ASSIGN_OR_RETURN(sized.graph, WithBatch(model.graph, batch, Ops()));
   ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(sized.graph, cluster, way));
   const MachineSpeed speed = SpeedOf(cluster, strategy.mesh.size());
-  ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags, sized, strategy, ReadProgramOptions(flags, speed)));
   ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
-                   Backend::OpenToPlan(program.ranks(), Spread::kThreads, ReadPlanOptions(flags, speed)));
-  ASSIGN_OR_RETURN(const FoldedSchedules schedules, backend->MakeFoldedSchedules(program, program.graph(kTrainEntry)));
-  const std::vector<const Schedule*> by_rank = schedules.ByRank();
-  RETURN_IF_ERROR(CheckFits(by_rank, cluster));
-  ASSIGN_OR_RETURN(const SimulatedStep step,
-                   Simulate(program, by_rank, cluster, {.times = KernelTimesOf(machine, program.ranks())}));
+                   Backend::OpenToPlan(strategy.mesh.size(), Spread::kThreads, ReadPlanOptions(flags, speed)));
+  const KernelTimes times = KernelTimesOf(machine, strategy.mesh.size());
+  const PlanBasis basis{
+      sized, Ops(), cluster, times, backend->kernels(), ReadProgramOptions(flags, speed), backend->schedule_options()};
+  const absl::StatusOr<PredictedPlan> plan = PredictPlan(basis, strategy);
+  if (!plan.ok()) return WithContext(flags.arguments()[0], plan.status());
+  RETURN_IF_ERROR(plan->fits);
   PredictedStep slowest;
-  for (const RankTimeline& timeline : step.timelines) {
-    const StepTimes times = TimesOf(timeline.spans);
-    if (times.step > slowest.seconds) slowest = {times.step, times.exposed};
+  for (const RankTimeline& timeline : plan->step.timelines) {
+    const StepTimes times_of_rank = TimesOf(timeline.spans);
+    if (times_of_rank.step > slowest.seconds) slowest = {times_of_rank.step, times_of_rank.exposed};
   }
   return slowest;
 }

@@ -3,6 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
+#include "tools/commands/tables/measured_table.h"
+
 namespace partita {
 namespace {
 
@@ -34,6 +38,20 @@ TEST(PrintedTables, TippingEndsWhereTheCurveDoes) {
   const EpochCurve curve = {"c", {{64, 4}, {128, 4}}};
   EXPECT_TRUE(FormatTipping(curve, {2, 1.5, 64, 2}).ok());
   EXPECT_FALSE(FormatTipping(curve, {2, 1.5, 64, 4}).ok());
+}
+
+// Speeds of data sheets and NCCL's own constants, nothing fitted.
+TEST(PrintedTables, PredictionsAreNearWhatOthersMeasured) {
+  const auto points = GradeMeasured();
+  ASSERT_TRUE(points.ok()) << points.status();
+  ASSERT_EQ(points->size(), 5U);
+  double sum = 0;
+  for (const GradedPoint& point : *points) {
+    EXPECT_LT(std::abs(point.error()), 0.25) << point.what;
+    sum += std::abs(point.error());
+  }
+  EXPECT_LT(sum / 5, 0.15);
+  EXPECT_THAT(Printed("measured"), HasSubstr("hgx-h200: resnet-50 on 8 GPUs"));
 }
 
 TEST(PrintedTables, TellEveryStrategy) {

@@ -10,6 +10,7 @@
 #include "partitioner/profile/quartiles.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/train/graph_fields.h"
 #include "tools/commands/calibrate/measure_collectives.h"
 #include "tools/commands/calibrate/measure_kernels.h"
 
@@ -77,7 +78,8 @@ class Calibration {
   }
 
   absl::Status MeasureSharing(int ranks) {
-    const int64_t batch = std::max<int64_t>(1, BatchOf(model_.graph) / ranks);
+    ASSIGN_OR_RETURN(const int64_t rows, BatchRows(model_.graph));
+    const int64_t batch = std::max<int64_t>(1, rows / ranks);
     std::vector<KernelTime> alone;
     for (int together = 1; together <= std::max(ranks, 2); together *= 2) {
       Model model = model_;
@@ -88,13 +90,6 @@ class Calibration {
       profile_.slowdown[together] = together == 1 ? 1 : SlowdownOf(times, alone);
     }
     return absl::OkStatus();
-  }
-
-  static int64_t BatchOf(const Graph& graph) {
-    for (const Node& node : graph.nodes()) {
-      if (node.op->role == Role::kInput) return graph.type(node.outputs[0]).shape[0];
-    }
-    return 1;
   }
 
   absl::Status MeasureLinks(int ranks) {

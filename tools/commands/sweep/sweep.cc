@@ -15,17 +15,11 @@ std::vector<SweepWay> WaysOf(const SweepOptions& options) {
   return ways;
 }
 
-// How good a point is; none: there is no such plan, or nothing to judge it by.
-std::optional<double> WorthOf(const SweepPoint& point, bool by_accuracy) {
-  if (!point.refused.empty()) return std::nullopt;
-  return by_accuracy ? point.sooner : std::optional(point.speedup);
-}
-
 // Whether a larger replica is the best way; none: nothing to compare.
-std::optional<bool> LargerWins(const std::vector<SweepPoint>& points, int devices, bool by_accuracy) {
+std::optional<bool> LargerWins(const Sweep& sweep, int devices) {
   std::optional<double> single, larger;
-  for (const SweepPoint& point : points) {
-    const std::optional<double> worth = WorthOf(point, by_accuracy);
+  for (const SweepPoint& point : sweep.points) {
+    const std::optional<double> worth = sweep.WorthOf(point);
     if (point.way.devices != devices || !worth) continue;
     std::optional<double>& best = point.way.split == 1 ? single : larger;
     best = std::max(best.value_or(0), *worth);
@@ -38,7 +32,7 @@ std::optional<bool> LargerWins(const std::vector<SweepPoint>& points, int device
 std::optional<int> TippingOf(const Sweep& sweep) {
   std::optional<int> tipping;
   for (auto point = sweep.points.rbegin(); point != sweep.points.rend(); ++point) {
-    const std::optional<bool> wins = LargerWins(sweep.points, point->way.devices, sweep.options.curve.has_value());
+    const std::optional<bool> wins = LargerWins(sweep, point->way.devices);
     if (!wins) continue;
     if (!*wins) break;
     tipping = point->way.devices;
@@ -47,6 +41,11 @@ std::optional<int> TippingOf(const Sweep& sweep) {
 }
 
 }  // namespace
+
+std::optional<double> Sweep::WorthOf(const SweepPoint& point) const {
+  if (!point.refused.empty()) return std::nullopt;
+  return options.curve ? point.sooner : std::optional(point.speedup);
+}
 
 absl::StatusOr<Sweep> MakeSweep(const SweepOptions& options, const PredictStep& predict) {
   Sweep sweep{options, {}, std::nullopt};

@@ -44,8 +44,11 @@ struct Sweep {
   SweepOptions options;
   std::vector<SweepPoint> points;  // by devices, and by the size of replicas
   // The least number of devices from which on, as far as was looked, larger replicas are better than as many of one
-  // device: in time to the accuracy where there is a curve, else in samples a second.
+  // device: in time to the accuracy where there is a curve, else in samples a second (WorthOf).
   std::optional<int> tipping;
+
+  // By what points are compared; none: there is no such plan, or nothing to judge it by.
+  std::optional<double> WorthOf(const SweepPoint& point) const;
 };
 
 struct PredictedStep {

@@ -29,7 +29,7 @@ double Doublings(double value) { return std::log2(value); }
 // Where points lie: devices to the right, what they are worth upwards.
 class Axes {
  public:
-  explicit Axes(const Sweep& sweep) : by_accuracy_(sweep.options.curve.has_value()) {
+  explicit Axes(const Sweep& sweep) : sweep_(sweep) {
     for (const SweepPoint& point : sweep.points) {
       right_ = std::max(right_, Doublings(point.way.devices));
       if (const std::optional<double> worth = Worth(point)) {
@@ -40,10 +40,7 @@ class Axes {
     high_ = std::max(high_, right_);
   }
 
-  std::optional<double> Worth(const SweepPoint& point) const {
-    if (!point.refused.empty()) return std::nullopt;
-    return by_accuracy_ ? point.sooner : std::optional(point.speedup);
-  }
+  std::optional<double> Worth(const SweepPoint& point) const { return sweep_.WorthOf(point); }
   double X(double devices) const { return kLeft + kWidth * Doublings(devices) / std::max(right_, 1.0); }
   double Y(double worth) const { return kTop + kHeight * (high_ - Doublings(worth)) / std::max(high_ - low_, 1.0); }
 
@@ -67,7 +64,7 @@ class Axes {
   }
 
  private:
-  const bool by_accuracy_;
+  const Sweep& sweep_;
   double right_ = 0, low_ = 0, high_ = 0;
 };
 

@@ -7,8 +7,9 @@
 namespace partita {
 
 const std::vector<PaperTable>& Tables() {
-  static const auto& tables = *new std::vector<PaperTable>{
-      GridTable(), HaloTable(), GroupsTable(), NcclTable(), LayerwiseTable(), TippingTable(), StrategiesTable()};
+  static const auto& tables =
+      *new std::vector<PaperTable>{GridTable(),      HaloTable(),    GroupsTable(),     NcclTable(),
+                                   LayerwiseTable(), TippingTable(), StrategiesTable(), MeasuredTable()};
   return tables;
 }
 

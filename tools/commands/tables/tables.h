@@ -1,4 +1,4 @@
-// The tables of docs/papers.md that are reckoned from closed forms: what each paper's formulas give.
+// The tables of docs/papers.md: what each paper's formulas give, and what others measured beside what is predicted.
 #ifndef PARTITA_TOOLS_COMMANDS_TABLES_TABLES_H_
 #define PARTITA_TOOLS_COMMANDS_TABLES_TABLES_H_
 
@@ -28,6 +28,7 @@ PaperTable NcclTable();        // nccl_table.cc
 PaperTable LayerwiseTable();   // layerwise_table.cc
 PaperTable TippingTable();     // tipping_table.cc
 PaperTable StrategiesTable();  // strategies_table.cc
+PaperTable MeasuredTable();    // measured_table.cc
 
 // For 1, 2, 4, ... replicas up to so many devices: more replicas beside larger ones, and from where these are sooner.
 // kInvalidArgument: the curve does not reach so far.
