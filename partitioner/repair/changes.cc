@@ -40,6 +40,12 @@ std::map<std::string, AxisConfig> PartsOver(const Mesh& mesh, const Value& param
   return update;
 }
 
+ReplicaSizes SizesOf(const Strategy& strategy) {
+  const int axis = strategy.mesh.AxisIndex("model");
+  const int model = axis < 0 ? 1 : strategy.mesh.axes[axis].size;
+  return {strategy.mesh.size() / model, model};
+}
+
 }  // namespace
 
 std::vector<int64_t> MoreMicroBatches(const Graph& forward, const Strategy& strategy) {
@@ -78,24 +84,30 @@ std::optional<Strategy> WithUpdatesInParts(const Program& program, const Strateg
   return changed;
 }
 
-std::vector<GroupSizes> LargerGroups(const Strategy& strategy) {
-  const int axis = strategy.mesh.AxisIndex("model"), ranks = strategy.mesh.size();
-  std::vector<GroupSizes> sizes;
-  for (int model = axis < 0 ? 2 : 2 * strategy.mesh.axes[axis].size; model <= ranks; model *= 2) {
+std::vector<ReplicaSizes> LargerReplicas(const Strategy& strategy) {
+  const int ranks = strategy.mesh.size();
+  std::vector<ReplicaSizes> sizes;
+  for (int model = 2 * SizesOf(strategy).model; model <= ranks; model *= 2) {
     if (ranks % model == 0) sizes.push_back({ranks / model, model});
   }
   return sizes;
 }
 
-std::vector<GroupSizes> MoreRanks(const Strategy& strategy, int most_ranks) {
-  const int axis = strategy.mesh.AxisIndex("model");
-  const int model = axis < 0 ? 1 : strategy.mesh.axes[axis].size, data = strategy.mesh.size() / model;
-  std::vector<GroupSizes> sizes;
+std::vector<ReplicaSizes> LargerReplicas(const Strategy& strategy, int most_ranks) {
+  const auto [data, model] = SizesOf(strategy);
+  std::vector<ReplicaSizes> sizes;
   for (int more = 2 * model; data * more <= most_ranks; more *= 2) sizes.push_back({data, more});
   return sizes;
 }
 
-absl::StatusOr<Strategy> WithGroups(const Graph& forward, const Strategy& strategy, const GroupSizes& sizes) {
+std::vector<ReplicaSizes> MoreReplicas(const Strategy& strategy, int most_ranks) {
+  const auto [data, model] = SizesOf(strategy);
+  std::vector<ReplicaSizes> sizes;
+  for (int more = 2 * data; more * model <= most_ranks; more *= 2) sizes.push_back({more, model});
+  return sizes;
+}
+
+absl::StatusOr<Strategy> WithReplicas(const Graph& forward, const Strategy& strategy, const ReplicaSizes& sizes) {
   ASSIGN_OR_RETURN(Strategy changed,
                    DataModelStrategy(forward, sizes.data, sizes.model, {.input_gradients = strategy.input_gradients}));
   changed.bucket_bytes = strategy.bucket_bytes;

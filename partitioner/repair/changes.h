@@ -25,18 +25,19 @@ Strategy WithMicroBatches(const Strategy& strategy, int64_t micro_batches);
 // of the strategy. nullopt: no parameter is whole on several ranks, or all updates are in parts already.
 std::optional<Strategy> WithUpdatesInParts(const Program& program, const Strategy& strategy);
 
-// How many ranks of a worker group there may be in place of the strategy's, which are those of its axis `model`: each
-// twice the one before.
-struct GroupSizes {
+// So many replicas of so many ranks each; of a strategy the ranks of its axis `model`, where it has one.
+struct ReplicaSizes {
   int data = 1, model = 1;
 };
-// On the strategy's ranks, and with as many replicas on up to `most_ranks`.
-std::vector<GroupSizes> LargerGroups(const Strategy& strategy);
-std::vector<GroupSizes> MoreRanks(const Strategy& strategy, int most_ranks);
+// Sizes of which each has twice as many as the one before: ranks of a replica, on the strategy's ranks and with as many
+// replicas on up to `most_ranks`; replicas on up to `most_ranks`.
+std::vector<ReplicaSizes> LargerReplicas(const Strategy& strategy);
+std::vector<ReplicaSizes> LargerReplicas(const Strategy& strategy, int most_ranks);
+std::vector<ReplicaSizes> MoreReplicas(const Strategy& strategy, int most_ranks);
 
 // The strategy of these sizes (partitioner/data_model_strategy.h), with the options of the old one. Errors are those of
 // DataModelStrategy.
-absl::StatusOr<Strategy> WithGroups(const Graph& forward, const Strategy& strategy, const GroupSizes& sizes);
+absl::StatusOr<Strategy> WithReplicas(const Graph& forward, const Strategy& strategy, const ReplicaSizes& sizes);
 
 }  // namespace partita
 

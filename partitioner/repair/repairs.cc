@@ -23,8 +23,9 @@ class RepairFinder {
       const std::string change = "optimizer state in parts";
       if (!Try(change, *parts)) TryMicroBatches(*parts, change + ", ");
     }
-    TryGroups(LargerGroups(request_.strategy));
-    TryGroups(MoreRanks(request_.strategy, request_.most_ranks));
+    TrySizes(LargerReplicas(request_.strategy));
+    TrySizes(LargerReplicas(request_.strategy, request_.most_ranks));
+    TrySizes(MoreReplicas(request_.strategy, request_.most_ranks));
     std::ranges::stable_sort(tried_, {}, [&](const Repair& repair) { return Worth(repair); });
     return std::move(tried_);
   }
@@ -62,10 +63,11 @@ class RepairFinder {
     }
   }
 
-  void TryGroups(const std::vector<GroupSizes>& all) {
-    for (const GroupSizes& sizes : all) {
-      const std::string change = fmt::format("worker groups of {} on {} ranks", sizes.model, sizes.data * sizes.model);
-      if (Try(change, WithGroups(request_.forward, request_.strategy, sizes))) return;
+  void TrySizes(const std::vector<ReplicaSizes>& all) {
+    for (const ReplicaSizes& sizes : all) {
+      const std::string change = fmt::format("{} {} of {} {}", sizes.data, sizes.data == 1 ? "replica" : "replicas",
+                                             sizes.model, sizes.model == 1 ? "rank" : "ranks");
+      if (Try(change, WithReplicas(request_.forward, request_.strategy, sizes))) return;
     }
   }
 

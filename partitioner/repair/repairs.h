@@ -1,5 +1,5 @@
-// What makes a plan fit that needs more memory than there is: micro-batches, optimizer state in parts, larger worker
-// groups, and pairs of them. Each is compiled, its arena measured and its step simulated; nothing is guessed.
+// What makes a plan fit that needs more memory than there is: micro-batches, optimizer state in parts, both, larger
+// replicas, more of them. Each is compiled, its arena measured and its step simulated; nothing is guessed.
 #ifndef PARTITA_PARTITIONER_REPAIR_REPAIRS_H_
 #define PARTITA_PARTITIONER_REPAIR_REPAIRS_H_
 

@@ -64,29 +64,31 @@ TEST(Changes, OneRankHasNoParts) {
 }
 
 using Pairs = std::vector<std::pair<int, int>>;
-Pairs PairsOf(const std::vector<GroupSizes>& sizes) {
+Pairs PairsOf(const std::vector<ReplicaSizes>& sizes) {
   Pairs pairs;
-  for (const GroupSizes& one : sizes) pairs.emplace_back(one.data, one.model);
+  for (const ReplicaSizes& one : sizes) pairs.emplace_back(one.data, one.model);
   return pairs;
 }
 
-TEST(Changes, GroupsGrowOnTheSameRanksOrOnMore) {
+TEST(Changes, ReplicasGrowOnTheSameRanksOrOnMore) {
   const Model model = Mlp(24);
-  EXPECT_EQ(PairsOf(LargerGroups(Sizes(model, 12, 1))), (Pairs{{6, 2}, {3, 4}}));
-  EXPECT_EQ(PairsOf(LargerGroups(Sizes(model, 2, 2))), (Pairs{{1, 4}}));
-  EXPECT_TRUE(LargerGroups(Strategy{}).empty());
-  EXPECT_EQ(PairsOf(MoreRanks(Strategy{}, 8)), (Pairs{{1, 2}, {1, 4}, {1, 8}}));
-  EXPECT_EQ(PairsOf(MoreRanks(Sizes(model, 3, 2), 12)), (Pairs{{3, 4}}));
-  EXPECT_TRUE(MoreRanks(Sizes(model, 3, 2), 6).empty());
+  EXPECT_EQ(PairsOf(LargerReplicas(Sizes(model, 12, 1))), (Pairs{{6, 2}, {3, 4}}));
+  EXPECT_EQ(PairsOf(LargerReplicas(Sizes(model, 2, 2))), (Pairs{{1, 4}}));
+  EXPECT_TRUE(LargerReplicas(Strategy{}).empty());
+  EXPECT_EQ(PairsOf(LargerReplicas(Strategy{}, 8)), (Pairs{{1, 2}, {1, 4}, {1, 8}}));
+  EXPECT_EQ(PairsOf(LargerReplicas(Sizes(model, 3, 2), 12)), (Pairs{{3, 4}}));
+  EXPECT_TRUE(LargerReplicas(Sizes(model, 3, 2), 6).empty());
+  EXPECT_EQ(PairsOf(MoreReplicas(Sizes(model, 3, 2), 24)), (Pairs{{6, 2}, {12, 2}}));
+  EXPECT_TRUE(MoreReplicas(Sizes(model, 3, 2), 11).empty());
 }
 
-TEST(Changes, GroupsKeepTheOptions) {
+TEST(Changes, ReplicasKeepTheOptions) {
   const Model model = Mlp(24);
   Strategy strategy = Sizes(model, 4, 1);
   strategy.bucket_bytes = 4096;
   strategy.pipeline.micro_batches = 2;
   strategy.exchanges = ExchangeMode::kChain;
-  const auto changed = WithGroups(model.graph, strategy, {2, 2});
+  const auto changed = WithReplicas(model.graph, strategy, {2, 2});
   ASSERT_TRUE(changed.ok()) << changed.status();
   EXPECT_EQ(changed->mesh.ToString(), "data:2 model:2");
   EXPECT_EQ(changed->bucket_bytes, 4096);

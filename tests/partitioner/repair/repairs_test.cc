@@ -121,7 +121,7 @@ TEST_F(Repairs, AKindEndsWithTheFirstThatFits) {
   const std::vector<Repair> repairs = FindRepairs({model_.graph, program_, strategy_, 4, predict});
   EXPECT_EQ(asked, (std::vector<int64_t>{2, 4, 2, 4}));  // alone, and with optimizer state in parts
   EXPECT_EQ(repairs[0].change, "4 micro-batches");
-  EXPECT_EQ(repairs.back().change, "worker groups of 2 on 4 ranks");
+  EXPECT_EQ(repairs.back().change, "4 replicas of 1 rank");
   EXPECT_TRUE(absl::IsInvalidArgument(repairs.back().status));
 }
 
