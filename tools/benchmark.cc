@@ -47,7 +47,7 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("image-size", "", 1, 4096, "models, decode: pixels, square; unset: the model's, 299"),
       ChoiceFlag("model", "mini-inception",
                  {"mini-inception", "lenet5", "mlp", "conv-stack", "wide-mlp", "inception-v3", "resnet-50", "alexnet",
-                  "alexnet-2012", "vgg-16"},
+                  "alexnet-2012", "vgg-16", "big-lstm"},
                  "what is trained; from the fourth on by models only, which trains the small ones if unset; of search "
                  "the only one"),
       ChoiceFlag("precision", "all", {"all", "f32", "tf32", "bf16"},

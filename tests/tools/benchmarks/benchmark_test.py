@@ -179,6 +179,12 @@ class ModelsTest(unittest.TestCase):
         # The process has its arena, and what it takes besides.
         self.assertGreater(row["ours"]["grown_bytes"], row["session"]["used_bytes"])
 
+    # 110 million parameters.
+    def test_a_model_of_words(self):
+        (row,) = self.rows("--model=big-lstm", "--batch=1")
+        self.assertEqual((row["model"], row["batch"], row["image_size"]), ("big-lstm", 1, 0))
+        self.assertGreater(row["ours"]["images_per_s"]["median"], 0)
+
     def test_split(self):
         with tempfile.TemporaryDirectory() as folder:
             page = os.path.join(folder, "page.html")
@@ -224,6 +230,7 @@ class ModelsTest(unittest.TestCase):
             (["--precision=tf32"], 2, "tf32"),
             (["--model=lenet5"], 2, "lenet5"),
             (["--peer=pytorch", "--peer-forms=eager,graph"], 2, "form 'graph' is none of eager,"),
+            (["--peer=pytorch", "--model=big-lstm"], 2, "big-lstm has no form there"),
             ([with_strategy, "--dp=2"], 2, "--strategy and --dp"),
             (["--model=wide-mlp", with_strategy], 3, "mini_inception_2x2.pbtxt"),
         ]:

@@ -1,6 +1,7 @@
 #include "tools/benchmarks/models/measured_models.h"
 
 #include "ops/registry.h"
+#include "tools/models/big_lstm.h"
 #include "tools/models/layers.h"
 #include "tools/models/models.h"
 
@@ -22,17 +23,26 @@ absl::StatusOr<Model> MakeWideMlp(const ModelOptions& options) {
   return layers.Finish("wide-mlp", x);
 }
 
+absl::StatusOr<Model> MakeSmallBigLstm(const MeasuredModel& sizes) {
+  BigLstmOptions options{.batch = sizes.batch, .words = 100'000, .units = 2048, .projection = 512};
+  if (!sizes.dropout) options.dropout_rate = 0;
+  return MakeBigLstm(options, Ops());
+}
+
 }  // namespace
 
 const std::vector<MeasuredModel>& MeasuredModels() {
   static const auto& models = *new std::vector<MeasuredModel>{
-      {"mini-inception", 64, 28}, {"mini-inception", 256, 28},     {"conv-stack", 64, 56},
-      {"wide-mlp", 4096, 28},     {"inception-v3", 4, 299, true},  {"resnet-50", 4, 224, true},
-      {"alexnet", 16, 224, true}, {"alexnet-2012", 16, 227, true}, {"vgg-16", 4, 224, true}};
+      {"mini-inception", 64, 28},     {"mini-inception", 256, 28},
+      {"conv-stack", 64, 56},         {"wide-mlp", 4096, 28},
+      {"inception-v3", 4, 299, true}, {"resnet-50", 4, 224, true},
+      {"alexnet", 16, 224, true},     {"alexnet-2012", 16, 227, true},
+      {"vgg-16", 4, 224, true},       {.name = "big-lstm", .batch = 32, .only_alone = true, .has_peer = false}};
   return models;
 }
 
 absl::StatusOr<Model> MakeMeasuredModel(const MeasuredModel& sizes) {
+  if (sizes.name == "big-lstm") return MakeSmallBigLstm(sizes);
   ModelOptions options;
   options.batch = sizes.batch;
   options.image_size = sizes.image_size;

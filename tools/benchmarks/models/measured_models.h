@@ -2,6 +2,8 @@
 //
 //   conv-stack   a stem and eight 3 x 3 convolutions of 128 channels, each with batch norm and relu
 //   wide-mlp     four hidden layers of 4096 units
+//
+// and big-lstm with one fourth of its units, half of its outputs and 100,000 words: 2048-512 in two layers.
 #ifndef PARTITA_TOOLS_BENCHMARKS_MODELS_MEASURED_MODELS_H_
 #define PARTITA_TOOLS_BENCHMARKS_MODELS_MEASURED_MODELS_H_
 
@@ -17,9 +19,10 @@ namespace partita {
 struct MeasuredModel {
   std::string name;
   int64_t batch = 0;
-  int64_t image_size = 0;   // pixels, square
+  int64_t image_size = 0;   // pixels, square; 0: it reads no images
   bool only_alone = false;  // measured if it is asked for: takes long
   bool dropout = true;      // where the model has any
+  bool has_peer = true;     // another framework's form of it is there (tools/peer/networks.py)
 };
 
 // At the sizes at which they are compared.

@@ -87,10 +87,10 @@ class ModelLoop {
 std::vector<std::string> LoopFlags(const ModelCase& measured) {
   std::vector<std::string> flags = {"--model=" + measured.sizes.name,
                                     fmt::format("--batch={}", measured.sizes.batch),
-                                    fmt::format("--image-size={}", measured.sizes.image_size),
                                     "--precision=" + measured.precision,
                                     std::string("--device=") + (measured.gpu ? "cuda" : "host"),
                                     fmt::format("--threads={}", measured.threads)};
+  if (measured.sizes.image_size > 0) flags.push_back(fmt::format("--image-size={}", measured.sizes.image_size));
   if (measured.split.strategy.empty()) {
     flags.push_back(fmt::format("--dp={}", measured.split.data));
     flags.push_back(fmt::format("--mp={}", measured.split.model));

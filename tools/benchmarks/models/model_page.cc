@@ -130,10 +130,11 @@ std::string ToHtml(const std::vector<ModelRow>& rows) {
   std::string text =
       kHead + fmt::format("<p>{}, {}, {}</p>\n", EscapedHtml(host.processor), EscapedHtml(host.system), TimeNow());
   for (const ModelRow& row : rows) {
-    text += fmt::format("<h2>{} {}</h2>\n<p>batch {} of {} px on {}, {} rank{} ({}) of {} threads</p>\n",
-                        EscapedHtml(row.model), row.precision, row.batch, row.image_size,
-                        EscapedHtml(row.session.device), row.session.ranks, row.session.ranks == 1 ? "" : "s",
-                        EscapedHtml(row.session.mesh), row.session.threads_per_rank);
+    text +=
+        fmt::format("<h2>{} {}</h2>\n<p>batch {}{} on {}, {} rank{} ({}) of {} threads</p>\n", EscapedHtml(row.model),
+                    row.precision, row.batch, row.image_size > 0 ? fmt::format(" of {} px", row.image_size) : "",
+                    EscapedHtml(row.session.device), row.session.ranks, row.session.ranks == 1 ? "" : "s",
+                    EscapedHtml(row.session.mesh), row.session.threads_per_rank);
     text += ThroughputTable(row) + PeerText(row) + MemoryTable(row) + ShareTable(row);
   }
   return text + kFoot;

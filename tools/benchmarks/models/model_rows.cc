@@ -29,9 +29,11 @@ std::string CommunicationText(const ModelRow& row) {
                      100 * row.exposed_share);
 }
 
-std::string OtherText(const Throughput& other) {
+const char* UnitOf(const ModelRow& row) { return row.image_size > 0 ? " images/s" : " samples/s"; }
+
+std::string OtherText(const Throughput& other, const char* unit) {
   if (!other.failure.empty()) return fmt::format("  {:<15} does not run: {}\n", other.name, other.failure);
-  return fmt::format("  {:<15} {}; ours {}; it grew by {}\n", other.name, ShownIn(other.images_per_s, " images/s"),
+  return fmt::format("  {:<15} {}; ours {}; it grew by {}\n", other.name, ShownIn(other.images_per_s, unit),
                      ShownIn(other.ratio, " of it"), FormatBytes(other.grown_bytes));
 }
 
@@ -99,15 +101,15 @@ nlohmann::json Json(const ModelRow& row) {
 std::string ToText(const std::vector<ModelRow>& rows) {
   std::string text;
   for (const ModelRow& row : rows) {
-    text += fmt::format("{} {} batch {} of {} px on {}", row.model, row.precision, row.batch, row.image_size,
-                        row.session.device);
+    text += fmt::format("{} {} batch {}{} on {}", row.model, row.precision, row.batch,
+                        row.image_size > 0 ? fmt::format(" of {} px", row.image_size) : "", row.session.device);
     text += fmt::format(", {} rank{} ({}) of {} threads\n", row.session.ranks, row.session.ranks == 1 ? "" : "s",
                         row.session.mesh, row.session.threads_per_rank);
     text += fmt::format("  {}; {:.2f} GFLOP/s, {:.0f} % of a product's; {:.0f} % of the limit\n",
-                        ShownIn(row.ours.images_per_s, " images/s"), row.flops_per_s / 1e9, 100 * row.flop_utilisation,
+                        ShownIn(row.ours.images_per_s, UnitOf(row)), row.flops_per_s / 1e9, 100 * row.flop_utilisation,
                         100 * row.limit_share);
     text += CommunicationText(row) + MemoryText(row);
-    for (const Throughput& other : row.others) text += OtherText(other);
+    for (const Throughput& other : row.others) text += OtherText(other, UnitOf(row));
     text += PeerText(row);
   }
   return text;

@@ -7,8 +7,10 @@
 #include "graph/ir/generated_name.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"
+#include "runtime/data/arrays/synthetic_batches.h"
 #include "runtime/data/image_batches.h"
 #include "runtime/train/batch_feed.h"
+#include "runtime/train/graph_fields.h"
 #include "runtime/train/image_inputs.h"
 
 namespace partita {
@@ -58,16 +60,33 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> MakeBatches(const ImageInputs
   return ImageBatches::Create(std::make_shared<const ImageDataset>(std::move(set)), options);
 }
 
-absl::StatusOr<std::shared_ptr<const BatchSource>> MakeReadyBatches(const ImageInputs& inputs) {
+absl::StatusOr<std::shared_ptr<const BatchSource>> MakeReady(const BatchSource& source, int64_t count) {
+  std::vector<std::vector<HostTensor>> batches;
+  for (int64_t b = 0; b < count; ++b) {
+    ASSIGN_OR_RETURN(std::vector<HostTensor> batch, WholeBatch(source, b));
+    batches.push_back(std::move(batch));
+  }
+  return std::make_shared<const ReadyBatches>(source, std::move(batches));
+}
+
+absl::StatusOr<TrainingData> ImagesFor(const ImageInputs& inputs) {
   const ImageShape shape = inputs.shape();
   const int64_t count = shape.height * shape.width > kLargeImage ? kLargeBatches : kBatches;
   ASSIGN_OR_RETURN(const auto source, MakeBatches(inputs, BatchMode::kTraining, count));
-  std::vector<std::vector<HostTensor>> batches;
-  for (int64_t b = 0; b < count; ++b) {
-    ASSIGN_OR_RETURN(std::vector<HostTensor> batch, WholeBatch(*source, b));
-    batches.push_back(std::move(batch));
-  }
-  return std::make_shared<const ReadyBatches>(*source, std::move(batches));
+  TrainingData data;
+  ASSIGN_OR_RETURN(data.training, MakeReady(*source, count));
+  ASSIGN_OR_RETURN(data.test, MakeBatches(inputs, BatchMode::kEvaluation, 1));
+  return data;
+}
+
+// Of a graph of other inputs.
+absl::StatusOr<TrainingData> ArraysFor(const Graph& graph) {
+  ASSIGN_OR_RETURN(const int64_t rows, BatchRows(graph));
+  const SyntheticBatches source(WantedFields(graph, DType::kF32),
+                                {rows, kBatches, 1, {kSampleWeightName, DType::kF32, {}}});
+  TrainingData data;
+  ASSIGN_OR_RETURN(data.training, MakeReady(source, kBatches));
+  return data;
 }
 
 }  // namespace
@@ -77,9 +96,8 @@ absl::StatusOr<std::unique_ptr<TrainingLoop>> TrainingLoop::Create(Model model, 
                                                                    const SessionOptions& session) {
   model.learning_rate.steps = kLearningSteps;
   std::unique_ptr<TrainingLoop> loop(new TrainingLoop());
-  ASSIGN_OR_RETURN(const ImageInputs inputs, FindImageInputs(model.graph));
-  ASSIGN_OR_RETURN(loop->data_.training, MakeReadyBatches(inputs));
-  ASSIGN_OR_RETURN(loop->data_.test, MakeBatches(inputs, BatchMode::kEvaluation, 1));
+  const absl::StatusOr<ImageInputs> images = FindImageInputs(model.graph);
+  ASSIGN_OR_RETURN(loop->data_, images.ok() ? ImagesFor(*images) : ArraysFor(model.graph));
   ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), program_options));
   ASSIGN_OR_RETURN(loop->session_, Session::Start(std::move(program), session));
   return loop;
