@@ -19,7 +19,8 @@ constexpr size_t kRanks = 6;
 
 constexpr char kLegend[] =
     "\npath: the chain of launches that the step waits for from beginning to end; shares add up to the step\n"
-    "computing hides all else; transfer: bytes on their way; waiting: for ranks that come to a collective later\n";
+    "computing hides all else; transfer: bytes on their way; waiting: for ranks that come to a collective later;\n"
+    "idle: the rank has ended, others have not\n";
 
 std::vector<PathShare> SharesByGroup(const ExplainedPlan& explained) {
   return SharesOfPath(explained.explanation.path,
