@@ -20,7 +20,7 @@ absl::Status AddInput(const std::string& field, const TensorType& type, ImageInp
   if (!images && (type.dtype != DType::kI32 || type.shape.size() != 1)) {
     return InvalidArgument(
         "{}: a folder of images and labels does not give this, but images, floating [batch, height, width, channels] "
-        "or [batch, pixels], and labels, i32 [batch]; other data is arrays (--data=FILE.npz)",
+        "or [batch, pixels], and labels, i32 [batch]; other data is arrays (--data=FILE.npz) or text",
         Printed(field, type));
   }
   std::string& name = images ? inputs.images : inputs.labels;

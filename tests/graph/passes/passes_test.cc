@@ -145,6 +145,15 @@ metric %y
   EXPECT_NE(text.find("= lstm_steps(%g, %w, _, %y@h@evaluation, %y@c@evaluation, _)"), std::string::npos) << text;
 }
 
+// It reads a state beside its samples, and its rows are samples all the same.
+TEST(PrepareEvaluation, AMeanBehindAnLstmThatCarriesIsOfWeighedSamples) {
+  const absl::StatusOr<Graph> prepared =
+      PrepareEvaluation(Parse(std::string(kCarried) + "%m = mean(%y) f32[]\nmetric %m\n"), Ops());
+  ASSERT_TRUE(prepared.ok()) << prepared.status();
+  const std::string text = ToText(*prepared);
+  EXPECT_NE(text.find("%@sample_weight = input() f32[4]\n"), std::string::npos) << text;
+}
+
 TEST(PrepareTraining, GroupsOfStatisticsMustDivideTheBatch) {
   const Graph graph =
       Parse(std::string(kBatchNorm) + "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) f32[6,5,5,4]\nmetric %y\n");

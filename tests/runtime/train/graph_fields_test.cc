@@ -63,6 +63,24 @@ TEST(WantedFields, IdsAreRowsOfTheirTables) {
   EXPECT_TRUE(wanted[1].ids);
 }
 
+// A loss with a classifier inside: labels are below the rows of its weights.
+TEST(WantedFields, LabelsOfASampledLossAreItsClasses) {
+  const Graph graph =
+      BuildGraph(
+          {Source("x", "input", {4, 3, 6}),
+           Source("next", "input", {4, 3}, {{"dtype", "i32"}}),
+           Source("weights", "parameter", {9, 6}, {{"initializer", "he_normal"}}),
+           Source("bias", "parameter", {9}, {{"initializer", "constant"}}),
+           {"loss", "sampled_softmax_cross_entropy", {"x", "weights", "bias", "next"}, {{"samples", int64_t{4}}}}},
+          "loss", {}, Ops())
+          .value();
+  const std::vector<WantedField> wanted = WantedFields(graph, DType::kF32);
+  ASSERT_EQ(wanted.size(), 2U);
+  EXPECT_EQ(wanted[0].classes, 0);
+  EXPECT_EQ(wanted[1].classes, 9);
+  EXPECT_FALSE(wanted[1].ids);
+}
+
 TEST(BatchRows, AreThoseOfEveryInput) {
   EXPECT_EQ(BatchRows(TwoHeads({4, 1})).value(), 4);
   const absl::Status refused = BatchRows(TwoHeads({2, 2})).status();

@@ -134,6 +134,12 @@ class RefusalTest(TextCase):
         self.write("text/vocabulary.txt", ["</s>", "<unk>", "w1"])
         self.assert_refused("text/vocabulary.txt: found 3 words; field 'ids' of the graph has ids of 24 rows")
 
+    def test_a_folder_without_a_vocabulary(self):
+        os.unlink(self.path("text/vocabulary.txt"))
+        self.assert_refused("text: found no data set, allowed are folders of IDX files")
+        done = self.call("train", "--data=nothing", "model.pbtxt", code=3)
+        self.assertIn("nothing: cannot read the data set", done.stderr)
+
     def test_a_graph_for_other_data(self):
         done = self.call("train", "--data=text", example("mlp.pbtxt"), code=3)
         self.assertIn("text/train.txt: the graph takes field 'images'; text has ids, targets and weights", done.stderr)

@@ -93,7 +93,10 @@ absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags,
     return ArrayData(path, arrays, request);
   }
   absl::StatusOr<ImageInputs> inputs = FindImageInputs(graph);
-  if (!inputs.ok()) return WithContext(flags.arguments()[0], inputs.status());
+  if (!inputs.ok()) {
+    if (!pictures && flags.IsSet("data")) RETURN_IF_ERROR(CheckHoldsImages(path));
+    return WithContext(flags.arguments()[0], inputs.status());
+  }
   const ImageRequest image{*std::move(inputs), FloatingType(flags), SeedOf(flags)};
   if (pictures) return PictureData(path, flags, image, request);
   if (flags.IsSet("data")) RETURN_IF_ERROR(CheckHoldsImages(path));
