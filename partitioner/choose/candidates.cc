@@ -7,6 +7,7 @@
 
 #include "graph/ir/node_view.h"
 #include "graph/ir/op_definition.h"
+#include "partitioner/batch_parts.h"
 #include "partitioner/choose/place_step.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/search/grid_search.h"
@@ -17,9 +18,6 @@
 
 namespace partita {
 namespace {
-
-// More parts than this make launches so small that none is ever chosen.
-constexpr int64_t kMostParts = 64;
 
 // A grid on which a layer cannot lie.
 LayerTables NoTables() {
@@ -155,14 +153,9 @@ int Searcher::RanksOfDomain() const {
 
 // That divide the batch, and leave each replica a sample of each.
 std::vector<int> Searcher::MicroBatches(int data) const {
-  int64_t samples = 1;
-  for (const Node& node : forward_.nodes()) {
-    const Shape& shape = forward_.type(node.outputs[0]).shape;
-    if (node.op->role == Role::kInput && !shape.empty()) samples = std::max(samples, shape[0]);
-  }
   std::vector<int> counts;
-  for (int64_t count = 1; count == 1 || count <= std::min(samples / data, kMostParts); ++count) {
-    if (samples % count == 0 && AllTake(count)) counts.push_back(static_cast<int>(count));
+  for (const int64_t count : BatchParts(forward_, data)) {
+    if (AllTake(count)) counts.push_back(static_cast<int>(count));
   }
   return counts;
 }

@@ -5,23 +5,12 @@
 #include <algorithm>
 
 #include "graph/ir/op_definition.h"
+#include "partitioner/batch_parts.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
-
-// More parts than this make launches that are too small to be worth it.
-constexpr int64_t kMostParts = 64;
-
-int64_t SamplesOf(const Graph& forward) {
-  int64_t samples = 1;
-  for (const Node& node : forward.nodes()) {
-    const Shape& shape = forward.type(node.outputs[0]).shape;
-    if (node.op->role == Role::kInput && !shape.empty()) samples = std::max(samples, shape[0]);
-  }
-  return samples;
-}
 
 bool HasUpdate(const Strategy& strategy, const StrategyIndex& index, const std::string& parameter) {
   return std::ranges::any_of(index.Matching(parameter), [&](int entry) { return !strategy.ops[entry].update.empty(); });
@@ -49,11 +38,10 @@ ReplicaSizes SizesOf(const Strategy& strategy) {
 }  // namespace
 
 std::vector<int64_t> MoreMicroBatches(const Graph& forward, const Strategy& strategy) {
-  const int64_t samples = SamplesOf(forward);
   std::vector<int64_t> counts;
   int64_t least = 2 * strategy.pipeline.micro_batches;
-  for (int64_t count = least; count <= std::min(samples, kMostParts); ++count) {
-    if (count < least || samples % count != 0) continue;
+  for (const int64_t count : BatchParts(forward)) {
+    if (count < least) continue;
     counts.push_back(count);
     least = 2 * count;
   }
