@@ -4,8 +4,7 @@
 
 #include <span>
 
-#include "graph/value/shape.h"
-#include "runtime/api/rank/gather.h"
+#include "runtime/api/session.h"
 
 namespace partita {
 
