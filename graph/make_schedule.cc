@@ -55,7 +55,7 @@ class SchedulePlanner {
     if (options_.group_updates) RETURN_IF_ERROR(GroupUpdates(lowered, kernels_));
     const StoragePlan storage = AssignStorage(lowered);
     const auto [streams, used] = options_.compute_streams == 1 ? OneStream(lowered) : SeveralStreams(lowered);
-    ASSIGN_OR_RETURN(const MemoryPlan* memory, Memory(storage.storages, used, rank));
+    ASSIGN_OR_RETURN(const MemoryPlan* memory, Memory(storage.storages, used));
     OperandValues operands = OperandValuesOf(lowered);
     Schedule schedule = BindSchedule(program_, entry_, rank, std::move(local), std::move(lowered), storage, *memory);
     schedule.streams = options_.compute_streams + 1;
@@ -109,7 +109,7 @@ class SchedulePlanner {
            a.last_by_collective == b.last_by_collective;
   }
 
-  absl::StatusOr<const MemoryPlan*> Memory(const std::vector<Storage>& storages, int streams_used, int rank) {
+  absl::StatusOr<const MemoryPlan*> Memory(const std::vector<Storage>& storages, int streams_used) {
     const int linger = streams_used > 1 ? 4 * streams_used : 0;
     for (const PlannedMemory& known : memory_) {
       if (known.linger != linger) continue;
@@ -121,9 +121,9 @@ class SchedulePlanner {
     if (linger > 0 && options_.device_bytes > 0) {
       options.limit = options.limit == 0 ? options_.device_bytes : std::min(options.limit, options_.device_bytes);
     }
-    absl::StatusOr<MemoryPlan> plan = PlanMemory(storages, rank, options);
+    absl::StatusOr<MemoryPlan> plan = PlanMemory(storages, options);
     // Rather waits than no plan.
-    if (linger > 0 && absl::IsResourceExhausted(plan.status())) plan = PlanMemory(storages, rank, MemoryOptionsOf(0));
+    if (linger > 0 && absl::IsResourceExhausted(plan.status())) plan = PlanMemory(storages, MemoryOptionsOf(0));
     RETURN_IF_ERROR(plan.status());
     if (memory_.size() == kMostRemembered) memory_.pop_back();
     memory_.push_back({storages, linger, *std::move(plan)});

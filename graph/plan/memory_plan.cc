@@ -57,19 +57,18 @@ std::string Repairs(const MemoryUse& use) {
   return "activations and inputs dominate: take a smaller batch or more data-parallel ranks";
 }
 
-absl::Status CheckLimit(const std::vector<Storage>& storages, int rank, const MemoryUse& use, int64_t limit) {
+absl::Status CheckLimit(const std::vector<Storage>& storages, const MemoryUse& use, int64_t limit) {
   if (limit <= 0 || use.total <= limit) return absl::OkStatus();
   return ResourceExhausted(
-      "rank {} needs {} bytes of memory; the limit is {} (parameters {}, states {}, inputs {}, activations {}, "
-      "workspace "
+      "{} bytes of memory are needed; the limit is {} (parameters {}, states {}, inputs {}, activations {}, workspace "
       "{}); the largest tensors in bytes: {}; {}",
-      rank, use.total, limit, use.parameters, use.states, use.inputs, use.activations, use.workspace,
+      use.total, limit, use.parameters, use.states, use.inputs, use.activations, use.workspace,
       LargestTensors(storages), Repairs(use));
 }
 
 }  // namespace
 
-absl::StatusOr<MemoryPlan> PlanMemory(const std::vector<Storage>& storages, int rank, const MemoryOptions& options) {
+absl::StatusOr<MemoryPlan> PlanMemory(const std::vector<Storage>& storages, const MemoryOptions& options) {
   MemoryPlan plan;
   plan.offsets.assign(storages.size(), 0);
   const int64_t gap = AlignUp(options.guard_bytes);
@@ -111,7 +110,7 @@ absl::StatusOr<MemoryPlan> PlanMemory(const std::vector<Storage>& storages, int 
   plan.use.activations = activations;
   plan.use.workspace = packing.bytes - activations;
   plan.use.total = intervals.empty() ? used : end + packing.bytes;
-  RETURN_IF_ERROR(CheckLimit(storages, rank, plan.use, options.limit));
+  RETURN_IF_ERROR(CheckLimit(storages, plan.use, options.limit));
   return plan;
 }
 

@@ -49,7 +49,7 @@ Packing Pack(const std::vector<Interval>& intervals, int64_t gap);
 
 // kResourceExhausted if the arena would be larger than options.limit: what is needed, the largest tensors, and what
 // would help.
-absl::StatusOr<MemoryPlan> PlanMemory(const std::vector<Storage>& storages, int rank, const MemoryOptions& options);
+absl::StatusOr<MemoryPlan> PlanMemory(const std::vector<Storage>& storages, const MemoryOptions& options);
 
 }  // namespace partita
 
