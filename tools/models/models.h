@@ -4,7 +4,8 @@
 //   mlp             784-256-128-10
 //   mini-inception  two inception blocks on a small stem: 118,394 parameters, 8.5 M multiply-adds an image
 //   inception-v3    Szegedy et al. 2016: 23,834,568 parameters, with the auxiliary head 27,161,264; 5.713 G
-//   multiply-adds resnet-50       He et al. 2016, strides in the 3 x 3 convolutions (v1.5): 25,557,032 parameters
+//                   multiply-adds
+//   resnet-50       He et al. 2016, strides in the 3 x 3 convolutions (v1.5): 25,557,032 parameters
 //   alexnet         Krizhevsky 2014, one tower: 61,100,840 parameters
 //   alexnet-2012    Krizhevsky et al. 2012, without groups and response normalization: 62,378,344 parameters
 //   vgg-16          Simonyan and Zisserman 2015: 138,357,544 parameters
