@@ -1,5 +1,9 @@
 // The trainer.
+#include <iostream>
+
 #include "tools/commands/commands.h"
+#include "tools/commands/processes/armed_fail_points.h"
+#include "tools/program/exit_code.h"
 #include "tools/program/passive_threads.h"
 #include "tools/program/run_main.h"
 #include "tools/trainer_flags.h"
@@ -7,6 +11,10 @@
 int main(int argc, char** argv) {
   using namespace partita;
   WaitPassively(argv);
+  if (const absl::Status armed = ArmFailPointsOf(SystemEnvironment); !armed.ok()) {
+    std::cerr << "trainer: " << std::string(armed.message()) << "\n";
+    return ToExitCode(armed);
+  }
   const ProgramDefinition trainer = {
       "trainer",
       "trains a graph on many devices",

@@ -58,7 +58,8 @@ std::vector<FlagDefinition> Processes() {
       BoolFlag("processes", "for ranks that are processes of a job, as launch starts them; else they are threads"),
       IntFlag("port", "0", 0, 65535, "where rank 0 serves the rendezvous; 0: any free one"),
       IntFlag("join-timeout", "60", 1, 86'400, "seconds in which all ranks of a job must come"),
-      IntFlag("timeout", "10", 1, 86'400, "seconds after which a silent rank counts as lost"),
+      IntFlag("timeout", "10", 1, 86'400, "seconds after which a rank that is silent or stands still counts as lost"),
+      FolderFlag("flight-recorder", "if the job fails, write what its ranks did last there; post-mortem reads it"),
   };
 }
 
@@ -124,6 +125,8 @@ std::vector<FlagDefinition> Output() {
 
 std::vector<FlagDefinition> Debugging() {
   return {
+      BoolFlag("fail-points", "list the places where PARTITA_FAIL_POINTS lets a process die, fail or wait"),
+      IntFlag("check-replicas", "0", 0, kMany, "compare what replicas hold so often, in steps, by hashes; 0: never"),
       BoolFlag("verify-passes", "check the graph after each pass, and name the pass that breaks it"),
       IntFlag("delay-seed", "0", 0, kMany, "delay launches at random by this seed; 0: no delays"),
   };

@@ -9,6 +9,7 @@
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 #include "runtime/device/cycle_clock.h"
+#include "runtime/flight_recorder/flight_recorder.h"
 
 namespace partita {
 int Session::Place(std::string_view entry) const {
@@ -117,5 +118,10 @@ std::vector<LaunchSpan> Session::Timeline(std::string_view entry, int rank) cons
 }
 
 void Session::Abort(const absl::Status& status) { backend_->world().Abort(status); }
+
+std::vector<FlightRecord> Session::FlightRecords() const {
+  const FlightRecorder* const recorder = backend_->world().recorder();
+  return recorder == nullptr ? std::vector<FlightRecord>{} : recorder->Read();
+}
 
 }  // namespace partita

@@ -29,6 +29,8 @@
 
 namespace partita {
 
+class StallWatch;
+
 struct StepResult {
   double loss = 0;
   std::vector<std::pair<std::string, double>> metrics;  // in the order of the graph
@@ -46,6 +48,17 @@ struct GroupTraffic {
 struct RankPart {
   int rank = 0;
   HeldTensor part;
+};
+
+// Ranks that hold other bits of a part of a state than `others`, which are as many or more.
+struct ReplicaDivergence {
+  std::string state;
+  std::vector<int> ranks, others;
+};
+
+struct ReplicaCheck {
+  std::optional<ReplicaDivergence> first;          // in the order of the states; none: all replicas are equal
+  int64_t predicted_bytes = 0, counted_bytes = 0;  // that came to this process from others
 };
 
 class Session {
@@ -139,6 +152,8 @@ class Session {
 
   // Collective. Whether ranks that hold the same part of a state hold the same bits of it.
   absl::StatusOr<bool> ReplicasEqual(const std::string& state) const;
+  // Collective. The same of all states, by hashes of what ranks hold.
+  absl::StatusOr<ReplicaCheck> CheckReplicas() const;
 
   // After a training step of a session that observes: a value of the training graph, gathered from the ranks
   // (collective), or as one rank holds it.
@@ -172,6 +187,9 @@ class Session {
   // Ends the steps that run, and the session: collectives that wait return `status`. Any thread, any time.
   void Abort(const absl::Status& status);
 
+  // What the ranks of this process have last done among others; none: it is not recorded (World::recorder). Any thread.
+  std::vector<FlightRecord> FlightRecords() const;
+
  private:
   Session(Program program, const SessionOptions& options);
   absl::Status Build();
@@ -179,6 +197,7 @@ class Session {
   absl::Status CheckHostMemory() const;
   absl::Status CheckGpuMemory();
   absl::Status Capture();
+  absl::Status WatchForStalls();
   int Place(std::string_view entry) const;
   HeldTensor PartOf(const LocalTensor& tensor, int64_t offset, int rank) const;
   HeldTensor PartOf(const Placement& placement, int rank) const {
@@ -243,6 +262,7 @@ class Session {
   int64_t train_steps_ = 0;   // begun
   absl::Status not_applied_;  // the last step of training was not, and why
   absl::Status dead_;
+  std::unique_ptr<StallWatch> stall_watch_;  // null: nobody looks; last, as it looks at all of the above
 };
 
 }  // namespace partita

@@ -3,6 +3,7 @@
 #include "graph/prove/verify_schedule.h"
 #include "runtime/api/job/choose_once.h"
 #include "runtime/api/job/job.h"
+#include "runtime/api/rank/stall_watch.h"
 #include "runtime/api/session.h"
 #include "runtime/base/check.h"
 #include "runtime/base/exhaustion.h"
@@ -82,6 +83,20 @@ absl::Status Session::Build() {
   started_.resize(local_ranks_.size());
   records_timeline_ = options_.record_timeline;
   ResetCounters();
+  return WatchForStalls();
+}
+
+absl::Status Session::WatchForStalls() {
+  const FlightRecorder* const recorder = backend_->world().recorder();
+  if (options_.stall.timeout.count() == 0 || recorder == nullptr || backend_->gpu() != nullptr) return absl::OkStatus();
+  std::map<int, std::vector<Stream*>> streams;
+  for (const int rank : local_ranks_) streams[rank] = ranks_[rank]->streams();
+  const auto on_stall = [world = &backend_->world(), told = options_.stall.on_stall](
+                            const absl::Status& status, const std::vector<FlightRecord>& records) {
+    if (told) told(status, records);  // first: the thread that stands still may hold what the world needs to end
+    world->Abort(status);
+  };
+  ASSIGN_OR_RETURN(stall_watch_, StallWatch::Start(streams, *recorder, options_.stall.timeout, on_stall));
   return absl::OkStatus();
 }
 

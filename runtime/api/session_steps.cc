@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "runtime/api/rank/input_stage.h"
+#include "runtime/api/rank/stall_watch.h"
 #include "runtime/api/session.h"
 #include "runtime/base/check.h"
 #include "runtime/base/exhaustion.h"
@@ -125,8 +126,9 @@ absl::Status Session::StartAll(std::span<Executor* const> executors, int turn) {
 
 absl::Status Session::WaitForAll(std::span<Executor* const> executors) {
   absl::Status status;
-  for (Executor* const executor : executors) {
-    const absl::Status ended = executor->Wait();
+  for (size_t i = 0; i < executors.size(); ++i) {
+    const StallWatch::Waiting waiting(stall_watch_.get(), local_ranks_[i]);
+    const absl::Status ended = executors[i]->Wait();
     if (status.ok()) status = ended;
   }
   for (size_t i = 0; i < local_ranks_.size() && status.ok(); ++i) {

@@ -14,6 +14,8 @@
 
 namespace partita {
 
+class FlightRecorder;
+
 class World {
  public:
   virtual ~World() = default;
@@ -28,6 +30,10 @@ class World {
 
   // Whether its communicators know AllToAllBlocks: where ranks reach each other's memory, nothing need be packed.
   virtual bool moves_blocks() const { return false; }
+
+  // What its ranks do among others, as recorded while they do it; null: it records nothing, as on a GPU, whose steps
+  // run by themselves. Lives as long as the world.
+  virtual const FlightRecorder* recorder() const { return nullptr; }
 
   // Every collective that waits now or is started later, in every group of this world, returns `status` (not OK)
   // instead of hanging. The first abort counts; there is no way back. A mismatch between ranks aborts by itself.

@@ -6,6 +6,7 @@
 
 #include "ops/values/learning_rate.h"
 #include "runtime/base/status.h"
+#include "runtime/fail_points/fail_point.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/run_in_turn.h"
@@ -187,6 +188,7 @@ class Run {
     ++sums_.steps;
     sums_.loss += step.loss;
     AddShare(step.metrics, 1, sums_.metrics);
+    RETURN_IF_ERROR(Pass(FailPoint::kTrainingStep));
     meter_.Count(Done(), static_cast<double>(Done()) / static_cast<double>(per_epoch_), epoch.learning_rate, step);
     if (Stopped()) return absl::OkStatus();  // by the step before
     ASSIGN_OR_RETURN(result_.stopped_by, vote_.Outcome());
@@ -204,6 +206,7 @@ class Run {
   }
 
   absl::Status Evaluate(EpochResult& epoch) {
+    RETURN_IF_ERROR(Pass(FailPoint::kTrainingEvaluation));
     ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(session_, data_.test, options_.stop));
     if (!evaluation) return Vote();
     epoch.test_loss = evaluation->loss;

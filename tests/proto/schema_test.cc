@@ -7,6 +7,7 @@
 #include "proto/cluster.pb.h"
 #include "proto/data.pb.h"
 #include "proto/epochs.pb.h"
+#include "proto/flight.pb.h"
 #include "proto/graph.pb.h"
 #include "proto/plan.pb.h"
 #include "proto/profile.pb.h"
@@ -18,9 +19,9 @@ namespace partita {
 namespace {
 
 std::vector<const google::protobuf::Descriptor*> Roots() {
-  return {ClusterProto::descriptor(), DataProto::descriptor(),    EpochCurveProto::descriptor(),
-          GraphProto::descriptor(),   PlanProto::descriptor(),    ProfileProto::descriptor(),
-          ReportProto::descriptor(),  StrategyProto::descriptor()};
+  return {ClusterProto::descriptor(),      DataProto::descriptor(),   EpochCurveProto::descriptor(),
+          FlightRecordProto::descriptor(), GraphProto::descriptor(),  PlanProto::descriptor(),
+          ProfileProto::descriptor(),      ReportProto::descriptor(), StrategyProto::descriptor()};
 }
 
 TEST(Schemas, RootsBeginWithTheirVersion) {

@@ -8,21 +8,22 @@
 
 namespace partita {
 
-Command CalibrateCommand();  // calibrate.cc
-Command CheckCommand();      // check.cc
-Command ConvertCommand();    // convert.cc
-Command EvaluateCommand();   // evaluate.cc
-Command LaunchCommand();     // launch.cc
-Command OracleCommand();     // oracle.cc
-Command PlanCommand();       // plan.cc
-Command PredictCommand();    // predict.cc
-Command ShowCommand();       // show.cc
-Command SweepCommand();      // sweep.cc
-Command TablesCommand();     // tables.cc
-Command TippingCommand();    // tipping.cc
-Command TrainCommand();      // train.cc
-Command VerifyCommand();     // verify.cc
-Command VersionCommand();    // version.cc
+Command CalibrateCommand();   // calibrate.cc
+Command CheckCommand();       // check.cc
+Command ConvertCommand();     // convert.cc
+Command EvaluateCommand();    // evaluate.cc
+Command LaunchCommand();      // launch.cc
+Command OracleCommand();      // oracle.cc
+Command PlanCommand();        // plan.cc
+Command PostMortemCommand();  // post_mortem.cc
+Command PredictCommand();     // predict.cc
+Command ShowCommand();        // show.cc
+Command SweepCommand();       // sweep.cc
+Command TablesCommand();      // tables.cc
+Command TippingCommand();     // tipping.cc
+Command TrainCommand();       // train.cc
+Command VerifyCommand();      // verify.cc
+Command VersionCommand();     // version.cc
 
 // All of them, in the order of the help.
 std::vector<Command> TrainerCommands();

@@ -24,8 +24,10 @@
 #include "tools/commands/output/timeline.h"
 #include "tools/commands/processes/checkpointer.h"
 #include "tools/commands/processes/finish_writing.h"
+#include "tools/commands/processes/flight_keeping.h"
 #include "tools/commands/processes/model_saver.h"
 #include "tools/commands/processes/processes.h"
+#include "tools/commands/processes/replica_checks.h"
 #include "tools/commands/processes/signals.h"
 #include "tools/commands/processes/start_session.h"
 #include "tools/program/exit_code.h"
@@ -125,6 +127,14 @@ std::string OutcomeOf(const absl::Status& status, bool stopped) {
   return status.code() == absl::StatusCode::kOutOfRange ? "non_finite" : "failed";
 }
 
+// The others must hear of an error that only this rank has met, as of a file of its own, before it waits for them in
+// anything. What is not finite all have met, and nothing is wrong with the ranks.
+void EndTogether(const absl::Status& trained, Session& session) {
+  if (absl::IsOutOfRange(trained)) return;
+  KeepFlightRecords(session.FlightRecords(), trained);
+  session.Abort(trained);
+}
+
 absl::Status Save(const Flags& flags, const Session& session, int64_t step, const LossSums& epoch,
                   Checkpointer& checkpointer, ModelSaver& saver) {
   RETURN_IF_ERROR(checkpointer.Finish(step, epoch));
@@ -181,9 +191,12 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Checkpointer> checkpointer,
                    Checkpointer::Open(context.flags, *prepared.session, saver,
                                       {prepared.strategy, LinesOf(prepared.model.graph), prepared.options.first_step}));
-  prepared.options.pauses = Together(checkpointer->Pauses(), saver.Pauses());
+  // What has diverged is not saved.
+  prepared.options.pauses =
+      Together(ReplicaChecks(context.flags, *prepared.session), Together(checkpointer->Pauses(), saver.Pauses()));
   TrainingResult result;
   const absl::Status trained = Train(*prepared.session, prepared.data, prepared.options, result);
+  if (!trained.ok()) EndTogether(trained, *prepared.session);
   bar.Clear();
   const FinishWriting finish;
   const int64_t step = prepared.options.first_step + result.steps;
@@ -217,7 +230,7 @@ Command TrainCommand() {
   Command command{"train", "train a graph on a data set", "GRAPH", ModelFlags(), RunTrain};
   command.choices = {{"format", {"text", "json"}}};
   for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(),
-                            LoadFlags(), SaveFlags(), CheckpointFlags()}) {
+                            LoadFlags(), SaveFlags(), CheckpointFlags(), ReplicaFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
   for (const char* flag : {"flip", "shift", "crop-area", "colour", "epochs", "steps", "report", "trace", "history",

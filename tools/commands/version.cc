@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/fail_points/fail_point.h"
 #include "tools/commands/commands.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/version/host.h"
@@ -12,6 +13,10 @@ namespace partita {
 namespace {
 
 absl::StatusOr<int> Version(const CommandContext& context) {
+  if (context.flags.Bool("fail-points")) {
+    for (const auto& [point, name, where] : FailPoints()) context.out << fmt::format("{:<22} {}\n", name, where);
+    return kExitFinished;
+  }
   const Host host = ThisHost();
   if (context.flags.Text("format") == "json") {
     const nlohmann::json json = {
@@ -39,7 +44,8 @@ absl::StatusOr<int> Version(const CommandContext& context) {
 }  // namespace
 
 Command VersionCommand() {
-  Command command{"version", "of the program and its libraries, and the machine", "", {"format"}, Version};
+  Command command{
+      "version", "of the program and its libraries, and the machine", "", {"format", "fail-points"}, Version};
   command.choices = {{"format", {"text", "json"}}};
   return command;
 }

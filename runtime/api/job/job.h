@@ -4,6 +4,7 @@
 #define PARTITA_RUNTIME_API_JOB_JOB_H_
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,15 @@ class Job {
   // How long processes may take to find each other.
   virtual std::chrono::milliseconds join_timeout() const = 0;
 
+  // What an AllGather brings from each other process besides its bytes: how many they are.
+  static constexpr int64_t kGatherHeaderBytes = sizeof(int64_t);
+
   // The bytes of every process, in the order of their first ranks, on all of them. All processes call it in the same
   // order, never while a step runs. kUnavailable: a process is gone.
   virtual absl::StatusOr<std::vector<std::string>> AllGather(const std::string& bytes) = 0;
+
+  // That AllGather has brought to this process from others so far, as counted by who moved them.
+  virtual int64_t gathered_bytes() const = 0;
 };
 
 }  // namespace partita

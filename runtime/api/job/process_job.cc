@@ -9,6 +9,8 @@
 #include "runtime/base/status.h"
 #include "runtime/comm/gloo/gloo_world.h"
 #include "runtime/device/host/host_device.h"
+#include "runtime/fail_points/fail_point.h"
+#include "runtime/flight_recorder/flight_recorder.h"
 #include "runtime/rendezvous/rendezvous_client.h"
 #include "runtime/rendezvous/rendezvous_server.h"
 
@@ -23,6 +25,7 @@ class GlooJob : public ProcessJob {
   explicit GlooJob(const ProcessJobOptions& options) : options_(options), local_ranks_{options.rank} {}
 
   ~GlooJob() override {
+    Pass(FailPoint::kJobLeaving).IgnoreError();
     stream_.reset();
     exchange_.reset();
     bool failed = false;
@@ -65,6 +68,8 @@ class GlooJob : public ProcessJob {
     return parts;
   }
 
+  int64_t gathered_bytes() const override { return exchange_->bytes().wire; }
+
  private:
   absl::Status Serve() {
     RendezvousServer::Options server;
@@ -92,6 +97,7 @@ class GlooJob : public ProcessJob {
   }
 
   absl::Status ConnectWorld() {
+    RETURN_IF_ERROR(Pass(FailPoint::kJobJoined));
     RETURN_IF_ERROR(CompareDigests(*client_, options_.rank, options_.digests, options_.join_timeout));
     GlooOptions gloo;
     gloo.address = options_.interface_address;
@@ -101,10 +107,13 @@ class GlooJob : public ProcessJob {
     std::iota(all.begin(), all.end(), 0);
     ASSIGN_OR_RETURN(exchange_, world_->CreateCommunicator(kExchangeGroup, all, options_.rank));
     ASSIGN_OR_RETURN(stream_, device_.CreateStream("exchange"));
-    std::lock_guard lock(mutex_);
-    connected_ = world_.get();
-    if (!failed_.ok()) connected_->Abort(failed_);
-    return failed_;
+    {
+      std::lock_guard lock(mutex_);
+      connected_ = world_.get();
+      if (!failed_.ok()) connected_->Abort(failed_);
+      RETURN_IF_ERROR(failed_);
+    }
+    return Pass(FailPoint::kJobConnected);
   }
 
   absl::Status Gather(const void* own, void* all, const std::vector<int64_t>& bytes) {
@@ -116,15 +125,17 @@ class GlooJob : public ProcessJob {
 
   void Failed(const absl::Status& status) {
     absl::Status whole = status;
+    std::vector<FlightRecord> records;
     {
       std::lock_guard lock(mutex_);
       if (connected_ != nullptr) {
+        records = connected_->recorder()->Read();
         whole = absl::Status(status.code(), std::string(status.message()) + connected_->InFlight());
       }
       failed_ = whole;
       if (connected_ != nullptr) connected_->Abort(whole);
     }
-    options_.on_failure(whole);
+    options_.on_failure(whole, records);
   }
 
   const ProcessJobOptions options_;

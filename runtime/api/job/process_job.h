@@ -8,9 +8,11 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/api/job/job.h"
+#include "runtime/flight_recorder/flight_record.h"
 
 namespace partita {
 
@@ -26,8 +28,10 @@ struct ProcessJobOptions {
   // What all ranks must have in common: CompareDigests.
   std::map<std::string, std::string> digests;
   // Called once, on a thread of the job, when it is to end because of another rank; collectives end by themselves. The
-  // message names the rank, and the collectives that were under way here.
-  std::function<void(const absl::Status&)> on_failure = [](const absl::Status&) {};
+  // message names the rank, and the collectives that were under way here; with it goes what this one had done until
+  // then (none: it was not connected yet).
+  std::function<void(const absl::Status&, const std::vector<FlightRecord>&)> on_failure =
+      [](const absl::Status&, const std::vector<FlightRecord>&) {};
 };
 
 class ProcessJob : public Job {

@@ -191,10 +191,16 @@ absl::Status RankRuntime::CreateCommunicators() {
   return absl::OkStatus();
 }
 
+std::vector<Stream*> RankRuntime::streams() const {
+  std::vector<Stream*> all;
+  for (const auto& stream : streams_) all.push_back(stream.get());
+  return all;
+}
+
 ExecutorBinding RankRuntime::Binding() const {
   ExecutorBinding binding;
   binding.device = device_;
-  for (const auto& stream : streams_) binding.streams.push_back(stream.get());
+  binding.streams = streams();
   binding.arena = arena_->data();
   binding.kernels = kernels_;
   for (const auto& communicator : communicators_) binding.communicators.push_back(communicator.get());

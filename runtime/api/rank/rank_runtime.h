@@ -50,6 +50,7 @@ class RankRuntime {
   // Ranks that share a device have one executor.
   Executor& executor(int entry) { return *executors_[entry]; }
   const std::vector<std::unique_ptr<Communicator>>& communicators() const { return communicators_; }
+  std::vector<Stream*> streams() const;
 
   // The canaries in the arena and behind it; only where the host reaches it.
   const MemoryCheck& memory_check() const { return *memory_check_; }

@@ -2,6 +2,7 @@
 #ifndef PARTITA_RUNTIME_API_RANK_SESSION_OPTIONS_H_
 #define PARTITA_RUNTIME_API_RANK_SESSION_OPTIONS_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "graph/schedule/machine_speed.h"
 #include "graph/schedule/overlap_halo.h"
+#include "runtime/flight_recorder/flight_record.h"
 
 namespace partita {
 
@@ -43,6 +46,15 @@ struct TestOptions {
   bool observe = false;  // every value of the training graph: Session::Observed
 };
 
+// Of a step that stands still: a rank of this process computes nothing for `timeout`, and waits for nobody else.
+// Nothing can end its thread; the others end, as after Session::Abort, and `on_stall` is told on a thread of its own,
+// with what the ranks of this process had done. The step's call returns when the thread goes on, if ever. 0: nobody
+// looks; nor do they on a GPU.
+struct StallOptions {
+  std::chrono::milliseconds timeout{0};
+  std::function<void(const absl::Status&, const std::vector<FlightRecord>&)> on_stall = nullptr;
+};
+
 struct SessionOptions {
   std::shared_ptr<Job> job;    // null: all ranks live in this process
   uint64_t seed = 0;           // of initial values and dropout
@@ -54,6 +66,7 @@ struct SessionOptions {
   std::optional<MachineSpeed> speed = {};         // by which schedules are made; unset: as is known of the device
   bool record_timeline = false;
   DeviceOptions device;
+  StallOptions stall;
   TestOptions tests;
 };
 

@@ -148,15 +148,18 @@ absl::Status GlooCall::Receive(const GlooBlock& block) {
 
 absl::Status GlooCall::AwaitReceive(GlooBuffer& buffer, int peer) {
   awaited.store(peer, std::memory_order_relaxed);
+  SetWaiting(true);
   const uint64_t begin = ReadCycles();
   bool came = false;
   RETURN_IF_ERROR(CallGloo([&] { came = !interrupted_.load() && buffer.AwaitReceive(ranks_[peer]); }));
   waited += ReadCycles() - begin;
+  SetWaiting(false);
   awaited.store(-1, std::memory_order_relaxed);
   return came ? absl::OkStatus() : absl::UnavailableError("interrupted");
 }
 
 absl::Status GlooCall::AwaitSends() {
+  SetWaiting(true);
   const uint64_t begin = ReadCycles();
   for (const auto& [buffer, peer] : sending_) {
     bool gone = false;
@@ -165,6 +168,7 @@ absl::Status GlooCall::AwaitSends() {
     if (!gone) return absl::UnavailableError("interrupted");
   }
   waited += sending_.empty() ? 0 : ReadCycles() - begin;
+  SetWaiting(false);
   return absl::OkStatus();
 }
 

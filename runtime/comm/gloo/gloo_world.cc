@@ -16,7 +16,10 @@ namespace {
 class GlooCommunicator : public HostCommunicator {
  public:
   GlooCommunicator(GlooWorldState& world, GlooGroup& group)
-      : HostCommunicator(group.rank, static_cast<int>(group.ranks.size())), world_(world), group_(group) {}
+      : HostCommunicator(group.rank, static_cast<int>(group.ranks.size()), group.id,
+                         world.recorder().Join(world.mesh().rank(), group.id, group.ranks)),
+        world_(world),
+        group_(group) {}
 
  private:
   std::unique_ptr<CommCall> NewCall() const override { return std::make_unique<GlooCall>(); }
@@ -55,6 +58,8 @@ absl::StatusOr<std::unique_ptr<Communicator>> GlooWorld::CreateCommunicator(int 
   ASSIGN_OR_RETURN(GlooGroup* const group, state_->Join(group_id, std::move(ranks), rank));
   return std::make_unique<GlooCommunicator>(*state_, *group);
 }
+
+const FlightRecorder* GlooWorld::recorder() const { return &state_->recorder(); }
 
 void GlooWorld::Abort(const absl::Status& status) {
   CHECK(!status.ok());

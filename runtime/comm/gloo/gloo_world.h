@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/comm/key_value_store.h"
+#include "runtime/comm/shared/longest_wait.h"
 #include "runtime/comm/world.h"
 
 namespace partita {
@@ -28,6 +29,7 @@ struct GlooOptions {
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(30);
   std::chrono::milliseconds timeout = std::chrono::seconds(10);  // of a rank that does not answer
   std::chrono::milliseconds probe_after = std::chrono::milliseconds(100);
+  std::chrono::milliseconds longest_wait = kLongestWait;  // in a collective, also for a rank that answers
 };
 
 class GlooWorld : public World {
@@ -40,6 +42,7 @@ class GlooWorld : public World {
 
   absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
                                                                    int rank) override;
+  const FlightRecorder* recorder() const override;
   // Tells the other ranks, whose worlds end with the same status.
   void Abort(const absl::Status& status) override;
 

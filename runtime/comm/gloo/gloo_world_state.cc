@@ -31,7 +31,7 @@ std::string GlooGroup::Describe() const {
 }
 
 GlooWorldState::GlooWorldState(std::unique_ptr<GlooMesh> mesh, const GlooOptions& options)
-    : mesh_(std::move(mesh)), options_(options) {
+    : mesh_(std::move(mesh)), options_(options), recorder_(mesh_->size()) {
   StartListening();
 }
 
@@ -287,6 +287,10 @@ void GlooWorldState::WatchCalls() {
 absl::Status GlooWorldState::Examine(GlooGroup& group, Clock::time_point now) {
   if (now - group.begin < options_.probe_after) return absl::OkStatus();
   const int awaited = group.call->awaited.load(std::memory_order_relaxed);
+  if (now - group.begin > options_.longest_wait && awaited >= 0) {
+    return Unavailable("rank {} has been waited for longer than {} ms; in flight: {}", group.ranks[awaited],
+                       options_.longest_wait.count(), group.Describe());
+  }
   for (int position = 0; position < static_cast<int>(group.ranks.size()); ++position) {
     const int rank = group.ranks[position];
     Peer* const peer = peers_[rank].get();

@@ -19,6 +19,7 @@
 #include "runtime/comm/gloo/gloo_mesh.h"
 #include "runtime/comm/gloo/gloo_message.h"
 #include "runtime/comm/gloo/gloo_world.h"
+#include "runtime/flight_recorder/flight_recorder.h"
 
 namespace partita {
 
@@ -29,6 +30,7 @@ class GlooWorldState {
   ~GlooWorldState();
 
   GlooMesh& mesh() { return *mesh_; }
+  FlightRecorder& recorder() { return recorder_; }
 
   // This rank's place in a group; kInvalidArgument: made already.
   absl::StatusOr<GlooGroup*> Join(int id, std::vector<int> ranks, int rank);
@@ -74,6 +76,7 @@ class GlooWorldState {
 
   const std::unique_ptr<GlooMesh> mesh_;
   const GlooOptions options_;
+  FlightRecorder recorder_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by rank; null: this one
   std::thread watcher_;
 

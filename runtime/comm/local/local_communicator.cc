@@ -13,11 +13,13 @@
 #include "runtime/comm/local/local_call.h"
 #include "runtime/comm/local/local_group.h"
 #include "runtime/comm/shared/host_communicator.h"
+#include "runtime/flight_recorder/flight_recorder.h"
 
 namespace partita {
 
 struct LocalWorldState {
-  explicit LocalWorldState(int ranks) : ranks(ranks) {}
+  LocalWorldState(int ranks, std::chrono::milliseconds longest_wait)
+      : ranks(ranks), longest_wait(longest_wait), recorder(ranks) {}
 
   void Abort(const absl::Status& status) {
     std::lock_guard lock(mutex);
@@ -27,6 +29,8 @@ struct LocalWorldState {
   }
 
   const int ranks;
+  const std::chrono::milliseconds longest_wait;
+  FlightRecorder recorder;
   std::mutex mutex;  // taken before a group's
   std::map<int, std::unique_ptr<LocalGroup>> groups;
   absl::Status aborted;
@@ -36,8 +40,11 @@ namespace {
 
 class LocalCommunicator : public HostCommunicator {
  public:
-  LocalCommunicator(std::shared_ptr<LocalWorldState> world, LocalGroup* group, int rank)
-      : HostCommunicator(rank, static_cast<int>(group->ranks().size())), world_(std::move(world)), group_(group) {}
+  LocalCommunicator(std::shared_ptr<LocalWorldState> world, int id, LocalGroup* group, int rank)
+      : HostCommunicator(rank, static_cast<int>(group->ranks().size()), id,
+                         world->recorder.Join(group->ranks()[rank], id, group->ranks())),
+        world_(std::move(world)),
+        group_(group) {}
 
  private:
   std::unique_ptr<CommCall> NewCall() const override {
@@ -62,10 +69,12 @@ class LocalCommunicator : public HostCommunicator {
 LocalWorld::LocalWorld(std::shared_ptr<LocalWorldState> state) : state_(std::move(state)) {}
 LocalWorld::~LocalWorld() = default;
 
-absl::StatusOr<std::unique_ptr<LocalWorld>> LocalWorld::Create(int ranks) {
+absl::StatusOr<std::unique_ptr<LocalWorld>> LocalWorld::Create(int ranks, std::chrono::milliseconds longest_wait) {
   if (ranks < 1) return InvalidArgument("a world of {} ranks; at least 1", ranks);
-  return std::unique_ptr<LocalWorld>(new LocalWorld(std::make_shared<LocalWorldState>(ranks)));
+  return std::unique_ptr<LocalWorld>(new LocalWorld(std::make_shared<LocalWorldState>(ranks, longest_wait)));
 }
+
+const FlightRecorder* LocalWorld::recorder() const { return &state_->recorder; }
 
 void LocalWorld::Abort(const absl::Status& status) {
   CHECK(!status.ok());
@@ -81,7 +90,8 @@ absl::StatusOr<std::unique_ptr<Communicator>> LocalWorld::CreateCommunicator(int
   std::unique_ptr<LocalGroup>& group = state_->groups[group_id];
   if (group == nullptr) {
     LocalWorldState* const state = state_.get();  // outlives its groups
-    group = std::make_unique<LocalGroup>(group_id, ranks, [state](const absl::Status& error) { state->Abort(error); });
+    group = std::make_unique<LocalGroup>(group_id, ranks, state->longest_wait,
+                                         [state](const absl::Status& error) { state->Abort(error); });
     if (!state->aborted.ok()) group->Abort(state->aborted);
   }
   if (group->ranks() != ranks) {
@@ -89,7 +99,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> LocalWorld::CreateCommunicator(int
                            fmt::join(ranks, ","), fmt::join(group->ranks(), ","));
   }
   if (!group->Join(rank_in_group)) return InvalidArgument("group {}: rank {} has joined already", group_id, rank);
-  return std::make_unique<LocalCommunicator>(state_, group.get(), rank_in_group);
+  return std::make_unique<LocalCommunicator>(state_, group_id, group.get(), rank_in_group);
 }
 
 }  // namespace partita

@@ -6,11 +6,13 @@
 #ifndef PARTITA_RUNTIME_COMM_LOCAL_LOCAL_COMMUNICATOR_H_
 #define PARTITA_RUNTIME_COMM_LOCAL_LOCAL_COMMUNICATOR_H_
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/comm/shared/longest_wait.h"
 #include "runtime/comm/world.h"
 
 namespace partita {
@@ -20,14 +22,17 @@ struct LocalWorldState;
 // What the ranks of a process share. Thread-safe. Communicators may outlive it.
 class LocalWorld : public World {
  public:
-  // kInvalidArgument: less than one rank.
-  static absl::StatusOr<std::unique_ptr<LocalWorld>> Create(int ranks);
+  // kInvalidArgument: less than one rank. A collective in which a rank waits longer for its peers ends with
+  // kUnavailable.
+  static absl::StatusOr<std::unique_ptr<LocalWorld>> Create(int ranks,
+                                                            std::chrono::milliseconds longest_wait = kLongestWait);
   ~LocalWorld() override;
 
   absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
                                                                    int rank) override;
 
   bool moves_blocks() const override { return true; }
+  const FlightRecorder* recorder() const override;
   void Abort(const absl::Status& status) override;
 
  private:

@@ -1,5 +1,7 @@
 #include "runtime/comm/local/local_group.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -15,9 +17,11 @@ constexpr int64_t kSmallBytes = 128 << 10;
 
 }  // namespace
 
-LocalGroup::LocalGroup(int id, std::vector<int> ranks, std::function<void(const absl::Status&)> abort_world)
+LocalGroup::LocalGroup(int id, std::vector<int> ranks, std::chrono::milliseconds longest_wait,
+                       std::function<void(const absl::Status&)> abort_world)
     : id_(id),
       ranks_(std::move(ranks)),
+      longest_wait_(longest_wait),
       abort_world_(std::move(abort_world)),
       joined_(ranks_.size()),
       sequences_(ranks_.size()),
@@ -212,11 +216,29 @@ void LocalGroup::EndMeeting(LocalMeeting& meeting) {
   changed_.notify_all();
 }
 
+void LocalGroup::GiveUp(const LocalCall& call) {
+  if (!aborted_.ok()) return;
+  std::vector<int> missing;
+  for (size_t r = 0; r < posted_.size(); ++r) {
+    if (posted_[r] == nullptr) missing.push_back(ranks_[r]);
+  }
+  aborted_ = Unavailable(
+      "group {}: rank {} has waited in {} (sequence number {}) for {} ms, and the ranks [{}] did not come", id_,
+      ranks_[call.rank], call.Describe(), call.sequence, longest_wait_.count(), fmt::join(missing, ","));
+  changed_.notify_all();
+}
+
+// What a peer's thread copies now cannot be given up.
 template <typename Condition>
 void LocalGroup::WaitUntil(LocalCall& call, Lock& lock, Condition condition) {
   if (condition()) return;
   const uint64_t begin = ReadCycles();
-  changed_.wait(lock, condition);
+  call.SetWaiting(true);
+  if (!changed_.wait_for(lock, longest_wait_, condition)) {
+    GiveUp(call);
+    changed_.wait(lock, condition);
+  }
+  call.SetWaiting(false);
   call.waited += ReadCycles() - begin;
 }
 

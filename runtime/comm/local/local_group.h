@@ -7,6 +7,7 @@
 #ifndef PARTITA_RUNTIME_COMM_LOCAL_LOCAL_GROUP_H_
 #define PARTITA_RUNTIME_COMM_LOCAL_LOCAL_GROUP_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -22,8 +23,10 @@ namespace partita {
 // Thread-safe.
 class LocalGroup {
  public:
-  // `abort_world` is called, without any lock held, with the error of a mismatch.
-  LocalGroup(int id, std::vector<int> ranks, std::function<void(const absl::Status&)> abort_world);
+  // `abort_world` is called, without any lock held, with the error of a mismatch, or of a wait for peers that was
+  // longer than `longest_wait`.
+  LocalGroup(int id, std::vector<int> ranks, std::chrono::milliseconds longest_wait,
+             std::function<void(const absl::Status&)> abort_world);
 
   const std::vector<int>& ranks() const { return ranks_; }
 
@@ -54,11 +57,13 @@ class LocalGroup {
   absl::Status Mismatch(const LocalCall& a, const LocalCall& b, const std::string& why) const;
   absl::Status Leave(LocalCall& call, Lock& lock);
   void EndCopying();
+  void GiveUp(const LocalCall& call);
   template <typename Condition>
   void WaitUntil(LocalCall& call, Lock& lock, Condition condition);
 
   const int id_;
   const std::vector<int> ranks_;  // world ranks, in group order
+  const std::chrono::milliseconds longest_wait_;
   const std::function<void(const absl::Status&)> abort_world_;
 
   std::mutex mutex_;

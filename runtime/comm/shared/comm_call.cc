@@ -75,6 +75,23 @@ int64_t CommCall::FullBytes() const {
   return 0;
 }
 
+int64_t CommCall::CommonCount() const {
+  switch (operation) {
+    case CommOperation::kAllReduce:
+    case CommOperation::kReduce:
+      return in.count;
+    case CommOperation::kBroadcast:
+      return out.count;
+    case CommOperation::kAllGather:
+    case CommOperation::kReduceScatter:
+      return std::accumulate(counts.begin(), counts.end(), int64_t{0});
+    case CommOperation::kAllToAll:
+    case CommOperation::kSendReceive:
+      return -1;
+  }
+  return -1;
+}
+
 int64_t CommCall::WireBytes(int64_t size) const {
   const int64_t peers = size - 1;
   const auto but_own = [this](const std::vector<int64_t>& all) {

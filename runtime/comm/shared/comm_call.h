@@ -11,6 +11,7 @@
 
 #include "runtime/comm/communicator.h"
 #include "runtime/device/strided_copy.h"
+#include "runtime/flight_recorder/flight_ring.h"
 
 namespace partita {
 
@@ -54,6 +55,16 @@ struct CommCall {
 
   std::atomic<bool> finished{false};  // has run at least once; one that is not captured can be dropped then
 
+  // What is recorded of a run; null: nothing is.
+  FlightRing* flight_ring = nullptr;
+  FlightRing::Operation flown;
+  uint64_t flight = 0;  // the present run's ticket
+
+  // Whether the present run waits for a peer. By its thread.
+  void SetWaiting(bool waiting) {
+    if (flight_ring != nullptr) flight_ring->SetWaiting(flight, waiting);
+  }
+
   CommPair* FindPair(int peer);
 
   // "all_reduce of 100 f32 (sum)".
@@ -61,6 +72,9 @@ struct CommCall {
 
   // Bytes of the group's full buffer (docs/derivation.md 3), from the buffer handed to this rank.
   int64_t FullBytes() const;
+
+  // Elements by which the calls of all ranks can be compared: as many on all; -1: each rank has its own.
+  int64_t CommonCount() const;
 
   // Bytes that leave this rank or come to it, in a group of so many ranks: this rank's part of the group's traffic.
   int64_t WireBytes(int64_t size) const;

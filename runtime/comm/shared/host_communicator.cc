@@ -14,16 +14,23 @@ absl::Status HostCommunicator::CheckStream(CommOperation operation, const Stream
 
 absl::Status HostCommunicator::RunCall(void* argument) {
   auto& call = *static_cast<CommCall*>(argument);
+  HostCommunicator& communicator = *call.communicator;
   call.wire = 0;
   call.waited = 0;
-  absl::Status status = call.communicator->Run(call);
-  call.communicator->Count(call);
+  call.flown.sequence = communicator.runs_.fetch_add(1, std::memory_order_relaxed) + 1;
+  call.flight = communicator.ring_.Begin(call.flown);
+  absl::Status status = communicator.Run(call);
+  communicator.ring_.End(call.flight, status.ok());
+  communicator.Count(call);
   call.finished.store(true, std::memory_order_release);
   return status;
 }
 
 absl::Status HostCommunicator::Enqueue(std::unique_ptr<CommCall> call, Stream& stream) {
   call->communicator = this;
+  call->flight_ring = &ring_;
+  const DType dtype = call->operation == CommOperation::kBroadcast ? call->out.dtype : call->in.dtype;
+  call->flown = {group_, 0, Name(call->operation), call->CommonCount(), Name(dtype)};
   RETURN_IF_ERROR(Prepare(*call));
   auto& host_stream = static_cast<HostStream&>(stream);
   std::erase_if(once_, [](const auto& old) { return old->finished.load(std::memory_order_acquire); });

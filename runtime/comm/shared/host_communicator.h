@@ -1,21 +1,26 @@
 // What communicators whose collectives are tasks on a host stream have in common: they keep the records that tasks
-// point to. Implemented by local and gloo.
+// point to, and write each run to the flight recorder. Implemented by local and gloo.
 //
 // AllReduce is reduce-scatter and all-gather over balanced blocks of the flat buffer; reductions run in ascending rank
 // order at the owner of a block. So all ranks get the same bits, and local and gloo give the same bits.
 #ifndef PARTITA_RUNTIME_COMM_SHARED_HOST_COMMUNICATOR_H_
 #define PARTITA_RUNTIME_COMM_SHARED_HOST_COMMUNICATOR_H_
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "runtime/comm/shared/checked_communicator.h"
+#include "runtime/flight_recorder/flight_ring.h"
 
 namespace partita {
 
 class HostCommunicator : public CheckedCommunicator {
  public:
-  using CheckedCommunicator::CheckedCommunicator;
+  // `ring`: where this rank's runs are recorded, as of `group`; it outlives the communicator.
+  HostCommunicator(int rank, int size, int group, FlightRing& ring)
+      : CheckedCommunicator(rank, size), group_(group), ring_(ring) {}
 
  protected:
   // When it is filled in and before it is enqueued: all that a run should not have to allocate.
@@ -31,6 +36,9 @@ class HostCommunicator : public CheckedCommunicator {
  private:
   static absl::Status RunCall(void* call);
 
+  const int group_;
+  FlightRing& ring_;
+  std::atomic<int64_t> runs_{0};
   std::vector<std::unique_ptr<CommCall>> captured_;  // the arguments of tasks that may be replayed at any time
   std::vector<std::unique_ptr<CommCall>> once_;      // of the others, until they have run
 };

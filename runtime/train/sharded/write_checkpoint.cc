@@ -5,6 +5,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
+#include "runtime/fail_points/fail_point.h"
 #include "runtime/train/sharded/agreement.h"
 #include "runtime/train/sharded/shard_writer.h"
 
@@ -48,17 +49,21 @@ absl::Status WriteCheckpoint(const Session& session, CheckpointRecord record, co
   const std::string writing = WritingFolder(folder, record.step);
   const absl::Status made = commits ? MakeWritingFolder(folder, writing, disk) : absl::OkStatus();
   RETURN_IF_ERROR(Agree(session, made).status());
+  RETURN_IF_ERROR(Pass(FailPoint::kCheckpointBegun));
   const absl::StatusOr<WrittenShards> written = WriteShards(session, StepFolder(folder, record.step), writing, disk);
+  RETURN_IF_ERROR(Pass(FailPoint::kCheckpointShards));
   const absl::StatusOr<std::vector<std::string>> all =
       Agree(session, written.status(), written.ok() ? Pack(*written) : "");
   absl::Status committed = all.status();
   if (commits && all.ok()) {
+    RETURN_IF_ERROR(Pass(FailPoint::kCheckpointRecord));
     AddShards(session.program().state_graph(), *all, record);
     committed = Commit(record, folder, writing, disk);
   }
   // What is left of it makes room for the next one; if that cannot be done, the next one says so.
   if (commits && !committed.ok()) RemoveFolderWithFiles(disk, writing).IgnoreError();
   if (!all.ok()) return committed;
+  RETURN_IF_ERROR(Pass(FailPoint::kCheckpointCommitted));
   return Agree(session, committed).status();
 }
 

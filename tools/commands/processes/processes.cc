@@ -12,7 +12,9 @@
 #include "graph/text/text.h"
 #include "runtime/api/job/process_job.h"
 #include "runtime/base/status.h"
+#include "tools/commands/flight/flight_folder.h"
 #include "tools/commands/processes/finish_writing.h"
+#include "tools/commands/processes/flight_keeping.h"
 #include "tools/commands/processes/launcher.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/version/version.h"
@@ -27,7 +29,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLastMoment(400);
 
 // Flags that may differ between the ranks of a job.
-constexpr const char* kOwnFlags[] = {"log", "plan-cache", "threads", "timeout", "join-timeout"};
+constexpr const char* kOwnFlags[] = {"log", "plan-cache", "threads", "timeout", "join-timeout", "flight-recorder"};
 
 std::string Hash(const std::string& text) { return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size())); }
 
@@ -64,9 +66,10 @@ std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& s
   return digests;
 }
 
-// The thread that tells of the failure may hold no lock of ours that the end of the process would need.
-void EndProcess(int rank, const absl::Status& status) {
-  const std::string line = fmt::format("trainer: rank {}: {}\n", rank, std::string(status.message()));
+// The thread that tells of the failure may hold no lock of ours that the end of the process would need. `who`: where
+// the process is one of several, "rank 2: ".
+void EndProcess(const std::string& who, const absl::Status& status) {
+  const std::string line = fmt::format("trainer: {}{}\n", who, std::string(status.message()));
   const int code = ToExitCode(status);
   std::thread([line, code] {
     std::this_thread::sleep_for(kLastMoment);
@@ -76,7 +79,7 @@ void EndProcess(int rank, const absl::Status& status) {
 
 }  // namespace
 
-std::vector<std::string> JobFlags() { return {"join-timeout", "timeout"}; }
+std::vector<std::string> JobFlags() { return {"join-timeout", "timeout", "flight-recorder"}; }
 
 absl::StatusOr<bool> IsOneOfSeveral() {
   ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment));
@@ -102,10 +105,28 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
   options.join_timeout = milliseconds(flags.Int("join-timeout") * 1000);
   options.timeout = milliseconds(flags.Int("timeout") * 1000);
   options.digests = Digests(flags, strategy, program, data, read, speed);
-  options.on_failure = [rank = place->rank](const absl::Status& status) { EndProcess(rank, status); };
+  options.on_failure = [rank = place->rank](const absl::Status& status, const std::vector<FlightRecord>& records) {
+    KeepFlightRecords(records, status);
+    EndProcess(fmt::format("rank {}: ", rank), status);
+  };
   absl::StatusOr<std::unique_ptr<ProcessJob>> job = ProcessJob::Start(options);
   if (!job.ok()) return WithContext(fmt::format("rank {}", place->rank), job.status());
+  if (!flags.IsSet("flight-recorder")) return std::shared_ptr<Job>(*std::move(job));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, (*job)->AllGather(NewRunName()));
+  KeepFlightRecordsIn(flags.Text("flight-recorder"), names.front());
   return std::shared_ptr<Job>(*std::move(job));
+}
+
+StallOptions EndWhenStalled(const Flags& flags, const Job* job) {
+  if (job == nullptr && flags.IsSet("flight-recorder")) {
+    KeepFlightRecordsIn(flags.Text("flight-recorder"), NewRunName());
+  }
+  const std::string who = job == nullptr ? "" : fmt::format("rank {}: ", job->ranks().front());
+  return {milliseconds(flags.Int("timeout") * 1000),
+          [who](const absl::Status& status, const std::vector<FlightRecord>& records) {
+            KeepFlightRecords(records, status);
+            EndProcess(who, status);
+          }};
 }
 
 bool Speaks(const Session& session) { return session.local_ranks().front() == 0; }

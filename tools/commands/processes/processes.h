@@ -14,13 +14,14 @@
 #include "graph/ir/program.h"
 #include "graph/schedule/machine_speed.h"
 #include "runtime/api/job/job.h"
+#include "runtime/api/rank/session_options.h"
 #include "runtime/train/trainer.h"
 #include "tools/program/flags.h"
 
 namespace partita {
 
 // Flags that JoinJob reads.
-std::vector<std::string> JobFlags();  // join-timeout, timeout
+std::vector<std::string> JobFlags();  // join-timeout, timeout, flight-recorder
 
 // Whether a launcher has started this process as one of several; then its steps count votes to stop
 // (ProgramOptions::count_votes). kInvalidArgument: launchers that contradict each other.
@@ -34,6 +35,10 @@ absl::StatusOr<bool> IsOneOfSeveral();
 absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy& strategy, const Program& program,
                                              const TrainingData& data, const std::map<std::string, std::string>& read,
                                              const std::optional<MachineSpeed>& speed);
+
+// Where a rank of this process stands still (StallWatch), the process ends as it does when another one is gone. `job`:
+// null where ranks are threads. What ranks did last is kept from now on, if --flight-recorder says so.
+StallOptions EndWhenStalled(const Flags& flags, const Job* job);
 
 // Whether this process speaks for the job: it has rank 0, or there is no job.
 bool Speaks(const Session& session);

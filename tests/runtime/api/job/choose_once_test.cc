@@ -122,6 +122,7 @@ class ScriptedJob : public Job {
     RETURN_IF_ERROR(next.status());
     return std::vector<std::string>{*next, ""};
   }
+  int64_t gathered_bytes() const override { return 0; }
 
  private:
   const std::vector<int> ranks_;

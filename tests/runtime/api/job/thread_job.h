@@ -38,12 +38,16 @@ class ThreadJob : public Job {
     meeting_.barrier.arrive_and_wait();
     const std::vector<std::string> all = meeting_.said;
     meeting_.barrier.arrive_and_wait();
+    for (const std::string& said : all) gathered_ += static_cast<int64_t>(said.size()) + kGatherHeaderBytes;
+    gathered_ -= static_cast<int64_t>(bytes.size()) + kGatherHeaderBytes;
     return all;
   }
+  int64_t gathered_bytes() const override { return gathered_; }
 
  private:
   const std::vector<int> ranks_;
   Meeting& meeting_;
+  int64_t gathered_ = 0;
 };
 
 }  // namespace partita

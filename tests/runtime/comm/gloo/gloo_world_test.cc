@@ -17,9 +17,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-std::vector<std::unique_ptr<GlooWorld>> Connect(int ranks) {
+std::vector<std::unique_ptr<GlooWorld>> Connect(int ranks, GlooOptions options = {}) {
   MemoryStore store;
-  GlooOptions options;
   options.probe_after = milliseconds(20);
   std::vector<std::unique_ptr<GlooWorld>> worlds(ranks);
   std::vector<std::thread> threads;
@@ -59,6 +58,22 @@ TEST(GlooWorld, RefusesRanksThatLiveElsewhere) {
   EXPECT_TRUE(Says(other.status(), "rank 1 does not live in this process")) << other.status();
   EXPECT_TRUE(worlds[0]->CreateCommunicator(0, {0, 1}, 0).ok());
   EXPECT_TRUE(Says(worlds[0]->CreateCommunicator(0, {0, 1}, 0).status(), "joined already"));
+}
+
+// It answers all the while.
+TEST(GlooWorld, NoWaitIsWithoutEnd) {
+  GlooOptions options;
+  options.longest_wait = milliseconds(100);
+  const auto worlds = Connect(2, options);
+  HostDevice device;
+  const std::unique_ptr<Communicator> communicator = *worlds[0]->CreateCommunicator(0, {0, 1}, 0);
+  const std::unique_ptr<Stream> stream = *device.CreateStream("comm");
+  float x = 1;
+  const Buffer one{&x, 1, DType::kF32};
+  ASSERT_TRUE(communicator->AllReduce(one, one, Reduction::kSum, *stream).ok());
+  const absl::Status status = stream->Synchronize();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(Says(status, "rank 1 has been waited for longer than 100 ms")) << status;
 }
 
 // A rank that is ready leaves; the others go on, and who waits for it is told so.

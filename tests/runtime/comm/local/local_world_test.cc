@@ -8,6 +8,8 @@
 #include "runtime/comm/local/local_communicator.h"
 #include "runtime/device/host/host_device.h"
 #include "runtime/device/host/host_stream.h"
+#include "runtime/flight_recorder/flight_recorder.h"
+#include "runtime/flight_recorder/waits.h"
 
 namespace partita {
 namespace {
@@ -102,6 +104,44 @@ TEST(LocalWorld, ACommunicatorRunsOneCallAtATime) {
   ASSERT_TRUE(c0->AllReduce(one, one, Reduction::kSum, *s1).ok());
   EXPECT_TRUE(Contains(s0->Synchronize(), "one rank runs two calls at a time"));
   EXPECT_TRUE(Contains(s1->Synchronize(), "one rank runs two calls at a time"));
+}
+
+TEST(LocalWorld, NoWaitIsWithoutEnd) {
+  const std::unique_ptr<LocalWorld> world = *LocalWorld::Create(3, std::chrono::milliseconds(50));
+  HostDevice device;
+  float x[2] = {};
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (int rank = 0; rank < 2; ++rank) {
+    communicators.push_back(*world->CreateCommunicator(4, {0, 1, 2}, rank));
+    streams.push_back(*device.CreateStream("comm"));
+    const Buffer one{x + rank, 1, DType::kF32};
+    ASSERT_TRUE(communicators[rank]->AllReduce(one, one, Reduction::kSum, *streams[rank]).ok());
+  }
+  for (const auto& stream : streams) {
+    const absl::Status status = stream->Synchronize();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_TRUE(Contains(status, "has waited in all_reduce of 1 f32 (sum) (sequence number 1) for 50 ms")) << status;
+    EXPECT_TRUE(Contains(status, "the ranks [2] did not come")) << status;
+  }
+}
+
+TEST(LocalWorld, RecordsWhatItsRanksDo) {
+  const std::unique_ptr<LocalWorld> world = *LocalWorld::Create(1);
+  HostDevice device;
+  float x = 0;
+  const std::unique_ptr<Communicator> communicator = *world->CreateCommunicator(4, {0}, 0);
+  const std::unique_ptr<Stream> stream = *device.CreateStream("comm");
+  const Buffer one{&x, 1, DType::kF32};
+  ASSERT_TRUE(communicator->AllReduce(one, one, Reduction::kSum, *stream).ok());
+  ASSERT_TRUE(communicator->Broadcast(one, one, 0, *stream).ok());
+  ASSERT_TRUE(stream->Synchronize().ok());
+  const std::vector<FlightRecord> records = world->recorder()->Read();
+  ASSERT_EQ(records.size(), 1u);
+  ASSERT_EQ(records[0].operations.size(), 2u);
+  EXPECT_EQ(Describe(records[0].operations[0]), "all_reduce of 1 f32 (sequence number 1)");
+  EXPECT_EQ(Describe(records[0].operations[1]), "broadcast of 1 f32 (sequence number 2)");
+  EXPECT_FALSE(records[0].operations[1].pending());
 }
 
 }  // namespace

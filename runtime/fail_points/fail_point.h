@@ -1,0 +1,64 @@
+// Named places where a process can be made to die, to fail or to wait, so that tests show that its job survives it.
+//
+// They are compiled in always; where none is armed, passing one is a load. Who owns the process arms them; nothing here
+// reads the environment. Thread-safe, but for arming.
+#ifndef PARTITA_RUNTIME_FAIL_POINTS_FAIL_POINT_H_
+#define PARTITA_RUNTIME_FAIL_POINTS_FAIL_POINT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace partita {
+
+// In the order in which a run comes to them.
+enum class FailPoint : uint8_t {
+  kJobJoined,
+  kJobConnected,
+  kTrainingStep,
+  kTrainingEvaluation,
+  kCheckpointBegun,
+  kCheckpointShards,
+  kCheckpointRecord,
+  kCheckpointCommitted,
+  kJobLeaving,
+};
+
+struct FailPointName {
+  FailPoint point;
+  const char* name;
+  const char* where;  // for people
+};
+
+std::span<const FailPointName> FailPoints();
+
+// Which process of a job this is, and the how manyth start of it, from 0.
+struct FailPointProcess {
+  int rank = 0;
+  int64_t start = 0;
+};
+
+// "checkpoint.record=kill,rank=1,pass=3,start=0; training.step=error": at each of these points this process, if it has
+// this rank and is of this start, does it when it passes there the how manyth time (from 1; not said: any rank, any
+// start, the first time). kill: SIGKILL; error: a kUnavailable; wait: for ever. kInvalidArgument: what is no such text;
+// then nothing is armed. Before any is passed. "": none.
+absl::Status ArmFailPoints(const std::string& text, const FailPointProcess& process);
+
+namespace fail_point {
+extern std::atomic<bool> any_armed;
+absl::Status PassArmed(FailPoint point);
+}  // namespace fail_point
+
+// OK, unless it is armed to fail here.
+inline absl::Status Pass(FailPoint point) {
+  if (!fail_point::any_armed.load(std::memory_order_relaxed)) [[likely]]
+    return absl::OkStatus();
+  return fail_point::PassArmed(point);
+}
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_FAIL_POINTS_FAIL_POINT_H_

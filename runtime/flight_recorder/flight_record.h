@@ -1,0 +1,41 @@
+// What a rank had last done among others, as it is shown, kept in a file and compared with that of the others.
+#ifndef PARTITA_RUNTIME_FLIGHT_RECORDER_FLIGHT_RECORD_H_
+#define PARTITA_RUNTIME_FLIGHT_RECORDER_FLIGHT_RECORD_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace partita {
+
+// One rank's part of one collective.
+struct FlownOperation {
+  // kWaiting: for a peer. kFailed: it ended with an error, as all do that wait when a rank is lost.
+  enum class State : uint8_t { kRunning, kWaiting, kEnded, kFailed };
+
+  int group = 0;
+  int64_t sequence = 0;  // the how manyth of the rank in the group, from 1
+  std::string name;      // "all_reduce"
+  int64_t count = 0;     // elements, if all ranks of the group have as many; else -1
+  std::string dtype;     // "f32"
+  State state = State::kRunning;
+  int64_t begin = 0, end = 0;  // nanoseconds since 1970; end: 0 where it has not ended
+
+  // Whether all ranks of the group call it, so that its sequence number and size are the same for all.
+  bool of_all() const { return name != "send_receive"; }
+  bool pending() const { return state != State::kEnded; }
+};
+
+struct FlightRecord {
+  int rank = 0;
+  int ranks = 1;                           // of the job
+  int64_t time = 0;                        // nanoseconds since 1970, when it was taken
+  std::string fault;                       // why; may be empty
+  std::map<int, std::vector<int>> groups;  // of which the rank is a member: their ranks
+  std::vector<FlownOperation> operations;  // in the order of their begins, the last ones
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_FLIGHT_RECORDER_FLIGHT_RECORD_H_

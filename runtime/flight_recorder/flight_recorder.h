@@ -1,0 +1,40 @@
+// What the ranks of a process are doing among others: a ring for each, and who is in which group.
+#ifndef PARTITA_RUNTIME_FLIGHT_RECORDER_FLIGHT_RECORDER_H_
+#define PARTITA_RUNTIME_FLIGHT_RECORDER_FLIGHT_RECORDER_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/flight_recorder/flight_record.h"
+#include "runtime/flight_recorder/flight_ring.h"
+
+namespace partita {
+
+// Thread-safe.
+class FlightRecorder {
+ public:
+  // `ranks`: of the job.
+  explicit FlightRecorder(int ranks) : ranks_(ranks) {}
+
+  // `rank`, which lives here, joins a group. Its ring, which lives as long as the recorder.
+  FlightRing& Join(int rank, int group, std::vector<int> ranks);
+
+  // Of each rank that has joined a group, by rank; without a fault.
+  std::vector<FlightRecord> Read() const;
+
+ private:
+  struct Rank {
+    FlightRing ring;
+    std::map<int, std::vector<int>> groups;
+  };
+
+  const int ranks_;
+  mutable std::mutex mutex_;
+  std::map<int, std::unique_ptr<Rank>> by_rank_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_FLIGHT_RECORDER_FLIGHT_RECORDER_H_

@@ -1,0 +1,32 @@
+// `trainer post-mortem`: what a job died of, by what its ranks recorded.
+#include "runtime/flight_recorder/post_mortem.h"
+
+#include <spdlog/spdlog.h>
+
+#include "tools/commands/commands.h"
+#include "tools/commands/flight/flight_folder.h"
+#include "tools/commands/input/run_options.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+absl::StatusOr<int> RunPostMortem(const CommandContext& context) {
+  RETURN_IF_ERROR(SetUpLogging(context.flags));
+  ASSIGN_OR_RETURN(const FlightRun run, LoadFlightRun(context.flags.arguments()[0]));
+  for (const std::string& unread : run.unread) spdlog::warn("{}", unread);
+  context.out << FindCause(run.records).sentence << "\n";
+  return kExitFinished;
+}
+
+}  // namespace
+
+Command PostMortemCommand() {
+  return {"post-mortem",
+          "say who waited for whom when a job failed, by --flight-recorder",
+          "FOLDER",
+          {"log"},
+          RunPostMortem};
+}
+
+}  // namespace partita
