@@ -1,0 +1,24 @@
+// What others published of clusters, beside what is predicted for the shipped ones (docs/papers.md 14.5).
+#ifndef PARTITA_TOOLS_COMMANDS_TABLES_MEASURED_TABLE_H_
+#define PARTITA_TOOLS_COMMANDS_TABLES_MEASURED_TABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace partita {
+
+struct GradedPoint {
+  std::string what, unit;
+  double predicted = 0, measured = 0;
+  std::string source;  // who measured it
+
+  double error() const { return predicted / measured - 1; }  // as a share of what was measured
+};
+
+absl::StatusOr<std::vector<GradedPoint>> GradeMeasured();
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_TABLES_MEASURED_TABLE_H_
