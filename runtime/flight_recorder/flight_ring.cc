@@ -24,20 +24,19 @@ class TimeOfDay {
 
 }  // namespace
 
+// A reader that sees a field of this operation sees that its entry is being written, for each is released behind that.
 uint64_t FlightRing::Begin(const Operation& operation) {
   const uint64_t ticket = last_.fetch_add(1, std::memory_order_relaxed) + 1;
   Entry& entry = EntryOf(ticket);
   entry.ticket.store(0, std::memory_order_relaxed);
-  std::atomic_thread_fence(
-      std::memory_order_release);  // a reader that sees a field below sees that it is being written
-  entry.name.store(operation.name, std::memory_order_relaxed);
-  entry.dtype.store(operation.dtype, std::memory_order_relaxed);
-  entry.sequence.store(operation.sequence, std::memory_order_relaxed);
-  entry.count.store(operation.count, std::memory_order_relaxed);
-  entry.group.store(operation.group, std::memory_order_relaxed);
-  entry.state.store(State::kRunning, std::memory_order_relaxed);
-  entry.end.store(0, std::memory_order_relaxed);
-  entry.begin.store(ReadCycles(), std::memory_order_relaxed);
+  entry.name.store(operation.name, std::memory_order_release);
+  entry.dtype.store(operation.dtype, std::memory_order_release);
+  entry.sequence.store(operation.sequence, std::memory_order_release);
+  entry.count.store(operation.count, std::memory_order_release);
+  entry.group.store(operation.group, std::memory_order_release);
+  entry.state.store(State::kRunning, std::memory_order_release);
+  entry.end.store(0, std::memory_order_release);
+  entry.begin.store(ReadCycles(), std::memory_order_release);
   entry.ticket.store(ticket, std::memory_order_release);
   return ticket;
 }
@@ -63,16 +62,15 @@ std::vector<FlownOperation> FlightRing::Read() const {
     if (ticket == 0) continue;
     FlownOperation operation;
     operation.state = entry.state.load(std::memory_order_acquire);
-    operation.group = entry.group.load(std::memory_order_relaxed);
-    operation.sequence = entry.sequence.load(std::memory_order_relaxed);
-    operation.name = entry.name.load(std::memory_order_relaxed);
-    operation.count = entry.count.load(std::memory_order_relaxed);
-    operation.dtype = entry.dtype.load(std::memory_order_relaxed);
-    operation.begin = time_of(entry.begin.load(std::memory_order_relaxed));
-    const uint64_t end = entry.end.load(std::memory_order_relaxed);
+    operation.group = entry.group.load(std::memory_order_acquire);
+    operation.sequence = entry.sequence.load(std::memory_order_acquire);
+    operation.name = entry.name.load(std::memory_order_acquire);
+    operation.count = entry.count.load(std::memory_order_acquire);
+    operation.dtype = entry.dtype.load(std::memory_order_acquire);
+    operation.begin = time_of(entry.begin.load(std::memory_order_acquire));
+    const uint64_t end = entry.end.load(std::memory_order_acquire);
     const bool over = operation.state == State::kEnded || operation.state == State::kFailed;
     operation.end = over ? time_of(end) : 0;
-    std::atomic_thread_fence(std::memory_order_acquire);
     if (entry.ticket.load(std::memory_order_relaxed) != ticket) continue;  // overwritten meanwhile
     found.emplace_back(ticket, std::move(operation));
   }
