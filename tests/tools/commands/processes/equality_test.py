@@ -118,6 +118,15 @@ class EqualityTest(TrainerCase):
                             environment={**without_launchers(), "MASTER_PORT": str(job.free_port())})
         self.assertEqual(done.stdout.count("outcome"), 1)
 
+    def test_replicas_are_compared_and_nothing_else_changes(self):
+        """Also that the comparison moves the bytes that were predicted; else the run would end with 1."""
+        command = ["train", "--mock-data", "--batch=12", "--steps=20", "--threads=1", "--dp=3"]
+        self.call(*command, "--save=plain", MLP)
+        for name, launch in (("threads", []), ("processes", ["launch", "--"])):
+            self.call(*launch, *command, "--check-replicas=6", "--save=" + self.path(name), MLP)
+            with open(self.path("plain"), "rb") as plain, open(self.path(name), "rb") as compared:
+                self.assertEqual(compared.read(), plain.read())
+
     def test_launch_starts_as_many_as_the_command_has_ranks(self):
         for flags, ranks in ((["--dp=3"], 3), (["--ranks=2"], 2), ([], 1), (["--dp", "2", "--mp=1"], 2),
                              (["--strategy=" + example("mlp_data_model.pbtxt")], 4)):
