@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -187,6 +188,31 @@ std::string FollowLinks(const std::string& path) {
   return result;
 }
 
+// A file without a name, for what is to be written to `path`.
+int OpenAside(const std::string& path) {
+  struct stat info;
+  const bool replaced = ::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode);
+  std::error_code none_found;
+  const std::string folder =
+      replaced ? FolderOf(FollowLinks(path)) : std::filesystem::temp_directory_path(none_found).string();
+  const int nameless = ::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+  if (nameless >= 0) return nameless;
+  const std::string temporary = TemporaryPath(folder + "/aside");
+  const int named = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (named >= 0) ::unlink(temporary.c_str());
+  return named;
+}
+
+absl::Status CopyFromBeginning(int fd, const WriteBytes& write, const std::string& path) {
+  if (::lseek(fd, 0, SEEK_SET) < 0) return SystemError("go back in what was put aside for it", path);
+  std::string piece(kFirstChunk, '\0');
+  while (true) {
+    ASSIGN_OR_RETURN(const int64_t got, ReadUpTo({path, kPipePatience, fd}, piece.data(), kFirstChunk));
+    if (got == 0) return absl::OkStatus();
+    RETURN_IF_ERROR(write({piece.data(), static_cast<size_t>(got)}));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, int64_t limit, std::chrono::milliseconds patience) {
@@ -226,6 +252,17 @@ absl::Status WriteFileAtomically(const std::string& path, const MakeBytes& make)
   if (S_ISDIR(info.st_mode)) return InvalidArgument("{}: found a directory, allowed is a file", path);
   if (!S_ISREG(info.st_mode)) return WriteInPlace(path, make);
   return Replace(FollowLinks(path), make, info.st_mode & 0777);
+}
+
+absl::Status WriteFileAtomically(const std::string& path, const MakeBytes& make, const MakeHead& head) {
+  const Descriptor aside(OpenAside(path));
+  if (aside.get() < 0) return SystemError("create a file beside it", path);
+  RETURN_IF_ERROR(WriteMade(aside.get(), make, path));
+  ASSIGN_OR_RETURN(const std::string first, head());
+  return WriteFileAtomically(path, [&](const WriteBytes& write) -> absl::Status {
+    RETURN_IF_ERROR(write(first));
+    return CopyFromBeginning(aside.get(), write, path);
+  });
 }
 
 absl::Status WriteFileAtomically(const std::string& path, std::span<const std::string_view> pieces) {

@@ -42,6 +42,12 @@ using WriteBytes = std::function<absl::Status(std::string_view bytes)>;
 using MakeBytes = std::function<absl::Status(const WriteBytes& write)>;
 absl::Status WriteFileAtomically(const std::string& path, const MakeBytes& make);
 
+// The same of a file whose first bytes are not known before all others are: `make` hands over those, which are put
+// aside on the disk (in the file's folder, or where temporary files are if `path` is a pipe or a device); then `head`
+// tells what stands before them, and only then is the file begun.
+using MakeHead = std::function<absl::StatusOr<std::string>()>;
+absl::Status WriteFileAtomically(const std::string& path, const MakeBytes& make, const MakeHead& head);
+
 }  // namespace partita
 
 #endif  // PARTITA_RUNTIME_BASE_FILES_H_

@@ -121,8 +121,8 @@ const StoredTensor* FindFor(const CheckedFile& file, const std::string& state, c
   return owner != nullptr && HasShape(*owner, type.shape) ? owner : nullptr;
 }
 
-// States as wholes, each when it is asked for: all processes read the same ones in the same order, twice, or until the
-// first that cannot be read. In the first round they are looked at; where one is not finite there is no second.
+// States as wholes, each when it is asked for: all processes read the same ones in the same order, or until the first
+// that cannot be read. With the last one comes whether all were finite.
 class StatesInTurn {
  public:
   StatesInTurn(const Session& session, const std::vector<NamedTensor>& tensors, std::span<const size_t> order,
@@ -130,18 +130,16 @@ class StatesInTurn {
       : session_(session), tensors_(tensors), order_(order), path_(path) {}
 
   absl::StatusOr<std::string_view> Next() {
-    const bool looks = read_ < order_.size();
-    if (!looks) RETURN_IF_ERROR(finite_.Result(path_));
-    const std::string& name = tensors_[order_[read_++ % order_.size()]].name;
+    const std::string& name = tensors_[order_[read_++]].name;
     state_ = {};
     ASSIGN_OR_RETURN(state_, session_.ReadState(name));
-    const LocalTensor whole{state_.dtype, state_.shape, WholeBox(state_.shape)};
-    if (looks) finite_.Look(name, whole, std::as_bytes(std::span(state_.bytes)));
+    finite_.Look(name, {state_.dtype, state_.shape, WholeBox(state_.shape)}, std::as_bytes(std::span(state_.bytes)));
+    if (read_ == order_.size()) RETURN_IF_ERROR(finite_.Result(path_));
     return std::string_view(state_.bytes.data(), state_.bytes.size());
   }
 
   absl::Status ReadOthers() {
-    while (read_ < 2 * order_.size()) RETURN_IF_ERROR(Next().status());
+    while (read_ < order_.size()) RETURN_IF_ERROR(Next().status());
     return absl::OkStatus();
   }
 
@@ -186,8 +184,8 @@ absl::Status SaveStates(const Session& session, const Model& model, const ModelR
   if (session.local_ranks().front() == 0) {
     saved = SaveInTurn(path, tensors, metadata, [&](size_t /*tensor*/) { return in_turn.Next(); });
   }
-  RETURN_IF_ERROR(in_turn.ReadOthers());  // those of other processes, or behind an error of the disk
-  return saved;
+  const absl::Status others = in_turn.ReadOthers();  // those of other processes, or behind an error of the disk
+  return saved.ok() ? others : saved;
 }
 
 absl::StatusOr<ModelFile> ModelFile::Open(const Model& model, const std::string& path) {

@@ -27,9 +27,9 @@ enum class States {
   kAll,
 };
 
-// Collective; the process of rank 0 writes. None holds more than one state at a time, so each is gathered twice: the
-// file's checksum stands before them. `record`: what the file says beside them. kOutOfRange on all ranks: a state has a
-// value that is not finite, and what `path` holds stays; the state and the element are named.
+// Collective until all states have been gathered, one at a time; then the process of rank 0, which has put them aside
+// on its disk, writes the file. `record`: what the file says beside them. kOutOfRange on all ranks: a state has a value
+// that is not finite, and what `path` holds stays; the state and the element are named.
 absl::Status SaveStates(const Session& session, const Model& model, const ModelRecord& record, States states,
                         const std::string& path);
 

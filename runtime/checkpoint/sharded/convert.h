@@ -10,8 +10,8 @@
 namespace partita {
 
 // All states and the metadata, to the byte what a run that saves its model at that step writes. Holds one state at a
-// time, and reads each twice: the checksum stands before the tensors. An older file at `path` stays until the new one
-// is whole. Errors are those of SavedCheckpoint::Read and of SaveInTurn.
+// time. An older file at `path` stays until the new one is whole. Errors are those of SavedCheckpoint::Read and of
+// SaveInTurn.
 absl::Status ConvertCheckpoint(const SavedCheckpoint& checkpoint, const std::string& path);
 
 }  // namespace partita
