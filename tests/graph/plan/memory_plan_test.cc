@@ -145,7 +145,7 @@ TEST(PlanMemory, LimitIsKeptOrRefusedWithTheLargestTensorsAndARepair) {
   const absl::Status status = MakeSchedule(program, program.graph(kTrainEntry), 0, TestKernels(), options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   const std::string message(status.message());
-  EXPECT_NE(message.find("needs " + std::to_string(needed) + " bytes"), std::string::npos) << message;
+  EXPECT_NE(message.find(std::to_string(needed) + " bytes of memory are needed"), std::string::npos) << message;
   EXPECT_NE(message.find("limit is " + std::to_string(needed - 1)), std::string::npos) << message;
   EXPECT_NE(message.find("'h1' 4000 (activation)"), std::string::npos) << message;
   EXPECT_NE(message.find("'x' 4000 (staged input)"), std::string::npos) << message;
