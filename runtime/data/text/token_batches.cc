@@ -100,8 +100,7 @@ absl::Status TokenBatches::CheckSizes(const TokenBatchOptions& options) const {
   if (weight_ == 1 || std::ranges::any_of(options.wanted, weights)) return absl::OkStatus();
   return InvalidArgument(
       "found {} words, of which the last batch of {} rows of {} is not full; the graph has no input {}, so what fills "
-      "it "
-      "up would count",
+      "it up would count",
       words_.size(), batch_rows_, places_, Quoted(kWeightsField));
 }
 

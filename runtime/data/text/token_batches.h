@@ -6,8 +6,7 @@
 //   training     rows of as many times T words as the text has for each; what is left of it at its end is left out.
 //                Behind the last batch, a new epoch, comes the first
 //   evaluation   each word once: rows are rounded up, and what fills up batches and rows weighs 0. The others weigh
-//   more
-//                than 1, so that the mean over batches of the means over places is one over words
+//                more than 1, so that the mean over batches of the means over places is one over words
 //
 // Fields: `ids` i32 [T], the words; `targets` i32 [T], those that follow; `weights` [T], what these count; and of each
 // row a weight, which is 1. A sample is a row. A batch is a function of its number, whoever asks. Thread-safe.
