@@ -6,8 +6,8 @@
 //            %l@sum = add(%l@micro0, %l@micro1)
 //
 // Micro-batches are blocks in time as ranks are blocks in space, so the ops' own table says what each computes: where
-// a rule splits the first dimension, a node has a copy for each block, which reads a slice of a state that is split with
-// it; where the rule leaves a partial sum, the copies are added; a node without such a rule, or one that updates a
+// a rule splits the first dimension, a node has a copy for each block, which reads a slice of a state that is split
+// with it; where the rule leaves a partial sum, the copies are added; a node without such a rule, or one that updates a
 // state, takes its inputs whole, set together by concat. Parameters are shared, so gradients accumulate as the sum of
 // contributions (docs/design.md 5.9). Copies carry their number in Node::micro_batch.
 #ifndef PARTITA_GRAPH_PASSES_UNROLL_MICRO_BATCHES_H_

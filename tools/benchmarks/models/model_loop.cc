@@ -85,8 +85,7 @@ class ModelLoop {
 }  // namespace
 
 std::vector<std::string> LoopFlags(const ModelCase& measured) {
-  std::vector<std::string> flags = {"--model=" + measured.sizes.name,
-                                    fmt::format("--batch={}", measured.sizes.batch),
+  std::vector<std::string> flags = {"--model=" + measured.sizes.name, fmt::format("--batch={}", measured.sizes.batch),
                                     "--precision=" + measured.precision,
                                     std::string("--device=") + (measured.gpu ? "cuda" : "host"),
                                     fmt::format("--threads={}", measured.threads)};
