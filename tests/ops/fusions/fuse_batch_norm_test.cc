@@ -5,8 +5,8 @@
 #include "ops/fusions/fuse_batch_norm_gradient.h"
 #include "ops/fusions/fuse_normalize_relu.h"
 #include "ops/registry.h"
-#include "tests/graph/batch_norm_text.h"
 #include "tests/graph/parse.h"
+#include "tests/graph/stateful_text.h"
 
 namespace partita {
 namespace {
