@@ -11,12 +11,11 @@
 namespace partita {
 namespace {
 
-// States of the user's graph that the step changes; what was added to it carries '@'.
+// States of the user's graph that the step changes.
 std::vector<State> Changing(const Graph& graph) {
   std::vector<State> changing;
   for (const State& state : graph.states()) {
-    const bool users = graph.value(state.value).name.find('@') == std::string::npos;
-    if (users && state.update != kNoValue) changing.push_back(state);
+    if (!IsGenerated(graph.value(state.value).name) && state.update != kNoValue) changing.push_back(state);
   }
   return changing;
 }

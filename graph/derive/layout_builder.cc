@@ -4,6 +4,7 @@
 
 #include "graph/derive/adjoint.h"
 #include "graph/derive/choose_layout.h"
+#include "graph/ir/generated_name.h"
 #include "graph/ir/group_key.h"
 #include "graph/moves/plan_move.h"
 #include "graph/moves/plan_reshard.h"
@@ -14,9 +15,9 @@ namespace partita {
 absl::StatusOr<std::vector<ValueId>> LayoutBuilder::Add(const NodeRequest& request) {
   const OpDefinition* op = registry_.Find(request.op);
   CHECK(op != nullptr);
-  // Of what a person has named: a node that was made for it carries more behind '@'.
+  // Of what a person has named.
   const auto refusal = [&](const absl::Status& status) {
-    return WithContext(fmt::format("node '{}'", request.names[0].substr(0, request.names[0].find('@'))), status);
+    return WithContext(fmt::format("node '{}'", UserNameOf(request.names[0])), status);
   };
   ASSIGN_OR_RETURN(Attributes attributes, CompleteAttributes(*op, request.attributes));
 

@@ -4,6 +4,7 @@
 
 #include "graph/derive/choose_layout.h"
 #include "graph/derive/layout_builder.h"
+#include "graph/ir/generated_name.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -160,7 +161,7 @@ class Partitioner {
 NodeConfig ConfigOf(const Strategy& strategy, const StrategyIndex& index, const std::string& name,
                     const std::vector<Rule>& rules) {
   NodeConfig config;
-  for (int i : index.Matching(name.substr(0, name.find('@')))) {
+  for (int i : index.Matching(UserNameOf(name))) {
     const OpConfig& entry = strategy.ops[i];
     const bool exact = entry.pattern == name;
     for (const auto& [axis_name, said] : entry.axes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/derive/strategy.h"
+#include "graph/ir/node_view.h"
 #include "graph/ir/op_definition.h"
 
 namespace partita {
@@ -13,10 +14,6 @@ bool SplitsFirst(const Pattern& pattern) { return pattern.kind == AxisLayout::Ki
 // Of an output that is split as `to`, by a rule that splits an input of so many rows a sample as `from`.
 int64_t RowsBehind(int64_t rows, const Pattern& from, const Pattern& to) {
   return SplitsFirst(to) && rows * to.unit % from.unit == 0 ? rows * to.unit / from.unit : 0;
-}
-
-bool IsState(const Graph& graph, ValueId value) {
-  return graph.node(graph.value(value).producer).op->role == Role::kState;
 }
 
 // Of the node's output at `place`, if the rule splits the samples of all inputs that have them, and of no other but

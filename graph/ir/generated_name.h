@@ -4,10 +4,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "graph/value/attributes.h"
 
 namespace partita {
+
+inline bool IsGenerated(std::string_view name) { return name.find('@') != std::string_view::npos; }
+// What a user named, for which this name was given: "a/weights@d@all_reduce" -> "a/weights"; itself if it is the
+// user's; empty: for the whole step ("@iteration").
+inline std::string UserNameOf(std::string_view name) { return std::string(name.substr(0, name.find('@'))); }
 
 inline constexpr char kIterationName[] = "@iteration";
 inline constexpr char kVoteName[] = "@vote";                   // an input of programs that count votes

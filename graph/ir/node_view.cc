@@ -19,6 +19,10 @@ NodeView ViewOf(const Graph& graph, const Node& node) {
   return view;
 }
 
+bool IsState(const Graph& graph, ValueId value) {
+  return graph.node(graph.value(value).producer).op->role == Role::kState;
+}
+
 absl::StatusOr<std::vector<TensorType>> InferTypes(const Graph& graph, const Node& node) {
   return node.op->shape(ViewOfInputs(graph, node));
 }

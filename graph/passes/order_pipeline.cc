@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "graph/ir/generated_name.h"
 #include "graph/ir/op_definition.h"
 #include "graph/ir/rewriter.h"
 #include "runtime/base/status.h"
@@ -83,8 +84,7 @@ class PipelineSorter {
     const Node& producer = graph_.node(graph_.value(node.inputs[0]).producer);
     const int from = StageOf(producer), to = StageOf(node);
     if (from == kEveryStage || to == kEveryStage || from <= to || producer.micro_batch < 0) return absl::OkStatus();
-    const std::string& name = graph_.value(node.inputs[0]).name;
-    return ComesBack(node.phase, name.substr(0, name.find('@')), from, to);
+    return ComesBack(node.phase, UserNameOf(graph_.value(node.inputs[0]).name), from, to);
   }
 
   static absl::Status ComesBack(Phase phase, const std::string& name, int from, int to) {

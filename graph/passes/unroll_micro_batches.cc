@@ -75,15 +75,13 @@ class Unroller {
     return node.op->check_micro_batch(ViewOf(from_, node), from_.type(node.inputs[0]).shape[0] / micro_batches_);
   }
 
-  bool IsState(ValueId value) const { return from_.node(from_.value(value).producer).op->role == Role::kState; }
-
   // The rule by which the node's inputs in blocks are split in their first dimension, perhaps states with them, and all
   // others are whole.
   std::optional<Rule> RuleOverBlocks(const Node& node) const {
     const auto follows = [&](ValueId input, const Pattern& pattern) {
       if (input == kNoValue) return true;
       if (!InBlocks(input) && pattern.kind == AxisLayout::Kind::kReplicate) return true;
-      return (InBlocks(input) || IsState(input)) && pattern.kind == AxisLayout::Kind::kSplit &&
+      return (InBlocks(input) || IsState(from_, input)) && pattern.kind == AxisLayout::Kind::kSplit &&
              pattern.dimension == 0 && CheckDivides(from_.type(input).shape[0], pattern.unit).ok();
     };
     const auto in_blocks_or_sum = [](const Pattern& pattern) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "graph/ir/generated_name.h"
 #include "graph/ir/op_definition.h"
 #include "partitioner/explain/critical_path.h"
 #include "partitioner/explain/step_shares.h"
@@ -21,11 +22,11 @@ namespace {
 std::optional<std::string> UserName(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.op->move || node.phase != Phase::kForward || node.micro_batch > 0) return std::nullopt;
-  std::string name = graph.name(id);
-  const size_t added = name.find('@');
-  if (added == std::string::npos) return name;
-  if (node.micro_batch < 0 || added == 0 || name.find('@', added + 1) != std::string::npos) return std::nullopt;
-  return name.substr(0, added);
+  const std::string& name = graph.name(id);
+  std::string user = UserNameOf(name);
+  const bool itself = name == user || (node.micro_batch == 0 && name == MicroBatchName(user, 0));
+  if (!itself || user.empty()) return std::nullopt;
+  return user;
 }
 
 std::map<std::string, std::string> SplitsOf(const Graph& graph) {

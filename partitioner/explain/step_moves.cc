@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "graph/ir/generated_name.h"
 #include "graph/ir/op_definition.h"
 
 namespace partita {
@@ -16,7 +17,7 @@ std::vector<std::string> ServedNodes(const Graph& graph, const Node& move) {
   for (const ValueId input : move.inputs) {
     if (input == kNoValue) continue;
     const std::string& name = graph.value(input).name;
-    std::string user = name.substr(0, name.find('@'));
+    std::string user = UserNameOf(name);
     if (user.empty()) user = name;  // a scalar of the step
     if (std::ranges::find(served, user) == served.end()) served.push_back(std::move(user));
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "graph/ir/generated_name.h"
+
 namespace partita {
 namespace {
 
@@ -103,7 +105,7 @@ std::optional<std::vector<std::optional<AxisConfig>>> AxesOf(const Graph& graph,
                                                              const Choice& choice) {
   const std::vector<Rule> rules = RulesOf(graph, node);
   const Value& output = graph.value(node.outputs[0]);
-  const bool piece = output.name.find('@') != std::string::npos;
+  const bool piece = IsGenerated(output.name);
   std::vector<std::optional<AxisConfig>> axes;
   for (const Cut cut : choice) {
     axes.push_back(AxisConfig{"replicate", 0, {}});

@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "graph/derive/strategy.h"
+#include "graph/ir/generated_name.h"
 #include "graph/passes/prepare_training.h"
 #include "partitioner/tables/choice.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
-
-std::string NameOfUser(const std::string& name) { return name.substr(0, name.find('@')); }
 
 // A rule by which the input is split along this dimension, element by element or in units, not by windows, and the
 // output with it; of a piece of a user's node the output may be a sum.
@@ -55,7 +54,7 @@ class LayerFinder {
   }
 
   void Add(NodeId id) {
-    const std::string user = NameOfUser(graph().name(id));
+    const std::string user = UserNameOf(graph().name(id));
     const auto known = found_.layer_of_name.find(user);
     int layer = known != found_.layer_of_name.end() ? known->second : LayerToJoin(graph().node(id));
     if (layer < 0) {
@@ -70,7 +69,7 @@ class LayerFinder {
   // -1: none. Layers read only of layers before them, so it is the latest that the node reads of, or a new one.
   int LayerToJoin(const Node& node) const {
     const std::vector<Rule> rules = RulesOf(graph(), node);
-    const bool piece = graph().value(node.outputs[0]).name.find('@') != std::string::npos;
+    const bool piece = IsGenerated(graph().value(node.outputs[0]).name);
     int latest = -1;
     bool joins = false;
     for (size_t i = 0; i < node.inputs.size() && !rules.empty(); ++i) {

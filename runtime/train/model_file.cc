@@ -23,12 +23,6 @@ namespace {
 
 constexpr int64_t kPieceBytes = 1 << 20;
 
-// Of names that training gives; users' have no '@' (docs/design.md 5.16).
-bool IsAdded(std::string_view name) { return name.find('@') != std::string_view::npos; }
-
-// "conv1/weights@momentum" -> "conv1/weights"; nothing of what lies beside no state: "@iteration".
-std::string_view OwnerOf(std::string_view name) { return name.substr(0, name.find('@')); }
-
 using StateTypes = std::map<std::string, TensorType, std::less<>>;
 
 StateTypes StatesOf(const Graph& graph) {
@@ -64,14 +58,14 @@ absl::Status CheckShape(const std::string& path, const StoredTensor& tensor, con
 absl::Status CheckTensors(const SafetensorsFile& file, const Graph& graph) {
   const StateTypes states = StatesOf(graph);
   for (const StoredTensor& tensor : file.tensors()) {
-    const std::string_view owner = OwnerOf(tensor.name);
+    const std::string owner = UserNameOf(tensor.name);
     const auto found = states.find(owner);
-    const bool added = IsAdded(tensor.name) && (owner.empty() || graph.Find(owner) != kNoValue);
+    const bool added = IsGenerated(tensor.name) && (owner.empty() || graph.Find(owner) != kNoValue);
     if (found == states.end() && !added) {
       return InvalidArgument("{}: tensor {} is no parameter and no running statistic of the graph", file.path(),
                              Printable(tensor.name));
     }
-    if (!IsAdded(tensor.name)) RETURN_IF_ERROR(CheckShape(file.path(), tensor, found->second.shape));
+    if (!IsGenerated(tensor.name)) RETURN_IF_ERROR(CheckShape(file.path(), tensor, found->second.shape));
   }
   return absl::OkStatus();
 }
@@ -109,15 +103,15 @@ absl::Status CheckIteration(const CheckedFile& file, const Graph& graph, int64_t
 }
 
 bool IsWanted(States states, std::string_view name, const std::set<std::string, std::less<>>& evaluated) {
-  return states == States::kAll || !IsAdded(name) || (states == States::kEvaluated && evaluated.contains(name));
+  return states == States::kAll || !IsGenerated(name) || (states == States::kEvaluated && evaluated.contains(name));
 }
 
 // What the file has for a state; null: nothing, the state stays as it is.
 const StoredTensor* FindFor(const CheckedFile& file, const std::string& state, const TensorType& type,
                             const std::set<std::string, std::less<>>& evaluated) {
   const StoredTensor* const own = file.Find(state);
-  if (own != nullptr || !IsAdded(state) || !evaluated.contains(state)) return own;
-  const StoredTensor* const owner = file.Find(OwnerOf(state));
+  if (own != nullptr || !IsGenerated(state) || !evaluated.contains(state)) return own;
+  const StoredTensor* const owner = file.Find(UserNameOf(state));
   return owner != nullptr && HasShape(*owner, type.shape) ? owner : nullptr;
 }
 
@@ -217,7 +211,7 @@ absl::Status LoadStates(Session& session, const CheckedFile& file) {
   std::vector<std::pair<std::string, const StoredTensor*>> loaded;
   for (const auto& [name, type] : StatesOf(session.program().state_graph())) {
     const StoredTensor* const tensor = FindFor(file, name, type, evaluated);
-    if (tensor == nullptr && IsAdded(name)) continue;
+    if (tensor == nullptr && IsGenerated(name)) continue;
     ASSIGN_OR_RETURN(const StoredTensor* const suits,
                      file.Find(tensor == nullptr ? name : tensor->name, type.dtype, type.shape));
     loaded.emplace_back(name, suits);

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "graph/ir/generated_name.h"
 #include "runtime/telemetry/progress.h"
 #include "tools/commands/output/plan_parts.h"
 #include "tools/commands/output/plan_proto.h"
@@ -31,15 +32,13 @@ bool IsSource(const PlanNodeProto& node) {
 // Up to the last '/'; all of it, if there is none.
 std::string Parent(const std::string& name) { return name.substr(0, name.rfind('/')); }
 
-// "a2_3x3/conv/weights@d@all_reduce" -> "a2_3x3/conv/weights": a generated node belongs to what it was generated for.
-std::string Root(const std::string& name) { return name.substr(0, name.find('@')); }
-
 class Picture {
  public:
   explicit Picture(const PlanProto& plan) : plan_(plan) {
     for (const PlanNodeProto& node : plan.nodes()) {
-      const bool names_a_layer = node.phase() == "forward" && !IsSource(node) && !Root(node.name()).empty();
-      if (names_a_layer && known_.insert(Parent(Root(node.name()))).second) order_.push_back(Parent(Root(node.name())));
+      const bool names_a_layer = node.phase() == "forward" && !IsSource(node) && !UserNameOf(node.name()).empty();
+      if (names_a_layer && known_.insert(Parent(UserNameOf(node.name()))).second)
+        order_.push_back(Parent(UserNameOf(node.name())));
     }
     for (const PlanNodeProto& node : plan.nodes()) Add(node);
     if (layers_.count(kScalars) > 0) order_.push_back(kScalars);
@@ -56,7 +55,7 @@ class Picture {
  private:
   // The nearest layer around a node: a parameter lies deeper than what reads it.
   std::string LayerOf(const std::string& name) const {
-    std::string layer = Root(name);
+    std::string layer = UserNameOf(name);
     while (known_.count(layer) == 0) {
       if (layer.find('/') == std::string::npos) return kScalars;
       layer = Parent(layer);
