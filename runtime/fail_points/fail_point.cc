@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <iterator>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -69,9 +69,7 @@ std::pair<std::string_view, std::string_view> Halves(std::string_view text) {
 }
 
 absl::StatusOr<int64_t> Number(std::string_view text, int64_t least) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size() && number >= least) return number;
+  if (const std::optional<int64_t> number = NumberOf<int64_t>(text); number && *number >= least) return *number;
   return InvalidArgument("found '{}', a number from {} is needed", text, least);
 }
 

@@ -1,11 +1,11 @@
 #include "runtime/data/pictures/picture_shards.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <span>
 #include <string_view>
 
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/data/pictures/tar_index.h"
 
@@ -40,13 +40,10 @@ absl::StatusOr<int32_t> ReadLabel(const PictureSet& set, PictureSample entry) {
   RETURN_IF_ERROR(ReadPicture(set, entry, bytes));
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
-  int32_t label = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), label);
-  if (error != std::errc() || end != text.data() + text.size() || label < 0 || label >= kMostClasses) {
-    return InvalidArgument("{}: found '{}', allowed is a label from 0 to {}", PathOf(set, entry), std::string(text),
-                           kMostClasses - 1);
-  }
-  return label;
+  const std::optional<int32_t> label = NumberOf<int32_t>(text);
+  if (label && *label >= 0 && *label < kMostClasses) return *label;
+  return InvalidArgument("{}: found '{}', allowed is a label from 0 to {}", PathOf(set, entry), std::string(text),
+                         kMostClasses - 1);
 }
 
 // The entries of one sample.

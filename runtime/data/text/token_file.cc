@@ -1,12 +1,12 @@
 #include "runtime/data/text/token_file.h"
 
-#include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "graph/value/node_name.h"
 #include "runtime/base/files.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "runtime/data/text/words.h"
 
@@ -52,11 +52,9 @@ absl::StatusOr<std::vector<int32_t>> ReadWords(const std::string& path, const Vo
 
 absl::StatusOr<std::vector<int32_t>> ReadIds(const std::string& path, const Vocabulary& vocabulary) {
   return Read(path, std::nullopt, [&](std::string_view word) -> absl::StatusOr<int32_t> {
-    int64_t id = 0;
-    const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), id);
-    const bool number = error == std::errc() && rest == word.data() + word.size();
-    if (number && id >= 0 && id < vocabulary.size()) return static_cast<int32_t>(id);
-    return InvalidArgument("found {}, ids are 0 to {}", number ? std::string(word) : Quoted(std::string(word)),
+    const std::optional<int64_t> id = NumberOf<int64_t>(word);
+    if (id && *id >= 0 && *id < vocabulary.size()) return static_cast<int32_t>(*id);
+    return InvalidArgument("found {}, ids are 0 to {}", id ? std::string(word) : Quoted(std::string(word)),
                            vocabulary.size() - 1);
   });
 }

@@ -1,11 +1,11 @@
 #include "tools/commands/input/resumed_checkpoint.h"
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
 #include <utility>
 
 #include "graph/text/text.h"
+#include "runtime/base/number.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
 #include "tools/program/exit_code.h"
 
@@ -15,10 +15,8 @@ namespace {
 constexpr char kAuto[] = "auto";
 
 std::optional<int64_t> StepOf(const std::string& text) {
-  int64_t step = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
-  if (error != std::errc() || end != text.data() + text.size() || step < 0) return std::nullopt;
-  return step;
+  const std::optional<int64_t> step = NumberOf<int64_t>(text);
+  return step.value_or(-1) < 0 ? std::nullopt : step;
 }
 
 // A line that a graph has not is none.

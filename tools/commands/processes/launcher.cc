@@ -5,10 +5,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <vector>
 
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 #include "tools/program/exit_code.h"
 
@@ -39,12 +39,9 @@ constexpr Source kSources[] = {
 constexpr int kMostRanks = 4096;
 
 absl::StatusOr<int> Number(const std::string& name, const std::string& text, int least, int most) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
-    return FlagError("environment variable {} is '{}'; allowed are {} to {}", name, text, least, most);
-  }
-  return value;
+  const std::optional<int> value = NumberOf<int>(text);
+  if (value && *value >= least && *value <= most) return *value;
+  return FlagError("environment variable {} is '{}'; allowed are {} to {}", name, text, least, most);
 }
 
 absl::StatusOr<std::optional<JobPlace>> Read(const Source& source, const Environment& environment) {
