@@ -6,16 +6,13 @@
 #include "runtime/telemetry/progress.h"
 #include "tools/benchmarks/models/model_benchmark.h"
 #include "tools/program/html/escaped_html.h"
+#include "tools/program/html/html_page.h"
 #include "tools/program/version/host.h"
 
 namespace partita {
 namespace {
 
-constexpr char kHead[] = R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>benchmark models</title>
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222; }
-h2 { margin-bottom: 0; }
+constexpr char kStyle[] = R"(h2 { margin-bottom: 0; }
 p { margin: .2em 0 .8em; }
 table { border-collapse: collapse; width: 100%; margin-bottom: 1em; }
 th, td { text-align: left; padding: .15em .6em .15em 0; white-space: nowrap; }
@@ -27,8 +24,6 @@ td.wide { width: 60%; }
 .other { background: #b0a084; }
 .bar .range { background: none; border: solid #222; border-width: 0 2px; height: 60%; top: 20%; }
 .note { color: #666; }
-</style></head><body>
-<h1>Training throughput and memory</h1>
 )";
 
 constexpr char kFoot[] =
@@ -36,7 +31,6 @@ constexpr char kFoot[] =
 with 95 % (of fewer than 6 rounds: the lowest and the highest). Memory is the most that the process had, less what it had
 once its libraries were loaded. A product's speed and a copy's are measured in the same run; the limit is the time of
 a step in which each launch computes or moves its operands as fast as those.</p>
-</body></html>
 )";
 
 // Of a bar that is `most` long.
@@ -127,8 +121,8 @@ std::string PeerText(const ModelRow& row) {
 
 std::string ToHtml(const std::vector<ModelRow>& rows) {
   const Host host = ThisHost();
-  std::string text =
-      kHead + fmt::format("<p>{}, {}, {}</p>\n", EscapedHtml(host.processor), EscapedHtml(host.system), TimeNow());
+  std::string text = fmt::format("<h1>Training throughput and memory</h1>\n<p>{}, {}, {}</p>\n",
+                                 EscapedHtml(host.processor), EscapedHtml(host.system), TimeNow());
   for (const ModelRow& row : rows) {
     text +=
         fmt::format("<h2>{} {}</h2>\n<p>batch {}{} on {}, {} rank{} ({}) of {} threads</p>\n", EscapedHtml(row.model),
@@ -137,7 +131,7 @@ std::string ToHtml(const std::vector<ModelRow>& rows) {
                     EscapedHtml(row.session.mesh), row.session.threads_per_rank);
     text += ThroughputTable(row) + PeerText(row) + MemoryTable(row) + ShareTable(row);
   }
-  return text + kFoot;
+  return HtmlPage("benchmark models", kStyle, text + kFoot);
 }
 
 }  // namespace partita

@@ -12,6 +12,7 @@
 #include "tools/commands/output/plan_parts.h"
 #include "tools/commands/plan/numbers.h"
 #include "tools/program/html/escaped_html.h"
+#include "tools/program/html/html_page.h"
 
 namespace partita {
 namespace {
@@ -19,15 +20,6 @@ namespace {
 constexpr double kLeft = 150, kWidth = 900, kRow = 16, kMemoryHeight = 160;
 constexpr size_t kMostRanks = 8;
 constexpr double kNarrow = 0.5;  // pixels, below which neighbours of a kind are drawn as one
-
-constexpr char kHead[] = R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>trainer plan</title>
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em; color: #222; }
-pre { font-size: 13px; overflow-x: auto; }
-svg text { font: 12px system-ui, sans-serif; fill: #444; }
-</style></head><body>
-)";
 
 constexpr char kWaiting[] = "waiting";
 
@@ -85,8 +77,9 @@ class Row {
 };
 
 // What one stream of a rank does; of collectives how long they wait for the last of their group.
-Row StreamRow(const ExplainedPlan& explained, const Arrivals& arrivals, int timeline, int stream) {
+Row StreamRow(const ExplainedPlan& explained, int timeline, int stream) {
   Row row(explained.explanation.time.step_ns);
+  const Arrivals& arrivals = explained.explanation.arrivals;
   const std::vector<LaunchSpan>& spans = explained.plan.step.timelines[timeline].spans;
   for (int l = 0; l < static_cast<int>(spans.size()); ++l) {
     const Launch& launch = *spans[l].launch;
@@ -105,7 +98,6 @@ Row StreamRow(const ExplainedPlan& explained, const Arrivals& arrivals, int time
 // The path above, and below it a row for each stream of each kind of rank.
 std::string TimelinePicture(const ExplainedPlan& explained) {
   const PredictedPlan& plan = explained.plan;
-  const Arrivals arrivals(plan.program, plan.step);
   Row path(explained.explanation.time.step_ns);
   for (const PathStretch& stretch : explained.explanation.path) {
     path.Add(KindOfWork(*stretch.launch), *stretch.launch, stretch.range);
@@ -118,7 +110,7 @@ std::string TimelinePicture(const ExplainedPlan& explained) {
     for (int stream = 0; stream < plan.step.timelines[t].streams; ++stream) {
       const std::string title = fmt::format("rank {}, stream {}", plan.step.timelines[t].rank, stream);
       y += kRow;
-      rows += StreamRow(explained, arrivals, t, stream).Draw(title, y);
+      rows += StreamRow(explained, t, stream).Draw(title, y);
     }
   }
   return fmt::format("<svg viewBox=\"0 0 {} {}\" width=\"100%\">\n{}</svg>\n", kLeft + kWidth + 10, y + kRow + 4, rows);
@@ -181,11 +173,12 @@ std::string GroupsTable(const Program& program) {
 std::string PlanToHtml(const ExplainedPlan& explained) {
   const size_t kinds = explained.plan.step.timelines.size();
   const std::string drawn = kinds > kMostRanks ? fmt::format("; {} of {} kinds of ranks", kMostRanks, kinds) : "";
-  return kHead +
-         fmt::format("<h1>{} on {}</h1>\n<p>A step takes {} us{}.</p>\n", EscapedHtml(explained.model),
-                     EscapedHtml(explained.cluster), Microseconds(explained.explanation.time.step_ns), drawn) +
-         Legend() + TimelinePicture(explained) + MemoryPicture(explained) + GroupsTable(explained.plan.program) +
-         "<h2>Why</h2>\n<pre>" + EscapedHtml(ExplanationToText(explained, /*full=*/false)) + "</pre>\n</body></html>\n";
+  const std::string body =
+      fmt::format("<h1>{} on {}</h1>\n<p>A step takes {} us{}.</p>\n", EscapedHtml(explained.model),
+                  EscapedHtml(explained.cluster), Microseconds(explained.explanation.time.step_ns), drawn) +
+      Legend() + TimelinePicture(explained) + MemoryPicture(explained) + GroupsTable(explained.plan.program) +
+      "<h2>Why</h2>\n<pre>" + EscapedHtml(ExplanationToText(explained, /*full=*/false)) + "</pre>\n";
+  return HtmlPage("trainer plan", "body { max-width: 72em; }\n", body);
 }
 
 }  // namespace partita

@@ -8,21 +8,13 @@
 
 #include "tools/commands/sweep/sweep.h"
 #include "tools/program/html/escaped_html.h"
+#include "tools/program/html/html_page.h"
 
 namespace partita {
 namespace {
 
 constexpr double kLeft = 60, kTop = 20, kWidth = 640, kHeight = 400;
 constexpr const char* kColours[] = {"#2a6f97", "#bc4749", "#6a994e", "#8338ec", "#f4a261", "#555555"};
-
-constexpr char kHead[] = R"(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>trainer sweep</title>
-<style>
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #222; }
-pre { font-size: 13px; overflow-x: auto; }
-svg text { font: 12px system-ui, sans-serif; fill: #444; }
-</style></head><body>
-)";
 
 double Doublings(double value) { return std::log2(value); }
 
@@ -109,13 +101,13 @@ std::string Picture(const Sweep& sweep) {
 }  // namespace
 
 std::string SweepToHtml(const Sweep& sweep, const SweepTitle& title) {
-  return kHead +
-         fmt::format(
-             "<h1>{} on {}</h1>\n<p>{} over one device, by devices; dashed: as many times as there are "
-             "devices.</p>\n",
-             EscapedHtml(title.model), EscapedHtml(title.cluster),
-             sweep.options.curve ? "Speed-up in time to the accuracy" : "Samples a second") +
-         Picture(sweep) + "<pre>" + EscapedHtml(FormatSweep(sweep, title)) + "</pre>\n</body></html>\n";
+  const std::string body =
+      fmt::format(
+          "<h1>{} on {}</h1>\n<p>{} over one device, by devices; dashed: as many times as there are devices.</p>\n",
+          EscapedHtml(title.model), EscapedHtml(title.cluster),
+          sweep.options.curve ? "Speed-up in time to the accuracy" : "Samples a second") +
+      Picture(sweep) + "<pre>" + EscapedHtml(FormatSweep(sweep, title)) + "</pre>\n";
+  return HtmlPage("trainer sweep", "", body);
 }
 
 }  // namespace partita
