@@ -1,6 +1,7 @@
 #include "partitioner/explain/explanation.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 namespace partita {
@@ -17,8 +18,10 @@ int64_t Explanation::OnPath(const std::string& launch) const {
 }
 
 Explanation Explain(const PredictedPlan& plan) {
-  const Arrivals arrivals(plan.program, plan.step);
-  return {CriticalPath(plan.step, arrivals), SharesOf(plan.step, arrivals), MovesOf(plan.program)};
+  Arrivals arrivals(plan.program, plan.step);
+  std::vector<PathStretch> path = CriticalPath(plan.step, arrivals);
+  TimeOfStep time = SharesOf(plan.step, arrivals);
+  return {std::move(arrivals), std::move(path), std::move(time), MovesOf(plan.program)};
 }
 
 std::string WorkOfGroup(const Program& program, const Launch& launch) {

@@ -14,6 +14,7 @@
 namespace partita {
 
 struct Explanation {
+  Arrivals arrivals;
   std::vector<PathStretch> path;
   TimeOfStep time;
   std::vector<StepMove> moves;

@@ -83,28 +83,41 @@ class Planning {
     }
     absl::StatusOr<ChosenStrategy> found = ChosenStrategyOf(flags_, model_, /*exact=*/false, machine_);
     if (!absl::IsResourceExhausted(found.status())) return found;
-    ASSIGN_OR_RETURN(const int64_t ranks, RanksOfSearch(flags_));
-    ASSIGN_OR_RETURN(chosen.strategy, DataModelStrategy(model_.graph, static_cast<int>(ranks), 1));
+    const auto ranks = static_cast<int>(RanksOn(*machine_, flags_));
+    ASSIGN_OR_RETURN(chosen.strategy, DataModelStrategy(model_.graph, ranks, 1));
     return chosen;
+  }
+
+  // Of the chosen strategy, which is compiled for it once.
+  absl::StatusOr<const PredictedPlan*> Predicted() {
+    if (!predicted_) {
+      ASSIGN_OR_RETURN(predicted_, PredictedPlanOf(flags_, model_, *machine_, chosen_.strategy));
+    }
+    return &*predicted_;
   }
 
   // Puts a strategy that fits in place of one that does not.
   absl::Status Fit() {
-    ASSIGN_OR_RETURN(FittingStrategy fitting, FittingStrategyOf(flags_, model_, *machine_, chosen_.strategy, out_));
+    ASSIGN_OR_RETURN(const PredictedPlan* const plan, Predicted());
+    ASSIGN_OR_RETURN(FittingStrategy fitting,
+                     FittingStrategyOf(flags_, model_, *machine_, chosen_.strategy, *plan, out_));
+    if (fitting.reasons.empty()) return absl::OkStatus();
     chosen_.strategy = std::move(fitting.strategy);
     repairs_ = std::move(fitting.reasons);
-    if (!repairs_.empty()) chosen_.finalists.clear();
+    chosen_.finalists.clear();
+    predicted_.reset();
     return absl::OkStatus();
   }
 
   absl::StatusOr<int> Plan() {
     const absl::StatusOr<PlanProto> plan = MakePlanOf(chosen_.strategy);
-    if (absl::IsResourceExhausted(plan.status()) && machine_) TellRepairs();
+    // What would make it fit; why it does not is said by who found out.
+    if (absl::IsResourceExhausted(plan.status()) && machine_) Fit().IgnoreError();
     RETURN_IF_ERROR(plan.status());
     if (flags_.IsSet("page")) {
-      ASSIGN_OR_RETURN(const PredictedPlan predicted, PredictedPlanOf(flags_, model_, *machine_, chosen_.strategy));
-      const Explanation explanation = partita::Explain(predicted);
-      RETURN_IF_ERROR(SavePage(Explained(predicted, explanation)));
+      ASSIGN_OR_RETURN(const PredictedPlan* const predicted, Predicted());
+      const Explanation explanation = partita::Explain(*predicted);
+      RETURN_IF_ERROR(SavePage(Explained(*predicted, explanation)));
     }
     RETURN_IF_ERROR(TellChosen());
     const std::string& format = flags_.Text("format");
@@ -118,9 +131,6 @@ class Planning {
     }
     return kExitFinished;
   }
-
-  // What would make it fit; why it does not is said by who found out.
-  void TellRepairs() const { FittingStrategyOf(flags_, model_, *machine_, chosen_.strategy, out_).IgnoreError(); }
 
   absl::StatusOr<PlanProto> MakePlanOf(const Strategy& strategy) const {
     ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine_, strategy.mesh.size()));
@@ -150,12 +160,12 @@ class Planning {
   }
 
   absl::StatusOr<int> Explain() {
-    ASSIGN_OR_RETURN(const PredictedPlan plan, PredictedPlanOf(flags_, model_, *machine_, chosen_.strategy));
-    if (!plan.fits.ok()) RETURN_IF_ERROR(Fit());
+    RETURN_IF_ERROR(Fit());
+    ASSIGN_OR_RETURN(const PredictedPlan* const plan, Predicted());
     RETURN_IF_ERROR(TellChosen());
-    if (flags_.IsSet("trace")) RETURN_IF_ERROR(SaveTimelines(plan.step.timelines, flags_.Text("trace")));
-    const Explanation explanation = partita::Explain(plan);
-    const ExplainedPlan explained = Explained(plan, explanation);
+    if (flags_.IsSet("trace")) RETURN_IF_ERROR(SaveTimelines(plan->step.timelines, flags_.Text("trace")));
+    const Explanation explanation = partita::Explain(*plan);
+    const ExplainedPlan explained = Explained(*plan, explanation);
     if (flags_.IsSet("page")) RETURN_IF_ERROR(SavePage(explained));
     out_ << (flags_.Text("format") == "json" ? ExplanationToJson(explained)
                                              : ExplanationToText(explained, flags_.Bool("full")));
@@ -174,12 +184,12 @@ class Planning {
     const std::string& path = flags_.Text("diff");
     ASSIGN_OR_RETURN(const Strategy other, LoadStrategy(path));
     RETURN_IF_ERROR(WithContext(path, CheckStrategy(other, model_.graph)));
-    ASSIGN_OR_RETURN(const PredictedPlan plan, PredictedPlanOf(flags_, model_, *machine_, chosen_.strategy));
-    absl::StatusOr<PredictedPlan> with_other = PredictedPlanOf(flags_, model_, *machine_, other);
+    ASSIGN_OR_RETURN(const PredictedPlan* const plan, Predicted());
+    const absl::StatusOr<PredictedPlan> with_other = PredictedPlanOf(flags_, model_, *machine_, other);
     if (!with_other.ok()) return WithContext(path, with_other.status());
     RETURN_IF_ERROR(TellChosen());
-    const DifferingPlan a{NameOfChosen(), plan}, b{path, *with_other};
-    const PlanDifference difference = DifferenceOf(plan, *with_other);
+    const DifferingPlan a{NameOfChosen(), *plan}, b{path, *with_other};
+    const PlanDifference difference = DifferenceOf(*plan, *with_other);
     out_ << (flags_.Text("format") == "json" ? DifferenceToJson(a, b, difference)
                                              : DifferenceToText(a, b, difference, flags_.Bool("full")));
     return kExitFinished;
@@ -197,6 +207,7 @@ class Planning {
   std::optional<Machine> machine_;
   ChosenStrategy chosen_;
   std::vector<std::string> repairs_;  // why the strategy was changed; empty: it was not
+  std::optional<PredictedPlan> predicted_;
 };
 
 absl::StatusOr<int> RunPlan(const CommandContext& context) {

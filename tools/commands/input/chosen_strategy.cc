@@ -15,6 +15,8 @@
 namespace partita {
 namespace {
 
+absl::Status SearchNeedsMachine() { return FlagError("flag --search needs --cluster: for which machines to plan"); }
+
 // What a search finds cannot be said beside it.
 absl::Status CheckFlags(const Flags& flags) {
   if (!Searches(flags)) {
@@ -43,7 +45,8 @@ absl::StatusOr<double> CopiesOfWeights(const Model& model) {
 absl::StatusOr<std::vector<Finalist>> Search(const Flags& flags, Model model, bool exact,
                                              const std::optional<Machine>& machine) {
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const int64_t ranks, RanksOfSearch(flags));
+  if (!machine) return SearchNeedsMachine();
+  const int64_t ranks = RanksOn(*machine, flags);
   ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, static_cast<int>(ranks)));
   ASSIGN_OR_RETURN(const double copies, CopiesOfWeights(model));
   const SessionOptions options = exact ? ReadExactSessionOptions(flags, speed) : ReadPlanOptions(flags, speed);
@@ -71,8 +74,12 @@ bool Searches(const Flags& flags) { return flags.Has("search") && flags.Text("se
 
 absl::StatusOr<int64_t> RanksOfSearch(const Flags& flags) {
   ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
-  if (!machine) return FlagError("flag --search needs --cluster: for which machines to plan");
-  return flags.Given("ranks") ? flags.Int("ranks") : static_cast<int64_t>(machine->cluster.devices.size());
+  if (!machine) return SearchNeedsMachine();
+  return RanksOn(*machine, flags);
+}
+
+int64_t RanksOn(const Machine& machine, const Flags& flags) {
+  return flags.Given("ranks") ? flags.Int("ranks") : static_cast<int64_t>(machine.cluster.devices.size());
 }
 
 absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact,

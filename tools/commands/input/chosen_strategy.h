@@ -21,7 +21,9 @@ std::vector<std::string> SearchFlags();
 
 bool Searches(const Flags& flags);
 
-// --ranks, else the devices of --cluster: how many ranks a search plans for. FlagError: there is no cluster.
+// --ranks, else the devices of the machine: how many ranks are planned for.
+int64_t RanksOn(const Machine& machine, const Flags& flags);
+// The same of the machine that the flags name. FlagError: none.
 absl::StatusOr<int64_t> RanksOfSearch(const Flags& flags);
 
 struct ChosenStrategy {

@@ -2,6 +2,7 @@
 
 #include "partitioner/repair/repairs.h"
 #include "runtime/base/status.h"
+#include "tools/commands/input/chosen_strategy.h"
 #include "tools/commands/plan/planned_strategy.h"
 #include "tools/commands/plan/repair_report.h"
 
@@ -9,11 +10,6 @@ namespace partita {
 namespace {
 
 Prediction PredictionOf(const PredictedPlan& plan) { return {plan.step.seconds(), plan.memory.total, plan.fits}; }
-
-int MostRanks(const Flags& flags, const Machine& machine) {
-  return static_cast<int>(flags.Given("ranks") ? flags.Int("ranks")
-                                               : static_cast<int64_t>(machine.cluster.devices.size()));
-}
 
 void Tell(const Flags& flags, const Prediction& broken, const std::vector<Repair>& repairs, std::ostream& out) {
   const std::string& format = flags.Text("format");
@@ -27,8 +23,8 @@ void Tell(const Flags& flags, const Prediction& broken, const std::vector<Repair
 }  // namespace
 
 absl::StatusOr<FittingStrategy> FittingStrategyOf(const Flags& flags, const Model& model, const Machine& machine,
-                                                  const Strategy& strategy, std::ostream& out) {
-  ASSIGN_OR_RETURN(const PredictedPlan plan, PredictedPlanOf(flags, model, machine, strategy));
+                                                  const Strategy& strategy, const PredictedPlan& plan,
+                                                  std::ostream& out) {
   if (plan.fits.ok()) return FittingStrategy{strategy, {}};
   const Prediction broken = PredictionOf(plan);
   const auto predict = [&](const Strategy& changed) -> absl::StatusOr<Prediction> {
@@ -36,7 +32,7 @@ absl::StatusOr<FittingStrategy> FittingStrategyOf(const Flags& flags, const Mode
     return PredictionOf(other);
   };
   const std::vector<Repair> repairs =
-      FindRepairs({model.graph, plan.program, strategy, MostRanks(flags, machine), predict});
+      FindRepairs({model.graph, plan.program, strategy, static_cast<int>(RanksOn(machine, flags)), predict});
   Tell(flags, broken, repairs, out);
   const bool any = !repairs.empty() && repairs[0].status.ok();
   if (any && flags.Bool("repair")) return FittingStrategy{repairs[0].strategy, ReasonsFor(broken, repairs[0])};

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "graph/derive/strategy.h"
 #include "graph/ir/model.h"
+#include "partitioner/predict/predicted_plan.h"
 #include "tools/commands/input/machine.h"
 #include "tools/program/flags.h"
 
@@ -19,10 +20,11 @@ struct FittingStrategy {
   std::vector<std::string> reasons;  // why it was changed; empty: it fits as it is
 };
 
-// What does not fit is told on `out`, with each repair, what it costs and gains. With --repair the best that fits is
-// taken; else, and where none does, kResourceExhausted says what is lacking.
+// `plan`: of the strategy. What does not fit is told on `out`, with each repair, what it costs and gains. With --repair
+// the best that fits is taken; else, and where none does, kResourceExhausted says what is lacking.
 absl::StatusOr<FittingStrategy> FittingStrategyOf(const Flags& flags, const Model& model, const Machine& machine,
-                                                  const Strategy& strategy, std::ostream& out);
+                                                  const Strategy& strategy, const PredictedPlan& plan,
+                                                  std::ostream& out);
 
 }  // namespace partita
 
