@@ -19,13 +19,6 @@
 namespace partita {
 namespace {
 
-// A grid on which a layer cannot lie.
-LayerTables NoTables() {
-  LayerTables none;
-  none.tables.ops.push_back({"grid", {"none"}, {kNever}, {0}});
-  return none;
-}
-
 Candidate CandidateOf(SearchKind search, Strategy strategy, const Judgement& judgement) {
   const std::string plan = strategy.mesh.ToString();
   return {search, plan, std::move(strategy), judgement};
@@ -131,7 +124,12 @@ const LayerTables& Searcher::GridTablesOf(int rows, bool of_groups) {
   const auto [known, is_new] = grids_.try_emplace({rows, of_groups});
   if (!is_new) return known->second;
   absl::StatusOr<LayerTables> tables = GridModeTables(CostsOfGroups(rows), of_groups);
-  return known->second = tables.ok() ? *std::move(tables) : NoTables();
+  if (tables.ok()) {
+    known->second = *std::move(tables);
+  } else {
+    known->second.tables = ImpossibleGrid();
+  }
+  return known->second;
 }
 
 // Of worker groups of two or more.

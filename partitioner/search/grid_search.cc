@@ -53,6 +53,8 @@ absl::StatusOr<Answer<GridPlan>> BestOf(int ranks, int most_rows, const GridTabl
 
 }  // namespace
 
+CostTables ImpossibleGrid() { return {{{"grid", {"none"}, {kNever}, {0}}}, {}}; }
+
 absl::StatusOr<Answer<GridPlan>> GridSearch(int ranks, const GridTables& tables, double bytes) {
   return GroupSearch(ranks, ranks, tables, bytes);
 }

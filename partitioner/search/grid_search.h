@@ -21,6 +21,9 @@ struct GridPlan {
 // The layers' costs by mode on one grid; edges are what it takes to get from one mode to another.
 using GridTables = std::function<CostTables(int rows, int columns)>;
 
+// Of a grid on which a layer cannot lie: no plan of it is taken while there is another.
+CostTables ImpossibleGrid();
+
 // Tries all divisors of `ranks` as rows, on each the layers' best modes. Rejected: all other grids.
 absl::StatusOr<Answer<GridPlan>> GridSearch(int ranks, const GridTables& tables, double bytes = kNever);
 

@@ -12,7 +12,8 @@ absl::StatusOr<Cluster> NodesOfEight(int ranks) {
   return MakeCluster(
       {"nodes of eight",
        {kind},
-       {{"all", "", 1, "", 0, between, {}}, {"node", "all", (ranks + 7) / 8, "gpu", 8, within, between}}});
+       {{"all", "", 1, "", 0, between, {}},
+        {"node", "all", (ranks + kDevicesOfNode - 1) / kDevicesOfNode, "gpu", kDevicesOfNode, within, between}}});
 }
 
 }  // namespace partita

@@ -7,6 +7,8 @@
 
 namespace partita {
 
+inline constexpr int kDevicesOfNode = 8;
+
 // At least so many devices, eight to a node. Round numbers: what planning for it takes does not depend on them.
 absl::StatusOr<Cluster> NodesOfEight(int ranks);
 

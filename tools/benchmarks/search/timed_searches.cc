@@ -10,12 +10,11 @@
 #include "partitioner/tables/layer_tables.h"
 #include "partitioner/tables/stage_tables.h"
 #include "runtime/base/status.h"
+#include "tools/benchmarks/nodes_of_eight.h"
 #include "tools/benchmarks/processor_time.h"
 
 namespace partita {
 namespace {
-
-constexpr int kRanksOfNode = 8;
 
 int64_t ChoicesIn(const CostTables& tables) {
   int64_t choices = 0;
@@ -42,7 +41,8 @@ class SearchTimer {
       if (ranks_ % rows == 0) by_rows[rows] = TablesOf(rows, of_groups);
     }
     const auto tables = [&](int rows, int /*columns*/) { return by_rows.at(rows); };
-    return Searched([&] { return of_groups ? GroupSearch(ranks_, kRanksOfNode, tables) : GridSearch(ranks_, tables); });
+    return Searched(
+        [&] { return of_groups ? GroupSearch(ranks_, kDevicesOfNode, tables) : GridSearch(ranks_, tables); });
   }
 
   absl::StatusOr<TimedSearch> Placement() {
@@ -73,7 +73,7 @@ class SearchTimer {
   CostTables TablesOf(int rows, bool of_groups) {
     LayerCosts costs(layers_, GroupMesh(ranks_ / rows, rows), basis_);
     const auto tables = Timed(timed_.tables_ms, [&] { return GridModeTables(costs, of_groups); });
-    if (!tables.ok()) return {{{"grid", {"none"}, {kNever}, {0}}}, {}};
+    if (!tables.ok()) return ImpossibleGrid();
     timed_.choices += ChoicesIn(tables->tables);
     return tables->tables;
   }

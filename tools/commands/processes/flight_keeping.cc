@@ -10,30 +10,33 @@
 namespace partita {
 namespace {
 
-std::mutex mutex;
-std::string& Folder() {
-  static auto& folder = *new std::string();
-  return folder;
-}
-std::string& Run() {
-  static auto& run = *new std::string();
-  return run;
+struct Place {
+  std::mutex mutex;
+  std::string folder, run;
+};
+
+// Never destroyed: a failure may be noticed while the process ends.
+Place& KeptIn() {
+  static auto& place = *new Place();
+  return place;
 }
 
 }  // namespace
 
 void KeepFlightRecordsIn(const std::string& folder, const std::string& run) {
-  const std::lock_guard lock(mutex);
-  Folder() = folder;
-  Run() = run;
+  Place& place = KeptIn();
+  const std::lock_guard lock(place.mutex);
+  place.folder = folder;
+  place.run = run;
 }
 
 void KeepFlightRecords(std::vector<FlightRecord> records, const absl::Status& fault) {
-  const std::lock_guard lock(mutex);
-  const std::string folder = std::exchange(Folder(), "");
+  Place& place = KeptIn();
+  const std::lock_guard lock(place.mutex);
+  const std::string folder = std::exchange(place.folder, "");
   if (folder.empty() || records.empty()) return;
   for (FlightRecord& record : records) record.fault = std::string(fault.message());
-  const absl::Status saved = SaveFlightRecords(records, folder, Run());
+  const absl::Status saved = SaveFlightRecords(records, folder, place.run);
   if (!saved.ok()) spdlog::warn("what ranks did last is not kept: {}", std::string(saved.message()));
 }
 

@@ -16,8 +16,8 @@ namespace partita {
 // From now on, where `run` is the same for all processes of the job (NewRunName).
 void KeepFlightRecordsIn(const std::string& folder, const std::string& run);
 
-// With what `fault` says; returns when they are written. Nothing, if nothing was recorded or nobody
-// asked for it; what cannot be written is warned of.
+// With what `fault` says; returns when they are written. Nothing, if nothing was recorded or nobody asked for it; what
+// cannot be written is warned of.
 void KeepFlightRecords(std::vector<FlightRecord> records, const absl::Status& fault);
 
 }  // namespace partita
