@@ -1,13 +1,20 @@
 #include "runtime/data/batch_source.h"
 
+#include <algorithm>
+
 #include "runtime/base/check.h"
 
 namespace partita {
 
+double BatchSource::share(int64_t batch) const {
+  const int64_t before = batch % batches_per_epoch() * batch_rows();
+  return static_cast<double>(std::min(batch_rows(), samples() - before)) / static_cast<double>(samples());
+}
+
 absl::Status BatchSource::Fill(int64_t batch, Rows rows, const FieldBuffers& out) const {
   CHECK(batch >= 0);
   CHECK(0 <= rows.begin && rows.begin <= rows.end && rows.end <= batch_rows());
-  const std::vector<Field>& of = fields();
+  const std::vector<Field>& of = fields_of(bucket(batch));
   CHECK(out.size() == of.size());
   for (size_t f = 0; f < of.size(); ++f) {
     CHECK(static_cast<int64_t>(out[f].size()) == rows.size() * of[f].row_bytes());

@@ -3,6 +3,9 @@
 // A batch is named fields of any element type (docs/design.md 5.23), each a tensor whose first dimension is the rows.
 // The global batch is one thing for all ranks. A rank asks for its rows of it, the block of the input's layout, which
 // may be empty; ranks that ask for the same rows get the same bytes. Nothing here knows how many ranks there are.
+//
+// Where samples are of different lengths a source may have buckets: sizes of which each batch has one. Its rows and the
+// names and types of its fields are those of all batches; what a row of a field has may be less.
 #ifndef PARTITA_RUNTIME_DATA_BATCH_SOURCE_H_
 #define PARTITA_RUNTIME_DATA_BATCH_SOURCE_H_
 
@@ -53,15 +56,26 @@ class BatchSource {
  public:
   virtual ~BatchSource() = default;
 
-  virtual const std::vector<Field>& fields() const = 0;  // the same list as long as the source lives
+  virtual const std::vector<Field>& fields() const = 0;  // of the largest bucket; the same as long as the source lives
   virtual int64_t samples() const = 0;                   // in one epoch, each counted once
   virtual int64_t batch_rows() const = 0;                // of a global batch, filled-up rows included
   virtual int64_t batches_per_epoch() const = 0;         // at least 1; the last one may have fewer samples
-  // Whether a loss that is the mean over all places is one over words, so that its exponential is a perplexity.
+  // Whether fields weigh places, so that a loss is one over words whatever fills a batch up, and its exponential is a
+  // perplexity.
   virtual bool of_words() const { return false; }
 
+  // Buckets are numbered by their sizes: the last one is the largest, and no field is larger in one before it.
+  virtual int64_t buckets() const { return 1; }
+  virtual int64_t bucket(int64_t /*batch*/) const { return 0; }
+  virtual const std::vector<Field>& fields_of(int64_t /*bucket*/) const { return fields(); }
+
+  // What the mean of a batch counts in that of an evaluation; over an epoch they add up to 1. By samples, if the source
+  // says nothing else.
+  virtual double share(int64_t batch) const;
+
   // Writes rows of batch `batch` (counted from 0, on over the epochs: epoch = batch / batches_per_epoch()).
-  // Rows or buffers that do not fit are a bug of the caller (CHECK); an error is one of reading the data.
+  // Rows or buffers that do not fit the batch's bucket are a bug of the caller (CHECK); an error is one of reading the
+  // data.
   absl::Status Fill(int64_t batch, Rows rows, const FieldBuffers& out) const;
 
  private:

@@ -77,19 +77,27 @@ Prefetcher::~Prefetcher() {
 Prefetcher::Slot Prefetcher::MakeSlot() const {
   Slot slot;
   slot.memory = std::make_unique<std::byte[]>(static_cast<size_t>(SlotBytes()));
+  slot.buffers.resize(blocks_.size());
+  for (const size_t block : block_of_rank_) slot.batch.parts.push_back({blocks_[block], {}});
+  Divide(source_->buckets() - 1, slot);
+  return slot;
+}
+
+// Gives the fields of a bucket their places. Only the first time vectors grow.
+void Prefetcher::Divide(int64_t bucket, Slot& slot) const {
+  slot.batch.bucket = bucket;
   std::byte* next = slot.memory.get();
-  for (const Rows& block : blocks_) {
-    FieldBuffers& buffers = slot.buffers.emplace_back();
-    for (const Field& field : source_->fields()) {
-      buffers.push_back({next, static_cast<size_t>(block.size() * field.row_bytes())});
-      next += AlignedBytes(field, block);
+  for (size_t i = 0; i < blocks_.size(); ++i) {
+    slot.buffers[i].clear();
+    for (const Field& field : source_->fields_of(bucket)) {
+      slot.buffers[i].push_back({next, static_cast<size_t>(blocks_[i].size() * field.row_bytes())});
+      next += AlignedBytes(field, blocks_[i]);
     }
   }
-  for (const size_t block : block_of_rank_) {
-    const FieldBuffers& buffers = slot.buffers[block];
-    slot.batch.parts.push_back({blocks_[block], {buffers.begin(), buffers.end()}});
+  for (size_t r = 0; r < block_of_rank_.size(); ++r) {
+    const FieldBuffers& buffers = slot.buffers[block_of_rank_[r]];
+    slot.batch.parts[r].fields.assign(buffers.begin(), buffers.end());
   }
-  return slot;
 }
 
 absl::StatusOr<const Batch*> Prefetcher::Next() {
@@ -144,6 +152,7 @@ void Prefetcher::Run() {
 absl::Status Prefetcher::Make(int64_t number, Slot& slot) const {
   slot.batch.number = number;
   slot.batch.epoch = number / source_->batches_per_epoch();
+  Divide(source_->bucket(number), slot);
   for (size_t i = 0; i < blocks_.size(); ++i) RETURN_IF_ERROR(source_->Fill(number, blocks_[i], slot.buffers[i]));
   return absl::OkStatus();
 }

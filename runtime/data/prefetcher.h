@@ -1,7 +1,8 @@
 // Makes the next batches on a thread of its own while the step runs.
 //
-// All rows of all ranks of this process come from one Prefetcher. Its buffers are allocated once, at the start: one
-// batch that the caller holds and `depth` that are ready or being made. Waiting threads block on condition variables.
+// All rows of all ranks of this process come from one Prefetcher. Its buffers are allocated once, at the start, with
+// room for the largest bucket: one batch that the caller holds and `depth` that are ready or being made. Waiting
+// threads block on condition variables.
 //
 // Next() and the batch that it returned belong to one thread; Stop() may come from any other. Destruction stops the
 // thread at any moment, after the batch that it is making.
@@ -32,6 +33,7 @@ struct BatchPart {
 struct Batch {
   int64_t number = 0;  // as BatchSource::Fill counts
   int64_t epoch = 0;
+  int64_t bucket = 0;
   std::vector<BatchPart> parts;  // as PrefetchOptions::ranks
 };
 
@@ -79,6 +81,7 @@ class Prefetcher {
   absl::Status Allocate();
   int64_t SlotBytes() const;
   Slot MakeSlot() const;
+  void Divide(int64_t bucket, Slot& slot) const;
   void Run();
   absl::Status Make(int64_t number, Slot& slot) const;
 

@@ -117,6 +117,44 @@ TEST(Prefetcher, EveryRankGetsItsRowsOfEveryBatch) {
   }
 }
 
+// Batches of odd numbers are of the smaller of two buckets; all bytes are the batch's number.
+class BucketSource : public BatchSource {
+ public:
+  const std::vector<Field>& fields() const override { return large_; }
+  int64_t samples() const override { return 16; }
+  int64_t batch_rows() const override { return 4; }
+  int64_t batches_per_epoch() const override { return 4; }
+  int64_t buckets() const override { return 2; }
+  int64_t bucket(int64_t batch) const override { return batch % 2 == 0 ? 1 : 0; }
+  const std::vector<Field>& fields_of(int64_t bucket) const override { return bucket == 1 ? large_ : small_; }
+  absl::Status FillChecked(int64_t batch, Rows, const FieldBuffers& out) const override {
+    for (const std::span<std::byte> bytes : out) std::ranges::fill(bytes, static_cast<std::byte>(batch));
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::vector<Field> small_ = {{"source", DType::kI32, {2}}, {"ids", DType::kI32, {3}}};
+  const std::vector<Field> large_ = {{"source", DType::kI32, {7}}, {"ids", DType::kI32, {5}}};
+};
+
+TEST(Prefetcher, FieldsAreAsLargeAsThoseOfTheBatchsBucket) {
+  const auto source = std::make_shared<BucketSource>();
+  const std::vector<Rows> ranks = {{0, 3}, {3, 4}, {4, 4}, {0, 3}};
+  const auto prefetcher = Start(source, {ranks, 1, 9, 2});
+  for (int64_t b = 1; b < 10; ++b) {
+    const Batch* const batch = prefetcher->Next().value();
+    ASSERT_EQ(batch->bucket, source->bucket(b));
+    for (size_t r = 0; r < ranks.size(); ++r) {
+      for (size_t f = 0; f < 2; ++f) {
+        const std::span<const std::byte> bytes = batch->parts[r].fields[f];
+        const Field& field = source->fields_of(batch->bucket)[f];
+        ASSERT_EQ(static_cast<int64_t>(bytes.size()), ranks[r].size() * field.row_bytes());
+        EXPECT_TRUE(std::ranges::all_of(bytes, [&](std::byte byte) { return byte == static_cast<std::byte>(b); }));
+      }
+    }
+  }
+}
+
 TEST(Prefetcher, GoesOnOverEpochsFromAnyBatch) {
   const auto prefetcher = Start(std::make_shared<CountingSource>(), {{{0, 4}}, 6, -1, 2});
   for (int64_t b = 6; b < 200; ++b) {
