@@ -135,6 +135,8 @@ ARROWS = {
     "runtime/checkpoint/sharded": "runtime/base graph/value runtime/checkpoint",
     "runtime/data/arrays": "runtime/base graph/value runtime/data runtime/checkpoint",
     "runtime/data/text": "runtime/base graph/value runtime/data",
+    "runtime/data/pairs": "runtime/base graph/value runtime/data runtime/data/text",
+    "runtime/scores": "runtime/base",
     "runtime/telemetry": "runtime/base",
     "runtime/api/job": "runtime/base runtime/device/host runtime/exec runtime/comm runtime/comm/gloo" +
                        " runtime/fail_points runtime/flight_recorder runtime/rendezvous",
@@ -150,6 +152,7 @@ ARROWS = {
     "runtime/train": "runtime/base graph/value graph/ir ops/values runtime/data runtime/checkpoint" +
                      " runtime/checkpoint/sharded runtime/fail_points runtime/telemetry runtime/api runtime/api/job" +
                      " runtime/train/sharded",
+    "runtime/decode": "runtime/base graph/value graph/ir runtime/data runtime/api runtime/train",
 
     # The library's one face.
     "partita": "runtime/base graph graph/value graph/ir graph/read graph/proto_io ops partitioner runtime/api" +

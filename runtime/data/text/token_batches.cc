@@ -8,6 +8,7 @@
 
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
+#include "runtime/data/text/write_weights.h"
 
 namespace partita {
 namespace {
@@ -45,22 +46,6 @@ std::vector<Field> FieldsOf(const TokenBatchOptions& options) {
   }
   fields.push_back(options.row_weights);
   return fields;
-}
-
-// `value` in the first `count` places of `out`, zeros behind them.
-template <typename T>
-void WriteSome(T value, int64_t count, std::span<std::byte> out) {
-  T* const to = reinterpret_cast<T*>(out.data());
-  std::fill_n(to, count, value);
-  std::fill(to + count, to + out.size() / sizeof(T), T{0});
-}
-
-void WriteWeights(DType dtype, double value, int64_t count, std::span<std::byte> out) {
-  if (dtype == DType::kF32) {
-    WriteSome(static_cast<float>(value), count, out);
-  } else {
-    WriteSome(value, count, out);
-  }
 }
 
 }  // namespace

@@ -1,0 +1,125 @@
+#include "runtime/data/pairs/pair_batches.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+constexpr size_t kMostBuckets = 256;
+
+// All buckets, the largest last.
+absl::StatusOr<std::vector<PairSize>> SizesOf(const PairBatchOptions& options) {
+  std::vector<PairSize> sizes = options.smaller;
+  ASSIGN_OR_RETURN(sizes.emplace_back(), PairSizeOf(options.wanted));
+  if (sizes.size() > kMostBuckets) {
+    return InvalidArgument("found {} buckets, allowed are {}", sizes.size(), kMostBuckets);
+  }
+  PairSize before;
+  for (const PairSize& size : sizes) {
+    const bool rises = size.source >= before.source && size.target >= before.target && size != before;
+    if (!rises || size.source < 1 || size.target < 1) {
+      return InvalidArgument("bucket of {} and {} words: it follows one of {} and {}, so it must be larger",
+                             size.source, size.target, before.source, before.target);
+    }
+    before = size;
+  }
+  return sizes;
+}
+
+// The place of the smallest bucket that has room; sizes.size(): none has.
+size_t BucketOf(int64_t source, int64_t target, const std::vector<PairSize>& sizes) {
+  const auto fits = [&](const PairSize& size) { return source <= size.source && target < size.target; };
+  return static_cast<size_t>(std::ranges::find_if(sizes, fits) - sizes.begin());
+}
+
+absl::Status TooLong(const PairSet& pairs, int64_t pair, int64_t count, const PairSize& largest) {
+  const auto source = static_cast<int64_t>(pairs.source[pair].size());
+  const bool of_source = source > largest.source;
+  const Sentences& side = of_source ? pairs.source : pairs.target;
+  return InvalidArgument("{}: line {}: found {} words, the graph takes at most {}; of {} pairs {} are too long",
+                         side.path, pair + 1, side[pair].size(), of_source ? largest.source : largest.target - 1,
+                         pairs.count(), count);
+}
+
+std::vector<std::vector<Field>> FieldsOf(const PairBatchOptions& options, const std::vector<PairSize>& sizes) {
+  std::vector<std::vector<Field>> fields;
+  for (const PairSize& size : sizes) {
+    fields.push_back(PairFields(options.wanted, size));
+    fields.back().push_back(options.row_weights);
+  }
+  return fields;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<PairBatches>> PairBatches::Create(PairSet pairs, const PairBatchOptions& options) {
+  ASSIGN_OR_RETURN(const std::vector<PairSize> sizes, SizesOf(options));
+  ASSIGN_OR_RETURN(Fitting fitting, Fit(pairs, sizes, options.long_pairs));
+  RETURN_IF_ERROR(SampleOrder::Check(options.mode, static_cast<int64_t>(fitting.pairs.size()), options.batch_rows));
+  return std::shared_ptr<PairBatches>(new PairBatches(std::move(pairs), options, sizes, std::move(fitting)));
+}
+
+absl::StatusOr<PairBatches::Fitting> PairBatches::Fit(const PairSet& pairs, const std::vector<PairSize>& sizes,
+                                                      LongPairs policy) {
+  // Beside what ReadPairs holds.
+  if (pairs.count() > std::numeric_limits<uint32_t>::max()) {
+    return InvalidArgument("{}: found {} lines, allowed are {}", pairs.source.path, pairs.count(),
+                           std::numeric_limits<uint32_t>::max());
+  }
+  Fitting fitting;
+  int64_t first_long = -1;
+  for (int64_t pair = 0; pair < pairs.count(); ++pair) {
+    const size_t bucket = BucketOf(static_cast<int64_t>(pairs.source[pair].size()),
+                                   static_cast<int64_t>(pairs.target[pair].size()), sizes);
+    if (bucket < sizes.size()) {
+      fitting.pairs.push_back(static_cast<uint32_t>(pair));
+      fitting.buckets.push_back(static_cast<uint8_t>(bucket));
+    } else if (first_long < 0) {
+      first_long = pair;
+    }
+  }
+  const auto fit = static_cast<int64_t>(fitting.pairs.size());
+  if (first_long < 0 || (policy == LongPairs::kLeaveOut && fit > 0)) return fitting;
+  return TooLong(pairs, first_long, pairs.count() - fit, sizes.back());
+}
+
+PairBatches::PairBatches(PairSet pairs, const PairBatchOptions& options, const std::vector<PairSize>& sizes,
+                         Fitting fitting)
+    : pairs_(std::move(pairs)),
+      used_(std::move(fitting.pairs)),
+      fields_(FieldsOf(options, sizes)),
+      batch_rows_(options.batch_rows),
+      weights_(options.mode, static_cast<int64_t>(used_.size()), options.batch_rows, options.seed),
+      order_(options.mode, std::move(fitting.buckets), options.batch_rows, options.seed) {
+  for (size_t sample = 0; sample < used_.size(); ++sample) targets_ += TargetsOf(static_cast<int64_t>(sample));
+}
+
+double PairBatches::share(int64_t batch) const {
+  int64_t targets = 0;
+  for (const int64_t sample : order_.Samples(batch, {0, batch_rows_})) {
+    if (sample != SampleOrder::kNoSample) targets += TargetsOf(sample);
+  }
+  return static_cast<double>(targets) / static_cast<double>(targets_);
+}
+
+absl::Status PairBatches::FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const {
+  const std::vector<int64_t> samples = order_.Samples(batch, rows);
+  const std::vector<Field>& fields = fields_[bucket(batch)];
+  weights_.WriteWeights(batch, samples, fields.back().dtype, out.back());
+  for (size_t f = 0; f + 1 < fields.size(); ++f) {
+    const auto row_bytes = static_cast<size_t>(fields[f].row_bytes());
+    for (size_t i = 0; i < samples.size(); ++i) {
+      const bool fills_up = samples[i] == SampleOrder::kNoSample;
+      const uint32_t pair = fills_up ? 0 : used_[samples[i]];
+      const PairWords words = {pairs_.source[pair], pairs_.target[pair]};
+      FillPairField(fields[f], fills_up ? nullptr : &words, out[f].subspan(i * row_bytes, row_bytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace partita

@@ -1,0 +1,64 @@
+#include "runtime/data/pairs/sentences.h"
+
+#include <iterator>
+#include <string_view>
+
+#include "graph/value/node_name.h"
+#include "runtime/base/files.h"
+#include "runtime/base/memory.h"
+#include "runtime/base/status.h"
+#include "runtime/data/text/words.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kLargest = int64_t{1} << 40;  // bytes
+
+bool IsMark(int32_t id) { return id < static_cast<int32_t>(std::size(kPairMarks)) && id != kUnknownId; }
+
+// Adds a line's words; `place` says which line it is.
+absl::Status AddSentence(std::string_view line, const std::string& place, const Vocabulary& vocabulary,
+                         Sentences& sentences) {
+  int64_t position = 0;
+  for (std::string_view word = NextWord(line); !word.empty(); word = NextWord(line)) {
+    ++position;
+    const int32_t id = vocabulary.Find(word).value_or(kUnknownId);
+    if (IsMark(id)) {
+      return InvalidArgument("{}, position {}: found {}, a mark that a text may not have", place, position,
+                             std::string(word));
+    }
+    sentences.words.push_back(id);
+  }
+  if (position == 0) return InvalidArgument("{}: found no words", place);
+  sentences.ends.push_back(static_cast<int64_t>(sentences.words.size()));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckPairMarks(const Vocabulary& vocabulary) {
+  for (int32_t id = 0; id < static_cast<int32_t>(std::size(kPairMarks)); ++id) {
+    if (vocabulary.Find(kPairMarks[id]) == id) continue;
+    return InvalidArgument("{}: line {}: found another word than {}; parallel texts need {}, {}, {} and {} first",
+                           vocabulary.path(), id + 1, kPairMarks[id], kPairMarks[kPaddingId], kPairMarks[kUnknownId],
+                           kPairMarks[kBeginId], kPairMarks[kEndId]);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Sentences> ReadSentences(const std::string& path, const Vocabulary& vocabulary) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path, kLargest));
+  // A word and the space behind it are two bytes at least, and so is a line.
+  RETURN_IF_ERROR(CheckMemory(path, static_cast<int64_t>(bytes.size() / 2 * (sizeof(int32_t) + sizeof(int64_t)))));
+  Sentences sentences;
+  sentences.path = path;
+  std::string_view rest = bytes;
+  for (int64_t line = 1; !rest.empty(); ++line) {
+    const std::string place = fmt::format("{}: line {}", path, line);
+    RETURN_IF_ERROR(AddSentence(NextLine(rest), place, vocabulary, sentences));
+  }
+  if (sentences.count() == 0) return InvalidArgument("{}: found no lines", path);
+  return sentences;
+}
+
+}  // namespace partita
