@@ -1,5 +1,6 @@
 #include "graph/make_program.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "graph/derive/count_votes.h"
 #include "graph/derive/partition.h"
 #include "graph/derive/row_gradients.h"
+#include "graph/ir/entry_name.h"
 #include "graph/ir/generated_name.h"
 #include "graph/ir/group_key.h"
 #include "graph/passes/bucket_all_reduces.h"
@@ -126,18 +128,19 @@ std::map<std::string, Layout> StateLayouts(const Graph& training) {
   return layouts;
 }
 
-// The passes of both entry points, in their order. They borrow what they are made from.
+// The passes of entry points, in their order. They borrow what they are made from. `states`: how those of the program
+// lie; of the first entry point, which decides it, none.
 class PassList {
  public:
   PassList(const Model& model, const Strategy& strategy, const OpRegistry& registry, const ProgramOptions& options)
       : model_(model), strategy_(strategy), registry_(registry), options_(options) {}
 
-  std::vector<Pass> Training() const {
+  std::vector<Pass> Training(const std::map<std::string, Layout>& states) const {
     std::vector<Pass> passes = {{"prepare_training", [this](Graph g) { return PrepareTraining(g, registry_); }}};
     AddDecomposition(passes);
     AddFusions(Fusion::When::kForward, passes);
     AddUnrolling(passes);
-    passes.push_back({"partition", [this](Graph g) { return Partition(g, strategy_, registry_); }});
+    passes.push_back({"partition", [this, &states](Graph g) { return Partition(g, strategy_, registry_, states); }});
     AddMixedPrecision(passes);
     passes.push_back(
         {"adjoint and update", [this](Graph g) { return AppendBackward(std::move(g), model_, strategy_, registry_); }});
@@ -227,6 +230,79 @@ class PassList {
   const ProgramOptions& options_;
 };
 
+// What is not there or lies otherwise would be another state than that of training.
+absl::Status CheckStates(const Graph& training, const Graph& entry) {
+  for (const State& state : entry.states()) {
+    const Value& value = entry.value(state.value);
+    const ValueId trained = training.Find(value.name);
+    if (trained == kNoValue) return InvalidArgument("state {} is none of training", Quoted(value.name));
+    const auto printed = [](const Graph& graph, ValueId id) {
+      const TensorType& type = graph.type(id);
+      return fmt::format("{}{} {}", Name(type.dtype), ToString(type.shape), ToString(graph.layout(id), graph.mesh(id)));
+    };
+    if (training.type(trained) == value.type && training.layout(trained) == value.layout) continue;
+    return InvalidArgument("state {} is {}; in training it is {}", Quoted(value.name), printed(entry, state.value),
+                           printed(training, trained));
+  }
+  return absl::OkStatus();
+}
+
+// Makes the entry points one after the other. Borrows all that it is given.
+class ProgramMaker {
+ public:
+  ProgramMaker(const Model& model, const Strategy& strategy, const OpRegistry& registry, const ProgramOptions& options)
+      : model_(model), options_(options), passes_(model, strategy, registry, options) {
+    program_.meshes = MeshesOf(strategy);
+    program_.learning_rate = model.learning_rate;
+  }
+
+  absl::StatusOr<Program> Make() {
+    RETURN_IF_ERROR(AddSize(model_.graph, ""));
+    for (const ModelEntry& entry : model_.entries) {
+      RETURN_IF_ERROR(WithContext(fmt::format("entry point {}", Quoted(entry.name)),
+                                  entry.is_size() ? AddSize(entry.graph, entry.name) : AddResults(entry)));
+    }
+    for (const EntryPoint& entry : program_.entries) CollectGroups(entry.graph, program_);
+    return std::move(program_);
+  }
+
+ private:
+  absl::Status AddSize(const Graph& graph, const std::string& size) {
+    Graph forward = Typed(graph);
+    RETURN_IF_ERROR(Add(EntryName(kTrainEntry, size), forward, graph, passes_.Training(states_)));
+    if (size.empty()) states_ = StateLayouts(program_.state_graph());
+    const Graph evaluated = DropTrainingOnly(options_.predictions.empty() ? std::move(forward) : forward);
+    RETURN_IF_ERROR(Add(EntryName(kEvaluateEntry, size), evaluated, evaluated, passes_.Evaluation(states_)));
+    if (options_.predictions.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const Graph predicted, OnlyResults(std::move(forward), options_.predictions));
+    return Add(EntryName(kPredictEntry, size), predicted, predicted, passes_.Evaluation(states_));
+  }
+
+  absl::Status AddResults(const ModelEntry& entry) {
+    RETURN_IF_ERROR(Add(entry.name, Typed(entry.graph), entry.graph, passes_.Evaluation(states_)));
+    std::vector<EntryResult>& results = program_.entries.back().results;
+    for (size_t r = 0; r < results.size(); ++r) results[r].name = entry.results[r].name;
+    return absl::OkStatus();
+  }
+
+  absl::Status Add(const std::string& name, Graph forward, const Graph& names, const std::vector<Pass>& passes) {
+    ASSIGN_OR_RETURN(Graph made, RunPasses(std::move(forward), passes, name, options_.verify_passes));
+    if (!program_.entries.empty()) RETURN_IF_ERROR(CheckStates(program_.state_graph(), made));
+    program_.entries.push_back(MakeEntryPoint(name, std::move(made), names));
+    return absl::OkStatus();
+  }
+
+  Graph Typed(const Graph& graph) const {
+    return options_.floating == DType::kF32 ? graph : ConvertDType(graph, options_.floating);
+  }
+
+  const Model& model_;
+  const ProgramOptions& options_;
+  const PassList passes_;
+  Program program_;
+  std::map<std::string, Layout> states_;  // of training
+};
+
 }  // namespace
 
 absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,
@@ -234,35 +310,16 @@ absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy
   return OrExhausted("the program", [&]() -> absl::StatusOr<Program> {
     RETURN_IF_ERROR(CheckStrategy(strategy, model.graph));
     CHECK(!options.mix_precision || options.floating == DType::kF32);
-    Graph forward = options.floating == DType::kF32 ? model.graph : ConvertDType(model.graph, options.floating);
-    const PassList passes(model, strategy, registry, options);
-    Program program;
-    program.meshes = MeshesOf(strategy);
-    program.learning_rate = model.learning_rate;
-    ASSIGN_OR_RETURN(Graph training, RunPasses(forward, passes.Training(), kTrainEntry, options.verify_passes));
-    const std::map<std::string, Layout> states = StateLayouts(training);
-    program.entries.push_back(MakeEntryPoint(kTrainEntry, std::move(training), model.graph));
-    const Graph evaluated = DropTrainingOnly(options.predictions.empty() ? std::move(forward) : forward);
-    ASSIGN_OR_RETURN(Graph evaluation,
-                     RunPasses(evaluated, passes.Evaluation(states), kEvaluateEntry, options.verify_passes));
-    program.entries.push_back(MakeEntryPoint(kEvaluateEntry, std::move(evaluation), evaluated));
-    if (!options.predictions.empty()) {
-      ASSIGN_OR_RETURN(forward, OnlyResults(std::move(forward), options.predictions));
-      const Graph names = forward;
-      ASSIGN_OR_RETURN(Graph prediction,
-                       RunPasses(std::move(forward), passes.Evaluation(states), kPredictEntry, options.verify_passes));
-      program.entries.push_back(MakeEntryPoint(kPredictEntry, std::move(prediction), names));
-    }
-    for (const EntryPoint& entry : program.entries) CollectGroups(entry.graph, program);
-    return program;
+    return ProgramMaker(model, strategy, registry, options).Make();
   });
 }
 
-Program OnlyEntry(Program program, const std::string& entry) {
-  CHECK(program.Find(entry) != nullptr);
-  std::erase_if(program.entries, [&](const EntryPoint& each) { return each.name != entry; });
+Program OnlyEntries(Program program, const std::vector<std::string>& entries) {
+  std::erase_if(program.entries,
+                [&](const EntryPoint& each) { return std::ranges::find(entries, each.name) == entries.end(); });
+  CHECK(program.entries.size() == entries.size());
   program.groups.clear();
-  CollectGroups(program.state_graph(), program);
+  for (const EntryPoint& entry : program.entries) CollectGroups(entry.graph, program);
   return program;
 }
 

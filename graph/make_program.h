@@ -23,7 +23,7 @@ struct ProgramOptions {
   int64_t bucket_bytes = -1;     // over the strategy's; -1: as the strategy says
   MachineSpeed speed = {};       // by which buckets and exchanges are chosen
   // Values of the forward graph, by name: with any, the program has an entry point `predict` that computes them as
-  // evaluation does, and has the inputs that they need.
+  // evaluation does, and has the inputs that they need. One for each size of the graph.
   std::vector<std::string> predictions = {};
   // For ranks that live in several processes: every step counts which of them want to stop
   // (graph/derive/count_votes.h).
@@ -31,12 +31,14 @@ struct ProgramOptions {
   bool verify_passes = false;  // check the graph after each pass (graph/passes/run_passes.h); tests always do
 };
 
-// Pure and linear in the graph. Errors name the node or the strategy's entry.
+// `train`, `evaluate` and `predict`, of each other size of the model the same under its name (graph/ir/entry_name.h),
+// and its entries with results under theirs. Pure and linear in the graph. Errors name the node or the strategy's
+// entry, and the model's entry.
 absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,
                                     const ProgramOptions& options = {});
 
-// The program with that entry point alone (CHECKed), the states that it has and the groups that it needs.
-Program OnlyEntry(Program program, const std::string& entry);
+// The program with these entry points alone (CHECKed), the states that the first one has and the groups that they need.
+Program OnlyEntries(Program program, const std::vector<std::string>& entries);
 
 // Adds the groups that `graph` needs and the program has not yet: in the order in which it first uses them, all groups
 // of one set of axes together. A reshard that moves nothing needs none.

@@ -2,7 +2,7 @@
 #include "graph/ir/entry_point.h"
 #include "graph/ir/op_definition.h"
 #include "graph/proto_io/proto_io.h"
-#include "graph/read/graph_assembler.h"
+#include "graph/read/model_entries.h"
 #include "graph/read/verify_model.h"
 #include "ops/registry.h"
 #include "partita/convert.h"
@@ -80,13 +80,8 @@ Result<Model> Model::FromDescription(const Description& description) {
 }
 
 Result<Model> Model::WithBatch(int64_t batch) const {
-  return Guarded<Result<Model>>([&]() -> Result<Model> {
-    partita::Model model = parts_->model;
-    auto graph = partita::WithBatch(model.graph, batch, Ops());
-    if (!graph.ok()) return ErrorOf(graph.status());
-    model.graph = *std::move(graph);
-    return Parts::Make(std::move(model));
-  });
+  return Guarded<Result<Model>>(
+      [&]() -> Result<Model> { return Parts::Make(partita::WithBatch(parts_->model, batch, Ops())); });
 }
 
 std::vector<Field> Model::fields() const { return parts_->fields; }

@@ -62,7 +62,7 @@ absl::StatusOr<Program> ProgramOf(const partita::Model& given, const Split& spli
   program_options.mix_precision = options.mixed_precision;
   program_options.predictions = options.predict;
   ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), program_options));
-  return options.train ? std::move(program) : OnlyEntry(std::move(program), kPredictEntry);
+  return options.train ? std::move(program) : OnlyEntries(std::move(program), {kPredictEntry});
 }
 
 partita::SessionOptions RuntimeOptions(const Options& options) {

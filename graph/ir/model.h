@@ -4,7 +4,9 @@
 #define PARTITA_GRAPH_IR_MODEL_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "graph/ir/graph.h"
 #include "graph/optimizer/optimizer.h"
@@ -48,11 +50,28 @@ inline Attributes StateAttributes(const TensorType& type, double value) {
           {"scale", value}};
 }
 
+// What a graph can do under a name of its own, over the states of training (docs/design.md 5.22): train, evaluate and
+// predict in other sizes; or, with results, compute these as evaluation does.
+struct ModelEntry {
+  struct Result {
+    std::string value;  // of the user's graph
+    std::string name;   // under which it is reported
+  };
+
+  std::string name;
+  std::map<std::string, Shape> rows;  // by input: its sizes behind the batch, where they are not the graph's
+  std::vector<Result> results;        // none: it is a size
+  Graph graph;  // forward, in these sizes; with results what they need and all states: it has no loss, they are metrics
+
+  bool is_size() const { return results.empty(); }
+};
+
 struct Model {
   std::string name;
   Graph graph;  // forward only, mesh without axes
   Optimizer optimizer;
   LearningRate learning_rate;
+  std::vector<ModelEntry> entries = {};
 };
 
 }  // namespace partita

@@ -2,7 +2,7 @@
 
 #include "graph/proto_io/proto_io_attributes.h"
 #include "graph/proto_io/proto_io_optimizer.h"
-#include "graph/read/graph_assembler.h"
+#include "graph/read/model_entries.h"
 #include "graph/read/verify_model.h"
 #include "graph/value/node_name.h"
 #include "proto/graph.pb.h"
@@ -50,6 +50,35 @@ std::vector<FurtherLossDescription> ReadFurtherLosses(const GraphProto& proto) {
   return losses;
 }
 
+absl::StatusOr<ModelEntry> ReadEntry(const EntryPointProto& proto) {
+  ModelEntry entry;
+  entry.name = proto.name();
+  for (const EntrySizeProto& size : proto.sizes()) {
+    if (entry.rows.emplace(size.input(), Shape(size.row().values().begin(), size.row().values().end())).second)
+      continue;
+    return InvalidArgument("entry point {}: sizes of {} are given twice; once is allowed", Quoted(proto.name()),
+                           Quoted(size.input()));
+  }
+  for (const EntryResultProto& result : proto.results()) {
+    entry.results.push_back({result.value(), result.name().empty() ? result.value() : result.name()});
+  }
+  return entry;
+}
+
+void WriteEntry(const ModelEntry& entry, EntryPointProto& proto) {
+  proto.set_name(entry.name);
+  for (const auto& [input, row] : entry.rows) {
+    EntrySizeProto& size = *proto.add_sizes();
+    size.set_input(input);
+    for (const int64_t each : row) size.mutable_row()->add_values(each);
+  }
+  for (const auto& [value, name] : entry.results) {
+    EntryResultProto& result = *proto.add_results();
+    result.set_value(value);
+    if (name != value) result.set_name(name);
+  }
+}
+
 absl::StatusOr<Model> ReadModel(const GraphProto& proto, const OpRegistry& registry) {
   RETURN_IF_ERROR(CheckComplete(proto));
   Model model;
@@ -58,8 +87,12 @@ absl::StatusOr<Model> ReadModel(const GraphProto& proto, const OpRegistry& regis
   ASSIGN_OR_RETURN(model.optimizer, ReadOptimizer(proto.optimizer(), registry));
   RETURN_IF_ERROR(VerifyLearningRate(model.learning_rate));
   ASSIGN_OR_RETURN(const std::vector<NodeDescription> nodes, ReadNodes(proto));
-  ASSIGN_OR_RETURN(model.graph, BuildGraph(nodes, proto.loss(0), {proto.metrics().begin(), proto.metrics().end()},
-                                           registry, ReadFurtherLosses(proto)));
+  for (const EntryPointProto& entry : proto.entry_points()) {
+    ASSIGN_OR_RETURN(model.entries.emplace_back(), ReadEntry(entry));
+  }
+  RETURN_IF_ERROR(
+      BuildGraphs(nodes, {proto.loss(0), {proto.metrics().begin(), proto.metrics().end()}, ReadFurtherLosses(proto)},
+                  registry, model));
   RETURN_IF_ERROR(VerifyPatterns(model.graph, model.optimizer));
   return model;
 }
@@ -75,7 +108,7 @@ GraphProto WriteModel(const Model& model) {
   GraphProto proto;
   proto.set_schema_version(1);
   proto.set_name(model.name);
-  for (const NodeDescription& node : Describe(model.graph)) WriteNode(node, *proto.add_nodes());
+  for (const NodeDescription& node : DescribeNodes(model)) WriteNode(node, *proto.add_nodes());
   proto.add_loss(model.graph.value(model.graph.loss).name);
   for (const FurtherLossDescription& further : DescribeFurtherLosses(model.graph)) {
     FurtherLossProto& loss = *proto.add_further_losses();
@@ -83,6 +116,7 @@ GraphProto WriteModel(const Model& model) {
     loss.set_weight(further.weight);
     loss.set_training_only(further.training_only);
   }
+  for (const ModelEntry& entry : model.entries) WriteEntry(entry, *proto.add_entry_points());
   for (ValueId metric : model.graph.metrics) proto.add_metrics(model.graph.value(metric).name);
   WriteOptimizer(model.optimizer, *proto.mutable_optimizer());
   LearningRateProto& rate = *proto.mutable_learning_rate();

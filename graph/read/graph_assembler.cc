@@ -135,17 +135,4 @@ std::vector<FurtherLossDescription> DescribeFurtherLosses(const Graph& graph) {
   return described;
 }
 
-absl::StatusOr<Graph> WithBatch(const Graph& graph, int64_t batch, const OpRegistry& registry) {
-  std::vector<NodeDescription> nodes = Describe(graph);
-  for (NodeDescription& node : nodes) {
-    if (registry.Find(node.op)->role != Role::kInput) continue;
-    Shape shape = node.attributes.Ints("shape");
-    shape[0] = batch;
-    node.attributes.Set("shape", std::move(shape));
-  }
-  std::vector<std::string> metrics;
-  for (ValueId metric : graph.metrics) metrics.push_back(graph.value(metric).name);
-  return BuildGraph(nodes, graph.value(graph.loss).name, metrics, registry, DescribeFurtherLosses(graph));
-}
-
 }  // namespace partita

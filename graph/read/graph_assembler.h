@@ -51,10 +51,6 @@ absl::StatusOr<Graph> BuildGraph(const std::vector<NodeDescription>& nodes, cons
 std::vector<NodeDescription> Describe(const Graph& graph);
 std::vector<FurtherLossDescription> DescribeFurtherLosses(const Graph& graph);
 
-// The same graph for another batch: dimension 0 of every input becomes `batch`. kInvalidArgument if a node does not
-// allow it.
-absl::StatusOr<Graph> WithBatch(const Graph& graph, int64_t batch, const OpRegistry& registry);
-
 }  // namespace partita
 
 #endif  // PARTITA_GRAPH_READ_GRAPH_ASSEMBLER_H_

@@ -139,17 +139,6 @@ absl::Status CheckUpdates(const Graph& graph) {
   return absl::OkStatus();
 }
 
-// Two inputs that one field fills would be taken for micro-batches of one.
-absl::Status CheckFields(const Graph& graph) {
-  for (const EntryInput& input : InputsOf(graph)) {
-    if (input.values.size() == 1) continue;
-    return InvalidArgument("node {}: its field {} fills {} already; each input needs one of its own",
-                           Quoted(graph.value(input.values[1]).name), Quoted(input.field),
-                           Quoted(graph.value(input.values[0]).name));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckSteps(const char* field, int64_t value, int64_t least) {
   if (value >= least && value <= kMostSteps) return absl::OkStatus();
   return InvalidArgument("{} is {}; {} to {} are allowed", field, value, least, kMostSteps);
@@ -187,8 +176,19 @@ absl::Status CheckWarmup(const LearningRate& rate) {
 
 }  // namespace
 
+// Two inputs that one field fills would be taken for micro-batches of one.
+absl::Status VerifyFields(const Graph& graph) {
+  for (const EntryInput& input : InputsOf(graph)) {
+    if (input.values.size() == 1) continue;
+    return InvalidArgument("node {}: its field {} fills {} already; each input needs one of its own",
+                           Quoted(graph.value(input.values[1]).name), Quoted(input.field),
+                           Quoted(graph.value(input.values[0]).name));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status VerifyForward(const Graph& graph) {
-  RETURN_IF_ERROR(CheckFields(graph));
+  RETURN_IF_ERROR(VerifyFields(graph));
   RETURN_IF_ERROR(CheckResults(graph));
   RETURN_IF_ERROR(CheckParameters(graph));
   return CheckUpdates(graph);

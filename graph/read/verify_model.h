@@ -17,6 +17,8 @@ namespace partita {
 //   - what a node updates (running statistics) are states, each updated by one node
 // kInvalidArgument names the node. Linear; no recursion.
 absl::Status VerifyForward(const Graph& graph);
+// The first of these alone, also of a graph that only computes.
+absl::Status VerifyFields(const Graph& graph);
 
 // Ranges of the schedule's numbers; names the field.
 absl::Status VerifyLearningRate(const LearningRate& rate);

@@ -65,8 +65,7 @@ absl::Status Session::Diagnose() {
   RETURN_IF_ERROR(dead_);
   RETURN_IF_ERROR(CheckIdle("diagnose"));
   if (not_applied_.ok() || backend_->gpu() != nullptr) return not_applied_;
-  RETURN_IF_ERROR(train_.status());
-  const int entry = *train_;
+  const int entry = not_applied_entry_;
   const absl::StatusOr<ValueId> first =
       OrExhausted("a diagnosis", [&]() -> absl::StatusOr<ValueId> { return FirstNonFinite(entry); });
   RETURN_IF_ERROR(first.status());

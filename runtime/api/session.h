@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "graph/ir/entry_name.h"
 #include "graph/ir/program.h"
 #include "graph/moves/move_bytes.h"
 #include "graph/timeline/timeline.h"
@@ -109,6 +110,8 @@ class Session {
   absl::StatusOr<StepResult> Evaluate();
   // The values that `predict` computes (ProgramOptions::predictions), whole, in their order.
   absl::StatusOr<std::vector<HostTensor>> Predict();
+  // The same of any entry point that neither trains nor evaluates: its results (ModelEntry). kInvalidArgument: it does.
+  absl::StatusOr<std::vector<HostTensor>> Compute(std::string_view entry);
 
   // Writes the rows of a step to their places (InputPlacements, StageInput), and its votes.
   using InputFiller = std::function<absl::Status()>;
@@ -123,12 +126,14 @@ class Session {
   // Begin starts a step behind the one in flight. `fill` writes its inputs, while that one runs where the places can
   // be written then (on a GPU, whose inputs travel by a stream of their own), else when it has ended. Finish waits for
   // the older step, and returns its results or its error, those above. Behind a step that was not applied no other is.
+  // A step may begin behind one of another size of the graph (graph/ir/entry_name.h); that one ends first.
   // After an error, also one of `fill`, no step is in flight: those that were have ended, and their results are gone.
-  // kFailedPrecondition, which changes nothing: Begin with two steps in flight or with one of another entry point;
-  // Finish with none; and all that reads or writes states, observed values or counters while one is.
+  // kFailedPrecondition, which changes nothing: Begin with two steps in flight or with one of another use (training,
+  // evaluation, an entry point with results); Finish with none; and all that reads or writes states, observed values or
+  // counters while one is.
   absl::Status Begin(std::string_view entry, const InputFiller& fill);
-  absl::StatusOr<StepResult> Finish();                         // of `train` or `evaluate`
-  absl::StatusOr<std::vector<HostTensor>> FinishPrediction();  // of `predict`
+  absl::StatusOr<StepResult> Finish();                         // of training or evaluation
+  absl::StatusOr<std::vector<HostTensor>> FinishPrediction();  // of all others
 
   // Collective: looks for where the last step of training went wrong, if it was not applied (kOutOfRange). Its inputs
   // must have been written to their places again. Runs that step once more, changes no state, and returns the step's
@@ -232,8 +237,11 @@ class Session {
   void Drain();
   absl::Status DieIfExhausted(const absl::Status& status);
   HeldTensor ResultPart(const StepInFlight& step, size_t result) const;
-  bool IsTraining(const StepInFlight& step) const { return train_.ok() && step.entry == *train_; }
-  bool IsPrediction(const StepInFlight& step) const { return predict_.ok() && step.entry == *predict_; }
+  bool IsTraining(int entry) const { return IsUse(program_.entries[entry].name, kTrainEntry); }
+  bool IsPrediction(int entry) const {
+    return !IsTraining(entry) && !IsUse(program_.entries[entry].name, kEvaluateEntry);
+  }
+  bool SameUse(int entry, int other) const;
   std::string NameOf(const StepInFlight& step) const;
   absl::Status CheckFinite(const StepInFlight& step) const;
   absl::StatusOr<ValueId> FirstNonFinite(int entry);
@@ -261,6 +269,7 @@ class Session {
   std::optional<double> votes_;
   int64_t train_steps_ = 0;   // begun
   absl::Status not_applied_;  // the last step of training was not, and why
+  int not_applied_entry_ = 0;
   absl::Status dead_;
   std::unique_ptr<StallWatch> stall_watch_;  // null: nobody looks; last, as it looks at all of the above
 };

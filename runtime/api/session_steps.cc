@@ -51,6 +51,15 @@ absl::StatusOr<std::vector<HostTensor>> Session::Predict() {
   return FinishPrediction();
 }
 
+absl::StatusOr<std::vector<HostTensor>> Session::Compute(std::string_view entry) {
+  const absl::StatusOr<int> place = program_.PlaceOf(entry);
+  if (place.ok() && !IsPrediction(*place)) {
+    return InvalidArgument("entry point '{}' has no results to be computed", std::string(entry));
+  }
+  RETURN_IF_ERROR(BeginAlone(place));
+  return FinishPrediction();
+}
+
 absl::Status Session::CheckIdle(const char* what) const {
   if (in_flight_.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(fmt::format("{}: a step of '{}' is in flight; Finish it first", what,
@@ -71,14 +80,20 @@ absl::Status Session::Begin(std::string_view entry, const InputFiller& fill) {
   if (in_flight_.size() == kMostInFlight) {
     return absl::FailedPreconditionError(fmt::format("begin: {} steps are in flight; Finish one first", kMostInFlight));
   }
-  if (!in_flight_.empty() && in_flight_.front().entry != place) return CheckIdle("begin");
+  if (!in_flight_.empty() && !SameUse(in_flight_.front().entry, place)) return CheckIdle("begin");
   return DieIfExhausted(OrExhausted("a step", [&] { return BeginStep(place, fill); }));
 }
 
-// The host's inputs and results lie in the arena, where a step has other things while it runs. So there it ends first;
-// if it was not applied none begins behind it, and Finish says why.
+bool Session::SameUse(int entry, int other) const {
+  const bool computed = IsPrediction(entry) || IsPrediction(other);
+  return entry == other || (!computed && IsTraining(entry) == IsTraining(other));
+}
+
+// The host's inputs and results lie in the arena, where a step has other things while it runs. So there it ends first,
+// as it does everywhere where the next one is another program; if it was not applied none begins behind it, and Finish
+// says why.
 absl::Status Session::BeginStep(int entry, const InputFiller& fill) {
-  if (!in_flight_.empty() && backend_->gpu() == nullptr) {
+  if (!in_flight_.empty() && (backend_->gpu() == nullptr || in_flight_.front().entry != entry)) {
     if (!ended_) ended_ = EndOldest();
     if (!ended_->status.ok()) return absl::OkStatus();
   }
@@ -87,7 +102,7 @@ absl::Status Session::BeginStep(int entry, const InputFiller& fill) {
     return filled;
   }
   StepInFlight step{entry, 0, train_steps_};
-  if (IsTraining(step)) step.number = ++train_steps_;
+  if (IsTraining(step.entry)) step.number = ++train_steps_;
   const absl::StatusOr<int> turn = TakeInputs(entry);
   if (!turn.ok()) dead_ = turn.status();
   RETURN_IF_ERROR(dead_);
@@ -141,13 +156,13 @@ absl::Status Session::WaitForAll(std::span<Executor* const> executors) {
 }
 
 absl::StatusOr<StepResult> Session::Finish() {
-  if (!in_flight_.empty() && IsPrediction(in_flight_.front())) return CheckIdle("finish a step with a loss");
+  if (!in_flight_.empty() && IsPrediction(in_flight_.front().entry)) return CheckIdle("finish a step with a loss");
   ASSIGN_OR_RETURN(Outcome outcome, FinishStep());
   return std::move(outcome.result);
 }
 
 absl::StatusOr<std::vector<HostTensor>> Session::FinishPrediction() {
-  if (!in_flight_.empty() && !IsPrediction(in_flight_.front())) return CheckIdle("finish a prediction");
+  if (!in_flight_.empty() && !IsPrediction(in_flight_.front().entry)) return CheckIdle("finish a prediction");
   ASSIGN_OR_RETURN(Outcome outcome, FinishStep());
   return std::move(outcome.predictions);
 }
@@ -168,7 +183,7 @@ absl::StatusOr<Session::Outcome> Session::TakeOldest() {
   const StepInFlight step = in_flight_.front();
   in_flight_.erase(in_flight_.begin());
   if (outcome.status.ok()) return outcome;
-  if (IsTraining(step)) train_steps_ = step.number;
+  if (IsTraining(step.entry)) train_steps_ = step.number;
   Drain();
   return outcome.status;
 }
@@ -179,7 +194,10 @@ Session::Outcome Session::EndOldest() {
   const absl::Status ran = WaitForAll(executors_[step.entry]);
   if (absl::IsInvalidArgument(ran)) dead_ = WithContext(NameOf(step), ran);  // wrong data
   outcome.status = dead_.ok() ? CheckFinite(step) : dead_;
-  if (dead_.ok() && IsTraining(step)) not_applied_ = outcome.status;
+  if (dead_.ok() && IsTraining(step.entry)) {
+    not_applied_ = outcome.status;
+    not_applied_entry_ = step.entry;
+  }
   if (outcome.status.ok()) ReadResults(step, outcome);
   return outcome;
 }
@@ -213,9 +231,9 @@ HeldTensor Session::ResultPart(const StepInFlight& step, size_t result) const {
 }
 
 std::string Session::NameOf(const StepInFlight& step) const {
-  if (IsTraining(step)) return fmt::format("step {}", step.number);
+  if (IsTraining(step.entry)) return fmt::format("step {}", step.number);
   const std::string& entry = program_.entries[step.entry].name;
-  return entry == kEvaluateEntry ? "evaluation" : fmt::format("entry point '{}'", entry);
+  return IsUse(entry, kEvaluateEntry) ? "evaluation" : fmt::format("entry point '{}'", entry);
 }
 
 absl::Status Session::CheckFinite(const StepInFlight& step) const {
@@ -238,7 +256,7 @@ void Session::ReadResults(const StepInFlight& step, Outcome& outcome) const {
   const size_t losses = point.graph.loss == kNoValue ? 0 : 1, results = point.results.size();
   if (losses > 0) outcome.result.loss = ScalarAt(ResultPart(step, 0));
   for (size_t r = losses; r < results; ++r) {
-    if (IsPrediction(step)) {
+    if (IsPrediction(step.entry)) {
       outcome.predictions.push_back(Copied(ResultPart(step, r)));
     } else {
       outcome.result.metrics.emplace_back(point.results[r].name, ScalarAt(ResultPart(step, r)));

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <set>
 
+#include "graph/ir/entry_name.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
@@ -65,26 +66,57 @@ absl::StatusOr<size_t> FindField(const EntryPoint& entry, const EntryInput& inpu
                          Name(type.dtype), ToString(type.shape), Name(field.dtype), ToString(field.row));
 }
 
+// The entry point of that use all of whose inputs these fields fill; nullptr: there is none.
+const EntryPoint* FindEntry(const Program& program, const std::string& use, const std::vector<Field>& fields) {
+  const auto fills = [&](const EntryPoint& entry) {
+    return IsUse(entry.name, use) && std::ranges::all_of(entry.inputs, [&](const EntryInput& input) {
+             return FindField(entry, input, fields).ok();
+           });
+  };
+  const auto found = std::ranges::find_if(program.entries, fills);
+  return found == program.entries.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
-absl::StatusOr<BatchFeed> BatchFeed::Create(const Session& session, const std::string& entry,
-                                            std::shared_ptr<const BatchSource> source) {
-  BatchFeed feed;
-  feed.rows_.resize(static_cast<size_t>(session.ranks()));
-  ASSIGN_OR_RETURN(const int place, session.program().PlaceOf(entry));
-  const EntryPoint& point = session.program().entries[place];
-  for (const EntryInput& input : point.inputs) {
-    ASSIGN_OR_RETURN(const size_t field, FindField(point, input, source->fields()));
+absl::StatusOr<BatchFeed::Bucket> BatchFeed::PlacesOf(const Session& session, const EntryPoint& entry,
+                                                      const std::vector<Field>& fields) {
+  Bucket bucket{entry.name, {}};
+  for (const EntryInput& input : entry.inputs) {
+    ASSIGN_OR_RETURN(const size_t field, FindField(entry, input, fields));
     for (int rank = 0; rank < session.ranks(); ++rank) {
-      ASSIGN_OR_RETURN(std::vector<HeldTensor> parts, session.InputPlacements(entry, input.field, rank));
+      ASSIGN_OR_RETURN(std::vector<HeldTensor> parts, session.InputPlacements(entry.name, input.field, rank));
       for (HeldTensor& part : parts) {
-        if (part.data == nullptr) continue;
-        feed.rows_[rank] = Hull(feed.rows_[rank], RowsOf(part.tensor));
-        feed.places_.push_back({rank, field, std::move(part)});
+        if (part.data != nullptr) bucket.places.push_back({rank, field, std::move(part)});
       }
     }
   }
-  for (Place& place : feed.places_) MoveToRows(feed.rows_[place.rank], place.part);
+  return bucket;
+}
+
+absl::StatusOr<BatchFeed> BatchFeed::Create(const Session& session, const std::string& use,
+                                            std::shared_ptr<const BatchSource> source) {
+  BatchFeed feed;
+  feed.rows_.resize(static_cast<size_t>(session.ranks()));
+  RETURN_IF_ERROR(session.program().PlaceOf(use).status());
+  for (int64_t b = 0; b < source->buckets(); ++b) {
+    const EntryPoint* const entry = FindEntry(session.program(), use, source->fields_of(b));
+    const EntryPoint& point = entry == nullptr ? *session.program().Find(use) : *entry;
+    absl::StatusOr<Bucket> bucket = PlacesOf(session, point, source->fields_of(b));
+    if (!bucket.ok() && source->buckets() > 1) {
+      return WithContext(fmt::format("bucket {} of the data, for which the graph has no sizes", b), bucket.status());
+    }
+    RETURN_IF_ERROR(bucket.status());
+    feed.buckets_.push_back(*std::move(bucket));
+  }
+  for (const Bucket& bucket : feed.buckets_) {
+    for (const Place& place : bucket.places) {
+      feed.rows_[place.rank] = Hull(feed.rows_[place.rank], RowsOf(place.part.tensor));
+    }
+  }
+  for (Bucket& bucket : feed.buckets_) {
+    for (Place& place : bucket.places) MoveToRows(feed.rows_[place.rank], place.part);
+  }
   feed.source_ = std::move(source);
   return feed;
 }
@@ -98,7 +130,9 @@ absl::StatusOr<std::unique_ptr<Prefetcher>> BatchFeed::Prefetch(int64_t first, i
 }
 
 void BatchFeed::Stage(const Batch& batch) const {
-  for (const Place& place : places_) Copy(batch.parts[place.rank].fields[place.field], place.part);
+  for (const Place& place : buckets_[batch.bucket].places) {
+    Copy(batch.parts[place.rank].fields[place.field], place.part);
+  }
 }
 
 int64_t PrefetchedBytes(const EntryPoint& entry, const std::vector<Schedule>& schedules, std::span<const int> ranks) {

@@ -20,15 +20,19 @@ namespace partita {
 // Thread-compatible; the session must outlive it.
 class BatchFeed {
  public:
-  // kInvalidArgument: no such entry point; an input that no field of the source fills, or one of another type or size;
-  // both are named.
-  static absl::StatusOr<BatchFeed> Create(const Session& session, const std::string& entry,
+  // `use`: kTrainEntry, kEvaluateEntry or kPredictEntry. The batches of each bucket of the source go to the entry point
+  // of that use (graph/ir/entry_name.h) whose inputs have its sizes. kInvalidArgument: no such entry point; an input
+  // that no field of the source fills, or one of another type or size; both are named.
+  static absl::StatusOr<BatchFeed> Create(const Session& session, const std::string& use,
                                           std::shared_ptr<const BatchSource> source);
+
+  // Where batch `number` of the source goes to.
+  const std::string& EntryOf(int64_t number) const { return buckets_[source_->bucket(number)].entry; }
 
   // Batches [first, first + count) of the source, made ahead of time, for all ranks of the session.
   absl::StatusOr<std::unique_ptr<Prefetcher>> Prefetch(int64_t first, int64_t count) const;
 
-  // Copies a batch of Prefetch into the places; before a step, never while one runs.
+  // Copies a batch of Prefetch into the places of its entry point; before a step, never while one runs.
   void Stage(const Batch& batch) const;
 
  private:
@@ -38,15 +42,22 @@ class BatchFeed {
     HeldTensor part;   // of the rank's rows: `global` is as long as they are
   };
 
+  struct Bucket {
+    std::string entry;
+    std::vector<Place> places;
+  };
+
   BatchFeed() = default;
+  static absl::StatusOr<Bucket> PlacesOf(const Session& session, const EntryPoint& entry,
+                                         const std::vector<Field>& fields);
 
   std::shared_ptr<const BatchSource> source_;
-  std::vector<Rows> rows_;  // by rank
-  std::vector<Place> places_;
+  std::vector<Rows> rows_;  // by rank, of all buckets
+  std::vector<Bucket> buckets_;
 };
 
 // Bytes of the batches that Prefetch makes ahead for these ranks of a process. `schedules`: of the entry point, by
-// rank.
+// rank; of several sizes that of the largest.
 int64_t PrefetchedBytes(const EntryPoint& entry, const std::vector<Schedule>& schedules, std::span<const int> ranks);
 
 // The fields of one batch, whole, in the order of the source's.

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/ir/entry_name.h"
 #include "graph/ir/generated_name.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/save_in_turn.h"
@@ -35,7 +36,7 @@ StateTypes StatesOf(const Graph& graph) {
 std::set<std::string, std::less<>> EvaluatedStates(const Program& program) {
   std::set<std::string, std::less<>> names;
   for (const EntryPoint& entry : program.entries) {
-    if (entry.name == kTrainEntry) continue;
+    if (IsUse(entry.name, kTrainEntry)) continue;
     for (const State& state : entry.graph.states()) {
       if (state.update == kNoValue) names.insert(entry.graph.value(state.value).name);
     }

@@ -1,5 +1,7 @@
 #include "runtime/train/predictor.h"
 
+#include <algorithm>
+
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 #include "runtime/train/set_walk.h"
@@ -37,9 +39,14 @@ absl::StatusOr<std::optional<Predictions>> PredictSet(Session& session, std::sha
                                                       const std::atomic<int>* stop) {
   ASSIGN_OR_RETURN(const int entry, session.program().PlaceOf(kPredictEntry));
   ASSIGN_OR_RETURN(Predictions predictions, NoRows(session.program().entries[entry], source->batch_rows()));
-  const auto take = [&](int64_t samples) -> absl::Status {
+  if (source->buckets() > 1) {
+    return InvalidArgument("predictions are in the order of the set; data in {} buckets has another",
+                           source->buckets());
+  }
+  const auto take = [&](const WalkedBatch& batch) -> absl::Status {
     ASSIGN_OR_RETURN(const std::vector<HostTensor> values, session.FinishPrediction());
-    AddRows(values, samples, predictions);
+    const int64_t rows = source->batch_rows();
+    AddRows(values, std::min(rows, source->samples() - batch.number * rows), predictions);
     return absl::OkStatus();
   };
   ASSIGN_OR_RETURN(const bool whole, WalkSet(session, kPredictEntry, source, stop, take));

@@ -19,7 +19,7 @@ using Predictions = std::vector<HostTensor>;
 
 // Collective. `source` is of BatchMode::kEvaluation, whose filled-up rows are left out. Empty if `*stop` (may be null)
 // became non-zero before the end. kInvalidArgument: the program has no entry point `predict`, a value has not the
-// batch's rows in its first dimension, or the source does not fill an input.
+// batch's rows in its first dimension, or the source does not fill an input or has buckets.
 absl::StatusOr<std::optional<Predictions>> PredictSet(Session& session, std::shared_ptr<const BatchSource> source,
                                                       const std::atomic<int>* stop);
 

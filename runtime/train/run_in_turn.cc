@@ -4,14 +4,15 @@
 
 namespace partita {
 
-absl::Status RunInTurn(Session& session, const std::string& entry, int64_t steps, const Session::InputFiller& fill,
+absl::Status RunInTurn(Session& session, int64_t steps, const StepEntry& entry, const StepFill& fill,
                        const StepEnd& end) {
   const int64_t most = session.records_timeline() ? 1 : 2;  // in flight
   int64_t begun = 0, ended = 0;
   bool go_on = true;
   while (true) {
     while (go_on && begun < steps && begun - ended < most) {
-      RETURN_IF_ERROR(session.Begin(entry, fill));
+      const std::string& next = entry(begun);
+      RETURN_IF_ERROR(session.Begin(next, [&] { return fill(next); }));
       ++begun;
     }
     if (ended == begun) return absl::OkStatus();

@@ -14,10 +14,15 @@ namespace partita {
 // Takes the results of the older step in flight (Session::Finish); false: no step more, but for the one behind it.
 using StepEnd = std::function<absl::StatusOr<bool>()>;
 
-// Collective. Runs up to `steps` steps of an entry point. `fill` and `end` are called once for each that is begun,
+// The entry point of a step of those that are run, counted from 0.
+using StepEntry = std::function<const std::string&(int64_t step)>;
+// Writes the inputs of the next step, which is one of `entry`.
+using StepFill = std::function<absl::Status(const std::string& entry)>;
+
+// Collective. Runs up to `steps` steps, all of one use. `fill` and `end` are called once for each that is begun,
 // in their order. A session that records its timeline has one of the last step only: there each step ends before the
 // next is begun. Without an error no step is in flight behind it.
-absl::Status RunInTurn(Session& session, const std::string& entry, int64_t steps, const Session::InputFiller& fill,
+absl::Status RunInTurn(Session& session, int64_t steps, const StepEntry& entry, const StepFill& fill,
                        const StepEnd& end);
 
 }  // namespace partita

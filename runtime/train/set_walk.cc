@@ -29,29 +29,30 @@ absl::Status BeginAnew(Session& session, const std::string& entry) {
 
 }  // namespace
 
-absl::StatusOr<bool> WalkSet(Session& session, const std::string& entry, std::shared_ptr<const BatchSource> source,
+absl::StatusOr<bool> WalkSet(Session& session, const std::string& use, std::shared_ptr<const BatchSource> source,
                              const std::atomic<int>* stop, const BatchEnd& end) {
-  const int64_t batches = source->batches_per_epoch(), rows = source->batch_rows();
-  RETURN_IF_ERROR(BeginAnew(session, entry));
-  ASSIGN_OR_RETURN(const BatchFeed feed, BatchFeed::Create(session, entry, source));
+  const int64_t batches = source->batches_per_epoch();
+  RETURN_IF_ERROR(BeginAnew(session, use));
+  ASSIGN_OR_RETURN(const BatchFeed feed, BatchFeed::Create(session, use, source));
   ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(0, batches));
-  ASSIGN_OR_RETURN(const StopVote vote, StopVote::Create(session, entry, stop));
-  const auto stage = [&]() -> absl::Status {
+  ASSIGN_OR_RETURN(const StopVote vote, StopVote::Create(session, use, stop));
+  const auto entry = [&](int64_t batch) -> const std::string& { return feed.EntryOf(batch); };
+  const auto stage = [&](const std::string& of) -> absl::Status {
     ASSIGN_OR_RETURN(const Batch* const batch, prefetcher->Next());
     feed.Stage(*batch);
-    vote.Cast();
+    vote.Cast(of);
     return absl::OkStatus();
   };
   ASSIGN_OR_RETURN(int stopped_by, VoteToStop(session, stop));
   int64_t walked = 0;
   const auto take = [&]() -> absl::StatusOr<bool> {
-    RETURN_IF_ERROR(end(std::min(rows, source->samples() - walked * rows)));
+    RETURN_IF_ERROR(end({walked, feed.EntryOf(walked)}));
     ++walked;
     if (stopped_by != 0) return false;
     ASSIGN_OR_RETURN(stopped_by, vote.Outcome());
     return stopped_by == 0;
   };
-  RETURN_IF_ERROR(RunInTurn(session, entry, stopped_by == 0 ? batches : 0, stage, take));
+  RETURN_IF_ERROR(RunInTurn(session, stopped_by == 0 ? batches : 0, entry, stage, take));
   return walked == batches;
 }
 

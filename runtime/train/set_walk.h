@@ -14,14 +14,21 @@
 
 namespace partita {
 
-// Takes the results of a step (Session::Finish) on a batch of which `samples` rows are samples.
-using BatchEnd = std::function<absl::Status(int64_t samples)>;
+// A batch of a set, and the entry point that took it.
+struct WalkedBatch {
+  int64_t number = 0;
+  std::string entry;
+};
+
+// Takes the results of a step (Session::Finish).
+using BatchEnd = std::function<absl::Status(const WalkedBatch& batch)>;
 
 // Collective. Walks `source` (of BatchMode::kEvaluation) once, each batch staged and its step begun while the step
-// before runs. States that steps of `entry` change (what they carry from batch to batch) are zeros at the beginning.
+// before runs; of several sizes of the graph each batch goes to its own. States that steps of `use` change (what they
+// carry from batch to batch) are zeros at the beginning.
 // False if `*stop` (may be null) became non-zero before the end. An error is one of the feed
 // (runtime/train/batch_feed.h), of the source, or of a step.
-absl::StatusOr<bool> WalkSet(Session& session, const std::string& entry, std::shared_ptr<const BatchSource> source,
+absl::StatusOr<bool> WalkSet(Session& session, const std::string& use, std::shared_ptr<const BatchSource> source,
                              const std::atomic<int>* stop, const BatchEnd& end);
 
 }  // namespace partita

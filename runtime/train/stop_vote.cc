@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/ir/entry_name.h"
 #include "runtime/api/job/packed_values.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
@@ -17,16 +18,22 @@ absl::StatusOr<int> VoteToStop(const Session& session, const std::atomic<int>* s
   return largest;
 }
 
-absl::StatusOr<StopVote> StopVote::Create(const Session& session, std::string_view entry,
-                                          const std::atomic<int>* stop) {
-  ASSIGN_OR_RETURN(std::vector<HeldTensor> cast, session.VotePlacements(entry));
+absl::StatusOr<StopVote> StopVote::Create(const Session& session, std::string_view use, const std::atomic<int>* stop) {
+  RETURN_IF_ERROR(session.program().PlaceOf(use).status());
+  Places cast;
+  for (const EntryPoint& entry : session.program().entries) {
+    if (!IsUse(entry.name, use)) continue;
+    ASSIGN_OR_RETURN(cast[entry.name], session.VotePlacements(entry.name));
+  }
   return StopVote(session, stop, std::move(cast));
 }
 
 // Of one of the types that steps add up.
-void StopVote::Cast() const {
+void StopVote::Cast(std::string_view entry) const {
   const bool wants_to_stop = stop_ != nullptr && stop_->load() != 0;
-  for (const HeldTensor& part : cast_) {
+  const auto places = cast_.find(entry);
+  CHECK(places != cast_.end());
+  for (const HeldTensor& part : places->second) {
     if (part.tensor.dtype == DType::kF64) {
       *static_cast<double*>(part.data) = wants_to_stop ? 1 : 0;
     } else {

@@ -3,6 +3,9 @@
 #define PARTITA_RUNTIME_TRAIN_STOP_VOTE_H_
 
 #include <atomic>
+#include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,23 +26,26 @@ absl::StatusOr<int> VoteToStop(const Session& session, const std::atomic<int>* s
 // Thread-compatible; the session must outlive it.
 class StopVote {
  public:
-  // kInvalidArgument: the program has no such entry point.
-  static absl::StatusOr<StopVote> Create(const Session& session, std::string_view entry, const std::atomic<int>* stop);
+  // In the steps of one use, whatever their sizes (graph/ir/entry_name.h). kInvalidArgument: the program has no such
+  // entry point.
+  static absl::StatusOr<StopVote> Create(const Session& session, std::string_view use, const std::atomic<int>* stop);
 
-  // Where the inputs of a step are written: what this process says in it.
-  void Cast() const;
+  // Where the inputs of a step of `entry` are written: what this process says in it.
+  void Cast(std::string_view entry) const;
 
   // Collective, when the step's results have been taken (Session::Finish): the largest value of the flag in any
   // process; 0: go on.
   absl::StatusOr<int> Outcome() const;
 
  private:
-  StopVote(const Session& session, const std::atomic<int>* stop, std::vector<HeldTensor> cast)
+  using Places = std::map<std::string, std::vector<HeldTensor>, std::less<>>;  // by entry point
+
+  StopVote(const Session& session, const std::atomic<int>* stop, Places cast)
       : session_(&session), stop_(stop), cast_(std::move(cast)) {}
 
   const Session* session_;
   const std::atomic<int>* stop_;
-  std::vector<HeldTensor> cast_;
+  Places cast_;
 };
 
 }  // namespace partita

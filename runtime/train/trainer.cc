@@ -121,6 +121,7 @@ class Run {
 
   absl::Status OneEpoch(Prefetcher& batches, EpochResult& epoch) {
     session_.ResetCounters();
+    epoch_steps_.clear();
     meter_.Start();
     const absl::Status status = AllSteps(batches, epoch);
     epoch.samples = epoch.steps * data_.training->batch_rows();
@@ -131,7 +132,8 @@ class Run {
     }
     RETURN_IF_ERROR(status);
     RETURN_IF_ERROR(AddTraffic());
-    return CheckTraffic(session_, kTrainEntry, epoch.steps);
+    for (const auto& [entry, steps] : epoch_steps_) result_.steps_of[entry] += steps;
+    return CheckTraffic(session_, epoch_steps_);
   }
 
   // To the epoch's end, with the pauses before it; one that is due there comes after the evaluation.
@@ -163,17 +165,22 @@ class Run {
   // A batch is staged while the step before runs, but not beyond the last one: at an epoch's end the places are those
   // of evaluation.
   absl::Status SomeSteps(Prefetcher& batches, int64_t count, EpochResult& epoch) {
-    const auto stage = [&]() -> absl::Status {
-      ASSIGN_OR_RETURN(const Batch* const batch, batches.Next());
-      feed_.Stage(*batch);
-      vote_.Cast();
-      return absl::OkStatus();
+    const auto entry = [this, first = Done()](int64_t step) -> const std::string& {
+      return feed_.EntryOf(first + step);
     };
+    const auto stage = [&](const std::string& of) { return Stage(batches, of); };
     const auto end = [&]() -> absl::StatusOr<bool> {
       RETURN_IF_ERROR(EndStep(epoch));
       return !Stopped();
     };
-    return RunInTurn(session_, kTrainEntry, count, stage, end);
+    return RunInTurn(session_, count, entry, stage, end);
+  }
+
+  absl::Status Stage(Prefetcher& batches, const std::string& entry) {
+    ASSIGN_OR_RETURN(const Batch* const batch, batches.Next());
+    feed_.Stage(*batch);
+    vote_.Cast(entry);
+    return absl::OkStatus();
   }
 
   absl::Status EndStep(EpochResult& epoch) {
@@ -183,6 +190,7 @@ class Run {
     RETURN_IF_ERROR(trained.status());
     const StepResult& step = *trained;
     options_.on_step();
+    ++epoch_steps_[feed_.EntryOf(Done())];
     ++epoch.steps;
     ++result_.steps;
     ++sums_.steps;
@@ -198,9 +206,7 @@ class Run {
   // What the step that was not applied says, with what it says about the same batch once more.
   absl::Status Diagnose(const absl::Status& refused) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> again, feed_.Prefetch(Done(), 1));
-    ASSIGN_OR_RETURN(const Batch* const batch, again->Next());
-    feed_.Stage(*batch);
-    vote_.Cast();
+    RETURN_IF_ERROR(Stage(*again, feed_.EntryOf(Done())));
     RETURN_IF_ERROR(session_.Diagnose());
     return refused;
   }
@@ -238,6 +244,7 @@ class Run {
   const int64_t steps_;
   int64_t pause_ = 0;  // at so many steps; 0: at none
   LossSums sums_;      // of the epoch that has not ended
+  EntrySteps epoch_steps_;
 };
 
 // Sums of this program's metrics; of none, where no step was done.

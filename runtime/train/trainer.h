@@ -16,6 +16,7 @@
 #include "runtime/checkpoint/sharded/record.h"
 #include "runtime/data/batch_source.h"
 #include "runtime/telemetry/progress.h"
+#include "runtime/train/evaluator.h"
 #include "runtime/train/metrics.h"
 #include "runtime/train/model_record.h"
 
@@ -44,6 +45,7 @@ struct EpochResult {
 struct TrainingResult {
   std::vector<EpochResult> epochs;
   int64_t steps = 0;
+  EntrySteps steps_of = {};  // of whole epochs, as the traffic
   int64_t samples = 0;
   double seconds = 0;                 // of training, without evaluation
   double data_wait_seconds = 0;       // of these, in which the next batch was not ready

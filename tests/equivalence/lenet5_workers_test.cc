@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "graph/proto_io/proto_io.h"
-#include "graph/read/graph_assembler.h"
+#include "graph/read/model_entries.h"
 #include "ops/registry.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
@@ -33,7 +33,7 @@ absl::StatusOr<Model> LoadLeNet5() {
   }
   text += "nodes { name: \"sigmoid\" op: \"sigmoid\" inputs: \"classifier/bias\" }\n";
   ASSIGN_OR_RETURN(Model model, ParseModel(text, ProtoFormat::kText, path, Ops()));
-  ASSIGN_OR_RETURN(model.graph, WithBatch(model.graph, kBatch, Ops()));
+  ASSIGN_OR_RETURN(model, WithBatch(model, kBatch, Ops()));
   model.learning_rate = LearningRate{};
   model.learning_rate.base = 5e-3;
   return model;

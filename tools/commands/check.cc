@@ -1,4 +1,6 @@
 // `trainer check`: everything about graph and strategy that can be known without running, and nothing is written.
+#include <fmt/ranges.h>
+
 #include "tools/commands/commands.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/machine.h"
@@ -24,6 +26,11 @@ absl::StatusOr<int> Check(const CommandContext& context) {
   context.out << fmt::format("program   ok: {} nodes to train, {} to evaluate, {} groups\n",
                              program.graph(kTrainEntry).nodes().size(), program.graph(kEvaluateEntry).nodes().size(),
                              program.groups.size());
+  if (!model.entries.empty()) {
+    std::vector<std::string> names;
+    for (const EntryPoint& entry : program.entries) names.push_back(entry.name);
+    context.out << fmt::format("entries   ok: {}\n", fmt::join(names, ", "));
+  }
   return kExitFinished;
 }
 

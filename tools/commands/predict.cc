@@ -36,7 +36,7 @@ absl::StatusOr<Program> PredictionProgram(const Flags& flags, const Model& model
   options.predictions = {value};
   ASSIGN_OR_RETURN(options.count_votes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, options));
-  return OnlyEntry(std::move(program), kPredictEntry);
+  return OnlyEntries(std::move(program), {kPredictEntry});
 }
 
 absl::StatusOr<int> RunPredict(const CommandContext& context) {

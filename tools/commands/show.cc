@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "graph/ir/entry_point.h"
 #include "ops/registry.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/graph_hash.h"
@@ -73,6 +74,16 @@ std::string Printed(const Optimizer& optimizer) {
   return text + (optimizer.clip_norm > 0 ? fmt::format(", clipped to norm {}", optimizer.clip_norm) : ", not clipped");
 }
 
+// "short: words[2], next[2]", "step: state, ids -> log_probabilities"
+std::string Printed(const ModelEntry& entry) {
+  std::vector<std::string> sizes, inputs, results;
+  for (const auto& [input, row] : entry.rows) sizes.push_back(input + ToString(row));
+  if (entry.is_size()) return fmt::format("{}: {}", entry.name, fmt::join(sizes, ", "));
+  for (const EntryInput& input : InputsOf(entry.graph)) inputs.push_back(input.field);
+  for (const ModelEntry::Result& result : entry.results) results.push_back(result.name);
+  return fmt::format("{}: {} -> {}", entry.name, fmt::join(inputs, ", "), fmt::join(results, ", "));
+}
+
 void ShowText(const Model& model, std::ostream& out) {
   const Graph& graph = model.graph;
   std::string ops;
@@ -94,12 +105,15 @@ void ShowText(const Model& model, std::ostream& out) {
       {"learning rate", fmt::format("{}, base {}", model.learning_rate.schedule, model.learning_rate.base)},
   };
   for (const auto& [name, value] : lines) out << fmt::format("{:<14} {}\n", name, value);
+  for (const ModelEntry& entry : model.entries) out << fmt::format("{:<14} {}\n", "entry point", Printed(entry));
 }
 
 void ShowJson(const Model& model, std::ostream& out) {
   const Graph& graph = model.graph;
   nlohmann::json metrics = nlohmann::json::array();
   for (ValueId metric : graph.metrics) metrics.push_back(graph.value(metric).name);
+  nlohmann::json entries = nlohmann::json::array();
+  for (const ModelEntry& entry : model.entries) entries.push_back(Printed(entry));
   const Total parameters = SumOf(graph, Role::kParameter), states = SumOf(graph, Role::kState);
   const nlohmann::json json = {
       {"schema_version", 1},
@@ -114,6 +128,7 @@ void ShowJson(const Model& model, std::ostream& out) {
       {"multiply_adds_per_sample", MultiplyAdds(graph) / static_cast<double>(BatchOf(graph))},
       {"loss", graph.value(graph.loss).name},
       {"metrics", metrics},
+      {"entry_points", entries},
   };
   out << json.dump(2) << "\n";
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "graph/read/graph_assembler.h"
+#include "graph/read/model_entries.h"
 #include "graph/timeline/step_times.h"
 #include "ops/registry.h"
 #include "partitioner/cost/cluster_speed.h"
@@ -37,8 +37,7 @@ absl::StatusOr<Strategy> StrategyOf(const Graph& forward, const Cluster& cluster
 absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, const Machine& machine,
                                       const SweepWay& way, int64_t batch) {
   const Cluster& cluster = machine.cluster;
-  Model sized = model;
-  ASSIGN_OR_RETURN(sized.graph, WithBatch(model.graph, batch, Ops()));
+  ASSIGN_OR_RETURN(const Model sized, WithBatch(model, batch, Ops()));
   ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(sized.graph, cluster, way));
   const MachineSpeed speed = SpeedOf(cluster, strategy.mesh.size());
   ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,

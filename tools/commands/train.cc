@@ -205,7 +205,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
                                  : absl::OkStatus();
   ReportProto report = BeginReport("train", context.flags, prepared.model.name, prepared.graph_hash, *prepared.session);
   AddTraining(result, accuracies, report);
-  AddTraffic(*prepared.session, kTrainEntry, result.traffic, result.steps, report);
+  AddTraffic(*prepared.session, kTrainEntry, result.traffic, result.steps_of, report);
   const absl::Status remembered = AddMemory(*prepared.session, report);
   absl::StatusOr<std::vector<RankCommunication>> overlapped{std::vector<RankCommunication>()};
   if (communication) overlapped = communication->Job();

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <tuple>
 
-#include "graph/read/graph_assembler.h"
+#include "graph/read/model_entries.h"
 #include "tests/graph/io/graph_text.h"
 #include "tools/models/models.h"
 
@@ -102,11 +102,10 @@ TEST_P(ShippedModel, SurvivesFiles) {
 }
 
 TEST_P(ShippedModel, HasOtherBatches) {
-  const Model model = Make();
-  const absl::StatusOr<Graph> graph = WithBatch(model.graph, 5, Ops());
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  EXPECT_EQ(graph->type(graph->Find("images")).shape[0], 5);
-  EXPECT_EQ(graph->type(graph->Find("classifier/bias")).shape[0], 5);
+  const absl::StatusOr<Model> model = WithBatch(Make(), 5, Ops());
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->graph.type(model->graph.Find("images")).shape[0], 5);
+  EXPECT_EQ(model->graph.type(model->graph.Find("classifier/bias")).shape[0], 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedModel, ::testing::ValuesIn(ModelNames()), [](const auto& info) {

@@ -137,7 +137,7 @@ TEST(EntryPoint, PredictionNeedsNoLabels) {
   EXPECT_EQ(predict->results[0].name, "r");
   EXPECT_EQ(predict->graph.type(predict->results[0].value).shape, (Shape{8, 3}));
   EXPECT_EQ(predict->graph.loss, kNoValue);
-  EXPECT_EQ(OnlyEntry(program, kPredictEntry).entries.size(), 1u);
+  EXPECT_EQ(OnlyEntries(program, {kPredictEntry}).entries.size(), 1u);
   EXPECT_EQ(Make(1).Find(kPredictEntry), nullptr);
 }
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "graph/make_program.h"
-#include "graph/read/graph_assembler.h"
+#include "graph/read/model_entries.h"
 #include "ops/registry.h"
 #include "runtime/base/memory.h"
 #include "tests/runtime/api/session_fixture.h"
@@ -34,9 +34,7 @@ TEST(Session, RanksThatDoNotFitTogetherAreRefused) {
   const Model small = *MakeSmallModel(one, 1e-2);
   SessionOptions options = SmallOptions();
   const auto start = [&](int64_t batch) {
-    Model model = small;
-    model.graph = *WithBatch(small.graph, batch, Ops());
-    return Session::Start(*PlanOf(one, model, {}), options);
+    return Session::Start(*PlanOf(one, *WithBatch(small, batch, Ops()), {}), options);
   };
   const int64_t base = (*start(1024))->PlannedMemory(0).total, twice = (*start(2048))->PlannedMemory(0).total;
   const double row = static_cast<double>(twice - base) / 1024;
@@ -78,7 +76,7 @@ TEST(Session, AnInputLiesInTheBlocksOfItsLayout) {
 TEST(Session, WhatTheProgramDoesNotHaveIsRefused) {
   const Case one{"mlp", "2x1", false};
   const Model model = *MakeSmallModel(one, 1e-2);
-  const auto session = *Session::Start(OnlyEntry(*PlanOf(one, model, {}), kEvaluateEntry), SmallOptions());
+  const auto session = *Session::Start(OnlyEntries(*PlanOf(one, model, {}), {kEvaluateEntry}), SmallOptions());
   const std::vector<std::pair<absl::Status, std::string>> refusals = {
       {session->Train().status(), "train"},
       {session->Predict().status(), "predict"},

@@ -346,8 +346,8 @@ TEST(CheckTraffic, SeesAStepThatWasNotForeseen) {
   options.steps = 2;
   ASSERT_EQ(TrainOn(fixture, options).steps, 2);
   fixture.session->ResetCounters();
-  EXPECT_TRUE(CheckTraffic(*fixture.session, kTrainEntry, 0).ok());
-  EXPECT_EQ(CheckTraffic(*fixture.session, kTrainEntry, 1).code(), absl::StatusCode::kInternal);
+  EXPECT_TRUE(CheckTraffic(*fixture.session, {}).ok());
+  EXPECT_EQ(CheckTraffic(*fixture.session, {{kTrainEntry, 1}}).code(), absl::StatusCode::kInternal);
 }
 
 TEST(SetScheduleLength, LeavesALengthThatTheModelHas) {

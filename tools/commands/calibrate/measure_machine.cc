@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "graph/read/graph_assembler.h"
+#include "graph/read/model_entries.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/profile/quartiles.h"
@@ -82,8 +82,7 @@ class Calibration {
     const int64_t batch = std::max<int64_t>(1, rows / ranks);
     std::vector<KernelTime> alone;
     for (int together = 1; together <= std::max(ranks, 2); together *= 2) {
-      Model model = model_;
-      ASSIGN_OR_RETURN(model.graph, WithBatch(model_.graph, batch * together, Ops()));
+      ASSIGN_OR_RETURN(const Model model, WithBatch(model_, batch * together, Ops()));
       ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model.graph, together, 1));
       ASSIGN_OR_RETURN(std::vector<KernelTime> times, MeasureStrategy(model, replicas));
       if (together == 1) alone = times;

@@ -1,7 +1,7 @@
 #include "tools/commands/input/inputs.h"
 
 #include "graph/proto_io/proto_io.h"
-#include "graph/read/graph_assembler.h"
+#include "graph/read/model_entries.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/train/trainer.h"
@@ -75,9 +75,9 @@ absl::StatusOr<Model> ReadModel(const Flags& flags) {
   const std::string& path = flags.arguments()[0];
   ASSIGN_OR_RETURN(Model model, LoadModel(path, Ops()));
   if (flags.Int("batch") > 0) {
-    absl::StatusOr<Graph> graph = WithBatch(model.graph, flags.Int("batch"), Ops());
-    if (!graph.ok()) return WithContext(fmt::format("{} with --batch={}", path, flags.Int("batch")), graph.status());
-    model.graph = *std::move(graph);
+    absl::StatusOr<Model> sized = WithBatch(model, flags.Int("batch"), Ops());
+    if (!sized.ok()) return WithContext(fmt::format("{} with --batch={}", path, flags.Int("batch")), sized.status());
+    model = *std::move(sized);
   }
   if (flags.IsSet("learning-rate")) model.learning_rate.base = flags.Float("learning-rate");
   return model;

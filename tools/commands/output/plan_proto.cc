@@ -235,6 +235,34 @@ absl::Status SetTimes(const Program& program, const std::vector<Schedule>& sched
   return trace.empty() ? absl::OkStatus() : SaveTimelines(step.timelines, trace);
 }
 
+struct ArenaUse {
+  MemoryUse memory;
+  int64_t largest_workspace = 0;
+};
+
+void TakeLarger(const std::vector<Schedule>& schedules, std::vector<ArenaUse>& largest) {
+  largest.resize(schedules.size());
+  for (size_t r = 0; r < schedules.size(); ++r) {
+    if (schedules[r].memory.total <= largest[r].memory.total) continue;
+    largest[r] = {schedules[r].memory, LargestWorkspace(schedules[r])};
+  }
+}
+
+// By rank, of the largest of all entry points; those of training and evaluation are given.
+absl::StatusOr<std::vector<ArenaUse>> LargestArenas(const Program& program, const Backend& backend,
+                                                    const std::vector<Schedule>& train,
+                                                    const std::vector<Schedule>& evaluate) {
+  std::vector<ArenaUse> largest;
+  TakeLarger(train, largest);
+  TakeLarger(evaluate, largest);
+  for (const EntryPoint& entry : program.entries) {
+    if (entry.name == kTrainEntry || entry.name == kEvaluateEntry) continue;
+    ASSIGN_OR_RETURN(const std::vector<Schedule> schedules, backend.MakeSchedules(program, entry.graph));
+    TakeLarger(schedules, largest);
+  }
+  return largest;
+}
+
 }  // namespace
 
 absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& program, const Backend& backend,
@@ -250,13 +278,13 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
   AddNodes(program, plan);
   ASSIGN_OR_RETURN(const std::vector<Schedule> train, backend.MakeSchedules(program, program.graph(kTrainEntry)));
   ASSIGN_OR_RETURN(const std::vector<Schedule> evaluate, backend.MakeSchedules(program, program.graph(kEvaluateEntry)));
+  ASSIGN_OR_RETURN(const std::vector<ArenaUse> largest, LargestArenas(program, backend, train, evaluate));
   for (int r = 0; r < program.ranks(); ++r) {
     PlanRankProto* const rank = plan.add_ranks();
     rank->set_rank(r);
     RETURN_IF_ERROR(AddLaunches(train[r], backend.kernels(), *rank));
-    const Schedule& larger = train[r].memory.total >= evaluate[r].memory.total ? train[r] : evaluate[r];
-    SetMemory(larger.memory, *rank->mutable_memory());
-    rank->mutable_memory()->set_largest_workspace_bytes(LargestWorkspace(larger));
+    SetMemory(largest[r].memory, *rank->mutable_memory());
+    rank->mutable_memory()->set_largest_workspace_bytes(largest[r].largest_workspace);
     CountCollectives(program, train[r], plan);
   }
   AddProcesses(program, backend, train, evaluate, plan);

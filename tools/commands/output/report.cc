@@ -177,15 +177,17 @@ void AddEvaluation(double loss, const Metrics& metrics, const std::vector<std::s
 }
 
 void AddTraffic(const Session& session, const std::string& entry, const std::vector<GroupTraffic>& traffic,
-                int64_t steps, ReportProto& report) {
+                const EntrySteps& steps, ReportProto& report) {
   const Program& program = session.program();
-  const std::vector<MoveBytes> predicted = session.PredictedBytes(entry);
+  const std::vector<MoveBytes> predicted = PredictedBytes(session, steps);
+  int64_t all = 0;
+  for (const auto& [of, count] : steps) all += count;
   for (size_t g = 0; g < traffic.size(); ++g) {
     ReportGroupProto* const group = report.add_groups();
     group->set_name(ToString(program.groups[g], program.meshes));
-    group->set_steps(steps);
-    group->set_predicted_payload_bytes(predicted[g].payload * steps);
-    group->set_predicted_wire_bytes(predicted[g].wire * steps);
+    group->set_steps(all);
+    group->set_predicted_payload_bytes(predicted[g].payload);
+    group->set_predicted_wire_bytes(predicted[g].wire);
     group->set_counted_payload_bytes(traffic[g].bytes.payload);
     group->set_counted_wire_bytes(traffic[g].bytes.wire);
     group->set_blocking_collectives(BlockingCollectives(session, entry, static_cast<int>(g)));

@@ -24,9 +24,9 @@ void AddTraining(const TrainingResult& result, const std::vector<std::string>& a
 // What the test set gave.
 void AddEvaluation(double loss, const Metrics& metrics, const std::vector<std::string>& accuracies,
                    ReportProto& report);
-// `traffic` is of `steps` steps of `entry`.
+// `traffic` is of these steps; what blocks is said of one of `entry`.
 void AddTraffic(const Session& session, const std::string& entry, const std::vector<GroupTraffic>& traffic,
-                int64_t steps, ReportProto& report);
+                const EntrySteps& steps, ReportProto& report);
 // Nothing of ranks that had nobody to talk to.
 void AddCommunication(const std::vector<RankCommunication>& ranks, ReportProto& report);
 absl::Status AddMemory(const Session& session, ReportProto& report);

@@ -30,14 +30,14 @@ TEST_F(AnyStrategy, OfLeNet5ReadsWhatAnyOtherWrote) {
   ASSERT_GE(sessions.size(), 8u);
   for (size_t writer = 0; writer < sessions.size(); ++writer) {
     Session& writes = *sessions[writer].second;
-    SetRandomly(writes, static_cast<uint32_t>(writer));
+    ASSERT_TRUE(SetRandomly(writes, static_cast<uint32_t>(writer)).ok());
     const StateBytes written = WholeStates(writes);
     const auto step = static_cast<int64_t>(writer);
     ASSERT_TRUE(WriteCheckpoint(writes, {.step = step}, folder_, SystemDisk()).ok());
     const absl::StatusOr<SavedCheckpoint> saved = SavedCheckpoint::Open(StepFolder(folder_, step));
     ASSERT_TRUE(saved.ok()) << saved.status();
     for (const auto& [reader, reads] : sessions) {
-      SetRandomly(*reads, 1000);
+      ASSERT_TRUE(SetRandomly(*reads, 1000).ok());
       ASSERT_TRUE(CheckStates(*saved, reads->program()).ok());
       ASSERT_TRUE(LoadCheckpoint(*saved, *reads).ok());
       EXPECT_EQ(WholeStates(*reads), written) << sessions[writer].first << " -> " << reader;

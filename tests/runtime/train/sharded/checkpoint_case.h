@@ -5,15 +5,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "runtime/api/session.h"
+#include "tools/benchmarks/chaos/saved_session.h"
 
 namespace partita {
 
@@ -42,22 +41,6 @@ inline StateBytes HeldStates(Session& session) {
                     .ok());
   }
   return states;
-}
-
-// Finite numbers of a seed, the same in every process.
-inline void SetRandomly(Session& session, uint32_t seed) {
-  std::mt19937 random(seed);
-  const Graph& graph = session.program().state_graph();
-  for (const State& state : graph.states()) {
-    const TensorType& type = graph.type(state.value);
-    HostTensor tensor{type.dtype, type.shape, {}};
-    tensor.bytes.resize(static_cast<size_t>(Elements(type.shape) * SizeOf(type.dtype)));
-    for (size_t i = 0; i + 4 <= tensor.bytes.size(); i += 4) {
-      const auto number = static_cast<float>(random() % 1000) / 7;
-      std::memcpy(tensor.bytes.data() + i, &number, 4);
-    }
-    ASSERT_TRUE(session.WriteState(graph.value(state.value).name, tensor).ok());
-  }
 }
 
 // A folder of the test's own.

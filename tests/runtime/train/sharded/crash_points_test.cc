@@ -14,7 +14,7 @@
 #include "runtime/train/sharded/write_checkpoint.h"
 #include "tests/runtime/api/job/thread_job.h"
 #include "tests/runtime/train/sharded/checkpoint_case.h"
-#include "tests/runtime/train/sharded/failing_disk.h"
+#include "tools/benchmarks/chaos/failing_disk.h"
 #include "tools/models/models.h"
 
 namespace partita {
@@ -56,7 +56,7 @@ class CrashPoints : public CheckpointCase {
   Held Set(uint32_t seed) {
     Held states(2);
     OnEach([&](int process) {
-      SetRandomly(*sessions_[process], seed);
+      EXPECT_TRUE(SetRandomly(*sessions_[process], seed).ok());
       states[process] = HeldStates(*sessions_[process]);
     });
     return states;
