@@ -10,7 +10,6 @@
 #include "graph/derive/count_votes.h"
 #include "graph/derive/partition.h"
 #include "graph/derive/row_gradients.h"
-#include "graph/ir/entry_name.h"
 #include "graph/ir/generated_name.h"
 #include "graph/ir/group_key.h"
 #include "graph/passes/bucket_all_reduces.h"

@@ -31,7 +31,7 @@ struct ProgramOptions {
   bool verify_passes = false;  // check the graph after each pass (graph/passes/run_passes.h); tests always do
 };
 
-// `train`, `evaluate` and `predict`, of each other size of the model the same under its name (graph/ir/entry_name.h),
+// `train`, `evaluate` and `predict`, of each other size of the model the same under its name (graph/ir/entry_point.h),
 // and its entries with results under theirs. Pure and linear in the graph. Errors name the node or the strategy's
 // entry, and the model's entry.
 absl::StatusOr<Program> MakeProgram(const Model& model, const Strategy& strategy, const OpRegistry& registry,

@@ -16,6 +16,13 @@ inline constexpr char kTrainEntry[] = "train";
 inline constexpr char kEvaluateEntry[] = "evaluate";
 inline constexpr char kPredictEntry[] = "predict";
 
+// That of another size of the graph (ModelEntry): "train/short". Without a size it is of the graph's own: "train".
+inline std::string EntryName(std::string_view use, std::string_view size) {
+  return size.empty() ? std::string(use) : std::string(use) + "/" + std::string(size);
+}
+// Whether an entry point is that use of the graph, in whatever size.
+inline bool IsUse(std::string_view entry, std::string_view use) { return entry.substr(0, entry.find('/')) == use; }
+
 inline constexpr char kField[] = "field";  // the attribute of an input that names what fills it
 
 // What a caller gives before each step: one value of the graph, or one for each micro-batch, in their order.
@@ -47,7 +54,8 @@ std::vector<ValueId> ResultsOf(const Graph& graph);
 // sum of the votes if they are counted.
 std::vector<ValueId> ReadByHost(const Graph& graph);
 
-// `names`: a graph with the same losses and metrics under the user's names (the forward graph that `graph` was made of).
+// `names`: a graph with the same losses and metrics under the user's names (the forward graph that `graph` was made
+// of).
 EntryPoint MakeEntryPoint(std::string name, Graph graph, const Graph& names);
 // The results have the names of the graph's values.
 EntryPoint MakeEntryPoint(std::string name, Graph graph);

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/entry_name.h"
 #include "graph/ir/program.h"
 #include "graph/moves/move_bytes.h"
 #include "graph/timeline/timeline.h"
@@ -126,7 +125,7 @@ class Session {
   // Begin starts a step behind the one in flight. `fill` writes its inputs, while that one runs where the places can
   // be written then (on a GPU, whose inputs travel by a stream of their own), else when it has ended. Finish waits for
   // the older step, and returns its results or its error, those above. Behind a step that was not applied no other is.
-  // A step may begin behind one of another size of the graph (graph/ir/entry_name.h); that one ends first.
+  // A step may begin behind one of another size of the graph (graph/ir/entry_point.h); that one ends first.
   // After an error, also one of `fill`, no step is in flight: those that were have ended, and their results are gone.
   // kFailedPrecondition, which changes nothing: Begin with two steps in flight or with one of another use (training,
   // evaluation, an entry point with results); Finish with none; and all that reads or writes states, observed values or

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <set>
 
-#include "graph/ir/entry_name.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 

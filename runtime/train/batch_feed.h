@@ -21,7 +21,7 @@ namespace partita {
 class BatchFeed {
  public:
   // `use`: kTrainEntry, kEvaluateEntry or kPredictEntry. The batches of each bucket of the source go to the entry point
-  // of that use (graph/ir/entry_name.h) whose inputs have its sizes. kInvalidArgument: no such entry point; an input
+  // of that use (graph/ir/entry_point.h) whose inputs have its sizes. kInvalidArgument: no such entry point; an input
   // that no field of the source fills, or one of another type or size; both are named.
   static absl::StatusOr<BatchFeed> Create(const Session& session, const std::string& use,
                                           std::shared_ptr<const BatchSource> source);

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/ir/entry_name.h"
 #include "graph/ir/generated_name.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/save_in_turn.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "graph/ir/entry_name.h"
 #include "runtime/api/job/packed_values.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"

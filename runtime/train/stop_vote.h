@@ -26,7 +26,7 @@ absl::StatusOr<int> VoteToStop(const Session& session, const std::atomic<int>* s
 // Thread-compatible; the session must outlive it.
 class StopVote {
  public:
-  // In the steps of one use, whatever their sizes (graph/ir/entry_name.h). kInvalidArgument: the program has no such
+  // In the steps of one use, whatever their sizes (graph/ir/entry_point.h). kInvalidArgument: the program has no such
   // entry point.
   static absl::StatusOr<StopVote> Create(const Session& session, std::string_view use, const std::atomic<int>* stop);
 

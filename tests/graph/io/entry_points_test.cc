@@ -2,9 +2,6 @@
 // sentence.
 #include <gmock/gmock.h>
 
-#include <algorithm>
-
-#include "graph/ir/op_definition.h"
 #include "graph/read/model_entries.h"
 #include "tests/graph/io/graph_text.h"
 

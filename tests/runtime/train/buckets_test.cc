@@ -8,7 +8,6 @@
 #include <cstring>
 #include <map>
 
-#include "graph/ir/entry_name.h"
 #include "graph/ir/generated_name.h"
 #include "graph/make_program.h"
 #include "graph/read/model_entries.h"
