@@ -21,6 +21,10 @@ std::vector<FlagDefinition> Parallelism() {
       ChoiceFlag(
           "search", "none", {"none", "auto", "data", "grid", "groups", "placement", "pipeline", "layerwise"},
           "find a strategy for --ranks of --cluster (unset: all of its devices); auto: the best of all searches"),
+      ChoiceFlag(
+          "solver", "own", {"own", "cbc"},
+          "who looks for better placements where --search has no proof; cbc: the program of Debian's coinor-cbc"),
+      IntFlag("solver-seconds", "60", 1, 86'400, "how long it may take, for each size of worker groups"),
       PathFlag("save-strategy", "write what --search found or --repair made, with the reasons (.pbtxt, .pb)"),
       BoolFlag("repair", "of a plan that does not fit: take the best change that makes it fit on --cluster"),
       PathFlag("diff", "another strategy file: what it does otherwise on --cluster, and what that costs"),

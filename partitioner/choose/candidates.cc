@@ -26,8 +26,9 @@ Candidate CandidateOf(SearchKind search, Strategy strategy, const Judgement& jud
 
 }  // namespace
 
-Searcher::Searcher(const Graph& forward, const LayerGraph& layers, int ranks, const CostBasis& basis)
-    : forward_(forward), layers_(layers), ranks_(ranks), basis_(basis) {}
+Searcher::Searcher(const Graph& forward, const LayerGraph& layers, int ranks, const CostBasis& basis,
+                   ProgramSolver solver)
+    : forward_(forward), layers_(layers), ranks_(ranks), basis_(basis), solver_(std::move(solver)) {}
 
 absl::StatusOr<std::vector<Candidate>> Searcher::CandidatesOf(SearchKind search, double bytes) {
   switch (search) {
@@ -80,7 +81,7 @@ absl::StatusOr<std::vector<Candidate>> Searcher::Placements(double bytes) {
   std::vector<Candidate> candidates;
   for (const int model : GroupSizes()) {
     ASSIGN_OR_RETURN(const WholeLayers whole, WholeLayers::Of(CostsOfGroups(model)));
-    ASSIGN_OR_RETURN(const Answer<std::vector<int>> answer, PlaceStep(whole, model, bytes));
+    ASSIGN_OR_RETURN(const Answer<std::vector<int>> answer, PlaceStep(whole, model, bytes, solver_));
     Strategy strategy = StrategyOfRanks(forward_, layers_, ranks_ / model, "model", model, answer.plan);
     candidates.push_back(CandidateOf(SearchKind::kPlacement, std::move(strategy), answer));
   }

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "partitioner/choose/candidate.h"
+#include "partitioner/search/placement/program_solver.h"
 #include "partitioner/tables/layer_cost.h"
 #include "partitioner/tables/layer_tables.h"
 #include "partitioner/tables/layers.h"
@@ -20,8 +21,9 @@ namespace partita {
 // Makes each table once, for all searches and limits. Thread-compatible.
 class Searcher {
  public:
-  // `forward`: the user's graph. All must outlive it.
-  Searcher(const Graph& forward, const LayerGraph& layers, int ranks, const CostBasis& basis);
+  // `forward`: the user's graph. All must outlive it. `solver`: of placements; nullptr: none.
+  Searcher(const Graph& forward, const LayerGraph& layers, int ranks, const CostBasis& basis,
+           ProgramSolver solver = nullptr);
 
   // None: the search has nothing to choose (a group of one rank). `bytes`: of a rank; searches whose best plan needs
   // more look for one that does not.
@@ -48,6 +50,7 @@ class Searcher {
   const LayerGraph& layers_;
   const int ranks_;
   const CostBasis& basis_;
+  const ProgramSolver solver_;
   std::map<int, std::unique_ptr<LayerCosts>> costs_;      // by ranks of a worker group
   std::map<std::pair<int, bool>, LayerTables> grids_;     // by rows, and whether of groups
   std::optional<absl::StatusOr<LayerTables>> layerwise_;  // once asked for

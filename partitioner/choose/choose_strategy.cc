@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "partitioner/choose/candidates.h"
+#include "partitioner/choose/plain_candidates.h"
 #include "partitioner/predict/predicted_plan.h"
 #include "partitioner/search/elimination/cost_tables.h"
 #include "runtime/base/status.h"
@@ -14,11 +15,13 @@ namespace {
 class Chooser {
  public:
   Chooser(const ChooseRequest& request, const LayerGraph& layers)
-      : request_(request), searcher_(request.model.graph, layers, request.ranks, request.basis) {}
+      : request_(request), searcher_(request.model.graph, layers, request.ranks, request.basis, request.solver) {}
 
   absl::StatusOr<std::vector<Finalist>> Run() {
     for (const SearchKind search : kSearches) {
-      if (request_.searches.contains(search)) Try(search);
+      if (!request_.searches.contains(search)) continue;
+      Try(search);
+      TryPlain(search);
     }
     if (finalists_.empty()) return InvalidArgument("{} ranks: the search has nothing to choose", request_.ranks);
     std::stable_sort(finalists_.begin(), finalists_.end(), [](const Finalist& a, const Finalist& b) {
@@ -29,6 +32,17 @@ class Chooser {
   }
 
  private:
+  // Tables leave out what does not lie in one layer: what buckets and streams hide, and what passes fuse. So what
+  // anybody would try first is always compared.
+  void TryPlain(SearchKind search) {
+    for (Candidate& candidate : PlainCandidates(request_.model.graph, request_.ranks, search)) {
+      const bool is_data = candidate.strategy.mesh.axes[1].size == 1;
+      if (is_data && request_.searches.contains(SearchKind::kData)) continue;
+      Finalist finalist = Compiled(std::move(candidate));
+      if (finalist.seconds > 0) finalists_.push_back(std::move(finalist));
+    }
+  }
+
   // Its best plan; where that does not fit, also the best that does by the tables.
   void Try(SearchKind search) {
     const size_t before = finalists_.size();
@@ -102,7 +116,7 @@ std::string ReasonAgainst(const Finalist& finalist, const Finalist& best) {
 }
 
 std::string Proof(const Candidate& candidate) {
-  if (!candidate.judgement) return "nothing to search";
+  if (!candidate.judgement) return "not searched";
   if (candidate.judgement->Gap() == 0) return "the best on its tables";
   return fmt::format("gap {:.2f} %", 100 * candidate.judgement->Gap());
 }

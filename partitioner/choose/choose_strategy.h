@@ -14,6 +14,7 @@
 #include "graph/make_program.h"
 #include "graph/make_schedule.h"
 #include "partitioner/choose/candidate.h"
+#include "partitioner/search/placement/program_solver.h"
 #include "partitioner/tables/layer_cost.h"
 
 namespace partita {
@@ -23,15 +24,17 @@ struct ChooseRequest {
   int ranks = 1;
   std::set<SearchKind> searches;  // at least one
   CostBasis basis;
-  int64_t memory_bytes = 0;  // that a rank may use, beside what its device has; 0: no more than that
+  int64_t memory_bytes = 0;        // that a rank may use, beside what its device has; 0: no more than that
+  ProgramSolver solver = nullptr;  // of what the search of placements cannot prove; nullptr: there is none
   // How finalists are compiled.
   ProgramOptions program;
   const KernelCatalogue& kernels;
   ScheduleOptions schedule;
 };
 
-// What was compiled, the best first: those that fit before those that do not, then by seconds, then in the order of the
-// searches. kResourceExhausted: none fits; it names the nearest and what it lacks. Deterministic.
+// What was compiled, the best first; of searches of grids and groups also what is split by flags, without a search:
+// those that fit before those that do not, then by seconds, then in the order of the searches. kResourceExhausted: none
+// fits; it names the nearest and what it lacks. Deterministic.
 absl::StatusOr<std::vector<Finalist>> ChooseStrategy(const ChooseRequest& request);
 
 // The finalists as a table for people, the chosen one first.

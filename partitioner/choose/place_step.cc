@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "partitioner/search/placement/activity_order.h"
+#include "partitioner/search/placement/solve_placement.h"
 #include "partitioner/search/placement_search.h"
 #include "runtime/base/status.h"
 
@@ -33,11 +34,31 @@ class StepPlacer {
     }
   }
 
+  // What a solver finds and proves of the whole.
+  absl::Status Solve(const ProgramSolver& solver, Answer<std::vector<int>>& best) const {
+    BlockPlacement known;
+    known.placement.device = OpsOf(best.plan);
+    known.seconds = best.seconds;
+    known.lower_bound = best.lower_bound;
+    ASSIGN_OR_RETURN(const BlockPlacement solved, SolvePlacement(whole_.graph, limits_, known, solver));
+    best.lower_bound = solved.lower_bound;
+    if (solved.seconds >= best.seconds) return absl::OkStatus();
+    best.plan = DevicesOfLayers(layers_, whole_, solved.placement.device);
+    best.seconds = solved.seconds;
+    best.bytes = FullestBytes(whole_.graph, solved.placement.device, limits_.devices);
+    return absl::OkStatus();
+  }
+
  private:
-  // Takes these devices if the whole step is shorter with them and fits.
-  void Try(const std::vector<int>& of_layer, Answer<std::vector<int>>& best) const {
+  std::vector<int> OpsOf(const std::vector<int>& of_layer) const {
     std::vector<int> of_op;
     for (const int layer : whole_.layer_of_op) of_op.push_back(of_layer[layer]);
+    return of_op;
+  }
+
+  // Takes these devices if the whole step is shorter with them and fits.
+  void Try(const std::vector<int>& of_layer, Answer<std::vector<int>>& best) const {
+    const std::vector<int> of_op = OpsOf(of_layer);
     const double bytes = FullestBytes(whole_.graph, of_op, limits_.devices);
     const double seconds = ListOrder(ActivitiesOf(whole_.graph, of_op, limits_.devices)).end;
     if (bytes > limits_.bytes || seconds >= best.seconds) return;
@@ -53,7 +74,8 @@ class StepPlacer {
 
 }  // namespace
 
-absl::StatusOr<Answer<std::vector<int>>> PlaceStep(const WholeLayers& layers, int model, double bytes) {
+absl::StatusOr<Answer<std::vector<int>>> PlaceStep(const WholeLayers& layers, int model, double bytes,
+                                                   const ProgramSolver& solver) {
   PlacementLimits limits;
   limits.devices = model;
   limits.bytes = bytes;
@@ -75,6 +97,7 @@ absl::StatusOr<Answer<std::vector<int>>> PlaceStep(const WholeLayers& layers, in
   }
   placer.TryNeighbours(best);
   best.lower_bound = std::min(best.seconds, std::max(best.lower_bound, parts));
+  if (solver && best.Gap() > 0) RETURN_IF_ERROR(placer.Solve(solver, best));
   std::erase_if(best.rejected, [&](const Rejected& rejected) { return rejected.seconds < best.seconds; });
   return best;
 }

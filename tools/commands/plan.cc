@@ -49,6 +49,11 @@ absl::Status CheckFlags(const Flags& flags) {
   if (flags.Text("format") == "dot" && (flags.IsSet("diff") || flags.Bool("explain"))) {
     return FlagError("flag --format is dot; --explain and --diff have text and json");
   }
+  const std::string &solver = flags.Text("solver"), &search = flags.Text("search");
+  if (solver != "own" && search != "placement" && search != "auto") {
+    return FlagError("flag --solver is {}, which solves placements; --search is {}, and placement or auto is needed",
+                     solver, search);
+  }
   return absl::OkStatus();
 }
 
@@ -226,7 +231,8 @@ Command PlanCommand() {
   for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"processes", "explain", "diff", "repair", "trace", "page", "format", "full"}) {
+  for (const char* flag :
+       {"solver", "solver-seconds", "processes", "explain", "diff", "repair", "trace", "page", "format", "full"}) {
     command.flags.push_back(flag);
   }
   return command;

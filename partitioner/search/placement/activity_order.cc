@@ -147,7 +147,10 @@ Activities ActivitiesOf(const PlacementGraph& graph, const std::vector<int>& dev
       }
       int transfer = static_cast<int>(activities.all.size());
       if (edge->value >= 0) transfer = of_value.emplace(std::pair(edge->value, link), transfer).first->second;
-      if (transfer == static_cast<int>(activities.all.size())) activities.all.push_back({-1, edge->seconds, link, {}});
+      if (transfer == static_cast<int>(activities.all.size())) {
+        const auto first = static_cast<int>(edge - graph.edges.data());
+        activities.all.push_back({-1, edge->seconds, link, {}, first});
+      }
       std::vector<int>& before = activities.all[transfer].before;
       if (std::ranges::find(before, of_op[edge->from]) == before.end()) before.push_back(of_op[edge->from]);
       run.before.push_back(transfer);
@@ -159,6 +162,27 @@ Activities ActivitiesOf(const PlacementGraph& graph, const std::vector<int>& dev
 }
 
 ActivityOrder ListOrder(const Activities& activities) { return OrderSearch(activities, kLater, nullptr).Best(true); }
+
+ActivityOrder InOrder(const Activities& activities, const std::vector<double>& begins) {
+  const std::vector<Activity>& all = activities.all;
+  std::vector<double> end(all.size(), -1), free(activities.resources, 0);  // -1: not begun
+  ActivityOrder order;
+  for (size_t begun = 0; begun < all.size(); ++begun) {
+    int next = -1;
+    for (int i = 0; i < static_cast<int>(all.size()); ++i) {
+      if (end[i] >= 0 || !std::ranges::all_of(all[i].before, [&](int before) { return end[before] >= 0; })) continue;
+      if (next < 0 || std::pair(begins[i], all[i].seconds) < std::pair(begins[next], all[next].seconds)) next = i;
+    }
+    double start = free[all[next].resource];
+    for (const int before : all[next].before) start = std::max(start, end[before]);
+    end[next] = free[all[next].resource] = start + all[next].seconds;
+    order.end = std::max(order.end, end[next]);
+    if (all[next].op < 0) continue;
+    order.start.resize(std::max<size_t>(order.start.size(), all[next].op + 1));
+    order.start[all[next].op] = start;
+  }
+  return order;
+}
 
 ActivityOrder BestOrder(const Activities& activities, double than, double& nodes) {
   return OrderSearch(activities, than, &nodes).Best(false);

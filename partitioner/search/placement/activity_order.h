@@ -15,6 +15,7 @@ struct Activity {
   double seconds = 0;
   int resource = 0;
   std::vector<int> before;  // what must have ended
+  int edge = -1;            // of a transfer: the first edge of the graph that it serves
 };
 
 // Each stands after those before it. Transfers that take no time are left out.
@@ -31,6 +32,9 @@ struct ActivityOrder {
 
 // What is on the longest way to the end goes first.
 ActivityOrder ListOrder(const Activities& activities);
+
+// As `begins` says, by activity, each as early as what goes before it allows; of equals the shorter one first.
+ActivityOrder InOrder(const Activities& activities, const std::vector<double>& begins);
 
 // The best order, if it ends before `than`; an empty `start`: there is none. Looks at up to `nodes` partial orders and
 // takes what it looked at off; when these run out, what it found so far.

@@ -3,9 +3,10 @@
 import json
 import os
 import re
+import shutil
 import unittest
 
-from tests.tools.commands.trainer_case import LENET, MLP, TrainerCase, example
+from tests.tools.commands.trainer_case import LENET, MLP, TrainerCase, example, without_launchers
 
 CORES = os.path.abspath("tools/clusters/two_cores.pbtxt")
 
@@ -54,8 +55,34 @@ class SearchTest(TrainerCase):
             with self.subTest(flag=flag):
                 self.refused(2, "--search and " + flag.split("=")[0], *search, flag, LENET)
         self.refused(2, "--search needs --cluster", "plan", "--search=auto", LENET)
-        self.refused(2, "--save-strategy writes what --search finds", "plan", "--save-strategy=found.pbtxt", LENET)
+        self.refused(2, "--save-strategy writes what --search finds or --repair makes; give one of them", "plan",
+                     "--save-strategy=found.pbtxt", LENET)
+        self.refused(2, "--save-strategy writes what --search finds; give --search=auto", "train",
+                     "--save-strategy=found.pbtxt", LENET)
         self.refused(2, ".pbtxt", *search, "--save-strategy=found.txt", LENET)
+
+    def placed(self, *flags, code=0, path=None):
+        environment = dict(without_launchers(), PATH=path or os.environ["PATH"])
+        return self.call("plan", "--search=placement", "--cluster=" + CORES, "--ranks=2", "--solver=cbc", *flags,
+                         example("mini_inception.pbtxt"), code=code, environment=environment)
+
+    @unittest.skipUnless(shutil.which("cbc"), "the command cbc is not here (Debian's package coinor-cbc)")
+    def test_solver_tells_the_gap_when_time_is_over(self):
+        text = self.placed("--solver-seconds=1").stdout
+        self.assertRegex(text.splitlines()[1], r"^placement .* chosen; gap \d+\.\d\d %$")
+
+    def test_solver_that_is_not_there_or_fails(self):
+        self.assertIn("flag --solver: cbc does not start: No such file or directory; Debian's package coinor-cbc has it",
+                      self.placed(code=7, path=self.folder).stderr)
+        with open(self.path("cbc"), "w") as file:
+            file.write("#!/bin/sh\n[ $1 = quit ] || exit 9\n")
+        os.chmod(self.path("cbc"), 0o755)
+        self.assertIn("mini_inception.pbtxt: cbc ended with exit code 9",
+                      self.placed(code=7, path=self.folder).stderr)
+
+    def test_solver_of_what_it_does_not_solve(self):
+        self.refused(2, "--solver is cbc, which solves placements; --search is grid", "plan", "--search=grid",
+                     "--cluster=" + CORES, "--ranks=2", "--solver=cbc", LENET)
 
     def test_more_ranks_than_devices(self):
         self.refused(3, "two-cores", "plan", "--search=data", "--cluster=" + CORES, "--ranks=65", LENET)

@@ -10,6 +10,7 @@
 #include "runtime/api/backend/backend.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/run_options.h"
+#include "tools/commands/solver/cbc.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -17,11 +18,14 @@ namespace {
 
 absl::Status SearchNeedsMachine() { return FlagError("flag --search needs --cluster: for which machines to plan"); }
 
+bool Solves(const Flags& flags) { return flags.Has("solver") && flags.Text("solver") != "own"; }
+
 // What a search finds cannot be said beside it.
 absl::Status CheckFlags(const Flags& flags) {
   if (!Searches(flags)) {
     if (!flags.IsSet("save-strategy")) return absl::OkStatus();
-    return FlagError("flag --save-strategy writes what --search finds; give --search=auto");
+    return FlagError("flag --save-strategy writes what --search finds{}",
+                     flags.Has("repair") ? " or --repair makes; give one of them" : "; give --search=auto");
   }
   for (const char* other : {"strategy", "dp", "mp", "convolutions", "dense", "input-gradients", "micro-batches"}) {
     if (flags.Given(other)) return FlagError("flags --search and --{} are given; one of them is allowed", other);
@@ -42,6 +46,13 @@ absl::StatusOr<double> CopiesOfWeights(const Model& model) {
   return 2.0 + static_cast<double>(definition->rule(optimizer.attributes).slots.size());
 }
 
+absl::StatusOr<ProgramSolver> SolverOf(const Flags& flags) {
+  if (!Solves(flags)) return ProgramSolver();
+  absl::StatusOr<ProgramSolver> solver = CbcSolver(flags.Int("solver-seconds"));
+  if (!solver.ok()) return AsNoDevice(WithContext("flag --solver", solver.status()));
+  return solver;
+}
+
 absl::StatusOr<std::vector<Finalist>> Search(const Flags& flags, Model model, bool exact,
                                              const std::optional<Machine>& machine) {
   AssumeScheduleLength(model);
@@ -53,16 +64,18 @@ absl::StatusOr<std::vector<Finalist>> Search(const Flags& flags, Model model, bo
   const auto backend = Backend::OpenToPlan(static_cast<int>(ranks), Spread::kThreads, options);
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
   const KernelTimes times = KernelTimesOf(*machine, static_cast<int>(ranks));
+  ASSIGN_OR_RETURN(const ProgramSolver solver, SolverOf(flags));
   const ChooseRequest request{.model = model,
                               .ranks = static_cast<int>(ranks),
                               .searches = SearchesOf(flags),
                               .basis = {Ops(), machine->cluster, times, copies},
                               .memory_bytes = flags.Int("memory"),
+                              .solver = solver,
                               .program = ReadProgramOptions(flags, speed),
                               .kernels = (*backend)->kernels(),
                               .schedule = (*backend)->schedule_options()};
   absl::StatusOr<std::vector<Finalist>> finalists = ChooseStrategy(request);
-  if (!finalists.ok()) return WithContext(flags.arguments()[0], finalists.status());
+  if (!finalists.ok()) return AsNoDevice(WithContext(flags.arguments()[0], finalists.status()));
   return finalists;
 }
 

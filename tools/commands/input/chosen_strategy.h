@@ -16,7 +16,8 @@
 
 namespace partita {
 
-// Flags that ChosenStrategyOf reads besides StrategyFlags and RunFlags: search, save-strategy.
+// Flags that ChosenStrategyOf reads besides StrategyFlags and RunFlags: search, save-strategy. Where the command has
+// them, also solver and solver-seconds: what a time limit leaves may differ from rank to rank of a run.
 std::vector<std::string> SearchFlags();
 
 bool Searches(const Flags& flags);
@@ -32,7 +33,8 @@ struct ChosenStrategy {
 };
 
 // `exact`: the command has no AccelerationFlags. FlagError: --search beside flags that say what it is to find,
-// --save-strategy without it. kResourceExhausted: nothing fits.
+// --save-strategy without it. kResourceExhausted: nothing fits. kUnavailable, with exit code 7: the
+// solver is not here, or fails.
 absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact,
                                                 const std::optional<Machine>& machine);
 
