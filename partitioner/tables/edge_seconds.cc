@@ -118,20 +118,35 @@ class Edge {
     return elements > 0 ? moves_.LinkOver(axes).SecondsOf(elements * SizeOf(type_.dtype)) : 0;
   }
 
-  double Sum(uint32_t axes, double elements) {
-    return axes == 0 ? 0 : moves_.OfCollective(CollectiveKind::kAllReduce, axes, elements * SizeOf(type_.dtype));
+  double Collective(CollectiveKind kind, uint32_t axes, double elements) {
+    return axes == 0 ? 0 : moves_.OfCollective(kind, axes, elements * SizeOf(type_.dtype));
   }
 
   double SecondsOf(const End& from, const End& to) {
-    uint32_t differ = 0;
-    for (size_t a = 0; a < from.axes.size(); ++a) differ |= from.axes[a] == to.axes[a] ? 0 : 1U << a;
+    uint32_t differ = 0, gathers = 0, slices = 0;  // axes: of those that differ, where parts become whole; the reverse
+    for (size_t a = 0; a < from.axes.size(); ++a) {
+      if (from.axes[a] == to.axes[a]) continue;
+      differ |= 1U << a;
+      if (to.axes[a] < 0) gathers |= 1U << a;
+      if (from.axes[a] < 0) slices |= 1U << a;
+    }
+    const bool collective = differ == (gathers | slices);  // else parts become other parts, by messages
     const auto [missing, unread] = Missing(from, to);
-    double seconds = Message(differ, missing) + Sum(from.sums, from.volumes[0]);
+    double seconds = Collective(CollectiveKind::kAllReduce, from.sums & ~slices, from.volumes[0]) +
+                     Collective(CollectiveKind::kReduceScatter, from.sums & slices, from.volumes[0]);
+    if (missing > 0) {
+      seconds += collective ? Collective(CollectiveKind::kAllGather, gathers, to.volumes[0]) : Message(differ, missing);
+    }
     if (!back_) return seconds;
     // Over idle axes all ranks that read it have its whole gradient: nobody has to give it.
     const bool gives = (differ & ~to.idle) != 0;
-    seconds += Message(differ, std::max(gives ? missing : 0, unread));
-    return seconds + Sum(from.whole & to.whole & ~to.idle, to.volumes[0]);
+    if (collective) {
+      if (missing > 0) seconds += Collective(CollectiveKind::kReduceScatter, gathers & ~to.idle, to.volumes[0]);
+      if (unread > 0) seconds += Collective(CollectiveKind::kAllGather, slices, from.volumes[0]);
+    } else {
+      seconds += Message(differ, std::max(gives ? missing : 0, unread));
+    }
+    return seconds + Collective(CollectiveKind::kAllReduce, from.whole & to.whole & ~to.idle, to.volumes[0]);
   }
 
   const TensorType& type_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/ir/group_key.h"
 #include "graph/schedule/localize.h"
 #include "partitioner/tables/layer_program.h"
 #include "runtime/base/status.h"
@@ -17,9 +18,11 @@ constexpr int kRank = 0;
 
 class Reckoner {
  public:
-  Reckoner(const LayerProgram& program, const Mesh& mesh, const CostBasis& basis, MoveSeconds& moves)
+  Reckoner(const LayerProgram& program, const Choice& choice, const Mesh& mesh, const CostBasis& basis,
+           MoveSeconds& moves)
       : program_(program),
         graph_(program.graph),
+        choice_(choice),
         basis_(basis),
         local_(Localize(program.graph, kRank)),
         moves_(moves),
@@ -51,18 +54,33 @@ class Reckoner {
   void AddWeight(const Node& node) {
     const std::string& name = graph_.value(node.outputs[0]).name;
     if (program_.read_names.contains(name)) return;
-    cost_.weight_bytes += basis_.copies_of_weights * BytesHere(node.outputs[0]);
+    const double bytes = basis_.copies_of_weights * BytesHere(node.outputs[0]);
+    cost_.weight_bytes += bytes;
+    if (!program_.by_rows) cost_.update += UpdateSeconds(bytes);
+  }
+
+  // It reads the parameter, its gradient and what is kept beside it, and writes all but the gradient.
+  double UpdateSeconds(double bytes) const {
+    const double written = bytes * (1 - 1 / basis_.copies_of_weights);
+    return RooflineSeconds({0, bytes + written, DType::kF32}, basis_.cluster.KindOf(kRank), sharing_);
   }
 
   void AddMove(NodeId id) {
     const Node& node = graph_.node(id);
-    if (program_.brought_back.contains(graph_.name(id))) return;
-    const bool synchronizes = program_.synchronizing.contains(graph_.name(id));
+    if (program_.brought_back.contains(graph_.name(id)) && !GathersIdle(node)) return;
+    const bool synchronizes = node.op->move == MoveKind::kAllReduce && program_.synchronizing.contains(graph_.name(id));
     const double seconds = synchronizes ? moves_.OfBytesOf(graph_, node) : moves_.OfNode(graph_, node);
     if (synchronizes)
       cost_.synchronization += seconds;
     else
       (node.phase == Phase::kForward ? cost_.forward : cost_.backward) += seconds;
+  }
+
+  // Where the layer does nothing over an axis, an edge takes what it gives back for whole on every rank. The adjoint
+  // may make it in parts all the same, and then they are gathered.
+  bool GathersIdle(const Node& move) const {
+    if (move.op->move != MoveKind::kAllGather) return false;
+    return std::ranges::all_of(MoveAxes(graph_, move), [&](int axis) { return choice_[axis] == Cut::kWhole; });
   }
 
   absl::Status AddKernel(NodeId id) {
@@ -93,6 +111,7 @@ class Reckoner {
 
   const LayerProgram& program_;
   const Graph& graph_;
+  const Choice& choice_;
   const CostBasis& basis_;
   const LocalGraph local_;
   MoveSeconds& moves_;
@@ -115,7 +134,7 @@ absl::StatusOr<LayerCost> LayerCosts::Of(const OpLayer& layer, const Choice& cho
   const auto cost = [&]() -> absl::StatusOr<LayerCost> {
     ASSIGN_OR_RETURN(const LayerProgram program,
                      MakeLayerProgram(layers_, layer, mesh_, choice, basis_.registry, for_gpu));
-    return Reckoner(program, mesh_, basis_, moves_).Run();
+    return Reckoner(program, choice, mesh_, basis_, moves_).Run();
   };
   return known_.emplace(key, cost()).first->second;
 }

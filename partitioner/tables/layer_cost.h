@@ -1,5 +1,5 @@
 // What a layer costs under a choice: the compiler is given the layer alone, forward and backward, and one rank's share
-// of that is reckoned.
+// of that is reckoned, with the pass of an optimizer over its weights.
 #ifndef PARTITA_PARTITIONER_TABLES_LAYER_COST_H_
 #define PARTITA_PARTITIONER_TABLES_LAYER_COST_H_
 
@@ -30,6 +30,7 @@ struct CostBasis {
 struct LayerCost {
   double forward = 0, backward = 0;  // seconds of rank 0's share, moves inside the layer (halos, statistics) included
   double synchronization = 0;        // seconds that the gradients' bytes add to their sums, which are a few large ones
+  double update = 0;                 // seconds of the optimizer's pass over its weights
   int forward_launches = 0, backward_launches = 0;
   double weight_bytes = 0;      // on a device, with all copies
   double activation_bytes = 0;  // that the layer makes forward, on a device

@@ -1,5 +1,6 @@
 #include "partitioner/tables/layer_program.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -23,6 +24,9 @@ class Maker {
     }
     for (const ValueId value : layer_.makes) program_.makes.push_back(graph_.layout(value_.at(value)));
     RETURN_IF_ERROR(AddGradients());
+    program_.by_rows = std::ranges::any_of(graph_.nodes(), [](const Node& node) {
+      return node.op->role == Role::kTableGradient && node.attributes.Bool("row_gradients");
+    });
     for (const Fusion& fusion : registry_.fusions()) {
       if (fusion.when == Fusion::When::kForward || (fusion.for_gpu && !for_gpu)) continue;
       graph_ = fusion.apply(std::move(graph_), registry_);

@@ -45,7 +45,7 @@ class Filler {
       reason.Update(cost.status());
       if (!cost.ok()) continue;
       table.configs.push_back(ToString(choice, result_.mesh));
-      table.seconds.push_back(cost->forward + cost->backward + cost->synchronization);
+      table.seconds.push_back(cost->forward + cost->backward + cost->synchronization + cost->update);
       table.bytes.push_back(cost->weight_bytes + cost->activation_bytes);
       choices.push_back(choice);
       costs.push_back(*std::move(cost));

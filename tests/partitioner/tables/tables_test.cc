@@ -76,6 +76,18 @@ TEST_F(TwoLayersOnToy, CostOfALayer) {
   EXPECT_EQ(channels->synchronization, 0) << "of its channels a rank has all of the gradient";
   EXPECT_EQ(channels->weight_bytes, 3 * 4 * 10);
   EXPECT_FALSE(costs.Of(LayerOf("z"), {Cut::kHeight}).ok());
+  EXPECT_NEAR(channels->update * 1e6, 3, 1e-3) << "a launch";
+}
+
+// The adjoint of what is whole on every rank computes in parts: 3 of the 5 columns of da and 2 of the 3 of dv.
+TEST_F(TwoLayersOnToy, WhatIsWholeGathersItsGradients) {
+  LayerCosts costs(layers_, PrimeMesh(2), basis_);
+  const auto whole = costs.Of(LayerOf("z"), {Cut::kWhole});
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_NEAR(whole->forward * 1e6, 3 + 240, 1e-3);
+  const double gathered = (10 + 160 / 2.0) + (10 + 60 / 2.0);
+  EXPECT_NEAR(whole->backward * 1e6, (3 + 144) + (3 + 160) + gathered, 1e-3);
+  EXPECT_EQ(whole->synchronization, 0) << "nothing is summed";
 }
 
 // [8,4] in f32: 128 bytes.
@@ -93,8 +105,33 @@ TEST(EdgeSeconds, ByRegions) {
   EXPECT_NEAR(microseconds(samples, whole, Cut::kChannels, true), 2 * (10 + 64), 1e-6) << "gathered, and summed back";
   EXPECT_NEAR(microseconds(samples, whole, Cut::kWhole, true), 10 + 64, 1e-6) << "each has all of the gradient";
   EXPECT_NEAR(microseconds(whole, samples, Cut::kSamples, true), 10 + 64, 1e-6) << "back each gets the other's half";
+  EXPECT_NEAR(microseconds(AxisLayout::Partial(), samples, Cut::kSamples, true), 2 * (10 + 64), 1e-6)
+      << "summed into parts, gathered back";
   EXPECT_NEAR(microseconds(whole, whole, Cut::kChannels, true),
               1e6 * GroupSeconds(cluster, CollectiveKind::kAllReduce, 128, {{0, 1}}, 0), 1e-6);
+}
+
+// Over four ranks: what becomes whole is one collective, what becomes other parts messages.
+TEST(EdgeSeconds, ByCollectives) {
+  const Mesh mesh = PrimeMesh(4);
+  const Cluster cluster = Toy(4);
+  MoveSeconds moves(mesh, cluster);
+  const auto part = AxisLayout::Split(0), other = AxisLayout::Split(1), whole = AxisLayout::Replicate();
+  const auto seconds = [&](const Layout& from, const Layout& to, bool back) {
+    return EdgeSeconds({DType::kF32, {8, 4}}, {{from, {}}}, {{to, {Cut::kChannels, Cut::kChannels}}}, back, mesh,
+                       moves)[0];
+  };
+  const auto collective = [&](CollectiveKind kind, double bytes, const std::vector<std::vector<int>>& groups) {
+    return GroupSeconds(cluster, kind, bytes, groups, 0);
+  };
+  const double gather = collective(CollectiveKind::kAllGather, 128, {{0, 1, 2, 3}});
+  const double scatter = collective(CollectiveKind::kReduceScatter, 128, {{0, 1, 2, 3}});
+  EXPECT_NEAR(seconds({part, part}, {whole, whole}, false), gather, 1e-12);
+  EXPECT_NEAR(seconds({part, part}, {whole, whole}, true), gather + scatter, 1e-12);
+  EXPECT_NEAR(seconds({part, part}, {part, whole}, false), collective(CollectiveKind::kAllGather, 64, {{0, 1}, {2, 3}}),
+              1e-12);
+  EXPECT_NEAR(1e6 * seconds({part, part}, {other, other}, false), 10 + 32 - 8, 1e-6)
+      << "a quarter of 32 bytes is there";
 }
 
 TEST_F(TwoLayersOnToy, TablesShareMatrices) {
