@@ -82,6 +82,8 @@ const KernelTable& Table() {
       {"lstm_steps", {{"cublaslt", Lstm}, {"reference", Own<CudaLstm>}}},
       {"lstm_steps_grad", {{"cublaslt", Lstm}, {"reference", Own<CudaLstm>}}},
       {"lstm_projected_steps_grad", {{"cublaslt", Lstm}, {"reference", Own<CudaLstm>}}},
+      {"attention_context", {{"own", Own<CudaAttentionContext>}}},
+      {"attention_context_grad", {{"own", Own<CudaAttentionContextGrad>}}},
       {"softmax", {{"own", Own<CudaSoftmax>}}},
       {"softmax_grad", {{"own", Own<CudaSoftmaxGrad>}}},
       {"log_softmax", {{"own", Own<CudaLogSoftmax>}}},

@@ -43,6 +43,7 @@ void AddPooling(Cases& cases);
 void AddBatchNorm(Cases& cases);
 void AddLayerNorm(Cases& cases);
 void AddLstm(Cases& cases);
+void AddAttention(Cases& cases);
 void AddElementwise(Cases& cases);
 void AddRearranging(Cases& cases);
 void AddClassification(Cases& cases);
@@ -65,6 +66,7 @@ void AddBatchNormOthers(Cases& cases);
 void AddLayerNormGradients(Cases& cases);
 void AddRowsGradients(Cases& cases);
 void AddLstmGradients(Cases& cases);
+void AddAttentionGradients(Cases& cases);
 void AddUpdates(Cases& cases);
 
 }  // namespace partita

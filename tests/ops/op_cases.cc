@@ -14,6 +14,7 @@ std::vector<OpCase> GradientCases() {
   AddBatchNorm(cases);
   AddLayerNorm(cases);
   AddLstm(cases);
+  AddAttention(cases);
   AddElementwise(cases);
   AddRearranging(cases);
   AddClassification(cases);
@@ -39,6 +40,7 @@ std::vector<OpCase> KernelCases() {
   AddLayerNormGradients(cases);
   AddRowsGradients(cases);
   AddLstmGradients(cases);
+  AddAttentionGradients(cases);
   AddUpdates(cases);
   std::vector<OpCase> all = GradientCases();
   for (OpCase& op_case : cases.Take()) all.push_back(std::move(op_case));

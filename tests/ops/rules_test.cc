@@ -316,6 +316,21 @@ TEST(Rules, LstmSplitsItsSequences) {
             (Texts{"samples: S0 S0 S0 S0 R S0 S0 S0 R -> S0 S0 S0 S0 S0 S0"}));
 }
 
+// What all samples, queries or channels share has gradients that are sums over them.
+TEST(Rules, AttentionIsSplitBySamplesQueriesAndChannels) {
+  const TensorType query = F({6, 2, 4}), keys = F({6, 5, 4}), values = F({6, 5, 3}), v = F({4}), gain = F({1});
+  const TensorType lengths{DType::kI32, {6}};
+  EXPECT_EQ(RuleTexts("attention", {}, {query, keys, values, v, gain, v, lengths}),
+            (Texts{"samples: S0 S0 S0 R R R S0 -> S0", "dimension1: S1 R R R R R R -> S1",
+                   "channels: R R S2 R R R R -> S2"}));
+  EXPECT_EQ(RuleTexts("attention_context", {}, {query, keys, values, v, gain, v, lengths}),
+            (Texts{"samples: S0 S0 S0 R R R S0 -> S0 S0", "dimension1: S1 R R R R R R -> S1 S1",
+                   "channels: R R S2 R R R R -> S2 R"}));
+  EXPECT_EQ(RuleTexts("attention_context_grad", {}, {F({6, 2, 3}), F({6, 2, 5}), query, keys, values, v, gain, v}),
+            (Texts{"samples: S0 S0 S0 S0 S0 R R R -> S0 S0 S0 P P P", "dimension1: S1 S1 S1 R R R R R -> S1 P P P P P",
+                   "channels: S2 R R R S2 R R R -> P P S2 P P P", "partial: P R R R R R R R -> P P P P P P"}));
+}
+
 TEST(Rules, SampledSoftmaxIsSplitByRows) {
   const TensorType labels{DType::kI32, {6, 3}}, ids{DType::kI32, {4}}, draws{DType::kI32, {}};
   EXPECT_EQ(RuleTexts("sampled_cross_entropy", {{"classes", int64_t{9}}},

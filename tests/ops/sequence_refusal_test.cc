@@ -71,5 +71,33 @@ TEST(Refusal, Lstm) {
   });
 }
 
+TEST(Refusal, Attention) {
+  const TensorType query = F32({6, 2, 4}), keys = F32({6, 5, 4}), values = F32({6, 5, 3}), v = F32({4});
+  const TensorType gain = F32({1}), wide = F64({6, 5, 3});
+  const std::optional<TensorType> no;
+  ExpectRefused({
+      {"attention", {}, {v, keys, values, v, gain, v, no}, "input query has shape [4]; [n,q,h] is needed"},
+      {"attention", {}, {query, F32({6, 5, 3}), values, v, gain, v, no}, "input keys has shape [6,5,3]; [6,5,4] is"},
+      {"attention", {}, {query, keys, F32({6, 4, 3}), v, gain, v, no}, "input values has shape [6,4,3]; [6,5,3] is"},
+      {"attention", {}, {query, keys, wide, v, gain, v, no}, "input values has element type f64; f32 is needed"},
+      {"attention",
+       {},
+       {query, keys, values, gain, gain, v, no},
+       "input v has shape [1]; [4] is needed (one number for"},
+      {"attention", {}, {query, keys, values, v, v, v, no}, "input gain has shape [4]; [1] is needed (one number)"},
+      {"attention", {}, {query, keys, values, v, gain, gain, no}, "input bias has shape [1]; [4] is needed"},
+      {"attention", {}, {query, keys, values, v, gain, v, F32({6})}, "input lengths has element type f32; i32 is"},
+      {"attention", {}, {query, keys, values, v, gain, v, I32({5})}, "input lengths has shape [5]; [6] is needed (one"},
+      {"attention_context_grad",
+       {},
+       {F32({6, 2, 4}), F32({6, 2, 5}), query, keys, values, v, gain, v},
+       "input dcontext has shape [6,2,4]; [6,2,3] is needed"},
+      {"attention_context_grad",
+       {},
+       {F32({6, 2, 3}), F32({6, 5, 2}), query, keys, values, v, gain, v},
+       "input probabilities has shape [6,5,2]; [6,2,5] is needed"},
+  });
+}
+
 }  // namespace
 }  // namespace partita

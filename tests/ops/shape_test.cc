@@ -194,6 +194,24 @@ std::vector<ShapeCase> LstmCases() {
   };
 }
 
+std::vector<ShapeCase> AttentionCases() {
+  const TensorType query = F32({6, 2, 4}), keys = F32({6, 5, 4}), values = F32({6, 5, 3}), vector = F32({4});
+  const TensorType context = F32({6, 2, 3}), probabilities = F32({6, 2, 5}), gain = F32({1}), lengths = I32({6});
+  const auto narrow = [](const TensorType& type) { return TensorType{DType::kBF16, type.shape}; };
+  return {
+      {"attention", {}, {query, keys, values, vector, gain, vector, std::nullopt}, {context}},
+      {"attention_context", {}, {query, keys, values, vector, gain, vector, lengths}, {context, probabilities}},
+      {"attention_context",
+       {},
+       {narrow(query), narrow(keys), narrow(values), vector, gain, vector, lengths},
+       {narrow(context), probabilities}},
+      {"attention_context_grad",
+       {},
+       {narrow(context), probabilities, narrow(query), narrow(keys), narrow(values), vector, gain, vector},
+       {narrow(query), narrow(keys), narrow(values), vector, gain, vector}},
+  };
+}
+
 std::vector<ShapeCase> RearrangingCases() {
   return {
       {"concat", {{"axis", int64_t{1}}}, {F32({4, 6}), F32({4, 1})}, {F32({4, 7})}},
@@ -306,6 +324,7 @@ TEST(Shape, BatchNorm) { ExpectShapes(BatchNormCases()); }
 TEST(Shape, Sums) { ExpectShapes(SumCases()); }
 TEST(Shape, LayerNorm) { ExpectShapes(LayerNormCases()); }
 TEST(Shape, Lstm) { ExpectShapes(LstmCases()); }
+TEST(Shape, Attention) { ExpectShapes(AttentionCases()); }
 TEST(Shape, Rearranging) { ExpectShapes(RearrangingCases()); }
 TEST(Shape, Rows) { ExpectShapes(RowsCases()); }
 TEST(Shape, Training) { ExpectShapes(TrainingCases()); }

@@ -1,30 +1,13 @@
 #include "ops/cuda/kernel/lstm_loop.h"
 
+#include "ops/cuda/kernel/length_fault.h"
+#include "ops/cuda/kernel/workspace.h"
 #include "ops/cuda/launch/arithmetic.h"
-#include "ops/cuda/launch/label_fault.h"
 #include "ops/values/lstm_geometry.h"
-#include "runtime/base/alignment.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
-
-// Hands out dense rows one behind the other; without a beginning it only counts.
-class Workspace {
- public:
-  explicit Workspace(void* begin) : begin_(static_cast<char*>(begin)) {}
-
-  void* Take(DType dtype, int64_t elements) {
-    const int64_t at = bytes_;
-    bytes_ += AlignUp(elements * SizeOf(dtype));
-    return begin_ == nullptr ? nullptr : begin_ + at;
-  }
-  int64_t bytes() const { return bytes_; }
-
- private:
-  char* begin_;
-  int64_t bytes_ = 0;
-};
 
 struct ForwardRows {
   ForwardRows(DType dtype, const LstmSizes& s, Workspace workspace)
@@ -175,10 +158,6 @@ absl::Status LstmLoop::Backward(const KernelArguments& a, const MultiplyLstm& mu
   return LaunchStatus(launch::Cast(AccumulatorOf(dtype_), dtype_, rows.product, Out(a, Grad::kDh0), elements, queue));
 }
 
-absl::Status LstmLoop::Explain(uint64_t word) const {
-  const launch::LabelFault fault = launch::LabelFault::Of(word);
-  return InvalidArgument("sample {} of the batch has length {}, allowed are 0 to {}", first_sample_ + fault.row,
-                         fault.label, sizes_.places);
-}
+absl::Status LstmLoop::Explain(uint64_t word) const { return ExplainLength(first_sample_, sizes_.places, word); }
 
 }  // namespace partita

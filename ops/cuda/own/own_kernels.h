@@ -19,6 +19,10 @@ absl::StatusOr<PreparedCudaKernel> CudaBias(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaDropout(const LocalNode& node);
 
+// attention.cc
+absl::StatusOr<PreparedCudaKernel> CudaAttentionContext(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaAttentionContextGrad(const LocalNode& node);
+
 // shaping.cc
 absl::StatusOr<PreparedCudaKernel> CudaReshape(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaTranspose(const LocalNode& node);

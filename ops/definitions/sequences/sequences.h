@@ -1,4 +1,4 @@
-// The ops on sequences [n,t,c] that know which place follows which, one function each.
+// The ops that see several places of a sequence [n,t,c] at once, one function each.
 #ifndef PARTITA_OPS_DEFINITIONS_SEQUENCES_SEQUENCES_H_
 #define PARTITA_OPS_DEFINITIONS_SEQUENCES_SEQUENCES_H_
 
@@ -6,6 +6,10 @@
 
 namespace partita {
 
+// attention.cc
+OpDefinition AttentionOp();
+OpDefinition AttentionContextOp();
+OpDefinition AttentionContextGradOp();
 // lstm.cc
 OpDefinition LstmOp();
 OpDefinition LstmStepsOp();

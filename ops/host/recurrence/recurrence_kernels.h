@@ -1,10 +1,14 @@
-// The fast kernels of recurrent ops, f32.
+// The fast kernels of ops on sequences, f32.
 #ifndef PARTITA_OPS_HOST_RECURRENCE_RECURRENCE_KERNELS_H_
 #define PARTITA_OPS_HOST_RECURRENCE_RECURRENCE_KERNELS_H_
 
 #include "ops/host/kernel/host_kernel.h"
 
 namespace partita {
+
+// attention.cc
+absl::StatusOr<PreparedKernel> FastAttentionContext(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastAttentionContextGrad(const LocalNode& node);
 
 // lstm.cc
 absl::StatusOr<PreparedKernel> FastLstmSteps(const LocalNode& node);

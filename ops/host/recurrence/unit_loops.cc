@@ -1,34 +1,21 @@
 #include "ops/host/recurrence/unit_loops.h"
 
 #include "ops/functors/lstm.h"
-#include "ops/host/fast/exponential.h"
-#include "ops/host/fast/lanes.h"
 #include "ops/host/kernel/target_clones.h"
+#include "ops/host/recurrence/squashing.h"
 
 namespace partita {
-namespace {
 
-// 1 / (1 + exp(-x)), as a loop becomes vectors.
-PARTITA_INLINE float Logistic(float x) {
-  const float decay = ExponentialBelow0(x < 0 ? x : -x);
-  return (x < 0 ? decay : 1.0f) / (1 + decay);
-}
-
-PARTITA_INLINE float Squashed(float x) {
-  const float decay = ExponentialBelow0(x < 0 ? 2 * x : -2 * x), size = (1 - decay) / (1 + decay);
-  return x < 0 ? -size : size;
-}
-
-}  // namespace
-
-// The tangent is a logistic function, stretched: 2 logistic(2x) - 1.
+// The tangent is a logistic function, stretched: 2 logistic(2x) - 1, but near 0. All four gates go the same way, so
+// that they become one vector.
 PARTITA_TARGET_CLONES void OpenUnits(float* gates, int64_t units, float forget_bias) {
   const float shift[kLstmGates] = {0, forget_bias, 0, 0}, stretch[kLstmGates] = {1, 1, 2, 1};
-  const float low[kLstmGates] = {0, 0, -1, 0};
+  const float low[kLstmGates] = {0, 0, -1, 0}, near0[kLstmGates] = {0, 0, kNear0 * kNear0, 0};
   for (int64_t u = 0; u < units; ++u) {
     float* const at = gates + kLstmGates * u;
     for (int k = 0; k < kLstmGates; ++k) {
-      at[k] = stretch[k] * Logistic(stretch[k] * (at[k] + shift[k])) + low[k];
+      const float z = at[k] + shift[k], far = stretch[k] * Logistic(stretch[k] * z) + low[k];
+      at[k] = z * z < near0[k] ? SquashedNear0(z) : far;
     }
   }
 }

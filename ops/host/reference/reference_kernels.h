@@ -69,6 +69,10 @@ absl::StatusOr<PreparedKernel> ReferenceLayerNorm(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceLayerNormInputGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceLayerNormParameterGrad(const LocalNode& node);
 
+// attention.cc
+absl::StatusOr<PreparedKernel> ReferenceAttentionContext(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceAttentionContextGrad(const LocalNode& node);
+
 // lstm.cc
 absl::StatusOr<PreparedKernel> ReferenceLstmSteps(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceLstmStepsGrad(const LocalNode& node);  // with and without projection

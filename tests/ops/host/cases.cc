@@ -430,6 +430,7 @@ CaseTable MakeTable() {
   AddEpilogues(table);
   AddListed(table);
   AddSequenceProducts(table);
+  AddAttention(table);
   return table;
 }
 

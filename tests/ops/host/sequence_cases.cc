@@ -44,6 +44,22 @@ void AddRecurrences(CaseTable& table) {
   }
 }
 
+// With lengths and without; one of everything, and sizes that fill no vector.
+void AddAttention(CaseTable& table) {
+  struct Sizes {
+    int64_t samples, queries, places, units, channels;
+  };
+  const std::vector<Sizes> sizes = {{1, 1, 1, 1, 1}, {3, 2, 5, 4, 3}, {2, 7, 11, 37, 19}, {5, 3, 6, 130, 70}};
+  for (const auto& [samples, queries, places, units, channels] : sizes) {
+    const TensorType query = F32({samples, queries, units}), keys = F32({samples, places, units});
+    const TensorType values = F32({samples, places, channels}), v = F32({units}), gain = F32({1});
+    table.Add("attention_context", {}, {query, keys, values, v, gain, v, std::nullopt});
+    if (places > 4) table.Add("attention_context", {}, {query, keys, values, v, gain, v, I32({samples})});
+    table.Add("attention_context_grad", {},
+              {F32({samples, queries, channels}), F32({samples, queries, places}), query, keys, values, v, gain, v});
+  }
+}
+
 // Logits of several places in each sample.
 void AddSequenceLosses(CaseTable& table) {
   for (const int64_t classes : {6, 37}) {

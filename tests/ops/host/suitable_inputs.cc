@@ -36,8 +36,11 @@ Values Drawn(const LocalNode& node, size_t input, uint64_t seed) {
   if (IsPositive(node.op->name, input, name)) {
     for (double& value : values) value = std::abs(value) + 0.5;
   }
-  if (name == "gates") {
+  if (name == "gates" || name == "probabilities") {
     for (double& value : values) value = 1 / (1 + std::exp(-value));
+  }
+  if (name == "probabilities") {
+    for (double& value : values) value *= 2 / static_cast<double>(node.inputs[input]->shape().back());
   }
   if (name == "w_h" || name == "w_projection") {
     for (double& value : values) value *= 0.2;

@@ -1,4 +1,4 @@
-// The steps of an LSTM, of which a cotangent arrives at h alone.
+// The steps of an LSTM, of which a cotangent arrives at h alone, and attention, of which one arrives at the context.
 #include "tests/ops/case_list.h"
 #include "tests/ops/op_cases.h"
 
@@ -26,6 +26,22 @@ void AddLstmGradients(Cases& cases) {
             {dh, gates, c, dh, w, Fixed({3, 2}), Fixed({3, 2}), Integers({3}, 5)});
   cases.Add("lstm_projected_steps_grad", "begun", {},
             {dh, gates, c, dh, w, Fixed({3, 2}), Fixed({3, 2}), Integers({3}, 5), Fixed({2, 2})});
+}
+
+void AddAttention(Cases& cases) {
+  const CaseInput v = Free({4}), gain = Free({1}), bias = Free({4});
+  const CaseInput query = Free({3, 2, 4}), keys = Free({3, 5, 4}), values = Free({3, 5, 3});
+  cases.Add("attention_context", "plain", {}, {query, keys, values, v, gain, bias, std::nullopt}, {1});
+  cases.Add("attention_context", "lengths", {}, {query, keys, values, v, gain, bias, Integers({3}, 6)}, {1});
+  cases.Add("attention_context", "one", {},
+            {Free({1, 1, 4}), Free({1, 1, 4}), Free({1, 1, 3}), v, gain, bias, std::nullopt}, {1});
+}
+
+void AddAttentionGradients(Cases& cases) {
+  const CaseInput v = Fixed({4}), gain = Fixed({1}), bias = Fixed({4});
+  const CaseInput query = Fixed({3, 2, 4}), keys = Fixed({3, 5, 4}), values = Fixed({3, 5, 3});
+  cases.Add("attention_context_grad", "plain", {},
+            {Fixed({3, 2, 3}), Fixed({3, 2, 5}, 0, 0.4), query, keys, values, v, gain, bias});
 }
 
 }  // namespace partita

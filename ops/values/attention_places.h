@@ -1,0 +1,24 @@
+// Which input and output of the nodes of an attention is which (ops/definitions/sequences/attention.cc).
+#ifndef PARTITA_OPS_VALUES_ATTENTION_PLACES_H_
+#define PARTITA_OPS_VALUES_ATTENTION_PLACES_H_
+
+#include <cstddef>
+
+namespace partita {
+
+// attention_context(query, keys, values, v, gain, bias, lengths?) -> context, probabilities
+struct AttentionContext {
+  enum Input : size_t { kQuery, kKeys, kValues, kV, kGain, kBias, kLengths };
+  enum Output : size_t { kContext, kProbabilities };
+};
+
+// attention_context_grad(dcontext, probabilities, query, keys, values, v, gain, bias)
+// -> dquery, dkeys, dvalues, dv, dgain, dbias
+struct AttentionContextGrad {
+  enum Input : size_t { kDcontext, kProbabilities, kQuery, kKeys, kValues, kV, kGain, kBias };
+  enum Output : size_t { kDquery, kDkeys, kDvalues, kDv, kDgain, kDbias };
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_VALUES_ATTENTION_PLACES_H_
