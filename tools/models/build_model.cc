@@ -4,6 +4,7 @@
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 #include "tools/models/big_lstm.h"
+#include "tools/models/gnmt.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/run_main.h"
@@ -11,7 +12,7 @@
 namespace partita {
 namespace {
 
-constexpr char kInception[] = "inception-v3", kBigLstm[] = "big-lstm";
+constexpr char kInception[] = "inception-v3", kBigLstm[] = "big-lstm", kGnmt[] = "gnmt";
 
 std::vector<FlagDefinition> FlagsOfAll() {
   return {
@@ -41,15 +42,29 @@ std::vector<FlagDefinition> FlagsOfInception() {
   };
 }
 
+// Of the models of words.
+std::vector<FlagDefinition> FlagsOfWords() {
+  return {
+      IntFlag("vocabulary", "0", 0, 1 << 30, "words that there are; 0: the model's"),
+      IntFlag("hidden", "0", 0, 1 << 20, "units of an LSTM; 0: the model's"),
+      IntFlag("layers", "0", 0, 1024, "LSTMs, one on the other; 0: the model's"),
+  };
+}
+
 std::vector<FlagDefinition> FlagsOfBigLstm() {
   return {
-      IntFlag("vocabulary", "793470", 2, 1 << 30, "words that there are"),
       IntFlag("length", "20", 1, 1 << 20, "words of a sequence in a batch"),
       IntFlag("embedding", "0", 0, 1 << 20, "numbers of a word; 0: as the projection"),
-      IntFlag("hidden", "8192", 1, 1 << 20, "units of an LSTM"),
       IntFlag("projection", "1024", 1, 1 << 20, "outputs of an LSTM; as many as units: without a projection"),
-      IntFlag("layers", "2", 1, 1024, "LSTMs, one on the other"),
       IntFlag("samples", "0", 0, 1 << 30, "words of training's softmax; 0: 8192, or half of the words if fewer"),
+  };
+}
+
+std::vector<FlagDefinition> FlagsOfGnmt() {
+  return {
+      IntFlag("source-length", "50", 1, 1 << 20, "places of a sentence that is read"),
+      IntFlag("target-length", "50", 1, 1 << 20, "places of one that is written"),
+      IntFlag("steps", "0", 0, int64_t{1} << 40, "of the training, for the learning rate; 0: the model's"),
   };
 }
 
@@ -86,21 +101,40 @@ ModelOptions ReadOptions(const std::string& name, const Flags& flags) {
   return options;
 }
 
+int64_t NumberOr(const Flags& flags, const std::string& name, int64_t of_model) {
+  return flags.Int(name) == 0 ? of_model : flags.Int(name);
+}
+
 BigLstmOptions ReadBigLstmOptions(const Flags& flags) {
   BigLstmOptions options;
   options.batch = flags.Int("batch");
   options.places = flags.Int("length");
-  options.words = flags.Int("vocabulary");
+  options.words = NumberOr(flags, "vocabulary", options.words);
   options.embedding = flags.Int("embedding");
-  options.units = flags.Int("hidden");
+  options.units = NumberOr(flags, "hidden", options.units);
   options.projection = flags.Int("projection");
-  options.layers = flags.Int("layers");
+  options.layers = NumberOr(flags, "layers", options.layers);
   options.samples = flags.Int("samples");
   options.dropout_rate = Number(flags, "dropout-rate").value_or(options.dropout_rate);
   return options;
 }
 
+GnmtOptions ReadGnmtOptions(const Flags& flags) {
+  GnmtOptions options;
+  options.batch = flags.Int("batch");
+  options.words = NumberOr(flags, "vocabulary", options.words);
+  options.units = NumberOr(flags, "hidden", options.units);
+  options.layers = NumberOr(flags, "layers", options.layers);
+  options.source_places = flags.Int("source-length");
+  options.target_places = flags.Int("target-length");
+  options.steps = flags.Int("steps");
+  options.dropout_rate = Number(flags, "dropout-rate").value_or(options.dropout_rate);
+  options.label_smoothing = Number(flags, "label-smoothing").value_or(options.label_smoothing);
+  return options;
+}
+
 absl::StatusOr<Model> Make(const std::string& name, const Flags& flags) {
+  if (name == kGnmt) return MakeGnmt(ReadGnmtOptions(flags), Ops());
   if (name == kBigLstm) return MakeBigLstm(ReadBigLstmOptions(flags), Ops());
   return MakeModel(name, ReadOptions(name, flags), Ops());
 }
@@ -129,7 +163,7 @@ Command CommandOf(const std::string& name, const std::string& says) {
 
 ProgramDefinition BuildModel() {
   ProgramDefinition program{"build_model", "writes a model as a graph proto", FlagsOfAll(), {}};
-  for (const auto& flags : {FlagsOfInception(), FlagsOfBigLstm()}) {
+  for (const auto& flags : {FlagsOfInception(), FlagsOfWords(), FlagsOfBigLstm(), FlagsOfGnmt()}) {
     program.flags.insert(program.flags.end(), flags.begin(), flags.end());
   }
   for (const std::string& name : ModelNames()) {
@@ -140,8 +174,14 @@ ProgramDefinition BuildModel() {
   }
   Command big_lstm = CommandOf(kBigLstm, "see tools/models/big_lstm.h");
   big_lstm.flags = {"output", "batch", "dropout-rate"};
+  AddNames(FlagsOfWords(), big_lstm.flags);
   AddNames(FlagsOfBigLstm(), big_lstm.flags);
   program.commands.push_back(std::move(big_lstm));
+  Command gnmt = CommandOf(kGnmt, "see tools/models/gnmt.h");
+  gnmt.flags = {"output", "batch", "dropout-rate", "label-smoothing"};
+  AddNames(FlagsOfWords(), gnmt.flags);
+  AddNames(FlagsOfGnmt(), gnmt.flags);
+  program.commands.push_back(std::move(gnmt));
   return program;
 }
 
