@@ -87,6 +87,7 @@ std::vector<FlagDefinition> Training() {
               "scale a picture's shorter side to this before its middle is cut out; 0: fit it"),
       FloatFlag("test-share", "0.2", 0, 1, "of pictures that no folder train or test divides: what is held out"),
       IntFlag("decode-threads", "0", 0, 1024, "that decode pictures; 0: as many as there are cores"),
+      ChoiceFlag("long-pairs", "stop", {"stop", "skip"}, "what a sentence does that is longer than the graph takes"),
       ChoiceFlag("bad-files", "stop", {"stop", "skip"}, "what a file does that is no picture or a damaged one"),
       ChoiceFlag("precision", "f32", {"f32", "f64", "bf16"},
                  "of floating values; f64 on the host only; bf16: layers compute in it, weights and losses are f32"),

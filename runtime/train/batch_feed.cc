@@ -153,7 +153,7 @@ int64_t PrefetchedBytes(const EntryPoint& entry, const std::vector<Schedule>& sc
 absl::StatusOr<std::vector<HostTensor>> WholeBatch(const BatchSource& source, int64_t number) {
   std::vector<HostTensor> tensors;
   FieldBuffers buffers;
-  for (const Field& field : source.fields()) {
+  for (const Field& field : source.fields_of(source.bucket(number))) {
     Shape shape = {source.batch_rows()};
     for (const int64_t size : field.row) shape.push_back(size);
     const auto bytes = static_cast<size_t>(source.batch_rows() * field.row_bytes());

@@ -95,6 +95,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   DataRequest request{.augmentation = ReadAugmentation(flags), .normalization = NormalizationOf(beginning)};
   if (flags.Given("crop-area")) request.least_area = flags.Float("crop-area");
   request.colour = flags.Float("colour");
+  request.sizes = SizesOf(prepared.model);
   ASSIGN_OR_RETURN(prepared.data, ReadData(flags, prepared.model.graph, request));
   if (beginning) RETURN_IF_ERROR(CheckImages(*beginning, prepared.data));
   prepared.options.epochs = flags.Int("epochs");

@@ -13,19 +13,17 @@ constexpr size_t kMostBuckets = 256;
 
 // All buckets, the largest last.
 absl::StatusOr<std::vector<PairSize>> SizesOf(const PairBatchOptions& options) {
-  std::vector<PairSize> sizes = options.smaller;
+  std::vector<PairSize> sizes = options.further;
   ASSIGN_OR_RETURN(sizes.emplace_back(), PairSizeOf(options.wanted));
+  std::ranges::sort(sizes);
+  sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
   if (sizes.size() > kMostBuckets) {
-    return InvalidArgument("found {} buckets, allowed are {}", sizes.size(), kMostBuckets);
+    return InvalidArgument("found {} sizes of batches, allowed are {}", sizes.size(), kMostBuckets);
   }
-  PairSize before;
-  for (const PairSize& size : sizes) {
-    const bool rises = size.source >= before.source && size.target >= before.target && size != before;
-    if (!rises || size.source < 1 || size.target < 1) {
-      return InvalidArgument("bucket of {} and {} words: it follows one of {} and {}, so it must be larger",
-                             size.source, size.target, before.source, before.target);
-    }
-    before = size;
+  for (size_t i = 1; i < sizes.size(); ++i) {
+    if (sizes[i].target >= sizes[i - 1].target) continue;
+    return InvalidArgument("batches of {} and {} words, and of {} and {}: neither size holds the other",
+                           sizes[i - 1].source, sizes[i - 1].target, sizes[i].source, sizes[i].target);
   }
   return sizes;
 }

@@ -25,16 +25,16 @@ struct PairBatchOptions {
   BatchMode mode = BatchMode::kTraining;
   int64_t batch_rows = 0;
   uint64_t seed = 0;
-  std::vector<WantedField> wanted = {};  // of the largest bucket
-  std::vector<PairSize> smaller = {};    // further buckets, each at least as large as the one before it
+  std::vector<WantedField> wanted = {};  // their size is one bucket
+  std::vector<PairSize> further = {};    // further buckets, in any order; of any two one holds the other
   LongPairs long_pairs = LongPairs::kRefuse;
   Field row_weights = {"row_weights", DType::kF32, {}};  // f32 or f64
 };
 
 class PairBatches : public BatchSource {
  public:
-  // kInvalidArgument: what PairSizeOf and SampleOrder::Check refuse; buckets that do not rise, or are more than 256; a
-  // pair that is too long, with its file and line.
+  // kInvalidArgument: what PairSizeOf and SampleOrder::Check refuse; buckets of which neither holds the other, or more
+  // than 256; a pair that is too long, with its file and line.
   static absl::StatusOr<std::shared_ptr<PairBatches>> Create(PairSet pairs, const PairBatchOptions& options);
 
   const std::vector<Field>& fields() const override { return fields_.back(); }

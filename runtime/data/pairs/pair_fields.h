@@ -10,6 +10,7 @@
 #ifndef PARTITA_RUNTIME_DATA_PAIRS_PAIR_FIELDS_H_
 #define PARTITA_RUNTIME_DATA_PAIRS_PAIR_FIELDS_H_
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,7 +27,7 @@ inline constexpr char kSourceField[] = "source", kSourceLengthsField[] = "source
 struct PairSize {
   int64_t source = 0, target = 0;
 
-  bool operator==(const PairSize&) const = default;
+  auto operator<=>(const PairSize&) const = default;
 };
 
 // S and T of a graph's fields; no bound of a side that it takes nothing of. kInvalidArgument: a field that it needs and

@@ -23,8 +23,8 @@ std::vector<WantedField> Wanted(int64_t source, int64_t target) {
 }
 
 PairBatchOptions Options(BatchMode mode, int64_t rows, std::vector<WantedField> wanted,
-                         std::vector<PairSize> smaller = {}) {
-  return {mode, rows, 3, std::move(wanted), std::move(smaller)};
+                         std::vector<PairSize> further = {}) {
+  return {mode, rows, 3, std::move(wanted), std::move(further)};
 }
 
 struct Filled {
@@ -152,8 +152,8 @@ TEST(PairBatches, PairsThatAreTooLongAreRefusedOrLeftOut) {
 }
 
 TEST(PairBatches, RefuseWhatDoesNotFit) {
-  const auto refused = [](const std::vector<WantedField>& wanted, const std::vector<PairSize>& smaller = {}) {
-    return Said(PairBatches::Create(Eleven(), Options(BatchMode::kTraining, 2, wanted, smaller)).status());
+  const auto refused = [](const std::vector<WantedField>& wanted, const std::vector<PairSize>& further = {}) {
+    return Said(PairBatches::Create(Eleven(), Options(BatchMode::kTraining, 2, wanted, further)).status());
   };
   EXPECT_EQ(refused({{{"images", DType::kF32, {5}}}}),
             "the graph takes field 'images'; parallel texts have source, source_lengths, ids, targets and weights");
@@ -167,10 +167,8 @@ TEST(PairBatches, RefuseWhatDoesNotFit) {
   wanted = Wanted(4, 4);
   wanted[0].field.dtype = DType::kF32;
   EXPECT_EQ(refused(wanted), "field 'source': the graph takes f32[4] in each row; parallel texts have i32[words]");
-  EXPECT_EQ(refused(Wanted(4, 4), {{4, 5}}),
-            "bucket of 4 and 4 words: it follows one of 4 and 5, so it must be larger");
-  EXPECT_EQ(refused(Wanted(4, 4), {{0, 2}}),
-            "bucket of 0 and 2 words: it follows one of 0 and 0, so it must be larger");
+  EXPECT_EQ(refused(Wanted(4, 4), {{3, 4}, {5, 3}}),
+            "batches of 4 and 4 words, and of 5 and 3: neither size holds the other");
   EXPECT_EQ(Said(PairBatches::Create(Eleven(), Options(BatchMode::kTraining, 12, Wanted(4, 4))).status()),
             "data: found 11 samples, a training batch of 12 needs at least as many");
 }

@@ -16,6 +16,8 @@ namespace partita {
 // What a graph takes from arrays.
 struct ArrayRequest {
   std::vector<WantedField> wanted;
+  std::vector<std::vector<WantedField>> further =
+      {};  // the same in other sizes, for data whose batches may have several
   int64_t batch_rows = 0;
   DType floating = DType::kF32;
   uint64_t seed = 0;

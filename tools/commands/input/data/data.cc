@@ -12,6 +12,7 @@
 #include "tools/commands/input/data/array_data.h"
 #include "tools/commands/input/data/array_files.h"
 #include "tools/commands/input/data/image_data.h"
+#include "tools/commands/input/data/pair_data.h"
 #include "tools/commands/input/data/picture_data.h"
 #include "tools/commands/input/data/text_data.h"
 #include "tools/commands/input/run_options.h"
@@ -38,6 +39,7 @@ absl::StatusOr<ArrayRequest> ArraysFor(const Flags& flags, const Graph& graph, c
   arrays.floating = FloatingType(flags);
   arrays.wanted = WantedFields(graph, arrays.floating);
   for (WantedField& field : arrays.wanted) field.needed = !request.reads || request.reads(field.field.name);
+  for (const Graph* const size : request.sizes) arrays.further.push_back(WantedFields(*size, arrays.floating));
   ASSIGN_OR_RETURN(arrays.batch_rows, BatchRows(graph));
   arrays.seed = SeedOf(flags);
   return arrays;
@@ -66,7 +68,7 @@ absl::Status CheckHoldsImages(const std::string& path) {
   if (error) return InvalidArgument("{}: cannot read the data set: {}", path, error.message());
   return InvalidArgument(
       "{}: found no data set, allowed are folders of IDX files, of pictures by class, of archives (.tar), of arrays "
-      "(.npy) or of texts with their vocabulary.txt",
+      "(.npy), of texts or of parallel texts with their vocabulary.txt",
       path);
 }
 
@@ -78,13 +80,23 @@ absl::Status CheckNoPictures(const Flags& flags, const DataRequest& request) {
   return FlagError("flag --{} is for pictures by class; --data has none", request.colour == 0 ? "crop-area" : "colour");
 }
 
+absl::Status CheckNoPairs(const Flags& flags) {
+  for (const std::string& flag : PairFlags()) {
+    if (flags.Given(flag)) return FlagError("flag --{} is for parallel texts; --data has none", flag);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags, const Graph& graph,
                                     const DataRequest& request) {
   if (HoldsText(path)) {
     RETURN_IF_ERROR(CheckNoPictures(flags, request));
     ASSIGN_OR_RETURN(const ArrayRequest fields, ArraysFor(flags, graph, request));
+    if (HoldsPairs(path)) return PairData(path, flags, fields, request);
+    RETURN_IF_ERROR(CheckNoPairs(flags));
     return TextData(path, fields, request);
   }
+  RETURN_IF_ERROR(CheckNoPairs(flags));
   // An archive is a file, as arrays are.
   const bool pictures = path.ends_with(".tar") || (!HoldsArrays(path) && HoldsPictures(path));
   if (!pictures) RETURN_IF_ERROR(CheckNoPictures(flags, request));
@@ -109,7 +121,16 @@ absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags,
 std::vector<std::string> DataFlags() {
   std::vector<std::string> names = PictureFlags();
   names.insert(names.end(), {"data", "mock-data", "seed"});
+  for (const std::string& flag : PairFlags()) names.push_back(flag);
   return names;
+}
+
+std::vector<const Graph*> SizesOf(const Model& model) {
+  std::vector<const Graph*> sizes;
+  for (const ModelEntry& entry : model.entries) {
+    if (entry.is_size()) sizes.push_back(&entry.graph);
+  }
+  return sizes;
 }
 
 absl::StatusOr<TrainingData> ReadData(const Flags& flags, const Graph& graph, const DataRequest& request) {
@@ -119,6 +140,7 @@ absl::StatusOr<TrainingData> ReadData(const Flags& flags, const Graph& graph, co
   if (!rows.ok()) return WithContext(flags.arguments()[0], rows.status());
   if (mock) {
     RETURN_IF_ERROR(CheckNoPictures(flags, request));
+    RETURN_IF_ERROR(CheckNoPairs(flags));
     return MockData(flags, graph, request);
   }
   const std::string path = flags.IsSet("data") ? flags.Text("data") : kFashionMnistFolder;

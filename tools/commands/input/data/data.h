@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "graph/ir/graph.h"
+#include "graph/ir/model.h"
 #include "runtime/data/augmentation.h"
 #include "runtime/data/normalization.h"
 #include "runtime/train/trainer.h"
@@ -18,7 +18,7 @@
 namespace partita {
 
 // Flags that ReadData reads.
-std::vector<std::string> DataFlags();  // data, mock-data, seed, and those of pictures
+std::vector<std::string> DataFlags();  // data, mock-data, seed, those of pictures and of pairs
 
 enum class Need : uint8_t { kNo, kIfThere, kYes };
 
@@ -28,7 +28,11 @@ struct DataRequest {
   double least_area = 0, colour = 0;                        // of training pictures alone: as ViewOptions has them
   std::optional<Normalization> normalization = {};          // of pixels; none: that of the training images
   std::function<bool(const std::string&)> reads = nullptr;  // whether an input needs its field; null: all do
+  std::vector<const Graph*> sizes = {};                     // the graph in others, of which batches may be as well
 };
+
+// The sizes of a model beside that of its graph.
+std::vector<const Graph*> SizesOf(const Model& model);
 
 // The sets of --data (Fashion-MNIST by default), or random ones with --mock-data, for a user's graph; a set that is not
 // needed is null, and so is one that is not there. kInvalidArgument: a set that is needed is not there, data that does

@@ -1,6 +1,8 @@
 #include "tools/commands/input/data/text_data.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -9,9 +11,9 @@
 #include "graph/ir/generated_name.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
+#include "runtime/data/pairs/pair_fields.h"
 #include "runtime/data/text/token_batches.h"
 #include "runtime/data/text/token_file.h"
-#include "runtime/data/text/vocabulary.h"
 
 namespace partita {
 namespace {
@@ -19,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kVocabulary[] = "vocabulary.txt";
+constexpr const char* kFieldsOfIds[] = {kSourceField, kIdsField, kTargetsField};
 
 bool IsThere(const fs::path& path) {
   std::error_code error;
@@ -27,7 +30,7 @@ bool IsThere(const fs::path& path) {
 
 absl::Status CheckVocabulary(const Vocabulary& vocabulary, const std::vector<WantedField>& wanted) {
   for (const WantedField& each : wanted) {
-    const bool of_words = each.field.name == kIdsField || each.field.name == kTargetsField;
+    const bool of_words = std::ranges::find(kFieldsOfIds, each.field.name) != std::end(kFieldsOfIds);
     if (!of_words || each.classes == 0 || each.classes == vocabulary.size()) continue;
     return InvalidArgument("{}: found {} words; field {} of the graph has ids of {} {}", vocabulary.path(),
                            vocabulary.size(), Quoted(each.field.name), each.classes, each.ids ? "rows" : "classes");
@@ -57,10 +60,15 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> ReadText(const fs::path& path
 
 bool HoldsText(const std::string& path) { return IsThere(fs::path(path) / kVocabulary); }
 
+absl::StatusOr<Vocabulary> ReadVocabulary(const std::string& path, const std::vector<WantedField>& wanted) {
+  ASSIGN_OR_RETURN(Vocabulary vocabulary, Vocabulary::Read((fs::path(path) / kVocabulary).string()));
+  RETURN_IF_ERROR(CheckVocabulary(vocabulary, wanted));
+  return vocabulary;
+}
+
 absl::StatusOr<TrainingData> TextData(const std::string& path, const ArrayRequest& fields, const DataRequest& request) {
   const fs::path folder = path;
-  ASSIGN_OR_RETURN(const Vocabulary vocabulary, Vocabulary::Read((folder / kVocabulary).string()));
-  RETURN_IF_ERROR(CheckVocabulary(vocabulary, fields.wanted));
+  ASSIGN_OR_RETURN(const Vocabulary vocabulary, ReadVocabulary(path, fields.wanted));
   TrainingData data;
   data.manifest = fmt::format("{} different words; ", vocabulary.size());
   const auto options = [&](BatchMode mode) {

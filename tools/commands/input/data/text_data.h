@@ -3,8 +3,10 @@
 #define PARTITA_TOOLS_COMMANDS_INPUT_DATA_TEXT_DATA_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/data/text/vocabulary.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/input/data/array_data.h"
 #include "tools/commands/input/data/data.h"
@@ -14,8 +16,12 @@ namespace partita {
 // Whether `path` is a folder with vocabulary.txt.
 bool HoldsText(const std::string& path);
 
+// That of such a folder. kInvalidArgument: it is not as large as a table that fields of ids choose rows of, or the
+// classes that are told apart.
+absl::StatusOr<Vocabulary> ReadVocabulary(const std::string& path, const std::vector<WantedField>& wanted);
+
 // The texts of `path` that are there and that `request` needs: train.txt and test.txt, or train.ids and test.ids.
-// kInvalidArgument: a text in both forms; a vocabulary that is not as large as a table that its ids choose rows of.
+// kInvalidArgument: a text in both forms; what ReadVocabulary refuses.
 absl::StatusOr<TrainingData> TextData(const std::string& path, const ArrayRequest& fields, const DataRequest& request);
 
 }  // namespace partita

@@ -1,0 +1,80 @@
+#include "tools/commands/input/data/pair_data.h"
+
+#include <spdlog/spdlog.h>
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "graph/ir/generated_name.h"
+#include "runtime/base/status.h"
+#include "runtime/data/pairs/pair_batches.h"
+#include "runtime/data/pairs/pair_set.h"
+#include "runtime/data/text/vocabulary.h"
+#include "tools/commands/input/data/text_data.h"
+
+namespace partita {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kSource[] = ".source.txt", kTarget[] = ".target.txt";
+
+bool IsThere(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+bool HasSide(const fs::path& set) { return IsThere(set.string() + kSource) || IsThere(set.string() + kTarget); }
+
+absl::StatusOr<PairBatchOptions> OptionsOf(const Flags& flags, const ArrayRequest& fields) {
+  PairBatchOptions options;
+  options.batch_rows = fields.batch_rows;
+  options.seed = fields.seed;
+  options.wanted = fields.wanted;
+  for (const std::vector<WantedField>& each : fields.further) {
+    ASSIGN_OR_RETURN(options.further.emplace_back(), PairSizeOf(each));
+  }
+  options.long_pairs = flags.Text("long-pairs") == "skip" ? LongPairs::kLeaveOut : LongPairs::kRefuse;
+  options.row_weights = {kSampleWeightName, fields.floating, {}};
+  return options;
+}
+
+// Null where there is no such set, or nobody needs it. What it holds is added to the manifest.
+absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const fs::path& set, Need need, const Vocabulary& vocabulary,
+                                                           const PairBatchOptions& options, std::string& manifest) {
+  if (need == Need::kNo || !HasSide(set)) return nullptr;
+  ASSIGN_OR_RETURN(PairSet pairs, ReadPairs(set.string() + kSource, set.string() + kTarget, vocabulary));
+  manifest += fmt::format("{} pairs, {:016x}; ", pairs.count(), Digest(pairs));
+  absl::StatusOr<std::shared_ptr<PairBatches>> batches = PairBatches::Create(std::move(pairs), options);
+  if (!batches.ok()) return WithContext(set.string(), batches.status());
+  if (const int64_t left_out = (*batches)->left_out(); left_out > 0) {
+    spdlog::warn("{}: {} pairs are left out, which are longer than the graph takes", set.string(), left_out);
+  }
+  return *std::move(batches);
+}
+
+}  // namespace
+
+std::vector<std::string> PairFlags() { return {"long-pairs"}; }
+
+bool HoldsPairs(const std::string& path) {
+  return HoldsText(path) && (HasSide(fs::path(path) / "train") || HasSide(fs::path(path) / "test"));
+}
+
+absl::StatusOr<TrainingData> PairData(const std::string& path, const Flags& flags, const ArrayRequest& fields,
+                                      const DataRequest& request) {
+  const fs::path folder = path;
+  ASSIGN_OR_RETURN(const Vocabulary vocabulary, ReadVocabulary(path, fields.wanted));
+  RETURN_IF_ERROR(CheckPairMarks(vocabulary));
+  ASSIGN_OR_RETURN(PairBatchOptions options, OptionsOf(flags, fields));
+  TrainingData data;
+  data.manifest = fmt::format("{} different words; long pairs: {}; ", vocabulary.size(), flags.Text("long-pairs"));
+  ASSIGN_OR_RETURN(data.training, ReadSet(folder / "train", request.training, vocabulary, options, data.manifest));
+  options.mode = BatchMode::kEvaluation;
+  ASSIGN_OR_RETURN(data.test, ReadSet(folder / "test", request.test, vocabulary, options, data.manifest));
+  return data;
+}
+
+}  // namespace partita
