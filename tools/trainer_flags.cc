@@ -112,6 +112,7 @@ std::vector<FlagDefinition> Files() {
       PathFlag("save-profile", "write what was measured (.pbtxt or .pb)"),
       PathFlag("output", "write the values here (.npy or .csv)"),
       TextFlag("value", "", "which value of the graph; unset: what the loss looks at, a classifier's logits"),
+      PathFlag("references", "what score holds lines against"),
       PathFlag("page", "write a page with pictures (.html)"),
       PathFlag("report", "write what the run did (.json)"),
       PathFlag("history", "predictions and what runs took, a line for each; unset: ~/.cache/partita/history.jsonl"),
@@ -122,6 +123,9 @@ std::vector<FlagDefinition> Files() {
 std::vector<FlagDefinition> Output() {
   return {
       ChoiceFlag("format", "text", {"text", "json", "dot"}, "of the results on standard output"),
+      ChoiceFlag("tokens", "13a", {"13a", "intl", "none"}, "how score takes lines apart, as sacreBLEU does"),
+      BoolFlag("lower-case", "score lines in small letters"),
+      BoolFlag("pieces", "score lines of pieces of words (sentencepiece's) as the words that they are of"),
       BoolFlag("full", "every node and launch, where unset a summary of a screen, a picture of layers"),
       BoolFlag("explain", "what decides the step of a plan on --cluster, and where its time goes"),
       ChoiceFlag("log", "info", {"debug", "info", "warning", "error"}, "least level that is logged"),

@@ -17,6 +17,7 @@ Command OracleCommand();      // oracle.cc
 Command PlanCommand();        // plan.cc
 Command PostMortemCommand();  // post_mortem.cc
 Command PredictCommand();     // predict.cc
+Command ScoreCommand();       // score.cc
 Command ShowCommand();        // show.cc
 Command SweepCommand();       // sweep.cc
 Command TablesCommand();      // tables.cc
