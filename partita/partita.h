@@ -193,6 +193,9 @@ class Session {
   Result<StepResult> Evaluate(const Fields& batch);
   // The values of Options::predict, whole. Labels are not needed.
   Result<std::map<std::string, Tensor>> Predict(const Fields& batch);
+  // The same of an entry point with results that the graph names (docs/formats.md 1.5), in a session that may train:
+  // its results by their names. `batch`: a field for each of its inputs.
+  Result<std::map<std::string, Tensor>> Compute(const std::string& entry, const Fields& batch);
 
   // Parameters, running statistics and their moving averages as safetensors, whole, whatever the split. An average that
   // a file lacks becomes what it is an average of.

@@ -21,7 +21,6 @@ namespace partita::api {
 
 struct Session::Parts {
   std::shared_ptr<const Model::Parts> model;
-  std::vector<std::string> predictions;
   std::unique_ptr<partita::Session> session;
   std::atomic<bool> cancelled{false};
 
@@ -32,6 +31,7 @@ struct Session::Parts {
   absl::Status StageOnes(const std::string& entry, const EntryInput& input);
   absl::Status Diagnosed(const absl::Status& refused, const Fields& batch);
   Result<StepResult> Step(const std::string& entry, const Fields& batch);
+  Result<std::map<std::string, Tensor>> Compute(const std::string& entry, const Fields& batch);
 };
 
 namespace {
@@ -79,8 +79,11 @@ partita::SessionOptions RuntimeOptions(const Options& options) {
 absl::Status Session::Parts::Ready(const std::string& entry) const {
   if (cancelled) return Cancelled();
   if (Has(entry)) return absl::OkStatus();
-  if (entry != kPredictEntry) return InvalidArgument("the session was started for predictions alone (Options::train)");
-  return InvalidArgument("the session was started without values to predict (Options::predict)");
+  if (entry == kPredictEntry) {
+    return InvalidArgument("the session was started without values to predict (Options::predict)");
+  }
+  if (!Has(kTrainEntry)) return InvalidArgument("the session was started for predictions alone (Options::train)");
+  return session->program().PlaceOf(entry).status();
 }
 
 absl::Status Session::Parts::StageField(const std::string& entry, const EntryInput& input, const View& view) {
@@ -103,6 +106,7 @@ absl::Status Session::Parts::StageOnes(const std::string& entry, const EntryInpu
 absl::Status Session::Parts::Stage(const std::string& entry, const Fields& batch) {
   std::vector<std::string> known;
   for (const Field& field : model->fields) known.push_back(field.name);
+  for (const EntryInput& input : session->program().Find(entry)->inputs) known.push_back(input.field);
   for (const auto& [name, view] : batch) {
     if (std::ranges::find(known, name) == known.end()) {
       return InvalidArgument("the graph has no field {}{}", Quoted(name), Suggestion(name, known));
@@ -141,6 +145,25 @@ Result<StepResult> Session::Parts::Step(const std::string& entry, const Fields& 
   });
 }
 
+Result<std::map<std::string, Tensor>> Session::Parts::Compute(const std::string& entry, const Fields& batch) {
+  using Values = std::map<std::string, Tensor>;
+  return Guarded<Result<Values>>([&]() -> Result<Values> {
+    absl::Status status = Ready(entry);
+    if (status.ok()) status = Stage(entry, batch);
+    if (!status.ok()) return ErrorOf(status);
+    const auto results = session->Compute(entry);
+    if (cancelled) return ErrorOf(Cancelled());
+    if (!results.ok()) return ErrorOf(results.status());
+    Values values;
+    for (size_t v = 0; v < results->size(); ++v) {
+      auto tensor = TensorOf(results->at(v));
+      if (!tensor.ok()) return ErrorOf(tensor.status());
+      values.emplace(session->program().Find(entry)->results[v].name, *std::move(tensor));
+    }
+    return values;
+  });
+}
+
 Session::Session(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
@@ -154,7 +177,6 @@ Result<Session> Session::Start(const Model& model, const Split& split, const Opt
     if (!session.ok()) return ErrorOf(session.status());
     auto parts = std::make_unique<Parts>();
     parts->model = model.parts_;
-    parts->predictions = options.predict;
     parts->session = *std::move(session);
     return Session(std::move(parts));
   });
@@ -164,22 +186,11 @@ Result<StepResult> Session::Train(const Fields& batch) { return parts_->Step(kTr
 Result<StepResult> Session::Evaluate(const Fields& batch) { return parts_->Step(kEvaluateEntry, batch); }
 
 Result<std::map<std::string, Tensor>> Session::Predict(const Fields& batch) {
-  using Values = std::map<std::string, Tensor>;
-  return Guarded<Result<Values>>([&]() -> Result<Values> {
-    absl::Status status = parts_->Ready(kPredictEntry);
-    if (status.ok()) status = parts_->Stage(kPredictEntry, batch);
-    if (!status.ok()) return ErrorOf(status);
-    const auto results = parts_->session->Predict();
-    if (parts_->cancelled) return ErrorOf(Cancelled());
-    if (!results.ok()) return ErrorOf(results.status());
-    Values values;
-    for (size_t v = 0; v < results->size(); ++v) {
-      auto tensor = TensorOf(results->at(v));
-      if (!tensor.ok()) return ErrorOf(tensor.status());
-      values.emplace(parts_->predictions[v], *std::move(tensor));
-    }
-    return values;
-  });
+  return parts_->Compute(kPredictEntry, batch);
+}
+
+Result<std::map<std::string, Tensor>> Session::Compute(const std::string& entry, const Fields& batch) {
+  return parts_->Compute(entry, batch);
 }
 
 Outcome Session::Save(const std::string& path) const {

@@ -273,10 +273,12 @@ std::vector<NodeDescription> DescribeNodes(const Model& model) {
   return nodes;
 }
 
-absl::Status AddEntries(std::vector<ModelEntry> entries, const OpRegistry& registry, Model& model) {
-  const std::vector<NodeDescription> nodes = DescribeNodes(model);
+absl::Status AddEntries(std::vector<ModelEntry> entries, std::vector<NodeDescription> nodes, const OpRegistry& registry,
+                        Model& model) {
+  std::vector<NodeDescription> all = DescribeNodes(model);
+  std::ranges::move(nodes, std::back_inserter(all));
   std::ranges::move(entries, std::back_inserter(model.entries));
-  return BuildGraphs(nodes, DescribeResults(model.graph), registry, model);
+  return BuildGraphs(all, DescribeResults(model.graph), registry, model);
 }
 
 absl::StatusOr<Model> WithBatch(const Model& model, int64_t batch, const OpRegistry& registry) {

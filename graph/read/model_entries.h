@@ -28,8 +28,9 @@ struct ResultDescription {
 absl::Status BuildGraphs(const std::vector<NodeDescription>& nodes, const ResultDescription& results,
                          const OpRegistry& registry, Model& model);
 
-// The same of a model that has its graph, with all nodes: adds entries to it.
-absl::Status AddEntries(std::vector<ModelEntry> entries, const OpRegistry& registry, Model& model);
+// The same of a model that has its graph: adds entries to it, and `nodes` that it has not yet and that they need.
+absl::Status AddEntries(std::vector<ModelEntry> entries, std::vector<NodeDescription> nodes, const OpRegistry& registry,
+                        Model& model);
 
 // The reverse: the nodes of all graphs, once each.
 std::vector<NodeDescription> DescribeNodes(const Model& model);

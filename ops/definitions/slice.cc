@@ -1,4 +1,4 @@
-// y = the box [begin, begin + size) of x. Dimensions that are taken whole may be split.
+// y = the box [begin, begin + size) of x; a size of -1 is what is left. Dimensions that are taken whole may be split.
 //
 //   slice_grad(dy) begin shape=x    dy in its box, zeros elsewhere
 #include "ops/definitions/definitions.h"
@@ -22,9 +22,16 @@ absl::Status CheckBox(const IntList& begin, const Shape& size, const Shape& whol
 absl::StatusOr<std::vector<TensorType>> SliceShape(const NodeView& node) {
   const Shape& x = node.inputs[0]->shape;
   RETURN_IF_ERROR(CheckInts(node.attributes, "begin", x.size(), 0));
-  RETURN_IF_ERROR(CheckInts(node.attributes, "size", x.size(), 1));
-  const Shape& size = node.attributes.Ints("size");
-  RETURN_IF_ERROR(CheckBox(node.attributes.Ints("begin"), size, x));
+  RETURN_IF_ERROR(CheckInts(node.attributes, "size", x.size(), -1));
+  const IntList& begin = node.attributes.Ints("begin");
+  Shape size = node.attributes.Ints("size");
+  for (size_t d = 0; d < x.size(); ++d) {
+    if (size[d] == -1 && begin[d] < x[d]) size[d] = x[d] - begin[d];
+    if (size[d] >= 1) continue;
+    return InvalidArgument("attribute size is {}; each number must be at least 1, or -1 for what is left",
+                           ToString(node.attributes.Ints("size")));
+  }
+  RETURN_IF_ERROR(CheckBox(begin, size, x));
   return std::vector<TensorType>{{node.inputs[0]->dtype, size}};
 }
 

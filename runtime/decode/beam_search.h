@@ -2,7 +2,7 @@
 // the best few are gone on with.
 //
 // Pure host code: what the model says of the next word is a function. For a batch of sentences all hypotheses are rows
-// of that function's batch. Scores are those of Wu et al. 2016, section 7 (docs/papers.md 11.9):
+// of that function's batch. Scores are those of Wu et al. 2016, section 7 (docs/papers.md 11.15):
 //
 //   score(Y) = log P(Y) / lp(Y) + cp(Y)     lp(Y) = ((5 + |Y|) / 6)^length_penalty
 //   cp(Y) = coverage_penalty sum over the source's places i of log min(sum over j of p(i, j), 1)

@@ -14,7 +14,8 @@
 namespace partita {
 namespace {
 
-constexpr char kLastWords[] = "last_words", kLogProbabilities[] = "log_probabilities", kAttention[] = "attention";
+constexpr char kLastWords[] = "last_words", kLogProbabilities[] = "log_probabilities", kAttention[] = "attention",
+               kPlaces[] = "places";
 
 using Tensors = std::vector<HostTensor>;
 
@@ -28,6 +29,17 @@ void CopyRow(const HostTensor& from, int64_t row, HostTensor& to, int64_t to_row
 
 HostTensor Zeros(const TensorType& type) {
   return {type.dtype, type.shape, std::vector<char>(static_cast<size_t>(Elements(type.shape) * SizeOf(type.dtype)))};
+}
+
+// Of f32 or f64, of each row.
+void WriteDiagonals(HostTensor& rows) {
+  const int64_t places = rows.shape[1], size = SizeOf(rows.dtype);
+  const double wide = 1;
+  const float narrow = 1;
+  for (int64_t i = 0; i < rows.shape[0] * places; ++i) {
+    char* const to = rows.bytes.data() + (i * places + i % places) * size;
+    std::memcpy(to, size == sizeof(wide) ? static_cast<const void*>(&wide) : &narrow, static_cast<size_t>(size));
+  }
 }
 
 // The first `rows` rows, as f32.
@@ -120,6 +132,9 @@ absl::StatusOr<StepInput> InputOf(const EntryPoint& encode, const EntryPoint& st
   RETURN_IF_ERROR(CheckFills(input.field, found.type, encode, found.encoded));
   if (found.carried >= 0 || found.encoded >= 0) return found;
   found.given = FindField(source, input.field);
+  const Shape& shape = found.type.shape;
+  const bool square = shape.size() == 3 && shape[1] == shape[2] && IsFloating(found.type.dtype);
+  if (found.given < 0 && input.field == kPlaces && square) return found;
   if (found.given < 0) {
     return InvalidArgument("input {} of '{}' is filled by no result of '{}' or '{}', and by no field of the data",
                            Quoted(input.field), kStepEntry, kEncodeEntry, kStepEntry);
@@ -165,6 +180,7 @@ class GroupSteps {
       : session_(session), decoded_(decoded), last_words_(decoded.last_words), beam_(beam) {
     for (const StepInput& input : decoded.inputs) {
       HostTensor& rows = inputs_.emplace_back(Zeros(input.type));
+      if (input.field == kPlaces && input.carried < 0) WriteDiagonals(rows);
       if (input.encoded < 0 && input.given < 0) continue;
       const HostTensor& from =
           input.encoded >= 0 ? encoded[static_cast<size_t>(input.encoded)] : fields[static_cast<size_t>(input.given)];

@@ -7,8 +7,9 @@
 //
 // Each further input of `step` is filled by its field's name: with the result that the step before had under it, before
 // the first one with that of `encode`, or zeros; one that no result of `step` is called like, with that of `encode`, or
-// the data's field. All rows of a batch are encoded at once; N / beam of them are then decoded together, each in `beam`
-// rows of `step`.
+// the data's field. `places` [N, n, n], which nobody else fills, is ones on each row's diagonal: beside the values that
+// attention reads they make it give its own probabilities. All rows of a batch are encoded at once; N / beam of them
+// are then decoded together, each in `beam` rows of `step`.
 #ifndef PARTITA_RUNTIME_DECODE_SET_DECODER_H_
 #define PARTITA_RUNTIME_DECODE_SET_DECODER_H_
 

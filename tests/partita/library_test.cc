@@ -162,6 +162,29 @@ TEST(Library, AFileCarriesWhatPredictionsReadInPlaceOfWeights) {
   EXPECT_EQ(Floats(*predicts->Read("w@average")), Floats(*trained->Read("w@average")));
 }
 
+TEST(Library, ComputesWhatTheGraphNames) {
+  const std::string named = std::string(kAveraged) + R"(
+      nodes { name: "shares" op: "softmax" inputs: "logits" }
+      entry_points { name: "guess" results { value: "shares" name: "probabilities" } results { value: "logits" } })";
+  const Result<Model> model = Model::FromText(named);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  Result<Session> session = Session::Start(*model, {.data = 3}, {.predict = {"logits"}});
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  const Data data(0);
+  ASSERT_TRUE(session->Train(data.fields()).ok());
+  const Fields x = {{"x", data.fields().at("x")}};
+  const auto guess = session->Compute("guess", x), predicted = session->Predict(x);
+  ASSERT_TRUE(guess.ok()) << guess.error().message;
+  EXPECT_EQ(Floats(guess->at("logits")), Floats(predicted->at("logits")));
+  const std::vector<float> shares = Floats(guess->at("probabilities"));
+  ASSERT_EQ(shares.size(), 12u * 4);
+  for (size_t row = 0; row < 12; ++row) {
+    EXPECT_NEAR(shares[4 * row] + shares[4 * row + 1] + shares[4 * row + 2] + shares[4 * row + 3], 1, 1e-5);
+  }
+  EXPECT_THAT(session->Compute("gues", x).error().message, HasSubstr("'guess'"));
+  EXPECT_THAT(session->Compute("train", data.fields()).error().message, HasSubstr("no results to be computed"));
+}
+
 TEST(Library, TrainsParametersInGroups) {
   Description description = TwoLayers();
   description.groups = {{.pattern = "w1", .rate = 0},

@@ -1,10 +1,13 @@
 // Writes a shipped model as a graph proto:
 //
 //   build_model mini-inception --batch=64 --output=mini_inception.pbtxt
+#include <algorithm>
+
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
+#include "runtime/base/status.h"
 #include "tools/models/big_lstm.h"
-#include "tools/models/gnmt.h"
+#include "tools/models/gnmt_entries.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/run_main.h"
@@ -64,6 +67,7 @@ std::vector<FlagDefinition> FlagsOfGnmt() {
   return {
       IntFlag("source-length", "50", 1, 1 << 20, "places of a sentence that is read"),
       IntFlag("target-length", "50", 1, 1 << 20, "places of one that is written"),
+      IntFlag("buckets", "5", 1, 256, "sizes of sentences, each trained at its cost; at most a place for each"),
       IntFlag("steps", "0", 0, int64_t{1} << 40, "of the training, for the learning rate; 0: the model's"),
   };
 }
@@ -133,8 +137,16 @@ GnmtOptions ReadGnmtOptions(const Flags& flags) {
   return options;
 }
 
+// With its further sizes and the steps of its decoder.
+absl::StatusOr<Model> MakeWholeGnmt(const GnmtOptions& options, int64_t buckets) {
+  ASSIGN_OR_RETURN(Model model, MakeGnmt(options, Ops()));
+  const int64_t most = std::min({buckets, options.source_places, options.target_places});
+  RETURN_IF_ERROR(AddGnmtEntries(options, most, Ops(), model));
+  return model;
+}
+
 absl::StatusOr<Model> Make(const std::string& name, const Flags& flags) {
-  if (name == kGnmt) return MakeGnmt(ReadGnmtOptions(flags), Ops());
+  if (name == kGnmt) return MakeWholeGnmt(ReadGnmtOptions(flags), flags.Int("buckets"));
   if (name == kBigLstm) return MakeBigLstm(ReadBigLstmOptions(flags), Ops());
   return MakeModel(name, ReadOptions(name, flags), Ops());
 }

@@ -28,6 +28,7 @@ absl::StatusOr<Vocabulary> Vocabulary::Read(const std::string& path) {
     if (vocabulary.size() == std::numeric_limits<int32_t>::max()) {
       return InvalidArgument("{}: line {}: found more words than have ids", path, line);
     }
+    vocabulary.words_.push_back(word);
     const auto [before, fresh] = vocabulary.ids_.emplace(word, static_cast<int32_t>(line - 1));
     if (!fresh) {
       return InvalidArgument("{}: line {}: word {} is that of line {}", path, line, Quoted(std::string(word)),

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -27,11 +28,13 @@ class Vocabulary {
 
   const std::string& path() const { return path_; }
   int64_t size() const { return static_cast<int64_t>(ids_.size()); }
-  std::optional<int32_t> Find(std::string_view word) const;  // none: it is not in the list
+  std::optional<int32_t> Find(std::string_view word) const;       // none: it is not in the list
+  std::string_view Word(int32_t id) const { return words_[id]; }  // of an id below `size`; while this lives
 
  private:
   std::string path_;
   std::unique_ptr<const std::string> bytes_;  // that the words are in
+  std::vector<std::string_view> words_;
   std::unordered_map<std::string_view, int32_t> ids_;
 };
 

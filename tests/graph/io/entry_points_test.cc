@@ -78,7 +78,7 @@ TEST(EntryPoints, AreAddedToAModelWithAllNodes) {
   EXPECT_NE(model->graph.Find("scores"), kNoValue) << "nobody else needs it";
   ModelEntry less{"short", {{"x", {2, 3}}, {"y", {2}}}, {}, {}};
   ModelEntry step{"step", {}, {{"scores", "log_probabilities"}}, {}};
-  const absl::Status added = AddEntries({less, step}, Ops(), *model);
+  const absl::Status added = AddEntries({less, step}, {}, Ops(), *model);
   ASSERT_TRUE(added.ok()) << added;
   ExpectBoth(*model, 4);
 }

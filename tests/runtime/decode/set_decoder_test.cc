@@ -2,61 +2,21 @@
 // graph it was trained as gives it, and is the same under every split.
 #include "runtime/decode/set_decoder.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <functional>
 
-#include "graph/make_program.h"
 #include "graph/read/model_entries.h"
 #include "ops/graph_builder.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
-#include "runtime/base/philox.h"
-#include "tests/testing/assert_ok.h"
+#include "tests/runtime/decode/translation.h"
 
 namespace partita {
 namespace {
 
-constexpr int64_t kRows = 8, kSource = 4, kTarget = 5, kWords = 9, kUnits = 4, kSamples = 13;
-
-// Sequences of words and how long they are.
-class Sources : public BatchSource {
- public:
-  explicit Sources(int64_t rows = kRows) : rows_(rows) {}
-  const std::vector<Field>& fields() const override { return fields_; }
-  int64_t samples() const override { return kSamples; }
-  int64_t batch_rows() const override { return rows_; }
-  int64_t batches_per_epoch() const override { return (kSamples + rows_ - 1) / rows_; }
-
-  std::vector<int32_t> Words(int64_t sample) const {
-    std::vector<int32_t> words;
-    for (int64_t place = 0; place <= sample % kSource; ++place) {
-      const float share = Uniform(PhiloxKey(5, "source"), 0, static_cast<uint64_t>(sample * kSource + place));
-      words.push_back(4 + static_cast<int32_t>(share * (kWords - 4)));
-    }
-    return words;
-  }
-
- private:
-  absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override {
-    for (int64_t row = rows.begin; row < rows.end; ++row) {
-      std::vector<int32_t> words = Words(std::min(batch * rows_ + row, kSamples - 1));
-      const auto length = static_cast<int32_t>(words.size());
-      words.resize(kSource);
-      std::memcpy(out[0].data() + (row - rows.begin) * kSource * 4, words.data(), kSource * 4);
-      std::memcpy(out[1].data() + (row - rows.begin) * 4, &length, 4);
-    }
-    return absl::OkStatus();
-  }
-
-  const int64_t rows_;
-  const std::vector<Field> fields_ = {{"source", DType::kI32, {kSource}}, {"source_lengths", DType::kI32, {}}};
-};
+constexpr int64_t kUnits = 4;
 
 // The nodes of the graph that is trained, and of one step of its decoder.
 class SmallTranslator {
@@ -72,7 +32,6 @@ class SmallTranslator {
     const ValueId gates = b_.Add("gates", "matmul", {read, input});
     const ValueId h = b_.Add("h", "lstm", {gates, recurrent, kNoValue, h0, c0});
     const ValueId logits = b_.Add("logits", "matmul", {h, classes});
-    b_.Add("written", "log_softmax", {logits});
     Step(table, input, recurrent, classes);
     Model model;
     ASSIGN_OR_RETURN(model.graph, b_.Build(b_.SoftmaxCrossEntropy("loss", logits, targets)));
@@ -83,7 +42,7 @@ class SmallTranslator {
         {},
         {{"step/written", "log_probabilities"}, {"step/h", "h"}, {"step/c", "c"}, {"step/attention", "attention"}},
         {}};
-    RETURN_IF_ERROR(AddEntries({encode, step}, Ops(), model));
+    RETURN_IF_ERROR(AddEntries({encode, step}, {}, Ops(), model));
     return model;
   }
 
@@ -105,8 +64,8 @@ class SmallTranslator {
 
   // Input, forget, candidate, output of each unit lie side by side.
   ValueId Gate(const std::string& name, ValueId gates, int64_t which, const char* activation) {
-    const ValueId cut = b_.Add("step/" + name + "/cut", "slice", {gates},
-                               {{"begin", Shape{0, 0, which}}, {"size", Shape{kRows, kUnits, 1}}});
+    const ValueId cut =
+        b_.Add("step/" + name + "/cut", "slice", {gates}, {{"begin", Shape{0, 0, which}}, {"size", Shape{-1, -1, 1}}});
     return b_.Add("step/" + name, activation,
                   {b_.Add("step/" + name + "/flat", "reshape", {cut}, {{"shape", Shape{-1, kUnits}}})});
   }
@@ -136,70 +95,14 @@ class SmallTranslator {
   GraphBuilder b_{Ops()};
 };
 
-std::unique_ptr<Session> Start(const Model& model, const Strategy& strategy) {
-  SessionOptions options;
-  options.threads_per_rank = 1;
-  options.seed = 11;
-  ProgramOptions program{.floating = DType::kF64, .predictions = {"written"}, .verify_passes = true};
-  auto made = MakeProgram(model, strategy, Ops(), program);
-  EXPECT_TRUE(made.ok()) << made.status();
-  auto session = Session::Start(*std::move(made), options);
-  EXPECT_TRUE(session.ok()) << session.status();
-  return *std::move(session);
-}
-
-SetDecoderOptions Decoding(int64_t beam) {
-  SetDecoderOptions options;
-  options.beam = {beam, kTarget};
-  return options;
-}
-
-std::vector<Hypothesis> Decode(Session& session, int64_t beam) {
-  auto decoded = DecodeSet(session, Sources(), Decoding(beam), nullptr);
-  EXPECT_TRUE(decoded.ok()) << decoded.status();
-  return **std::move(decoded);
-}
-
-// What the graph that is trained says of a sequence, all of it given.
-double LogProbability(Session& session, const Sources& sources, int64_t sample, const Hypothesis& hypothesis) {
-  std::vector<int32_t> words = sources.Words(sample), ids = {2}, targets = hypothesis.words;
-  std::vector<int32_t> lengths(kRows, static_cast<int32_t>(words.size())), source(kRows * kSource),
-      given(kRows * kTarget);
-  if (hypothesis.ended) targets.push_back(3);
-  ids.insert(ids.end(), hypothesis.words.begin(), hypothesis.words.end());
-  std::ranges::copy(words, source.begin());
-  std::copy_n(ids.begin(), std::min(ids.size(), static_cast<size_t>(kTarget)), given.begin());
-  EXPECT_OK(session.StageInput(kPredictEntry, "source", {DType::kI32, {kRows, kSource}, source.data()}));
-  EXPECT_OK(session.StageInput(kPredictEntry, "source_lengths", {DType::kI32, {kRows}, lengths.data()}));
-  EXPECT_OK(session.StageInput(kPredictEntry, "ids", {DType::kI32, {kRows, kTarget}, given.data()}));
-  const HostTensor written = session.Predict().value()[0];
-  double sum = 0;
-  for (size_t place = 0; place < targets.size(); ++place) {
-    double value = 0;
-    const size_t at = place * kWords + static_cast<size_t>(targets[place]);
-    std::memcpy(&value, written.bytes.data() + at * sizeof(value), sizeof(value));
-    sum += value;
-  }
-  return sum;
-}
-
 TEST(SetDecoder, WritesWhatTheTrainedGraphGivesThatProbability) {
-  const Model model = SmallTranslator().Make().value();
-  const auto session = Start(model, Strategy{});
-  for (const int64_t beam : {1, 3, 8}) {
-    const std::vector<Hypothesis> found = Decode(*session, beam);
-    ASSERT_EQ(found.size(), static_cast<size_t>(kSamples));
-    for (int64_t sample = 0; sample < kSamples; ++sample) {
-      const Hypothesis& hypothesis = found[static_cast<size_t>(sample)];
-      EXPECT_NEAR(hypothesis.log_probability, LogProbability(*session, Sources(), sample, hypothesis), 1e-5)
-          << beam << " " << sample;
-    }
-  }
+  const auto session = StartDecoding(SmallTranslator().Make().value(), Strategy{});
+  for (const int64_t beam : {1, 3, 8}) ExpectTrainedProbabilities(*session, beam);
 }
 
 TEST(SetDecoder, FindsNothingWorseWithAWiderBeam) {
   const Model model = SmallTranslator().Make().value();
-  const auto session = Start(model, Strategy{});
+  const auto session = StartDecoding(model, Strategy{});
   const std::vector<Hypothesis> greedy = Decode(*session, 1), wide = Decode(*session, 8);
   double less = 0, more = 0;
   for (size_t s = 0; s < greedy.size(); ++s) {
@@ -209,11 +112,21 @@ TEST(SetDecoder, FindsNothingWorseWithAWiderBeam) {
   EXPECT_GT(more, less);
 }
 
+TEST(SetDecoder, WritesTheSameInAnotherBatch) {
+  const Model model = SmallTranslator().Make().value();
+  const auto session = StartDecoding(model, Strategy{});
+  const auto other = StartDecoding(WithBatch(model, 5, Ops()).value(), Strategy{});
+  const std::vector<Hypothesis> expected = Decode(*session, 3);
+  ASSERT_OK_AND_ASSIGN(const auto found, DecodeSet(*other, Sources(5), Decoding(3), nullptr));
+  ASSERT_EQ(found->size(), expected.size());
+  for (size_t s = 0; s < expected.size(); ++s) EXPECT_EQ((*found)[s].words, expected[s].words) << s;
+}
+
 Strategy Stages(int64_t micro_batches) {
   Strategy strategy;
   strategy.mesh.axes = {{"stage", 2}};
   if (micro_batches > 1) strategy.pipeline = {micro_batches, "stage", PipelineOrder::kOneForwardOneBackward};
-  for (const char* const pattern : {"logits", "loss", "written"}) {
+  for (const char* const pattern : {"logits", "loss"}) {
     strategy.ops.push_back({pattern, {{"stage", {"at", 1, {}}}}, {}});
   }
   strategy.ops.push_back({"*", {{"stage", {"at", 0, {}}}}, {}});
@@ -230,7 +143,7 @@ class DecodedSplits : public testing::TestWithParam<Split> {};
 
 TEST_P(DecodedSplits, WriteWhatOneRankWrites) {
   const Model model = SmallTranslator().Make().value();
-  const auto serial = Start(model, Strategy{}), split = Start(model, GetParam().strategy(model.graph));
+  const auto serial = StartDecoding(model, Strategy{}), split = StartDecoding(model, GetParam().strategy(model.graph));
   const std::vector<Hypothesis> expected = Decode(*serial, 3), found = Decode(*split, 3);
   ASSERT_EQ(found.size(), expected.size());
   for (size_t s = 0; s < found.size(); ++s) {
@@ -250,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(SetDecoder, SaysWhatItLacks) {
   const Model model = SmallTranslator().Make().value();
-  const auto session = Start(model, Strategy{});
+  const auto session = StartDecoding(model, Strategy{});
   const auto refusal = [&](Session& of, const BatchSource& source, int64_t beam) {
     return std::string(DecodeSet(of, source, Decoding(beam), nullptr).status().message());
   };
@@ -258,22 +171,24 @@ TEST(SetDecoder, SaysWhatItLacks) {
   EXPECT_THAT(refusal(*session, Sources(4), 3), testing::HasSubstr("'step' has 8 rows and a batch of the data 4"));
   Model training = model;
   training.entries.clear();
-  EXPECT_THAT(refusal(*Start(training, Strategy{}), Sources(), 3), testing::HasSubstr("no entry point 'encode'"));
+  EXPECT_THAT(refusal(*StartDecoding(training, Strategy{}), Sources(), 3),
+              testing::HasSubstr("no entry point 'encode'"));
   Model unnamed = model;
   unnamed.entries[1].results[0].name = "scores";
-  EXPECT_THAT(refusal(*Start(unnamed, Strategy{}), Sources(), 3), testing::HasSubstr("no result 'log_probabilities'"));
+  EXPECT_THAT(refusal(*StartDecoding(unnamed, Strategy{}), Sources(), 3),
+              testing::HasSubstr("no result 'log_probabilities'"));
   Model unfilled = model;
   unfilled.entries[0].results[2].name = "memory";
-  EXPECT_THAT(refusal(*Start(unfilled, Strategy{}), Sources(), 3),
+  EXPECT_THAT(refusal(*StartDecoding(unfilled, Strategy{}), Sources(), 3),
               testing::HasSubstr("input 'encoded' of 'step' is filled by no result"));
   Model other = model;
   other.entries[0].results[2].name = "h";
   other.entries[0].results[0].name = "encoded";
-  EXPECT_THAT(refusal(*Start(other, Strategy{}), Sources(), 3), testing::HasSubstr("that fills it is"));
+  EXPECT_THAT(refusal(*StartDecoding(other, Strategy{}), Sources(), 3), testing::HasSubstr("that fills it is"));
 }
 
 TEST(SetDecoder, EndsWhenItIsToldTo) {
-  const auto session = Start(SmallTranslator().Make().value(), Strategy{});
+  const auto session = StartDecoding(SmallTranslator().Make().value(), Strategy{});
   const std::atomic<int> stop{15};
   const auto decoded = DecodeSet(*session, Sources(), Decoding(3), &stop);
   ASSERT_OK(decoded.status());

@@ -107,7 +107,7 @@ Model MakeModel(bool sizes, double rate = 0.05) {
     if (places == kPlaces) continue;
     entries.push_back({NameOf(places), {{"words", {places}}, {"next", {places}}, {"weights", {places}}}, {}, {}});
   }
-  const absl::Status added = AddEntries(std::move(entries), Ops(), model);
+  const absl::Status added = AddEntries(std::move(entries), {}, Ops(), model);
   EXPECT_TRUE(added.ok()) << added;
   return model;
 }
