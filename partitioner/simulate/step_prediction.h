@@ -8,10 +8,15 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
 #include "graph/schedule/schedule.h"
+#include "graph/timeline/step_times.h"
 #include "partitioner/cluster/cluster.h"
 #include "partitioner/cost/compute_cost.h"
+#include "partitioner/simulate/simulate.h"
 
 namespace partita {
+
+// Of each the most of any rank.
+StepTimes MostOfAnyRank(const SimulatedStep& step);
 
 // Of each the most of any rank: seconds as of StepTimes, waiting for peers included.
 struct StepPrediction {

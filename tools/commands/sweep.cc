@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "graph/read/model_entries.h"
-#include "graph/timeline/step_times.h"
 #include "ops/registry.h"
 #include "partitioner/cost/cluster_speed.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/predict/predicted_plan.h"
 #include "partitioner/proto_io/epoch_curve_io.h"
+#include "partitioner/simulate/step_prediction.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
@@ -48,12 +48,8 @@ absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, co
   const absl::StatusOr<PredictedPlan> plan = PredictPlan(basis, strategy);
   if (!plan.ok()) return WithContext(flags.arguments()[0], plan.status());
   RETURN_IF_ERROR(plan->fits);
-  PredictedStep slowest;
-  for (const RankTimeline& timeline : plan->step.timelines) {
-    const StepTimes times_of_rank = TimesOf(timeline.spans);
-    if (times_of_rank.step > slowest.seconds) slowest = {times_of_rank.step, times_of_rank.exposed};
-  }
-  return slowest;
+  const StepTimes most = MostOfAnyRank(plan->step);
+  return PredictedStep{most.step, most.exposed};
 }
 
 absl::StatusOr<SweepOptions> ReadOptions(const Flags& flags, const Model& model, const Cluster& cluster) {

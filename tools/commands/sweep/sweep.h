@@ -26,7 +26,7 @@ struct SweepPoint {
   SweepWay way;
   int64_t batch = 0;             // of all replicas
   double step_seconds = 0;       // until the slowest rank has ended
-  double exposed_seconds = 0;    // of that, communication behind which nothing is computed, on that rank
+  double exposed_seconds = 0;    // of that, communication behind which nothing is computed; of any rank
   double speedup = 0;            // samples a second over those of one device
   std::optional<double> epochs;  // to the accuracy; none: there is no curve, or it does not cover the batch
   std::optional<double> sooner;  // the speed-up in time to the accuracy
