@@ -15,6 +15,7 @@
 #include "tools/benchmarks/halo_benchmark.h"
 #include "tools/benchmarks/kernels/kernel_benchmark.h"
 #include "tools/benchmarks/models/models_command.h"
+#include "tools/benchmarks/oracle/oracle_rows.h"
 #include "tools/benchmarks/search/search_benchmark.h"
 #include "tools/benchmarks/simulate_benchmark.h"
 #include "tools/benchmarks/train/train_benchmark.h"
@@ -38,7 +39,8 @@ std::vector<FlagDefinition> BenchmarkFlags() {
   return {
       ChoiceFlag("format", "text", {"text", "json", "csv"}, "of the rows on standard output"),
       IntFlag("rounds", "7", 1, 1000, "all cases are run in turns, so many times"),
-      IntFlag("steps", "20", 1, 1'000'000, "training steps of a case in one round; of halo 4 unless given"),
+      IntFlag("steps", "20", 1, 1'000'000,
+              "training steps of a case in one round; unless given of halo 4, of oracle 30"),
       FloatFlag("seconds", "20", 0, 1e6, "halo: after which no further round begins"),
       IntFlag("nodes", "", 10, 10'000'000, "compile: one case alone, a program of about so many nodes"),
       IntFlag("dp", "2", 1, 4096, "replicas of the model: of compile's one case; of models 1 unless given"),
@@ -49,7 +51,7 @@ std::vector<FlagDefinition> BenchmarkFlags() {
                  {"mini-inception", "lenet5", "mlp", "conv-stack", "wide-mlp", "inception-v3", "resnet-50", "alexnet",
                   "alexnet-2012", "vgg-16", "big-lstm"},
                  "what is trained; from the fourth on by models only, which trains the small ones if unset; of search "
-                 "the only one"),
+                 "and oracle the only one"),
       ChoiceFlag("precision", "all", {"all", "f32", "tf32", "bf16"},
                  "models: only this one; train: f32 or bf16, f32 if unset"),
       ChoiceFlag("peer", "none", {"none", "pytorch", "pillow", "torchvision"},
@@ -59,7 +61,7 @@ std::vector<FlagDefinition> BenchmarkFlags() {
           "models: how it runs: eager, compile (minutes for a large model), each with -malloc: a C library that keeps "
           "what is freed; on a GPU eager, graph, compile; or all"),
       PathFlag("data", "decode: pictures by class; unset: made-up ones"),
-      IntFlag("ranks", "2", 2, 64, "of comm, faults and halo; of search the most, 8 unless given"),
+      IntFlag("ranks", "2", 2, 64, "of comm, faults and halo; the most of search (8 unless given) and of oracle (4)"),
       ChoiceFlag("collective", "all",
                  {"all", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
                   "send_receive", "halo", "repartition"},
@@ -234,6 +236,20 @@ absl::StatusOr<int> RunSearch(const CommandContext& context) {
   return kExitFinished;
 }
 
+absl::StatusOr<int> RunOracle(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  OracleOptions options;
+  if (flags.Given("model")) options.models = {flags.Text("model")};
+  if (flags.Given("ranks")) options.most_ranks = static_cast<int>(flags.Int("ranks"));
+  if (flags.Given("steps")) options.steps = flags.Int("steps");
+  options.batch = flags.Int("batch");
+  options.rounds = flags.Int("rounds");
+  ASSIGN_OR_RETURN(const std::vector<StepErrorRow> rows, MeasureStepErrors(options));
+  ASSIGN_OR_RETURN(const std::vector<PlanOrder> orders, MeasurePlanOrders(options));
+  context.out << (flags.Text("format") == "json" ? ToJson(rows, orders) : ToText(rows, orders));
+  return Holds(rows, orders) ? kExitFinished : kExitVerification;
+}
+
 absl::StatusOr<int> RunSimulate(const CommandContext& context) {
   SimulateBenchmarkOptions options;
   options.rounds = static_cast<int>(context.flags.Int("rounds"));
@@ -289,6 +305,11 @@ int main(int argc, char** argv) {
            "",
            {"format", "rounds", "nodes", "dp", "mp"},
            RunCompile},
+          {"oracle",
+           "how far predicted steps are from those that run here, and whether faster plans are predicted to be faster",
+           "",
+           {"format", "rounds", "steps", "batch", "model", "ranks"},
+           RunOracle},
           {"search",
            "what each search for a plan costs, by layers and ranks, and what of it is making its tables",
            "",

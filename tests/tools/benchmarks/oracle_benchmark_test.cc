@@ -1,0 +1,91 @@
+// What `benchmark oracle` makes of what it measures, and that it measures.
+#include <gtest/gtest.h>
+
+#include "tools/benchmarks/oracle/oracle_rows.h"
+
+namespace partita {
+namespace {
+
+StepErrorRow Row(double predicted, double measured, double spread = 0) {
+  StepErrorRow row{"mlp", 2, {predicted, predicted, predicted}, {measured, measured, measured * (1 + spread)}};
+  row.planned_bytes = row.used_bytes = 4096;
+  row.predicted_wire = row.counted_wire = 640;
+  return row;
+}
+
+TEST(StepErrors, AreHeldAgainstWhatIsAllowed) {
+  EXPECT_NEAR(Row(0.9, 1).error(), 0.1, 1e-12);
+  EXPECT_TRUE(Row(0.81, 1).holds());
+  EXPECT_FALSE(Row(0.79, 1).holds());
+  StepErrorRow one = Row(0.85, 1);
+  one.ranks = 1;
+  EXPECT_FALSE(one.holds()) << "of one rank no more than 10 % are allowed";
+}
+
+TEST(StepErrors, AreRefusedWhereRoundsSpread) {
+  EXPECT_FALSE(Row(0.5, 1, 0.04).refused());
+  EXPECT_FALSE(Row(0.5, 1, 0.04).holds());
+  EXPECT_TRUE(Row(0.5, 1, 0.06).refused());
+  EXPECT_TRUE(Row(0.5, 1, 0.06).holds()) << "nothing is said of its error";
+  EXPECT_NE(ToText({Row(0.5, 1, 0.06)}, {}).find("refused: rounds spread by 6 %, 5 % are allowed"), std::string::npos);
+}
+
+TEST(StepErrors, MemoryAndBytesAreExact) {
+  StepErrorRow row = Row(1, 1, 0.06);
+  row.used_bytes = 4095;
+  EXPECT_FALSE(row.holds());
+  row = Row(1, 1, 0.06);
+  row.counted_wire = 641;
+  EXPECT_FALSE(row.holds());
+  EXPECT_NE(ToText({row}, {}).find("641 (640 predicted)"), std::string::npos);
+}
+
+TEST(PlanOrders, PairsWhoseIntervalsMeetAreNotToldApart) {
+  const PlanOrder order{"mlp", 2, {{"a", 1, 2, {1.9, 2.1}}, {"b", 2, 2.05, {2.0, 2.1}}, {"c", 3, 1, {0.9, 1.1}}}};
+  EXPECT_EQ(order.pairs(), 3);
+  EXPECT_EQ(order.told_apart(), 2);
+  EXPECT_EQ(order.inversions(), (std::vector<std::string>{"'c' before 'a'", "'c' before 'b'"}));
+  EXPECT_FALSE(Holds({}, {order}));
+  EXPECT_NE(ToText({}, {order}).find("2 of 3 pairs can be told apart, 2 of them are predicted the other way round"),
+            std::string::npos);
+}
+
+TEST(PlanOrders, EqualPredictionsAreNoOrder) {
+  const PlanOrder order{"mlp", 2, {{"a", 1, 2, {1.9, 2.1}}, {"b", 1, 1, {0.9, 1.1}}}};
+  EXPECT_EQ(order.told_apart(), 1);
+  EXPECT_TRUE(order.inversions().empty());
+  EXPECT_TRUE(Holds({}, {order}));
+}
+
+const OracleOptions kSmall{{"mlp"}, 8, 2, 1, 4};
+
+TEST(Oracle, StepsOfRealRuns) {
+  const auto rows = MeasureStepErrors(kSmall);
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  ASSERT_EQ(rows->size(), 2U) << "on one rank and on two";
+  for (const StepErrorRow& row : *rows) {
+    EXPECT_GT(row.predicted.median, 0);
+    EXPECT_GT(row.measured.median, 0);
+    EXPECT_GT(row.planned_bytes, 0);
+    EXPECT_EQ(row.planned_bytes, row.used_bytes);
+    EXPECT_EQ(row.predicted_wire > 0, row.ranks == 2);
+    EXPECT_EQ(row.predicted_wire, row.counted_wire);
+  }
+}
+
+TEST(Oracle, OrdersOfRealPlans) {
+  const auto orders = MeasurePlanOrders(kSmall);
+  ASSERT_TRUE(orders.ok()) << orders.status();
+  ASSERT_EQ(orders->size(), 1U);
+  const std::vector<OrderedPlan>& plans = (*orders)[0].plans;
+  ASSERT_EQ(plans.size(), 6U);
+  for (size_t i = 0; i < plans.size(); ++i) {
+    EXPECT_GE(plans[i].predicted, plans[i == 0 ? 0 : i - 1].predicted);
+    EXPECT_GT(plans[i].measured.low, 0);
+    EXPECT_LE(plans[i].measured.low, plans[i].median);
+    EXPECT_LE(plans[i].median, plans[i].measured.high);
+  }
+}
+
+}  // namespace
+}  // namespace partita

@@ -1,0 +1,25 @@
+// What `benchmark oracle` runs.
+#ifndef PARTITA_TOOLS_BENCHMARKS_ORACLE_ORACLE_OPTIONS_H_
+#define PARTITA_TOOLS_BENCHMARKS_ORACLE_ORACLE_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace partita {
+
+struct OracleOptions {
+  std::vector<std::string> models{"mlp", "lenet5", "mini-inception"};  // tools/models/models.h
+  int64_t batch = 64;                                                  // of all ranks
+  int most_ranks = 4;                                                  // of 1, 2, 4
+  int64_t rounds = 7;                                                  // in which all cases are run in turns
+  int64_t steps = 30;                                                  // of a case in a round
+};
+
+// Of the median: where the middle half of the rounds spreads more, the machine does something else as well, and nothing
+// is said of an error.
+inline constexpr double kMostSpread = 0.05;
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_BENCHMARKS_ORACLE_ORACLE_OPTIONS_H_

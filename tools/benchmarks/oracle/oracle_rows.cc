@@ -1,0 +1,96 @@
+#include "tools/benchmarks/oracle/oracle_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace partita {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string ErrorOf(const StepErrorRow& row) {
+  if (row.refused()) {
+    const double spread = std::max(row.predicted.spread(), row.measured.spread());
+    return fmt::format("refused: rounds spread by {:.0f} %, {:.0f} % are allowed", 100 * spread, 100 * kMostSpread);
+  }
+  return fmt::format("{:.1f} %, {:.0f} % are allowed", 100 * row.error(), 100 * row.allowed());
+}
+
+std::string Exact(int64_t predicted, int64_t counted) {
+  return predicted == counted ? fmt::format("{}", counted) : fmt::format("{} ({} predicted)", counted, predicted);
+}
+
+std::string ToText(const PlanOrder& order) {
+  std::string text = fmt::format("\n{} on {} ranks\n", order.model, order.ranks);
+  text += fmt::format("  {:<60}{:>14}{:>12}{:>20}\n", "plan", "predicted ms", "measured", "95 % of its median");
+  for (const OrderedPlan& plan : order.plans) {
+    text += fmt::format("  {:<60}{:>14.3f}{:>12.3f}{:>11.3f} ..{:>6.3f}\n", plan.plan, 1e3 * plan.predicted,
+                        1e3 * plan.median, 1e3 * plan.measured.low, 1e3 * plan.measured.high);
+  }
+  const std::vector<std::string> inversions = order.inversions();
+  text += fmt::format("  {} of {} pairs can be told apart, {} of them are predicted the other way round\n",
+                      order.told_apart(), order.pairs(), inversions.size());
+  for (const std::string& inversion : inversions) text += fmt::format("    {}\n", inversion);
+  return text;
+}
+
+Json ToJson(const Quartiles& quartiles) {
+  return {{"median", quartiles.median}, {"low", quartiles.low}, {"high", quartiles.high}};
+}
+
+}  // namespace
+
+std::string ToText(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders) {
+  std::string text = fmt::format("{:<15}{:>6}{:>14}{:>13}{:>12}  {:<14}  {}\n", "model", "ranks", "predicted ms",
+                                 "measured ms", "memory", "wire bytes", "error");
+  for (const StepErrorRow& row : rows) {
+    text += fmt::format("{:<15}{:>6}{:>14.3f}{:>13.3f}{:>12}  {:<14}  {}\n", row.model, row.ranks,
+                        1e3 * row.predicted.median, 1e3 * row.measured.median, Exact(row.planned_bytes, row.used_bytes),
+                        Exact(row.predicted_wire, row.counted_wire), ErrorOf(row));
+  }
+  for (const PlanOrder& order : orders) text += ToText(order);
+  return text;
+}
+
+std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders) {
+  Json steps = Json::array(), all = Json::array();
+  for (const StepErrorRow& row : rows) {
+    steps.push_back({{"model", row.model},
+                     {"ranks", row.ranks},
+                     {"predicted_seconds", ToJson(row.predicted)},
+                     {"measured_seconds", ToJson(row.measured)},
+                     {"refused", row.refused()},
+                     {"error", row.error()},
+                     {"allowed", row.allowed()},
+                     {"planned_bytes", row.planned_bytes},
+                     {"used_bytes", row.used_bytes},
+                     {"predicted_wire_bytes", row.predicted_wire},
+                     {"counted_wire_bytes", row.counted_wire}});
+  }
+  for (const PlanOrder& order : orders) {
+    Json plans = Json::array();
+    for (const OrderedPlan& plan : order.plans) {
+      plans.push_back({{"plan", plan.plan},
+                       {"predicted_seconds", plan.predicted},
+                       {"measured_seconds", plan.median},
+                       {"low", plan.measured.low},
+                       {"high", plan.measured.high}});
+    }
+    all.push_back({{"model", order.model},
+                   {"ranks", order.ranks},
+                   {"plans", std::move(plans)},
+                   {"pairs", order.pairs()},
+                   {"told_apart", order.told_apart()},
+                   {"inversions", order.inversions()}});
+  }
+  return Json{{"steps", std::move(steps)}, {"orders", std::move(all)}}.dump(1) + "\n";
+}
+
+bool Holds(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders) {
+  return std::ranges::all_of(rows, &StepErrorRow::holds) &&
+         std::ranges::all_of(orders, [](const PlanOrder& order) { return order.inversions().empty(); });
+}
+
+}  // namespace partita

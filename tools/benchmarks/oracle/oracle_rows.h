@@ -1,0 +1,22 @@
+// What `benchmark oracle` prints.
+#ifndef PARTITA_TOOLS_BENCHMARKS_ORACLE_ORACLE_ROWS_H_
+#define PARTITA_TOOLS_BENCHMARKS_ORACLE_ORACLE_ROWS_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/benchmarks/oracle/plan_orders.h"
+#include "tools/benchmarks/oracle/step_errors.h"
+
+namespace partita {
+
+std::string ToText(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
+std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
+
+// Whether errors that are told are as small as they must be, memory and bytes are as predicted, and no pair of plans
+// that can be told apart is predicted the other way round.
+bool Holds(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_BENCHMARKS_ORACLE_ORACLE_ROWS_H_

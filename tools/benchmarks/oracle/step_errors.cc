@@ -1,0 +1,96 @@
+#include "tools/benchmarks/oracle/step_errors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "ops/registry.h"
+#include "partitioner/data_model_strategy.h"
+#include "partitioner/simulate/step_prediction.h"
+#include "runtime/base/status.h"
+#include "tools/benchmarks/oracle/timed_training.h"
+#include "tools/commands/calibrate/measure_machine.h"
+#include "tools/models/models.h"
+
+namespace partita {
+namespace {
+
+struct Case {
+  StepErrorRow row;
+  Model model;
+  Strategy strategy;
+  std::unique_ptr<TimedTraining> training;
+  std::vector<double> predicted, measured;
+};
+
+absl::StatusOr<Case> MakeCase(const std::string& name, int ranks, const OracleOptions& options) {
+  Case made;
+  ASSIGN_OR_RETURN(made.model, MakeModel(name, {.batch = options.batch}, Ops()));
+  made.model.learning_rate.steps = 1;
+  ASSIGN_OR_RETURN(made.strategy, DataModelStrategy(made.model.graph, ranks, 1));
+  ASSIGN_OR_RETURN(made.training, TimedTraining::Start(made.model, made.strategy));
+  made.row.model = name;
+  made.row.ranks = ranks;
+  return made;
+}
+
+// What a profile that was measured now says of the session's step.
+absl::StatusOr<double> Predict(Case& one, int64_t steps) {
+  ASSIGN_OR_RETURN(const Profile profile, MeasureMachine(one.model, one.strategy, {{}, OracleSession(), steps}));
+  ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile, /*processes=*/false));
+  const Session& session = one.training->session();
+  ASSIGN_OR_RETURN(const StepPrediction predicted, StepPredictionOf(session.program(), session.schedules(kTrainEntry),
+                                                                    cluster, KernelTimesFor(profile, one.row.ranks)));
+  return predicted.step;
+}
+
+absl::Status RunRound(Case& one, int64_t steps) {
+  ASSIGN_OR_RETURN(const double predicted, Predict(one, steps));
+  ASSIGN_OR_RETURN(const double measured, one.training->Run(steps));
+  one.predicted.push_back(predicted);
+  one.measured.push_back(measured);
+  return absl::OkStatus();
+}
+
+StepErrorRow Finish(Case one) {
+  StepErrorRow row = std::move(one.row);
+  row.predicted = QuartilesOf(std::move(one.predicted));
+  row.measured = QuartilesOf(std::move(one.measured));
+  const Session& session = one.training->session();
+  for (const int rank : session.local_ranks()) {
+    if (session.UsedMemory(rank) <= row.used_bytes) continue;
+    row.used_bytes = session.UsedMemory(rank);
+    row.planned_bytes = session.PlannedMemory(rank).total;
+  }
+  row.predicted_wire = one.training->predicted_bytes();
+  row.counted_wire = one.training->counted_bytes();
+  return row;
+}
+
+}  // namespace
+
+double StepErrorRow::error() const { return std::abs(predicted.median - measured.median) / measured.median; }
+
+bool StepErrorRow::holds() const {
+  const bool exact = planned_bytes == used_bytes && predicted_wire == counted_wire;
+  return exact && (refused() || error() <= allowed());
+}
+
+absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const OracleOptions& options) {
+  std::vector<Case> cases;
+  for (const std::string& model : options.models) {
+    for (int ranks = 1; ranks <= options.most_ranks; ranks *= 2) {
+      ASSIGN_OR_RETURN(Case made, MakeCase(model, ranks, options));
+      cases.push_back(std::move(made));
+    }
+  }
+  for (int64_t round = 0; round < options.rounds; ++round) {
+    for (Case& one : cases) RETURN_IF_ERROR(RunRound(one, options.steps));
+  }
+  std::vector<StepErrorRow> rows;
+  for (Case& one : cases) rows.push_back(Finish(std::move(one)));
+  return rows;
+}
+
+}  // namespace partita

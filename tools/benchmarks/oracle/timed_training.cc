@@ -1,0 +1,42 @@
+#include "tools/benchmarks/oracle/timed_training.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "graph/timeline/step_times.h"
+#include "runtime/base/median.h"
+#include "runtime/base/status.h"
+
+namespace partita {
+
+SessionOptions OracleSession() {
+  SessionOptions session;
+  session.threads_per_rank = 1;
+  session.record_timeline = true;
+  return session;
+}
+
+absl::StatusOr<std::unique_ptr<TimedTraining>> TimedTraining::Start(const Model& model, const Strategy& strategy) {
+  ASSIGN_OR_RETURN(std::unique_ptr<TrainingLoop> loop, TrainingLoop::Create(model, strategy, {}, OracleSession()));
+  loop->session().RecordTimeline(true);
+  return std::unique_ptr<TimedTraining>(new TimedTraining(std::move(loop)));
+}
+
+double TimedTraining::SlowestRank() {
+  double slowest = 0;
+  for (const int rank : session().local_ranks()) {
+    slowest = std::max(slowest, TimesOf(session().Timeline(kTrainEntry, rank)).step);
+  }
+  return slowest;
+}
+
+absl::StatusOr<double> TimedTraining::Run(int64_t steps) {
+  std::vector<double> seconds;
+  ASSIGN_OR_RETURN(const TrainingResult result, loop_->Run(steps, [&] { seconds.push_back(SlowestRank()); }));
+  for (const MoveBytes& bytes : session().PredictedBytes(kTrainEntry)) predicted_bytes_ += bytes.wire * steps;
+  for (const GroupTraffic& group : result.traffic) counted_bytes_ += group.bytes.wire;
+  return Median(std::move(seconds));
+}
+
+}  // namespace partita

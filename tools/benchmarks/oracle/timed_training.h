@@ -1,0 +1,45 @@
+// A session that trains on this machine's host, each rank with one thread, and times its steps as predictions tell
+// them.
+#ifndef PARTITA_TOOLS_BENCHMARKS_ORACLE_TIMED_TRAINING_H_
+#define PARTITA_TOOLS_BENCHMARKS_ORACLE_TIMED_TRAINING_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/model.h"
+#include "runtime/api/rank/session_options.h"
+#include "tools/benchmarks/train/training_loop.h"
+
+namespace partita {
+
+// One thread for each rank.
+SessionOptions OracleSession();
+
+// Thread-compatible.
+class TimedTraining {
+ public:
+  static absl::StatusOr<std::unique_ptr<TimedTraining>> Start(const Model& model, const Strategy& strategy);
+
+  Session& session() { return loop_->session(); }
+
+  // So many steps more: the median of their seconds, each until the last launch of the last rank has ended.
+  absl::StatusOr<double> Run(int64_t steps);
+
+  // Of all steps so far: bytes on wires, as predicted and as counted.
+  int64_t predicted_bytes() const { return predicted_bytes_; }
+  int64_t counted_bytes() const { return counted_bytes_; }
+
+ private:
+  explicit TimedTraining(std::unique_ptr<TrainingLoop> loop) : loop_(std::move(loop)) {}
+
+  double SlowestRank();
+
+  std::unique_ptr<TrainingLoop> loop_;
+  int64_t predicted_bytes_ = 0, counted_bytes_ = 0;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_BENCHMARKS_ORACLE_TIMED_TRAINING_H_
