@@ -158,6 +158,18 @@ TEST_F(SavedCheckpoints, ANewerVersionIsNamedBeforeAllElse) {
   EXPECT_THAT(Refusal(), HasSubstr("found version 2 of checkpoints; this program reads version 1"));
 }
 
+// What is said of a value is its text, and who walks it walks as deep as it is.
+TEST_F(SavedCheckpoints, DepthIsRefused) {
+  constexpr int kDepth = 300'000;
+  const std::string deep = std::string(kDepth, '[') + std::string(kDepth, ']');
+  Overwrite(Path(kRecordFile), R"({"format":"partita.checkpoint","version":)" + deep + "}");
+  EXPECT_THAT(Refusal(), HasSubstr("version: "));
+  Overwrite(Path(kRecordFile), R"({"format":"partita.checkpoint","version":1,"xxh3":"","states":)" + deep + "}");
+  EXPECT_THAT(Refusal(), HasSubstr("found another text than its checksum"));
+  Overwrite(Path(kRecordFile), deep);
+  EXPECT_THAT(Refusal(), HasSubstr(kRecordFile));
+}
+
 // By a writer whose checksum is right.
 TEST_F(SavedCheckpoints, BoxesThatDoNotTileAreRefused) {
   const CheckpointRecord good = record_;

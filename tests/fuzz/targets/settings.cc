@@ -1,0 +1,47 @@
+// What a user sets: a --config file, a command line.
+#include <sstream>
+
+#include "tests/fuzz/targets/promise.h"
+#include "tests/fuzz/targets/targets.h"
+#include "tools/program/config_file.h"
+#include "tools/program/exit_code.h"
+#include "tools/program/flags.h"
+#include "tools/trainer_flags.h"
+
+namespace partita {
+namespace {
+
+// A word on each line.
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+// A value that was read is the same when it is quoted and read again.
+void FeedConfigFile(const std::string& bytes) {
+  const absl::StatusOr<std::vector<ConfigEntry>> entries = ParseConfigFile(bytes);
+  if (!entries.ok()) return PromiseRefusal(entries.status());
+  std::string quoted;
+  for (const ConfigEntry& entry : *entries) quoted += entry.key + " = " + QuoteConfigValue(entry.value) + "\n";
+  const absl::StatusOr<std::vector<ConfigEntry>> again = ParseConfigFile(quoted);
+  Promise(again.ok() && again->size() == entries->size(), "what was quoted is refused: " + quoted);
+  for (size_t i = 0; i < entries->size(); ++i) {
+    Promise((*again)[i].key == (*entries)[i].key && (*again)[i].value == (*entries)[i].value, "another value");
+  }
+}
+
+void FeedCommandLine(const std::string& bytes) {
+  static const std::vector<FlagDefinition> flags = TrainerFlags();
+  const FlagEnvironment environment = {.get = [](const char*) { return nullptr; },
+                                       .read = [](const std::string&) { return absl::NotFoundError("no such file"); }};
+  const absl::StatusOr<Flags> parsed = Flags::Parse(flags, flags, Lines(bytes), environment);
+  if (!parsed.ok()) return PromiseRefusal(parsed.status());
+  const absl::StatusOr<std::vector<ConfigEntry>> config = ParseConfigFile(parsed->ToConfig());
+  Promise(config.ok(), "flags that cannot be written as a file: " + config.status().ToString());
+}
+
+}  // namespace partita
