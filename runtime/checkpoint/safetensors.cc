@@ -226,8 +226,7 @@ std::string SafetensorsFile::Digest() const {
   FileHash hash;
   for (const auto& [name, index] : by_name_) {  // not by place in the file, which may be any
     const StoredTensor& tensor = header_.tensors[index];
-    const std::string entry =
-        fmt::format("{}:{} {}{}", name.size(), name, tensor.type->name, ShapeText(tensor.shape));
+    const std::string entry = fmt::format("{}:{} {}{}", name.size(), name, tensor.type->name, ShapeText(tensor.shape));
     const std::span<const std::byte> bytes = Bytes(tensor);
     hash.Add(entry.data(), entry.size());
     hash.Add(bytes.data(), bytes.size());

@@ -1,7 +1,6 @@
 #include "runtime/train/sharded/shard_writer.h"
 
-#include <list>
-#include <map>
+#include <utility>
 
 #include "runtime/api/job/packed_values.h"
 #include "runtime/base/status.h"
@@ -12,62 +11,13 @@
 namespace partita {
 namespace {
 
-struct OwnPart {
-  int state = 0;
-  LocalTensor tensor;  // without margins
-  std::span<const std::byte> bytes;
-};
-
-using PartsByRank = std::map<int, std::vector<OwnPart>>;
-
-// `storage` keeps what had to be copied, for it lies apart in memory.
-OwnPart WithoutMargins(int state, const HeldTensor& part, std::list<std::vector<char>>& storage) {
-  OwnPart own{state, part.tensor, {}};
-  own.tensor.box = Intersect(part.tensor.box, WholeBox(part.tensor.global));
-  const char* bytes = static_cast<const char*>(part.data);
-  if (own.tensor.box != part.tensor.box) {
-    storage.emplace_back(static_cast<size_t>(own.tensor.bytes()));
-    HeldTensor within = part;
-    within.tensor.global = own.tensor.box.size;
-    for (size_t d = 0; d < own.tensor.box.size.size(); ++d) within.tensor.box.offset[d] -= own.tensor.box.offset[d];
-    CopyFromPart(within, storage.back().data());
-    bytes = storage.back().data();
-  }
-  own.bytes = std::as_bytes(std::span(bytes, static_cast<size_t>(own.tensor.bytes())));
-  return own;
-}
-
-absl::StatusOr<PartsByRank> CollectParts(const Session& session, const std::string& checkpoint,
-                                         const std::vector<std::string>& names, std::list<std::vector<char>>& storage) {
-  PartsByRank parts;
-  FiniteCheck finite;
-  for (size_t state = 0; state < names.size(); ++state) {
-    ASSIGN_OR_RETURN(const std::vector<RankPart> own, session.OwnParts(names[state]));
-    for (const RankPart& held : own) {
-      OwnPart part = WithoutMargins(static_cast<int>(state), held.part, storage);
-      if (part.bytes.empty()) continue;
-      finite.Look(names[state], part.tensor, part.bytes);
-      parts[held.rank].push_back(std::move(part));
-    }
-  }
-  RETURN_IF_ERROR(finite.Result(checkpoint));
-  return parts;
-}
-
 std::string_view TextOf(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-absl::Status WriteShard(int rank, const std::vector<std::string>& names, const std::vector<OwnPart>& parts,
-                        const std::string& folder, Disk& disk, WrittenShards& written) {
+absl::Status WriteShard(int rank, std::span<const NamedTensor> tensors, const std::string& folder, Disk& disk,
+                        WrittenShards& written) {
   const std::string path = folder + "/" + ShardFile(rank);
-  std::vector<NamedTensor> tensors;
-  for (const OwnPart& part : parts) {
-    const Box& box = part.tensor.box;
-    tensors.push_back(
-        {names[static_cast<size_t>(part.state)], part.tensor.dtype, {box.size.begin(), box.size.end()}, part.bytes});
-    written.parts.push_back({part.state, {rank, box, HashOfBytes(TextOf(part.bytes))}});
-  }
   ASSIGN_OR_RETURN(const EncodedFile encoded, EncodeSafetensors(path, tensors, {}));
   std::vector<std::string_view> pieces = {encoded.head};
   for (const std::span<const std::byte> bytes : encoded.tensors) pieces.push_back(TextOf(bytes));
@@ -90,13 +40,74 @@ Shape NextSizes(PackedReader& reader) {
 
 }  // namespace
 
-absl::StatusOr<WrittenShards> WriteShards(const Session& session, const std::string& checkpoint,
-                                          const std::string& folder, Disk& disk) {
-  const std::vector<std::string> names = session.StateNames();
-  std::list<std::vector<char>> storage;
-  ASSIGN_OR_RETURN(const PartsByRank parts, CollectParts(session, checkpoint, names, storage));
+OwnStates::Part OwnStates::WithoutMargins(int state, const HeldTensor& part) {
+  Part own{state, part.tensor, {}};
+  own.tensor.box = Intersect(part.tensor.box, WholeBox(part.tensor.global));
+  const char* bytes = static_cast<const char*>(part.data);
+  if (own.tensor.box != part.tensor.box) {
+    copies_.emplace_back(static_cast<size_t>(own.tensor.bytes()));
+    HeldTensor within = part;
+    within.tensor.global = own.tensor.box.size;
+    for (size_t d = 0; d < own.tensor.box.size.size(); ++d) within.tensor.box.offset[d] -= own.tensor.box.offset[d];
+    CopyFromPart(within, copies_.back().data());
+    bytes = copies_.back().data();
+  }
+  own.bytes = std::as_bytes(std::span(bytes, static_cast<size_t>(own.tensor.bytes())));
+  return own;
+}
+
+absl::StatusOr<OwnStates> OwnStates::Collect(const Session& session, const std::string& checkpoint) {
+  OwnStates states;
+  states.names_ = session.StateNames();
+  FiniteCheck finite;
+  for (size_t state = 0; state < states.names_.size(); ++state) {
+    const std::string& name = states.names_[state];
+    ASSIGN_OR_RETURN(const std::vector<RankPart> own, session.OwnParts(name));
+    for (const RankPart& held : own) {
+      Part part = states.WithoutMargins(static_cast<int>(state), held.part);
+      if (part.bytes.empty()) continue;
+      finite.Look(name, part.tensor, part.bytes);
+      states.parts_[held.rank].push_back(std::move(part));
+    }
+  }
+  RETURN_IF_ERROR(finite.Result(checkpoint));
+  return states;
+}
+
+int64_t OwnStates::bytes() const {
+  int64_t bytes = 0;
+  for (const auto& [rank, parts] : parts_) {
+    for (const Part& part : parts) bytes += part.tensor.bytes();
+  }
+  return bytes;
+}
+
+void OwnStates::Detach() {
+  std::list<std::vector<char>> copies;
+  for (auto& [rank, parts] : parts_) {
+    for (Part& part : parts) {
+      const char* const bytes = reinterpret_cast<const char*>(part.bytes.data());
+      copies.emplace_back(bytes, bytes + part.bytes.size());
+      part.bytes = std::as_bytes(std::span(copies.back()));
+    }
+  }
+  copies_ = std::move(copies);
+}
+
+absl::StatusOr<WrittenShards> WriteShards(const OwnStates& states, const std::string& folder, Disk& disk) {
   WrittenShards written;
-  for (const auto& [rank, own] : parts) RETURN_IF_ERROR(WriteShard(rank, names, own, folder, disk, written));
+  for (const auto& [rank, parts] : states.parts_) {
+    std::vector<NamedTensor> tensors;
+    for (const OwnStates::Part& part : parts) {
+      const Box& box = part.tensor.box;
+      tensors.push_back({states.names_[static_cast<size_t>(part.state)],
+                         part.tensor.dtype,
+                         {box.size.begin(), box.size.end()},
+                         part.bytes});
+      written.parts.push_back({part.state, {rank, box, HashOfBytes(TextOf(part.bytes))}});
+    }
+    RETURN_IF_ERROR(WriteShard(rank, tensors, folder, disk, written));
+  }
   RETURN_IF_ERROR(disk.SyncFolder(folder));
   return written;
 }

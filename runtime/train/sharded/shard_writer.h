@@ -2,6 +2,11 @@
 #ifndef PARTITA_RUNTIME_TRAIN_SHARDED_SHARD_WRITER_H_
 #define PARTITA_RUNTIME_TRAIN_SHARDED_SHARD_WRITER_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,11 +28,35 @@ struct WrittenShards {
   std::vector<WrittenPart> parts;
 };
 
+// What the ranks of this process are the first to hold. Movable, and then still refers to the same bytes.
+class OwnStates {
+ public:
+  // No step is in flight. The bytes are where the states lie, but for those that have margins, until Detach.
+  // kOutOfRange: a value is not finite (of `checkpoint`, for messages).
+  static absl::StatusOr<OwnStates> Collect(const Session& session, const std::string& checkpoint);
+
+  int64_t bytes() const;
+
+  // Copies them: steps may then change the states.
+  void Detach();
+
+ private:
+  friend absl::StatusOr<WrittenShards> WriteShards(const OwnStates& states, const std::string& folder, Disk& disk);
+  struct Part {
+    int state = 0;
+    LocalTensor tensor;  // without margins
+    std::span<const std::byte> bytes;
+  };
+  Part WithoutMargins(int state, const HeldTensor& part);
+
+  std::vector<std::string> names_;
+  std::map<int, std::vector<Part>> parts_;  // by rank
+  std::list<std::vector<char>> copies_;
+};
+
 // Writes to `folder`, which is there, a shard for each rank of this process that is the first replica of anything, and
-// syncs them. Bytes go from where the states are; nothing is copied but what has margins. kOutOfRange: a value is not
-// finite (of `checkpoint`, for messages); nothing is written then.
-absl::StatusOr<WrittenShards> WriteShards(const Session& session, const std::string& checkpoint,
-                                          const std::string& folder, Disk& disk);
+// syncs them. Any thread.
+absl::StatusOr<WrittenShards> WriteShards(const OwnStates& states, const std::string& folder, Disk& disk);
 
 // For another process of the job, and back.
 std::string Pack(const WrittenShards& shards);

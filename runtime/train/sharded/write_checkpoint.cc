@@ -12,12 +12,6 @@
 namespace partita {
 namespace {
 
-absl::Status MakeWritingFolder(const std::string& folder, const std::string& writing, Disk& disk) {
-  RETURN_IF_ERROR(disk.MakeFolder(folder));
-  RETURN_IF_ERROR(RemoveFolderWithFiles(disk, writing));  // of a save that failed
-  return disk.MakeFolder(writing);
-}
-
 // What all processes have written, as the record tells it.
 void AddShards(const Graph& graph, const std::vector<std::string>& said, CheckpointRecord& record) {
   for (const State& state : graph.states()) {
@@ -33,38 +27,95 @@ void AddShards(const Graph& graph, const std::vector<std::string>& said, Checkpo
   std::ranges::sort(record.shards, {}, &SavedShard::rank);
 }
 
-absl::Status Commit(const CheckpointRecord& record, const std::string& folder, const std::string& writing, Disk& disk) {
-  const std::string path = writing + "/" + kRecordFile;
-  ASSIGN_OR_RETURN(const std::string text, FormatRecord(path, record));
-  RETURN_IF_ERROR(WriteNewFile(disk, path, {text}));
-  RETURN_IF_ERROR(disk.SyncFolder(writing));
-  RETURN_IF_ERROR(disk.Rename(writing, StepFolder(folder, record.step)));
-  return disk.SyncFolder(folder);
-}
-
 }  // namespace
 
-absl::Status WriteCheckpoint(const Session& session, CheckpointRecord record, const std::string& folder, Disk& disk) {
-  const bool commits = session.local_ranks().front() == 0;
-  const std::string writing = WritingFolder(folder, record.step);
-  const absl::Status made = commits ? MakeWritingFolder(folder, writing, disk) : absl::OkStatus();
-  RETURN_IF_ERROR(Agree(session, made).status());
+CheckpointInFlight::CheckpointInFlight(const Session& session, CheckpointRecord record, const std::string& folder,
+                                       Disk& disk)
+    : session_(session),
+      disk_(disk),
+      record_(std::move(record)),
+      folder_(folder),
+      writing_(WritingFolder(folder, record_.step)) {}
+
+absl::StatusOr<std::unique_ptr<CheckpointInFlight>> CheckpointInFlight::Begin(const Session& session,
+                                                                              CheckpointRecord record,
+                                                                              const std::string& folder, Disk& disk,
+                                                                              int64_t most_copied) {
+  std::unique_ptr<CheckpointInFlight> checkpoint(new CheckpointInFlight(session, std::move(record), folder, disk));
+  absl::StatusOr<OwnStates> states = OwnStates::Collect(session, StepFolder(folder, checkpoint->record_.step));
+  const absl::Status made = states.ok() && checkpoint->commits() ? checkpoint->MakeFolder() : states.status();
+  RETURN_IF_ERROR(checkpoint->AgreeOrRemove(made).status());
   RETURN_IF_ERROR(Pass(FailPoint::kCheckpointBegun));
-  const absl::StatusOr<WrittenShards> written = WriteShards(session, StepFolder(folder, record.step), writing, disk);
-  RETURN_IF_ERROR(Pass(FailPoint::kCheckpointShards));
-  const absl::StatusOr<std::vector<std::string>> all =
-      Agree(session, written.status(), written.ok() ? Pack(*written) : "");
-  absl::Status committed = all.status();
-  if (commits && all.ok()) {
-    RETURN_IF_ERROR(Pass(FailPoint::kCheckpointRecord));
-    AddShards(session.program().state_graph(), *all, record);
-    committed = Commit(record, folder, writing, disk);
-  }
-  // What is left of it makes room for the next one; if that cannot be done, the next one says so.
-  if (commits && !committed.ok()) RemoveFolderWithFiles(disk, writing).IgnoreError();
-  if (!all.ok()) return committed;
+  checkpoint->BeginShards(*std::move(states), most_copied);
+  return checkpoint;
+}
+
+// What is left after an error makes room for the next one; if that cannot be done, the next one says so.
+absl::StatusOr<std::vector<std::string>> CheckpointInFlight::AgreeOrRemove(const absl::Status& own,
+                                                                           const std::string& said) {
+  absl::StatusOr<std::vector<std::string>> all = Agree(session_, own, said);
+  if (!all.ok() && commits()) RemoveFolderWithFiles(disk_, writing_).IgnoreError();
+  return all;
+}
+
+absl::Status CheckpointInFlight::MakeFolder() {
+  RETURN_IF_ERROR(disk_.MakeFolder(folder_));
+  RETURN_IF_ERROR(RemoveFolderWithFiles(disk_, writing_));  // of a save that failed
+  return disk_.MakeFolder(writing_);
+}
+
+void CheckpointInFlight::BeginShards(OwnStates states, int64_t most_copied) {
+  beside_ = states.bytes() <= most_copied;
+  if (beside_) states.Detach();
+  shards_ = std::async(beside_ ? std::launch::async : std::launch::deferred,
+                       [this, states = std::move(states)]() -> absl::StatusOr<WrittenShards> {
+                         absl::StatusOr<WrittenShards> written = WriteShards(states, writing_, disk_);
+                         RETURN_IF_ERROR(Pass(FailPoint::kCheckpointShards));
+                         return written;
+                       });
+  if (!beside_) shards_.wait();
+}
+
+absl::StatusOr<bool> CheckpointInFlight::Advance() {
+  const bool last = !shards_.valid();
+  RETURN_IF_ERROR(last ? EndCommit() : EndShards());
+  return last;
+}
+
+absl::Status CheckpointInFlight::EndShards() {
+  const absl::StatusOr<WrittenShards> written = shards_.get();
+  ASSIGN_OR_RETURN(const std::vector<std::string> all,
+                   AgreeOrRemove(written.status(), written.ok() ? Pack(*written) : ""));
+  if (!commits()) return absl::OkStatus();
+  AddShards(session_.program().state_graph(), all, record_);
+  commit_ = std::async(beside_ ? std::launch::async : std::launch::deferred, [this] { return Commit(); });
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointInFlight::EndCommit() {
+  const absl::Status committed = commits() ? commit_.get() : absl::OkStatus();
   RETURN_IF_ERROR(Pass(FailPoint::kCheckpointCommitted));
-  return Agree(session, committed).status();
+  return AgreeOrRemove(committed).status();
+}
+
+absl::Status CheckpointInFlight::Commit() {
+  RETURN_IF_ERROR(Pass(FailPoint::kCheckpointRecord));
+  const std::string path = writing_ + "/" + kRecordFile;
+  ASSIGN_OR_RETURN(const std::string text, FormatRecord(path, record_));
+  RETURN_IF_ERROR(WriteNewFile(disk_, path, {text}));
+  RETURN_IF_ERROR(disk_.SyncFolder(writing_));
+  RETURN_IF_ERROR(disk_.Rename(writing_, StepFolder(folder_, record_.step)));
+  return disk_.SyncFolder(folder_);
+}
+
+absl::Status WriteCheckpoint(const Session& session, CheckpointRecord record, const std::string& folder, Disk& disk) {
+  constexpr int64_t kNothing = 0;
+  ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointInFlight> checkpoint,
+                   CheckpointInFlight::Begin(session, std::move(record), folder, disk, kNothing));
+  for (bool done = false; !done;) {
+    ASSIGN_OR_RETURN(done, checkpoint->Advance());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace partita

@@ -2,12 +2,14 @@
 // checkpoint before or the new one, whole.
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <optional>
 #include <thread>
 
 #include "graph/make_program.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
+#include "runtime/base/status.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
 #include "runtime/checkpoint/sharded/saved_checkpoint.h"
 #include "runtime/train/sharded/load_checkpoint.h"
@@ -30,6 +32,8 @@ Program SmallProgram() {
   model.learning_rate.steps = 1;
   return MakeProgram(model, DataModelStrategy(model.graph, 1, 2).value(), Ops(), {}).value();
 }
+
+constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
 
 using Held = std::vector<StateBytes>;  // by process
 
@@ -62,10 +66,20 @@ class CrashPoints : public CheckpointCase {
     return states;
   }
 
-  absl::Status Save(int64_t step, Disk& disk) {
+  // `most_copied` as CheckpointInFlight has it.
+  absl::Status SaveOf(int process, int64_t step, Disk& disk, int64_t most_copied) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointInFlight> checkpoint,
+                     CheckpointInFlight::Begin(*sessions_[process], {.step = step}, folder_, disk, most_copied));
+    for (bool there = false; !there;) {
+      ASSIGN_OR_RETURN(there, checkpoint->Advance());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Save(int64_t step, Disk& disk, int64_t most_copied = 0) {
     absl::Status statuses[2];
     OnEach([&](int process) {
-      statuses[process] = WriteCheckpoint(*sessions_[process], {.step = step}, folder_, disk);
+      statuses[process] = SaveOf(process, step, disk, most_copied);
       if (statuses[process].ok() && process == 0) statuses[0] = KeepNewest(disk, folder_, 1);
     });
     EXPECT_EQ(statuses[0].ok() || statuses[1].ok(), statuses[1].ok()) << statuses[0] << statuses[1];
@@ -113,7 +127,10 @@ class CrashPoints : public CheckpointCase {
   std::unique_ptr<Session> sessions_[2];
 };
 
-TEST_F(CrashPoints, LeaveTheOldOneOrTheNew) {
+// Written at once, or of a copy.
+class CrashPointsOf : public CrashPoints, public ::testing::WithParamInterface<int64_t> {};
+
+TEST_P(CrashPointsOf, LeaveTheOldOneOrTheNew) {
   const Held before = Set(1);
   SaveFirst();
   const Held after = Set(2);
@@ -124,7 +141,7 @@ TEST_F(CrashPoints, LeaveTheOldOneOrTheNew) {
       BeginAnew();
       Set(2);
       FailingDisk disk(Failure::kEnd, fatal);
-      ended = !Save(1, disk).ok();
+      ended = !Save(1, disk, GetParam()).ok();
       disk.CutPower(lost);
       const std::optional<int64_t> newest = Newest();
       ASSERT_TRUE(newest) << "operation " << fatal;
@@ -137,6 +154,8 @@ TEST_F(CrashPoints, LeaveTheOldOneOrTheNew) {
   EXPECT_GT(old_ones, 20);
   EXPECT_GT(new_ones, 4);
 }
+
+INSTANTIATE_TEST_SUITE_P(Copied, CrashPointsOf, ::testing::Values(0, kAll));
 
 // The disk is full once: that save fails everywhere, leaves the one before, and the next one succeeds.
 TEST_F(CrashPoints, AFullDiskLeavesTheOldOne) {
