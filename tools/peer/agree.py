@@ -44,7 +44,7 @@ def main():
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--image-size", type=int)
     parser.add_argument("--threads", type=int, default=2)
-    parser.set_defaults(auxiliary_head=False, steps=1, seed=1, rate=1.0)
+    parser.set_defaults(auxiliary_head=False, size=[], steps=1, seed=1, rate=1.0)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     print(torch.__version__, "ready", sep="\n", flush=True)

@@ -18,7 +18,6 @@ import tempfile
 
 import networks
 import numpy
-import recipes
 import torch
 from PIL import Image
 
@@ -69,7 +68,7 @@ class Peer:
             if isinstance(layer, torch.nn.BatchNorm2d):
                 layer.momentum = options.batch_norm_momentum
         net.to(memory_format=torch.channels_last)
-        training = recipes.Training(options.model, list(net.parameters()), options.batch)
+        training = net.recipe(options.batch)
         for _ in range(options.epochs):
             net.train()
             order = torch.randperm(len(self.images))
@@ -79,7 +78,8 @@ class Peer:
                 images[mirrored] = images[mirrored].flip(3)
                 training.zero_grad()
                 net.loss(images, self.labels[rows]).backward()
-                training.step()
+                training.update()
+                training.follow_schedule()
         return accuracy(net, self.tests, self.test_labels, options.batch)
 
 

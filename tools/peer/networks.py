@@ -1,8 +1,11 @@
-"""The shipped models in PyTorch, layer by layer as tools/models has them, with tensors under the same names.
+"""The shipped models of images in PyTorch, layer by layer as tools/models has them, with tensors under the same names;
+`make` has those of words as well.
 
 A network is a function of images that asks for layers by name; the first call, on zeros, makes them.
 """
 
+import recipes
+import sequences
 import torch
 from torch import nn
 from torch.nn import functional
@@ -14,9 +17,11 @@ IMAGENET = {**DEFAULTS, "classes": 1000, "channels": 3, "image_size": 224}
 class Network(nn.Module):
     """`body(net, images)` gives the logits; what it adds to `net.further` are logits of further losses with weights."""
 
-    def __init__(self, body, settings):
+    drawn = {}  # values that ours draws and `loss` takes: none
+
+    def __init__(self, name, body, settings):
         super().__init__()
-        self.body, self.settings = body, settings
+        self.name, self.body, self.settings = name, body, settings
         self.layers = nn.ModuleDict()
         self.further = []
         size = settings["image_size"]
@@ -29,6 +34,23 @@ class Network(nn.Module):
     def forward(self, images):
         self.further = []
         return self.body(self, images)
+
+    def forget(self):
+        """Nothing goes on from batch to batch."""
+
+    def batches(self, count, batch):
+        """Random ones, each a dictionary of what `loss` takes."""
+        size = self.settings["image_size"]
+        images = torch.randn(count, batch, self.settings["channels"], size, size)
+        labels = torch.randint(self.settings["classes"], (count, batch))
+        return [{"images": images[i].to(memory_format=torch.channels_last), "labels": labels[i]} for i in range(count)]
+
+    def to_ours(self, batch, dtype):
+        """Such a batch as our graph reads it, by field."""
+        return {"images": batch["images"].to(dtype).permute(0, 2, 3, 1).contiguous(), "labels": batch["labels"].int()}
+
+    def recipe(self, batch, rate=1.0):
+        return recipes.Training(self.name, list(self.parameters()), batch, rate)
 
     def loss(self, images, labels):
         smoothing = self.settings["smoothing"]
@@ -267,6 +289,11 @@ NETWORKS = {
 }
 
 
+NAMES = sorted([*NETWORKS, *sequences.NETWORKS])
+
+
 def make(name, **changes):
-    body, settings = NETWORKS[name]
-    return Network(body, {**settings, **{key: value for key, value in changes.items() if value is not None}})
+    """With other settings than the model's; None: the model's."""
+    known = sequences.NETWORKS[name].DEFAULTS if name in sequences.NETWORKS else NETWORKS[name][1]
+    settings = {**known, **{key: value for key, value in changes.items() if value is not None}}
+    return sequences.NETWORKS[name](settings) if name in sequences.NETWORKS else Network(name, NETWORKS[name][0], settings)

@@ -1,4 +1,4 @@
-"""How the shipped models are trained, in PyTorch."""
+"""How the shipped models of images are trained, in PyTorch."""
 
 import torch
 
@@ -49,9 +49,8 @@ class Training:
     def zero_grad(self):
         self.optimizer.zero_grad(set_to_none=True)
 
-    def step(self):
+    def update(self):
         self.optimizer.step()
-        self.follow_schedule()
 
     def follow_schedule(self):
         if self.schedule is not None:

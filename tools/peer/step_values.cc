@@ -3,10 +3,12 @@
 //   step_values run --load=BEFORE.safetensors --batches=BATCHES.safetensors --output=VALUES.safetensors GRAPH
 //
 // BATCHES has for each field of the graph a tensor of so many batches as steps are wanted. VALUES has, in f64, `losses`
-// of the steps, `gradient/<parameter>` of the first step, and `state/<name>` after the last.
+// of the steps, `gradient/<parameter>` of the first step, `state/<name>` after the last, and of all steps
+// `value/<name>` of the values that --observe names.
 #include <map>
 #include <span>
 
+#include "absl/strings/str_split.h"
 #include "graph/make_program.h"
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
@@ -27,6 +29,7 @@ const std::vector<FlagDefinition>& ValueFlags() {
       PathFlag("load", "parameters and running statistics to begin with (.safetensors)"),
       PathFlag("batches", "inputs of all steps, by field (.safetensors)"),
       PathFlag("output", "file to write (.safetensors)"),
+      TextFlag("observe", "", "values of the training graph to write of each step: names between commas"),
       ChoiceFlag("precision", "f32", {"f32", "f64"}, "of floating values, also of those in the files"),
       IntFlag("threads", "0", 0, 1024, "of the kernels; 0: the cores"),
   };
@@ -79,6 +82,21 @@ absl::Status KeepGradients(const Session& session, Values& values) {
   return absl::OkStatus();
 }
 
+// Of each step behind those of the steps before.
+absl::Status KeepObserved(const std::vector<std::string>& names, int64_t steps, const Session& session,
+                          Values& values) {
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(const WholeValue value, session.Observed(name));
+    WholeValue& kept = values["value/" + name];
+    if (kept.elements.empty()) {
+      kept = {DType::kF64, value.shape, {}};
+      kept.shape.insert(kept.shape.begin(), steps);
+    }
+    kept.elements.insert(kept.elements.end(), value.elements.begin(), value.elements.end());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status KeepStates(const Session& session, Values& values) {
   for (const std::string& name : session.StateNames()) {
     ASSIGN_OR_RETURN(const HostTensor state, session.ReadState(name));
@@ -127,6 +145,7 @@ absl::StatusOr<int> Run(const CommandContext& context) {
   ASSIGN_OR_RETURN(const auto session, Start(flags));
   RETURN_IF_ERROR(Begin(before, *session));
   ASSIGN_OR_RETURN(const int64_t steps, StepsOf(batches));
+  const std::vector<std::string> observed = absl::StrSplit(flags.Text("observe"), ',', absl::SkipEmpty());
   Values values;
   WholeValue losses{DType::kF64, {steps}, {}};
   for (int64_t step = 0; step < steps; ++step) {
@@ -134,6 +153,7 @@ absl::StatusOr<int> Run(const CommandContext& context) {
     ASSIGN_OR_RETURN(const StepResult result, session->Train());
     losses.elements.push_back(Minimised(*session, result));
     if (step == 0) RETURN_IF_ERROR(KeepGradients(*session, values));
+    RETURN_IF_ERROR(KeepObserved(observed, steps, *session, values));
   }
   values["losses"] = losses;
   RETURN_IF_ERROR(KeepStates(*session, values));

@@ -10,7 +10,6 @@ import sys
 import time
 
 import networks
-import recipes
 import torch
 
 BATCHES = 16  # random ones, used in turns
@@ -31,54 +30,49 @@ class Training:
                                    auxiliary_head=options.auxiliary_head or None)
         self.model.to(self.device, memory_format=torch.channels_last)
         self.loss_of = torch.compile(self.model.loss) if options.mode == "compile" else self.model.loss
-        settings = self.model.settings
-        batches = 2 if settings["image_size"] > 64 else BATCHES  # large ones take memory
-        size = settings["image_size"]
-        images = torch.randn(batches, options.batch, settings["channels"], size, size)
-        self.images = [batch.to(memory_format=torch.channels_last) for batch in images]
-        self.labels = list(torch.randint(settings["classes"], (batches, options.batch)))
+        count = 2 if self.model.settings.get("image_size", 0) > 64 else BATCHES  # large ones take memory
+        self.batches = self.model.batches(count, options.batch)
         if self.cuda:
-            self.images = [batch.pin_memory() for batch in self.images]
-            self.labels = [batch.pin_memory() for batch in self.labels]
-        self.training = recipes.Training(options.model, list(self.model.parameters()), options.batch)
+            self.batches = [{name: field.pin_memory() for name, field in batch.items()} for batch in self.batches]
+        self.training = self.model.recipe(options.batch)
         self.step = 0
         self.captured = None
         if options.mode == "graph":
             self.capture()
 
-    def train(self, images, labels):
+    def train(self, batch):
         self.training.zero_grad()
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.bf16):
-            loss = self.loss_of(images, labels)
+            loss = self.loss_of(**batch)
         loss.backward()
-        self.training.optimizer.step()
+        self.training.update()
         return loss
 
     def capture(self):
         """All of a step but the schedule, whose rate a captured step would not see: an advantage of this mode."""
-        self.static = (self.images[0].to(self.device), self.labels[0].to(self.device))
+        self.static = {name: field.to(self.device) for name, field in self.batches[0].items()}
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(WARM_UP):
-                self.train(*self.static)
+                self.train(self.static)
         torch.cuda.current_stream().wait_stream(side)
         self.captured = torch.cuda.CUDAGraph()
         self.training.zero_grad()
         with torch.cuda.graph(self.captured):
-            self.train(*self.static)
+            self.train(self.static)
 
     def one(self):
-        images, labels = self.images[self.step % len(self.images)], self.labels[self.step % len(self.images)]
+        batch = self.batches[self.step % len(self.batches)]
         self.step += 1
         if self.captured is not None:
-            self.static[0].copy_(images, non_blocking=True)
-            self.static[1].copy_(labels, non_blocking=True)
+            for name, field in batch.items():
+                self.static[name].copy_(field, non_blocking=True)
             self.captured.replay()
             return
         if self.cuda:
-            images, labels = images.to(self.device, non_blocking=True), labels.to(self.device, non_blocking=True)
-        loss = self.train(images, labels)
+            batch = {name: field.to(self.device, non_blocking=True) for name, field in batch.items()}
+        loss = self.train(batch)
         self.training.follow_schedule()
         if not self.cuda:
             loss.item()
@@ -94,7 +88,7 @@ class Training:
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--model", choices=sorted(networks.NETWORKS), default="mini-inception")
+    parser.add_argument("--model", choices=networks.NAMES, default="mini-inception")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--precision", choices=["f32", "tf32", "bf16"], default="f32")
     parser.add_argument("--mode", choices=["eager", "graph", "compile"], default="eager")

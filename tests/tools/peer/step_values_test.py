@@ -65,9 +65,9 @@ class StepValues(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder.name, name)
 
-    def run_steps(self):
+    def run_steps(self, *flags):
         return subprocess.run(["tools/peer/step_values", "run", "--precision=f64", f"--load={self.path('before')}",
-                               f"--batches={self.path('batches')}", f"--output={self.path('values')}",
+                               f"--batches={self.path('batches')}", f"--output={self.path('values')}", *flags,
                                self.path("graph.pb")], capture_output=True, text=True, timeout=60)
 
     def test_gradients_explain_the_update(self):
@@ -83,6 +83,19 @@ class StepValues(unittest.TestCase):
                 self.assertAlmostEqual(after, w - RATE * (1 + MOMENTUM) * (g + DECAY * w), delta=1e-12)
                 largest = max(largest, abs(g))
         self.assertGreater(largest, 1e-3)
+
+    def test_values_of_each_step(self):
+        batches = {name: (dtype, [3, *shape[1:]], data * 3) for name, (dtype, shape, data) in self.batches.items()}
+        save(self.path("batches"), batches)
+        done = self.run_steps("--observe=loss,labels")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        values = load(self.path("values"))
+        self.assertEqual(values["value/loss"], values["losses"])
+        self.assertNotEqual(values["losses"][0], values["losses"][2])
+        self.assertEqual(values["value/labels"], 3 * struct.unpack(f"<{BATCH}i", self.batches["labels"][2]))
+        done = self.run_steps("--observe=nothing")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("nothing", done.stderr)
 
     def test_refusals(self):
         del self.batches["labels"]

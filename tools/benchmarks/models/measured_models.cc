@@ -37,7 +37,7 @@ const std::vector<MeasuredModel>& MeasuredModels() {
       {"conv-stack", 64, 56},         {"wide-mlp", 4096, 28},
       {"inception-v3", 4, 299, true}, {"resnet-50", 4, 224, true},
       {"alexnet", 16, 224, true},     {"alexnet-2012", 16, 227, true},
-      {"vgg-16", 4, 224, true},       {.name = "big-lstm", .batch = 32, .only_alone = true, .has_peer = false}};
+      {"vgg-16", 4, 224, true},       {.name = "big-lstm", .batch = 32, .only_alone = true}};
   return models;
 }
 
