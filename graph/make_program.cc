@@ -257,15 +257,20 @@ class ProgramMaker {
 
   absl::StatusOr<Program> Make() {
     RETURN_IF_ERROR(AddSize(model_.graph, ""));
-    for (const ModelEntry& entry : model_.entries) {
-      RETURN_IF_ERROR(WithContext(fmt::format("entry point {}", Quoted(entry.name)),
-                                  entry.is_size() ? AddSize(entry.graph, entry.name) : AddResults(entry)));
-    }
+    if (options_.entries) RETURN_IF_ERROR(AddEntries());
     for (const EntryPoint& entry : program_.entries) CollectGroups(entry.graph, program_);
     return std::move(program_);
   }
 
  private:
+  absl::Status AddEntries() {
+    for (const ModelEntry& entry : model_.entries) {
+      RETURN_IF_ERROR(WithContext(fmt::format("entry point {}", Quoted(entry.name)),
+                                  entry.is_size() ? AddSize(entry.graph, entry.name) : AddResults(entry)));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status AddSize(const Graph& graph, const std::string& size) {
     Graph forward = Typed(graph);
     RETURN_IF_ERROR(Add(EntryName(kTrainEntry, size), forward, graph, passes_.Training(states_)));

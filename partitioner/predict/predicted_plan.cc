@@ -37,7 +37,9 @@ absl::Status CheckLimit(int64_t limit, const MemoryUse& use) {
 
 absl::StatusOr<PredictedPlan> PredictPlan(const PlanBasis& basis, const Strategy& strategy) {
   PredictedPlan plan;
-  ASSIGN_OR_RETURN(plan.program, MakeProgram(basis.model, strategy, basis.registry, basis.program));
+  ProgramOptions options = basis.program;
+  options.entries = false;  // no other size takes longer, or more memory
+  ASSIGN_OR_RETURN(plan.program, MakeProgram(basis.model, strategy, basis.registry, options));
   ASSIGN_OR_RETURN(plan.train, SchedulesOf(basis, plan.program, plan.program.graph(kTrainEntry)));
   ASSIGN_OR_RETURN(const FoldedSchedules evaluate,
                    SchedulesOf(basis, plan.program, plan.program.graph(kEvaluateEntry)));

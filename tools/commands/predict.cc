@@ -34,6 +34,7 @@ absl::StatusOr<Program> PredictionProgram(const Flags& flags, const Model& model
                                           const std::optional<MachineSpeed>& speed, const std::string& value) {
   ProgramOptions options = ReadProgramOptions(flags, speed);
   options.predictions = {value};
+  options.entries = false;
   ASSIGN_OR_RETURN(options.count_votes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, options));
   return OnlyEntries(std::move(program), {kPredictEntry});

@@ -224,6 +224,8 @@ TEST(Buckets, AddNoByteOfStates) {
   EXPECT_EQ(sized->PlannedMemory(0).total, largest);
   EXPECT_EQ(sized->PlannedMemory(0).total, alone->PlannedMemory(0).total);
   EXPECT_LT(sized->schedule("train/places_2", 0).memory.total, largest);
+  ASSERT_OK_AND_ASSIGN(const Program own, MakeProgram(MakeModel(true), Strategy{}, Ops(), {.entries = false}));
+  EXPECT_EQ(own.entries.size(), 2u) << "who does not ask has the graph's own sizes";
 }
 
 // In the middle of an epoch: the next batch is of another size than the first one.
