@@ -9,8 +9,8 @@
 // overlap, except where "in place" is said. Wrong arguments are returned at once (kInvalidArgument); errors that
 // appear later (a peer died, or called something else) are returned by Stream::Synchronize or CapturedStep::Wait,
 // of which a mismatch names the group, the two ranks, their operations and sequence numbers.
-// Thread-compatible: one thread enqueues. Implemented by local, gloo, cuda_local and nccl; the same suite tests all
-// (tests/conformance).
+// Thread-compatible: one thread enqueues. Implemented by local, processes, cuda_local and nccl; the same suite tests
+// all (tests/conformance).
 #ifndef PARTITA_RUNTIME_COMM_COMMUNICATOR_H_
 #define PARTITA_RUNTIME_COMM_COMMUNICATOR_H_
 

@@ -1,7 +1,7 @@
 // Makes the communicators of the ranks that live in this process.
 //
-// Thread-safe. Communicators must not outlive their world. Implemented by local (ranks are threads), gloo (processes),
-// cuda_local (ranks that share a GPU) and nccl (a GPU each).
+// Thread-safe. Communicators must not outlive their world. Implemented by local (ranks are threads), processes (one in
+// each), cuda_local (ranks that share a GPU) and nccl (a GPU each).
 #ifndef PARTITA_RUNTIME_COMM_WORLD_H_
 #define PARTITA_RUNTIME_COMM_WORLD_H_
 

@@ -1,6 +1,7 @@
 #include "runtime/rendezvous/rendezvous_client.h"
 
 #include <fmt/ranges.h>
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -10,10 +11,12 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/admission/handshake.h"
+#include "runtime/admission/socket.h"
 #include "runtime/base/status.h"
+#include "runtime/rendezvous/identity.h"
 #include "runtime/rendezvous/quiet_grpc.h"
 #include "runtime/rendezvous/rendezvous.grpc.pb.h"
-#include "runtime/rendezvous/token.h"
 #include "runtime/rendezvous/version.h"
 
 namespace partita {
@@ -27,8 +30,8 @@ using std::chrono::milliseconds;
 // Time for the server to end the stream after a good-bye.
 constexpr milliseconds kFarewell(250);
 
-// Between two looks for the server of another job.
-constexpr milliseconds kNextTry(100);
+// Between two looks for a server. Rank 0 may come last; it should not then be noticed late.
+constexpr milliseconds kNextTry(50);
 
 // Beyond a barrier's time, which the server keeps: it names the missing.
 constexpr milliseconds kAnswerTime(2000);
@@ -40,16 +43,7 @@ class Client : public RendezvousClient {
 
   absl::Status Connect() {
     QuietGrpc();
-    grpc::ChannelArguments arguments;
-    // Rank 0 may come last; it should not then be noticed late.
-    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    const std::string target = fmt::format("{}:{}", options_.address, options_.port);
-    channel_ = grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
-    stub_ = rendezvous::Rendezvous::NewStub(channel_);
-    RETURN_IF_ERROR(BeAdmitted(target));
+    RETURN_IF_ERROR(BeAdmitted());
     heard_ = Clock::now();
     reader_ = std::thread([this] { Read(); });
     pulse_ = std::thread([this] { Beat(); });
@@ -127,42 +121,67 @@ class Client : public RendezvousClient {
 
  private:
   // By the server of this job: that of one that has failed may be there for a moment yet.
-  absl::Status BeAdmitted(const std::string& target) {
-    const auto deadline = std::chrono::system_clock::now() + options_.join_timeout;
+  absl::Status BeAdmitted() {
+    const Clock::time_point deadline = Clock::now() + options_.join_timeout;
+    absl::Status admitted;
     while (true) {
-      if (!channel_->WaitForConnected(deadline)) {
-        return Unavailable("rank {}: nobody serves the rendezvous at {}; is rank 0 running?", options_.rank, target);
+      if (const absl::Status connected = ConnectUntil(deadline); !connected.ok()) {
+        return admitted.ok() ? connected : admitted;
       }
-      stream_.reset();
-      context_ = std::make_unique<grpc::ClientContext>();
-      stream_ = stub_->Join(context_.get());
       bool too_early = false;
-      const absl::Status admitted = Handshake(too_early);
-      if (!too_early || std::chrono::system_clock::now() > deadline) return admitted;
-      context_->TryCancel();
+      admitted = SayHello(too_early);
+      if (admitted.ok() || !too_early || Clock::now() > deadline) return admitted;
+      Disconnect();
       std::this_thread::sleep_for(kNextTry);
     }
   }
 
-  // `too_early`: the server is of a job that has failed.
-  absl::Status Handshake(bool& too_early) {
+  // Proves who this is, and lets gRPC have the connection.
+  absl::Status ConnectUntil(Clock::time_point deadline) {
+    const std::string target = fmt::format("{}:{}", options_.address, options_.port);
+    while (true) {
+      absl::StatusOr<Socket> socket = ConnectTo({options_.address, options_.port}, deadline);
+      const absl::Status known =
+          socket.ok() ? IntroduceTo(0, *socket, RendezvousIdentity(options_.token, options_.rank), deadline).status()
+                      : socket.status();
+      if (known.ok()) {
+        channel_ = grpc::CreateInsecureChannelFromFd(target, socket->Release());
+        stub_ = rendezvous::Rendezvous::NewStub(channel_);
+        context_ = std::make_unique<grpc::ClientContext>();
+        stream_ = stub_->Join(context_.get());
+        return absl::OkStatus();
+      }
+      if (absl::IsInvalidArgument(known)) {
+        return InvalidArgument("rank {} has another token than the rendezvous at {}", options_.rank, target);
+      }
+      if (Clock::now() + kNextTry > deadline) {
+        return Unavailable("rank {}: nobody serves the rendezvous at {}; is rank 0 running? ({})", options_.rank,
+                           target, std::string(known.message()));
+      }
+      std::this_thread::sleep_for(kNextTry);
+    }
+  }
+
+  void Disconnect() {
+    context_->TryCancel();
+    stream_ = nullptr;
+    context_ = nullptr;
+    stub_ = nullptr;
+    channel_ = nullptr;
+  }
+
+  // `too_early`: the server is of a job that has failed, or just goes.
+  absl::Status SayHello(bool& too_early) {
     ToServer message;
-    const std::string nonce = NewNonce();
     rendezvous::Hello& hello = *message.mutable_hello();
     hello.set_version(kRendezvousVersion);
     hello.set_rank(options_.rank);
     hello.set_ranks(options_.ranks);
-    hello.set_nonce(nonce);
     ToRank answer;
-    if (!stream_->Write(message) || !stream_->Read(&answer)) return Unavailable("rank 0 ended the handshake");
-    if (!answer.has_challenge()) return InvalidArgument("rank 0 refuses rank {}: {}", options_.rank, answer.refused());
-    const rendezvous::Challenge& challenge = answer.challenge();
-    if (!SameProof(challenge.proof(), ServerProof(options_.token, nonce, challenge.nonce()))) {
-      return InvalidArgument("rank {} has another token than the rendezvous at {}:{}", options_.rank, options_.address,
-                             options_.port);
+    if (!stream_->Write(message) || !stream_->Read(&answer)) {
+      too_early = true;
+      return Unavailable("rank 0 ended the handshake");
     }
-    message.set_proof(RankProof(options_.token, nonce, challenge.nonce(), options_.rank, options_.ranks));
-    if (!stream_->Write(message) || !stream_->Read(&answer)) return Unavailable("rank 0 ended the handshake");
     if (answer.has_welcome()) return absl::OkStatus();
     too_early = answer.has_failure();
     if (too_early) return Unavailable("rank {}: {}", options_.rank, answer.failure().message());

@@ -8,11 +8,12 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/admission/door.h"
 #include "runtime/base/status.h"
+#include "runtime/rendezvous/identity.h"
 #include "runtime/rendezvous/quiet_grpc.h"
 #include "runtime/rendezvous/rendezvous.grpc.pb.h"
 #include "runtime/rendezvous/roster.h"
-#include "runtime/rendezvous/token.h"
 #include "runtime/rendezvous/version.h"
 
 namespace partita {
@@ -26,8 +27,8 @@ using Clock = std::chrono::steady_clock;
 // Between two looks at deadlines.
 constexpr std::chrono::milliseconds kTick(50);
 
-// Each stream takes a thread; beyond the ranks there may be so many strangers at a time.
-constexpr int kStrangers = 16;
+// Each stream takes a thread; beyond those of the ranks there may be so many that are about to be refused.
+constexpr int kRefused = 16;
 
 // The open stream of a rank. The stream is null when it has ended.
 struct RankStream {
@@ -41,6 +42,7 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
   explicit Server(const Options& options) : options_(options), roster_(options.ranks, options.timeout) {}
 
   ~Server() override {
+    door_ = nullptr;
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
     {
       std::lock_guard lock(mutex_);
@@ -54,24 +56,26 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
     QuietGrpc();
     grpc::ServerBuilder builder;
     grpc::ResourceQuota quota;
-    quota.SetMaxThreads(2 * options_.ranks + kStrangers);
+    quota.SetMaxThreads(2 * options_.ranks + kRefused);
     builder.SetResourceQuota(quota);
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                               static_cast<int>(options_.handshake_timeout.count()));
-    builder.AddListeningPort(fmt::format("{}:{}", options_.address, options_.port), grpc::InsecureServerCredentials(),
-                             &port_);
+    acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr || port_ == 0) {
-      return Unavailable("rank 0 cannot serve the rendezvous on {}:{}; is the port taken?", options_.address,
-                         options_.port);
+    if (server_ == nullptr) return Unavailable("rank 0 cannot serve the rendezvous: gRPC does not start");
+    auto door = Door::Open({options_.address, options_.port}, RendezvousIdentity(options_.token, 0),
+                           {options_.strangers, options_.handshake_timeout},
+                           [this](Guest guest) { TakeOver(std::move(guest)); });
+    if (!door.ok()) {
+      return Unavailable("rank 0 cannot serve the rendezvous on {}:{}; is the port taken? ({})", options_.address,
+                         options_.port, std::string(door.status().message()));
     }
+    door_ = *std::move(door);
     ticker_ = std::thread([this] { Tick(); });
     return absl::OkStatus();
   }
 
-  int port() const override { return port_; }
+  int port() const override { return door_->endpoint().port; }
 
   bool WaitUntilEmpty(std::chrono::milliseconds timeout) override {
     std::unique_lock lock(mutex_);
@@ -95,16 +99,22 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
   }
 
  private:
+  void TakeOver(Guest guest) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = guest.socket.Release();
+    acceptor_->HandleNewConnection(&connection);
+  }
+
   // The rank that joined; -1: refused.
   int Admit(grpc::ServerContext& context, Stream& stream) {
     {
       std::lock_guard lock(mutex_);
-      strangers_[&context] = Clock::now();
+      mute_[&context] = Clock::now();
     }
     rendezvous::Hello hello;
-    const std::string refused = Handshake(stream, hello);
+    const std::string refused = ReadHello(stream, hello);
     std::unique_lock lock(mutex_);
-    strangers_.erase(&context);
+    mute_.erase(&context);
     const std::string why = refused.empty() ? roster_.Join(hello.rank(), hello.ranks(), Clock::now()) : refused;
     ToRank answer;
     if (!why.empty()) {
@@ -130,21 +140,13 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
     return hello.rank();
   }
 
-  std::string Handshake(Stream& stream, rendezvous::Hello& hello) const {
+  static std::string ReadHello(Stream& stream, rendezvous::Hello& hello) {
     ToServer message;
     if (!stream.Read(&message) || !message.has_hello()) return "a stream begins with a hello";
     hello = message.hello();
-    if (hello.version() != kRendezvousVersion) {
-      return fmt::format("rank {} speaks version {} of the rendezvous, rank 0 version {}", hello.rank(),
-                         hello.version(), kRendezvousVersion);
-    }
-    const std::string nonce = NewNonce();
-    ToRank challenge;
-    challenge.mutable_challenge()->set_nonce(nonce);
-    challenge.mutable_challenge()->set_proof(ServerProof(options_.token, hello.nonce(), nonce));
-    if (!stream.Write(challenge) || !stream.Read(&message)) return "the stream ended in the handshake";
-    const std::string proof = RankProof(options_.token, hello.nonce(), nonce, hello.rank(), hello.ranks());
-    return SameProof(message.proof(), proof) ? "" : fmt::format("rank {} has another token than rank 0", hello.rank());
+    if (hello.version() == kRendezvousVersion) return "";
+    return fmt::format("rank {} speaks version {} of the rendezvous, rank 0 version {}", hello.rank(), hello.version(),
+                       kRendezvousVersion);
   }
 
   void End(int rank) {
@@ -184,7 +186,7 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
     while (!stopping_) {
       changed_.wait_for(lock, kTick, [&] { return stopping_; });
       const Clock::time_point now = Clock::now();
-      for (const auto& [context, begin] : strangers_) {
+      for (const auto& [context, begin] : mute_) {
         if (now - begin > options_.handshake_timeout) context->TryCancel();
       }
       Roster::Letters letters;
@@ -199,15 +201,16 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
   }
 
   const Options options_;
-  int port_ = 0;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Door> door_;
   std::thread ticker_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   Roster roster_;
-  std::map<int, std::shared_ptr<RankStream>> sessions_;  // of the ranks that joined
-  std::map<grpc::ServerContext*, Clock::time_point> strangers_;
+  std::map<int, std::shared_ptr<RankStream>> sessions_;     // of the ranks that joined
+  std::map<grpc::ServerContext*, Clock::time_point> mute_;  // that have not said hello
   bool stopping_ = false;
 };
 

@@ -1,4 +1,7 @@
 // Serves the rendezvous of one job: see rendezvous.proto. Runs in rank 0.
+//
+// A connection comes to gRPC when who is at its other end has proved that it knows the token (runtime/admission);
+// nobody else takes a thread, or more than a descriptor for the time of a handshake.
 #ifndef PARTITA_RUNTIME_RENDEZVOUS_RENDEZVOUS_SERVER_H_
 #define PARTITA_RUNTIME_RENDEZVOUS_RENDEZVOUS_SERVER_H_
 
@@ -19,6 +22,7 @@ class RendezvousServer {
     std::string token;
     std::chrono::milliseconds timeout = std::chrono::seconds(10);           // of a rank that is silent
     std::chrono::milliseconds handshake_timeout = std::chrono::seconds(5);  // of one that does not say who it is
+    size_t strangers = 64;                                                  // at a time: Door::Limits
   };
 
   // kUnavailable: the port is taken.

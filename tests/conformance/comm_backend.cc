@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "runtime/base/check.h"
-#include "runtime/comm/gloo/gloo_world.h"
 #include "runtime/comm/local/local_communicator.h"
 #include "runtime/comm/memory_store.h"
+#include "runtime/comm/processes/process_world.h"
 
 namespace partita {
 namespace {
@@ -28,7 +28,7 @@ class WorldRanks : public CommRanks {
     }
   }
 
-  // All at a time, as processes end: of each connection Gloo waits for a tick of its loop, 10 ms.
+  // All at a time, as processes end.
   ~WorldRanks() override {
     streams_.clear();  // their work uses the rest
     communicators_.clear();
@@ -57,14 +57,15 @@ Worlds LocalWorlds(int ranks) {
 }
 
 // Ranks are threads here, but talk over TCP on the loopback interface as processes do.
-Worlds GlooWorlds(int ranks) {
+Worlds ProcessWorlds(int ranks) {
   MemoryStore store;
-  GlooOptions options;
+  ProcessWorldOptions options;
   options.probe_after = std::chrono::milliseconds(20);
+  options.token = "conformance";
   Worlds worlds(ranks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
-    threads.emplace_back([&, rank] { worlds[rank] = *GlooWorld::Connect(rank, ranks, store, options); });
+    threads.emplace_back([&, rank] { worlds[rank] = *ProcessWorld::Connect(rank, ranks, store, options); });
   }
   for (std::thread& thread : threads) thread.join();
   return worlds;
@@ -109,8 +110,8 @@ const std::vector<const CommBackend*>& CommBackends() {
   static const auto& backends = *new std::vector<const CommBackend*>{
       new WorldBackend("local", FindDeviceBackend("host"), LocalWorlds, true),
       new WorldBackend("local_delayed", FindDeviceBackend("host_delayed"), LocalWorlds, true),
-      new WorldBackend("gloo", FindDeviceBackend("host"), GlooWorlds, false),
-      new WorldBackend("gloo_delayed", FindDeviceBackend("host_delayed"), GlooWorlds, false),
+      new WorldBackend("processes", FindDeviceBackend("host"), ProcessWorlds, false),
+      new WorldBackend("processes_delayed", FindDeviceBackend("host_delayed"), ProcessWorlds, false),
   };
   return backends;
 }

@@ -1,6 +1,6 @@
 // Pipelines of up to 4 stages and 16 micro-batches, in every order: they go the way of one rank while launches are
 // delayed, start with the warm-up of their order (docs/papers.md 5.1), reach the peak of memory that was planned, and
-// come to the same bits whether the stages are threads or talk by Gloo.
+// come to the same bits whether the stages are threads or processes.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -172,7 +172,7 @@ TEST(PipelineMemory, OneForwardOneBackwardKeepsLess) {
 }
 
 // Every stage a job's process, played by a thread.
-std::vector<absl::StatusOr<std::vector<double>>> LossesByGloo(const Model& model, const Pipe& pipe) {
+std::vector<absl::StatusOr<std::vector<double>>> LossesOfProcesses(const Model& model, const Pipe& pipe) {
   const int port = FreePort();
   const auto run = [&](int rank) -> absl::StatusOr<std::vector<double>> {
     ProcessJobOptions place;
@@ -193,7 +193,7 @@ std::vector<absl::StatusOr<std::vector<double>>> LossesByGloo(const Model& model
   return losses;
 }
 
-TEST(PipelinesByGloo, HaveTheBitsOfThreads) {
+TEST(PipelinesOfProcesses, HaveTheBitsOfThreads) {
   const absl::StatusOr<Model> model = MakeChain();
   ASSERT_TRUE(model.ok()) << model.status();
   for (const Pipe& pipe : {Pipe{PipelineOrder::kGPipe, 2, 4}, Pipe{PipelineOrder::kOneForwardOneBackward, 3, 8},
@@ -205,7 +205,7 @@ TEST(PipelinesByGloo, HaveTheBitsOfThreads) {
     ASSERT_TRUE(session.ok()) << session.status();
     const absl::StatusOr<std::vector<double>> threads = Losses(**session);
     ASSERT_TRUE(threads.ok()) << threads.status();
-    const auto processes = LossesByGloo(*model, pipe);
+    const auto processes = LossesOfProcesses(*model, pipe);
     for (size_t rank = 0; rank < processes.size(); ++rank) {
       ASSERT_TRUE(processes[rank].ok()) << "rank " << rank << ": " << processes[rank].status();
       EXPECT_EQ(*processes[rank], *threads) << "rank " << rank;

@@ -42,15 +42,18 @@ ARROWS = {
     "runtime/device/cuda": "runtime/base runtime/device runtime/device/cuda/kernels runtime/device/cuda/timeline",
     "runtime/flight_recorder": "runtime/device",
     "runtime/fail_points": "runtime/base",
+    "runtime/admission": "runtime/base",
     "runtime/comm": "runtime/base graph/value runtime/device",
     "runtime/comm/shared": "runtime/base graph/value runtime/device runtime/device/host runtime/comm" +
                            " runtime/flight_recorder",
     "runtime/comm/local": "runtime/base runtime/device runtime/comm runtime/comm/shared runtime/flight_recorder",
-    "runtime/comm/gloo": "runtime/base runtime/device runtime/comm runtime/comm/shared runtime/flight_recorder",
+    "runtime/comm/transport": "runtime/base runtime/admission runtime/comm",
+    "runtime/comm/processes": "runtime/base runtime/device runtime/comm runtime/comm/shared runtime/comm/transport" +
+                              " runtime/flight_recorder",
     "runtime/comm/cuda_local": "runtime/base graph/value runtime/device/cuda runtime/comm runtime/comm/shared",
     "runtime/comm/nccl": "runtime/base runtime/device/cuda runtime/device/cuda/library runtime/comm" +
                          " runtime/comm/shared",
-    "runtime/rendezvous": "runtime/base runtime/comm",
+    "runtime/rendezvous": "runtime/base runtime/admission runtime/comm",
     # Runs schedules, and knows nothing of how they are made.
     "runtime/exec": "runtime/base graph/value graph/ir graph/schedule runtime/device runtime/device/host runtime/comm",
 
@@ -138,7 +141,7 @@ ARROWS = {
     "runtime/data/pairs": "runtime/base graph/value runtime/data runtime/data/text",
     "runtime/scores": "runtime/base",
     "runtime/telemetry": "runtime/base",
-    "runtime/api/job": "runtime/base runtime/device/host runtime/exec runtime/comm runtime/comm/gloo" +
+    "runtime/api/job": "runtime/base runtime/device/host runtime/exec runtime/comm runtime/comm/processes" +
                        " runtime/fail_points runtime/flight_recorder runtime/rendezvous",
     "runtime/api/rank": "runtime/base graph/value graph/ir graph/schedule ops/values runtime/device" +
                         " runtime/device/host runtime/exec runtime/comm runtime/flight_recorder",

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
+#include "runtime/admission/token.h"
 #include "runtime/base/status.h"
-#include "runtime/rendezvous/token.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/launch/child_processes.h"

@@ -7,7 +7,7 @@
 
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
-#include "runtime/comm/gloo/gloo_world.h"
+#include "runtime/comm/processes/process_world.h"
 #include "runtime/device/host/host_device.h"
 #include "runtime/fail_points/fail_point.h"
 #include "runtime/flight_recorder/flight_recorder.h"
@@ -20,11 +20,11 @@ namespace {
 // Groups of programs count from 0.
 constexpr int kExchangeGroup = -1;
 
-class GlooJob : public ProcessJob {
+class JobOfProcesses : public ProcessJob {
  public:
-  explicit GlooJob(const ProcessJobOptions& options) : options_(options), local_ranks_{options.rank} {}
+  explicit JobOfProcesses(const ProcessJobOptions& options) : options_(options), local_ranks_{options.rank} {}
 
-  ~GlooJob() override {
+  ~JobOfProcesses() override {
     Pass(FailPoint::kJobLeaving).IgnoreError();
     stream_.reset();
     exchange_.reset();
@@ -99,10 +99,11 @@ class GlooJob : public ProcessJob {
   absl::Status ConnectWorld() {
     RETURN_IF_ERROR(Pass(FailPoint::kJobJoined));
     RETURN_IF_ERROR(CompareDigests(*client_, options_.rank, options_.digests, options_.join_timeout));
-    GlooOptions gloo;
-    gloo.address = options_.interface_address;
-    gloo.timeout = options_.timeout;
-    ASSIGN_OR_RETURN(world_, GlooWorld::Connect(options_.rank, options_.ranks, *client_, gloo));
+    ProcessWorldOptions world;
+    world.address = options_.interface_address;
+    world.token = options_.token;
+    world.timeout = options_.timeout;
+    ASSIGN_OR_RETURN(world_, ProcessWorld::Connect(options_.rank, options_.ranks, *client_, world));
     std::vector<int> all(static_cast<size_t>(options_.ranks));
     std::iota(all.begin(), all.end(), 0);
     ASSIGN_OR_RETURN(exchange_, world_->CreateCommunicator(kExchangeGroup, all, options_.rank));
@@ -143,10 +144,10 @@ class GlooJob : public ProcessJob {
   std::unique_ptr<RendezvousServer> server_;
   std::mutex mutex_;
   absl::Status failed_;
-  GlooWorld* connected_ = nullptr;  // as soon as it can be aborted, until it goes
+  ProcessWorld* connected_ = nullptr;  // as soon as it can be aborted, until it goes
   HostDevice device_;
   std::unique_ptr<RendezvousClient> client_;  // its threads call Failed: gone before what that uses
-  std::unique_ptr<GlooWorld> world_;
+  std::unique_ptr<ProcessWorld> world_;
   std::unique_ptr<Communicator> exchange_;  // of AllGather
   std::unique_ptr<Stream> stream_;
 };
@@ -155,7 +156,7 @@ class GlooJob : public ProcessJob {
 
 absl::StatusOr<std::unique_ptr<ProcessJob>> ProcessJob::Start(const ProcessJobOptions& options) {
   return OrExhausted("joining the job", [&]() -> absl::StatusOr<std::unique_ptr<ProcessJob>> {
-    auto job = std::make_unique<GlooJob>(options);
+    auto job = std::make_unique<JobOfProcesses>(options);
     RETURN_IF_ERROR(job->Connect());
     return job;
   });

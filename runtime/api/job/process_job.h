@@ -1,5 +1,5 @@
 // A job whose ranks are processes, one rank in each: they meet at the rendezvous, make sure that they mean the same,
-// and talk by Gloo.
+// and talk over connections of their own (runtime/comm/processes).
 #ifndef PARTITA_RUNTIME_API_JOB_PROCESS_JOB_H_
 #define PARTITA_RUNTIME_API_JOB_PROCESS_JOB_H_
 

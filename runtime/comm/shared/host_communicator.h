@@ -1,8 +1,8 @@
 // What communicators whose collectives are tasks on a host stream have in common: they keep the records that tasks
-// point to, and write each run to the flight recorder. Implemented by local and gloo.
+// point to, and write each run to the flight recorder. Implemented by local and processes.
 //
 // AllReduce is reduce-scatter and all-gather over balanced blocks of the flat buffer; reductions run in ascending rank
-// order at the owner of a block. So all ranks get the same bits, and local and gloo give the same bits.
+// order at the owner of a block. So all ranks get the same bits, and both give the same.
 #ifndef PARTITA_RUNTIME_COMM_SHARED_HOST_COMMUNICATOR_H_
 #define PARTITA_RUNTIME_COMM_SHARED_HOST_COMMUNICATOR_H_
 

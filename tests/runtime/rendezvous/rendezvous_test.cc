@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/admission/token.h"
 #include "runtime/rendezvous/rendezvous_client.h"
 #include "runtime/rendezvous/rendezvous_server.h"
-#include "runtime/rendezvous/token.h"
 
 namespace partita {
 namespace {
@@ -30,7 +30,7 @@ class RendezvousTest : public testing::Test {
     RendezvousServer::Options options;
     options.ranks = kRanks;
     options.token = "secret";
-    options.handshake_timeout = milliseconds(2000);
+    options.handshake_timeout = milliseconds(500);
     server_ = *RendezvousServer::Start(options);
   }
 
@@ -213,18 +213,6 @@ TEST_F(RendezvousTest, ATakenPortIsNamed) {
   const auto second = RendezvousServer::Start(options);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(Says(second.status(), std::to_string(server_->port()))) << second.status();
-}
-
-TEST(Token, ProofsDependOnEverythingButTheSide) {
-  EXPECT_EQ(NewToken().size(), 64u);
-  EXPECT_NE(NewToken(), NewToken());
-  EXPECT_TRUE(SameProof(RankProof("t", "a", "b", 1, 2), RankProof("t", "a", "b", 1, 2)));
-  const std::string proof = RankProof("t", "a", "b", 1, 2);
-  for (const std::string& other :
-       {RankProof("u", "a", "b", 1, 2), RankProof("t", "x", "b", 1, 2), RankProof("t", "a", "x", 1, 2),
-        RankProof("t", "a", "b", 0, 2), RankProof("t", "a", "b", 1, 3), ServerProof("t", "a", "b"), std::string()}) {
-    EXPECT_FALSE(SameProof(proof, other));
-  }
 }
 
 }  // namespace

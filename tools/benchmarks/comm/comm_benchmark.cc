@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "runtime/base/status.h"
-#include "runtime/comm/gloo/gloo_ring.h"
 #include "tools/benchmarks/comm/comm_cases.h"
 #include "tools/benchmarks/comm/comm_ranks.h"
 #include "tools/benchmarks/comm/comm_replay.h"
+#include "tools/benchmarks/comm/gloo_ring.h"
 #include "tools/benchmarks/median.h"
 
 namespace partita {
@@ -79,7 +79,7 @@ class CommBenchmark {
       ASSIGN_OR_RETURN(cuda_, MakeCudaRanks(options.ranks, most));
     }
     ASSIGN_OR_RETURN(local_, MakeLocalRanks(options.ranks, most));
-    ASSIGN_OR_RETURN(gloo_, MakeGlooRanks(options.ranks, most));
+    ASSIGN_OR_RETURN(tcp_, MakeProcessRanks(options.ranks, most));
     ASSIGN_OR_RETURN(rings_, GlooRing::Connect(options.ranks));
     return absl::OkStatus();
   }
@@ -152,11 +152,11 @@ class CommBenchmark {
     return MeasureSizes(
         [&](int64_t bytes) -> absl::Status {
           RETURN_IF_ERROR(Add(local_, local_.backend, one, bytes, ""));
-          RETURN_IF_ERROR(Add(gloo_, gloo_.backend, one, bytes, ring ? "gloo_ring" : ""));
+          RETURN_IF_ERROR(Add(tcp_, tcp_.backend, one, bytes, ring ? "gloo_ring" : ""));
           if (ring) {
             entries_.push_back({{one.name, "gloo_ring", bytes, one.in_place},
                                 one.bus_factor,
-                                [=, this] { return MeasureRing(rings_, gloo_, one.in_place, bytes); },
+                                [=, this] { return MeasureRing(rings_, tcp_, one.in_place, bytes); },
                                 "",
                                 {}});
           }
@@ -181,7 +181,7 @@ class CommBenchmark {
   }
 
   CommBenchmarkOptions options_;
-  CommRanks local_, gloo_;
+  CommRanks local_, tcp_;
   Rings rings_;
   std::vector<CommRanks> cuda_;
   std::vector<Entry> entries_;     // that are measured in turns now

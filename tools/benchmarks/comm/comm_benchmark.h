@@ -1,6 +1,6 @@
-// How long collectives take, captured and replayed as in training: on `local` and on `gloo` (threads of this process
-// over the loopback interface), in turns with Gloo's own ring all-reduce; and exchanges of boxes on `local`, in turns
-// with plain copies.
+// How long collectives take, captured and replayed as in training: on `local` and as processes do over TCP (threads of
+// this process over the loopback interface), in turns with Gloo's own ring all-reduce; and exchanges of boxes on
+// `local`, in turns with plain copies.
 //
 //   halo         the last of four rows of each of 16 samples becomes a ghost row of the next rank
 //   repartition  a matrix split by rows becomes one split by columns
@@ -27,7 +27,7 @@ struct CommBenchmarkOptions {
 
 struct CommRow {
   std::string collective;
-  // local, gloo, cuda_local, nccl; gloo_ring: the library's own; memcpy: each rank's thread copies as many bytes as it
+  // local, tcp, cuda_local, nccl; gloo_ring: Gloo's own; memcpy: each rank's thread copies as many bytes as it
   // gets, in one piece (what the caches do not hold shows the bandwidth of memory: larger ones are copied as well)
   std::string backend;
   int64_t bytes = 0;  // of the full buffer; of halo and repartition what a rank gets

@@ -4,10 +4,11 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/admission/token.h"
 #include "runtime/base/status.h"
-#include "runtime/comm/gloo/gloo_world.h"
 #include "runtime/comm/local/local_communicator.h"
 #include "runtime/comm/memory_store.h"
+#include "runtime/comm/processes/process_world.h"
 #include "runtime/device/host/host_device.h"
 
 namespace partita {
@@ -36,21 +37,23 @@ absl::StatusOr<CommRanks> MakeLocalRanks(int ranks, int64_t elements) {
   return made;
 }
 
-absl::StatusOr<CommRanks> MakeGlooRanks(int ranks, int64_t elements) {
+absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements) {
   MemoryStore store;
+  ProcessWorldOptions options;
+  options.token = NewToken();
   std::vector<std::shared_ptr<World>> worlds(static_cast<size_t>(ranks));
   std::vector<absl::Status> connected(worlds.size());
   std::vector<std::thread> threads;
   for (int r = 0; r < ranks; ++r) {
     threads.emplace_back([&, r] {
-      auto world = GlooWorld::Connect(r, ranks, store, {});
+      auto world = ProcessWorld::Connect(r, ranks, store, options);
       connected[r] = world.status();
       if (world.ok()) worlds[r] = *std::move(world);
     });
   }
   for (std::thread& thread : threads) thread.join();
   for (const absl::Status& status : connected) RETURN_IF_ERROR(status);
-  CommRanks made{"gloo", {}};
+  CommRanks made{"tcp", {}};
   for (int r = 0; r < ranks; ++r) {
     ASSIGN_OR_RETURN(made.ranks.emplace_back(),
                      MakeCommRank(std::make_shared<HostDevice>(), worlds[r], ranks, r, elements));

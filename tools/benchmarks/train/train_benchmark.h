@@ -24,7 +24,7 @@ struct TrainBenchmarkOptions {
   int64_t steps = 20;                     // of one case in one round
   int64_t rounds = 7;
   // The trainer. If set, how much communication is exposed is measured too, also of two replicas, as threads and as
-  // processes over Gloo, which `trainer launch` starts; they train `graph`, a file of `model`.
+  // processes, which `trainer launch` starts; they train `graph`, a file of `model`.
   std::string trainer, graph;
 };
 

@@ -1,4 +1,4 @@
-// Training as processes over Gloo, as a user starts it: `trainer launch`, and what its report says.
+// Training as processes, as a user starts it: `trainer launch`, and what its report says.
 #ifndef PARTITA_TOOLS_BENCHMARKS_TRAIN_TRAIN_PROCESSES_H_
 #define PARTITA_TOOLS_BENCHMARKS_TRAIN_TRAIN_PROCESSES_H_
 

@@ -36,7 +36,7 @@ std::string ToText(const std::vector<TrainRow>& rows) {
   for (const TrainRow& row : rows) {
     text += fmt::format("{} {}  ranks {}  threads {}  statistics {:<2}  {:>6.0f} samples/s", row.model, row.precision,
                         row.ranks, row.threads, row.statistics_samples, row.samples_per_s);
-    if (row.processes) text += "   as processes over Gloo";
+    if (row.processes) text += "   as processes";
     if (!row.peer.empty()) {
       text += fmt::format("   {} {:.0f} samples/s, ratio {:.2f}", row.peer, row.peer_samples_per_s, row.ratio);
     }

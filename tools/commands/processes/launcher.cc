@@ -10,6 +10,7 @@
 
 #include "runtime/base/number.h"
 #include "runtime/base/status.h"
+#include "tools/commands/processes/job_token.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -110,10 +111,11 @@ absl::Status ReadMeetingPoint(const Environment& environment, JobPlace& place) {
   }
   // There torchrun's agent itself listens.
   if (environment("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True") ++place.port;
-  place.token = environment(kTokenVariable).value_or("");
+  ASSIGN_OR_RETURN(place.token, FindToken(environment));
   if (place.token.empty() && place.ranks > 1 && place.address.rfind("127.", 0) != 0) {
-    return FlagError("rank 0 is at {}, which others can reach: set {} to a secret that all ranks share", place.address,
-                     kTokenVariable);
+    return FlagError(
+        "rank 0 is at {}, which others can reach: set {} to a secret that all ranks share, or {} to a file with one",
+        place.address, kTokenVariable, kTokenFileVariable);
   }
   ASSIGN_OR_RETURN(place.interface_address, AddressTowards(place.address));
   return absl::OkStatus();

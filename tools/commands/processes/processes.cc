@@ -1,6 +1,7 @@
 #include "tools/commands/processes/processes.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "tools/commands/flight/flight_folder.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/commands/processes/flight_keeping.h"
+#include "tools/commands/processes/job_token.h"
 #include "tools/commands/processes/launcher.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/version/version.h"
@@ -94,6 +96,10 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
   if (place->ranks != program.ranks()) {
     return FlagError("{} has started {} processes, but the strategy has {} ranks ({}); one process for each is needed",
                      place->launcher, place->ranks, program.ranks(), program.meshes[0].ToString());
+  }
+  if (place->token.empty() && place->rank == 0) {
+    spdlog::warn("any user of this machine can take a rank of this job: set {} or {} to a secret that all ranks share",
+                 kTokenVariable, kTokenFileVariable);
   }
   ProcessJobOptions options;
   options.rank = place->rank;

@@ -15,33 +15,33 @@ class EqualityTest(TrainerCase):
     def run_both(self, ranks, *arguments):
         """Trains with ranks as threads and as processes: the same bytes of the model, the same report but for votes."""
         reports = []
-        for how, launch in [("local", []), ("gloo", ["launch", f"--nproc={ranks}", "--"])]:
+        for how, launch in [("local", []), ("processes", ["launch", f"--nproc={ranks}", "--"])]:
             self.call(*launch, "train", "--mock-data", "--steps=6", "--threads=1", *arguments,
                       "--save=" + self.path(how + ".safetensors"), "--report=" + self.path(how + ".json"))
             with open(self.path(how + ".json"), encoding="utf-8") as file:
                 reports.append(json.load(file))
-        with open(self.path("local.safetensors"), "rb") as local, open(self.path("gloo.safetensors"), "rb") as gloo:
-            self.assertEqual(local.read(), gloo.read())
-        local, gloo = reports
+        with open(self.path("local.safetensors"), "rb") as local, open(self.path("processes.safetensors"), "rb") as separate:
+            self.assertEqual(local.read(), separate.read())
+        local, separate = reports
         for key in ["training_loss", "test_loss", "test_accuracy"]:
-            self.assertEqual([epoch[key] for epoch in local["epochs"]], [epoch[key] for epoch in gloo["epochs"]])
-        for threads, processes in zip(local["memory"], gloo["memory"], strict=True):
+            self.assertEqual([epoch[key] for epoch in local["epochs"]], [epoch[key] for epoch in separate["epochs"]])
+        for threads, processes in zip(local["memory"], separate["memory"], strict=True):
             for memory in (threads, processes):
                 self.assertLessEqual(memory["used_bytes"], memory["planned_bytes"])
             # Only what goes from process to process is packed.
             self.assertLessEqual(threads["used_bytes"], processes["used_bytes"])
-        for report, spread in [(local, []), (gloo, ["--processes"])]:
+        for report, spread in [(local, []), (separate, ["--processes"])]:
             plan = json.loads(self.call("plan", "--format=json", "--threads=1", *spread, *arguments).stdout)
             self.assertEqual([rank["planned_bytes"] for rank in report["memory"]],
                              [rank["memory"]["total_bytes"] for rank in plan["ranks"]])
-        self.assertEqual([rank["rank"] for rank in gloo["communication"]], list(range(ranks)))
-        self.assertEqual({rank["steps"] for rank in gloo["communication"]}, {6})
-        self.assertGreater(len(gloo["groups"]), 0)
+        self.assertEqual([rank["rank"] for rank in separate["communication"]], list(range(ranks)))
+        self.assertEqual({rank["steps"] for rank in separate["communication"]}, {6})
+        self.assertGreater(len(separate["groups"]), 0)
         threads = {group["name"]: group for group in local["groups"]}
-        self.assertLessEqual(set(threads), {group["name"] for group in gloo["groups"]})
+        self.assertLessEqual(set(threads), {group["name"] for group in separate["groups"]})
         vote = 8 if "--precision=f64" in arguments else 4
         votes = []
-        for group in gloo["groups"]:
+        for group in separate["groups"]:
             for kind in ["payload", "wire"]:
                 self.assertEqual(group[f"counted_{kind}_bytes"], group[f"predicted_{kind}_bytes"])
             mine = threads.get(group["name"], {})
@@ -102,7 +102,7 @@ class EqualityTest(TrainerCase):
         model = self.path("model.safetensors")
         self.call("train", "--mock-data", "--batch=8", "--steps=3", "--save=" + model, MLP)
         written = []
-        for name, launch in [("local.csv", []), ("gloo.csv", ["launch", "--nproc=2", "--"])]:
+        for name, launch in [("local.csv", []), ("processes.csv", ["launch", "--nproc=2", "--"])]:
             done = self.call(*launch, "predict", "--mock-data", "--batch=8", "--dp=2", "--threads=1",
                              "--load=" + model, "--output=" + self.path(name), MLP)
             self.assertEqual(done.stdout.count("of 20 samples, f32[20,10]"), 1)

@@ -77,7 +77,7 @@ class RefusalTest(TrainerCase):
                 time.sleep(0.05)
             place = self.environment_of(ranks.processes[1])
             for says, variables in [("there is a rank 1 already", {}),
-                                    ("has another token", {"PARTITA_JOB_TOKEN": "x"})]:
+                                    ("has another token", {"PARTITA_JOB_TOKEN": "x" * 64})]:
                 second = self.execute(*command, code=3, environment={**place, **variables})
                 self.assertIn(says, second.stderr)
             self.assertEqual([process.poll() for process in ranks.processes], [None, None])

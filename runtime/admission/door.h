@@ -1,0 +1,85 @@
+// A port at which a process waits for others of its job, and lets nobody else in.
+//
+// Who has not proved who it is costs a descriptor and a few hundred bytes, for at most Limits::handshake, and there are
+// at most Limits::strangers of them: one more, and the one that has been there longest goes, first of those who have
+// not named this world. A rank that is sent away so comes again; it is through in two round trips, a stranger never is.
+#ifndef PARTITA_RUNTIME_ADMISSION_DOOR_H_
+#define PARTITA_RUNTIME_ADMISSION_DOOR_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "runtime/admission/handshake.h"
+#include "runtime/admission/socket.h"
+
+namespace partita {
+
+// A rank that has proved who it is.
+struct Guest {
+  int rank = 0;
+  Socket socket;  // does not block
+  ConnectionSeeds seeds;
+};
+
+class Door {
+ public:
+  struct Limits {
+    size_t strangers = 64;
+    std::chrono::milliseconds handshake = std::chrono::seconds(2);
+  };
+
+  // At `endpoint`, whose port is set if it is 0. `on_guest` is called on a thread of the door. kUnavailable: the
+  // address is not of this host, or the port is taken.
+  static absl::StatusOr<std::unique_ptr<Door>> Open(Endpoint endpoint, Identity identity, Limits limits,
+                                                    std::function<void(Guest)> on_guest);
+  ~Door();  // whoever comes later finds nobody
+
+  const Endpoint& endpoint() const { return endpoint_; }
+
+  // How many came and were sent away.
+  int64_t refused() const { return refused_.load(); }
+
+ private:
+  // Somebody of whom nothing is known yet.
+  struct Stranger {
+    Stranger(Socket socket, const Identity& identity, Socket::Time deadline)
+        : socket(std::move(socket)), admission(identity), deadline(deadline) {}
+    Socket socket;
+    Admission admission;
+    Socket::Time deadline;
+    std::string bytes;
+  };
+
+  Door(Endpoint endpoint, Identity identity, Limits limits, std::function<void(Guest)> on_guest)
+      : identity_(std::move(identity)),
+        limits_(limits),
+        on_guest_(std::move(on_guest)),
+        endpoint_(std::move(endpoint)) {}
+  void Serve();
+  bool WaitForSomebody();
+  void LetComeIn();
+  void SendAwayOne();
+  bool Hear(Stranger& stranger);
+  bool Answer(Stranger& stranger);
+
+  const Identity identity_;
+  const Limits limits_;
+  const std::function<void(Guest)> on_guest_;
+  Endpoint endpoint_;
+  Socket listener_;
+  Socket wake_;                    // readable when the door is to be closed
+  std::list<Stranger> strangers_;  // the one that came first in front
+  std::atomic<int64_t> refused_{0};
+  std::thread server_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_ADMISSION_DOOR_H_

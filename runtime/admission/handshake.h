@@ -1,0 +1,73 @@
+// How two processes of a job make sure that they mean each other, before anything else is made of what comes.
+//
+//   who connects                      who listens
+//   hello: world, ranks, nonce   ->   looks at what is in it; keeps nothing but these bytes
+//                                <-   nonce
+//   proof                        ->   is wrong: zeros, and the end
+//                                <-   proof
+//
+// A proof is a keyed hash by the job's token of both nonces, both ranks, how many there are, and the name of what is
+// joined ("world"): nothing heard once fits another connection. Who listens proves nothing to somebody who has not.
+// From the same comes what seeds the checksums of the connection.
+#ifndef PARTITA_RUNTIME_ADMISSION_HANDSHAKE_H_
+#define PARTITA_RUNTIME_ADMISSION_HANDSHAKE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/admission/socket.h"
+
+namespace partita {
+
+// What a rank knows of itself and of those whom it expects.
+struct Identity {
+  std::string token;
+  std::string world;  // kNonceBytes
+  int rank = 0;
+  int ranks = 1;
+  int first_guest = 0;  // of those who may connect to it, up to ranks
+};
+
+// Of the two ways of a connection: known to both sides, and to nobody else.
+struct ConnectionSeeds {
+  uint64_t sent = 0;
+  uint64_t received = 0;
+};
+
+// To rank `to`, which listens at the other end. kUnavailable: it does not answer so. kInvalidArgument: another token.
+absl::StatusOr<ConnectionSeeds> IntroduceTo(int to, Socket& socket, const Identity& identity, Socket::Time deadline);
+
+// The other side, given the bytes as they come. It waits for no more than bytes_wanted(), which has a bound.
+class Admission {
+ public:
+  enum class Step { kGoesOn, kAdmitted, kRefused };
+
+  explicit Admission(const Identity& identity) : identity_(identity) {}
+
+  size_t bytes_wanted() const;
+  // Whether a rank could begin so, of the first bytes of what is wanted.
+  bool CouldBeginWith(const std::string& bytes) const;
+  // `bytes`: as many as are wanted. `answer`: what is to be sent, also to who is refused.
+  Step Take(const std::string& bytes, std::string& answer);
+
+  // Whether it has said hello, and named this world.
+  bool greeted() const { return !nonces_.empty(); }
+
+  // When admitted: who it is.
+  int rank() const { return rank_; }
+  ConnectionSeeds seeds() const { return seeds_; }
+
+ private:
+  Step TakeHello(const std::string& bytes, std::string& answer);
+  Step TakeProof(const std::string& bytes, std::string& answer);
+
+  const Identity& identity_;
+  int rank_ = -1;
+  std::string nonces_;  // empty: no hello yet
+  ConnectionSeeds seeds_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_ADMISSION_HANDSHAKE_H_

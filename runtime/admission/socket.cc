@@ -1,0 +1,156 @@
+#include "runtime/admission/socket.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+// The kernel keeps so many that nobody has taken yet.
+constexpr int kBacklog = 1024;
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+absl::StatusOr<Addresses> Resolve(const Endpoint& endpoint) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(endpoint.address.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found);
+  if (error != 0) return Unavailable("'{}' is not a numeric address: {}", endpoint.address, gai_strerror(error));
+  return Addresses(found, &freeaddrinfo);
+}
+
+absl::Status SystemError(const char* what) { return Unavailable("{}: {}", what, std::strerror(errno)); }
+
+Socket NewSocket(const addrinfo& address) {
+  return Socket(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+int PortOf(const sockaddr_storage& address) {
+  const bool v6 = address.ss_family == AF_INET6;
+  return ntohs(v6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                  : reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+}  // namespace
+
+Socket::~Socket() {
+  if (valid()) close(descriptor_);
+}
+
+absl::Status Socket::Wait(short events, Time deadline) const {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return Unavailable("no answer in time");
+    pollfd descriptor{descriptor_, events, 0};
+    const int found = poll(&descriptor, 1, static_cast<int>(std::min<int64_t>(left.count(), 1000)));
+    if (found > 0) return absl::OkStatus();
+    if (found < 0 && errno != EINTR) return SystemError("poll");
+  }
+}
+
+absl::Status Socket::Write(const std::string& bytes, Time deadline) {
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t count = send(descriptor_, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+    if (count > 0) {
+      done += static_cast<size_t>(count);
+    } else if (errno == EAGAIN) {
+      RETURN_IF_ERROR(Wait(POLLOUT, deadline));
+    } else if (errno != EINTR) {
+      return SystemError("the connection ended");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Socket::Read(size_t bytes, Time deadline) {
+  std::string all(bytes, '\0');
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t count = recv(descriptor_, all.data() + done, bytes - done, 0);
+    if (count > 0) {
+      done += static_cast<size_t>(count);
+    } else if (count == 0) {
+      return Unavailable("the connection was closed");
+    } else if (errno == EAGAIN) {
+      RETURN_IF_ERROR(Wait(POLLIN, deadline));
+    } else if (errno != EINTR) {
+      return SystemError("the connection ended");
+    }
+  }
+  return all;
+}
+
+absl::Status Socket::MakeStream() {
+  const int flags = fcntl(descriptor_, F_GETFL);
+  const int on = 1;
+  if (flags < 0 || fcntl(descriptor_, F_SETFL, flags & ~O_NONBLOCK) != 0) return SystemError("fcntl");
+  if (setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) return SystemError("TCP_NODELAY");
+  return absl::OkStatus();
+}
+
+std::string ToText(const Endpoint& endpoint) { return fmt::format("{} {}", endpoint.port, endpoint.address); }
+
+absl::StatusOr<Endpoint> EndpointOf(const std::string& text) {
+  Endpoint endpoint;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, endpoint.port);
+  if (error != std::errc() || rest == end || *rest != ' ') return Unavailable("'{}' is no endpoint", text);
+  endpoint.address.assign(rest + 1, end);
+  return endpoint;
+}
+
+absl::StatusOr<Socket> ListenAt(Endpoint& endpoint) {
+  ASSIGN_OR_RETURN(const Addresses addresses, Resolve(endpoint));
+  Socket listener = NewSocket(*addresses);
+  if (!listener.valid()) return SystemError("socket");
+  const int on = 1;  // connections of a job that has ended need not be over
+  setsockopt(listener.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (bind(listener.descriptor(), addresses->ai_addr, addresses->ai_addrlen) != 0) return SystemError("bind");
+  if (listen(listener.descriptor(), kBacklog) != 0) return SystemError("listen");
+  sockaddr_storage bound{};
+  socklen_t size = sizeof(bound);
+  if (getsockname(listener.descriptor(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
+    return SystemError("getsockname");
+  }
+  endpoint.port = PortOf(bound);
+  return listener;
+}
+
+absl::StatusOr<Socket> ConnectTo(const Endpoint& endpoint, Socket::Time deadline) {
+  ASSIGN_OR_RETURN(const Addresses addresses, Resolve(endpoint));
+  Socket socket = NewSocket(*addresses);
+  if (!socket.valid()) return SystemError("socket");
+  if (connect(socket.descriptor(), addresses->ai_addr, addresses->ai_addrlen) == 0) return socket;
+  if (errno != EINPROGRESS && errno != EINTR) return SystemError("connect");
+  pollfd descriptor{socket.descriptor(), POLLOUT, 0};
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return Unavailable("nobody answers at {} port {}", endpoint.address, endpoint.port);
+    if (poll(&descriptor, 1, static_cast<int>(std::min<int64_t>(left.count(), 1000))) > 0) break;
+  }
+  int error = 0;
+  socklen_t size = sizeof(error);
+  getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) return Unavailable("connect: {}", std::strerror(error));
+  return socket;
+}
+
+Socket AcceptFrom(const Socket& listener) {
+  return Socket(accept4(listener.descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
+}  // namespace partita

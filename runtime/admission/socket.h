@@ -1,0 +1,66 @@
+// A TCP socket, and what is asked of one before it carries anything.
+#ifndef PARTITA_RUNTIME_ADMISSION_SOCKET_H_
+#define PARTITA_RUNTIME_ADMISSION_SOCKET_H_
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace partita {
+
+// Owns a descriptor; closed with it.
+class Socket {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  Socket() = default;
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+  }
+  ~Socket();
+
+  int descriptor() const { return descriptor_; }
+  bool valid() const { return descriptor_ >= 0; }
+
+  // Whole or not at all; a socket that does not block. kUnavailable: it ended, or the time is over.
+  absl::Status Write(const std::string& bytes, Time deadline);
+  absl::StatusOr<std::string> Read(size_t bytes, Time deadline);
+
+  // For the rest of its life it blocks, and sends at once.
+  absl::Status MakeStream();
+
+  // Whose it is from now on.
+  int Release() { return std::exchange(descriptor_, -1); }
+
+ private:
+  absl::Status Wait(short events, Time deadline) const;
+
+  int descriptor_ = -1;
+};
+
+// Where a rank listens: a numeric address and a port.
+struct Endpoint {
+  std::string address;
+  int port = 0;
+};
+std::string ToText(const Endpoint& endpoint);
+absl::StatusOr<Endpoint> EndpointOf(const std::string& text);
+
+// On any free port if it is 0; the port is set. Neither it nor what comes out of it blocks.
+absl::StatusOr<Socket> ListenAt(Endpoint& endpoint);
+
+// Does not block either. kUnavailable: nobody listens there, or the time is over.
+absl::StatusOr<Socket> ConnectTo(const Endpoint& endpoint, Socket::Time deadline);
+
+// The next one that has come; not valid: none has.
+Socket AcceptFrom(const Socket& listener);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_ADMISSION_SOCKET_H_

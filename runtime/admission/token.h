@@ -1,0 +1,28 @@
+// The job's token: who knows it belongs to the job. It is never sent; who is to show that he knows it answers with a
+// keyed hash of numbers that both sides have just drawn (HMAC-SHA-256, RFC 2104), so that nothing heard on the wire can
+// be used again.
+#ifndef PARTITA_RUNTIME_ADMISSION_TOKEN_H_
+#define PARTITA_RUNTIME_ADMISSION_TOKEN_H_
+
+#include <string>
+
+namespace partita {
+
+inline constexpr size_t kNonceBytes = 32;
+inline constexpr size_t kProofBytes = 32;
+
+// kNonceBytes random bytes.
+std::string NewNonce();
+
+// The same as 64 hexadecimal digits, for an environment variable.
+std::string NewToken();
+
+// kProofBytes that only who knows the token can make of `text`.
+std::string ProofOf(const std::string& token, const std::string& text);
+
+// In a time that does not tell where they differ.
+bool SameProof(const std::string& a, const std::string& b);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_ADMISSION_TOKEN_H_

@@ -1,0 +1,170 @@
+#include "runtime/comm/processes/block_call.h"
+
+#include <algorithm>
+
+#include "runtime/base/status.h"
+#include "runtime/comm/processes/slot_hash.h"
+#include "runtime/device/cycle_clock.h"
+
+namespace partita {
+bool BlockCall::reduces() const {
+  return operation == CommOperation::kAllReduce || operation == CommOperation::kReduceScatter ||
+         operation == CommOperation::kReduce;
+}
+
+// Equal for two ranks exactly if their calls can be parts of one collective (FindMismatch).
+uint64_t BlockCall::Descriptor() const {
+  const bool broadcast = operation == CommOperation::kBroadcast;
+  const DType dtype = broadcast ? out.dtype : in.dtype;
+  const auto fixed = {static_cast<int64_t>(operation), static_cast<int64_t>(dtype), static_cast<int64_t>(reduction),
+                      static_cast<int64_t>(root)};
+  if (operation == CommOperation::kAllToAll) return HashOf(fixed);
+  const bool by_rank = operation == CommOperation::kAllGather || operation == CommOperation::kReduceScatter;
+  const int64_t count = by_rank ? 0 : broadcast ? out.count : in.count;
+  return HashOf({static_cast<int64_t>(HashOf(fixed)), count, static_cast<int64_t>(HashCounts(counts))});
+}
+
+// Whether this rank gets something of the peer for what it sends to it, under a name that fits only their common call:
+// so it cannot be through with the call while the peer is in another one.
+bool BlockCall::IsMutual(int peer) const {
+  if (operation == CommOperation::kAllReduce) return true;
+  const bool by_counts = operation == CommOperation::kAllGather || operation == CommOperation::kReduceScatter;
+  return by_counts && counts[rank] > 0 && counts[peer] > 0;
+}
+
+void BlockCall::AddSend(Blocks& blocks, int peer, const void* data, int64_t bytes, uint64_t tag) {
+  if (bytes == 0) return;
+  blocks.emplace_back(peer, ranks_[peer], const_cast<void*>(data), bytes, IsMutual(peer),
+                      HashOf({static_cast<int64_t>(tag), bytes, rank}));
+}
+
+void BlockCall::AddReceive(Blocks& blocks, int peer, void* data, int64_t bytes, uint64_t tag) {
+  if (bytes == 0) return;
+  blocks.emplace_back(peer, ranks_[peer], data, bytes, IsMutual(peer),
+                      HashOf({static_cast<int64_t>(tag), bytes, peer}));
+}
+
+void BlockCall::Prepare(PeerMesh& mesh, std::span<const int> ranks, std::shared_ptr<ReductionScratch>& scratch) {
+  mesh_ = &mesh;
+  ranks_ = ranks;
+  if (operation == CommOperation::kSendReceive) {
+    PreparePairs();
+  } else if (reduces()) {
+    PrepareReduction(scratch);
+  } else {
+    PrepareMoves();
+  }
+}
+
+void BlockCall::PrepareMoves() {
+  const uint64_t tag = HashOf({kMoveBlock, static_cast<int64_t>(Descriptor())});
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank) continue;
+    if (operation == CommOperation::kBroadcast) {
+      if (rank == root) AddSend(sends_, peer, in.data, in.bytes(), tag);
+      if (peer == root) AddReceive(receives_, peer, out.data, out.bytes(), tag);
+    } else if (operation == CommOperation::kAllGather) {
+      const ElementRange block = CountedRange(counts, peer);
+      AddSend(sends_, peer, in.data, in.bytes(), tag);
+      AddReceive(receives_, peer, At(out, block.first), block.count * SizeOf(in.dtype), tag);
+    } else {
+      const ElementRange sent = CountedRange(counts, peer), received = CountedRange(receive_counts, peer);
+      AddSend(sends_, peer, At(in, sent.first), sent.count * SizeOf(in.dtype), tag);
+      AddReceive(receives_, peer, At(out, received.first), received.count * SizeOf(in.dtype), tag);
+    }
+  }
+}
+
+void BlockCall::PreparePairs() {
+  for (const CommPair& pair : pairs) {
+    const auto tag = [](size_t index, size_t blocks, DType dtype) {
+      return HashOf({kMoveBlock, static_cast<int64_t>(CommOperation::kSendReceive), static_cast<int64_t>(index),
+                     static_cast<int64_t>(blocks), static_cast<int64_t>(dtype)});
+    };
+    for (size_t b = 0; b < pair.sent.size(); ++b) {
+      const ConstBuffer& block = pair.sent[b];
+      AddSend(sends_, pair.peer, block.data, block.bytes(), tag(b, pair.sent.size(), block.dtype));
+    }
+    for (size_t b = 0; b < pair.received.size(); ++b) {
+      const Buffer& block = pair.received[b];
+      AddReceive(receives_, pair.peer, block.data, block.bytes(), tag(b, pair.received.size(), block.dtype));
+    }
+  }
+}
+
+absl::Status BlockCall::Run(uint64_t run, std::span<const uint64_t> runs_by_peer) {
+  run_ = run;
+  runs_by_peer_ = runs_by_peer;
+  for (PeerBlock& block : receives_) Receive(block);
+  for (int64_t chunk = 0; chunk < std::min<int64_t>(2, chunks_); ++chunk) PostChunk(chunk);
+  for (PeerBlock& block : sends_) Send(block);
+  if (chunks_ > 0) {
+    RETURN_IF_ERROR(ReduceChunks());
+  } else if (!reduces()) {
+    CopyOwn();
+  }
+  for (PeerBlock& block : receives_) {
+    RETURN_IF_ERROR(AwaitReceive(block));
+    wire += operation == CommOperation::kSendReceive ? 0 : block.passage.bytes();
+  }
+  RETURN_IF_ERROR(AwaitSends());
+  if (exchanges_) ReduceExchanged();
+  if (operation == CommOperation::kSendReceive || operation == CommOperation::kAllToAll) {
+    wire = 0;
+    for (const PeerBlock& block : sends_) wire += block.passage.bytes();
+  }
+  return absl::OkStatus();
+}
+
+void BlockCall::CopyOwn() {
+  switch (operation) {
+    case CommOperation::kBroadcast:
+      if (rank == root) CopyBytes(out.data, in.data, in.bytes());
+      return;
+    case CommOperation::kAllGather:
+      return CopyBytes(At(out, CountedRange(counts, rank).first), in.data, in.bytes());
+    case CommOperation::kAllToAll:
+      return CopyBytes(At(out, CountedRange(receive_counts, rank).first), At(in, CountedRange(counts, rank).first),
+                       counts[rank] * SizeOf(in.dtype));
+    default:
+      CopyBlocks(self, self);
+  }
+}
+
+uint64_t BlockCall::SlotOf(const PeerBlock& block) const {
+  const uint64_t run = runs_by_peer_.empty() ? run_ : runs_by_peer_[block.peer];
+  return MixBits(block.tag ^ MixBits(run));
+}
+
+void BlockCall::Send(PeerBlock& block) { mesh_->Send(block.passage, SlotOf(block)); }
+
+void BlockCall::Receive(PeerBlock& block) { mesh_->Receive(block.passage, SlotOf(block)); }
+
+absl::Status BlockCall::Await(PeerBlock& block) {
+  awaited.store(block.peer, std::memory_order_relaxed);
+  const bool ended = block.passage.Await();
+  awaited.store(-1, std::memory_order_relaxed);
+  return ended ? absl::OkStatus() : absl::UnavailableError("a connection ended");
+}
+
+absl::Status BlockCall::AwaitReceive(PeerBlock& block) {
+  SetWaiting(true);
+  const uint64_t begin = ReadCycles();
+  const absl::Status status = Await(block);
+  waited += ReadCycles() - begin;
+  SetWaiting(false);
+  return status;
+}
+
+absl::Status BlockCall::AwaitSends() {
+  SetWaiting(true);
+  const uint64_t begin = ReadCycles();
+  for (Blocks* const blocks : {&sends_, &result_sends_}) {
+    for (PeerBlock& block : *blocks) RETURN_IF_ERROR(Await(block));
+  }
+  waited += sends_.empty() && result_sends_.empty() ? 0 : ReadCycles() - begin;
+  SetWaiting(false);
+  return absl::OkStatus();
+}
+
+}  // namespace partita

@@ -1,0 +1,112 @@
+// One rank's part of a collective as messages between pairs of ranks, and how it is run.
+//
+//   all_gather, broadcast, all_to_all, send_receive   every block goes straight from its owner to who wants it
+//   reduce_scatter, reduce     each input block goes to its owner in chunks, who adds a chunk of all ranks in ascending
+//                              rank order while the next one is on its way
+//   all_reduce                 the same over balanced blocks; a reduced chunk leaves at once for all ranks. Of little,
+//                              two ranks give each other all of it and both add, in the same order
+//
+// The bytes are those of `local`, and the bits too.
+#ifndef PARTITA_RUNTIME_COMM_PROCESSES_BLOCK_CALL_H_
+#define PARTITA_RUNTIME_COMM_PROCESSES_BLOCK_CALL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/comm/shared/comm_call.h"
+#include "runtime/comm/transport/peer_mesh.h"
+
+namespace partita {
+
+// A contiguous block between this rank and a peer.
+struct PeerBlock {
+  PeerBlock(int peer, int rank, void* data, int64_t bytes, bool early, uint64_t tag)
+      : passage(rank, data, bytes, early), peer(peer), tag(tag) {}
+
+  Passage passage;
+  const int peer;      // position in the group
+  const uint64_t tag;  // differs for all blocks of a call between two ranks, and is the same for both
+};
+
+// Where the chunks that are to be added come in: two areas, one being reduced while the other is filled. The calls of a
+// communicator run one after the other, and share it.
+struct ReductionScratch {
+  explicit ReductionScratch(int64_t bytes_of_area);
+
+  std::vector<char> areas[2];
+};
+
+struct BlockCall : CommCall {
+  // Lists the blocks. `ranks`: of the world, in group order; they must outlive the call. `scratch`: of the calls
+  // before, or null; replaced by a larger one if this call needs it.
+  void Prepare(PeerMesh& mesh, std::span<const int> ranks, std::shared_ptr<ReductionScratch>& scratch);
+
+  // Moves and reduces. Slots are made of the tags and of what tells this call from all others: `run` (of the group),
+  // and by peer for send_receive. kUnavailable: a connection ended, or the mesh was closed; buffers may still be in use
+  // until it is.
+  absl::Status Run(uint64_t run, std::span<const uint64_t> runs_by_peer);
+
+  // The peer for whose block Run waits now (position in the group), -1: none. Any thread.
+  std::atomic<int> awaited{-1};
+
+ private:
+  enum BlockKind : int64_t { kMoveBlock, kInputBlock, kResultBlock };
+  using Blocks = std::deque<PeerBlock>;
+
+  bool reduces() const;
+  int size() const { return static_cast<int>(ranks_.size()); }
+  ElementRange BlockOf(int rank) const;  // elements of `in` that a rank owns in a reduction
+  uint64_t Descriptor() const;
+  bool IsMutual(int peer) const;
+  // To list `bytes` at `data` that a rank (position in the group) sends or receives; nothing, if there are none.
+  void AddSend(Blocks& blocks, int peer, const void* data, int64_t bytes, uint64_t tag);
+  void AddReceive(Blocks& blocks, int peer, void* data, int64_t bytes, uint64_t tag);
+  void PrepareMoves();
+  void PreparePairs();
+
+  // block_reduction.cc
+  void PrepareReduction(std::shared_ptr<ReductionScratch>& scratch);
+  void PrepareExchange(std::shared_ptr<ReductionScratch>& scratch);
+  void TakeScratch(int64_t bytes_of_area, std::shared_ptr<ReductionScratch>& scratch);
+  int64_t ChunkBytes(const ElementRange& block, int64_t chunk) const;
+  uint64_t ChunkTag(BlockKind kind, int64_t chunk) const;
+  void AddInputs();
+  void AddChunks(const ElementRange& own, std::shared_ptr<ReductionScratch>& scratch);
+  void AddResults();
+  void ReduceExchanged();
+  absl::Status ReduceChunks();
+  void PostChunk(int64_t chunk);
+  absl::Status ReduceChunk(int64_t chunk);
+
+  void Send(PeerBlock& block);
+  void Receive(PeerBlock& block);
+  absl::Status Await(PeerBlock& block);
+  absl::Status AwaitReceive(PeerBlock& block);
+  absl::Status AwaitSends();
+  uint64_t SlotOf(const PeerBlock& block) const;
+  void CopyOwn();
+
+  PeerMesh* mesh_ = nullptr;
+  std::span<const int> ranks_;
+  Blocks sends_, receives_;
+
+  bool exchanges_ = false;                     // two ranks: all they have at once
+  int64_t chunk_ = 0;                          // elements of a chunk
+  int64_t chunks_ = 0;                         // of this rank's own block
+  std::shared_ptr<ReductionScratch> scratch_;  // null if nothing is added here
+  std::vector<const void*> inputs_;            // of a chunk, by rank
+  Blocks chunk_receives_;                      // by chunk, then by peer
+  Blocks result_sends_;                        // all_reduce: by chunk, then by peer
+
+  uint64_t run_ = 0;
+  std::span<const uint64_t> runs_by_peer_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_PROCESSES_BLOCK_CALL_H_

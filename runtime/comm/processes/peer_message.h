@@ -1,0 +1,71 @@
+// What two ranks tell each other beside their data. One that waits long says what it waits in (a probe), so that calls
+// that do not fit are found; the answer shows that the other is alive. One that fails says why before it goes.
+#ifndef PARTITA_RUNTIME_COMM_PROCESSES_PEER_MESSAGE_H_
+#define PARTITA_RUNTIME_COMM_PROCESSES_PEER_MESSAGE_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "runtime/comm/shared/comm_call.h"
+
+namespace partita {
+
+// Sent as it lies in memory: only hosts of one byte order meet (transport/handshake.h).
+struct PeerMessage {
+  enum class Kind : int32_t { kProbe, kAnswer, kAbort, kLeave };
+  static constexpr int kMostBlocks = 32;
+
+  struct Block {
+    int64_t count;
+    DType dtype;
+  };
+
+  Kind kind = Kind::kAnswer;
+  int32_t group = 0;
+
+  // kProbe: the call in which the sender waits.
+  int64_t sequence = 0;       // the how manyth of the sender's calls
+  int64_t collectives = 0;    // calls so far that all ranks of the group make
+  int64_t pair_sequence = 0;  // calls so far that only the two make
+  CommOperation operation = CommOperation::kAllReduce;
+  Reduction reduction = Reduction::kSum;
+  int32_t root = 0;
+  DType in_dtype = DType::kF32, out_dtype = DType::kF32;
+  int64_t in_count = 0, out_count = 0;
+  uint64_t counts_hash = 0;
+  int64_t to_receiver = 0, from_receiver = 0;  // all_to_all
+  uint8_t exchanges = 0;                       // send_receive: has blocks for the receiver, or waits for some of it
+  int32_t blocks_sent = 0, blocks_received = 0;
+  std::array<Block, kMostBlocks> blocks = {};  // the first of them: those sent, then those received
+
+  // kAbort: the code and message; kProbe: Describe().
+  int32_t code = 0;
+  std::array<char, 768> text = {};
+
+  void SetText(const std::string& value);
+  std::string Text() const;
+};
+
+// `peer`: the position in the group of the rank that will receive it.
+PeerMessage ProbeOf(const CommCall& call, int group, int peer, int64_t collectives, int64_t pair_sequence);
+
+PeerMessage AbortOf(const absl::Status& status);
+
+// The error that an abort carries.
+absl::Status StatusOf(const PeerMessage& abort);
+
+// What no rank would say, of what has come from a peer: bits may be wrong. Empty if there is nothing, and then the
+// other functions can take the message.
+std::string FindFlaw(const PeerMessage& message);
+
+// Why this rank's call, which is under way, can never meet the call of a probe that `peer` has sent; empty if it can,
+// or if one of the two is only late. `collectives`, `pair_sequence`: of this rank, with its present call.
+std::string FindMismatch(const CommCall& call, int peer, const PeerMessage& probe, int64_t collectives,
+                         int64_t pair_sequence);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_PROCESSES_PEER_MESSAGE_H_

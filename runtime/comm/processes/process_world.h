@@ -1,0 +1,62 @@
+// Communicators among ranks that are processes, one rank in each, over connections of their own
+// (transport/peer_mesh.h).
+//
+// Streams must be HostStreams. A collective blocks its stream's thread (never spins). What is sent is named by a hash
+// of the call and its size: calls that do not fit never meet, and are found when one has waited for `probe_after`.
+// Reductions give the same bits as `local`.
+//
+// A rank whose connection ends without a word, that answers nothing for `timeout`, or whose bytes do not have their
+// checksum, ends the world of all others with kUnavailable, which names it, and the group, operation and sequence
+// number under way. Nobody without the job's token gets in; what is sent is not encrypted.
+#ifndef PARTITA_RUNTIME_COMM_PROCESSES_PROCESS_WORLD_H_
+#define PARTITA_RUNTIME_COMM_PROCESSES_PROCESS_WORLD_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/comm/key_value_store.h"
+#include "runtime/comm/shared/longest_wait.h"
+#include "runtime/comm/world.h"
+
+namespace partita {
+
+class ProcessWorldState;
+
+struct ProcessWorldOptions {
+  std::string address = "127.0.0.1";  // numeric, of the interface to listen on
+  std::string token;                  // of the job, the same for all
+  std::chrono::milliseconds connect_timeout = std::chrono::seconds(30);
+  std::chrono::milliseconds timeout = std::chrono::seconds(10);  // of a rank that does not answer
+  std::chrono::milliseconds probe_after = std::chrono::milliseconds(100);
+  std::chrono::milliseconds longest_wait = kLongestWait;  // in a collective, also for a rank that answers
+};
+
+class ProcessWorld : public World {
+ public:
+  // All ranks call it. kUnavailable: a rank did not come in time; it is named.
+  static absl::StatusOr<std::unique_ptr<ProcessWorld>> Connect(int rank, int ranks, KeyValueStore& store,
+                                                               const ProcessWorldOptions& options);
+  // Says good-bye; the others go on without this rank. Communicators must be gone.
+  ~ProcessWorld() override;
+
+  absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
+                                                                   int rank) override;
+  const FlightRecorder* recorder() const override;
+  // Tells the other ranks, whose worlds end with the same status.
+  void Abort(const absl::Status& status) override;
+
+  // "; in flight: group 7: all_reduce of 20 f32 (sum), sequence number 2" for each collective under way; else empty.
+  std::string InFlight() const;
+
+ private:
+  explicit ProcessWorld(std::unique_ptr<ProcessWorldState> state);
+  std::unique_ptr<ProcessWorldState> state_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_PROCESSES_PROCESS_WORLD_H_

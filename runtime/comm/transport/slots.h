@@ -1,0 +1,68 @@
+// Which blocks two ranks wait for and have to give, as one of them knows it: the protocol of a link without its stream.
+//
+// A block goes when its receiver has asked for it (want), so that it comes into the memory where it belongs. A small
+// one goes at once: nobody need wait for a question. What comes before its receiver has memory for it is kept, up to
+// kEarlyBytes; the receiver says when that much less lies here (credit). A sender that would exceed it only says that
+// it has the block (offer), and is asked for it as for a large one.
+#ifndef PARTITA_RUNTIME_COMM_TRANSPORT_SLOTS_H_
+#define PARTITA_RUNTIME_COMM_TRANSPORT_SLOTS_H_
+
+#include <cstdint>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/comm/transport/passage.h"
+
+namespace partita {
+
+// Thread-compatible. Errors (kUnavailable) say what the peer did that no rank does.
+class Slots {
+ public:
+  static constexpr int64_t kSmallBytes = 64 << 10;
+  static constexpr int64_t kEarlyBytes = 1 << 20;
+  static constexpr size_t kMostSlots = 1 << 20;  // wanted, and offered
+
+  enum class Sending { kNow, kOffer, kLater };
+  Sending Send(Passage& passage);
+
+  enum class Receiving { kHere, kWant, kLater };
+  // kHere: the block has come already, and is in `early`.
+  absl::StatusOr<Receiving> Receive(Passage& passage, std::vector<char>& early);
+
+  // Of what the peer says. The passage that is to be sent now; null: its time comes with Send.
+  absl::StatusOr<Passage*> OnWant(uint64_t slot);
+  // True: it is to be asked for now.
+  absl::StatusOr<bool> OnOffer(uint64_t slot);
+  absl::Status OnCredit(uint64_t bytes);
+
+  // The memory for a part of a block; `Arrived` follows. Null, of early blocks alone: there is none yet, `Keep`
+  // follows.
+  absl::StatusOr<Passage*> OnBlock(uint64_t slot, uint64_t offset, int64_t bytes, bool early);
+  // True: that was the last part of it.
+  bool Arrived(Passage& passage, int64_t bytes, bool early);
+  void Keep(uint64_t slot, std::vector<char> block);
+
+  // Bytes of early blocks that are to be told to the peer; 0: not yet.
+  int64_t TakeCredit();
+
+  // All that have not ended are taken out.
+  std::vector<Passage*> Clear();
+
+ private:
+  static bool MayBeEarly(const Passage& passage) { return passage.may_be_early_ && passage.bytes_ <= kSmallBytes; }
+  static int64_t EarlyCost(int64_t bytes) { return bytes + 64; }  // and what keeping it takes
+
+  std::unordered_map<uint64_t, Passage*> sends_, receives_;  // that wait for the peer
+  std::unordered_set<uint64_t> wanted_, offered_;            // by the peer, of which this rank knows nothing yet
+  std::unordered_map<uint64_t, std::vector<char>> early_;    // blocks that came before their time
+  int64_t sent_early_ = 0;                                   // of which the peer has not said that they are gone
+  int64_t kept_early_ = 0;
+  int64_t credit_ = 0;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_TRANSPORT_SLOTS_H_

@@ -1,0 +1,36 @@
+#include "tools/commands/processes/job_token.h"
+
+#include "runtime/base/input_file.h"
+#include "runtime/base/status.h"
+#include "tools/program/exit_code.h"
+
+namespace partita {
+namespace {
+
+constexpr int64_t kMostFileBytes = 64 << 10;
+
+absl::StatusOr<std::string> FirstLine(const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadRegularFile(path, kMostFileBytes);
+  if (!text.ok()) return FlagError("{}: {}", kTokenFileVariable, std::string(text.status().message()));
+  return text->substr(0, text->find_first_of("\r\n"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> FindToken(const Environment& environment) {
+  const auto given = environment(kTokenVariable), path = environment(kTokenFileVariable);
+  if (!given && !path) return std::string();
+  if (given && path)
+    return FlagError("{} and {} are both set: one of them is enough", kTokenVariable, kTokenFileVariable);
+  std::string token;
+  if (given) {
+    token = *given;
+  } else {
+    ASSIGN_OR_RETURN(token, FirstLine(*path));
+  }
+  if (token.size() >= kLeastTokenBytes) return token;
+  return FlagError("{} has {} characters, at least {} are needed", given ? kTokenVariable : kTokenFileVariable,
+                   token.size(), kLeastTokenBytes);
+}
+
+}  // namespace partita
