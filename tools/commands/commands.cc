@@ -4,9 +4,9 @@ namespace partita {
 
 std::vector<Command> TrainerCommands() {
   return {
-      TrainCommand(),      EvaluateCommand(), PredictCommand(),   ScoreCommand(),   ConvertCommand(), LaunchCommand(),
-      PostMortemCommand(), PlanCommand(),     CalibrateCommand(), OracleCommand(),  VerifyCommand(),  CheckCommand(),
-      ShowCommand(),       SweepCommand(),    TablesCommand(),    TippingCommand(), VersionCommand(),
+      TrainCommand(),  EvaluateCommand(),   PredictCommand(), DecodeCommand(),    ScoreCommand(),   ConvertCommand(),
+      LaunchCommand(), PostMortemCommand(), PlanCommand(),    CalibrateCommand(), OracleCommand(),  VerifyCommand(),
+      CheckCommand(),  ShowCommand(),       SweepCommand(),   TablesCommand(),    TippingCommand(), VersionCommand(),
   };
 }
 

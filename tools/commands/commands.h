@@ -11,6 +11,7 @@ namespace partita {
 Command CalibrateCommand();   // calibrate.cc
 Command CheckCommand();       // check.cc
 Command ConvertCommand();     // convert.cc
+Command DecodeCommand();      // decode.cc
 Command EvaluateCommand();    // evaluate.cc
 Command LaunchCommand();      // launch.cc
 Command OracleCommand();      // oracle.cc

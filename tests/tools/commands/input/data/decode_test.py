@@ -1,0 +1,64 @@
+"""`decode` writes what a trained graph translates the test set into, whatever the split and the batch."""
+
+import unittest
+
+from tests.tools.commands.input.data.pair_case import (BATCH, CHANNELS, PairCase, integers, node, text)
+
+
+def decoder():
+    """The graph's own place of the target, as a step that is told the last word."""
+    return "\n".join([
+        node("last", "input", (), text("dtype", "i32"), integers("shape", BATCH), text("field", "last_words")),
+        node("meant", "input", (), integers("shape", BATCH, CHANNELS), text("field", "mean")),
+        node("step/known", "embedding", ("known/table", "last")),
+        node("step/both", "concat", ("meant", "step/known"), 'attributes { name: "axis" integer: 1 }'),
+        node("step/hidden", "matmul", ("step/both", "hidden/weights")),
+        node("step/tanh", "tanh", ("step/hidden",)),
+        node("step/logits", "matmul", ("step/tanh", "logits/weights")),
+        node("step/written", "log_softmax", ("step/logits",)),
+        'entry_points { name: "encode" results { value: "mean" } }',
+        'entry_points { name: "step" results { value: "step/written" name: "log_probabilities" } }',
+    ]) + "\n"
+
+
+class DecodeTest(PairCase):
+
+    def decode(self, output, *flags, code=0):
+        return self.call("decode", "--data=pairs", "--load=model.safetensors", f"--output={output}", "--threads=1", *flags,
+                         "model.pbtxt", code=code)
+
+    def add(self, more):
+        with open(self.path("model.pbtxt"), "a", encoding="utf-8") as file:
+            file.write(more)
+
+    def lines(self, name):
+        return self.read(name).decode().splitlines()
+
+    def test_writes_what_was_learnt(self):
+        self.add(decoder())
+        self.train("--epochs=10", "--save=model.safetensors")
+        done = self.decode("written")
+        self.assertEqual(done.stdout, "written: 37 samples, beam 5; 0 did not end within 4 words\n")
+        written, right = self.lines("written"), self.lines("pairs/test.target.txt")
+        self.assertEqual(len(written), len(right))
+        self.assertGreater(sum(a == b for a, b in zip(written, right)), 34)
+        for flags in (("--dp=2", "--batch=10"), ("--mp=2",), ("--beam=1",), ("--batch=37", "--beam=30")):
+            self.decode("again", *flags)
+            self.assertEqual(self.lines("again"), written, flags)
+        self.call("launch", "--", "decode", "--data=pairs", "--load=model.safetensors", "--output=again", "--dp=2",
+                  "--threads=1", "model.pbtxt")
+        self.assertEqual(self.lines("again"), written)
+        done = self.decode("short", "--most-words=1")
+        self.assertRegex(done.stdout, r"3\d did not end within 1 words")
+
+    def test_says_what_it_lacks(self):
+        self.train("--steps=1", "--save=model.safetensors")
+        self.assertIn("no entry point 'encode'", self.decode("written", code=3).stderr)
+        self.add(decoder())
+        self.assertIn("at least the beam's 9", self.decode("written", "--beam=9", code=3).stderr)
+        done = self.call("decode", "--load=model.safetensors", "--output=written", "model.pbtxt", code=2)
+        self.assertIn("decode needs --data", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
