@@ -191,7 +191,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   ModelSaver saver(context.flags, *prepared.session, prepared.model, prepared.record);
   ASSIGN_OR_RETURN(const std::unique_ptr<Checkpointer> checkpointer,
                    Checkpointer::Open(context.flags, *prepared.session, saver,
-                                      {prepared.strategy, LinesOf(prepared.model.graph), prepared.options.first_step}));
+                                      {prepared.strategy, LinesOf(prepared.model), prepared.options.first_step}));
   // What has diverged is not saved.
   prepared.options.pauses =
       Together(ReplicaChecks(context.flags, *prepared.session), Together(checkpointer->Pauses(), saver.Pauses()));

@@ -26,7 +26,7 @@ std::string LineAt(const std::vector<std::string>& lines, size_t place) {
 
 absl::Status CheckGraph(const SavedCheckpoint& saved, const std::string& graph, const Model& model) {
   const std::vector<std::string>& before = saved.record().graph;
-  const std::vector<std::string> now = LinesOf(model.graph);
+  const std::vector<std::string> now = LinesOf(model);
   for (size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
     if (LineAt(before, i) == LineAt(now, i)) continue;
     return InvalidArgument("{}: is of another graph than {}: node {} is {}; there it is {}", saved.folder(), graph, i,
@@ -89,10 +89,15 @@ absl::StatusOr<Resumption> OpenNewestWhole(const Flags& flags, const Model& mode
 
 }  // namespace
 
-std::vector<std::string> LinesOf(const Graph& graph) {
+std::vector<std::string> LinesOf(const Model& model) {
   std::vector<std::string> lines;
-  std::istringstream text(ToText(graph));
+  std::istringstream text(ToText(model.graph));
   for (std::string line; std::getline(text, line);) lines.push_back(line);
+  for (const ModelEntry& entry : model.entries) {
+    if (!entry.is_size()) continue;
+    std::string& line = lines.emplace_back("size " + entry.name);
+    for (const auto& [input, row] : entry.rows) line += fmt::format(" {}{}", input, ToString(row));
+  }
   return lines;
 }
 

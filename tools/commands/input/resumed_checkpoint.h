@@ -15,8 +15,9 @@
 
 namespace partita {
 
-// A line for each node of the user's graph: what a checkpoint says of it, and is compared by.
-std::vector<std::string> LinesOf(const Graph& graph);
+// A line for each node of the user's graph, and for each further size, by which batches are made: what a checkpoint
+// says of it, and is compared by.
+std::vector<std::string> LinesOf(const Model& model);
 
 struct ResumedCheckpoint {
   SavedCheckpoint saved;
