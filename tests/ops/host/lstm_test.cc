@@ -1,6 +1,7 @@
 // The steps of an LSTM beside PyTorch's, and lengths that cannot be.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "ops/host/host_kernels.h"
@@ -89,6 +90,16 @@ TEST(Lstm, IsTheSameOnSeveralThreads) {
     for (size_t o = 0; o < expected.size(); ++o) EXPECT_LE(Distance(alone[o], expected[o]), 5e-6) << "output " << o;
     for (const int threads : {2, 3}) EXPECT_EQ(Outputs(node, inputs, {.threads = threads}), alone) << threads;
   }
+}
+
+// As networks compute that have hardly been trained: what is near 0 has as many right digits as anything else.
+TEST(Lstm, SmallNumbersKeepTheirDigits) {
+  const TensorType g{DType::kF32, {3, 2, 4 * 5}}, w{DType::kF32, {5, 4 * 5}};
+  const LocalNode node = WholeNode("lstm_steps", {}, {g, w, std::nullopt, std::nullopt, std::nullopt, std::nullopt});
+  std::vector<Values> inputs = SuitableInputs(node, 4);
+  for (double& x : inputs[0]) x = static_cast<float>(x * 1e-3);
+  const Values h = Outputs(node, inputs)[0], exact = Outputs(InF64(node), inputs, {.reference_only = true})[0];
+  for (size_t i = 0; i < h.size(); ++i) EXPECT_LE(std::abs(h[i] / exact[i] - 1), 1e-6) << i;
 }
 
 TEST(Lstm, ALengthThatCannotBeIsRefused) {
