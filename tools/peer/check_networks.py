@@ -11,6 +11,8 @@ softmax), PyTorch takes what ours has drawn; gradients of tables are compared by
   PEER/bin/python tools/peer/check_networks.py --model=inception-v3 --batch=2 BUILD_MODEL STEP_VALUES
   PEER/bin/python tools/peer/check_networks.py --model=big-lstm --size=vocabulary=500 --size=samples=100 \
       --size=hidden=24 --size=projection=12 --f64 --steps=20 BUILD_MODEL STEP_VALUES
+  PEER/bin/python tools/peer/check_networks.py --model=gnmt --size=vocabulary=200 --size=hidden=24 \
+      --size=source-length=9 --size=target-length=8 --f64 --steps=20 BUILD_MODEL STEP_VALUES
 """
 
 import argparse
@@ -121,10 +123,10 @@ class Comparison:
         fields = [self.net.to_ours(batch, dtype) for batch in self.batches]
         save_file({name: torch.stack([batch[name] for batch in fields]) for name in fields[0]}, path("batches"))
         precision = {torch.float32: "f32", torch.float64: "f64"}[dtype]
+        observed = [f"--observe={','.join(self.net.drawn.values())}"] if self.net.drawn else []
         subprocess.run([self.options.step_values, "run", f"--precision={precision}", f"--load={path('before')}",
                         f"--batches={path('batches')}", f"--output={path('values')}",
-                        f"--observe={','.join(self.net.drawn.values())}", f"--threads={self.options.threads}",
-                        self.graph], check=True)
+                        f"--threads={self.options.threads}", *observed, self.graph], check=True)
         return load_file(path("values"))
 
 

@@ -4,6 +4,7 @@
 A network is a function of images that asks for layers by name; the first call, on zeros, makes them.
 """
 
+import gnmt
 import recipes
 import sequences
 import torch
@@ -289,11 +290,12 @@ NETWORKS = {
 }
 
 
-NAMES = sorted([*NETWORKS, *sequences.NETWORKS])
+OF_WORDS = {**sequences.NETWORKS, **gnmt.NETWORKS}
+NAMES = sorted([*NETWORKS, *OF_WORDS])
 
 
 def make(name, **changes):
     """With other settings than the model's; None: the model's."""
-    known = sequences.NETWORKS[name].DEFAULTS if name in sequences.NETWORKS else NETWORKS[name][1]
+    known = OF_WORDS[name].DEFAULTS if name in OF_WORDS else NETWORKS[name][1]
     settings = {**known, **{key: value for key, value in changes.items() if value is not None}}
-    return sequences.NETWORKS[name](settings) if name in sequences.NETWORKS else Network(name, NETWORKS[name][0], settings)
+    return OF_WORDS[name](settings) if name in OF_WORDS else Network(name, NETWORKS[name][0], settings)
