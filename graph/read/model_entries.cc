@@ -13,6 +13,8 @@
 namespace partita {
 namespace {
 
+constexpr size_t kMostEntries = 64;
+
 // Nodes in an order in which each reads those before it, found by name.
 class NodeList {
  public:
@@ -143,6 +145,10 @@ absl::Status CheckEntry(const ModelEntry& entry, const NodeList& nodes, const Op
 }
 
 absl::Status CheckEntries(const Model& model, const NodeList& nodes, const OpRegistry& registry) {
+  if (model.entries.size() > kMostEntries) {
+    return InvalidArgument("the graph names {} entry points; at most {} are allowed", model.entries.size(),
+                           kMostEntries);
+  }
   std::set<std::string> names;
   for (const ModelEntry& entry : model.entries) {
     RETURN_IF_ERROR(WithContext(Called(entry), CheckEntry(entry, nodes, registry)));

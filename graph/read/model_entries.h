@@ -20,7 +20,7 @@ struct ResultDescription {
 
 // Makes the graphs of a model whose entries have names, sizes and results. What only results of entries need is no part
 // of the graph that is trained, inputs among it. kInvalidArgument names the entry, and the node where one is to blame:
-//   - a name that another entry has, that the compiler gives, or that has a '/'
+//   - more than 64 of them; a name that another entry has, that the compiler gives, or that has a '/'
 //   - sizes and results in one entry, or neither; sizes of what is no input, of another rank, or larger than in the
 //     graph, whose own are the largest; a node that they do not fit, for instance a reshape to sizes of its own
 //   - results that are no values or are called alike; a parameter or a state that training does not have; a node that

@@ -38,7 +38,7 @@ absl::Status CheckLimit(int64_t limit, const MemoryUse& use) {
 absl::StatusOr<PredictedPlan> PredictPlan(const PlanBasis& basis, const Strategy& strategy) {
   PredictedPlan plan;
   ProgramOptions options = basis.program;
-  options.entries = false;  // no other size takes longer, or more memory
+  options.entries = false;  // no other size takes longer, and hardly one more memory
   ASSIGN_OR_RETURN(plan.program, MakeProgram(basis.model, strategy, basis.registry, options));
   ASSIGN_OR_RETURN(plan.train, SchedulesOf(basis, plan.program, plan.program.graph(kTrainEntry)));
   ASSIGN_OR_RETURN(const FoldedSchedules evaluate,

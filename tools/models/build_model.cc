@@ -67,7 +67,7 @@ std::vector<FlagDefinition> FlagsOfGnmt() {
   return {
       IntFlag("source-length", "50", 1, 1 << 20, "places of a sentence that is read"),
       IntFlag("target-length", "50", 1, 1 << 20, "places of one that is written"),
-      IntFlag("buckets", "5", 1, 256, "sizes of sentences, each trained at its cost; at most a place for each"),
+      IntFlag("buckets", "5", 1, 32, "sizes of sentences, each trained at its cost; at most a place for each"),
       IntFlag("steps", "0", 0, int64_t{1} << 40, "of the training, for the learning rate; 0: the model's"),
   };
 }

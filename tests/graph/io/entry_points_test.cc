@@ -133,6 +133,12 @@ const Case kCases[] = {
 INSTANTIATE_TEST_SUITE_P(Entries, EntryPointRefusals, ::testing::ValuesIn(kCases),
                          [](const auto& i) { return i.param.name; });
 
+TEST(EntryPoints, AreNotWithoutEnd) {
+  std::string many;
+  for (int i = 0; i < 65; ++i) many += Entry("step" + std::to_string(i), kScores);
+  EXPECT_THAT(Refusal(Parse(many).status()), HasSubstr("names 65 entry points; at most 64 are allowed"));
+}
+
 // A size that a node says itself does not change with the inputs.
 TEST(EntryPoints, SayWhichNodeTheirSizesDoNotFit) {
   const std::string flat = R"(

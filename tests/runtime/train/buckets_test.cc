@@ -1,5 +1,6 @@
 // Training on batches of several sizes: each goes to the entry point of its size, over the same states, and trains what
-// the batch padded to the largest size trains, under every split.
+// the batch padded to the largest size trains, under every split. Built twice, as
+// tests/runtime/api/steps_in_flight_test.cc: for ranks on the host, and (FAR_GPU) for ranks on a GPU made of the host.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +22,12 @@
 
 namespace partita {
 namespace {
+
+#ifdef FAR_GPU
+constexpr bool kFarGpu = true;
+#else
+constexpr bool kFarGpu = false;
+#endif
 
 constexpr int64_t kRows = 8, kPlaces = 5, kWords = 11, kBatches = 5;
 const std::vector<int64_t> kSizes = {2, 3, kPlaces};  // places of the buckets
@@ -117,6 +124,7 @@ std::unique_ptr<Session> Start(const Model& model, const Strategy& strategy,
   SessionOptions options;
   options.threads_per_rank = 1;
   options.seed = 3;
+  if (kFarGpu) options.device.gpu = 0;
   ProgramOptions program{.floating = DType::kF64, .predictions = predictions, .verify_passes = true};
   auto made = MakeProgram(model, strategy, Ops(), program);
   EXPECT_TRUE(made.ok()) << made.status();
@@ -222,8 +230,10 @@ TEST(Buckets, AddNoByteOfStates) {
   }
   EXPECT_EQ(sized->program().entries.size(), 2 * kSizes.size());
   EXPECT_EQ(sized->PlannedMemory(0).total, largest);
-  EXPECT_EQ(sized->PlannedMemory(0).total, alone->PlannedMemory(0).total);
-  EXPECT_LT(sized->schedule("train/places_2", 0).memory.total, largest);
+  if (!kFarGpu) {  // several streams and their workspaces need no less for less
+    EXPECT_EQ(sized->PlannedMemory(0).total, alone->PlannedMemory(0).total);
+    EXPECT_LT(sized->schedule("train/places_2", 0).memory.total, largest);
+  }
   ASSERT_OK_AND_ASSIGN(const Program own, MakeProgram(MakeModel(true), Strategy{}, Ops(), {.entries = false}));
   EXPECT_EQ(own.entries.size(), 2u) << "who does not ask has the graph's own sizes";
 }
@@ -248,7 +258,8 @@ TEST(Buckets, SayWhereAStepWentWrong) {
   TrainingResult result;
   const absl::Status status = Train(*session, DataOf(false), {.epochs = 3}, result);
   EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange) << status;
-  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("the first value that is not finite is"));
+  EXPECT_THAT(std::string(status.message()),
+              testing::HasSubstr(kFarGpu ? "the loss is" : "the first value that is not finite is"));
 }
 
 TEST(Buckets, WithoutASizeAreRefused) {
