@@ -23,6 +23,12 @@ class SizesTest(PairCase):
         done = self.train("--epochs=2", "--checkpoint=kept", "--resume=auto", "--dp=3")
         self.assertIn("epoch 2", done.stdout)
 
+    def test_processes_go_the_way_of_threads(self):
+        self.train("--epochs=2", "--dp=3", "--save=threads")
+        self.call("launch", "--", "train", "--data=pairs", "--threads=1", "--epochs=2", "--dp=3", "--save=processes",
+                  "model.pbtxt")
+        self.assertEqual(self.read("processes"), self.read("threads"))
+
     def test_refuses_a_checkpoint_of_other_sizes(self):
         self.train("--steps=3", "--checkpoint=kept")
         with open(self.path("model.pbtxt"), encoding="utf-8") as file:
