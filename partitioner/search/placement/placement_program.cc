@@ -72,7 +72,7 @@ class LpText {
   void AtLeast(const Terms& terms, double least) { Row(terms, ">=", least); }
   void Equal(const Terms& terms, double value) { Row(terms, "=", value); }
   void Bound(const std::string& variable, double least, double most) {
-    bounds_ += fmt::format(" {:.12g} <= {} <= {:.12g}\n", least, variable, std::max(least, most));
+    bounds_ += fmt::format(" {} <= {} <= {}\n", least, variable, std::max(least, most));
   }
   void Binary(const std::string& variable) { binaries_ += " " + variable + "\n"; }
 
@@ -85,9 +85,9 @@ class LpText {
   void Row(const Terms& terms, const char* relation, double value) {
     rows_ += fmt::format(" r{}:", count_++);
     for (const auto& [variable, factor] : terms) {
-      if (factor != 0) rows_ += fmt::format(" {} {:.12g} {}\n", factor < 0 ? '-' : '+', std::abs(factor), variable);
+      if (factor != 0) rows_ += fmt::format(" {} {} {}\n", factor < 0 ? '-' : '+', std::abs(factor), variable);
     }
-    rows_ += fmt::format(" {} {:.12g}\n", relation, value);
+    rows_ += fmt::format(" {} {}\n", relation, value);
   }
 
   int count_ = 0;
@@ -173,7 +173,8 @@ class ProgramWriter {
 
   void AddMemory() {
     if (!std::isfinite(limits_.bytes)) return;
-    const double unit = std::max(limits_.bytes, 1.0) / kParts;
+    // A power of two: sums that are just as large as the limit stay so.
+    const double unit = std::exp2(std::ceil(std::log2(std::max(limits_.bytes, 1.0) / kParts)));
     for (int device = 0; device < limits_.devices; ++device) {
       LpText::Terms terms;
       for (int op = 0; op < ops(); ++op) terms[Lies(classes_[op], device)] -= graph_.ops[op].bytes / unit;

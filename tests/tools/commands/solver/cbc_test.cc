@@ -57,6 +57,18 @@ TEST_F(Cbc, EqualsBruteForceAndOwnSearch) {
   EXPECT_LT(refused, 15);
 }
 
+// 4 and 3 bytes are as many as a device has.
+TEST_F(Cbc, FitsWhatJustFits) {
+  PlacementGraph graph = GraphOf({3, 0, 5, 1, 6}, {{0, 1, 2, 0}, {1, 2, 3, 1}, {1, 3, 3, 1}, {1, 4, 3, 1}});
+  const double bytes[] = {4, 0, 4, 2, 3};
+  for (size_t op = 0; op < graph.ops.size(); ++op) graph.ops[op].bytes = bytes[op];
+  const auto solved = SolvePlacement(graph, {2, 7}, {}, solver_);
+  ASSERT_TRUE(solved.ok()) << solved.status();
+  ASSERT_FALSE(solved->placement.device.empty());
+  EXPECT_EQ(solved->seconds, BestEndOfAll(graph, 2, 7));
+  EXPECT_TRUE(solved->proven);
+}
+
 TEST_F(Cbc, ProvesWhatIsKnown) {
   const PlacementGraph graph = GraphOf({2, 4, 4, 2}, {{0, 1, 1}, {0, 2, 1}, {1, 3, 1}, {2, 3, 1}});
   const auto own = PlacementSearch(graph, {2, kAll});
