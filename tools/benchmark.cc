@@ -3,11 +3,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "runtime/api/backend/gpu.h"
 #include "runtime/base/files.h"
+#include "runtime/train/sharded/write_checkpoint.h"
 #include "tools/benchmarks/allocation_count.h"
 #include "tools/benchmarks/built_files.h"
+#include "tools/benchmarks/chaos/chaos_benchmark.h"
 #include "tools/benchmarks/comm/comm_benchmark.h"
 #include "tools/benchmarks/compile_benchmark.h"
 #include "tools/benchmarks/decode/decode_benchmark.h"
@@ -18,6 +21,7 @@
 #include "tools/benchmarks/oracle/oracle_rows.h"
 #include "tools/benchmarks/search/search_benchmark.h"
 #include "tools/benchmarks/simulate_benchmark.h"
+#include "tools/benchmarks/train/checkpoint_benchmark.h"
 #include "tools/benchmarks/train/train_benchmark.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
@@ -30,6 +34,7 @@ namespace {
 // In the repository, and what was built of it (BuiltFile).
 constexpr char kHybrid[] = "tools/models/examples/mini_inception_2x2.pbtxt";
 constexpr char kFaultScript[] = "tools/faults/run.py";
+constexpr char kChaosScript[] = "tools/faults/chaos.py";
 constexpr char kTrainer[] = "tools/trainer";
 constexpr char kExamples[] = "tools/models/examples/";
 constexpr char kPeerScript[] = "tools/peer/train.py";
@@ -40,7 +45,7 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       ChoiceFlag("format", "text", {"text", "json", "csv"}, "of the rows on standard output"),
       IntFlag("rounds", "7", 1, 1000, "all cases are run in turns, so many times"),
       IntFlag("steps", "20", 1, 1'000'000,
-              "training steps of a case in one round; unless given of halo 4, of oracle 30"),
+              "training steps of a case in one round; unless given of halo 4, of oracle 30, of checkpoint 100"),
       FloatFlag("seconds", "20", 0, 1e6, "halo: after which no further round begins"),
       IntFlag("nodes", "", 10, 10'000'000, "compile: one case alone, a program of about so many nodes"),
       IntFlag("dp", "2", 1, 4096, "replicas of the model: of compile's one case; of models 1 unless given"),
@@ -60,6 +65,7 @@ std::vector<FlagDefinition> BenchmarkFlags() {
           "peer-forms", "eager,eager-malloc",
           "models: how it runs: eager, compile (minutes for a large model), each with -malloc: a C library that keeps "
           "what is freed; on a GPU eager, graph, compile; or all"),
+      FolderFlag("folder", "checkpoint: on the disk that is written to; unset: that of temporary files"),
       PathFlag("data", "decode: pictures by class; unset: made-up ones"),
       IntFlag("ranks", "2", 2, 64, "of comm, faults and halo; the most of search (8 unless given) and of oracle (4)"),
       ChoiceFlag("collective", "all",
@@ -67,13 +73,15 @@ std::vector<FlagDefinition> BenchmarkFlags() {
                   "send_receive", "halo", "repartition"},
                  "comm: only this one"),
       IntFlag("bytes", "", 4096, 1 << 30, "comm: buffers of this size alone; unset: several from 64 KiB to 64 MiB"),
-      IntFlag("kills", "300", 0, 1'000'000, "ranks that are killed"),
+      IntFlag("kills", "300", 0, 1'000'000, "ranks that are killed; of chaos 200 unless given"),
       IntFlag("stops", "100", 0, 1'000'000, "ranks that are stopped"),
+      IntFlag("save-faults", "2000", 0, 1'000'000'000, "chaos: operations of saves that fail, or are the last"),
+      IntFlag("flips", "100000", 0, 1'000'000'000, "chaos: bits of a checkpoint that are flipped"),
       IntFlag("seed", "1", 0, 1'000'000'000, "of which rank and when"),
       ChoiceFlag("device", "host", {"host", "cuda"},
                  "what is measured (comm: also, beside the host), or trained by models"),
       IntFlag("threads", "2", 1, 1024, "of the host's kernels; of models for all ranks together"),
-      PathFlag("trainer", "of faults, and of train with --report; unset: tools/trainer of this build"),
+      PathFlag("trainer", "of faults and chaos, and of train with --report; unset: tools/trainer of this build"),
       PathFlag("report",
                "train, models: write the rows (.json; of models also .html, a page with bars); train also measures "
                "how much communication is exposed"),
@@ -160,6 +168,38 @@ absl::StatusOr<int> RunFaults(const CommandContext& context) {
                   trainer, graph, flags.Int("ranks"), flags.Int("kills"), flags.Int("stops"), flags.Int("seed"));
   context.out << std::flush;
   return std::system(command.c_str()) == 0 ? kExitFinished : kExitVerification;
+}
+
+absl::StatusOr<int> RunChaos(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  ChaosOptions options;
+  ASSIGN_OR_RETURN(options.jobs.script, BuiltFile(kChaosScript));
+  ASSIGN_OR_RETURN(options.jobs.trainer, TrainerPath(flags));
+  ASSIGN_OR_RETURN(options.jobs.graph, ExampleOf("lenet5"));
+  if (flags.Given("kills")) options.jobs.kills = flags.Int("kills");
+  options.jobs.seed = flags.Int("seed");
+  options.save_faults = flags.Int("save-faults");
+  options.flips = flags.Int("flips");
+  ASSIGN_OR_RETURN(const ChaosResult result, BenchmarkChaos(options));
+  context.out << (flags.Text("format") == "json" ? ToJson(result) : ToText(result));
+  return result.breaches.empty() ? kExitFinished : kExitVerification;
+}
+
+absl::StatusOr<int> RunCheckpoint(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  CheckpointBenchmarkOptions options;
+  options.model = flags.Text("model");
+  options.batch = flags.Int("batch");
+  options.threads = static_cast<int>(flags.Int("threads"));
+  if (flags.Given("steps")) options.steps = flags.Int("steps");
+  options.rounds = flags.Int("rounds");
+  options.folder = flags.IsSet("folder") ? flags.Text("folder") : std::filesystem::temp_directory_path().string();
+  if (options.steps <= 2 * kStepsBeside) {
+    return FlagError("flag --steps is {}, a checkpoint takes more than {}", options.steps, 2 * kStepsBeside);
+  }
+  ASSIGN_OR_RETURN(const std::vector<CheckpointRow> rows, BenchmarkCheckpoint(options));
+  context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
+  return kExitFinished;
 }
 
 absl::StatusOr<int> RunTrain(const CommandContext& context) {
@@ -279,6 +319,17 @@ int main(int argc, char** argv) {
            "",
            {"ranks", "kills", "stops", "seed", "trainer"},
            RunFaults},
+          {"chaos",
+           "trainings that are killed, stopped and starved of disk, saves that fail, files that are damaged: is all as "
+           "promised",
+           "",
+           {"format", "kills", "save-faults", "flips", "seed", "trainer"},
+           RunChaos},
+          {"checkpoint",
+           "what a checkpoint costs steps that train beside it, and how much memory",
+           "",
+           {"format", "rounds", "steps", "batch", "model", "threads", "folder"},
+           RunCheckpoint},
           {"decode",
            "pictures that one core decodes and scales, beside Pillow or torchvision",
            "",

@@ -201,9 +201,12 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   bar.Clear();
   const FinishWriting finish;
   const int64_t step = prepared.options.first_step + result.steps;
-  const absl::Status saved = trained.ok()
-                                 ? Save(context.flags, *prepared.session, step, result.open_epoch, *checkpointer, saver)
-                                 : absl::OkStatus();
+  absl::Status saved;
+  if (trained.ok()) {
+    saved = Save(context.flags, *prepared.session, step, result.open_epoch, *checkpointer, saver);
+  } else if (absl::IsOutOfRange(trained)) {
+    saved = checkpointer->FinishWritten();
+  }
   ReportProto report = BeginReport("train", context.flags, prepared.model.name, prepared.graph_hash, *prepared.session);
   AddTraining(result, accuracies, report);
   AddTraffic(*prepared.session, kTrainEntry, result.traffic, result.steps_of, report);

@@ -1,4 +1,4 @@
-// Faults of every kind, and how many of them training came through as it should (docs/formats.md 9.6).
+// Faults of every kind, and how many of them training came through as it should.
 #ifndef PARTITA_TOOLS_BENCHMARKS_CHAOS_CHAOS_BENCHMARK_H_
 #define PARTITA_TOOLS_BENCHMARKS_CHAOS_CHAOS_BENCHMARK_H_
 

@@ -103,10 +103,12 @@ absl::StatusOr<std::unique_ptr<TrainingLoop>> TrainingLoop::Create(Model model, 
   return loop;
 }
 
-absl::StatusOr<TrainingResult> TrainingLoop::Run(int64_t steps, const std::function<void()>& on_step) {
+absl::StatusOr<TrainingResult> TrainingLoop::Run(int64_t steps, const std::function<void()>& on_step,
+                                                 const TrainingPauses& pauses) {
   TrainingOptions options;
   options.steps = steps;
   options.on_step = on_step;
+  options.pauses = pauses;
   TrainingResult result;
   RETURN_IF_ERROR(Train(*session_, data_, options, result));
   return result;

@@ -26,9 +26,10 @@ class TrainingLoop {
 
   Session& session() { return *session_; }
 
-  // So many steps more; `on_step` after each. The trainer's evaluation behind them is no part of the result's seconds.
+  // So many steps more; `on_step` after each, `pauses` between them, whose steps are counted from 0. The trainer's
+  // evaluation behind them and the pauses are no part of the result's seconds.
   absl::StatusOr<TrainingResult> Run(
-      int64_t steps, const std::function<void()>& on_step = [] {});
+      int64_t steps, const std::function<void()>& on_step = [] {}, const TrainingPauses& pauses = {});
 
  private:
   TrainingLoop() = default;

@@ -10,7 +10,6 @@
 #include "runtime/api/job/packed_values.h"
 #include "runtime/checkpoint/sharded/checkpoint_folder.h"
 #include "runtime/train/sharded/agreement.h"
-#include "runtime/train/sharded/write_checkpoint.h"
 #include "tools/commands/processes/finish_writing.h"
 #include "tools/program/exit_code.h"
 
@@ -101,16 +100,26 @@ TrainingPauses Checkpointer::Pauses() {
   TrainingPauses pauses;
   if (!flags_.IsSet("checkpoint")) return pauses;
   pauses.next = [this](int64_t step) { return StepsToNext(step); };
-  pauses.on_steps = [this](int64_t step, const LossSums& epoch) -> absl::Status {
-    ASSIGN_OR_RETURN(const bool due, IsDue());
-    return due ? WriteOrWarn(step, epoch) : absl::OkStatus();
-  };
+  pauses.on_steps = [this](int64_t step, const LossSums& epoch) { return Pause(step, epoch); };
   return pauses;
+}
+
+absl::Status Checkpointer::Pause(int64_t step, const LossSums& epoch) {
+  const FinishWriting finish;
+  ASSIGN_OR_RETURN(const bool due, IsDue(step));
+  if (in_flight_ != nullptr) RETURN_IF_ERROR(Advance());
+  while (due && in_flight_ != nullptr) RETURN_IF_ERROR(Advance());
+  return due ? Begin(step, epoch) : absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> Checkpointer::StepsToNext(int64_t step) {
+  ASSIGN_OR_RETURN(const int64_t due, StepsToDue(step));
+  return in_flight_ != nullptr && due > kStepsBeside ? kStepsBeside : due;
 }
 
 // Of time, rank 0 says by its clock in how many steps it will have passed, as fast as the last ones were; then it is
 // asked again.
-absl::StatusOr<int64_t> Checkpointer::StepsToNext(int64_t step) {
+absl::StatusOr<int64_t> Checkpointer::StepsToDue(int64_t step) {
   if (interval_.steps > 0) return interval_.steps - step % interval_.steps;
   if (interval_.seconds == 0) return 0;
   const Clock::time_point now = Clock::now();
@@ -123,34 +132,26 @@ absl::StatusOr<int64_t> Checkpointer::StepsToNext(int64_t step) {
   return OfRankZero(session_, static_cast<int64_t>(steps));
 }
 
-absl::StatusOr<bool> Checkpointer::IsDue() {
-  if (interval_.steps > 0) return true;
+absl::StatusOr<bool> Checkpointer::IsDue(int64_t step) {
+  if (interval_.steps > 0) return step % interval_.steps == 0;
   return OfRankZero(session_, SecondsOf(Clock::now() - last_) >= interval_.seconds);
 }
 
 absl::Status Checkpointer::Finish(int64_t step, const LossSums& epoch) {
-  if (!flags_.IsSet("checkpoint") || written_ == step) return absl::OkStatus();
-  return Write(step, epoch);
-}
-
-absl::Status Checkpointer::WriteOrWarn(int64_t step, const LossSums& epoch) {
-  const FinishWriting finish;
-  const absl::Status status = Write(step, epoch);
-  last_ = Clock::now();
-  if (status.ok()) {
-    failures_ = 0;
-    return status;
-  }
-  if (!MayBeTriedAgain(status) || ++failures_ == kMostFailures) return status;
-  if (speaks()) {
-    spdlog::warn("the checkpoint of step {} was not written ({} of {} in a row that end the run): {}", step, failures_,
-                 kMostFailures, std::string(status.message()));
-  }
+  if (!flags_.IsSet("checkpoint")) return absl::OkStatus();
+  RETURN_IF_ERROR(FinishWritten());
+  if (written_ == step) return absl::OkStatus();
+  RETURN_IF_ERROR(WriteCheckpoint(session_, RecordOf(step, epoch), flags_.Text("checkpoint"), disk_));
+  Keep(step);
   return absl::OkStatus();
 }
 
-absl::Status Checkpointer::Write(int64_t step, const LossSums& epoch) {
-  const std::string& folder = flags_.Text("checkpoint");
+absl::Status Checkpointer::FinishWritten() {
+  while (in_flight_ != nullptr) RETURN_IF_ERROR(Advance());
+  return absl::OkStatus();
+}
+
+CheckpointRecord Checkpointer::RecordOf(int64_t step, const LossSums& epoch) const {
   CheckpointRecord record;
   record.step = step;
   record.epoch = epoch;
@@ -158,13 +159,44 @@ absl::Status Checkpointer::Write(int64_t step, const LossSums& epoch) {
   record.metadata["partita.model"] = saver_.model().name;
   record.strategy = run_.strategy;
   record.graph = run_.graph;
-  RETURN_IF_ERROR(WriteCheckpoint(session_, std::move(record), folder, disk_));
-  written_ = step;
-  if (!speaks()) return absl::OkStatus();
-  if (const absl::Status kept = KeepNewest(disk_, folder, flags_.Int("keep")); !kept.ok()) {
-    spdlog::warn("older checkpoints are not removed: {}", std::string(kept.message()));
+  return record;
+}
+
+absl::Status Checkpointer::Begin(int64_t step, const LossSums& epoch) {
+  last_ = Clock::now();
+  absl::StatusOr<std::unique_ptr<CheckpointInFlight>> begun =
+      CheckpointInFlight::Begin(session_, RecordOf(step, epoch), flags_.Text("checkpoint"), disk_, kMostCopied);
+  if (!begun.ok()) return Warn(begun.status(), step);
+  in_flight_ = *std::move(begun);
+  in_flight_step_ = step;
+  return absl::OkStatus();
+}
+
+absl::Status Checkpointer::Advance() {
+  const absl::StatusOr<bool> there = in_flight_->Advance();
+  if (there.ok() && !*there) return absl::OkStatus();
+  in_flight_.reset();
+  if (!there.ok()) return Warn(there.status(), in_flight_step_);
+  failures_ = 0;
+  Keep(in_flight_step_);
+  return absl::OkStatus();
+}
+
+absl::Status Checkpointer::Warn(const absl::Status& failed, int64_t step) {
+  if (!MayBeTriedAgain(failed) || ++failures_ == kMostFailures) return failed;
+  if (speaks()) {
+    spdlog::warn("the checkpoint of step {} was not written ({} of {} in a row that end the run): {}", step, failures_,
+                 kMostFailures, std::string(failed.message()));
   }
   return absl::OkStatus();
+}
+
+void Checkpointer::Keep(int64_t step) {
+  written_ = step;
+  if (!speaks()) return;
+  if (const absl::Status kept = KeepNewest(disk_, flags_.Text("checkpoint"), flags_.Int("keep")); !kept.ok()) {
+    spdlog::warn("older checkpoints are not removed: {}", std::string(kept.message()));
+  }
 }
 
 }  // namespace partita

@@ -14,6 +14,8 @@
 #include "runtime/api/session.h"
 #include "runtime/checkpoint/sharded/disk.h"
 #include "runtime/checkpoint/sharded/folder_lock.h"
+#include "runtime/checkpoint/sharded/record.h"
+#include "runtime/train/sharded/write_checkpoint.h"
 #include "runtime/train/trainer.h"
 #include "tools/commands/processes/model_saver.h"
 #include "tools/program/flags.h"
@@ -47,12 +49,15 @@ class Checkpointer {
   static absl::StatusOr<std::unique_ptr<Checkpointer>> Open(const Flags& flags, const Session& session,
                                                             const ModelSaver& saver, Run run);
 
-  // While training. A checkpoint that cannot be written is warned of, and the run goes on with those that there are;
-  // three in a row end it.
+  // While training; a checkpoint is written beside the steps, and is there some steps later. One that cannot be written
+  // is warned of, and the run goes on with those that there are; three in a row end it.
   TrainingPauses Pauses();
 
   // At the end, if that step has none yet.
   absl::Status Finish(int64_t step, const LossSums& epoch);
+
+  // Instead, where the states are not to be saved: the checkpoint that is being written, if there is one, is of before.
+  absl::Status FinishWritten();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -62,9 +67,14 @@ class Checkpointer {
   bool speaks() const { return session_.local_ranks().front() == 0; }
   absl::Status TakeFolder();
   absl::StatusOr<int64_t> StepsToNext(int64_t step);
-  absl::StatusOr<bool> IsDue();
-  absl::Status Write(int64_t step, const LossSums& epoch);
-  absl::Status WriteOrWarn(int64_t step, const LossSums& epoch);
+  absl::StatusOr<int64_t> StepsToDue(int64_t step);
+  absl::StatusOr<bool> IsDue(int64_t step);
+  CheckpointRecord RecordOf(int64_t step, const LossSums& epoch) const;
+  absl::Status Pause(int64_t step, const LossSums& epoch);
+  absl::Status Begin(int64_t step, const LossSums& epoch);
+  absl::Status Advance();
+  absl::Status Warn(const absl::Status& failed, int64_t step);
+  void Keep(int64_t step);
 
   const Flags& flags_;
   const Session& session_;
@@ -72,10 +82,12 @@ class Checkpointer {
   const Run run_;
   Disk& disk_ = SystemDisk();
   CheckpointInterval interval_;
-  std::optional<FolderLock> lock_;          // of rank 0
-  std::optional<int64_t> written_;          // the newest step of this run's that has a checkpoint
+  std::optional<FolderLock> lock_;  // of rank 0
+  std::optional<int64_t> written_;  // the newest step of this run's that has a checkpoint
+  std::unique_ptr<CheckpointInFlight> in_flight_;
+  int64_t in_flight_step_ = 0;
   int failures_ = 0;                        // in a row
-  Clock::time_point last_ = Clock::now();   // when the last checkpoint was written, or should have been
+  Clock::time_point last_ = Clock::now();   // when the last checkpoint was begun, or should have been
   Clock::time_point asked_ = Clock::now();  // when StepsToNext was asked last,
   int64_t asked_at_ = 0;                    // and at which step
 };

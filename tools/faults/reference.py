@@ -1,0 +1,70 @@
+"""What a training comes to that nothing happens to, and whether files of another one are the same to the bit."""
+
+import hashlib
+import os
+import subprocess
+
+try:
+    from tools.faults.processes import newest_step
+except ImportError:  # of a script beside it
+    from processes import newest_step
+
+
+def checkpoint_flags(folder, every, keep):
+    return [f"--checkpoint={folder}", f"--checkpoint-every={every}", f"--keep={keep}", "--resume=auto"]
+
+
+def digests(folder):
+    """Of each file."""
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), "rb") as file:
+            found[name] = hashlib.sha256(file.read()).hexdigest()
+    return found
+
+
+def checkpoints(folder):
+    """The folder of each step that has one."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return {int(name[5:]): os.path.join(folder, name) for name in sorted(names) if name.startswith("step-")}
+
+
+class Reference:
+    """command: of training, but for its files. every: steps from one checkpoint to the next."""
+
+    def __init__(self, trainer, command, every, home):
+        self._trainer, self.command, self.every = trainer, command, every
+        folder, model = os.path.join(home, "reference"), os.path.join(home, "reference.safetensors")
+        done = subprocess.run([*command, *checkpoint_flags(folder, every, 1_000_000), f"--save={model}"],
+                              capture_output=True, text=True, timeout=600, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        self.steps = newest_step(folder)
+        self._saved = {step: digests(path) for step, path in checkpoints(folder).items()}
+        with open(model, "rb") as file:
+            self._model = file.read()
+        self.compared = self.same = 0  # checkpoints
+
+    def wrong_model(self, path):
+        """A sentence, or nothing."""
+        with open(path, "rb") as file:
+            return [] if file.read() == self._model else ["the model is another than that of the run that was let be"]
+
+    def wrong_checkpoints(self, folder):
+        """A sentence for each. Of steps that the run which was let be did not save, all bytes are read."""
+        wrong = []
+        for step, path in checkpoints(folder).items():
+            self.compared += 1
+            if step in self._saved:
+                if digests(path) != self._saved[step]:
+                    wrong.append(f"the checkpoint of step {step} is another than that of the run that was let be")
+            elif self._unreadable(path):
+                wrong.append(f"the checkpoint of step {step} cannot be read: {self._unreadable(path)}")
+        self.same += len(checkpoints(folder)) - len(wrong)
+        return wrong
+
+    def _unreadable(self, path):
+        done = subprocess.run([self._trainer, "convert", f"--output={path}.converted", path], capture_output=True,
+                              text=True, timeout=60, check=False)
+        if done.returncode == 0:
+            os.remove(path + ".converted")
+        return done.stderr
