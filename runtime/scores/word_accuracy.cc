@@ -6,12 +6,11 @@
 namespace partita {
 namespace {
 
-bool IsLetter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+bool IsCapital(char c) { return c >= 'A' && c <= 'Z'; }
 
-// A sound, which is letters, and one digit.
+// A vowel of the CMU dictionary, unstressed, or with the first or second stress of its word.
 bool HasStress(std::string_view token) {
-  const bool digit = token.size() > 1 && token.back() >= '0' && token.back() <= '9';
-  return digit && std::ranges::all_of(token.substr(0, token.size() - 1), IsLetter);
+  return token.size() == 3 && IsCapital(token[0]) && IsCapital(token[1]) && token[2] >= '0' && token[2] <= '2';
 }
 
 std::string_view WithoutStress(std::string_view token) {
@@ -24,7 +23,7 @@ void WordAccuracy::Add(const std::vector<std::string>& hypothesis, const std::ve
   ++sequences_;
   if (hypothesis == reference) ++right_;
   if (std::ranges::equal(hypothesis, reference, {}, WithoutStress, WithoutStress)) ++right_without_stress_;
-  has_stress_ = has_stress_ || std::ranges::any_of(reference, HasStress);
+  if (std::ranges::any_of(reference, HasStress)) ++stressed_;
 }
 
 }  // namespace partita

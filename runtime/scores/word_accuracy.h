@@ -15,13 +15,13 @@ class WordAccuracy {
 
   int64_t sequences() const { return sequences_; }
   int64_t right() const { return right_; }
-  // Of sounds alone: a digit behind a vowel says how it is stressed (AH0, EY1).
+  // Of sounds alone: a digit behind a vowel, which is two capitals, says how it is stressed (AH0, EY1).
   int64_t right_without_stress() const { return right_without_stress_; }
-  bool has_stress() const { return has_stress_; }  // some reference has such a digit
+  // Most references have such a digit, so they are pronunciations.
+  bool has_stress() const { return 2 * stressed_ > sequences_; }
 
  private:
-  int64_t sequences_ = 0, right_ = 0, right_without_stress_ = 0;
-  bool has_stress_ = false;
+  int64_t sequences_ = 0, right_ = 0, right_without_stress_ = 0, stressed_ = 0;
 };
 
 }  // namespace partita

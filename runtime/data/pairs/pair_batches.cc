@@ -55,15 +55,17 @@ std::vector<std::vector<Field>> FieldsOf(const PairBatchOptions& options, const 
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<PairBatches>> PairBatches::Create(PairSet pairs, const PairBatchOptions& options) {
-  ASSIGN_OR_RETURN(const std::vector<PairSize> sizes, SizesOf(options));
-  ASSIGN_OR_RETURN(Fitting fitting, Fit(pairs, sizes, options.long_pairs));
-  RETURN_IF_ERROR(SampleOrder::Check(options.mode, static_cast<int64_t>(fitting.pairs.size()), options.batch_rows));
-  return std::shared_ptr<PairBatches>(new PairBatches(std::move(pairs), options, sizes, std::move(fitting)));
+  const absl::StatusOr<std::vector<PairSize>> sizes = SizesOf(options);
+  if (!sizes.ok()) return WithContext(pairs.source.path, sizes.status());
+  ASSIGN_OR_RETURN(Fitting fitting, Fit(pairs, *sizes, options.long_pairs));
+  const absl::Status enough =
+      SampleOrder::Check(options.mode, static_cast<int64_t>(fitting.pairs.size()), options.batch_rows);
+  if (!enough.ok()) return WithContext(pairs.source.path, enough);
+  return std::shared_ptr<PairBatches>(new PairBatches(std::move(pairs), options, *sizes, std::move(fitting)));
 }
 
 absl::StatusOr<PairBatches::Fitting> PairBatches::Fit(const PairSet& pairs, const std::vector<PairSize>& sizes,
                                                       LongPairs policy) {
-  // Beside what ReadPairs holds.
   if (pairs.count() > std::numeric_limits<uint32_t>::max()) {
     return InvalidArgument("{}: found {} lines, allowed are {}", pairs.source.path, pairs.count(),
                            std::numeric_limits<uint32_t>::max());

@@ -156,21 +156,26 @@ TEST(PairBatches, RefuseWhatDoesNotFit) {
     return Said(PairBatches::Create(Eleven(), Options(BatchMode::kTraining, 2, wanted, further)).status());
   };
   EXPECT_EQ(refused({{{"images", DType::kF32, {5}}}}),
-            "the graph takes field 'images'; parallel texts have source, source_lengths, ids, targets and weights");
-  EXPECT_EQ(refused({{{"source_lengths", DType::kI32, {}}}}), "the graph takes no words of a parallel text");
+            "source.txt: the graph takes field 'images'; parallel texts have source, source_lengths, ids, targets and "
+            "weights");
+  EXPECT_EQ(refused({{{"source_lengths", DType::kI32, {}}}}),
+            "source.txt: the graph takes no words of a parallel text");
   std::vector<WantedField> wanted = Wanted(4, 4);
   wanted[3].field.row = {5};
-  EXPECT_EQ(refused(wanted), "field 'targets': the graph takes i32[5] in each row; parallel texts have i32[4]");
+  EXPECT_EQ(refused(wanted),
+            "source.txt: field 'targets': the graph takes i32[5] in each row; parallel texts have i32[4]");
   wanted = Wanted(4, 4);
   wanted[1].field.row = {1};
-  EXPECT_EQ(refused(wanted), "field 'source_lengths': the graph takes i32[1] in each row; parallel texts have i32");
+  EXPECT_EQ(refused(wanted),
+            "source.txt: field 'source_lengths': the graph takes i32[1] in each row; parallel texts have i32");
   wanted = Wanted(4, 4);
   wanted[0].field.dtype = DType::kF32;
-  EXPECT_EQ(refused(wanted), "field 'source': the graph takes f32[4] in each row; parallel texts have i32[words]");
+  EXPECT_EQ(refused(wanted),
+            "source.txt: field 'source': the graph takes f32[4] in each row; parallel texts have i32[words]");
   EXPECT_EQ(refused(Wanted(4, 4), {{3, 4}, {5, 3}}),
-            "batches of 4 and 4 words, and of 5 and 3: neither size holds the other");
+            "source.txt: batches of 4 and 4 words, and of 5 and 3: neither size holds the other");
   EXPECT_EQ(Said(PairBatches::Create(Eleven(), Options(BatchMode::kTraining, 12, Wanted(4, 4))).status()),
-            "data: found 11 samples, a training batch of 12 needs at least as many");
+            "source.txt: data: found 11 samples, a training batch of 12 needs at least as many");
 }
 
 }  // namespace

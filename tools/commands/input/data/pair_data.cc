@@ -47,12 +47,11 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const fs::path& set, 
   if (need == Need::kNo || !HasSide(set)) return nullptr;
   ASSIGN_OR_RETURN(PairSet pairs, ReadPairs(set.string() + kSource, set.string() + kTarget, vocabulary));
   manifest += fmt::format("{} pairs, {:016x}; ", pairs.count(), Digest(pairs));
-  absl::StatusOr<std::shared_ptr<PairBatches>> batches = PairBatches::Create(std::move(pairs), options);
-  if (!batches.ok()) return WithContext(set.string(), batches.status());
-  if (const int64_t left_out = (*batches)->left_out(); left_out > 0) {
+  ASSIGN_OR_RETURN(std::shared_ptr<PairBatches> batches, PairBatches::Create(std::move(pairs), options));
+  if (const int64_t left_out = batches->left_out(); left_out > 0) {
     spdlog::warn("{}: {} pairs are left out, which are longer than the graph takes", set.string(), left_out);
   }
-  return *std::move(batches);
+  return batches;
 }
 
 }  // namespace
