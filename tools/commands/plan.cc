@@ -115,7 +115,8 @@ class Planning {
   }
 
   absl::StatusOr<int> Plan() {
-    const absl::StatusOr<PlanProto> plan = MakePlanOf(chosen_.strategy);
+    if (flags_.IsSet("page")) RETURN_IF_ERROR(Predicted().status());
+    const absl::StatusOr<PlanProto> plan = MakePlanOfChosen();
     // What would make it fit; why it does not is said by who found out.
     if (absl::IsResourceExhausted(plan.status()) && machine_) Fit().IgnoreError();
     RETURN_IF_ERROR(plan.status());
@@ -137,12 +138,17 @@ class Planning {
     return kExitFinished;
   }
 
-  absl::StatusOr<PlanProto> MakePlanOf(const Strategy& strategy) const {
-    ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine_, strategy.mesh.size()));
+  // Of a program that was predicted already, that one.
+  absl::StatusOr<PlanProto> MakePlanOfChosen() const {
+    ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine_, chosen_.strategy.mesh.size()));
     const Spread spread = flags_.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
     ProgramOptions options = ReadProgramOptions(flags_, speed);
     options.count_votes = spread == Spread::kProcesses;
-    ASSIGN_OR_RETURN(const Program program, MakeProgramOf(flags_, model_, strategy, options));
+    Program made;
+    if (!predicted_) {
+      ASSIGN_OR_RETURN(made, MakeProgramOf(flags_, model_, chosen_.strategy, options));
+    }
+    const Program& program = predicted_ ? predicted_->program : made;
     const absl::StatusOr<std::unique_ptr<Backend>> backend =
         Backend::OpenToPlan(program.ranks(), spread, ReadPlanOptions(flags_, speed));
     RETURN_IF_ERROR(AsNoDevice(backend.status()));
