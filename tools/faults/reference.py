@@ -10,6 +10,9 @@ except ImportError:  # of a script beside it
     from processes import newest_step
 
 
+RECORD = "trainer_state.json"
+
+
 def checkpoint_flags(folder, every, keep):
     return [f"--checkpoint={folder}", f"--checkpoint-every={every}", f"--keep={keep}", "--resume=auto"]
 
@@ -24,9 +27,10 @@ def digests(folder):
 
 
 def checkpoints(folder):
-    """The folder of each step that has one."""
+    """The folder of each step that has one. Without a record it is none: so it ends when it makes room for newer ones."""
     names = os.listdir(folder) if os.path.isdir(folder) else []
-    return {int(name[5:]): os.path.join(folder, name) for name in sorted(names) if name.startswith("step-")}
+    steps = {int(name[5:]): os.path.join(folder, name) for name in sorted(names) if name.startswith("step-")}
+    return {step: path for step, path in steps.items() if os.path.exists(os.path.join(path, RECORD))}
 
 
 class Reference:
@@ -55,8 +59,10 @@ class Reference:
         for step, path in checkpoints(folder).items():
             self.compared += 1
             if step in self._saved:
-                if digests(path) != self._saved[step]:
-                    wrong.append(f"the checkpoint of step {step} is another than that of the run that was let be")
+                differ = set(digests(path).items()) ^ set(self._saved[step].items())
+                if differ:
+                    wrong.append(f"the checkpoint of step {step} is another than that of the run that was let be, in "
+                                 f"{sorted({name for name, _ in differ})}")
             elif self._unreadable(path):
                 wrong.append(f"the checkpoint of step {step} cannot be read: {self._unreadable(path)}")
         self.same += len(checkpoints(folder)) - len(wrong)

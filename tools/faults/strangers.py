@@ -113,7 +113,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--trainer", required=True)
     parser.add_argument("--graph", required=True)
-    parser.add_argument("--ranks", type=int, default=3)
+    parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=100)
     parser.add_argument("--connections", type=int, default=20000)
     options = parser.parse_args()

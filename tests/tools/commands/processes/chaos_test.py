@@ -47,6 +47,8 @@ class ChaosTest(TrainerCase):
                 file.seek(-1, os.SEEK_END)
                 file.write(bytes([last[0] ^ 1]))
             self.assertEqual(len(wrong(folder if path == shard else path)), 1)
+        os.remove(os.path.join(checkpoints(folder)[4], "trainer_state.json"))  # as one that makes room
+        self.assertEqual(list(checkpoints(folder)), [8])
         shutil.move(checkpoints(folder)[8], os.path.join(folder, "step-000000000007"))  # which the other did not save
         self.assertRegex("".join(reference.wrong_checkpoints(folder)), "step 7 cannot be read: .*rank-00000.safetensors")
 
