@@ -56,12 +56,13 @@ Worlds LocalWorlds(int ranks) {
   return Worlds(ranks, world);
 }
 
-// Ranks are threads here, but talk over TCP on the loopback interface as processes do.
-Worlds ProcessWorlds(int ranks) {
+// Ranks are threads here, but talk as processes do, over TCP on the loopback interface or through memory.
+Worlds ProcessWorlds(int ranks, bool shared_memory) {
   MemoryStore store;
   ProcessWorldOptions options;
   options.probe_after = std::chrono::milliseconds(20);
   options.token = "conformance";
+  options.shared_memory = shared_memory;
   Worlds worlds(ranks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -70,6 +71,10 @@ Worlds ProcessWorlds(int ranks) {
   for (std::thread& thread : threads) thread.join();
   return worlds;
 }
+
+Worlds TcpWorlds(int ranks) { return ProcessWorlds(ranks, false); }
+
+Worlds SharedMemoryWorlds(int ranks) { return ProcessWorlds(ranks, true); }
 
 class WorldBackend : public CommBackend {
  public:
@@ -110,8 +115,9 @@ const std::vector<const CommBackend*>& CommBackends() {
   static const auto& backends = *new std::vector<const CommBackend*>{
       new WorldBackend("local", FindDeviceBackend("host"), LocalWorlds, true),
       new WorldBackend("local_delayed", FindDeviceBackend("host_delayed"), LocalWorlds, true),
-      new WorldBackend("processes", FindDeviceBackend("host"), ProcessWorlds, false),
-      new WorldBackend("processes_delayed", FindDeviceBackend("host_delayed"), ProcessWorlds, false),
+      new WorldBackend("tcp", FindDeviceBackend("host"), TcpWorlds, false),
+      new WorldBackend("tcp_delayed", FindDeviceBackend("host_delayed"), TcpWorlds, false),
+      new WorldBackend("shared_memory", FindDeviceBackend("host"), SharedMemoryWorlds, false),
   };
   return backends;
 }

@@ -46,6 +46,7 @@ absl::StatusOr<std::unique_ptr<ProcessWorld>> ProcessWorld::Connect(int rank, in
     PeerMeshOptions mesh_options;
     mesh_options.address = options.address;
     mesh_options.token = options.token;
+    mesh_options.shared_memory = options.shared_memory;
     mesh_options.timeout = options.connect_timeout;
     ASSIGN_OR_RETURN(std::unique_ptr<PeerMesh> mesh, PeerMesh::Connect(rank, ranks, store, mesh_options));
     return std::unique_ptr<ProcessWorld>(

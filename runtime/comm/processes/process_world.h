@@ -1,5 +1,5 @@
-// Communicators among ranks that are processes, one rank in each, over connections of their own
-// (transport/peer_mesh.h).
+// Communicators among ranks that are processes, one rank in each, over connections of their own (TCP, or memory in
+// common with ranks on the same host: transport/peer_mesh.h).
 //
 // Streams must be HostStreams. A collective blocks its stream's thread (never spins). What is sent is named by a hash
 // of the call and its size: calls that do not fit never meet, and are found when one has waited for `probe_after`.
@@ -29,6 +29,7 @@ class ProcessWorldState;
 struct ProcessWorldOptions {
   std::string address = "127.0.0.1";  // numeric, of the interface to listen on
   std::string token;                  // of the job, the same for all
+  bool shared_memory = true;          // with ranks on this host, where all say so
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(30);
   std::chrono::milliseconds timeout = std::chrono::seconds(10);  // of a rank that does not answer
   std::chrono::milliseconds probe_after = std::chrono::milliseconds(100);

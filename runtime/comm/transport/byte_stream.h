@@ -20,6 +20,9 @@ class ByteStream {
 
   // Ends both ways at once; those who wait return.
   virtual void Close() = 0;
+
+  // Whether bits may change on the way.
+  virtual bool may_damage() const { return true; }
 };
 
 }  // namespace partita

@@ -11,16 +11,16 @@ uint64_t ChecksumOf(const FrameHeader& header, uint64_t seed) {
   return XXH3_64bits_withSeed(&header, offsetof(FrameHeader, checksum), seed);
 }
 
-uint64_t ChecksumOf(std::span<const char> body, uint64_t seed) {
-  return body.empty() ? 0 : XXH3_64bits_withSeed(body.data(), body.size(), ~seed);
-}
-
 }  // namespace
 
+uint64_t FrameSeal::BodyChecksum(std::span<const char> body) const {
+  return body.empty() || !checks_bodies_ ? 0 : XXH3_64bits_withSeed(body.data(), body.size(), ~SeedOf(frames_));
+}
+
 void FrameSeal::Seal(FrameHeader& header, std::span<const char> body) {
-  const uint64_t seed = SeedOf(++frames_);
-  header.body_checksum = ChecksumOf(body, seed);
-  header.checksum = ChecksumOf(header, seed);
+  ++frames_;
+  header.body_checksum = BodyChecksum(body);
+  header.checksum = ChecksumOf(header, SeedOf(frames_));
 }
 
 bool FrameSeal::HeaderIsWhole(const FrameHeader& header) {
@@ -28,7 +28,7 @@ bool FrameSeal::HeaderIsWhole(const FrameHeader& header) {
 }
 
 bool FrameSeal::BodyIsWhole(const FrameHeader& header, std::span<const char> body) const {
-  return header.body_checksum == ChecksumOf(body, SeedOf(frames_));
+  return header.body_checksum == BodyChecksum(body);
 }
 
 }  // namespace partita

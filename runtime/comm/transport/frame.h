@@ -38,7 +38,8 @@ static_assert(sizeof(FrameHeader) == 40 && std::is_trivially_copyable_v<FrameHea
 // come.
 class FrameSeal {
  public:
-  explicit FrameSeal(uint64_t seed) : seed_(seed) {}
+  // `checks_bodies`: else only headers have a checksum.
+  FrameSeal(uint64_t seed, bool checks_bodies) : seed_(seed), checks_bodies_(checks_bodies) {}
 
   void Seal(FrameHeader& header, std::span<const char> body);
 
@@ -47,9 +48,11 @@ class FrameSeal {
   bool BodyIsWhole(const FrameHeader& header, std::span<const char> body) const;
 
  private:
+  uint64_t BodyChecksum(std::span<const char> body) const;
   uint64_t SeedOf(int64_t frame) const { return seed_ + static_cast<uint64_t>(frame) * 0x9e3779b97f4a7c15; }
 
   const uint64_t seed_;
+  const bool checks_bodies_;
   int64_t frames_ = 0;
 };
 

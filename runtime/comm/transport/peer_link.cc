@@ -18,7 +18,9 @@ absl::Status Damaged() { return Unavailable("a checksum differs"); }
 }  // namespace
 
 PeerLink::PeerLink(std::unique_ptr<ByteStream> stream, ConnectionSeeds seeds)
-    : stream_(std::move(stream)), seal_(seeds.sent), check_(seeds.received) {}
+    : stream_(std::move(stream)),
+      seal_(seeds.sent, stream_->may_damage()),
+      check_(seeds.received, stream_->may_damage()) {}
 
 PeerLink::~PeerLink() { Stop(); }
 

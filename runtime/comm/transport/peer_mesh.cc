@@ -9,6 +9,7 @@
 #include "runtime/admission/handshake.h"
 #include "runtime/admission/token.h"
 #include "runtime/base/status.h"
+#include "runtime/comm/transport/shared_memory_stream.h"
 #include "runtime/comm/transport/tcp_stream.h"
 
 namespace partita {
@@ -80,8 +81,19 @@ absl::StatusOr<Guest> ConnectToRank(int rank, const Endpoint& endpoint, const Id
   }
 }
 
-absl::StatusOr<std::unique_ptr<PeerLink>> MakeLink(Guest guest) {
+// Of two ranks the lower one offers memory.
+absl::StatusOr<std::unique_ptr<PeerLink>> MakeLink(Guest guest, bool is_lower, bool shared, Socket::Time deadline) {
+  std::unique_ptr<SharedMemory> memory;
+  if (is_lower) {
+    ASSIGN_OR_RETURN(memory, OfferSharedMemory(guest.socket, shared, deadline));
+  } else {
+    ASSIGN_OR_RETURN(memory, AcceptSharedMemory(guest.socket, shared, deadline));
+  }
   RETURN_IF_ERROR(guest.socket.MakeStream());
+  if (memory != nullptr) {
+    auto stream = std::make_unique<SharedMemoryStream>(std::move(guest.socket), std::move(memory), is_lower);
+    return std::make_unique<PeerLink>(std::move(stream), guest.seeds);
+  }
   return std::make_unique<PeerLink>(std::make_unique<TcpStream>(std::move(guest.socket)), guest.seeds);
 }
 
@@ -126,7 +138,10 @@ absl::Status PeerMesh::ConnectAll(int size, KeyValueStore& store, const PeerMesh
     absl::StatusOr<Guest> guest =
         peer < rank_ ? ConnectToRank(peer, endpoints[peer], identity, deadline) : arrivals.Await(peer, deadline);
     if (!guest.ok()) return guest.status();
-    ASSIGN_OR_RETURN(links_[peer], MakeLink(*std::move(guest)));
+    absl::StatusOr<std::unique_ptr<PeerLink>> link =
+        MakeLink(*std::move(guest), rank_ < peer, options.shared_memory, deadline);
+    if (!link.ok()) return WithContext(fmt::format("rank {}", peer), link.status());
+    links_[peer] = *std::move(link);
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,5 @@
-// A connection between each two ranks of a world, over which they give each other blocks and messages.
+// A connection between each two ranks of a world, TCP or, on one host, shared memory, over which they give each other
+// blocks and messages.
 //
 // Made at once: every rank listens at one port until all ranks above it have come and proved that they know the job's
 // token (door.h, handshake.h); from then on nobody can connect any more. What comes over a connection is described in
@@ -28,6 +29,7 @@ struct PeerMeshOptions {
   std::string token;                                             // of the job
   std::chrono::milliseconds timeout = std::chrono::seconds(30);  // to connect
   Door::Limits door;
+  bool shared_memory = true;  // with ranks on this host whose option says so too
 };
 
 // Thread-safe.

@@ -79,7 +79,8 @@ class CommBenchmark {
       ASSIGN_OR_RETURN(cuda_, MakeCudaRanks(options.ranks, most));
     }
     ASSIGN_OR_RETURN(local_, MakeLocalRanks(options.ranks, most));
-    ASSIGN_OR_RETURN(tcp_, MakeProcessRanks(options.ranks, most));
+    ASSIGN_OR_RETURN(tcp_, MakeProcessRanks(options.ranks, most, false));
+    ASSIGN_OR_RETURN(shared_, MakeProcessRanks(options.ranks, most, true));
     ASSIGN_OR_RETURN(rings_, GlooRing::Connect(options.ranks));
     return absl::OkStatus();
   }
@@ -153,6 +154,7 @@ class CommBenchmark {
         [&](int64_t bytes) -> absl::Status {
           RETURN_IF_ERROR(Add(local_, local_.backend, one, bytes, ""));
           RETURN_IF_ERROR(Add(tcp_, tcp_.backend, one, bytes, ring ? "gloo_ring" : ""));
+          RETURN_IF_ERROR(Add(shared_, shared_.backend, one, bytes, ring ? "gloo_ring" : ""));
           if (ring) {
             entries_.push_back({{one.name, "gloo_ring", bytes, one.in_place},
                                 one.bus_factor,
@@ -181,7 +183,7 @@ class CommBenchmark {
   }
 
   CommBenchmarkOptions options_;
-  CommRanks local_, tcp_;
+  CommRanks local_, tcp_, shared_;
   Rings rings_;
   std::vector<CommRanks> cuda_;
   std::vector<Entry> entries_;     // that are measured in turns now

@@ -1,4 +1,4 @@
-// How long collectives take, captured and replayed as in training: on `local` and as processes do over TCP (threads of
+// How long collectives take, captured and replayed as in training: on `local` and as processes do, over TCP and through shared memory (threads of
 // this process over the loopback interface), in turns with Gloo's own ring all-reduce; and exchanges of boxes on
 // `local`, in turns with plain copies.
 //

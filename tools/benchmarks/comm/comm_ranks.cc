@@ -37,10 +37,11 @@ absl::StatusOr<CommRanks> MakeLocalRanks(int ranks, int64_t elements) {
   return made;
 }
 
-absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements) {
+absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements, bool shared_memory) {
   MemoryStore store;
   ProcessWorldOptions options;
   options.token = NewToken();
+  options.shared_memory = shared_memory;
   std::vector<std::shared_ptr<World>> worlds(static_cast<size_t>(ranks));
   std::vector<absl::Status> connected(worlds.size());
   std::vector<std::thread> threads;
@@ -53,7 +54,7 @@ absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements) {
   }
   for (std::thread& thread : threads) thread.join();
   for (const absl::Status& status : connected) RETURN_IF_ERROR(status);
-  CommRanks made{"tcp", {}};
+  CommRanks made{shared_memory ? "shared_memory" : "tcp", {}};
   for (int r = 0; r < ranks; ++r) {
     ASSIGN_OR_RETURN(made.ranks.emplace_back(),
                      MakeCommRank(std::make_shared<HostDevice>(), worlds[r], ranks, r, elements));

@@ -7,11 +7,11 @@
 namespace partita {
 
 std::string ToText(const std::vector<CommRow>& rows) {
-  std::string text = fmt::format("{:<15} {:<11} {:>10} {:<6} {:>12} {:>10} {:>10} {:>10} {:>7}\n", "collective",
+  std::string text = fmt::format("{:<15} {:<13} {:>10} {:<6} {:>12} {:>10} {:>10} {:>10} {:>7}\n", "collective",
                                  "backend", "bytes", "place", "us", "latency us", "algbw GB/s", "busbw GB/s", "ratio");
   for (const CommRow& row : rows) {
     text +=
-        fmt::format("{:<15} {:<11} {:>10} {:<6} {:>12.1f} {:>10.1f} {:>10.2f} {:>10.2f} {:>7}\n", row.collective,
+        fmt::format("{:<15} {:<13} {:>10} {:<6} {:>12.1f} {:>10.1f} {:>10.2f} {:>10.2f} {:>7}\n", row.collective,
                     row.backend, row.bytes, row.in_place ? "in" : "out", row.microseconds, row.latency_microseconds,
                     row.algorithm_bandwidth, row.bus_bandwidth, row.ratio == 0 ? "" : fmt::format("{:.2f}", row.ratio));
   }

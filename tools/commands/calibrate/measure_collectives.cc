@@ -52,7 +52,8 @@ double CopyBy(int threads, std::vector<char>& from, std::vector<char>& to) {
 
 absl::StatusOr<std::vector<CollectiveTime>> MeasureCollectives(int ranks, bool processes) {
   const int64_t elements = kMostBytes / static_cast<int64_t>(sizeof(float));
-  ASSIGN_OR_RETURN(CommRanks made, processes ? MakeProcessRanks(ranks, elements) : MakeLocalRanks(ranks, elements));
+  ASSIGN_OR_RETURN(CommRanks made, processes ? MakeProcessRanks(ranks, elements, /*shared_memory=*/true)
+                                             : MakeLocalRanks(ranks, elements));
   std::vector<CollectiveTime> times;
   for (const CommCase& what : Collectives(ranks)) {
     if (!IsMeasured(what)) continue;

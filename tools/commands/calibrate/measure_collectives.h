@@ -9,7 +9,7 @@
 
 namespace partita {
 
-// Every kind, among so many ranks that are threads, or that talk as processes do (over TCP on the loopback interface).
+// Every kind, among so many ranks that are threads, or that talk as processes of one host do (through shared memory).
 absl::StatusOr<std::vector<CollectiveTime>> MeasureCollectives(int ranks, bool processes);
 
 // Bytes a second that this machine's cores copy together, read and written.

@@ -1,0 +1,38 @@
+// Memory that two processes of one user on one host have in common, for a ring each way.
+//
+// One makes it (memfd) and says over an authenticated connection where it is: the other one opens it among the
+// descriptors of the first (/proc), which the system lets only the same user do, and finds the nonce there that it was
+// told. It has no name anywhere, and is gone with the two.
+#ifndef PARTITA_RUNTIME_COMM_TRANSPORT_SHARED_MEMORY_H_
+#define PARTITA_RUNTIME_COMM_TRANSPORT_SHARED_MEMORY_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "runtime/admission/socket.h"
+#include "runtime/comm/transport/shared_ring.h"
+
+namespace partita {
+
+class SharedMemory {
+ public:
+  explicit SharedMemory(void* mapping) : mapping_(mapping) {}
+  ~SharedMemory();
+
+  // To who made it, and from there.
+  SharedRing& to_maker() const;
+  SharedRing& from_maker() const;
+
+ private:
+  void* const mapping_;
+};
+
+// Both sides of a connection that has just been authenticated call one of them. Null: they have no memory in common, or
+// one of them does not want it. kUnavailable: the connection ended, or the time is over.
+absl::StatusOr<std::unique_ptr<SharedMemory>> OfferSharedMemory(Socket& socket, bool wanted, Socket::Time deadline);
+absl::StatusOr<std::unique_ptr<SharedMemory>> AcceptSharedMemory(Socket& socket, bool wanted, Socket::Time deadline);
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_TRANSPORT_SHARED_MEMORY_H_
