@@ -23,6 +23,7 @@ class CheckpointTest(unittest.TestCase):
         for row in rows:
             self.assertLessEqual(row["ratio_low"], row["ratio"])
             self.assertLessEqual(row["ratio"], row["ratio_high"])
+            self.assertGreater(row["held_ms"], 0)
             self.assertGreater(row["state_bytes"], 4 * (784 * 256 + 256 * 128))  # the weights, and momentum
         self.assertEqual(len(call("checkpoint", *flags).stdout.splitlines()), 3)
 

@@ -23,6 +23,7 @@ namespace partita {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
 
 // A checkpoint in the middle of a round, of step 1; saved over and over.
 class Save {
@@ -36,9 +37,15 @@ class Save {
     pauses.next = [this, middle](int64_t step) -> int64_t {
       return in_flight_ != nullptr ? kStepsBeside : step < middle ? middle - step : 0;
     };
-    pauses.on_steps = [this](int64_t, const LossSums&) { return GoOn(); };
+    pauses.on_steps = [this](int64_t, const LossSums&) {
+      const auto start = Clock::now();
+      const absl::Status status = GoOn();
+      held_ += Clock::now() - start;
+      return status;
+    };
     return pauses;
   }
+  double held_seconds() const { return held_.count(); }
 
  private:
   absl::Status GoOn() {
@@ -59,12 +66,13 @@ class Save {
   const std::string folder_;
   const int64_t most_copied_;
   std::unique_ptr<CheckpointInFlight> in_flight_;
+  std::chrono::duration<double> held_{0};
 };
 
 struct Case {
   const char* how;
   int64_t most_copied;
-  std::vector<double> seconds = {};
+  std::vector<double> seconds = {}, held_seconds = {};
   int64_t peak_bytes = 0;
 };
 
@@ -72,11 +80,11 @@ struct Case {
 void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 absl::StatusOr<double> TimeOf(TrainingLoop& loop, int64_t steps, const TrainingPauses& pauses) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   RETURN_IF_ERROR(loop.Run(
                           steps, [] {}, pauses)
                       .status());
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 absl::Status RunCase(TrainingLoop& loop, const CheckpointBenchmarkOptions& options, Case& entry) {
@@ -87,6 +95,7 @@ absl::Status RunCase(TrainingLoop& loop, const CheckpointBenchmarkOptions& optio
   ASSIGN_OR_RETURN(const double seconds, TimeOf(loop, options.steps, save.Pauses(options.steps)));
   if (entry.seconds.empty()) entry.peak_bytes = std::max<int64_t>(0, MemoryOf(::getpid()).most - before);
   entry.seconds.push_back(seconds);
+  entry.held_seconds.push_back(save.held_seconds());
   fs::remove_all(folder);
   return absl::OkStatus();
 }
@@ -101,6 +110,7 @@ CheckpointRow RowOf(const CheckpointBenchmarkOptions& options, const Case& entry
           MedianRatio(entry.seconds, without),
           interval.low,
           interval.high,
+          Median(entry.held_seconds) * 1e3,
           state_bytes,
           entry.peak_bytes};
 }
@@ -128,11 +138,11 @@ absl::StatusOr<std::vector<CheckpointRow>> BenchmarkCheckpoint(const CheckpointB
 }
 
 std::string ToText(const std::vector<CheckpointRow>& rows) {
-  std::string text = fmt::format("{:<16} {:<14} {:>6} {:>9} {:>7} {:>15} {:>10} {:>10}\n", "model", "checkpoint",
-                                 "steps", "step ms", "ratio", "95 %", "states MB", "peak MB");
+  std::string text = fmt::format("{:<16} {:<14} {:>6} {:>9} {:>7} {:>15} {:>8} {:>10} {:>10}\n", "model", "checkpoint",
+                                 "steps", "step ms", "ratio", "95 %", "held ms", "states MB", "peak MB");
   for (const CheckpointRow& row : rows) {
-    text += fmt::format("{:<16} {:<14} {:>6} {:>9.2f} {:>7.3f} {:>7.3f} {:>7.3f} {:>10.1f} {:>10.1f}\n", row.model,
-                        row.how, row.steps, row.step_ms, row.ratio, row.low, row.high,
+    text += fmt::format("{:<16} {:<14} {:>6} {:>9.2f} {:>7.3f} {:>7.3f} {:>7.3f} {:>8.2f} {:>10.1f} {:>10.1f}\n",
+                        row.model, row.how, row.steps, row.step_ms, row.ratio, row.low, row.high, row.held_ms,
                         static_cast<double>(row.state_bytes) / 1e6, static_cast<double>(row.peak_bytes) / 1e6);
   }
   return text;
@@ -148,6 +158,7 @@ std::string ToJson(const std::vector<CheckpointRow>& rows) {
                     {"ratio", row.ratio},
                     {"ratio_low", row.low},
                     {"ratio_high", row.high},
+                    {"held_ms", row.held_ms},
                     {"state_bytes", row.state_bytes},
                     {"peak_bytes", row.peak_bytes}});
   }

@@ -25,8 +25,9 @@ struct CheckpointRow {
   int64_t steps = 0;                    // of a round
   double step_ms = 0;                   // without a checkpoint, median
   double ratio = 0, low = 0, high = 0;  // of the times with one over those without, by rounds: median, and its interval
-  int64_t state_bytes = 0;              // that are written
-  int64_t peak_bytes = 0;               // by which the process grew at most, in the first round that saves
+  double held_ms = 0;       // for which a checkpoint holds the steps up, median: that much is sure of the ratio
+  int64_t state_bytes = 0;  // that are written
+  int64_t peak_bytes = 0;   // by which the process grew at most, in the first round that saves
 };
 
 absl::StatusOr<std::vector<CheckpointRow>> BenchmarkCheckpoint(const CheckpointBenchmarkOptions& options);

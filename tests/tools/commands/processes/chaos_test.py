@@ -1,5 +1,6 @@
 """Trainings that are killed, stopped and starved come to the same bits; and who looks at them sees what is not so."""
 
+import json
 import os
 import random
 import shutil
@@ -39,6 +40,16 @@ class ChaosTest(TrainerCase):
         self.call(*command[1:], *checkpoint_flags(folder, 4, 3), f"--save={model}", MLP)
         self.assertEqual(reference.wrong_model(model) + reference.wrong_checkpoints(folder), [])
         self.assertEqual((reference.compared, reference.same), (2, 2))
+        record = os.path.join(checkpoints(folder)[4], "trainer_state.json")
+        with open(record, encoding="utf-8") as file:
+            text = file.read()
+        for field, change, wrong in (("epoch", {"steps": 4, "loss": 1.0, "metrics": []}, 1), ("step", 5, 1)):
+            with open(record, "w", encoding="utf-8") as file:
+                json.dump({**json.loads(text), field: change}, file)
+            self.assertEqual(len(reference.wrong_checkpoints(folder)), wrong, field)
+        with open(record, "w", encoding="utf-8") as file:
+            file.write(text)
+        self.assertEqual(reference.wrong_checkpoints(folder), [])
         shard = os.path.join(checkpoints(folder)[8], "rank-00000.safetensors")
         for path, wrong in ((shard, reference.wrong_checkpoints), (model, reference.wrong_model)):
             with open(path, "r+b") as file:
