@@ -72,8 +72,8 @@ class Backward {
 
   // Gradients of the weights, of all scores, and the weights.
   int64_t workspace_bytes() const {
-    return s_.units * static_cast<int64_t>(sizeof(double)) +
-           (s_.scores() + s_.units) * static_cast<int64_t>(sizeof(float));
+    return (s_.units + s_.scores()) * static_cast<int64_t>(sizeof(double)) +
+           s_.units * static_cast<int64_t>(sizeof(float));
   }
 
   void Run(const KernelArguments& a) const {
@@ -88,21 +88,26 @@ class Backward {
 
  private:
   double* Dweights(const KernelArguments& a) const { return Scratch<double>(a); }
-  float* Dscores(const KernelArguments& a) const {
-    return Scratch<float>(a, s_.units * static_cast<int64_t>(sizeof(double)));
+  double* Dscores(const KernelArguments& a) const { return Dweights(a) + s_.units; }
+  float* Weights(const KernelArguments& a) const {
+    return Scratch<float>(a, (s_.units + s_.scores()) * static_cast<int64_t>(sizeof(double)));
   }
-  float* Weights(const KernelArguments& a) const { return Dscores(a) + s_.scores(); }
 
+  // What rounding leaves of the sum of the probabilities is divided by: else it would be taken for a gradient.
   void Score(const KernelArguments& a, int64_t row) const {
     const int64_t n = row / s_.queries;
     const float* const dcontext = In<float>(a, Grad::kDcontext) + row * s_.channels;
     const float* const values = In<float>(a, Grad::kValues) + n * s_.places * s_.channels;
     const float* const p = In<float>(a, Grad::kProbabilities) + row * s_.places;
-    float* const d = Dscores(a) + row * s_.places;
+    double* const d = Dscores(a) + row * s_.places;
+    double sum = 0, total = 0;
     for (int64_t k = 0; k < s_.places; ++k) {
-      d[k] = p[k] == 0 ? 0.0f : ProductOf(dcontext, values + k * s_.channels, s_.channels);
+      d[k] = p[k] == 0 ? 0 : ProductOf(dcontext, values + k * s_.channels, s_.channels);
+      sum += double{p[k]} * d[k];
+      total += double{p[k]};
     }
-    SoftmaxGradRow(p, d, d, s_.places);
+    const double mean = total == 0 ? 0 : sum / total;
+    for (int64_t k = 0; k < s_.places; ++k) d[k] = double{p[k]} * (d[k] - mean);
   }
 
   void AddValues(const KernelArguments& a, int64_t place) const {
@@ -138,13 +143,14 @@ class Backward {
   void AddRow(const KernelArguments& a, int64_t row, int64_t first, int64_t units, float* dweights) const {
     const int64_t keys = row / s_.queries * s_.places * s_.units + first;
     const float* const query = In<float>(a, Grad::kQuery) + row * s_.units + first;
-    const float *const bias = In<float>(a, Grad::kBias) + first, *const d = Dscores(a) + row * s_.places;
+    const float* const bias = In<float>(a, Grad::kBias) + first;
+    const double* const d = Dscores(a) + row * s_.places;
     float shifted[kUnitsTogether], dquery[kUnitsTogether] = {};
     for (int64_t u = 0; u < units; ++u) shifted[u] = query[u] + bias[u];
     for (int64_t k = 0; k < s_.places; ++k) {
       if (d[k] == 0) continue;
       const int64_t key = keys + k * s_.units;
-      AddScoreGradient(d[k],
+      AddScoreGradient(static_cast<float>(d[k]),
                        {shifted, In<float>(a, Grad::kKeys) + key, Weights(a) + first, dquery,
                         Out<float>(a, Grad::kDkeys) + key, dweights},
                        units);

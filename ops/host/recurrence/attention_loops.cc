@@ -22,7 +22,22 @@ PARTITA_TARGET_CLONES float ScoreOf(const float* query, const float* key, const 
   return sum;
 }
 
-PARTITA_TARGET_CLONES float ProductOf(const float* x, const float* y, int64_t n) { return SumOfProducts(x, y, n); }
+PARTITA_TARGET_CLONES double ProductOf(const float* x, const float* y, int64_t n) {
+  constexpr int kLanes = 16;
+  typedef double Doubles __attribute__((vector_size(kLanes * sizeof(double))));
+  Doubles sums{};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    Floats<kLanes>::Type v, w;
+    Load(x + i, v);
+    Load(y + i, w);
+    sums += __builtin_convertvector(v, Doubles) * __builtin_convertvector(w, Doubles);
+  }
+  double sum = 0;
+  for (int l = 0; l < kLanes; ++l) sum += sums[l];
+  for (; i < n; ++i) sum += double{x[i]} * double{y[i]};
+  return sum;
+}
 
 PARTITA_TARGET_CLONES void AddTimes(float factor, const float* x, float* y, int64_t n) {
   PARTITA_INDEPENDENT

@@ -9,8 +9,9 @@ namespace partita {
 // The sum over the units of weights tanh(query + key + bias).
 float ScoreOf(const float* query, const float* key, const float* bias, const float* weights, int64_t units);
 
-// The sum of x y.
-float ProductOf(const float* x, const float* y, int64_t n);
+// The sum of x y, in double: what gradients of scores are made of are differences of such sums, which are nearly equal
+// while attention is not yet trained.
+double ProductOf(const float* x, const float* y, int64_t n);
 
 // y += factor x
 void AddTimes(float factor, const float* x, float* y, int64_t n);

@@ -36,11 +36,8 @@ Values Drawn(const LocalNode& node, size_t input, uint64_t seed) {
   if (IsPositive(node.op->name, input, name)) {
     for (double& value : values) value = std::abs(value) + 0.5;
   }
-  if (name == "gates" || name == "probabilities") {
+  if (name == "gates") {
     for (double& value : values) value = 1 / (1 + std::exp(-value));
-  }
-  if (name == "probabilities") {
-    for (double& value : values) value *= 2 / static_cast<double>(node.inputs[input]->shape().back());
   }
   if (name == "w_h" || name == "w_projection") {
     for (double& value : values) value *= 0.2;
@@ -49,6 +46,15 @@ Values Drawn(const LocalNode& node, size_t input, uint64_t seed) {
     for (double& value : values) value *= 0.1;  // its square is less than the mean square
   }
   return values;
+}
+
+// The softmax of each row.
+void MakeProbabilities(int64_t places, Values& values) {
+  for (auto row = values.begin(); row != values.end(); row += places) {
+    double sum = 0;
+    for (auto each = row; each != row + places; ++each) sum += * each = std::exp(*each);
+    for (auto each = row; each != row + places; ++each) *each = static_cast<float>(*each / sum);
+  }
 }
 
 // Nodes that are launched as one share these.
@@ -121,6 +127,7 @@ std::vector<Values> SuitableInputs(const LocalNode& node, uint64_t seed) {
     }
   }
   if (UpdatesRows(op)) inputs[1] = RowsOnce(inputs[1].size(), node.inputs[0]->global[0]);
+  if (op == "attention_context_grad") MakeProbabilities(node.inputs[1]->shape().back(), inputs[1]);
   if (op == "max_pool_grad") inputs[1] = MaximaOf(node, inputs[0]);
   const size_t stats = op == "batch_norm_normalize" ? 1 : 2;
   const bool normalizes = op == "batch_norm_normalize" || op == "batch_norm_gradient_sums" ||
