@@ -230,7 +230,6 @@ class ModelsTest(unittest.TestCase):
             (["--precision=tf32"], 2, "tf32"),
             (["--model=lenet5"], 2, "lenet5"),
             (["--peer=pytorch", "--peer-forms=eager,graph"], 2, "form 'graph' is none of eager,"),
-            (["--peer=pytorch", "--model=big-lstm"], 2, "big-lstm has no form there"),
             ([with_strategy, "--dp=2"], 2, "--strategy and --dp"),
             (["--model=wide-mlp", with_strategy], 3, "mini_inception_2x2.pbtxt"),
         ]:

@@ -22,7 +22,6 @@ struct MeasuredModel {
   int64_t image_size = 0;   // pixels, square; 0: it reads no images
   bool only_alone = false;  // measured if it is asked for: takes long
   bool dropout = true;      // where the model has any
-  bool has_peer = true;     // another framework's form of it is there (tools/peer/networks.py)
 };
 
 // At the sizes at which they are compared.

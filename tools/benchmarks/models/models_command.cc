@@ -54,9 +54,6 @@ absl::StatusOr<ModelSplit> SplitOf(const Flags& flags) {
 
 absl::Status AddPeer(const Flags& flags, ModelBenchmarkOptions& options) {
   if (flags.Text("peer") != "pytorch") return absl::OkStatus();
-  for (const MeasuredModel& model : options.models) {
-    if (!model.has_peer) return FlagError("flag --peer is pytorch; {} has no form there", model.name);
-  }
   options.peer = "pytorch";
   ASSIGN_OR_RETURN(const std::string script, BuiltFile(kPeerScript));
   options.peer_command = {PeerPython(), script};
