@@ -114,7 +114,7 @@ def main():
     parser.add_argument("--trainer", required=True)
     parser.add_argument("--graph", required=True)
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--epochs", type=int, default=250)
+    parser.add_argument("--epochs", type=int, default=400)
     parser.add_argument("--connections", type=int, default=20000)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
