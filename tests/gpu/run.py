@@ -79,6 +79,12 @@ TRAINING = [
     ("verify meshes", ["verify", "--mock-data", "--strategy=lenet5_meshes.pbtxt", "lenet5.pbtxt"]),
     ("verify split classes", ["verify", "--mock-data", "--strategy=mlp_classes.pbtxt", "mlp.pbtxt"]),
     ("verify the hybrid", ["verify", "--mock-data", "--strategy=mini_inception_2x2.pbtxt", "mini_inception.pbtxt"]),
+    ("verify words", ["verify", "--mock-data", "big_lstm.pbtxt"]),
+    ("verify words in bf16", ["verify", "--mock-data", "--precision=bf16", "big_lstm.pbtxt"]),
+    ("verify words, the hybrid", ["verify", "--mock-data", "--strategy=big_lstm_2x2.pbtxt", "big_lstm.pbtxt"]),
+    ("verify sentences", ["verify", "--mock-data", "gnmt.pbtxt"]),
+    ("verify sentences in bf16", ["verify", "--mock-data", "--precision=bf16", "gnmt.pbtxt"]),
+    ("verify sentences, the hybrid", ["verify", "--mock-data", "--strategy=gnmt_2x2.pbtxt", "gnmt.pbtxt"]),
 ]
 
 # The same training on two processes that share the GPU and talk by NCCL, as on one rank: name, arguments of the two, of
