@@ -20,17 +20,13 @@ absl::StatusOr<std::string> FirstLine(const std::string& path) {
 absl::StatusOr<std::string> FindToken(const Environment& environment) {
   const auto given = environment(kTokenVariable), path = environment(kTokenFileVariable);
   if (!given && !path) return std::string();
-  if (given && path)
+  if (given && path) {
     return FlagError("{} and {} are both set: one of them is enough", kTokenVariable, kTokenFileVariable);
-  std::string token;
-  if (given) {
-    token = *given;
-  } else {
-    ASSIGN_OR_RETURN(token, FirstLine(*path));
   }
-  if (token.size() >= kLeastTokenBytes) return token;
+  absl::StatusOr<std::string> token = given ? absl::StatusOr<std::string>(*given) : FirstLine(*path);
+  if (!token.ok() || token->size() >= kLeastTokenBytes) return token;
   return FlagError("{} has {} characters, at least {} are needed", given ? kTokenVariable : kTokenFileVariable,
-                   token.size(), kLeastTokenBytes);
+                   token->size(), kLeastTokenBytes);
 }
 
 }  // namespace partita
