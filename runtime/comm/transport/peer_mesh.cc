@@ -30,8 +30,7 @@ absl::StatusOr<std::string> MeetWorld(int rank, KeyValueStore& store, millisecon
   if (rank > 0) {
     absl::StatusOr<std::string> world = store.Get(kWorldKey, timeout);
     if (!world.ok()) return WithContext("rank 0 does not come", world.status());
-    if (world->size() == kNonceBytes) return world;
-    return Unavailable("rank 0 names its world by {} bytes", world->size());
+    return world;
   }
   const std::string world = NewNonce();
   RETURN_IF_ERROR(store.Set(kWorldKey, world));
@@ -118,6 +117,9 @@ absl::Status PeerMesh::ConnectAll(int size, KeyValueStore& store, const PeerMesh
   if (size == 1) return absl::OkStatus();
   Identity identity{options.token, "", rank_, size, rank_ + 1};
   ASSIGN_OR_RETURN(identity.world, MeetWorld(rank_, store, options.timeout));
+  if (identity.world.size() != kNonceBytes) {
+    return Unavailable("rank 0 names its world by {} bytes", identity.world.size());
+  }
   Arrivals arrivals;
   const auto door =
       Door::Open({options.address, 0}, identity, options.door, [&](Guest guest) { arrivals.Add(std::move(guest)); });

@@ -36,12 +36,16 @@ loss %l@sum
 )");
 }
 
+// Of six samples.
+Graph NormalizedByThrees() {
+  std::string text = kBatchNorm;
+  text += "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=3 f32[6,5,5,4]\nmetric %y\n";
+  return Parse(text);
+}
+
 // Running statistics are updated once, from the groups of all micro-batches in their order.
 TEST(UnrollMicroBatches, WhatNeedsTheWholeBatchGetsItsPartsSetTogether) {
-  const absl::StatusOr<Graph> prepared = PrepareTraining(
-      Parse(std::string(kBatchNorm) +
-            "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=3 f32[6,5,5,4]\nmetric %y\n"),
-      Ops());
+  const absl::StatusOr<Graph> prepared = PrepareTraining(NormalizedByThrees(), Ops());
   ASSERT_TRUE(prepared.ok()) << prepared.status();
   const absl::StatusOr<Graph> unrolled = UnrollMicroBatches(*prepared, 2, Ops());
   ASSERT_TRUE(unrolled.ok()) << unrolled.status();
@@ -70,10 +74,7 @@ TEST(UnrollMicroBatches, RefusesPartsThatDoNotFit) {
   const Graph graph = Parse("%x = input() f32[6,3]\n%y = relu(%x) f32[6,3]\nmetric %y\n");
   EXPECT_EQ(UnrollMicroBatches(graph, 4, Ops()).status().message(),
             "node 'x': micro_batches is 4, which does not divide the 6 samples of the batch");
-  const absl::StatusOr<Graph> prepared = PrepareTraining(
-      Parse(std::string(kBatchNorm) +
-            "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=3 f32[6,5,5,4]\nmetric %y\n"),
-      Ops());
+  const absl::StatusOr<Graph> prepared = PrepareTraining(NormalizedByThrees(), Ops());
   ASSERT_TRUE(prepared.ok()) << prepared.status();
   EXPECT_EQ(UnrollMicroBatches(*prepared, 3, Ops()).status().message(),
             "node 'y@statistics': micro-batches of 2 samples cut the batch statistics, which are over 3 samples; a "

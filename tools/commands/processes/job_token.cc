@@ -15,6 +15,11 @@ absl::StatusOr<std::string> FirstLine(const std::string& path) {
   return text->substr(0, text->find_first_of("\r\n"));
 }
 
+absl::Status CheckLength(const char* variable, const std::string& token) {
+  if (token.size() >= kLeastTokenBytes) return absl::OkStatus();
+  return FlagError("{} has {} characters, at least {} are needed", variable, token.size(), kLeastTokenBytes);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> FindToken(const Environment& environment) {
@@ -23,10 +28,13 @@ absl::StatusOr<std::string> FindToken(const Environment& environment) {
   if (given && path) {
     return FlagError("{} and {} are both set: one of them is enough", kTokenVariable, kTokenFileVariable);
   }
-  absl::StatusOr<std::string> token = given ? absl::StatusOr<std::string>(*given) : FirstLine(*path);
-  if (!token.ok() || token->size() >= kLeastTokenBytes) return token;
-  return FlagError("{} has {} characters, at least {} are needed", given ? kTokenVariable : kTokenFileVariable,
-                   token->size(), kLeastTokenBytes);
+  if (given) {
+    RETURN_IF_ERROR(CheckLength(kTokenVariable, *given));
+    return *given;
+  }
+  ASSIGN_OR_RETURN(const std::string token, FirstLine(*path));
+  RETURN_IF_ERROR(CheckLength(kTokenFileVariable, token));
+  return token;
 }
 
 }  // namespace partita
