@@ -42,9 +42,9 @@ metric %norm
 }
 
 TEST(PrepareTraining, BatchNormIsStatisticsAndNormalize) {
-  const Graph graph = Parse(std::string(kBatchNorm) +
-                            "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=3 f32[6,5,5,4]\n"
-                            "%z = dropout(%y, _) rate=0.2 f32[6,5,5,4]\nmetric %z\n");
+  const Graph graph =
+      Parse(BatchNormText("%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=3 f32[6,5,5,4]\n"
+                          "%z = dropout(%y, _) rate=0.2 f32[6,5,5,4]\nmetric %z\n"));
   const absl::StatusOr<Graph> prepared = PrepareTraining(graph, Ops());
   ASSERT_TRUE(prepared.ok()) << prepared.status();
   EXPECT_EQ(ToText(*prepared), R"(state %mean = %y@running_mean
@@ -66,7 +66,7 @@ metric %z
 
 // Evaluation has states of its own, which are among those of training.
 TEST(PrepareTraining, AnLstmThatCarriesGoesOnWhereItWas) {
-  const absl::StatusOr<Graph> training = PrepareTraining(Parse(kCarried), Ops());
+  const absl::StatusOr<Graph> training = PrepareTraining(Parse(CarriedText()), Ops());
   ASSERT_TRUE(training.ok()) << training.status();
   EXPECT_EQ(ToText(*training), R"(state %@iteration
 state %y@h@evaluation
@@ -85,7 +85,7 @@ state %y@c = %y@c@next
 %y@c@next = carry(%y@c, %y@last_cells, _, _, _) f32[4,2]
 metric %y
 )");
-  const absl::StatusOr<Graph> evaluation = PrepareEvaluation(Parse(kCarried), Ops());
+  const absl::StatusOr<Graph> evaluation = PrepareEvaluation(Parse(CarriedText()), Ops());
   ASSERT_TRUE(evaluation.ok()) << evaluation.status();
   const std::string text = ToText(*evaluation);
   EXPECT_NE(text.find("state %y@h@evaluation = %y@h@evaluation@next\n"), std::string::npos) << text;
@@ -95,7 +95,7 @@ metric %y
 // It reads a state beside its samples, and its rows are samples all the same.
 TEST(PrepareEvaluation, AMeanBehindAnLstmThatCarriesIsOfWeighedSamples) {
   const absl::StatusOr<Graph> prepared =
-      PrepareEvaluation(Parse(std::string(kCarried) + "%m = mean(%y) f32[]\nmetric %m\n"), Ops());
+      PrepareEvaluation(Parse(CarriedText("%m = mean(%y) f32[]\nmetric %m\n")), Ops());
   ASSERT_TRUE(prepared.ok()) << prepared.status();
   const std::string text = ToText(*prepared);
   EXPECT_NE(text.find("%@sample_weight = input() f32[4]\n"), std::string::npos) << text;
@@ -103,12 +103,10 @@ TEST(PrepareEvaluation, AMeanBehindAnLstmThatCarriesIsOfWeighedSamples) {
 
 TEST(PrepareTraining, GroupsOfStatisticsMustDivideTheBatch) {
   const Graph graph =
-      Parse(std::string(kBatchNorm) + "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) f32[6,5,5,4]\nmetric %y\n");
+      Parse(BatchNormText("%y = batch_norm(%x, %gamma, %beta, %mean, %variance) f32[6,5,5,4]\nmetric %y\n"));
   Graph wrong = graph;
-  const absl::StatusOr<Graph> parsed =
-      ParseText(std::string(kBatchNorm) +
-                    "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=4\nmetric %y\n",
-                Ops());
+  const absl::StatusOr<Graph> parsed = ParseText(
+      BatchNormText("%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=4\nmetric %y\n"), Ops());
   const absl::Status status = parsed.ok() ? PrepareTraining(*parsed, Ops()).status() : parsed.status();
   EXPECT_FALSE(status.ok());
   EXPECT_NE(std::string(status.message()).find("4"), std::string::npos) << status;

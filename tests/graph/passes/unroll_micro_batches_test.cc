@@ -38,9 +38,8 @@ loss %l@sum
 
 // Of six samples.
 Graph NormalizedByThrees() {
-  std::string text = kBatchNorm;
-  text += "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=3 f32[6,5,5,4]\nmetric %y\n";
-  return Parse(text);
+  return Parse(BatchNormText(
+      "%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=3 f32[6,5,5,4]\nmetric %y\n"));
 }
 
 // Running statistics are updated once, from the groups of all micro-batches in their order.
@@ -56,7 +55,7 @@ TEST(UnrollMicroBatches, WhatNeedsTheWholeBatchGetsItsPartsSetTogether) {
 
 // A micro-batch reads its rows of a state, which is written once, from those of all.
 TEST(UnrollMicroBatches, StatesAreReadInPartsAndWrittenWhole) {
-  const absl::StatusOr<Graph> prepared = PrepareTraining(Parse(kCarried), Ops());
+  const absl::StatusOr<Graph> prepared = PrepareTraining(Parse(CarriedText()), Ops());
   ASSERT_TRUE(prepared.ok()) << prepared.status();
   const absl::StatusOr<Graph> unrolled = UnrollMicroBatches(*prepared, 2, Ops());
   ASSERT_TRUE(unrolled.ok()) << unrolled.status();
