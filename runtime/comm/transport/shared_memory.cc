@@ -42,6 +42,15 @@ Socket NewFile() {
   return made ? std::move(file) : Socket();
 }
 
+// Two network namespaces are two hosts, whatever else they have in common: memory would hide that the network between
+// them is gone.
+bool IsOnThisNetwork(int process) {
+  struct stat here {
+  }, there{};
+  return stat("/proc/self/ns/net", &here) == 0 && stat(fmt::format("/proc/{}/ns/net", process).c_str(), &there) == 0 &&
+         here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
 Socket OpenFile(const Offer& offer) {
   const std::string path = fmt::format("/proc/{}/fd/{}", offer.process, offer.descriptor);
   struct stat status {};
@@ -84,7 +93,7 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> AcceptSharedMemory(Socket& socket,
   Offer offer;
   std::memcpy(&offer, bytes.data(), sizeof(offer));
   std::unique_ptr<SharedMemory> memory;
-  if (wanted && offer.process != 0) {
+  if (wanted && offer.process != 0 && IsOnThisNetwork(offer.process)) {
     const Socket file = OpenFile(offer);
     char nonce[kNonceBytes];
     const bool is_it = file.valid() && pread(file.descriptor(), nonce, kNonceBytes, 0) == ssize_t{kNonceBytes} &&

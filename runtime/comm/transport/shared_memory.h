@@ -2,7 +2,7 @@
 //
 // One makes it (memfd) and says over an authenticated connection where it is: the other one opens it among the
 // descriptors of the first (/proc), which the system lets only the same user do, and finds the nonce there that it was
-// told. It has no name anywhere, and is gone with the two.
+// told. It has no name anywhere, and is gone with the two. Processes of two network namespaces have none.
 #ifndef PARTITA_RUNTIME_COMM_TRANSPORT_SHARED_MEMORY_H_
 #define PARTITA_RUNTIME_COMM_TRANSPORT_SHARED_MEMORY_H_
 
