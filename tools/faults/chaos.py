@@ -1,4 +1,4 @@
-"""Trains again and again while processes are killed, stopped and starved of disk, and looks at the files they leave.
+"""Trains again and again while processes are killed, stopped, cut off and starved of disk, and looks at their files.
 
 A trial is one training, from nothing to its end, by processes that are started again after each fault. Behind every
 start that ended early:
@@ -10,6 +10,7 @@ Behind the trial: the model is that of the run that was let be, and nothing half
 
 import argparse
 import collections
+import contextlib
 import dataclasses
 import json
 import os
@@ -21,10 +22,12 @@ import tempfile
 import time
 
 try:
+    from tools.faults.hosts import Hosts, NoNamespaces
     from tools.faults.job import PEER_GONE, Job
     from tools.faults.processes import newest_step
     from tools.faults.reference import Reference, checkpoint_flags
 except ImportError:  # run as a script beside it
+    from hosts import Hosts, NoNamespaces
     from job import PEER_GONE, Job
     from processes import newest_step
     from reference import Reference, checkpoint_flags
@@ -55,8 +58,10 @@ RANK_ZERO_ALONE = ["checkpoint.record"]
 OF_SEVERAL = ["job.joined", "job.connected", "job.leaving"]  # a rank that is alone passes none of these
 
 # In turns, so that each has its share. "kill": at a point that the program names; "kill at a time": at any moment;
-# "kill all": every rank at that moment; "pause": stopped for less than the timeout; "hang": for longer.
+# "kill all": every rank at that moment; "pause": stopped for less than the timeout; "hang": for longer; "cut cable":
+# half of the ranks live on another host, which cannot be reached any more.
 KINDS = ["kill"] * 5 + ["kill at a time"] * 2 + ["kill all", "error", "pause", "hang", "terminate", "full disk"]
+OF_TWO_HOSTS = ["cut cable"]
 
 
 @dataclasses.dataclass
@@ -81,11 +86,12 @@ class Hit:
     kept: bool = True  # all was as promised
 
 
-def draw_faults(draw, count, ranks, seconds):
-    """`seconds`: of a training that is let be."""
+def draw_faults(draw, count, ranks, seconds, two_hosts=True):
+    """`seconds`: of a training that is let be. `two_hosts`: whether there can be two."""
+    possible = KINDS + (OF_TWO_HOSTS if two_hosts and ranks > 1 else [])
     kinds = []
     while len(kinds) < count:
-        kinds += draw.sample(KINDS, len(KINDS))
+        kinds += draw.sample(possible, len(possible))
     faults = []
     for kind in kinds[:count]:
         point = draw.choice([point for point in POINTS if ranks > 1 or point not in OF_SEVERAL])
@@ -123,7 +129,7 @@ class Trial:
         """Whether the training came to its end."""
         before = newest_step(self.folder)
         environment = {**os.environ, "PARTITA_FAIL_POINTS": fault.armed() if fault else ""}
-        with Job(self._command, self._ranks, environment) as job:
+        with self._job(fault, environment) as job:
             if fault:
                 self.hits.append(Hit(fault.kind, self._hit(job, fault)))
             try:
@@ -142,6 +148,16 @@ class Trial:
             for sentence in self._reference.wrong_checkpoints(self.folder):
                 self._break(job, fault, sentence)
         return not any(codes)
+
+    @contextlib.contextmanager
+    def _job(self, fault, environment):
+        if fault is None or fault.kind not in OF_TWO_HOSTS:
+            with Job(self._command, self._ranks, environment) as job:
+                yield job
+            return
+        with Hosts() as self._hosts:
+            with self._hosts.job(self._command, self._ranks, environment) as job:
+                yield job
 
     def _break(self, job, fault, sentence):
         if fault and self.hits:
@@ -163,6 +179,8 @@ class Trial:
                 job.signal(rank, signal.SIGKILL)
         elif fault.kind == "terminate":
             job.signal(fault.rank, signal.SIGTERM)
+        elif fault.kind == "cut cable":
+            self._hosts.pull_cable()
         elif fault.kind == "full disk":
             fill_disk(job.processes[fault.rank], 0.1 + fault.delay % 0.4)
         else:
@@ -193,6 +211,15 @@ def fill_disk(process, seconds):
         pass
 
 
+def can_make_hosts():
+    try:
+        with Hosts():
+            return True
+    except NoNamespaces as why:
+        print(f"chaos: no cable is cut, as this machine makes no network namespaces: {why}", file=sys.stderr, flush=True)
+        return False
+
+
 def tally(kept):
     return {"count": len(kept), "kept": sum(kept)}
 
@@ -203,6 +230,7 @@ class Chaos:
     def __init__(self, trainer, graph, steps):
         self._trainer, self._graph, self._steps = trainer, graph, steps
         self._references = {}
+        self._two_hosts = can_make_hosts()
         self.trials, self.hits, self.breaches = [], [], []
 
     def kills(self):
@@ -227,7 +255,7 @@ class Chaos:
         reference, seconds = self._reference(ranks, home)
         with tempfile.TemporaryDirectory(dir=home) as folder:
             trial = Trial(reference, ranks, folder)
-            trial.run(draw_faults(draw, faults, ranks, seconds))
+            trial.run(draw_faults(draw, faults, ranks, seconds, self._two_hosts))
         self.trials.append(not trial.breaches)
         self.hits += trial.hits
         self.breaches += trial.breaches

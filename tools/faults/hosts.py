@@ -4,6 +4,11 @@ import os
 import subprocess
 import time
 
+try:
+    from tools.faults.job import Job, free_port
+except ImportError:  # of a script beside it
+    from job import Job, free_port
+
 # Of each host: what its cable has, and what it is known by. The latter is there whatever becomes of the cable, so that
 # ranks of one host reach each other.
 CABLES = ["10.77.0.1", "10.77.0.2"]
@@ -43,6 +48,11 @@ class Hosts:
 
     def run(self, host, *command):
         subprocess.run([*self.at(host), *command], check=True, capture_output=True, text=True, timeout=10)
+
+    def job(self, command, ranks, environment=None):
+        """Of which the first half of the ranks live on the first host."""
+        place = {"MASTER_ADDR": ADDRESSES[0], "MASTER_PORT": str(free_port())}
+        return Job(command, ranks, environment, lambda rank: place, lambda rank: self.at(2 * rank // ranks))
 
     def pull_cable(self):
         self.run(0, "ip", "link", "set", "cable0", "down")

@@ -13,7 +13,6 @@ TRAINER = os.path.abspath("tools/trainer")
 MLP = os.path.abspath("tools/models/examples/mlp.pbtxt")
 RANKS = 4  # two on each host
 TIMEOUT = 2
-PORT = "29511"
 
 
 class NoNamespacesTest(unittest.TestCase):
@@ -49,11 +48,8 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(two.left(), [])
 
     def start(self, *flags):
-        command = [TRAINER, "train", "--mock-data", "--batch=8", f"--dp={RANKS}", "--threads=1",
-                   f"--timeout={TIMEOUT}", *flags, MLP]
-        place = {"MASTER_ADDR": hosts.ADDRESSES[0], "MASTER_PORT": PORT}
-        return job.Job(command, RANKS, variables=lambda rank: {**place, "LOCAL_RANK": str(rank % 2)},
-                       host=lambda rank: self.hosts.at(rank // 2))
+        return self.hosts.job([TRAINER, "train", "--mock-data", "--batch=8", f"--dp={RANKS}", "--threads=1",
+                               f"--timeout={TIMEOUT}", *flags, MLP], RANKS)
 
     def losses(self, report):
         with open(report, encoding="utf-8") as file:

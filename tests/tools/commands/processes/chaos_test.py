@@ -24,11 +24,24 @@ class ChaosTest(TrainerCase):
         self.assertEqual(found["checkpoints"]["kept"], found["checkpoints"]["count"])
         self.assertGreater(trials.kills(), 2)
 
+    def test_a_cable_that_is_cut(self):
+        if not chaos.can_make_hosts():
+            self.skipTest("this machine makes no network namespaces")
+        command = [TRAINER, "train", "--mock-data", "--batch=12", "--threads=1", "--epochs=1000", "--steps=200", "--dp=2"]
+        trial = chaos.Trial(Reference(TRAINER, [*command, MLP], chaos.EVERY, self.folder), 2, self.folder)
+        trial.run([chaos.Fault("cut cable", delay=0.3)])
+        self.assertEqual(trial.breaches, [])
+        self.assertNotEqual(trial.hits[0].where, "missed")
+
     def test_each_kind_gets_its_share(self):
         for seed in range(10):
-            faults = chaos.draw_faults(random.Random(seed), 2 * len(chaos.KINDS), 4, 1.0)
-            for half in faults[:len(chaos.KINDS)], faults[len(chaos.KINDS):]:
-                self.assertEqual(sorted(fault.kind for fault in half), sorted(chaos.KINDS))
+            kinds = sorted(chaos.KINDS + chaos.OF_TWO_HOSTS)
+            faults = chaos.draw_faults(random.Random(seed), 2 * len(kinds), 4, 1.0)
+            for half in faults[:len(kinds)], faults[len(kinds):]:
+                self.assertEqual(sorted(fault.kind for fault in half), kinds)
+            for ranks, two_hosts in (1, True), (4, False):
+                here = chaos.draw_faults(random.Random(seed), len(kinds), ranks, 1.0, two_hosts)
+                self.assertTrue({fault.kind for fault in here}.isdisjoint(chaos.OF_TWO_HOSTS))
             alone = chaos.draw_faults(random.Random(seed), 20, 1, 1.0)
             self.assertEqual({fault.rank for fault in alone}, {0})
             self.assertTrue({fault.point for fault in alone}.isdisjoint(chaos.OF_SEVERAL))
