@@ -52,6 +52,7 @@ std::vector<OpDefinition> AllDefinitions() {
       AttentionContextOp(),
       AttentionContextGradOp(),
       DropoutOp(),
+      PixelsOp(),
       ConcatOp(),
       SliceOp(),
       SliceGradOp(),

@@ -40,6 +40,7 @@ const KernelTable& Table() {
   static const KernelTable& table = *new KernelTable(WithLists({
       {"constant", {{"own", Own<CudaConstant>}}},
       {"cast", {{"own", Own<CudaCast>}}},
+      {"pixels", {{"own", Own<CudaPixels>}}},
       {"reshape", {{"own", Own<CudaReshape>}}},
       {"transpose", {{"own", Own<CudaTranspose>}}},
       {"conv2d", {{"cudnn", Convolution}, {"reference", Own<CudaConv2d>}}},

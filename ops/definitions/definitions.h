@@ -54,6 +54,8 @@ OpDefinition LayerNormInputGradOp();
 OpDefinition LayerNormParameterGradOp();
 // dropout.cc
 OpDefinition DropoutOp();
+// pixels.cc
+OpDefinition PixelsOp();
 // concat.cc
 OpDefinition ConcatOp();
 // slice.cc

@@ -53,6 +53,7 @@ const KernelTable& Table() {
   static const KernelTable& table = *new KernelTable(WithLists({
       {"constant", {{"reference", ReferenceConstant, kTaken}}},
       {"cast", {{"fast", FAST(FastCast), kTaken}, {"reference", ReferenceCast, kTaken}}},
+      {"pixels", {{"fast", FAST(FastPixels)}, {"reference", ReferencePixels}}},
       {"reshape", {{"reference", ReferenceReshape, kTaken}}},
       {"conv2d",
        {{"onednn", FAST(OneDnnConv2d), kTaken}, {"im2col", FAST(Im2ColConv2d)}, {"reference", ReferenceConv2d}}},

@@ -44,6 +44,10 @@ void AddElementwiseGradients(Cases& cases) {
   }
   cases.Add("maximum_share", "image", {}, {Fixed({3, 5, 3, 2}), Fixed({3, 5, 3, 2})});
   cases.Add("stop_gradient", "image", {}, {Fixed({3, 5, 3, 2})});
+  cases.Add("pixels", "image", {{"dtype", "f64"}, {"mean", "0.3,0.4"}, {"deviation", "0.5,0.25"}},
+            {{{{DType::kU8, {3, 5, 3, 2}}, false, Fill::kIntegers, 0, 256}}});
+  cases.Add("pixels", "flat", {{"dtype", "f64"}, {"mean", "0.3"}, {"deviation", "0.5"}},
+            {{{{DType::kU8, {5, 6}}, false, Fill::kIntegers, 0, 256}}});
   cases.Add("div_denominator_grad", "image", {}, {Fixed({3, 5, 3, 2}), Fixed({3, 5, 3, 2})});
 }
 

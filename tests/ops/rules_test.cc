@@ -375,6 +375,8 @@ TEST(Rules, ConcatAndSliceKeepTheirAxisWhole) {
 
 TEST(Rules, CastFromIntegersCarriesNoPartialSums) {
   EXPECT_EQ(RuleTexts("cast", {{"dtype", "f32"}}, {TensorType{DType::kU8, {6}}}), (Texts{"samples: S0 -> S0"}));
+  EXPECT_EQ(RuleTexts("pixels", {}, {TensorType{DType::kU8, {6, 4}}}),
+            (Texts{"samples: S0 -> S0", "channels: S1 -> S1"}));
   EXPECT_EQ(RuleTexts("cast", {{"dtype", "f64"}}, {F({6})}), (Texts{"samples: S0 -> S0", "partial: P -> P"}));
 }
 

@@ -1,4 +1,5 @@
-// Launches of element-wise ops, bias, dropout and casts. Sizes in elements; outputs may lie at the address of an input.
+// Launches of element-wise ops, bias, dropout, casts and pixels. Sizes in elements; outputs may lie at the address of
+// an input.
 #ifndef PARTITA_OPS_CUDA_LAUNCH_ARITHMETIC_H_
 #define PARTITA_OPS_CUDA_LAUNCH_ARITHMETIC_H_
 
@@ -7,11 +8,14 @@
 #include "graph/value/dtype.h"
 #include "ops/cuda/launch/launch.h"
 #include "ops/functors/geometry.h"
+#include "ops/functors/pixels.h"
 
 namespace partita::launch {
 
 LaunchError Constant(DType dtype, double value, void* y, int64_t elements, CudaQueue queue);
 LaunchError Cast(DType from, DType to, const void* x, void* y, int64_t elements, CudaQueue queue);
+// Of bytes x; not of bf16.
+LaunchError Pixels(DType to, const PixelScale& scale, const uint8_t* x, void* y, int64_t elements, CudaQueue queue);
 
 // The op at that place of UnaryOps, or of BinaryOps (ops/functors/elementwise.h).
 LaunchError Unary(int place, DType dtype, const void* x, void* y, int64_t elements, CudaQueue queue);

@@ -45,6 +45,48 @@ struct CastBody {
   }
 };
 
+// Four neighbours: their bytes in one access, and their numbers, where the addresses allow it.
+template <typename T>
+struct PixelsBody {
+  struct alignas(4) FourBytes {
+    uint8_t at[4];
+  };
+  struct alignas(16) FourNumbers {
+    T at[4];
+  };
+
+  const uint8_t* x;
+  T* y;
+  int64_t elements;
+  Divisor channels;
+  bool packed;
+  PixelScale scale;
+
+  PARTITA_HOST_DEVICE void operator()(int64_t i) const {
+    const int64_t begin = 4 * i, end = Smaller(elements, begin + 4);
+    int64_t channel = channels(begin).rest;
+    if (!packed || end - begin < 4) {
+      for (int64_t e = begin; e < end; ++e) y[e] = Next(x[e], channel);
+      return;
+    }
+    const auto bytes = *reinterpret_cast<const FourBytes*>(x + begin);
+    FourNumbers numbers;
+    for (int k = 0; k < 4; ++k) numbers.at[k] = Next(bytes.at[k], channel);
+    *reinterpret_cast<FourNumbers*>(y + begin) = numbers;
+  }
+
+  PARTITA_HOST_DEVICE T Next(uint8_t byte, int64_t& channel) const {
+    const T number = PixelValue<T>(byte, scale.mean[channel], scale.deviation[channel]);
+    channel = channel + 1 == channels.by() ? 0 : channel + 1;
+    return number;
+  }
+
+  static bool IsPacked(const void* x, const void* y) {
+    return reinterpret_cast<uintptr_t>(x) % alignof(FourBytes) == 0 &&
+           reinterpret_cast<uintptr_t>(y) % alignof(FourNumbers) == 0;
+  }
+};
+
 template <typename F>
 struct UnaryElement {
   template <typename A>
@@ -183,6 +225,14 @@ LaunchError Cast(DType from, DType to, const void* x, void* y, int64_t elements,
       using Body = CastBody<From, To>;
       return ForEach(CeilDivide(elements, 4), Body{As<From>(x), As<To>(y), elements, Body::IsPacked(x, y)}, queue);
     });
+  });
+}
+
+LaunchError Pixels(DType to, const PixelScale& scale, const uint8_t* x, void* y, int64_t elements, CudaQueue queue) {
+  return WithWide(to, [&]<typename T>() {
+    using Body = PixelsBody<T>;
+    const Body body{x, As<T>(y), elements, Divisor(scale.channels), Body::IsPacked(x, y), scale};
+    return ForEach(CeilDivide(elements, 4), body, queue);
   });
 }
 

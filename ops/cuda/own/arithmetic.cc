@@ -1,10 +1,11 @@
-// Element-wise ops, bias and dropout of a node. Outputs may lie at the address of an input.
+// Element-wise ops, bias, dropout and pixels of a node. Outputs may lie at the address of an input.
 #include "ops/cuda/launch/arithmetic.h"
 
 #include "graph/ir/op_definition.h"
 #include "ops/cuda/launch/reductions.h"
 #include "ops/cuda/own/own_kernels.h"
 #include "ops/functors/elementwise.h"
+#include "ops/values/pixel_scale.h"
 #include "runtime/base/philox.h"
 
 namespace partita {
@@ -92,6 +93,14 @@ absl::StatusOr<PreparedCudaKernel> CudaDropout(const LocalNode& node) {
     bound.iteration = In<int32_t>(a, 1);
     return launch::Dropout(dtype, bound, In(a, 0), Out(a, 0), n, q);
   });
+}
+
+absl::StatusOr<PreparedCudaKernel> CudaPixels(const LocalNode& node) {
+  ASSIGN_OR_RETURN(const PixelScale scale, LocalPixelScale(node));
+  return OwnWideKernel(node,
+                       [scale, n = node.outputs[0].elements()](const KernelArguments& a, DType dtype, CudaQueue q) {
+                         return launch::Pixels(dtype, scale, In<uint8_t>(a, 0), Out(a, 0), n, q);
+                       });
 }
 
 }  // namespace partita

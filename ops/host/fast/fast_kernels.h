@@ -20,6 +20,9 @@ absl::StatusOr<PreparedKernel> FastConv2dWeightGrad(const LocalNode& node);
 // cast.cc: between f32 and bf16
 absl::StatusOr<PreparedKernel> FastCast(const LocalNode& node);
 
+// pixels.cc
+absl::StatusOr<PreparedKernel> FastPixels(const LocalNode& node);
+
 // elementwise.cc: of ops/functors/elementwise.h
 absl::StatusOr<PreparedKernel> FastUnary(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastBinary(const LocalNode& node);

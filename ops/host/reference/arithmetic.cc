@@ -1,4 +1,4 @@
-// Reference kernels of element-wise ops, bias and dropout. Outputs may lie at the address of an input.
+// Reference kernels of element-wise ops, bias, dropout and pixels. Outputs may lie at the address of an input.
 #include <vector>
 
 #include "graph/ir/op_definition.h"
@@ -7,6 +7,7 @@
 #include "ops/host/kernel/global_index.h"
 #include "ops/host/reference/reference_kernels.h"
 #include "ops/values/node_geometry.h"
+#include "ops/values/pixel_scale.h"
 #include "runtime/base/bf16.h"
 
 namespace partita {
@@ -141,6 +142,17 @@ absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node) {
         const int64_t local = r * rows.length + i;
         Out<T>(a, 0)[local] = Dropout(In<T>(a, 0)[local], word, DropoutThreshold(rate), scale);
       }
+    }
+  });
+}
+
+absl::StatusOr<PreparedKernel> ReferencePixels(const LocalNode& node) {
+  ASSIGN_OR_RETURN(const PixelScale scale, LocalPixelScale(node));
+  const int64_t elements = node.outputs[0].elements();
+  return PreparedFloating(node.outputs[0].dtype, [=]<typename T>(const KernelArguments& a) {
+    for (int64_t i = 0; i < elements; ++i) {
+      const int64_t c = i % scale.channels;
+      Out<T>(a, 0)[i] = PixelValue<T>(In<uint8_t>(a, 0)[i], scale.mean[c], scale.deviation[c]);
     }
   });
 }

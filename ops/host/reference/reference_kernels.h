@@ -20,6 +20,7 @@ absl::StatusOr<PreparedKernel> ReferenceOver(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBias(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceDropout(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferencePixels(const LocalNode& node);
 
 // shaping.cc
 absl::StatusOr<PreparedKernel> ReferenceReshape(const LocalNode& node);

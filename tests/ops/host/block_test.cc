@@ -1,6 +1,8 @@
 // Parts of nodes, as ranks see them: empty blocks, and parts that together make the whole.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
 #include "tests/ops/host/kernel_case.h"
@@ -180,6 +182,33 @@ TEST(Dropout, MaskDoesNotDependOnTheSplit) {
         LocalTensor part = node.outputs[0];
         Narrow(part, dimension, begin, end);
         EXPECT_EQ(RunPart(node, inputs, options, narrow(begin, end))[0], Part(whole, part)) << family << dimension;
+      }
+    }
+  }
+}
+
+// Channels have means and deviations of their own: a rank takes those of its channels.
+TEST(Pixels, AreTheSameOnEveryPart) {
+  const LocalNode node = WholeNode("pixels", {{"mean", "0.1,0.2,0.3"}, {"deviation", "0.4,0.5,0.6"}},
+                                   {TensorType{DType::kU8, {5, 6, 7, 3}}});
+  const std::vector<Values> inputs = SuitableInputs(node, 8);
+  for (const std::string& family : Families("pixels")) {
+    const RunOptions options{.family = family, .threads = 2};
+    const Values whole = Outputs(node, inputs, options)[0];
+    for (size_t i = 0; i < whole.size(); ++i) {
+      const size_t c = i % 3;
+      const double mean = std::array{0.1, 0.2, 0.3}[c], deviation = std::array{0.4, 0.5, 0.6}[c];
+      ASSERT_EQ(whole[i], static_cast<float>((inputs[0][i] / 255.0 - mean) / deviation)) << family << " " << i;
+    }
+    for (int dimension = 0; dimension < 4; ++dimension) {
+      for (const auto& [begin, end] : {std::pair<int64_t, int64_t>{0, 1}, {1, node.outputs[0].global[dimension]}}) {
+        LocalTensor part = node.outputs[0];
+        Narrow(part, dimension, begin, end);
+        const auto narrow = [&](LocalNode& n) {
+          Narrow(*n.inputs[0], dimension, begin, end);
+          Narrow(n.outputs[0], dimension, begin, end);
+        };
+        EXPECT_EQ(RunPart(node, inputs, options, narrow)[0], Part(whole, part)) << family << dimension;
       }
     }
   }

@@ -392,6 +392,18 @@ void AddEpilogues(CaseTable& table) {
   }
 }
 
+// Of one mean for all, of one for each of as many channels as loops are made for and of others.
+void AddPixels(CaseTable& table) {
+  const auto add = [&table](Shape shape, const char* mean, const char* deviation) {
+    table.Add("pixels", {{"mean", std::string(mean)}, {"deviation", std::string(deviation)}},
+              {TensorType{DType::kU8, std::move(shape)}});
+  };
+  add({5, 131}, "0.2860406", "0.35302424");
+  add({2, 7, 9, 1}, "0.2860406", "0.35302424");
+  add({2, 151, 150, 3}, "0.485,0.456,0.406", "0.229,0.224,0.225");
+  add({3, 2, 3, 2}, "0.485,-0.25", "0.5");
+}
+
 // Of the list in ops/functors/elementwise.h.
 void AddListed(CaseTable& table) {
   for (const Shape& shape : kShapes) {
@@ -431,6 +443,7 @@ CaseTable MakeTable() {
   AddListed(table);
   AddSequenceProducts(table);
   AddAttention(table);
+  AddPixels(table);
   return table;
 }
 

@@ -30,7 +30,7 @@ Values Drawn(const LocalNode& node, size_t input, uint64_t seed) {
   };
   if (name == "draws") return Values(static_cast<size_t>(elements), 500);
   if (name == "apply") return Values(static_cast<size_t>(elements), 1);
-  if (name == "mask") return counted([seed](size_t k) { return (k * 151 + seed * 37) % 256; });
+  if (name == "mask" || name == "bytes") return counted([seed](size_t k) { return (k * 151 + seed * 37) % 256; });
   if (node.inputs[input]->dtype == DType::kI32) return counted([seed](size_t k) { return (k * 7 + seed) % 5; });
   Values values = RandomValues(elements, seed * 16 + input);
   if (IsPositive(node.op->name, input, name)) {

@@ -148,6 +148,7 @@ TEST_P(EmulatedKernel, AnyLaunchMayFail) {
 TEST_P(EmulatedKernel, ElementwiseOpsHaveTheHostsBits) {
   static const auto& exact = *new std::set<std::string>{"constant",
                                                         "cast",
+                                                        "pixels",
                                                         "reshape",
                                                         "stop_gradient",
                                                         "scale",
