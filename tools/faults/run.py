@@ -67,6 +67,10 @@ def line(kind, phase, outcomes):
             f"{1e3 * p99:>10.1f} {1e3 * seconds[-1]:>10.1f} {wrong:>8}")
 
 
+def recovery_line(phase, seconds):
+    return line("kill", phase, [job.Outcome(phase, each) for each in seconds])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--trainer", required=True)
@@ -75,6 +79,7 @@ def main():
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--stops", type=int, default=100)
     parser.add_argument("--restarts", type=int, default=30)
+    parser.add_argument("--shrinkings", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     command = command_of(options.trainer, options.graph, options.ranks)
@@ -94,8 +99,12 @@ def main():
             print(line(kind, phase, outcomes), flush=True)
     if options.restarts > 0:
         draw = random.Random(f"{options.seed} restart")
-        seconds = recovery.recoveries(options.trainer, options.graph, 4, options.restarts, draw)
-        print(line("kill", "recovery", [job.Outcome("recovery", each) for each in seconds]), flush=True)
+        print(recovery_line("recovery", recovery.recoveries(options.trainer, options.graph, 4, options.restarts, draw)),
+              flush=True)
+    if options.shrinkings > 0:
+        draw = random.Random(f"{options.seed} shrinking")
+        print(recovery_line("shrinking", recovery.shrinkings(options.trainer, options.graph, options.shrinkings, draw)),
+              flush=True)
     print(f"{outside} of {options.kills + options.stops} outside of what is promised: the others end and name the rank "
           f"{PROMISES['kill'][1].limit:.0f} s after a kill, {PROMISES['stop'][1].limit:.0f} s after a stop (a timeout of "
           f"{STOP_TIMEOUT} s and one more), {JOINING} and {JOINING + STOP_TIMEOUT} s where it did not join", flush=True)
