@@ -44,8 +44,10 @@ void BlockCall::AddReceive(Blocks& blocks, int peer, void* data, int64_t bytes, 
                       HashOf({static_cast<int64_t>(tag), bytes, peer}));
 }
 
-void BlockCall::Prepare(PeerMesh& mesh, std::span<const int> ranks, std::shared_ptr<ReductionScratch>& scratch) {
+void BlockCall::Prepare(PeerMesh& mesh, const PeerMemory& memory, std::span<const int> ranks,
+                        std::shared_ptr<ReductionScratch>& scratch) {
   mesh_ = &mesh;
+  memory_ = &memory;
   ranks_ = ranks;
   if (operation == CommOperation::kSendReceive) {
     PreparePairs();
@@ -98,14 +100,16 @@ absl::Status BlockCall::Run(uint64_t run, std::span<const uint64_t> runs_by_peer
   for (PeerBlock& block : receives_) Receive(block);
   for (int64_t chunk = 0; chunk < std::min<int64_t>(2, chunks_); ++chunk) PostChunk(chunk);
   for (PeerBlock& block : sends_) Send(block);
-  if (chunks_ > 0) {
+  if (reads_peers_) {
+    RETURN_IF_ERROR(ReduceByReading());
+  } else if (chunks_ > 0) {
     RETURN_IF_ERROR(ReduceChunks());
   } else if (!reduces()) {
     CopyOwn();
   }
   for (PeerBlock& block : receives_) {
     RETURN_IF_ERROR(AwaitReceive(block));
-    wire += operation == CommOperation::kSendReceive ? 0 : block.passage.bytes();
+    wire += operation == CommOperation::kSendReceive || reads_peers_ ? 0 : block.passage.bytes();
   }
   RETURN_IF_ERROR(AwaitSends());
   if (exchanges_) ReduceExchanged();

@@ -4,7 +4,8 @@
 //   reduce_scatter, reduce     each input block goes to its owner in chunks, who adds a chunk of all ranks in ascending
 //                              rank order while the next one is on its way
 //   all_reduce                 the same over balanced blocks; a reduced chunk leaves at once for all ranks. Of little,
-//                              two ranks give each other all of it and both add, in the same order
+//                              two ranks give each other all of it and both add, in the same order. Of much, ranks
+//                              that can read each other's memory say where it is and what is done there, no more
 //
 // The bytes are those of `local`, and the bits too.
 #ifndef PARTITA_RUNTIME_COMM_PROCESSES_BLOCK_CALL_H_
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/comm/processes/peer_memory.h"
 #include "runtime/comm/shared/comm_call.h"
 #include "runtime/comm/transport/peer_mesh.h"
 
@@ -44,7 +46,8 @@ struct ReductionScratch {
 struct BlockCall : CommCall {
   // Lists the blocks. `ranks`: of the world, in group order; they must outlive the call. `scratch`: of the calls
   // before, or null; replaced by a larger one if this call needs it.
-  void Prepare(PeerMesh& mesh, std::span<const int> ranks, std::shared_ptr<ReductionScratch>& scratch);
+  void Prepare(PeerMesh& mesh, const PeerMemory& memory, std::span<const int> ranks,
+               std::shared_ptr<ReductionScratch>& scratch);
 
   // Moves and reduces. Slots are made of the tags and of what tells this call from all others: `run` (of the group),
   // and by peer for send_receive. kUnavailable: a connection ended, or the mesh was closed; buffers may still be in use
@@ -55,8 +58,13 @@ struct BlockCall : CommCall {
   std::atomic<int> awaited{-1};
 
  private:
-  enum BlockKind : int64_t { kMoveBlock, kInputBlock, kResultBlock };
+  enum BlockKind : int64_t { kMoveBlock, kInputBlock, kResultBlock, kPlaceBlock, kNoteBlock };
   using Blocks = std::deque<PeerBlock>;
+
+  // Addresses of a rank's own.
+  struct Place {
+    uint64_t in = 0, out = 0;
+  };
 
   bool reduces() const;
   int size() const { return static_cast<int>(ranks_.size()); }
@@ -83,6 +91,17 @@ struct BlockCall : CommCall {
   void PostChunk(int64_t chunk);
   absl::Status ReduceChunk(int64_t chunk);
 
+  // read_reduction.cc
+  bool CanReadPeers() const;
+  void PrepareReading(std::shared_ptr<ReductionScratch>& scratch);
+  int64_t Parts(int owner) const;
+  ElementRange PartOf(int owner, int64_t part) const;
+  void AddNotes();
+  absl::Status ReduceByReading();
+  absl::Status ReducePart(const ElementRange& part);
+  absl::Status TakeSums(int64_t part);
+  absl::Status ReadPeer(int peer, uint64_t from, int64_t element, char* to, int64_t count);
+
   void Send(PeerBlock& block);
   void Receive(PeerBlock& block);
   absl::Status Await(PeerBlock& block);
@@ -92,6 +111,7 @@ struct BlockCall : CommCall {
   void CopyOwn();
 
   PeerMesh* mesh_ = nullptr;
+  const PeerMemory* memory_ = nullptr;
   std::span<const int> ranks_;
   Blocks sends_, receives_;
 
@@ -102,6 +122,15 @@ struct BlockCall : CommCall {
   std::vector<const void*> inputs_;            // of a chunk, by rank
   Blocks chunk_receives_;                      // by chunk, then by peer
   Blocks result_sends_;                        // all_reduce: by chunk, then by peer
+
+  // Where ranks read each other's memory. Then result_sends_ are notes: by part, then by peer, that it is reduced; and
+  // to each peer one more, that this rank has taken all.
+  bool reads_peers_ = false;
+  Place own_place_;
+  std::vector<Place> places_;                  // by rank
+  std::vector<PeerBlock*> place_receives_;     // of them
+  std::vector<std::vector<PeerBlock*>> done_;  // by rank, by part: its notes
+  std::vector<char> notes_;                    // what comes with them, which says nothing
 
   uint64_t run_ = 0;
   std::span<const uint64_t> runs_by_peer_;

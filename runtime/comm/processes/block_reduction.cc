@@ -44,6 +44,8 @@ void BlockCall::PrepareReduction(std::shared_ptr<ReductionScratch>& scratch) {
   if (in.bytes() == 0) return;
   exchanges_ = operation == CommOperation::kAllReduce && size() == 2 && in.bytes() <= kMostExchangedBytes;
   if (exchanges_) return PrepareExchange(scratch);
+  reads_peers_ = CanReadPeers();
+  if (reads_peers_) return PrepareReading(scratch);
   const ElementRange own = BlockOf(rank);
   chunks_ = Chunks(own.count, chunk_);
   if (size() == 1) return;

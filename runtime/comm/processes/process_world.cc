@@ -24,7 +24,7 @@ class ProcessCommunicator : public HostCommunicator {
  private:
   std::unique_ptr<CommCall> NewCall() const override { return std::make_unique<BlockCall>(); }
   absl::Status Prepare(CommCall& call) override {
-    static_cast<BlockCall&>(call).Prepare(world_.mesh(), group_.ranks, scratch_);
+    static_cast<BlockCall&>(call).Prepare(world_.mesh(), world_.memory(), group_.ranks, scratch_);
     return absl::OkStatus();
   }
   absl::Status Run(CommCall& call) override { return world_.Run(group_, static_cast<BlockCall&>(call)); }
@@ -49,8 +49,10 @@ absl::StatusOr<std::unique_ptr<ProcessWorld>> ProcessWorld::Connect(int rank, in
     mesh_options.shared_memory = options.shared_memory;
     mesh_options.timeout = options.connect_timeout;
     ASSIGN_OR_RETURN(std::unique_ptr<PeerMesh> mesh, PeerMesh::Connect(rank, ranks, store, mesh_options));
+    ASSIGN_OR_RETURN(std::unique_ptr<PeerMemory> memory,
+                     PeerMemory::Meet(rank, ranks, store, options.shared_memory, options.connect_timeout));
     return std::unique_ptr<ProcessWorld>(
-        new ProcessWorld(std::make_unique<ProcessWorldState>(std::move(mesh), options)));
+        new ProcessWorld(std::make_unique<ProcessWorldState>(std::move(mesh), std::move(memory), options)));
   });
 }
 

@@ -28,8 +28,13 @@ std::string ProcessGroup::Describe() const {
   return fmt::format("group {}: {}, sequence number {}", id, call->Describe(), call->sequence);
 }
 
-ProcessWorldState::ProcessWorldState(std::unique_ptr<PeerMesh> mesh, const ProcessWorldOptions& options)
-    : options_(options), recorder_(mesh->size()), peers_(static_cast<size_t>(mesh->size())), mesh_(std::move(mesh)) {
+ProcessWorldState::ProcessWorldState(std::unique_ptr<PeerMesh> mesh, std::unique_ptr<PeerMemory> memory,
+                                     const ProcessWorldOptions& options)
+    : options_(options),
+      memory_(std::move(memory)),
+      recorder_(mesh->size()),
+      peers_(static_cast<size_t>(mesh->size())),
+      mesh_(std::move(mesh)) {
   mesh_->Start([this](int rank) { return EventsOf(rank); });
   if (mesh_->size() > 1) watcher_ = std::thread([this] { WatchCalls(); });
 }

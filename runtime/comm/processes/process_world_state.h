@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/comm/processes/peer_memory.h"
 #include "runtime/comm/processes/peer_message.h"
 #include "runtime/comm/processes/process_group.h"
 #include "runtime/comm/processes/process_world.h"
@@ -27,10 +28,12 @@ namespace partita {
 // Thread-safe.
 class ProcessWorldState {
  public:
-  ProcessWorldState(std::unique_ptr<PeerMesh> mesh, const ProcessWorldOptions& options);
+  ProcessWorldState(std::unique_ptr<PeerMesh> mesh, std::unique_ptr<PeerMemory> memory,
+                    const ProcessWorldOptions& options);
   ~ProcessWorldState();
 
   PeerMesh& mesh() { return *mesh_; }
+  const PeerMemory& memory() const { return *memory_; }
   FlightRecorder& recorder() { return recorder_; }
 
   // This rank's place in a group; kInvalidArgument: made already.
@@ -69,6 +72,7 @@ class ProcessWorldState {
   std::string InFlightLocked() const;
 
   const ProcessWorldOptions options_;
+  const std::unique_ptr<PeerMemory> memory_;
   FlightRecorder recorder_;
   std::vector<Peer> peers_;  // by rank
   std::thread watcher_;

@@ -1,0 +1,109 @@
+#include "runtime/comm/processes/peer_memory.h"
+
+#include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+constexpr size_t kProofBytes = 32;
+
+// What a rank says of itself, as it lies in memory.
+struct Words {
+  int64_t process = 0;  // 0: it does not want to be read
+  uint64_t address = 0;
+  char proof[kProofBytes] = {};
+  char network[64] = {};
+};
+
+// Two network namespaces are two hosts, whatever else they have in common: memory would hide that the network between
+// them is gone.
+void SetNetwork(Words& words) {
+  if (readlink("/proc/self/ns/net", words.network, sizeof(words.network) - 1) <= 0) words.process = 0;
+}
+
+bool ReadProcess(pid_t process, uint64_t address, std::span<char> to) {
+  while (!to.empty()) {
+    const iovec local{to.data(), to.size()}, remote{reinterpret_cast<void*>(address), to.size()};
+    const ssize_t count = process_vm_readv(process, &local, 1, &remote, 1, 0);
+    if (count <= 0) return false;
+    to = to.subspan(static_cast<size_t>(count));
+    address += static_cast<uint64_t>(count);
+  }
+  return true;
+}
+
+std::string WordsKey(int rank) { return fmt::format("memory/{}", rank); }
+
+std::string ReadsKey(int rank) { return fmt::format("memory/{}/reads", rank); }
+
+}  // namespace
+
+PeerMemory::PeerMemory(int rank, int ranks)
+    : rank_(rank), proof_(kProofBytes), processes_(static_cast<size_t>(ranks)), who_reads_(static_cast<size_t>(ranks)) {
+  std::random_device random;
+  std::ranges::generate(proof_, [&] { return static_cast<char>(random()); });
+}
+
+std::string PeerMemory::OwnWords(bool wanted) const {
+  Words words;
+  words.process = wanted ? getpid() : 0;
+  words.address = reinterpret_cast<uintptr_t>(proof_.data());
+  std::ranges::copy(proof_, words.proof);
+  SetNetwork(words);
+  return {reinterpret_cast<const char*>(&words), sizeof(words)};
+}
+
+bool PeerMemory::CanRead(int rank, const std::string& words) {
+  Words own, theirs;
+  own.process = 1;
+  SetNetwork(own);
+  if (words.size() != sizeof(theirs) || own.process == 0) return false;
+  std::memcpy(static_cast<void*>(&theirs), words.data(), sizeof(theirs));
+  if (theirs.process <= 0 || std::memcmp(own.network, theirs.network, sizeof(own.network)) != 0) return false;
+  char found[kProofBytes];
+  if (!ReadProcess(static_cast<pid_t>(theirs.process), theirs.address, found)) return false;
+  if (std::memcmp(found, theirs.proof, kProofBytes) != 0) return false;
+  processes_[rank] = static_cast<pid_t>(theirs.process);
+  return true;
+}
+
+absl::StatusOr<std::unique_ptr<PeerMemory>> PeerMemory::Meet(int rank, int ranks, KeyValueStore& store, bool wanted,
+                                                             std::chrono::milliseconds timeout) {
+  std::unique_ptr<PeerMemory> memory(new PeerMemory(rank, ranks));
+  if (ranks == 1) return memory;
+  RETURN_IF_ERROR(store.Set(WordsKey(rank), memory->OwnWords(wanted)));
+  std::string reads(static_cast<size_t>(ranks), '0');
+  for (int other = 0; other < ranks; ++other) {
+    ASSIGN_OR_RETURN(const std::string words, store.Get(WordsKey(other), timeout));
+    if (wanted && other != rank && memory->CanRead(other, words)) reads[other] = '1';
+  }
+  RETURN_IF_ERROR(store.Set(ReadsKey(rank), reads));
+  for (int other = 0; other < ranks; ++other) {
+    ASSIGN_OR_RETURN(memory->who_reads_[other], store.Get(ReadsKey(other), timeout));
+    if (static_cast<int>(memory->who_reads_[other].size()) == ranks) continue;
+    return Unavailable("rank {} says of {} ranks whether it can read their memory", other,
+                       memory->who_reads_[other].size());
+  }
+  return memory;
+}
+
+bool PeerMemory::Connects(std::span<const int> ranks) const {
+  return std::ranges::all_of(ranks, [&](int reader) {
+    return std::ranges::all_of(ranks,
+                               [&](int read) { return reader == read || who_reads_[reader].substr(read, 1) == "1"; });
+  });
+}
+
+bool PeerMemory::Read(int rank, uint64_t address, std::span<char> to) const {
+  return processes_[rank] != 0 && ReadProcess(processes_[rank], address, to);
+}
+
+}  // namespace partita

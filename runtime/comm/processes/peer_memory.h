@@ -1,0 +1,50 @@
+// The memory of other ranks on this host, which the system copies straight to where it is wanted (process_vm_readv).
+//
+// Through a ring a byte is copied twice, by two threads that wake each other. Here it is copied once, by who wants it.
+// Two ranks find out at the beginning whether each may read the other one: the same network, the same user and no rule
+// of the system against it. Nothing is ever written into another process, and what a rank says of its own memory is not
+// believed: what is not there cannot be read.
+#ifndef PARTITA_RUNTIME_COMM_PROCESSES_PEER_MEMORY_H_
+#define PARTITA_RUNTIME_COMM_PROCESSES_PEER_MEMORY_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/comm/key_value_store.h"
+
+namespace partita {
+
+// Thread-safe once it is made.
+class PeerMemory {
+ public:
+  // All ranks of a world call it. `wanted`: whether this one lets itself be read. kUnavailable: a rank does not come
+  // within `timeout`.
+  static absl::StatusOr<std::unique_ptr<PeerMemory>> Meet(int rank, int ranks, KeyValueStore& store, bool wanted,
+                                                          std::chrono::milliseconds timeout);
+
+  // Whether each of these ranks of the world can read each other one. All ranks of the world answer the same.
+  bool Connects(std::span<const int> ranks) const;
+
+  // False: the rank is gone, or has no such memory.
+  bool Read(int rank, uint64_t address, std::span<char> to) const;
+
+ private:
+  PeerMemory(int rank, int ranks);
+  std::string OwnWords(bool wanted) const;
+  bool CanRead(int rank, const std::string& words);
+
+  const int rank_;
+  std::vector<char> proof_;             // drawn; whoever finds it here reads the right process
+  std::vector<int> processes_;          // by rank; 0: it cannot be read
+  std::vector<std::string> who_reads_;  // by rank: a '1' for each rank that it can read
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_PROCESSES_PEER_MEMORY_H_

@@ -1,0 +1,134 @@
+// An all_reduce of ranks that can read each other's memory (peer_memory.h).
+//
+// Each says where its elements are. It reads what the others have of its own block, adds, and tells them, part by part,
+// that the sums are there; they read them. Who has read all says so, and nobody leaves before all have.
+#include <algorithm>
+
+#include "runtime/base/status.h"
+#include "runtime/comm/processes/block_call.h"
+#include "runtime/comm/processes/slot_hash.h"
+#include "runtime/comm/shared/host_reduce.h"
+
+namespace partita {
+namespace {
+
+// Less is sent: three notes, one after the other, take longer than a few copies.
+constexpr int64_t kLeastBytes = 512 << 10;
+
+// Of a peer, read at a time: it, what it is added to and the sums stay in a core's cache.
+constexpr int64_t kReadBytes = 256 << 10;
+
+// Of a part. The sums of one are read while they are in a cache; a note wakes a thread.
+constexpr int64_t kPartBytes = 1 << 20;
+
+}  // namespace
+
+bool BlockCall::CanReadPeers() const {
+  return operation == CommOperation::kAllReduce && size() > 1 && in.bytes() > kLeastBytes && memory_->Connects(ranks_);
+}
+
+int64_t BlockCall::Parts(int owner) const {
+  const int64_t bytes = BlockOf(owner).count * SizeOf(in.dtype);
+  return (bytes + kPartBytes - 1) / kPartBytes;
+}
+
+ElementRange BlockCall::PartOf(int owner, int64_t part) const {
+  const ElementRange block = BlockOf(owner);
+  const int64_t elements = kPartBytes / SizeOf(in.dtype), first = part * elements;
+  return {block.first + first, std::min(elements, block.count - first)};
+}
+
+void BlockCall::PrepareReading(std::shared_ptr<ReductionScratch>& scratch) {
+  chunk_ = kReadBytes / SizeOf(in.dtype);
+  TakeScratch(kReadBytes * (size() - 1), scratch);
+  own_place_ = {reinterpret_cast<uintptr_t>(in.data), reinterpret_cast<uintptr_t>(out.data)};
+  places_.resize(ranks_.size());
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank) continue;
+    AddSend(sends_, peer, &own_place_, sizeof(Place), ChunkTag(kPlaceBlock, 0));
+    AddReceive(receives_, peer, &places_[peer], sizeof(Place), ChunkTag(kPlaceBlock, 0));
+    place_receives_.push_back(&receives_.back());
+  }
+  AddNotes();
+}
+
+// A note is a block of one byte, any. Each comes to a place of its own: several threads may bring them.
+void BlockCall::AddNotes() {
+  int64_t notes = 0;
+  for (int peer = 0; peer < size(); ++peer) notes += peer == rank ? 0 : Parts(peer) + 1;
+  notes_.resize(static_cast<size_t>(notes));
+  char* to = notes_.data();
+  constexpr int64_t kTaken = -1;
+  const auto receive = [&](int peer, int64_t note) {
+    AddReceive(receives_, peer, to++, 1, ChunkTag(kNoteBlock, note));
+  };
+  const auto send = [&](int64_t note) {
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer != rank) AddSend(result_sends_, peer, &own_place_, 1, ChunkTag(kNoteBlock, note));
+    }
+  };
+  done_.resize(ranks_.size());
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank) continue;
+    for (int64_t part = 0; part < Parts(peer); ++part) {
+      receive(peer, part);
+      done_[peer].push_back(&receives_.back());
+    }
+    receive(peer, kTaken);
+  }
+  for (int64_t part = 0; part < Parts(rank); ++part) send(part);
+  send(kTaken);
+}
+
+absl::Status BlockCall::ReduceByReading() {
+  for (PeerBlock* const place : place_receives_) RETURN_IF_ERROR(AwaitReceive(*place));
+  auto note = result_sends_.begin();
+  const auto send_notes = [&] {
+    for (int peer = 0; peer < size() - 1; ++peer) Send(*note++);
+  };
+  const int64_t own = Parts(rank), most = Parts(0);  // no block is larger than the first
+  for (int64_t part = 0; part <= most; ++part) {
+    if (part < own) {
+      RETURN_IF_ERROR(ReducePart(PartOf(rank, part)));
+      send_notes();
+    }
+    if (part > 0) RETURN_IF_ERROR(TakeSums(part - 1));
+  }
+  send_notes();
+  return absl::OkStatus();
+}
+
+absl::Status BlockCall::ReducePart(const ElementRange& part) {
+  for (int64_t done = 0; done < part.count; done += chunk_) {
+    const int64_t first = part.first + done, count = std::min(chunk_, part.count - done);
+    char* place = scratch_->areas[0].data();
+    for (int peer = 0; peer < size(); ++peer) {
+      inputs_[peer] = peer == rank ? At(in, first) : place;
+      if (peer == rank) continue;
+      RETURN_IF_ERROR(ReadPeer(peer, places_[peer].in, first, place, count));
+      place += kReadBytes;
+    }
+    ReduceElements(reduction, in.dtype, inputs_, count, At(out, first));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BlockCall::TakeSums(int64_t part) {
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank || part >= Parts(peer)) continue;
+    RETURN_IF_ERROR(AwaitReceive(*done_[peer][static_cast<size_t>(part)]));
+    const ElementRange sums = PartOf(peer, part);
+    RETURN_IF_ERROR(ReadPeer(peer, places_[peer].out, sums.first, At(out, sums.first), sums.count));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BlockCall::ReadPeer(int peer, uint64_t from, int64_t element, char* to, int64_t count) {
+  const auto bytes = static_cast<size_t>(count * SizeOf(in.dtype));
+  wire += static_cast<int64_t>(bytes);
+  const uint64_t address = from + static_cast<uint64_t>(element * SizeOf(in.dtype));
+  if (memory_->Read(ranks_[peer], address, {to, bytes})) return absl::OkStatus();
+  return absl::UnavailableError("the memory of a rank is gone");
+}
+
+}  // namespace partita
