@@ -97,6 +97,7 @@ bool Door::Answer(Stranger& stranger) {
   const Admission::Step step = stranger.admission.Take(stranger.bytes, answer);
   stranger.bytes.clear();
   if (!answer.empty() && !stranger.socket.Write(answer, stranger.deadline).ok()) return false;
+  if (step == Admission::Step::kDisagrees) on_guest_({stranger.admission.rank(), Socket(), {}});
   if (step != Admission::Step::kAdmitted) return step == Admission::Step::kGoesOn;
   --refused_;  // it is not one of them, though it goes as they do
   on_guest_({stranger.admission.rank(), std::move(stranger.socket), stranger.admission.seeds()});

@@ -24,7 +24,7 @@ namespace partita {
 // A rank that has proved who it is.
 struct Guest {
   int rank = 0;
-  Socket socket;  // does not block
+  Socket socket;  // does not block; not valid: it does not agree on TLS, and has been told so (DisagreementOnTls)
   ConnectionSeeds seeds;
 };
 

@@ -1,14 +1,16 @@
 // How two processes of a job make sure that they mean each other, before anything else is made of what comes.
 //
-//   who connects                      who listens
-//   hello: world, ranks, nonce   ->   looks at what is in it; keeps nothing but these bytes
-//                                <-   nonce
-//   proof                        ->   is wrong: zeros, and the end
-//                                <-   proof
+//   who connects                            who listens
+//   hello: world, ranks, TLS, nonce   ->   looks at what is in it; keeps nothing but these bytes
+//                                     <-   nonce
+//   proof                             ->   is wrong: zeros, and the end
+//                                     <-   proof, or one that it is who is meant and is to have TLS where the other
+//                                          is not, or the other way round; and the end
 //
-// A proof is a keyed hash by the job's token of both nonces, both ranks, how many there are, and the name of what is
-// joined ("world"): nothing heard once fits another connection. Who listens proves nothing to somebody who has not.
-// From the same comes what seeds the checksums of the connection.
+// A proof is a keyed hash by the job's token of both nonces, both ranks, how many there are, the name of what is joined
+// ("world"), and whether the connection is to be encrypted: nothing heard once fits another connection, and nobody
+// between the two can make them do without TLS. Who listens proves nothing to somebody who has not. From the same comes
+// what seeds the checksums of the connection, and what TLS begins with, which comes behind it (tls_session.h).
 #ifndef PARTITA_RUNTIME_ADMISSION_HANDSHAKE_H_
 #define PARTITA_RUNTIME_ADMISSION_HANDSHAKE_H_
 
@@ -27,21 +29,28 @@ struct Identity {
   int rank = 0;
   int ranks = 1;
   int first_guest = 0;  // of those who may connect to it, up to ranks
+  bool tls = false;     // whether what follows is to be encrypted
 };
 
 // Of the two ways of a connection: known to both sides, and to nobody else.
 struct ConnectionSeeds {
   uint64_t sent = 0;
   uint64_t received = 0;
+  std::string tls = {};  // kProofBytes; of both ways
 };
 
+// The sentence for both of two ranks of which one is to have TLS.
+std::string DisagreementOnTls(int with, int without);
+
 // To rank `to`, which listens at the other end. kUnavailable: it does not answer so. kInvalidArgument: another token.
+// kFailedPrecondition: DisagreementOnTls.
 absl::StatusOr<ConnectionSeeds> IntroduceTo(int to, Socket& socket, const Identity& identity, Socket::Time deadline);
 
 // The other side, given the bytes as they come. It waits for no more than bytes_wanted(), which has a bound.
 class Admission {
  public:
-  enum class Step { kGoesOn, kAdmitted, kRefused };
+  // kDisagrees: it has proved who it is, and is to have TLS where this rank is not, or the other way round.
+  enum class Step { kGoesOn, kAdmitted, kDisagrees, kRefused };
 
   explicit Admission(const Identity& identity) : identity_(identity) {}
 
@@ -54,7 +63,7 @@ class Admission {
   // Whether it has said hello, and named this world.
   bool greeted() const { return !nonces_.empty(); }
 
-  // When admitted: who it is.
+  // When admitted, or it disagrees: who it is.
   int rank() const { return rank_; }
   ConnectionSeeds seeds() const { return seeds_; }
 
@@ -64,6 +73,7 @@ class Admission {
 
   const Identity& identity_;
   int rank_ = -1;
+  bool tls_ = false;    // as it says
   std::string nonces_;  // empty: no hello yet
   ConnectionSeeds seeds_;
 };

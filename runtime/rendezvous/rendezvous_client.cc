@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -17,6 +18,7 @@
 #include "runtime/rendezvous/identity.h"
 #include "runtime/rendezvous/quiet_grpc.h"
 #include "runtime/rendezvous/rendezvous.grpc.pb.h"
+#include "runtime/rendezvous/tls_relay.h"
 #include "runtime/rendezvous/version.h"
 
 namespace partita {
@@ -136,27 +138,38 @@ class Client : public RendezvousClient {
     }
   }
 
-  // Proves who this is, and lets gRPC have the connection.
+  // What gRPC may have: at its other end is the rendezvous, to which this rank has proved who it is.
+  absl::StatusOr<Socket> ConnectOnce(Clock::time_point deadline) {
+    ASSIGN_OR_RETURN(Socket socket, ConnectTo({options_.address, options_.port}, deadline));
+    const Identity identity = RendezvousIdentity(options_.token, options_.rank, options_.tls);
+    ASSIGN_OR_RETURN(const ConnectionSeeds seeds, IntroduceTo(0, socket, identity, deadline));
+    if (!options_.tls) return socket;
+    std::promise<absl::StatusOr<Socket>> found;
+    relay_ = std::make_unique<TlsRelay>(TlsSession::Side::kConnects, std::move(socket), seeds.tls, deadline,
+                                        [&](absl::StatusOr<Socket> local) { found.set_value(std::move(local)); });
+    return found.get_future().get();
+  }
+
   absl::Status ConnectUntil(Clock::time_point deadline) {
     const std::string target = fmt::format("{}:{}", options_.address, options_.port);
     while (true) {
-      absl::StatusOr<Socket> socket = ConnectTo({options_.address, options_.port}, deadline);
-      const absl::Status known =
-          socket.ok() ? IntroduceTo(0, *socket, RendezvousIdentity(options_.token, options_.rank), deadline).status()
-                      : socket.status();
-      if (known.ok()) {
+      absl::StatusOr<Socket> socket = ConnectOnce(deadline);
+      if (socket.ok()) {
         channel_ = grpc::CreateInsecureChannelFromFd(target, socket->Release());
         stub_ = rendezvous::Rendezvous::NewStub(channel_);
         context_ = std::make_unique<grpc::ClientContext>();
         stream_ = stub_->Join(context_.get());
         return absl::OkStatus();
       }
-      if (absl::IsInvalidArgument(known)) {
+      const absl::Status why = socket.status();
+      if (absl::IsInvalidArgument(why)) {
         return InvalidArgument("rank {} has another token than the rendezvous at {}", options_.rank, target);
       }
+      if (absl::IsFailedPrecondition(why)) return absl::InvalidArgumentError(why.message());
+      if (absl::IsResourceExhausted(why)) return why;
       if (Clock::now() + kNextTry > deadline) {
         return Unavailable("rank {}: nobody serves the rendezvous at {}; is rank 0 running? ({})", options_.rank,
-                           target, std::string(known.message()));
+                           target, std::string(why.message()));
       }
       std::this_thread::sleep_for(kNextTry);
     }
@@ -168,6 +181,7 @@ class Client : public RendezvousClient {
     context_ = nullptr;
     stub_ = nullptr;
     channel_ = nullptr;
+    relay_ = nullptr;
   }
 
   // `too_early`: the server is of a job that has failed, or just goes.
@@ -254,6 +268,7 @@ class Client : public RendezvousClient {
   }
 
   const Options options_;
+  std::unique_ptr<TlsRelay> relay_;  // null without TLS; its end of the connection goes before
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<rendezvous::Rendezvous::Stub> stub_;
   std::unique_ptr<grpc::ClientContext> context_;

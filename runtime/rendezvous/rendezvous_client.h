@@ -23,6 +23,7 @@ class RendezvousClient : public KeyValueStore {
     int rank = 0;
     int ranks = 1;
     std::string token;
+    bool tls = false;  // encrypts what is said; the same for all ranks
     std::chrono::milliseconds join_timeout = std::chrono::seconds(60);
     std::chrono::milliseconds timeout = std::chrono::seconds(10);  // of a silent server
     // Called once, on a thread of the client, when the job is to end: a rank is gone or silent, or has said that it
@@ -31,8 +32,8 @@ class RendezvousClient : public KeyValueStore {
   };
 
   // Waits until all ranks have joined, and before that until a job of which this rank was a part, and which has failed,
-  // is gone. kInvalidArgument: refused (wrong token, a rank that is there already, another number of ranks).
-  // kUnavailable: no server, or ranks that do not come: they are named.
+  // is gone. kInvalidArgument: refused (wrong token, no agreement on TLS, a rank that is there already, another number
+  // of ranks). kUnavailable: no server, or ranks that do not come: they are named.
   static absl::StatusOr<std::unique_ptr<RendezvousClient>> Join(const Options& options);
   ~RendezvousClient() override = default;  // as Leave
 

@@ -4,16 +4,19 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <list>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "runtime/admission/door.h"
+#include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
 #include "runtime/rendezvous/identity.h"
 #include "runtime/rendezvous/quiet_grpc.h"
 #include "runtime/rendezvous/rendezvous.grpc.pb.h"
 #include "runtime/rendezvous/roster.h"
+#include "runtime/rendezvous/tls_relay.h"
 #include "runtime/rendezvous/version.h"
 
 namespace partita {
@@ -44,6 +47,7 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
   ~Server() override {
     door_ = nullptr;
     if (server_ != nullptr) server_->Shutdown(std::chrono::system_clock::now());
+    relays_.clear();
     {
       std::lock_guard lock(mutex_);
       stopping_ = true;
@@ -63,7 +67,7 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
     builder.RegisterService(this);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return Unavailable("rank 0 cannot serve the rendezvous: gRPC does not start");
-    auto door = Door::Open({options_.address, options_.port}, RendezvousIdentity(options_.token, 0),
+    auto door = Door::Open({options_.address, options_.port}, RendezvousIdentity(options_.token, 0, options_.tls),
                            {options_.strangers, options_.handshake_timeout},
                            [this](Guest guest) { TakeOver(std::move(guest)); });
     if (!door.ok()) {
@@ -99,10 +103,36 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
   }
 
  private:
+  // On the door's thread, which must not be held up.
   void TakeOver(Guest guest) {
+    if (!guest.socket.valid()) return Disagree(guest.rank);
+    if (!options_.tls) return HandOver(std::move(guest.socket));
+    relays_.remove_if([](const auto& relay) { return relay->ended(); });
+    const auto add = [&] {
+      const auto take = [this](absl::StatusOr<Socket> socket) {
+        if (socket.ok()) HandOver(*std::move(socket));
+      };
+      relays_.push_back(std::make_unique<TlsRelay>(TlsSession::Side::kListens, std::move(guest.socket), guest.seeds.tls,
+                                                   Clock::now() + options_.handshake_timeout, take));
+      return absl::OkStatus();
+    };
+    OrExhausted("TLS", add).IgnoreError();  // the rank comes again
+  }
+
+  void HandOver(Socket socket) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-    connection.fd = guest.socket.Release();
+    connection.fd = socket.Release();
     acceptor_->HandleNewConnection(&connection);
+  }
+
+  // A rank that has been told so already.
+  void Disagree(int rank) {
+    Roster::Letters letters;
+    {
+      std::lock_guard lock(mutex_);
+      roster_.Disagree(rank, options_.tls ? DisagreementOnTls(0, rank) : DisagreementOnTls(rank, 0), letters);
+    }
+    Deliver(letters);
   }
 
   // The rank that joined; -1: refused.
@@ -203,6 +233,7 @@ class Server : public RendezvousServer, public rendezvous::Rendezvous::Service {
   const Options options_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
+  std::list<std::unique_ptr<TlsRelay>> relays_;  // of the connections that are encrypted
   std::unique_ptr<Door> door_;
   std::thread ticker_;
 

@@ -20,6 +20,7 @@ class RendezvousServer {
     int port = 0;  // 0: any
     int ranks = 1;
     std::string token;
+    bool tls = false;  // encrypts what is said; the same for all ranks: one that says otherwise ends the job
     std::chrono::milliseconds timeout = std::chrono::seconds(10);           // of a rank that is silent
     std::chrono::milliseconds handshake_timeout = std::chrono::seconds(5);  // of one that does not say who it is
     size_t strangers = 64;                                                  // at a time: Door::Limits

@@ -7,9 +7,16 @@ namespace partita {
 std::string Roster::Join(int rank, int ranks, Time now) {
   if (ranks != ranks_) return fmt::format("rank {} says that the job has {} ranks, it has {}", rank, ranks, ranks_);
   if (rank < 0 || rank >= ranks_) return fmt::format("rank {} is none of 0..{}", rank, ranks_ - 1);
+  if (!disagreement_.empty()) return disagreement_;
   if (!known_.insert(rank).second) return fmt::format("there is a rank {} already", rank);
   present_[rank] = now;
   return "";
+}
+
+void Roster::Disagree(int rank, const std::string& why, Letters& out) {
+  if (rank < 0 || rank >= ranks_ || known_.contains(rank)) return;
+  disagreement_ = why;
+  Fail(absl::InvalidArgumentError(why), out);
 }
 
 void Roster::Receive(int rank, const rendezvous::ToServer& message, Time now, Letters& out) {

@@ -34,6 +34,10 @@ class Roster {
   // rendezvous.
   bool IsStartedAgain(int rank) const { return failed_ && known_.contains(rank); }
 
+  // A rank knows the token, but can never join, and `why`: so ends the job that needs it, for those too who join later.
+  // Not one that has begun with a rank of that number, or that has none of it.
+  void Disagree(int rank, const std::string& why, Letters& out);
+
   // A message of a rank that has joined, other than its handshake.
   void Receive(int rank, const rendezvous::ToServer& message, Time now, Letters& out);
 
@@ -63,6 +67,7 @@ class Roster {
   std::map<std::string, std::set<int>> waiting_;  // key -> ranks that want it
   std::map<std::string, BarrierState> barriers_;
   bool failed_ = false;
+  std::string disagreement_;  // why no rank can join any more
 };
 
 }  // namespace partita

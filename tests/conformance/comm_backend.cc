@@ -56,13 +56,15 @@ Worlds LocalWorlds(int ranks) {
   return Worlds(ranks, world);
 }
 
-// Ranks are threads here, but talk as processes do, over TCP on the loopback interface or through memory.
-Worlds ProcessWorlds(int ranks, bool shared_memory) {
+// Ranks are threads here, but talk as processes do, over TCP on the loopback interface, as it is or by TLS, or through
+// memory.
+Worlds ProcessWorlds(int ranks, bool shared_memory, bool tls) {
   MemoryStore store;
   ProcessWorldOptions options;
   options.probe_after = std::chrono::milliseconds(20);
   options.token = "conformance";
   options.shared_memory = shared_memory;
+  options.tls = tls;
   Worlds worlds(ranks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
@@ -72,9 +74,11 @@ Worlds ProcessWorlds(int ranks, bool shared_memory) {
   return worlds;
 }
 
-Worlds TcpWorlds(int ranks) { return ProcessWorlds(ranks, false); }
+Worlds TcpWorlds(int ranks) { return ProcessWorlds(ranks, false, false); }
 
-Worlds SharedMemoryWorlds(int ranks) { return ProcessWorlds(ranks, true); }
+Worlds TlsWorlds(int ranks) { return ProcessWorlds(ranks, false, true); }
+
+Worlds SharedMemoryWorlds(int ranks) { return ProcessWorlds(ranks, true, false); }
 
 class WorldBackend : public CommBackend {
  public:
@@ -116,7 +120,7 @@ const std::vector<const CommBackend*>& CommBackends() {
       new WorldBackend("local", FindDeviceBackend("host"), LocalWorlds, true),
       new WorldBackend("local_delayed", FindDeviceBackend("host_delayed"), LocalWorlds, true),
       new WorldBackend("tcp", FindDeviceBackend("host"), TcpWorlds, false),
-      new WorldBackend("tcp_delayed", FindDeviceBackend("host_delayed"), TcpWorlds, false),
+      new WorldBackend("tls_delayed", FindDeviceBackend("host_delayed"), TlsWorlds, false),
       new WorldBackend("shared_memory", FindDeviceBackend("host"), SharedMemoryWorlds, false),
   };
   return backends;

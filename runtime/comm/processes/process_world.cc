@@ -47,6 +47,7 @@ absl::StatusOr<std::unique_ptr<ProcessWorld>> ProcessWorld::Connect(int rank, in
     mesh_options.address = options.address;
     mesh_options.token = options.token;
     mesh_options.shared_memory = options.shared_memory;
+    mesh_options.tls = options.tls;
     mesh_options.timeout = options.connect_timeout;
     ASSIGN_OR_RETURN(std::unique_ptr<PeerMesh> mesh, PeerMesh::Connect(rank, ranks, store, mesh_options));
     ASSIGN_OR_RETURN(std::unique_ptr<PeerMemory> memory,

@@ -7,7 +7,7 @@
 //
 // A rank whose connection ends without a word, that answers nothing for `timeout`, or whose bytes do not have their
 // checksum, ends the world of all others with kUnavailable, which names it, and the group, operation and sequence
-// number under way. Nobody without the job's token gets in; what is sent is not encrypted.
+// number under way. Nobody without the job's token gets in; what goes over TCP is encrypted if all say so (`tls`).
 #ifndef PARTITA_RUNTIME_COMM_PROCESSES_PROCESS_WORLD_H_
 #define PARTITA_RUNTIME_COMM_PROCESSES_PROCESS_WORLD_H_
 
@@ -30,6 +30,7 @@ struct ProcessWorldOptions {
   std::string address = "127.0.0.1";  // numeric, of the interface to listen on
   std::string token;                  // of the job, the same for all
   bool shared_memory = true;          // with ranks on this host, where all say so
+  bool tls = false;                   // between hosts; the same for all
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(30);
   std::chrono::milliseconds timeout = std::chrono::seconds(10);  // of a rank that does not answer
   std::chrono::milliseconds probe_after = std::chrono::milliseconds(100);
@@ -38,7 +39,8 @@ struct ProcessWorldOptions {
 
 class ProcessWorld : public World {
  public:
-  // All ranks call it. kUnavailable: a rank did not come in time; it is named.
+  // All ranks call it. kUnavailable: a rank did not come in time; kInvalidArgument: it has another token, or does not
+  // agree on `tls`. It is named.
   static absl::StatusOr<std::unique_ptr<ProcessWorld>> Connect(int rank, int ranks, KeyValueStore& store,
                                                                const ProcessWorldOptions& options);
   // Says good-bye; the others go on without this rank. Communicators must be gone.

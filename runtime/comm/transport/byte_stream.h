@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 
 namespace partita {
 
@@ -21,8 +22,11 @@ class ByteStream {
   // Ends both ways at once; those who wait return.
   virtual void Close() = 0;
 
-  // Whether bits may change on the way.
+  // Whether bits may change on the way, unnoticed by the stream.
   virtual bool may_damage() const { return true; }
+
+  // For who reads, when Read has returned false: what is wrong with what came; empty: it just ended.
+  virtual std::string flaw() const { return ""; }
 };
 
 }  // namespace partita

@@ -179,7 +179,10 @@ void PeerLink::ReadAll() {
   if (!over) events_.on_end(end.code() == absl::StatusCode::kCancelled ? "" : std::string(end.message()));
 }
 
-absl::Status PeerLink::EndOfStream() { return absl::CancelledError("the stream has ended"); }
+absl::Status PeerLink::EndOfStream() const {
+  const std::string flaw = stream_->flaw();
+  return flaw.empty() ? absl::CancelledError("the stream has ended") : absl::UnavailableError(flaw);
+}
 
 absl::Status PeerLink::ReadFrames(bool& over) {
   while (!over) {

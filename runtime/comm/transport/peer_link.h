@@ -86,7 +86,7 @@ class PeerLink {
   absl::Status ReadMessage(const FrameHeader& header, bool& over);
   absl::Status ReadBody(const FrameHeader& header, std::span<char> to);
   absl::Status HandleWord(const FrameHeader& header);
-  static absl::Status EndOfStream();
+  absl::Status EndOfStream() const;
 
   const std::unique_ptr<ByteStream> stream_;
   PeerEvents events_;

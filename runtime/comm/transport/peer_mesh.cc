@@ -11,6 +11,7 @@
 #include "runtime/base/status.h"
 #include "runtime/comm/transport/shared_memory_stream.h"
 #include "runtime/comm/transport/tcp_stream.h"
+#include "runtime/comm/transport/tls_stream.h"
 
 namespace partita {
 namespace {
@@ -73,6 +74,7 @@ absl::StatusOr<Guest> ConnectToRank(int rank, const Endpoint& endpoint, const Id
   while (true) {
     absl::StatusOr<Guest> found = TryConnection(endpoint, rank, identity, deadline);
     if (found.ok()) return found;
+    if (absl::IsFailedPrecondition(found.status())) return absl::InvalidArgumentError(found.status().message());
     if (!absl::IsUnavailable(found.status()) || Clock::now() + kNextTry > deadline) {
       return WithContext(fmt::format("no connection to rank {}", rank), found.status());
     }
@@ -80,20 +82,27 @@ absl::StatusOr<Guest> ConnectToRank(int rank, const Endpoint& endpoint, const Id
   }
 }
 
-// Of two ranks the lower one offers memory.
-absl::StatusOr<std::unique_ptr<PeerLink>> MakeLink(Guest guest, bool is_lower, bool shared, Socket::Time deadline) {
+// Of two ranks the lower one listens, and offers memory. What is said of memory is no secret, and leads nowhere if
+// somebody between the two has changed it (shared_memory.h), so TLS begins behind it, where it is needed.
+absl::StatusOr<std::unique_ptr<ByteStream>> MakeStream(Guest guest, bool is_lower, const PeerMeshOptions& options,
+                                                       Socket::Time deadline) {
   std::unique_ptr<SharedMemory> memory;
   if (is_lower) {
-    ASSIGN_OR_RETURN(memory, OfferSharedMemory(guest.socket, shared, deadline));
+    ASSIGN_OR_RETURN(memory, OfferSharedMemory(guest.socket, options.shared_memory, deadline));
   } else {
-    ASSIGN_OR_RETURN(memory, AcceptSharedMemory(guest.socket, shared, deadline));
+    ASSIGN_OR_RETURN(memory, AcceptSharedMemory(guest.socket, options.shared_memory, deadline));
+  }
+  std::unique_ptr<TlsSession> tls;
+  if (memory == nullptr && options.tls) {
+    const auto side = is_lower ? TlsSession::Side::kListens : TlsSession::Side::kConnects;
+    ASSIGN_OR_RETURN(tls, TlsSession::Agree(side, guest.seeds.tls, guest.socket, deadline));
   }
   RETURN_IF_ERROR(guest.socket.MakeStream());
   if (memory != nullptr) {
-    auto stream = std::make_unique<SharedMemoryStream>(std::move(guest.socket), std::move(memory), is_lower);
-    return std::make_unique<PeerLink>(std::move(stream), guest.seeds);
+    return std::make_unique<SharedMemoryStream>(std::move(guest.socket), std::move(memory), is_lower);
   }
-  return std::make_unique<PeerLink>(std::make_unique<TcpStream>(std::move(guest.socket)), guest.seeds);
+  if (tls != nullptr) return std::make_unique<TlsStream>(std::move(guest.socket), std::move(tls));
+  return std::make_unique<TcpStream>(std::move(guest.socket));
 }
 
 }  // namespace
@@ -115,7 +124,7 @@ PeerMesh::~PeerMesh() {
 absl::Status PeerMesh::ConnectAll(int size, KeyValueStore& store, const PeerMeshOptions& options) {
   links_.resize(static_cast<size_t>(size));
   if (size == 1) return absl::OkStatus();
-  Identity identity{options.token, "", rank_, size, rank_ + 1};
+  Identity identity{options.token, "", rank_, size, rank_ + 1, options.tls};
   ASSIGN_OR_RETURN(identity.world, MeetWorld(rank_, store, options.timeout));
   if (identity.world.size() != kNonceBytes) {
     return Unavailable("rank 0 names its world by {} bytes", identity.world.size());
@@ -140,10 +149,13 @@ absl::Status PeerMesh::ConnectAll(int size, KeyValueStore& store, const PeerMesh
     absl::StatusOr<Guest> guest =
         peer < rank_ ? ConnectToRank(peer, endpoints[peer], identity, deadline) : arrivals.Await(peer, deadline);
     if (!guest.ok()) return guest.status();
-    absl::StatusOr<std::unique_ptr<PeerLink>> link =
-        MakeLink(*std::move(guest), rank_ < peer, options.shared_memory, deadline);
-    if (!link.ok()) return WithContext(fmt::format("rank {}", peer), link.status());
-    links_[peer] = *std::move(link);
+    if (!guest->socket.valid()) {
+      return InvalidArgument("{}", options.tls ? DisagreementOnTls(rank_, peer) : DisagreementOnTls(peer, rank_));
+    }
+    const ConnectionSeeds seeds = guest->seeds;
+    absl::StatusOr<std::unique_ptr<ByteStream>> stream = MakeStream(*std::move(guest), rank_ < peer, options, deadline);
+    if (!stream.ok()) return WithContext(fmt::format("rank {}", peer), stream.status());
+    links_[peer] = std::make_unique<PeerLink>(*std::move(stream), seeds);
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,5 @@
-// A connection between each two ranks of a world, TCP or, on one host, shared memory, over which they give each other
-// blocks and messages.
+// A connection between each two ranks of a world, TCP, as it is or by TLS, or, on one host, shared memory, over which
+// they give each other blocks and messages.
 //
 // Made at once: every rank listens at one port until all ranks above it have come and proved that they know the job's
 // token (door.h, handshake.h); from then on nobody can connect any more. What comes over a connection is described in
@@ -30,13 +30,14 @@ struct PeerMeshOptions {
   std::chrono::milliseconds timeout = std::chrono::seconds(30);  // to connect
   Door::Limits door;
   bool shared_memory = true;  // with ranks on this host whose option says so too
+  bool tls = false;           // with all others; the same for all ranks
 };
 
 // Thread-safe.
 class PeerMesh {
  public:
-  // Meets the other ranks of 0..size-1 through `store`. kUnavailable: a rank did not come in time, or has another
-  // token; it is named.
+  // Meets the other ranks of 0..size-1 through `store`. kUnavailable: a rank did not come in time; kInvalidArgument: it
+  // has another token, or does not agree on TLS. It is named.
   static absl::StatusOr<std::unique_ptr<PeerMesh>> Connect(int rank, int size, KeyValueStore& store,
                                                            const PeerMeshOptions& options);
   ~PeerMesh();

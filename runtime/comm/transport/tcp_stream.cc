@@ -25,7 +25,6 @@ bool TcpStream::Write(std::span<const char> head, std::span<const char> body) {
   return true;
 }
 
-// 0: the end.
 size_t TcpStream::Receive(std::span<char> to) {
   while (true) {
     const ssize_t count = recv(socket_.descriptor(), to.data(), to.size(), 0);

@@ -19,9 +19,10 @@ class TcpStream : public ByteStream {
   bool Read(std::span<char> to) override;
   void Close() override;
 
- private:
+  // As many bytes as have come, at most to.size(), as soon as there are any. 0: the end. Not together with Read.
   size_t Receive(std::span<char> to);
 
+ private:
   const Socket socket_;
   // What came behind a header is read together with it.
   std::array<char, 4096> ahead_;

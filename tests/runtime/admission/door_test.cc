@@ -80,6 +80,43 @@ TEST_F(DoorTest, RefusesWhoKnowsOnlyAPart) {
   EXPECT_TRUE(Comes(1));
 }
 
+TEST_F(DoorTest, TellsWhoDoesNotAgreeOnTls) {
+  Identity other = IdentityOf(1);
+  other.tls = true;
+  const absl::Status told = Knock(other).status();
+  EXPECT_EQ(told.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(told.message(), "ranks do not agree on TLS: rank 1 has it, rank 0 has not");
+  std::unique_lock lock(mutex_);
+  EXPECT_TRUE(changed_.wait_until(lock, Soon(), [&] { return !guests_.empty(); }));
+  EXPECT_EQ(guests_.front().rank, 1);
+  EXPECT_FALSE(guests_.front().socket.valid());
+}
+
+// Somebody between the two who would like them to do without it: who listens has it as little as the other is said to.
+TEST_F(DoorTest, NobodyBetweenTwoRanksTakesTlsAway) {
+  Identity with = IdentityOf(1);
+  with.tls = true;
+  Endpoint between_endpoint{"127.0.0.1", 0};
+  const Socket between = *ListenAt(between_endpoint);
+  std::thread relay([&] {
+    Socket near;
+    while (!near.valid()) near = AcceptFrom(between);
+    Stranger far(door_->endpoint());
+    std::string hello = *near.Read(24 + 2 * kNonceBytes, Soon());
+    EXPECT_EQ(hello[20], 1);
+    hello[20] = 0;
+    EXPECT_TRUE(far.socket().Write(hello, Soon()).ok());
+    EXPECT_TRUE(near.Write(*far.socket().Read(kNonceBytes, Soon()), Soon()).ok());
+    EXPECT_TRUE(far.socket().Write(*near.Read(kProofBytes, Soon()), Soon()).ok());
+    EXPECT_TRUE(near.Write(*far.socket().Read(kProofBytes, Soon()), Soon()).ok());
+  });
+  Stranger rank(between_endpoint);
+  EXPECT_EQ(IntroduceTo(0, rank.socket(), with, Soon()).status().code(), absl::StatusCode::kInvalidArgument);
+  relay.join();
+  std::lock_guard lock(mutex_);
+  EXPECT_TRUE(guests_.empty());
+}
+
 // All that went over one connection that was let in, once more.
 TEST_F(DoorTest, NothingHeardOnceOpensItAgain) {
   const Endpoint endpoint = door_->endpoint();

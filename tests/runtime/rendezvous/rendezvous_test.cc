@@ -22,7 +22,8 @@ bool Says(const absl::Status& status, const std::string& words) {
   return std::string(status.message()).find(words) != std::string::npos;
 }
 
-class RendezvousTest : public testing::Test {
+// As it is, and encrypted.
+class RendezvousTest : public testing::TestWithParam<bool> {
  protected:
   static constexpr int kRanks = 3;
 
@@ -30,6 +31,7 @@ class RendezvousTest : public testing::Test {
     RendezvousServer::Options options;
     options.ranks = kRanks;
     options.token = "secret";
+    options.tls = GetParam();
     options.handshake_timeout = milliseconds(500);
     server_ = *RendezvousServer::Start(options);
   }
@@ -40,6 +42,7 @@ class RendezvousTest : public testing::Test {
     options.rank = rank;
     options.ranks = kRanks;
     options.token = "secret";
+    options.tls = GetParam();
     options.join_timeout = std::chrono::seconds(20);
     options.on_failure = [this](const absl::Status& status) {
       std::lock_guard lock(mutex_);
@@ -84,7 +87,7 @@ class RendezvousTest : public testing::Test {
   std::vector<absl::Status> failures_;
 };
 
-TEST_F(RendezvousTest, RanksMeetAndTalk) {
+TEST_P(RendezvousTest, RanksMeetAndTalk) {
   Clients clients = JoinAll();
   OnRanks([&](int rank) {
     const std::string own = std::to_string(rank), next = std::to_string((rank + 1) % kRanks);
@@ -99,7 +102,7 @@ TEST_F(RendezvousTest, RanksMeetAndTalk) {
   EXPECT_TRUE(failures_.empty());
 }
 
-TEST_F(RendezvousTest, ListsTheMissingAtTheDeadline) {
+TEST_P(RendezvousTest, ListsTheMissingAtTheDeadline) {
   RendezvousClient::Options options = Options(1);
   options.join_timeout = milliseconds(200);
   const auto client = RendezvousClient::Join(options);
@@ -107,7 +110,7 @@ TEST_F(RendezvousTest, ListsTheMissingAtTheDeadline) {
   EXPECT_TRUE(Says(client.status(), "ranks 0, 2 did not come within 0.2 s")) << client.status();
 }
 
-TEST_F(RendezvousTest, SaysThatNobodyServes) {
+TEST_P(RendezvousTest, SaysThatNobodyServes) {
   RendezvousClient::Options options = Options(1);
   server_ = nullptr;
   options.join_timeout = milliseconds(200);
@@ -115,7 +118,7 @@ TEST_F(RendezvousTest, SaysThatNobodyServes) {
   EXPECT_TRUE(Says(client.status(), "nobody serves the rendezvous")) << client.status();
 }
 
-TEST_F(RendezvousTest, RefusesWhoDoesNotBelongAndGoesOn) {
+TEST_P(RendezvousTest, RefusesWhoDoesNotBelongAndGoesOn) {
   const Clients clients = JoinAll();
   RendezvousClient::Options twice = Options(1), wrong = Options(2), many = Options(2);
   wrong.token = "another";
@@ -129,6 +132,7 @@ TEST_F(RendezvousTest, RefusesWhoDoesNotBelongAndGoesOn) {
   refused(wrong, "another token");
   refused(many, "says that the job has 4 ranks, it has 3");
   EXPECT_TRUE(StrangerIsSentAway("GET / HTTP/1.1\r\n\r\n"));
+  EXPECT_TRUE(StrangerIsSentAway(std::string("\x16\x03\x01\x00\xc8\x01", 6) + NewNonce()));  // TLS, and no hello before
   EXPECT_TRUE(StrangerIsSentAway(NewNonce() + NewNonce()));
   EXPECT_TRUE(StrangerIsSentAway(""));  // says nothing until the handshake's time is over
   OnRanks([&](int rank) { EXPECT_TRUE(clients[rank]->Barrier("still here", std::chrono::seconds(10)).ok()); });
@@ -136,7 +140,7 @@ TEST_F(RendezvousTest, RefusesWhoDoesNotBelongAndGoesOn) {
 }
 
 // As Kubernetes does: each rank by itself, whatever the others do.
-TEST_F(RendezvousTest, ARankThatIsStartedAgainWaitsForTheNextJob) {
+TEST_P(RendezvousTest, ARankThatIsStartedAgainWaitsForTheNextJob) {
   Clients clients = JoinAll();
   clients[1]->Fail(absl::UnavailableError("rank 1 is tired"));
   clients[1] = nullptr;
@@ -150,6 +154,7 @@ TEST_F(RendezvousTest, ARankThatIsStartedAgainWaitsForTheNextJob) {
   RendezvousServer::Options next;
   next.ranks = kRanks;
   next.token = "secret";
+  next.tls = GetParam();
   next.port = server_->port();
   clients[0] = nullptr;
   clients[2] = nullptr;
@@ -162,7 +167,32 @@ TEST_F(RendezvousTest, ARankThatIsStartedAgainWaitsForTheNextJob) {
   OnRanks([&](int rank) { EXPECT_TRUE(clients[rank]->Barrier("all", std::chrono::seconds(10)).ok()); });
 }
 
-TEST_F(RendezvousTest, AFailureIsToldToAll) {
+// Whoever comes first: rank 2, or those who agree with rank 0.
+TEST_P(RendezvousTest, RanksThatDoNotAgreeOnTlsAreToldSo) {
+  const std::string says = GetParam() ? "ranks do not agree on TLS: rank 0 has it, rank 2 has not"
+                                      : "ranks do not agree on TLS: rank 2 has it, rank 0 has not";
+  std::vector<absl::Status> joined(kRanks);
+  OnRanks([&](int rank) {
+    RendezvousClient::Options options = Options(rank);
+    options.tls = GetParam() != (rank == 2);
+    joined[rank] = RendezvousClient::Join(options).status();
+  });
+  for (const absl::Status& status : joined) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(Says(status, says)) << status;
+  }
+}
+
+TEST_P(RendezvousTest, AJobThatHasBegunDoesNotEndForOneWhoDoesNotAgreeOnTls) {
+  const Clients clients = JoinAll();
+  RendezvousClient::Options other = Options(2);
+  other.tls = !GetParam();
+  EXPECT_TRUE(Says(RendezvousClient::Join(other).status(), "ranks do not agree on TLS"));
+  OnRanks([&](int rank) { EXPECT_TRUE(clients[rank]->Barrier("still here", std::chrono::seconds(10)).ok()); });
+  EXPECT_TRUE(failures_.empty());
+}
+
+TEST_P(RendezvousTest, AFailureIsToldToAll) {
   const Clients clients = JoinAll();
   clients[1]->Fail(absl::UnavailableError("rank 1 is tired"));
   for (const auto& client : clients) {
@@ -176,7 +206,7 @@ TEST_F(RendezvousTest, AFailureIsToldToAll) {
   EXPECT_EQ(failures_, std::vector(kRanks, absl::UnavailableError("rank 1 is tired")));
 }
 
-TEST_F(RendezvousTest, TheEndOfTheServerIsTheEndOfRank0) {
+TEST_P(RendezvousTest, TheEndOfTheServerIsTheEndOfRank0) {
   const Clients clients = JoinAll();
   server_ = nullptr;
   for (const auto& client : clients) {
@@ -186,7 +216,7 @@ TEST_F(RendezvousTest, TheEndOfTheServerIsTheEndOfRank0) {
   }
 }
 
-TEST_F(RendezvousTest, AMismatchNamesTheFieldBothRanksAndBothValues) {
+TEST_P(RendezvousTest, AMismatchNamesTheFieldBothRanksAndBothValues) {
   Clients clients = JoinAll();
   std::vector<absl::Status> compared(kRanks);
   OnRanks([&](int rank) {
@@ -200,20 +230,23 @@ TEST_F(RendezvousTest, AMismatchNamesTheFieldBothRanksAndBothValues) {
   }
 }
 
-TEST_F(RendezvousTest, EqualDigestsPass) {
+TEST_P(RendezvousTest, EqualDigestsPass) {
   Clients clients = JoinAll();
   OnRanks([&](int rank) {
     EXPECT_TRUE(CompareDigests(*clients[rank], rank, {{"the graph", "g"}}, std::chrono::seconds(10)).ok());
   });
 }
 
-TEST_F(RendezvousTest, ATakenPortIsNamed) {
+TEST_P(RendezvousTest, ATakenPortIsNamed) {
   RendezvousServer::Options options;
   options.port = server_->port();
   const auto second = RendezvousServer::Start(options);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(Says(second.status(), std::to_string(server_->port()))) << second.status();
 }
+
+INSTANTIATE_TEST_SUITE_P(All, RendezvousTest, testing::Bool(),
+                         [](const auto& info) { return info.param ? "tls" : "plain"; });
 
 }  // namespace
 }  // namespace partita

@@ -53,6 +53,17 @@ TEST_F(RosterTest, ARankThatWasLostDoesNotComeBack) {
   EXPECT_FALSE(roster_.IsStartedAgain(3));
 }
 
+TEST_F(RosterTest, ADisagreementEndsAJobThatHasNotBegunWithThatRank) {
+  ASSERT_EQ(roster_.Join(0, 3, kStart), "");
+  for (const int rank : {0, 3, -1}) roster_.Disagree(rank, "why", letters_);
+  EXPECT_TRUE(letters_.empty());
+  roster_.Disagree(1, "why", letters_);
+  ASSERT_EQ(letters_.size(), 1u);
+  EXPECT_EQ(letters_[0].rank, 0);
+  EXPECT_EQ(letters_[0].message.failure().message(), "why");
+  EXPECT_EQ(roster_.Join(2, 3, kStart), "why");
+}
+
 TEST_F(RosterTest, ABarrierOpensForAllAtOnce) {
   JoinAll();
   Say(2, Barrier(500));

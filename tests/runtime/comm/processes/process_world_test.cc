@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <numeric>
 #include <thread>
 
@@ -55,6 +56,30 @@ TEST(ProcessWorld, RefusesRanksThatLiveElsewhere) {
   EXPECT_TRUE(Says(other.status(), "rank 1 does not live in this process")) << other.status();
   EXPECT_TRUE(worlds[0]->CreateCommunicator(0, {0, 1}, 0).ok());
   EXPECT_TRUE(Says(worlds[0]->CreateCommunicator(0, {0, 1}, 0).status(), "joined already"));
+}
+
+// All ranks hear of it, before any of them has sent a thing.
+TEST(ProcessWorld, RanksThatDoNotAgreeAreToldSo) {
+  const auto meet = [](const std::function<void(ProcessWorldOptions&)>& change) {
+    MemoryStore store;
+    std::vector<absl::Status> met(2);
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < 2; ++rank) {
+      threads.emplace_back([&, rank] {
+        ProcessWorldOptions options{.token = "a token", .tls = true, .connect_timeout = std::chrono::seconds(1)};
+        if (rank == 1) change(options);
+        met[rank] = ProcessWorld::Connect(rank, 2, store, options).status();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return met;
+  };
+  for (const absl::Status& status : meet([](ProcessWorldOptions& options) { options.tls = false; })) {
+    EXPECT_EQ(status, absl::InvalidArgumentError("ranks do not agree on TLS: rank 0 has it, rank 1 has not"));
+  }
+  const std::vector<absl::Status> wrong = meet([](ProcessWorldOptions& options) { options.token = "another"; });
+  EXPECT_TRUE(Says(wrong[0], "no connection from rank 1")) << wrong[0];
+  EXPECT_TRUE(Says(wrong[1], "no connection to rank 0: it has another token")) << wrong[1];
 }
 
 // It answers all the while.

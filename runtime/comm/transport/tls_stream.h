@@ -1,0 +1,45 @@
+// A stream over a TCP connection whose two sides have agreed upon TLS. What is changed, lost or put in on the way ends
+// it.
+#ifndef PARTITA_RUNTIME_COMM_TRANSPORT_TLS_STREAM_H_
+#define PARTITA_RUNTIME_COMM_TRANSPORT_TLS_STREAM_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/admission/tls_session.h"
+#include "runtime/comm/transport/tcp_stream.h"
+
+namespace partita {
+
+class TlsStream : public ByteStream {
+ public:
+  // `socket`: as of TcpStream. `session`: agreed upon over it.
+  TlsStream(Socket socket, std::unique_ptr<TlsSession> session)
+      : tcp_(std::move(socket)), session_(std::move(session)) {}
+
+  bool Write(std::span<const char> head, std::span<const char> body) override;
+  bool Read(std::span<char> to) override;
+  void Close() override { tcp_.Close(); }
+  bool may_damage() const override { return false; }
+  std::string flaw() const override { return flaw_; }
+
+ private:
+  bool WritePart(std::span<const char> part);
+
+  TcpStream tcp_;
+  std::mutex mutex_;  // only to seal and to open: who waits for the network does not hold it
+  const std::unique_ptr<TlsSession> session_;
+
+  // Of who writes.
+  std::vector<char> first_, sealed_;
+
+  // Of who reads.
+  std::vector<char> came_;
+  std::string flaw_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_RUNTIME_COMM_TRANSPORT_TLS_STREAM_H_
