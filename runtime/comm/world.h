@@ -31,8 +31,8 @@ class World {
   // Whether its communicators know AllToAllBlocks: where ranks reach each other's memory, nothing need be packed.
   virtual bool moves_blocks() const { return false; }
 
-  // What its ranks do among others, as recorded while they do it; null: it records nothing, as on a GPU, whose steps
-  // run by themselves. Lives as long as the world.
+  // What its ranks do among others, as recorded while they do it or, on a GPU, looked at from time to time and now;
+  // null: it records nothing, as where ranks share a GPU and one thread enqueues for all. Lives as long as the world.
   virtual const FlightRecorder* recorder() const { return nullptr; }
 
   // Every collective that waits now or is started later, in every group of this world, returns `status` (not OK)

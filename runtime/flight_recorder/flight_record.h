@@ -11,8 +11,9 @@ namespace partita {
 
 // One rank's part of one collective.
 struct FlownOperation {
-  // kWaiting: for a peer. kFailed: it ended with an error, as all do that wait when a rank is lost.
-  enum class State : uint8_t { kRunning, kWaiting, kEnded, kFailed };
+  // kWaiting: for a peer; of a GPU, of which no more is known, always. kFailed: it ended with an error, as all do that
+  // wait when a rank is lost. kLaunched: the host has told a GPU to do it, which has not come there.
+  enum class State : uint8_t { kRunning, kWaiting, kEnded, kFailed, kLaunched };
 
   int group = 0;
   int64_t sequence = 0;  // the how manyth of the rank in the group, from 1
@@ -20,11 +21,13 @@ struct FlownOperation {
   int64_t count = 0;     // elements, if all ranks of the group have as many; else -1
   std::string dtype;     // "f32"
   State state = State::kRunning;
-  int64_t begin = 0, end = 0;  // nanoseconds since 1970; end: 0 where it has not ended
+  // Nanoseconds since 1970. begin: where it has not begun, when it was launched; end: 0 where it has not ended.
+  int64_t begin = 0, end = 0;
 
   // Whether all ranks of the group call it, so that its sequence number and size are the same for all.
   bool of_all() const { return name != "send_receive"; }
-  bool pending() const { return state != State::kEnded; }
+  bool has_begun() const { return state != State::kLaunched; }
+  bool pending() const { return has_begun() && state != State::kEnded; }
 };
 
 struct FlightRecord {

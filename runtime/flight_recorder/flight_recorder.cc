@@ -1,6 +1,8 @@
 #include "runtime/flight_recorder/flight_recorder.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 namespace partita {
@@ -27,6 +29,19 @@ std::vector<FlightRecord> FlightRecorder::Read() const {
             .count();
   }
   return records;
+}
+
+void AddRecords(std::vector<FlightRecord> more, std::vector<FlightRecord>& records) {
+  for (FlightRecord& added : more) {
+    const auto same = std::ranges::find(records, added.rank, &FlightRecord::rank);
+    if (same == records.end()) {
+      records.push_back(std::move(added));
+      continue;
+    }
+    same->groups.merge(added.groups);
+    std::ranges::move(added.operations, std::back_inserter(same->operations));
+    std::ranges::stable_sort(same->operations, {}, &FlownOperation::begin);
+  }
 }
 
 }  // namespace partita

@@ -35,6 +35,9 @@ class FlightRecorder {
   std::map<int, std::unique_ptr<Rank>> by_rank_;
 };
 
+// Puts what the same ranks have recorded elsewhere, in other groups, beside it; the records of others to the end.
+void AddRecords(std::vector<FlightRecord> more, std::vector<FlightRecord>& records);
+
 }  // namespace partita
 
 #endif  // PARTITA_RUNTIME_FLIGHT_RECORDER_FLIGHT_RECORDER_H_

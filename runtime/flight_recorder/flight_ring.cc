@@ -25,7 +25,7 @@ class TimeOfDay {
 }  // namespace
 
 // A reader that sees a field of this operation sees that its entry is being written, for each is released behind that.
-uint64_t FlightRing::Begin(const Operation& operation) {
+uint64_t FlightRing::Begin(const Operation& operation, State state) {
   const uint64_t ticket = last_.fetch_add(1, std::memory_order_relaxed) + 1;
   Entry& entry = EntryOf(ticket);
   entry.ticket.store(0, std::memory_order_relaxed);
@@ -34,7 +34,7 @@ uint64_t FlightRing::Begin(const Operation& operation) {
   entry.sequence.store(operation.sequence, std::memory_order_release);
   entry.count.store(operation.count, std::memory_order_release);
   entry.group.store(operation.group, std::memory_order_release);
-  entry.state.store(State::kRunning, std::memory_order_release);
+  entry.state.store(state, std::memory_order_release);
   entry.end.store(0, std::memory_order_release);
   entry.begin.store(ReadCycles(), std::memory_order_release);
   entry.ticket.store(ticket, std::memory_order_release);
@@ -45,6 +45,13 @@ uint64_t FlightRing::Begin(const Operation& operation) {
 void FlightRing::SetState(uint64_t ticket, State state) {
   Entry& entry = EntryOf(ticket);
   if (entry.ticket.load(std::memory_order_relaxed) == ticket) entry.state.store(state, std::memory_order_relaxed);
+}
+
+void FlightRing::Come(uint64_t ticket) {
+  Entry& entry = EntryOf(ticket);
+  if (entry.ticket.load(std::memory_order_relaxed) != ticket) return;
+  entry.begin.store(ReadCycles(), std::memory_order_relaxed);
+  entry.state.store(State::kWaiting, std::memory_order_release);
 }
 
 void FlightRing::End(uint64_t ticket, bool ok) {

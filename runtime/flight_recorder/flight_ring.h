@@ -28,7 +28,9 @@ class FlightRing {
   };
 
   // Returns what the operation is called from then on.
-  uint64_t Begin(const Operation& operation);
+  uint64_t Begin(const Operation& operation, FlownOperation::State state = FlownOperation::State::kRunning);
+  // One that was launched has begun, and waits for its peers.
+  void Come(uint64_t ticket);
   // Whether it now waits for a peer.
   void SetWaiting(uint64_t ticket, bool waiting) {
     SetState(ticket, waiting ? FlownOperation::State::kWaiting : FlownOperation::State::kRunning);

@@ -94,23 +94,30 @@ Wait WaitFor(std::span<const FlightRecord> records, int root) {
   return std::ranges::min_element(waits, {}, [](const auto& entry) { return entry.second.begin; })->second;
 }
 
+// What a GPU should have come to next.
+std::string NextOf(const FlightRecord& record) {
+  const auto next = std::ranges::find_if(record.operations, [](const auto& own) { return !own.has_begun(); });
+  if (next == record.operations.end()) return "";
+  return fmt::format(", and its GPU had not come to {} of {}", Describe(*next), GroupName(record, next->group));
+}
+
 std::string LastOf(const FlightRecord& record, int64_t until) {
   if (const auto pending = PendingOf(record); !pending.empty() && pending.back()->begin <= until) {
     const FlownOperation& own = *pending.back();
     return fmt::format("was in {} of {} since {}", Describe(own), GroupName(record, own.group), TimeText(own.begin));
   }
   for (auto last = record.operations.rbegin(); last != record.operations.rend(); ++last) {
-    if (last->pending()) continue;
-    return fmt::format("was in no collective since it ended {} of {}, {:.1f} s before", Describe(*last),
-                       GroupName(record, last->group), SecondsBetween(last->end, until));
+    if (last->state != FlownOperation::State::kEnded) continue;
+    return fmt::format("was in no collective since it ended {} of {}, {:.1f} s before{}", Describe(*last),
+                       GroupName(record, last->group), SecondsBetween(last->end, until), NextOf(record));
   }
-  return "had been in no collective";
+  return "had been in no collective" + NextOf(record);
 }
 
 std::string AboutRoot(std::span<const FlightRecord> records, int root, int64_t until) {
   const auto record = std::ranges::find(records, root, &FlightRecord::rank);
   if (record != records.end()) return LastOf(*record, until);
-  return "left no record: it was killed, or its machine is gone";
+  return "left no record: it was killed or stopped, or its machine is gone";
 }
 
 PostMortem OfWait(std::span<const FlightRecord> records, int root) {

@@ -22,7 +22,7 @@ bool HasCome(const FlightRecord& record, const FlownOperation& operation) {
   // The last ones first.
   return std::any_of(record.operations.rbegin(), record.operations.rend(), [&](const FlownOperation& own) {
     const bool in_time = operation.end == 0 || own.begin <= operation.end;
-    return own.group == operation.group && own.sequence >= operation.sequence && in_time;
+    return own.has_begun() && own.group == operation.group && own.sequence >= operation.sequence && in_time;
   });
 }
 

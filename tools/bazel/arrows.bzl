@@ -52,7 +52,7 @@ ARROWS = {
                               " runtime/flight_recorder",
     "runtime/comm/cuda_local": "runtime/base graph/value runtime/device/cuda runtime/comm runtime/comm/shared",
     "runtime/comm/nccl": "runtime/base runtime/device/cuda runtime/device/cuda/library runtime/comm" +
-                         " runtime/comm/shared",
+                         " runtime/comm/shared runtime/flight_recorder",
     "runtime/rendezvous": "runtime/base runtime/admission runtime/comm",
     # Runs schedules, and knows nothing of how they are made.
     "runtime/exec": "runtime/base graph/value graph/ir graph/schedule runtime/device runtime/device/host runtime/comm",

@@ -9,7 +9,6 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
-#include "runtime/comm/nccl/count_up_kernel.h"
 
 namespace partita {
 namespace {
@@ -41,10 +40,9 @@ bool AllEqual(const std::vector<int64_t>& counts) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<NcclGroup>> NcclGroup::Create(NcclGroupOptions options) {
-  CudaDevice* const device = options.device;
   std::unique_ptr<NcclGroup> group(new NcclGroup(std::move(options)));
-  ASSIGN_OR_RETURN(group->count_, device->Allocate(sizeof(unsigned long long)));
-  ASSIGN_OR_RETURN(group->progress_, device->AllocateHost(sizeof(unsigned long long)));
+  ASSIGN_OR_RETURN(group->progress_,
+                   CollectiveProgress::Create(*group->options_.device, group->id(), *group->options_.ring));
   return group;
 }
 
@@ -94,17 +92,9 @@ absl::Status NcclGroup::Settle(std::unique_lock<std::mutex>& lock, const std::st
 }
 
 absl::Status NcclGroup::Enqueue(const CommCall& call, CudaStream& stream) {
+  RETURN_IF_ERROR(progress_->Begin(stream));
   RETURN_IF_ERROR(EnqueueWork(call, stream));
-  void* count = count_->data();
-  void* seen = progress_->data();
-  void* arguments[] = {&count, &seen};
-  RETURN_IF_ERROR(stream.Launch(CountUpKernel(), {1}, {1}, arguments));
-  const std::string* const name = &names_.emplace_back(call.Describe());
-  stream.OnEachRun([this, name] {
-    const int64_t sequence = started_.fetch_add(1) + 1;
-    recent_[sequence % kRemembered].store(name);
-  });
-  return absl::OkStatus();
+  return progress_->End(call, stream);
 }
 
 absl::Status NcclGroup::EnqueueWork(const CommCall& call, CudaStream& stream) {
@@ -223,24 +213,13 @@ absl::Status NcclGroup::CopyOwn(const CommCall& call, CudaStream& stream) {
   return absl::OkStatus();
 }
 
-int64_t NcclGroup::finished() const {
-  const std::atomic_ref seen(*static_cast<unsigned long long*>(progress_->data()));
-  return static_cast<int64_t>(seen.load(std::memory_order_relaxed));
-}
-
-std::string NcclGroup::Current() const {
-  const int64_t sequence = std::min(finished() + 1, started());
-  const std::string* const name = recent_[sequence % kRemembered].load();
-  return fmt::format("{}, sequence number {}", name == nullptr ? "no collective" : *name, sequence);
-}
-
 absl::Status NcclGroup::PollError() {
   std::lock_guard lock(mutex_);
   if (comm_ == nullptr) return absl::OkStatus();
   ncclResult_t async = ncclSuccess;
-  RETURN_IF_ERROR(Check(api_->ncclCommGetAsyncError(comm_, &async), "ncclCommGetAsyncError", Current()));
+  RETURN_IF_ERROR(Check(api_->ncclCommGetAsyncError(comm_, &async), "ncclCommGetAsyncError", progress_->Current()));
   if (async == ncclInProgress) return absl::OkStatus();
-  return Check(async, "in the background", Current());
+  return Check(async, "in the background", progress_->Current());
 }
 
 void NcclGroup::Abort() {

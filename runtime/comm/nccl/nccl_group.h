@@ -1,28 +1,28 @@
-// One communicator of NCCL: its handle, how many of its collectives were started, and how many the GPU has finished.
+// One communicator of NCCL: its handle, and how far the GPU is with its collectives.
 #ifndef PARTITA_RUNTIME_COMM_NCCL_NCCL_GROUP_H_
 #define PARTITA_RUNTIME_COMM_NCCL_NCCL_GROUP_H_
 
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "runtime/comm/nccl/collective_progress.h"
 #include "runtime/comm/nccl/nccl_api.h"
 #include "runtime/comm/shared/comm_call.h"
 #include "runtime/device/cuda/cuda_device.h"
 #include "runtime/device/cuda/cuda_stream.h"
+#include "runtime/flight_recorder/flight_ring.h"
 
 namespace partita {
 
 struct NcclGroupOptions {
   const NcclApi* api = nullptr;
   CudaDevice* device = nullptr;  // outlives the group
+  FlightRing* ring = nullptr;    // of the rank; the same
   int id = 0;                    // in the program
   std::vector<int> ranks;        // of the program, in group order
   int rank = 0;                  // place of this process in `ranks`
@@ -50,11 +50,7 @@ class NcclGroup {
   // An error that NCCL met in the background, with the collective that was running. OK after an abort.
   absl::Status PollError();
 
-  // Collectives started and finished so far; the one that runs, or the last one: "all_reduce of 7 f32 (sum), sequence
-  // number 12".
-  int64_t started() const { return started_.load(); }
-  int64_t finished() const;
-  std::string Current() const;
+  CollectiveProgress& progress() const { return *progress_; }
 
   // Ends what runs and begins to give the communicator back; the group cannot be used any more. Only inside of a group
   // of NCCL's (ncclGroupStart), whose end waits until no captured graph holds the communicators of all that were
@@ -62,8 +58,6 @@ class NcclGroup {
   void Abort();
 
  private:
-  static constexpr int kRemembered = 256;  // names of the latest collectives
-
   explicit NcclGroup(NcclGroupOptions options)
       : options_(std::move(options)), api_(options_.api), rank_(options_.rank), size_(Size()) {}
   int Size() const { return static_cast<int>(options_.ranks.size()); }
@@ -80,12 +74,8 @@ class NcclGroup {
   const int rank_, size_;
   mutable std::mutex mutex_;
   bool aborted_ = false;
-  ncclComm_t comm_ = nullptr;        // null: not joined yet, or aborted
-  std::unique_ptr<Arena> count_;     // one unsigned long long of the GPU: collectives that it has finished
-  std::unique_ptr<Arena> progress_;  // the same, as the host sees it
-  std::deque<std::string> names_;    // of the collectives enqueued, for as long as the group lives
-  std::atomic<int64_t> started_{0};
-  std::array<std::atomic<const std::string*>, kRemembered> recent_{};  // by sequence number
+  ncclComm_t comm_ = nullptr;  // null: not joined yet, or aborted
+  std::unique_ptr<CollectiveProgress> progress_;
 };
 
 }  // namespace partita

@@ -47,7 +47,8 @@ std::string NcclHost() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "unknown";
 }
 
-NcclWorld::NcclWorld(NcclWorldOptions options) : options_(std::move(options)), ids_(options_.groups.size()) {}
+NcclWorld::NcclWorld(NcclWorldOptions options)
+    : options_(std::move(options)), recorder_(options_.ranks), ids_(options_.groups.size()) {}
 
 absl::StatusOr<std::unique_ptr<NcclWorld>> NcclWorld::Create(NcclWorldOptions options) {
   std::unique_ptr<NcclWorld> world(new NcclWorld(std::move(options)));
@@ -134,6 +135,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> NcclWorld::CreateCommunicator(int 
   NcclGroupOptions options;
   options.api = options_.api;
   options.device = options_.device;
+  options.ring = &recorder_.Join(rank, group_id, ranks);
   options.id = group_id;
   options.ranks = std::move(ranks);
   options.rank = place;
@@ -156,11 +158,18 @@ absl::StatusOr<std::unique_ptr<Communicator>> NcclWorld::CreateCommunicator(int 
   return std::make_unique<NcclCommunicator>(group, &options_.device->context(), place, size);
 }
 
+const FlightRecorder* NcclWorld::recorder() const {
+  std::lock_guard lock(mutex_);
+  for (const auto& [id, group] : groups_) group->progress().Record();
+  return &recorder_;
+}
+
 void NcclWorld::Abort(const absl::Status& status) {
   {
     std::lock_guard lock(mutex_);
     if (!aborted_.ok()) return;
     aborted_ = status;
+    for (const auto& [id, group] : groups_) group->progress().Fail();
     // First the reason, then the end: whoever waits for the step finds the reason when the step ends.
     options_.device->context().Kill(status);
   }
@@ -209,16 +218,18 @@ void NcclWorld::Poll() {
 
 absl::Status NcclWorld::Look(Watched& watched) const {
   NcclGroup& group = *watched.group;
+  CollectiveProgress& progress = group.progress();
+  progress.Record();
   RETURN_IF_ERROR(group.PollError());
-  const int64_t finished = group.finished();
+  const int64_t ended = progress.ended();
   const auto now = std::chrono::steady_clock::now();
-  if (finished != watched.finished || finished == group.started()) {
-    watched.finished = finished;
+  if (ended != watched.ended || ended == progress.launched()) {
+    watched.ended = ended;
     watched.since = now;
   }
-  if (options_.give_up_after.count() == 0 || now - watched.since < options_.give_up_after) return absl::OkStatus();
-  return Unavailable("group {}: {}: has not ended within {} ms; a peer is gone or stuck", group.id(), group.Current(),
-                     options_.give_up_after.count());
+  if (now - watched.since < options_.give_up_after) return absl::OkStatus();
+  return Unavailable("group {}: {}: has not ended within {} ms; a peer is gone or stuck", group.id(),
+                     progress.Current(), options_.give_up_after.count());
 }
 
 }  // namespace partita

@@ -24,8 +24,10 @@
 
 #include "runtime/comm/nccl/nccl_api.h"
 #include "runtime/comm/nccl/nccl_group.h"
+#include "runtime/comm/shared/longest_wait.h"
 #include "runtime/comm/world.h"
 #include "runtime/device/cuda/cuda_device.h"
+#include "runtime/flight_recorder/flight_recorder.h"
 
 namespace partita {
 
@@ -40,7 +42,7 @@ struct NcclWorldOptions {
   std::string host;  // ranks of one host must have GPUs of their own; NCCL_HOSTID, or the machine's name
   std::chrono::milliseconds join_within = std::chrono::seconds(60);  // how long the others may take to come
   std::chrono::milliseconds poll_every{100};                         // of the watchdog; 0: Poll is called by hand
-  std::chrono::milliseconds give_up_after{0};  // a collective that has not ended then is stuck; 0: never
+  std::chrono::milliseconds give_up_after = kLongestWait;            // a collective that has not ended then is stuck
 };
 
 // NCCL_HOSTID, or the machine's name.
@@ -57,16 +59,19 @@ class NcclWorld : public World {
   absl::StatusOr<std::unique_ptr<Communicator>> CreateCommunicator(int group_id, std::vector<int> ranks,
                                                                    int rank) override;
 
+  // What the GPU has come to by now or, after an abort, had come to then.
+  const FlightRecorder* recorder() const override;
+
   // Returns at once; from then on no use of the GPU returns OK.
   void Abort(const absl::Status& status) override;
 
-  // One look of the watchdog.
+  // One look of the watchdog, which is also recorded.
   void Poll();
 
  private:
   struct Watched {
     NcclGroup* group = nullptr;
-    int64_t finished = 0;
+    int64_t ended = 0;
     std::chrono::steady_clock::time_point since;
   };
 
@@ -79,9 +84,10 @@ class NcclWorld : public World {
   absl::Status Look(Watched& watched) const;
 
   const NcclWorldOptions options_;
+  FlightRecorder recorder_;
   std::vector<ncclUniqueId> ids_;  // by group
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;  // one of the next two
   bool stop_ = false;
   absl::Status aborted_;

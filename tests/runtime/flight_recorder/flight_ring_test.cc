@@ -41,6 +41,19 @@ TEST(FlightRing, KeepsWhatHappensToAnOperation) {
   EXPECT_EQ(ring.Read()[0].state, State::kRunning);
 }
 
+TEST(FlightRing, WhatAGpuIsToldToDoBeginsWhenItComesThere) {
+  FlightRing ring;
+  const uint64_t ticket = ring.Begin(AllReduceOf(1), State::kLaunched);
+  const FlownOperation launched = ring.Read()[0];
+  EXPECT_EQ(launched.state, State::kLaunched);
+  EXPECT_FALSE(launched.pending());
+  ring.Come(ticket);
+  const FlownOperation begun = ring.Read()[0];
+  EXPECT_EQ(begun.state, State::kWaiting);
+  EXPECT_TRUE(begun.pending());
+  EXPECT_GT(begun.begin, launched.begin);
+}
+
 TEST(FlightRing, KeepsTheLastOnes) {
   FlightRing ring;
   uint64_t first = 0;
@@ -100,6 +113,25 @@ TEST(FlightRecorder, KnowsRanksAndTheirGroups) {
   EXPECT_EQ(records[1].groups, (std::map<int, std::vector<int>>{{0, {0, 1, 2, 3}}, {7, {2, 0}}}));
   EXPECT_EQ(records[1].operations.size(), 2u);
   EXPECT_GE(records[1].time, records[1].operations[1].begin);
+}
+
+// Ranks on GPUs meet in steps in one world, and between steps in another.
+TEST(FlightRecorder, WhatARankRecordedElsewhereComesBesideIt) {
+  FlightRecorder steps(2), exchange(2);
+  FlightRing& first = steps.Join(1, 0, {0, 1});
+  FlightRing& second = exchange.Join(1, -1, {0, 1});
+  first.Begin(AllReduceOf(1, 0));
+  second.Begin(AllReduceOf(1, -1));
+  first.Begin(AllReduceOf(2, 0));
+  exchange.Join(0, -1, {0, 1});
+  std::vector<FlightRecord> records = steps.Read();
+  AddRecords(exchange.Read(), records);
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[0].rank, 1);
+  EXPECT_EQ(records[0].groups.size(), 2u);
+  ASSERT_EQ(records[0].operations.size(), 3u);
+  for (const int place : {0, 1, 2}) EXPECT_EQ(records[0].operations[place].group, place == 1 ? -1 : 0);
+  EXPECT_EQ(records[1].rank, 0);
 }
 
 }  // namespace

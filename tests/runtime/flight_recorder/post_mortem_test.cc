@@ -49,6 +49,19 @@ TEST(PostMortem, ARankThatHangs) {
       "(sequence number 16) of group 5 [0,1,2,3], 19.0 s before");
 }
 
+// What its host has launched counts for nothing.
+TEST(PostMortem, AGpuThatNeverCameToACollective) {
+  const FlightRecord records[] = {Waiting(0, 10), Waiting(1, 10.5),
+                                  Rank(2, {Call(5, 16, 1, State::kEnded), Call(5, 17, 9, State::kLaunched)}),
+                                  Waiting(3, 11)};
+  const PostMortem found = FindCause(records);
+  EXPECT_EQ(found.cause, Cause::kWaited);
+  EXPECT_THAT(found.ranks, ElementsAre(2));
+  EXPECT_THAT(found.sentence,
+              AllOf(HasSubstr("ranks 0, 1 and 3 waited for rank 2 in group 5 [0,1,2,3]"),
+                    HasSubstr("s before, and its GPU had not come to all_reduce of 100 f32 (sequence number 17) of")));
+}
+
 TEST(PostMortem, ARankThatDied) {
   FlightRecord one = Waiting(0, 10);
   one.operations.back().state = State::kFailed;
@@ -56,8 +69,9 @@ TEST(PostMortem, ARankThatDied) {
   const FlightRecord records[] = {one, Waiting(1, 10.5), Waiting(3, 11)};
   const PostMortem found = FindCause(records);
   EXPECT_THAT(found.ranks, ElementsAre(2));
-  EXPECT_THAT(found.sentence, AllOf(HasSubstr("ranks 0, 1 and 3 waited for rank 2 in group 5"),
-                                    HasSubstr("rank 2 left no record: it was killed, or its machine is gone")));
+  EXPECT_THAT(found.sentence,
+              AllOf(HasSubstr("ranks 0, 1 and 3 waited for rank 2 in group 5"),
+                    HasSubstr("rank 2 left no record: it was killed or stopped, or its machine is gone")));
 }
 
 TEST(PostMortem, SizesThatDiffer) {

@@ -14,8 +14,11 @@ namespace {
 
 using State = FlownOperation::State;
 
-constexpr std::pair<State, const char*> kStates[] = {
-    {State::kRunning, "running"}, {State::kWaiting, "waiting"}, {State::kEnded, "ended"}, {State::kFailed, "failed"}};
+constexpr std::pair<State, const char*> kStates[] = {{State::kRunning, "running"},
+                                                     {State::kWaiting, "waiting"},
+                                                     {State::kEnded, "ended"},
+                                                     {State::kFailed, "failed"},
+                                                     {State::kLaunched, "launched"}};
 
 constexpr size_t kLongestText = 80, kLongestFault = 1000;
 
@@ -70,7 +73,7 @@ absl::Status ReadGroups(const FlightRecordProto& proto, FlightRecord& record) {
 absl::StatusOr<FlownOperation> ReadOperation(const FlightOperationProto& proto) {
   const auto state = std::ranges::find(kStates, proto.state(), &std::pair<State, const char*>::second);
   if (state == std::end(kStates)) {
-    return InvalidArgument("state: found '{}', allowed are running, waiting, ended, failed",
+    return InvalidArgument("state: found '{}', allowed are running, waiting, ended, failed, launched",
                            Printable(proto.state(), kLongestText));
   }
   if (proto.sequence() < 1) return InvalidArgument("sequence: found {}, allowed is 1 or more", proto.sequence());

@@ -58,7 +58,7 @@ TEST(FlightFile, SaysWhatIsWrong) {
       {"ranks: [0, 1, 2]", "ranks: [0, 1, 3]", "groups[0].ranks: found 3"},
       {"id: -1 ", "id: 0 ", "groups[1].id: 0 is there twice"},
       {"\"waiting\"", "\"asleep\"",
-       "operations[1]: state: found 'asleep', allowed are running, waiting, ended, failed"},
+       "operations[1]: state: found 'asleep', allowed are running, waiting, ended, failed, launched"},
       {"sequence: 1 ", "sequence: 0 ", "operations[0]: sequence: found 0"},
       {"count: 12", "count: -2", "operations[0]: count: found -2"},
       {"begin: 100", "begin: -1", "operations[0]: begin: found -1"},

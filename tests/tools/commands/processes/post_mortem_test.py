@@ -35,8 +35,8 @@ class PostMortemTest(TrainerCase):
         self.assertLess(self.hit(signal.SIGSTOP), TIMEOUT + 1)
         self.assertRegex(
             self.said_of().stdout, r"^ranks? (0|1|0 and 1) waited for rank 2 in group \d+ \[0,1,2\]: \w+.* \(sequence number "
-            r"\d+\), since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC, for \d+\.\d s; rank 2 left no record: it was killed, "
-            r"or its machine is gone\n$")
+            r"\d+\), since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC, for \d+\.\d s; rank 2 left no record: it was killed "
+            r"or stopped, or its machine is gone\n$")
 
     def test_a_rank_that_was_killed(self):
         """Whether the others were in a collective just then or not."""
