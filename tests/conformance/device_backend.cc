@@ -16,6 +16,7 @@ class HostBackend : public DeviceBackend {
  public:
   HostBackend(std::string name, std::optional<uint64_t> delay_seed) : name_(std::move(name)) {
     options_.delay.seed = delay_seed;
+    options_.shares_arenas = true;
   }
 
   std::string name() const override { return name_; }

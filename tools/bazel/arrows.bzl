@@ -48,7 +48,8 @@ ARROWS = {
                            " runtime/flight_recorder",
     "runtime/comm/local": "runtime/base runtime/device runtime/comm runtime/comm/shared runtime/flight_recorder",
     "runtime/comm/transport": "runtime/base runtime/admission runtime/comm",
-    "runtime/comm/processes": "runtime/base runtime/device runtime/comm runtime/comm/shared runtime/comm/transport" +
+    "runtime/comm/processes": "runtime/base runtime/device runtime/device/host runtime/comm runtime/comm/shared" +
+                              " runtime/comm/transport" +
                               " runtime/flight_recorder",
     "runtime/comm/cuda_local": "runtime/base graph/value runtime/device/cuda runtime/comm runtime/comm/shared",
     "runtime/comm/nccl": "runtime/base runtime/device/cuda runtime/device/cuda/library runtime/comm" +

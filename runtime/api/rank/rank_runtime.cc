@@ -19,6 +19,7 @@ constexpr int64_t kEndGuardBytes = 256;
 
 HostDeviceOptions OwnDeviceOptions(const RankParts& parts, const SessionOptions& options) {
   HostDeviceOptions device;
+  device.shares_arenas = options.job != nullptr;
   device.threads = options.threads_per_rank;
   // Ranks must not be delayed alike.
   if (options.tests.delay_seed)

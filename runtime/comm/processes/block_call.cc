@@ -44,10 +44,10 @@ void BlockCall::AddReceive(Blocks& blocks, int peer, void* data, int64_t bytes, 
                       HashOf({static_cast<int64_t>(tag), bytes, peer}));
 }
 
-void BlockCall::Prepare(PeerMesh& mesh, const PeerMemory& memory, std::span<const int> ranks,
+void BlockCall::Prepare(PeerMesh& mesh, PeerReader& reader, std::span<const int> ranks,
                         std::shared_ptr<ReductionScratch>& scratch) {
   mesh_ = &mesh;
-  memory_ = &memory;
+  reader_ = &reader;
   ranks_ = ranks;
   if (operation == CommOperation::kSendReceive) {
     PreparePairs();

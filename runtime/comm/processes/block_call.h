@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/comm/processes/peer_arenas.h"
 #include "runtime/comm/processes/peer_memory.h"
 #include "runtime/comm/shared/comm_call.h"
 #include "runtime/comm/transport/peer_mesh.h"
@@ -43,10 +44,16 @@ struct ReductionScratch {
   std::vector<char> areas[2];
 };
 
+// What a communicator reads its peers by.
+struct PeerReader {
+  const PeerMemory* memory = nullptr;  // of the world
+  PeerArenas arenas;
+};
+
 struct BlockCall : CommCall {
   // Lists the blocks. `ranks`: of the world, in group order; they must outlive the call. `scratch`: of the calls
   // before, or null; replaced by a larger one if this call needs it.
-  void Prepare(PeerMesh& mesh, const PeerMemory& memory, std::span<const int> ranks,
+  void Prepare(PeerMesh& mesh, PeerReader& reader, std::span<const int> ranks,
                std::shared_ptr<ReductionScratch>& scratch);
 
   // Moves and reduces. Slots are made of the tags and of what tells this call from all others: `run` (of the group),
@@ -61,9 +68,10 @@ struct BlockCall : CommCall {
   enum BlockKind : int64_t { kMoveBlock, kInputBlock, kResultBlock, kPlaceBlock, kNoteBlock };
   using Blocks = std::deque<PeerBlock>;
 
-  // Addresses of a rank's own.
+  // Where a rank has what it is to add, and where the sums come.
   struct Place {
-    uint64_t in = 0, out = 0;
+    uint64_t in = 0, out = 0;  // addresses
+    SharedPlace shared_in, shared_out;
   };
 
   bool reduces() const;
@@ -100,6 +108,7 @@ struct BlockCall : CommCall {
   absl::Status ReduceByReading();
   absl::Status ReducePart(const ElementRange& part);
   absl::Status TakeSums(int64_t part);
+  void MapPeers();
   absl::Status ReadPeer(int peer, uint64_t from, int64_t element, char* to, int64_t count);
 
   void Send(PeerBlock& block);
@@ -111,7 +120,7 @@ struct BlockCall : CommCall {
   void CopyOwn();
 
   PeerMesh* mesh_ = nullptr;
-  const PeerMemory* memory_ = nullptr;
+  PeerReader* reader_ = nullptr;
   std::span<const int> ranks_;
   Blocks sends_, receives_;
 
@@ -127,10 +136,11 @@ struct BlockCall : CommCall {
   // to each peer one more, that this rank has taken all.
   bool reads_peers_ = false;
   Place own_place_;
-  std::vector<Place> places_;                  // by rank
-  std::vector<PeerBlock*> place_receives_;     // of them
-  std::vector<std::vector<PeerBlock*>> done_;  // by rank, by part: its notes
-  std::vector<char> notes_;                    // what comes with them, which says nothing
+  std::vector<Place> places_;                        // by rank
+  std::vector<const char*> mapped_in_, mapped_out_;  // of the present run; null: copied by the system
+  std::vector<PeerBlock*> place_receives_;           // of them
+  std::vector<std::vector<PeerBlock*>> done_;        // by rank, by part: its notes
+  std::vector<char> notes_;                          // what comes with them, which says nothing
 
   uint64_t run_ = 0;
   std::span<const uint64_t> runs_by_peer_;

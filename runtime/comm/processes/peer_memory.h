@@ -1,11 +1,13 @@
-// The memory of other ranks on this host, which the system copies straight to where it is wanted (process_vm_readv).
+// The memory of other ranks on this host, which the system copies straight to where it is wanted (process_vm_readv), or
+// lets a rank map (peer_arenas.h).
 //
-// Through a ring a byte is copied twice, by two threads that wake each other. Here it is copied once, by who wants it.
 // Two ranks find out at the beginning whether each may read the other one: the same network, the same user and no rule
 // of the system against it. Nothing is ever written into another process, and what a rank says of its own memory is not
 // believed: what is not there cannot be read.
 #ifndef PARTITA_RUNTIME_COMM_PROCESSES_PEER_MEMORY_H_
 #define PARTITA_RUNTIME_COMM_PROCESSES_PEER_MEMORY_H_
+
+#include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
@@ -31,6 +33,9 @@ class PeerMemory {
   // Whether each of these ranks of the world can read each other one. All ranks of the world answer the same.
   bool Connects(std::span<const int> ranks) const;
 
+  // Of a rank that can be read.
+  pid_t process(int rank) const { return processes_[rank]; }
+
   // False: the rank is gone, or has no such memory.
   bool Read(int rank, uint64_t address, std::span<char> to) const;
 
@@ -41,7 +46,7 @@ class PeerMemory {
 
   const int rank_;
   std::vector<char> proof_;             // drawn; whoever finds it here reads the right process
-  std::vector<int> processes_;          // by rank; 0: it cannot be read
+  std::vector<pid_t> processes_;        // by rank; 0: it cannot be read
   std::vector<std::string> who_reads_;  // by rank: a '1' for each rank that it can read
 };
 

@@ -19,12 +19,14 @@ class ProcessCommunicator : public HostCommunicator {
       : HostCommunicator(group.rank, static_cast<int>(group.ranks.size()), group.id,
                          world.recorder().Join(world.mesh().rank(), group.id, group.ranks)),
         world_(world),
-        group_(group) {}
+        group_(group) {
+    reader_.memory = &world.memory();
+  }
 
  private:
   std::unique_ptr<CommCall> NewCall() const override { return std::make_unique<BlockCall>(); }
   absl::Status Prepare(CommCall& call) override {
-    static_cast<BlockCall&>(call).Prepare(world_.mesh(), world_.memory(), group_.ranks, scratch_);
+    static_cast<BlockCall&>(call).Prepare(world_.mesh(), reader_, group_.ranks, scratch_);
     return absl::OkStatus();
   }
   absl::Status Run(CommCall& call) override { return world_.Run(group_, static_cast<BlockCall&>(call)); }
@@ -32,6 +34,7 @@ class ProcessCommunicator : public HostCommunicator {
   ProcessWorldState& world_;
   ProcessGroup& group_;
   std::shared_ptr<ReductionScratch> scratch_;
+  PeerReader reader_;
 };
 
 }  // namespace

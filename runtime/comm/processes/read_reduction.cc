@@ -1,13 +1,15 @@
 // An all_reduce of ranks that can read each other's memory (peer_memory.h).
 //
 // Each says where its elements are. It reads what the others have of its own block, adds, and tells them, part by part,
-// that the sums are there; they read them. Who has read all says so, and nobody leaves before all have.
+// that the sums are there; they read them. Who has read all says so, and nobody leaves before all have. What lies in an
+// arena that can be mapped is read in place; the rest the system copies, which takes as long as a way through a ring.
 #include <algorithm>
 
 #include "runtime/base/status.h"
 #include "runtime/comm/processes/block_call.h"
 #include "runtime/comm/processes/slot_hash.h"
 #include "runtime/comm/shared/host_reduce.h"
+#include "runtime/comm/shared/stream_copy.h"
 
 namespace partita {
 namespace {
@@ -18,13 +20,17 @@ constexpr int64_t kLeastBytes = 512 << 10;
 // Of a peer, read at a time: it, what it is added to and the sums stay in a core's cache.
 constexpr int64_t kReadBytes = 256 << 10;
 
+// From so many on the sums are written past the caches, which hold no more of them than the next node reads first.
+constexpr int64_t kLeastStreamed = 4 << 20;
+
 // Of a part. The sums of one are read while they are in a cache; a note wakes a thread.
 constexpr int64_t kPartBytes = 1 << 20;
 
 }  // namespace
 
 bool BlockCall::CanReadPeers() const {
-  return operation == CommOperation::kAllReduce && size() > 1 && in.bytes() > kLeastBytes && memory_->Connects(ranks_);
+  return operation == CommOperation::kAllReduce && size() > 1 && in.bytes() > kLeastBytes &&
+         reader_->memory->Connects(ranks_);
 }
 
 int64_t BlockCall::Parts(int owner) const {
@@ -41,8 +47,11 @@ ElementRange BlockCall::PartOf(int owner, int64_t part) const {
 void BlockCall::PrepareReading(std::shared_ptr<ReductionScratch>& scratch) {
   chunk_ = kReadBytes / SizeOf(in.dtype);
   TakeScratch(kReadBytes * (size() - 1), scratch);
-  own_place_ = {reinterpret_cast<uintptr_t>(in.data), reinterpret_cast<uintptr_t>(out.data)};
+  own_place_ = {reinterpret_cast<uintptr_t>(in.data), reinterpret_cast<uintptr_t>(out.data), FindSharedPlace(in.data),
+                FindSharedPlace(out.data)};
   places_.resize(ranks_.size());
+  mapped_in_.resize(ranks_.size());
+  mapped_out_.resize(ranks_.size());
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank) continue;
     AddSend(sends_, peer, &own_place_, sizeof(Place), ChunkTag(kPlaceBlock, 0));
@@ -82,6 +91,7 @@ void BlockCall::AddNotes() {
 
 absl::Status BlockCall::ReduceByReading() {
   for (PeerBlock* const place : place_receives_) RETURN_IF_ERROR(AwaitReceive(*place));
+  MapPeers();
   auto note = result_sends_.begin();
   const auto send_notes = [&] {
     for (int peer = 0; peer < size() - 1; ++peer) Send(*note++);
@@ -98,15 +108,31 @@ absl::Status BlockCall::ReduceByReading() {
   return absl::OkStatus();
 }
 
+void BlockCall::MapPeers() {
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank) continue;
+    const pid_t process = reader_->memory->process(ranks_[peer]);
+    mapped_in_[peer] = reader_->arenas.Find(process, places_[peer].shared_in, in.bytes());
+    mapped_out_[peer] = reader_->arenas.Find(process, places_[peer].shared_out, in.bytes());
+  }
+}
+
 absl::Status BlockCall::ReducePart(const ElementRange& part) {
   for (int64_t done = 0; done < part.count; done += chunk_) {
     const int64_t first = part.first + done, count = std::min(chunk_, part.count - done);
     char* place = scratch_->areas[0].data();
     for (int peer = 0; peer < size(); ++peer) {
-      inputs_[peer] = peer == rank ? At(in, first) : place;
-      if (peer == rank) continue;
-      RETURN_IF_ERROR(ReadPeer(peer, places_[peer].in, first, place, count));
-      place += kReadBytes;
+      const int64_t bytes = SizeOf(in.dtype);
+      if (peer == rank) {
+        inputs_[peer] = At(in, first);
+      } else if (mapped_in_[peer] != nullptr) {
+        inputs_[peer] = mapped_in_[peer] + first * bytes;
+        wire += count * bytes;
+      } else {
+        RETURN_IF_ERROR(ReadPeer(peer, places_[peer].in, first, place, count));
+        inputs_[peer] = place;
+        place += kReadBytes;
+      }
     }
     ReduceElements(reduction, in.dtype, inputs_, count, At(out, first));
   }
@@ -118,7 +144,19 @@ absl::Status BlockCall::TakeSums(int64_t part) {
     if (peer == rank || part >= Parts(peer)) continue;
     RETURN_IF_ERROR(AwaitReceive(*done_[peer][static_cast<size_t>(part)]));
     const ElementRange sums = PartOf(peer, part);
-    RETURN_IF_ERROR(ReadPeer(peer, places_[peer].out, sums.first, At(out, sums.first), sums.count));
+    char* const to = At(out, sums.first);
+    if (mapped_out_[peer] == nullptr) {
+      RETURN_IF_ERROR(ReadPeer(peer, places_[peer].out, sums.first, to, sums.count));
+      continue;
+    }
+    const char* const from = mapped_out_[peer] + sums.first * SizeOf(in.dtype);
+    const int64_t bytes = sums.count * SizeOf(in.dtype);
+    if (out.bytes() >= kLeastStreamed) {
+      StreamCopy(to, from, bytes);
+    } else {
+      CopyBytes(to, from, bytes);
+    }
+    wire += bytes;
   }
   return absl::OkStatus();
 }
@@ -127,7 +165,7 @@ absl::Status BlockCall::ReadPeer(int peer, uint64_t from, int64_t element, char*
   const auto bytes = static_cast<size_t>(count * SizeOf(in.dtype));
   wire += static_cast<int64_t>(bytes);
   const uint64_t address = from + static_cast<uint64_t>(element * SizeOf(in.dtype));
-  if (memory_->Read(ranks_[peer], address, {to, bytes})) return absl::OkStatus();
+  if (reader_->memory->Read(ranks_[peer], address, {to, bytes})) return absl::OkStatus();
   return absl::UnavailableError("the memory of a rank is gone");
 }
 

@@ -12,9 +12,13 @@
 #include "runtime/device/host/host_captured_step.h"
 #include "runtime/device/host/host_event.h"
 #include "runtime/device/host/host_stream.h"
+#include "runtime/device/host/shared_arena.h"
 
 namespace partita {
 namespace {
+
+// Of an arena; a smaller one is not worth a descriptor.
+constexpr int64_t kLeastSharedBytes = 256 << 10;
 
 struct Free {
   void operator()(void* pointer) const { std::free(pointer); }
@@ -51,6 +55,12 @@ absl::StatusOr<std::unique_ptr<Arena>> HostDevice::Allocate(int64_t bytes) {
   if (bytes < 0) return InvalidArgument("device '{}': cannot allocate {} bytes", name_, bytes);
   // An arena is touched at once: one that is larger than what is free would end the process instead of this call.
   RETURN_IF_ERROR(CheckMemory(fmt::format("device '{}'", name_), bytes));
+  if (options_.shares_arenas && bytes >= kLeastSharedBytes) {
+    if (std::unique_ptr<Arena> shared = AllocateSharedArena(bytes); shared != nullptr) {
+      std::memset(shared->data(), 0, bytes);
+      return shared;
+    }
+  }
   void* data = nullptr;
   if (posix_memalign(&data, kAlignment, std::max(bytes, kAlignment)) != 0) {
     return ResourceExhausted("device '{}': there is no memory for {} bytes", name_, bytes);

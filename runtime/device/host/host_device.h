@@ -24,6 +24,8 @@ struct HostDeviceOptions {
 
   int64_t stack_bytes = 0;  // of a stream's thread; 0: what the system gives
 
+  bool shares_arenas = false;  // other processes of the user may map those that are not small (shared_arena.h)
+
   // Called with the first error of a replay, on the thread of the stream that met it, before the replay has ended: the
   // place to release peers that would wait for this device for ever. Must not wait for any stream.
   std::function<void(const absl::Status&)> on_failure = nullptr;

@@ -57,7 +57,8 @@ absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements, bool sha
   CommRanks made{shared_memory ? "shared_memory" : "tcp", {}};
   for (int r = 0; r < ranks; ++r) {
     ASSIGN_OR_RETURN(made.ranks.emplace_back(),
-                     MakeCommRank(std::make_shared<HostDevice>(), worlds[r], ranks, r, elements));
+                     MakeCommRank(std::make_shared<HostDevice>(HostDeviceOptions{.shares_arenas = true}), worlds[r], ranks,
+                                  r, elements));
   }
   return made;
 }
