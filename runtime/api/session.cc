@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "runtime/api/job/job.h"
 #include "runtime/api/job/packed_values.h"
 #include "runtime/base/check.h"
 #include "runtime/base/exhaustion.h"
@@ -119,8 +120,16 @@ std::vector<LaunchSpan> Session::Timeline(std::string_view entry, int rank) cons
 void Session::Abort(const absl::Status& status) { backend_->world().Abort(status); }
 
 std::vector<FlightRecord> Session::FlightRecords() const {
-  const FlightRecorder* const recorder = backend_->world().recorder();
-  return recorder == nullptr ? std::vector<FlightRecord>{} : recorder->Read();
+  std::vector<FlightRecord> records;
+  const auto add = [&](const World& world) {
+    if (const FlightRecorder* const recorder = world.recorder(); recorder != nullptr) {
+      AddRecords(recorder->Read(), records);
+    }
+  };
+  add(backend_->world());
+  // Ranks on GPUs meet there in steps, and between steps in the job's.
+  if (options_.job != nullptr && &options_.job->world() != &backend_->world()) add(options_.job->world());
+  return records;
 }
 
 }  // namespace partita

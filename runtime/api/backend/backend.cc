@@ -29,6 +29,10 @@ Backend::Backend(int ranks, Spread spread, const SessionOptions& options)
   if (options_.threads_per_rank <= 0) options_.threads_per_rank = DefaultThreads(ranks);
 }
 
+Backend::~Backend() {
+  if (own_world_ != nullptr && options_.job != nullptr) options_.job->SetStepWorld(nullptr);
+}
+
 absl::StatusOr<std::unique_ptr<Backend>> Backend::Open(const Program& program, const SessionOptions& options) {
   const Spread spread = options.job == nullptr ? Spread::kThreads : Spread::kProcesses;
   std::unique_ptr<Backend> backend(new Backend(program.ranks(), spread, options));
@@ -134,6 +138,7 @@ absl::Status Backend::JoinWorldOfJob(const Program& program) {
   if (gpu_ == nullptr) return absl::OkStatus();
   ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program, options_.job.get()));
   world_ = own_world_.get();
+  options_.job->SetStepWorld(world_);
   return absl::OkStatus();
 }
 

@@ -31,6 +31,7 @@ class Backend {
   // To plan for so many ranks, none of which will run: there are no local ranks and no world. The options' job is not
   // looked at. Where there is no GPU, one is described (gpu.h); in a build without CUDA that is kUnavailable.
   static absl::StatusOr<std::unique_ptr<Backend>> OpenToPlan(int ranks, Spread spread, const SessionOptions& options);
+  ~Backend();
 
   // That all ranks of this process share; null: each has a device of the host, or the GPU is described.
   Device* gpu() const { return gpu_.get(); }

@@ -24,6 +24,10 @@ class Job {
   // For the ranks of this process.
   virtual World& world() = 0;
 
+  // Where the ranks of this process meet in steps, if not in world(): it is aborted when the job fails, and what was
+  // recorded there is told with that. Null: it is about to go. A job that notices no failures need not care.
+  virtual void SetStepWorld(World* /*world*/) {}
+
   // How long processes may take to find each other.
   virtual std::chrono::milliseconds join_timeout() const = 0;
 

@@ -51,6 +51,12 @@ class JobOfProcesses : public ProcessJob {
   World& world() override { return *world_; }
   std::chrono::milliseconds join_timeout() const override { return options_.join_timeout; }
 
+  void SetStepWorld(World* world) override {
+    std::lock_guard lock(mutex_);
+    steps_ = world;
+    if (steps_ != nullptr && !failed_.ok()) steps_->Abort(failed_);
+  }
+
   absl::StatusOr<std::vector<std::string>> AllGather(const std::string& bytes) override {
     const auto ranks = static_cast<size_t>(options_.ranks);
     auto size = static_cast<int64_t>(bytes.size());
@@ -131,10 +137,12 @@ class JobOfProcesses : public ProcessJob {
       std::lock_guard lock(mutex_);
       if (connected_ != nullptr) {
         records = connected_->recorder()->Read();
+        if (steps_ != nullptr && steps_->recorder() != nullptr) AddRecords(steps_->recorder()->Read(), records);
         whole = absl::Status(status.code(), std::string(status.message()) + connected_->InFlight());
       }
       failed_ = whole;
       if (connected_ != nullptr) connected_->Abort(whole);
+      if (steps_ != nullptr) steps_->Abort(whole);
     }
     options_.on_failure(whole, records);
   }
@@ -145,6 +153,7 @@ class JobOfProcesses : public ProcessJob {
   std::mutex mutex_;
   absl::Status failed_;
   ProcessWorld* connected_ = nullptr;  // as soon as it can be aborted, until it goes
+  World* steps_ = nullptr;             // the same
   HostDevice device_;
   std::unique_ptr<RendezvousClient> client_;  // its threads call Failed: gone before what that uses
   std::unique_ptr<ProcessWorld> world_;
