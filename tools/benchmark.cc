@@ -22,6 +22,7 @@
 #include "tools/benchmarks/search/search_benchmark.h"
 #include "tools/benchmarks/simulate_benchmark.h"
 #include "tools/benchmarks/train/checkpoint_benchmark.h"
+#include "tools/benchmarks/train/large_checkpoint.h"
 #include "tools/benchmarks/train/train_benchmark.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
@@ -67,6 +68,8 @@ std::vector<FlagDefinition> BenchmarkFlags() {
           "what is freed; on a GPU eager, graph, compile; or all"),
       FolderFlag("folder", "checkpoint: on the disk that is written to; unset: that of temporary files"),
       PathFlag("data", "decode: pictures by class; unset: made-up ones"),
+      IntFlag("states", "", 64, 1 << 20,
+              "checkpoint: MiB of states of a wide model, which is saved and loaded once: how much memory that takes"),
       IntFlag("ranks", "2", 2, 64, "of comm, faults and halo; the most of search (8 unless given) and of oracle (4)"),
       ChoiceFlag("collective", "all",
                  {"all", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
@@ -185,6 +188,16 @@ absl::StatusOr<int> RunChaos(const CommandContext& context) {
   return result.breaches.empty() ? kExitFinished : kExitVerification;
 }
 
+absl::StatusOr<int> RunLargeCheckpoint(const CommandContext& context, const std::string& folder) {
+  LargeCheckpointOptions options;
+  options.state_bytes = context.flags.Int("states") << 20;
+  options.threads = static_cast<int>(context.flags.Int("threads"));
+  options.folder = folder;
+  ASSIGN_OR_RETURN(const LargeCheckpoint measured, MeasureLargeCheckpoint(options));
+  context.out << (context.flags.Text("format") == "json" ? ToJson(measured) : ToText(measured));
+  return measured.same && measured.fits() ? kExitFinished : kExitVerification;
+}
+
 absl::StatusOr<int> RunCheckpoint(const CommandContext& context) {
   const Flags& flags = context.flags;
   CheckpointBenchmarkOptions options;
@@ -194,6 +207,7 @@ absl::StatusOr<int> RunCheckpoint(const CommandContext& context) {
   if (flags.Given("steps")) options.steps = flags.Int("steps");
   options.rounds = flags.Int("rounds");
   options.folder = flags.IsSet("folder") ? flags.Text("folder") : std::filesystem::temp_directory_path().string();
+  if (flags.IsSet("states")) return RunLargeCheckpoint(context, options.folder);
   if (options.steps <= 2 * kStepsBeside) {
     return FlagError("flag --steps is {}, a checkpoint takes more than {}", options.steps, 2 * kStepsBeside);
   }
@@ -328,7 +342,7 @@ int main(int argc, char** argv) {
           {"checkpoint",
            "what a checkpoint costs steps that train beside it, and how much memory",
            "",
-           {"format", "rounds", "steps", "batch", "model", "threads", "folder"},
+           {"format", "rounds", "steps", "batch", "model", "threads", "folder", "states"},
            RunCheckpoint},
           {"decode",
            "pictures that one core decodes and scales, beside Pillow or torchvision",

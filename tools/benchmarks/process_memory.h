@@ -15,6 +15,9 @@ struct ProcessMemory {
 
 ProcessMemory MemoryOf(pid_t process);
 
+// The most that this process has had counts from now on.
+void ForgetPeak();
+
 }  // namespace partita
 
 #endif  // PARTITA_TOOLS_BENCHMARKS_PROCESS_MEMORY_H_

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -75,9 +74,6 @@ struct Case {
   std::vector<double> seconds = {}, held_seconds = {};
   int64_t peak_bytes = 0;
 };
-
-// The most that a process has had counts from now on.
-void ForgetPeak() { std::ofstream("/proc/self/clear_refs") << "5"; }
 
 absl::StatusOr<double> TimeOf(TrainingLoop& loop, int64_t steps, const TrainingPauses& pauses) {
   const auto start = Clock::now();
