@@ -40,6 +40,15 @@ def descriptors_of(pid):
         return 0
 
 
+def memory_of(pid):
+    """The most bytes that it has had."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+            return next((1024 * int(line.split()[1]) for line in file if line.startswith("VmHWM:")), 0)
+    except OSError:
+        return 0
+
+
 def words(draw):
     """What a stranger says first; None: it ends the connection at once."""
     noise = bytes(draw.getrandbits(8) for _ in range(draw.randrange(1, 200)))
@@ -48,10 +57,11 @@ def words(draw):
 
 
 class Flood:
-    """Strangers come to every port of the processes until `count` have, or it is stopped."""
+    """Strangers come to every port of the processes until `count` have, or it is stopped. What the processes have at
+    most is seen all the while."""
 
     def __init__(self, processes, count, seed):
-        self.came, self.descriptors = 0, 0
+        self.came, self.descriptors, self.memory = 0, 0, 0
         self._processes, self._count, self._draw = processes, count, random.Random(seed)
         self._open, self._stop = [], threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -67,14 +77,15 @@ class Flood:
             stranger.close()
 
     def _run(self):
-        while self.came < self._count and not self._stop.is_set():
-            ports = set().union(*(ports_of(process.pid) for process in self._processes))
+        while not self._stop.is_set():
+            ports = set() if self.came >= self._count else set().union(*(ports_of(each.pid) for each in self._processes))
             for port in ports:
                 for _ in range(20):
                     self._come(port)
             self.descriptors = max([self.descriptors, *(descriptors_of(process.pid) for process in self._processes)])
+            self.memory = max([self.memory, *(memory_of(process.pid) for process in self._processes)])
             if not ports:
-                time.sleep(0.001)
+                time.sleep(0.001 if self.came < self._count else 0.05)
 
     def _come(self, port):
         stranger = socket.socket()
@@ -119,12 +130,13 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         begin = time.monotonic()
-        quiet, _ = train(options.trainer, options.graph, options.ranks, options.epochs, folder)
+        quiet, unharmed = train(options.trainer, options.graph, options.ranks, options.epochs, folder)
         between = time.monotonic()
         beset, flood = train(options.trainer, options.graph, options.ranks, options.epochs, folder, options.connections)
         end = time.monotonic()
     print(f"{flood.came} strangers came while it trained: the model is {'the same' if quiet == beset else 'ANOTHER'}; "
-          f"{end - between:.1f} s in place of {between - begin:.1f} s, {flood.descriptors} descriptors at most")
+          f"{end - between:.1f} s in place of {between - begin:.1f} s, {flood.descriptors} descriptors at most, "
+          f"{1e-6 * flood.memory:.1f} MB of memory in place of {1e-6 * unharmed.memory:.1f}")
     return 0 if quiet == beset else 1
 
 
