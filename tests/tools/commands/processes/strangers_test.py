@@ -8,7 +8,7 @@ from tools.faults import strangers
 RANKS = 2
 EPOCHS = 30
 STRANGERS = 1500
-MOST_DESCRIPTORS = 64 + 40  # those of a door's strangers, and of a rank
+MOST_DESCRIPTORS = 64 + 48  # those of a door's strangers, and of a rank
 
 
 class StrangersTest(TrainerCase):
