@@ -1,6 +1,7 @@
 #include "runtime/comm/processes/peer_memory.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -9,16 +10,18 @@
 #include <random>
 
 #include "runtime/base/status.h"
+#include "runtime/comm/processes/peer_arenas.h"
+#include "runtime/device/host/shared_arena.h"
 
 namespace partita {
 namespace {
 
-constexpr size_t kProofBytes = 32;
+constexpr int64_t kProofBytes = 32;
 
 // What a rank says of itself, as it lies in memory.
 struct Words {
   int64_t process = 0;  // 0: it does not want to be read
-  uint64_t address = 0;
+  SharedPlace place;    // of its proof
   char proof[kProofBytes] = {};
   char network[64] = {};
 };
@@ -27,6 +30,12 @@ struct Words {
 // them is gone.
 void SetNetwork(Words& words) {
   if (readlink("/proc/self/ns/net", words.network, sizeof(words.network) - 1) <= 0) words.process = 0;
+}
+
+// Else there may be no arena that can be mapped, which is a file.
+bool FilesMayBeLarge() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
 bool ReadProcess(pid_t process, uint64_t address, std::span<char> to) {
@@ -47,17 +56,24 @@ std::string ReadsKey(int rank) { return fmt::format("memory/{}/reads", rank); }
 }  // namespace
 
 PeerMemory::PeerMemory(int rank, int ranks)
-    : rank_(rank), proof_(kProofBytes), processes_(static_cast<size_t>(ranks)), who_reads_(static_cast<size_t>(ranks)) {
+    : rank_(rank),
+      proof_(AllocateSharedArena(kProofBytes)),
+      processes_(static_cast<size_t>(ranks)),
+      who_reads_(static_cast<size_t>(ranks)) {
+  if (proof_ == nullptr) return;
   std::random_device random;
-  std::ranges::generate(proof_, [&] { return static_cast<char>(random()); });
+  std::ranges::generate(std::span(static_cast<char*>(proof_->data()), kProofBytes),
+                        [&] { return static_cast<char>(random()); });
 }
 
 std::string PeerMemory::OwnWords(bool wanted) const {
   Words words;
-  words.process = wanted ? getpid() : 0;
-  words.address = reinterpret_cast<uintptr_t>(proof_.data());
-  std::ranges::copy(proof_, words.proof);
-  SetNetwork(words);
+  if (wanted && proof_ != nullptr && FilesMayBeLarge()) {
+    words.process = getpid();
+    words.place = FindSharedPlace(proof_->data());
+    std::memcpy(words.proof, proof_->data(), kProofBytes);
+    SetNetwork(words);
+  }
   return {reinterpret_cast<const char*>(&words), sizeof(words)};
 }
 
@@ -68,9 +84,9 @@ bool PeerMemory::CanRead(int rank, const std::string& words) {
   if (words.size() != sizeof(theirs) || own.process == 0) return false;
   std::memcpy(static_cast<void*>(&theirs), words.data(), sizeof(theirs));
   if (theirs.process <= 0 || std::memcmp(own.network, theirs.network, sizeof(own.network)) != 0) return false;
-  char found[kProofBytes];
-  if (!ReadProcess(static_cast<pid_t>(theirs.process), theirs.address, found)) return false;
-  if (std::memcmp(found, theirs.proof, kProofBytes) != 0) return false;
+  PeerArenas arenas;
+  const char* const found = arenas.Find(static_cast<pid_t>(theirs.process), theirs.place, kProofBytes);
+  if (found == nullptr || std::memcmp(found, theirs.proof, kProofBytes) != 0) return false;
   processes_[rank] = static_cast<pid_t>(theirs.process);
   return true;
 }

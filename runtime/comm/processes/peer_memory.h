@@ -1,9 +1,10 @@
-// The memory of other ranks on this host, which the system copies straight to where it is wanted (process_vm_readv), or
-// lets a rank map (peer_arenas.h).
+// The memory of other ranks on this host, which a rank may map where it is an arena (peer_arenas.h); what is none the
+// system copies (process_vm_readv).
 //
-// Two ranks find out at the beginning whether each may read the other one: the same network, the same user and no rule
-// of the system against it. Nothing is ever written into another process, and what a rank says of its own memory is not
-// believed: what is not there cannot be read.
+// Two ranks find out at the beginning whether each may map the other one's: the same network, the same user, files of
+// any size. Some systems let nobody copy from a process that is not his child (Yama): there what lies in no arena
+// cannot be read, which of a session's ranks nothing does. Nothing is ever written into another process, and what a
+// rank says of its own memory is not believed: what is not there cannot be read.
 #ifndef PARTITA_RUNTIME_COMM_PROCESSES_PEER_MEMORY_H_
 #define PARTITA_RUNTIME_COMM_PROCESSES_PEER_MEMORY_H_
 
@@ -19,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/comm/key_value_store.h"
+#include "runtime/device/device.h"
 
 namespace partita {
 
@@ -36,7 +38,7 @@ class PeerMemory {
   // Of a rank that can be read.
   pid_t process(int rank) const { return processes_[rank]; }
 
-  // False: the rank is gone, or has no such memory.
+  // Copies. False: the rank is gone, or has no such memory, or the system does not let this one.
   bool Read(int rank, uint64_t address, std::span<char> to) const;
 
  private:
@@ -45,7 +47,7 @@ class PeerMemory {
   bool CanRead(int rank, const std::string& words);
 
   const int rank_;
-  std::vector<char> proof_;             // drawn; whoever finds it here reads the right process
+  std::unique_ptr<Arena> proof_;        // drawn; whoever finds it here reads the right process
   std::vector<pid_t> processes_;        // by rank; 0: it cannot be read
   std::vector<std::string> who_reads_;  // by rank: a '1' for each rank that it can read
 };

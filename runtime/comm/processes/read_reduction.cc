@@ -166,7 +166,7 @@ absl::Status BlockCall::ReadPeer(int peer, uint64_t from, int64_t element, char*
   wire += static_cast<int64_t>(bytes);
   const uint64_t address = from + static_cast<uint64_t>(element * SizeOf(in.dtype));
   if (reader_->memory->Read(ranks_[peer], address, {to, bytes})) return absl::OkStatus();
-  return absl::UnavailableError("the memory of a rank is gone");
+  return Unavailable("the memory of rank {} cannot be read", ranks_[peer]);
 }
 
 }  // namespace partita

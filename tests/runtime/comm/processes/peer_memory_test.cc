@@ -80,7 +80,7 @@ TEST_F(PeerMemoryTest, OneDoesNotWant) { ExpectNobodyReadsRank1(Meet(1)); }
 // As one of another process namespace may be, whose number means another process here.
 TEST_F(PeerMemoryTest, OneIsNotTheProcessThatItNames) {
   store_.forge = [](const std::string& key, std::string value) {
-    if (key == "memory/1") value[16] = static_cast<char>(value[16] ^ 1);  // of its proof
+    if (key == "memory/1") value[32] = static_cast<char>(value[32] ^ 1);  // of its proof
     return value;
   };
   ExpectNobodyReadsRank1(Meet());
