@@ -63,6 +63,7 @@ std::vector<FlagDefinition> Processes() {
       IntFlag("port", "0", 0, 65535, "where rank 0 serves the rendezvous; 0: any free one"),
       IntFlag("join-timeout", "60", 1, 86'400, "seconds in which all ranks of a job must come"),
       IntFlag("timeout", "10", 1, 86'400, "seconds after which a rank that is silent or stands still counts as lost"),
+      BoolFlag("tls", "encrypt what processes of a job send each other, with keys made of the job's token"),
       FolderFlag("flight-recorder", "if the job fails, write what its ranks did last there; post-mortem reads it"),
   };
 }

@@ -49,6 +49,7 @@ struct TlsCallbacks {
     return static_cast<int>(count);
   }
 
+  // Where there is room: nothing may be thrown through OpenSSL.
   static int Write(BIO* bio, const char* from, int bytes) {
     if (std::vector<char>* const sealed = SessionOf(bio).sealed_) sealed->insert(sealed->end(), from, from + bytes);
     return bytes;
@@ -149,6 +150,7 @@ TlsSession::~TlsSession() {
 
 absl::StatusOr<bool> TlsSession::GoOn(std::vector<char>& sealed) {
   ERR_clear_error();
+  sealed.reserve(sealed.size() + kMostRecord);
   sealed_ = &sealed;
   const int step = SSL_do_handshake(ssl_);
   sealed_ = nullptr;
@@ -184,8 +186,10 @@ absl::StatusOr<std::unique_ptr<TlsSession>> TlsSession::Agree(Side side, std::st
 
 absl::Status TlsSession::Seal(std::span<const char> bytes, std::vector<char>& sealed) {
   ERR_clear_error();
+  const size_t records = bytes.size() / SSL3_RT_MAX_PLAIN_LENGTH + 1;
+  sealed.reserve(sealed.size() + bytes.size() + (records + 1) * SSL3_RT_MAX_ENCRYPTED_OVERHEAD);  // with a key's end
   sealed_ = &sealed;
-  records_ += static_cast<int64_t>(bytes.size() / SSL3_RT_MAX_PLAIN_LENGTH) + 1;
+  records_ += static_cast<int64_t>(records);
   bool done = true;
   if (records_ > records_of_a_key_) {
     done = SSL_key_update(ssl_, SSL_KEY_UPDATE_NOT_REQUESTED) == 1;

@@ -1,4 +1,5 @@
-"""Strangers at the ports of a job: connections that say nothing, or nonsense, or what a rank once said, or end at once.
+"""Strangers at the ports of a job: connections that say nothing, or nonsense, or what a rank once said, or end at once;
+that begin with TLS, of today or of old, or know all of a rank's first words, and no token.
 
 Run as a program it trains with and without them and compares: `python3 -m tools.faults.strangers --help`.
 """
@@ -7,6 +8,8 @@ import argparse
 import os
 import random
 import socket
+import ssl
+import struct
 import sys
 import tempfile
 import threading
@@ -16,6 +19,7 @@ try:
     from tools.faults import job
 except ImportError:  # run as a script beside it
     import job
+
 
 LISTENING = "0A"  # of /proc/net/tcp
 MAGIC = (0x5061727469746101).to_bytes(8, sys.byteorder)  # runtime/admission/handshake.cc
@@ -40,6 +44,26 @@ def descriptors_of(pid):
         return 0
 
 
+def client_hello():
+    """What who begins with TLS 1.3 says first."""
+    said = ssl.MemoryBIO()
+    try:
+        ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), said, server_hostname="rank-0").do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return said.read()
+
+
+TLS_1_3 = client_hello()
+TLS_1_0 = bytes.fromhex("160301002f0100002b0301") + bytes(32) + bytes.fromhex("000004002f000a0100")
+
+
+def knock(nonce, tls):
+    """What rank 1 says first to the rendezvous: it names all that can be known without the token. tls: whether it
+    claims to be encrypted."""
+    return MAGIC + struct.pack("=4i", 1, 0, 1 << 20, tls) + b"partita rendezvous".ljust(32, b"\0") + nonce
+
+
 def memory_of(pid):
     """The most bytes that it has had."""
     try:
@@ -51,9 +75,10 @@ def memory_of(pid):
 
 def words(draw):
     """What a stranger says first; None: it ends the connection at once."""
-    noise = bytes(draw.getrandbits(8) for _ in range(draw.randrange(1, 200)))
+    noise = draw.randbytes(draw.randrange(1, 200))
+    knocks = [knock(draw.randbytes(32), tls) + then for tls in (0, 1, 7) for then in (b"", draw.randbytes(32), TLS_1_3)]
     return draw.choice([b"", None, noise, b"GET / HTTP/1.1\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", MAGIC,
-                        MAGIC + noise, MAGIC + bytes(4) * 3 + noise])
+                        MAGIC + noise, MAGIC + bytes(4) * 3 + noise, TLS_1_0, TLS_1_3, TLS_1_3[:5] + noise, *knocks])
 
 
 class Flood:
@@ -107,11 +132,11 @@ class Flood:
             self._open.pop(self._draw.randrange(len(self._open))).close()
 
 
-def train(trainer, graph, ranks, epochs, folder, strangers=0, seed=1):
+def train(trainer, graph, ranks, epochs, folder, strangers=0, seed=1, flags=()):
     """(the saved model, the flood) of a job that strangers come to as long as it lives."""
     saved = os.path.join(folder, f"{strangers}.safetensors")
     command = [trainer, "train", "--mock-data", f"--batch={8 * ranks}", f"--dp={ranks}", f"--epochs={epochs}",
-               "--threads=1", f"--save={saved}", graph]
+               "--threads=1", f"--save={saved}", *flags, graph]
     with job.Job(command, ranks) as processes, Flood(processes.processes, strangers, seed) as flood:
         processes.wait(list(range(ranks)), time.monotonic() + 600)
         for rank, process in enumerate(processes.processes):
@@ -127,12 +152,14 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=400)
     parser.add_argument("--connections", type=int, default=20000)
+    parser.add_argument("--tls", action="store_true", help="the job that they come to is encrypted")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         begin = time.monotonic()
         quiet, unharmed = train(options.trainer, options.graph, options.ranks, options.epochs, folder)
         between = time.monotonic()
-        beset, flood = train(options.trainer, options.graph, options.ranks, options.epochs, folder, options.connections)
+        beset, flood = train(options.trainer, options.graph, options.ranks, options.epochs, folder, options.connections,
+                             flags=["--tls"] if options.tls else [])
         end = time.monotonic()
     print(f"{flood.came} strangers came while it trained: the model is {'the same' if quiet == beset else 'ANOTHER'}; "
           f"{end - between:.1f} s in place of {between - begin:.1f} s, {flood.descriptors} descriptors at most, "

@@ -40,6 +40,9 @@ class JobOfProcesses : public ProcessJob {
   }
 
   absl::Status Connect() {
+    if (options_.tls && options_.token.empty()) {
+      return InvalidArgument("TLS needs a token that all ranks share, and there is none");
+    }
     if (options_.rank == 0) RETURN_IF_ERROR(Serve());
     RETURN_IF_ERROR(Join());
     const absl::Status connected = ConnectWorld();
@@ -83,6 +86,7 @@ class JobOfProcesses : public ProcessJob {
     server.port = options_.port;
     server.ranks = options_.ranks;
     server.token = options_.token;
+    server.tls = options_.tls;
     server.timeout = options_.timeout;
     ASSIGN_OR_RETURN(server_, RendezvousServer::Start(server));
     return absl::OkStatus();
@@ -95,6 +99,7 @@ class JobOfProcesses : public ProcessJob {
     client.rank = options_.rank;
     client.ranks = options_.ranks;
     client.token = options_.token;
+    client.tls = options_.tls;
     client.join_timeout = options_.join_timeout;
     client.timeout = options_.timeout;
     client.on_failure = [this](const absl::Status& status) { Failed(status); };
@@ -108,6 +113,7 @@ class JobOfProcesses : public ProcessJob {
     ProcessWorldOptions world;
     world.address = options_.interface_address;
     world.token = options_.token;
+    world.tls = options_.tls;
     world.timeout = options_.timeout;
     ASSIGN_OR_RETURN(world_, ProcessWorld::Connect(options_.rank, options_.ranks, *client_, world));
     std::vector<int> all(static_cast<size_t>(options_.ranks));

@@ -23,6 +23,9 @@ struct ProcessJobOptions {
   int port = 0;                                 // the same
   std::string interface_address = "127.0.0.1";  // numeric, of this process's own interface
   std::string token;
+  // Encrypts all connections by TLS 1.3, with keys made of the token, which must not be empty: those to the rendezvous,
+  // and between ranks. Ranks of one host talk through memory, which nothing need hide. The same for all ranks.
+  bool tls = false;
   std::chrono::milliseconds join_timeout = std::chrono::seconds(60);
   std::chrono::milliseconds timeout = std::chrono::seconds(10);  // of a rank that is silent
   // What all ranks must have in common: CompareDigests.
@@ -36,7 +39,8 @@ struct ProcessJobOptions {
 
 class ProcessJob : public Job {
  public:
-  // Rank 0 serves the rendezvous. kInvalidArgument: refused, or the ranks do not agree on a digest. kUnavailable: ranks
+  // Rank 0 serves the rendezvous. kInvalidArgument: refused, TLS without a token, or the ranks do not agree on TLS or a
+  // digest. kUnavailable: ranks
   // do not come (named), or the port is taken.
   static absl::StatusOr<std::unique_ptr<ProcessJob>> Start(const ProcessJobOptions& options);
 

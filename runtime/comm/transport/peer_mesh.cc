@@ -154,7 +154,7 @@ absl::Status PeerMesh::ConnectAll(int size, KeyValueStore& store, const PeerMesh
     }
     const ConnectionSeeds seeds = guest->seeds;
     absl::StatusOr<std::unique_ptr<ByteStream>> stream = MakeStream(*std::move(guest), rank_ < peer, options, deadline);
-    if (!stream.ok()) return WithContext(fmt::format("rank {}", peer), stream.status());
+    if (!stream.ok()) return WithContext(fmt::format("no connection to rank {}", peer), stream.status());
     links_[peer] = std::make_unique<PeerLink>(*std::move(stream), seeds);
   }
   return absl::OkStatus();

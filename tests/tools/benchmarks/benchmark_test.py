@@ -252,12 +252,12 @@ class CommTest(unittest.TestCase):
         for ranks in (2, 3):
             rows = self.rows("all_reduce", ranks)
             self.assertEqual([(row["backend"], row["in_place"]) for row in rows],
-                             [(backend, place) for place in (False, True) for backend in ("local", "tcp", "shared_memory", "gloo_ring")])
+                             [(backend, place) for place in (False, True) for backend in ("local", "tcp", "tls", "shared_memory", "gloo_ring")])
             for row in rows:
                 self.assertEqual(row["bytes"], 65536)
                 self.assertGreater(row["microseconds"], 0)
                 self.assertAlmostEqual(row["bus_bandwidth"], 2 * (ranks - 1) / ranks * row["algorithm_bandwidth"])
-                self.assertEqual(row["ratio"] > 0, row["backend"] in ("tcp", "shared_memory"))
+                self.assertEqual(row["ratio"] > 0, row["backend"] in ("tcp", "tls", "shared_memory"))
         for collective in ("halo", "repartition"):
             plain, local = self.rows(collective, 2)
             self.assertEqual((plain["backend"], local["backend"]), ("memcpy", "local"))

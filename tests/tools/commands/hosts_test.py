@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import tempfile
 import time
 import unittest
@@ -48,6 +49,7 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(two.left(), [])
 
     def start(self, *flags):
+        """A job whose ranks on different hosts talk over TCP."""
         return self.hosts.job([TRAINER, "train", "--mock-data", "--batch=8", f"--dp={RANKS}", "--threads=1",
                                f"--timeout={TIMEOUT}", *flags, MLP], RANKS)
 
@@ -57,24 +59,40 @@ class HostsTest(unittest.TestCase):
 
     def test_equals_one_rank(self):
         spread, alone = os.path.join(self.folder, "spread.json"), os.path.join(self.folder, "alone.json")
-        with self.start("--steps=6", "--report=" + spread) as ranks:
-            ranks.wait(range(RANKS), time.monotonic() + 60)
-            for rank in range(RANKS):
-                self.assertEqual(ranks.processes[rank].returncode, 0, ranks.said(rank))
+        sealed = os.path.join(self.folder, "sealed.json")
+        for report, flags in (spread, []), (sealed, ["--tls"]):
+            with self.start("--steps=6", "--report=" + report, *flags) as ranks:
+                ranks.wait(range(RANKS), time.monotonic() + 60)
+                for rank in range(RANKS):
+                    self.assertEqual(ranks.processes[rank].returncode, 0, ranks.said(rank))
+        self.assertEqual(self.losses(sealed), self.losses(spread))
         with job.Job([TRAINER, "train", "--mock-data", "--batch=8", "--ranks=1", "--threads=1", "--steps=6",
                       "--report=" + alone, MLP], 1) as one:
             one.wait([0], time.monotonic() + 60)
         self.assertGreater(len(self.losses(alone)), 0)
         for loss, expected in zip(self.losses(spread), self.losses(alone), strict=True):
             self.assertAlmostEqual(loss, expected, delta=1e-5 * expected)
-        self.assertEqual(sorted(os.listdir(self.folder)), ["alone.json", "spread.json"])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["alone.json", "sealed.json", "spread.json"])
+
+    def wait_for_training(self, ranks):
+        deadline = time.monotonic() + 60
+        while "epoch 1" not in ranks.said(0):
+            self.assertLess(time.monotonic(), deadline, ranks.said(0))
+            time.sleep(0.02)
+
+    def test_a_killed_rank_ends_all_when_it_is_encrypted(self):
+        with self.start("--epochs=100000", "--tls") as ranks:
+            self.wait_for_training(ranks)
+            begin = time.monotonic()
+            ranks.signal(3, signal.SIGKILL)
+            self.assertLess(ranks.wait(range(3), begin + 10) - begin, 1)
+            for rank in range(3):
+                self.assertEqual(ranks.processes[rank].returncode, job.PEER_GONE, ranks.said(rank))
+                self.assertRegex(ranks.said(rank), "rank 3 (is gone|has left)")
 
     def test_a_pulled_cable_ends_all_ranks(self):
         with self.start("--epochs=100000") as ranks:
-            deadline = time.monotonic() + 60
-            while "epoch 1" not in ranks.said(0):
-                self.assertLess(time.monotonic(), deadline, ranks.said(0))
-                time.sleep(0.02)
+            self.wait_for_training(ranks)
             self.hosts.pull_cable()
             begin = time.monotonic()
             ended = ranks.wait(range(RANKS), begin + TIMEOUT + 10)

@@ -79,8 +79,9 @@ class CommBenchmark {
       ASSIGN_OR_RETURN(cuda_, MakeCudaRanks(options.ranks, most));
     }
     ASSIGN_OR_RETURN(local_, MakeLocalRanks(options.ranks, most));
-    ASSIGN_OR_RETURN(tcp_, MakeProcessRanks(options.ranks, most, false));
-    ASSIGN_OR_RETURN(shared_, MakeProcessRanks(options.ranks, most, true));
+    ASSIGN_OR_RETURN(tcp_, MakeProcessRanks(options.ranks, most, ProcessWire::kTcp));
+    ASSIGN_OR_RETURN(tls_, MakeProcessRanks(options.ranks, most, ProcessWire::kTls));
+    ASSIGN_OR_RETURN(shared_, MakeProcessRanks(options.ranks, most, ProcessWire::kSharedMemory));
     ASSIGN_OR_RETURN(rings_, GlooRing::Connect(options.ranks));
     return absl::OkStatus();
   }
@@ -154,6 +155,7 @@ class CommBenchmark {
         [&](int64_t bytes) -> absl::Status {
           RETURN_IF_ERROR(Add(local_, local_.backend, one, bytes, ""));
           RETURN_IF_ERROR(Add(tcp_, tcp_.backend, one, bytes, ring ? "gloo_ring" : ""));
+          RETURN_IF_ERROR(Add(tls_, tls_.backend, one, bytes, tcp_.backend));
           RETURN_IF_ERROR(Add(shared_, shared_.backend, one, bytes, ring ? "gloo_ring" : ""));
           if (ring) {
             entries_.push_back({{one.name, "gloo_ring", bytes, one.in_place},
@@ -183,7 +185,7 @@ class CommBenchmark {
   }
 
   CommBenchmarkOptions options_;
-  CommRanks local_, tcp_, shared_;
+  CommRanks local_, tcp_, tls_, shared_;
   Rings rings_;
   std::vector<CommRanks> cuda_;
   std::vector<Entry> entries_;     // that are measured in turns now

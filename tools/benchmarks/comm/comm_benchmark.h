@@ -1,6 +1,6 @@
-// How long collectives take, captured and replayed as in training: on `local` and as processes do, over TCP and through
-// shared memory (threads of this process over the loopback interface), in turns with Gloo's own ring all-reduce; and
-// exchanges of boxes on `local`, in turns with plain copies.
+// How long collectives take, captured and replayed as in training: on `local` and as processes do, over TCP, encrypted
+// by TLS, and through shared memory (threads of this process over the loopback interface), in turns with Gloo's own
+// ring all-reduce; and exchanges of boxes on `local`, in turns with plain copies.
 //
 //   halo         the last of four rows of each of 16 samples becomes a ghost row of the next rank
 //   repartition  a matrix split by rows becomes one split by columns
@@ -27,14 +27,16 @@ struct CommBenchmarkOptions {
 
 struct CommRow {
   std::string collective;
-  // local, tcp, cuda_local, nccl; gloo_ring: Gloo's own; memcpy: each rank's thread copies as many bytes as it
-  // gets, in one piece (what the caches do not hold shows the bandwidth of memory: larger ones are copied as well)
+  // local, tcp, tls, shared_memory, cuda_local, nccl; gloo_ring: Gloo's own; memcpy: each rank's thread copies as many
+  // bytes as it gets, in one piece (what the caches do not hold shows the bandwidth of memory: larger ones are copied
+  // as well)
   std::string backend;
   int64_t bytes = 0;  // of the full buffer; of halo and repartition what a rank gets
   bool in_place = false;
   double microseconds = 0;          // median over the rounds
   double latency_microseconds = 0;  // of the same with next to nothing to move: a few elements
-  double ratio = 0;  // its speed over that of gloo_ring, or of memcpy: median of the rounds' ratios; 0: there is none
+  // Its speed over that of gloo_ring, of tls over that of tcp, or of memcpy: median of the rounds' ratios; 0: none.
+  double ratio = 0;
   // GB/s: bytes by time, and what that means for each rank's link (as nccl-tests reckon).
   double algorithm_bandwidth = 0, bus_bandwidth = 0;
 };

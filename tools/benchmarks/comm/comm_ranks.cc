@@ -37,11 +37,12 @@ absl::StatusOr<CommRanks> MakeLocalRanks(int ranks, int64_t elements) {
   return made;
 }
 
-absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements, bool shared_memory) {
+absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements, ProcessWire wire) {
   MemoryStore store;
   ProcessWorldOptions options;
   options.token = NewToken();
-  options.shared_memory = shared_memory;
+  options.shared_memory = wire == ProcessWire::kSharedMemory;
+  options.tls = wire == ProcessWire::kTls;
   std::vector<std::shared_ptr<World>> worlds(static_cast<size_t>(ranks));
   std::vector<absl::Status> connected(worlds.size());
   std::vector<std::thread> threads;
@@ -54,11 +55,12 @@ absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements, bool sha
   }
   for (std::thread& thread : threads) thread.join();
   for (const absl::Status& status : connected) RETURN_IF_ERROR(status);
-  CommRanks made{shared_memory ? "shared_memory" : "tcp", {}};
+  constexpr const char* kNames[] = {"tcp", "tls", "shared_memory"};
+  CommRanks made{kNames[static_cast<int>(wire)], {}};
   for (int r = 0; r < ranks; ++r) {
     ASSIGN_OR_RETURN(made.ranks.emplace_back(),
-                     MakeCommRank(std::make_shared<HostDevice>(HostDeviceOptions{.shares_arenas = true}), worlds[r], ranks,
-                                  r, elements));
+                     MakeCommRank(std::make_shared<HostDevice>(HostDeviceOptions{.shares_arenas = true}), worlds[r],
+                                  ranks, r, elements));
   }
   return made;
 }

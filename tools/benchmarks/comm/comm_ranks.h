@@ -31,14 +31,15 @@ struct CommRank {
 };
 
 struct CommRanks {
-  std::string backend;  // "local", "tcp", "shared_memory", "cuda_local", "nccl"
+  std::string backend;  // "local", "tcp", "tls", "shared_memory", "cuda_local", "nccl"
   std::vector<CommRank> ranks;
 };
 
 // `elements`: of each of the two buffers.
 absl::StatusOr<CommRanks> MakeLocalRanks(int ranks, int64_t elements);
-// As ranks that are processes talk: over TCP, or through memory that they share.
-absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements, bool shared_memory);
+// As ranks that are processes talk: over TCP, as it is or encrypted, or through memory that they share.
+enum class ProcessWire { kTcp, kTls, kSharedMemory };
+absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements, ProcessWire wire);
 
 // Ranks that share the first GPU; and, where there are several GPUs, by NCCL one on each of so many. kUnavailable:
 // there is no GPU, no driver, or this program was built without CUDA.

@@ -52,7 +52,7 @@ double CopyBy(int threads, std::vector<char>& from, std::vector<char>& to) {
 
 absl::StatusOr<std::vector<CollectiveTime>> MeasureCollectives(int ranks, bool processes) {
   const int64_t elements = kMostBytes / static_cast<int64_t>(sizeof(float));
-  ASSIGN_OR_RETURN(CommRanks made, processes ? MakeProcessRanks(ranks, elements, /*shared_memory=*/true)
+  ASSIGN_OR_RETURN(CommRanks made, processes ? MakeProcessRanks(ranks, elements, ProcessWire::kSharedMemory)
                                              : MakeLocalRanks(ranks, elements));
   std::vector<CollectiveTime> times;
   for (const CommCase& what : Collectives(ranks)) {

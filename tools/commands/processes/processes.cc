@@ -62,7 +62,9 @@ std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& s
     const bool own = std::ranges::find(kOwnFlags, name) != std::end(kOwnFlags);
     if (!own) digests["flag --" + name] = value;
   }
-  for (const auto& [name, version] : LibraryVersions()) digests["the library " + name] = version;
+  for (const auto& [name, version] : LibraryVersions()) {
+    if (name != "openssl") digests["the library " + name] = version;  // no result is made by it
+  }
   if (speed) digests["what the cluster says"] = Hash(TextOf(*speed));
   digests.insert(read.begin(), read.end());
   return digests;
@@ -79,9 +81,23 @@ void EndProcess(const std::string& who, const absl::Status& status) {
   }).detach();
 }
 
+// Nothing that is to be encrypted goes as it is.
+absl::Status CheckTls(const Flags& flags, const JobPlace& place) {
+  if (!flags.Bool("tls")) return absl::OkStatus();
+  if (place.token.empty()) {
+    return FlagError(
+        "flag --tls: keys are made of a secret that all ranks share: set {} to it, or {} to a file with one",
+        kTokenVariable, kTokenFileVariable);
+  }
+  if (flags.Has("device") && flags.Text("device") == "cuda") {
+    return FlagError("flag --tls: what GPUs of several processes give each other goes by NCCL, which encrypts nothing");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-std::vector<std::string> JobFlags() { return {"join-timeout", "timeout", "flight-recorder"}; }
+std::vector<std::string> JobFlags() { return {"join-timeout", "timeout", "tls", "flight-recorder"}; }
 
 absl::StatusOr<bool> IsOneOfSeveral() {
   ASSIGN_OR_RETURN(const std::optional<JobPlace> place, FindPlace(SystemEnvironment));
@@ -97,6 +113,7 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
     return FlagError("{} has started {} processes, but the strategy has {} ranks ({}); one process for each is needed",
                      place->launcher, place->ranks, program.ranks(), program.meshes[0].ToString());
   }
+  RETURN_IF_ERROR(CheckTls(flags, *place));
   if (place->token.empty() && place->rank == 0) {
     spdlog::warn("any user of this machine can take a rank of this job: set {} or {} to a secret that all ranks share",
                  kTokenVariable, kTokenFileVariable);
@@ -108,6 +125,7 @@ absl::StatusOr<std::shared_ptr<Job>> JoinJob(const Flags& flags, const Strategy&
   options.port = place->port;
   options.interface_address = place->interface_address;
   options.token = place->token;
+  options.tls = flags.Bool("tls");
   options.join_timeout = milliseconds(flags.Int("join-timeout") * 1000);
   options.timeout = milliseconds(flags.Int("timeout") * 1000);
   options.digests = Digests(flags, strategy, program, data, read, speed);

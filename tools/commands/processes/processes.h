@@ -21,7 +21,7 @@
 namespace partita {
 
 // Flags that JoinJob reads.
-std::vector<std::string> JobFlags();  // join-timeout, timeout, flight-recorder
+std::vector<std::string> JobFlags();  // join-timeout, timeout, tls, flight-recorder
 
 // Whether a launcher has started this process as one of several; then its steps count votes to stop
 // (ProgramOptions::count_votes). kInvalidArgument: launchers that contradict each other.

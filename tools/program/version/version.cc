@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <google/protobuf/stubs/common.h>
+#include <openssl/crypto.h>
 #include <spdlog/version.h>
 #include <xxhash.h>
 #include <zlib.h>
@@ -34,6 +35,7 @@ std::map<std::string, std::string> LibraryVersions() {
       {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
       {"json",
        fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
+      {"openssl", OpenSSL_version(OPENSSL_VERSION_STRING)},
       {"protobuf", google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)},
       {"spdlog", fmt::format("{}.{}.{}", SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)},
       {"xxhash", fmt::format("{}.{}.{}", XXH_VERSION_MAJOR, XXH_VERSION_MINOR, XXH_VERSION_RELEASE)},

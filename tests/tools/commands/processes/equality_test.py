@@ -89,7 +89,7 @@ class EqualityTest(TrainerCase):
             file.write(text)
         command = ["train", "--mock-data", "--batch=8", "--threads=1", "--flip",
                    "--strategy=" + example("mini_inception_2x2.pbtxt")]
-        processes = ["launch", "--nproc=4", "--", *command, "--save-every=2"]
+        processes = ["launch", "--nproc=4", "--", *command, "--save-every=2", "--tls"]
         self.call(*command, "--steps=7", "--save=" + self.path("whole"), "graph.pbtxt")
         self.call(*command, "--steps=3", "--save=" + self.path("half"), "graph.pbtxt")
         done = self.call(*processes, "--steps=5", "--load=half", "--save=" + self.path("more"), "graph.pbtxt")

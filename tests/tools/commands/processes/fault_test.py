@@ -12,13 +12,13 @@ from tools.faults import job, run
 
 class FaultTest(TrainerCase):
 
-    def run_faults(self, kind, count, seed):
-        outcomes = run.run(run.command_of(TRAINER, MLP, 3), 3, kind, count, seed)
+    def run_faults(self, kind, count, seed, flags=()):
+        outcomes = run.run([*run.command_of(TRAINER, MLP, 3), *flags], 3, kind, count, seed)
         self.assertEqual([outcome.wrong for outcome in outcomes if outcome.wrong], [])
         return collections.Counter(outcome.phase for outcome in outcomes)
 
     def test_kills(self):
-        phases = self.run_faults("kill", 20, 1)
+        phases = self.run_faults("kill", 10, 1) + self.run_faults("kill", 10, 1, ["--tls"])
         self.assertEqual(phases["collective"] + phases["step"], 12)
         self.assertGreaterEqual(phases["shutdown"], 2)
         self.assertEqual(phases.total(), 20)

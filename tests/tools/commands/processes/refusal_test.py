@@ -34,6 +34,19 @@ class RefusalTest(TrainerCase):
                     self.assertEqual(ranks.processes[rank].returncode, 3, ranks.said(rank))
                     self.assertIn(says, ranks.said(rank))
 
+    def test_encrypted_or_not_but_all_alike(self):
+        command = [TRAINER, "train", "--mock-data", "--batch=8", "--steps=3", "--dp=2", MLP]
+        for rank, says in (0, "rank 0 has it, rank 1 has not"), (1, "rank 1 has it, rank 0 has not"):
+            variables = [{"TRAINER_TLS": "true"} if own == rank else {} for own in range(2)]
+            with job.Job(command, 2, without_launchers(), lambda own: variables[own]) as ranks:
+                ranks.wait([0, 1], time.monotonic() + 60)
+                for each in range(2):
+                    self.assertEqual(ranks.processes[each].returncode, 3, ranks.said(each))
+                    self.assertIn("ranks do not agree on TLS: " + says, ranks.said(each))
+        place = {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "0", "MASTER_PORT": str(job.free_port())}
+        alone = self.execute(*command, "--tls", code=2, environment={**without_launchers(), **place})
+        self.assertIn("flag --tls: keys are made of a secret that all ranks share: set PARTITA_JOB_TOKEN", alone.stderr)
+
     def test_ranks_that_load_different_files_of_one_name(self):
         for rank in range(2):
             os.mkdir(self.path(str(rank)))
@@ -77,7 +90,8 @@ class RefusalTest(TrainerCase):
                 time.sleep(0.05)
             place = self.environment_of(ranks.processes[1])
             for says, variables in [("there is a rank 1 already", {}),
-                                    ("has another token", {"PARTITA_JOB_TOKEN": "x" * 64})]:
+                                    ("has another token", {"PARTITA_JOB_TOKEN": "x" * 64}),
+                                    ("rank 1 has it, rank 0 has not", {"TRAINER_TLS": "true"})]:
                 second = self.execute(*command, code=3, environment={**place, **variables})
                 self.assertIn(says, second.stderr)
             self.assertEqual([process.poll() for process in ranks.processes], [None, None])

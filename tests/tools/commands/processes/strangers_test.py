@@ -14,10 +14,11 @@ MOST_DESCRIPTORS = 64 + 48  # those of a door's strangers, and of a rank
 class StrangersTest(TrainerCase):
     def test_a_job_ends_as_if_none_had_come(self):
         quiet, _ = strangers.train(TRAINER, MLP, RANKS, EPOCHS, self.folder)
-        beset, flood = strangers.train(TRAINER, MLP, RANKS, EPOCHS, self.folder, STRANGERS)
-        self.assertEqual(quiet, beset)
-        self.assertGreater(flood.came, 100)
-        self.assertLessEqual(flood.descriptors, MOST_DESCRIPTORS)
+        for flags in [], ["--tls"]:
+            beset, flood = strangers.train(TRAINER, MLP, RANKS, EPOCHS, self.folder, STRANGERS, flags=flags)
+            self.assertEqual(quiet, beset)
+            self.assertGreater(flood.came, 100)
+            self.assertLessEqual(flood.descriptors, MOST_DESCRIPTORS)
 
 
 if __name__ == "__main__":
