@@ -24,6 +24,7 @@
 #include "graph/passes/prepare_training.h"
 #include "graph/passes/run_passes.h"
 #include "graph/passes/unroll_micro_batches.h"
+#include "graph/recompute/recompute.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/exhaustion.h"
 #include "runtime/base/status.h"
@@ -149,6 +150,7 @@ class PassList {
     AddFusions(Fusion::When::kGradients, passes);
     AddFusions(Fusion::When::kLast, passes);
     AddPipelineOrder(passes);
+    AddRecomputation(passes);
     AddBuckets(options_.bucket_bytes >= 0 ? options_.bucket_bytes : strategy_.bucket_bytes, passes);
     AddExchanges(passes);
     AddVotes(passes);
@@ -210,6 +212,11 @@ class PassList {
   void AddPipelineOrder(std::vector<Pass>& passes) const {
     if (strategy_.pipeline.micro_batches == 1) return;
     passes.push_back({"order_pipeline", [this](Graph g) { return OrderPipeline(g, strategy_.pipeline); }});
+  }
+
+  void AddRecomputation(std::vector<Pass>& passes) const {
+    if (strategy_.recompute.empty()) return;
+    passes.push_back({"recompute", [this](Graph g) { return Recompute(std::move(g), strategy_.recompute); }});
   }
 
   void AddExchanges(std::vector<Pass>& passes) const {

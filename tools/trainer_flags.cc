@@ -32,6 +32,9 @@ std::vector<FlagDefinition> Parallelism() {
               "equal parts of a batch, one after the other; over the strategy's"),
       ChoiceFlag("exchanges", "auto", {"auto", "direct", "slices", "chain"},
                  "how a part of a value reaches several ranks; auto: in the quickest way; over the strategy's"),
+      TextFlag("recompute", "",
+               "NODES,...: blocks that keep nothing for the backward pass, each names or patterns with '+' between; "
+               "none: all is kept; over the strategy's"),
       ChoiceFlag("device", "host", {"host", "cuda"}, "what ranks run on; cuda: those of a process share one GPU"),
       IntFlag("gpu", "-1", -1, 1024, "with --device=cuda: which GPU; -1: LOCAL_RANK, else 0"),
       BoolFlag("launch-each", "with --device=cuda: launch every kernel by itself, under its node's name for profilers"),

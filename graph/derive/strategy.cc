@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "graph/derive/recomputed_blocks.h"
 #include "graph/ir/group_key.h"
 #include "graph/ir/node_view.h"
 #include "graph/ir/op_definition.h"
@@ -295,7 +296,7 @@ absl::Status CheckStrategy(const Strategy& strategy, const Graph& forward) {
     if (matched[i].nodes == 0) return NamesNothing(strategy.ops[i], forward);
     RETURN_IF_ERROR(CheckEntry(strategy.ops[i], index.meshes(), matched[i]));
   }
-  return absl::OkStatus();
+  return RecomputedBlocks(strategy.recompute).Check(forward, comparisons);
 }
 
 }  // namespace partita

@@ -56,6 +56,13 @@ const char* Name(InputGradients input_gradients);
 std::vector<std::string> InputGradientsNames();
 std::optional<InputGradients> FindInputGradients(const std::string& name);
 
+// Nodes, by names or patterns, of whose values training keeps none for its backward pass that no node outside of the
+// block reads: it computes them again (graph/recompute/recompute.h). A node is of the first block that matches it.
+struct RecomputedBlock {
+  std::vector<std::string> nodes;
+  bool operator==(const RecomputedBlock&) const = default;
+};
+
 struct Strategy {
   Mesh mesh;  // has all ranks
   std::vector<OpConfig> ops;
@@ -64,6 +71,7 @@ struct Strategy {
   std::optional<ExchangeMode> exchanges = {};  // how tiles reach several receivers; unset: in the quickest way
   InputGradients input_gradients = InputGradients::kReduceScatter;
   std::vector<Mesh> further_meshes = {};  // with names, of ranks of the first one
+  std::vector<RecomputedBlock> recompute = {};
 };
 
 // All of them, the first one first, each with its id.
@@ -105,7 +113,8 @@ std::vector<Rule> RulesOf(const Graph& graph, const Node& node);
 // Checks a strategy against a forward graph: patterns that match nothing, axes and splits that do not exist (did you
 // mean), coordinates off the axis, cuts that do not cover, a mesh axis of size < 1, a stage axis or mesh that is none;
 // entries with axes of two meshes, meshes that have a rank twice or one that the first mesh does not have, another
-// number of ranks than places, or an axis that another mesh has; what is more than graph/value/limits.h allows.
+// number of ranks than places, or an axis that another mesh has; recomputed blocks without a node; what is more than
+// graph/value/limits.h allows.
 absl::Status CheckStrategy(const Strategy& strategy, const Graph& forward);
 
 }  // namespace partita

@@ -54,7 +54,8 @@ std::string Repairs(const MemoryUse& use) {
   if (use.workspace > use.activations) {
     return "workspace dominates: choose kernels with less workspace, a smaller batch or more data-parallel ranks";
   }
-  return "activations and inputs dominate: take a smaller batch or more data-parallel ranks";
+  return "activations and inputs dominate: let blocks be computed again, take a smaller batch or more data-parallel "
+         "ranks";
 }
 
 absl::Status CheckLimit(const std::vector<Storage>& storages, const MemoryUse& use, int64_t limit) {

@@ -114,10 +114,13 @@ absl::StatusOr<std::map<std::string, AxisConfig>> ReadAxes(const AxisProtos& pro
   return axes;
 }
 
+absl::Status CheckPattern(const char* field, std::string pattern) {
+  for (char& c : pattern) c = c == '*' || c == '?' ? '_' : c;
+  return WithContext(fmt::format("field {} ('*' and '?' are allowed as well)", field), CheckNodeName(pattern));
+}
+
 absl::StatusOr<OpConfig> ReadOpConfig(const OpConfigProto& proto, const std::vector<Mesh>& meshes) {
-  std::string literal = proto.pattern();
-  for (char& c : literal) c = c == '*' || c == '?' ? '_' : c;
-  RETURN_IF_ERROR(WithContext("field pattern ('*' and '?' are allowed as well)", CheckNodeName(literal)));
+  RETURN_IF_ERROR(CheckPattern("pattern", proto.pattern()));
   if (proto.axes().empty() && proto.update().empty())
     return InvalidArgument("it names no axis; axes or update is needed");
   OpConfig config{proto.pattern(), {}, {}};
@@ -165,6 +168,18 @@ absl::StatusOr<InputGradients> ReadInputGradients(const StrategyProto& proto) {
                          Suggestion(proto.input_gradients(), InputGradientsNames()));
 }
 
+absl::Status ReadRecomputed(const StrategyProto& proto, Strategy& strategy) {
+  for (const RecomputedBlockProto& block : proto.recompute()) {
+    const std::string context = fmt::format("recompute {}", strategy.recompute.size() + 1);
+    if (block.nodes().empty()) return InvalidArgument("{}: it names no node; at least one is needed", context);
+    for (const std::string& pattern : block.nodes()) {
+      RETURN_IF_ERROR(WithContext(context, CheckPattern("nodes", pattern)));
+    }
+    strategy.recompute.push_back({{block.nodes().begin(), block.nodes().end()}});
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Strategy> ReadStrategy(const StrategyProto& proto) {
   Strategy strategy;
   RETURN_IF_ERROR(ReadMeshes(proto, strategy));
@@ -178,6 +193,7 @@ absl::StatusOr<Strategy> ReadStrategy(const StrategyProto& proto) {
   ASSIGN_OR_RETURN(strategy.pipeline, ReadPipeline(proto));
   ASSIGN_OR_RETURN(strategy.exchanges, ReadExchanges(proto));
   ASSIGN_OR_RETURN(strategy.input_gradients, ReadInputGradients(proto));
+  RETURN_IF_ERROR(ReadRecomputed(proto, strategy));
   if (!proto.has_bucket_bytes()) return strategy;
   strategy.bucket_bytes = proto.bucket_bytes();
   if (strategy.bucket_bytes >= 0) return strategy;
@@ -228,6 +244,10 @@ StrategyProto WriteStrategy(const Strategy& strategy) {
   if (strategy.exchanges) proto.set_exchanges(Name(*strategy.exchanges));
   if (strategy.input_gradients != InputGradients::kReduceScatter) {
     proto.set_input_gradients(Name(strategy.input_gradients));
+  }
+  for (const RecomputedBlock& block : strategy.recompute) {
+    RecomputedBlockProto& written = *proto.add_recompute();
+    for (const std::string& pattern : block.nodes) written.add_nodes(pattern);
   }
   return proto;
 }

@@ -101,6 +101,7 @@ absl::StatusOr<Strategy> WithReplicas(const Graph& forward, const Strategy& stra
   changed.bucket_bytes = strategy.bucket_bytes;
   changed.exchanges = strategy.exchanges;
   changed.pipeline.micro_batches = strategy.pipeline.micro_batches;
+  changed.recompute = strategy.recompute;
   return changed;
 }
 

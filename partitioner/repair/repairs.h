@@ -1,5 +1,6 @@
-// What makes a plan fit that needs more memory than there is: micro-batches, optimizer state in parts, both, larger
-// replicas, more of them. Each is compiled, its arena measured and its step simulated; nothing is guessed.
+// What makes a plan fit that needs more memory than there is: blocks that are computed again, micro-batches, optimizer
+// state in parts, these together, larger replicas, more of them. Each is compiled, its arena measured and its step
+// simulated; nothing is guessed.
 #ifndef PARTITA_PARTITIONER_REPAIR_REPAIRS_H_
 #define PARTITA_PARTITIONER_REPAIR_REPAIRS_H_
 
@@ -12,6 +13,8 @@
 #include "graph/derive/strategy.h"
 #include "graph/ir/graph.h"
 #include "graph/ir/program.h"
+#include "graph/schedule/schedule.h"
+#include "graph/timeline/timeline.h"
 
 namespace partita {
 
@@ -36,11 +39,15 @@ struct RepairRequest {
   const Strategy& strategy;  // that does not fit
   int most_ranks = 1;        // that there are
   std::function<absl::StatusOr<Prediction>(const Strategy&)> predict;
+  // What the rank with the largest arena launches in a training step of the strategy, and when. Without them, and of a
+  // strategy that computes blocks again by itself, no others are looked for.
+  const Schedule* schedule = nullptr;
+  const RankTimeline* timeline = nullptr;
 };
 
 // All that were tried: those that fit on as many ranks, the fastest first; those that fit on more; those that need too
-// much, the nearest first; those that cannot be compiled. Of a kind no more is tried than the first that fits. Equal
-// requests give equal lists.
+// much, the nearest first; those that cannot be compiled. Of a kind no more is told than the first that fits; of blocks
+// that are computed again, the quickest that fits, else those that need least. Equal requests give equal lists.
 std::vector<Repair> FindRepairs(const RepairRequest& request);
 
 }  // namespace partita

@@ -269,6 +269,17 @@ void AddCuts(const Graph& graph, const Strategy& strategy, OpConfig& entry, Dice
   }
 }
 
+// One to three blocks of most of the nodes, in their order.
+void AddBlocks(const Graph& graph, Strategy& strategy, Dice& dice) {
+  const size_t blocks = 1 + dice.Below(3), nodes = graph.nodes().size();
+  strategy.recompute.resize(blocks);
+  for (size_t id = 0; id < nodes; ++id) {
+    if (dice.OneIn(5)) continue;
+    strategy.recompute[id * blocks / nodes].nodes.push_back(graph.name(static_cast<NodeId>(id)));
+  }
+  std::erase_if(strategy.recompute, [](const RecomputedBlock& block) { return block.nodes.empty(); });
+}
+
 }  // namespace
 
 Subject DrawNetwork(Dice& dice) {
@@ -300,6 +311,7 @@ Strategy DrawStrategy(const Subject& subject, Dice& dice) {
   }
   if (dice.OneIn(2)) strategy.ops.push_back({"*", {{"data", {"samples", 0, {}}}}, {}});
   if (dice.OneIn(8)) strategy.pipeline.micro_batches = 2;
+  if (dice.OneIn(3)) AddBlocks(*graph, strategy, dice);
   return strategy;
 }
 

@@ -20,6 +20,7 @@ ARROWS = {
     # From a graph and a strategy to a program for all ranks.
     "graph/derive": "runtime/base graph/value graph/optimizer graph/ir graph/moves",
     "graph/passes": "runtime/base graph/value graph/ir graph/moves graph/derive graph/verify",
+    "graph/recompute": "graph/ir graph/derive",
     "graph/proto_io": "runtime/base proto graph/value graph/optimizer graph/ir graph/read graph/derive",
     # From a program to what one rank launches, and the proofs, which know nothing of the makers.
     "graph/schedule": "runtime/base graph/value graph/ir",
@@ -30,8 +31,8 @@ ARROWS = {
     "graph/prove": "runtime/base graph/value graph/ir graph/schedule",
     "graph/timeline": "runtime/base graph/schedule",
     # The index of both ways.
-    "graph": "runtime/base graph/value graph/ir graph/moves graph/derive graph/passes graph/schedule graph/lower" +
-             " graph/plan graph/alike",
+    "graph": "runtime/base graph/value graph/ir graph/moves graph/derive graph/passes graph/recompute" +
+             " graph/schedule graph/lower graph/plan graph/alike",
 
     # Where work runs, and how ranks talk: of the compiler value types alone.
     "runtime/device": "runtime/base",
@@ -114,7 +115,8 @@ ARROWS = {
                            " partitioner/cost partitioner/simulate",
     "partitioner/explain": "graph graph/value graph/ir graph/moves graph/schedule graph/timeline" +
                            " partitioner/simulate partitioner/predict",
-    "partitioner/repair": "runtime/base graph/ir graph/derive partitioner",
+    "partitioner/repair": "runtime/base graph/ir graph/derive graph/schedule graph/timeline partitioner" +
+                          " partitioner/search",
     # From a graph to the searches' tables, and from their answers to a strategy; the plans that are compiled.
     "partitioner/tables": "runtime/base graph/value graph/ir graph/moves graph/derive graph/passes graph/schedule" +
                           " partitioner/search partitioner/search/elimination partitioner/search/placement" +

@@ -236,6 +236,12 @@ Strategy Stages(const Mesh& mesh, std::vector<Mesh> further, std::vector<std::st
   return strategy;
 }
 
+Strategy Again(const Mesh& mesh, const std::string& pattern) {
+  Strategy strategy = With(mesh, {});
+  strategy.recompute = {{{"h"}}, {{"z", pattern}}};
+  return strategy;
+}
+
 Mesh NineAxes() {
   Mesh mesh;
   for (int a = 0; a < 9; ++a) mesh.axes.push_back({fmt::format("a{}", a), 2});
@@ -285,6 +291,8 @@ std::vector<Refusal> Refusals() {
       {"StageTwice", Stages(mesh, {{{{"b", 2}}, "m"}}, {"m", "m"}), "mesh 'm' is two stages"},
       {"TooManyRanks", {{{{"data", 4097}}}, {{"h", {{"data", Split("samples")}}, {}}}, -1}, "more than 4096 ranks"},
       {"TooManyAxes", {NineAxes(), {{"h", {{"a0", Split("samples")}}, {}}}, -1}, "has 9 axes; at most 8 are allowed"},
+      {"NoSuchNodeAgain", Again(mesh, "zz"), "recompute: 'zz' names no node of the graph; did you mean 'z'?"},
+      {"NoSuchPatternAgain", Again(mesh, "conv*"), "recompute: 'conv*' names no node of the graph"},
       {"TooManyMeshes", With(mesh, ManyMeshes(257)), "there are 257 further meshes; at most 256 are allowed"},
   };
 }

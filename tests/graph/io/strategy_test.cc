@@ -22,6 +22,8 @@ further_meshes { name: "flat" axes { name: "all" size: 4 } }
 stage_meshes: "tail"
 exchanges: "chain"
 input_gradients: "all_reduce"
+recompute { nodes: ["block1/*", "relu?"] }
+recompute { nodes: "block2/*" }
 )";
 
 absl::StatusOr<Strategy> Parse(const std::string& text) { return ParseStrategy(text, ProtoFormat::kText, "s.pbtxt"); }
@@ -41,6 +43,7 @@ TEST(StrategyFile, SaysWhatItSays) {
   EXPECT_EQ(strategy->pipeline.stage_meshes, (std::vector<std::string>{"tail"}));
   EXPECT_EQ(strategy->exchanges, ExchangeMode::kChain);
   EXPECT_EQ(strategy->input_gradients, InputGradients::kAllReduce);
+  EXPECT_EQ(strategy->recompute, (std::vector<RecomputedBlock>{{{"block1/*", "relu?"}}, {{"block2/*"}}}));
 }
 
 TEST(StrategyFile, SurvivesTextAndBinary) {
@@ -54,6 +57,7 @@ TEST(StrategyFile, SurvivesTextAndBinary) {
     EXPECT_EQ(read->bucket_bytes, strategy.bucket_bytes);
     EXPECT_EQ(read->exchanges, strategy.exchanges);
     EXPECT_EQ(read->input_gradients, strategy.input_gradients);
+    EXPECT_EQ(read->recompute, strategy.recompute);
     for (size_t length = 0; length < bytes.size(); ++length) {  // a shorter strategy, or a refusal; no crash
       const auto cut = ParseStrategy(bytes.substr(0, length), format, "s");
       if (!cut.ok()) Refusal(cut.status());
@@ -150,6 +154,8 @@ const Case kCases[] = {
      "\"all_reduce\"",
      "\"all_reduced\"",
      {"input_gradients is 'all_reduced'", "reduce_scatter, all_reduce", "did you mean 'all_reduce'?"}},
+    {"RecomputeNothing", "nodes: \"block2/*\"", "", {"recompute 2: it names no node"}},
+    {"RecomputePattern", "\"relu?\"", "\"relu!\"", {"recompute 1: field nodes", "'!'"}},
     {"Buckets", "bucket_bytes: 4096", "bucket_bytes: -1", {"bucket_bytes is -1"}},
 };
 INSTANTIATE_TEST_SUITE_P(All, StrategyRefusals, ::testing::ValuesIn(kCases),

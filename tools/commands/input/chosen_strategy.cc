@@ -105,7 +105,7 @@ absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model&
   }
   ASSIGN_OR_RETURN(chosen.finalists, Search(flags, model, exact, machine));
   chosen.strategy = chosen.finalists[0].candidate.strategy;
-  if (flags.Given("exchanges")) chosen.strategy.exchanges = FindExchangeMode(flags.Text("exchanges"));
+  SetOptions(flags, chosen.strategy);
   return chosen;
 }
 

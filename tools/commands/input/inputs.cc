@@ -1,5 +1,6 @@
 #include "tools/commands/input/inputs.h"
 
+#include "absl/strings/str_split.h"
 #include "graph/proto_io/proto_io.h"
 #include "graph/read/model_entries.h"
 #include "ops/registry.h"
@@ -67,8 +68,8 @@ absl::StatusOr<Strategy> StrategyOfSizes(const Flags& flags, const Graph& forwar
 std::vector<std::string> ModelFlags() { return {"batch", "learning-rate"}; }
 
 std::vector<std::string> StrategyFlags() {
-  return {"ranks",         "dp",        "mp",      "convolutions", "dense", "input-gradients", "strategy",
-          "micro-batches", "exchanges", "cluster", "profile"};
+  return {"ranks",         "dp",        "mp",        "convolutions", "dense",  "input-gradients", "strategy",
+          "micro-batches", "exchanges", "recompute", "cluster",      "profile"};
 }
 
 absl::StatusOr<Model> ReadModel(const Flags& flags) {
@@ -88,9 +89,19 @@ void AssumeScheduleLength(Model& model) { SetScheduleLength(1, model.learning_ra
 absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward, const std::optional<Machine>& machine) {
   ASSIGN_OR_RETURN(Strategy strategy,
                    flags.IsSet("strategy") ? StrategyOfFile(flags, forward) : StrategyOfSizes(flags, forward, machine));
+  SetOptions(flags, strategy);
+  return strategy;
+}
+
+void SetOptions(const Flags& flags, Strategy& strategy) {
   if (flags.Given("exchanges")) strategy.exchanges = FindExchangeMode(flags.Text("exchanges"));
   if (flags.Given("micro-batches")) strategy.pipeline.micro_batches = flags.Int("micro-batches");
-  return strategy;
+  if (!flags.Given("recompute")) return;
+  strategy.recompute.clear();
+  if (flags.Text("recompute") == "none") return;
+  for (const absl::string_view block : absl::StrSplit(flags.Text("recompute"), ',')) {
+    strategy.recompute.push_back({absl::StrSplit(block, '+')});
+  }
 }
 
 absl::StatusOr<int64_t> RanksOf(const Flags& flags) {

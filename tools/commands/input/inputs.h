@@ -18,7 +18,7 @@ namespace partita {
 std::vector<std::string> ModelFlags();  // batch, learning-rate
 // Flags that ReadStrategy reads.
 std::vector<std::string>
-StrategyFlags();  // ranks, dp, mp and how they split layers, strategy, micro-batches, cluster, profile
+StrategyFlags();  // ranks, dp, mp and how they split layers, strategy, cluster, profile, and those of SetOptions
 
 // The graph that the command's argument names, with --batch and --learning-rate over it.
 absl::StatusOr<Model> ReadModel(const Flags& flags);
@@ -29,6 +29,9 @@ void AssumeScheduleLength(Model& model);
 // --strategy, else --dp and --mp; checked against the graph and --ranks. With --ranks alone (or with --mp), the rest of
 // the ranks are replicas. What is to be chosen is chosen for the machine. FlagError if the flags contradict each other.
 absl::StatusOr<Strategy> ReadStrategy(const Flags& flags, const Graph& forward, const std::optional<Machine>& machine);
+
+// What flags say over any strategy: micro-batches, exchanges, recompute.
+void SetOptions(const Flags& flags, Strategy& strategy);
 
 // How many ranks that strategy has, without the graph. Of flags that have no strategy: one.
 absl::StatusOr<int64_t> RanksOf(const Flags& flags);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "graph/recompute/recompute.h"
 #include "runtime/telemetry/progress.h"
 #include "tools/commands/output/plan_parts.h"
 #include "tools/commands/output/plan_proto.h"
@@ -46,13 +47,15 @@ std::string Range(const PlanProto& plan, Measure measure, Print print) {
 
 std::string FormatStep(const PlanProto& plan) {
   std::map<std::string, int> phases;
-  int moves = 0;
+  int moves = 0, again = 0;
   for (const PlanNodeProto& node : plan.nodes()) {
     ++phases[node.phase()];
+    again += IsComputedAgain(node.name());
     if (node.axes_size() + node.meshes_size() > 0) ++moves;
   }
-  return Line("a step", fmt::format("{} nodes: {} forward, {} backward, {} update; {} of them are moves between ranks",
-                                    plan.nodes_size(), phases["forward"], phases["backward"], phases["update"], moves));
+  return Line("a step", fmt::format("{} nodes: {} forward, {} backward{}, {} update; {} move between ranks",
+                                    plan.nodes_size(), phases["forward"], phases["backward"],
+                                    again > 0 ? fmt::format(" ({} again)", again) : "", phases["update"], moves));
 }
 
 std::string FormatWork(const PlanProto& plan) {

@@ -1,5 +1,7 @@
 #include "tools/commands/plan/fitting_strategy.h"
 
+#include <algorithm>
+
 #include "partitioner/repair/repairs.h"
 #include "runtime/base/status.h"
 #include "tools/commands/input/chosen_strategy.h"
@@ -8,6 +10,13 @@
 
 namespace partita {
 namespace {
+
+// The rank with the largest arena in a training step.
+int FullestRank(const PredictedPlan& plan) {
+  const std::vector<const Schedule*> schedules = plan.train.ByRank();
+  const auto fullest = std::ranges::max_element(schedules, {}, [](const Schedule* s) { return s->memory.total; });
+  return static_cast<int>(fullest - schedules.begin());
+}
 
 Prediction PredictionOf(const PredictedPlan& plan) { return {plan.step.seconds(), plan.memory.total, plan.fits}; }
 
@@ -31,8 +40,10 @@ absl::StatusOr<FittingStrategy> FittingStrategyOf(const Flags& flags, const Mode
     ASSIGN_OR_RETURN(const PredictedPlan other, PredictedPlanOf(flags, model, machine, changed));
     return PredictionOf(other);
   };
+  const int fullest = FullestRank(plan);
   const std::vector<Repair> repairs =
-      FindRepairs({model.graph, plan.program, strategy, static_cast<int>(RanksOn(machine, flags)), predict});
+      FindRepairs({model.graph, plan.program, strategy, static_cast<int>(RanksOn(machine, flags)), predict,
+                   plan.train.ByRank()[static_cast<size_t>(fullest)], &plan.step.Of(fullest)});
   Tell(flags, broken, repairs, out);
   const bool any = !repairs.empty() && repairs[0].status.ok();
   if (any && flags.Bool("repair")) return FittingStrategy{repairs[0].strategy, ReasonsFor(broken, repairs[0])};

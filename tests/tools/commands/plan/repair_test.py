@@ -4,7 +4,7 @@ import json
 import os
 import unittest
 
-from tests.tools.commands.trainer_case import MLP, TrainerCase
+from tests.tools.commands.trainer_case import MLP, TrainerCase, example
 
 CORES = "--cluster=" + os.path.abspath("tools/clusters/two_cores.pbtxt")
 
@@ -52,6 +52,28 @@ class RepairTest(TrainerCase):
         plan = self.call("plan", *self.CALL).stdout
         self.assertEqual(self.call("plan", "--repair", "--save-strategy=same.pbtxt", *self.CALL).stdout, plan)
         self.assertEqual(self.call("plan", "--strategy=same.pbtxt", *self.CALL[1:]).stdout, plan)
+
+    def test_blocks_are_computed_again(self):
+        inception, blocks = example("mini_inception.pbtxt"), "--recompute=stem/*+stem_pool,a?_*+a_concat"
+        kept, again, none = (json.loads(self.call("plan", *flags, "--format=json", "--batch=16", inception).stdout)
+                             for flags in ([], [blocks], ["--recompute=none"]))
+        self.assertLess(again["ranks"][0]["memory"]["total_bytes"], kept["ranks"][0]["memory"]["total_bytes"])
+        self.assertEqual(none, kept)
+        self.assertRegex(self.call("plan", blocks, "--batch=16", inception).stdout, r" backward \(\d+ again\), ")
+        done = self.call("verify", "--dp=2", blocks, "--mock-data", "--batch=16", "--precision=f64", "--steps=2",
+                         "--format=json", inception)
+        self.assertTrue(json.loads(done.stdout)["equal"])
+        self.refused(3, "recompute: 'stam/*' names no node of the graph", "plan", "--recompute=stam/*", inception)
+
+    def test_blocks_that_make_a_plan_fit(self):
+        call = ["--batch=64", CORES, example("mini_inception.pbtxt")]
+        needed = json.loads(self.call("plan", "--format=json", *call).stdout)["ranks"][0]["memory"]["total_bytes"]
+        limit = f"--memory={needed * 3 // 4}"
+        self.assertIn("computed again: ", self.call("plan", "--repair", "--save-strategy=blocks.pbtxt", limit,
+                                                         *call).stdout)
+        with open(self.path("blocks.pbtxt")) as file:
+            self.assertIn("recompute {", file.read())
+        self.call("plan", "--strategy=blocks.pbtxt", limit, *call)
 
     def test_a_search_that_finds_nothing_that_fits(self):
         search = ["--search=data", CORES, "--ranks=2", "--batch=16", f"--memory={self.needed() * 4 // 5}", MLP]

@@ -1,0 +1,36 @@
+// Which nodes a strategy's blocks hold that are computed again (Strategy::recompute).
+#ifndef PARTITA_GRAPH_DERIVE_RECOMPUTED_BLOCKS_H_
+#define PARTITA_GRAPH_DERIVE_RECOMPUTED_BLOCKS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graph/derive/strategy.h"
+
+namespace partita {
+
+// Finds blocks by the names of nodes as StrategyIndex finds entries. Thread-compatible.
+class RecomputedBlocks {
+ public:
+  explicit RecomputedBlocks(const std::vector<RecomputedBlock>& blocks);
+  RecomputedBlocks(const RecomputedBlocks&) = delete;
+  RecomputedBlocks& operator=(const RecomputedBlocks&) = delete;
+
+  // The first block that matches the user's name; -1: none does.
+  int BlockOf(const std::string& name) const;
+
+  // kInvalidArgument: a pattern that names no node of the user's graph (did you mean), or so many that comparing them
+  // takes more than is left of `comparisons`, from which it is taken.
+  absl::Status Check(const Graph& forward, int64_t& comparisons) const;
+
+ private:
+  Strategy patterns_;          // an entry for each
+  std::vector<int> block_of_;  // by entry
+  StrategyIndex index_;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_DERIVE_RECOMPUTED_BLOCKS_H_

@@ -1,0 +1,37 @@
+// Keeps less from the forward pass for the backward pass: blocks of nodes are computed again (Chen et al., "Training
+// deep nets with sublinear memory cost", 2016).
+//
+//   before   %a = relu(%x)   %b = matmul(%a, %w)   %c = relu(%b)   ...
+//            phase backward   ...   %b@d = relu_grad(%c, %c@d)   %w@d = matmul(%a, %b@d)
+//   after    %a = relu(%x)   %b = matmul(%a, %w)   %c = relu(%b)   ...
+//            phase backward   ...   %b@d = relu_grad(%c, %c@d)   %a@again = relu(%x)   %w@d = matmul(%a@again, %b@d)
+//                                                                          (block a, b, c; c is read outside of it)
+//
+// A value is kept if a node outside of its block reads it. Of the others those that a backward node reads, and what
+// they are made from in the block, stand once more, right before the first backward node that reads one of them: the
+// same nodes on the same values in the same layouts, so they have the same bits. Micro-batches are blocks of their own.
+//
+// Moves belong to the block that reads what they bring, so that what is kept is what was cut; those that add partial
+// sums to the block of the summands. What comes from other ranks of an At, or from another mesh, is kept: who has sent
+// it does not wait for the backward pass of others. What updates a state is in no block: it happens once.
+#ifndef PARTITA_GRAPH_RECOMPUTE_RECOMPUTE_H_
+#define PARTITA_GRAPH_RECOMPUTE_RECOMPUTE_H_
+
+#include <string_view>
+#include <vector>
+
+#include "graph/derive/strategy.h"
+#include "graph/ir/graph.h"
+
+namespace partita {
+
+// The end of the names of what is computed again.
+inline constexpr std::string_view kAgain = "@again";
+inline bool IsComputedAgain(std::string_view name) { return name.ends_with(kAgain); }
+
+// Of the graph as it will run: fused and in its order, so that nothing is joined otherwise for want of a reader.
+Graph Recompute(Graph graph, const std::vector<RecomputedBlock>& blocks);
+
+}  // namespace partita
+
+#endif  // PARTITA_GRAPH_RECOMPUTE_RECOMPUTE_H_
