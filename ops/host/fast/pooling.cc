@@ -2,6 +2,8 @@
 // memory, which the caches hold, and not over vectors of lanes.h: gcc 12 takes those apart into halves, and comparisons
 // of them into scalars, before it knows what the clone's machine can.
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <limits>
 
 #include "ops/functors/maximum.h"
@@ -27,10 +29,19 @@ PARTITA_INLINE Patch WindowPatch(const Pooling& pool, int64_t i, int64_t j, int6
   return {pool.RowEnd(i) - row, pool.ColumnEnd(j) - column, size.w * size.c, size.c};
 }
 
+// The bits of `value` where the condition holds, else 0. Of a select gcc makes a branch in what a loop in vectors
+// leaves over (of 6 channels all), and which pixel is the largest cannot be foretold: that took 2.5 times as long.
+PARTITA_INLINE uint32_t Kept(bool condition, float value) {
+  return std::bit_cast<uint32_t>(value) & -static_cast<uint32_t>(condition);
+}
+
 // y = the larger of x and y, channel by channel.
 PARTITA_INLINE void TakeLarger(const float* x, float* y, int64_t channels) {
   PARTITA_INDEPENDENT
-  for (int64_t c = 0; c < channels; ++c) y[c] = Exceeds(x[c], y[c]) ? x[c] : y[c];
+  for (int64_t c = 0; c < channels; ++c) {
+    const bool larger = Exceeds(x[c], y[c]);
+    y[c] = std::bit_cast<float>(Kept(larger, x[c]) | Kept(!larger, y[c]));
+  }
 }
 
 PARTITA_TARGET_CLONES void MaxPoolRow(const Pooling& pool, const float* x, float* y, int64_t row) {
@@ -60,8 +71,8 @@ PARTITA_INLINE void GiveToLargest(const Patch& patch, const float* x, const floa
       PARTITA_INDEPENDENT
       for (int64_t c = 0; c < channels; ++c) {
         const bool largest = x[at + c] == y[c];
-        dx[at + c] += largest ? remaining[c] : 0.0f;
-        remaining[c] = largest ? 0.0f : remaining[c];
+        dx[at + c] += std::bit_cast<float>(Kept(largest, remaining[c]));
+        remaining[c] = std::bit_cast<float>(Kept(!largest, remaining[c]));
       }
     }
   }
