@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 
 #include "runtime/api/backend/gpu.h"
 #include "runtime/base/files.h"
@@ -44,9 +45,9 @@ constexpr char kDecodePeerScript[] = "tools/peer/decode.py";
 std::vector<FlagDefinition> BenchmarkFlags() {
   return {
       ChoiceFlag("format", "text", {"text", "json", "csv"}, "of the rows on standard output"),
-      IntFlag("rounds", "7", 1, 1000, "all cases are run in turns, so many times"),
+      IntFlag("rounds", "7", 1, 1000, "all cases are run in turns, so many times; of oracle 15 unless given"),
       IntFlag("steps", "20", 1, 1'000'000,
-              "training steps of a case in one round; unless given of halo 4, of oracle 30, of checkpoint 100"),
+              "training steps of a case in one round; unless given of halo 4, of oracle 10, of checkpoint 100"),
       FloatFlag("seconds", "20", 0, 1e6, "halo: after which no further round begins"),
       IntFlag("nodes", "", 10, 10'000'000, "compile: one case alone, a program of about so many nodes"),
       IntFlag("dp", "2", 1, 4096, "replicas of the model: of compile's one case; of models 1 unless given"),
@@ -297,7 +298,8 @@ absl::StatusOr<int> RunOracle(const CommandContext& context) {
   if (flags.Given("ranks")) options.most_ranks = static_cast<int>(flags.Int("ranks"));
   if (flags.Given("steps")) options.steps = flags.Int("steps");
   options.batch = flags.Int("batch");
-  options.rounds = flags.Int("rounds");
+  if (flags.Given("rounds")) options.rounds = flags.Int("rounds");
+  options.progress = [](const std::string& what) { std::cerr << what << std::endl; };
   ASSIGN_OR_RETURN(const std::vector<StepErrorRow> rows, MeasureStepErrors(options));
   ASSIGN_OR_RETURN(const std::vector<PlanOrder> orders, MeasurePlanOrders(options));
   context.out << (flags.Text("format") == "json" ? ToJson(rows, orders) : ToText(rows, orders));

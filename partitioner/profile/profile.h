@@ -23,7 +23,7 @@ struct ProfileKey {
 struct KernelTime {
   std::string signature;  // SignatureOf
   int ranks = 1;          // that ran on the machine meanwhile
-  double seconds = 0;     // median
+  double seconds = 0;     // in a step: the median, stretched as steps are (StretchOf)
   double spread = 0;      // Quartiles::spread
 };
 
@@ -41,8 +41,8 @@ struct Profile {
   ClusterDescription machine;
   std::vector<KernelTime> kernels;
   std::vector<CollectiveTime> collectives;
-  // By the ranks that compute at once on the machine's cores: how many times as long a rank's kernels take as those of
-  // one that is alone.
+  // By the ranks that compute at once on the machine's cores: how many times as long a rank's kernels take, in whole
+  // steps, as those of one that is alone.
   std::map<int, double> slowdown = {{1, 1}};
 };
 

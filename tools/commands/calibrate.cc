@@ -42,7 +42,7 @@ void Print(const Profile& profile, const std::string& path, std::ostream& out) {
   out << fmt::format("cores           {:.1f} GFLOP/s of f32, {:.1f} GB/s copied\n",
                      1e-9 * kind.flops_per_second.at(DType::kF32), 1e-9 * kind.bytes_per_second);
   for (const auto& [ranks, slowdown] : profile.slowdown) {
-    out << fmt::format("  {:>2} ranks      a rank's kernels take {:.2f} times as long\n", ranks, slowdown);
+    out << fmt::format("  {:>2} ranks      a rank's step takes {:.2f} times as long\n", ranks, slowdown);
   }
   out << fmt::format("kernels         {}\n", profile.kernels.size());
   out << "collectives\n";
@@ -71,7 +71,7 @@ absl::StatusOr<int> RunCalibrate(const CommandContext& context) {
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph, std::nullopt));
   CalibrationOptions options{ReadProgramOptions(flags, std::nullopt), ReadPlanOptions(flags, std::nullopt),
                              flags.Int("steps") > 0 ? flags.Int("steps") : kSteps};
-  ASSIGN_OR_RETURN(Profile profile, MeasureMachine(model, strategy, options));
+  ASSIGN_OR_RETURN(Profile profile, MeasureMachine(model, {&strategy, 1}, options));
   profile.key = KeyOfThisMachine();
   profile.time = TimeNow();
   WarnOfSpread(profile);

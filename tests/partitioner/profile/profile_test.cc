@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "partitioner/profile/stretch.h"
 #include "partitioner/proto_io/profile_io.h"
 
 namespace partita {
@@ -51,6 +52,13 @@ std::string Refusal(const std::string& from, const std::string& to) {
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << to;
   EXPECT_THAT(std::string(status.message()), StartsWith("p.pbtxt: "));
   return std::string(status.message());
+}
+
+// Predicted to take 10, of which 8 are computed.
+TEST(Stretch, IsWhatAStepTakesMore) {
+  EXPECT_EQ(StretchOf(10, 10, 8), 1);
+  EXPECT_EQ(StretchOf(18, 10, 8), 2) << "two ranks on a core, each kernel of which is as quick as ever";
+  EXPECT_EQ(StretchOf(9, 10, 8), 1) << "no kernel is quicker than it was";
 }
 
 TEST(Profile, KernelsAreThoseMeasuredBesideAsManyRanks) {

@@ -1,7 +1,16 @@
 // What `benchmark oracle` makes of what it measures, and that it measures.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <thread>
+
+#include "ops/registry.h"
+#include "partitioner/data_model_strategy.h"
 #include "tools/benchmarks/oracle/oracle_rows.h"
+#include "tools/benchmarks/oracle/plan_pool.h"
+#include "tools/benchmarks/oracle/timed_training.h"
+#include "tools/commands/calibrate/measure_machine.h"
+#include "tools/models/models.h"
 
 namespace partita {
 namespace {
@@ -46,7 +55,13 @@ TEST(PlanOrders, PairsWhoseIntervalsMeetAreNotToldApart) {
   EXPECT_EQ(order.told_apart(), 2);
   EXPECT_EQ(order.inversions(), (std::vector<std::string>{"'c' before 'a'", "'c' before 'b'"}));
   EXPECT_FALSE(Holds({}, {order}));
-  EXPECT_NE(ToText({}, {order}).find("2 of 3 pairs can be told apart, 2 of them are predicted the other way round"),
+  EXPECT_NE(ToText({}, {order})
+                .find("2 of 3 pairs can be told apart (2 are needed), 2 of them are predicted the other "
+                      "way round"),
+            std::string::npos);
+  EXPECT_NE(ToText({Row(1, 1)}, {order})
+                .find("steps: 1 of 1 as they must be, 0 refused; orders of plans: 0 of 1; it "
+                      "does not hold"),
             std::string::npos);
 }
 
@@ -55,6 +70,40 @@ TEST(PlanOrders, EqualPredictionsAreNoOrder) {
   EXPECT_EQ(order.told_apart(), 1);
   EXPECT_TRUE(order.inversions().empty());
   EXPECT_TRUE(Holds({}, {order}));
+  EXPECT_NE(ToText({}, {order}).find("orders of plans: 1 of 1; it holds"), std::string::npos);
+}
+
+TEST(PlanOrders, TwoThirdsOfThePairsAreToldApart) {
+  PlanOrder order{"mlp", 2, {{"a", 1, 2, {1.9, 2.1}}, {"b", 2, 3, {2.0, 3.1}}, {"c", 3, 4, {3.9, 4.1}}}};
+  EXPECT_EQ(order.told_apart(), 2);
+  EXPECT_TRUE(order.holds());
+  order.plans[2].measured.low = 3;
+  EXPECT_EQ(order.told_apart(), 1);
+  EXPECT_FALSE(order.holds()) << "nothing is the other way round, but too little was seen";
+  PlanOrder six{"mlp", 2, std::vector<OrderedPlan>(6)};
+  EXPECT_EQ(six.needed(), 10);
+}
+
+TEST(FurthestApart, TakesWhatDiffersMost) {
+  EXPECT_EQ(FurthestApart({1, 1.01, 1.02, 2, 2.02, 4}, 0, 3), (std::vector<size_t>{0, 3, 5}));
+  EXPECT_EQ(FurthestApart({1, 1.01, 1.02, 2, 2.02, 4}, 1, 3), (std::vector<size_t>{1, 3, 5}));
+  EXPECT_EQ(FurthestApart({1, 2, 3}, 2, 6), (std::vector<size_t>{0, 1, 2})) << "there are no more";
+  EXPECT_EQ(FurthestApart({1, 1, 1, 1}, 3, 2), (std::vector<size_t>{2, 3})) << "equals, with the one that is kept";
+}
+
+// Each of its kernels is over within its slice of time and as quick as ever; whole steps are not.
+TEST(Calibration, RanksThatShareACoreAreSlowerForIt) {
+  auto model = MakeModel("mlp", {.batch = 256}, Ops());
+  ASSERT_TRUE(model.ok()) << model.status();
+  model->learning_rate.steps = 1;
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int ranks = std::min(64, 4 * cores);
+  const auto strategy = DataModelStrategy(model->graph, ranks, 1);
+  ASSERT_TRUE(strategy.ok()) << strategy.status();
+  const CalibrationOptions options{{}, OracleSession(), /*steps=*/8, /*replicas=*/1, /*collectives=*/false};
+  const auto profile = MeasureMachine(*model, {&*strategy, 1}, options);
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  EXPECT_GT(profile->slowdown.at(ranks), 0.5 * ranks / cores);
 }
 
 const OracleOptions kSmall{{"mlp"}, 8, 2, 1, 4};

@@ -21,7 +21,7 @@ class CalibrateTest(TrainerCase):
         done = self.call("calibrate", "--dp=2", "--batch=8", "--steps=3", "--save-profile=p.pbtxt", LENET)
         for ranks in ("threads", "processes"):
             self.assertRegex(done.stdout, rf"\n  all_reduce +2 {ranks} +[0-9.]+ us +[0-9.]+ GB/s +R2 ")
-        self.assertRegex(done.stdout, r"\n   2 ranks +a rank's kernels take [0-9.]+ times as long")
+        self.assertRegex(done.stdout, r"\n   2 ranks +a rank's step takes [0-9.]+ times as long")
         with open(self.path("p.pbtxt")) as file:
             text = file.read()
         self.assertRegex(text, r'kernels \{ signature: "conv2d_epilogue f32\[4,28,28,1\]')

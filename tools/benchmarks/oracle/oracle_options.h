@@ -3,17 +3,19 @@
 #define PARTITA_TOOLS_BENCHMARKS_ORACLE_ORACLE_OPTIONS_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace partita {
 
 struct OracleOptions {
-  std::vector<std::string> models{"mlp", "lenet5", "mini-inception"};  // tools/models/models.h
-  int64_t batch = 64;                                                  // of all ranks
-  int most_ranks = 4;                                                  // of 1, 2, 4
-  int64_t rounds = 7;                                                  // in which all cases are run in turns
-  int64_t steps = 30;                                                  // of a case in a round
+  std::vector<std::string> models{"mlp", "lenet5", "mini-inception"};            // tools/models/models.h
+  int64_t batch = 64;                                                            // of all ranks
+  int most_ranks = 4;                                                            // of 1, 2, 4
+  int64_t rounds = 15;                                                           // in which all cases are run in turns
+  int64_t steps = 10;                                                            // of a case in a round
+  std::function<void(const std::string&)> progress = [](const std::string&) {};  // what is done next, for people
 };
 
 // Of the median: where the middle half of the rounds spreads more, the machine does something else as well, and nothing

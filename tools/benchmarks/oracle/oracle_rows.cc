@@ -24,16 +24,26 @@ std::string Exact(int64_t predicted, int64_t counted) {
 
 std::string ToText(const PlanOrder& order) {
   std::string text = fmt::format("\n{} on {} ranks\n", order.model, order.ranks);
-  text += fmt::format("  {:<60}{:>14}{:>12}{:>20}\n", "plan", "predicted ms", "measured", "95 % of its median");
+  text += fmt::format("  {:<68}{:>14}{:>10}{:>20}{:>9}\n", "plan", "predicted ms", "measured", "95 % of its median",
+                      "error");
   for (const OrderedPlan& plan : order.plans) {
-    text += fmt::format("  {:<60}{:>14.3f}{:>12.3f}{:>11.3f} ..{:>6.3f}\n", plan.plan, 1e3 * plan.predicted,
-                        1e3 * plan.median, 1e3 * plan.measured.low, 1e3 * plan.measured.high);
+    text += fmt::format("  {:<68}{:>14.3f}{:>10.3f}{:>11.3f} ..{:>6.3f}{:>7.1f} %\n", plan.plan, 1e3 * plan.predicted,
+                        1e3 * plan.median, 1e3 * plan.measured.low, 1e3 * plan.measured.high, 100 * plan.error());
   }
   const std::vector<std::string> inversions = order.inversions();
-  text += fmt::format("  {} of {} pairs can be told apart, {} of them are predicted the other way round\n",
-                      order.told_apart(), order.pairs(), inversions.size());
+  text +=
+      fmt::format("  {} of {} pairs can be told apart ({} are needed), {} of them are predicted the other way round\n",
+                  order.told_apart(), order.pairs(), order.needed(), inversions.size());
   for (const std::string& inversion : inversions) text += fmt::format("    {}\n", inversion);
   return text;
+}
+
+std::string Summary(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders) {
+  const auto refused = std::ranges::count_if(rows, &StepErrorRow::refused);
+  const auto good = std::ranges::count_if(rows, [](const auto& row) { return row.holds() && !row.refused(); });
+  return fmt::format("\nsteps: {} of {} as they must be, {} refused; orders of plans: {} of {}; {}\n", good,
+                     rows.size(), refused, std::ranges::count_if(orders, &PlanOrder::holds), orders.size(),
+                     Holds(rows, orders) ? "it holds" : "it does not hold");
 }
 
 Json ToJson(const Quartiles& quartiles) {
@@ -51,7 +61,7 @@ std::string ToText(const std::vector<StepErrorRow>& rows, const std::vector<Plan
                         Exact(row.predicted_wire, row.counted_wire), ErrorOf(row));
   }
   for (const PlanOrder& order : orders) text += ToText(order);
-  return text;
+  return text + Summary(rows, orders);
 }
 
 std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders) {
@@ -75,6 +85,7 @@ std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<Plan
       plans.push_back({{"plan", plan.plan},
                        {"predicted_seconds", plan.predicted},
                        {"measured_seconds", plan.median},
+                       {"error", plan.error()},
                        {"low", plan.measured.low},
                        {"high", plan.measured.high}});
     }
@@ -83,14 +94,14 @@ std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<Plan
                    {"plans", std::move(plans)},
                    {"pairs", order.pairs()},
                    {"told_apart", order.told_apart()},
+                   {"needed", order.needed()},
                    {"inversions", order.inversions()}});
   }
   return Json{{"steps", std::move(steps)}, {"orders", std::move(all)}}.dump(1) + "\n";
 }
 
 bool Holds(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders) {
-  return std::ranges::all_of(rows, &StepErrorRow::holds) &&
-         std::ranges::all_of(orders, [](const PlanOrder& order) { return order.inversions().empty(); });
+  return std::ranges::all_of(rows, &StepErrorRow::holds) && std::ranges::all_of(orders, &PlanOrder::holds);
 }
 
 }  // namespace partita

@@ -13,8 +13,8 @@ namespace partita {
 std::string ToText(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
-// Whether errors that are told are as small as they must be, memory and bytes are as predicted, and no pair of plans
-// that can be told apart is predicted the other way round.
+// Whether errors that are told are as small as they must be, memory and bytes are as predicted, and the orders of plans
+// hold (PlanOrder::holds).
 bool Holds(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
 }  // namespace partita

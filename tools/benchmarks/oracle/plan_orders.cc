@@ -3,20 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <memory>
-#include <set>
+#include <span>
 #include <utility>
 
 #include "graph/proto_io/proto_io.h"
+#include "graph/timeline/step_times.h"
 #include "ops/registry.h"
 #include "partitioner/choose/choose_strategy.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/predict/predicted_plan.h"
-#include "partitioner/profile/quartiles.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/status.h"
+#include "tools/benchmarks/oracle/plan_pool.h"
 #include "tools/benchmarks/oracle/timed_training.h"
-#include "tools/commands/calibrate/measure_kernels.h"
 #include "tools/commands/calibrate/measure_machine.h"
 #include "tools/models/models.h"
 
@@ -24,44 +26,102 @@ namespace partita {
 namespace {
 
 constexpr size_t kPlans = 6;
+// Of the fastest: what takes longer says nothing that a plan in between does not, and takes the time of the others.
+constexpr double kMostTimes = 4;
+// The most by which a prediction may be too high because idle ranks leave their cores to others.
+constexpr double kMostOverstated = 0.1;
+// All kernels of the pool are timed in so many steps, those of the chosen plans again in every so many-th round.
+constexpr int64_t kStepsOfPool = 5, kRoundsOfCalibration = 3;
+constexpr int kMostSearches = 4;
+
+std::string KeyOf(const NamedPlan& plan) { return PrintStrategy(plan.strategy, ProtoFormat::kText); }
 
 struct Case {
-  OrderedPlan plan;
-  Strategy strategy;
+  NamedPlan plan;
+  std::string key;     // KeyOf
+  double seconds = 0;  // predicted, to choose by
   std::unique_ptr<TimedTraining> training;
-  std::vector<double> seconds;
+  std::vector<double> predicted, measured;
 };
+
+// By how much at most a step is predicted too high: what ranks lose by sharing cores is predicted of all of them, and
+// those that wait take nothing from others meanwhile. `slowdown`: of all ranks.
+double Overstated(const SimulatedStep& step, double slowdown) {
+  std::vector<double> compute;
+  for (const RankTimeline& timeline : step.timelines) compute.push_back(TimesOf(timeline.spans).compute);
+  double busy = 0;
+  for (const int one : step.of_rank) busy += compute[static_cast<size_t>(one)];
+  const double idle = 1 - busy / (static_cast<double>(step.of_rank.size()) * step.seconds());
+  return idle * (1 - 1 / slowdown);
+}
 
 class Orderer {
  public:
   Orderer(const Model& model, int ranks, const OracleOptions& options)
       : model_(model), ranks_(ranks), options_(options) {}
 
-  absl::StatusOr<std::vector<OrderedPlan>> Run() {
-    RETURN_IF_ERROR(Calibrate());
+  absl::StatusOr<std::vector<OrderedPlan>> Run(const std::string& name) {
+    const std::string where = fmt::format("{} on {} ranks", name, ranks_);
+    options_.progress(where + ": choosing plans");
+    ASSIGN_OR_RETURN(backend_, Backend::OpenToPlan(ranks_, Spread::kThreads, OracleSession()));
     ASSIGN_OR_RETURN(std::vector<Case> cases, Choose());
+    for (Case& one : cases) {
+      ASSIGN_OR_RETURN(one.training, TimedTraining::Start(model_, one.plan.strategy));
+    }
     for (int64_t round = 0; round < options_.rounds; ++round) {
+      options_.progress(fmt::format("{}: round {} of {}", where, round + 1, options_.rounds));
+      if (round % kRoundsOfCalibration == 0) RETURN_IF_ERROR(PredictAll(cases));
       for (Case& one : cases) {
         ASSIGN_OR_RETURN(const double seconds, one.training->Run(options_.steps));
-        one.seconds.push_back(seconds);
-        RETURN_IF_ERROR(MeasureKernelsOf(one.strategy));
+        one.measured.push_back(seconds);
       }
     }
     return Finish(std::move(cases));
   }
 
  private:
-  absl::Status Calibrate() {
-    ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model_.graph, ranks_, 1));
-    ASSIGN_OR_RETURN(const Profile profile, MeasureMachine(model_, replicas, {{}, OracleSession(), options_.steps}));
+  absl::Status Calibrate(std::span<const Strategy> strategies, int64_t steps) {
+    const CalibrationOptions options{{}, OracleSession(), steps, /*replicas=*/1, /*collectives=*/false};
+    ASSIGN_OR_RETURN(const Profile profile, MeasureMachine(model_, strategies, options));
     ASSIGN_OR_RETURN(cluster_, ClusterOf(profile, /*processes=*/false));
     times_ = KernelTimesFor(profile, ranks_);
-    ASSIGN_OR_RETURN(backend_, Backend::OpenToPlan(ranks_, Spread::kThreads, OracleSession()));
+    slowdown_ = profile.slowdown.at(ranks_);
     return absl::OkStatus();
   }
 
-  // The finalists of all searches, but for those that are the same strategy.
-  absl::StatusOr<std::vector<Case>> Choose() const {
+  absl::StatusOr<PredictedPlan> Predict(const Strategy& strategy) const {
+    return PredictPlan({model_, Ops(), cluster_, times_, backend_->kernels(), {}, backend_->schedule_options()},
+                       strategy);
+  }
+
+  // What the search finds, and what differs from it. Kernels of what it finds are measured, and it searches again,
+  // until it finds what it knows: of others it has the roofline alone.
+  absl::StatusOr<std::vector<Case>> Choose() {
+    ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model_.graph, ranks_, 1));
+    RETURN_IF_ERROR(Calibrate({&replicas, 1}, options_.steps));
+    std::map<std::string, NamedPlan> plans;  // by key
+    std::map<std::string, int> names;        // how many have them
+    std::string found;
+    for (int search = 0; search < kMostSearches; ++search) {
+      ASSIGN_OR_RETURN(std::vector<NamedPlan> candidates, Candidates());
+      found = KeyOf(candidates[0]);
+      if (plans.contains(found)) break;
+      for (NamedPlan& plan : candidates) {
+        const std::string key = KeyOf(plan);
+        if (plans.contains(key)) continue;
+        if (const int count = ++names[plan.name]; count > 1) plan.name += fmt::format(", {}", count);
+        plans.emplace(key, std::move(plan));
+      }
+      std::vector<Strategy> strategies;
+      for (const auto& [key, plan] : plans) strategies.push_back(plan.strategy);
+      RETURN_IF_ERROR(Calibrate(strategies, kStepsOfPool));
+    }
+    plans.at(found).name += " (found)";
+    return Chosen(std::move(plans), found);
+  }
+
+  // The first one is what the search finds.
+  absl::StatusOr<std::vector<NamedPlan>> Candidates() const {
     const ChooseRequest request{.model = model_,
                                 .ranks = ranks_,
                                 .searches = {std::begin(kSearches), std::end(kSearches)},
@@ -70,40 +130,57 @@ class Orderer {
                                 .kernels = backend_->kernels(),
                                 .schedule = backend_->schedule_options()};
     ASSIGN_OR_RETURN(const std::vector<Finalist> finalists, ChooseStrategy(request));
-    std::vector<Case> cases;
-    std::set<std::string> known;
+    std::vector<NamedPlan> plans;
     for (const Finalist& finalist : finalists) {
       const Candidate& candidate = finalist.candidate;
-      if (!finalist.status.ok() || cases.size() == kPlans) continue;
-      if (!known.insert(PrintStrategy(candidate.strategy, ProtoFormat::kText)).second) continue;
-      Case one{{fmt::format("{} {}", Name(candidate.search), candidate.plan)}, candidate.strategy, nullptr, {}};
-      ASSIGN_OR_RETURN(one.training, TimedTraining::Start(model_, candidate.strategy));
-      cases.push_back(std::move(one));
+      if (finalist.status.ok()) {
+        plans.push_back({fmt::format("{} {}", Name(candidate.search), candidate.plan), candidate.strategy});
+      }
     }
-    return cases;
+    for (NamedPlan& plan : PlanPool(model_.graph, ranks_)) {
+      const absl::StatusOr<PredictedPlan> predicted = Predict(plan.strategy);
+      if (predicted.ok() && predicted->fits.ok()) plans.push_back(std::move(plan));
+    }
+    return plans;
   }
 
-  absl::Status MeasureKernelsOf(const Strategy& strategy) {
-    ASSIGN_OR_RETURN(Program program, MakeProgram(model_, strategy, Ops()));
-    ASSIGN_OR_RETURN(const MeasuredKernels kernels,
-                     MeasureKernels(std::move(program), OracleSession(), options_.steps));
-    for (const auto& [signature, measured] : kernels) {
-      std::vector<double>& all = kernels_[signature];
-      all.insert(all.end(), measured.seconds.begin(), measured.seconds.end());
+  absl::StatusOr<std::vector<Case>> Chosen(std::map<std::string, NamedPlan> plans, const std::string& found) const {
+    std::vector<Case> cases;
+    for (auto& [key, plan] : plans) {
+      ASSIGN_OR_RETURN(const PredictedPlan predicted, Predict(plan.strategy));
+      if (key != found && Overstated(predicted.step, slowdown_) > kMostOverstated) continue;
+      cases.push_back({std::move(plan), key, predicted.step.seconds(), nullptr, {}, {}});
+    }
+    std::ranges::stable_sort(cases, {}, &Case::seconds);
+    const double most = kMostTimes * cases[0].seconds;
+    std::erase_if(cases, [&](const Case& one) { return one.seconds > most && one.key != found; });
+    std::vector<double> seconds;
+    for (const Case& one : cases) seconds.push_back(one.seconds);
+    const auto kept = std::ranges::find(cases, found, &Case::key) - cases.begin();
+    std::vector<Case> chosen;
+    for (const size_t place : FurthestApart(seconds, static_cast<size_t>(kept), kPlans)) {
+      chosen.push_back(std::move(cases[place]));
+    }
+    return chosen;
+  }
+
+  absl::Status PredictAll(std::vector<Case>& cases) {
+    std::vector<Strategy> strategies;
+    for (const Case& one : cases) strategies.push_back(one.plan.strategy);
+    RETURN_IF_ERROR(Calibrate(strategies, options_.steps));
+    for (Case& one : cases) {
+      ASSIGN_OR_RETURN(const PredictedPlan predicted, Predict(one.plan.strategy));
+      one.predicted.push_back(predicted.step.seconds());
     }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<OrderedPlan>> Finish(std::vector<Case> cases) {
-    for (auto& [signature, seconds] : kernels_) times_[signature] = QuartilesOf(std::move(seconds)).median;
+  static std::vector<OrderedPlan> Finish(std::vector<Case> cases) {
     std::vector<OrderedPlan> plans;
     for (Case& one : cases) {
-      const PlanBasis basis{model_, Ops(), cluster_, times_, backend_->kernels(), {}, backend_->schedule_options()};
-      ASSIGN_OR_RETURN(const PredictedPlan predicted, PredictPlan(basis, one.strategy));
-      one.plan.predicted = predicted.step.seconds();
-      one.plan.median = Median(one.seconds);
-      one.plan.measured = MedianInterval(std::move(one.seconds));
-      plans.push_back(std::move(one.plan));
+      const double median = Median(one.measured);
+      plans.push_back({std::move(one.plan.name), Median(std::move(one.predicted)), median,
+                       MedianInterval(std::move(one.measured))});
     }
     std::ranges::stable_sort(plans, {}, &OrderedPlan::predicted);
     return plans;
@@ -114,7 +191,7 @@ class Orderer {
   const OracleOptions& options_;
   Cluster cluster_;
   KernelTimes times_;
-  std::map<std::string, std::vector<double>> kernels_;
+  double slowdown_ = 1;
   std::unique_ptr<Backend> backend_;
 };
 
@@ -123,6 +200,8 @@ bool Apart(const OrderedPlan& a, const OrderedPlan& b) {
 }
 
 }  // namespace
+
+double OrderedPlan::error() const { return std::abs(predicted - median) / median; }
 
 int PlanOrder::told_apart() const {
   int count = 0;
@@ -151,7 +230,7 @@ absl::StatusOr<std::vector<PlanOrder>> MeasurePlanOrders(const OracleOptions& op
     ASSIGN_OR_RETURN(Model model, MakeModel(name, {.batch = options.batch}, Ops()));
     model.learning_rate.steps = 1;
     for (int ranks = 2; ranks <= options.most_ranks; ranks *= 2) {
-      ASSIGN_OR_RETURN(std::vector<OrderedPlan> plans, Orderer(model, ranks, options).Run());
+      ASSIGN_OR_RETURN(std::vector<OrderedPlan> plans, Orderer(model, ranks, options).Run(name));
       orders.push_back({name, ranks, std::move(plans)});
     }
   }

@@ -12,10 +12,12 @@
 namespace partita {
 
 struct OrderedPlan {
-  std::string plan;        // the search that found it, and the mesh
-  double predicted = 0;    // seconds of a step
+  std::string plan;        // what it is, for people
+  double predicted = 0;    // seconds of a step; median of the calibrations
   double median = 0;       // of the rounds
   Interval measured = {};  // 95 % of that median
+
+  double error() const;  // |predicted - median| / median
 };
 
 struct PlanOrder {
@@ -27,10 +29,17 @@ struct PlanOrder {
   // Pairs whose intervals have nothing in common, and of these the ones that are predicted the other way round.
   int told_apart() const;
   std::vector<std::string> inversions() const;
+  // Of 15 pairs at least 10 are told apart, of fewer as many in proportion, and none is predicted the other way round.
+  int needed() const { return (2 * pairs() + 2) / 3; }
+  bool holds() const { return told_apart() >= needed() && inversions().empty(); }
 };
 
-// The plan that --search=auto finds for a machine that is measured first, and the five next ones that differ from it
-// and from each other; fewer where there are none. Kernels of all of them are measured.
+// The plan that --search=auto finds for a machine that is measured first, and five others of what searches and people
+// try (PlanPool), as far apart by their predictions as six can be; fewer where there are none. Calibrations, by kernels
+// of all of them, and measurements take turns.
+//
+// Plans whose ranks wait while others compute are left out where that matters: what an idle rank leaves of its core is
+// not predicted, which with more ranks than cores is more than differences of plans.
 absl::StatusOr<std::vector<PlanOrder>> MeasurePlanOrders(const OracleOptions& options);
 
 }  // namespace partita

@@ -1,5 +1,7 @@
 #include "tools/benchmarks/oracle/step_errors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -37,7 +39,8 @@ absl::StatusOr<Case> MakeCase(const std::string& name, int ranks, const OracleOp
 
 // What a profile that was measured now says of the session's step.
 absl::StatusOr<double> Predict(Case& one, int64_t steps) {
-  ASSIGN_OR_RETURN(const Profile profile, MeasureMachine(one.model, one.strategy, {{}, OracleSession(), steps}));
+  const CalibrationOptions options{{}, OracleSession(), steps, /*replicas=*/1, /*collectives=*/false};
+  ASSIGN_OR_RETURN(const Profile profile, MeasureMachine(one.model, {&one.strategy, 1}, options));
   ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile, /*processes=*/false));
   const Session& session = one.training->session();
   ASSIGN_OR_RETURN(const StepPrediction predicted, StepPredictionOf(session.program(), session.schedules(kTrainEntry),
@@ -86,6 +89,7 @@ absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const OracleOptions&
     }
   }
   for (int64_t round = 0; round < options.rounds; ++round) {
+    options.progress(fmt::format("steps of replicas: round {} of {}", round + 1, options.rounds));
     for (Case& one : cases) RETURN_IF_ERROR(RunRound(one, options.steps));
   }
   std::vector<StepErrorRow> rows;

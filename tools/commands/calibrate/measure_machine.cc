@@ -1,99 +1,58 @@
 #include "tools/commands/calibrate/measure_machine.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <set>
 #include <utility>
 
+#include "graph/proto_io/proto_io.h"
 #include "graph/read/model_entries.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/profile/quartiles.h"
+#include "partitioner/profile/stretch.h"
+#include "partitioner/simulate/step_prediction.h"
+#include "runtime/base/check.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/train/graph_fields.h"
 #include "tools/commands/calibrate/measure_collectives.h"
-#include "tools/commands/calibrate/measure_kernels.h"
+#include "tools/commands/calibrate/measure_steps.h"
 
 namespace partita {
 namespace {
 
 constexpr int kDevices = 64;  // ranks that the machine is said to take at least
 
-std::vector<KernelTime> TimesOf(const MeasuredKernels& kernels, int ranks) {
-  std::vector<KernelTime> times;
-  for (const auto& [signature, measured] : kernels) {
-    const Quartiles quartiles = QuartilesOf(measured.seconds);
-    times.push_back({signature, ranks, quartiles.median, quartiles.spread()});
-  }
+KernelTimes MediansOf(const MeasuredKernels& kernels) {
+  KernelTimes times;
+  for (const auto& [signature, measured] : kernels) times[signature] = QuartilesOf(measured.seconds).median;
   return times;
-}
-
-// By what takes most of the time.
-double SlowdownOf(const std::vector<KernelTime>& together, const std::vector<KernelTime>& alone) {
-  std::map<std::string, double> seconds;
-  for (const KernelTime& kernel : alone) seconds[kernel.signature] = kernel.seconds;
-  double longer = 0, all = 0;
-  for (const KernelTime& kernel : together) {
-    const auto found = seconds.find(kernel.signature);
-    if (found == seconds.end()) continue;
-    longer += kernel.seconds;
-    all += found->second;
-  }
-  return all > 0 ? longer / all : 1;
 }
 
 class Calibration {
  public:
   Calibration(const Model& model, const CalibrationOptions& options) : model_(model), options_(options) {}
 
-  absl::StatusOr<Profile> Run(const Strategy& strategy) {
-    const int ranks = strategy.mesh.size();
-    RETURN_IF_ERROR(MeasureStrategy(model_, strategy).status());
-    RETURN_IF_ERROR(MeasureSharing(ranks));
-    RETURN_IF_ERROR(MeasureLinks(std::max(ranks, 2)));
-    RETURN_IF_ERROR(DescribeMachine(ranks));
+  absl::StatusOr<Profile> Run(std::span<const Strategy> strategies) {
+    CHECK(!strategies.empty());
+    ranks_ = strategies[0].mesh.size();
+    RETURN_IF_ERROR(MeasureLinks());
+    copied_ = MeasureCopies();
+    RETURN_IF_ERROR(MeasureSharing());
+    for (const Strategy& strategy : strategies) RETURN_IF_ERROR(MeasureStrategy(strategy));
+    TellSlowdown();
+    TellKernels();
+    RETURN_IF_ERROR(DescribeMachine());
     return std::move(profile_);
   }
 
  private:
-  absl::StatusOr<std::vector<KernelTime>> MeasureStrategy(const Model& model, const Strategy& strategy) {
-    const int ranks = strategy.mesh.size();
-    ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), options_.program));
-    ASSIGN_OR_RETURN(const MeasuredKernels kernels,
-                     MeasureKernels(std::move(program), options_.session, options_.steps));
-    for (const auto& [signature, measured] : kernels) AddRates(measured);
-    std::vector<KernelTime> times = TimesOf(kernels, ranks);
-    for (const KernelTime& kernel : times) {
-      if (known_.emplace(kernel.signature, ranks).second) profile_.kernels.push_back(kernel);
-    }
-    return times;
-  }
-
-  // The most that any kernel reaches, and the least that any takes.
-  void AddRates(const MeasuredKernel& measured) {
-    const double seconds = QuartilesOf(measured.seconds).median;
-    double& rate = rates_[measured.work.dtype];
-    rate = std::max(rate, measured.work.flops / seconds);
-    launch_seconds_ = launch_seconds_ == 0 ? seconds : std::min(launch_seconds_, seconds);
-  }
-
-  absl::Status MeasureSharing(int ranks) {
-    ASSIGN_OR_RETURN(const int64_t rows, BatchRows(model_.graph));
-    const int64_t batch = std::max<int64_t>(1, rows / ranks);
-    std::vector<KernelTime> alone;
-    for (int together = 1; together <= std::max(ranks, 2); together *= 2) {
-      ASSIGN_OR_RETURN(const Model model, WithBatch(model_, batch * together, Ops()));
-      ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model.graph, together, 1));
-      ASSIGN_OR_RETURN(std::vector<KernelTime> times, MeasureStrategy(model, replicas));
-      if (together == 1) alone = times;
-      profile_.slowdown[together] = together == 1 ? 1 : SlowdownOf(times, alone);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status MeasureLinks(int ranks) {
+  absl::Status MeasureLinks() {
     for (const bool processes : {false, true}) {
-      for (int members = 2; members <= ranks; ++members) {
+      for (int members = 2; members <= std::max(ranks_, 2); ++members) {
+        if (!options_.collectives && (processes || members > 2)) continue;
         ASSIGN_OR_RETURN(std::vector<CollectiveTime> times, MeasureCollectives(members, processes));
         std::ranges::move(times, std::back_inserter(profile_.collectives));
       }
@@ -101,21 +60,132 @@ class Calibration {
     return absl::OkStatus();
   }
 
-  absl::Status DescribeMachine(int ranks) {
-    DeviceKind kind{"cores", BackendKind::kHost, MeasureMemory().total, MeasureCopies(), {}, launch_seconds_, true, 0};
-    double best = 0;
-    for (const auto& [dtype, rate] : rates_) best = std::max(best, rate);
-    for (const auto& [dtype, rate] : rates_) {
-      if (IsFloating(dtype) && rate > 0) kind.flops_per_second[dtype] = rate;
+  absl::Status MeasureSharing() {
+    ASSIGN_OR_RETURN(const int64_t rows, BatchRows(model_.graph));
+    const int64_t batch = std::max<int64_t>(1, rows / ranks_);
+    std::set<int> counts = {ranks_};
+    for (int together = 1; together <= std::max(ranks_, options_.replicas); together *= 2) counts.insert(together);
+    for (const int together : counts) RETURN_IF_ERROR(MeasureReplicas(together, batch));
+    return absl::OkStatus();
+  }
+
+  absl::Status MeasureReplicas(int together, int64_t batch) {
+    ASSIGN_OR_RETURN(const Model model, WithBatch(model_, batch * together, Ops()));
+    ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model.graph, together, 1));
+    ASSIGN_OR_RETURN(const MeasuredSteps measured, Measure(model, replicas));
+    RETURN_IF_ERROR(DescribeMachine());
+    ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile_, /*processes=*/false));
+    const Session& session = *measured.session;
+    ASSIGN_OR_RETURN(const StepPrediction predicted, StepPredictionOf(session.program(), session.schedules(kTrainEntry),
+                                                                      cluster, MediansOf(measured.kernels)));
+    stretch_[together] = StretchOf(measured.seconds, predicted.step, predicted.compute);
+    return absl::OkStatus();
+  }
+
+  // Unless it is the replicas that were measured.
+  absl::Status MeasureStrategy(const Strategy& strategy) {
+    CHECK(strategy.mesh.size() == ranks_);
+    ASSIGN_OR_RETURN(const std::string key, KeyOf(model_, strategy));
+    return measured_.contains(key) ? absl::OkStatus() : Measure(model_, strategy).status();
+  }
+
+  absl::StatusOr<MeasuredSteps> Measure(const Model& model, const Strategy& strategy) {
+    ASSIGN_OR_RETURN(const std::string key, KeyOf(model, strategy));
+    measured_.insert(key);
+    ASSIGN_OR_RETURN(MeasuredSteps measured,
+                     MeasureSteps(model, strategy, options_.program, options_.session, options_.steps));
+    for (const auto& [signature, kernel] : measured.kernels) {
+      MeasuredKernel& all = kernels_[strategy.mesh.size()][signature];
+      all.work = kernel.work;
+      all.seconds.insert(all.seconds.end(), kernel.seconds.begin(), kernel.seconds.end());
     }
-    if (best == 0) return InvalidArgument("the graph has no convolution and no product whose rate could be measured");
+    return measured;
+  }
+
+  static absl::StatusOr<std::string> KeyOf(const Model& model, const Strategy& strategy) {
+    ASSIGN_OR_RETURN(const int64_t rows, BatchRows(model.graph));
+    return fmt::format("{} {}", rows, PrintStrategy(strategy, ProtoFormat::kText));
+  }
+
+  // By what takes most of the time, of what each of the replicas does.
+  void TellSlowdown() {
+    const KernelTimes alone = MediansOf(kernels_.at(1));
+    for (const auto& [together, stretch] : stretch_) {
+      double longer = 0, all = 0;
+      for (const auto& [signature, seconds] : MediansOf(kernels_.at(together))) {
+        const auto found = alone.find(signature);
+        if (found == alone.end()) continue;
+        longer += seconds * stretch;
+        all += found->second * stretch_.at(1);
+      }
+      // Nobody is quicker for company: what seems so is noise.
+      profile_.slowdown[together] = together == 1 || all == 0 ? 1 : std::max(1.0, longer / all);
+    }
+  }
+
+  void TellKernels() {
+    for (const auto& [ranks, kernels] : kernels_) {
+      for (const auto& [signature, measured] : kernels) {
+        const Quartiles quartiles = QuartilesOf(measured.seconds);
+        profile_.kernels.push_back({signature, ranks, quartiles.median * stretch_.at(ranks), quartiles.spread()});
+      }
+    }
+  }
+
+  absl::Status DescribeMachine() {
+    DeviceKind kind{"cores", BackendKind::kHost, MeasureMemory().total, copied_, {}, LeastSeconds(), true, 0};
+    for (const auto& [dtype, most] : MostRates()) {
+      if (IsFloating(dtype) && most > 0) kind.flops_per_second[dtype] = TogetherRate(dtype, most);
+    }
+    if (kind.flops_per_second.empty()) {
+      return InvalidArgument("the graph has no convolution and no product whose rate could be measured");
+    }
+    double best = 0;
+    for (const auto& [dtype, rate] : kind.flops_per_second) best = std::max(best, rate);
     kind.flops_per_second.try_emplace(DType::kF32, best);
     const AlphaBeta pair = FitOfPair();
     const double bytes_per_second = pair.beta > 0 ? 1 / pair.beta : kind.bytes_per_second;
-    DomainDescription host{"host", "", 1, kind.name, std::max(kDevices, ranks), {}, {}};
+    DomainDescription host{"host", "", 1, kind.name, std::max(kDevices, ranks_), {}, {}};
     host.within = Link{Fabric::kMemory, bytes_per_second, pair.alpha / 2, 1};
     profile_.machine = {"this-machine", {std::move(kind)}, {std::move(host)}};
     return absl::OkStatus();
+  }
+
+  void ForEachKernel(const std::function<void(const MeasuredKernel& kernel, double median)>& f) const {
+    for (const auto& [ranks, kernels] : kernels_) {
+      for (const auto& [signature, kernel] : kernels) f(kernel, QuartilesOf(kernel.seconds).median);
+    }
+  }
+
+  double LeastSeconds() const {
+    double least = std::numeric_limits<double>::infinity();
+    ForEachKernel([&](const MeasuredKernel&, double median) { least = std::min(least, median); });
+    return least;
+  }
+
+  // Of a rank, by any kernel.
+  std::map<DType, double> MostRates() const {
+    std::map<DType, double> most;
+    ForEachKernel([&](const MeasuredKernel& kernel, double median) {
+      double& rate = most[kernel.work.dtype];
+      rate = std::max(rate, kernel.work.flops / median);
+    });
+    return most;
+  }
+
+  // What all kernels reach together for which the cores, and not the memory, are too slow: with the most that any of
+  // them reaches, one that was never measured would seem to be quicker than all that were, and searches would find
+  // nothing else. The cores together have the rate of a rank for each that does not wait for the others.
+  double TogetherRate(DType dtype, double most) const {
+    double flops = 0, seconds = 0;
+    ForEachKernel([&](const MeasuredKernel& kernel, double median) {
+      const KernelWork& work = kernel.work;
+      if (work.dtype != dtype || work.flops / most < work.bytes / copied_) return;
+      flops += work.flops * static_cast<double>(kernel.seconds.size());
+      seconds += median * static_cast<double>(kernel.seconds.size());
+    });
+    const auto sharing = profile_.slowdown.find(ranks_);
+    return (flops > 0 ? flops / seconds : most) * (sharing == profile_.slowdown.end() ? 1 : ranks_ / sharing->second);
   }
 
   AlphaBeta FitOfPair() const {
@@ -127,17 +197,19 @@ class Calibration {
 
   const Model& model_;
   const CalibrationOptions& options_;
+  int ranks_ = 1;
   Profile profile_;
-  std::set<std::pair<std::string, int>> known_;
-  std::map<DType, double> rates_;
-  double launch_seconds_ = 0;
+  double copied_ = 0;                       // bytes a second
+  std::map<int, MeasuredKernels> kernels_;  // by ranks that ran meanwhile
+  std::map<int, double> stretch_;           // likewise
+  std::set<std::string> measured_;          // KeyOf
 };
 
 }  // namespace
 
-absl::StatusOr<Profile> MeasureMachine(const Model& model, const Strategy& strategy,
+absl::StatusOr<Profile> MeasureMachine(const Model& model, std::span<const Strategy> strategies,
                                        const CalibrationOptions& options) {
-  return Calibration(model, options).Run(strategy);
+  return Calibration(model, options).Run(strategies);
 }
 
 }  // namespace partita

@@ -1,9 +1,10 @@
-// A profile of this machine, by a graph and a strategy: the kernels that they launch, collectives, ranks that share
+// A profile of this machine, by a graph and strategies: the kernels that they launch, collectives, ranks that share
 // cores.
 #ifndef PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_MACHINE_H_
 #define PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_MACHINE_H_
 
 #include <cstdint>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "graph/derive/strategy.h"
@@ -16,14 +17,20 @@ namespace partita {
 
 struct CalibrationOptions {
   ProgramOptions program;
-  SessionOptions session;  // of ranks that are threads of this process, on the host
-  int64_t steps = 30;      // that each program is timed in
+  SessionOptions session;   // of ranks that are threads of this process, on the host
+  int64_t steps = 30;       // that each program is timed in
+  int replicas = 2;         // so many are measured together at least, however few ranks there are
+  bool collectives = true;  // among 2 ranks and more, threads and processes; else among the two threads of ClusterOf
 };
 
-// Everything but its key and its time. Cores that ranks share are measured by replicas of the graph: with 1, 2, 4, ...
-// of them, as many as the strategy has ranks (2 at least), each computes what one that is alone does. Errors are those
-// of programs and sessions; kInvalidArgument: a graph that computes nothing.
-absl::StatusOr<Profile> MeasureMachine(const Model& model, const Strategy& strategy, const CalibrationOptions& options);
+// Everything but its key and its time. `strategies`: at least one, all of as many ranks (CHECKed).
+//
+// What ranks lose that share cores is measured by replicas of the graph: with 1, 2, 4, ... of them, as many as there
+// are ranks, each computes what one that is alone does. It is taken from whole steps (StretchOf), and what was measured
+// of each kernel of all strategies is stretched as far. Errors are those of programs and sessions; kInvalidArgument: a
+// graph that computes nothing.
+absl::StatusOr<Profile> MeasureMachine(const Model& model, std::span<const Strategy> strategies,
+                                       const CalibrationOptions& options);
 
 }  // namespace partita
 

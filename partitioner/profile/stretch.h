@@ -1,0 +1,21 @@
+// How much longer kernels take in whole steps than each of them seems to.
+//
+// Where more ranks compute than there are cores, most kernels are over within their rank's slice of time and are as
+// quick as ever; what passes until the rank's next slice lies between two launches, or in a collective that waits for
+// ranks that are late. So do starts, and waits for others. Only the step tells:
+//
+//   rank 0 (core 0)  AABB....CCDD....=    A to D as quick as alone, the step of 8 takes 16: stretched twofold
+//   rank 2 (core 0)  ....AABB....CCDD=
+#ifndef PARTITA_PARTITIONER_PROFILE_STRETCH_H_
+#define PARTITA_PARTITIONER_PROFILE_STRETCH_H_
+
+namespace partita {
+
+// By how much kernels are to be stretched so that a step that is predicted by the medians of each to take `predicted`
+// seconds, of which it computes `compute` (more than 0, CHECKed), takes what was measured. Never below 1: what a step
+// takes less was predicted too high of something else.
+double StretchOf(double measured, double predicted, double compute);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_PROFILE_STRETCH_H_

@@ -1,0 +1,41 @@
+// How long kernels and whole steps take on this machine, in a session that really trains.
+#ifndef PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_STEPS_H_
+#define PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_STEPS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/derive/strategy.h"
+#include "graph/ir/model.h"
+#include "graph/make_program.h"
+#include "partitioner/cost/compute_cost.h"
+#include "runtime/api/session.h"
+
+namespace partita {
+
+// Of one signature.
+struct MeasuredKernel {
+  KernelWork work;
+  std::vector<double> seconds;  // of every launch of every rank and step
+};
+using MeasuredKernels = std::map<std::string, MeasuredKernel>;
+
+struct MeasuredSteps {
+  std::unique_ptr<Session> session;  // that has run them
+  MeasuredKernels kernels;
+  double seconds = 0;  // of a step, until the last launch of the last rank has ended; median
+};
+
+// So many training steps, and before them a few that nobody times; on random batches (SyntheticBatches), as what is
+// compared and chosen among zeros takes less time. Errors are those of programs and sessions; a step that is not
+// applied is a step.
+absl::StatusOr<MeasuredSteps> MeasureSteps(const Model& model, const Strategy& strategy, const ProgramOptions& program,
+                                           const SessionOptions& session, int64_t steps);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_STEPS_H_
