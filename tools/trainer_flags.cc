@@ -79,6 +79,7 @@ std::vector<FlagDefinition> Training() {
       BoolFlag("mock-data", "random data of the graph's own form in place of a data set"),
       IntFlag("epochs", "1", 1, 1'000'000, "passes over the training set, with those before --load"),
       IntFlag("steps", "0", 0, kMany, "stop after so many steps, with those before --load; 0: as --epochs says"),
+      IntFlag("skip-budget", "0", 0, kMany, "steps to leave out at most whose loss or gradients are not finite"),
       IntFlag("batch", "0", 0, 1 << 24, "global batch; 0: the graph's"),
       FloatFlag("learning-rate", "", 0, 1e6, "base or peak of the schedule, over the graph's"),
       IntFlag("seed", "1", 0, kMany, "of initial values, dropout, order and augmentation"),

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <limits>
+#include <utility>
 
+#include "graph/ir/generated_name.h"
 #include "ops/values/learning_rate.h"
 #include "runtime/base/status.h"
 #include "runtime/fail_points/fail_point.h"
@@ -76,22 +79,30 @@ class Run {
 
   absl::Status AllEpochs() {
     if (options_.first_step > 0) session_.NumberStepsFrom(options_.first_step);
-    ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> batches, feed_.Prefetch(Done(), std::max(int64_t{0}, Left())));
+    RETURN_IF_ERROR(PrefetchOn());
     RETURN_IF_ERROR(Vote());
     RETURN_IF_ERROR(SetPause());
-    const absl::Status status = EachEpoch(*batches);
+    const absl::Status status = EachEpoch();
     result_.open_epoch = sums_;
     return status;
   }
 
  private:
-  absl::Status EachEpoch(Prefetcher& batches) {
+  // Batches from here on.
+  absl::Status PrefetchOn() {
+    if (batches_ != nullptr) waited_before_ += batches_->waited_seconds();
+    batches_ = nullptr;
+    ASSIGN_OR_RETURN(batches_, feed_.Prefetch(Done(), std::max(int64_t{0}, Left())));
+    return absl::OkStatus();
+  }
+
+  absl::Status EachEpoch() {
     while ((Left() > 0 || AtEpochsEnd()) && !Stopped()) {
       EpochResult epoch;
       epoch.epoch = static_cast<int>((Done() - sums_.steps) / per_epoch_) + 1;
-      const absl::Status trained = OneEpoch(batches, epoch);
+      const absl::Status trained = OneEpoch(epoch);
       result_.seconds += epoch.seconds;
-      result_.data_wait_seconds = batches.waited_seconds();
+      result_.data_wait_seconds = waited_before_ + batches_->waited_seconds();
       result_.samples += epoch.samples;
       const bool evaluate = trained.ok() && !Stopped() && data_.test != nullptr;
       const absl::Status evaluated = evaluate ? Evaluate(epoch) : trained;
@@ -119,11 +130,11 @@ class Run {
     return absl::OkStatus();
   }
 
-  absl::Status OneEpoch(Prefetcher& batches, EpochResult& epoch) {
+  absl::Status OneEpoch(EpochResult& epoch) {
     session_.ResetCounters();
     epoch_steps_.clear();
     meter_.Start();
-    const absl::Status status = AllSteps(batches, epoch);
+    const absl::Status status = AllSteps(epoch);
     epoch.samples = epoch.steps * data_.training->batch_rows();
     if (sums_.steps > 0) {
       epoch.loss = sums_.loss / static_cast<double>(sums_.steps);
@@ -137,14 +148,16 @@ class Run {
   }
 
   // To the epoch's end, with the pauses before it; one that is due there comes after the evaluation.
-  absl::Status AllSteps(Prefetcher& batches, EpochResult& epoch) {
+  absl::Status AllSteps(EpochResult& epoch) {
     for (int64_t left = LeftOfEpoch(); left > 0 && !Stopped();) {
       const int64_t count = pause_ > Done() ? std::min(left, pause_ - Done()) : left;
       const Clock::time_point start = Clock::now();
-      const absl::Status status = SomeSteps(batches, count, epoch);
+      const int64_t before = Done();
+      absl::Status status = SomeSteps(count, epoch);
+      if (absl::IsOutOfRange(status) && result_.skipped_steps < options_.skip_budget) status = SkipStep(status);
       epoch.seconds += SecondsSince(start);
       RETURN_IF_ERROR(status);
-      left -= count;
+      left -= Done() - before;
       if (left > 0 && !Stopped()) RETURN_IF_ERROR(PauseIfDue());
     }
     return absl::OkStatus();
@@ -164,16 +177,36 @@ class Run {
 
   // A batch is staged while the step before runs, but not beyond the last one: at an epoch's end the places are those
   // of evaluation.
-  absl::Status SomeSteps(Prefetcher& batches, int64_t count, EpochResult& epoch) {
+  absl::Status SomeSteps(int64_t count, EpochResult& epoch) {
     const auto entry = [this, first = Done()](int64_t step) -> const std::string& {
       return feed_.EntryOf(first + step);
     };
-    const auto stage = [&](const std::string& of) { return Stage(batches, of); };
+    const auto stage = [&](const std::string& of) { return Stage(*batches_, of); };
     const auto end = [&]() -> absl::StatusOr<bool> {
       RETURN_IF_ERROR(EndStep(epoch));
       return !Stopped();
     };
     return RunInTurn(session_, count, entry, stage, end);
+  }
+
+  // The step that was not applied, and any behind it, left the states as they were. The number of steps goes on, and
+  // the iteration with it: so a run that stops here and goes on is the same as one that does not.
+  absl::Status SkipStep(const absl::Status& why) {
+    ++result_.steps;
+    ++result_.skipped_steps;
+    const std::vector<std::string> states = session_.StateNames();
+    if (std::ranges::find(states, kIterationName) != states.end()) {
+      const auto iteration = static_cast<int32_t>(Done());
+      HostTensor number{DType::kI32, {}, std::vector<char>(sizeof(iteration))};
+      std::memcpy(number.bytes.data(), &iteration, sizeof(iteration));
+      RETURN_IF_ERROR(session_.WriteState(kIterationName, number));
+    }
+    // What it moved is in no prediction.
+    session_.ResetCounters();
+    epoch_steps_.clear();
+    options_.on_skip(Done(), why);
+    RETURN_IF_ERROR(PrefetchOn());
+    return Vote();
   }
 
   absl::Status Stage(Prefetcher& batches, const std::string& entry) {
@@ -237,6 +270,8 @@ class Run {
   const TrainingOptions& options_;
   TrainingResult& result_;
   const BatchFeed feed_;
+  std::unique_ptr<Prefetcher> batches_;
+  double waited_before_ = 0;  // seconds, for batches of those before it
   const StopVote vote_;
   Meter meter_;
   const LearningRateSchedule schedule_;

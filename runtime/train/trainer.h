@@ -44,8 +44,9 @@ struct EpochResult {
 // What a run did, also when it ended with an error; of one that went on, without what was done before it.
 struct TrainingResult {
   std::vector<EpochResult> epochs;
-  int64_t steps = 0;
-  EntrySteps steps_of = {};  // of whole epochs, as the traffic
+  int64_t steps = 0;          // with those that were left out
+  int64_t skipped_steps = 0;  // of them
+  EntrySteps steps_of = {};   // of whole epochs, as the traffic; where steps were left out, those behind the last of them
   int64_t samples = 0;
   double seconds = 0;                 // of training, without evaluation
   double data_wait_seconds = 0;       // of these, in which the next batch was not ready
@@ -80,6 +81,12 @@ struct TrainingOptions {
   int64_t first_step = 0;  // of them, those that were done before: the states are those behind them
   // Of these steps, those of the epoch that is gone on with; if they are all of it, its evaluation is still to come.
   LossSums first_epoch = {};
+  // So many steps at most may be left out because they were not applied: their loss or the norm of their gradients is
+  // not finite. Such a step counts as done, its batch is not seen again, and all ranks leave it out alike. One more ends
+  // the run.
+  int64_t skip_budget = 0;
+  // Of each that is left out: how many steps are done then, and why it was not applied.
+  std::function<void(int64_t step, const absl::Status& why)> on_skip = [](int64_t, const absl::Status&) {};
   TrainingPauses pauses = {};
   // Set non-zero by anybody at any time, in any process: the steps in flight are finished, at most two, where ranks
   // live in several processes also the next one or two, in which they tell each other, and Train returns OK.
@@ -96,8 +103,9 @@ int64_t PlannedSteps(const TrainingOptions& options, int64_t batches_per_epoch);
 // A schedule that has no length of its own (steps == 0) gets that of the run.
 void SetScheduleLength(int64_t steps, LearningRate& rate);
 
-// `data` has a training set. `result` holds what was done whatever is returned. kOutOfRange: a step was not applied,
-// for its loss or the norm of its gradients is not finite: step, node and the first value that is not.
+// `data` has a training set. `result` holds what was done whatever is returned. kOutOfRange: a step more than may be
+// left out was not applied, for its loss or the norm of its gradients is not finite: step, node and the first value that
+// is not.
 absl::Status Train(Session& session, const TrainingData& data, const TrainingOptions& options, TrainingResult& result);
 
 }  // namespace partita

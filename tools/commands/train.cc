@@ -100,6 +100,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   if (beginning) RETURN_IF_ERROR(CheckImages(*beginning, prepared.data));
   prepared.options.epochs = flags.Int("epochs");
   prepared.options.steps = flags.Int("steps");
+  prepared.options.skip_budget = flags.Int("skip-budget");
   SetScheduleLength(PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch()),
                     prepared.model.learning_rate);
   prepared.record = RecordOfRun(flags, prepared.model, prepared.data);
@@ -172,6 +173,14 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
     if (!speaks) return;
     shows_bar ? bar.Show(progress) : spdlog::info("{}", FormatProgress(progress));
   };
+  int64_t skipped = 0;
+  prepared.options.on_skip = [&](int64_t step, const absl::Status& why) {
+    ++skipped;
+    if (!speaks) return;
+    bar.Clear();
+    spdlog::warn("step {} was left out ({} of {}): {}", step, skipped, prepared.options.skip_budget,
+                 std::string(why.message()));
+  };
   prepared.options.on_epoch = [&](const EpochResult& epoch) {
     bar.Clear();
     if (text) out << FormatEpoch(epoch, accuracies) << std::endl;
@@ -237,8 +246,8 @@ Command TrainCommand() {
                             LoadFlags(), SaveFlags(), CheckpointFlags(), ReplicaFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
-  for (const char* flag : {"flip", "shift", "crop-area", "colour", "epochs", "steps", "report", "trace", "history",
-                           "format", "delay-seed"}) {
+  for (const char* flag : {"flip", "shift", "crop-area", "colour", "epochs", "steps", "skip-budget", "report", "trace",
+                           "history", "format", "delay-seed"}) {
     command.flags.push_back(flag);
   }
   return command;

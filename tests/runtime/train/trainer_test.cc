@@ -240,6 +240,50 @@ class BrokenBatch : public BatchSource {
   const int64_t broken_;
 };
 
+// As if its batch were not in the set; the iteration counts it, so that a run which goes on there is the same.
+TEST(Train, AStepThatIsNotAppliedIsLeftOutWithinABudget) {
+  for (const auto& [broken, data, model] : {std::tuple{3, 1, 1}, {3, 2, 2}, {0, 1, 1}, {5, 2, 1}}) {
+    SCOPED_TRACE(testing::Message() << "batch " << broken << " on " << data << " x " << model);
+    Fixture fixture = Make(8, data, model), good = Make(8, data, model);
+    const std::shared_ptr<const BatchSource> source = fixture.data.training;
+    fixture.data.training = std::make_shared<BrokenBatch>(source, broken);
+    TrainingOptions options;
+    options.steps = 6;
+    options.skip_budget = 1;
+    std::vector<int64_t> skipped;
+    options.on_skip = [&](int64_t step, const absl::Status& why) {
+      skipped.push_back(step);
+      EXPECT_THAT(std::string(why.message()), testing::HasSubstr("the first value that is not finite is '"));
+    };
+    TrainingResult result;
+    const absl::Status status = Train(*fixture.session, fixture.data, options, result);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(skipped, std::vector<int64_t>{broken + 1});
+    EXPECT_EQ(result.steps, 6);
+    EXPECT_EQ(result.skipped_steps, 1);
+    EXPECT_EQ(result.samples, 5 * 8);
+    TrainingOptions before, behind;
+    before.steps = broken;
+    if (broken > 0) TrainOn(good, before);
+    HostTensor iteration = good.session->ReadState(kIterationName).value();
+    const int32_t done = broken + 1;
+    std::memcpy(iteration.bytes.data(), &done, sizeof(done));
+    ASSERT_TRUE(good.session->WriteState(kIterationName, iteration).ok());
+    behind.first_step = done;
+    behind.steps = 6;
+    if (done < 6) TrainOn(good, behind);
+    for (const std::string& name : good.session->StateNames()) {
+      EXPECT_EQ(fixture.session->ReadState(name)->bytes, good.session->ReadState(name)->bytes) << name;
+    }
+    fixture = Make(8, data, model);
+    fixture.data.training =
+        std::make_shared<BrokenBatch>(std::make_shared<BrokenBatch>(source, broken), (broken + 2) % 6);
+    result = {};
+    EXPECT_EQ(Train(*fixture.session, fixture.data, options, result).code(), absl::StatusCode::kOutOfRange);
+    EXPECT_EQ(result.skipped_steps, 1);
+  }
+}
+
 // In the middle of an epoch, and as its first and last step; the states are those of the steps before.
 TEST(Train, AStepThatIsNotAppliedEndsTheRunWithItsDiagnosis) {
   for (const auto& [broken, data, model] : {std::tuple{3, 1, 1}, {3, 2, 2}, {0, 1, 1}, {5, 2, 1}}) {

@@ -93,6 +93,13 @@ class RefusalTest(TrainerCase):
             self.assertEqual(json.load(file)["outcome"], "non_finite")
         self.assertFalse(os.path.exists(self.path("s.safetensors")))
 
+    def test_steps_that_are_left_out_have_an_end(self):
+        done = self.call("train", "--mock-data", "--batch=8", "--steps=200", "--learning-rate=1000000", "--dp=2",
+                         "--skip-budget=2", LENET, code=5)
+        self.assertRegex(done.stderr, r"step \d+ was left out \(1 of 2\): step \d+: .* is not finite")
+        self.assertRegex(done.stderr, r"step \d+ was left out \(2 of 2\)")
+        self.assertEqual(done.stderr.count("was left out"), 2)
+
     def test_predictions_that_cannot_be_made(self):
         self.refused(2, "--load", "predict", "--mock-data", "--output=p.npy", LENET)
         self.refused(2, "--output", "predict", "--mock-data", "--load=s.safetensors", LENET)
