@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "graph/ir/entry_point.h"
 #include "graph/ir/op_definition.h"
@@ -13,6 +14,8 @@ namespace {
 
 // A classifier inside of a loss: (x, weights [classes,h], bias, labels, ...).
 constexpr char kSampledLoss[] = "sampled_softmax_cross_entropy";
+// Inputs of ops on sequences, and of losses.
+constexpr char kLengths[] = "lengths", kSampleWeight[] = "sample_weight";
 
 // The input that labels or ids come from, perhaps by way of ops that move them; kNoValue: they come from none alone.
 ValueId SourceOf(const Graph& forward, ValueId labels) {
@@ -63,18 +66,62 @@ class Bounds {
   std::map<ValueId, Bound> bounds_;
 };
 
+// The input of this name; kNoValue: the node has none.
+ValueId InputCalled(const Node& node, const char* name) {
+  for (size_t i = 0; i < node.op->inputs.size() && i < node.inputs.size(); ++i) {
+    if (node.op->inputs[i].name == name) return node.inputs[i];
+  }
+  return kNoValue;
+}
+
+// By input of lengths: the places of the sequences, of several the fewest.
+std::map<ValueId, int64_t> PlacesOf(const Graph& forward) {
+  std::map<ValueId, int64_t> places;
+  for (const Node& node : forward.nodes()) {
+    const ValueId lengths = InputCalled(node, kLengths);
+    if (lengths == kNoValue) continue;
+    const ValueId keys = InputCalled(node, "keys"), sequences = keys == kNoValue ? node.inputs[0] : keys;
+    const int64_t of_node = forward.type(sequences).shape[1];
+    const auto [found, fresh] = places.emplace(SourceOf(forward, lengths), of_node);
+    found->second = std::min(found->second, of_node);
+  }
+  return places;
+}
+
+// What losses are weighed by, and all that it is made from.
+std::set<ValueId> WeightsOf(const Graph& forward) {
+  std::set<ValueId> weights;
+  std::vector<ValueId> next;
+  for (const Node& node : forward.nodes()) next.push_back(InputCalled(node, kSampleWeight));
+  while (!next.empty()) {
+    const ValueId value = next.back();
+    next.pop_back();
+    if (value == kNoValue || !weights.insert(value).second) continue;
+    const Node& producer = forward.node(forward.value(value).producer);
+    next.insert(next.end(), producer.inputs.begin(), producer.inputs.end());
+  }
+  return weights;
+}
+
 }  // namespace
 
 std::vector<WantedField> WantedFields(const Graph& forward, DType floating) {
   const Bounds bounds(forward);
+  const std::map<ValueId, int64_t> places = PlacesOf(forward);
+  const std::set<ValueId> weights = WeightsOf(forward);
   std::vector<WantedField> wanted;
   for (const EntryInput& input : InputsOf(forward)) {
     const TensorType& type = forward.type(input.values[0]);
     const Bound bound = bounds.Of(input.values[0]);
     Shape row;
     for (size_t d = 1; d < type.shape.size(); ++d) row.push_back(type.shape[d]);
-    wanted.push_back(
-        {{input.field, IsFloating(type.dtype) ? floating : type.dtype, std::move(row)}, bound.below, true, bound.ids});
+    const auto lengths = places.find(input.values[0]);
+    wanted.push_back({{input.field, IsFloating(type.dtype) ? floating : type.dtype, std::move(row)},
+                      bound.below,
+                      true,
+                      bound.ids,
+                      lengths == places.end() ? 0 : lengths->second,
+                      IsFloating(type.dtype) && weights.contains(input.values[0])});
   }
   return wanted;
 }

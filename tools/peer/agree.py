@@ -20,11 +20,17 @@ import torch
 FLIP = 1e-2  # a value that one program rounds below zero and the other above makes several thousandths
 
 
+def without_states(values):
+    """Of large networks they would take much memory; one step of the optimizer says nothing more."""
+    return {name: value for name, value in values.items() if not name.startswith("state/")}
+
+
 def compare(options):
     with tempfile.TemporaryDirectory() as folder:
         comparison = check_networks.Comparison(options, folder, options.graph)
-        exact, theirs = comparison.theirs(torch.float64), comparison.theirs(torch.float32)
-        ours = comparison.ours(torch.float32)
+        exact = without_states(comparison.theirs(torch.float64))
+        theirs = without_states(comparison.theirs(torch.float32))
+        ours = without_states(comparison.ours(torch.float32))
     rows = []
     for name, value in exact.items():
         if name.startswith("gradient/"):
@@ -40,11 +46,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("step_values")
     parser.add_argument("graph")
-    parser.add_argument("--model", choices=sorted(networks.NETWORKS), required=True)
+    parser.add_argument("--model", choices=networks.NAMES, required=True)
     parser.add_argument("--batch", type=int, default=2)
     parser.add_argument("--image-size", type=int)
+    parser.add_argument("--size", type=networks.size, action="append", default=[], help="of a model of words: NAME=NUMBER")
     parser.add_argument("--threads", type=int, default=2)
-    parser.set_defaults(auxiliary_head=False, size=[], steps=1, seed=1, rate=1.0)
+    parser.set_defaults(auxiliary_head=False, steps=1, seed=1, rate=1.0)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     print(torch.__version__, "ready", sep="\n", flush=True)

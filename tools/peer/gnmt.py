@@ -11,7 +11,7 @@ class Gnmt(nn.Module):
     """Two stacks of LSTMs and attention between them; every LSTM has both of PyTorch's biases, as ours."""
 
     DEFAULTS = {"vocabulary": 31_800, "source-length": 27, "target-length": 28, "hidden": 1024, "layers": 4,
-                "dropout": 0.2, "smoothing": 0.1}
+                "dropout": 0.2, "smoothing": 0.1, "padded": True}
     drawn = {}
 
     def __init__(self, settings):
@@ -37,9 +37,10 @@ class Gnmt(nn.Module):
         """Nothing goes on from batch to batch."""
 
     def sentences(self, batch, places):
-        """Words of `batch` sentences, of which every fourth is padded behind its end, and how many each has."""
+        """Words of `batch` sentences, of which every fourth may be padded behind its end, and how many each has."""
         lengths = torch.full((batch,), places)
-        lengths[1::4] = torch.randint(1, places + 1, (len(lengths[1::4]),))
+        if self.settings["padded"]:
+            lengths[1::4] = torch.randint(1, places + 1, (len(lengths[1::4]),))
         words = torch.randint(1, self.settings["vocabulary"], (batch, places))
         return words * (torch.arange(places) < lengths[:, None]), lengths
 
@@ -58,8 +59,11 @@ class Gnmt(nn.Module):
         return {name: field.to(dtype) if name == "weights" else field.int() for name, field in batch.items()}
 
     def encode(self, x, lengths):
-        packed = nn.utils.rnn.pack_padded_sequence(self.drop(x), lengths.cpu(), batch_first=True, enforce_sorted=False)
-        x = nn.utils.rnn.pad_packed_sequence(self.both_ways(packed)[0], batch_first=True, total_length=x.shape[1])[0]
+        if self.settings["padded"]:
+            packed = nn.utils.rnn.pack_padded_sequence(self.drop(x), lengths.cpu(), batch_first=True, enforce_sorted=False)
+            x = nn.utils.rnn.pad_packed_sequence(self.both_ways(packed)[0], batch_first=True, total_length=x.shape[1])[0]
+        else:  # what takes whole sentences is faster
+            x = self.both_ways(self.drop(x))[0]
         for layer, lstm in enumerate(self.encoder):
             y = lstm(self.drop(x))[0]
             x = y + x if layer > 0 else y

@@ -294,6 +294,12 @@ OF_WORDS = {**sequences.NETWORKS, **gnmt.NETWORKS}
 NAMES = sorted([*NETWORKS, *OF_WORDS])
 
 
+def size(text):
+    """NAME=NUMBER, as build_model has the flag."""
+    name, number = text.split("=")
+    return name, int(number)
+
+
 def make(name, **changes):
     """With other settings than the model's; None: the model's."""
     known = OF_WORDS[name].DEFAULTS if name in OF_WORDS else NETWORKS[name][1]

@@ -27,7 +27,7 @@ class Training:
             backend.allow_tf32 = options.precision == "tf32"
         torch.backends.cudnn.benchmark = True
         self.model = networks.make(options.model, image_size=options.image_size,
-                                   auxiliary_head=options.auxiliary_head or None)
+                                   auxiliary_head=options.auxiliary_head or None, padded=False, **dict(options.size))
         self.model.to(self.device, memory_format=torch.channels_last)
         self.loss_of = torch.compile(self.model.loss) if options.mode == "compile" else self.model.loss
         count = 2 if self.model.settings.get("image_size", 0) > 64 else BATCHES  # large ones take memory
@@ -94,6 +94,7 @@ def main():
     parser.add_argument("--mode", choices=["eager", "graph", "compile"], default="eager")
     parser.add_argument("--image-size", type=int)
     parser.add_argument("--auxiliary-head", action="store_true")
+    parser.add_argument("--size", type=networks.size, action="append", default=[], help="of a model of words: NAME=NUMBER")
     parser.add_argument("--threads", type=int, required=True)
     parser.add_argument("--batch", type=int, default=64)
     options = parser.parse_args()

@@ -132,6 +132,17 @@ absl::Status CheckLabels(const std::string& name, const WantedField& wanted, con
   return absl::OkStatus();
 }
 
+absl::Status CheckLengths(const std::string& name, const WantedField& wanted, const std::vector<uint8_t>& bytes) {
+  const auto count = static_cast<int64_t>(bytes.size() / sizeof(int32_t));
+  for (int64_t i = 0; wanted.places > 0 && i < count; ++i) {
+    const auto length = ElementOf<int32_t>(bytes, i);
+    if (length >= 0 && length <= wanted.places) continue;
+    return InvalidArgument("{} is length {}, the graph's sequences have 0 to {} places", Place(name, wanted.field, i),
+                           length, wanted.places);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckScale(const std::string& name, const Field& field, const ByteScale& scale) {
   const size_t means = scale.mean.size();
   const auto last = static_cast<size_t>(field.row.empty() ? 1 : field.row.back());
@@ -179,6 +190,7 @@ absl::StatusOr<ArrayField> MakeArrayField(const std::string& name, Array array, 
   } else if (field.dtype == DType::kI32) {
     RETURN_IF_ERROR(Convert<int32_t>(name, field, array));
     RETURN_IF_ERROR(CheckLabels(name, wanted, array.bytes));
+    RETURN_IF_ERROR(CheckLengths(name, wanted, array.bytes));
   }
   made.bytes = std::move(array.bytes);
   return made;

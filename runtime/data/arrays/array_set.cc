@@ -29,8 +29,9 @@ absl::Status CheckNames(const std::string& set, const std::vector<FieldFile>& fi
     }
     given.push_back(file.field);
   }
-  for (const auto& [field, classes, needed, ids] : wanted) {
-    if (!needed || std::ranges::find(given, field.name) != given.end()) continue;
+  for (const WantedField& each : wanted) {
+    const Field& field = each.field;
+    if (!each.needed || std::ranges::find(given, field.name) != given.end()) continue;
     return InvalidArgument("{}: no field fills the graph's input {}, {}{} in each row; given are: {}", set,
                            Quoted(field.name), Name(field.dtype), ToString(field.row), fmt::join(given, ", "));
   }

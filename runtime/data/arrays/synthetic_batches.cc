@@ -26,9 +26,19 @@ void FillUniform(uint64_t key, int64_t first, int64_t row_elements, std::span<st
   }
 }
 
+template <typename T>
+void FillWith(T value, std::span<std::byte> out) {
+  std::ranges::fill(std::span(reinterpret_cast<T*>(out.data()), out.size() / sizeof(T)), value);
+}
+
+void FillOnes(DType dtype, std::span<std::byte> out) {
+  return dtype == DType::kF32 ? FillWith(1.0f, out) : FillWith(1.0, out);
+}
+
 void FillField(const WantedField& wanted, uint64_t seed, int64_t first, std::span<std::byte> out) {
   const uint64_t key = PhiloxKey(seed, "mock " + wanted.field.name);
   const int64_t elements = Elements(wanted.field.row);
+  if (wanted.weighs) return FillOnes(wanted.field.dtype, out);
   const auto centred = [](float u) { return (static_cast<double>(u) - 0.5) * std::sqrt(12.0); };
   switch (wanted.field.dtype) {
     case DType::kF32:
@@ -36,6 +46,7 @@ void FillField(const WantedField& wanted, uint64_t seed, int64_t first, std::spa
     case DType::kF64:
       return FillUniform<double>(key, first, elements, out, centred);
     case DType::kI32: {
+      if (wanted.places > 0) return FillWith(static_cast<int32_t>(wanted.places), out);
       const auto values = static_cast<double>(wanted.classes > 0 ? wanted.classes : 2);
       return FillUniform<int32_t>(key, first, elements, out, [&](float u) { return static_cast<int32_t>(u * values); });
     }
@@ -44,11 +55,6 @@ void FillField(const WantedField& wanted, uint64_t seed, int64_t first, std::spa
     case DType::kBF16:
       CHECK(false);  // no input has it
   }
-}
-
-template <typename T>
-void FillOnes(std::span<std::byte> out) {
-  std::ranges::fill(std::span(reinterpret_cast<T*>(out.data()), out.size() / sizeof(T)), T{1});
 }
 
 }  // namespace
@@ -62,11 +68,7 @@ SyntheticBatches::SyntheticBatches(std::vector<WantedField> wanted, SyntheticOpt
 absl::Status SyntheticBatches::FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const {
   const int64_t first = batch % options_.batches * options_.batch_rows + rows.begin;
   for (size_t f = 0; f < wanted_.size(); ++f) FillField(wanted_[f], options_.seed, first, out[f]);
-  if (fields_.back().dtype == DType::kF32) {
-    FillOnes<float>(out.back());
-  } else {
-    FillOnes<double>(out.back());
-  }
+  FillOnes(fields_.back().dtype, out.back());
   return absl::OkStatus();
 }
 

@@ -81,6 +81,27 @@ TEST(WantedFields, LabelsOfASampledLossAreItsClasses) {
   EXPECT_FALSE(wanted[1].ids);
 }
 
+// A loss over words is weighed by what its weights are made from.
+TEST(WantedFields, LengthsHavePlacesAndWeightsWeigh) {
+  const Graph graph = BuildGraph({Source("x", "input", {4, 3, 8}),
+                                  Source("ends", "input", {4}, {{"dtype", "i32"}}),
+                                  Source("next", "input", {4, 3}, {{"dtype", "i32"}}),
+                                  Source("counts", "input", {4, 3}),
+                                  Source("recurrent", "parameter", {2, 8}, {{"initializer", "he_normal"}}),
+                                  {"states", "lstm", {"x", "recurrent", "", "", "", "ends"}, {}},
+                                  {"all", "sum", {"counts"}, {}},
+                                  {"shares", "over", {"counts", "all"}, {}},
+                                  {"loss", "softmax_cross_entropy", {"states", "next", "shares"}, {}}},
+                                 "loss", {}, Ops())
+                          .value();
+  const std::vector<WantedField> wanted = WantedFields(graph, DType::kF32);
+  ASSERT_EQ(wanted.size(), 4U);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ(wanted[i].places, i == 1 ? 3 : 0) << i;
+    EXPECT_EQ(wanted[i].weighs, i == 3) << i;
+  }
+}
+
 TEST(BatchRows, AreThoseOfEveryInput) {
   EXPECT_EQ(BatchRows(TwoHeads({4, 1})).value(), 4);
   const absl::Status refused = BatchRows(TwoHeads({2, 2})).status();

@@ -185,6 +185,17 @@ class ModelsTest(unittest.TestCase):
         self.assertEqual((row["model"], row["batch"], row["image_size"]), ("big-lstm", 1, 0))
         self.assertGreater(row["ours"]["images_per_s"]["median"], 0)
 
+    def test_sizes_of_a_model_of_words(self):
+        sizes = ["vocabulary=200", "hidden=16", "layers=2"]
+        (row,) = self.rows("--model=gnmt", "--batch=2", *["--" + size for size in sizes])
+        self.assertEqual((row["model"], row["sizes"]), ("gnmt", sizes))
+        # Of 2 pairs of 27 and 28 words: both ways of the encoder's first LSTM, its second, two of the decoder, the
+        # attention's query and keys, and the classifier, each forward and twice backward.
+        of_source, of_target = (8 + 8 + 12) * 16**2 + 16**2, (8 + 12) * 16**2 + 16**2 + 16 * 200
+        step = 3 * 2 * 2 * (27 * of_source + 28 * of_target)
+        self.assertGreater(row["flops_per_s"] / row["ours"]["images_per_s"]["median"] * 2, step)
+        self.assertLess(row["flops_per_s"] / row["ours"]["images_per_s"]["median"] * 2, 2 * step)
+
     def test_split(self):
         with tempfile.TemporaryDirectory() as folder:
             page = os.path.join(folder, "page.html")
@@ -232,6 +243,9 @@ class ModelsTest(unittest.TestCase):
             (["--peer=pytorch", "--peer-forms=eager,graph"], 2, "form 'graph' is none of eager,"),
             ([with_strategy, "--dp=2"], 2, "--strategy and --dp"),
             (["--model=wide-mlp", with_strategy], 3, "mini_inception_2x2.pbtxt"),
+            (["--model=wide-mlp", "--hidden=9"], 2, "flag --hidden is for models of words; --model is wide-mlp"),
+            (["--model=gnmt", "--image-size=9"], 2, "flag --image-size is for models of images; --model is gnmt"),
+            (["--model=gnmt", "--layers=1"], 3, "layers is 1"),
         ]:
             with self.subTest(arguments=arguments):
                 done = call("models", *arguments)

@@ -61,6 +61,7 @@ absl::StatusOr<Agreement> CheckAgreement(const ModelCase& measured, const Agreem
   command.insert(command.end(), {"--model=" + sizes.name, fmt::format("--batch={}", sizes.batch),
                                  fmt::format("--image-size={}", sizes.image_size),
                                  fmt::format("--threads={}", measured.threads), programs.step_values, graph.path()});
+  for (const std::string& size : GivenSizes(sizes)) command.push_back("--size=" + size);
   ASSIGN_OR_RETURN(const std::unique_ptr<TimedProcess> process, TimedProcess::Start(command));
   ASSIGN_OR_RETURN(const std::string text, process->Ask("step"));
   ASSIGN_OR_RETURN(Agreement agreement, Parse(text));

@@ -1,7 +1,10 @@
 #include "tools/benchmarks/models/measured_models.h"
 
+#include <fmt/format.h>
+
 #include "ops/registry.h"
 #include "tools/models/big_lstm.h"
+#include "tools/models/gnmt.h"
 #include "tools/models/layers.h"
 #include "tools/models/models.h"
 
@@ -23,26 +26,56 @@ absl::StatusOr<Model> MakeWideMlp(const ModelOptions& options) {
   return layers.Finish("wide-mlp", x);
 }
 
-absl::StatusOr<Model> MakeSmallBigLstm(const MeasuredModel& sizes) {
-  BigLstmOptions options{.batch = sizes.batch, .words = 100'000, .units = 2048, .projection = 512};
+// What both models of words have.
+template <typename Options>
+void SetSizes(const MeasuredModel& sizes, Options& options) {
+  options.batch = sizes.batch;
+  if (sizes.vocabulary > 0) options.words = sizes.vocabulary;
+  if (sizes.hidden > 0) options.units = sizes.hidden;
+  if (sizes.layers > 0) options.layers = sizes.layers;
   if (!sizes.dropout) options.dropout_rate = 0;
+}
+
+absl::StatusOr<Model> MakeSmallBigLstm(const MeasuredModel& sizes) {
+  BigLstmOptions options{.words = 100'000, .units = 2048, .projection = 512};
+  SetSizes(sizes, options);
   return MakeBigLstm(options, Ops());
+}
+
+absl::StatusOr<Model> MakeMeasuredGnmt(const MeasuredModel& sizes) {
+  GnmtOptions options{.source_places = 27, .target_places = 28};
+  SetSizes(sizes, options);
+  return MakeGnmt(options, Ops());
 }
 
 }  // namespace
 
 const std::vector<MeasuredModel>& MeasuredModels() {
-  static const auto& models = *new std::vector<MeasuredModel>{
-      {"mini-inception", 64, 28},     {"mini-inception", 256, 28},
-      {"conv-stack", 64, 56},         {"wide-mlp", 4096, 28},
-      {"inception-v3", 4, 299, true}, {"resnet-50", 4, 224, true},
-      {"alexnet", 16, 224, true},     {"alexnet-2012", 16, 227, true},
-      {"vgg-16", 4, 224, true},       {.name = "big-lstm", .batch = 32, .only_alone = true}};
+  static const auto& models = *new std::vector<MeasuredModel>{{"mini-inception", 64, 28},
+                                                              {"mini-inception", 256, 28},
+                                                              {"conv-stack", 64, 56},
+                                                              {"wide-mlp", 4096, 28},
+                                                              {"inception-v3", 4, 299, true},
+                                                              {"resnet-50", 4, 224, true},
+                                                              {"alexnet", 16, 224, true},
+                                                              {"alexnet-2012", 16, 227, true},
+                                                              {"vgg-16", 4, 224, true},
+                                                              {.name = "big-lstm", .batch = 32, .only_alone = true},
+                                                              {.name = "gnmt", .batch = 32, .only_alone = true}};
   return models;
+}
+
+std::vector<std::string> GivenSizes(const MeasuredModel& model) {
+  std::vector<std::string> sizes;
+  if (model.vocabulary > 0) sizes.push_back(fmt::format("vocabulary={}", model.vocabulary));
+  if (model.hidden > 0) sizes.push_back(fmt::format("hidden={}", model.hidden));
+  if (model.layers > 0) sizes.push_back(fmt::format("layers={}", model.layers));
+  return sizes;
 }
 
 absl::StatusOr<Model> MakeMeasuredModel(const MeasuredModel& sizes) {
   if (sizes.name == "big-lstm") return MakeSmallBigLstm(sizes);
+  if (sizes.name == "gnmt") return MakeMeasuredGnmt(sizes);
   ModelOptions options;
   options.batch = sizes.batch;
   options.image_size = sizes.image_size;

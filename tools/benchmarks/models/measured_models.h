@@ -3,7 +3,8 @@
 //   conv-stack   a stem and eight 3 x 3 convolutions of 128 channels, each with batch norm and relu
 //   wide-mlp     four hidden layers of 4096 units
 //
-// and big-lstm with one fourth of its units, half of its outputs and 100,000 words: 2048-512 in two layers.
+// and of the models of words big-lstm with one fourth of its units, half of its outputs and 100,000 words, 2048-512 in
+// two layers, and gnmt with sentences of 27 and 28 words.
 #ifndef PARTITA_TOOLS_BENCHMARKS_MODELS_MEASURED_MODELS_H_
 #define PARTITA_TOOLS_BENCHMARKS_MODELS_MEASURED_MODELS_H_
 
@@ -22,7 +23,14 @@ struct MeasuredModel {
   int64_t image_size = 0;   // pixels, square; 0: it reads no images
   bool only_alone = false;  // measured if it is asked for: takes long
   bool dropout = true;      // where the model has any
+  // Of a model of words; 0: as it is compared.
+  int64_t vocabulary = 0, hidden = 0, layers = 0;
+
+  bool of_words() const { return image_size == 0; }
 };
+
+// "hidden=256": the sizes of a model of words that are given, as flags have them (tools/models/build_model.cc).
+std::vector<std::string> GivenSizes(const MeasuredModel& model);
 
 // At the sizes at which they are compared.
 const std::vector<MeasuredModel>& MeasuredModels();

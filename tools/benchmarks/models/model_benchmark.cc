@@ -59,6 +59,7 @@ void AddPeer(const ModelBenchmarkOptions& options, const ModelCase& measured, co
                                  fmt::format("--threads={}", measured.threads),
                                  std::string("--device=") + (measured.gpu ? "cuda" : "cpu"),
                                  "--precision=" + measured.precision, "--mode=" + form.mode});
+  for (const std::string& size : GivenSizes(measured.sizes)) command.push_back("--size=" + size);
   Runner& runner = entry.runners.emplace_back();
   runner.is_peer = true;
   runner.result.name = form.name;
@@ -151,6 +152,7 @@ absl::StatusOr<ModelRow> Measure(const ModelBenchmarkOptions& options, const Mod
   entry.row.model = measured.sizes.name;
   entry.row.batch = measured.sizes.batch;
   entry.row.image_size = measured.sizes.image_size;
+  entry.row.sizes = GivenSizes(measured.sizes);
   entry.row.precision = measured.precision;
   ASSIGN_OR_RETURN(const int ranks, RanksOf(measured));
   ASSIGN_OR_RETURN(entry.work, WorkOfStep(measured, limits));

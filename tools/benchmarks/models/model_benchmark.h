@@ -52,6 +52,7 @@ struct Throughput {
 struct ModelRow {
   std::string model, precision;
   int64_t batch = 0, image_size = 0;
+  std::vector<std::string> sizes;  // GivenSizes
   LoopFacts session;
   Throughput ours;
   double flops_per_s = 0;          // of the model's training graph: what is computed twice counts once
@@ -67,6 +68,9 @@ struct ModelRow {
 
 // kDataLoss: the peer's network is another one (agreement.h).
 absl::StatusOr<std::vector<ModelRow>> BenchmarkModels(const ModelBenchmarkOptions& options);
+
+// What a row says behind its batch: " of 299 px", ", hidden=256".
+std::string SizesText(const ModelRow& row);
 
 // Some lines for each row, for people; a JSON array with the members of ModelRow; a page of HTML that needs no other
 // file, with bars.

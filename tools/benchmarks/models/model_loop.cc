@@ -90,6 +90,7 @@ std::vector<std::string> LoopFlags(const ModelCase& measured) {
                                     std::string("--device=") + (measured.gpu ? "cuda" : "host"),
                                     fmt::format("--threads={}", measured.threads)};
   if (measured.sizes.image_size > 0) flags.push_back(fmt::format("--image-size={}", measured.sizes.image_size));
+  for (const std::string& size : GivenSizes(measured.sizes)) flags.push_back("--" + size);
   if (measured.split.strategy.empty()) {
     flags.push_back(fmt::format("--dp={}", measured.split.data));
     flags.push_back(fmt::format("--mp={}", measured.split.model));

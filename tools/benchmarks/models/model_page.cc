@@ -126,9 +126,8 @@ std::string ToHtml(const std::vector<ModelRow>& rows) {
   for (const ModelRow& row : rows) {
     text +=
         fmt::format("<h2>{} {}</h2>\n<p>batch {}{} on {}, {} rank{} ({}) of {} threads</p>\n", EscapedHtml(row.model),
-                    row.precision, row.batch, row.image_size > 0 ? fmt::format(" of {} px", row.image_size) : "",
-                    EscapedHtml(row.session.device), row.session.ranks, row.session.ranks == 1 ? "" : "s",
-                    EscapedHtml(row.session.mesh), row.session.threads_per_rank);
+                    row.precision, row.batch, SizesText(row), EscapedHtml(row.session.device), row.session.ranks,
+                    row.session.ranks == 1 ? "" : "s", EscapedHtml(row.session.mesh), row.session.threads_per_rank);
     text += ThroughputTable(row) + PeerText(row) + MemoryTable(row) + ShareTable(row);
   }
   return HtmlPage("benchmark models", kStyle, text + kFoot);

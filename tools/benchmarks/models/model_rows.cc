@@ -1,5 +1,6 @@
 // The rows of `benchmark models` as text and JSON.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -81,6 +82,7 @@ nlohmann::json Json(const ModelRow& row) {
                          {"precision", row.precision},
                          {"batch", row.batch},
                          {"image_size", row.image_size},
+                         {"sizes", row.sizes},
                          {"session", Json(row.session)},
                          {"ours", Json(row.ours)},
                          {"flops_per_s", row.flops_per_s},
@@ -98,11 +100,16 @@ nlohmann::json Json(const ModelRow& row) {
 
 }  // namespace
 
+std::string SizesText(const ModelRow& row) {
+  if (row.image_size > 0) return fmt::format(" of {} px", row.image_size);
+  return row.sizes.empty() ? "" : fmt::format(", {}", fmt::join(row.sizes, ", "));
+}
+
 std::string ToText(const std::vector<ModelRow>& rows) {
   std::string text;
   for (const ModelRow& row : rows) {
-    text += fmt::format("{} {} batch {}{} on {}", row.model, row.precision, row.batch,
-                        row.image_size > 0 ? fmt::format(" of {} px", row.image_size) : "", row.session.device);
+    text +=
+        fmt::format("{} {} batch {}{} on {}", row.model, row.precision, row.batch, SizesText(row), row.session.device);
     text += fmt::format(", {} rank{} ({}) of {} threads\n", row.session.ranks, row.session.ranks == 1 ? "" : "s",
                         row.session.mesh, row.session.threads_per_rank);
     text += fmt::format("  {}; {:.2f} GFLOP/s, {:.0f} % of a product's; {:.0f} % of the limit\n",

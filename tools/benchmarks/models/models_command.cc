@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <string_view>
 
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
@@ -19,15 +20,31 @@ constexpr char kAgreementScript[] = "tools/peer/agree.py";
 constexpr char kStepValues[] = "tools/peer/step_values";
 constexpr char kThisProgram[] = "/proc/self/exe";
 
-std::vector<MeasuredModel> ModelsToMeasure(const Flags& flags) {
+// "image-size" of images, the others of words: of a model that is no such one such a flag is refused.
+absl::Status SetSizes(const Flags& flags, MeasuredModel& model) {
+  if (flags.Given("batch")) model.batch = flags.Int("batch");
+  for (const char* name : {"image-size", "vocabulary", "hidden", "layers"}) {
+    if (!flags.IsSet(name)) continue;
+    const bool of_images = std::string_view(name) == "image-size";
+    if (of_images != model.of_words()) continue;
+    return FlagError("flag --{} is for models of {}; --model is {}", name, of_images ? "images" : "words", model.name);
+  }
+  if (flags.IsSet("image-size")) model.image_size = flags.Int("image-size");
+  model.vocabulary = flags.Int("vocabulary");
+  model.hidden = flags.Int("hidden");
+  model.layers = flags.Int("layers");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<MeasuredModel>> ModelsToMeasure(const Flags& flags) {
   std::vector<MeasuredModel> models;
   for (MeasuredModel model : MeasuredModels()) {
     if (flags.Given("model") ? model.name != flags.Text("model") : model.only_alone) continue;
-    if (flags.Given("batch")) model.batch = flags.Int("batch");
-    if (flags.Given("image-size")) model.image_size = flags.Int("image-size");
+    RETURN_IF_ERROR(SetSizes(flags, model));
     const bool twice = !models.empty() && models.back().name == model.name && models.back().batch == model.batch;
     if (!twice) models.push_back(model);
   }
+  if (models.empty()) return FlagError("flag --model is {}, which is not compared", flags.Text("model"));
   return models;
 }
 
@@ -73,15 +90,14 @@ absl::Status WriteReport(const std::string& path, const std::vector<ModelRow>& r
 }  // namespace
 
 std::vector<std::string> ModelsFlags() {
-  return {"format", "rounds",   "steps",  "batch",   "image-size", "model",      "precision", "dp",
-          "mp",     "strategy", "device", "threads", "peer",       "peer-forms", "report"};
+  return {"format",    "rounds", "steps", "batch",    "image-size", "vocabulary", "hidden", "layers",     "model",
+          "precision", "dp",     "mp",    "strategy", "device",     "threads",    "peer",   "peer-forms", "report"};
 }
 
 absl::StatusOr<int> RunModels(const CommandContext& context) {
   const Flags& flags = context.flags;
   ModelBenchmarkOptions options;
-  options.models = ModelsToMeasure(flags);
-  if (options.models.empty()) return FlagError("flag --model is {}, which is not compared", flags.Text("model"));
+  ASSIGN_OR_RETURN(options.models, ModelsToMeasure(flags));
   options.gpu = flags.Text("device") == "cuda";
   ASSIGN_OR_RETURN(options.precisions, PrecisionsOf(flags));
   ASSIGN_OR_RETURN(options.split, SplitOf(flags));
@@ -97,13 +113,13 @@ absl::StatusOr<int> RunModels(const CommandContext& context) {
 }
 
 std::vector<std::string> LoopCommandFlags() {
-  return {"model", "batch", "image-size", "precision", "dp", "mp", "strategy", "device", "threads"};
+  return {"model",     "batch", "image-size", "vocabulary", "hidden", "layers",
+          "precision", "dp",    "mp",         "strategy",   "device", "threads"};
 }
 
 absl::StatusOr<int> RunLoop(const CommandContext& context) {
   const Flags& flags = context.flags;
-  const std::vector<MeasuredModel> models = ModelsToMeasure(flags);
-  if (models.empty()) return FlagError("flag --model is {}, which is not compared", flags.Text("model"));
+  ASSIGN_OR_RETURN(const std::vector<MeasuredModel> models, ModelsToMeasure(flags));
   ModelCase measured;
   measured.sizes = models[0];
   ASSIGN_OR_RETURN(const std::vector<std::string> precisions, PrecisionsOf(flags));

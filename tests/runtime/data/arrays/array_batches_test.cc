@@ -133,5 +133,19 @@ TEST(SyntheticBatches, AreRandomOfTheWantedForm) {
   EXPECT_TRUE(std::equal(x.begin(), x.begin() + 9, whole.end() - 9));
 }
 
+TEST(SyntheticBatches, SequencesAreWholeAndEveryPlaceCounts) {
+  const SyntheticBatches source(
+      {{.field = {"lengths", DType::kI32, {}}, .places = 7}, {.field = {"counts", DType::kF64, {2}}, .weighs = true}},
+      {3, 2, 7, {"weights", DType::kF32, {}}});
+  std::vector<int32_t> lengths(3);
+  std::vector<double> counts(6);
+  std::vector<float> weights(3);
+  const FieldBuffers out = {std::as_writable_bytes(std::span(lengths)), std::as_writable_bytes(std::span(counts)),
+                            std::as_writable_bytes(std::span(weights))};
+  ASSERT_TRUE(source.Fill(1, {0, 3}, out).ok());
+  EXPECT_EQ(lengths, std::vector<int32_t>(3, 7));
+  EXPECT_EQ(counts, std::vector<double>(6, 1));
+}
+
 }  // namespace
 }  // namespace partita
