@@ -25,33 +25,14 @@ struct FloatRow {
 };
 
 PARTITA_INLINE float SumOfDifferences(const float* x, int64_t n, float near) {
-  RowLanes sums{};
-  int64_t i = 0;
-  for (; i + kRowLanes <= n; i += kRowLanes) {
-    RowLanes v;
-    Load(x + i, v);
-    sums += v - near;
-  }
-  float sum = TotalOf(sums);
-  for (; i < n; ++i) sum += x[i] - near;
-  return sum;
+  return SumOver(n, [=](int64_t i) { return x[i] - near; });
 }
 
 PARTITA_INLINE float SumOfSquares(const float* x, int64_t n, Centre mean) {
-  RowLanes sums{};
-  int64_t i = 0;
-  for (; i + kRowLanes <= n; i += kRowLanes) {
-    RowLanes v;
-    Load(x + i, v);
-    v = (v - mean.near) - mean.rest;
-    sums += v * v;
-  }
-  float sum = TotalOf(sums);
-  for (; i < n; ++i) {
+  return SumOver(n, [=](int64_t i) {
     const float d = (x[i] - mean.near) - mean.rest;
-    sum += d * d;
-  }
-  return sum;
+    return d * d;
+  });
 }
 
 PARTITA_INLINE FloatRow StatisticsOf(const float* x, int64_t n, double epsilon) {
@@ -75,24 +56,9 @@ struct GradientSums {
 
 PARTITA_INLINE GradientSums SumGradients(const float* x, const float* dy, const float* gamma, int64_t n,
                                          const FloatRow& row) {
-  RowLanes sums{}, products{};
-  int64_t i = 0;
-  for (; i + kRowLanes <= n; i += kRowLanes) {
-    RowLanes v, g, scale;
-    Load(x + i, v);
-    Load(dy + i, g);
-    Load(gamma + i, scale);
-    g *= scale;
-    sums += g;
-    products += g * (((v - row.mean.near) - row.mean.rest) * row.inverse);
-  }
-  GradientSums result{TotalOf(sums), TotalOf(products)};
-  for (; i < n; ++i) {
-    const float g = gamma[i] * dy[i];
-    result.g += g;
-    result.g_xhat += g * (((x[i] - row.mean.near) - row.mean.rest) * row.inverse);
-  }
-  return result;
+  const auto g = [=](int64_t i) { return gamma[i] * dy[i]; };
+  const auto xhat = [=](int64_t i) { return ((x[i] - row.mean.near) - row.mean.rest) * row.inverse; };
+  return {SumOver(n, g), SumOver(n, [&](int64_t i) { return g(i) * xhat(i); })};
 }
 
 PARTITA_TARGET_CLONES void GradientRow(const float* x, const float* dy, const float* gamma, float* dx,

@@ -1,71 +1,94 @@
 // Sums and the largest value of one row of floats, in 16 lanes that are joined at its end.
+//
+// Lanes of sums are plain arrays, of which a compiler makes vectors of any length that a machine has; of longer vectors
+// than the machine's it makes loops over single floats, and so it does of choices between lanes.
 #ifndef PARTITA_OPS_HOST_FAST_ROW_LANES_H_
 #define PARTITA_OPS_HOST_FAST_ROW_LANES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
-#include "ops/functors/maximum.h"
 #include "ops/host/fast/lanes.h"
 
 namespace partita {
 
 inline constexpr int kRowLanes = 16;
-using RowLanes = Floats<kRowLanes>::Type;
 
-PARTITA_INLINE float TotalOf(const RowLanes& lanes) {
-  float half[kRowLanes];
-  Store(half, lanes);
-  for (int width = kRowLanes / 2; width > 0; width /= 2) {
+PARTITA_INLINE float TotalOf(const float (&lanes)[kRowLanes]) {
+  float half[kRowLanes / 2];
+  for (int l = 0; l < kRowLanes / 2; ++l) half[l] = lanes[l] + lanes[l + kRowLanes / 2];
+  for (int width = kRowLanes / 4; width > 0; width /= 2) {
     for (int l = 0; l < width; ++l) half[l] += half[l + width];
   }
   return half[0];
 }
 
-// As RowMaximum (ops/functors/softmax.h): of NaNs one wins.
+// Adds f(i) from `begin` on in turns; returns where less than a turn is left.
+template <typename T, typename F>
+PARTITA_INLINE int64_t AddToLanes(int64_t begin, int64_t end, const F& f, T (&lanes)[kRowLanes]) {
+  int64_t i = begin;
+  for (; i + kRowLanes <= end; i += kRowLanes) {
+    for (int l = 0; l < kRowLanes; ++l) lanes[l] += f(i + l);
+  }
+  return i;
+}
+
+// The sum of f(i) over 0 <= i < n.
+template <typename F>
+PARTITA_INLINE float SumOver(int64_t n, const F& f) {
+  float lanes[kRowLanes] = {};
+  int64_t i = AddToLanes(0, n, f, lanes);
+  float sum = TotalOf(lanes);
+  for (; i < n; ++i) sum += f(i);
+  return sum;
+}
+
+// The same in double: of floats f(i) whose row is long, as vocabularies are, those of a piece are added as such.
+template <typename F>
+PARTITA_INLINE double LongSumOver(int64_t n, const F& f) {
+  constexpr int64_t kPiece = 2048;
+  double sum = 0;
+  for (int64_t begin = 0; begin < n; begin += kPiece) {
+    const int64_t end = std::min(n, begin + kPiece);
+    float lanes[kRowLanes] = {};
+    for (int64_t i = AddToLanes(begin, end, f, lanes); i < end; ++i) lanes[0] += f(i);
+    for (const float each : lanes) sum += double{each};
+  }
+  return sum;
+}
+
+// The sum of doubles f(i).
+template <typename F>
+PARTITA_INLINE double ExactSumOver(int64_t n, const F& f) {
+  double lanes[kRowLanes] = {};
+  int64_t i = AddToLanes(0, n, f, lanes);
+  double sum = 0;
+  for (const double each : lanes) sum += each;
+  for (; i < n; ++i) sum += f(i);
+  return sum;
+}
+
+// NaNs are passed over: whatever else is made of the row is one. -infinity of none.
 PARTITA_INLINE float LargestOf(const float* x, int64_t n) {
-  RowLanes lanes = RowLanes{} - std::numeric_limits<float>::infinity();
+  constexpr int kLanes = 4, kVectors = kRowLanes / kLanes;  // of 16 bytes: every machine has them
+  using Lanes = Floats<kLanes>::Type;
+  Lanes lanes[kVectors];
+  for (Lanes& each : lanes) each = Lanes{} - std::numeric_limits<float>::infinity();
   int64_t i = 0;
   for (; i + kRowLanes <= n; i += kRowLanes) {
-    RowLanes v;
-    Load(x + i, v);
-    lanes = ((v > lanes) | (v != v)) ? v : lanes;
+    for (int v = 0; v < kVectors; ++v) {
+      Lanes next;
+      Load(x + i + v * kLanes, next);
+      lanes[v] = next > lanes[v] ? next : lanes[v];
+    }
   }
-  float largest = lanes[0];
-  for (int l = 1; l < kRowLanes; ++l) {
-    if (Exceeds<float>(lanes[l], largest)) largest = lanes[l];
+  float largest = -std::numeric_limits<float>::infinity();
+  for (const Lanes& each : lanes) {
+    for (int l = 0; l < kLanes; ++l) largest = std::max(largest, each[l]);
   }
-  for (; i < n; ++i) {
-    if (Exceeds(x[i], largest)) largest = x[i];
-  }
+  for (; i < n; ++i) largest = x[i] > largest ? x[i] : largest;
   return largest;
-}
-
-PARTITA_INLINE float SumOf(const float* x, int64_t n) {
-  RowLanes sums{};
-  int64_t i = 0;
-  for (; i + kRowLanes <= n; i += kRowLanes) {
-    RowLanes v;
-    Load(x + i, v);
-    sums += v;
-  }
-  float sum = TotalOf(sums);
-  for (; i < n; ++i) sum += x[i];
-  return sum;
-}
-
-PARTITA_INLINE float SumOfProducts(const float* x, const float* y, int64_t n) {
-  RowLanes sums{};
-  int64_t i = 0;
-  for (; i + kRowLanes <= n; i += kRowLanes) {
-    RowLanes v, w;
-    Load(x + i, v);
-    Load(y + i, w);
-    sums += v * w;
-  }
-  float sum = TotalOf(sums);
-  for (; i < n; ++i) sum += x[i] * y[i];
-  return sum;
 }
 
 }  // namespace partita

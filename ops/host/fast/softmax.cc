@@ -15,13 +15,13 @@ PARTITA_TARGET_CLONES void Softmax(const float* x, float* y, int64_t n) {
   const float largest = LargestOf(x, n);
   PARTITA_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) y[i] = ExponentialBelow0(x[i] - largest);
-  const float inverse = 1 / SumOf(y, n);
+  const float inverse = 1 / SumOver(n, [y](int64_t i) { return y[i]; });
   PARTITA_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) y[i] *= inverse;
 }
 
 PARTITA_TARGET_CLONES void SoftmaxGradient(const float* y, const float* dy, float* dx, int64_t n) {
-  const float sum = SumOfProducts(y, dy, n);
+  const float sum = SumOver(n, [y, dy](int64_t i) { return y[i] * dy[i]; });
   PARTITA_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - sum);
 }

@@ -51,12 +51,18 @@ struct SampledRows {
     return WeightOfRow<T>(weights, a, i) * (Total(row) - row.own);
   }
 
+  // What the gradient of a row's loss is multiplied by.
+  template <typename T>
+  T Factor(const KernelArguments& a, int64_t i) const {
+    return *In<T>(a, 6) * WeightOfRow<T>(weights, a, i) / static_cast<T>(weights.divisor);
+  }
+
   // Outputs (down, dlogits).
   template <typename T>
   void Gradient(const KernelArguments& a, const T* corrections, int64_t i) const {
     const SampledRow<T> row = Row(a, corrections, i);
     const T total = Total(row);
-    const T factor = *In<T>(a, 6) * WeightOfRow<T>(weights, a, i) / static_cast<T>(weights.divisor);
+    const T factor = Factor<T>(a, i);
     Out<T>(a, 0)[i] = factor * (std::exp(row.own - total) - T(1));
     for (int64_t k = 0; k < samples; ++k) Out<T>(a, 1)[i * samples + k] = factor * row.Probability(k, total);
   }
