@@ -41,6 +41,20 @@ PARTITA_HOST_DEVICE inline A ScoreGradient(A dscore, A weight, A activation) {
   return Tanh::Gradient(dscore * weight, activation);
 }
 
+// Of a query, `d` from gradients of its probabilities to those of its scores. They are differences of numbers that are
+// nearly equal while attention is not yet trained, so all is in double; and what rounding has left of the sum of the
+// probabilities is divided by, or it would be taken for a gradient.
+template <typename A>
+PARTITA_HOST_DEVICE inline void ScoreGradients(const A* probabilities, double* d, int64_t places) {
+  double sum = 0, total = 0;
+  for (int64_t k = 0; k < places; ++k) {
+    sum += static_cast<double>(probabilities[k]) * d[k];
+    total += static_cast<double>(probabilities[k]);
+  }
+  const double mean = total == 0 ? 0 : sum / total;
+  for (int64_t k = 0; k < places; ++k) d[k] = static_cast<double>(probabilities[k]) * (d[k] - mean);
+}
+
 // Of v and gain, from that of the weights; `products` is the sum of v dw over all units.
 template <typename A>
 PARTITA_HOST_DEVICE inline A ScorerGradient(A v, A dw, A gain, A squares, A products) {

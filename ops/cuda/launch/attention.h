@@ -32,8 +32,8 @@ LaunchError AttentionContext(DType dtype, const AttentionInputs& inputs, const A
 struct AttentionGradients {
   const void *dcontext, *probabilities;
   void *dquery, *dkeys, *dvalues, *dv, *dgain, *dbias;
-  // Workspaces: [h]; gradients of scores [n,q,t]; of each place what it adds to those of weights and bias, [n,t,2,h],
-  // and their sums [2,h].
+  // Workspaces: [h]; gradients of scores [n,q,t], f64; of each place what it adds to those of weights and bias,
+  // [n,t,2,h], and their sums [2,h].
   void *weights, *dscores, *parts, *sums;
   SumScratch scratch;  // of a sum over ChunksOfParts
 };

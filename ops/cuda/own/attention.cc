@@ -20,7 +20,7 @@ struct GradientRows {
   GradientRows(DType dtype, const AttentionSizes& s, Workspace workspace)
       : partial(workspace.TakeBytes(launch::ChunksOfParts(s).partial_bytes(1))),
         weights(workspace.Take(dtype, s.units)),
-        dscores(workspace.Take(dtype, s.scores())),
+        dscores(workspace.Take(DType::kF64, s.scores())),
         parts(workspace.Take(dtype, s.samples * s.places * 2 * s.units)),
         sums(workspace.Take(dtype, 2 * s.units)),
         bytes(workspace.bytes()) {}

@@ -37,6 +37,18 @@ struct SequenceLengths {
   int64_t first = 0;  // global index of the first sample
 };
 
+// A loop along sequences, which Run does and of which workspace_bytes() is the workspace, once their lengths are
+// checked.
+template <typename Loop>
+absl::StatusOr<PreparedKernel> PreparedLoop(const SequenceLengths& lengths, const Loop& loop) {
+  const auto compute = [lengths, loop](const KernelArguments& a) -> absl::Status {
+    RETURN_IF_ERROR(lengths.Check(a));
+    loop.Run(a);
+    return absl::OkStatus();
+  };
+  return Prepared(compute, loop.workspace_bytes());
+}
+
 }  // namespace partita
 
 #endif  // PARTITA_OPS_HOST_KERNEL_SEQUENCE_LENGTHS_H_

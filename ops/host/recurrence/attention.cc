@@ -93,21 +93,16 @@ class Backward {
     return Scratch<float>(a, (s_.units + s_.scores()) * static_cast<int64_t>(sizeof(double)));
   }
 
-  // What rounding leaves of the sum of the probabilities is divided by: else it would be taken for a gradient.
   void Score(const KernelArguments& a, int64_t row) const {
     const int64_t n = row / s_.queries;
     const float* const dcontext = In<float>(a, Grad::kDcontext) + row * s_.channels;
     const float* const values = In<float>(a, Grad::kValues) + n * s_.places * s_.channels;
     const float* const p = In<float>(a, Grad::kProbabilities) + row * s_.places;
     double* const d = Dscores(a) + row * s_.places;
-    double sum = 0, total = 0;
     for (int64_t k = 0; k < s_.places; ++k) {
       d[k] = p[k] == 0 ? 0 : ProductOf(dcontext, values + k * s_.channels, s_.channels);
-      sum += double{p[k]} * d[k];
-      total += double{p[k]};
     }
-    const double mean = total == 0 ? 0 : sum / total;
-    for (int64_t k = 0; k < s_.places; ++k) d[k] = double{p[k]} * (d[k] - mean);
+    ScoreGradients(p, d, s_.places);
   }
 
   void AddValues(const KernelArguments& a, int64_t place) const {
@@ -179,13 +174,7 @@ absl::StatusOr<PreparedKernel> FastAttentionContext(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const AttentionSizes sizes = MakeAttentionSizes(node);
   const SequenceLengths lengths(node, AttentionContext::kLengths, sizes.places);
-  const Forward forward(sizes, lengths);
-  const auto compute = [lengths, forward](const KernelArguments& a) -> absl::Status {
-    RETURN_IF_ERROR(lengths.Check(a));
-    forward.Run(a);
-    return absl::OkStatus();
-  };
-  return Prepared(compute, forward.workspace_bytes());
+  return PreparedLoop(lengths, Forward(sizes, lengths));
 }
 
 absl::StatusOr<PreparedKernel> FastAttentionContextGrad(const LocalNode& node) {

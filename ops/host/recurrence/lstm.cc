@@ -141,13 +141,7 @@ absl::StatusOr<PreparedKernel> FastLstmSteps(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const LstmSizes sizes = MakeLstmSizes(node);
   const SequenceLengths lengths(node, Steps::kLengths, sizes.places);
-  const Forward forward(sizes, lengths);
-  const auto compute = [lengths, forward](const KernelArguments& a) -> absl::Status {
-    RETURN_IF_ERROR(lengths.Check(a));
-    forward.Run(a);
-    return absl::OkStatus();
-  };
-  return Prepared(compute, forward.workspace_bytes());
+  return PreparedLoop(lengths, Forward(sizes, lengths));
 }
 
 }  // namespace partita

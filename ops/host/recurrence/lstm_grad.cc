@@ -148,13 +148,7 @@ absl::StatusOr<PreparedKernel> FastLstmStepsGrad(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const LstmSizes sizes = MakeLstmGradSizes(node);
   const SequenceLengths lengths(node, Grad::kLengths, sizes.places);
-  const Backward backward(sizes, lengths);
-  const auto compute = [lengths, backward](const KernelArguments& a) -> absl::Status {
-    RETURN_IF_ERROR(lengths.Check(a));
-    backward.Run(a);
-    return absl::OkStatus();
-  };
-  return Prepared(compute, backward.workspace_bytes());
+  return PreparedLoop(lengths, Backward(sizes, lengths));
 }
 
 }  // namespace partita

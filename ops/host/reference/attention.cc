@@ -129,7 +129,6 @@ class Backward {
   // Gradients of the scores, by those of probabilities, and of the values.
   void Score(int64_t n, int64_t row) {
     const T* const dcontext = In<T>(a_, Grad::kDcontext) + row * s_.channels;
-    double mean = 0;
     for (int64_t k = 0; k < s_.places; ++k) {
       const T* const values = In<T>(a_, Grad::kValues) + (n * s_.places + k) * s_.channels;
       dscores_[k] = 0;
@@ -138,9 +137,8 @@ class Backward {
         dscores_[k] += static_cast<double>(dcontext[c]) * static_cast<double>(values[c]);
         dvalues_[k * s_.channels + c] += Probability(row, k) * static_cast<double>(dcontext[c]);
       }
-      mean += Probability(row, k) * dscores_[k];
     }
-    for (int64_t k = 0; k < s_.places; ++k) dscores_[k] = Probability(row, k) * (dscores_[k] - mean);
+    ScoreGradients(In<T>(a_, Grad::kProbabilities) + row * s_.places, dscores_, s_.places);
   }
 
   void AddPlace(int64_t n, int64_t row, int64_t k) {

@@ -6,6 +6,7 @@
 #include "ops/host/host_kernels.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/pytorch_attention.h"
+#include "tests/ops/host/sequence_claims.h"
 
 namespace partita {
 namespace {
@@ -62,13 +63,8 @@ TEST(Attention, IsThatOfPyTorch) {
 // So large that threads share queries, places and units.
 TEST(Attention, IsTheSameOnSeveralThreads) {
   const Sizes sizes{7, 9, 12, 131, 130};
-  for (const LocalNode& node : {Forward(DType::kF32, sizes, true), Backward(DType::kF32, sizes)}) {
-    const std::vector<Values> inputs = SuitableInputs(node, 3);
-    const std::vector<Values> expected = Outputs(InF64(node), inputs, {.reference_only = true});
-    const std::vector<Values> alone = Outputs(node, inputs);
-    for (size_t o = 0; o < expected.size(); ++o) EXPECT_LE(Distance(alone[o], expected[o]), 5e-6) << "output " << o;
-    for (const int threads : {2, 3}) EXPECT_EQ(Outputs(node, inputs, {.threads = threads}), alone) << threads;
-  }
+  ExpectTheSameOnSeveralThreads(Forward(DType::kF32, sizes, true));
+  ExpectTheSameOnSeveralThreads(Backward(DType::kF32, sizes));
 }
 
 // What lies behind a sequence's end is not read, whatever it is; of a sequence without places the context is 0.
@@ -100,18 +96,7 @@ TEST(Attention, ReadsNoPlaceBehindTheEnd) {
 
 TEST(Attention, ALengthThatCannotBeIsRefused) {
   const LocalNode node = Forward(DType::kF32, {2, 1, 3, 2, 1}, true);
-  std::vector<Values> inputs = SuitableInputs(node, 5);
-  for (const std::string& kernel : HostKernelNames("attention_context")) {
-    const RunOptions options{.family = kernel.substr(0, kernel.find('_'))};
-    for (const int length : {-1, 4}) {
-      inputs[6] = {3, static_cast<double>(length)};
-      const absl::Status status = RunKernel(node, inputs, options).status();
-      EXPECT_NE(
-          status.message().find("sample 1 of the batch has length " + std::to_string(length) + ", allowed are 0 to 3"),
-          std::string::npos)
-          << kernel << ": " << status;
-    }
-  }
+  ExpectImpossibleLengthsAreRefused(node, SuitableInputs(node, 5), 6);
 }
 
 }  // namespace

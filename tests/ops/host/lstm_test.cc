@@ -2,11 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <string>
 
-#include "ops/host/host_kernels.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/pytorch_lstm.h"
+#include "tests/ops/host/sequence_claims.h"
 
 namespace partita {
 namespace {
@@ -83,13 +82,7 @@ TEST(Lstm, IsTheSameOnSeveralThreads) {
       WholeNode("lstm_steps", {}, {g, w, projection, state, c0, lengths}),
       WholeNode("lstm_steps_grad", {}, {c, g, c, c, w, state, c0, lengths}),
       WholeNode("lstm_projected_steps_grad", {{"reverse", true}}, {c, g, c, c, w, state, c0, lengths, projection})};
-  for (const LocalNode& node : nodes) {
-    const std::vector<Values> inputs = SuitableInputs(node, 3);
-    const std::vector<Values> expected = Outputs(InF64(node), inputs, {.reference_only = true});
-    const std::vector<Values> alone = Outputs(node, inputs);
-    for (size_t o = 0; o < expected.size(); ++o) EXPECT_LE(Distance(alone[o], expected[o]), 5e-6) << "output " << o;
-    for (const int threads : {2, 3}) EXPECT_EQ(Outputs(node, inputs, {.threads = threads}), alone) << threads;
-  }
+  for (const LocalNode& node : nodes) ExpectTheSameOnSeveralThreads(node);
 }
 
 // As networks compute that have hardly been trained: what is near 0 has as many right digits as anything else.
@@ -106,17 +99,7 @@ TEST(Lstm, ALengthThatCannotBeIsRefused) {
   const LocalNode node = WholeNode("lstm_steps", {},
                                    {TensorType{DType::kF32, {2, 3, 4}}, TensorType{DType::kF32, {1, 4}}, std::nullopt,
                                     std::nullopt, std::nullopt, TensorType{DType::kI32, {2}}});
-  for (const std::string& kernel : HostKernelNames("lstm_steps")) {
-    const RunOptions options{.family = kernel.substr(0, kernel.find('_'))};
-    for (const int length : {-1, 4}) {
-      const std::vector<Values> inputs = {Values(24), Values(4), {}, {}, {}, {3, static_cast<double>(length)}};
-      const absl::Status status = RunKernel(node, inputs, options).status();
-      EXPECT_NE(
-          status.message().find("sample 1 of the batch has length " + std::to_string(length) + ", allowed are 0 to 3"),
-          std::string::npos)
-          << kernel << ": " << status;
-    }
-  }
+  ExpectImpossibleLengthsAreRefused(node, {Values(24), Values(4), {}, {}, {}, {}}, 5);
 }
 
 }  // namespace

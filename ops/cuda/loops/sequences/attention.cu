@@ -123,14 +123,14 @@ struct ProbabilityGradBody : SumOfTerms<ProbabilityGradBody<T>> {
   int64_t channels;
   const T *dcontext, *values;
   const A* probabilities;
-  A* dprobabilities;
+  double* dprobabilities;
 
   PARTITA_HOST_DEVICE int64_t terms() const { return channels; }
   PARTITA_HOST_DEVICE double Term(int64_t row, int64_t place, int64_t c) const {
     return static_cast<double>(dcontext[row * channels + c]) * static_cast<double>(values[place * channels + c]);
   }
   PARTITA_HOST_DEVICE void Keep(int64_t score, double sum) const {
-    dprobabilities[score] = probabilities[score] == A(0) ? A(0) : static_cast<A>(sum);
+    dprobabilities[score] = probabilities[score] == A(0) ? 0 : sum;
   }
 };
 
@@ -158,80 +158,60 @@ template <typename A>
 struct ScoresGradBody {
   int64_t places;
   const A* probabilities;
-  A* gradients;
+  double* gradients;
 
   PARTITA_HOST_DEVICE void operator()(int64_t row) const {
-    A* const own = gradients + row * places;
-    SoftmaxGradRow(probabilities + row * places, own, own, places);
+    ScoreGradients(probabilities + row * places, gradients + row * places, places);
   }
 };
 
-// A channel of a query's context.
+// Sums of what probabilities weigh: a channel of a query's context, which is one over the places of its sample, or of
+// the gradient of a place's value, over the queries.
 template <typename T>
-struct ContextBody {
+struct WeighedSumBody {
   using A = Compute<T>;
-  Divisor channels, queries;
-  int64_t places;
+  Divisor channels, of_sample;       // queries or places
+  int64_t terms;                     // of a sum
+  int64_t of_each, of_term, of_all;  // strides of probabilities: of queries or places, of terms, of samples
   const A* probabilities;
-  const T* values;
-  T* context;
+  const T* rows;  // of the terms
+  T* sums;
 
   PARTITA_HOST_DEVICE void operator()(int64_t index) const {
-    const Divisor::Divided at = channels(index);
-    const int64_t first = queries(at.quotient).quotient * places;
+    const Divisor::Divided at = channels(index), each = of_sample(at.quotient);
+    const A* const p = probabilities + each.quotient * of_all + each.rest * of_each;
+    const T* const row = rows + each.quotient * terms * channels.by() + at.rest;
     double sum = 0;
-    for (int64_t k = 0; k < places; ++k) {
-      const A p = probabilities[at.quotient * places + k];
-      if (p == A(0)) continue;  // what lies behind a sequence's end
-      sum += static_cast<double>(p) * static_cast<double>(values[(first + k) * channels.by() + at.rest]);
+    for (int64_t i = 0; i < terms; ++i) {
+      if (p[i * of_term] == A(0)) continue;  // what lies behind a sequence's end
+      sum += static_cast<double>(p[i * of_term]) * static_cast<double>(row[i * channels.by()]);
     }
-    context[index] = static_cast<T>(sum);
-  }
-};
-
-// A channel of a place's value.
-template <typename T>
-struct ValuesGradBody {
-  using A = Compute<T>;
-  Divisor channels, places;
-  int64_t queries;
-  const A* probabilities;
-  const T* dcontext;
-  T* dvalues;
-
-  PARTITA_HOST_DEVICE void operator()(int64_t index) const {
-    const Divisor::Divided at = channels(index), place = places(at.quotient);
-    const int64_t first = place.quotient * queries;
-    double sum = 0;
-    for (int64_t row = first; row < first + queries; ++row) {
-      sum += static_cast<double>(probabilities[row * places.by() + place.rest]) *
-             static_cast<double>(dcontext[row * channels.by() + at.rest]);
-    }
-    dvalues[index] = static_cast<T>(sum);
+    sums[index] = static_cast<T>(sum);
   }
 };
 
 // What the gradients of a query and of a key are made of.
 template <typename T>
-struct ScoreGradients {
+struct UnitGradients {
   using A = Compute<T>;
   const T *query, *keys;
-  const A *bias, *weights, *dscores;
+  const A *bias, *weights;
+  const double* dscores;
 
   struct Made {
     double dz, dweight;
   };
-  PARTITA_HOST_DEVICE Made Of(int64_t query_at, int64_t key_at, int64_t unit, A dscore) const {
+  PARTITA_HOST_DEVICE Made Of(int64_t query_at, int64_t key_at, int64_t unit, double dscore) const {
     const A activation = ScoreActivation(static_cast<A>(query[query_at]), static_cast<A>(keys[key_at]), bias[unit]);
-    return {static_cast<double>(ScoreGradient(dscore, weights[unit], activation)),
-            static_cast<double>(dscore * activation)};
+    return {dscore * static_cast<double>(ScoreGradient(A(1), weights[unit], activation)),
+            dscore * static_cast<double>(activation)};
   }
 };
 
 // A unit of a query.
 template <typename T>
 struct QueryGradBody {
-  ScoreGradients<T> gradients;
+  UnitGradients<T> gradients;
   Divisor units, queries;
   int64_t places;
   T* dquery;
@@ -241,8 +221,8 @@ struct QueryGradBody {
     const int64_t first = queries(at.quotient).quotient * places;
     double sum = 0;
     for (int64_t k = 0; k < places; ++k) {
-      const Compute<T> dscore = gradients.dscores[at.quotient * places + k];
-      if (dscore == Compute<T>(0)) continue;
+      const double dscore = gradients.dscores[at.quotient * places + k];
+      if (dscore == 0) continue;
       sum += gradients.Of(index, (first + k) * units.by() + at.rest, at.rest, dscore).dz;
     }
     dquery[index] = static_cast<T>(sum);
@@ -252,7 +232,7 @@ struct QueryGradBody {
 // A unit of a key, with what its place adds to the gradients of weights and bias.
 template <typename T>
 struct KeyGradBody {
-  ScoreGradients<T> gradients;
+  UnitGradients<T> gradients;
   Divisor units, places;
   int64_t queries;
   T* dkeys;
@@ -263,8 +243,8 @@ struct KeyGradBody {
     const int64_t first = place.quotient * queries;
     double dz = 0, dweight = 0;
     for (int64_t row = first; row < first + queries; ++row) {
-      const Compute<T> dscore = gradients.dscores[row * places.by() + place.rest];
-      if (dscore == Compute<T>(0)) continue;
+      const double dscore = gradients.dscores[row * places.by() + place.rest];
+      if (dscore == 0) continue;
       const auto made = gradients.Of(row * units.by() + at.rest, index, at.rest, dscore);
       dz += made.dz;
       dweight += made.dweight;
@@ -283,9 +263,9 @@ LaunchError Weigh(const AttentionInputs& in, void* weights, CudaQueue queue) {
 }
 
 template <typename T>
-ScoreGradients<T> GradientsOf(const AttentionInputs& in, const AttentionGradients& to) {
+UnitGradients<T> GradientsOf(const AttentionInputs& in, const AttentionGradients& to) {
   using A = Compute<T>;
-  return {As<T>(in.query), As<T>(in.keys), As<A>(in.bias), As<A>(to.weights), As<A>(to.dscores)};
+  return {As<T>(in.query), As<T>(in.keys), As<A>(in.bias), As<A>(to.weights), As<double>(to.dscores)};
 }
 
 // Gradients of all scores, and of the values.
@@ -300,14 +280,16 @@ LaunchError ScoresGrad(const AttentionInputs& in, const AttentionGradients& to, 
   of_probabilities.dcontext = As<T>(to.dcontext);
   of_probabilities.values = As<T>(in.values);
   of_probabilities.probabilities = As<A>(to.probabilities);
-  of_probabilities.dprobabilities = As<A>(to.dscores);
+  of_probabilities.dprobabilities = As<double>(to.dscores);
   LaunchError error = Reduce<1, kBlockThreads>(s.scores(), of_probabilities, queue);
   if (error == kLaunched) {
-    error = ForEach(s.rows(), ScoresGradBody<A>{s.places, As<A>(to.probabilities), As<A>(to.dscores)}, queue);
+    const ScoresGradBody<A> of_scores{s.places, As<A>(to.probabilities), As<double>(to.dscores)};
+    error = ForEach(s.rows(), of_scores, queue);
   }
   if (error != kLaunched) return error;
-  const ValuesGradBody<T> of_values{Divisor(s.channels),     Divisor(s.places),  s.queries,
-                                    As<A>(to.probabilities), As<T>(to.dcontext), As<T>(to.dvalues)};
+  const WeighedSumBody<T> of_values{
+      Divisor(s.channels),     Divisor(s.places),  s.queries,        1, s.places, s.queries * s.places,
+      As<A>(to.probabilities), As<T>(to.dcontext), As<T>(to.dvalues)};
   return ForEach(s.samples * s.places * s.channels, of_values, queue);
 }
 
@@ -355,8 +337,9 @@ LaunchError AttentionContext(DType dtype, const AttentionInputs& in, const Atten
                                              As<A>(to.probabilities)};
     error = ForEach(s.rows(), probabilities, queue);
     if (error != kLaunched) return error;
-    const ContextBody<T> context{Divisor(s.channels),     Divisor(s.queries), s.places,
-                                 As<A>(to.probabilities), As<T>(in.values),   As<T>(to.context)};
+    const WeighedSumBody<T> context{
+        Divisor(s.channels),  Divisor(s.queries),      s.places,         s.places,         1,
+        s.queries * s.places, As<A>(to.probabilities), As<T>(in.values), As<T>(to.context)};
     return ForEach(s.rows() * s.channels, context, queue);
   });
 }
