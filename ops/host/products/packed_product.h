@@ -15,7 +15,7 @@ struct PackedTile {
 };
 PackedTile TileOfThisMachine();
 
-inline constexpr int64_t kMostTileColumns = 48;  // a multiple of 4 in any case
+inline constexpr int64_t kMostTileColumns = 32;  // a multiple of 4 in any case
 
 // Where elements of rows [rows, depth] lie. The last group is filled up with rows that are to be zero.
 struct PackedRows {
