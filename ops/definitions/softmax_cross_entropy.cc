@@ -9,6 +9,9 @@
 //
 //   softmax_cross_entropy_grad(logits, labels, sample_weight?, dloss)    dloss weight_i / n (softmax(logits) - q)
 //
+// Smoothing is for training: an evaluation has none, so that its loss is comparable, and of words the logarithm of the
+// perplexity.
+//
 // Where a strategy splits the classes, it is made of the ops of split_softmax.cc.
 #include "ops/definitions/definitions.h"
 #include "ops/forms/classification.h"
@@ -39,6 +42,13 @@ absl::StatusOr<std::vector<ValueId>> LossGradient(GradientBuilder& builder, cons
   return result;
 }
 
+absl::StatusOr<std::vector<ValueId>> WithoutSmoothing(EntryBuilder& builder, const Node& node,
+                                                      const std::string& name) {
+  Node plain = node;
+  plain.attributes.Set("label_smoothing", 0.0);
+  return WithSampleWeight(builder, plain, name);
+}
+
 double Cost(const NodeView& node) { return 6 * Count(node.inputs[0]->shape); }
 
 }  // namespace
@@ -50,7 +60,7 @@ OpDefinition SoftmaxCrossEntropyOp() {
       .Optional("sample_weight")
       .Constant({"sample_weight"})
       .Classes("logits")
-      .InEvaluation(WithSampleWeight)
+      .InEvaluation(WithoutSmoothing)
       .Attribute("label_smoothing", 0.0)
       .Attribute("batch", int64_t{0})
       .Attribute("reduction", "mean")

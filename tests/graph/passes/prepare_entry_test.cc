@@ -41,6 +41,19 @@ metric %norm
 )");
 }
 
+TEST(PrepareEvaluation, NoTargetIsSmoothed) {
+  const Graph graph = Parse(R"(%x = input() f32[6,5]
+%labels = input() i32[6]
+%loss = softmax_cross_entropy(%x, %labels, _) label_smoothing=0.1 f32[]
+metric %loss
+)");
+  const absl::StatusOr<Graph> evaluation = PrepareEvaluation(graph, Ops()), training = PrepareTraining(graph, Ops());
+  ASSERT_TRUE(evaluation.ok() && training.ok()) << evaluation.status() << training.status();
+  EXPECT_NE(ToText(*evaluation).find("softmax_cross_entropy(%x, %labels, %@sample_weight) f32[]"), std::string::npos)
+      << ToText(*evaluation);
+  EXPECT_NE(ToText(*training).find("softmax_cross_entropy(%x, %labels, _) label_smoothing=0.1"), std::string::npos);
+}
+
 TEST(PrepareTraining, BatchNormIsStatisticsAndNormalize) {
   const Graph graph =
       Parse(BatchNormText("%y = batch_norm(%x, %gamma, %beta, %mean, %variance) statistics_samples=3 f32[6,5,5,4]\n"
