@@ -15,6 +15,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import networks
 import numpy
@@ -95,6 +96,13 @@ def ours(options, classes):
             return json.load(file)["epochs"][-1]["test_accuracy"]
 
 
+def told(who, train):
+    began = time.monotonic()
+    reached = train()
+    print(f"{who}: {reached:.2%} in {(time.monotonic() - began) / 60:.1f} minutes", flush=True)
+    return reached
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build_model")
@@ -110,12 +118,8 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     peer = Peer(options)
-    mine = ours(options, peer.classes)
-    print(f"ours: {mine:.2%}", flush=True)
-    theirs = []
-    for seed in range(1, options.seeds + 1):
-        theirs.append(peer.accuracy_by(seed))
-        print(f"PyTorch, seed {seed}: {theirs[-1]:.2%}", flush=True)
+    mine = told("ours", lambda: ours(options, peer.classes))
+    theirs = [told(f"PyTorch, seed {seed}", lambda: peer.accuracy_by(seed)) for seed in range(1, options.seeds + 1)]
     width = max(theirs) - min(theirs)
     inside = min(theirs) - width <= mine <= max(theirs) + width
     print("in the range" if inside else "NOT in the range")
