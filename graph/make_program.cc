@@ -10,6 +10,7 @@
 #include "graph/derive/count_votes.h"
 #include "graph/derive/partition.h"
 #include "graph/derive/row_gradients.h"
+#include "graph/given/give_inputs.h"
 #include "graph/ir/generated_name.h"
 #include "graph/ir/group_key.h"
 #include "graph/passes/bucket_all_reduces.h"
@@ -141,6 +142,7 @@ class PassList {
     AddFusions(Fusion::When::kForward, passes);
     AddUnrolling(passes);
     passes.push_back({"partition", [this, &states](Graph g) { return Partition(g, strategy_, registry_, states); }});
+    AddGivenForms(passes);
     AddMixedPrecision(passes);
     passes.push_back(
         {"adjoint and update", [this](Graph g) { return AppendBackward(std::move(g), model_, strategy_, registry_); }});
@@ -165,6 +167,7 @@ class PassList {
     AddFusions(Fusion::When::kForward, passes);
     AddUnrolling(passes);
     passes.push_back({"partition", [this, &states](Graph g) { return Partition(g, strategy_, registry_, states); }});
+    AddGivenForms(passes);
     AddMixedPrecision(passes);
     passes.push_back({"resolve_results", [this](Graph g) { return WithResolvedResults(std::move(g), registry_); }});
     passes.push_back({"drop_unused", [](Graph g) { return DropUnused(g); }});
@@ -187,6 +190,12 @@ class PassList {
       if (fusion.when != when || (fusion.for_gpu && !options_.for_gpu)) continue;
       passes.push_back({fusion.name, [&fusion, this](Graph g) { return fusion.apply(std::move(g), registry_); }});
     }
+  }
+
+  // Of the partitioned graph: what is given lies as what is read.
+  void AddGivenForms(std::vector<Pass>& passes) const {
+    if (options_.given.empty()) return;
+    passes.push_back({"give_inputs", [this](Graph g) { return GiveInputs(g, options_.given, registry_); }});
   }
 
   // Of the partitioned graph: casts lie as what they cast, so that weights are split as without them.

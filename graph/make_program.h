@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "graph/derive/strategy.h"
+#include "graph/given/give_inputs.h"
 #include "graph/ir/model.h"
 #include "graph/ir/op_definition.h"
 #include "graph/ir/program.h"
@@ -25,7 +26,8 @@ struct ProgramOptions {
   // Values of the forward graph, by name: with any, the program has an entry point `predict` that computes them as
   // evaluation does, and has the inputs that they need. One for each size of the graph.
   std::vector<std::string> predictions = {};
-  bool entries = true;  // those that the model names; without them, what it does in its graph's own sizes
+  GivenForms given = {};  // inputs whose fields hold something else than what the graph reads, such as bytes
+  bool entries = true;    // those that the model names; without them, what it does in its graph's own sizes
   // For ranks that live in several processes: every step counts which of them want to stop
   // (graph/derive/count_votes.h).
   bool count_votes = false;

@@ -54,8 +54,6 @@ OpDefinition LayerNormInputGradOp();
 OpDefinition LayerNormParameterGradOp();
 // dropout.cc
 OpDefinition DropoutOp();
-// pixels.cc
-OpDefinition PixelsOp();
 // concat.cc
 OpDefinition ConcatOp();
 // slice.cc
@@ -72,6 +70,7 @@ OpDefinition ExpandOp();
 OpDefinition TransposeOp();
 // cast.cc
 OpDefinition CastOp();
+OpDefinition PixelsOp();
 // softmax.cc
 OpDefinition SoftmaxOp();
 OpDefinition SoftmaxGradOp();

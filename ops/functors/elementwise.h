@@ -24,7 +24,6 @@
 #include "ops/functors/pairs.h"
 #include "ops/functors/relu.h"
 #include "ops/functors/sigmoid.h"
-#include "ops/functors/silu.h"
 #include "ops/functors/tanh.h"
 #include "ops/functors/type_list.h"
 #include "runtime/base/philox.h"

@@ -12,6 +12,8 @@ namespace {
 // Numbers of one batch: sizes in bytes stay far from the end of 64 bits.
 constexpr int64_t kLargestBatch = int64_t{1} << 40;
 
+bool IsReal(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF64; }
+
 absl::Status CheckAugmentation(const ImageBatchOptions& options, ImageShape shape) {
   const Augmentation& augmentation = options.augmentation;
   if (options.mode == BatchMode::kEvaluation && (augmentation.shift != 0 || augmentation.flip)) {
@@ -32,18 +34,30 @@ absl::Status CheckOptions(const ImageBatchOptions& options, const ImageDataset& 
     return InvalidArgument("batch: found {} rows of {} numbers, allowed are at most {} numbers", options.batch_rows,
                            dataset.shape.elements(), kLargestBatch);
   }
-  const DType dtype = options.fields.dtype;
-  if (dtype != DType::kF32 && dtype != DType::kF64) {
-    return InvalidArgument("batch: found images of {}, allowed are f32 and f64", Name(dtype));
+  const ImageFields& fields = options.fields;
+  if ((!IsReal(fields.pixels) && fields.pixels != DType::kU8) || !IsReal(fields.floating)) {
+    return InvalidArgument("batch: found images of {} and weights of {}, allowed are f32, f64 and images of u8",
+                           Name(fields.pixels), Name(fields.floating));
   }
   RETURN_IF_ERROR(CheckAugmentation(options, dataset.shape));
   return CheckNormalization(options.normalization, dataset.shape.channels);
 }
 
 std::vector<Field> FieldsOf(const ImageFields& names, const ImageShape& shape) {
-  return {{names.images, names.dtype, {shape.height, shape.width, shape.channels}},
+  return {{names.images, names.pixels, {shape.height, shape.width, shape.channels}},
           {names.labels, DType::kI32, {}},
-          {names.weights, names.dtype, {}}};
+          {names.weights, names.floating, {}}};
+}
+
+template <typename T>
+std::vector<T> TableIf(bool wanted, const Normalization& normalization) {
+  return wanted ? NormalizationTable<T>(normalization) : std::vector<T>();
+}
+
+std::vector<uint8_t> BytesIf(bool wanted, int64_t channels) {
+  std::vector<uint8_t> table(wanted ? static_cast<size_t>(channels) * 256 : 0);
+  for (size_t i = 0; i < table.size(); ++i) table[i] = static_cast<uint8_t>(i % 256);
+  return table;
 }
 
 }  // namespace
@@ -60,16 +74,17 @@ ImageBatches::ImageBatches(std::shared_ptr<const ImageDataset> dataset, ImageBat
       fields_(FieldsOf(options_.fields, dataset_->shape)),
       order_(options_.mode, dataset_->count, options_.batch_rows, options_.seed),
       augmentation_key_(PhiloxKey(options_.seed, kAugmentationName)),
-      table_f32_(options_.fields.dtype == DType::kF32 ? NormalizationTable<float>(options_.normalization)
-                                                      : std::vector<float>()),
-      table_f64_(options_.fields.dtype == DType::kF64 ? NormalizationTable<double>(options_.normalization)
-                                                      : std::vector<double>()) {}
+      table_f32_(TableIf<float>(options_.fields.pixels == DType::kF32, options_.normalization)),
+      table_f64_(TableIf<double>(options_.fields.pixels == DType::kF64, options_.normalization)),
+      table_u8_(BytesIf(options_.fields.pixels == DType::kU8, dataset_->shape.channels)) {}
 
 absl::Status ImageBatches::FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const {
-  if (options_.fields.dtype == DType::kF32) {
+  if (options_.fields.pixels == DType::kF32) {
     FillRows(batch, rows, table_f32_, out);
-  } else {
+  } else if (options_.fields.pixels == DType::kF64) {
     FillRows(batch, rows, table_f64_, out);
+  } else {
+    FillRows(batch, rows, table_u8_, out);
   }
   return absl::OkStatus();
 }
@@ -82,7 +97,7 @@ void ImageBatches::FillRows(int64_t batch, Rows rows, const std::vector<T>& tabl
   T* const images = reinterpret_cast<T*>(out[0].data());
   int32_t* const labels = reinterpret_cast<int32_t*>(out[1].data());
   const std::vector<int64_t> samples = order_.Samples(batch, rows);
-  order_.WriteWeights(batch, samples, options_.fields.dtype, out[2]);
+  order_.WriteWeights(batch, samples, options_.fields.floating, out[2]);
   for (int64_t i = 0; i < rows.size(); ++i) {
     const int64_t sample = samples[i];
     if (sample == SampleOrder::kNoSample) {

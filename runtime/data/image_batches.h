@@ -1,7 +1,7 @@
 // Batches of an ImageDataset, in the order of runtime/data/sample_order.h.
 //
 // Training images are augmented if asked for; rows that fill up the last batch of an evaluation are zeros of label 0.
-// Pixels are normalised to (x / 255 - mean) / deviation. Thread-safe; holds the dataset alive.
+// Thread-safe; holds the dataset alive.
 #ifndef PARTITA_RUNTIME_DATA_IMAGE_BATCHES_H_
 #define PARTITA_RUNTIME_DATA_IMAGE_BATCHES_H_
 
@@ -25,7 +25,9 @@ namespace partita {
 // sample and 0 for a row that only fills the batch up.
 struct ImageFields {
   std::string images = "images", labels = "labels", weights = "weights";
-  DType dtype = DType::kF32;  // of images and weights: kF32 or kF64
+  // Of the images: kF32 or kF64, (x / 255 - mean) / deviation; or kU8, bytes as they are.
+  DType pixels = DType::kF32;
+  DType floating = DType::kF32;  // of the weights: kF32 or kF64
 };
 
 struct ImageBatchOptions {
@@ -40,7 +42,7 @@ struct ImageBatchOptions {
 class ImageBatches : public BatchSource {
  public:
   // kInvalidArgument: no samples, fewer samples than a training batch, a batch without rows, a shift as large as the
-  // image, augmentation of an evaluation, a normalization that does not fit, images that are neither f32 nor f64.
+  // image, augmentation of an evaluation, a normalization that does not fit, element types that cannot be.
   static absl::StatusOr<std::shared_ptr<ImageBatches>> Create(std::shared_ptr<const ImageDataset> dataset,
                                                               ImageBatchOptions options);
 
@@ -63,9 +65,10 @@ class ImageBatches : public BatchSource {
   const std::vector<Field> fields_;
   const SampleOrder order_;
   const uint64_t augmentation_key_;
-  // Of the fields' type; the other one is empty.
+  // Of the images' type; the others are empty. Of bytes it is what each is: itself.
   const std::vector<float> table_f32_;
   const std::vector<double> table_f64_;
+  const std::vector<uint8_t> table_u8_;
 };
 
 }  // namespace partita

@@ -16,6 +16,7 @@ constexpr char kImages[] = "partita.images";
 constexpr char kClasses[] = "partita.classes";
 constexpr char kMean[] = "partita.mean";
 constexpr char kDeviation[] = "partita.deviation";
+constexpr char kResize[] = "partita.resize";
 constexpr char kStep[] = "partita.step";
 constexpr char kRun[] = "partita.run.";
 constexpr char kRecipe[] = "partita.recipe.";
@@ -100,6 +101,9 @@ absl::StatusOr<Preprocessing> ReadPreprocessing(const std::string& path, const R
   ASSIGN_OR_RETURN(preprocessing.normalization.deviation, reader.Numbers(kDeviation));
   RETURN_IF_ERROR(WithContext(fmt::format("{}: metadata {} and {}", path, kMean, kDeviation),
                               CheckNormalization(preprocessing.normalization, preprocessing.images.channels)));
+  if (reader.Has(kResize)) {
+    ASSIGN_OR_RETURN(preprocessing.resize, reader.Whole(kResize, 1, kLargestSize));
+  }
   return preprocessing;
 }
 
@@ -142,11 +146,12 @@ bool BestScore::IsBeatenBy(const BestScore& other) const {
 Metadata ToMetadata(const ModelRecord& record) {
   Metadata metadata;
   if (record.preprocessing) {
-    const auto& [images, classes, normalization] = *record.preprocessing;
+    const auto& [images, classes, normalization, resize] = *record.preprocessing;
     metadata[kImages] = fmt::format("{},{},{}", images.height, images.width, images.channels);
     metadata[kClasses] = fmt::to_string(classes);
     metadata[kMean] = fmt::format("{}", fmt::join(normalization.mean, ","));
     metadata[kDeviation] = fmt::format("{}", fmt::join(normalization.deviation, ","));
+    if (resize != 0) metadata[kResize] = fmt::to_string(resize);
   }
   if (record.training) {
     metadata[kStep] = fmt::to_string(record.training->step);

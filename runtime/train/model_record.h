@@ -21,6 +21,7 @@ struct Preprocessing {
   ImageShape images;
   int64_t classes = 0;
   Normalization normalization;
+  int64_t resize = 0;  // of pictures in files: the shorter side that they are scaled to; 0: the images'
 };
 
 // The best result of a test set so far.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "runtime/api/session.h"
 #include "runtime/checkpoint/sharded/record.h"
 #include "runtime/data/batch_source.h"
+#include "runtime/data/normalization.h"
 #include "runtime/telemetry/progress.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/metrics.h"
@@ -27,6 +29,8 @@ struct TrainingData {
   std::shared_ptr<const BatchSource> test;          // likewise
   std::string manifest;                             // differs for different data: what processes of a job compare
   std::optional<Preprocessing> preprocessing = {};  // what was done to images; none: the data is no images of bytes
+  // Fields of bytes that the program is to make numbers of (ProgramOptions::given), and how.
+  std::map<std::string, Normalization> pixels = {};
 };
 
 struct EpochResult {

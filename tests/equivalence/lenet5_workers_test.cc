@@ -52,7 +52,7 @@ absl::StatusOr<std::shared_ptr<ImageBatches>> OpenBatches() {
   options.batch_rows = kBatch;
   options.seed = 1;
   options.normalization = MeasureNormalization(images);
-  options.fields.dtype = DType::kF64;
+  options.fields.pixels = options.fields.floating = DType::kF64;
   return ImageBatches::Create(std::make_shared<const ImageDataset>(std::move(images)), options);
 }
 

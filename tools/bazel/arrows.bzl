@@ -21,6 +21,7 @@ ARROWS = {
     "graph/derive": "runtime/base graph/value graph/optimizer graph/ir graph/moves",
     "graph/passes": "runtime/base graph/value graph/ir graph/moves graph/derive graph/verify",
     "graph/recompute": "graph/ir graph/derive",
+    "graph/given": "runtime/base graph/value graph/ir",
     "graph/proto_io": "runtime/base proto graph/value graph/optimizer graph/ir graph/read graph/derive",
     # From a program to what one rank launches, and the proofs, which know nothing of the makers.
     "graph/schedule": "runtime/base graph/value graph/ir",
@@ -31,7 +32,7 @@ ARROWS = {
     "graph/prove": "runtime/base graph/value graph/ir graph/schedule",
     "graph/timeline": "runtime/base graph/schedule",
     # The index of both ways.
-    "graph": "runtime/base graph/value graph/ir graph/moves graph/derive graph/passes graph/recompute" +
+    "graph": "runtime/base graph/value graph/ir graph/moves graph/derive graph/given graph/passes graph/recompute" +
              " graph/schedule graph/lower graph/plan graph/alike",
 
     # Where work runs, and how ranks talk: of the compiler value types alone.

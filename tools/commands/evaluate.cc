@@ -4,6 +4,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/input/beginning.h"
 #include "tools/commands/input/data/data.h"
+#include "tools/commands/input/data/pixel_forms.h"
 #include "tools/commands/input/graph_hash.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/loaded_model.h"
@@ -37,11 +38,12 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
   const std::optional<Beginning> beginning = loaded->beginning();
   const DataRequest request = {
-      .training = Need::kNo, .test = Need::kYes, .normalization = NormalizationOf(beginning), .sizes = SizesOf(model)};
+      .training = Need::kNo, .test = Need::kYes, .preprocessing = PreprocessingOf(beginning), .sizes = SizesOf(model)};
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, request));
   RETURN_IF_ERROR(CheckImages(*beginning, data));
   ProgramOptions program_options = ReadProgramOptions(flags, speed);
   program_options.count_votes = processes;
+  program_options.given = GivenFormsOf(data);
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, program_options));
   RETURN_IF_ERROR(CheckLastBatch(program, *data.test));
   ASSIGN_OR_RETURN(

@@ -7,6 +7,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/input/beginning.h"
 #include "tools/commands/input/data/data.h"
+#include "tools/commands/input/data/pixel_forms.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/loaded_model.h"
 #include "tools/commands/input/machine.h"
@@ -31,8 +32,10 @@ std::string PredictedValue(const Flags& flags, const Graph& graph) {
 }
 
 absl::StatusOr<Program> PredictionProgram(const Flags& flags, const Model& model, const Strategy& strategy,
-                                          const std::optional<MachineSpeed>& speed, const std::string& value) {
+                                          const std::optional<MachineSpeed>& speed, const std::string& value,
+                                          const GivenForms& given) {
   ProgramOptions options = ReadProgramOptions(flags, speed);
+  options.given = given;
   options.predictions = {value};
   options.entries = false;
   ASSIGN_OR_RETURN(options.count_votes, IsOneOfSeveral());
@@ -56,7 +59,7 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph, machine));
   ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
   const std::string value = PredictedValue(flags, model.graph);
-  ASSIGN_OR_RETURN(Program program, PredictionProgram(flags, model, strategy, speed, value));
+  ASSIGN_OR_RETURN(Program program, PredictionProgram(flags, model, strategy, speed, value, {}));
   const EntryPoint& entry = *program.Find(kPredictEntry);
   const auto reads = [&entry](const std::string& field) { return entry.FindInput(field) != nullptr; };
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
@@ -65,8 +68,12 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
       const TrainingData data,
       ReadData(
           flags, model.graph,
-          {.training = Need::kNo, .test = Need::kYes, .normalization = NormalizationOf(beginning), .reads = reads}));
+          {.training = Need::kNo, .test = Need::kYes, .preprocessing = PreprocessingOf(beginning), .reads = reads}));
   RETURN_IF_ERROR(CheckImages(*beginning, data));
+  // Which fields are needed, the program says; what is given in them, the data.
+  if (!data.pixels.empty()) {
+    ASSIGN_OR_RETURN(program, PredictionProgram(flags, model, strategy, speed, value, GivenFormsOf(data)));
+  }
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
       StartSession(flags, strategy, data, std::move(program), ReadSessionOptions(flags, speed), std::move(loaded)));

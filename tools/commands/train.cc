@@ -10,6 +10,7 @@
 #include "tools/commands/input/beginning.h"
 #include "tools/commands/input/chosen_strategy.h"
 #include "tools/commands/input/data/data.h"
+#include "tools/commands/input/data/pixel_forms.h"
 #include "tools/commands/input/graph_hash.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/loaded_model.h"
@@ -92,7 +93,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   std::optional<Beginning> beginning;
   if (loaded) beginning = loaded->beginning();
   if (resumed) beginning = resumed->beginning;
-  DataRequest request{.augmentation = ReadAugmentation(flags), .normalization = NormalizationOf(beginning)};
+  DataRequest request{.augmentation = ReadAugmentation(flags), .preprocessing = PreprocessingOf(beginning)};
   if (flags.Given("crop-area")) request.least_area = flags.Float("crop-area");
   request.colour = flags.Float("colour");
   request.sizes = SizesOf(prepared.model);
@@ -112,6 +113,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   for (const std::string& passed : resumption.passed_over) prepared.changes.push_back(passed);
   ProgramOptions program_options = ReadProgramOptions(flags, speed);
   program_options.count_votes = processes;
+  program_options.given = GivenFormsOf(prepared.data);
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, prepared.model, strategy, program_options));
   if (prepared.data.test != nullptr) RETURN_IF_ERROR(CheckLastBatch(program, *prepared.data.test));
   SessionOptions options = ReadSessionOptions(flags, speed);

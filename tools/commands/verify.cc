@@ -8,6 +8,7 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/input/chosen_strategy.h"
 #include "tools/commands/input/data/data.h"
+#include "tools/commands/input/data/pixel_forms.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/machine.h"
 #include "tools/commands/input/run_options.h"
@@ -61,13 +62,16 @@ absl::StatusOr<StepComparison> Step(const BatchSource& source, int64_t number, P
 
 int64_t StepsOf(const Flags& flags) { return flags.Int("steps") > 0 ? flags.Int("steps") : kSteps; }
 
-absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model model, std::ostream& out) {
+absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model model, const TrainingData& data,
+                                                    std::ostream& out) {
   SetScheduleLength(StepsOf(flags), model.learning_rate);
   ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
   ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(flags, model, /*exact=*/true, machine));
   ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, chosen.strategy.mesh.size()));
-  ASSIGN_OR_RETURN(Program plan, MakeProgramOf(flags, model, chosen.strategy, ReadProgramOptions(flags, speed)));
-  ASSIGN_OR_RETURN(Program serial, MakeProgramOf(flags, model, Strategy{}, ReadProgramOptions(flags, speed)));
+  ProgramOptions options = ReadProgramOptions(flags, speed);
+  options.given = GivenFormsOf(data);
+  ASSIGN_OR_RETURN(Program plan, MakeProgramOf(flags, model, chosen.strategy, options));
+  ASSIGN_OR_RETURN(Program serial, MakeProgramOf(flags, model, Strategy{}, options));
   if (flags.IsSet("save-strategy"))
     RETURN_IF_ERROR(SaveFoundStrategy(chosen.strategy, chosen.finalists, flags.Text("save-strategy")));
   if (flags.Text("format") == "text" && Searches(flags)) out << FormatFinalists(chosen.finalists) << "\n";
@@ -98,7 +102,7 @@ absl::StatusOr<int> RunVerify(const CommandContext& context) {
   RETURN_IF_ERROR(CheckDevice(flags));
   ASSIGN_OR_RETURN(const Model model, ReadModel(flags));
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, {.training = Need::kYes, .test = Need::kNo}));
-  ASSIGN_OR_RETURN(const std::unique_ptr<PlanVerifier> verifier, Start(flags, model, context.out));
+  ASSIGN_OR_RETURN(const std::unique_ptr<PlanVerifier> verifier, Start(flags, model, data, context.out));
   const int64_t steps = StepsOf(flags);
   nlohmann::json rows = nlohmann::json::array();
   absl::Status status;

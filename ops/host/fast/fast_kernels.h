@@ -17,10 +17,8 @@ absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node);
 // weight_grad.cc
 absl::StatusOr<PreparedKernel> FastConv2dWeightGrad(const LocalNode& node);
 
-// cast.cc: between f32 and bf16
+// cast.cc: between f32 and bf16; of bytes
 absl::StatusOr<PreparedKernel> FastCast(const LocalNode& node);
-
-// pixels.cc
 absl::StatusOr<PreparedKernel> FastPixels(const LocalNode& node);
 
 // elementwise.cc: of ops/functors/elementwise.h

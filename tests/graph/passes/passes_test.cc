@@ -4,7 +4,6 @@
 #include "graph/passes/convert_dtype.h"
 #include "graph/passes/decompose.h"
 #include "graph/passes/drop_unused.h"
-#include "graph/passes/give_inputs.h"
 #include "graph/text/text.h"
 #include "ops/registry.h"
 #include "tests/graph/parse.h"
@@ -90,35 +89,6 @@ TEST(Decompose, WhatIsNotSplitStaysWhole) {
   const absl::StatusOr<Graph> same = Decompose(Parse(text), strategy, Ops());
   ASSERT_TRUE(same.ok()) << same.status();
   EXPECT_EQ(ToText(*same), text);
-}
-
-TEST(GiveInputs, ANodeMakesWhatIsReadOfWhatIsGiven) {
-  const Graph graph = Parse(R"(mesh data:2
-%x = input() f32[4,6,2] {data:S0}
-%x@micro1 = input() field=y f32[4,2] {data:S0}
-%t = input() i32[4] {data:S0}
-metric %x
-metric %x@micro1
-metric %t
-)");
-  const auto bytes = [](const char* mean) {
-    return GivenForm{DType::kU8, "pixels", {{"mean", std::string(mean)}, {"deviation", std::string("0.5")}}};
-  };
-  const absl::StatusOr<Graph> given = GiveInputs(graph, {{"x", bytes("0.3,0.4")}, {"y", bytes("0.3")}}, Ops());
-  ASSERT_TRUE(given.ok()) << given.status();
-  EXPECT_EQ(ToText(*given), R"(mesh data:2
-%x@given = input() field=x u8[4,6,2] {data:S0}
-%x = pixels(%x@given) deviation=0.5 mean=0.3,0.4 f32[4,6,2] {data:S0}
-%x@micro1@given = input() field=y u8[4,2] {data:S0}
-%x@micro1 = pixels(%x@micro1@given) deviation=0.5 mean=0.3 f32[4,2] {data:S0}
-%t = input() i32[4] {data:S0}
-metric %x
-metric %x@micro1
-metric %t
-)");
-  const absl::Status refused = GiveInputs(graph, {{"x", bytes("1,2,3")}}, Ops()).status();
-  EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_NE(refused.message().find("input 'x': attribute mean is '1,2,3'"), std::string::npos) << refused;
 }
 
 TEST(ConvertDType, FloatsChangeIntegersStay) {

@@ -60,7 +60,7 @@ ImageBatchOptions Options(BatchMode mode, int64_t rows, int64_t channels = 1) {
 
 std::shared_ptr<ImageBatches> Make(std::shared_ptr<const ImageDataset> dataset, ImageBatchOptions options,
                                    DType dtype = DType::kF32) {
-  options.fields.dtype = dtype;
+  options.fields.pixels = options.fields.floating = dtype;
   auto batches = ImageBatches::Create(std::move(dataset), std::move(options));
   EXPECT_TRUE(batches.ok()) << batches.status();
   return *batches;
@@ -232,6 +232,28 @@ TEST(ImageBatches, AugmentationIsShiftThenFlipOfTheSample) {
   }
 }
 
+// Bytes are those that the numbers are made of, augmented alike.
+TEST(ImageBatches, BytesAreThoseOfTheNumbers) {
+  const auto dataset = Mock(12, {5, 7, 2});
+  ImageBatchOptions options = Options(BatchMode::kTraining, 12, 2);
+  options.normalization = MeasureNormalization(*dataset);
+  options.augmentation = {2, Border::kZero, true};
+  const Filled<float> numbers = Fill<float>(*Make(dataset, options), 1, {3, 12});
+  options.fields.pixels = DType::kU8;
+  const auto source = ImageBatches::Create(dataset, options).value();
+  std::vector<uint8_t> bytes(9 * 5 * 7 * 2);
+  std::vector<float> weights(9);
+  std::vector<int32_t> labels(9);
+  ASSERT_TRUE(source
+                  ->Fill(1, {3, 12},
+                         {std::as_writable_bytes(std::span(bytes)), std::as_writable_bytes(std::span(labels)),
+                          std::as_writable_bytes(std::span(weights))})
+                  .ok());
+  const std::vector<float> table = NormalizationTable<float>(options.normalization);
+  for (size_t i = 0; i < bytes.size(); ++i) ASSERT_EQ(numbers.images[i], table[i % 2 * 256 + bytes[i]]);
+  EXPECT_EQ(labels, numbers.labels);
+}
+
 TEST(Augmentation, ReachesEveryShiftAndBothFlips) {
   std::map<std::tuple<int64_t, int64_t, bool>, int> seen;
   for (int64_t sample = 0; sample < 5000; ++sample) {
@@ -263,8 +285,8 @@ TEST(ImageBatches, RefusesWhatCannotWork) {
   ImageBatchOptions shifted = good;
   shifted.augmentation.shift = 2;
   ImageBatchOptions whole = good;
-  whole.fields.dtype = DType::kI32;
-  EXPECT_THAT(Error(8, whole), HasSubstr("found images of i32, allowed are f32 and f64"));
+  whole.fields.floating = DType::kU8;
+  EXPECT_THAT(Error(8, whole), HasSubstr("found images of f32 and weights of u8, allowed are"));
   EXPECT_THAT(Error(8, shifted), HasSubstr("found a shift of 2 pixels, allowed are 0 to 1"));
   ImageBatchOptions evaluated = Options(BatchMode::kEvaluation, 8);
   evaluated.augmentation.flip = true;

@@ -87,7 +87,7 @@ TEST(Prefetcher, EveryRankGetsItsRowsOfEveryBatch) {
   const auto dataset = std::make_shared<const ImageDataset>(MakeMockDataset(21, {4, 3, 2}, 5, 1).value());
   for (const DType dtype : {DType::kF32, DType::kF64}) {
     ImageBatchOptions images{BatchMode::kEvaluation, 4, 0, {}, MeasureNormalization(*dataset)};
-    images.fields.dtype = dtype;
+    images.fields.pixels = images.fields.floating = dtype;
     const std::shared_ptr<const BatchSource> source = ImageBatches::Create(dataset, images).value();
     const std::vector<Rows> ranks = {{0, 3}, {3, 4}, {0, 3}, {4, 4}, {0, 4}};
     const auto prefetcher = Start(source, {ranks, 0, source->batches_per_epoch(), 2});

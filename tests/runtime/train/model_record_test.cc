@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 ModelRecord Whole() {
   ModelRecord record;
-  record.preprocessing = {{28, 30, 2}, 10, {{0.1, -1.0 / 3}, {1e-9, 2}}};
+  record.preprocessing = {{28, 30, 2}, 10, {{0.1, -1.0 / 3}, {1e-9, 2}}, 36};
   record.training = {100, {{"batch", "8"}, {"data", "a, b"}}, {{"precision", "f32"}}, BestScore{"accuracy", 0.7}};
   return record;
 }
@@ -49,8 +49,8 @@ TEST(ModelRecord, NonsenseIsRefusedByItsName) {
     for (int i = 0; i < 100'000; ++i) text += ",1";
     return text;
   }();
-  for (const char* key : {"partita.images", "partita.classes", "partita.mean", "partita.deviation", "partita.step",
-                          "partita.best.accuracy"}) {
+  for (const char* key : {"partita.images", "partita.classes", "partita.mean", "partita.deviation", "partita.resize",
+                          "partita.step", "partita.best.accuracy"}) {
     for (const std::string& text : {std::string(), std::string("x"), std::string("1,"), std::string(",1"),
                                     std::string("1 "), std::string("nan"), std::string("1;2"), many, list}) {
       const std::string refusal = Refusal(key, text);

@@ -34,6 +34,19 @@ class Pictures(TrainerCase):
                          MLP)
         self.assertAlmostEqual(json.loads(done.stdout)["test_accuracy"], report["epochs"][-1]["test_accuracy"])
 
+    def test_a_model_sees_pictures_as_in_training(self):
+        report, model = self.learn("--resize=34")
+        self.assertIn(b'"partita.resize":"34"', model)
+        os.makedirs(self.path("other"))
+        evaluate = ("evaluate", "--batch=16", "--load=model.safetensors", "--format=json")
+        done = self.call(*evaluate, f"--data={self.data}", MLP)
+        self.assertEqual(json.loads(done.stdout)["test_loss"], report["test_loss"])
+        # Its mean and deviation are those of the model: a test set alone is enough.
+        os.rename(self.data, self.path("other/test"))
+        self.call(*evaluate, f"--data={self.path('other')}", MLP)
+        self.refused(2, "--resize is 30; the model that is loaded was trained on pictures scaled to a shorter side of 34",
+                     *evaluate, "--resize=30", f"--data={self.path('other')}", MLP)
+
     def test_any_number_of_threads_gives_the_same_bits(self):
         flags = ("--flip", "--crop-area=0.3", "--colour=0.3")
         _, one = self.learn("--decode-threads=1", *flags)

@@ -56,7 +56,7 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> MakeBatches(const ImageInputs
   options.mode = mode;
   options.batch_rows = rows;
   options.normalization = MeasureNormalization(set);
-  options.fields = {inputs.images, inputs.labels, kSampleWeightName, inputs.type.dtype};
+  options.fields = {inputs.images, inputs.labels, kSampleWeightName, inputs.type.dtype, inputs.type.dtype};
   return ImageBatches::Create(std::make_shared<const ImageDataset>(std::move(set)), options);
 }
 

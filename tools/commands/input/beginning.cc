@@ -17,9 +17,8 @@ absl::Status CheckInputs(const std::string& graph, const Beginning& beginning, c
   return CheckSameImages(beginning.path, *saved, graph, inputs->shape(), inputs->classes, flat);
 }
 
-std::optional<Normalization> NormalizationOf(const std::optional<Beginning>& beginning) {
-  if (!beginning || !beginning->record.preprocessing) return std::nullopt;
-  return beginning->record.preprocessing->normalization;
+std::optional<Preprocessing> PreprocessingOf(const std::optional<Beginning>& beginning) {
+  return beginning ? beginning->record.preprocessing : std::nullopt;
 }
 
 absl::Status CheckImages(const Beginning& beginning, const TrainingData& data) {

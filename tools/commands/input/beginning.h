@@ -26,7 +26,7 @@ struct Beginning {
 absl::Status CheckInputs(const std::string& graph, const Beginning& beginning, const Model& model);
 
 // What was done to the images that the model knows; none: nothing says so, or it is not asked.
-std::optional<Normalization> NormalizationOf(const std::optional<Beginning>& beginning);
+std::optional<Preprocessing> PreprocessingOf(const std::optional<Beginning>& beginning);
 
 // kInvalidArgument: the model knows images, and the data is something else, to which nothing of this can be done.
 absl::Status CheckImages(const Beginning& beginning, const TrainingData& data);

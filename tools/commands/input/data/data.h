@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/model.h"
 #include "runtime/data/augmentation.h"
-#include "runtime/data/normalization.h"
+#include "runtime/train/model_record.h"
 #include "runtime/train/trainer.h"
 #include "tools/program/flags.h"
 
@@ -26,7 +26,7 @@ struct DataRequest {
   Need training = Need::kYes, test = Need::kIfThere;
   Augmentation augmentation = {};                           // of training images alone
   double least_area = 0, colour = 0;                        // of training pictures alone: as ViewOptions has them
-  std::optional<Normalization> normalization = {};          // of pixels; none: that of the training images
+  std::optional<Preprocessing> preprocessing = {};          // as a model knows it; none: training images are measured
   std::function<bool(const std::string&)> reads = nullptr;  // whether an input needs its field; null: all do
   std::vector<const Graph*> sizes = {};                     // the graph in others, of which batches may be as well
 };

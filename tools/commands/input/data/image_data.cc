@@ -5,6 +5,7 @@
 #include "graph/ir/generated_name.h"
 #include "runtime/base/status.h"
 #include "runtime/data/image_batches.h"
+#include "tools/commands/input/data/pixel_forms.h"
 
 namespace partita {
 namespace {
@@ -13,7 +14,7 @@ constexpr int64_t kMockBatches = 50;
 
 absl::StatusOr<Normalization> NormalizationOf(const std::string& source, const ImageSets& sets,
                                               const DataRequest& request) {
-  if (request.normalization) return *request.normalization;
+  if (request.preprocessing) return request.preprocessing->normalization;
   if (sets.train) return MeasureNormalization(*sets.train);
   return InvalidArgument("{}: there are no training images, on which the mean and deviation of pixels are measured",
                          source);
@@ -51,8 +52,10 @@ absl::StatusOr<TrainingData> ImageData(const std::string& source, ImageSets sets
   options.batch_rows = image.inputs.batch();
   options.seed = image.seed;
   ASSIGN_OR_RETURN(options.normalization, NormalizationOf(source, sets, request));
-  options.fields = {image.inputs.images, image.inputs.labels, kSampleWeightName, image.floating};
+  const DType pixels = PixelTypeOf(image.inputs, options.normalization, image.floating);
+  options.fields = {image.inputs.images, image.inputs.labels, kSampleWeightName, pixels, image.floating};
   TrainingData data;
+  if (pixels == DType::kU8) data.pixels[image.inputs.images] = options.normalization;
   data.preprocessing = {(sets.train ? sets.train : sets.test)->shape, image.inputs.classes, options.normalization};
   data.manifest = fmt::format("training set: {}; test set: {}", DigestOf(sets.train), DigestOf(sets.test));
   options.augmentation = request.augmentation;

@@ -15,6 +15,7 @@
 #include "runtime/data/pictures/picture_folder.h"
 #include "runtime/data/pictures/picture_shards.h"
 #include "runtime/data/pictures/show_picture.h"
+#include "tools/program/exit_code.h"
 
 namespace partita {
 namespace {
@@ -28,8 +29,19 @@ absl::StatusOr<Threads> StartThreads(const Flags& flags) {
   return DecodeThreads::Start(asked > 0 ? asked : std::max(1u, std::thread::hardware_concurrency()));
 }
 
+// A model sees pictures as it did in training.
+absl::StatusOr<int64_t> ResizeOf(const Flags& flags, const DataRequest& request) {
+  const int64_t asked = flags.Int("resize");
+  if (!request.preprocessing) return asked;
+  const int64_t known = request.preprocessing->resize;
+  if (!flags.Given("resize") || asked == known) return known;
+  const std::string size = known == 0 ? "the graph's size" : fmt::format("a shorter side of {}", known);
+  return FlagError("flag --resize is {}; the model that is loaded was trained on pictures scaled to {}", asked, size);
+}
+
 // Of the graph's own size; what a training draws in addition is `request`'s.
-absl::StatusOr<PictureBatchOptions> OptionsOf(const Flags& flags, const ImageRequest& image) {
+absl::StatusOr<PictureBatchOptions> OptionsOf(const Flags& flags, const ImageRequest& image,
+                                              const DataRequest& request) {
   const ImageInputs& inputs = image.inputs;
   if (inputs.type.shape.size() != 4) {
     return InvalidArgument("input '{}' is {}, pictures need [batch, height, width, channels]", inputs.images,
@@ -41,8 +53,8 @@ absl::StatusOr<PictureBatchOptions> OptionsOf(const Flags& flags, const ImageReq
   options.seed = image.seed;
   options.channels = static_cast<int>(shape.channels);
   options.views.size = {shape.height, shape.width};
-  options.views.resize = flags.Int("resize");
-  options.fields = {inputs.images, inputs.labels, kSampleWeightName, image.floating, image.floating};
+  ASSIGN_OR_RETURN(options.views.resize, ResizeOf(flags, request));
+  options.fields = {inputs.images, inputs.labels, kSampleWeightName, DType::kU8, image.floating};
   options.bad_files = flags.Text("bad-files") == "skip" ? BadFilePolicy::kSkip : BadFilePolicy::kStop;
   options.warn = [](const std::string& what) { spdlog::warn("left out: {}", what); };
   return options;
@@ -110,19 +122,21 @@ bool HoldsPictures(const std::string& path) {
 
 absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& flags, const ImageRequest& image,
                                          const DataRequest& request) {
-  ASSIGN_OR_RETURN(PictureBatchOptions options, OptionsOf(flags, image));
+  ASSIGN_OR_RETURN(PictureBatchOptions options, OptionsOf(flags, image, request));
   ASSIGN_OR_RETURN(const Threads threads, StartThreads(flags));
   ASSIGN_OR_RETURN(PictureSets sets, Scan(path, flags, options, image.inputs, *threads));
   if (options.bad_files == BadFilePolicy::kSkip && request.test != Need::kNo) {
     RETURN_IF_ERROR(DropDamaged(sets.test, *threads, sets.bad));
   }
   Warn(path, sets.bad);
-  if (request.normalization) {
-    options.normalization = *request.normalization;
+  if (request.preprocessing) {
+    options.normalization = request.preprocessing->normalization;
   } else {
     ASSIGN_OR_RETURN(options.normalization, Measure(path, sets, options, *threads));
   }
   TrainingData data;
+  data.preprocessing = {image.inputs.shape(), image.inputs.classes, options.normalization, options.views.resize};
+  data.pixels[image.inputs.images] = options.normalization;
   data.manifest = ManifestOf(sets, options.normalization);
   if (request.test != Need::kNo) {
     options.mode = BatchMode::kEvaluation;

@@ -5,8 +5,8 @@
 //            %x = pixels(%x@given) mean=0.3 deviation=0.4 f32[64,28,28,1]
 //
 // Of the partitioned graph: what is given lies as what is read did, so no strategy knows of it and no move is added.
-#ifndef PARTITA_GRAPH_PASSES_GIVE_INPUTS_H_
-#define PARTITA_GRAPH_PASSES_GIVE_INPUTS_H_
+#ifndef PARTITA_GRAPH_GIVEN_GIVE_INPUTS_H_
+#define PARTITA_GRAPH_GIVEN_GIVE_INPUTS_H_
 
 #include <map>
 #include <string>
@@ -32,4 +32,4 @@ absl::StatusOr<Graph> GiveInputs(const Graph& graph, const GivenForms& forms, co
 
 }  // namespace partita
 
-#endif  // PARTITA_GRAPH_PASSES_GIVE_INPUTS_H_
+#endif  // PARTITA_GRAPH_GIVEN_GIVE_INPUTS_H_

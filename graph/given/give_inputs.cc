@@ -1,4 +1,4 @@
-#include "graph/passes/give_inputs.h"
+#include "graph/given/give_inputs.h"
 
 #include <utility>
 #include <vector>

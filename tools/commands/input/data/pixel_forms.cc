@@ -1,0 +1,24 @@
+#include "tools/commands/input/data/pixel_forms.h"
+
+#include <cstdint>
+
+#include "ops/functors/pixels.h"
+#include "ops/values/pixel_scale.h"
+
+namespace partita {
+
+DType PixelTypeOf(const ImageInputs& inputs, const Normalization& normalization, DType floating) {
+  const auto channels = static_cast<int64_t>(normalization.mean.size());
+  const bool known = channels == 1 || (channels == inputs.type.shape.back() && channels <= kMostPixelChannels);
+  return known ? DType::kU8 : floating;
+}
+
+GivenForms GivenFormsOf(const TrainingData& data) {
+  GivenForms forms;
+  for (const auto& [field, normalization] : data.pixels) {
+    forms[field] = {DType::kU8, "pixels", PixelAttributes(normalization.mean, normalization.deviation)};
+  }
+  return forms;
+}
+
+}  // namespace partita

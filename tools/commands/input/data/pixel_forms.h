@@ -1,0 +1,22 @@
+// What a program has to make of the bytes that a data set gives as they are.
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_DATA_PIXEL_FORMS_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_DATA_PIXEL_FORMS_H_
+
+#include "graph/given/give_inputs.h"
+#include "graph/value/dtype.h"
+#include "runtime/data/normalization.h"
+#include "runtime/train/image_inputs.h"
+#include "runtime/train/trainer.h"
+
+namespace partita {
+
+// In what type pictures for these inputs go into batches: bytes, unless their channels are not those of the input (one
+// that takes them flat) or too many for the op that makes numbers of them; then `floating`.
+DType PixelTypeOf(const ImageInputs& inputs, const Normalization& normalization, DType floating);
+
+// For ProgramOptions::given.
+GivenForms GivenFormsOf(const TrainingData& data);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_DATA_PIXEL_FORMS_H_
