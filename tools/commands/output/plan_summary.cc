@@ -53,7 +53,7 @@ std::string FormatStep(const PlanProto& plan) {
     again += IsComputedAgain(node.name());
     if (node.axes_size() + node.meshes_size() > 0) ++moves;
   }
-  return Line("a step", fmt::format("{} nodes: {} forward, {} backward{}, {} update; {} move between ranks",
+  return Line("a step", fmt::format("{} nodes: {} forward, {} backward{}, {} update; {} of them are moves",
                                     plan.nodes_size(), phases["forward"], phases["backward"],
                                     again > 0 ? fmt::format(" ({} again)", again) : "", phases["update"], moves));
 }
