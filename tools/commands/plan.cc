@@ -11,6 +11,7 @@
 #include "runtime/base/files.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/input/chosen_strategy.h"
+#include "tools/commands/input/data/pixel_forms.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/machine.h"
 #include "tools/commands/input/run_options.h"
@@ -144,6 +145,7 @@ class Planning {
     const Spread spread = flags_.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
     ProgramOptions options = ReadProgramOptions(flags_, speed);
     options.count_votes = spread == Spread::kProcesses;
+    options.given = AssumedForms(model_.graph);
     Program made;
     if (!predicted_) {
       ASSIGN_OR_RETURN(made, MakeProgramOf(flags_, model_, chosen_.strategy, options));

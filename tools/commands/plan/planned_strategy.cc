@@ -6,6 +6,7 @@
 #include "ops/registry.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/status.h"
+#include "tools/commands/input/data/pixel_forms.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
 
@@ -27,6 +28,7 @@ absl::StatusOr<PredictedPlan> PredictedPlanOf(const Flags& flags, const Model& m
                   ReadProgramOptions(flags, speed),
                   (*backend)->schedule_options()};
   basis.program.count_votes = spread == Spread::kProcesses;
+  basis.program.given = AssumedForms(model.graph);
   absl::StatusOr<PredictedPlan> plan = PredictPlan(basis, strategy);
   if (!plan.ok()) return WithContext(flags.arguments()[0], plan.status());
   return plan;

@@ -55,8 +55,8 @@ std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& s
   std::map<std::string, std::string> digests = {
       {"the version", kToolVersion},
       {"the strategy", Hash(PrintStrategy(strategy, ProtoFormat::kText))},
-      {"the program", Hash(TextOf(program))},
       {"the data", data.manifest},
+      {"what they compute", Hash(TextOf(program))},  // last: of all others some are why
   };
   for (const auto& [name, value] : flags.GivenValues()) {
     const bool own = std::ranges::find(kOwnFlags, name) != std::end(kOwnFlags);

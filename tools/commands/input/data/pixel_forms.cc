@@ -21,4 +21,13 @@ GivenForms GivenFormsOf(const TrainingData& data) {
   return forms;
 }
 
+GivenForms AssumedForms(const Graph& graph) {
+  TrainingData data;
+  const absl::StatusOr<ImageInputs> inputs = FindImageInputs(graph);
+  if (!inputs.ok()) return {};
+  const Normalization none = NoNormalization(inputs->shape().channels);
+  if (PixelTypeOf(*inputs, none, inputs->type.dtype) == DType::kU8) data.pixels[inputs->images] = none;
+  return GivenFormsOf(data);
+}
+
 }  // namespace partita

@@ -3,6 +3,7 @@
 #define PARTITA_TOOLS_COMMANDS_INPUT_DATA_PIXEL_FORMS_H_
 
 #include "graph/given/give_inputs.h"
+#include "graph/ir/graph.h"
 #include "graph/value/dtype.h"
 #include "runtime/data/normalization.h"
 #include "runtime/train/image_inputs.h"
@@ -16,6 +17,9 @@ DType PixelTypeOf(const ImageInputs& inputs, const Normalization& normalization,
 
 // For ProgramOptions::given.
 GivenForms GivenFormsOf(const TrainingData& data);
+
+// Where no data is looked at: as if a graph that takes pictures were given them by --mock-data.
+GivenForms AssumedForms(const Graph& graph);
 
 }  // namespace partita
 
