@@ -16,6 +16,7 @@
 #include "runtime/base/status.h"
 #include "runtime/train/graph_fields.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/input/data/pixel_forms.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/machine.h"
 #include "tools/commands/input/run_options.h"
@@ -43,8 +44,9 @@ absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, co
   ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
                    Backend::OpenToPlan(strategy.mesh.size(), Spread::kThreads, ReadPlanOptions(flags, speed)));
   const KernelTimes times = KernelTimesOf(machine, strategy.mesh.size());
-  const PlanBasis basis{
+  PlanBasis basis{
       sized, Ops(), cluster, times, backend->kernels(), ReadProgramOptions(flags, speed), backend->schedule_options()};
+  basis.program.given = AssumedForms(sized.graph);
   const absl::StatusOr<PredictedPlan> plan = PredictPlan(basis, strategy);
   if (!plan.ok()) return WithContext(flags.arguments()[0], plan.status());
   RETURN_IF_ERROR(plan->fits);

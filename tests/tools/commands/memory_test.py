@@ -48,8 +48,8 @@ class MemoryTest(TrainerCase):
         self.assertEqual(process["arena_bytes"], sum(rank["memory"]["total_bytes"] for rank in plan["ranks"]))
         self.assertEqual(process["total_bytes"],
                          process["arena_bytes"] + process["batch_bytes"] + process["program_bytes"])
-        # Three batches of training and three of evaluation, which has weights.
-        batch = 64 * (28 * 28 + 1) * 4
+        # Three batches of training and three of evaluation, which has weights: pictures as bytes, labels of four.
+        batch = 64 * (28 * 28 + 4)
         self.assertEqual(process["batch_bytes"], 3 * batch + 3 * (batch + 64 * 4))
 
     def test_of_each_process(self):
