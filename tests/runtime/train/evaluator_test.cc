@@ -1,8 +1,11 @@
 // What a test set's loss is: of means over samples, of terms that are none, of the user's weights; whatever the size of
-// the set, of the batch and the split.
+// the set, of the batch and the split. And what is predicted of each of its samples.
 #include "runtime/train/evaluator.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <tuple>
 
 #include "graph/ir/generated_name.h"
 #include "graph/make_program.h"
@@ -10,7 +13,9 @@
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/data/image_batches.h"
+#include "runtime/train/predictor.h"
 #include "runtime/train/trainer.h"
+#include "tests/runtime/train/lenet_fixture.h"
 
 namespace partita {
 namespace {
@@ -152,6 +157,44 @@ TEST(CheckLastBatch, WantsWholeBatchesWhereNothingWeighsSamples) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_NE(std::string(refused.message()).find("the test set has 13 samples, which are no whole batches of 8"),
             std::string::npos);
+}
+
+TEST(EvaluateSet, CountsEverySampleOnceInAnyBatch) {
+  std::vector<Evaluation> evaluations;
+  for (const int64_t batch : {1, 4, 19, 32}) {
+    Fixture fixture = Make(batch, 1, 1);
+    evaluations.push_back(*EvaluateSet(*fixture.session, fixture.data.test, nullptr).value());
+    EXPECT_NEAR(evaluations.back().loss, evaluations[0].loss, 1e-5);
+    EXPECT_NEAR(*MetricOf(evaluations.back().metrics, "accuracy"), *MetricOf(evaluations[0].metrics, "accuracy"), 1e-6);
+  }
+  EXPECT_GT(evaluations[0].loss, 0);
+}
+
+// Predictions of a model under several splits, and what they say of the labels.
+TEST(PredictSet, LogitsOfEverySampleOnceUnderAnySplit) {
+  const auto predict = [](int64_t batch, int data, int model) {
+    Fixture fixture = Make(batch, data, model, {"classifier/bias"});
+    absl::StatusOr<std::optional<Predictions>> predictions = PredictSet(*fixture.session, fixture.data.test, nullptr);
+    EXPECT_TRUE(predictions.ok()) << predictions.status();
+    const Evaluation evaluation = *EvaluateSet(*fixture.session, fixture.data.test, nullptr).value();
+    HostTensor logits = std::move((*predictions)->at(0));
+    EXPECT_EQ(logits.shape, (Shape{kTestSamples, 10}));
+    const std::vector<double> values = ToDoubles(logits);
+    const ImageDataset set = MakeMockDataset(kTestSamples, {12, 12, 1}, 10, 2).value();
+    int right = 0;
+    for (int64_t sample = 0; sample < kTestSamples; ++sample) {
+      const auto row = values.begin() + sample * 10;
+      right += std::max_element(row, row + 10) - row == set.labels[sample];
+    }
+    EXPECT_NEAR(static_cast<double>(right) / kTestSamples, *MetricOf(evaluation.metrics, "accuracy"), 1e-6);
+    return values;
+  };
+  const std::vector<double> serial = predict(8, 1, 1);
+  for (const auto& [batch, data, model] : {std::tuple{5, 1, 1}, {8, 2, 1}, {7, 3, 1}, {8, 1, 2}, {9, 2, 2}}) {
+    const std::vector<double> split = predict(batch, data, model);
+    ASSERT_EQ(split.size(), serial.size());
+    for (size_t i = 0; i < serial.size(); ++i) EXPECT_NEAR(split[i], serial[i], 1e-4);
+  }
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
-// Which inputs of a graph a data set of images can give, and which data sets fit.
+// Which inputs of a graph a data set of images can give, which data sets fit, and which inputs their fields fill.
 #include "runtime/train/image_inputs.h"
 
 #include <gmock/gmock.h>
 
 #include "ops/graph_builder.h"
 #include "ops/registry.h"
+#include "runtime/train/batch_feed.h"
+#include "tests/runtime/train/lenet_fixture.h"
 #include "tools/models/models.h"
 
 namespace partita {
@@ -51,6 +53,26 @@ TEST(CheckDataset, ComparesShapesAndClasses) {
               HasSubstr("folder: the images are 12 x 11 x 1"));
   EXPECT_THAT(Refusal(CheckDataset(inputs, MakeMockDataset(4, {12, 12, 1}, 11, 1).value(), "folder")),
               HasSubstr("11 classes"));
+}
+
+TEST(BatchFeed, AnInputThatNoFieldFillsIsNamed) {
+  Fixture fixture = Make(8, 1, 1);
+  ImageBatchOptions options;
+  options.batch_rows = 8;
+  options.normalization = NoNormalization(1);
+  const auto refusal = [&](ImageFields fields, ImageShape shape) {
+    options.fields = std::move(fields);
+    auto set = std::make_shared<ImageDataset>(MakeMockDataset(16, shape, 10, 1).value());
+    return std::string(BatchFeed::Create(*fixture.session, kTrainEntry, ImageBatches::Create(set, options).value())
+                           .status()
+                           .message());
+  };
+  EXPECT_THAT(refusal({"imagse"}, {12, 12, 1}), HasSubstr("input 'images' f32[8,12,12,1]: the data has no such"
+                                                          " field; did you mean 'imagse'?"));
+  EXPECT_THAT(refusal({"images", "labels", "weights", DType::kF64}, {12, 12, 1}),
+              HasSubstr("input 'images' is f32[8,12,12,1]; the data's field of that name has f64[12,12,1]"));
+  EXPECT_THAT(refusal({}, {12, 11, 1}), HasSubstr("has f32[12,11,1] in each row"));
+  EXPECT_EQ(refusal({}, {12, 12, 1}), "");
 }
 
 }  // namespace

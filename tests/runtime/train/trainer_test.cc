@@ -4,68 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <tuple>
 
 #include "graph/ir/generated_name.h"
-#include "graph/make_program.h"
-#include "ops/registry.h"
-#include "partitioner/data_model_strategy.h"
-#include "runtime/data/image_batches.h"
-#include "runtime/train/batch_feed.h"
-#include "runtime/train/evaluator.h"
-#include "runtime/train/predictor.h"
-#include "tools/models/models.h"
+#include "tests/runtime/train/lenet_fixture.h"
 
 namespace partita {
 namespace {
-
-constexpr int64_t kTrainingSamples = 50;
-constexpr int64_t kTestSamples = 19;
-
-// A small model on data x model ranks, with its sets.
-struct Fixture {
-  Model model;
-  TrainingData data;
-  std::unique_ptr<Session> session;
-};
-
-std::shared_ptr<const BatchSource> Batches(int64_t samples, int64_t batch, BatchMode mode, uint64_t seed) {
-  ImageBatchOptions options;
-  options.mode = mode;
-  options.batch_rows = batch;
-  options.normalization = NoNormalization(1);
-  options.fields.weights = kSampleWeightName;
-  auto set = std::make_shared<ImageDataset>(MakeMockDataset(samples, {12, 12, 1}, 10, seed).value());
-  return ImageBatches::Create(std::move(set), options).value();
-}
-
-Fixture Make(int64_t batch, int data, int model, const std::vector<std::string>& predictions = {}) {
-  Fixture fixture;
-  fixture.model = MakeModel("lenet5", {.batch = batch, .image_size = 12}, Ops()).value();
-  fixture.model.learning_rate.base = 0.01;
-  fixture.model.learning_rate.steps = 100;
-  fixture.data.training = Batches(kTrainingSamples, batch, BatchMode::kTraining, 1);
-  fixture.data.test = Batches(kTestSamples, batch, BatchMode::kEvaluation, 2);
-  const Strategy strategy = DataModelStrategy(fixture.model.graph, data, model).value();
-  SessionOptions options;
-  options.threads_per_rank = 1;
-  fixture.session =
-      Session::Start(
-          MakeProgram(fixture.model, strategy, Ops(), {.predictions = predictions, .verify_passes = true}).value(),
-          options)
-          .value();
-  return fixture;
-}
-
-TrainingResult TrainOn(Fixture& fixture, const TrainingOptions& options) {
-  TrainingResult result;
-  const absl::Status status = Train(*fixture.session, fixture.data, options, result);
-  EXPECT_TRUE(status.ok()) << status;
-  return result;
-}
 
 TEST(Train, WalksEpochsAndDropsThePartialBatch) {
   Fixture fixture = Make(8, 1, 1);
@@ -324,64 +271,6 @@ TEST(Train, SplitsReportWhatOneRankReports) {
       EXPECT_EQ(result.traffic[g].bytes, (MoveBytes{5 * predicted.payload, 5 * predicted.wire}));
     }
   }
-}
-
-TEST(EvaluateSet, CountsEverySampleOnceInAnyBatch) {
-  std::vector<Evaluation> evaluations;
-  for (const int64_t batch : {1, 4, 19, 32}) {
-    Fixture fixture = Make(batch, 1, 1);
-    evaluations.push_back(*EvaluateSet(*fixture.session, fixture.data.test, nullptr).value());
-    EXPECT_NEAR(evaluations.back().loss, evaluations[0].loss, 1e-5);
-    EXPECT_NEAR(*MetricOf(evaluations.back().metrics, "accuracy"), *MetricOf(evaluations[0].metrics, "accuracy"), 1e-6);
-  }
-  EXPECT_GT(evaluations[0].loss, 0);
-}
-
-// Predictions of a model under several splits, and what they say of the labels.
-TEST(PredictSet, LogitsOfEverySampleOnceUnderAnySplit) {
-  const auto predict = [](int64_t batch, int data, int model) {
-    Fixture fixture = Make(batch, data, model, {"classifier/bias"});
-    absl::StatusOr<std::optional<Predictions>> predictions = PredictSet(*fixture.session, fixture.data.test, nullptr);
-    EXPECT_TRUE(predictions.ok()) << predictions.status();
-    const Evaluation evaluation = *EvaluateSet(*fixture.session, fixture.data.test, nullptr).value();
-    HostTensor logits = std::move((*predictions)->at(0));
-    EXPECT_EQ(logits.shape, (Shape{kTestSamples, 10}));
-    const std::vector<double> values = ToDoubles(logits);
-    const ImageDataset set = MakeMockDataset(kTestSamples, {12, 12, 1}, 10, 2).value();
-    int right = 0;
-    for (int64_t sample = 0; sample < kTestSamples; ++sample) {
-      const auto row = values.begin() + sample * 10;
-      right += std::max_element(row, row + 10) - row == set.labels[sample];
-    }
-    EXPECT_NEAR(static_cast<double>(right) / kTestSamples, *MetricOf(evaluation.metrics, "accuracy"), 1e-6);
-    return values;
-  };
-  const std::vector<double> serial = predict(8, 1, 1);
-  for (const auto& [batch, data, model] : {std::tuple{5, 1, 1}, {8, 2, 1}, {7, 3, 1}, {8, 1, 2}, {9, 2, 2}}) {
-    const std::vector<double> split = predict(batch, data, model);
-    ASSERT_EQ(split.size(), serial.size());
-    for (size_t i = 0; i < serial.size(); ++i) EXPECT_NEAR(split[i], serial[i], 1e-4);
-  }
-}
-
-TEST(BatchFeed, AnInputThatNoFieldFillsIsNamed) {
-  Fixture fixture = Make(8, 1, 1);
-  ImageBatchOptions options;
-  options.batch_rows = 8;
-  options.normalization = NoNormalization(1);
-  const auto refusal = [&](ImageFields fields, ImageShape shape) {
-    options.fields = std::move(fields);
-    auto set = std::make_shared<ImageDataset>(MakeMockDataset(16, shape, 10, 1).value());
-    return std::string(BatchFeed::Create(*fixture.session, kTrainEntry, ImageBatches::Create(set, options).value())
-                           .status()
-                           .message());
-  };
-  EXPECT_THAT(refusal({"imagse"}, {12, 12, 1}), testing::HasSubstr("input 'images' f32[8,12,12,1]: the data has no such"
-                                                                   " field; did you mean 'imagse'?"));
-  EXPECT_THAT(refusal({"images", "labels", "weights", DType::kF64}, {12, 12, 1}),
-              testing::HasSubstr("input 'images' is f32[8,12,12,1]; the data's field of that name has f64[12,12,1]"));
-  EXPECT_THAT(refusal({}, {12, 11, 1}), testing::HasSubstr("has f32[12,11,1] in each row"));
-  EXPECT_EQ(refusal({}, {12, 12, 1}), "");
 }
 
 TEST(CheckTraffic, SeesAStepThatWasNotForeseen) {
