@@ -1,4 +1,4 @@
-// The table of cases while it is made, of cases.cc and sequence_cases.cc.
+// The table of cases while it is made, of cases.cc and those that are named below.
 #ifndef PARTITA_TESTS_OPS_HOST_CASE_TABLE_H_
 #define PARTITA_TESTS_OPS_HOST_CASE_TABLE_H_
 
@@ -39,6 +39,14 @@ void AddSequenceLosses(CaseTable& table);
 void AddRows(CaseTable& table);
 void AddMergedRows(CaseTable& table);
 void AddSampledSoftmax(CaseTable& table);
+
+// Losses, and what they are made of: loss_cases.cc.
+void AddLosses(CaseTable& table);
+void AddSplitSoftmax(CaseTable& table);
+void AddErrors(CaseTable& table);
+
+// Updates of states: update_cases.cc.
+void AddUpdates(CaseTable& table);
 
 }  // namespace partita
 

@@ -5,17 +5,13 @@
 #include <limits>
 
 #include "graph/ir/op_definition.h"
-#include "ops/functors/epilogue.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
-#include "tests/ops/host/large_mean.h"
+#include "tests/ops/host/reference_runs.h"
 
 namespace partita {
 namespace {
-
-TensorType F64(Shape shape) { return {DType::kF64, std::move(shape)}; }
-constexpr RunOptions kReference{.family = {}, .reference_only = true};
 
 double Dot(const Values& a, const Values& b) {
   double sum = 0;
@@ -171,166 +167,6 @@ TEST(NotANumber, GoesThroughTheReluOfAnEpilogue) {
       }
     }
   }
-}
-
-// conv2d_epilogue and matmul_epilogue are what their names say, one op after the other.
-TEST(Epilogue, IsTheProductThenBiasThenTheActivation) {
-  int checked = 0;
-  for (const KernelCase& c : AllCases()) {
-    const std::string& op = c.node.op->name;
-    if (op != "conv2d_epilogue" && op != "matmul_epilogue") continue;
-    const LocalNode whole = InF64(c.node);
-    LocalNode product = whole;
-    product.op = Ops().Find(op.substr(0, op.find('_')));
-    product.attributes.Remove("activation");
-    product.attributes.Remove("wide");
-    product.inputs.pop_back();
-    Values y = Outputs(product, {c.inputs[0], c.inputs[1]}, kReference)[0];
-    const TensorType type = F64(whole.outputs[0].global);
-    if (whole.inputs[2].has_value()) {
-      y = Outputs(WholeNode("bias", {}, {type, F64({type.shape.back()})}), {y, c.inputs[2]}, kReference)[0];
-    }
-    const std::string& activation = whole.attributes.String("activation");
-    if (!activation.empty()) y = Outputs(WholeNode(activation, {}, {type}), {y}, kReference)[0];
-    EXPECT_EQ(Outputs(whole, c.inputs, kReference)[0], y) << c.name;
-    ++checked;
-  }
-  // With and without a bias; 16 products are there once more, wide; and one of a sequence.
-  EXPECT_EQ(checked, static_cast<int>(NamesOf(EpilogueOps()).size() + 1) * (2 * 31 + 16) + 1);
-}
-
-// matmul_bias_grad is a product and the gradient of a bias.
-TEST(MatMulBiasGrad, IsTheProductAndTheSumOfRows) {
-  int checked = 0;
-  for (const KernelCase& c : AllCases()) {
-    if (c.node.op->name != "matmul_bias_grad") continue;
-    const LocalNode whole = InF64(c.node);
-    LocalNode product = whole;
-    product.op = Ops().Find("matmul");
-    product.attributes.Remove("bias_of");
-    product.outputs.pop_back();
-    const size_t operand = whole.attributes.String("bias_of") == "x" ? 0 : 1;
-    const LocalNode sum = WholeNode("bias_grad", {}, {F64(whole.inputs[operand]->global)});
-    const std::vector<Values> found = Outputs(whole, c.inputs, kReference);
-    EXPECT_EQ(found[0], Outputs(product, c.inputs, kReference)[0]) << c.name;
-    EXPECT_LE(Distance(found[1], Outputs(sum, {c.inputs[operand]}, kReference)[0]), 1e-14) << c.name;
-    ++checked;
-  }
-  EXPECT_EQ(checked, 13);
-}
-
-// matmul_relu_mask is matmul_epilogue and the signs of its result; matmul_relu_grad a product, and relu_grad of one
-// with those signs.
-TEST(ReluMask, IsWhatTheGradientReads) {
-  int checked = 0;
-  for (const KernelCase& c : AllCases()) {
-    const bool forward = c.node.op->name == "matmul_relu_mask";
-    if (!forward && c.node.op->name != "matmul_relu_grad") continue;
-    const LocalNode whole = InF64(c.node);
-    LocalNode product = whole;
-    product.op = Ops().Find(forward ? "matmul_epilogue" : "matmul");
-    if (forward) product.outputs.pop_back();
-    if (!forward) product.inputs.pop_back();
-    const std::vector<Values> found = Outputs(whole, c.inputs, kReference);
-    Values y = Outputs(product, c.inputs, kReference)[0];
-    const Values& mask = forward ? found[1] : c.inputs[2];
-    const size_t channels = static_cast<size_t>(whole.outputs[0].global.back());
-    for (size_t i = 0; i < y.size(); ++i) {
-      const size_t byte = i / channels * ((channels + 127) / 128 * 16) + i % channels / 8;
-      const bool bit = (static_cast<int>(mask[byte]) >> (i % channels % 8) & 1) != 0;
-      if (!forward && !bit) y[i] = 0;
-      EXPECT_EQ(bit, forward ? y[i] > 0 : bit) << c.name << " element " << i;
-    }
-    EXPECT_EQ(found[0], y) << c.name;
-    ++checked;
-  }
-  EXPECT_EQ(checked, 18);
-}
-
-// dx = gamma inverse (dy - mean(dy) - xhat mean(dy xhat)), the closed form (Ioffe and Szegedy 2015, section 3), and the
-// two separate parts add up to the fused gradient.
-TEST(BatchNorm, GradientIsTheClosedForm) {
-  const int64_t m = 24, c = 3;
-  const TensorType x = F64({4, 2, 3, c}), vector = F64({c}), stats = F64({1, 2, c});
-  const Attributes attributes{{"epsilon", 1e-3}, {"relu", false}};
-  const LocalNode sums = WholeNode("batch_norm_gradient_sums", attributes, {x, x, stats, vector, vector, vector});
-  const LocalNode fused = WholeNode("batch_norm_input_grad", attributes, {x, x, stats, vector, vector, vector, stats});
-  const LocalNode statistics = WholeNode("batch_norm_statistics", {}, {x, vector});
-  std::vector<Values> inputs = {RandomValues(m * c, 1), RandomValues(m * c, 2), {},
-                                RandomValues(c, 3),     RandomValues(c, 4),     RandomValues(c, 5)};
-  inputs[2] = Outputs(statistics, {inputs[0], inputs[3]}, kReference)[0];
-  const std::vector<Values> gradients = Outputs(sums, inputs, kReference);
-  std::vector<Values> with_dstats = inputs;
-  with_dstats.push_back(gradients[0]);
-  const Values dx = Outputs(fused, with_dstats, kReference)[0];
-  Values expected(m * c);
-  for (int64_t k = 0; k < c; ++k) {
-    double mean = 0, square = 0, dy_mean = 0, product = 0;
-    for (int64_t i = k; i < m * c; i += c) mean += inputs[0][i] / m;
-    for (int64_t i = k; i < m * c; i += c) square += (inputs[0][i] - mean) * (inputs[0][i] - mean) / m;
-    const double inverse = 1 / std::sqrt(square + 1e-3);
-    for (int64_t i = k; i < m * c; i += c) {
-      dy_mean += inputs[1][i] / m;
-      product += inputs[1][i] * (inputs[0][i] - mean) * inverse / m;
-    }
-    for (int64_t i = k; i < m * c; i += c) {
-      expected[i] = inputs[4][k] * inverse * (inputs[1][i] - dy_mean - (inputs[0][i] - mean) * inverse * product);
-    }
-    EXPECT_NEAR(gradients[1][k], product * m, 1e-12);
-    EXPECT_NEAR(gradients[2][k], dy_mean * m, 1e-12);
-  }
-  EXPECT_LE(Distance(dx, expected), 1e-12);
-  Values parts =
-      Outputs(WholeNode("batch_norm_normalize_input_grad", attributes, {x, x, stats, vector, vector, vector}), inputs,
-              kReference)[0];
-  const Values second = Outputs(WholeNode("batch_norm_statistics_grad", {}, {x, vector, stats}),
-                                {inputs[0], inputs[3], gradients[0]}, kReference)[0];
-  for (size_t i = 0; i < parts.size(); ++i) parts[i] += second[i];
-  EXPECT_LE(Distance(parts, dx), 1e-14);
-}
-
-// The gradient lets through exactly what the forward pass let through, by the bits, in the fast kernels and the
-// reference.
-TEST(BatchNorm, FusedReluHasOneMask) {
-  const TensorType x{DType::kF32, {16, 14, 14, 24}}, vector{DType::kF32, {24}}, stats{DType::kF64, {1, 2, 24}};
-  const Attributes attributes{{"epsilon", 1e-3}, {"relu", true}};
-  const LocalNode forward = WholeNode("batch_norm_normalize", attributes, {x, stats, vector, vector, vector});
-  const LocalNode grad =
-      WholeNode("batch_norm_normalize_input_grad", attributes, {x, x, stats, vector, vector, vector});
-  std::vector<Values> inputs = SuitableInputs(forward, 12);
-  for (double& value : inputs[0]) value = std::round(8 * value) / 8;  // many elements share a value near the threshold
-  for (int64_t c = 0; c < 24; ++c) {                                  // the threshold falls on a value that occurs
-    inputs[4][c] = 0;
-    inputs[1][c] = 0;
-    inputs[1][24 + c] = 16 * 14 * 14;
-    inputs[2][c] = std::round(8 * inputs[2][c]) / 8;
-  }
-  for (const std::string family : {"fast", "reference"}) {
-    if (HostKernelNames("relu").size() == 1 && family == "fast") continue;
-    const Values y = Outputs(forward, inputs, {.family = family})[0];
-    const Values dx = Outputs(grad, {inputs[0], Values(y.size(), 1), inputs[1], inputs[2], inputs[3], inputs[4]},
-                              {.family = family})[0];
-    for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(dx[i] != 0, y[i] > 0) << family << " element " << i;
-  }
-}
-
-TEST(BatchNorm, ALargeMeanDoesNotMatter) {
-  for (const std::string family : {"fast", "reference"}) {
-    if (HostKernelNames("relu").size() == 1 && family == "fast") continue;
-    SCOPED_TRACE(family);
-    ExpectMeanDoesNotMatter([&](const LocalNode& node, const std::vector<Values>& inputs) {
-      return Outputs(node, inputs, {.family = family});
-    });
-  }
-}
-
-TEST(BatchNorm, RunningAveragesTakeGroupsInOrder) {
-  const LocalNode node = WholeNode("batch_norm_running", {{"momentum", 0.1}, {"count", int64_t{4}}},
-                                   {F64({2, 2, 1}), F64({1}), F64({1}), std::nullopt});
-  // Group means 3 and 5 (shift 2), biased variances 1 and 2; unbiased 4/3 and 8/3.
-  const std::vector<Values> out = Outputs(node, {{4, 8, 12, 44}, {2}, {10}, {}}, kReference);
-  EXPECT_NEAR(out[0][0], 0.9 * (0.9 * 2 + 0.1 * 3) + 0.1 * 5, 1e-12);
-  EXPECT_NEAR(out[1][0], 0.9 * (0.9 * 10 + 0.1 * 4 / 3) + 0.1 * 8 / 3, 1e-12);
 }
 
 TEST(AveragePool, BorderRules) {
