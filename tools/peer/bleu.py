@@ -1,11 +1,14 @@
 """Scores small corpora with sacreBLEU and writes the numbers beside which the tests hold ours:
 
   python3 -m venv SOMEWHERE && SOMEWHERE/bin/pip install sacrebleu==2.6.0
-  SOMEWHERE/bin/python tools/peer/bleu.py > tests/runtime/scores/sacrebleu.h
+  SOMEWHERE/bin/python tools/peer/bleu.py tests/runtime/scores
+  clang-format -i tests/runtime/scores/sacrebleu_*.h
 
 Lines have what tokenizers tell apart: punctuation between digits and not, entities, quotes and symbols of several
-scripts, spaces that are none of ASCII's. MADE are lines of a formula that the header repeats."""
+scripts, spaces that are none of ASCII's. MADE are lines of a formula that the test repeats."""
 import json
+import os
+import sys
 
 import sacrebleu
 from sacrebleu.metrics.bleu import BLEU
@@ -83,75 +86,82 @@ def scores(hypotheses, references):
                    f"{score.sys_len}, {score.ref_len}}}")
 
 
-def main():
-    print(f"""\
-// Written by tools/peer/bleu.py with sacreBLEU {sacrebleu.__version__}: lines as its tokenizers take them apart, corpora as it scores them.
-#ifndef PARTITA_TESTS_RUNTIME_SCORES_SACREBLEU_H_
-#define PARTITA_TESTS_RUNTIME_SCORES_SACREBLEU_H_
+def write(folder, name, what, includes, types, lines):
+    guard = f"PARTITA_TESTS_RUNTIME_SCORES_{name.upper()}_H_"
+    with open(os.path.join(folder, name + ".h"), "w", encoding="utf-8") as file:
+        file.write(f"""\
+// Written by tools/peer/bleu.py with sacreBLEU {sacrebleu.__version__}: {what}.
+#ifndef {guard}
+#define {guard}
 
-#include <array>
-#include <cstdint>
-#include <string>
-#include <vector>
-
+{"".join(f"#include <{each}>" + chr(10) for each in includes)}
 #include "runtime/scores/tokens.h"
 
 namespace partita::sacrebleu {{
 
-struct Tokenized {{
+{types}
+{"".join(line + chr(10) for line in lines)}
+}}  // namespace partita::sacrebleu
+
+#endif  // {guard}
+""")
+
+
+TOKENIZED = """\
+struct Tokenized {
   std::string line;
   TokenOptions options;
   std::string tokens;  // with a space between them
-}};
+};
+"""
 
-struct Scored {{
+SCORED = """\
+struct Scored {
   TokenOptions options;
   double bleu;
   std::array<double, 4> precisions;
   double brevity_penalty;
   int64_t hypothesis_words, reference_words;
-}};
+};
 
-struct Corpus {{
+struct Corpus {
   std::string name;
   std::vector<std::string> hypotheses, references;
   std::vector<Scored> scores;
-}};
+};
+"""
 
-inline std::vector<Tokenized> AllTokenized() {{
-  return {{""")
+
+def all_tokenized():
+    yield "inline std::vector<Tokenized> AllTokenized() {\n  return {"
     for line in LINES:
         for rule in RULES:
             for lower_case in (False, True):
                 # Split as counting does.
                 tokens = " ".join(metric(rule, lower_case)._preprocess_segment(line).split())
-                print(f"      {{{literal(line)}, {options(rule, lower_case)}, {literal(tokens)}}},")
-    print("""\
-  };
-}
+                yield f"      {{{literal(line)}, {options(rule, lower_case)}, {literal(tokens)}}},"
+    yield "  };\n}"
 
-inline std::vector<Corpus> AllCorpora() {
-  return {""")
+
+def all_scored():
+    yield "inline std::vector<Corpus> AllCorpora() {\n  return {"
     for name, hypotheses, references in CORPORA:
-        print(f'      {{"{name}",\n       {strings(hypotheses, " " * 8)},\n       {strings(references, " " * 8)},\n'
-              f'       {{' + ",\n        ".join(scores(hypotheses, references)) + "}},")
-    print(f"""\
-  }};
-}}
-
-inline constexpr int kMadeLines = {MADE};  // of the test's own making
-
-inline std::vector<Scored> MadeScores() {{
-  return {{""")
+        yield (f'      {{"{name}",\n       {strings(hypotheses, " " * 8)},\n       {strings(references, " " * 8)},\n'
+               f'       {{' + ",\n        ".join(scores(hypotheses, references)) + "}},")
+    yield "  };\n}\n"
+    yield f"inline constexpr int kMadeLines = {MADE};  // of the test's own making\n"
+    yield "inline std::vector<Scored> MadeScores() {\n  return {"
     for score in scores([made(i, True) for i in range(MADE)], [made(i, False) for i in range(MADE)]):
-        print(f"      {score},")
-    print("""\
-  };
-}
+        yield f"      {score},"
+    yield "  };\n}"
 
-}  // namespace partita::sacrebleu
 
-#endif  // PARTITA_TESTS_RUNTIME_SCORES_SACREBLEU_H_""")
+def main():
+    (folder,) = sys.argv[1:]
+    write(folder, "sacrebleu_tokens", "lines as its tokenizers take them apart", ["string", "vector"], TOKENIZED,
+          all_tokenized())
+    write(folder, "sacrebleu_scores", "corpora as it scores them", ["array", "cstdint", "string", "vector"], SCORED,
+          all_scored())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_join.h"
-#include "tests/runtime/scores/sacrebleu.h"
+#include "tests/runtime/scores/sacrebleu_scores.h"
+#include "tests/runtime/scores/sacrebleu_tokens.h"
 #include "tests/testing/assert_ok.h"
 
 namespace partita {
