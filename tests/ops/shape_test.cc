@@ -340,6 +340,27 @@ TEST(Flops, CountMultiplyAddsTwice) {
   EXPECT_EQ(Ops().Find("matmul")->flops({plain, {&a, &b}, {F32({4, 8})}}), 2.0 * 4 * 6 * 8);
 }
 
+// 3 samples of 5 places; 4 units with 2 outputs: four products with w_h [2,16], one with the projection, and what is
+// reckoned for the gates of a unit.
+TEST(Flops, OfAnLstm) {
+  const Attributes attributes = *CompleteAttributes(*Ops().Find("lstm"), {});
+  const TensorType g = F32({3, 5, 16}), w_h = F32({2, 16}), w_projection = F32({4, 2}), whole = F32({4, 16});
+  const auto flops = [&](const TensorType* recurrent, const TensorType* projection) {
+    return Ops().Find("lstm")->flops({attributes, {&g, recurrent, projection, nullptr, nullptr, nullptr}, {}});
+  };
+  EXPECT_EQ(flops(&w_h, &w_projection), 3 * 5 * (2.0 * 2 * 16 + 2 * 4 * 2 + 4 * 60));
+  EXPECT_EQ(flops(&whole, nullptr), 3 * 5 * (2.0 * 4 * 16 + 4 * 60)) << "without a projection";
+}
+
+// 3 samples, of which 2 places ask 5: a score is a sum over 7 units of a tangent and four flops, and weighs 6 channels.
+TEST(Flops, OfAttention) {
+  const TensorType query = F32({3, 2, 7}), keys = F32({3, 5, 7}), values = F32({3, 5, 6}), v = F32({7}),
+                   gain = F32({1});
+  const Attributes none;
+  const NodeView node{none, {&query, &keys, &values, &v, &gain, &v, nullptr}, {}};
+  EXPECT_EQ(Ops().Find("attention")->flops(node), 3 * 2 * 5 * (24.0 * 7 + 2 * 6));
+}
+
 TEST(Registry, SaysWhatAUserMayWrite) {
   for (const std::string op : {"input", "conv2d", "batch_norm", "softmax_cross_entropy", "accuracy"}) {
     EXPECT_TRUE(Ops().Find(op)->user) << op;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "graph/ir/node_flops.h"
+#include "graph/make_program.h"
 #include "ops/registry.h"
 #include "tests/testing/assert_ok.h"
 #include "tools/models/models.h"
@@ -57,6 +58,18 @@ TEST(Gnmt, ComputesWhatIsKnownOfIt) {
   ASSERT_OK_AND_ASSIGN(const Model model, MakeGnmt({.batch = 1, .source_places = 1, .target_places = 1}, Ops()));
   EXPECT_NEAR(Products(model, {"encoder", "attention/keys"}, 5), 47.19e6, 0.01e6);
   EXPECT_NEAR(Products(model, {"decoder", "attention/query", "classifier"}, 4), 79.75e6, 0.01e6);
+}
+
+// Three times that, for both words; what is not a product, scores and updates too, is less than a hundredth.
+TEST(Gnmt, TrainsInAsManyFlops) {
+  ASSERT_OK_AND_ASSIGN(const Model model, MakeGnmt({.batch = 512, .source_places = 27, .target_places = 28}, Ops()));
+  ASSERT_OK_AND_ASSIGN(const Program program, MakeProgram(model, {}, Ops()));
+  const Graph& graph = program.graph(kTrainEntry);
+  double flops = 0;
+  for (const Node& node : graph.nodes()) flops += FlopsOf(graph, node);
+  const double pair = 3 * 2 * (27 * 47.19e6 + 28 * 79.75e6);
+  EXPECT_GT(flops, 512 * pair);
+  EXPECT_LT(flops, 512 * pair * 1.01);
 }
 
 TEST(Gnmt, RefusesWhatItCannotHave) {
