@@ -17,6 +17,7 @@ enum ExitCode : int {
   kExitNonFinite = 5,      // the loss became infinite or not a number
   kExitVerification = 6,   // two results that must be equal are not
   kExitNoDevice = 7,       // no such device, driver or library here: to start again brings nothing
+  kExitHungUp = 129,       // SIGHUP: as SIGINT
   kExitInterrupted = 130,  // SIGINT: the step was finished, saved if asked for
   kExitUnavailable = 138,  // a peer or a device is gone: start again
   kExitTerminated = 143,   // SIGTERM: as SIGINT

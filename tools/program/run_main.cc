@@ -28,6 +28,7 @@ void KeepStandardFiles() {
 int RunMain(const ProgramDefinition& program, int argc, char** argv) {
   KeepStandardFiles();
   std::signal(SIGXFSZ, SIG_IGN);  // write() then says EFBIG
+  std::signal(SIGPIPE, SIG_IGN);  // and EPIPE: what a program does is not lost because nobody reads what it says
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   QueuedOutput out(STDOUT_FILENO);
   const int code = RunProgram(program, arguments, SystemFlagEnvironment(program.name), out, std::cerr);

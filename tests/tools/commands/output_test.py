@@ -44,6 +44,24 @@ class OutputTest(TrainerCase):
         self.assertIn("s.safetensors: cannot write: File too large", done.stderr)
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_a_reader_that_goes_loses_no_training(self):
+        """As `train | head -1` does."""
+        process = subprocess.Popen(
+            [TRAINER, "train", "--mock-data", "--batch=8", "--threads=1", "--epochs=30", "--checkpoint=c",
+             "--report=r.json", MLP], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertIn("epoch 1", process.stdout.readline())
+        process.stdout.close()
+        error = process.stderr.read()
+        self.assertEqual(process.wait(60), 4, error)
+        self.assertIn("trainer: standard output cannot be written: Broken pipe\n", error)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual((report["outcome"], len(report["epochs"])), ("finished", 30))
+        self.assertIn(f"step-{30 * 50:012}", os.listdir(self.path("c")))
+
     def start_unread(self, *arguments):
         """The trainer, whose standard output is a pipe that is full and that nobody reads."""
         self.reader, writer = os.pipe()

@@ -43,12 +43,14 @@ std::atomic<int> arrived[NSIG];
 void Remember(int signal) { arrived[signal].store(1); }
 
 // In the child, between fork and exec: only what is safe there. The child has a process group of its own, so that a
-// terminal's Ctrl-C reaches it once, through its parent.
+// terminal's Ctrl-C reaches it once, through its parent. Where the parent ignores SIGHUP (nohup), it does so as well.
 [[noreturn]] void RunChild(char* const* arguments, char* const* environment, pid_t parent, int out, int error) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   setpgid(0, 0);
-  for (const int signal : kForwarded) std::signal(signal, SIG_DFL);
+  for (const int signal : kForwarded) {
+    if (signal != SIGHUP) std::signal(signal, SIG_DFL);
+  }
   dup2(out, STDOUT_FILENO);
   dup2(error, STDERR_FILENO);
   execve(arguments[0], arguments, environment);

@@ -12,8 +12,8 @@
 namespace partita {
 namespace {
 
-// By which a user, or a pipe without a reader, ends a process.
-constexpr int kTelling[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+// By which a user ends a process.
+constexpr int kTelling[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 bool MayDoBetter(const ProcessEnd& end) {
   if (!end.by_signal) return end.code == kExitUnavailable;

@@ -10,7 +10,8 @@
 
 namespace partita {
 
-// While it lives, `handler` is called for each of the signals; then they mean what they meant before.
+// While it lives, `handler` is called for each of the signals; then they mean what they meant before. A SIGHUP that
+// this process was started to ignore (nohup) stays ignored.
 class HandledSignals {
  public:
   HandledSignals(std::span<const int> signals, void (*handler)(int), int flags);
@@ -22,8 +23,9 @@ class HandledSignals {
   std::vector<std::pair<int, struct sigaction>> before_;
 };
 
-// SIGINT and SIGTERM as a flag that the trainer looks at between two steps: the first of them sets it to its number; a
-// second one ends the process at once, as any does before and afterwards. One at a time in a process.
+// SIGHUP, SIGINT and SIGTERM as a flag that the trainer looks at between two steps: the first of them sets it to its
+// number; a second one of the kind ends the process at once, as any does before and afterwards. One at a time in a
+// process.
 class StopSignals {
  public:
   StopSignals();

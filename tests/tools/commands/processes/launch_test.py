@@ -9,19 +9,20 @@ import threading
 import time
 import unittest
 
-from tools.faults.processes import processes_of
+from tools.faults.processes import newest_step, processes_of
 from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
 
 
 class LaunchTest(TrainerCase):
 
-    def start(self, *more):
+    def start(self, *more, hang_up=signal.SIG_DFL):
         """A job that would run for long, in a folder of its own by which its processes are found."""
         graph = self.path("graph.pbtxt")
         shutil.copy(MLP, graph)
         launcher = subprocess.Popen([TRAINER, "launch", "--nproc=3", "--", "train", "--mock-data", "--batch=9",
                                      "--epochs=100000", "--dp=3", *more, graph], stdout=subprocess.PIPE,
-                                    stderr=subprocess.PIPE, text=True, env=without_launchers())
+                                    stderr=subprocess.PIPE, text=True, env=without_launchers(),
+                                    preexec_fn=lambda: signal.signal(signal.SIGHUP, hang_up))
         self.addCleanup(launcher.stdout.close)
         self.addCleanup(launcher.stderr.close)
         deadline = time.monotonic() + 60
@@ -101,15 +102,45 @@ class LaunchTest(TrainerCase):
         launcher.wait()
 
     def test_passes_signals_on(self):
-        report, model = self.path("report.json"), self.path("model.safetensors")
-        launcher, graph = self.start("--report=" + report, "--save=" + model)
+        for told in (signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(told=told):
+                self.assert_saves_when(told)
+
+    def assert_saves_when(self, told):
+        report, checkpoints = self.path("report.json"), self.path(told.name)
+        launcher, graph = self.start("--report=" + report, "--checkpoint=" + checkpoints)
         self.assertIn("epoch 1", launcher.stdout.readline())
+        launcher.send_signal(told)
+        _, error = launcher.communicate(timeout=60)
+        self.assertEqual(launcher.returncode, 128 + told, error)
+        with open(report, encoding="utf-8") as file:
+            written = json.load(file)
+        self.assertEqual(written["outcome"], "interrupted")
+        self.assertEqual(newest_step(checkpoints), sum(epoch["steps"] for epoch in written["epochs"]))
+        self.assert_gone(graph, 1)
+
+    def test_a_reader_that_goes_loses_no_training(self):
+        checkpoints = self.path("checkpoints")
+        launcher, graph = self.start("--steps=1000", "--checkpoint=" + checkpoints)
+        self.assertIn("epoch 1", launcher.stdout.readline())
+        launcher.stdout.close()
+        error = launcher.stderr.read()
+        self.assertEqual(launcher.wait(60), 4, error)
+        self.assertIn("trainer: standard output cannot be written: Broken pipe\n", error)
+        self.assertEqual(newest_step(checkpoints), 1000)
+        self.assert_gone(graph, 1)
+
+    def test_goes_on_without_its_terminal(self):
+        """What nohup does: neither the launcher nor its ranks end by SIGHUP, and they end by SIGTERM as they would."""
+        launcher, graph = self.start(hang_up=signal.SIG_IGN)
+        self.assertIn("epoch 1", launcher.stdout.readline())
+        for process in processes_of(graph):
+            os.kill(process, signal.SIGHUP)
+        for epoch in (2, 3, 4):
+            self.assertIn(f"epoch {epoch}", launcher.stdout.readline())
         launcher.send_signal(signal.SIGTERM)
         _, error = launcher.communicate(timeout=60)
         self.assertEqual(launcher.returncode, 128 + signal.SIGTERM, error)
-        with open(report, encoding="utf-8") as file:
-            self.assertEqual(json.load(file)["outcome"], "interrupted")
-        self.assertTrue(os.path.exists(model))
         self.assert_gone(graph, 1)
 
 
