@@ -112,6 +112,24 @@ class RestartTest(TrainerCase):
         self.assertIn("launch: rank 3 of 4 failed: signal 9; all start again (1 of 2), with 3 ranks\n", error)
         self.assertIn("launch: rank 0 of 3 failed: signal 9; all start again (2 of 2), with 2 ranks\n", error)
         self.assertEqual(len(re.findall("goes on at step", out)), 2)
+        self.assert_whole()
+
+    def test_a_search_is_made_anew_for_the_ranks_that_are_left(self):
+        """3 -> 2, each as the search splits them; the parameters are those of replicas."""
+        self.call("train", *RUN, "--save=whole", "--dp=2", "--epochs=4", LENET)
+        launcher = self.start(["--max-restarts=1", "--elastic"],
+                              *self.with_checkpoints("--save=" + self.path("resumed"), "--search=auto",
+                                                     "--cluster=two_cores", "--ranks=3", "--epochs=4", LENET))
+        self.wait_for(launcher, lambda: newest_step(self.checkpoints) > 0)
+        self.kill(launcher, 1)
+        out, error = self.end(launcher)
+        self.assertIn("launch: rank 1 of 3 failed: signal 9; all start again (1 of 1), with 2 ranks\n", error)
+        first, second = re.findall(r"^\S+ +(.*?) +\d+\.\d+ +\d+\.\d+ +chosen; ", out, re.MULTILINE)
+        self.assertNotEqual(first, second)
+        self.assertRegex(out, r"goes on at step \d+ ")
+        self.assert_whole()
+
+    def assert_whole(self):
         whole, resumed = self.tensors("whole"), self.tensors("resumed")
         self.assertEqual(whole.keys(), resumed.keys())
         for name, values in whole.items():
