@@ -44,18 +44,18 @@ void BlockCall::AddReceive(Blocks& blocks, int peer, void* data, int64_t bytes, 
                       HashOf({static_cast<int64_t>(tag), bytes, peer}));
 }
 
-void BlockCall::Prepare(PeerMesh& mesh, PeerReader& reader, std::span<const int> ranks,
-                        std::shared_ptr<ReductionScratch>& scratch) {
+absl::Status BlockCall::Prepare(PeerMesh& mesh, PeerReader& reader, std::span<const int> ranks,
+                                std::shared_ptr<ReductionScratch>& scratch) {
   mesh_ = &mesh;
   reader_ = &reader;
   ranks_ = ranks;
+  if (reduces()) return PrepareReduction(scratch);
   if (operation == CommOperation::kSendReceive) {
     PreparePairs();
-  } else if (reduces()) {
-    PrepareReduction(scratch);
   } else {
     PrepareMoves();
   }
+  return absl::OkStatus();
 }
 
 void BlockCall::PrepareMoves() {

@@ -52,9 +52,10 @@ struct PeerReader {
 
 struct BlockCall : CommCall {
   // Lists the blocks. `ranks`: of the world, in group order; they must outlive the call. `scratch`: of the calls
-  // before, or null; replaced by a larger one if this call needs it.
-  void Prepare(PeerMesh& mesh, PeerReader& reader, std::span<const int> ranks,
-               std::shared_ptr<ReductionScratch>& scratch);
+  // before, or null; replaced by a larger one if this call needs it. kResourceExhausted: what the others are to read is
+  // in no arena that they can map.
+  absl::Status Prepare(PeerMesh& mesh, PeerReader& reader, std::span<const int> ranks,
+                       std::shared_ptr<ReductionScratch>& scratch);
 
   // Moves and reduces. Slots are made of the tags and of what tells this call from all others: `run` (of the group),
   // and by peer for send_receive. kUnavailable: a connection ended, or the mesh was closed; buffers may still be in use
@@ -70,8 +71,7 @@ struct BlockCall : CommCall {
 
   // Where a rank has what it is to add, and where the sums come.
   struct Place {
-    uint64_t in = 0, out = 0;  // addresses
-    SharedPlace shared_in, shared_out;
+    SharedPlace in, out;
   };
 
   bool reduces() const;
@@ -86,7 +86,7 @@ struct BlockCall : CommCall {
   void PreparePairs();
 
   // block_reduction.cc
-  void PrepareReduction(std::shared_ptr<ReductionScratch>& scratch);
+  absl::Status PrepareReduction(std::shared_ptr<ReductionScratch>& scratch);
   void PrepareExchange(std::shared_ptr<ReductionScratch>& scratch);
   void TakeScratch(int64_t bytes_of_area, std::shared_ptr<ReductionScratch>& scratch);
   int64_t ChunkBytes(const ElementRange& block, int64_t chunk) const;
@@ -101,15 +101,14 @@ struct BlockCall : CommCall {
 
   // read_reduction.cc
   bool CanReadPeers() const;
-  void PrepareReading(std::shared_ptr<ReductionScratch>& scratch);
+  absl::Status PrepareReading();
   int64_t Parts(int owner) const;
   ElementRange PartOf(int owner, int64_t part) const;
   void AddNotes();
   absl::Status ReduceByReading();
-  absl::Status ReducePart(const ElementRange& part);
+  void ReducePart(const ElementRange& part);
   absl::Status TakeSums(int64_t part);
-  void MapPeers();
-  absl::Status ReadPeer(int peer, uint64_t from, int64_t element, char* to, int64_t count);
+  absl::Status MapPeers();
 
   void Send(PeerBlock& block);
   void Receive(PeerBlock& block);
@@ -137,7 +136,7 @@ struct BlockCall : CommCall {
   bool reads_peers_ = false;
   Place own_place_;
   std::vector<Place> places_;                        // by rank
-  std::vector<const char*> mapped_in_, mapped_out_;  // of the present run; null: copied by the system
+  std::vector<const char*> mapped_in_, mapped_out_;  // of the present run
   std::vector<PeerBlock*> place_receives_;           // of them
   std::vector<std::vector<PeerBlock*>> done_;        // by rank, by part: its notes
   std::vector<char> notes_;                          // what comes with them, which says nothing

@@ -38,20 +38,24 @@ void BlockCall::TakeScratch(int64_t bytes_of_area, std::shared_ptr<ReductionScra
   scratch_ = scratch;
 }
 
-void BlockCall::PrepareReduction(std::shared_ptr<ReductionScratch>& scratch) {
+absl::Status BlockCall::PrepareReduction(std::shared_ptr<ReductionScratch>& scratch) {
   inputs_.resize(ranks_.size());
   chunk_ = kChunkBytes / SizeOf(in.dtype);
-  if (in.bytes() == 0) return;
+  if (in.bytes() == 0) return absl::OkStatus();
   exchanges_ = operation == CommOperation::kAllReduce && size() == 2 && in.bytes() <= kMostExchangedBytes;
-  if (exchanges_) return PrepareExchange(scratch);
+  if (exchanges_) {
+    PrepareExchange(scratch);
+    return absl::OkStatus();
+  }
   reads_peers_ = CanReadPeers();
-  if (reads_peers_) return PrepareReading(scratch);
+  if (reads_peers_) return PrepareReading();
   const ElementRange own = BlockOf(rank);
   chunks_ = Chunks(own.count, chunk_);
-  if (size() == 1) return;
+  if (size() == 1) return absl::OkStatus();
   AddInputs();
   if (chunks_ > 0) AddChunks(own, scratch);
   if (operation == CommOperation::kAllReduce) AddResults();
+  return absl::OkStatus();
 }
 
 void BlockCall::PrepareExchange(std::shared_ptr<ReductionScratch>& scratch) {

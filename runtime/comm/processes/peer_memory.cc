@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,17 +35,6 @@ void SetNetwork(Words& words) {
 bool FilesMayBeLarge() {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
-}
-
-bool ReadProcess(pid_t process, uint64_t address, std::span<char> to) {
-  while (!to.empty()) {
-    const iovec local{to.data(), to.size()}, remote{reinterpret_cast<void*>(address), to.size()};
-    const ssize_t count = process_vm_readv(process, &local, 1, &remote, 1, 0);
-    if (count <= 0) return false;
-    to = to.subspan(static_cast<size_t>(count));
-    address += static_cast<uint64_t>(count);
-  }
-  return true;
 }
 
 std::string WordsKey(int rank) { return fmt::format("memory/{}", rank); }
@@ -116,10 +104,6 @@ bool PeerMemory::Connects(std::span<const int> ranks) const {
     return std::ranges::all_of(ranks,
                                [&](int read) { return reader == read || who_reads_[reader].substr(read, 1) == "1"; });
   });
-}
-
-bool PeerMemory::Read(int rank, uint64_t address, std::span<char> to) const {
-  return processes_[rank] != 0 && ReadProcess(processes_[rank], address, to);
 }
 
 }  // namespace partita

@@ -1,17 +1,13 @@
-// The memory of other ranks on this host, which a rank may map where it is an arena (peer_arenas.h); what is none the
-// system copies (process_vm_readv).
+// Which other ranks are on this host, so that each may map the other one's arenas (peer_arenas.h).
 //
-// Two ranks find out at the beginning whether each may map the other one's: the same network, the same user, files of
-// any size. Some systems let nobody copy from a process that is not his child (Yama): there what lies in no arena
-// cannot be read, which of a session's ranks nothing does. Nothing is ever written into another process, and what a
-// rank says of its own memory is not believed: what is not there cannot be read.
+// Two ranks find it out at the beginning: the same network, the same user, files of any size. Nothing is ever written
+// into another process, and what a rank says of its own memory is not believed: what is not there cannot be mapped.
 #ifndef PARTITA_RUNTIME_COMM_PROCESSES_PEER_MEMORY_H_
 #define PARTITA_RUNTIME_COMM_PROCESSES_PEER_MEMORY_H_
 
 #include <sys/types.h>
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -35,11 +31,8 @@ class PeerMemory {
   // Whether each of these ranks of the world can read each other one. All ranks of the world answer the same.
   bool Connects(std::span<const int> ranks) const;
 
-  // Of a rank that can be read.
+  // Of a rank; 0: it cannot be read.
   pid_t process(int rank) const { return processes_[rank]; }
-
-  // Copies. False: the rank is gone, or has no such memory, or the system does not let this one.
-  bool Read(int rank, uint64_t address, std::span<char> to) const;
 
  private:
   PeerMemory(int rank, int ranks);

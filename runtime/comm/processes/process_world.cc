@@ -26,8 +26,7 @@ class ProcessCommunicator : public HostCommunicator {
  private:
   std::unique_ptr<CommCall> NewCall() const override { return std::make_unique<BlockCall>(); }
   absl::Status Prepare(CommCall& call) override {
-    static_cast<BlockCall&>(call).Prepare(world_.mesh(), reader_, group_.ranks, scratch_);
-    return absl::OkStatus();
+    return static_cast<BlockCall&>(call).Prepare(world_.mesh(), reader_, group_.ranks, scratch_);
   }
   absl::Status Run(CommCall& call) override { return world_.Run(group_, static_cast<BlockCall&>(call)); }
 

@@ -1,8 +1,8 @@
 // An all_reduce of ranks that can read each other's memory (peer_memory.h).
 //
 // Each says where its elements are. It reads what the others have of its own block, adds, and tells them, part by part,
-// that the sums are there; they read them. Who has read all says so, and nobody leaves before all have. What lies in an
-// arena that can be mapped is read in place; the rest the system copies, which takes as long as a way through a ring.
+// that the sums are there; they read them. Who has read all says so, and nobody leaves before all have. All lies in
+// arenas, which are mapped: what is added is read in place.
 #include <algorithm>
 
 #include "runtime/base/status.h"
@@ -44,11 +44,13 @@ ElementRange BlockCall::PartOf(int owner, int64_t part) const {
   return {block.first + first, std::min(elements, block.count - first)};
 }
 
-void BlockCall::PrepareReading(std::shared_ptr<ReductionScratch>& scratch) {
+absl::Status BlockCall::PrepareReading() {
   chunk_ = kReadBytes / SizeOf(in.dtype);
-  TakeScratch(kReadBytes * (size() - 1), scratch);
-  own_place_ = {reinterpret_cast<uintptr_t>(in.data), reinterpret_cast<uintptr_t>(out.data), FindSharedPlace(in.data),
-                FindSharedPlace(out.data)};
+  own_place_ = {FindSharedPlace(in.data), FindSharedPlace(out.data)};
+  if (own_place_.in.descriptor < 0 || own_place_.out.descriptor < 0) {
+    return ResourceExhausted("{}: rank {} has it in no memory that the others on this host can map", Describe(),
+                             ranks_[rank]);
+  }
   places_.resize(ranks_.size());
   mapped_in_.resize(ranks_.size());
   mapped_out_.resize(ranks_.size());
@@ -59,6 +61,7 @@ void BlockCall::PrepareReading(std::shared_ptr<ReductionScratch>& scratch) {
     place_receives_.push_back(&receives_.back());
   }
   AddNotes();
+  return absl::OkStatus();
 }
 
 // A note is a block of one byte, any. Each comes to a place of its own: several threads may bring them.
@@ -91,7 +94,7 @@ void BlockCall::AddNotes() {
 
 absl::Status BlockCall::ReduceByReading() {
   for (PeerBlock* const place : place_receives_) RETURN_IF_ERROR(AwaitReceive(*place));
-  MapPeers();
+  RETURN_IF_ERROR(MapPeers());
   auto note = result_sends_.begin();
   const auto send_notes = [&] {
     for (int peer = 0; peer < size() - 1; ++peer) Send(*note++);
@@ -99,7 +102,7 @@ absl::Status BlockCall::ReduceByReading() {
   const int64_t own = Parts(rank), most = Parts(0);  // no block is larger than the first
   for (int64_t part = 0; part <= most; ++part) {
     if (part < own) {
-      RETURN_IF_ERROR(ReducePart(PartOf(rank, part)));
+      ReducePart(PartOf(rank, part));
       send_notes();
     }
     if (part > 0) RETURN_IF_ERROR(TakeSums(part - 1));
@@ -108,35 +111,28 @@ absl::Status BlockCall::ReduceByReading() {
   return absl::OkStatus();
 }
 
-void BlockCall::MapPeers() {
+absl::Status BlockCall::MapPeers() {
   for (int peer = 0; peer < size(); ++peer) {
     if (peer == rank) continue;
     const pid_t process = reader_->memory->process(ranks_[peer]);
-    mapped_in_[peer] = reader_->arenas.Find(process, places_[peer].shared_in, in.bytes());
-    mapped_out_[peer] = reader_->arenas.Find(process, places_[peer].shared_out, in.bytes());
-  }
-}
-
-absl::Status BlockCall::ReducePart(const ElementRange& part) {
-  for (int64_t done = 0; done < part.count; done += chunk_) {
-    const int64_t first = part.first + done, count = std::min(chunk_, part.count - done);
-    char* place = scratch_->areas[0].data();
-    for (int peer = 0; peer < size(); ++peer) {
-      const int64_t bytes = SizeOf(in.dtype);
-      if (peer == rank) {
-        inputs_[peer] = At(in, first);
-      } else if (mapped_in_[peer] != nullptr) {
-        inputs_[peer] = mapped_in_[peer] + first * bytes;
-        wire += count * bytes;
-      } else {
-        RETURN_IF_ERROR(ReadPeer(peer, places_[peer].in, first, place, count));
-        inputs_[peer] = place;
-        place += kReadBytes;
-      }
-    }
-    ReduceElements(reduction, in.dtype, inputs_, count, At(out, first));
+    mapped_in_[peer] = reader_->arenas.Find(process, places_[peer].in, in.bytes());
+    mapped_out_[peer] = reader_->arenas.Find(process, places_[peer].out, in.bytes());
+    if (mapped_in_[peer] != nullptr && mapped_out_[peer] != nullptr) continue;
+    return Unavailable("the memory of rank {} cannot be mapped", ranks_[peer]);
   }
   return absl::OkStatus();
+}
+
+void BlockCall::ReducePart(const ElementRange& part) {
+  for (int64_t done = 0; done < part.count; done += chunk_) {
+    const int64_t first = part.first + done, count = std::min(chunk_, part.count - done);
+    const int64_t bytes = SizeOf(in.dtype);
+    for (int peer = 0; peer < size(); ++peer) {
+      inputs_[peer] = peer == rank ? At(in, first) : mapped_in_[peer] + first * bytes;
+    }
+    wire += (size() - 1) * count * bytes;
+    ReduceElements(reduction, in.dtype, inputs_, count, At(out, first));
+  }
 }
 
 absl::Status BlockCall::TakeSums(int64_t part) {
@@ -145,10 +141,6 @@ absl::Status BlockCall::TakeSums(int64_t part) {
     RETURN_IF_ERROR(AwaitReceive(*done_[peer][static_cast<size_t>(part)]));
     const ElementRange sums = PartOf(peer, part);
     char* const to = At(out, sums.first);
-    if (mapped_out_[peer] == nullptr) {
-      RETURN_IF_ERROR(ReadPeer(peer, places_[peer].out, sums.first, to, sums.count));
-      continue;
-    }
     const char* const from = mapped_out_[peer] + sums.first * SizeOf(in.dtype);
     const int64_t bytes = sums.count * SizeOf(in.dtype);
     if (out.bytes() >= kLeastStreamed) {
@@ -159,14 +151,6 @@ absl::Status BlockCall::TakeSums(int64_t part) {
     wire += bytes;
   }
   return absl::OkStatus();
-}
-
-absl::Status BlockCall::ReadPeer(int peer, uint64_t from, int64_t element, char* to, int64_t count) {
-  const auto bytes = static_cast<size_t>(count * SizeOf(in.dtype));
-  wire += static_cast<int64_t>(bytes);
-  const uint64_t address = from + static_cast<uint64_t>(element * SizeOf(in.dtype));
-  if (reader_->memory->Read(ranks_[peer], address, {to, bytes})) return absl::OkStatus();
-  return Unavailable("the memory of rank {} cannot be read", ranks_[peer]);
 }
 
 }  // namespace partita

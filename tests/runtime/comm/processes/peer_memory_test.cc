@@ -1,8 +1,9 @@
-// Ranks on one host that find out whether they can read each other's memory. What they do with it is in
+// Ranks on one host that find out whether they can map each other's memory. What they do with it is in
 // tests/conformance (ranks of `shared_memory`).
 #include "runtime/comm/processes/peer_memory.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <functional>
 #include <string>
@@ -15,8 +16,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using Memories = std::vector<absl::StatusOr<std::unique_ptr<PeerMemory>>>;
-
-uint64_t AddressOf(const void* data) { return reinterpret_cast<uintptr_t>(data); }
 
 // What ranks say may come changed to the others.
 class ForgingStore : public MemoryStore {
@@ -49,11 +48,8 @@ class PeerMemoryTest : public testing::Test {
       EXPECT_FALSE((*memory)->Connects(std::vector{1, 0}));
       EXPECT_TRUE((*memory)->Connects(std::vector{2, 0}));
     }
-    const char here = 7;
-    char found = 0;
-    EXPECT_FALSE((*memories[0])->Read(1, AddressOf(&here), {&found, 1}));
-    EXPECT_TRUE((*memories[0])->Read(2, AddressOf(&here), {&found, 1}));
-    EXPECT_EQ(found, 7);
+    EXPECT_EQ((*memories[0])->process(1), 0);
+    EXPECT_EQ((*memories[0])->process(2), getpid());
   }
 
   ForgingStore store_;
@@ -62,17 +58,7 @@ class PeerMemoryTest : public testing::Test {
 TEST_F(PeerMemoryTest, AllReadEachOther) {
   const Memories memories = Meet();
   for (const auto& memory : memories) EXPECT_TRUE((*memory)->Connects(std::vector{2, 0, 1}));
-  const std::string much(3 << 20, 'x');
-  std::string found(much.size(), ' ');
-  EXPECT_TRUE((*memories[2])->Read(0, AddressOf(much.data()), found));
-  EXPECT_EQ(found, much);
-}
-
-TEST_F(PeerMemoryTest, WhatIsNotThereCannotBeRead) {
-  const Memories memories = Meet();
-  char found = 0;
-  EXPECT_FALSE((*memories[0])->Read(1, 0, {&found, 1}));
-  EXPECT_FALSE((*memories[0])->Read(1, ~uint64_t{0}, {&found, 1}));
+  for (const int other : {0, 1}) EXPECT_EQ((*memories[2])->process(other), getpid());
 }
 
 TEST_F(PeerMemoryTest, OneDoesNotWant) { ExpectNobodyReadsRank1(Meet(1)); }

@@ -1,4 +1,4 @@
-// An all_reduce whose elements are read from where they lie: in arenas that ranks map, or anywhere, in any mixture.
+// An all_reduce whose elements are read from where they lie: in arenas that ranks map, and nowhere else.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -7,7 +7,6 @@
 #include "runtime/comm/memory_store.h"
 #include "runtime/comm/processes/process_world.h"
 #include "runtime/device/host/host_device.h"
-#include "runtime/device/host/shared_arena.h"
 
 namespace partita {
 namespace {
@@ -38,8 +37,11 @@ class ReadReductionTest : public testing::Test {
     for (std::thread& thread : threads) thread.join();
   }
 
-  std::unique_ptr<Arena> NewArena(bool shared) {
-    return *(shared ? shared_ : plain_).Allocate(kElements * static_cast<int64_t>(sizeof(float)));
+  std::unique_ptr<Arena> NewArena() { return *shared_.Allocate(kElements * static_cast<int64_t>(sizeof(float))); }
+
+  static Buffer Whole(const Arena& arena) { return {arena.data(), kElements, DType::kF32}; }
+  absl::Status AllReduce(int rank, const Arena& in, const Arena& out) {
+    return communicators_[rank]->AllReduce(Whole(in), Whole(out), Reduction::kSum, *streams_[rank]);
   }
 
   // Element i of rank r is i % 1000 + 1000 r: sums are exact.
@@ -52,10 +54,7 @@ class ReadReductionTest : public testing::Test {
   void ExpectSums(const std::vector<Arena*>& ins, const std::vector<Arena*>& outs) {
     for (int rank = 0; rank < kRanks; ++rank) Fill(*ins[rank], rank);
     for (int rank = 0; rank < kRanks; ++rank) {
-      ASSERT_TRUE(communicators_[rank]
-                      ->AllReduce({ins[rank]->data(), kElements, DType::kF32},
-                                  {outs[rank]->data(), kElements, DType::kF32}, Reduction::kSum, *streams_[rank])
-                      .ok());
+      ASSERT_TRUE(AllReduce(rank, *ins[rank], *outs[rank]).ok());
     }
     for (const auto& stream : streams_) ASSERT_TRUE(stream->Synchronize().ok());
     for (Arena* const out : outs) {
@@ -70,25 +69,33 @@ class ReadReductionTest : public testing::Test {
     EXPECT_EQ(wire, calls_ * 2 * (kRanks - 1) * kElements * static_cast<int64_t>(sizeof(float)));
   }
 
-  HostDevice plain_, shared_{HostDeviceOptions{.shares_arenas = true}};
+  HostDevice shared_{HostDeviceOptions{.shares_arenas = true}};
   std::unique_ptr<ProcessWorld> worlds_[kRanks];
   std::unique_ptr<Communicator> communicators_[kRanks];
   std::unique_ptr<Stream> streams_[kRanks];
   int64_t calls_ = 0;
 };
 
-TEST_F(ReadReductionTest, WhereverElementsLie) {
-  for (const std::vector<bool>& shares :
-       {std::vector<bool>{true, true, true}, {false, true, false}, {false, false, false}}) {
-    std::vector<std::unique_ptr<Arena>> arenas;
-    std::vector<Arena*> ins, outs;
-    for (int rank = 0; rank < kRanks; ++rank) {
-      ins.push_back(arenas.emplace_back(NewArena(shares[rank])).get());
-      outs.push_back(arenas.emplace_back(NewArena(shares[kRanks - 1 - rank])).get());
-      EXPECT_EQ(FindSharedPlace(ins.back()->data()).descriptor >= 0, shares[rank]);
-    }
-    ExpectSums(ins, outs);
-    ExpectSums(ins, ins);
+TEST_F(ReadReductionTest, ElsewhereAndInPlace) {
+  std::vector<std::unique_ptr<Arena>> arenas;
+  std::vector<Arena*> ins, outs;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    ins.push_back(arenas.emplace_back(NewArena()).get());
+    outs.push_back(arenas.emplace_back(NewArena()).get());
+  }
+  ExpectSums(ins, outs);
+  ExpectSums(ins, ins);
+}
+
+TEST_F(ReadReductionTest, WhatOthersCannotMapIsRefused) {
+  HostDevice plain;
+  const auto hidden = *plain.Allocate(kElements * static_cast<int64_t>(sizeof(float))), seen = NewArena();
+  for (const auto& [in, out] : {std::pair{hidden.get(), seen.get()}, {seen.get(), hidden.get()}}) {
+    const absl::Status refused = AllReduce(1, *in, *out);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_NE(std::string(refused.message()).find("rank 1 has it in no memory that the others on this host can map"),
+              std::string::npos)
+        << refused;
   }
 }
 
@@ -97,7 +104,7 @@ TEST_F(ReadReductionTest, ArenasComeAndGo) {
   for (int time = 0; time < 3; ++time) {
     std::vector<std::unique_ptr<Arena>> arenas;
     std::vector<Arena*> ins;
-    for (int rank = 0; rank < kRanks; ++rank) ins.push_back(arenas.emplace_back(NewArena(true)).get());
+    for (int rank = 0; rank < kRanks; ++rank) ins.push_back(arenas.emplace_back(NewArena()).get());
     ExpectSums(ins, ins);
   }
 }
