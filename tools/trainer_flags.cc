@@ -75,7 +75,8 @@ std::vector<FlagDefinition> Training() {
   return {
       PathFlag(
           "data",
-          "IDX images, pictures by class, .tar, .npy, .npz, .safetensors or .pbtxt; unset: Debian's Fashion-MNIST"),
+          "folder of IDX images, pictures by class, .tar, .npy, texts or parallel texts; .npz, .safetensors, .pbtxt; "
+          "unset: Debian's Fashion-MNIST"),
       BoolFlag("mock-data", "random data of the graph's own form in place of a data set"),
       IntFlag("epochs", "1", 1, 1'000'000, "passes over the training set, with those before --load"),
       IntFlag("steps", "0", 0, kMany, "stop after so many steps, with those before --load; 0: as --epochs says"),

@@ -10,10 +10,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <string_view>
 
+#include "runtime/base/number.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -105,12 +107,10 @@ absl::Status Socket::MakeStream() {
 std::string ToText(const Endpoint& endpoint) { return fmt::format("{} {}", endpoint.port, endpoint.address); }
 
 absl::StatusOr<Endpoint> EndpointOf(const std::string& text) {
-  Endpoint endpoint;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, endpoint.port);
-  if (error != std::errc() || rest == end || *rest != ' ') return Unavailable("'{}' is no endpoint", text);
-  endpoint.address.assign(rest + 1, end);
-  return endpoint;
+  const size_t space = text.find(' ');
+  const std::optional<int> port = NumberOf<int>(std::string_view(text).substr(0, space));
+  if (!port || space == std::string::npos) return Unavailable("'{}' is no endpoint", text);
+  return Endpoint{text.substr(space + 1), *port};
 }
 
 absl::StatusOr<Socket> ListenAt(Endpoint& endpoint) {

@@ -58,6 +58,9 @@ class DecodeTest(PairCase):
         self.assertIn("at least the beam's 9", self.decode("written", "--beam=9", code=3).stderr)
         done = self.call("decode", "--load=model.safetensors", "--output=written", "model.pbtxt", code=2)
         self.assertIn("decode needs --data", done.stderr)
+        self.write("pairs/vocabulary.txt", ["<pad>", "<unk>", "<s>", "</s>", "a1"])
+        self.assertIn("pairs/vocabulary.txt: found 5 words; field 'source' of the graph has ids of 22 rows",
+                      self.decode("written", code=3).stderr)
 
 
 if __name__ == "__main__":
