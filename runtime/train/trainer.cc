@@ -97,27 +97,29 @@ class Run {
   }
 
   absl::Status EachEpoch() {
-    while ((Left() > 0 || AtEpochsEnd()) && !Stopped()) {
+    while ((Left() > 0 || AtEpochsEnd()) && !Ended()) {
       EpochResult epoch;
       epoch.epoch = static_cast<int>((Done() - sums_.steps) / per_epoch_) + 1;
       const absl::Status trained = OneEpoch(epoch);
       result_.seconds += epoch.seconds;
       result_.data_wait_seconds = waited_before_ + batches_->waited_seconds();
       result_.samples += epoch.samples;
-      const bool evaluate = trained.ok() && !Stopped() && data_.test != nullptr;
+      const bool enough_within = result_.enough;
+      const bool evaluate = trained.ok() && !Ended() && data_.test != nullptr;
       const absl::Status evaluated = evaluate ? Evaluate(epoch) : trained;
       result_.epochs.push_back(epoch);
       RETURN_IF_ERROR(evaluated);
       options_.on_epoch(epoch);
       if (Stopped()) break;
-      sums_ = {};
+      if (!enough_within) sums_ = {};
       RETURN_IF_ERROR(options_.pauses.on_evaluation(Done(), epoch));
-      RETURN_IF_ERROR(PauseIfDue());
+      if (!enough_within) RETURN_IF_ERROR(PauseIfDue());
     }
     return absl::OkStatus();
   }
 
   bool Stopped() const { return result_.stopped_by != 0; }
+  bool Ended() const { return Stopped() || result_.enough; }
   int64_t Done() const { return options_.first_step + result_.steps; }
   int64_t Left() const { return steps_ - Done(); }
   // All steps of an epoch are done, and its evaluation is not.
@@ -142,15 +144,16 @@ class Run {
       for (auto& [name, value] : epoch.metrics) value /= static_cast<double>(sums_.steps);
     }
     RETURN_IF_ERROR(status);
-    RETURN_IF_ERROR(AddTraffic());
-    for (const auto& [entry, steps] : epoch_steps_) result_.steps_of[entry] += steps;
-    return CheckTraffic(session_, epoch_steps_);
+    return CountTraffic();
   }
 
-  // To the epoch's end, with the pauses before it; one that is due there comes after the evaluation.
+  // To the epoch's end, with the evaluations and pauses before it; a pause that is due there comes after the epoch's
+  // evaluation. The run before may have been stopped between a step and the evaluation behind it.
   absl::Status AllSteps(EpochResult& epoch) {
-    for (int64_t left = LeftOfEpoch(); left > 0 && !Stopped();) {
-      const int64_t count = pause_ > Done() ? std::min(left, pause_ - Done()) : left;
+    int64_t left = LeftOfEpoch();
+    if (left > 0 && sums_.steps > 0) RETURN_IF_ERROR(EvaluateIfDue(epoch));
+    while (left > 0 && !Ended()) {
+      const int64_t count = std::min({left, StepsTo(pause_), StepsTo(NextEvaluation())});
       const Clock::time_point start = Clock::now();
       const int64_t before = Done();
       absl::Status status = SomeSteps(count, epoch);
@@ -158,8 +161,34 @@ class Run {
       epoch.seconds += SecondsSince(start);
       RETURN_IF_ERROR(status);
       left -= Done() - before;
-      if (left > 0 && !Stopped()) RETURN_IF_ERROR(PauseIfDue());
+      if (left > 0 && !Stopped()) RETURN_IF_ERROR(EvaluateIfDue(epoch));
+      if (left > 0 && !Ended()) RETURN_IF_ERROR(PauseIfDue());
     }
+    return absl::OkStatus();
+  }
+
+  // All that there are, where `step` is not ahead.
+  int64_t StepsTo(int64_t step) const { return step > Done() ? step - Done() : std::numeric_limits<int64_t>::max(); }
+
+  // 0: none.
+  int64_t NextEvaluation() const {
+    const int64_t every = data_.test != nullptr ? options_.evaluate_every : 0;
+    return every > 0 ? (Done() / every + 1) * every : 0;
+  }
+
+  // Of an epoch that is not at its end: what the evaluation moves is none of its traffic.
+  absl::Status EvaluateIfDue(EpochResult& epoch) {
+    if (NextEvaluation() == 0 || Done() % options_.evaluate_every != 0) return absl::OkStatus();
+    RETURN_IF_ERROR(CountTraffic());
+    EpochResult here;
+    RETURN_IF_ERROR(Evaluate(here));
+    if (result_.enough) {
+      epoch.test_loss = here.test_loss;
+      epoch.test_metrics = here.test_metrics;
+    }
+    session_.ResetCounters();
+    epoch_steps_.clear();
+    meter_.Start();
     return absl::OkStatus();
   }
 
@@ -248,9 +277,17 @@ class Run {
     RETURN_IF_ERROR(Pass(FailPoint::kTrainingEvaluation));
     ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(session_, data_.test, options_.stop));
     if (!evaluation) return Vote();
+    result_.enough = options_.is_enough(Done(), *evaluation);
     epoch.test_loss = evaluation->loss;
     epoch.test_metrics = evaluation->metrics;
     return absl::OkStatus();
+  }
+
+  // Of the steps since the counters were reset.
+  absl::Status CountTraffic() {
+    RETURN_IF_ERROR(AddTraffic());
+    for (const auto& [entry, steps] : epoch_steps_) result_.steps_of[entry] += steps;
+    return CheckTraffic(session_, epoch_steps_);
   }
 
   absl::Status AddTraffic() {

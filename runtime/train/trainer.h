@@ -34,15 +34,16 @@ struct TrainingData {
 };
 
 struct EpochResult {
-  int epoch = 0;                    // from 1
-  int64_t steps = 0;                // done in this epoch by this run
-  double loss = 0;                  // mean over the steps, with those of a run before that it goes on from
-  Metrics metrics;                  // likewise
-  double seconds = 0;               // of training, without evaluation
-  int64_t samples = 0;              // trained on
-  double learning_rate = 0;         // of the last step
-  std::optional<double> test_loss;  // of the set after the epoch; none if stopped before, or there is no test set
-  Metrics test_metrics;             // likewise
+  int epoch = 0;             // from 1
+  int64_t steps = 0;         // done in this epoch by this run
+  double loss = 0;           // mean over the steps, with those of a run before that it goes on from
+  Metrics metrics;           // likewise
+  double seconds = 0;        // of training, without evaluation
+  int64_t samples = 0;       // trained on
+  double learning_rate = 0;  // of the last step
+  // Of the set after the epoch, or within it, where that was enough; none if stopped before, or there is no test set.
+  std::optional<double> test_loss;
+  Metrics test_metrics;  // likewise
 };
 
 // What a run did, also when it ended with an error; of one that went on, without what was done before it.
@@ -50,11 +51,13 @@ struct TrainingResult {
   std::vector<EpochResult> epochs;
   int64_t steps = 0;          // with those that were left out
   int64_t skipped_steps = 0;  // of them
-  EntrySteps steps_of = {};   // of whole epochs, as the traffic; where steps were left out, those behind the last of them
+  EntrySteps steps_of =
+      {};  // of whole epochs, as the traffic; where steps were left out, those behind the last of them
   int64_t samples = 0;
   double seconds = 0;                 // of training, without evaluation
   double data_wait_seconds = 0;       // of these, in which the next batch was not ready
   int stopped_by = 0;                 // what the flag was set to before the end; 0: it was not
+  bool enough = false;                // an evaluation ended it: is_enough
   std::vector<GroupTraffic> traffic;  // of all training steps, by group of the program
   LossSums open_epoch;                // of an epoch that was not ended, with its evaluation
 
@@ -86,11 +89,15 @@ struct TrainingOptions {
   // Of these steps, those of the epoch that is gone on with; if they are all of it, its evaluation is still to come.
   LossSums first_epoch = {};
   // So many steps at most may be left out because they were not applied: their loss or the norm of their gradients is
-  // not finite. Such a step counts as done, its batch is not seen again, and all ranks leave it out alike. One more ends
-  // the run.
+  // not finite. Such a step counts as done, its batch is not seen again, and all ranks leave it out alike. One more
+  // ends the run.
   int64_t skip_budget = 0;
   // Of each that is left out: how many steps are done then, and why it was not applied.
   std::function<void(int64_t step, const absl::Status& why)> on_skip = [](int64_t, const absl::Status&) {};
+  // Whether training may end at an evaluation of the test set: asked after each epoch, and within epochs behind all
+  // multiples of so many steps (0: none), which changes no bit of what is trained. All processes must answer alike.
+  int64_t evaluate_every = 0;
+  std::function<bool(int64_t step, const Evaluation&)> is_enough = [](int64_t, const Evaluation&) { return false; };
   TrainingPauses pauses = {};
   // Set non-zero by anybody at any time, in any process: the steps in flight are finished, at most two, where ranks
   // live in several processes also the next one or two, in which they tell each other, and Train returns OK.
@@ -108,8 +115,8 @@ int64_t PlannedSteps(const TrainingOptions& options, int64_t batches_per_epoch);
 void SetScheduleLength(int64_t steps, LearningRate& rate);
 
 // `data` has a training set. `result` holds what was done whatever is returned. kOutOfRange: a step more than may be
-// left out was not applied, for its loss or the norm of its gradients is not finite: step, node and the first value that
-// is not.
+// left out was not applied, for its loss or the norm of its gradients is not finite: step, node and the first value
+// that is not.
 absl::Status Train(Session& session, const TrainingData& data, const TrainingOptions& options, TrainingResult& result);
 
 }  // namespace partita
