@@ -43,6 +43,24 @@ TEST(ComputeCost, OfANode) {
   EXPECT_DOUBLE_EQ(ComputeSeconds(Product(), {}, Device()) * 1e6, 3 + 12);
 }
 
+// Of a table of 1000 rows 7 are read and written, and of what an update keeps beside them as many.
+TEST(ComputeCost, OfRowsThatIdsChoose) {
+  const LocalTensor table = Tensor(DType::kF32, {1000, 8}), ids = Tensor(DType::kI32, {7});
+  const LocalTensor rows = Tensor(DType::kF32, {7, 8}), scalar = Tensor(DType::kF32, {});
+  LocalNode read;
+  read.op = Ops().Find("embedding");
+  read.inputs = {table, ids};
+  read.outputs = {rows};
+  EXPECT_EQ(WorkOf(read).bytes, 4 * (7 * 8 + 7 + 7 * 8));
+  LocalNode update;
+  update.op = Ops().Find("adagrad_rows");
+  update.inputs = {table, ids, rows, table, scalar, std::nullopt, std::nullopt};
+  update.outputs = {table, table};
+  EXPECT_EQ(WorkOf(update).bytes, 4 * (5 * 7 * 8 + 7 + 1));
+  update.inputs[0] = update.inputs[3] = update.outputs[0] = update.outputs[1] = Tensor(DType::kF32, {5, 8});
+  EXPECT_EQ(WorkOf(update).bytes, 4 * (4 * 5 * 8 + 7 * 8 + 7 + 1)) << "no more than there are";
+}
+
 TEST(ComputeCost, MeasuredTimesComeFirst) {
   EXPECT_EQ(SignatureOf(Product()), "matmul f32[10,20] f32[20,30] -> f32[10,30] transpose_w=false transpose_x=false");
   LocalNode share = Product();  // of a node whose sizes are an attribute
