@@ -48,6 +48,10 @@ std::vector<FlagDefinition> Parallelism() {
       PathFlag("cluster",
                "machines that choices are made for and plan tells times of: a file, or a shipped one (dgx1_v100)"),
       PathFlag("profile", "what calibrate has measured: of this machine, or beside --cluster of the devices there"),
+      ChoiceFlag(
+          "objective", "step", {"step", "time-to-accuracy", "memory", "cost"},
+          "what plan tells, and by what --search compares: a step's time; that of all steps of --curve; bytes of "
+          "the fullest rank; time of all devices together"),
       PathFlag("curve", "epochs to an accuracy by batch (a file as in tools/curves): times to it are told as well"),
       BytesFlag("memory", "", 1, "what one rank may use; a plan that needs more is refused"),
       BytesFlag("bucket-bytes", "", 0, "size of gradient buckets, over the strategy's; 0: none"),

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "graph/derive/strategy.h"
+#include "partitioner/choose/objective.h"
 #include "partitioner/search/answer.h"
 
 namespace partita {
@@ -30,8 +31,13 @@ struct Candidate {
 struct Finalist {
   Candidate candidate;
   absl::Status status;       // why it cannot be run: it does not fit, or does not compile
-  double seconds = 0;        // of a step, as predicted of what was compiled
+  double seconds = 0;        // of a step, as predicted of what was compiled; 0: nothing was
   int64_t memory_bytes = 0;  // of the fullest rank
+  double lacking_bytes = 0;  // of these, what the rank may not have
+  Setting setting = {};      // what it was looked for
+  // By what it is compared with others, and what it has of it (ValueOf).
+  ObjectiveKind objective = ObjectiveKind::kStep;
+  double value = 0;
 };
 
 }  // namespace partita

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,6 +21,7 @@ namespace partita {
 struct ChooseRequest {
   const Model& model;
   int ranks = 1;
+  int64_t batch = 0;              // of the model, for those who compare plans of several
   std::set<SearchKind> searches;  // at least one
   CostBasis basis;
   int64_t memory_bytes = 0;        // that a rank may use, beside what its device has; 0: no more than that
@@ -32,16 +32,12 @@ struct ChooseRequest {
   ScheduleOptions schedule;
 };
 
-// What was compiled, the best first; of searches of grids and groups also what is split by flags, without a search:
-// those that fit before those that do not, then by seconds, then in the order of the searches. kResourceExhausted: none
-// fits; it names the nearest and what it lacks. Deterministic.
+// What was compiled, in the order of the searches; of searches of grids and groups also what is split by flags, without
+// a search. What does not fit or compile says so. kInvalidArgument: the search has nothing to choose. Deterministic.
+absl::StatusOr<std::vector<Finalist>> FindFinalists(const ChooseRequest& request);
+
+// The same, the fastest first (Ranked).
 absl::StatusOr<std::vector<Finalist>> ChooseStrategy(const ChooseRequest& request);
-
-// The finalists as a table for people, the chosen one first.
-std::string FormatFinalists(const std::vector<Finalist>& finalists);
-
-// Why a strategy was chosen: which search, predicted seconds, bound or gap, what was rejected. A line each.
-std::vector<std::string> ReasonsFor(const std::vector<Finalist>& finalists);
 
 }  // namespace partita
 

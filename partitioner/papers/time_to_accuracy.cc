@@ -1,6 +1,8 @@
 #include "partitioner/papers/time_to_accuracy.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "runtime/base/status.h"
 
@@ -8,6 +10,9 @@ namespace partita {
 
 absl::Status CheckCurve(const EpochCurve& curve) {
   if (curve.points.empty()) return InvalidArgument("it has no points; at least one is needed");
+  if (curve.samples < 0) {
+    return InvalidArgument("samples: an epoch has {} of them; 0 (not known) or more are needed", curve.samples);
+  }
   for (size_t i = 0; i < curve.points.size(); ++i) {
     const EpochPoint& point = curve.points[i];
     if (point.batch < 1 || !std::isfinite(point.epochs) || point.epochs <= 0) {
@@ -41,6 +46,29 @@ absl::StatusOr<double> EpochsAt(const EpochCurve& curve, int64_t batch) {
   const EpochPoint& below = curve.points[i - 1];
   const double share = static_cast<double>(batch - below.batch) / static_cast<double>(above.batch - below.batch);
   return below.epochs + share * (above.epochs - below.epochs);
+}
+
+absl::Status AddPoint(const EpochPoint& point, EpochCurve& curve) {
+  const auto place = std::ranges::lower_bound(curve.points, point.batch, {}, &EpochPoint::batch);
+  if (place != curve.points.end() && place->batch == point.batch) {
+    return InvalidArgument("it has a point for a batch of {} already: {} epochs", point.batch, place->epochs);
+  }
+  EpochCurve longer = curve;
+  longer.points.insert(longer.points.begin() + (place - curve.points.begin()), point);
+  RETURN_IF_ERROR(CheckCurve(longer));
+  curve = std::move(longer);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StepsToAccuracy> StepsAt(const EpochCurve& curve, int64_t batch) {
+  ASSIGN_OR_RETURN(const double epochs, EpochsAt(curve, batch));
+  if (curve.samples == 0) {
+    return InvalidArgument("it does not say how many samples an epoch has (samples), so that epochs have no length");
+  }
+  if (curve.samples < batch) {
+    return InvalidArgument("its epochs have {} samples, less than a batch of {}", curve.samples, batch);
+  }
+  return StepsToAccuracy{epochs, curve.samples / batch};
 }
 
 absl::StatusOr<Decision> Decide(const EpochCurve& curve, const TradeOff& trade) {

@@ -21,14 +21,30 @@ struct EpochPoint {
 struct EpochCurve {
   std::string name;
   std::vector<EpochPoint> points;
+  std::string source = {};  // who measured it
+  int64_t samples = 0;      // of an epoch; 0: not known
 };
 
 // kInvalidArgument: less than one point, a batch or epochs that are not positive, batches that do not rise, epochs that
-// fall.
+// fall, samples below 0.
 absl::Status CheckCurve(const EpochCurve& curve);
 
 // Between two points along the straight line. kInvalidArgument: the curve does not cover the batch.
 absl::StatusOr<double> EpochsAt(const EpochCurve& curve, int64_t batch);
+
+// One more point, at its place. kInvalidArgument, and the curve is as it was: it has one for that batch, or CheckCurve
+// refuses what it would be.
+absl::Status AddPoint(const EpochPoint& point, EpochCurve& curve);
+
+// What training to the accuracy is made of. Of an epoch as many steps are done as it has whole batches.
+struct StepsToAccuracy {
+  double epochs = 0;
+  int64_t steps_per_epoch = 0;
+
+  double steps() const { return epochs * static_cast<double>(steps_per_epoch); }
+};
+// kInvalidArgument: as EpochsAt; the curve does not say how many samples an epoch has, or it has less than a batch.
+absl::StatusOr<StepsToAccuracy> StepsAt(const EpochCurve& curve, int64_t batch);
 
 // One device's step time over that of n replicas: what communication leaves; 1: all of it.
 struct ScalingEfficiency {

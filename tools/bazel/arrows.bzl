@@ -124,7 +124,8 @@ ARROWS = {
                           " partitioner/cluster partitioner/cost",
     "partitioner/choose": "runtime/base graph graph/value graph/ir graph/derive graph/schedule partitioner" +
                           " partitioner/search partitioner/search/elimination partitioner/search/placement" +
-                          " partitioner/tables partitioner/cluster partitioner/cost partitioner/predict",
+                          " partitioner/tables partitioner/cluster partitioner/cost partitioner/papers" +
+                          " partitioner/predict",
     # The closed forms of papers.
     "partitioner/papers": "runtime/base graph/value graph/ir partitioner/cost",
     # What was measured of a machine.

@@ -5,7 +5,9 @@
 
 #include "graph/proto_io/proto_io.h"
 #include "graph/proto_io/proto_io_message.h"
-#include "partitioner/choose/choose_strategy.h"
+#include "graph/read/model_entries.h"
+#include "ops/registry.h"
+#include "partitioner/choose/ranked_finalists.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/files.h"
@@ -14,8 +16,10 @@
 #include "tools/commands/input/data/pixel_forms.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/machine.h"
+#include "tools/commands/input/objective.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
+#include "tools/commands/output/plan_objective.h"
 #include "tools/commands/output/plan_proto.h"
 #include "tools/commands/output/strategy_file.h"
 #include "tools/commands/output/timeline.h"
@@ -65,6 +69,9 @@ class Planning {
   absl::StatusOr<int> Run() {
     RETURN_IF_ERROR(Read());
     ASSIGN_OR_RETURN(chosen_, Chosen());
+    if (chosen_.batch > 0) {
+      ASSIGN_OR_RETURN(model_, WithBatch(model_, chosen_.batch, Ops()));
+    }
     if (flags_.Bool("repair")) RETURN_IF_ERROR(Fit());
     if (flags_.IsSet("diff")) return Diff();
     if (flags_.Bool("explain")) return Explain();
@@ -73,6 +80,7 @@ class Planning {
 
  private:
   absl::Status Read() {
+    ASSIGN_OR_RETURN(objective_, ReadObjective(flags_));
     ASSIGN_OR_RETURN(machine_, ReadMachine(flags_, flags_.Bool("processes")));
     ASSIGN_OR_RETURN(model_, ReadModel(flags_));
     AssumeScheduleLength(model_);
@@ -81,7 +89,7 @@ class Planning {
 
   // Where no plan that a search finds fits, repairs begin with replicas.
   absl::StatusOr<ChosenStrategy> Chosen() const {
-    if (!flags_.Bool("repair")) return ChosenStrategyOf(flags_, model_, /*exact=*/false, machine_);
+    if (!flags_.Bool("repair")) return ChosenStrategyOf(flags_, model_, /*exact=*/false, machine_, objective_);
     ChosenStrategy chosen;
     if (!Searches(flags_)) {
       ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(flags_, model_.graph, machine_));
@@ -116,11 +124,15 @@ class Planning {
   }
 
   absl::StatusOr<int> Plan() {
-    if (flags_.IsSet("page")) RETURN_IF_ERROR(Predicted().status());
-    const absl::StatusOr<PlanProto> plan = MakePlanOfChosen();
+    const bool tells_objective = objective_.kind != ObjectiveKind::kStep;
+    if (tells_objective || flags_.IsSet("page")) RETURN_IF_ERROR(Predicted().status());
+    absl::StatusOr<PlanProto> plan = MakePlanOfChosen();
     // What would make it fit; why it does not is said by who found out.
     if (absl::IsResourceExhausted(plan.status()) && machine_) Fit().IgnoreError();
     RETURN_IF_ERROR(plan.status());
+    if (tells_objective) {
+      ASSIGN_OR_RETURN(*plan->mutable_objective(), ObjectiveOfChosen());
+    }
     if (flags_.IsSet("page")) {
       ASSIGN_OR_RETURN(const PredictedPlan* const predicted, Predicted());
       const Explanation explanation = partita::Explain(*predicted);
@@ -159,11 +171,25 @@ class Planning {
   }
 
   // What was found or repaired, before what is told of it.
-  absl::Status TellChosen() const {
+  absl::Status TellChosen() {
     if (flags_.IsSet("save-strategy")) RETURN_IF_ERROR(Save(flags_.Text("save-strategy")));
     const bool text = flags_.Text("format") == "text";
     if (text && !chosen_.finalists.empty()) out_ << FormatFinalists(chosen_.finalists) << "\n";
+    if (!text || objective_.kind == ObjectiveKind::kStep) return absl::OkStatus();
+    for (const std::string& why : chosen_.left_out) out_ << why << "\n";
+    ASSIGN_OR_RETURN(const PlanObjectiveProto told, ObjectiveOfChosen());
+    out_ << FormatObjective(told) << "\n\n";
     return absl::OkStatus();
+  }
+
+  // Of what was predicted.
+  absl::StatusOr<PlanObjectiveProto> ObjectiveOfChosen() {
+    ASSIGN_OR_RETURN(const PredictedPlan* const plan, Predicted());
+    ASSIGN_OR_RETURN(const int64_t batch, BatchFor(objective_, model_.graph));
+    const PlanFigures figures{plan->step.seconds(), plan->memory.total, plan->program.ranks(), batch};
+    absl::StatusOr<PlanObjectiveProto> told = ObjectiveToProto(objective_, figures);
+    if (!told.ok()) return WithContext(flags_.Text("curve"), told.status());
+    return told;
   }
 
   absl::Status Save(const std::string& path) const {
@@ -217,6 +243,7 @@ class Planning {
   const Flags& flags_;
   std::ostream& out_;
   Model model_;
+  Objective objective_;
   std::optional<Machine> machine_;
   ChosenStrategy chosen_;
   std::vector<std::string> repairs_;  // why the strategy was changed; empty: it was not
@@ -236,7 +263,7 @@ absl::StatusOr<int> RunPlan(const CommandContext& context) {
 
 Command PlanCommand() {
   Command command{"plan", "what would run: layouts, bytes, memory, work", "GRAPH", ModelFlags(), RunPlan};
-  for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), AccelerationFlags()}) {
+  for (const auto& flags : {StrategyFlags(), SearchFlags(), ObjectiveFlags(), RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
   for (const char* flag :

@@ -2,7 +2,7 @@
 #include <spdlog/spdlog.h>
 
 #include "graph/proto_io/proto_io.h"
-#include "partitioner/choose/choose_strategy.h"
+#include "partitioner/choose/ranked_finalists.h"
 #include "runtime/telemetry/progress_bar.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/trainer.h"

@@ -1,7 +1,7 @@
 // `trainer verify`: the plan and the same graph on one rank side by side.
 #include <nlohmann/json.hpp>
 
-#include "partitioner/choose/choose_strategy.h"
+#include "partitioner/choose/ranked_finalists.h"
 #include "runtime/api/verify_plan.h"
 #include "runtime/train/batch_feed.h"
 #include "runtime/train/trainer.h"

@@ -1,6 +1,8 @@
 // Files of epochs by batch, and what wrong ones are told.
 #include <gmock/gmock.h>
 
+#include <tuple>
+
 #include "partitioner/papers/time_to_accuracy.h"
 #include "partitioner/proto_io/epoch_curve_io.h"
 
@@ -22,12 +24,25 @@ TEST(EpochCurveFile, TheShippedOneGivesThePapersTippingPoint) {
   EXPECT_EQ(TippingPoint(*curve, 2, 1.32, 64)->value(), 64);
 }
 
+TEST(EpochCurveFile, WhatIsPrintedReadsBack) {
+  const EpochCurve curve{"a", {{8, 1.25}, {16, 4.0 / 3}}, "b", 100};
+  for (const ProtoFormat format : {ProtoFormat::kText, ProtoFormat::kBinary}) {
+    const std::string bytes = PrintEpochCurve(curve, format);
+    const absl::StatusOr<EpochCurve> read = ParseEpochCurve(bytes, format, "e");
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->points[1].epochs, curve.points[1].epochs);
+    EXPECT_EQ(PrintEpochCurve(*read, format), bytes);
+    EXPECT_EQ(std::tuple(read->name, read->source, read->samples), std::tuple("a", "b", 100));
+  }
+}
+
 TEST(EpochCurveFile, WrongOnesAreRefused) {
   EXPECT_THAT(Refusal(""), StartsWith("e.pbtxt: it has no points"));
   EXPECT_THAT(Refusal("points { batch: 64 epochs: 4 } points { batch: 32 epochs: 5 }"),
               StartsWith("e.pbtxt: point 1: batch 32 follows batch 64"));
   EXPECT_THAT(Refusal("points { batch: 64 epochs: nan }"), StartsWith("e.pbtxt: point 0: batch 64 needs nan epochs"));
   EXPECT_THAT(Refusal("point { }"), StartsWith("e.pbtxt"));
+  EXPECT_THAT(Refusal("samples: -1 points { batch: 64 epochs: 4 }"), StartsWith("e.pbtxt: samples: an epoch has -1"));
 }
 
 }  // namespace

@@ -86,5 +86,26 @@ TEST(EpochCurves, ThatDoNotRiseAreRefused) {
   EXPECT_EQ(refusal({{64, 4}, {128, 4}}), "");
 }
 
+TEST(EpochCurves, APointIsAddedAtItsPlace) {
+  EpochCurve curve{"c", {{64, 4}}};
+  ASSERT_TRUE(AddPoint({256, 8}, curve).ok());
+  ASSERT_TRUE(AddPoint({128, 6}, curve).ok());
+  EXPECT_DOUBLE_EQ(*EpochsAt(curve, 96), 5);
+  EXPECT_DOUBLE_EQ(*EpochsAt(curve, 192), 7);
+  EXPECT_THAT(std::string(AddPoint({128, 6}, curve).message()), HasSubstr("a point for a batch of 128 already"));
+  EXPECT_THAT(std::string(AddPoint({160, 9}, curve).message()), HasSubstr("may not fall"));
+  EXPECT_EQ(curve.points.size(), 3u) << "what is refused changes nothing";
+}
+
+TEST(EpochCurves, TellStepsWhereTheyKnowTheSamples) {
+  EpochCurve curve{"c", {{64, 4}, {128, 6}}, "", 1000};
+  EXPECT_DOUBLE_EQ(StepsAt(curve, 96)->steps(), 5 * 10) << "10 whole batches";
+  EXPECT_THAT(std::string(StepsAt(curve, 256).status().message()), HasSubstr("only from 64 to 128"));
+  curve.samples = 100;
+  EXPECT_THAT(std::string(StepsAt(curve, 128).status().message()), HasSubstr("less than a batch of 128"));
+  curve.samples = 0;
+  EXPECT_THAT(std::string(StepsAt(curve, 64).status().message()), HasSubstr("does not say how many samples"));
+}
+
 }  // namespace
 }  // namespace partita

@@ -1,14 +1,19 @@
 #include "tools/commands/input/chosen_strategy.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <utility>
 
 #include "graph/optimizer/optimizer.h"
+#include "graph/read/model_entries.h"
 #include "ops/registry.h"
 #include "partitioner/choose/choose_strategy.h"
+#include "partitioner/choose/ranked_finalists.h"
 #include "runtime/api/backend/backend.h"
 #include "tools/commands/input/inputs.h"
+#include "tools/commands/input/objective.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/solver/cbc.h"
 #include "tools/program/exit_code.h"
@@ -53,30 +58,72 @@ absl::StatusOr<ProgramSolver> SolverOf(const Flags& flags) {
   return solver;
 }
 
-absl::StatusOr<std::vector<Finalist>> Search(const Flags& flags, Model model, bool exact,
-                                             const std::optional<Machine>& machine) {
-  AssumeScheduleLength(model);
-  if (!machine) return SearchNeedsMachine();
-  const int64_t ranks = RanksOn(*machine, flags);
-  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, static_cast<int>(ranks)));
+absl::StatusOr<std::vector<Finalist>> SearchWith(const Flags& flags, const Model& model, bool exact,
+                                                 const Machine& machine, const Setting& setting) {
+  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, setting.ranks));
   ASSIGN_OR_RETURN(const double copies, CopiesOfWeights(model));
   const SessionOptions options = exact ? ReadExactSessionOptions(flags, speed) : ReadPlanOptions(flags, speed);
-  const auto backend = Backend::OpenToPlan(static_cast<int>(ranks), Spread::kThreads, options);
+  const auto backend = Backend::OpenToPlan(setting.ranks, Spread::kThreads, options);
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
-  const KernelTimes times = KernelTimesOf(*machine, static_cast<int>(ranks));
+  const KernelTimes times = KernelTimesOf(machine, setting.ranks);
   ASSIGN_OR_RETURN(const ProgramSolver solver, SolverOf(flags));
   const ChooseRequest request{.model = model,
-                              .ranks = static_cast<int>(ranks),
+                              .ranks = setting.ranks,
+                              .batch = setting.batch,
                               .searches = SearchesOf(flags),
-                              .basis = {Ops(), machine->cluster, times, copies},
+                              .basis = {Ops(), machine.cluster, times, copies},
                               .memory_bytes = flags.Int("memory"),
                               .solver = solver,
                               .program = ReadProgramOptions(flags, speed),
                               .kernels = (*backend)->kernels(),
                               .schedule = (*backend)->schedule_options()};
-  absl::StatusOr<std::vector<Finalist>> finalists = ChooseStrategy(request);
+  absl::StatusOr<std::vector<Finalist>> finalists = FindFinalists(request);
   if (!finalists.ok()) return AsNoDevice(WithContext(flags.arguments()[0], finalists.status()));
   return finalists;
+}
+
+absl::StatusOr<std::vector<Finalist>> FinalistsOf(const Flags& flags, const Model& model, int64_t batch, bool exact,
+                                                  const Machine& machine, const Setting& setting) {
+  if (setting.batch == batch) return SearchWith(flags, model, exact, machine, setting);
+  ASSIGN_OR_RETURN(const Model sized, WithBatch(model, setting.batch, Ops()));
+  return SearchWith(flags, sized, exact, machine, setting);
+}
+
+// Searches what the objective can prefer, and compares all that is found. A setting of several that the graph cannot
+// have, or in which there is nothing to choose, is left out.
+absl::StatusOr<ChosenStrategy> Search(const Flags& flags, Model model, bool exact,
+                                      const std::optional<Machine>& machine, const Objective& objective) {
+  AssumeScheduleLength(model);
+  if (!machine) return SearchNeedsMachine();
+  const std::string& path = flags.arguments()[0];
+  const absl::StatusOr<int64_t> batch = BatchFor(objective, model.graph);
+  if (!batch.ok()) return WithContext(path, batch.status());
+  const auto ranks = static_cast<int>(RanksOn(*machine, flags));
+  ASSIGN_OR_RETURN(SearchSettings settings, ReadSettings(flags, objective, ranks, *batch));
+  std::vector<Finalist> finalists;
+  absl::Status none;
+  for (const Setting& setting : settings.searched) {
+    absl::StatusOr<std::vector<Finalist>> found = FinalistsOf(flags, model, *batch, exact, *machine, setting);
+    if (found.ok()) {
+      std::ranges::move(*found, std::back_inserter(finalists));
+    } else if (absl::IsInvalidArgument(found.status())) {
+      none = found.status();
+      settings.left_out.push_back(WhyLeftOut(setting, none));
+    } else {
+      return found.status();
+    }
+  }
+  if (finalists.empty()) return none;
+  absl::StatusOr<std::vector<Finalist>> ranked = Ranked(std::move(finalists), objective);
+  if (!ranked.ok()) return AsNoDevice(WithContext(path, ranked.status()));
+  ChosenStrategy chosen;
+  chosen.finalists = *std::move(ranked);
+  const Finalist& best = chosen.finalists[0];
+  chosen.strategy = best.candidate.strategy;
+  if (best.setting.batch != *batch) chosen.batch = best.setting.batch;
+  chosen.left_out = std::move(settings.left_out);
+  SetOptions(flags, chosen.strategy);
+  return chosen;
 }
 
 }  // namespace
@@ -96,16 +143,11 @@ int64_t RanksOn(const Machine& machine, const Flags& flags) {
 }
 
 absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact,
-                                                const std::optional<Machine>& machine) {
+                                                const std::optional<Machine>& machine, const Objective& objective) {
   RETURN_IF_ERROR(CheckFlags(flags));
+  if (Searches(flags)) return Search(flags, model, exact, machine, objective);
   ChosenStrategy chosen;
-  if (!Searches(flags)) {
-    ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(flags, model.graph, machine));
-    return chosen;
-  }
-  ASSIGN_OR_RETURN(chosen.finalists, Search(flags, model, exact, machine));
-  chosen.strategy = chosen.finalists[0].candidate.strategy;
-  SetOptions(flags, chosen.strategy);
+  ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(flags, model.graph, machine));
   return chosen;
 }
 

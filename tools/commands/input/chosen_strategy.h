@@ -29,14 +29,16 @@ absl::StatusOr<int64_t> RanksOfSearch(const Flags& flags);
 
 struct ChosenStrategy {
   Strategy strategy;
-  std::vector<Finalist> finalists;  // the chosen one first; empty: nothing was searched
+  std::vector<Finalist> finalists;    // the chosen one first; empty: nothing was searched
+  int64_t batch = 0;                  // that it is for, if a search was to find that too; 0: as the model has it
+  std::vector<std::string> left_out;  // what was not searched, and why
 };
 
-// `exact`: the command has no AccelerationFlags. FlagError: --search beside flags that say what it is to find,
-// --save-strategy without it. kResourceExhausted: nothing fits. kUnavailable, with exit code 7: the
-// solver is not here, or fails.
+// `exact`: the command has no AccelerationFlags. `objective`: by which a search compares. FlagError: --search beside
+// flags that say what it is to find, --save-strategy without it. kResourceExhausted: nothing fits. kUnavailable, with
+// exit code 7: the solver is not here, or fails.
 absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact,
-                                                const std::optional<Machine>& machine);
+                                                const std::optional<Machine>& machine, const Objective& objective = {});
 
 }  // namespace partita
 

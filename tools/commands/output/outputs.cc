@@ -42,7 +42,7 @@ using Taken = std::pair<fs::path, std::string>;
 std::vector<Taken> Inputs(const Flags& flags) {
   std::vector<Taken> inputs;
   for (const std::string& argument : flags.arguments()) inputs.emplace_back(argument, "the graph");
-  for (const char* name : {"strategy", "diff", "cluster", "profile", "config", "data"}) {
+  for (const char* name : {"strategy", "diff", "cluster", "profile", "curve", "config", "data"}) {
     if (flags.Has(name) && flags.IsSet(name)) inputs.emplace_back(flags.Text(name), fmt::format("that of --{}", name));
   }
   return inputs;

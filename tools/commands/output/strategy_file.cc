@@ -1,7 +1,7 @@
 #include "tools/commands/output/strategy_file.h"
 
 #include "graph/proto_io/proto_io.h"
-#include "partitioner/choose/choose_strategy.h"
+#include "partitioner/choose/ranked_finalists.h"
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
 

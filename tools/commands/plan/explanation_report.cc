@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "partitioner/choose/choose_strategy.h"
+#include "partitioner/choose/ranked_finalists.h"
 #include "tools/commands/output/plan_parts.h"
 #include "tools/commands/plan/numbers.h"
 
@@ -91,7 +92,7 @@ std::string CollectivesTable(const ExplainedPlan& explained, size_t most) {
   return "\n" + FormatTable(rows, 3);
 }
 
-// The fastest that can be run beside the chosen one; nullptr: there is none.
+// The best that can be run beside the chosen one; nullptr: there is none.
 const Finalist* NextBest(const std::vector<Finalist>& finalists) {
   for (size_t i = 1; i < finalists.size(); ++i) {
     if (finalists[i].status.ok()) return &finalists[i];
@@ -104,9 +105,10 @@ std::string SearchText(const std::vector<Finalist>& finalists) {
   const double best = finalists[0].seconds;
   std::string text = "\n";
   if (const Finalist* const next = NextBest(finalists)) {
-    text += fmt::format("the next best plan: {} on {}, {:.3f} us a step, {:.3f} us ({:.1f} %) more, {} bytes\n",
+    text += fmt::format("the next best plan: {} on {}, {:.3f} us a step, {:.3f} us ({:.1f} %) {}, {} bytes\n",
                         Name(next->candidate.search), next->candidate.plan, 1e6 * next->seconds,
-                        1e6 * (next->seconds - best), 100 * (next->seconds - best) / best, next->memory_bytes);
+                        1e6 * std::abs(next->seconds - best), 100 * std::abs(next->seconds - best) / best,
+                        next->seconds < best ? "less" : "more", next->memory_bytes);
   }
   for (const std::string& reason : ReasonsFor(finalists)) text += "  " + reason + "\n";
   return text;

@@ -1,0 +1,172 @@
+#include "partitioner/choose/ranked_finalists.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "runtime/base/status.h"
+
+namespace partita {
+namespace {
+
+constexpr double kMega = 1e6;
+
+// What is said of a plan that has more of an objective than the best, or as much.
+struct Comparison {
+  const char *worse, *same;
+};
+
+Comparison ComparisonBy(ObjectiveKind objective) {
+  switch (objective) {
+    case ObjectiveKind::kStep:
+      break;
+    case ObjectiveKind::kTimeToAccuracy:
+      return {"later", "as soon"};
+    case ObjectiveKind::kMemory:
+      return {"larger", "as large"};
+    case ObjectiveKind::kCost:
+      return {"dearer", "as cheap"};
+  }
+  return {"slower", "as fast"};
+}
+
+absl::Status NoneRuns(const std::vector<Finalist>& finalists) {
+  const Finalist* nearest = nullptr;
+  std::set<int> ranks;
+  for (const Finalist& finalist : finalists) {
+    ranks.insert(finalist.setting.ranks);
+    if (finalist.memory_bytes == 0 || !absl::IsResourceExhausted(finalist.status)) continue;
+    if (nearest == nullptr || finalist.memory_bytes < nearest->memory_bytes) nearest = &finalist;
+  }
+  if (nearest == nullptr) return finalists[0].status;
+  return ResourceExhausted(
+      "no plan of {} ranks fits; the nearest is {} on {}, whose fullest rank needs {} bytes: {:.0f} "
+      "too many ({})",
+      fmt::join(ranks, ", "), Name(nearest->candidate.search), nearest->candidate.plan, nearest->memory_bytes,
+      nearest->lacking_bytes, std::string(nearest->status.message()));
+}
+
+std::string ReasonAgainst(const Finalist& finalist, const Finalist& best) {
+  if (!finalist.status.ok()) return std::string(finalist.status.message());
+  const Comparison comparison = ComparisonBy(best.objective);
+  const double more = finalist.value - best.value;
+  if (more > 0) return fmt::format("{} by {:.1f} %", comparison.worse, 100 * more / best.value);
+  const double slower = finalist.seconds - best.seconds;
+  if (slower > 0) return fmt::format("{}, slower by {:.1f} %", comparison.same, 100 * slower / best.seconds);
+  return fmt::format("{}, less plain", comparison.same);
+}
+
+std::string Proof(const Candidate& candidate) {
+  if (!candidate.judgement) return "not searched";
+  if (candidate.judgement->Gap() == 0) return "the best on its tables";
+  return fmt::format("gap {:.2f} %", 100 * candidate.judgement->Gap());
+}
+
+// All that were looked for as the chosen one was, and of each other setting the best.
+std::vector<const Finalist*> Told(const std::vector<Finalist>& finalists) {
+  std::vector<const Finalist*> told;
+  for (const Finalist& one : finalists) {
+    const bool is_first =
+        std::ranges::none_of(told, [&](const Finalist* other) { return other->setting == one.setting; });
+    if (is_first || one.setting == finalists[0].setting) told.push_back(&one);
+  }
+  return told;
+}
+
+// What a table has beside the columns of every objective.
+std::string FurtherTitles(ObjectiveKind objective) {
+  if (objective == ObjectiveKind::kTimeToAccuracy) return fmt::format("{:>9}  {:>11}  ", "batch", "training s");
+  return objective == ObjectiveKind::kCost ? fmt::format("{:>9}  ", "device ms") : "";
+}
+
+std::string FurtherCells(const Finalist& one) {
+  const bool compiled = one.seconds > 0;
+  if (one.objective == ObjectiveKind::kTimeToAccuracy) {
+    return fmt::format("{:>9}  {:>11}  ", one.setting.batch, compiled ? fmt::format("{:.3f}", one.value) : "-");
+  }
+  if (one.objective != ObjectiveKind::kCost) return "";
+  return fmt::format("{:>9}  ", compiled ? fmt::format("{:.3f}", 1e3 * one.value) : "-");
+}
+
+std::string NameOf(const Finalist& one) {
+  const bool batches = one.objective == ObjectiveKind::kTimeToAccuracy;
+  return one.candidate.plan + (batches ? fmt::format(" at a batch of {}", one.setting.batch) : "");
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Finalist>> Ranked(std::vector<Finalist> finalists, const Objective& objective) {
+  for (Finalist& one : finalists) {
+    one.objective = objective.kind;
+    if (one.seconds == 0) continue;
+    const PlanFigures figures{one.seconds, one.memory_bytes, one.setting.ranks, one.setting.batch};
+    ASSIGN_OR_RETURN(one.value, ValueOf(objective, figures));
+  }
+  const auto rank = [](const Finalist& one) { return std::tuple(!one.status.ok(), one.value, one.seconds); };
+  std::ranges::stable_sort(finalists, {}, rank);
+  if (!finalists[0].status.ok()) return NoneRuns(finalists);
+  return finalists;
+}
+
+std::string FormatFinalists(const std::vector<Finalist>& finalists) {
+  static constexpr char kRow[] = "{:<9}  {:<{}}  {:>9}  {:>9}  {}{}\n";
+  const std::vector<const Finalist*> told = Told(finalists);
+  size_t width = 4;
+  for (const Finalist* one : told) width = std::max(width, one->candidate.plan.size());
+  std::string text =
+      fmt::format(kRow, "search", "plan", width, "step ms", "memory MB", FurtherTitles(finalists[0].objective), "why");
+  for (const Finalist* one : told) {
+    const bool compiled = one->seconds > 0, chosen = one == &finalists[0];
+    text += fmt::format(kRow, Name(one->candidate.search), one->candidate.plan, width,
+                        compiled ? fmt::format("{:.3f}", 1e3 * one->seconds) : "-",
+                        compiled ? fmt::format("{:.1f}", static_cast<double>(one->memory_bytes) / kMega) : "-",
+                        FurtherCells(*one),
+                        (chosen ? "chosen; " : ReasonAgainst(*one, finalists[0]) + "; ") + Proof(one->candidate));
+  }
+  return text;
+}
+
+std::vector<std::string> ReasonsFor(const std::vector<Finalist>& finalists) {
+  const Finalist& best = finalists[0];
+  const Candidate& candidate = best.candidate;
+  std::vector<std::string> lines = {fmt::format("Found by the search '{}': {}.", Name(candidate.search), NameOf(best)),
+                                    fmt::format("Predicted: {:.3f} ms a step, {:.1f} MB on the fullest rank.",
+                                                1e3 * best.seconds, static_cast<double>(best.memory_bytes) / kMega)};
+  if (best.objective != ObjectiveKind::kStep) {
+    lines.push_back(fmt::format("Chosen by {}: {}.", Name(best.objective), FormatValue(best.objective, best.value)));
+  }
+  if (candidate.judgement) {
+    lines.push_back(
+        fmt::format("On the search's tables {:.3f} ms, and no plan of its kind takes less than {:.3f} ms: {}.",
+                    1e3 * candidate.judgement->seconds, 1e3 * candidate.judgement->lower_bound, Proof(candidate)));
+  }
+  for (const Finalist* one : Told(finalists)) {
+    if (one == &best) continue;
+    lines.push_back(
+        fmt::format("Not {} ({}): {}.", Name(one->candidate.search), NameOf(*one), ReasonAgainst(*one, best)));
+  }
+  if (!candidate.judgement) return lines;
+  for (const Rejected& rejected : candidate.judgement->rejected)
+    lines.push_back(fmt::format("Next to it, on the tables: {}: {}.", rejected.plan, rejected.reason));
+  return lines;
+}
+
+std::string FormatValue(ObjectiveKind objective, double value) {
+  switch (objective) {
+    case ObjectiveKind::kStep:
+      break;
+    case ObjectiveKind::kTimeToAccuracy:
+      return fmt::format("{:.3f} s of training", value);
+    case ObjectiveKind::kMemory:
+      return fmt::format("{:.1f} MB on the fullest rank", value / kMega);
+    case ObjectiveKind::kCost:
+      return fmt::format("{:.3f} ms of all devices together in a step", 1e3 * value);
+  }
+  return fmt::format("{:.3f} ms a step", 1e3 * value);
+}
+
+}  // namespace partita

@@ -1,0 +1,30 @@
+// Which of the plans that searches found is taken, and what is told of the others.
+#ifndef PARTITA_PARTITIONER_CHOOSE_RANKED_FINALISTS_H_
+#define PARTITA_PARTITIONER_CHOOSE_RANKED_FINALISTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "partitioner/choose/candidate.h"
+#include "partitioner/choose/objective.h"
+
+namespace partita {
+
+// The best first: those that fit before those that do not, then by the objective, then by seconds of a step, then as
+// they were. There is one at least. kResourceExhausted: none fits; it names the nearest and what it lacks.
+// kInvalidArgument: none can be run, and why the first cannot; ValueOf has no value of one.
+absl::StatusOr<std::vector<Finalist>> Ranked(std::vector<Finalist> finalists, const Objective& objective);
+
+// Ranked ones as a table for people, the chosen one first.
+std::string FormatFinalists(const std::vector<Finalist>& finalists);
+
+// Why a strategy was chosen: which search, by what, predicted seconds, bound or gap, what was rejected. A line each.
+std::vector<std::string> ReasonsFor(const std::vector<Finalist>& finalists);
+
+// "12.345 s of training", "0.2 MB on the fullest rank": a value of the objective, for people.
+std::string FormatValue(ObjectiveKind objective, double value);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_CHOOSE_RANKED_FINALISTS_H_

@@ -1,0 +1,41 @@
+// By what `plan` compares plans, and what it tells of one: --objective and --curve.
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_OBJECTIVE_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_OBJECTIVE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
+#include "partitioner/choose/objective.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// Flags that ReadObjective reads: objective, curve.
+std::vector<std::string> ObjectiveFlags();
+
+// The step, where the command has no such flags. FlagError: a curve without the objective that needs it, or the
+// reverse, or no machine that times are told of. Errors of the curve name its file.
+absl::StatusOr<Objective> ReadObjective(const Flags& flags);
+
+// Samples of a step of the user's graph, as the objective's curve has them; 0: the graph's inputs do not say, and no
+// curve asks. kInvalidArgument: one does.
+absl::StatusOr<int64_t> BatchFor(const Objective& objective, const Graph& forward);
+
+// Settings to search with, on `ranks` or, where --ranks does not say how many, fewer; with the graph's batch or, where
+// --batch does not say which, larger ones. Those whose batch the curve does not cover are left out, with a sentence for
+// each. kInvalidArgument: it covers none.
+struct SearchSettings {
+  std::vector<Setting> searched;  // at least one
+  std::vector<std::string> left_out;
+};
+absl::StatusOr<SearchSettings> ReadSettings(const Flags& flags, const Objective& objective, int ranks, int64_t batch);
+
+// The sentence.
+std::string WhyLeftOut(const Setting& setting, const absl::Status& why);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_OBJECTIVE_H_

@@ -1,0 +1,21 @@
+// What a plan has of the objective that it was chosen by, or that was asked about it.
+#ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_OBJECTIVE_H_
+#define PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_OBJECTIVE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "partitioner/choose/objective.h"
+#include "proto/plan.pb.h"
+
+namespace partita {
+
+// kInvalidArgument: as ValueOf.
+absl::StatusOr<PlanObjectiveProto> ObjectiveToProto(const Objective& objective, const PlanFigures& figures);
+
+// One line, with what the value is made of.
+std::string FormatObjective(const PlanObjectiveProto& objective);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_OBJECTIVE_H_
