@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "graph/ir/op_definition.h"
+#include "graph/moves/elements_of_ranks.h"
 
 namespace partita {
 namespace {
@@ -25,24 +26,36 @@ int64_t BlocksThatChangeRank(const Layout& from, const Mesh& from_mesh, const La
   return bytes;
 }
 
-// Of one that communicates, in all groups.
+bool MovesBoxes(MoveKind kind) {
+  return kind == MoveKind::kSend || kind == MoveKind::kGather || kind == MoveKind::kScatter ||
+         kind == MoveKind::kRepartition || kind == MoveKind::kHalo;
+}
+
+// On which side of the others a rank holds the full buffer: where the axes are not split.
+bool IsFullAtEnd(MoveKind kind) { return kind == MoveKind::kAllGather || kind == MoveKind::kBroadcast; }
+
+// Of the full buffer, how often it leaves a rank.
+int64_t Passes(MoveKind kind, int64_t ranks) { return (kind == MoveKind::kAllReduce ? 2 : 1) * (ranks - 1); }
+
+// Of one that communicates, in all groups: BytesOfMove, summed.
 int64_t WireBytesOfStep(const Layout& from, const MoveStep& step, const TensorType& type, const Mesh& mesh) {
-  int64_t bytes = 0;
-  for (int rank : mesh.Ranks()) {
-    if (!mesh.Leads(rank, step.axes)) continue;
-    bytes += BytesOfMove(step.kind, from, step.to, type, mesh, mesh.Group(rank, step.axes)).wire;
-  }
-  return bytes;
+  int64_t ranks = 1;
+  for (const int axis : step.axes) ranks *= mesh.axes[axis].size;
+  if (ranks == 1) return 0;
+  const int64_t size = SizeOf(type.dtype);
+  if (MovesBoxes(step.kind)) return size * ElementsThatChangeRank(from, step.to, type.shape, mesh);
+  if (step.kind == MoveKind::kHaloAdjoint) return size * ElementsThatChangeRank(step.to, from, type.shape, mesh);
+  const Layout& full = IsFullAtEnd(step.kind) ? step.to : from;
+  return Passes(step.kind, ranks) * size * ElementsHeld(full, type.shape, mesh, step.axes);
 }
 
 }  // namespace
 
 MoveBytes BytesOfMove(MoveKind kind, const Layout& from, const Layout& to, const TensorType& type, const Mesh& mesh,
                       const std::vector<int>& ranks) {
-  const int64_t others = static_cast<int64_t>(ranks.size()) - 1;
-  if (StaysOnRanks(kind) || others == 0) return {};
-  if (kind == MoveKind::kSend || kind == MoveKind::kGather || kind == MoveKind::kScatter ||
-      kind == MoveKind::kRepartition || kind == MoveKind::kHalo) {
+  const auto count = static_cast<int64_t>(ranks.size());
+  if (StaysOnRanks(kind) || count == 1) return {};
+  if (MovesBoxes(kind)) {
     const int64_t bytes = BlocksThatChangeRank(from, mesh, to, mesh, type, ranks);
     return {bytes, bytes};
   }
@@ -50,10 +63,9 @@ MoveBytes BytesOfMove(MoveKind kind, const Layout& from, const Layout& to, const
     const int64_t bytes = BlocksThatChangeRank(to, mesh, from, mesh, type, ranks);
     return {bytes, bytes};
   }
-  // The full buffer is what a rank holds on the side where the axes are not split.
-  const bool full_at_end = kind == MoveKind::kAllGather || kind == MoveKind::kBroadcast;
-  const int64_t n = BoxBytes(LocalBox(full_at_end ? to : from, type.shape, mesh, ranks[0]), type.dtype);
-  return {n, (kind == MoveKind::kAllReduce ? 2 : 1) * others * n};
+  const Layout& full = IsFullAtEnd(kind) ? to : from;
+  const int64_t n = BoxBytes(LocalBox(full, type.shape, mesh, ranks[0]), type.dtype);
+  return {n, Passes(kind, count) * n};
 }
 
 MoveBytes BytesOfReshard(const Layout& from, const Mesh& from_mesh, const Layout& to, const Mesh& to_mesh,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "graph/value/held_along.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -50,13 +51,6 @@ int64_t Cuttable(const AxisLayout& axis, int64_t dimension_size) {
 // The cut points of one axis over a (parent) block of n elements.
 std::vector<int64_t> Cuts(const AxisLayout& axis, int64_t n, int p) {
   return axis.cuts.empty() ? BalancedCuts(n, p) : axis.cuts;
-}
-
-// Where block i of them begins and ends.
-std::pair<int64_t, int64_t> CutBlock(const AxisLayout& axis, int64_t n, int p, int i) {
-  if (!axis.cuts.empty()) return {axis.cuts[i], axis.cuts[i + 1]};
-  const int64_t begin = i * (n / p) + std::min<int64_t>(i, n % p);
-  return {begin, begin + n / p + (i < n % p ? 1 : 0)};
 }
 
 }  // namespace
@@ -229,9 +223,9 @@ std::optional<Box> LocalBox(const Layout& layout, const Shape& shape, const Mesh
     const int d = axis.dimension;
     // Until the end, the box counts outputs in dimensions that are split by windows.
     if (axis.windows && !SplitBefore(layout, a)) box.size[d] = axis.windows->count;
-    const auto [begin, end] = CutBlock(axis, box.size[d], size, coordinate);
-    box.offset[d] += begin;
-    box.size[d] = end - begin;
+    const Range block = CutBlock(axis, box.size[d], size, coordinate);
+    box.offset[d] += block.begin;
+    box.size[d] = block.size();
   }
   for (size_t a = 0; a < layout.size(); ++a) {
     if (!layout[a].windows || SplitBefore(layout, a)) continue;

@@ -1,5 +1,8 @@
 // Which moves lead from one layout to another, and their bytes (docs/derivation.md 2 and 3).
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <random>
 
 #include "graph/ir/group_key.h"
 #include "graph/ir/move_kind.h"
@@ -237,6 +240,58 @@ TEST(MoveBytes, WireBytesCountEveryGroup) {
   const TensorType type{DType::kF32, {64, 10}};
   EXPECT_EQ(WireBytes(Parse({"S0", "P"}), Parse({"S0", "R"}), type, kTwoByTwo), 2 * 2560);
   EXPECT_EQ(WireBytes(Parse({"S0", "R"}), Parse({"S0", "R"}), type, kTwoByTwo), 0);
+}
+
+// What the groups of moves send, group by group and rank by rank.
+int64_t WireBytesByGroups(const Layout& from, const std::vector<MoveStep>& steps, const TensorType& type,
+                          const Mesh& mesh) {
+  int64_t bytes = 0;
+  const Layout* layout = &from;
+  for (const MoveStep& step : steps) {
+    for (const int rank : mesh.Ranks()) {
+      if (!mesh.Leads(rank, step.axes)) continue;
+      bytes += BytesOfMove(step.kind, *layout, step.to, type, mesh, mesh.Group(rank, step.axes)).wire;
+    }
+    layout = &step.to;
+  }
+  return bytes;
+}
+
+// Rows in blocks of any kind; `copies` of ghosts lead nowhere, and summands of them come from nowhere.
+Layout RandomLayout(std::mt19937& random, const Mesh& mesh, const Shape& shape, const char* ghosts) {
+  const int64_t rows = shape[0];
+  const std::string windows = fmt::format("S0({}x3/1-1{})", rows, ghosts),
+                    strided = fmt::format("S0({}x2/2-1{})", (rows + 1) / 2, ghosts);
+  Layout layout;
+  do {
+    layout.clear();
+    for (const MeshAxis& axis : mesh.axes) {
+      const std::vector<std::string> forms = {"R",     "P",     "S0",
+                                              "S1",    "S1",    fmt::format("At{}", axis.size - 1),
+                                              windows, strided, axis.size == 2 ? "S1[0,1,4]" : "S0"};
+      layout.push_back(*ParseAxisLayout(forms[random() % forms.size()]));
+    }
+  } while (!CheckLayout(layout, shape, mesh).ok());
+  return layout;
+}
+
+TEST(MoveBytes, WireBytesAreThoseOfAllGroups) {
+  std::mt19937 random(7);
+  int64_t moved = 0;
+  for (const Mesh& mesh : {Mesh{{{"a", 2}, {"b", 3}, {"c", 2}}}, Mesh{{{"a", 2}, {"b", 1}, {"c", 2}, {"d", 2}}}}) {
+    for (const Shape& shape : {Shape{7, 4}, Shape{1, 4}}) {
+      const TensorType type{DType::kF64, shape};
+      for (int i = 0; i < 500; ++i) {
+        const Layout from = RandomLayout(random, mesh, shape, ",sum"), to = RandomLayout(random, mesh, shape, "");
+        const std::vector<MoveStep> steps = PlanMove(from, to, shape, mesh);
+        const int64_t bytes = WireBytes(from, steps, type, mesh);
+        ASSERT_EQ(bytes, WireBytesByGroups(from, steps, type, mesh))
+            << ToString(from, mesh) << " -> " << ToString(to, mesh);
+        moved += bytes > 0 ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(moved, 1000);
 }
 
 }  // namespace
