@@ -43,6 +43,7 @@ Layout WithFittingCuts(Layout layout, const Shape& shape, const Mesh& mesh) {
 ValueId MoveAxesTo(LayoutBuilder& builder, ValueId value, const Layout& chosen) {
   const Graph& graph = builder.graph();
   const Layout& from = graph.layout(value);
+  if (from == chosen) return value;
   Layout to = chosen;
   for (size_t a = 0; a < to.size(); ++a) {
     if (LosesGhosts(from, chosen, a)) to[a] = AxisLayout::Split(chosen[a].dimension);
@@ -282,10 +283,12 @@ class Adjoint : public GradientBuilder {
   // The cotangent of an op's output or of a parameter, resolved: no P, no S or At where the value is R.
   absl::StatusOr<ValueId> Total(ValueId value) {
     if (contributions_[value].empty()) return kNoValue;
-    const std::string base = graph().value(value).name;
     const Layout forward = graph().layout(value);
     auto update = updates_.find(value);
     const Layout wanted = update == updates_.end() ? DualLayout(forward) : update->second;
+    const bool resolved = contributions_[value].size() == 1 && graph().layout(contributions_[value][0]) == wanted;
+    if (resolved && update == updates_.end()) return std::exchange(contributions_[value], {})[0];
+    const std::string base = graph().value(value).name;
     ASSIGN_OR_RETURN(std::vector<ValueId> sums, SumPerLayout(contributions_[value], base));
     ASSIGN_OR_RETURN(sums, ResolveUneven(std::move(sums), forward, nullptr));
     ASSIGN_OR_RETURN(sums, SumPerLayout(sums, base));

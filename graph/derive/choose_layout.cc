@@ -52,7 +52,7 @@ class AxisChooser {
   // What nobody has named.
   absl::StatusOr<Candidate> ByRule() const {
     if (lead_ < 0) return All(AxisLayout::Replicate());
-    const AxisLayout lead = Current(lead_);
+    const AxisLayout& lead = Current(lead_);
     std::optional<Candidate> chosen;
     if (lead.partial() || request_.keep_lead) chosen = Cheapest(&lead);
     if (!chosen) chosen = Cheapest(lead.partial() && request_.keep_lead ? &kReplicated : nullptr);
@@ -62,7 +62,7 @@ class AxisChooser {
   }
 
   // The layout that an input has now over this axis; a free one has whatever is asked of it.
-  AxisLayout Current(int input) const { return (*request_.inputs[input].layout)[axis_]; }
+  const AxisLayout& Current(int input) const { return (*request_.inputs[input].layout)[axis_]; }
 
   Candidate All(const AxisLayout& layout) const {
     return {std::vector<AxisLayout>(request_.inputs.size(), layout),
@@ -81,7 +81,8 @@ class AxisChooser {
             "'{}' over axis '{}': the blocks of an outer axis cut its units, or hold different numbers", config.split,
             mesh_axis.name);
       }
-      const int64_t units = *inside, unit = UnitOf(rule);
+      const SplitValue first = FirstSplit(rule);
+      const int64_t units = *inside, unit = first.pattern == nullptr ? 1 : first.pattern->unit;
       std::vector<int64_t> cuts = config.cuts;
       if (unit > 1 && !cuts.empty() && cuts.back() == units * unit) {  // in elements
         std::optional<std::vector<int64_t>> in_units = InUnits(cuts, unit);
@@ -96,7 +97,7 @@ class AxisChooser {
         return InvalidArgument("'{}' over axis '{}': cuts [{}] found; {} points that rise from 0 to {} are needed",
                                config.split, mesh_axis.name, fmt::join(config.cuts, ","), size_ + 1, units);
       }
-      return Concrete(rule, cuts.empty() ? BalancedCuts(units, size_) : cuts);
+      return cuts.empty() ? *Balanced(rule) : Concrete(rule, cuts);
     }
     std::vector<std::string> names = {"replicate", "at"};
     for (const Rule& rule : rules_) {
@@ -153,12 +154,6 @@ class AxisChooser {
     return split.windows ? split.windows->count : shape[split.dimension];
   }
 
-  // Elements that a unit has of the first value that the rule splits.
-  int64_t UnitOf(const Rule& rule) const {
-    const SplitValue first = FirstSplit(rule);
-    return first.pattern == nullptr ? 1 : first.pattern->unit;
-  }
-
   static bool UnitsDiffer(const Rule& rule) {
     const auto differs = [](const Pattern& pattern) { return pattern.unit != 1; };
     return std::any_of(rule.inputs.begin(), rule.inputs.end(), differs) ||
@@ -206,10 +201,9 @@ class AxisChooser {
     return candidate;
   }
 
-  // The cut points in units that an input's present split gives a rule; nullopt if it cuts inside a unit. Empty:
-  // balanced.
+  // The cut points in units that an input's present split gives a rule; nullopt: it cuts a unit; empty: balanced.
   std::optional<std::vector<int64_t>> UnitsOf(int input, const Pattern& pattern, const Rule& rule) const {
-    const AxisLayout layout = Current(input);
+    const AxisLayout& layout = Current(input);
     if (layout.cuts.empty() && !UnitsDiffer(rule)) return std::vector<int64_t>();
     if (pattern.windows) {
       if (layout.windows == pattern.windows) return layout.cuts;
@@ -297,9 +291,8 @@ class AxisChooser {
   std::optional<Candidate> Follow(const Rule& rule) const {
     for (size_t i = 0; i < request_.inputs.size(); ++i) {
       const Pattern& pattern = rule.inputs[i];
-      if (pattern.kind != AxisLayout::Kind::kSplit) continue;
-      if (request_.inputs[i].layout == nullptr) continue;
-      const AxisLayout layout = Current(i);
+      if (pattern.kind != AxisLayout::Kind::kSplit || request_.inputs[i].layout == nullptr) continue;
+      const AxisLayout& layout = Current(i);
       if (!layout.split() || layout.dimension != pattern.dimension) continue;
       if (layout.windows && !pattern.windows) return CarrySummands(rule, layout);
       std::optional<std::vector<int64_t>> units = UnitsOf(i, pattern, rule);
@@ -334,28 +327,40 @@ class AxisChooser {
       to[axis_] = current.partial() ? AxisLayout::Replicate() : wanted;
       cost += WireBytes(*input.layout, to, *input.type, *request_.mesh);
     }
-    if (cost > limit) return std::nullopt;
-    return cost;
+    return cost > limit ? std::nullopt : std::optional(cost);
   }
 
-  // The cheapest candidate, the first of equals; those that keep `lead` only, if it is given.
+  // Whether a rule may leave the lead as it is, but for ghosts.
+  bool MayKeepLead(const Rule& rule) const {
+    const AxisLayout& lead = Current(lead_);
+    const Pattern& wanted = rule.inputs[lead_];
+    return wanted.kind == lead.kind && (!lead.split() || wanted.dimension == lead.dimension);
+  }
+
+  // The cheapest candidate, of equals the first that keeps the lead; those that keep `lead` only, if it is given. One
+  // that keeps the lead and moves nothing is looked for first: none is better, whatever the others would cost.
   std::optional<Candidate> Cheapest(const AxisLayout* lead) const {
+    std::optional<Candidate> best = Cheapest(lead, /*free=*/true);
+    return best ? best : Cheapest(lead, /*free=*/false);
+  }
+
+  std::optional<Candidate> Cheapest(const AxisLayout* lead, bool free) const {
     std::optional<Candidate> best;
-    int64_t least = std::numeric_limits<int64_t>::max();
+    int64_t least = free ? 0 : std::numeric_limits<int64_t>::max();
     bool best_keeps = false;
     auto consider = [&](Candidate candidate) {
       const AxisLayout& lead_layout = candidate.inputs[lead_];
-      if (lead != nullptr && !Keeps(lead_layout, *lead)) return;
       const bool keeps = Keeps(lead_layout, Current(lead_));
+      if ((lead != nullptr && !Keeps(lead_layout, *lead)) || (free && !keeps)) return;
       // As cheap as the best is good enough only if it keeps the lead and the best does not.
-      const bool ties = keeps && !best_keeps;
-      const std::optional<int64_t> cost = Cost(candidate, ties ? least : least - 1);
+      const std::optional<int64_t> cost = Cost(candidate, keeps && !best_keeps ? least : least - 1);
       if (!cost) return;
       best = std::move(candidate);
       least = *cost;
       best_keeps = keeps;
     };
     for (const Rule& rule : rules_) {
+      if (free && !MayKeepLead(rule)) continue;
       if (std::optional<Candidate> candidate = Fitting(rule); candidate) consider(*std::move(candidate));
       if (best_keeps && least == 0) return best;
     }
@@ -377,12 +382,11 @@ class AxisChooser {
 }  // namespace
 
 absl::StatusOr<NodeLayouts> ChooseLayouts(const LayoutRequest& request) {
-  const int axes = static_cast<int>(request.mesh->axes.size());
   NodeLayouts layouts;
   layouts.inputs.assign(request.inputs.size(), Replicated(*request.mesh));
   layouts.outputs.assign(request.view.outputs.size(), Replicated(*request.mesh));
   const std::vector<Rule> rules = request.op->rules ? request.op->rules(request.view) : std::vector<Rule>();
-  for (int a = 0; a < axes; ++a) {
+  for (int a = 0; a < static_cast<int>(request.mesh->axes.size()); ++a) {
     ASSIGN_OR_RETURN(const Candidate candidate, AxisChooser(request, rules, layouts, a).Choose());
     for (size_t i = 0; i < request.inputs.size(); ++i) layouts.inputs[i][a] = candidate.inputs[i];
     for (size_t o = 0; o < layouts.outputs.size(); ++o) layouts.outputs[o][a] = candidate.outputs[o];

@@ -130,6 +130,7 @@ ValueId LayoutBuilder::Place(const FreeSource& source, const Layout& wanted) {
 // A P axis becomes R first, shared by all consumers, unless the strategy asked for this consumer's layout: then it is
 // one move.
 ValueId LayoutBuilder::Bring(ValueId value, const Layout& wanted, const NodeRequest& request) {
+  if (graph_.layout(value) == wanted) return value;
   Layout resolved = graph_.layout(value);
   if (resolved.mesh != wanted.mesh) return MoveTo(value, wanted, request.phase);
   for (size_t a = 0; a < wanted.size(); ++a) {

@@ -1,7 +1,5 @@
 #include "graph/ir/group_key.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "graph/ir/op_definition.h"
@@ -52,7 +50,10 @@ std::vector<int> MoveAxes(const Graph& graph, const Node& move) {
 
 std::string AxesName(const std::vector<int>& axes, const Mesh& mesh) {
   std::string text;
-  for (int axis : axes) text += fmt::format("{}{}", text.empty() ? "" : ",", mesh.axes[axis].name);
+  for (const int axis : axes) {
+    if (!text.empty()) text += ',';
+    text += mesh.axes[axis].name;
+  }
   return text;
 }
 

@@ -236,6 +236,9 @@ class Planner {
   // Brings all axes where they belong but those that become sums or only gain ghosts: axis by axis; or, where that
   // moves elements more than once, by one exchange over all that change.
   void Exchange() {
+    bool changes = false;
+    for (int a = 0; a < axes(); ++a) changes = changes || Changes(a);
+    if (!changes) return;
     const std::set<int> entangled = EntangledAxes(layout_, to_, shape_, mesh_);
     const bool ghosts =
         std::all_of(entangled.begin(), entangled.end(), [&](int a) { return AddsGhosts(layout_[a], to_[a]); });

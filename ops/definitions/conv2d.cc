@@ -87,6 +87,7 @@ Rule RuleOf(const ConvolutionView& view, const std::string& name, const std::opt
             const std::optional<Pattern>& w, const std::optional<Pattern>& y) {
   const auto of = [&](Part part) { return part == Part::kX ? x : part == Part::kW ? w : y; };
   Rule rule{name, {}, {of(view.output).value_or(P())}};
+  rule.inputs.reserve(view.inputs.size());
   for (const Part part : view.inputs) rule.inputs.push_back(of(part).value_or(R()));
   return rule;
 }

@@ -13,9 +13,11 @@ std::string DimensionName(int rank, int dimension) {
 
 std::vector<Rule> EveryDimension(int rank, const std::vector<bool>& follows, int outputs) {
   std::vector<Rule> rules;
+  rules.reserve(rank);
   for (int d = 0; d < rank; ++d) {
     Rule rule;
     rule.name = DimensionName(rank, d);
+    rule.inputs.reserve(follows.size());
     for (const bool follow : follows) rule.inputs.push_back(follow ? S(d) : R());
     rule.outputs.assign(outputs, S(d));
     rules.push_back(std::move(rule));
