@@ -49,7 +49,7 @@ std::string SignatureOf(const LocalNode& node) {
 }
 
 double ComputeSeconds(const LocalNode& node, const KernelTimes& times, const DeviceKind& kind, int sharing) {
-  const auto measured = times.find(SignatureOf(node));
+  const auto measured = times.empty() ? times.end() : times.find(SignatureOf(node));
   return measured == times.end() ? RooflineSeconds(WorkOf(node), kind, sharing) : measured->second;
 }
 

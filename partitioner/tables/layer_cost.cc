@@ -123,11 +123,13 @@ class Reckoner {
 
 LayerCosts::LayerCosts(const LayerGraph& layers, Mesh mesh, const CostBasis& basis)
     : layers_(layers), mesh_(std::move(mesh)), basis_(basis), moves_(mesh_, basis.cluster) {
-  for (const OpLayer& layer : layers.layers) signatures_[layer.nodes[0]] = SignatureOf(layer);
+  std::map<std::string, int> known;
+  for (const OpLayer& layer : layers.layers)
+    signature_of_[layer.nodes[0]] = known.try_emplace(SignatureOf(layer), static_cast<int>(known.size())).first->second;
 }
 
-absl::StatusOr<LayerCost> LayerCosts::Of(const OpLayer& layer, const Choice& choice) {
-  const std::pair<std::string, Choice> key{signatures_.at(layer.nodes[0]), choice};
+const absl::StatusOr<LayerCost>& LayerCosts::Of(const OpLayer& layer, const Choice& choice) {
+  const std::pair<int, Choice> key{signature_of_.at(layer.nodes[0]), choice};
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
   const bool for_gpu = basis_.cluster.KindOf(kRank).backend == BackendKind::kCuda;

@@ -46,8 +46,8 @@ class LayerCosts {
   LayerCosts(const LayerCosts&) = delete;
   LayerCosts& operator=(const LayerCosts&) = delete;
 
-  // kInvalidArgument: the layer cannot lie so.
-  absl::StatusOr<LayerCost> Of(const OpLayer& layer, const Choice& choice);
+  // kInvalidArgument: the layer cannot lie so. What it refers to stays as long as this.
+  const absl::StatusOr<LayerCost>& Of(const OpLayer& layer, const Choice& choice);
 
   const LayerGraph& layers() const { return layers_; }
   const Mesh& mesh() const { return mesh_; }
@@ -63,8 +63,8 @@ class LayerCosts {
   const Mesh mesh_;
   const CostBasis& basis_;
   MoveSeconds moves_;
-  std::map<NodeId, std::string> signatures_;  // by a layer's first node
-  std::map<std::pair<std::string, Choice>, absl::StatusOr<LayerCost>> known_;
+  std::map<NodeId, int> signature_of_;  // which of those that differ; by a layer's first node
+  std::map<std::pair<int, Choice>, absl::StatusOr<LayerCost>> known_;
 };
 
 }  // namespace partita

@@ -14,7 +14,10 @@ namespace {
 class Maker {
  public:
   Maker(const LayerGraph& layers, const OpLayer& layer, const Mesh& mesh, const OpRegistry& registry)
-      : layers_(layers), layer_(layer), registry_(registry), graph_(mesh), builder_(graph_, registry) {}
+      : layers_(layers), layer_(layer), registry_(registry), graph_(mesh), builder_(graph_, registry) {
+    // About so many: a gradient or two for each node, and moves.
+    graph_.Reserve(8 * layer.nodes.size(), 10 * layer.nodes.size());
+  }
 
   absl::StatusOr<LayerProgram> Make(const Choice& choice, bool for_gpu) {
     for (const NodeId id : layer_.nodes) RETURN_IF_ERROR(Add(id, choice));

@@ -18,7 +18,9 @@ class Filler {
 
   absl::StatusOr<LayerTables> Run() {
     const std::vector<Choice> all = AllChoices(result_.mesh);
-    for (const OpLayer& layer : layers_.layers) RETURN_IF_ERROR(AddLayer(layer, all));
+    std::vector<std::string> names;
+    for (const Choice& choice : all) names.push_back(ToString(choice, result_.mesh));
+    for (const OpLayer& layer : layers_.layers) RETURN_IF_ERROR(AddLayer(layer, all, names));
     for (const LayerEdge& edge : layers_.edges) AddEdge(edge);
     result_.matrices = matrices_.made();
     return std::move(result_);
@@ -34,21 +36,22 @@ class Filler {
     });
   }
 
-  absl::Status AddLayer(const OpLayer& layer, const std::vector<Choice>& all) {
+  absl::Status AddLayer(const OpLayer& layer, const std::vector<Choice>& all, const std::vector<std::string>& names) {
     OpTable table{layer.name, {}, {}, {}};
     std::vector<Choice> choices;
-    std::vector<LayerCost> costs;
+    std::vector<const LayerCost*> costs;
     absl::Status reason;
-    for (const Choice& choice : all) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Choice& choice = all[i];
       if (!HasRoom(layer, choice) || (filter_ && !filter_(layer, choice))) continue;
-      absl::StatusOr<LayerCost> cost = costs_.Of(layer, choice);
+      const absl::StatusOr<LayerCost>& cost = costs_.Of(layer, choice);
       reason.Update(cost.status());
       if (!cost.ok()) continue;
-      table.configs.push_back(ToString(choice, result_.mesh));
+      table.configs.push_back(names[i]);
       table.seconds.push_back(cost->forward + cost->backward + cost->synchronization + cost->update);
       table.bytes.push_back(cost->weight_bytes + cost->activation_bytes);
       choices.push_back(choice);
-      costs.push_back(*std::move(cost));
+      costs.push_back(&*cost);
     }
     if (choices.empty()) return WithContext(fmt::format("layer '{}'", layer.name), Reason(reason));
     result_.tables.ops.push_back(std::move(table));
@@ -64,9 +67,9 @@ class Filler {
   void AddEdge(const LayerEdge& edge) {
     std::vector<EdgeEnd> from, to;
     for (size_t i = 0; i < costs_of_[edge.from].size(); ++i)
-      from.push_back({costs_of_[edge.from][i].makes[edge.made], {}});
+      from.push_back({costs_of_[edge.from][i]->makes[edge.made], {}});
     for (size_t i = 0; i < costs_of_[edge.to].size(); ++i)
-      to.push_back({costs_of_[edge.to][i].reads[edge.read], result_.choices[edge.to][i]});
+      to.push_back({costs_of_[edge.to][i]->reads[edge.read], result_.choices[edge.to][i]});
     const TensorType& type = layers_.graph.type(edge.value);
     const bool back = layers_.wanted[edge.value];
     const auto make = [&] { return EdgeSeconds(type, from, to, back, result_.mesh, costs_.moves()); };
@@ -76,12 +79,23 @@ class Filler {
   std::string SignatureOf(const TensorType& type, bool back, const std::vector<EdgeEnd>& from,
                           const std::vector<EdgeEnd>& to) const {
     std::string text = fmt::format("{}{}{}", Name(type.dtype), partita::ToString(type.shape), back ? "!" : "");
-    for (const EdgeEnd& end : from) text += partita::ToString(end.layout, result_.mesh);
-    for (const EdgeEnd& end : to) {
-      text += partita::ToString(end.layout, result_.mesh);
-      for (const Cut cut : end.choice) text += cut == Cut::kWhole ? '-' : '+';
+    for (const std::vector<EdgeEnd>* const ends : {&from, &to}) {
+      for (const EdgeEnd& end : *ends) {
+        for (const AxisLayout& axis : end.layout) Append(axis, text);
+        for (const Cut cut : end.choice) text += cut == Cut::kWhole ? '-' : '+';
+      }
+      text += '>';
     }
     return text;
+  }
+
+  // Nearly all are whole, or split in balanced blocks.
+  static void Append(const AxisLayout& axis, std::string& text) {
+    const bool plain = axis.split() && axis.cuts.empty() && !axis.windows && axis.dimension < 10;
+    if (plain)
+      text += static_cast<char>('0' + axis.dimension);
+    else
+      text += axis.replicated() ? "R" : axis.ToString() + " ";
   }
 
   const LayerGraph& layers_;
@@ -89,7 +103,7 @@ class Filler {
   LayerCosts& costs_;
   LayerTables result_;
   EdgeMatrices matrices_;
-  std::vector<std::vector<LayerCost>> costs_of_;  // by layer, by config
+  std::vector<std::vector<const LayerCost*>> costs_of_;  // by layer, by config
 };
 
 }  // namespace

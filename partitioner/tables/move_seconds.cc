@@ -5,7 +5,6 @@
 #include "graph/ir/group_key.h"
 #include "graph/ir/op_definition.h"
 #include "graph/moves/move_bytes.h"
-#include "partitioner/cost/group_cost.h"
 
 namespace partita {
 
@@ -20,6 +19,9 @@ std::vector<std::vector<int>> GroupsOver(const Mesh& mesh, uint32_t axes) {
   }
   return groups;
 }
+
+MoveSeconds::MoveSeconds(const Mesh& mesh, const Cluster& cluster)
+    : mesh_(mesh), cluster_(cluster), levels_(size_t{1} << mesh.axes.size()), links_(levels_.size()) {}
 
 double MoveSeconds::OfNode(const Graph& graph, const Node& move) { return Of(graph, move, true); }
 
@@ -44,20 +46,21 @@ double MoveSeconds::Of(const Graph& graph, const Node& move, bool latency) {
 }
 
 double MoveSeconds::OfCollective(CollectiveKind kind, uint32_t axes, double bytes) {
-  const auto [known, is_new] = collectives_.try_emplace({{kind, axes}, bytes}, 0);
-  if (is_new) known->second = GroupSeconds(cluster_, kind, bytes, GroupsOver(mesh_, axes), 0);
-  return known->second;
+  std::optional<std::vector<GroupLevel>>& levels = levels_[axes];
+  if (!levels) levels = LevelsOf(cluster_, GroupsOver(mesh_, axes), 0);
+  return GroupSeconds(cluster_.KindOf(mesh_.RankAt(0)), kind, bytes, *levels);
 }
 
 AlphaBeta MoveSeconds::LinkOver(uint32_t axes) {
-  const auto [known, is_new] = links_.try_emplace(axes);
-  if (!is_new) return known->second;
+  std::optional<AlphaBeta>& slowest = links_[axes];
+  if (slowest) return *slowest;
+  slowest.emplace();
   for (const std::vector<int>& group : GroupsOver(mesh_, axes)) {
     const Link link = LinkBetween(cluster_, group.front(), group.back());
-    known->second.alpha = std::max(known->second.alpha, link.latency_seconds);
-    known->second.beta = std::max(known->second.beta, 1 / link.bytes_per_second);
+    slowest->alpha = std::max(slowest->alpha, link.latency_seconds);
+    slowest->beta = std::max(slowest->beta, 1 / link.bytes_per_second);
   }
-  return known->second;
+  return *slowest;
 }
 
 }  // namespace partita

@@ -3,21 +3,21 @@
 #define PARTITA_PARTITIONER_TABLES_MOVE_SECONDS_H_
 
 #include <cstdint>
-#include <map>
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include "graph/ir/graph.h"
 #include "graph/value/mesh.h"
 #include "partitioner/cluster/cluster.h"
 #include "partitioner/cost/collective_cost.h"
+#include "partitioner/cost/group_cost.h"
 
 namespace partita {
 
-// Keeps what it was asked. Mesh and cluster must outlive it. Thread-compatible.
+// Keeps what links there are over the axes that it was asked for. Mesh and cluster must outlive it. Thread-compatible.
 class MoveSeconds {
  public:
-  MoveSeconds(const Mesh& mesh, const Cluster& cluster) : mesh_(mesh), cluster_(cluster) {}
+  MoveSeconds(const Mesh& mesh, const Cluster& cluster);
 
   // Of a move node of a graph on the mesh.
   double OfNode(const Graph& graph, const Node& move);
@@ -36,8 +36,9 @@ class MoveSeconds {
 
   const Mesh& mesh_;
   const Cluster& cluster_;
-  std::map<std::pair<std::pair<CollectiveKind, uint32_t>, double>, double> collectives_;
-  std::map<uint32_t, AlphaBeta> links_;
+  // By axes.
+  std::vector<std::optional<std::vector<GroupLevel>>> levels_;
+  std::vector<std::optional<AlphaBeta>> links_;
 };
 
 // The groups of ranks of the mesh that differ on these axes, the one with the first rank first.

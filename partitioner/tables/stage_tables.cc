@@ -86,9 +86,9 @@ absl::StatusOr<WholeLayers> WholeLayers::Of(LayerCosts& costs) {
     const Node& lead = layers.lead(layer);
     const Shape& shape = layers.graph.type(lead.outputs[0]).shape;
     const bool samples = SplitName(RulesOf(layers.graph, lead), shape, Cut::kSamples).has_value();
-    absl::StatusOr<LayerCost> cost = costs.Of(layer, {samples ? Cut::kSamples : Cut::kWhole, Cut::kFirst});
+    const absl::StatusOr<LayerCost>& cost = costs.Of(layer, {samples ? Cut::kSamples : Cut::kWhole, Cut::kFirst});
     if (!cost.ok()) return WithContext("layer '" + layer.name + "'", cost.status());
-    whole.costs_.push_back(*std::move(cost));
+    whole.costs_.push_back(*cost);
   }
   whole.link_ = costs.moves().LinkOver(kModelAxis);
   whole.launch_seconds_ = costs.basis().cluster.KindOf(0).launch_seconds;

@@ -1,8 +1,11 @@
 // The tables of small graphs against numbers that are reckoned by hand.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "ops/registry.h"
 #include "partitioner/cost/group_cost.h"
+#include "partitioner/tables/edge_blocks.h"
 #include "partitioner/tables/edge_seconds.h"
 #include "partitioner/tables/layer_tables.h"
 #include "partitioner/tables/stage_tables.h"
@@ -132,6 +135,49 @@ TEST(EdgeSeconds, ByCollectives) {
               1e-12);
   EXPECT_NEAR(1e6 * seconds({part, part}, {other, other}, false), 10 + 32 - 8, 1e-6)
       << "a quarter of 32 bytes is there";
+}
+
+// Of the rank that misses the most, by its boxes.
+MissingElements MissingOfBoxes(const Layout& from, const Layout& to, const Shape& shape, const Mesh& mesh) {
+  MissingElements missing;
+  for (const int rank : mesh.Ranks()) {
+    const Box held = *LocalBox(from, shape, mesh, rank), wanted = *LocalBox(to, shape, mesh, rank);
+    const int64_t both = Intersect(held, wanted).elements();
+    missing.forward = std::max(missing.forward, static_cast<double>(wanted.elements() - both));
+    missing.back = std::max(missing.back, static_cast<double>(held.elements() - both));
+  }
+  return missing;
+}
+
+TEST(EdgeBlocks, MissWhatBoxesMiss) {
+  const Mesh mesh{{{"a", 2}, {"b", 3}, {"c", 2}}};
+  const Shape shape = {7, 5, 4};
+  std::mt19937 random(3);
+  std::vector<Layout> layouts;
+  while (layouts.size() < 60) {
+    Layout layout;
+    for (const MeshAxis& axis : mesh.axes) {
+      const char* const forms[] = {"R", "S0", "S1", "S2", "S2", axis.size == 2 ? "S1[0,1,5]" : "S0[0,3,3,7]"};
+      layout.push_back(*ParseAxisLayout(forms[random() % std::size(forms)]));
+    }
+    if (CheckLayout(layout, shape, mesh).ok()) layouts.push_back(std::move(layout));
+  }
+  EdgeBlocks blocks(shape, mesh);
+  std::vector<int> ways;
+  for (const Layout& layout : layouts) ways.push_back(blocks.WayOf(layout));
+  blocks.FindCommon();
+  int uneven = 0;
+  for (size_t i = 0; i < layouts.size(); ++i) {
+    EXPECT_EQ(blocks.FirstBlock(ways[i]), LocalBox(layouts[i], shape, mesh, 0)->elements());
+    for (size_t j = 0; j < layouts.size(); ++j) {
+      const MissingElements wanted = MissingOfBoxes(layouts[i], layouts[j], shape, mesh);
+      const MissingElements missing = blocks.Missing(ways[i], ways[j]);
+      ASSERT_EQ(missing.forward, wanted.forward) << ToString(layouts[i], mesh) << " -> " << ToString(layouts[j], mesh);
+      ASSERT_EQ(missing.back, wanted.back) << ToString(layouts[i], mesh) << " -> " << ToString(layouts[j], mesh);
+      uneven += missing.forward > 0 && missing.back > 0 && missing.forward != missing.back ? 1 : 0;
+    }
+  }
+  EXPECT_GT(uneven, 100);
 }
 
 TEST_F(TwoLayersOnToy, TablesShareMatrices) {
