@@ -84,6 +84,10 @@ std::vector<FlagDefinition> Training() {
       BoolFlag("mock-data", "random data of the graph's own form in place of a data set"),
       IntFlag("epochs", "1", 1, 1'000'000, "passes over the training set, with those before --load"),
       IntFlag("steps", "0", 0, kMany, "stop after so many steps, with those before --load; 0: as --epochs says"),
+      FloatFlag("until-accuracy", "", 0, 1, "end as soon as the test set's accuracy is so high; --epochs is the most"),
+      FloatFlag("until-loss", "", -1e6, 1e6, "the same of its loss, when it is so low"),
+      IntFlag("evaluate-every", "0", 0, kMany,
+              "look whether it is, so often, in steps, besides after each epoch; 0: then alone"),
       IntFlag("skip-budget", "0", 0, kMany, "steps to leave out at most whose loss or gradients are not finite"),
       IntFlag("batch", "0", 0, 1 << 24, "global batch; 0: the graph's"),
       FloatFlag("learning-rate", "", 0, 1e6, "base or peak of the schedule, over the graph's"),
@@ -109,6 +113,7 @@ std::vector<FlagDefinition> Files() {
   return {
       PathFlag("save", "write the model and where its training stands (.safetensors)"),
       IntFlag("save-every", "0", 0, kMany, "write --save so often, in steps; 0: at the end alone"),
+      PathFlag("save-curve", "add how many epochs that took, at this batch, to a curve that plan and sweep read"),
       PathFlag("save-best", "write the model here when its test accuracy (or loss) is the best so far"),
       BoolFlag("save-weights-only", "write parameters and running statistics, from which training does not go on"),
       PathFlag("load", "read a model (.safetensors); training goes on where the file's has come to"),

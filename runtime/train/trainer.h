@@ -51,8 +51,7 @@ struct TrainingResult {
   std::vector<EpochResult> epochs;
   int64_t steps = 0;          // with those that were left out
   int64_t skipped_steps = 0;  // of them
-  EntrySteps steps_of =
-      {};  // of whole epochs, as the traffic; where steps were left out, those behind the last of them
+  EntrySteps steps_of = {};   // that the traffic is of; where steps were left out, those behind the last of them
   int64_t samples = 0;
   double seconds = 0;                 // of training, without evaluation
   double data_wait_seconds = 0;       // of these, in which the next batch was not ready

@@ -31,6 +31,7 @@
 #include "tools/commands/processes/replica_checks.h"
 #include "tools/commands/processes/signals.h"
 #include "tools/commands/processes/start_session.h"
+#include "tools/commands/target/training_target.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -50,6 +51,7 @@ struct Prepared {
   std::vector<std::string> changes;   // since then, and what else is to be warned of
   std::string strategy;               // as text
   std::optional<Machine> machine;
+  std::optional<TrainingTarget> target;
   std::unique_ptr<Session> session;
 };
 
@@ -72,7 +74,8 @@ absl::Status BeginWhere(const Beginning& beginning, Prepared& prepared) {
 
 // Everything that can be refused is refused here, before anything is written.
 absl::StatusOr<Prepared> Prepare(const Flags& flags) {
-  RETURN_IF_ERROR(CheckOutputs(flags, {"save", "save-best", "save-strategy", "report", "trace", "history"}));
+  RETURN_IF_ERROR(
+      CheckOutputs(flags, {"save", "save-best", "save-curve", "save-strategy", "report", "trace", "history"}));
   RETURN_IF_ERROR(CheckSaveFlags(flags));
   RETURN_IF_ERROR(CheckCheckpointFlags(flags));
   RETURN_IF_ERROR(CheckResumeFlags(flags));
@@ -99,6 +102,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   request.sizes = SizesOf(prepared.model);
   ASSIGN_OR_RETURN(prepared.data, ReadData(flags, prepared.model.graph, request));
   if (beginning) RETURN_IF_ERROR(CheckImages(*beginning, prepared.data));
+  ASSIGN_OR_RETURN(prepared.target, TrainingTarget::Read(flags, prepared.model, prepared.data));
   prepared.options.epochs = flags.Int("epochs");
   prepared.options.steps = flags.Int("steps");
   prepared.options.skip_budget = flags.Int("skip-budget");
@@ -187,6 +191,13 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
     bar.Clear();
     if (text) out << FormatEpoch(epoch, accuracies) << std::endl;
   };
+  if (prepared.target) {
+    prepared.target->SetIn(prepared.options, [&](const std::string& line) {
+      if (!speaks) return;
+      bar.Clear();
+      spdlog::info("{}", line);
+    });
+  }
   std::optional<CommunicationMeter> communication;
   if (prepared.session->ranks() > 1) communication.emplace(*prepared.session);  // a rank that is alone has none
   std::optional<GradedTraining> graded;
@@ -220,6 +231,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   }
   ReportProto report = BeginReport("train", context.flags, prepared.model.name, prepared.graph_hash, *prepared.session);
   AddTraining(result, accuracies, report);
+  if (prepared.target) *report.mutable_target() = prepared.target->ToProto();
   AddTraffic(*prepared.session, kTrainEntry, result.traffic, result.steps_of, report);
   const absl::Status remembered = AddMemory(*prepared.session, report);
   absl::StatusOr<std::vector<RankCommunication>> overlapped{std::vector<RankCommunication>()};
@@ -236,6 +248,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   if (speaks) RETURN_IF_ERROR(KeepHistory(report, context.flags));
   if (text && prepared.data.test == nullptr) out << "there is no test set: nothing was evaluated\n";
   PrintReport(report, context.flags, out);
+  if (speaks && prepared.target) RETURN_IF_ERROR(prepared.target->SaveCurve());
   return result.stopped_by != 0 ? ExitCodeOfSignal(result.stopped_by) : kExitFinished;
 }
 
@@ -245,7 +258,7 @@ Command TrainCommand() {
   Command command{"train", "train a graph on a data set", "GRAPH", ModelFlags(), RunTrain};
   command.choices = {{"format", {"text", "json"}}};
   for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), AccelerationFlags(), DataFlags(), JobFlags(),
-                            LoadFlags(), SaveFlags(), CheckpointFlags(), ReplicaFlags()}) {
+                            LoadFlags(), SaveFlags(), CheckpointFlags(), ReplicaFlags(), TargetFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
   for (const char* flag : {"flip", "shift", "crop-area", "colour", "epochs", "steps", "skip-budget", "report", "trace",

@@ -94,12 +94,25 @@ void PrintPrediction(const ReportPredictionProto& prediction, std::ostream& out)
                      100 * std::abs(prediction.predicted() - prediction.measured()) / prediction.measured());
 }
 
+void PrintTarget(const ReportProto& report, std::ostream& out) {
+  const ReportTargetProto& target = report.target();
+  out << fmt::format("target          test {} of {}: ", target.metric(), target.wanted());
+  if (target.has_epochs()) {
+    out << fmt::format("met after {:.4f} epochs, {} steps of {} samples\n", target.epochs(), target.steps(),
+                       target.batch());
+    return;
+  }
+  out << "not met" << (target.has_best() ? fmt::format(", the best was {:.4f}", target.best()) : "")
+      << (report.flags().contains("save-curve") ? "; no point was written\n" : "\n");
+}
+
 void PrintText(const ReportProto& report, std::ostream& out) {
   out << fmt::format("outcome         {}\n", report.outcome());
   if (report.has_test_loss()) out << fmt::format("test loss       {:.4f}\n", report.test_loss());
   for (const ReportMetricProto& metric : report.test_metrics()) {
     out << fmt::format("{:<15} {}\n", "test " + metric.name(), Shown(metric.value(), metric.share()));
   }
+  if (report.has_target()) PrintTarget(report, out);
   if (report.training_seconds() > 0) {
     out << fmt::format("throughput      {:.0f} samples/s in {:.1f} s of training\n", report.samples_per_second(),
                        report.training_seconds());
