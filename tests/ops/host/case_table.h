@@ -40,12 +40,10 @@ void AddRows(CaseTable& table);
 void AddMergedRows(CaseTable& table);
 void AddSampledSoftmax(CaseTable& table);
 
-// Losses, and what they are made of: loss_cases.cc.
+// Of losses, of what they are made of, and of updates: training_cases.cc.
 void AddLosses(CaseTable& table);
 void AddSplitSoftmax(CaseTable& table);
 void AddErrors(CaseTable& table);
-
-// Updates of states: update_cases.cc.
 void AddUpdates(CaseTable& table);
 
 }  // namespace partita

@@ -8,10 +8,11 @@
 
 #include "ops/host/host_kernels.h"
 #include "tests/ops/host/kernel_case.h"
-#include "tests/ops/host/reference_runs.h"
 
 namespace partita {
 namespace {
+
+constexpr RunOptions kReference{.family = {}, .reference_only = true};
 
 TensorType Of(DType dtype, size_t elements) { return {dtype, {static_cast<int64_t>(elements)}}; }
 

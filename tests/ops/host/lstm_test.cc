@@ -5,7 +5,6 @@
 
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/pytorch_lstm.h"
-#include "tests/ops/host/reference_runs.h"
 #include "tests/ops/host/sequence_claims.h"
 
 namespace partita {
@@ -16,6 +15,7 @@ using Types = std::vector<std::optional<TensorType>>;
 
 constexpr double kTolerance = 1e-14;
 
+TensorType F64(Shape shape) { return {DType::kF64, std::move(shape)}; }
 std::optional<TensorType> Given(bool given, TensorType type) { return given ? std::optional(type) : std::nullopt; }
 
 // Those that may be absent at the end of both nodes.

@@ -5,9 +5,9 @@
 
 #include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
+#include "tests/ops/host/definitions/reference_runs.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/large_mean.h"
-#include "tests/ops/host/reference_runs.h"
 
 namespace partita {
 namespace {

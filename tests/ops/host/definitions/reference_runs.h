@@ -1,6 +1,6 @@
 // How tests of definitions run nodes: by the reference, in f64.
-#ifndef PARTITA_TESTS_OPS_HOST_REFERENCE_RUNS_H_
-#define PARTITA_TESTS_OPS_HOST_REFERENCE_RUNS_H_
+#ifndef PARTITA_TESTS_OPS_HOST_DEFINITIONS_REFERENCE_RUNS_H_
+#define PARTITA_TESTS_OPS_HOST_DEFINITIONS_REFERENCE_RUNS_H_
 
 #include <utility>
 
@@ -14,4 +14,4 @@ inline constexpr RunOptions kReference{.family = {}, .reference_only = true};
 
 }  // namespace partita
 
-#endif  // PARTITA_TESTS_OPS_HOST_REFERENCE_RUNS_H_
+#endif  // PARTITA_TESTS_OPS_HOST_DEFINITIONS_REFERENCE_RUNS_H_

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "ops/functors/elementwise.h"
-#include "tests/ops/refusals.h"
+#include "tests/ops/refusals/refusals.h"
 
 namespace partita {
 namespace {

@@ -7,8 +7,8 @@
 #include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
 #include "ops/registry.h"
+#include "tests/ops/host/definitions/reference_runs.h"
 #include "tests/ops/host/kernel_case.h"
-#include "tests/ops/host/reference_runs.h"
 
 namespace partita {
 namespace {

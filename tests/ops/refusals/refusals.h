@@ -1,6 +1,6 @@
 // What is refused, and with which words.
-#ifndef PARTITA_TESTS_OPS_REFUSALS_H_
-#define PARTITA_TESTS_OPS_REFUSALS_H_
+#ifndef PARTITA_TESTS_OPS_REFUSALS_REFUSALS_H_
+#define PARTITA_TESTS_OPS_REFUSALS_REFUSALS_H_
 
 #include <gtest/gtest.h>
 
@@ -31,4 +31,4 @@ inline void ExpectRefused(const std::vector<Refusal>& refusals) {
 
 }  // namespace partita
 
-#endif  // PARTITA_TESTS_OPS_REFUSALS_H_
+#endif  // PARTITA_TESTS_OPS_REFUSALS_REFUSALS_H_

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "tests/ops/refusals.h"
+#include "tests/ops/refusals/refusals.h"
 
 namespace partita {
 namespace {
