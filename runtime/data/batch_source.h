@@ -42,11 +42,12 @@ struct Field {
 // What a graph wants of a field: one of that name, type and size.
 struct WantedField {
   Field field;
-  int64_t classes = 0;  // its values are labels, each in [0, classes); 0: any
-  bool needed = true;   // false: a field of that name is no error, but nobody reads it
-  bool ids = false;     // its values are ids of a table that has `classes` rows, and no labels
-  int64_t places = 0;   // its values are lengths of sequences that have so many places; 0: they are none
-  bool weighs = false;  // its values say what each label counts in a loss
+  int64_t classes = 0;   // its values are labels, each in [0, classes); 0: any
+  bool needed = true;    // false: a field of that name is no error, but nobody reads it
+  bool ids = false;      // its values are ids of a table that has `classes` rows, and no labels
+  int64_t places = 0;    // its values are lengths of sequences that have so many places; 0: they are none
+  bool weighs = false;   // its values say what each label counts in a loss
+  bool divides = false;  // by the sum of its values in a batch the graph divides: that is not 0
 };
 
 // Where rows of every field go, in the order of the fields: memory of the caller, aligned for the field's type and

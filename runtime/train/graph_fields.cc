@@ -88,6 +88,24 @@ std::map<ValueId, int64_t> PlacesOf(const Graph& forward) {
   return places;
 }
 
+// The input whose sum a value is, perhaps in another type; kNoValue: it is something else.
+ValueId SummedInput(const Graph& forward, ValueId value) {
+  const Node* node = &forward.node(forward.value(value).producer);
+  while (node->op->name == "sum" || node->op->name == "cast") {
+    node = &forward.node(forward.value(node->inputs[0]).producer);
+  }
+  return node->op->role == Role::kInput ? node->outputs[0] : kNoValue;
+}
+
+// Inputs by whose sum something is divided.
+std::set<ValueId> DivisorsOf(const Graph& forward) {
+  std::set<ValueId> divisors;
+  for (const Node& node : forward.nodes()) {
+    if (node.op->name == "over") divisors.insert(SummedInput(forward, node.inputs[1]));
+  }
+  return divisors;
+}
+
 // What losses are weighed by, and all that it is made from.
 std::set<ValueId> WeightsOf(const Graph& forward) {
   std::set<ValueId> weights;
@@ -108,7 +126,7 @@ std::set<ValueId> WeightsOf(const Graph& forward) {
 std::vector<WantedField> WantedFields(const Graph& forward, DType floating) {
   const Bounds bounds(forward);
   const std::map<ValueId, int64_t> places = PlacesOf(forward);
-  const std::set<ValueId> weights = WeightsOf(forward);
+  const std::set<ValueId> weights = WeightsOf(forward), divisors = DivisorsOf(forward);
   std::vector<WantedField> wanted;
   for (const EntryInput& input : InputsOf(forward)) {
     const TensorType& type = forward.type(input.values[0]);
@@ -121,7 +139,8 @@ std::vector<WantedField> WantedFields(const Graph& forward, DType floating) {
                       true,
                       bound.ids,
                       lengths == places.end() ? 0 : lengths->second,
-                      IsFloating(type.dtype) && weights.contains(input.values[0])});
+                      IsFloating(type.dtype) && weights.contains(input.values[0]),
+                      IsFloating(type.dtype) && divisors.contains(input.values[0])});
   }
   return wanted;
 }

@@ -1,16 +1,22 @@
 #include "runtime/data/arrays/array_batches.h"
 
+#include <fmt/ranges.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
+#include "graph/value/node_name.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
+
+// Of a sentence; there are more.
+constexpr size_t kMostRowsNamed = 8;
 
 std::vector<Field> FieldsOf(const std::vector<ArrayField>& arrays, const Field& weights) {
   std::vector<Field> fields;
@@ -43,6 +49,21 @@ void FillRow(const ArrayField& array, int64_t sample, std::span<std::byte> out) 
   }
 }
 
+template <typename T>
+double Sum(std::span<const std::byte> row) {
+  const T* const numbers = reinterpret_cast<const T*>(row.data());
+  return std::accumulate(numbers, numbers + row.size() / sizeof(T), 0.0);
+}
+
+// "rows 3, 9" or "rows 3, 9, ... (64 in all)".
+std::string NamesOf(std::vector<int64_t> samples) {
+  std::erase(samples, SampleOrder::kNoSample);
+  const size_t all = samples.size();
+  samples.resize(std::min(all, kMostRowsNamed));
+  const std::string more = all > samples.size() ? fmt::format(", ... ({} in all)", all) : "";
+  return fmt::format("rows {}{}", fmt::join(samples, ", "), more);
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<ArrayBatches>> ArrayBatches::Create(std::vector<ArrayField> arrays,
@@ -56,9 +77,41 @@ absl::StatusOr<std::shared_ptr<ArrayBatches>> ArrayBatches::Create(std::vector<A
 ArrayBatches::ArrayBatches(std::vector<ArrayField> arrays, const ArrayBatchOptions& options)
     : arrays_(std::move(arrays)),
       fields_(FieldsOf(arrays_, options.weights)),
-      order_(options.mode, arrays_[0].rows, options.batch_rows, options.seed) {}
+      order_(options.mode, arrays_[0].rows, options.batch_rows, options.seed),
+      divisors_(DivisorsOf(arrays_)) {}
+
+std::vector<ArrayBatches::Divisor> ArrayBatches::DivisorsOf(const std::vector<ArrayField>& arrays) {
+  std::vector<Divisor> divisors;
+  for (size_t f = 0; f < arrays.size(); ++f) {
+    const ArrayField& array = arrays[f];
+    if (!array.divides) continue;
+    Divisor& divisor = divisors.emplace_back(Divisor{f, {}});
+    std::vector<double> row(static_cast<size_t>(Elements(array.field.row)));  // aligned, and large enough
+    const auto bytes = std::as_writable_bytes(std::span(row)).first(static_cast<size_t>(array.field.row_bytes()));
+    for (int64_t sample = 0; sample < array.rows; ++sample) {
+      FillRow(array, sample, bytes);
+      divisor.sums.push_back(array.field.dtype == DType::kF32 ? Sum<float>(bytes) : Sum<double>(bytes));
+    }
+  }
+  return divisors;
+}
+
+absl::Status ArrayBatches::CheckDivisors(int64_t batch) const {
+  if (divisors_.empty()) return absl::OkStatus();
+  const std::vector<int64_t> samples = order_.Samples(batch, {0, batch_rows()});
+  for (const Divisor& divisor : divisors_) {
+    double sum = 0;
+    for (const int64_t sample : samples) sum += sample == SampleOrder::kNoSample ? 0 : divisor.sums[sample];
+    if (sum != 0) continue;
+    const ArrayField& array = arrays_[divisor.field];
+    return InvalidArgument("{}: field {}: {}, which are batch {}, add up to 0; the graph divides by the sum of a batch",
+                           array.array, Quoted(array.field.name), NamesOf(samples), batch);
+  }
+  return absl::OkStatus();
+}
 
 absl::Status ArrayBatches::FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const {
+  RETURN_IF_ERROR(CheckDivisors(batch));
   const std::vector<int64_t> samples = order_.Samples(batch, rows);
   for (size_t f = 0; f < arrays_.size(); ++f) {
     const auto row_bytes = static_cast<size_t>(fields_[f].row_bytes());

@@ -1,5 +1,6 @@
 // Batches of named arrays, in the order of runtime/data/sample_order.h; rows that fill up the last batch of an
-// evaluation are zeros. Behind the arrays' fields comes the weight of each row. Thread-safe.
+// evaluation are zeros. Behind the arrays' fields comes the weight of each row. A batch by whose sum the graph would
+// divide, and which adds up to 0, as one of padding alone does, is an error for all ranks. Thread-safe.
 #ifndef PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_BATCHES_H_
 #define PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_BATCHES_H_
 
@@ -36,10 +37,19 @@ class ArrayBatches : public BatchSource {
  private:
   ArrayBatches(std::vector<ArrayField> arrays, const ArrayBatchOptions& options);
   absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override;
+  absl::Status CheckDivisors(int64_t batch) const;
+
+  // An array by whose sum in a batch the graph divides.
+  struct Divisor {
+    size_t field;
+    std::vector<double> sums;  // of each row
+  };
+  static std::vector<Divisor> DivisorsOf(const std::vector<ArrayField>& arrays);
 
   const std::vector<ArrayField> arrays_;
   const std::vector<Field> fields_;
   const SampleOrder order_;
+  const std::vector<Divisor> divisors_;
 };
 
 // A hash of all that the arrays hold: ranks compare it, so that none trains on other data.

@@ -179,7 +179,7 @@ absl::StatusOr<ArrayField> MakeArrayField(const std::string& name, Array array, 
   const Field& field = wanted.field;
   RETURN_IF_ERROR(CheckSizes(name, array, field));
   RETURN_IF_ERROR(CheckType(name, array, field, scale));
-  ArrayField made{field, array.sizes[0], {}, {}};
+  ArrayField made{field, array.sizes[0], {}, {}, name, wanted.divides};
   if (IsFloating(field.dtype) && array.type == ElementType::kU8) {
     RETURN_IF_ERROR(CheckScale(name, field, scale));
     made.table = TableOf(scale);

@@ -27,6 +27,8 @@ struct ArrayField {
   int64_t rows = 0;
   std::vector<uint8_t> bytes;  // elements of the field's type; bytes where there is a table
   std::vector<double> table;   // what byte b at place c of the last dimension becomes: [c mod (size / 256)][b]
+  std::string array = {};      // that it is of, for messages
+  bool divides = false;        // as WantedField says
 };
 
 // `name`: of the array, for messages. Floating fields take f32, f64 and, by `scale`, u8; i32 fields all integers; u8

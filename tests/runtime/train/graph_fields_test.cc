@@ -99,6 +99,7 @@ TEST(WantedFields, LengthsHavePlacesAndWeightsWeigh) {
   for (size_t i = 0; i < wanted.size(); ++i) {
     EXPECT_EQ(wanted[i].places, i == 1 ? 3 : 0) << i;
     EXPECT_EQ(wanted[i].weighs, i == 3) << i;
+    EXPECT_EQ(wanted[i].divides, i == 3) << i;
   }
 }
 

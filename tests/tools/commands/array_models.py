@@ -33,6 +33,14 @@ def classifier(batch, classes=CLASSES):
                  node("right", "accuracy", "logits", "class"), "loss", ["right"], rate=0.2)
 
 
+def weighted(batch):
+    """The same into three classes, as the mean over the points that count."""
+    return graph(node("points", "input", shape=[batch, 8]) + node("class", "input", dtype="i32", shape=[batch]) +
+                 node("counts", "input", shape=[batch]) + dense("logits", "points", [8, 3]) +
+                 node("all", "sum", "counts") + node("shares", "over", "counts", "all") +
+                 node("loss", "softmax_cross_entropy", "logits", "class", "shares", reduction="sum"), "loss")
+
+
 def squared_error(batch, prediction, target):
     """Nodes whose last, `loss`, is the mean over the batch of (prediction - target)^2, both [batch, 1]."""
     return (node("minus", "constant", shape=[batch, 1], value=-1) + node("negative", "mul", target, "minus") +

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import unittest
 
 from tests.tools.commands import array_models as models
@@ -51,6 +52,21 @@ class ArraysRefusalTest(TrainerCase):
         self.refused_arrays("found f32[20,7], the graph takes f32[8] in each row", points=("f", [20, 7], [0] * 140))
         self.refused_arrays("found elements of '<f2'", points=("f", [20, 8], [0] * 160, "<f2"))
         self.refused_arrays("found Fortran order", points=("f", [20, 8], [0] * 160, None, "True"))
+
+    def test_a_batch_of_padding_alone(self):
+        """Of two batches one has nothing that counts: which rows these are is drawn, and all ranks are told."""
+        with open(self.path("g.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(models.weighted(4))
+        write.npz(self.path("d.npz"), {"train/points": ("f", [8, 8], [0.5] * 64), "train/class": ("i", [8], [1] * 8),
+                                       "train/counts": ("f", [8], [0] * 3 + [1] + [0] * 4)})
+        for flag in ("--dp=1", "--dp=2"):
+            done = self.call("train", "--data=d.npz", "--save=s.safetensors", flag, "g.pbtxt", code=3)
+            told = re.fullmatch(r"trainer: d.npz: array 'train/counts': field 'counts': rows (\d), (\d), (\d), (\d), which "
+                                r"are batch [01], add up to 0; the graph divides by the sum of a batch\n", done.stderr)
+            self.assertIsNotNone(told, done.stderr)
+            self.assertEqual(len(set(told.groups()) - {"3"}), 4)
+            self.assertEqual(done.stdout, "")
+            self.assertFalse(os.path.exists(self.path("s.safetensors")))
 
     def test_sizes(self):
         self.refused_arrays("found 20 samples, a training batch of 64 needs at least as many", "--batch=64")

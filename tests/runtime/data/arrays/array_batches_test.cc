@@ -92,6 +92,32 @@ TEST(ArrayBatches, RefusesLessThanABatch) {
   EXPECT_TRUE(ArrayBatches::Create(Arrays(3), {BatchMode::kEvaluation, 4, 1, {"w", DType::kF32, {}}}).ok());
 }
 
+// Of rows of two weights some are padding: batch 2 of an evaluation by 2 rows is of nothing else. Whoever asks for
+// whichever rows of it is told.
+TEST(ArrayBatches, RefusesABatchByWhoseSumNothingCanBeDivided) {
+  const std::vector<float> weights = {1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0.5, 0, 0};
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(weights.data());
+  const auto made = [&](bool divides, int64_t rows) {
+    const ArrayField field{{"w", DType::kF32, {2}}, 8, {bytes, bytes + 64}, {}, "w.npy", divides};
+    return ArrayBatches::Create({field}, {BatchMode::kEvaluation, rows, 1, {"weights", DType::kF32, {}}}).value();
+  };
+  const auto filled = [](const BatchSource& source, int64_t batch, Rows rows) {
+    std::vector<float> values(static_cast<size_t>(rows.size()) * 2), counts(static_cast<size_t>(rows.size()));
+    return source.Fill(batch, rows,
+                       {std::as_writable_bytes(std::span(values)), std::as_writable_bytes(std::span(counts))});
+  };
+  const auto source = made(true, 2);
+  for (const int64_t batch : {0, 1, 3}) EXPECT_TRUE(filled(*source, batch, {0, 2}).ok()) << batch;
+  for (const Rows rows : {Rows{0, 2}, Rows{1, 2}}) {
+    const absl::Status refused = filled(*source, 2, rows);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(std::string(refused.message()),
+              "w.npy: field 'w': rows 4, 5, which are batch 2, add up to 0; the graph divides by the sum of a batch");
+  }
+  EXPECT_TRUE(filled(*made(false, 2), 2, {0, 2}).ok());
+  EXPECT_TRUE(filled(*made(true, 4), 1, {0, 4}).ok());  // row 6 counts
+}
+
 TEST(ArrayBatches, TheDigestKnowsEveryPart) {
   std::vector<ArrayField> other = Arrays(4);
   const uint64_t digest = Digest(Arrays(4));
