@@ -171,6 +171,7 @@ class ModelsTest(unittest.TestCase):
         self.assertAlmostEqual(row["flops_per_s"] / row["ours"]["images_per_s"]["median"],
                                8 * 3 * 2 * 56**2 * 9 * 128**2, delta=1e9)
         self.assertGreater(row["flop_utilisation"], 0)
+        self.assertAlmostEqual(row["flop_utilisation"] * row["product_flops_per_s"], row["flops_per_s"], delta=1)
         # What is copied comes on top of products.
         self.assertGreater(row["limit_share"], row["flop_utilisation"])
         speed = row["ours"]["images_per_s"]

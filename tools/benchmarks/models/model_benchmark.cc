@@ -10,6 +10,7 @@
 #include "ops/registry.h"
 #include "runtime/base/status.h"
 #include "runtime/train/trainer.h"
+#include "tools/benchmarks/kernels/limit_meter.h"
 #include "tools/benchmarks/models/step_work.h"
 #include "tools/benchmarks/timed_process.h"
 
@@ -132,8 +133,9 @@ absl::Status Finish(const DeviceLimits& limits, Case& entry) {
   row.ours = entry.runners[0].result;
   const double step_seconds = static_cast<double>(row.batch) / row.ours.images_per_s.median;
   row.flops_per_s = entry.work.flops / step_seconds;
-  row.flop_utilisation = row.flops_per_s / limits.flops_per_s;
-  row.limit_share = entry.work.seconds / step_seconds;
+  row.product_flops_per_s = limits.flops_per_s;
+  row.flop_utilisation = row.flops_per_s / row.product_flops_per_s;
+  row.limit_share = LeastSeconds(entry.work.launches, limits) / step_seconds;
   row.exposed_share = row.session.exposed_seconds / step_seconds;
   double best = 0;
   for (size_t i = 1; i < entry.runners.size(); ++i) {
@@ -146,8 +148,7 @@ absl::Status Finish(const DeviceLimits& limits, Case& entry) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ModelRow> Measure(const ModelBenchmarkOptions& options, const ModelCase& measured,
-                                 const DeviceLimits& limits) {
+absl::StatusOr<ModelRow> Measure(const ModelBenchmarkOptions& options, const ModelCase& measured, LimitMeter& limits) {
   Case entry;
   entry.row.model = measured.sizes.name;
   entry.row.batch = measured.sizes.batch;
@@ -155,15 +156,16 @@ absl::StatusOr<ModelRow> Measure(const ModelBenchmarkOptions& options, const Mod
   entry.row.sizes = GivenSizes(measured.sizes);
   entry.row.precision = measured.precision;
   ASSIGN_OR_RETURN(const int ranks, RanksOf(measured));
-  ASSIGN_OR_RETURN(entry.work, WorkOfStep(measured, limits));
+  ASSIGN_OR_RETURN(entry.work, WorkOfStep(measured));
   if (!options.peer_command.empty()) {
     ASSIGN_OR_RETURN(entry.row.agreement, CheckAgreement(measured, options.agreement));
   }
   RETURN_IF_ERROR(AddRunners(options, measured, ranks, entry));
   for (int64_t round = 0; round <= options.rounds; ++round) {
     RETURN_IF_ERROR(RunRound(options, /*counts=*/round > 0, entry));
+    if (round > 0) RETURN_IF_ERROR(limits.Round());
   }
-  RETURN_IF_ERROR(Finish(limits, entry));
+  RETURN_IF_ERROR(Finish(limits.limits(), entry));
   return std::move(entry.row);
 }
 
@@ -177,7 +179,8 @@ absl::StatusOr<std::vector<ModelRow>> BenchmarkModels(const ModelBenchmarkOption
     measured.precision = precision;
     measured.gpu = options.gpu;
     measured.threads = options.threads;
-    ASSIGN_OR_RETURN(const DeviceLimits limits, MeasureLimits(measured, static_cast<int>(options.rounds)));
+    ASSIGN_OR_RETURN(const KernelTarget target, OpenTarget(SessionOptionsOf(measured, 1)));
+    ASSIGN_OR_RETURN(LimitMeter limits, LimitMeter::Create(target, ProductType(measured)));
     for (const MeasuredModel& sizes : options.models) {
       measured.sizes = sizes;
       ASSIGN_OR_RETURN(rows.emplace_back(), Measure(options, measured, limits));

@@ -2,7 +2,8 @@
 // forms.
 //
 // Each session is a process of its own (model_loop.h), and each form of the peer as well. All train in turns, on random
-// batches that lie ready in the host's memory, behind a round that warms up. Medians over the rounds.
+// batches that lie ready in the host's memory, behind a round that warms up. Medians over the rounds. What the device
+// does at most is measured in each round as well (tools/benchmarks/kernels/limit_meter.h).
 #ifndef PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_BENCHMARK_H_
 #define PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_BENCHMARK_H_
 
@@ -56,8 +57,9 @@ struct ModelRow {
   LoopFacts session;
   Throughput ours;
   double flops_per_s = 0;          // of the model's training graph: what is computed twice counts once
-  double flop_utilisation = 0;     // of a large product of matrices in the precision, by all threads
-  double limit_share = 0;          // least time of a step by products and copies (step_work.h), over its time
+  double product_flops_per_s = 0;  // of the fastest product or convolution in the precision, by all threads
+  double flop_utilisation = 0;     // the first over the second
+  double limit_share = 0;          // the least time of a step's launches (LeastSeconds), over its time
   double exposed_share = 0;        // of a step: its exposed communication
   std::vector<Throughput> others;  // one rank where there are several, with as many threads; then the peer's forms
   std::string peer;                // with its version; empty: none

@@ -29,8 +29,9 @@ td.wide { width: 60%; }
 constexpr char kFoot[] =
     R"(<p class="note">Medians over rounds in which all train in turns; brackets: where the median lies
 with 95 % (of fewer than 6 rounds: the lowest and the highest). Memory is the most that the process had, less what it had
-once its libraries were loaded. A product's speed and a copy's are measured in the same run; the limit is the time of
-a step in which each launch computes or moves its operands as fast as those.</p>
+once its libraries were loaded. How fast products, convolutions, copies, an element-wise op and a sum are at best is
+measured in the same rounds; the limit is the time of a step in which each launch computes as fast as the fastest, or
+moves its operands as fast as so many bytes are moved.</p>
 )";
 
 // Of a bar that is `most` long.
@@ -99,7 +100,7 @@ std::string ShareTable(const ModelRow& row) {
   const auto add = [&text](const char* name, double share) {
     text += Line(name, Bar("ours", share, 1), fmt::format("{:.1f} %", 100 * share));
   };
-  add("model FLOPs of a product's", row.flop_utilisation);
+  add("model FLOPs of the fastest product's", row.flop_utilisation);
   add("of the limit", row.limit_share);
   if (row.session.ranks > 1) add("exposed communication", row.exposed_share);
   return text + "</table>\n";

@@ -86,6 +86,7 @@ nlohmann::json Json(const ModelRow& row) {
                          {"session", Json(row.session)},
                          {"ours", Json(row.ours)},
                          {"flops_per_s", row.flops_per_s},
+                         {"product_flops_per_s", row.product_flops_per_s},
                          {"flop_utilisation", row.flop_utilisation},
                          {"limit_share", row.limit_share},
                          {"exposed_share", row.exposed_share},
@@ -112,9 +113,9 @@ std::string ToText(const std::vector<ModelRow>& rows) {
         fmt::format("{} {} batch {}{} on {}", row.model, row.precision, row.batch, SizesText(row), row.session.device);
     text += fmt::format(", {} rank{} ({}) of {} threads\n", row.session.ranks, row.session.ranks == 1 ? "" : "s",
                         row.session.mesh, row.session.threads_per_rank);
-    text += fmt::format("  {}; {:.2f} GFLOP/s, {:.0f} % of a product's; {:.0f} % of the limit\n",
+    text += fmt::format("  {}; {:.2f} GFLOP/s, {:.0f} % of the fastest product's {:.2f}; {:.0f} % of the limit\n",
                         ShownIn(row.ours.images_per_s, UnitOf(row)), row.flops_per_s / 1e9, 100 * row.flop_utilisation,
-                        100 * row.limit_share);
+                        row.product_flops_per_s / 1e9, 100 * row.limit_share);
     text += CommunicationText(row) + MemoryText(row);
     for (const Throughput& other : row.others) text += OtherText(other, UnitOf(row));
     text += PeerText(row);

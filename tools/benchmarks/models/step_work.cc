@@ -1,6 +1,6 @@
 #include "tools/benchmarks/models/step_work.h"
 
-#include <algorithm>
+#include <memory>
 #include <variant>
 
 #include "graph/ir/node_flops.h"
@@ -8,19 +8,10 @@
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/status.h"
 #include "runtime/train/trainer.h"
-#include "tools/benchmarks/kernels/kernel_benchmark.h"
 
 namespace partita {
 
-absl::StatusOr<DeviceLimits> MeasureLimits(const ModelCase& measured, int rounds) {
-  ASSIGN_OR_RETURN(const KernelTarget target, OpenTarget(SessionOptionsOf(measured, 1)));
-  DeviceLimits limits;
-  ASSIGN_OR_RETURN(limits.flops_per_s, MeasureProduct(target, ProductType(measured), rounds));
-  ASSIGN_OR_RETURN(limits.bytes_per_s, MeasureCopy(target, rounds));
-  return limits;
-}
-
-absl::StatusOr<StepWork> WorkOfStep(const ModelCase& measured, const DeviceLimits& limits) {
+absl::StatusOr<StepWork> WorkOfStep(const ModelCase& measured) {
   ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(measured.sizes));
   SetScheduleLength(1, model.learning_rate);
   ASSIGN_OR_RETURN(const Program program, MakeProgram(model, Strategy{}, Ops(), ProgramOptionsOf(measured)));
@@ -33,7 +24,7 @@ absl::StatusOr<StepWork> WorkOfStep(const ModelCase& measured, const DeviceLimit
   for (const Launch& launch : schedules[0].launches) {
     const auto* const kernel = std::get_if<KernelLaunch>(&launch.work);
     if (kernel == nullptr) continue;
-    work.seconds += std::max(FlopsOf(kernel->node) / limits.flops_per_s, BytesOf(kernel->node) / limits.bytes_per_s);
+    work.launches.push_back({FlopsOf(kernel->node), BytesOf(kernel->node)});
   }
   return work;
 }

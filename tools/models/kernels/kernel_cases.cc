@@ -15,6 +15,8 @@ namespace {
 using Ints = IntList;
 using Types = std::vector<std::optional<TensorType>>;
 
+constexpr int64_t kCopied = 8 << 20;  // bytes read and written for each image of a batch
+
 TensorType F32(Shape shape) { return {DType::kF32, std::move(shape)}; }
 
 // An unsplit node; attributes and outputs by the op's definition.
@@ -50,11 +52,6 @@ class Table {
     cases_.push_back({*std::move(node), flops});
   }
 
-  void Add(absl::StatusOr<KernelCase> made) {
-    if (!made.ok()) status_.Update(made.status());
-    if (status_.ok()) cases_.push_back(*std::move(made));
-  }
-
   absl::StatusOr<std::vector<KernelCase>> Cases() && {
     RETURN_IF_ERROR(status_);
     return std::move(cases_);
@@ -65,14 +62,44 @@ class Table {
   std::vector<KernelCase> cases_;
 };
 
-// A convolution that keeps the image's size, in all three directions, and forward with bias and relu.
-void AddConvolution(Table& table, const Shape& x, int64_t out_c, int64_t kernel) {
+void AddCopy(Table& table, int64_t bytes) {
+  const int64_t elements = bytes / 8;  // of f32, read and written
+  table.Add("reshape", {{"shape", Ints{elements}}}, {F32({elements / 4, 4})});
+}
+
+void AddProduct(Table& table, int64_t side, DType dtype) {
+  const TensorType matrix{dtype, {side, side}};
+  const auto length = static_cast<double>(side);
+  table.Add("matmul", {}, {matrix, matrix}, 2 * length * length * length);
+}
+
+// One that keeps the images' size.
+struct Convolution {
+  Shape w, y;
+  Attributes attributes;
+  double flops = 0;
+};
+
+Convolution ConvolutionOf(const Shape& x, int64_t out_c, int64_t kernel) {
   const int64_t pad = kernel / 2;
-  const Shape w{out_c, kernel, kernel, x[3]}, y{x[0], x[1], x[2], out_c};
-  Attributes attributes{
+  Convolution made;
+  made.w = {out_c, kernel, kernel, x[3]};
+  made.y = {x[0], x[1], x[2], out_c};
+  made.attributes = {
       {"stride", Ints{1, 1}}, {"padding", Ints{pad, pad, pad, pad}}, {"dilation", Ints{1, 1}}, {"groups", int64_t{1}}};
-  const double flops = 2.0 * static_cast<double>(Elements(y) * kernel * kernel * x[3]);
-  table.Add("conv2d", attributes, {F32(x), F32(w)}, flops);
+  made.flops = 2.0 * static_cast<double>(Elements(made.y) * kernel * kernel * x[3]);
+  return made;
+}
+
+void AddConvolution(Table& table, DType dtype, const Shape& x, int64_t out_c, int64_t kernel) {
+  const Convolution made = ConvolutionOf(x, out_c, kernel);
+  table.Add("conv2d", made.attributes, {TensorType{dtype, x}, TensorType{dtype, made.w}}, made.flops);
+}
+
+// A convolution in all three directions, and forward with bias and relu.
+void AddConvolutions(Table& table, const Shape& x, int64_t out_c, int64_t kernel) {
+  AddConvolution(table, DType::kF32, x, out_c, kernel);
+  auto [w, y, attributes, flops] = ConvolutionOf(x, out_c, kernel);
   attributes.Set("activation", "relu");
   table.Add("conv2d_epilogue", attributes, {F32(x), F32(w), F32({out_c})}, flops);
   attributes.Remove("activation");
@@ -120,29 +147,31 @@ void AddElementwise(Table& table, const Shape& shape) {
 
 }  // namespace
 
-absl::StatusOr<KernelCase> CopyCase(int64_t batch) {
-  const int64_t elements = batch * (int64_t{1} << 20);
-  ASSIGN_OR_RETURN(LocalNode node, MakeNode("reshape", {{"shape", Ints{elements}}}, {F32({elements / 4, 4})}));
-  return KernelCase{std::move(node), 0};
+absl::StatusOr<std::vector<KernelCase>> ComputingCases(int64_t batch, int64_t side, DType dtype) {
+  Table table;
+  for (const int64_t length : {side, side / 2}) AddProduct(table, length, dtype);
+  AddConvolution(table, dtype, {batch, 28, 28, 128}, 128, 3);
+  return std::move(table).Cases();
 }
 
-absl::StatusOr<KernelCase> ProductCase(int64_t side, DType dtype) {
-  ASSIGN_OR_RETURN(LocalNode node,
-                   MakeNode("matmul", {}, {TensorType{dtype, {side, side}}, TensorType{dtype, {side, side}}}));
-  const auto length = static_cast<double>(side);
-  return KernelCase{std::move(node), 2 * length * length * length};
+absl::StatusOr<std::vector<KernelCase>> MovingCases(int64_t bytes) {
+  Table table;
+  AddCopy(table, bytes);
+  table.Add("relu", {}, {F32({bytes / 8})});
+  table.Add("sum_of_squares", {}, {F32({bytes / 4})});
+  return std::move(table).Cases();
 }
 
 absl::StatusOr<std::vector<KernelCase>> KernelCases(int64_t batch, int64_t side) {
   Table table;
-  table.Add(CopyCase(batch));
-  table.Add(ProductCase(side, DType::kF32));
+  AddCopy(table, batch * kCopied);
+  AddProduct(table, side, DType::kF32);
   const double dense = 2.0 * static_cast<double>(batch * side * 1000);
   table.Add("matmul", {{"transpose_w", true}}, {F32({batch, side}), F32({1000, side})}, dense);
   table.Add("matmul_epilogue", {{"transpose_w", true}, {"activation", "relu"}},
             {F32({batch, side}), F32({1000, side}), F32({1000})}, dense);
-  AddConvolution(table, {batch, 56, 56, 64}, 64, 3);
-  AddConvolution(table, {batch, 28, 28, 128}, 128, 1);
+  AddConvolutions(table, {batch, 56, 56, 64}, 64, 3);
+  AddConvolutions(table, {batch, 28, 28, 128}, 128, 1);
   const Shape images{batch, 56, 56, 64};
   AddBatchNorm(table, images);
   AddPooling(table, images);

@@ -15,13 +15,15 @@ struct KernelCase {
   double flops = 0;  // of contractions; else 0: bytes count
 };
 
-// A copy of 4 MiB for each of so many images.
-absl::StatusOr<KernelCase> CopyCase(int64_t batch);
+// What shows how fast a device computes: products of two matrices of `side` and of half of it, and a convolution of
+// `batch` images.
+absl::StatusOr<std::vector<KernelCase>> ComputingCases(int64_t batch, int64_t side, DType dtype);
 
-// The product of two matrices of `side`.
-absl::StatusOr<KernelCase> ProductCase(int64_t side, DType dtype);
+// What shows how fast it moves bytes, of which so many are read and written together: a copy, which a library does, an
+// element-wise op, which all threads do, and a sum, which only reads. `bytes`: a multiple of 32.
+absl::StatusOr<std::vector<KernelCase>> MovingCases(int64_t bytes);
 
-// f32 nodes: first a large copy and a product of matrices of `side`, then what training of `batch` images is made of.
+// f32 nodes: a large copy and a product of matrices of `side`, and what training of `batch` images is made of.
 absl::StatusOr<std::vector<KernelCase>> KernelCases(int64_t batch, int64_t side);
 
 }  // namespace partita

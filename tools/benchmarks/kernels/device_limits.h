@@ -1,0 +1,29 @@
+// What a device does at most, and how long work takes at least that is done so fast.
+#ifndef PARTITA_TOOLS_BENCHMARKS_KERNELS_DEVICE_LIMITS_H_
+#define PARTITA_TOOLS_BENCHMARKS_KERNELS_DEVICE_LIMITS_H_
+
+#include <map>
+#include <vector>
+
+namespace partita {
+
+struct DeviceLimits {
+  double flops_per_s = 0;
+  // By how many bytes are read and written together, again and again: few of them stay in a cache.
+  std::map<double, double> bytes_per_s;
+
+  // Of work on so many bytes: the best of what is known of as many, or a little fewer, and of more.
+  double BytesPerSecond(double bytes) const;
+};
+
+// What a launch computes, and what it reads and writes, each operand once.
+struct LaunchWork {
+  double flops = 0, bytes = 0;
+};
+
+// Of launches one after the other, each of which either computes or moves its operands as fast as the device can.
+double LeastSeconds(const std::vector<LaunchWork>& launches, const DeviceLimits& limits);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_BENCHMARKS_KERNELS_DEVICE_LIMITS_H_
