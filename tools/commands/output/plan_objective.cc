@@ -25,7 +25,7 @@ std::string FormatObjective(const PlanObjectiveProto& objective) {
   std::string text =
       fmt::format("{}: {}", objective.name(), FormatValue(*FindObjective(objective.name()), objective.value()));
   if (objective.epochs() == 0) return text;
-  return text + fmt::format(", {} epochs of {} steps with --batch={} ({})", objective.epochs(),
+  return text + fmt::format(", {:g} epochs of {} steps with --batch={} ({})", objective.epochs(),
                             objective.steps_per_epoch(), objective.batch(), objective.curve());
 }
 
