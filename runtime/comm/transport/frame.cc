@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "runtime/comm/transport/body_checksum.h"
+
 namespace partita {
 namespace {
 
@@ -13,13 +15,13 @@ uint64_t ChecksumOf(const FrameHeader& header, uint64_t seed) {
 
 }  // namespace
 
-uint64_t FrameSeal::BodyChecksum(std::span<const char> body) const {
-  return body.empty() || !checks_bodies_ ? 0 : XXH3_64bits_withSeed(body.data(), body.size(), ~SeedOf(frames_));
+uint64_t FrameSeal::ChecksumOfBody(std::span<const char> body) const {
+  return body.empty() || !checks_bodies_ ? 0 : BodyChecksum(body, ~SeedOf(frames_));
 }
 
 void FrameSeal::Seal(FrameHeader& header, std::span<const char> body) {
   ++frames_;
-  header.body_checksum = BodyChecksum(body);
+  header.body_checksum = ChecksumOfBody(body);
   header.checksum = ChecksumOf(header, SeedOf(frames_));
 }
 
@@ -28,7 +30,7 @@ bool FrameSeal::HeaderIsWhole(const FrameHeader& header) {
 }
 
 bool FrameSeal::BodyIsWhole(const FrameHeader& header, std::span<const char> body) const {
-  return header.body_checksum == BodyChecksum(body);
+  return header.body_checksum == ChecksumOfBody(body);
 }
 
 }  // namespace partita

@@ -48,7 +48,7 @@ class FrameSeal {
   bool BodyIsWhole(const FrameHeader& header, std::span<const char> body) const;
 
  private:
-  uint64_t BodyChecksum(std::span<const char> body) const;
+  uint64_t ChecksumOfBody(std::span<const char> body) const;
   uint64_t SeedOf(int64_t frame) const { return seed_ + static_cast<uint64_t>(frame) * 0x9e3779b97f4a7c15; }
 
   const uint64_t seed_;
