@@ -109,13 +109,14 @@ void Roster::EndBarrier(const std::string& name, const std::vector<int>& missing
   barriers_.erase(name);
 }
 
-// The first failure counts: what follows follows from it.
+// The first failure counts: what follows follows from it. Rank 0 hears of it last: it may end at once, and who tells
+// the others ends with it.
 void Roster::Fail(const absl::Status& status, Letters& out) {
   if (failed_) return;
   failed_ = true;
-  for (const auto& [rank, heard] : present_) {
+  for (auto present = present_.rbegin(); present != present_.rend(); ++present) {
     Letter& letter = out.emplace_back();
-    letter.rank = rank;
+    letter.rank = present->first;
     letter.message.mutable_failure()->set_code(static_cast<int>(status.code()));
     letter.message.mutable_failure()->set_message(std::string(status.message()));
   }

@@ -1,5 +1,6 @@
 #include "runtime/api/job/process_job.h"
 
+#include <condition_variable>
 #include <mutex>
 #include <numeric>
 #include <utility>
@@ -19,6 +20,9 @@ namespace {
 
 // Groups of programs count from 0.
 constexpr int kExchangeGroup = -1;
+
+// For the rendezvous to say why a connection ended.
+constexpr std::chrono::milliseconds kVerdictTime(500);
 
 class JobOfProcesses : public ProcessJob {
  public:
@@ -46,8 +50,10 @@ class JobOfProcesses : public ProcessJob {
     if (options_.rank == 0) RETURN_IF_ERROR(Serve());
     RETURN_IF_ERROR(Join());
     const absl::Status connected = ConnectWorld();
-    if (!connected.ok()) client_->Fail(connected);
-    return connected;
+    if (connected.ok()) return connected;
+    const absl::Status cause = CauseOf(connected);
+    client_->Fail(cause);
+    return cause;
   }
 
   const std::vector<int>& ranks() const override { return local_ranks_; }
@@ -80,6 +86,15 @@ class JobOfProcesses : public ProcessJob {
   int64_t gathered_bytes() const override { return exchange_->bytes().wire; }
 
  private:
+  // Who loses a connection closes its own, so that a third rank sees the wrong one go. The rendezvous names the one
+  // that went first.
+  absl::Status CauseOf(const absl::Status& disconnected) {
+    if (!absl::IsUnavailable(disconnected)) return disconnected;
+    std::unique_lock lock(mutex_);
+    heard_.wait_for(lock, kVerdictTime, [&] { return !failed_.ok(); });
+    return failed_.ok() ? disconnected : failed_;
+  }
+
   absl::Status Serve() {
     RendezvousServer::Options server;
     server.address = options_.address;
@@ -147,6 +162,7 @@ class JobOfProcesses : public ProcessJob {
         whole = absl::Status(status.code(), std::string(status.message()) + connected_->InFlight());
       }
       failed_ = whole;
+      heard_.notify_all();
       if (connected_ != nullptr) connected_->Abort(whole);
       if (steps_ != nullptr) steps_->Abort(whole);
     }
@@ -157,6 +173,7 @@ class JobOfProcesses : public ProcessJob {
   const std::vector<int> local_ranks_;
   std::unique_ptr<RendezvousServer> server_;
   std::mutex mutex_;
+  std::condition_variable heard_;  // of a failure
   absl::Status failed_;
   ProcessWorld* connected_ = nullptr;  // as soon as it can be aborted, until it goes
   World* steps_ = nullptr;             // the same

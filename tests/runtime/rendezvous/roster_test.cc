@@ -116,13 +116,14 @@ TEST_F(RosterTest, AValueReachesWhoAskedBeforeAndWhoAsksAfter) {
   for (const Roster::Letter& letter : letters_) EXPECT_EQ(letter.message.value().value(), "v");
 }
 
+// Rank 0, with which the server goes, is told last.
 TEST_F(RosterTest, TheEndOfARankIsToldToAllOthersOnce) {
   JoinAll();
   roster_.End(1, letters_);
   roster_.End(2, letters_);
   ASSERT_EQ(letters_.size(), 2u);
-  EXPECT_EQ(letters_[0].rank, 0);
-  EXPECT_EQ(letters_[1].rank, 2);
+  EXPECT_EQ(letters_[0].rank, 2);
+  EXPECT_EQ(letters_[1].rank, 0);
   EXPECT_EQ(letters_[0].message.failure().message(), "rank 1 is gone: its control stream ended");
   EXPECT_EQ(letters_[0].message.failure().code(), static_cast<int>(absl::StatusCode::kUnavailable));
 }
