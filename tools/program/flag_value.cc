@@ -80,7 +80,7 @@ std::string FlagRange(const FlagDefinition& flag) {
     case FlagType::kFloat:
       return fmt::format("a number from {} to {}", flag.least, flag.most);
     case FlagType::kBytes:
-      return fmt::format("a number of bytes of at least {}, e.g. 4096, 64MiB or 2GiB",
+      return fmt::format("a number of bytes of at least {}, e.g. 4096, 64MiB or 80GB",
                          static_cast<int64_t>(flag.least));
     case FlagType::kText:
       return "a text that is not empty";
@@ -107,21 +107,23 @@ absl::Status CheckFlagValue(const FlagDefinition& flag, const std::string& value
 }
 
 absl::StatusOr<int64_t> ParseBytes(const std::string& text) {
-  constexpr std::pair<const char*, int> kUnits[] = {{"TiB", 40}, {"GiB", 30}, {"MiB", 20}, {"KiB", 10}, {"B", 0}};
+  constexpr std::pair<const char*, int64_t> kUnits[] = {
+      {"TiB", int64_t{1} << 40}, {"GiB", 1 << 30},  {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"TB", 1'000'000'000'000},
+      {"GB", 1'000'000'000},     {"MB", 1'000'000}, {"kB", 1000},     {"KB", 1000},     {"B", 1}};
   std::string digits = text;
-  int shift = 0;
-  for (const auto& [unit, bits] : kUnits) {
+  int64_t bytes = 1;
+  for (const auto& [unit, bytes_of_unit] : kUnits) {
     const std::string end = unit;
     if (digits.size() <= end.size() || digits.compare(digits.size() - end.size(), end.size(), end) != 0) continue;
     digits.resize(digits.size() - end.size());
-    shift = bits;
+    bytes = bytes_of_unit;
     break;
   }
   int64_t number = 0;
-  if (!ParseNumber(digits, number) || number < 0 || number > (std::numeric_limits<int64_t>::max() >> shift)) {
-    return FlagError("the value is {}; a number of bytes is needed, e.g. 4096, 64MiB or 2GiB", Quoted(text));
+  if (!ParseNumber(digits, number) || number < 0 || number > std::numeric_limits<int64_t>::max() / bytes) {
+    return FlagError("the value is {}; a number of bytes is needed, e.g. 4096, 64MiB or 80GB", Quoted(text));
   }
-  return number << shift;
+  return number * bytes;
 }
 
 }  // namespace partita

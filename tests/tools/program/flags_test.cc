@@ -124,7 +124,7 @@ TEST(Flags, RefuseInOneSentence) {
   EXPECT_THAT(Refusal({"--learning-rate=nan"}), HasSubstr("a number from 0 to 10"));
   EXPECT_THAT(Refusal({"--augment=yes"}), HasSubstr("true or false"));
   EXPECT_THAT(Refusal({"--format=jso"}), HasSubstr("did you mean 'json'?"));
-  EXPECT_THAT(Refusal({"--memory=64MB"}), HasSubstr("64MiB"));
+  EXPECT_THAT(Refusal({"--memory=64mb"}), HasSubstr("64MiB"));
   EXPECT_THAT(Refusal({"--save="}), HasSubstr("a path is needed"));
   EXPECT_THAT(Refusal({"--epochs=3", "--epochs=4"}), HasSubstr("given twice"));
   EXPECT_THAT(Refusal({""}), HasSubstr("an argument is empty"));
@@ -162,7 +162,9 @@ TEST(Bytes, HaveUnits) {
   EXPECT_EQ(*ParseBytes("4096"), 4096);
   EXPECT_EQ(*ParseBytes("2GiB"), int64_t{2} << 30);
   EXPECT_EQ(*ParseBytes("3KiB"), 3072);
-  for (const char* text : {"", "GiB", "-1", "1.5GiB", "8388608TiB", "9223372036854775808", "1 GiB"}) {
+  EXPECT_EQ(*ParseBytes("80GB"), 80'000'000'000);
+  EXPECT_EQ(*ParseBytes("7kB"), 7000);
+  for (const char* text : {"", "GiB", "-1", "1.5GiB", "8388608TiB", "9223373TB", "9223372036854775808", "1 GiB"}) {
     EXPECT_FALSE(ParseBytes(text).ok()) << text;
   }
 }
