@@ -101,10 +101,8 @@ std::optional<std::string> SplitName(const std::vector<Rule>& rules, const Shape
   return std::nullopt;
 }
 
-std::optional<std::vector<std::optional<AxisConfig>>> AxesOf(const Graph& graph, const Node& node,
+std::optional<std::vector<std::optional<AxisConfig>>> AxesOf(const std::vector<Rule>& rules, const Value& output,
                                                              const Choice& choice) {
-  const std::vector<Rule> rules = RulesOf(graph, node);
-  const Value& output = graph.value(node.outputs[0]);
   const bool piece = IsGenerated(output.name);
   std::vector<std::optional<AxisConfig>> axes;
   for (const Cut cut : choice) {

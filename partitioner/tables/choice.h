@@ -42,9 +42,9 @@ int DimensionOf(Cut cut, size_t rank);
 // What a strategy calls the split by which a node makes its first output so; of a scalar the samples of what it reads.
 std::optional<std::string> SplitName(const std::vector<Rule>& rules, const Shape& output, Cut cut);
 
-// What a strategy says of a node; nullopt: it cannot be split so. Pieces of a user's node ("bn@running") say nothing of
-// an axis over which they have no such split, as in graph/derive/partition.h.
-std::optional<std::vector<std::optional<AxisConfig>>> AxesOf(const Graph& graph, const Node& node,
+// What a strategy says of a node with these rules and this first output; nullopt: it cannot be split so. Pieces of a
+// user's node ("bn@running") say nothing of an axis over which they have no such split, as in graph/derive/partition.h.
+std::optional<std::vector<std::optional<AxisConfig>>> AxesOf(const std::vector<Rule>& rules, const Value& output,
                                                              const Choice& choice);
 
 }  // namespace partita

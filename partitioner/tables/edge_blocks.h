@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "graph/value/layout.h"
@@ -43,12 +44,14 @@ class EdgeBlocks {
   // A way to cut one dimension, and the blocks of all ranks.
   struct Cuts {
     uint32_t axes = 0;
-    std::vector<AxisLayout> splits;
+    std::vector<std::pair<size_t, AxisLayout>> splits;  // by axis
     std::vector<Range> blocks;
   };
   struct Dimension {
     std::vector<Cuts> cuts;
-    std::vector<double> common;  // elements, by two of the cuts, by rank
+    // By two of the cuts: elements in common, by rank, and the axes whose ranks have as many.
+    std::vector<double> common;
+    std::vector<uint32_t> even;
   };
   struct Way {
     std::vector<int> cuts;  // by dimension
@@ -58,6 +61,7 @@ class EdgeBlocks {
   };
 
   int CutsOf(const Layout& layout, size_t dimension);
+  uint32_t EvenAxes(const Cuts& a, const Cuts& b, int64_t size) const;
   void AddWay(const std::vector<int>& cuts);
   const std::vector<int>& RanksApart(uint32_t alike);
 

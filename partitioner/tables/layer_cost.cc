@@ -41,7 +41,7 @@ class Reckoner {
       else
         RETURN_IF_ERROR(AddKernel(id));
     }
-    return cost_;
+    return std::move(cost_);
   }
 
  private:

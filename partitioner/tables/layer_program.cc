@@ -61,7 +61,7 @@ class Maker {
 
   absl::Status Add(NodeId id, const Choice& choice) {
     const Node& node = whole().node(id);
-    const auto axes = AxesOf(whole(), node, choice);
+    const auto axes = AxesOf(layers_.rules[id], whole().value(node.outputs[0]), choice);
     if (!axes) return InvalidArgument("node '{}' has no such split", whole().name(id));
     NodeRequest request;
     request.op = node.op->name;

@@ -65,37 +65,42 @@ class Filler {
   }
 
   void AddEdge(const LayerEdge& edge) {
+    const auto make = [&] { return SecondsOf(edge); };
+    result_.tables.edges.push_back({edge.from, edge.to, matrices_.Of(SignatureOf(edge), make)});
+  }
+
+  std::vector<double> SecondsOf(const LayerEdge& edge) const {
     std::vector<EdgeEnd> from, to;
-    for (size_t i = 0; i < costs_of_[edge.from].size(); ++i)
-      from.push_back({costs_of_[edge.from][i]->makes[edge.made], {}});
+    for (const LayerCost* const cost : costs_of_[edge.from]) from.push_back({cost->makes[edge.made], {}});
     for (size_t i = 0; i < costs_of_[edge.to].size(); ++i)
       to.push_back({costs_of_[edge.to][i]->reads[edge.read], result_.choices[edge.to][i]});
     const TensorType& type = layers_.graph.type(edge.value);
-    const bool back = layers_.wanted[edge.value];
-    const auto make = [&] { return EdgeSeconds(type, from, to, back, result_.mesh, costs_.moves()); };
-    result_.tables.edges.push_back({edge.from, edge.to, matrices_.Of(SignatureOf(type, back, from, to), make)});
+    return EdgeSeconds(type, from, to, layers_.wanted[edge.value], result_.mesh, costs_.moves());
   }
 
-  std::string SignatureOf(const TensorType& type, bool back, const std::vector<EdgeEnd>& from,
-                          const std::vector<EdgeEnd>& to) const {
-    std::string text = fmt::format("{}{}{}", Name(type.dtype), partita::ToString(type.shape), back ? "!" : "");
-    for (const std::vector<EdgeEnd>* const ends : {&from, &to}) {
-      for (const EdgeEnd& end : *ends) {
-        for (const AxisLayout& axis : end.layout) Append(axis, text);
-        for (const Cut cut : end.choice) text += cut == Cut::kWhole ? '-' : '+';
-      }
-      text += '>';
+  // All that the seconds depend on.
+  std::string SignatureOf(const LayerEdge& edge) const {
+    const TensorType& type = layers_.graph.type(edge.value);
+    std::string text =
+        fmt::format("{}{}{}", Name(type.dtype), partita::ToString(type.shape), layers_.wanted[edge.value] ? "!" : "");
+    for (const LayerCost* const cost : costs_of_[edge.from]) Append(cost->makes[edge.made], text);
+    text += '>';
+    for (size_t i = 0; i < costs_of_[edge.to].size(); ++i) {
+      Append(costs_of_[edge.to][i]->reads[edge.read], text);
+      for (const Cut cut : result_.choices[edge.to][i]) text += cut == Cut::kWhole ? '-' : '+';
     }
     return text;
   }
 
   // Nearly all are whole, or split in balanced blocks.
-  static void Append(const AxisLayout& axis, std::string& text) {
-    const bool plain = axis.split() && axis.cuts.empty() && !axis.windows && axis.dimension < 10;
-    if (plain)
-      text += static_cast<char>('0' + axis.dimension);
-    else
-      text += axis.replicated() ? "R" : axis.ToString() + " ";
+  static void Append(const Layout& layout, std::string& text) {
+    for (const AxisLayout& axis : layout) {
+      const bool plain = axis.split() && axis.cuts.empty() && !axis.windows && axis.dimension < 10;
+      if (plain)
+        text += static_cast<char>('0' + axis.dimension);
+      else
+        text += axis.replicated() ? "R" : axis.ToString() + " ";
+    }
   }
 
   const LayerGraph& layers_;

@@ -28,6 +28,7 @@ class LayerFinder {
   LayerGraph Run() {
     found_.layer_of_node.assign(found_.graph.nodes().size(), -1);
     FindWanted();
+    for (const Node& node : graph().nodes()) found_.rules.push_back(RulesOf(graph(), node));
     for (NodeId id = 0; id < static_cast<NodeId>(found_.graph.nodes().size()); ++id) {
       const Node& node = graph().node(id);
       if (!node.op->is_state() && node.op->role != Role::kConstant) Add(id);
@@ -56,7 +57,7 @@ class LayerFinder {
   void Add(NodeId id) {
     const std::string user = UserNameOf(graph().name(id));
     const auto known = found_.layer_of_name.find(user);
-    int layer = known != found_.layer_of_name.end() ? known->second : LayerToJoin(graph().node(id));
+    int layer = known != found_.layer_of_name.end() ? known->second : LayerToJoin(id);
     if (layer < 0) {
       layer = static_cast<int>(found_.layers.size());
       found_.layers.push_back({graph().name(id), {}, {}, {}});
@@ -67,8 +68,9 @@ class LayerFinder {
   }
 
   // -1: none. Layers read only of layers before them, so it is the latest that the node reads of, or a new one.
-  int LayerToJoin(const Node& node) const {
-    const std::vector<Rule> rules = RulesOf(graph(), node);
+  int LayerToJoin(NodeId id) const {
+    const Node& node = graph().node(id);
+    const std::vector<Rule>& rules = found_.rules[id];
     const bool piece = IsGenerated(graph().value(node.outputs[0]).name);
     int latest = -1;
     bool joins = false;
@@ -86,7 +88,7 @@ class LayerFinder {
     const Node& lead = found_.lead(layer);
     const Shape& shape = graph().type(lead.outputs[0]).shape;
     if (lead.op->role == Role::kInput || shape.size() < 2) return false;
-    const std::vector<Rule> of_lead = RulesOf(graph(), lead);
+    const std::vector<Rule>& of_lead = found_.rules[layer.nodes[0]];
     return std::ranges::all_of(kCuts, [&](Cut cut) {
       return !SplitName(of_lead, shape, cut) || SplitsInput(rules, piece, input, DimensionOf(cut, shape.size()));
     });
