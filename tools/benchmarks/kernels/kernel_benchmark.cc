@@ -15,12 +15,6 @@
 namespace partita {
 namespace {
 
-absl::StatusOr<DeviceLimits> MeasureLimits(const KernelTarget& target, int rounds) {
-  ASSIGN_OR_RETURN(LimitMeter meter, LimitMeter::Create(target, DType::kF32));
-  for (int round = 0; round < rounds; ++round) RETURN_IF_ERROR(meter.Round());
-  return meter.limits();
-}
-
 absl::StatusOr<double> MedianSeconds(TimedKernel& kernel, int rounds) {
   std::vector<double> seconds;
   for (int round = 0; round < rounds; ++round) {
@@ -32,18 +26,22 @@ absl::StatusOr<double> MedianSeconds(TimedKernel& kernel, int rounds) {
 }  // namespace
 
 absl::StatusOr<std::vector<KernelRow>> BenchmarkKernels(const KernelTarget& target, int rounds) {
-  ASSIGN_OR_RETURN(const DeviceLimits limits, MeasureLimits(target, rounds));
+  ASSIGN_OR_RETURN(LimitMeter meter, LimitMeter::Create(target, DType::kF32));
   ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, target.device->CreateStream("benchmark"));
   ASSIGN_OR_RETURN(const std::vector<KernelCase> cases, KernelCases(target.batch, target.side));
   std::vector<KernelRow> rows;
   for (const KernelCase& c : cases) {
     ASSIGN_OR_RETURN(TimedKernel kernel, TimedKernel::Create(target, c.node, *stream));
     ASSIGN_OR_RETURN(const double seconds, MedianSeconds(kernel, rounds));
-    const bool contracts = c.flops > 0;
-    const double work = contracts ? c.flops : BytesOf(c.node), rate = work / seconds;
-    const double limit = contracts ? limits.flops_per_s : limits.BytesPerSecond(work);
+    const double work = c.flops > 0 ? c.flops : BytesOf(c.node);
     rows.push_back({target.name, kernel.name(), fmt::format("{}", fmt::join(c.node.inputs[0]->shape(), "x")),
-                    seconds * 1e6, rate / 1e9, contracts ? "GFLOP/s" : "GB/s", rate / limit});
+                    seconds * 1e6, work / seconds / 1e9, c.flops > 0 ? "GFLOP/s" : "GB/s", 0});
+    RETURN_IF_ERROR(meter.Round());
+  }
+  const DeviceLimits& limits = meter.limits();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const double most = cases[i].flops > 0 ? limits.flops_per_s : limits.BytesPerSecond(BytesOf(cases[i].node));
+    rows[i].share = rows[i].rate * 1e9 / most;
   }
   return rows;
 }

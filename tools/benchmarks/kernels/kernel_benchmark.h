@@ -1,9 +1,8 @@
 // What each kernel reaches of what its device can do.
 //
-// The limits are measured in the same run, before the kernels (limit_meter.h). A kernel that contracts (matmul, conv2d)
-// is held against the fastest of those, any other against the fastest move of as many bytes: of its inputs and outputs,
-// each moved once, over the time of a launch. The time is the median over the rounds; the launches of a round follow
-// each other.
+// A kernel that contracts (matmul, conv2d) is held against the fastest of those, any other against the fastest move of
+// as many bytes (limit_meter.h): of its inputs and outputs, each moved once, over the time of a launch. The time is the
+// median over the rounds; the launches of a round follow each other. The limits take turns with the kernels.
 #ifndef PARTITA_TOOLS_BENCHMARKS_KERNELS_KERNEL_BENCHMARK_H_
 #define PARTITA_TOOLS_BENCHMARKS_KERNELS_KERNEL_BENCHMARK_H_
 

@@ -9,8 +9,8 @@
 namespace partita {
 namespace {
 
-// Read and written together. The most are several times what a cache holds, of a GPU's too.
-constexpr int64_t kFewestBytes = 128 << 10, kBytesOfAnImage = 8 << 20, kStep = 4;
+// Read and written together. The most are more than what a cache holds, of a GPU too.
+constexpr int64_t kFewestBytes = 128 << 10, kBytesOfAnImage = 8 << 20, kStep = 8;
 
 }  // namespace
 

@@ -14,7 +14,7 @@
 
 namespace partita {
 
-// Keeps memory of the device: of the host some 600 MiB, of a GPU some 9 GiB.
+// Keeps memory of the device: of the host some 300 MiB, of a GPU some 4 GiB.
 class LimitMeter {
  public:
   // Products and convolutions are of this type.
