@@ -24,6 +24,13 @@ class SearchTest(TrainerCase):
         self.assertEqual(milliseconds, sorted(milliseconds))
         self.assertEqual(text, self.call("plan", "--search=auto", "--cluster=" + CORES, "--ranks=4", LENET).stdout)
 
+    def test_what_is_found_takes_as_long_as_its_plan(self):
+        # Pictures travel as bytes in both.
+        for search in ("data", "pipeline"):
+            text = self.call("plan", "--search=" + search, "--cluster=" + CORES, "--ranks=2", LENET).stdout
+            (found,) = re.findall(r" (\d+\.\d+) +\d+\.\d  chosen; ", text)
+            self.assertIn(f"a step takes {found} ms", text)
+
     def test_what_is_saved_is_a_strategy(self):
         for search in ("data", "grid", "groups", "placement", "pipeline", "layerwise"):
             with self.subTest(search=search):

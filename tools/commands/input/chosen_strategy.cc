@@ -14,6 +14,7 @@
 #include "runtime/api/backend/backend.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/objective.h"
+#include "tools/commands/input/pixel_forms.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/solver/cbc.h"
 #include "tools/program/exit_code.h"
@@ -67,6 +68,8 @@ absl::StatusOr<std::vector<Finalist>> SearchWith(const Flags& flags, const Model
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
   const KernelTimes times = KernelTimesOf(machine, setting.ranks);
   ASSIGN_OR_RETURN(const ProgramSolver solver, SolverOf(flags));
+  ProgramOptions program = ReadProgramOptions(flags, speed);
+  program.given = AssumedForms(model.graph);
   const ChooseRequest request{.model = model,
                               .ranks = setting.ranks,
                               .batch = setting.batch,
@@ -74,7 +77,7 @@ absl::StatusOr<std::vector<Finalist>> SearchWith(const Flags& flags, const Model
                               .basis = {Ops(), machine.cluster, times, copies},
                               .memory_bytes = flags.Int("memory"),
                               .solver = solver,
-                              .program = ReadProgramOptions(flags, speed),
+                              .program = program,
                               .kernels = (*backend)->kernels(),
                               .schedule = (*backend)->schedule_options()};
   absl::StatusOr<std::vector<Finalist>> finalists = FindFinalists(request);

@@ -6,7 +6,7 @@
 #include "ops/registry.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/status.h"
-#include "tools/commands/input/data/pixel_forms.h"
+#include "tools/commands/input/pixel_forms.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
 

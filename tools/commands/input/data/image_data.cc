@@ -5,7 +5,7 @@
 #include "graph/ir/generated_name.h"
 #include "runtime/base/status.h"
 #include "runtime/data/image_batches.h"
-#include "tools/commands/input/data/pixel_forms.h"
+#include "tools/commands/input/pixel_forms.h"
 
 namespace partita {
 namespace {

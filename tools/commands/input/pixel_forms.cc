@@ -1,4 +1,4 @@
-#include "tools/commands/input/data/pixel_forms.h"
+#include "tools/commands/input/pixel_forms.h"
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 // What a program has to make of the bytes that a data set gives as they are.
-#ifndef PARTITA_TOOLS_COMMANDS_INPUT_DATA_PIXEL_FORMS_H_
-#define PARTITA_TOOLS_COMMANDS_INPUT_DATA_PIXEL_FORMS_H_
+#ifndef PARTITA_TOOLS_COMMANDS_INPUT_PIXEL_FORMS_H_
+#define PARTITA_TOOLS_COMMANDS_INPUT_PIXEL_FORMS_H_
 
 #include "graph/given/give_inputs.h"
 #include "graph/ir/graph.h"
@@ -23,4 +23,4 @@ GivenForms AssumedForms(const Graph& graph);
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_COMMANDS_INPUT_DATA_PIXEL_FORMS_H_
+#endif  // PARTITA_TOOLS_COMMANDS_INPUT_PIXEL_FORMS_H_
