@@ -42,13 +42,13 @@ absl::Status BlockCall::PrepareReduction(std::shared_ptr<ReductionScratch>& scra
   inputs_.resize(ranks_.size());
   chunk_ = kChunkBytes / SizeOf(in.dtype);
   if (in.bytes() == 0) return absl::OkStatus();
+  reads_peers_ = CanReadPeers();
+  if (reads_peers_) return PrepareReading();
   exchanges_ = operation == CommOperation::kAllReduce && size() == 2 && in.bytes() <= kMostExchangedBytes;
   if (exchanges_) {
     PrepareExchange(scratch);
     return absl::OkStatus();
   }
-  reads_peers_ = CanReadPeers();
-  if (reads_peers_) return PrepareReading();
   const ElementRange own = BlockOf(rank);
   chunks_ = Chunks(own.count, chunk_);
   if (size() == 1) return absl::OkStatus();

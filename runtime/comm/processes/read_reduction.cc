@@ -14,8 +14,8 @@
 namespace partita {
 namespace {
 
-// Less is sent: three notes, one after the other, take longer than a few copies.
-constexpr int64_t kLeastBytes = 512 << 10;
+// Less is sent, also where it could be read: three notes, one after the other, take longer than a few copies.
+constexpr int64_t kLeastBytes = kLeastSharedBytes;
 
 // Of a peer, read at a time: it, what it is added to and the sums stay in a core's cache.
 constexpr int64_t kReadBytes = 256 << 10;
@@ -29,7 +29,7 @@ constexpr int64_t kPartBytes = 1 << 20;
 }  // namespace
 
 bool BlockCall::CanReadPeers() const {
-  return operation == CommOperation::kAllReduce && size() > 1 && in.bytes() > kLeastBytes &&
+  return operation == CommOperation::kAllReduce && size() > 1 && in.bytes() >= kLeastBytes &&
          reader_->memory->Connects(ranks_);
 }
 

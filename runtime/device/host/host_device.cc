@@ -17,9 +17,6 @@
 namespace partita {
 namespace {
 
-// Of an arena; a smaller one is not worth a descriptor.
-constexpr int64_t kLeastSharedBytes = 256 << 10;
-
 struct Free {
   void operator()(void* pointer) const { std::free(pointer); }
 };

@@ -10,6 +10,10 @@
 
 namespace partita {
 
+// Of an arena that a device shares; a smaller one is not worth a descriptor. So what is as large, wherever it lies in
+// an arena, can be read by others.
+inline constexpr int64_t kLeastSharedBytes = 96 << 10;
+
 // Where bytes of this process lie for another one, which opens the descriptor among those of this one (/proc). Plain:
 // it may be sent.
 struct SharedPlace {
