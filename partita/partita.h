@@ -115,7 +115,7 @@ struct FurtherLoss {
 struct ParameterGroup {
   std::string pattern;                   // * is any characters, ? one; it matches one parameter at least
   double rate = 1;                       // factor of the learning rate
-  Attributes attributes = {};            // instead of the optimizer's
+  Attributes attributes = {};            // instead of the optimizer's; or gradient_scale (docs/formats.md 1.4)
   std::optional<double> clip_norm = {};  // largest norm of the gradients of these alone; 0: no clipping; unset: as all
 };
 

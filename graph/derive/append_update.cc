@@ -86,6 +86,11 @@ class Update {
     return group >= 0 && optimizer_.groups[static_cast<size_t>(group)].clip_norm ? group : -1;
   }
 
+  double ScaleOf(ValueId parameter) const {
+    const int group = group_of_.at(parameter);
+    return group < 0 ? 1 : GradientScale(optimizer_.groups[static_cast<size_t>(group)]);
+  }
+
   double NormOf(int clipped) const {
     return clipped < 0 ? optimizer_.clip_norm : *optimizer_.groups[static_cast<size_t>(clipped)].clip_norm;
   }
@@ -109,7 +114,9 @@ class Update {
       const ValueId gradient = rows == by_rows_.end() ? dense : rows->second.rows;
       // Several parameters may have one gradient: each of them counts.
       const std::string name = graph().UniqueName(graph().value(gradient).name + "@squares");
-      ASSIGN_OR_RETURN(const ValueId square, Add(Role::kSumOfSquares, {gradient}, {}, name));
+      ASSIGN_OR_RETURN(const ValueId own, Add(Role::kSumOfSquares, {gradient}, {}, name));
+      const double scale = ScaleOf(parameter);
+      ASSIGN_OR_RETURN(const ValueId square, Times(scale * scale, own));
       const Mesh& mesh = graph().mesh(gradient);
       squares[mesh.id].push_back(builder_.MoveTo(square, Summands(mesh), Phase::kUpdate));
     }
@@ -212,6 +219,33 @@ class Update {
     return absl::OkStatus();
   }
 
+  absl::StatusOr<ValueId> Times(double factor, ValueId value) {
+    if (factor == 1) return value;
+    const std::string name = graph().UniqueName(graph().value(value).name + "@scaled");
+    ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, Append("scale", {value}, {{"factor", factor}}, {name}));
+    return outputs[0];
+  }
+
+  // What the update of a parameter multiplies its gradient by; kNoValue: nothing.
+  absl::StatusOr<ValueId> FactorOf(ValueId parameter) {
+    const auto clip = clip_.find(ClippedWith(parameter));
+    const ValueId clipped = clip == clip_.end() ? kNoValue : clip->second;
+    const double scale = ScaleOf(parameter);
+    if (scale == 1) return clipped;
+    const auto [found, fresh] = factors_.emplace(std::pair(clipped, scale), kNoValue);
+    if (!fresh) return found->second;
+    if (clipped != kNoValue) {
+      ASSIGN_OR_RETURN(found->second, Times(scale, clipped));
+      return found->second;
+    }
+    const Attributes constant{
+        {"dtype", std::string(Name(graph().type(rate_).dtype))}, {"shape", Shape{}}, {"value", scale}};
+    ASSIGN_OR_RETURN(found->second, builder_.AddSource(builder_.registry().Get(Role::kConstant), constant,
+                                                       graph().UniqueName("@gradient_scale"),
+                                                       Replicated(graph().mesh()), Phase::kUpdate));
+    return found->second;
+  }
+
   // P over every axis of more than one rank.
   static Layout Summands(const Mesh& mesh) {
     Layout layout = Replicated(mesh);
@@ -278,8 +312,8 @@ class Update {
       inputs.push_back(state);
       names.push_back(name + "@new");
     }
-    const auto clip = clip_.find(ClippedWith(parameter));
-    AddScalars(op, clip == clip_.end() ? kNoValue : clip->second, inputs);
+    ASSIGN_OR_RETURN(const ValueId factor, FactorOf(parameter));
+    AddScalars(op, factor, inputs);
     ASSIGN_OR_RETURN(const std::vector<ValueId> results, Append(op, inputs, rule.attributes, std::move(names)));
     updated_.emplace_back(parameter, results[0]);
     for (size_t s = 0; s < rule.slots.size(); ++s) graph().AddState({inputs[first + s], results[1 + s]});
@@ -305,10 +339,11 @@ class Update {
   const ValueId iteration_;
   ValueId apply_ = kNoValue;
   ValueId rate_ = kNoValue;
-  std::map<int, ValueId> clip_;                       // as ClippedWith says; not of those that are not clipped
-  std::map<ValueId, int> group_of_;                   // of each parameter; -1: none
-  std::map<int, UpdateRule> rules_;                   // of each group
-  std::vector<std::pair<ValueId, ValueId>> updated_;  // parameters and what they become, where it was computed
+  std::map<int, ValueId> clip_;                            // as ClippedWith says; not of those that are not clipped
+  std::map<std::pair<ValueId, double>, ValueId> factors_;  // by clip, if there is one, and scale
+  std::map<ValueId, int> group_of_;                        // of each parameter; -1: none
+  std::map<int, UpdateRule> rules_;                        // of each group
+  std::vector<std::pair<ValueId, ValueId>> updated_;       // parameters and what they become, where it was computed
 };
 
 }  // namespace

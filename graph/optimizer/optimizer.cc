@@ -1,5 +1,8 @@
 #include "graph/optimizer/optimizer.h"
 
+#include <cmath>
+
+#include "graph/optimizer/parameter_groups.h"
 #include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 
@@ -14,16 +17,26 @@ const OptimizerDefinition* FindOptimizer(const std::string& name, const Optimize
 
 namespace {
 
+absl::Status CheckGradientScale(const ParameterGroup& group) {
+  const double scale = GradientScale(group);
+  if (scale > 0 && std::isfinite(scale)) return absl::OkStatus();
+  return InvalidArgument("{} is {}; a finite number above 0 is allowed", kGradientScale, scale);
+}
+
 // The optimizer's attributes, but those that the group says.
 absl::Status CompleteGroup(const OptimizerDefinition& definition, const Attributes& all, ParameterGroup& group) {
   if (group.pattern.empty()) return InvalidArgument("pattern is missing; it says which parameters are meant");
   RETURN_IF_ERROR(CheckRange("rate", group.rate, 0));
   if (group.clip_norm) RETURN_IF_ERROR(CheckRange("clip_norm", *group.clip_norm, 0));
-  ASSIGN_OR_RETURN(const Attributes own, CompleteAttributes("optimizer", definition.name, definition.attributes,
-                                                            GroupAttributes(all, group)));
+  std::vector<AttributeDefinition> known = definition.attributes;
+  known.push_back({kGradientScale, 1.0});
+  Attributes said = GroupAttributes(all, group);
+  if (const Attribute* const scale = group.attributes.Find(kGradientScale)) said.Set(kGradientScale, *scale);
+  ASSIGN_OR_RETURN(const Attributes own, CompleteAttributes("optimizer", definition.name, known, said));
   RETURN_IF_ERROR(definition.check(own));
   const Attributes given = group.attributes;
   for (const auto& [name, value] : given.entries()) group.attributes.Set(name, *own.Find(name));
+  RETURN_IF_ERROR(CheckGradientScale(group));
   return absl::OkStatus();
 }
 
@@ -37,7 +50,9 @@ absl::Status CheckAverage(const MovingAverage& average) {
 
 Attributes GroupAttributes(const Attributes& all, const ParameterGroup& group) {
   Attributes attributes = all;
-  for (const auto& [name, value] : group.attributes.entries()) attributes.Set(name, value);
+  for (const auto& [name, value] : group.attributes.entries()) {
+    if (name != kGradientScale) attributes.Set(name, value);
+  }
   return attributes;
 }
 

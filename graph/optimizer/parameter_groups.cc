@@ -41,6 +41,10 @@ absl::StatusOr<std::vector<bool>> Matching(const std::string& field, const std::
 
 }  // namespace
 
+double GradientScale(const ParameterGroup& group) {
+  return group.attributes.Has(kGradientScale) ? group.attributes.Float(kGradientScale) : 1;
+}
+
 absl::StatusOr<std::vector<int>> GroupsOf(const Optimizer& optimizer, const std::vector<std::string>& parameters) {
   std::vector<int> groups(parameters.size(), -1);
   int64_t comparisons = kMostComparisons;

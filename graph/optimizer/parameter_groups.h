@@ -10,6 +10,12 @@
 
 namespace partita {
 
+// An attribute of any group: its parameters' gradients are multiplied by it before they are clipped.
+inline constexpr char kGradientScale[] = "gradient_scale";
+
+// That of a group of a complete optimizer; 1: it says nothing.
+double GradientScale(const ParameterGroup& group);
+
 // The group of each parameter, an index into Optimizer::groups; -1: of none. kInvalidArgument: a group whose pattern
 // matches no name ("did you mean"), or patterns that take too long to compare.
 absl::StatusOr<std::vector<int>> GroupsOf(const Optimizer& optimizer, const std::vector<std::string>& parameters);

@@ -34,10 +34,12 @@ SessionOptions OneThread() {
   return options;
 }
 
-// The layer's weights are clipped and decayed otherwise than its bias, which is trained at half the rate.
+// The layer's weights are scaled, clipped and decayed otherwise than its bias, which is trained at half the rate.
 Optimizer Grouped() {
   Optimizer optimizer{"sgd", {{"momentum", 0.8}, {"weight_decay", 0.1}}, 0.5};
-  optimizer.groups = {{"*/bias/values", 0.5, {{"weight_decay", 0.0}}, 0.05}, {"*/values", 3}};
+  optimizer.groups = {{"*/bias/values", 0.5, {{"weight_decay", 0.0}, {"gradient_scale", 0.25}}, 0.05},
+                      {"*/values", 3},
+                      {"*/weights", 1, {{"gradient_scale", 3.0}}}};
   optimizer.average = MovingAverage{kDecay, "*", true};
   return optimizer;
 }
@@ -79,15 +81,15 @@ Numbers Read(const Session& session, const std::string& state) { return ToDouble
 // A parameter with its momentum and its average, in plain loops.
 struct Reference {
   Numbers w, momentum, average;
-  double rate, weight_decay, max_norm;
+  double rate, weight_decay, max_norm, scale;
 
   void Step(const Numbers& gradient, int t) {
     double squares = 0;
     for (const double g : gradient) squares += g * g;
-    const double clip = std::min(1.0, max_norm / std::sqrt(squares));
+    const double factor = scale * std::min(1.0, max_norm / (scale * std::sqrt(squares)));
     const double keep = std::min(kDecay, (1.0 + t) / (10.0 + t));
     for (size_t i = 0; i < w.size(); ++i) {
-      momentum[i] = 0.8 * momentum[i] + clip * gradient[i] + weight_decay * w[i];
+      momentum[i] = 0.8 * momentum[i] + factor * gradient[i] + weight_decay * w[i];
       w[i] -= rate * momentum[i];
       average[i] = keep * average[i] + (1 - keep) * w[i];
     }
@@ -129,8 +131,8 @@ TEST(ParameterGroups, FollowTheirFormulas) {
   const std::string weights = "layer/matmul/weights", values = "layer/bias/values";
   const Numbers first = Read(*session, weights), none(kKinds, 0);
   EXPECT_EQ(Read(*session, weights + "@average"), first) << "it begins as what it is an average of";
-  Reference w{first, Numbers(first.size(), 0), first, kRate, 0.1, 0.5};
-  Reference bias{none, none, none, kRate * 0.5, 0, 0.05};  // the first group that matches
+  Reference w{first, Numbers(first.size(), 0), first, kRate, 0.1, 0.5, 3};
+  Reference bias{none, none, none, kRate * 0.5, 0, 0.05, 0.25};  // the first group that matches
   for (int t = 1; t <= 50; ++t) {
     const Batch batch = BatchAt(t);
     ASSERT_OK(session->StageInput(kTrainEntry, "x", TensorOf(DType::kF64, {kSamples, kFeatures}, batch.x)));
@@ -154,17 +156,17 @@ TEST(ParameterGroups, FollowTheirFormulas) {
   }
 }
 
-// Of a small model: the classifier is a group with a norm of its own, all other weights decay.
-Optimizer GroupedOf(const std::string& name, const Attributes& attributes) {
-  Optimizer optimizer{name, attributes, 1.0};
-  optimizer.groups = {{"classifier/*", 0.5, {{"weight_decay", 0.0}}, 0.25},
-                      {"*/weights", 1.5, {{"weight_decay", 0.01}}}};
+// Of a small model: the classifier is a group with a norm of its own, all other weights decay; both are scaled.
+Optimizer GroupedOf(const std::string& name, const Attributes& attributes, double clip_norm = 1) {
+  Optimizer optimizer{name, attributes, clip_norm};
+  optimizer.groups = {{"classifier/*", 0.5, {{"weight_decay", 0.0}, {"gradient_scale", 0.5}}, 0.25},
+                      {"*/weights", 1.5, {{"weight_decay", 0.01}, {"gradient_scale", 2.0}}}};
   optimizer.average = MovingAverage{kDecay, "*", true};
   return optimizer;
 }
 
 std::vector<Optimizer> Optimizers() {
-  return {GroupedOf("sgd", {{"momentum", 0.9}}), GroupedOf("adamw", {{"epsilon", 1e-2}}),
+  return {GroupedOf("sgd", {{"momentum", 0.9}}), GroupedOf("adamw", {{"epsilon", 1e-2}}, 0),
           GroupedOf("rmsprop", {{"momentum", 0.9}, {"epsilon", 1.0}})};
 }
 

@@ -42,6 +42,7 @@ ParameterGroup DrawGroup(const std::string& parameter, Dice& dice) {
   if (dice.OneIn(2)) group.rate = 0.5;
   if (dice.OneIn(2)) group.attributes.Set("weight_decay", 0.01);
   if (dice.OneIn(3)) group.attributes.Set("momentum", dice.OneIn(2) ? 0.8 : 0.1);
+  if (dice.OneIn(3)) group.attributes.Set("gradient_scale", dice.OneIn(2) ? 2.0 : 0.5);
   if (dice.OneIn(2)) group.clip_norm = dice.OneIn(2) ? 0.02 : 0;
   return group;
 }

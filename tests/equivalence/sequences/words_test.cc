@@ -204,9 +204,10 @@ std::map<std::string, std::vector<double>> StatesAfter(const Model& model, const
 
 // Duplicates are added up before they are squared, the padding row stays, and a norm over all gradients clips both.
 TEST(RowGradients, GiveWhatDenseOnesGive) {
-  Optimizer clipped{"sgd", {}};
-  clipped.clip_norm = 0.05;
-  for (const Optimizer& optimizer : {Optimizer{"sgd", {}}, Optimizer{"adagrad", {}}, clipped}) {
+  Optimizer clipped{"sgd", {}}, scaled{"sgd", {}};
+  clipped.clip_norm = scaled.clip_norm = 0.05;
+  scaled.groups = {{"table", 1, {{"gradient_scale", 3.0}}}};
+  for (const Optimizer& optimizer : {Optimizer{"sgd", {}}, Optimizer{"adagrad", {}}, clipped, scaled}) {
     ASSERT_OK_AND_ASSIGN(const Model dense, MakeModel(false, optimizer));
     ASSERT_OK_AND_ASSIGN(const Model by_rows, MakeModel(true, optimizer));
     ASSERT_OK_AND_ASSIGN(const Strategy strategy, DataModelStrategy(by_rows.graph, 2, 1));
@@ -219,6 +220,20 @@ TEST(RowGradients, GiveWhatDenseOnesGive) {
         for (size_t i = 0; i < own.size(); ++i) ASSERT_NEAR(own[i], values[i], 1e-12) << name << " " << i;
       }
     }
+  }
+}
+
+// What Adagrad makes of s g beside an accumulator that begins at 1 it makes of g beside one that begins at 1 / s^2.
+TEST(RowGradients, MayBeScaled) {
+  Optimizer scaled{"adagrad", {{"initial_accumulator", 1.0}, {"epsilon", 0.0}}}, begun = scaled;
+  scaled.groups = {{"*", 1, {{"gradient_scale", 20.0}}}};
+  begun.attributes.Set("initial_accumulator", 1 / 400.0);
+  ASSERT_OK_AND_ASSIGN(const Model of_scaled, MakeModel(true, scaled));
+  ASSERT_OK_AND_ASSIGN(const Model of_begun, MakeModel(true, begun));
+  const auto found = StatesAfter(of_scaled, Strategy{}), expected = StatesAfter(of_begun, Strategy{});
+  for (const char* const name : {"table", "layer/matmul/weights", "classifier/bias/values"}) {
+    const std::vector<double>&own = found.at(name), &other = expected.at(name);
+    for (size_t i = 0; i < own.size(); ++i) ASSERT_NEAR(own[i], other[i], 1e-12) << name << " " << i;
   }
 }
 
