@@ -7,9 +7,12 @@ void AddRearranging(Cases& cases) {
   cases.Add("concat", "samples", {{"axis", int64_t{0}}}, {Free({2, 3}), Free({5, 3})});
   cases.Add("concat", "channels", {{"axis", int64_t{3}}}, {Free({2, 3, 5, 1}), Free({2, 3, 5, 4}), Free({2, 3, 5, 2})});
   cases.Add("concat", "height", {{"axis", int64_t{1}}}, {Free({2, 3, 5, 3}), Free({2, 1, 5, 3})});
+  cases.Add("concat", "places", {{"axis", int64_t{1}}}, {Free({2, 3, 5}), Free({2, 4, 5})});
+  cases.Add("concat", "of_places", {{"axis", int64_t{2}}}, {Free({2, 3, 5}), Free({2, 3, 4}), Free({2, 3, 1})});
   cases.Add("concat", "single", {{"axis", int64_t{1}}}, {Free({2, 3})});
   cases.Add("slice", "channels", {{"begin", Ints{0, 2}}, {"size", Ints{5, 3}}}, {Free({5, 7})});
   cases.Add("slice", "box", {{"begin", Ints{1, 0, 2, 1}}, {"size", Ints{2, 5, 1, 1}}}, {Free({3, 5, 3, 3})});
+  cases.Add("slice", "places", {{"begin", Ints{0, 1, 2}}, {"size", Ints{3, 4, 2}}}, {Free({3, 5, 7})});
   cases.Add("slice", "whole", {{"begin", Ints{0, 0}}, {"size", Ints{5, 7}}}, {Free({5, 7})});
   cases.Add("reshape", "flatten", {{"shape", Ints{3, 30}}}, {Free({3, 5, 2, 3})});
   cases.Add("reshape", "merge_leading", {{"shape", Ints{15, 6}}}, {Free({3, 5, 6})});
@@ -27,6 +30,7 @@ void AddRearranging(Cases& cases) {
 
 void AddRearrangingGradients(Cases& cases) {
   cases.Add("slice_grad", "box", {{"begin", Ints{1, 0, 2, 1}}, {"shape", Ints{3, 5, 3, 3}}}, {Fixed({2, 5, 1, 1})});
+  cases.Add("slice_grad", "places", {{"begin", Ints{0, 1, 2}}, {"shape", Ints{3, 5, 7}}}, {Fixed({3, 4, 2})});
   cases.Add("slice_grad", "channels", {{"begin", Ints{0, 2}}, {"shape", Ints{5, 7}}}, {Fixed({5, 3})});
 }
 

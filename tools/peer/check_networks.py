@@ -162,7 +162,7 @@ def check_steps(ours, theirs, judge):
     states = [(difference, name) for difference, name in rows if name.startswith("state/")]
     closer = [(difference, name) for difference, name in states if difference > MOST_OF_STEPS
               and error(ours[name], judge[name]) < error(theirs[name], judge[name])]
-    worst, name = next(row for row in states if row not in closer)
+    worst, name = next((row for row in states if row not in closer), (0.0, "no other"))
     print(f"{len(ours['losses'])} steps: losses differ by {losses:.2e}, states after the last by {worst:.2e} ({name}), "
           f"allowed is {MOST_OF_STEPS:.0e}")
     for difference, name in closer:

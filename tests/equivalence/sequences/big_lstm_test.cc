@@ -1,10 +1,12 @@
-// BigLSTM at small sizes under the strategies that are shipped for it: every value, gradient and state of some steps,
-// what it carries from batch to batch included, is the serial one's, and the bytes counted are the bytes predicted.
+// BigLSTM at small sizes under the strategies that are shipped for it, and its stages in other micro-batches and
+// orders: every value, gradient and state of some steps, what it carries from batch to batch included, is the serial
+// one's, and the bytes counted are the bytes predicted.
 #include "tools/models/big_lstm.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <tuple>
 
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
@@ -34,18 +36,47 @@ std::map<std::string, HostTensor> BatchOf(int step) {
   return {{"ids", Words(step)}, {"targets", Words(step + 100)}, {"weights", weights}};
 }
 
+absl::StatusOr<Model> SmallModel() {
+  return MakeBigLstm({.batch = kBatch, .places = kPlaces, .words = kWords, .units = 6, .projection = 3}, Ops());
+}
+
+absl::StatusOr<Strategy> Shipped(const std::string& name) {
+  return LoadStrategy("tools/models/examples/big_lstm/" + name + ".pbtxt");
+}
+
 class BigLstmStrategies : public testing::TestWithParam<const char*> {};
 
 TEST_P(BigLstmStrategies, GoTheWayOfOneRank) {
-  ASSERT_OK_AND_ASSIGN(const Strategy strategy,
-                       LoadStrategy(std::string("tools/models/examples/big_lstm/") + GetParam() + ".pbtxt"));
-  const BigLstmOptions options{.batch = kBatch, .places = kPlaces, .words = kWords, .units = 6, .projection = 3};
-  ASSERT_OK_AND_ASSIGN(const Model model, MakeBigLstm(options, Ops()));
+  ASSERT_OK_AND_ASSIGN(const Strategy strategy, Shipped(GetParam()));
+  ASSERT_OK_AND_ASSIGN(const Model model, SmallModel());
   EXPECT_OK(RunSideBySide(model, strategy, kSteps, BatchOf));
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, BigLstmStrategies, testing::Values("data", "vocabulary", "pipeline", "2x2"),
+INSTANTIATE_TEST_SUITE_P(Shipped, BigLstmStrategies,
+                         testing::Values("data", "vocabulary", "pipeline", "pipeline_4", "2x2"),
                          [](const auto& strategy) { return "By_" + std::string(strategy.param); });
+
+using Pipelined = std::tuple<const char*, int64_t, PipelineOrder>;
+class BigLstmPipelines : public testing::TestWithParam<Pipelined> {};
+
+TEST_P(BigLstmPipelines, GoTheWayOfOneRank) {
+  const auto& [name, micro_batches, order] = GetParam();
+  ASSERT_OK_AND_ASSIGN(Strategy strategy, Shipped(name));
+  strategy.pipeline.micro_batches = micro_batches;
+  strategy.pipeline.order = order;
+  if (micro_batches == 1) strategy.pipeline = {};
+  ASSERT_OK_AND_ASSIGN(const Model model, SmallModel());
+  EXPECT_OK(RunSideBySide(model, strategy, kSteps, BatchOf));
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, BigLstmPipelines,
+                         testing::Combine(testing::Values("pipeline", "pipeline_4", "2x2"), testing::Values(2, 4),
+                                          testing::Values(PipelineOrder::kGPipe, PipelineOrder::kOverlapFriendly,
+                                                          PipelineOrder::kOneForwardOneBackward)));
+
+INSTANTIATE_TEST_SUITE_P(WholeBatches, BigLstmPipelines,
+                         testing::Combine(testing::Values("pipeline", "pipeline_4", "2x2"), testing::Values(1),
+                                          testing::Values(PipelineOrder::kGPipe)));
 
 }  // namespace
 }  // namespace partita
