@@ -28,7 +28,8 @@ absl::StatusOr<int> PrintTable(const CommandContext& context) {
 
 Command TablesCommand() {
   return {"tables",
-          "what the papers' formulas give: grid, halo, groups, nccl, layerwise, tipping, strategies, measured or all",
+          "what the papers' formulas give: grid, halo, groups, nccl, layerwise, tipping, strategies, measured, "
+          "placement or all",
           "TABLE",
           {},
           PrintTable};

@@ -1,11 +1,15 @@
 // The tables that `trainer tables` prints have the papers' golden numbers.
 #include "tools/commands/tables/tables.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "tools/commands/tables/measured_table.h"
+#include "tools/commands/tables/placement_table.h"
+#include "tools/commands/tables/strategies_table.h"
 
 namespace partita {
 namespace {
@@ -55,10 +59,61 @@ TEST(PrintedTables, PredictionsAreNearWhatOthersMeasured) {
   EXPECT_THAT(Printed("measured"), HasSubstr("dgx-1-v100: gnmt on 8 GPUs"));
 }
 
+TEST(PlacementTable, ToysAreThoseByHand) {
+  const auto text = PlaceToys();
+  ASSERT_TRUE(text.ok()) << text.status();
+  const auto expect = [&](const char* what, int alone, const char* placed) {
+    EXPECT_THAT(*text, HasSubstr(fmt::format("{} {:>{}} {:>11}\n", what, alone, 62 - std::strlen(what), placed)));
+  };
+  expect("A2 > B4 C4 > D2, a transfer takes 1", 12, "9");
+  expect("the same, a transfer takes 3", 12, "11");
+  expect("a transfer takes 1; of 1, 3, 3, 1 bytes 4 a device", 12, "9");
+  expect("the same, 3.5 a device", 12, "none fits");
+  expect("a transfer takes 1; A and D together", 12, "10");
+  expect("A1 > B3 C5 D6 E2 > F1, a transfer takes no time", 18, "10");
+  expect("the same, a transfer takes 1", 18, "11");
+}
+
+// As far as its branches go; with 64 samples the longest way through them is 76 % of all.
+TEST(PlacementTable, InceptionIsPlacedAsWellAsCanBe) {
+  const auto parts = PlaceInception();
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  ASSERT_EQ(parts->size(), 4U);
+  for (const PlacedPart& part : *parts) {
+    EXPECT_LE(part.placed, part.heft) << part.part;
+    EXPECT_LE(part.gap(), 0.02) << part.part;
+    EXPECT_LT(part.longest, part.placed) << part.part;
+  }
+  const PlacedPart &many = (*parts)[0], &one = (*parts)[2];
+  EXPECT_EQ(many.gap(), 0) << "proven";
+  EXPECT_EQ(one.gap(), 0) << "proven";
+  EXPECT_GT(many.speedup(), 1.30);
+  EXPECT_GT(many.speedup(), 0.99 * many.alone / many.longest);
+  EXPECT_LT(many.alone / many.longest, 1.32);
+  EXPECT_GE(one.speedup(), 1.39);
+}
+
+// A plan computes what the formula says, and its sums of gradients are those of the formula, but hide behind kernels.
+TEST(StrategiesTable, PlansAreNearTheFormulas) {
+  const auto all = CompareStrategies();
+  ASSERT_TRUE(all.ok()) << all.status();
+  ASSERT_EQ(all->size(), 2 * std::size(kParallelForms));
+  for (const ComparedStrategy& one : *all) {
+    SCOPED_TRACE(fmt::format("{} on {}", Name(one.form), one.devices));
+    EXPECT_NEAR(one.simulated.step / one.formula.seconds(), 0.87, 0.15);
+    if (one.form == ParallelForm::kPipeline) continue;  // the formula's compute has what stages wait for
+    EXPECT_NEAR(one.simulated.compute / one.formula.compute, 1, 0.1);
+    if (one.form != ParallelForm::kData) continue;
+    EXPECT_NEAR(one.simulated.communication / one.formula.communication, 1, 0.01);
+    EXPECT_LT(one.simulated.exposed, 0.01 * one.simulated.communication);
+  }
+}
+
 TEST(PrintedTables, TellEveryStrategy) {
+  const std::string text = Printed("strategies");
   for (const char* strategy :
        {"data ", "spatial", "pipeline", "filter", "channel", "data + filter", "data + spatial"}) {
-    EXPECT_THAT(Printed("strategies"), HasSubstr(std::string("\n") + strategy));
+    EXPECT_THAT(text, HasSubstr(std::string("\n") + strategy));
   }
 }
 

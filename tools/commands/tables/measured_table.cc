@@ -10,15 +10,11 @@
 
 #include "graph/read/graph_assembler.h"
 #include "ops/registry.h"
-#include "partitioner/cost/cluster_speed.h"
 #include "partitioner/cost/group_cost.h"
 #include "partitioner/data_model_strategy.h"
-#include "partitioner/predict/predicted_plan.h"
-#include "partitioner/proto_io/cluster_io.h"
-#include "runtime/api/backend/backend.h"
 #include "runtime/base/median.h"
 #include "runtime/base/status.h"
-#include "tools/clusters/shipped_clusters.h"
+#include "tools/commands/tables/simulated_step.h"
 #include "tools/commands/tables/tables.h"
 #include "tools/models/gnmt.h"
 #include "tools/models/models.h"
@@ -75,12 +71,8 @@ absl::StatusOr<Model> ModelOf(const std::string& name, int64_t batch) {
   return MakeGnmt({.batch = batch, .source_places = kWords, .target_places = kWords}, Ops());
 }
 
-absl::StatusOr<Cluster> Shipped(const std::string& name) {
-  return ParseCluster(ShippedClusters().at(name), ProtoFormat::kText, name);
-}
-
 absl::StatusOr<GradedPoint> Grade(const MeasuredAllReduce& measured) {
-  ASSIGN_OR_RETURN(const Cluster cluster, Shipped(measured.cluster));
+  ASSIGN_OR_RETURN(const Cluster cluster, ShippedCluster(measured.cluster));
   std::vector<int> group(static_cast<size_t>(measured.devices));
   std::iota(group.begin(), group.end(), 0);
   const auto bytes = static_cast<double>(measured.bytes);
@@ -99,17 +91,12 @@ absl::StatusOr<double> StepSeconds(const std::string& name, const Cluster& clust
   ASSIGN_OR_RETURN(const Model model, ModelOf(name, batch));
   ASSIGN_OR_RETURN(Strategy strategy, DataModelStrategy(model.graph, devices, 1));
   strategy.pipeline.micro_batches = passes;
-  ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend, Backend::OpenToPlan(devices, Spread::kThreads, {}));
-  const KernelTimes none_measured;
-  PlanBasis basis{model, Ops(), cluster, none_measured, backend->kernels()};
-  basis.program.speed = SpeedOf(cluster, devices);
-  basis.schedule.speed = basis.program.speed;
-  ASSIGN_OR_RETURN(const PredictedPlan plan, PredictPlan(basis, strategy));
-  return plan.step.seconds();
+  ASSIGN_OR_RETURN(const StepTimes step, SimulatedStepOf(model, strategy, cluster));
+  return step.step;
 }
 
 absl::StatusOr<GradedPoint> Grade(const MeasuredSpeedup& measured) {
-  ASSIGN_OR_RETURN(const Cluster cluster, Shipped(measured.cluster));
+  ASSIGN_OR_RETURN(const Cluster cluster, ShippedCluster(measured.cluster));
   const int64_t batch = measured.samples * measured.devices, passes = measured.same_batch ? measured.devices : 1;
   ASSIGN_OR_RETURN(const double alone, StepSeconds(measured.model, cluster, 1, passes * measured.samples, passes));
   ASSIGN_OR_RETURN(const double together, StepSeconds(measured.model, cluster, measured.devices, batch, 1));

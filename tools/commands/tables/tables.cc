@@ -1,16 +1,22 @@
 #include "tools/commands/tables/tables.h"
 
 #include "ops/registry.h"
+#include "partitioner/proto_io/cluster_io.h"
 #include "runtime/base/status.h"
+#include "tools/clusters/shipped_clusters.h"
 #include "tools/models/models.h"
 
 namespace partita {
 
 const std::vector<PaperTable>& Tables() {
-  static const auto& tables =
-      *new std::vector<PaperTable>{GridTable(),      HaloTable(),    GroupsTable(),     NcclTable(),
-                                   LayerwiseTable(), TippingTable(), StrategiesTable(), MeasuredTable()};
+  static const auto& tables = *new std::vector<PaperTable>{GridTable(),       HaloTable(),      GroupsTable(),
+                                                           NcclTable(),       LayerwiseTable(), TippingTable(),
+                                                           StrategiesTable(), MeasuredTable(),  PlacementsTable()};
   return tables;
+}
+
+absl::StatusOr<Cluster> ShippedCluster(const std::string& name) {
+  return ParseCluster(ShippedClusters().at(name), ProtoFormat::kText, name);
 }
 
 absl::StatusOr<std::vector<Layer>> LayersOfShipped(const std::string& model) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "partitioner/cluster/cluster.h"
 #include "partitioner/papers/layers.h"
 #include "partitioner/papers/time_to_accuracy.h"
 
@@ -29,6 +30,7 @@ PaperTable LayerwiseTable();   // layerwise_table.cc
 PaperTable TippingTable();     // tipping_table.cc
 PaperTable StrategiesTable();  // strategies_table.cc
 PaperTable MeasuredTable();    // measured_table.cc
+PaperTable PlacementsTable();  // placement_table.cc
 
 // For 1, 2, 4, ... replicas up to so many devices: more replicas beside larger ones, and from where these are sooner.
 // kInvalidArgument: the curve does not reach so far.
@@ -39,6 +41,9 @@ struct TippingOptions {
   int most_devices = 2;
 };
 absl::StatusOr<std::string> FormatTipping(const EpochCurve& curve, const TippingOptions& options);
+
+// By the name of its file in tools/clusters.
+absl::StatusOr<Cluster> ShippedCluster(const std::string& name);
 
 // The layers of a shipped network, of one sample.
 absl::StatusOr<std::vector<Layer>> LayersOfShipped(const std::string& model);

@@ -1,0 +1,25 @@
+// ParaDL's formulas beside the same strategies as plans that are simulated (docs/papers.md 14.3).
+#ifndef PARTITA_TOOLS_COMMANDS_TABLES_STRATEGIES_TABLE_H_
+#define PARTITA_TOOLS_COMMANDS_TABLES_STRATEGIES_TABLE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "graph/timeline/step_times.h"
+#include "partitioner/papers/six_strategies.h"
+
+namespace partita {
+
+struct ComparedStrategy {
+  ParallelForm form = ParallelForm::kData;
+  int devices = 1;
+  EpochCost formula;    // of a step
+  StepTimes simulated;  // likewise; of each the most of any device
+};
+
+// VGG-16 without dropout at 32 images a device, on 4 and 16 devices that the formulas speak of.
+absl::StatusOr<std::vector<ComparedStrategy>> CompareStrategies();
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_TABLES_STRATEGIES_TABLE_H_
