@@ -74,9 +74,12 @@ std::optional<Strategy> WithUpdatesInParts(const Program& program, const Strateg
 
 std::vector<ReplicaSizes> LargerReplicas(const Strategy& strategy) {
   const int ranks = strategy.mesh.size();
+  int least = 2 * SizesOf(strategy).model;
   std::vector<ReplicaSizes> sizes;
-  for (int model = 2 * SizesOf(strategy).model; model <= ranks; model *= 2) {
-    if (ranks % model == 0) sizes.push_back({ranks / model, model});
+  for (int model = least; model <= ranks; ++model) {
+    if (ranks % model != 0 || model < least) continue;
+    sizes.push_back({ranks / model, model});
+    least = 2 * model;
   }
   return sizes;
 }
@@ -85,6 +88,8 @@ std::vector<ReplicaSizes> LargerReplicas(const Strategy& strategy, int most_rank
   const auto [data, model] = SizesOf(strategy);
   std::vector<ReplicaSizes> sizes;
   for (int more = 2 * model; data * more <= most_ranks; more *= 2) sizes.push_back({data, more});
+  const int all = most_ranks / data;
+  if (all > (sizes.empty() ? model : sizes.back().model)) sizes.push_back({data, all});
   return sizes;
 }
 

@@ -29,8 +29,8 @@ std::optional<Strategy> WithUpdatesInParts(const Program& program, const Strateg
 struct ReplicaSizes {
   int data = 1, model = 1;
 };
-// Sizes of which each has twice as many as the one before: ranks of a replica, on the strategy's ranks and with as many
-// replicas on up to `most_ranks`; replicas on up to `most_ranks`.
+// Sizes of which each has at least twice as many as the one before: ranks of a replica, on the strategy's ranks and
+// with as many replicas on up to `most_ranks`, the last with all of these; replicas on up to `most_ranks`.
 std::vector<ReplicaSizes> LargerReplicas(const Strategy& strategy);
 std::vector<ReplicaSizes> LargerReplicas(const Strategy& strategy, int most_ranks);
 std::vector<ReplicaSizes> MoreReplicas(const Strategy& strategy, int most_ranks);

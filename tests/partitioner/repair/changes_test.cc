@@ -72,10 +72,12 @@ Pairs PairsOf(const std::vector<ReplicaSizes>& sizes) {
 
 TEST(Changes, ReplicasGrowOnTheSameRanksOrOnMore) {
   const Model model = Mlp(24);
-  EXPECT_EQ(PairsOf(LargerReplicas(Sizes(model, 12, 1))), (Pairs{{6, 2}, {3, 4}}));
+  EXPECT_EQ(PairsOf(LargerReplicas(Sizes(model, 12, 1))), (Pairs{{6, 2}, {3, 4}, {1, 12}}));
+  EXPECT_EQ(PairsOf(LargerReplicas(Sizes(model, 3, 1))), (Pairs{{1, 3}}));
   EXPECT_EQ(PairsOf(LargerReplicas(Sizes(model, 2, 2))), (Pairs{{1, 4}}));
   EXPECT_TRUE(LargerReplicas(Strategy{}).empty());
   EXPECT_EQ(PairsOf(LargerReplicas(Strategy{}, 8)), (Pairs{{1, 2}, {1, 4}, {1, 8}}));
+  EXPECT_EQ(PairsOf(LargerReplicas(Strategy{}, 3)), (Pairs{{1, 2}, {1, 3}}));
   EXPECT_EQ(PairsOf(LargerReplicas(Sizes(model, 3, 2), 12)), (Pairs{{3, 4}}));
   EXPECT_TRUE(LargerReplicas(Sizes(model, 3, 2), 6).empty());
   EXPECT_EQ(PairsOf(MoreReplicas(Sizes(model, 3, 2), 24)), (Pairs{{6, 2}, {12, 2}}));

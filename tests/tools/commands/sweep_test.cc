@@ -46,6 +46,8 @@ TEST(Sweep, TellsSpeedUpsOverOneDevice) {
   EXPECT_DOUBLE_EQ(At(*sweep, 8, 2).speedup, 4 / (0.6 * 1.2));
   EXPECT_EQ(At(*sweep, 8, 4).refused, "no layer falls in 4 parts");
   EXPECT_FALSE(sweep->tipping.has_value()) << "more replicas are always faster here";
+  EXPECT_THAT(FormatSweep(*sweep, {"toy", "here"}),
+              HasSubstr("\nbest: 8 devices, 1 a replica: 6.15 times one device\n"));
 }
 
 // 200 samples need as many epochs as 100, 400 twice and 800 four times as many: from 4 devices on doubling the batch
@@ -75,6 +77,19 @@ TEST(Sweep, TellsNoTimesWhereTheCurveEnds) {
   EXPECT_EQ(MakeSweep(options, Predicted).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(Sweep, SaysWhereOneDeviceIsTheBest) {
+  const auto slower = [](const SweepWay& way, int64_t) -> absl::StatusOr<PredictedStep> {
+    return PredictedStep{way.devices == 1 ? 1.0 : 9.0 - way.split, 0};
+  };
+  SweepOptions options = Options();
+  options.most_devices = 4;
+  const absl::StatusOr<Sweep> sweep = MakeSweep(options, slower);
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_EQ(sweep->tipping, std::nullopt);
+  EXPECT_THAT(FormatSweep(*sweep, {"toy", "here"}),
+              HasSubstr("\nbest: 1 device, 1 a replica: 1.00 times one device\n"));
+}
+
 TEST(Sweep, EndsWhereOneDeviceHasNoPlan) {
   const auto none = [](const SweepWay&, int64_t) -> absl::StatusOr<PredictedStep> {
     return ResourceExhausted("does not fit");
@@ -88,6 +103,7 @@ TEST(Sweep, IsPrintedForProgramsAndPages) {
   const nlohmann::json json = nlohmann::json::parse(SweepToJson(*sweep, {"a<b", "here"}));
   ASSERT_EQ(json["points"].size(), sweep->points.size());
   EXPECT_EQ(json["points"][0]["speedup"], 1.0);
+  EXPECT_EQ(json["best"]["devices"], 8);
   EXPECT_FALSE(json["points"][5].contains("speedup")) << "refused: " << json["points"][5];
   const std::string page = SweepToHtml(*sweep, {"a<b", "here"});
   EXPECT_THAT(page, HasSubstr("<h1>a&lt;b on here</h1>"));

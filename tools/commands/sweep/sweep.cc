@@ -47,6 +47,10 @@ std::optional<double> Sweep::WorthOf(const SweepPoint& point) const {
   return options.curve ? point.sooner : std::optional(point.speedup);
 }
 
+const SweepPoint& Sweep::Best() const {
+  return *std::ranges::max_element(points, {}, [&](const SweepPoint& point) { return WorthOf(point).value_or(0); });
+}
+
 absl::StatusOr<Sweep> MakeSweep(const SweepOptions& options, const PredictStep& predict) {
   Sweep sweep{options, {}, std::nullopt};
   double alone = 0, epochs_alone = 0;

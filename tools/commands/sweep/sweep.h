@@ -49,6 +49,8 @@ struct Sweep {
 
   // By what points are compared; none: there is no such plan, or nothing to judge it by.
   std::optional<double> WorthOf(const SweepPoint& point) const;
+  // The point of which that is most; of equals the one with the fewest devices.
+  const SweepPoint& Best() const;
 };
 
 struct PredictedStep {

@@ -19,10 +19,16 @@ std::string Row(const SweepPoint& point) {
                             point.speedup / point.way.devices, or_dash(point.epochs), or_dash(point.sooner));
 }
 
+// The tipping point compares what so many devices can be used for; that fewer are as good, the best point says.
 std::string Verdict(const Sweep& sweep) {
+  const SweepPoint& best = sweep.Best();
+  const std::string most =
+      fmt::format("best: {} {}, {} a replica: {:.2f} times one device\n", best.way.devices,
+                  best.way.devices == 1 ? "device" : "devices", best.way.split, sweep.WorthOf(best).value_or(0));
   const char* const better = sweep.options.curve ? "reach the accuracy sooner" : "train more samples a second";
-  if (!sweep.tipping) return fmt::format("replicas of several devices nowhere {}\n", better);
-  return fmt::format("from {} devices on, replicas of several devices {}\n", *sweep.tipping, better);
+  if (!sweep.tipping) return fmt::format("{}replicas of several devices nowhere {}\n", most, better);
+  return fmt::format("{}from {} devices on, replicas of several devices {} than as many of one\n", most, *sweep.tipping,
+                     better);
 }
 
 }  // namespace
@@ -44,6 +50,7 @@ std::string SweepToJson(const Sweep& sweep, const SweepTitle& title) {
                               {"points", nlohmann::ordered_json::array()}};
   if (sweep.options.curve) json["curve"] = sweep.options.curve->name;
   if (sweep.tipping) json["tipping_devices"] = *sweep.tipping;
+  json["best"] = {{"devices", sweep.Best().way.devices}, {"devices_of_a_replica", sweep.Best().way.split}};
   for (const SweepPoint& point : sweep.points) {
     nlohmann::ordered_json row{
         {"devices", point.way.devices}, {"devices_of_a_replica", point.way.split}, {"batch", point.batch}};
