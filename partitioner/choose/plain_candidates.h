@@ -10,7 +10,8 @@
 namespace partita {
 
 // In the form in which a search looks for better ones, without tables, for each way to cut the ranks into replicas: of
-// kGrid every layer's channels over a replica's ranks, of kGroups those of dense layers alone; of others none.
+// kGrid every layer's channels over a replica's ranks, of kGroups those of dense layers alone, of kLayerwise replicas of
+// one rank alone; of others none.
 std::vector<Candidate> PlainCandidates(const Graph& forward, int ranks, SearchKind search);
 
 }  // namespace partita

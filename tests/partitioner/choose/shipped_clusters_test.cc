@@ -1,5 +1,5 @@
-// What --search=auto and --search=grid choose is never predicted to be slower than what --dp and --mp say, for the
-// shipped models on the shipped clusters.
+// What --search=auto, grid, groups and layerwise choose is never predicted to be slower than what --dp and --mp say,
+// for the shipped models on the shipped clusters.
 #include "tools/clusters/shipped_clusters.h"
 
 #include <gtest/gtest.h>
@@ -75,6 +75,7 @@ TEST_P(ShippedClustersTest, NothingThatFlagsSayIsFaster) {
   for (const int ranks : {2, 4}) {
     const double best = Choose(ranks, {std::begin(kSearches), std::end(kSearches)})[0].seconds;
     const double grid = Choose(ranks, {SearchKind::kGrid})[0].seconds;
+    EXPECT_LE(Choose(ranks, {SearchKind::kLayerwise})[0].seconds, SecondsOf(ranks, 1));
     const double groups = Choose(ranks, {SearchKind::kGroups})[0].seconds;
     for (int model = 1; model <= ranks; model *= 2) {
       SCOPED_TRACE(ranks);
