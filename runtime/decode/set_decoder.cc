@@ -172,11 +172,11 @@ absl::StatusOr<DecodedProgram> Understand(const Program& program, const BatchSou
   return decoded;
 }
 
-// The steps of some samples of a batch, which begin at row `first` of what was encoded.
+// The steps of some samples of a batch: of these rows of what was encoded, at most N / beam.
 class GroupSteps {
  public:
   GroupSteps(Session& session, const DecodedProgram& decoded, const Tensors& fields, const Tensors& encoded,
-             int64_t first, int64_t beam)
+             std::span<const int64_t> samples, int64_t beam)
       : session_(session), decoded_(decoded), last_words_(decoded.last_words), beam_(beam) {
     for (const StepInput& input : decoded.inputs) {
       HostTensor& rows = inputs_.emplace_back(Zeros(input.type));
@@ -185,7 +185,7 @@ class GroupSteps {
       const HostTensor& from =
           input.encoded >= 0 ? encoded[static_cast<size_t>(input.encoded)] : fields[static_cast<size_t>(input.given)];
       for (int64_t row = 0; row < decoded.rows; ++row) {
-        CopyRow(from, std::min(first + row / beam_, decoded.rows - 1), rows, row);
+        CopyRow(from, samples[std::min(static_cast<size_t>(row / beam_), samples.size() - 1)], rows, row);
       }
     }
   }
@@ -229,14 +229,18 @@ class SetDecoder {
     for (const std::string& field : decoded_.encode_fields) RETURN_IF_ERROR(Stage(field, fields));
     ASSIGN_OR_RETURN(const Tensors encoded, session_.Compute(kEncodeEntry));
     const int64_t samples = std::min(decoded_.rows, source_.samples() - number * decoded_.rows);
-    const int64_t together = decoded_.rows / options_.beam.beam;
-    for (int64_t first = 0; first < samples; first += together) {
-      GroupSteps steps(session_, decoded_, fields, encoded, first, options_.beam.beam);
-      const std::vector<int64_t> places = PlacesOf(fields, first, std::min(first + together, samples));
-      ASSIGN_OR_RETURN(auto found, BeamSearch(places, options_.beam,
+    const std::vector<int64_t> order = ByLength(fields, samples);
+    const size_t before = best.size();
+    best.resize(before + order.size(), Hypothesis{.ended = false});
+    std::span<const int64_t> left = order;
+    while (!left.empty()) {
+      const auto group = left.first(std::min(left.size(), static_cast<size_t>(decoded_.rows / options_.beam.beam)));
+      left = left.subspan(group.size());
+      GroupSteps steps(session_, decoded_, fields, encoded, group, options_.beam.beam);
+      ASSIGN_OR_RETURN(auto found, BeamSearch(PlacesOf(fields, group), options_.beam,
                                               [&](auto ids, auto parents) { return steps.Step(ids, parents); }));
-      for (std::vector<Hypothesis>& of_sample : found) {
-        best.push_back(of_sample.empty() ? Hypothesis{.ended = false} : std::move(of_sample.front()));
+      for (size_t i = 0; i < group.size(); ++i) {
+        if (!found[i].empty()) best[before + static_cast<size_t>(group[i])] = std::move(found[i].front());
       }
     }
     return absl::OkStatus();
@@ -249,19 +253,35 @@ class SetDecoder {
     return InvalidArgument("input {} of '{}': the data has no such field", Quoted(name), kEncodeEntry);
   }
 
-  // Of samples [begin, end) of the batch, as many as attention has where nobody says it.
-  std::vector<int64_t> PlacesOf(const Tensors& fields, int64_t begin, int64_t end) const {
+  // Of each row of the batch; empty: nobody says it.
+  std::vector<int32_t> LengthsOf(const Tensors& fields) const {
+    const int field = FindField(source_, options_.lengths_field);
+    if (field < 0) return {};
+    const HostTensor& tensor = fields[static_cast<size_t>(field)];
+    if (tensor.dtype != DType::kI32 || tensor.shape.size() != 1) return {};
+    std::vector<int32_t> lengths(static_cast<size_t>(tensor.shape[0]));
+    std::memcpy(lengths.data(), tensor.bytes.data(), tensor.bytes.size());
+    return lengths;
+  }
+
+  // The batch's samples, short ones first: those that are decoded together end in about as many steps.
+  std::vector<int64_t> ByLength(const Tensors& fields, int64_t samples) const {
+    std::vector<int64_t> order(static_cast<size_t>(samples));
+    std::iota(order.begin(), order.end(), 0);
+    const std::vector<int32_t> lengths = LengthsOf(fields);
+    if (lengths.empty()) return order;
+    std::ranges::stable_sort(order, {}, [&](int64_t sample) { return lengths[static_cast<size_t>(sample)]; });
+    return order;
+  }
+
+  // That coverage counts, as many as attention has where nobody says it.
+  std::vector<int64_t> PlacesOf(const Tensors& fields, std::span<const int64_t> samples) const {
     const EntryPoint& step = *session_.program().Find(kStepEntry);
     const int64_t all = decoded_.attention < 0 ? 0 : ResultType(step, decoded_.attention).shape.back();
-    std::vector<int64_t> places(static_cast<size_t>(end - begin), all);
-    const int field = FindField(source_, options_.lengths_field);
-    if (field < 0 || all == 0) return places;
-    const HostTensor& lengths = fields[static_cast<size_t>(field)];
-    if (lengths.dtype != DType::kI32 || lengths.shape.size() != 1) return places;
-    for (int64_t sample = begin; sample < end; ++sample) {
-      int32_t length = 0;
-      std::memcpy(&length, lengths.bytes.data() + static_cast<size_t>(sample) * sizeof(length), sizeof(length));
-      places[static_cast<size_t>(sample - begin)] = std::clamp<int64_t>(length, 0, all);
+    std::vector<int64_t> places(samples.size(), all);
+    const std::vector<int32_t> lengths = LengthsOf(fields);
+    for (size_t i = 0; i < places.size() && !lengths.empty(); ++i) {
+      places[i] = std::clamp<int64_t>(lengths[static_cast<size_t>(samples[i])], 0, all);
     }
     return places;
   }
@@ -288,6 +308,7 @@ absl::StatusOr<std::optional<std::vector<Hypothesis>>> DecodeSet(Session& sessio
     ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(session, stop));
     if (stopped_by != 0) return std::nullopt;
     RETURN_IF_ERROR(decoder.DecodeBatch(batch, best));
+    if (options.on_progress) options.on_progress(static_cast<int64_t>(best.size()));
   }
   return best;
 }

@@ -8,12 +8,14 @@
 // Each further input of `step` is filled by its field's name: with the result that the step before had under it, before
 // the first one with that of `encode`, or zeros; one that no result of `step` is called like, with that of `encode`, or
 // the data's field. `places` [N, n, n], which nobody else fills, is ones on each row's diagonal: beside the values that
-// attention reads they make it give its own probabilities. All rows of a batch are encoded at once; N / beam of them
-// are then decoded together, each in `beam` rows of `step`.
+// attention reads they make it give its own probabilities. All rows of a batch are encoded at once; N / beam of them,
+// of about one length, are then decoded together, each in `beam` rows of `step`.
 #ifndef PARTITA_RUNTIME_DECODE_SET_DECODER_H_
 #define PARTITA_RUNTIME_DECODE_SET_DECODER_H_
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,7 +32,8 @@ inline constexpr char kEncodeEntry[] = "encode", kStepEntry[] = "step";
 
 struct SetDecoderOptions {
   BeamOptions beam;
-  std::string lengths_field = "source_lengths";  // i32, places of a sample that coverage counts; not there: all
+  std::string lengths_field = "source_lengths";        // i32, places of a sample that coverage counts; not there: all
+  std::function<void(int64_t)> on_progress = nullptr;  // behind each batch, told how many samples are done
 };
 
 // Collective. The best hypothesis of each sample of `source` (of BatchMode::kEvaluation), in the set's order. Empty if

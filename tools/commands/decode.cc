@@ -1,6 +1,8 @@
 // `trainer decode`: what saved parameters write for every sample of a test set, by beam search.
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <string>
 
 #include "graph/make_program.h"
@@ -28,6 +30,7 @@ namespace partita {
 namespace {
 
 constexpr int64_t kMostWords = 50;  // where the graph does not say it
+constexpr std::chrono::seconds kBetweenLines(2);
 
 // --most-words, or as many as the graph is trained on.
 int64_t MostWords(const Flags& flags, const Graph& graph) {
@@ -58,6 +61,17 @@ absl::StatusOr<Program> DecodingProgram(const Flags& flags, const Model& model, 
   return OnlyEntries(std::move(program), {kEncodeEntry, kStepEntry});
 }
 
+// Says now and then in the log how far it is.
+std::function<void(int64_t)> LogProgress(const Session& session, int64_t samples) {
+  if (!Speaks(session)) return nullptr;
+  return [samples, said = std::chrono::steady_clock::now()](int64_t done) mutable {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - said < kBetweenLines) return;
+    said = now;
+    spdlog::info("{} of {} samples are decoded", done, samples);
+  };
+}
+
 std::string LineOf(const Hypothesis& hypothesis, const Vocabulary& vocabulary) {
   std::vector<std::string_view> words;
   for (const int32_t word : hypothesis.words) words.push_back(vocabulary.Word(word));
@@ -68,6 +82,10 @@ absl::Status CheckFlags(const Flags& flags) {
   if (!flags.IsSet("load")) return FlagError("decode needs --load=FILE: what train --save wrote");
   if (!flags.IsSet("output")) return FlagError("decode needs --output=FILE: a line for each sample");
   if (!flags.IsSet("data")) return FlagError("decode needs --data=FOLDER with a vocabulary.txt");
+  if (flags.Text("long-pairs") == "skip") {
+    return FlagError(
+        "decode writes a line for each pair; with --long-pairs=skip some would be missing, with cut none is");
+  }
   return CheckOutputs(flags, {"output"});
 }
 
@@ -91,11 +109,12 @@ absl::StatusOr<int> RunDecode(const CommandContext& context) {
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
   ASSIGN_OR_RETURN(const TrainingData data,
                    ReadData(flags, model.graph, {.training = Need::kNo, .test = Need::kYes, .reads = reads}));
-  const SetDecoderOptions options = DecoderOptions(flags, model.graph);
+  SetDecoderOptions options = DecoderOptions(flags, model.graph);
   ASSIGN_OR_RETURN(
       const std::unique_ptr<Session> session,
       StartSession(flags, strategy, data, std::move(program), ReadSessionOptions(flags, speed), std::move(loaded)));
   const StopSignals signals;
+  options.on_progress = LogProgress(*session, data.test->samples());
   ASSIGN_OR_RETURN(const auto decoded, DecodeSet(*session, *data.test, options, &signals.flag()));
   ASSIGN_OR_RETURN(const int stopped_by, VoteToStop(*session, &signals.flag()));
   if (!decoded) return ExitCodeOfSignal(stopped_by);

@@ -73,8 +73,12 @@ absl::StatusOr<PairBatches::Fitting> PairBatches::Fit(const PairSet& pairs, cons
   Fitting fitting;
   int64_t first_long = -1;
   for (int64_t pair = 0; pair < pairs.count(); ++pair) {
-    const size_t bucket = BucketOf(static_cast<int64_t>(pairs.source[pair].size()),
-                                   static_cast<int64_t>(pairs.target[pair].size()), sizes);
+    size_t bucket = BucketOf(static_cast<int64_t>(pairs.source[pair].size()),
+                             static_cast<int64_t>(pairs.target[pair].size()), sizes);
+    if (bucket == sizes.size() && policy == LongPairs::kCut) {
+      ++fitting.cut;
+      --bucket;
+    }
     if (bucket < sizes.size()) {
       fitting.pairs.push_back(static_cast<uint32_t>(pair));
       fitting.buckets.push_back(static_cast<uint8_t>(bucket));
@@ -90,12 +94,21 @@ absl::StatusOr<PairBatches::Fitting> PairBatches::Fit(const PairSet& pairs, cons
 PairBatches::PairBatches(PairSet pairs, const PairBatchOptions& options, const std::vector<PairSize>& sizes,
                          Fitting fitting)
     : pairs_(std::move(pairs)),
+      largest_(sizes.back()),
+      cut_(fitting.cut),
       used_(std::move(fitting.pairs)),
       fields_(FieldsOf(options, sizes)),
       batch_rows_(options.batch_rows),
       weights_(options.mode, static_cast<int64_t>(used_.size()), options.batch_rows, options.seed),
       order_(options.mode, std::move(fitting.buckets), options.batch_rows, options.seed) {
   for (size_t sample = 0; sample < used_.size(); ++sample) targets_ += TargetsOf(static_cast<int64_t>(sample));
+}
+
+PairWords PairBatches::WordsOf(uint32_t pair) const {
+  const auto up_to = [](std::span<const int32_t> words, int64_t most) {
+    return words.first(std::min(words.size(), static_cast<size_t>(most)));
+  };
+  return {up_to(pairs_.source[pair], largest_.source), up_to(pairs_.target[pair], largest_.target - 1)};
 }
 
 double PairBatches::share(int64_t batch) const {
@@ -114,8 +127,7 @@ absl::Status PairBatches::FillChecked(int64_t batch, Rows rows, const FieldBuffe
     const auto row_bytes = static_cast<size_t>(fields[f].row_bytes());
     for (size_t i = 0; i < samples.size(); ++i) {
       const bool fills_up = samples[i] == SampleOrder::kNoSample;
-      const uint32_t pair = fills_up ? 0 : used_[samples[i]];
-      const PairWords words = {pairs_.source[pair], pairs_.target[pair]};
+      const PairWords words = WordsOf(fills_up ? 0 : used_[samples[i]]);
       FillPairField(fields[f], fills_up ? nullptr : &words, out[f].subspan(i * row_bytes, row_bytes));
     }
   }

@@ -19,7 +19,7 @@
 namespace partita {
 
 // What becomes of pairs that are longer than the largest bucket.
-enum class LongPairs { kRefuse, kLeaveOut };
+enum class LongPairs { kRefuse, kLeaveOut, kCut };
 
 struct PairBatchOptions {
   BatchMode mode = BatchMode::kTraining;
@@ -48,21 +48,26 @@ class PairBatches : public BatchSource {
   double share(int64_t batch) const override;  // by targets
 
   int64_t left_out() const { return pairs_.count() - static_cast<int64_t>(used_.size()); }
+  int64_t cut() const { return cut_; }  // how many pairs are
 
  private:
   // The pairs that fit into a bucket, and into which.
   struct Fitting {
     std::vector<uint32_t> pairs;
     std::vector<uint8_t> buckets;
+    int64_t cut = 0;
   };
 
   static absl::StatusOr<Fitting> Fit(const PairSet& pairs, const std::vector<PairSize>& sizes, LongPairs policy);
   PairBatches(PairSet pairs, const PairBatchOptions& options, const std::vector<PairSize>& sizes, Fitting fitting);
 
   absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override;
-  int64_t TargetsOf(int64_t sample) const { return static_cast<int64_t>(pairs_.target[used_[sample]].size()) + 1; }
+  PairWords WordsOf(uint32_t pair) const;  // up to where it is cut
+  int64_t TargetsOf(int64_t sample) const { return static_cast<int64_t>(WordsOf(used_[sample]).target.size()) + 1; }
 
   const PairSet pairs_;
+  const PairSize largest_;
+  const int64_t cut_;
   const std::vector<uint32_t> used_;  // the pair of each sample
   const std::vector<std::vector<Field>> fields_;
   const int64_t batch_rows_;

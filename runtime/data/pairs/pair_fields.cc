@@ -80,6 +80,13 @@ absl::StatusOr<PairSize> PairSizeOf(const std::vector<WantedField>& wanted) {
   return size;
 }
 
+bool NeedTargets(const std::vector<WantedField>& wanted) {
+  return std::ranges::any_of(wanted, [](const WantedField& each) {
+    const KnownField* const known = Find(each.field.name);
+    return each.needed && known != nullptr && known->side == Side::kTarget;
+  });
+}
+
 std::vector<Field> PairFields(const std::vector<WantedField>& wanted, const PairSize& size) {
   std::vector<Field> fields;
   for (const WantedField& each : wanted) {

@@ -34,6 +34,9 @@ struct PairSize {
 // that pairs have not, or of another type or form; fields of a side that differ in size; none of pairs at all.
 absl::StatusOr<PairSize> PairSizeOf(const std::vector<WantedField>& wanted);
 
+// Whether one of them that is needed is of targets.
+bool NeedTargets(const std::vector<WantedField>& wanted);
+
 // Those of `wanted` that pairs have, in a row of this size.
 std::vector<Field> PairFields(const std::vector<WantedField>& wanted, const PairSize& size);
 

@@ -17,6 +17,14 @@ absl::StatusOr<PairSet> ReadPairs(const std::string& source, const std::string& 
                          pairs.target.count(), source, pairs.source.count());
 }
 
+absl::StatusOr<PairSet> ReadSources(const std::string& source, const Vocabulary& vocabulary) {
+  PairSet pairs;
+  ASSIGN_OR_RETURN(pairs.source, ReadSentences(source, vocabulary));
+  pairs.target.path = source;
+  pairs.target.ends.resize(pairs.source.ends.size());
+  return pairs;
+}
+
 uint64_t Digest(const PairSet& pairs) {
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
   XXH3_64bits_reset(state.get());

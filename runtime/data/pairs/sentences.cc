@@ -52,7 +52,7 @@ absl::StatusOr<Sentences> ReadSentences(const std::string& path, const Vocabular
   RETURN_IF_ERROR(CheckMemory(path, static_cast<int64_t>(bytes.size() / 2 * (sizeof(int32_t) + sizeof(int64_t)))));
   Sentences sentences;
   sentences.path = path;
-  std::string_view rest = bytes;
+  std::string_view rest = LinesOf(bytes);
   for (int64_t line = 1; !rest.empty(); ++line) {
     const std::string place = fmt::format("{}: line {}", path, line);
     RETURN_IF_ERROR(AddSentence(NextLine(rest), place, vocabulary, sentences));

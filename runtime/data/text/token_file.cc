@@ -22,7 +22,7 @@ absl::StatusOr<std::vector<int32_t>> Read(const std::string& path, std::optional
   // A word and the space behind it are two bytes at least.
   RETURN_IF_ERROR(CheckMemory(path, static_cast<int64_t>(bytes.size() / 2 * sizeof(int32_t))));
   std::vector<int32_t> ids;
-  std::string_view rest = bytes;
+  std::string_view rest = LinesOf(bytes);
   for (int64_t line = 1; !rest.empty(); ++line) {
     std::string_view words = NextLine(rest);
     int64_t position = 0;

@@ -19,7 +19,7 @@ absl::StatusOr<Vocabulary> Vocabulary::Read(const std::string& path) {
   Vocabulary vocabulary;
   vocabulary.path_ = path;
   vocabulary.bytes_ = std::make_unique<const std::string>(std::move(bytes));
-  std::string_view rest = *vocabulary.bytes_;
+  std::string_view rest = LinesOf(*vocabulary.bytes_);
   for (int64_t line = 1; !rest.empty(); ++line) {
     const std::string_view word = NextLine(rest);
     if (word.empty() || word.find_first_of(kSpaces) != std::string_view::npos) {

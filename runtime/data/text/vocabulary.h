@@ -1,6 +1,6 @@
-// The words that a model of language knows: a text file with a word on each line, whose id is the number of its line,
-// counted from 0. Two of them may mean something: kUnknown stands for words that are not in the list, kEndOfLine for
-// the end of a line.
+// The words that a model of language knows: a text file (words.h) with a word on each line, whose id is the number of
+// its line, counted from 0. Two of them may mean something: kUnknown stands for words that are not in the list,
+// kEndOfLine for the end of a line.
 #ifndef PARTITA_RUNTIME_DATA_TEXT_VOCABULARY_H_
 #define PARTITA_RUNTIME_DATA_TEXT_VOCABULARY_H_
 

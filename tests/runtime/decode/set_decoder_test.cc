@@ -187,6 +187,15 @@ TEST(SetDecoder, SaysWhatItLacks) {
   EXPECT_THAT(refusal(*StartDecoding(other, Strategy{}), Sources(), 3), testing::HasSubstr("that fills it is"));
 }
 
+TEST(SetDecoder, TellsHowFarItIs) {
+  const auto session = StartDecoding(SmallTranslator().Make().value(), Strategy{});
+  SetDecoderOptions options = Decoding(3);
+  std::vector<int64_t> done;
+  options.on_progress = [&done](int64_t samples) { done.push_back(samples); };
+  ASSERT_OK(DecodeSet(*session, Sources(), options, nullptr).status());
+  EXPECT_EQ(done, (std::vector<int64_t>{kRows, kSamples}));
+}
+
 TEST(SetDecoder, EndsWhenItIsToldTo) {
   const auto session = StartDecoding(SmallTranslator().Make().value(), Strategy{});
   const std::atomic<int> stop{15};

@@ -151,6 +151,36 @@ TEST(PairBatches, PairsThatAreTooLongAreRefusedOrLeftOut) {
             "target.txt: line 1: found 1 words, the graph takes at most 0; of 11 pairs 11 are too long");
 }
 
+TEST(PairBatches, PairsThatAreTooLongMayBeCut) {
+  ASSERT_OK_AND_ASSIGN(const PairSet pairs, Pairs("a b c d e\na\nb\n", "a\na b c d\nb\n"));
+  PairBatchOptions options = Options(BatchMode::kEvaluation, 1, Wanted(3, 3), {{1, 2}});
+  options.long_pairs = LongPairs::kCut;
+  ASSERT_OK_AND_ASSIGN(const auto source, PairBatches::Create(pairs, options));
+  EXPECT_EQ(source->cut(), 2);
+  EXPECT_EQ(source->left_out(), 0);
+  EXPECT_EQ(Fill(*source, 0, {0, 1}).source, Ids({5}));  // of the smaller size
+  const Filled long_source = Fill(*source, 1, {0, 1}), long_target = Fill(*source, 2, {0, 1});
+  EXPECT_EQ(long_source.source, Ids({4, 5, 6}));
+  EXPECT_EQ(long_source.lengths, Ids({3}));
+  EXPECT_EQ(long_source.targets, Ids({4, kEndId, 0}));
+  EXPECT_EQ(long_target.ids, Ids({kBeginId, 4, 5}));
+  EXPECT_EQ(long_target.targets, Ids({4, 5, kEndId}));
+  EXPECT_NEAR(source->share(1), 2.0 / 7, 1e-12);
+  EXPECT_NEAR(source->share(2), 3.0 / 7, 1e-12);
+}
+
+TEST(PairBatches, SourcesAreEnoughWhereNobodyReadsTargets) {
+  ASSERT_OK_AND_ASSIGN(const PairSet pairs, ReadSources(FileOf("alone.txt", "a b\nc\n"), Letters()));
+  std::vector<WantedField> wanted = Wanted(4, 4);
+  EXPECT_TRUE(NeedTargets(wanted));
+  for (size_t f = 2; f < wanted.size(); ++f) wanted[f].needed = false;
+  EXPECT_FALSE(NeedTargets(wanted));
+  ASSERT_OK_AND_ASSIGN(const auto source, PairBatches::Create(pairs, Options(BatchMode::kEvaluation, 2, wanted)));
+  const Filled filled = Fill(*source, 0, {0, 2});
+  EXPECT_EQ(filled.source, Ids({4, 5, 0, 0, 6, 0, 0, 0}));
+  EXPECT_EQ(filled.targets, Ids({kEndId, 0, 0, 0, kEndId, 0, 0, 0}));
+}
+
 TEST(PairBatches, RefuseWhatDoesNotFit) {
   const auto refused = [](const std::vector<WantedField>& wanted, const std::vector<PairSize>& further = {}) {
     return Said(PairBatches::Create(Eleven(), Options(BatchMode::kTraining, 2, wanted, further)).status());

@@ -11,7 +11,9 @@ namespace {
 std::vector<int32_t> Ids(std::span<const int32_t> words) { return {words.begin(), words.end()}; }
 
 TEST(PairSet, HasASentenceOnEachLine) {
-  ASSERT_OK_AND_ASSIGN(const PairSet pairs, Pairs("a b\nc\n", "e  <unk>\tx\r\n a"));
+  ASSERT_OK_AND_ASSIGN(const PairSet pairs, Pairs("\xef\xbb\xbf"
+                                                  "a b\nc\n",
+                                                  "e  <unk>\tx\r\n a"));
   ASSERT_EQ(pairs.count(), 2);
   EXPECT_EQ(Ids(pairs.source[0]), std::vector<int32_t>({4, 5}));
   EXPECT_EQ(Ids(pairs.source[1]), std::vector<int32_t>({6}));

@@ -37,6 +37,16 @@ TEST(Vocabulary, HasAWordOnEachLine) {
   EXPECT_EQ(known.Find("dog"), std::nullopt);
 }
 
+TEST(Vocabulary, MayComeFromAnEditorOfWindows) {
+  ASSERT_OK_AND_ASSIGN(const Vocabulary known, Known("\xef\xbb\xbfthe\r\ncat\r\n</s>"));
+  EXPECT_EQ(known.size(), 3);
+  EXPECT_EQ(known.Find("the"), 0);
+  EXPECT_EQ(known.Word(1), "cat");
+  ASSERT_OK_AND_ASSIGN(const auto ids, ReadWords(FileOf("t.txt", "\xef\xbb\xbfthe cat\r\n\r\ncat\r\n"), known));
+  EXPECT_EQ(ids, std::vector<int32_t>({0, 1, 2, 1, 2}));
+  EXPECT_EQ(Said(Known("the\r\n\r\ncat\r\n").status()), "vocabulary.txt: line 2: found '', a line has one word");
+}
+
 TEST(Vocabulary, RefusesLinesThatAreNoWords) {
   EXPECT_EQ(Said(Known("").status()), "vocabulary.txt: found no words");
   EXPECT_EQ(Said(Known("a\n\nb\n").status()), "vocabulary.txt: line 2: found '', a line has one word");

@@ -36,7 +36,9 @@ absl::StatusOr<PairBatchOptions> OptionsOf(const Flags& flags, const ArrayReques
   for (const std::vector<WantedField>& each : fields.further) {
     ASSIGN_OR_RETURN(options.further.emplace_back(), PairSizeOf(each));
   }
-  options.long_pairs = flags.Text("long-pairs") == "skip" ? LongPairs::kLeaveOut : LongPairs::kRefuse;
+  const std::string long_pairs = flags.Text("long-pairs");
+  if (long_pairs == "skip") options.long_pairs = LongPairs::kLeaveOut;
+  if (long_pairs == "cut") options.long_pairs = LongPairs::kCut;
   options.row_weights = {kSampleWeightName, fields.floating, {}};
   return options;
 }
@@ -45,11 +47,18 @@ absl::StatusOr<PairBatchOptions> OptionsOf(const Flags& flags, const ArrayReques
 absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const fs::path& set, Need need, const Vocabulary& vocabulary,
                                                            const PairBatchOptions& options, std::string& manifest) {
   if (need == Need::kNo || !HasSide(set)) return nullptr;
-  ASSIGN_OR_RETURN(PairSet pairs, ReadPairs(set.string() + kSource, set.string() + kTarget, vocabulary));
+  const std::string source = set.string() + kSource, target = set.string() + kTarget;
+  ASSIGN_OR_RETURN(PairSet pairs, NeedTargets(options.wanted) ? ReadPairs(source, target, vocabulary)
+                                                              : ReadSources(source, vocabulary));
+  WarnOfUnknownWords(source, pairs.source.words, vocabulary);
+  if (NeedTargets(options.wanted)) WarnOfUnknownWords(target, pairs.target.words, vocabulary);
   manifest += fmt::format("{} pairs, {:016x}; ", pairs.count(), Digest(pairs));
   ASSIGN_OR_RETURN(std::shared_ptr<PairBatches> batches, PairBatches::Create(std::move(pairs), options));
   if (const int64_t left_out = batches->left_out(); left_out > 0) {
     spdlog::warn("{}: {} pairs are left out, which are longer than the graph takes", set.string(), left_out);
+  }
+  if (batches->cut() > 0) {
+    spdlog::warn("{}: {} pairs are cut, which are longer than the graph takes", set.string(), batches->cut());
   }
   return batches;
 }

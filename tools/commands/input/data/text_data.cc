@@ -1,9 +1,12 @@
 #include "tools/commands/input/data/text_data.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -21,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kVocabulary[] = "vocabulary.txt";
+constexpr double kManyUnknown = 0.2;  // of a text's words
 constexpr const char* kFieldsOfIds[] = {kSourceField, kIdsField, kTargetsField};
 
 bool IsThere(const fs::path& path) {
@@ -50,6 +54,7 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> ReadText(const fs::path& path
   }
   const std::string file = words ? as_words.string() : as_ids.string();
   ASSIGN_OR_RETURN(std::vector<int32_t> text, words ? ReadWords(file, vocabulary) : ReadIds(file, vocabulary));
+  WarnOfUnknownWords(file, text, vocabulary);
   manifest += fmt::format("{} words, {:016x}; ", text.size(), Digest(text));
   absl::StatusOr<std::shared_ptr<TokenBatches>> batches = TokenBatches::Create(std::move(text), std::move(options));
   if (!batches.ok()) return WithContext(file, batches.status());
@@ -64,6 +69,15 @@ absl::StatusOr<Vocabulary> ReadVocabulary(const std::string& path, const std::ve
   ASSIGN_OR_RETURN(Vocabulary vocabulary, Vocabulary::Read((fs::path(path) / kVocabulary).string()));
   RETURN_IF_ERROR(CheckVocabulary(vocabulary, wanted));
   return vocabulary;
+}
+
+void WarnOfUnknownWords(const std::string& path, std::span<const int32_t> words, const Vocabulary& vocabulary) {
+  const std::optional<int32_t> unknown = vocabulary.Find(kUnknown);
+  if (!unknown) return;
+  const auto share = static_cast<double>(std::ranges::count(words, *unknown)) / static_cast<double>(words.size());
+  if (share <= kManyUnknown) return;
+  spdlog::warn("{}: {:.0f} % of its words are not in {} and count as {}", path, 100 * share, vocabulary.path(),
+               kUnknown);
 }
 
 absl::StatusOr<TrainingData> TextData(const std::string& path, const ArrayRequest& fields, const DataRequest& request) {

@@ -2,6 +2,8 @@
 #ifndef PARTITA_TOOLS_COMMANDS_INPUT_DATA_TEXT_DATA_H_
 #define PARTITA_TOOLS_COMMANDS_INPUT_DATA_TEXT_DATA_H_
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,9 @@ bool HoldsText(const std::string& path);
 // That of such a folder. kInvalidArgument: it is not as large as a table that fields of ids choose rows of, or the
 // classes that are told apart.
 absl::StatusOr<Vocabulary> ReadVocabulary(const std::string& path, const std::vector<WantedField>& wanted);
+
+// Warns where so many words of a text are kUnknown that it was taken apart otherwise than the vocabulary's.
+void WarnOfUnknownWords(const std::string& path, std::span<const int32_t> words, const Vocabulary& vocabulary);
 
 // The texts of `path` that are there and that `request` needs: train.txt and test.txt, or train.ids and test.ids.
 // kInvalidArgument: a text in both forms; what ReadVocabulary refuses.

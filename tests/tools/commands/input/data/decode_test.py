@@ -1,5 +1,6 @@
 """`decode` writes what a trained graph translates the test set into, whatever the split and the batch."""
 
+import os
 import unittest
 
 from tests.tools.commands.input.data.pair_case import (BATCH, CHANNELS, PairCase, integers, node, text)
@@ -50,6 +51,19 @@ class DecodeTest(PairCase):
         self.assertEqual(self.lines("again"), written)
         done = self.decode("short", "--most-words=1")
         self.assertRegex(done.stdout, r"3\d did not end within 1 words")
+
+    def test_takes_sources_alone_however_long(self):
+        self.add(decoder())
+        self.train("--epochs=10", "--save=model.safetensors")
+        os.unlink(self.path("pairs/test.target.txt"))
+        self.write("pairs/test.source.txt", ["a1 " * 9, "a3", "who knows"])
+        self.assertIn("pairs/test.source.txt: line 1: found 9 words, the graph takes at most 7",
+                      self.decode("written", code=3).stderr)
+        done = self.decode("written", "--long-pairs=cut")
+        self.assertIn("pairs/test: 1 pairs are cut, which are longer than the graph takes", done.stderr)
+        self.assertEqual(self.lines("written")[:2], ["b1", "b3"])
+        self.assertEqual(len(self.lines("written")), 3)
+        self.assertIn("some would be missing", self.decode("written", "--long-pairs=skip", code=2).stderr)
 
     def test_says_what_it_lacks(self):
         self.train("--steps=1", "--save=model.safetensors")

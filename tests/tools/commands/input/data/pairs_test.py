@@ -71,6 +71,8 @@ class LearningTest(PairCase):
         done = self.train(code=3)
         self.assertIn("pairs/train.source.txt: line 21: found 8 words, the graph takes at most 7; of 42 "
                       "pairs 2 are too long", done.stderr)
+        done = self.train("--long-pairs=cut", "--steps=1")
+        self.assertIn("pairs/train: 2 pairs are cut, which are longer than the graph takes", done.stderr)
         done = self.train("--long-pairs=skip")
         self.assertIn("pairs/train: 2 pairs are left out, which are longer than the graph takes", done.stderr)
 
@@ -89,6 +91,12 @@ class RefusalTest(PairCase):
         self.assert_refused("pairs/test.target.txt: found 2 lines, pairs/test.source.txt has 37")
         os.unlink(self.path("pairs/test.target.txt"))
         self.assert_refused("pairs/test.target.txt")
+
+    def test_words_that_nobody_knows(self):
+        self.assertNotIn("are not in", self.train("--steps=1").stderr)
+        self.write_pairs("train", [*pairs(30, 1)] + [("A1 A2 A3", "b1")] * 30)
+        self.assertIn("pairs/train.source.txt: 45 % of its words are not in pairs/vocabulary.txt and count as <unk>",
+                      self.train("--steps=1").stderr)
 
     def test_vocabularies(self):
         self.write("pairs/vocabulary.txt", ["<pad>", "<unk>", "<s>", "</s>", "a1"])

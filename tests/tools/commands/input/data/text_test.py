@@ -76,7 +76,7 @@ class LearningTest(TextCase):
     def test_splits_go_the_way_of_one_rank(self):
         reports = {}
         self.build(layers=2)
-        for name in ("serial", "data", "vocabulary", "2x2"):
+        for name in ("serial", "data", "vocabulary", "pipeline_4", "2x2"):
             split = [] if name == "serial" else ["--strategy=" + example(f"big_lstm/{name}.pbtxt")]
             self.train("--epochs=2", *split, f"--report={name}.json")
             reports[name] = json.loads(self.read(name + ".json"))
@@ -84,6 +84,14 @@ class LearningTest(TextCase):
             self.assertAlmostEqual(report["test_loss"], reports["serial"]["test_loss"], places=4, msg=name)
             for group in report.get("groups", []):
                 self.assertEqual(group["counted_wire_bytes"], group["predicted_wire_bytes"], name)
+
+    def test_processes_go_the_way_of_threads(self):
+        self.build(layers=2)
+        split = "--strategy=" + example("big_lstm/2x2.pbtxt")
+        self.train("--epochs=1", split, "--save=threads")
+        self.call("launch", "--", "train", "--data=text", "--threads=1", "--epochs=1", split, "--save=processes",
+                  "model.pbtxt")
+        self.assertEqual(self.read("processes"), self.read("threads"))
 
     def test_goes_on_to_the_same_bits(self):
         for split in ([], ["--dp=2"]):
