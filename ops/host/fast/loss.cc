@@ -19,6 +19,8 @@ PARTITA_TARGET_CLONES double SumOfRow(const float* x, int64_t n) {
   return LongSumOver(n, [x](int64_t i) { return x[i]; });
 }
 
+PARTITA_TARGET_CLONES float LargestOfRow(const float* x, int64_t n) { return LargestOf(x, n); }
+
 // Of a row the largest value, and the sum of exp(x - largest).
 struct Exponentials {
   float largest;
@@ -43,12 +45,18 @@ PARTITA_TARGET_CLONES void LogSoftmaxGradient(const float* y, const float* dy, f
   for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] - ExponentialBelow0(y[i]) * sum;
 }
 
-// d = factor (exp(x - largest) / sum - even), apart from the label's. The difference has more digits than one from the
-// logarithm of the sum.
-PARTITA_TARGET_CLONES void CrossEntropyGradient(const float* x, float largest, float inverse, float even, float factor,
-                                                float* d, int64_t n) {
+// y = exp(x - largest), and the sum of them.
+PARTITA_TARGET_CLONES double KeepExponentials(const float* x, float largest, float* y, int64_t n) {
   PARTITA_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) d[i] = factor * (ExponentialBelow0(x[i] - largest) * inverse - even);
+  for (int64_t i = 0; i < n; ++i) y[i] = ExponentialBelow0(x[i] - largest);
+  return LongSumOver(n, [y](int64_t i) { return y[i]; });
+}
+
+// d = factor (d / sum - even), apart from the label's. The difference has more digits than one from the logarithm of
+// the sum.
+PARTITA_TARGET_CLONES void CrossEntropyGradient(float inverse, float even, float factor, float* d, int64_t n) {
+  PARTITA_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) d[i] = factor * (d[i] * inverse - even);
 }
 
 // As CrossEntropyRow (ops/functors/softmax.h).
@@ -60,8 +68,8 @@ double CrossEntropyOf(const float* x, int64_t classes, int64_t label, double smo
 // As CrossEntropyGradRow.
 void CrossEntropyGradientOf(const float* x, int64_t classes, int64_t label, double smoothing, float factor, float* d) {
   const float even = static_cast<float>(smoothing / static_cast<double>(classes));
-  const Exponentials row = ExponentialsOf(x, classes);
-  CrossEntropyGradient(x, row.largest, static_cast<float>(1 / row.sum), even, factor, d, classes);
+  const double sum = KeepExponentials(x, LargestOfRow(x, classes), d, classes);
+  CrossEntropyGradient(static_cast<float>(1 / sum), even, factor, d, classes);
   d[label] -= factor * static_cast<float>(1 - smoothing);
 }
 
