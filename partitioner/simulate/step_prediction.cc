@@ -1,6 +1,7 @@
 #include "partitioner/simulate/step_prediction.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/base/status.h"
 
@@ -26,9 +27,9 @@ absl::StatusOr<StepPrediction> StepPredictionOf(const Program& program, const st
     by_rank.push_back(&schedule);
     memory_bytes = std::max(memory_bytes, schedule.memory.total);
   }
-  ASSIGN_OR_RETURN(const SimulatedStep step, Simulate(program, by_rank, cluster, {.times = times}));
+  ASSIGN_OR_RETURN(SimulatedStep step, Simulate(program, by_rank, cluster, {.times = times}));
   const StepTimes most = MostOfAnyRank(step);
-  return StepPrediction{most.step, most.compute, most.communication, memory_bytes};
+  return StepPrediction{most.step, most.compute, most.communication, memory_bytes, std::move(step)};
 }
 
 }  // namespace partita

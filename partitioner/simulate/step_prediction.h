@@ -24,6 +24,7 @@ struct StepPrediction {
   double compute = 0;
   double communication = 0;
   int64_t memory_bytes = 0;  // of the arena
+  SimulatedStep simulated;   // of launches of the schedules
 };
 
 // Simulated. `times`: measured kernels. Errors are those of Simulate.

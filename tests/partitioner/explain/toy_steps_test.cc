@@ -1,8 +1,10 @@
 // Steps of a few launches: what decides them and where their time goes, to the nanosecond.
 #include <gtest/gtest.h>
 
+#include "ops/registry.h"
 #include "partitioner/explain/critical_path.h"
 #include "partitioner/explain/explanation.h"
+#include "partitioner/explain/kind_seconds.h"
 #include "partitioner/explain/memory_course.h"
 #include "partitioner/explain/step_shares.h"
 #include "tests/partitioner/simulate/toy.h"
@@ -105,6 +107,25 @@ TEST(ToySteps, TheWayThatIsSharedIsOnThePath) {
   const Step step({even, odd, even, odd}, true);
   EXPECT_EQ(step.Path(), (Lines{"1 late 0..14", "1 all_reduce 14..46"}));
   EXPECT_EQ(step.Time().all, (StepShares{28 * kUs, 2 * 32 * kUs + 2 * 32 * kUs, 0, 2 * 14 * kUs}));
+}
+
+// Of each kind all launches, wherever they overlap; the host's are none.
+TEST(ToySteps, KindsOfLaunchesAreAddedUp) {
+  const std::vector<Launch> launches = {Work(1), AllReduce(0, 1), AllReduce(1, 1), AllReduce(2, 1), Work(1)};
+  Launch host;
+  host.work = HostLaunch();
+  Launch kernel;
+  KernelLaunch product;
+  product.node.op = Ops().Find("matmul");
+  kernel.work = product;
+  const std::vector<LaunchSpan> spans = {{&host, 0, 1},        {&launches[0], 0, 2}, {&launches[1], 1, 4},
+                                         {&launches[2], 4, 8}, {&launches[3], 8, 9}, {&launches[4], 5, 6},
+                                         {&kernel, 2, 5}};
+  KindSeconds seconds = KindSecondsOf(spans, ToyProgram());
+  EXPECT_EQ(seconds, (KindSeconds{{"copies", 3}, {"group data", 7}, {"group model", 1}, {"op matmul", 3}}));
+  RaiseTo({{"copies", 2}, {"group model", 5}, {"op add", 1}}, seconds);
+  EXPECT_EQ(seconds,
+            (KindSeconds{{"copies", 3}, {"group data", 7}, {"group model", 5}, {"op add", 1}, {"op matmul", 3}}));
 }
 
 // The picture of memory_course.h, three microseconds for each change, with a state and a workspace.

@@ -49,9 +49,9 @@ std::vector<ErrorSummary> SummariseErrors(const std::vector<GradedRun>& runs) {
 
 std::string ToText(const std::vector<ErrorSummary>& errors) {
   std::string text =
-      fmt::format("{:<14} {:>6} {:>9} {:>9} {:>9}   worst of\n", "error of", "runs", "mean", "median", "worst");
+      fmt::format("{:<28} {:>6} {:>9} {:>9} {:>9}   worst of\n", "error of", "runs", "mean", "median", "worst");
   for (const ErrorSummary& error : errors) {
-    text += fmt::format("{:<14} {:>6} {:>7.1f} % {:>7.1f} % {:>7.1f} %   {}\n", error.kind, error.runs,
+    text += fmt::format("{:<28} {:>6} {:>7.1f} % {:>7.1f} % {:>7.1f} %   {}\n", error.kind, error.runs,
                         100 * error.mean, 100 * error.median, 100 * error.worst, error.worst_run);
   }
   return text;

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/status.h"
@@ -15,7 +16,7 @@ bool RunsOn(const Session& session, const Cluster& cluster) {
   return session.gpu_name().empty() == (cluster.KindOf(0).backend == BackendKind::kHost);
 }
 
-void Add(const char* term, double predicted, double measured, ReportProto& report) {
+void Add(const std::string& term, double predicted, double measured, ReportProto& report) {
   if (measured <= 0) return;
   ReportPredictionProto& prediction = *report.add_predictions();
   prediction.set_term(term);
@@ -26,21 +27,27 @@ void Add(const char* term, double predicted, double measured, ReportProto& repor
 }  // namespace
 
 absl::StatusOr<GradedTraining> GradedTraining::Begin(Session& session, const Machine& machine) {
-  ASSIGN_OR_RETURN(const StepPrediction predicted,
+  ASSIGN_OR_RETURN(StepPrediction predicted,
                    StepPredictionOf(session.program(), session.schedules(kTrainEntry), machine.cluster,
                                     KernelTimesOf(machine, session.ranks())));
-  return GradedTraining(session, machine, predicted);
+  return GradedTraining(session, machine, std::move(predicted));
 }
 
-GradedTraining::GradedTraining(Session& session, const Machine& machine, const StepPrediction& predicted)
+GradedTraining::GradedTraining(Session& session, const Machine& machine, StepPrediction predicted)
     : session_(&session),
       cluster_(machine.cluster.name),
       comparable_(RunsOn(session, machine.cluster)),
-      predicted_(predicted),
-      meter_(session) {}
+      predicted_(std::move(predicted)),
+      meter_(session),
+      kinds_(session) {
+  for (const RankTimeline& timeline : predicted_.simulated.timelines) {
+    RaiseTo(KindSecondsOf(timeline.spans, session.program()), predicted_kinds_);
+  }
+}
 
 absl::Status GradedTraining::AddTo(ReportProto& report) const {
   ASSIGN_OR_RETURN(const std::vector<MeasuredStep> ranks, meter_.Job());
+  ASSIGN_OR_RETURN(const KindSeconds kinds, kinds_.Job());
   ASSIGN_OR_RETURN(const std::vector<int64_t> memory, session_->JobUsedMemory());
   if (!comparable_ || ranks.empty()) return absl::OkStatus();
   MeasuredStep most;
@@ -55,6 +62,9 @@ absl::Status GradedTraining::AddTo(ReportProto& report) const {
   Add("communication", predicted_.communication, most.communication, report);
   Add("memory", static_cast<double>(predicted_.memory_bytes), static_cast<double>(*std::ranges::max_element(memory)),
       report);
+  for (const auto& [kind, seconds] : predicted_kinds_) {
+    if (const auto measured = kinds.find(kind); measured != kinds.end()) Add(kind, seconds, measured->second, report);
+  }
   return absl::OkStatus();
 }
 
@@ -74,13 +84,21 @@ std::string HistoryPath(const Flags& flags) {
   return folder.empty() ? "" : folder + "/history.jsonl";
 }
 
-absl::Status KeepHistory(const ReportProto& report, const Flags& flags) {
+absl::Status KeepRuns(const std::vector<GradedRun>& runs, const Flags& flags) {
   const std::string path = HistoryPath(flags);
-  if (report.predictions().empty() || path.empty()) return absl::OkStatus();
-  const absl::Status kept = AppendRun(path, RunOf(report));
-  if (kept.ok() || flags.IsSet("history")) return kept;
-  spdlog::warn("the run is not in the history: {}", std::string(kept.message()));
+  for (const GradedRun& run : runs) {
+    if (path.empty()) break;
+    const absl::Status kept = AppendRun(path, run);
+    if (kept.ok()) continue;
+    if (flags.IsSet("history")) return kept;
+    spdlog::warn("the run is not in the history: {}", std::string(kept.message()));
+    break;
+  }
   return absl::OkStatus();
+}
+
+absl::Status KeepHistory(const ReportProto& report, const Flags& flags) {
+  return report.predictions().empty() ? absl::OkStatus() : KeepRuns({RunOf(report)}, flags);
 }
 
 }  // namespace partita

@@ -3,15 +3,18 @@
 #define PARTITA_TOOLS_COMMANDS_ORACLE_GRADED_TRAINING_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "partitioner/explain/kind_seconds.h"
 #include "partitioner/simulate/step_prediction.h"
 #include "proto/report.pb.h"
 #include "runtime/api/session.h"
 #include "runtime/api/step_meter.h"
 #include "tools/commands/input/machine.h"
 #include "tools/commands/oracle/history.h"
+#include "tools/commands/oracle/kind_meter.h"
 #include "tools/program/flags.h"
 
 namespace partita {
@@ -23,20 +26,26 @@ class GradedTraining {
   static absl::StatusOr<GradedTraining> Begin(Session& session, const Machine& machine);
 
   // After a training step.
-  void AddStep() { meter_.AddStep(); }
+  void AddStep() {
+    meter_.AddStep();
+    kinds_.AddStep();
+  }
 
-  // Collective: adds to the report what was predicted and measured; nothing where no step was recorded, or of a cluster
+  // Collective: adds to the report what was predicted and measured, of the step and its memory and of each kind of its
+  // launches; nothing where no step was recorded, or of a cluster
   // of other devices than these.
   absl::Status AddTo(ReportProto& report) const;
 
  private:
-  GradedTraining(Session& session, const Machine& machine, const StepPrediction& predicted);
+  GradedTraining(Session& session, const Machine& machine, StepPrediction predicted);
 
   Session* session_;
   std::string cluster_;
   bool comparable_;
   StepPrediction predicted_;
+  KindSeconds predicted_kinds_;  // of each the most of any rank
   StepMeter meter_;
+  KindMeter kinds_;
 };
 
 // The line of a report's run in a history.
@@ -45,8 +54,10 @@ GradedRun RunOf(const ReportProto& report);
 // --history, else `history.jsonl` in the cache's folder; empty: there is none.
 std::string HistoryPath(const Flags& flags);
 
-// Appends a report's run, if it was graded, to the history. Where nobody asked for one, a history that cannot be
-// written is warned of.
+// Appends runs to the history. Where nobody asked for one, a history that cannot be written is warned of.
+absl::Status KeepRuns(const std::vector<GradedRun>& runs, const Flags& flags);
+
+// The same of a report's run, if it was graded.
 absl::Status KeepHistory(const ReportProto& report, const Flags& flags);
 
 }  // namespace partita

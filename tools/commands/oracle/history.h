@@ -13,7 +13,8 @@ namespace partita {
 
 // Seconds, or bytes.
 struct GradedTerm {
-  std::string kind;  // "step", "compute", "communication", "memory"
+  std::string
+      kind;  // "step", "compute", "communication", "memory", or of launches (partitioner/explain/kind_seconds.h)
   double predicted = 0;
   double measured = 0;  // greater than 0
 

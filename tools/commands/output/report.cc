@@ -4,8 +4,10 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "graph/proto_io/proto_io_message.h"
+#include "runtime/base/median.h"
 #include "runtime/base/status.h"
 #include "tools/program/version/host.h"
 #include "tools/program/version/revision.h"
@@ -85,13 +87,36 @@ void PrintCommunication(const ReportCommunicationProto& rank, std::ostream& out)
 }
 
 void PrintPrediction(const ReportPredictionProto& prediction, std::ostream& out) {
+double ErrorOf(const ReportPredictionProto& prediction) {
+  return std::abs(prediction.predicted() - prediction.measured()) / prediction.measured();
+}
+
+// "op conv2d", "group data": terms of launches, of which there are many.
+bool IsKind(const ReportPredictionProto& prediction) { return prediction.term().find(' ') != std::string::npos; }
+
   const bool bytes = prediction.term() == "memory";
   const auto shown = [bytes](double value) {
     return bytes ? fmt::format("{:.0f} bytes", value) : fmt::format("{:.0f} us", 1e6 * value);
   };
   out << fmt::format("  {:<14} {:>16}, measured {:>16}   error {:.1f} %\n", prediction.term(),
-                     shown(prediction.predicted()), shown(prediction.measured()),
-                     100 * std::abs(prediction.predicted() - prediction.measured()) / prediction.measured());
+                     shown(prediction.predicted()), shown(prediction.measured()), 100 * ErrorOf(prediction));
+}
+
+void PrintPredictions(const ReportProto& report, std::ostream& out) {
+  if (report.predictions_size() > 0) out << fmt::format("predicted of a step on {}\n", report.cluster());
+  std::vector<double> errors;
+  const ReportPredictionProto* worst = nullptr;
+  for (const ReportPredictionProto& prediction : report.predictions()) {
+    if (!IsKind(prediction)) {
+      PrintPrediction(prediction, out);
+      continue;
+    }
+    errors.push_back(ErrorOf(prediction));
+    if (worst == nullptr || ErrorOf(prediction) > ErrorOf(*worst)) worst = &prediction;
+  }
+  if (worst == nullptr) return;
+  out << fmt::format("  {} kinds of launches: error {:.1f} % (median), at most {:.1f} % ({})\n", errors.size(),
+                     100 * Median(errors), 100 * ErrorOf(*worst), worst->term());
 }
 
 void PrintTarget(const ReportProto& report, std::ostream& out) {
@@ -123,8 +148,7 @@ void PrintText(const ReportProto& report, std::ostream& out) {
   for (const ReportGroupProto& group : report.groups()) PrintGroup(group, out);
   if (report.communication_size() > 0) out << "communication of a step: mean, and median share hidden behind kernels\n";
   for (const ReportCommunicationProto& rank : report.communication()) PrintCommunication(rank, out);
-  if (report.predictions_size() > 0) out << fmt::format("predicted of a step on {}\n", report.cluster());
-  for (const ReportPredictionProto& prediction : report.predictions()) PrintPrediction(prediction, out);
+  PrintPredictions(report, out);
   out << "memory\n";
   for (const ReportMemoryProto& memory : report.memory()) {
     out << fmt::format("  rank {:<9} planned {:>10} bytes ({}), used {:>10} bytes\n", memory.rank(),

@@ -42,7 +42,8 @@ TEST(History, ErrorsAreThoseByHand) {
   EXPECT_EQ(errors[1].kind, "memory");
   EXPECT_EQ(errors[1].runs, 1);
   EXPECT_DOUBLE_EQ(errors[1].worst, 1);
-  EXPECT_THAT(ToText(errors), HasSubstr("step                3    25.0 %    25.0 %    50.0 %   a on data:2 at t1\n"));
+  EXPECT_THAT(ToText(errors),
+              HasSubstr("step                              3    25.0 %    25.0 %    50.0 %   a on data:2 at t1\n"));
   EXPECT_THAT(ToJson(errors), HasSubstr("\"median\": 0.25"));
 }
 
