@@ -19,6 +19,7 @@
 #include "tools/commands/input/pixel_forms.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
+#include "tools/commands/output/plan_finalists.h"
 #include "tools/commands/output/plan_objective.h"
 #include "tools/commands/output/plan_proto.h"
 #include "tools/commands/output/strategy_file.h"
@@ -133,6 +134,8 @@ class Planning {
     if (tells_objective) {
       ASSIGN_OR_RETURN(*plan->mutable_objective(), ObjectiveOfChosen());
     }
+    AddFinalists(chosen_.finalists, *plan);
+    for (const std::string& why : chosen_.left_out) plan->add_left_out(why);
     if (flags_.IsSet("page")) {
       ASSIGN_OR_RETURN(const PredictedPlan* const predicted, Predicted());
       const Explanation explanation = partita::Explain(*predicted);

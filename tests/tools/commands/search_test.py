@@ -24,6 +24,21 @@ class SearchTest(TrainerCase):
         self.assertEqual(milliseconds, sorted(milliseconds))
         self.assertEqual(text, self.call("plan", "--search=auto", "--cluster=" + CORES, "--ranks=4", LENET).stdout)
 
+    def test_programs_are_told_all_finalists(self):
+        plan = ["plan", "--search=auto", "--cluster=" + CORES, "--ranks=2"]
+        rows = self.call(*plan, LENET).stdout.split("\n\n")[0].splitlines()[1:]
+        told = json.loads(self.call(*plan, "--format=json", LENET).stdout)
+        self.assertEqual([(one["search"], f"{1e3 * one['step_seconds']:.3f}") for one in told["finalists"]],
+                         [(row.split()[0], re.search(r" (\d+\.\d+) +\d+\.\d  ", row).group(1)) for row in rows])
+        for one in told["finalists"]:
+            self.assertEqual((one["ranks"], one["refused"], one["value"]), (2, "", one["step_seconds"]))
+            self.assertAlmostEqual(one["table_seconds"], one["least_table_seconds"] * (1 + one["gap"]))
+        # Of those that do not fit it says why.
+        memory = sorted(one["memory_bytes"] for one in told["finalists"])
+        told = json.loads(self.call(*plan, "--format=json", f"--memory={memory[0]}", LENET).stdout)["finalists"]
+        self.assertEqual(told[0]["refused"], "")
+        self.assertTrue(any("are allowed" in one["refused"] for one in told), told)
+
     def test_what_is_found_takes_as_long_as_its_plan(self):
         # Pictures travel as bytes in both.
         for search in ("data", "pipeline"):
@@ -39,6 +54,8 @@ class SearchTest(TrainerCase):
                                              "--save-strategy=found.pbtxt", *plan).stdout)
                 with open(self.path("found.pbtxt")) as file:
                     self.assertIn(f"# Found by the search '{search}'", file.read())
+                self.assertEqual(found["finalists"][0]["search"], search)
+                found["finalists"] = []
                 read = json.loads(self.call("plan", "--strategy=found.pbtxt", "--cluster=" + CORES, *plan).stdout)
                 self.assertEqual(found, read)
                 self.call("check", "--strategy=found.pbtxt", "--batch=8", MLP)

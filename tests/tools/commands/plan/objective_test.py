@@ -44,8 +44,11 @@ class ObjectiveTest(TrainerCase):
             self.assertIn(f"epochs of {SAMPLES // found['batch']} steps with --batch={found['batch']} (toy)", text)
 
     def test_what_a_curve_does_not_cover_is_left_out(self):
-        text = self.call("plan", "--cluster=" + CLUSTER, "--ranks=4", "--search=data", "--objective=" + TO,
-                         self.curve((64, 1), (200, 1)), MLP).stdout
+        curve = self.curve((64, 1), (200, 1))
+        flags = ["--ranks=4", "--search=data", "--objective=" + TO, curve]
+        (left_out,) = self.plan(*flags)["left_out"]
+        self.assertIn("4 ranks at a batch of 256 were left out: ", left_out)
+        text = self.call("plan", "--cluster=" + CLUSTER, *flags, MLP).stdout
         self.assertRegex(text, r"\n4 ranks at a batch of 256 were left out: .*c.pbtxt: it has no point for a batch of 256")
         self.assertIn("with --batch=128 (toy)", text)
 

@@ -71,6 +71,13 @@ class EqualityTest(TrainerCase):
         self.run_both(4, "--batch=8", "--strategy=" + example("mini_inception_2x2.pbtxt"),
                       example("mini_inception.pbtxt"))
 
+    def test_what_a_search_finds(self):
+        """Each process searches for itself, and finds the same."""
+        for ranks, graph in ((2, "lenet5"), (4, "lenet5"), (4, "mlp"), (2, "mini_inception")):
+            with self.subTest(graph=graph, ranks=ranks):
+                self.run_both(ranks, "--batch=8", "--search=auto", "--cluster=two_cores", f"--ranks={ranks}",
+                              example(graph + ".pbtxt"))
+
     def test_evaluation_loads_in_every_process(self):
         model = self.path("model.safetensors")
         self.call("train", "--mock-data", "--batch=8", "--steps=3", "--save=" + model, MLP)

@@ -1,0 +1,17 @@
+// What searches found, for programs: the table that people are told (partitioner/choose/ranked_finalists.h), all of it.
+#ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_FINALISTS_H_
+#define PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_FINALISTS_H_
+
+#include <vector>
+
+#include "partitioner/choose/candidate.h"
+#include "proto/plan.pb.h"
+
+namespace partita {
+
+// Ranked ones, the chosen one first; `ranks` and the batch of each where it is known.
+void AddFinalists(const std::vector<Finalist>& finalists, PlanProto& plan);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_COMMANDS_OUTPUT_PLAN_FINALISTS_H_
