@@ -8,15 +8,21 @@
 #include <vector>
 
 #include "runtime/base/status.h"
+#include "runtime/checkpoint/name_list.h"
 
 namespace partita {
 namespace {
 
 constexpr char kImages[] = "partita.images";
 constexpr char kClasses[] = "partita.classes";
+constexpr char kClassNames[] = "partita.class_names";
 constexpr char kMean[] = "partita.mean";
 constexpr char kDeviation[] = "partita.deviation";
 constexpr char kResize[] = "partita.resize";
+// With the name of an input behind them.
+constexpr char kScaleOf[] = "partita.scale.";
+constexpr char kMeanOf[] = "partita.mean.";
+constexpr char kDeviationOf[] = "partita.deviation.";
 constexpr char kStep[] = "partita.step";
 constexpr char kRun[] = "partita.run.";
 constexpr char kRecipe[] = "partita.recipe.";
@@ -26,16 +32,23 @@ constexpr char kAccuracy[] = "accuracy";
 constexpr char kLoss[] = "loss";
 constexpr int64_t kMostSteps = int64_t{1} << 53;
 constexpr int64_t kLargestSize = int64_t{1} << 31;
-constexpr size_t kMostNumbers = 4096;  // of a list: channels
+constexpr size_t kMostNumbers = size_t{1} << 20;  // of a list: sizes of a last dimension
 
 // Reads texts of one file's metadata as what they stand for.
 class Reader {
  public:
   Reader(const std::string& path, const Metadata& metadata) : path_(path), metadata_(metadata) {}
 
-  bool Has(const char* key) const { return metadata_.contains(key); }
+  bool Has(const std::string& key) const { return metadata_.contains(key); }
 
-  absl::StatusOr<std::vector<double>> Numbers(const char* key) const { return List<double>(key, "a number"); }
+  absl::StatusOr<std::vector<double>> Numbers(const std::string& key) const { return List<double>(key, "a number"); }
+  // One, which is finite.
+  absl::StatusOr<double> Number(const std::string& key) const {
+    ASSIGN_OR_RETURN(const std::vector<double> list, Numbers(key));
+    if (list.size() == 1 && std::isfinite(list[0])) return list[0];
+    return InvalidArgument("{}: metadata {}: found {}, allowed is one finite number", path_, key,
+                           list.size() == 1 ? fmt::to_string(list[0]) : fmt::format("{} numbers", list.size()));
+  }
   absl::StatusOr<std::vector<int64_t>> Wholes(const char* key, int64_t least, int64_t most) const {
     ASSIGN_OR_RETURN(const std::vector<int64_t> list, List<int64_t>(key, "a whole number"));
     for (const int64_t number : list) {
@@ -51,6 +64,14 @@ class Reader {
     return InvalidArgument("{}: metadata {}: found {} numbers, allowed is one", path_, key, list.size());
   }
 
+  absl::StatusOr<std::vector<std::string>> Names(const std::string& key) const {
+    const std::string& text = metadata_.at(key);
+    std::optional<std::vector<std::string>> names = SplitNames(text);
+    if (names) return *std::move(names);
+    return InvalidArgument("{}: metadata {}: found {}, allowed are names with slashes between", path_, key,
+                           Printable(text));
+  }
+
   // The texts whose keys begin with `prefix`, under the rest of their keys.
   Settings Named(std::string_view prefix) const {
     Settings settings;
@@ -63,7 +84,7 @@ class Reader {
  private:
   // Numbers between commas, and nothing else.
   template <typename T>
-  absl::StatusOr<std::vector<T>> List(const char* key, const char* what) const {
+  absl::StatusOr<std::vector<T>> List(const std::string& key, const char* what) const {
     const auto found = metadata_.find(key);
     if (found == metadata_.end()) {
       return InvalidArgument("{}: metadata {}: not found, though the file has other keys that go with it", path_, key);
@@ -104,25 +125,48 @@ absl::StatusOr<Preprocessing> ReadPreprocessing(const std::string& path, const R
   if (reader.Has(kResize)) {
     ASSIGN_OR_RETURN(preprocessing.resize, reader.Whole(kResize, 1, kLargestSize));
   }
+  if (reader.Has(kClassNames)) {
+    ASSIGN_OR_RETURN(preprocessing.class_names, reader.Names(kClassNames));
+    const auto found = static_cast<int64_t>(preprocessing.class_names.size());
+    if (found > preprocessing.classes) {
+      return InvalidArgument("{}: metadata {}: found {} names, there are {} classes", path, kClassNames, found,
+                             preprocessing.classes);
+    }
+  }
   return preprocessing;
 }
 
-absl::StatusOr<TrainingPosition> ReadPosition(const std::string& path, const Reader& reader) {
+absl::StatusOr<TrainingPosition> ReadPosition(const Reader& reader) {
   TrainingPosition position;
   ASSIGN_OR_RETURN(position.step, reader.Whole(kStep, 0, kMostSteps));
   position.run = reader.Named(kRun);
   position.recipe = reader.Named(kRecipe);
   for (const char* metric : {kAccuracy, kLoss}) {
     const std::string key = kBest + std::string(metric);
-    if (!reader.Has(key.c_str())) continue;
-    ASSIGN_OR_RETURN(const std::vector<double> value, reader.Numbers(key.c_str()));
-    if (value.size() != 1 || !std::isfinite(value[0])) {
-      return InvalidArgument("{}: metadata {}: found {}, allowed is one finite number", path, key,
-                             fmt::join(value, ","));
-    }
-    position.best = {metric, value[0]};
+    if (!reader.Has(key)) continue;
+    ASSIGN_OR_RETURN(const double value, reader.Number(key));
+    position.best = {metric, value};
   }
   return position;
+}
+
+absl::StatusOr<ByteScales> ReadScales(const std::string& path, const Reader& reader) {
+  ByteScales scales;
+  for (const char* const prefix : {kMeanOf, kDeviationOf}) {
+    for (const auto& [input, ignored] : reader.Named(prefix)) {
+      ByteScale& scale = scales[input];
+      ASSIGN_OR_RETURN(scale.mean, reader.Numbers(kMeanOf + input));
+      ASSIGN_OR_RETURN(scale.deviation, reader.Numbers(kDeviationOf + input));
+    }
+  }
+  for (const auto& [input, ignored] : reader.Named(kScaleOf)) {
+    ASSIGN_OR_RETURN(scales[input].scale, reader.Number(kScaleOf + input));
+  }
+  for (const auto& [input, scale] : scales) {
+    const std::string keys = scale.scale ? kScaleOf + input : kMeanOf + input + " and " + kDeviationOf + input;
+    RETURN_IF_ERROR(WithContext(fmt::format("{}: metadata {}", path, keys), CheckByteScale(scale, scale.mean.size())));
+  }
+  return scales;
 }
 
 std::string Sizes(const ImageShape& shape) {
@@ -146,12 +190,21 @@ bool BestScore::IsBeatenBy(const BestScore& other) const {
 Metadata ToMetadata(const ModelRecord& record) {
   Metadata metadata;
   if (record.preprocessing) {
-    const auto& [images, classes, normalization, resize] = *record.preprocessing;
+    const auto& [images, classes, normalization, resize, class_names] = *record.preprocessing;
     metadata[kImages] = fmt::format("{},{},{}", images.height, images.width, images.channels);
     metadata[kClasses] = fmt::to_string(classes);
     metadata[kMean] = fmt::format("{}", fmt::join(normalization.mean, ","));
     metadata[kDeviation] = fmt::format("{}", fmt::join(normalization.deviation, ","));
     if (resize != 0) metadata[kResize] = fmt::to_string(resize);
+    if (!class_names.empty()) metadata[kClassNames] = JoinNames(class_names);
+  }
+  for (const auto& [input, scale] : record.scales) {
+    if (scale.scale) {
+      metadata[kScaleOf + input] = fmt::to_string(*scale.scale);
+      continue;
+    }
+    metadata[kMeanOf + input] = fmt::format("{}", fmt::join(scale.mean, ","));
+    metadata[kDeviationOf + input] = fmt::format("{}", fmt::join(scale.deviation, ","));
   }
   if (record.training) {
     metadata[kStep] = fmt::to_string(record.training->step);
@@ -165,11 +218,13 @@ Metadata ToMetadata(const ModelRecord& record) {
 absl::StatusOr<ModelRecord> ReadRecord(const std::string& path, const Metadata& metadata) {
   const Reader reader(path, metadata);
   ModelRecord record;
-  if (reader.Has(kImages) || reader.Has(kClasses) || reader.Has(kMean) || reader.Has(kDeviation)) {
+  if (reader.Has(kImages) || reader.Has(kClasses) || reader.Has(kMean) || reader.Has(kDeviation) ||
+      reader.Has(kClassNames)) {
     ASSIGN_OR_RETURN(record.preprocessing, ReadPreprocessing(path, reader));
   }
+  ASSIGN_OR_RETURN(record.scales, ReadScales(path, reader));
   if (reader.Has(kStep)) {
-    ASSIGN_OR_RETURN(record.training, ReadPosition(path, reader));
+    ASSIGN_OR_RETURN(record.training, ReadPosition(reader));
   }
   return record;
 }

@@ -7,10 +7,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/checkpoint/safetensors.h"
+#include "runtime/data/byte_scale.h"
 #include "runtime/data/image_dataset.h"
 #include "runtime/data/normalization.h"
 
@@ -22,6 +24,7 @@ struct Preprocessing {
   int64_t classes = 0;
   Normalization normalization;
   int64_t resize = 0;  // of pictures in files: the shorter side that they are scaled to; 0: the images'
+  std::vector<std::string> class_names = {};  // of pictures by class, in the order of the labels; none: they have none
 };
 
 // The best result of a test set so far.
@@ -46,6 +49,7 @@ struct TrainingPosition {
 struct ModelRecord {
   std::optional<Preprocessing> preprocessing = {};
   std::optional<TrainingPosition> training = {};
+  ByteScales scales = {};  // of arrays of bytes that it was trained on, by the graph's input
 };
 
 Metadata ToMetadata(const ModelRecord& record);

@@ -16,6 +16,7 @@
 #include "runtime/api/session.h"
 #include "runtime/checkpoint/sharded/record.h"
 #include "runtime/data/batch_source.h"
+#include "runtime/data/byte_scale.h"
 #include "runtime/data/normalization.h"
 #include "runtime/telemetry/progress.h"
 #include "runtime/train/evaluator.h"
@@ -29,6 +30,7 @@ struct TrainingData {
   std::shared_ptr<const BatchSource> test;          // likewise
   std::string manifest;                             // differs for different data: what processes of a job compare
   std::optional<Preprocessing> preprocessing = {};  // what was done to images; none: the data is no images of bytes
+  ByteScales scales = {};                           // what became of the bytes of arrays, by field
   // Fields of bytes that the program is to make numbers of (ProgramOptions::given), and how.
   std::map<std::string, Normalization> pixels = {};
 };
@@ -55,6 +57,7 @@ struct TrainingResult {
   int64_t samples = 0;
   double seconds = 0;                 // of training, without evaluation
   double data_wait_seconds = 0;       // of these, in which the next batch was not ready
+  double data_making_seconds = 0;     // that batches took to be made, on a thread beside the steps
   int stopped_by = 0;                 // what the flag was set to before the end; 0: it was not
   bool enough = false;                // an evaluation ended it: is_enough
   std::vector<GroupTraffic> traffic;  // of all training steps, by group of the program

@@ -37,8 +37,11 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
   const std::optional<Beginning> beginning = loaded->beginning();
-  const DataRequest request = {
-      .training = Need::kNo, .test = Need::kYes, .preprocessing = PreprocessingOf(beginning), .sizes = SizesOf(model)};
+  const DataRequest request = {.training = Need::kNo,
+                               .test = Need::kYes,
+                               .preprocessing = PreprocessingOf(beginning),
+                               .scales = ScalesOf(beginning),
+                               .sizes = SizesOf(model)};
   ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, request));
   RETURN_IF_ERROR(CheckImages(*beginning, data));
   ProgramOptions program_options = ReadProgramOptions(flags, speed);

@@ -43,6 +43,14 @@ absl::StatusOr<Program> PredictionProgram(const Flags& flags, const Model& model
   return OnlyEntries(std::move(program), {kPredictEntry});
 }
 
+// None where samples have none.
+std::vector<std::string> NamesOf(const BatchSource& set, int64_t samples) {
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < samples; ++i) names.push_back(set.name_of(i));
+  if (samples == 0 || names[0].empty()) names.clear();
+  return names;
+}
+
 absl::StatusOr<int> RunPredict(const CommandContext& context) {
   const Flags& flags = context.flags;
   RETURN_IF_ERROR(SetUpLogging(flags));
@@ -64,11 +72,12 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
   const auto reads = [&entry](const std::string& field) { return entry.FindInput(field) != nullptr; };
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
   const std::optional<Beginning> beginning = loaded->beginning();
-  ASSIGN_OR_RETURN(
-      const TrainingData data,
-      ReadData(
-          flags, model.graph,
-          {.training = Need::kNo, .test = Need::kYes, .preprocessing = PreprocessingOf(beginning), .reads = reads}));
+  const DataRequest request = {.training = Need::kNo,
+                               .test = Need::kYes,
+                               .preprocessing = PreprocessingOf(beginning),
+                               .scales = ScalesOf(beginning),
+                               .reads = reads};
+  ASSIGN_OR_RETURN(const TrainingData data, ReadData(flags, model.graph, request));
   RETURN_IF_ERROR(CheckImages(*beginning, data));
   // Which fields are needed, the program says; what is given in them, the data.
   if (!data.pixels.empty()) {
@@ -84,7 +93,7 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
   if (!Speaks(*session)) return static_cast<int>(kExitFinished);
   const HostTensor& tensor = predictions->front();
   const FinishWriting finish;
-  RETURN_IF_ERROR(SavePredictions(tensor, value, flags.Text("output")));
+  RETURN_IF_ERROR(SavePredictions(tensor, value, NamesOf(*data.test, tensor.shape[0]), flags.Text("output")));
   context.out << fmt::format("{}: value '{}' of {} samples, {}{}\n", flags.Text("output"), value, tensor.shape[0],
                              Name(tensor.dtype), ToString(tensor.shape));
   return static_cast<int>(kExitFinished);

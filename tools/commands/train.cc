@@ -96,7 +96,9 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   std::optional<Beginning> beginning;
   if (loaded) beginning = loaded->beginning();
   if (resumed) beginning = resumed->beginning;
-  DataRequest request{.augmentation = ReadAugmentation(flags), .preprocessing = PreprocessingOf(beginning)};
+  DataRequest request{.augmentation = ReadAugmentation(flags),
+                      .preprocessing = PreprocessingOf(beginning),
+                      .scales = ScalesOf(beginning)};
   if (flags.Given("crop-area")) request.least_area = flags.Float("crop-area");
   request.colour = flags.Float("colour");
   request.sizes = SizesOf(prepared.model);

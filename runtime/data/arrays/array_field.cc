@@ -11,7 +11,6 @@
 #include "graph/value/node_name.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
-#include "runtime/data/normalization.h"
 
 namespace partita {
 namespace {
@@ -143,35 +142,6 @@ absl::Status CheckLengths(const std::string& name, const WantedField& wanted, co
   return absl::OkStatus();
 }
 
-absl::Status CheckScale(const std::string& name, const Field& field, const ByteScale& scale) {
-  const size_t means = scale.mean.size();
-  const auto last = static_cast<size_t>(field.row.empty() ? 1 : field.row.back());
-  if (scale.scale && (means > 0 || !scale.deviation.empty())) {
-    return InvalidArgument("{}: field {}: found a scale and a mean or deviation, allowed is one of the two", name,
-                           Quoted(field.name));
-  }
-  if (means != scale.deviation.size() || (means > 1 && means != last)) {
-    return InvalidArgument("{}: field {}: found {} means and {} deviations, allowed are one of each, or {}", name,
-                           Quoted(field.name), means, scale.deviation.size(), last);
-  }
-  const auto finite = [](double value) { return std::isfinite(value); };
-  const bool numbers = finite(scale.scale.value_or(1)) && std::ranges::all_of(scale.mean, finite) &&
-                       std::ranges::all_of(scale.deviation, [&](double d) { return finite(d) && d > 0; });
-  if (numbers) return absl::OkStatus();
-  return InvalidArgument("{}: field {}: allowed are a finite scale and mean, and a finite deviation above 0", name,
-                         Quoted(field.name));
-}
-
-std::vector<double> TableOf(const ByteScale& scale) {
-  if (!scale.scale) {
-    const bool given = !scale.mean.empty();
-    return NormalizationTable<double>(given ? Normalization{scale.mean, scale.deviation} : NoNormalization(1));
-  }
-  std::vector<double> table;
-  for (int byte = 0; byte < 256; ++byte) table.push_back(byte * *scale.scale);
-  return table;
-}
-
 }  // namespace
 
 absl::StatusOr<ArrayField> MakeArrayField(const std::string& name, Array array, const WantedField& wanted,
@@ -181,8 +151,7 @@ absl::StatusOr<ArrayField> MakeArrayField(const std::string& name, Array array, 
   RETURN_IF_ERROR(CheckType(name, array, field, scale));
   ArrayField made{field, array.sizes[0], {}, {}, name, wanted.divides};
   if (IsFloating(field.dtype) && array.type == ElementType::kU8) {
-    RETURN_IF_ERROR(CheckScale(name, field, scale));
-    made.table = TableOf(scale);
+    RETURN_IF_ERROR(ScaleBytes(scale, made));
   } else if (field.dtype == DType::kF32) {
     RETURN_IF_ERROR(Convert<float>(name, field, array));
   } else if (field.dtype == DType::kF64) {
@@ -194,6 +163,16 @@ absl::StatusOr<ArrayField> MakeArrayField(const std::string& name, Array array, 
   }
   made.bytes = std::move(array.bytes);
   return made;
+}
+
+absl::Status ScaleBytes(const ByteScale& scale, ArrayField& field) {
+  const auto places = static_cast<size_t>(field.field.row.empty() ? 1 : field.field.row.back());
+  if (const absl::Status valid = CheckByteScale(scale, places); !valid.ok()) {
+    return WithContext(fmt::format("{}: field {}", field.array, Quoted(field.field.name)), valid);
+  }
+  field.scale = scale;
+  field.table = TableOf(scale.given() ? scale : PlainBytes());
+  return absl::OkStatus();
 }
 
 }  // namespace partita

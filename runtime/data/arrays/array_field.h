@@ -3,24 +3,16 @@
 #define PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_FIELD_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/data/array.h"
 #include "runtime/data/batch_source.h"
+#include "runtime/data/byte_scale.h"
 
 namespace partita {
-
-// What a byte of a u8 array becomes in a floating field: byte x scale, or (byte / 255 - mean) / deviation with one
-// number of each for every size of the last dimension, or one for all. Unset: byte / 255.
-struct ByteScale {
-  std::optional<double> scale = {};
-  std::vector<double> mean = {}, deviation = {};
-
-  bool given() const { return scale || !mean.empty() || !deviation.empty(); }
-};
 
 struct ArrayField {
   Field field;
@@ -29,6 +21,9 @@ struct ArrayField {
   std::vector<double> table;   // what byte b at place c of the last dimension becomes: [c mod (size / 256)][b]
   std::string array = {};      // that it is of, for messages
   bool divides = false;        // as WantedField says
+  ByteScale scale = {};        // that the table is of; not given where nothing was said of it
+
+  bool scaled() const { return !table.empty(); }
 };
 
 // `name`: of the array, for messages. Floating fields take f32, f64 and, by `scale`, u8; i32 fields all integers; u8
@@ -37,6 +32,9 @@ struct ArrayField {
 // does not fit the type, or is no label of the classes.
 absl::StatusOr<ArrayField> MakeArrayField(const std::string& name, Array array, const WantedField& wanted,
                                           const ByteScale& scale);
+
+// What the bytes of a field that has a table become; kInvalidArgument: a scale that cannot be of the field.
+absl::Status ScaleBytes(const ByteScale& scale, ArrayField& field);
 
 }  // namespace partita
 

@@ -61,6 +61,8 @@ class PictureBatches : public BatchSource {
   int64_t samples() const override { return order_.samples(); }
   int64_t batch_rows() const override { return options_.batch_rows; }
   int64_t batches_per_epoch() const override { return order_.batches_per_epoch(); }
+  // Its path below the set's folder.
+  std::string name_of(int64_t sample) const override { return set_->samples[static_cast<size_t>(sample)].name; }
 
  private:
   PictureBatches(std::shared_ptr<const PictureSet> set, std::shared_ptr<DecodeThreads> threads,

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 
@@ -61,11 +62,11 @@ absl::Status AddFile(const fs::directory_entry& entry, const std::string& name, 
   return absl::OkStatus();
 }
 
-// All files below `set.folder`/`name`.
+// All files below `set.folder`/`name`, which may be empty.
 absl::Status AddFiles(const std::string& name, int32_t label, PictureSets& sets, PictureSet& set) {
   ASSIGN_OR_RETURN(const std::vector<fs::directory_entry> entries, Entries(set.folder + "/" + name));
   for (const fs::directory_entry& entry : entries) {
-    const std::string inner = name + "/" + entry.path().filename().native();
+    const std::string inner = (name.empty() ? "" : name + "/") + entry.path().filename().native();
     std::error_code ignored;
     const bool deeper = fs::is_directory(entry.symlink_status(ignored));
     RETURN_IF_ERROR(deeper ? AddFiles(inner, label, sets, set) : AddFile(entry, inner, label, sets, set));
@@ -73,13 +74,13 @@ absl::Status AddFiles(const std::string& name, int32_t label, PictureSets& sets,
   return absl::OkStatus();
 }
 
-absl::Status AddClasses(const std::vector<std::string>& names, DecodeThreads& threads, PictureSets& sets,
-                        PictureSet& set) {
+absl::Status AddClasses(const std::vector<std::string>& names, const char* who, DecodeThreads& threads,
+                        PictureSets& sets, PictureSet& set) {
   std::map<std::string, int32_t> labels;
   for (const std::string& name : sets.classes) labels.emplace(name, static_cast<int32_t>(labels.size()));
   for (const std::string& name : names) {
     const auto label = labels.find(name);
-    if (label == labels.end()) return InvalidArgument("{}/{}: found a class that training lacks", set.folder, name);
+    if (label == labels.end()) return InvalidArgument("{}/{}: found a class that {} lacks", set.folder, name, who);
     RETURN_IF_ERROR(AddFiles(name, label->second, sets, set));
   }
   RETURN_IF_ERROR(KeepPictures(set, threads, sets.bad));
@@ -105,6 +106,26 @@ absl::Status CheckClasses(const std::vector<std::string>& classes, const std::st
   return absl::OkStatus();
 }
 
+// The folder's classes; if none are known yet, they are all that there are.
+absl::StatusOr<std::vector<std::string>> ClassesIn(const std::string& folder, PictureSets& sets) {
+  ASSIGN_OR_RETURN(std::vector<std::string> names, FoldersIn(folder));
+  if (!sets.classes.empty() && !names.empty()) return names;
+  RETURN_IF_ERROR(CheckClasses(names, folder));
+  sets.classes = names;
+  return names;
+}
+
+absl::StatusOr<PictureSets> ScanLoosePictures(const std::string& folder, const ScanOptions& options,
+                                              DecodeThreads& threads) {
+  PictureSets sets;
+  sets.bad.policy = options.bad_files;
+  sets.test.folder = folder;
+  RETURN_IF_ERROR(AddFiles("", 0, sets, sets.test));
+  RETURN_IF_ERROR(KeepPictures(sets.test, threads, sets.bad));
+  if (!sets.test.samples.empty()) return sets;
+  return InvalidArgument("{}: found no pictures; {} other files were left out", folder, sets.bad.count);
+}
+
 void HoldOut(double share, PictureSets& sets) {
   sets.test.folder = sets.train.folder;
   std::vector<PictureSample> rest;
@@ -115,6 +136,16 @@ void HoldOut(double share, PictureSets& sets) {
 }
 
 }  // namespace
+
+bool HasLoosePictures(const std::string& folder) {
+  const absl::StatusOr<std::vector<fs::directory_entry>> entries = Entries(folder);
+  return entries.ok() && std::ranges::any_of(*entries, [](const fs::directory_entry& entry) {
+           std::string ending = entry.path().extension().string();
+           for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+           std::error_code ignored;
+           return (ending == ".png" || ending == ".jpg" || ending == ".jpeg") && !entry.is_directory(ignored);
+         });
+}
 
 bool IsHeldOut(const std::string& name, double share) {
   // 53 bits are a double exactly.
@@ -147,23 +178,24 @@ absl::StatusOr<PictureSets> ScanPictureFolder(const std::string& folder, const S
   for (const char* name : {"validation", "val", "test"}) {
     if (has(name)) test = name;
   }
+  const std::string tests = test.empty() ? folder : folder + "/" + test;
+  if (!options.labelled && HasLoosePictures(tests)) return ScanLoosePictures(tests, options, threads);
   PictureSets sets;
   sets.bad.policy = options.bad_files;
+  sets.classes = options.classes;
+  const char* const who = options.classes.empty() ? "training" : "the training of the model that is loaded";
   const bool divided = has("train") || !test.empty();
   sets.train.folder = has("train") ? folder + "/train" : folder;
   if (has("train") || !divided) {
-    ASSIGN_OR_RETURN(sets.classes, FoldersIn(sets.train.folder));
-    RETURN_IF_ERROR(CheckClasses(sets.classes, sets.train.folder));
-    RETURN_IF_ERROR(AddClasses(sets.classes, threads, sets, sets.train));
+    ASSIGN_OR_RETURN(const std::vector<std::string> classes, ClassesIn(sets.train.folder, sets));
+    RETURN_IF_ERROR(AddClasses(classes, who, threads, sets, sets.train));
   }
   if (test.empty()) {
     HoldOut(options.test_share, sets);
   } else {
-    sets.test.folder = folder + "/" + test;
-    ASSIGN_OR_RETURN(const std::vector<std::string> classes, FoldersIn(sets.test.folder));
-    if (!has("train")) sets.classes = classes;
-    RETURN_IF_ERROR(CheckClasses(classes, sets.test.folder));
-    RETURN_IF_ERROR(AddClasses(classes, threads, sets, sets.test));
+    sets.test.folder = tests;
+    ASSIGN_OR_RETURN(const std::vector<std::string> classes, ClassesIn(tests, sets));
+    RETURN_IF_ERROR(AddClasses(classes, who, threads, sets, sets.test));
   }
   if (!sets.train.samples.empty() || !sets.test.samples.empty()) return sets;
   return InvalidArgument("{}: found no pictures; {} other files were left out", folder, sets.bad.count);

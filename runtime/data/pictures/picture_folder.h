@@ -2,6 +2,7 @@
 //
 //   FOLDER/train/CLASS/...  and  FOLDER/test/CLASS/...   (or val, or validation, in place of test)
 //   FOLDER/CLASS/...                                     a share of each class is held out for the test
+//   FOLDER/test/PICTURE, FOLDER/PICTURE                  of no class: what is predicted
 //
 // Classes are the names of the folders in the order of their bytes. Whatever lies below a class's folder, however deep,
 // belongs to it. Hidden files and folders, and files beside the folders of classes, are not looked at. A link to a file
@@ -10,6 +11,7 @@
 #define PARTITA_RUNTIME_DATA_PICTURES_PICTURE_FOLDER_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/data/pictures/bad_files.h"
@@ -20,14 +22,19 @@ namespace partita {
 
 struct ScanOptions {
   BadFilePolicy bad_files = BadFilePolicy::kStop;
-  double test_share = 0.2;  // of pictures that nobody has divided: those whose names' hash lies below it
+  double test_share = 0.2;                // of pictures that nobody has divided: those whose names' hash lies below it
+  std::vector<std::string> classes = {};  // that a model knows, in its order; none: those of the folder
+  bool labelled = true;                   // false: pictures that lie in no class's folder, with all below, are a test
 };
 
 // Looks at the beginning of each file. Bad are: what is neither a JPEG nor a PNG file or too large, what is no file, a
 // link that leads nowhere, a class without pictures. kInvalidArgument whatever the policy: no such folder, fewer than
-// two classes, a class of the test that training has not, no pictures.
+// two classes, a class that training, or the model, has not, no pictures.
 absl::StatusOr<PictureSets> ScanPictureFolder(const std::string& folder, const ScanOptions& options,
                                               DecodeThreads& threads);
+
+// Whether files beside its folders have names of pictures.
+bool HasLoosePictures(const std::string& folder);
 
 // Whether a name that nobody has put in a set is held out: a pure function of both.
 bool IsHeldOut(const std::string& name, double share);

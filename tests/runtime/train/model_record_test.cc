@@ -14,8 +14,10 @@ using ::testing::HasSubstr;
 
 ModelRecord Whole() {
   ModelRecord record;
-  record.preprocessing = {{28, 30, 2}, 10, {{0.1, -1.0 / 3}, {1e-9, 2}}, 36};
+  record.preprocessing = {
+      {28, 30, 2}, 10, {{0.1, -1.0 / 3}, {1e-9, 2}}, 36, {"a", "b c", "100 %", "gr\xc3\xbcn", "\xff\n,\""}};
   record.training = {100, {{"batch", "8"}, {"data", "a, b"}}, {{"precision", "f32"}}, BestScore{"accuracy", 0.7}};
+  record.scales = {{"a", {{}, {0.5, -1.0 / 3}, {0.25, 2}}}, {"b/c", {0.1}}};
   return record;
 }
 
@@ -32,6 +34,9 @@ TEST(ModelRecord, SurvivesTheFile) {
   EXPECT_EQ(read.preprocessing->images, (ImageShape{28, 30, 2}));
   EXPECT_EQ(read.preprocessing->normalization.mean, Whole().preprocessing->normalization.mean);  // to the bit
   EXPECT_EQ(read.preprocessing->normalization.deviation, Whole().preprocessing->normalization.deviation);
+  EXPECT_EQ(read.preprocessing->class_names, Whole().preprocessing->class_names);
+  EXPECT_EQ(metadata.at("partita.class_names"), "a/b c/100 %25/gr%C3%BCn/%FF%0A,\"");
+  EXPECT_EQ(read.scales, Whole().scales);
   EXPECT_EQ(read.training->step, 100);
   EXPECT_EQ(read.training->run.at("data"), "a, b");
   EXPECT_EQ(read.training->best->value, 0.7);
@@ -49,8 +54,9 @@ TEST(ModelRecord, NonsenseIsRefusedByItsName) {
     for (int i = 0; i < 100'000; ++i) text += ",1";
     return text;
   }();
-  for (const char* key : {"partita.images", "partita.classes", "partita.mean", "partita.deviation", "partita.resize",
-                          "partita.step", "partita.best.accuracy"}) {
+  for (const char* key :
+       {"partita.images", "partita.classes", "partita.mean", "partita.deviation", "partita.resize", "partita.step",
+        "partita.best.accuracy", "partita.mean.a", "partita.deviation.a", "partita.scale.b/c"}) {
     for (const std::string& text : {std::string(), std::string("x"), std::string("1,"), std::string(",1"),
                                     std::string("1 "), std::string("nan"), std::string("1;2"), many, list}) {
       const std::string refusal = Refusal(key, text);
@@ -63,12 +69,20 @@ TEST(ModelRecord, NonsenseIsRefusedByItsName) {
   EXPECT_THAT(Refusal("partita.images", "28,30,3"), HasSubstr("found 2 means and 2 deviations"));
   EXPECT_THAT(Refusal("partita.deviation", "1,0"), HasSubstr("channel 1: found mean"));
   EXPECT_THAT(Refusal("partita.deviation", "1,inf"), HasSubstr("channel 1: found mean"));
+  for (const char* text : {"", "a/", "/a", "a//b", "a%", "a%2", "a%2G", "a%+1"}) {
+    EXPECT_THAT(Refusal("partita.class_names", text), HasSubstr("allowed are names with slashes between")) << text;
+  }
+  EXPECT_THAT(Refusal("partita.class_names", "1/2/3/4/5/6/7/8/9/10/11"), HasSubstr("found 11 names, there are 10"));
+  EXPECT_THAT(Refusal("partita.deviation.a", "1,0"), HasSubstr("a finite deviation above 0"));
+  EXPECT_THAT(Refusal("partita.deviation.a", "1"), HasSubstr("found 2 means and 1 deviations"));
+  EXPECT_THAT(Refusal("partita.scale.a", "2"), HasSubstr("partita.scale.a: found a scale and a mean"));
   EXPECT_THAT(Refusal("partita.step", "-1"), HasSubstr("found -1, allowed are 0 to"));
   EXPECT_THAT(Refusal("partita.step", "99999999999999999999"), HasSubstr("partita.step"));
 }
 
 TEST(ModelRecord, APartThatIsMissingIsNamed) {
-  for (const char* key : {"partita.images", "partita.classes", "partita.mean", "partita.deviation"}) {
+  for (const char* key : {"partita.images", "partita.classes", "partita.mean", "partita.deviation", "partita.mean.a",
+                          "partita.deviation.a"}) {
     Metadata metadata = ToMetadata(Whole());
     metadata.erase(key);
     EXPECT_THAT(std::string(ReadRecord("m", metadata).status().message()),

@@ -50,10 +50,15 @@ def squared_error(batch, prediction, target):
             node("loss", "reshape", "mean", shape=[]))
 
 
-def regression(batch):
+def regression(batch, loss=node("loss", "mean_squared_error", "prediction", "y")):
     """A number of four."""
     return graph(node("x", "input", shape=[batch, 4]) + node("y", "input", shape=[batch, 1]) +
-                 dense("prediction", "x", [4, 1]) + squared_error(batch, "prediction", "y"), "loss")
+                 dense("prediction", "x", [4, 1]) + loss, "loss")
+
+
+def own_regression(batch):
+    """The same, of which nobody but its author knows that its loss is a mean over samples."""
+    return regression(batch, squared_error(batch, "prediction", "y"))
 
 
 def two_inputs(batch):

@@ -93,7 +93,7 @@ class ArraysRefusalTest(TrainerCase):
 
     def test_a_last_batch_that_would_count_its_filling(self):
         with open(self.path("g.pbtxt"), "w", encoding="utf-8") as file:
-            file.write(models.regression(10))
+            file.write(models.own_regression(10))
         write.folder(self.folder, models.in_sets(models.number_data, 20, 13))
         self.refused_data("the test set has 13 samples, which are no whole batches of 10", ".")
 

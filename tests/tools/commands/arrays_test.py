@@ -61,7 +61,7 @@ class LearningTest(ArraysCase):
 
     def test_regression(self):
         graph = self.write("g.pbtxt", models.regression(20))
-        write.folder(self.folder, models.in_sets(models.number_data, 400, 40))
+        write.folder(self.folder, models.in_sets(models.number_data, 400, 50))
         report = self.learn(graph, ".", "--epochs=8")
         self.assertLess(report["test_loss"], 1e-3)
         self.assertNotIn("accuracy", json.dumps(report))
@@ -70,10 +70,10 @@ class LearningTest(ArraysCase):
         os.unlink(self.path("train/x.npy"))
         os.unlink(self.path("train/y.npy"))
         done = self.call("predict", "--data=.", "--load=serial.safetensors", "--output=p.csv", "--value=prediction", graph)
-        self.assertIn("of 40 samples, f32[40,1]", done.stdout)
+        self.assertIn("of 50 samples, f32[50,1]", done.stdout)
         with open(self.path("p.csv"), encoding="utf-8") as file:
             predicted = [float(line) for line in file.read().splitlines()[1:]]
-        for mine, target in zip(predicted, models.number_data(40, 3)["y"][2], strict=True):
+        for mine, target in zip(predicted, models.number_data(50, 3)["y"][2], strict=True):
             self.assertAlmostEqual(mine, target, delta=0.2)
 
     def test_two_inputs_of_a_description(self):
@@ -94,6 +94,29 @@ class LearningTest(ArraysCase):
         }\n""")
         report = self.learn(graph, "data.pbtxt", "--epochs=3")
         self.assertGreater(report["test_accuracy"], 0.9)
+        self.check_that_the_model_knows_its_bytes(graph, report, image, test)
+
+    def check_that_the_model_knows_its_bytes(self, graph, report, image, test):
+        """What their bytes become is part of the model: taken where the data says nothing, else compared."""
+        evaluate = ["evaluate", "--load=serial.safetensors", "--threads=1", "--format=json"]
+        write.npz(self.path("alone.npz"), {"test/" + name: array for name, array in test.items()})
+        done = self.call(*evaluate, "--data=alone.npz", graph)
+        self.assertEqual(json.loads(done.stdout)["test_loss"], report["test_loss"])
+        others = 'fields { input: "numbers" file: "test.npz" } fields { input: "labels" file: "test.npz" }\n'
+        self.write("other.pbtxt", "schema_version: 1\ntest {" + image.replace("0.25", "0.5") % "test.npz" + others + "}\n")
+        done = self.call(*evaluate, "--data=other.pbtxt", graph, code=3)
+        self.assertIn("field 'views/image': found bytes that become (byte / 255 - 0.5) / 0.5; in the training of the model "
+                      "that is loaded bytes became (byte / 255 - 0.5) / 0.25", done.stderr)
+        self.call(*evaluate, "--data=other.pbtxt", "--load-weights-only", graph)
+        _, sizes, values = test["views/image"]
+        write.npz(self.path("alone.npz"), {"test/numbers": test["numbers"], "test/labels": test["labels"],
+                                           "test/views/image": ("f", sizes, [value / 255 for value in values])})
+        self.assertIn("found numbers; in the training", self.call(*evaluate, "--data=alone.npz", graph, code=3).stderr)
+        self.write("two.pbtxt", "schema_version: 1\ntrain {" + image % "test.npz" + others + "}\ntest {" +
+                   image.replace("0.25", "0.5") % "test.npz" + others + "}\n")
+        done = self.call("train", "--data=two.pbtxt", graph, code=3)
+        self.assertIn("bytes become (byte / 255 - 0.5) / 0.5, those of the training set (byte / 255 - 0.5) / 0.25",
+                      done.stderr)
 
     def test_order_is_that_of_the_seed(self):
         graph = self.write("g.pbtxt", models.classifier(50))
@@ -104,6 +127,34 @@ class LearningTest(ArraysCase):
             losses.append(self.report()["epochs"][0]["training_loss"])
         self.assertEqual(losses[0], losses[1])
         self.assertNotEqual(losses[0], losses[2])
+
+
+# What a graph may ask of its training besides.
+ASKS_MORE = """optimizer {
+  name: "adam" clip_norm: 1 groups { pattern: "hidden/*" rate: 0.5 }
+  average { decay: 0.9 pattern: "*" warmup: true }
+}
+"""
+
+
+class ResumeTest(ArraysCase):
+
+    def test_goes_on_to_the_same_bits(self):
+        """In the middle of an epoch, with slots, groups and averages, from a model file and from a checkpoint."""
+        graph = self.write("g.pbtxt", models.classifier(50).replace("optimizer { momentum: 0.9 }\n", ASKS_MORE))
+        write.npz(self.path("d.npz"), models.in_sets(models.class_data, 300, 50))
+        train = ["train", "--data=d.npz", "--threads=1", "--dp=2", "--epochs=5", "--learning-rate=0.01"]
+        self.call(*train, "--steps=9", "--save=whole", graph)
+        self.call(*train, "--steps=4", "--save=half", "--checkpoint=kept", graph)
+        self.call(*train, "--steps=9", "--load=half", "--save=of_file", graph)
+        self.call(*train, "--steps=9", "--checkpoint=kept", "--resume=auto", "--save=of_checkpoint", graph)
+        files = {}
+        for name in ("whole", "of_file", "of_checkpoint"):
+            with open(self.path(name), "rb") as file:
+                files[name] = file.read()
+        self.assertIn(b"hidden/weights@average", files["whole"])
+        self.assertEqual(files["of_file"], files["whole"])
+        self.assertEqual(files["of_checkpoint"], files["whole"])
 
 
 class SetsTest(ArraysCase):

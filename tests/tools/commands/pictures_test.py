@@ -1,7 +1,9 @@
 """Pictures by class, from their files to what the trainer prints, and what it refuses of them."""
 
+import csv
 import json
 import os
+import shutil
 import unittest
 
 from tests.tools.commands import picture_writer
@@ -47,6 +49,30 @@ class Pictures(TrainerCase):
         self.refused(2, "--resize is 30; the model that is loaded was trained on pictures scaled to a shorter side of 34",
                      *evaluate, "--resize=30", f"--data={self.path('other')}", MLP)
 
+    def test_a_model_knows_its_classes(self):
+        """A test set of some of them has the same labels; pictures of none are predicted, under their names."""
+        self.learn()
+        picture_writer.write_folder(self.path("some/test"), 6)
+        shutil.rmtree(self.path("some/test/above"))
+        evaluate = ("evaluate", "--batch=16", "--load=model.safetensors", "--format=json", f"--data={self.path('some')}")
+        self.assertGreater(json.loads(self.call(*evaluate, MLP).stdout)["test_accuracy"], 0.8)
+        os.makedirs(self.path("some/test/cat"))
+        self.refused(3, "test/cat: found a class that the training of the model that is loaded lacks", *evaluate, MLP)
+        os.makedirs(self.path("loose"))
+        for label, name in enumerate(("0, low.png", "ö.png")):
+            with open(self.path("loose/" + name), "wb") as file:
+                file.write(picture_writer.picture(label, 100))
+        predict = ("predict", "--batch=16", "--load=model.safetensors", "--output=p.csv", f"--data={self.path('loose')}")
+        done = self.call(*predict, MLP)
+        self.assertIn("of 2 samples, f32[2,10]", done.stdout)
+        with open(self.path("p.csv"), encoding="utf-8", newline="") as file:
+            header, low, high = csv.reader(file)
+        self.assertEqual((header[0], low[0], high[0]), ("sample", "0, low.png", "ö.png"))
+        best = [max(range(10), key=lambda c: float(row[1 + c])) for row in (low, high)]
+        self.assertEqual(best, [1, 0])  # of above, below, dark
+        self.refused(3, "found no folders in it; each class of pictures is one", "evaluate", "--batch=16",
+                     "--load=model.safetensors", f"--data={self.path('loose')}", MLP)
+
     def test_any_number_of_threads_gives_the_same_bits(self):
         flags = ("--flip", "--crop-area=0.3", "--colour=0.3")
         _, one = self.learn("--decode-threads=1", *flags)
@@ -71,8 +97,39 @@ class Pictures(TrainerCase):
         train = ("train", f"--data={self.data}", "--batch=16", "--steps=2")
         self.refused(3, says, *train, MLP)
         done = self.call(*train, "--bad-files=skip", MLP)
-        self.assertIn("1 files are left out", done.stderr)
+        self.assertIn("1 file is left out", done.stderr)
         self.assertRegex(done.stderr, says)
+
+    def test_a_damaged_test_picture_is_told_before_training(self):
+        os.rename(self.data, self.path("train"))
+        picture_writer.write_folder(self.path("data/test"), 3)
+        os.rename(self.path("train"), self.path("data/train"))
+        last = os.path.join(self.data, "test", "below", "2.png")
+        with open(last, "r+b") as file:
+            file.truncate(os.path.getsize(last) - 20)
+        train = ("train", f"--data={self.data}", "--batch=16", "--epochs=2", "--save=model.safetensors")
+        self.refused(3, "test/below/2.png: the PNG file is damaged: it ends in the middle", *train, MLP)
+        self.assertFalse(os.path.exists(self.path("model.safetensors")))
+        done = self.call(*train, "--bad-files=skip", MLP)
+        self.assertIn("1 file is left out", done.stderr)
+
+    def test_goes_on_to_the_same_bits(self):
+        """In the middle of an epoch, decoded by other threads; other draws of what pictures show are told."""
+        picture_writer.write_shard(self.path("all.tar"), 40)
+        draws = ("--flip", "--crop-area=0.3", "--colour=0.3")
+        graph = self.changed(MLP, r"learning_rate \{.*", 'learning_rate { schedule: "constant" base: 0.01 }')
+        for data in (self.data, self.path("all.tar")):
+            with self.subTest(data=data):
+                train = ("train", f"--data={data}", "--batch=16", "--threads=1", "--epochs=3", *draws)
+                self.call(*train, "--steps=9", "--save=whole", graph)
+                self.call(*train, "--steps=4", "--save=half", graph)
+                done = self.call(*train, "--steps=9", "--decode-threads=3", "--load=half", "--save=again", graph)
+                self.assertRegex(done.stdout, r"goes on at step 4 \(epoch 1, 4 of its \d steps are done\)")
+                self.assertNotIn(" was ", done.stderr)
+                with open(self.path("whole"), "rb") as whole, open(self.path("again"), "rb") as again:
+                    self.assertEqual(again.read(), whole.read())
+        done = self.call(*train[:-1], "--colour=0.1", "--steps=9", "--load=half", graph)
+        self.assertRegex(done.stderr, r'augmentation was "colour=0\.3", and is "colour=0\.1" from step 4 on')
 
     def test_refusals(self):
         train = ("train", "--batch=16", "--steps=2")
@@ -86,6 +143,7 @@ class Pictures(TrainerCase):
         self.refused(3, "found no data set, allowed are folders of IDX files", *train,
                      f"--data={self.path('empty')}", MLP)
         self.refused(3, "cannot read the data set: No such file", *train, "--data=nowhere", MLP)
+        self.refused(3, "a.tar.gz: found a compressed archive, allowed is a plain one", *train, "--data=a.tar.gz", MLP)
         os.makedirs(self.path("one/only"))
         self.refused(3, "found one class, 'only'", *train, f"--data={self.path('one')}", MLP)
 

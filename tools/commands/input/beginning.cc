@@ -21,12 +21,24 @@ std::optional<Preprocessing> PreprocessingOf(const std::optional<Beginning>& beg
   return beginning ? beginning->record.preprocessing : std::nullopt;
 }
 
+ByteScales ScalesOf(const std::optional<Beginning>& beginning) {
+  return beginning ? beginning->record.scales : ByteScales();
+}
+
 absl::Status CheckImages(const Beginning& beginning, const TrainingData& data) {
-  if (!beginning.record.preprocessing || data.preprocessing) return absl::OkStatus();
+  constexpr char kOtherwise[] = "with --load-weights-only its weights are taken alone";
+  if (beginning.record.preprocessing && !data.preprocessing) {
+    return InvalidArgument(
+        "{}: its metadata says how images of bytes are normalised, and the data is arrays, which are taken as they "
+        "are; "
+        "{}",
+        beginning.path, kOtherwise);
+  }
+  if (beginning.record.scales.empty() || !data.preprocessing) return absl::OkStatus();
   return InvalidArgument(
-      "{}: its metadata says how images of bytes are normalised, and the data is arrays, which are taken as they are; "
-      "with --load-weights-only its weights are taken alone",
-      beginning.path);
+      "{}: its metadata says what bytes of arrays become, and the data is images, which are normalised in another way; "
+      "{}",
+      beginning.path, kOtherwise);
 }
 
 }  // namespace partita

@@ -28,7 +28,11 @@ absl::Status CheckInputs(const std::string& graph, const Beginning& beginning, c
 // What was done to the images that the model knows; none: nothing says so, or it is not asked.
 std::optional<Preprocessing> PreprocessingOf(const std::optional<Beginning>& beginning);
 
-// kInvalidArgument: the model knows images, and the data is something else, to which nothing of this can be done.
+// What became of the bytes of arrays that the model was trained on; none: nothing says so, or it is not asked.
+ByteScales ScalesOf(const std::optional<Beginning>& beginning);
+
+// kInvalidArgument: the model knows images, and the data is something else, to which nothing of this can be done; or it
+// knows arrays of bytes, and the data is images.
 absl::Status CheckImages(const Beginning& beginning, const TrainingData& data);
 
 }  // namespace partita

@@ -1,5 +1,9 @@
 #include "tools/commands/input/run_record.h"
 
+#include <iterator>
+#include <set>
+#include <sstream>
+
 #include "graph/optimizer/optimizer.h"
 #include "ops/registry.h"
 #include "tools/program/exit_code.h"
@@ -27,6 +31,31 @@ std::string NameOf(const Optimizer& optimizer) {
   return definition == nullptr ? optimizer.name : definition->name;
 }
 
+// Of pictures alone what is asked for: other data knows nothing of it.
+std::string AugmentationOf(const Flags& flags) {
+  std::string text = fmt::format("flip={} shift={}", flags.Bool("flip"), flags.Int("shift"));
+  if (flags.Given("crop-area")) text += fmt::format(" crop_area={}", flags.Float("crop-area"));
+  if (flags.Float("colour") > 0) text += fmt::format(" colour={}", flags.Float("colour"));
+  return text;
+}
+
+// Of a schedule that has no length of its own it says nothing how long the run is.
+Attributes AttributesOfRate(LearningRate rate) {
+  if (rate.schedule != "cosine" && rate.schedule != "one_cycle") rate.steps = 0;
+  return AttributesOf(rate);
+}
+
+// The words of a text that another one has not.
+std::string OtherWords(const std::string& text, const std::string& than) {
+  std::istringstream known_words(than), words(text);
+  const std::set<std::string> known(std::istream_iterator<std::string>(known_words), {});
+  std::string others;
+  for (std::string word; words >> word;) {
+    if (!known.contains(word)) others += (others.empty() ? "" : " ") + word;
+  }
+  return others;
+}
+
 }  // namespace
 
 ModelRecord RecordOfRun(const Flags& flags, const Model& model, const TrainingData& data) {
@@ -36,11 +65,11 @@ ModelRecord RecordOfRun(const Flags& flags, const Model& model, const TrainingDa
                   {"optimizer", NameOf(model.optimizer)},
                   {"seed", fmt::to_string(flags.Int("seed"))},
                   {"steps_per_epoch", fmt::to_string(data.training->batches_per_epoch())}};
-  position.recipe = {{"augmentation", fmt::format("flip={} shift={}", flags.Bool("flip"), flags.Int("shift"))},
-                     {"learning_rate", TextOf(AttributesOf(model.learning_rate))},
+  position.recipe = {{"augmentation", AugmentationOf(flags)},
+                     {"learning_rate", TextOf(AttributesOfRate(model.learning_rate))},
                      {"optimizer", TextOf(model.optimizer)},
                      {"precision", flags.Text("precision")}};
-  return {data.preprocessing, std::move(position)};
+  return {data.preprocessing, std::move(position), data.scales};
 }
 
 absl::Status GoOn(const Beginning& beginning, int64_t steps, TrainingPosition& position) {
@@ -68,8 +97,9 @@ std::vector<std::string> ChangesOf(const TrainingPosition& saved, const Training
   for (const auto& [name, text] : now.recipe) {
     const auto before = saved.recipe.find(name);
     if (before == saved.recipe.end() || before->second == text) continue;
-    changes.push_back(fmt::format("{} was {}, and is {} from step {} on", name, Printable(before->second),
-                                  Printable(text), saved.step));
+    changes.push_back(fmt::format("{} was {}, and is {} from step {} on", name,
+                                  Printable(OtherWords(before->second, text)),
+                                  Printable(OtherWords(text, before->second)), saved.step));
   }
   return changes;
 }

@@ -36,16 +36,26 @@ std::string NpyHeader(const HostTensor& tensor) {
   return bytes + header;
 }
 
+// RFC 4180.
+std::string CsvText(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
 template <typename T>
-std::string Csv(const HostTensor& tensor, const std::string& name) {
+std::string Csv(const HostTensor& tensor, const std::string& name, const std::vector<std::string>& samples) {
   const int64_t rows = tensor.shape[0], columns = rows == 0 ? 0 : Elements(tensor.shape) / rows;
   fmt::memory_buffer text;
+  if (!samples.empty()) text.append(std::string_view("sample,"));
   for (int64_t c = 0; c < columns; ++c) {
     fmt::format_to(std::back_inserter(text), "{}{}[{}]", c == 0 ? "" : ",", name, c);
   }
   text.push_back('\n');
   const char* next = tensor.bytes.data();
   for (int64_t r = 0; r < rows; ++r) {
+    if (!samples.empty()) text.append(CsvText(samples[static_cast<size_t>(r)]) + ",");
     for (int64_t c = 0; c < columns; ++c, next += sizeof(T)) {
       T value;
       std::memcpy(&value, next, sizeof(T));
@@ -63,7 +73,8 @@ absl::Status CheckPredictionPath(const std::string& path) {
   return FlagError("flag --output: {} ends in neither .npy nor .csv", path);
 }
 
-absl::Status SavePredictions(const HostTensor& tensor, const std::string& name, const std::string& path) {
+absl::Status SavePredictions(const HostTensor& tensor, const std::string& name, const std::vector<std::string>& samples,
+                             const std::string& path) {
   if (tensor.dtype != DType::kF32 && tensor.dtype != DType::kF64 && tensor.dtype != DType::kI32) {
     return InvalidArgument("value '{}' is {}; f32, f64 and i32 can be written", name, Name(tensor.dtype));
   }
@@ -72,9 +83,9 @@ absl::Status SavePredictions(const HostTensor& tensor, const std::string& name, 
     const std::array<std::string_view, 2> pieces = {header, std::string_view(tensor.bytes.data(), tensor.bytes.size())};
     return WriteFileAtomically(path, pieces);
   }
-  if (tensor.dtype == DType::kF32) return WriteFileAtomically(path, Csv<float>(tensor, name));
-  if (tensor.dtype == DType::kF64) return WriteFileAtomically(path, Csv<double>(tensor, name));
-  return WriteFileAtomically(path, Csv<int32_t>(tensor, name));
+  if (tensor.dtype == DType::kF32) return WriteFileAtomically(path, Csv<float>(tensor, name, samples));
+  if (tensor.dtype == DType::kF64) return WriteFileAtomically(path, Csv<double>(tensor, name, samples));
+  return WriteFileAtomically(path, Csv<int32_t>(tensor, name, samples));
 }
 
 }  // namespace partita

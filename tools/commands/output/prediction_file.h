@@ -3,6 +3,7 @@
 #define PARTITA_TOOLS_COMMANDS_OUTPUT_PREDICTION_FILE_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "runtime/api/rank/gather.h"
@@ -14,7 +15,9 @@ absl::Status CheckPredictionPath(const std::string& path);
 
 // A tensor [samples, ...] of f32, f64 or i32 as NumPy's format 1.0 (little-endian, row-major), or as comma-separated
 // numbers: a line for each sample, which read back give the same bits, under a line of names `name[0],name[1],...`.
-absl::Status SavePredictions(const HostTensor& tensor, const std::string& name, const std::string& path);
+// Where samples have names, these come first, under `sample`.
+absl::Status SavePredictions(const HostTensor& tensor, const std::string& name, const std::vector<std::string>& samples,
+                             const std::string& path);
 
 }  // namespace partita
 

@@ -69,7 +69,10 @@ absl::Status ModelSaver::Write(const std::string& path, int64_t step) {
 }
 
 ModelRecord ModelSaver::Record(int64_t step) const {
-  return {record_.preprocessing, TrainingPosition{step, record_.training->run, record_.training->recipe, best_}};
+  ModelRecord record = record_;
+  record.training->step = step;
+  record.training->best = best_;
+  return record;
 }
 
 }  // namespace partita

@@ -93,6 +93,36 @@ TEST_F(PictureFolder, ATestAloneHasItsClasses) {
   EXPECT_THAT(sets->test.samples, SizeIs(2));
 }
 
+// A model's classes keep their numbers, whichever of them a folder has.
+TEST_F(PictureFolder, ClassesAreThoseOfAModel) {
+  Add("test/c/1.png");
+  ScanOptions options;
+  options.classes = {"a", "b", "c"};
+  const auto sets = ScanPictureFolder(Path(), options, *threads_);
+  ASSERT_TRUE(sets.ok()) << sets.status();
+  EXPECT_EQ(sets->classes, options.classes);
+  EXPECT_THAT(Names(sets->test), ElementsAre("c/1.png:2"));
+  Add("test/d/1.png");
+  EXPECT_EQ(ScanPictureFolder(Path(), options, *threads_).status().message(),
+            Path("test/d") + ": found a class that the training of the model that is loaded lacks");
+}
+
+TEST_F(PictureFolder, PicturesOfNoClassAreATestWhereNobodyAsksForLabels) {
+  Add("2.png");
+  Add("10.JPG");
+  Add("deeper/1.png");
+  Add(".hidden.png");
+  ScanOptions options;
+  options.labelled = false;
+  const auto sets = ScanPictureFolder(Path(), options, *threads_);
+  ASSERT_TRUE(sets.ok()) << sets.status();
+  EXPECT_THAT(Names(sets->test), ElementsAre("10.JPG:0", "2.png:0", "deeper/1.png:0"));
+  EXPECT_THAT(sets->train.samples, IsEmpty());
+  EXPECT_TRUE(HasLoosePictures(Path()));
+  EXPECT_FALSE(HasLoosePictures(Path("nowhere")));
+  EXPECT_EQ(Error(), Path() + ": found one class, 'deeper', allowed are 2 or more");
+}
+
 TEST_F(PictureFolder, LinksToFilesAndToClassesAreFollowed) {
   Add("elsewhere/x/1.png");
   Add("data/train/a/1.png");

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/ir/generated_name.h"
+#include "graph/value/node_name.h"
 #include "runtime/base/status.h"
 #include "runtime/data/arrays/array_batches.h"
 #include "runtime/data/arrays/array_set.h"
@@ -17,13 +18,42 @@ constexpr int64_t kMockBatches = 50, kMockTestBatches = 3;
 
 Field WeightsOf(const ArrayRequest& arrays) { return {kSampleWeightName, arrays.floating, {}}; }
 
-// Null where there is no such set, or nobody needs it. What it holds is added to the manifest.
+// Bytes become what the data says, and else what they were in the training of a model that is loaded.
+absl::Status FollowModel(const ByteScales& known, ArrayField& field) {
+  const auto found = known.find(field.field.name);
+  if (found == known.end() || (field.scaled() && field.scale == found->second)) return absl::OkStatus();
+  if (field.scaled() && !field.scale.given()) return ScaleBytes(found->second, field);
+  return InvalidArgument(
+      "{}: field {}: found {}; in the training of the model that is loaded bytes became {}; with --load-weights-only "
+      "its "
+      "weights are taken alone",
+      field.array, Quoted(field.field.name), field.scaled() ? "bytes that become " + ToString(field.scale) : "numbers",
+      ToString(found->second));
+}
+
+// Adds what becomes of a set's bytes, which is the same in both.
+absl::Status AddScales(const std::vector<ArrayField>& fields, ByteScales& scales) {
+  for (const ArrayField& field : fields) {
+    if (!field.scaled()) continue;
+    const ByteScale mine = field.scale.given() ? field.scale : PlainBytes();
+    const ByteScale& first = scales.emplace(field.field.name, mine).first->second;
+    if (mine == first) continue;
+    return InvalidArgument("{}: field {}: bytes become {}, those of the training set {}; allowed is the same of both",
+                           field.array, Quoted(field.field.name), ToString(mine), ToString(first));
+  }
+  return absl::OkStatus();
+}
+
+// Null where there is no such set, or nobody needs it. What it holds is added to what `data` says.
 absl::StatusOr<std::shared_ptr<const BatchSource>> ReadSet(const std::string& name, BatchMode mode, Need need,
                                                            const std::optional<std::vector<FieldFile>>& files,
-                                                           const ArrayRequest& arrays, std::string& manifest) {
+                                                           const ArrayRequest& arrays, const ByteScales& known,
+                                                           TrainingData& data) {
   if (!files || need == Need::kNo) return nullptr;
   ASSIGN_OR_RETURN(std::vector<ArrayField> fields, ReadArraySet(name, *files, arrays.wanted));
-  manifest += fmt::format("{} samples, {:016x}; ", fields[0].rows, Digest(fields));
+  for (ArrayField& field : fields) RETURN_IF_ERROR(FollowModel(known, field));
+  RETURN_IF_ERROR(AddScales(fields, data.scales));
+  data.manifest += fmt::format("{} samples, {:016x}; ", fields[0].rows, Digest(fields));
   absl::StatusOr<std::shared_ptr<ArrayBatches>> batches =
       ArrayBatches::Create(std::move(fields), {mode, arrays.batch_rows, arrays.seed, WeightsOf(arrays)});
   if (!batches.ok()) return WithContext(name, batches.status());
@@ -37,9 +67,9 @@ absl::StatusOr<TrainingData> ArrayData(const std::string& path, const ArrayReque
   ASSIGN_OR_RETURN(const ArrayFiles files, FindArrayFiles(path));
   TrainingData data;
   ASSIGN_OR_RETURN(data.training, ReadSet(path + ", training set", BatchMode::kTraining, request.training, files.train,
-                                          arrays, data.manifest));
-  ASSIGN_OR_RETURN(
-      data.test, ReadSet(path + ", test set", BatchMode::kEvaluation, request.test, files.test, arrays, data.manifest));
+                                          arrays, request.scales, data));
+  ASSIGN_OR_RETURN(data.test, ReadSet(path + ", test set", BatchMode::kEvaluation, request.test, files.test, arrays,
+                                      request.scales, data));
   return data;
 }
 

@@ -97,6 +97,9 @@ absl::StatusOr<TrainingData> DataOf(const std::string& path, const Flags& flags,
     return TextData(path, fields, request);
   }
   RETURN_IF_ERROR(CheckNoPairs(flags));
+  if (path.ends_with(".tar.gz") || path.ends_with(".tgz")) {
+    return InvalidArgument("{}: found a compressed archive, allowed is a plain one (.tar)", path);
+  }
   // An archive is a file, as arrays are.
   const bool pictures = path.ends_with(".tar") || (!HoldsArrays(path) && HoldsPictures(path));
   if (!pictures) RETURN_IF_ERROR(CheckNoPictures(flags, request));

@@ -27,6 +27,7 @@ struct DataRequest {
   Augmentation augmentation = {};                           // of training images alone
   double least_area = 0, colour = 0;                        // of training pictures alone: as ViewOptions has them
   std::optional<Preprocessing> preprocessing = {};          // as a model knows it; none: training images are measured
+  ByteScales scales = {};                                   // as a model knows them: of arrays of bytes
   std::function<bool(const std::string&)> reads = nullptr;  // whether an input needs its field; null: all do
   std::vector<const Graph*> sizes = {};                     // the graph in others, of which batches may be as well
 };

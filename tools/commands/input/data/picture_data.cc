@@ -62,13 +62,16 @@ absl::StatusOr<PictureBatchOptions> OptionsOf(const Flags& flags, const ImageReq
 
 void Warn(const std::string& path, const BadFiles& bad) {
   if (bad.count == 0) return;
-  spdlog::warn("{}: {} files are left out, among them:", path, bad.count);
+  spdlog::warn("{}: {} left out, among them:", path,
+               bad.count == 1 ? "1 file is" : fmt::format("{} files are", bad.count));
   for (const std::string& what : bad.first) spdlog::warn("  {}", what);
 }
 
 absl::StatusOr<PictureSets> Scan(const std::string& path, const Flags& flags, const PictureBatchOptions& options,
-                                 const ImageInputs& inputs, DecodeThreads& threads) {
-  const ScanOptions scan{options.bad_files, flags.Float("test-share")};
+                                 const ImageInputs& inputs, const DataRequest& request, DecodeThreads& threads) {
+  ScanOptions scan{options.bad_files, flags.Float("test-share")};
+  if (request.preprocessing) scan.classes = request.preprocessing->class_names;
+  scan.labelled = !request.reads || request.reads(inputs.labels);
   ASSIGN_OR_RETURN(PictureSets sets, ShardsOf(path).empty() ? ScanPictureFolder(path, scan, threads)
                                                             : ScanPictureShards(path, scan, threads));
   const int64_t classes = static_cast<int64_t>(sets.classes.size());
@@ -96,6 +99,12 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> MakeBatches(PictureSet set, c
   return PictureBatches::Create(std::make_shared<const PictureSet>(std::move(set)), threads, options);
 }
 
+// Of archives, whose labels are numbers, and where there are none, as a model knows them.
+std::vector<std::string> ClassNames(const std::string& path, const PictureSets& sets, const DataRequest& request) {
+  if (ShardsOf(path).empty() && !sets.classes.empty()) return sets.classes;
+  return request.preprocessing ? request.preprocessing->class_names : std::vector<std::string>();
+}
+
 std::string ManifestOf(const PictureSets& sets, const Normalization& normalization) {
   return fmt::format("training set: {} pictures, {:016x}; test set: {} pictures, {:016x}; mean {}, deviation {}",
                      sets.train.samples.size(), Digest(sets.train), sets.test.samples.size(), Digest(sets.test),
@@ -108,24 +117,26 @@ std::vector<std::string> PictureFlags() { return {"resize", "decode-threads", "b
 
 bool HoldsPictures(const std::string& path) {
   if (!ShardsOf(path).empty()) return true;
-  bool folders = false;
+  bool pictures = HasLoosePictures(path);
   std::error_code error, ignored;
   fs::directory_iterator next(path, error);
   while (!error && next != fs::directory_iterator()) {
     const std::string name = next->path().filename().native();
     if (name.find("-idx") != std::string::npos) return false;
-    folders = folders || (next->is_directory(ignored) && !name.starts_with('.'));
+    pictures = pictures || (next->is_directory(ignored) && !name.starts_with('.'));
     next.increment(error);
   }
-  return folders;
+  return pictures;
 }
 
 absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& flags, const ImageRequest& image,
                                          const DataRequest& request) {
   ASSIGN_OR_RETURN(PictureBatchOptions options, OptionsOf(flags, image, request));
   ASSIGN_OR_RETURN(const Threads threads, StartThreads(flags));
-  ASSIGN_OR_RETURN(PictureSets sets, Scan(path, flags, options, image.inputs, *threads));
-  if (options.bad_files == BadFilePolicy::kSkip && request.test != Need::kNo) {
+  ASSIGN_OR_RETURN(PictureSets sets, Scan(path, flags, options, image.inputs, request, *threads));
+  // What training would meet only behind an epoch is told before it; an evaluation meets it at once.
+  const bool looks = options.bad_files == BadFilePolicy::kSkip || request.training != Need::kNo;
+  if (looks && request.test != Need::kNo) {
     RETURN_IF_ERROR(DropDamaged(sets.test, *threads, sets.bad));
   }
   Warn(path, sets.bad);
@@ -135,7 +146,8 @@ absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& f
     ASSIGN_OR_RETURN(options.normalization, Measure(path, sets, options, *threads));
   }
   TrainingData data;
-  data.preprocessing = {image.inputs.shape(), image.inputs.classes, options.normalization, options.views.resize};
+  data.preprocessing = {image.inputs.shape(), image.inputs.classes, options.normalization, options.views.resize,
+                        ClassNames(path, sets, request)};
   data.pixels[image.inputs.images] = options.normalization;
   data.manifest = ManifestOf(sets, options.normalization);
   if (request.test != Need::kNo) {
