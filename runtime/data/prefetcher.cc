@@ -25,6 +25,10 @@ absl::Status CheckOptions(const BatchSource& source, const PrefetchOptions& opti
   return absl::OkStatus();
 }
 
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
 // Rows of a field, and room up to where rows of any type may begin.
 int64_t AlignedBytes(const Field& field, const Rows& rows) {
   constexpr int64_t kAlignment = alignof(std::max_align_t);
@@ -106,14 +110,19 @@ absl::StatusOr<const Batch*> Prefetcher::Next() {
   freed_changed_.notify_one();
   const int64_t wanted = taken_;
   taken_ = wanted + 1;
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   made_changed_.wait(lock, [&] { return stopped_ || finished_ || made_ > wanted; });
-  waited_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  waited_seconds_ += SecondsSince(start);
   if (stopped_) return absl::CancelledError("the input was stopped");
   if (made_ > wanted) return &slots_[wanted % slots_.size()].batch;
   taken_ = wanted;
   if (!error_.ok()) return error_;
   return static_cast<const Batch*>(nullptr);
+}
+
+double Prefetcher::making_seconds() const {
+  const std::lock_guard lock(mutex_);
+  return making_seconds_;
 }
 
 void Prefetcher::Stop() {
@@ -132,9 +141,11 @@ void Prefetcher::Run() {
       freed_changed_.wait(lock, [&] { return stopped_ || i < ring || taken_ > i - ring + 1; });
       if (stopped_) return;
     }
+    const Clock::time_point start = Clock::now();
     const absl::Status status =
         OrExhausted("prefetch", [&] { return Make(options_.first_batch + i, slots_[i % ring]); });
     const std::lock_guard lock(mutex_);
+    making_seconds_ += SecondsSince(start);
     if (status.ok()) {
       ++made_;
     } else {

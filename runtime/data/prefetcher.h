@@ -64,6 +64,8 @@ class Prefetcher {
 
   // That Next() has waited in all. Of the thread that calls it.
   double waited_seconds() const { return waited_seconds_; }
+  // That its thread has taken to make batches. Of any thread.
+  double making_seconds() const;
 
   // Ends a waiting Next() and all further ones with kCancelled.
   void Stop();
@@ -91,12 +93,13 @@ class Prefetcher {
   std::vector<size_t> block_of_rank_;
   std::vector<Slot> slots_;  // a ring: batch i lies in slot i % size
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable made_changed_;
   std::condition_variable freed_changed_;
   int64_t made_ = 0;   // batches ready since the start
   int64_t taken_ = 0;  // batches given out; the last of them is still in use
   double waited_seconds_ = 0;
+  double making_seconds_ = 0;
   bool finished_ = false;
   bool stopped_ = false;
   absl::Status error_;

@@ -90,7 +90,10 @@ class Run {
  private:
   // Batches from here on.
   absl::Status PrefetchOn() {
-    if (batches_ != nullptr) waited_before_ += batches_->waited_seconds();
+    if (batches_ != nullptr) {
+      waited_before_ += batches_->waited_seconds();
+      made_before_ += batches_->making_seconds();
+    }
     batches_ = nullptr;
     ASSIGN_OR_RETURN(batches_, feed_.Prefetch(Done(), std::max(int64_t{0}, Left())));
     return absl::OkStatus();
@@ -103,6 +106,7 @@ class Run {
       const absl::Status trained = OneEpoch(epoch);
       result_.seconds += epoch.seconds;
       result_.data_wait_seconds = waited_before_ + batches_->waited_seconds();
+      result_.data_making_seconds = made_before_ + batches_->making_seconds();
       result_.samples += epoch.samples;
       const bool enough_within = result_.enough;
       const bool evaluate = trained.ok() && !Ended() && data_.test != nullptr;
@@ -309,6 +313,7 @@ class Run {
   const BatchFeed feed_;
   std::unique_ptr<Prefetcher> batches_;
   double waited_before_ = 0;  // seconds, for batches of those before it
+  double made_before_ = 0;    // likewise, to make them
   const StopVote vote_;
   Meter meter_;
   const LearningRateSchedule schedule_;

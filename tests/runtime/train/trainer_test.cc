@@ -29,6 +29,7 @@ TEST(Train, WalksEpochsAndDropsThePartialBatch) {
   ASSERT_TRUE(MetricOf(result.epochs[1].test_metrics, "accuracy").has_value());
   EXPECT_GT(result.data_wait_seconds, 0);  // at least for the first batch
   EXPECT_LT(result.data_wait_seconds, result.seconds);
+  EXPECT_GT(result.data_making_seconds, 0);
 }
 
 TEST(Train, WithoutATestSetNothingIsEvaluated) {

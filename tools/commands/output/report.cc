@@ -142,6 +142,8 @@ void PrintText(const ReportProto& report, std::ostream& out) {
     out << fmt::format("throughput      {:.0f} samples/s in {:.1f} s of training\n", report.samples_per_second(),
                        report.training_seconds());
     out << fmt::format("data wait       {:.2f} s ({:.1f} % of training)\n", report.data_wait_seconds(),
+    out << fmt::format("data making     {:.2f} s beside the steps ({:.1f} % of training)\n",
+                       report.data_making_seconds(), 100 * report.data_making_seconds() / report.training_seconds());
                        100 * report.data_wait_seconds() / report.training_seconds());
   }
   if (report.groups_size() > 0) out << "bytes a step, by group\n";
@@ -209,6 +211,7 @@ void AddTraining(const TrainingResult& result, const std::vector<std::string>& a
 void AddEvaluation(double loss, const Metrics& metrics, const std::vector<std::string>& accuracies,
                    ReportProto& report) {
   report.set_test_loss(loss);
+  report.set_data_making_seconds(result.data_making_seconds);
   if (const auto accuracy = AccuracyOf(metrics, accuracies)) report.set_test_accuracy(*accuracy);
   SetMetrics(metrics, accuracies, *report.mutable_test_metrics());
 }
