@@ -101,9 +101,13 @@ absl::StatusOr<int> RunCommand(const ProgramDefinition& program, const Command& 
   return command.run({flags, out, rest, parse});
 }
 
-// `help`, `help COMMAND`
-absl::StatusOr<int> Help(const ProgramDefinition& program, const std::vector<std::string>& arguments,
-                         std::ostream& out) {
+bool AsksForHelp(const std::string& word) {
+  return word == "help" || word == "-h" || word == "--help" || word == "--help-all";
+}
+
+// `help`, `help COMMAND`; however often help is asked for.
+absl::StatusOr<int> Help(const ProgramDefinition& program, std::vector<std::string> arguments, std::ostream& out) {
+  std::erase_if(arguments, AsksForHelp);
   if (arguments.size() > 1) return FlagError("help takes one command; found {}: {}", arguments.size(), arguments[1]);
   if (arguments.empty()) {
     out << Usage(program);
@@ -118,8 +122,7 @@ absl::StatusOr<int> Obey(const ProgramDefinition& program, const std::vector<std
                          const FlagEnvironment& environment, std::ostream& out, std::ostream& error) {
   const std::string& first = arguments[0];
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  if (first == "help") return Help(program, rest, out);
-  if (first == "-h" || first == "--help" || first == "--help-all") return Help(program, {}, out);
+  if (AsksForHelp(first)) return Help(program, rest, out);
   if (first == "--version") {
     out << VersionLine(program);
     return kExitFinished;

@@ -31,6 +31,7 @@ class RefusalTest(TrainerCase):
             ("there is no folder", "--save=missing/s.safetensors"),
             ("is a folder", "--trace=" + EXAMPLES),
             (".json", "--report=report.txt"),
+            ("model.pt: models are written as safetensors", "--save=model.pt"),
         ]:
             with self.subTest(flag=flag):
                 self.refused(2, says, "train", "--mock-data", "--steps=1", flag, MLP)
@@ -84,6 +85,8 @@ class RefusalTest(TrainerCase):
     def test_tf32_on_the_host(self):
         self.refused(2, "--tf32 needs --device=cuda", "train", "--tf32", "--mock-data", MLP)
         self.refused(2, "--tf32", "verify", "--tf32", "--mock-data", MLP)
+        self.refused(2, "--gpu needs --device=cuda", "train", "--gpu=0", "--mock-data", MLP)
+        self.refused(2, "--launch-each needs --device=cuda", "verify", "--launch-each", "--mock-data", MLP)
 
     def test_a_loss_that_is_not_finite(self):
         done = self.call("train", "--mock-data", "--batch=8", "--steps=200", "--learning-rate=1000000",

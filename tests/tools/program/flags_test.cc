@@ -275,6 +275,9 @@ TEST(Program, Helps) {
   EXPECT_THAT(train, HasSubstr("(default 3)"));
   EXPECT_EQ(Call({"train", "-h"}).out, train);
   EXPECT_EQ(Call({"help", "train"}).out, train);
+  EXPECT_EQ(Call({"--help", "train"}).out, train);
+  EXPECT_EQ(Call({"help", "--help"}).out, usage);
+  EXPECT_EQ(Call({"help", "help"}).out, usage);
   EXPECT_THAT(Call({"train", "--help-all"}).out, HasSubstr("TRAINER_EPOCHS"));
   EXPECT_EQ(Call({"train", "--help"}).code, 0);
   EXPECT_THAT(Call({"train", "--dump-config"}).out, HasSubstr("epochs = \"3\"\n"));

@@ -111,7 +111,11 @@ absl::Status CheckAcceleration(const Flags& flags) {
 }
 
 absl::Status CheckDevice(const Flags& flags) {
-  if (flags.Text("device") != "cuda") return absl::OkStatus();
+  if (flags.Text("device") != "cuda") {
+    const bool chosen = flags.Int("gpu") >= 0;
+    if (!chosen && !flags.Bool("launch-each")) return absl::OkStatus();
+    return FlagError("flag --{} needs --device=cuda", chosen ? "gpu" : "launch-each");
+  }
   SessionOptions options;
   options.device.gpu = GpuIndex(flags);
   const absl::Status opened = OpenGpu(options).status();

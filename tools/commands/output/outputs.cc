@@ -48,6 +48,14 @@ std::vector<Taken> Inputs(const Flags& flags) {
   return inputs;
 }
 
+// A name that promises another format is a mistake; one that promises none is not.
+absl::Status CheckModelName(const std::string& flag, const fs::path& path) {
+  const std::string endings[] = {".pt", ".pth", ".bin", ".ckpt", ".h5", ".onnx", ".npy", ".npz", ".pb", ".pbtxt"};
+  if (std::ranges::find(endings, path.extension().string()) == std::end(endings)) return absl::OkStatus();
+  return FlagError("flag --{}: {}: models are written as safetensors, whose names end in .safetensors", flag,
+                   path.string());
+}
+
 }  // namespace
 
 absl::Status CheckOutputs(const Flags& flags, const std::vector<std::string>& names) {
@@ -66,6 +74,7 @@ absl::Status CheckOutputs(const Flags& flags, const std::vector<std::string>& na
     for (const auto& [other, what] : taken) {
       if (AreSame(path, other)) return FlagError("flag --{}: {} is the same file as {}", name, path.string(), what);
     }
+    if (name == "save" || name == "save-best") RETURN_IF_ERROR(CheckModelName(name, path));
     taken.emplace_back(path, fmt::format("that of --{}", name));
   }
   return absl::OkStatus();
