@@ -1,6 +1,7 @@
-// Inception-V3 at 4 channels and 75 x 75 pixels, with its auxiliary head, under the strategies that are shipped for it:
-// every value, gradient and state of some steps is the serial one's, and the bytes counted are the bytes predicted. So
-// many batch norms over so few samples multiply rounding, so each step begins where the serial run began it.
+// Inception-V3 at 4 channels and 75 x 75 pixels, with its auxiliary head, RMSProp and moving averages, under the
+// strategies that are shipped for it: every value, gradient and state of some steps is the serial one's, and the bytes
+// counted are the bytes predicted. So many batch norms over so few samples multiply rounding, so each step begins where
+// the serial run began it.
 #include <gtest/gtest.h>
 
 #include "graph/proto_io/proto_io.h"
@@ -34,8 +35,10 @@ TEST_P(InceptionV3, GoesTheWayOfOneRank) {
     strategy.pipeline.micro_batches = 2;
     options.statistics_samples = kBatch / 2;
   }
-  const absl::StatusOr<Model> model = MakeModel("inception-v3", options, Ops());
+  absl::StatusOr<Model> model = MakeModel("inception-v3", options, Ops());
   ASSERT_TRUE(model.ok()) << model.status();
+  ASSERT_EQ(model->optimizer.name, "rmsprop");
+  model->optimizer.average = MovingAverage{0.9};
   const absl::Status status = RunSideBySide(*model, strategy, kSteps, BatchOf, std::nullopt, /*same_beginning=*/true);
   EXPECT_TRUE(status.ok()) << status;
 }
