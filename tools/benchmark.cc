@@ -26,6 +26,7 @@
 #include "tools/benchmarks/train/checkpoint_benchmark.h"
 #include "tools/benchmarks/train/large_checkpoint.h"
 #include "tools/benchmarks/train/train_benchmark.h"
+#include "tools/commands/oracle/graded_training.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/passive_threads.h"
@@ -238,6 +239,8 @@ absl::StatusOr<int> RunSearch(const CommandContext& context) {
   ASSIGN_OR_RETURN(const std::vector<SearchRow> rows, BenchmarkSearch(options));
   context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
+  if (const std::optional<SearchKind> one = FindSearch(flags.Text("search"))) options.searches = {*one};
+  if (flags.IsSet("memory")) options.memory_bytes = flags.Int("memory");
 }
 
 absl::StatusOr<int> RunOracle(const CommandContext& context) {
@@ -255,6 +258,7 @@ absl::StatusOr<int> RunOracle(const CommandContext& context) {
   return Holds(rows, orders) ? kExitFinished : kExitVerification;
 }
 
+  RETURN_IF_ERROR(KeepRuns(RunsOf(rows, orders), flags));
 absl::StatusOr<int> RunSimulate(const CommandContext& context) {
   SimulateBenchmarkOptions options;
   options.rounds = static_cast<int>(context.flags.Int("rounds"));
@@ -324,12 +328,12 @@ int main(int argc, char** argv) {
           {"oracle",
            "how far predicted steps are from those that run here, and whether faster plans are predicted to be faster",
            "",
-           {"format", "rounds", "steps", "batch", "model", "ranks"},
+           {"format", "rounds", "steps", "batch", "model", "ranks", "history"},
            RunOracle},
           {"search",
            "what each search for a plan costs, by layers and ranks, and what of it is making its tables",
            "",
-           {"format", "rounds", "model", "ranks"},
+           {"format", "rounds", "model", "ranks", "search", "memory"},
            RunSearch},
           {"simulate", "what simulating a step of up to 4,096 ranks costs", "", {"format", "rounds"}, RunSimulate},
           {"train",

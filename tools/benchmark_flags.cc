@@ -7,7 +7,8 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       ChoiceFlag("format", "text", {"text", "json", "csv"}, "of the rows on standard output"),
       IntFlag("rounds", "7", 1, 1000, "all cases are run in turns, so many times; of oracle 15 unless given"),
       IntFlag("steps", "20", 1, 1'000'000,
-              "training steps of a case in one round; unless given of halo 4, of oracle 10, of checkpoint 100"),
+              "training steps of a case in one round; unless given of halo 4, of oracle as many as last a second, of "
+              "checkpoint 100"),
       FloatFlag("seconds", "20", 0, 1e6, "halo: after which no further round begins"),
       IntFlag("nodes", "", 10, 10'000'000, "compile: one case alone, a program of about so many nodes"),
       IntFlag("dp", "2", 1, 4096, "replicas of the model: of compile's one case; of models 1 unless given"),
@@ -36,6 +37,9 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       IntFlag("states", "", 64, 1 << 20,
               "checkpoint: MiB of states of a wide model, which is saved and loaded once: how much memory that takes"),
       IntFlag("ranks", "2", 2, 64, "of comm, faults and halo; the most of search (8 unless given) and of oracle (4)"),
+      ChoiceFlag("search", "all", {"all", "grid", "groups", "placement", "pipeline", "layerwise"},
+                 "search: only this one"),
+      BytesFlag("memory", "", 1, "search: what a rank of a plan may need; unset: whatever it wants"),
       ChoiceFlag("collective", "all",
                  {"all", "all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all",
                   "send_receive", "halo", "repartition"},
@@ -53,6 +57,7 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       PathFlag("report",
                "train, models: write the rows (.json; of models also .html, a page with bars); train also measures "
                "how much communication is exposed"),
+      PathFlag("history", "oracle: where a line is appended for each run that is told of; unset: as train's"),
       PathFlag("strategy",
                "of models; of train's hybrid, where the shipped 2 x 2 one is taken for mini-inception if unset"),
   };

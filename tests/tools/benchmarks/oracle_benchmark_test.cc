@@ -84,11 +84,32 @@ TEST(PlanOrders, TwoThirdsOfThePairsAreToldApart) {
   EXPECT_EQ(six.needed(), 10);
 }
 
+TEST(RunsOfTheOracle, AreThoseThatAreToldOf) {
+  const PlanOrder order{"mlp", 2, {{"a", 1, 2, {1.9, 2.1}}, {"b", 2, 3, {2.9, 3.1}}}};
+  const std::vector<GradedRun> runs = RunsOf({Row(0.9, 1), Row(0.5, 1, 0.06)}, {order});
+  ASSERT_EQ(runs.size(), 3U) << "one of the two rows is refused";
+  EXPECT_EQ(runs[0].strategy, "data:2 model:1");
+  ASSERT_EQ(runs[0].terms.size(), 2U);
+  EXPECT_NEAR(runs[0].terms[0].error(), 0.1, 1e-12);
+  EXPECT_EQ(runs[0].terms[1].kind, "memory");
+  EXPECT_EQ(runs[0].terms[1].error(), 0);
+  EXPECT_EQ(runs[2].model, "mlp");
+  EXPECT_EQ(runs[2].strategy, "2 ranks: b");
+  EXPECT_EQ(runs[2].terms[0].measured, 3);
+}
+
 TEST(FurthestApart, TakesWhatDiffersMost) {
   EXPECT_EQ(FurthestApart({1, 1.01, 1.02, 2, 2.02, 4}, 0, 3), (std::vector<size_t>{0, 3, 5}));
   EXPECT_EQ(FurthestApart({1, 1.01, 1.02, 2, 2.02, 4}, 1, 3), (std::vector<size_t>{1, 3, 5}));
   EXPECT_EQ(FurthestApart({1, 2, 3}, 2, 6), (std::vector<size_t>{0, 1, 2})) << "there are no more";
   EXPECT_EQ(FurthestApart({1, 1, 1, 1}, 3, 2), (std::vector<size_t>{2, 3})) << "equals, with the one that is kept";
+}
+
+TEST(StepsOfRound, LastASecond) {
+  EXPECT_EQ(StepsOfRound({}, 0.026), 39);
+  EXPECT_EQ(StepsOfRound({}, 0.5), 10);
+  EXPECT_EQ(StepsOfRound({}, 1e-6), 2000);
+  EXPECT_EQ(StepsOfRound({.steps = 4}, 0.026), 4);
 }
 
 // Each of its kernels is over within its slice of time and as quick as ever; whole steps are not.

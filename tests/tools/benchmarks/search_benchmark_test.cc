@@ -21,6 +21,7 @@ TEST(SearchBenchmark, RowsSayWhatWasSearched) {
     EXPECT_GT(row.layers, 2);
     EXPECT_GT(row.timed.choices, row.layers);
     EXPECT_GT(row.timed.step_ms, 0);
+    EXPECT_GT(row.timed.bytes, 0);
     EXPECT_GE(row.timed.gap, 0);
     EXPECT_GE(row.TablesShare(), 0);
     EXPECT_LE(row.TablesShare(), 1);
@@ -35,6 +36,27 @@ TEST(SearchBenchmark, RowsSayWhatWasSearched) {
   EXPECT_EQ(json[0]["search"], "grid");
   EXPECT_EQ(json[1]["ranks"], 4);
   EXPECT_NE(ToText(*rows).find("layerwise"), std::string::npos);
+}
+
+TEST(SearchBenchmark, PlansNeedNoMoreThanTheyMay) {
+  for (const SearchKind search : {SearchKind::kLayerwise, SearchKind::kGrid}) {
+    SearchBenchmarkOptions options{.models = {"mlp"}, .searches = {search}, .most_ranks = 2};
+    const auto free = BenchmarkSearch(options);
+    ASSERT_TRUE(free.ok()) << free.status();
+    ASSERT_EQ(free->size(), 1U);
+    options.memory_bytes = static_cast<int64_t>((*free)[0].timed.bytes) - 1;
+    const auto limited = BenchmarkSearch(options);
+    ASSERT_TRUE(limited.ok()) << limited.status();
+    EXPECT_LE((*limited)[0].timed.bytes, static_cast<double>(options.memory_bytes));
+    EXPECT_GE((*limited)[0].timed.step_ms, (*free)[0].timed.step_ms);
+    EXPECT_LE((*limited)[0].timed.gap, 0.005);
+    options.memory_bytes = 1000;
+    const auto none = BenchmarkSearch(options);
+    ASSERT_TRUE(none.ok()) << none.status();
+    EXPECT_NE((*none)[0].refused.find("no plan fits 1000 bytes"), std::string::npos) << (*none)[0].refused;
+    EXPECT_NE(ToText(*none).find((*none)[0].refused), std::string::npos);
+    EXPECT_EQ(nlohmann::json::parse(ToJson(*none))[0]["refused"], (*none)[0].refused);
+  }
 }
 
 TEST(SearchBenchmark, AModelThatThereIsNotIsNamed) {

@@ -10,13 +10,17 @@
 namespace partita {
 
 struct OracleOptions {
-  std::vector<std::string> models{"mlp", "lenet5", "mini-inception"};            // tools/models/models.h
-  int64_t batch = 64;                                                            // of all ranks
-  int most_ranks = 4;                                                            // of 1, 2, 4
-  int64_t rounds = 15;                                                           // in which all cases are run in turns
-  int64_t steps = 10;                                                            // of a case in a round
+  std::vector<std::string> models{"mlp", "lenet5", "mini-inception"};  // tools/models/models.h
+  int64_t batch = 64;                                                  // of all ranks
+  int most_ranks = 4;                                                  // of 1, 2, 4
+  int64_t rounds = 15;                                                 // in which all cases are run in turns
+  int64_t steps = 0;                                                   // of a case in a round; 0: StepsOfRound
   std::function<void(const std::string&)> progress = [](const std::string&) {};  // what is done next, for people
 };
+
+// Steps that last a second together, by what one takes; 10 at least. Where ranks share cores, how soon threads wake
+// each other differs from step to step by more than anything that is measured, and a few steps say nothing.
+int64_t StepsOfRound(const OracleOptions& options, double step_seconds);
 
 // Of the median: where the middle half of the rounds spreads more, the machine does something else as well, and nothing
 // is said of an error.

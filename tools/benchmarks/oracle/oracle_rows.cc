@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tools/program/version/host.h"
+#include "tools/program/version/revision.h"
+
 namespace partita {
 namespace {
 
@@ -98,6 +101,32 @@ std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<Plan
                    {"inversions", order.inversions()}});
   }
   return Json{{"steps", std::move(steps)}, {"orders", std::move(all)}}.dump(1) + "\n";
+}
+
+std::vector<GradedRun> RunsOf(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders) {
+  GradedRun run;
+  run.time = TimeNow();
+  run.device = ThisHost().processor;
+  run.cluster = "this-machine";
+  run.revision = kRevision;
+  std::vector<GradedRun> runs;
+  for (const StepErrorRow& row : rows) {
+    if (row.refused()) continue;
+    run.model = row.model;
+    run.strategy = fmt::format("data:{} model:1", row.ranks);
+    run.terms = {{"step", row.predicted.median, row.measured.median},
+                 {"memory", static_cast<double>(row.planned_bytes), static_cast<double>(row.used_bytes)}};
+    runs.push_back(run);
+  }
+  for (const PlanOrder& order : orders) {
+    for (const OrderedPlan& plan : order.plans) {
+      run.model = order.model;
+      run.strategy = fmt::format("{} ranks: {}", order.ranks, plan.plan);
+      run.terms = {{"step", plan.predicted, plan.median}};
+      runs.push_back(run);
+    }
+  }
+  return runs;
 }
 
 bool Holds(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders) {

@@ -7,11 +7,16 @@
 
 #include "tools/benchmarks/oracle/plan_orders.h"
 #include "tools/benchmarks/oracle/step_errors.h"
+#include "tools/commands/oracle/history.h"
 
 namespace partita {
 
 std::string ToText(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
+
+// What a history keeps of them (docs/formats.md 5.1): a run for each row and each plan. Rows that are refused are left
+// out.
+std::vector<GradedRun> RunsOf(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
 // Whether errors that are told are as small as they must be, memory and bytes are as predicted, and the orders of plans
 // hold (PlanOrder::holds).

@@ -41,6 +41,7 @@ struct Case {
   std::string key;     // KeyOf
   double seconds = 0;  // predicted, to choose by
   std::unique_ptr<TimedTraining> training;
+  int64_t steps = 1;  // of a round
   std::vector<double> predicted, measured;
 };
 
@@ -67,12 +68,13 @@ class Orderer {
     ASSIGN_OR_RETURN(std::vector<Case> cases, Choose());
     for (Case& one : cases) {
       ASSIGN_OR_RETURN(one.training, TimedTraining::Start(model_, one.plan.strategy));
+      ASSIGN_OR_RETURN(one.steps, one.training->StepsFor(options_));
     }
     for (int64_t round = 0; round < options_.rounds; ++round) {
       options_.progress(fmt::format("{}: round {} of {}", where, round + 1, options_.rounds));
       if (round % kRoundsOfCalibration == 0) RETURN_IF_ERROR(PredictAll(cases));
       for (Case& one : cases) {
-        ASSIGN_OR_RETURN(const double seconds, one.training->Run(options_.steps));
+        ASSIGN_OR_RETURN(const double seconds, one.training->Run(one.steps));
         one.measured.push_back(seconds);
       }
     }
@@ -98,7 +100,7 @@ class Orderer {
   // until it finds what it knows: of others it has the roofline alone.
   absl::StatusOr<std::vector<Case>> Choose() {
     ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model_.graph, ranks_, 1));
-    RETURN_IF_ERROR(Calibrate({&replicas, 1}, options_.steps));
+    RETURN_IF_ERROR(Calibrate({&replicas, 1}, kStepsOfPool));
     std::map<std::string, NamedPlan> plans;  // by key
     std::map<std::string, int> names;        // how many have them
     std::string found;
@@ -149,7 +151,7 @@ class Orderer {
     for (auto& [key, plan] : plans) {
       ASSIGN_OR_RETURN(const PredictedPlan predicted, Predict(plan.strategy));
       if (key != found && Overstated(predicted.step, slowdown_) > kMostOverstated) continue;
-      cases.push_back({std::move(plan), key, predicted.step.seconds(), nullptr, {}, {}});
+      cases.push_back({std::move(plan), key, predicted.step.seconds(), nullptr, 1, {}, {}});
     }
     std::ranges::stable_sort(cases, {}, &Case::seconds);
     const double most = kMostTimes * cases[0].seconds;
@@ -166,8 +168,12 @@ class Orderer {
 
   absl::Status PredictAll(std::vector<Case>& cases) {
     std::vector<Strategy> strategies;
-    for (const Case& one : cases) strategies.push_back(one.plan.strategy);
-    RETURN_IF_ERROR(Calibrate(strategies, options_.steps));
+    int64_t steps = cases[0].steps;
+    for (const Case& one : cases) {
+      strategies.push_back(one.plan.strategy);
+      steps = std::min(steps, one.steps);
+    }
+    RETURN_IF_ERROR(Calibrate(strategies, steps));
     for (Case& one : cases) {
       ASSIGN_OR_RETURN(const PredictedPlan predicted, Predict(one.plan.strategy));
       one.predicted.push_back(predicted.step.seconds());

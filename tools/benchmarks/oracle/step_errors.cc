@@ -23,6 +23,7 @@ struct Case {
   Model model;
   Strategy strategy;
   std::unique_ptr<TimedTraining> training;
+  int64_t steps = 1;  // of a round
   std::vector<double> predicted, measured;
 };
 
@@ -32,14 +33,15 @@ absl::StatusOr<Case> MakeCase(const std::string& name, int ranks, const OracleOp
   made.model.learning_rate.steps = 1;
   ASSIGN_OR_RETURN(made.strategy, DataModelStrategy(made.model.graph, ranks, 1));
   ASSIGN_OR_RETURN(made.training, TimedTraining::Start(made.model, made.strategy));
+  ASSIGN_OR_RETURN(made.steps, made.training->StepsFor(options));
   made.row.model = name;
   made.row.ranks = ranks;
   return made;
 }
 
 // What a profile that was measured now says of the session's step.
-absl::StatusOr<double> Predict(Case& one, int64_t steps) {
-  const CalibrationOptions options{{}, OracleSession(), steps, /*replicas=*/1, /*collectives=*/false};
+absl::StatusOr<double> Predict(Case& one) {
+  const CalibrationOptions options{{}, OracleSession(), one.steps, /*replicas=*/1, /*collectives=*/false};
   ASSIGN_OR_RETURN(const Profile profile, MeasureMachine(one.model, {&one.strategy, 1}, options));
   ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile, /*processes=*/false));
   const Session& session = one.training->session();
@@ -48,9 +50,9 @@ absl::StatusOr<double> Predict(Case& one, int64_t steps) {
   return predicted.step;
 }
 
-absl::Status RunRound(Case& one, int64_t steps) {
-  ASSIGN_OR_RETURN(const double predicted, Predict(one, steps));
-  ASSIGN_OR_RETURN(const double measured, one.training->Run(steps));
+absl::Status RunRound(Case& one) {
+  ASSIGN_OR_RETURN(const double predicted, Predict(one));
+  ASSIGN_OR_RETURN(const double measured, one.training->Run(one.steps));
   one.predicted.push_back(predicted);
   one.measured.push_back(measured);
   return absl::OkStatus();
@@ -90,7 +92,7 @@ absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const OracleOptions&
   }
   for (int64_t round = 0; round < options.rounds; ++round) {
     options.progress(fmt::format("steps of replicas: round {} of {}", round + 1, options.rounds));
-    for (Case& one : cases) RETURN_IF_ERROR(RunRound(one, options.steps));
+    for (Case& one : cases) RETURN_IF_ERROR(RunRound(one));
   }
   std::vector<StepErrorRow> rows;
   for (Case& one : cases) rows.push_back(Finish(std::move(one)));

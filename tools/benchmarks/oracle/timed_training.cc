@@ -9,6 +9,11 @@
 #include "runtime/base/status.h"
 
 namespace partita {
+namespace {
+
+constexpr int64_t kTrialSteps = 5;
+
+}  // namespace
 
 SessionOptions OracleSession() {
   SessionOptions session;
@@ -29,6 +34,11 @@ double TimedTraining::SlowestRank() {
     slowest = std::max(slowest, TimesOf(session().Timeline(kTrainEntry, rank)).step);
   }
   return slowest;
+}
+
+absl::StatusOr<int64_t> TimedTraining::StepsFor(const OracleOptions& options) {
+  ASSIGN_OR_RETURN(const double seconds, Run(kTrialSteps));
+  return StepsOfRound(options, seconds);
 }
 
 absl::StatusOr<double> TimedTraining::Run(int64_t steps) {

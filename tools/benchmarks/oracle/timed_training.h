@@ -10,6 +10,7 @@
 #include "graph/derive/strategy.h"
 #include "graph/ir/model.h"
 #include "runtime/api/rank/session_options.h"
+#include "tools/benchmarks/oracle/oracle_options.h"
 #include "tools/benchmarks/train/training_loop.h"
 
 namespace partita {
@@ -26,6 +27,9 @@ class TimedTraining {
 
   // So many steps more: the median of their seconds, each until the last launch of the last rank has ended.
   absl::StatusOr<double> Run(int64_t steps);
+
+  // StepsOfRound, by a few steps that are run for it.
+  absl::StatusOr<int64_t> StepsFor(const OracleOptions& options);
 
   // Of all steps so far: bytes on wires, as predicted and as counted.
   int64_t predicted_bytes() const { return predicted_bytes_; }

@@ -1,5 +1,5 @@
 // What searches for plans cost: each on models of more and more layers and on more and more ranks, on nodes of eight
-// GPUs. Their tables are made by compiling layers one by one, which is timed by itself.
+// GPUs, each with a batch of 64. Their tables are made by compiling layers one by one, which is timed by itself.
 //
 // Times are processor time of this process.
 #ifndef PARTITA_TOOLS_BENCHMARKS_SEARCH_SEARCH_BENCHMARK_H_
@@ -19,8 +19,9 @@ struct SearchBenchmarkOptions {
   std::vector<std::string> models{"lenet5", "mini-inception", "inception-v3"};  // tools/models/models.h
   std::vector<SearchKind> searches{SearchKind::kGrid, SearchKind::kGroups, SearchKind::kPlacement,
                                    SearchKind::kPipeline, SearchKind::kLayerwise};
-  int most_ranks = 8;  // of 2, 4, 8, ...
-  int rounds = 1;      // all are run once in each round
+  int most_ranks = 8;        // of 2, 4, 8, ...
+  int rounds = 1;            // all are run once in each round
+  int64_t memory_bytes = 0;  // that a rank of any plan may need; 0: as many as it wants
 };
 
 struct SearchRow {
@@ -32,6 +33,7 @@ struct SearchRow {
   TimedSearch timed;  // medians over the rounds
   // All time over that with half the ranks; 0: there is none.
   double growth = 0;
+  std::string refused;  // why there is no plan: all need more memory than they may; else empty
 
   double all_ms() const { return timed.tables_ms + timed.search_ms; }
   double TablesShare() const { return all_ms() > 0 ? timed.tables_ms / all_ms() : 0; }

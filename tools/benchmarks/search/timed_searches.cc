@@ -24,14 +24,14 @@ int64_t ChoicesIn(const CostTables& tables) {
 
 class SearchTimer {
  public:
-  SearchTimer(const LayerGraph& layers, int ranks, const CostBasis& basis)
-      : layers_(layers), ranks_(ranks), basis_(basis) {}
+  SearchTimer(const LayerGraph& layers, int ranks, double bytes, const CostBasis& basis)
+      : layers_(layers), ranks_(ranks), bytes_(bytes), basis_(basis) {}
 
   absl::StatusOr<TimedSearch> Layerwise() {
     LayerCosts costs(layers_, PrimeMesh(ranks_), basis_);
     ASSIGN_OR_RETURN(const LayerTables tables, Timed(timed_.tables_ms, [&] { return MakeLayerTables(costs); }));
     timed_.choices = ChoicesIn(tables.tables);
-    return Searched([&] { return LayerwiseSearch(tables.tables); });
+    return Searched([&] { return LayerwiseSearch(tables.tables, bytes_); });
   }
 
   // On every grid; one on which a layer cannot lie has a table that no plan keeps.
@@ -41,15 +41,16 @@ class SearchTimer {
       if (ranks_ % rows == 0) by_rows[rows] = TablesOf(rows, of_groups);
     }
     const auto tables = [&](int rows, int /*columns*/) { return by_rows.at(rows); };
-    return Searched(
-        [&] { return of_groups ? GroupSearch(ranks_, kDevicesOfNode, tables) : GridSearch(ranks_, tables); });
+    return Searched([&] {
+      return of_groups ? GroupSearch(ranks_, kDevicesOfNode, tables, bytes_) : GridSearch(ranks_, tables, bytes_);
+    });
   }
 
   absl::StatusOr<TimedSearch> Placement() {
     LayerCosts costs(layers_, GroupMesh(1, ranks_), basis_);
     ASSIGN_OR_RETURN(const WholeLayers whole, Timed(timed_.tables_ms, [&] { return WholeLayers::Of(costs); }));
     timed_.choices = RanksOfLayers();
-    return Searched([&] { return PlaceStep(whole, ranks_, kNever); });
+    return Searched([&] { return PlaceStep(whole, ranks_, bytes_); });
   }
 
   absl::StatusOr<TimedSearch> Pipeline() {
@@ -57,7 +58,7 @@ class SearchTimer {
     ASSIGN_OR_RETURN(const WholeLayers whole, Timed(timed_.tables_ms, [&] { return WholeLayers::Of(costs); }));
     const std::vector<PipelineLayer> chain = Timed(timed_.tables_ms, [&] { return PipelineTable(whole); });
     timed_.choices = RanksOfLayers();
-    return Searched([&] { return PipelineSearch(chain, {ranks_, {1, 2, 4, 8, 16, 32}}); });
+    return Searched([&] { return PipelineSearch(chain, {ranks_, {1, 2, 4, 8, 16, 32}, bytes_}); });
   }
 
  private:
@@ -66,6 +67,7 @@ class SearchTimer {
     auto answer = Timed(timed_.search_ms, search);
     RETURN_IF_ERROR(answer.status());
     timed_.step_ms = 1e3 * answer->seconds;
+    timed_.bytes = answer->bytes;
     timed_.gap = answer->Gap();
     return timed_;
   }
@@ -82,14 +84,16 @@ class SearchTimer {
 
   const LayerGraph& layers_;
   const int ranks_;
+  const double bytes_;
   const CostBasis& basis_;
   TimedSearch timed_;
 };
 
 }  // namespace
 
-absl::StatusOr<TimedSearch> TimeSearch(SearchKind search, const LayerGraph& layers, int ranks, const CostBasis& basis) {
-  SearchTimer timer(layers, ranks, basis);
+absl::StatusOr<TimedSearch> TimeSearch(SearchKind search, const LayerGraph& layers, int ranks, double bytes,
+                                       const CostBasis& basis) {
+  SearchTimer timer(layers, ranks, bytes, basis);
   switch (search) {
     case SearchKind::kGrid:
       return timer.Grids(/*of_groups=*/false);

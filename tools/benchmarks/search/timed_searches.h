@@ -15,13 +15,16 @@ namespace partita {
 struct TimedSearch {
   int64_t choices = 0;   // configs of all layers on all tables; of placements and pipelines ranks for each layer
   double step_ms = 0;    // of the plan found, on its tables
+  double bytes = 0;      // that its fullest rank needs, likewise
   double gap = 0;        // how much slower than the best it can be at most
   double tables_ms = 0;  // to make the tables
   double search_ms = 0;  // to search them
 };
 
-// For so many ranks, of which placement and pipelines are one worker group. Not of kData, which searches nothing.
-absl::StatusOr<TimedSearch> TimeSearch(SearchKind search, const LayerGraph& layers, int ranks, const CostBasis& basis);
+// For so many ranks, of which placement and pipelines are one worker group, none of which may need more than `bytes`
+// (kNever: any). Not of kData, which searches nothing.
+absl::StatusOr<TimedSearch> TimeSearch(SearchKind search, const LayerGraph& layers, int ranks, double bytes,
+                                       const CostBasis& basis);
 
 }  // namespace partita
 
