@@ -34,9 +34,10 @@ KernelArguments ArgumentsOf(const KernelArguments& all, int members, int member)
   return {part(all.inputs), part(all.outputs), all.workspace, all.seed, all.fault, all.refused};
 }
 
-// bf16 by the kernel itself if it can, else in f32.
+// bf16 by the kernel itself if it can, else in f32 if it may.
 absl::StatusOr<PreparedKernel> PrepareAlone(const HostKernelEntry& entry, const LocalNode& node) {
   if (!HasBf16(node)) return entry.prepare(node);
+  if (entry.bf16 == Bf16Nodes::kRefused) return InvalidArgument("dtype is bf16, allowed is f32");
   if (entry.bf16 == Bf16Nodes::kTaken) {
     absl::StatusOr<PreparedKernel> prepared = entry.prepare(node);
     if (prepared.ok()) return prepared;

@@ -12,6 +12,7 @@
 #include "ops/host/onednn/onednn_kernels.h"
 #include "ops/host/recurrence/recurrence_kernels.h"
 #include "ops/host/reference/reference_kernels.h"
+#include "ops/host/winograd/winograd_kernels.h"
 
 // Kernels that builds without OpenMP and oneDNN (the thread sanitizer's) leave out.
 #ifdef PARTITA_NO_OPENMP
@@ -42,7 +43,7 @@ KernelTable WithLists(KernelTable table) {
     table[op] = {{"fast", FAST(FastRowUpdate)}, {"reference", ReferenceRowUpdate}};
   }
   // oneDNN's own are faster where it has AVX-512.
-  if (HasWideVectors()) std::swap(table["conv2d_weight_grad"][0], table["conv2d_weight_grad"][1]);
+  if (HasWideVectors()) std::swap(table["conv2d_weight_grad"][1], table["conv2d_weight_grad"][2]);
   for (auto& [op, entries] : table) {
     std::erase_if(entries, [](const HostKernelEntry& entry) { return entry.prepare == nullptr; });
   }
@@ -56,15 +57,23 @@ const KernelTable& Table() {
       {"pixels", {{"fast", FAST(FastPixels)}, {"reference", ReferencePixels}}},
       {"reshape", {{"reference", ReferenceReshape, kTaken}}},
       {"conv2d",
-       {{"onednn", FAST(OneDnnConv2d), kTaken}, {"im2col", FAST(Im2ColConv2d)}, {"reference", ReferenceConv2d}}},
+       {{"winograd", FAST(WinogradConv2d), kRefused},
+        {"onednn", FAST(OneDnnConv2d), kTaken},
+        {"im2col", FAST(Im2ColConv2d)},
+        {"reference", ReferenceConv2d}}},
       {"conv2d_epilogue",
-       {{"onednn", FAST(OneDnnConv2d), kTaken}, {"im2col", FAST(Im2ColConv2d)}, {"reference", ReferenceConv2d}}},
+       {{"winograd", FAST(WinogradConv2d), kRefused},
+        {"onednn", FAST(OneDnnConv2d), kTaken},
+        {"im2col", FAST(Im2ColConv2d)},
+        {"reference", ReferenceConv2d}}},
       {"conv2d_input_grad",
-       {{"onednn", FAST(OneDnnConv2dInputGrad), kTaken},
+       {{"winograd", FAST(WinogradConv2dInputGrad), kRefused},
+        {"onednn", FAST(OneDnnConv2dInputGrad), kTaken},
         {"im2col", FAST(Im2ColConv2dInputGrad)},
         {"reference", ReferenceConv2dInputGrad}}},
       {"conv2d_weight_grad",
-       {{"fast", FAST(FastConv2dWeightGrad)},
+       {{"winograd", FAST(WinogradConv2dWeightGrad), kRefused},
+        {"fast", FAST(FastConv2dWeightGrad)},
         {"onednn", FAST(OneDnnConv2dWeightGrad), kTaken},
         {"im2col", FAST(Im2ColConv2dWeightGrad)},
         {"reference", ReferenceConv2dWeightGrad}}},

@@ -11,7 +11,7 @@
 namespace partita {
 
 struct HostKernelEntry {
-  const char* name;  // "onednn", "im2col", "blocked", "fast", "reference"; a kernel is called <name>_<op>
+  const char* name;  // "winograd", "onednn", "im2col", "blocked", "fast", "reference"; a kernel is called <name>_<op>
   HostKernelFactory prepare;
   Bf16Nodes bf16 = Bf16Nodes::kWidened;
 };

@@ -28,8 +28,9 @@ struct PreparedKernel {
 
 using HostKernelFactory = absl::StatusOr<PreparedKernel> (*)(const LocalNode& node);
 
-// Of bf16 a kernel may make something itself; any other computes it in f32 (ops/host/kernel/widened.h).
-enum class Bf16Nodes : uint8_t { kWidened, kTaken };
+// Of bf16 a kernel may make something itself, or leave it to kernels behind it that are faster at it; any other
+// computes it in f32 (ops/host/kernel/widened.h).
+enum class Bf16Nodes : uint8_t { kWidened, kTaken, kRefused };
 
 template <typename T>
 const T* In(const KernelArguments& arguments, size_t i) {

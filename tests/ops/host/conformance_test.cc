@@ -8,6 +8,7 @@
 #include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
 #include "ops/host/products/weight_tile.h"
+#include "ops/host/winograd/loops.h"
 #include "ops/registry.h"
 #include "tests/ops/host/kernel_case.h"
 
@@ -42,8 +43,22 @@ bool HasNarrow(const LocalNode& node) {
 // Filters whose gradients are made of tiles.
 bool HasTiles(const Shape& w) { return HasWeightTiles() && w[3] >= 24 && (w[1] * w[2] > 1 || Elements(w) >= 1 << 18); }
 
+// Windows of 3 x 3 that move by one over enough pixels, of enough channels.
+bool HasWinograd(const LocalNode& node) {
+  if (HasNarrow(node) || WinogradLoopsOfThisMachine().empty()) return false;
+  const std::string& op = node.op->name;
+  const Attributes& attributes = node.attributes;
+  const Shape& w = op == "conv2d_weight_grad" ? node.outputs[0].global : node.inputs[1]->global;
+  const Shape& y = op == "conv2d_weight_grad" ? node.inputs[1]->global : node.outputs[0].global;
+  const IntList one{1, 1};
+  const bool dense = attributes.Ints("stride") == one && attributes.Ints("dilation") == one;
+  const int64_t tiles = y[0] * ((y[1] + 1) / 2) * ((y[2] + 1) / 2);
+  return w[1] == 3 && w[2] == 3 && dense && attributes.Int("groups") == 1 && std::min(w[0], w[3]) >= 16 && tiles >= 64;
+}
+
 // A kernel that serves some types or attributes of its op alone.
 bool Serves(const std::string& family, const LocalNode& node) {
+  if (family == "winograd") return HasWinograd(node);
   if (family == "fast" && HasAxesApart(node)) return false;
   if (family == "fast" && node.op->name == "conv2d_weight_grad") return HasTiles(node.outputs[0].shape());
   if (node.op->name != "cast" || family != "fast") return true;
@@ -61,8 +76,9 @@ TEST_P(EveryKernel, EqualsTheReference) {
   for (const std::string& kernel : HostKernelNames(op)) {
     const std::string family = Family(kernel, op);
     for (const DType dtype : {DType::kF32, DType::kF64}) {
-      const bool f32_only = family == "onednn" || (family == "fast" && op != "concat" && op != "slice" &&
-                                                   op != "slice_grad" && op != "transpose");
+      const bool f32_only =
+          family == "onednn" || family == "winograd" ||
+          (family == "fast" && op != "concat" && op != "slice" && op != "slice_grad" && op != "transpose");
       if (dtype == DType::kF64 && f32_only) continue;
       const LocalNode node = dtype == DType::kF32 ? c.node : InF64(c.node);
       if (!Serves(family, node)) continue;

@@ -1,0 +1,18 @@
+#include "ops/host/winograd/kinds_of_vectors.h"
+
+#if defined(__x86_64__)
+#define PARTITA_VECTORS __attribute__((target("avx2,fma")))
+
+namespace partita {
+namespace {
+constexpr int64_t kLanes = 8;
+constexpr int kRows[] = {12, 6, 4};
+}  // namespace
+}  // namespace partita
+
+#include "ops/host/winograd/vector_loops.h"
+
+namespace partita {
+const WinogradLoops kWinogradAvx2 = LoopsNamed("AVX2");
+}  // namespace partita
+#endif
