@@ -236,11 +236,11 @@ absl::StatusOr<int> RunSearch(const CommandContext& context) {
   if (flags.Given("model")) options.models = {flags.Text("model")};
   if (flags.Given("ranks")) options.most_ranks = static_cast<int>(flags.Int("ranks"));
   if (flags.Given("rounds")) options.rounds = static_cast<int>(flags.Int("rounds"));
+  if (const std::optional<SearchKind> one = FindSearch(flags.Text("search"))) options.searches = {*one};
+  if (flags.IsSet("memory")) options.memory_bytes = flags.Int("memory");
   ASSIGN_OR_RETURN(const std::vector<SearchRow> rows, BenchmarkSearch(options));
   context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
-  if (const std::optional<SearchKind> one = FindSearch(flags.Text("search"))) options.searches = {*one};
-  if (flags.IsSet("memory")) options.memory_bytes = flags.Int("memory");
 }
 
 absl::StatusOr<int> RunOracle(const CommandContext& context) {
@@ -255,10 +255,10 @@ absl::StatusOr<int> RunOracle(const CommandContext& context) {
   ASSIGN_OR_RETURN(const std::vector<StepErrorRow> rows, MeasureStepErrors(options));
   ASSIGN_OR_RETURN(const std::vector<PlanOrder> orders, MeasurePlanOrders(options));
   context.out << (flags.Text("format") == "json" ? ToJson(rows, orders) : ToText(rows, orders));
+  RETURN_IF_ERROR(KeepRuns(RunsOf(rows, orders), flags));
   return Holds(rows, orders) ? kExitFinished : kExitVerification;
 }
 
-  RETURN_IF_ERROR(KeepRuns(RunsOf(rows, orders), flags));
 absl::StatusOr<int> RunSimulate(const CommandContext& context) {
   SimulateBenchmarkOptions options;
   options.rounds = static_cast<int>(context.flags.Int("rounds"));

@@ -86,7 +86,6 @@ void PrintCommunication(const ReportCommunicationProto& rank, std::ostream& out)
   out << "\n";
 }
 
-void PrintPrediction(const ReportPredictionProto& prediction, std::ostream& out) {
 double ErrorOf(const ReportPredictionProto& prediction) {
   return std::abs(prediction.predicted() - prediction.measured()) / prediction.measured();
 }
@@ -94,6 +93,7 @@ double ErrorOf(const ReportPredictionProto& prediction) {
 // "op conv2d", "group data": terms of launches, of which there are many.
 bool IsKind(const ReportPredictionProto& prediction) { return prediction.term().find(' ') != std::string::npos; }
 
+void PrintPrediction(const ReportPredictionProto& prediction, std::ostream& out) {
   const bool bytes = prediction.term() == "memory";
   const auto shown = [bytes](double value) {
     return bytes ? fmt::format("{:.0f} bytes", value) : fmt::format("{:.0f} us", 1e6 * value);
@@ -141,9 +141,9 @@ void PrintText(const ReportProto& report, std::ostream& out) {
   if (report.training_seconds() > 0) {
     out << fmt::format("throughput      {:.0f} samples/s in {:.1f} s of training\n", report.samples_per_second(),
                        report.training_seconds());
-    out << fmt::format("data wait       {:.2f} s ({:.1f} % of training)\n", report.data_wait_seconds(),
     out << fmt::format("data making     {:.2f} s beside the steps ({:.1f} % of training)\n",
                        report.data_making_seconds(), 100 * report.data_making_seconds() / report.training_seconds());
+    out << fmt::format("data wait       {:.2f} s ({:.1f} % of training)\n", report.data_wait_seconds(),
                        100 * report.data_wait_seconds() / report.training_seconds());
   }
   if (report.groups_size() > 0) out << "bytes a step, by group\n";
@@ -206,12 +206,12 @@ void AddTraining(const TrainingResult& result, const std::vector<std::string>& a
   report.set_samples_per_second(result.SamplesPerSecond());
   report.set_training_seconds(result.seconds);
   report.set_data_wait_seconds(result.data_wait_seconds);
+  report.set_data_making_seconds(result.data_making_seconds);
 }
 
 void AddEvaluation(double loss, const Metrics& metrics, const std::vector<std::string>& accuracies,
                    ReportProto& report) {
   report.set_test_loss(loss);
-  report.set_data_making_seconds(result.data_making_seconds);
   if (const auto accuracy = AccuracyOf(metrics, accuracies)) report.set_test_accuracy(*accuracy);
   SetMetrics(metrics, accuracies, *report.mutable_test_metrics());
 }
