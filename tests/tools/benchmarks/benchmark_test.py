@@ -93,26 +93,10 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(call("train", "--precision=tf32").returncode, 2)
 
 
-class DecodeTest(unittest.TestCase):
-
-    def test_rows(self):
-        done = call("decode", "--batch=4", "--rounds=1", "--image-size=32", "--format=json")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        rows = json.loads(done.stdout)
-        self.assertEqual([row["pictures"] for row in rows], ["jpeg 375 x 500", "png 375 x 500"])
-        for row in rows:
-            self.assertEqual((row["size"], row["peer"]), (32, ""))
-            self.assertGreater(row["pictures_per_s"], 0)
-
-    def test_a_folder_without_pictures(self):
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertEqual(call("decode", "--data=" + folder).returncode, 3)
-        self.assertEqual(call("decode", "--peer=pytorch").returncode, 2)
-
-
 # Stands for the Python of tools/peer/install: trains at a speed of its own, agrees or not, and has no compiler.
 FAKE_PEER = """#!{python}
 import os, sys
+open(sys.argv[1]).close()
 print("9.9", flush=True)
 if "--mode=compile" in sys.argv:
     sys.exit(1)
@@ -127,6 +111,45 @@ for line in sys.stdin:
     else:
         print(seconds, flush=True)
 """
+
+
+def make_home(folder, difference):
+    """A home folder with a peer whose gradients differ by so much."""
+    programs = os.path.join(folder, ".cache/partita/peer/bin")
+    os.makedirs(programs)
+    path = os.path.join(programs, "python")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(FAKE_PEER.format(python=sys.executable, difference=difference))
+    os.chmod(path, 0o755)
+
+
+class DecodeTest(unittest.TestCase):
+
+    def test_rows(self):
+        done = call("decode", "--batch=4", "--rounds=1", "--image-size=32", "--format=json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads(done.stdout)
+        self.assertEqual([row["pictures"] for row in rows], ["jpeg 375 x 500", "png 375 x 500"])
+        for row in rows:
+            self.assertEqual((row["size"], row["peer"]), (32, ""))
+            self.assertGreater(row["pictures_per_s"], 0)
+
+    def test_peer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make_home(folder, difference=0)
+            done = subprocess.run([BENCHMARK, "decode", "--batch=4", "--rounds=1", "--image-size=32", "--format=json",
+                                   "--peer=pillow"], capture_output=True, text=True, timeout=300,
+                                  env={**os.environ, "HOME": folder})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for row in json.loads(done.stdout):
+            self.assertEqual(row["peer"], "9.9")
+            self.assertAlmostEqual(row["peer_pictures_per_s"], 4 / 500)
+            self.assertGreater(row["ratio"], 1)
+
+    def test_a_folder_without_pictures(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(call("decode", "--data=" + folder).returncode, 3)
+        self.assertEqual(call("decode", "--peer=pytorch").returncode, 2)
 
 
 class Tags(html.parser.HTMLParser):
@@ -153,15 +176,6 @@ class ModelsTest(unittest.TestCase):
                               capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
         self.assertEqual(done.returncode, code, done.stderr)
         return json.loads(done.stdout) if code == 0 else done.stderr
-
-    def home(self, folder, difference):
-        """A home folder with a peer whose gradients differ by so much."""
-        programs = os.path.join(folder, ".cache/partita/peer/bin")
-        os.makedirs(programs)
-        path = os.path.join(programs, "python")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(FAKE_PEER.format(python=sys.executable, difference=difference))
-        os.chmod(path, 0o755)
 
     def test_rows(self):
         (row,) = self.rows("--model=conv-stack", "--batch=1")
@@ -217,7 +231,7 @@ class ModelsTest(unittest.TestCase):
 
     def test_peer(self):
         with tempfile.TemporaryDirectory() as folder:
-            self.home(folder, difference=1e-3)
+            make_home(folder, difference=1e-3)
             (row,) = self.rows("--model=mini-inception", "--batch=4", "--peer=pytorch", "--peer-forms=all", HOME=folder)
         self.assertEqual(row["peer"], "pytorch 9.9")
         self.assertEqual(row["agreement"], {"batch": 4, "loss_difference": 1e-7, "gradients": 3,
@@ -232,7 +246,7 @@ class ModelsTest(unittest.TestCase):
 
     def test_a_peer_that_has_another_network(self):
         with tempfile.TemporaryDirectory() as folder:
-            self.home(folder, difference=0.1)
+            make_home(folder, difference=0.1)
             error = self.rows("--model=mini-inception", "--batch=4", "--peer=pytorch", code=6, HOME=folder)
         self.assertIn("the gradient of 'w' by 1.0e-01", error)
 

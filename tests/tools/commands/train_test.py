@@ -49,7 +49,8 @@ class TrainTest(TrainerCase):
 
     def test_summary_says_what_the_report_says(self):
         text = self.train("--dp=2", MLP).stdout
-        for word in ("test accuracy", "throughput", "data making", "data wait", "predicted", "counted", "exposed", "planned", "used"):
+        for word in ("test accuracy", "throughput", "data making", "data wait", "predicted", "counted", "exposed", "planned",
+                     "used"):
             self.assertIn(word, text)
         self.assertEqual(json.loads(self.train("--dp=2", "--format=json", MLP).stdout)["command"], "train")
 
