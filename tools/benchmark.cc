@@ -69,7 +69,10 @@ absl::StatusOr<int> RunDecode(const CommandContext& context) {
   if (flags.Given("batch")) options.pictures = flags.Int("batch");
   if (flags.Given("image-size")) options.size = flags.Int("image-size");
   const std::string& peer = flags.Text("peer");
-  if (peer != "none") options.peer_command = {PeerPython(), kDecodePeerScript};
+  if (peer != "none") {
+    ASSIGN_OR_RETURN(const std::string script, BuiltFile(kDecodePeerScript));
+    options.peer_command = {PeerPython(), script};
+  }
   if (peer == "torchvision") options.peer_command.push_back("--torchvision");
   ASSIGN_OR_RETURN(const std::vector<DecodeRow> rows, BenchmarkDecode(options));
   context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
