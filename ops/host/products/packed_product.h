@@ -9,7 +9,7 @@
 
 namespace partita {
 
-// Rows of a group and columns of a panel.
+// Rows of a group and columns of a panel, multiples of 4.
 struct PackedTile {
   int64_t rows, columns;
 };
@@ -39,6 +39,10 @@ struct PackedColumns {
 
 // Packs one panel of `w` to `to`.
 void PackPanel(const PackedColumns& columns, int64_t index, MatrixView<float> w, float* to);
+
+// Packs elements [k, k + n) of `count` rows from `row` on; they lie `stride` apart, from element k at `from` on.
+void PackRows(const PackedRows& rows, int64_t row, int64_t count, int64_t k, int64_t n, const float* from,
+              int64_t stride, float* to);
 
 // sums[r * stride + c] = the product of row r with column c, for the rows of `groups`. The order of a sum depends on
 // `depth` alone.

@@ -40,11 +40,10 @@ class HeldProduct {
 
   // The rows of a buffer in this workspace.
   float* Rows(float* workspace, int64_t buffer) const { return workspace + weight_floats() + buffer * row_floats(); }
-  // Writes elements [first, first + n) of a row.
-  void PackRow(const float* from, int64_t row, int64_t first, int64_t n, float* rows) const {
-    float* const to = rows + packed_rows_.At(row, first);
-    const int64_t step = packed_rows_.group;
-    for (int64_t k = 0; k < n; ++k) to[k * step] = from[k];
+  // Writes elements [first, first + n) of `count` rows from `row` on, which lie `stride` apart.
+  void Pack(const float* from, int64_t stride, int64_t row, int64_t count, int64_t first, int64_t n,
+            float* rows) const {
+    PackRows(packed_rows_, row, count, first, n, from, stride, rows);
   }
   void CopyRow(const float* from, int64_t row, int64_t first, int64_t n, float* rows) const {
     const int64_t begin = packed_rows_.At(row, first), step = packed_rows_.group;

@@ -52,66 +52,46 @@ class Forward {
     gates_.Hold({In<float>(a, Steps::kWeights), s_.gates(), 1}, Scratch<float>(a));
     if (s_.projected) projection_.Hold({In<float>(a, Steps::kProjection), s_.outputs, 1}, Projection(a));
     float* const rows = gates_.Rows(Scratch<float>(a), 0);
-    for (int64_t i = 0; i < s_.samples; ++i) gates_.PackRow(h + i * s_.outputs, i, 0, s_.outputs, rows);
+    gates_.Pack(h, s_.outputs, 0, s_.samples, 0, s_.outputs, rows);
   }
 
   // The units of a block: gates are their sums with what the place adds.
   void Open(const KernelArguments& a, int64_t place, int64_t buffer, const PanelBlock& block) const {
     const int64_t units = block.columns / kLstmGates, first = block.first_column / kLstmGates;
-    alignas(64) float gates[kBlockSums], cells[kBlockSums / kLstmGates], outputs[kBlockSums / kLstmGates];
+    alignas(64) float projected[kBlockSums / kLstmGates];  // what the projection gets
+    UnitStep steps[kBlockRows];
+    int64_t live = 0;
     for (int64_t r = 0; r < block.rows; ++r) {
       const int64_t sample = block.first_row + r;
-      const float* const g = In<float>(a, Steps::kG) + Row(sample, place, s_.gates()) + block.first_column;
-      const float* const sums = block.sums + r * block.stride;
-      for (int64_t c = 0; c < block.columns; ++c) gates[r * block.columns + c] = g[c] + sums[c];
-      const float* const c = Out<float>(a, Steps::kLastC) + sample * s_.units + first;
-      std::copy(c, c + units, cells + r * units);
-    }
-    OpenUnits(gates, block.rows * units, static_cast<float>(s_.forget_bias));
-    AdvanceUnits(gates, cells, outputs, block.rows * units);
-    for (int64_t r = 0; r < block.rows; ++r) {
-      const int64_t sample = block.first_row + r;
+      const int64_t at = Row(sample, place, s_.units) + first, state = sample * s_.units + first;
       if (Ended(a, sample, place)) {
-        Clear(a, sample, place, first, units);
-      } else {
-        Keep(a, sample, place, first, units, {gates + r * block.columns, cells + r * units, outputs + r * units});
+        Clear(a, at, units);
+        if (s_.projected) std::fill_n(projected + r * units, units, 0.0f);
+        continue;
       }
-      if (!s_.projected) Pack(a, sample, buffer, first, units);
+      float* const outputs = s_.projected ? projected + r * units : Out<float>(a, Steps::kH) + at;
+      steps[live++] = {In<float>(a, Steps::kG) + kLstmGates * at,
+                       block.sums + r * block.stride,
+                       Out<float>(a, Steps::kLastC) + state,
+                       Out<float>(a, Steps::kGates) + kLstmGates * at,
+                       Out<float>(a, Steps::kCells) + at,
+                       outputs,
+                       s_.projected ? outputs : Out<float>(a, Steps::kLastH) + state};
     }
-  }
-
-  struct Made {
-    const float *gates, *cells, *outputs;
-  };
-
-  void Keep(const KernelArguments& a, int64_t sample, int64_t place, int64_t first, int64_t units,
-            const Made& made) const {
-    const int64_t cells = Row(sample, place, s_.units) + first;
-    std::copy(made.gates, made.gates + kLstmGates * units, Out<float>(a, Steps::kGates) + kLstmGates * cells);
-    std::copy(made.cells, made.cells + units, Out<float>(a, Steps::kCells) + cells);
-    std::copy(made.cells, made.cells + units, Out<float>(a, Steps::kLastC) + sample * s_.units + first);
+    AdvanceUnits(steps, live, units, static_cast<float>(s_.forget_bias));
     if (s_.projected) {
-      float* const rows = projection_.Rows(Projection(a), 0);
-      projection_.PackRow(made.outputs, sample, first, units, rows);
-    } else {
-      std::copy(made.outputs, made.outputs + units, Out<float>(a, Steps::kH) + cells);
-      std::copy(made.outputs, made.outputs + units, Out<float>(a, Steps::kLastH) + sample * s_.units + first);
+      projection_.Pack(projected, units, block.first_row, block.rows, first, units, projection_.Rows(Projection(a), 0));
+    } else {  // the state for the next place, while others still read this one's
+      gates_.Pack(Out<float>(a, Steps::kLastH) + block.first_row * s_.units + first, s_.units, block.first_row,
+                  block.rows, first, units, gates_.Rows(Scratch<float>(a), 1 - buffer));
     }
   }
 
   // Behind a sequence's end its state stays.
-  void Clear(const KernelArguments& a, int64_t sample, int64_t place, int64_t first, int64_t units) const {
-    const int64_t cells = Row(sample, place, s_.units) + first;
-    std::fill_n(Out<float>(a, Steps::kGates) + kLstmGates * cells, kLstmGates * units, 0.0f);
-    std::fill_n(Out<float>(a, Steps::kCells) + cells, units, 0.0f);
-    if (!s_.projected) std::fill_n(Out<float>(a, Steps::kH) + cells, units, 0.0f);
-  }
-
-  // The state for the next place, while others still read this one's.
-  void Pack(const KernelArguments& a, int64_t sample, int64_t buffer, int64_t first, int64_t units) const {
-    const float* const h = Out<float>(a, Steps::kLastH) + sample * s_.units + first;
-    float* const rows = gates_.Rows(Scratch<float>(a), 1 - buffer);
-    gates_.PackRow(h, sample, first, units, rows);
+  void Clear(const KernelArguments& a, int64_t at, int64_t units) const {
+    std::fill_n(Out<float>(a, Steps::kGates) + kLstmGates * at, kLstmGates * units, 0.0f);
+    std::fill_n(Out<float>(a, Steps::kCells) + at, units, 0.0f);
+    if (!s_.projected) std::fill_n(Out<float>(a, Steps::kH) + at, units, 0.0f);
   }
 
   void Project(const KernelArguments& a, int64_t place, const PanelBlock& block) const {
@@ -126,7 +106,7 @@ class Forward {
       }
       std::copy(sums, sums + block.columns, h);
       std::copy(h, h + block.columns, Out<float>(a, Steps::kLastH) + sample * s_.outputs + block.first_column);
-      gates_.PackRow(sums, sample, block.first_column, block.columns, rows);
+      gates_.Pack(sums, block.stride, sample, 1, block.first_column, block.columns, rows);
     }
   }
 

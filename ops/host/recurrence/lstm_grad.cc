@@ -14,6 +14,8 @@ namespace {
 
 using Grad = LstmStepsGrad;
 
+alignas(64) constexpr float kNone[kMostColumns] = {};  // what there is not
+
 class Backward {
  public:
   Backward(const LstmSizes& sizes, const SequenceLengths& lengths)
@@ -32,17 +34,15 @@ class Backward {
       const int64_t place = s_.Place(step), buffer = s_.projected ? 0 : step % 2;
       const bool zero = step == s_.places - 1;
       state_.Multiply(Scratch<float>(a), buffer, zero, [&](const PanelBlock& block) {
-        ForRows(a, place, block, [&](int64_t sample, bool ended, float* dh) {
-          OfOutputs(a, place, block, sample, ended, dh);
-          if (!s_.projected) OfUnits(a, place, block, sample, ended, dh, 1 - buffer);
-        });
+        KeepBefore(a, place, block);
+        if (s_.projected) {
+          OfOutputs(a, place, block);
+        } else {
+          OfUnits(a, place, block, 1 - buffer);
+        }
       });
       if (!s_.projected) continue;
-      projection_.Multiply(Projection(a), 0, false, [&](const PanelBlock& block) {
-        ForRows(a, place, block, [&](int64_t sample, bool ended, float* doutputs) {
-          OfUnits(a, place, block, sample, ended, doutputs, 0);
-        });
-      });
+      projection_.Multiply(Projection(a), 0, false, [&](const PanelBlock& block) { OfUnits(a, place, block, 0); });
     }
     Finish(a);
   }
@@ -57,16 +57,7 @@ class Backward {
     if (s_.projected) projection_.Hold({In<float>(a, Grad::kProjection), 1, s_.outputs}, Projection(a));
   }
 
-  // f(sample, whether its sequence has ended before this place, its sums) for the rows of a block.
-  template <typename F>
-  void ForRows(const KernelArguments& a, int64_t place, const PanelBlock& block, const F& f) const {
-    for (int64_t r = 0; r < block.rows; ++r) {
-      const int64_t sample = block.first_row + r;
-      float sums[kMostColumns];
-      std::copy_n(block.sums + r * block.stride, block.columns, sums);
-      f(sample, place >= lengths_.Of(a, sample), sums);
-    }
-  }
+  bool Ended(const KernelArguments& a, int64_t sample, int64_t place) const { return place >= lengths_.Of(a, sample); }
 
   // What the place before left in some columns; null: zero.
   const float* Before(const KernelArguments& a, Grad::Input rows, Grad::Input begin, int64_t sample, int64_t place,
@@ -77,43 +68,76 @@ class Backward {
     return In<float>(a, begin) == nullptr ? nullptr : In<float>(a, begin) + sample * elements;
   }
 
-  // The whole gradient of some outputs, from what the place behind asks for.
-  void OfOutputs(const KernelArguments& a, int64_t place, const PanelBlock& block, int64_t sample, bool ended,
-                 float* dh) const {
-    const int64_t at = Row(sample, place, s_.outputs) + block.first_column;
-    const float* const given = In<float>(a, Grad::kDh) + at;
-    for (int64_t c = 0; c < block.columns; ++c) dh[c] = ended ? 0.0f : dh[c] + given[c];
-    const float* const h = ended ? nullptr : Before(a, Grad::kH, Grad::kH0, sample, place, s_.outputs);
-    CopyOrClear(h == nullptr ? nullptr : h + block.first_column, block.columns, Out<float>(a, Grad::kPrevious) + at);
-    if (!s_.projected) return;
-    std::copy_n(dh, block.columns, Out<float>(a, Grad::kDprojected) + at);
-    float* const rows = projection_.Rows(Projection(a), 0);
-    projection_.PackRow(dh, sample, block.first_column, block.columns, rows);
+  // The outputs that the place follows, which the weight gradient is made of.
+  void KeepBefore(const KernelArguments& a, int64_t place, const PanelBlock& block) const {
+    for (int64_t r = 0; r < block.rows; ++r) {
+      const int64_t sample = block.first_row + r;
+      const float* const h =
+          Ended(a, sample, place) ? nullptr : Before(a, Grad::kH, Grad::kH0, sample, place, s_.outputs);
+      CopyOrClear(h == nullptr ? nullptr : h + block.first_column, block.columns,
+                  Out<float>(a, Grad::kPrevious) + Row(sample, place, s_.outputs) + block.first_column);
+    }
+  }
+
+  // The whole gradient of some outputs, from what the place behind asks for; for the projection.
+  void OfOutputs(const KernelArguments& a, int64_t place, const PanelBlock& block) const {
+    const int64_t first = Row(block.first_row, place, s_.outputs) + block.first_column;
+    const int64_t stride = s_.places * s_.outputs;
+    for (int64_t r = 0; r < block.rows; ++r) {
+      const bool ended = Ended(a, block.first_row + r, place);
+      const float* const sums = block.sums + r * block.stride;
+      const float* const given = In<float>(a, Grad::kDh) + first + r * stride;
+      float* const dh = Out<float>(a, Grad::kDprojected) + first + r * stride;
+      for (int64_t c = 0; c < block.columns; ++c) dh[c] = ended ? 0.0f : sums[c] + given[c];
+    }
+    projection_.Pack(Out<float>(a, Grad::kDprojected) + first, stride, block.first_row, block.rows, block.first_column,
+                     block.columns, projection_.Rows(Projection(a), 0));
   }
 
   // Behind a sequence's end the gradient of its state stays: that of its packed gates does.
-  void OfUnits(const KernelArguments& a, int64_t place, const PanelBlock& block, int64_t sample, bool ended,
-               const float* doutputs, int64_t buffer) const {
-    const int64_t first = block.first_column, units = block.columns, at = Row(sample, place, s_.units) + first;
-    float* const dg = Out<float>(a, Grad::kDg) + kLstmGates * at;
-    float* const rows = state_.Rows(Scratch<float>(a), buffer);
-    if (ended) {
-      std::fill_n(dg, kLstmGates * units, 0.0f);
-      if (s_.projected) {
-        std::fill_n(Out<float>(a, Grad::kCellOutputs) + at, units, 0.0f);
-      } else {
-        const float* const kept = state_.Rows(Scratch<float>(a), 1 - buffer);
-        state_.CopyRow(kept, sample, kLstmGates * first, kLstmGates * units, rows);
+  void OfUnits(const KernelArguments& a, int64_t place, const PanelBlock& block, int64_t buffer) const {
+    const int64_t first = block.first_column, units = block.columns;
+    UnitStepBack steps[kBlockRows];
+    int64_t live = 0, samples[kBlockRows];
+    for (int64_t r = 0; r < block.rows; ++r) {
+      const int64_t sample = block.first_row + r, at = Row(sample, place, s_.units) + first;
+      if (Ended(a, sample, place)) {
+        End(a, sample, at, first, units, buffer);
+        continue;
       }
+      const float* const gates = In<float>(a, Grad::kGates) + kLstmGates * at;
+      const float* const cells = In<float>(a, Grad::kCells) + at;
+      if (s_.projected) UnitOutputs(gates, cells, Out<float>(a, Grad::kCellOutputs) + at, units);
+      const float* const before = Before(a, Grad::kCells, Grad::kC0, sample, place, s_.units);
+      samples[live] = sample;
+      steps[live++] = {gates,
+                       cells,
+                       before == nullptr ? kNone : before + first,
+                       block.sums + r * block.stride,
+                       s_.projected ? kNone : In<float>(a, Grad::kDh) + at,
+                       Out<float>(a, Grad::kDc0) + sample * s_.units + first,
+                       Out<float>(a, Grad::kDg) + kLstmGates * at};
+    }
+    UnitGradients(steps, live, units);
+    float* const rows = state_.Rows(Scratch<float>(a), buffer);
+    if (live == block.rows) {
+      state_.Pack(steps[0].dg, s_.places * s_.gates(), block.first_row, live, kLstmGates * first, kLstmGates * units,
+                  rows);
       return;
     }
-    const float *const gates = In<float>(a, Grad::kGates) + kLstmGates * at, *const cells =
-                                                                                 In<float>(a, Grad::kCells) + at;
-    if (s_.projected) UnitOutputs(gates, cells, Out<float>(a, Grad::kCellOutputs) + at, units);
-    const float* const before = Before(a, Grad::kCells, Grad::kC0, sample, place, s_.units);
-    UnitGradients(gates, before == nullptr ? nullptr : before + first, cells, doutputs,
-                  Out<float>(a, Grad::kDc0) + sample * s_.units + first, dg, units);
-    state_.PackRow(dg, sample, kLstmGates * first, kLstmGates * units, rows);
+    for (int64_t i = 0; i < live; ++i) {
+      state_.Pack(steps[i].dg, 0, samples[i], 1, kLstmGates * first, kLstmGates * units, rows);
+    }
+  }
+
+  void End(const KernelArguments& a, int64_t sample, int64_t at, int64_t first, int64_t units, int64_t buffer) const {
+    std::fill_n(Out<float>(a, Grad::kDg) + kLstmGates * at, kLstmGates * units, 0.0f);
+    if (s_.projected) {
+      std::fill_n(Out<float>(a, Grad::kCellOutputs) + at, units, 0.0f);
+    } else {
+      const float* const kept = state_.Rows(Scratch<float>(a), 1 - buffer);
+      state_.CopyRow(kept, sample, kLstmGates * first, kLstmGates * units, state_.Rows(Scratch<float>(a), buffer));
+    }
   }
 
   static void CopyOrClear(const float* from, int64_t n, float* to) {

@@ -7,19 +7,26 @@
 
 namespace partita {
 
-// Sums of gates become gates.
-void OpenUnits(float* gates, int64_t units, float forget_bias);
-
-// Cells before become cells, and give outputs.
-void AdvanceUnits(const float* gates, float* cells, float* outputs, int64_t units);
+// Some units of a sample at a place. Nothing overlaps, but `outputs` and `last_outputs` may be the same.
+struct UnitStep {
+  const float *g, *sums;  // what their gates' sums are made of
+  float* state;           // cells before, which become cells
+  float *gates, *cells;
+  float *outputs, *last_outputs;  // both get the outputs
+};
+void AdvanceUnits(const UnitStep* steps, int64_t rows, int64_t units, float forget_bias);
 
 // outputs = what AdvanceUnits gave.
 void UnitOutputs(const float* gates, const float* cells, float* outputs, int64_t units);
 
-// Gradients of the gates' sums from those of outputs and cells; the latter become those of the cells before, which may
-// be null: zero. `dg` may be `gates`.
-void UnitGradients(const float* gates, const float* before, const float* cells, const float* doutputs, float* dcells,
-                   float* dg, int64_t units);
+// The same units on the way back. Gradients of cells become those of the cells before.
+struct UnitStepBack {
+  const float *gates, *cells;
+  const float* before;        // cells
+  const float *sums, *given;  // what the gradients of their outputs are made of
+  float *dcells, *dg;
+};
+void UnitGradients(const UnitStepBack* steps, int64_t rows, int64_t units);
 
 }  // namespace partita
 
