@@ -29,7 +29,7 @@
 #include "tools/commands/oracle/graded_training.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
-#include "tools/program/passive_threads.h"
+#include "tools/program/waiting_threads.h"
 #include "tools/program/run_main.h"
 
 namespace partita {
@@ -275,7 +275,7 @@ absl::StatusOr<int> RunSimulate(const CommandContext& context) {
 
 int main(int argc, char** argv) {
   using namespace partita;
-  WaitPassively(argv);
+  SpinThenSleep(argv);
   ProgramDefinition benchmark = {
       "benchmark",
       "measures how fast it is, as ratios",

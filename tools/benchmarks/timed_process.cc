@@ -42,10 +42,10 @@ bool IsSetIn(const char* variable, const std::vector<std::string>& others) {
 
 // How OpenMP threads wait each program chooses itself: what this one has set is not passed on.
 std::vector<char*> Environment(const std::vector<std::string>& variables) {
-  constexpr char kPolicy[] = "OMP_WAIT_POLICY=";
+  static const std::vector<std::string> kWaiting = {"OMP_WAIT_POLICY=", "GOMP_SPINCOUNT="};
   std::vector<char*> all;
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (std::strncmp(*variable, kPolicy, sizeof kPolicy - 1) == 0 || IsSetIn(*variable, variables)) continue;
+    if (IsSetIn(*variable, kWaiting) || IsSetIn(*variable, variables)) continue;
     all.push_back(*variable);
   }
   for (const std::string& variable : variables) all.push_back(const_cast<char*>(variable.c_str()));

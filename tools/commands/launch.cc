@@ -15,6 +15,7 @@
 #include "tools/commands/processes/launcher.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/queued_output.h"
+#include "tools/program/waiting_threads.h"
 
 namespace partita {
 namespace {
@@ -28,7 +29,8 @@ constexpr std::chrono::milliseconds kLastPatience(1000);
 struct LaunchedJob {
   std::vector<std::string> line;  // of the command that each rank runs
   int64_t ranks = 1;
-  int64_t start = 0;  // the how manyth
+  int64_t threads = 0;  // of each; 0: the cores shared among them
+  int64_t start = 0;    // the how manyth
 };
 
 // A port that nobody has now.
@@ -90,6 +92,7 @@ absl::StatusOr<JobEnd> RunJob(const CommandContext& context, const LaunchedJob& 
       {"TORCHELASTIC_USE_AGENT_STORE", ""},
       {kStartVariable, std::to_string(job.start)},
   };
+  variables.merge(WaitingOf(job.ranks, job.threads));
   ChildProcesses children(context.out, error);
   for (int64_t rank = 0; rank < job.ranks; ++rank) {
     for (const char* name : {"RANK", "LOCAL_RANK", "ROLE_RANK"}) variables[name] = std::to_string(rank);
@@ -139,6 +142,7 @@ absl::StatusOr<int> RunLaunch(const CommandContext& context) {
   if (!context.flags.IsSet("nproc")) {
     ASSIGN_OR_RETURN(job.ranks, RanksOf(command));
   }
+  if (command.Has("threads")) job.threads = command.Int("threads");
   RETURN_IF_ERROR(CheckRestarts(context, command));
   RETURN_IF_ERROR(MakeLogFolder(context.flags.Text("log-dir")));
   QueuedOutput error(STDERR_FILENO);

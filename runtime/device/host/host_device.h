@@ -1,8 +1,8 @@
 // The host as a device that is really asynchronous: each stream is a thread, so a missing wait is a real race that a
 // thread sanitizer sees, and that seeded delays make likely to show as a wrong result.
 //
-// The process must set OMP_WAIT_POLICY=passive before libgomp starts (the tools do it, by running themselves again):
-// OpenMP threads that spin at a barrier take the cores from the other streams.
+// OpenMP threads that spin for long at a barrier take the cores from the other streams. The process should say before
+// libgomp starts that they spin for a short time only (the tools do, by running themselves again).
 #ifndef PARTITA_RUNTIME_DEVICE_HOST_HOST_DEVICE_H_
 #define PARTITA_RUNTIME_DEVICE_HOST_HOST_DEVICE_H_
 

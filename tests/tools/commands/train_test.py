@@ -6,7 +6,7 @@ import signal
 import subprocess
 import unittest
 
-from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, example
+from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, example, without_launchers
 
 
 class TrainTest(TrainerCase):
@@ -46,6 +46,19 @@ class TrainTest(TrainerCase):
         with open(self.path("t.json")) as file:
             slices = [event for event in json.load(file)["traceEvents"] if event["ph"] == "X"]
         self.assertEqual({event["pid"] for event in slices}, {0, 1, 2, 3})
+
+    def test_reports_how_threads_wait(self):
+        """A thread spins for a short time unless it is told otherwise, or takes a core that others need."""
+        unset = {name: value for name, value in without_launchers().items()
+                 if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+        more = os.cpu_count() + 1
+        for rounds, threads, variables in ((10000, 1, {}), (0, more, {}), (0, 1, {"OMP_WAIT_POLICY": "passive"}),
+                                           (300, 1, {"GOMP_SPINCOUNT": "300"})):
+            with self.subTest(threads=threads, variables=variables):
+                self.call("train", "--mock-data", "--batch=8", "--steps=1", f"--threads={threads}", "--report=r.json",
+                          MLP, environment={**unset, **variables})
+                with open(self.path("r.json")) as file:
+                    self.assertEqual(json.load(file)["devices"][0]["spin_rounds"], rounds)
 
     def test_summary_says_what_the_report_says(self):
         text = self.train("--dp=2", MLP).stdout

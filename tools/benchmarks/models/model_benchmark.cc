@@ -34,11 +34,13 @@ struct Case {
   std::vector<Runner> runners;
 };
 
-// How the threads of ours wait is the caller's to say.
+// How the threads of ours wait: as this program's do, which is the caller's to say.
 std::vector<std::string> OurVariables() {
-  constexpr char kPolicy[] = "OMP_WAIT_POLICY";
-  const char* const chosen = std::getenv(kPolicy);
-  return chosen == nullptr ? std::vector<std::string>{} : std::vector{fmt::format("{}={}", kPolicy, chosen)};
+  std::vector<std::string> variables;
+  for (const char* const name : {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"}) {
+    if (const char* const chosen = std::getenv(name)) variables.push_back(fmt::format("{}={}", name, chosen));
+  }
+  return variables;
 }
 
 absl::Status AddOurs(const ModelBenchmarkOptions& options, const ModelCase& measured, const std::string& name,

@@ -12,6 +12,7 @@
 #include "tools/program/version/host.h"
 #include "tools/program/version/revision.h"
 #include "tools/program/version/version.h"
+#include "tools/program/waiting_threads.h"
 
 namespace partita {
 namespace {
@@ -182,6 +183,10 @@ ReportProto BeginReport(const std::string& command, const Flags& flags, const st
     device->set_kind(session.gpu_name().empty() ? "host" : "cuda");
     device->set_name(session.gpu_name().empty() ? host.processor : session.gpu_name());
     device->set_threads(session.threads_per_rank());
+    if (session.gpu_name().empty()) {
+      const auto ranks_here = static_cast<int64_t>(session.local_ranks().size());
+      device->set_spin_rounds(SpinRounds(ranks_here * session.threads_per_rank()));
+    }
   }
   for (const auto& [name, version] : LibraryVersions()) (*report.mutable_libraries())[name] = version;
   return report;

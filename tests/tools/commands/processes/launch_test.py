@@ -40,6 +40,16 @@ class LaunchTest(TrainerCase):
             self.assertLess(time.monotonic(), deadline, "orphans")
             time.sleep(0.01)
 
+    def test_threads_of_more_ranks_than_cores_do_not_spin(self):
+        unset = {name: value for name, value in without_launchers().items()
+                 if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+        for rounds, threads in ((10000, 0), (0, os.cpu_count() + 1)):
+            with self.subTest(threads=threads):
+                self.call("launch", "--", "train", "--mock-data", "--batch=8", "--steps=1", "--dp=2",
+                          f"--threads={threads}", "--report=r.json", MLP, environment=unset)
+                with open(self.path("r.json")) as file:
+                    self.assertEqual(json.load(file)["devices"][0]["spin_rounds"], rounds)
+
     def test_ends_all_when_one_dies(self):
         for delay in [0, 1]:
             launcher, graph = self.start()

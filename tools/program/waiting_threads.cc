@@ -1,0 +1,44 @@
+#include "tools/program/waiting_threads.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace partita {
+namespace {
+
+constexpr char kPolicy[] = "OMP_WAIT_POLICY", kSpinCount[] = "GOMP_SPINCOUNT";
+
+// More brings nothing: mini-inception's step on two threads is as fast with 100,000, and 1.1 times as slow with 1,000.
+constexpr char kRounds[] = "10000";
+
+// libgomp's own, where nothing is said.
+constexpr int64_t kRoundsUnset = 300'000, kRoundsActive = 30'000'000'000;
+
+bool FitTheCores(int64_t threads) { return threads <= std::thread::hardware_concurrency(); }
+
+}  // namespace
+
+void SpinThenSleep(char** argv) {
+  if (std::getenv(kPolicy) != nullptr) return;
+  if (setenv(kPolicy, "passive", 1) != 0 || setenv(kSpinCount, kRounds, /*replace=*/0) != 0) return;
+  execv("/proc/self/exe", argv);
+}
+
+std::map<std::string, std::string> WaitingOf(int64_t processes, int64_t threads) {
+  if (FitTheCores(processes * threads)) return {};
+  return {{kSpinCount, "0"}};
+}
+
+int64_t SpinRounds(int64_t threads) {
+  const char* const policy = std::getenv(kPolicy);
+  const bool passive = policy != nullptr && strcasecmp(policy, "passive") == 0;
+  if (passive && !FitTheCores(threads)) return 0;
+  if (const char* const rounds = std::getenv(kSpinCount)) return std::strtoll(rounds, nullptr, 10);
+  if (passive) return 0;
+  return policy == nullptr ? kRoundsUnset : kRoundsActive;
+}
+
+}  // namespace partita
