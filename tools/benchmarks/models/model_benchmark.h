@@ -57,7 +57,7 @@ struct ModelRow {
   LoopFacts session;
   Throughput ours;
   double flops_per_s = 0;          // of the model's training graph: what is computed twice counts once
-  double product_flops_per_s = 0;  // of the fastest product or convolution in the precision, by all threads
+  double product_flops_per_s = 0;  // of the fastest product or 1 x 1 convolution in the precision, by all threads
   double flop_utilisation = 0;     // the first over the second
   double limit_share = 0;          // the least time of a step's launches (LeastSeconds), over its time
   double exposed_share = 0;        // of a step: its exposed communication

@@ -150,7 +150,7 @@ void AddElementwise(Table& table, const Shape& shape) {
 absl::StatusOr<std::vector<KernelCase>> ComputingCases(int64_t batch, int64_t side, DType dtype) {
   Table table;
   for (const int64_t length : {side, side / 2}) AddProduct(table, length, dtype);
-  AddConvolution(table, dtype, {batch, 28, 28, 128}, 128, 3);
+  AddConvolution(table, dtype, {batch, 28, 28, 256}, 256, 1);
   return std::move(table).Cases();
 }
 

@@ -16,7 +16,7 @@ struct KernelCase {
 };
 
 // What shows how fast a device computes: products of two matrices of `side` and of half of it, and a convolution of
-// `batch` images.
+// `batch` images by filters of 1 x 1: with larger ones there are algorithms of fewer operations than are counted.
 absl::StatusOr<std::vector<KernelCase>> ComputingCases(int64_t batch, int64_t side, DType dtype);
 
 // What shows how fast it moves bytes, of which so many are read and written together: a copy, which a library does, an
