@@ -54,6 +54,7 @@ absl::StatusOr<PreparedKernel> Prepare(const HostKernelEntry& entry, const Local
     ASSIGN_OR_RETURN(PreparedKernel member, PrepareAlone(entry, MemberOf(node, m)));
     all.workspace_bytes = std::max(all.workspace_bytes, member.workspace_bytes);
     all.widened = member.widened;
+    all.worthwhile.Update(member.worthwhile);
     members.push_back(std::move(member));
   }
   all.bind = [members = std::move(members)](const KernelArguments& arguments) -> absl::StatusOr<Computation> {
@@ -101,8 +102,9 @@ class HostKernelLibrary : public KernelLibrary {
     std::string refusals;
     for (const HostKernelEntry& entry : Entries(node.op->name, options_)) {
       const absl::StatusOr<PreparedKernel> prepared = Prepare(entry, node);
-      if (prepared.ok()) return KernelChoice{ChoiceName(node, entry, *prepared), prepared->workspace_bytes, true};
-      refusals += fmt::format("; {}: {}", KernelName(node, entry), std::string(prepared.status().message()));
+      const absl::Status taken = prepared.ok() ? prepared->worthwhile : prepared.status();
+      if (taken.ok()) return KernelChoice{ChoiceName(node, entry, *prepared), prepared->workspace_bytes, true};
+      refusals += fmt::format("; {}: {}", KernelName(node, entry), std::string(taken.message()));
     }
     if (refusals.empty()) refusals = "; the op has no kernels";
     return InvalidArgument("node '{}': no host kernel computes {}{}", node.name, node.op->name, refusals);

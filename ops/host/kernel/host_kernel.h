@@ -1,7 +1,8 @@
 // What a host kernel is made of, for those who write one.
 //
-// A factory looks at a node and refuses with a reason, or says how much workspace it needs and how to bind the node to
-// addresses. Binding gives a computation, which the kernel's stream calls once a step; a computation allocates nothing.
+// A factory looks at a node and refuses with a reason what it cannot compute, or says how much workspace it needs and
+// how to bind the node to addresses; of what it computes, but is likely to be slow at, it says so too. Binding gives a
+// computation, which the kernel's stream calls once a step; a computation allocates nothing.
 #ifndef PARTITA_OPS_HOST_KERNEL_HOST_KERNEL_H_
 #define PARTITA_OPS_HOST_KERNEL_HOST_KERNEL_H_
 
@@ -24,6 +25,8 @@ struct PreparedKernel {
   int64_t workspace_bytes = 0;
   std::function<absl::StatusOr<Computation>(const KernelArguments&)> bind;
   bool widened = false;  // computes a bf16 node in f32 (ops/host/kernel/widened.h)
+  // Not OK: why kernels behind it in the list are likely to be faster. It is taken where it was measured alone.
+  absl::Status worthwhile = absl::OkStatus();
 };
 
 using HostKernelFactory = absl::StatusOr<PreparedKernel> (*)(const LocalNode& node);

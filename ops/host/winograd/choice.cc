@@ -1,6 +1,6 @@
-// Where Winograd's convolutions are taken, and with which vectors: where they were faster than oneDNN's direct ones, on
-// a machine with AVX-512. A choice depends on the sizes and on what vectors the machine has, so ranks of like machines
-// choose alike.
+// Where Winograd's convolutions are worthwhile, and with which vectors: where they were faster than oneDNN's direct
+// ones, on a machine with AVX-512. That depends on the sizes and on what vectors the machine has, so ranks of like
+// machines choose alike. Elsewhere they are there to be measured (PreparedKernel::worthwhile).
 #include <algorithm>
 
 #include "ops/host/winograd/convolution.h"
@@ -34,27 +34,29 @@ absl::StatusOr<const WinogradLoops*> ChooseLoops(const Images& images) {
   return all.front();
 }
 
+absl::StatusOr<PreparedKernel> Rated(absl::StatusOr<PreparedKernel> prepared, const absl::Status& worthwhile) {
+  if (prepared.ok()) prepared->worthwhile = worthwhile;
+  return prepared;
+}
+
 }  // namespace
 
 absl::StatusOr<PreparedKernel> WinogradConv2d(const LocalNode& node) {
   const Images images = ForwardConvolution(node).images;
-  RETURN_IF_ERROR(Worthwhile(images, images.out_h, images.out_w));
   ASSIGN_OR_RETURN(const WinogradLoops* const loops, ChooseLoops(images));
-  return PrepareWinogradConv2d(node, *loops);
+  return Rated(PrepareWinogradConv2d(node, *loops), Worthwhile(images, images.out_h, images.out_w));
 }
 
 absl::StatusOr<PreparedKernel> WinogradConv2dInputGrad(const LocalNode& node) {
   const Images images = InputGradConvolution(node).images;
-  RETURN_IF_ERROR(Worthwhile(images, images.h, images.w));
   ASSIGN_OR_RETURN(const WinogradLoops* const loops, ChooseLoops(images));
-  return PrepareWinogradConv2dInputGrad(node, *loops);
+  return Rated(PrepareWinogradConv2dInputGrad(node, *loops), Worthwhile(images, images.h, images.w));
 }
 
 absl::StatusOr<PreparedKernel> WinogradConv2dWeightGrad(const LocalNode& node) {
   const Images images = WeightGradConvolution(node).images;
-  RETURN_IF_ERROR(Worthwhile(images, images.out_h, images.out_w));
   ASSIGN_OR_RETURN(const WinogradLoops* const loops, ChooseLoops(images));
-  return PrepareWinogradConv2dWeightGrad(node, *loops);
+  return Rated(PrepareWinogradConv2dWeightGrad(node, *loops), Worthwhile(images, images.out_h, images.out_w));
 }
 
 }  // namespace partita
