@@ -48,11 +48,13 @@ absl::Status Session::Build() {
     return absl::OkStatus();
   };
   Device* const gpu = backend_->gpu();
-  const bool shared = gpu != nullptr && options_.job != nullptr;
+  const bool timed = gpu != nullptr || !options_.device.deterministic;
+  const bool shared = timed && options_.job != nullptr;
   RETURN_IF_ERROR(shared ? ChooseOnce(*options_.job, backend_->kernels(), choose) : choose());
   RETURN_IF_ERROR(gpu == nullptr ? CheckHostMemory() : CheckGpuMemory());
   ranks_.resize(static_cast<size_t>(ranks));
-  for (const int rank : local_ranks_) {
+  for (size_t place = 0; place < local_ranks_.size(); ++place) {
+    const int rank = local_ranks_[place];
     RankParts parts;
     for (const std::vector<Schedule>& schedules : schedules_) {
       for (size_t s = 0; s < schedules[rank].states.size(); ++s) {
@@ -66,6 +68,8 @@ absl::Status Session::Build() {
     }
     parts.rank = rank;
     parts.device = gpu;
+    parts.place = static_cast<int>(place);
+    parts.places = static_cast<int>(local_ranks_.size());
     parts.program = &program_;
     parts.kernels = &backend_->kernels();
     parts.world = &backend_->world();

@@ -10,6 +10,7 @@
 #include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
+#include "runtime/device/host/cores.h"
 
 namespace partita {
 namespace {
@@ -17,10 +18,19 @@ namespace {
 // Behind the end of every arena, looked at after every step.
 constexpr int64_t kEndGuardBytes = 256;
 
+// Ranks that share cores stay on theirs: where the system moves them about, two often wait for one core while another
+// one is idle, and all the others for these two (docs/design.md 6.3). Empty: there are cores for all.
+std::vector<int> CoresOf(const RankParts& parts, int threads) {
+  const std::vector<int> all = AllowedCores();
+  if (all.empty() || static_cast<size_t>(parts.places) * threads <= all.size()) return {};
+  return ShareOf(all, parts.place, parts.places);
+}
+
 HostDeviceOptions OwnDeviceOptions(const RankParts& parts, const SessionOptions& options) {
   HostDeviceOptions device;
   device.shares_arenas = options.job != nullptr;
   device.threads = options.threads_per_rank;
+  device.cores = CoresOf(parts, options.threads_per_rank);
   // Ranks must not be delayed alike.
   if (options.tests.delay_seed)
     device.delay.seed = *options.tests.delay_seed * 1000003 + static_cast<uint64_t>(parts.rank);

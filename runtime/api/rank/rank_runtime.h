@@ -25,6 +25,7 @@ namespace partita {
 // What a rank is made from.
 struct RankParts {
   int rank = 0;
+  int place = 0, places = 1;  // among the ranks of this process
   // These outlive the rank.
   Device* device = nullptr;                // that ranks share; null: a host device of the rank's own
   std::vector<const Schedule*> schedules;  // by entry point of the program

@@ -25,13 +25,15 @@ struct DeviceOptions {
   // first value that is not finite (Session::Diagnose), and a rank's memory is used as planned, without canaries.
   std::optional<int> gpu;
   // Of a GPU: f32 products may round their factors to 10 bits. Without `deterministic` the plans of libraries are timed
-  // and the fastest is taken; what ranks must compute alike is deterministic all the same. `plan_folder` keeps plans
-  // from run to run; empty: no.
+  // and the fastest is taken; what ranks must compute alike is deterministic all the same. On the host it is forms of
+  // convolutions that are timed, if they can be kept. `plan_folder` keeps plans from run to run; empty: no.
   bool allow_tf32 = false;
   bool deterministic = true;
   std::string plan_folder = "";
   bool replay = true;                                      // ExecutorOptions
   std::function<void(const std::string&)> warn = nullptr;  // of what the run survives, a line each; any thread
+  // On the host: that forms are timed, before the first one; and of each what was found.
+  std::function<void(const std::string&)> tell = nullptr, detail = nullptr;
 };
 
 // What is for tests and for the comparison of two sessions. delay_seed: DelayOptions. poison, guard_bytes,

@@ -39,9 +39,10 @@ HostDevice::HostDevice(HostDeviceOptions options, std::string name)
 
 HostDevice::~HostDevice() = default;
 
-absl::StatusOr<std::unique_ptr<Stream>> HostDevice::CreateStream(std::string name, StreamPriority) {
-  ASSIGN_OR_RETURN(std::unique_ptr<HostStream> stream,
-                   HostStream::Create(std::move(name), streams_created_, this, options_));
+absl::StatusOr<std::unique_ptr<Stream>> HostDevice::CreateStream(std::string name, StreamPriority priority) {
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<HostStream> stream,
+      HostStream::Create(std::move(name), streams_created_, this, options_, priority == StreamPriority::kRaised));
   ++streams_created_;
   return stream;
 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/device/device.h"
 #include "runtime/device/seeded_delay.h"
@@ -23,6 +24,10 @@ struct HostDeviceOptions {
   DelayOptions delay = {};  // of the start of each task
 
   int64_t stack_bytes = 0;  // of a stream's thread; 0: what the system gives
+
+  // Where the threads of streams of a raised priority stay, those that OpenMP starts for them too: numbers of cores
+  // that the process may use. Empty: wherever the system puts them.
+  std::vector<int> cores = {};
 
   bool shares_arenas = false;  // other processes of the user may map those that are not small (shared_arena.h)
 

@@ -33,19 +33,25 @@ HostStream::HostStream(std::string name, int index, const HostDevice* device, co
       delay_(options.delay, index) {}
 
 absl::StatusOr<std::unique_ptr<HostStream>> HostStream::Create(std::string name, int index, const HostDevice* device,
-                                                               const HostDeviceOptions& options) {
+                                                               const HostDeviceOptions& options, bool stays) {
   if (options.threads < 1) return InvalidArgument("stream '{}': {} threads; at least 1", name, options.threads);
   std::unique_ptr<HostStream> stream(new HostStream(std::move(name), index, device, options));
   stream->queue_.reserve(kQueue);
   stream->work_.reserve(kQueue);
-  RETURN_IF_ERROR(stream->Start());
+  RETURN_IF_ERROR(stream->Start(stays ? options.cores : std::vector<int>{}));
   return stream;
 }
 
-absl::Status HostStream::Start() {
+absl::Status HostStream::Start(std::span<const int> cores) {
   pthread_attr_t attributes;
   CHECK(pthread_attr_init(&attributes) == 0);
   int error = stack_bytes_ > 0 ? pthread_attr_setstacksize(&attributes, stack_bytes_) : 0;
+  if (error == 0 && !cores.empty()) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int core : cores) CPU_SET(core, &set);
+    error = pthread_attr_setaffinity_np(&attributes, sizeof(set), &set);
+  }
   if (error == 0) {
     const auto run = [](void* stream) -> void* {
       static_cast<HostStream*>(stream)->Loop();

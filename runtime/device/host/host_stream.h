@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,10 @@ namespace partita {
 
 class HostStream : public Stream {
  public:
-  // `index` is the stream's number in its device, `device` is only compared. kResourceExhausted: no more threads.
+  // `index` is the stream's number in its device, `device` is only compared. `stays`: on the options' cores.
+  // kResourceExhausted: no more threads.
   static absl::StatusOr<std::unique_ptr<HostStream>> Create(std::string name, int index, const HostDevice* device,
-                                                            const HostDeviceOptions& options);
+                                                            const HostDeviceOptions& options, bool stays);
   ~HostStream() override;
 
   const std::string& name() const override { return name_; }
@@ -56,7 +58,7 @@ class HostStream : public Stream {
   };
 
   HostStream(std::string name, int index, const HostDevice* device, const HostDeviceOptions& options);
-  absl::Status Start();
+  absl::Status Start(std::span<const int> cores);
   absl::Status Add(HostNode node);
   void Push(Item item);
   void Loop();

@@ -11,6 +11,7 @@
 #include <omp.h>
 #endif
 
+#include "runtime/device/host/cores.h"
 #include "runtime/device/host/host_node.h"
 #include "runtime/device/host/host_stream.h"
 
@@ -39,6 +40,38 @@ TEST(HostDevice, StackSizeIsForTheStreamsThread) {
   ASSERT_TRUE(Host(stream).Enqueue({use_48_mib, &sum}).ok());
   EXPECT_TRUE(stream->Synchronize().ok());
   EXPECT_EQ(sum, 1);
+}
+
+TEST(HostDevice, KeepsThreadsOfRaisedStreamsOnItsCores) {
+  const std::vector<int> all = AllowedCores();
+  ASSERT_FALSE(all.empty());
+  HostDevice device({.cores = {all.back()}});
+  const auto cores_here = [](void* cores) {
+    *static_cast<std::vector<int>*>(cores) = AllowedCores();
+    return absl::OkStatus();
+  };
+  for (const StreamPriority priority : {StreamPriority::kRaised, StreamPriority::kHigh}) {
+    const std::unique_ptr<Stream> stream = *device.CreateStream("compute", priority);
+    std::vector<int> cores;
+    ASSERT_TRUE(Host(stream).Enqueue({cores_here, &cores}).ok());
+    EXPECT_TRUE(stream->Synchronize().ok());
+    EXPECT_EQ(cores, priority == StreamPriority::kRaised ? std::vector<int>{all.back()} : all);
+  }
+}
+
+TEST(Cores, AreSharedInEqualParts) {
+  const std::vector<int> two = {3, 5}, three = {0, 1, 2}, four = {0, 2, 4, 6};
+  const auto parts = [](const std::vector<int>& cores, int shares) {
+    std::vector<std::vector<int>> all;
+    for (int place = 0; place < shares; ++place) all.push_back(ShareOf(cores, place, shares));
+    return all;
+  };
+  using Parts = std::vector<std::vector<int>>;
+  EXPECT_EQ(parts(two, 4), (Parts{{3}, {3}, {5}, {5}}));
+  EXPECT_EQ(parts(two, 3), (Parts{{3}, {3, 5}, {5}}));
+  EXPECT_EQ(parts(three, 2), (Parts{{0, 1}, {1, 2}}));
+  EXPECT_EQ(parts(four, 2), (Parts{{0, 2}, {4, 6}}));
+  EXPECT_EQ(parts(four, 1), (Parts{four}));
 }
 
 TEST(HostDevice, RefusesWrongOptionsAndTasks) {
