@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 
 namespace partita {
@@ -24,7 +26,12 @@ bool FitTheCores(int64_t threads) { return threads <= std::thread::hardware_conc
 void SpinThenSleep(char** argv) {
   if (std::getenv(kPolicy) != nullptr) return;
   if (setenv(kPolicy, "passive", 1) != 0 || setenv(kSpinCount, kRounds, /*replace=*/0) != 0) return;
-  execv("/proc/self/exe", argv);
+  // By its own path, so that it keeps the name that `ps` and `top` show.
+  constexpr char kSelf[] = "/proc/self/exe";
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink(kSelf, error);
+  if (!error) execv(path.c_str(), argv);
+  execv(kSelf, argv);
 }
 
 std::map<std::string, std::string> WaitingOf(int64_t processes, int64_t threads) {
