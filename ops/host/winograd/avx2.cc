@@ -10,9 +10,11 @@ constexpr int kRows[] = {12, 6, 4};
 }  // namespace
 }  // namespace partita
 
+#include "ops/host/winograd/vector_line_loops.h"
 #include "ops/host/winograd/vector_loops.h"
 
 namespace partita {
 const WinogradLoops kWinogradAvx2 = LoopsNamed("AVX2");
+const LineLoops kLineAvx2 = LineLoopsNamed("AVX2");
 }  // namespace partita
 #endif

@@ -10,9 +10,11 @@ constexpr int kRows[] = {24, 12, 8};
 }  // namespace
 }  // namespace partita
 
+#include "ops/host/winograd/vector_line_loops.h"
 #include "ops/host/winograd/vector_loops.h"
 
 namespace partita {
 const WinogradLoops kWinogradAvx512 = LoopsNamed("AVX-512");
+const LineLoops kLineAvx512 = LineLoopsNamed("AVX-512");
 }  // namespace partita
 #endif

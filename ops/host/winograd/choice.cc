@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/host/winograd/convolution.h"
+#include "ops/host/winograd/line_choice.h"
 #include "ops/host/winograd/winograd_kernels.h"
 #include "ops/values/node_geometry.h"
 
@@ -39,22 +40,31 @@ absl::StatusOr<PreparedKernel> Rated(absl::StatusOr<PreparedKernel> prepared, co
   return prepared;
 }
 
+// What tiles are for; other windows are for lines.
+bool IsSquare(const SlidingWindow& window) { return window.kernel_h == 3 && window.kernel_w == 3; }
+
 }  // namespace
 
 absl::StatusOr<PreparedKernel> WinogradConv2d(const LocalNode& node) {
-  const Images images = ForwardConvolution(node).images;
+  const Convolution conv = ForwardConvolution(node);
+  if (!IsSquare(conv.window)) return LineConv2d(node);
+  const Images& images = conv.images;
   ASSIGN_OR_RETURN(const WinogradLoops* const loops, ChooseLoops(images));
   return Rated(PrepareWinogradConv2d(node, *loops), Worthwhile(images, images.out_h, images.out_w));
 }
 
 absl::StatusOr<PreparedKernel> WinogradConv2dInputGrad(const LocalNode& node) {
-  const Images images = InputGradConvolution(node).images;
+  const Convolution conv = InputGradConvolution(node);
+  if (!IsSquare(conv.window)) return LineConv2dInputGrad(node);
+  const Images& images = conv.images;
   ASSIGN_OR_RETURN(const WinogradLoops* const loops, ChooseLoops(images));
   return Rated(PrepareWinogradConv2dInputGrad(node, *loops), Worthwhile(images, images.h, images.w));
 }
 
 absl::StatusOr<PreparedKernel> WinogradConv2dWeightGrad(const LocalNode& node) {
-  const Images images = WeightGradConvolution(node).images;
+  const Convolution conv = WeightGradConvolution(node);
+  if (!IsSquare(conv.window)) return LineConv2dWeightGrad(node);
+  const Images& images = conv.images;
   ASSIGN_OR_RETURN(const WinogradLoops* const loops, ChooseLoops(images));
   return Rated(PrepareWinogradConv2dWeightGrad(node, *loops), Worthwhile(images, images.out_h, images.out_w));
 }

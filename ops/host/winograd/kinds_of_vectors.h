@@ -1,12 +1,14 @@
-// The loops of loops.h for each kind of vectors, whether or not the machine has them.
+// The loops of loops.h and line_loops.h for each kind of vectors, whether or not the machine has them.
 #ifndef PARTITA_OPS_HOST_WINOGRAD_KINDS_OF_VECTORS_H_
 #define PARTITA_OPS_HOST_WINOGRAD_KINDS_OF_VECTORS_H_
 
+#include "ops/host/winograd/line_loops.h"
 #include "ops/host/winograd/loops.h"
 
 namespace partita {
 
 extern const WinogradLoops kWinogradAvx512, kWinogradAvx2;
+extern const LineLoops kLineAvx512, kLineAvx2;
 
 }  // namespace partita
 

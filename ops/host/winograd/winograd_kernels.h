@@ -1,4 +1,4 @@
-// Convolutions of 3 x 3 by Winograd's algorithm: f32, worthwhile where they are likely to be faster than others.
+// Convolutions of stride 1 by Winograd's algorithm: f32, worthwhile where they are likely to be faster than others.
 // Everything else is refused, and the next kernel of the list is asked.
 #ifndef PARTITA_OPS_HOST_WINOGRAD_WINOGRAD_KERNELS_H_
 #define PARTITA_OPS_HOST_WINOGRAD_WINOGRAD_KERNELS_H_
