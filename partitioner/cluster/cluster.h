@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "graph/value/dtype.h"
+#include "partitioner/cluster/slowdown.h"
 
 namespace partita {
 
@@ -40,6 +41,8 @@ struct DeviceKind {
   double launch_seconds = 0;
   bool cores_shared = false;   // the numbers above are of all ranks of a domain together
   int compute_capability = 0;  // of GPUs, e.g. 90
+  double wake_seconds = 0;     // until a stream goes on that has waited for another one
+  Slowdown slowdown = {};      // of cores_shared; empty: a rank has its share of them however few compute
 };
 
 struct Domain {

@@ -39,6 +39,7 @@ absl::Status CheckKind(const DeviceKind& kind) {
   RETURN_IF_ERROR(CheckPositive("field memory_bytes", static_cast<double>(kind.memory_bytes)));
   RETURN_IF_ERROR(CheckPositive("field bytes_per_second", kind.bytes_per_second));
   RETURN_IF_ERROR(CheckLatency("field launch_seconds", kind.launch_seconds));
+  RETURN_IF_ERROR(CheckLatency("field wake_seconds", kind.wake_seconds));
   RETURN_IF_ERROR(CheckGeneration(kind));
   for (const auto& [dtype, rate] : kind.flops_per_second) {
     RETURN_IF_ERROR(WithContext(std::string("rate of ") + Name(dtype), CheckPositive("field flops_per_second", rate)));

@@ -26,12 +26,13 @@ class PathFinder {
   // From the end to the beginning.
   std::vector<PathStretch> Find() const {
     std::vector<PathStretch> path;
-    for (LaunchPlace at = Latest(); at.launch >= 0; at = Before(at)) {
+    for (LaunchPlace at = Latest(); at.launch >= 0;) {
       const LaunchPlace last = IsCollective(*arrivals_.span(at).launch) ? arrivals_.LastOf(at) : at;
+      const LaunchPlace before = Before(last);
       const LaunchSpan& span = arrivals_.span(at);
-      const TimeRange range = RangeOf({span.launch, arrivals_.span(last).begin, span.end});
+      const TimeRange range = RangeOf({span.launch, before.launch < 0 ? 0 : arrivals_.span(before).end, span.end});
       if (range.end_ns > range.begin_ns) path.push_back({span.launch, step_.timelines[at.timeline].rank, range});
-      at = last;
+      at = before;
     }
     std::ranges::reverse(path);
     return path;

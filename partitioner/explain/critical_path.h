@@ -1,5 +1,5 @@
-// What a simulated step waits for from its first to its last moment: a chain of launches, each of which begins when the
-// one before it has ended, or, of a collective, when the last of its group has come.
+// What a simulated step waits for from its first to its last moment: a chain of launches, each of which begins because
+// the one before it has ended, or, of a collective, because the last of its group has come.
 //
 //   rank 0   AAAA-bbbb CC         path: D on rank 1, b from when rank 1 has come, C; A and the wait for rank 1 decide
 //   rank 1   DDDDD bbbb           nothing
@@ -18,7 +18,8 @@
 
 namespace partita {
 
-// A part of the path. The launch is of a schedule, which outlives it.
+// A part of the path: a launch, and that its stream goes on late which has waited for another one
+// (DeviceKind::wake_seconds). The launch is of a schedule, which outlives it.
 struct PathStretch {
   const Launch* launch = nullptr;
   int rank = 0;

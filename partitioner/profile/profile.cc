@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -47,7 +46,7 @@ std::string NameOf(const CollectiveTime& time) {
   return fmt::format("collective {} of {} {}", Name(time.kind), time.ranks, time.processes ? "processes" : "threads");
 }
 
-absl::Status CheckSlowdown(const std::map<int, double>& slowdown) {
+absl::Status CheckSlowdown(const Slowdown& slowdown) {
   const auto alone = slowdown.find(1);
   if (alone == slowdown.end() || alone->second != 1) {
     return InvalidArgument("shared_cores: that of 1 rank {}; a slowdown of 1 is needed",
@@ -59,17 +58,6 @@ absl::Status CheckSlowdown(const std::map<int, double>& slowdown) {
     RETURN_IF_ERROR(WithContext(where, CheckPositive("slowdown", times)));
   }
   return absl::OkStatus();
-}
-
-double SlowdownOf(const std::map<int, double>& slowdown, int ranks) {
-  const auto above = slowdown.lower_bound(ranks);
-  if (above == slowdown.end()) {
-    const auto& [most, times] = *std::prev(slowdown.end());
-    return times * ranks / most;
-  }
-  if (above->first == ranks) return above->second;
-  const auto& [fewer, below] = *std::prev(above);
-  return std::lerp(below, above->second, static_cast<double>(ranks - fewer) / (above->first - fewer));
 }
 
 }  // namespace
@@ -125,6 +113,9 @@ KernelTimes KernelTimesFor(const Profile& profile, int ranks) {
 // An all_reduce of two ranks is two messages, in which all bytes pass a link once (docs/papers.md 13.1).
 absl::StatusOr<Cluster> ClusterOf(const Profile& profile, bool processes) {
   ClusterDescription machine = profile.machine;
+  for (DeviceKind& kind : machine.kinds) {
+    if (kind.cores_shared && profile.slowdown.size() > 1) kind.slowdown = profile.slowdown;
+  }
   for (const CollectiveTime& time : profile.collectives) {
     const AlphaBeta& cost = time.fit.cost;
     if (time.kind != CollectiveKind::kAllReduce || time.ranks != 2 || time.processes != processes) continue;

@@ -41,9 +41,7 @@ struct Profile {
   ClusterDescription machine;
   std::vector<KernelTime> kernels;
   std::vector<CollectiveTime> collectives;
-  // By the ranks that compute at once on the machine's cores: how many times as long a rank's kernels take, in whole
-  // steps, as those of one that is alone.
-  std::map<int, double> slowdown = {{1, 1}};
+  Slowdown slowdown = {{1, 1}};  // of a rank's kernels in whole steps
 };
 
 // kInvalidArgument names the field, with what was found and what is allowed: times that are not greater than 0, other
@@ -59,7 +57,8 @@ absl::Status CheckKey(const ProfileKey& profile, const ProfileKey& here);
 KernelTimes KernelTimesFor(const Profile& profile, int ranks);
 
 // The machine, with the link that was measured between two ranks that are threads, or processes; where it was not, with
-// its own. Errors are those of MakeCluster.
+// its own; and with what ranks lose that share its cores, if that was measured of several. Errors are those of
+// MakeCluster.
 absl::StatusOr<Cluster> ClusterOf(const Profile& profile, bool processes);
 
 }  // namespace partita

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "runtime/base/check.h"
 
@@ -17,6 +18,15 @@ Quartiles QuartilesOf(std::vector<double> values) {
     return std::lerp(values[below], values[above], place - static_cast<double>(below));
   };
   return {at(0.25), at(0.5), at(0.75)};
+}
+
+double MiddleMean(std::vector<double> values) {
+  CHECK(!values.empty());
+  std::ranges::sort(values);
+  const size_t outside = values.size() / 4;
+  const auto begin = values.begin() + static_cast<std::ptrdiff_t>(outside);
+  const auto end = values.end() - static_cast<std::ptrdiff_t>(outside);
+  return std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
 }
 
 }  // namespace partita

@@ -13,6 +13,11 @@ struct Quartiles {
   double spread() const { return median > 0 ? (high - low) / median : 0; }
 };
 
+// The mean of the middle half. Of times that come in two kinds, as those of threads that wake beside the one that wakes
+// them or on another core, it goes from one to the other as they grow in number, where the median jumps. At least one
+// value (CHECKed).
+double MiddleMean(std::vector<double> values);
+
 // Between two values in line with their ranks. At least one value (CHECKed).
 Quartiles QuartilesOf(std::vector<double> values);
 

@@ -55,7 +55,8 @@ absl::StatusOr<DeviceKind> ReadKind(const DeviceProto& proto) {
                   {},
                   proto.launch_seconds(),
                   proto.cores_shared(),
-                  proto.compute_capability()};
+                  proto.compute_capability(),
+                  proto.wake_seconds()};
   RETURN_IF_ERROR(ReadRates(proto, kind));
   return kind;
 }
@@ -92,6 +93,7 @@ void Write(const DeviceKind& kind, DeviceProto& proto) {
   proto.set_launch_seconds(kind.launch_seconds);
   proto.set_cores_shared(kind.cores_shared);
   proto.set_compute_capability(kind.compute_capability);
+  proto.set_wake_seconds(kind.wake_seconds);
 }
 
 void Write(const DomainDescription& domain, DomainProto& proto) {

@@ -72,10 +72,16 @@ class Refinement {
     for (size_t g = 0; g < groups_.size(); ++g) {
       for (const int domain : left_[g]) domains[domain].push_back(groups_[g]);
     }
+    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+      if (IsSlowedByOthers(rank)) domains[cluster_.devices[rank].domain].push_back(-1 - ranks_[rank]);
+    }
     for (Signature& signature : domains) std::sort(signature.begin() + 1, signature.end());
     ranks_ = ColoursOf(ranks);
     domains_ = ColoursOf(domains);
   }
+
+  // By those on its cores, as far as they compute.
+  bool IsSlowedByOthers(int rank) const { return !cluster_.KindOf(rank).slowdown.empty(); }
 
   // Its members, and how they lie over domains, which are numbered as they first appear.
   Signature OfGroup(int group) const {
@@ -98,6 +104,7 @@ class Refinement {
       const int group = table_.GroupOf(key, rank);
       signature.push_back(group < 0 ? -1 : groups_[group]);
     }
+    if (IsSlowedByOthers(rank)) signature.push_back(domains_[cluster_.devices[rank].domain]);
     return signature;
   }
 

@@ -6,9 +6,10 @@
 //
 // Ranks, groups and domains get colours, and colours are refined until nothing changes: ranks are alike that do the
 // same work in groups that are alike; groups whose members are alike, place by place, and lie alike over domains that
-// are alike; domains with equal links that are left by as many groups of each colour. So from alike beginnings alike
-// ranks start each collective together, it finds the same way, with as many others on it, and ends on all of them
-// together.
+// are alike; domains with equal links that are left by as many groups of each colour and, where ranks slow each other
+// down (DeviceKind::slowdown), have as many ranks of each; there alike ranks lie in alike domains. So from alike
+// beginnings alike ranks start each collective together, it finds the same way, with as many others on it, and ends on
+// all of them together; and as many others compute beside each of them.
 #ifndef PARTITA_PARTITIONER_SIMULATE_RANK_CLASSES_H_
 #define PARTITA_PARTITIONER_SIMULATE_RANK_CLASSES_H_
 

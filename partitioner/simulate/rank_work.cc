@@ -1,5 +1,6 @@
 #include "partitioner/simulate/rank_work.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -11,8 +12,14 @@
 namespace partita {
 namespace {
 
+// By a launch on another stream of the device: the host begins and ends steps.
+bool IsWoken(const Schedule& schedule, const Launch& launch) {
+  const auto of_device = [&](int other) { return schedule.launches[other].stream != schedule.host_stream(); };
+  return launch.stream != schedule.host_stream() && std::ranges::any_of(launch.waits, of_device);
+}
+
 // A launch starts after the one before it on its stream and after those it waits for.
-void Connect(const Schedule& schedule, std::vector<TimedLaunch>& launches) {
+void Connect(const Schedule& schedule, double wake_seconds, std::vector<TimedLaunch>& launches) {
   std::vector<int> last(static_cast<size_t>(schedule.host_stream()) + 1, -1);
   const auto follow = [&](int before, size_t after) {
     launches[before].next.push_back(static_cast<int>(after));
@@ -23,6 +30,8 @@ void Connect(const Schedule& schedule, std::vector<TimedLaunch>& launches) {
     int& before = last[launch.stream];
     if (before >= 0) follow(before, l);
     for (const int wait : launch.waits) follow(wait, l);
+    launches[l].before = before;
+    if (IsWoken(schedule, launch)) launches[l].wake_seconds = wake_seconds;
     before = static_cast<int>(l);
   }
 }
@@ -37,7 +46,7 @@ RankWork WorkOf(const GroupTable& groups, const Schedule& schedule, const Device
     timed.call = std::get_if<CollectiveLaunch>(&launch.work);
     if (timed.call != nullptr) timed.key = groups.KeyOf(timed.call->group);
   }
-  Connect(schedule, work.launches);
+  Connect(schedule, kind.wake_seconds, work.launches);
   return work;
 }
 
@@ -67,6 +76,7 @@ class Fingerprint {
     Add(launch.stream);
     Add(launch.waits);
     Add(timed.seconds);
+    Add(timed.wake_seconds);
     Add(timed.key);
     if (timed.call != nullptr) Add(*timed.call);
   }

@@ -16,6 +16,8 @@ struct TimedLaunch {
   double seconds = 0;                      // of kernels and copies; none of the host's
   const CollectiveLaunch* call = nullptr;  // of a collective, else nullptr
   int key = -1;                            // of a call: by which its group is found (GroupTable)
+  int before = -1;                         // on its stream; -1: it is the first
+  double wake_seconds = 0;                 // it starts so late if it waits longer for others than for that one
   int waits = 0;                           // so many launches must have ended before
   std::vector<int> next;                   // launches that wait for this one
 };

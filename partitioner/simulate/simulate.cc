@@ -4,30 +4,38 @@
 #include <numeric>
 #include <queue>
 #include <utility>
+#include <variant>
 
 #include "partitioner/simulate/meetings.h"
 #include "partitioner/simulate/rank_classes.h"
 #include "partitioner/simulate/rank_work.h"
+#include "partitioner/simulate/shared_cores.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 
 namespace partita {
 namespace {
 
-// The end of a launch, or of a collective.
-struct Event {
-  MeetingEnd end;       // of a launch its time alone
-  int rank_class = -1;  // -1: of a collective
-  int launch = 0;
+// A launch of a class of ranks that begins, as its stream goes on, or ends.
+struct LaunchBegin {
+  int rank_class = 0, launch = 0;
+};
+struct LaunchEnd {
+  int rank_class = 0, launch = 0;
+};
 
-  bool operator>(const Event& other) const { return end.seconds > other.end.seconds; }
+struct Event {
+  double seconds = 0;
+  std::variant<LaunchBegin, LaunchEnd, WorkEnd, MeetingEnd> what;
+
+  bool operator>(const Event& other) const { return seconds > other.seconds; }
 };
 
 // One step of all classes of ranks, from moment to moment.
 class Walk {
  public:
   Walk(const RankWorks& works, const RankClasses& classes, const Cluster& cluster)
-      : classes_(classes), meetings_(cluster, classes) {
+      : classes_(classes), meetings_(cluster, classes), cores_(cluster, classes) {
     for (const int first : classes.first) {
       Rank& rank = ranks_.emplace_back(Rank{&works.works[works.of_rank[first]], {}, {}, -1, 0});
       for (const TimedLaunch& launch : rank.work->launches) rank.waits.push_back(launch.waits);
@@ -43,8 +51,12 @@ class Walk {
     }
     Reckon(0);
     while (!events_.empty()) {
-      const double now = events_.top().end.seconds;
-      while (!events_.empty() && events_.top().end.seconds == now) Pass(now);
+      const double now = events_.top().seconds;
+      while (!events_.empty() && events_.top().seconds == now) {
+        const Event event = events_.top();
+        events_.pop();
+        std::visit([&](const auto& what) { Pass(what, now); }, event.what);
+      }
       Reckon(now);
     }
     return Timelines();
@@ -63,8 +75,10 @@ class Walk {
     Rank& rank = ranks_[rank_class];
     const TimedLaunch& timed = rank.work->launches[launch];
     rank.spans[launch] = {&rank.work->schedule->launches[launch], now, now};
-    if (timed.call == nullptr) {
-      events_.push({{now + timed.seconds}, rank_class, launch});
+    if (timed.call == nullptr && timed.seconds > 0 && cores_.Has(rank_class)) {
+      cores_.Begin(rank_class, launch, timed.seconds);
+    } else if (timed.call == nullptr) {
+      events_.push({now + timed.seconds, LaunchEnd{rank_class, launch}});
     } else {
       rank.called = launch;
       const int group = classes_.group_of[rank_class][timed.key];
@@ -77,21 +91,34 @@ class Walk {
     rank.spans[launch].end = now;
     ++rank.ended;
     for (const int next : rank.work->launches[launch].next) {
-      if (--rank.waits[next] == 0) Start(rank_class, next, now);
+      if (--rank.waits[next] == 0) GoOn(rank_class, next, now);
     }
   }
 
-  // The next event.
-  void Pass(double now) {
-    const Event event = events_.top();
-    events_.pop();
-    if (event.rank_class >= 0) return End(event.rank_class, event.launch, now);
-    if (!meetings_.Finish(event.end)) return;
-    for (const int member : classes_.groups[event.end.group].classes) End(member, ranks_[member].called, now);
+  // All that a launch waits for has ended; its stream sleeps if that was long over.
+  void GoOn(int rank_class, int launch, double now) {
+    const Rank& rank = ranks_[rank_class];
+    const TimedLaunch& timed = rank.work->launches[launch];
+    const bool sleeps = timed.before < 0 || rank.spans[timed.before].end < now;
+    if (!sleeps || timed.wake_seconds == 0) return Start(rank_class, launch, now);
+    events_.push({now + timed.wake_seconds, LaunchBegin{rank_class, launch}});
+  }
+
+  void Pass(const LaunchBegin& begin, double now) { Start(begin.rank_class, begin.launch, now); }
+  void Pass(const LaunchEnd& end, double now) { End(end.rank_class, end.launch, now); }
+
+  void Pass(const WorkEnd& end, double now) {
+    if (cores_.Finish(end)) End(end.rank_class, end.launch, now);
+  }
+
+  void Pass(const MeetingEnd& end, double now) {
+    if (!meetings_.Finish(end)) return;
+    for (const int member : classes_.groups[end.group].classes) End(member, ranks_[member].called, now);
   }
 
   void Reckon(double now) {
-    for (const MeetingEnd& end : meetings_.Update(now)) events_.push({end});
+    for (const MeetingEnd& end : meetings_.Update(now)) events_.push({end.seconds, end});
+    for (const WorkEnd& end : cores_.Update(now)) events_.push({end.seconds, end});
   }
 
   absl::StatusOr<std::vector<RankTimeline>> Timelines() {
@@ -109,6 +136,7 @@ class Walk {
 
   const RankClasses& classes_;
   Meetings meetings_;
+  SharedCores cores_;
   std::vector<Rank> ranks_;  // by class
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
 };

@@ -1,8 +1,9 @@
 // How long a step takes on a cluster: the schedules that executors run, walked without running anything.
 //
-// A launch starts when the one before it on its stream and those that it waits for have ended. A kernel or a copy then
-// takes its time (partitioner/cost), a collective waits for its group and shares ways with others (meetings.h). Ranks
-// that do the same at the same times are simulated once (rank_classes.h).
+// A launch starts when the one before it on its stream and those that it waits for have ended; a little later where its
+// stream has waited for another one (DeviceKind::wake_seconds). A kernel or a copy then takes its time
+// (partitioner/cost), by how many compute on the same cores (shared_cores.h); a collective waits for its group and
+// shares ways with others (meetings.h). Ranks that do the same at the same times are simulated once (rank_classes.h).
 //
 // Left out: what the host does at a step's beginning and end; kernels on several streams of a device, each of which is
 // reckoned as if it had the device alone; the work of cores on messages; and that a rank that ends early begins its

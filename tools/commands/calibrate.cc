@@ -44,6 +44,7 @@ void Print(const Profile& profile, const std::string& path, std::ostream& out) {
   for (const auto& [ranks, slowdown] : profile.slowdown) {
     out << fmt::format("  {:>2} ranks      a rank's step takes {:.2f} times as long\n", ranks, slowdown);
   }
+  out << fmt::format("waiting streams go on {:.1f} us late\n", 1e6 * kind.wake_seconds);
   out << fmt::format("kernels         {}\n", profile.kernels.size());
   out << "collectives\n";
   for (const CollectiveTime& time : profile.collectives) {

@@ -106,6 +106,8 @@ TEST(ClusterFile, RatesAndLinksThatAreNotPositiveAreRefused) {
   EXPECT_THAT(Refusal("bytes_per_second: 16", "bytes_per_second: -1"), HasSubstr("domain 'node': within: field"));
   EXPECT_THAT(Refusal("latency_seconds: 0.5", "latency_seconds: -1"), HasSubstr("0 or more is allowed"));
   EXPECT_THAT(Refusal("channels: 4", "channels: -4"), HasSubstr("channels is -4"));
+  EXPECT_THAT(Refusal("memory_bytes: 1000", "memory_bytes: 1000 wake_seconds: -1"),
+              HasSubstr("device 'gpu': field wake_seconds is -1; 0 or more is allowed"));
 }
 
 TEST(ClusterFile, UnknownWordsGetTheNearest) {

@@ -17,9 +17,11 @@ constexpr int64_t kUs = 1000;
 // The launches of a step, with their names, simulated as they are and with alike ranks folded.
 class Step {
  public:
-  Step(std::vector<std::vector<Launch>> launches, bool fold)
+  Step(std::vector<std::vector<Launch>> launches, bool fold, double wake_seconds = 0)
       : program_(ToyProgram()), schedules_(Schedules(std::move(launches))) {
-    auto step = Simulate(program_, Pointers(schedules_), ToyCluster(2), {.fold = fold});
+    Cluster cluster = ToyCluster(2);
+    cluster.kinds[0].wake_seconds = wake_seconds;
+    auto step = Simulate(program_, Pointers(schedules_), cluster, {.fold = fold});
     EXPECT_TRUE(step.ok()) << step.status();
     step_ = *std::move(step);
   }
@@ -86,6 +88,14 @@ TEST(ToySteps, WhatIsHiddenIsNotExposed) {
   EXPECT_EQ(time.classes[0].ranks, (std::vector<int>{0, 1}));
   EXPECT_EQ(time.classes[0].shares, (StepShares{6 * kUs, 2 * kUs, 0, 0}));
   EXPECT_EQ(time.all, (StepShares{12 * kUs, 4 * kUs, 0, 16 * kUs}));
+}
+
+// Each of the two hand-overs takes 3 us: the all_reduce's on its own stream, c's behind it.
+TEST(ToySteps, WhatWakingTakesIsOnThePathAndIdle) {
+  const std::vector<Launch> launches = {Named("a", Work(3)), AllReduce(2, 2000, {0}), Named("c", Work(1, 0, {1}))};
+  const Step step({launches, launches}, true, 3e-6);
+  EXPECT_EQ(step.Path(), (Lines{"0 a 0..3", "0 all_reduce 3..10", "0 c 10..14"}));
+  EXPECT_EQ(step.Time().classes[0].shares, (StepShares{4 * kUs, 4 * kUs, 0, 6 * kUs}));
 }
 
 // Rank 0 has come at 3 and rank 1 at 5; until 6 rank 0 computes. Without bytes an all_reduce takes 2 us.

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "partitioner/profile/quartiles.h"
 #include "partitioner/profile/stretch.h"
 #include "partitioner/proto_io/profile_io.h"
 
@@ -21,6 +22,7 @@ cluster {
   name: "here"
   devices {
     name: "cores" backend: "host" memory_bytes: 1000 bytes_per_second: 1e9 cores_shared: true
+    wake_seconds: 2e-5
     rates { dtype: "f32" flops_per_second: 1e9 }
   }
   domains { name: "host" device: "cores" devices: 4 within { fabric: "memory" bytes_per_second: 1 latency_seconds: 1 } }
@@ -82,6 +84,23 @@ TEST(Profile, LinksAreThoseMeasured) {
   EXPECT_EQ(LinkBetween(*ClusterOf(none, false), 0, 1).latency_seconds, 1) << "the machine's own";
 }
 
+// Of one rank alone nothing is known of others.
+TEST(Profile, RanksThatShareCoresLoseWhatWasMeasured) {
+  EXPECT_EQ(ClusterOf(Toy(), false)->kinds[0].slowdown, (Slowdown{{1, 1}, {2, 1.5}, {4, 4}}));
+  Profile alone = Toy();
+  alone.slowdown = {{1, 1}};
+  EXPECT_EQ(ClusterOf(alone, false)->kinds[0].slowdown, Slowdown());
+  alone = Toy();
+  alone.machine.kinds[0].cores_shared = false;
+  EXPECT_EQ(ClusterOf(alone, false)->kinds[0].slowdown, Slowdown());
+}
+
+TEST(MiddleMean, IsOfTheMiddleHalf) {
+  EXPECT_EQ(MiddleMean({7}), 7);
+  EXPECT_EQ(MiddleMean({100, 2, 4, 0}), 3);
+  EXPECT_EQ(MiddleMean({1, 1, 1, 1, 9, 9, 9, 9}), 5) << "as many of each kind";
+}
+
 TEST(Profile, IsOfOneDeviceAndItsVersions) {
   const ProfileKey key = Toy().key;
   EXPECT_TRUE(CheckKey(key, key).ok());
@@ -103,6 +122,7 @@ TEST(ProfileFile, IsReadAsItWasWritten) {
     EXPECT_EQ(read->key.libraries, profile.key.libraries);
     EXPECT_EQ(KernelTimesFor(*read, 3), KernelTimesFor(profile, 3));
     EXPECT_EQ(read->collectives[0].fit.r_squared, 0.9);
+    EXPECT_EQ(read->machine.kinds[0].wake_seconds, 2e-5);
     EXPECT_EQ(LinkBetween(*ClusterOf(*read, true), 0, 1).latency_seconds, 30);
   }
 }

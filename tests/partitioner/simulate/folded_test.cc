@@ -19,11 +19,14 @@
 namespace partita {
 namespace {
 
-// Nodes of so many devices: host or GPUs, 2 us and 10 GB/s within, 5 us and 1 GB/s to others.
+// Nodes of so many devices: host, where others on the cores slow down, or GPUs; 2 us and 10 GB/s within, 5 us and 1
+// GB/s to others.
 Cluster NodesOf(int devices, int nodes, BackendKind backend) {
   DeviceKind kind{"d", backend, int64_t{1} << 40, 10e9, {{DType::kF32, 1e10}}};
   kind.compute_capability = backend == BackendKind::kCuda ? 80 : 0;
   kind.cores_shared = backend == BackendKind::kHost;
+  if (kind.cores_shared) kind.slowdown = {{1, 1}, {2, 1.7}};
+  kind.wake_seconds = 3e-6;
   const Link inside{Fabric::kNvlink, 10e9, 2e-6, 1}, outside{Fabric::kNetwork, 1e9, 5e-6, 1};
   const auto cluster = MakeCluster(
       {"nodes", {kind}, {{"rack", "", 1, "", 0, outside, {}}, {"node", "rack", nodes, "d", devices, inside, outside}}});

@@ -15,11 +15,12 @@ using ::testing::HasSubstr;
 // Begins and ends of each rank's launches, in microseconds.
 using Spans = std::vector<std::vector<std::pair<double, double>>>;
 
-void ExpectSpans(std::vector<std::vector<Launch>> launches, const Spans& expected, bool cores_shared = false) {
+void ExpectSpans(std::vector<std::vector<Launch>> launches, const Spans& expected,
+                 const Cluster& cluster = ToyCluster(2)) {
   const std::vector<Schedule> schedules = Schedules(std::move(launches));
   for (const bool fold : {true, false}) {
     SCOPED_TRACE(fold ? "folded" : "rank by rank");
-    const auto step = Simulate(ToyProgram(), Pointers(schedules), ToyCluster(2, cores_shared), {.fold = fold});
+    const auto step = Simulate(ToyProgram(), Pointers(schedules), cluster, {.fold = fold});
     ASSERT_TRUE(step.ok()) << step.status();
     for (size_t rank = 0; rank < expected.size(); ++rank) {
       const std::vector<LaunchSpan>& spans = step->Of(static_cast<int>(rank)).spans;
@@ -68,7 +69,37 @@ TEST(Simulate, AnAllReduceBehindTheBackwardPass) {
   EXPECT_NEAR(times.idle * 1e6, 0, 1e-9);
 }
 
-TEST(Simulate, RanksOnTheSameCoresHaveHalfOfThem) { ExpectSpans({{Work(4)}, {Work(1)}}, {{{0, 8}}, {{0, 2}}}, true); }
+TEST(Simulate, RanksOnTheSameCoresHaveHalfOfThem) {
+  ExpectSpans({{Work(4)}, {Work(1)}}, {{{0, 8}}, {{0, 2}}}, ToyCluster(2, true));
+}
+
+// Rank 1 has half of the cores until rank 0 has done, and all of them then.
+TEST(Simulate, WhoIsAloneOnItsCoresIsQuicker) {
+  Cluster cluster = ToyCluster(2, true);
+  cluster.kinds[0].slowdown = {{1, 1}, {2, 2}};
+  ExpectSpans({{Work(2)}, {Work(4)}}, {{{0, 4}}, {{0, 6}}}, cluster);
+  ExpectSpans({{Work(2)}, {}, {Work(2)}, {Work(2)}}, {{{0, 2}}, {}, {{0, 4}}, {{0, 4}}}, cluster);
+  // While it waits it takes nothing; a second launch takes half again. Alone an all_reduce of nothing takes 2 us.
+  ExpectSpans({{Work(1), AllReduce(2, 0, {0}), Work(2, 0, {1})}, {Work(4), AllReduce(2, 0, {0}), Work(1, 0, {1})}},
+              {{{0, 2}, {2, 7}, {7, 10}}, {{0, 5}, {5, 7}, {7, 9}}}, cluster);
+  cluster.kinds[0].slowdown = {{1, 1}, {2, 1}};
+  ExpectSpans({{Work(2)}, {Work(4)}}, {{{0, 4}}, {{0, 8}}}, cluster);
+}
+
+// 3 us for each hand-over; a stream that is busy until then needs none, nor does what the host launches.
+TEST(Simulate, AStreamThatHasWaitedGoesOnLate) {
+  Cluster cluster = ToyCluster(2);
+  cluster.kinds[0].wake_seconds = 3e-6;
+  ExpectSpans({{Work(4), Work(6, 1), Work(3, 0, {1}), Work(2, 1, {0})}}, {{{0, 4}, {0, 6}, {9, 12}, {6, 8}}}, cluster);
+  ExpectSpans({{Work(4), Work(4, 1), Work(1, 0, {1})}}, {{{0, 4}, {0, 4}, {4, 5}}}, cluster);
+  const std::vector<Launch> launches = {Work(3), AllReduce(2, 2000, {0}), Work(2), Work(1, 0, {1})};
+  ExpectSpans({launches, launches}, {{{0, 3}, {6, 10}, {3, 5}, {13, 14}}, {{0, 3}, {6, 10}, {3, 5}, {13, 14}}},
+              cluster);
+  Launch begin = Work(0, 2), end = Work(0, 2, {1});
+  begin.work = HostLaunch{true};
+  end.work = HostLaunch{false};
+  ExpectSpans({{begin, Work(4, 0, {0}), end}}, {{{0, 0}, {0, 4}, {4, 4}}}, cluster);
+}
 
 // Between nodes 2 * 10 + 8 us for 8,000 bytes, and 2 * 10 + 16 where two groups leave their nodes at that time.
 TEST(Simulate, GroupsThatLeaveANodeAtTheSameTimeShareItsWay) {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "graph/proto_io/proto_io.h"
-#include "graph/timeline/step_times.h"
 #include "ops/registry.h"
 #include "partitioner/choose/choose_strategy.h"
 #include "partitioner/data_model_strategy.h"
@@ -28,8 +27,6 @@ namespace {
 constexpr size_t kPlans = 6;
 // Of the fastest: what takes longer says nothing that a plan in between does not, and takes the time of the others.
 constexpr double kMostTimes = 4;
-// The most by which a prediction may be too high because idle ranks leave their cores to others.
-constexpr double kMostOverstated = 0.1;
 // All kernels of the pool are timed in so many steps, those of the chosen plans again in every so many-th round.
 constexpr int64_t kStepsOfPool = 5, kRoundsOfCalibration = 3;
 constexpr int kMostSearches = 4;
@@ -44,17 +41,6 @@ struct Case {
   int64_t steps = 1;  // of a round
   std::vector<double> predicted, measured;
 };
-
-// By how much at most a step is predicted too high: what ranks lose by sharing cores is predicted of all of them, and
-// those that wait take nothing from others meanwhile. `slowdown`: of all ranks.
-double Overstated(const SimulatedStep& step, double slowdown) {
-  std::vector<double> compute;
-  for (const RankTimeline& timeline : step.timelines) compute.push_back(TimesOf(timeline.spans).compute);
-  double busy = 0;
-  for (const int one : step.of_rank) busy += compute[static_cast<size_t>(one)];
-  const double idle = 1 - busy / (static_cast<double>(step.of_rank.size()) * step.seconds());
-  return idle * (1 - 1 / slowdown);
-}
 
 class Orderer {
  public:
@@ -87,7 +73,6 @@ class Orderer {
     ASSIGN_OR_RETURN(const Profile profile, MeasureMachine(model_, strategies, options));
     ASSIGN_OR_RETURN(cluster_, ClusterOf(profile, /*processes=*/false));
     times_ = KernelTimesFor(profile, ranks_);
-    slowdown_ = profile.slowdown.at(ranks_);
     return absl::OkStatus();
   }
 
@@ -150,7 +135,6 @@ class Orderer {
     std::vector<Case> cases;
     for (auto& [key, plan] : plans) {
       ASSIGN_OR_RETURN(const PredictedPlan predicted, Predict(plan.strategy));
-      if (key != found && Overstated(predicted.step, slowdown_) > kMostOverstated) continue;
       cases.push_back({std::move(plan), key, predicted.step.seconds(), nullptr, 1, {}, {}});
     }
     std::ranges::stable_sort(cases, {}, &Case::seconds);
@@ -197,7 +181,6 @@ class Orderer {
   const OracleOptions& options_;
   Cluster cluster_;
   KernelTimes times_;
-  double slowdown_ = 1;
   std::unique_ptr<Backend> backend_;
 };
 

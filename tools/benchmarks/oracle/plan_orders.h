@@ -37,9 +37,6 @@ struct PlanOrder {
 // The plan that --search=auto finds for a machine that is measured first, and five others of what searches and people
 // try (PlanPool), as far apart by their predictions as six can be; fewer where there are none. Calibrations, by kernels
 // of all of them, and measurements take turns.
-//
-// Plans whose ranks wait while others compute are left out where that matters: what an idle rank leaves of its core is
-// not predicted, which with more ranks than cores is more than differences of plans.
 absl::StatusOr<std::vector<PlanOrder>> MeasurePlanOrders(const OracleOptions& options);
 
 }  // namespace partita

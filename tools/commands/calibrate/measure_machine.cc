@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -44,7 +45,7 @@ class Calibration {
     for (const Strategy& strategy : strategies) RETURN_IF_ERROR(MeasureStrategy(strategy));
     TellSlowdown();
     TellKernels();
-    RETURN_IF_ERROR(DescribeMachine());
+    RETURN_IF_ERROR(DescribeMachine(ranks_));
     return std::move(profile_);
   }
 
@@ -73,7 +74,7 @@ class Calibration {
     ASSIGN_OR_RETURN(const Model model, WithBatch(model_, batch * together, Ops()));
     ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model.graph, together, 1));
     ASSIGN_OR_RETURN(const MeasuredSteps measured, Measure(model, replicas));
-    RETURN_IF_ERROR(DescribeMachine());
+    RETURN_IF_ERROR(DescribeMachine(together));
     ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile_, /*processes=*/false));
     const Session& session = *measured.session;
     ASSIGN_OR_RETURN(const StepPrediction predicted, StepPredictionOf(session.program(), session.schedules(kTrainEntry),
@@ -99,6 +100,7 @@ class Calibration {
       all.work = kernel.work;
       all.seconds.insert(all.seconds.end(), kernel.seconds.begin(), kernel.seconds.end());
     }
+    std::ranges::copy(measured.hand_overs, std::back_inserter(hand_overs_[strategy.mesh.size()]));
     return measured;
   }
 
@@ -132,8 +134,10 @@ class Calibration {
     }
   }
 
-  absl::Status DescribeMachine() {
+  // As a run of so many ranks finds it.
+  absl::Status DescribeMachine(int ranks) {
     DeviceKind kind{"cores", BackendKind::kHost, MeasureMemory().total, copied_, {}, LeastSeconds(), true, 0};
+    kind.wake_seconds = WakeSeconds(ranks);
     for (const auto& [dtype, most] : MostRates()) {
       if (IsFloating(dtype) && most > 0) kind.flops_per_second[dtype] = TogetherRate(dtype, most);
     }
@@ -155,6 +159,13 @@ class Calibration {
     for (const auto& [ranks, kernels] : kernels_) {
       for (const auto& [signature, kernel] : kernels) f(kernel, QuartilesOf(kernel.seconds).median);
     }
+  }
+
+  // One rank alone has one stream and none to wait for: there it is as among the most ranks.
+  double WakeSeconds(int ranks) const {
+    const auto found = hand_overs_.find(ranks);
+    if (found != hand_overs_.end() && !found->second.empty()) return MiddleMean(found->second);
+    return hand_overs_.empty() || hand_overs_.rbegin()->second.empty() ? 0 : MiddleMean(hand_overs_.rbegin()->second);
   }
 
   double LeastSeconds() const {
@@ -199,10 +210,11 @@ class Calibration {
   const CalibrationOptions& options_;
   int ranks_ = 1;
   Profile profile_;
-  double copied_ = 0;                       // bytes a second
-  std::map<int, MeasuredKernels> kernels_;  // by ranks that ran meanwhile
-  std::map<int, double> stretch_;           // likewise
-  std::set<std::string> measured_;          // KeyOf
+  double copied_ = 0;                              // bytes a second
+  std::map<int, MeasuredKernels> kernels_;         // by ranks that ran meanwhile
+  std::map<int, std::vector<double>> hand_overs_;  // likewise
+  std::map<int, double> stretch_;                  // likewise
+  std::set<std::string> measured_;                 // KeyOf
 };
 
 }  // namespace

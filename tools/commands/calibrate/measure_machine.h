@@ -27,7 +27,8 @@ struct CalibrationOptions {
 //
 // What ranks lose that share cores is measured by replicas of the graph: with 1, 2, 4, ... of them, as many as there
 // are ranks, each computes what one that is alone does. It is taken from whole steps (StretchOf), and what was measured
-// of each kernel of all strategies is stretched as far. Errors are those of programs and sessions; kInvalidArgument: a
+// of each kernel of all strategies is stretched as far. How late a stream goes on that has waited for another one is
+// taken from the steps of all strategies (HandOvers, MiddleMean). Errors are those of programs and sessions; kInvalidArgument: a
 // graph that computes nothing.
 absl::StatusOr<Profile> MeasureMachine(const Model& model, std::span<const Strategy> strategies,
                                        const CalibrationOptions& options);

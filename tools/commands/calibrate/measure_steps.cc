@@ -1,10 +1,12 @@
 #include "tools/commands/calibrate/measure_steps.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 
 #include "graph/ir/generated_name.h"
+#include "graph/timeline/hand_overs.h"
 #include "graph/timeline/step_times.h"
 #include "ops/registry.h"
 #include "runtime/base/median.h"
@@ -85,6 +87,8 @@ absl::StatusOr<MeasuredSteps> MeasureSteps(const Model& model, const Strategy& s
       const std::vector<LaunchSpan> spans = measured.session->Timeline(kTrainEntry, rank);
       slowest = std::max(slowest, TimesOf(spans).step);
       AddKernels(spans, measured.kernels);
+      std::ranges::move(HandOvers(measured.session->schedule(kTrainEntry, rank), spans),
+                        std::back_inserter(measured.hand_overs));
     }
     seconds.push_back(slowest);
   }

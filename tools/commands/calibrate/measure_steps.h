@@ -27,7 +27,8 @@ using MeasuredKernels = std::map<std::string, MeasuredKernel>;
 struct MeasuredSteps {
   std::unique_ptr<Session> session;  // that has run them
   MeasuredKernels kernels;
-  double seconds = 0;  // of a step, until the last launch of the last rank has ended; median
+  std::vector<double> hand_overs;  // HandOvers, of every rank and step
+  double seconds = 0;              // of a step, until the last launch of the last rank has ended; median
 };
 
 // So many training steps, and before them a few that nobody times; on random batches (SyntheticBatches), as what is
