@@ -11,6 +11,7 @@
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"
+#include "tests/equivalence/sequences/found_strategy.h"
 #include "tests/equivalence/side_by_side.h"
 #include "tests/equivalence/small_batch.h"
 #include "tests/testing/assert_ok.h"
@@ -55,6 +56,19 @@ TEST_P(BigLstmStrategies, GoTheWayOfOneRank) {
 INSTANTIATE_TEST_SUITE_P(Shipped, BigLstmStrategies,
                          testing::Values("data", "vocabulary", "pipeline", "pipeline_4", "2x2"),
                          [](const auto& strategy) { return "By_" + std::string(strategy.param); });
+
+class BigLstmSearches : public testing::TestWithParam<SearchKind> {};
+
+TEST_P(BigLstmSearches, FindWhatGoesTheWayOfOneRank) {
+  ASSERT_OK_AND_ASSIGN(const Model model, SmallModel());
+  ASSERT_OK_AND_ASSIGN(const Strategy strategy, FoundStrategy(model.graph, GetParam()));
+  SCOPED_TRACE(PrintStrategy(strategy, ProtoFormat::kText));
+  EXPECT_OK(RunSideBySide(model, strategy, 2, BatchOf));
+}
+
+INSTANTIATE_TEST_SUITE_P(Found, BigLstmSearches,
+                         testing::Values(SearchKind::kGrid, SearchKind::kPlacement, SearchKind::kLayerwise),
+                         [](const auto& search) { return "By_" + std::string(Name(search.param)); });
 
 using Pipelined = std::tuple<const char*, int64_t, PipelineOrder>;
 class BigLstmPipelines : public testing::TestWithParam<Pipelined> {};

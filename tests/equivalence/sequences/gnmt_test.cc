@@ -12,6 +12,7 @@
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"
+#include "tests/equivalence/sequences/found_strategy.h"
 #include "tests/equivalence/side_by_side.h"
 #include "tests/equivalence/small_batch.h"
 #include "tests/testing/assert_ok.h"
@@ -86,6 +87,19 @@ TEST_P(GnmtStrategies, GoTheWayOfOneRank) {
 INSTANTIATE_TEST_SUITE_P(Shipped, GnmtStrategies,
                          testing::Values("data", "vocabulary", "pipeline", "pipeline_4", "2x2"),
                          [](const auto& strategy) { return "By_" + std::string(strategy.param); });
+
+class GnmtSearches : public testing::TestWithParam<SearchKind> {};
+
+TEST_P(GnmtSearches, FindWhatGoesTheWayOfOneRank) {
+  ASSERT_OK_AND_ASSIGN(const Model model, SmallModel());
+  ASSERT_OK_AND_ASSIGN(const Strategy strategy, FoundStrategy(model.graph, GetParam()));
+  SCOPED_TRACE(PrintStrategy(strategy, ProtoFormat::kText));
+  EXPECT_OK(RunSideBySide(model, strategy, 2, BatchOf));
+}
+
+INSTANTIATE_TEST_SUITE_P(Found, GnmtSearches,
+                         testing::Values(SearchKind::kGrid, SearchKind::kPlacement, SearchKind::kLayerwise),
+                         [](const auto& search) { return "By_" + std::string(Name(search.param)); });
 
 using Pipelined = std::tuple<const char*, int64_t, PipelineOrder>;
 class GnmtPipelines : public testing::TestWithParam<Pipelined> {};

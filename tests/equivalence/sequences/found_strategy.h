@@ -1,0 +1,16 @@
+// What a search finds for a model of sequences.
+#ifndef PARTITA_TESTS_EQUIVALENCE_SEQUENCES_FOUND_STRATEGY_H_
+#define PARTITA_TESTS_EQUIVALENCE_SEQUENCES_FOUND_STRATEGY_H_
+
+#include "absl/status/statusor.h"
+#include "graph/ir/graph.h"
+#include "partitioner/choose/candidate.h"
+
+namespace partita {
+
+// Its last candidate for two ranks with fast links, as a strategy file says it.
+absl::StatusOr<Strategy> FoundStrategy(const Graph& forward, SearchKind search);
+
+}  // namespace partita
+
+#endif  // PARTITA_TESTS_EQUIVALENCE_SEQUENCES_FOUND_STRATEGY_H_
