@@ -14,7 +14,7 @@ constexpr int kRows[] = {12, 6, 4};
 #include "ops/host/winograd/vector_loops.h"
 
 namespace partita {
-const WinogradLoops kWinogradAvx2 = LoopsNamed("AVX2");
+const WinogradLoops kWinograd4x4Avx2 = LoopsOfTiles<4>("AVX2"), kWinograd2x2Avx2 = LoopsOfTiles<2>("AVX2");
 const LineLoops kLineAvx2 = LineLoopsNamed("AVX2");
 }  // namespace partita
 #endif

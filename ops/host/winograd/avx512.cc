@@ -14,7 +14,7 @@ constexpr int kRows[] = {24, 12, 8};
 #include "ops/host/winograd/vector_loops.h"
 
 namespace partita {
-const WinogradLoops kWinogradAvx512 = LoopsNamed("AVX-512");
+const WinogradLoops kWinograd4x4Avx512 = LoopsOfTiles<4>("AVX-512"), kWinograd2x2Avx512 = LoopsOfTiles<2>("AVX-512");
 const LineLoops kLineAvx512 = LineLoopsNamed("AVX-512");
 }  // namespace partita
 #endif

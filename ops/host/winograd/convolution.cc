@@ -19,7 +19,7 @@ class WinogradConvolution {
  public:
   WinogradConvolution(const WinogradTiles& tiles, bool turned, const WinogradLoops& loops)
       : tiles_(tiles), turned_(turned), loops_(loops), panels_{tiles.seen().c, tiles.made().c, loops.lanes} {
-    const int64_t most = std::max(kFewestTiles, kBlockBytes / (kWinogradPoints * 4 * panels_.depth));
+    const int64_t most = std::max(kFewestTiles, kBlockBytes / (loops_.points() * 4 * panels_.depth));
     shares_ = std::min<int64_t>(MaxThreads(), CeilDivide(tiles.count(), kFewestTiles));
     const int64_t blocks = CeilDivide(CeilDivide(tiles.count(), most), shares_) * shares_;
     tiles_of_block_ = CeilDivide(CeilDivide(tiles.count(), blocks), 4) * 4;
@@ -38,7 +38,7 @@ class WinogradConvolution {
     TransformFilters(filters, points);
     ParallelFor(shares_, Work(), [&](int64_t share) {
       float* const seen = reinterpret_cast<float*>(memory + SharesAt() + share * ShareBytes());
-      float* const sums = seen + kWinogradPoints * SeenStride();
+      float* const sums = seen + loops_.points() * SeenStride();
       for (int64_t b = share * blocks_ / shares_; b < (share + 1) * blocks_ / shares_; ++b) {
         const int64_t begin = b * tiles_of_block_, end = std::min(tiles_.count(), begin + tiles_of_block_);
         TransformTiles(begin, end, images, outside, seen);
@@ -58,8 +58,8 @@ class WinogradConvolution {
   int64_t SumStride() const { return PointStride(tiles_of_block_ * PanelWidth()); }
   int64_t FilterStride() const { return PointStride(panels_.elements()); }
   int64_t OutsideBytes() const { return AlignUp(panels_.depth * 4); }
-  int64_t SharesAt() const { return OutsideBytes() + AlignUp(kWinogradPoints * FilterStride() * 4); }
-  int64_t ShareBytes() const { return AlignUp(kWinogradPoints * (SeenStride() + SumStride()) * 4); }
+  int64_t SharesAt() const { return OutsideBytes() + AlignUp(loops_.points() * FilterStride() * 4); }
+  int64_t ShareBytes() const { return AlignUp(loops_.points() * (SeenStride() + SumStride()) * 4); }
   // As many elements as a plain loop touches in the time.
   int64_t Work() const { return tiles_.count() * panels_.depth * panels_.columns; }
 
@@ -79,7 +79,7 @@ class WinogradConvolution {
 
   void TransformTiles(int64_t begin, int64_t end, const float* images, const float* outside, float* seen) const {
     for (int64_t tile = begin; tile < end; ++tile) {
-      const float* pixels[16];
+      const float* pixels[kMostWinogradPoints];
       tiles_.Seen(tile, images, outside, pixels);
       loops_.transform_pixels(pixels, panels_.depth, seen + (tile - begin) * panels_.depth, SeenStride());
     }
@@ -89,13 +89,13 @@ class WinogradConvolution {
   void MakePanel(int64_t begin, int64_t end, int64_t column, const float* seen, const float* points,
                  const WinogradEpilogue& epilogue, float* out, float* sums) const {
     const int64_t width = panels_.Width(column), channels = std::min(width, panels_.columns - column);
-    for (int64_t p = 0; p < kWinogradPoints; ++p) {
+    for (int64_t p = 0; p < loops_.points(); ++p) {
       loops_.multiply(end - begin, panels_.depth, seen + p * SeenStride(),
                       points + p * FilterStride() + column * panels_.depth, width, sums + p * SumStride(), width);
     }
     const WinogradEpilogue of_panel{epilogue.bias == nullptr ? nullptr : epilogue.bias + column, epilogue.relu};
     for (int64_t tile = begin; tile < end; ++tile) {
-      float* pixels[4];
+      float* pixels[kMostWinogradPoints];
       tiles_.Made(tile, out + column, static_cast<float*>(nullptr), pixels);
       loops_.make_outputs(sums + (tile - begin) * width, SumStride(), channels, of_panel, pixels);
     }
@@ -119,7 +119,8 @@ absl::StatusOr<PreparedKernel> PrepareWinogradConv2d(const LocalNode& node, cons
   if (epilogue.activation != kNoActivation && !relu) {
     return InvalidArgument("the activation is {}, allowed is relu", epilogue.activation_name());
   }
-  const WinogradTiles tiles(conv.images.n, ImagesOfX(conv), ImagesOfY(conv), conv.window.top, conv.window.left);
+  const WinogradTiles tiles(conv.images.n, loops.side, ImagesOfX(conv), ImagesOfY(conv), conv.window.top,
+                            conv.window.left);
   const WinogradConvolution convolution(tiles, false, loops);
   return Prepared(
       [convolution, relu](const KernelArguments& a) {
@@ -133,7 +134,8 @@ absl::StatusOr<PreparedKernel> PrepareWinogradConv2dInputGrad(const LocalNode& n
   const Convolution conv = InputGradConvolution(node);
   RETURN_IF_ERROR(RequireWinograd(conv, loops));
   const SlidingWindow& window = conv.window;
-  const WinogradTiles tiles(conv.images.n, ImagesOfY(conv), ImagesOfX(conv), 2 - window.top, 2 - window.left);
+  const WinogradTiles tiles(conv.images.n, loops.side, ImagesOfY(conv), ImagesOfX(conv), 2 - window.top,
+                            2 - window.left);
   const WinogradConvolution convolution(tiles, true, loops);
   return Prepared(
       [convolution](const KernelArguments& a) {

@@ -1,4 +1,4 @@
-// 3 x 3 convolutions by Winograd's F(2 x 2, 3 x 3) with the loops of one kind of vectors
+// 3 x 3 convolutions by Winograd's algorithm with the loops of one kind of vectors and tiles
 // (ops/host/winograd/loops.h).
 #ifndef PARTITA_OPS_HOST_WINOGRAD_CONVOLUTION_H_
 #define PARTITA_OPS_HOST_WINOGRAD_CONVOLUTION_H_

@@ -7,7 +7,7 @@
 
 namespace partita {
 
-extern const WinogradLoops kWinogradAvx512, kWinogradAvx2;
+extern const WinogradLoops kWinograd4x4Avx512, kWinograd4x4Avx2, kWinograd2x2Avx512, kWinograd2x2Avx2;
 extern const LineLoops kLineAvx512, kLineAvx2;
 
 }  // namespace partita

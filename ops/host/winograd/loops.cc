@@ -26,7 +26,7 @@ std::vector<const Loops*> OfThisMachine(std::vector<const Loops*> avx512, const 
 const std::vector<const WinogradLoops*>& WinogradLoopsOfThisMachine() {
   static const auto& loops = *new std::vector<const WinogradLoops*>(
 #if defined(__x86_64__)
-      OfThisMachine<WinogradLoops>({&kWinogradAvx512}, {&kWinogradAvx2})
+      OfThisMachine<WinogradLoops>({&kWinograd4x4Avx512, &kWinograd2x2Avx512}, {&kWinograd4x4Avx2, &kWinograd2x2Avx2})
 #endif
   );
   return loops;

@@ -1,16 +1,21 @@
-// The innermost loops of 3 x 3 convolutions of stride 1 by Winograd's F(2 x 2, 3 x 3), f32 (docs/papers.md 11.16):
+// The innermost loops of 3 x 3 convolutions of stride 1 by Winograd's F(2 x 2, 3 x 3) and F(4 x 4, 3 x 3), f32
+// (docs/papers.md 11.16):
 //
 //   y = A^T ((G g G^T) * (B^T d B)) A        dg = G^T ((B^T d B) * (A dy A^T)) G
 //
-// A tile of 4 x 4 pixels d makes 2 x 2 outputs y. Transformed, tile and filter have 16 points, which meet one by one,
-// so over tiles and channels every point is a product of matrices: 16 multiplications where there were 36.
+// A tile of 4 x 4 (6 x 6) pixels d makes 2 x 2 (4 x 4) outputs y. Transformed, tile and filter have 16 (36) points,
+// which meet one by one, so over tiles and channels every point is a product of matrices: 16 (36) multiplications where
+// there were 36 (144).
 //
 //   B^T = 1  0 -1  0      G = 1    0    0       A^T = 1  1  1  0
 //         0  1  1  0          1/2  1/2  1/2           0  1 -1  1
 //         0 -1  1  0          1/2 -1/2  1/2
 //         0 -1  0  1          0    0    1
 //
-// (The last row of B^T and the last column of A^T have the other sign than in the paper, which saves operations.)
+// (The last row of B^T and the last column of A^T have the other sign than in the paper, which saves operations.) Of
+// 4 x 4 outputs the polynomials of the rows of B^T are x^4 - 5/2 x^2 + 1, x (x + p) (x^2 - 5/2 + p^2) for p = r/2,
+// -r/2, r, -r, where r is the root of 2, and x times the first; those of G are (1 + p x + p^2 x^2) / N, N = 1, -3/2,
+// -3/2, 6, 6.
 #ifndef PARTITA_OPS_HOST_WINOGRAD_LOOPS_H_
 #define PARTITA_OPS_HOST_WINOGRAD_LOOPS_H_
 
@@ -19,8 +24,6 @@
 #include <vector>
 
 namespace partita {
-
-inline constexpr int64_t kWinogradPoints = 16;
 
 // The columns of a matrix [depth, columns] in panels, as they lie one behind the other: of three vectors or two, and of
 // one if that is all. What is left of the last vector is zero.
@@ -36,22 +39,36 @@ struct WinogradPanels {
   }
 };
 
+inline constexpr int64_t kMostWinogradPoints = 36;  // of a tile
+
 // What is done with a sum before it is stored.
 struct WinogradEpilogue {
   const float* bias = nullptr;  // of the first channel; null: none
   bool relu = false;
 };
 
-// For one kind of vectors. Channels are at least `lanes`, but need not be whole vectors. Points lie `stride` apart.
+// What a weight gradient has added up: the sum of `parts` sums, which lie at distances of `part_stride`, each of them
+// points, at distances of `stride`, of rows of `width` channels, one for each filter.
+struct WinogradSums {
+  const float* from;
+  int64_t parts, part_stride, stride, width;
+};
+
+// For one kind of vectors and tiles of one size. Channels are at least `lanes`, but need not be whole vectors. Points
+// lie `stride` apart.
 struct WinogradLoops {
   const char* name;  // of the vectors
   int64_t lanes;
+  int64_t side;  // of the outputs that a tile makes
 
-  // B^T d B of all channels of the 16 `pixels`, in the order of rows.
+  int64_t seen() const { return side + 2; }  // of the pixels that it sees
+  int64_t points() const { return seen() * seen(); }
+
+  // B^T d B of all channels of the `pixels` that a tile sees, in the order of rows.
   void (*transform_pixels)(const float* const* pixels, int64_t channels, float* to, int64_t stride);
-  // A dy A^T of the 4 `outputs`.
+  // A dy A^T of the `outputs` of a tile.
   void (*transform_outputs)(const float* const* outputs, int64_t channels, float* to, int64_t stride);
-  // A^T m A to those of 4 `outputs` that are not null.
+  // A^T m A to those of the `outputs` that are not null.
   void (*make_outputs)(const float* from, int64_t stride, int64_t channels, const WinogradEpilogue& epilogue,
                        float* const* outputs);
 
@@ -62,9 +79,8 @@ struct WinogradLoops {
   // The same of one filter, turned by half a circle, where a filter is a row and a channel a column.
   void (*transform_turned_filter)(const float* w, int64_t filters, int64_t channels, int64_t filter, float* to,
                                   int64_t stride);
-  // G^T m G of the filters [begin, end): m lies in rows of `width`, dw as w does.
-  void (*make_filters)(const float* from, int64_t stride, int64_t width, int64_t channels, int64_t begin, int64_t end,
-                       float* dw);
+  // G^T m G of one filter, of dw[filters, 3, 3, channels].
+  void (*make_filter)(const WinogradSums& sums, int64_t channels, int64_t filter, float* dw);
 
   // sums[r * width + c] = row r of `rows` (at distances of `depth`) with column c of the panel, c < width.
   void (*multiply)(int64_t rows, int64_t depth, const float* left, const float* panel, int64_t width, float* sums,
@@ -75,7 +91,7 @@ struct WinogradLoops {
                        int64_t right_stride, int64_t width, bool add, float* sums, int64_t stride);
 };
 
-// Those that this machine can run, the widest first.
+// Those that this machine can run, the widest first, those of 4 x 4 outputs before those of 2 x 2.
 const std::vector<const WinogradLoops*>& WinogradLoopsOfThisMachine();
 
 }  // namespace partita

@@ -1,5 +1,5 @@
-// Images in tiles of 2 x 2 pixels that are made, each of 4 x 4 that are seen, and how the memory of such a kernel is
-// cut.
+// Images in tiles of 2 x 2 or 4 x 4 pixels that are made, each of two rows and columns more that are seen, and how the
+// memory of such a kernel is cut.
 #ifndef PARTITA_OPS_HOST_WINOGRAD_TILES_H_
 #define PARTITA_OPS_HOST_WINOGRAD_TILES_H_
 
@@ -22,43 +22,47 @@ struct WinogradImages {
 class WinogradTiles {
  public:
   // Pixel (i, j) that is made sees the 3 x 3 from (i - top, j - left) on.
-  WinogradTiles(int64_t samples, const WinogradImages& seen, const WinogradImages& made, int64_t top, int64_t left)
-      : seen_(seen),
+  WinogradTiles(int64_t samples, int64_t side, const WinogradImages& seen, const WinogradImages& made, int64_t top,
+                int64_t left)
+      : side_(side),
+        seen_(seen),
         made_(made),
         top_(top),
         left_(left),
-        rows_(CeilDivide(made.h, 2)),
-        columns_(CeilDivide(made.w, 2)),
+        rows_(CeilDivide(made.h, side)),
+        columns_(CeilDivide(made.w, side)),
         count_(samples * rows_ * columns_) {}
 
   const WinogradImages& seen() const { return seen_; }
   const WinogradImages& made() const { return made_; }
   int64_t count() const { return count_; }
 
-  // The 16 pixels that a tile sees; `outside` in place of those that are padding.
+  // The pixels that a tile sees; `outside` in place of those that are padding.
   void Seen(int64_t tile, const float* images, const float* outside, const float** pixels) const {
-    const int64_t row = tile / columns_ % rows_ * 2 - top_, column = tile % columns_ * 2 - left_;
-    Pixels<4>(seen_, tile, row, column, images, outside, pixels);
+    const int64_t row = tile / columns_ % rows_ * side_ - top_, column = tile % columns_ * side_ - left_;
+    Pixels(seen_, tile, row, column, side_ + 2, images, outside, pixels);
   }
-  // The 4 that it makes; `outside` in place of those behind the last row or column.
+  // Those that it makes; `outside` in place of those behind the last row or column.
   template <typename T>
   void Made(int64_t tile, T* images, T* outside, T** pixels) const {
-    Pixels<2>(made_, tile, tile / columns_ % rows_ * 2, tile % columns_ * 2, images, outside, pixels);
+    Pixels(made_, tile, tile / columns_ % rows_ * side_, tile % columns_ * side_, side_, images, outside, pixels);
   }
 
  private:
-  template <int64_t kSide, typename T>
-  void Pixels(const WinogradImages& all, int64_t tile, int64_t row, int64_t column, T* images, T* outside,
+  template <typename T>
+  void Pixels(const WinogradImages& all, int64_t tile, int64_t row, int64_t column, int64_t side, T* images, T* outside,
               T** pixels) const {
     const int64_t n = tile / (rows_ * columns_);
-    for (int64_t i = row; i < row + kSide; ++i) {
-      for (int64_t j = column; j < column + kSide; ++j) {
-        const bool inside = i >= 0 && i < all.h && j >= 0 && j < all.w;
-        *pixels++ = inside ? images + all.map.At(n, i, j) * all.c : outside;
+    for (int64_t i = row; i < row + side; ++i) {
+      const bool row_inside = i >= 0 && i < all.h;
+      T* const first = images + all.map.At(n, i, 0) * all.c;
+      for (int64_t j = column; j < column + side; ++j) {
+        *pixels++ = row_inside && j >= 0 && j < all.w ? first + j * all.c : outside;
       }
     }
   }
 
+  int64_t side_;
   WinogradImages seen_, made_;
   int64_t top_, left_, rows_, columns_, count_;
 };
@@ -70,7 +74,7 @@ inline WinogradImages ImagesOfY(const Convolution& conv) {
   return {conv.y, conv.images.out_h, conv.images.out_w, conv.images.out_c};
 }
 
-// The distance of points of so many elements: an odd number of cache lines, lest all 16 lie in the same part of a
+// The distance of points of so many elements: an odd number of cache lines, lest all lie in the same part of a
 // cache.
 inline int64_t PointStride(int64_t elements) { return (CeilDivide(elements, 16) | 1) * 16; }
 

@@ -1,8 +1,6 @@
 // The loops of loops.h, for the file that includes this, which says what vectors they are made of: PARTITA_VECTORS
 // is their target, kLanes their floats, and of the sums that fill their registers kRows[v - 1] are rows where v are
 // vectors.
-//
-// Not by target_clones: gcc 12 takes vectors apart before it clones, and before it inlines what has no target.
 #ifndef PARTITA_OPS_HOST_WINOGRAD_VECTOR_LOOPS_H_
 #define PARTITA_OPS_HOST_WINOGRAD_VECTOR_LOOPS_H_
 
@@ -10,14 +8,10 @@
 #include <cstdint>
 
 #include "ops/host/winograd/loops.h"
-
-#define PARTITA_INLINED PARTITA_VECTORS inline __attribute__((always_inline))
+#include "ops/host/winograd/vector_transforms.h"
 
 namespace partita {
 namespace {
-
-typedef float Vector __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
-typedef int32_t Places __attribute__((vector_size(kLanes * sizeof(float))));
 
 PARTITA_INLINED const Vector& At(const float* from) { return *reinterpret_cast<const Vector*>(from); }
 PARTITA_INLINED Vector& At(float* to) { return *reinterpret_cast<Vector*>(to); }
@@ -25,41 +19,52 @@ PARTITA_INLINED Vector& At(float* to) { return *reinterpret_cast<Vector*>(to); }
 // The last vector of a row begins before its place, if it would end behind the row.
 PARTITA_INLINED int64_t Begin(int64_t c, int64_t channels) { return std::min(c, channels - kLanes); }
 
-PARTITA_INLINED void TimesB(const Vector (&d)[4], Vector (&to)[4]) {
-  to[0] = d[0] - d[2];
-  to[1] = d[1] + d[2];
-  to[2] = d[2] - d[1];
-  to[3] = d[3] - d[1];
-}
-
+template <int kSide>
 PARTITA_VECTORS void TransformPixels(const float* const* pixels, int64_t channels, float* to, int64_t stride) {
+  constexpr int kSeen = kSide + 2;
   for (int64_t c = 0; c < channels; c += kLanes) {
     const int64_t at = Begin(c, channels);
-    Vector columns[4][4];
-    for (int j = 0; j < 4; ++j) {
-      const Vector d[4] = {At(pixels[j] + at), At(pixels[4 + j] + at), At(pixels[8 + j] + at), At(pixels[12 + j] + at)};
-      TimesB(d, columns[j]);
+    Vector columns[kSeen][kSeen];
+#pragma GCC unroll 6
+    for (int j = 0; j < kSeen; ++j) {
+      Vector column[kSeen];
+#pragma GCC unroll 6
+      for (int i = 0; i < kSeen; ++i) column[i] = At(pixels[kSeen * i + j] + at);
+      TimesB(column, columns[j]);
     }
-    for (int i = 0; i < 4; ++i) {
-      const Vector d[4] = {columns[0][i], columns[1][i], columns[2][i], columns[3][i]};
-      Vector points[4];
-      TimesB(d, points);
-      for (int j = 0; j < 4; ++j) At(to + (4 * i + j) * stride + at) = points[j];
+#pragma GCC unroll 6
+    for (int i = 0; i < kSeen; ++i) {
+      Vector row[kSeen], points[kSeen];
+#pragma GCC unroll 6
+      for (int j = 0; j < kSeen; ++j) row[j] = columns[j][i];
+      TimesB(row, points);
+#pragma GCC unroll 6
+      for (int j = 0; j < kSeen; ++j) At(to + (kSeen * i + j) * stride + at) = points[j];
     }
   }
 }
 
+template <int kSide>
 PARTITA_VECTORS void TransformOutputs(const float* const* outputs, int64_t channels, float* to, int64_t stride) {
+  constexpr int kSeen = kSide + 2;
   for (int64_t c = 0; c < channels; c += kLanes) {
     const int64_t at = Begin(c, channels);
-    const Vector y[4] = {At(outputs[0] + at), At(outputs[1] + at), At(outputs[2] + at), At(outputs[3] + at)};
-    const Vector rows[4][2] = {{y[0], y[1]}, {y[0] + y[2], y[1] + y[3]}, {y[0] - y[2], y[1] - y[3]}, {y[2], y[3]}};
-    for (int i = 0; i < 4; ++i) {
-      float* const point = to + 4 * i * stride + at;
-      At(point) = rows[i][0];
-      At(point + stride) = rows[i][0] + rows[i][1];
-      At(point + 2 * stride) = rows[i][0] - rows[i][1];
-      At(point + 3 * stride) = rows[i][1];
+    Vector columns[kSide][kSeen];
+#pragma GCC unroll 6
+    for (int j = 0; j < kSide; ++j) {
+      Vector column[kSide];
+#pragma GCC unroll 6
+      for (int i = 0; i < kSide; ++i) column[i] = At(outputs[kSide * i + j] + at);
+      TimesA(column, columns[j]);
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < kSeen; ++i) {
+      Vector row[kSide], points[kSeen];
+#pragma GCC unroll 6
+      for (int j = 0; j < kSide; ++j) row[j] = columns[j][i];
+      TimesA(row, points);
+#pragma GCC unroll 6
+      for (int j = 0; j < kSeen; ++j) At(to + (kSeen * i + j) * stride + at) = points[j];
     }
   }
 }
@@ -69,46 +74,53 @@ PARTITA_INLINED Vector Finished(Vector y, const WinogradEpilogue& epilogue, int6
   return epilogue.relu ? (y < 0.0f ? Vector{} : y) : y;  // a NaN stays one
 }
 
+template <int kSide>
 PARTITA_VECTORS void MakeOutputs(const float* from, int64_t stride, int64_t channels, const WinogradEpilogue& epilogue,
                                  float* const* outputs) {
+  constexpr int kSeen = kSide + 2;
   for (int64_t c = 0; c < channels; c += kLanes) {
     const int64_t at = Begin(c, channels);
-    Vector above[4], below[4];
-    for (int j = 0; j < 4; ++j) {
-      const float* const point = from + j * stride + at;
-      const Vector second = At(point + 4 * stride), third = At(point + 8 * stride);
-      above[j] = At(point) + (second + third);
-      below[j] = At(point + 12 * stride) + (second - third);
+    Vector columns[kSeen][kSide];
+#pragma GCC unroll 6
+    for (int j = 0; j < kSeen; ++j) {
+      Vector column[kSeen];
+#pragma GCC unroll 6
+      for (int i = 0; i < kSeen; ++i) column[i] = At(from + (kSeen * i + j) * stride + at);
+      TimesTransposedA(column, columns[j]);
     }
-    const Vector y[4] = {above[0] + (above[1] + above[2]), above[3] + (above[1] - above[2]),
-                         below[0] + (below[1] + below[2]), below[3] + (below[1] - below[2])};
-    for (int i = 0; i < 4; ++i) {
-      if (outputs[i] != nullptr) At(outputs[i] + at) = Finished(y[i], epilogue, at);
+#pragma GCC unroll 6
+    for (int i = 0; i < kSide; ++i) {
+      Vector row[kSeen], y[kSide];
+#pragma GCC unroll 6
+      for (int j = 0; j < kSeen; ++j) row[j] = columns[j][i];
+      TimesTransposedA(row, y);
+#pragma GCC unroll 6
+      for (int j = 0; j < kSide; ++j) {
+        float* const output = outputs[kSide * i + j];
+        if (output != nullptr) At(output + at) = Finished(y[j], epilogue, at);
+      }
     }
   }
-}
-
-PARTITA_INLINED void TimesG(const Vector (&g)[3], Vector (&to)[4]) {
-  const Vector ends = (g[0] + g[2]) * 0.5f, middle = g[1] * 0.5f;
-  to[0] = g[0];
-  to[1] = ends + middle;
-  to[2] = ends - middle;
-  to[3] = g[2];
 }
 
 // G g G^T of a vector of channels; `g` is the filter's first place, `next` the distance to the next, which may be
 // negative.
+template <int kSide>
 PARTITA_INLINED void TransformFilter(const float* g, int64_t next, float* to, int64_t stride) {
-  Vector columns[3][4];
+  constexpr int kSeen = kSide + 2;
+  Vector columns[3][kSeen];
+#pragma GCC unroll 6
   for (int q = 0; q < 3; ++q) {
     const Vector column[3] = {At(g + q * next), At(g + (3 + q) * next), At(g + (6 + q) * next)};
     TimesG(column, columns[q]);
   }
-  for (int i = 0; i < 4; ++i) {
+#pragma GCC unroll 6
+  for (int i = 0; i < kSeen; ++i) {
     const Vector row[3] = {columns[0][i], columns[1][i], columns[2][i]};
-    Vector points[4];
+    Vector points[kSeen];
     TimesG(row, points);
-    for (int j = 0; j < 4; ++j) At(to + (4 * i + j) * stride) = points[j];
+#pragma GCC unroll 6
+    for (int j = 0; j < kSeen; ++j) At(to + (kSeen * i + j) * stride) = points[j];
   }
 }
 
@@ -133,19 +145,21 @@ PARTITA_INLINED void Transpose(Vector (&rows)[kLanes]) {
   }
 }
 
+template <int kSide>
 PARTITA_VECTORS void TransformFilters(const float* w, int64_t filters, int64_t channels, int64_t filter, float* to,
                                       int64_t stride) {
   const WinogradPanels panels{channels, filters, kLanes};
   int64_t panel = 0;
   while (filter >= panel + panels.Width(panel)) panel += panels.Width(panel);
   const int64_t width = panels.Width(panel), count = std::min<int64_t>(kLanes, filters - filter);
-  float points[kWinogradPoints][kLanes][kLanes] = {};
+  constexpr int64_t kPoints = (kSide + 2) * (kSide + 2);
+  float points[kPoints][kLanes][kLanes] = {};
   for (int64_t c = 0; c < channels; c += kLanes) {
     const int64_t at = Begin(c, channels);
     for (int64_t k = 0; k < count; ++k) {
-      TransformFilter(w + (filter + k) * 9 * channels + at, channels, points[0][k], kLanes * kLanes);
+      TransformFilter<kSide>(w + (filter + k) * 9 * channels + at, channels, points[0][k], kLanes * kLanes);
     }
-    for (int64_t p = 0; p < kWinogradPoints; ++p) {
+    for (int64_t p = 0; p < kPoints; ++p) {
       Vector rows[kLanes];
       for (int i = 0; i < kLanes; ++i) rows[i] = At(points[p][i]);
       Transpose(rows);
@@ -155,46 +169,46 @@ PARTITA_VECTORS void TransformFilters(const float* w, int64_t filters, int64_t c
   }
 }
 
+template <int kSide>
 PARTITA_VECTORS void TransformTurnedFilter(const float* w, int64_t filters, int64_t channels, int64_t filter, float* to,
                                            int64_t stride) {
   const WinogradPanels panels{filters, channels, kLanes};
+  constexpr int64_t kPoints = (kSide + 2) * (kSide + 2);
   const float* const last = w + (filter * 9 + 8) * channels;
   for (int64_t panel = 0; panel < channels;) {
     const int64_t width = panels.Width(panel), used = std::min(width, channels - panel);
     float* const out = to + panel * filters + filter * width;
-    for (int64_t p = 0; p < kWinogradPoints; ++p) std::fill(out + p * stride + used, out + p * stride + width, 0.0f);
+    for (int64_t p = 0; p < kPoints; ++p) std::fill(out + p * stride + used, out + p * stride + width, 0.0f);
     for (int64_t c = 0; c < used; c += kLanes) {
       const int64_t at = Begin(c, used);
-      TransformFilter(last + panel + at, -channels, out + at, stride);
+      TransformFilter<kSide>(last + panel + at, -channels, out + at, stride);
     }
     panel += width;
   }
 }
 
-PARTITA_INLINED void TimesTransposedG(const Vector (&m)[4], Vector (&to)[3]) {
-  const Vector both = (m[1] + m[2]) * 0.5f;
-  to[0] = m[0] + both;
-  to[1] = (m[1] - m[2]) * 0.5f;
-  to[2] = m[3] + both;
-}
-
-PARTITA_VECTORS void MakeFilters(const float* from, int64_t stride, int64_t width, int64_t channels, int64_t begin,
-                                 int64_t end, float* dw) {
-  for (int64_t k = begin; k < end; ++k) {
-    for (int64_t c = 0; c < channels; c += kLanes) {
-      const int64_t at = Begin(c, channels);
-      Vector columns[4][3];
-      for (int j = 0; j < 4; ++j) {
-        const float* const point = from + j * stride + k * width + at;
-        const Vector m[4] = {At(point), At(point + 4 * stride), At(point + 8 * stride), At(point + 12 * stride)};
-        TimesTransposedG(m, columns[j]);
+template <int kSide>
+PARTITA_VECTORS void MakeFilter(const WinogradSums& sums, int64_t channels, int64_t filter, float* dw) {
+  constexpr int kSeen = kSide + 2;
+  for (int64_t c = 0; c < channels; c += kLanes) {
+    const int64_t at = Begin(c, channels);
+    Vector columns[kSeen][3];
+    for (int j = 0; j < kSeen; ++j) {
+      Vector column[kSeen];
+#pragma GCC unroll 6
+      for (int i = 0; i < kSeen; ++i) {
+        const float* const point = sums.from + (kSeen * i + j) * sums.stride + filter * sums.width + at;
+        column[i] = At(point);
+        for (int64_t part = 1; part < sums.parts; ++part) column[i] += At(point + part * sums.part_stride);
       }
-      for (int p = 0; p < 3; ++p) {
-        const Vector m[4] = {columns[0][p], columns[1][p], columns[2][p], columns[3][p]};
-        Vector row[3];
-        TimesTransposedG(m, row);
-        for (int q = 0; q < 3; ++q) At(dw + ((k * 3 + p) * 3 + q) * channels + at) = row[q];
-      }
+      TimesTransposedG(column, columns[j]);
+    }
+    for (int p = 0; p < 3; ++p) {
+      Vector row[kSeen], taps[3];
+#pragma GCC unroll 6
+      for (int j = 0; j < kSeen; ++j) row[j] = columns[j][p];
+      TimesTransposedG(row, taps);
+      for (int q = 0; q < 3; ++q) At(dw + ((filter * 3 + p) * 3 + q) * channels + at) = taps[q];
     }
   }
 }
@@ -279,10 +293,19 @@ PARTITA_VECTORS void AddProducts(int64_t rows, const float* left, int64_t left_s
   multiply(rows, left, left_stride, left_columns, right, right_stride, add, sums, stride);
 }
 
-constexpr WinogradLoops LoopsNamed(const char* name) {
-  return {name,        kLanes,           TransformPixels,       TransformOutputs,
-          MakeOutputs, TransformFilters, TransformTurnedFilter, MakeFilters,
-          Multiply,    AddProducts};
+template <int kSide>
+constexpr WinogradLoops LoopsOfTiles(const char* name) {
+  return {name,
+          kLanes,
+          kSide,
+          TransformPixels<kSide>,
+          TransformOutputs<kSide>,
+          MakeOutputs<kSide>,
+          TransformFilters<kSide>,
+          TransformTurnedFilter<kSide>,
+          MakeFilter<kSide>,
+          Multiply,
+          AddProducts};
 }
 
 }  // namespace
