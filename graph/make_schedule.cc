@@ -46,7 +46,7 @@ class SchedulePlanner {
                                 {.exchange_boxes = options_.exchange_boxes, .round_states = options_.group_updates}));
     LaunchHalosEarly(lowered, entry_);
     SplitAtHalos(lowered, entry_, local, kernels_, {options_.overlap_halo, options_.speed.hiding_flops});
-    ViewColumns(lowered, kernels_);
+    if (!options_.keep_values) ViewColumns(lowered, kernels_);
     if (options_.group_updates && !options_.keep_values) {
       FoldUpdateCasts(lowered);
       RETURN_IF_ERROR(DropOnes(lowered, kernels_));

@@ -24,7 +24,8 @@ struct ScheduleOptions {
   // Updates of states as one launch, which reads bf16 gradients and keeps the states that are read in bf16 so, too:
   // FoldUpdateCasts, DropOnes, JoinScalars, GroupUpdates, KeptRounded.
   bool group_updates = false;
-  bool keep_values = false;  // for observers: no value is left out that only an update reads
+  // For observers: no value is left out that only an update reads, and none lies in columns (ViewColumns).
+  bool keep_values = false;
   OverlapHalo overlap_halo = OverlapHalo::kAuto;
   // Exchanges copy boxes straight from rank to rank (World::moves_blocks), without packing and unpacking.
   bool exchange_boxes = false;

@@ -64,13 +64,15 @@ class ColumnViewing {
   ColumnViewing(LocalProgram& program, const KernelCatalogue& kernels)
       : program_(program), kernels_(kernels), uses_(program) {}
 
+  // What is within something else first: who reads a slice of a slice, or makes an input of a concat that is an input
+  // of another, is then moved on.
   void Run() {
-    for (size_t l = 0; l < program_.launches.size(); ++l) {
-      if (const auto* const slice = KernelOf(program_.launches[l], Role::kSlice)) {
-        ViewSlice(static_cast<int>(l), *slice);
-      } else if (const auto* const concat = KernelOf(program_.launches[l], Role::kConcat)) {
-        ViewConcat(static_cast<int>(l), *concat);
-      }
+    const int count = static_cast<int>(program_.launches.size());
+    for (int l = count; l-- > 0;) {
+      if (const auto* const slice = KernelOf(program_.launches[l], Role::kSlice)) ViewSlice(l, *slice);
+    }
+    for (int l = 0; l < count; ++l) {
+      if (const auto* const concat = KernelOf(program_.launches[l], Role::kConcat)) ViewConcat(l, *concat);
     }
     Forget();
     int l = 0;
@@ -90,15 +92,15 @@ class ColumnViewing {
     if (Choose(changed)) Commit(l, {*columns}, std::move(changed));
   }
 
-  // All inputs are made by one kernel each, and of the rows the concat is the only maker.
+  // All inputs are made by kernels before it, and of the rows the concat is the only maker.
   void ViewConcat(int l, const LocalKernel& concat) {
     const std::vector<Columns> all = ColumnsOfConcat(concat);
     if (all.empty() || uses_.shares_bytes(all[0].rows) || uses_.OnlyWriter(all[0].rows) != l) return;
     Changed changed;
     for (size_t i = 0; i < all.size(); ++i) {
       const auto same = [&](const Columns& other) { return other.tensor == all[i].tensor; };
-      const std::optional<int> maker = uses_.OnlyWriter(all[i].tensor);
-      if (!maker || *maker >= l || std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i), same)) return;
+      const int made = uses_.last_write(all[i].tensor);
+      if (made < 0 || made >= l || std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i), same)) return;
       if (!Take(all[i], l, changed)) return;
     }
     if (!Choose(changed)) return;
@@ -118,15 +120,14 @@ class ColumnViewing {
 
   bool TakeOperand(const Columns& columns, const TensorUse& use, LocalKernel& kernel) const {
     LocalNode& node = kernel.node;
-    const Box& box = node.operand(use.operand)->box;
-    const bool as_columns = !box.size.empty() && box.size.back() == columns.width;
-    if (!as_columns || node.members > 1 || !kernels_.TakesColumns(node, kernel.choice, use.operand)) return false;
+    if (node.members > 1 || !kernels_.TakesColumns(node, kernel.choice, use.operand)) return false;
     if (node.within.empty()) {
       for (const auto& input : node.inputs) node.within.push_back(input ? input->box : Box{});
       for (const LocalTensor& output : node.outputs) node.within.push_back(output.box);
     }
     Box& within = node.within[use.operand];
-    if (within != box) return false;  // columns, or a part, already
+    // The whole tensor, or columns of it; not another part, nor rows that were made others.
+    if (!SameRows(within.size, node.operand(use.operand)->shape()) || within.size.back() != columns.width) return false;
     within.size.back() = columns.pitch;
     within.offset.back() -= columns.first;
     OperandOf(kernel, use.operand).tensor = columns.rows;

@@ -6,10 +6,11 @@
 //   before   %a = f(...)   %b = g(...)   %y = concat(%a, %b)   %c = h(%a)
 //   after    %y columns 0:2 = f(...)   %y columns 2:5 = g(...)   %c = h(%y columns 0:2)
 //
-// Columns are taken along the last dimension. A slice goes if every kernel that reads it can read columns there, a
-// concat if every kernel that makes or reads one of its inputs can (KernelCatalogue::TakesColumns) and still is the one
-// that the catalogue chooses; else both stay as they are. Whatever else touches the bytes (a move, the host, an update)
-// wants them dense. Nobody can observe a value that is columns of another one or is made in columns (ValuePlacement).
+// Columns are taken along the last dimension; columns of columns are columns of the widest rows. A slice goes if every
+// kernel that reads it can read columns there, a concat if every kernel that makes or reads one of its inputs can
+// (KernelCatalogue::TakesColumns) and still is the one that the catalogue chooses; else both stay as they are. Whatever
+// else touches the bytes (a move, the host, an update) wants them dense. Nobody can observe a value that is columns of
+// another one or is made in columns (ValuePlacement).
 #ifndef PARTITA_GRAPH_LOWER_VIEW_COLUMNS_H_
 #define PARTITA_GRAPH_LOWER_VIEW_COLUMNS_H_
 

@@ -1,12 +1,11 @@
 #include "ops/cuda/cuda_kernels.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "graph/ir/op_definition.h"
 #include "ops/cuda/counting_queue.h"
-#include "ops/cuda/kernel/columns.h"
 #include "ops/cuda/stream_queue.h"
+#include "ops/values/columns.h"
 #include "runtime/base/check.h"
 
 namespace partita {
@@ -72,11 +71,8 @@ class CudaKernelLibrary : public KernelLibrary {
   }
 
   bool TakesColumns(const LocalNode& node, const KernelChoice& choice, size_t operand) const override {
-    const size_t inputs = node.inputs.size();
     for (const CudaKernelEntry& entry : CudaKernelEntries(node.op->name)) {
-      if (KernelName(node.op->name, entry) != choice.kernel) continue;
-      const std::vector<size_t>& taken = operand < inputs ? entry.columns.inputs : entry.columns.outputs;
-      return std::ranges::count(taken, operand < inputs ? operand : operand - inputs) > 0;
+      if (KernelName(node.op->name, entry) == choice.kernel) return entry.columns.Take(node, operand);
     }
     return false;
   }

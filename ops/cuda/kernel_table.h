@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/cuda/kernel/cuda_kernel.h"
+#include "ops/values/columns.h"
 
 namespace partita {
 
@@ -19,11 +20,6 @@ class ForeignKernels {
   virtual absl::StatusOr<PreparedCudaKernel> Lstm(const LocalNode& node) = 0;
   // conv2d and its two gradients.
   virtual absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node) = 0;
-};
-
-// Operands that a kernel can read or write as columns of wider rows (ops/cuda/kernel/columns.h).
-struct ColumnOperands {
-  std::vector<size_t> inputs = {}, outputs = {};
 };
 
 struct CudaKernelEntry {

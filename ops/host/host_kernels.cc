@@ -9,6 +9,7 @@
 #include "ops/host/kernel/parallel.h"
 #include "ops/host/kernel/widened.h"
 #include "ops/host/kernel_table.h"
+#include "ops/values/columns.h"
 #include "runtime/base/check.h"
 #include "runtime/device/host/host_stream.h"
 
@@ -110,6 +111,13 @@ class HostKernelLibrary : public KernelLibrary {
     return InvalidArgument("node '{}': no host kernel computes {}{}", node.name, node.op->name, refusals);
   }
 
+  bool TakesColumns(const LocalNode& node, const KernelChoice& choice, size_t operand) const override {
+    for (const HostKernelEntry& entry : Entries(node.op->name, options_)) {
+      if (choice.kernel.rfind(KernelName(node, entry), 0) == 0) return entry.columns.Take(node, operand);
+    }
+    return false;
+  }
+
   absl::StatusOr<std::unique_ptr<Kernel>> Create(const LocalNode& node, const KernelChoice& choice,
                                                  KernelArguments arguments) const override {
     const ThreadScope threads(options_.threads);
@@ -117,7 +125,7 @@ class HostKernelLibrary : public KernelLibrary {
       if (choice.kernel.rfind(KernelName(node, entry), 0) != 0) continue;
       ASSIGN_OR_RETURN(const PreparedKernel prepared, Prepare(entry, node));
       if (ChoiceName(node, entry, prepared) != choice.kernel) continue;
-      ASSIGN_OR_RETURN(Computation compute, prepared.bind(arguments));
+      ASSIGN_OR_RETURN(Computation compute, prepared.bind(AtColumns(node, std::move(arguments))));
       return std::make_unique<HostKernel>(node.name, std::move(compute));
     }
     return InvalidArgument("node '{}': the host has no kernel '{}' for {}", node.name, choice.kernel, node.op->name);

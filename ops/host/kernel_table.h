@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/host/kernel/host_kernel.h"
+#include "ops/values/columns.h"
 
 namespace partita {
 
@@ -14,6 +15,7 @@ struct HostKernelEntry {
   const char* name;  // "winograd", "onednn", "im2col", "blocked", "fast", "reference"; a kernel is called <name>_<op>
   HostKernelFactory prepare;
   Bf16Nodes bf16 = Bf16Nodes::kWidened;
+  ColumnOperands columns = {};
 };
 
 // Empty for an op without kernels (a state, a move).

@@ -82,7 +82,7 @@ ARROWS = {
     "ops/host/winograd": "runtime/base ops/functors ops/values ops/host/kernel",
     "ops/host/onednn": "runtime/base graph/value ops/values ops/host/kernel",
     "ops/host": "runtime/base graph/ir runtime/device/host runtime/exec ops/functors ops/functors/updates" +
-                " ops/host/kernel" +
+                " ops/values ops/host/kernel" +
                 " ops/host/reference ops/host/fast ops/host/recurrence ops/host/winograd ops/host/onednn",
     # How: kernels of the GPU. What nvcc compiles knows value types alone.
     "ops/cuda/launch": "runtime/base graph/value ops/functors ops/functors/updates ops/values",
@@ -98,7 +98,7 @@ ARROWS = {
     "ops/cuda/cudnn": "runtime/base graph/ir runtime/device/cuda/library ops/cuda/launch ops/cuda/plans" +
                       " ops/cuda/kernel ops/cuda/own",
     "ops/cuda": "runtime/base graph/ir runtime/device runtime/device/cuda runtime/exec ops/functors" +
-                " ops/functors/updates ops/cuda/launch" +
+                " ops/functors/updates ops/values ops/cuda/launch" +
                 " ops/cuda/plans ops/cuda/kernel ops/cuda/own ops/cuda/cublaslt ops/cuda/cudnn",
 
     # Ways to choose a strategy; searches know of graphs the orders of pipelines alone.

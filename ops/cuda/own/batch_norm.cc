@@ -1,8 +1,8 @@
 // Batch normalization of a node, forward and gradients.
 #include "ops/cuda/launch/batch_norm.h"
 
-#include "ops/cuda/kernel/columns.h"
 #include "ops/cuda/own/own_kernels.h"
+#include "ops/values/columns.h"
 
 namespace partita {
 namespace {

@@ -4,6 +4,7 @@
 #include "ops/host/fast/batch_norm_table.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/fast/lanes.h"
+#include "ops/host/kernel/column_rows.h"
 #include "ops/host/kernel/target_clones.h"
 
 namespace partita {
@@ -23,40 +24,47 @@ struct NodeInfo {
   explicit NodeInfo(const LocalNode& node)
       : groups(MakeSampleGroups(Input(node, 0), node.attributes.Int("samples"))),
         rows(groups),
+        x_pitch(PitchOf(node, 0)),
+        dy_pitch(PitchOf(node, 1)),
+        dx_pitch(PitchOf(node, node.inputs.size())),
         epsilon(node.attributes.Float("epsilon")),
         relu(node.attributes.Bool("relu")) {}
   BatchNormInputs Inputs(const KernelArguments& a) const {
     return {In<double>(a, 2), In<float>(a, 3), In<float>(a, 4), In<float>(a, 5)};
   }
+  ColumnRows<const float> X(const KernelArguments& a) const { return {In<float>(a, 0), x_pitch}; }
+  ColumnRows<const float> Dy(const KernelArguments& a) const { return {In<float>(a, 1), dy_pitch}; }
+  ColumnRows<float> Dx(const KernelArguments& a) const { return {Out<float>(a, 0), dx_pitch}; }  // of input gradients
+
   SampleGroups groups;
   WideRows rows;
+  int64_t x_pitch, dy_pitch, dx_pitch;
   double epsilon;
   bool relu;
 };
 
+// What is fetched ahead, and how much of a row at a time: x lies in memory since the forward pass, and its rows are too
+// short for the machine to see where they go on.
+constexpr int64_t kAhead = 512, kSegment = 64, kLine = 16;
+
 template <bool kRelu>
 PARTITA_INLINE void AddGradientsLoop(const float* x, const float* dy, int64_t elements, int64_t width,
                                      const NormalizeRow& k, float* s1, float* s2) {
-  const auto cotangent = [&](int64_t at, int64_t i) __attribute__((always_inline)) {
-    return NormalizedCotangent(x[at], dy[at], k.mean[i], k.scale[i], k.beta[i], kRelu);
-  };
-  int64_t done = 0;
-  for (; done + 2 * width <= elements; done += 2 * width) {
-    PARTITA_INDEPENDENT
-    for (int64_t i = 0; i < width; ++i) {
-      const int64_t first = done + i, second = done + width + i;
-      const float d = cotangent(first, i), e = cotangent(second, i);
-      s1[i] += d + e;
-      s2[i] += d * (x[first] - k.mean[i]) + e * (x[second] - k.mean[i]);
-    }
-  }
-  for (; done < elements; done += width) {
+  for (int64_t done = 0; done < elements; done += width) {
     const int64_t length = elements - done < width ? elements - done : width;
-    PARTITA_INDEPENDENT
-    for (int64_t i = 0; i < length; ++i) {
-      const float d = cotangent(done + i, i);
-      s1[i] += d;
-      s2[i] += d * (x[done + i] - k.mean[i]);
+    for (int64_t begin = 0; begin < length; begin += kSegment) {
+      const int64_t end = length - begin < kSegment ? length : begin + kSegment;
+      for (int64_t i = begin; i < end; i += kLine) {
+        __builtin_prefetch(x + done + i + kAhead);
+        __builtin_prefetch(dy + done + i + kAhead);
+      }
+      PARTITA_INDEPENDENT
+      for (int64_t i = begin; i < end; ++i) {
+        const float value = x[done + i];
+        const float d = NormalizedCotangent(value, dy[done + i], k.mean[i], k.scale[i], k.beta[i], kRelu);
+        s1[i] += d;
+        s2[i] += d * (value - k.mean[i]);
+      }
     }
   }
 }
@@ -116,6 +124,17 @@ PARTITA_TARGET_CLONES void StatisticsGrad(const float* x, float* dx, int64_t ele
   }
 }
 
+template <typename Loop>
+void ForInputGrad(const NodeInfo& info, float* table, const Loop& loop, const KernelArguments& a) {
+  info.rows.ForChunks([&](int64_t g, int64_t begin, int64_t end) {
+    const GradRow k(info.rows, table, g);
+    const auto grad = [&](int64_t n, const float* x, const float* dy, float* dx) {
+      loop(x, dy, dx, n, info.rows.width(), k);
+    };
+    info.rows.ForDense(begin, end, grad, info.X(a), info.Dy(a), info.Dx(a));
+  });
+}
+
 void FillStatisticsPart(const WideRows& rows, const float* shift, const double* dstats, float* table) {
   if (rows.width() == 0) return;
   for (int64_t g = 0; g < rows.groups(); ++g) {
@@ -136,6 +155,7 @@ void FillStatisticsPart(const WideRows& rows, const float* shift, const double* 
 // -> dstats, dgamma, dbeta
 absl::StatusOr<PreparedKernel> FastBatchNormGradientSums(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(Input(node, 0).dtype));
+  RETURN_IF_ERROR(RequireNarrowColumns(node));
   const NodeInfo info(node);
   const int64_t sums_at = info.rows.coefficient_bytes(kNormalizeKinds);
   const int64_t totals_at = sums_at + info.rows.reduction_bytes();
@@ -151,8 +171,11 @@ absl::StatusOr<PreparedKernel> FastBatchNormGradientSums(const LocalNode& node) 
     info.rows.Reduce(
         Scratch<void>(a, sums_at),
         [&](int64_t g, int64_t begin, int64_t end, float* s1, float* s2) {
-          add(In<float>(a, 0) + begin, In<float>(a, 1) + begin, end - begin, info.rows.width(),
-              NormalizeRow(info.rows, table, kNormalizeKinds, g), s1, s2);
+          const NormalizeRow k(info.rows, table, kNormalizeKinds, g);
+          const auto sum = [&](int64_t n, const float* x, const float* dy) {
+            add(x, dy, n, info.rows.width(), k, s1, s2);
+          };
+          info.rows.ForDense(begin, end, sum, info.X(a), info.Dy(a));
         },
         [&](int64_t g, int64_t c, double sum, double product) {
           const BatchMoments moments = inputs.Moments(info.rows, g, c, info.groups.count);
@@ -175,15 +198,12 @@ absl::StatusOr<PreparedKernel> FastBatchNormGradientSums(const LocalNode& node) 
 
 absl::StatusOr<PreparedKernel> FastBatchNormNormalizeInputGrad(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  RETURN_IF_ERROR(RequireNarrowColumns(node));
   const NodeInfo info(node);
   const auto compute = [=](const KernelArguments& a) {
     float* table = Scratch<float>(a);
     FillNormalizeTable(info.rows, info.groups.count, info.epsilon, info.Inputs(a), GradRow::kKinds, table);
-    info.rows.ForChunks([&](int64_t g, int64_t begin, int64_t end) {
-      const auto grad = info.relu ? NormalizeInputGradRelu : NormalizeInputGrad;
-      grad(In<float>(a, 0) + begin, In<float>(a, 1) + begin, Out<float>(a, 0) + begin, end - begin, info.rows.width(),
-           GradRow(info.rows, table, g));
-    });
+    ForInputGrad(info, table, info.relu ? NormalizeInputGradRelu : NormalizeInputGrad, a);
   };
   return Prepared(compute, info.rows.coefficient_bytes(GradRow::kKinds));
 }
@@ -191,17 +211,14 @@ absl::StatusOr<PreparedKernel> FastBatchNormNormalizeInputGrad(const LocalNode& 
 // (x, dy, stats, shift, gamma, beta, dstats) -> dx
 absl::StatusOr<PreparedKernel> FastBatchNormInputGrad(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  RETURN_IF_ERROR(RequireNarrowColumns(node));
   const NodeInfo info(node);
   const auto compute = [=](const KernelArguments& a) {
     float* table = Scratch<float>(a);
     const BatchNormInputs inputs = info.Inputs(a);
     FillNormalizeTable(info.rows, info.groups.count, info.epsilon, inputs, GradRow::kKinds, table);
     FillStatisticsPart(info.rows, inputs.shift, In<double>(a, 6), table);
-    info.rows.ForChunks([&](int64_t g, int64_t begin, int64_t end) {
-      const auto grad = info.relu ? InputGradRelu : InputGrad;
-      grad(In<float>(a, 0) + begin, In<float>(a, 1) + begin, Out<float>(a, 0) + begin, end - begin, info.rows.width(),
-           GradRow(info.rows, table, g));
-    });
+    ForInputGrad(info, table, info.relu ? InputGradRelu : InputGrad, a);
   };
   return Prepared(compute, info.rows.coefficient_bytes(GradRow::kKinds));
 }
@@ -209,13 +226,18 @@ absl::StatusOr<PreparedKernel> FastBatchNormInputGrad(const LocalNode& node) {
 // (x, shift, dstats) -> dx. The number near x is the group's first element of the channel.
 absl::StatusOr<PreparedKernel> FastBatchNormStatisticsGrad(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  RETURN_IF_ERROR(RequireNarrowColumns(node));
   const SampleGroups groups = MakeSampleGroups(Input(node, 0), node.attributes.Int("samples"));
   const WideRows rows(groups);
   constexpr int kKinds = 3;
+  const int64_t x_pitch = PitchOf(node, 0), dx_pitch = PitchOf(node, node.inputs.size());
   const auto compute = [=](const KernelArguments& a) {
     float* table = Scratch<float>(a);
+    const ColumnRows<const float> from{In<float>(a, 0), x_pitch};
+    const ColumnRows<float> to{Out<float>(a, 0), dx_pitch};
+    const int64_t row = x_pitch > 0 ? x_pitch : groups.channels;
     for (int64_t g = 0; g < (rows.width() > 0 ? rows.groups() : 0); ++g) {
-      const float* first = In<float>(a, 0) + g * groups.rows_per_group * groups.channels;
+      const float* first = from.first + g * groups.rows_per_group * row;
       const double* d = In<double>(a, 2) + 2 * g * groups.channels;
       float* const coefficients[kKinds] = {rows.Coefficients(table, kKinds, g, 0),
                                            rows.Coefficients(table, kKinds, g, 1),
@@ -229,9 +251,11 @@ absl::StatusOr<PreparedKernel> FastBatchNormStatisticsGrad(const LocalNode& node
       for (float* const wide : coefficients) rows.Repeat(wide);
     }
     rows.ForChunks([&](int64_t g, int64_t begin, int64_t end) {
-      StatisticsGrad(In<float>(a, 0) + begin, Out<float>(a, 0) + begin, end - begin, rows.width(),
-                     rows.Coefficients(table, kKinds, g, 0), rows.Coefficients(table, kKinds, g, 1),
-                     rows.Coefficients(table, kKinds, g, 2));
+      const auto grad = [&](int64_t n, const float* x, float* dx) {
+        StatisticsGrad(x, dx, n, rows.width(), rows.Coefficients(table, kKinds, g, 0),
+                       rows.Coefficients(table, kKinds, g, 1), rows.Coefficients(table, kKinds, g, 2));
+      };
+      rows.ForDense(begin, end, grad, from, to);
     });
   };
   return Prepared(compute, rows.coefficient_bytes(kKinds));

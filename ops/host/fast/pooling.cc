@@ -11,23 +11,49 @@
 #include "ops/host/fast/lanes.h"
 #include "ops/host/kernel/parallel.h"
 #include "ops/host/kernel/target_clones.h"
+#include "ops/values/columns.h"
 #include "ops/values/node_geometry.h"
 
 namespace partita {
 namespace {
 
-// A window's part inside of the image: rows and columns relative to `origin`.
+// The part of a window in the image, in pixels: its first one in a sample, and how far its rows are apart.
 struct Patch {
-  int64_t rows, columns, row_stride, channels;  // the stride in elements
+  int64_t rows, columns, first, row_stride;
 };
 
-// The part of output (i, j)'s window in the image, and the index of its first element in a sample.
-PARTITA_INLINE Patch WindowPatch(const Pooling& pool, int64_t i, int64_t j, int64_t& first) {
-  const int64_t row = pool.RowBegin(i), column = pool.ColumnBegin(j);
-  const Images& size = pool.images;
-  first = (row * size.w + column) * size.c;
-  return {pool.RowEnd(i) - row, pool.ColumnEnd(j) - column, size.w * size.c, size.c};
+// Of output (i, j).
+PARTITA_INLINE Patch WindowPatch(const Pooling& pool, int64_t i, int64_t j) {
+  const int64_t row = pool.RowBegin(i), column = pool.ColumnBegin(j), w = pool.images.w;
+  return {pool.RowEnd(i) - row, pool.ColumnEnd(j) - column, row * w + column, w};
 }
+
+// Images whose pixels are `pitch` elements apart: their channels, or those of the wider rows that they are columns of.
+template <typename T>
+struct Pixels {
+  T* at(int64_t pixel) const { return first + pixel * pitch; }
+  T* first;
+  int64_t pitch;
+};
+
+// A node's operands as such.
+struct Places {
+  explicit Places(const LocalNode& node) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) in[i] = Pitch(node, i);
+    out = Pitch(node, node.inputs.size());
+  }
+  static int64_t Pitch(const LocalNode& node, size_t operand) {
+    const int64_t pitch = PitchOf(node, operand);
+    return pitch > 0 ? pitch : node.operand(operand)->shape().back();
+  }
+  Pixels<const float> In(const KernelArguments& a, size_t i, int64_t pixel) const {
+    return {Pixels<const float>{partita::In<float>(a, i), in[i]}.at(pixel), in[i]};
+  }
+  Pixels<float> Out(const KernelArguments& a, int64_t pixel) const {
+    return {Pixels<float>{partita::Out<float>(a, 0), out}.at(pixel), out};
+  }
+  int64_t in[3] = {}, out;
+};
 
 // The bits of `value` where the condition holds, else 0. Of a select gcc makes a branch in what a loop in vectors
 // leaves over (of 6 channels all), and which pixel is the largest cannot be foretold: that took 2.5 times as long.
@@ -44,15 +70,16 @@ PARTITA_INLINE void TakeLarger(const float* x, float* y, int64_t channels) {
   }
 }
 
-PARTITA_TARGET_CLONES void MaxPoolRow(const Pooling& pool, const float* x, float* y, int64_t row) {
+// Of the images of x, row `row` of those of y.
+PARTITA_TARGET_CLONES void MaxPoolRow(const Pooling& pool, Pixels<const float> x, Pixels<float> y, int64_t row) {
   const int64_t channels = pool.images.c;
-  for (int64_t j = 0; j < pool.images.out_w; ++j, y += channels) {
-    int64_t first;
-    const Patch patch = WindowPatch(pool, row, j, first);
-    std::fill(y, y + channels, -std::numeric_limits<float>::infinity());
+  for (int64_t j = 0; j < pool.images.out_w; ++j) {
+    const Patch patch = WindowPatch(pool, row, j);
+    float* const largest = y.at(j);
+    std::fill(largest, largest + channels, -std::numeric_limits<float>::infinity());
     for (int64_t i = 0; i < patch.rows; ++i) {
-      const float* pixels = x + first + i * patch.row_stride;
-      for (int64_t k = 0; k < patch.columns; ++k) TakeLarger(pixels + k * channels, y, channels);
+      const float* pixel = x.at(patch.first + i * patch.row_stride);
+      for (int64_t k = 0; k < patch.columns; ++k, pixel += x.pitch) TakeLarger(pixel, largest, channels);
     }
   }
 }
@@ -60,36 +87,44 @@ PARTITA_TARGET_CLONES void MaxPoolRow(const Pooling& pool, const float* x, float
 // Channels of one window at a time: what is still to be given of each.
 constexpr int64_t kChannelsOfWindow = 512;
 
-// Gives each channel's `dy` to the first of the window's pixels that is `y`.
-PARTITA_INLINE void GiveToLargest(const Patch& patch, const float* x, const float* y, const float* dy, float* dx,
-                                  int64_t channels) {
+// Gives each channel's `dy`, from `from` on, to the first of the window's pixels that is `y`.
+PARTITA_INLINE void GiveToLargest(const Patch& patch, Pixels<const float> x, const float* y, const float* dy,
+                                  Pixels<float> dx, int64_t from, int64_t channels) {
   float remaining[kChannelsOfWindow];
   std::copy(dy, dy + channels, remaining);
   for (int64_t i = 0; i < patch.rows; ++i) {
-    for (int64_t j = 0; j < patch.columns; ++j) {
-      const int64_t at = i * patch.row_stride + j * patch.channels;
+    const int64_t pixel = patch.first + i * patch.row_stride;
+    const float* seen = x.at(pixel) + from;
+    float* given = dx.at(pixel) + from;
+    for (int64_t j = 0; j < patch.columns; ++j, seen += x.pitch, given += dx.pitch) {
       PARTITA_INDEPENDENT
       for (int64_t c = 0; c < channels; ++c) {
-        const bool largest = x[at + c] == y[c];
-        dx[at + c] += std::bit_cast<float>(Kept(largest, remaining[c]));
+        const bool largest = seen[c] == y[c];
+        given[c] += std::bit_cast<float>(Kept(largest, remaining[c]));
         remaining[c] = std::bit_cast<float>(Kept(!largest, remaining[c]));
       }
     }
   }
 }
 
-PARTITA_TARGET_CLONES void MaxPoolGradSample(const Pooling& pool, const float* x, const float* y, const float* dy,
-                                             float* dx) {
+PARTITA_INLINE void FillWithZeros(Pixels<float> images, int64_t pixels, int64_t channels) {
+  if (images.pitch == channels) {
+    std::fill(images.first, images.at(pixels), 0.0f);
+  } else {
+    for (int64_t i = 0; i < pixels; ++i) std::fill(images.at(i), images.at(i) + channels, 0.0f);
+  }
+}
+
+PARTITA_TARGET_CLONES void MaxPoolGradSample(const Pooling& pool, Pixels<const float> x, Pixels<const float> y,
+                                             Pixels<const float> dy, Pixels<float> dx) {
   const Images& size = pool.images;
-  std::fill(dx, dx + size.h * size.w * size.c, 0.0f);
+  FillWithZeros(dx, size.h * size.w, size.c);
   for (int64_t i = 0; i < size.out_h; ++i) {
     for (int64_t j = 0; j < size.out_w; ++j) {
-      int64_t first;
-      const Patch patch = WindowPatch(pool, i, j, first);
-      const int64_t at = (i * size.out_w + j) * size.c;
+      const Patch patch = WindowPatch(pool, i, j);
+      const int64_t pixel = i * size.out_w + j;
       for (int64_t c = 0; c < size.c; c += kChannelsOfWindow) {
-        GiveToLargest(patch, x + first + c, y + at + c, dy + at + c, dx + first + c,
-                      std::min(kChannelsOfWindow, size.c - c));
+        GiveToLargest(patch, x, y.at(pixel) + c, dy.at(pixel) + c, dx, c, std::min(kChannelsOfWindow, size.c - c));
       }
     }
   }
@@ -105,31 +140,33 @@ PARTITA_INLINE void AddQuotientTo(float* sum, const float* x, float divisor, int
   for (int64_t c = 0; c < channels; ++c) sum[c] += x[c] / divisor;
 }
 
-PARTITA_TARGET_CLONES void AveragePoolRow(const Pooling& pool, const float* x, float* y, int64_t row) {
+PARTITA_TARGET_CLONES void AveragePoolRow(const Pooling& pool, Pixels<const float> x, Pixels<float> y, int64_t row) {
   const int64_t channels = pool.images.c;
-  for (int64_t j = 0; j < pool.images.out_w; ++j, y += channels) {
-    int64_t first;
-    const Patch patch = WindowPatch(pool, row, j, first);
-    std::fill(y, y + channels, 0.0f);
+  for (int64_t j = 0; j < pool.images.out_w; ++j) {
+    const Patch patch = WindowPatch(pool, row, j);
+    float* const mean = y.at(j);
+    std::fill(mean, mean + channels, 0.0f);
     for (int64_t i = 0; i < patch.rows; ++i) {
-      const float* pixels = x + first + i * patch.row_stride;
-      for (int64_t k = 0; k < patch.columns; ++k) AddTo(y, pixels + k * channels, channels);
+      const float* pixel = x.at(patch.first + i * patch.row_stride);
+      for (int64_t k = 0; k < patch.columns; ++k, pixel += x.pitch) AddTo(mean, pixel, channels);
     }
     const float factor = 1.0f / static_cast<float>(pool.Divisor(row, j));
-    for (int64_t c = 0; c < channels; ++c) y[c] *= factor;
+    for (int64_t c = 0; c < channels; ++c) mean[c] *= factor;
   }
 }
 
-PARTITA_TARGET_CLONES void AveragePoolGradRow(const Pooling& pool, const float* dy, float* dx, int64_t row) {
+PARTITA_TARGET_CLONES void AveragePoolGradRow(const Pooling& pool, Pixels<const float> dy, Pixels<float> out,
+                                              int64_t row) {
   const Images& size = pool.images;
   const IndexRange rows = pool.RowsThatSee(row);
   const auto window = static_cast<float>(pool.window.kernel_h * pool.window.kernel_w);
-  for (int64_t column = 0; column < size.w; ++column, dx += size.c) {
+  for (int64_t column = 0; column < size.w; ++column) {
+    float* const dx = out.at(column);
     const IndexRange columns = pool.ColumnsThatSee(column);
     std::fill(dx, dx + size.c, 0.0f);
     for (int64_t i = rows.begin; i < rows.end; ++i) {
       for (int64_t j = columns.begin; j < columns.end; ++j) {
-        const float* pixel = dy + (i * size.out_w + j) * size.c;
+        const float* const pixel = dy.at(i * size.out_w + j);
         if (pool.count_padding) {
           AddTo(dx, pixel, size.c);
         } else {
@@ -153,11 +190,11 @@ int64_t WindowElements(const Pooling& pool) {
 absl::StatusOr<PreparedKernel> FastMaxPool(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const Pooling pool = MakePooling(Input(node, 0), node.outputs[0], node.attributes);
-  return Prepared([pool, work = WindowElements(pool)](const KernelArguments& a) {
+  return Prepared([pool, places = Places(node), work = WindowElements(pool)](const KernelArguments& a) {
     const Images& size = pool.images;
     ParallelFor(size.n * size.out_h, work, [&](int64_t task) {
-      MaxPoolRow(pool, In<float>(a, 0) + task / size.out_h * size.h * size.w * size.c,
-                 Out<float>(a, 0) + task * size.out_w * size.c, task % size.out_h);
+      MaxPoolRow(pool, places.In(a, 0, task / size.out_h * size.h * size.w), places.Out(a, task * size.out_w),
+                 task % size.out_h);
     });
   });
 }
@@ -165,12 +202,12 @@ absl::StatusOr<PreparedKernel> FastMaxPool(const LocalNode& node) {
 absl::StatusOr<PreparedKernel> FastMaxPoolGrad(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const Pooling pool = MakePooling(Input(node, 0), Input(node, 1), node.attributes);
-  return Prepared([pool, work = WindowElements(pool)](const KernelArguments& a) {
+  return Prepared([pool, places = Places(node), work = WindowElements(pool)](const KernelArguments& a) {
     const Images& size = pool.images;
-    const int64_t x = size.h * size.w * size.c, y = size.out_h * size.out_w * size.c;
+    const int64_t x = size.h * size.w, y = size.out_h * size.out_w;
     ParallelFor(size.n, work, [&](int64_t n) {
-      MaxPoolGradSample(pool, In<float>(a, 0) + n * x, In<float>(a, 1) + n * y, In<float>(a, 2) + n * y,
-                        Out<float>(a, 0) + n * x);
+      MaxPoolGradSample(pool, places.In(a, 0, n * x), places.In(a, 1, n * y), places.In(a, 2, n * y),
+                        places.Out(a, n * x));
     });
   });
 }
@@ -178,11 +215,11 @@ absl::StatusOr<PreparedKernel> FastMaxPoolGrad(const LocalNode& node) {
 absl::StatusOr<PreparedKernel> FastAveragePool(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const Pooling pool = MakePooling(Input(node, 0), node.outputs[0], node.attributes);
-  return Prepared([pool, work = WindowElements(pool)](const KernelArguments& a) {
+  return Prepared([pool, places = Places(node), work = WindowElements(pool)](const KernelArguments& a) {
     const Images& size = pool.images;
     ParallelFor(size.n * size.out_h, work, [&](int64_t task) {
-      AveragePoolRow(pool, In<float>(a, 0) + task / size.out_h * size.h * size.w * size.c,
-                     Out<float>(a, 0) + task * size.out_w * size.c, task % size.out_h);
+      AveragePoolRow(pool, places.In(a, 0, task / size.out_h * size.h * size.w), places.Out(a, task * size.out_w),
+                     task % size.out_h);
     });
   });
 }
@@ -190,11 +227,11 @@ absl::StatusOr<PreparedKernel> FastAveragePool(const LocalNode& node) {
 absl::StatusOr<PreparedKernel> FastAveragePoolGrad(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const Pooling pool = MakePooling(node.outputs[0], Input(node, 0), node.attributes);
-  return Prepared([pool, work = WindowElements(pool)](const KernelArguments& a) {
+  return Prepared([pool, places = Places(node), work = WindowElements(pool)](const KernelArguments& a) {
     const Images& size = pool.images;
     ParallelFor(size.n * size.h, work, [&](int64_t task) {
-      AveragePoolGradRow(pool, In<float>(a, 0) + task / size.h * size.out_h * size.out_w * size.c,
-                         Out<float>(a, 0) + task * size.w * size.c, task % size.h);
+      AveragePoolGradRow(pool, places.In(a, 0, task / size.h * size.out_h * size.out_w), places.Out(a, task * size.w),
+                         task % size.h);
     });
   });
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "ops/host/kernel/column_rows.h"
 #include "ops/host/kernel/host_kernel.h"
 #include "ops/host/kernel/parallel.h"
 #include "ops/values/node_geometry.h"
@@ -62,6 +63,18 @@ class WideRows {
       const int64_t g = task / chunks_, chunk = task % chunks_;
       f(g, g * group_elements_ + chunk * chunk_, g * group_elements_ + std::min(group_elements_, (chunk + 1) * chunk_));
     });
+  }
+
+  // Calls loop(n, first element of each tensor...) for [begin, end) of tensors whose rows may be columns of wider ones,
+  // within what ForChunks gives: once if all are dense, else for pieces that lie dense while it runs.
+  template <typename Loop, typename... Ts>
+  void ForDense(int64_t begin, int64_t end, const Loop& loop, const ColumnRows<Ts>&... tensors) const {
+    if (((tensors.pitch == 0) && ...)) return loop(end - begin, (tensors.first + begin)...);
+    const int64_t piece = kWideRowsOfPiece * width_;
+    for (int64_t at = begin; at < end; at += piece) {
+      const int64_t n = std::min(piece, end - at);
+      loop(n, DensePiece<Ts>(tensors, channels_, at, n).data()...);
+    }
   }
 
   // add(g, begin, end, s1, s2) adds into two wide rows of zeros, of type Sum; result(g, c, sum1, sum2) gets the sums of

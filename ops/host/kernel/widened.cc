@@ -35,14 +35,14 @@ class Runs {
     for (int64_t i = 0; i < count; ++i) starts_.push_back(Start(tensor, memory, i * length_));
   }
 
-  // Calls f(begin, length) for pieces of all runs, on all threads.
+  // Calls f(begin in the memory, begin in the tensor, length) for pieces of all runs, on all threads.
   template <typename F>
   void ForAll(const F& f) const {
     if (starts_.size() == 1) {
-      ParallelRange(length_, [&](int64_t begin, int64_t end) { f(starts_[0] + begin, end - begin); });
+      ParallelRange(length_, [&](int64_t begin, int64_t end) { f(starts_[0] + begin, begin, end - begin); });
     } else {
       const auto count = static_cast<int64_t>(starts_.size());
-      ParallelFor(count, count * length_, [&](int64_t i) { f(starts_[i], length_); });
+      ParallelFor(count, count * length_, [&](int64_t i) { f(starts_[i], i * length_, length_); });
     }
   }
 
@@ -62,11 +62,18 @@ class Runs {
   std::vector<int64_t> starts_;
 };
 
-// One bf16 operand and its f32 form in the workspace.
+// One bf16 operand and its f32 form in the workspace: memory like its own, but dense of what is columns of wider rows.
 struct Staged {
   size_t index;    // among the inputs or the outputs
   int64_t offset;  // of the f32 form
+  bool dense;
   Runs runs;
+
+  // Calls f(begin in its memory, begin in the f32 form, length).
+  template <typename F>
+  void ForAll(const F& f) const {
+    runs.ForAll([&](int64_t memory, int64_t tensor, int64_t n) { f(memory, dense ? tensor : memory, n); });
+  }
 };
 
 struct Staging {
@@ -80,9 +87,12 @@ Staging StageInF32(LocalNode& node, int64_t offset) {
   const auto stage = [&](LocalTensor& tensor, size_t index, size_t operand, std::vector<Staged>& list) {
     if (tensor.dtype != DType::kBF16) return;
     tensor.dtype = DType::kF32;
-    const Box& memory = node.within.empty() ? tensor.box : node.within[operand];
-    list.push_back({index, offset, Runs(tensor.box, memory)});
-    offset += AlignUp(memory.elements() * SizeOf(DType::kF32));
+    const bool dense = node.HasColumns(operand);
+    Box memory = node.within.empty() ? tensor.box : node.within[operand];
+    if (dense) memory.offset.back() = tensor.box.offset.back();  // the address is that of its first element
+    list.push_back({index, offset, dense, Runs(tensor.box, memory)});
+    if (dense) node.within[operand] = tensor.box;
+    offset += AlignUp((dense ? tensor.box : memory).elements() * SizeOf(DType::kF32));
   };
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i]) stage(*node.inputs[i], i, i, staging.inputs);
@@ -108,16 +118,16 @@ KernelArguments InF32(const Staging& staging, const KernelArguments& a) {
 
 void WidenInputs(const Staging& staging, const KernelArguments& a) {
   for (const Staged& input : staging.inputs) {
-    input.runs.ForAll([&](int64_t begin, int64_t n) {
-      WidenRun(In<Bf16>(a, input.index) + begin, Scratch<float>(a, input.offset) + begin, n);
+    input.ForAll([&](int64_t from, int64_t to, int64_t n) {
+      WidenRun(In<Bf16>(a, input.index) + from, Scratch<float>(a, input.offset) + to, n);
     });
   }
 }
 
 void RoundOutputs(const Staging& staging, const KernelArguments& a) {
   for (const Staged& output : staging.outputs) {
-    output.runs.ForAll([&](int64_t begin, int64_t n) {
-      RoundRun(Scratch<float>(a, output.offset) + begin, Out<Bf16>(a, output.index) + begin, n);
+    output.ForAll([&](int64_t to, int64_t from, int64_t n) {
+      RoundRun(Scratch<float>(a, output.offset) + from, Out<Bf16>(a, output.index) + to, n);
     });
   }
 }

@@ -81,6 +81,23 @@ TEST(ViewColumns, InputsOfAConcatAreMadeInPlaceAndSideBySide) {
   ExpectProven(schedule);
 }
 
+TEST(ViewColumns, ColumnsOfColumnsAreThoseOfTheWidestRows) {
+  TestGraph builder;
+  const ValueId x = builder.Op("fill", "x", {}, {3, 7});
+  const ValueId outer = builder.Slice("outer", x, 1, 5);
+  const ValueId a = builder.Op("combine", "a", {builder.Slice("inner", outer, 2, 2)}, {3, 2});
+  const ValueId b = builder.Op("combine", "b", {outer}, {3, 5});
+  const ValueId left = builder.Concat("left", {b, a});
+  builder.graph.loss = builder.Op("combine", "c", {builder.Concat("all", {x, left})}, {3, 14});
+  const Schedule schedule = ViewedOn(builder.graph, 2);
+  for (const char* name : {"outer", "inner", "left", "all"}) EXPECT_EQ(FindLaunch(schedule, name), -1) << name;
+  const int64_t all = KernelAt(schedule, "c").inputs[0];
+  for (const char* name : {"x", "a", "b"}) EXPECT_EQ(KernelAt(schedule, name).outputs[0], all) << name;
+  EXPECT_EQ(KernelAt(schedule, "a").node.within, (std::vector<Box>{{{0, -3}, {3, 14}}, {{0, -12}, {3, 14}}}));
+  EXPECT_EQ(KernelAt(schedule, "b").node.within, (std::vector<Box>{{{0, -1}, {3, 14}}, {{0, -7}, {3, 14}}}));
+  ExpectProven(schedule);
+}
+
 TEST(ViewColumns, AConflictOfColumnsIsFound) {
   const Schedule right = ViewedOn(TwoBranches(), 2);
   const int a = FindLaunch(right, "a"), b = FindLaunch(right, "b");

@@ -212,20 +212,20 @@ class PlanTest(TrainerCase):
                       (f"by its description, there is none here: {missing}" if missing else "asked for its kernels"),
                       text)
 
-    # Each concat of branches, and each slice of its gradient, is a launch on the host and columns of one tensor here.
-    def test_columns_are_no_launches_on_a_gpu(self):
-        call = [TRAINER, "plan", "--format=json", self.GRAPH]
-        copies = {"host": [], "cuda": []}
-        for device, kernels in copies.items():
-            done = subprocess.run([*call, f"--device={device}"], capture_output=True, text=True, cwd=self.folder,
-                                  timeout=300)
+    # The concats of branches, and the slices of their gradients, are columns of one tensor.
+    def test_columns_are_no_launches(self):
+        for device in ["host", "cuda"]:
+            done = subprocess.run([TRAINER, "plan", "--format=json", self.GRAPH, f"--device={device}"],
+                                  capture_output=True, text=True, cwd=self.folder, timeout=300)
             if done.returncode == 7 and device == "cuda":
                 return self.assertIn("built without CUDA", done.stderr)
             self.assertEqual(done.returncode, 0, done.stderr)
             nodes = json.loads(done.stdout)["ranks"][0]["nodes"]
-            kernels += [node["kernel"] for node in nodes if re.search("_(slice|concat)$", node["kernel"])]
-        self.assertEqual(len(copies["host"]), 10)
-        self.assertEqual(copies["cuda"], [])
+            self.assertIn("a_pool", [node["name"] for node in nodes])
+            if all(re.match("(reference_.*)?$", node["kernel"]) for node in nodes):  # as the thread sanitizer's build has
+                continue
+            copies = [node["name"] for node in nodes if re.search("_(slice|concat)$", node["kernel"])]
+            self.assertEqual(copies, [], device)
 
     # Kernels of one rank's step: a convolution has three, a batch norm four, the running statistics of all of them one,
     # the optimizer one, the step's scalars one. In bf16 the images and the gradient of the logits are cast.

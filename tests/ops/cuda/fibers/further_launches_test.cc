@@ -12,11 +12,11 @@
 #include "ops/functors/geometry.h"
 #include "ops/functors/updates/updates.h"
 #include "runtime/base/bf16.h"
-#include "tests/ops/cuda/column_case.h"
 #include "tests/ops/cuda/fibers/cases.h"
 #include "tests/ops/cuda/fibers/fiber_queue.h"
 #include "tests/ops/cuda/fibers/own_kernel.h"
 #include "tests/ops/cuda/many_updates.h"
+#include "tests/ops/host/columns/column_case.h"
 #include "tests/ops/host/mixed_updates.h"
 #include "tests/ops/host/step_scalars.h"
 

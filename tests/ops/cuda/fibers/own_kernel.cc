@@ -6,8 +6,8 @@
 #include <string>
 
 #include "graph/ir/op_definition.h"
-#include "ops/cuda/kernel/columns.h"
 #include "ops/cuda/kernel_table.h"
+#include "ops/values/columns.h"
 #include "tests/ops/cuda/fibers/fiber_queue.h"
 
 namespace partita::fibers {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "graph/ir/op_definition.h"
-#include "ops/cuda/kernel/columns.h"
+#include "ops/values/columns.h"
 
 namespace partita {
 

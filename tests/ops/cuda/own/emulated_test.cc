@@ -13,7 +13,7 @@
 #include "ops/functors/elementwise.h"
 #include "ops/functors/updates/updates.h"
 #include "ops/host/host_kernels.h"
-#include "tests/ops/cuda/column_case.h"
+#include "tests/ops/host/columns/column_case.h"
 #include "tests/ops/host/kernel_case.h"
 #include "tests/ops/host/large_mean.h"
 #include "tests/ops/host/part_cases.h"

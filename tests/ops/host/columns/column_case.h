@@ -1,11 +1,11 @@
-// Nodes whose operands are columns of wider rows (LocalNode::within): what the tests of own kernels share.
-#ifndef PARTITA_TESTS_OPS_CUDA_COLUMN_CASE_H_
-#define PARTITA_TESTS_OPS_CUDA_COLUMN_CASE_H_
+// Nodes whose operands are columns of wider rows (LocalNode::within): what the tests of kernels share.
+#ifndef PARTITA_TESTS_OPS_HOST_COLUMNS_COLUMN_CASE_H_
+#define PARTITA_TESTS_OPS_HOST_COLUMNS_COLUMN_CASE_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "ops/cuda/kernel_table.h"
+#include "ops/values/columns.h"
 #include "tests/ops/host/kernel_case.h"
 
 namespace partita {
@@ -21,4 +21,4 @@ std::vector<Values> InRows(const LocalNode& node, std::vector<Values> inputs);
 
 }  // namespace partita
 
-#endif  // PARTITA_TESTS_OPS_CUDA_COLUMN_CASE_H_
+#endif  // PARTITA_TESTS_OPS_HOST_COLUMNS_COLUMN_CASE_H_

@@ -1,14 +1,28 @@
-// Operands that are columns of wider rows (LocalNode::HasColumns), as kernels of the GPU see them: the address of their
-// first element, and a pitch.
-#ifndef PARTITA_OPS_CUDA_KERNEL_COLUMNS_H_
-#define PARTITA_OPS_CUDA_KERNEL_COLUMNS_H_
+// Operands that are columns of wider rows (LocalNode::HasColumns), as kernels see them: the address of their first
+// element, and a pitch.
+#ifndef PARTITA_OPS_VALUES_COLUMNS_H_
+#define PARTITA_OPS_VALUES_COLUMNS_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "runtime/exec/kernel.h"
+#include "graph/ir/kernel_catalogue.h"
 
 namespace partita {
+
+// Operands that a kernel can read or write as columns of wider rows.
+struct ColumnOperands {
+  std::vector<size_t> inputs = {}, outputs = {};
+
+  // Whether the operand at this place in LocalNode::within is one of them.
+  bool Take(const LocalNode& node, size_t operand) const {
+    const size_t before = node.inputs.size();
+    return operand < before ? std::ranges::count(inputs, operand) > 0
+                            : std::ranges::count(outputs, operand - before) > 0;
+  }
+};
 
 // Elements from a row of an operand to the next; 0: as many as it has columns.
 inline int64_t PitchOf(const LocalNode& node, size_t operand) {
@@ -22,8 +36,9 @@ inline int64_t ColumnStart(const LocalNode& node, size_t operand) {
   return (tensor.box.offset.back() - node.within[operand].offset.back()) * SizeOf(tensor.dtype);
 }
 
-// What a kernel is bound to.
-inline KernelArguments AtColumns(const LocalNode& node, KernelArguments arguments) {
+// What a kernel is bound to: the same KernelArguments with operands at their first elements.
+template <typename Arguments>
+Arguments AtColumns(const LocalNode& node, Arguments arguments) {
   const size_t inputs = arguments.inputs.size();
   for (size_t i = 0; i < inputs; ++i) {
     const void*& address = arguments.inputs[i];
@@ -38,4 +53,4 @@ inline KernelArguments AtColumns(const LocalNode& node, KernelArguments argument
 
 }  // namespace partita
 
-#endif  // PARTITA_OPS_CUDA_KERNEL_COLUMNS_H_
+#endif  // PARTITA_OPS_VALUES_COLUMNS_H_

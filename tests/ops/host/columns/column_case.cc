@@ -1,4 +1,4 @@
-#include "tests/ops/cuda/column_case.h"
+#include "tests/ops/host/columns/column_case.h"
 
 #include <limits>
 
