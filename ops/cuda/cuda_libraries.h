@@ -7,7 +7,7 @@
 
 #include "ops/cuda/cudnn/cudnn_convolution.h"
 #include "ops/cuda/kernel_table.h"
-#include "ops/cuda/plans/plan_cache.h"
+#include "ops/plans/plan_cache.h"
 #include "runtime/device/cuda/cuda_device.h"
 
 namespace partita {

@@ -1,6 +1,8 @@
 #include "ops/host/host_kernels.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "ops/host/kernel/parallel.h"
 #include "ops/host/kernel/widened.h"
 #include "ops/host/kernel_table.h"
+#include "ops/host/timing/convolution_signature.h"
 #include "ops/values/columns.h"
 #include "runtime/base/check.h"
 #include "runtime/device/host/host_stream.h"
@@ -96,19 +99,21 @@ class HostKernel : public Kernel {
 
 class HostKernelLibrary : public KernelLibrary {
  public:
-  explicit HostKernelLibrary(const HostKernelOptions& options) : options_(options) {}
+  explicit HostKernelLibrary(const HostKernelOptions& options) : options_(options) {
+    if (options_.timing) timed_ = std::make_unique<TimedChoice>(*options_.timing, options_.threads);
+  }
 
   absl::StatusOr<KernelChoice> Choose(const LocalNode& node) const override {
     const ThreadScope threads(options_.threads);
-    std::string refusals;
-    for (const HostKernelEntry& entry : Entries(node.op->name, options_)) {
-      const absl::StatusOr<PreparedKernel> prepared = Prepare(entry, node);
-      const absl::Status taken = prepared.ok() ? prepared->worthwhile : prepared.status();
-      if (taken.ok()) return KernelChoice{ChoiceName(node, entry, *prepared), prepared->workspace_bytes, true};
-      refusals += fmt::format("; {}: {}", KernelName(node, entry), std::string(taken.message()));
-    }
-    if (refusals.empty()) refusals = "; the op has no kernels";
-    return InvalidArgument("node '{}': no host kernel computes {}{}", node.name, node.op->name, refusals);
+    if (timed_ == nullptr) return ChooseByRule(node);
+    if (const auto signature = ConvolutionSignature(node)) return ChooseTimed(node, *signature);
+    return ChooseLikeTheWhole(node);
+  }
+
+  std::string Choices() const override { return timed_ == nullptr ? "" : timed_->Choices(); }
+
+  absl::Status Adopt(const std::string& choices) override {
+    return timed_ == nullptr ? KernelLibrary::Adopt(choices) : timed_->Adopt(choices);
   }
 
   bool TakesColumns(const LocalNode& node, const KernelChoice& choice, size_t operand) const override {
@@ -132,6 +137,77 @@ class HostKernelLibrary : public KernelLibrary {
   }
 
  private:
+  absl::StatusOr<KernelChoice> ChooseByRule(const LocalNode& node) const {
+    std::string refusals;
+    for (const HostKernelEntry& entry : Entries(node.op->name, options_)) {
+      const absl::StatusOr<PreparedKernel> prepared = Prepare(entry, node);
+      const absl::Status taken = prepared.ok() ? prepared->worthwhile : prepared.status();
+      if (taken.ok()) return KernelChoice{ChoiceName(node, entry, *prepared), prepared->workspace_bytes, true};
+      refusals += fmt::format("; {}: {}", KernelName(node, entry), std::string(taken.message()));
+    }
+    if (refusals.empty()) refusals = "; the op has no kernels";
+    return InvalidArgument("node '{}': no host kernel computes {}{}", node.name, node.op->name, refusals);
+  }
+
+  absl::StatusOr<KernelChoice> ChooseTimed(const LocalNode& node, const std::string& of_node) const {
+    const std::vector<HostKernelEntry> entries = Entries(node.op->name, options_);
+    std::string signature = of_node + ";";
+    for (const HostKernelEntry& entry : entries) signature += std::string(" ") + entry.name;
+    if (const auto known = timed_->Find(signature)) {
+      absl::StatusOr<KernelChoice> choice = ChooseNamed(node, known->form);
+      if (choice.ok()) return Remembered(node, *known, *std::move(choice));
+      timed_->Refuse(signature, std::string(choice.status().message()));
+    }
+    ASSIGN_OR_RETURN(const KernelChoice rule, ChooseByRule(node));
+    const TimedChoice::Choice chosen = timed_->Choose(signature, node, FormsOf(node, entries, rule));
+    ASSIGN_OR_RETURN(KernelChoice choice, ChooseNamed(node, chosen.form));
+    return Remembered(node, chosen, std::move(choice));
+  }
+
+  // All kernels that compute the node, the rule's first; the reference where it is that alone.
+  static std::vector<Form> FormsOf(const LocalNode& node, const std::vector<HostKernelEntry>& entries,
+                                   const KernelChoice& rule) {
+    std::vector<Form> forms;
+    for (const HostKernelEntry& entry : entries) {
+      const bool first = KernelName(node, entry) == rule.kernel;
+      if (!first && &entry == &entries.back()) continue;
+      absl::StatusOr<PreparedKernel> prepared = Prepare(entry, node);
+      if (prepared.ok()) forms.insert(first ? forms.begin() : forms.end(), Form{entry.name, *std::move(prepared)});
+    }
+    return forms;
+  }
+
+  absl::StatusOr<KernelChoice> ChooseNamed(const LocalNode& node, const std::string& name) const {
+    for (const HostKernelEntry& entry : Entries(node.op->name, options_)) {
+      if (entry.name != name) continue;
+      ASSIGN_OR_RETURN(const PreparedKernel prepared, Prepare(entry, node));
+      return KernelChoice{ChoiceName(node, entry, prepared), prepared.workspace_bytes, true};
+    }
+    return InvalidArgument("there is no kernel '{}'", name);
+  }
+
+  KernelChoice Remembered(const LocalNode& node, const TimedChoice::Choice& chosen, KernelChoice choice) const {
+    choice.remark = chosen.remark;
+    const std::lock_guard lock(mutex_);
+    forms_[node.name] = chosen.form;
+    return choice;
+  }
+
+  // A part of a node that was chosen just now is computed by the same kernel where that can, or the node stays whole.
+  absl::StatusOr<KernelChoice> ChooseLikeTheWhole(const LocalNode& node) const {
+    std::string form;
+    if (!node.within.empty()) {
+      const std::lock_guard lock(mutex_);
+      const auto whole = forms_.find(node.name);
+      if (whole != forms_.end()) form = whole->second;
+    }
+    if (!form.empty()) {
+      absl::StatusOr<KernelChoice> choice = ChooseNamed(node, form);
+      if (choice.ok()) return choice;
+    }
+    return ChooseByRule(node);
+  }
+
   static std::string KernelName(const LocalNode& node, const HostKernelEntry& entry) {
     return std::string(entry.name) + "_" + node.op->name;
   }
@@ -142,6 +218,9 @@ class HostKernelLibrary : public KernelLibrary {
   }
 
   const HostKernelOptions options_;
+  std::unique_ptr<TimedChoice> timed_;  // null: by the rule
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::string> forms_;  // of a node whose kernel was timed, by its name
 };
 
 }  // namespace

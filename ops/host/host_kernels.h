@@ -1,5 +1,5 @@
 // The kernels of the host as the executor asks for them: a node's is the first of its op's list (kernel_table.h) that
-// takes it.
+// takes it and is likely to be fast at it, the rule; or, of a convolution that may be timed, the fastest.
 //
 // A kernel computes on the thread of the host stream it is launched on, with that thread's OpenMP threads; a replay
 // allocates nothing of ours (oneDNN makes a few allocations of its own). The same inputs give the same bits for the
@@ -9,9 +9,11 @@
 #define PARTITA_OPS_HOST_HOST_KERNELS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "ops/host/timing/timed_choice.h"
 #include "runtime/exec/kernel.h"
 
 namespace partita {
@@ -25,6 +27,8 @@ struct HostKernelOptions {
   // OpenMP threads of the streams that will run the kernels (HostDeviceOptions::threads): oneDNN plans for a number of
   // threads. 0: as many as the thread has that chooses and creates them.
   int threads = 0;
+  // Convolutions are computed by whichever kernel is the fastest here; unset: by the rule's.
+  std::optional<HostTiming> timing = std::nullopt;
 };
 
 std::unique_ptr<KernelLibrary> MakeHostKernels(const HostKernelOptions& options);

@@ -71,19 +71,23 @@ ARROWS = {
     "ops/fusions": "runtime/base graph/value graph/ir ops/functors",
     "ops": "runtime/base graph/value graph/ir graph/moves graph/read ops/definitions ops/definitions/rows" +
            " ops/definitions/sequences ops/fusions",
+    # What was found out about kernels, kept from run to run.
+    "ops/plans": "runtime/base",
     # How: kernels of the host.
     "ops/host/kernel": "runtime/base graph/value graph/ir ops/functors ops/functors/updates ops/values runtime/exec",
     "ops/host/reference": "runtime/base graph/ir ops/functors ops/functors/updates ops/forms ops/values" +
                           " ops/host/kernel",
-    "ops/host/products": "ops/host/kernel",
+    "ops/host/products": "runtime/base ops/values ops/host/kernel",
     "ops/host/fast": "runtime/base graph/ir ops/functors ops/functors/updates ops/values ops/host/kernel" +
                      " ops/host/products",
     "ops/host/recurrence": "runtime/base ops/functors ops/values ops/host/kernel ops/host/products ops/host/fast",
     "ops/host/winograd": "runtime/base ops/functors ops/values ops/host/kernel",
     "ops/host/onednn": "runtime/base graph/value ops/values ops/host/kernel",
+    "ops/host/timing": "runtime/base graph/ir ops/functors ops/values ops/plans ops/host/kernel ops/host/onednn",
     "ops/host": "runtime/base graph/ir runtime/device/host runtime/exec ops/functors ops/functors/updates" +
                 " ops/values ops/host/kernel" +
-                " ops/host/reference ops/host/fast ops/host/recurrence ops/host/winograd ops/host/onednn",
+                " ops/host/reference ops/host/fast ops/host/recurrence ops/host/winograd ops/host/onednn" +
+                " ops/host/timing",
     # How: kernels of the GPU. What nvcc compiles knows value types alone.
     "ops/cuda/launch": "runtime/base graph/value ops/functors ops/functors/updates ops/values",
     "ops/cuda/loops": "runtime/base graph/value ops/functors ops/functors/updates ops/cuda/launch",
@@ -93,12 +97,12 @@ ARROWS = {
     "ops/cuda/kernel": "runtime/base graph/schedule runtime/exec ops/values ops/cuda/launch",
     "ops/cuda/own": "runtime/base graph/ir ops/functors ops/functors/updates ops/values ops/cuda/launch" +
                     " ops/cuda/kernel",
-    "ops/cuda/cublaslt": "runtime/base runtime/device/cuda/library ops/functors ops/cuda/launch ops/cuda/plans" +
-                         " ops/cuda/kernel",
-    "ops/cuda/cudnn": "runtime/base graph/ir runtime/device/cuda/library ops/cuda/launch ops/cuda/plans" +
+    "ops/cuda/cublaslt": "runtime/base runtime/device/cuda/library ops/functors ops/plans ops/cuda/launch" +
+                         " ops/cuda/plans ops/cuda/kernel",
+    "ops/cuda/cudnn": "runtime/base graph/ir runtime/device/cuda/library ops/plans ops/cuda/launch ops/cuda/plans" +
                       " ops/cuda/kernel ops/cuda/own",
     "ops/cuda": "runtime/base graph/ir runtime/device runtime/device/cuda runtime/exec ops/functors" +
-                " ops/functors/updates ops/values ops/cuda/launch" +
+                " ops/functors/updates ops/values ops/plans ops/cuda/launch" +
                 " ops/cuda/plans ops/cuda/kernel ops/cuda/own ops/cuda/cublaslt ops/cuda/cudnn",
 
     # Ways to choose a strategy; searches know of graphs the orders of pipelines alone.
@@ -151,7 +155,7 @@ ARROWS = {
                        " runtime/fail_points runtime/flight_recorder runtime/rendezvous",
     "runtime/api/rank": "runtime/base graph/value graph/ir graph/schedule ops/values runtime/device" +
                         " runtime/device/host runtime/exec runtime/comm runtime/flight_recorder",
-    "runtime/api/backend": "runtime/base graph graph/ir graph/schedule ops/host ops/cuda ops/cuda/plans" +
+    "runtime/api/backend": "runtime/base graph graph/ir graph/schedule ops/plans ops/host ops/host/timing ops/cuda" +
                            " runtime/device runtime/device/cuda runtime/exec runtime/comm runtime/comm/local" +
                            " runtime/comm/cuda_local runtime/comm/nccl runtime/api/job runtime/api/rank",
     "runtime/api": "runtime/base graph graph/value graph/ir graph/moves graph/schedule graph/prove graph/timeline" +

@@ -24,7 +24,7 @@
 #include "ops/cuda/cublaslt/matmul_plan.h"
 #include "ops/cuda/cublaslt/matmul_product.h"
 #include "ops/cuda/kernel/cuda_kernel.h"
-#include "ops/cuda/plans/plan_cache.h"
+#include "ops/plans/plan_cache.h"
 
 namespace partita {
 

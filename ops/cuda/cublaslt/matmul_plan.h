@@ -8,8 +8,8 @@
 
 #include "ops/cuda/cublaslt/cublaslt_api.h"
 #include "ops/cuda/cublaslt/matmul_product.h"
-#include "ops/cuda/plans/plan_cache.h"
 #include "ops/cuda/plans/plan_timer.h"
+#include "ops/plans/plan_cache.h"
 #include "runtime/base/alignment.h"
 
 namespace partita {

@@ -20,8 +20,8 @@
 
 #include "ops/cuda/cudnn/cudnn_graph.h"
 #include "ops/cuda/kernel/cuda_kernel.h"
-#include "ops/cuda/plans/plan_cache.h"
 #include "ops/cuda/plans/plan_timer.h"
+#include "ops/plans/plan_cache.h"
 
 namespace partita {
 

@@ -6,9 +6,14 @@
 #ifndef PARTITA_OPS_HOST_ONEDNN_ONEDNN_KERNELS_H_
 #define PARTITA_OPS_HOST_ONEDNN_ONEDNN_KERNELS_H_
 
+#include <string>
+
 #include "ops/host/kernel/host_kernel.h"
 
 namespace partita {
+
+// "oneDNN 2.6.3 isa 0x1ff": its version, and its number for the instructions that it uses here.
+std::string OneDnnName();
 
 absl::StatusOr<PreparedKernel> OneDnnConv2d(const LocalNode& node);
 absl::StatusOr<PreparedKernel> OneDnnConv2dInputGrad(const LocalNode& node);

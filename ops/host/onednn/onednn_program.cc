@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ops/host/kernel/parallel.h"
+#include "ops/host/onednn/onednn_kernels.h"
 
 namespace partita {
 namespace {
@@ -23,6 +24,12 @@ const std::map<std::string, Eltwise>& Activations() {
 }
 
 }  // namespace
+
+std::string OneDnnName() {
+  const dnnl_version_t& version = *dnnl_version();
+  return fmt::format("oneDNN {}.{}.{} isa {:#x}", version.major, version.minor, version.patch,
+                     static_cast<int>(dnnl_get_effective_cpu_isa()));
+}
 
 const dnnl::engine& OneDnnEngine() {
   static const dnnl::engine& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);

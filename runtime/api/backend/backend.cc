@@ -7,7 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "ops/host/host_kernels.h"
 #include "runtime/api/backend/gpu.h"
 #include "runtime/api/job/job.h"
 #include "runtime/base/check.h"
@@ -24,8 +23,8 @@ int DefaultThreads(int ranks) {
 
 }  // namespace
 
-Backend::Backend(int ranks, Spread spread, const SessionOptions& options)
-    : spread_(spread), ranks_of_gpu_(spread == Spread::kThreads ? ranks : 1), options_(options) {
+Backend::Backend(int ranks, Spread spread, bool runs, const SessionOptions& options)
+    : spread_(spread), runs_(runs), ranks_of_gpu_(spread == Spread::kThreads ? ranks : 1), options_(options) {
   if (options_.threads_per_rank <= 0) options_.threads_per_rank = DefaultThreads(ranks);
 }
 
@@ -35,7 +34,7 @@ Backend::~Backend() {
 
 absl::StatusOr<std::unique_ptr<Backend>> Backend::Open(const Program& program, const SessionOptions& options) {
   const Spread spread = options.job == nullptr ? Spread::kThreads : Spread::kProcesses;
-  std::unique_ptr<Backend> backend(new Backend(program.ranks(), spread, options));
+  std::unique_ptr<Backend> backend(new Backend(program.ranks(), spread, true, options));
   RETURN_IF_ERROR(backend->FindKernels());
   RETURN_IF_ERROR(backend->FindWorld(program));
   backend->moves_blocks_ = backend->world_->moves_blocks();
@@ -43,7 +42,7 @@ absl::StatusOr<std::unique_ptr<Backend>> Backend::Open(const Program& program, c
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> Backend::OpenToPlan(int ranks, Spread spread, const SessionOptions& options) {
-  std::unique_ptr<Backend> backend(new Backend(ranks, spread, options));
+  std::unique_ptr<Backend> backend(new Backend(ranks, spread, false, options));
   const absl::Status found = backend->FindKernels();
   RETURN_IF_ERROR(absl::IsUnavailable(found) ? backend->DescribeKernels(found) : found);
   if (options.device.gpu && spread == Spread::kThreads) {
@@ -99,11 +98,19 @@ absl::Status Backend::FindKernels() {
     ASSIGN_OR_RETURN(kernels_, MakeGpuKernels(*gpu_, options_));
     return absl::OkStatus();
   }
+  kernels_ = MakeHostKernels(HostOptions());
+  return absl::OkStatus();
+}
+
+HostKernelOptions Backend::HostOptions() const {
   HostKernelOptions options;
   options.reference_only = options_.tests.reference_kernels;
   options.threads = options_.threads_per_rank;
-  kernels_ = MakeHostKernels(options);
-  return absl::OkStatus();
+  const DeviceOptions& device = options_.device;
+  if (device.deterministic) return options;
+  options.timing = HostTiming{
+      .folder = device.plan_folder, .times = runs_, .warn = device.warn, .tell = device.tell, .detail = device.detail};
+  return options;
 }
 
 absl::Status Backend::DescribeKernels(const absl::Status& missing) {

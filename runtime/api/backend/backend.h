@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
 #include "graph/make_schedule.h"
+#include "ops/host/host_kernels.h"
 #include "runtime/api/rank/session_options.h"
 #include "runtime/comm/world.h"
 #include "runtime/device/device.h"
@@ -29,7 +30,8 @@ class Backend {
   static absl::StatusOr<std::unique_ptr<Backend>> Open(const Program& program, const SessionOptions& options);
 
   // To plan for so many ranks, none of which will run: there are no local ranks and no world. The options' job is not
-  // looked at. Where there is no GPU, one is described (gpu.h); in a build without CUDA that is kUnavailable.
+  // looked at. Where there is no GPU, one is described (gpu.h); in a build without CUDA that is kUnavailable. On the
+  // host nothing is timed: kernels are those of earlier runs, or of the rule.
   static absl::StatusOr<std::unique_ptr<Backend>> OpenToPlan(int ranks, Spread spread, const SessionOptions& options);
   ~Backend();
 
@@ -53,14 +55,16 @@ class Backend {
   absl::StatusOr<FoldedSchedules> MakeFoldedSchedules(const Program& program, const Graph& entry) const;
 
  private:
-  Backend(int ranks, Spread spread, const SessionOptions& options);
+  Backend(int ranks, Spread spread, bool runs, const SessionOptions& options);
   int compute_streams() const;
   absl::Status FindKernels();
+  HostKernelOptions HostOptions() const;
   absl::Status DescribeKernels(const absl::Status& missing);
   absl::Status FindWorld(const Program& program);
   absl::Status JoinWorldOfJob(const Program& program);
 
   const Spread spread_;
+  const bool runs_;         // else it is to plan only
   const int ranks_of_gpu_;  // that share one
   SessionOptions options_;
   std::unique_ptr<Device> gpu_;

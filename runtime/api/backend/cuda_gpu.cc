@@ -5,7 +5,7 @@
 #include "ops/cuda/cuda_kernels.h"
 #include "ops/cuda/cuda_libraries.h"
 #include "ops/cuda/described_gpu.h"
-#include "ops/cuda/plans/plan_cache.h"
+#include "ops/plans/plan_cache.h"
 #include "runtime/api/backend/gpu.h"
 #include "runtime/api/job/job.h"
 #include "runtime/base/status.h"

@@ -1,5 +1,5 @@
 // Kernels are chosen once for the whole program (docs/design.md 5.4): the process of rank 0 chooses, which may take
-// minutes where libraries' plans are timed; the others adopt what it chose, then choose alike.
+// minutes where plans are timed; the others adopt what it chose, then choose alike.
 #ifndef PARTITA_RUNTIME_API_JOB_CHOOSE_ONCE_H_
 #define PARTITA_RUNTIME_API_JOB_CHOOSE_ONCE_H_
 

@@ -5,6 +5,7 @@
 #include "graph/proto_io/proto_io.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/status.h"
+#include "tools/program/cache_folder.h"
 
 namespace partita {
 
@@ -38,6 +39,7 @@ SessionOptions SessionOptionsOf(const ModelCase& measured, int ranks) {
   options.group_updates = true;
   options.device.allow_tf32 = measured.precision == "tf32";
   options.device.deterministic = false;
+  if (const std::string cache = CacheFolder(); !cache.empty()) options.device.plan_folder = cache + "/plans";
   if (measured.gpu) options.device.gpu = 0;
   return options;
 }

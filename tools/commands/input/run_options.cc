@@ -11,7 +11,7 @@
 #include "runtime/api/backend/gpu.h"
 #include "runtime/base/status.h"
 #include "runtime/telemetry/log.h"
-#include "tools/commands/input/cache_folder.h"
+#include "tools/program/cache_folder.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -47,6 +47,8 @@ SessionOptions ReadRun(const Flags& flags, const std::optional<MachineSpeed>& sp
   if (flags.Text("device") == "cuda") options.device.gpu = GpuIndex(flags);
   options.device.replay = !flags.Bool("launch-each");
   options.device.warn = [](const std::string& what) { spdlog::warn("{}", what); };
+  options.device.tell = [](const std::string& what) { spdlog::info("{}", what); };
+  options.device.detail = [](const std::string& what) { spdlog::debug("{}", what); };
   return options;
 }
 

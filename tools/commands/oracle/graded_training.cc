@@ -1,4 +1,5 @@
 #include "tools/commands/oracle/graded_training.h"
+#include "tools/program/cache_folder.h"
 
 #include <spdlog/spdlog.h>
 
@@ -7,7 +8,6 @@
 #include <vector>
 
 #include "runtime/base/status.h"
-#include "tools/commands/input/cache_folder.h"
 
 namespace partita {
 namespace {

@@ -5,22 +5,11 @@
 #include <sys/utsname.h>
 
 #include <chrono>
-#include <fstream>
 #include <thread>
 
+#include "ops/host/timing/processor.h"
+
 namespace partita {
-namespace {
-
-std::string ProcessorName() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(": ");
-    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown";
-}
-
-}  // namespace
 
 Host ThisHost() {
   Host host{"unknown", "unknown", ProcessorName(), static_cast<int>(std::thread::hardware_concurrency())};

@@ -56,6 +56,25 @@ class EqualityTest(TrainerCase):
     def test_data_and_model_parallel(self):
         self.run_both(4, "--batch=8", "--dp=2", "--mp=2", MLP)
 
+    def test_timed_convolutions(self):
+        """Processes take what rank 0 has timed, and a later run what was kept; --deterministic wants none of it."""
+        graph = example("lenet5.pbtxt")
+        plans = self.path("plans")
+        saved = []
+        for name, launch in [("processes", ["launch", "--nproc=2", "--"]), ("threads", [])]:
+            says = self.call(*launch, "train", "--mock-data", "--steps=3", "--threads=1", "--batch=8", "--dp=2",
+                             "--deterministic=false", "--plan-cache=" + plans, "--log=debug",
+                             "--save=" + self.path(name), graph).stderr
+            self.assertEqual(launch != [], "convolutions are timed" in says, says)
+            with open(self.path(name), "rb") as file:
+                saved.append(file.read())
+            kept = sorted(os.listdir(plans))
+            self.assertGreater(len(kept), 0)
+        self.assertEqual(saved[0], saved[1])
+        self.call("train", "--mock-data", "--steps=1", "--threads=1", "--batch=16", "--deterministic",
+                  "--plan-cache=" + plans, graph)
+        self.assertEqual(sorted(os.listdir(plans)), kept)
+
     def test_mixed_layouts_in_f64(self):
         self.run_both(4, "--batch=8", "--precision=f64", "--strategy=" + example("lenet5_mixed.pbtxt"),
                       example("lenet5.pbtxt"))

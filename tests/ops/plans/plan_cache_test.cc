@@ -1,4 +1,4 @@
-#include "ops/cuda/plans/plan_cache.h"
+#include "ops/plans/plan_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ class PlanCacheTest : public testing::Test {
 
 TEST_F(PlanCacheTest, OutlivesTheProcess) {
   const std::string plan("{\"engine\": 3}\n\0tail", 19);
-  PlanCache(folder_).Add("conv 1x2", plan);
+  EXPECT_TRUE(PlanCache(folder_).Add("conv 1x2", plan));
   PlanCache later(folder_);
   EXPECT_EQ(later.Find("conv 1x2"), plan);
   EXPECT_EQ(later.Find("conv 1x3"), std::nullopt);
@@ -38,7 +38,7 @@ TEST_F(PlanCacheTest, OutlivesTheProcess) {
 
 TEST_F(PlanCacheTest, WithoutAFolderItIsMemoryAlone) {
   PlanCache cache;
-  cache.Add("a", "plan");
+  EXPECT_TRUE(cache.Add("a", "plan"));
   EXPECT_EQ(cache.Find("a"), "plan");
   EXPECT_EQ(PlanCache().Find("a"), std::nullopt);
 }
@@ -66,7 +66,7 @@ TEST_F(PlanCacheTest, ADamagedFileIsNoPlan) {
 TEST_F(PlanCacheTest, AFolderThatCannotBeWrittenIsNoError) {
   std::ofstream(folder_) << "a file";
   PlanCache cache(folder_);
-  cache.Add("key", "plan");
+  EXPECT_FALSE(cache.Add("key", "plan"));
   EXPECT_EQ(cache.Find("key"), "plan");
   EXPECT_EQ(PlanCache(folder_).Find("key"), std::nullopt);
   fs::remove(folder_);

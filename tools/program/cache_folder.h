@@ -1,6 +1,6 @@
 // Where the programs keep what they find out from run to run.
-#ifndef PARTITA_TOOLS_COMMANDS_INPUT_CACHE_FOLDER_H_
-#define PARTITA_TOOLS_COMMANDS_INPUT_CACHE_FOLDER_H_
+#ifndef PARTITA_TOOLS_PROGRAM_CACHE_FOLDER_H_
+#define PARTITA_TOOLS_PROGRAM_CACHE_FOLDER_H_
 
 #include <string>
 
@@ -11,4 +11,4 @@ std::string CacheFolder();
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_COMMANDS_INPUT_CACHE_FOLDER_H_
+#endif  // PARTITA_TOOLS_PROGRAM_CACHE_FOLDER_H_

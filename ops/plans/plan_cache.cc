@@ -1,4 +1,4 @@
-#include "ops/cuda/plans/plan_cache.h"
+#include "ops/plans/plan_cache.h"
 
 #include <filesystem>
 #include <system_error>
@@ -76,15 +76,16 @@ std::optional<std::string> PlanCache::Read(const std::string& key) const {
   return std::nullopt;
 }
 
-void PlanCache::Add(const std::string& key, const std::string& plan) {
+bool PlanCache::Add(const std::string& key, const std::string& plan) {
   CHECK(key.find('\n') == std::string::npos);
   const std::lock_guard<std::mutex> lock(mutex_);
   plans_[key] = plan;
-  if (folder_.empty()) return;
+  if (folder_.empty()) return true;
   const absl::Status written = Write(key, plan);
   if (!written.ok() && !std::exchange(unwritable_, true)) {
     Warn(fmt::format("plans are not kept for the next run: {}", std::string(written.message())));
   }
+  return written.ok();
 }
 
 absl::Status PlanCache::Write(const std::string& key, const std::string& plan) const {

@@ -1,4 +1,4 @@
-#include "tools/commands/input/cache_folder.h"
+#include "tools/program/cache_folder.h"
 
 #include <cstdlib>
 

@@ -1,11 +1,12 @@
-// Plans of foreign libraries by what they are for: (op, shape, library version, device) -> a text of the library's own.
+// What was found out about kernels, a plan, by what it is for: (op, shape, library version, device) -> a text, of a
+// foreign library's own or of the host's kernels.
 //
 // Kept in memory and, if a folder is named, on disk, a file per plan, so the next run need not search. A file that
 // cannot be read, is damaged or belongs to another key counts as absent and is replaced by the next plan for its key;
 // one that cannot be written is not written. Either is told as a warning. The lowest rank's plans go to the others by
 // Export and Import before they choose kernels, so that all ranks run the same ones.
-#ifndef PARTITA_OPS_CUDA_PLANS_PLAN_CACHE_H_
-#define PARTITA_OPS_CUDA_PLANS_PLAN_CACHE_H_
+#ifndef PARTITA_OPS_PLANS_PLAN_CACHE_H_
+#define PARTITA_OPS_PLANS_PLAN_CACHE_H_
 
 #include <functional>
 #include <map>
@@ -30,8 +31,8 @@ class PlanCache {
 
   std::optional<std::string> Find(const std::string& key);
 
-  // Replaces what there was. `key` has no line break.
-  void Add(const std::string& key, const std::string& plan);
+  // Replaces what there was. `key` has no line break. False: a folder is named, but the next run will not find it.
+  bool Add(const std::string& key, const std::string& plan);
 
   // The library does not take the plan that was found for the key: forgets it, and tells so.
   void Refuse(const std::string& key, const std::string& why);
@@ -55,4 +56,4 @@ class PlanCache {
 
 }  // namespace partita
 
-#endif  // PARTITA_OPS_CUDA_PLANS_PLAN_CACHE_H_
+#endif  // PARTITA_OPS_PLANS_PLAN_CACHE_H_

@@ -1,0 +1,40 @@
+// How long several kernels take for one node on this machine.
+#ifndef PARTITA_OPS_HOST_TIMING_FORM_TIMER_H_
+#define PARTITA_OPS_HOST_TIMING_FORM_TIMER_H_
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ops/host/kernel/host_kernel.h"
+
+namespace partita {
+
+// A kernel of a node, by the name of its family.
+struct Form {
+  std::string name;
+  PreparedKernel prepared;
+};
+
+// Seconds of a run of each form of the node. A function, so that a test can say what the times are.
+using FormTimer =
+    std::function<absl::StatusOr<std::vector<double>>(const LocalNode& node, std::span<const Form> forms)>;
+
+// Of each form, on `threads` threads (0: the caller's), the least seconds of so many runs, one after the other in
+// turns; of no more once its own have taken kEnoughSeconds together or, of a form behind the first, where the least is
+// kHopeless times that of another. All operands are in memory of its own, which is given back. `now` is a clock in
+// seconds. Errors: those of a kernel; kResourceExhausted: there is no memory or no thread for it.
+inline constexpr int kMostRuns = 5;
+inline constexpr double kEnoughSeconds = 0.1;
+inline constexpr double kHopeless = 1.5;
+absl::StatusOr<std::vector<double>> TimeForms(const LocalNode& node, std::span<const Form> forms, int threads,
+                                              const std::function<double()>& now);
+
+// The same by the steady clock.
+FormTimer TimerOnThreads(int threads);
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_TIMING_FORM_TIMER_H_

@@ -1,0 +1,75 @@
+// Which of the kernels that can compute a node is the fastest: timed once, and kept.
+//
+// What was chosen for a signature holds for the whole run. It is read from a folder or, where nothing is there, timed
+// and written there, so the next run on such a machine computes the same bits; of two processes that time at once the
+// second takes what the first has written. Where it cannot be kept, nothing is timed, and the rule's kernel is taken:
+// no run depends on times that are lost with it. Other processes of a job adopt what rank 0 has chosen, and time
+// nothing.
+#ifndef PARTITA_OPS_HOST_TIMING_TIMED_CHOICE_H_
+#define PARTITA_OPS_HOST_TIMING_TIMED_CHOICE_H_
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "graph/ir/kernel_catalogue.h"
+#include "ops/host/timing/form_timer.h"
+#include "ops/plans/plan_cache.h"
+
+namespace partita {
+
+using TellFunction = std::function<void(const std::string&)>;
+
+struct HostTiming {
+  std::string folder = "";   // where choices are kept from run to run; empty: nothing is timed
+  bool times = true;         // false: what is kept is taken, nothing is timed
+  WarnFunction warn = {};    // of files that are damaged or cannot be written
+  TellFunction tell = {};    // once, before the first node is timed
+  TellFunction detail = {};  // of each that was timed
+  FormTimer timer = {};      // empty: TimerOnThreads
+  std::string machine = "";  // what times depend on; empty: HostMachine()
+};
+
+// Thread-safe.
+class TimedChoice {
+ public:
+  // `threads` are those of the streams that will run what is chosen.
+  TimedChoice(HostTiming timing, int threads);
+
+  struct Choice {
+    std::string form;    // its name
+    std::string remark;  // "of winograd 1.213 ms, onednn 1.604 ms"; empty: not timed
+  };
+
+  // What was chosen before, in this run or in one whose choices were kept.
+  std::optional<Choice> Find(const std::string& signature);
+
+  // Of at least one form, the first of which is the rule's. It is taken unless another is faster by more than a
+  // twentieth; timing more closely would not tell the same each time.
+  Choice Choose(const std::string& signature, const LocalNode& node, std::span<const Form> forms);
+
+  // What Find gave is no kernel for the signature: forgets it, and warns of a file.
+  void Refuse(const std::string& signature, const std::string& why);
+
+  // KernelLibrary
+  std::string Choices() const;
+  absl::Status Adopt(const std::string& choices);
+
+ private:
+  std::string KeyOf(const std::string& signature) const;
+  Choice Time(const std::string& signature, const LocalNode& node, std::span<const Form> forms);
+
+  HostTiming timing_;
+  const int threads_;
+  PlanCache kept_;
+  PlanCache chosen_;  // of this run, by signature, in memory
+  std::mutex mutex_;  // one node is timed at a time
+  bool adopted_ = false, told_ = false, unkept_ = false;
+};
+
+}  // namespace partita
+
+#endif  // PARTITA_OPS_HOST_TIMING_TIMED_CHOICE_H_
