@@ -18,6 +18,7 @@ std::vector<OpDefinition> AllDefinitions() {
       Conv2dOp(),
       Conv2dEpilogueOp(),
       Conv2dInputGradOp(),
+      Conv2dInputGradSumOp(),
       Conv2dWeightGradOp(),
       MatMulOp(),
       MatMulEpilogueOp(),

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "ops/cuda/own/gradient_sum.h"
 #include "ops/cuda/own/own_kernels.h"
 #include "ops/functors/elementwise.h"
 #include "ops/functors/updates/row_updates.h"
@@ -27,6 +28,10 @@ absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node, ForeignKer
   return foreign.Convolution(node);
 }
 
+absl::StatusOr<PreparedCudaKernel> ConvolutionSum(const LocalNode& node, ForeignKernels& foreign) {
+  return GradientSum(node, [&foreign](const LocalNode& term) { return foreign.Convolution(term); });
+}
+
 // The same with the ops of the lists in ops/functors/elementwise.h and ops/functors/updates/updates.h.
 KernelTable WithLists(KernelTable table) {
   for (const std::string& op : NamesOf(UnaryOps())) table[op] = {{"own", Own<CudaUnary>}};
@@ -46,6 +51,7 @@ const KernelTable& Table() {
       {"conv2d", {{"cudnn", Convolution}, {"reference", Own<CudaConv2d>}}},
       {"conv2d_epilogue", {{"cudnn", Convolution}, {"reference", Own<CudaConv2d>}}},
       {"conv2d_input_grad", {{"cudnn", Convolution}, {"reference", Own<CudaConv2dInputGrad>}}},
+      {"conv2d_input_grad_sum", {{"cudnn", ConvolutionSum}, {"reference", Own<CudaConv2dInputGradSum>}}},
       {"conv2d_weight_grad", {{"cudnn", Convolution}, {"reference", Own<CudaConv2dWeightGrad>}}},
       {"matmul", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMul>}}},
       {"matmul_epilogue", {{"cublaslt", MatMul}, {"reference", Own<CudaMatMul>}}},

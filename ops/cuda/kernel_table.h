@@ -18,7 +18,7 @@ class ForeignKernels {
   virtual absl::StatusOr<PreparedCudaKernel> MatMul(const LocalNode& node) = 0;
   // lstm_steps and its two gradients.
   virtual absl::StatusOr<PreparedCudaKernel> Lstm(const LocalNode& node) = 0;
-  // conv2d and its two gradients.
+  // conv2d and its two gradients; conv2d_input_grad_sum of one term.
   virtual absl::StatusOr<PreparedCudaKernel> Convolution(const LocalNode& node) = 0;
 };
 

@@ -9,6 +9,10 @@
 //
 //   conv2d_input_grad(dy, w) shape=x     the transpose in x: linear in dy and w
 //   conv2d_weight_grad(x, dy) shape=w    the transpose in w: a sum over samples
+//
+//   conv2d_input_grad_sum(dy, w, dy', w', ...) shape=x     conv2d_input_grad(dy, w) + conv2d_input_grad(dy', w') + ...
+// joins what convolutions of one x, with windows of one size, add to its cotangent (ops/fusions/sum_input_gradients.h).
+// They have output channels of their own, so that these cannot be split alike.
 #include "ops/definitions/definitions.h"
 #include "ops/forms/epilogue.h"
 #include "ops/forms/op_builder.h"
@@ -52,14 +56,39 @@ absl::StatusOr<std::vector<TensorType>> EpilogueShape(const NodeView& node) {
   return y;
 }
 
-absl::StatusOr<std::vector<TensorType>> InputGradShape(const NodeView& node) {
-  RETURN_IF_ERROR(CheckFloating(node, 0, "dy"));
-  RETURN_IF_ERROR(CheckDType(node, 1, "w", node.inputs[0]->dtype));
-  RETURN_IF_ERROR(CheckRank(node, 1, "w", {4}, "[out,h,w,in]"));
-  ASSIGN_OR_RETURN(const Shape x, ShapeAttribute(node.attributes, 4));
+// Of inputs `first` and behind it, the cotangent and filters of a convolution of x.
+absl::Status CheckInputGrad(const NodeView& node, int first, const Shape& x) {
+  RETURN_IF_ERROR(CheckFloating(node, first, "dy"));
+  RETURN_IF_ERROR(CheckDType(node, first + 1, "w", node.inputs[first]->dtype));
+  RETURN_IF_ERROR(CheckRank(node, first + 1, "w", {4}, "[out,h,w,in]"));
+  ASSIGN_OR_RETURN(const Shape y, ConvolutionOutput(node.attributes, x, node.inputs[first + 1]->shape));
+  return CheckShape(node, first, "dy", y, "the convolution's output");
+}
+
+absl::StatusOr<Shape> ImagesAttribute(const NodeView& node) {
+  ASSIGN_OR_RETURN(Shape x, ShapeAttribute(node.attributes, 4));
   if (x.size() != 4) return InvalidArgument("attribute shape is {}; [n,h,w,c] is needed", ToString(x));
-  ASSIGN_OR_RETURN(const Shape y, ConvolutionOutput(node.attributes, x, node.inputs[1]->shape));
-  RETURN_IF_ERROR(CheckShape(node, 0, "dy", y, "the convolution's output"));
+  return x;
+}
+
+absl::StatusOr<std::vector<TensorType>> InputGradShape(const NodeView& node) {
+  ASSIGN_OR_RETURN(const Shape x, ImagesAttribute(node));
+  RETURN_IF_ERROR(CheckInputGrad(node, 0, x));
+  return std::vector<TensorType>{{node.inputs[0]->dtype, x}};
+}
+
+absl::StatusOr<std::vector<TensorType>> InputGradSumShape(const NodeView& node) {
+  const auto inputs = static_cast<int>(node.inputs.size());
+  if (inputs % 2 != 0) return InvalidArgument("there are {} inputs; dy and w of each convolution are needed", inputs);
+  ASSIGN_OR_RETURN(const Shape x, ImagesAttribute(node));
+  for (int i = 0; i < inputs; i += 2) {
+    RETURN_IF_ERROR(CheckDType(node, i, "dy", node.inputs[0]->dtype));
+    RETURN_IF_ERROR(CheckInputGrad(node, i, x));
+    const Shape &first = node.inputs[1]->shape, &w = node.inputs[i + 1]->shape;
+    if (w[1] == first[1] && w[2] == first[2]) continue;
+    return InvalidArgument("w has windows of {} x {}, that before it of {} x {}; they must be of one size", w[1], w[2],
+                           first[1], first[2]);
+  }
   return std::vector<TensorType>{{node.inputs[0]->dtype, x}};
 }
 
@@ -115,6 +144,17 @@ std::vector<Rule> BilinearRules(const NodeView& node, const ConvolutionView& vie
   }
   rules.push_back(Partial({P(), R()}));
   rules.push_back(Partial({R(), P()}));
+  return rules;
+}
+
+// Those of one term, for all of them; their output channels are not as many, and have no cuts in common.
+std::vector<Rule> InputGradSumRules(const NodeView& node) {
+  const NodeView term{node.attributes, {node.inputs[0], node.inputs[1]}, node.outputs};
+  std::vector<Rule> rules = BilinearRules(term, {{Part::kY, Part::kW}, Part::kX});
+  std::erase_if(rules, [](const Rule& rule) { return rule.name == "output_channels"; });
+  for (Rule& rule : rules) {
+    for (size_t i = 2; i < node.inputs.size(); ++i) rule.inputs.push_back(rule.inputs[i - 2]);
+  }
   return rules;
 }
 
@@ -192,6 +232,22 @@ OpDefinition Conv2dInputGradOp() {
         return BilinearRules(node, {{Part::kY, Part::kW}, Part::kX});
       })
       .Flops([](const NodeView& node) { return Cost(node.inputs[0]->shape, node.inputs[1]->shape); });
+}
+
+OpDefinition Conv2dInputGradSumOp() {
+  return ConvolutionOp("conv2d_input_grad_sum")
+      .Internal()
+      .Variadic("dy_and_w")
+      .Required("shape", IntList())
+      .Shape(InputGradSumShape)
+      .Rules(InputGradSumRules)
+      .Flops([](const NodeView& node) {
+        double flops = 0;
+        for (size_t i = 0; i < node.inputs.size(); i += 2) {
+          flops += Cost(node.inputs[i]->shape, node.inputs[i + 1]->shape);
+        }
+        return flops;
+      });
 }
 
 OpDefinition Conv2dWeightGradOp() {

@@ -18,6 +18,7 @@ OpDefinition ConstantOp();
 OpDefinition Conv2dOp();
 OpDefinition Conv2dEpilogueOp();
 OpDefinition Conv2dInputGradOp();
+OpDefinition Conv2dInputGradSumOp();
 OpDefinition Conv2dWeightGradOp();
 // matmul.cc
 OpDefinition MatMulOp();

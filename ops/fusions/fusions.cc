@@ -6,13 +6,17 @@
 #include "ops/fusions/fuse_normalize_relu.h"
 #include "ops/fusions/fuse_relu_masks.h"
 #include "ops/fusions/fuse_widening.h"
+#include "ops/fusions/pool_last.h"
+#include "ops/fusions/sum_input_gradients.h"
 
 namespace partita {
 
 std::vector<Fusion> AllFusions() {
   return {
+      {"pool_last", Fusion::When::kForward, PoolLast},
       {"fuse_normalize_relu", Fusion::When::kForward, FuseNormalizeRelu},
       {"fuse_batch_norm_gradient", Fusion::When::kGradients, FuseBatchNormGradient},
+      {"sum_input_gradients", Fusion::When::kGradients, SumInputGradients},
       {"fuse_epilogues", Fusion::When::kLast, FuseEpilogues},
       {"fuse_relu_masks", Fusion::When::kLast, FuseReluMasks, /*for_gpu=*/true},
       {"fuse_bias_gradient", Fusion::When::kLast, FuseBiasGradient, /*for_gpu=*/true},

@@ -60,6 +60,10 @@ void AddLinearGradients(Cases& cases) {
     attributes.Set("shape", c.w);
     cases.Add("conv2d_weight_grad", c.variant, attributes, {Fixed(c.x), Fixed(y)});
   }
+  cases.Add("conv2d_input_grad_sum", "pixels", {{"shape", Ints{2, 5, 4, 3}}},
+            {Fixed({2, 5, 4, 6}), Fixed({6, 1, 1, 3}), Fixed({2, 5, 4, 2}), Fixed({2, 1, 1, 3})});
+  cases.Add("conv2d_input_grad_sum", "windows", {{"shape", Ints{2, 5, 4, 3}}, {"padding", Ints{1, 1, 0, 0}}},
+            {Fixed({2, 5, 2, 6}), Fixed({6, 3, 3, 3}), Fixed({2, 5, 2, 1}), Fixed({1, 3, 3, 3})});
   cases.Add("matmul_bias_grad", "of_w", {{"transpose_x", true}}, {Fixed({7, 5}), Fixed({7, 3})});
   cases.Add("matmul_bias_grad", "of_x", {{"transpose_x", true}, {"bias_of", std::string("x")}},
             {Fixed({7, 5}), Fixed({7, 3})});

@@ -223,6 +223,13 @@ TEST(Rules, ConvolutionReadsRowsAndColumnsByWindows) {
   EXPECT_EQ(RuleTexts("conv2d_weight_grad", attributes, {x, y})[4], "width: S2(9x5/1-2) S2 -> P");
 }
 
+TEST(Rules, ASumOfInputGradientsHasNoOutputChannelsToSplit) {
+  EXPECT_EQ(RuleTexts("conv2d_input_grad_sum", {{"shape", IntList{4, 5, 5, 3}}},
+                      {F({4, 5, 5, 6}), F({6, 1, 1, 3}), F({4, 5, 5, 2}), F({2, 1, 1, 3})}),
+            (Texts{"samples: S0 R S0 R -> S0", "input_channels: R S3 R S3 -> S3", "height: S1 R S1 R -> S1",
+                   "width: S2 R S2 R -> S2", "partial: P R P R -> P", "partial: R P R P -> P"}));
+}
+
 TEST(Rules, ConvolutionOfSinglePixelsNeedsNoWindows) {
   EXPECT_EQ(RuleTexts("conv2d", {}, {F({4, 5, 5, 4}), F({6, 1, 1, 4})})[3], "height: S1 R -> S1");
   EXPECT_EQ(RuleTexts("conv2d", {{"stride", IntList{2, 2}}}, {F({4, 5, 5, 4}), F({6, 1, 1, 4})})[3],

@@ -202,7 +202,8 @@ std::vector<BlockPlace> CudnnConvolution::Places() const {
 }
 
 std::string CudnnConvolution::Name() const {
-  if (direction != Direction::kForward) return node->op->name;
+  if (direction == Direction::kInputGrad) return "conv2d_input_grad";  // a term of a sum is one
+  if (direction == Direction::kWeightGrad) return "conv2d_weight_grad";
   const std::string activation = epilogue.activation_name();
   return std::string("conv2d") + (epilogue.bias ? "+bias" : "") + (activation.empty() ? "" : "+" + activation);
 }
@@ -214,7 +215,8 @@ absl::StatusOr<CudnnConvolution> DescribeConvolution(const LocalNode& node) {
     return InvalidArgument("dtype is {}, allowed are f32 and bf16", Name(dtype));
   }
   CudnnConvolution description{Direction::kForward, {}, {}, &node};
-  if (op == "conv2d_input_grad") {
+  if (op == "conv2d_input_grad" || op == "conv2d_input_grad_sum") {
+    if (node.inputs.size() > 2) return InvalidArgument("{} terms, allowed is one", node.inputs.size() / 2);
     description.direction = Direction::kInputGrad;
     description.conv = InputGradConvolution(node);
   } else if (op == "conv2d_weight_grad") {

@@ -41,6 +41,7 @@ absl::StatusOr<PreparedCudaKernel> CudaMatMulReluMask(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaMatMulReluGrad(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaConv2d(const LocalNode& node);
 absl::StatusOr<PreparedCudaKernel> CudaConv2dInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedCudaKernel> CudaConv2dInputGradSum(const LocalNode& node);  // gradient_sum.cc
 absl::StatusOr<PreparedCudaKernel> CudaConv2dWeightGrad(const LocalNode& node);
 
 // pooling.cc

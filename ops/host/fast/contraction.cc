@@ -7,6 +7,7 @@
 #include "ops/functors/epilogue.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/products/gemm.h"
+#include "ops/values/gradient_terms.h"
 #include "ops/values/node_geometry.h"
 
 namespace partita {
@@ -118,17 +119,22 @@ absl::StatusOr<PreparedKernel> Im2ColConv2d(const LocalNode& node) {
   });
 }
 
+// Of windows of one size, so that all terms have as many columns.
 absl::StatusOr<PreparedKernel> Im2ColConv2dInputGrad(const LocalNode& node) {
-  const Convolution conv = InputGradConvolution(node);
+  std::vector<Convolution> terms;
+  for (size_t t = 0; t < TermsOf(node); ++t) terms.push_back(InputGradConvolution(TermOf(node, t)));
   const int64_t elements = node.outputs[0].elements();
-  return PrepareConvolution(node, conv, [conv, elements]<typename T>(const KernelArguments& a) {
-    const int64_t filter = FilterSize(conv);
+  return PrepareConvolution(node, terms[0], [terms, elements]<typename T>(const KernelArguments& a) {
     std::fill(Out<T>(a, 0), Out<T>(a, 0) + elements, T(0));
-    ForSamples<T>(conv, a, [&](const SampleAddresses<T>& at, int64_t group) {
-      Gemm(Pixels(conv), filter, conv.group_out_c(), {In<T>(a, 0) + at.y, conv.images.out_c, 1},
-           {In<T>(a, 1) + at.w, filter, 1}, at.columns, filter, false, at.gemm);
-      AddColumns(conv, group, at.columns, Out<T>(a, 0) + at.x);
-    });
+    for (size_t t = 0; t < terms.size(); ++t) {
+      const Convolution& conv = terms[t];
+      const int64_t filter = FilterSize(conv);
+      ForSamples<T>(conv, a, [&](const SampleAddresses<T>& at, int64_t group) {
+        Gemm(Pixels(conv), filter, conv.group_out_c(), {In<T>(a, 2 * t) + at.y, conv.images.out_c, 1},
+             {In<T>(a, 2 * t + 1) + at.w, filter, 1}, at.columns, filter, false, at.gemm);
+        AddColumns(conv, group, at.columns, Out<T>(a, 0) + at.x);
+      });
+    }
   });
 }
 

@@ -10,7 +10,7 @@ namespace partita {
 
 // contraction.cc: f32 and f64
 absl::StatusOr<PreparedKernel> Im2ColConv2d(const LocalNode& node);
-absl::StatusOr<PreparedKernel> Im2ColConv2dInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> Im2ColConv2dInputGrad(const LocalNode& node);  // and conv2d_input_grad_sum
 absl::StatusOr<PreparedKernel> Im2ColConv2dWeightGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node);
 

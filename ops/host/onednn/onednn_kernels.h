@@ -17,6 +17,7 @@ std::string OneDnnName();
 
 absl::StatusOr<PreparedKernel> OneDnnConv2d(const LocalNode& node);
 absl::StatusOr<PreparedKernel> OneDnnConv2dInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> OneDnnConv2dInputGradSum(const LocalNode& node);  // of single pixels
 absl::StatusOr<PreparedKernel> OneDnnConv2dWeightGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> OneDnnMatMul(const LocalNode& node);
 

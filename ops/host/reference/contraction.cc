@@ -9,6 +9,7 @@
 
 #include "ops/functors/epilogue.h"
 #include "ops/host/reference/reference_kernels.h"
+#include "ops/values/gradient_terms.h"
 #include "ops/values/node_geometry.h"
 
 namespace partita {
@@ -127,11 +128,15 @@ absl::StatusOr<PreparedKernel> ReferenceConv2d(const LocalNode& node) {
 }
 
 absl::StatusOr<PreparedKernel> ReferenceConv2dInputGrad(const LocalNode& node) {
-  return AccumulatingKernel(
-      node.outputs[0], [conv = InputGradConvolution(node)]<typename T>(const KernelArguments& a, T*, double* sums) {
-        const T *dy = In<T>(a, 0), *weights = In<T>(a, 1);
-        ForEveryProduct(conv, [=](int64_t x, int64_t w, int64_t y) { sums[x] += double{dy[y]} * double{weights[w]}; });
-      });
+  std::vector<Convolution> terms;
+  for (size_t t = 0; t < TermsOf(node); ++t) terms.push_back(InputGradConvolution(TermOf(node, t)));
+  return AccumulatingKernel(node.outputs[0], [terms]<typename T>(const KernelArguments& a, T*, double* sums) {
+    for (size_t t = 0; t < terms.size(); ++t) {
+      const T *dy = In<T>(a, 2 * t), *weights = In<T>(a, 2 * t + 1);
+      ForEveryProduct(terms[t],
+                      [=](int64_t x, int64_t w, int64_t y) { sums[x] += double{dy[y]} * double{weights[w]}; });
+    }
+  });
 }
 
 absl::StatusOr<PreparedKernel> ReferenceConv2dWeightGrad(const LocalNode& node) {

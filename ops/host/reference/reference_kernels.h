@@ -41,7 +41,7 @@ absl::StatusOr<PreparedKernel> ReferenceMatMulBiasGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceMatMulReluMask(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceMatMulReluGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> ReferenceConv2d(const LocalNode& node);
-absl::StatusOr<PreparedKernel> ReferenceConv2dInputGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> ReferenceConv2dInputGrad(const LocalNode& node);  // and conv2d_input_grad_sum
 absl::StatusOr<PreparedKernel> ReferenceConv2dWeightGrad(const LocalNode& node);
 
 // pooling.cc

@@ -52,6 +52,21 @@ void AddConvolutions(CaseTable& table) {
   for (const ConvolutionSizes& s : sizes) AddConvolution(table, s);
 }
 
+// What convolutions of single pixels add to the cotangent of their images: too little for two threads, and enough.
+void AddGradientSums(CaseTable& table) {
+  const auto add = [&table](const Shape& x, const std::vector<int64_t>& out_channels) {
+    Types inputs;
+    for (const int64_t out_c : out_channels) {
+      inputs.push_back(F32({x[0], x[1], x[2], out_c}));
+      inputs.push_back(F32({out_c, 1, 1, x[3]}));
+    }
+    table.Add("conv2d_input_grad_sum", {{"shape", x}}, inputs);
+  };
+  add({2, 5, 7, 11}, {3, 8, 17});
+  add({2, 19, 23, 40}, {24, 33});
+  add({1, 2, 3, 4}, {5});
+}
+
 void AddMatMuls(CaseTable& table) {
   for (const bool x : {false, true}) {
     for (const bool w : {false, true}) {
@@ -309,6 +324,7 @@ void AddListed(CaseTable& table) {
 CaseTable MakeTable() {
   CaseTable table;
   AddConvolutions(table);
+  AddGradientSums(table);
   AddMatMuls(table);
   AddBiasGradients(table);
   AddReluMasks(table);

@@ -50,7 +50,8 @@ TEST(Refusal, Sources) {
 }
 
 TEST(Refusal, Convolution) {
-  const TensorType x = F32({2, 5, 6, 4}), w = F32({6, 3, 3, 4});
+  const TensorType x = F32({2, 5, 6, 4}), w = F32({6, 3, 3, 4}), y = F32({2, 3, 4, 6});
+  const Attributes of_x = {{"shape", x.shape}};
   ExpectRefused({
       {"conv2d", {}, {F32({2, 5, 6}), w}, "input x has shape [2,5,6]; [n,h,w,c] is needed"},
       {"conv2d", {}, {x, F32({6, 3, 3})}, "input w has shape [6,3,3]; [out,h,w,in] is needed"},
@@ -84,6 +85,13 @@ TEST(Refusal, Convolution) {
        {{"shape", Ints{2, 5, 6, 4}}},
        {F32({2, 3, 3, 6}), w},
        "input dy has shape [2,3,3,6]; [2,3,4,6]"},
+      {"conv2d_input_grad_sum", of_x, {y}, "there are 1 inputs; dy and w of each convolution are needed"},
+      {"conv2d_input_grad_sum", of_x, {y, w, F64({2, 3, 4, 6}), w}, "input dy has element type f64; f32 is needed"},
+      {"conv2d_input_grad_sum", of_x, {y, w, y, F32({5, 3, 3, 4})}, "input dy has shape [2,3,4,6]; [2,3,4,5]"},
+      {"conv2d_input_grad_sum",
+       of_x,
+       {y, w, F32({2, 5, 6, 6}), F32({6, 1, 1, 4})},
+       "w has windows of 1 x 1, that before it of 3 x 3; they must be of one size"},
       {"conv2d_weight_grad", {{"shape", Ints{6, 3, 3, 4}}}, {x, F32({1, 3, 4, 6})}, "input dy has shape [1,3,4,6]"},
   });
 }

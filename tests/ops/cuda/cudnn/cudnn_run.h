@@ -49,7 +49,9 @@ inline CudnnOptions Timed() {
   return options;
 }
 
-inline bool IsConvolution(const LocalNode& node) { return node.op->name.rfind("conv2d", 0) == 0; }
+inline bool IsSum(const LocalNode& node) { return node.op->name == "conv2d_input_grad_sum" && node.inputs.size() > 2; }
+
+inline bool IsConvolution(const LocalNode& node) { return node.op->name.rfind("conv2d", 0) == 0 && !IsSum(node); }
 
 inline KernelCase AnyCase(const std::string& op = "conv2d") {
   for (const KernelCase& c : AllCases()) {

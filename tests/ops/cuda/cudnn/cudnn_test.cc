@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "ops/cuda/own/gradient_sum.h"
 #include "tests/ops/cuda/cudnn/cudnn_run.h"
 #include "tests/ops/cuda/cudnn/fake_cudnn.h"
 #include "tests/ops/host/part_cases.h"
@@ -31,6 +32,35 @@ TEST(CudnnConvolution, EveryCaseEqualsTheHost) {
     }
   }
   EXPECT_GE(tried, 140);
+}
+
+// Its terms are gradients of the library, which a launch of ours adds up; a sum of several is no convolution.
+TEST(CudnnConvolution, ASumOfGradientsIsMadeOfItsTerms) {
+  int tried = 0;
+  for (const KernelCase& c : AllCases()) {
+    if (!IsSum(c.node)) continue;
+    FakeCudnn fake;
+    PlanCache cache;
+    const auto convolutions = CudnnConvolutions::Create(fake.api(), {}, &cache);
+    ASSERT_TRUE(convolutions.ok());
+    EXPECT_EQ((*convolutions)->Prepare(c.node).status().code(), absl::StatusCode::kInvalidArgument);
+    const auto prepared = GradientSum(c.node, [&](const LocalNode& term) { return (*convolutions)->Prepare(term); });
+    ASSERT_TRUE(prepared.ok()) << prepared.status();
+    const size_t terms = c.node.inputs.size() / 2;
+    EXPECT_EQ(prepared->library_launches, static_cast<int>(terms) + 1);
+    const auto run = [&](const KernelArguments& arguments) -> absl::Status {
+      ASSIGN_OR_RETURN(const CudaEnqueue enqueue, prepared->bind(arguments));
+      HostQueue queue;
+      queue.launches_allowed = 1;
+      return enqueue(&queue);
+    };
+    const auto found = RunOnBuffers(c.node, c.inputs, {}, prepared->workspace_bytes, "cudnn", run);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_LE(Distance((*found)[0], Outputs(InF64(c.node), c.inputs, {.reference_only = true})[0]), 1e-5) << c.name;
+    EXPECT_EQ(fake.operations_run, std::vector<int>(terms, 1));
+    ++tried;
+  }
+  EXPECT_GE(tried, 2);
 }
 
 // Rows and columns of the output, from and into larger blocks; memory that is timed has room for those.
