@@ -8,8 +8,8 @@
 // but for rounding, whatever the pooling does at the border. Only where the convolution has at most half as many output
 // channels as input channels (then it also pays for a bias and an activation, which fuse_epilogues.h could have joined
 // to the convolution), where the pooling moves by single pixels and has an output for each, and where nobody else reads
-// %p. Both nodes have names of their own, for neither of them makes what %y or %p was, and lie as a strategy wants %y to;
-// what it says of %p is said of nothing.
+// %p. Both nodes have names of their own, for neither of them makes what %y or %p was, and lie as a strategy wants %y
+// to; what it says of %p is said of nothing.
 #ifndef PARTITA_OPS_FUSIONS_POOL_LAST_H_
 #define PARTITA_OPS_FUSIONS_POOL_LAST_H_
 
