@@ -26,7 +26,7 @@ using FormTimer =
 // turns; of no more once its own have taken kEnoughSeconds together or, of a form behind the first, where the least is
 // kHopeless times that of another. All operands are in memory of its own, which is given back. `now` is a clock in
 // seconds. Errors: those of a kernel; kResourceExhausted: there is no memory or no thread for it.
-inline constexpr int kMostRuns = 5;
+inline constexpr int kMostRuns = 3;
 inline constexpr double kEnoughSeconds = 0.1;
 inline constexpr double kHopeless = 1.5;
 absl::StatusOr<std::vector<double>> TimeForms(const LocalNode& node, std::span<const Form> forms, int threads,
