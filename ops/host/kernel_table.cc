@@ -42,8 +42,11 @@ KernelTable WithLists(KernelTable table) {
   for (const std::string& op : RowUpdateNames()) {
     table[op] = {{"fast", FAST(FastRowUpdate)}, {"reference", ReferenceRowUpdate}};
   }
-  // oneDNN's own are faster where it has AVX-512.
-  if (HasWideVectors()) std::swap(table["conv2d_weight_grad"][1], table["conv2d_weight_grad"][2]);
+  if (HasWideVectors()) {  // oneDNN's own are faster where it has AVX-512
+    std::swap(table["conv2d_weight_grad"][1], table["conv2d_weight_grad"][2]);
+  } else {  // it was there alone that ours was found to be faster
+    for (const std::string op : {"matmul", "matmul_epilogue"}) std::swap(table[op][0], table[op][1]);
+  }
   for (auto& [op, entries] : table) {
     std::erase_if(entries, [](const HostKernelEntry& entry) { return entry.prepare == nullptr; });
   }
@@ -82,9 +85,15 @@ const KernelTable& Table() {
         {"im2col", FAST(Im2ColConv2dWeightGrad)},
         {"reference", ReferenceConv2dWeightGrad}}},
       {"matmul",
-       {{"onednn", FAST(OneDnnMatMul), kTaken}, {"blocked", FAST(BlockedMatMul)}, {"reference", ReferenceMatMul}}},
+       {{"packed", FAST(PackedMatMul), kRefused},
+        {"onednn", FAST(OneDnnMatMul), kTaken},
+        {"blocked", FAST(BlockedMatMul)},
+        {"reference", ReferenceMatMul}}},
       {"matmul_epilogue",
-       {{"onednn", FAST(OneDnnMatMul), kTaken}, {"blocked", FAST(BlockedMatMul)}, {"reference", ReferenceMatMul}}},
+       {{"packed", FAST(PackedMatMul), kRefused},
+        {"onednn", FAST(OneDnnMatMul), kTaken},
+        {"blocked", FAST(BlockedMatMul)},
+        {"reference", ReferenceMatMul}}},
       {"matmul_bias_grad", {{"reference", ReferenceMatMulBiasGrad}}},
       {"matmul_relu_mask", {{"reference", ReferenceMatMulReluMask}}},
       {"matmul_relu_grad", {{"reference", ReferenceMatMulReluGrad}}},

@@ -12,7 +12,7 @@
 namespace partita {
 
 struct HostKernelEntry {
-  const char* name;  // "winograd", "onednn", "im2col", "blocked", "fast", "reference"; a kernel is called <name>_<op>
+  const char* name;  // "winograd", "packed", "onednn", "im2col", "blocked", "fast", "reference": it is <name>_<op>
   HostKernelFactory prepare;
   Bf16Nodes bf16 = Bf16Nodes::kWidened;
   ColumnOperands columns = {};

@@ -7,6 +7,7 @@
 #include "ops/functors/epilogue.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/products/gemm.h"
+#include "ops/host/products/matrix_product.h"
 #include "ops/values/gradient_terms.h"
 #include "ops/values/node_geometry.h"
 
@@ -96,6 +97,17 @@ void ApplyEpilogue(const Epilogue<T>& epilogue, T* y, int64_t rows, int64_t chan
   }
 }
 
+// Sizes of a product that repay its packing.
+constexpr int64_t kLeast = 64, kLeastProducts = 1 << 20;
+
+absl::Status LargeEnough(const ProductSizes& s) {
+  if (std::min({s.m, s.n, s.k}) < kLeast || s.m * s.n * s.k < kLeastProducts) {
+    return InvalidArgument("{} x {} x {} is small, allowed are sizes from {} and {} products", s.m, s.n, s.k, kLeast,
+                           kLeastProducts);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<PreparedKernel> Im2ColConv2d(const LocalNode& node) {
@@ -164,6 +176,22 @@ absl::StatusOr<PreparedKernel> BlockedMatMul(const LocalNode& node) {
         ApplyEpilogue(Epilogue<T>{In<T>(a, 2), activation}, Out<T>(a, 0), m, n, n);
       },
       kGemmWorkspaceElements * SizeOf(node.outputs[0].dtype));
+}
+
+absl::StatusOr<PreparedKernel> PackedMatMul(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const ProductSizes sizes = MakeProductSizes(node);
+  RETURN_IF_ERROR(LargeEnough(sizes));
+  const NodeEpilogue epilogue = EpilogueOf(node);
+  if (epilogue.activation != kNoActivation) {
+    return InvalidArgument("activation is {}, allowed is none", epilogue.activation_name());
+  }
+  const MatrixProduct product(sizes);
+  return Prepared(
+      [product](const KernelArguments& a) {
+        product.Run(In<float>(a, 0), In<float>(a, 1), In<float>(a, 2), Out<float>(a, 0), Scratch<void>(a));
+      },
+      product.workspace_bytes());
 }
 
 }  // namespace partita

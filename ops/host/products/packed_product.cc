@@ -11,56 +11,49 @@
 namespace partita {
 namespace {
 
-constexpr int64_t kDepth = 256;  // of a panel's part that stays in the first cache while all rows go by
+using Tile = void (*)(int64_t depth, const float* rows, const float* panel, const TileSums& sums, const float* ahead);
 
-using Multiply = void (*)(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums,
-                          int64_t stride);
-
-// A tile: sums = or += rows x panel for a part of the depth. Then all groups of rows, part by part, while what follows
-// of the panels comes near: each group fetches its share, as of 32 rows. 12 sums of AVX2 fill its registers; 16 of
-// AVX-512 are as fast as the 24 that would, and panels of 32 columns leave nothing of most layers.
-#define PARTITA_PANEL(kName, kTarget, kBytes, kRows, kVectors)                                                    \
-  kTarget void kName##Tile(int64_t depth, const float* rows, const float* panel, bool add, float* sums,           \
-                           int64_t stride, const float* ahead) {                                                  \
-    typedef float Lanes __attribute__((vector_size(kBytes), aligned(4), may_alias));                              \
-    constexpr int64_t kLanes = kBytes / 4, kColumns = kVectors * kLanes, kShare = kColumns * kRows / 32;          \
-    Lanes sum[kRows][kVectors] = {};                                                                              \
-    for (int64_t k = 0; k < depth; ++k, rows += kRows, panel += kColumns, ahead += kShare) {                      \
-      __builtin_prefetch(ahead, 0, 2);                                                                            \
-      Lanes columns[kVectors];                                                                                    \
-      for (int v = 0; v < kVectors; ++v) columns[v] = *reinterpret_cast<const Lanes*>(panel + v * kLanes);        \
-      for (int r = 0; r < kRows; ++r) {                                                                           \
-        for (int v = 0; v < kVectors; ++v) sum[r][v] += columns[v] * rows[r];                                     \
-      }                                                                                                           \
-    }                                                                                                             \
-    for (int r = 0; r < kRows; ++r) {                                                                             \
-      for (int v = 0; v < kVectors; ++v) {                                                                        \
-        Lanes* const to = reinterpret_cast<Lanes*>(sums + r * stride + v * kLanes);                               \
-        *to = add ? *to + sum[r][v] : sum[r][v];                                                                  \
-      }                                                                                                           \
-    }                                                                                                             \
-  }                                                                                                               \
-  void kName(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums, int64_t stride) { \
-    constexpr int64_t kColumns = kVectors * kBytes / 4, kShare = kColumns * kRows / 32;                           \
-    for (int64_t k = 0; k < depth; k += kDepth) {                                                                 \
-      const int64_t part = std::min(kDepth, depth - k);                                                           \
-      for (int64_t g = 0; g < groups; ++g) {                                                                      \
-        kName##Tile(part, rows + (g * depth + k) * kRows, panel + k * kColumns, k > 0, sums + g * kRows * stride, \
-                    stride, panel + (k + part) * kColumns + g * part * kShare);                                   \
-      }                                                                                                           \
-    }                                                                                                             \
+// 12 sums of AVX2 fill its registers; 16 of AVX-512 are as fast as the 24 that would, and panels of 32 columns leave
+// nothing of most layers.
+// Sums stay in registers: what compilers do not unroll by themselves goes through memory.
+#define PARTITA_UNROLLED _Pragma("GCC unroll 8")
+#define PARTITA_TILE(kName, kTarget, kBytes, kRows, kVectors)                                                          \
+  kTarget void kName(int64_t depth, const float* rows, const float* panel, const TileSums& sums, const float* ahead) { \
+    typedef float Lanes __attribute__((vector_size(kBytes), aligned(4), may_alias));                                   \
+    constexpr int64_t kLanes = kBytes / 4, kColumns = kVectors * kLanes, kShare = kColumns * kRows / kTileFetched;     \
+    Lanes sum[kRows][kVectors] = {};                                                                                   \
+    for (int64_t k = 0; k < depth; ++k, rows += kRows, panel += kColumns, ahead += kShare) {                           \
+      __builtin_prefetch(ahead, 0, 2);                                                                                 \
+      Lanes columns[kVectors];                                                                                         \
+      for (int v = 0; v < kVectors; ++v) columns[v] = *reinterpret_cast<const Lanes*>(panel + v * kLanes);             \
+      PARTITA_UNROLLED for (int r = 0; r < kRows; ++r) {                                                               \
+        for (int v = 0; v < kVectors; ++v) sum[r][v] += columns[v] * rows[r];                                          \
+      }                                                                                                                \
+    }                                                                                                                  \
+    if (const float* from = sums.from; from != nullptr) {                                                              \
+      PARTITA_UNROLLED for (int r = 0; r < kRows; ++r, from += sums.from_stride) {                                     \
+        PARTITA_UNROLLED for (int v = 0; v < kVectors; ++v) {                                                          \
+          sum[r][v] = *reinterpret_cast<const Lanes*>(from + v * kLanes) + sum[r][v];                                  \
+        }                                                                                                              \
+      }                                                                                                                \
+    }                                                                                                                  \
+    float* to = sums.to;                                                                                               \
+    PARTITA_UNROLLED for (int r = 0; r < kRows; ++r, to += sums.stride) {                                              \
+      PARTITA_UNROLLED for (int v = 0; v < kVectors; ++v) * reinterpret_cast<Lanes*>(to + v * kLanes) = sum[r][v];     \
+    }                                                                                                                  \
   }
 
-PARTITA_PANEL(Plain, , 16, 4, 3)
+PARTITA_TILE(Plain, , 16, 4, 3)
 #if defined(__x86_64__)
-PARTITA_PANEL(Avx2, __attribute__((target("avx2,fma"))), 32, 4, 3)
-PARTITA_PANEL(Avx512, __attribute__((target("avx512f"))), 64, 8, 2)
+PARTITA_TILE(Avx2, __attribute__((target("avx2,fma"))), 32, 4, 3)
+PARTITA_TILE(Avx512, __attribute__((target("avx512f"))), 64, 8, 2)
 #endif
-#undef PARTITA_PANEL
+#undef PARTITA_TILE
+#undef PARTITA_UNROLLED
 
 struct Machine {
   PackedTile tile;
-  Multiply multiply;
+  Tile multiply;
 };
 
 Machine ThisMachine() {
@@ -73,6 +66,17 @@ Machine ThisMachine() {
 
 const Machine kMachine = ThisMachine();
 
+// Where a step of the depth is one run of memory.
+template <int64_t kWidth>
+void CopyRuns(const float* from, int64_t stride, int64_t depth, float* to) {
+  for (int64_t k = 0; k < depth; ++k) std::copy_n(from + k * stride, kWidth, to + k * kWidth);
+}
+void CopyRuns(const float* from, int64_t stride, int64_t depth, int64_t width, float* to) {
+  if (width == 8) return CopyRuns<8>(from, stride, depth, to);
+  if (width == 32) return CopyRuns<32>(from, stride, depth, to);
+  for (int64_t k = 0; k < depth; ++k) std::copy_n(from + k * stride, width, to + k * width);
+}
+
 constexpr int64_t kLine = 16;  // floats that come together from memory
 
 }  // namespace
@@ -82,10 +86,7 @@ PackedTile TileOfThisMachine() { return kMachine.tile; }
 void PackPanel(const PackedColumns& columns, int64_t index, MatrixView<float> w, float* to) {
   const int64_t width = columns.Width(index);
   const float* const first = w.data + columns.First(index) * w.column_stride;
-  if (width == columns.panel && w.column_stride == 1) {
-    for (int64_t k = 0; k < columns.depth; ++k) std::copy_n(first + k * w.row_stride, width, to + k * width);
-    return;
-  }
+  if (width == columns.panel && w.column_stride == 1) return CopyRuns(first, w.row_stride, columns.depth, width, to);
   const bool turned = width == columns.panel && w.row_stride == 1;
   const int64_t done = turned ? columns.depth / kLine * kLine : 0;
   for (int64_t k = 0; k < done; k += kLine) {
@@ -114,8 +115,21 @@ void PackRows(const PackedRows& rows, int64_t row, int64_t count, int64_t k, int
   }
 }
 
+void MultiplyTile(int64_t depth, const float* rows, const float* panel, const TileSums& sums, const float* ahead) {
+  kMachine.multiply(depth, rows, panel, sums, ahead);
+}
+
 void MultiplyPanel(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums, int64_t stride) {
-  kMachine.multiply(groups, depth, rows, panel, sums, stride);
+  const auto [group, columns] = kMachine.tile;
+  const int64_t share = columns * group / kTileFetched;
+  for (int64_t k = 0; k < depth; k += kTileDepth) {
+    const int64_t part = std::min(kTileDepth, depth - k);
+    for (int64_t g = 0; g < groups; ++g) {
+      float* const to = sums + g * group * stride;
+      kMachine.multiply(part, rows + (g * depth + k) * group, panel + k * columns,
+                        {k > 0 ? to : nullptr, stride, to, stride}, panel + (k + part) * columns + g * part * share);
+    }
+  }
 }
 
 }  // namespace partita

@@ -15,7 +15,7 @@ struct PackedTile {
 };
 PackedTile TileOfThisMachine();
 
-inline constexpr int64_t kMostTileColumns = 32;  // a multiple of 4 in any case
+inline constexpr int64_t kMostTileRows = 8, kMostTileColumns = 32;  // multiples of 4 in any case
 
 // Where elements of rows [rows, depth] lie. The last group is filled up with rows that are to be zero.
 struct PackedRows {
@@ -43,6 +43,24 @@ void PackPanel(const PackedColumns& columns, int64_t index, MatrixView<float> w,
 // Packs elements [k, k + n) of `count` rows from `row` on; they lie `stride` apart, from element k at `from` on.
 void PackRows(const PackedRows& rows, int64_t row, int64_t count, int64_t k, int64_t n, const float* from,
               int64_t stride, float* to);
+
+// Depth that a tile is made of at a time: a group's part stays in the first cache while panels go by, or a panel's while
+// groups do. A tile fetches what comes next, of each step of the depth as much as tiles of this many rows in turn need
+// of a panel.
+inline constexpr int64_t kTileDepth = 256;
+inline constexpr int64_t kTileFetched = 32;
+
+// Where the sums of a tile go, and what they are added to; null: nothing.
+struct TileSums {
+  const float* from;
+  int64_t from_stride;
+  float* to;
+  int64_t stride;
+};
+
+// sums.to[r, c] = sums.from[r, c] + the product of row r of a group with column c of a panel, over `depth`; memory from
+// `ahead` on comes nearer meanwhile.
+void MultiplyTile(int64_t depth, const float* rows, const float* panel, const TileSums& sums, const float* ahead);
 
 // sums[r * stride + c] = the product of row r with column c, for the rows of `groups`. The order of a sum depends on
 // `depth` alone.

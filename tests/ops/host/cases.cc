@@ -79,6 +79,21 @@ void AddMatMuls(CaseTable& table) {
   }
 }
 
+// Large enough to be packed: of more columns than rows, and of more rows; of a depth that is more than a tile's.
+void AddPackedProducts(CaseTable& table) {
+  for (const bool x : {false, true}) {
+    for (const bool w : {false, true}) {
+      for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{70, 130, 290}, {171, 67, 100}}) {
+        const Types operands = {F32(x ? Shape{k, m} : Shape{m, k}), F32(w ? Shape{n, k} : Shape{k, n})};
+        table.Add("matmul", {{"transpose_x", x}, {"transpose_w", w}}, operands);
+        Types biased = operands;
+        biased.push_back(F32({n}));
+        if (x == w) table.Add("matmul_epilogue", {{"transpose_x", x}, {"transpose_w", w}}, biased);
+      }
+    }
+  }
+}
+
 // Of operands whose rows can be added up.
 void AddBiasGradients(CaseTable& table) {
   for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 1, 1}, {7, 10, 13}, {33, 65, 300}}) {
@@ -347,6 +362,7 @@ CaseTable MakeTable() {
   AddScalars(table);
   AddCasts(table);
   AddEpilogues(table);
+  AddPackedProducts(table);
   AddListed(table);
   AddSequenceProducts(table);
   AddAttention(table);

@@ -10,6 +10,7 @@
 #include "ops/host/products/weight_tile.h"
 #include "ops/host/winograd/loops.h"
 #include "ops/registry.h"
+#include "ops/values/node_geometry.h"
 #include "tests/ops/host/kernel_case.h"
 
 namespace partita {
@@ -56,8 +57,17 @@ bool HasWinograd(const LocalNode& node) {
   return w[1] == 3 && w[2] == 3 && dense && attributes.Int("groups") == 1 && std::min(w[0], w[3]) >= 16 && tiles >= 64;
 }
 
+// Products that repay being packed.
+bool HasPacked(const LocalNode& node) {
+  const auto [m, n, k, transpose_x, transpose_w] = MakeProductSizes(node);
+  const bool f32 = node.outputs[0].dtype == DType::kF32 && !HasNarrow(node);
+  const bool large = std::min({m, n, k}) >= 64 && m * n * k >= 1 << 20;
+  return f32 && large && EpilogueOf(node).activation == kNoActivation;
+}
+
 // A kernel that serves some types or attributes of its op alone.
 bool Serves(const std::string& family, const LocalNode& node) {
+  if (family == "packed") return HasPacked(node);
   if (family == "winograd") return HasWinograd(node);
   if (family == "fast" && HasAxesApart(node)) return false;
   if (family == "fast" && node.op->name == "conv2d_weight_grad") return HasTiles(node.outputs[0].shape());
@@ -77,7 +87,7 @@ TEST_P(EveryKernel, EqualsTheReference) {
     const std::string family = Family(kernel, op);
     for (const DType dtype : {DType::kF32, DType::kF64}) {
       const bool f32_only =
-          family == "onednn" || family == "winograd" ||
+          family == "onednn" || family == "winograd" || family == "packed" ||
           (family == "fast" && op != "concat" && op != "slice" && op != "slice_grad" && op != "transpose");
       if (dtype == DType::kF64 && f32_only) continue;
       const LocalNode node = dtype == DType::kF32 ? c.node : InF64(c.node);
