@@ -12,6 +12,7 @@
 #include "ops/host/kernel/widened.h"
 #include "ops/host/kernel_table.h"
 #include "ops/host/timing/convolution_signature.h"
+#include "ops/host/timing/timed_choice.h"
 #include "ops/values/columns.h"
 #include "runtime/base/check.h"
 #include "runtime/device/host/host_stream.h"

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/host/timing/timed_choice.h"
+#include "ops/host/timing/host_timing.h"
 #include "runtime/exec/kernel.h"
 
 namespace partita {

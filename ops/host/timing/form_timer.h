@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "ops/host/kernel/host_kernel.h"
+#include "ops/host/timing/host_timing.h"
 
 namespace partita {
 
@@ -17,10 +18,6 @@ struct Form {
   std::string name;
   PreparedKernel prepared;
 };
-
-// Seconds of a run of each form of the node. A function, so that a test can say what the times are.
-using FormTimer =
-    std::function<absl::StatusOr<std::vector<double>>(const LocalNode& node, std::span<const Form> forms)>;
 
 // Of each form, on `threads` threads (0: the caller's), the least seconds of so many runs, one after the other in
 // turns; of no more once its own have taken kEnoughSeconds together or, of a form behind the first, where the least is

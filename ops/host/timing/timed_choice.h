@@ -17,21 +17,10 @@
 #include "absl/status/status.h"
 #include "graph/ir/kernel_catalogue.h"
 #include "ops/host/timing/form_timer.h"
+#include "ops/host/timing/host_timing.h"
 #include "ops/plans/plan_cache.h"
 
 namespace partita {
-
-using TellFunction = std::function<void(const std::string&)>;
-
-struct HostTiming {
-  std::string folder = "";   // where choices are kept from run to run; empty: nothing is timed
-  bool times = true;         // false: what is kept is taken, nothing is timed
-  WarnFunction warn = {};    // of files that are damaged or cannot be written
-  TellFunction tell = {};    // once, before the first node is timed
-  TellFunction detail = {};  // of each that was timed
-  FormTimer timer = {};      // empty: TimerOnThreads
-  std::string machine = "";  // what times depend on; empty: HostMachine()
-};
 
 // Thread-safe.
 class TimedChoice {
