@@ -74,7 +74,7 @@ TEST(PlacementTable, ToysAreThoseByHand) {
   expect("the same, a transfer takes 1", 18, "11");
 }
 
-// As far as its branches go; with 64 samples the longest way through them is 76 % of all.
+// As far as its branches go; with 64 samples the longest way through them is 82 % of all.
 TEST(PlacementTable, InceptionIsPlacedAsWellAsCanBe) {
   const auto parts = PlaceInception();
   ASSERT_TRUE(parts.ok()) << parts.status();
@@ -87,10 +87,10 @@ TEST(PlacementTable, InceptionIsPlacedAsWellAsCanBe) {
   const PlacedPart &many = (*parts)[0], &one = (*parts)[2];
   EXPECT_EQ(many.gap(), 0) << "proven";
   EXPECT_EQ(one.gap(), 0) << "proven";
-  EXPECT_GT(many.speedup(), 1.30);
+  EXPECT_GT(many.speedup(), 1.20);
   EXPECT_GT(many.speedup(), 0.99 * many.alone / many.longest);
-  EXPECT_LT(many.alone / many.longest, 1.32);
-  EXPECT_GE(one.speedup(), 1.39);
+  EXPECT_LT(many.alone / many.longest, 1.22);
+  EXPECT_GT(one.speedup(), 1.25);
 }
 
 // A plan computes what the formula says, and its sums of gradients are those of the formula, but hide behind kernels.

@@ -32,8 +32,8 @@ TEST(Epilogue, IsTheProductThenBiasThenTheActivation) {
     EXPECT_EQ(Outputs(whole, c.inputs, kReference)[0], y) << c.name;
     ++checked;
   }
-  // With and without a bias; 16 products are there once more, wide; and one of a sequence.
-  EXPECT_EQ(checked, static_cast<int>(NamesOf(EpilogueOps()).size() + 1) * (2 * 31 + 16) + 1);
+  // With and without a bias; 16 products are there once more, wide; one of a sequence, and four large ones.
+  EXPECT_EQ(checked, static_cast<int>(NamesOf(EpilogueOps()).size() + 1) * (2 * 31 + 16) + 1 + 4);
 }
 
 // matmul_bias_grad is a product and the gradient of a bias.
