@@ -78,7 +78,7 @@ TEST(PlacementTable, ToysAreThoseByHand) {
 TEST(PlacementTable, InceptionIsPlacedAsWellAsCanBe) {
   const auto parts = PlaceInception();
   ASSERT_TRUE(parts.ok()) << parts.status();
-  ASSERT_EQ(parts->size(), 4U);
+  ASSERT_EQ(parts->size(), 8U);
   for (const PlacedPart& part : *parts) {
     EXPECT_LE(part.placed, part.heft) << part.part;
     EXPECT_LE(part.gap(), 0.02) << part.part;
@@ -91,6 +91,12 @@ TEST(PlacementTable, InceptionIsPlacedAsWellAsCanBe) {
   EXPECT_GT(many.speedup(), 0.99 * many.alone / many.longest);
   EXPECT_LT(many.alone / many.longest, 1.22);
   EXPECT_GT(one.speedup(), 1.25);
+  const PlacedPart &many_of_paper = (*parts)[4], &one_of_paper = (*parts)[6];
+  EXPECT_EQ(many_of_paper.pools, PlacedPart::Pools::kFirst);
+  EXPECT_EQ(many_of_paper.gap(), 0) << "proven";
+  EXPECT_EQ(one_of_paper.gap(), 0) << "proven";
+  EXPECT_GT(many_of_paper.speedup(), 1.30);
+  EXPECT_GT(one_of_paper.speedup(), 1.39);
 }
 
 // A plan computes what the formula says, and its sums of gradients are those of the formula, but hide behind kernels.

@@ -13,7 +13,12 @@ namespace partita {
 
 // Seconds by the roofline, with what a launch takes besides.
 struct PlacedPart {
+  // Average pools and the 1 x 1 convolutions that read them: as the paper's graph has them, or as ours does
+  // (docs/design.md 5.37).
+  enum class Pools : uint8_t { kFirst, kLast };
+
   std::string part;  // forward, step
+  Pools pools = Pools::kLast;
   int64_t samples = 0;
   double launch_seconds = 0;
   double alone = 0;    // on one of the devices
@@ -30,7 +35,7 @@ struct PlacedPart {
 absl::StatusOr<std::string> PlaceToys();
 
 // Two V100 of the shipped DGX-1: with 64 samples and as shipped, where a launch takes no time of its own, and with one
-// sample and 10 us for each launch.
+// sample and 10 us for each launch; first with pools last, then with pools first.
 absl::StatusOr<std::vector<PlacedPart>> PlaceInception();
 
 }  // namespace partita
