@@ -29,8 +29,8 @@
 #include "tools/commands/oracle/graded_training.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
-#include "tools/program/waiting_threads.h"
 #include "tools/program/run_main.h"
+#include "tools/program/waiting_threads.h"
 
 namespace partita {
 namespace {
@@ -248,17 +248,31 @@ absl::StatusOr<int> RunSearch(const CommandContext& context) {
 
 absl::StatusOr<int> RunOracle(const CommandContext& context) {
   const Flags& flags = context.flags;
+  std::vector<std::string> models{"mlp", "lenet5", "mini-inception"};
+  if (flags.Given("model")) models = {flags.Text("model")};
   OracleOptions options;
-  if (flags.Given("model")) options.models = {flags.Text("model")};
   if (flags.Given("ranks")) options.most_ranks = static_cast<int>(flags.Int("ranks"));
   if (flags.Given("steps")) options.steps = flags.Int("steps");
   options.batch = flags.Int("batch");
   if (flags.Given("rounds")) options.rounds = flags.Int("rounds");
   options.progress = [](const std::string& what) { std::cerr << what << std::endl; };
-  ASSIGN_OR_RETURN(const std::vector<StepErrorRow> rows, MeasureStepErrors(options));
-  ASSIGN_OR_RETURN(const std::vector<PlanOrder> orders, MeasurePlanOrders(options));
-  context.out << (flags.Text("format") == "json" ? ToJson(rows, orders) : ToText(rows, orders));
-  RETURN_IF_ERROR(KeepRuns(RunsOf(rows, orders), flags));
+  const bool json = flags.Text("format") == "json";
+  std::vector<StepErrorRow> rows;
+  std::vector<PlanOrder> orders;
+  // Minutes lie between them: who stops it keeps what was told until then.
+  for (const std::string& model : models) {
+    ASSIGN_OR_RETURN(const std::vector<StepErrorRow> steps, MeasureStepErrors(model, options));
+    if (!json) context.out << ToText(steps) << std::flush;
+    RETURN_IF_ERROR(KeepRuns(RunsOf(steps, {}), flags));
+    rows.insert(rows.end(), steps.begin(), steps.end());
+    for (int ranks = 2; ranks <= options.most_ranks; ranks *= 2) {
+      ASSIGN_OR_RETURN(PlanOrder order, MeasurePlanOrder(model, ranks, options));
+      if (!json) context.out << ToText(order) << std::flush;
+      RETURN_IF_ERROR(KeepRuns(RunsOf({}, {order}), flags));
+      orders.push_back(std::move(order));
+    }
+  }
+  context.out << (json ? ToJson(rows, orders) : Summary(rows, orders));
   return Holds(rows, orders) ? kExitFinished : kExitVerification;
 }
 

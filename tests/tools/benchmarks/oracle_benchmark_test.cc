@@ -36,7 +36,7 @@ TEST(StepErrors, AreRefusedWhereRoundsSpread) {
   EXPECT_FALSE(Row(0.5, 1, 0.04).holds());
   EXPECT_TRUE(Row(0.5, 1, 0.06).refused());
   EXPECT_TRUE(Row(0.5, 1, 0.06).holds()) << "nothing is said of its error";
-  EXPECT_NE(ToText({Row(0.5, 1, 0.06)}, {}).find("refused: rounds spread by 6 %, 5 % are allowed"), std::string::npos);
+  EXPECT_NE(ToText({Row(0.5, 1, 0.06)}).find("refused: rounds spread by 6 %, 5 % are allowed"), std::string::npos);
 }
 
 TEST(StepErrors, MemoryAndBytesAreExact) {
@@ -46,7 +46,7 @@ TEST(StepErrors, MemoryAndBytesAreExact) {
   row = Row(1, 1, 0.06);
   row.counted_wire = 641;
   EXPECT_FALSE(row.holds());
-  EXPECT_NE(ToText({row}, {}).find("641 (640 predicted)"), std::string::npos);
+  EXPECT_NE(ToText(std::vector{row}).find("641 (640 predicted)"), std::string::npos);
 }
 
 TEST(PlanOrders, PairsWhoseIntervalsMeetAreNotToldApart) {
@@ -55,11 +55,10 @@ TEST(PlanOrders, PairsWhoseIntervalsMeetAreNotToldApart) {
   EXPECT_EQ(order.told_apart(), 2);
   EXPECT_EQ(order.inversions(), (std::vector<std::string>{"'c' before 'a'", "'c' before 'b'"}));
   EXPECT_FALSE(Holds({}, {order}));
-  EXPECT_NE(ToText({}, {order})
-                .find("2 of 3 pairs can be told apart (2 are needed), 2 of them are predicted the other "
-                      "way round"),
+  EXPECT_NE(ToText(order).find("2 of 3 pairs can be told apart (2 are needed), 2 of them are predicted the other "
+                               "way round"),
             std::string::npos);
-  EXPECT_NE(ToText({Row(1, 1)}, {order})
+  EXPECT_NE(Summary({Row(1, 1)}, {order})
                 .find("steps: 1 of 1 as they must be, 0 refused; orders of plans: 0 of 1; it "
                       "does not hold"),
             std::string::npos);
@@ -70,7 +69,7 @@ TEST(PlanOrders, EqualPredictionsAreNoOrder) {
   EXPECT_EQ(order.told_apart(), 1);
   EXPECT_TRUE(order.inversions().empty());
   EXPECT_TRUE(Holds({}, {order}));
-  EXPECT_NE(ToText({}, {order}).find("orders of plans: 1 of 1; it holds"), std::string::npos);
+  EXPECT_NE(Summary({}, {order}).find("orders of plans: 1 of 1; it holds"), std::string::npos);
 }
 
 TEST(PlanOrders, TwoThirdsOfThePairsAreToldApart) {
@@ -127,10 +126,10 @@ TEST(Calibration, RanksThatShareACoreAreSlowerForIt) {
   EXPECT_GT(profile->slowdown.at(ranks), 0.5 * ranks / cores);
 }
 
-const OracleOptions kSmall{{"mlp"}, 8, 2, 1, 4};
+const OracleOptions kSmall{8, 2, 1, 4};
 
 TEST(Oracle, StepsOfRealRuns) {
-  const auto rows = MeasureStepErrors(kSmall);
+  const auto rows = MeasureStepErrors("mlp", kSmall);
   ASSERT_TRUE(rows.ok()) << rows.status();
   ASSERT_EQ(rows->size(), 2U) << "on one rank and on two";
   for (const StepErrorRow& row : *rows) {
@@ -144,10 +143,9 @@ TEST(Oracle, StepsOfRealRuns) {
 }
 
 TEST(Oracle, OrdersOfRealPlans) {
-  const auto orders = MeasurePlanOrders(kSmall);
-  ASSERT_TRUE(orders.ok()) << orders.status();
-  ASSERT_EQ(orders->size(), 1U);
-  const std::vector<OrderedPlan>& plans = (*orders)[0].plans;
+  const auto order = MeasurePlanOrder("mlp", 2, kSmall);
+  ASSERT_TRUE(order.ok()) << order.status();
+  const std::vector<OrderedPlan>& plans = order->plans;
   ASSERT_EQ(plans.size(), 6U);
   for (size_t i = 0; i < plans.size(); ++i) {
     EXPECT_GE(plans[i].predicted, plans[i == 0 ? 0 : i - 1].predicted);

@@ -5,16 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
 namespace partita {
 
 struct OracleOptions {
-  std::vector<std::string> models{"mlp", "lenet5", "mini-inception"};  // tools/models/models.h
-  int64_t batch = 64;                                                  // of all ranks
-  int most_ranks = 4;                                                  // of 1, 2, 4
-  int64_t rounds = 15;                                                 // in which all cases are run in turns
-  int64_t steps = 0;                                                   // of a case in a round; 0: StepsOfRound
+  int64_t batch = 64;   // of all ranks
+  int most_ranks = 4;   // of 1, 2, 4
+  int64_t rounds = 15;  // in which all cases are run in turns
+  int64_t steps = 0;    // of a case in a round; 0: StepsOfRound
   std::function<void(const std::string&)> progress = [](const std::string&) {};  // what is done next, for people
 };
 

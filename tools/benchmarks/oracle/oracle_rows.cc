@@ -25,6 +25,23 @@ std::string Exact(int64_t predicted, int64_t counted) {
   return predicted == counted ? fmt::format("{}", counted) : fmt::format("{} ({} predicted)", counted, predicted);
 }
 
+Json ToJson(const Quartiles& quartiles) {
+  return {{"median", quartiles.median}, {"low", quartiles.low}, {"high", quartiles.high}};
+}
+
+}  // namespace
+
+std::string ToText(const std::vector<StepErrorRow>& rows) {
+  std::string text = fmt::format("{:<15}{:>6}{:>14}{:>13}{:>12}  {:<14}  {}\n", "model", "ranks", "predicted ms",
+                                 "measured ms", "memory", "wire bytes", "error");
+  for (const StepErrorRow& row : rows) {
+    text += fmt::format("{:<15}{:>6}{:>14.3f}{:>13.3f}{:>12}  {:<14}  {}\n", row.model, row.ranks,
+                        1e3 * row.predicted.median, 1e3 * row.measured.median, Exact(row.planned_bytes, row.used_bytes),
+                        Exact(row.predicted_wire, row.counted_wire), ErrorOf(row));
+  }
+  return text;
+}
+
 std::string ToText(const PlanOrder& order) {
   std::string text = fmt::format("\n{} on {} ranks\n", order.model, order.ranks);
   text += fmt::format("  {:<68}{:>14}{:>10}{:>20}{:>9}\n", "plan", "predicted ms", "measured", "95 % of its median",
@@ -47,24 +64,6 @@ std::string Summary(const std::vector<StepErrorRow>& rows, const std::vector<Pla
   return fmt::format("\nsteps: {} of {} as they must be, {} refused; orders of plans: {} of {}; {}\n", good,
                      rows.size(), refused, std::ranges::count_if(orders, &PlanOrder::holds), orders.size(),
                      Holds(rows, orders) ? "it holds" : "it does not hold");
-}
-
-Json ToJson(const Quartiles& quartiles) {
-  return {{"median", quartiles.median}, {"low", quartiles.low}, {"high", quartiles.high}};
-}
-
-}  // namespace
-
-std::string ToText(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders) {
-  std::string text = fmt::format("{:<15}{:>6}{:>14}{:>13}{:>12}  {:<14}  {}\n", "model", "ranks", "predicted ms",
-                                 "measured ms", "memory", "wire bytes", "error");
-  for (const StepErrorRow& row : rows) {
-    text += fmt::format("{:<15}{:>6}{:>14.3f}{:>13.3f}{:>12}  {:<14}  {}\n", row.model, row.ranks,
-                        1e3 * row.predicted.median, 1e3 * row.measured.median, Exact(row.planned_bytes, row.used_bytes),
-                        Exact(row.predicted_wire, row.counted_wire), ErrorOf(row));
-  }
-  for (const PlanOrder& order : orders) text += ToText(order);
-  return text + Summary(rows, orders);
 }
 
 std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders) {

@@ -11,7 +11,11 @@
 
 namespace partita {
 
-std::string ToText(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
+// Each is told as soon as it is known, and at last how many of them hold.
+std::string ToText(const std::vector<StepErrorRow>& rows);
+std::string ToText(const PlanOrder& order);
+std::string Summary(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
+
 std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
 // What a history keeps of them (docs/formats.md 5.1): a run for each row and each plan. Rows that are refused are left

@@ -213,17 +213,11 @@ std::vector<std::string> PlanOrder::inversions() const {
   return found;
 }
 
-absl::StatusOr<std::vector<PlanOrder>> MeasurePlanOrders(const OracleOptions& options) {
-  std::vector<PlanOrder> orders;
-  for (const std::string& name : options.models) {
-    ASSIGN_OR_RETURN(Model model, MakeModel(name, {.batch = options.batch}, Ops()));
-    model.learning_rate.steps = 1;
-    for (int ranks = 2; ranks <= options.most_ranks; ranks *= 2) {
-      ASSIGN_OR_RETURN(std::vector<OrderedPlan> plans, Orderer(model, ranks, options).Run(name));
-      orders.push_back({name, ranks, std::move(plans)});
-    }
-  }
-  return orders;
+absl::StatusOr<PlanOrder> MeasurePlanOrder(const std::string& model, int ranks, const OracleOptions& options) {
+  ASSIGN_OR_RETURN(Model made, MakeModel(model, {.batch = options.batch}, Ops()));
+  made.learning_rate.steps = 1;
+  ASSIGN_OR_RETURN(std::vector<OrderedPlan> plans, Orderer(made, ranks, options).Run(model));
+  return PlanOrder{model, ranks, std::move(plans)};
 }
 
 }  // namespace partita

@@ -37,7 +37,7 @@ struct PlanOrder {
 // The plan that --search=auto finds for a machine that is measured first, and five others of what searches and people
 // try (PlanPool), as far apart by their predictions as six can be; fewer where there are none. Calibrations, by kernels
 // of all of them, and measurements take turns.
-absl::StatusOr<std::vector<PlanOrder>> MeasurePlanOrders(const OracleOptions& options);
+absl::StatusOr<PlanOrder> MeasurePlanOrder(const std::string& model, int ranks, const OracleOptions& options);
 
 }  // namespace partita
 

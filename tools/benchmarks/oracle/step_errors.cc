@@ -82,16 +82,14 @@ bool StepErrorRow::holds() const {
   return exact && (refused() || error() <= allowed());
 }
 
-absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const OracleOptions& options) {
+absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const std::string& model, const OracleOptions& options) {
   std::vector<Case> cases;
-  for (const std::string& model : options.models) {
-    for (int ranks = 1; ranks <= options.most_ranks; ranks *= 2) {
-      ASSIGN_OR_RETURN(Case made, MakeCase(model, ranks, options));
-      cases.push_back(std::move(made));
-    }
+  for (int ranks = 1; ranks <= options.most_ranks; ranks *= 2) {
+    ASSIGN_OR_RETURN(Case made, MakeCase(model, ranks, options));
+    cases.push_back(std::move(made));
   }
   for (int64_t round = 0; round < options.rounds; ++round) {
-    options.progress(fmt::format("steps of replicas: round {} of {}", round + 1, options.rounds));
+    options.progress(fmt::format("{}, steps of replicas: round {} of {}", model, round + 1, options.rounds));
     for (Case& one : cases) RETURN_IF_ERROR(RunRound(one));
   }
   std::vector<StepErrorRow> rows;

@@ -28,7 +28,8 @@ struct StepErrorRow {
   bool holds() const;
 };
 
-absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const OracleOptions& options);
+// `model`: tools/models/models.h. A row for 1, 2 and 4 ranks, measured in turns.
+absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const std::string& model, const OracleOptions& options);
 
 }  // namespace partita
 
