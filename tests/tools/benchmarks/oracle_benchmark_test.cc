@@ -16,7 +16,12 @@ namespace partita {
 namespace {
 
 StepErrorRow Row(double predicted, double measured, double spread = 0) {
-  StepErrorRow row{"mlp", 2, {predicted, predicted, predicted}, {measured, measured, measured * (1 + spread)}};
+  const double ratio = predicted / measured;
+  StepErrorRow row{"mlp",
+                   2,
+                   {predicted, predicted, predicted},
+                   {measured, measured, measured},
+                   {ratio, ratio, ratio * (1 + spread)}};
   row.planned_bytes = row.used_bytes = 4096;
   row.predicted_wire = row.counted_wire = 640;
   return row;
@@ -135,6 +140,7 @@ TEST(Oracle, StepsOfRealRuns) {
   for (const StepErrorRow& row : *rows) {
     EXPECT_GT(row.predicted.median, 0);
     EXPECT_GT(row.measured.median, 0);
+    EXPECT_GT(row.ratio.low, 0);
     EXPECT_GT(row.planned_bytes, 0);
     EXPECT_EQ(row.planned_bytes, row.used_bytes);
     EXPECT_EQ(row.predicted_wire > 0, row.ranks == 2);

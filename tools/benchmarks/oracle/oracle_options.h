@@ -20,8 +20,8 @@ struct OracleOptions {
 // each other differs from step to step by more than anything that is measured, and a few steps say nothing.
 int64_t StepsOfRound(const OracleOptions& options, double step_seconds);
 
-// Of the median: where the middle half of the rounds spreads more, the machine does something else as well, and nothing
-// is said of an error.
+// Of the median: where what predictions are of measurements spreads more over the middle half of the rounds, the
+// machine does something else as well, and nothing is said of an error.
 inline constexpr double kMostSpread = 0.05;
 
 }  // namespace partita

@@ -15,8 +15,8 @@ using Json = nlohmann::ordered_json;
 
 std::string ErrorOf(const StepErrorRow& row) {
   if (row.refused()) {
-    const double spread = std::max(row.predicted.spread(), row.measured.spread());
-    return fmt::format("refused: rounds spread by {:.0f} %, {:.0f} % are allowed", 100 * spread, 100 * kMostSpread);
+    return fmt::format("refused: rounds spread by {:.0f} %, {:.0f} % are allowed", 100 * row.ratio.spread(),
+                       100 * kMostSpread);
   }
   return fmt::format("{:.1f} %, {:.0f} % are allowed", 100 * row.error(), 100 * row.allowed());
 }
@@ -73,6 +73,7 @@ std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<Plan
                      {"ranks", row.ranks},
                      {"predicted_seconds", ToJson(row.predicted)},
                      {"measured_seconds", ToJson(row.measured)},
+                     {"predicted_over_measured", ToJson(row.ratio)},
                      {"refused", row.refused()},
                      {"error", row.error()},
                      {"allowed", row.allowed()},

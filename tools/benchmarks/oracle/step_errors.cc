@@ -18,13 +18,17 @@
 namespace partita {
 namespace {
 
+struct Round {
+  double predicted = 0, measured = 0;
+};
+
 struct Case {
   StepErrorRow row;
   Model model;
   Strategy strategy;
   std::unique_ptr<TimedTraining> training;
   int64_t steps = 1;  // of a round
-  std::vector<double> predicted, measured;
+  std::vector<Round> rounds;
 };
 
 absl::StatusOr<Case> MakeCase(const std::string& name, int ranks, const OracleOptions& options) {
@@ -51,17 +55,24 @@ absl::StatusOr<double> Predict(Case& one) {
 }
 
 absl::Status RunRound(Case& one) {
-  ASSIGN_OR_RETURN(const double predicted, Predict(one));
-  ASSIGN_OR_RETURN(const double measured, one.training->Run(one.steps));
-  one.predicted.push_back(predicted);
-  one.measured.push_back(measured);
+  Round round;
+  ASSIGN_OR_RETURN(round.predicted, Predict(one));
+  ASSIGN_OR_RETURN(round.measured, one.training->Run(one.steps));
+  one.rounds.push_back(round);
   return absl::OkStatus();
 }
 
 StepErrorRow Finish(Case one) {
   StepErrorRow row = std::move(one.row);
-  row.predicted = QuartilesOf(std::move(one.predicted));
-  row.measured = QuartilesOf(std::move(one.measured));
+  std::vector<double> predicted, measured, ratios;
+  for (const Round& round : one.rounds) {
+    predicted.push_back(round.predicted);
+    measured.push_back(round.measured);
+    ratios.push_back(round.predicted / round.measured);
+  }
+  row.predicted = QuartilesOf(std::move(predicted));
+  row.measured = QuartilesOf(std::move(measured));
+  row.ratio = QuartilesOf(std::move(ratios));
   const Session& session = one.training->session();
   for (const int rank : session.local_ranks()) {
     if (session.UsedMemory(rank) <= row.used_bytes) continue;
@@ -75,7 +86,7 @@ StepErrorRow Finish(Case one) {
 
 }  // namespace
 
-double StepErrorRow::error() const { return std::abs(predicted.median - measured.median) / measured.median; }
+double StepErrorRow::error() const { return std::abs(ratio.median - 1); }
 
 bool StepErrorRow::holds() const {
   const bool exact = planned_bytes == used_bytes && predicted_wire == counted_wire;

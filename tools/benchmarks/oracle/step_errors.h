@@ -17,14 +17,15 @@ struct StepErrorRow {
   std::string model;
   int ranks = 1;
   Quartiles predicted, measured;                 // seconds of a step, over the rounds
+  Quartiles ratio;                               // predicted over measured in the same round
   int64_t planned_bytes = 0, used_bytes = 0;     // of the arena of the rank that uses the most, to its highest byte
   int64_t predicted_wire = 0, counted_wire = 0;  // bytes of all steps
 
-  // |predicted - measured| / measured, and what it may be.
+  // |predicted - measured| / measured, of what both were in the same round, and what it may be.
   double error() const;
   double allowed() const { return ranks == 1 ? 0.10 : 0.20; }
   // Whether the rounds are too far apart to say anything of the error.
-  bool refused() const { return predicted.spread() > kMostSpread || measured.spread() > kMostSpread; }
+  bool refused() const { return ratio.spread() > kMostSpread; }
   bool holds() const;
 };
 
