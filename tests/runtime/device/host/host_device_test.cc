@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -57,6 +60,38 @@ TEST(HostDevice, KeepsThreadsOfRaisedStreamsOnItsCores) {
     EXPECT_TRUE(stream->Synchronize().ok());
     EXPECT_EQ(cores, priority == StreamPriority::kRaised ? std::vector<int>{all.back()} : all);
   }
+}
+
+// What the system says of the memory that an address lies in: short names, apart by spaces; empty: it does not say.
+std::string FlagsOfMemoryAt(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool within = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    uint64_t begin = 0, end = 0;
+    char dash = 0;
+    if (words >> std::hex >> begin >> dash >> end && dash == '-') {
+      within = begin <= reinterpret_cast<uint64_t>(address) && reinterpret_cast<uint64_t>(address) < end;
+    } else if (within && line.rfind("VmFlags:", 0) == 0) {
+      return line.substr(8) + " ";
+    }
+  }
+  return "";
+}
+
+TEST(HostDevice, AsksForLargePagesWhereAnArenaFillsThem) {
+  HostDevice device;
+  const std::unique_ptr<Arena> small = *device.Allocate(1 << 20), large = *device.Allocate((5 << 20) + 64);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(large->data()) % (2 << 20), 0u);
+  const auto* const last = static_cast<const char*>(large->data()) + large->bytes() - 1;
+  EXPECT_EQ(*last, 0);
+  const std::string flags = FlagsOfMemoryAt(large->data());
+  if (flags.empty() || !std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) {
+    GTEST_SKIP() << "this system does not say";
+  }
+  EXPECT_NE(flags.find(" hg "), std::string::npos) << flags;
+  EXPECT_EQ(FlagsOfMemoryAt(small->data()).find(" hg "), std::string::npos);
+  EXPECT_EQ(FlagsOfMemoryAt(last).find(" hg "), std::string::npos) << "a page that is not filled takes more memory";
 }
 
 TEST(Cores, AreSharedInEqualParts) {
