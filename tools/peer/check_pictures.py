@@ -1,9 +1,9 @@
 """Trains a shipped model on a folder of pictures here and, by several seeds, in PyTorch, and compares what they reach.
 
 Both see the same files (FOLDER/train and FOLDER/test, docs/formats.md 7.4) at the same size, the middles of pictures
-scaled to it, mirrored or not in training, in batches of as many, by the model's own optimizer and rate. The accuracy on
-the test set after the last epoch is in the range of PyTorch's, widened on either side by its width: of as many seeds
-the best or the worst is ours by chance in half of all cases.
+scaled to it, mirrored or not in training, in batches of as many, from initial values of the same distributions, by the
+model's own optimizer and rate. The accuracy on the test set after the last epoch is in the range of PyTorch's, widened
+on either side by its width: of as many seeds the best or the worst is ours by chance in half of all cases.
 
   PEER/bin/python tools/peer/check_pictures.py --model=inception-v3 BUILD_MODEL TRAINER FOLDER
 """
@@ -48,6 +48,20 @@ def accuracy(net, images, labels, batch):
     return (torch.cat(guesses) == labels).double().mean().item()
 
 
+def draw_parameters(net):
+    """As build_model's graphs say: where steps are divided by a root with 1 in it, as in Inception-V3's recipe, smaller
+    weights learn differently, batch norm or not."""
+    for layer in net.layers.values():
+        if isinstance(layer, torch.nn.Conv2d):
+            torch.nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+        elif isinstance(layer, torch.nn.Linear):
+            torch.nn.init.xavier_uniform_(layer.weight)
+        else:
+            continue
+        if layer.bias is not None:
+            torch.nn.init.zeros_(layer.bias)
+
+
 class Peer:
 
     def __init__(self, options):
@@ -64,6 +78,7 @@ class Peer:
         torch.manual_seed(seed)
         options = self.options
         net = networks.make(options.model, image_size=options.image_size, classes=self.classes)
+        draw_parameters(net)
         net.settings["norm"]["momentum"] = options.batch_norm_momentum
         for layer in net.layers.values():
             if isinstance(layer, torch.nn.BatchNorm2d):
