@@ -61,12 +61,28 @@ PARTITA_INLINE uint32_t Kept(bool condition, float value) {
   return std::bit_cast<uint32_t>(value) & -static_cast<uint32_t>(condition);
 }
 
+// The larger of both; x is met after y.
+PARTITA_INLINE float LargerOf(float x, float y) {
+  const bool larger = Exceeds(x, y);
+  return std::bit_cast<float>(Kept(larger, x) | Kept(!larger, y));
+}
+
 // y = the larger of x and y, channel by channel.
 PARTITA_INLINE void TakeLarger(const float* x, float* y, int64_t channels) {
   PARTITA_INDEPENDENT
+  for (int64_t c = 0; c < channels; ++c) y[c] = LargerOf(x[c], y[c]);
+}
+
+// Whole windows of 2 x 2 pixels are frequent: a loop that sees all four keeps in registers what the
+// others read again from pixel to pixel, and is begun once, which counts where channels are few.
+PARTITA_INLINE bool IsSquareOfFour(const Patch& patch) { return patch.rows == 2 && patch.columns == 2; }
+
+// y = the largest of the four pixels that begin at x.
+PARTITA_INLINE void TakeLargestOfFour(const float* x, int64_t right, int64_t below, float* y, int64_t channels) {
+  PARTITA_INDEPENDENT
   for (int64_t c = 0; c < channels; ++c) {
-    const bool larger = Exceeds(x[c], y[c]);
-    y[c] = std::bit_cast<float>(Kept(larger, x[c]) | Kept(!larger, y[c]));
+    const float above = LargerOf(x[right + c], x[c]);
+    y[c] = LargerOf(x[below + right + c], LargerOf(x[below + c], above));
   }
 }
 
@@ -76,6 +92,10 @@ PARTITA_TARGET_CLONES void MaxPoolRow(const Pooling& pool, Pixels<const float> x
   for (int64_t j = 0; j < pool.images.out_w; ++j) {
     const Patch patch = WindowPatch(pool, row, j);
     float* const largest = y.at(j);
+    if (IsSquareOfFour(patch)) {
+      TakeLargestOfFour(x.at(patch.first), x.pitch, patch.row_stride * x.pitch, largest, channels);
+      continue;
+    }
     std::fill(largest, largest + channels, -std::numeric_limits<float>::infinity());
     for (int64_t i = 0; i < patch.rows; ++i) {
       const float* pixel = x.at(patch.first + i * patch.row_stride);
@@ -103,6 +123,45 @@ PARTITA_INLINE void GiveToLargest(const Patch& patch, Pixels<const float> x, con
         given[c] += std::bit_cast<float>(Kept(largest, remaining[c]));
         remaining[c] = std::bit_cast<float>(Kept(!largest, remaining[c]));
       }
+    }
+  }
+}
+
+// Whether each pixel is in one window, whole and of 2 x 2.
+bool IsCutIntoSquaresOfFour(const Pooling& pool) {
+  const Images& size = pool.images;
+  const SlidingWindow& window = pool.window;
+  return window.kernel_h == 2 && window.kernel_w == 2 && window.stride_h == 2 && window.stride_w == 2 &&
+         window.top == 0 && window.left == 0 && size.h == 2 * size.out_h && size.w == 2 * size.out_w;
+}
+
+// As GiveToLargest, to the four pixels of a window that are in no other: they are written, not added to. A zero is
+// added to them still, for the bits of the sums that others are.
+PARTITA_TARGET_CLONES void MaxPoolGradRowOfSquares(const Pooling& pool, Pixels<const float> x, Pixels<const float> y,
+                                                   Pixels<const float> dy, Pixels<float> dx, int64_t row) {
+  const Images& size = pool.images;
+  const int64_t seen_right = x.pitch, seen_below = size.w * x.pitch;
+  const int64_t right = dx.pitch, below = size.w * dx.pitch;
+  for (int64_t j = 0; j < size.out_w; ++j) {
+    const int64_t pixel = 2 * (row * size.w + j), window = row * size.out_w + j;
+    const float* const seen = x.at(pixel);
+    const float* const largest = y.at(window);
+    const float* const cotangent = dy.at(window);
+    float* const given = dx.at(pixel);
+    PARTITA_INDEPENDENT
+    for (int64_t c = 0; c < size.c; ++c) {
+      const float maximum = largest[c];
+      float remaining = cotangent[c];
+      const auto give = [&](float value) __attribute__((always_inline)) {
+        const bool is_largest = value == maximum;
+        const float part = std::bit_cast<float>(Kept(is_largest, remaining));
+        remaining = std::bit_cast<float>(Kept(!is_largest, remaining));
+        return 0.0f + part;
+      };
+      given[c] = give(seen[c]);
+      given[right + c] = give(seen[seen_right + c]);
+      given[below + c] = give(seen[seen_below + c]);
+      given[below + right + c] = give(seen[seen_below + seen_right + c]);
     }
   }
 }
@@ -205,6 +264,13 @@ absl::StatusOr<PreparedKernel> FastMaxPoolGrad(const LocalNode& node) {
   return Prepared([pool, places = Places(node), work = WindowElements(pool)](const KernelArguments& a) {
     const Images& size = pool.images;
     const int64_t x = size.h * size.w, y = size.out_h * size.out_w;
+    if (IsCutIntoSquaresOfFour(pool)) {
+      return ParallelFor(size.n * size.out_h, work, [&](int64_t task) {
+        const int64_t n = task / size.out_h;
+        MaxPoolGradRowOfSquares(pool, places.In(a, 0, n * x), places.In(a, 1, n * y), places.In(a, 2, n * y),
+                                places.Out(a, n * x), task % size.out_h);
+      });
+    }
     ParallelFor(size.n, work, [&](int64_t n) {
       MaxPoolGradSample(pool, places.In(a, 0, n * x), places.In(a, 1, n * y), places.In(a, 2, n * y),
                         places.Out(a, n * x));

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "graph/ir/op_definition.h"
 #include "ops/host/host_kernels.h"
@@ -112,23 +113,26 @@ TEST(MaxPool, TiesGoToTheFirstInRowMajorOrder) {
   }
 }
 
-// Overlapping windows of few distinct values: all kernels agree exactly.
+// Windows of few distinct values, overlapping or not: all kernels agree exactly.
 TEST(MaxPool, KernelsAgreeOnTies) {
-  const Attributes attributes{{"kernel", IntList{3, 3}}, {"stride", IntList{1, 2}}, {"padding", IntList{1, 1, 1, 1}}};
-  const TensorType x{DType::kF32, {3, 9, 8, 21}};
-  const LocalNode forward = WholeNode("max_pool", attributes, {x});
-  Values in = RandomValues(forward.inputs[0]->elements(), 5);
-  for (double& value : in) value = std::floor(value);
-  const TensorType y{DType::kF32, forward.outputs[0].global};
-  const LocalNode node = WholeNode("max_pool_grad", attributes, {x, y, y});
-  const Values out = Outputs(forward, {in}, kReference)[0];
-  Values dy = RandomValues(static_cast<int64_t>(out.size()), 6);
-  for (double& value : dy) value = std::floor(4 * value);
-  const Values expected = Outputs(node, {in, out, dy}, kReference)[0];
-  EXPECT_EQ(Dot(expected, Values(expected.size(), 1)), Dot(dy, Values(dy.size(), 1)));
-  for (const std::string& family : PoolFamilies()) {
-    EXPECT_EQ(Outputs(forward, {in}, {.family = family})[0], out) << family;
-    EXPECT_EQ(Outputs(node, {in, out, dy}, {.family = family})[0], expected) << family;
+  const Attributes overlapping{{"kernel", IntList{3, 3}}, {"stride", IntList{1, 2}}, {"padding", IntList{1, 1, 1, 1}}};
+  const Attributes separate{{"kernel", IntList{2, 2}}, {"stride", IntList{2, 2}}};
+  for (const auto& [attributes, size] : {std::pair{overlapping, Shape{3, 9, 8, 21}}, {separate, Shape{3, 10, 8, 21}}}) {
+    const TensorType x{DType::kF32, size};
+    const LocalNode forward = WholeNode("max_pool", attributes, {x});
+    Values in = RandomValues(forward.inputs[0]->elements(), 5);
+    for (double& value : in) value = std::floor(value);
+    const TensorType y{DType::kF32, forward.outputs[0].global};
+    const LocalNode node = WholeNode("max_pool_grad", attributes, {x, y, y});
+    const Values out = Outputs(forward, {in}, kReference)[0];
+    Values dy = RandomValues(static_cast<int64_t>(out.size()), 6);
+    for (double& value : dy) value = std::floor(4 * value);
+    const Values expected = Outputs(node, {in, out, dy}, kReference)[0];
+    EXPECT_EQ(Dot(expected, Values(expected.size(), 1)), Dot(dy, Values(dy.size(), 1)));
+    for (const std::string& family : PoolFamilies()) {
+      EXPECT_EQ(Outputs(forward, {in}, {.family = family})[0], out) << family;
+      EXPECT_EQ(Outputs(node, {in, out, dy}, {.family = family})[0], expected) << family;
+    }
   }
 }
 
