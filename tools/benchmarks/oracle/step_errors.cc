@@ -10,6 +10,7 @@
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/simulate/step_prediction.h"
+#include "runtime/base/median.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/oracle/timed_training.h"
 #include "tools/commands/calibrate/measure_machine.h"
@@ -18,8 +19,12 @@
 namespace partita {
 namespace {
 
+// In which a round calibrates and measures. What else the machine does comes and goes within seconds: a round of one
+// long turn is calibrated on another machine than it is measured on.
+constexpr int64_t kTurns = 5;
+
 struct Round {
-  double predicted = 0, measured = 0;
+  double predicted = 0, measured = 0, ratio = 0;  // medians of its turns
 };
 
 struct Case {
@@ -27,7 +32,7 @@ struct Case {
   Model model;
   Strategy strategy;
   std::unique_ptr<TimedTraining> training;
-  int64_t steps = 1;  // of a round
+  int64_t steps = 1;  // of a turn
   std::vector<Round> rounds;
 };
 
@@ -37,7 +42,8 @@ absl::StatusOr<Case> MakeCase(const std::string& name, int ranks, const OracleOp
   made.model.learning_rate.steps = 1;
   ASSIGN_OR_RETURN(made.strategy, DataModelStrategy(made.model.graph, ranks, 1));
   ASSIGN_OR_RETURN(made.training, TimedTraining::Start(made.model, made.strategy));
-  ASSIGN_OR_RETURN(made.steps, made.training->StepsFor(options));
+  ASSIGN_OR_RETURN(const int64_t steps, made.training->StepsFor(options));
+  made.steps = (steps + kTurns - 1) / kTurns;
   made.row.model = name;
   made.row.ranks = ranks;
   return made;
@@ -55,10 +61,13 @@ absl::StatusOr<double> Predict(Case& one) {
 }
 
 absl::Status RunRound(Case& one) {
-  Round round;
-  ASSIGN_OR_RETURN(round.predicted, Predict(one));
-  ASSIGN_OR_RETURN(round.measured, one.training->Run(one.steps));
-  one.rounds.push_back(round);
+  std::vector<double> predicted, measured, ratios;
+  for (int64_t turn = 0; turn < kTurns; ++turn) {
+    ASSIGN_OR_RETURN(predicted.emplace_back(), Predict(one));
+    ASSIGN_OR_RETURN(measured.emplace_back(), one.training->Run(one.steps));
+    ratios.push_back(predicted.back() / measured.back());
+  }
+  one.rounds.push_back({Median(std::move(predicted)), Median(std::move(measured)), Median(std::move(ratios))});
   return absl::OkStatus();
 }
 
@@ -68,7 +77,7 @@ StepErrorRow Finish(Case one) {
   for (const Round& round : one.rounds) {
     predicted.push_back(round.predicted);
     measured.push_back(round.measured);
-    ratios.push_back(round.predicted / round.measured);
+    ratios.push_back(round.ratio);
   }
   row.predicted = QuartilesOf(std::move(predicted));
   row.measured = QuartilesOf(std::move(measured));

@@ -17,11 +17,11 @@ struct StepErrorRow {
   std::string model;
   int ranks = 1;
   Quartiles predicted, measured;                 // seconds of a step, over the rounds
-  Quartiles ratio;                               // predicted over measured in the same round
+  Quartiles ratio;                               // predicted over measured in the same turn of a round
   int64_t planned_bytes = 0, used_bytes = 0;     // of the arena of the rank that uses the most, to its highest byte
   int64_t predicted_wire = 0, counted_wire = 0;  // bytes of all steps
 
-  // |predicted - measured| / measured, of what both were in the same round, and what it may be.
+  // |predicted - measured| / measured, of what both were in the same turn, and what it may be.
   double error() const;
   double allowed() const { return ranks == 1 ? 0.10 : 0.20; }
   // Whether the rounds are too far apart to say anything of the error.
@@ -29,7 +29,8 @@ struct StepErrorRow {
   bool holds() const;
 };
 
-// `model`: tools/models/models.h. A row for 1, 2 and 4 ranks, measured in turns.
+// `model`: tools/models/models.h. A row for 1, 2 and 4 ranks, measured in turns. Every round calibrates and measures
+// each of them several times, a few steps at a time.
 absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const std::string& model, const OracleOptions& options);
 
 }  // namespace partita
