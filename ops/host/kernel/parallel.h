@@ -61,6 +61,21 @@ void ParallelFor(int64_t count, int64_t elements, const F& f) {
 #endif
 }
 
+// Calls f(thread, i) for 0 <= i < count, each by the first of so many threads that is free: for calls that take long,
+// so that a thread which somebody else holds up is not waited for at the end.
+template <typename F>
+void ParallelTasks(int threads, int64_t count, const F& f) {
+  const int most = static_cast<int>(std::min<int64_t>(threads, count));
+  if (most <= 1) {
+    for (int64_t i = 0; i < count; ++i) f(0, i);
+    return;
+  }
+#ifdef _OPENMP
+#pragma omp parallel for schedule(dynamic) num_threads(most)
+  for (int64_t i = 0; i < count; ++i) f(omp_get_thread_num(), i);
+#endif
+}
+
 // Calls f(begin, end) for the pieces of [0, elements); one element costs as much as `cost` of a plain loop.
 template <typename F>
 void ParallelRange(int64_t elements, const F& f, int64_t cost = 1) {

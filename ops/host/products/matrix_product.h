@@ -1,9 +1,10 @@
 // A product of matrices, f32, in tiles of packed_product.h, which are as fast as a machine multiplies while
 // what they read lies in its caches.
 //
-// One operand is packed by all threads, for a part of the depth; of the other, the longer one, each thread has some
-// strips: it packs a block of them, which then meets all of the first. What is packed next and the outputs of the next
-// tile are fetched meanwhile. Tiles add in the order of the depth: bits do not depend on the number of threads.
+// One operand is packed by all threads, for a part of the depth; of the other, the longer one, threads take blocks of
+// strips as they come free: one packs a block, which then meets the strips of the first, or some of them where blocks
+// are few. What is packed next and the outputs of the next tile are fetched meanwhile. Tiles add in the order of the
+// depth: bits do not depend on the number of threads.
 #ifndef PARTITA_OPS_HOST_PRODUCTS_MATRIX_PRODUCT_H_
 #define PARTITA_OPS_HOST_PRODUCTS_MATRIX_PRODUCT_H_
 
@@ -24,10 +25,14 @@ class MatrixProduct {
       : s_(sizes), tile_(TileOfThisMachine()), rows_pass_(s_.m > s_.n), held_count_(rows_pass_ ? s_.n : s_.m) {
     const int64_t most = std::max<int64_t>(1, held_elements / (held_count_ * kTileDepth)) * kTileDepth;
     chunk_ = std::min(s_.k, most);
-    shares_ = std::min<int64_t>(MaxThreads(), passing_strips());
+    strips_of_block_ =
+        std::clamp<int64_t>(passing_strips() / kFewestTasks, 1, kBlockBytes / (passing_width() * kTileDepth * 4));
+    const int64_t blocks = CeilDivide(passing_strips(), strips_of_block_);
+    cuts_ = std::clamp<int64_t>(kFewestTasks / blocks, 1, std::max<int64_t>(1, held_strips() / kFewestStrips));
+    threads_ = static_cast<int>(std::min<int64_t>(MaxThreads(), blocks * cuts_));
   }
 
-  int64_t workspace_bytes() const { return HeldBytes() + shares_ * BlockBytes(); }
+  int64_t workspace_bytes() const { return HeldBytes() + threads_ * kBlockBytes; }
 
   // y = x w, and the bias if there is one.
   void Run(const float* x, const float* w, const float* bias, float* y, void* workspace) const {
@@ -38,16 +43,22 @@ class MatrixProduct {
     for (int64_t k = 0; k < s_.k; k += chunk_) {
       const IndexRange chunk{k, std::min(s_.k, k + chunk_)};
       Hold(rows_pass_ ? columns : rows, chunk, held);
-      ParallelFor(shares_, s_.m * s_.n * (chunk.end - k), [&](int64_t share) {
-        float* const block = reinterpret_cast<float*>(memory + HeldBytes() + share * BlockBytes());
-        const int64_t begin = share * passing_strips() / shares_, end = (share + 1) * passing_strips() / shares_;
-        Pass(rows_pass_ ? rows : columns, {begin, end}, chunk, held, block, {bias, y});
+      const bool small = s_.m * s_.n * (chunk.end - k) < kParallelElements;
+      const int64_t blocks = CeilDivide(passing_strips(), strips_of_block_);
+      ParallelTasks(small ? 1 : threads_, blocks * cuts_, [&](int thread, int64_t task) {
+        float* const block = reinterpret_cast<float*>(memory + HeldBytes() + thread * kBlockBytes);
+        const int64_t strip = task / cuts_ * strips_of_block_, cut = task % cuts_;
+        const IndexRange strips{strip, std::min(passing_strips(), strip + strips_of_block_)};
+        const IndexRange met{cut * held_strips() / cuts_, (cut + 1) * held_strips() / cuts_};
+        Pass(rows_pass_ ? rows : columns, strips, met, chunk, held, block, {bias, y});
       });
     }
   }
 
  private:
   static constexpr int64_t kBlockBytes = 128 * 1024;  // packed strips of one thread, at most
+  static constexpr int64_t kFewestTasks = 24;         // where strips are enough
+  static constexpr int64_t kFewestStrips = 8;         // that a block repays its packing with
 
   struct Result {
     const float* bias;
@@ -64,16 +75,17 @@ class MatrixProduct {
   int64_t passing_count() const { return rows_pass_ ? s_.m : s_.n; }
   int64_t held_strips() const { return CeilDivide(held_count_, held_width()); }
   int64_t passing_strips() const { return CeilDivide(passing_count(), passing_width()); }
-  int64_t strips_of_block() const { return kBlockBytes / (passing_width() * kTileDepth * 4); }
   int64_t HeldBytes() const { return AlignUp(held_strips() * held_width() * chunk_ * 4); }
-  static int64_t BlockBytes() { return kBlockBytes; }
+  // Rows of a tile are always all there; of columns the last may be fewer.
+  int64_t held_lanes() const { return rows_pass_ ? tile_.lanes : tile_.rows; }
+  int64_t passing_lanes() const { return rows_pass_ ? tile_.rows : tile_.lanes; }
 
   // Strips of a part of the depth lie behind each other, and parts do.
   void Hold(const MatrixView<float>& from, const IndexRange& chunk, float* held) const {
     const int64_t depth = chunk.end - chunk.begin, parts = CeilDivide(depth, kTileDepth);
     ParallelFor(held_strips() * parts, held_count_ * depth, [&](int64_t i) {
       const int64_t k = i % parts * kTileDepth, strip = i / parts;
-      const PackedColumns packed{std::min(kTileDepth, depth - k), held_count_, held_width()};
+      const PackedColumns packed{std::min(kTileDepth, depth - k), held_count_, held_width(), held_lanes()};
       PackPanel(packed, strip, From(from, chunk.begin + k),
                 held + k * held_strips() * held_width() + packed.PanelAt(strip));
     });
@@ -102,40 +114,43 @@ class MatrixProduct {
     return {data, from.column_stride * 4, (k.end - k.begin) * 4, end - begin};
   }
 
-  void Pass(const MatrixView<float>& from, const IndexRange& strips, const IndexRange& chunk, const float* held,
-            float* block, const Result& result) const {
-    for (int64_t s = strips.begin; s < strips.end; s += strips_of_block()) {
-      const IndexRange some{s, std::min(strips.end, s + strips_of_block())};
-      for (int64_t k = chunk.begin; k < chunk.end; k += kTileDepth) {
-        const IndexRange part{k, std::min(chunk.end, k + kTileDepth)};
-        const PackedColumns packed{part.end - k, passing_count(), passing_width()};
-        for (int64_t i = s; i < some.end; ++i) {
-          PackPanel(packed, i, From(from, k), block + packed.PanelAt(i - s));
-        }
-        Runs next{};
-        if (part.end < chunk.end) {
-          next = RunsOf(from, some, {part.end, std::min(chunk.end, part.end + kTileDepth)});
-        } else if (some.end < strips.end) {
-          const IndexRange others{some.end, std::min(strips.end, some.end + strips_of_block())};
-          next = RunsOf(from, others, {chunk.begin, std::min(chunk.end, chunk.begin + kTileDepth)});
-        }
-        Multiply(some, part, held + (k - chunk.begin) * held_strips() * held_width(), block, next, result);
+  // What strips give with those of the held operand that they meet.
+  void Pass(const MatrixView<float>& from, const IndexRange& strips, const IndexRange& met, const IndexRange& chunk,
+            const float* held, float* block, const Result& result) const {
+    for (int64_t k = chunk.begin; k < chunk.end; k += kTileDepth) {
+      const IndexRange part{k, std::min(chunk.end, k + kTileDepth)};
+      const PackedColumns packed{part.end - k, passing_count(), passing_width(), passing_lanes()};
+      for (int64_t i = strips.begin; i < strips.end; ++i) {
+        PackPanel(packed, i, From(from, k), block + packed.PanelAt(i - strips.begin));
       }
+      Multiply(strips, met, part, held + (k - chunk.begin) * held_strips() * held_width(), block,
+               NextOf(from, strips, part, chunk), result);
     }
   }
 
-  void Multiply(const IndexRange& strips, const IndexRange& part, const float* held, const float* block,
-                const Runs& next, const Result& result) const {
-    const int64_t depth = part.end - part.begin, count = strips.end - strips.begin, tiles = count * held_strips();
-    const int64_t share = depth * held_width();
+  // The part behind this one, or the strips that are likely to be next.
+  Runs NextOf(const MatrixView<float>& from, const IndexRange& strips, const IndexRange& part,
+              const IndexRange& chunk) const {
+    if (part.end < chunk.end) return RunsOf(from, strips, {part.end, std::min(chunk.end, part.end + kTileDepth)});
+    const int64_t begin = cuts_ > 1 ? passing_strips() : strips.end + (threads_ - 1) * strips_of_block_;
+    if (begin >= passing_strips()) return {};
+    const IndexRange others{begin, std::min(passing_strips(), begin + strips_of_block_)};
+    return RunsOf(from, others, {chunk.begin, std::min(chunk.end, chunk.begin + kTileDepth)});
+  }
+
+  void Multiply(const IndexRange& strips, const IndexRange& met, const IndexRange& part, const float* held,
+                const float* block, const Runs& next, const Result& result) const {
+    const int64_t depth = part.end - part.begin, count = strips.end - strips.begin;
+    const int64_t tiles = count * (met.end - met.begin), share = depth * held_width();
+    const auto place_of = [&](int64_t t) { return PlaceOf(met.begin + t / count, strips.begin + t % count); };
     for (int64_t t = 0; t < tiles; ++t) {
-      const int64_t h = t / count, p = t % count;
       next.Fetch(t, tiles);
-      if (t + 1 < tiles) FetchOutputs(PlaceOf((t + 1) / count, strips.begin + (t + 1) % count), result.y);
-      const float *const of_held = held + h * share, *const passing = block + p * depth * passing_width();
+      if (t + 1 < tiles) FetchOutputs(place_of(t + 1), result.y);
+      const float* const of_held = held + (met.begin + t / count) * share;
+      const float* const passing = block + t % count * depth * passing_width();
       const float* const rows = rows_pass_ ? passing : of_held;
       const float* const columns = rows_pass_ ? of_held : passing;
-      Tile(PlaceOf(h, strips.begin + p), part, rows, columns, of_held + share, result);
+      Tile(place_of(t), part, rows, columns, of_held + share, result);
     }
   }
 
@@ -158,12 +173,15 @@ class MatrixProduct {
     const int64_t depth = part.end - part.begin;
     float* const y = result.y + at.row * s_.n + at.column;
     const float* const bias = result.bias == nullptr ? nullptr : result.bias + at.column;
-    if (at.rows == tile_.rows && at.columns == tile_.columns) {
+    const int64_t padded = CeilDivide(at.columns, tile_.lanes) * tile_.lanes;
+    if (at.rows == tile_.rows && at.columns == padded) {
       const bool first = part.begin == 0;
-      return MultiplyTile(depth, rows, columns, {first ? bias : y, first ? 0 : s_.n, y, s_.n}, ahead);
+      const TileSums of_tile{first ? bias : y, first ? 0 : s_.n, y, s_.n};
+      return MultiplyTile(depth, rows, columns, padded, {&of_tile, 1}, ahead);
     }
     alignas(64) float sums[kMostTileRows * kMostTileColumns];
-    MultiplyTile(depth, rows, columns, {nullptr, 0, sums, tile_.columns}, ahead);
+    const TileSums aside{nullptr, 0, sums, tile_.columns};
+    MultiplyTile(depth, rows, columns, padded, {&aside, 1}, ahead);
     for (int64_t r = 0; r < at.rows; ++r) {
       for (int64_t c = 0; c < at.columns; ++c) {
         const float before = part.begin > 0 ? y[r * s_.n + c] : bias == nullptr ? 0.0f : bias[c];
@@ -175,7 +193,8 @@ class MatrixProduct {
   ProductSizes s_;
   PackedTile tile_;
   bool rows_pass_;  // rows of x, or columns of w
-  int64_t held_count_, chunk_, shares_;
+  int64_t held_count_, chunk_, strips_of_block_, cuts_;
+  int threads_;
 };
 
 }  // namespace partita

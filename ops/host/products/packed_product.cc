@@ -11,57 +11,75 @@
 namespace partita {
 namespace {
 
-using Tile = void (*)(int64_t depth, const float* rows, const float* panel, const TileSums& sums, const float* ahead);
+using Tile = void (*)(int64_t depth, const float* rows, const float* panel, std::span<const TileSums> sums,
+                      const float* ahead);
 
-// 12 sums of AVX2 fill its registers; 16 of AVX-512 are as fast as the 24 that would, and panels of 32 columns leave
-// nothing of most layers.
+// 12 sums of AVX2 fill its registers, and 24 of AVX-512 most of its: fewer are as fast as long as a core has nothing
+// else to do, but where another program shares its units every instruction beside the products counts. A tile is made
+// for each number of vectors that a panel may have.
 // Sums stay in registers: what compilers do not unroll by themselves goes through memory.
 #define PARTITA_UNROLLED _Pragma("GCC unroll 8")
-#define PARTITA_TILE(kName, kTarget, kBytes, kRows, kVectors)                                                          \
-  kTarget void kName(int64_t depth, const float* rows, const float* panel, const TileSums& sums, const float* ahead) { \
-    typedef float Lanes __attribute__((vector_size(kBytes), aligned(4), may_alias));                                   \
-    constexpr int64_t kLanes = kBytes / 4, kColumns = kVectors * kLanes, kShare = kColumns * kRows / kTileFetched;     \
-    Lanes sum[kRows][kVectors] = {};                                                                                   \
-    for (int64_t k = 0; k < depth; ++k, rows += kRows, panel += kColumns, ahead += kShare) {                           \
-      __builtin_prefetch(ahead, 0, 2);                                                                                 \
-      Lanes columns[kVectors];                                                                                         \
-      for (int v = 0; v < kVectors; ++v) columns[v] = *reinterpret_cast<const Lanes*>(panel + v * kLanes);             \
-      PARTITA_UNROLLED for (int r = 0; r < kRows; ++r) {                                                               \
-        for (int v = 0; v < kVectors; ++v) sum[r][v] += columns[v] * rows[r];                                          \
-      }                                                                                                                \
-    }                                                                                                                  \
-    if (const float* from = sums.from; from != nullptr) {                                                              \
-      PARTITA_UNROLLED for (int r = 0; r < kRows; ++r, from += sums.from_stride) {                                     \
-        PARTITA_UNROLLED for (int v = 0; v < kVectors; ++v) {                                                          \
-          sum[r][v] = *reinterpret_cast<const Lanes*>(from + v * kLanes) + sum[r][v];                                  \
-        }                                                                                                              \
-      }                                                                                                                \
-    }                                                                                                                  \
-    float* to = sums.to;                                                                                               \
-    PARTITA_UNROLLED for (int r = 0; r < kRows; ++r, to += sums.stride) {                                              \
-      PARTITA_UNROLLED for (int v = 0; v < kVectors; ++v) * reinterpret_cast<Lanes*>(to + v * kLanes) = sum[r][v];     \
-    }                                                                                                                  \
+#define PARTITA_TILE(kName, kTarget, kBytes, kRows, kVectors)                                                      \
+  kTarget void kName(int64_t depth, const float* rows, const float* panel, std::span<const TileSums> sums,         \
+                     const float* ahead) {                                                                         \
+    typedef float Lanes __attribute__((vector_size(kBytes), aligned(4), may_alias));                               \
+    constexpr int64_t kLanes = kBytes / 4, kColumns = kVectors * kLanes, kShare = kColumns * kRows / kTileFetched; \
+    Lanes sum[kRows][kVectors] = {};                                                                               \
+    for (int64_t k = 0; k < depth; ++k, rows += kRows, panel += kColumns, ahead += kShare) {                       \
+      __builtin_prefetch(ahead, 0, 2);                                                                             \
+      Lanes columns[kVectors];                                                                                     \
+      for (int v = 0; v < kVectors; ++v) columns[v] = *reinterpret_cast<const Lanes*>(panel + v * kLanes);         \
+      PARTITA_UNROLLED for (int r = 0; r < kRows; ++r) {                                                           \
+        for (int v = 0; v < kVectors; ++v) sum[r][v] += columns[v] * rows[r];                                      \
+      }                                                                                                            \
+    }                                                                                                              \
+    for (const TileSums& each : sums) {                                                                            \
+      const float* from = each.from;                                                                               \
+      float* to = each.to;                                                                                         \
+      if (from == nullptr) {                                                                                       \
+        PARTITA_UNROLLED for (int r = 0; r < kRows; ++r, to += each.stride) {                                      \
+          PARTITA_UNROLLED for (int v = 0; v < kVectors; ++v) {                                                    \
+            *reinterpret_cast<Lanes*>(to + v * kLanes) = sum[r][v];                                                \
+          }                                                                                                        \
+        }                                                                                                          \
+        continue;                                                                                                  \
+      }                                                                                                            \
+      const float sign = each.negative ? -1.0f : 1.0f; /* rounds nothing */                                        \
+      PARTITA_UNROLLED for (int r = 0; r < kRows; ++r, from += each.from_stride, to += each.stride) {              \
+        PARTITA_UNROLLED for (int v = 0; v < kVectors; ++v) {                                                      \
+          const Lanes before = *reinterpret_cast<const Lanes*>(from + v * kLanes);                                 \
+          *reinterpret_cast<Lanes*>(to + v * kLanes) = before + sum[r][v] * sign;                                  \
+        }                                                                                                          \
+      }                                                                                                            \
+    }                                                                                                              \
   }
+#define PARTITA_TILES(kName, kTarget, kBytes, kRows)  \
+  PARTITA_TILE(kName##Of1, kTarget, kBytes, kRows, 1) \
+  PARTITA_TILE(kName##Of2, kTarget, kBytes, kRows, 2) \
+  PARTITA_TILE(kName##Of3, kTarget, kBytes, kRows, 3)
 
-PARTITA_TILE(Plain, , 16, 4, 3)
+PARTITA_TILES(Plain, , 16, 4)
 #if defined(__x86_64__)
-PARTITA_TILE(Avx2, __attribute__((target("avx2,fma"))), 32, 4, 3)
-PARTITA_TILE(Avx512, __attribute__((target("avx512f"))), 64, 8, 2)
+PARTITA_TILES(Avx2, __attribute__((target("avx2,fma"))), 32, 4)
+PARTITA_TILES(Avx512, __attribute__((target("avx512f"))), 64, 8)
 #endif
+#undef PARTITA_TILES
 #undef PARTITA_TILE
 #undef PARTITA_UNROLLED
 
 struct Machine {
   PackedTile tile;
-  Tile multiply;
+  Tile multiply[3];  // a panel of one vector, of two, of three
+
+  Tile Of(int64_t columns) const { return multiply[columns / tile.lanes - 1]; }
 };
 
 Machine ThisMachine() {
 #if defined(__x86_64__)
-  if (HasWideVectors()) return {{8, 32}, Avx512};
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {{4, 24}, Avx2};
+  if (HasWideVectors()) return {{8, 48, 16}, {Avx512Of1, Avx512Of2, Avx512Of3}};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {{4, 24, 8}, {Avx2Of1, Avx2Of2, Avx2Of3}};
 #endif
-  return {{4, 12}, Plain};
+  return {{4, 12, 4}, {PlainOf1, PlainOf2, PlainOf3}};
 }
 
 const Machine kMachine = ThisMachine();
@@ -73,7 +91,7 @@ void CopyRuns(const float* from, int64_t stride, int64_t depth, float* to) {
 }
 void CopyRuns(const float* from, int64_t stride, int64_t depth, int64_t width, float* to) {
   if (width == 8) return CopyRuns<8>(from, stride, depth, to);
-  if (width == 32) return CopyRuns<32>(from, stride, depth, to);
+  if (width == 48) return CopyRuns<48>(from, stride, depth, to);
   for (int64_t k = 0; k < depth; ++k) std::copy_n(from + k * stride, width, to + k * width);
 }
 
@@ -84,10 +102,10 @@ constexpr int64_t kLine = 16;  // floats that come together from memory
 PackedTile TileOfThisMachine() { return kMachine.tile; }
 
 void PackPanel(const PackedColumns& columns, int64_t index, MatrixView<float> w, float* to) {
-  const int64_t width = columns.Width(index);
+  const int64_t width = columns.Width(index), padded = columns.Padded(index);
   const float* const first = w.data + columns.First(index) * w.column_stride;
-  if (width == columns.panel && w.column_stride == 1) return CopyRuns(first, w.row_stride, columns.depth, width, to);
-  const bool turned = width == columns.panel && w.row_stride == 1;
+  if (width == padded && w.column_stride == 1) return CopyRuns(first, w.row_stride, columns.depth, width, to);
+  const bool turned = width == padded && w.row_stride == 1;
   const int64_t done = turned ? columns.depth / kLine * kLine : 0;
   for (int64_t k = 0; k < done; k += kLine) {
     for (int64_t c = 0; c < width; c += kTurnedRows) {
@@ -95,9 +113,9 @@ void PackPanel(const PackedColumns& columns, int64_t index, MatrixView<float> w,
     }
   }
   for (int64_t k = done; k < columns.depth; ++k) {
-    float* const row = to + k * columns.panel;
+    float* const row = to + k * padded;
     for (int64_t c = 0; c < width; ++c) row[c] = first[k * w.row_stride + c * w.column_stride];
-    std::fill(row + width, row + columns.panel, 0.0f);
+    std::fill(row + width, row + padded, 0.0f);
   }
 }
 
@@ -115,19 +133,22 @@ void PackRows(const PackedRows& rows, int64_t row, int64_t count, int64_t k, int
   }
 }
 
-void MultiplyTile(int64_t depth, const float* rows, const float* panel, const TileSums& sums, const float* ahead) {
-  kMachine.multiply(depth, rows, panel, sums, ahead);
+void MultiplyTile(int64_t depth, const float* rows, const float* panel, int64_t columns, std::span<const TileSums> sums,
+                  const float* ahead) {
+  kMachine.Of(columns)(depth, rows, panel, sums, ahead);
 }
 
-void MultiplyPanel(int64_t groups, int64_t depth, const float* rows, const float* panel, float* sums, int64_t stride) {
-  const auto [group, columns] = kMachine.tile;
-  const int64_t share = columns * group / kTileFetched;
+void MultiplyPanel(int64_t groups, int64_t depth, const float* rows, const float* panel, int64_t columns, float* sums,
+                   int64_t stride) {
+  const int64_t group = kMachine.tile.rows, share = columns * group / kTileFetched;
+  const Tile multiply = kMachine.Of(columns);
   for (int64_t k = 0; k < depth; k += kTileDepth) {
     const int64_t part = std::min(kTileDepth, depth - k);
     for (int64_t g = 0; g < groups; ++g) {
       float* const to = sums + g * group * stride;
-      kMachine.multiply(part, rows + (g * depth + k) * group, panel + k * columns,
-                        {k > 0 ? to : nullptr, stride, to, stride}, panel + (k + part) * columns + g * part * share);
+      const TileSums of_group{k > 0 ? to : nullptr, stride, to, stride};
+      multiply(part, rows + (g * depth + k) * group, panel + k * columns, {&of_group, 1},
+               panel + (k + part) * columns + g * part * share);
     }
   }
 }

@@ -33,7 +33,7 @@ class HeldProduct {
       : rows_(rows),
         buffers_(buffers),
         packed_rows_{depth, TileOfThisMachine().rows},
-        packed_columns_{depth, columns, TileOfThisMachine().columns} {}
+        packed_columns_{depth, columns, TileOfThisMachine().columns, TileOfThisMachine().lanes} {}
 
   // In floats, of the weight and of all buffers of rows.
   int64_t workspace() const { return weight_floats() + buffers_ * row_floats(); }
@@ -74,7 +74,8 @@ class HeldProduct {
         const int64_t block_rows = std::min(kBlockRows, rows_ - first);
         for (int64_t p = 0; p < (zero ? 0 : panels); ++p) {
           MultiplyPanel(packed_rows_.groups(block_rows), packed_rows_.depth, rows + packed_rows_.At(first, 0),
-                        workspace + packed_columns_.PanelAt(panel + p), sums + p * packed_columns_.panel, stride);
+                        workspace + packed_columns_.PanelAt(panel + p), packed_columns_.Padded(panel + p),
+                        sums + p * packed_columns_.panel, stride);
         }
         const int64_t column = packed_columns_.First(panel);
         const int64_t end = packed_columns_.First(panel + panels - 1) + packed_columns_.Width(panel + panels - 1);

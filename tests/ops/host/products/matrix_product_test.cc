@@ -50,8 +50,15 @@ double Error(const ProductSizes& s, const Operands& operands, bool biased, const
 
 // Of all of the depth at once and part by part; bits depend on neither, nor on the number of threads.
 TEST(MatrixProduct, IsTheSumsInDouble) {
-  for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
-           {1, 1, 1}, {8, 32, 256}, {9, 33, 257}, {70, 31, 600}, {41, 300, 513}, {301, 40, 1030}, {64, 256, 256}}) {
+  for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{{1, 1, 1},
+                                                                   {8, 32, 256},
+                                                                   {9, 33, 257},
+                                                                   {70, 31, 600},
+                                                                   {16, 65, 100},
+                                                                   {41, 300, 513},
+                                                                   {301, 40, 1030},
+                                                                   {64, 256, 256},
+                                                                   {250, 1300, 300}}) {
     for (const bool x : {false, true}) {
       for (const bool w : {false, true}) {
         const ProductSizes sizes{m, n, k, x, w};
