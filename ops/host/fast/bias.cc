@@ -14,8 +14,16 @@ PARTITA_TARGET_CLONES void AddBias(const float* x, float* y, int64_t elements, i
   }
 }
 
+// Some rows for one way through the sums, which are long where channels are a vocabulary.
 PARTITA_TARGET_CLONES void AddRows(const float* dy, int64_t elements, int64_t width, float* sum) {
-  for (int64_t done = 0; done < elements; done += width) {
+  int64_t done = 0;
+  for (; done + 4 * width <= elements; done += 4 * width) {
+    const float *const row0 = dy + done, *const row1 = row0 + width, *const row2 = row1 + width;
+    const float* const row3 = row2 + width;
+    PARTITA_INDEPENDENT
+    for (int64_t i = 0; i < width; ++i) sum[i] = (((sum[i] + row0[i]) + row1[i]) + row2[i]) + row3[i];
+  }
+  for (; done < elements; done += width) {
     const int64_t length = elements - done < width ? elements - done : width;
     PARTITA_INDEPENDENT
     for (int64_t i = 0; i < length; ++i) sum[i] += dy[done + i];

@@ -1,5 +1,6 @@
 // Fast losses: rows shared among threads, each in vectors. Losses of single samples are added in their order. Outputs
 // may lie at the address of an input.
+#include <algorithm>
 #include <cmath>
 
 #include "ops/host/fast/exponential.h"
@@ -29,9 +30,11 @@ struct Exponentials {
   double log_total() const { return double{largest} + std::log(sum); }
 };
 
+// The row behind is fetched meanwhile: exponentials keep a core busy while its memory is idle.
 PARTITA_TARGET_CLONES Exponentials ExponentialsOf(const float* x, int64_t n) {
   const float largest = LargestOf(x, n);
-  return {largest, LongSumOver(n, [=](int64_t i) { return ExponentialBelow0(x[i] - largest); })};
+  return {largest, LongSumOver(
+                       n, [=](int64_t i) { return ExponentialBelow0(x[i] - largest); }, x + n)};
 }
 
 // y = x - total
@@ -45,10 +48,14 @@ PARTITA_TARGET_CLONES void LogSoftmaxGradient(const float* y, const float* dy, f
   for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] - ExponentialBelow0(y[i]) * sum;
 }
 
-// y = exp(x - largest), and the sum of them.
+// y = exp(x - largest), and the sum of them; the row behind is fetched here, too.
 PARTITA_TARGET_CLONES double KeepExponentials(const float* x, float largest, float* y, int64_t n) {
-  PARTITA_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) y[i] = ExponentialBelow0(x[i] - largest);
+  for (int64_t begin = 0; begin < n; begin += kFetchedElements) {
+    const int64_t end = std::min(n, begin + kFetchedElements);
+    FetchRow(x + n + begin, end - begin);
+    PARTITA_INDEPENDENT
+    for (int64_t i = begin; i < end; ++i) y[i] = ExponentialBelow0(x[i] - largest);
+  }
   return LongSumOver(n, [y](int64_t i) { return y[i]; });
 }
 
