@@ -77,8 +77,10 @@ class Contest {
       for (Entrant& entrant : entrants_) RETURN_IF_ERROR(RunOnce(entrant));
       const double best = std::ranges::min_element(entrants_, {}, &Entrant::least)->least;
       for (Entrant& entrant : entrants_) {
-        const bool hopeless = &entrant != &entrants_.front() && entrant.least > kHopeless * best;
-        entrant.done = entrant.done || hopeless || entrant.spent >= kEnoughSeconds;
+        const double limit = (round == 0 ? kHopelessAtOnce : kHopeless) * best;
+        const bool hopeless = &entrant != &entrants_.front() && entrant.least > limit;
+        const double enough = round + 1 < kEnoughRuns ? kEnoughSeconds : kShortSeconds;
+        entrant.done = entrant.done || hopeless || entrant.spent >= enough;
       }
     }
     std::vector<double> seconds;

@@ -19,13 +19,15 @@ struct Form {
   PreparedKernel prepared;
 };
 
-// Of each form, on `threads` threads (0: the caller's), the least seconds of so many runs, one after the other in
-// turns; of no more once its own have taken kEnoughSeconds together or, of a form behind the first, where the least is
-// kHopeless times that of another. All operands are in memory of its own, which is given back. `now` is a clock in
-// seconds. Errors: those of a kernel; kResourceExhausted: there is no memory or no thread for it.
-inline constexpr int kMostRuns = 3;
-inline constexpr double kEnoughSeconds = 0.1;
-inline constexpr double kHopeless = 1.5;
+// Of each form, on `threads` threads (0: the caller's), the least seconds of its runs, one after the other in turns: of
+// kMostRuns; of kEnoughRuns or more no further one once its own have taken kShortSeconds together, since what else the
+// machine does disturbs short ones most; of none once they have taken kEnoughSeconds. A form behind the first has no
+// further one if its least is kHopeless times that of another, or after a single run kHopelessAtOnce times. All
+// operands are in memory of its own, which is given back. `now` is a clock in seconds. Errors: those of a kernel;
+// kResourceExhausted: there is no memory or no thread for it.
+inline constexpr int kMostRuns = 12, kEnoughRuns = 3;
+inline constexpr double kShortSeconds = 0.01, kEnoughSeconds = 0.1;
+inline constexpr double kHopeless = 1.5, kHopelessAtOnce = 3;
 absl::StatusOr<std::vector<double>> TimeForms(const LocalNode& node, std::span<const Form> forms, int threads,
                                               const std::function<double()>& now);
 
