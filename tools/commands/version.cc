@@ -37,7 +37,7 @@ absl::StatusOr<int> Version(const CommandContext& context) {
       {"processor", fmt::format("{} ({} cores)", host.processor, host.cores)},
       {"time", TimeNow()}};
   for (const auto& library : LibraryVersions()) lines.push_back(library);
-  for (const auto& [name, value] : lines) context.out << fmt::format("{:<10} {}\n", name, value);
+  for (const auto& [name, value] : lines) context.out << fmt::format("{:<13} {}\n", name, value);
   return kExitFinished;
 }
 

@@ -4,13 +4,21 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <google/protobuf/stubs/common.h>
+#include <jconfig.h>
 #include <openssl/crypto.h>
+#include <png.h>
 #include <spdlog/version.h>
 #include <xxhash.h>
 #include <zlib.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
+
+#include "tools/program/version/gpu_libraries.h"
+
+// It has it as a number of three parts, not as text.
+#define PARTITA_TEXT_OF(parts) #parts
+#define PARTITA_VERSION_TEXT(version) PARTITA_TEXT_OF(version)
 
 namespace partita {
 
@@ -35,6 +43,8 @@ std::map<std::string, std::string> LibraryVersions() {
       {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},
       {"json",
        fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},
+      {"libjpeg-turbo", PARTITA_VERSION_TEXT(LIBJPEG_TURBO_VERSION)},
+      {"libpng", PNG_LIBPNG_VER_STRING},
       {"openssl", OpenSSL_version(OPENSSL_VERSION_STRING)},
       {"protobuf", google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION)},
       {"spdlog", fmt::format("{}.{}.{}", SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH)},
@@ -42,6 +52,7 @@ std::map<std::string, std::string> LibraryVersions() {
       {"zlib", zlibVersion()},
   };
   if (const auto version = OneDnnVersion()) versions["onednn"] = *version;
+  versions.merge(GpuLibraryVersions());
   return versions;
 }
 

@@ -9,7 +9,7 @@ namespace partita {
 
 inline constexpr char kToolVersion[] = "0.1.0";
 
-// Name to version of the compiler and the libraries that are linked in.
+// Name to version of the compiler and the libraries that are linked in, and of those of GPUs that are loaded.
 std::map<std::string, std::string> LibraryVersions();
 
 }  // namespace partita

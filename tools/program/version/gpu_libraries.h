@@ -1,0 +1,21 @@
+// Which versions of the libraries of GPUs this process has loaded.
+#ifndef PARTITA_TOOLS_PROGRAM_VERSION_GPU_LIBRARIES_H_
+#define PARTITA_TOOLS_PROGRAM_VERSION_GPU_LIBRARIES_H_
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace partita {
+
+// A function of a library, "libnccl.so.2", that is loaded already; null: it is not, or has none of that name.
+using LoadedFunction = std::function<void*(const std::string& library, const char* function)>;
+LoadedFunction OfThisProcess();
+
+// Name to version of the driver ("cuda-driver": of CUDA, that it is for), cuBLASLt, cuDNN and NCCL, of those that are
+// loaded. Nothing is loaded for it, so that it tells what a session runs with; before one is started it is empty.
+std::map<std::string, std::string> GpuLibraryVersions(const LoadedFunction& find = OfThisProcess());
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_PROGRAM_VERSION_GPU_LIBRARIES_H_
