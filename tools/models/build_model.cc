@@ -33,6 +33,9 @@ std::vector<FlagDefinition> FlagsOfAll() {
       ChoiceFlag("dropout", "model", {"model", "true", "false"}, "with dropout; model: as the model says"),
       FloatFlag("dropout-rate", "", 0, 1, "share of what it drops; unset: the model's"),
       FloatFlag("label-smoothing", "", 0, 1, "of the loss; unset: the model's"),
+      FloatFlag("average", "", 0, 1,
+                "decay of moving averages of parameters and running statistics, which evaluation reads; unset: none; "
+                "the TPU recipe of inception-v3 has 0.995"),
       BoolFlag("local-updates", "each block has a loss of its own, and no gradient goes to the block before it"),
   };
 }
@@ -97,6 +100,7 @@ ModelOptions ReadOptions(const std::string& name, const Flags& flags) {
   options.dropout = Choice(flags, "dropout");
   options.dropout_rate = Number(flags, "dropout-rate");
   options.label_smoothing = Number(flags, "label-smoothing");
+  options.average = Number(flags, "average");
   options.local_updates = flags.Bool("local-updates");
   if (name != kInception) return options;
   options.auxiliary_head = flags.Bool("auxiliary-head");

@@ -117,7 +117,7 @@ class Network {
   std::string block_;
 };
 
-// That of TensorFlow's TPU models.
+// That of TensorFlow's TPU models, but for their moving averages, which are ModelOptions::average: 0.995 there.
 Recipe RmsPropRecipe(int64_t batch) {
   Recipe recipe;
   recipe.optimizer = {"rmsprop", {{"decay", 0.9}, {"momentum", 0.9}, {"epsilon", 1.0}}};
@@ -125,6 +125,7 @@ Recipe RmsPropRecipe(int64_t batch) {
   recipe.rate.base = 0.165 * static_cast<double>(batch) / 256;
   recipe.rate.decay = 0.94;
   recipe.rate.decay_steps = StepsOfImageNet(3, batch);
+  recipe.rate.final = 1e-4 * recipe.rate.base;
   return recipe;
 }
 

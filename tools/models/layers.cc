@@ -110,7 +110,9 @@ absl::StatusOr<Model> ModelLayers::Finish(const std::string& name, ValueId featu
   Model model;
   model.name = name;
   ASSIGN_OR_RETURN(model.graph, builder_.Build(loss, {accuracy}, further_losses_));
-  ASSIGN_OR_RETURN(model.optimizer, CompleteOptimizer(recipe.optimizer, registry_.optimizers()));
+  Optimizer optimizer = recipe.optimizer;
+  if (options_.average) optimizer.average = MovingAverage{*options_.average};
+  ASSIGN_OR_RETURN(model.optimizer, CompleteOptimizer(optimizer, registry_.optimizers()));
   model.learning_rate = recipe.rate;
   return model;
 }

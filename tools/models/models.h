@@ -41,6 +41,8 @@ struct ModelOptions {
   std::optional<double> label_smoothing = std::nullopt;
   std::optional<double> batch_norm_epsilon = std::nullopt;
   std::optional<double> batch_norm_momentum = std::nullopt;
+  // Decay of moving averages of parameters and running statistics, which evaluation reads; nothing: there are none.
+  std::optional<double> average = std::nullopt;
   // Each of the model's blocks has a loss of its own, of a classifier behind its global average pool, and no gradient
   // goes to the block before it (docs/papers.md 5.2).
   bool local_updates = false;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "graph/ir/node_flops.h"
+#include "graph/make_program.h"
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
 #include "runtime/base/files.h"
@@ -58,6 +60,36 @@ TEST(InceptionV3, HasThePromisedSizes) {
   EXPECT_NEAR(MultiplyAdds(graph) / 1e6, 5713, 0.5);
   EXPECT_EQ(CountOp(graph, "conv2d"), 94);
   EXPECT_EQ(ParameterCount(Make("inception-v3", {.batch = 2, .auxiliary_head = true}).graph), 27'161'264);
+}
+
+// Three times what the forward pass computes, less the gradient by the images, which nobody needs.
+TEST(InceptionV3, TrainsInThePromisedFlops) {
+  constexpr int64_t kBatch = 2;
+  Model model = Make("inception-v3", {.batch = kBatch, .auxiliary_head = true});
+  const absl::StatusOr<Program> program = MakeProgram(model, {}, Ops());
+  ASSERT_TRUE(program.ok()) << program.status();
+  const Graph& training = program->graph(kTrainEntry);
+  double flops = 0;
+  for (const Node& node : training.nodes()) {
+    const bool multiplies = node.op->name.starts_with("conv2d") || node.op->name.starts_with("matmul");
+    if (multiplies) flops += FlopsOf(training, node) / kBatch;
+  }
+  EXPECT_NEAR(flops, 34.28e9, 0.01e9);
+  const double images_gradient = 2.0 * 149 * 149 * 32 * 27;
+  EXPECT_NEAR(flops + images_gradient, 3 * 2 * MultiplyAdds(model.graph) / kBatch, 0.001e9);
+}
+
+// Rate and floor of TensorFlow's TPU recipe for 1024 images a step, and its averages where they are asked for.
+TEST(InceptionV3, IsTrainedByTheTpuRecipe) {
+  const Model model = Make("inception-v3", {.batch = 1024});
+  EXPECT_EQ(model.learning_rate.schedule, "step");
+  EXPECT_NEAR(model.learning_rate.base, 0.66, 1e-12);
+  EXPECT_NEAR(model.learning_rate.final, 0.66e-4, 1e-12);
+  EXPECT_FALSE(model.optimizer.average.has_value());
+  const Model averaged = Make("inception-v3", {.batch = 1024, .average = 0.995});
+  ASSERT_TRUE(averaged.optimizer.average.has_value());
+  EXPECT_EQ(averaged.optimizer.average->decay, 0.995);
+  EXPECT_EQ(averaged.optimizer.average->pattern, "*");
 }
 
 TEST(InceptionV3, HasThePromisedBlocks) {
