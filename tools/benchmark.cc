@@ -19,6 +19,7 @@
 #include "tools/benchmarks/executor_benchmark.h"
 #include "tools/benchmarks/halo_benchmark.h"
 #include "tools/benchmarks/kernels/kernel_benchmark.h"
+#include "tools/benchmarks/models/measured_models.h"
 #include "tools/benchmarks/models/models_command.h"
 #include "tools/benchmarks/oracle/oracle_rows.h"
 #include "tools/benchmarks/search/search_benchmark.h"
@@ -174,14 +175,10 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   const Flags& flags = context.flags;
   TrainBenchmarkOptions options;
   options.model = flags.Text("model");
-  if (options.model != "mini-inception" && options.model != "lenet5" && options.model != "mlp") {
-    return FlagError("flag --model is {}, which only models trains", options.model);
-  }
   options.batch = flags.Int("batch");
   options.steps = flags.Int("steps");
   options.rounds = flags.Int("rounds");
   options.strategy = flags.Text("strategy");
-  if (flags.Text("precision") == "tf32") return FlagError("flag --precision is tf32; the host has f32 and bf16");
   options.mix_precision = flags.Text("precision") == "bf16";
   const bool ours = options.model == "mini-inception";
   if (ours && !flags.IsSet("strategy")) {
@@ -284,6 +281,12 @@ absl::StatusOr<int> RunSimulate(const CommandContext& context) {
   return kExitFinished;
 }
 
+// That a command can be asked for.
+std::vector<std::string> ModelsOf(const std::string& command) {
+  if (command == "train") return {"mini-inception", "lenet5", "mlp"};
+  return command == "models" || command == "loop" ? MeasuredModelNames() : ModelNames();
+}
+
 }  // namespace
 }  // namespace partita
 
@@ -363,7 +366,8 @@ int main(int argc, char** argv) {
   for (Command& command : benchmark.commands) {
     if (command.name != "compile") command.choices = {{"format", {"text", "json"}}};
     command.choices["peer"] = {"none", "pytorch"};
-    if (command.name == "search") command.choices["model"] = ModelNames();
+    command.choices["model"] = ModelsOf(command.name);
+    if (command.name == "train") command.choices["precision"] = {"f32", "bf16"};
     if (command.name == "decode") command.choices["peer"] = {"none", "pillow", "torchvision"};
   }
   return RunMain(benchmark, argc, argv);

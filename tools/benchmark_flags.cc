@@ -22,16 +22,15 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       ChoiceFlag("model", "mini-inception",
                  {"mini-inception", "lenet5", "mlp", "conv-stack", "wide-mlp", "inception-v3", "resnet-50", "alexnet",
                   "alexnet-2012", "vgg-16", "big-lstm", "gnmt"},
-                 "what is trained; from the fourth on by models only, which trains the small ones if unset; of search "
-                 "and oracle the only one"),
-      ChoiceFlag("precision", "all", {"all", "f32", "tf32", "bf16"},
-                 "models: only this one; train: f32 or bf16, f32 if unset"),
+                 "what is trained; models trains the small ones if unset; of search and oracle the only one"),
+      ChoiceFlag("precision", "", {"f32", "tf32", "bf16"},
+                 "models: only this one; unset: all that the device has; train: f32 if unset"),
       ChoiceFlag("peer", "none", {"none", "pytorch", "pillow", "torchvision"},
                  "what runs beside ours; see tools/peer/install"),
       TextFlag(
-          "peer-forms", "eager,eager-malloc",
+          "peer-forms", "all",
           "models: how it runs: eager, compile (minutes for a large model), each with -malloc: a C library that keeps "
-          "what is freed; on a GPU eager, graph, compile; or all"),
+          "what is freed; on a GPU eager, graph, compile; or all; one that does not run is told and left out"),
       FolderFlag("folder", "checkpoint: on the disk that is written to; unset: that of temporary files"),
       PathFlag("data", "decode: pictures by class; unset: made-up ones"),
       IntFlag("states", "", 64, 1 << 20,

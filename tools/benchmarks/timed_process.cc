@@ -146,6 +146,8 @@ absl::StatusOr<double> TimedProcess::Run(int64_t steps) {
   return seconds;
 }
 
-int64_t TimedProcess::GrownMemory() const { return MemoryOf(child_).most - memory_at_start_; }
+int64_t TimedProcess::MostMemory() const { return MemoryOf(child_).most; }
+
+int64_t TimedProcess::GrownMemory() const { return MostMemory() - memory_at_start_; }
 
 }  // namespace partita

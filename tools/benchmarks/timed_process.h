@@ -38,7 +38,8 @@ class TimedProcess {
   // Seconds that so many steps took. kInternal, too: it answers something else.
   absl::StatusOr<double> Run(int64_t steps);
 
-  // Bytes in memory: the most until now, less what there was with its first line.
+  // Bytes in memory, the most until now: of the whole process, or less what there was with its first line.
+  int64_t MostMemory() const;
   int64_t GrownMemory() const;
 
  private:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ops/registry.h"
+#include "runtime/base/status.h"
 #include "tools/models/big_lstm.h"
 #include "tools/models/gnmt.h"
 #include "tools/models/layers.h"
@@ -65,12 +66,28 @@ const std::vector<MeasuredModel>& MeasuredModels() {
   return models;
 }
 
+std::vector<std::string> MeasuredModelNames() {
+  std::vector<std::string> names;
+  for (const MeasuredModel& model : MeasuredModels()) {
+    if (names.empty() || names.back() != model.name) names.push_back(model.name);
+  }
+  return names;
+}
+
 std::vector<std::string> GivenSizes(const MeasuredModel& model) {
   std::vector<std::string> sizes;
   if (model.vocabulary > 0) sizes.push_back(fmt::format("vocabulary={}", model.vocabulary));
   if (model.hidden > 0) sizes.push_back(fmt::format("hidden={}", model.hidden));
   if (model.layers > 0) sizes.push_back(fmt::format("layers={}", model.layers));
   return sizes;
+}
+
+absl::StatusOr<ThroughputUnit> UnitOf(const MeasuredModel& sizes) {
+  if (!sizes.of_words()) return ThroughputUnit();
+  ASSIGN_OR_RETURN(const Model model, MakeMeasuredModel(sizes));
+  const ValueId targets = model.graph.Find("targets");
+  if (targets < 0) return Internal("{} has no targets", sizes.name);
+  return ThroughputUnit{"words", Elements(model.graph.value(targets).type.shape) / sizes.batch};
 }
 
 absl::StatusOr<Model> MakeMeasuredModel(const MeasuredModel& sizes) {

@@ -32,8 +32,19 @@ struct MeasuredModel {
 // "hidden=256": the sizes of a model of words that are given, as flags have them (tools/models/build_model.cc).
 std::vector<std::string> GivenSizes(const MeasuredModel& model);
 
+// The unit of the field in which throughput is told.
+struct ThroughputUnit {
+  std::string name = "images";  // or "words"
+  int64_t of_sample = 1;        // so many are in a sample: of words those that are predicted
+};
+
+// kInvalidArgument: as MakeMeasuredModel.
+absl::StatusOr<ThroughputUnit> UnitOf(const MeasuredModel& sizes);
+
 // At the sizes at which they are compared.
 const std::vector<MeasuredModel>& MeasuredModels();
+// Each once.
+std::vector<std::string> MeasuredModelNames();
 
 // kInvalidArgument: an unknown name, or sizes that the model cannot have.
 absl::StatusOr<Model> MakeMeasuredModel(const MeasuredModel& sizes);

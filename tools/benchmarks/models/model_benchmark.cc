@@ -80,7 +80,7 @@ absl::StatusOr<int> RanksOf(const ModelCase& measured) {
   ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(measured.sizes));
   ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(measured, model.graph));
   SetScheduleLength(1, model.learning_rate);
-  ASSIGN_OR_RETURN(const Program program, MakeProgram(model, strategy, Ops(), ProgramOptionsOf(measured)));
+  ASSIGN_OR_RETURN(const Program program, MakeProgram(model, strategy, Ops(), ProgramOptionsOf(measured, model.graph)));
   return program.ranks();
 }
 
@@ -96,12 +96,15 @@ absl::Status AddRunners(const ModelBenchmarkOptions& options, const ModelCase& m
   return absl::OkStatus();
 }
 
-// The first round warms up; nothing of it counts, so communication is recorded then.
+// The first round warms up, and nothing of it counts.
 absl::StatusOr<double> Seconds(const ModelBenchmarkOptions& options, bool counts, Runner& runner) {
   if (counts || runner.is_peer) return runner.process->Run(options.steps);
-  RETURN_IF_ERROR(runner.process->Ask(fmt::format("record {}", options.steps)).status());
+  RETURN_IF_ERROR(runner.process->Ask(fmt::format("warm {}", options.steps)).status());
   return 0;
 }
+
+// In the row's unit, of one step.
+double OfStep(const ModelRow& row) { return static_cast<double>(row.batch * row.unit.of_sample); }
 
 absl::Status RunRound(const ModelBenchmarkOptions& options, bool counts, Case& entry) {
   for (Runner& runner : entry.runners) {
@@ -112,7 +115,7 @@ absl::Status RunRound(const ModelBenchmarkOptions& options, bool counts, Case& e
       runner.result.failure = std::string(seconds.status().message());
       runner.process = nullptr;
     } else if (counts) {
-      runner.rates.push_back(static_cast<double>(options.steps * entry.row.batch) / *seconds);
+      runner.rates.push_back(static_cast<double>(options.steps) * OfStep(entry.row) / *seconds);
     }
   }
   return absl::OkStatus();
@@ -122,8 +125,9 @@ Estimate EstimateOf(const std::vector<double>& values) { return {Median(values),
 
 void FinishRunner(const Runner& ours, Runner& runner) {
   if (runner.process == nullptr) return;
+  runner.result.resident_bytes = runner.process->MostMemory();
   runner.result.grown_bytes = runner.process->GrownMemory();
-  runner.result.images_per_s = EstimateOf(runner.rates);
+  runner.result.per_s = EstimateOf(runner.rates);
   runner.result.ratio = EstimateOf(Ratios(ours.rates, runner.rates));
 }
 
@@ -133,17 +137,17 @@ absl::Status Finish(const DeviceLimits& limits, Case& entry) {
   ASSIGN_OR_RETURN(const std::string facts, entry.runners[0].process->Ask("facts"));
   ASSIGN_OR_RETURN(row.session, ParseLoopFacts(facts));
   row.ours = entry.runners[0].result;
-  const double step_seconds = static_cast<double>(row.batch) / row.ours.images_per_s.median;
+  const double step_seconds = OfStep(row) / row.ours.per_s.median;
   row.flops_per_s = entry.work.flops / step_seconds;
   row.product_flops_per_s = limits.flops_per_s;
   row.flop_utilisation = row.flops_per_s / row.product_flops_per_s;
   row.limit_share = LeastSeconds(entry.work.launches, limits) / step_seconds;
-  row.exposed_share = row.session.exposed_seconds / step_seconds;
+  row.exposed_share = row.session.exposed_seconds / row.session.step_seconds;
   double best = 0;
   for (size_t i = 1; i < entry.runners.size(); ++i) {
     const Throughput& other = row.others.emplace_back(entry.runners[i].result);
-    if (!entry.runners[i].is_peer || other.images_per_s.median <= best) continue;
-    best = other.images_per_s.median;
+    if (!entry.runners[i].is_peer || other.per_s.median <= best) continue;
+    best = other.per_s.median;
     row.best = other.name;
     row.ratio = other.ratio;
   }
@@ -157,6 +161,7 @@ absl::StatusOr<ModelRow> Measure(const ModelBenchmarkOptions& options, const Mod
   entry.row.image_size = measured.sizes.image_size;
   entry.row.sizes = GivenSizes(measured.sizes);
   entry.row.precision = measured.precision;
+  ASSIGN_OR_RETURN(entry.row.unit, UnitOf(measured.sizes));
   ASSIGN_OR_RETURN(const int ranks, RanksOf(measured));
   ASSIGN_OR_RETURN(entry.work, WorkOfStep(measured));
   if (!options.peer_command.empty()) {

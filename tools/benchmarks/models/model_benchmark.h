@@ -43,24 +43,26 @@ struct Estimate {
 
 // What one process reaches.
 struct Throughput {
-  std::string name;         // "ours", "one rank", or a form of the peer
-  Estimate images_per_s;    // the unit of the field, also where a sample is no image
-  Estimate ratio;           // ours over it, of the rounds
-  int64_t grown_bytes = 0;  // resident memory: the most, less what there was before anything was made
-  std::string failure;      // why it does not run; empty: it does
+  std::string name;            // "ours", "one rank", or a form of the peer
+  Estimate per_s;              // in the row's unit
+  Estimate ratio;              // ours over it, of the rounds
+  int64_t resident_bytes = 0;  // of the whole process, the most that was in memory
+  int64_t grown_bytes = 0;     // the same less what there was before anything was made
+  std::string failure;         // why it does not run; empty: it does
 };
 
 struct ModelRow {
   std::string model, precision;
   int64_t batch = 0, image_size = 0;
   std::vector<std::string> sizes;  // GivenSizes
+  ThroughputUnit unit;
   LoopFacts session;
   Throughput ours;
   double flops_per_s = 0;          // of the model's training graph: what is computed twice counts once
   double product_flops_per_s = 0;  // of the fastest product or 1 x 1 convolution in the precision, by all threads
   double flop_utilisation = 0;     // the first over the second
   double limit_share = 0;          // the least time of a step's launches (LeastSeconds), over its time
-  double exposed_share = 0;        // of a step: its exposed communication
+  double exposed_share = 0;        // exposed communication of the steps that count, over their time
   std::vector<Throughput> others;  // one rank where there are several, with as many threads; then the peer's forms
   std::string peer;                // with its version; empty: none
   Agreement agreement;

@@ -5,6 +5,7 @@
 #include "graph/proto_io/proto_io.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/status.h"
+#include "tools/commands/input/pixel_forms.h"
 #include "tools/program/cache_folder.h"
 
 namespace partita {
@@ -26,17 +27,17 @@ absl::StatusOr<Strategy> StrategyOf(const ModelCase& measured, const Graph& forw
   return strategy;
 }
 
-ProgramOptions ProgramOptionsOf(const ModelCase& measured) {
+ProgramOptions ProgramOptionsOf(const ModelCase& measured, const Graph& forward) {
   ProgramOptions options;
   options.mix_precision = ProductType(measured) == DType::kBF16;
   options.for_gpu = measured.gpu;
+  options.given = AssumedForms(forward);
   return options;
 }
 
 SessionOptions SessionOptionsOf(const ModelCase& measured, int ranks) {
   SessionOptions options;
   options.threads_per_rank = std::max(1, measured.threads / ranks);
-  options.group_updates = true;
   options.device.allow_tf32 = measured.precision == "tf32";
   options.device.deterministic = false;
   if (const std::string cache = CacheFolder(); !cache.empty()) options.device.plan_folder = cache + "/plans";

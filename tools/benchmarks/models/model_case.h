@@ -35,7 +35,8 @@ DType ProductType(const ModelCase& measured);
 // kInvalidArgument: a strategy that is not the model's.
 absl::StatusOr<Strategy> StrategyOf(const ModelCase& measured, const Graph& forward);
 
-ProgramOptions ProgramOptionsOf(const ModelCase& measured);
+// Of a model with this forward graph. Pictures are given as bytes, as the trainer gives them.
+ProgramOptions ProgramOptionsOf(const ModelCase& measured, const Graph& forward);
 // Of so many ranks, as the trainer runs them where it need not give the same bits each time.
 SessionOptions SessionOptionsOf(const ModelCase& measured, int ranks);
 

@@ -11,12 +11,13 @@
 #include "runtime/api/communication_meter.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/train/training_loop.h"
+#include "tools/commands/output/planned_process.h"
 #include "tools/program/version/version.h"
 
 namespace partita {
 namespace {
 
-constexpr std::string_view kRecord = "record ";
+constexpr std::string_view kWarm = "warm ";
 
 class ModelLoop {
  public:
@@ -24,34 +25,43 @@ class ModelLoop {
     ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(measured.sizes));
     ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(measured, model.graph));
     ModelLoop loop;
-    ASSIGN_OR_RETURN(loop.training_, TrainingLoop::Create(std::move(model), strategy, ProgramOptionsOf(measured),
+    const ProgramOptions options = ProgramOptionsOf(measured, model.graph);
+    ASSIGN_OR_RETURN(loop.training_, TrainingLoop::Create(std::move(model), strategy, options,
                                                           SessionOptionsOf(measured, strategy.mesh.size())));
     return loop;
   }
 
   absl::StatusOr<std::string> Answer(const std::string& line) {
     if (line == "facts") return Facts();
-    const bool record = line.starts_with(kRecord);
-    const std::string number = record ? line.substr(kRecord.size()) : line;
+    const bool warm = line.starts_with(kWarm);
+    const std::string number = warm ? line.substr(kWarm.size()) : line;
     const int64_t steps = std::strtoll(number.c_str(), nullptr, 10);
     if (steps < 1) return InvalidArgument("'{}' is no number of steps", line);
-    return record ? Record(steps) : Run(steps);
+    return warm ? Warm(steps) : Count(steps);
   }
 
  private:
-  absl::StatusOr<std::string> Run(int64_t steps) {
-    ASSIGN_OR_RETURN(const TrainingResult result, training_->Run(steps));
-    return fmt::format("{}", result.seconds);
+  absl::StatusOr<std::string> Warm(int64_t steps) {
+    std::optional<CommunicationMeter> meter;
+    ASSIGN_OR_RETURN(const double seconds, Run(steps, meter));
+    return fmt::format("{}", seconds);
   }
 
-  // Nothing is recorded of steps that count.
-  absl::StatusOr<std::string> Record(int64_t steps) {
+  absl::StatusOr<std::string> Count(int64_t steps) {
+    ASSIGN_OR_RETURN(const double seconds, Run(steps, meter_));
+    seconds_ += seconds;
+    steps_ += steps;
+    return fmt::format("{}", seconds);
+  }
+
+  // Seconds. A rank that is alone has no communication.
+  absl::StatusOr<double> Run(int64_t steps, std::optional<CommunicationMeter>& meter) {
     Session& session = training_->session();
-    CommunicationMeter meter(session);
-    ASSIGN_OR_RETURN(const TrainingResult result, training_->Run(steps, [&meter] { meter.AddStep(); }));
-    session.RecordTimeline(false);
-    communication_ = meter.Local();
-    return fmt::format("{}", result.seconds);
+    if (session.ranks() > 1 && !meter) meter.emplace(session);
+    ASSIGN_OR_RETURN(const TrainingResult result, training_->Run(steps, [&meter] {
+      if (meter) meter->AddStep();
+    }));
+    return result.seconds;
   }
 
   std::string Facts() const {
@@ -62,9 +72,10 @@ class ModelLoop {
       used += session.UsedMemory(rank);
     }
     double busy = 0, exposed = 0;
-    for (const RankCommunication& rank : communication_) {
-      busy += rank.busy / static_cast<double>(communication_.size());
-      exposed += rank.exposed / static_cast<double>(communication_.size());
+    const std::vector<RankCommunication> communication = meter_ ? meter_->Local() : std::vector<RankCommunication>();
+    for (const RankCommunication& rank : communication) {
+      busy += rank.busy / static_cast<double>(communication.size());
+      exposed += rank.exposed / static_cast<double>(communication.size());
     }
     const std::string gpu = session.gpu_name();
     const nlohmann::json facts = {{"device", gpu.empty() ? "host" : gpu},
@@ -73,13 +84,27 @@ class ModelLoop {
                                   {"threads_per_rank", session.threads_per_rank()},
                                   {"planned_bytes", planned},
                                   {"used_bytes", used},
+                                  {"planned_process_bytes", PlannedProcessBytes()},
+                                  {"step_seconds", steps_ > 0 ? seconds_ / static_cast<double>(steps_) : 0},
                                   {"communication_seconds", busy},
                                   {"exposed_seconds", exposed}};
     return facts.dump();
   }
 
+  int64_t PlannedProcessBytes() const {
+    const Session& session = training_->session();
+    if (!session.gpu_name().empty()) return 0;
+    int64_t arenas = 0;
+    for (int rank = 0; rank < session.ranks(); ++rank) arenas += session.PlannedMemory(rank).total;
+    return training_->ready_bytes() + PlanProcess(session.program(), session.schedules(kTrainEntry),
+                                                  session.schedules(kEvaluateEntry), session.local_ranks(), arenas)
+                                          .total();
+  }
+
   std::unique_ptr<TrainingLoop> training_;
-  std::vector<RankCommunication> communication_;
+  std::optional<CommunicationMeter> meter_;  // of the steps that count
+  double seconds_ = 0;                       // that they took
+  int64_t steps_ = 0;
 };
 
 }  // namespace
@@ -121,6 +146,8 @@ absl::StatusOr<LoopFacts> ParseLoopFacts(const std::string& json) {
   result.threads_per_rank = facts.value("threads_per_rank", int64_t{1});
   result.planned_bytes = facts.value("planned_bytes", int64_t{0});
   result.used_bytes = facts.value("used_bytes", int64_t{0});
+  result.planned_process_bytes = facts.value("planned_process_bytes", int64_t{0});
+  result.step_seconds = facts.value("step_seconds", 0.0);
   result.communication_seconds = facts.value("communication_seconds", 0.0);
   result.exposed_seconds = facts.value("exposed_seconds", 0.0);
   return result;

@@ -1,9 +1,11 @@
 // What `benchmark models` starts for each session that it measures, so that the memory of one is not that of others: a
 // session that trains as it is told, line by line (tools/benchmarks/timed_process.h).
 //
-//   20         trains so many steps; answers with their seconds
-//   record 20  the same, and records where communication was waited for
-//   facts      answers with LoopFacts, as JSON
+//   20       trains so many steps; answers with their seconds
+//   warm 20  the same; LoopFacts say nothing of these steps
+//   facts    answers with LoopFacts, as JSON
+//
+// As `trainer train` it gives pictures as bytes, and records each step of several ranks on the host.
 #ifndef PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_LOOP_H_
 #define PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_LOOP_H_
 
@@ -25,8 +27,10 @@ struct LoopFacts {
   std::string mesh;    // "data:2 model:2"
   int64_t ranks = 1;
   int64_t threads_per_rank = 1;
-  int64_t planned_bytes = 0, used_bytes = 0;              // of the arenas of all ranks
-  double communication_seconds = 0, exposed_seconds = 0;  // of a step; means over the ranks and the recorded steps
+  int64_t planned_bytes = 0, used_bytes = 0;  // of the arenas of all ranks
+  int64_t planned_process_bytes = 0;  // of this whole process on the host, with the batches that lie ready; 0: a GPU's
+  double step_seconds = 0;            // mean over the steps that count
+  double communication_seconds = 0, exposed_seconds = 0;  // of a step; means over the ranks and the same steps
 };
 
 // The flags of `benchmark loop` that ask for this case.

@@ -28,8 +28,8 @@ td.wide { width: 60%; }
 
 constexpr char kFoot[] =
     R"(<p class="note">Medians over rounds in which all train in turns; brackets: where the median lies
-with 95 % (of fewer than 6 rounds: the lowest and the highest). Memory is the most that the process had, less what it had
-once its libraries were loaded. How fast products, convolutions, copies, an element-wise op and a sum are at best is
+with 95 % (of fewer than 6 rounds: the lowest and the highest). Of words those are counted that are predicted. Memory is
+the most that the whole process had; what it grew by is the same less what it had once its libraries were loaded. How fast products, convolutions, copies, an element-wise op and a sum are at best is
 measured in the same rounds; the limit is the time of a step in which each launch computes as fast as the fastest, or
 moves its operands as fast as so many bytes are moved.</p>
 )";
@@ -52,7 +52,9 @@ std::string Line(const std::string& name, const std::string& bar, const std::str
                      EscapedHtml(name), bar, EscapedHtml(text));
 }
 
-std::string Title(const char* title) { return fmt::format("<table><tr><th colspan=\"3\">{}</th></tr>\n", title); }
+std::string Title(const std::string& title) {
+  return fmt::format("<table><tr><th colspan=\"3\">{}</th></tr>\n", title);
+}
 
 // Ours first.
 std::vector<Throughput> All(const ModelRow& row) {
@@ -67,10 +69,10 @@ const char* StyleOf(const Throughput& entry, const ModelRow& row) {
 
 std::string ThroughputTable(const ModelRow& row) {
   double most = 0;
-  for (const Throughput& entry : All(row)) most = std::max(most, entry.images_per_s.interval.high);
-  std::string text = Title("images/s");
+  for (const Throughput& entry : All(row)) most = std::max(most, entry.per_s.interval.high);
+  std::string text = Title(row.unit.name + "/s");
   for (const Throughput& entry : All(row)) {
-    const Estimate& speed = entry.images_per_s;
+    const Estimate& speed = entry.per_s;
     const std::string ratio = entry.name == row.ours.name ? "" : fmt::format("; ours {:.2f} of it", entry.ratio.median);
     text += entry.failure.empty()
                 ? Line(entry.name, Bar(StyleOf(entry, row), speed.median, most) + RangeBar(speed.interval, most),
@@ -82,15 +84,20 @@ std::string ThroughputTable(const ModelRow& row) {
 }
 
 std::string MemoryTable(const ModelRow& row) {
-  const auto planned = static_cast<double>(row.session.planned_bytes);
-  double most = planned;
-  for (const Throughput& entry : All(row)) most = std::max(most, static_cast<double>(entry.grown_bytes));
-  std::string text =
-      Title("memory") + Line("ours, planned", Bar("ours", planned, most), FormatBytes(row.session.planned_bytes));
+  const LoopFacts& session = row.session;
+  const int64_t whole = session.planned_process_bytes;
+  int64_t most = std::max(session.planned_bytes, whole);
+  for (const Throughput& entry : All(row)) most = std::max(most, entry.resident_bytes);
+  const auto line = [most](const std::string& name, const char* style, int64_t bytes, const std::string& more) {
+    const std::string bar = Bar(style, static_cast<double>(bytes), static_cast<double>(most));
+    return Line(name, bar, FormatBytes(bytes) + more);
+  };
+  std::string text = Title("memory") + line("ours, arenas as planned", "ours", session.planned_bytes, "");
+  if (whole > 0) text += line("ours, whole process as planned", "ours", whole, "");
   for (const Throughput& entry : All(row)) {
     if (!entry.failure.empty()) continue;
-    text += Line(entry.name, Bar(StyleOf(entry, row), static_cast<double>(entry.grown_bytes), most),
-                 FormatBytes(entry.grown_bytes));
+    text += line(entry.name, StyleOf(entry, row), entry.resident_bytes,
+                 fmt::format("; grew by {}", FormatBytes(entry.grown_bytes)));
   }
   return text + "</table>\n";
 }

@@ -10,7 +10,7 @@
 namespace partita {
 namespace {
 
-std::string ShownIn(const Estimate& estimate, const char* unit) {
+std::string ShownIn(const Estimate& estimate, const std::string& unit) {
   const auto shown = [](double value) {
     return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
   };
@@ -19,8 +19,12 @@ std::string ShownIn(const Estimate& estimate, const char* unit) {
 }
 
 std::string MemoryText(const ModelRow& row) {
-  return fmt::format("  memory: planned {}, used {}; the process grew by {}\n", FormatBytes(row.session.planned_bytes),
-                     FormatBytes(row.session.used_bytes), FormatBytes(row.ours.grown_bytes));
+  const LoopFacts& session = row.session;
+  const std::string whole =
+      session.planned_process_bytes == 0 ? "" : fmt::format("planned {}, ", FormatBytes(session.planned_process_bytes));
+  return fmt::format("  memory: arenas planned {}, used {}; the whole process {}resident {} at most, grew by {}\n",
+                     FormatBytes(session.planned_bytes), FormatBytes(session.used_bytes), whole,
+                     FormatBytes(row.ours.resident_bytes), FormatBytes(row.ours.grown_bytes));
 }
 
 std::string CommunicationText(const ModelRow& row) {
@@ -30,12 +34,11 @@ std::string CommunicationText(const ModelRow& row) {
                      100 * row.exposed_share);
 }
 
-const char* UnitOf(const ModelRow& row) { return row.image_size > 0 ? " images/s" : " samples/s"; }
-
-std::string OtherText(const Throughput& other, const char* unit) {
+std::string OtherText(const Throughput& other, const std::string& unit) {
   if (!other.failure.empty()) return fmt::format("  {:<15} does not run: {}\n", other.name, other.failure);
-  return fmt::format("  {:<15} {}; ours {}; it grew by {}\n", other.name, ShownIn(other.images_per_s, unit),
-                     ShownIn(other.ratio, " of it"), FormatBytes(other.grown_bytes));
+  return fmt::format("  {:<15} {}; ours {}; it was resident with {}, grew by {}\n", other.name,
+                     ShownIn(other.per_s, unit), ShownIn(other.ratio, " of it"), FormatBytes(other.resident_bytes),
+                     FormatBytes(other.grown_bytes));
 }
 
 std::string PeerText(const ModelRow& row) {
@@ -54,8 +57,9 @@ nlohmann::json Json(const Estimate& estimate) {
 
 nlohmann::json Json(const Throughput& throughput) {
   return {{"name", throughput.name},
-          {"images_per_s", Json(throughput.images_per_s)},
+          {"per_s", Json(throughput.per_s)},
           {"ratio", Json(throughput.ratio)},
+          {"resident_bytes", throughput.resident_bytes},
           {"grown_bytes", throughput.grown_bytes},
           {"failure", throughput.failure}};
 }
@@ -67,6 +71,8 @@ nlohmann::json Json(const LoopFacts& session) {
           {"threads_per_rank", session.threads_per_rank},
           {"planned_bytes", session.planned_bytes},
           {"used_bytes", session.used_bytes},
+          {"planned_process_bytes", session.planned_process_bytes},
+          {"step_seconds", session.step_seconds},
           {"communication_seconds", session.communication_seconds},
           {"exposed_seconds", session.exposed_seconds}};
 }
@@ -83,6 +89,7 @@ nlohmann::json Json(const ModelRow& row) {
                          {"batch", row.batch},
                          {"image_size", row.image_size},
                          {"sizes", row.sizes},
+                         {"unit", row.unit.name + "/s"},
                          {"session", Json(row.session)},
                          {"ours", Json(row.ours)},
                          {"flops_per_s", row.flops_per_s},
@@ -109,15 +116,16 @@ std::string SizesText(const ModelRow& row) {
 std::string ToText(const std::vector<ModelRow>& rows) {
   std::string text;
   for (const ModelRow& row : rows) {
+    const std::string unit = fmt::format(" {}/s", row.unit.name);
     text +=
         fmt::format("{} {} batch {}{} on {}", row.model, row.precision, row.batch, SizesText(row), row.session.device);
     text += fmt::format(", {} rank{} ({}) of {} threads\n", row.session.ranks, row.session.ranks == 1 ? "" : "s",
                         row.session.mesh, row.session.threads_per_rank);
     text += fmt::format("  {}; {:.2f} GFLOP/s, {:.0f} % of the fastest product's {:.2f}; {:.0f} % of the limit\n",
-                        ShownIn(row.ours.images_per_s, UnitOf(row)), row.flops_per_s / 1e9, 100 * row.flop_utilisation,
+                        ShownIn(row.ours.per_s, unit), row.flops_per_s / 1e9, 100 * row.flop_utilisation,
                         row.product_flops_per_s / 1e9, 100 * row.limit_share);
     text += CommunicationText(row) + MemoryText(row);
-    for (const Throughput& other : row.others) text += OtherText(other, UnitOf(row));
+    for (const Throughput& other : row.others) text += OtherText(other, unit);
     text += PeerText(row);
   }
   return text;

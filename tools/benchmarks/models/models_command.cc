@@ -44,13 +44,12 @@ absl::StatusOr<std::vector<MeasuredModel>> ModelsToMeasure(const Flags& flags) {
     const bool twice = !models.empty() && models.back().name == model.name && models.back().batch == model.batch;
     if (!twice) models.push_back(model);
   }
-  if (models.empty()) return FlagError("flag --model is {}, which is not compared", flags.Text("model"));
   return models;
 }
 
 absl::StatusOr<std::vector<std::string>> PrecisionsOf(const Flags& flags) {
   std::vector<std::string> known = BenchmarkPrecisions(flags.Text("device") == "cuda");
-  if (flags.Text("precision") == "all") return known;
+  if (!flags.IsSet("precision")) return known;
   if (std::ranges::count(known, flags.Text("precision")) > 0) return std::vector{flags.Text("precision")};
   return FlagError("flag --precision is {}; --device={} has {}", flags.Text("precision"), flags.Text("device"),
                    fmt::join(known, ", "));

@@ -11,6 +11,7 @@
 #include "tools/benchmarks/timed_process.h"
 #include "tools/benchmarks/train/train_processes.h"
 #include "tools/benchmarks/train/training_loop.h"
+#include "tools/commands/input/pixel_forms.h"
 #include "tools/models/models.h"
 
 namespace partita {
@@ -47,9 +48,11 @@ absl::StatusOr<Case> MakeCase(const TrainBenchmarkOptions& options, const Strate
   ASSIGN_OR_RETURN(Model model, MakeModel(options.model, model_options, Ops()));
   SessionOptions session_options;
   session_options.threads_per_rank = threads_per_rank;
+  ProgramOptions program_options;
+  program_options.mix_precision = options.mix_precision;
+  program_options.given = AssumedForms(model.graph);
   Case result;
-  ASSIGN_OR_RETURN(result.loop, TrainingLoop::Create(std::move(model), strategy,
-                                                     {.mix_precision = options.mix_precision}, session_options));
+  ASSIGN_OR_RETURN(result.loop, TrainingLoop::Create(std::move(model), strategy, program_options, session_options));
   Session& session = result.loop->session();
   if (!options.trainer.empty() && session.ranks() > 1) result.meter = std::make_unique<CommunicationMeter>(session);
   result.row.model = options.model;

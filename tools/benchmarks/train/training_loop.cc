@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/given/give_inputs.h"
 #include "graph/ir/generated_name.h"
 #include "ops/registry.h"
 #include "runtime/base/status.h"
@@ -34,6 +35,14 @@ class ReadyBatches : public BatchSource {
   int64_t batch_rows() const override { return batch_rows_; }
   int64_t batches_per_epoch() const override { return kEpoch; }
 
+  int64_t bytes() const {
+    int64_t sum = 0;
+    for (const std::vector<HostTensor>& batch : batches_) {
+      for (const HostTensor& field : batch) sum += static_cast<int64_t>(field.bytes.size());
+    }
+    return sum;
+  }
+
   absl::Status FillChecked(int64_t batch, Rows rows, const FieldBuffers& out) const override {
     const std::vector<HostTensor>& whole = batches_[static_cast<size_t>(batch) % batches_.size()];
     for (size_t f = 0; f < out.size(); ++f) {
@@ -48,7 +57,7 @@ class ReadyBatches : public BatchSource {
   const std::vector<std::vector<HostTensor>> batches_;
 };
 
-absl::StatusOr<std::shared_ptr<const BatchSource>> MakeBatches(const ImageInputs& inputs, BatchMode mode,
+absl::StatusOr<std::shared_ptr<const BatchSource>> MakeBatches(const ImageInputs& inputs, DType pixels, BatchMode mode,
                                                                int64_t batches) {
   const int64_t rows = inputs.batch();
   ASSIGN_OR_RETURN(ImageDataset set, MakeMockDataset(batches * rows, inputs.shape(), inputs.classes, 1));
@@ -56,7 +65,7 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> MakeBatches(const ImageInputs
   options.mode = mode;
   options.batch_rows = rows;
   options.normalization = MeasureNormalization(set);
-  options.fields = {inputs.images, inputs.labels, kSampleWeightName, inputs.type.dtype, inputs.type.dtype};
+  options.fields = {inputs.images, inputs.labels, kSampleWeightName, pixels, inputs.type.dtype};
   return ImageBatches::Create(std::make_shared<const ImageDataset>(std::move(set)), options);
 }
 
@@ -69,13 +78,15 @@ absl::StatusOr<std::shared_ptr<const BatchSource>> MakeReady(const BatchSource& 
   return std::make_shared<const ReadyBatches>(source, std::move(batches));
 }
 
-absl::StatusOr<TrainingData> ImagesFor(const ImageInputs& inputs) {
+absl::StatusOr<TrainingData> ImagesFor(const ImageInputs& inputs, const GivenForms& given) {
+  const auto form = given.find(inputs.images);
+  const DType pixels = form == given.end() ? inputs.type.dtype : form->second.dtype;
   const ImageShape shape = inputs.shape();
   const int64_t count = shape.height * shape.width > kLargeImage ? kLargeBatches : kBatches;
-  ASSIGN_OR_RETURN(const auto source, MakeBatches(inputs, BatchMode::kTraining, count));
+  ASSIGN_OR_RETURN(const auto source, MakeBatches(inputs, pixels, BatchMode::kTraining, count));
   TrainingData data;
   ASSIGN_OR_RETURN(data.training, MakeReady(*source, count));
-  ASSIGN_OR_RETURN(data.test, MakeBatches(inputs, BatchMode::kEvaluation, 1));
+  ASSIGN_OR_RETURN(data.test, MakeBatches(inputs, pixels, BatchMode::kEvaluation, 1));
   return data;
 }
 
@@ -97,7 +108,8 @@ absl::StatusOr<std::unique_ptr<TrainingLoop>> TrainingLoop::Create(Model model, 
   model.learning_rate.steps = kLearningSteps;
   std::unique_ptr<TrainingLoop> loop(new TrainingLoop());
   const absl::StatusOr<ImageInputs> images = FindImageInputs(model.graph);
-  ASSIGN_OR_RETURN(loop->data_, images.ok() ? ImagesFor(*images) : ArraysFor(model.graph));
+  ASSIGN_OR_RETURN(loop->data_, images.ok() ? ImagesFor(*images, program_options.given) : ArraysFor(model.graph));
+  loop->ready_bytes_ = static_cast<const ReadyBatches&>(*loop->data_.training).bytes();
   ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), program_options));
   ASSIGN_OR_RETURN(loop->session_, Session::Start(std::move(program), session));
   return loop;

@@ -19,12 +19,16 @@ namespace partita {
 // Thread-compatible.
 class TrainingLoop {
  public:
-  // `model`: its schedule of the learning rate is made long enough for any run.
+  // `model`: its schedule of the learning rate is made long enough for any run. Images go into batches as numbers, or
+  // as `program` says that they are given.
   static absl::StatusOr<std::unique_ptr<TrainingLoop>> Create(Model model, const Strategy& strategy,
                                                               const ProgramOptions& program,
                                                               const SessionOptions& session);
 
   Session& session() { return *session_; }
+  const Session& session() const { return *session_; }
+  // Of the batches that lie ready.
+  int64_t ready_bytes() const { return ready_bytes_; }
 
   // So many steps more; `on_step` after each, `pauses` between them, whose steps are counted from 0. The trainer's
   // evaluation behind them and the pauses are no part of the result's seconds.
@@ -35,6 +39,7 @@ class TrainingLoop {
   TrainingLoop() = default;
 
   TrainingData data_;
+  int64_t ready_bytes_ = 0;
   std::unique_ptr<Session> session_;
 };
 
