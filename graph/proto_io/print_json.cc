@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/struct.pb.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -106,7 +107,25 @@ Json MapOf(const pb::Message& message, const pb::FieldDescriptor* field) {
   return map;
 }
 
+// A value of any kind is written as what it is.
+Json OfValue(const pb::Value& value) {
+  switch (value.kind_case()) {
+    case pb::Value::kBoolValue:
+      return value.bool_value();
+    case pb::Value::kStringValue:
+      return value.string_value();
+    case pb::Value::kNumberValue: {
+      const double number = value.number_value();
+      const bool whole = std::trunc(number) == number && std::abs(number) <= 0x1p53;
+      return whole ? Json(static_cast<int64_t>(number)) : OfDouble(number);
+    }
+    default:
+      return nullptr;  // the schemas have no lists and structures of them
+  }
+}
+
 Json ToJson(const pb::Message& message) {
+  if (const auto* const value = dynamic_cast<const pb::Value*>(&message)) return OfValue(*value);
   Json json = Json::object();
   const pb::Descriptor& type = *message.GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {

@@ -60,6 +60,7 @@ class Flags {
   bool Has(const std::string& name) const { return settings_.count(name) > 0; }  // among the definitions
   bool Given(const std::string& name) const;                                     // not the default
   bool IsSet(const std::string& name) const { return !Text(name).empty(); }
+  FlagType Type(const std::string& name) const { return Find(name).definition.type; }
 
   // What is not a flag, in order; paths are resolved likewise.
   const std::vector<std::string>& arguments() const { return arguments_; }

@@ -42,6 +42,16 @@ TEST(PrintJson, WhatNumbersCannotHoldIsAString) {
   EXPECT_EQ(json["epochs"][0]["steps"], "-9223372036854775808");
 }
 
+TEST(PrintJson, ValuesOfAnyKindAreWhatTheyAre) {
+  ReportProto report;
+  (*report.mutable_flags())["dp"].set_number_value(2);
+  (*report.mutable_flags())["learning-rate"].set_number_value(0.02);
+  (*report.mutable_flags())["flip"].set_bool_value(true);
+  (*report.mutable_flags())["data"].set_string_value("2");
+  const nlohmann::json flags = Printed(report)["flags"];
+  EXPECT_EQ(flags.dump(), R"({"data":"2","dp":2,"flip":true,"learning-rate":0.02})");
+}
+
 TEST(PrintJson, HasEveryFieldButMessagesAndOptionalOnesThatAreUnset) {
   const nlohmann::json report = Printed(ReportProto());
   EXPECT_EQ(report["outcome"], "");

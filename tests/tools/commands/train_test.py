@@ -17,7 +17,8 @@ class TrainTest(TrainerCase):
             report = json.load(file)
         self.assertEqual(report["outcome"], "finished")
         self.assertEqual(report["strategy"], "data:2 model:2")
-        self.assertEqual(report["flags"]["dp"], "2")
+        self.assertEqual(report["flags"]["dp"], 2)
+        self.assertIs(report["flags"]["mock-data"], True)
         self.assertEqual(len(report["devices"]), 4)
         self.assertEqual(report["graph_hash"], json.loads(self.call("show", "--batch=8", "--format=json",
                                                                     LENET).stdout)["graph_hash"])

@@ -132,6 +132,26 @@ void PrintTarget(const ReportProto& report, std::ostream& out) {
       << (report.flags().contains("save-curve") ? "; no point was written\n" : "\n");
 }
 
+void SetFlags(const Flags& flags, ReportProto& report) {
+  for (const auto& [name, text] : flags.GivenValues()) {
+    google::protobuf::Value& value = (*report.mutable_flags())[name];
+    switch (flags.Type(name)) {
+      case FlagType::kBool:
+        value.set_bool_value(flags.Bool(name));
+        break;
+      case FlagType::kInt:
+      case FlagType::kBytes:
+        value.set_number_value(static_cast<double>(flags.Int(name)));
+        break;
+      case FlagType::kFloat:
+        value.set_number_value(flags.Float(name));
+        break;
+      default:
+        value.set_string_value(text);
+    }
+  }
+}
+
 void PrintText(const ReportProto& report, std::ostream& out) {
   out << fmt::format("outcome         {}\n", report.outcome());
   if (report.has_test_loss()) out << fmt::format("test loss       {:.4f}\n", report.test_loss());
@@ -175,7 +195,7 @@ ReportProto BeginReport(const std::string& command, const Flags& flags, const st
   report.set_model(model);
   report.set_graph_hash(graph_hash);
   report.set_strategy(ToString(session.program().meshes));
-  for (const auto& [name, value] : flags.GivenValues()) (*report.mutable_flags())[name] = value;
+  SetFlags(flags, report);
   report.set_seed(static_cast<uint64_t>(flags.Int("seed")));
   for (int rank = 0; rank < session.ranks(); ++rank) {
     ReportDeviceProto* const device = report.add_devices();
