@@ -381,7 +381,9 @@ absl::Status Train(Session& session, const TrainingData& data, const TrainingOpt
   ASSIGN_OR_RETURN(BatchFeed feed, BatchFeed::Create(session, kTrainEntry, data.training));
   ASSIGN_OR_RETURN(StopVote vote, StopVote::Create(session, kTrainEntry, options.stop));
   RETURN_IF_ERROR(CheckSums(*session.program().Find(kTrainEntry), options.first_epoch));
-  return Run(session, data, options, std::move(feed), std::move(vote), result).AllEpochs();
+  const absl::Status status = Run(session, data, options, std::move(feed), std::move(vote), result).AllEpochs();
+  result.left_out_files = data.left_out_files();
+  return status;
 }
 
 }  // namespace partita

@@ -33,6 +33,8 @@ struct TrainingData {
   ByteScales scales = {};                           // what became of the bytes of arrays, by field
   // Fields of bytes that the program is to make numbers of (ProgramOptions::given), and how.
   std::map<std::string, Normalization> pixels = {};
+  // Files that this process could not use and left out, until now.
+  std::function<int64_t()> left_out_files = [] { return int64_t{0}; };
 };
 
 struct EpochResult {
@@ -62,6 +64,7 @@ struct TrainingResult {
   bool enough = false;                // an evaluation ended it: is_enough
   std::vector<GroupTraffic> traffic;  // of all training steps, by group of the program
   LossSums open_epoch;                // of an epoch that was not ended, with its evaluation
+  int64_t left_out_files = 0;         // of the data, with those of before the steps
 
   double SamplesPerSecond() const { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }
 };

@@ -55,6 +55,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   const StopSignals signals;
   ASSIGN_OR_RETURN(const auto evaluation, EvaluateSet(*session, data.test, &signals.flag()));
   ReportProto report = BeginReport("evaluate", flags, model.name, graph_hash, *session);
+  report.set_left_out_files(data.left_out_files());
   RETURN_IF_ERROR(AddMemory(*session, report));
   std::ostream& out = Speaks(*session) ? context.out : Silence();
   report.set_outcome(evaluation ? "finished" : "interrupted");

@@ -147,6 +147,11 @@ void PictureBatches::Write(std::span<const uint8_t> shown, std::span<std::byte> 
   }
 }
 
+int64_t PictureBatches::left_out() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(left_out_.size());
+}
+
 absl::Status PictureBatches::LeaveOut(int64_t sample, const absl::Status& bad) const {
   // What is evaluated is counted sample by sample: none takes another's place.
   if (options_.mode == BatchMode::kEvaluation) return bad;

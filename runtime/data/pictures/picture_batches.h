@@ -64,6 +64,9 @@ class PictureBatches : public BatchSource {
   // Its path below the set's folder.
   std::string name_of(int64_t sample) const override { return set_->samples[static_cast<size_t>(sample)].name; }
 
+  // How many pictures were left out until now.
+  int64_t left_out() const;
+
  private:
   PictureBatches(std::shared_ptr<const PictureSet> set, std::shared_ptr<DecodeThreads> threads,
                  PictureBatchOptions options);

@@ -25,6 +25,10 @@ struct ScanOptions {
   double test_share = 0.2;                // of pictures that nobody has divided: those whose names' hash lies below it
   std::vector<std::string> classes = {};  // that a model knows, in its order; none: those of the folder
   bool labelled = true;                   // false: pictures that lie in no class's folder, with all below, are a test
+  // Of archives, whose labels are numbers: all are below it (0: whatever they are), and whether one class is enough, as
+  // for a model that has learnt them.
+  int64_t labels_below = 0;
+  bool one_class = false;
 };
 
 // Looks at the beginning of each file. Bad are: what is neither a JPEG nor a PNG file or too large, what is no file, a

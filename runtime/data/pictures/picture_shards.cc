@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int32_t kMostClasses = 1 << 24;
+constexpr int64_t kMostClasses = 1 << 24;
 constexpr int64_t kLongestLabel = 16;  // bytes
 
 bool IsPicture(std::string_view extension) {
@@ -33,7 +33,7 @@ SplitName Split(std::string_view name) {
   return {name.substr(0, point), name.substr(point)};
 }
 
-absl::StatusOr<int32_t> ReadLabel(const PictureSet& set, PictureSample entry) {
+absl::StatusOr<int32_t> ReadLabel(const PictureSet& set, const PictureSample& entry, const ScanOptions& options) {
   std::vector<uint8_t> bytes;
   if (entry.size > kLongestLabel)
     return InvalidArgument("{}: found {} bytes, a label is a number", PathOf(set, entry), entry.size);
@@ -41,14 +41,17 @@ absl::StatusOr<int32_t> ReadLabel(const PictureSet& set, PictureSample entry) {
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
   const std::optional<int32_t> label = NumberOf<int32_t>(text);
-  if (label && *label >= 0 && *label < kMostClasses) return *label;
-  return InvalidArgument("{}: found '{}', allowed is a label from 0 to {}", PathOf(set, entry), std::string(text),
-                         kMostClasses - 1);
+  const bool known = options.labels_below > 0;
+  const int64_t below = known ? options.labels_below : kMostClasses;
+  if (label && *label >= 0 && *label < below) return *label;
+  return InvalidArgument("{}: found '{}', allowed is a label from 0 to {}{}", PathOf(set, entry), std::string(text),
+                         below - 1, known ? ", which the graph tells apart" : "");
 }
 
 // The entries of one sample.
-absl::Status AddSample(std::span<const TarEntry> entries, const std::string& shard_name, int32_t shard, BadFiles& bad,
-                       PictureSet& set) {
+absl::Status AddSample(std::span<const TarEntry> entries, const ScanOptions& options, BadFiles& bad, PictureSet& set) {
+  const auto shard = static_cast<int32_t>(set.shards.size()) - 1;
+  const std::string& shard_name = set.shards.back();
   PictureSample picture{shard_name + "/" + std::string(Split(entries[0].name).key), -1, shard, 0, 0}, label = picture;
   bool has_picture = false, has_label = false;
   for (const TarEntry& entry : entries) {
@@ -64,21 +67,20 @@ absl::Status AddSample(std::span<const TarEntry> entries, const std::string& sha
     return bad.Add(InvalidArgument("{}: found no {} of this sample", PathOf(set, has_picture ? picture : label),
                                    has_picture ? "label (.cls)" : "picture (.jpg, .jpeg or .png)"));
   }
-  const absl::StatusOr<int32_t> number = ReadLabel(set, label);
+  const absl::StatusOr<int32_t> number = ReadLabel(set, label, options);
   if (!number.ok()) return bad.Add(number.status());
   picture.label = *number;
   set.samples.push_back(std::move(picture));
   return absl::OkStatus();
 }
 
-absl::Status AddShard(const std::string& name, BadFiles& bad, PictureSet& set) {
+absl::Status AddShard(const std::string& name, const ScanOptions& options, BadFiles& bad, PictureSet& set) {
   ASSIGN_OR_RETURN(const std::vector<TarEntry> entries, ReadTarIndex(set.folder + "/" + name));
-  const int32_t shard = static_cast<int32_t>(set.shards.size());
   set.shards.push_back(name);
   for (size_t begin = 0, end = 0; begin < entries.size(); begin = end) {
     const std::string_view key = Split(entries[begin].name).key;
     while (end < entries.size() && Split(entries[end].name).key == key) ++end;
-    RETURN_IF_ERROR(AddSample(std::span(entries).subspan(begin, end - begin), name, shard, bad, set));
+    RETURN_IF_ERROR(AddSample(std::span(entries).subspan(begin, end - begin), options, bad, set));
   }
   return absl::OkStatus();
 }
@@ -108,10 +110,11 @@ void HoldOut(double share, PictureSet& all, PictureSets& sets) {
   }
 }
 
-absl::Status NameClasses(const PictureSet& all, const std::string& path, PictureSets& sets) {
+absl::Status NameClasses(const PictureSet& all, const std::string& path, bool one_class, PictureSets& sets) {
   int32_t largest = 0;
   for (const PictureSample& sample : all.samples) largest = std::max(largest, sample.label);
-  if (largest == 0) return InvalidArgument("{}: found the label 0 alone, allowed are 2 or more classes", path);
+  if (largest == 0 && !one_class)
+    return InvalidArgument("{}: found the label 0 alone, allowed are 2 or more classes", path);
   for (int32_t label = 0; label <= largest; ++label) sets.classes.push_back(std::to_string(label));
   return absl::OkStatus();
 }
@@ -142,12 +145,12 @@ absl::StatusOr<PictureSets> ScanPictureShards(const std::string& path, const Sca
   PictureSets sets;
   sets.bad.policy = options.bad_files;
   RETURN_IF_ERROR(CheckPurposes(shards, all.folder));
-  for (const std::string& shard : shards) RETURN_IF_ERROR(AddShard(shard, sets.bad, all));
+  for (const std::string& shard : shards) RETURN_IF_ERROR(AddShard(shard, options, sets.bad, all));
   RETURN_IF_ERROR(KeepPictures(all, threads, sets.bad));
   if (all.samples.empty()) {
     return InvalidArgument("{}: found no pictures; {} other files were left out", path, sets.bad.count);
   }
-  RETURN_IF_ERROR(NameClasses(all, path, sets));
+  RETURN_IF_ERROR(NameClasses(all, path, options.one_class, sets));
   HoldOut(options.test_share, all, sets);
   return sets;
 }

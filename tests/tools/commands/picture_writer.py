@@ -37,12 +37,12 @@ def write_folder(folder, count):
                 file.write(picture(label, i))
 
 
-def write_shard(path, count):
-    """A WebDataset archive of the same."""
+def write_shard(path, count, labels=(0, 1, 2), names={}):
+    """A WebDataset archive of the same; `names`: of labels that are written otherwise."""
     with tarfile.open(path, "w") as tar:
         for i in range(count):
-            for label in range(len(CLASSES)):
-                for end, data in ("png", picture(label, i)), ("cls", str(label).encode()):
+            for label in labels:
+                for end, data in ("png", picture(label, i)), ("cls", str(names.get((label, i), label)).encode()):
                     info = tarfile.TarInfo(f"{i:03}-{label}.{end}")
                     info.size = len(data)
                     tar.addfile(info, io.BytesIO(data))

@@ -89,6 +89,19 @@ class Pictures(TrainerCase):
         report, _ = self.learn(data=self.path("all.tar"))
         self.assertGreater(report["epochs"][-1]["test_accuracy"], 0.8)
 
+    def test_labels_of_archives(self):
+        """One that the graph has not is told with its entry; what a model has learnt need not all be there."""
+        picture_writer.write_shard(self.path("all.tar"), 40, names={(2, 7): 500})
+        train = ("train", f"--data={self.path('all.tar')}", "--batch=16", "--steps=2", "--save=model.safetensors")
+        self.refused(3, "all.tar/007-2.cls: found '500', allowed is a label from 0 to 9, which the graph tells apart",
+                     *train, MLP)
+        done = self.call(*train, "--bad-files=skip", "--format=json", MLP)
+        self.assertIn("1 file is left out", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["left_out_files"], 1)
+        picture_writer.write_shard(self.path("test.tar"), 8, labels=[0])
+        self.call("evaluate", f"--data={self.path('test.tar')}", "--batch=16", "--load=model.safetensors", MLP)
+        self.refused(3, "test.tar: found the label 0 alone", "train", f"--data={self.path('test.tar')}", "--batch=2", MLP)
+
     def test_bad_files(self):
         bad = os.path.join(self.data, "dark", "notes.txt")
         with open(bad, "w") as file:
@@ -112,6 +125,36 @@ class Pictures(TrainerCase):
         self.assertFalse(os.path.exists(self.path("model.safetensors")))
         done = self.call(*train, "--bad-files=skip", MLP)
         self.assertIn("1 file is left out", done.stderr)
+        self.assertRegex(done.stdout, r"\nleft out +1 of the data's files\n")
+        done = self.call("evaluate", f"--data={self.data}", "--batch=16", "--load=model.safetensors",
+                         "--bad-files=skip", "--format=json", MLP)
+        self.assertEqual(json.loads(done.stdout)["left_out_files"], 1)
+
+    def test_a_damaged_training_picture_is_met_while_training(self):
+        """A run that it ends loses what it did since it last saved, and can go on without the picture."""
+        os.rename(self.data, self.path("train"))
+        picture_writer.write_folder(self.path("data/test"), 3)
+        os.rename(self.path("train"), self.path("data/train"))
+        graph = self.changed(MLP, r"learning_rate \{.*", 'learning_rate { schedule: "constant" base: 0.01 }')
+        train = ("train", f"--data={self.data}", "--batch=16", "--threads=1", "--epochs=3", "--report=r.json")
+        self.call(*train, "--steps=2", "--save=model", graph)
+        damaged = os.path.join(self.data, "train", "dark", "7.png")
+        with open(damaged, "r+b") as file:
+            file.truncate(os.path.getsize(damaged) - 20)
+        says = "train/dark/7.png: the PNG file is damaged: it ends in the middle"
+        self.refused(3, says, *train, "--save=other", graph)  # to measure mean and deviation it is read before
+        self.assertFalse(os.path.exists(self.path("other")))
+        done = self.call(*train, "--load=model", "--save=model", "--save-every=1", graph, code=3)
+        self.assertRegex(done.stderr, f"^[^\n]*{says}[^\n]*\n$")
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        self.assertEqual(report["outcome"], "failed")
+        steps = 2 + sum(epoch["steps"] for epoch in report["epochs"])
+        self.assertGreater(steps, 2)
+        done = self.call(*train, "--load=model", "--bad-files=skip", graph)
+        self.assertRegex(done.stdout, f"goes on at step {steps} ")
+        self.assertRegex(done.stderr, f"left out: .*{says}")
+        self.assertRegex(done.stdout, r"\nleft out +1 of the data's files\n")
 
     def test_goes_on_to_the_same_bits(self):
         """In the middle of an epoch, decoded by other threads; other draws of what pictures show are told."""

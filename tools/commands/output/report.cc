@@ -167,6 +167,8 @@ void PrintText(const ReportProto& report, std::ostream& out) {
     out << fmt::format("data wait       {:.2f} s ({:.1f} % of training)\n", report.data_wait_seconds(),
                        100 * report.data_wait_seconds() / report.training_seconds());
   }
+  if (report.left_out_files() > 0)
+    out << fmt::format("left out        {} of the data's files\n", report.left_out_files());
   if (report.groups_size() > 0) out << "bytes a step, by group\n";
   for (const ReportGroupProto& group : report.groups()) PrintGroup(group, out);
   if (report.communication_size() > 0) out << "communication of a step: mean, and median share hidden behind kernels\n";
@@ -232,6 +234,7 @@ void AddTraining(const TrainingResult& result, const std::vector<std::string>& a
   report.set_training_seconds(result.seconds);
   report.set_data_wait_seconds(result.data_wait_seconds);
   report.set_data_making_seconds(result.data_making_seconds);
+  report.set_left_out_files(result.left_out_files);
 }
 
 void AddEvaluation(double loss, const Metrics& metrics, const std::vector<std::string>& accuracies,

@@ -207,6 +207,7 @@ TEST_F(PictureBatchesTest, ADamagedPictureStopsOrTheNextTakesItsPlace) {
     }
   }
   EXPECT_THAT(warnings, SizeIs(1));
+  EXPECT_EQ(batches->left_out(), 1);
 }
 
 TEST_F(PictureBatchesTest, AnEvaluationLeavesDamagedPicturesOutBeforehand) {

@@ -153,6 +153,22 @@ TEST_F(PictureShards, BadSamplesStopOrAreCounted) {
                                            path + "/4.png: found something else, allowed are JPEG and PNG files"));
 }
 
+TEST_F(PictureShards, LabelsAreThoseOfTheGraph) {
+  const std::string path = folder_.Write(
+      "a.tar", Tar({Entry("1.png", kPng), Entry("1.cls", "0"), Entry("2.png", kPng), Entry("2.cls", "2")}));
+  ScanOptions options{BadFilePolicy::kSkip, 0.5};
+  options.labels_below = 2;
+  // One class of them is left.
+  EXPECT_THAT(ScanPictureShards(path, options, *threads_).status().message(), HasSubstr("found the label 0 alone"));
+  options.one_class = true;
+  const auto sets = ScanPictureShards(path, options, *threads_);
+  ASSERT_TRUE(sets.ok()) << sets.status();
+  EXPECT_THAT(sets->bad.first,
+              ElementsAre(path + "/2.cls: found '2', allowed is a label from 0 to 1, which the graph tells apart"));
+  options.labels_below = 3;
+  EXPECT_EQ(ScanPictureShards(path, options, *threads_).value().bad.count, 0);
+}
+
 TEST_F(PictureShards, WhatCannotBeASetIsRefused) {
   EXPECT_THAT(Scan(folder_.path()).status().message(), HasSubstr("found no archives (.tar) in it"));
   folder_.Write("train.tar", Tar({Entry("1.png", kPng), Entry("1.cls", "0")}));

@@ -72,6 +72,8 @@ absl::StatusOr<PictureSets> Scan(const std::string& path, const Flags& flags, co
   ScanOptions scan{options.bad_files, flags.Float("test-share")};
   if (request.preprocessing) scan.classes = request.preprocessing->class_names;
   scan.labelled = !request.reads || request.reads(inputs.labels);
+  scan.labels_below = inputs.classes;
+  scan.one_class = request.preprocessing.has_value();
   ASSIGN_OR_RETURN(PictureSets sets, ShardsOf(path).empty() ? ScanPictureFolder(path, scan, threads)
                                                             : ScanPictureShards(path, scan, threads));
   const int64_t classes = static_cast<int64_t>(sets.classes.size());
@@ -93,8 +95,8 @@ absl::StatusOr<Normalization> Measure(const std::string& path, const PictureSets
   return MeasurePictures(sets.train, options.views, options.channels, threads, bad);
 }
 
-absl::StatusOr<std::shared_ptr<const BatchSource>> MakeBatches(PictureSet set, const Threads& threads,
-                                                               const PictureBatchOptions& options) {
+absl::StatusOr<std::shared_ptr<const PictureBatches>> MakeBatches(PictureSet set, const Threads& threads,
+                                                                  const PictureBatchOptions& options) {
   if (set.samples.empty()) return nullptr;
   return PictureBatches::Create(std::make_shared<const PictureSet>(std::move(set)), threads, options);
 }
@@ -146,6 +148,7 @@ absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& f
     ASSIGN_OR_RETURN(options.normalization, Measure(path, sets, options, *threads));
   }
   TrainingData data;
+  std::shared_ptr<const PictureBatches> training;
   data.preprocessing = {image.inputs.shape(), image.inputs.classes, options.normalization, options.views.resize,
                         ClassNames(path, sets, request)};
   data.pixels[image.inputs.images] = options.normalization;
@@ -160,8 +163,12 @@ absl::StatusOr<TrainingData> PictureData(const std::string& path, const Flags& f
     options.views.flip = request.augmentation.flip;
     options.views.least_area = request.least_area;
     options.views.colour = request.colour;
-    ASSIGN_OR_RETURN(data.training, MakeBatches(std::move(sets.train), threads, options));
+    ASSIGN_OR_RETURN(training, MakeBatches(std::move(sets.train), threads, options));
+    data.training = training;
   }
+  data.left_out_files = [before = sets.bad.count, training] {
+    return before + (training == nullptr ? 0 : training->left_out());
+  };
   return data;
 }
 
