@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 import tarfile
+import tempfile
 
 CACHE = pathlib.Path.home() / ".cache/partita/packages"
 
@@ -15,8 +16,12 @@ def fetched(package, version, sha256, script):
     path = CACHE / f"{package}_{version.replace(':', '%3a')}_all.deb"
     if not path.exists():
         command = ["apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download", f"{package}={version}"]
-        if subprocess.run(command, cwd=CACHE, check=False).returncode != 0 or not path.exists():
-            sys.exit(f"{script}: apt-get has no {package} {version}; {path} of snapshot.debian.org does as well")
+        with tempfile.TemporaryDirectory(dir=CACHE, prefix=".unfinished_") as unfinished:
+            done = subprocess.run(command, cwd=unfinished, check=False)
+            whole = pathlib.Path(unfinished) / path.name
+            if done.returncode != 0 or not whole.exists():
+                sys.exit(f"{script}: apt-get has no {package} {version}; {path} of snapshot.debian.org does as well")
+            whole.rename(path)  # it has its name when all of it is there
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != sha256:
         sys.exit(f"{script}: {path}: found the sha256 {found}, expected is {sha256}")

@@ -44,6 +44,25 @@ class DamagedArchivesTest(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stdout), (1, ""))
                 self.assertEqual(done.stderr, f"me: {path}: found the sha256 {found}, expected is {SUM}\n")
 
+    def test_a_download_that_was_stopped_is_begun_again(self):
+        """apt-get writes half of the file and dies; the next one finds nothing there, and writes all of it."""
+        module, call, name = CASES[0]
+        with tempfile.TemporaryDirectory() as home:
+            apt = os.path.join(home, "apt-get")
+            environment = {**os.environ, "HOME": home, "PYTHONPATH": FOLDER, "PATH": home + ":" + os.environ["PATH"]}
+            kept = os.path.join(home, ".cache/partita/packages")
+            for contents, end in (ARCHIVE[:9], "kill -9 $$"), (ARCHIVE, "exit 0"):
+                with open(apt, "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\nprintf '%s' '{contents.decode()}' > {name}\n{end}\n")
+                os.chmod(apt, 0o755)
+                command = [sys.executable, "-c", f"import {module}; print({module}.{call})"]
+                done = subprocess.run(command, env=environment, capture_output=True, text=True)
+                if contents != ARCHIVE:
+                    self.assertEqual((done.returncode, os.listdir(kept)), (1, []), done.stderr)
+                    self.assertIn("me: apt-get has no words 1:2.3-4", done.stderr)
+            self.assertEqual((done.returncode, done.stdout), (0, os.path.join(kept, name) + "\n"), done.stderr)
+            self.assertEqual(os.listdir(kept), [name])
+
 
 if __name__ == "__main__":
     unittest.main()
