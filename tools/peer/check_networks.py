@@ -1,13 +1,16 @@
 """Trains a shipped model here and in Partita from the same parameters on the same batches, and compares.
 
-One step in f32: the losses are within 1e-5 of each other, and the gradients of each parameter are at most twice as far
-from those of a run in f64 as PyTorch's own; of several steps, losses and what they have made of parameters are within
-1e-4, or ours of a parameter are nearer to f64 than PyTorch's. With --f64: all losses, and what the steps have made of
-each parameter and running statistic, are within 1e-6; beside it stands how far PyTorch comes from itself where the last
-bits of its first weights are others. That grows from step to step, at the models' own rates of learning by up to a
-thousand times a step: `--rate=0.01` slows both alike, so that 20 steps can be compared at all. Where a step draws
-(big-lstm: the words of its softmax), PyTorch takes what ours has drawn; gradients of tables are compared by what they
-make of the tables.
+One step in f32: the losses are within 1e-5 of each other, and the gradients of half of the parameters are at most twice
+as far from those of a run in f64 as PyTorch's own, those of each at most four times: what rounding leaves of a small
+gradient is a matter of luck, up to 2.2 times of seeds that were tried. The worst are printed. Of tables whose gradients
+are rows that is held of what the step makes of the table. Of several steps, losses and what they have made of
+parameters are within 1e-4, or ours of a parameter are nearer to f64 than PyTorch's. With --f64: all losses, and what
+the steps have made of each parameter and running statistic, are within 1e-6, of models of words 1e-8; beside it stands
+how far PyTorch comes from itself where the last bits of its first weights are others. That grows from step to step, at
+the models' own rates of learning by up to a thousand times a step: `--rate=0.01` slows both alike, so that 20 steps can
+be compared at all. `--clip-norm=0.02` does the same with the norm that gradients are clipped to, which these small
+models never reach otherwise; in how many steps it acted is printed. Where a step draws (big-lstm: the words of its
+softmax), PyTorch takes what ours has drawn.
 
   PEER/bin/python tools/peer/check_networks.py --model=inception-v3 --batch=2 BUILD_MODEL STEP_VALUES
   PEER/bin/python tools/peer/check_networks.py --model=big-lstm --size=vocabulary=500 --size=samples=100 \
@@ -29,16 +32,19 @@ from safetensors.torch import load_file, save_file
 
 MOST_OF_LOSS = 1e-5
 MOST_OF_STEPS = 1e-4
-MOST_OF_F64 = 1e-6
+MOST_OF_F64 = 1e-6  # of models of images, which norms and pools make steeper
+MOST_OF_F64_OF_WORDS = 1e-8
 LAST_BITS = 1e-15
-TIMES = 2
+TIMES, MOST_TIMES = 2, 4
 
 
-def slow_down(graph, rate):
+def change(graph, what, pattern, changed):
+    """Replaces the number behind what the pattern finds, once, by what is made of it."""
     with open(graph) as file:
         text = file.read()
-    text, count = re.subn(r"(learning_rate \{.*?base: )([^ ]+)", lambda m: f"{m[1]}{float(m[2]) * rate!r}", text)
-    assert count == 1, f"{graph}: found {count} learning rates"
+    text, count = re.subn(f"({pattern})([^\\s}}]+)", lambda m: f"{m[1]}{changed(float(m[2]))!r}", text)
+    if count != 1:
+        sys.exit(f"{graph}: found {count} {what}, one is needed")
     with open(graph, "w") as file:
         file.write(text)
 
@@ -47,12 +53,14 @@ def copied(tensor):
     return tensor.double().clone(memory_format=torch.contiguous_format)
 
 
-def train(net, batches, batch, rate):
-    """Losses, the first step's gradients and the last states, by our names, in f64."""
+def train(net, batches, batch, **recipe):
+    """Losses, the first step's gradients, the last states and what became of tables, by our names, in f64; in how many
+    steps gradients were clipped."""
     net.train()
     net.forget()
-    training = net.recipe(batch, rate)
-    losses, values = [], {}
+    training = net.recipe(batch, **recipe)
+    losses, values, clipped = [], {}, 0
+    tables = {ours: copied(tensor.detach()) for ours, tensor, _, _ in net.named_tensors() if ours in net.tables}
     for step, fields in enumerate(batches):
         training.zero_grad()
         loss = net.loss(**fields)
@@ -60,12 +68,17 @@ def train(net, batches, batch, rate):
         losses.append(loss.item())
         if step == 0:
             for ours, tensor, is_parameter, to_ours in net.named_tensors():
-                if is_parameter and not tensor.grad.is_sparse:
+                if is_parameter and ours not in tables:
                     values["gradient/" + ours] = copied(to_ours(tensor.grad))
         training.update()
+        if "clip_norm" in recipe:
+            clipped += (training.norm > training.clip_norm).item()
         training.follow_schedule()
     for ours, tensor, _, to_ours in net.named_tensors():
         values["state/" + ours] = copied(to_ours(tensor.detach()))
+    for table, before in tables.items():
+        values["update/" + table] = values["state/" + table] - before
+    values["clipped"] = clipped
     values["losses"] = torch.tensor(losses, dtype=torch.float64)
     return values
 
@@ -80,7 +93,9 @@ def build(options, folder):
     if options.auxiliary_head:
         flags.append("--auxiliary-head")
     subprocess.run([options.build_model, options.model, *flags], check=True)
-    slow_down(graph, options.rate)
+    change(graph, "learning rates", r"learning_rate \{.*?base: ", lambda rate: rate * options.rate)
+    if options.clip_norm:
+        change(graph, "clip norms", "clip_norm: ", lambda _: options.clip_norm)
     return graph
 
 
@@ -113,7 +128,8 @@ class Comparison:
         cast = lambda field: field.to(dtype) if field.is_floating_point() else field
         batches = [{**{name: cast(field) for name, field in batch.items()}, **drawn}
                    for batch, drawn in zip(self.batches, self.drawn)]
-        return train(self.net, batches, self.options.batch, self.options.rate)
+        clipping = {"clip_norm": self.options.clip_norm} if self.options.clip_norm else {}
+        return train(self.net, batches, self.options.batch, rate=self.options.rate, **clipping)
 
     def ours(self, dtype):
         self.net.to(dtype)
@@ -128,12 +144,25 @@ class Comparison:
         subprocess.run([self.options.step_values, "run", f"--precision={precision}", f"--load={path('before')}",
                         f"--batches={path('batches')}", f"--output={path('values')}",
                         f"--threads={self.options.threads}", *observed, self.graph], check=True)
-        return load_file(path("values"))
+        values = load_file(path("values"))
+        for table in self.net.tables:
+            values["update/" + table] = values["state/" + table] - before[table].double()
+        return values
 
 
 def error(a, b):
     """Relative, of the whole tensor."""
     return ((a - b).norm() / b.norm().clamp_min(1e-300)).item()
+
+
+def held_against_f64(ours, theirs, judge, updates):
+    """(errors of ours over PyTorch's, ours, PyTorch's, name) of gradients and, of tables, updates: largest first."""
+    rows = []
+    for name, exact in judge.items():
+        if name.startswith("gradient/") or (updates and name.startswith("update/")):
+            mine, other = error(ours[name], exact), error(theirs[name], exact)
+            rows.append((mine / max(other, 1e-300), mine, other, name))
+    return sorted(rows, reverse=True)
 
 
 def check_f32(comparison):
@@ -142,21 +171,28 @@ def check_f32(comparison):
     loss = abs(ours["losses"][0] / theirs["losses"][0] - 1).item()
     print(f"loss {ours['losses'][0]:.8f}, PyTorch's {theirs['losses'][0]:.8f}, in f64 {judge['losses'][0]:.8f}: "
           f"differs by {loss:.2e}, allowed is {MOST_OF_LOSS:.0e}")
-    rows = []
-    for name, exact in judge.items():
-        if name.startswith("gradient/"):
-            mine, other = error(ours[name], exact), error(theirs[name], exact)
-            rows.append((mine / max(other, 1e-300), mine, other, name))
-    rows.sort(reverse=True)
+    one_step = comparison.options.steps == 1
+    rows = held_against_f64(ours, theirs, judge, updates=one_step)
     ratios = [row[0] for row in rows]
-    print(f"{len(rows)} gradients: errors of ours over PyTorch's: median {ratios[len(ratios) // 2]:.2f}, "
-          f"most {ratios[0]:.2f}, allowed is {TIMES}")
+    median = ratios[len(ratios) // 2]
+    print(f"{len(rows)} gradients: errors of ours over PyTorch's: median {median:.2f}, most {ratios[0]:.2f}, allowed are "
+          f"{TIMES} and {MOST_TIMES}")
     for ratio, mine, other, name in rows[:comparison.options.show]:
         print(f"  {ratio:6.2f}  ours {mine:.2e}  PyTorch's {other:.2e}  {name}")
-    same = comparison.options.steps == 1 or check_steps(ours, theirs, judge)
-    return loss <= MOST_OF_LOSS and ratios[0] <= TIMES and same
+    show_clipping(comparison, theirs)
+    same = one_step or check_steps(ours, theirs, judge)
+    return loss <= MOST_OF_LOSS and median <= TIMES and ratios[0] <= MOST_TIMES and same
 
 
+def show_clipping(comparison, theirs):
+    if comparison.options.clip_norm:
+        print(f"gradients were clipped to {comparison.options.clip_norm} in {theirs['clipped']} of "
+              f"{comparison.options.steps} steps")
+
+
+# What PyTorch itself has wrong in f32 is no measure: Adam divides a gradient by its size, so of one that is nothing but
+# what rounding leaves, as that of gnmt's attention/bias (1e-11 of the others in f64: a softmax does not see what all of
+# its scores have in common), every step is noise of the size of the rate, in both programs.
 def check_steps(ours, theirs, judge):
     losses, rows = differences(ours, theirs)
     states = [(difference, name) for difference, name in rows if name.startswith("state/")]
@@ -181,12 +217,14 @@ def check_f64(comparison):
     theirs, ours = comparison.theirs(torch.float64), comparison.ours(torch.float64)
     losses, rows = differences(ours, theirs)
     own_losses, own_rows = differences(comparison.theirs(torch.float64, change=LAST_BITS), theirs)
+    most = MOST_OF_F64_OF_WORDS if comparison.options.model in networks.OF_WORDS else MOST_OF_F64
     print(f"{comparison.options.steps} steps in f64: losses differ by {losses:.2e}, {len(rows)} gradients of the first "
-          f"step and states after the last by {rows[0][0]:.2e}, allowed is {MOST_OF_F64:.0e}")
+          f"step and states after the last by {rows[0][0]:.2e}, allowed is {most:.0e}")
+    show_clipping(comparison, theirs)
     print(f"PyTorch from itself, its first weights changed by {LAST_BITS:.0e}: {own_losses:.2e} and {own_rows[0][0]:.2e}")
     for difference, name in rows[:comparison.options.show]:
         print(f"  {difference:.2e}  {name}")
-    return losses <= MOST_OF_F64 and rows[0][0] <= MOST_OF_F64
+    return max(losses, rows[0][0]) <= most
 
 
 def main():
@@ -201,6 +239,7 @@ def main():
     parser.add_argument("--f64", action="store_true")
     parser.add_argument("--steps", type=int, default=1)
     parser.add_argument("--rate", type=float, default=1.0, help="factor of the model's learning rate")
+    parser.add_argument("--clip-norm", type=float, help="in place of the norm that the model's gradients are clipped to")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", type=int, default=3, help="the worst so many")

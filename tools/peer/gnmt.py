@@ -13,6 +13,7 @@ class Gnmt(nn.Module):
     DEFAULTS = {"vocabulary": 31_800, "source-length": 27, "target-length": 28, "hidden": 1024, "layers": 4,
                 "dropout": 0.2, "smoothing": 0.1, "padded": True}
     drawn = {}
+    tables = ()
 
     def __init__(self, settings):
         super().__init__()
@@ -116,16 +117,17 @@ class Gnmt(nn.Module):
         yield "classifier/matmul/weights", self.classifier_weights, True, lambda t: t.t()
         yield "classifier/bias/values", self.classifier_bias, True, same
 
-    def recipe(self, batch, rate=1.0):
-        return AdamTraining(self, rate)
+    def recipe(self, batch, rate=1.0, clip_norm=5):
+        return AdamTraining(self, rate, clip_norm)
 
 
 class AdamTraining:
     """That of tools/models/gnmt.cc, up to where its rate is halved."""
 
-    CLIP_NORM, RATE, WARM_UP = 5, 2e-3, 200
+    RATE, WARM_UP = 2e-3, 200
 
-    def __init__(self, net, rate):
+    def __init__(self, net, rate, clip_norm):
+        self.clip_norm = clip_norm
         self.parameters, self.rate, self.steps = list(net.parameters()), rate * self.RATE, 0
         self.optimizer = torch.optim.Adam(self.parameters, lr=self.rate)
         self.set_rate()
@@ -138,8 +140,8 @@ class AdamTraining:
 
     def update(self):
         gradients = [p.grad for p in self.parameters]
-        norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g) for g in gradients]))
-        torch._foreach_mul_(gradients, (self.CLIP_NORM / norm).clamp(max=1))
+        self.norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(g) for g in gradients]))
+        torch._foreach_mul_(gradients, (self.clip_norm / self.norm).clamp(max=1))
         self.optimizer.step()
 
     def follow_schedule(self):

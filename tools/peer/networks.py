@@ -19,6 +19,7 @@ class Network(nn.Module):
     """`body(net, images)` gives the logits; what it adds to `net.further` are logits of further losses with weights."""
 
     drawn = {}  # values that ours draws and `loss` takes: none
+    tables = ()  # parameters whose gradients are rows, by our names: none
 
     def __init__(self, name, body, settings):
         super().__init__()

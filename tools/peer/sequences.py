@@ -43,6 +43,7 @@ class BigLstm(nn.Module):
                 "dropout": 0.1}
     # What ours draws in a step, by the names of its values; `loss` takes it, or draws itself.
     drawn = {"ids_drawn": "loss@ids", "draws": "loss@draws"}
+    tables = ("embedding/table", "softmax/weights")
 
     def __init__(self, settings):
         super().__init__()
@@ -106,30 +107,31 @@ class BigLstm(nn.Module):
             yield name + "projection", lstm.weight_hr_l0, True, lambda t: t.t()
             yield name + "bias/values", lstm.bias_ih_l0, True, gates_together
 
-    def recipe(self, batch, rate=1.0):
-        return AdagradTraining(self, batch, rate)
+    def recipe(self, batch, rate=1.0, clip_norm=None):
+        return AdagradTraining(self, batch, rate, clip_norm or 1 / self.settings["length"])
 
 
 class AdagradTraining:
     """That of tools/models/big_lstm.cc: tables by rows, the LSTMs' gradients clipped and their weights averaged."""
 
-    CLIP_NORM, DECAY, RATE = 1, 0.999, 0.2
+    DECAY, RATE = 0.999, 0.2
 
-    def __init__(self, net, batch, rate):
-        self.places = net.settings["length"]
+    def __init__(self, net, batch, rate, clip_norm):
+        self.clip_norm = clip_norm
+        places = net.settings["length"]
         self.clipped = [p for p in net.lstms.parameters() if p.requires_grad]
         self.averages = [p.detach().clone() for p in self.clipped]
         self.steps = 0
         self.optimizer = torch.optim.Adagrad([p for p in net.parameters() if p.requires_grad], lr=rate * self.RATE, eps=0)
         for p, state in self.optimizer.state.items():
-            state["sum"].fill_((self.places * (batch if p is net.table else 1))**-2)
+            state["sum"].fill_((places * (batch if p is net.table else 1))**-2)
 
     def zero_grad(self):
         self.optimizer.zero_grad(set_to_none=True)
 
     def update(self):
-        norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(p.grad) for p in self.clipped]))
-        torch._foreach_mul_([p.grad for p in self.clipped], (self.CLIP_NORM / self.places / norm).clamp(max=1))
+        self.norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(p.grad) for p in self.clipped]))
+        torch._foreach_mul_([p.grad for p in self.clipped], (self.clip_norm / self.norm).clamp(max=1))
         self.optimizer.step()
         self.steps += 1
         decay = min(self.DECAY, (1 + self.steps) / (10 + self.steps))
