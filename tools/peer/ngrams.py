@@ -92,16 +92,21 @@ def sequences(words, size, length):
             yield number
 
 
+def perplexity_of(folder, order):
+    """How many words the vocabulary has, and the perplexity of the test set."""
+    known = (folder / "vocabulary.txt").read_text(encoding="utf-8").split()
+    ids = {word: number for number, word in enumerate(known)}
+    model = Model(read(folder / "train.txt", ids), len(known), order)
+    return len(known), model.perplexity(read(folder / "test.txt", ids))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--order", type=int, default=5, help="words that are looked at, the last one included")
     options = parser.parse_args()
-    known = (options.folder / "vocabulary.txt").read_text(encoding="utf-8").split()
-    ids = {word: number for number, word in enumerate(known)}
-    model = Model(read(options.folder / "train.txt", ids), len(known), options.order)
-    test = read(options.folder / "test.txt", ids)
-    print(f"{options.order}-grams: test perplexity {model.perplexity(test):.4f} of {len(test) - 1} words")
+    _, perplexity = perplexity_of(options.folder, options.order)
+    print(f"{options.order}-grams: test perplexity {perplexity:.4f}")
 
 
 if __name__ == "__main__":
