@@ -1,9 +1,12 @@
 """What `verify` takes for equal."""
 
 import json
+import os
 import unittest
 
 from tests.tools.commands.trainer_case import LENET, TrainerCase, example
+
+BUILD_MODEL = os.path.abspath("tools/models/build_model")
 
 
 class VerifyTest(TrainerCase):
@@ -17,6 +20,19 @@ class VerifyTest(TrainerCase):
                 answer = json.loads(done.stdout)
                 self.assertTrue(answer["equal"])
                 self.assertEqual(len(answer["steps"]), 3)
+
+    def test_models_of_words_as_they_are_shipped(self):
+        """Small, but with all that a run has: fused nodes, gradients that are rows, the strategy's pipeline."""
+        models = {
+            "big-lstm": ["--vocabulary=60", "--hidden=12", "--projection=6", "--samples=20"],
+            "gnmt": ["--vocabulary=50", "--hidden=8", "--source-length=9", "--target-length=8", "--buckets=2"]}
+        for model, sizes in models.items():
+            with self.subTest(model=model):
+                self.execute(BUILD_MODEL, model, "--batch=8", f"--output={model}.pbtxt", *sizes)
+                strategy = example(model.replace("-", "_") + "/2x2.pbtxt")
+                done = self.call("verify", "--mock-data", "--precision=f64", "--format=json",
+                                 f"--strategy={strategy}", f"{model}.pbtxt")
+                self.assertTrue(json.loads(done.stdout)["equal"])
 
     def test_noise_is_no_difference(self):
         # Before a batch norm the gradient of a bias is 0, but for rounding.
