@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "graph/ir/generated_name.h"
-#include "ops/values/initializer.h"
+#include "runtime/api/rank/initial_values.h"
 #include "runtime/base/bf16.h"
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
@@ -64,6 +64,7 @@ std::vector<ByteRange> VisibleRanges(const std::vector<const Schedule*>& schedul
 
 RankRuntime::RankRuntime(RankParts parts, const SessionOptions& options)
     : rank_(parts.rank),
+      places_(parts.places),
       schedules_(std::move(parts.schedules)),
       program_(parts.program),
       kernels_(parts.kernels),
@@ -110,7 +111,7 @@ absl::Status RankRuntime::Build(const SessionOptions& options) {
       results_.push_back(std::move(places));
     }
   }
-  RETURN_IF_ERROR(InitializeStates(options.seed));
+  RETURN_IF_ERROR(InitializeStates(options.seed, places_ * int64_t{options.threads_per_rank}));
   return CreateCommunicators();
 }
 
@@ -177,7 +178,7 @@ absl::Status RankRuntime::Capture(std::span<RankRuntime* const> ranks, const Ses
   return absl::OkStatus();
 }
 
-absl::Status RankRuntime::InitializeStates(uint64_t seed) {
+absl::Status RankRuntime::InitializeStates(uint64_t seed, int64_t threads) {
   const Graph& graph = program_->state_graph();
   for (size_t s = 0; s < graph.states().size(); ++s) {
     const Placement& placement = schedules_.front()->states[s];
@@ -185,8 +186,8 @@ absl::Status RankRuntime::InitializeStates(uint64_t seed) {
     const Node& node = graph.node(graph.value(graph.states()[s].value).producer);
     RETURN_IF_ERROR(
         WithContext(fmt::format("node '{}'", placement.name),
-                    Initialize(node.attributes, placement.tensor.dtype, placement.tensor.global, placement.tensor.box,
-                               seed, DrawnAs(node.attributes, placement.name), PartOf(placement).data)));
+                    DrawInitialValues(node.attributes, placement.tensor, seed, DrawnAs(node.attributes, placement.name),
+                                      threads, PartOf(placement).data)));
     RETURN_IF_ERROR(Store(placement));
   }
   return absl::OkStatus();

@@ -94,7 +94,8 @@ class RankRuntime {
   RankRuntime(RankParts parts, const SessionOptions& options);
   absl::Status Build(const SessionOptions& options);
   absl::Status CreateCommunicators();
-  absl::Status InitializeStates(uint64_t seed);
+  // Ranks of a process are made one after the other, so each has the threads of all.
+  absl::Status InitializeStates(uint64_t seed, int64_t threads);
   absl::Status StoreRounded(const Placement& state, const Placement& rounded) const;
   ExecutorBinding Binding() const;
   ExecutorBinding BindingOf(int entry) const;
@@ -107,6 +108,7 @@ class RankRuntime {
   ExecutorRank MemberOf(int entry, const SessionOptions& options) const;
 
   const int rank_;
+  const int places_;
   const std::vector<const Schedule*> schedules_;  // by entry point, as the next two
   const Program* const program_;
   const KernelLibrary* const kernels_;
