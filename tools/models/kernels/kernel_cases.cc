@@ -132,6 +132,20 @@ void AddPooling(Table& table, const Shape& x) {
   table.Add("global_average_pool", {}, {F32(x)});
 }
 
+// The steps of an LSTM along `places`, there and back, with a projection if it has fewer outputs than units. Flops are
+// those of the products from place to place; the weights' gradients are products of their own.
+void AddLstm(Table& table, int64_t sequences, int64_t places, int64_t units, int64_t outputs) {
+  const bool projected = outputs != units;
+  const TensorType g = F32({sequences, places, 4 * units}), w_h = F32({outputs, 4 * units});
+  const TensorType cells = F32({sequences, places, units}), h = F32({sequences, places, outputs});
+  const std::optional<TensorType> none, projection = projected ? std::optional(F32({units, outputs})) : none;
+  const double flops = 2.0 * static_cast<double>(sequences * places * units * outputs) * (projected ? 5 : 4);
+  table.Add("lstm_steps", {{"forget_bias", 1.0}}, {g, w_h, projection, none, none, none}, flops);
+  Types back = {h, g, cells, h, w_h, none, none, none};
+  if (projected) back.push_back(projection);
+  table.Add(projected ? "lstm_projected_steps_grad" : "lstm_steps_grad", {}, back, flops);
+}
+
 void AddElementwise(Table& table, const Shape& shape) {
   const TensorType x = F32(shape), vector = F32({shape.back()});
   table.Add("relu", {}, {x});
@@ -176,6 +190,8 @@ absl::StatusOr<std::vector<KernelCase>> KernelCases(int64_t batch, int64_t side)
   AddBatchNorm(table, images);
   AddPooling(table, images);
   AddElementwise(table, images);
+  AddLstm(table, 2 * batch, 20, 2048, 512);   // a layer of BigLSTM
+  AddLstm(table, 2 * batch, 27, 1024, 1024);  // one of GNMT's
   const TensorType logits = F32({batch * 16, 1000}), labels{DType::kI32, {batch * 16}};
   table.Add("log_softmax", {}, {logits});
   table.Add("softmax_cross_entropy", {}, {logits, labels, std::nullopt});

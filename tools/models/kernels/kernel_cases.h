@@ -23,7 +23,8 @@ absl::StatusOr<std::vector<KernelCase>> ComputingCases(int64_t batch, int64_t si
 // element-wise op, which all threads do, and a sum, which only reads. `bytes`: a multiple of 32.
 absl::StatusOr<std::vector<KernelCase>> MovingCases(int64_t bytes);
 
-// f32 nodes: a large copy and a product of matrices of `side`, and what training of `batch` images is made of.
+// f32 nodes: a large copy and a product of matrices of `side`, what training of `batch` images is made of, and LSTMs of
+// twice as many sequences.
 absl::StatusOr<std::vector<KernelCase>> KernelCases(int64_t batch, int64_t side);
 
 }  // namespace partita

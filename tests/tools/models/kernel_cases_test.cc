@@ -1,0 +1,29 @@
+#include "tools/models/kernels/kernel_cases.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "graph/ir/node_flops.h"
+#include "graph/ir/op_definition.h"
+
+namespace partita {
+namespace {
+
+// Their products are nearly all that the ops say they compute; what happens to the units is the rest.
+TEST(KernelCases, LstmsAreThereAndBackWithAndWithoutAProjection) {
+  const auto cases = KernelCases(16, 1024);
+  ASSERT_TRUE(cases.ok()) << cases.status();
+  std::map<std::string, int> seen;
+  for (const KernelCase& c : *cases) {
+    if (!c.node.op->name.starts_with("lstm")) continue;
+    ++seen[c.node.op->name];
+    EXPECT_LT(c.flops, FlopsOf(c.node)) << c.node.op->name;
+    EXPECT_GT(c.flops, 0.95 * FlopsOf(c.node)) << c.node.op->name;
+  }
+  EXPECT_EQ(seen,
+            (std::map<std::string, int>{{"lstm_steps", 2}, {"lstm_steps_grad", 1}, {"lstm_projected_steps_grad", 1}}));
+}
+
+}  // namespace
+}  // namespace partita
