@@ -95,6 +95,13 @@ absl::StatusOr<PreparedKernel> FastLogSoftmaxGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastSoftmaxCrossEntropy(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastSoftmaxCrossEntropyGrad(const LocalNode& node);
 
+// split_softmax.cc
+absl::StatusOr<PreparedKernel> FastRowMaximum(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastRowExponentials(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastRowExponentialsGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastCrossEntropy(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastCrossEntropyLogitsGrad(const LocalNode& node);
+
 }  // namespace partita
 
 #endif  // PARTITA_OPS_HOST_FAST_FAST_KERNELS_H_
