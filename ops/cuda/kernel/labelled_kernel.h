@@ -4,6 +4,7 @@
 
 #include "ops/cuda/kernel/cuda_kernel.h"
 #include "ops/cuda/launch/labelled_rows.h"
+#include "ops/values/index_places.h"
 #include "ops/values/loss_weights.h"
 
 namespace partita {
@@ -39,12 +40,9 @@ inline int64_t RowBytes(const launch::LabelledRows& rows) { return rows.rows * s
 template <typename F>
 absl::StatusOr<PreparedCudaKernel> OwnLabelledKernel(const LocalNode& node, F launch, int64_t workspace_bytes = 0) {
   ASSIGN_OR_RETURN(PreparedCudaKernel kernel, OwnWideKernel(node, launch, workspace_bytes));
-  const Shape& logits = InputShape(node, 0);
-  kernel.explain = [first = Input(node, 0).box.offset[0], sample_rows = RowsOfSample(logits, logits.size() - 1),
-                    classes = Input(node, 0).global.back()](uint64_t word) {
+  kernel.explain = [labels = IndexPlaces(node, 1), classes = Input(node, 0).global.back()](uint64_t word) {
     const launch::LabelFault fault = launch::LabelFault::Of(word);
-    return InvalidArgument("sample {} of the batch has label {}, allowed are 0 to {}", first + fault.row / sample_rows,
-                           fault.label, classes - 1);
+    return labels.Refused("label", fault.row, fault.label, classes - 1);
   };
   return kernel;
 }

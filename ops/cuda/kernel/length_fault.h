@@ -7,15 +7,14 @@
 
 #include "absl/status/status.h"
 #include "ops/cuda/launch/label_fault.h"
-#include "runtime/base/status.h"
+#include "ops/values/index_places.h"
 
 namespace partita {
 
-// `first_sample`: the global index of the rank's first.
-inline absl::Status ExplainLength(int64_t first_sample, int64_t places, uint64_t word) {
+// `lengths`: where they stand in the batch. `places`: of each sequence.
+inline absl::Status ExplainLength(const IndexPlaces& lengths, int64_t places, uint64_t word) {
   const launch::LabelFault fault = launch::LabelFault::Of(word);
-  return InvalidArgument("sample {} of the batch has length {}, allowed are 0 to {}", first_sample + fault.row,
-                         fault.label, places);
+  return lengths.Refused("length", fault.row, fault.label, places);
 }
 
 }  // namespace partita

@@ -60,7 +60,8 @@ absl::StatusOr<LstmLoop> LstmLoop::Of(const LocalNode& node) {
   RETURN_IF_ERROR(RequireFloating(loop.dtype_));
   loop.backward_ = !node.attributes.Has("forget_bias");  // gates are open already
   loop.sizes_ = loop.backward_ ? MakeLstmGradSizes(node) : MakeLstmSizes(node);
-  loop.first_sample_ = Input(node, 0).box.offset[0];
+  const size_t lengths = loop.backward_ ? size_t{LstmStepsGrad::kLengths} : size_t{LstmSteps::kLengths};
+  loop.lengths_ = IndexPlaces(node, lengths);
   return loop;
 }
 
@@ -158,6 +159,6 @@ absl::Status LstmLoop::Backward(const KernelArguments& a, const MultiplyLstm& mu
   return LaunchStatus(launch::Cast(AccumulatorOf(dtype_), dtype_, rows.product, Out(a, Grad::kDh0), elements, queue));
 }
 
-absl::Status LstmLoop::Explain(uint64_t word) const { return ExplainLength(first_sample_, sizes_.places, word); }
+absl::Status LstmLoop::Explain(uint64_t word) const { return ExplainLength(lengths_, sizes_.places, word); }
 
 }  // namespace partita

@@ -12,6 +12,7 @@
 #include "ops/cuda/kernel/cuda_kernel.h"
 #include "ops/cuda/launch/contraction.h"
 #include "ops/cuda/launch/lstm.h"
+#include "ops/values/index_places.h"
 
 namespace partita {
 
@@ -52,7 +53,7 @@ class LstmLoop {
   bool backward_ = false;
   DType dtype_ = DType::kF32;
   LstmSizes sizes_;
-  int64_t first_sample_ = 0;
+  IndexPlaces lengths_;
 };
 
 }  // namespace partita

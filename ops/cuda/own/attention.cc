@@ -41,9 +41,8 @@ absl::StatusOr<PreparedCudaKernel> CudaAttentionContext(const LocalNode& node) {
     return launch::AttentionContext(dtype, InputsOf(sizes, a, Node::kQuery), outputs, q);
   };
   ASSIGN_OR_RETURN(PreparedCudaKernel kernel, OwnFloatingKernel(node, enqueue, weight_bytes));
-  kernel.explain = [first = Input(node, AttentionContext::kQuery).box.offset[0], places = sizes.places](uint64_t word) {
-    return ExplainLength(first, places, word);
-  };
+  const IndexPlaces lengths(node, AttentionContext::kLengths);
+  kernel.explain = [lengths, places = sizes.places](uint64_t word) { return ExplainLength(lengths, places, word); };
   return kernel;
 }
 

@@ -7,6 +7,7 @@
 #include "ops/cuda/launch/row_updates.h"
 #include "ops/cuda/own/own_kernels.h"
 #include "ops/functors/updates/row_updates.h"
+#include "ops/values/index_places.h"
 #include "ops/values/table_ids.h"
 #include "ops/values/update_attributes.h"
 
@@ -32,9 +33,9 @@ absl::StatusOr<PreparedCudaKernel> CudaEmbedding(const LocalNode& node) {
     return launch::Embedding(dtype, Bound(rows, In<int32_t>(a, 1)), In(a, 0), Out(a, 0), a.fault, q);
   };
   ASSIGN_OR_RETURN(PreparedCudaKernel kernel, OwnFloatingKernel(node, enqueue));
-  kernel.explain = [ids = Input(node, 1), all = rows.table.all](uint64_t word) {
+  kernel.explain = [ids = IndexPlaces(node, 1), all = rows.table.all](uint64_t word) {
     const launch::LabelFault fault = launch::LabelFault::Of(word);
-    return NoSuchRow(ids, fault.row, fault.label, all);
+    return ids.Refused("id", fault.row, fault.label, all - 1);
   };
   return kernel;
 }

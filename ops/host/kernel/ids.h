@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "ops/host/kernel/host_kernel.h"
+#include "ops/values/index_places.h"
 #include "ops/values/table_ids.h"
 
 namespace partita {
@@ -21,9 +22,12 @@ class Ids {
  public:
   // Input `index` of the node; `table` is what they are rows of, or its gradient.
   Ids(const LocalNode& node, size_t index, const LocalTensor& table)
-      : index_(index), ids_(Input(node, index)), rows_(MakeTableRows(table, node.attributes)) {}
+      : index_(index),
+        count_(Input(node, index).elements()),
+        places_(node, index),
+        rows_(MakeTableRows(table, node.attributes)) {}
 
-  int64_t count() const { return ids_.elements(); }
+  int64_t count() const { return count_; }
   int64_t At(const KernelArguments& arguments, int64_t i) const { return In<int32_t>(arguments, index_)[i]; }
   // TableRows::RowOf the i-th.
   int64_t RowAt(const KernelArguments& arguments, int64_t i) const { return rows_.RowOf(At(arguments, i)); }
@@ -32,7 +36,7 @@ class Ids {
   absl::Status Check(const KernelArguments& arguments) const {
     for (int64_t i = 0; i < count(); ++i) {
       const int64_t id = At(arguments, i);
-      if (!rows_.Has(id)) return NoSuchRow(ids_, i, id, rows_.all);
+      if (!rows_.Has(id)) return places_.Refused("id", i, id, rows_.all - 1);
     }
     return absl::OkStatus();
   }
@@ -52,7 +56,8 @@ class Ids {
 
  private:
   size_t index_;
-  LocalTensor ids_;
+  int64_t count_;
+  IndexPlaces places_;
   TableRows rows_;
 };
 

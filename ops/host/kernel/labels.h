@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "ops/host/kernel/host_kernel.h"
+#include "ops/values/index_places.h"
 #include "ops/values/loss_weights.h"
 
 namespace partita {
@@ -19,11 +20,10 @@ T WeightOfRow(const LossWeights& weights, const KernelArguments& arguments, int6
 struct LabelledRows {
   explicit LabelledRows(const LocalNode& node)
       : n(MakeRows(InputShape(node, 0)).rows),
-        sample_rows(RowsOfSample(InputShape(node, 0), InputShape(node, 0).size() - 1)),
         classes(InputShape(node, 0).back()),
         all_classes(Input(node, 0).global.back()),
         first_class(Input(node, 0).box.offset.back()),
-        first(Input(node, 0).box.offset[0]),
+        places(node, 1),
         weights(node, InputShape(node, 0).size() - 1, 2) {}
 
   int64_t Label(const KernelArguments& arguments, int64_t i) const { return In<int32_t>(arguments, 1)[i]; }
@@ -45,19 +45,17 @@ struct LabelledRows {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t label = Label(arguments, i);
       if (label < 0 || label >= all_classes) {
-        return InvalidArgument("sample {} of the batch has label {}, allowed are 0 to {}", first + i / sample_rows,
-                               label, all_classes - 1);
+        return places.Refused("label", i, label, all_classes - 1);
       }
     }
     return absl::OkStatus();
   }
 
   int64_t n;
-  int64_t sample_rows;  // of each sample, which follow each other
-  int64_t classes;      // of the block; of an op whose classes are not split, all
+  int64_t classes;  // of the block; of an op whose classes are not split, all
   int64_t all_classes;
   int64_t first_class;  // the class of the block's first column
-  int64_t first;        // global index of the first sample
+  IndexPlaces places;   // of the labels
   LossWeights weights;
 };
 

@@ -5,14 +5,14 @@
 #include <cstdint>
 
 #include "ops/host/kernel/host_kernel.h"
+#include "ops/values/index_places.h"
 
 namespace partita {
 
 struct SequenceLengths {
-  SequenceLengths(const LocalNode& node, size_t lengths, int64_t all_places) : input(lengths), places(all_places) {
-    if (!HasInput(node, input)) return;
-    samples = InputShape(node, input)[0];
-    first = Input(node, input).box.offset[0];
+  SequenceLengths(const LocalNode& node, size_t lengths, int64_t all_places)
+      : input(lengths), places(all_places), in_batch(node, lengths) {
+    if (HasInput(node, input)) samples = InputShape(node, input)[0];
   }
 
   int64_t Of(const KernelArguments& arguments, int64_t sample) const {
@@ -25,7 +25,7 @@ struct SequenceLengths {
     for (int64_t i = 0; i < samples; ++i) {
       const int64_t length = Of(arguments, i);
       if (length < 0 || length > places) {
-        return InvalidArgument("sample {} of the batch has length {}, allowed are 0 to {}", first + i, length, places);
+        return in_batch.Refused("length", i, length, places);
       }
     }
     return absl::OkStatus();
@@ -34,7 +34,7 @@ struct SequenceLengths {
   size_t input;
   int64_t places;
   int64_t samples = 0;
-  int64_t first = 0;  // global index of the first sample
+  IndexPlaces in_batch;  // of the lengths
 };
 
 // A loop along sequences, which Run does and of which workspace_bytes() is the workspace, once their lengths are

@@ -160,6 +160,11 @@ TEST(CudaKernels, AWordIsExplainedByItsKernel) {
   Narrow(*accuracy.inputs[1], 0, 4, 8);
   EXPECT_EQ(fault(accuracy, launch::LabelFault{3, -2}.Word()),
             absl::InvalidArgumentError("sample 7 of the batch has label -2, allowed are 0 to 4"));
+  LocalNode loss = WholeNode("softmax_cross_entropy", {},
+                             {TensorType{DType::kF32, {8, 3, 5}}, TensorType{DType::kI32, {8, 3}}, std::nullopt});
+  loss.name = "loss@micro1";
+  EXPECT_EQ(fault(loss, launch::LabelFault{7, 9}.Word()),
+            absl::InvalidArgumentError("sample 10 of the batch has label 9 at place 1, allowed are 0 to 4"));
   LocalNode embedding = WholeNode("embedding", {}, {TensorType{DType::kF32, {9, 5}}, TensorType{DType::kI32, {8, 3}}});
   Narrow(*embedding.inputs[1], 0, 4, 8);
   EXPECT_EQ(fault(embedding, launch::LabelFault{7, 9}.Word()),

@@ -71,6 +71,20 @@ TEST(HostKernels, LabelThatIsNoClassIsNamedWithItsSample) {
   }
 }
 
+// Of sequences with its place, and of a micro-batch with its sample in the whole batch.
+TEST(HostKernels, LabelOfAPlaceThatIsNoClassIsNamedWithIt) {
+  LocalNode node = WholeNode("softmax_cross_entropy", {},
+                             {TensorType{DType::kF32, {4, 2, 3}}, TensorType{DType::kI32, {4, 2}}, std::nullopt});
+  node.name = "loss@micro2";
+  for (const std::string& kernel : HostKernelNames(node.op->name)) {
+    const RunOptions options{.family = kernel.substr(0, kernel.find('_'))};
+    const auto result = RunKernel(node, {Values(24, 0), {0, 1, 2, 0, 0, 5, 0, 0}, {}}, options);
+    const std::string message(result.status().message());
+    EXPECT_NE(message.find("sample 10 of the batch has label 5 at place 1, allowed are 0 to 2"), std::string::npos)
+        << kernel << ": " << message;
+  }
+}
+
 // Heap allocations of one replay, after some that make threads and their queues.
 int64_t AllocationsOfReplay(const KernelCase& c, const KernelLibrary& library) {
   const absl::StatusOr<KernelChoice> choice = library.Choose(c.node);
