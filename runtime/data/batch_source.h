@@ -79,6 +79,10 @@ class BatchSource {
   // says nothing else.
   virtual double share(int64_t batch) const;
 
+  // kInvalidArgument: one of batches [first, end) cannot be made, as far as the source knows without reading any and
+  // finds out within about a second.
+  virtual absl::Status CheckBatches(int64_t /*first*/, int64_t /*end*/) const { return absl::OkStatus(); }
+
   // Writes rows of batch `batch` (counted from 0, on over the epochs: epoch = batch / batches_per_epoch()).
   // Rows or buffers that do not fit the batch's bucket are a bug of the caller (CHECK); an error is one of reading the
   // data.

@@ -18,6 +18,9 @@ namespace {
 // Of a sentence; there are more.
 constexpr size_t kMostRowsNamed = 8;
 
+// To be put in order by CheckBatches, some 10 ns each.
+constexpr int64_t kMostRowsChecked = int64_t{1} << 26;
+
 std::vector<Field> FieldsOf(const std::vector<ArrayField>& arrays, const Field& weights) {
   std::vector<Field> fields;
   for (const ArrayField& array : arrays) fields.push_back(array.field);
@@ -55,6 +58,14 @@ double Sum(std::span<const std::byte> row) {
   return std::accumulate(numbers, numbers + row.size() / sizeof(T), 0.0);
 }
 
+// Whether rows with such sums can make a batch that adds up to 0: not if all count something and are positive, nor if
+// those that count nothing are fewer than the rows of a batch.
+bool MayVanish(const std::vector<double>& sums, const SampleOrder& order) {
+  const int64_t rest = order.samples() % order.batch_rows();
+  const int64_t fewest = rest == 0 ? order.batch_rows() : rest;
+  return std::ranges::any_of(sums, [](double sum) { return sum < 0; }) || std::ranges::count(sums, 0.0) >= fewest;
+}
+
 // "rows 3, 9" or "rows 3, 9, ... (64 in all)".
 std::string NamesOf(std::vector<int64_t> samples) {
   std::erase(samples, SampleOrder::kNoSample);
@@ -71,16 +82,21 @@ absl::StatusOr<std::shared_ptr<ArrayBatches>> ArrayBatches::Create(std::vector<A
   CHECK(!arrays.empty());
   for (const ArrayField& array : arrays) CHECK(array.rows == arrays[0].rows);
   RETURN_IF_ERROR(SampleOrder::Check(options.mode, arrays[0].rows, options.batch_rows));
-  return std::shared_ptr<ArrayBatches>(new ArrayBatches(std::move(arrays), options));
+  const std::shared_ptr<ArrayBatches> batches(new ArrayBatches(std::move(arrays), options));
+  if (options.mode == BatchMode::kEvaluation) {
+    RETURN_IF_ERROR(batches->CheckBatches(0, batches->batches_per_epoch()));
+  }
+  return batches;
 }
 
 ArrayBatches::ArrayBatches(std::vector<ArrayField> arrays, const ArrayBatchOptions& options)
     : arrays_(std::move(arrays)),
       fields_(FieldsOf(arrays_, options.weights)),
       order_(options.mode, arrays_[0].rows, options.batch_rows, options.seed),
-      divisors_(DivisorsOf(arrays_)) {}
+      divisors_(DivisorsOf(arrays_, order_)) {}
 
-std::vector<ArrayBatches::Divisor> ArrayBatches::DivisorsOf(const std::vector<ArrayField>& arrays) {
+std::vector<ArrayBatches::Divisor> ArrayBatches::DivisorsOf(const std::vector<ArrayField>& arrays,
+                                                            const SampleOrder& order) {
   std::vector<Divisor> divisors;
   for (size_t f = 0; f < arrays.size(); ++f) {
     const ArrayField& array = arrays[f];
@@ -92,12 +108,20 @@ std::vector<ArrayBatches::Divisor> ArrayBatches::DivisorsOf(const std::vector<Ar
       FillRow(array, sample, bytes);
       divisor.sums.push_back(array.field.dtype == DType::kF32 ? Sum<float>(bytes) : Sum<double>(bytes));
     }
+    divisor.may_vanish = MayVanish(divisor.sums, order);
   }
   return divisors;
 }
 
+absl::Status ArrayBatches::CheckBatches(int64_t first, int64_t end) const {
+  if (std::ranges::none_of(divisors_, &Divisor::may_vanish)) return absl::OkStatus();
+  const int64_t most = std::max(batches_per_epoch(), kMostRowsChecked / batch_rows());
+  for (int64_t batch = first; batch < end && batch - first < most; ++batch) RETURN_IF_ERROR(CheckDivisors(batch));
+  return absl::OkStatus();
+}
+
 absl::Status ArrayBatches::CheckDivisors(int64_t batch) const {
-  if (divisors_.empty()) return absl::OkStatus();
+  if (std::ranges::none_of(divisors_, &Divisor::may_vanish)) return absl::OkStatus();
   const std::vector<int64_t> samples = order_.Samples(batch, {0, batch_rows()});
   for (const Divisor& divisor : divisors_) {
     double sum = 0;

@@ -1,6 +1,7 @@
 // Batches of named arrays, in the order of runtime/data/sample_order.h; rows that fill up the last batch of an
 // evaluation are zeros. Behind the arrays' fields comes the weight of each row. A batch by whose sum the graph would
-// divide, and which adds up to 0, as one of padding alone does, is an error for all ranks. Thread-safe.
+// divide, and which adds up to 0, as one of padding alone does, is an error for all ranks: of an evaluation when it is
+// created, of training when its batches are checked or the batch is made. Thread-safe.
 #ifndef PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_BATCHES_H_
 #define PARTITA_RUNTIME_DATA_ARRAYS_ARRAY_BATCHES_H_
 
@@ -25,7 +26,7 @@ struct ArrayBatchOptions {
 
 class ArrayBatches : public BatchSource {
  public:
-  // Of fields with as many rows each. kInvalidArgument: as SampleOrder::Check.
+  // Of fields with as many rows each. kInvalidArgument: as SampleOrder::Check; of an evaluation as CheckBatches.
   static absl::StatusOr<std::shared_ptr<ArrayBatches>> Create(std::vector<ArrayField> arrays,
                                                               ArrayBatchOptions options);
 
@@ -33,6 +34,7 @@ class ArrayBatches : public BatchSource {
   int64_t samples() const override { return order_.samples(); }
   int64_t batch_rows() const override { return order_.batch_rows(); }
   int64_t batches_per_epoch() const override { return order_.batches_per_epoch(); }
+  absl::Status CheckBatches(int64_t first, int64_t end) const override;
 
  private:
   ArrayBatches(std::vector<ArrayField> arrays, const ArrayBatchOptions& options);
@@ -43,8 +45,9 @@ class ArrayBatches : public BatchSource {
   struct Divisor {
     size_t field;
     std::vector<double> sums;  // of each row
+    bool may_vanish = false;   // in a batch of so many rows
   };
-  static std::vector<Divisor> DivisorsOf(const std::vector<ArrayField>& arrays);
+  static std::vector<Divisor> DivisorsOf(const std::vector<ArrayField>& arrays, const SampleOrder& order);
 
   const std::vector<ArrayField> arrays_;
   const std::vector<Field> fields_;
