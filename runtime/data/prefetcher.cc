@@ -25,6 +25,8 @@ absl::Status CheckOptions(const BatchSource& source, const PrefetchOptions& opti
   return absl::OkStatus();
 }
 
+constexpr char kDataErrorPayload[] = "partita/data-error";
+
 using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -36,6 +38,8 @@ int64_t AlignedBytes(const Field& field, const Rows& rows) {
 }
 
 }  // namespace
+
+bool IsDataError(const absl::Status& status) { return status.GetPayload(kDataErrorPayload).has_value(); }
 
 absl::StatusOr<std::unique_ptr<Prefetcher>> Prefetcher::Start(std::shared_ptr<const BatchSource> source,
                                                               PrefetchOptions options) {
@@ -150,6 +154,7 @@ void Prefetcher::Run() {
       ++made_;
     } else {
       error_ = status;
+      error_.SetPayload(kDataErrorPayload, {});
       finished_ = true;
     }
     made_changed_.notify_one();

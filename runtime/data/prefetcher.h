@@ -37,6 +37,9 @@ struct Batch {
   std::vector<BatchPart> parts;  // as PrefetchOptions::ranks
 };
 
+// Whether it is an error of the data, met when a batch was to be made: nothing is wrong with what was done before.
+bool IsDataError(const absl::Status& status);
+
 struct PrefetchOptions {
   std::vector<Rows> ranks;   // what each rank of this process needs; equal rows are made once and shared
   int64_t first_batch = 0;   // where a run that goes on begins
@@ -58,8 +61,8 @@ class Prefetcher {
   static int64_t Slots(const PrefetchOptions& options) { return options.depth + 1; }
 
   // Waits for the next batch, in order. It is valid until the next call of Next() or the end of the Prefetcher. Null
-  // after the last one. An error of the source comes after all batches before it, and again with every further call;
-  // kCancelled after Stop().
+  // after the last one. An error of the source (IsDataError) comes after all batches before it, and again with every
+  // further call; kCancelled after Stop().
   absl::StatusOr<const Batch*> Next();
 
   // That Next() has waited in all. Of the thread that calls it.

@@ -37,8 +37,12 @@ absl::StatusOr<bool> WalkSet(Session& session, const std::string& use, std::shar
   ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> prefetcher, feed.Prefetch(0, batches));
   ASSIGN_OR_RETURN(const StopVote vote, StopVote::Create(session, use, stop));
   const auto entry = [&](int64_t batch) -> const std::string& { return feed.EntryOf(batch); };
+  const Batch* batch = nullptr;
+  const auto make = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(batch, prefetcher->Next());
+    return absl::OkStatus();
+  };
   const auto stage = [&](const std::string& of) -> absl::Status {
-    ASSIGN_OR_RETURN(const Batch* const batch, prefetcher->Next());
     feed.Stage(*batch);
     vote.Cast(of);
     return absl::OkStatus();
@@ -52,7 +56,7 @@ absl::StatusOr<bool> WalkSet(Session& session, const std::string& use, std::shar
     ASSIGN_OR_RETURN(stopped_by, vote.Outcome());
     return stopped_by == 0;
   };
-  RETURN_IF_ERROR(RunInTurn(session, stopped_by == 0 ? batches : 0, entry, stage, take));
+  RETURN_IF_ERROR(RunInTurn(session, stopped_by == 0 ? batches : 0, entry, make, stage, take));
   return walked == batches;
 }
 

@@ -214,12 +214,17 @@ class Run {
     const auto entry = [this, first = Done()](int64_t step) -> const std::string& {
       return feed_.EntryOf(first + step);
     };
-    const auto stage = [&](const std::string& of) { return Stage(*batches_, of); };
+    const Batch* batch = nullptr;
+    const auto make = [&]() -> absl::Status {
+      ASSIGN_OR_RETURN(batch, batches_->Next());
+      return absl::OkStatus();
+    };
+    const auto stage = [&](const std::string& of) { return Stage(*batch, of); };
     const auto end = [&]() -> absl::StatusOr<bool> {
       RETURN_IF_ERROR(EndStep(epoch));
       return !Stopped();
     };
-    return RunInTurn(session_, count, entry, stage, end);
+    return RunInTurn(session_, count, entry, make, stage, end);
   }
 
   // The step that was not applied, and any behind it, left the states as they were. The number of steps goes on, and
@@ -242,9 +247,8 @@ class Run {
     return Vote();
   }
 
-  absl::Status Stage(Prefetcher& batches, const std::string& entry) {
-    ASSIGN_OR_RETURN(const Batch* const batch, batches.Next());
-    feed_.Stage(*batch);
+  absl::Status Stage(const Batch& batch, const std::string& entry) {
+    feed_.Stage(batch);
     vote_.Cast(entry);
     return absl::OkStatus();
   }
@@ -272,7 +276,8 @@ class Run {
   // What the step that was not applied says, with what it says about the same batch once more.
   absl::Status Diagnose(const absl::Status& refused) {
     ASSIGN_OR_RETURN(const std::unique_ptr<Prefetcher> again, feed_.Prefetch(Done(), 1));
-    RETURN_IF_ERROR(Stage(*again, feed_.EntryOf(Done())));
+    ASSIGN_OR_RETURN(const Batch* const batch, again->Next());
+    RETURN_IF_ERROR(Stage(*batch, feed_.EntryOf(Done())));
     RETURN_IF_ERROR(session_.Diagnose());
     return refused;
   }

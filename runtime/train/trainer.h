@@ -121,7 +121,8 @@ void SetScheduleLength(int64_t steps, LearningRate& rate);
 
 // `data` has a training set. `result` holds what was done whatever is returned. kOutOfRange: a step more than may be
 // left out was not applied, for its loss or the norm of its gradients is not finite: step, node and the first value
-// that is not.
+// that is not. IsDataError: a batch could not be made; the steps before it are done, and the states are those behind
+// them.
 absl::Status Train(Session& session, const TrainingData& data, const TrainingOptions& options, TrainingResult& result);
 
 }  // namespace partita
