@@ -3,6 +3,7 @@
 
 #include "graph/proto_io/proto_io.h"
 #include "partitioner/choose/ranked_finalists.h"
+#include "runtime/data/prefetcher.h"
 #include "runtime/telemetry/progress_bar.h"
 #include "runtime/train/evaluator.h"
 #include "runtime/train/trainer.h"
@@ -112,6 +113,8 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
                     prepared.model.learning_rate);
   prepared.record = RecordOfRun(flags, prepared.model, prepared.data);
   if (beginning) RETURN_IF_ERROR(BeginWhere(*beginning, prepared));
+  RETURN_IF_ERROR(prepared.data.training->CheckBatches(
+      prepared.options.first_step, PlannedSteps(prepared.options, prepared.data.training->batches_per_epoch())));
   if (resumed) prepared.options.first_epoch = resumed->saved.record().epoch;
   if (flags.IsSet("resume") && !resumed) {
     prepared.onward = fmt::format("{} has no checkpoint: training begins at step 0", flags.Text("checkpoint"));
@@ -151,6 +154,25 @@ absl::Status Save(const Flags& flags, const Session& session, int64_t step, cons
   RETURN_IF_ERROR(saver.Save(step));
   if (flags.IsSet("trace") && Speaks(session)) return SaveTimeline(session, flags.Text("trace"));
   return absl::OkStatus();
+}
+
+// Whether what was done can be saved though training ended with an error: one of the data comes between two steps.
+// Where other processes wait in the next step for the rows of this one it cannot.
+bool IsSaved(const absl::Status& trained, const TrainingResult& result, const Session& session) {
+  const bool alone = static_cast<int>(session.local_ranks().size()) == session.ranks();
+  return trained.ok() || (IsDataError(trained) && result.steps > 0 && alone);
+}
+
+// The error, and where what was learnt before it is.
+absl::Status WithSaved(const absl::Status& trained, const absl::Status& saved, int64_t step, const Flags& flags) {
+  std::string where;
+  if (flags.IsSet("save")) where = flags.Text("save");
+  if (flags.IsSet("checkpoint")) where += (where.empty() ? "" : " and ") + flags.Text("checkpoint");
+  if (where.empty()) return trained;
+  const std::string what =
+      saved.ok() ? fmt::format("what {} steps have learnt is saved in {}", step, where)
+                 : fmt::format("what {} steps have learnt could not be saved: {}", step, std::string(saved.message()));
+  return absl::Status(trained.code(), fmt::format("{}; {}", std::string(trained.message()), what));
 }
 
 absl::Status SayChoice(const Flags& flags, const ChosenStrategy& chosen, bool text, std::ostream& out) {
@@ -220,17 +242,19 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   prepared.options.pauses =
       Together(ReplicaChecks(context.flags, *prepared.session), Together(checkpointer->Pauses(), saver.Pauses()));
   TrainingResult result;
-  const absl::Status trained = Train(*prepared.session, prepared.data, prepared.options, result);
-  if (!trained.ok()) EndTogether(trained, *prepared.session);
+  absl::Status trained = Train(*prepared.session, prepared.data, prepared.options, result);
+  const bool is_saved = IsSaved(trained, result, *prepared.session);
+  if (!is_saved) EndTogether(trained, *prepared.session);
   bar.Clear();
   const FinishWriting finish;
   const int64_t step = prepared.options.first_step + result.steps;
   absl::Status saved;
-  if (trained.ok()) {
+  if (is_saved) {
     saved = Save(context.flags, *prepared.session, step, result.open_epoch, *checkpointer, saver);
   } else if (absl::IsOutOfRange(trained)) {
     saved = checkpointer->FinishWritten();
   }
+  if (!trained.ok() && is_saved) trained = WithSaved(trained, saved, step, context.flags);
   ReportProto report = BeginReport("train", context.flags, prepared.model.name, prepared.graph_hash, *prepared.session);
   AddTraining(result, accuracies, report);
   if (prepared.target) *report.mutable_target() = prepared.target->ToProto();

@@ -68,6 +68,31 @@ class ArraysRefusalTest(TrainerCase):
             self.assertEqual(done.stdout, "")
             self.assertFalse(os.path.exists(self.path("s.safetensors")))
 
+    def test_an_evaluation_of_padding_alone(self):
+        """Its order is fixed, so it is told when it is opened and not after an epoch."""
+        with open(self.path("g.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(models.weighted(4))
+        arrays = {}
+        for name, counts in ("train", [1] * 8), ("test", [1] * 4 + [0] * 4):
+            arrays |= {name + "/points": ("f", [8, 8], [0.5] * 64), name + "/class": ("i", [8], [1] * 8),
+                       name + "/counts": ("f", [8], counts)}
+        write.npz(self.path("d.npz"), arrays)
+        self.refused_data("d.npz: array 'test/counts': field 'counts': rows 4, 5, 6, 7, which are batch 1, add up to 0",
+                          "d.npz", "--epochs=2")
+
+    def test_a_late_batch_of_padding_alone(self):
+        """Which batches of training are all padding the seed says: they are told before the first step."""
+        with open(self.path("g.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(models.weighted(4))
+        write.npz(self.path("d.npz"), {"train/points": ("f", [12, 8], [0.5] * 96), "train/class": ("i", [12], [1] * 12),
+                                       "train/counts": ("f", [12], [1] * 8 + [0] * 4)})
+        done = self.call("train", "--data=d.npz", "--save=s.safetensors", "--epochs=10000", "g.pbtxt", code=3)
+        told = re.search(r"which are batch (\d+), add up to 0", done.stderr)
+        self.assertGreater(int(told[1]), 3, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertFalse(os.path.exists(self.path("s.safetensors")))
+        self.call("train", "--data=d.npz", "--save=s.safetensors", "--epochs=10000", f"--steps={told[1]}", "g.pbtxt")
+
     def test_sizes(self):
         self.refused_arrays("found 20 samples, a training batch of 64 needs at least as many", "--batch=64")
         self.refused_arrays("found an array without elements", points=("f", [0, 8], []))

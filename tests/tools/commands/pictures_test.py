@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import unittest
 
@@ -155,6 +156,28 @@ class Pictures(TrainerCase):
         self.assertRegex(done.stdout, f"goes on at step {steps} ")
         self.assertRegex(done.stderr, f"left out: .*{says}")
         self.assertRegex(done.stdout, r"\nleft out +1 of the data's files\n")
+
+    def test_a_damaged_training_picture_loses_nothing(self):
+        """It is met between two steps: what those before have learnt is what they learn without it."""
+        os.rename(self.data, self.path("train"))
+        os.makedirs(self.data)
+        os.rename(self.path("train"), self.path("data/train"))
+        train = ("train", f"--data={self.data}", "--batch=16", "--epochs=2", "--threads=1")
+        graph = self.changed(MLP, r"learning_rate \{.*", 'learning_rate { schedule: "constant" base: 0.01 }')
+        self.call(*train, "--steps=1", "--save=one.safetensors", graph)  # what goes on measures no pictures
+        with open(os.path.join(self.data, "train", "below", "2.png"), "r+b") as file:
+            file.seek(-20, os.SEEK_END)
+            file.write(b"damaged!")
+        onward = (*train, "--load=one.safetensors")
+        done = self.call(*onward, "--save=model.safetensors", "--checkpoint=kept", graph, code=3)
+        told = re.search(r"train/below/2.png: the PNG file is damaged: .*; what (\d+) steps have learnt is saved in "
+                         r"model.safetensors and kept\n", done.stderr)
+        self.assertIsNotNone(told, done.stderr)
+        self.assertGreater(int(told[1]), 1)
+        self.call(*onward, "--save=before.safetensors", f"--steps={told[1]}", graph)
+        with open(self.path("before.safetensors"), "rb") as before, open(self.path("model.safetensors"), "rb") as model:
+            self.assertEqual(model.read(), before.read())
+        self.assertEqual(os.listdir(self.path("kept")), [f"step-{int(told[1]):012}"])
 
     def test_goes_on_to_the_same_bits(self):
         """In the middle of an epoch, decoded by other threads; other draws of what pictures show are told."""
