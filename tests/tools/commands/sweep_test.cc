@@ -11,6 +11,7 @@ namespace partita {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // 100 samples a replica. One device takes 1 s, each doubling of replicas 0.1 s more, a replica of two 0.6 of the time.
 absl::StatusOr<PredictedStep> Predicted(const SweepWay& way, int64_t batch) {
@@ -64,6 +65,21 @@ TEST(Sweep, TipsWhereLargerBatchesNeedMoreEpochs) {
   EXPECT_THAT(FormatSweep(*sweep, {"toy", "here"}), HasSubstr("from 4 devices on, replicas of several devices reach"));
 }
 
+// 4 of 1 to 8 devices lie at two thirds of a picture that begins at 60 and is 640 wide.
+TEST(Sweep, MarksTheTippingPointInThePicture) {
+  SweepOptions options = Options();
+  options.curve = EpochCurve{"toy", {{100, 10}, {200, 10}, {400, 20}, {800, 40}}};
+  const absl::StatusOr<Sweep> sweep = MakeSweep(options, Predicted);
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  const std::string page = SweepToHtml(*sweep, {"toy", "here"});
+  const std::string picture = page.substr(page.find("<svg"), page.find("</svg>") - page.find("<svg"));
+  EXPECT_THAT(picture, HasSubstr("<line x1=\"486.7\" x2=\"486.7\" y1=\"20\" y2=\"420\""));
+  EXPECT_THAT(picture, HasSubstr(">tipping point</text>"));
+  const absl::StatusOr<Sweep> without = MakeSweep(Options(), Predicted);
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_THAT(SweepToHtml(*without, {"toy", "here"}), Not(HasSubstr("tipping point")));
+}
+
 // Nothing is read off a curve beyond its end.
 TEST(Sweep, TellsNoTimesWhereTheCurveEnds) {
   SweepOptions options = Options();
@@ -72,9 +88,33 @@ TEST(Sweep, TellsNoTimesWhereTheCurveEnds) {
   ASSERT_TRUE(sweep.ok()) << sweep.status();
   EXPECT_TRUE(At(*sweep, 4, 1).sooner.has_value());
   EXPECT_FALSE(At(*sweep, 8, 1).sooner.has_value());
-  EXPECT_EQ(sweep->tipping, 8) << "of the ways that can be judged";
+  EXPECT_TRUE(At(*sweep, 8, 2).sooner.has_value());
+  EXPECT_EQ(sweep->tipping, std::nullopt) << "what 8 replicas of one device are worth is unknown";
+  const std::string text = FormatSweep(*sweep, {"toy", "here"});
+  EXPECT_THAT(text, HasSubstr("short does not cover batches of 800: what they are worth is unknown\n"
+                              "so it is from how many devices on replicas of several devices are better\n"));
+  EXPECT_THAT(text, Not(HasSubstr("nowhere")));
+  EXPECT_THAT(SweepToHtml(*sweep, {"toy", "here"}), HasSubstr("does not cover batches of 800"));
+  EXPECT_THAT(SweepToHtml(*sweep, {"toy", "here"}), Not(HasSubstr("tipping point")));
+  const nlohmann::json json = nlohmann::json::parse(SweepToJson(*sweep, {"toy", "here"}));
+  EXPECT_EQ(json["uncovered_batches"], nlohmann::json({800}));
+  EXPECT_FALSE(json.contains("tipping_devices"));
   options.curve->points.front().batch = 200;
   EXPECT_EQ(MakeSweep(options, Predicted).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Replicas of one device that do not fit leave nothing to compare with, so larger ones are the better ones.
+TEST(Sweep, TipsWhereReplicasOfOneDeviceDoNotFit) {
+  SweepOptions options = Options();
+  options.curve = EpochCurve{"short", {{100, 10}, {400, 10}}};
+  const auto full = [](const SweepWay& way, int64_t batch) -> absl::StatusOr<PredictedStep> {
+    if (way.devices == 8 && way.split == 1) return ResourceExhausted("does not fit");
+    return Predicted(way, batch);
+  };
+  const absl::StatusOr<Sweep> sweep = MakeSweep(options, full);
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_EQ(sweep->tipping, 8);
+  EXPECT_THAT(sweep->UncoveredBatches(), testing::IsEmpty());
 }
 
 TEST(Sweep, SaysWhereOneDeviceIsTheBest) {

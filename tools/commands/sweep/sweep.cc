@@ -1,6 +1,7 @@
 #include "tools/commands/sweep/sweep.h"
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/base/status.h"
 
@@ -15,26 +16,31 @@ std::vector<SweepWay> WaysOf(const SweepOptions& options) {
   return ways;
 }
 
-// Whether a larger replica is the best way; none: nothing to compare.
-std::optional<bool> LargerWins(const Sweep& sweep, int devices) {
+enum class Larger : uint8_t { kUncompared, kUnknown, kLoses, kWins };
+
+// Whether a larger replica is the best way to use so many devices. Unknown: one device a replica can be run, and
+// nothing says what it is worth.
+Larger LargerOn(const Sweep& sweep, int devices) {
   std::optional<double> single, larger;
   for (const SweepPoint& point : sweep.points) {
+    if (point.way.devices != devices) continue;
+    if (point.way.split == 1 && sweep.IsUncovered(point)) return Larger::kUnknown;
     const std::optional<double> worth = sweep.WorthOf(point);
-    if (point.way.devices != devices || !worth) continue;
+    if (!worth) continue;
     std::optional<double>& best = point.way.split == 1 ? single : larger;
     best = std::max(best.value_or(0), *worth);
   }
-  if (!larger) return std::nullopt;
-  return !single || *larger > *single;
+  if (!larger) return Larger::kUncompared;
+  return !single || *larger > *single ? Larger::kWins : Larger::kLoses;
 }
 
 // From the most devices downwards, as long as larger replicas win.
 std::optional<int> TippingOf(const Sweep& sweep) {
   std::optional<int> tipping;
   for (auto point = sweep.points.rbegin(); point != sweep.points.rend(); ++point) {
-    const std::optional<bool> wins = LargerWins(sweep, point->way.devices);
-    if (!wins) continue;
-    if (!*wins) break;
+    const Larger larger = LargerOn(sweep, point->way.devices);
+    if (larger == Larger::kUncompared) continue;
+    if (larger != Larger::kWins) break;
     tipping = point->way.devices;
   }
   return tipping;
@@ -45,6 +51,18 @@ std::optional<int> TippingOf(const Sweep& sweep) {
 std::optional<double> Sweep::WorthOf(const SweepPoint& point) const {
   if (!point.refused.empty()) return std::nullopt;
   return options.curve ? point.sooner : std::optional(point.speedup);
+}
+
+bool Sweep::IsUncovered(const SweepPoint& point) const {
+  return options.curve && point.refused.empty() && !point.sooner;
+}
+
+std::vector<int64_t> Sweep::UncoveredBatches() const {
+  std::set<int64_t> batches;
+  for (const SweepPoint& point : points) {
+    if (IsUncovered(point)) batches.insert(point.batch);
+  }
+  return {batches.begin(), batches.end()};
 }
 
 const SweepPoint& Sweep::Best() const {

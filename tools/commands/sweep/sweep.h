@@ -44,11 +44,15 @@ struct Sweep {
   SweepOptions options;
   std::vector<SweepPoint> points;  // by devices, and by the size of replicas
   // The least number of devices from which on, as far as was looked, larger replicas are better than as many of one
-  // device: in time to the accuracy where there is a curve, else in samples a second (WorthOf).
+  // device: in time to the accuracy where there is a curve, else in samples a second (WorthOf). None also where the
+  // curve does not cover the batch of one device a replica: what it is worth is unknown, not nothing.
   std::optional<int> tipping;
 
   // By what points are compared; none: there is no such plan, or nothing to judge it by.
   std::optional<double> WorthOf(const SweepPoint& point) const;
+  // Whether it is a plan of a batch that the curve does not cover; the batches of all those, in order.
+  bool IsUncovered(const SweepPoint& point) const;
+  std::vector<int64_t> UncoveredBatches() const;
   // The point of which that is most; of equals the one with the fewest devices.
   const SweepPoint& Best() const;
 };

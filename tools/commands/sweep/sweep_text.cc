@@ -1,5 +1,6 @@
 // Sweeps as text and as JSON.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -22,10 +23,15 @@ std::string Row(const SweepPoint& point) {
 // The tipping point compares what so many devices can be used for; that fewer are as good, the best point says.
 std::string Verdict(const Sweep& sweep) {
   const SweepPoint& best = sweep.Best();
-  const std::string most =
+  std::string most =
       fmt::format("best: {} {}, {} a replica: {:.2f} times one device\n", best.way.devices,
                   best.way.devices == 1 ? "device" : "devices", best.way.split, sweep.WorthOf(best).value_or(0));
   const char* const better = sweep.options.curve ? "reach the accuracy sooner" : "train more samples a second";
+  if (const std::vector<int64_t> uncovered = sweep.UncoveredBatches(); !uncovered.empty()) {
+    most += fmt::format("{} does not cover batches of {}: what they are worth is unknown\n", sweep.options.curve->name,
+                        fmt::join(uncovered, ", "));
+    if (!sweep.tipping) return most + "so it is from how many devices on replicas of several devices are better\n";
+  }
   if (!sweep.tipping) return fmt::format("{}replicas of several devices nowhere {}\n", most, better);
   return fmt::format("{}from {} devices on, replicas of several devices {} than as many of one\n", most, *sweep.tipping,
                      better);
@@ -50,6 +56,7 @@ std::string SweepToJson(const Sweep& sweep, const SweepTitle& title) {
                               {"points", nlohmann::ordered_json::array()}};
   if (sweep.options.curve) json["curve"] = sweep.options.curve->name;
   if (sweep.tipping) json["tipping_devices"] = *sweep.tipping;
+  if (const auto uncovered = sweep.UncoveredBatches(); !uncovered.empty()) json["uncovered_batches"] = uncovered;
   json["best"] = {{"devices", sweep.Best().way.devices}, {"devices_of_a_replica", sweep.Best().way.split}};
   for (const SweepPoint& point : sweep.points) {
     nlohmann::ordered_json row{
