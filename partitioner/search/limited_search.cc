@@ -6,7 +6,6 @@
 
 #include "partitioner/search/elimination/bucket_elimination.h"
 #include "partitioner/search/elimination/memory_price.h"
-#include "partitioner/search/elimination/pareto_elimination.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -76,7 +75,8 @@ Narrowed Narrow(const CostTables& tables, const OpCosts& regrets, double most) {
 }  // namespace
 
 absl::StatusOr<Answer<std::vector<int>>> LimitedSearch(const CostTables& tables, const EliminationOrder& order,
-                                                       const std::vector<int>& fastest, double bytes) {
+                                                       const std::vector<int>& fastest, double bytes,
+                                                       double most_points) {
   const std::vector<int> smallest = Smallest(tables, order);
   if (const double least = CostOf(tables, smallest).bytes; least > bytes)
     return ResourceExhausted("no plan fits {:.0f} bytes: the smallest needs {:.0f}", bytes, least);
@@ -86,7 +86,7 @@ absl::StatusOr<Answer<std::vector<int>>> LimitedSearch(const CostTables& tables,
   const Narrowed narrowed = Narrow(tables, Priced(tables, order, priced.price).Regrets(), most);
   for (const double coarseness : {0.0, kCoarseness}) {
     const ParetoResult found =
-        ParetoElimination(narrowed.tables, order, {bytes, answer.seconds, priced.price, coarseness});
+        ParetoElimination(narrowed.tables, order, {bytes, answer.seconds, priced.price, coarseness, most_points});
     if (!found.finished) continue;
     if (found.plan && CostOf(narrowed.tables, *found.plan).seconds < answer.seconds)
       answer.plan = narrowed.Named(*found.plan);

@@ -14,12 +14,15 @@
 #include "partitioner/search/answer.h"
 #include "partitioner/search/elimination/cost_tables.h"
 #include "partitioner/search/elimination/elimination_order.h"
+#include "partitioner/search/elimination/pareto_elimination.h"
 
 namespace partita {
 
-// `fastest`: the best plan without the limit, which it breaks. Refuses a limit that no plan keeps.
+// `fastest`: the best plan without the limit, which it breaks. Refuses a limit that no plan keeps. `most_points`: of
+// the third step's lists, exact ones and coarse ones each; where both are more, the answer is what the price has found.
 absl::StatusOr<Answer<std::vector<int>>> LimitedSearch(const CostTables& tables, const EliminationOrder& order,
-                                                       const std::vector<int>& fastest, double bytes);
+                                                       const std::vector<int>& fastest, double bytes,
+                                                       double most_points = ParetoLimits().most_points);
 
 }  // namespace partita
 
