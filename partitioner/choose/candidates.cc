@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "graph/ir/node_view.h"
@@ -54,49 +55,89 @@ absl::StatusOr<std::vector<Candidate>> Searcher::Data() const {
   return std::vector<Candidate>{{SearchKind::kData, plan, std::move(strategy), std::nullopt}};
 }
 
-// The modes on each grid are chosen by the layer-wise search; groups stay within fast links where they can.
+// The modes on each grid are chosen by the layer-wise search; groups stay within fast links where they can. The best
+// grid comes first, after it every other one: what tables leave out can make it the faster one.
 absl::StatusOr<std::vector<Candidate>> Searcher::Grid(bool of_groups, double bytes) {
   const auto grids = [&](int rows, int /*columns*/) { return GridTablesOf(rows, of_groups).tables; };
-  ASSIGN_OR_RETURN(const Answer<GridPlan> answer,
+  ASSIGN_OR_RETURN(const GridAnswer answer,
                    of_groups ? GroupSearch(ranks_, RanksOfDomain(), grids, bytes) : GridSearch(ranks_, grids, bytes));
-  const LayerTables& tables = GridTablesOf(answer.plan.rows, of_groups);
-  Strategy strategy = StrategyOfChoices(forward_, layers_, tables.mesh, ChoicesOf(tables, answer.plan.modes));
-  return std::vector<Candidate>{
-      CandidateOf(of_groups ? SearchKind::kGroups : SearchKind::kGrid, std::move(strategy), answer)};
-}
-
-absl::StatusOr<std::vector<Candidate>> Searcher::Layerwise(double bytes) {
-  if (!layerwise_) {
-    LayerCosts costs(layers_, PrimeMesh(ranks_), basis_);
-    layerwise_ = MakeLayerTables(costs);
-  }
-  RETURN_IF_ERROR(layerwise_->status());
-  const LayerTables& tables = **layerwise_;
-  ASSIGN_OR_RETURN(const Answer<Configs> answer, LayerwiseSearch(tables.tables, bytes));
-  Strategy strategy = StrategyOfChoices(forward_, layers_, tables.mesh, ChoicesOf(tables, answer.plan));
-  return std::vector<Candidate>{CandidateOf(SearchKind::kLayerwise, std::move(strategy), answer)};
-}
-
-absl::StatusOr<std::vector<Candidate>> Searcher::Placements(double bytes) {
-  std::vector<Candidate> candidates;
-  for (const int model : GroupSizes()) {
-    ASSIGN_OR_RETURN(const WholeLayers whole, WholeLayers::Of(CostsOfGroups(model)));
-    ASSIGN_OR_RETURN(const Answer<std::vector<int>> answer, PlaceStep(whole, model, bytes, solver_));
-    Strategy strategy = StrategyOfRanks(forward_, layers_, ranks_ / model, "model", model, answer.plan);
-    candidates.push_back(CandidateOf(SearchKind::kPlacement, std::move(strategy), answer));
-  }
+  const auto candidate_of = [&](const Answer<GridPlan>& one) {
+    const LayerTables& tables = GridTablesOf(one.plan.rows, of_groups);
+    Strategy strategy = StrategyOfChoices(forward_, layers_, tables.mesh, ChoicesOf(tables, one.plan.modes));
+    return CandidateOf(of_groups ? SearchKind::kGroups : SearchKind::kGrid, std::move(strategy), one);
+  };
+  std::vector<Candidate> candidates{candidate_of(answer)};
+  for (const Answer<GridPlan>& other : answer.others) candidates.push_back(candidate_of(other));
   return candidates;
 }
 
+absl::StatusOr<std::vector<Candidate>> Searcher::Layerwise(double bytes) {
+  if (layerwise_.empty()) {
+    for (const Mesh& mesh : LayerwiseMeshes()) {
+      LayerCosts costs(layers_, mesh, basis_);
+      layerwise_.push_back(MakeLayerTables(costs));
+    }
+  }
+  std::optional<Candidate> best;
+  double lower_bound = kNever;
+  absl::Status reason;
+  for (const absl::StatusOr<LayerTables>& tables : layerwise_) {
+    const absl::StatusOr<Answer<Configs>> answer =
+        tables.ok() ? LayerwiseSearch(tables->tables, bytes) : absl::StatusOr<Answer<Configs>>(tables.status());
+    reason.Update(answer.status());
+    if (!answer.ok()) continue;
+    lower_bound = std::min(lower_bound, answer->lower_bound);
+    if (best && best->judgement->seconds <= answer->seconds) continue;
+    Strategy strategy = StrategyOfChoices(forward_, layers_, tables->mesh, ChoicesOf(*tables, answer->plan));
+    best = CandidateOf(SearchKind::kLayerwise, std::move(strategy), *answer);
+  }
+  if (!best) return reason;
+  best->judgement->lower_bound = lower_bound;
+  return std::vector<Candidate>{*std::move(best)};
+}
+
+// Of ranks that are a power of one prime, all grids and groups are among the plans of the prime axes: samples lie
+// outermost, and what a group does within. Of others each grid has its own mesh, with all that a layer can do on it. So
+// what is found is the best grid after every change of its layers, and no slower than any grid on the tables.
+std::vector<Mesh> Searcher::LayerwiseMeshes() const {
+  std::vector<Mesh> meshes{PrimeMesh(ranks_)};
+  if (meshes[0].axes.front().size == meshes[0].axes.back().size) return meshes;
+  for (const int model : GroupSizes()) {
+    if (model < ranks_) meshes.push_back(GroupMesh(ranks_ / model, model));
+  }
+  return meshes;
+}
+
+absl::StatusOr<std::vector<Candidate>> Searcher::Placements(double bytes) {
+  return OfGroupSizes([&](int model) -> absl::StatusOr<Candidate> {
+    ASSIGN_OR_RETURN(const WholeLayers whole, WholeLayers::Of(CostsOfGroups(model)));
+    ASSIGN_OR_RETURN(const Answer<std::vector<int>> answer, PlaceStep(whole, model, bytes, solver_));
+    Strategy strategy = StrategyOfRanks(forward_, layers_, ranks_ / model, "model", model, answer.plan);
+    return CandidateOf(SearchKind::kPlacement, std::move(strategy), answer);
+  });
+}
+
 absl::StatusOr<std::vector<Candidate>> Searcher::Pipelines(double bytes) {
-  std::vector<Candidate> candidates;
-  for (const int stages : GroupSizes()) {
+  return OfGroupSizes([&](int stages) -> absl::StatusOr<Candidate> {
     const int data = ranks_ / stages;
     ASSIGN_OR_RETURN(const WholeLayers whole, WholeLayers::Of(CostsOfGroups(stages)));
     const PipelineLimits limits{stages, MicroBatches(data), bytes};
     ASSIGN_OR_RETURN(const Answer<PipelinePlan> answer, PipelineSearch(PipelineTable(whole), limits));
-    candidates.push_back(Pipelined(answer, data, stages));
+    return Pipelined(answer, data, stages);
+  });
+}
+
+// What small groups have no room for larger ones can have: an error only where no size has a plan, that of the first.
+absl::StatusOr<std::vector<Candidate>> Searcher::OfGroupSizes(const PlanOfSize& plan) const {
+  std::vector<Candidate> candidates;
+  absl::Status reason;
+  for (const int size : GroupSizes()) {
+    absl::StatusOr<Candidate> candidate = plan(size);
+    if (!candidate.ok() && !absl::IsResourceExhausted(candidate.status())) return candidate.status();
+    reason.Update(candidate.status());
+    if (candidate.ok()) candidates.push_back(*std::move(candidate));
   }
+  if (candidates.empty()) RETURN_IF_ERROR(reason);
   return candidates;
 }
 

@@ -1,10 +1,11 @@
-// The candidates of each search: its best plan on the tables of a model, for each way to cut the ranks into replicas.
+// The candidates of each search: its best plan on the tables of a model, for each way to cut the ranks into replicas;
+// of layers that are chosen one by one the best of all.
 #ifndef PARTITA_PARTITIONER_CHOOSE_CANDIDATES_H_
 #define PARTITA_PARTITIONER_CHOOSE_CANDIDATES_H_
 
+#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,12 +36,14 @@ class Searcher {
   absl::StatusOr<std::vector<Candidate>> Layerwise(double bytes);
   absl::StatusOr<std::vector<Candidate>> Placements(double bytes);
   absl::StatusOr<std::vector<Candidate>> Pipelines(double bytes);
+  using PlanOfSize = std::function<absl::StatusOr<Candidate>(int size)>;
+  absl::StatusOr<std::vector<Candidate>> OfGroupSizes(const PlanOfSize& plan) const;
   Candidate Pipelined(const Answer<PipelinePlan>& answer, int data, int stages) const;
 
   LayerCosts& CostsOfGroups(int model);
-  absl::StatusOr<WholeLayers> WholeLayersOf(int model);
   const LayerTables& GridTablesOf(int rows, bool of_groups);
 
+  std::vector<Mesh> LayerwiseMeshes() const;
   std::vector<int> GroupSizes() const;
   int RanksOfDomain() const;
   std::vector<int> MicroBatches(int data) const;
@@ -51,9 +54,9 @@ class Searcher {
   const int ranks_;
   const CostBasis& basis_;
   const ProgramSolver solver_;
-  std::map<int, std::unique_ptr<LayerCosts>> costs_;      // by ranks of a worker group
-  std::map<std::pair<int, bool>, LayerTables> grids_;     // by rows, and whether of groups
-  std::optional<absl::StatusOr<LayerTables>> layerwise_;  // once asked for
+  std::map<int, std::unique_ptr<LayerCosts>> costs_;    // by ranks of a worker group
+  std::map<std::pair<int, bool>, LayerTables> grids_;   // by rows, and whether of groups
+  std::vector<absl::StatusOr<LayerTables>> layerwise_;  // once asked for, by LayerwiseMeshes
 };
 
 }  // namespace partita

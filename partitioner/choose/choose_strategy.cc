@@ -58,7 +58,19 @@ class Chooser {
       finalists_.push_back(std::move(none));
       return;
     }
-    for (Candidate& candidate : *candidates) finalists_.push_back(Compiled(std::move(candidate)));
+    for (Candidate& candidate : *candidates) {
+      if (!IsKnown(candidate)) finalists_.push_back(Compiled(std::move(candidate)));
+    }
+  }
+
+  // What fits is found again by a search for plans that fit.
+  bool IsKnown(const Candidate& candidate) const {
+    return candidate.judgement && std::ranges::any_of(finalists_, [&](const Finalist& one) {
+             const Candidate& other = one.candidate;
+             return other.search == candidate.search && other.plan == candidate.plan && other.judgement &&
+                    other.judgement->seconds == candidate.judgement->seconds &&
+                    other.judgement->bytes == candidate.judgement->bytes;
+           });
   }
 
   Finalist Compiled(Candidate candidate) const {

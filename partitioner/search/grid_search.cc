@@ -35,7 +35,11 @@ Rejected Reject(const Candidate& candidate, double best) {
           std::move(reason)};
 }
 
-absl::StatusOr<Answer<GridPlan>> BestOf(int ranks, int most_rows, const GridTables& tables, double bytes) {
+Answer<GridPlan> AnswerOf(const Candidate& candidate) {
+  return {{candidate.seconds, candidate.bytes, candidate.lower_bound, {}}, candidate.plan};
+}
+
+absl::StatusOr<GridAnswer> BestOf(int ranks, int most_rows, const GridTables& tables, double bytes) {
   std::vector<Candidate> all;
   for (int rows = 1; rows <= std::min(ranks, most_rows); ++rows) {
     if (ranks % rows == 0) all.push_back(Try(rows, ranks / rows, tables, bytes));
@@ -45,9 +49,12 @@ absl::StatusOr<Answer<GridPlan>> BestOf(int ranks, int most_rows, const GridTabl
   const Candidate& best = all.front();
   RETURN_IF_ERROR(WithContext(
       fmt::format("no grid of {} ranks, not even {} x {}", ranks, best.plan.rows, best.plan.columns), best.status));
-  Answer<GridPlan> answer{{best.seconds, best.bytes, best.lower_bound, {}}, best.plan};
+  GridAnswer answer{AnswerOf(best), {}};
   for (const Candidate& candidate : all) answer.lower_bound = std::min(answer.lower_bound, candidate.lower_bound);
-  for (size_t i = 1; i < all.size(); ++i) answer.rejected.push_back(Reject(all[i], best.seconds));
+  for (size_t i = 1; i < all.size(); ++i) {
+    answer.rejected.push_back(Reject(all[i], best.seconds));
+    if (all[i].status.ok()) answer.others.push_back(AnswerOf(all[i]));
+  }
   return answer;
 }
 
@@ -55,14 +62,14 @@ absl::StatusOr<Answer<GridPlan>> BestOf(int ranks, int most_rows, const GridTabl
 
 CostTables ImpossibleGrid() { return {{{"grid", {"none"}, {kNever}, {0}}}, {}}; }
 
-absl::StatusOr<Answer<GridPlan>> GridSearch(int ranks, const GridTables& tables, double bytes) {
+absl::StatusOr<GridAnswer> GridSearch(int ranks, const GridTables& tables, double bytes) {
   return GroupSearch(ranks, ranks, tables, bytes);
 }
 
-absl::StatusOr<Answer<GridPlan>> GroupSearch(int ranks, int domain, const GridTables& tables, double bytes) {
+absl::StatusOr<GridAnswer> GroupSearch(int ranks, int domain, const GridTables& tables, double bytes) {
   if (ranks < 1 || domain < 1)
     return InvalidArgument("a grid of {} ranks in domains of {}: at least one of both is needed", ranks, domain);
-  absl::StatusOr<Answer<GridPlan>> answer = BestOf(ranks, domain, tables, bytes);
+  absl::StatusOr<GridAnswer> answer = BestOf(ranks, domain, tables, bytes);
   const bool fits = answer.ok() || answer.status().code() != absl::StatusCode::kResourceExhausted;
   return fits || domain >= ranks ? answer : BestOf(ranks, ranks, tables, bytes);
 }

@@ -18,6 +18,11 @@ struct GridPlan {
   Configs modes;    // of each layer
 };
 
+// The best of all grids, and after it the best plan of each other grid that has one.
+struct GridAnswer : Answer<GridPlan> {
+  std::vector<Answer<GridPlan>> others;  // the fastest first; each with the bound of its own grid
+};
+
 // The layers' costs by mode on one grid; edges are what it takes to get from one mode to another.
 using GridTables = std::function<CostTables(int rows, int columns)>;
 
@@ -25,11 +30,11 @@ using GridTables = std::function<CostTables(int rows, int columns)>;
 CostTables ImpossibleGrid();
 
 // Tries all divisors of `ranks` as rows, on each the layers' best modes. Rejected: all other grids.
-absl::StatusOr<Answer<GridPlan>> GridSearch(int ranks, const GridTables& tables, double bytes = kNever);
+absl::StatusOr<GridAnswer> GridSearch(int ranks, const GridTables& tables, double bytes = kNever);
 
 // The groups of workers of Joo and Youn (IEEE Access 9, 2021): columns are groups, rows the members of one. Members are
 // at most `domain` ranks, those with fast links among them, unless none of these groups fits.
-absl::StatusOr<Answer<GridPlan>> GroupSearch(int ranks, int domain, const GridTables& tables, double bytes = kNever);
+absl::StatusOr<GridAnswer> GroupSearch(int ranks, int domain, const GridTables& tables, double bytes = kNever);
 
 }  // namespace partita
 

@@ -132,5 +132,14 @@ TEST(FormatFinalists, TellsAllOfTheChosenSettingAndTheBestOfOthers) {
   EXPECT_EQ(ReasonsFor(*ranked)[2], "Chosen by time-to-accuracy: 545.600 s of training.");
 }
 
+TEST(ReasonsFor, SayWhatALayerwisePlanWasChosenFrom) {
+  Finalist one = Compiled(1, 100, {8, 64});
+  one.candidate.judgement = Judgement{1, 100, 1, {}};
+  one.candidate.search = SearchKind::kLayerwise;
+  EXPECT_THAT(ReasonsFor({one}), testing::Contains(HasSubstr("all plans of grids and of groups are among those")));
+  one.candidate.search = SearchKind::kGrid;
+  EXPECT_THAT(ReasonsFor({one}), testing::Not(testing::Contains(HasSubstr("of groups are among"))));
+}
+
 }  // namespace
 }  // namespace partita

@@ -47,7 +47,7 @@ std::vector<PipelineLayer> RandomLayers(std::mt19937& random) {
 TEST(PipelineSearch, EqualsBruteForceWithAndWithoutALimitOfMemory) {
   std::mt19937 random(5);
   int refused = 0;
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 2000; ++i) {  // 1,000 without a limit, 1,000 with one
     const std::vector<PipelineLayer> layers = RandomLayers(random);
     const double bytes = i % 2 == 0 ? kAll : static_cast<double>(30 + random() % 120);
     const PipelineLimits limits{1 + static_cast<int>(random() % 4), {1, 2, 4}, bytes};
@@ -61,7 +61,7 @@ TEST(PipelineSearch, EqualsBruteForceWithAndWithoutALimitOfMemory) {
     EXPECT_EQ(answer->rejected.size(), 8);
   }
   EXPECT_GT(refused, 10);
-  EXPECT_LT(refused, 300);
+  EXPECT_LT(refused, 600);
 }
 
 // When the last stage-step ends, if stage s runs `warm_up[s]` forwards before its first backward, then one of each.
