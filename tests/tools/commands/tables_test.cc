@@ -36,6 +36,9 @@ TEST(PrintedTables, HaveTheGoldenNumbers) {
   EXPECT_THAT(Printed("layerwise"), HasSubstr("n4           c4        17.141    0.741    0.668    18.550     112.8\n"));
   EXPECT_THAT(Printed("tipping"), HasSubstr("      64     36.57     42.24           1.155           1.143\n"));
   EXPECT_THAT(Printed("tipping"), HasSubstr("sooner from 64 devices on"));
+  EXPECT_THAT(Printed("tipping"), HasSubstr("\nidentities: SU/M E(MN)/E(N) with M = 2"));
+  EXPECT_THAT(Printed("tipping"), HasSubstr("      gnmt   1.15        1.878        8.0            8\n"));
+  EXPECT_THAT(Printed("tipping"), HasSubstr("  big-lstm   1.22        2.000       22.0           22\n"));
 }
 
 TEST(PrintedTables, TippingEndsWhereTheCurveDoes) {
