@@ -12,6 +12,14 @@ from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, 
 
 CLUSTER = os.path.abspath("tools/clusters/dgx1_v100.pbtxt")
 
+# One rank computes what three others need whole.
+ONE_TO_THREE = """schema_version: 1
+mesh { name: "all" size: 4 }
+further_meshes { name: "three" axes { name: "channels" size: 3 } ranks: [1, 2, 3] }
+ops { pattern: "dense1/matmul" axes { axis: "all" split: "at" coordinate: 0 } }
+ops { pattern: "dense2/matmul" axes { axis: "channels" split: "output_channels" } }
+"""
+
 
 class PlanTest(TrainerCase):
 
@@ -104,19 +112,32 @@ class PlanTest(TrainerCase):
         self.refused(3, "has 8 devices and the strategy 9 ranks", "check", "--dp=9", "--batch=9",
                      "--cluster=dgx1_v100", MLP)
 
-    # Messages that take long make few buckets, those that take no time many.
-    def test_the_compiler_chooses_for_the_cluster(self):
+    def plans_by_latency(self, *arguments):
+        """The plans on two cores whose messages take no time, and a tenth of a second."""
         with open(os.path.join(os.path.dirname(CLUSTER), "two_cores.pbtxt")) as file:
             text = file.read()
-        operations = {}
+        plans = []
         for latency in ("1e-9", "1e-1"):
             with tempfile.NamedTemporaryFile("w", suffix=".pbtxt") as file:
                 file.write(re.sub("latency_seconds: [^ ]*", f"latency_seconds: {latency}", text))
                 file.flush()
-                plan = json.loads(self.call("plan", "--dp=2", "--cluster=" + file.name, "--format=json",
-                                            self.GRAPH).stdout)
-                operations[latency] = sum(group["operations"] for group in plan["groups"])
-        self.assertLess(operations["1e-1"], operations["1e-9"])
+                plans.append(json.loads(self.call("plan", "--cluster=" + file.name, "--format=json", *arguments).stdout))
+        return plans
+
+    # Messages that take long make few buckets, those that take no time many.
+    def test_the_compiler_chooses_buckets_for_the_cluster(self):
+        quick, slow = (sum(group["operations"] for group in plan["groups"])
+                       for plan in self.plans_by_latency("--dp=2", self.GRAPH))
+        self.assertLess(slow, quick)
+
+    # What three ranks are to have goes from each to the next in chunks, but where messages take long at once to all.
+    def test_the_compiler_chooses_exchanges_for_the_cluster(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".pbtxt") as file:
+            file.write(ONE_TO_THREE)
+            file.flush()
+            modes = [{node["name"]: node["mode"] for node in plan["nodes"]}["dense1/relu@reshard"]
+                     for plan in self.plans_by_latency("--strategy=" + file.name, "--batch=64", MLP)]
+        self.assertEqual(modes, ["chain", ""])
 
     def test_what_a_cluster_has_no_room_for_is_refused(self):
         self.refused(3, "has 8 devices and the strategy 9 ranks", "plan", "--dp=9", "--batch=9",
@@ -129,6 +150,16 @@ class PlanTest(TrainerCase):
             done = self.call("plan", "--cluster=" + file.name, MLP, code=4)
             self.assertIn("bytes, and a 'v100' has 1000", done.stderr)
             self.assertRegex(done.stdout, "^  repair ")
+
+    def test_a_plan_that_fits_says_so(self):
+        on = {cluster: self.call("plan", self.STRATEGY, "--cluster=" + cluster, self.GRAPH).stdout
+              for cluster in ("dgx1_v100", "two_cores")}
+        self.assertRegex(on["dgx1_v100"], r"\nmemory .*, of 32GiB of a v100; it fits\n")
+        self.assertRegex(on["two_cores"], r"\nmemory .*, of 24GiB of a cores for 4 ranks; it fits\n")
+        self.assertNotIn("it fits", self.call("plan", self.STRATEGY, self.GRAPH).stdout)
+        plan = json.loads(self.call("plan", self.STRATEGY, "--cluster=two_cores", "--format=json", self.GRAPH).stdout)
+        self.assertEqual([rank["room"]["used_bytes"] for rank in plan["ranks"]],
+                         4 * [sum(rank["memory"]["total_bytes"] for rank in plan["ranks"])])
 
     def test_long_form_explains_layouts(self):
         self.assertIn("S1: dimension 1", self.call("plan", "--full", self.STRATEGY, self.GRAPH).stdout)

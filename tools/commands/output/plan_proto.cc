@@ -1,6 +1,7 @@
 #include "tools/commands/output/plan_proto.h"
 
 #include <algorithm>
+#include <map>
 
 #include "graph/ir/group_key.h"
 #include "graph/ir/node_flops.h"
@@ -235,6 +236,22 @@ absl::Status SetTimes(const Program& program, const std::vector<Schedule>& sched
   return trace.empty() ? absl::OkStatus() : SaveTimelines(step.timelines, trace);
 }
 
+// What the devices have, of whose memory the ranks' is known.
+void AddRooms(const Cluster& cluster, PlanProto& plan) {
+  std::map<int, int64_t> in_domain;
+  for (const PlanRankProto& rank : plan.ranks())
+    in_domain[cluster.devices[rank.rank()].domain] += rank.memory().total_bytes();
+  for (PlanRankProto& rank : *plan.mutable_ranks()) {
+    const DeviceKind& kind = cluster.KindOf(rank.rank());
+    PlanRoomProto& room = *rank.mutable_room();
+    room.set_device(kind.name);
+    room.set_memory_bytes(kind.memory_bytes);
+    room.set_sharing(RanksSharingCores(cluster, rank.rank(), plan.ranks_size()));
+    room.set_used_bytes(kind.cores_shared ? in_domain[cluster.devices[rank.rank()].domain]
+                                          : rank.memory().total_bytes());
+  }
+}
+
 struct ArenaUse {
   MemoryUse memory;
   int64_t largest_workspace = 0;
@@ -288,7 +305,9 @@ absl::StatusOr<PlanProto> MakePlan(const std::string& model, const Program& prog
     CountCollectives(program, train[r], plan);
   }
   AddProcesses(program, backend, train, evaluate, plan);
-  if (cluster != nullptr) RETURN_IF_ERROR(SetTimes(program, train, *cluster, times, trace, plan));
+  if (cluster == nullptr) return plan;
+  AddRooms(*cluster, plan);
+  RETURN_IF_ERROR(SetTimes(program, train, *cluster, times, trace, plan));
   return plan;
 }
 

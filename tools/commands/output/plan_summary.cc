@@ -83,11 +83,21 @@ std::string FormatTimes(const PlanProto& plan) {
                                      1e3 * time.communication_seconds(), 1e3 * time.idle_seconds()));
 }
 
+// ", of 32GiB of a v100; it fits": what the rank that has most may have, on a cluster. What the cluster has no room for
+// was refused.
+std::string FormatRoom(const PlanRankProto& most) {
+  const PlanRoomProto& room = most.room();
+  if (!most.has_room() || room.used_bytes() > room.memory_bytes()) return "";
+  const std::string shared = room.sharing() > 1 ? fmt::format(" for {} ranks", room.sharing()) : "";
+  return fmt::format(", of {} of a {}{}; it fits", FormatBytes(room.memory_bytes()), room.device(), shared);
+}
+
 // Of all ranks, and the parts of the one that has most.
 std::string FormatMemory(const PlanProto& plan) {
   const auto total = [](const PlanRankProto& rank) { return rank.memory().total_bytes(); };
-  const PlanMemoryProto& memory = Most(plan, total).memory();
-  return Line("memory", Range(plan, total, FormatBytes)) +
+  const PlanRankProto& most = Most(plan, total);
+  const PlanMemoryProto& memory = most.memory();
+  return Line("memory", Range(plan, total, FormatBytes) + FormatRoom(most)) +
          Line("  the most", fmt::format("parameters {}, states {}, inputs {}, activations {}, workspace {}",
                                         FormatBytes(memory.parameter_bytes()), FormatBytes(memory.state_bytes()),
                                         FormatBytes(memory.input_bytes()), FormatBytes(memory.activation_bytes()),
