@@ -41,7 +41,19 @@ TEST(StepErrors, AreRefusedWhereRoundsSpread) {
   EXPECT_FALSE(Row(0.5, 1, 0.04).holds());
   EXPECT_TRUE(Row(0.5, 1, 0.06).refused());
   EXPECT_TRUE(Row(0.5, 1, 0.06).holds()) << "nothing is said of its error";
-  EXPECT_NE(ToText({Row(0.5, 1, 0.06)}).find("refused: rounds spread by 6 %, 5 % are allowed"), std::string::npos);
+  EXPECT_NE(ToText({Row(0.5, 1, 0.06)}).find("not shown: rounds spread by 6 %, 5 % are allowed"), std::string::npos);
+}
+
+// What was not shown did not fail, but nobody may say that it holds.
+TEST(StepErrors, WhatIsNotShownIsSaid) {
+  const StepErrorRow shown = Row(0.9, 1), not_shown = Row(0.5, 1, 0.06);
+  EXPECT_EQ(Summary({shown, not_shown, not_shown}, {}),
+            "\nsteps: 1 of 3 shown to be as they must be, 2 not shown; orders of plans: 0 of 0; nothing that is shown "
+            "fails\n");
+  EXPECT_TRUE(Holds({not_shown}, {}));
+  EXPECT_EQ(Summary({not_shown}, {}).find("it holds"), std::string::npos);
+  EXPECT_NE(Summary({shown}, {}).find("; it holds\n"), std::string::npos);
+  EXPECT_NE(Summary({not_shown, Row(0.5, 1)}, {}).find("; it does not hold\n"), std::string::npos);
 }
 
 TEST(StepErrors, MemoryAndBytesAreExact) {
@@ -64,7 +76,7 @@ TEST(PlanOrders, PairsWhoseIntervalsMeetAreNotToldApart) {
                                "way round"),
             std::string::npos);
   EXPECT_NE(Summary({Row(1, 1)}, {order})
-                .find("steps: 1 of 1 as they must be, 0 refused; orders of plans: 0 of 1; it "
+                .find("steps: 1 of 1 shown to be as they must be, 0 not shown; orders of plans: 0 of 1; it "
                       "does not hold"),
             std::string::npos);
 }
@@ -102,6 +114,22 @@ TEST(RunsOfTheOracle, AreThoseThatAreToldOf) {
   EXPECT_EQ(runs[2].terms[0].measured, 3);
 }
 
+TEST(RunsOfTheOracle, HaveWhatKindsOfLaunchesTake) {
+  StepErrorRow row = Row(0.9, 1);
+  row.predicted_kinds = {{"group data", 0.2}, {"op conv2d", 0.3}, {"op sum", 0.1}};
+  row.measured_kinds = {{"group data", 0.25}, {"op conv2d", 0.3}, {"copies", 0.1}};
+  OrderedPlan plan{"a", 1, 2, {1.9, 2.1}};
+  plan.predicted_kinds = plan.measured_kinds = {{"op matmul", 0.5}};
+  const std::vector<GradedRun> runs = RunsOf({row}, {{"mlp", 2, {plan}}});
+  ASSERT_EQ(runs.size(), 2U);
+  ASSERT_EQ(runs[0].terms.size(), 4U) << "what was only predicted or only measured is no term";
+  EXPECT_EQ(runs[0].terms[2].kind, "group data");
+  EXPECT_NEAR(runs[0].terms[2].error(), 0.2, 1e-12);
+  EXPECT_EQ(runs[0].terms[3].kind, "op conv2d");
+  ASSERT_EQ(runs[1].terms.size(), 2U);
+  EXPECT_EQ(runs[1].terms[1].kind, "op matmul");
+}
+
 TEST(FurthestApart, TakesWhatDiffersMost) {
   EXPECT_EQ(FurthestApart({1, 1.01, 1.02, 2, 2.02, 4}, 0, 3), (std::vector<size_t>{0, 3, 5}));
   EXPECT_EQ(FurthestApart({1, 1.01, 1.02, 2, 2.02, 4}, 1, 3), (std::vector<size_t>{1, 3, 5}));
@@ -133,6 +161,19 @@ TEST(Calibration, RanksThatShareACoreAreSlowerForIt) {
 
 const OracleOptions kSmall{8, 2, 1, 4};
 
+// A row that is not refused, whatever the machine did meanwhile.
+StepErrorRow WithoutSpread(StepErrorRow row) {
+  row.ratio.low = row.ratio.high = row.ratio.median;
+  return row;
+}
+
+// Of which kind some term is, that took time.
+bool HasTermOf(const std::vector<GradedTerm>& terms, const std::string& kind) {
+  return std::ranges::any_of(terms, [&](const GradedTerm& term) {
+    return term.kind.starts_with(kind) && term.predicted > 0 && term.measured > 0;
+  });
+}
+
 TEST(Oracle, StepsOfRealRuns) {
   const auto rows = MeasureStepErrors("mlp", kSmall);
   ASSERT_TRUE(rows.ok()) << rows.status();
@@ -145,6 +186,9 @@ TEST(Oracle, StepsOfRealRuns) {
     EXPECT_EQ(row.planned_bytes, row.used_bytes);
     EXPECT_EQ(row.predicted_wire > 0, row.ranks == 2);
     EXPECT_EQ(row.predicted_wire, row.counted_wire);
+    const std::vector<GradedTerm> terms = RunsOf({WithoutSpread(row)}, {})[0].terms;
+    EXPECT_EQ(HasTermOf(terms, "group data"), row.ranks == 2);
+    EXPECT_TRUE(HasTermOf(terms, "op "));
   }
 }
 
@@ -158,6 +202,9 @@ TEST(Oracle, OrdersOfRealPlans) {
     EXPECT_GT(plans[i].measured.low, 0);
     EXPECT_LE(plans[i].measured.low, plans[i].median);
     EXPECT_LE(plans[i].median, plans[i].measured.high);
+    EXPECT_GT(plans[i].predicted_kinds.size(), 3U);
+    for (const auto& [kind, seconds] : plans[i].predicted_kinds)
+      EXPECT_TRUE(plans[i].measured_kinds.contains(kind)) << kind;
   }
 }
 

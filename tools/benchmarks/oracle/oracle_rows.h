@@ -11,19 +11,21 @@
 
 namespace partita {
 
-// Each is told as soon as it is known, and at last how many of them hold.
+// Each is told as soon as it is known, and at last how many of them hold. What is refused is not shown, and then it is
+// not said that all holds.
 std::string ToText(const std::vector<StepErrorRow>& rows);
 std::string ToText(const PlanOrder& order);
 std::string Summary(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
 std::string ToJson(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
-// What a history keeps of them (docs/formats.md 5.1): a run for each row and each plan. Rows that are refused are left
+// What a history keeps of them (docs/formats.md 5.1): a run for each row and each plan, with what their launches were
+// predicted to take and took, by kind. Rows that are refused are left
 // out.
 std::vector<GradedRun> RunsOf(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
-// Whether errors that are told are as small as they must be, memory and bytes are as predicted, and the orders of plans
-// hold (PlanOrder::holds).
+// Whether nothing fails: errors that are told are as small as they must be, memory and bytes are as predicted, and the
+// orders of plans hold (PlanOrder::holds).
 bool Holds(const std::vector<StepErrorRow>& rows, const std::vector<PlanOrder>& orders);
 
 }  // namespace partita

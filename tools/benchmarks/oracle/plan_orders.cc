@@ -16,6 +16,7 @@
 #include "partitioner/predict/predicted_plan.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/status.h"
+#include "tools/benchmarks/oracle/kind_terms.h"
 #include "tools/benchmarks/oracle/plan_pool.h"
 #include "tools/benchmarks/oracle/timed_training.h"
 #include "tools/commands/calibrate/measure_machine.h"
@@ -40,6 +41,7 @@ struct Case {
   std::unique_ptr<TimedTraining> training;
   int64_t steps = 1;  // of a round
   std::vector<double> predicted, measured;
+  PredictedKinds kinds;
 };
 
 class Orderer {
@@ -135,7 +137,7 @@ class Orderer {
     std::vector<Case> cases;
     for (auto& [key, plan] : plans) {
       ASSIGN_OR_RETURN(const PredictedPlan predicted, Predict(plan.strategy));
-      cases.push_back({std::move(plan), key, predicted.step.seconds(), nullptr, 1, {}, {}});
+      cases.push_back({std::move(plan), key, predicted.step.seconds(), nullptr, 1, {}, {}, {}});
     }
     std::ranges::stable_sort(cases, {}, &Case::seconds);
     const double most = kMostTimes * cases[0].seconds;
@@ -161,16 +163,18 @@ class Orderer {
     for (Case& one : cases) {
       ASSIGN_OR_RETURN(const PredictedPlan predicted, Predict(one.plan.strategy));
       one.predicted.push_back(predicted.step.seconds());
+      one.kinds.Add(predicted.step, predicted.program);
     }
     return absl::OkStatus();
   }
 
-  static std::vector<OrderedPlan> Finish(std::vector<Case> cases) {
+  static absl::StatusOr<std::vector<OrderedPlan>> Finish(std::vector<Case> cases) {
     std::vector<OrderedPlan> plans;
     for (Case& one : cases) {
+      ASSIGN_OR_RETURN(KindSeconds measured_kinds, one.training->Kinds());
       const double median = Median(one.measured);
       plans.push_back({std::move(one.plan.name), Median(std::move(one.predicted)), median,
-                       MedianInterval(std::move(one.measured))});
+                       MedianInterval(std::move(one.measured)), one.kinds.Medians(), std::move(measured_kinds)});
     }
     std::ranges::stable_sort(plans, {}, &OrderedPlan::predicted);
     return plans;

@@ -6,16 +6,18 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "partitioner/explain/kind_seconds.h"
 #include "tools/benchmarks/median.h"
 #include "tools/benchmarks/oracle/oracle_options.h"
 
 namespace partita {
 
 struct OrderedPlan {
-  std::string plan;        // what it is, for people
-  double predicted = 0;    // seconds of a step; median of the calibrations
-  double median = 0;       // of the rounds
-  Interval measured = {};  // 95 % of that median
+  std::string plan;                                       // what it is, for people
+  double predicted = 0;                                   // seconds of a step; median of the calibrations
+  double median = 0;                                      // of the rounds
+  Interval measured = {};                                 // 95 % of that median
+  KindSeconds predicted_kinds = {}, measured_kinds = {};  // of a step's launches, likewise medians
 
   double error() const;  // |predicted - median| / median
 };

@@ -12,6 +12,7 @@
 #include "partitioner/simulate/step_prediction.h"
 #include "runtime/base/median.h"
 #include "runtime/base/status.h"
+#include "tools/benchmarks/oracle/kind_terms.h"
 #include "tools/benchmarks/oracle/timed_training.h"
 #include "tools/commands/calibrate/measure_machine.h"
 #include "tools/models/models.h"
@@ -34,6 +35,7 @@ struct Case {
   std::unique_ptr<TimedTraining> training;
   int64_t steps = 1;  // of a turn
   std::vector<Round> rounds;
+  PredictedKinds kinds;
 };
 
 absl::StatusOr<Case> MakeCase(const std::string& name, int ranks, const OracleOptions& options) {
@@ -49,7 +51,7 @@ absl::StatusOr<Case> MakeCase(const std::string& name, int ranks, const OracleOp
   return made;
 }
 
-// What a profile that was measured now says of the session's step.
+// What a profile that was measured now says of the session's step; that of its launches is kept.
 absl::StatusOr<double> Predict(Case& one) {
   const CalibrationOptions options{{}, OracleSession(), one.steps, /*replicas=*/1, /*collectives=*/false};
   ASSIGN_OR_RETURN(const Profile profile, MeasureMachine(one.model, {&one.strategy, 1}, options));
@@ -57,6 +59,7 @@ absl::StatusOr<double> Predict(Case& one) {
   const Session& session = one.training->session();
   ASSIGN_OR_RETURN(const StepPrediction predicted, StepPredictionOf(session.program(), session.schedules(kTrainEntry),
                                                                     cluster, KernelTimesFor(profile, one.row.ranks)));
+  one.kinds.Add(predicted.simulated, session.program());
   return predicted.step;
 }
 
@@ -71,7 +74,7 @@ absl::Status RunRound(Case& one) {
   return absl::OkStatus();
 }
 
-StepErrorRow Finish(Case one) {
+absl::StatusOr<StepErrorRow> Finish(Case one) {
   StepErrorRow row = std::move(one.row);
   std::vector<double> predicted, measured, ratios;
   for (const Round& round : one.rounds) {
@@ -90,6 +93,8 @@ StepErrorRow Finish(Case one) {
   }
   row.predicted_wire = one.training->predicted_bytes();
   row.counted_wire = one.training->counted_bytes();
+  row.predicted_kinds = one.kinds.Medians();
+  ASSIGN_OR_RETURN(row.measured_kinds, one.training->Kinds());
   return row;
 }
 
@@ -113,7 +118,10 @@ absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const std::string& m
     for (Case& one : cases) RETURN_IF_ERROR(RunRound(one));
   }
   std::vector<StepErrorRow> rows;
-  for (Case& one : cases) rows.push_back(Finish(std::move(one)));
+  for (Case& one : cases) {
+    ASSIGN_OR_RETURN(StepErrorRow row, Finish(std::move(one)));
+    rows.push_back(std::move(row));
+  }
   return rows;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "partitioner/explain/kind_seconds.h"
 #include "partitioner/profile/quartiles.h"
 #include "tools/benchmarks/oracle/oracle_options.h"
 
@@ -20,6 +21,7 @@ struct StepErrorRow {
   Quartiles ratio;                               // predicted over measured in the same turn of a round
   int64_t planned_bytes = 0, used_bytes = 0;     // of the arena of the rank that uses the most, to its highest byte
   int64_t predicted_wire = 0, counted_wire = 0;  // bytes of all steps
+  KindSeconds predicted_kinds = {}, measured_kinds = {};  // of a step's launches, medians over all turns and steps
 
   // |predicted - measured| / measured, of what both were in the same turn, and what it may be.
   double error() const;

@@ -43,7 +43,10 @@ absl::StatusOr<int64_t> TimedTraining::StepsFor(const OracleOptions& options) {
 
 absl::StatusOr<double> TimedTraining::Run(int64_t steps) {
   std::vector<double> seconds;
-  ASSIGN_OR_RETURN(const TrainingResult result, loop_->Run(steps, [&] { seconds.push_back(SlowestRank()); }));
+  ASSIGN_OR_RETURN(const TrainingResult result, loop_->Run(steps, [&] {
+    seconds.push_back(SlowestRank());
+    kinds_.AddStep();
+  }));
   for (const MoveBytes& bytes : session().PredictedBytes(kTrainEntry)) predicted_bytes_ += bytes.wire * steps;
   for (const GroupTraffic& group : result.traffic) counted_bytes_ += group.bytes.wire;
   return Median(std::move(seconds));

@@ -12,6 +12,7 @@
 #include "runtime/api/rank/session_options.h"
 #include "tools/benchmarks/oracle/oracle_options.h"
 #include "tools/benchmarks/train/training_loop.h"
+#include "tools/commands/oracle/kind_meter.h"
 
 namespace partita {
 
@@ -31,16 +32,20 @@ class TimedTraining {
   // StepsOfRound, by a few steps that are run for it.
   absl::StatusOr<int64_t> StepsFor(const OracleOptions& options);
 
+  // Of each kind of launches the median of the steps, of the rank with the most.
+  absl::StatusOr<KindSeconds> Kinds() const { return kinds_.Job(); }
+
   // Of all steps so far: bytes on wires, as predicted and as counted.
   int64_t predicted_bytes() const { return predicted_bytes_; }
   int64_t counted_bytes() const { return counted_bytes_; }
 
  private:
-  explicit TimedTraining(std::unique_ptr<TrainingLoop> loop) : loop_(std::move(loop)) {}
+  explicit TimedTraining(std::unique_ptr<TrainingLoop> loop) : loop_(std::move(loop)), kinds_(loop_->session()) {}
 
   double SlowestRank();
 
   std::unique_ptr<TrainingLoop> loop_;
+  KindMeter kinds_;
   int64_t predicted_bytes_ = 0, counted_bytes_ = 0;
 };
 

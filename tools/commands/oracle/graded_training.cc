@@ -1,5 +1,4 @@
 #include "tools/commands/oracle/graded_training.h"
-#include "tools/program/cache_folder.h"
 
 #include <spdlog/spdlog.h>
 
@@ -8,6 +7,9 @@
 #include <vector>
 
 #include "runtime/base/status.h"
+#include "tools/program/cache_folder.h"
+#include "tools/program/version/host.h"
+#include "tools/program/version/revision.h"
 
 namespace partita {
 namespace {
@@ -75,6 +77,14 @@ GradedRun RunOf(const ReportProto& report) {
   for (const ReportPredictionProto& prediction : report.predictions()) {
     run.terms.push_back({prediction.term(), prediction.predicted(), prediction.measured()});
   }
+  return run;
+}
+
+GradedRun RunHere() {
+  GradedRun run;
+  run.time = TimeNow();
+  run.device = ThisHost().processor;
+  run.revision = kRevision;
   return run;
 }
 

@@ -51,6 +51,9 @@ class GradedTraining {
 // The line of a report's run in a history.
 GradedRun RunOf(const ReportProto& report);
 
+// A run of this program on this host, now; without what it is of and its terms.
+GradedRun RunHere();
+
 // --history, else `history.jsonl` in the cache's folder; empty: there is none.
 std::string HistoryPath(const Flags& flags);
 
