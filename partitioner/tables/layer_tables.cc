@@ -16,11 +16,16 @@ class Filler {
     result_.mesh = costs.mesh();
   }
 
-  absl::StatusOr<LayerTables> Run() {
+  absl::Status AddLayers() {
     const std::vector<Choice> all = AllChoices(result_.mesh);
     std::vector<std::string> names;
     for (const Choice& choice : all) names.push_back(ToString(choice, result_.mesh));
     for (const OpLayer& layer : layers_.layers) RETURN_IF_ERROR(AddLayer(layer, all, names));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<LayerTables> Run() {
+    RETURN_IF_ERROR(AddLayers());
     for (const LayerEdge& edge : layers_.edges) AddEdge(edge);
     result_.matrices = matrices_.made();
     return std::move(result_);
@@ -117,10 +122,16 @@ absl::StatusOr<LayerTables> MakeLayerTables(LayerCosts& costs, const ChoiceFilte
   return Filler(costs, filter).Run();
 }
 
+absl::Status PrepareLayers(LayerCosts& costs, const ChoiceFilter& filter) { return Filler(costs, filter).AddLayers(); }
+
 absl::StatusOr<LayerTables> GridModeTables(LayerCosts& costs, bool of_groups) {
+  return MakeLayerTables(costs, GridModes(costs, of_groups));
+}
+
+ChoiceFilter GridModes(const LayerCosts& costs, bool of_groups) {
   const LayerGraph& layers = costs.layers();
   const int columns = costs.mesh().axes[0].size, rows = costs.mesh().axes[1].size;
-  const auto mode = [&](const OpLayer& layer, Cut model) {
+  const auto mode = [&layers, of_groups, rows](const OpLayer& layer, Cut model) {
     const OpDefinition& op = *layers.lead(layer).op;
     if (rows == 1) return model == Cut::kWhole;
     if (!of_groups) return model != Cut::kWidth;
@@ -129,13 +140,12 @@ absl::StatusOr<LayerTables> GridModeTables(LayerCosts& costs, bool of_groups) {
     return op.role == Role::kConvolution ? model == Cut::kSamples : model == Cut::kChannels || model == Cut::kWhole;
   };
   // A node without samples (a weight that is looked at) is whole over data as well.
-  const auto filter = [&](const OpLayer& layer, const Choice& choice) {
+  return [&layers, columns, mode](const OpLayer& layer, const Choice& choice) {
     const Node& lead = layers.lead(layer);
     const Shape& shape = layers.graph.type(lead.outputs[0]).shape;
     const bool samples = columns > 1 && SplitName(RulesOf(layers.graph, lead), shape, Cut::kSamples).has_value();
     return choice[0] == (samples ? Cut::kSamples : Cut::kWhole) && mode(layer, choice[1]);
   };
-  return MakeLayerTables(costs, filter);
 }
 
 std::vector<Choice> ChoicesOf(const LayerTables& tables, const std::vector<int>& configs) {

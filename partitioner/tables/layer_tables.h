@@ -28,10 +28,17 @@ using ChoiceFilter = std::function<bool(const OpLayer&, const Choice&)>;
 // kInvalidArgument: a layer has no choice, not even to be whole on every rank.
 absl::StatusOr<LayerTables> MakeLayerTables(LayerCosts& costs, const ChoiceFilter& filter = nullptr);
 
+// The first half of making them, by itself: asks for the costs of all choices of all layers, which are most of the
+// work. Tables of these costs are then made of edges alone.
+absl::Status PrepareLayers(LayerCosts& costs, const ChoiceFilter& filter = nullptr);
+
 // Over a GroupMesh: a grid's columns are `data`, its rows `model`. Samples always lie over data; over model each
 // layer's channels, rows, samples, or nothing. `of_groups`: convolutions share samples and dense layers channels (Joo
 // and Youn).
 absl::StatusOr<LayerTables> GridModeTables(LayerCosts& costs, bool of_groups);
+
+// Those modes.
+ChoiceFilter GridModes(const LayerCosts& costs, bool of_groups);
 
 // The choices that configs stand for, by layer.
 std::vector<Choice> ChoicesOf(const LayerTables& tables, const std::vector<int>& configs);

@@ -357,8 +357,9 @@ class SearchTest(unittest.TestCase):
         for row in rows:
             self.assertEqual(row["model"], "mlp")
             self.assertEqual(row["growth"] > 0, row["ranks"] == 4)
+            self.assertAlmostEqual(row["given_layers_ms"], row["edges_ms"] + row["search_ms"])
         titles = call("search", "--model=mlp").stdout.splitlines()[0]
-        self.assertRegex(titles, r"^search +model +ops +layers +ranks +choices +tables ms +search ms ")
+        self.assertRegex(titles, r"^search +model +ops +layers +ranks +choices +layers ms +edges ms +search ms +given ms ")
 
 
 class HelpTest(unittest.TestCase):

@@ -23,6 +23,9 @@ TEST(SearchBenchmark, RowsSayWhatWasSearched) {
     EXPECT_GT(row.timed.step_ms, 0);
     EXPECT_GT(row.timed.bytes, 0);
     EXPECT_GE(row.timed.gap, 0);
+    EXPECT_GE(row.timed.layers_ms, 0);
+    EXPECT_EQ(row.timed.given_layers_ms(), row.timed.edges_ms + row.timed.search_ms);
+    EXPECT_DOUBLE_EQ(row.all_ms(), row.timed.layers_ms + row.timed.given_layers_ms());
     EXPECT_GE(row.TablesShare(), 0);
     EXPECT_LE(row.TablesShare(), 1);
     if (i % 2 == 0) {

@@ -18,7 +18,7 @@ constexpr int64_t kBatch = 64;
 
 struct MeasuredSearch {
   SearchRow row;
-  std::vector<double> tables, search;
+  std::vector<double> layers, edges, search;
 };
 
 std::vector<MeasuredSearch> CasesOf(const SearchBenchmarkOptions& options) {
@@ -26,7 +26,7 @@ std::vector<MeasuredSearch> CasesOf(const SearchBenchmarkOptions& options) {
   for (const SearchKind search : options.searches) {
     for (const std::string& model : options.models) {
       for (int ranks = 2; ranks <= options.most_ranks; ranks *= 2) {
-        cases.push_back({SearchRow{search, model, 0, 0, ranks, {}, 0, {}}, {}, {}});
+        cases.push_back({SearchRow{search, model, 0, 0, ranks, {}, 0, {}}, {}, {}, {}});
       }
     }
   }
@@ -52,7 +52,8 @@ absl::Status Measure(int64_t memory_bytes, MeasuredSearch& measured) {
   row.ops = static_cast<int64_t>(model.graph.nodes().size());
   row.layers = static_cast<int64_t>(layers.layers.size());
   row.timed = *timed;
-  measured.tables.push_back(timed->tables_ms);
+  measured.layers.push_back(timed->layers_ms);
+  measured.edges.push_back(timed->edges_ms);
   measured.search.push_back(timed->search_ms);
   return absl::OkStatus();
 }
@@ -67,7 +68,8 @@ absl::StatusOr<std::vector<SearchRow>> BenchmarkSearch(const SearchBenchmarkOpti
   std::vector<SearchRow> rows;
   for (MeasuredSearch& one : cases) {
     if (one.row.refused.empty()) {
-      one.row.timed.tables_ms = Median(std::move(one.tables));
+      one.row.timed.layers_ms = Median(std::move(one.layers));
+      one.row.timed.edges_ms = Median(std::move(one.edges));
       one.row.timed.search_ms = Median(std::move(one.search));
     }
     if (one.row.refused.empty() && !rows.empty() && rows.back().ranks * 2 == one.row.ranks &&

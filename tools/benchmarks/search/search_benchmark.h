@@ -1,5 +1,6 @@
 // What searches for plans cost: each on models of more and more layers and on more and more ranks, on nodes of eight
-// GPUs, each with a batch of 64. Their tables are made by compiling layers one by one, which is timed by itself.
+// GPUs, each with a batch of 64. Their tables are made by compiling layers one by one, which is timed by itself: where
+// their costs are known, the rest is what a search takes.
 //
 // Times are processor time of this process.
 #ifndef PARTITA_TOOLS_BENCHMARKS_SEARCH_SEARCH_BENCHMARK_H_
@@ -35,8 +36,8 @@ struct SearchRow {
   double growth = 0;
   std::string refused;  // why there is no plan: all need more memory than they may; else empty
 
-  double all_ms() const { return timed.tables_ms + timed.search_ms; }
-  double TablesShare() const { return all_ms() > 0 ? timed.tables_ms / all_ms() : 0; }
+  double all_ms() const { return timed.tables_ms() + timed.search_ms; }
+  double TablesShare() const { return all_ms() > 0 ? timed.tables_ms() / all_ms() : 0; }
 };
 
 // By search, by model, by ranks.

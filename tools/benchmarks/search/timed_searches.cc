@@ -29,7 +29,8 @@ class SearchTimer {
 
   absl::StatusOr<TimedSearch> Layerwise() {
     LayerCosts costs(layers_, PrimeMesh(ranks_), basis_);
-    ASSIGN_OR_RETURN(const LayerTables tables, Timed(timed_.tables_ms, [&] { return MakeLayerTables(costs); }));
+    RETURN_IF_ERROR(Timed(timed_.layers_ms, [&] { return PrepareLayers(costs); }));
+    ASSIGN_OR_RETURN(const LayerTables tables, Timed(timed_.edges_ms, [&] { return MakeLayerTables(costs); }));
     timed_.choices = ChoicesIn(tables.tables);
     return Searched([&] { return LayerwiseSearch(tables.tables, bytes_); });
   }
@@ -48,15 +49,15 @@ class SearchTimer {
 
   absl::StatusOr<TimedSearch> Placement() {
     LayerCosts costs(layers_, GroupMesh(1, ranks_), basis_);
-    ASSIGN_OR_RETURN(const WholeLayers whole, Timed(timed_.tables_ms, [&] { return WholeLayers::Of(costs); }));
+    ASSIGN_OR_RETURN(const WholeLayers whole, Timed(timed_.layers_ms, [&] { return WholeLayers::Of(costs); }));
     timed_.choices = RanksOfLayers();
     return Searched([&] { return PlaceStep(whole, ranks_, bytes_); });
   }
 
   absl::StatusOr<TimedSearch> Pipeline() {
     LayerCosts costs(layers_, GroupMesh(1, ranks_), basis_);
-    ASSIGN_OR_RETURN(const WholeLayers whole, Timed(timed_.tables_ms, [&] { return WholeLayers::Of(costs); }));
-    const std::vector<PipelineLayer> chain = Timed(timed_.tables_ms, [&] { return PipelineTable(whole); });
+    ASSIGN_OR_RETURN(const WholeLayers whole, Timed(timed_.layers_ms, [&] { return WholeLayers::Of(costs); }));
+    const std::vector<PipelineLayer> chain = Timed(timed_.edges_ms, [&] { return PipelineTable(whole); });
     timed_.choices = RanksOfLayers();
     return Searched([&] { return PipelineSearch(chain, {ranks_, {1, 2, 4, 8, 16, 32}, bytes_}); });
   }
@@ -74,7 +75,10 @@ class SearchTimer {
 
   CostTables TablesOf(int rows, bool of_groups) {
     LayerCosts costs(layers_, GroupMesh(ranks_ / rows, rows), basis_);
-    const auto tables = Timed(timed_.tables_ms, [&] { return GridModeTables(costs, of_groups); });
+    const absl::Status prepared =
+        Timed(timed_.layers_ms, [&] { return PrepareLayers(costs, GridModes(costs, of_groups)); });
+    if (!prepared.ok()) return ImpossibleGrid();
+    const auto tables = Timed(timed_.edges_ms, [&] { return GridModeTables(costs, of_groups); });
     if (!tables.ok()) return ImpossibleGrid();
     timed_.choices += ChoicesIn(tables->tables);
     return tables->tables;

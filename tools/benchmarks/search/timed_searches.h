@@ -17,8 +17,13 @@ struct TimedSearch {
   double step_ms = 0;    // of the plan found, on its tables
   double bytes = 0;      // that its fullest rank needs, likewise
   double gap = 0;        // how much slower than the best it can be at most
-  double tables_ms = 0;  // to make the tables
+  double layers_ms = 0;  // to compile layers for what they cost, as nothing has been measured
+  double edges_ms = 0;   // to make the rest of the tables
   double search_ms = 0;  // to search them
+
+  double tables_ms() const { return layers_ms + edges_ms; }
+  // What is left where the layers' costs are known.
+  double given_layers_ms() const { return edges_ms + search_ms; }
 };
 
 // For so many ranks, of which placement and pipelines are one worker group, none of which may need more than `bytes`
