@@ -1,0 +1,44 @@
+"""What a search finds for the large networks, at a small width: processes give the bits of threads, and both what one rank
+gives."""
+
+import json
+import os
+import unittest
+
+from tests.tools.commands.trainer_case import TrainerCase
+
+BUILD_MODEL = os.path.abspath("tools/models/build_model")
+SIZES = {"alexnet": 67, "vgg-16": 32, "resnet-50": 32, "inception-v3": 75}  # the least that each takes, or near it
+
+
+class FoundTest(TrainerCase):
+
+    def train(self, name, *flags, launch=()):
+        self.call(*launch, "train", "--mock-data", "--steps=1", "--threads=1", "--precision=f64", *flags,
+                  f"--save={name}.safetensors", f"--report={name}.json", "graph.pbtxt")
+        with open(self.path(name + ".json"), encoding="utf-8") as file:
+            report = json.load(file)
+        with open(self.path(name + ".safetensors"), "rb") as file:
+            return report, file.read()
+
+    def test_large_networks(self):
+        for model, pixels in SIZES.items():
+            self.execute(BUILD_MODEL, model, "--batch=8", f"--image-size={pixels}", "--channel-limit=4", "--classes=5",
+                         "--output=graph.pbtxt")
+            serial, _ = self.train("serial")
+            for ranks in (2, 4):
+                with self.subTest(model=model, ranks=ranks):
+                    search = ["--search=auto", "--cluster=two_cores", f"--ranks={ranks}"]
+                    threads, of_threads = self.train("threads", *search)
+                    processes, of_processes = self.train("processes", *search, launch=["launch", f"--nproc={ranks}", "--"])
+                    self.assertEqual((len(threads["devices"]), len(processes["devices"])), (ranks, ranks))
+                    self.assertEqual(of_processes, of_threads)
+                    for group in processes["groups"]:
+                        self.assertEqual(group["counted_wire_bytes"], group["predicted_wire_bytes"])
+                    for kind in ("training_loss", "test_loss"):
+                        self.assertAlmostEqual(threads["epochs"][0][kind], serial["epochs"][0][kind], places=6)
+                        self.assertEqual(processes["epochs"][0][kind], threads["epochs"][0][kind])
+
+
+if __name__ == "__main__":
+    unittest.main()
