@@ -1,4 +1,4 @@
-"""What a search finds for the large networks, at a small width: processes give the bits of threads, and both what one rank
+"""What a search finds for the large networks, at a small width: processes give the bits of threads, both what one rank
 gives."""
 
 import json
@@ -30,7 +30,8 @@ class FoundTest(TrainerCase):
                 with self.subTest(model=model, ranks=ranks):
                     search = ["--search=auto", "--cluster=two_cores", f"--ranks={ranks}"]
                     threads, of_threads = self.train("threads", *search)
-                    processes, of_processes = self.train("processes", *search, launch=["launch", f"--nproc={ranks}", "--"])
+                    launch = ["launch", f"--nproc={ranks}", "--"]
+                    processes, of_processes = self.train("processes", *search, launch=launch)
                     self.assertEqual((len(threads["devices"]), len(processes["devices"])), (ranks, ranks))
                     self.assertEqual(of_processes, of_threads)
                     for group in processes["groups"]:
