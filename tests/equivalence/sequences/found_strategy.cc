@@ -9,15 +9,16 @@
 
 namespace partita {
 
-absl::StatusOr<Strategy> FoundStrategy(const Graph& forward, SearchKind search) {
+absl::StatusOr<Strategy> FoundStrategy(const Graph& forward, SearchKind search, int ranks) {
   ASSIGN_OR_RETURN(const LayerGraph layers, FindLayers(forward, Ops()));
   const Cluster cluster = FourWithFastLinks();
   const KernelTimes times;
   const CostBasis basis{Ops(), cluster, times, 3};
-  Searcher searcher(forward, layers, 2, basis);
+  Searcher searcher(forward, layers, ranks, basis);
   ASSIGN_OR_RETURN(const std::vector<Candidate> candidates, searcher.CandidatesOf(search, kNever));
   if (candidates.empty()) return Internal("the search '{}' has no candidate", Name(search));
-  return ParseStrategy(PrintStrategy(candidates.back().strategy, ProtoFormat::kText), ProtoFormat::kText, "found");
+  const Candidate& taken = search == SearchKind::kGrid ? candidates.front() : candidates.back();
+  return ParseStrategy(PrintStrategy(taken.strategy, ProtoFormat::kText), ProtoFormat::kText, "found");
 }
 
 }  // namespace partita

@@ -8,8 +8,9 @@
 
 namespace partita {
 
-// Its last candidate for two ranks with fast links, as a strategy file says it.
-absl::StatusOr<Strategy> FoundStrategy(const Graph& forward, SearchKind search);
+// For so many ranks with fast links, at most 4: the best grid, or the last candidate of another search, as a strategy
+// file says it.
+absl::StatusOr<Strategy> FoundStrategy(const Graph& forward, SearchKind search, int ranks);
 
 }  // namespace partita
 

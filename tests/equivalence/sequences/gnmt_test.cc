@@ -88,18 +88,24 @@ INSTANTIATE_TEST_SUITE_P(Shipped, GnmtStrategies,
                          testing::Values("data", "vocabulary", "pipeline", "pipeline_4", "2x2"),
                          [](const auto& strategy) { return "By_" + std::string(strategy.param); });
 
-class GnmtSearches : public testing::TestWithParam<SearchKind> {};
+class GnmtSearches : public testing::TestWithParam<std::tuple<SearchKind, int>> {};
 
 TEST_P(GnmtSearches, FindWhatGoesTheWayOfOneRank) {
+  const auto& [search, ranks] = GetParam();
   ASSERT_OK_AND_ASSIGN(const Model model, SmallModel());
-  ASSERT_OK_AND_ASSIGN(const Strategy strategy, FoundStrategy(model.graph, GetParam()));
+  ASSERT_OK_AND_ASSIGN(const Strategy strategy, FoundStrategy(model.graph, search, ranks));
   SCOPED_TRACE(PrintStrategy(strategy, ProtoFormat::kText));
   EXPECT_OK(RunSideBySide(model, strategy, 2, BatchOf));
 }
 
 INSTANTIATE_TEST_SUITE_P(Found, GnmtSearches,
-                         testing::Values(SearchKind::kGrid, SearchKind::kPlacement, SearchKind::kLayerwise),
-                         [](const auto& search) { return "By_" + std::string(Name(search.param)); });
+                         testing::Combine(testing::Values(SearchKind::kGrid, SearchKind::kPlacement,
+                                                          SearchKind::kLayerwise),
+                                          testing::Values(2, 4)),
+                         [](const auto& found) {
+                           return "By_" + std::string(Name(std::get<0>(found.param))) + "_on_" +
+                                  std::to_string(std::get<1>(found.param));
+                         });
 
 using Pipelined = std::tuple<const char*, int64_t, PipelineOrder>;
 class GnmtPipelines : public testing::TestWithParam<Pipelined> {};
