@@ -14,6 +14,7 @@
 #include "graph/lower/split_at_halos.h"
 #include "graph/lower/view_columns.h"
 #include "graph/plan/bind_schedule.h"
+#include "graph/plan/in_line.h"
 #include "graph/plan/memory_plan.h"
 #include "graph/plan/storage.h"
 #include "graph/plan/stream_work.h"
@@ -73,11 +74,14 @@ class SchedulePlanner {
     int used = 1;  // of those that compute
   };
 
-  // Nothing is to be chosen, so nothing is reckoned.
+  // Nothing is to be chosen by time, so none is reckoned.
   static Streams OneStream(const LocalProgram& lowered) {
+    const std::vector<bool> in_line = RunsInLine(lowered);
     Streams streams;
     streams.of_launch.reserve(lowered.launches.size());
-    for (const LocalLaunch& launch : lowered.launches) streams.of_launch.push_back(static_cast<int>(LaneOf(launch)));
+    for (size_t l = 0; l < lowered.launches.size(); ++l) {
+      streams.of_launch.push_back(in_line[l] ? 0 : static_cast<int>(LaneOf(lowered.launches[l])));
+    }
     return streams;
   }
 

@@ -1,7 +1,8 @@
 // Which stream runs a launch, by how long launches take.
 //
-// Streams 0 .. compute_streams-1 compute, the next one carries every collective, and the last is the host's; each runs
-// its launches in program order. Independent launches go on different streams where that makes the step shorter:
+// Streams 0 .. compute_streams-1 compute, the next one carries every collective (but for in_line.h, where one stream
+// computes), and the last is the host's; each runs its launches in program order. Independent launches go on different
+// streams where that makes the step shorter:
 //
 //   one stream     a b1 b2 c1 c2 d               a, then two branches, then what joins them
 //   two streams    a b1 b2 d   and   c1 c2       d waits for c2, c1 for a
