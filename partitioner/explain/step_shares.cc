@@ -51,7 +51,7 @@ class Sharing {
     time_.all.idle_ns += ranks * shares.idle_ns;
   }
 
-  // A rank's collectives are on one stream: no moment is of two of them.
+  // A rank's collectives follow each other: no moment is of two of them.
   void AddCollective(const LaunchPlace& place, const BusyTime& computing, int64_t ranks, StepShares& shares) {
     const LaunchSpan& span = arrivals_.span(place);
     const TimeRange whole = RangeOf(span);

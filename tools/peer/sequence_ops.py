@@ -1,6 +1,6 @@
 """Runs smaller ops of sequence models in PyTorch, in f64, and writes the numbers beside which the tests hold ours:
 
-  ~/.cache/partita/peer/bin/python tools/peer/sequence_ops.py > tests/ops/host/pytorch_sequence_ops.h
+  ~/.cache/partita/peer/bin/python tools/peer/sequence_ops.py > tests/ops/host/pytorch/sequence_ops.h
 
 The sampled softmax is that of sequences.BigLstm, from the rows of a layer to its gradients of everything that it reads;
 two of the labels are drawn as well. Tanh and a transpose come with their gradients."""

@@ -113,16 +113,25 @@ bool Interpreter::Ready(int rank, int launch) const {
   return std::all_of(waits.begin(), waits.end(), [&](int wait) { return runs_[rank].done[wait]; });
 }
 
+// They are one chain, on whatever streams, so at most one is.
+int Interpreter::ReadyCollective(int rank) const {
+  const std::vector<Launch>& launches = schedules_[rank].launches;
+  for (const int head : runs_[rank].next) {
+    if (head == static_cast<int>(launches.size()) || !Ready(rank, head)) continue;
+    if (std::holds_alternative<CollectiveLaunch>(launches[head].work)) return head;
+  }
+  return -1;
+}
+
 // Everybody of the group is at its next collective of the group.
 bool Interpreter::GroupReady(int rank, int launch) {
   if (!Ready(rank, launch)) return false;
   const auto* collective = std::get_if<CollectiveLaunch>(&schedules_[rank].launches[launch].work);
   if (collective == nullptr) return true;
   for (int peer : program_.groups[collective->group].ranks) {
-    const Schedule& schedule = schedules_[peer];
-    const int head = runs_[peer].next[schedule.streams - 1];
-    if (head == static_cast<int>(schedule.launches.size()) || !Ready(peer, head)) return false;
-    if (std::get<CollectiveLaunch>(schedule.launches[head].work).group != collective->group) return false;
+    const int head = ReadyCollective(peer);
+    if (head < 0) return false;
+    if (std::get<CollectiveLaunch>(schedules_[peer].launches[head].work).group != collective->group) return false;
   }
   return true;
 }
@@ -137,7 +146,7 @@ void Interpreter::Execute(int rank, int launch) {
   std::vector<const CollectiveLaunch*> calls;
   std::vector<int> heads;
   for (int peer : ranks) {
-    heads.push_back(runs_[peer].next[schedules_[peer].streams - 1]);
+    heads.push_back(ReadyCollective(peer));
     calls.push_back(&std::get<CollectiveLaunch>(schedules_[peer].launches[heads.back()].work));
   }
   RunCollective(calls, ranks);

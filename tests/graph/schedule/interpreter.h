@@ -39,6 +39,7 @@ class Interpreter {
   };
 
   bool Ready(int rank, int launch) const;
+  int ReadyCollective(int rank) const;  // -1: none
   bool GroupReady(int rank, int launch);
   void Execute(int rank, int launch);
   void Finish(int rank, int launch);

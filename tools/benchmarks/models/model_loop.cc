@@ -11,7 +11,7 @@
 #include "runtime/api/communication_meter.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/train/training_loop.h"
-#include "tools/commands/output/planned_process.h"
+#include "tools/commands/memory/planned_process.h"
 #include "tools/program/version/version.h"
 
 namespace partita {

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "tools/commands/output/planned_process.h"
+#include "tools/commands/memory/planned_process.h"
 
 namespace partita {
 namespace {

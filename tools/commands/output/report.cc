@@ -26,7 +26,10 @@ int64_t BlockingCollectives(const Session& session, const std::string& entry, in
   int last = -1;
   for (int l = 0; l < static_cast<int>(schedule.launches.size()); ++l) {
     const Launch& launch = schedule.launches[l];
-    if (std::holds_alternative<CollectiveLaunch>(launch.work)) last = l;
+    if (std::holds_alternative<CollectiveLaunch>(launch.work)) {
+      if (launch.stream < communication) blocking.insert(l);  // on the stream of who waits for it
+      last = l;
+    }
     if (launch.stream == communication) collective[l] = last;
     if (launch.stream >= communication) continue;
     for (const int wait : launch.waits) {

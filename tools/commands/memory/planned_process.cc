@@ -1,4 +1,4 @@
-#include "tools/commands/output/planned_process.h"
+#include "tools/commands/memory/planned_process.h"
 
 #include "runtime/train/batch_feed.h"
 

@@ -1,6 +1,6 @@
 // What a process of the trainer is planned to have in memory on the host, without its data sets.
-#ifndef PARTITA_TOOLS_COMMANDS_OUTPUT_PLANNED_PROCESS_H_
-#define PARTITA_TOOLS_COMMANDS_OUTPUT_PLANNED_PROCESS_H_
+#ifndef PARTITA_TOOLS_COMMANDS_MEMORY_PLANNED_PROCESS_H_
+#define PARTITA_TOOLS_COMMANDS_MEMORY_PLANNED_PROCESS_H_
 
 #include <cstdint>
 #include <span>
@@ -25,4 +25,4 @@ PlannedProcess PlanProcess(const Program& program, const std::vector<Schedule>& 
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_COMMANDS_OUTPUT_PLANNED_PROCESS_H_
+#endif  // PARTITA_TOOLS_COMMANDS_MEMORY_PLANNED_PROCESS_H_

@@ -1,8 +1,9 @@
 // Smaller ops of sequence models beside PyTorch's.
+#include "tests/ops/host/pytorch/sequence_ops.h"
+
 #include <gtest/gtest.h>
 
 #include "tests/ops/host/kernel_case.h"
-#include "tests/ops/host/pytorch_sequence_ops.h"
 
 namespace partita {
 namespace {
