@@ -206,7 +206,7 @@ class ModelsTest(unittest.TestCase):
         done = call("models", "--steps=1", "--rounds=1", "--precision=f32", "--model=mini-inception", "--batch=4")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r" images/s ")
-        self.assertRegex(done.stdout, r"; the whole process planned \S+ \S+, resident \S+ \S+ at most, grew by ")
+        self.assertRegex(done.stdout, r"; the whole process planned \S+, resident \S+ at most, grew by \S+\n")
 
     def test_pictures_are_given_as_bytes(self):
         # As training has them: the batches that lie ready are a fourth of what they are as numbers, and fewer bytes

@@ -169,7 +169,7 @@ TEST(TrainerFlags, EveryFlagIsTakenByACommand) {
 }
 
 TEST(Version, NamesTheLibraries) {
-  EXPECT_THAT(Call({"version"}).out, StartsWith("partita    " + std::string(kToolVersion)));
+  EXPECT_THAT(Call({"version"}).out, StartsWith("partita       " + std::string(kToolVersion)));
   const nlohmann::json json = nlohmann::json::parse(Call({"version", "--format=json"}).out);
   EXPECT_EQ(json["tool_version"], kToolVersion);
   for (const char* name : {"protobuf", "json", "xxhash"}) EXPECT_TRUE(json["libraries"].contains(name)) << name;

@@ -138,10 +138,10 @@ class Pictures(TrainerCase):
         os.rename(self.path("train"), self.path("data/train"))
         train = ("train", f"--data={self.data}", "--batch=16", "--threads=1", "--epochs=3", "--report=r.json")
         self.call(*train, "--steps=2", "--save=model", MLP)
-        damaged = os.path.join(self.data, "train", "dark", "7.png")
-        with open(damaged, "r+b") as file:
-            file.truncate(os.path.getsize(damaged) - 20)
-        says = "train/dark/7.png: the PNG file is damaged: it ends in the middle"
+        with open(os.path.join(self.data, "train", "dark", "7.png"), "r+b") as file:
+            file.seek(-20, os.SEEK_END)
+            file.write(b"damaged!")
+        says = "train/dark/7.png: the PNG file is damaged"
         self.refused(3, says, *train, "--save=other", MLP)  # to measure mean and deviation it is read before
         self.assertFalse(os.path.exists(self.path("other")))
         done = self.call(*train, "--load=model", "--bad-files=skip", MLP)
@@ -170,7 +170,7 @@ class Pictures(TrainerCase):
         self.call(*onward, "--save=before.safetensors", f"--steps={told[1]}", graph)
         with open(self.path("before.safetensors"), "rb") as before, open(self.path("model.safetensors"), "rb") as model:
             self.assertEqual(model.read(), before.read())
-        self.assertEqual(os.listdir(self.path("kept")), [f"step-{int(told[1]):012}"])
+        self.assertIn(f"step-{int(told[1]):012}", os.listdir(self.path("kept")))
 
     def test_goes_on_to_the_same_bits(self):
         """In the middle of an epoch, decoded by other threads; other draws of what pictures show are told."""
