@@ -38,6 +38,7 @@ struct LocalNode {
   int members = 1;
   std::vector<Attributes> member_attributes = {};  // of each, where they may differ (OpDefinition::members_differ)
   bool replicated = false;                         // other ranks compute an output as well, and must get the same bits
+  int32_t micro_batch = -1;                        // Node::micro_batch
   // Of a part of a node (OpDefinition::windowed) and of one that reads or writes columns of wider rows
   // (KernelCatalogue::TakesColumns): the boxes in whose memory, dense and row-major, its operands lie, the inputs and
   // then the outputs; their addresses are those of these boxes. Empty: every tensor fills its own memory.
@@ -66,6 +67,7 @@ inline LocalNode MemberOf(const LocalNode& node, int member) {
   LocalNode alone{node.name, node.op, node.attributes, part(node.inputs), part(node.outputs)};
   if (!node.member_attributes.empty()) alone.attributes = node.member_attributes[static_cast<size_t>(member)];
   alone.replicated = node.replicated;
+  alone.micro_batch = node.micro_batch;
   return alone;
 }
 

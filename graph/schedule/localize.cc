@@ -39,6 +39,7 @@ bool ReplicatedOverRanks(const Layout& layout, const Mesh& mesh) {
 absl::StatusOr<LocalNode> MakeLocalNode(const Graph& graph, const LocalGraph& local, NodeId id) {
   const Node& node = graph.node(id);
   LocalNode result{graph.name(id), node.op, node.attributes, {}, {}};
+  result.micro_batch = node.micro_batch;
   const auto elsewhere = [&](ValueId value) {
     return Internal("node '{}' ({}) runs on a rank that does not hold '{}' {}", graph.name(id), node.op->name,
                     graph.value(value).name, ToString(graph.layout(value), graph.mesh(value)));

@@ -15,8 +15,8 @@ namespace partita {
 class IndexPlaces {
  public:
   IndexPlaces() = default;  // of none
-  // Of input `input`, [n] or [n,t], of a rank's share of a node; absent, nothing is refused. A node of a micro-batch,
-  // which its name says, has samples behind those of the micro-batches before it.
+  // Of input `input`, [n] or [n,t], of a rank's share of a node; absent, nothing is refused. A node of a
+  // micro-batch has samples behind those of the micro-batches before it.
   IndexPlaces(const LocalNode& node, size_t input);
 
   // "sample 6 of the batch has label 9 at place 1, allowed are 0 to 8": of what stands at `position` of the rank's

@@ -58,6 +58,19 @@ TEST(Localize, NodeWhoseInputLiesElsewhereIsRefusedByName) {
   EXPECT_NE(std::string(status.message()).find("'x' {data:At1}"), std::string::npos) << status;
 }
 
+TEST(Localize, ANodeOfAMicroBatchStaysOne) {
+  TestGraph graph(kMesh);
+  const ValueId x = graph.Input("x", {2});
+  graph.Op("combine", "y", {x}, {2});
+  Node of_second = graph.graph.node(1);
+  of_second.micro_batch = 1;
+  of_second.outputs.clear();
+  const NodeId second = graph.graph.AddNode(std::move(of_second), {{"z", graph.graph.type(x), graph.graph.layout(x)}});
+  const LocalGraph local = Localize(graph.graph, 0);
+  EXPECT_EQ(MakeLocalNode(graph.graph, local, 1).value().micro_batch, -1);
+  EXPECT_EQ(MakeLocalNode(graph.graph, local, second).value().micro_batch, 1);
+}
+
 TEST(Localize, AbsentInputStaysAbsent) {
   TestGraph graph(kMesh);
   const ValueId x = graph.Input("x", {2});

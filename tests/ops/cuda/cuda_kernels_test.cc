@@ -162,7 +162,7 @@ TEST(CudaKernels, AWordIsExplainedByItsKernel) {
             absl::InvalidArgumentError("sample 7 of the batch has label -2, allowed are 0 to 4"));
   LocalNode loss = WholeNode("softmax_cross_entropy", {},
                              {TensorType{DType::kF32, {8, 3, 5}}, TensorType{DType::kI32, {8, 3}}, std::nullopt});
-  loss.name = "loss@micro1";
+  loss.micro_batch = 1;
   EXPECT_EQ(fault(loss, launch::LabelFault{7, 9}.Word()),
             absl::InvalidArgumentError("sample 10 of the batch has label 9 at place 1, allowed are 0 to 4"));
   LocalNode embedding = WholeNode("embedding", {}, {TensorType{DType::kF32, {9, 5}}, TensorType{DType::kI32, {8, 3}}});

@@ -75,7 +75,7 @@ TEST(HostKernels, LabelThatIsNoClassIsNamedWithItsSample) {
 TEST(HostKernels, LabelOfAPlaceThatIsNoClassIsNamedWithIt) {
   LocalNode node = WholeNode("softmax_cross_entropy", {},
                              {TensorType{DType::kF32, {4, 2, 3}}, TensorType{DType::kI32, {4, 2}}, std::nullopt});
-  node.name = "loss@micro2";
+  node.micro_batch = 2;
   for (const std::string& kernel : HostKernelNames(node.op->name)) {
     const RunOptions options{.family = kernel.substr(0, kernel.find('_'))};
     const auto result = RunKernel(node, {Values(24, 0), {0, 1, 2, 0, 0, 5, 0, 0}, {}}, options);
