@@ -88,17 +88,15 @@ absl::StatusOr<PreparedKernel> FastSampledCrossEntropyGrad(const LocalNode& node
 // softmax.cc
 absl::StatusOr<PreparedKernel> FastSoftmax(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastSoftmaxGrad(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastRowMaximum(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastRowExponentials(const LocalNode& node);
+absl::StatusOr<PreparedKernel> FastRowExponentialsGrad(const LocalNode& node);
 
 // loss.cc
 absl::StatusOr<PreparedKernel> FastLogSoftmax(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastLogSoftmaxGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastSoftmaxCrossEntropy(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastSoftmaxCrossEntropyGrad(const LocalNode& node);
-
-// split_softmax.cc
-absl::StatusOr<PreparedKernel> FastRowMaximum(const LocalNode& node);
-absl::StatusOr<PreparedKernel> FastRowExponentials(const LocalNode& node);
-absl::StatusOr<PreparedKernel> FastRowExponentialsGrad(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastCrossEntropy(const LocalNode& node);
 absl::StatusOr<PreparedKernel> FastCrossEntropyLogitsGrad(const LocalNode& node);
 

@@ -1,5 +1,6 @@
-// Fast losses: rows shared among threads, each in vectors. Losses of single samples are added in their order. Outputs
-// may lie at the address of an input.
+// Fast losses, of whole rows and of rows whose classes are split (ops/definitions/split_softmax.cc): rows shared among
+// threads, each in vectors. Losses of single samples are added in their order. Outputs may lie at the address of input
+// 0.
 #include <algorithm>
 #include <cmath>
 
@@ -33,8 +34,8 @@ struct Exponentials {
 // The row behind is fetched meanwhile: exponentials keep a core busy while its memory is idle.
 PARTITA_TARGET_CLONES Exponentials ExponentialsOf(const float* x, int64_t n) {
   const float largest = LargestOf(x, n);
-  return {largest, LongSumOver(
-                       n, [=](int64_t i) { return ExponentialBelow0(x[i] - largest); }, x + n)};
+  const auto exponential = [=](int64_t i) { return ExponentialBelow0(x[i] - largest); };
+  return {largest, LongSumOver(n, exponential, x + n)};
 }
 
 // y = x - total
@@ -80,6 +81,30 @@ void CrossEntropyGradientOf(const float* x, int64_t classes, int64_t label, doub
   d[label] -= factor * static_cast<float>(1 - smoothing);
 }
 
+// As CrossEntropyShare. `label` counts from the first class that is here.
+double CrossEntropyShareOf(const float* x, const LabelledRows& rows, int64_t label, double smoothing, double total) {
+  const double loss = label >= 0 && label < rows.classes ? (1 - smoothing) * (total - double{x[label]}) : 0;
+  if (smoothing == 0) return loss;
+  const double all = static_cast<double>(rows.classes) * total - SumOfRow(x, rows.classes);
+  return loss + smoothing / static_cast<double>(rows.all_classes) * all;
+}
+
+// The weighted mean of loss(arguments, row), which costs what touching so many elements does.
+template <typename F>
+PreparedKernel MeanOfLosses(const LabelledRows& rows, int64_t elements_of_row, F loss) {
+  const auto compute = [=](const KernelArguments& a) -> absl::Status {
+    RETURN_IF_ERROR(rows.Check(a));
+    float* const losses = Scratch<float>(a);
+    ParallelFor(rows.n, rows.n * elements_of_row,
+                [&](int64_t i) { losses[i] = rows.Weight<float>(a, i) * static_cast<float>(loss(a, i)); });
+    double sum = 0;
+    for (int64_t i = 0; i < rows.n; ++i) sum += losses[i];
+    *Out<float>(a, 0) = static_cast<float>(sum / rows.weights.divisor);
+    return absl::OkStatus();
+  };
+  return Prepared(compute, rows.n * static_cast<int64_t>(sizeof(float)));
+}
+
 }  // namespace
 
 absl::StatusOr<PreparedKernel> FastLogSoftmax(const LocalNode& node) {
@@ -110,20 +135,9 @@ absl::StatusOr<PreparedKernel> FastSoftmaxCrossEntropy(const LocalNode& node) {
   RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
   const LabelledRows rows(node);
   const double smoothing = node.attributes.Float("label_smoothing");
-  const auto compute = [=](const KernelArguments& a) -> absl::Status {
-    RETURN_IF_ERROR(rows.Check(a));
-    float* losses = Scratch<float>(a);
-    ParallelFor(rows.n, rows.n * rows.classes * kCostOfElement, [&](int64_t i) {
-      const float* const x = In<float>(a, 0) + i * rows.classes;
-      const double loss = CrossEntropyOf(x, rows.classes, rows.Label(a, i), smoothing);
-      losses[i] = rows.Weight<float>(a, i) * static_cast<float>(loss);
-    });
-    double sum = 0;
-    for (int64_t i = 0; i < rows.n; ++i) sum += losses[i];
-    *Out<float>(a, 0) = static_cast<float>(sum / rows.weights.divisor);
-    return absl::OkStatus();
-  };
-  return Prepared(compute, rows.n * static_cast<int64_t>(sizeof(float)));
+  return MeanOfLosses(rows, rows.classes * kCostOfElement, [=](const KernelArguments& a, int64_t i) {
+    return CrossEntropyOf(In<float>(a, 0) + i * rows.classes, rows.classes, rows.Label(a, i), smoothing);
+  });
 }
 
 absl::StatusOr<PreparedKernel> FastSoftmaxCrossEntropyGrad(const LocalNode& node) {
@@ -135,6 +149,37 @@ absl::StatusOr<PreparedKernel> FastSoftmaxCrossEntropyGrad(const LocalNode& node
     ParallelFor(rows.n, rows.n * rows.classes * kCostOfElement, [&](int64_t i) {
       CrossEntropyGradientOf(In<float>(a, 0) + i * rows.classes, rows.classes, rows.Label(a, i), smoothing,
                              rows.Factor<float>(a, i), Out<float>(a, 0) + i * rows.classes);
+    });
+    return absl::OkStatus();
+  });
+}
+
+// (logits, labels, sample_weight?, maximum, sum)
+absl::StatusOr<PreparedKernel> FastCrossEntropy(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const LabelledRows rows(node);
+  const double smoothing = node.attributes.Float("label_smoothing");
+  const int64_t touched = smoothing == 0 ? kCostOfElement : rows.classes;
+  return MeanOfLosses(rows, touched, [=](const KernelArguments& a, int64_t i) {
+    const double total = double{In<float>(a, 3)[i]} + std::log(double{In<float>(a, 4)[i]});
+    const int64_t label = rows.Label(a, i) - rows.first_class;
+    return CrossEntropyShareOf(In<float>(a, 0) + i * rows.classes, rows, label, smoothing, total);
+  });
+}
+
+absl::StatusOr<PreparedKernel> FastCrossEntropyLogitsGrad(const LocalNode& node) {
+  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
+  const LabelledRows rows(node);
+  const double smoothing = node.attributes.Float("label_smoothing");
+  const auto even = static_cast<float>(smoothing / static_cast<double>(rows.all_classes));
+  return Prepared([=](const KernelArguments& a) -> absl::Status {
+    RETURN_IF_ERROR(rows.Check(a));
+    ParallelFor(rows.n, rows.n * rows.classes, [&](int64_t i) {
+      float* const d = Out<float>(a, 0) + i * rows.classes;
+      const float factor = rows.Factor<float>(a, i);
+      std::fill_n(d, rows.classes, -factor * even);
+      const int64_t label = rows.Label(a, i) - rows.first_class;
+      if (label >= 0 && label < rows.classes) d[label] -= factor * static_cast<float>(1 - smoothing);
     });
     return absl::OkStatus();
   });

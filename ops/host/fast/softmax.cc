@@ -1,13 +1,8 @@
-// Fast softmax of whole rows, and the pieces of one whose classes are split, with its loss
-// (ops/definitions/split_softmax.cc): rows shared among threads, each in vectors. Losses of single rows are added in
-// their order. Outputs may lie at the address of input 0.
-#include <algorithm>
-#include <cmath>
-
+// Fast softmax of whole rows, and the pieces of one whose classes are split (ops/definitions/split_softmax.cc): rows
+// shared among threads, each in vectors. Outputs may lie at the address of input 0.
 #include "ops/host/fast/exponential.h"
 #include "ops/host/fast/fast_kernels.h"
 #include "ops/host/fast/row_lanes.h"
-#include "ops/host/kernel/labels.h"
 #include "ops/host/kernel/parallel.h"
 #include "ops/host/kernel/target_clones.h"
 
@@ -34,10 +29,6 @@ PARTITA_TARGET_CLONES void SoftmaxGradient(const float* y, const float* dy, floa
 
 PARTITA_TARGET_CLONES float LargestOfRow(const float* x, int64_t n) { return LargestOf(x, n); }
 
-PARTITA_TARGET_CLONES double SumOfRow(const float* x, int64_t n) {
-  return LongSumOver(n, [x](int64_t i) { return x[i]; });
-}
-
 // The maximum is that of all classes: nothing here is above it.
 PARTITA_TARGET_CLONES double SumOfExponentials(const float* x, float maximum, int64_t n) {
   return LongSumOver(n, [=](int64_t i) { return ExponentialBelow0(x[i] - maximum); });
@@ -46,14 +37,6 @@ PARTITA_TARGET_CLONES double SumOfExponentials(const float* x, float maximum, in
 PARTITA_TARGET_CLONES void ScaledExponentials(const float* x, float maximum, float factor, float* y, int64_t n) {
   PARTITA_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) y[i] = ExponentialBelow0(x[i] - maximum) * factor;
-}
-
-// As CrossEntropyShare (ops/functors/softmax.h). `label` counts from the first class that is here.
-double CrossEntropyOf(const float* x, const LabelledRows& rows, int64_t label, double smoothing, double total) {
-  const double loss = label >= 0 && label < rows.classes ? (1 - smoothing) * (total - double{x[label]}) : 0;
-  if (smoothing == 0) return loss;
-  const double all = static_cast<double>(rows.classes) * total - SumOfRow(x, rows.classes);
-  return loss + smoothing / static_cast<double>(rows.all_classes) * all;
 }
 
 // Calls f(a, row) for each of n rows.
@@ -107,47 +90,6 @@ absl::StatusOr<PreparedKernel> FastRowExponentialsGrad(const LocalNode& node) {
   return OfEachRow(n, n * classes * kCostOfExponential, [=](const KernelArguments& a, int64_t i) {
     const float maximum = In<float>(a, 1)[i], dsum = In<float>(a, 2)[i];
     ScaledExponentials(In<float>(a, 0) + i * classes, maximum, dsum, Out<float>(a, 0) + i * classes, classes);
-  });
-}
-
-// (logits, labels, sample_weight?, maximum, sum)
-absl::StatusOr<PreparedKernel> FastCrossEntropy(const LocalNode& node) {
-  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  const LabelledRows rows(node);
-  const double smoothing = node.attributes.Float("label_smoothing");
-  const int64_t touched = smoothing == 0 ? rows.n * kCostOfExponential : rows.n * rows.classes;
-  const auto compute = [=](const KernelArguments& a) -> absl::Status {
-    RETURN_IF_ERROR(rows.Check(a));
-    float* const losses = Scratch<float>(a);
-    ParallelFor(rows.n, touched, [&](int64_t i) {
-      const double total = double{In<float>(a, 3)[i]} + std::log(double{In<float>(a, 4)[i]});
-      const int64_t label = rows.Label(a, i) - rows.first_class;
-      const double loss = CrossEntropyOf(In<float>(a, 0) + i * rows.classes, rows, label, smoothing, total);
-      losses[i] = rows.Weight<float>(a, i) * static_cast<float>(loss);
-    });
-    double sum = 0;
-    for (int64_t i = 0; i < rows.n; ++i) sum += losses[i];
-    *Out<float>(a, 0) = static_cast<float>(sum / rows.weights.divisor);
-    return absl::OkStatus();
-  };
-  return Prepared(compute, rows.n * static_cast<int64_t>(sizeof(float)));
-}
-
-absl::StatusOr<PreparedKernel> FastCrossEntropyLogitsGrad(const LocalNode& node) {
-  RETURN_IF_ERROR(RequireF32(node.outputs[0].dtype));
-  const LabelledRows rows(node);
-  const double smoothing = node.attributes.Float("label_smoothing");
-  const auto even = static_cast<float>(smoothing / static_cast<double>(rows.all_classes));
-  return Prepared([=](const KernelArguments& a) -> absl::Status {
-    RETURN_IF_ERROR(rows.Check(a));
-    ParallelFor(rows.n, rows.n * rows.classes, [&](int64_t i) {
-      float* const d = Out<float>(a, 0) + i * rows.classes;
-      const float factor = rows.Factor<float>(a, i);
-      std::fill_n(d, rows.classes, -factor * even);
-      const int64_t label = rows.Label(a, i) - rows.first_class;
-      if (label >= 0 && label < rows.classes) d[label] -= factor * static_cast<float>(1 - smoothing);
-    });
-    return absl::OkStatus();
   });
 }
 
