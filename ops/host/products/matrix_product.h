@@ -27,9 +27,8 @@ class MatrixProduct {
     chunk_ = std::min(s_.k, most);
     strips_of_block_ =
         std::clamp<int64_t>(passing_strips() / kFewestTasks, 1, kBlockBytes / (passing_width() * kTileDepth * 4));
-    const int64_t blocks = CeilDivide(passing_strips(), strips_of_block_);
-    cuts_ = std::clamp<int64_t>(kFewestTasks / blocks, 1, std::max<int64_t>(1, held_strips() / kFewestStrips));
-    threads_ = static_cast<int>(std::min<int64_t>(MaxThreads(), blocks * cuts_));
+    cuts_ = std::clamp<int64_t>(kFewestTasks / blocks(), 1, std::max<int64_t>(1, held_strips() / kFewestStrips));
+    threads_ = static_cast<int>(std::min<int64_t>(MaxThreads(), blocks() * cuts_));
   }
 
   int64_t workspace_bytes() const { return HeldBytes() + threads_ * kBlockBytes; }
@@ -44,8 +43,7 @@ class MatrixProduct {
       const IndexRange chunk{k, std::min(s_.k, k + chunk_)};
       Hold(rows_pass_ ? columns : rows, chunk, held);
       const bool small = s_.m * s_.n * (chunk.end - k) < kParallelElements;
-      const int64_t blocks = CeilDivide(passing_strips(), strips_of_block_);
-      ParallelTasks(small ? 1 : threads_, blocks * cuts_, [&](int thread, int64_t task) {
+      ParallelTasks(small ? 1 : threads_, blocks() * cuts_, [&](int thread, int64_t task) {
         float* const block = reinterpret_cast<float*>(memory + HeldBytes() + thread * kBlockBytes);
         const int64_t strip = task / cuts_ * strips_of_block_, cut = task % cuts_;
         const IndexRange strips{strip, std::min(passing_strips(), strip + strips_of_block_)};
@@ -75,6 +73,7 @@ class MatrixProduct {
   int64_t passing_count() const { return rows_pass_ ? s_.m : s_.n; }
   int64_t held_strips() const { return CeilDivide(held_count_, held_width()); }
   int64_t passing_strips() const { return CeilDivide(passing_count(), passing_width()); }
+  int64_t blocks() const { return CeilDivide(passing_strips(), strips_of_block_); }
   int64_t HeldBytes() const { return AlignUp(held_strips() * held_width() * chunk_ * 4); }
   // Rows of a tile are always all there; of columns the last may be fewer.
   int64_t held_lanes() const { return rows_pass_ ? tile_.lanes : tile_.rows; }
@@ -176,12 +175,10 @@ class MatrixProduct {
     const int64_t padded = CeilDivide(at.columns, tile_.lanes) * tile_.lanes;
     if (at.rows == tile_.rows && at.columns == padded) {
       const bool first = part.begin == 0;
-      const TileSums of_tile{first ? bias : y, first ? 0 : s_.n, y, s_.n};
-      return MultiplyTile(depth, rows, columns, padded, {&of_tile, 1}, ahead);
+      return MultiplyTile(depth, rows, columns, padded, {first ? bias : y, first ? 0 : s_.n, y, s_.n}, ahead);
     }
     alignas(64) float sums[kMostTileRows * kMostTileColumns];
-    const TileSums aside{nullptr, 0, sums, tile_.columns};
-    MultiplyTile(depth, rows, columns, padded, {&aside, 1}, ahead);
+    MultiplyTile(depth, rows, columns, padded, {nullptr, 0, sums, tile_.columns}, ahead);
     for (int64_t r = 0; r < at.rows; ++r) {
       for (int64_t c = 0; c < at.columns; ++c) {
         const float before = part.begin > 0 ? y[r * s_.n + c] : bias == nullptr ? 0.0f : bias[c];

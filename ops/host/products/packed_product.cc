@@ -11,47 +11,37 @@
 namespace partita {
 namespace {
 
-using Tile = void (*)(int64_t depth, const float* rows, const float* panel, std::span<const TileSums> sums,
-                      const float* ahead);
+using Tile = void (*)(int64_t depth, const float* rows, const float* panel, const TileSums& sums, const float* ahead);
 
 // 12 sums of AVX2 fill its registers, and 24 of AVX-512 most of its: fewer are as fast as long as a core has nothing
 // else to do, but where another program shares its units every instruction beside the products counts. A tile is made
 // for each number of vectors that a panel may have.
 // Sums stay in registers: what compilers do not unroll by themselves goes through memory.
 #define PARTITA_UNROLLED _Pragma("GCC unroll 8")
-#define PARTITA_TILE(kName, kTarget, kBytes, kRows, kVectors)                                                      \
-  kTarget void kName(int64_t depth, const float* rows, const float* panel, std::span<const TileSums> sums,         \
-                     const float* ahead) {                                                                         \
-    typedef float Lanes __attribute__((vector_size(kBytes), aligned(4), may_alias));                               \
-    constexpr int64_t kLanes = kBytes / 4, kColumns = kVectors * kLanes, kShare = kColumns * kRows / kTileFetched; \
-    Lanes sum[kRows][kVectors] = {};                                                                               \
-    for (int64_t k = 0; k < depth; ++k, rows += kRows, panel += kColumns, ahead += kShare) {                       \
-      __builtin_prefetch(ahead, 0, 2);                                                                             \
-      Lanes columns[kVectors];                                                                                     \
-      for (int v = 0; v < kVectors; ++v) columns[v] = *reinterpret_cast<const Lanes*>(panel + v * kLanes);         \
-      PARTITA_UNROLLED for (int r = 0; r < kRows; ++r) {                                                           \
-        for (int v = 0; v < kVectors; ++v) sum[r][v] += columns[v] * rows[r];                                      \
-      }                                                                                                            \
-    }                                                                                                              \
-    for (const TileSums& each : sums) {                                                                            \
-      const float* from = each.from;                                                                               \
-      float* to = each.to;                                                                                         \
-      if (from == nullptr) {                                                                                       \
-        PARTITA_UNROLLED for (int r = 0; r < kRows; ++r, to += each.stride) {                                      \
-          PARTITA_UNROLLED for (int v = 0; v < kVectors; ++v) {                                                    \
-            *reinterpret_cast<Lanes*>(to + v * kLanes) = sum[r][v];                                                \
-          }                                                                                                        \
-        }                                                                                                          \
-        continue;                                                                                                  \
-      }                                                                                                            \
-      const float sign = each.negative ? -1.0f : 1.0f; /* rounds nothing */                                        \
-      PARTITA_UNROLLED for (int r = 0; r < kRows; ++r, from += each.from_stride, to += each.stride) {              \
-        PARTITA_UNROLLED for (int v = 0; v < kVectors; ++v) {                                                      \
-          const Lanes before = *reinterpret_cast<const Lanes*>(from + v * kLanes);                                 \
-          *reinterpret_cast<Lanes*>(to + v * kLanes) = before + sum[r][v] * sign;                                  \
-        }                                                                                                          \
-      }                                                                                                            \
-    }                                                                                                              \
+#define PARTITA_TILE(kName, kTarget, kBytes, kRows, kVectors)                                                          \
+  kTarget void kName(int64_t depth, const float* rows, const float* panel, const TileSums& sums, const float* ahead) { \
+    typedef float Lanes __attribute__((vector_size(kBytes), aligned(4), may_alias));                                   \
+    constexpr int64_t kLanes = kBytes / 4, kColumns = kVectors * kLanes, kShare = kColumns * kRows / kTileFetched;     \
+    Lanes sum[kRows][kVectors] = {};                                                                                   \
+    for (int64_t k = 0; k < depth; ++k, rows += kRows, panel += kColumns, ahead += kShare) {                           \
+      __builtin_prefetch(ahead, 0, 2);                                                                                 \
+      Lanes columns[kVectors];                                                                                         \
+      for (int v = 0; v < kVectors; ++v) columns[v] = *reinterpret_cast<const Lanes*>(panel + v * kLanes);             \
+      PARTITA_UNROLLED for (int r = 0; r < kRows; ++r) {                                                               \
+        for (int v = 0; v < kVectors; ++v) sum[r][v] += columns[v] * rows[r];                                          \
+      }                                                                                                                \
+    }                                                                                                                  \
+    if (const float* from = sums.from; from != nullptr) {                                                              \
+      PARTITA_UNROLLED for (int r = 0; r < kRows; ++r, from += sums.from_stride) {                                     \
+        PARTITA_UNROLLED for (int v = 0; v < kVectors; ++v) {                                                          \
+          sum[r][v] = *reinterpret_cast<const Lanes*>(from + v * kLanes) + sum[r][v];                                  \
+        }                                                                                                              \
+      }                                                                                                                \
+    }                                                                                                                  \
+    float* to = sums.to;                                                                                               \
+    PARTITA_UNROLLED for (int r = 0; r < kRows; ++r, to += sums.stride) {                                              \
+      PARTITA_UNROLLED for (int v = 0; v < kVectors; ++v) * reinterpret_cast<Lanes*>(to + v * kLanes) = sum[r][v];     \
+    }                                                                                                                  \
   }
 #define PARTITA_TILES(kName, kTarget, kBytes, kRows)  \
   PARTITA_TILE(kName##Of1, kTarget, kBytes, kRows, 1) \
@@ -133,7 +123,7 @@ void PackRows(const PackedRows& rows, int64_t row, int64_t count, int64_t k, int
   }
 }
 
-void MultiplyTile(int64_t depth, const float* rows, const float* panel, int64_t columns, std::span<const TileSums> sums,
+void MultiplyTile(int64_t depth, const float* rows, const float* panel, int64_t columns, const TileSums& sums,
                   const float* ahead) {
   kMachine.Of(columns)(depth, rows, panel, sums, ahead);
 }
@@ -146,8 +136,7 @@ void MultiplyPanel(int64_t groups, int64_t depth, const float* rows, const float
     const int64_t part = std::min(kTileDepth, depth - k);
     for (int64_t g = 0; g < groups; ++g) {
       float* const to = sums + g * group * stride;
-      const TileSums of_group{k > 0 ? to : nullptr, stride, to, stride};
-      multiply(part, rows + (g * depth + k) * group, panel + k * columns, {&of_group, 1},
+      multiply(part, rows + (g * depth + k) * group, panel + k * columns, {k > 0 ? to : nullptr, stride, to, stride},
                panel + (k + part) * columns + g * part * share);
     }
   }

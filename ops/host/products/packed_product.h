@@ -4,7 +4,6 @@
 #define PARTITA_OPS_HOST_PRODUCTS_PACKED_PRODUCT_H_
 
 #include <cstdint>
-#include <span>
 
 #include "ops/host/products/gemm.h"
 
@@ -52,18 +51,17 @@ void PackRows(const PackedRows& rows, int64_t row, int64_t count, int64_t k, int
 inline constexpr int64_t kTileDepth = 256;
 inline constexpr int64_t kTileFetched = 32;
 
-// Where the sums of a tile go, what they are added to (null: nothing), and whether they are taken away from it.
+// Where the sums of a tile go, and what they are added to; null: nothing.
 struct TileSums {
   const float* from;
   int64_t from_stride;
   float* to;
   int64_t stride;
-  bool negative = false;
 };
 
-// Of each of `sums`: to[r, c] = from[r, c] + (or -) the product of row r of a group with column c of a panel of so many
-// columns, over `depth`; memory from `ahead` on comes nearer meanwhile.
-void MultiplyTile(int64_t depth, const float* rows, const float* panel, int64_t columns, std::span<const TileSums> sums,
+// sums.to[r, c] = sums.from[r, c] + the product of row r of a group with column c of a panel of so many columns, over
+// `depth`; memory from `ahead` on comes nearer meanwhile.
+void MultiplyTile(int64_t depth, const float* rows, const float* panel, int64_t columns, const TileSums& sums,
                   const float* ahead);
 
 // sums[r * stride + c] = the product of row r with column c of such a panel, for the rows of `groups`. The order of a
