@@ -143,10 +143,11 @@ std::vector<std::string> ReasonsFor(const std::vector<Finalist>& finalists) {
     lines.push_back(fmt::format(
         "On the search's tables {:.3f} ms, and no plan of its kind on its mesh takes less than {:.3f} ms: {}.",
         1e3 * candidate.judgement->seconds, 1e3 * candidate.judgement->lower_bound, Proof(candidate)));
+    if (candidate.search == SearchKind::kLayerwise) {
+      lines.push_back(
+          "Each layer was chosen for itself: all plans of grids and of groups are among those that were searched.");
+    }
   }
-  if (candidate.search == SearchKind::kLayerwise && candidate.judgement)
-    lines.push_back(
-        "Each layer was chosen for itself: all plans of grids and of groups are among those that were searched.");
   for (const Finalist* one : Told(finalists)) {
     if (one == &best) continue;
     lines.push_back(

@@ -10,5 +10,6 @@ def verdict(mine, theirs):
         return f"{mine:.2%} is in the range of {len(theirs)} seeds, {spread}", True
     side = "below" if mine < low else "above"
     inside = low - width <= mine <= high + width
-    return (f"{mine:.2%} is {side} the range of {len(theirs)} seeds, {spread}, and "
-            f"{'in' if inside else 'NOT in'} that range widened by its width, {low - width:.2%} to {high + width:.2%}", inside)
+    widened = f"that range widened by its width, {low - width:.2%} to {high + width:.2%}"
+    return (f"{mine:.2%} is {side} the range of {len(theirs)} seeds, {spread}, and {'in' if inside else 'NOT in'} {widened}",
+            inside)

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Shipped, BigLstmStrategies,
                          testing::Values("data", "vocabulary", "pipeline", "pipeline_4", "2x2"),
                          [](const auto& strategy) { return "By_" + std::string(strategy.param); });
 
-class BigLstmSearches : public testing::TestWithParam<std::tuple<SearchKind, int>> {};
+class BigLstmSearches : public testing::TestWithParam<SearchOnRanks> {};
 
 TEST_P(BigLstmSearches, FindWhatGoesTheWayOfOneRank) {
   const auto& [search, ranks] = GetParam();
@@ -67,14 +67,7 @@ TEST_P(BigLstmSearches, FindWhatGoesTheWayOfOneRank) {
   EXPECT_OK(RunSideBySide(model, strategy, 2, BatchOf));
 }
 
-INSTANTIATE_TEST_SUITE_P(Found, BigLstmSearches,
-                         testing::Combine(testing::Values(SearchKind::kGrid, SearchKind::kPlacement,
-                                                          SearchKind::kLayerwise),
-                                          testing::Values(2, 4)),
-                         [](const auto& found) {
-                           return "By_" + std::string(Name(std::get<0>(found.param))) + "_on_" +
-                                  std::to_string(std::get<1>(found.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(Found, BigLstmSearches, SearchesOnRanks(), NameOfSearch);
 
 using Pipelined = std::tuple<const char*, int64_t, PipelineOrder>;
 class BigLstmPipelines : public testing::TestWithParam<Pipelined> {};

@@ -2,6 +2,11 @@
 #ifndef PARTITA_TESTS_EQUIVALENCE_SEQUENCES_FOUND_STRATEGY_H_
 #define PARTITA_TESTS_EQUIVALENCE_SEQUENCES_FOUND_STRATEGY_H_
 
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+
 #include "absl/status/statusor.h"
 #include "graph/ir/graph.h"
 #include "partitioner/choose/candidate.h"
@@ -11,6 +16,17 @@ namespace partita {
 // For so many ranks with fast links, at most 4: the best grid, or the last candidate of another search, as a strategy
 // file says it.
 absl::StatusOr<Strategy> FoundStrategy(const Graph& forward, SearchKind search, int ranks);
+
+// The searches that are tried, on so many ranks; and a test's name by them.
+using SearchOnRanks = std::tuple<SearchKind, int>;
+inline auto SearchesOnRanks() {
+  return testing::Combine(testing::Values(SearchKind::kGrid, SearchKind::kPlacement, SearchKind::kLayerwise),
+                          testing::Values(2, 4));
+}
+inline std::string NameOfSearch(const testing::TestParamInfo<SearchOnRanks>& found) {
+  const auto& [search, ranks] = found.param;
+  return "By_" + std::string(Name(search)) + "_on_" + std::to_string(ranks);
+}
 
 }  // namespace partita
 

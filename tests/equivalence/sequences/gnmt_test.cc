@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Shipped, GnmtStrategies,
                          testing::Values("data", "vocabulary", "pipeline", "pipeline_4", "2x2"),
                          [](const auto& strategy) { return "By_" + std::string(strategy.param); });
 
-class GnmtSearches : public testing::TestWithParam<std::tuple<SearchKind, int>> {};
+class GnmtSearches : public testing::TestWithParam<SearchOnRanks> {};
 
 TEST_P(GnmtSearches, FindWhatGoesTheWayOfOneRank) {
   const auto& [search, ranks] = GetParam();
@@ -98,14 +98,7 @@ TEST_P(GnmtSearches, FindWhatGoesTheWayOfOneRank) {
   EXPECT_OK(RunSideBySide(model, strategy, 2, BatchOf));
 }
 
-INSTANTIATE_TEST_SUITE_P(Found, GnmtSearches,
-                         testing::Combine(testing::Values(SearchKind::kGrid, SearchKind::kPlacement,
-                                                          SearchKind::kLayerwise),
-                                          testing::Values(2, 4)),
-                         [](const auto& found) {
-                           return "By_" + std::string(Name(std::get<0>(found.param))) + "_on_" +
-                                  std::to_string(std::get<1>(found.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(Found, GnmtSearches, SearchesOnRanks(), NameOfSearch);
 
 using Pipelined = std::tuple<const char*, int64_t, PipelineOrder>;
 class GnmtPipelines : public testing::TestWithParam<Pipelined> {};

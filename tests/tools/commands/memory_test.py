@@ -23,7 +23,8 @@ class MemoryTest(TrainerCase):
     def resident(self, *arguments, environment=None):
         """The most bytes that a process of training had in memory, less its data set: random pixels of 52.5 batches."""
         command = [TRAINER, "train", "--mock-data", "--steps=2", "--log=error", *arguments]
-        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL, env=environment or without_launchers())
+        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL,
+                                   env=environment or without_launchers())
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         self.assertEqual(process.returncode, 0)

@@ -29,9 +29,10 @@ td.wide { width: 60%; }
 constexpr char kFoot[] =
     R"(<p class="note">Medians over rounds in which all train in turns; brackets: where the median lies
 with 95 % (of fewer than 6 rounds: the lowest and the highest). Of words those are counted that are predicted. Memory is
-the most that the whole process had; what it grew by is the same less what it had once its libraries were loaded. How fast products, convolutions, copies, an element-wise op and a sum are at best is
-measured in the same rounds; the limit is the time of a step in which each launch computes as fast as the fastest, or
-moves its operands as fast as so many bytes are moved.</p>
+the most that the whole process had; what it grew by is the same less what it had once its libraries were loaded. How
+fast products, convolutions, copies, an element-wise op and a sum are at best is measured in the same rounds; the limit
+is the time of a step in which each launch computes as fast as the fastest, or moves its operands as fast as so many
+bytes are moved.</p>
 )";
 
 // Of a bar that is `most` long.
