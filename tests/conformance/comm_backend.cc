@@ -1,5 +1,6 @@
 #include "tests/conformance/comm_backend.h"
 
+#include <chrono>
 #include <functional>
 #include <numeric>
 #include <thread>
@@ -53,6 +54,11 @@ class WorldRanks : public CommRanks {
 
 Worlds LocalWorlds(int ranks) {
   const std::shared_ptr<World> world = *LocalWorld::Create(ranks);
+  return Worlds(ranks, world);
+}
+
+Worlds SpinningWorlds(int ranks) {
+  const std::shared_ptr<World> world = *LocalWorld::Create(ranks, {.spin = std::chrono::milliseconds(1)});
   return Worlds(ranks, world);
 }
 
@@ -119,6 +125,7 @@ const std::vector<const CommBackend*>& CommBackends() {
   static const auto& backends = *new std::vector<const CommBackend*>{
       new WorldBackend("local", FindDeviceBackend("host"), LocalWorlds, true),
       new WorldBackend("local_delayed", FindDeviceBackend("host_delayed"), LocalWorlds, true),
+      new WorldBackend("local_spinning", FindDeviceBackend("host"), SpinningWorlds, true),
       new WorldBackend("tcp", FindDeviceBackend("host"), TcpWorlds, false),
       new WorldBackend("tls_delayed", FindDeviceBackend("host_delayed"), TlsWorlds, false),
       new WorldBackend("shared_memory", FindDeviceBackend("host"), SharedMemoryWorlds, false),

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -16,10 +17,12 @@
 namespace partita {
 namespace {
 
-int DefaultThreads(int ranks) {
-  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return std::max(1, cores / ranks);
-}
+// How long a rank looks for its peers before it sleeps: as long as OpenMP's threads look for the next kernel.
+constexpr std::chrono::microseconds kSpin{100};
+
+int Cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+int DefaultThreads(int ranks) { return std::max(1, Cores() / ranks); }
 
 }  // namespace
 
@@ -127,7 +130,9 @@ absl::Status Backend::FindWorld(const Program& program) {
   local_ranks_.resize(static_cast<size_t>(program.ranks()));
   std::iota(local_ranks_.begin(), local_ranks_.end(), 0);
   if (gpu_ == nullptr) {
-    ASSIGN_OR_RETURN(own_world_, LocalWorld::Create(program.ranks()));
+    LocalWorldOptions options;
+    if (program.ranks() * options_.threads_per_rank <= Cores()) options.spin = kSpin;
+    ASSIGN_OR_RETURN(own_world_, LocalWorld::Create(program.ranks(), options));
   } else {
     ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program, nullptr));
   }

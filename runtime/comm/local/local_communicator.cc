@@ -18,8 +18,7 @@
 namespace partita {
 
 struct LocalWorldState {
-  LocalWorldState(int ranks, std::chrono::milliseconds longest_wait)
-      : ranks(ranks), longest_wait(longest_wait), recorder(ranks) {}
+  LocalWorldState(int ranks, const LocalWorldOptions& options) : ranks(ranks), options(options), recorder(ranks) {}
 
   void Abort(const absl::Status& status) {
     std::lock_guard lock(mutex);
@@ -29,7 +28,7 @@ struct LocalWorldState {
   }
 
   const int ranks;
-  const std::chrono::milliseconds longest_wait;
+  const LocalWorldOptions options;
   FlightRecorder recorder;
   std::mutex mutex;  // taken before a group's
   std::map<int, std::unique_ptr<LocalGroup>> groups;
@@ -69,9 +68,9 @@ class LocalCommunicator : public HostCommunicator {
 LocalWorld::LocalWorld(std::shared_ptr<LocalWorldState> state) : state_(std::move(state)) {}
 LocalWorld::~LocalWorld() = default;
 
-absl::StatusOr<std::unique_ptr<LocalWorld>> LocalWorld::Create(int ranks, std::chrono::milliseconds longest_wait) {
+absl::StatusOr<std::unique_ptr<LocalWorld>> LocalWorld::Create(int ranks, const LocalWorldOptions& options) {
   if (ranks < 1) return InvalidArgument("a world of {} ranks; at least 1", ranks);
-  return std::unique_ptr<LocalWorld>(new LocalWorld(std::make_shared<LocalWorldState>(ranks, longest_wait)));
+  return std::unique_ptr<LocalWorld>(new LocalWorld(std::make_shared<LocalWorldState>(ranks, options)));
 }
 
 const FlightRecorder* LocalWorld::recorder() const { return &state_->recorder; }
@@ -90,7 +89,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> LocalWorld::CreateCommunicator(int
   std::unique_ptr<LocalGroup>& group = state_->groups[group_id];
   if (group == nullptr) {
     LocalWorldState* const state = state_.get();  // outlives its groups
-    group = std::make_unique<LocalGroup>(group_id, ranks, state->longest_wait,
+    group = std::make_unique<LocalGroup>(group_id, ranks, state->options.spin, state->options.longest_wait,
                                          [state](const absl::Status& error) { state->Abort(error); });
     if (!state->aborted.ok()) group->Abort(state->aborted);
   }

@@ -4,9 +4,13 @@
 // rank is cut into parts; ranks that wake take parts that nobody has begun, so that nobody waits for one that is still
 // asleep. Of little the last rank does all: one hand-over between threads costs more than tens of kilobytes. Pairs of a
 // SendReceive meet one by one; who comes second copies both ways, in pieces, and the other helps when it wakes.
+//
+// Ranks that have a core each come to most meetings within less time than a thread takes to fall asleep and to wake:
+// who waits looks for that long whether anything has changed, without the lock, and only then sleeps.
 #ifndef PARTITA_RUNTIME_COMM_LOCAL_LOCAL_GROUP_H_
 #define PARTITA_RUNTIME_COMM_LOCAL_LOCAL_GROUP_H_
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -24,8 +28,8 @@ namespace partita {
 class LocalGroup {
  public:
   // `abort_world` is called, without any lock held, with the error of a mismatch, or of a wait for peers that was
-  // longer than `longest_wait`.
-  LocalGroup(int id, std::vector<int> ranks, std::chrono::milliseconds longest_wait,
+  // longer than `longest_wait`. Who waits spins for so long before it sleeps.
+  LocalGroup(int id, std::vector<int> ranks, std::chrono::microseconds spin, std::chrono::milliseconds longest_wait,
              std::function<void(const absl::Status&)> abort_world);
 
   const std::vector<int>& ranks() const { return ranks_; }
@@ -58,16 +62,21 @@ class LocalGroup {
   absl::Status Leave(LocalCall& call, Lock& lock);
   void EndCopying();
   void GiveUp(const LocalCall& call);
+  void Notify();
+  template <typename Condition>
+  bool Spin(Lock& lock, Condition condition);
   template <typename Condition>
   void WaitUntil(LocalCall& call, Lock& lock, Condition condition);
 
   const int id_;
   const std::vector<int> ranks_;  // world ranks, in group order
+  const std::chrono::microseconds spin_;
   const std::chrono::milliseconds longest_wait_;
   const std::function<void(const absl::Status&)> abort_world_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::atomic<uint32_t> changes_{0};  // how often it was notified, for those that do not sleep yet
   std::vector<bool> joined_;
   std::vector<int64_t> sequences_;  // calls so far, by rank
   std::vector<LocalCall*> posted_;  // the calls under way, by rank

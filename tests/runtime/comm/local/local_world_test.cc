@@ -106,8 +106,12 @@ TEST(LocalWorld, ACommunicatorRunsOneCallAtATime) {
   EXPECT_TRUE(Contains(s1->Synchronize(), "one rank runs two calls at a time"));
 }
 
-TEST(LocalWorld, NoWaitIsWithoutEnd) {
-  const std::unique_ptr<LocalWorld> world = *LocalWorld::Create(3, std::chrono::milliseconds(50));
+// Nor where ranks spin before they sleep.
+class Waiting : public testing::TestWithParam<std::chrono::microseconds> {};
+
+TEST_P(Waiting, IsNotWithoutEnd) {
+  const std::unique_ptr<LocalWorld> world =
+      *LocalWorld::Create(3, {.longest_wait = std::chrono::milliseconds(50), .spin = GetParam()});
   HostDevice device;
   float x[2] = {};
   std::vector<std::unique_ptr<Communicator>> communicators;
@@ -125,6 +129,9 @@ TEST(LocalWorld, NoWaitIsWithoutEnd) {
     EXPECT_TRUE(Contains(status, "the ranks [2] did not come")) << status;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(LocalWorld, Waiting,
+                         testing::Values(std::chrono::microseconds(0), std::chrono::milliseconds(5)));
 
 TEST(LocalWorld, RecordsWhatItsRanksDo) {
   const std::unique_ptr<LocalWorld> world = *LocalWorld::Create(1);
