@@ -43,7 +43,8 @@ TEST_P(InceptionV3, GoesTheWayOfOneRank) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, InceptionV3, testing::Values("data", "branches", "rows", "2x2", "pipeline"),
+INSTANTIATE_TEST_SUITE_P(Shipped, InceptionV3,
+                         testing::Values("data", "branches", "rows", "2x2", "pipeline", "pipeline_2x2"),
                          [](const auto& strategy) { return "By_" + std::string(strategy.param); });
 
 }  // namespace

@@ -64,7 +64,8 @@ TEST_P(InceptionV3, IsProvenAndShared) {
 
 INSTANTIATE_TEST_SUITE_P(Shipped, InceptionV3,
                          testing::Values(Shipped{"data", 0, 0.25}, Shipped{"branches", 0, 0.7},
-                                         Shipped{"rows", 0, 0.51}, Shipped{"2x2", 0, 0.3}, Shipped{"pipeline", 8, 0.3}),
+                                         Shipped{"rows", 0, 0.51}, Shipped{"2x2", 0, 0.3}, Shipped{"pipeline", 8, 0.3},
+                                         Shipped{"pipeline_2x2", 0, 0.3}),
                          [](const auto& shipped) { return "By_" + std::string(shipped.param.strategy); });
 
 }  // namespace

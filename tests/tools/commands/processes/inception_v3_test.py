@@ -8,7 +8,7 @@ import unittest
 from tests.tools.commands.trainer_case import TrainerCase, example
 
 BUILD_MODEL = os.path.abspath("tools/models/build_model")
-STRATEGIES = {"data": 4, "branches": 2, "rows": 2, "2x2": 4, "pipeline": 4}
+STRATEGIES = {"data": 4, "branches": 2, "rows": 2, "2x2": 4, "pipeline": 4, "pipeline_2x2": 4}
 
 
 class InceptionV3Test(TrainerCase):
