@@ -141,7 +141,7 @@ absl::StatusOr<std::vector<Candidate>> Searcher::OfGroupSizes(const PlanOfSize& 
   return candidates;
 }
 
-// The search may leave stages out, where fewer are faster: their ranks would have nothing to do.
+// The search may leave stages out, where fewer are faster: their ranks would have nothing to do, which the plan says.
 Candidate Searcher::Pipelined(const Answer<PipelinePlan>& answer, int data, int stages) const {
   std::vector<int> rank_of_layer(layers_.layers.size(), 0);
   for (size_t stage = 0; stage < answer.plan.first_layer.size(); ++stage) {
@@ -152,6 +152,8 @@ Candidate Searcher::Pipelined(const Answer<PipelinePlan>& answer, int data, int 
   if (answer.plan.micro_batches > 1) strategy.pipeline.order = answer.plan.order;
   strategy.pipeline.stage_axis = "stage";
   Candidate candidate = CandidateOf(SearchKind::kPipeline, std::move(strategy), answer);
+  const auto used = static_cast<int>(answer.plan.first_layer.size());
+  if (used < stages) candidate.plan += fmt::format(" ({} idle)", stages - used);
   candidate.plan += fmt::format(", {} micro-batches, {}", answer.plan.micro_batches, Name(answer.plan.order));
   return candidate;
 }
