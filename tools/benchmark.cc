@@ -27,6 +27,7 @@
 #include "tools/benchmarks/train/checkpoint_benchmark.h"
 #include "tools/benchmarks/train/large_checkpoint.h"
 #include "tools/benchmarks/train/train_benchmark.h"
+#include "tools/commands/input/machine.h"
 #include "tools/commands/oracle/graded_training.h"
 #include "tools/models/models.h"
 #include "tools/program/exit_code.h"
@@ -194,7 +195,11 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
     ASSIGN_OR_RETURN(options.trainer, TrainerPath(flags));
     ASSIGN_OR_RETURN(options.graph, ExampleOf(options.model));
   }
+  ASSIGN_OR_RETURN(options.machine, ReadMachine(flags, /*processes=*/false));
   ASSIGN_OR_RETURN(const std::vector<TrainRow> rows, BenchmarkTrain(options));
+  for (const TrainRow& row : rows) {
+    if (!row.graded.terms.empty()) RETURN_IF_ERROR(KeepRuns({row.graded}, flags));
+  }
   if (flags.IsSet("report")) RETURN_IF_ERROR(WriteFileAtomically(flags.Text("report"), ToJson(rows)));
   context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
@@ -359,7 +364,8 @@ int main(int argc, char** argv) {
           {"train",
            "training throughput, alone and beside another framework",
            "",
-           {"format", "rounds", "steps", "batch", "model", "precision", "peer", "strategy", "report", "trainer"},
+           {"format", "rounds", "steps", "batch", "model", "precision", "peer", "strategy", "report", "trainer",
+            "cluster", "profile", "history"},
            RunTrain},
       },
   };

@@ -56,7 +56,11 @@ std::vector<FlagDefinition> BenchmarkFlags() {
       PathFlag("report",
                "train, models: write the rows (.json; of models also .html, a page with bars); train also measures "
                "how much communication is exposed"),
-      PathFlag("history", "oracle: where a line is appended for each run that is told of; unset: as train's"),
+      PathFlag("cluster", "train, models: where steps are predicted, to be held against what they take: as trainer's"),
+      PathFlag("profile", "train, models: likewise, what calibrate has measured"),
+      PathFlag("history",
+               "oracle and, with --cluster or --profile, train and models: where a line is appended for each run that "
+               "is told of; unset: as trainer's"),
       PathFlag("strategy",
                "of models; of train's hybrid, where the shipped 2 x 2 one is taken for mini-inception if unset"),
   };

@@ -4,8 +4,8 @@
 #include "tools/commands/commands.h"
 #include "tools/commands/processes/armed_fail_points.h"
 #include "tools/program/exit_code.h"
-#include "tools/program/waiting_threads.h"
 #include "tools/program/run_main.h"
+#include "tools/program/waiting_threads.h"
 #include "tools/trainer_flags.h"
 
 int main(int argc, char** argv) {

@@ -65,6 +65,24 @@ class CompileTest(unittest.TestCase):
         self.assertEqual(row["ranks"], 15)
 
 
+def history_of(test, *arguments):
+    """What a benchmark of four steps that count adds to a history."""
+    with tempfile.TemporaryDirectory() as folder:
+        history = os.path.join(folder, "history.jsonl")
+        done = call(*arguments, "--history=" + history)
+        test.assertEqual(done.returncode, 0, done.stderr)
+        with open(history, encoding="utf-8") as file:
+            runs = [json.loads(line) for line in file]
+    for run in runs:
+        test.assertEqual((run["cluster"], run["steps"]), ("two-cores", 4))
+        kinds = [kind for kind in run["terms"] if kind.startswith("op ")]
+        test.assertGreater(len(kinds), 2, run)
+        for kind in ["step", "memory", *kinds]:
+            test.assertGreater(run["terms"][kind]["predicted"], 0)
+            test.assertGreater(run["terms"][kind]["measured"], 0)
+    return runs
+
+
 class TrainTest(unittest.TestCase):
 
     def test_report(self):
@@ -85,6 +103,10 @@ class TrainTest(unittest.TestCase):
                 self.assertLessEqual(rank["gradient_busy_us"], rank["busy_us"])
                 self.assertLessEqual(rank["exposed_us"], rank["busy_us"])
 
+    def test_steps_are_held_against_predictions(self):
+        runs = history_of(self, "train", "--batch=64", "--steps=2", "--rounds=2", "--cluster=two_cores")
+        self.assertEqual({run["model"] for run in runs}, {"mini-inception"})
+        self.assertIn("data:2 model:2", [run["strategy"] for run in runs])
 
     def test_mixed_precision(self):
         done = call("train", "--model=mlp", "--batch=8", "--steps=2", "--rounds=1", "--precision=bf16", "--format=json")
@@ -180,6 +202,15 @@ class ModelsTest(unittest.TestCase):
                               capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
         self.assertEqual(done.returncode, code, done.stderr)
         return json.loads(done.stdout) if code == 0 else done.stderr
+
+    def test_steps_are_held_against_predictions(self):
+        flags = ["--model=conv-stack", "--batch=2", "--dp=2", "--steps=2", "--rounds=2", "--precision=f32"]
+        (run,) = history_of(self, "models", "--cluster=two_cores", *flags)
+        self.assertEqual((run["model"], run["strategy"]), ("conv-stack", "data:2 model:1"))
+        self.assertIn("group data", run["terms"])
+        done = call("models", "--cluster=three_cores", *flags)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("known are: dgx1_v100", done.stderr)
 
     def test_rows(self):
         (row,) = self.rows("--model=conv-stack", "--batch=1")

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "runtime/base/status.h"
 #include "tools/benchmarks/train/training_loop.h"
 #include "tools/commands/memory/planned_process.h"
+#include "tools/commands/oracle/graded_training.h"
 #include "tools/program/version/version.h"
 
 namespace partita {
@@ -21,13 +23,17 @@ constexpr std::string_view kWarm = "warm ";
 
 class ModelLoop {
  public:
-  static absl::StatusOr<ModelLoop> Create(const ModelCase& measured) {
+  static absl::StatusOr<ModelLoop> Create(const ModelCase& measured, const std::optional<Machine>& machine) {
     ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(measured.sizes));
     ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(measured, model.graph));
     ModelLoop loop;
     const ProgramOptions options = ProgramOptionsOf(measured, model.graph);
     ASSIGN_OR_RETURN(loop.training_, TrainingLoop::Create(std::move(model), strategy, options,
                                                           SessionOptionsOf(measured, strategy.mesh.size())));
+    loop.model_ = measured.sizes.name;
+    if (machine) {
+      ASSIGN_OR_RETURN(loop.graded_, GradedTraining::Begin(loop.training_->session(), *machine));
+    }
     return loop;
   }
 
@@ -43,28 +49,32 @@ class ModelLoop {
  private:
   absl::StatusOr<std::string> Warm(int64_t steps) {
     std::optional<CommunicationMeter> meter;
-    ASSIGN_OR_RETURN(const double seconds, Run(steps, meter));
+    ASSIGN_OR_RETURN(const double seconds, Run(steps, meter, [] {}));
     return fmt::format("{}", seconds);
   }
 
   absl::StatusOr<std::string> Count(int64_t steps) {
-    ASSIGN_OR_RETURN(const double seconds, Run(steps, meter_));
+    ASSIGN_OR_RETURN(const double seconds, Run(steps, meter_, [this] {
+                       if (graded_) graded_->AddStep();
+                     }));
     seconds_ += seconds;
     steps_ += steps;
     return fmt::format("{}", seconds);
   }
 
   // Seconds. A rank that is alone has no communication.
-  absl::StatusOr<double> Run(int64_t steps, std::optional<CommunicationMeter>& meter) {
+  absl::StatusOr<double> Run(int64_t steps, std::optional<CommunicationMeter>& meter,
+                             const std::function<void()>& on_step) {
     Session& session = training_->session();
     if (session.ranks() > 1 && !meter) meter.emplace(session);
-    ASSIGN_OR_RETURN(const TrainingResult result, training_->Run(steps, [&meter] {
+    ASSIGN_OR_RETURN(const TrainingResult result, training_->Run(steps, [&] {
       if (meter) meter->AddStep();
+      on_step();
     }));
     return result.seconds;
   }
 
-  std::string Facts() const {
+  absl::StatusOr<std::string> Facts() const {
     const Session& session = training_->session();
     int64_t planned = 0, used = 0;
     for (int rank = 0; rank < session.ranks(); ++rank) {
@@ -77,6 +87,11 @@ class ModelLoop {
       busy += rank.busy / static_cast<double>(communication.size());
       exposed += rank.exposed / static_cast<double>(communication.size());
     }
+    std::string graded;
+    if (graded_) {
+      ASSIGN_OR_RETURN(const GradedRun run, graded_->Run(model_, steps_));
+      if (!run.terms.empty()) graded = ToLine(run);
+    }
     const std::string gpu = session.gpu_name();
     const nlohmann::json facts = {{"device", gpu.empty() ? "host" : gpu},
                                   {"mesh", session.program().meshes[0].ToString()},
@@ -87,7 +102,8 @@ class ModelLoop {
                                   {"planned_process_bytes", PlannedProcessBytes()},
                                   {"step_seconds", steps_ > 0 ? seconds_ / static_cast<double>(steps_) : 0},
                                   {"communication_seconds", busy},
-                                  {"exposed_seconds", exposed}};
+                                  {"exposed_seconds", exposed},
+                                  {"graded", graded}};
     return facts.dump();
   }
 
@@ -101,8 +117,10 @@ class ModelLoop {
                                           .total();
   }
 
+  std::string model_;
   std::unique_ptr<TrainingLoop> training_;
   std::optional<CommunicationMeter> meter_;  // of the steps that count
+  std::optional<GradedTraining> graded_;     // likewise
   double seconds_ = 0;                       // that they took
   int64_t steps_ = 0;
 };
@@ -125,9 +143,10 @@ std::vector<std::string> LoopFlags(const ModelCase& measured) {
   return flags;
 }
 
-absl::Status RunModelLoop(const ModelCase& measured, std::istream& in, std::ostream& out) {
+absl::Status RunModelLoop(const ModelCase& measured, const std::optional<Machine>& machine, std::istream& in,
+                          std::ostream& out) {
   out << "partita " << kToolVersion << std::endl;
-  ASSIGN_OR_RETURN(ModelLoop loop, ModelLoop::Create(measured));
+  ASSIGN_OR_RETURN(ModelLoop loop, ModelLoop::Create(measured, machine));
   out << "ready" << std::endl;
   for (std::string line; std::getline(in, line);) {
     ASSIGN_OR_RETURN(const std::string answer, loop.Answer(line));
@@ -150,6 +169,7 @@ absl::StatusOr<LoopFacts> ParseLoopFacts(const std::string& json) {
   result.step_seconds = facts.value("step_seconds", 0.0);
   result.communication_seconds = facts.value("communication_seconds", 0.0);
   result.exposed_seconds = facts.value("exposed_seconds", 0.0);
+  ASSIGN_OR_RETURN(result.graded, ParseHistory(facts.value("graded", ""), "the session's answer"));
   return result;
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <istream>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tools/benchmarks/models/model_case.h"
+#include "tools/commands/input/machine.h"
+#include "tools/commands/oracle/history.h"
 
 namespace partita {
 
@@ -31,13 +34,15 @@ struct LoopFacts {
   int64_t planned_process_bytes = 0;  // of this whole process on the host, with the batches that lie ready; 0: a GPU's
   double step_seconds = 0;            // mean over the steps that count
   double communication_seconds = 0, exposed_seconds = 0;  // of a step; means over the ranks and the same steps
+  std::vector<GradedRun> graded;  // one, of the same steps, where there is a machine to predict by
 };
 
 // The flags of `benchmark loop` that ask for this case.
 std::vector<std::string> LoopFlags(const ModelCase& measured);
 
-// Until `in` ends.
-absl::Status RunModelLoop(const ModelCase& measured, std::istream& in, std::ostream& out);
+// Until `in` ends. With a machine each step that counts is held against what it was predicted to take there.
+absl::Status RunModelLoop(const ModelCase& measured, const std::optional<Machine>& machine, std::istream& in,
+                          std::ostream& out);
 
 // kInternal: not what the loop answers to `facts`.
 absl::StatusOr<LoopFacts> ParseLoopFacts(const std::string& json);

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <iostream>
+#include <optional>
 #include <string_view>
 
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/built_files.h"
 #include "tools/benchmarks/models/model_benchmark.h"
+#include "tools/commands/input/machine.h"
+#include "tools/commands/oracle/graded_training.h"
 #include "tools/program/exit_code.h"
 
 namespace partita {
@@ -19,6 +22,9 @@ constexpr char kPeerScript[] = "tools/peer/train.py";
 constexpr char kAgreementScript[] = "tools/peer/agree.py";
 constexpr char kStepValues[] = "tools/peer/step_values";
 constexpr char kThisProgram[] = "/proc/self/exe";
+
+// What says by what steps are predicted.
+constexpr const char* kMachineFlags[] = {"cluster", "profile"};
 
 // "image-size" of images, the others of words: of a model that is no such one such a flag is refused.
 absl::Status SetSizes(const Flags& flags, MeasuredModel& model) {
@@ -89,8 +95,9 @@ absl::Status WriteReport(const std::string& path, const std::vector<ModelRow>& r
 }  // namespace
 
 std::vector<std::string> ModelsFlags() {
-  return {"format",    "rounds", "steps", "batch",    "image-size", "vocabulary", "hidden", "layers",     "model",
-          "precision", "dp",     "mp",    "strategy", "device",     "threads",    "peer",   "peer-forms", "report"};
+  return {"format",  "rounds", "steps",      "batch",  "image-size", "vocabulary", "hidden",
+          "layers",  "model",  "precision",  "dp",     "mp",         "strategy",   "device",
+          "threads", "peer",   "peer-forms", "report", "cluster",    "profile",    "history"};
 }
 
 absl::StatusOr<int> RunModels(const CommandContext& context) {
@@ -104,16 +111,21 @@ absl::StatusOr<int> RunModels(const CommandContext& context) {
   options.steps = flags.Int("steps");
   options.rounds = flags.Int("rounds");
   options.loop_command = {kThisProgram, "loop"};
+  RETURN_IF_ERROR(ReadMachine(flags, /*processes=*/false).status());
+  for (const char* const name : kMachineFlags) {
+    if (flags.IsSet(name)) options.loop_command.push_back(fmt::format("--{}={}", name, flags.Text(name)));
+  }
   RETURN_IF_ERROR(AddPeer(flags, options));
   ASSIGN_OR_RETURN(const std::vector<ModelRow> rows, BenchmarkModels(options));
+  for (const ModelRow& row : rows) RETURN_IF_ERROR(KeepRuns(row.session.graded, flags));
   if (flags.IsSet("report")) RETURN_IF_ERROR(WriteReport(flags.Text("report"), rows));
   context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;
 }
 
 std::vector<std::string> LoopCommandFlags() {
-  return {"model",     "batch", "image-size", "vocabulary", "hidden", "layers",
-          "precision", "dp",    "mp",         "strategy",   "device", "threads"};
+  return {"model", "batch", "image-size", "vocabulary", "hidden",  "layers",  "precision",
+          "dp",    "mp",    "strategy",   "device",     "threads", "cluster", "profile"};
 }
 
 absl::StatusOr<int> RunLoop(const CommandContext& context) {
@@ -126,7 +138,8 @@ absl::StatusOr<int> RunLoop(const CommandContext& context) {
   ASSIGN_OR_RETURN(measured.split, SplitOf(flags));
   measured.gpu = flags.Text("device") == "cuda";
   measured.threads = static_cast<int>(flags.Int("threads"));
-  RETURN_IF_ERROR(RunModelLoop(measured, std::cin, context.out));
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
+  RETURN_IF_ERROR(RunModelLoop(measured, machine, std::cin, context.out));
   return kExitFinished;
 }
 

@@ -12,6 +12,7 @@
 #include "tools/benchmarks/train/train_processes.h"
 #include "tools/benchmarks/train/training_loop.h"
 #include "tools/commands/input/pixel_forms.h"
+#include "tools/commands/oracle/graded_training.h"
 #include "tools/models/models.h"
 
 namespace partita {
@@ -25,6 +26,7 @@ struct Case {
   TrainRow row;
   std::unique_ptr<TrainingLoop> loop;
   std::unique_ptr<CommunicationMeter> meter;  // null: not measured
+  std::unique_ptr<GradedTraining> graded;     // likewise
   std::unique_ptr<TimedProcess> peer;
   int single_rank = -1;  // index of the case that it is compared with
   std::vector<double> rates, peer_rates;
@@ -55,6 +57,10 @@ absl::StatusOr<Case> MakeCase(const TrainBenchmarkOptions& options, const Strate
   ASSIGN_OR_RETURN(result.loop, TrainingLoop::Create(std::move(model), strategy, program_options, session_options));
   Session& session = result.loop->session();
   if (!options.trainer.empty() && session.ranks() > 1) result.meter = std::make_unique<CommunicationMeter>(session);
+  if (options.machine) {
+    ASSIGN_OR_RETURN(GradedTraining graded, GradedTraining::Begin(session, *options.machine));
+    result.graded = std::make_unique<GradedTraining>(std::move(graded));
+  }
   result.row.model = options.model;
   result.row.precision = options.mix_precision ? "bf16" : "f32";
   result.row.ranks = session.ranks();
@@ -107,8 +113,9 @@ absl::StatusOr<std::vector<Case>> MakeCases(const TrainBenchmarkOptions& options
 
 absl::Status RunRound(const TrainBenchmarkOptions& options, std::vector<Case>& cases, bool counts) {
   for (Case& entry : cases) {
-    const auto measure = [&entry] {
+    const auto measure = [&entry, counts] {
       if (entry.meter != nullptr) entry.meter->AddStep();
+      if (entry.graded != nullptr && counts) entry.graded->AddStep();
     };
     ASSIGN_OR_RETURN(const TrainingResult result, entry.loop->Run(options.steps, measure));
     if (counts) entry.Count(result);
@@ -119,7 +126,8 @@ absl::Status RunRound(const TrainBenchmarkOptions& options, std::vector<Case>& c
   return absl::OkStatus();
 }
 
-TrainRow RowOf(const TrainBenchmarkOptions& options, const std::vector<Case>& cases, const Case& entry) {
+absl::StatusOr<TrainRow> RowOf(const TrainBenchmarkOptions& options, const std::vector<Case>& cases,
+                               const Case& entry) {
   TrainRow row = entry.row;
   row.samples_per_s = Median(entry.rates);
   if (entry.peer != nullptr) {
@@ -128,6 +136,9 @@ TrainRow RowOf(const TrainBenchmarkOptions& options, const std::vector<Case>& ca
   }
   if (entry.meter != nullptr) row.communication = entry.meter->Local();
   if (entry.single_rank >= 0) row.single_rank_ratio = MedianRatio(entry.rates, cases[entry.single_rank].rates);
+  if (entry.graded != nullptr) {
+    ASSIGN_OR_RETURN(row.graded, entry.graded->Run(options.model, options.steps * options.rounds));
+  }
   row.waits_per_step = static_cast<double>(entry.waits) / static_cast<double>(options.steps * options.rounds);
   row.mean_wait_us = entry.waits == 0 ? 0 : entry.wait_seconds / static_cast<double>(entry.waits) * 1e6;
   return row;
@@ -142,7 +153,10 @@ absl::StatusOr<std::vector<TrainRow>> BenchmarkTrain(const TrainBenchmarkOptions
     RETURN_IF_ERROR(RunRound(options, cases, /*counts=*/true));
   }
   std::vector<TrainRow> rows;
-  for (const Case& entry : cases) rows.push_back(RowOf(options, cases, entry));
+  for (const Case& entry : cases) {
+    ASSIGN_OR_RETURN(TrainRow row, RowOf(options, cases, entry));
+    rows.push_back(std::move(row));
+  }
   if (options.trainer.empty()) return rows;
   cases.clear();  // their threads
   ASSIGN_OR_RETURN(TrainRow processes, TrainAsProcesses(options, kReplicas));

@@ -6,11 +6,14 @@
 #define PARTITA_TOOLS_BENCHMARKS_TRAIN_TRAIN_BENCHMARK_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/api/communication_meter.h"
+#include "tools/commands/input/machine.h"
+#include "tools/commands/oracle/history.h"
 
 namespace partita {
 
@@ -26,6 +29,8 @@ struct TrainBenchmarkOptions {
   // The trainer. If set, how much communication is exposed is measured too, also of two replicas, as threads and as
   // processes, which `trainer launch` starts; they train `graph`, a file of `model`.
   std::string trainer, graph;
+  // If set, rows of threads have what steps were predicted to take there and took; to record them takes some time.
+  std::optional<Machine> machine;
 };
 
 struct TrainRow {
@@ -43,6 +48,7 @@ struct TrainRow {
   double waits_per_step = 0;     // collectives in which a rank had to wait, summed over the ranks
   double mean_wait_us = 0;
   std::vector<RankCommunication> communication;  // by rank; empty: one rank, or not measured
+  GradedRun graded;                              // as a history keeps it; without terms: there is none
 };
 
 absl::StatusOr<std::vector<TrainRow>> BenchmarkTrain(const TrainBenchmarkOptions& options);

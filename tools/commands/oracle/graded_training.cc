@@ -70,6 +70,18 @@ absl::Status GradedTraining::AddTo(ReportProto& report) const {
   return absl::OkStatus();
 }
 
+absl::StatusOr<GradedRun> GradedTraining::Run(const std::string& model, int64_t steps) const {
+  ReportProto report;
+  RETURN_IF_ERROR(AddTo(report));
+  GradedRun run = RunHere();
+  run.terms = RunOf(report).terms;
+  run.model = model;
+  run.strategy = ToString(session_->program().meshes);
+  run.cluster = cluster_;
+  run.steps = steps;
+  return run;
+}
+
 GradedRun RunOf(const ReportProto& report) {
   GradedRun run{report.time(), report.model(), report.strategy(), "", report.cluster(), report.revision(), 0, {}};
   if (report.devices_size() > 0) run.device = report.devices(0).name();

@@ -2,6 +2,7 @@
 #ifndef PARTITA_TOOLS_COMMANDS_ORACLE_GRADED_TRAINING_H_
 #define PARTITA_TOOLS_COMMANDS_ORACLE_GRADED_TRAINING_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,10 @@ class GradedTraining {
   }
 
   // Collective: adds to the report what was predicted and measured, of the step and its memory and of each kind of its
-  // launches; nothing where no step was recorded, or of a cluster
-  // of other devices than these.
+  // launches; nothing where no step was recorded, or of a cluster of other devices than these.
   absl::Status AddTo(ReportProto& report) const;
+  // The same as the line of a history, of a run that has no report; without terms there is nothing to tell.
+  absl::StatusOr<GradedRun> Run(const std::string& model, int64_t steps) const;
 
  private:
   GradedTraining(Session& session, const Machine& machine, StepPrediction predicted);
