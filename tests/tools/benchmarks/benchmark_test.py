@@ -106,6 +106,7 @@ class TrainTest(unittest.TestCase):
     def test_steps_are_held_against_predictions(self):
         runs = history_of(self, "train", "--batch=64", "--steps=2", "--rounds=2", "--cluster=two_cores")
         self.assertEqual({run["model"] for run in runs}, {"mini-inception"})
+        self.assertEqual(runs[0]["strategy"], "one rank")
         self.assertIn("data:2 model:2", [run["strategy"] for run in runs])
 
     def test_mixed_precision(self):

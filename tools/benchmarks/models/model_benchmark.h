@@ -75,6 +75,8 @@ absl::StatusOr<std::vector<ModelRow>> BenchmarkModels(const ModelBenchmarkOption
 
 // What a row says behind its batch: " of 299 px", ", hidden=256".
 std::string SizesText(const ModelRow& row);
+// "1 rank of 2 threads", "4 ranks (data:2 model:2) of 1 thread".
+std::string RanksText(const LoopFacts& session);
 
 // Some lines for each row, for people; a JSON array with the members of ModelRow; a page of HTML that needs no other
 // file, with bars.

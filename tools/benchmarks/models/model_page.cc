@@ -134,9 +134,8 @@ std::string ToHtml(const std::vector<ModelRow>& rows) {
                                  EscapedHtml(host.processor), EscapedHtml(host.system), TimeNow());
   for (const ModelRow& row : rows) {
     text +=
-        fmt::format("<h2>{} {}</h2>\n<p>batch {}{} on {}, {} rank{} ({}) of {} threads</p>\n", EscapedHtml(row.model),
-                    row.precision, row.batch, SizesText(row), EscapedHtml(row.session.device), row.session.ranks,
-                    row.session.ranks == 1 ? "" : "s", EscapedHtml(row.session.mesh), row.session.threads_per_rank);
+        fmt::format("<h2>{} {}</h2>\n<p>batch {}{} on {}, {}</p>\n", EscapedHtml(row.model), row.precision, row.batch,
+                    SizesText(row), EscapedHtml(row.session.device), EscapedHtml(RanksText(row.session)));
     text += ThroughputTable(row) + PeerText(row) + MemoryTable(row) + ShareTable(row);
   }
   return HtmlPage("benchmark models", kStyle, text + kFoot);

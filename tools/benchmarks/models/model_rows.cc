@@ -113,14 +113,18 @@ std::string SizesText(const ModelRow& row) {
   return row.sizes.empty() ? "" : fmt::format(", {}", fmt::join(row.sizes, ", "));
 }
 
+std::string RanksText(const LoopFacts& session) {
+  const std::string ranks = session.ranks == 1 ? "1 rank" : fmt::format("{} ranks ({})", session.ranks, session.mesh);
+  return fmt::format("{} of {} thread{}", ranks, session.threads_per_rank, session.threads_per_rank == 1 ? "" : "s");
+}
+
 std::string ToText(const std::vector<ModelRow>& rows) {
   std::string text;
   for (const ModelRow& row : rows) {
     const std::string unit = fmt::format(" {}/s", row.unit.name);
     text +=
         fmt::format("{} {} batch {}{} on {}", row.model, row.precision, row.batch, SizesText(row), row.session.device);
-    text += fmt::format(", {} rank{} ({}) of {} threads\n", row.session.ranks, row.session.ranks == 1 ? "" : "s",
-                        row.session.mesh, row.session.threads_per_rank);
+    text += fmt::format(", {}\n", RanksText(row.session));
     text += fmt::format("  {}; {:.2f} GFLOP/s, {:.0f} % of the fastest product's {:.2f}; {:.0f} % of the limit\n",
                         ShownIn(row.ours.per_s, unit), row.flops_per_s / 1e9, 100 * row.flop_utilisation,
                         row.product_flops_per_s / 1e9, 100 * row.limit_share);

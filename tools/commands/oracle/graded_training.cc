@@ -76,7 +76,7 @@ absl::StatusOr<GradedRun> GradedTraining::Run(const std::string& model, int64_t 
   GradedRun run = RunHere();
   run.terms = RunOf(report).terms;
   run.model = model;
-  run.strategy = ToString(session_->program().meshes);
+  run.strategy = session_->ranks() == 1 ? "one rank" : ToString(session_->program().meshes);
   run.cluster = cluster_;
   run.steps = steps;
   return run;
