@@ -26,7 +26,7 @@ class InceptionV3 : public testing::TestWithParam<const char*> {};
 
 TEST_P(InceptionV3, GoesTheWayOfOneRank) {
   const std::string name = GetParam();
-  const absl::StatusOr<Strategy> read = LoadStrategy("tools/models/examples/inception_v3_" + name + ".pbtxt");
+  const absl::StatusOr<Strategy> read = LoadStrategy("tools/models/examples/inception_v3/" + name + ".pbtxt");
   ASSERT_TRUE(read.ok()) << read.status();
   Strategy strategy = *read;
   ModelOptions options{.batch = kBatch, .image_size = kPixels, .channel_limit = 4, .classes = kClasses};

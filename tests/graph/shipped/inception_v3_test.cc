@@ -37,7 +37,7 @@ class InceptionV3 : public testing::TestWithParam<Shipped> {
     ModelOptions options{.statistics_samples = GetParam().micro_batch, .auxiliary_head = true};
     absl::StatusOr<Model> model = MakeModel("inception-v3", options, Ops());
     ASSERT_TRUE(model.ok()) << model.status();
-    const std::string file = std::string("tools/models/examples/inception_v3_") + GetParam().strategy + ".pbtxt";
+    const std::string file = std::string("tools/models/examples/inception_v3/") + GetParam().strategy + ".pbtxt";
     const absl::StatusOr<Strategy> strategy = LoadStrategy(file);
     ASSERT_TRUE(strategy.ok()) << strategy.status();
     absl::StatusOr<Program> program = MakeProgram(*model, *strategy, Ops(), {});

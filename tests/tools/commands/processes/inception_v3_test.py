@@ -37,7 +37,7 @@ class InceptionV3Test(TrainerCase):
                 # Statistics of batch norm are those of a micro-batch.
                 parts = name == "pipeline"
                 graph = self.graph(*(["--statistics-samples=4"] if parts else []))
-                split = ["--strategy=" + example(f"inception_v3_{name}.pbtxt")] + (["--micro-batches=2"] if parts else [])
+                split = ["--strategy=" + example(f"inception_v3/{name}.pbtxt")] + (["--micro-batches=2"] if parts else [])
                 serial, _ = self.train(graph, "serial")
                 threads, of_threads = self.train(graph, "threads", *split)
                 processes, of_processes = self.train(graph, "processes", *split, launch=["launch", "--"])
