@@ -6,6 +6,7 @@
 #include "runtime/base/status.h"
 
 namespace partita {
+
 IndexPlaces::IndexPlaces(const LocalNode& node, size_t input) {
   if (input >= node.inputs.size() || !node.inputs[input].has_value()) return;
   const LocalTensor& tensor = *node.inputs[input];
