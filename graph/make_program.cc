@@ -212,10 +212,15 @@ class PassList {
 
   // -1: chosen from what there is.
   void AddBuckets(int64_t bytes, std::vector<Pass>& passes) const {
-    passes.push_back({"bucket_all_reduces", [bytes, link = options_.speed.collective](Graph g) {
-                        return BucketAllReduces(
-                            g, bytes >= 0 ? bytes : BucketBytes(g, link.latency_seconds, link.bytes_per_second));
+    passes.push_back({"bucket_all_reduces", [bytes, this](Graph g) {
+                        return BucketAllReduces(g, bytes >= 0 ? bytes : ChosenBucketBytes(g));
                       }});
+  }
+
+  int64_t ChosenBucketBytes(const Graph& graph) const {
+    if (!options_.speed) return BucketBytes(graph);
+    const LinkSpeed& link = options_.speed->collective;
+    return BucketBytes(graph, link.latency_seconds, link.bytes_per_second);
   }
 
   void AddPipelineOrder(std::vector<Pass>& passes) const {
@@ -229,9 +234,11 @@ class PassList {
   }
 
   void AddExchanges(std::vector<Pass>& passes) const {
-    const LinkCost link{options_.speed.message.latency_seconds, options_.speed.message.bytes_per_second};
-    passes.push_back({"choose_exchanges",
-                      [this, link](Graph g) { return ChooseExchanges(std::move(g), link, strategy_.exchanges); }});
+    std::optional<ExchangeMode> only = strategy_.exchanges;
+    if (!only && !options_.speed) only = ExchangeMode::kDirect;
+    LinkCost link;
+    if (options_.speed) link = {options_.speed->message.latency_seconds, options_.speed->message.bytes_per_second};
+    passes.push_back({"choose_exchanges", [link, only](Graph g) { return ChooseExchanges(std::move(g), link, only); }});
   }
 
   void AddVotes(std::vector<Pass>& passes) const {

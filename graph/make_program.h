@@ -2,6 +2,7 @@
 #ifndef PARTITA_GRAPH_MAKE_PROGRAM_H_
 #define PARTITA_GRAPH_MAKE_PROGRAM_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,8 @@ struct ProgramOptions {
   bool fuse = true;              // passes that join nodes for speed; off where tests look at single values
   bool for_gpu = false;          // also those by which kernels of a GPU alone gain (Fusion::for_gpu)
   int64_t bucket_bytes = -1;     // over the strategy's; -1: as the strategy says
-  MachineSpeed speed = {};       // by which buckets and exchanges are chosen
+  // By which buckets and exchanges are chosen; unset: gradients travel in eight buckets, and exchanges are direct.
+  std::optional<MachineSpeed> speed = {};
   // Values of the forward graph, by name: with any, the program has an entry point `predict` that computes them as
   // evaluation does, and has the inputs that they need. One for each size of the graph.
   std::vector<std::string> predictions = {};

@@ -33,6 +33,12 @@ struct Planned {
   OperandValues operands;
 };
 
+HaloOverlap HaloOverlapOf(const ScheduleOptions& options) {
+  if (options.overlap_halo != OverlapHalo::kAuto) return {options.overlap_halo, 0};
+  if (!options.speed) return {OverlapHalo::kOff, 0};
+  return {OverlapHalo::kAuto, options.speed->hiding_flops};
+}
+
 // What was planned for ranks so far. Ranks that hold blocks of equal sizes need the same memory plan, streams and
 // waits, also if they are not alike.
 class SchedulePlanner {
@@ -46,7 +52,7 @@ class SchedulePlanner {
                      LowerGraph(program_, entry_, rank, local, kernels_,
                                 {.exchange_boxes = options_.exchange_boxes, .round_states = options_.group_updates}));
     LaunchHalosEarly(lowered, entry_);
-    SplitAtHalos(lowered, entry_, local, kernels_, {options_.overlap_halo, options_.speed.hiding_flops});
+    SplitAtHalos(lowered, entry_, local, kernels_, HaloOverlapOf(options_));
     if (!options_.keep_values) ViewColumns(lowered, kernels_);
     if (options_.group_updates && !options_.keep_values) {
       FoldUpdateCasts(lowered);
@@ -87,7 +93,8 @@ class SchedulePlanner {
 
   Streams SeveralStreams(const LocalProgram& lowered) const {
     const std::vector<StreamWork> work = StreamWorkOf(lowered, options_.speed);
-    std::vector<int> streams = AssignStreams(work, options_.compute_streams, options_.speed.device.wait_seconds);
+    const double wait_seconds = options_.speed ? options_.speed->device.wait_seconds : 0;
+    std::vector<int> streams = AssignStreams(work, options_.compute_streams, wait_seconds);
     const int used = StreamsUsed(work, streams);
     return {std::move(streams), used};
   }

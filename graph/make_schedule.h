@@ -3,6 +3,7 @@
 #define PARTITA_GRAPH_MAKE_SCHEDULE_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,8 +16,10 @@
 namespace partita {
 
 struct ScheduleOptions {
-  int compute_streams = 1;   // at most; graph/plan/streams.h
-  MachineSpeed speed = {};   // by which launches are spread over them, and kAuto of overlap_halo chooses
+  int compute_streams = 1;  // at most; graph/plan/streams.h
+  // By which launches are spread over them, and kAuto of overlap_halo chooses; unset: launches take equally long, and
+  // kAuto is kOff.
+  std::optional<MachineSpeed> speed = {};
   int64_t memory_limit = 0;  // bytes of the arena; 0: none
   // A rank's part of its device's memory; 0: not known. With several compute streams memory is not given away at once
   // (MemoryOptions::linger), unless the arena would be larger than this, or than the limit.

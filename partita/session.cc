@@ -13,6 +13,7 @@
 #include "partita/convert.h"
 #include "partita/model_parts.h"
 #include "partita/partita.h"
+#include "partitioner/clusters/cluster_by_default.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/status.h"
 #include "runtime/train/model_file.h"
@@ -61,12 +62,14 @@ absl::StatusOr<Program> ProgramOf(const partita::Model& given, const Split& spli
   program_options.floating = options.f64 ? DType::kF64 : DType::kF32;
   program_options.mix_precision = options.mixed_precision;
   program_options.predictions = options.predict;
+  program_options.speed = SpeedByDefault(strategy.mesh.size());
   ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), program_options));
   return options.train ? std::move(program) : OnlyEntries(std::move(program), {kPredictEntry});
 }
 
-partita::SessionOptions RuntimeOptions(const Options& options) {
+partita::SessionOptions RuntimeOptions(const Options& options, int ranks) {
   partita::SessionOptions runtime;
+  runtime.speed = SpeedByDefault(ranks);
   runtime.seed = options.seed;
   runtime.threads_per_rank = options.threads_per_rank;
   runtime.memory_limit = options.memory_limit;
@@ -173,7 +176,8 @@ Result<Session> Session::Start(const Model& model, const Split& split, const Opt
   return Guarded<Result<Session>>([&]() -> Result<Session> {
     auto program = ProgramOf(model.parts_->model, split, options);
     if (!program.ok()) return ErrorOf(program.status());
-    auto session = partita::Session::Start(*std::move(program), RuntimeOptions(options));
+    const int ranks = program->ranks();
+    auto session = partita::Session::Start(*std::move(program), RuntimeOptions(options, ranks));
     if (!session.ok()) return ErrorOf(session.status());
     auto parts = std::make_unique<Parts>();
     parts->model = model.parts_;

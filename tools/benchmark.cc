@@ -197,9 +197,7 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   }
   ASSIGN_OR_RETURN(options.machine, ReadMachine(flags, /*processes=*/false));
   ASSIGN_OR_RETURN(const std::vector<TrainRow> rows, BenchmarkTrain(options));
-  for (const TrainRow& row : rows) {
-    if (!row.graded.terms.empty()) RETURN_IF_ERROR(KeepRuns({row.graded}, flags));
-  }
+  for (const TrainRow& row : rows) RETURN_IF_ERROR(KeepRuns({row.graded}, flags));
   if (flags.IsSet("report")) RETURN_IF_ERROR(WriteFileAtomically(flags.Text("report"), ToJson(rows)));
   context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;

@@ -27,7 +27,7 @@ namespace partita {
 
 // `hiding_flops`: what kAuto asks of an interior (MachineSpeed).
 struct HaloOverlap {
-  OverlapHalo mode = OverlapHalo::kAuto;
+  OverlapHalo mode = OverlapHalo::kOff;
   double hiding_flops = 0;
 };
 

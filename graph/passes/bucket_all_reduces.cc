@@ -178,22 +178,30 @@ class Bucketer {
   std::vector<Bucket*> bucket_of_;
 };
 
-}  // namespace
+constexpr int64_t kBuckets = 8;
 
-Graph BucketAllReduces(const Graph& graph, int64_t bytes) { return Bucketer(graph, bytes).Run(); }
-
-int64_t BucketBytes(const Graph& graph, double latency, double bytes_per_second) {
-  constexpr double kShareOfLatency = 0.1;
-  constexpr int64_t kBuckets = 8;
-  const auto least = std::max<int64_t>(1, static_cast<int64_t>(latency * bytes_per_second));
-  const auto most = std::max(least, static_cast<int64_t>(latency * bytes_per_second / kShareOfLatency));
+int64_t ReducedGradientBytes(const Graph& graph) {
   const std::vector<bool> gradients = GradientMoves(graph);
   int64_t bytes = 0;
   for (NodeId id = 0; id < static_cast<NodeId>(graph.nodes().size()); ++id) {
     if (!gradients[id] || !IsAllReduce(graph.node(id))) continue;
     for (ValueId input : graph.node(id).inputs) bytes += LocalBytes(graph, input);
   }
+  return bytes;
+}
+
+}  // namespace
+
+Graph BucketAllReduces(const Graph& graph, int64_t bytes) { return Bucketer(graph, bytes).Run(); }
+
+int64_t BucketBytes(const Graph& graph, double latency, double bytes_per_second) {
+  constexpr double kShareOfLatency = 0.1;
+  const auto least = std::max<int64_t>(1, static_cast<int64_t>(latency * bytes_per_second));
+  const auto most = std::max(least, static_cast<int64_t>(latency * bytes_per_second / kShareOfLatency));
+  const int64_t bytes = ReducedGradientBytes(graph);
   return bytes == 0 ? most : std::clamp(bytes / kBuckets, least, most);
 }
+
+int64_t BucketBytes(const Graph& graph) { return std::max<int64_t>(1, ReducedGradientBytes(graph) / kBuckets); }
 
 }  // namespace partita

@@ -26,6 +26,9 @@ Graph BucketAllReduces(const Graph& graph, int64_t bytes);
 // latency takes as long as the transfer.
 int64_t BucketBytes(const Graph& graph, double latency, double bytes_per_second);
 
+// The same where neither is known: gradients make eight buckets.
+int64_t BucketBytes(const Graph& graph);
+
 }  // namespace partita
 
 #endif  // PARTITA_GRAPH_PASSES_BUCKET_ALL_REDUCES_H_

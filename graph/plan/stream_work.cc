@@ -11,13 +11,13 @@ Lane LaneOf(const LocalLaunch& launch) {
   return std::holds_alternative<LocalCollective>(launch.work) ? Lane::kCollective : Lane::kCompute;
 }
 
-std::vector<StreamWork> StreamWorkOf(const LocalProgram& program, const MachineSpeed& speed) {
+std::vector<StreamWork> StreamWorkOf(const LocalProgram& program, const std::optional<MachineSpeed>& speed) {
   std::vector<StreamWork> work(program.launches.size());
   std::vector<int> writer(program.tensors.size(), -1);
   for (size_t l = 0; l < program.launches.size(); ++l) {
     const LocalLaunch& launch = program.launches[l];
     work[l].lane = LaneOf(launch);
-    work[l].seconds = SecondsOf(launch, speed);
+    work[l].seconds = speed ? SecondsOf(launch, *speed) : 1;
     VisitTensors(launch, [&](TensorId tensor, bool write) {
       const TensorId inside = program.tensors[tensor].inside;
       const int maker = writer[tensor] >= 0 || inside < 0 ? writer[tensor] : writer[inside];

@@ -3,6 +3,7 @@
 #define PARTITA_GRAPH_PLAN_STREAM_WORK_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "graph/schedule/local_program.h"
@@ -22,8 +23,8 @@ struct StreamWork {
   std::vector<int> producers;  // the (earlier) launches that make what this one reads; one may be named twice
 };
 
-// By launch. Linear in the program.
-std::vector<StreamWork> StreamWorkOf(const LocalProgram& program, const MachineSpeed& speed);
+// By launch. Without `speed` each takes one second. Linear in the program.
+std::vector<StreamWork> StreamWorkOf(const LocalProgram& program, const std::optional<MachineSpeed>& speed);
 
 }  // namespace partita
 

@@ -42,6 +42,8 @@ struct DeviceKind {
   bool cores_shared = false;   // the numbers above are of all ranks of a domain together
   int compute_capability = 0;  // of GPUs, e.g. 90
   double wake_seconds = 0;     // until a stream goes on that has waited for another one
+  std::string model = {};      // of GPUs, as CUDA has it, e.g. "NVIDIA H200"; empty: not known
+  int cores = 0;               // of cores_shared: how many they are; 0: not known
   Slowdown slowdown = {};      // of cores_shared; empty: a rank has its share of them however few compute
 };
 

@@ -35,12 +35,25 @@ absl::Status CheckGeneration(const DeviceKind& kind) {
                          host ? "of the host it is unset" : "of a GPU 70 or more is needed");
 }
 
+absl::Status CheckModel(const DeviceKind& kind) {
+  if (kind.backend == BackendKind::kCuda || kind.model.empty()) return absl::OkStatus();
+  return InvalidArgument("field model is {}; of the host it is unset", Quoted(kind.model));
+}
+
+absl::Status CheckCores(const DeviceKind& kind) {
+  if (kind.cores == 0 || (kind.cores > 0 && kind.cores_shared)) return absl::OkStatus();
+  return InvalidArgument("field cores is {}; {}", kind.cores,
+                         kind.cores < 0 ? "1 or more are allowed" : "it is for devices with cores_shared");
+}
+
 absl::Status CheckKind(const DeviceKind& kind) {
   RETURN_IF_ERROR(CheckPositive("field memory_bytes", static_cast<double>(kind.memory_bytes)));
   RETURN_IF_ERROR(CheckPositive("field bytes_per_second", kind.bytes_per_second));
   RETURN_IF_ERROR(CheckLatency("field launch_seconds", kind.launch_seconds));
   RETURN_IF_ERROR(CheckLatency("field wake_seconds", kind.wake_seconds));
   RETURN_IF_ERROR(CheckGeneration(kind));
+  RETURN_IF_ERROR(CheckModel(kind));
+  RETURN_IF_ERROR(CheckCores(kind));
   for (const auto& [dtype, rate] : kind.flops_per_second) {
     RETURN_IF_ERROR(WithContext(std::string("rate of ") + Name(dtype), CheckPositive("field flops_per_second", rate)));
   }
@@ -68,6 +81,9 @@ class ClusterMaker {
     ASSIGN_OR_RETURN(const int root, Root());
     cluster_.name = description_.name;
     cluster_.kinds = description_.kinds;
+    for (DeviceKind& kind : cluster_.kinds) {
+      if (kind.cores > 0 && kind.slowdown.empty()) kind.slowdown = {{1, 1}, {kind.cores, 1}};
+    }
     RETURN_IF_ERROR(Add(root, -1, description_.domains[root].name));
     RETURN_IF_ERROR(CheckReached());
     if (cluster_.devices.empty()) return InvalidArgument("no domain has devices; at least one device is needed");

@@ -19,7 +19,6 @@ constexpr double kMessagesOfExchange = 4;
 DeviceSpeed SlowestDevice(const Cluster& cluster, int ranks) {
   DeviceSpeed slowest;
   slowest.flops_per_second = slowest.bf16_flops_per_second = slowest.bytes_per_second = kInfinity;
-  slowest.launch_seconds = 0;
   std::vector<int> sharing(cluster.domains.size(), 0);
   for (int r = 0; r < ranks; ++r) ++sharing[cluster.devices[r].domain];
   for (int r = 0; r < ranks; ++r) {
@@ -29,8 +28,7 @@ DeviceSpeed SlowestDevice(const Cluster& cluster, int ranks) {
     slowest.bf16_flops_per_second = std::min(slowest.bf16_flops_per_second, RateOf(kind, DType::kBF16) / share);
     slowest.bytes_per_second = std::min(slowest.bytes_per_second, kind.bytes_per_second / share);
     slowest.launch_seconds = std::max(slowest.launch_seconds, kind.launch_seconds);
-    // A launch that waits for another stream begins as late as one that is launched.
-    if (kind.backend == BackendKind::kCuda) slowest.wait_seconds = slowest.launch_seconds;
+    slowest.wait_seconds = std::max(slowest.wait_seconds, kind.wake_seconds);
   }
   return slowest;
 }

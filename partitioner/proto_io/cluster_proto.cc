@@ -56,7 +56,9 @@ absl::StatusOr<DeviceKind> ReadKind(const DeviceProto& proto) {
                   proto.launch_seconds(),
                   proto.cores_shared(),
                   proto.compute_capability(),
-                  proto.wake_seconds()};
+                  proto.wake_seconds(),
+                  proto.model(),
+                  proto.cores()};
   RETURN_IF_ERROR(ReadRates(proto, kind));
   return kind;
 }
@@ -94,6 +96,8 @@ void Write(const DeviceKind& kind, DeviceProto& proto) {
   proto.set_cores_shared(kind.cores_shared);
   proto.set_compute_capability(kind.compute_capability);
   proto.set_wake_seconds(kind.wake_seconds);
+  proto.set_model(kind.model);
+  proto.set_cores(kind.cores);
 }
 
 void Write(const DomainDescription& domain, DomainProto& proto) {

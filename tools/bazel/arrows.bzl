@@ -137,6 +137,8 @@ ARROWS = {
     "partitioner/profile": "runtime/base graph/value partitioner/cluster partitioner/cost",
     "partitioner/proto_io": "runtime/base proto graph/value graph/proto_io partitioner/cluster partitioner/papers" +
                             " partitioner/profile",
+    # Machines that are known by name, one of which is taken where none is said.
+    "partitioner/clusters": "runtime/base graph/schedule partitioner/cluster partitioner/cost partitioner/proto_io",
 
     # A session: the one place that knows the compiler and all that runs what it makes.
     "runtime/data": "runtime/base graph/value",
@@ -168,8 +170,8 @@ ARROWS = {
     "runtime/decode": "runtime/base graph/value graph/ir runtime/data runtime/api runtime/train",
 
     # The library's one face.
-    "partita": "runtime/base graph graph/value graph/ir graph/read graph/proto_io ops partitioner runtime/api" +
-               " runtime/api/rank runtime/checkpoint runtime/train",
+    "partita": "runtime/base graph graph/value graph/ir graph/read graph/proto_io ops partitioner" +
+               " partitioner/clusters runtime/api runtime/api/rank runtime/checkpoint runtime/train",
 }
 
 def includers():

@@ -12,6 +12,7 @@
 #include "graph/read/verify_model.h"
 #include "ops/graph_builder.h"
 #include "ops/registry.h"
+#include "partitioner/clusters/cluster_by_default.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/api/backend/backend.h"
 #include "runtime/base/status.h"
@@ -68,12 +69,12 @@ absl::Status VerifySchedules(const Program& program, const std::vector<Schedule>
 
 absl::Status Measure(Measured& measured, const Backend& backend) {
   RETURN_IF_ERROR(Timed(measured.verify, [&] { return VerifyModel(measured.model, Ops()); }));
-  ASSIGN_OR_RETURN(const Program program, Timed(measured.partition, [&]() -> absl::StatusOr<Program> {
-                     ASSIGN_OR_RETURN(
-                         const Strategy strategy,
+  ASSIGN_OR_RETURN(
+      const Program program, Timed(measured.partition, [&]() -> absl::StatusOr<Program> {
+        ASSIGN_OR_RETURN(const Strategy strategy,
                          DataModelStrategy(measured.model.graph, measured.wanted.data, measured.wanted.model));
-                     return MakeProgram(measured.model, strategy, Ops());
-                   }));
+        return MakeProgram(measured.model, strategy, Ops(), {.speed = SpeedByDefault(strategy.mesh.size())});
+      }));
   ASSIGN_OR_RETURN(const std::vector<Schedule> schedules, Timed(measured.schedule, [&] {
                      return backend.MakeSchedules(program, program.graph(kTrainEntry));
                    }));

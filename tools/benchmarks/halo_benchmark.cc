@@ -11,6 +11,7 @@
 #include "graph/make_program.h"
 #include "graph/timeline/overlap.h"
 #include "ops/registry.h"
+#include "partitioner/clusters/cluster_by_default.h"
 #include "runtime/api/session.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/median.h"
@@ -83,8 +84,9 @@ absl::StatusOr<Case> MakeCase(const HaloBenchmarkOptions& options, bool delayed,
   Strategy strategy;
   strategy.mesh = Mesh{{{"height", options.ranks}}};
   strategy.ops.push_back({"images", {{"height", AxisConfig{"height", 0, {}}}}, {}});
-  ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops()));
   SessionOptions session;
+  session.speed = SpeedByDefault(options.ranks);
+  ASSIGN_OR_RETURN(Program program, MakeProgram(model, strategy, Ops(), {.speed = session.speed}));
   session.threads_per_rank = 1;
   session.record_timeline = true;
   session.overlap_halo = overlap;

@@ -8,6 +8,7 @@
 
 #include "graph/make_program.h"
 #include "ops/registry.h"
+#include "partitioner/cost/cluster_speed.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/simulate/simulate.h"
 #include "runtime/api/backend/backend.h"
@@ -40,12 +41,14 @@ absl::Status Measure(const SimulateCase& wanted, const Backend& backend, Measure
   ASSIGN_OR_RETURN(Model model, MakeModel(wanted.model, options, Ops()));
   model.learning_rate.steps = 1;  // of a run, which there is none
   ASSIGN_OR_RETURN(const Strategy strategy, DataModelStrategy(model.graph, wanted.data, wanted.ranks_of_replica));
-  ASSIGN_OR_RETURN(const Program program,
-                   Timed(measured.program.emplace_back(), [&] { return MakeProgram(model, strategy, Ops()); }));
+  const int ranks = strategy.mesh.size();
+  ASSIGN_OR_RETURN(const Cluster cluster, NodesOfEight(ranks));
+  const ProgramOptions program_options{.speed = SpeedOf(cluster, ranks)};
+  ASSIGN_OR_RETURN(const Program program, Timed(measured.program.emplace_back(),
+                                                [&] { return MakeProgram(model, strategy, Ops(), program_options); }));
   ASSIGN_OR_RETURN(const FoldedSchedules schedules, Timed(measured.schedule.emplace_back(), [&] {
                      return backend.MakeFoldedSchedules(program, program.graph(kTrainEntry));
                    }));
-  ASSIGN_OR_RETURN(const Cluster cluster, NodesOfEight(program.ranks()));
   ASSIGN_OR_RETURN(const SimulatedStep step, Timed(measured.simulate.emplace_back(),
                                                    [&] { return Simulate(program, schedules.ByRank(), cluster); }));
   measured.row.model = wanted.model;

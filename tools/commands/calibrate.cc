@@ -70,7 +70,8 @@ absl::StatusOr<int> RunCalibrate(const CommandContext& context) {
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph, std::nullopt));
-  CalibrationOptions options{ReadProgramOptions(flags, std::nullopt), ReadPlanOptions(flags, std::nullopt),
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, std::nullopt, strategy.mesh.size()));
+  CalibrationOptions options{ReadProgramOptions(flags, speed), ReadPlanOptions(flags, speed),
                              flags.Int("steps") > 0 ? flags.Int("steps") : kSteps};
   ASSIGN_OR_RETURN(Profile profile, MeasureMachine(model, {&strategy, 1}, options));
   profile.key = KeyOfThisMachine();

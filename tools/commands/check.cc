@@ -15,9 +15,9 @@ absl::StatusOr<int> Check(const CommandContext& context) {
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(context.flags, /*processes=*/false));
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(context.flags, model.graph, machine));
-  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(context.flags, machine, strategy.mesh.size()));
   ProgramOptions options;
-  if (speed) options.speed = *speed;
+  options.speed = speed;
   options.verify_passes = context.flags.Bool("verify-passes");
   ASSIGN_OR_RETURN(const Program program, MakeProgramOf(context.flags, model, strategy, options));
   context.out << fmt::format("graph     ok: {} nodes, {} states\n", model.graph.nodes().size(),

@@ -52,7 +52,7 @@ SetDecoderOptions DecoderOptions(const Flags& flags, const Graph& graph) {
 }
 
 absl::StatusOr<Program> DecodingProgram(const Flags& flags, const Model& model, const Strategy& strategy,
-                                        const std::optional<MachineSpeed>& speed) {
+                                        const MachineSpeed& speed) {
   ASSIGN_OR_RETURN(Program program, MakeProgramOf(flags, model, strategy, ReadProgramOptions(flags, speed)));
   for (const char* const entry : {kEncodeEntry, kStepEntry}) {
     const absl::Status there = program.PlaceOf(entry).status();
@@ -100,7 +100,7 @@ absl::StatusOr<int> RunDecode(const CommandContext& context) {
   ASSIGN_OR_RETURN(const bool processes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, processes));
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph, machine));
-  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, machine, strategy.mesh.size()));
   ASSIGN_OR_RETURN(Program program, DecodingProgram(flags, model, strategy, speed));
   ASSIGN_OR_RETURN(const Vocabulary vocabulary, ReadVocabulary(flags.Text("data"), {}));
   RETURN_IF_ERROR(CheckPairMarks(vocabulary));

@@ -34,7 +34,7 @@ absl::StatusOr<int> RunEvaluate(const CommandContext& context) {
   ASSIGN_OR_RETURN(const bool processes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, processes));
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph, machine));
-  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, machine, strategy.mesh.size()));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, model, /*trains=*/false));
   const std::optional<Beginning> beginning = loaded->beginning();
   const DataRequest request = {.training = Need::kNo,

@@ -156,7 +156,7 @@ class Planning {
 
   // Of a program that was predicted already, that one.
   absl::StatusOr<PlanProto> MakePlanOfChosen() const {
-    ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine_, chosen_.strategy.mesh.size()));
+    ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags_, machine_, chosen_.strategy.mesh.size()));
     const Spread spread = flags_.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
     ProgramOptions options = ReadProgramOptions(flags_, speed);
     options.count_votes = spread == Spread::kProcesses;

@@ -32,7 +32,7 @@ std::string PredictedValue(const Flags& flags, const Graph& graph) {
 }
 
 absl::StatusOr<Program> PredictionProgram(const Flags& flags, const Model& model, const Strategy& strategy,
-                                          const std::optional<MachineSpeed>& speed, const std::string& value,
+                                          const MachineSpeed& speed, const std::string& value,
                                           const GivenForms& given) {
   ProgramOptions options = ReadProgramOptions(flags, speed);
   options.given = given;
@@ -65,7 +65,7 @@ absl::StatusOr<int> RunPredict(const CommandContext& context) {
   ASSIGN_OR_RETURN(const bool processes, IsOneOfSeveral());
   ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, processes));
   ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph, machine));
-  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, strategy.mesh.size()));
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, machine, strategy.mesh.size()));
   const std::string value = PredictedValue(flags, model.graph);
   ASSIGN_OR_RETURN(Program program, PredictionProgram(flags, model, strategy, speed, value, {}));
   const EntryPoint& entry = *program.Find(kPredictEntry);

@@ -74,7 +74,8 @@ absl::StatusOr<int> RunSweep(const CommandContext& context) {
   const Flags& flags = context.flags;
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckAcceleration(flags));
-  if (!flags.IsSet("cluster")) return FlagError("flag --cluster: on which machines? (a file as in tools/clusters)");
+  if (!flags.IsSet("cluster"))
+    return FlagError("flag --cluster: on which machines? (a file as in partitioner/clusters)");
   RETURN_IF_ERROR(CheckOutputs(flags, {"page"}));
   ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
   const Cluster& cluster = machine->cluster;

@@ -90,7 +90,7 @@ absl::StatusOr<Prepared> Prepare(const Flags& flags) {
   ASSIGN_OR_RETURN(prepared.machine, ReadMachine(flags, processes));
   ASSIGN_OR_RETURN(prepared.chosen, ChosenStrategyOf(flags, prepared.model, /*exact=*/false, prepared.machine));
   const Strategy& strategy = prepared.chosen.strategy;
-  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(prepared.machine, strategy.mesh.size()));
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, prepared.machine, strategy.mesh.size()));
   ASSIGN_OR_RETURN(std::optional<LoadedModel> loaded, OpenLoaded(flags, prepared.model, /*trains=*/true));
   ASSIGN_OR_RETURN(const Resumption resumption, OpenResumed(flags, prepared.model));
   const std::optional<ResumedCheckpoint>& resumed = resumption.checkpoint;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kSteps = 3;
 
-VerifyPlanOptions ReadOptions(const Flags& flags, const std::optional<MachineSpeed>& speed) {
+VerifyPlanOptions ReadOptions(const Flags& flags, const MachineSpeed& speed) {
   VerifyPlanOptions options;
   options.session = ReadExactSessionOptions(flags, speed);
   if (flags.Text("precision") == "f64") {
@@ -67,7 +67,7 @@ absl::StatusOr<std::unique_ptr<PlanVerifier>> Start(const Flags& flags, Model mo
   SetScheduleLength(StepsOf(flags), model.learning_rate);
   ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
   ASSIGN_OR_RETURN(const ChosenStrategy chosen, ChosenStrategyOf(flags, model, /*exact=*/true, machine));
-  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, chosen.strategy.mesh.size()));
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, machine, chosen.strategy.mesh.size()));
   ProgramOptions options = ReadProgramOptions(flags, speed);
   options.given = GivenFormsOf(data);
   ASSIGN_OR_RETURN(Program plan, MakeProgramOf(flags, model, chosen.strategy, options));

@@ -68,11 +68,7 @@ int Backend::compute_streams() const {
 ScheduleOptions Backend::schedule_options() const {
   ScheduleOptions options;
   options.compute_streams = compute_streams();
-  if (options_.speed) {
-    options.speed = *options_.speed;
-  } else if (options_.device.gpu) {
-    options.speed = SpeedOfGpu(device_name_, options_.device.allow_tf32);
-  }
+  options.speed = options_.speed;
   options.memory_limit = options_.memory_limit;
   options.device_bytes = gpu_bytes_ / ranks_of_gpu_;
   options.group_updates = options_.group_updates || options_.device.gpu.has_value();

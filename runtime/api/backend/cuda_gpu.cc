@@ -93,19 +93,9 @@ absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions& options) {
 
 std::string GpuModel(const Device& gpu) { return static_cast<const CudaDevice&>(gpu).model(); }
 
-// The peaks are those of its description. The rest is estimated: NVLink's data sheet gives 450 GB/s each way; a small
-// kernel of a captured step takes 2 us, and one that follows on another stream begins 2 us later than on the same one.
-MachineSpeed SpeedOfGpu(const std::string& model, bool allow_tf32) {
-  const GpuDescription* const known = FindDescription(model);
-  const GpuPeaks& peaks = known == nullptr ? H200().peaks : known->peaks;
-  MachineSpeed speed;
-  speed.device.flops_per_second = allow_tf32 ? peaks.tf32 : peaks.f32;
-  speed.device.bf16_flops_per_second = peaks.bf16;
-  speed.device.bytes_per_second = peaks.memory_bytes;
-  speed.device.launch_seconds = 2e-6;
-  speed.device.wait_seconds = 2e-6;
-  speed.collective = {2e-6, 450e9};
-  return speed;
+std::string ModelOfGpu(int index) {
+  const absl::StatusOr<std::string> model = CudaDeviceModel(index);
+  return model.ok() ? *model : H200().model;
 }
 
 absl::Status CheckRanksOfGpu(int ranks, const std::string& gpu) { return CudaLocalWorld::CheckRanks(ranks, gpu); }

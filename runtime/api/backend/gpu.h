@@ -7,7 +7,6 @@
 
 #include "absl/status/statusor.h"
 #include "graph/ir/program.h"
-#include "graph/schedule/machine_speed.h"
 #include "runtime/api/rank/session_options.h"
 #include "runtime/comm/world.h"
 #include "runtime/device/device.h"
@@ -28,8 +27,9 @@ std::string GpuModel(const Device& gpu);
 // Over so many streams launches are spread unless the options say otherwise: an inception block has four branches.
 inline constexpr int kComputeStreamsOfGpu = 4;
 
-// How fast a GPU of this model is reckoned to be where launches are spread; one that is not known as an H200.
-MachineSpeed SpeedOfGpu(const std::string& model, bool allow_tf32);
+// The same of the GPU that has this index, which is not opened; of the one that is described (DescribeGpu) if there is
+// none. Empty: this program was built without CUDA.
+std::string ModelOfGpu(int index);
 
 // kInvalidArgument: more ranks than can share a GPU in one process.
 absl::Status CheckRanksOfGpu(int ranks, const std::string& gpu);

@@ -12,7 +12,7 @@ absl::Status NoGpu() {
 
 absl::StatusOr<std::unique_ptr<Device>> OpenGpu(const SessionOptions&) { return NoGpu(); }
 std::string GpuModel(const Device& gpu) { return gpu.name(); }
-MachineSpeed SpeedOfGpu(const std::string&, bool) { return {}; }
+std::string ModelOfGpu(int) { return ""; }
 absl::Status CheckRanksOfGpu(int, const std::string&) { return NoGpu(); }
 absl::StatusOr<std::unique_ptr<KernelLibrary>> MakeGpuKernels(Device&, const SessionOptions&) { return NoGpu(); }
 absl::StatusOr<DescribedGpu> DescribeGpu(const SessionOptions&) { return NoGpu(); }

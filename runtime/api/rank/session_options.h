@@ -65,7 +65,7 @@ struct SessionOptions {
   int64_t memory_limit = 0;    // bytes of a rank's arena; 0: none
   bool group_updates = false;  // the optimizer as one launch (graph/lower/group_updates.h); on a GPU it always is
   OverlapHalo overlap_halo = OverlapHalo::kAuto;  // convolutions in parts, so that some run while ghosts travel
-  std::optional<MachineSpeed> speed = {};         // by which schedules are made; unset: as is known of the device
+  std::optional<MachineSpeed> speed = {};         // by which schedules are made (ScheduleOptions)
   bool record_timeline = false;
   DeviceOptions device;
   StallOptions stall;

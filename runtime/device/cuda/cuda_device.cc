@@ -66,6 +66,21 @@ class CudaArena : public Arena {
   const int64_t bytes_;
 };
 
+absl::StatusOr<cudaDeviceProp> PropertiesOf(int index, const CudaApi& api) {
+  ASSIGN_OR_RETURN(const int devices, CountCudaDevices(api));
+  if (devices == 0) return Unavailable("there is no GPU on this machine that CUDA sees");
+  if (index < 0 || index >= devices) {
+    return InvalidArgument("there is no device cuda:{}; this machine has {}", index,
+                           devices == 1 ? "cuda:0 only" : fmt::format("cuda:0 to cuda:{}", devices - 1));
+  }
+  cudaDeviceProp properties = {};
+  if (const cudaError_t error = api.cudaGetDeviceProperties(&properties, index); error != cudaSuccess) {
+    api.cudaGetLastError();
+    return CudaStatus(api, error, "cudaGetDeviceProperties", fmt::format("device 'cuda:{}'", index));
+  }
+  return properties;
+}
+
 }  // namespace
 
 absl::StatusOr<int> CountCudaDevices(const CudaApi& api) {
@@ -76,6 +91,11 @@ absl::StatusOr<int> CountCudaDevices(const CudaApi& api) {
   api.cudaGetLastError();
   if (error == cudaErrorNoDevice) return 0;
   return CudaStatus(api, error, "cudaGetDeviceCount", "CUDA");
+}
+
+absl::StatusOr<std::string> CudaDeviceModel(int index, const CudaApi& api) {
+  ASSIGN_OR_RETURN(const cudaDeviceProp properties, PropertiesOf(index, api));
+  return std::string(properties.name);
 }
 
 CudaDevice::CudaDevice(CudaDeviceOptions options, const cudaDeviceProp& properties)
@@ -89,18 +109,7 @@ CudaDevice::CudaDevice(CudaDeviceOptions options, const cudaDeviceProp& properti
       multiprocessors_(properties.multiProcessorCount) {}
 
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(CudaDeviceOptions options) {
-  const CudaApi& api = *options.api;
-  ASSIGN_OR_RETURN(const int devices, CountCudaDevices(api));
-  if (devices == 0) return Unavailable("there is no GPU on this machine that CUDA sees");
-  if (options.index < 0 || options.index >= devices) {
-    return InvalidArgument("there is no device cuda:{}; this machine has {}", options.index,
-                           devices == 1 ? "cuda:0 only" : fmt::format("cuda:0 to cuda:{}", devices - 1));
-  }
-  cudaDeviceProp properties = {};
-  if (const cudaError_t error = api.cudaGetDeviceProperties(&properties, options.index); error != cudaSuccess) {
-    api.cudaGetLastError();
-    return CudaStatus(api, error, "cudaGetDeviceProperties", fmt::format("device 'cuda:{}'", options.index));
-  }
+  ASSIGN_OR_RETURN(const cudaDeviceProp properties, PropertiesOf(options.index, *options.api));
   std::unique_ptr<CudaDevice> device(new CudaDevice(std::move(options), properties));
   RETURN_IF_ERROR(device->context_.Activate());
   RETURN_IF_ERROR(device->CheckCode());

@@ -71,6 +71,10 @@ class CudaDevice : public Device {
 // GPUs of this machine. kUnavailable: no driver, or one that is too old.
 absl::StatusOr<int> CountCudaDevices(const CudaApi& api = RealCudaApi());
 
+// CudaDevice::model of the GPU that has this index, which need not be one that this program can use. Errors are those
+// of Create.
+absl::StatusOr<std::string> CudaDeviceModel(int index, const CudaApi& api = RealCudaApi());
+
 }  // namespace partita
 
 #endif  // PARTITA_RUNTIME_DEVICE_CUDA_CUDA_DEVICE_H_

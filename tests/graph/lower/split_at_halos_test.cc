@@ -237,14 +237,16 @@ TEST(SplitAtHalos, BoundaryRowsDoNotWaitForColumns) {
 TEST(SplitAtHalos, PaysForLargeConvolutionsOnly) {
   const Mesh rows{{{"height", 2}}};
   const Program small = SplitLeNet(rows, 2, 12), large = SplitLeNet(rows, 16, 64);
-  EXPECT_EQ(Interiors(SchedulesOf(small, small.graph(kTrainEntry))), 0);
-  EXPECT_EQ(Interiors(SchedulesOf(large, large.graph(kTrainEntry))), 4) << "two convolutions on two ranks";
-  ScheduleOptions quick;
-  quick.speed.hiding_flops = 1e12;
+  const ScheduleOptions usual{.speed = MachineSpeed{.hiding_flops = 4e6}};
+  EXPECT_EQ(Interiors(SchedulesOf(small, small.graph(kTrainEntry), usual)), 0);
+  EXPECT_EQ(Interiors(SchedulesOf(large, large.graph(kTrainEntry), usual)), 4) << "two convolutions on two ranks";
+  const ScheduleOptions quick{.speed = MachineSpeed{.hiding_flops = 1e12}};
   EXPECT_EQ(Interiors(SchedulesOf(large, large.graph(kTrainEntry), quick)), 0) << "on a device that is done too soon";
+  EXPECT_EQ(Interiors(SchedulesOf(large, large.graph(kTrainEntry))), 0) << "on a device of which nothing is known";
   // Of 16 ranks each has four rows of 64, of which a 5 x 5 convolution leaves none, or two, inside.
   const Program thin = SplitLeNet({{{"height", 16}}}, 16, 64);
-  EXPECT_LE(Interiors(SchedulesOf(thin, thin.graph(kTrainEntry))), 2) << "at the two ends, where only one side is cut";
+  EXPECT_LE(Interiors(SchedulesOf(thin, thin.graph(kTrainEntry), usual)), 2)
+      << "at the two ends, where only one side is cut";
 }
 
 class WholeKernels : public TestKernels {

@@ -134,6 +134,8 @@ TEST(BucketAllReduces, SizeFollowsFromLatencyAndFromWhatThereIs) {
   EXPECT_EQ(BucketBytes(graph, 1e-9, 1e9), 5) << "an eighth of them";
   EXPECT_EQ(BucketBytes(graph, 7e-9, 1e9), 7) << "a transfer as long as the latency";
   EXPECT_EQ(BucketBytes(graph, 3.5e-10, 1e9), 3) << "latency a tenth of the transfer";
+  EXPECT_EQ(BucketBytes(graph), 5) << "an eighth of them, on links of which nothing is known";
+  EXPECT_EQ(BucketBytes(Parse(kThreeReduces)), 1) << "nothing to divide";
 }
 
 }  // namespace

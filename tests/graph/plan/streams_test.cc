@@ -159,13 +159,15 @@ TEST(AssignStreams, ChainsOfAScheduleStayTogether) {
 }
 
 // By a GPU's speed: waits that cost time, launches that are longer than them.
-constexpr MachineSpeed kSlowWaits{.device = {.launch_seconds = 1e-6, .wait_seconds = 2e-6}};
+constexpr MachineSpeed kSlowWaits{.device = {5e10, 5e10, 1e10, 1e-6, /*wait_seconds=*/2e-6},
+                                  .collective = {20e-6, 5e9}};
 
 TEST(AssignStreams, EveryRandomScheduleIsProvenAndNeedsItsWaits) {
   int waits = 0;
   for (uint64_t seed = 0; seed < 12; ++seed) {
     const Program program = ProgramOf(RandomGraph(seed, 40));
-    const ScheduleOptions options{.compute_streams = 4, .speed = seed % 2 == 0 ? MachineSpeed{} : kSlowWaits};
+    ScheduleOptions options{.compute_streams = 4};
+    if (seed % 2 != 0) options.speed = kSlowWaits;
     Schedule schedule = SchedulesOf(program, program.graph(kTrainEntry), options)[0];
     ASSERT_TRUE(VerifySchedule(schedule).ok()) << VerifySchedule(schedule);
     for (Launch& launch : schedule.launches) {

@@ -27,7 +27,8 @@ Schedule RightSchedule() {
   builder.graph.loss = builder.Op("combine", "loss", {y, sums[1]}, {9, 4});
   const Program program = ProgramOf(builder.graph);
   // Collectives that are quick enough for launches beside each other to gain time.
-  const ScheduleOptions options{.compute_streams = 2, .speed = {.collective = {0, 1e9}}};
+  const MachineSpeed speed{.device = {5e10, 5e10, 1e10, 1e-6, 0}, .collective = {0, 1e9}};
+  const ScheduleOptions options{.compute_streams = 2, .speed = speed};
   return SchedulesOf(program, program.graph(kTrainEntry), options, 40)[1];
 }
 

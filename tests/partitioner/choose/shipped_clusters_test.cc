@@ -1,6 +1,6 @@
 // What --search=auto, grid, groups and layerwise choose is never predicted to be slower than what --dp and --mp say,
 // for the shipped models on the shipped clusters.
-#include "tools/clusters/shipped_clusters.h"
+#include "partitioner/clusters/shipped_clusters.h"
 
 #include <gtest/gtest.h>
 

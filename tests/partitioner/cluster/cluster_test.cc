@@ -88,6 +88,18 @@ TEST(Cluster, RanksThatShareCoresAreCounted) {
   EXPECT_EQ(RanksSharingCores(cluster, 0, 1), 1);
 }
 
+// A rank on one of two cores loses nothing to a second one, and half of its time where four compute.
+TEST(Cluster, RanksLoseWhatExceedsTheCores) {
+  const std::string from = "memory_bytes: 1000";
+  std::string text = kCluster;
+  text.replace(text.find(from), from.size(), from + " cores_shared: true cores: 2");
+  const Slowdown slowdown = Parse(text)->KindOf(0).slowdown;
+  EXPECT_EQ(SlowdownOf(slowdown, 1), 1);
+  EXPECT_EQ(SlowdownOf(slowdown, 2), 1);
+  EXPECT_EQ(SlowdownOf(slowdown, 3), 1.5);
+  EXPECT_EQ(SlowdownOf(slowdown, 4), 2);
+}
+
 TEST(ClusterFile, LinksToNowhereAreRefused) {
   EXPECT_THAT(Refusal("in: \"node\"", "in: \"nodes\""), HasSubstr("'nodes', which there is not; did you mean 'node'?"));
   EXPECT_THAT(Refusal("device: \"gpu\"", "device: \"gpus\""), HasSubstr("did you mean 'gpu'?"));
@@ -123,6 +135,11 @@ TEST(ClusterFile, NumbersThatAreTooLargeOrDoNotFitAreRefused) {
   EXPECT_THAT(Refusal("device: \"gpu\" devices: 2", ""), HasSubstr("no domain has devices"));
   EXPECT_THAT(Refusal("device: \"gpu\"", ""), HasSubstr("both or neither"));
   EXPECT_THAT(Refusal("compute_capability: 80", ""), HasSubstr("of a GPU 70 or more is needed"));
+  EXPECT_THAT(Refusal("backend: \"cuda\" memory_bytes: 1000 bytes_per_second: 1e9 compute_capability: 80",
+                      "backend: \"host\" memory_bytes: 1000 bytes_per_second: 1e9 model: \"NVIDIA H200\""),
+              HasSubstr("field model is 'NVIDIA H200'; of the host it is unset"));
+  EXPECT_THAT(Refusal("memory_bytes: 1000", "memory_bytes: 1000 cores: 2"), HasSubstr("for devices with cores_shared"));
+  EXPECT_THAT(Refusal("memory_bytes: 1000", "memory_bytes: 1000 cores: -2"), HasSubstr("1 or more are allowed"));
   EXPECT_THAT(Refusal("name: \"socket\"", "name: \"node\""), HasSubstr("two have this name"));
 }
 
@@ -130,7 +147,7 @@ TEST(ShippedClusters, AreRead) {
   const std::vector<std::pair<std::string, size_t>> shipped = {
       {"two_cores", 64}, {"dgx1_v100", 8}, {"dgx_a100", 8}, {"hgx_h200", 8}, {"nodes_100gbe", 16}};
   for (const auto& [name, devices] : shipped) {
-    const absl::StatusOr<Cluster> cluster = LoadCluster("tools/clusters/" + name + ".pbtxt");
+    const absl::StatusOr<Cluster> cluster = LoadCluster("partitioner/clusters/" + name + ".pbtxt");
     ASSERT_TRUE(cluster.ok()) << cluster.status();
     EXPECT_EQ(cluster->devices.size(), devices) << name;
   }

@@ -10,10 +10,11 @@
 namespace partita {
 namespace {
 
-// Two nodes of two devices: 10 and 40 GFLOP/s, 2 GB/s, 3 us a launch; 1 us and 4 GB/s within, 10 us and 1 GB/s between.
+// Two nodes of two devices: 10 and 40 GFLOP/s, 2 GB/s, 3 us a launch, 4 us a wait; 1 us and 4 GB/s within, 10 us and 1 GB/s between.
 Cluster Toy(bool cores_shared) {
   DeviceKind kind{"d", BackendKind::kHost, 1000, 2e9, {{DType::kF32, 10e9}, {DType::kBF16, 40e9}}};
   kind.launch_seconds = 3e-6;
+  kind.wake_seconds = 4e-6;
   kind.cores_shared = cores_shared;
   const Link inside{Fabric::kMemory, 4e9, 1e-6, 1}, outside{Fabric::kNetwork, 1e9, 10e-6, 1};
   const Link up{Fabric::kNetwork, 1e9, 0, 1};
@@ -29,7 +30,7 @@ TEST(ClusterSpeed, OfTheDevices) {
   EXPECT_EQ(alone.bf16_flops_per_second, 40e9);
   EXPECT_EQ(alone.bytes_per_second, 2e9);
   EXPECT_EQ(alone.launch_seconds, 3e-6);
-  EXPECT_EQ(alone.wait_seconds, 0) << "of the host";
+  EXPECT_EQ(alone.wait_seconds, 4e-6);
   EXPECT_EQ(shared.flops_per_second, 5e9) << "two ranks on a node's cores";
   EXPECT_EQ(shared.bytes_per_second, 1e9);
   EXPECT_EQ(SpeedOf(Toy(true), 3).device.flops_per_second, 5e9) << "that of the fuller node";
@@ -58,15 +59,11 @@ TEST(ClusterSpeed, WorkHidesFourMessages) {
   EXPECT_DOUBLE_EQ(SpeedOf(Toy(false), 4).hiding_flops, 4 * 10e-6 * 10e9);
 }
 
-// The numbers by default are those of the compiler's constants before there were clusters: nothing is chosen anew.
-TEST(MachineSpeed, ByDefaultIsThatOfThreads) {
-  const MachineSpeed speed;
-  EXPECT_EQ(speed.message.latency_seconds, 20e-6);
-  EXPECT_EQ(speed.message.bytes_per_second, 5e9);
-  EXPECT_EQ(speed.collective.latency_seconds, 20e-6);
-  EXPECT_EQ(speed.collective.bytes_per_second, 5e9);
-  EXPECT_EQ(speed.hiding_flops, 4e6);
-  EXPECT_EQ(SpeedOf(Toy(false), 1).message.latency_seconds, speed.message.latency_seconds) << "nobody to talk to";
+TEST(ClusterSpeed, OneRankHasNobodyToTalkTo) {
+  const MachineSpeed alone = SpeedOf(Toy(false), 1);
+  EXPECT_EQ(alone.message.latency_seconds, 0);
+  EXPECT_EQ(alone.collective.bytes_per_second, 0);
+  EXPECT_EQ(alone.hiding_flops, 0);
 }
 
 TEST(RingBytesPerSecond, IsThatOfItsSlowestLink) {

@@ -153,7 +153,8 @@ TEST(Calibration, RanksThatShareACoreAreSlowerForIt) {
   const int ranks = std::min(64, 4 * cores);
   const auto strategy = DataModelStrategy(model->graph, ranks, 1);
   ASSERT_TRUE(strategy.ok()) << strategy.status();
-  const CalibrationOptions options{{}, OracleSession(), /*steps=*/8, /*replicas=*/1, /*collectives=*/false};
+  const CalibrationOptions options{OracleProgram(ranks), OracleSession(ranks), /*steps=*/8, /*replicas=*/1,
+                                   /*collectives=*/false};
   const auto profile = MeasureMachine(*model, {&*strategy, 1}, options);
   ASSERT_TRUE(profile.ok()) << profile.status();
   EXPECT_GT(profile->slowdown.at(ranks), 0.5 * ranks / cores);

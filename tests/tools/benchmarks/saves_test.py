@@ -1,15 +1,9 @@
 """What `benchmark` says of checkpoints: what they cost, and what they come through."""
 
 import json
-import os
-import subprocess
 import unittest
 
-BENCHMARK = os.path.abspath("tools/benchmark")
-
-
-def call(*arguments):
-    return subprocess.run([BENCHMARK, *arguments], capture_output=True, text=True, timeout=300, check=False)
+from tests.tools.benchmarks.benchmark_program import call
 
 
 class CheckpointTest(unittest.TestCase):

@@ -10,7 +10,7 @@ import unittest
 
 from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, example
 
-CLUSTER = os.path.abspath("tools/clusters/dgx1_v100.pbtxt")
+CLUSTER = os.path.abspath("partitioner/clusters/dgx1_v100.pbtxt")
 
 # One rank computes what three others need whole.
 ONE_TO_THREE = """schema_version: 1

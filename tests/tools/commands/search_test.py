@@ -8,7 +8,7 @@ import unittest
 
 from tests.tools.commands.trainer_case import LENET, MLP, TrainerCase, example, without_launchers
 
-CORES = os.path.abspath("tools/clusters/two_cores.pbtxt")
+CORES = os.path.abspath("partitioner/clusters/two_cores.pbtxt")
 
 
 class SearchTest(TrainerCase):

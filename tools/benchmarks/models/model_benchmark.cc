@@ -80,8 +80,9 @@ absl::StatusOr<int> RanksOf(const ModelCase& measured) {
   ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(measured.sizes));
   ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(measured, model.graph));
   SetScheduleLength(1, model.learning_rate);
-  ASSIGN_OR_RETURN(const Program program, MakeProgram(model, strategy, Ops(), ProgramOptionsOf(measured, model.graph)));
-  return program.ranks();
+  const int ranks = strategy.mesh.size();
+  RETURN_IF_ERROR(MakeProgram(model, strategy, Ops(), ProgramOptionsOf(measured, model.graph, ranks)).status());
+  return ranks;
 }
 
 absl::Status AddRunners(const ModelBenchmarkOptions& options, const ModelCase& measured, int ranks, Case& entry) {

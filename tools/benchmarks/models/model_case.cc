@@ -3,12 +3,21 @@
 #include <algorithm>
 
 #include "graph/proto_io/proto_io.h"
+#include "partitioner/clusters/cluster_by_default.h"
 #include "partitioner/data_model_strategy.h"
+#include "runtime/api/backend/gpu.h"
 #include "runtime/base/status.h"
 #include "tools/commands/input/pixel_forms.h"
 #include "tools/program/cache_folder.h"
 
 namespace partita {
+namespace {
+
+MachineSpeed SpeedFor(const ModelCase& measured, int ranks) {
+  return SpeedByDefault(ranks, measured.gpu ? ModelOfGpu(0) : "");
+}
+
+}  // namespace
 
 std::vector<std::string> BenchmarkPrecisions(bool gpu) {
   return gpu ? std::vector<std::string>{"f32", "tf32", "bf16"} : std::vector<std::string>{"f32", "bf16"};
@@ -27,8 +36,9 @@ absl::StatusOr<Strategy> StrategyOf(const ModelCase& measured, const Graph& forw
   return strategy;
 }
 
-ProgramOptions ProgramOptionsOf(const ModelCase& measured, const Graph& forward) {
+ProgramOptions ProgramOptionsOf(const ModelCase& measured, const Graph& forward, int ranks) {
   ProgramOptions options;
+  options.speed = SpeedFor(measured, ranks);
   options.mix_precision = ProductType(measured) == DType::kBF16;
   options.for_gpu = measured.gpu;
   options.given = AssumedForms(forward);
@@ -37,6 +47,7 @@ ProgramOptions ProgramOptionsOf(const ModelCase& measured, const Graph& forward)
 
 SessionOptions SessionOptionsOf(const ModelCase& measured, int ranks) {
   SessionOptions options;
+  options.speed = SpeedFor(measured, ranks);
   options.threads_per_rank = std::max(1, measured.threads / ranks);
   options.device.allow_tf32 = measured.precision == "tf32";
   options.device.deterministic = false;

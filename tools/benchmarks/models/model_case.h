@@ -35,8 +35,8 @@ DType ProductType(const ModelCase& measured);
 // kInvalidArgument: a strategy that is not the model's.
 absl::StatusOr<Strategy> StrategyOf(const ModelCase& measured, const Graph& forward);
 
-// Of a model with this forward graph. Pictures are given as bytes, as the trainer gives them.
-ProgramOptions ProgramOptionsOf(const ModelCase& measured, const Graph& forward);
+// Of a model with this forward graph, for so many ranks. Pictures are given as bytes, as the trainer gives them.
+ProgramOptions ProgramOptionsOf(const ModelCase& measured, const Graph& forward, int ranks);
 // Of so many ranks, as the trainer runs them where it need not give the same bits each time.
 SessionOptions SessionOptionsOf(const ModelCase& measured, int ranks);
 

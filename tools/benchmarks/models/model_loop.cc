@@ -27,9 +27,10 @@ class ModelLoop {
     ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(measured.sizes));
     ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(measured, model.graph));
     ModelLoop loop;
-    const ProgramOptions options = ProgramOptionsOf(measured, model.graph);
-    ASSIGN_OR_RETURN(loop.training_, TrainingLoop::Create(std::move(model), strategy, options,
-                                                          SessionOptionsOf(measured, strategy.mesh.size())));
+    const int ranks = strategy.mesh.size();
+    const ProgramOptions options = ProgramOptionsOf(measured, model.graph, ranks);
+    ASSIGN_OR_RETURN(loop.training_,
+                     TrainingLoop::Create(std::move(model), strategy, options, SessionOptionsOf(measured, ranks)));
     loop.model_ = measured.sizes.name;
     if (machine) {
       ASSIGN_OR_RETURN(loop.graded_, GradedTraining::Begin(loop.training_->session(), *machine));
@@ -169,7 +170,9 @@ absl::StatusOr<LoopFacts> ParseLoopFacts(const std::string& json) {
   result.step_seconds = facts.value("step_seconds", 0.0);
   result.communication_seconds = facts.value("communication_seconds", 0.0);
   result.exposed_seconds = facts.value("exposed_seconds", 0.0);
-  ASSIGN_OR_RETURN(result.graded, ParseHistory(facts.value("graded", ""), "the session's answer"));
+  ASSIGN_OR_RETURN(const std::vector<GradedRun> graded,
+                   ParseHistory(facts.value("graded", ""), "the session's answer"));
+  if (!graded.empty()) result.graded = graded.front();
   return result;
 }
 

@@ -34,7 +34,7 @@ struct LoopFacts {
   int64_t planned_process_bytes = 0;  // of this whole process on the host, with the batches that lie ready; 0: a GPU's
   double step_seconds = 0;            // mean over the steps that count
   double communication_seconds = 0, exposed_seconds = 0;  // of a step; means over the ranks and the same steps
-  std::vector<GradedRun> graded;  // one, of the same steps, where there is a machine to predict by
+  GradedRun graded;  // of the same steps, as a history keeps it; without terms: there is none
 };
 
 // The flags of `benchmark loop` that ask for this case.

@@ -117,7 +117,7 @@ absl::StatusOr<int> RunModels(const CommandContext& context) {
   }
   RETURN_IF_ERROR(AddPeer(flags, options));
   ASSIGN_OR_RETURN(const std::vector<ModelRow> rows, BenchmarkModels(options));
-  for (const ModelRow& row : rows) RETURN_IF_ERROR(KeepRuns(row.session.graded, flags));
+  for (const ModelRow& row : rows) RETURN_IF_ERROR(KeepRuns({row.session.graded}, flags));
   if (flags.IsSet("report")) RETURN_IF_ERROR(WriteReport(flags.Text("report"), rows));
   context.out << (flags.Text("format") == "json" ? ToJson(rows) : ToText(rows));
   return kExitFinished;

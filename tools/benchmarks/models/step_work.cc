@@ -15,7 +15,7 @@ absl::StatusOr<StepWork> WorkOfStep(const ModelCase& measured) {
   ASSIGN_OR_RETURN(Model model, MakeMeasuredModel(measured.sizes));
   SetScheduleLength(1, model.learning_rate);
   ASSIGN_OR_RETURN(const Program program,
-                   MakeProgram(model, Strategy{}, Ops(), ProgramOptionsOf(measured, model.graph)));
+                   MakeProgram(model, Strategy{}, Ops(), ProgramOptionsOf(measured, model.graph, 1)));
   ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
                    Backend::OpenToPlan(1, Spread::kThreads, SessionOptionsOf(measured, 1)));
   const Graph& graph = program.graph(kTrainEntry);

@@ -52,7 +52,7 @@ class Orderer {
   absl::StatusOr<std::vector<OrderedPlan>> Run(const std::string& name) {
     const std::string where = fmt::format("{} on {} ranks", name, ranks_);
     options_.progress(where + ": choosing plans");
-    ASSIGN_OR_RETURN(backend_, Backend::OpenToPlan(ranks_, Spread::kThreads, OracleSession()));
+    ASSIGN_OR_RETURN(backend_, Backend::OpenToPlan(ranks_, Spread::kThreads, OracleSession(ranks_)));
     ASSIGN_OR_RETURN(std::vector<Case> cases, Choose());
     for (Case& one : cases) {
       ASSIGN_OR_RETURN(one.training, TimedTraining::Start(model_, one.plan.strategy));
@@ -71,7 +71,8 @@ class Orderer {
 
  private:
   absl::Status Calibrate(std::span<const Strategy> strategies, int64_t steps) {
-    const CalibrationOptions options{{}, OracleSession(), steps, /*replicas=*/1, /*collectives=*/false};
+    const CalibrationOptions options{OracleProgram(ranks_), OracleSession(ranks_), steps, /*replicas=*/1,
+                                     /*collectives=*/false};
     ASSIGN_OR_RETURN(const Profile profile, MeasureMachine(model_, strategies, options));
     ASSIGN_OR_RETURN(cluster_, ClusterOf(profile, /*processes=*/false));
     times_ = KernelTimesFor(profile, ranks_);
@@ -79,8 +80,9 @@ class Orderer {
   }
 
   absl::StatusOr<PredictedPlan> Predict(const Strategy& strategy) const {
-    return PredictPlan({model_, Ops(), cluster_, times_, backend_->kernels(), {}, backend_->schedule_options()},
-                       strategy);
+    const PlanBasis basis{
+        model_, Ops(), cluster_, times_, backend_->kernels(), OracleProgram(ranks_), backend_->schedule_options()};
+    return PredictPlan(basis, strategy);
   }
 
   // What the search finds, and what differs from it. Kernels of what it finds are measured, and it searches again,
@@ -115,7 +117,7 @@ class Orderer {
                                 .ranks = ranks_,
                                 .searches = {std::begin(kSearches), std::end(kSearches)},
                                 .basis = {Ops(), cluster_, times_},
-                                .program = {},
+                                .program = OracleProgram(ranks_),
                                 .kernels = backend_->kernels(),
                                 .schedule = backend_->schedule_options()};
     ASSIGN_OR_RETURN(const std::vector<Finalist> finalists, ChooseStrategy(request));

@@ -53,7 +53,9 @@ absl::StatusOr<Case> MakeCase(const std::string& name, int ranks, const OracleOp
 
 // What a profile that was measured now says of the session's step; that of its launches is kept.
 absl::StatusOr<double> Predict(Case& one) {
-  const CalibrationOptions options{{}, OracleSession(), one.steps, /*replicas=*/1, /*collectives=*/false};
+  const int ranks = one.strategy.mesh.size();
+  const CalibrationOptions options{OracleProgram(ranks), OracleSession(ranks), one.steps, /*replicas=*/1,
+                                   /*collectives=*/false};
   ASSIGN_OR_RETURN(const Profile profile, MeasureMachine(one.model, {&one.strategy, 1}, options));
   ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile, /*processes=*/false));
   const Session& session = one.training->session();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/timeline/step_times.h"
+#include "partitioner/clusters/cluster_by_default.h"
 #include "runtime/base/median.h"
 #include "runtime/base/status.h"
 
@@ -15,15 +16,20 @@ constexpr int64_t kTrialSteps = 5;
 
 }  // namespace
 
-SessionOptions OracleSession() {
+ProgramOptions OracleProgram(int ranks) { return {.speed = SpeedByDefault(ranks)}; }
+
+SessionOptions OracleSession(int ranks) {
   SessionOptions session;
+  session.speed = SpeedByDefault(ranks);
   session.threads_per_rank = 1;
   session.record_timeline = true;
   return session;
 }
 
 absl::StatusOr<std::unique_ptr<TimedTraining>> TimedTraining::Start(const Model& model, const Strategy& strategy) {
-  ASSIGN_OR_RETURN(std::unique_ptr<TrainingLoop> loop, TrainingLoop::Create(model, strategy, {}, OracleSession()));
+  const int ranks = strategy.mesh.size();
+  ASSIGN_OR_RETURN(std::unique_ptr<TrainingLoop> loop,
+                   TrainingLoop::Create(model, strategy, OracleProgram(ranks), OracleSession(ranks)));
   loop->session().RecordTimeline(true);
   return std::unique_ptr<TimedTraining>(new TimedTraining(std::move(loop)));
 }

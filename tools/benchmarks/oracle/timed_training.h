@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "graph/derive/strategy.h"
 #include "graph/ir/model.h"
+#include "graph/make_program.h"
 #include "runtime/api/rank/session_options.h"
 #include "tools/benchmarks/oracle/oracle_options.h"
 #include "tools/benchmarks/train/training_loop.h"
@@ -16,8 +17,9 @@
 
 namespace partita {
 
-// One thread for each rank.
-SessionOptions OracleSession();
+// How so many ranks are trained, and what is predicted for: by the speeds by default, each with one thread.
+ProgramOptions OracleProgram(int ranks);
+SessionOptions OracleSession(int ranks);
 
 // Thread-compatible.
 class TimedTraining {

@@ -5,6 +5,7 @@
 
 #include "graph/proto_io/proto_io.h"
 #include "ops/registry.h"
+#include "partitioner/clusters/cluster_by_default.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/median.h"
@@ -50,7 +51,9 @@ absl::StatusOr<Case> MakeCase(const TrainBenchmarkOptions& options, const Strate
   ASSIGN_OR_RETURN(Model model, MakeModel(options.model, model_options, Ops()));
   SessionOptions session_options;
   session_options.threads_per_rank = threads_per_rank;
+  session_options.speed = SpeedByDefault(strategy.mesh.size());
   ProgramOptions program_options;
+  program_options.speed = session_options.speed;
   program_options.mix_precision = options.mix_precision;
   program_options.given = AssumedForms(model.graph);
   Case result;

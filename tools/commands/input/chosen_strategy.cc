@@ -61,7 +61,7 @@ absl::StatusOr<ProgramSolver> SolverOf(const Flags& flags) {
 
 absl::StatusOr<std::vector<Finalist>> SearchWith(const Flags& flags, const Model& model, bool exact,
                                                  const Machine& machine, const Setting& setting) {
-  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, setting.ranks));
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, machine, setting.ranks));
   ASSIGN_OR_RETURN(const double copies, CopiesOfWeights(model));
   const SessionOptions options = exact ? ReadExactSessionOptions(flags, speed) : ReadPlanOptions(flags, speed);
   const auto backend = Backend::OpenToPlan(setting.ranks, Spread::kThreads, options);

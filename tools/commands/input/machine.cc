@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "graph/value/node_name.h"
+#include "partitioner/clusters/cluster_by_default.h"
+#include "partitioner/clusters/shipped_clusters.h"
 #include "partitioner/cost/cluster_speed.h"
 #include "partitioner/proto_io/cluster_io.h"
 #include "partitioner/proto_io/profile_io.h"
 #include "runtime/base/status.h"
-#include "tools/clusters/shipped_clusters.h"
+#include "tools/commands/input/run_options.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/version/host.h"
 #include "tools/program/version/version.h"
@@ -76,8 +78,8 @@ KernelTimes KernelTimesOf(const Machine& machine, int ranks) {
   return KernelTimesFor(*machine.profile, RanksSharingCores(machine.cluster, 0, ranks));
 }
 
-absl::StatusOr<std::optional<MachineSpeed>> SpeedFor(const std::optional<Machine>& machine, int ranks) {
-  if (!machine) return std::nullopt;
+absl::StatusOr<MachineSpeed> SpeedFor(const Flags& flags, const std::optional<Machine>& machine, int ranks) {
+  if (!machine) return SpeedByDefault(ranks, GpuModelFor(flags));
   RETURN_IF_ERROR(CheckRanks(machine->cluster, ranks));
   return SpeedOf(machine->cluster, ranks);
 }

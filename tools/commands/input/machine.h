@@ -32,9 +32,9 @@ absl::StatusOr<std::optional<Machine>> ReadMachine(const Flags& flags, bool proc
 // with the first one.
 KernelTimes KernelTimesOf(const Machine& machine, int ranks);
 
-// By what a program of so many ranks and its schedules are made; none: by what is known of the device itself.
-// kInvalidArgument: there are more ranks than devices.
-absl::StatusOr<std::optional<MachineSpeed>> SpeedFor(const std::optional<Machine>& machine, int ranks);
+// By what a program of so many ranks and its schedules are made; without a machine, that of the device that --device
+// and --gpu say (partitioner/clusters/cluster_by_default.h). kInvalidArgument: there are more ranks than devices.
+absl::StatusOr<MachineSpeed> SpeedFor(const Flags& flags, const std::optional<Machine>& machine, int ranks);
 
 // Of the links of so many worker groups of `model` ranks, which follow each other. The cluster has the devices.
 SplitSpeed SpeedOfSplits(const Cluster& cluster, int data, int model);

@@ -38,7 +38,7 @@ OverlapHalo ReadOverlapHalo(const Flags& flags) {
   return overlap == "on" ? OverlapHalo::kOn : overlap == "off" ? OverlapHalo::kOff : OverlapHalo::kAuto;
 }
 
-SessionOptions ReadRun(const Flags& flags, const std::optional<MachineSpeed>& speed) {
+SessionOptions ReadRun(const Flags& flags, const MachineSpeed& speed) {
   SessionOptions options;
   options.speed = speed;
   options.threads_per_rank = static_cast<int>(flags.Int("threads"));
@@ -67,11 +67,15 @@ std::vector<std::string> RunFlags() {
           "bucket-bytes", "overlap-halo", "precision",   "verify-passes", "log"};
 }
 
+std::string GpuModelFor(const Flags& flags) {
+  return flags.Has("device") && flags.Text("device") == "cuda" ? ModelOfGpu(GpuIndex(flags)) : "";
+}
+
 DType FloatingType(const Flags& flags) { return flags.Text("precision") == "f64" ? DType::kF64 : DType::kF32; }
 
-ProgramOptions ReadProgramOptions(const Flags& flags, const std::optional<MachineSpeed>& speed) {
+ProgramOptions ReadProgramOptions(const Flags& flags, const MachineSpeed& speed) {
   ProgramOptions options;
-  if (speed) options.speed = *speed;
+  options.speed = speed;
   options.floating = FloatingType(flags);
   options.mix_precision = flags.Text("precision") == "bf16";
   options.for_gpu = flags.Text("device") == "cuda";
@@ -88,20 +92,20 @@ absl::StatusOr<Program> MakeProgramOf(const Flags& flags, const Model& model, co
   return WithContext(flags.arguments()[0] + split, program.status());
 }
 
-SessionOptions ReadSessionOptions(const Flags& flags, const std::optional<MachineSpeed>& speed) {
+SessionOptions ReadSessionOptions(const Flags& flags, const MachineSpeed& speed) {
   SessionOptions options = ReadExactSessionOptions(flags, speed);
   ReadAcceleration(flags, options.device);
   return options;
 }
 
-SessionOptions ReadExactSessionOptions(const Flags& flags, const std::optional<MachineSpeed>& speed) {
+SessionOptions ReadExactSessionOptions(const Flags& flags, const MachineSpeed& speed) {
   SessionOptions options = ReadRun(flags, speed);
   options.seed = static_cast<uint64_t>(flags.Int("seed"));
   if (flags.Int("delay-seed") > 0) options.tests.delay_seed = static_cast<uint64_t>(flags.Int("delay-seed"));
   return options;
 }
 
-SessionOptions ReadPlanOptions(const Flags& flags, const std::optional<MachineSpeed>& speed) {
+SessionOptions ReadPlanOptions(const Flags& flags, const MachineSpeed& speed) {
   SessionOptions options = ReadRun(flags, speed);
   ReadAcceleration(flags, options.device);
   return options;

@@ -2,7 +2,6 @@
 #ifndef PARTITA_TOOLS_COMMANDS_INPUT_RUN_OPTIONS_H_
 #define PARTITA_TOOLS_COMMANDS_INPUT_RUN_OPTIONS_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,20 +24,23 @@ std::vector<std::string> AccelerationFlags();
 // What floating values of the graph are: f32, or f64 where --precision says so.
 DType FloatingType(const Flags& flags);
 
+// The model of the GPU that --device and --gpu say (ModelOfGpu); of the host empty.
+std::string GpuModelFor(const Flags& flags);
+
 // `speed`: of the machine that it is made for (SpeedFor); likewise below.
-ProgramOptions ReadProgramOptions(const Flags& flags, const std::optional<MachineSpeed>& speed);
+ProgramOptions ReadProgramOptions(const Flags& flags, const MachineSpeed& speed);
 
 // MakeProgram of the graph that the command's argument names; errors name that file, and the strategy's.
 absl::StatusOr<Program> MakeProgramOf(const Flags& flags, const Model& model, const Strategy& strategy,
                                       const ProgramOptions& options);
 
-SessionOptions ReadSessionOptions(const Flags& flags, const std::optional<MachineSpeed>& speed);
+SessionOptions ReadSessionOptions(const Flags& flags, const MachineSpeed& speed);
 
 // The same for a command without AccelerationFlags.
-SessionOptions ReadExactSessionOptions(const Flags& flags, const std::optional<MachineSpeed>& speed);
+SessionOptions ReadExactSessionOptions(const Flags& flags, const MachineSpeed& speed);
 
 // The same for a command that runs nothing: without seeds.
-SessionOptions ReadPlanOptions(const Flags& flags, const std::optional<MachineSpeed>& speed);
+SessionOptions ReadPlanOptions(const Flags& flags, const MachineSpeed& speed);
 
 // Whether AccelerationFlags fit the device.
 absl::Status CheckAcceleration(const Flags& flags);

@@ -110,6 +110,7 @@ absl::Status KeepRuns(const std::vector<GradedRun>& runs, const Flags& flags) {
   const std::string path = HistoryPath(flags);
   for (const GradedRun& run : runs) {
     if (path.empty()) break;
+    if (run.terms.empty()) continue;
     const absl::Status kept = AppendRun(path, run);
     if (kept.ok()) continue;
     if (flags.IsSet("history")) return kept;

@@ -15,7 +15,7 @@ namespace partita {
 absl::StatusOr<PredictedPlan> PredictedPlanOf(const Flags& flags, const Model& model, const Machine& machine,
                                               const Strategy& strategy) {
   const int ranks = strategy.mesh.size();
-  ASSIGN_OR_RETURN(const std::optional<MachineSpeed> speed, SpeedFor(machine, ranks));
+  ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, machine, ranks));
   const Spread spread = flags.Bool("processes") ? Spread::kProcesses : Spread::kThreads;
   const auto backend = Backend::OpenToPlan(ranks, spread, ReadPlanOptions(flags, speed));
   RETURN_IF_ERROR(AsNoDevice(backend.status()));

@@ -65,7 +65,7 @@ std::map<std::string, std::string> Digests(const Flags& flags, const Strategy& s
   for (const auto& [name, version] : LibraryVersions()) {
     if (name != "openssl") digests["the library " + name] = version;  // no result is made by it
   }
-  if (speed) digests["what the cluster says"] = Hash(TextOf(*speed));
+  if (speed) digests["the speeds that choices are made by (--cluster gives all the same)"] = Hash(TextOf(*speed));
   digests.insert(read.begin(), read.end());
   return digests;
 }

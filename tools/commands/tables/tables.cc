@@ -1,9 +1,9 @@
 #include "tools/commands/tables/tables.h"
 
 #include "ops/registry.h"
+#include "partitioner/clusters/shipped_clusters.h"
 #include "partitioner/proto_io/cluster_io.h"
 #include "runtime/base/status.h"
-#include "tools/clusters/shipped_clusters.h"
 #include "tools/models/models.h"
 
 namespace partita {

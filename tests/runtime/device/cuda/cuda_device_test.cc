@@ -49,6 +49,14 @@ TEST_F(CudaDeviceTest, SaysWhatIsMissing) {
   EXPECT_EQ(index.message(), "there is no device cuda:3; this machine has cuda:0 only");
 }
 
+TEST_F(CudaDeviceTest, AModelIsKnownWithoutOpeningIt) {
+  fake_.has_code = false;
+  EXPECT_EQ(*CudaDeviceModel(0, fake_.api()), "Fake GPU");
+  EXPECT_EQ(CudaDeviceModel(1, fake_.api()).status().code(), absl::StatusCode::kInvalidArgument);
+  fake_.devices = 0;
+  EXPECT_EQ(CudaDeviceModel(0, fake_.api()).status().code(), absl::StatusCode::kUnavailable);
+}
+
 TEST_F(CudaDeviceTest, MemoryIsZeroAndRefusedBeforeItIsTaken) {
   const std::unique_ptr<CudaDevice> device = *Create();
   {

@@ -6,7 +6,7 @@ import unittest
 
 from tests.tools.commands.trainer_case import LENET, MLP, TrainerCase
 
-CLUSTER = os.path.abspath("tools/clusters/dgx1_v100.pbtxt")
+CLUSTER = os.path.abspath("partitioner/clusters/dgx1_v100.pbtxt")
 SAMPLES, TO = 1000, "time-to-accuracy"
 
 

@@ -6,7 +6,7 @@ import unittest
 
 from tests.tools.commands.trainer_case import MLP, TrainerCase, example
 
-CORES = "--cluster=" + os.path.abspath("tools/clusters/two_cores.pbtxt")
+CORES = "--cluster=" + os.path.abspath("partitioner/clusters/two_cores.pbtxt")
 
 
 class RepairTest(TrainerCase):

@@ -8,7 +8,7 @@ import unittest
 from tests.tools.commands.trainer_case import MLP, TRAINER, TrainerCase, without_launchers
 from tools.faults import job
 
-TWO_CORES = os.path.abspath("tools/clusters/two_cores.pbtxt")
+TWO_CORES = os.path.abspath("partitioner/clusters/two_cores.pbtxt")
 
 
 class RefusalTest(TrainerCase):
@@ -73,7 +73,7 @@ class RefusalTest(TrainerCase):
             ranks.wait([0, 1], time.monotonic() + 60)
             for rank in range(2):
                 self.assertEqual(ranks.processes[rank].returncode, 3, ranks.said(rank))
-                self.assertIn("do not agree on what the cluster says", ranks.said(rank))
+                self.assertIn("do not agree on the speeds that choices are made by", ranks.said(rank))
 
     def test_a_rank_that_never_comes(self):
         command = [TRAINER, "train", "--mock-data", "--batch=9", "--steps=3", "--dp=3", "--join-timeout=1", MLP]

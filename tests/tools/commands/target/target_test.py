@@ -9,7 +9,7 @@ from tests.tools.commands import array_models as models
 from tests.tools.commands import array_writer as write
 from tests.tools.commands.trainer_case import TrainerCase
 
-CLUSTER = os.path.abspath("tools/clusters/dgx1_v100.pbtxt")
+CLUSTER = os.path.abspath("partitioner/clusters/dgx1_v100.pbtxt")
 SAMPLES = 1060  # whole batches of 50 have 1050 of them, of 100 1000
 
 

@@ -1,6 +1,6 @@
 // The clusters of this folder, as they were when the program was built.
-#ifndef PARTITA_TOOLS_CLUSTERS_SHIPPED_CLUSTERS_H_
-#define PARTITA_TOOLS_CLUSTERS_SHIPPED_CLUSTERS_H_
+#ifndef PARTITA_PARTITIONER_CLUSTERS_SHIPPED_CLUSTERS_H_
+#define PARTITA_PARTITIONER_CLUSTERS_SHIPPED_CLUSTERS_H_
 
 #include <map>
 #include <string>
@@ -12,4 +12,4 @@ const std::map<std::string, std::string>& ShippedClusters();
 
 }  // namespace partita
 
-#endif  // PARTITA_TOOLS_CLUSTERS_SHIPPED_CLUSTERS_H_
+#endif  // PARTITA_PARTITIONER_CLUSTERS_SHIPPED_CLUSTERS_H_
