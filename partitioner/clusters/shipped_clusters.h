@@ -5,10 +5,12 @@
 #include <map>
 #include <string>
 
+#include "partitioner/cluster/cluster.h"
+
 namespace partita {
 
-// The text of each file by its name without the ending: "dgx1_v100".
-const std::map<std::string, std::string>& ShippedClusters();
+// By the name of its file without the ending: "dgx1_v100". Read by the first call. Thread-safe.
+const std::map<std::string, Cluster>& ShippedClusters();
 
 }  // namespace partita
 

@@ -11,7 +11,6 @@
 #include "partitioner/choose/choose_strategy.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/predict/predicted_plan.h"
-#include "partitioner/proto_io/cluster_io.h"
 #include "tools/models/models.h"
 
 namespace partita {
@@ -25,7 +24,7 @@ std::ostream& operator<<(std::ostream& out, const Case& one) { return out << one
 std::vector<Case> AllCases() {
   std::vector<Case> all;
   for (const char* model : {"lenet5", "mlp", "mini-inception"}) {
-    for (const auto& [cluster, text] : ShippedClusters()) all.push_back({model, cluster});
+    for (const auto& [name, cluster] : ShippedClusters()) all.push_back({model, name});
   }
   return all;
 }
@@ -33,9 +32,7 @@ std::vector<Case> AllCases() {
 class ShippedClustersTest : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    auto cluster = ParseCluster(ShippedClusters().at(GetParam().cluster), ProtoFormat::kText, GetParam().cluster);
-    ASSERT_TRUE(cluster.ok()) << cluster.status();
-    cluster_ = *std::move(cluster);
+    cluster_ = ShippedClusters().at(GetParam().cluster);
     auto model = MakeModel(GetParam().model, {.batch = 64}, Ops());
     ASSERT_TRUE(model.ok()) << model.status();
     model_ = *std::move(model);

@@ -10,7 +10,8 @@
 namespace partita {
 namespace {
 
-// Two nodes of two devices: 10 and 40 GFLOP/s, 2 GB/s, 3 us a launch, 4 us a wait; 1 us and 4 GB/s within, 10 us and 1 GB/s between.
+// Two nodes of two devices: 10 and 40 GFLOP/s, 2 GB/s, 3 us a launch, 4 us a wait; 1 us and 4 GB/s within, 10 us and
+// 1 GB/s between.
 Cluster Toy(bool cores_shared) {
   DeviceKind kind{"d", BackendKind::kHost, 1000, 2e9, {{DType::kF32, 10e9}, {DType::kBF16, 40e9}}};
   kind.launch_seconds = 3e-6;

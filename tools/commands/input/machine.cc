@@ -24,9 +24,9 @@ absl::StatusOr<Cluster> FindCluster(const std::filesystem::path& path) {
   if (path.has_extension()) return LoadCluster(path.string());
   const std::string name = path.filename().string();
   const auto shipped = ShippedClusters().find(name);
-  if (shipped != ShippedClusters().end()) return ParseCluster(shipped->second, ProtoFormat::kText, "cluster " + name);
+  if (shipped != ShippedClusters().end()) return shipped->second;
   std::vector<std::string> known;
-  for (const auto& [other, text] : ShippedClusters()) known.push_back(other);
+  for (const auto& [other, cluster] : ShippedClusters()) known.push_back(other);
   return FlagError("flag --cluster: {} is no file (.pbtxt, .pb) and no shipped cluster{}", Quoted(name),
                    Suggestion(name, known));
 }

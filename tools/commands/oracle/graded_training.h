@@ -59,7 +59,8 @@ GradedRun RunHere();
 // --history, else `history.jsonl` in the cache's folder; empty: there is none.
 std::string HistoryPath(const Flags& flags);
 
-// Appends runs that have terms to the history. Where nobody asked for one, a history that cannot be written is warned of.
+// Appends runs that have terms to the history. Where nobody asked for one, a history that cannot be written is warned
+// of.
 absl::Status KeepRuns(const std::vector<GradedRun>& runs, const Flags& flags);
 
 // The same of a report's run, if it was graded.

@@ -10,6 +10,7 @@
 
 #include "graph/read/graph_assembler.h"
 #include "ops/registry.h"
+#include "partitioner/clusters/shipped_clusters.h"
 #include "partitioner/cost/group_cost.h"
 #include "partitioner/data_model_strategy.h"
 #include "runtime/base/median.h"
@@ -72,7 +73,7 @@ absl::StatusOr<Model> ModelOf(const std::string& name, int64_t batch) {
 }
 
 absl::StatusOr<GradedPoint> Grade(const MeasuredAllReduce& measured) {
-  ASSIGN_OR_RETURN(const Cluster cluster, ShippedCluster(measured.cluster));
+  const Cluster& cluster = ShippedClusters().at(measured.cluster);
   std::vector<int> group(static_cast<size_t>(measured.devices));
   std::iota(group.begin(), group.end(), 0);
   const auto bytes = static_cast<double>(measured.bytes);
@@ -96,7 +97,7 @@ absl::StatusOr<double> StepSeconds(const std::string& name, const Cluster& clust
 }
 
 absl::StatusOr<GradedPoint> Grade(const MeasuredSpeedup& measured) {
-  ASSIGN_OR_RETURN(const Cluster cluster, ShippedCluster(measured.cluster));
+  const Cluster& cluster = ShippedClusters().at(measured.cluster);
   const int64_t batch = measured.samples * measured.devices, passes = measured.same_batch ? measured.devices : 1;
   ASSIGN_OR_RETURN(const double alone, StepSeconds(measured.model, cluster, 1, passes * measured.samples, passes));
   ASSIGN_OR_RETURN(const double together, StepSeconds(measured.model, cluster, measured.devices, batch, 1));

@@ -1,8 +1,6 @@
 #include "tools/commands/tables/tables.h"
 
 #include "ops/registry.h"
-#include "partitioner/clusters/shipped_clusters.h"
-#include "partitioner/proto_io/cluster_io.h"
 #include "runtime/base/status.h"
 #include "tools/models/models.h"
 
@@ -13,10 +11,6 @@ const std::vector<PaperTable>& Tables() {
                                                            NcclTable(),       LayerwiseTable(), TippingTable(),
                                                            StrategiesTable(), MeasuredTable(),  PlacementsTable()};
   return tables;
-}
-
-absl::StatusOr<Cluster> ShippedCluster(const std::string& name) {
-  return ParseCluster(ShippedClusters().at(name), ProtoFormat::kText, name);
 }
 
 absl::StatusOr<std::vector<Layer>> LayersOfShipped(const std::string& model) {

@@ -42,9 +42,6 @@ struct TippingOptions {
 };
 absl::StatusOr<std::string> FormatTipping(const EpochCurve& curve, const TippingOptions& options);
 
-// By the name of its file in partitioner/clusters.
-absl::StatusOr<Cluster> ShippedCluster(const std::string& name);
-
 // The layers of a shipped network, of one sample.
 absl::StatusOr<std::vector<Layer>> LayersOfShipped(const std::string& model);
 
