@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -13,12 +12,10 @@
 #include "runtime/base/check.h"
 #include "runtime/base/status.h"
 #include "runtime/comm/local/local_communicator.h"
+#include "runtime/device/host/spin.h"
 
 namespace partita {
 namespace {
-
-// How long a rank looks for its peers before it sleeps: as long as OpenMP's threads look for the next kernel.
-constexpr std::chrono::microseconds kSpin{100};
 
 int Cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 
@@ -127,7 +124,7 @@ absl::Status Backend::FindWorld(const Program& program) {
   std::iota(local_ranks_.begin(), local_ranks_.end(), 0);
   if (gpu_ == nullptr) {
     LocalWorldOptions options;
-    if (program.ranks() * options_.threads_per_rank <= Cores()) options.spin = kSpin;
+    options.spin = SpinOf(int64_t{program.ranks()} * options_.threads_per_rank);
     ASSIGN_OR_RETURN(own_world_, LocalWorld::Create(program.ranks(), options));
   } else {
     ASSIGN_OR_RETURN(own_world_, MakeGpuWorld(*gpu_, program, nullptr));

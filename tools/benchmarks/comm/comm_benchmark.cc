@@ -78,7 +78,7 @@ class CommBenchmark {
     if (options.cuda) {
       ASSIGN_OR_RETURN(cuda_, MakeCudaRanks(options.ranks, most));
     }
-    ASSIGN_OR_RETURN(local_, MakeLocalRanks(options.ranks, most));
+    ASSIGN_OR_RETURN(local_, MakeLocalRanks(options.ranks, most, options.ranks));
     ASSIGN_OR_RETURN(tcp_, MakeProcessRanks(options.ranks, most, ProcessWire::kTcp));
     ASSIGN_OR_RETURN(tls_, MakeProcessRanks(options.ranks, most, ProcessWire::kTls));
     ASSIGN_OR_RETURN(shared_, MakeProcessRanks(options.ranks, most, ProcessWire::kSharedMemory));

@@ -10,6 +10,7 @@
 #include "runtime/comm/memory_store.h"
 #include "runtime/comm/processes/process_world.h"
 #include "runtime/device/host/host_device.h"
+#include "runtime/device/host/spin.h"
 
 namespace partita {
 
@@ -27,8 +28,10 @@ absl::StatusOr<CommRank> MakeCommRank(std::shared_ptr<Device> device, std::share
   return made;
 }
 
-absl::StatusOr<CommRanks> MakeLocalRanks(int ranks, int64_t elements) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<World> world, LocalWorld::Create(ranks));
+absl::StatusOr<CommRanks> MakeLocalRanks(int ranks, int64_t elements, int64_t threads) {
+  LocalWorldOptions options;
+  options.spin = SpinOf(threads);
+  ASSIGN_OR_RETURN(const std::shared_ptr<World> world, LocalWorld::Create(ranks, options));
   CommRanks made{"local", {}};
   for (int r = 0; r < ranks; ++r) {
     ASSIGN_OR_RETURN(made.ranks.emplace_back(),

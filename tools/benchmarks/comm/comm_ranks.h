@@ -35,8 +35,9 @@ struct CommRanks {
   std::vector<CommRank> ranks;
 };
 
-// `elements`: of each of the two buffers.
-absl::StatusOr<CommRanks> MakeLocalRanks(int ranks, int64_t elements);
+// `elements`: of each of the two buffers. Ranks that wait for others spin as those of a session with `threads` threads
+// in all do.
+absl::StatusOr<CommRanks> MakeLocalRanks(int ranks, int64_t elements, int64_t threads);
 // As ranks that are processes talk: over TCP, as it is or encrypted, or through memory that they share.
 enum class ProcessWire { kTcp, kTls, kSharedMemory };
 absl::StatusOr<CommRanks> MakeProcessRanks(int ranks, int64_t elements, ProcessWire wire);

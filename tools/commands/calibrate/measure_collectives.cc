@@ -50,10 +50,10 @@ double CopyBy(int threads, std::vector<char>& from, std::vector<char>& to) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<CollectiveTime>> MeasureCollectives(int ranks, bool processes) {
+absl::StatusOr<std::vector<CollectiveTime>> MeasureCollectives(int ranks, bool processes, int64_t threads) {
   const int64_t elements = kMostBytes / static_cast<int64_t>(sizeof(float));
   ASSIGN_OR_RETURN(CommRanks made, processes ? MakeProcessRanks(ranks, elements, ProcessWire::kSharedMemory)
-                                             : MakeLocalRanks(ranks, elements));
+                                             : MakeLocalRanks(ranks, elements, threads));
   std::vector<CollectiveTime> times;
   for (const CommCase& what : Collectives(ranks)) {
     if (!IsMeasured(what)) continue;

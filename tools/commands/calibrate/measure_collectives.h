@@ -2,6 +2,7 @@
 #ifndef PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_COLLECTIVES_H_
 #define PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_COLLECTIVES_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -9,8 +10,9 @@
 
 namespace partita {
 
-// Every kind, among so many ranks that are threads, or that talk as processes of one host do (through shared memory).
-absl::StatusOr<std::vector<CollectiveTime>> MeasureCollectives(int ranks, bool processes);
+// Every kind, among so many ranks that are threads and wait for each other as those of a session with `threads` threads
+// in all do, or that talk as processes of one host do (through shared memory).
+absl::StatusOr<std::vector<CollectiveTime>> MeasureCollectives(int ranks, bool processes, int64_t threads);
 
 // Bytes a second that this machine's cores copy together, read and written.
 double MeasureCopies();

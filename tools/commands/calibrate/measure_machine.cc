@@ -1,6 +1,7 @@
 #include "tools/commands/calibrate/measure_machine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -17,6 +18,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/device/host/spin.h"
 #include "runtime/train/graph_fields.h"
 #include "tools/commands/calibrate/measure_collectives.h"
 #include "tools/commands/calibrate/measure_steps.h"
@@ -54,26 +56,54 @@ class Calibration {
     for (const bool processes : {false, true}) {
       for (int members = 2; members <= std::max(ranks_, 2); ++members) {
         if (!options_.collectives && (processes || members > 2)) continue;
-        ASSIGN_OR_RETURN(std::vector<CollectiveTime> times, MeasureCollectives(members, processes));
+        ASSIGN_OR_RETURN(std::vector<CollectiveTime> times, MeasureCollectives(members, processes, ThreadsOf(ranks_)));
+        if (members == 2 && !processes) pairs_[Spin(ranks_)] = FitOfPair(times);
         std::ranges::move(times, std::back_inserter(profile_.collectives));
       }
     }
     return absl::OkStatus();
   }
 
-  absl::Status MeasureSharing() {
-    ASSIGN_OR_RETURN(const int64_t rows, BatchRows(model_.graph));
-    const int64_t batch = std::max<int64_t>(1, rows / ranks_);
-    std::set<int> counts = {ranks_};
-    for (int together = 1; together <= std::max(ranks_, options_.replicas); together *= 2) counts.insert(together);
-    for (const int together : counts) RETURN_IF_ERROR(MeasureReplicas(together, batch));
+  // A rank that is alone finds nobody: of two.
+  int64_t ThreadsOf(int ranks) const {
+    return int64_t{std::max(ranks, 2)} * std::max(1, options_.session.threads_per_rank);
+  }
+  std::chrono::microseconds Spin(int ranks) const { return SpinOf(ThreadsOf(ranks)); }
+
+  // As two of so many find each other, unless it is known.
+  absl::Status MeasurePair(int ranks) {
+    if (pairs_.contains(Spin(ranks))) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::vector<CollectiveTime> times,
+                     MeasureCollectives(2, /*processes=*/false, ThreadsOf(ranks)));
+    pairs_[Spin(ranks)] = FitOfPair(times);
     return absl::OkStatus();
   }
 
-  absl::Status MeasureReplicas(int together, int64_t batch) {
-    ASSIGN_OR_RETURN(const Model model, WithBatch(model_, batch * together, Ops()));
+  static AlphaBeta FitOfPair(const std::vector<CollectiveTime>& times) {
+    const auto found = std::ranges::find(times, CollectiveKind::kAllReduce, &CollectiveTime::kind);
+    CHECK(found != times.end());
+    return found->fit.cost;
+  }
+
+  absl::Status MeasureSharing() {
+    ASSIGN_OR_RETURN(const int64_t rows, BatchRows(model_.graph));
+    std::set<int> counts = {ranks_};
+    for (int together = 1; together <= std::max(ranks_, options_.replicas); together *= 2) counts.insert(together);
+    for (const int together : counts) {
+      // Kernels of the same shapes, by which to compare; and what steps lose that have the whole batch, as those of a
+      // plan have whose other ranks wait meanwhile: a rank that has more to compute loses a smaller part.
+      if (together != ranks_) RETURN_IF_ERROR(MeasureReplicas(together, rows / ranks_));
+      RETURN_IF_ERROR(MeasureReplicas(together, rows / together));
+    }
+    return absl::OkStatus();
+  }
+
+  // Each with so many rows, or with one.
+  absl::Status MeasureReplicas(int together, int64_t rows) {
+    ASSIGN_OR_RETURN(const Model model, WithBatch(model_, std::max<int64_t>(1, rows) * together, Ops()));
     ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model.graph, together, 1));
     ASSIGN_OR_RETURN(const MeasuredSteps measured, Measure(model, replicas));
+    RETURN_IF_ERROR(MeasurePair(together));
     RETURN_IF_ERROR(DescribeMachine(together));
     ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile_, /*processes=*/false));
     const Session& session = *measured.session;
@@ -147,7 +177,7 @@ class Calibration {
     double best = 0;
     for (const auto& [dtype, rate] : kind.flops_per_second) best = std::max(best, rate);
     kind.flops_per_second.try_emplace(DType::kF32, best);
-    const AlphaBeta pair = FitOfPair();
+    const AlphaBeta pair = pairs_.at(Spin(ranks));
     const double bytes_per_second = pair.beta > 0 ? 1 / pair.beta : kind.bytes_per_second;
     DomainDescription host{"host", "", 1, kind.name, std::max(kDevices, ranks_), {}, {}};
     host.within = Link{Fabric::kMemory, bytes_per_second, pair.alpha / 2, 1};
@@ -199,22 +229,16 @@ class Calibration {
     return (flops > 0 ? flops / seconds : most) * (sharing == profile_.slowdown.end() ? 1 : ranks_ / sharing->second);
   }
 
-  AlphaBeta FitOfPair() const {
-    for (const CollectiveTime& time : profile_.collectives) {
-      if (time.kind == CollectiveKind::kAllReduce && time.ranks == 2 && !time.processes) return time.fit.cost;
-    }
-    return {};
-  }
-
   const Model& model_;
   const CalibrationOptions& options_;
   int ranks_ = 1;
   Profile profile_;
-  double copied_ = 0;                              // bytes a second
-  std::map<int, MeasuredKernels> kernels_;         // by ranks that ran meanwhile
-  std::map<int, std::vector<double>> hand_overs_;  // likewise
-  std::map<int, double> stretch_;                  // likewise
-  std::set<std::string> measured_;                 // KeyOf
+  double copied_ = 0;                                     // bytes a second
+  std::map<int, MeasuredKernels> kernels_;                // by ranks that ran meanwhile
+  std::map<int, std::vector<double>> hand_overs_;         // likewise
+  std::map<int, double> stretch_;                         // likewise
+  std::map<std::chrono::microseconds, AlphaBeta> pairs_;  // of two ranks that spin so long before they sleep
+  std::set<std::string> measured_;                        // KeyOf
 };
 
 }  // namespace

@@ -25,11 +25,13 @@ struct CalibrationOptions {
 
 // Everything but its key and its time. `strategies`: at least one, all of as many ranks (CHECKed).
 //
-// What ranks lose that share cores is measured by replicas of the graph: with 1, 2, 4, ... of them, as many as there
-// are ranks, each computes what one that is alone does. It is taken from whole steps (StretchOf), and what was measured
-// of each kernel of all strategies is stretched as far. How late a stream goes on that has waited for another one is
-// taken from the steps of all strategies (HandOvers, MiddleMean). Errors are those of programs and sessions; kInvalidArgument: a
-// graph that computes nothing.
+// What ranks lose that share cores is measured by replicas of the graph, with 1, 2, 4, ... of them, as many as there
+// are ranks. It is taken from whole steps, in which they have the whole batch among them (StretchOf), and what was
+// measured of each kernel of all strategies is stretched as far; beside one that is alone they are held by kernels of
+// the same shapes, where each computes what a rank of all does. How late a stream goes on that has waited for another
+// one is taken from the steps of all strategies (HandOvers, MiddleMean). Ranks wait for each other in collectives as
+// those of a session of as many do: they spin or sleep (SpinOf). Errors are those of programs and sessions;
+// kInvalidArgument: a graph that computes nothing.
 absl::StatusOr<Profile> MeasureMachine(const Model& model, std::span<const Strategy> strategies,
                                        const CalibrationOptions& options);
 

@@ -1,0 +1,18 @@
+#include "runtime/device/host/spin.h"
+
+#include <thread>
+
+namespace partita {
+namespace {
+
+constexpr std::chrono::microseconds kSpin{100};
+
+}  // namespace
+
+bool FitTheCores(int64_t threads) { return threads <= std::thread::hardware_concurrency(); }
+
+std::chrono::microseconds SpinOf(int64_t threads) {
+  return FitTheCores(threads) ? kSpin : std::chrono::microseconds(0);
+}
+
+}  // namespace partita
