@@ -9,7 +9,7 @@ the steps have made of each parameter and running statistic, are within 1e-6, of
 how far PyTorch comes from itself where the last bits of its first weights are others. That grows from step to step, at
 the models' own rates of learning by up to a thousand times a step: `--rate=0.01` slows both alike, so that 20 steps can
 be compared at all. `--clip-norm=0.02` does the same with the norm that gradients are clipped to, which these small
-models never reach otherwise; in how many steps it acted is printed. Where a step draws (big-lstm: the words of its
+models never reach otherwise; what norms the steps had and in how many it acted is printed. Where a step draws (big-lstm: the words of its
 softmax), PyTorch takes what ours has drawn.
 
   PEER/bin/python tools/peer/check_networks.py --model=inception-v3 --batch=2 BUILD_MODEL STEP_VALUES
@@ -54,12 +54,12 @@ def copied(tensor):
 
 
 def train(net, batches, batch, **recipe):
-    """Losses, the first step's gradients, the last states and what became of tables, by our names, in f64; in how many
-    steps gradients were clipped."""
+    """Losses, the first step's gradients, the last states and what became of tables, by our names, in f64; of steps whose
+    gradients are clipped, their norms."""
     net.train()
     net.forget()
     training = net.recipe(batch, **recipe)
-    losses, values, clipped = [], {}, 0
+    losses, values, norms = [], {}, []
     tables = {ours: copied(tensor.detach()) for ours, tensor, _, _ in net.named_tensors() if ours in net.tables}
     for step, fields in enumerate(batches):
         training.zero_grad()
@@ -72,13 +72,13 @@ def train(net, batches, batch, **recipe):
                     values["gradient/" + ours] = copied(to_ours(tensor.grad))
         training.update()
         if "clip_norm" in recipe:
-            clipped += (training.norm > training.clip_norm).item()
+            norms.append(training.norm.item())
         training.follow_schedule()
     for ours, tensor, _, to_ours in net.named_tensors():
         values["state/" + ours] = copied(to_ours(tensor.detach()))
     for table, before in tables.items():
         values["update/" + table] = values["state/" + table] - before
-    values["clipped"] = clipped
+    values["norms"] = norms
     values["losses"] = torch.tensor(losses, dtype=torch.float64)
     return values
 
@@ -185,9 +185,10 @@ def check_f32(comparison):
 
 
 def show_clipping(comparison, theirs):
-    if comparison.options.clip_norm:
-        print(f"gradients were clipped to {comparison.options.clip_norm} in {theirs['clipped']} of "
-              f"{comparison.options.steps} steps")
+    most, norms = comparison.options.clip_norm, theirs["norms"]
+    if most:
+        print(f"gradients, of norms from {min(norms):.3g} to {max(norms):.3g}, were clipped to {most} in "
+              f"{sum(norm > most for norm in norms)} of {len(norms)} steps")
 
 
 # What PyTorch itself has wrong in f32 is no measure: Adam divides a gradient by its size, so of one that is nothing but
