@@ -41,6 +41,9 @@ namespace {
 // Between two looks of the progress bar; lines of the log are further apart.
 constexpr double kBarSeconds = 0.25;
 
+// Steps that are not held against predictions: they touch memory and load kernels for the first time.
+constexpr int64_t kWarmUp = 3;
+
 struct Prepared {
   Model model;
   std::string graph_hash;
@@ -228,9 +231,9 @@ absl::StatusOr<int> RunTrain(const CommandContext& context) {
   if (prepared.machine) {
     ASSIGN_OR_RETURN(graded, GradedTraining::Begin(*prepared.session, *prepared.machine));
   }
-  prepared.options.on_step = [&] {
+  prepared.options.on_step = [&, steps = int64_t{0}]() mutable {
     if (communication) communication->AddStep();
-    if (graded) graded->AddStep();
+    if (graded && ++steps > kWarmUp) graded->AddStep();
   };
   if (speaks) RETURN_IF_ERROR(SayChoice(context.flags, prepared.chosen, text, out));
   SayBeginning(prepared, text, out);

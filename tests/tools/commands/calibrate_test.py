@@ -1,6 +1,7 @@
 """`calibrate` on this machine, and what its profile is good for."""
 
 import json
+import os
 import re
 import unittest
 
@@ -84,6 +85,10 @@ class CalibrateTest(TrainerCase):
         errors = json.loads(self.call("oracle", "--history=h.jsonl", "--format=json").stdout)["errors"]
         self.assertEqual([(error["term"], error["runs"]) for error in errors], [(term, 2) for term in terms])
         self.assertRegex(done.stdout, r"\n  [0-9]+ kinds of launches: error [0-9.]+ % \(median\), at most ")
+        short = self.call("train", "--mock-data", "--batch=8", "--steps=3", "--threads=1", "--dp=2", "--profile=p.pbtxt",
+                          "--history=none.jsonl", LENET)
+        self.assertNotIn("predicted of a step", short.stdout)
+        self.assertFalse(os.path.exists(self.path("none.jsonl")))
         step = abs(terms["step"]["predicted"] - terms["step"]["measured"]) / terms["step"]["measured"]
         self.assertLessEqual(step, max(error["worst"] for error in errors if error["term"] == "step") + 1e-12)
         with open(self.path("h.jsonl"), "a") as file:
