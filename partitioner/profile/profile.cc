@@ -118,7 +118,7 @@ absl::StatusOr<Cluster> ClusterOf(const Profile& profile, bool processes) {
   }
   for (const CollectiveTime& time : profile.collectives) {
     const AlphaBeta& cost = time.fit.cost;
-    if (time.kind != CollectiveKind::kAllReduce || time.ranks != 2 || time.processes != processes) continue;
+    if (!processes || !time.processes || time.kind != CollectiveKind::kAllReduce || time.ranks != 2) continue;
     for (DomainDescription& domain : machine.domains) {
       if (!domain.within || cost.beta == 0) continue;
       domain.within->latency_seconds = cost.alpha / 2;

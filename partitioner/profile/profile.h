@@ -56,9 +56,9 @@ absl::Status CheckKey(const ProfileKey& profile, const ProfileKey& here);
 // much slower or quicker as kernels are (slowdown; between two numbers in line, beyond the last in proportion).
 KernelTimes KernelTimesFor(const Profile& profile, int ranks);
 
-// The machine, with the link that was measured between two ranks that are threads, or processes; where it was not, with
-// its own; and with what ranks lose that share its cores, if that was measured of several. Errors are those of
-// MakeCluster.
+// The machine, whose link is that between ranks that are threads; of processes with the one that was measured between
+// two of them, if it was. And with what ranks lose that share its cores, if that was measured of several. Errors are
+// those of MakeCluster.
 absl::StatusOr<Cluster> ClusterOf(const Profile& profile, bool processes);
 
 }  // namespace partita

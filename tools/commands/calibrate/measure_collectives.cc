@@ -26,6 +26,8 @@ constexpr int64_t kCopied = 64 << 20;
 // In place what the planner does in place where it can.
 bool IsMeasured(const CommCase& one) { return FindCollective(one.name) && one.in_place == (one.name == "all_reduce"); }
 
+constexpr int64_t kElements = kMostBytes / static_cast<int64_t>(sizeof(float));
+
 absl::StatusOr<double> MedianSeconds(CommRanks& ranks, const CommCase& what, int64_t bytes) {
   const int64_t calls = std::clamp<int64_t>(kBytesOfRound / bytes, 1, kMostCalls);
   ASSIGN_OR_RETURN(const std::shared_ptr<CommReplay> replay, CommReplay::Capture(ranks, what, bytes, calls));
@@ -35,6 +37,15 @@ absl::StatusOr<double> MedianSeconds(CommRanks& ranks, const CommCase& what, int
     if (round > 0) seconds.push_back(one);
   }
   return QuartilesOf(std::move(seconds)).median;
+}
+
+absl::StatusOr<AlphaBetaFit> FitOf(CommRanks& ranks, const CommCase& what) {
+  std::vector<TimedBytes> samples;
+  for (const int64_t bytes : kSizes) {
+    ASSIGN_OR_RETURN(const double seconds, MedianSeconds(ranks, what, bytes));
+    samples.push_back({static_cast<double>(bytes), seconds});
+  }
+  return FitAlphaBeta(samples);
 }
 
 double CopyBy(int threads, std::vector<char>& from, std::vector<char>& to) {
@@ -51,20 +62,25 @@ double CopyBy(int threads, std::vector<char>& from, std::vector<char>& to) {
 }  // namespace
 
 absl::StatusOr<std::vector<CollectiveTime>> MeasureCollectives(int ranks, bool processes, int64_t threads) {
-  const int64_t elements = kMostBytes / static_cast<int64_t>(sizeof(float));
-  ASSIGN_OR_RETURN(CommRanks made, processes ? MakeProcessRanks(ranks, elements, ProcessWire::kSharedMemory)
-                                             : MakeLocalRanks(ranks, elements, threads));
+  ASSIGN_OR_RETURN(CommRanks made, processes ? MakeProcessRanks(ranks, kElements, ProcessWire::kSharedMemory)
+                                             : MakeLocalRanks(ranks, kElements, threads));
   std::vector<CollectiveTime> times;
   for (const CommCase& what : Collectives(ranks)) {
     if (!IsMeasured(what)) continue;
-    std::vector<TimedBytes> samples;
-    for (const int64_t bytes : kSizes) {
-      ASSIGN_OR_RETURN(const double seconds, MedianSeconds(made, what, bytes));
-      samples.push_back({static_cast<double>(bytes), seconds});
-    }
-    times.push_back({*FindCollective(what.name), ranks, processes, FitAlphaBeta(samples), kLeastBytes, kMostBytes});
+    ASSIGN_OR_RETURN(const AlphaBetaFit fit, FitOf(made, what));
+    times.push_back({*FindCollective(what.name), ranks, processes, fit, kLeastBytes, kMostBytes});
   }
   return times;
+}
+
+absl::StatusOr<AlphaBeta> MeasurePair(int64_t threads) {
+  ASSIGN_OR_RETURN(CommRanks made, MakeLocalRanks(2, kElements, threads));
+  for (const CommCase& what : Collectives(2)) {
+    if (!IsMeasured(what) || FindCollective(what.name) != CollectiveKind::kAllReduce) continue;
+    ASSIGN_OR_RETURN(const AlphaBetaFit fit, FitOf(made, what));
+    return fit.cost;
+  }
+  return Internal("no all_reduce is measured");
 }
 
 double MeasureCopies() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "partitioner/cost/collective_cost.h"
 #include "partitioner/profile/profile.h"
 
 namespace partita {
@@ -13,6 +14,9 @@ namespace partita {
 // Every kind, among so many ranks that are threads and wait for each other as those of a session with `threads` threads
 // in all do, or that talk as processes of one host do (through shared memory).
 absl::StatusOr<std::vector<CollectiveTime>> MeasureCollectives(int ranks, bool processes, int64_t threads);
+
+// What an all_reduce of two such threads costs.
+absl::StatusOr<AlphaBeta> MeasurePair(int64_t threads);
 
 // Bytes a second that this machine's cores copy together, read and written.
 double MeasureCopies();

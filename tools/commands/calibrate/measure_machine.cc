@@ -54,36 +54,26 @@ class Calibration {
  private:
   absl::Status MeasureLinks() {
     for (const bool processes : {false, true}) {
-      for (int members = 2; members <= std::max(ranks_, 2); ++members) {
-        if (!options_.collectives && (processes || members > 2)) continue;
+      for (int members = 2; options_.collectives && members <= std::max(ranks_, 2); ++members) {
         ASSIGN_OR_RETURN(std::vector<CollectiveTime> times, MeasureCollectives(members, processes, ThreadsOf(ranks_)));
-        if (members == 2 && !processes) pairs_[Spin(ranks_)] = FitOfPair(times);
         std::ranges::move(times, std::back_inserter(profile_.collectives));
       }
     }
-    return absl::OkStatus();
+    return FindPair(ranks_);
   }
 
   // A rank that is alone finds nobody: of two.
   int64_t ThreadsOf(int ranks) const {
     return int64_t{std::max(ranks, 2)} * std::max(1, options_.session.threads_per_rank);
   }
-  std::chrono::microseconds Spin(int ranks) const { return SpinOf(ThreadsOf(ranks)); }
 
-  // As two of so many find each other, unless it is known.
-  absl::Status MeasurePair(int ranks) {
+  // How two of so many find each other, which is the same where they spin as long.
+  absl::Status FindPair(int ranks) {
     if (pairs_.contains(Spin(ranks))) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::vector<CollectiveTime> times,
-                     MeasureCollectives(2, /*processes=*/false, ThreadsOf(ranks)));
-    pairs_[Spin(ranks)] = FitOfPair(times);
+    ASSIGN_OR_RETURN(pairs_[Spin(ranks)], MeasurePair(ThreadsOf(ranks)));
     return absl::OkStatus();
   }
-
-  static AlphaBeta FitOfPair(const std::vector<CollectiveTime>& times) {
-    const auto found = std::ranges::find(times, CollectiveKind::kAllReduce, &CollectiveTime::kind);
-    CHECK(found != times.end());
-    return found->fit.cost;
-  }
+  std::chrono::microseconds Spin(int ranks) const { return SpinOf(ThreadsOf(ranks)); }
 
   absl::Status MeasureSharing() {
     ASSIGN_OR_RETURN(const int64_t rows, BatchRows(model_.graph));
@@ -103,7 +93,7 @@ class Calibration {
     ASSIGN_OR_RETURN(const Model model, WithBatch(model_, std::max<int64_t>(1, rows) * together, Ops()));
     ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model.graph, together, 1));
     ASSIGN_OR_RETURN(const MeasuredSteps measured, Measure(model, replicas));
-    RETURN_IF_ERROR(MeasurePair(together));
+    RETURN_IF_ERROR(FindPair(together));
     RETURN_IF_ERROR(DescribeMachine(together));
     ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile_, /*processes=*/false));
     const Session& session = *measured.session;
@@ -237,7 +227,7 @@ class Calibration {
   std::map<int, MeasuredKernels> kernels_;                // by ranks that ran meanwhile
   std::map<int, std::vector<double>> hand_overs_;         // likewise
   std::map<int, double> stretch_;                         // likewise
-  std::map<std::chrono::microseconds, AlphaBeta> pairs_;  // of two ranks that spin so long before they sleep
+  std::map<std::chrono::microseconds, AlphaBeta> pairs_;  // FindPair
   std::set<std::string> measured_;                        // KeyOf
 };
 

@@ -99,7 +99,9 @@ TEST_F(TimedChoiceTest, TheFastestIsTakenAndCanBeCreated) {
 
 // What the rule finds too small can be timed, too.
 TEST_F(TimedChoiceTest, WhatIsNotWorthwhileByTheRuleIsTimed) {
-  if (HostKernelNames("conv2d", {.family = "winograd"}).empty() || rule_ == "winograd_conv2d") GTEST_SKIP();
+  if (HostKernelNames("conv2d", {.family = "winograd"}).empty() || rule_ == "winograd_conv2d") {
+    GTEST_SKIP() << "built without Winograd's kernels, or they are what the rule takes";
+  }
   const auto library = Library({{"winograd", 0.5}});
   const std::string kernel = Kernel(*library);
   if (kernel == rule_) GTEST_SKIP() << "the machine has no vectors for it";
