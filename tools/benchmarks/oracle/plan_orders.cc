@@ -28,8 +28,11 @@ namespace {
 constexpr size_t kPlans = 6;
 // Of the fastest: what takes longer says nothing that a plan in between does not, and takes the time of the others.
 constexpr double kMostTimes = 4;
-// All kernels of the pool are timed in so many steps, those of the chosen plans again in every so many-th round.
-constexpr int64_t kStepsOfPool = 5, kRoundsOfCalibration = 3;
+// All kernels of the pool are timed in so many steps, and again before it is chosen from; those of the chosen plans in
+// every round. A machine whose cores others use as well is another one from second to second: plans that one look finds
+// far apart are not.
+constexpr int64_t kStepsOfPool = 20;
+constexpr int kLooksAtPool = 5;
 constexpr int kMostSearches = 4;
 
 std::string KeyOf(const NamedPlan& plan) { return PrintStrategy(plan.strategy, ProtoFormat::kText); }
@@ -60,7 +63,7 @@ class Orderer {
     }
     for (int64_t round = 0; round < options_.rounds; ++round) {
       options_.progress(fmt::format("{}: round {} of {}", where, round + 1, options_.rounds));
-      if (round % kRoundsOfCalibration == 0) RETURN_IF_ERROR(PredictAll(cases));
+      RETURN_IF_ERROR(PredictAll(cases));
       for (Case& one : cases) {
         ASSIGN_OR_RETURN(const double seconds, one.training->Run(one.steps));
         one.measured.push_back(seconds);
@@ -135,12 +138,22 @@ class Orderer {
     return plans;
   }
 
-  absl::StatusOr<std::vector<Case>> Chosen(std::map<std::string, NamedPlan> plans, const std::string& found) const {
+  absl::StatusOr<std::vector<Case>> Chosen(std::map<std::string, NamedPlan> plans, const std::string& found) {
     std::vector<Case> cases;
+    std::vector<Strategy> strategies;
     for (auto& [key, plan] : plans) {
-      ASSIGN_OR_RETURN(const PredictedPlan predicted, Predict(plan.strategy));
-      cases.push_back({std::move(plan), key, predicted.step.seconds(), nullptr, 1, {}, {}, {}});
+      strategies.push_back(plan.strategy);
+      cases.push_back({std::move(plan), key, 0, nullptr, 1, {}, {}, {}});
     }
+    std::vector<std::vector<double>> looks(cases.size());
+    for (int look = 0; look < kLooksAtPool; ++look) {
+      RETURN_IF_ERROR(Calibrate(strategies, kStepsOfPool));
+      for (size_t c = 0; c < cases.size(); ++c) {
+        ASSIGN_OR_RETURN(const PredictedPlan predicted, Predict(strategies[c]));
+        looks[c].push_back(predicted.step.seconds());
+      }
+    }
+    for (size_t c = 0; c < cases.size(); ++c) cases[c].seconds = Median(std::move(looks[c]));
     std::ranges::stable_sort(cases, {}, &Case::seconds);
     const double most = kMostTimes * cases[0].seconds;
     std::erase_if(cases, [&](const Case& one) { return one.seconds > most && one.key != found; });
