@@ -28,10 +28,11 @@ namespace {
 constexpr size_t kPlans = 6;
 // Of the fastest: what takes longer says nothing that a plan in between does not, and takes the time of the others.
 constexpr double kMostTimes = 4;
-// All kernels of the pool are timed in so many steps, and again before it is chosen from; those of the chosen plans in
-// every round. A machine whose cores others use as well is another one from second to second: plans that one look finds
-// far apart are not.
-constexpr int64_t kStepsOfPool = 20;
+// All kernels of the pool are timed in steps that last so long together, and again before it is chosen from; those of
+// the chosen plans in every round. A machine whose cores others use as well is another one from second to second: plans
+// that one look finds far apart are not.
+constexpr double kSecondsOfPool = 0.1;
+constexpr double kFewestOfPool = 2, kMostOfPool = 20;  // steps
 constexpr int kLooksAtPool = 5;
 constexpr int kMostSearches = 4;
 
@@ -92,7 +93,10 @@ class Orderer {
   // until it finds what it knows: of others it has the roofline alone.
   absl::StatusOr<std::vector<Case>> Choose() {
     ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model_.graph, ranks_, 1));
-    RETURN_IF_ERROR(Calibrate({&replicas, 1}, kStepsOfPool));
+    RETURN_IF_ERROR(Calibrate({&replicas, 1}, static_cast<int64_t>(kMostOfPool)));
+    ASSIGN_OR_RETURN(const PredictedPlan quick, Predict(replicas));
+    pool_steps_ =
+        static_cast<int64_t>(std::clamp(std::ceil(kSecondsOfPool / quick.step.seconds()), kFewestOfPool, kMostOfPool));
     std::map<std::string, NamedPlan> plans;  // by key
     std::map<std::string, int> names;        // how many have them
     std::string found;
@@ -108,7 +112,7 @@ class Orderer {
       }
       std::vector<Strategy> strategies;
       for (const auto& [key, plan] : plans) strategies.push_back(plan.strategy);
-      RETURN_IF_ERROR(Calibrate(strategies, kStepsOfPool));
+      RETURN_IF_ERROR(Calibrate(strategies, pool_steps_));
     }
     plans.at(found).name += " (found)";
     return Chosen(std::move(plans), found);
@@ -147,7 +151,7 @@ class Orderer {
     }
     std::vector<std::vector<double>> looks(cases.size());
     for (int look = 0; look < kLooksAtPool; ++look) {
-      RETURN_IF_ERROR(Calibrate(strategies, kStepsOfPool));
+      RETURN_IF_ERROR(Calibrate(strategies, pool_steps_));
       for (size_t c = 0; c < cases.size(); ++c) {
         ASSIGN_OR_RETURN(const PredictedPlan predicted, Predict(strategies[c]));
         looks[c].push_back(predicted.step.seconds());
@@ -198,6 +202,7 @@ class Orderer {
   const Model& model_;
   const int ranks_;
   const OracleOptions& options_;
+  int64_t pool_steps_ = 1;
   Cluster cluster_;
   KernelTimes times_;
   std::unique_ptr<Backend> backend_;
