@@ -27,6 +27,7 @@ namespace {
 
 constexpr size_t kPlans = 6;
 // Of the fastest: what takes longer says nothing that a plan in between does not, and takes the time of the others.
+// Left out as long as there are enough of those.
 constexpr double kMostTimes = 4;
 // All kernels of the pool are timed in steps that last so long together, and again before it is chosen from; those of
 // the chosen plans in every round. A machine whose cores others use as well is another one from second to second: plans
@@ -159,7 +160,7 @@ class Orderer {
     }
     for (size_t c = 0; c < cases.size(); ++c) cases[c].seconds = Median(std::move(looks[c]));
     std::ranges::stable_sort(cases, {}, &Case::seconds);
-    const double most = kMostTimes * cases[0].seconds;
+    const double most = std::max(kMostTimes * cases[0].seconds, cases[std::min(cases.size(), kPlans) - 1].seconds);
     std::erase_if(cases, [&](const Case& one) { return one.seconds > most && one.key != found; });
     std::vector<double> seconds;
     for (const Case& one : cases) seconds.push_back(one.seconds);
