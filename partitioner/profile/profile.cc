@@ -116,13 +116,14 @@ absl::StatusOr<Cluster> ClusterOf(const Profile& profile, bool processes) {
   for (DeviceKind& kind : machine.kinds) {
     if (kind.cores_shared && profile.slowdown.size() > 1) kind.slowdown = profile.slowdown;
   }
-  for (const CollectiveTime& time : profile.collectives) {
-    const AlphaBeta& cost = time.fit.cost;
-    if (!processes || !time.processes || time.kind != CollectiveKind::kAllReduce || time.ranks != 2) continue;
+  const auto pair = std::ranges::find_if(profile.collectives, [](const CollectiveTime& time) {
+    return time.processes && time.kind == CollectiveKind::kAllReduce && time.ranks == 2 && time.fit.cost.beta > 0;
+  });
+  if (processes && pair != profile.collectives.end()) {
     for (DomainDescription& domain : machine.domains) {
-      if (!domain.within || cost.beta == 0) continue;
-      domain.within->latency_seconds = cost.alpha / 2;
-      domain.within->bytes_per_second = 1 / cost.beta;
+      if (!domain.within) continue;
+      domain.within->latency_seconds = pair->fit.cost.alpha / 2;
+      domain.within->bytes_per_second = 1 / pair->fit.cost.beta;
     }
   }
   return MakeCluster(machine);

@@ -159,7 +159,8 @@ ARROWS = {
                         " runtime/device/host runtime/exec runtime/comm runtime/flight_recorder",
     "runtime/api/backend": "runtime/base graph graph/ir graph/schedule ops/plans ops/host ops/host/timing ops/cuda" +
                            " runtime/device runtime/device/cuda runtime/device/host runtime/exec runtime/comm" +
-                           " runtime/comm/local runtime/comm/cuda_local runtime/comm/nccl runtime/api/job runtime/api/rank",
+                           " runtime/comm/local runtime/comm/cuda_local runtime/comm/nccl runtime/api/job" +
+                           " runtime/api/rank",
     "runtime/api": "runtime/base graph graph/value graph/ir graph/moves graph/schedule graph/prove graph/timeline" +
                    " runtime/device runtime/flight_recorder runtime/api/job runtime/api/backend runtime/api/rank",
     "runtime/train/sharded": "runtime/base graph/value graph/ir runtime/checkpoint runtime/checkpoint/sharded" +

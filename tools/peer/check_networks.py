@@ -9,8 +9,8 @@ the steps have made of each parameter and running statistic, are within 1e-6, of
 how far PyTorch comes from itself where the last bits of its first weights are others. That grows from step to step, at
 the models' own rates of learning by up to a thousand times a step: `--rate=0.01` slows both alike, so that 20 steps can
 be compared at all. `--clip-norm=0.02` does the same with the norm that gradients are clipped to, which these small
-models never reach otherwise; what norms the steps had and in how many it acted is printed. Where a step draws (big-lstm: the words of its
-softmax), PyTorch takes what ours has drawn.
+models never reach otherwise; what norms the steps had and in how many it acted is printed. Where a step draws
+(big-lstm: the words of its softmax), PyTorch takes what ours has drawn.
 
   PEER/bin/python tools/peer/check_networks.py --model=inception-v3 --batch=2 BUILD_MODEL STEP_VALUES
   PEER/bin/python tools/peer/check_networks.py --model=big-lstm --size=vocabulary=500 --size=samples=100 \
@@ -54,8 +54,8 @@ def copied(tensor):
 
 
 def train(net, batches, batch, **recipe):
-    """Losses, the first step's gradients, the last states and what became of tables, by our names, in f64; of steps whose
-    gradients are clipped, their norms."""
+    """Losses, the first step's gradients, the last states and what became of tables, by our names, in f64; where
+    gradients are clipped, their norm in each step."""
     net.train()
     net.forget()
     training = net.recipe(batch, **recipe)

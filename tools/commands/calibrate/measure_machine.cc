@@ -56,13 +56,16 @@ class Calibration {
     for (const bool processes : {false, true}) {
       for (int members = 2; options_.collectives && members <= std::max(ranks_, 2); ++members) {
         ASSIGN_OR_RETURN(std::vector<CollectiveTime> times, MeasureCollectives(members, processes, ThreadsOf(ranks_)));
+        const auto pair = std::ranges::find(times, CollectiveKind::kAllReduce, &CollectiveTime::kind);
+        if (members == 2 && !processes && pair != times.end()) pairs_[Spin(ranks_)] = pair->fit.cost;
         std::ranges::move(times, std::back_inserter(profile_.collectives));
       }
     }
     return FindPair(ranks_);
   }
 
-  // A rank that is alone finds nobody: of two.
+  // That compute in all, at least: who does not say how many has so many that they fit, or one each. A rank that is
+  // alone finds nobody: of two.
   int64_t ThreadsOf(int ranks) const {
     return int64_t{std::max(ranks, 2)} * std::max(1, options_.session.threads_per_rank);
   }
@@ -82,25 +85,28 @@ class Calibration {
     for (const int together : counts) {
       // Kernels of the same shapes, by which to compare; and what steps lose that have the whole batch, as those of a
       // plan have whose other ranks wait meanwhile: a rank that has more to compute loses a smaller part.
-      if (together != ranks_) RETURN_IF_ERROR(MeasureReplicas(together, rows / ranks_));
-      RETURN_IF_ERROR(MeasureReplicas(together, rows / together));
+      if (together != ranks_) RETURN_IF_ERROR(MeasureReplicas(together, rows / ranks_).status());
+      ASSIGN_OR_RETURN(const MeasuredSteps measured, MeasureReplicas(together, rows / together));
+      ASSIGN_OR_RETURN(stretch_[together], FindStretch(together, measured));
     }
     return absl::OkStatus();
   }
 
   // Each with so many rows, or with one.
-  absl::Status MeasureReplicas(int together, int64_t rows) {
+  absl::StatusOr<MeasuredSteps> MeasureReplicas(int together, int64_t rows) {
     ASSIGN_OR_RETURN(const Model model, WithBatch(model_, std::max<int64_t>(1, rows) * together, Ops()));
     ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model.graph, together, 1));
-    ASSIGN_OR_RETURN(const MeasuredSteps measured, Measure(model, replicas));
+    return Measure(model, replicas);
+  }
+
+  absl::StatusOr<double> FindStretch(int together, const MeasuredSteps& measured) {
     RETURN_IF_ERROR(FindPair(together));
     RETURN_IF_ERROR(DescribeMachine(together));
     ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile_, /*processes=*/false));
     const Session& session = *measured.session;
     ASSIGN_OR_RETURN(const StepPrediction predicted, StepPredictionOf(session.program(), session.schedules(kTrainEntry),
                                                                       cluster, MediansOf(measured.kernels)));
-    stretch_[together] = StretchOf(measured.seconds, predicted.step, predicted.compute);
-    return absl::OkStatus();
+    return StretchOf(measured.seconds, predicted.step, predicted.compute);
   }
 
   // Unless it is the replicas that were measured.

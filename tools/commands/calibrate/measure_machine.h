@@ -20,8 +20,8 @@ struct CalibrationOptions {
   SessionOptions session;  // of ranks that are threads of this process, on the host
   int64_t steps = 30;      // that each program is timed in
   int replicas = 2;        // so many are measured together at least, however few ranks there are
-  bool collectives =
-      true;  // those among 2 ranks and more, threads and processes; else only how two threads find each other
+  // All kinds among 2 ranks and more, threads and processes; else only how two threads find each other.
+  bool collectives = true;
 };
 
 // Everything but its key and its time. `strategies`: at least one, all of as many ranks (CHECKed).
