@@ -21,7 +21,7 @@
 #include "tools/benchmarks/kernels/kernel_benchmark.h"
 #include "tools/benchmarks/models/measured_models.h"
 #include "tools/benchmarks/models/models_command.h"
-#include "tools/benchmarks/oracle/oracle_rows.h"
+#include "tools/benchmarks/oracle/oracle_command.h"
 #include "tools/benchmarks/search/search_benchmark.h"
 #include "tools/benchmarks/simulate_benchmark.h"
 #include "tools/benchmarks/train/checkpoint_benchmark.h"
@@ -246,36 +246,6 @@ absl::StatusOr<int> RunSearch(const CommandContext& context) {
   return kExitFinished;
 }
 
-absl::StatusOr<int> RunOracle(const CommandContext& context) {
-  const Flags& flags = context.flags;
-  std::vector<std::string> models{"mlp", "lenet5", "mini-inception"};
-  if (flags.Given("model")) models = {flags.Text("model")};
-  OracleOptions options;
-  if (flags.Given("ranks")) options.most_ranks = static_cast<int>(flags.Int("ranks"));
-  if (flags.Given("steps")) options.steps = flags.Int("steps");
-  options.batch = flags.Int("batch");
-  if (flags.Given("rounds")) options.rounds = flags.Int("rounds");
-  options.progress = [](const std::string& what) { std::cerr << what << std::endl; };
-  const bool json = flags.Text("format") == "json";
-  std::vector<StepErrorRow> rows;
-  std::vector<PlanOrder> orders;
-  // Minutes lie between them: who stops it keeps what was told until then.
-  for (const std::string& model : models) {
-    ASSIGN_OR_RETURN(const std::vector<StepErrorRow> steps, MeasureStepErrors(model, options));
-    if (!json) context.out << ToText(steps) << std::flush;
-    RETURN_IF_ERROR(KeepRuns(RunsOf(steps, {}), flags));
-    rows.insert(rows.end(), steps.begin(), steps.end());
-    for (int ranks = 2; ranks <= options.most_ranks; ranks *= 2) {
-      ASSIGN_OR_RETURN(PlanOrder order, MeasurePlanOrder(model, ranks, options));
-      if (!json) context.out << ToText(order) << std::flush;
-      RETURN_IF_ERROR(KeepRuns(RunsOf({}, {order}), flags));
-      orders.push_back(std::move(order));
-    }
-  }
-  context.out << (json ? ToJson(rows, orders) : Summary(rows, orders));
-  return Holds(rows, orders) ? kExitFinished : kExitVerification;
-}
-
 absl::StatusOr<int> RunSimulate(const CommandContext& context) {
   SimulateBenchmarkOptions options;
   options.rounds = static_cast<int>(context.flags.Int("rounds"));
@@ -287,6 +257,7 @@ absl::StatusOr<int> RunSimulate(const CommandContext& context) {
 // That a command can be asked for.
 std::vector<std::string> ModelsOf(const std::string& command) {
   if (command == "train") return {"mini-inception", "lenet5", "mlp"};
+  if (command == "oracle") return OracleModelNames();
   return command == "models" || command == "loop" ? MeasuredModelNames() : ModelNames();
 }
 
@@ -350,9 +321,7 @@ int main(int argc, char** argv) {
            RunCompile},
           {"oracle",
            "how far predicted steps are from those that run here, and whether faster plans are predicted to be faster",
-           "",
-           {"format", "rounds", "steps", "batch", "model", "ranks", "history"},
-           RunOracle},
+           "", OracleFlags(), RunOracle},
           {"search",
            "what each search for a plan costs, by layers and ranks, and what of it is making its tables",
            "",

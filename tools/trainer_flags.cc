@@ -20,7 +20,8 @@ std::vector<FlagDefinition> Parallelism() {
       PathFlag("strategy", "a strategy file in place of --dp, --mp and how they split layers"),
       ChoiceFlag(
           "search", "none", {"none", "auto", "data", "grid", "groups", "placement", "pipeline", "layerwise"},
-          "find a strategy for --ranks of --cluster (unset: all of its devices); auto: the best of all searches"),
+          "find a strategy for --ranks of --cluster (unset: all of its devices); auto: the best of all searches; "
+          "calibrate: measures until it finds what it has measured"),
       ChoiceFlag(
           "solver", "own", {"own", "cbc"},
           "who looks for better placements where --search has no proof; cbc: the program of Debian's coinor-cbc"),

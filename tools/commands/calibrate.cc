@@ -2,15 +2,21 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "partitioner/choose/ranked_finalists.h"
+#include "partitioner/data_model_strategy.h"
 #include "partitioner/proto_io/profile_io.h"
 #include "runtime/base/files.h"
 #include "tools/commands/calibrate/measure_machine.h"
+#include "tools/commands/calibrate/settled_search.h"
 #include "tools/commands/commands.h"
+#include "tools/commands/input/chosen_strategy.h"
 #include "tools/commands/input/inputs.h"
 #include "tools/commands/input/machine.h"
 #include "tools/commands/input/run_options.h"
 #include "tools/commands/output/outputs.h"
+#include "tools/commands/output/strategy_file.h"
 #include "tools/program/exit_code.h"
 #include "tools/program/version/host.h"
 
@@ -56,12 +62,51 @@ void Print(const Profile& profile, const std::string& path, std::ostream& out) {
   out << fmt::format("written to      {}\n", path);
 }
 
-absl::StatusOr<int> RunCalibrate(const CommandContext& context) {
-  const Flags& flags = context.flags;
+absl::Status CheckFlags(const Flags& flags) {
   if (!flags.IsSet("save-profile"))
     return FlagError("calibrate needs --save-profile=FILE, which ends in .pbtxt or .pb");
+  if (Searches(flags) && !flags.Given("ranks")) {
+    return FlagError("flag --search needs --ranks here: how many of this machine's ranks share the model");
+  }
+  return CheckSearchFlags(flags);
+}
+
+// What is measured, or the first that is.
+absl::StatusOr<Strategy> StrategyToMeasure(const Flags& flags, const Graph& graph) {
+  if (!Searches(flags)) return ReadStrategy(flags, graph, std::nullopt);
+  absl::StatusOr<Strategy> replicas = DataModelStrategy(graph, static_cast<int>(flags.Int("ranks")), 1);
+  if (!replicas.ok()) return WithContext("flag --search begins with replicas", replicas.status());
+  return replicas;
+}
+
+// By each profile as `plan --search --profile` would.
+absl::StatusOr<SettledSearch> Search(const Flags& flags, const Model& model, const Strategy& first,
+                                     const CalibrationOptions& options) {
+  return SearchUntilSettled(
+      model, first, options, [&](const Profile& profile) -> absl::StatusOr<std::vector<Finalist>> {
+        ASSIGN_OR_RETURN(Cluster cluster, ClusterOf(profile, /*processes=*/false));
+        ASSIGN_OR_RETURN(ChosenStrategy chosen,
+                         ChosenStrategyOf(flags, model, /*exact=*/false, Machine{std::move(cluster), profile}));
+        for (Finalist& finalist : chosen.finalists) SetOptions(flags, finalist.candidate.strategy);
+        return std::move(chosen.finalists);
+      });
+}
+
+void Print(const SettledSearch& search, std::ostream& out) {
+  out << FormatFinalists(search.finalists) << "\n";
+  if (search.settled) {
+    out << fmt::format("search {} found what was measured\n\n", search.searches);
+    return;
+  }
+  spdlog::warn("after {} searches what is found was still not measured: it may be slower than it seems",
+               search.searches);
+}
+
+absl::StatusOr<int> RunCalibrate(const CommandContext& context) {
+  const Flags& flags = context.flags;
+  RETURN_IF_ERROR(CheckFlags(flags));
   const std::string& path = flags.Text("save-profile");
-  RETURN_IF_ERROR(CheckOutputs(flags, {"save-profile"}));
+  RETURN_IF_ERROR(CheckOutputs(flags, {"save-profile", "save-strategy"}));
   const absl::StatusOr<ProtoFormat> format = FormatOf(path);
   if (!format.ok() || *format == ProtoFormat::kJson) {
     return FlagError("flag --save-profile: {} ends in neither .pbtxt nor .pb", path);
@@ -69,15 +114,26 @@ absl::StatusOr<int> RunCalibrate(const CommandContext& context) {
   RETURN_IF_ERROR(SetUpLogging(flags));
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
-  ASSIGN_OR_RETURN(const Strategy strategy, ReadStrategy(flags, model.graph, std::nullopt));
+  ASSIGN_OR_RETURN(const Strategy strategy, StrategyToMeasure(flags, model.graph));
   ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, std::nullopt, strategy.mesh.size()));
   CalibrationOptions options{ReadProgramOptions(flags, speed), ReadPlanOptions(flags, speed),
                              flags.Int("steps") > 0 ? flags.Int("steps") : kSteps};
-  ASSIGN_OR_RETURN(Profile profile, MeasureMachine(model, {&strategy, 1}, options));
+  SettledSearch search;
+  if (Searches(flags)) {
+    ASSIGN_OR_RETURN(search, Search(flags, model, strategy, options));
+    Print(search, context.out);
+  } else {
+    ASSIGN_OR_RETURN(search.profile, MeasureMachine(model, {&strategy, 1}, options));
+  }
+  Profile& profile = search.profile;
   profile.key = KeyOfThisMachine();
   profile.time = TimeNow();
   WarnOfSpread(profile);
   RETURN_IF_ERROR(WriteFileAtomically(path, PrintProfile(profile, *format)));
+  if (flags.IsSet("save-strategy")) {
+    RETURN_IF_ERROR(
+        SaveFoundStrategy(search.finalists[0].candidate.strategy, search.finalists, flags.Text("save-strategy")));
+  }
   Print(profile, path, context.out);
   return kExitFinished;
 }
@@ -88,7 +144,7 @@ Command CalibrateCommand() {
   Command command{"calibrate", "measure this machine: kernels of a graph, collectives", "GRAPH", ModelFlags(),
                   RunCalibrate};
   command.choices = {{"device", {"host"}}};
-  for (const auto& flags : {StrategyFlags(), RunFlags(), AccelerationFlags()}) {
+  for (const auto& flags : {StrategyFlags(), SearchFlags(), RunFlags(), AccelerationFlags()}) {
     command.flags.insert(command.flags.end(), flags.begin(), flags.end());
   }
   std::erase_if(command.flags, [](const std::string& flag) { return flag == "cluster" || flag == "profile"; });

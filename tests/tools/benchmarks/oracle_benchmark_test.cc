@@ -160,7 +160,8 @@ TEST(Calibration, RanksThatShareACoreAreSlowerForIt) {
   EXPECT_GT(profile->slowdown.at(ranks), 0.5 * ranks / cores);
 }
 
-const OracleOptions kSmall{8, 2, 1, 4};
+const MeasuredModel kMlp{"mlp", 8, 28};
+const OracleOptions kSmall{2, 1, 4};
 
 // A row that is not refused, whatever the machine did meanwhile.
 StepErrorRow WithoutSpread(StepErrorRow row) {
@@ -176,7 +177,7 @@ bool HasTermOf(const std::vector<GradedTerm>& terms, const std::string& kind) {
 }
 
 TEST(Oracle, StepsOfRealRuns) {
-  const auto rows = MeasureStepErrors("mlp", kSmall);
+  const auto rows = MeasureStepErrors(kMlp, kSmall);
   ASSERT_TRUE(rows.ok()) << rows.status();
   ASSERT_EQ(rows->size(), 2U) << "on one rank and on two";
   for (const StepErrorRow& row : *rows) {
@@ -194,7 +195,7 @@ TEST(Oracle, StepsOfRealRuns) {
 }
 
 TEST(Oracle, OrdersOfRealPlans) {
-  const auto order = MeasurePlanOrder("mlp", 2, kSmall);
+  const auto order = MeasurePlanOrder(kMlp, 2, kSmall);
   ASSERT_TRUE(order.ok()) << order.status();
   const std::vector<OrderedPlan>& plans = order->plans;
   ASSERT_EQ(plans.size(), 6U);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ops/registry.h"
 #include "runtime/base/status.h"
 #include "tools/models/big_lstm.h"
@@ -72,6 +74,11 @@ std::vector<std::string> MeasuredModelNames() {
     if (names.empty() || names.back() != model.name) names.push_back(model.name);
   }
   return names;
+}
+
+MeasuredModel MeasuredModelOf(const std::string& name) {
+  const auto found = std::ranges::find(MeasuredModels(), name, &MeasuredModel::name);
+  return found == MeasuredModels().end() ? MeasuredModel{name, 64, 28} : *found;
 }
 
 std::vector<std::string> GivenSizes(const MeasuredModel& model) {

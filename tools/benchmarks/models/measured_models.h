@@ -43,6 +43,8 @@ absl::StatusOr<ThroughputUnit> UnitOf(const MeasuredModel& sizes);
 
 // At the sizes at which they are compared.
 const std::vector<MeasuredModel>& MeasuredModels();
+// The first of that name; one that is not among them, but in tools/models/models.h: 64 images of 28 x 28.
+MeasuredModel MeasuredModelOf(const std::string& name);
 // Each once.
 std::vector<std::string> MeasuredModelNames();
 

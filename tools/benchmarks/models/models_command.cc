@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <iostream>
 #include <optional>
-#include <string_view>
 
 #include "runtime/base/files.h"
 #include "runtime/base/status.h"
 #include "tools/benchmarks/built_files.h"
 #include "tools/benchmarks/models/model_benchmark.h"
+#include "tools/benchmarks/models/model_sizes.h"
 #include "tools/commands/input/machine.h"
 #include "tools/commands/oracle/graded_training.h"
 #include "tools/program/exit_code.h"
@@ -25,22 +25,6 @@ constexpr char kThisProgram[] = "/proc/self/exe";
 
 // What says by what steps are predicted.
 constexpr const char* kMachineFlags[] = {"cluster", "profile"};
-
-// "image-size" of images, the others of words: of a model that is no such one such a flag is refused.
-absl::Status SetSizes(const Flags& flags, MeasuredModel& model) {
-  if (flags.Given("batch")) model.batch = flags.Int("batch");
-  for (const char* name : {"image-size", "vocabulary", "hidden", "layers"}) {
-    if (!flags.IsSet(name)) continue;
-    const bool of_images = std::string_view(name) == "image-size";
-    if (of_images != model.of_words()) continue;
-    return FlagError("flag --{} is for models of {}; --model is {}", name, of_images ? "images" : "words", model.name);
-  }
-  if (flags.IsSet("image-size")) model.image_size = flags.Int("image-size");
-  model.vocabulary = flags.Int("vocabulary");
-  model.hidden = flags.Int("hidden");
-  model.layers = flags.Int("layers");
-  return absl::OkStatus();
-}
 
 absl::StatusOr<std::vector<MeasuredModel>> ModelsToMeasure(const Flags& flags) {
   std::vector<MeasuredModel> models;

@@ -9,7 +9,6 @@
 namespace partita {
 
 struct OracleOptions {
-  int64_t batch = 64;   // of all ranks
   int most_ranks = 4;   // of 1, 2, 4
   int64_t rounds = 15;  // in which all cases are run in turns
   int64_t steps = 0;    // of a case in a round; 0: StepsOfRound

@@ -20,7 +20,7 @@
 #include "tools/benchmarks/oracle/plan_pool.h"
 #include "tools/benchmarks/oracle/timed_training.h"
 #include "tools/commands/calibrate/measure_machine.h"
-#include "tools/models/models.h"
+#include "tools/commands/calibrate/settled_search.h"
 
 namespace partita {
 namespace {
@@ -31,11 +31,10 @@ constexpr size_t kPlans = 6;
 constexpr double kMostTimes = 4;
 // All kernels of the pool are timed in steps that last so long together, and again before it is chosen from; those of
 // the chosen plans in every round. A machine whose cores others use as well is another one from second to second: plans
-// that one look finds far apart are not.
-constexpr double kSecondsOfPool = 0.1;
+// that one short look finds far apart are not, and there are as many looks as last so long together.
+constexpr double kSecondsOfPool = 0.1, kSecondsOfLooks = 0.5;
 constexpr double kFewestOfPool = 2, kMostOfPool = 20;  // steps
-constexpr int kLooksAtPool = 5;
-constexpr int kMostSearches = 4;
+constexpr double kMostLooks = 5;
 
 std::string KeyOf(const NamedPlan& plan) { return PrintStrategy(plan.strategy, ProtoFormat::kText); }
 
@@ -90,14 +89,17 @@ class Orderer {
     return PredictPlan(basis, strategy);
   }
 
-  // What the search finds, and what differs from it. Kernels of what it finds are measured, and it searches again,
+  // What the search finds, and what differs from it. Kernels of what is new are measured, and it searches again,
   // until it finds what it knows: of others it has the roofline alone.
   absl::StatusOr<std::vector<Case>> Choose() {
     ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model_.graph, ranks_, 1));
-    RETURN_IF_ERROR(Calibrate({&replicas, 1}, static_cast<int64_t>(kMostOfPool)));
+    RETURN_IF_ERROR(Calibrate({&replicas, 1}, static_cast<int64_t>(kFewestOfPool)));
     ASSIGN_OR_RETURN(const PredictedPlan quick, Predict(replicas));
-    pool_steps_ =
-        static_cast<int64_t>(std::clamp(std::ceil(kSecondsOfPool / quick.step.seconds()), kFewestOfPool, kMostOfPool));
+    const double seconds = quick.step.seconds();
+    const double steps = std::clamp(std::ceil(kSecondsOfPool / seconds), kFewestOfPool, kMostOfPool);
+    looks_ = static_cast<int>(std::clamp(std::ceil(kSecondsOfLooks / (steps * seconds)), 1.0, kMostLooks));
+    pool_steps_ = static_cast<int64_t>(steps);
+    if (steps > kFewestOfPool) RETURN_IF_ERROR(Calibrate({&replicas, 1}, pool_steps_));
     std::map<std::string, NamedPlan> plans;  // by key
     std::map<std::string, int> names;        // how many have them
     std::string found;
@@ -105,15 +107,17 @@ class Orderer {
       ASSIGN_OR_RETURN(std::vector<NamedPlan> candidates, Candidates());
       found = KeyOf(candidates[0]);
       if (plans.contains(found)) break;
+      std::vector<Strategy> fresh;
       for (NamedPlan& plan : candidates) {
         const std::string key = KeyOf(plan);
         if (plans.contains(key)) continue;
         if (const int count = ++names[plan.name]; count > 1) plan.name += fmt::format(", {}", count);
+        fresh.push_back(plan.strategy);
         plans.emplace(key, std::move(plan));
       }
-      std::vector<Strategy> strategies;
-      for (const auto& [key, plan] : plans) strategies.push_back(plan.strategy);
-      RETURN_IF_ERROR(Calibrate(strategies, pool_steps_));
+      const KernelTimes known = std::move(times_);
+      RETURN_IF_ERROR(Calibrate(fresh, pool_steps_));
+      times_.insert(known.begin(), known.end());
     }
     plans.at(found).name += " (found)";
     return Chosen(std::move(plans), found);
@@ -151,8 +155,9 @@ class Orderer {
       cases.push_back({std::move(plan), key, 0, nullptr, 1, {}, {}, {}});
     }
     std::vector<std::vector<double>> looks(cases.size());
-    for (int look = 0; look < kLooksAtPool; ++look) {
-      RETURN_IF_ERROR(Calibrate(strategies, pool_steps_));
+    // The first one is that by which the search found what it knew.
+    for (int look = 0; look < looks_; ++look) {
+      if (look > 0) RETURN_IF_ERROR(Calibrate(strategies, pool_steps_));
       for (size_t c = 0; c < cases.size(); ++c) {
         ASSIGN_OR_RETURN(const PredictedPlan predicted, Predict(strategies[c]));
         looks[c].push_back(predicted.step.seconds());
@@ -204,6 +209,7 @@ class Orderer {
   const int ranks_;
   const OracleOptions& options_;
   int64_t pool_steps_ = 1;
+  int looks_ = 1;
   Cluster cluster_;
   KernelTimes times_;
   std::unique_ptr<Backend> backend_;
@@ -238,11 +244,10 @@ std::vector<std::string> PlanOrder::inversions() const {
   return found;
 }
 
-absl::StatusOr<PlanOrder> MeasurePlanOrder(const std::string& model, int ranks, const OracleOptions& options) {
-  ASSIGN_OR_RETURN(Model made, MakeModel(model, {.batch = options.batch}, Ops()));
-  made.learning_rate.steps = 1;
-  ASSIGN_OR_RETURN(std::vector<OrderedPlan> plans, Orderer(made, ranks, options).Run(model));
-  return PlanOrder{model, ranks, std::move(plans)};
+absl::StatusOr<PlanOrder> MeasurePlanOrder(const MeasuredModel& model, int ranks, const OracleOptions& options) {
+  ASSIGN_OR_RETURN(const Model made, OracleModel(model));
+  ASSIGN_OR_RETURN(std::vector<OrderedPlan> plans, Orderer(made, ranks, options).Run(model.name));
+  return PlanOrder{model.name, ranks, std::move(plans)};
 }
 
 }  // namespace partita

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "partitioner/explain/kind_seconds.h"
 #include "tools/benchmarks/median.h"
+#include "tools/benchmarks/models/measured_models.h"
 #include "tools/benchmarks/oracle/oracle_options.h"
 
 namespace partita {
@@ -39,7 +40,7 @@ struct PlanOrder {
 // The plan that --search=auto finds for a machine that is measured first, and five others of what searches and people
 // try (PlanPool), as far apart by their predictions as six can be; fewer where there are none. Calibrations, by kernels
 // of all of them, and measurements take turns.
-absl::StatusOr<PlanOrder> MeasurePlanOrder(const std::string& model, int ranks, const OracleOptions& options);
+absl::StatusOr<PlanOrder> MeasurePlanOrder(const MeasuredModel& model, int ranks, const OracleOptions& options);
 
 }  // namespace partita
 

@@ -57,19 +57,28 @@ class Pool {
     Add(fmt::format("--dp={} --mp={} --micro-batches={}", ranks_ / model, model, micro_batches), std::move(strategy));
   }
 
-  // The first rank has so many times its equal share of each batch.
+  // The first rank has so many times its equal share of each batch, in all that is split by samples.
   void AddUnequal(double times) {
     absl::StatusOr<Strategy> strategy = DataModelStrategy(forward_, ranks_, 1);
-    for (NodeId id = 0; strategy.ok() && id < static_cast<NodeId>(forward_.nodes().size()); ++id) {
-      const Node& node = forward_.node(id);
-      if (node.op->role != Role::kInput || forward_.type(node.outputs[0]).shape.empty()) continue;
-      const int64_t rows = forward_.type(node.outputs[0]).shape[0];
-      const auto first = static_cast<int64_t>(times * static_cast<double>(rows) / ranks_);
-      std::vector<int64_t> cuts = {0};
-      for (int rank = 1; rank <= ranks_; ++rank) cuts.push_back(first + (rows - first) * (rank - 1) / (ranks_ - 1));
-      strategy->ops.insert(strategy->ops.begin(), {forward_.name(id), {{"data", {"samples", 0, std::move(cuts)}}}, {}});
+    if (!strategy.ok()) return;
+    const auto first = static_cast<int64_t>(times * static_cast<double>(Rows()) / ranks_);
+    std::vector<int64_t> cuts = {0};
+    for (int rank = 1; rank <= ranks_; ++rank) cuts.push_back(first + (Rows() - first) * (rank - 1) / (ranks_ - 1));
+    for (OpConfig& op : strategy->ops) {
+      for (auto& [axis, config] : op.axes) {
+        if (axis == "data" && config.split == "samples") config.cuts = cuts;
+      }
     }
     Add(fmt::format("--dp={}, the first with {:g} times its share", ranks_, times), std::move(strategy));
+  }
+
+  // Of the batch.
+  int64_t Rows() const {
+    for (const Node& node : forward_.nodes()) {
+      const Shape& shape = forward_.type(node.outputs[0]).shape;
+      if (node.op->role == Role::kInput && !shape.empty()) return shape[0];
+    }
+    return 0;
   }
 
   const Graph& forward_;

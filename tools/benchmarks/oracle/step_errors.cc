@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/simulate/step_prediction.h"
 #include "runtime/base/median.h"
@@ -15,13 +14,12 @@
 #include "tools/benchmarks/oracle/kind_terms.h"
 #include "tools/benchmarks/oracle/timed_training.h"
 #include "tools/commands/calibrate/measure_machine.h"
-#include "tools/models/models.h"
 
 namespace partita {
 namespace {
 
 // In which a round calibrates and measures. What else the machine does comes and goes within seconds: a round of one
-// long turn is calibrated on another machine than it is measured on.
+// long turn is calibrated on another machine than it is measured on. Of steps that last as long there are fewer turns.
 constexpr int64_t kTurns = 5;
 
 struct Round {
@@ -33,20 +31,21 @@ struct Case {
   Model model;
   Strategy strategy;
   std::unique_ptr<TimedTraining> training;
+  int64_t turns = 1;  // of a round
   int64_t steps = 1;  // of a turn
   std::vector<Round> rounds;
   PredictedKinds kinds;
 };
 
-absl::StatusOr<Case> MakeCase(const std::string& name, int ranks, const OracleOptions& options) {
+absl::StatusOr<Case> MakeCase(const MeasuredModel& model, int ranks, const OracleOptions& options) {
   Case made;
-  ASSIGN_OR_RETURN(made.model, MakeModel(name, {.batch = options.batch}, Ops()));
-  made.model.learning_rate.steps = 1;
+  ASSIGN_OR_RETURN(made.model, OracleModel(model));
   ASSIGN_OR_RETURN(made.strategy, DataModelStrategy(made.model.graph, ranks, 1));
   ASSIGN_OR_RETURN(made.training, TimedTraining::Start(made.model, made.strategy));
   ASSIGN_OR_RETURN(const int64_t steps, made.training->StepsFor(options));
-  made.steps = (steps + kTurns - 1) / kTurns;
-  made.row.model = name;
+  made.turns = std::min(kTurns, steps);
+  made.steps = (steps + made.turns - 1) / made.turns;
+  made.row.model = model.name;
   made.row.ranks = ranks;
   return made;
 }
@@ -67,7 +66,7 @@ absl::StatusOr<double> Predict(Case& one) {
 
 absl::Status RunRound(Case& one) {
   std::vector<double> predicted, measured, ratios;
-  for (int64_t turn = 0; turn < kTurns; ++turn) {
+  for (int64_t turn = 0; turn < one.turns; ++turn) {
     ASSIGN_OR_RETURN(predicted.emplace_back(), Predict(one));
     ASSIGN_OR_RETURN(measured.emplace_back(), one.training->Run(one.steps));
     ratios.push_back(predicted.back() / measured.back());
@@ -109,14 +108,14 @@ bool StepErrorRow::holds() const {
   return exact && (refused() || error() <= allowed());
 }
 
-absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const std::string& model, const OracleOptions& options) {
+absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const MeasuredModel& model, const OracleOptions& options) {
   std::vector<Case> cases;
   for (int ranks = 1; ranks <= options.most_ranks; ranks *= 2) {
     ASSIGN_OR_RETURN(Case made, MakeCase(model, ranks, options));
     cases.push_back(std::move(made));
   }
   for (int64_t round = 0; round < options.rounds; ++round) {
-    options.progress(fmt::format("{}, steps of replicas: round {} of {}", model, round + 1, options.rounds));
+    options.progress(fmt::format("{}, steps of replicas: round {} of {}", model.name, round + 1, options.rounds));
     for (Case& one : cases) RETURN_IF_ERROR(RunRound(one));
   }
   std::vector<StepErrorRow> rows;

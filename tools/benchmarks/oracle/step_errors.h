@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "partitioner/explain/kind_seconds.h"
 #include "partitioner/profile/quartiles.h"
+#include "tools/benchmarks/models/measured_models.h"
 #include "tools/benchmarks/oracle/oracle_options.h"
 
 namespace partita {
@@ -31,9 +32,9 @@ struct StepErrorRow {
   bool holds() const;
 };
 
-// `model`: tools/models/models.h. A row for 1, 2 and 4 ranks, measured in turns. Every round calibrates and measures
+// A row for 1, 2 and 4 ranks, measured in turns. Every round calibrates and measures
 // each of them several times, a few steps at a time.
-absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const std::string& model, const OracleOptions& options);
+absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const MeasuredModel& model, const OracleOptions& options);
 
 }  // namespace partita
 

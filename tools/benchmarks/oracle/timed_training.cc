@@ -1,13 +1,12 @@
 #include "tools/benchmarks/oracle/timed_training.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "graph/timeline/step_times.h"
 #include "partitioner/clusters/cluster_by_default.h"
 #include "runtime/base/median.h"
 #include "runtime/base/status.h"
+#include "tools/commands/calibrate/measure_steps.h"
 
 namespace partita {
 namespace {
@@ -15,6 +14,12 @@ namespace {
 constexpr int64_t kTrialSteps = 5;
 
 }  // namespace
+
+absl::StatusOr<Model> OracleModel(const MeasuredModel& model) {
+  ASSIGN_OR_RETURN(Model made, MakeMeasuredModel(model));
+  made.learning_rate = {.base = 0, .steps = 1};
+  return made;
+}
 
 ProgramOptions OracleProgram(int ranks) { return {.speed = SpeedByDefault(ranks)}; }
 
@@ -34,14 +39,6 @@ absl::StatusOr<std::unique_ptr<TimedTraining>> TimedTraining::Start(const Model&
   return std::unique_ptr<TimedTraining>(new TimedTraining(std::move(loop)));
 }
 
-double TimedTraining::SlowestRank() {
-  double slowest = 0;
-  for (const int rank : session().local_ranks()) {
-    slowest = std::max(slowest, TimesOf(session().Timeline(kTrainEntry, rank)).step);
-  }
-  return slowest;
-}
-
 absl::StatusOr<int64_t> TimedTraining::StepsFor(const OracleOptions& options) {
   ASSIGN_OR_RETURN(const double seconds, Run(kTrialSteps));
   return StepsOfRound(options, seconds);
@@ -50,7 +47,7 @@ absl::StatusOr<int64_t> TimedTraining::StepsFor(const OracleOptions& options) {
 absl::StatusOr<double> TimedTraining::Run(int64_t steps) {
   std::vector<double> seconds;
   ASSIGN_OR_RETURN(const TrainingResult result, loop_->Run(steps, [&] {
-    seconds.push_back(SlowestRank());
+    seconds.push_back(SecondsOfStep(session()));
     kinds_.AddStep();
   }));
   for (const MoveBytes& bytes : session().PredictedBytes(kTrainEntry)) predicted_bytes_ += bytes.wire * steps;

@@ -11,11 +11,16 @@
 #include "graph/ir/model.h"
 #include "graph/make_program.h"
 #include "runtime/api/rank/session_options.h"
+#include "tools/benchmarks/models/measured_models.h"
 #include "tools/benchmarks/oracle/oracle_options.h"
 #include "tools/benchmarks/train/training_loop.h"
 #include "tools/commands/oracle/kind_meter.h"
 
 namespace partita {
+
+// What is trained: at a rate of 0, as random samples teach nothing, and a loss that is not finite would end the run.
+// kInvalidArgument: as MakeMeasuredModel.
+absl::StatusOr<Model> OracleModel(const MeasuredModel& model);
 
 // How so many ranks are trained, and what is predicted for: by the speeds by default, each with one thread.
 ProgramOptions OracleProgram(int ranks);
@@ -43,8 +48,6 @@ class TimedTraining {
 
  private:
   explicit TimedTraining(std::unique_ptr<TrainingLoop> loop) : loop_(std::move(loop)), kinds_(loop_->session()) {}
-
-  double SlowestRank();
 
   std::unique_ptr<TrainingLoop> loop_;
   KindMeter kinds_;

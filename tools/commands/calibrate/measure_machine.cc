@@ -85,18 +85,49 @@ class Calibration {
     for (const int together : counts) {
       // Kernels of the same shapes, by which to compare; and what steps lose that have the whole batch, as those of a
       // plan have whose other ranks wait meanwhile: a rank that has more to compute loses a smaller part.
-      if (together != ranks_) RETURN_IF_ERROR(MeasureReplicas(together, rows / ranks_).status());
-      ASSIGN_OR_RETURN(const MeasuredSteps measured, MeasureReplicas(together, rows / together));
+      ASSIGN_OR_RETURN(MeasuredSteps measured, MeasureReplicas(together, rows / ranks_));
+      computing_[together] = measured.computing;
+      if (together != ranks_) {
+        ASSIGN_OR_RETURN(measured, MeasureReplicas(together, rows / together));
+      }
       ASSIGN_OR_RETURN(stretch_[together], FindStretch(together, measured));
     }
+    FindCrowding();
     return absl::OkStatus();
+  }
+
+  // What launches of the same kernels take, by what takes most of the time.
+  void FindCrowding() {
+    const KernelTimes alone = MediansOf(kernels_.at(1));
+    for (const auto& [together, computing] : computing_) {
+      double crowded = 0, all = 0;
+      for (const auto& [signature, seconds] : MediansOf(kernels_.at(together))) {
+        const auto found = alone.find(signature);
+        if (found == alone.end()) continue;
+        crowded += seconds;
+        all += found->second;
+      }
+      crowding_[computing] = all == 0 ? 1 : std::max(1.0, crowded / all);
+    }
+  }
+
+  // Between two numbers in line.
+  double CrowdingOf(double computing) const {
+    const auto above = crowding_.lower_bound(computing);
+    if (above == crowding_.end()) return crowding_.rbegin()->second;
+    if (above == crowding_.begin()) return above->second;
+    const auto below = std::prev(above);
+    const double part = (computing - below->first) / (above->first - below->first);
+    return below->second + part * (above->second - below->second);
   }
 
   // Each with so many rows, or with one.
   absl::StatusOr<MeasuredSteps> MeasureReplicas(int together, int64_t rows) {
     ASSIGN_OR_RETURN(const Model model, WithBatch(model_, std::max<int64_t>(1, rows) * together, Ops()));
     ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model.graph, together, 1));
-    return Measure(model, replicas);
+    ASSIGN_OR_RETURN(MeasuredSteps measured, Measure(model, replicas));
+    Add(measured, together, 1);
+    return measured;
   }
 
   absl::StatusOr<double> FindStretch(int together, const MeasuredSteps& measured) {
@@ -113,21 +144,28 @@ class Calibration {
   absl::Status MeasureStrategy(const Strategy& strategy) {
     CHECK(strategy.mesh.size() == ranks_);
     ASSIGN_OR_RETURN(const std::string key, KeyOf(model_, strategy));
-    return measured_.contains(key) ? absl::OkStatus() : Measure(model_, strategy).status();
+    if (measured_.contains(key)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const MeasuredSteps measured, Measure(model_, strategy));
+    // Kernels that outlast their rank's slice of time took as long as they did beside those that computed meanwhile,
+    // which are fewer where ranks of a plan wait. They are told as beside replicas.
+    Add(measured, ranks_, CrowdingOf(computing_.at(ranks_)) / CrowdingOf(measured.computing));
+    return absl::OkStatus();
   }
 
   absl::StatusOr<MeasuredSteps> Measure(const Model& model, const Strategy& strategy) {
     ASSIGN_OR_RETURN(const std::string key, KeyOf(model, strategy));
     measured_.insert(key);
-    ASSIGN_OR_RETURN(MeasuredSteps measured,
-                     MeasureSteps(model, strategy, options_.program, options_.session, options_.steps));
+    return MeasureSteps(model, strategy, options_.program, options_.session, options_.steps);
+  }
+
+  // With kernels so many times as long.
+  void Add(const MeasuredSteps& measured, int ranks, double times) {
     for (const auto& [signature, kernel] : measured.kernels) {
-      MeasuredKernel& all = kernels_[strategy.mesh.size()][signature];
+      MeasuredKernel& all = kernels_[ranks][signature];
       all.work = kernel.work;
-      all.seconds.insert(all.seconds.end(), kernel.seconds.begin(), kernel.seconds.end());
+      for (const double seconds : kernel.seconds) all.seconds.push_back(times * seconds);
     }
-    std::ranges::copy(measured.hand_overs, std::back_inserter(hand_overs_[strategy.mesh.size()]));
-    return measured;
+    std::ranges::copy(measured.hand_overs, std::back_inserter(hand_overs_[ranks]));
   }
 
   static absl::StatusOr<std::string> KeyOf(const Model& model, const Strategy& strategy) {
@@ -233,6 +271,8 @@ class Calibration {
   std::map<int, MeasuredKernels> kernels_;                // by ranks that ran meanwhile
   std::map<int, std::vector<double>> hand_overs_;         // likewise
   std::map<int, double> stretch_;                         // likewise
+  std::map<int, double> computing_;                       // likewise: of replicas with kernels of the same shapes
+  std::map<double, double> crowding_;                     // by ranks that compute at a time: so many times as long
   std::map<std::chrono::microseconds, AlphaBeta> pairs_;  // FindPair
   std::set<std::string> measured_;                        // KeyOf
 };

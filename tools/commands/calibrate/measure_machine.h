@@ -28,11 +28,13 @@ struct CalibrationOptions {
 //
 // What ranks lose that share cores is measured by replicas of the graph, with 1, 2, 4, ... of them, as many as there
 // are ranks. It is taken from whole steps, in which they have the whole batch among them (StretchOf), and what was
-// measured of each kernel of all strategies is stretched as far; beside one that is alone they are held by kernels of
-// the same shapes, where each computes what a rank of all does. How late a stream goes on that has waited for another
-// one is taken from the steps of all strategies (HandOvers, MiddleMean). Ranks wait for each other in collectives as
-// those of a session of as many do: they spin or sleep (SpinOf). Errors are those of programs and sessions;
-// kInvalidArgument: a graph that computes nothing.
+// measured of each kernel of all strategies is stretched as far; replicas of as many samples each as a rank of all has,
+// whose kernels have the same shapes, say how many times as long as one that is alone they take. A kernel that outlasts
+// its rank's slice of time is itself seen to take longer, the more ranks compute meanwhile: those of a strategy whose
+// ranks wait for each other are told as they would be beside replicas, by how many compute at a time in the mean over a
+// step. How late a stream goes on that has waited for another one is taken from the steps of all strategies (HandOvers,
+// MiddleMean). Ranks wait for each other in collectives as those of a session of as many do: they spin or sleep
+// (SpinOf). Errors are those of programs and sessions; kInvalidArgument: a graph that computes nothing.
 absl::StatusOr<Profile> MeasureMachine(const Model& model, std::span<const Strategy> strategies,
                                        const CalibrationOptions& options);
 

@@ -18,7 +18,10 @@
 namespace partita {
 namespace {
 
+// At most so many steps before those that are timed; fewer where they last so long together, as what starting costs is
+// a small part of such a step.
 constexpr int64_t kWarmUp = 3;
+constexpr double kSecondsOfWarmUp = 0.5;
 
 // Random ones, used in turns.
 constexpr int64_t kBatches = 4;
@@ -57,6 +60,10 @@ absl::Status RunStep(Session& session, const EntryPoint& entry, const std::vecto
   return absl::IsOutOfRange(done) ? absl::OkStatus() : done;
 }
 
+const std::vector<HostTensor>& BatchOf(const Batches& batches, int64_t step) {
+  return batches[static_cast<size_t>(step % kBatches)];
+}
+
 void AddKernels(const std::vector<LaunchSpan>& spans, MeasuredKernels& kernels) {
   for (const LaunchSpan& span : spans) {
     const auto* const kernel = std::get_if<KernelLaunch>(&span.launch->work);
@@ -69,6 +76,14 @@ void AddKernels(const std::vector<LaunchSpan>& spans, MeasuredKernels& kernels) 
 
 }  // namespace
 
+double SecondsOfStep(const Session& session) {
+  double slowest = 0;
+  for (const int rank : session.local_ranks()) {
+    slowest = std::max(slowest, TimesOf(session.Timeline(kTrainEntry, rank)).step);
+  }
+  return slowest;
+}
+
 absl::StatusOr<MeasuredSteps> MeasureSteps(const Model& model, const Strategy& strategy, const ProgramOptions& program,
                                            const SessionOptions& session, int64_t steps) {
   SessionOptions recorded = session;
@@ -78,21 +93,27 @@ absl::StatusOr<MeasuredSteps> MeasureSteps(const Model& model, const Strategy& s
   ASSIGN_OR_RETURN(measured.session, Session::Start(std::move(made), recorded));
   const EntryPoint& entry = *measured.session->program().Find(kTrainEntry);
   ASSIGN_OR_RETURN(const Batches batches, MakeBatches(model.graph, entry));
-  std::vector<double> seconds;
-  for (int64_t step = 0; step < kWarmUp + steps; ++step) {
-    RETURN_IF_ERROR(RunStep(*measured.session, entry, batches[static_cast<size_t>(step % kBatches)]));
-    if (step < kWarmUp) continue;
-    double slowest = 0;
+  int64_t warm = 0;
+  for (double warmed = 0; warm < kWarmUp && warmed < kSecondsOfWarmUp; ++warm) {
+    RETURN_IF_ERROR(RunStep(*measured.session, entry, BatchOf(batches, warm)));
+    warmed += SecondsOfStep(*measured.session);
+  }
+  std::vector<double> seconds, computing;
+  for (int64_t step = warm; step < warm + steps; ++step) {
+    RETURN_IF_ERROR(RunStep(*measured.session, entry, BatchOf(batches, step)));
+    double compute = 0;
     for (const int rank : measured.session->local_ranks()) {
       const std::vector<LaunchSpan> spans = measured.session->Timeline(kTrainEntry, rank);
-      slowest = std::max(slowest, TimesOf(spans).step);
+      compute += TimesOf(spans).compute;
       AddKernels(spans, measured.kernels);
       std::ranges::move(HandOvers(measured.session->schedule(kTrainEntry, rank), spans),
                         std::back_inserter(measured.hand_overs));
     }
-    seconds.push_back(slowest);
+    seconds.push_back(SecondsOfStep(*measured.session));
+    computing.push_back(compute / seconds.back());
   }
   measured.seconds = Median(std::move(seconds));
+  measured.computing = Median(std::move(computing));
   return measured;
 }
 

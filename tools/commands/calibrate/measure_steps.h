@@ -28,8 +28,12 @@ struct MeasuredSteps {
   std::unique_ptr<Session> session;  // that has run them
   MeasuredKernels kernels;
   std::vector<double> hand_overs;  // HandOvers, of every rank and step
-  double seconds = 0;              // of a step, until the last launch of the last rank has ended; median
+  double seconds = 0;              // of a step (SecondsOfStep); median
+  double computing = 0;            // ranks that compute at a time, the mean over a step; median
 };
+
+// Of the training step that ran last, until the last launch of the last rank has ended. `session` records timelines.
+double SecondsOfStep(const Session& session);
 
 // So many training steps, and before them a few that nobody times; on random batches (SyntheticBatches), as what is
 // compared and chosen among zeros takes less time. Errors are those of programs and sessions; a step that is not

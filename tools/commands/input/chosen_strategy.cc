@@ -26,19 +26,6 @@ absl::Status SearchNeedsMachine() { return FlagError("flag --search needs --clus
 
 bool Solves(const Flags& flags) { return flags.Has("solver") && flags.Text("solver") != "own"; }
 
-// What a search finds cannot be said beside it.
-absl::Status CheckFlags(const Flags& flags) {
-  if (!Searches(flags)) {
-    if (!flags.IsSet("save-strategy")) return absl::OkStatus();
-    return FlagError("flag --save-strategy writes what --search finds{}",
-                     flags.Has("repair") ? " or --repair makes; give one of them" : "; give --search=auto");
-  }
-  for (const char* other : {"strategy", "dp", "mp", "convolutions", "dense", "input-gradients", "micro-batches"}) {
-    if (flags.Given(other)) return FlagError("flags --search and --{} are given; one of them is allowed", other);
-  }
-  return absl::OkStatus();
-}
-
 std::set<SearchKind> SearchesOf(const Flags& flags) {
   if (const std::optional<SearchKind> one = FindSearch(flags.Text("search"))) return {*one};
   return {std::begin(kSearches), std::end(kSearches)};
@@ -135,6 +122,18 @@ std::vector<std::string> SearchFlags() { return {"search", "save-strategy"}; }
 
 bool Searches(const Flags& flags) { return flags.Has("search") && flags.Text("search") != "none"; }
 
+absl::Status CheckSearchFlags(const Flags& flags) {
+  if (!Searches(flags)) {
+    if (!flags.IsSet("save-strategy")) return absl::OkStatus();
+    return FlagError("flag --save-strategy writes what --search finds{}",
+                     flags.Has("repair") ? " or --repair makes; give one of them" : "; give --search=auto");
+  }
+  for (const char* other : {"strategy", "dp", "mp", "convolutions", "dense", "input-gradients", "micro-batches"}) {
+    if (flags.Given(other)) return FlagError("flags --search and --{} are given; one of them is allowed", other);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<int64_t> RanksOfSearch(const Flags& flags) {
   ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
   if (!machine) return SearchNeedsMachine();
@@ -147,7 +146,7 @@ int64_t RanksOn(const Machine& machine, const Flags& flags) {
 
 absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact,
                                                 const std::optional<Machine>& machine, const Objective& objective) {
-  RETURN_IF_ERROR(CheckFlags(flags));
+  RETURN_IF_ERROR(CheckSearchFlags(flags));
   if (Searches(flags)) return Search(flags, model, exact, machine, objective);
   ChosenStrategy chosen;
   ASSIGN_OR_RETURN(chosen.strategy, ReadStrategy(flags, model.graph, machine));

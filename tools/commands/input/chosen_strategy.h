@@ -22,6 +22,9 @@ std::vector<std::string> SearchFlags();
 
 bool Searches(const Flags& flags);
 
+// FlagError: --search beside flags that say what it is to find, --save-strategy without it.
+absl::Status CheckSearchFlags(const Flags& flags);
+
 // --ranks, else the devices of the machine: how many ranks are planned for.
 int64_t RanksOn(const Machine& machine, const Flags& flags);
 // The same of the machine that the flags name. FlagError: none.
@@ -34,9 +37,8 @@ struct ChosenStrategy {
   std::vector<std::string> left_out;  // what was not searched, and why
 };
 
-// `exact`: the command has no AccelerationFlags. `objective`: by which a search compares. FlagError: --search beside
-// flags that say what it is to find, --save-strategy without it. kResourceExhausted: nothing fits. kUnavailable, with
-// exit code 7: the solver is not here, or fails.
+// `exact`: the command has no AccelerationFlags. `objective`: by which a search compares. FlagError: CheckSearchFlags.
+// kResourceExhausted: nothing fits. kUnavailable, with exit code 7: the solver is not here, or fails.
 absl::StatusOr<ChosenStrategy> ChosenStrategyOf(const Flags& flags, const Model& model, bool exact,
                                                 const std::optional<Machine>& machine, const Objective& objective = {});
 

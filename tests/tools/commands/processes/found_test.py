@@ -1,5 +1,5 @@
-"""What a search finds for the large networks, at a small width: processes give the bits of threads, both what one rank
-gives."""
+"""What a search finds for the large networks and the models of words, at a small width: processes give the bits of
+threads, both what one rank gives."""
 
 import json
 import os
@@ -8,7 +8,12 @@ import unittest
 from tests.tools.commands.trainer_case import TrainerCase
 
 BUILD_MODEL = os.path.abspath("tools/models/build_model")
-SIZES = {"alexnet": 67, "vgg-16": 32, "resnet-50": 32, "inception-v3": 75}  # the least that each takes, or near it
+PIXELS = {"alexnet": 67, "vgg-16": 32, "resnet-50": 32, "inception-v3": 75}  # the least that each takes, or near it
+OF_IMAGES = {model: [f"--image-size={pixels}", "--channel-limit=4", "--classes=5"] for model, pixels in PIXELS.items()}
+OF_WORDS = {
+    "big-lstm": ["--vocabulary=60", "--hidden=6", "--projection=3", "--length=5"],
+    "gnmt": ["--vocabulary=40", "--hidden=6", "--source-length=6", "--target-length=5", "--buckets=1"],
+}
 
 
 class FoundTest(TrainerCase):
@@ -22,9 +27,8 @@ class FoundTest(TrainerCase):
             return report, file.read()
 
     def test_large_networks(self):
-        for model, pixels in SIZES.items():
-            self.execute(BUILD_MODEL, model, "--batch=8", f"--image-size={pixels}", "--channel-limit=4", "--classes=5",
-                         "--output=graph.pbtxt")
+        for model, sizes in (OF_IMAGES | OF_WORDS).items():
+            self.execute(BUILD_MODEL, model, "--batch=8", *sizes, "--output=graph.pbtxt")
             serial, _ = self.train("serial")
             for ranks in (2, 4):
                 with self.subTest(model=model, ranks=ranks):

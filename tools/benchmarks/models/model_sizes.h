@@ -1,0 +1,17 @@
+// How flags say at which sizes a model is measured.
+#ifndef PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_SIZES_H_
+#define PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_SIZES_H_
+
+#include "absl/status/status.h"
+#include "tools/benchmarks/models/measured_models.h"
+#include "tools/program/flags.h"
+
+namespace partita {
+
+// By "batch" and the flags of sizes, where they are given. A flag error: "image-size" of a model of words, or the other
+// sizes of one of images.
+absl::Status SetSizes(const Flags& flags, MeasuredModel& model);
+
+}  // namespace partita
+
+#endif  // PARTITA_TOOLS_BENCHMARKS_MODELS_MODEL_SIZES_H_
