@@ -12,6 +12,7 @@
 #include "graph/read/model_entries.h"
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
+#include "partitioner/profile/crowding.h"
 #include "partitioner/profile/quartiles.h"
 #include "partitioner/profile/stretch.h"
 #include "partitioner/simulate/step_prediction.h"
@@ -107,18 +108,8 @@ class Calibration {
         crowded += seconds;
         all += found->second;
       }
-      crowding_[computing] = all == 0 ? 1 : std::max(1.0, crowded / all);
+      crowding_.Add(computing, all == 0 ? 1 : crowded / all);
     }
-  }
-
-  // Between two numbers in line.
-  double CrowdingOf(double computing) const {
-    const auto above = crowding_.lower_bound(computing);
-    if (above == crowding_.end()) return crowding_.rbegin()->second;
-    if (above == crowding_.begin()) return above->second;
-    const auto below = std::prev(above);
-    const double part = (computing - below->first) / (above->first - below->first);
-    return below->second + part * (above->second - below->second);
   }
 
   // Each with so many rows, or with one.
@@ -148,7 +139,7 @@ class Calibration {
     ASSIGN_OR_RETURN(const MeasuredSteps measured, Measure(model_, strategy));
     // Kernels that outlast their rank's slice of time took as long as they did beside those that computed meanwhile,
     // which are fewer where ranks of a plan wait. They are told as beside replicas.
-    Add(measured, ranks_, CrowdingOf(computing_.at(ranks_)) / CrowdingOf(measured.computing));
+    Add(measured, ranks_, crowding_.At(computing_.at(ranks_)) / crowding_.At(measured.computing));
     return absl::OkStatus();
   }
 
@@ -267,12 +258,12 @@ class Calibration {
   const CalibrationOptions& options_;
   int ranks_ = 1;
   Profile profile_;
-  double copied_ = 0;                                     // bytes a second
-  std::map<int, MeasuredKernels> kernels_;                // by ranks that ran meanwhile
-  std::map<int, std::vector<double>> hand_overs_;         // likewise
-  std::map<int, double> stretch_;                         // likewise
-  std::map<int, double> computing_;                       // likewise: of replicas with kernels of the same shapes
-  std::map<double, double> crowding_;                     // by ranks that compute at a time: so many times as long
+  double copied_ = 0;                              // bytes a second
+  std::map<int, MeasuredKernels> kernels_;         // by ranks that ran meanwhile
+  std::map<int, std::vector<double>> hand_overs_;  // likewise
+  std::map<int, double> stretch_;                  // likewise
+  std::map<int, double> computing_;                // likewise: of replicas with kernels of the same shapes
+  Crowding crowding_;
   std::map<std::chrono::microseconds, AlphaBeta> pairs_;  // FindPair
   std::set<std::string> measured_;                        // KeyOf
 };
