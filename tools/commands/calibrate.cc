@@ -76,6 +76,7 @@ absl::StatusOr<Strategy> StrategyToMeasure(const Flags& flags, const Graph& grap
   if (!Searches(flags)) return ReadStrategy(flags, graph, std::nullopt);
   absl::StatusOr<Strategy> replicas = DataModelStrategy(graph, static_cast<int>(flags.Int("ranks")), 1);
   if (!replicas.ok()) return WithContext("flag --search begins with replicas", replicas.status());
+  SetOptions(flags, *replicas);
   return replicas;
 }
 

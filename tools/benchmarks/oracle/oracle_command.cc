@@ -1,7 +1,7 @@
 #include "tools/benchmarks/oracle/oracle_command.h"
 
 #include <iostream>
-#include <utility>
+#include <iterator>
 
 #include "runtime/base/status.h"
 #include "tools/benchmarks/models/measured_models.h"

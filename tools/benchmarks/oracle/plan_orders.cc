@@ -89,17 +89,22 @@ class Orderer {
     return PredictPlan(basis, strategy);
   }
 
-  // What the search finds, and what differs from it. Kernels of what is new are measured, and it searches again,
-  // until it finds what it knows: of others it has the roofline alone.
-  absl::StatusOr<std::vector<Case>> Choose() {
-    ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model_.graph, ranks_, 1));
+  // By a few steps, which also say of how many steps the others are and how many looks there are.
+  absl::Status CalibrateFirst(const Strategy& replicas) {
     RETURN_IF_ERROR(Calibrate({&replicas, 1}, static_cast<int64_t>(kFewestOfPool)));
     ASSIGN_OR_RETURN(const PredictedPlan quick, Predict(replicas));
     const double seconds = quick.step.seconds();
     const double steps = std::clamp(std::ceil(kSecondsOfPool / seconds), kFewestOfPool, kMostOfPool);
     looks_ = static_cast<int>(std::clamp(std::ceil(kSecondsOfLooks / (steps * seconds)), 1.0, kMostLooks));
     pool_steps_ = static_cast<int64_t>(steps);
-    if (steps > kFewestOfPool) RETURN_IF_ERROR(Calibrate({&replicas, 1}, pool_steps_));
+    return steps > kFewestOfPool ? Calibrate({&replicas, 1}, pool_steps_) : absl::OkStatus();
+  }
+
+  // What the search finds, and what differs from it. Kernels of what is new are measured, and it searches again,
+  // until it finds what it knows: of others it has the roofline alone.
+  absl::StatusOr<std::vector<Case>> Choose() {
+    ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model_.graph, ranks_, 1));
+    RETURN_IF_ERROR(CalibrateFirst(replicas));
     std::map<std::string, NamedPlan> plans;  // by key
     std::map<std::string, int> names;        // how many have them
     std::string found;

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "graph/ir/op_definition.h"
 #include "partitioner/data_model_strategy.h"
+#include "runtime/train/graph_fields.h"
 
 namespace partita {
 namespace {
@@ -60,25 +60,17 @@ class Pool {
   // The first rank has so many times its equal share of each batch, in all that is split by samples.
   void AddUnequal(double times) {
     absl::StatusOr<Strategy> strategy = DataModelStrategy(forward_, ranks_, 1);
-    if (!strategy.ok()) return;
-    const auto first = static_cast<int64_t>(times * static_cast<double>(Rows()) / ranks_);
+    const absl::StatusOr<int64_t> rows = BatchRows(forward_);
+    if (!strategy.ok() || !rows.ok()) return;
+    const auto first = static_cast<int64_t>(times * static_cast<double>(*rows) / ranks_);
     std::vector<int64_t> cuts = {0};
-    for (int rank = 1; rank <= ranks_; ++rank) cuts.push_back(first + (Rows() - first) * (rank - 1) / (ranks_ - 1));
+    for (int rank = 1; rank <= ranks_; ++rank) cuts.push_back(first + (*rows - first) * (rank - 1) / (ranks_ - 1));
     for (OpConfig& op : strategy->ops) {
       for (auto& [axis, config] : op.axes) {
         if (axis == "data" && config.split == "samples") config.cuts = cuts;
       }
     }
     Add(fmt::format("--dp={}, the first with {:g} times its share", ranks_, times), std::move(strategy));
-  }
-
-  // Of the batch.
-  int64_t Rows() const {
-    for (const Node& node : forward_.nodes()) {
-      const Shape& shape = forward_.type(node.outputs[0]).shape;
-      if (node.op->role == Role::kInput && !shape.empty()) return shape[0];
-    }
-    return 0;
   }
 
   const Graph& forward_;

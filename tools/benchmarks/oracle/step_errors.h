@@ -32,8 +32,8 @@ struct StepErrorRow {
   bool holds() const;
 };
 
-// A row for 1, 2 and 4 ranks, measured in turns. Every round calibrates and measures
-// each of them several times, a few steps at a time.
+// A row for 1, 2 and 4 ranks, measured in turns. Every round calibrates and measures each of them several times, a few
+// steps at a time.
 absl::StatusOr<std::vector<StepErrorRow>> MeasureStepErrors(const MeasuredModel& model, const OracleOptions& options);
 
 }  // namespace partita

@@ -46,7 +46,6 @@ class Calibration {
     copied_ = MeasureCopies();
     RETURN_IF_ERROR(MeasureSharing());
     for (const Strategy& strategy : strategies) RETURN_IF_ERROR(MeasureStrategy(strategy));
-    TellSlowdown();
     TellKernels();
     RETURN_IF_ERROR(DescribeMachine(ranks_));
     return std::move(profile_);
@@ -93,22 +92,30 @@ class Calibration {
       }
       ASSIGN_OR_RETURN(stretch_[together], FindStretch(together, measured));
     }
-    FindCrowding();
+    TellSharing();
     return absl::OkStatus();
   }
 
-  // What launches of the same kernels take, by what takes most of the time.
-  void FindCrowding() {
+  // How many times as long as alone launches of the same kernels take, by what takes most of the time.
+  double TimesAlone(int together, const KernelTimes& alone) const {
+    double longer = 0, all = 0;
+    for (const auto& [signature, seconds] : MediansOf(kernels_.at(together))) {
+      const auto found = alone.find(signature);
+      if (found == alone.end()) continue;
+      longer += seconds;
+      all += found->second;
+    }
+    return all == 0 ? 1 : longer / all;
+  }
+
+  // By replicas alone: those are all that was measured yet.
+  void TellSharing() {
     const KernelTimes alone = MediansOf(kernels_.at(1));
     for (const auto& [together, computing] : computing_) {
-      double crowded = 0, all = 0;
-      for (const auto& [signature, seconds] : MediansOf(kernels_.at(together))) {
-        const auto found = alone.find(signature);
-        if (found == alone.end()) continue;
-        crowded += seconds;
-        all += found->second;
-      }
-      crowding_.Add(computing, all == 0 ? 1 : crowded / all);
+      const double times = TimesAlone(together, alone);
+      crowding_.Add(computing, times);
+      // Nobody is quicker for company: what seems so is noise.
+      profile_.slowdown[together] = together == 1 ? 1 : std::max(1.0, times * stretch_.at(together) / stretch_.at(1));
     }
   }
 
@@ -162,22 +169,6 @@ class Calibration {
   static absl::StatusOr<std::string> KeyOf(const Model& model, const Strategy& strategy) {
     ASSIGN_OR_RETURN(const int64_t rows, BatchRows(model.graph));
     return fmt::format("{} {}", rows, PrintStrategy(strategy, ProtoFormat::kText));
-  }
-
-  // By what takes most of the time, of what each of the replicas does.
-  void TellSlowdown() {
-    const KernelTimes alone = MediansOf(kernels_.at(1));
-    for (const auto& [together, stretch] : stretch_) {
-      double longer = 0, all = 0;
-      for (const auto& [signature, seconds] : MediansOf(kernels_.at(together))) {
-        const auto found = alone.find(signature);
-        if (found == alone.end()) continue;
-        longer += seconds * stretch;
-        all += found->second * stretch_.at(1);
-      }
-      // Nobody is quicker for company: what seems so is noise.
-      profile_.slowdown[together] = together == 1 || all == 0 ? 1 : std::max(1.0, longer / all);
-    }
   }
 
   void TellKernels() {

@@ -101,16 +101,18 @@ absl::StatusOr<MeasuredSteps> MeasureSteps(const Model& model, const Strategy& s
   std::vector<double> seconds, computing;
   for (int64_t step = warm; step < warm + steps; ++step) {
     RETURN_IF_ERROR(RunStep(*measured.session, entry, BatchOf(batches, step)));
-    double compute = 0;
+    double slowest = 0, compute = 0;
     for (const int rank : measured.session->local_ranks()) {
       const std::vector<LaunchSpan> spans = measured.session->Timeline(kTrainEntry, rank);
-      compute += TimesOf(spans).compute;
+      const StepTimes times = TimesOf(spans);
+      slowest = std::max(slowest, times.step);
+      compute += times.compute;
       AddKernels(spans, measured.kernels);
       std::ranges::move(HandOvers(measured.session->schedule(kTrainEntry, rank), spans),
                         std::back_inserter(measured.hand_overs));
     }
-    seconds.push_back(SecondsOfStep(*measured.session));
-    computing.push_back(compute / seconds.back());
+    seconds.push_back(slowest);
+    computing.push_back(compute / slowest);
   }
   measured.seconds = Median(std::move(seconds));
   measured.computing = Median(std::move(computing));
