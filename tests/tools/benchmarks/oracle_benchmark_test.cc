@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "tools/benchmarks/oracle/oracle_rows.h"
 #include "tools/benchmarks/oracle/plan_pool.h"
+#include "tools/benchmarks/oracle/round_drift.h"
 #include "tools/benchmarks/oracle/timed_training.h"
 #include "tools/commands/calibrate/measure_machine.h"
 #include "tools/models/models.h"
@@ -135,6 +137,27 @@ TEST(FurthestApart, TakesWhatDiffersMost) {
   EXPECT_EQ(FurthestApart({1, 1.01, 1.02, 2, 2.02, 4}, 1, 3), (std::vector<size_t>{1, 3, 5}));
   EXPECT_EQ(FurthestApart({1, 2, 3}, 2, 6), (std::vector<size_t>{0, 1, 2})) << "there are no more";
   EXPECT_EQ(FurthestApart({1, 1, 1, 1}, 3, 2), (std::vector<size_t>{2, 3})) << "equals, with the one that is kept";
+}
+
+// The third round is half as slow again for all: nothing of it is left.
+TEST(RoundDrift, IsWhatARoundDoesToAll) {
+  const auto values = WithoutDrift({{10, 10, 15, 10}, {20, 20, 30, 20}, {30, 30, 45, 30}});
+  const std::vector<double> ordinary = {10, 20, 30};
+  ASSERT_EQ(values.size(), 3U);
+  for (size_t c = 0; c < values.size(); ++c) {
+    for (const double value : values[c]) EXPECT_NEAR(value, ordinary[c], 1e-12);
+  }
+}
+
+TEST(RoundDrift, WhatACaseDoesAloneIsLeft) {
+  const auto values = WithoutDrift({{10, 10, 13, 10, 10}, {20, 20, 20, 20, 20}, {30, 30, 30, 30, 30}});
+  EXPECT_NEAR(values[0][2], 10 + 3 * std::sqrt(1.5), 1e-12) << "stretched, as one of three cases";
+  EXPECT_NEAR(values[0][1], 10, 1e-12);
+  EXPECT_NEAR(values[1][2], 20, 1e-12) << "the median of a round is not moved by one of its cases";
+}
+
+TEST(RoundDrift, OfOneCaseIsNotKnown) {
+  EXPECT_EQ(WithoutDrift({{1, 2, 3}}), (std::vector<std::vector<double>>{{1, 2, 3}}));
 }
 
 TEST(StepsOfRound, LastASecond) {

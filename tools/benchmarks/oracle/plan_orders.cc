@@ -18,6 +18,7 @@
 #include "runtime/base/status.h"
 #include "tools/benchmarks/oracle/kind_terms.h"
 #include "tools/benchmarks/oracle/plan_pool.h"
+#include "tools/benchmarks/oracle/round_drift.h"
 #include "tools/benchmarks/oracle/timed_training.h"
 #include "tools/commands/calibrate/measure_machine.h"
 #include "tools/commands/calibrate/settled_search.h"
@@ -31,10 +32,10 @@ constexpr size_t kPlans = 6;
 constexpr double kMostTimes = 4;
 // All kernels of the pool are timed in steps that last so long together, and again before it is chosen from; those of
 // the chosen plans in every round. A machine whose cores others use as well is another one from second to second: plans
-// that one short look finds far apart are not, and there are as many looks as last so long together.
+// that one look finds far apart are not, and there are as many looks as last so long together, and at least three.
 constexpr double kSecondsOfPool = 0.1, kSecondsOfLooks = 0.5;
 constexpr double kFewestOfPool = 2, kMostOfPool = 20;  // steps
-constexpr double kMostLooks = 5;
+constexpr double kFewestLooks = 3, kMostLooks = 5;
 
 std::string KeyOf(const NamedPlan& plan) { return PrintStrategy(plan.strategy, ProtoFormat::kText); }
 
@@ -95,7 +96,7 @@ class Orderer {
     ASSIGN_OR_RETURN(const PredictedPlan quick, Predict(replicas));
     const double seconds = quick.step.seconds();
     const double steps = std::clamp(std::ceil(kSecondsOfPool / seconds), kFewestOfPool, kMostOfPool);
-    looks_ = static_cast<int>(std::clamp(std::ceil(kSecondsOfLooks / (steps * seconds)), 1.0, kMostLooks));
+    looks_ = static_cast<int>(std::clamp(std::ceil(kSecondsOfLooks / (steps * seconds)), kFewestLooks, kMostLooks));
     pool_steps_ = static_cast<int64_t>(steps);
     return steps > kFewestOfPool ? Calibrate({&replicas, 1}, pool_steps_) : absl::OkStatus();
   }
@@ -199,12 +200,18 @@ class Orderer {
   }
 
   static absl::StatusOr<std::vector<OrderedPlan>> Finish(std::vector<Case> cases) {
-    std::vector<OrderedPlan> plans;
+    std::vector<std::vector<double>> predicted, measured;
     for (Case& one : cases) {
-      ASSIGN_OR_RETURN(KindSeconds measured_kinds, one.training->Kinds());
-      const double median = Median(one.measured);
-      plans.push_back({std::move(one.plan.name), Median(std::move(one.predicted)), median,
-                       MedianInterval(std::move(one.measured)), one.kinds.Medians(), std::move(measured_kinds)});
+      predicted.push_back(std::move(one.predicted));
+      measured.push_back(std::move(one.measured));
+    }
+    predicted = WithoutDrift(std::move(predicted));
+    measured = WithoutDrift(std::move(measured));
+    std::vector<OrderedPlan> plans;
+    for (size_t c = 0; c < cases.size(); ++c) {
+      ASSIGN_OR_RETURN(KindSeconds measured_kinds, cases[c].training->Kinds());
+      plans.push_back({std::move(cases[c].plan.name), Median(std::move(predicted[c])), Median(measured[c]),
+                       MedianInterval(std::move(measured[c])), cases[c].kinds.Medians(), std::move(measured_kinds)});
     }
     std::ranges::stable_sort(plans, {}, &OrderedPlan::predicted);
     return plans;

@@ -16,7 +16,7 @@ namespace partita {
 struct OrderedPlan {
   std::string plan;                                       // what it is, for people
   double predicted = 0;                                   // seconds of a step; median of the calibrations
-  double median = 0;                                      // of the rounds
+  double median = 0;                                      // of the rounds, WithoutDrift as the predictions are
   Interval measured = {};                                 // 95 % of that median
   KindSeconds predicted_kinds = {}, measured_kinds = {};  // of a step's launches, likewise medians
 
