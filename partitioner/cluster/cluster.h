@@ -45,6 +45,8 @@ struct DeviceKind {
   std::string model = {};      // of GPUs, as CUDA has it, e.g. "NVIDIA H200"; empty: not known
   int cores = 0;               // of cores_shared: how many they are; 0: not known
   Slowdown slowdown = {};      // of cores_shared; empty: a rank has its share of them however few compute
+  // By op, so many times as long as the roofline says its kernels take; of an op that is not there, 1.
+  std::map<std::string, double> op_times = {};
 };
 
 struct Domain {

@@ -57,6 +57,9 @@ absl::Status CheckKind(const DeviceKind& kind) {
   for (const auto& [dtype, rate] : kind.flops_per_second) {
     RETURN_IF_ERROR(WithContext(std::string("rate of ") + Name(dtype), CheckPositive("field flops_per_second", rate)));
   }
+  for (const auto& [op, times] : kind.op_times) {
+    RETURN_IF_ERROR(WithContext("op_times of " + Quoted(op), CheckPositive("field times", times)));
+  }
   if (kind.flops_per_second.contains(DType::kF32)) return absl::OkStatus();
   return InvalidArgument("its rates lack f32; others may be missing");
 }

@@ -50,7 +50,9 @@ std::string SignatureOf(const LocalNode& node) {
 
 double ComputeSeconds(const LocalNode& node, const KernelTimes& times, const DeviceKind& kind, int sharing) {
   const auto measured = times.empty() ? times.end() : times.find(SignatureOf(node));
-  return measured == times.end() ? RooflineSeconds(WorkOf(node), kind, sharing) : measured->second;
+  if (measured != times.end()) return measured->second;
+  const auto op = kind.op_times.find(node.op->name);
+  return RooflineSeconds(WorkOf(node), kind, sharing) * (op == kind.op_times.end() ? 1 : op->second);
 }
 
 }  // namespace partita

@@ -31,7 +31,7 @@ double RooflineSeconds(const KernelWork& work, const DeviceKind& kind, int shari
 using KernelTimes = std::map<std::string, double>;
 std::string SignatureOf(const LocalNode& node);
 
-// As measured where `times` has it, else the roofline.
+// As measured where `times` has it, else as many times the roofline as the device's kernels of that op take (op_times).
 double ComputeSeconds(const LocalNode& node, const KernelTimes& times, const DeviceKind& kind, int sharing = 1);
 
 }  // namespace partita

@@ -46,6 +46,15 @@ absl::Status ReadRates(const DeviceProto& proto, DeviceKind& kind) {
   return absl::OkStatus();
 }
 
+absl::Status ReadOpTimes(const DeviceProto& proto, DeviceKind& kind) {
+  for (const OpTimesProto& op : proto.op_times()) {
+    if (!kind.op_times.emplace(op.op(), op.times()).second) {
+      return InvalidArgument("it has two op_times of {}; one is allowed", Quoted(op.op()));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<DeviceKind> ReadKind(const DeviceProto& proto) {
   ASSIGN_OR_RETURN(const BackendKind backend, ReadBackend(proto.backend()));
   DeviceKind kind{proto.name(),
@@ -60,6 +69,7 @@ absl::StatusOr<DeviceKind> ReadKind(const DeviceProto& proto) {
                   proto.model(),
                   proto.cores()};
   RETURN_IF_ERROR(ReadRates(proto, kind));
+  RETURN_IF_ERROR(ReadOpTimes(proto, kind));
   return kind;
 }
 
@@ -98,6 +108,11 @@ void Write(const DeviceKind& kind, DeviceProto& proto) {
   proto.set_wake_seconds(kind.wake_seconds);
   proto.set_model(kind.model);
   proto.set_cores(kind.cores);
+  for (const auto& [name, times] : kind.op_times) {
+    OpTimesProto& op = *proto.add_op_times();
+    op.set_op(name);
+    op.set_times(times);
+  }
 }
 
 void Write(const DomainDescription& domain, DomainProto& proto) {

@@ -120,6 +120,12 @@ TEST(ClusterFile, RatesAndLinksThatAreNotPositiveAreRefused) {
   EXPECT_THAT(Refusal("channels: 4", "channels: -4"), HasSubstr("channels is -4"));
   EXPECT_THAT(Refusal("memory_bytes: 1000", "memory_bytes: 1000 wake_seconds: -1"),
               HasSubstr("device 'gpu': field wake_seconds is -1; 0 or more is allowed"));
+  EXPECT_THAT(Refusal("memory_bytes: 1000", "memory_bytes: 1000 op_times { op: \"relu\" }"),
+              HasSubstr("device 'gpu': op_times of 'relu': field times is 0; a number greater than 0 is needed"));
+  EXPECT_THAT(Refusal("memory_bytes: 1000",
+                      "memory_bytes: 1000 op_times { op: \"relu\" times: 2 } "
+                      "op_times { op: \"relu\" times: 3 }"),
+              HasSubstr("device 'gpu': it has two op_times of 'relu'; one is allowed"));
 }
 
 TEST(ClusterFile, UnknownWordsGetTheNearest) {

@@ -69,5 +69,16 @@ TEST(ComputeCost, MeasuredTimesComeFirst) {
   EXPECT_EQ(ComputeSeconds(Product(), {{SignatureOf(Product()), 7e-6}}, Device()), 7e-6);
 }
 
+TEST(ComputeCost, OthersTakeAsManyTimesTheRooflineAsTheirOp) {
+  DeviceKind device = Device();
+  device.op_times = {{"matmul", 1.5}, {"relu", 4}};
+  EXPECT_DOUBLE_EQ(ComputeSeconds(Product(), {}, device) * 1e6, 1.5 * (3 + 12));
+  EXPECT_DOUBLE_EQ(ComputeSeconds(Product(), {}, device, 2) * 1e6, 1.5 * (3 + 24));
+  EXPECT_EQ(ComputeSeconds(Product(), {{SignatureOf(Product()), 7e-6}}, device), 7e-6);
+  LocalNode softmax = Product();
+  softmax.op = Ops().Find("softmax");
+  EXPECT_EQ(ComputeSeconds(softmax, {}, device), ComputeSeconds(softmax, {}, Device())) << "of it nothing is known";
+}
+
 }  // namespace
 }  // namespace partita

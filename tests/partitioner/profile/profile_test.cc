@@ -22,7 +22,7 @@ cluster {
   name: "here"
   devices {
     name: "cores" backend: "host" memory_bytes: 1000 bytes_per_second: 1e9 cores_shared: true
-    wake_seconds: 2e-5
+    wake_seconds: 2e-5 op_times { op: "relu" times: 1.5 }
     rates { dtype: "f32" flops_per_second: 1e9 }
   }
   domains { name: "host" device: "cores" devices: 4 within { fabric: "memory" bytes_per_second: 1 latency_seconds: 1 } }
@@ -123,6 +123,7 @@ TEST(ProfileFile, IsReadAsItWasWritten) {
     EXPECT_EQ(KernelTimesFor(*read, 3), KernelTimesFor(profile, 3));
     EXPECT_EQ(read->collectives[0].fit.r_squared, 0.9);
     EXPECT_EQ(read->machine.kinds[0].wake_seconds, 2e-5);
+    EXPECT_EQ(read->machine.kinds[0].op_times, (std::map<std::string, double>{{"relu", 1.5}}));
     EXPECT_EQ(LinkBetween(*ClusterOf(*read, true), 0, 1).latency_seconds, 30);
   }
 }

@@ -46,6 +46,7 @@ class CalibrateTest(TrainerCase):
         with open(self.path("p.pbtxt")) as file:
             text = file.read()
         self.assertRegex(text, r"wake_seconds: [0-9.e-]+")
+        self.assertRegex(text, r'op_times \{ op: "conv2d_epilogue" times: [0-9.e-]+ \}')
         self.assertRegex(text, r'kernels \{ signature: "conv2d_epilogue f32\[4,28,28,1\]')
 
         cluster, measured = self.times("--profile=p.pbtxt")

@@ -13,6 +13,7 @@
 #include "ops/registry.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/profile/crowding.h"
+#include "partitioner/profile/op_times.h"
 #include "partitioner/profile/quartiles.h"
 #include "partitioner/profile/stretch.h"
 #include "partitioner/simulate/step_prediction.h"
@@ -48,6 +49,7 @@ class Calibration {
     for (const Strategy& strategy : strategies) RETURN_IF_ERROR(MeasureStrategy(strategy));
     TellKernels();
     RETURN_IF_ERROR(DescribeMachine(ranks_));
+    RETURN_IF_ERROR(TellOps());
     return std::move(profile_);
   }
 
@@ -160,6 +162,7 @@ class Calibration {
   void Add(const MeasuredSteps& measured, int ranks, double times) {
     for (const auto& [signature, kernel] : measured.kernels) {
       MeasuredKernel& all = kernels_[ranks][signature];
+      all.op = kernel.op;
       all.work = kernel.work;
       for (const double seconds : kernel.seconds) all.seconds.push_back(times * seconds);
     }
@@ -198,6 +201,21 @@ class Calibration {
     DomainDescription host{"host", "", 1, kind.name, std::max(kDevices, ranks_), {}, {}};
     host.within = Link{Fabric::kMemory, bytes_per_second, pair.alpha / 2, 1};
     profile_.machine = {"this-machine", {std::move(kind)}, {std::move(host)}};
+    return absl::OkStatus();
+  }
+
+  // By all kernels beside any number of ranks, and as the roofline has them there.
+  absl::Status TellOps() {
+    ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile_, /*processes=*/false));
+    OpTimes times;
+    for (const auto& [ranks, kernels] : kernels_) {
+      const int sharing = RanksSharingCores(cluster, 0, ranks);
+      for (const auto& [signature, kernel] : kernels) {
+        times.Add(kernel.op, QuartilesOf(kernel.seconds).median * stretch_.at(ranks),
+                  RooflineSeconds(kernel.work, cluster.KindOf(0), sharing));
+      }
+    }
+    profile_.machine.kinds[0].op_times = times.Times();
     return absl::OkStatus();
   }
 

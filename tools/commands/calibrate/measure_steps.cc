@@ -69,7 +69,10 @@ void AddKernels(const std::vector<LaunchSpan>& spans, MeasuredKernels& kernels) 
     const auto* const kernel = std::get_if<KernelLaunch>(&span.launch->work);
     if (kernel == nullptr || span.end <= span.begin) continue;
     MeasuredKernel& measured = kernels[SignatureOf(kernel->node)];
-    if (measured.seconds.empty()) measured.work = WorkOf(kernel->node);
+    if (measured.seconds.empty()) {
+      measured.op = kernel->node.op->name;
+      measured.work = WorkOf(kernel->node);
+    }
     measured.seconds.push_back(span.end - span.begin);
   }
 }

@@ -19,6 +19,7 @@ namespace partita {
 
 // Of one signature.
 struct MeasuredKernel {
+  std::string op;
   KernelWork work;
   std::vector<double> seconds;  // of every launch of every rank and step
 };
