@@ -10,7 +10,7 @@ namespace partita {
 // round is of an ordinary one, the median over the cases of value / median of its case. A round that is slow for all
 // says nothing of a difference between them: their intervals are those within blocks. As each case has a part in what
 // is taken out, what is left of k cases spreads too little, and is stretched around its median by sqrt(k / (k - 1)).
-// A single case is left as it is. Loftus and Masson 1994; the stretch: Morey 2008.
+// A single case is left as it is. docs/papers.md 16.
 std::vector<std::vector<double>> WithoutDrift(std::vector<std::vector<double>> values);
 
 }  // namespace partita
