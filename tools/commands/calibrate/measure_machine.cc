@@ -36,6 +36,20 @@ KernelTimes MediansOf(const MeasuredKernels& kernels) {
   return times;
 }
 
+// Ranks that run on the machine at a time, and threads of each.
+struct Company {
+  int ranks = 1, threads = 1;
+  auto operator<=>(const Company&) const = default;
+};
+
+// What was measured in a company.
+struct Beside {
+  MeasuredKernels kernels;
+  std::vector<double> hand_overs;
+  double computing = 0;  // ranks at a time, of replicas with kernels of the same shapes as any number of them
+  double stretch = 1;    // of steps
+};
+
 class Calibration {
  public:
   Calibration(const Model& model, const CalibrationOptions& options) : model_(model), options_(options) {}
@@ -48,7 +62,7 @@ class Calibration {
     RETURN_IF_ERROR(MeasureSharing());
     for (const Strategy& strategy : strategies) RETURN_IF_ERROR(MeasureStrategy(strategy));
     TellKernels();
-    RETURN_IF_ERROR(DescribeMachine(ranks_));
+    RETURN_IF_ERROR(DescribeMachine(AsRun(ranks_)));
     RETURN_IF_ERROR(TellOps());
     return std::move(profile_);
   }
@@ -80,28 +94,57 @@ class Calibration {
   }
   std::chrono::microseconds Spin(int ranks) const { return SpinOf(ThreadsOf(ranks)); }
 
+  // Replicas, as a run of so many has them. Where each has other threads than one of all ranks has, as without
+  // --threads the fewer ranks have the more, once more with as many: what ranks lose to each other is told among their
+  // like.
   absl::Status MeasureSharing() {
-    ASSIGN_OR_RETURN(const int64_t rows, BatchRows(model_.graph));
-    std::set<int> counts = {ranks_};
-    for (int together = 1; together <= std::max(ranks_, options_.replicas); together *= 2) counts.insert(together);
-    for (const int together : counts) {
-      // Kernels of the same shapes, by which to compare; and what steps lose that have the whole batch, as those of a
-      // plan have whose other ranks wait meanwhile: a rank that has more to compute loses a smaller part.
-      ASSIGN_OR_RETURN(MeasuredSteps measured, MeasureReplicas(together, rows / ranks_));
-      computing_[together] = measured.computing;
-      if (together != ranks_) {
-        ASSIGN_OR_RETURN(measured, MeasureReplicas(together, rows / together));
-      }
-      ASSIGN_OR_RETURN(stretch_[together], FindStretch(together, measured));
+    std::vector<int> counts = {ranks_};
+    for (int together = 1; together <= std::max(ranks_, options_.replicas); together *= 2) {
+      if (together != ranks_) counts.push_back(together);
     }
-    TellSharing();
+    for (const int together : counts) {
+      RETURN_IF_ERROR(MeasureReplicas(together, options_.session.threads_per_rank));
+      if (Alike(together) != AsRun(together)) RETURN_IF_ERROR(MeasureReplicas(together, threads_.at(ranks_)));
+    }
+    for (const int together : counts) TellSharing(together);
     return absl::OkStatus();
   }
 
+  Company AsRun(int ranks) const { return {ranks, threads_.at(ranks)}; }
+  Company Alike(int ranks) const { return {ranks, threads_.at(ranks_)}; }
+
+  absl::Status MeasureReplicas(int together, int threads) {
+    ASSIGN_OR_RETURN(const int64_t rows, BatchRows(model_.graph));
+    // Kernels of the same shapes, by which to compare; and what steps lose that have the whole batch, as those of a
+    // plan have whose other ranks wait meanwhile: a rank that has more to compute loses a smaller part.
+    ASSIGN_OR_RETURN(MeasuredSteps measured, MeasureReplicas(together, threads, rows / ranks_));
+    const Company company{together, measured.session->threads_per_rank()};
+    threads_.try_emplace(together, company.threads);
+    const double computing = measured.computing;
+    Add(measured, company, 1);
+    if (together != ranks_) {
+      measured.session.reset();
+      ASSIGN_OR_RETURN(measured, MeasureReplicas(together, threads, rows / together));
+      Add(measured, company, 1);
+    }
+    Beside& beside = beside_.at(company);
+    beside.computing = computing;
+    ASSIGN_OR_RETURN(beside.stretch, FindStretch(company, measured));
+    return absl::OkStatus();
+  }
+
+  // Each with so many rows, or with one.
+  absl::StatusOr<MeasuredSteps> MeasureReplicas(int together, int threads, int64_t rows) {
+    ASSIGN_OR_RETURN(const Model model, WithBatch(model_, std::max<int64_t>(1, rows) * together, Ops()));
+    ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model.graph, together, 1));
+    return Measure(model, replicas, threads);
+  }
+
   // How many times as long as alone launches of the same kernels take, by what takes most of the time.
-  double TimesAlone(int together, const KernelTimes& alone) const {
+  double TimesAlone(int together) const {
+    const KernelTimes alone = MediansOf(beside_.at(Alike(1)).kernels);
     double longer = 0, all = 0;
-    for (const auto& [signature, seconds] : MediansOf(kernels_.at(together))) {
+    for (const auto& [signature, seconds] : MediansOf(beside_.at(Alike(together)).kernels)) {
       const auto found = alone.find(signature);
       if (found == alone.end()) continue;
       longer += seconds;
@@ -111,28 +154,17 @@ class Calibration {
   }
 
   // By replicas alone: those are all that was measured yet.
-  void TellSharing() {
-    const KernelTimes alone = MediansOf(kernels_.at(1));
-    for (const auto& [together, computing] : computing_) {
-      const double times = TimesAlone(together, alone);
-      crowding_.Add(computing, times);
-      // Nobody is quicker for company: what seems so is noise.
-      profile_.slowdown[together] = together == 1 ? 1 : std::max(1.0, times * stretch_.at(together) / stretch_.at(1));
-    }
+  void TellSharing(int together) {
+    const Beside &beside = beside_.at(Alike(together)), &alone = beside_.at(Alike(1));
+    const double times = TimesAlone(together);
+    crowding_.Add(beside.computing, times);
+    // Nobody is quicker for company: what seems so is noise.
+    profile_.slowdown[together] = together == 1 ? 1 : std::max(1.0, times * beside.stretch / alone.stretch);
   }
 
-  // Each with so many rows, or with one.
-  absl::StatusOr<MeasuredSteps> MeasureReplicas(int together, int64_t rows) {
-    ASSIGN_OR_RETURN(const Model model, WithBatch(model_, std::max<int64_t>(1, rows) * together, Ops()));
-    ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model.graph, together, 1));
-    ASSIGN_OR_RETURN(MeasuredSteps measured, Measure(model, replicas));
-    Add(measured, together, 1);
-    return measured;
-  }
-
-  absl::StatusOr<double> FindStretch(int together, const MeasuredSteps& measured) {
-    RETURN_IF_ERROR(FindPair(together));
-    RETURN_IF_ERROR(DescribeMachine(together));
+  absl::StatusOr<double> FindStretch(Company company, const MeasuredSteps& measured) {
+    RETURN_IF_ERROR(FindPair(company.ranks));
+    RETURN_IF_ERROR(DescribeMachine(company));
     ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile_, /*processes=*/false));
     const Session& session = *measured.session;
     ASSIGN_OR_RETURN(const StepPrediction predicted, StepPredictionOf(session.program(), session.schedules(kTrainEntry),
@@ -145,28 +177,32 @@ class Calibration {
     CHECK(strategy.mesh.size() == ranks_);
     ASSIGN_OR_RETURN(const std::string key, KeyOf(model_, strategy));
     if (measured_.contains(key)) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const MeasuredSteps measured, Measure(model_, strategy));
+    ASSIGN_OR_RETURN(const MeasuredSteps measured, Measure(model_, strategy, options_.session.threads_per_rank));
     // Kernels that outlast their rank's slice of time took as long as they did beside those that computed meanwhile,
     // which are fewer where ranks of a plan wait. They are told as beside replicas.
-    Add(measured, ranks_, crowding_.At(computing_.at(ranks_)) / crowding_.At(measured.computing));
+    const Company all = AsRun(ranks_);
+    Add(measured, all, crowding_.At(beside_.at(all).computing) / crowding_.At(measured.computing));
     return absl::OkStatus();
   }
 
-  absl::StatusOr<MeasuredSteps> Measure(const Model& model, const Strategy& strategy) {
+  absl::StatusOr<MeasuredSteps> Measure(const Model& model, const Strategy& strategy, int threads) {
     ASSIGN_OR_RETURN(const std::string key, KeyOf(model, strategy));
     measured_.insert(key);
-    return MeasureSteps(model, strategy, options_.program, options_.session, options_.steps);
+    SessionOptions session = options_.session;
+    session.threads_per_rank = threads;
+    return MeasureSteps(model, strategy, options_.program, session, options_.steps);
   }
 
   // With kernels so many times as long.
-  void Add(const MeasuredSteps& measured, int ranks, double times) {
+  void Add(const MeasuredSteps& measured, Company company, double times) {
+    Beside& beside = beside_[company];
     for (const auto& [signature, kernel] : measured.kernels) {
-      MeasuredKernel& all = kernels_[ranks][signature];
+      MeasuredKernel& all = beside.kernels[signature];
       all.op = kernel.op;
       all.work = kernel.work;
       for (const double seconds : kernel.seconds) all.seconds.push_back(times * seconds);
     }
-    std::ranges::copy(measured.hand_overs, std::back_inserter(hand_overs_[ranks]));
+    std::ranges::copy(measured.hand_overs, std::back_inserter(beside.hand_overs));
   }
 
   static absl::StatusOr<std::string> KeyOf(const Model& model, const Strategy& strategy) {
@@ -175,18 +211,20 @@ class Calibration {
   }
 
   void TellKernels() {
-    for (const auto& [ranks, kernels] : kernels_) {
-      for (const auto& [signature, measured] : kernels) {
+    for (const auto& [ranks, threads] : threads_) {
+      const Beside& beside = beside_.at({ranks, threads});
+      for (const auto& [signature, measured] : beside.kernels) {
         const Quartiles quartiles = QuartilesOf(measured.seconds);
-        profile_.kernels.push_back({signature, ranks, quartiles.median * stretch_.at(ranks), quartiles.spread()});
+        profile_.kernels.push_back({signature, ranks, quartiles.median * beside.stretch, quartiles.spread()});
       }
     }
   }
 
   // As a run of so many ranks finds it.
-  absl::Status DescribeMachine(int ranks) {
+  absl::Status DescribeMachine(Company company) {
+    const int ranks = company.ranks;
     DeviceKind kind{"cores", BackendKind::kHost, MeasureMemory().total, copied_, {}, LeastSeconds(), true, 0};
-    kind.wake_seconds = WakeSeconds(ranks);
+    kind.wake_seconds = WakeSeconds(company);
     for (const auto& [dtype, most] : MostRates()) {
       if (IsFloating(dtype) && most > 0) kind.flops_per_second[dtype] = TogetherRate(dtype, most);
     }
@@ -204,44 +242,45 @@ class Calibration {
     return absl::OkStatus();
   }
 
-  // By all kernels beside any number of ranks, and as the roofline has them there.
+  // As the roofline has kernels beside as many ranks.
   absl::Status TellOps() {
     ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile_, /*processes=*/false));
     OpTimes times;
-    for (const auto& [ranks, kernels] : kernels_) {
-      const int sharing = RanksSharingCores(cluster, 0, ranks);
-      for (const auto& [signature, kernel] : kernels) {
-        times.Add(kernel.op, QuartilesOf(kernel.seconds).median * stretch_.at(ranks),
-                  RooflineSeconds(kernel.work, cluster.KindOf(0), sharing));
-      }
-    }
+    ForEachKernel([&](Company company, const MeasuredKernel& kernel, double median) {
+      const int sharing = RanksSharingCores(cluster, 0, company.ranks);
+      times.Add(kernel.op, median * beside_.at(company).stretch,
+                RooflineSeconds(kernel.work, cluster.KindOf(0), sharing));
+    });
     profile_.machine.kinds[0].op_times = times.Times();
     return absl::OkStatus();
   }
 
-  void ForEachKernel(const std::function<void(const MeasuredKernel& kernel, double median)>& f) const {
-    for (const auto& [ranks, kernels] : kernels_) {
-      for (const auto& [signature, kernel] : kernels) f(kernel, QuartilesOf(kernel.seconds).median);
+  // Of ranks that have as many threads as one of all.
+  void ForEachKernel(const std::function<void(Company, const MeasuredKernel&, double median)>& f) const {
+    for (const auto& [company, beside] : beside_) {
+      if (company != Alike(company.ranks)) continue;
+      for (const auto& [signature, kernel] : beside.kernels) f(company, kernel, QuartilesOf(kernel.seconds).median);
     }
   }
 
   // One rank alone has one stream and none to wait for: there it is as among the most ranks.
-  double WakeSeconds(int ranks) const {
-    const auto found = hand_overs_.find(ranks);
-    if (found != hand_overs_.end() && !found->second.empty()) return MiddleMean(found->second);
-    return hand_overs_.empty() || hand_overs_.rbegin()->second.empty() ? 0 : MiddleMean(hand_overs_.rbegin()->second);
+  double WakeSeconds(Company company) const {
+    const auto found = beside_.find(company);
+    if (found != beside_.end() && !found->second.hand_overs.empty()) return MiddleMean(found->second.hand_overs);
+    const std::vector<double>& most = beside_.rbegin()->second.hand_overs;
+    return most.empty() ? 0 : MiddleMean(most);
   }
 
   double LeastSeconds() const {
     double least = std::numeric_limits<double>::infinity();
-    ForEachKernel([&](const MeasuredKernel&, double median) { least = std::min(least, median); });
+    ForEachKernel([&](Company, const MeasuredKernel&, double median) { least = std::min(least, median); });
     return least;
   }
 
   // Of a rank, by any kernel.
   std::map<DType, double> MostRates() const {
     std::map<DType, double> most;
-    ForEachKernel([&](const MeasuredKernel& kernel, double median) {
+    ForEachKernel([&](Company, const MeasuredKernel& kernel, double median) {
       double& rate = most[kernel.work.dtype];
       rate = std::max(rate, kernel.work.flops / median);
     });
@@ -253,7 +292,7 @@ class Calibration {
   // nothing else. The cores together have the rate of a rank for each that does not wait for the others.
   double TogetherRate(DType dtype, double most) const {
     double flops = 0, seconds = 0;
-    ForEachKernel([&](const MeasuredKernel& kernel, double median) {
+    ForEachKernel([&](Company, const MeasuredKernel& kernel, double median) {
       const KernelWork& work = kernel.work;
       if (work.dtype != dtype || work.flops / most < work.bytes / copied_) return;
       flops += work.flops * static_cast<double>(kernel.seconds.size());
@@ -267,11 +306,9 @@ class Calibration {
   const CalibrationOptions& options_;
   int ranks_ = 1;
   Profile profile_;
-  double copied_ = 0;                              // bytes a second
-  std::map<int, MeasuredKernels> kernels_;         // by ranks that ran meanwhile
-  std::map<int, std::vector<double>> hand_overs_;  // likewise
-  std::map<int, double> stretch_;                  // likewise
-  std::map<int, double> computing_;                // likewise: of replicas with kernels of the same shapes
+  double copied_ = 0;           // bytes a second
+  std::map<int, int> threads_;  // of a rank, by ranks, as a run of so many has them
+  std::map<Company, Beside> beside_;
   Crowding crowding_;
   std::map<std::chrono::microseconds, AlphaBeta> pairs_;  // FindPair
   std::set<std::string> measured_;                        // KeyOf
