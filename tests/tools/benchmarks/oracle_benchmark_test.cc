@@ -167,6 +167,15 @@ TEST(StepsOfRound, LastASecond) {
   EXPECT_EQ(StepsOfRound({.steps = 4}, 0.026), 4);
 }
 
+TEST(TurnsOf, AreShort) {
+  const auto turns = [](int64_t steps) { return std::pair{TurnsOf(steps, 5).count, TurnsOf(steps, 5).steps}; };
+  EXPECT_EQ(turns(1), (std::pair<int64_t, int64_t>{1, 1}));
+  EXPECT_EQ(turns(4), (std::pair<int64_t, int64_t>{4, 1}));
+  EXPECT_EQ(turns(6), (std::pair<int64_t, int64_t>{3, 2}));
+  EXPECT_EQ(turns(500), (std::pair<int64_t, int64_t>{5, 100}));
+  EXPECT_EQ(turns(501), (std::pair<int64_t, int64_t>{5, 101}));
+}
+
 // Each of its kernels is over within its slice of time and as quick as ever; whole steps are not.
 TEST(Calibration, RanksThatShareACoreAreSlowerForIt) {
   auto model = MakeModel("mlp", {.batch = 256}, Ops());

@@ -16,4 +16,9 @@ int64_t StepsOfRound(const OracleOptions& options, double step_seconds) {
   return static_cast<int64_t>(std::clamp(std::ceil(kSecondsOfRound / step_seconds), kFewest, kMost));
 }
 
+Turns TurnsOf(int64_t steps, int64_t most) {
+  const int64_t of_turn = (steps + most - 1) / most;
+  return {(steps + of_turn - 1) / of_turn, of_turn};
+}
+
 }  // namespace partita

@@ -19,6 +19,14 @@ struct OracleOptions {
 // each other differs from step to step by more than anything that is measured, and a few steps say nothing.
 int64_t StepsOfRound(const OracleOptions& options, double step_seconds);
 
+// What else a machine does comes and goes within seconds: what is compared takes turns in a round, of a few steps each.
+struct Turns {
+  int64_t count = 1;  // of a round
+  int64_t steps = 1;  // of a turn
+};
+// As many turns as `most`, or fewer, of at least a step each; in all at least so many steps.
+Turns TurnsOf(int64_t steps, int64_t most);
+
 // Of the median: where what predictions are of measurements spreads more over the middle half of the rounds, the
 // machine does something else as well, and nothing is said of an error.
 inline constexpr double kMostSpread = 0.05;

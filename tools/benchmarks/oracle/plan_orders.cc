@@ -36,6 +36,7 @@ constexpr double kMostTimes = 4;
 constexpr double kSecondsOfPool = 0.1, kSecondsOfLooks = 0.5;
 constexpr double kFewestOfPool = 2, kMostOfPool = 20;  // steps
 constexpr double kFewestLooks = 3, kMostLooks = 5;
+constexpr int64_t kMostTurns = 10;
 
 std::string KeyOf(const NamedPlan& plan) { return PrintStrategy(plan.strategy, ProtoFormat::kText); }
 
@@ -66,10 +67,7 @@ class Orderer {
     for (int64_t round = 0; round < options_.rounds; ++round) {
       options_.progress(fmt::format("{}: round {} of {}", where, round + 1, options_.rounds));
       RETURN_IF_ERROR(PredictAll(cases));
-      for (Case& one : cases) {
-        ASSIGN_OR_RETURN(const double seconds, one.training->Run(one.steps));
-        one.measured.push_back(seconds);
-      }
+      RETURN_IF_ERROR(MeasureAll(cases));
     }
     return Finish(std::move(cases));
   }
@@ -196,6 +194,21 @@ class Orderer {
       one.predicted.push_back(predicted.step.seconds());
       one.kinds.Add(predicted.step, predicted.program);
     }
+    return absl::OkStatus();
+  }
+
+  // In the turns of that which has the most; others have the fewer steps in each.
+  static absl::Status MeasureAll(std::vector<Case>& cases) {
+    int64_t turns = 1;
+    for (const Case& one : cases) turns = std::max(turns, TurnsOf(one.steps, kMostTurns).count);
+    std::vector<std::vector<double>> seconds(cases.size());
+    for (int64_t turn = 0; turn < turns; ++turn) {
+      for (size_t c = 0; c < cases.size(); ++c) {
+        const int64_t steps = (cases[c].steps + turns - 1) / turns;
+        ASSIGN_OR_RETURN(seconds[c].emplace_back(), cases[c].training->Run(steps));
+      }
+    }
+    for (size_t c = 0; c < cases.size(); ++c) cases[c].measured.push_back(Median(std::move(seconds[c])));
     return absl::OkStatus();
   }
 

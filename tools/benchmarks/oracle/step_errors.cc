@@ -18,9 +18,9 @@
 namespace partita {
 namespace {
 
-// In which a round calibrates and measures. What else the machine does comes and goes within seconds: a round of one
-// long turn is calibrated on another machine than it is measured on. Of steps that last as long there are fewer turns.
-constexpr int64_t kTurns = 5;
+// In which a round calibrates and measures: a round of one long turn is calibrated on another machine than it is
+// measured on.
+constexpr int64_t kMostTurns = 5;
 
 struct Round {
   double predicted = 0, measured = 0, ratio = 0;  // medians of its turns
@@ -31,8 +31,7 @@ struct Case {
   Model model;
   Strategy strategy;
   std::unique_ptr<TimedTraining> training;
-  int64_t turns = 1;  // of a round
-  int64_t steps = 1;  // of a turn
+  Turns turns;
   std::vector<Round> rounds;
   PredictedKinds kinds;
 };
@@ -43,8 +42,7 @@ absl::StatusOr<Case> MakeCase(const MeasuredModel& model, int ranks, const Oracl
   ASSIGN_OR_RETURN(made.strategy, DataModelStrategy(made.model.graph, ranks, 1));
   ASSIGN_OR_RETURN(made.training, TimedTraining::Start(made.model, made.strategy));
   ASSIGN_OR_RETURN(const int64_t steps, made.training->StepsFor(options));
-  made.turns = std::min(kTurns, steps);
-  made.steps = (steps + made.turns - 1) / made.turns;
+  made.turns = TurnsOf(steps, kMostTurns);
   made.row.model = model.name;
   made.row.ranks = ranks;
   return made;
@@ -53,7 +51,7 @@ absl::StatusOr<Case> MakeCase(const MeasuredModel& model, int ranks, const Oracl
 // What a profile that was measured now says of the session's step; that of its launches is kept.
 absl::StatusOr<double> Predict(Case& one) {
   const int ranks = one.strategy.mesh.size();
-  const CalibrationOptions options{OracleProgram(ranks), OracleSession(ranks), one.steps, /*replicas=*/1,
+  const CalibrationOptions options{OracleProgram(ranks), OracleSession(ranks), one.turns.steps, /*replicas=*/1,
                                    /*collectives=*/false};
   ASSIGN_OR_RETURN(const Profile profile, MeasureMachine(one.model, {&one.strategy, 1}, options));
   ASSIGN_OR_RETURN(const Cluster cluster, ClusterOf(profile, /*processes=*/false));
@@ -66,9 +64,9 @@ absl::StatusOr<double> Predict(Case& one) {
 
 absl::Status RunRound(Case& one) {
   std::vector<double> predicted, measured, ratios;
-  for (int64_t turn = 0; turn < one.turns; ++turn) {
+  for (int64_t turn = 0; turn < one.turns.count; ++turn) {
     ASSIGN_OR_RETURN(predicted.emplace_back(), Predict(one));
-    ASSIGN_OR_RETURN(measured.emplace_back(), one.training->Run(one.steps));
+    ASSIGN_OR_RETURN(measured.emplace_back(), one.training->Run(one.turns.steps));
     ratios.push_back(predicted.back() / measured.back());
   }
   one.rounds.push_back({Median(std::move(predicted)), Median(std::move(measured)), Median(std::move(ratios))});
