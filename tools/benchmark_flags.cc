@@ -5,7 +5,8 @@ namespace partita {
 std::vector<FlagDefinition> BenchmarkFlags() {
   return {
       ChoiceFlag("format", "text", {"text", "json", "csv"}, "of the rows on standard output"),
-      IntFlag("rounds", "7", 1, 1000, "all cases are run in turns, so many times; of oracle 15 unless given"),
+      IntFlag("rounds", "7", 1, 1000,
+              "all cases are run in turns, so many times; unless given of oracle 15, of search 1"),
       IntFlag("steps", "20", 1, 1'000'000,
               "training steps of a case in one round; unless given of halo 4, of oracle as many as last a second, of "
               "checkpoint 100"),

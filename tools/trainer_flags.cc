@@ -9,9 +9,12 @@ constexpr int64_t kMany = int64_t{1} << 53;
 
 std::vector<FlagDefinition> Parallelism() {
   return {
-      IntFlag("ranks", "1", 1, kMostRanks, "workers, each with a device of its own"),
+      IntFlag("ranks", "1", 1, kMostRanks,
+              "workers, each with a device of its own; unless given of sweep and --search all devices, of tipping as "
+              "many as the curve covers"),
       IntFlag("dp", "1", 1, kMostRanks, "replicas of the model (data parallelism)"),
-      IntFlag("mp", "1", 1, kMostRanks, "ranks of a worker group that share a model (model parallelism)"),
+      IntFlag("mp", "1", 1, kMostRanks,
+              "ranks of a worker group that share a model (model parallelism); of sweep and tipping 2 unless given"),
       ChoiceFlag("convolutions", "channels", {"channels", "rows", "samples", "auto"},
                  "what the ranks of a group share of convolutions; auto: channels or samples, by bytes"),
       ChoiceFlag("dense", "channels", {"channels", "samples", "auto"}, "the same of dense layers"),
@@ -44,7 +47,8 @@ std::vector<FlagDefinition> Parallelism() {
       FolderFlag("plan-cache", "keeps what was timed; unset: ~/.cache/partita/plans"),
       IntFlag("threads", "0", 0, 1024, "threads of one rank's kernels; 0: the cores shared among the ranks"),
       FloatFlag("speedup", "1", 0.001, 4096, "of a step of a replica that is split over --mp devices"),
-      IntFlag("device-batch", "1", 1, 1 << 24, "samples of a replica in a step, on one device or split over several"),
+      IntFlag("device-batch", "0", 0, 1 << 24,
+              "samples of a replica in a step, on one device or split over several; 0: the first batch of the curve"),
       PathFlag("cluster",
                "machines that choices are made for and plan tells times of: a file, or a shipped one (dgx1_v100)"),
       PathFlag("profile", "what calibrate has measured: of this machine, or beside --cluster of the devices there"),
@@ -83,7 +87,8 @@ std::vector<FlagDefinition> Training() {
           "unset: Debian's Fashion-MNIST"),
       BoolFlag("mock-data", "random data of the graph's own form in place of a data set"),
       IntFlag("epochs", "1", 1, 1'000'000, "passes over the training set, with those before --load"),
-      IntFlag("steps", "0", 0, kMany, "stop after so many steps, with those before --load; 0: as --epochs says"),
+      IntFlag("steps", "0", 0, kMany,
+              "stop after so many steps, with those before --load; 0: as --epochs says; of calibrate 30, of verify 3"),
       FloatFlag("until-accuracy", "", 0, 1, "end as soon as the test set's accuracy is so high; --epochs is the most"),
       FloatFlag("until-loss", "", -1e6, 1e6, "the same of its loss, when it is so low"),
       IntFlag("evaluate-every", "0", 0, kMany,

@@ -14,6 +14,7 @@
 #include "partitioner/search/grid_search.h"
 #include "partitioner/search/layerwise_search.h"
 #include "partitioner/search/pipeline_search.h"
+#include "partitioner/search/reason.h"
 #include "partitioner/tables/found_strategy.h"
 #include "runtime/base/status.h"
 
@@ -58,11 +59,15 @@ absl::StatusOr<std::vector<Candidate>> Searcher::Data() const {
 // The modes on each grid are chosen by the layer-wise search; groups stay within fast links where they can. The best
 // grid comes first, after it every other one: what tables leave out can make it the faster one.
 absl::StatusOr<std::vector<Candidate>> Searcher::Grid(bool of_groups, double bytes) {
-  const auto grids = [&](int rows, int /*columns*/) { return GridTablesOf(rows, of_groups).tables; };
+  const auto grids = [&](int rows, int /*columns*/) -> absl::StatusOr<CostTables> {
+    const absl::StatusOr<LayerTables>& tables = GridTablesOf(rows, of_groups);
+    RETURN_IF_ERROR(tables.status());
+    return tables->tables;
+  };
   ASSIGN_OR_RETURN(const GridAnswer answer,
                    of_groups ? GroupSearch(ranks_, RanksOfDomain(), grids, bytes) : GridSearch(ranks_, grids, bytes));
   const auto candidate_of = [&](const Answer<GridPlan>& one) {
-    const LayerTables& tables = GridTablesOf(one.plan.rows, of_groups);
+    const LayerTables& tables = *GridTablesOf(one.plan.rows, of_groups);
     Strategy strategy = StrategyOfChoices(forward_, layers_, tables.mesh, ChoicesOf(tables, one.plan.modes));
     return CandidateOf(of_groups ? SearchKind::kGroups : SearchKind::kGrid, std::move(strategy), one);
   };
@@ -84,7 +89,7 @@ absl::StatusOr<std::vector<Candidate>> Searcher::Layerwise(double bytes) {
   for (const absl::StatusOr<LayerTables>& tables : layerwise_) {
     const absl::StatusOr<Answer<Configs>> answer =
         tables.ok() ? LayerwiseSearch(tables->tables, bytes) : absl::StatusOr<Answer<Configs>>(tables.status());
-    reason.Update(answer.status());
+    UpdateReason(reason, answer.status());
     if (!answer.ok()) continue;
     lower_bound = std::min(lower_bound, answer->lower_bound);
     if (best && best->judgement->seconds <= answer->seconds) continue;
@@ -127,14 +132,13 @@ absl::StatusOr<std::vector<Candidate>> Searcher::Pipelines(double bytes) {
   });
 }
 
-// What small groups have no room for larger ones can have: an error only where no size has a plan, that of the first.
+// What small groups have no room for, or not the samples, larger ones can have: an error only where no size has a plan.
 absl::StatusOr<std::vector<Candidate>> Searcher::OfGroupSizes(const PlanOfSize& plan) const {
   std::vector<Candidate> candidates;
   absl::Status reason;
   for (const int size : GroupSizes()) {
     absl::StatusOr<Candidate> candidate = plan(size);
-    if (!candidate.ok() && !absl::IsResourceExhausted(candidate.status())) return candidate.status();
-    reason.Update(candidate.status());
+    UpdateReason(reason, candidate.status());
     if (candidate.ok()) candidates.push_back(*std::move(candidate));
   }
   if (candidates.empty()) RETURN_IF_ERROR(reason);
@@ -164,16 +168,11 @@ LayerCosts& Searcher::CostsOfGroups(int model) {
   return *costs;
 }
 
-const LayerTables& Searcher::GridTablesOf(int rows, bool of_groups) {
-  const auto [known, is_new] = grids_.try_emplace({rows, of_groups});
-  if (!is_new) return known->second;
-  absl::StatusOr<LayerTables> tables = GridModeTables(CostsOfGroups(rows), of_groups);
-  if (tables.ok()) {
-    known->second = *std::move(tables);
-  } else {
-    known->second.tables = ImpossibleGrid();
-  }
-  return known->second;
+const absl::StatusOr<LayerTables>& Searcher::GridTablesOf(int rows, bool of_groups) {
+  const std::pair<int, bool> key{rows, of_groups};
+  const auto known = grids_.find(key);
+  if (known != grids_.end()) return known->second;
+  return grids_.emplace(key, GridModeTables(CostsOfGroups(rows), of_groups)).first->second;
 }
 
 // Of worker groups of two or more.

@@ -41,7 +41,7 @@ class Searcher {
   Candidate Pipelined(const Answer<PipelinePlan>& answer, int data, int stages) const;
 
   LayerCosts& CostsOfGroups(int model);
-  const LayerTables& GridTablesOf(int rows, bool of_groups);
+  const absl::StatusOr<LayerTables>& GridTablesOf(int rows, bool of_groups);
 
   std::vector<Mesh> LayerwiseMeshes() const;
   std::vector<int> GroupSizes() const;
@@ -54,9 +54,9 @@ class Searcher {
   const int ranks_;
   const CostBasis& basis_;
   const ProgramSolver solver_;
-  std::map<int, std::unique_ptr<LayerCosts>> costs_;    // by ranks of a worker group
-  std::map<std::pair<int, bool>, LayerTables> grids_;   // by rows, and whether of groups
-  std::vector<absl::StatusOr<LayerTables>> layerwise_;  // once asked for, by LayerwiseMeshes
+  std::map<int, std::unique_ptr<LayerCosts>> costs_;                   // by ranks of a worker group
+  std::map<std::pair<int, bool>, absl::StatusOr<LayerTables>> grids_;  // by rows, and whether of groups
+  std::vector<absl::StatusOr<LayerTables>> layerwise_;                 // once asked for, by LayerwiseMeshes
 };
 
 }  // namespace partita

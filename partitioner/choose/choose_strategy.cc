@@ -53,6 +53,7 @@ class Chooser {
   void Try(SearchKind search, double bytes) {
     absl::StatusOr<std::vector<Candidate>> candidates = searcher_.CandidatesOf(search, bytes);
     if (!candidates.ok()) {
+      if (IsKnown(search, candidates.status())) return;
       Finalist none{{search, "none", {}, std::nullopt}, candidates.status()};
       none.setting = setting_;
       finalists_.push_back(std::move(none));
@@ -61,6 +62,12 @@ class Chooser {
     for (Candidate& candidate : *candidates) {
       if (!IsKnown(candidate)) finalists_.push_back(Compiled(std::move(candidate)));
     }
+  }
+
+  bool IsKnown(SearchKind search, const absl::Status& reason) const {
+    return std::ranges::any_of(finalists_, [&](const Finalist& one) {
+      return one.candidate.search == search && one.status.message() == reason.message();
+    });
   }
 
   // What fits is found again by a search for plans that fit.
@@ -74,6 +81,7 @@ class Chooser {
   }
 
   Finalist Compiled(Candidate candidate) const {
+    if (request_.amend) request_.amend(candidate.strategy);
     Finalist finalist{std::move(candidate), {}};
     finalist.setting = setting_;
     finalist.status = Compile(finalist);

@@ -4,6 +4,7 @@
 #define PARTITA_PARTITIONER_CHOOSE_CHOOSE_STRATEGY_H_
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct ChooseRequest {
   CostBasis basis;
   int64_t memory_bytes = 0;        // that a rank may use, beside what its device has; 0: no more than that
   ProgramSolver solver = nullptr;  // of what the search of placements cannot prove; nullptr: there is none
+  std::function<void(Strategy& strategy)> amend = nullptr;  // what is said of all plans, before they are compiled
   // How finalists are compiled.
   ProgramOptions program;
   const KernelCatalogue& kernels;

@@ -5,6 +5,7 @@
 
 #include "partitioner/search/placement/activity_order.h"
 #include "partitioner/search/placement/solve_placement.h"
+#include "partitioner/search/placement/two_parts_bound.h"
 #include "partitioner/search/placement_search.h"
 #include "runtime/base/status.h"
 
@@ -87,15 +88,17 @@ absl::StatusOr<Answer<std::vector<int>>> PlaceStep(const WholeLayers& layers, in
   const StepPlacer placer(layers.layers(), whole, limits);
   PlacementLimits unlimited = limits;
   unlimited.bytes = std::numeric_limits<double>::infinity();
-  double parts = 0;
+  double forward = 0, backward = 0;
   for (const StepPart part : {StepPart::kForward, StepPart::kBackward, StepPart::kJoined}) {
     const PlacementTable table = PlacementTableOf(layers, part);
     if (table.graph.ops.empty()) continue;
     ASSIGN_OR_RETURN(const Answer<OpPlacement> answer, PlacementSearch(table.graph, unlimited));
-    if (part != StepPart::kJoined) parts += answer.lower_bound;
+    if (part == StepPart::kForward) forward = answer.lower_bound;
+    if (part == StepPart::kBackward) backward = answer.lower_bound;
     placer.Try(table, answer.plan, best);
   }
   placer.TryNeighbours(best);
+  const double parts = TwoPartsBound(whole.graph, whole.forward_ops, forward, backward);
   best.lower_bound = std::min(best.seconds, std::max(best.lower_bound, parts));
   if (solver && best.Gap() > 0) RETURN_IF_ERROR(placer.Solve(solver, best));
   std::erase_if(best.rejected, [&](const Rejected& rejected) { return rejected.seconds < best.seconds; });

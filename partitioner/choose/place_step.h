@@ -1,8 +1,8 @@
 // Where the layers of a training step lie in a worker group. Forward and backward are tied together, layer by layer, so
 // the whole does not fall into blocks; each of them alone does, and so does the step with each layer's two parts as
-// one. The best of what these searches find, judged on the whole, is taken, and its layers are moved one by one. No
-// step is shorter than the best forward and the best backward one after the other. What is not proven to be the best
-// a solver of integer programs may better, or prove.
+// one. The best of what these searches find, judged on the whole, is taken, and its layers are moved one by one. What
+// the best forward and the best backward say of the whole (TwoPartsBound) no step is shorter than. What is not proven
+// to be the best a solver of integer programs may better, or prove.
 #ifndef PARTITA_PARTITIONER_CHOOSE_PLACE_STEP_H_
 #define PARTITA_PARTITIONER_CHOOSE_PLACE_STEP_H_
 

@@ -128,6 +128,10 @@ class ClusterMaker {
       return InvalidArgument("devices is {} and count is {}; 0 or more devices, 1 or more alike are allowed",
                              domain.devices, domain.count);
     }
+    if (domain.in.empty() && domain.count > 1) {
+      return InvalidArgument("count is {}, and it lies in no other; of the outermost domain there is one",
+                             domain.count);
+    }
     if (domain.device.empty() != (domain.devices == 0)) {
       return InvalidArgument("device is {} and devices is {}; both or neither are needed", Quoted(domain.device),
                              domain.devices);

@@ -5,8 +5,7 @@
 
 namespace partita {
 
-Arrivals::Arrivals(const Program& program, const SimulatedStep& step)
-    : program_(program), step_(step), groups_(program) {
+Arrivals::Arrivals(const Program& program, const SimulatedStep& step) : step_(step), groups_(program) {
   for (const RankTimeline& timeline : step.timelines) {
     Calls& calls = calls_.emplace_back();
     for (size_t l = 0; l < timeline.spans.size(); ++l) {

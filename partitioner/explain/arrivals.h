@@ -19,7 +19,7 @@ struct LaunchPlace {
   bool operator==(const LaunchPlace&) const = default;
 };
 
-// Borrows the program and the step.
+// Borrows the step.
 class Arrivals {
  public:
   Arrivals(const Program& program, const SimulatedStep& step);
@@ -36,7 +36,6 @@ class Arrivals {
     std::map<int, size_t> which;             // by launch
   };
 
-  const Program& program_;
   const SimulatedStep& step_;
   const GroupTable groups_;
   std::vector<Calls> calls_;               // by timeline

@@ -88,14 +88,20 @@ double BreakEvenEpochs(int split, double speedup, const ScalingEfficiency& effic
   return split * (efficiency.devices / efficiency.replicas) / speedup;
 }
 
-absl::StatusOr<std::optional<int>> TippingPoint(const EpochCurve& curve, int split, double speedup, int64_t batch) {
+absl::StatusOr<std::optional<int>> TippingPoint(const EpochCurve& curve, int split, double speedup, int64_t batch,
+                                                int most_devices) {
   RETURN_IF_ERROR(CheckCurve(curve));
-  for (int64_t devices = split; devices * batch <= curve.points.back().batch; devices *= 2) {
+  std::optional<int> tipping;
+  for (int64_t devices = split; devices <= most_devices; devices *= 2) {
     const TradeOff trade{static_cast<int>(devices / split), split, speedup, batch, {}};
     ASSIGN_OR_RETURN(const Decision decision, Decide(curve, trade));
-    if (decision.hybrid_wins(speedup)) return std::optional<int>(static_cast<int>(devices));
+    if (!decision.hybrid_wins(speedup)) {
+      tipping.reset();
+    } else if (!tipping) {
+      tipping = static_cast<int>(devices);
+    }
   }
-  return std::optional<int>();
+  return tipping;
 }
 
 }  // namespace partita

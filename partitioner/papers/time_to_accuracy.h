@@ -73,9 +73,11 @@ absl::StatusOr<Decision> Decide(const EpochCurve& curve, const TradeOff& trade);
 // E_MN / E_N from which the hybrid is sooner.
 double BreakEvenEpochs(int split, double speedup, const ScalingEfficiency& efficiency);
 
-// The least number of devices, of 1, 2, 4, ... times `split`, from which the hybrid is sooner, as far as the curve
-// reaches; nullopt: at none of them. Efficiency is 1, which favours more replicas.
-absl::StatusOr<std::optional<int>> TippingPoint(const EpochCurve& curve, int split, double speedup, int64_t batch);
+// The least number of devices, of 1, 2, 4, ... times `split`, from which on the hybrid is sooner, up to most_devices;
+// nullopt: with the most of them it is not. Efficiency is 1, which favours more replicas. kInvalidArgument: the curve
+// does not reach so far.
+absl::StatusOr<std::optional<int>> TippingPoint(const EpochCurve& curve, int split, double speedup, int64_t batch,
+                                                int most_devices);
 
 }  // namespace partita
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "partitioner/search/reason.h"
 #include "runtime/base/status.h"
 
 namespace partita {
@@ -15,9 +16,14 @@ struct Candidate {
   absl::Status status;
 };
 
+absl::StatusOr<Answer<Configs>> ModesOn(const absl::StatusOr<CostTables>& tables, double bytes) {
+  RETURN_IF_ERROR(tables.status());
+  return LayerwiseSearch(*tables, bytes);
+}
+
 Candidate Try(int rows, int columns, const GridTables& tables, double bytes) {
   Candidate candidate{{rows, columns, {}}, kNever, 0, kNever, {}};
-  absl::StatusOr<Answer<Configs>> modes = LayerwiseSearch(tables(rows, columns), bytes);
+  absl::StatusOr<Answer<Configs>> modes = ModesOn(tables(rows, columns), bytes);
   candidate.status = modes.status();
   if (!modes.ok()) return candidate;
   candidate.plan.modes = std::move(modes->plan);
@@ -39,6 +45,18 @@ Answer<GridPlan> AnswerOf(const Candidate& candidate) {
   return {{candidate.seconds, candidate.bytes, candidate.lower_bound, {}}, candidate.plan};
 }
 
+// Of the grids, none of which has a plan.
+absl::Status WhyNone(int ranks, const std::vector<Candidate>& all) {
+  absl::Status reason;
+  for (const Candidate& candidate : all) {
+    const GridPlan& plan = candidate.plan;
+    UpdateReason(reason,
+                 WithContext(fmt::format("no grid of {} ranks, not even {} x {}", ranks, plan.rows, plan.columns),
+                             candidate.status));
+  }
+  return reason;
+}
+
 absl::StatusOr<GridAnswer> BestOf(int ranks, int most_rows, const GridTables& tables, double bytes) {
   std::vector<Candidate> all;
   for (int rows = 1; rows <= std::min(ranks, most_rows); ++rows) {
@@ -47,8 +65,7 @@ absl::StatusOr<GridAnswer> BestOf(int ranks, int most_rows, const GridTables& ta
   std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& a, const Candidate& b) { return a.seconds < b.seconds; });
   const Candidate& best = all.front();
-  RETURN_IF_ERROR(WithContext(
-      fmt::format("no grid of {} ranks, not even {} x {}", ranks, best.plan.rows, best.plan.columns), best.status));
+  if (!best.status.ok()) return WhyNone(ranks, all);
   GridAnswer answer{AnswerOf(best), {}};
   for (const Candidate& candidate : all) answer.lower_bound = std::min(answer.lower_bound, candidate.lower_bound);
   for (size_t i = 1; i < all.size(); ++i) {
@@ -59,8 +76,6 @@ absl::StatusOr<GridAnswer> BestOf(int ranks, int most_rows, const GridTables& ta
 }
 
 }  // namespace
-
-CostTables ImpossibleGrid() { return {{{"grid", {"none"}, {kNever}, {0}}}, {}}; }
 
 absl::StatusOr<GridAnswer> GridSearch(int ranks, const GridTables& tables, double bytes) {
   return GroupSearch(ranks, ranks, tables, bytes);

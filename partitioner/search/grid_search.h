@@ -23,11 +23,9 @@ struct GridAnswer : Answer<GridPlan> {
   std::vector<Answer<GridPlan>> others;  // the fastest first; each with the bound of its own grid
 };
 
-// The layers' costs by mode on one grid; edges are what it takes to get from one mode to another.
-using GridTables = std::function<CostTables(int rows, int columns)>;
-
-// Of a grid on which a layer cannot lie: no plan of it is taken while there is another.
-CostTables ImpossibleGrid();
+// The layers' costs by mode on one grid; edges are what it takes to get from one mode to another. An error: why a layer
+// cannot lie there; no plan of it is taken while there is another.
+using GridTables = std::function<absl::StatusOr<CostTables>(int rows, int columns)>;
 
 // Tries all divisors of `ranks` as rows, on each the layers' best modes. Rejected: all other grids.
 absl::StatusOr<GridAnswer> GridSearch(int ranks, const GridTables& tables, double bytes = kNever);

@@ -24,6 +24,7 @@ class PlacementMaker {
   PlacementTable Run() {
     const int count = static_cast<int>(layers_.layers.size());
     for (int i = 0; i < count && part_ != StepPart::kBackward; ++i) AddForward(i);
+    table_.forward_ops = static_cast<int>(table_.graph.ops.size());
     const bool backward = part_ == StepPart::kBackward || part_ == StepPart::kBoth;
     for (int i = count; backward && i-- > 0;) AddBackward(i);
     for (const LayerEdge& edge : layers_.edges) AddEdges(edge);
@@ -119,8 +120,9 @@ std::vector<PipelineLayer> PipelineTable(const WholeLayers& whole) {
   std::vector<PipelineLayer> chain;
   for (size_t i = 0; i < layers.layers.size(); ++i) {
     const LayerCost& cost = whole.CostOf(static_cast<int>(i));
-    const double forward = whole.launch_seconds() * cost.forward_launches;
-    const double backward = whole.launch_seconds() * cost.backward_launches;
+    // A measured kernel may be quicker than what the machine's launches are said to cost.
+    const double forward = std::min(cost.forward, whole.launch_seconds() * cost.forward_launches);
+    const double backward = std::min(cost.backward, whole.launch_seconds() * cost.backward_launches);
     PipelineLayer layer{layers.layers[i].name, cost.forward - forward, cost.backward - backward, forward + backward};
     layer.weight_bytes = cost.weight_bytes;
     layer.activation_bytes = cost.activation_bytes;

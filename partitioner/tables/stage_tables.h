@@ -42,6 +42,7 @@ enum class StepPart : uint8_t { kForward, kBackward, kBoth, kJoined };
 struct PlacementTable {
   PlacementGraph graph;  // ops are the layers in their order, backward in the reverse
   std::vector<int> layer_of_op;
+  int forward_ops = 0;  // of kBoth, the first so many
 };
 
 // Without inputs: they take no time, and lie where they are read first.

@@ -88,7 +88,6 @@ absl::StatusOr<SettledSearch> Search(const Flags& flags, const Model& model, con
         ASSIGN_OR_RETURN(Cluster cluster, ClusterOf(profile, /*processes=*/false));
         ASSIGN_OR_RETURN(ChosenStrategy chosen,
                          ChosenStrategyOf(flags, model, /*exact=*/false, Machine{std::move(cluster), profile}));
-        for (Finalist& finalist : chosen.finalists) SetOptions(flags, finalist.candidate.strategy);
         return std::move(chosen.finalists);
       });
 }
@@ -119,6 +118,7 @@ absl::StatusOr<int> RunCalibrate(const CommandContext& context) {
   ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, std::nullopt, strategy.mesh.size()));
   CalibrationOptions options{ReadProgramOptions(flags, speed), ReadPlanOptions(flags, speed),
                              flags.Int("steps") > 0 ? flags.Int("steps") : kSteps};
+  options.progress = [](const std::string& what) { spdlog::info("measuring {}", what); };
   SettledSearch search;
   if (Searches(flags)) {
     ASSIGN_OR_RETURN(search, Search(flags, model, strategy, options));

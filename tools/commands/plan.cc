@@ -100,6 +100,7 @@ class Planning {
     if (!absl::IsResourceExhausted(found.status())) return found;
     const auto ranks = static_cast<int>(RanksOn(*machine_, flags_));
     ASSIGN_OR_RETURN(chosen.strategy, DataModelStrategy(model_.graph, ranks, 1));
+    SetOptions(flags_, chosen.strategy);
     return chosen;
   }
 

@@ -42,15 +42,15 @@ absl::StatusOr<PredictedStep> Predict(const Flags& flags, const Model& model, co
   ASSIGN_OR_RETURN(const Strategy strategy, StrategyOf(sized.graph, cluster, way));
   const MachineSpeed speed = SpeedOf(cluster, strategy.mesh.size());
   ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
-                   Backend::OpenToPlan(strategy.mesh.size(), Spread::kThreads, ReadPlanOptions(flags, speed)));
+                   Backend::OpenToPlan(strategy.mesh.size(), SpreadOf(machine), ReadPlanOptions(flags, speed)));
   const KernelTimes times = KernelTimesOf(machine, strategy.mesh.size());
   PlanBasis basis{
       sized, Ops(), cluster, times, backend->kernels(), ReadProgramOptions(flags, speed), backend->schedule_options()};
   basis.program.given = AssumedForms(sized.graph);
-  const absl::StatusOr<PredictedPlan> plan = PredictPlan(basis, strategy);
-  if (!plan.ok()) return WithContext(flags.arguments()[0], plan.status());
-  RETURN_IF_ERROR(plan->fits);
-  const StepTimes most = MostOfAnyRank(plan->step);
+  basis.program.count_votes = machine.processes;
+  ASSIGN_OR_RETURN(const PredictedPlan plan, PredictPlan(basis, strategy));
+  RETURN_IF_ERROR(plan.fits);
+  const StepTimes most = MostOfAnyRank(plan.step);
   return PredictedStep{most.step, most.exposed};
 }
 
@@ -65,7 +65,10 @@ absl::StatusOr<SweepOptions> ReadOptions(const Flags& flags, const Model& model,
   if (flags.Given("mp")) options.largest_split = static_cast<int>(flags.Int("mp"));
   ASSIGN_OR_RETURN(options.replica_batch, BatchRows(model.graph));
   if (flags.IsSet("curve")) {
-    ASSIGN_OR_RETURN(options.curve, LoadEpochCurve(flags.Text("curve")));
+    const std::string& path = flags.Text("curve");
+    ASSIGN_OR_RETURN(options.curve, LoadEpochCurve(path));
+    const absl::StatusOr<double> epochs = EpochsAt(*options.curve, options.replica_batch);
+    if (!epochs.ok()) return WithContext(path, epochs.status());
   }
   return options;
 }
@@ -74,17 +77,18 @@ absl::StatusOr<int> RunSweep(const CommandContext& context) {
   const Flags& flags = context.flags;
   RETURN_IF_ERROR(SetUpLogging(flags));
   RETURN_IF_ERROR(CheckAcceleration(flags));
-  if (!flags.IsSet("cluster"))
-    return FlagError("flag --cluster: on which machines? (a file as in partitioner/clusters)");
   RETURN_IF_ERROR(CheckOutputs(flags, {"page"}));
-  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, /*processes=*/false));
+  // Each rank has a GPU of its own, and so a process.
+  ASSIGN_OR_RETURN(const std::optional<Machine> machine, ReadMachine(flags, flags.Text("device") == "cuda"));
+  if (!machine)
+    return FlagError("flag --cluster: on which machines? (a file as in partitioner/clusters; or --profile)");
   const Cluster& cluster = machine->cluster;
   ASSIGN_OR_RETURN(Model model, ReadModel(flags));
   AssumeScheduleLength(model);
   ASSIGN_OR_RETURN(const SweepOptions options, ReadOptions(flags, model, cluster));
   const absl::StatusOr<Sweep> sweep = MakeSweep(
       options, [&](const SweepWay& way, int64_t batch) { return Predict(flags, model, *machine, way, batch); });
-  if (!sweep.ok()) return options.curve ? WithContext(flags.Text("curve"), sweep.status()) : sweep.status();
+  if (!sweep.ok()) return WithContext(flags.arguments()[0], sweep.status());
   const SweepTitle title{model.name, cluster.name};
   if (flags.IsSet("page")) RETURN_IF_ERROR(WriteFileAtomically(flags.Text("page"), SweepToHtml(*sweep, title)));
   context.out << (flags.Text("format") == "json" ? SweepToJson(*sweep, title) : FormatSweep(*sweep, title));

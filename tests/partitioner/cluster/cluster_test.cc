@@ -106,6 +106,8 @@ TEST(ClusterFile, LinksToNowhereAreRefused) {
   EXPECT_THAT(Refusal("name: \"rack\"", "name: \"rack\" up { fabric: \"pci\" bytes_per_second: 1 }"),
               HasSubstr("domain 'rack': its link up leads nowhere"));
   EXPECT_THAT(Refusal("name: \"rack\"", "name: \"rack\" in: \"socket\""), HasSubstr("field up is missing"));
+  EXPECT_THAT(Refusal("name: \"rack\"", "name: \"rack\" count: 2"),
+              HasSubstr("domain 'rack': count is 2, and it lies in no other; of the outermost domain there is one"));
   EXPECT_THAT(Refusal("in: \"node\"", "in: \"socket\""), HasSubstr("and so in itself"));
   EXPECT_THAT(Refusal("in: \"rack\" count: 2", ""), HasSubstr("its link up leads nowhere"));
 }

@@ -135,8 +135,7 @@ TEST_F(Explanations, DifferencesNameNodesAndMoves) {
   ASSERT_NE(images, difference.splits.end());
   EXPECT_EQ(images->a, "S0/4");
   EXPECT_EQ(images->b, "S0/2");
-  ASSERT_FALSE(difference.only_b.empty());
-  for (const StepMove& move : difference.only_a) EXPECT_EQ(move.along, "data");
+  EXPECT_TRUE(difference.only_a.empty());
   EXPECT_TRUE(std::ranges::any_of(difference.only_b, [](const StepMove& move) { return move.along == "model"; }));
 }
 

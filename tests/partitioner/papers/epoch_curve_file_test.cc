@@ -21,7 +21,7 @@ std::string Refusal(const std::string& points) {
 TEST(EpochCurveFile, TheShippedOneOfInceptionGivesThePapersTippingPoint) {
   const absl::StatusOr<EpochCurve> curve = LoadEpochCurve("tools/curves/inception_v3.pbtxt");
   ASSERT_TRUE(curve.ok()) << curve.status();
-  EXPECT_EQ(TippingPoint(*curve, 2, 1.32, 64)->value(), 64);
+  EXPECT_EQ(TippingPoint(*curve, 2, 1.32, 64, 256)->value(), 64);
 }
 
 // From 8,192 to 16,384 pairs epochs rise by 9.9/7, so that a step has to be 1.41 times as fast, or less where replicas
@@ -36,8 +36,8 @@ TEST(EpochCurveFile, TheShippedOneOfGnmtIsSoonerSplitAtTheFarEnd) {
   EXPECT_NEAR(needed(1, {}), 2 * 4 / 5.4, 1e-12);
   EXPECT_GT(needed(4, {1, 0.82}), 1.15);
   EXPECT_LT(needed(4, {1, 0.81}), 1.15);
-  EXPECT_EQ(TippingPoint(*curve, 2, 1.42, 2048)->value(), 8);
-  EXPECT_FALSE(TippingPoint(*curve, 2, 1.15, 2048)->has_value());
+  EXPECT_EQ(TippingPoint(*curve, 2, 1.42, 2048, 8)->value(), 8);
+  EXPECT_FALSE(TippingPoint(*curve, 2, 1.15, 2048, 8)->has_value());
   EXPECT_EQ(StepsAt(*curve, 2048)->steps_per_epoch, 1938);
 }
 

@@ -56,9 +56,18 @@ TEST(TimeToAccuracy, TheDecisionIsTheComparison) {
 }
 
 TEST(TimeToAccuracy, TippingPoints) {
-  EXPECT_EQ(TippingPoint(kInception, 2, 1.32, 64)->value(), 64);
-  EXPECT_FALSE(TippingPoint(kInception, 2, 1.01, 64)->has_value());
-  EXPECT_EQ(TippingPoint(kInception, 2, 2.01, 64)->value(), 2) << "better than linear";
+  EXPECT_EQ(TippingPoint(kInception, 2, 1.32, 64, 256)->value(), 64);
+  EXPECT_FALSE(TippingPoint(kInception, 2, 1.01, 64, 256)->has_value());
+  EXPECT_EQ(TippingPoint(kInception, 2, 2.01, 64, 256)->value(), 2) << "better than linear";
+  EXPECT_FALSE(TippingPoint(kInception, 2, 1.32, 64, 32)->has_value()) << "so few devices do not tip";
+  EXPECT_FALSE(TippingPoint(kInception, 2, 1.32, 64, 512).ok()) << "the curve does not reach so far";
+}
+
+// The first doubling needs many epochs, and the next ones few: with most devices replicas are better again.
+TEST(TimeToAccuracy, WinsOnFewDevicesAreNoTippingPoint) {
+  const EpochCurve curve{"bend", {{64, 4}, {128, 10}, {256, 10.5}, {512, 11}}};
+  EXPECT_EQ(TippingPoint(curve, 2, 1.5, 64, 2)->value(), 2);
+  EXPECT_FALSE(TippingPoint(curve, 2, 1.5, 64, 8)->has_value());
 }
 
 TEST(EpochCurves, BetweenPointsAlongTheLine) {

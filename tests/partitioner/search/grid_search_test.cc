@@ -59,6 +59,23 @@ TEST(GroupSearch, StaysInAFastDomainWhileItFits) {
   EXPECT_EQ(GroupSearch(8, 2, Falling, 2)->plan.rows, 8) << "no group of a domain fits: the fastest that does";
 }
 
+// One rank a group is impossible, two are too large: neither says that there is nothing beyond the domain.
+absl::StatusOr<CostTables> FallingFromTwo(int rows, int columns) {
+  if (rows == 1) return absl::InvalidArgumentError("layer 'x' has 2 samples for 8 ranks");
+  return Falling(rows, columns);
+}
+
+TEST(GroupSearch, LeavesADomainWhoseSmallestGroupsAreImpossible) {
+  EXPECT_EQ(GroupSearch(8, 2, FallingFromTwo)->plan.rows, 2);
+  EXPECT_EQ(GroupSearch(8, 2, FallingFromTwo, 2)->plan.rows, 8) << "two are too large: the fastest that fits";
+  const auto none = GroupSearch(8, 8, FallingFromTwo, 0.5);
+  EXPECT_EQ(none.status().message(), "no grid of 8 ranks, not even 2 x 4: no plan fits 0 bytes: the smallest needs 4");
+  EXPECT_TRUE(absl::IsResourceExhausted(none.status()));
+  const auto impossible = [](int rows, int) { return FallingFromTwo(1, rows); };
+  EXPECT_EQ(GridSearch(8, impossible).status().message(),
+            "no grid of 8 ranks, not even 1 x 8: layer 'x' has 2 samples for 8 ranks");
+}
+
 TEST(GridSearch, SaysWhyThereIsNone) {
   EXPECT_EQ(GridSearch(2, Falling, 1).status().message(),
             "no grid of 2 ranks, not even 1 x 2: no plan fits 1 bytes: the smallest needs 8");

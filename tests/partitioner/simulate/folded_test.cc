@@ -80,6 +80,7 @@ TEST_P(FoldedSimulation, IsThatOfEachRank) {
   const absl::StatusOr<Model> model = GetParam().Load();
   const absl::StatusOr<Strategy> shipped = GetParam().LoadSplit();
   ASSERT_TRUE(model.ok() && shipped.ok()) << model.status() << shipped.status();
+  ASSERT_TRUE(MakeProgram(*model, *shipped, Ops()).ok());
   Expect(*model, *shipped);
   Strategy wider = *shipped;
   wider.mesh.axes[0].size *= 3;

@@ -247,5 +247,20 @@ TEST_F(TwoLayersOnToy, PipelineTables) {
   EXPECT_NEAR(z.latency * 1e6, 2 * 10, 1e-6);
 }
 
+// Of an op that takes less than the roofline launches are quicker, too: there is no less than nothing beside them.
+TEST_F(TwoLayersOnToy, PipelinesOfKernelsQuickerThanLaunches) {
+  Cluster quick = basis_.cluster;
+  quick.kinds[0].launch_seconds = 1;
+  quick.kinds[0].op_times = {{"matmul", 0.25}};
+  const CostBasis basis{basis_.registry, quick, basis_.times};
+  LayerCosts costs(layers_, GroupMesh(1, 2), basis);
+  const auto whole = WholeLayers::Of(costs);
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  const std::vector<PipelineLayer> chain = PipelineTable(*whole);
+  ASSERT_EQ(chain.size(), 5U);
+  EXPECT_EQ(chain[3].forward, 0);
+  EXPECT_NEAR(chain[3].fixed, 0.75, 1e-3) << "a product forward and two backward";
+}
+
 }  // namespace
 }  // namespace partita

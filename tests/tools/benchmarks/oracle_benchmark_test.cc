@@ -227,10 +227,12 @@ TEST(Oracle, StepsOfRealRuns) {
 }
 
 TEST(Oracle, OrdersOfRealPlans) {
-  const auto order = MeasurePlanOrder(kMlp, 2, kSmall);
+  const auto order = MeasurePlanOrder(kMlp, 2, {2, 3, 4});
   ASSERT_TRUE(order.ok()) << order.status();
   const std::vector<OrderedPlan>& plans = order->plans;
   ASSERT_EQ(plans.size(), 6U);
+  const auto found = [](const OrderedPlan& plan) { return plan.plan.ends_with(" (found)"); };
+  EXPECT_EQ(std::ranges::count_if(plans, found), 1);
   for (size_t i = 0; i < plans.size(); ++i) {
     EXPECT_GE(plans[i].predicted, plans[i == 0 ? 0 : i - 1].predicted);
     EXPECT_GT(plans[i].measured.low, 0);

@@ -63,7 +63,8 @@ class LaunchesTest(TrainerCase):
             call = [TRAINER, "plan", "--device=cuda", "--deterministic", *flags, "--format=json", "stack.pbtxt"]
             done = subprocess.run(call, capture_output=True, text=True, cwd=self.folder, timeout=300)
             if done.returncode == 7:
-                return self.assertIn("built without CUDA", done.stderr)
+                self.assertIn("built without CUDA", done.stderr)
+                self.skipTest("built without CUDA")
             self.assertEqual(done.returncode, 0, done.stderr)
             rank = json.loads(done.stdout)["ranks"][0]
             kernels = collections.Counter(node["kernel"].partition("_")[2] for node in rank["nodes"])

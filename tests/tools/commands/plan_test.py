@@ -225,7 +225,7 @@ class PlanTest(TrainerCase):
         if done.returncode == 7:
             self.assertIn("built without CUDA", done.stderr)
             self.assertEqual(done.stdout, "")
-            return
+            self.skipTest("built without CUDA")
         self.assertEqual(done.returncode, 0, done.stderr)
         plan = json.loads(done.stdout)
         missing = plan["backend"]["missing"]
@@ -249,7 +249,8 @@ class PlanTest(TrainerCase):
             done = subprocess.run([TRAINER, "plan", "--format=json", self.GRAPH, f"--device={device}"],
                                   capture_output=True, text=True, cwd=self.folder, timeout=300)
             if done.returncode == 7 and device == "cuda":
-                return self.assertIn("built without CUDA", done.stderr)
+                self.assertIn("built without CUDA", done.stderr)
+                self.skipTest("of cuda: built without CUDA")
             self.assertEqual(done.returncode, 0, done.stderr)
             nodes = json.loads(done.stdout)["ranks"][0]["nodes"]
             self.assertIn("a_pool", [node["name"] for node in nodes])
@@ -268,7 +269,7 @@ class PlanTest(TrainerCase):
             done = subprocess.run(call, capture_output=True, text=True, cwd=self.folder, timeout=300)
             if done.returncode == 7:
                 self.assertIn("built without CUDA", done.stderr)
-                return
+                self.skipTest("built without CUDA")
             self.assertEqual(done.returncode, 0, done.stderr)
             kernels = collections.Counter(node["kernel"] for node in json.loads(done.stdout)["ranks"][0]["nodes"])
             counts = {kind: sum(count for kernel, count in kernels.items() if kernel.partition("_")[2].startswith(kind))
@@ -286,13 +287,14 @@ class PlanTest(TrainerCase):
             done = subprocess.run([*call, "--format=json"], capture_output=True, text=True, cwd=self.folder,
                                   timeout=300)
             if done.returncode == 7:
-                return self.assertIn("built without CUDA", done.stderr)
+                self.assertIn("built without CUDA", done.stderr)
+                self.skipTest("built without CUDA")
             self.assertEqual(done.returncode, 0, done.stderr)
             plan = json.loads(done.stdout)
             rank = plan["ranks"][0]
             foreign = [node for node in rank["nodes"] if node["kernel"].startswith(("cudnn", "cublaslt"))]
             if len(foreign) < 46 or plan["backend"]["device"] != "NVIDIA H200":
-                return  # a library is missing, or the limits of the GPU are not known
+                self.skipTest("a library is missing, or the limits of the GPU are not known")
             self.assertEqual({node["launches"] for node in rank["nodes"]}, {1})
             self.assertEqual(rank["launches"], len(rank["nodes"]))
             least = 0

@@ -42,9 +42,26 @@ class SearchTest(TrainerCase):
     def test_what_is_found_takes_as_long_as_its_plan(self):
         # Pictures travel as bytes in both.
         for search in ("data", "pipeline"):
-            text = self.call("plan", "--search=" + search, "--cluster=" + CORES, "--ranks=2", LENET).stdout
-            (found,) = re.findall(r" (\d+\.\d+) +\d+\.\d  chosen; ", text)
-            self.assertIn(f"a step takes {found} ms", text)
+            times = []
+            for said in ([], ["--recompute=conv1/*+pool1"], ["--processes"]):
+                text = self.call("plan", "--search=" + search, "--cluster=" + CORES, "--ranks=2", *said, LENET).stdout
+                (found,) = re.findall(r" (\d+\.\d+) +\d+\.\d  chosen; ", text)
+                self.assertIn(f"a step takes {found} ms", text)
+                times.append(found)
+            if search == "data":
+                self.assertLess(times[0], times[1], "what is computed again takes time")
+                self.assertLess(times[0], times[2], "votes of processes take time")
+
+    def test_what_is_said_of_all_plans_decides_what_fits(self):
+        search = ["plan", "--search=data", "--cluster=" + CORES, "--ranks=2", "--format=json"]
+        said, graph = "--recompute=stem*", example("mini_inception.pbtxt")
+        (kept,) = json.loads(self.call(*search, graph).stdout)["finalists"]
+        (again,) = json.loads(self.call(*search, said, graph).stdout)["finalists"]
+        self.assertLess(again["memory_bytes"], kept["memory_bytes"])
+        limit = f"--memory={again['memory_bytes']}"
+        self.call(*search, limit, said, graph)
+        self.refused(4, "no plan of 2 ranks fits", *search, limit, graph)
+        self.refused(3, "'no/such' names no node", *search, "--recompute=no/such", graph)
 
     def test_what_is_saved_is_a_strategy(self):
         for search in ("data", "grid", "groups", "placement", "pipeline", "layerwise"):
@@ -78,7 +95,7 @@ class SearchTest(TrainerCase):
                      "--input-gradients=all_reduce", "--strategy=" + example("lenet5_grid.pbtxt")):
             with self.subTest(flag=flag):
                 self.refused(2, "--search and " + flag.split("=")[0], *search, flag, LENET)
-        self.refused(2, "--search needs --cluster", "plan", "--search=auto", LENET)
+        self.refused(2, "--search needs --cluster or --profile", "plan", "--search=auto", LENET)
         self.refused(2, "--save-strategy writes what --search finds or --repair makes; give one of them", "plan",
                      "--save-strategy=found.pbtxt", LENET)
         self.refused(2, "--save-strategy writes what --search finds; give --search=auto", "train",

@@ -7,6 +7,7 @@ import unittest
 from tests.tools.commands.trainer_case import LENET, TrainerCase
 
 CLUSTER = os.path.abspath("partitioner/clusters/dgx1_v100.pbtxt")
+GNMT = os.path.abspath("tools/curves/gnmt.pbtxt")
 
 CURVE = """schema_version: 1
 name: "doubling"
@@ -34,7 +35,7 @@ class SweepTest(TrainerCase):
         slowest = max(rank["time"]["step_seconds"] for rank in plan["ranks"])
         self.assertAlmostEqual(swept["points"][3]["step_seconds"], slowest, places=12)
 
-    def test_a_page_and_a_tipping_point(self):
+    def test_a_page(self):
         with open(self.path("curve.pbtxt"), "w") as file:
             file.write(CURVE)
         swept = self.sweep("--curve=curve.pbtxt", "--ranks=4", "--mp=4", "--page=page.html")
@@ -51,6 +52,41 @@ class SweepTest(TrainerCase):
         self.refused(2, "flag --ranks is 9, but cluster 'dgx-1-v100' has 8 devices", "sweep", "--ranks=9",
                      "--cluster=" + CLUSTER, LENET)
         self.refused(3, "none.pbtxt: cannot open", "sweep", "--curve=none.pbtxt", "--cluster=" + CLUSTER, LENET)
+        self.refused(3, "gnmt.pbtxt: ", "sweep", "--batch=4", "--curve=" + GNMT, "--cluster=" + CLUSTER, LENET)
+        self.refused(4, LENET + ": a rank needs ", "sweep", "--batch=2048", "--curve=" + GNMT, "--memory=1KiB",
+                     "--cluster=" + CLUSTER, LENET)
+
+    def test_a_graph_that_no_device_holds_alone(self):
+        needs = json.loads(self.call("plan", "--batch=64", "--cluster=" + CLUSTER, "--format=json", LENET).stdout)
+        whole = max(rank["memory"]["total_bytes"] for rank in needs["ranks"])
+        swept = json.loads(self.call("sweep", "--batch=64", "--cluster=" + CLUSTER, "--format=json",
+                                     f"--memory={whole - 1}", LENET).stdout)
+        self.assertEqual(swept["points"][0]["refused"], f"a rank needs {whole} bytes, and {whole - 1} are allowed")
+        self.assertEqual(swept["base"], {"devices": 2, "devices_of_a_replica": 2})
+
+    def test_a_profile_is_a_machine(self):
+        self.call("calibrate", "--dp=2", "--batch=8", "--steps=2", "--save-profile=here.pbtxt", LENET)
+        swept = json.loads(self.call("sweep", "--batch=8", "--ranks=2", "--profile=here.pbtxt", "--format=json",
+                                     LENET).stdout)
+        self.assertEqual(swept["cluster"], "this-machine")
+        self.assertEqual(len(swept["points"]), 3)
+
+
+class TippingTest(TrainerCase):
+    # docs/papers.md 14.2: only the last doubling is better spent on larger replicas, at 1.42 times their speed.
+    def test_all_that_a_curve_covers(self):
+        text = self.call("tipping", "--speedup=1.42", GNMT).stdout
+        self.assertEqual([row.split()[0] for row in text.splitlines()[2:-1]], ["2", "4", "8"])
+        self.assertIn("2048 samples a device, replicas on 2 devices 1.42 times as fast", text)
+        self.assertTrue(text.endswith("the hybrid is sooner from 8 devices on\n"), text)
+        self.assertEqual(text, self.call("tipping", "--device-batch=2048", "--mp=2", "--ranks=8", "--speedup=1.42",
+                                         GNMT).stdout)
+        self.assertIn("the hybrid is nowhere sooner", self.call("tipping", "--speedup=1.4", GNMT).stdout)
+
+    def test_refusals(self):
+        self.refused(3, "gnmt.pbtxt: ", "tipping", "--ranks=16", GNMT)
+        self.refused(2, "2 or more devices a replica", "tipping", "--mp=1", GNMT)
+        self.refused(2, "2 or more devices a replica", "tipping", "--device-batch=16384", GNMT)
 
 
 if __name__ == "__main__":

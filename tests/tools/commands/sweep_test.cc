@@ -130,11 +130,36 @@ TEST(Sweep, SaysWhereOneDeviceIsTheBest) {
               HasSubstr("\nbest: 1 device, 1 a replica: 1.00 times one device\n"));
 }
 
-TEST(Sweep, EndsWhereOneDeviceHasNoPlan) {
+TEST(Sweep, EndsWhereThereIsNoPlan) {
   const auto none = [](const SweepWay&, int64_t) -> absl::StatusOr<PredictedStep> {
     return ResourceExhausted("does not fit");
   };
   EXPECT_EQ(MakeSweep(Options(), none).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+// A graph that no device holds alone is what larger replicas are for: two devices are what others are compared with.
+TEST(Sweep, ComparesWithTheFewestDevicesThatHoldTheGraph) {
+  const auto large = [](const SweepWay& way, int64_t batch) -> absl::StatusOr<PredictedStep> {
+    if (way.split == 1) return ResourceExhausted("does not fit");
+    return Predicted(way, batch);
+  };
+  SweepOptions options = Options();
+  options.curve = EpochCurve{"toy", {{100, 10}, {400, 20}}};
+  const absl::StatusOr<Sweep> sweep = MakeSweep(options, large);
+  ASSERT_TRUE(sweep.ok()) << sweep.status();
+  EXPECT_EQ(At(*sweep, 1, 1).refused, "does not fit");
+  EXPECT_EQ(sweep->Base().way.devices, 2);
+  EXPECT_DOUBLE_EQ(At(*sweep, 2, 2).speedup, 1);
+  EXPECT_DOUBLE_EQ(At(*sweep, 8, 2).speedup, 4 / 1.2);
+  EXPECT_DOUBLE_EQ(*At(*sweep, 8, 2).sooner, 4 / 1.2 * 10 / 20);
+  EXPECT_EQ(sweep->tipping, 2);
+  EXPECT_THAT(FormatSweep(*sweep, {"toy", "here"}), HasSubstr(" a replica: 1.67 times 2 devices\n"));
+  const nlohmann::json json = nlohmann::json::parse(SweepToJson(*sweep, {"toy", "here"}));
+  EXPECT_EQ(json["base"]["devices"], 2);
+  const std::string page = SweepToHtml(*sweep, {"toy", "here"});
+  EXPECT_THAT(page, HasSubstr(" over 2 devices, by devices"));
+  // From 2 of 1 to 8 devices, a third of the picture's width.
+  EXPECT_THAT(page, HasSubstr("<line x1=\"273.3\""));
 }
 
 TEST(Sweep, IsPrintedForProgramsAndPages) {

@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <utility>
 
 #include "tools/commands/tables/measured_table.h"
 #include "tools/commands/tables/placement_table.h"
@@ -102,6 +104,13 @@ TEST(PlacementTable, InceptionIsPlacedAsWellAsCanBe) {
   EXPECT_GT(one_of_paper.speedup(), 1.39);
 }
 
+// What a plan's epoch takes of the formula's, at the least and the most (docs/papers.md 14.3 says why).
+const std::map<ParallelForm, std::pair<double, double>> kShares = {
+    {ParallelForm::kData, {0.87, 0.91}},       {ParallelForm::kSpatial, {0.95, 1.01}},
+    {ParallelForm::kPipeline, {0.79, 0.91}},   {ParallelForm::kFilter, {0.73, 0.78}},
+    {ParallelForm::kChannel, {0.79, 0.82}},    {ParallelForm::kDataFilter, {0.75, 0.78}},
+    {ParallelForm::kDataSpatial, {0.94, 0.98}}};
+
 // A plan computes what the formula says, and its sums of gradients are those of the formula, but hide behind kernels.
 TEST(StrategiesTable, PlansAreNearTheFormulas) {
   const auto all = CompareStrategies();
@@ -109,7 +118,9 @@ TEST(StrategiesTable, PlansAreNearTheFormulas) {
   ASSERT_EQ(all->size(), 2 * std::size(kParallelForms));
   for (const ComparedStrategy& one : *all) {
     SCOPED_TRACE(fmt::format("{} on {}", Name(one.form), one.devices));
-    EXPECT_NEAR(one.simulated.step / one.formula.seconds(), 0.87, 0.15);
+    const double share = one.simulated.step / one.formula.seconds();
+    EXPECT_GE(share, kShares.at(one.form).first);
+    EXPECT_LE(share, kShares.at(one.form).second);
     if (one.form == ParallelForm::kPipeline) continue;  // the formula's compute has what stages wait for
     EXPECT_NEAR(one.simulated.compute / one.formula.compute, 1, 0.1);
     if (one.form != ParallelForm::kData) continue;

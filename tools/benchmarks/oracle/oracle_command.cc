@@ -14,6 +14,7 @@
 namespace partita {
 namespace {
 
+constexpr int64_t kFewestRounds = 6;  // MedianInterval
 constexpr const char* kSmallModels[] = {"mlp", "lenet5", "mini-inception"};
 
 // The small ones, unless one is asked for.
@@ -40,8 +41,8 @@ OracleOptions OptionsOf(const Flags& flags) {
 // What is known of a model is told and kept at once, as minutes lie between: who stops the rest has that.
 class Oracle {
  public:
-  explicit Oracle(const CommandContext& context)
-      : context_(context), options_(OptionsOf(context.flags)), json_(context.flags.Text("format") == "json") {}
+  Oracle(const CommandContext& context, const OracleOptions& options)
+      : context_(context), options_(options), json_(context.flags.Text("format") == "json") {}
 
   absl::Status AskSteps(const MeasuredModel& model) {
     ASSIGN_OR_RETURN(const std::vector<StepErrorRow> rows, MeasureStepErrors(model, options_));
@@ -67,7 +68,7 @@ class Oracle {
 
  private:
   const CommandContext& context_;
-  const OracleOptions options_;
+  const OracleOptions& options_;
   const bool json_;
   std::vector<StepErrorRow> rows_;
   std::vector<PlanOrder> orders_;
@@ -87,9 +88,14 @@ std::vector<std::string> OracleModelNames() {
 }
 
 absl::StatusOr<int> RunOracle(const CommandContext& context) {
+  const OracleOptions options = OptionsOf(context.flags);
+  if (options.rounds < kFewestRounds) {
+    return FlagError("flag --rounds is {}; {} or more are needed: of fewer there is no interval of 95 %",
+                     options.rounds, kFewestRounds);
+  }
   ASSIGN_OR_RETURN(const std::vector<MeasuredModel> models, ModelsToAsk(context.flags));
   const std::string& claim = context.flags.Text("claim");
-  Oracle oracle(context);
+  Oracle oracle(context, options);
   for (const MeasuredModel& model : models) {
     if (claim != "orders") RETURN_IF_ERROR(oracle.AskSteps(model));
     if (claim != "steps") RETURN_IF_ERROR(oracle.AskOrders(model));

@@ -35,9 +35,9 @@ class SearchTimer {
     return Searched([&] { return LayerwiseSearch(tables.tables, bytes_); });
   }
 
-  // On every grid; one on which a layer cannot lie has a table that no plan keeps.
+  // On every grid; of one on which a layer cannot lie, why.
   absl::StatusOr<TimedSearch> Grids(bool of_groups) {
-    std::map<int, CostTables> by_rows;
+    std::map<int, absl::StatusOr<CostTables>> by_rows;
     for (int rows = 1; rows <= ranks_; ++rows) {
       if (ranks_ % rows == 0) by_rows[rows] = TablesOf(rows, of_groups);
     }
@@ -73,13 +73,11 @@ class SearchTimer {
     return timed_;
   }
 
-  CostTables TablesOf(int rows, bool of_groups) {
+  absl::StatusOr<CostTables> TablesOf(int rows, bool of_groups) {
     LayerCosts costs(layers_, GroupMesh(ranks_ / rows, rows), basis_);
-    const absl::Status prepared =
-        Timed(timed_.layers_ms, [&] { return PrepareLayers(costs, GridModes(costs, of_groups)); });
-    if (!prepared.ok()) return ImpossibleGrid();
+    RETURN_IF_ERROR(Timed(timed_.layers_ms, [&] { return PrepareLayers(costs, GridModes(costs, of_groups)); }));
     const auto tables = Timed(timed_.edges_ms, [&] { return GridModeTables(costs, of_groups); });
-    if (!tables.ok()) return ImpossibleGrid();
+    RETURN_IF_ERROR(tables.status());
     timed_.choices += ChoicesIn(tables->tables);
     return tables->tables;
   }

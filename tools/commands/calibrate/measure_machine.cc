@@ -60,7 +60,10 @@ class Calibration {
     RETURN_IF_ERROR(MeasureLinks());
     copied_ = MeasureCopies();
     RETURN_IF_ERROR(MeasureSharing());
-    for (const Strategy& strategy : strategies) RETURN_IF_ERROR(MeasureStrategy(strategy));
+    for (size_t s = 0; s < strategies.size(); ++s) {
+      options_.progress(fmt::format("strategy {} of {}", s + 1, strategies.size()));
+      RETURN_IF_ERROR(MeasureStrategy(strategies[s]));
+    }
     TellKernels();
     RETURN_IF_ERROR(DescribeMachine(AsRun(ranks_)));
     RETURN_IF_ERROR(TellOps());
@@ -71,6 +74,9 @@ class Calibration {
   absl::Status MeasureLinks() {
     for (const bool processes : {false, true}) {
       for (int members = 2; options_.collectives && members <= std::max(ranks_, 2); ++members) {
+        // As axes of a mesh can have; and two, by which the link is told.
+        if (members != 2 && ranks_ % members != 0) continue;
+        options_.progress(fmt::format("collectives among {} {}", members, processes ? "processes" : "threads"));
         ASSIGN_OR_RETURN(std::vector<CollectiveTime> times, MeasureCollectives(members, processes, ThreadsOf(ranks_)));
         const auto pair = std::ranges::find(times, CollectiveKind::kAllReduce, &CollectiveTime::kind);
         if (members == 2 && !processes && pair != times.end()) pairs_[Spin(ranks_)] = pair->fit.cost;
@@ -103,6 +109,7 @@ class Calibration {
       if (together != ranks_) counts.push_back(together);
     }
     for (const int together : counts) {
+      options_.progress(together == 1 ? "the graph on one rank" : fmt::format("{} replicas", together));
       RETURN_IF_ERROR(MeasureReplicas(together, options_.session.threads_per_rank));
       if (Alike(together) != AsRun(together)) RETURN_IF_ERROR(MeasureReplicas(together, threads_.at(ranks_)));
     }

@@ -4,7 +4,9 @@
 #define PARTITA_TOOLS_COMMANDS_CALIBRATE_MEASURE_MACHINE_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "graph/derive/strategy.h"
@@ -20,8 +22,9 @@ struct CalibrationOptions {
   SessionOptions session;  // of ranks that are threads of this process, on the host
   int64_t steps = 30;      // that each program is timed in
   int replicas = 2;        // so many are measured together at least, however few ranks there are
-  // All kinds among 2 ranks and more, threads and processes; else only how two threads find each other.
+  // All kinds, threads and processes, among 2 and each divisor of the ranks; else only how two threads find each other.
   bool collectives = true;
+  std::function<void(const std::string&)> progress = [](const std::string&) {};  // what is measured next, for people
 };
 
 // Everything but its key and its time. `strategies`: at least one, all of as many ranks (CHECKed).

@@ -22,7 +22,9 @@
 namespace partita {
 namespace {
 
-absl::Status SearchNeedsMachine() { return FlagError("flag --search needs --cluster: for which machines to plan"); }
+absl::Status SearchNeedsMachine() {
+  return FlagError("flag --search needs --cluster or --profile: for which machines to plan");
+}
 
 bool Solves(const Flags& flags) { return flags.Has("solver") && flags.Text("solver") != "own"; }
 
@@ -51,12 +53,13 @@ absl::StatusOr<std::vector<Finalist>> SearchWith(const Flags& flags, const Model
   ASSIGN_OR_RETURN(const MachineSpeed speed, SpeedFor(flags, machine, setting.ranks));
   ASSIGN_OR_RETURN(const double copies, CopiesOfWeights(model));
   const SessionOptions options = exact ? ReadExactSessionOptions(flags, speed) : ReadPlanOptions(flags, speed);
-  const auto backend = Backend::OpenToPlan(setting.ranks, Spread::kThreads, options);
+  const auto backend = Backend::OpenToPlan(setting.ranks, SpreadOf(machine), options);
   RETURN_IF_ERROR(AsNoDevice(backend.status()));
   const KernelTimes times = KernelTimesOf(machine, setting.ranks);
   ASSIGN_OR_RETURN(const ProgramSolver solver, SolverOf(flags));
   ProgramOptions program = ReadProgramOptions(flags, speed);
   program.given = AssumedForms(model.graph);
+  program.count_votes = machine.processes;
   const ChooseRequest request{.model = model,
                               .ranks = setting.ranks,
                               .batch = setting.batch,
@@ -64,6 +67,7 @@ absl::StatusOr<std::vector<Finalist>> SearchWith(const Flags& flags, const Model
                               .basis = {Ops(), machine.cluster, times, copies},
                               .memory_bytes = flags.Int("memory"),
                               .solver = solver,
+                              .amend = [&flags](Strategy& strategy) { SetOptions(flags, strategy); },
                               .program = program,
                               .kernels = (*backend)->kernels(),
                               .schedule = (*backend)->schedule_options()};
@@ -112,7 +116,6 @@ absl::StatusOr<ChosenStrategy> Search(const Flags& flags, Model model, bool exac
   chosen.strategy = best.candidate.strategy;
   if (best.setting.batch != *batch) chosen.batch = best.setting.batch;
   chosen.left_out = std::move(settings.left_out);
-  SetOptions(flags, chosen.strategy);
   return chosen;
 }
 

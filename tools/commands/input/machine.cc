@@ -57,7 +57,7 @@ ProfileKey KeyOfThisMachine() {
 }
 
 absl::StatusOr<std::optional<Machine>> ReadMachine(const Flags& flags, bool processes) {
-  Machine machine;
+  Machine machine{{}, std::nullopt, processes};
   if (flags.IsSet("profile")) {
     ASSIGN_OR_RETURN(machine.profile, LoadProfile(flags.Text("profile")));
   }
@@ -72,6 +72,8 @@ absl::StatusOr<std::optional<Machine>> ReadMachine(const Flags& flags, bool proc
   }
   return machine;
 }
+
+Spread SpreadOf(const Machine& machine) { return machine.processes ? Spread::kProcesses : Spread::kThreads; }
 
 KernelTimes KernelTimesOf(const Machine& machine, int ranks) {
   if (!machine.profile) return {};

@@ -10,6 +10,7 @@
 #include "partitioner/cost/compute_cost.h"
 #include "partitioner/data_model_strategy.h"
 #include "partitioner/profile/profile.h"
+#include "runtime/api/backend/backend.h"
 #include "tools/program/flags.h"
 
 namespace partita {
@@ -17,6 +18,7 @@ namespace partita {
 struct Machine {
   Cluster cluster;
   std::optional<Profile> profile;  // of its devices
+  bool processes = false;          // ranks are processes of a job there; else threads of one
 };
 
 // What this program and this machine are, as a profile that is measured here has it.
@@ -27,6 +29,9 @@ ProfileKey KeyOfThisMachine();
 // this one (kInvalidArgument); beside a cluster it says how long kernels take on the devices there. Errors name the
 // file, or are a FlagError with the name that was meant.
 absl::StatusOr<std::optional<Machine>> ReadMachine(const Flags& flags, bool processes);
+
+// How the ranks of a plan for that machine are spread.
+Spread SpreadOf(const Machine& machine);
 
 // How long the kernels of a run of so many ranks take, as far as that was measured: as beside those that share cores
 // with the first one.

@@ -1,5 +1,7 @@
 #include "tools/commands/sweep/sweep.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -65,37 +67,51 @@ std::vector<int64_t> Sweep::UncoveredBatches() const {
   return {batches.begin(), batches.end()};
 }
 
+const SweepPoint& Sweep::Base() const {
+  return *std::ranges::find_if(points, [](const SweepPoint& point) { return point.refused.empty(); });
+}
+
+std::string Sweep::BaseName() const {
+  const int devices = Base().way.devices;
+  return devices == 1 ? "one device" : fmt::format("{} devices", devices);
+}
+
 const SweepPoint& Sweep::Best() const {
   return *std::ranges::max_element(points, {}, [&](const SweepPoint& point) { return WorthOf(point).value_or(0); });
 }
 
 absl::StatusOr<Sweep> MakeSweep(const SweepOptions& options, const PredictStep& predict) {
   Sweep sweep{options, {}, std::nullopt};
-  double alone = 0, epochs_alone = 0;
-  if (options.curve) {
-    ASSIGN_OR_RETURN(epochs_alone, EpochsAt(*options.curve, options.replica_batch));
-  }
+  absl::Status first_refusal;
+  std::optional<double> base_speed, base_epochs;
   for (const SweepWay& way : WaysOf(options)) {
     SweepPoint point{way, way.replicas() * options.replica_batch, 0, 0, 0, std::nullopt, std::nullopt, ""};
     const absl::StatusOr<PredictedStep> step = predict(way, point.batch);
-    if (!step.ok() && sweep.points.empty()) return step.status();
-    if (step.ok()) {
-      point.step_seconds = step->seconds;
-      point.exposed_seconds = step->exposed_seconds;
-      const double speed = static_cast<double>(point.batch) / step->seconds;
-      if (sweep.points.empty()) alone = speed;
-      point.speedup = speed / alone;
-    } else {
+    if (!step.ok()) {
+      first_refusal.Update(step.status());
       point.refused = std::string(step.status().message());
+      sweep.points.push_back(std::move(point));
+      continue;
     }
-    if (options.curve && step.ok()) {
-      if (const absl::StatusOr<double> epochs = EpochsAt(*options.curve, point.batch); epochs.ok()) {
+    point.step_seconds = step->seconds;
+    point.exposed_seconds = step->exposed_seconds;
+    const double speed = static_cast<double>(point.batch) / step->seconds;
+    if (!base_speed) base_speed = speed;
+    point.speedup = speed / *base_speed;
+    if (options.curve) {
+      const absl::StatusOr<double> epochs = EpochsAt(*options.curve, point.batch);
+      if (!base_epochs) {
+        RETURN_IF_ERROR(WithContext("curve '" + options.curve->name + "'", epochs.status()));
+        base_epochs = *epochs;
+      }
+      if (epochs.ok()) {
         point.epochs = *epochs;
-        point.sooner = point.speedup * epochs_alone / *epochs;
+        point.sooner = point.speedup * *base_epochs / *epochs;
       }
     }
     sweep.points.push_back(std::move(point));
   }
+  if (!base_speed) return first_refusal;
   sweep.tipping = TippingOf(sweep);
   return sweep;
 }

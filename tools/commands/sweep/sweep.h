@@ -27,7 +27,7 @@ struct SweepPoint {
   int64_t batch = 0;             // of all replicas
   double step_seconds = 0;       // until the slowest rank has ended
   double exposed_seconds = 0;    // of that, communication behind which nothing is computed; of any rank
-  double speedup = 0;            // samples a second over those of one device
+  double speedup = 0;            // samples a second over those of Sweep::Base
   std::optional<double> epochs;  // to the accuracy; none: there is no curve, or it does not cover the batch
   std::optional<double> sooner;  // the speed-up in time to the accuracy
   std::string refused;           // why there is no such plan; empty: there is
@@ -55,6 +55,10 @@ struct Sweep {
   std::vector<int64_t> UncoveredBatches() const;
   // The point of which that is most; of equals the one with the fewest devices.
   const SweepPoint& Best() const;
+  // The first plan, which all are compared with: one device, or the fewest that hold the graph.
+  const SweepPoint& Base() const;
+  // "one device", "2 devices".
+  std::string BaseName() const;
 };
 
 struct PredictedStep {
@@ -64,8 +68,8 @@ struct PredictedStep {
 // Of a way with that batch in all. An error says why there is no such plan.
 using PredictStep = std::function<absl::StatusOr<PredictedStep>(const SweepWay& way, int64_t batch)>;
 
-// The first prediction, of one device, must be one; where others are refused, their points say so. kInvalidArgument:
-// the curve does not cover the batch of one replica.
+// Where plans are refused, their points say so. kInvalidArgument: the curve does not cover the batch of the first one
+// that is not; where all are, the error of the first.
 absl::StatusOr<Sweep> MakeSweep(const SweepOptions& options, const PredictStep& predict);
 
 // What a title says: of which graph, on which cluster.

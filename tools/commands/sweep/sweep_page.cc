@@ -49,10 +49,11 @@ class Axes {
           "text-anchor=\"end\">{5:g}</text>\n",
           kLeft, kLeft + kWidth, y, kLeft - 8, y + 4, std::exp2(w));
     }
+    const double base = sweep_.Base().way.devices;
     return svg + fmt::format(
                      "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#999\" "
                      "stroke-dasharray=\"4 4\"/>\n",
-                     X(1), Y(1), X(std::exp2(right_)), Y(std::exp2(right_)));
+                     X(base), Y(1), X(std::exp2(right_)), Y(std::exp2(right_) / base));
   }
 
  private:
@@ -102,10 +103,9 @@ std::string Picture(const Sweep& sweep) {
 
 std::string SweepToHtml(const Sweep& sweep, const SweepTitle& title) {
   const std::string body =
-      fmt::format(
-          "<h1>{} on {}</h1>\n<p>{} over one device, by devices; dashed: as many times as there are devices.</p>\n",
-          EscapedHtml(title.model), EscapedHtml(title.cluster),
-          sweep.options.curve ? "Speed-up in time to the accuracy" : "Samples a second") +
+      fmt::format("<h1>{} on {}</h1>\n<p>{} over {}, by devices; dashed: as many times as there are devices.</p>\n",
+                  EscapedHtml(title.model), EscapedHtml(title.cluster),
+                  sweep.options.curve ? "Speed-up in time to the accuracy" : "Samples a second", sweep.BaseName()) +
       Picture(sweep) + "<pre>" + EscapedHtml(FormatSweep(sweep, title)) + "</pre>\n";
   return HtmlPage("trainer sweep", "", body);
 }

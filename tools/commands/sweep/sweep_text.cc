@@ -23,9 +23,9 @@ std::string Row(const SweepPoint& point) {
 // The tipping point compares what so many devices can be used for; that fewer are as good, the best point says.
 std::string Verdict(const Sweep& sweep) {
   const SweepPoint& best = sweep.Best();
-  std::string most =
-      fmt::format("best: {} {}, {} a replica: {:.2f} times one device\n", best.way.devices,
-                  best.way.devices == 1 ? "device" : "devices", best.way.split, sweep.WorthOf(best).value_or(0));
+  std::string most = fmt::format("best: {} {}, {} a replica: {:.2f} times {}\n", best.way.devices,
+                                 best.way.devices == 1 ? "device" : "devices", best.way.split,
+                                 sweep.WorthOf(best).value_or(0), sweep.BaseName());
   const char* const better = sweep.options.curve ? "reach the accuracy sooner" : "train more samples a second";
   if (const std::vector<int64_t> uncovered = sweep.UncoveredBatches(); !uncovered.empty()) {
     most += fmt::format("{} does not cover batches of {}: what they are worth is unknown\n", sweep.options.curve->name,
@@ -57,6 +57,8 @@ std::string SweepToJson(const Sweep& sweep, const SweepTitle& title) {
   if (sweep.options.curve) json["curve"] = sweep.options.curve->name;
   if (sweep.tipping) json["tipping_devices"] = *sweep.tipping;
   if (const auto uncovered = sweep.UncoveredBatches(); !uncovered.empty()) json["uncovered_batches"] = uncovered;
+  const SweepWay& base = sweep.Base().way;
+  json["base"] = {{"devices", base.devices}, {"devices_of_a_replica", base.split}};
   json["best"] = {{"devices", sweep.Best().way.devices}, {"devices_of_a_replica", sweep.Best().way.split}};
   for (const SweepPoint& point : sweep.points) {
     nlohmann::ordered_json row{

@@ -55,14 +55,14 @@ absl::StatusOr<std::string> FormatTipping(const EpochCurve& curve, const Tipping
       "replicas scale without loss\n{:>8} {:>9} {:>9} {:>15} {:>15}\n",
       curve.name, options.batch, options.split, options.speedup, "devices", "replicas", "hybrid", "hybrid/replicas",
       "needed speed-up");
-  std::optional<int> tipping;
   for (int64_t devices = options.split; devices <= options.most_devices; devices *= 2) {
     const TradeOff trade{static_cast<int>(devices / options.split), options.split, options.speedup, options.batch, {}};
     ASSIGN_OR_RETURN(const Decision decision, Decide(curve, trade));
-    if (!tipping && decision.hybrid_wins(options.speedup)) tipping = static_cast<int>(devices);
     text += fmt::format("{:>8} {:9.2f} {:9.2f} {:15.3f} {:15.3f}\n", devices, decision.data, decision.hybrid,
                         decision.hybrid / decision.data, decision.needed);
   }
+  ASSIGN_OR_RETURN(const std::optional<int> tipping,
+                   TippingPoint(curve, options.split, options.speedup, options.batch, options.most_devices));
   return text + (tipping ? fmt::format("the hybrid is sooner from {} devices on\n", *tipping)
                          : "the hybrid is nowhere sooner\n");
 }

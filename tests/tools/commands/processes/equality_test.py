@@ -12,11 +12,13 @@ from tools.faults import job
 
 class EqualityTest(TrainerCase):
 
-    def run_both(self, ranks, *arguments):
-        """Trains with ranks as threads and as processes: the same bytes of the model, the same report but for votes."""
+    def run_both(self, ranks, *arguments, separately=None):
+        """Trains with ranks as threads and as processes (`separately`: with other arguments): the same bytes of the
+        model, the same report but for votes."""
         reports = []
-        for how, launch in [("local", []), ("processes", ["launch", f"--nproc={ranks}", "--"])]:
-            self.call(*launch, "train", "--mock-data", "--steps=6", "--threads=1", *arguments,
+        for how, launch, given in [("local", [], arguments),
+                                   ("processes", ["launch", f"--nproc={ranks}", "--"], separately or arguments)]:
+            self.call(*launch, "train", "--mock-data", "--steps=6", "--threads=1", *given,
                       "--save=" + self.path(how + ".safetensors"), "--report=" + self.path(how + ".json"))
             with open(self.path(how + ".json"), encoding="utf-8") as file:
                 reports.append(json.load(file))
@@ -94,8 +96,10 @@ class EqualityTest(TrainerCase):
         """Each process searches for itself, and finds the same."""
         for ranks, graph in ((2, "lenet5"), (4, "lenet5"), (4, "mlp"), (2, "mini_inception")):
             with self.subTest(graph=graph, ranks=ranks):
-                self.run_both(ranks, "--batch=8", "--search=auto", "--cluster=two_cores", f"--ranks={ranks}",
-                              example(graph + ".pbtxt"))
+                common = ["--batch=8", "--cluster=two_cores", example(graph + ".pbtxt")]
+                search = ["--search=auto", f"--ranks={ranks}", *common]
+                self.call("plan", "--processes", "--threads=1", "--save-strategy=found.pbtxt", *search)
+                self.run_both(ranks, "--strategy=found.pbtxt", *common, separately=search)
 
     def test_evaluation_loads_in_every_process(self):
         model = self.path("model.safetensors")

@@ -1,0 +1,20 @@
+// What a step takes at the least whose forward and backward ops were placed each alone.
+//
+//   A ── loss ══ loss' ── A'      A and the loss end before anything of the backward part begins, so their best and the
+//   └─ accuracy                   backward part's best follow each other; accuracy may run beside the latter.
+#ifndef PARTITA_PARTITIONER_SEARCH_PLACEMENT_TWO_PARTS_BOUND_H_
+#define PARTITA_PARTITIONER_SEARCH_PLACEMENT_TWO_PARTS_BOUND_H_
+
+#include "partitioner/search/placement/placement_graph.h"
+
+namespace partita {
+
+// A bound of the whole graph by bounds of its two parts alone, of which the first is its first `first_ops` ops. Of the
+// first part that counts which all ops of the second wait for: its bound less what the others take one after the other,
+// with all that they read brought to them, as those could follow it. Several losses leave little of it, one leaves all
+// but metrics.
+double TwoPartsBound(const PlacementGraph& graph, int first_ops, double first_bound, double second_bound);
+
+}  // namespace partita
+
+#endif  // PARTITA_PARTITIONER_SEARCH_PLACEMENT_TWO_PARTS_BOUND_H_
