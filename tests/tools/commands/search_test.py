@@ -4,9 +4,10 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import unittest
 
-from tests.tools.commands.trainer_case import LENET, MLP, TrainerCase, example, without_launchers
+from tests.tools.commands.trainer_case import LENET, MLP, TRAINER, TrainerCase, example, without_launchers
 
 CORES = os.path.abspath("partitioner/clusters/two_cores.pbtxt")
 
@@ -51,6 +52,24 @@ class SearchTest(TrainerCase):
             if search == "data":
                 self.assertLess(times[0], times[1], "what is computed again takes time")
                 self.assertLess(times[0], times[2], "votes of processes take time")
+
+    # Ranks that share a GPU are 16 at most; those of a job have one each.
+    def test_of_more_gpus_than_ranks_may_share_one(self):
+        with open(os.path.abspath("partitioner/clusters/nodes_100gbe.pbtxt"), encoding="utf-8") as file:
+            text = file.read().replace("  count: 2\n", "  count: 4\n")
+        with open(self.path("large.pbtxt"), "w", encoding="utf-8") as file:
+            file.write(text)
+        gpus = ["--device=cuda", "--deterministic", "--cluster=large.pbtxt", "--ranks=32", "--format=json", LENET]
+        done = subprocess.run([TRAINER, "plan", "--search=data", "--processes", *gpus], capture_output=True, text=True,
+                              cwd=self.folder, timeout=300)
+        if done.returncode == 7:
+            self.assertIn("built without CUDA", done.stderr)
+            self.skipTest("built without CUDA")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (found,) = json.loads(done.stdout)["finalists"]
+        swept = json.loads(self.call("sweep", "--batch=2", "--mp=1", *gpus).stdout)["points"]
+        self.assertEqual(swept[-1]["devices"], 32)
+        self.assertAlmostEqual(swept[-1]["step_seconds"], found["step_seconds"], places=12)
 
     def test_what_is_said_of_all_plans_decides_what_fits(self):
         search = ["plan", "--search=data", "--cluster=" + CORES, "--ranks=2", "--format=json"]
