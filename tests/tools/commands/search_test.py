@@ -69,7 +69,7 @@ class SearchTest(TrainerCase):
         (found,) = json.loads(done.stdout)["finalists"]
         swept = json.loads(self.call("sweep", "--batch=2", "--mp=1", *gpus).stdout)["points"]
         self.assertEqual(swept[-1]["devices"], 32)
-        self.assertAlmostEqual(swept[-1]["step_seconds"], found["step_seconds"], places=12)
+        self.assertAlmostEqual(swept[-1]["step_seconds"], found["step_seconds"], places=9)
 
     def test_what_is_said_of_all_plans_decides_what_fits(self):
         search = ["plan", "--search=data", "--cluster=" + CORES, "--ranks=2", "--format=json"]
