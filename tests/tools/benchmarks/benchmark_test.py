@@ -208,6 +208,7 @@ class RefusalTest(unittest.TestCase):
             ("--model", ["train", "--model=wide-mlp"]),
             ("--model", ["models", "--model=lenet5"]),
             ("--peer", ["train", "--model=mlp", "--peer=pytorch"]),
+            ("flag --rounds is 5; 6 or more are needed", ["oracle", "--rounds=5"]),
         ]:
             with self.subTest(arguments=arguments):
                 done = call(*arguments)

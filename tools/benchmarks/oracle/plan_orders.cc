@@ -100,7 +100,7 @@ class Orderer {
   }
 
   // What the search finds, and what differs from it. Kernels of what is new are measured, and it searches again,
-  // until it finds what it knows: of others it has the roofline alone.
+  // until it finds what it knows: of others it has a guess.
   absl::StatusOr<std::vector<Case>> Choose() {
     ASSIGN_OR_RETURN(const Strategy replicas, DataModelStrategy(model_.graph, ranks_, 1));
     RETURN_IF_ERROR(CalibrateFirst(replicas));

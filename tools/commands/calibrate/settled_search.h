@@ -26,7 +26,7 @@ struct SettledSearch {
   bool settled = false;  // every kernel of the best of them was measured
 };
 
-// Of a kernel that was never measured a search knows the roofline alone, and prefers what that flatters. So what it
+// Of a kernel that was never measured a search guesses the time (op_times), and prefers what that flatters. So what it
 // finds is measured, with all else that it compared, and it searches again, until it finds what it knows or has
 // searched kMostSearches times. `first`: measured before it searches. Errors: those of MeasureMachine and `search`.
 absl::StatusOr<SettledSearch> SearchUntilSettled(const Model& model, const Strategy& first,
